@@ -1,0 +1,82 @@
+# Headway. `make help` lists what there is; `make check` is exactly what CI runs.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -s -w -X headway/internal/cli.version=$(VERSION)
+TOOL    := go tool -modfile=tools/go.mod
+
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+# How long each fuzz target runs: seconds in CI, ten minutes in `make full`.
+FUZZTIME ?= 3s
+
+# The stages of `make check`, cheapest verdict first.
+STAGES := lint cross verify vectors test race fuzz
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/headway for this machine
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/headway ./cmd/headway
+
+.PHONY: cross
+cross: ## Build for every platform we ship, without cgo
+	@for p in $(PLATFORMS); do \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -o /dev/null ./cmd/headway; \
+		echo "built $$p"; \
+	done
+
+.PHONY: test
+test: ## Run all tests in random order
+	go test -shuffle=on ./...
+
+.PHONY: race
+race: ## Run all tests under the race detector
+	go test -race -shuffle=on ./...
+
+.PHONY: fuzz
+fuzz: ## Fuzz each target for FUZZTIME (default 3s)
+	scripts/fuzz $(FUZZTIME)
+
+.PHONY: vectors
+vectors: ## Run the agreed vectors and print a count per file
+	scripts/vectors
+
+.PHONY: lint
+lint: ## Lint, format check, vet
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: generate
+generate: ## Regenerate reference pages and man pages
+	go generate ./...
+
+.PHONY: verify
+verify: ## Check that generated files, go.mod and checksums are up to date
+	scripts/verify
+
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities (needs the public database: not part of check)
+	$(TOOL) govulncheck ./...
+
+.PHONY: bench
+bench: ## Run the benchmarks that carry figures in docs/benchmarks.md
+	scripts/bench
+
+.PHONY: check
+check: ## Everything CI runs, with the time of each stage
+	@scripts/stages $(STAGES)
+
+.PHONY: full
+full: ## The long forms: ten minutes of fuzzing per target, benchmarks
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=10m
+	@$(MAKE) --no-print-directory bench
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin dist

@@ -1,0 +1,147 @@
+// Package archtest keeps the picture of who imports whom true.
+//
+// The map below is the architecture in one place: a package may import only
+// what its line names, and a package without a line fails the test, so the
+// import map is changed on purpose and in review, never by accident. Test
+// files are free to import what they need.
+package archtest
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Map says what each package may import besides the standard library, one
+// package a line: its path below the module, then our packages by path and
+// other modules by import path.
+const Map = `
+# the journey of one URL
+weburl             golang.org/x/net github.com/nlnwa/whatwg-url
+
+# the program
+cmd/headway        internal/cli
+internal/cli       weburl github.com/spf13/cobra
+internal/refgen    internal/cli github.com/spf13/cobra github.com/spf13/pflag
+internal/archtest
+internal/vectors
+`
+
+// Rules is a parsed import map: package path to what it may import.
+type Rules map[string][]string
+
+// ParseMap reads the form of [Map].
+func ParseMap(text string) (Rules, error) {
+	rules := Rules{}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		if _, ok := rules[fields[0]]; ok {
+			return nil, fmt.Errorf("import map: %s has two lines", fields[0])
+		}
+		rules[fields[0]] = fields[1:]
+	}
+	return rules, nil
+}
+
+// Check returns one sentence for each import the map does not allow, each
+// package it does not name and each line it no longer needs.
+func (r Rules) Check(module string, imports map[string][]string) []string {
+	var problems []string
+	for pkg, paths := range imports {
+		allowed, ok := r[pkg]
+		if !ok {
+			problems = append(problems, fmt.Sprintf("package %s has no line in the import map", pkg))
+			continue
+		}
+		for _, imp := range paths {
+			if own, ok := strings.CutPrefix(imp, module+"/"); ok {
+				if !slices.Contains(allowed, own) {
+					problems = append(problems, fmt.Sprintf("package %s may not import %s", pkg, own))
+				}
+				continue
+			}
+			if isStandard(imp) {
+				continue
+			}
+			if !slices.ContainsFunc(allowed, func(a string) bool { return imp == a || strings.HasPrefix(imp, a+"/") }) {
+				problems = append(problems, fmt.Sprintf("package %s may not import %s", pkg, imp))
+			}
+		}
+	}
+	for pkg := range r {
+		if _, ok := imports[pkg]; !ok {
+			problems = append(problems, fmt.Sprintf("the import map names %s, which has no code", pkg))
+		}
+	}
+	slices.Sort(problems)
+	return problems
+}
+
+// isStandard tells the standard library, whose first element has no dot.
+func isStandard(imp string) bool {
+	first, _, _ := strings.Cut(imp, "/")
+	return !strings.Contains(first, ".")
+}
+
+// Imports reads the imports of every package below root from its non-test
+// files. Folders with a go.mod of their own, testdata and hidden folders are
+// other worlds.
+func Imports(root fs.FS) (map[string][]string, error) {
+	imports := map[string][]string{}
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name == "." {
+				return nil
+			}
+			if d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") {
+				return fs.SkipDir
+			}
+			if _, err := fs.Stat(root, path.Join(name, "go.mod")); err == nil {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		return addImports(imports, root, name)
+	})
+	return imports, err
+}
+
+// addImports adds what one file imports to its package.
+func addImports(imports map[string][]string, root fs.FS, name string) error {
+	src, err := fs.ReadFile(root, name)
+	if err != nil {
+		return err
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ImportsOnly)
+	if err != nil {
+		return err
+	}
+	pkg := path.Dir(name)
+	list := imports[pkg]
+	for _, spec := range file.Imports {
+		imp, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if !slices.Contains(list, imp) {
+			list = append(list, imp)
+		}
+	}
+	imports[pkg] = list
+	return nil
+}

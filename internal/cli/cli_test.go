@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the transcripts run the real command as a process of its own.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"headway": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs the transcripts: exact output, exact exit code.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+		},
+	})
+}
+
+// exits runs a command and wants exactly this exit code:
+//
+//	exits 2 headway url
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	got := ExitOK
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v: %v", args[1:], err)
+		}
+		got = exit.ExitCode()
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("%v: exit code %d, want %s", args[1:], got, args[0])
+	}
+}
+
+// TestOneLine keeps outside text from moving the cursor or forging lines.
+func TestOneLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                    "plain",
+		"two\nlines\r\n":           "two lines",
+		"\x1b[31mred\x1b[0m":       "[31mred [0m",
+		"c1 \u009b31m, sep\u2028x": "c1  31m, sep x",
+		"ünïcode 漢字":               "ünïcode 漢字",
+	} {
+		if got := oneLine(in); got != want {
+			t.Errorf("oneLine(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

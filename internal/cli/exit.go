@@ -1,0 +1,52 @@
+package cli
+
+// Exit codes. A script may rely on them.
+const (
+	ExitOK          = 0
+	ExitDead        = 1
+	ExitUsage       = 2
+	ExitPartial     = 3
+	ExitBlocked     = 4
+	ExitFailed      = 5
+	ExitInterrupted = 130
+)
+
+// ExitCodes is the one list of what each code means; the reference page is
+// made from it.
+var ExitCodes = []struct {
+	Code    int
+	Meaning string
+}{
+	{ExitOK, "complete; all allowed"},
+	{ExitDead, "`check` found dead links"},
+	{ExitUsage, "the words or the configuration make no sense"},
+	{ExitPartial, "partial: stopped by a limit with work left"},
+	{ExitBlocked, "blocked: robots.txt or challenge pages forbid it"},
+	{ExitFailed, "failed: the work could not be done"},
+	{ExitInterrupted, "interrupted; can be resumed"},
+}
+
+// Failure ends a command with an exit code. Without Err nothing is printed:
+// the command has said all there is to say.
+type Failure struct {
+	Code int
+	Err  error
+	Hint string // what to do next, one sentence
+}
+
+func (f *Failure) Error() string {
+	if f.Err == nil {
+		return "exit"
+	}
+	return f.Err.Error()
+}
+
+func (f *Failure) Unwrap() error { return f.Err }
+
+// usage is a failure of the words that were typed.
+func usage(err error, hint string) *Failure {
+	if hint == "" {
+		hint = "headway help lists the commands"
+	}
+	return &Failure{Code: ExitUsage, Err: err, Hint: hint}
+}

@@ -1,0 +1,3 @@
+package cli
+
+//go:generate go run headway/internal/refgen ../../docs
