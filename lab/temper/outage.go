@@ -1,0 +1,91 @@
+package temper
+
+import (
+	"errors"
+	"time"
+)
+
+// Outage is a time in which a host serves nothing.
+type Outage struct {
+	// The outage begins when the host's first request is After old and
+	// AfterRequests requests have come before.
+	After         time.Duration
+	AfterRequests int
+
+	For   time.Duration // its length; zero means for ever
+	Every time.Duration // it begins again with this period; zero means once
+
+	Action Action // Refuse when zero
+	Status int    // of a refusal; 503 when zero
+
+	// RetryAfter is what a refusal asks for; zero means the rest of the
+	// outage, and nothing in one that never ends.
+	RetryAfter time.Duration
+	Form       Form
+
+	Robots bool // robots.txt is struck too
+}
+
+func (o *Outage) validate() error {
+	switch {
+	case o.After < 0 || o.AfterRequests < 0 || o.For < 0 || o.Every < 0 || o.RetryAfter < 0:
+		return errors.New("negative values")
+	case o.Every > 0 && (o.For == 0 || o.For >= o.Every):
+		return errors.New("an outage that comes back (Every) needs a shorter For")
+	}
+	return nil
+}
+
+// outage says whether outage i of n strikes a request, and how.
+func (s *State) outage(o *Outage, i, n int, now time.Time, kind Kind) (Verdict, bool) {
+	if kind == Robots && !o.Robots {
+		return Verdict{}, false
+	}
+	left, struck := o.left(s.begin(o, i, n, now), now)
+	if !struck {
+		return Verdict{}, false
+	}
+	v := Verdict{Action: o.Action, Status: o.Status, RetryAfter: wholeSeconds(o.RetryAfter), Form: o.Form}
+	if v.Action == Serve {
+		v.Action = Refuse
+	}
+	if v.Status == 0 {
+		v.Status = 503
+	}
+	if o.RetryAfter == 0 {
+		v.RetryAfter = wholeSeconds(left)
+		if o.For == 0 {
+			v.Form = None
+		}
+	}
+	return v, true
+}
+
+// begin is when outage i of n began, or a zero time if it has not.
+func (s *State) begin(o *Outage, i, n int, now time.Time) time.Time {
+	if o.AfterRequests == 0 {
+		return s.first.Add(o.After)
+	}
+	if s.outages == nil {
+		s.outages = make([]time.Time, n)
+	}
+	if s.outages[i].IsZero() && s.requests > o.AfterRequests && now.Sub(s.first) >= o.After {
+		s.outages[i] = now
+	}
+	return s.outages[i]
+}
+
+// left is how long an outage that began at begin still lasts, if it does.
+func (o *Outage) left(begin, now time.Time) (time.Duration, bool) {
+	if begin.IsZero() || now.Before(begin) {
+		return 0, false
+	}
+	if o.For == 0 {
+		return 0, true
+	}
+	age := now.Sub(begin)
+	if o.Every > 0 {
+		age %= o.Every
+	}
+	return o.For - age, age < o.For
+}

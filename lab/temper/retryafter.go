@@ -1,0 +1,41 @@
+package temper
+
+import (
+	"strconv"
+	"time"
+)
+
+// Form is how a refusal writes its Retry-After.
+type Form uint8
+
+// The forms: whole seconds, the three date forms of RFC 9110, or no header.
+const (
+	Seconds Form = iota
+	IMFDate
+	RFC850Date
+	ANSICDate
+	None
+)
+
+// Value is the header's value for a wait of whole seconds that is announced
+// now, by the clock the server believes in. The form None gives "".
+func (f Form) Value(now time.Time, wait time.Duration) string {
+	at := now.UTC().Add(wait)
+	switch f {
+	case IMFDate:
+		return at.Format("Mon, 02 Jan 2006 15:04:05 GMT")
+	case RFC850Date:
+		return at.Format("Monday, 02-Jan-06 15:04:05 GMT")
+	case ANSICDate:
+		return at.Format(time.ANSIC)
+	case None:
+		return ""
+	default:
+		return strconv.FormatInt(int64(wait/time.Second), 10)
+	}
+}
+
+// wholeSeconds rounds a wait up, as Retry-After has no fractions.
+func wholeSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1) / time.Second * time.Second
+}
