@@ -24,6 +24,7 @@ import (
 const Map = `
 # the journey of one URL
 weburl             golang.org/x/net github.com/nlnwa/whatwg-url
+visit              weburl
 
 # the program
 cmd/headway        internal/cli

@@ -1,0 +1,128 @@
+package visit
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"headway/weburl"
+)
+
+// Visit is one attempt at one URL and what came of it. A URL that was never
+// asked for (skipped, deferred) has a Visit too: its Timing and Answer are
+// empty.
+type Visit struct {
+	Item    Item    `json:"item"`
+	Outcome Outcome `json:"outcome"`
+	Reason  Reason  `json:"reason,omitempty"` // of skipped and failed
+	Wait    Wait    `json:"wait,omitempty"`   // of pending
+	Detail  string  `json:"detail,omitempty"` // one sentence for people, such as the error
+
+	Answer   Answer     `json:"answer,omitzero"`
+	Timing   Timing     `json:"timing,omitzero"`
+	Page     Page       `json:"page,omitzero"`
+	Links    []Link     `json:"links,omitempty"`
+	Evidence []Evidence `json:"evidence,omitempty"`
+}
+
+// Answer is what the server said, apart from the body.
+type Answer struct {
+	Status       int        `json:"status,omitempty"`
+	Protocol     string     `json:"protocol,omitempty"` // HTTP/1.1, HTTP/2.0
+	Remote       string     `json:"remote,omitempty"`   // address and port that answered
+	ContentType  string     `json:"content_type,omitempty"`
+	Location     weburl.URL `json:"location,omitzero"` // where a redirect leads
+	RetryAfter   string     `json:"retry_after,omitempty"`
+	Validators   Validators `json:"validators,omitzero"`
+	WireBytes    int64      `json:"wire_bytes,omitempty"`    // body as sent
+	DecodedBytes int64      `json:"decoded_bytes,omitempty"` // body as read
+}
+
+// Timing says when things happened. The interval of a host counts from Sent.
+type Timing struct {
+	Sent      time.Time     `json:"sent,omitzero"`        // the request left
+	DNS       time.Duration `json:"dns,omitempty"`        // looking up the name
+	Connect   time.Duration `json:"connect,omitempty"`    // dialling
+	TLS       time.Duration `json:"tls,omitempty"`        // handshake
+	FirstByte time.Duration `json:"first_byte,omitempty"` // from Sent to the first byte of the answer
+	Total     time.Duration `json:"total,omitempty"`      // from Sent to the end of the body
+	Reused    bool          `json:"reused,omitempty"`     // the connection was open already
+}
+
+// Page is what was read from the body.
+type Page struct {
+	Title       string     `json:"title,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Canonical   weburl.URL `json:"canonical,omitzero"`
+	Language    string     `json:"language,omitempty"`
+	Charset     string     `json:"charset,omitempty"`
+	Robots      []string   `json:"robots,omitempty"`  // directives of the page and its headers that apply to us
+	Digest      string     `json:"digest,omitempty"`  // of the visible text
+	SimHash     uint64     `json:"simhash,omitempty"` // near duplicates have near values
+}
+
+// Link is a URL found on a page.
+type Link struct {
+	URL      weburl.URL `json:"url"`
+	Kind     string     `json:"kind"` // the element or header it stood in
+	Nofollow bool       `json:"nofollow,omitempty"`
+}
+
+// Evidence is one fact behind a decision. Large things are named by reference:
+// a robots.txt by the SHA-256 of its version.
+type Evidence struct {
+	Kind       EvidenceKind `json:"kind"`
+	At         time.Time    `json:"at"`
+	Rule       string       `json:"rule,omitempty"` // the words that decided
+	Line       int          `json:"line,omitempty"`
+	Group      string       `json:"group,omitempty"`  // the group of robots.txt
+	Source     string       `json:"source,omitempty"` // reference to the whole, such as a SHA-256
+	SourceAt   time.Time    `json:"source_at,omitzero"`
+	Confidence Confidence   `json:"confidence,omitempty"`
+	Note       string       `json:"note,omitempty"`
+}
+
+// EvidenceKind says what a piece of evidence is about.
+type EvidenceKind string
+
+// The kinds of evidence.
+const (
+	RobotsAllowed   EvidenceKind = "robots_allowed"
+	BlockedByRobots EvidenceKind = "blocked_by_robots"
+	ChallengePage   EvidenceKind = "challenge_page"
+	AddressRefused  EvidenceKind = "address_refused"
+	Override        EvidenceKind = "override" // a rule was set aside on an owner's word
+)
+
+// EvidenceKinds lists the closed set.
+var EvidenceKinds = []EvidenceKind{RobotsAllowed, BlockedByRobots, ChallengePage, AddressRefused, Override}
+
+// Confidence says how sure a verdict is: low when it rests on an assumption.
+type Confidence string
+
+// The degrees of confidence.
+const (
+	High Confidence = "high"
+	Low  Confidence = "low"
+)
+
+// Check reports what makes a visit impossible to record.
+func (v *Visit) Check() error {
+	var problems []error
+	if v.Item.URL.IsZero() {
+		problems = append(problems, errors.New("visit without a URL"))
+	}
+	if err := Check(v.Outcome, v.Reason, v.Wait); err != nil {
+		problems = append(problems, err)
+	}
+	if v.Item.Hops < 0 || v.Item.Hops > MaxHops || v.Item.Depth < 0 || v.Item.Attempt < 0 {
+		problems = append(problems, fmt.Errorf("depth %d, hops %d or attempt %d out of range", v.Item.Depth, v.Item.Hops, v.Item.Attempt))
+	}
+	if v.Outcome == Redirected && v.Answer.Location.IsZero() {
+		problems = append(problems, errors.New("redirected to nowhere"))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("visit %s: %w", v.Item.URL, err)
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+package visit
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headway/weburl"
+)
+
+func mustURL(t testing.TB, raw string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// whole is a visit with every field set, so that a field the encoding forgets
+// is missed by the round trip.
+func whole(t testing.TB) *Visit {
+	at := time.Date(2026, 11, 15, 10, 0, 0, 123456789, time.UTC)
+	return &Visit{
+		Item: Item{
+			URL: mustURL(t, "https://example.com/b"), Via: mustURL(t, "https://example.com/a"), Found: FoundRedirect,
+			Depth: 2, Hops: 1, Chain: []uint64{1 << 63, 7}, Priority: 5, Attempt: 1,
+			NotBefore: at, Validators: Validators{ETag: `W/"x"`, LastModified: "Sun, 15 Nov 2026 10:00:00 GMT"},
+		},
+		Outcome: Redirected, Detail: "moved",
+		Answer: Answer{
+			Status: 301, Protocol: "HTTP/2.0", Remote: "192.0.2.1:443", ContentType: "text/html", Location: mustURL(t, "https://example.com/c"),
+			RetryAfter: "5", Validators: Validators{ETag: `"y"`}, WireBytes: 10, DecodedBytes: 20,
+		},
+		Timing: Timing{Sent: at, DNS: 1, Connect: 2, TLS: 3, FirstByte: 4, Total: 5, Reused: true},
+		Page: Page{
+			Title: "<b>\u2028", Description: "d", Canonical: mustURL(t, "https://example.com/b"), Language: "en", Charset: "utf-8",
+			Robots: []string{"noindex"}, Digest: "ab", SimHash: 1<<64 - 1,
+		},
+		Links: []Link{{URL: mustURL(t, "https://example.com/c"), Kind: "a", Nofollow: true}},
+		Evidence: []Evidence{{
+			Kind: RobotsAllowed, At: at, Rule: "Allow: /", Line: 3, Group: "*", Source: "sha", SourceAt: at, Confidence: High, Note: "n",
+		}},
+	}
+}
+
+func TestEncodingRoundTrip(t *testing.T) {
+	in := whole(t)
+	data, err := Encode(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(string(data), "\n\r") {
+		t.Errorf("more than one line: %q", data)
+	}
+	if !strings.HasPrefix(string(data), `{"v":1,`) {
+		t.Errorf("version is not in front: %.40s", data)
+	}
+	out, err := Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(in, out, cmp.Comparer(func(a, b weburl.URL) bool { return a == b })); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	good, err := Encode(whole(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct{ in, want string }{
+		"newer version":   {strings.Replace(string(good), `"v":1`, `"v":2`, 1), "version 2"},
+		"no version":      {strings.Replace(string(good), `"v":1,`, ``, 1), "version 0"},
+		"unknown outcome": {strings.Replace(string(good), `"redirected"`, `"vanished"`, 1), "vanished"},
+		"two records":     {string(good) + string(good), "more than one"},
+		"cut short":       {string(good[:len(good)/2]), "decode visit"},
+		"bad URL":         {strings.Replace(string(good), `"https://example.com/b"`, `"ftp://example.com/b"`, 1), "scheme ftp"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Decode([]byte(tc.in))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want an error that names %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for name, tc := range map[string]struct {
+		outcome Outcome
+		reason  Reason
+		wait    Wait
+		ok      bool
+	}{
+		"fetched":                       {Fetched, "", "", true},
+		"skipped with its reason":       {Skipped, RobotsDisallow, "", true},
+		"skipped without reason":        {Skipped, "", "", false},
+		"skipped with a failed reason":  {Skipped, DNS, "", false},
+		"failed with its reason":        {Failed, DNS, "", true},
+		"fetched with a reason":         {Fetched, DNS, "", false},
+		"pending with a wait":           {Pending, "", WaitPace, true},
+		"pending without a wait":        {Pending, "", "", false},
+		"pending with an unknown wait":  {Pending, "", "boredom", false},
+		"fetched and waiting":           {Fetched, "", WaitPace, false},
+		"no outcome":                    {"", "", "", false},
+		"dns as a wait of pending":      {Pending, "", WaitDNS, true},
+		"parse as a reason, not a wait": {Failed, Parse, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := Check(tc.outcome, tc.reason, tc.wait); (err == nil) != tc.ok {
+				t.Errorf("got %v, want ok %v", err, tc.ok)
+			}
+		})
+	}
+	v := whole(t)
+	v.Answer.Location = weburl.URL{}
+	if v.Check() == nil {
+		t.Error("a redirect to nowhere was accepted")
+	}
+	if (&Visit{Outcome: Fetched}).Check() == nil {
+		t.Error("a visit without a URL was accepted")
+	}
+}
+
+// TestClosedSets pins the words: they are stored, shown and matched by others.
+func TestClosedSets(t *testing.T) {
+	join := func(n int, at func(int) string) string {
+		var words []string
+		for i := range n {
+			words = append(words, at(i))
+		}
+		return strings.Join(words, " ")
+	}
+	for name, tc := range map[string]struct{ got, want string }{
+		"outcomes": {
+			join(len(Outcomes), func(i int) string { return string(Outcomes[i]) }),
+			"fetched not_modified redirected dead server_error throttled blocked skipped deferred failed pending",
+		},
+		"skipped": {
+			join(len(Reasons[Skipped]), func(i int) string { return string(Reasons[Skipped][i]) }),
+			"robots_disallow robots_unreachable crawl_delay_too_long out_of_scope excluded duplicate_content depth trap_path trap_query non_document nofollow private_address bad_port budget_bytes budget_host opted_out",
+		},
+		"failed": {
+			join(len(Reasons[Failed]), func(i int) string { return string(Reasons[Failed][i]) }),
+			"dns connect tls timeout too_large truncated bad_encoding protocol parse redirect_loop host_parked quarantined",
+		},
+		"waits": {
+			join(len(Waits), func(i int) string { return string(Waits[i]) }),
+			"pace crawl_delay hold in_flight domain_interval address_interval robots dns workers parse storage budget network lease idle",
+		},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, tc.got, tc.want)
+		}
+	}
+}
+
+func TestOfStatus(t *testing.T) {
+	for status, want := range map[int]Outcome{
+		200: Fetched, 204: Fetched, 301: Redirected, 308: Redirected, 304: NotModified, 404: Dead, 410: Dead, 400: Dead,
+		401: Blocked, 403: Blocked, 451: Blocked, 408: ServerError, 429: Throttled, 503: Throttled, 500: ServerError,
+		502: ServerError, 520: ServerError, 0: Failed, 101: Failed, 600: Failed, 999: Failed,
+	} {
+		got, reason := OfStatus(status)
+		if got != want {
+			t.Errorf("%d: %s, want %s", status, got, want)
+		}
+		if err := Check(got, reason, ""); err != nil {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+}
+
+func TestFollow(t *testing.T) {
+	key := weburl.Key{1}
+	start := Item{URL: mustURL(t, "https://example.com/0"), Found: FoundLink, Depth: 3, Priority: 2}
+	it := start
+	for i := 1; i <= MaxHops; i++ {
+		next, ok := it.Follow(mustURL(t, "https://example.com/"+strings.Repeat("x", i)), key)
+		if !ok {
+			t.Fatalf("hop %d refused", i)
+		}
+		if next.Depth != 3 || next.Hops != i || next.Via != it.URL || next.Found != FoundRedirect || len(next.Chain) != i {
+			t.Fatalf("hop %d: %+v", i, next)
+		}
+		it = next
+	}
+	if _, ok := it.Follow(mustURL(t, "https://example.com/eleven"), key); ok {
+		t.Error("an 11th hop was followed")
+	}
+	one, ok := start.Follow(mustURL(t, "https://example.com/a"), key)
+	if !ok {
+		t.Fatal("first hop refused")
+	}
+	for name, target := range map[string]weburl.URL{"back to the start": start.URL, "to itself": one.URL} {
+		if _, ok := one.Follow(target, key); ok {
+			t.Errorf("a redirect %s was followed", name)
+		}
+	}
+	// Two targets of one item must not share a chain's memory.
+	a, _ := one.Follow(mustURL(t, "https://example.com/p"), key)
+	b, _ := one.Follow(mustURL(t, "https://example.com/q"), key)
+	a.Chain[1], b.Chain[1] = 1, 2
+	if a.Chain[1] != 1 {
+		t.Error("chains share memory")
+	}
+}
+
+func TestRedact(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://example.com/a":                             "https://example.com/a",
+		"https://example.com/?q=1&access_token=abc&b":       "https://example.com/?q=1&access_token=REDACTED&b",
+		"https://example.com/?apiKey=1&api_key=2&API-KEY=3": "https://example.com/?apiKey=REDACTED&api_key=REDACTED&API-KEY=REDACTED",
+		"https://example.com/?X-Amz-Signature=ff":           "https://example.com/?X-Amz-Signature=REDACTED",
+		"https://example.com/?tokenizer=1&keyboard=2":       "https://example.com/?tokenizer=1&keyboard=2",
+		"https://example.com/?token=&sid":                   "https://example.com/?token=&sid",
+		"https://example.com/?a=x=token":                    "https://example.com/?a=x=token",
+		"https://example.com/?q=token&token=q":              "https://example.com/?q=token&token=REDACTED",
+	} {
+		if got := Redact(mustURL(t, in)); got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	good, err := Encode(whole(f))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		v, err := Decode(data)
+		if err != nil {
+			return
+		}
+		again, err := Encode(v)
+		if err != nil {
+			t.Fatalf("decoded, but does not encode: %v", err)
+		}
+		if _, err := Decode(again); err != nil {
+			t.Fatalf("encoded, but does not decode: %v", err)
+		}
+	})
+}
