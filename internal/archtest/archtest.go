@@ -25,6 +25,7 @@ const Map = `
 # the journey of one URL
 weburl             golang.org/x/net github.com/nlnwa/whatwg-url
 visit              weburl
+frontier           visit
 
 # the program
 cmd/headway        internal/cli

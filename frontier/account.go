@@ -1,0 +1,127 @@
+// Package frontier decides what to fetch next: the hosts of owned slots,
+// scheduled by ready time.
+//
+// So far it holds the accounting of waits: every second of every host with
+// work is charged to exactly one cause, so that "why is it slow?" has an answer
+// that adds up. It is deterministic and does no I/O; time is an argument.
+package frontier
+
+import (
+	"fmt"
+	"time"
+
+	"headway/visit"
+)
+
+// State is what a host with work is doing: fetching, or waiting for one thing.
+// The zero State is a host without work, which costs no time.
+type State uint8
+
+// The states that are no wait.
+const (
+	NoWork   State = iota // no work: not accounted
+	Fetching              // at least one request is under way
+	firstWait
+)
+
+// numStates bounds the states: the two above and one for each wait reason.
+var numStates = int(firstWait) + len(visit.Waits)
+
+// Waiting is the state of a host that waits for w.
+func Waiting(w visit.Wait) State {
+	for i, known := range visit.Waits {
+		if known == w {
+			return firstWait + State(i)
+		}
+	}
+	panic(fmt.Sprintf("frontier: unknown wait reason %q", w))
+}
+
+// String names a state as shares do: "fetching" or the wait reason.
+func (s State) String() string {
+	switch {
+	case s == NoWork:
+		return "no work"
+	case s == Fetching:
+		return "fetching"
+	case int(s) < numStates:
+		return string(visit.Waits[s-firstWait])
+	default:
+		return fmt.Sprintf("State(%d)", uint8(s))
+	}
+}
+
+// Account charges host-seconds to states. A host is in one state at a time
+// because each change names the state it leaves; the account keeps only how
+// many hosts are in each, so a change costs the same for ten hosts or ten
+// million, and nothing is kept per host.
+type Account struct {
+	at    time.Time
+	hosts []int
+	spent []time.Duration // host-seconds per state
+}
+
+// NewAccount starts an account at now, with no host.
+func NewAccount(now time.Time) *Account {
+	return &Account{at: now, hosts: make([]int, numStates), spent: make([]time.Duration, numStates)}
+}
+
+// Move changes the state of one host at now. Instants must not go backwards;
+// one that does is taken as no time having passed.
+func (a *Account) Move(now time.Time, from, to State) {
+	if from == to {
+		return
+	}
+	a.advance(now)
+	if from != NoWork {
+		if a.hosts[from] == 0 {
+			panic(fmt.Sprintf("frontier: a host left state %s, in which there is none", from))
+		}
+		a.hosts[from]--
+	}
+	if to != NoWork {
+		a.hosts[to]++
+	}
+}
+
+// advance charges the time since the last change.
+func (a *Account) advance(now time.Time) {
+	passed := now.Sub(a.at)
+	if passed <= 0 {
+		return
+	}
+	a.at = now
+	for s, n := range a.hosts {
+		a.spent[s] += time.Duration(n) * passed
+	}
+}
+
+// Share is the part of all host-seconds spent in one state.
+type Share struct {
+	State State
+	Hosts int           // hosts in it now
+	Spent time.Duration // host-seconds
+	Part  float64       // of the whole; all parts add up to 1 once time has passed
+}
+
+// Shares returns one entry for each state that has a host now or has cost time,
+// in the order of the states, as of now.
+func (a *Account) Shares(now time.Time) []Share {
+	a.advance(now)
+	var total time.Duration
+	for _, d := range a.spent {
+		total += d
+	}
+	var shares []Share
+	for s := range a.spent {
+		if a.spent[s] == 0 && a.hosts[s] == 0 {
+			continue
+		}
+		share := Share{State: State(s), Hosts: a.hosts[s], Spent: a.spent[s]}
+		if total > 0 {
+			share.Part = float64(a.spent[s]) / float64(total)
+		}
+		shares = append(shares, share)
+	}
+	return shares
+}
