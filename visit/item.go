@@ -3,12 +3,14 @@ package visit
 import (
 	"time"
 
+	"headway/job"
 	"headway/weburl"
 )
 
 // Item is a URL that waits: what is needed to decide when to fetch it, and
 // what must survive until then.
 type Item struct {
+	Job      job.ID     `json:"job"`
 	URL      weburl.URL `json:"url"`
 	Via      weburl.URL `json:"via,omitzero"`   // the page, sitemap or redirect that named it; zero for a seed
 	Found    FoundBy    `json:"found"`          // how it was named there
@@ -58,7 +60,7 @@ func (it Item) Follow(target weburl.URL, key weburl.Key) (next Item, ok bool) {
 		return Item{}, false
 	}
 	return Item{
-		URL: target, Via: it.URL, Found: FoundRedirect, Depth: it.Depth, Hops: it.Hops + 1,
+		Job: it.Job, URL: target, Via: it.URL, Found: FoundRedirect, Depth: it.Depth, Hops: it.Hops + 1,
 		Chain: chain, Priority: it.Priority,
 	}, true
 }

@@ -25,7 +25,7 @@ func whole(t testing.TB) *Visit {
 	at := time.Date(2026, 11, 15, 10, 0, 0, 123456789, time.UTC)
 	return &Visit{
 		Item: Item{
-			URL: mustURL(t, "https://example.com/b"), Via: mustURL(t, "https://example.com/a"), Found: FoundRedirect,
+			Job: 9, URL: mustURL(t, "https://example.com/b"), Via: mustURL(t, "https://example.com/a"), Found: FoundRedirect,
 			Depth: 2, Hops: 1, Chain: []uint64{1 << 63, 7}, Priority: 5, Attempt: 1,
 			NotBefore: at, Validators: Validators{ETag: `W/"x"`, LastModified: "Sun, 15 Nov 2026 10:00:00 GMT"},
 		},
@@ -177,14 +177,14 @@ func TestOfStatus(t *testing.T) {
 
 func TestFollow(t *testing.T) {
 	key := weburl.Key{1}
-	start := Item{URL: mustURL(t, "https://example.com/0"), Found: FoundLink, Depth: 3, Priority: 2}
+	start := Item{URL: mustURL(t, "https://example.com/0"), Job: 4, Found: FoundLink, Depth: 3, Priority: 2}
 	it := start
 	for i := 1; i <= MaxHops; i++ {
 		next, ok := it.Follow(mustURL(t, "https://example.com/"+strings.Repeat("x", i)), key)
 		if !ok {
 			t.Fatalf("hop %d refused", i)
 		}
-		if next.Depth != 3 || next.Hops != i || next.Via != it.URL || next.Found != FoundRedirect || len(next.Chain) != i {
+		if next.Job != 4 || next.Depth != 3 || next.Hops != i || next.Via != it.URL || next.Found != FoundRedirect || len(next.Chain) != i {
 			t.Fatalf("hop %d: %+v", i, next)
 		}
 		it = next

@@ -24,8 +24,11 @@ import (
 const Map = `
 # the journey of one URL
 weburl             golang.org/x/net github.com/nlnwa/whatwg-url
-visit              weburl
+visit              weburl job
 frontier           visit
+
+# how much, for whom
+job
 
 # the program
 cmd/headway        internal/cli
