@@ -38,15 +38,21 @@ func refuse(code Code, detail, raw string) *Error {
 	return &Error{Code: code, Detail: detail, Raw: quotable(raw)}
 }
 
-// quotable returns a copy of raw that may be shown and kept: what could be
-// credentials is replaced, and the length is bounded.
+// quotable returns a copy of raw that may be shown and kept: without what
+// could be credentials, and of bounded length.
 func quotable(raw string) string {
-	// An "@" anywhere could end credentials, since backslashes, tabs or a
-	// missing slash change where the authority ends. Everything between the
-	// first slash or colon and the last "@" goes.
-	if at := strings.LastIndexByte(raw, '@'); at >= 0 {
-		start := strings.IndexAny(raw[:at], `:/\`)
-		raw = raw[:start+1] + "…" + raw[at:]
+	// Where an authority ends depends on slashes, backslashes and tabs, and
+	// people forget to escape passwords. So everything goes that stands
+	// between the first colon or slash and the last "@", wherever that is.
+	// Texts that are too long to be looked through keep their scheme only.
+	end, rest := len(raw), ""
+	if len(raw) > maxInput {
+		end, rest = maxQuoted, "…"
+	} else if at := strings.LastIndexByte(raw, '@'); at >= 0 {
+		end, rest = at, "…"+raw[at:]
+	}
+	if rest != "" {
+		raw = raw[:strings.IndexAny(raw[:end], `:/\`)+1] + rest
 	}
 	if len(raw) <= maxQuoted {
 		return strings.Clone(raw)

@@ -1,84 +1,36 @@
 package weburl
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "encoding/binary"
 
 // Key is the secret behind fingerprints. Make it once per store, from
-// crypto/rand, and keep it with the data: other keys give other fingerprints.
+// crypto/rand, and keep it with the data: another key gives other
+// fingerprints.
 type Key [16]byte
 
-// Fingerprint128 is a 128-bit fingerprint, comparable and fit for a map key.
+// Fingerprint128 is a fingerprint wide enough to stand for a URL: among 2^40
+// URLs the chance that any two share one is about 2^-49.
 type Fingerprint128 [16]byte
 
-// Fingerprint returns a keyed 64-bit hash of the canonical form.
+// Fingerprint returns a 64-bit fingerprint of u under a key: enough for caches
+// and for choosing a slot, where a rare collision costs little.
+//
+// Whoever writes a page chooses the URLs that are hashed. With a hash that can
+// be computed without the key, or whose seed can be worked around as with the
+// xxHash family, a site could publish links that all collide and so fill one
+// bucket, or make a URL look like one that was seen already. SipHash-2-4 is a
+// pseudo-random function made for this: colliding links cannot be found
+// without the key. It costs about 60 ns for a typical URL, five times xxh3,
+// and far less than everything else that is done for a link.
 func (u URL) Fingerprint(k Key) uint64 {
-	lo, _ := sip(k, u.s, false)
-	return lo
+	return sipHash64(k, u.s)
 }
 
-// Fingerprint128 returns a keyed 128-bit hash of the canonical form.
+// Fingerprint128 is [URL.Fingerprint] with 128 bits, for uses where a
+// collision would lose a URL.
 func (u URL) Fingerprint128(k Key) Fingerprint128 {
-	lo, hi := sip(k, u.s, true)
+	lo, hi := sipHash128(k, u.s)
 	var f Fingerprint128
 	binary.LittleEndian.PutUint64(f[:8], lo)
 	binary.LittleEndian.PutUint64(f[8:], hi)
 	return f
-}
-
-// sip computes SipHash-2-4 of s with 64 or 128 bits of output.
-func sip(k Key, s string, wide bool) (lo, hi uint64) {
-	k0 := binary.LittleEndian.Uint64(k[:8])
-	k1 := binary.LittleEndian.Uint64(k[8:])
-	v0, v1 := k0^0x736f6d6570736575, k1^0x646f72616e646f6d
-	v2, v3 := k0^0x6c7967656e657261, k1^0x7465646279746573
-	if wide {
-		v1 ^= 0xee
-	}
-	round := func() {
-		v0 += v1
-		v2 += v3
-		v1 = bits.RotateLeft64(v1, 13) ^ v0
-		v3 = bits.RotateLeft64(v3, 16) ^ v2
-		v0 = bits.RotateLeft64(v0, 32)
-		v2 += v1
-		v0 += v3
-		v1 = bits.RotateLeft64(v1, 17) ^ v2
-		v3 = bits.RotateLeft64(v3, 21) ^ v0
-		v2 = bits.RotateLeft64(v2, 32)
-	}
-	last := uint64(len(s)) << 56
-	for ; len(s) >= 8; s = s[8:] {
-		m := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		v3 ^= m
-		round()
-		round()
-		v0 ^= m
-	}
-	for i := range len(s) {
-		last |= uint64(s[i]) << (8 * i)
-	}
-	v3 ^= last
-	round()
-	round()
-	v0 ^= last
-	if wide {
-		v2 ^= 0xee
-	} else {
-		v2 ^= 0xff
-	}
-	for range 4 {
-		round()
-	}
-	lo = v0 ^ v1 ^ v2 ^ v3
-	if !wide {
-		return lo, 0
-	}
-	v1 ^= 0xdd
-	for range 4 {
-		round()
-	}
-	return lo, v0 ^ v1 ^ v2 ^ v3
 }

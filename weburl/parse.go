@@ -3,141 +3,179 @@ package weburl
 import (
 	"strconv"
 	"strings"
-
-	whatwgerrors "github.com/nlnwa/whatwg-url/errors"
-	whatwg "github.com/nlnwa/whatwg-url/url"
+	"unsafe"
 )
 
-const (
-	maxInput = 4 * MaxLength // longest text that is looked at
-	maxName  = 253           // longest DNS name, without the root dot
-	maxLabel = 63            // longest DNS label
-)
-
-// standard reads links as the URL Standard says.
-var standard = whatwg.NewParser(whatwg.WithPathPercentEncodeSet(whatwg.PathPercentEncodeSet.Set('^')))
+// maxInput bounds the text that is worked on, without its fragment. It leaves
+// room for a canonical URL of MaxLength bytes written entirely in escapes.
+const maxInput = 4 * MaxLength
 
 // Parse reads an absolute URL and returns its canonical form, or an [*Error].
-// The result may share memory with raw: a URL that outlives a large text it
-// was cut out of should be kept as its [URL.Clone].
-func Parse(raw string) (URL, error) { return parse(raw, URL{}) }
-
-// Resolve reads ref as it stands in a document at u: an absolute or relative
-// link. The result never shares memory with ref.
-func (u URL) Resolve(ref string) (URL, error) { return parse(ref, u) }
-
-func parse(raw string, base URL) (URL, error) {
-	if len(raw) > maxInput {
-		return URL{}, refuse(TooLong, "longer than "+strconv.Itoa(maxInput)+" bytes", raw)
+//
+// A text that is canonical already is kept as it is, without a copy. A URL
+// that outlives a larger text it was cut out of should be kept as its
+// [URL.Clone].
+func Parse(raw string) (URL, error) {
+	if u, ok := parseFast(raw, share); ok {
+		return u, nil
 	}
-	var w *whatwg.Url
-	var err error
-	if base.IsZero() {
-		w, err = standard.Parse(raw)
-	} else {
-		w, err = standard.ParseRef(base.s, raw)
+	return read(raw, URL{}, nil)
+}
+
+// Resolve reads ref as it stands in a document at u: an absolute or a relative
+// link. On the zero URL it reads absolute links only. The result, be it URL or
+// error, never shares memory with ref.
+func (u URL) Resolve(ref string) (URL, error) {
+	if r, ok := u.resolveFast(ref); ok {
+		return r, nil
 	}
+	return read(ref, u, nil)
+}
+
+// ResolveBytes is [URL.Resolve] for a link that still lies in a buffer; the
+// buffer may be reused as soon as it returns.
+func (u URL) ResolveBytes(ref []byte) (URL, error) {
+	return u.Resolve(unsafe.String(unsafe.SliceData(ref), len(ref)))
+}
+
+// read brings any text into canonical form, one rule at a time. It is the
+// meaning of Parse, Resolve and Explain; the fast path is only quicker. The
+// result shares no memory with raw.
+func read(raw string, base URL, t *trace) (URL, error) {
+	text, err := absolute(raw, base, t)
 	if err != nil {
-		switch whatwgerrors.Type(err) {
-		case whatwgerrors.MissingSchemeNonRelativeURL:
-			return URL{}, refuse(NoBase, "relative, and there is no base to resolve it against", raw)
-		case whatwgerrors.PortInvalid, whatwgerrors.PortOutOfRange:
-			return URL{}, refuse(BadPort, "the port is no number up to 65535", raw)
+		return URL{}, err
+	}
+	p := cut(text)
+	for _, apply := range rules {
+		reason, refusal := apply(&p)
+		if refusal != nil {
+			return URL{}, refuse(refusal.code, refusal.detail, raw)
 		}
-		return URL{}, refuse(BadHost, "not a valid host", raw)
-	}
-	if s := w.Scheme(); s != "http" && s != "https" {
-		return URL{}, refuse(BadScheme, "scheme "+s+" is not crawled", raw)
-	}
-	host := w.Hostname()
-	if host == "" {
-		return URL{}, refuse(BadHost, "no host", raw)
-	}
-	if host[0] != '[' {
-		host = strings.TrimSuffix(host, ".")
-		if !isName(host) {
-			return URL{}, refuse(BadHost, "not a DNS name", raw)
+		if reason != "" {
+			t.note(reason, p.join)
 		}
 	}
-	s := w.Scheme() + "://" + host
-	u := URL{hostEnd: uint16(len(s))}
-	if p := w.Port(); p != "" {
-		n, err := strconv.ParseUint(p, 10, 16)
-		if err != nil {
-			return URL{}, refuse(BadPort, "the port is no number up to 65535", raw)
-		}
-		s += ":" + p
-		u.port = uint16(n)
-	} else if w.Scheme() == "http" {
-		u.port = portHTTP
-	} else {
-		u.port = portHTTPS
-	}
-	pathStart := len(s)
-	s += canonicalEscapes(w.Pathname())
-	pathEnd := len(s)
-	if q := strings.TrimPrefix(w.Search(), "?"); q != "" {
-		s += "?" + canonicalEscapes(q)
-	}
-	if len(s) > MaxLength {
-		return URL{}, refuse(TooLong, "longer than "+strconv.Itoa(MaxLength)+" bytes", raw)
-	}
-	u.s, u.pathStart, u.pathEnd = s, uint16(pathStart), uint16(pathEnd)
-	return u, nil
+	return p.url(raw)
 }
 
-// isName reports whether host keeps to the DNS limits.
-func isName(host string) bool {
-	if len(host) > maxName {
-		return false
+// absolute returns the text of a link with the http or https scheme, "://" and
+// everything else that a base lends it; what follows the scheme is not looked
+// into yet.
+func absolute(raw string, base URL, t *trace) (string, error) {
+	text := trimBlanks(raw)
+	t.noteText("blanks around the link dropped", text)
+
+	if hash := strings.IndexByte(text, '#'); hash > maxInput || hash < 0 && len(text) > maxInput {
+		// The scheme of a long text is worth a look: an embedded image is a
+		// data: link, not a long URL.
+		if scheme, _, ok := cutScheme(dropBreaks(text[:maxInput])); ok && !isWeb(scheme) {
+			return "", refuseScheme(scheme, raw)
+		}
+		return "", refuse(TooLong, "longer than "+strconv.Itoa(maxInput)+" bytes", raw)
 	}
-	for label := range strings.SplitSeq(host, ".") {
-		if label == "" || len(label) > maxLabel {
-			return false
+
+	text = dropBreaks(text)
+	t.noteText("tabs and line breaks dropped", text)
+
+	scheme, rest, hasScheme := cutScheme(text)
+	if hasScheme {
+		if lower := strings.ToLower(scheme); lower != scheme {
+			scheme, text = lower, lower+":"+rest
+			t.noteText("scheme lower-cased", text)
+		}
+		if !isWeb(scheme) {
+			return "", refuseScheme(scheme, raw)
+		}
+	} else if base.IsZero() {
+		return "", refuse(NoBase, "relative, and there is no base to resolve it against", raw)
+	}
+
+	tail := "" // query and fragment
+	if i := strings.IndexAny(rest, "?#"); i >= 0 {
+		rest, tail = rest[:i], rest[i:]
+	}
+	if strings.IndexByte(rest, '\\') >= 0 {
+		rest = strings.ReplaceAll(rest, `\`, "/")
+		t.noteText("backslashes read as slashes", text[:len(text)-len(rest)-len(tail)]+rest+tail)
+	}
+
+	slashes := strings.HasPrefix(rest, "//")
+	switch {
+	case slashes && !hasScheme:
+		text = base.Scheme() + "://" + strings.TrimLeft(rest, "/") + tail
+		t.noteText("scheme taken from the base", text)
+	case slashes, base.IsZero(), hasScheme && scheme != base.Scheme():
+		text = scheme + "://" + strings.TrimLeft(rest, "/") + tail
+		t.noteText("exactly two slashes written behind the scheme", text)
+	default:
+		// A relative link, or the old form "https:next" which a base of the
+		// same scheme turns into one.
+		text = base.Host() + relativePath(rest, tail, base) + tail
+		t.noteText("resolved against the base", text)
+	}
+	return text, nil
+}
+
+// relativePath returns the path, and where the link has neither path nor query
+// the query too, of a relative link.
+func relativePath(path, tail string, base URL) string {
+	switch {
+	case strings.HasPrefix(path, "/"):
+		return path
+	case path != "":
+		dir := base.Path()
+		return dir[:strings.LastIndexByte(dir, '/')+1] + path
+	case strings.HasPrefix(tail, "?"):
+		return base.Path()
+	default:
+		return base.PathQuery()
+	}
+}
+
+// trimBlanks drops spaces and control characters at both ends.
+func trimBlanks(text string) string {
+	for text != "" && text[0] <= ' ' {
+		text = text[1:]
+	}
+	for text != "" && text[len(text)-1] <= ' ' {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+// dropBreaks removes tabs and line breaks, which documents put into long
+// links to wrap them.
+func dropBreaks(text string) string {
+	if !strings.ContainsAny(text, "\t\n\r") {
+		return text
+	}
+	return breaks.Replace(text)
+}
+
+var breaks = strings.NewReplacer("\t", "", "\n", "", "\r", "")
+
+// cutScheme splits "scheme:rest". Without a scheme, rest is the whole text.
+func cutScheme(text string) (scheme, rest string, ok bool) {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c|0x20 && c|0x20 <= 'z':
+		case i > 0 && ('0' <= c && c <= '9' || c == '+' || c == '-' || c == '.'):
+		case i > 0 && c == ':':
+			return text[:i], text[i+1:], true
+		default:
+			return "", text, false
 		}
 	}
-	return true
+	return "", text, false
 }
 
-// canonicalEscapes decodes escaped unreserved bytes and writes the others in
-// upper case. A hex digit stays escaped directly behind a stray percent sign,
-// or one digit later, because decoded it would complete a new escape.
-func canonicalEscapes(s string) string {
-	if strings.IndexByte(s, '%') < 0 {
-		return s
-	}
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] != '%' || i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
-			b = append(b, s[i])
-			continue
-		}
-		c := unhex(s[i+1])<<4 | unhex(s[i+2])
-		n := len(b)
-		stray := n >= 1 && b[n-1] == '%' || n >= 2 && b[n-2] == '%' && isHex(b[n-1])
-		if isUnreserved(c) && (!stray || !isHex(c)) {
-			b = append(b, c)
-		} else {
-			b = append(b, '%', upperHex[c>>4], upperHex[c&15])
-		}
-		i += 2
-	}
-	return string(b)
+// isWeb reports whether a scheme is one that is crawled.
+func isWeb(scheme string) bool {
+	return strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
 }
 
-const upperHex = "0123456789ABCDEF"
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
-}
-
-func unhex(c byte) byte {
-	if c <= '9' {
-		return c - '0'
-	}
-	return c | 0x20 - 'a' + 10
-}
-
-func isUnreserved(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '-' || c == '.' || c == '_' || c == '~'
+// refuseScheme makes the error for a scheme that is not crawled.
+func refuseScheme(scheme, raw string) *Error {
+	return refuse(BadScheme, "scheme "+quotable(scheme)+" is not http or https", raw)
 }

@@ -1,0 +1,217 @@
+package weburl
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// class tells for each byte where it may stand unchanged.
+var class = makeClass()
+
+// The bits of class.
+const (
+	inPath     = 1 << iota // needs no escape in a path
+	inQuery                // needs no escape in a query
+	inHost                 // lower-case letter, digit, "-" or "_"
+	hexDigit               // 0-9, a-f, A-F
+	unreserved             // needs no escape anywhere (RFC 3986)
+	forbidden              // never in a domain name
+	plainPath              // inPath and of no further meaning: not "%", "/" or "\"
+	plainQuery             // inQuery and of no further meaning: not "%"
+)
+
+func makeClass() (table [256]uint8) {
+	mark := func(bit uint8, bytes string) {
+		for i := range len(bytes) {
+			table[bytes[i]] |= bit
+		}
+	}
+	const (
+		digits = "0123456789"
+		lower  = "abcdefghijklmnopqrstuvwxyz"
+		upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	)
+	mark(inHost, digits+lower+"-_")
+	mark(hexDigit, digits+"abcdefABCDEF")
+	mark(unreserved, digits+lower+upper+"-._~")
+	mark(forbidden, "\x7f #/:<>?@[\\]^|%")
+	for c := range table {
+		switch {
+		case c < ' ':
+			table[c] |= forbidden
+		case c > ' ' && c < 0x7f:
+			if !strings.ContainsRune("\"#<>?^`{}", rune(c)) {
+				table[c] |= inPath
+			}
+			if !strings.ContainsRune("\"#<>'", rune(c)) {
+				table[c] |= inQuery
+			}
+		}
+		if table[c]&inPath != 0 && c != '%' && c != '/' && c != '\\' {
+			table[c] |= plainPath
+		}
+		if table[c]&inQuery != 0 && c != '%' {
+			table[c] |= plainQuery
+		}
+	}
+	return table
+}
+
+func is(c byte, bit uint8) bool { return class[c]&bit != 0 }
+
+// maxExamples bounds how many examples the reason of a change names.
+const maxExamples = 3
+
+// examples collects what a rule changed, for its reason.
+type examples struct {
+	text string
+	n    int
+}
+
+// add notes one change unless it is noted already.
+func (e *examples) add(from, to string) {
+	example := from + " → " + to
+	switch {
+	case e.n > maxExamples || strings.Contains(e.text, example):
+		return
+	case e.n == maxExamples:
+		e.text += ", …"
+	case e.n == 0:
+		e.text = example
+	default:
+		e.text += ", " + example
+	}
+	e.n++
+}
+
+// escapeBytes escapes what may not stand in a path or query. Bytes that are
+// not UTF-8 become U+FFFD, as in a browser.
+func escapeBytes(p *parts) (string, *refusal) {
+	var ex examples
+	p.path = escapeText(p.path, inPath, &ex)
+	if p.query != "" {
+		p.query = "?" + escapeText(p.query[1:], inQuery, &ex)
+	}
+	if ex.n == 0 {
+		return "", nil
+	}
+	return "bytes escaped that a URL cannot carry: " + ex.text, nil
+}
+
+// escapeText escapes every byte that lacks the bit of its place.
+func escapeText(s string, bit uint8, ex *examples) string {
+	b := make([]byte, 0, len(s)+16)
+	for _, r := range s {
+		if r < utf8.RuneSelf && is(byte(r), bit) {
+			b = append(b, byte(r))
+			continue
+		}
+		start := len(b)
+		for _, c := range []byte(string(r)) {
+			b = appendEscape(b, c)
+		}
+		ex.add(printable(r), string(b[start:]))
+	}
+	return string(b)
+}
+
+// printable returns a character as it can be shown in one line.
+func printable(r rune) string {
+	if r == ' ' {
+		return "blank"
+	}
+	if strconv.IsPrint(r) {
+		return string(r)
+	}
+	return fmt.Sprintf("%U", r)
+}
+
+// upperEscapes writes the hex digits of escapes in upper case.
+func upperEscapes(p *parts) (string, *refusal) {
+	ex := rewriteEscapes(p, func(_ []byte, escape string, _ byte) string {
+		return strings.ToUpper(escape)
+	})
+	if ex == "" {
+		return "", nil
+	}
+	return "escapes written in upper case: " + ex, nil
+}
+
+// decodeUnreserved decodes the escapes of bytes that need none, except where
+// the decoded byte would become part of another escape: "%%34%31" must not
+// turn into "%41", which would be decoded the next time.
+func decodeUnreserved(p *parts) (string, *refusal) {
+	ex := rewriteEscapes(p, func(before []byte, escape string, c byte) string {
+		if !is(c, unreserved) || is(c, hexDigit) && endsInStray(before) {
+			return escape
+		}
+		return string(c)
+	})
+	if ex == "" {
+		return "", nil
+	}
+	return "escapes decoded that are not needed: " + ex, nil
+}
+
+// endsInStray reports whether text ends in a percent sign that begins no
+// escape, or in such a sign and one hex digit: one or two hex digits more
+// would make it one. Complete escapes are always written whole, so a percent
+// sign this close to the end is a stray one.
+func endsInStray(text []byte) bool {
+	n := len(text)
+	return n >= 1 && text[n-1] == '%' || n >= 2 && text[n-2] == '%' && is(text[n-1], hexDigit)
+}
+
+// rewriteEscapes replaces each valid escape in path and query and returns
+// examples of the changes. The function also gets what stands before the
+// escape, in its new form, and the byte that the escape means.
+func rewriteEscapes(p *parts, replace func(before []byte, escape string, c byte) string) string {
+	var ex examples
+	for _, part := range []*string{&p.path, &p.query} {
+		s := *part
+		if strings.IndexByte(s, '%') < 0 {
+			continue
+		}
+		b := make([]byte, 0, len(s))
+		for i := 0; i < len(s); i++ {
+			c, ok := unescape(s[i:])
+			if !ok {
+				b = append(b, s[i])
+				continue
+			}
+			escape := s[i : i+3]
+			with := replace(b, escape, c)
+			if with != escape {
+				ex.add(escape, with)
+			}
+			b = append(b, with...)
+			i += 2
+		}
+		*part = string(b)
+	}
+	return ex.text
+}
+
+// unescape returns the byte that s begins with in escaped form.
+func unescape(s string) (c byte, ok bool) {
+	if len(s) < 3 || s[0] != '%' || !is(s[1], hexDigit) || !is(s[2], hexDigit) {
+		return 0, false
+	}
+	return unhex(s[1])<<4 | unhex(s[2]), true
+}
+
+func unhex(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c | 0x20 - 'a' + 10
+}
+
+const upperHex = "0123456789ABCDEF"
+
+// appendEscape appends c in escaped form.
+func appendEscape(b []byte, c byte) []byte {
+	return append(b, '%', upperHex[c>>4], upperHex[c&15])
+}

@@ -1,0 +1,392 @@
+package weburl
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// The fast path. Nearly all links on real pages are lower-case ASCII http or
+// https URLs, or plain relative references, and a page has dozens of them.
+// The functions here read such a link in one pass and give up on anything
+// else; read then decides. They must never decide differently: the fuzz tests
+// compare the two.
+
+// stackBuffer is the length up to which a URL is put together on the stack.
+const stackBuffer = 512
+
+// memory says whether a URL may share the memory of the text it is read from.
+type memory bool
+
+const (
+	share  memory = true
+	copied memory = false
+)
+
+// parseFast reads an absolute URL. It reports false if the link is too odd, or
+// wrong, for the fast path.
+func parseFast(raw string, mem memory) (u URL, ok bool) {
+	var start int
+	switch {
+	case strings.HasPrefix(raw, "https://"):
+		start, u.port = len("https://"), portHTTPS
+	case strings.HasPrefix(raw, "http://"):
+		start, u.port = len("http://"), portHTTP
+	default:
+		return URL{}, false
+	}
+	hostEnd, ok := scanHost(raw, start)
+	if !ok {
+		return URL{}, false
+	}
+	pathStart := hostEnd
+	if hostEnd < len(raw) && raw[hostEnd] == ':' {
+		port, end, ok := scanPort(raw, hostEnd+1)
+		if !ok || port == u.port {
+			return URL{}, false
+		}
+		u.port, pathStart = port, end
+	}
+	if !startsPath(raw[pathStart:]) {
+		return URL{}, false
+	}
+	u.hostEnd, u.pathStart = uint16(hostEnd), uint16(pathStart)
+
+	pathEnd, end, ok := scanClean(raw, pathStart)
+	if ok {
+		if end > MaxLength {
+			return URL{}, false
+		}
+		u.s, u.pathEnd = raw[:end], uint16(pathEnd)
+		if mem == copied {
+			u.s = strings.Clone(u.s)
+		}
+		return u, true
+	}
+	var stack [stackBuffer]byte
+	return u.finish(append(stack[:0], raw[:pathStart]...), trimTail(raw[pathStart:]))
+}
+
+// resolveFast reads a link in a document at base. It reports false if the link
+// or base is not one for the fast path.
+func (base URL) resolveFast(ref string) (URL, bool) {
+	if base.s == "" {
+		return parseFast(ref, copied)
+	}
+	ref = trimBlanks(ref)
+	if ref == "" || ref[0] == '#' {
+		return base, true // the document itself
+	}
+	u := base
+	var stack [stackBuffer]byte
+	b := stack[:0]
+	switch ref[0] {
+	case '/':
+		if len(ref) > 1 && (ref[1] == '/' || ref[1] == '\\') {
+			return base.resolveNetwork(ref)
+		}
+		return u.finish(append(b, base.s[:base.pathStart]...), ref)
+	case '?':
+		return u.finish(append(b, base.s[:base.pathEnd]...), ref)
+	case '\\':
+		return URL{}, false
+	}
+	if _, _, hasScheme := cutScheme(ref); hasScheme {
+		if host := base.Host(); strings.HasPrefix(ref, host) && startsPath(ref[len(host):]) {
+			// The same host in its canonical form: nothing to check again.
+			return u.finish(append(b, host...), ref[len(host):])
+		}
+		return parseFast(ref, copied)
+	}
+	dir := strings.LastIndexByte(base.s[:base.pathEnd], '/') + 1
+	return u.finish(append(b, base.s[:dir]...), ref)
+}
+
+// resolveNetwork reads a link that begins with "//" and takes only its scheme
+// from base.
+func (base URL) resolveNetwork(ref string) (URL, bool) {
+	var stack [stackBuffer]byte
+	b := append(stack[:0], base.Scheme()...)
+	b = append(b, ':')
+	b = append(b, ref...)
+	return parseFast(string(b), share)
+}
+
+// startsPath reports whether a text behind a host begins a path, a query or a
+// fragment, or is empty: whether the host really ends there.
+func startsPath(s string) bool {
+	return s == "" || s[0] == '/' || s[0] == '?' || s[0] == '#'
+}
+
+// trimTail drops spaces and control characters at the end of a link.
+func trimTail(s string) string {
+	for s != "" && s[len(s)-1] <= ' ' {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// scanHost returns where the host ends that begins at i, if it is a canonical
+// name or IPv4 address.
+func scanHost(s string, i int) (end int, ok bool) {
+	start, label := i, i
+	for {
+		for i < len(s) && is(s[i], inHost) {
+			i++
+		}
+		if n := i - label; n == 0 || n > maxLabel || hasACE(s[label:i]) {
+			return 0, false
+		}
+		if i == len(s) || s[i] != '.' {
+			break
+		}
+		i++
+		label = i
+	}
+	if i-start > maxName {
+		return 0, false
+	}
+	if c := s[label]; '0' <= c && c <= '9' {
+		return i, isDottedQuad(s[start:i])
+	}
+	return i, true
+}
+
+// isDottedQuad reports whether a host is an IPv4 address in canonical form.
+func isDottedQuad(host string) bool {
+	numbers, n, digits := 0, 0, 0
+	for i := 0; ; i++ {
+		if i == len(host) || host[i] == '.' {
+			numbers++
+			if digits == 0 || i == len(host) {
+				return digits > 0 && numbers == 4
+			}
+			n, digits = 0, 0
+			continue
+		}
+		c := host[i]
+		if c < '0' || c > '9' || digits > 0 && n == 0 {
+			return false // a name, or a leading zero
+		}
+		n = n*10 + int(c-'0')
+		digits++
+		if n > 255 {
+			return false
+		}
+	}
+}
+
+// scanPort reads a port without leading zeros that begins at i.
+func scanPort(s string, i int) (port uint16, end int, ok bool) {
+	start, n := i, 0
+	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+		n = n*10 + int(s[i]-'0')
+		if n > 65535 {
+			return 0, 0, false
+		}
+		i++
+	}
+	if i == start || s[start] == '0' && i > start+1 {
+		return 0, 0, false
+	}
+	return uint16(n), i, true
+}
+
+// scanClean reports whether the path that begins at i, and the query behind
+// it, are canonical as they stand. If so, it returns where the path ends and
+// where the URL ends: at the fragment or at the end of s.
+func scanClean(s string, i int) (pathEnd, end int, ok bool) {
+	if i == len(s) || s[i] != '/' {
+		return 0, 0, false
+	}
+	for i < len(s) {
+		c := s[i]
+		switch {
+		case is(c, plainPath):
+			i++
+		case c == '/':
+			i++
+			// No canonical segment begins with one or two dots and ends there;
+			// whatever begins with a dot is looked at closely elsewhere.
+			if i < len(s) && s[i] == '.' {
+				return 0, 0, false
+			}
+		case c == '%':
+			if !cleanEscape(s[i:]) {
+				return 0, 0, false
+			}
+			i += 3
+		case c == '#':
+			return i, i, true
+		case c == '?':
+			return scanCleanQuery(s, i)
+		default:
+			return 0, 0, false
+		}
+	}
+	return i, i, true
+}
+
+// scanCleanQuery does for the query, whose "?" stands at mark, what scanClean
+// does for the path.
+func scanCleanQuery(s string, mark int) (pathEnd, end int, ok bool) {
+	i := mark + 1
+	for i < len(s) && s[i] != '#' {
+		switch {
+		case is(s[i], plainQuery):
+			i++
+		case cleanEscape(s[i:]):
+			i += 3
+		default:
+			return 0, 0, false
+		}
+	}
+	return mark, i, i > mark+1 // an empty query is not canonical
+}
+
+// cleanEscape reports whether s begins with an escape that stays as it is.
+func cleanEscape(s string) bool {
+	c, ok := unescape(s)
+	return ok && !is(c, unreserved) && !isLowerHex(s[1]) && !isLowerHex(s[2])
+}
+
+func isLowerHex(c byte) bool { return c >= 'a' }
+
+// finish makes a URL of u's host and port. b holds scheme, host, port and as
+// much of the path as a base has given, up to and including a slash; tail
+// is the rest of the link. After a whole base path, tail is a query.
+func (u URL) finish(b []byte, tail string) (URL, bool) {
+	root := int(u.pathStart)
+	i := 0
+	if len(b) == root {
+		// The path begins here.
+		b = append(b, '/')
+		if tail != "" && (tail[0] == '/' || tail[0] == '\\') {
+			i = 1
+		}
+	}
+	if !strings.HasPrefix(tail[i:], "?") {
+		var n int
+		var ok bool
+		b, n, ok = appendPath(b, root, tail[i:])
+		if !ok {
+			return URL{}, false
+		}
+		i += n
+	}
+	pathEnd := len(b)
+	if i < len(tail) && tail[i] == '?' {
+		var ok bool
+		if b, ok = appendQuery(b, tail[i+1:]); !ok {
+			return URL{}, false
+		}
+	}
+	if len(b) > MaxLength {
+		return URL{}, false
+	}
+	u.s = string(b)
+	u.pathEnd = uint16(pathEnd)
+	return u, true
+}
+
+// appendPath appends the path that s begins with, up to a "?" or "#" or the
+// end, and returns how much of s that was. The path in b begins at root, and b
+// ends in a slash. It gives up on line breaks and on what is not UTF-8.
+func appendPath(b []byte, root int, s string) (_ []byte, n int, ok bool) {
+	segment := len(b)
+	i := 0
+	for {
+		run := i
+		for i < len(s) && is(s[i], plainPath) {
+			i++
+		}
+		b = append(b, s[run:i]...)
+		if i == len(s) || s[i] == '?' || s[i] == '#' {
+			b, _ = closeSegment(b, root, segment)
+			return b, i, true
+		}
+		if s[i] == '/' || s[i] == '\\' {
+			var dots bool
+			if b, dots = closeSegment(b, root, segment); !dots {
+				b = append(b, '/')
+			}
+			segment = len(b)
+			i++
+			continue
+		}
+		width := 0
+		if b, width = appendOdd(b, s[i:]); width == 0 {
+			return nil, 0, false
+		}
+		i += width
+	}
+}
+
+// closeSegment resolves the segment of b that begins at segment if it is a dot
+// segment, and reports whether it was. b then ends in a slash.
+func closeSegment(b []byte, root, segment int) (_ []byte, dots bool) {
+	switch n := len(b) - segment; {
+	case n == 1 && b[segment] == '.':
+		return b[:segment], true
+	case n == 2 && b[segment] == '.' && b[segment+1] == '.':
+		end := segment - 1 // the slash before the dots
+		for end > root && b[end-1] != '/' {
+			end--
+		}
+		return b[:max(end, root+1)], true
+	}
+	return b, false
+}
+
+// appendQuery appends "?" and the query that s is, up to a "#". An empty one
+// is left out.
+func appendQuery(b []byte, s string) ([]byte, bool) {
+	mark := len(b)
+	b = append(b, '?')
+	for i := 0; ; {
+		run := i
+		for i < len(s) && is(s[i], plainQuery) {
+			i++
+		}
+		b = append(b, s[run:i]...)
+		if i == len(s) || s[i] == '#' {
+			break
+		}
+		width := 0
+		if b, width = appendOdd(b, s[i:]); width == 0 {
+			return nil, false
+		}
+		i += width
+	}
+	if len(b) == mark+1 {
+		b = b[:mark]
+	}
+	return b, true
+}
+
+// appendOdd appends the canonical form of what s begins with: an escape, or a
+// character that needs one. It returns the width read, or 0 to give up.
+func appendOdd(b []byte, s string) (_ []byte, width int) {
+	switch c := s[0]; {
+	case c == '%':
+		d, ok := unescape(s)
+		switch {
+		case !ok:
+			return append(b, '%'), 1
+		case is(d, unreserved) && !(is(d, hexDigit) && endsInStray(b)):
+			return append(b, d), 3
+		}
+		return appendEscape(b, d), 3
+	case c == '\t' || c == '\n' || c == '\r':
+		return b, 0
+	case c < utf8.RuneSelf:
+		return appendEscape(b, c), 1
+	}
+	r, width := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError && width == 1 {
+		return b, 0
+	}
+	for i := range width {
+		b = appendEscape(b, s[i])
+	}
+	return b, width
+}
