@@ -74,6 +74,7 @@ with, keeps it, and can tell why it fetched, waited, skipped or stopped.`,
 	})
 	root.AddCommand(
 		urlCommand(),
+		robotsCommand(),
 		versionCommand(),
 	)
 	return root
