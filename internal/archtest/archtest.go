@@ -26,13 +26,15 @@ const Map = `
 weburl             golang.org/x/net github.com/nlnwa/whatwg-url
 visit              weburl job
 frontier           visit
+robots             weburl
+fetch/guard        github.com/miekg/dns
 
 # how much, for whom
 job
 
 # the program
 cmd/headway        internal/cli
-internal/cli       weburl github.com/spf13/cobra
+internal/cli       weburl robots github.com/spf13/cobra
 internal/refgen    internal/cli github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
 internal/vectors
