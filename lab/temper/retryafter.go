@@ -37,5 +37,9 @@ func (f Form) Value(now time.Time, wait time.Duration) string {
 
 // wholeSeconds rounds a wait up, as Retry-After has no fractions.
 func wholeSeconds(d time.Duration) time.Duration {
-	return (d + time.Second - 1) / time.Second * time.Second
+	whole := d.Truncate(time.Second)
+	if whole < d {
+		whole += time.Second
+	}
+	return whole
 }

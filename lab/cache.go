@@ -1,0 +1,123 @@
+package lab
+
+import (
+	"strconv"
+	"time"
+)
+
+const (
+	cacheTTL   = 5 * time.Minute        // how long the cache in front keeps a page
+	cacheCold  = 150 * time.Millisecond // what a page costs that the cache has not
+	cacheShare = 16                     // one page in so many is never kept
+)
+
+// cacheResult is what the cache in front of a host did for a page.
+type cacheResult uint8
+
+const (
+	cacheOff     cacheResult = iota // there is none
+	cacheHit                        // the page was there
+	cacheMiss                       // it was not
+	cacheExpired                    // it was, too old
+	cacheBypass                     // it is never kept
+)
+
+// cacheState is what a cache holds: when each page was last filled in.
+type cacheState map[int]time.Time
+
+// look asks for a page at an instant and fills it in if it was not there. age
+// is how long a hit has been kept.
+func (s *cacheState) look(page int, now time.Time) (r cacheResult, age time.Duration) {
+	if page%cacheShare == cacheShare-1 {
+		return cacheBypass, 0
+	}
+	filled, ok := (*s)[page]
+	if age = now.Sub(filled); ok && age < cacheTTL {
+		return cacheHit, age
+	}
+	if *s == nil {
+		*s = cacheState{}
+	}
+	(*s)[page] = now
+	if ok {
+		return cacheExpired, 0
+	}
+	return cacheMiss, 0
+}
+
+// cacheStyle is how one kind of cache reports in headers, by result.
+type cacheStyle struct {
+	Choice
+	header string
+	values [cacheBypass + 1]string
+}
+
+var cacheStyles = []cacheStyle{
+	{
+		Choice{"cloudflare", "CF-Cache-Status HIT, MISS, EXPIRED, BYPASS; Age"},
+		"Cf-Cache-Status",
+		[...]string{"", "HIT", "MISS", "EXPIRED", "BYPASS"},
+	},
+	{
+		Choice{"varnish", "X-Cache HIT, MISS; Age"},
+		"X-Cache",
+		[...]string{"", "HIT", "MISS", "MISS", "MISS"},
+	},
+	{
+		Choice{"fastly", "X-Cache of two layers, such as MISS, HIT; Age"},
+		"X-Cache",
+		[...]string{"", "MISS, HIT", "MISS, MISS", "MISS, MISS", "PASS, PASS"},
+	},
+	{
+		Choice{"cloudfront", "X-Cache in words, such as Hit from cloudfront; Age"},
+		"X-Cache",
+		[...]string{"", "Hit from cloudfront", "Miss from cloudfront", "RefreshHit from cloudfront", "Miss from cloudfront"},
+	},
+}
+
+// CacheStyles lists what [Site.Cache] may be.
+func CacheStyles() []Choice {
+	list := make([]Choice, len(cacheStyles))
+	for i := range cacheStyles {
+		list[i] = cacheStyles[i].Choice
+	}
+	return list
+}
+
+// throughCache passes a page request through the cache in front of the host:
+// cold pages cost time, and headers say what happened. It reports whether the
+// client left meanwhile.
+func (x *exchange) throughCache() (gone bool) {
+	x.tally.mu.Lock()
+	result, age := x.tally.cache.look(x.page, time.Now())
+	x.tally.mu.Unlock()
+	x.cached = result
+	if result != cacheHit && x.pause(cacheCold) {
+		return true
+	}
+	head := x.Header()
+	for i := range cacheStyles {
+		if s := &cacheStyles[i]; s.Name == x.host.site.Cache {
+			head[s.header] = []string{s.values[result]}
+		}
+	}
+	if result == cacheBypass {
+		head.Set("Cache-Control", "private, no-store")
+		return false
+	}
+	head.Set("Cache-Control", "public, max-age="+strconv.Itoa(int(cacheTTL/time.Second)))
+	head.Set("Age", strconv.Itoa(int(age/time.Second)))
+	return false
+}
+
+// countCache counts what the cache did for a page that was delivered.
+func (c *HostStats) countCache(r cacheResult) {
+	switch r {
+	case cacheHit:
+		c.CacheHits++
+	case cacheMiss, cacheExpired:
+		c.CacheMisses++
+	case cacheBypass:
+		c.CacheBypasses++
+	}
+}

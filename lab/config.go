@@ -1,0 +1,232 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Config describes a lab. The zero value is the lab of one host of every
+// temper on the loopback; the same Config always serves the same web.
+type Config struct {
+	// Seed is the seed of everything.
+	Seed uint64
+
+	// Hosts are the hosts to serve; nil means [Mixed].
+	Hosts []HostSpec
+
+	// Listen is the address to listen on, by default all addresses of this
+	// machine at port 8780: only so does the lab own the whole of 127.0.0.0/8.
+	Listen string
+
+	// TLS serves https instead of http on Listen, and links say so.
+	TLS bool
+
+	// ListenTLS is where hosts with a certificate of their own serve https
+	// while the others serve http; it is used only when there are such hosts
+	// and TLS is off. By default port 8743.
+	ListenTLS string
+
+	// NoHTTP2 offers only HTTP/1.1 to https clients.
+	NoHTTP2 bool
+
+	// PublicPort is the port that links name; zero means the port listened on.
+	PublicPort int
+
+	// Address says how links name hosts. Both ways are always understood.
+	Address Address
+
+	// Domain is the domain of all hosts; of their names only the first label
+	// stays. By default hosts keep their own domains, and those without one
+	// live in lab.test. With the domain "test" each host is a registrable
+	// domain of its own.
+	Domain string
+
+	// Addr is the address that the built-in DNS gives for every host; by
+	// default each host's own address 127.1.x.y. Set it to 127.0.0.1 where
+	// only that address is routed (macOS), or to the address that network
+	// namespaces see.
+	Addr netip.Addr
+
+	// Clients may use the lab besides this machine itself.
+	Clients []netip.Prefix
+
+	// DNS is the built-in resolver.
+	DNS DNS
+
+	// Log is how many requests the log keeps: zero means 10,000, a negative
+	// number none.
+	Log int
+}
+
+// Address is a way to name hosts in links.
+type Address string
+
+// The ways: by loopback address, or by name.
+const (
+	Loopback Address = "loopback" // the default
+	Name     Address = "name"     // needs the built-in DNS, a proxy or a dialler
+)
+
+const (
+	defaultListen    = "0.0.0.0:8780"
+	defaultListenTLS = "0.0.0.0:8743"
+	defaultLog       = 10_000
+)
+
+// withDefaults returns a copy in which every choice is made.
+func (c Config) withDefaults() Config {
+	if c.Hosts == nil {
+		c.Hosts = Mixed()
+	}
+	hosts := make([]HostSpec, len(c.Hosts))
+	certificates := false
+	for i, spec := range c.Hosts {
+		spec.Temper.Site = spec.Temper.Site.withDefaults()
+		certificates = certificates || spec.Temper.Cert != ""
+		hosts[i] = spec
+	}
+	c.Hosts = hosts
+	if c.Listen == "" {
+		c.Listen = defaultListen
+	}
+	switch {
+	case c.TLS || !certificates:
+		c.ListenTLS = ""
+	case c.ListenTLS == "":
+		c.ListenTLS = defaultListenTLS
+	}
+	if c.Address == "" {
+		c.Address = Loopback
+	}
+	if c.Log == 0 {
+		c.Log = defaultLog
+	}
+	c.Log = max(0, c.Log)
+	c.Domain = strings.Trim(strings.ToLower(c.Domain), ".")
+	c.DNS = c.DNS.withDefaults()
+	return c
+}
+
+// Validate reports every setting that makes no sense, by field.
+func (c Config) Validate() error { return c.withDefaults().validate() }
+
+func (c Config) validate() error {
+	var problems []error
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if len(c.Hosts) < 1 || len(c.Hosts) > MaxHosts {
+		bad("Hosts: %d hosts are not between 1 and %d", len(c.Hosts), MaxHosts)
+	}
+	for field, addr := range map[string]string{"Listen": c.Listen, "ListenTLS": c.ListenTLS, "DNS.Listen": c.DNS.Listen} {
+		if addr == "" {
+			continue
+		}
+		if _, port, err := net.SplitHostPort(addr); err != nil {
+			bad("%s: %w", field, err)
+		} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			bad("%s: port %q is not a number below 65536", field, port)
+		}
+	}
+	if c.PublicPort < 0 || c.PublicPort > 65535 {
+		bad("PublicPort: %d is not a port", c.PublicPort)
+	}
+	if c.Address != Loopback && c.Address != Name {
+		bad("Address: %q is neither %q nor %q", c.Address, Loopback, Name)
+	}
+	for i, p := range c.Clients {
+		if !p.IsValid() {
+			bad("Clients[%d]: not a prefix", i)
+		}
+	}
+	if err := c.DNS.validate(); err != nil {
+		bad("DNS: %w", err)
+	}
+	problems = append(problems, c.validateHosts()...)
+	return errors.Join(problems...)
+}
+
+// validateHosts checks the hosts, a temper that many share only once.
+func (c Config) validateHosts() []error {
+	var problems []error
+	names := make(map[string]int, len(c.Hosts))
+	var sound *Site // of a host whose temper was found sound
+	for i := range c.Hosts {
+		h := &c.Hosts[i]
+		where := fmt.Sprintf("Hosts[%d] %q", i, h.Name)
+		name := hostName(h.Name, c.Domain)
+		if first, ok := names[name]; ok {
+			problems = append(problems, fmt.Errorf("%s: is called %s like Hosts[%d]", where, name, first))
+		}
+		names[name] = i
+		if !isHostName(name) {
+			problems = append(problems, fmt.Errorf("%s: %q is not a host name", where, name))
+		}
+		if err := h.Temper.Rules.Validate(); err != nil {
+			problems = append(problems, fmt.Errorf("%s: Rules: %w", where, err))
+		}
+		if err := h.Temper.Cert.validate(); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", where, err))
+		}
+		if sound != nil && h.Temper.Site == *sound {
+			continue
+		}
+		if err := h.Temper.Site.validate(); err != nil {
+			problems = append(problems, fmt.Errorf("%s: Site: %w", where, err))
+		} else {
+			sound = &h.Temper.Site
+		}
+	}
+	return problems
+}
+
+// isHostName tells what a Host header and a DNS question can both carry.
+func isHostName(s string) bool {
+	if len(s) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || len(label) > 63 {
+			return false
+		}
+		for _, c := range []byte(label) {
+			if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_') {
+				return false
+			}
+		}
+	}
+	_, err := netip.ParseAddr(s)
+	return err != nil // an address is not a name
+}
+
+// port is the port links name for what listens on addr.
+func (c *Config) port(addr string) int {
+	if c.PublicPort != 0 {
+		return c.PublicPort
+	}
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// admits says whether a client may use the lab.
+func (c *Config) admits(client netip.Addr) bool {
+	client = client.Unmap()
+	if client.IsLoopback() {
+		return true
+	}
+	for _, p := range c.Clients {
+		if p.Contains(client) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,14 @@
+//go:build unix
+
+package lab
+
+import "syscall"
+
+// cpuSeconds is the processor time this process has used, or 0 if unknown.
+func cpuSeconds() float64 {
+	var ru syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) != nil {
+		return 0
+	}
+	return float64(ru.Utime.Nano()+ru.Stime.Nano()) / 1e9
+}

@@ -1,0 +1,253 @@
+package lab
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"headway/lab/temper"
+)
+
+// exchange is one request and its answer. It is the ResponseWriter of all
+// handlers, so that every status and every byte is counted in one place.
+type exchange struct {
+	http.ResponseWriter
+	lab  *Lab
+	req  *http.Request
+	host *vhost
+	path string
+	kind pathKind
+	page int // number of a page or orphan
+
+	rec       *recorder
+	tally     *tally // of the host
+	started   time.Time
+	verdict   temper.Verdict
+	status    int           // of the final answer; 0 until there is one
+	announced time.Duration // how long a Retry-After asks to stay away
+	challenge bool          // the answer is a challenge, whatever the path holds
+	cached    cacheResult
+
+	body body
+}
+
+// begin takes in a request, counts it and asks the host's temper about it.
+func (x *exchange) begin(l *Lab, w http.ResponseWriter, r *http.Request, h *vhost) {
+	scratch := x.body
+	*x = exchange{ResponseWriter: w, lab: l, req: r, host: h, path: r.URL.Path, rec: l.rec.Load(), body: scratch}
+	x.kind, x.page = l.web.classify(h, x.path)
+	x.tally = &x.rec.hosts[h.index]
+	x.rec.begin(x)
+}
+
+// end notes that the exchange is over and drops what it refers to.
+func (x *exchange) end() {
+	x.rec.end(x)
+	scratch := x.body
+	*x = exchange{body: scratch}
+}
+
+// Unwrap lets a ResponseController reach the connection.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// WriteHeader counts the answer before the client can see it, so that counts
+// are exact for a client that asks for them next.
+func (x *exchange) WriteHeader(status int) {
+	if status >= http.StatusOK && x.status == 0 {
+		x.status = status
+		x.rec.answered(x)
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts the bytes, again before the client can see them.
+func (x *exchange) Write(p []byte) (int, error) {
+	if x.status == 0 {
+		x.WriteHeader(http.StatusOK)
+	}
+	x.tally.bytes.Add(int64(len(p)))
+	n, err := x.ResponseWriter.Write(p)
+	if n < len(p) {
+		x.tally.bytes.Add(int64(n - len(p)))
+	}
+	return n, err
+}
+
+// put writes bytes to a client that may have gone away, which is no concern.
+func (x *exchange) put(p []byte) { _, _ = x.Write(p) }
+
+// answer does as the temper says, and serves the path if it has nothing to say.
+func (x *exchange) answer() {
+	if x.verdict.Wait > 0 && x.pause(x.verdict.Wait) {
+		return
+	}
+	if skew := x.host.rules.Skew; skew != 0 {
+		x.Header().Set("Date", time.Now().Add(skew).UTC().Format(http.TimeFormat))
+	}
+	switch x.verdict.Action {
+	case temper.Refuse:
+		x.refuse(x.verdict.Status, x.verdict.Form, x.verdict.RetryAfter)
+	case temper.Reset:
+		x.reset()
+	case temper.Challenge:
+		x.challenged(findChallenge(x.host.site.Challenge))
+	default:
+		gzip := x.host.site.Gzip && strings.Contains(x.req.Header.Get("Accept-Encoding"), "gzip")
+		x.body.reset(gzip)
+		x.serve()
+	}
+}
+
+// serve writes what the path holds.
+func (x *exchange) serve() {
+	switch x.kind {
+	case kindPage:
+		x.servePage()
+	case kindRedirect:
+		x.Header().Set("Location", x.lab.web.paths[x.page])
+		x.WriteHeader(http.StatusMovedPermanently)
+	case kindOrphan, kindPrivate, kindOpen, kindNofollow, kindTrap:
+		x.serveSide()
+	case kindRobots:
+		x.robots()
+	case kindSitemap:
+		x.sitemap()
+	case kindExhibit:
+		x.exhibit()
+	default:
+		x.notFound()
+	}
+}
+
+// born is when all pages were written; each change makes one an hour younger.
+var born = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func (x *exchange) servePage() {
+	w := x.lab.web
+	version := w.version(x.host, x.page, x.lab.Epoch())
+	etag := fmt.Sprintf("\"%d-%d-%d\"", x.host.index, x.page, version)
+	modified := born.Add(time.Duration(version) * time.Hour)
+	head := x.Header()
+	head["Etag"] = []string{etag}
+	head["Last-Modified"] = []string{modified.Format(http.TimeFormat)}
+	if x.host.site.Cache != "" && x.throughCache() {
+		return
+	}
+	if notModified(x.req, etag, modified) {
+		x.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.renderPage(&x.body, x.host, x.page, version)
+	x.send(htmlType)
+}
+
+func notModified(r *http.Request, etag string, modified time.Time) bool {
+	if match := r.Header.Get("If-None-Match"); match != "" {
+		return strings.Contains(match, etag) || match == "*"
+	}
+	since, err := http.ParseTime(r.Header.Get("If-Modified-Since"))
+	return err == nil && !modified.After(since)
+}
+
+// serveSide writes a page beside the linked ones; in a trap it leads on.
+func (x *exchange) serveSide() {
+	if t := trapOf(x.path); t != nil {
+		x.small(t.name, t.next(x.path, x.req.URL.RawQuery)...)
+		return
+	}
+	x.small(x.path)
+}
+
+const htmlType = "text/html; charset=utf-8"
+
+var varyEncoding = []string{"Accept-Encoding"}
+
+// send writes the rendered body.
+func (x *exchange) send(contentType string) {
+	out := x.body.finish()
+	head := x.Header()
+	head["Content-Type"] = []string{contentType}
+	head["Content-Length"] = []string{strconv.Itoa(len(out))}
+	if x.body.gzip {
+		head["Content-Encoding"] = []string{"gzip"}
+	}
+	head["Vary"] = varyEncoding
+	x.put(out)
+}
+
+// small sends a short page with links.
+func (x *exchange) small(title string, hrefs ...string) {
+	x.lab.web.renderSmall(&x.body, title, hrefs...)
+	x.send(htmlType)
+}
+
+// refuse sends a bare status and, in one form or none, when to come back.
+func (x *exchange) refuse(status int, form temper.Form, wait time.Duration) {
+	x.announce(time.Now().Add(x.host.rules.Skew), form, wait)
+	x.WriteHeader(status)
+}
+
+// announce sets Retry-After by a clock that shows now. A date is read against
+// the Date header, so that one comes from the same instant.
+func (x *exchange) announce(now time.Time, form temper.Form, wait time.Duration) {
+	value := form.Value(now, wait)
+	if value == "" {
+		return
+	}
+	x.Header().Set("Retry-After", value)
+	x.announced = wait
+	if form != temper.Seconds {
+		x.Header().Set("Date", now.UTC().Format(http.TimeFormat))
+		x.announced -= now.Sub(now.Truncate(time.Second)) // dates have no fractions
+	}
+}
+
+func (x *exchange) fail503() { x.refuse(http.StatusServiceUnavailable, temper.Seconds, time.Second) }
+
+func (x *exchange) notFound() { x.WriteHeader(http.StatusNotFound) }
+
+// pause waits, and says whether the client left or the lab closed meanwhile.
+func (x *exchange) pause(d time.Duration) (gone bool) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-x.req.Context().Done():
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// reset cuts the connection with a TCP reset.
+func (x *exchange) reset() {
+	x.hijack(func(c net.Conn) {
+		if tcp, ok := c.(*net.TCPConn); ok {
+			// Makes Close send RST; if it cannot, the close is cut enough.
+			_ = tcp.SetLinger(0)
+		}
+	})
+}
+
+// raw sends bytes that are no valid answer and closes the connection.
+func (x *exchange) raw(status int, bytes string) {
+	x.status = status
+	x.rec.answered(x)
+	x.hijack(func(c net.Conn) {
+		n, _ := c.Write([]byte(bytes)) // a client that has gone away is no concern
+		x.tally.bytes.Add(int64(n))
+	})
+}
+
+// hijack takes the connection from net/http, lets do act on it, closes it.
+// Over HTTP/2 there is no connection to take; the stream is aborted instead.
+func (x *exchange) hijack(do func(net.Conn)) {
+	conn, _, err := http.NewResponseController(x.ResponseWriter).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	do(conn)
+	conn.Close()
+}

@@ -1,0 +1,176 @@
+package lab
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"headway/lab/temper"
+)
+
+// Exhibit is a path that misbehaves in one way, on any host.
+type Exhibit struct {
+	Path  string
+	About string
+	serve func(x *exchange)
+}
+
+// Exhibits lists the exhibits in the order in which a front page links them.
+func Exhibits() []Exhibit { return append([]Exhibit(nil), exhibits...) }
+
+// exhibits is every exhibit: those below /fault/ first.
+var exhibits = concat(faults)
+
+func concat(lists ...[]Exhibit) (all []Exhibit) {
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// faults are the exhibits that [Site.Faults] links to. Their order is part of
+// the bytes of front pages.
+var faults = []Exhibit{
+	{"/fault/503", "503 with Retry-After: 1", (*exchange).fail503},
+	{"/fault/429", "429 with Retry-After as a date two seconds on", func(x *exchange) {
+		x.refuse(http.StatusTooManyRequests, temper.IMFDate, 2*time.Second)
+	}},
+	{"/fault/404", "404 without a body", (*exchange).notFound},
+	{"/fault/500", "500 without a body", func(x *exchange) { x.WriteHeader(http.StatusInternalServerError) }},
+	{"/fault/redirect/1", "a redirect to a redirect to the front page; any number counts down", (*exchange).countdown},
+	{"/fault/redirect/25", "a chain of 26 redirects", (*exchange).countdown},
+	{"/fault/loop/a", "a 302 to /fault/loop/b, which answers 301 back", func(x *exchange) {
+		http.Redirect(x, x.req, "/fault/loop/b", http.StatusFound)
+	}},
+	{"/fault/drip", "a byte a second for ten minutes", func(x *exchange) { x.drip(htmlType) }},
+	{"/fault/huge", "256 MiB of zero bytes", (*exchange).huge},
+	{"/fault/bomb", "one megabyte of gzip that unfolds to one gigabyte", func(x *exchange) {
+		x.encoded(htmlType, "gzip", pageBomb())
+	}},
+	{"/fault/mime", "an image that says it is HTML", func(x *exchange) {
+		x.page200(htmlType, "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x01<a href=\"/private/from-png\">")
+	}},
+	{"/fault/charset", "Latin-1 and broken UTF-8 under a wrong label", func(x *exchange) {
+		x.page200("text/html; charset=x-no-such", "<meta charset=shift_jis><p>caf\xe9 \xff\xfe \xe3\x81<a href=\"/private/open/\xe9.html\">\xe9</a>")
+	}},
+	{"/fault/badchunk", "a chunk whose size is no number", func(x *exchange) {
+		x.raw(http.StatusOK, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n<p>")
+	}},
+	{"/fault/truncated", "promises 5,000 bytes and sends 8", func(x *exchange) {
+		x.raw(http.StatusOK, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5000\r\n\r\n<p>short")
+	}},
+	{"/fault/badgzip", "a gzip header, then no deflate", func(x *exchange) {
+		x.encoded(htmlType, "gzip", []byte("\x1f\x8b\x08\x00 this is not deflate"))
+	}},
+	{"/fault/hang", "no answer for ten minutes", func(x *exchange) {
+		if !x.pause(hangFor) {
+			x.WriteHeader(http.StatusOK)
+		}
+	}},
+	{"/fault/reset", "resets the connection", (*exchange).reset},
+	{"/fault/manyheaders", "200 headers of 1,000 bytes", func(x *exchange) {
+		for i := range 200 {
+			x.Header().Set("X-Filler-"+strconv.Itoa(i), strings.Repeat("v", 1000))
+		}
+		x.WriteHeader(http.StatusOK)
+	}},
+	{"/fault/badlocation", "a redirect to something that is no URL", func(x *exchange) {
+		x.redirect(http.StatusFound, "http://[::bad")
+	}},
+	{"/fault/empty", "200 without a body", func(x *exchange) { x.page200(htmlType, "") }},
+	{"/fault/nul", "NUL bytes inside tags", func(x *exchange) {
+		x.page200(htmlType, "<p>\x00<a\x00 href=\"/private/open/nul\">x</a><a href='/private/open/nul2'>y</a>")
+	}},
+	{"/fault/deep", "200,000 nested elements", func(x *exchange) { x.page200(htmlType, strings.Repeat("<div>", 200_000)) }},
+}
+
+// addExhibits links a front page to the exhibits its site asks for.
+func addExhibits(a *anchors, s *Site) {
+	switch {
+	case s.Exhibits:
+		for i := range exhibits {
+			a.add(strings.TrimPrefix(exhibits[i].Path, "/"), "", exhibits[i].Path)
+		}
+	case s.Faults:
+		for i := range faults {
+			a.add(strings.TrimPrefix(faults[i].Path, "/fault/"), "", faults[i].Path)
+		}
+	}
+}
+
+// exhibit serves the exhibit at the path.
+func (x *exchange) exhibit() {
+	for i := range exhibits {
+		if exhibits[i].Path == x.path {
+			exhibits[i].serve(x)
+			return
+		}
+	}
+	switch {
+	case strings.HasPrefix(x.path, "/fault/redirect/"):
+		x.countdown()
+	case x.path == "/fault/loop/b":
+		http.Redirect(x, x.req, "/fault/loop/a", http.StatusMovedPermanently)
+	default:
+		x.notFound()
+	}
+}
+
+const (
+	hugeBytes = 256 << 20
+	hangFor   = 10 * time.Minute
+	dripEvery = time.Second
+)
+
+var zeros = make([]byte, 1<<16)
+
+// page200 sends a body as it is.
+func (x *exchange) page200(contentType, body string) {
+	x.Header().Set("Content-Type", contentType)
+	x.put([]byte(body))
+}
+
+// encoded sends bytes that are said to be in an encoding.
+func (x *exchange) encoded(contentType, encoding string, bytes []byte) {
+	x.Header().Set("Content-Type", contentType)
+	x.Header().Set("Content-Encoding", encoding)
+	x.put(bytes)
+}
+
+// redirect sends a Location as it is, valid or not.
+func (x *exchange) redirect(status int, location string) {
+	x.Header()["Location"] = []string{location}
+	x.WriteHeader(status)
+}
+
+// countdown is a chain of redirects that ends at the front page.
+func (x *exchange) countdown() {
+	next := "/"
+	if n, err := strconv.Atoi(strings.TrimPrefix(x.path, "/fault/redirect/")); err == nil && n > 0 {
+		next = "/fault/redirect/" + strconv.Itoa(n-1)
+	}
+	http.Redirect(x, x.req, next, http.StatusFound)
+}
+
+// drip sends a byte a second until the client or the lab has had enough.
+func (x *exchange) drip(contentType string) {
+	x.Header().Set("Content-Type", contentType)
+	for range int(hangFor / dripEvery) {
+		if _, err := x.Write([]byte("x")); err != nil {
+			return
+		}
+		if http.NewResponseController(x).Flush() != nil || x.pause(dripEvery) {
+			return
+		}
+	}
+}
+
+func (x *exchange) huge() {
+	x.Header().Set("Content-Type", htmlType)
+	for sent := 0; sent < hugeBytes; sent += len(zeros) {
+		if _, err := x.Write(zeros); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package lab
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"headway/lab/temper"
+)
+
+// robotsMeans is what RFC 9309 makes of a robots.txt, and so what counts as a
+// violation on its host.
+type robotsMeans uint8
+
+const (
+	meansRules       robotsMeans = iota // the rules hold
+	meansOpen                           // everything may be fetched
+	meansDeny                           // nothing may be fetched
+	meansUnreachable                    // nothing may be fetched until it answers
+)
+
+// robotsKind is one way for robots.txt to answer.
+type robotsKind struct {
+	Choice
+	means robotsMeans
+	serve func(x *exchange)
+}
+
+var robotsKinds = []robotsKind{
+	{Choice{"rules", "/private/ but not /private/open/, and *.cgi, are forbidden"}, meansRules, (*exchange).robotsText},
+	{Choice{"open", "an empty Disallow"}, meansOpen, (*exchange).robotsText},
+	{Choice{"deny", "everything is forbidden"}, meansDeny, (*exchange).robotsText},
+	{Choice{"missing", "404"}, meansOpen, (*exchange).notFound},
+	{Choice{"forbidden", "403: counts as missing"}, meansOpen, func(x *exchange) { x.WriteHeader(http.StatusForbidden) }},
+	{Choice{"html", "200 with a page instead of rules"}, meansOpen, func(x *exchange) { x.small("not a robots.txt") }},
+	{Choice{"429", "429 with Retry-After: nothing may be fetched"}, meansUnreachable, func(x *exchange) {
+		x.refuse(http.StatusTooManyRequests, temper.Seconds, 2*time.Second)
+	}},
+	{Choice{"500", "500: nothing may be fetched"}, meansUnreachable, func(x *exchange) {
+		x.WriteHeader(http.StatusInternalServerError)
+	}},
+	{Choice{"503", "503 with Retry-After: nothing may be fetched"}, meansUnreachable, (*exchange).fail503},
+	{Choice{"redirect-5", "rules behind five redirects"}, meansRules, robotsHop(5)},
+	{Choice{"redirect-6", "rules behind six redirects: one too many, counts as missing"}, meansOpen, robotsHop(6)},
+	{Choice{"redirect-loop", "redirects to itself: counts as missing"}, meansOpen, func(x *exchange) {
+		http.Redirect(x, x.req, "/robots.txt", http.StatusFound)
+	}},
+	{Choice{"redirect-private", "redirects to 10.0.0.1: nothing may be fetched"}, meansUnreachable, func(x *exchange) {
+		http.Redirect(x, x.req, "http://10.0.0.1/robots.txt", http.StatusFound)
+	}},
+	{Choice{"redirect-host", "rules that another host serves; they bind this one"}, meansRules, func(x *exchange) {
+		next := &x.lab.web.hosts[(x.host.index+1)%len(x.lab.web.hosts)]
+		http.Redirect(x, x.req, next.base+"/robots-hop/0", http.StatusFound)
+	}},
+	{Choice{"big-head", "600 KiB, the rules in front"}, meansRules, func(x *exchange) { x.robotsBig(robotsRules, "") }},
+	{Choice{"big-tail", "600 KiB, the only rule behind byte 512,000"}, meansOpen, func(x *exchange) {
+		x.robotsBig("", "User-agent: *\nDisallow: /\n")
+	}},
+	{Choice{"bomb", "rules, then a gigabyte of blanks, gzipped to one megabyte"}, meansRules, func(x *exchange) {
+		x.encoded("text/plain; charset=utf-8", "gzip", robotsBomb())
+	}},
+	{Choice{"drip", "a byte a second for ten minutes: nothing may be fetched"}, meansUnreachable, func(x *exchange) { x.drip("text/plain") }},
+	{Choice{"truncated", "ends before its Content-Length: nothing may be fetched"}, meansUnreachable, func(x *exchange) {
+		x.raw(http.StatusOK, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5000\r\n\r\n"+robotsRules)
+	}},
+	{Choice{"reset", "resets the connection: nothing may be fetched"}, meansUnreachable, (*exchange).reset},
+}
+
+// robotsRules is the part of robots.txt that forbids.
+const robotsRules = "User-agent: *\nDisallow: /private/\nAllow: /private/open/\nDisallow: /*.cgi$\n"
+
+// RobotsKinds lists what [Site.Robots] may be.
+func RobotsKinds() []Choice {
+	list := make([]Choice, len(robotsKinds))
+	for i := range robotsKinds {
+		list[i] = robotsKinds[i].Choice
+	}
+	return list
+}
+
+// findRobots gives a kind by name, or nil.
+func findRobots(name string) *robotsKind {
+	for i := range robotsKinds {
+		if robotsKinds[i].Name == name {
+			return &robotsKinds[i]
+		}
+	}
+	return nil
+}
+
+// disallows says whether the host's robots.txt, as RFC 9309 reads it, forbids
+// a path.
+func (k *robotsKind) disallows(path string) bool {
+	switch k.means {
+	case meansDeny:
+		return path != "/robots.txt"
+	case meansRules:
+		return strings.HasPrefix(path, "/private/") && !strings.HasPrefix(path, "/private/open/") ||
+			strings.HasSuffix(path, ".cgi")
+	default:
+		return false
+	}
+}
+
+// robots answers for robots.txt and for the hops that some kinds put in front.
+func (x *exchange) robots() {
+	hop, isHop := strings.CutPrefix(x.path, "/robots-hop/")
+	if !isHop {
+		x.host.robots.serve(x)
+		return
+	}
+	n, err := strconv.Atoi(hop)
+	switch {
+	case err != nil || n < 0:
+		x.notFound()
+	case n == 0:
+		x.robotsText()
+	default:
+		robotsHop(n)(x)
+	}
+}
+
+// robotsHop redirects to rules that are n hops away.
+func robotsHop(n int) func(*exchange) {
+	return func(x *exchange) {
+		http.Redirect(x, x.req, "/robots-hop/"+strconv.Itoa(n-1), http.StatusFound)
+	}
+}
+
+// robotsText writes the rules of a host.
+func (x *exchange) robotsText() {
+	h, b := x.host, &x.body
+	b.text("# robots of host ")
+	b.num(h.index)
+	b.text("\n")
+	switch h.robots.Name {
+	case "deny":
+		b.text("User-agent: *\nDisallow: /\n")
+	case "open":
+		b.text("User-agent: *\nDisallow:\n")
+	default:
+		b.text(robotsRules)
+	}
+	if h.site.CrawlDelay > 0 {
+		b.text("Crawl-delay: ", strconv.FormatFloat(h.site.CrawlDelay.Seconds(), 'g', -1, 64), "\n")
+	}
+	if h.site.Sitemap != "none" {
+		b.text("Sitemap: ", h.base, "/sitemap.xml\n")
+	}
+	x.send("text/plain; charset=utf-8")
+}
+
+const robotsBigBytes = 600 << 10
+
+// robotsBig writes a robots.txt whose middle is comments.
+func (x *exchange) robotsBig(head, tail string) {
+	x.body.text(head)
+	for x.body.plainLen() < robotsBigBytes-len(tail) {
+		x.body.text("# ", words[x.body.plainLen()%len(words)], " is not a rule\n")
+	}
+	x.body.text(tail)
+	x.send("text/plain; charset=utf-8")
+}
+
+// robotsBomb is rules followed by a gigabyte of blanks, in gzip form.
+var robotsBomb = sync.OnceValue(func() []byte { return gzipBomb(robotsRules, ' ') })

@@ -1,0 +1,142 @@
+package lab
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// sitemap layout: /sitemap.xml is an index, /sitemap-N.xml the even parts and
+// /sitemap-N.xml.gz the odd ones.
+const (
+	sitemapPart    = 1000      // URLs in a part
+	sitemapMillion = 1_000_000 // parts of the kind "million", each with one URL
+)
+
+const (
+	sitemapHead = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+	sitemapNS   = " xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
+)
+
+// SitemapKinds lists what [Site.Sitemap] may be.
+func SitemapKinds() []Choice {
+	return []Choice{
+		{"none", "no sitemap, and robots.txt names none"},
+		{"parts", "an index, plain and gzipped parts of a thousand URLs"},
+		{"million", "an index of a million parts of one URL each, streamed"},
+		{"laughs", "entities that expand to a billion words"},
+	}
+}
+
+// sitemapParts is how many parts the index of a site names.
+func (s *Site) sitemapParts() int {
+	if s.Sitemap == "million" {
+		return sitemapMillion
+	}
+	return (s.Pages + s.Orphans + sitemapPart - 1) / sitemapPart
+}
+
+func sitemapName(part int) string {
+	if part%2 == 1 {
+		return fmt.Sprintf("/sitemap-%d.xml.gz", part)
+	}
+	return fmt.Sprintf("/sitemap-%d.xml", part)
+}
+
+// sitemapNumber reads the path of a part.
+func (s *Site) sitemapNumber(path string) (int, bool) {
+	digits, _, _ := strings.Cut(strings.TrimPrefix(path, "/sitemap-"), ".")
+	n, err := strconv.Atoi(digits)
+	return n, err == nil && n >= 0 && n < s.sitemapParts() && sitemapName(n) == path
+}
+
+// sitemap answers for the index and its parts.
+func (x *exchange) sitemap() {
+	site := x.host.site
+	part, isPart := site.sitemapNumber(x.path)
+	switch {
+	case site.Sitemap == "none", !isPart && x.path != "/sitemap.xml":
+		x.notFound()
+	case isPart && part%2 == 1:
+		x.body.reset(true) // the file itself is gzip, not the transfer
+		x.lab.web.renderSitemap(&x.body, x.host, part)
+		x.Header().Set("Content-Type", "application/gzip")
+		x.put(x.body.finish())
+	case isPart:
+		x.lab.web.renderSitemap(&x.body, x.host, part)
+		x.send("application/xml")
+	case site.Sitemap == "million":
+		x.streamIndex(sitemapMillion)
+	case site.Sitemap == "laughs":
+		x.body.text(billionLaughs(x.host.base + "/"))
+		x.send("application/xml")
+	default:
+		x.lab.web.renderSitemapIndex(&x.body, x.host)
+		x.send("application/xml")
+	}
+}
+
+func (w *web) renderSitemapIndex(b *body, h *vhost) {
+	b.text(sitemapHead, "<sitemapindex", sitemapNS)
+	for p := range h.site.sitemapParts() {
+		b.text("<sitemap><loc>", h.base, sitemapName(p), "</loc></sitemap>\n")
+	}
+	b.text("</sitemapindex>\n")
+}
+
+func (w *web) renderSitemap(b *body, h *vhost, part int) {
+	b.text(sitemapHead, "<urlset", sitemapNS)
+	first, end := part*sitemapPart, min((part+1)*sitemapPart, h.site.Pages+h.site.Orphans)
+	if h.site.Sitemap == "million" {
+		first = part % h.site.Pages
+		end = first + 1
+	}
+	for n := first; n < end; n++ {
+		path := orphanPath(n - h.site.Pages)
+		if n < h.site.Pages {
+			path = w.paths[n]
+		}
+		b.text("<url><loc>", h.base, path, "</loc><lastmod>2026-01-02</lastmod></url>\n")
+	}
+	b.text("</urlset>\n")
+}
+
+// streamChunk is how much of an endless answer is made before it is sent.
+const streamChunk = 64 << 10
+
+// streamIndex writes an index of n parts without ever holding it.
+func (x *exchange) streamIndex(n int) {
+	x.Header().Set("Content-Type", "application/xml")
+	buf := make([]byte, 0, streamChunk+1024)
+	buf = append(buf, sitemapHead+"<sitemapindex"+sitemapNS...)
+	for p := range n {
+		buf = append(buf, "<sitemap><loc>"...)
+		buf = append(buf, x.host.base...)
+		buf = append(buf, "/sitemap-"...)
+		buf = strconv.AppendInt(buf, int64(p), 10)
+		buf = append(buf, ".xml"...)
+		if p%2 == 1 {
+			buf = append(buf, ".gz"...)
+		}
+		buf = append(buf, "</loc></sitemap>\n"...)
+		if len(buf) >= streamChunk {
+			if _, err := x.Write(buf); err != nil {
+				return // the client has had enough
+			}
+			buf = buf[:0]
+		}
+	}
+	x.put(append(buf, "</sitemapindex>\n"...))
+}
+
+// billionLaughs is a sitemap whose one URL expands through nine levels of
+// entities to a billion words.
+func billionLaughs(loc string) string {
+	var b strings.Builder
+	b.WriteString("<?xml version=\"1.0\"?>\n<!DOCTYPE urlset [\n<!ENTITY l0 \"lol\">\n")
+	for level := 1; level <= 9; level++ {
+		fmt.Fprintf(&b, "<!ENTITY l%d \"%s\">\n", level, strings.Repeat(fmt.Sprintf("&l%d;", level-1), 10))
+	}
+	b.WriteString("]>\n<urlset" + sitemapNS + "<url><loc>" + loc + "?q=&l9;</loc></url>\n</urlset>\n")
+	return b.String()
+}
