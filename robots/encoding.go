@@ -13,8 +13,8 @@ const stateVersion = 1
 
 var errShort = errors.New("it ends too early")
 
-// AppendBinary appends the encoding of s: about 60 bytes, stable across
-// releases.
+// AppendBinary appends the encoding of s: some 70 bytes and the validators,
+// stable across releases.
 //
 //	version byte · Known byte · Binding byte · Sum (32 bytes, only with a copy)
 //	AnsweredAt FreshUntil TriedAt FailingSince RetryAt: signed varints, Unix milliseconds, 0 for none

@@ -19,14 +19,21 @@ func parseURL(t testing.TB, raw string) weburl.URL {
 	return u
 }
 
+// decideRow is a row of robots.json.
+type decideRow struct {
+	Name, Robots, Agent, URL string
+	Allowed                  bool
+	DecidedBy                string `json:"decided_by"`
+	Source                   string
+}
+
+func decideRows(t testing.TB) []decideRow {
+	t.Helper()
+	return vectors.Rows[decideRow](t, "robots.json")
+}
+
 func TestVectorsDecide(t *testing.T) {
-	type row struct {
-		Name, Robots, Agent, URL string
-		Allowed                  bool
-		DecidedBy                string `json:"decided_by"`
-		Source                   string
-	}
-	rows := vectors.Rows[row](t, "robots.json")
+	rows := decideRows(t)
 	passed := 0
 	for _, r := range rows {
 		ok := t.Run(r.Name, func(t *testing.T) {
