@@ -14,6 +14,9 @@ import (
 // An IP address is its own domain. So is a host that is itself a public
 // suffix, such as github.io or localhost: it answers requests, and nobody
 // above it could own it.
+//
+// The lookup takes some 300 ns, several times a Resolve, and depends on the
+// host name only. Code that sees many URLs of one [URL.Host] should ask once.
 func (u URL) Domain() string {
 	name := u.Hostname()
 	if u.isAddress() {

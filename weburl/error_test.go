@@ -90,6 +90,9 @@ func TestInputBound(t *testing.T) {
 		{"all escapes, one more", "https://site.test/" + strings.Repeat("%61", MaxLength-17), TooLong},
 		{"exactly as long", "https://site.test/" + strings.Repeat("a", MaxLength-18), ""},
 		{"one longer", "https://site.test/" + strings.Repeat("a", MaxLength-17), TooLong},
+		{"dots that resolve to little", "https://site.test/" + strings.Repeat("x/../", maxInput/5), TooLong},
+		{"the same, relative", strings.Repeat("x/../", maxInput/4), TooLong},
+		{"dots within the bound", "https://site.test/" + strings.Repeat("x/../", maxInput/6), ""},
 		{"host of ignored characters", "https://a" + strings.Repeat("\u00ad", maxHostText) + "/", BadHost},
 	}
 	for _, tt := range tests {

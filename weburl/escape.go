@@ -59,6 +59,7 @@ func makeClass() (table [256]uint8) {
 	return table
 }
 
+// is reports whether a byte has a bit of class.
 func is(c byte, bit uint8) bool { return class[c]&bit != 0 }
 
 // maxExamples bounds how many examples the reason of a change names.
@@ -72,9 +73,12 @@ type examples struct {
 
 // add notes one change unless it is noted already.
 func (e *examples) add(from, to string) {
+	if e.n > maxExamples {
+		return
+	}
 	example := from + " → " + to
 	switch {
-	case e.n > maxExamples || strings.Contains(e.text, example):
+	case strings.Contains(e.text, example):
 		return
 	case e.n == maxExamples:
 		e.text += ", …"
@@ -202,6 +206,7 @@ func unescape(s string) (c byte, ok bool) {
 	return unhex(s[1])<<4 | unhex(s[2]), true
 }
 
+// unhex returns the value of a hex digit.
 func unhex(c byte) byte {
 	if c <= '9' {
 		return c - '0'
@@ -209,6 +214,7 @@ func unhex(c byte) byte {
 	return c | 0x20 - 'a' + 10
 }
 
+// upperHex are the digits of escapes.
 const upperHex = "0123456789ABCDEF"
 
 // appendEscape appends c in escaped form.

@@ -5,28 +5,22 @@ import (
 	"unicode/utf8"
 )
 
-// The fast path. Nearly all links on real pages are lower-case ASCII http or
-// https URLs, or plain relative references, and a page has dozens of them.
-// The functions here read such a link in one pass and give up on anything
-// else; read then decides. They must never decide differently: the fuzz tests
-// compare the two.
+// The fast path. Nearly all links on real pages are http or https URLs with a
+// plain lower-case host, or relative references, and a page has dozens of
+// them. The functions here read such a link in one pass and give up on
+// anything else, errors included; read then decides. They must never decide
+// differently: the fuzz tests compare the two.
 
 // stackBuffer is the length up to which a URL is put together on the stack.
 const stackBuffer = 512
 
-// memory says whether a URL may share the memory of the text it is read from.
-type memory bool
-
-const (
-	share  memory = true
-	copied memory = false
-)
-
 // parseFast reads an absolute URL. It reports false if the link is too odd, or
-// wrong, for the fast path.
-func parseFast(raw string, mem memory) (u URL, ok bool) {
+// wrong, for the fast path. The URL may share memory with raw.
+func parseFast(raw string) (u URL, ok bool) {
 	var start int
 	switch {
+	case len(raw) > maxInput:
+		return URL{}, false
 	case strings.HasPrefix(raw, "https://"):
 		start, u.port = len("https://"), portHTTPS
 	case strings.HasPrefix(raw, "http://"):
@@ -51,78 +45,78 @@ func parseFast(raw string, mem memory) (u URL, ok bool) {
 	}
 	u.hostEnd, u.pathStart = uint16(hostEnd), uint16(pathStart)
 
-	pathEnd, end, ok := scanClean(raw, pathStart)
-	if ok {
-		if end > MaxLength {
-			return URL{}, false
+	if pathStart < len(raw) && raw[pathStart] == '/' {
+		pathEnd, end, ok := scanClean(raw, pathStart+1)
+		if ok && end <= MaxLength {
+			u.s, u.pathEnd = raw[:end], uint16(pathEnd)
+			return u, true
 		}
-		u.s, u.pathEnd = raw[:end], uint16(pathEnd)
-		if mem == copied {
-			u.s = strings.Clone(u.s)
-		}
-		return u, true
 	}
-	var stack [stackBuffer]byte
-	return u.finish(append(stack[:0], raw[:pathStart]...), trimTail(raw[pathStart:]))
+	return assemble(u, raw[:pathStart], trimBlanks(raw[pathStart:]))
 }
 
 // resolveFast reads a link in a document at base. It reports false if the link
-// or base is not one for the fast path.
-func (base URL) resolveFast(ref string) (URL, bool) {
-	if base.s == "" {
-		return parseFast(ref, copied)
-	}
+// is not one for the fast path. The URL shares no memory with ref.
+func resolveFast(base URL, ref string) (URL, bool) {
 	ref = trimBlanks(ref)
-	if ref == "" || ref[0] == '#' {
+	switch {
+	case len(ref) > maxInput:
+		return URL{}, false
+	case base.s == "":
+		u, ok := parseFast(ref)
+		return u.Clone(), ok
+	case ref == "" || ref[0] == '#':
 		return base, true // the document itself
 	}
-	u := base
-	var stack [stackBuffer]byte
-	b := stack[:0]
 	switch ref[0] {
 	case '/':
 		if len(ref) > 1 && (ref[1] == '/' || ref[1] == '\\') {
-			return base.resolveNetwork(ref)
+			return parseFast(base.Scheme() + ":" + ref)
 		}
-		return u.finish(append(b, base.s[:base.pathStart]...), ref)
+		return extend(base, base.Host(), ref)
 	case '?':
-		return u.finish(append(b, base.s[:base.pathEnd]...), ref)
+		return extend(base, base.s[:base.pathEnd], ref)
 	case '\\':
 		return URL{}, false
 	}
 	if _, _, hasScheme := cutScheme(ref); hasScheme {
-		if host := base.Host(); strings.HasPrefix(ref, host) && startsPath(ref[len(host):]) {
+		if tail, ok := strings.CutPrefix(ref, base.Host()); ok && startsPath(tail) {
 			// The same host in its canonical form: nothing to check again.
-			return u.finish(append(b, host...), ref[len(host):])
+			return extend(base, base.Host(), tail)
 		}
-		return parseFast(ref, copied)
+		u, ok := parseFast(ref)
+		return u.Clone(), ok
 	}
 	dir := strings.LastIndexByte(base.s[:base.pathEnd], '/') + 1
-	return u.finish(append(b, base.s[:dir]...), ref)
+	return extend(base, base.s[:dir], ref)
 }
 
-// resolveNetwork reads a link that begins with "//" and takes only its scheme
-// from base.
-func (base URL) resolveNetwork(ref string) (URL, bool) {
-	var stack [stackBuffer]byte
-	b := append(stack[:0], base.Scheme()...)
-	b = append(b, ':')
-	b = append(b, ref...)
-	return parseFast(string(b), share)
+// extend makes a URL with the host of u. head is the part of u that is kept:
+// its host, its path up to a slash, or its whole path if tail is a query. tail
+// is the rest of the link.
+func extend(u URL, head, tail string) (URL, bool) {
+	var pathEnd, end int
+	ok := false
+	switch rooted := len(head) == int(u.pathStart); {
+	case strings.HasPrefix(tail, "?") && !rooted:
+		pathEnd, end, ok = scanCleanQuery(tail, 0)
+	case strings.HasPrefix(tail, "/") && rooted:
+		pathEnd, end, ok = scanClean(tail, 1)
+	case !rooted:
+		pathEnd, end, ok = scanClean(tail, 0)
+	}
+	if !ok || len(head)+end > MaxLength {
+		return assemble(u, head, tail)
+	}
+	u.s = head + tail[:end]
+	u.pathEnd = uint16(len(head) + pathEnd)
+	return u, true
 }
 
 // startsPath reports whether a text behind a host begins a path, a query or a
 // fragment, or is empty: whether the host really ends there.
 func startsPath(s string) bool {
 	return s == "" || s[0] == '/' || s[0] == '?' || s[0] == '#'
-}
-
-// trimTail drops spaces and control characters at the end of a link.
-func trimTail(s string) string {
-	for s != "" && s[len(s)-1] <= ' ' {
-		s = s[:len(s)-1]
-	}
-	return s
 }
 
 // scanHost returns where the host ends that begins at i, if it is a canonical
@@ -133,7 +127,7 @@ func scanHost(s string, i int) (end int, ok bool) {
 		for i < len(s) && is(s[i], inHost) {
 			i++
 		}
-		if n := i - label; n == 0 || n > maxLabel || hasACE(s[label:i]) {
+		if n := i - label; n == 0 || n > maxLabel || strings.HasPrefix(s[label:i], "xn--") {
 			return 0, false
 		}
 		if i == len(s) || s[i] != '.' {
@@ -191,56 +185,56 @@ func scanPort(s string, i int) (port uint16, end int, ok bool) {
 	return uint16(n), i, true
 }
 
-// scanClean reports whether the path that begins at i, and the query behind
-// it, are canonical as they stand. If so, it returns where the path ends and
-// where the URL ends: at the fragment or at the end of s.
+// scanClean reports whether the rest of a path, of which a segment begins at
+// i, and the query behind it are canonical as they stand. If so, it returns
+// where the path ends, and where the URL ends: at the fragment or at the end
+// of s.
 func scanClean(s string, i int) (pathEnd, end int, ok bool) {
-	if i == len(s) || s[i] != '/' {
-		return 0, 0, false
+	if i < len(s) && s[i] == '.' {
+		return 0, 0, false // it may be a dot segment
 	}
-	for i < len(s) {
-		c := s[i]
-		switch {
-		case is(c, plainPath):
+	for {
+		for i < len(s) && is(s[i], plainPath) {
 			i++
-		case c == '/':
+		}
+		if i == len(s) {
+			return i, i, true
+		}
+		switch s[i] {
+		case '/':
 			i++
-			// No canonical segment begins with one or two dots and ends there;
-			// whatever begins with a dot is looked at closely elsewhere.
 			if i < len(s) && s[i] == '.' {
 				return 0, 0, false
 			}
-		case c == '%':
+		case '?':
+			return scanCleanQuery(s, i)
+		case '#':
+			return i, i, true
+		default:
 			if !cleanEscape(s[i:]) {
 				return 0, 0, false
 			}
-			i += 3
-		case c == '#':
-			return i, i, true
-		case c == '?':
-			return scanCleanQuery(s, i)
-		default:
-			return 0, 0, false
+			i += len("%XX")
 		}
 	}
-	return i, i, true
 }
 
 // scanCleanQuery does for the query, whose "?" stands at mark, what scanClean
-// does for the path.
+// does for the path. An empty query is not canonical.
 func scanCleanQuery(s string, mark int) (pathEnd, end int, ok bool) {
 	i := mark + 1
-	for i < len(s) && s[i] != '#' {
-		switch {
-		case is(s[i], plainQuery):
+	for {
+		for i < len(s) && is(s[i], plainQuery) {
 			i++
-		case cleanEscape(s[i:]):
-			i += 3
-		default:
+		}
+		switch {
+		case i == len(s) || s[i] == '#':
+			return mark, i, i > mark+1
+		case !cleanEscape(s[i:]):
 			return 0, 0, false
 		}
+		i += len("%XX")
 	}
-	return mark, i, i > mark+1 // an empty query is not canonical
 }
 
 // cleanEscape reports whether s begins with an escape that stays as it is.
@@ -249,16 +243,16 @@ func cleanEscape(s string) bool {
 	return ok && !is(c, unreserved) && !isLowerHex(s[1]) && !isLowerHex(s[2])
 }
 
+// isLowerHex reports whether a hex digit is a lower-case letter.
 func isLowerHex(c byte) bool { return c >= 'a' }
 
-// finish makes a URL of u's host and port. b holds scheme, host, port and as
-// much of the path as a base has given, up to and including a slash; tail
-// is the rest of the link. After a whole base path, tail is a query.
-func (u URL) finish(b []byte, tail string) (URL, bool) {
+// assemble does what extend does for a tail that needs work.
+func assemble(u URL, head, tail string) (URL, bool) {
+	var stack [stackBuffer]byte
+	b := append(stack[:0], head...)
 	root := int(u.pathStart)
 	i := 0
 	if len(b) == root {
-		// The path begins here.
 		b = append(b, '/')
 		if tail != "" && (tail[0] == '/' || tail[0] == '\\') {
 			i = 1
@@ -267,8 +261,7 @@ func (u URL) finish(b []byte, tail string) (URL, bool) {
 	if !strings.HasPrefix(tail[i:], "?") {
 		var n int
 		var ok bool
-		b, n, ok = appendPath(b, root, tail[i:])
-		if !ok {
+		if b, n, ok = appendPath(b, root, tail[i:]); !ok {
 			return URL{}, false
 		}
 		i += n
@@ -283,8 +276,7 @@ func (u URL) finish(b []byte, tail string) (URL, bool) {
 	if len(b) > MaxLength {
 		return URL{}, false
 	}
-	u.s = string(b)
-	u.pathEnd = uint16(pathEnd)
+	u.s, u.pathEnd = string(b), uint16(pathEnd)
 	return u, true
 }
 
@@ -313,7 +305,7 @@ func appendPath(b []byte, root int, s string) (_ []byte, n int, ok bool) {
 			i++
 			continue
 		}
-		width := 0
+		var width int
 		if b, width = appendOdd(b, s[i:]); width == 0 {
 			return nil, 0, false
 		}
@@ -351,7 +343,7 @@ func appendQuery(b []byte, s string) ([]byte, bool) {
 		if i == len(s) || s[i] == '#' {
 			break
 		}
-		width := 0
+		var width int
 		if b, width = appendOdd(b, s[i:]); width == 0 {
 			return nil, false
 		}

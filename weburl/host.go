@@ -75,7 +75,10 @@ func hostToASCII(p *parts) (string, *refusal) {
 			reason = "international host written in ASCII"
 		}
 	}
-	if ascii == "" || hasForbidden(ascii) {
+	if ascii == "" {
+		return "", &refusal{BadHost, "there is no host"} // all characters were ignorable
+	}
+	if hasForbidden(ascii) {
 		return "", &refusal{BadHost, "the host contains a forbidden character"}
 	}
 	if ascii == p.host {

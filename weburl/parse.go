@@ -16,7 +16,7 @@ const maxInput = 4 * MaxLength
 // that outlives a larger text it was cut out of should be kept as its
 // [URL.Clone].
 func Parse(raw string) (URL, error) {
-	if u, ok := parseFast(raw, share); ok {
+	if u, ok := parseFast(raw); ok {
 		return u, nil
 	}
 	return read(raw, URL{}, nil)
@@ -24,9 +24,9 @@ func Parse(raw string) (URL, error) {
 
 // Resolve reads ref as it stands in a document at u: an absolute or a relative
 // link. On the zero URL it reads absolute links only. The result, be it URL or
-// error, never shares memory with ref.
+// error, never shares memory with ref; it may share u's.
 func (u URL) Resolve(ref string) (URL, error) {
-	if r, ok := u.resolveFast(ref); ok {
+	if r, ok := resolveFast(u, ref); ok {
 		return r, nil
 	}
 	return read(ref, u, nil)
@@ -59,9 +59,9 @@ func read(raw string, base URL, t *trace) (URL, error) {
 	return p.url(raw)
 }
 
-// absolute returns the text of a link with the http or https scheme, "://" and
-// everything else that a base lends it; what follows the scheme is not looked
-// into yet.
+// absolute returns the text of a link that begins with "http://" or "https://"
+// and has everything else that a base lends it. What follows the scheme is not
+// looked into yet.
 func absolute(raw string, base URL, t *trace) (string, error) {
 	text := trimBlanks(raw)
 	t.noteText("blanks around the link dropped", text)
@@ -177,5 +177,5 @@ func isWeb(scheme string) bool {
 
 // refuseScheme makes the error for a scheme that is not crawled.
 func refuseScheme(scheme, raw string) *Error {
-	return refuse(BadScheme, "scheme "+quotable(scheme)+" is not http or https", raw)
+	return refuse(BadScheme, "scheme "+scheme[:min(len(scheme), maxQuoted)]+" is not http or https", raw)
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // parts is an absolute http or https link, cut where the URL Standard cuts it.
-// A part and its mark ("?" of a query) are kept apart, because an empty query
-// and none are written differently until a rule says otherwise.
+// A part keeps its mark, because an empty query and none are different links
+// until a rule says otherwise.
 type parts struct {
 	scheme      string
 	credentials string // with the "@"

@@ -11,7 +11,7 @@ type sipState struct{ v0, v1, v2, v3 uint64 }
 
 // sipHash64 returns the 64-bit hash of s.
 func sipHash64(k Key, s string) uint64 {
-	h := newSip(k)
+	h := newSipState(k)
 	h.absorb(s)
 	h.v2 ^= 0xff
 	return h.squeeze()
@@ -19,7 +19,7 @@ func sipHash64(k Key, s string) uint64 {
 
 // sipHash128 returns the two halves of the 128-bit hash of s.
 func sipHash128(k Key, s string) (lo, hi uint64) {
-	h := newSip(k)
+	h := newSipState(k)
 	h.v1 ^= 0xee
 	h.absorb(s)
 	h.v2 ^= 0xee
@@ -28,7 +28,7 @@ func sipHash128(k Key, s string) (lo, hi uint64) {
 	return lo, h.squeeze()
 }
 
-func newSip(k Key) sipState {
+func newSipState(k Key) sipState {
 	k0, k1 := binary.LittleEndian.Uint64(k[:8]), binary.LittleEndian.Uint64(k[8:])
 	return sipState{
 		k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d,
