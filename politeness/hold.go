@@ -1,0 +1,37 @@
+package politeness
+
+// maxDoublings is more than any backoff needs to reach its maximum.
+const maxDoublings = 30
+
+// hold keeps the host from being contacted for some milliseconds from now. It
+// never shortens a hold.
+func (s *State) hold(at, ms int64, e *Effect) {
+	until := min(at+ms, maxInstant)
+	if ms <= 0 || until <= s.holdUntil {
+		return
+	}
+	s.holdUntil = until
+	e.changes |= Held
+	e.hold = ms
+}
+
+// backOff holds a host that refuses. The refusal that opens an incident is
+// taken at its word when it names a time; one that names none, or none ahead,
+// and every refusal of a canary, gets a backoff as well. The later of the two
+// counts.
+func (p Policy) backOff(s *State, at int64, canary bool, e *Effect) {
+	if !canary {
+		s.backoffs = 0
+		if e.answer.HasRetryAfter && e.answer.RetryAfter > 0 {
+			return
+		}
+	}
+	s.hold(at, p.backoff(s, p.Refusing, s.backoffs), e)
+	s.backoffs = min(s.backoffs+1, maxDoublings)
+}
+
+// backoff returns the length of a backoff after n doublings, with its jitter.
+func (p Policy) backoff(s *State, b Backoff, n uint8) int64 {
+	ms := min(ceilMillis(b.Start)<<n, ceilMillis(b.Max))
+	return ms + portion(ms*int64(p.Jitter)/100, s.draw(saltBackoff))
+}

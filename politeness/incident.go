@@ -1,0 +1,162 @@
+package politeness
+
+import (
+	"math/bits"
+	"time"
+)
+
+// Observe returns the state after an answer, and what the answer changed. The
+// request must have been told to [Policy.Sent] before.
+func (p Policy) Observe(s State, now time.Time, a Answer) (State, Effect) {
+	at, sent := ceilMilli(now), a.SentAt.UnixMilli()
+	e := Effect{answer: a, from: p.pace(&s)}
+	underLoad := p.underLoad(&s)
+	if s.inFlight > 0 {
+		s.inFlight--
+	}
+	if s.single > 0 && sent >= s.probeAt {
+		s.single--
+	}
+	if a.holdsHost() {
+		s.stuck(at)
+		s.hold(at, ceilMillis(a.RetryAfter), &e)
+	}
+	joins := sent < s.incidentAt
+	switch p.kind(&a) {
+	case kindRefusal:
+		p.refusal(&s, at, sent, joins, &e)
+	case kindFailure:
+		p.failure(&s, at, sent, &e)
+		if !joins {
+			p.congestion(&s, at, sent, underLoad && a.overload(), &e)
+		}
+	case kindGood:
+		if !joins {
+			p.success(&s, at, sent, &e)
+		}
+	case kindNothing:
+	}
+	e.to = p.pace(&s)
+	return s, e
+}
+
+// refusal handles an answer that refuses. If its request left before the last
+// incident was recorded it joins that incident: its Retry-After has lengthened
+// the hold, and that is all.
+func (p Policy) refusal(s *State, at, sent int64, joins bool, e *Effect) {
+	s.stuck(at)
+	if joins {
+		e.changes |= Joined
+		return
+	}
+	canary := s.flags.has(refusing)
+	if !canary {
+		e.charge = ChargeRefusal // only the request that opened the incident pays
+	}
+	p.backOff(s, at, canary, e)
+	p.countAtMax(s, e)
+	p.incident(s, at, sent, canary, e)
+	s.flags |= refusing
+}
+
+// incident slows the host once, however many answers will report the same: it
+// fails the probe that is under way, or takes a step.
+func (p Policy) incident(s *State, at, sent int64, canary bool, e *Effect) {
+	if int(s.calm) >= p.Need {
+		s.steps = 0
+	}
+	if s.flags.has(probing) && sent < s.probeAt {
+		// The request left before the probe: what was refused is the pace that
+		// had seemed to hold.
+		s.learned = s.held
+		s.flags &^= probing | testing
+	}
+	if s.flags.has(probing) && !canary {
+		p.failProbe(s, at, e)
+	} else {
+		p.step(s, e)
+	}
+	s.incidentAt = at
+	s.clean, s.cleanSince, s.calm = 0, 0, 0
+	s.congested, s.answered = 0, 0
+	s.latencies = 0
+	p.cutInFlight(s)
+	e.changes |= Incident
+}
+
+const (
+	firstStep   = int64(time.Second / time.Millisecond)
+	maxStepping = 5 // doublings of a step: 32 s
+)
+
+// step adds to the current pace: 1 s, twice as much for each further step
+// before enough clean answers.
+func (p Policy) step(s *State, e *Effect) {
+	size := firstStep
+	if p.StepDoubles {
+		size <<= s.steps
+	}
+	s.learned = uint32(min(p.pace(s)+size, p.maxPace(s)))
+	s.steps = min(s.steps+1, maxStepping)
+	s.flags &^= probing | testing
+	e.changes |= Slowed
+}
+
+// lastTen masks the answers that congestion looks back on, and congestionAt is
+// how many of them must be signs of overload.
+const (
+	lastTen      = 1<<10 - 1
+	congestionAt = 3
+)
+
+// congestion adds a failure to the last ten answers. Three signs of overload
+// among them are an incident, though no refusal was spoken.
+func (p Policy) congestion(s *State, at, sent int64, overloaded bool, e *Effect) {
+	s.congested = s.congested << 1 & lastTen
+	s.answered = s.answered << 1 & lastTen
+	if !overloaded {
+		return
+	}
+	s.congested |= 1
+	if bits.OnesCount16(s.congested) >= congestionAt {
+		e.cause = causeCongestion
+		p.incident(s, at, sent, false, e)
+	}
+}
+
+// underLoad reports whether we ask much of the host: two or more requests
+// under way, or a pace faster than the last that held. Before any pace has held
+// every pace is faster, provided that the host answers at all; one that never
+// does is down, not overloaded.
+func (p Policy) underLoad(s *State) bool {
+	if s.held == 0 {
+		return s.inFlight >= 2 || s.answered != 0
+	}
+	return s.inFlight >= 2 || p.pace(s) < int64(s.held)
+}
+
+// success handles a clean answer: neither refusal nor failure, to a request
+// that left after the last incident.
+func (p Policy) success(s *State, at, sent int64, e *Effect) {
+	e.clean = true
+	s.recover(sent, e)
+	s.congested = s.congested << 1 & lastTen
+	s.answered = s.answered<<1&lastTen | 1
+	s.atMax = 0
+	if s.cleanSince == 0 {
+		s.cleanSince = at
+	}
+	s.clean += min(1, ^s.clean) // stops at the largest value
+	s.calm += min(1, ^s.calm)
+	slow := false
+	if median, ok := s.respond(e.answer.Latency); ok {
+		var incident bool
+		if incident, slow = p.judgeLatency(s, at, median); incident {
+			e.cause = causeLatency
+			p.incident(s, at, sent, false, e)
+			return
+		}
+	}
+	p.growInFlight(s, slow)
+	p.probe(s, at, e)
+}

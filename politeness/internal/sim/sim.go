@@ -1,0 +1,169 @@
+// Package sim crawls one simulated host in virtual time, driving the real
+// rule of package politeness.
+//
+// It is how the rule's constants are chosen and its bars are checked: a
+// deterministic loop without goroutines or clocks that asks Admit, sends to a
+// [Server], and observes the answers when they arrive. Hours pass in
+// milliseconds, and the same crawl always gives the same [Result].
+//
+// It knows nothing of HTTP, robots.txt or several hosts.
+package sim
+
+import (
+	"time"
+
+	"headway/politeness"
+)
+
+// Epoch is when simulated time begins: a fixed instant, so that results repeat.
+var Epoch = time.Date(2026, time.November, 15, 10, 0, 0, 0, time.UTC)
+
+// Crawl is one host and what is wanted from it.
+type Crawl struct {
+	Policy politeness.Policy
+	State  politeness.State
+	Server Server
+	Pages  int           // URLs to fetch
+	Start  time.Time     // when it begins; Epoch if zero
+	For    time.Duration // when to stop at the latest; no limit if zero
+
+	// Trace, if set, is told of every request and every answer.
+	Trace func(Event)
+}
+
+// Event is one thing that happened between us and the host.
+type Event struct {
+	At     time.Time
+	Sent   bool              // a request left; otherwise an answer arrived
+	Answer politeness.Answer // of an answer
+	Effect politeness.Effect // of an answer
+	State  politeness.State  // after it
+	Pages  int               // fetched so far
+}
+
+// Result is how a crawl went.
+type Result struct {
+	Pages        int // fetched
+	GivenUp      int // URLs that used up their retries
+	Requests     int
+	Refusals     int
+	LateRefusals int // of these, after half of the pages
+	Took         time.Duration
+	End          time.Time
+	State        politeness.State
+}
+
+// underWay is a request whose answer is still to come.
+type underWay struct {
+	due    time.Time
+	answer politeness.Answer
+	tries  politeness.Tries
+}
+
+// Run crawls until every URL is fetched or given up, or time is over.
+func (c Crawl) Run() Result {
+	if c.Start.IsZero() {
+		c.Start = Epoch
+	}
+	r := run{Crawl: c, now: c.Start, waiting: make([]politeness.Tries, c.Pages)}
+	r.State = c.State
+	for r.step() {
+	}
+	return Result{
+		Pages: r.pages, GivenUp: r.givenUp, Requests: r.requests, Refusals: r.refusals, LateRefusals: r.late,
+		Took: r.now.Sub(c.Start), End: r.now, State: r.State,
+	}
+}
+
+type run struct {
+	Crawl
+	now      time.Time
+	waiting  []politeness.Tries // the queue of URLs: all alike but for what they were charged with
+	underWay []underWay         // by due time
+
+	pages, givenUp, requests, refusals, late int
+}
+
+// step does the next thing there is to do, and reports whether there was one.
+func (r *run) step() bool {
+	if len(r.underWay) > 0 && !r.underWay[0].due.After(r.now) {
+		r.observe()
+		return true
+	}
+	if len(r.waiting) == 0 && len(r.underWay) == 0 {
+		return false
+	}
+	var next time.Time
+	if len(r.waiting) > 0 {
+		wait := r.Policy.Admit(r.State, r.now)
+		if wait.Go() {
+			r.send()
+			return true
+		}
+		next = wait.Until
+	}
+	if len(r.underWay) > 0 && (next.IsZero() || r.underWay[0].due.Before(next)) {
+		next = r.underWay[0].due
+	}
+	if r.For > 0 && next.Sub(r.Start) > r.For {
+		r.now = r.Start.Add(r.For)
+		return false
+	}
+	r.now = next
+	return true
+}
+
+func (r *run) send() {
+	tries := r.waiting[0]
+	r.waiting = r.waiting[1:]
+	a := r.Server.Serve(Request{At: r.now, InFlight: r.State.InFlight() + 1, Number: r.requests})
+	a.SentAt = r.now
+	r.State = r.Policy.Sent(r.State, r.now)
+	r.requests++
+	u := underWay{due: r.now.Add(a.Latency), answer: a, tries: tries}
+	i := len(r.underWay)
+	for i > 0 && r.underWay[i-1].due.After(u.due) {
+		i--
+	}
+	r.underWay = append(r.underWay, underWay{})
+	copy(r.underWay[i+1:], r.underWay[i:])
+	r.underWay[i] = u
+	r.trace(Event{Sent: true})
+}
+
+func (r *run) observe() {
+	u := r.underWay[0]
+	r.underWay = r.underWay[1:]
+	var e politeness.Effect
+	r.State, e = r.Policy.Observe(r.State, r.now, u.answer)
+	switch {
+	case u.answer.Status == 429 || u.answer.Status == 503:
+		r.refusals++
+		if 2*r.pages >= r.Pages {
+			r.late++
+		}
+		r.again(u.tries.Add(e.Charge()))
+	case u.answer.Fault != politeness.NoFault || u.answer.Status >= 500:
+		r.again(u.tries.Add(e.Charge()))
+	default:
+		r.pages++
+	}
+	r.trace(Event{Answer: u.answer, Effect: e})
+}
+
+// again puts a URL at the end of the queue, so that a canary is a different one
+// each time.
+func (r *run) again(t politeness.Tries) {
+	if !r.Policy.Retries(t) {
+		r.givenUp++
+		return
+	}
+	r.waiting = append(r.waiting, t)
+}
+
+func (r *run) trace(e Event) {
+	if r.Trace != nil {
+		e.At, e.State, e.Pages = r.now, r.State, r.pages
+		r.Trace(e)
+	}
+}

@@ -1,0 +1,89 @@
+package politeness
+
+import "time"
+
+const (
+	medianOf = 5
+
+	// growthRise is the median, in per cent of the baseline, beyond which the
+	// in-flight cap does not grow.
+	growthRise = 150
+
+	// latencyNoise is a rise, in microseconds, that no host is blamed for: a
+	// scheduler or a radio link does as much.
+	latencyNoise = uint32(50 * time.Millisecond / time.Microsecond)
+
+	// maxUncured is how many latency incidents in a row may pass without the
+	// slower pace bringing the response time down. Then the host is slow by
+	// itself, and its response time is the new baseline.
+	maxUncured = 3
+
+	// The baseline is the lowest median of the last 24 hours, kept as two
+	// halves of 12.
+	baselineHalf = int64(12 * time.Hour / time.Millisecond)
+)
+
+// respond adds the response time of a clean answer and returns the median of
+// the last five, once there are five.
+func (s *State) respond(d time.Duration) (median uint32, ok bool) {
+	if d <= 0 {
+		return 0, false
+	}
+	s.latency[s.latencies%medianOf] = uint32(min(max(d/time.Microsecond, 1), 1<<32-1))
+	if s.latencies++; s.latencies == 2*medianOf {
+		s.latencies = medianOf
+	}
+	if s.latencies < medianOf {
+		return 0, false
+	}
+	v := s.latency
+	for i := 1; i < len(v); i++ {
+		for j := i; j > 0 && v[j] < v[j-1]; j-- {
+			v[j], v[j-1] = v[j-1], v[j]
+		}
+	}
+	return v[medianOf/2], true
+}
+
+// judgeLatency compares a median with the baseline: whether it is an incident,
+// and whether it is too slow for more requests in flight.
+func (p Policy) judgeLatency(s *State, at int64, median uint32) (incident, slow bool) {
+	base := s.baseline(at)
+	if s.low[0] == 0 || median < s.low[0] {
+		s.low[0] = median
+	}
+	if base == 0 || median < base {
+		s.uncured = 0
+		return false, false
+	}
+	if !risen(median, base, p.LatencyRise) {
+		s.uncured = 0
+		return false, risen(median, base, growthRise)
+	}
+	if s.uncured == maxUncured {
+		s.low = [2]uint32{median, 0}
+		s.lowAt = at
+		s.uncured = 0
+		return false, true
+	}
+	s.uncured++
+	return true, true
+}
+
+func risen(median, base uint32, percent int) bool {
+	return uint64(median)*100 >= uint64(base)*uint64(percent) && median-base >= latencyNoise
+}
+
+// baseline returns the lowest median of the window, 0 when there is none.
+func (s *State) baseline(at int64) uint32 {
+	switch age := at - s.lowAt; {
+	case age >= 2*baselineHalf:
+		s.low, s.lowAt = [2]uint32{}, at
+	case age >= baselineHalf:
+		s.low, s.lowAt = [2]uint32{0, s.low[0]}, at
+	}
+	if s.low[0] == 0 || s.low[1] == 0 {
+		return max(s.low[0], s.low[1])
+	}
+	return min(s.low[0], s.low[1])
+}

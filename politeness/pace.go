@@ -1,0 +1,132 @@
+package politeness
+
+import "time"
+
+// Wait says how long a host must be left alone, and why. The zero Wait means
+// go.
+type Wait struct {
+	// Until is when to ask again. It is the zero time when no clock but only
+	// an answer can end the wait ([InFlight]).
+	Until  time.Time
+	Reason Reason
+}
+
+// Go reports whether a request may be sent.
+func (w Wait) Go() bool { return w.Reason == Ready }
+
+// Reason names what a host waits for. The names are those of the closed set
+// of wait reasons that users see.
+type Reason uint8
+
+// The reasons this package gives.
+const (
+	Ready           Reason = iota
+	Pace                   // the interval between two requests
+	CrawlDelay             // the same, as robots.txt asks
+	Hold                   // Retry-After or a backoff
+	InFlight               // as many requests under way as the host takes
+	DomainInterval         // another host of the domain was asked a moment ago
+	AddressInterval        // another host on the address was asked a moment ago
+	Network                // our own network seems to be down
+)
+
+var reasonNames = [...]string{"", "pace", "crawl_delay", "hold", "in_flight", "domain_interval", "address_interval", "network"}
+
+// String returns the reason as users see it, and "" for Ready.
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	return "unknown"
+}
+
+// Admit says whether a request may be sent to the host now. Of several clocks
+// that are running it names one at a time, the hold before the pace: ask again
+// at Until.
+func (p Policy) Admit(s State, now time.Time) Wait {
+	at := now.UnixMilli()
+	if until := max(s.holdUntil, s.failUntil); at < until {
+		return Wait{time.UnixMilli(until), Hold}
+	}
+	if d := p.interval(&s); d > 0 && s.lastSent != 0 && at < s.lastSent+d {
+		reason := Pace
+		if int64(s.crawlDelay) == p.pace(&s) {
+			reason = CrawlDelay
+		}
+		return Wait{time.UnixMilli(s.lastSent + d), reason}
+	}
+	if int(s.inFlight) >= p.cap(&s) {
+		return Wait{Reason: InFlight}
+	}
+	return Wait{}
+}
+
+// Sent records that a request left at now. The interval counts from here.
+func (p Policy) Sent(s State, now time.Time) State {
+	s.lastSent = ceilMilli(now)
+	s.sends++
+	s.inFlight += min(1, ^s.inFlight) // stops at the largest value
+	return s
+}
+
+// Resume prepares a state that was loaded after an unclean end, when requests
+// may have left that nobody recorded: the host waits its full pace from now,
+// and what was in flight is gone. Holds stay. Moments that lie ahead of now,
+// because the clock was set back, are pulled back to it.
+func (p Policy) Resume(s State, now time.Time) State {
+	at := ceilMilli(now)
+	s.lastSent = at
+	s.inFlight = 0
+	for _, moment := range []*int64{
+		&s.incidentAt, &s.failedAt, &s.probeAt, &s.floorAt, &s.testedAt, &s.cleanSince, &s.stuckSince, &s.lowAt,
+	} {
+		*moment = min(*moment, at)
+	}
+	return s
+}
+
+// Pace is the interval between two requests to the host, without jitter.
+func (p Policy) Pace(s State) time.Duration {
+	return time.Duration(p.pace(&s)) * time.Millisecond
+}
+
+// pace is the largest of the base, the robots.txt delay and what was learned.
+func (p Policy) pace(s *State) int64 {
+	return max(p.base(s), int64(s.learned))
+}
+
+// interval is the pace of the next request with its random parts. They depend
+// on the host and the number of the request alone.
+func (p Policy) interval(s *State) int64 {
+	d := p.pace(s)
+	if p.Spread > 0 {
+		d = max(d, ceilMillis(p.Base)+portion(ceilMillis(p.Spread), s.draw(saltSpread)))
+	}
+	return d + portion(d*int64(p.Jitter)/100, s.draw(saltJitter))
+}
+
+// Each random part has a salt of its own, so that they do not move together.
+const (
+	saltJitter = iota + 1
+	saltSpread
+	saltBackoff
+)
+
+// draw returns 32 random-looking bits for the next request of the host
+// (splitmix64).
+func (s *State) draw(salt uint64) uint32 {
+	z := s.key + uint64(s.sends)*0x9e3779b97f4a7c15 + salt*0xd1b54a32d192ed03
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return uint32((z ^ z>>31) >> 32)
+}
+
+// portion returns between nothing and all of d.
+func portion(d int64, draw uint32) int64 { return int64(uint64(d) * uint64(draw) >> 32) }
+
+// maxPace is the slowest pace that refusals can teach: 60 s, twice the
+// robots.txt delay, or twice the base where someone chose a base beyond 30 s.
+func (p Policy) maxPace(s *State) int64 {
+	const ceiling = int64(time.Minute / time.Millisecond)
+	return min(max(ceiling, 2*p.base(s)), maxInterval)
+}

@@ -1,0 +1,203 @@
+package politeness
+
+import "time"
+
+// State is what is known of one host. It is a plain value of fixed size
+// without pointers: copy it, compare it, keep half a million of them. Make one
+// with [New]; all changes go through [Policy.Sent], [Policy.Observe] and the
+// few methods that carry an order from outside (a Crawl-delay, an operator's
+// pace or hold).
+//
+// Instants are Unix milliseconds, intervals milliseconds, response times
+// microseconds. Zero means "never" or "not known".
+type State struct {
+	key uint64 // the host, for jitter that differs between hosts and repeats on replay
+
+	// The two clocks, and the third that failing hosts have.
+	lastSent  int64 // when the last request left; pace counts from here
+	holdUntil int64 // Retry-After and the backoff of refusals
+	failUntil int64 // the backoff of server and network errors
+
+	// Moments that later answers are compared with.
+	incidentAt int64 // the last incident
+	failedAt   int64 // the last failure that lengthened the backoff
+	probeAt    int64 // the last probe
+	floorAt    int64 // when the floor was last confirmed by a refusal
+	testedAt   int64 // when the floor was last set or tested
+	cleanSince int64 // when the present run of clean answers began
+	stuckSince int64 // since when the host is held or failing without a clean answer
+	lowAt      int64 // when the newer half of the baseline began
+
+	// The pace.
+	crawlDelay uint32 // asked for by robots.txt
+	learned    uint32 // what refusals taught; 0 before the first
+	held       uint32 // the last pace that held, to return to when a probe fails
+	floor      uint32 // the last pace that was refused after a probe; 0 before the first
+	clean      uint32 // clean answers since the last incident or probe
+	need       uint16 // clean answers before the next probe; 0 stands for Policy.Need
+	calm       uint16 // clean answers since the last incident
+
+	// Response times.
+	latency [medianOf]uint32
+	low     [2]uint32 // lowest median of the newer and the older half of the baseline's window
+
+	// Requests under way.
+	sends    uint32 // requests ever sent, the n of the jitter
+	inFlight uint16
+	grown    uint16 // the cap before cuts; 0 stands for 1
+	round    uint16 // clean answers in the present round
+
+	// The last ten answers, newest in the lowest bit.
+	congested uint16 // 502, 504, reset or timeout under load
+	answered  uint16 // clean
+
+	steps     uint8 // steps taken since the last run of clean answers, which doubles them
+	backoffs  uint8 // backoffs of refusals since the host last served
+	failures  uint8 // backoffs of failures since the host last served
+	failed    uint8 // failed attempts in a row
+	atMax     uint8 // 429s in a row at the maximum pace
+	single    uint8 // requests that still go one at a time after a probe
+	latencies uint8 // how full the ring of response times is; beyond medianOf it wraps
+	uncured   uint8 // latency incidents in a row that a slower pace did not cure
+	flags     flags
+}
+
+// flags are the yes-or-no parts of a State.
+type flags uint8
+
+const (
+	refusing flags = 1 << iota // the last word of the host was a refusal: one canary speaks for it
+	probing                    // the last change of pace was a probe that has not failed
+	testing                    // that probe went below the floor, to test it
+	settled                    // the in-flight cap has met its first incident or latency rise
+	open                       // the circuit is open
+
+	allFlags = refusing | probing | testing | settled | open
+)
+
+func (f flags) has(x flags) bool { return f&x != 0 }
+
+// New returns the state of a host about which nothing is known. The name only
+// serves to spread jitter.
+func New(host string) State {
+	return State{key: hostKey(host)}
+}
+
+// hostKey is FNV-1a: the same in every process and on every machine, so that a
+// replay elsewhere draws the same jitter.
+func hostKey(host string) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
+	for i := range len(host) {
+		h = (h ^ uint64(host[i])) * prime
+	}
+	return h
+}
+
+// Learned is the pace refusals taught, 0 before the first.
+func (s State) Learned() time.Duration { return millis(s.learned) }
+
+// Floor is the slowest pace that a probe found to be refused, 0 when none is
+// known.
+func (s State) Floor() time.Duration { return millis(s.floor) }
+
+// CrawlDelay is what the host's robots.txt asks for, 0 when it asks for
+// nothing.
+func (s State) CrawlDelay() time.Duration { return millis(s.crawlDelay) }
+
+// InFlight is the number of requests sent and not yet observed.
+func (s State) InFlight() int { return int(s.inFlight) }
+
+// LastSent is when the last request left, the zero time before the first.
+func (s State) LastSent() time.Time { return instant(s.lastSent) }
+
+// HeldUntil is the end of the hold, be it asked for by the host or our own
+// backoff; the zero time when there has been none.
+func (s State) HeldUntil() time.Time { return instant(max(s.holdUntil, s.failUntil)) }
+
+// Refusing reports whether the host's last word was a refusal. While it is, at
+// most one request is admitted at a time: a canary, for which the caller takes
+// a different waiting URL each time where there is one.
+func (s State) Refusing() bool { return s.flags.has(refusing) }
+
+// CircuitOpen reports whether so many attempts in a row failed that the host
+// is only asked by one request per backoff.
+func (s State) CircuitOpen() bool { return s.flags.has(open) }
+
+// Failures is the number of failed attempts in a row.
+func (s State) Failures() int { return int(s.failed) }
+
+// CleanStreak is the number of clean answers since the last incident.
+func (s State) CleanStreak() int { return int(s.calm) }
+
+// LastIncident is when the host last pushed back, the zero time if it never
+// did.
+func (s State) LastIncident() time.Time { return instant(s.incidentAt) }
+
+// WithCrawlDelay returns the state with the delay that robots.txt asks for, 0
+// for none. The caller skips hosts that ask for more than it is willing to
+// wait; whatever is given here is kept in full.
+func (s State) WithCrawlDelay(d time.Duration) State {
+	s.crawlDelay = saturate(ceilMillis(d))
+	return s
+}
+
+// WithLearned returns the state with a pace set by an operator or brought over
+// from elsewhere. What was known about other paces no longer applies.
+func (s State) WithLearned(d time.Duration) State {
+	s.learned = saturate(ceilMillis(d))
+	s.forgetFloor()
+	s.held, s.clean, s.cleanSince = 0, 0, 0
+	s.flags &^= probing | testing
+	return s
+}
+
+// WithHold returns the state with a hold until the given time. A hold is never
+// shortened.
+func (s State) WithHold(now, until time.Time) State {
+	s.holdUntil = max(s.holdUntil, ceilMilli(until))
+	s.stuck(ceilMilli(now))
+	return s
+}
+
+// stuck notes the moment from which a job's patience counts.
+func (s *State) stuck(at int64) {
+	if s.stuckSince == 0 {
+		s.stuckSince = at
+	}
+}
+
+// maxInterval is the longest interval a state holds; anything longer is cut to
+// it when it is set. Beyond a day a host is skipped, not paced.
+const maxInterval = int64(24 * time.Hour / time.Millisecond)
+
+func saturate(ms int64) uint32 { return uint32(min(max(ms, 0), maxInterval)) }
+
+func millis(ms uint32) time.Duration { return time.Duration(ms) * time.Millisecond }
+
+// ceilMillis rounds a duration up to whole milliseconds, so that no interval
+// becomes shorter by being stored.
+func ceilMillis(d time.Duration) int64 {
+	ms := int64(d / time.Millisecond)
+	if d%time.Millisecond > 0 {
+		ms++
+	}
+	return ms
+}
+
+// ceilMilli rounds an instant up, so that nothing counts from before it
+// happened. It stays within what a State holds, and off 0, which is "never".
+func ceilMilli(t time.Time) int64 {
+	ms := t.UnixMilli()
+	if t.Nanosecond()%int(time.Millisecond) > 0 {
+		ms++
+	}
+	return min(max(ms, 1), maxInstant)
+}
+
+func instant(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
