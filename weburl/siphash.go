@@ -5,76 +5,72 @@ import (
 	"math/bits"
 )
 
-// sipState is the state of SipHash-2-4 (Aumasson and Bernstein, 2012), written
-// here because a few lines of arithmetic are not worth a dependency.
-type sipState struct{ v0, v1, v2, v3 uint64 }
+// SipHash-2-4 (Aumasson and Bernstein, 2012), written here because a few lines
+// of arithmetic are not worth a dependency. The four words of state are passed
+// one by one: as a struct they would not stay in registers.
 
 // sipHash64 returns the 64-bit hash of s.
 func sipHash64(k Key, s string) uint64 {
-	h := newSipState(k)
-	h.absorb(s)
-	h.v2 ^= 0xff
-	return h.squeeze()
+	v0, v1, v2, v3 := sipInit(k)
+	v0, v1, v2, v3 = sipAbsorb(v0, v1, v2, v3, s)
+	v0, v1, v2, v3 = sipFinish(v0, v1, v2^0xff, v3)
+	return v0 ^ v1 ^ v2 ^ v3
 }
 
 // sipHash128 returns the two halves of the 128-bit hash of s.
 func sipHash128(k Key, s string) (lo, hi uint64) {
-	h := newSipState(k)
-	h.v1 ^= 0xee
-	h.absorb(s)
-	h.v2 ^= 0xee
-	lo = h.squeeze()
-	h.v1 ^= 0xdd
-	return lo, h.squeeze()
+	v0, v1, v2, v3 := sipInit(k)
+	v0, v1, v2, v3 = sipAbsorb(v0, v1^0xee, v2, v3, s)
+	v0, v1, v2, v3 = sipFinish(v0, v1, v2^0xee, v3)
+	lo = v0 ^ v1 ^ v2 ^ v3
+	v0, v1, v2, v3 = sipFinish(v0, v1^0xdd, v2, v3)
+	return lo, v0 ^ v1 ^ v2 ^ v3
 }
 
-func newSipState(k Key) sipState {
+// sipInit returns the state that a key begins with.
+func sipInit(k Key) (v0, v1, v2, v3 uint64) {
 	k0, k1 := binary.LittleEndian.Uint64(k[:8]), binary.LittleEndian.Uint64(k[8:])
-	return sipState{
-		k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d,
-		k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573,
-	}
+	return k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573
 }
 
-// absorb mixes in s and its length, eight bytes at a time.
-func (h *sipState) absorb(s string) {
-	x := *h // in registers
+// sipAbsorb mixes in s, eight bytes at a time, and its length.
+func sipAbsorb(v0, v1, v2, v3 uint64, s string) (_, _, _, _ uint64) {
 	last := uint64(len(s)) << 56
 	for ; len(s) >= 8; s = s[8:] {
 		m := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		x.v3 ^= m
-		x.round()
-		x.round()
-		x.v0 ^= m
+		v3 ^= m
+		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+		v0 ^= m
 	}
 	for i := range len(s) {
 		last |= uint64(s[i]) << (8 * i)
 	}
-	x.v3 ^= last
-	x.round()
-	x.round()
-	x.v0 ^= last
-	*h = x
+	v3 ^= last
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	return v0 ^ last, v1, v2, v3
 }
 
-// squeeze finishes one word of output.
-func (h *sipState) squeeze() uint64 {
+// sipFinish makes the state ready for output.
+func sipFinish(v0, v1, v2, v3 uint64) (_, _, _, _ uint64) {
 	for range 4 {
-		h.round()
+		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
 	}
-	return h.v0 ^ h.v1 ^ h.v2 ^ h.v3
+	return v0, v1, v2, v3
 }
 
-func (h *sipState) round() {
-	h.v0 += h.v1
-	h.v2 += h.v3
-	h.v1 = bits.RotateLeft64(h.v1, 13) ^ h.v0
-	h.v3 = bits.RotateLeft64(h.v3, 16) ^ h.v2
-	h.v0 = bits.RotateLeft64(h.v0, 32)
-	h.v2 += h.v1
-	h.v0 += h.v3
-	h.v1 = bits.RotateLeft64(h.v1, 17) ^ h.v2
-	h.v3 = bits.RotateLeft64(h.v3, 21) ^ h.v0
-	h.v2 = bits.RotateLeft64(h.v2, 32)
+// sipRound is one round; small enough to be inlined.
+func sipRound(v0, v1, v2, v3 uint64) (_, _, _, _ uint64) {
+	v0 += v1
+	v2 += v3
+	v1 = bits.RotateLeft64(v1, 13) ^ v0
+	v3 = bits.RotateLeft64(v3, 16) ^ v2
+	v0 = bits.RotateLeft64(v0, 32)
+	v2 += v1
+	v0 += v3
+	v1 = bits.RotateLeft64(v1, 17) ^ v2
+	v3 = bits.RotateLeft64(v3, 21) ^ v0
+	return v0, v1, bits.RotateLeft64(v2, 32), v3
 }
