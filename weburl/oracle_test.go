@@ -139,6 +139,9 @@ func FuzzOracle(f *testing.F) {
 		if err != nil && rawBase != "" {
 			return
 		}
+		if !base.IsZero() && ask(base.String(), URL{}) != base.String() {
+			return // the oracle errs on the base already
+		}
 		sameAsOracle(t, raw, base)
 	})
 }
