@@ -1,0 +1,258 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"headway/job"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// MaxVisits is how many visits and retries one commit takes.
+const MaxVisits = 1000
+
+// MaxPark is how many waiting URLs one Park ends.
+const MaxPark = 10_000
+
+// MaxHosts is how many hosts one commit takes, and how many tenures, changes of
+// pace and parks.
+const MaxHosts = 10_000
+
+// Commit is what an owner did since its last commit. It is applied as one:
+// wholly or, on any error, not at all. An owner has one commit under way at a
+// time; several owners commit at the same time.
+type Commit struct {
+	Worker WorkerID
+	// Number counts the commits of the worker, from 1. A number that was
+	// applied is acknowledged with Receipt.Repeated and not applied again, so a
+	// commit whose answer was lost can be sent once more.
+	Number int64
+	// Leases are those of all slots that visits, retries, parks, tenures and
+	// hosts belong to. One that is no longer valid refuses the commit with
+	// ErrFenced.
+	Leases []Lease
+	At     time.Time
+
+	// Visits end their URLs, which must be waiting, or ErrNotWaiting.
+	Visits []visit.Visit
+	// Retries are attempts that did not end their URLs, which must be waiting.
+	Retries []Retry
+	// Found are the links of the pages, and any other URLs. They may be of
+	// slots the worker does not own.
+	Found []Found
+	// Parks end what waits of a job on a host.
+	Parks []Park
+
+	Hosts   []Host
+	Tenures []JobHost
+	Paces   []PaceChange
+	Robots  []RobotsVersion
+	Returns []Return
+}
+
+// Retry is an attempt that did not end its URL.
+type Retry struct {
+	Visit     visit.Visit // with outcome pending and what is waited for
+	Attempt   int         // attempts that count against the limit, from now on
+	NotBefore time.Time   // when the next one may be made
+}
+
+// Park ends all URLs of a job that wait on a host, up to MaxPark of them, with
+// one outcome: the job has given up on the host. URLs that are added later wait
+// as usual, and the owner parks them again.
+type Park struct {
+	Job     job.ID
+	Host    string
+	Outcome visit.Outcome
+	Reason  visit.Reason
+}
+
+// Return gives page tokens back that were reserved and not spent.
+type Return struct {
+	Job    job.ID
+	Tokens int
+}
+
+// Check reports what makes a commit impossible to record, whatever the store
+// holds. An engine calls it first.
+func (c *Commit) Check() error {
+	if c.Number <= 0 {
+		return errors.New("commit without a number")
+	}
+	if n := len(c.Visits) + len(c.Retries); n > MaxVisits {
+		return fmt.Errorf("commit %d: %d visits, at most %d", c.Number, n, MaxVisits)
+	}
+	if len(c.Found) > MaxFound {
+		return fmt.Errorf("commit %d: %d found URLs, at most %d", c.Number, len(c.Found), MaxFound)
+	}
+	ended := make(map[jobURL]bool, len(c.Visits)+len(c.Retries))
+	once := func(it *visit.Item) error {
+		k := jobURL{it.Job, it.URL}
+		if ended[k] {
+			return fmt.Errorf("commit %d: two visits of %s", c.Number, it.URL)
+		}
+		ended[k] = true
+		return nil
+	}
+	for i := range c.Visits {
+		v := &c.Visits[i]
+		if err := v.Check(); err != nil {
+			return err
+		}
+		if v.Outcome == visit.Pending {
+			return fmt.Errorf("visit %s: pending does not end it; make it a retry", v.Item.URL)
+		}
+		if err := once(&v.Item); err != nil {
+			return err
+		}
+	}
+	for i := range c.Retries {
+		r := &c.Retries[i]
+		if err := r.Visit.Check(); err != nil {
+			return err
+		}
+		if r.Visit.Outcome != visit.Pending || r.Attempt < 0 {
+			return fmt.Errorf("retry %s: outcome %s, attempt %d", r.Visit.Item.URL, r.Visit.Outcome, r.Attempt)
+		}
+		if err := once(&r.Visit.Item); err != nil {
+			return err
+		}
+	}
+	for i := range c.Found {
+		if err := c.Found[i].Check(); err != nil {
+			return err
+		}
+	}
+	return c.checkRest()
+}
+
+// checkRest checks what is not about single URLs.
+func (c *Commit) checkRest() error {
+	if n := max(len(c.Hosts), len(c.Tenures), len(c.Paces), len(c.Parks)); n > MaxHosts {
+		return fmt.Errorf("commit %d: %d hosts, at most %d", c.Number, n, MaxHosts)
+	}
+	if len(c.Robots) > MaxVisits {
+		return fmt.Errorf("commit %d: %d robots.txt, at most %d", c.Number, len(c.Robots), MaxVisits)
+	}
+	hosts := make(map[string]bool, len(c.Hosts))
+	for i := range c.Hosts {
+		h := &c.Hosts[i]
+		if err := h.Check(); err != nil {
+			return err
+		}
+		if hosts[h.Host] {
+			return fmt.Errorf("commit %d: two states of %s", c.Number, h.Host)
+		}
+		hosts[h.Host] = true
+	}
+	if err := c.checkTenures(); err != nil {
+		return err
+	}
+	for i := range c.Paces {
+		if _, err := ParseHost(c.Paces[i].Host); err != nil {
+			return err
+		}
+	}
+	for i := range c.Robots {
+		if err := c.Robots[i].Check(); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.Returns {
+		if r.Tokens <= 0 {
+			return fmt.Errorf("return %d tokens of job %d", r.Tokens, r.Job)
+		}
+	}
+	return nil
+}
+
+// checkTenures checks what is said of jobs on hosts.
+func (c *Commit) checkTenures() error {
+	type pair struct {
+		job  job.ID
+		host string
+	}
+	tenures := make(map[pair]bool, len(c.Tenures))
+	for i := range c.Tenures {
+		t := &c.Tenures[i]
+		if _, err := ParseHost(t.Host); err != nil {
+			return err
+		}
+		if len(t.State) > MaxState {
+			return fmt.Errorf("state of job %d on %s: %d bytes, at most %d", t.Job, t.Host, len(t.State), MaxState)
+		}
+		if k := (pair{t.Job, t.Host}); tenures[k] {
+			return fmt.Errorf("commit %d: two states of job %d on %s", c.Number, t.Job, t.Host)
+		} else {
+			tenures[k] = true
+		}
+	}
+	for _, p := range c.Parks {
+		if _, err := ParseHost(p.Host); err != nil {
+			return err
+		}
+		if err := visit.Check(p.Outcome, p.Reason, ""); err != nil {
+			return fmt.Errorf("park %s: %w", p.Host, err)
+		}
+		if p.Outcome == visit.Pending {
+			return fmt.Errorf("park %s: a parked URL ends", p.Host)
+		}
+	}
+	return nil
+}
+
+// jobURL is what is unique: one URL of one run.
+type jobURL struct {
+	job job.ID
+	url weburl.URL
+}
+
+// Slots returns the slots a commit touches, in order, each once: those whose
+// leases it must name.
+func (c *Commit) Slots(k weburl.Key) []Slot {
+	domains := make(map[string]bool, len(c.Visits))
+	for i := range c.Visits {
+		domains[c.Visits[i].Item.URL.Domain()] = true
+	}
+	for i := range c.Retries {
+		domains[c.Retries[i].Visit.Item.URL.Domain()] = true
+	}
+	add := func(host string) {
+		if u, err := ParseHost(host); err == nil {
+			domains[u.Domain()] = true
+		}
+	}
+	for i := range c.Hosts {
+		add(c.Hosts[i].Host)
+	}
+	for _, p := range c.Parks {
+		add(p.Host)
+	}
+	for _, t := range c.Tenures {
+		add(t.Host)
+	}
+	slots := make([]Slot, 0, len(domains))
+	for d := range domains {
+		slots = append(slots, SlotOf(k, d))
+	}
+	slices.Sort(slots)
+	return slices.Compact(slots)
+}
+
+// CheckLeases reports the first slot of the commit for which it names no lease.
+// An engine calls it before it compares the fences with what it holds.
+func (c *Commit) CheckLeases(k weburl.Key) error {
+	named := make(map[Slot]bool, len(c.Leases))
+	for _, l := range c.Leases {
+		named[l.Slot] = true
+	}
+	for _, s := range c.Slots(k) {
+		if !named[s] {
+			return fmt.Errorf("commit %d names no lease of slot %d: %w", c.Number, s, ErrFenced)
+		}
+	}
+	return nil
+}

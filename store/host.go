@@ -1,0 +1,153 @@
+package store
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"headway/job"
+	"headway/weburl"
+)
+
+// MaxState bounds an encoded state of a host.
+const MaxState = 4096
+
+// Host is what is kept of a host. The states of politeness and robots are
+// encoded by their packages and mean nothing to the store; the few facts that
+// people and queries ask for stand beside them.
+type Host struct {
+	Host       string // as [weburl.URL.Host] writes it
+	Politeness []byte // encoded politeness.State
+	Robots     []byte // encoded robots.State
+
+	Pace      time.Duration // learned; 0 when nothing was
+	Floor     time.Duration
+	HoldUntil time.Time
+	LastSent  time.Time
+
+	// Change says how the state differs from the one stored before. A slower
+	// one is stored before anything relies on it, a faster one after
+	// everything that led to it.
+	Change Change
+	// Rest, when not zero, says that the owner no longer keeps the host in
+	// memory, and when it will be ready. The order of Hosts goes by it; for
+	// hosts in memory it is not kept up, because they are scheduled there.
+	Rest time.Time
+}
+
+// Change is how a host's state differs from the one before.
+type Change uint8
+
+// The kinds of change.
+const (
+	Same   Change = iota // neither pace nor hold changed
+	Slower               // the pace or the floor rose, or a hold was set or lengthened
+	Faster               // the pace or the floor fell
+)
+
+// Check reports what makes a host impossible to store.
+func (h *Host) Check() error {
+	if _, err := ParseHost(h.Host); err != nil {
+		return err
+	}
+	if len(h.Politeness) > MaxState || len(h.Robots) > MaxState {
+		return fmt.Errorf("host %s: state of %d and %d bytes, at most %d", h.Host, len(h.Politeness), len(h.Robots), MaxState)
+	}
+	if h.Pace < 0 || h.Floor < 0 || h.Change > Faster {
+		return fmt.Errorf("host %s: pace %s, floor %s or change %d out of range", h.Host, h.Pace, h.Floor, h.Change)
+	}
+	return nil
+}
+
+// ParseHost reads a host as [weburl.URL.Host] writes it and returns its home
+// page.
+func ParseHost(host string) (weburl.URL, error) {
+	u, err := weburl.Parse(host + "/")
+	if err != nil {
+		return weburl.URL{}, fmt.Errorf("host %q: %w", host, err)
+	}
+	if u.Host() != host {
+		return weburl.URL{}, fmt.Errorf("host %q: the canonical form is %q", host, u.Host())
+	}
+	return u, nil
+}
+
+// JobHost is what one job knows of one host, encoded by politeness.
+type JobHost struct {
+	Job   job.ID
+	Host  string
+	State []byte
+}
+
+// HostQuery asks for hosts of slots that have waiting URLs.
+type HostQuery struct {
+	Slots []Slot
+	Job   job.ID     // only hosts with URLs of this job; zero for any
+	After HostCursor // where the page before ended
+	Max   int        // at most MaxPage
+}
+
+// HostCursor is a place in the order of hosts. Its value means something to the
+// engine alone.
+type HostCursor string
+
+// HostPage is one page of hosts, earliest ready first. A host that rests
+// while pages are read may be missed or returned twice; it is found by reading
+// again from the start.
+type HostPage struct {
+	Hosts []HostWork
+	Next  HostCursor // empty after the last page
+}
+
+// HostWork is a host and the jobs that have waiting URLs there.
+type HostWork struct {
+	Host Host
+	Jobs []JobHost // by job; State is nil where the job has stored none
+}
+
+// PaceChange is one change of a host's pace and what caused it.
+type PaceChange struct {
+	Host  string
+	At    time.Time
+	From  time.Duration
+	To    time.Duration
+	Cause string // a word of politeness, such as incident or probe
+}
+
+// MaxPaceChanges is how many changes of a host's pace are kept: the latest.
+const MaxPaceChanges = 1000
+
+// RobotsVersion is the text of a robots.txt, stored once for all hosts and
+// times at which it was seen.
+type RobotsVersion struct {
+	Sum       [sha256.Size]byte
+	Body      []byte
+	FetchedAt time.Time // when it was first seen
+}
+
+// MaxRobots bounds the text of a robots.txt, as RFC 9309 lets a crawler do.
+const MaxRobots = 512_000
+
+// Check reports a text that is too long or does not match its sum.
+func (r *RobotsVersion) Check() error {
+	if len(r.Body) > MaxRobots {
+		return fmt.Errorf("robots.txt of %d bytes, at most %d", len(r.Body), MaxRobots)
+	}
+	if sha256.Sum256(r.Body) != r.Sum {
+		return errors.New("robots.txt does not match its SHA-256")
+	}
+	return nil
+}
+
+// HandOver is how soon the owner of a domain yields it when asked.
+const HandOver = 2 * time.Second
+
+// Claim is the answer to a claim of domains.
+type Claim struct {
+	Granted []string
+	Hosts   []Host // of the granted domains
+	// Unclean are the granted domains whose owner before died: their hosts
+	// wait their full pace from now.
+	Unclean []string
+}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"headway/job"
+	"headway/visit"
+)
+
+// SingleTokens is how many page tokens must be left for more than one to be
+// reserved at a time. Near the limit nobody sits on tokens another could use.
+const SingleTokens = 1000
+
+// MaxSpec bounds the stored text of what was asked for.
+const MaxSpec = 1 << 20
+
+// Job is a requested crawl as it is stored.
+type Job struct {
+	ID       job.ID
+	Tenant   string // who asked for it; empty on the command line
+	Name     string // for people
+	State    job.State
+	Reason   string // why it is in this state, for people
+	MaxPages int64  // 0: no limit
+	Spec     []byte // seeds, scope, limits as they were asked for; JSON, opaque to the store
+
+	CreatedAt time.Time
+	StartedAt time.Time // when it last began to run
+	EndedAt   time.Time // zero while it lives
+}
+
+// Check reports what makes a job impossible to create.
+func (j *Job) Check() error {
+	if j.State != job.Queued && j.State != job.Running {
+		return fmt.Errorf("create job %q: state %q", j.Name, j.State)
+	}
+	if j.MaxPages < 0 {
+		return fmt.Errorf("create job %q: page limit %d", j.Name, j.MaxPages)
+	}
+	if len(j.Spec) > MaxSpec {
+		return fmt.Errorf("create job %q: spec of %d bytes, at most %d", j.Name, len(j.Spec), MaxSpec)
+	}
+	return nil
+}
+
+// Ending is how a URL can stand: an outcome and, where the outcome has them, a
+// reason.
+type Ending struct {
+	Outcome visit.Outcome
+	Reason  visit.Reason
+}
+
+// Counts says how the URLs of a job stand.
+type Counts struct {
+	// Ended counts those that ended, by ending. URLs out of scope are among
+	// them, once for each slot they were found in.
+	Ended   map[Ending]int64
+	Waiting int64
+	// Admitted counts how often a URL was put to waiting. It only grows.
+	Admitted int64
+	// Tokens are page tokens that workers hold.
+	Tokens int64
+}
+
+// Finished is the number of URLs that ended.
+func (c Counts) Finished() int64 {
+	var n int64
+	for _, k := range c.Ended {
+		n += k
+	}
+	return n
+}
+
+// Seen is the number of URLs of the run: those that wait and those that ended.
+func (c Counts) Seen() int64 { return c.Waiting + c.Finished() }
+
+// Pages is the number of URLs that count against page limits.
+func (c Counts) Pages() int64 {
+	var n int64
+	for e, k := range c.Ended {
+		if e.Outcome.Page() {
+			n += k
+		}
+	}
+	return n
+}
+
+// Equal tells whether two counts say the same. Endings that nobody met and
+// endings that are not listed are the same.
+func (c Counts) Equal(d Counts) bool {
+	if c.Waiting != d.Waiting || c.Admitted != d.Admitted || c.Tokens != d.Tokens {
+		return false
+	}
+	return maps.Equal(withoutZeros(c.Ended), withoutZeros(d.Ended))
+}
+
+func withoutZeros(m map[Ending]int64) map[Ending]int64 {
+	m = maps.Clone(m)
+	maps.DeleteFunc(m, func(_ Ending, n int64) bool { return n == 0 })
+	return m
+}
+
+// Idle is one reading of whether a job has work.
+type Idle struct {
+	None     bool  // no URL of it waits
+	Admitted int64 // see [Counts.Admitted]
+}
+
+// Complete tells whether no URL of the job waits in any of the cells.
+//
+// A link may move from cell to cell while they are read one after the other, so
+// they are read twice: only when nothing waited in either reading and nothing
+// was put to waiting between them was there a moment, the one between the
+// readings, at which nothing waited anywhere. A URL in flight waits until its
+// commit, and links are stored before or with the page that carries them, so
+// after such a moment nothing can come up any more.
+func Complete(ctx context.Context, id job.ID, cells ...Jobs) (bool, error) {
+	if len(cells) == 0 {
+		return false, errors.New("complete: no store to ask")
+	}
+	first := make([]Idle, len(cells))
+	for i, c := range cells {
+		idle, err := c.Idle(ctx, id)
+		if err != nil || !idle.None {
+			return false, err
+		}
+		first[i] = idle
+	}
+	for i, c := range cells {
+		idle, err := c.Idle(ctx, id)
+		if err != nil || idle != first[i] {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Grant is how many tokens to give to someone who asks for n when left are
+// left: see SingleTokens.
+func Grant(left int64, n int) int {
+	switch {
+	case left <= 0 || n <= 0:
+		return 0
+	case left < SingleTokens:
+		return 1
+	default:
+		return int(min(int64(n), left))
+	}
+}
+
+// CheckExtend reports a page limit that a job cannot be given: one below what
+// was spent or is reserved, and any limit for a job that had none, because
+// nobody kept account of its tokens.
+func CheckExtend(j Job, c Counts, maxPages int64) error {
+	switch {
+	case maxPages < 0, maxPages > 0 && maxPages < c.Pages()+c.Tokens:
+		return fmt.Errorf("extend job %d to %d pages, with %d spent or reserved: %w", j.ID, maxPages, c.Pages()+c.Tokens, ErrConflict)
+	case j.MaxPages == 0 && maxPages > 0:
+		return fmt.Errorf("extend job %d to %d pages: it has no limit: %w", j.ID, maxPages, ErrConflict)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,192 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+)
+
+// Commit implements [store.URLs]. Everything that can refuse the commit is
+// looked at before anything is changed.
+func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
+	if err := c.Check(); err != nil {
+		return store.Receipt{}, err
+	}
+	if err := c.CheckLeases(s.key); err != nil {
+		return store.Receipt{}, err
+	}
+	if err := s.begin(ctx, "commit"); err != nil {
+		return store.Receipt{}, err
+	}
+	defer s.mu.Unlock()
+	w := s.workers[c.Worker]
+	if w == nil {
+		return store.Receipt{}, fmt.Errorf("commit %d of worker %d: %w", c.Number, c.Worker, store.ErrFenced)
+	}
+	if c.Number <= w.commits {
+		return store.Receipt{Repeated: true}, nil
+	}
+	if err := s.mayCommit(w, &c); err != nil {
+		return store.Receipt{}, fmt.Errorf("commit %d of worker %d: %w", c.Number, c.Worker, err)
+	}
+	w.commits = c.Number
+	return s.apply(w, &c), nil
+}
+
+// mayCommit reports what refuses a commit.
+func (s *Store) mayCommit(w *worker, c *store.Commit) error {
+	for _, l := range c.Leases {
+		if l.Slot >= store.SlotCount || s.slots[l.Slot].owner != w.ID || s.slots[l.Slot].fence != l.Fence {
+			return fmt.Errorf("slot %d, fence %d: %w", l.Slot, l.Fence, store.ErrFenced)
+		}
+	}
+	if err := s.known(c.Found); err != nil {
+		return err
+	}
+	for _, id := range jobsOf(c) {
+		if s.jobs[id] == nil {
+			return fmt.Errorf("job %d: %w", id, store.ErrNotFound)
+		}
+	}
+	waits := func(it *visit.Item) error {
+		r := s.jobs[it.Job]
+		if r == nil || r.urls[it.URL] == nil || r.urls[it.URL].outcome != visit.Pending {
+			return fmt.Errorf("%s of job %d: %w", it.URL, it.Job, store.ErrNotWaiting)
+		}
+		return nil
+	}
+	for i := range c.Visits {
+		if err := waits(&c.Visits[i].Item); err != nil {
+			return err
+		}
+	}
+	for i := range c.Retries {
+		if err := waits(&c.Retries[i].Visit.Item); err != nil {
+			return err
+		}
+	}
+	for id, n := range s.spent(c) {
+		if n > w.tokens[id] {
+			return fmt.Errorf("job %d: %d of %d: %w", id, n, w.tokens[id], store.ErrTokens)
+		}
+	}
+	return nil
+}
+
+// jobsOf lists the jobs a commit names outside of its URLs.
+func jobsOf(c *store.Commit) []job.ID {
+	var ids []job.ID
+	for _, p := range c.Parks {
+		ids = append(ids, p.Job)
+	}
+	for _, t := range c.Tenures {
+		ids = append(ids, t.Job)
+	}
+	for _, r := range c.Returns {
+		ids = append(ids, r.Job)
+	}
+	return ids
+}
+
+// spent is how many tokens a commit takes from its worker, by job: pages, and
+// what is given back.
+func (s *Store) spent(c *store.Commit) map[job.ID]int64 {
+	spent := map[job.ID]int64{}
+	for i := range c.Visits {
+		v := &c.Visits[i]
+		if r := s.jobs[v.Item.Job]; r != nil && r.MaxPages > 0 && v.Outcome.Page() {
+			spent[v.Item.Job]++
+		}
+	}
+	for _, ret := range c.Returns {
+		if s.jobs[ret.Job].MaxPages > 0 {
+			spent[ret.Job] += int64(ret.Tokens)
+		}
+	}
+	return spent
+}
+
+// apply does what was found to be possible.
+func (s *Store) apply(w *worker, c *store.Commit) store.Receipt {
+	for id, n := range s.spent(c) {
+		w.tokens[id] -= n
+	}
+	for _, ret := range c.Returns {
+		if r := s.jobs[ret.Job]; r.MaxPages > 0 {
+			r.left += int64(ret.Tokens)
+		}
+	}
+	maps.DeleteFunc(w.tokens, func(_ job.ID, n int64) bool { return n == 0 })
+	for i := range c.Visits {
+		v := withoutLinks(c.Visits[i])
+		x := s.jobs[v.Item.Job].urls[v.Item.URL]
+		x.end(v.Outcome, v.Reason, c.At)
+		x.visit = &v
+	}
+	for i := range c.Retries {
+		r := &c.Retries[i]
+		v := withoutLinks(r.Visit)
+		x := s.jobs[v.Item.Job].urls[v.Item.URL]
+		x.item.Attempt, x.item.NotBefore = r.Attempt, store.Stored(r.NotBefore)
+		x.attempts = append(x.attempts, v)
+		x.attempts = x.attempts[max(0, len(x.attempts)-store.MaxAttempts):]
+	}
+	receipt := s.add(c.At, c.Worker, c.Found)
+	for _, p := range c.Parks {
+		rows := s.jobs[p.Job].waiting(p.Host)
+		for i, x := range rows {
+			if i == store.MaxPark {
+				receipt.Left += len(rows) - i
+				break
+			}
+			x.end(p.Outcome, p.Reason, c.At)
+		}
+	}
+	s.learn(c)
+	return receipt
+}
+
+// end finishes a row.
+func (x *row) end(o visit.Outcome, r visit.Reason, at time.Time) {
+	x.outcome, x.reason, x.endedAt = o, r, store.Stored(at)
+	x.item.NotBefore = time.Time{}
+}
+
+// withoutLinks is a visit as it is stored.
+func withoutLinks(v visit.Visit) visit.Visit {
+	v.Links = nil
+	return v
+}
+
+// learn stores what a commit says of hosts.
+func (s *Store) learn(c *store.Commit) {
+	for _, h := range c.Hosts {
+		rest := store.Stored(h.Rest)
+		if rest.IsZero() {
+			rest = s.hosts[h.Host].Rest
+		}
+		h.HoldUntil, h.LastSent, h.Rest, h.Change = store.Stored(h.HoldUntil), store.Stored(h.LastSent), rest, store.Same
+		h.Politeness, h.Robots = slices.Clone(h.Politeness), slices.Clone(h.Robots)
+		s.hosts[h.Host] = h
+	}
+	for _, t := range c.Tenures {
+		s.jobs[t.Job].tenures[t.Host] = slices.Clone(t.State)
+	}
+	for _, p := range c.Paces {
+		p.At = store.Stored(p.At)
+		list := append(s.paces[p.Host], p)
+		s.paces[p.Host] = list[max(0, len(list)-store.MaxPaceChanges):]
+	}
+	for _, r := range c.Robots {
+		if _, ok := s.robots[r.Sum]; !ok {
+			r.Body, r.FetchedAt = slices.Clone(r.Body), store.Stored(r.FetchedAt)
+			s.robots[r.Sum] = r
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// CreateJob implements [store.Jobs].
+func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
+	if err := j.Check(); err != nil {
+		return 0, err
+	}
+	if err := s.begin(ctx, "create job"); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	s.lastJob++
+	j.ID, j.Spec, j.CreatedAt = s.lastJob, slices.Clone(j.Spec), store.Stored(j.CreatedAt)
+	j.StartedAt, j.EndedAt = time.Time{}, time.Time{}
+	if j.State == job.Running {
+		j.StartedAt = j.CreatedAt
+	}
+	s.jobs[j.ID] = &run{
+		Job: j, left: j.MaxPages,
+		urls: map[weburl.URL]*row{}, aside: map[aside]bool{}, tenures: map[string][]byte{},
+	}
+	return j.ID, nil
+}
+
+// run finds a job; the store is locked.
+func (s *Store) run(id job.ID) (*run, error) {
+	r := s.jobs[id]
+	if r == nil {
+		return nil, fmt.Errorf("job %d: %w", id, store.ErrNotFound)
+	}
+	return r, nil
+}
+
+// Job implements [store.Jobs].
+func (s *Store) Job(ctx context.Context, id job.ID) (store.Job, error) {
+	if err := s.begin(ctx, "job"); err != nil {
+		return store.Job{}, err
+	}
+	defer s.mu.Unlock()
+	r, err := s.run(id)
+	if err != nil {
+		return store.Job{}, err
+	}
+	return r.Job, nil
+}
+
+// JobList implements [store.Jobs].
+func (s *Store) JobList(ctx context.Context, after job.ID, max int) ([]store.Job, error) {
+	if err := s.begin(ctx, "job list"); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	var list []store.Job
+	for id, r := range s.jobs {
+		if id > after {
+			list = append(list, r.Job)
+		}
+	}
+	slices.SortFunc(list, func(a, b store.Job) int { return cmp.Compare(a.ID, b.ID) })
+	return list[:min(len(list), max)], nil
+}
+
+// SetState implements [store.Jobs].
+func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to job.State, reason string) error {
+	if err := job.Check(from, to); err != nil {
+		return err
+	}
+	if err := s.begin(ctx, "set state"); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	r, err := s.run(id)
+	if err != nil {
+		return err
+	}
+	if r.State != from {
+		return fmt.Errorf("job %d is %s, not %s: %w", id, r.State, from, store.ErrConflict)
+	}
+	r.State, r.Reason, r.EndedAt = to, reason, time.Time{}
+	if to == job.Running {
+		r.StartedAt = store.Stored(now)
+	}
+	if to.Ended() {
+		r.EndedAt = store.Stored(now)
+	}
+	return nil
+}
+
+// Extend implements [store.Jobs].
+func (s *Store) Extend(ctx context.Context, _ time.Time, id job.ID, maxPages int64) error {
+	if err := s.begin(ctx, "extend"); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	r, err := s.run(id)
+	if err != nil {
+		return err
+	}
+	c := s.count(r)
+	if err := store.CheckExtend(r.Job, c, maxPages); err != nil {
+		return err
+	}
+	if maxPages == 0 {
+		for _, w := range s.workers {
+			delete(w.tokens, id)
+		}
+		c.Tokens = 0
+	}
+	r.MaxPages, r.left = maxPages, max(0, maxPages-c.Pages()-c.Tokens)
+	for _, x := range r.order {
+		if x.outcome == visit.Deferred {
+			x.outcome, x.reason, x.endedAt, x.visit = visit.Pending, "", time.Time{}, nil
+			r.admitted++
+			s.arrive(x.item)
+		}
+	}
+	return nil
+}
+
+// arrive notes a URL that nobody's receipt tells of.
+func (s *Store) arrive(it visit.Item) {
+	host := it.URL.Host()
+	if s.slots[s.slotOf(host)].owner != 0 {
+		s.arrivals[store.Arrival{Host: host, Job: it.Job}] = true
+	}
+}
+
+// count counts the rows of a run.
+func (s *Store) count(r *run) store.Counts {
+	c := store.Counts{Ended: map[store.Ending]int64{}, Admitted: r.admitted}
+	for _, x := range r.order {
+		if x.outcome == visit.Pending {
+			c.Waiting++
+		} else {
+			c.Ended[store.Ending{Outcome: x.outcome, Reason: x.reason}]++
+		}
+	}
+	if n := len(r.aside); n > 0 {
+		c.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.OutOfScope}] += int64(n)
+	}
+	for _, w := range s.workers {
+		c.Tokens += w.tokens[r.ID]
+	}
+	return c
+}
+
+// Counts implements [store.Jobs].
+func (s *Store) Counts(ctx context.Context, id job.ID) (store.Counts, error) {
+	if err := s.begin(ctx, "counts"); err != nil {
+		return store.Counts{}, err
+	}
+	defer s.mu.Unlock()
+	r, err := s.run(id)
+	if err != nil {
+		return store.Counts{}, err
+	}
+	return s.count(r), nil
+}
+
+// Audit implements [store.Jobs]. In memory nothing but the rows is counted.
+func (s *Store) Audit(ctx context.Context, id job.ID) (store.Counts, error) { return s.Counts(ctx, id) }
+
+// Idle implements [store.Jobs].
+func (s *Store) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
+	c, err := s.Counts(ctx, id)
+	return store.Idle{None: c.Waiting == 0, Admitted: c.Admitted}, err
+}
+
+// Drop implements [store.Jobs].
+func (s *Store) Drop(ctx context.Context, id job.ID) error {
+	if err := s.begin(ctx, "drop"); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	r, err := s.run(id)
+	if err != nil {
+		return err
+	}
+	if !r.State.Ended() {
+		return fmt.Errorf("drop job %d, which is %s: %w", id, r.State, store.ErrConflict)
+	}
+	delete(s.jobs, id)
+	for _, w := range s.workers {
+		delete(w.tokens, id)
+	}
+	for a := range s.arrivals {
+		if a.Job == id {
+			delete(s.arrivals, a)
+		}
+	}
+	return nil
+}
+
+// Record implements [store.Series].
+func (s *Store) Record(ctx context.Context, points []store.Point) error {
+	for i := range points {
+		if err := points[i].Check(); err != nil {
+			return err
+		}
+	}
+	if err := s.begin(ctx, "record"); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	for _, p := range points {
+		if _, err := s.run(p.Job); err != nil {
+			return err
+		}
+	}
+	for _, p := range points {
+		r := s.jobs[p.Job]
+		p.At = store.Stored(p.At)
+		at, ok := slices.BinarySearchFunc(r.points, p, func(a, b store.Point) int { return a.At.Compare(b.At) })
+		if ok {
+			r.points[at] = r.points[at].Plus(p)
+		} else {
+			r.points = slices.Insert(r.points, at, p.Plus(store.Point{}))
+		}
+		r.points = store.Thin(r.points)
+	}
+	return nil
+}
+
+// Points implements [store.Series].
+func (s *Store) Points(ctx context.Context, id job.ID) ([]store.Point, error) {
+	if err := s.begin(ctx, "points"); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	r, err := s.run(id)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(r.points), nil
+}

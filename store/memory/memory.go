@@ -1,0 +1,157 @@
+// Package memory keeps a crawl's state in memory: for tests, for examples, and
+// as the model the engines that keep files are compared with.
+//
+// It fulfils the whole contract of package store except that nothing survives
+// the process and that memory grows with what is stored. Every method takes one
+// lock for its whole length, so all of them are atomic and none blocks on
+// anything else.
+package memory
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"slices"
+	"sync"
+	"time"
+
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// Store is a store in memory. Make one with [Open].
+type Store struct {
+	key   weburl.Key
+	terms store.Terms
+	fault store.Fault
+
+	mu       sync.Mutex
+	watch    store.Watch
+	slots    [store.SlotCount]slot
+	workers  map[store.WorkerID]*worker
+	lastWork store.WorkerID
+	jobs     map[job.ID]*run
+	lastJob  job.ID
+	hosts    map[string]store.Host
+	paces    map[string][]store.PaceChange
+	robots   map[[32]byte]store.RobotsVersion
+	arrivals map[store.Arrival]bool
+}
+
+// slot is who owns a slot. A worker of 0 is nobody.
+type slot struct {
+	owner   store.WorkerID
+	fence   int64
+	unclean bool // the last owner was declared dead
+}
+
+// worker is a process that has joined.
+type worker struct {
+	store.Worker
+	commits int64 // number of the last commit
+	tokens  map[job.ID]int64
+}
+
+// run is a job and all its URLs.
+type run struct {
+	store.Job
+	left     int64 // page tokens nobody has
+	admitted int64
+	urls     map[weburl.URL]*row
+	order    []*row // by age
+	aside    map[aside]bool
+	tenures  map[string][]byte
+	points   []store.Point
+}
+
+// row is one URL of one run.
+type row struct {
+	seq      int
+	item     visit.Item
+	outcome  visit.Outcome // Pending while it waits
+	reason   visit.Reason
+	seenAt   time.Time
+	endedAt  time.Time
+	visit    *visit.Visit
+	attempts []visit.Visit
+}
+
+// aside is a URL out of scope: unique by the slot it was found in.
+type aside struct {
+	slot store.Slot
+	url  weburl.URL
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Config is how a Store is opened. The zero Config is useful.
+type Config struct {
+	Terms store.Terms // of leases; zero means store.DefaultTerms
+	Fault store.Fault // for tests
+}
+
+// Open makes an empty store.
+func Open(c Config) *Store {
+	s := &Store{
+		terms: c.Terms.WithDefaults(), fault: c.Fault,
+		workers: map[store.WorkerID]*worker{}, jobs: map[job.ID]*run{}, hosts: map[string]store.Host{},
+		paces: map[string][]store.PaceChange{}, robots: map[[32]byte]store.RobotsVersion{}, arrivals: map[store.Arrival]bool{},
+	}
+	// crypto/rand does not fail: it ends the process where it would have to.
+	_, _ = rand.Read(s.key[:])
+	return s
+}
+
+// Key returns the secret of the store.
+func (s *Store) Key() weburl.Key { return s.key }
+
+// Close ends all leases uncleanly and keeps the rest, as a file would.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.workers {
+		s.bury(w)
+	}
+	return nil
+}
+
+// begin locks the store for a method. The caller unlocks.
+func (s *Store) begin(ctx context.Context, statement string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.fault.Stop(statement); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	return nil
+}
+
+// slotOf is the slot of a host that was checked before.
+func (s *Store) slotOf(host string) store.Slot {
+	u, err := store.ParseHost(host)
+	if err != nil {
+		return 0
+	}
+	return store.SlotOf(s.key, u.Domain())
+}
+
+// byQueue orders waiting rows of one queue.
+func byQueue(a, b *row) int {
+	return cmp.Or(cmp.Compare(store.Rank(&a.item), store.Rank(&b.item)), cmp.Compare(a.seq, b.seq))
+}
+
+// waiting returns the waiting rows of a run on a host, in order; an empty host
+// means all.
+func (r *run) waiting(host string) []*row {
+	var rows []*row
+	for _, x := range r.order {
+		if x.outcome == visit.Pending && (host == "" || x.item.URL.Host() == host) {
+			rows = append(rows, x)
+		}
+	}
+	slices.SortFunc(rows, byQueue)
+	return rows
+}

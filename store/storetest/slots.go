@@ -1,0 +1,129 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"headway/store"
+)
+
+func testSlots(t *testing.T, open Open) {
+	t.Run("each slot has one owner", func(t *testing.T) {
+		w := newWorld(t, open, 0)
+		if n := len(w.w.leases); n != store.SlotCount {
+			t.Fatalf("the first worker got %d slots", n)
+		}
+		if other := w.newOwner(10); len(other.leases) != 0 {
+			t.Fatalf("a second worker got %d owned slots", len(other.leases))
+		}
+	})
+	t.Run("released slots go to another, with a larger fence, cleanly", func(t *testing.T) {
+		w := newWorld(t, open, 0)
+		old := []store.Lease{w.w.leases[3], w.w.leases[700]}
+		w.check(w.store.Release(w.ctx, w.w.id, old...))
+		w.check(w.store.Release(w.ctx, w.w.id, old...)) // again: ignored
+		other := w.newOwner(10)
+		if len(other.leases) != 2 {
+			t.Fatalf("got %d slots, want 2", len(other.leases))
+		}
+		for _, was := range old {
+			is := other.leases[was.Slot]
+			if is.Fence <= was.Fence || !is.Clean {
+				t.Errorf("slot %d: %+v after %+v", was.Slot, is, was)
+			}
+		}
+		w.check(w.store.Release(w.ctx, w.w.id, old...)) // not ours any more: ignored
+		if third := w.newOwner(10); len(third.leases) != 0 {
+			t.Error("an old owner released slots of the new one")
+		}
+	})
+	t.Run("leaving gives everything back", func(t *testing.T) {
+		w := newWorld(t, open, 0)
+		w.check(w.store.Leave(w.ctx, w.w.id))
+		w.check(w.store.Leave(w.ctx, w.w.id))
+		other := w.newOwner(store.SlotCount)
+		if len(other.leases) != store.SlotCount {
+			t.Fatalf("got %d slots", len(other.leases))
+		}
+		for _, l := range other.leases {
+			if !l.Clean {
+				t.Fatalf("slot %d was not left cleanly", l.Slot)
+			}
+		}
+		if err := w.store.Renew(w.ctx, w.w.id); !errors.Is(err, store.ErrFenced) {
+			t.Errorf("a worker that left renews: %v", err)
+		}
+	})
+	t.Run("a worker is dead when its heartbeat stood still for the whole time", func(t *testing.T) {
+		w := newWorld(t, open, 0)
+		other := w.newOwner(1)
+		at := func(d time.Duration) int {
+			w.now = start.Add(d)
+			w.check(w.store.Renew(w.ctx, other.id))
+			return len(other.acquire(store.SlotCount))
+		}
+		takeOver := store.DefaultTerms.TakeOver
+		if at(takeOver-time.Millisecond) != 0 {
+			t.Fatal("taken over too early")
+		}
+		w.check(w.store.Renew(w.ctx, w.w.id))
+		if at(takeOver) != 0 || at(2*takeOver-time.Millisecond) != 0 {
+			t.Fatal("a renewal did not count")
+		}
+		if n := at(2 * takeOver); n != store.SlotCount {
+			t.Fatalf("took over %d slots", n)
+		}
+		for _, l := range other.leases {
+			if l.Clean || l.Fence <= w.w.leases[l.Slot].Fence {
+				t.Fatalf("slot %d: %+v after %+v", l.Slot, l, w.w.leases[l.Slot])
+			}
+		}
+		if err := w.store.Renew(w.ctx, w.w.id); !errors.Is(err, store.ErrFenced) {
+			t.Errorf("a dead worker renews: %v", err)
+		}
+		if _, err := w.store.Acquire(w.ctx, w.now, w.w.id, 1); !errors.Is(err, store.ErrFenced) {
+			t.Errorf("a dead worker acquires: %v", err)
+		}
+		workers, err := w.store.Workers(w.ctx)
+		w.check(err)
+		if len(workers) != 1 || workers[0].ID != other.id || workers[0].Slots != store.SlotCount || workers[0].Name != "worker" || !workers[0].JoinedAt.Equal(start) {
+			t.Errorf("workers: %+v", workers)
+		}
+	})
+	t.Run("a death frees all slots at once", func(t *testing.T) {
+		w := newWorld(t, open, 0)
+		w.add("http://a.example/")
+		other := w.newOwner(1)
+		w.now = start.Add(store.DefaultTerms.TakeOver)
+		w.check(w.store.Renew(w.ctx, other.id))
+		if n := len(other.acquire(1)); n != 1 {
+			t.Fatalf("acquired %d slots", n)
+		}
+		// The zombie still believes in all its slots, also those not taken yet.
+		_, err := w.w.commit(store.Commit{Visits: visits(w.visited("http://a.example/"))})
+		if !errors.Is(err, store.ErrFenced) {
+			t.Errorf("commit of a dead worker: %v", err)
+		}
+		w.expect("waiting 1")
+	})
+	t.Run("leases that were held when the store was closed ended uncleanly", func(t *testing.T) {
+		w := newWorld(t, open, 0)
+		place := t.TempDir()
+		w.store = open(t, place, nil)
+		first := w.newOwner(store.SlotCount)
+		w.check(w.store.Close())
+		w.store = open(t, place, nil)
+		second := w.newOwner(store.SlotCount)
+		w.now = w.now.Add(store.DefaultTerms.TakeOver)
+		second.acquire(store.SlotCount)
+		if len(second.leases) != store.SlotCount || second.id == first.id {
+			t.Fatalf("after opening again worker %d has %d slots", second.id, len(second.leases))
+		}
+		for _, l := range second.leases {
+			if l.Clean || l.Fence <= first.leases[l.Slot].Fence {
+				t.Fatalf("slot %d: %+v after %+v", l.Slot, l, first.leases[l.Slot])
+			}
+		}
+	})
+}
