@@ -176,7 +176,7 @@ func (f *File) measure() int64 {
 	n := int64(unsafe.Sizeof(*f)) + int64(unsafe.Sizeof(Rules{})) + int64(len(f.text))
 	n += int64(len(f.rules)) * int64(unsafe.Sizeof(rule{})+unsafe.Sizeof(entry{})+unsafe.Sizeof(node{}))
 	n += int64(len(f.groups)) * int64(unsafe.Sizeof(group{}))
-	n += int64(len(f.names)) * int64(unsafe.Sizeof(name{}))
+	n += int64(len(f.names)) * int64(unsafe.Sizeof(name{})+unsafe.Sizeof(name{}.group))
 	n += int64(len(f.sitemaps)) * int64(unsafe.Sizeof(span{}))
 	n += int64(len(f.signals)) * int64(unsafe.Sizeof(signal{}))
 	return n

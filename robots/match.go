@@ -26,7 +26,7 @@ type Rules struct {
 	escapes bool // some rule needs the escaped URL
 	nodes   []node
 	entries []entry // by node, most octets first
-	groups  []uint32
+	groups  []uint32 // the chosen groups, ascending
 }
 
 // node is one distinct literal beginning.

@@ -127,7 +127,7 @@ func (p *parser) readSignal(n uint32, kind SignalKind, value []byte) {
 func (r *Rules) Signals() []Signal {
 	var out []Signal
 	for _, s := range r.file.signals {
-		if s.group != noGroup && !slices.Contains(r.groups, s.group) {
+		if _, chosen := slices.BinarySearch(r.groups, s.group); !chosen && s.group != noGroup {
 			continue
 		}
 		sig := Signal{Kind: ContentSignal, Text: r.file.at(s.value), Line: int(s.line)}
