@@ -47,6 +47,8 @@ func TestCorners(t *testing.T) {
 		{name: "mapped zero", raw: "http://[::ffff:0.0.0.0]/", want: "http://[::ffff:0:0]/"},
 		{name: "minus before the last number", raw: "http://1.2.3.-4/", want: "http://1.2.3.-4/"},
 		{name: "plus before the last number", raw: "http://a.+4/", want: "http://a.+4/"},
+		{name: "letters behind a very long number", raw: "http://99999999999999999999a/", want: "http://99999999999999999999a/"},
+		{name: "very long number", raw: "http://a.99999999999999999999/", code: BadHost},
 		{name: "three numbers", raw: "http://1.2.3/", want: "http://1.2.0.3/"},
 		{name: "one small number", raw: "http://256/", want: "http://0.0.1.0/"},
 		{name: "hex without digits", raw: "http://a.0x/", code: BadHost},
