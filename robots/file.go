@@ -14,9 +14,17 @@ import (
 
 const (
 	// MaxBytes is how much of a robots.txt counts (RFC 9309 section 2.5 asks
-	// for at least 500 KiB). It also bounds the compiled form: no file yields
-	// more than 64,000 rules.
+	// for at least 500 KiB). It also bounds the compiled form.
 	MaxBytes = 512_000
+
+	// maxRules is how many rules fit into MaxBytes.
+	maxRules = MaxBytes / len("allow:/\n")
+
+	// MaxStarRules is how many rules with a star are compared in full for one
+	// agent, which bounds the time of a decision. Beyond it, in file order, a
+	// Disallow counts for everything that begins like it, and an Allow is not
+	// read: a host gets less attention, never more.
+	MaxStarRules = 5_000
 
 	// MaxDelay is the longest Crawl-delay that is waited for. A host that asks
 	// for more is left out: never crawled faster than it asked.

@@ -25,7 +25,7 @@ type Rules struct {
 	delay   time.Duration
 	escapes bool // some rule needs the escaped URL
 	nodes   []node
-	entries []entry // by node, most octets first
+	entries []entry  // by node, most octets first
 	groups  []uint32 // the chosen groups, ascending
 }
 
@@ -40,9 +40,13 @@ type node struct {
 // entry is one rule of a node.
 type entry struct {
 	need   uint64 // bytes the rest of the pattern asks for, see byteSet
-	rule   uint32
 	octets uint32
+	rule   uint16
+	broad  bool // beyond MaxStarRules: its beginning decides alone
 }
+
+// A rule's number fits into an entry.
+const _ = uint16(maxRules)
 
 // compile merges and indexes the groups for an agent.
 func (f *File) compile(agent string) *Rules {
@@ -65,11 +69,24 @@ func (f *File) compile(agent string) *Rules {
 		count += f.groups[n.group].endRule - f.groups[n.group].firstRule
 	}
 	r.entries = make([]entry, 0, count)
+	stars := 0
 	for _, n := range r.groups {
 		g := f.groups[n]
 		for i := g.firstRule; i < g.endRule; i++ {
-			r.entries = append(r.entries, f.entry(i))
-			r.escapes = r.escapes || f.rules[i].kind&escaped != 0
+			rule := &f.rules[i]
+			e := entry{rule: uint16(i), octets: rule.octets}
+			if rest := f.at(rule.pattern)[rule.literal:]; rest != "" {
+				stars++
+				e.broad = stars > MaxStarRules
+				if e.broad && rule.allow {
+					continue
+				}
+				if !e.broad && rule.kind&escaped == 0 {
+					e.need = byteSet(rest) &^ byteSet("*")
+				}
+			}
+			r.entries = append(r.entries, e)
+			r.escapes = r.escapes || rule.kind&escaped != 0
 		}
 	}
 	slices.SortFunc(r.entries, func(a, b entry) int {
@@ -94,17 +111,8 @@ func compareAllow(a, b bool) int {
 	return 1
 }
 
-func (f *File) entry(i uint32) entry {
-	r := &f.rules[i]
-	e := entry{rule: i, octets: r.octets}
-	if r.kind&escaped == 0 {
-		e.need = byteSet(f.at(r.pattern)[f.prefix(i).len:]) &^ byteSet("*")
-	}
-	return e
-}
-
 // prefix returns the literal beginning of a rule.
-func (f *File) prefix(i uint32) span {
+func (f *File) prefix(i uint16) span {
 	r := &f.rules[i]
 	return span{r.pattern.off, r.literal}
 }
@@ -200,7 +208,7 @@ const robotsPath = "/robots.txt"
 
 // match returns the rule that decides: the one with the most octets, Allow on
 // a tie. The second spelling is path with its special bytes escaped.
-func (r *Rules) match(path, spelt string) (best uint32, ok bool) {
+func (r *Rules) match(path, spelt string) (best uint16, ok bool) {
 	f := r.file
 	var bestOctets uint32
 	var bestAllow bool
@@ -231,7 +239,7 @@ func (r *Rules) match(path, spelt string) (best uint32, ok bool) {
 			if ok && e.octets == bestOctets && (bestAllow || !rule.allow) {
 				continue
 			}
-			if f.matches(rule, path, spelt) {
+			if e.broad || f.matches(rule, path, spelt) {
 				best, bestOctets, bestAllow, ok = e.rule, e.octets, rule.allow, true
 			}
 		}

@@ -160,3 +160,21 @@ func TestForRemembers(t *testing.T) {
 		t.Errorf("group %q, want a", g)
 	}
 }
+
+func TestStarRulesBeyondTheBound(t *testing.T) {
+	const many = "Disallow: /s*x$\n"
+	body := "User-agent: *\n" + strings.Repeat(many, MaxStarRules-1) + "Disallow: /last*x\n" +
+		"Disallow: /more/*x$\nAllow: /more/*\nAllow: /more/plain\nAllow: /mo*re/y\n"
+	rules := Parse([]byte(body)).For(ourAgent)
+	for path, allowed := range map[string]bool{
+		"/last/y":     true,  // the last one within the bound is compared in full
+		"/last/x":     false, //
+		"/more/y":     false, // beyond it, its beginning bans; an Allow with a star is not read
+		"/more/plain": true,  // rules without stars always count
+		"/mo":         true,
+	} {
+		if d := rules.Decide(parseURL(t, "https://site.test"+path)); d.Allowed != allowed {
+			t.Errorf("%s: allowed %v by %q, want %v", path, d.Allowed, d.Rule, allowed)
+		}
+	}
+}

@@ -21,7 +21,7 @@ func Parse(body []byte) *File {
 	p := parser{file: &File{sum: sha256.Sum256(body)}, text: make([]byte, 0, len(body))}
 	// Most lines are rules; room for all of them spares growing. The second
 	// bound is for bodies of empty lines.
-	p.file.rules = make([]rule, 0, min(bytes.Count(body, []byte("\n"))+1, len(body)/len("allow:/\n")))
+	p.file.rules = make([]rule, 0, min(bytes.Count(body, []byte("\n"))+1, maxRules))
 	rest := trimMark(body)
 	for n := uint32(1); len(rest) > 0; n++ {
 		var text []byte
