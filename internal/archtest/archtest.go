@@ -23,19 +23,31 @@ import (
 // other modules by import path.
 const Map = `
 # the journey of one URL
-weburl             golang.org/x/net github.com/nlnwa/whatwg-url
-visit              weburl job
-frontier           visit
-robots             weburl
-fetch/guard        github.com/miekg/dns
+weburl                   golang.org/x/net github.com/nlnwa/whatwg-url
+frontier                 visit
+robots                   weburl
+politeness
+politeness/internal/sim  politeness
+fetch                    weburl fetch/guard github.com/klauspost/compress github.com/andybalholm/brotli
+fetch/guard              github.com/miekg/dns
+fetch/guard/guardtest    github.com/miekg/dns
+parse                    weburl golang.org/x/net golang.org/x/text github.com/zeebo/xxh3
+visit                    weburl job
+store                    weburl visit job
+store/memory             store weburl visit job
+store/storetest          store store/memory weburl visit job pgregory.net/rapid
 
 # how much, for whom
 job
 
+# a web to prove it in
+lab                      lab/temper github.com/klauspost/compress github.com/andybalholm/brotli
+lab/temper
+
 # the program
-cmd/headway        internal/cli
-internal/cli       weburl robots github.com/spf13/cobra
-internal/refgen    internal/cli github.com/spf13/cobra github.com/spf13/pflag
+cmd/headway              internal/cli
+internal/cli             weburl robots fetch/guard lab lab/temper github.com/spf13/cobra github.com/spf13/pflag
+internal/refgen          internal/cli github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
 internal/vectors
 `

@@ -75,6 +75,7 @@ with, keeps it, and can tell why it fetched, waited, skipped or stopped.`,
 	root.AddCommand(
 		urlCommand(),
 		robotsCommand(),
+		labCommand(),
 		versionCommand(),
 	)
 	return root

@@ -50,3 +50,8 @@ func usage(err error, hint string) *Failure {
 	}
 	return &Failure{Code: ExitUsage, Err: err, Hint: hint}
 }
+
+// failed is work that could not be done.
+func failed(err error, hint string) *Failure {
+	return &Failure{Code: ExitFailed, Err: err, Hint: hint}
+}

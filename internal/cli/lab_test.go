@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"headway/fetch/guard"
+	"headway/lab"
+)
+
+// startLab runs `headway lab up --json` with more words and returns what it
+// said once it was ready. The lab ends, with exit code 0, with the test.
+func startLab(t *testing.T, args ...string) (ready struct {
+	Address  string
+	Resolver string
+	Hosts    []lab.Host
+},
+) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	var stderr bytes.Buffer
+	done := make(chan int, 1)
+	go func() {
+		code := run(ctx, append([]string{"lab", "up", "--json", "--listen", "0.0.0.0:0"}, args...), strings.NewReader(""), in, &stderr)
+		in.Close()
+		done <- code
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if code := <-done; code != ExitOK {
+			t.Errorf("lab up: exit code %d, %s", code, &stderr)
+		}
+	})
+	if err := json.NewDecoder(out).Decode(&ready); err != nil {
+		t.Fatalf("lab up: %v, %s", err, &stderr)
+	}
+	return ready
+}
+
+// headway runs one command line to its end.
+func headway(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(""), &out, &err)
+	return code, out.String(), err.String()
+}
+
+// get asks a lab host as a crawler would: through the guard.
+func get(t *testing.T, url string) {
+	t.Helper()
+	loopback, err := guard.ParseRange("127.0.0.0/8:" + url[strings.LastIndex(url, ":")+1:len(url)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dialer, err := guard.New(guard.Config{AllowPrivate: []guard.Range{loopback}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := dialer.Client(labTimeout).Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s", url, resp.Status)
+	}
+}
+
+func TestLabUpHostsStats(t *testing.T) {
+	ready := startLab(t, "--hosts", "3", "--pages", "7", "--crawl-delay", "100ms")
+	if len(ready.Hosts) != 3 || ready.Hosts[0].Pages != 7 {
+		t.Fatalf("asked for 3 hosts of 7 pages, got %+v", ready.Hosts)
+	}
+	first := ready.Hosts[0].URL
+	get(t, first)
+
+	code, out, _ := headway(t, "lab", "hosts", "--at", first)
+	if code != ExitOK || strings.Count(out, "7 pages") != 3 {
+		t.Errorf("hosts: exit code %d\n%s", code, out)
+	}
+	code, out, _ = headway(t, "lab", "stats", "--at", first, "--reset")
+	if code != ExitOK || !strings.HasPrefix(out, "1 of 21 pages (4.8 %) of 3 hosts, 1 requests") ||
+		!strings.Contains(out, "rude: 1 requests before robots.txt was asked for") {
+		t.Errorf("stats: exit code %d\n%s", code, out)
+	}
+	code, out, _ = headway(t, "lab", "stats", "--at", first, "--json")
+	var stats lab.Stats
+	if err := json.Unmarshal([]byte(out), &stats); err != nil || code != ExitOK || stats.Total.Requests != 0 {
+		t.Errorf("after the reset: exit code %d, %v\n%s", code, err, out)
+	}
+}
+
+// TestLabUpEveryTemper serves the lab a person gets without flags.
+func TestLabUpEveryTemper(t *testing.T) {
+	ready := startLab(t)
+	names := map[string]bool{}
+	for _, h := range ready.Hosts {
+		names[h.Temper] = true
+	}
+	for _, temper := range lab.Tempers() {
+		if !names[temper.Name] {
+			t.Errorf("no host of temper %s", temper.Name)
+		}
+	}
+	if len(ready.Hosts) < 40 {
+		t.Errorf("only %d hosts", len(ready.Hosts))
+	}
+}
+
+func TestLabMistakes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args string
+		code int
+		want string
+	}{
+		"unknown temper":  {"lab up --temper shoop", ExitUsage, "hint: the tempers are plain, shop,"},
+		"too many hosts":  {"lab up --hosts 100000", ExitUsage, "out of range"},
+		"two for a farm":  {"lab up --hosts 2 --temper shop,docs", ExitUsage, "one --temper"},
+		"bad network":     {"lab up --clients home", ExitUsage, "10.1.0.0/24"},
+		"bad latency":     {"lab up --latency soon", ExitUsage, "--help lists the flags"},
+		"bad robots":      {"lab up --robots maybe", ExitUsage, "obots"},
+		"nobody there":    {"lab stats --at http://127.1.0.1:1", ExitFailed, "start one with headway lab up"},
+		"a name":          {"lab stats --at http://lab.example/", ExitUsage, "name the lab by address"},
+		"no URL":          {"lab stats --at lab", ExitUsage, "such as http://127.1.0.1:8780"},
+		"words too many":  {"lab hosts here", ExitUsage, "hint:"},
+		"bad listen":      {"lab up --listen nowhere", ExitUsage, "missing port"},
+		"not our address": {"lab up --listen 192.0.2.1:8780", ExitFailed, "--listen 0.0.0.0:PORT"},
+		"bad certificate": {"lab up --tls --cert-out /nowhere/x.pem", ExitFailed, "--cert-out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, stderr := headway(t, strings.Fields(tc.args)...)
+			if code != tc.code || !strings.HasPrefix(stderr, "headway: error: ") || !strings.Contains(stderr, tc.want) {
+				t.Errorf("exit code %d, want %d and %q\n%s%s", code, tc.code, tc.want, out, stderr)
+			}
+		})
+	}
+}
