@@ -35,7 +35,7 @@ parse                    weburl golang.org/x/net golang.org/x/text github.com/ze
 visit                    weburl job
 store                    weburl visit job
 store/memory             store weburl visit job
-store/storetest          store store/memory weburl visit job pgregory.net/rapid
+store/storetest          store store/memory weburl visit job github.com/google/go-cmp pgregory.net/rapid
 
 # how much, for whom
 job
