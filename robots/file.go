@@ -20,11 +20,13 @@ const (
 	// maxRules is how many rules fit into MaxBytes.
 	maxRules = MaxBytes / len("allow:/\n")
 
-	// MaxStarRules is how many rules with a star are compared in full for one
-	// agent, which bounds the time of a decision. Beyond it, in file order, a
-	// Disallow counts for everything that begins like it, and an Allow is not
-	// read: a host gets less attention, never more.
-	MaxStarRules = 5_000
+	// maxWork is how many bytes one decision compares with rules that hold a
+	// star: some 4 ms. No file that means well comes near it, since most rules
+	// are ruled out before; a hostile one would make every link of its pages
+	// expensive. Once it is used up, a Disallow with a star counts for
+	// everything that begins like it and an Allow with a star for nothing: the
+	// host gets less attention, never more.
+	maxWork = 4 << 20
 
 	// MaxDelay is the longest Crawl-delay that is waited for. A host that asks
 	// for more is left out: never crawled faster than it asked.

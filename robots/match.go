@@ -40,13 +40,9 @@ type node struct {
 // entry is one rule of a node.
 type entry struct {
 	need   uint64 // bytes the rest of the pattern asks for, see byteSet
+	rule   uint32
 	octets uint32
-	rule   uint16
-	broad  bool // beyond MaxStarRules: its beginning decides alone
 }
-
-// A rule's number fits into an entry.
-const _ = uint16(maxRules)
 
 // compile merges and indexes the groups for an agent.
 func (f *File) compile(agent string) *Rules {
@@ -69,21 +65,13 @@ func (f *File) compile(agent string) *Rules {
 		count += f.groups[n.group].endRule - f.groups[n.group].firstRule
 	}
 	r.entries = make([]entry, 0, count)
-	stars := 0
 	for _, n := range r.groups {
 		g := f.groups[n]
 		for i := g.firstRule; i < g.endRule; i++ {
 			rule := &f.rules[i]
-			e := entry{rule: uint16(i), octets: rule.octets}
-			if rest := f.at(rule.pattern)[rule.literal:]; rest != "" {
-				stars++
-				e.broad = stars > MaxStarRules
-				if e.broad && rule.allow {
-					continue
-				}
-				if !e.broad && rule.kind&escaped == 0 {
-					e.need = byteSet(rest) &^ byteSet("*")
-				}
+			e := entry{rule: i, octets: rule.octets}
+			if rule.kind&escaped == 0 {
+				e.need = byteSet(f.at(rule.pattern)[rule.literal:]) &^ byteSet("*")
 			}
 			r.entries = append(r.entries, e)
 			r.escapes = r.escapes || rule.kind&escaped != 0
@@ -112,7 +100,7 @@ func compareAllow(a, b bool) int {
 }
 
 // prefix returns the literal beginning of a rule.
-func (f *File) prefix(i uint16) span {
+func (f *File) prefix(i uint32) span {
 	r := &f.rules[i]
 	return span{r.pattern.off, r.literal}
 }
@@ -203,16 +191,21 @@ func (r *Rules) decide(path string) Decision {
 	return d
 }
 
+// starCost is what starting to compare a rule with a star counts for, in
+// bytes of maxWork.
+const starCost = 64
+
 // robotsPath is always allowed (RFC 9309 section 2.2.2).
 const robotsPath = "/robots.txt"
 
 // match returns the rule that decides: the one with the most octets, Allow on
 // a tie. The second spelling is path with its special bytes escaped.
-func (r *Rules) match(path, spelt string) (best uint16, ok bool) {
+func (r *Rules) match(path, spelt string) (best uint32, ok bool) {
 	f := r.file
 	var bestOctets uint32
 	var bestAllow bool
 	var has uint64 // bytes of path, once a rule with a star asks
+	work := 0
 	for n := r.last(path); n >= 0; {
 		node := &r.nodes[n]
 		if ok && (node.octets < bestOctets || node.octets == bestOctets && bestAllow) {
@@ -239,7 +232,7 @@ func (r *Rules) match(path, spelt string) (best uint16, ok bool) {
 			if ok && e.octets == bestOctets && (bestAllow || !rule.allow) {
 				continue
 			}
-			if e.broad || f.matches(rule, path, spelt) {
+			if f.matches(rule, path, spelt, &work) {
 				best, bestOctets, bestAllow, ok = e.rule, e.octets, rule.allow, true
 			}
 		}
@@ -262,16 +255,22 @@ func (r *Rules) last(path string) int32 {
 	return int32(lo) - 1
 }
 
-// matches compares a rule with a URL that begins with its literal.
-func (f *File) matches(r *rule, path, spelt string) bool {
+// matches compares a rule with a URL that begins with its literal, and adds
+// what that costs to work; see maxWork.
+func (f *File) matches(r *rule, path, spelt string, work *int) bool {
 	pattern, toEnd := f.at(r.pattern), r.kind&anchored != 0
+	rest := pattern[r.literal:]
+	if rest == "" {
+		return !toEnd || len(path) == len(pattern)
+	}
+	if *work > maxWork {
+		return !r.allow
+	}
+	*work += starCost + len(spelt) + 4*min(len(rest), len(spelt)) // a star takes about as long as four bytes
 	if r.kind&escaped != 0 {
 		return matchPattern(pattern, spelt, toEnd)
 	}
-	if int(r.literal) == len(pattern) {
-		return !toEnd || len(path) == len(pattern)
-	}
-	return matchStars(pattern[r.literal+1:], path[r.literal:], toEnd)
+	return matchStars(rest[1:], path[r.literal:], toEnd)
 }
 
 // matchPattern compares a normalised pattern with a path and query.

@@ -161,20 +161,39 @@ func TestForRemembers(t *testing.T) {
 	}
 }
 
-func TestStarRulesBeyondTheBound(t *testing.T) {
-	const many = "Disallow: /s*x$\n"
-	body := "User-agent: *\n" + strings.Repeat(many, MaxStarRules-1) + "Disallow: /last*x\n" +
-		"Disallow: /more/*x$\nAllow: /more/*\nAllow: /more/plain\nAllow: /mo*re/y\n"
+// TestWorkIsBounded uses up what a decision may cost, with rules that never
+// match, before it comes to those that would.
+func TestWorkIsBounded(t *testing.T) {
+	long := strings.Repeat("a", 4000)
+	costly := strings.Repeat("Disallow: /c*"+strings.Repeat("a", 40)+"b\n", 4000) + strings.Repeat("Allow: /c*"+strings.Repeat("a", 40)+"b\n", 4000)
+	body := "User-agent: *\n" + costly + "Disallow: /c*zb\nAllow: /c*aaa\nAllow: /cb" + long + "$\n"
 	rules := Parse([]byte(body)).For(ourAgent)
-	for path, allowed := range map[string]bool{
-		"/last/y":     true,  // the last one within the bound is compared in full
-		"/last/x":     false, //
-		"/more/y":     false, // beyond it, its beginning bans; an Allow with a star is not read
-		"/more/plain": true,  // rules without stars always count
-		"/mo":         true,
+	for _, tt := range []struct {
+		path    string
+		allowed bool
+		why     string
+	}{
+		{"/cb", true, "a short URL is compared in full: no rule matches"},
+		{"/cxaaa", true, "a short URL is compared in full: the Allow matches"},
+		{"/czb", false, "a short URL is compared in full: the Disallow matches"},
+		{"/c" + long + "xb", false, "the work is used up: a Disallow bans by its beginning"},
+		{"/d" + long + "b", true, "no rule begins like it"},
 	} {
-		if d := rules.Decide(parseURL(t, "https://site.test"+path)); d.Allowed != allowed {
-			t.Errorf("%s: allowed %v by %q, want %v", path, d.Allowed, d.Rule, allowed)
+		d := rules.Decide(parseURL(t, "https://site.test"+tt.path))
+		if d.Allowed != tt.allowed {
+			t.Errorf("%.20s: allowed %v by %.40q, want %v: %s", tt.path, d.Allowed, d.Rule, tt.allowed, tt.why)
+		}
+	}
+}
+
+// TestWorkNeverLoosens: with the work used up an Allow with a star counts for
+// nothing, and rules without one count as ever.
+func TestWorkNeverLoosens(t *testing.T) {
+	f := Parse([]byte("User-agent: *\nAllow: /a*\nAllow: /a*b\nDisallow: /a*b\nAllow: /a$\n"))
+	for i, want := range []bool{true, false, true, false} {
+		work := maxWork + 1
+		if got := f.matches(&f.rules[i], "/axb", "/axb", &work); got != want {
+			t.Errorf("rule %d matches %v, want %v", i, got, want)
 		}
 	}
 }
