@@ -15,9 +15,9 @@
 // match in octets and Allow on a tie; input from the web never panics; time
 // and memory are linear in the file, of which at most [MaxBytes] bytes count;
 // a decision is linear in the URL for each rule it has to look at, whatever
-// the number of stars; where two readings are possible the stricter one is
-// taken. The same calls give the same answers: nothing here reads a clock,
-// touches the network or starts a goroutine.
+// the number of stars, and bounded in all; a line that can be read in two ways
+// bans rather than permits. The same calls give the same answers: nothing here
+// reads a clock, touches the network or starts a goroutine.
 //
 // Refusals: robots.txt is not fetched here, Retry-After is not read here (its
 // result arrives as [Answer.NotBefore]), and Request-rate, Host, Clean-param
