@@ -1,6 +1,10 @@
 package lab
 
 import (
+	"fmt"
+	"strings"
+	"time"
+
 	"headway/lab/temper"
 )
 
@@ -13,10 +17,180 @@ type Temper struct {
 	Cert  Cert // what its certificate is, if it serves https on its own
 }
 
-// Plain is the temper of a fast host with clean links.
+// Plain is the temper of a fast host with clean links: the one to start from
+// for a farm of equal hosts.
 func Plain() Temper {
-	return Temper{Name: "plain", About: "fast, clean links, a few forbidden paths", Site: DefaultSite()}
+	return Temper{Name: "plain", About: "answers at once", Site: DefaultSite()}
 }
 
-// Mixed asks for the default lab.
-func Mixed() []HostSpec { return Uniform(1, Plain()) }
+// Tempers lists every temper that has a name, in the order of [Mixed].
+func Tempers() []Temper {
+	list := make([]Temper, 0, len(tempers)+len(robotsKinds))
+	for _, row := range tempers {
+		t := Temper{Name: row.name, About: row.about, Site: DefaultSite()}
+		t.Site.Pages = row.pages
+		row.set(&t)
+		list = append(list, t)
+	}
+	for _, kind := range robotsKinds {
+		if kind.Name == "rules" {
+			continue // what all others have
+		}
+		t := Temper{Name: "robots-" + kind.Name, About: "robots.txt: " + kind.About, Site: DefaultSite()}
+		t.Site.Pages, t.Site.Robots = robotsPages, kind.Name
+		list = append(list, t)
+	}
+	return list
+}
+
+const robotsPages = 10 // of a host that exists for its robots.txt
+
+// FindTemper gives a temper of the table by name.
+func FindTemper(name string) (Temper, bool) {
+	for _, t := range Tempers() {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Temper{}, false
+}
+
+// Mixed asks for one host of every temper: the default lab. Each is called
+// after its temper and is a registrable domain of its own (flapping.test),
+// except that plain, shop, docs and blog share one (shop.alder.test).
+func Mixed() []HostSpec {
+	var specs []HostSpec
+	for i, t := range Tempers() {
+		domain := ".test"
+		if i < sharingDomain {
+			domain = ".alder.test"
+		}
+		specs = append(specs, HostSpec{Name: t.Name + domain, Temper: t})
+	}
+	return specs
+}
+
+const sharingDomain = 4 // so many hosts of the table share a domain
+
+// Select asks for one host of each temper named, as [Mixed] would call it.
+func Select(names ...string) ([]HostSpec, error) {
+	mixed := Mixed()
+	var specs []HostSpec
+next:
+	for _, name := range names {
+		for _, spec := range mixed {
+			if spec.Temper.Name == name {
+				specs = append(specs, spec)
+				continue next
+			}
+		}
+		var known []string
+		for _, spec := range mixed {
+			known = append(known, spec.Temper.Name)
+		}
+		return nil, fmt.Errorf("lab: unknown temper %q; known are %s", name, strings.Join(known, ", "))
+	}
+	return specs, nil
+}
+
+// row is a line of the table of tempers.
+type row struct {
+	name  string
+	about string
+	pages int
+	set   func(t *Temper)
+}
+
+func limits(list ...temper.Limit) func(*Temper) {
+	return func(t *Temper) { t.Rules.Limits = list }
+}
+
+func outage(o temper.Outage) func(*Temper) {
+	return func(t *Temper) { t.Rules.Outages = []temper.Outage{o} }
+}
+
+func site(set func(*Site)) func(*Temper) { return func(t *Temper) { set(&t.Site) } }
+
+func cert(c Cert) func(*Temper) { return func(t *Temper) { t.Cert = c } }
+
+var tempers = []row{
+	{"plain", "answers at once", 300, func(*Temper) {}},
+	{"shop", "429 above 2 requests a second, with Retry-After", 60, limits(temper.Limit{Rate: 2, Burst: 2})},
+	{"docs", "Crawl-delay: 2", 30, site(func(s *Site) { s.CrawlDelay = 2 * time.Second })},
+	{"blog", "half of its pages change at each epoch", 120, site(func(s *Site) { s.ChangeRate = 0.5 })},
+
+	{"slow", "takes 0.8 seconds, sometimes much longer", 30, func(t *Temper) { t.Rules.Latency = mustLatency("lognormal:800ms,0.5") }},
+	{"heavy", "pages of 200 to 900 KB", 20, site(func(s *Site) { s.MinKB, s.MaxKB = 200, 900 })},
+
+	{"window", "429 above 60 in any minute", 80, limits(temper.Limit{Max: 60, Window: time.Minute})},
+	{"silent", "429 above 2 a second, without Retry-After", 40, limits(temper.Limit{Rate: 2, Burst: 2, Form: temper.None})},
+	{"bursty", "429 above 2 a second, after a burst of 50", 120, limits(temper.Limit{Rate: 2, Burst: 50})},
+	{"tightening", "10 a second for 50 requests, then 1 a second", 80, limits(temper.Limit{Rate: 10, Burst: 10}, temper.Limit{Rate: 1, Burst: 1, AfterRequests: 50})},
+	{"relaxing", "1 a second for 30 seconds, then 20 a second", 120, limits(temper.Limit{Rate: 1, Burst: 1}, temper.Limit{Rate: 20, Burst: 20, After: 30 * time.Second})},
+	{"dated", "429 above 1 a second, Retry-After as an RFC 850 date by a clock one hour ahead", 20, func(t *Temper) {
+		t.Rules.Limits = []temper.Limit{{Rate: 1, Burst: 2, Form: temper.RFC850Date}}
+		t.Rules.Skew = time.Hour
+	}},
+	{"behind", "429 above 1 a second, Retry-After as an asctime date by a clock one day behind", 20, func(t *Temper) {
+		t.Rules.Limits = []temper.Limit{{Rate: 1, Burst: 2, Form: temper.ANSICDate}}
+		t.Rules.Skew = -24 * time.Hour
+	}},
+
+	{"refusing", "429 to everything but robots.txt", 10, outage(temper.Outage{Status: 429, Form: temper.None})},
+	{"maintenance", "503 from second 10 to second 25, with Retry-After", 60, outage(temper.Outage{After: 10 * time.Second, For: 15 * time.Second, Robots: true})},
+	{"flapping", "503 for 5 of every 20 seconds, without Retry-After", 60, outage(temper.Outage{After: 10 * time.Second, For: 5 * time.Second, Every: 20 * time.Second, Form: temper.None, Robots: true})},
+	{"flaky", "one page in twenty answers 503", 100, func(t *Temper) { t.Rules.ErrorRate = 0.05 }},
+	{"fragile", "502 above 4 requests in flight", 100, func(t *Temper) {
+		t.Rules.Latency = temper.Constant(50 * time.Millisecond)
+		t.Rules.Overload = temper.Overload{InFlight: 4}
+	}},
+	{"dropping", "resets connections above 5 requests a second", 60, func(t *Temper) {
+		t.Rules.Overload = temper.Overload{Max: 5, Window: time.Second, Reset: true}
+	}},
+	{"strained", "50 ms, and 50 more for each other request in flight", 100, func(t *Temper) {
+		t.Rules.Latency = temper.Constant(50 * time.Millisecond)
+		t.Rules.Slope = 50 * time.Millisecond
+	}},
+	{"queue", "one worker of 100 ms a request; 502 when the queue exceeds 5 seconds", 100, func(t *Temper) {
+		t.Rules.Queue = temper.Queue{Service: 100 * time.Millisecond, Longest: 5 * time.Second}
+	}},
+
+	{"waf", "from the third request on a challenge with 403", 40, challengeAfter(2, "cloudflare-403")},
+	{"waf-soft", "from the sixth request on a challenge with 200", 40, challengeAfter(5, "anubis-200")},
+
+	{"calendar", "every page links into an endless calendar", 60, site(func(s *Site) { s.Traps = Calendar })},
+	{"facets", "every page links into a catalogue of endless filters", 60, site(func(s *Site) { s.Traps = Facets })},
+	{"sessions", "every page links to six pages under ever new session ids", 60, site(func(s *Site) { s.Traps = Sessions })},
+	{"maze", "every page links, nofollow, into a maze", 60, site(func(s *Site) { s.Traps = Maze })},
+	{"redirects", "half of its links go through a redirect", 60, site(func(s *Site) { s.RedirectRate = 0.5 })},
+	{"forbidden", "57 of 60 links on a page are forbidden", 40, site(func(s *Site) { s.PrivateLinks, s.CrossLinks, s.NofollowLinks = 57, 0, 0 })},
+
+	{"orphans", "500 pages that only the sitemap names", 30, site(func(s *Site) { s.Orphans = 500 })},
+	{"million", "a sitemap index of a million parts", 20, site(func(s *Site) { s.Sitemap = "million" })},
+	{"laughs", "a sitemap of entities that expand to a billion words", 20, site(func(s *Site) { s.Sitemap = "laughs" })},
+
+	{"cdn", "behind a cache with CF-Cache-Status; cold pages take 150 ms", 60, site(func(s *Site) { s.Cache = "cloudflare" })},
+	{"varnish", "behind a cache with X-Cache and Age; cold pages take 150 ms", 40, site(func(s *Site) { s.Cache = "varnish" })},
+
+	{"expired", "https with a certificate that ended yesterday", 10, cert(ExpiredCert)},
+	{"wrong-name", "https with the certificate of another host", 10, cert(WrongNameCert)},
+	{"self-signed", "https with a certificate nobody vouches for", 10, cert(SelfSigned)},
+
+	{"museum", "the front page links to every exhibit", 5, site(func(s *Site) { s.Exhibits = true })},
+}
+
+func challengeAfter(requests int, name string) func(*Temper) {
+	return func(t *Temper) {
+		t.Rules.Outages = []temper.Outage{{AfterRequests: requests, Action: temper.Challenge}}
+		t.Site.Challenge = name
+	}
+}
+
+// mustLatency reads a latency of the table.
+func mustLatency(s string) temper.Latency {
+	l, err := temper.ParseLatency(s)
+	if err != nil {
+		panic(err) // the table is ours, and every test reads it
+	}
+	return l
+}
