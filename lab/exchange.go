@@ -28,6 +28,7 @@ type exchange struct {
 	verdict   temper.Verdict
 	status    int           // of the final answer; 0 until there is one
 	announced time.Duration // how long a Retry-After asks to stay away
+	left      bool          // no longer counted as in flight
 	challenge bool          // the answer is a challenge, whatever the path holds
 	cached    cacheResult
 
@@ -45,7 +46,10 @@ func (x *exchange) begin(l *Lab, w http.ResponseWriter, r *http.Request, h *vhos
 
 // end notes that the exchange is over and drops what it refers to.
 func (x *exchange) end() {
-	x.rec.end(x)
+	x.leave()
+	if x.status == 0 {
+		x.rec.unanswered(x)
+	}
 	scratch := x.body
 	*x = exchange{body: scratch}
 }
@@ -175,7 +179,27 @@ func (x *exchange) send(contentType string) {
 		head["Content-Encoding"] = []string{"gzip"}
 	}
 	head["Vary"] = varyEncoding
+	if len(out) > tailBytes {
+		x.put(out[:len(out)-tailBytes])
+		out = out[len(out)-tailBytes:]
+	}
+	x.leave()
 	x.put(out)
+}
+
+// tailBytes is the part of a body that is sent after the request has stopped
+// counting as in flight. A client that has read an answer to its end may send
+// the next request before the handler of the first returns; it must not look
+// as if it had sent two at once.
+const tailBytes = 64 << 10
+
+// leave ends the request as far as the host's temper and the count of
+// concurrent requests go.
+func (x *exchange) leave() {
+	if !x.left {
+		x.left = true
+		x.rec.leave(x)
+	}
 }
 
 // small sends a short page with links.
@@ -223,6 +247,7 @@ func (x *exchange) pause(d time.Duration) (gone bool) {
 
 // reset cuts the connection with a TCP reset.
 func (x *exchange) reset() {
+	x.leave()
 	x.hijack(func(c net.Conn) {
 		if tcp, ok := c.(*net.TCPConn); ok {
 			// Makes Close send RST; if it cannot, the close is cut enough.
@@ -235,6 +260,7 @@ func (x *exchange) reset() {
 func (x *exchange) raw(status int, bytes string) {
 	x.status = status
 	x.rec.answered(x)
+	x.leave()
 	x.hijack(func(c net.Conn) {
 		n, _ := c.Write([]byte(bytes)) // a client that has gone away is no concern
 		x.tally.bytes.Add(int64(n))

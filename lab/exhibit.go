@@ -11,16 +11,24 @@ import (
 
 // Exhibit is a path that misbehaves in one way, on any host.
 type Exhibit struct {
-	Path  string
-	About string
+	Path   string
+	About  string
+	Hidden bool // linked from nowhere
+
 	serve func(x *exchange)
+}
+
+// hidden makes an exhibit that no page links to.
+func (e Exhibit) hidden() Exhibit {
+	e.Hidden = true
+	return e
 }
 
 // Exhibits lists the exhibits in the order in which a front page links them.
 func Exhibits() []Exhibit { return append([]Exhibit(nil), exhibits...) }
 
 // exhibits is every exhibit: those below /fault/ first.
-var exhibits = concat(faults)
+var exhibits = concat(faults, bombExhibits, headerExhibits, retryExhibits, redirectExhibits, tagExhibits, titleExhibits, wafExhibits, sitemapExhibits)
 
 func concat(lists ...[]Exhibit) (all []Exhibit) {
 	for _, list := range lists {
@@ -32,57 +40,57 @@ func concat(lists ...[]Exhibit) (all []Exhibit) {
 // faults are the exhibits that [Site.Faults] links to. Their order is part of
 // the bytes of front pages.
 var faults = []Exhibit{
-	{"/fault/503", "503 with Retry-After: 1", (*exchange).fail503},
-	{"/fault/429", "429 with Retry-After as a date two seconds on", func(x *exchange) {
+	{Path: "/fault/503", About: "503 with Retry-After: 1", serve: (*exchange).fail503},
+	{Path: "/fault/429", About: "429 with Retry-After as a date two seconds on", serve: func(x *exchange) {
 		x.refuse(http.StatusTooManyRequests, temper.IMFDate, 2*time.Second)
 	}},
-	{"/fault/404", "404 without a body", (*exchange).notFound},
-	{"/fault/500", "500 without a body", func(x *exchange) { x.WriteHeader(http.StatusInternalServerError) }},
-	{"/fault/redirect/1", "a redirect to a redirect to the front page; any number counts down", (*exchange).countdown},
-	{"/fault/redirect/25", "a chain of 26 redirects", (*exchange).countdown},
-	{"/fault/loop/a", "a 302 to /fault/loop/b, which answers 301 back", func(x *exchange) {
+	{Path: "/fault/404", About: "404 without a body", serve: (*exchange).notFound},
+	{Path: "/fault/500", About: "500 without a body", serve: func(x *exchange) { x.WriteHeader(http.StatusInternalServerError) }},
+	{Path: "/fault/redirect/1", About: "a redirect to a redirect to the front page; any number counts down", serve: (*exchange).countdown},
+	{Path: "/fault/redirect/25", About: "a chain of 26 redirects", serve: (*exchange).countdown},
+	{Path: "/fault/loop/a", About: "a 302 to /fault/loop/b, which answers 301 back", serve: func(x *exchange) {
 		http.Redirect(x, x.req, "/fault/loop/b", http.StatusFound)
 	}},
-	{"/fault/drip", "a byte a second for ten minutes", func(x *exchange) { x.drip(htmlType) }},
-	{"/fault/huge", "256 MiB of zero bytes", (*exchange).huge},
-	{"/fault/bomb", "one megabyte of gzip that unfolds to one gigabyte", func(x *exchange) {
+	{Path: "/fault/drip", About: "a byte a second for ten minutes", serve: func(x *exchange) { x.drip(htmlType) }},
+	{Path: "/fault/huge", About: "256 MiB of zero bytes", serve: (*exchange).huge},
+	{Path: "/fault/bomb", About: "one megabyte of gzip that unfolds to one gigabyte", serve: func(x *exchange) {
 		x.encoded(htmlType, "gzip", pageBomb())
 	}},
-	{"/fault/mime", "an image that says it is HTML", func(x *exchange) {
+	{Path: "/fault/mime", About: "an image that says it is HTML", serve: func(x *exchange) {
 		x.page200(htmlType, "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x01<a href=\"/private/from-png\">")
 	}},
-	{"/fault/charset", "Latin-1 and broken UTF-8 under a wrong label", func(x *exchange) {
+	{Path: "/fault/charset", About: "Latin-1 and broken UTF-8 under a wrong label", serve: func(x *exchange) {
 		x.page200("text/html; charset=x-no-such", "<meta charset=shift_jis><p>caf\xe9 \xff\xfe \xe3\x81<a href=\"/private/open/\xe9.html\">\xe9</a>")
 	}},
-	{"/fault/badchunk", "a chunk whose size is no number", func(x *exchange) {
+	{Path: "/fault/badchunk", About: "a chunk whose size is no number", serve: func(x *exchange) {
 		x.raw(http.StatusOK, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n<p>")
 	}},
-	{"/fault/truncated", "promises 5,000 bytes and sends 8", func(x *exchange) {
+	{Path: "/fault/truncated", About: "promises 5,000 bytes and sends 8", serve: func(x *exchange) {
 		x.raw(http.StatusOK, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5000\r\n\r\n<p>short")
 	}},
-	{"/fault/badgzip", "a gzip header, then no deflate", func(x *exchange) {
+	{Path: "/fault/badgzip", About: "a gzip header, then no deflate", serve: func(x *exchange) {
 		x.encoded(htmlType, "gzip", []byte("\x1f\x8b\x08\x00 this is not deflate"))
 	}},
-	{"/fault/hang", "no answer for ten minutes", func(x *exchange) {
+	{Path: "/fault/hang", About: "no answer for ten minutes", serve: func(x *exchange) {
 		if !x.pause(hangFor) {
 			x.WriteHeader(http.StatusOK)
 		}
 	}},
-	{"/fault/reset", "resets the connection", (*exchange).reset},
-	{"/fault/manyheaders", "200 headers of 1,000 bytes", func(x *exchange) {
+	{Path: "/fault/reset", About: "resets the connection", serve: (*exchange).reset},
+	{Path: "/fault/manyheaders", About: "200 headers of 1,000 bytes", serve: func(x *exchange) {
 		for i := range 200 {
 			x.Header().Set("X-Filler-"+strconv.Itoa(i), strings.Repeat("v", 1000))
 		}
 		x.WriteHeader(http.StatusOK)
 	}},
-	{"/fault/badlocation", "a redirect to something that is no URL", func(x *exchange) {
+	{Path: "/fault/badlocation", About: "a redirect to something that is no URL", serve: func(x *exchange) {
 		x.redirect(http.StatusFound, "http://[::bad")
 	}},
-	{"/fault/empty", "200 without a body", func(x *exchange) { x.page200(htmlType, "") }},
-	{"/fault/nul", "NUL bytes inside tags", func(x *exchange) {
+	{Path: "/fault/empty", About: "200 without a body", serve: func(x *exchange) { x.page200(htmlType, "") }},
+	{Path: "/fault/nul", About: "NUL bytes inside tags", serve: func(x *exchange) {
 		x.page200(htmlType, "<p>\x00<a\x00 href=\"/private/open/nul\">x</a><a href='/private/open/nul2'>y</a>")
 	}},
-	{"/fault/deep", "200,000 nested elements", func(x *exchange) { x.page200(htmlType, strings.Repeat("<div>", 200_000)) }},
+	{Path: "/fault/deep", About: "200,000 nested elements", serve: func(x *exchange) { x.page200(htmlType, strings.Repeat("<div>", 200_000)) }},
 }
 
 // addExhibits links a front page to the exhibits its site asks for.
@@ -90,7 +98,9 @@ func addExhibits(a *anchors, s *Site) {
 	switch {
 	case s.Exhibits:
 		for i := range exhibits {
-			a.add(strings.TrimPrefix(exhibits[i].Path, "/"), "", exhibits[i].Path)
+			if !exhibits[i].Hidden {
+				a.add(strings.TrimPrefix(exhibits[i].Path, "/"), "", exhibits[i].Path)
+			}
 		}
 	case s.Faults:
 		for i := range faults {
@@ -112,6 +122,8 @@ func (x *exchange) exhibit() {
 		x.countdown()
 	case x.path == "/fault/loop/b":
 		http.Redirect(x, x.req, "/fault/loop/a", http.StatusMovedPermanently)
+	case strings.HasPrefix(x.path, reachedPrefix):
+		x.small(x.path)
 	default:
 		x.notFound()
 	}

@@ -197,19 +197,20 @@ func (h *tally) delivered(x *exchange) {
 	}
 }
 
-// end notes that an answer is out, or that there was none.
-func (rec *recorder) end(x *exchange) {
-	now := time.Now()
-	rec.last.Store(int64(now.Sub(rec.start)) + 1)
+// leave notes that a request is no longer in flight.
+func (rec *recorder) leave(x *exchange) {
 	x.tally.mu.Lock()
 	x.tally.temper.Leave()
-	if x.status == 0 {
-		x.tally.c.Unanswered++
-	}
 	x.tally.mu.Unlock()
-	if x.status == 0 {
-		rec.log.add(x, now)
-	}
+	rec.last.Store(int64(time.Since(rec.start)) + 1)
+}
+
+// unanswered notes that a request ended without an answer.
+func (rec *recorder) unanswered(x *exchange) {
+	x.tally.mu.Lock()
+	x.tally.c.Unanswered++
+	x.tally.mu.Unlock()
+	rec.log.add(x, time.Now())
 }
 
 // snapshot copies the counts, works out the derived ones and gives the gaps in

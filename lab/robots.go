@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"headway/lab/temper"
@@ -163,6 +162,3 @@ func (x *exchange) robotsBig(head, tail string) {
 	x.body.text(tail)
 	x.send("text/plain; charset=utf-8")
 }
-
-// robotsBomb is rules followed by a gigabyte of blanks, in gzip form.
-var robotsBomb = sync.OnceValue(func() []byte { return gzipBomb(robotsRules, ' ') })

@@ -28,6 +28,23 @@ func SitemapKinds() []Choice {
 	}
 }
 
+// sitemapExhibits are sitemaps that no robots.txt names.
+var sitemapExhibits = []Exhibit{
+	{Path: "/exhibit/sitemap/laughs.xml", About: "a sitemap of entities that expand to a billion words", serve: func(x *exchange) {
+		x.page200("application/xml", billionLaughs(x.host.base+"/"))
+	}},
+	{Path: "/exhibit/sitemap/million.xml", About: "a sitemap index of a million entries", serve: func(x *exchange) { x.streamIndex(sitemapMillion) }},
+	{Path: "/exhibit/sitemap/self.xml", About: "a sitemap index that names itself", serve: func(x *exchange) {
+		x.page200("application/xml", sitemapHead+"<sitemapindex"+sitemapNS+"<sitemap><loc>"+x.host.base+"/exhibit/sitemap/self.xml</loc></sitemap>\n</sitemapindex>\n")
+	}},
+	{Path: "/exhibit/sitemap/foreign.xml", About: "a sitemap that names pages of another site and of a private address", serve: func(x *exchange) {
+		x.page200("application/xml", sitemapHead+"<urlset"+sitemapNS+"<url><loc>https://www.example.com/</loc></url>\n<url><loc>http://10.0.0.1/</loc></url>\n</urlset>\n")
+	}},
+	{Path: "/exhibit/sitemap/broken.xml", About: "a sitemap cut in the middle of a tag", serve: func(x *exchange) {
+		x.page200("application/xml", sitemapHead+"<urlset"+sitemapNS+"<url><loc>"+x.host.base+"/</loc></url>\n<url><lo")
+	}},
+}
+
 // sitemapParts is how many parts the index of a site names.
 func (s *Site) sitemapParts() int {
 	if s.Sitemap == "million" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -211,4 +212,38 @@ func TestClientThatLeaves(t *testing.T) {
 			t.Errorf("%+v", h)
 		}
 	})
+}
+
+// reader is a client that looks at the lab when it has read an answer to its
+// end, which may be before the handler returns.
+type reader struct {
+	*httptest.ResponseRecorder
+	done func()
+}
+
+func (r reader) Write(p []byte) (int, error) {
+	n, err := r.ResponseRecorder.Write(p)
+	if strconv.Itoa(r.Body.Len()) == r.Header().Get("Content-Length") {
+		r.done()
+	}
+	return n, err
+}
+
+// TestAnsweredIsNotInFlight: a client that has an answer may send the next
+// request at once and must not look as if it had sent two.
+func TestAnsweredIsNotInFlight(t *testing.T) {
+	for _, kb := range []int{1, 40, 300} {
+		l := mustNew(t, Config{Hosts: Uniform(1, small(func(t *Temper) { t.Site.MinKB, t.Site.MaxKB = kb, kb }))})
+		looked := false
+		look := func() {
+			looked = true
+			if st := l.Stats().Total; st.InFlight != 0 || st.PageAnswers != 1 || st.BytesOut < int64(kb<<9) {
+				t.Errorf("%d KB: %+v", kb, st)
+			}
+		}
+		l.Handler().ServeHTTP(reader{httptest.NewRecorder(), look}, httptest.NewRequest(http.MethodGet, l.Seeds()[0], nil))
+		if !looked {
+			t.Error("the answer had no end")
+		}
+	}
 }

@@ -74,6 +74,15 @@ var challenges = []challenge{
 	},
 }
 
+// wafExhibits show each challenge.
+var wafExhibits = func() (list []Exhibit) {
+	for i := range challenges {
+		c := &challenges[i]
+		list = append(list, Exhibit{Path: "/exhibit/waf/" + c.Name, About: "challenge: " + c.About, serve: func(x *exchange) { x.challenged(c) }})
+	}
+	return list
+}()
+
 // Challenges lists what [Site.Challenge] may be.
 func Challenges() []Choice {
 	list := make([]Choice, len(challenges))
