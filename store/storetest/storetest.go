@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open) {
 		{"Series", testSeries},
 		{"Crash", testCrash},
 		{"Concurrent", testConcurrent},
+		{"Model", testModel},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, open) })
 	}
