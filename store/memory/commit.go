@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -25,27 +24,23 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Receipt, erro
 		return store.Receipt{}, err
 	}
 	defer s.mu.Unlock()
-	w := s.workers[c.Worker]
-	if w == nil {
-		return store.Receipt{}, fmt.Errorf("commit %d of worker %d: %w", c.Number, c.Worker, store.ErrFenced)
+	repeated, err := s.ledger.Begin(&c)
+	if err != nil || repeated {
+		return store.Receipt{Repeated: repeated}, err
 	}
-	if c.Number <= w.commits {
-		return store.Receipt{Repeated: true}, nil
-	}
-	if err := s.mayCommit(w, &c); err != nil {
+	if err := s.mayCommit(&c); err != nil {
 		return store.Receipt{}, fmt.Errorf("commit %d of worker %d: %w", c.Number, c.Worker, err)
 	}
-	w.commits = c.Number
-	return s.apply(w, &c), nil
+	spend, err := s.ledger.Spend(&c)
+	if err != nil {
+		return store.Receipt{}, err
+	}
+	s.ledger.Done(&c, spend)
+	return s.apply(&c), nil
 }
 
-// mayCommit reports what refuses a commit.
-func (s *Store) mayCommit(w *worker, c *store.Commit) error {
-	for _, l := range c.Leases {
-		if l.Slot >= store.SlotCount || s.slots[l.Slot].owner != w.ID || s.slots[l.Slot].fence != l.Fence {
-			return fmt.Errorf("slot %d, fence %d: %w", l.Slot, l.Fence, store.ErrFenced)
-		}
-	}
+// mayCommit reports what refuses a commit of a worker that may make one.
+func (s *Store) mayCommit(c *store.Commit) error {
 	if err := s.known(c.Found); err != nil {
 		return err
 	}
@@ -71,11 +66,6 @@ func (s *Store) mayCommit(w *worker, c *store.Commit) error {
 			return err
 		}
 	}
-	for id, n := range s.spent(c) {
-		if n > w.tokens[id] {
-			return fmt.Errorf("job %d: %d of %d: %w", id, n, w.tokens[id], store.ErrTokens)
-		}
-	}
 	return nil
 }
 
@@ -94,35 +84,8 @@ func jobsOf(c *store.Commit) []job.ID {
 	return ids
 }
 
-// spent is how many tokens a commit takes from its worker, by job: pages, and
-// what is given back.
-func (s *Store) spent(c *store.Commit) map[job.ID]int64 {
-	spent := map[job.ID]int64{}
-	for i := range c.Visits {
-		v := &c.Visits[i]
-		if r := s.jobs[v.Item.Job]; r != nil && r.MaxPages > 0 && v.Outcome.Page() {
-			spent[v.Item.Job]++
-		}
-	}
-	for _, ret := range c.Returns {
-		if s.jobs[ret.Job].MaxPages > 0 {
-			spent[ret.Job] += int64(ret.Tokens)
-		}
-	}
-	return spent
-}
-
 // apply does what was found to be possible.
-func (s *Store) apply(w *worker, c *store.Commit) store.Receipt {
-	for id, n := range s.spent(c) {
-		w.tokens[id] -= n
-	}
-	for _, ret := range c.Returns {
-		if r := s.jobs[ret.Job]; r.MaxPages > 0 {
-			r.left += int64(ret.Tokens)
-		}
-	}
-	maps.DeleteFunc(w.tokens, func(_ job.ID, n int64) bool { return n == 0 })
+func (s *Store) apply(c *store.Commit) store.Receipt {
 	for i := range c.Visits {
 		v := withoutLinks(c.Visits[i])
 		x := s.jobs[v.Item.Job].urls[v.Item.URL]

@@ -29,9 +29,10 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 		j.StartedAt = j.CreatedAt
 	}
 	s.jobs[j.ID] = &run{
-		Job: j, left: j.MaxPages,
+		Job:  j,
 		urls: map[weburl.URL]*row{}, aside: map[aside]bool{}, tenures: map[string][]byte{},
 	}
+	s.ledger.SetLimit(j.ID, j.MaxPages, 0)
 	return j.ID, nil
 }
 
@@ -113,13 +114,8 @@ func (s *Store) Extend(ctx context.Context, _ time.Time, id job.ID, maxPages int
 	if err := store.CheckExtend(r.Job, c, maxPages); err != nil {
 		return err
 	}
-	if maxPages == 0 {
-		for _, w := range s.workers {
-			delete(w.tokens, id)
-		}
-		c.Tokens = 0
-	}
-	r.MaxPages, r.left = maxPages, max(0, maxPages-c.Pages()-c.Tokens)
+	r.MaxPages = maxPages
+	s.ledger.SetLimit(id, maxPages, c.Pages())
 	for _, x := range r.order {
 		if x.outcome == visit.Deferred {
 			x.outcome, x.reason, x.endedAt, x.visit = visit.Pending, "", time.Time{}, nil
@@ -133,7 +129,7 @@ func (s *Store) Extend(ctx context.Context, _ time.Time, id job.ID, maxPages int
 // arrive notes a URL that nobody's receipt tells of.
 func (s *Store) arrive(it visit.Item) {
 	host := it.URL.Host()
-	if s.slots[s.slotOf(host)].owner != 0 {
+	if s.ledger.Slots[s.slotOf(host)].Owner != 0 {
 		s.arrivals[store.Arrival{Host: host, Job: it.Job}] = true
 	}
 }
@@ -151,9 +147,7 @@ func (s *Store) count(r *run) store.Counts {
 	if n := len(r.aside); n > 0 {
 		c.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.OutOfScope}] += int64(n)
 	}
-	for _, w := range s.workers {
-		c.Tokens += w.tokens[r.ID]
-	}
+	c.Tokens = s.ledger.Held(r.ID)
 	return c
 }
 
@@ -193,9 +187,7 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 		return fmt.Errorf("drop job %d, which is %s: %w", id, r.State, store.ErrConflict)
 	}
 	delete(s.jobs, id)
-	for _, w := range s.workers {
-		delete(w.tokens, id)
-	}
+	s.ledger.CloseJob(id)
 	for a := range s.arrivals {
 		if a.Job == id {
 			delete(s.arrivals, a)

@@ -17,6 +17,7 @@ import (
 
 	"headway/job"
 	"headway/store"
+	"headway/store/internal/ledger"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -24,14 +25,10 @@ import (
 // Store is a store in memory. Make one with [Open].
 type Store struct {
 	key   weburl.Key
-	terms store.Terms
 	fault store.Fault
 
 	mu       sync.Mutex
-	watch    store.Watch
-	slots    [store.SlotCount]slot
-	workers  map[store.WorkerID]*worker
-	lastWork store.WorkerID
+	ledger   *ledger.Ledger
 	jobs     map[job.ID]*run
 	lastJob  job.ID
 	hosts    map[string]store.Host
@@ -40,24 +37,9 @@ type Store struct {
 	arrivals map[store.Arrival]bool
 }
 
-// slot is who owns a slot. A worker of 0 is nobody.
-type slot struct {
-	owner   store.WorkerID
-	fence   int64
-	unclean bool // the last owner was declared dead
-}
-
-// worker is a process that has joined.
-type worker struct {
-	store.Worker
-	commits int64 // number of the last commit
-	tokens  map[job.ID]int64
-}
-
 // run is a job and all its URLs.
 type run struct {
 	store.Job
-	left     int64 // page tokens nobody has
 	admitted int64
 	urls     map[weburl.URL]*row
 	order    []*row // by age
@@ -95,8 +77,7 @@ type Config struct {
 // Open makes an empty store.
 func Open(c Config) *Store {
 	s := &Store{
-		terms: c.Terms.WithDefaults(), fault: c.Fault,
-		workers: map[store.WorkerID]*worker{}, jobs: map[job.ID]*run{}, hosts: map[string]store.Host{},
+		fault: c.Fault, ledger: ledger.New(c.Terms, 0), jobs: map[job.ID]*run{}, hosts: map[string]store.Host{},
 		paces: map[string][]store.PaceChange{}, robots: map[[32]byte]store.RobotsVersion{}, arrivals: map[store.Arrival]bool{},
 	}
 	// crypto/rand does not fail: it ends the process where it would have to.
@@ -111,8 +92,8 @@ func (s *Store) Key() weburl.Key { return s.key }
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for w := range s.workers {
-		s.bury(w)
+	for _, w := range s.ledger.Workers() {
+		s.ledger.End(w.ID, true)
 	}
 	return nil
 }

@@ -1,10 +1,7 @@
 package memory
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"headway/job"
@@ -17,12 +14,7 @@ func (s *Store) Join(ctx context.Context, now time.Time, name string) (store.Wor
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	s.lastWork++
-	s.workers[s.lastWork] = &worker{
-		Worker: store.Worker{ID: s.lastWork, Name: name, JoinedAt: store.Stored(now)},
-		tokens: map[job.ID]int64{},
-	}
-	return s.lastWork, nil
+	return s.ledger.Join(now, name), nil
 }
 
 // Acquire implements [store.Slots].
@@ -31,27 +23,9 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, w store.WorkerID, ma
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	if s.workers[w] == nil {
-		return nil, fmt.Errorf("acquire slots for worker %d: %w", w, store.ErrFenced)
-	}
-	for _, dead := range s.watch.Observe(now, s.terms.TakeOver, s.list()) {
-		if dead != w {
-			s.bury(dead)
-		}
-	}
-	var leases []store.Lease
-	for i := range s.slots {
-		x := &s.slots[i]
-		if x.owner != 0 || len(leases) >= max {
-			continue
-		}
-		x.owner = w
-		x.fence++
-		leases = append(leases, store.Lease{Slot: store.Slot(i), Fence: x.fence, Clean: !x.unclean})
-		x.unclean = false
-	}
+	leases, err := s.ledger.Acquire(now, w, max)
 	s.forgetArrivals(leases)
-	return leases, nil
+	return leases, err
 }
 
 // forgetArrivals drops notices of slots whose new owner reads all hosts anyway.
@@ -73,12 +47,7 @@ func (s *Store) Renew(ctx context.Context, w store.WorkerID) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	x := s.workers[w]
-	if x == nil {
-		return fmt.Errorf("renew worker %d: %w", w, store.ErrFenced)
-	}
-	x.Heartbeat++
-	return nil
+	return s.ledger.Renew(w)
 }
 
 // Release implements [store.Slots].
@@ -87,12 +56,7 @@ func (s *Store) Release(ctx context.Context, w store.WorkerID, leases ...store.L
 		return err
 	}
 	defer s.mu.Unlock()
-	for _, l := range leases {
-		if l.Slot < store.SlotCount && s.slots[l.Slot].owner == w && s.slots[l.Slot].fence == l.Fence {
-			s.slots[l.Slot].owner = 0
-			s.slots[l.Slot].fence++
-		}
-	}
+	s.ledger.Release(w, leases)
 	return nil
 }
 
@@ -102,7 +66,7 @@ func (s *Store) Leave(ctx context.Context, w store.WorkerID) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	s.end(w, false)
+	s.ledger.End(w, false)
 	return nil
 }
 
@@ -112,48 +76,7 @@ func (s *Store) Workers(ctx context.Context) ([]store.Worker, error) {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return s.list(), nil
-}
-
-// list returns the workers by number.
-func (s *Store) list() []store.Worker {
-	held := map[store.WorkerID]int{}
-	for i := range s.slots {
-		held[s.slots[i].owner]++
-	}
-	list := make([]store.Worker, 0, len(s.workers))
-	for id, x := range s.workers {
-		w := x.Worker
-		w.Slots = held[id]
-		list = append(list, w)
-	}
-	slices.SortFunc(list, func(a, b store.Worker) int { return cmp.Compare(a.ID, b.ID) })
-	return list
-}
-
-// bury declares a worker dead.
-func (s *Store) bury(w store.WorkerID) { s.end(w, true) }
-
-// end frees the slots and tokens of a worker. The fence rises here, at the loss
-// and not at the next gain, so that nothing the worker still sends is taken.
-func (s *Store) end(w store.WorkerID, unclean bool) {
-	x := s.workers[w]
-	if x == nil {
-		return
-	}
-	for i := range s.slots {
-		if s.slots[i].owner == w {
-			s.slots[i].owner = 0
-			s.slots[i].fence++
-			s.slots[i].unclean = unclean
-		}
-	}
-	for id, n := range x.tokens {
-		if r := s.jobs[id]; r != nil {
-			r.left += n
-		}
-	}
-	delete(s.workers, w)
+	return s.ledger.Workers(), nil
 }
 
 // Reserve implements [store.Budget].
@@ -162,18 +85,5 @@ func (s *Store) Reserve(ctx context.Context, w store.WorkerID, id job.ID, n int)
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	x, r := s.workers[w], s.jobs[id]
-	if x == nil {
-		return 0, fmt.Errorf("reserve pages of job %d: %w", id, store.ErrFenced)
-	}
-	if r == nil {
-		return 0, fmt.Errorf("reserve pages of job %d: %w", id, store.ErrNotFound)
-	}
-	if r.MaxPages == 0 || n <= 0 {
-		return max(n, 0), nil
-	}
-	got := store.Grant(r.left, n)
-	r.left -= int64(got)
-	x.tokens[id] += int64(got)
-	return got, nil
+	return s.ledger.Reserve(w, id, n)
 }

@@ -78,7 +78,7 @@ func (s *Store) add(now time.Time, w store.WorkerID, found []store.Found) store.
 		r.admitted++
 		receipt.Fresh = append(receipt.Fresh, i)
 		host := f.Item.URL.Host()
-		if s.slots[s.slotOf(host)].owner != w {
+		if s.ledger.Slots[s.slotOf(host)].Owner != w {
 			s.arrive(f.Item)
 		}
 	}
@@ -202,7 +202,7 @@ func (s *Store) Arrivals(ctx context.Context, w store.WorkerID, max int) ([]stor
 	defer s.mu.Unlock()
 	var list []store.Arrival
 	for a := range s.arrivals {
-		if s.slots[s.slotOf(a.Host)].owner == w && len(list) < max {
+		if s.ledger.Slots[s.slotOf(a.Host)].Owner == w && len(list) < max {
 			list = append(list, a)
 			delete(s.arrivals, a)
 		}

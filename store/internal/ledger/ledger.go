@@ -1,0 +1,271 @@
+// Package ledger is who owns what within one process: slots, workers and page
+// tokens, for engines that have a store to themselves.
+//
+// It is pure data in memory, shared by store/memory and store/sqlite, so that
+// both follow one rule; a fleet keeps the same facts in PostgreSQL. The caller
+// holds a lock around it and writes to disk what must outlive the process: the
+// slots. Workers and tokens die with it.
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"headway/job"
+	"headway/store"
+)
+
+// Ledger is the state. Make one with [New]. It is not safe for use by several
+// goroutines.
+type Ledger struct {
+	Slots [store.SlotCount]Slot
+
+	takeOver time.Duration
+	watch    store.Watch
+	workers  map[store.WorkerID]*worker
+	last     store.WorkerID
+	accounts map[job.ID]*account
+}
+
+// Slot is who owns a slot. An owner of 0 is nobody.
+type Slot struct {
+	Owner   store.WorkerID
+	Fence   int64
+	Unclean bool // the last owner did not give it back
+}
+
+// worker is a process, or a part of one in tests, that has joined.
+type worker struct {
+	store.Worker
+	commits int64 // number of the last commit
+	tokens  map[job.ID]int64
+}
+
+// account is the page tokens of one job.
+type account struct {
+	limited bool
+	left    int64 // tokens nobody holds
+}
+
+// New returns a ledger in which nobody owns anything. Numbers of workers go on
+// after last.
+func New(t store.Terms, last store.WorkerID) *Ledger {
+	return &Ledger{takeOver: t.WithDefaults().TakeOver, workers: map[store.WorkerID]*worker{}, last: last, accounts: map[job.ID]*account{}}
+}
+
+// Join adds a worker.
+func (l *Ledger) Join(now time.Time, name string) store.WorkerID {
+	l.last++
+	l.workers[l.last] = &worker{Worker: store.Worker{ID: l.last, Name: name, JoinedAt: store.Stored(now)}, tokens: map[job.ID]int64{}}
+	return l.last
+}
+
+// Last is the largest number given to a worker.
+func (l *Ledger) Last() store.WorkerID { return l.last }
+
+// Acquire buries workers that stood still and leases up to n free slots.
+func (l *Ledger) Acquire(now time.Time, w store.WorkerID, n int) ([]store.Lease, error) {
+	if l.workers[w] == nil {
+		return nil, fmt.Errorf("acquire slots for worker %d: %w", w, store.ErrFenced)
+	}
+	for _, dead := range l.watch.Observe(now, l.takeOver, l.Workers()) {
+		if dead != w {
+			l.End(dead, true)
+		}
+	}
+	var leases []store.Lease
+	for i := range l.Slots {
+		s := &l.Slots[i]
+		if s.Owner != 0 || len(leases) >= n {
+			continue
+		}
+		s.Owner = w
+		s.Fence++
+		leases = append(leases, store.Lease{Slot: store.Slot(i), Fence: s.Fence, Clean: !s.Unclean})
+		s.Unclean = false
+	}
+	return leases, nil
+}
+
+// Renew moves a heartbeat.
+func (l *Ledger) Renew(w store.WorkerID) error {
+	x := l.workers[w]
+	if x == nil {
+		return fmt.Errorf("renew worker %d: %w", w, store.ErrFenced)
+	}
+	x.Heartbeat++
+	return nil
+}
+
+// Release frees slots the worker holds.
+func (l *Ledger) Release(w store.WorkerID, leases []store.Lease) {
+	for _, lease := range leases {
+		if l.holds(w, lease) {
+			l.Slots[lease.Slot].Owner = 0
+			l.Slots[lease.Slot].Fence++
+		}
+	}
+}
+
+func (l *Ledger) holds(w store.WorkerID, lease store.Lease) bool {
+	return lease.Slot < store.SlotCount && l.Slots[lease.Slot].Owner == w && l.Slots[lease.Slot].Fence == lease.Fence
+}
+
+// End frees the slots and tokens of a worker and forgets it. The fence rises
+// here, at the loss and not at the next gain, so that nothing the worker still
+// sends is taken.
+func (l *Ledger) End(w store.WorkerID, unclean bool) {
+	x := l.workers[w]
+	if x == nil {
+		return
+	}
+	for i := range l.Slots {
+		if s := &l.Slots[i]; s.Owner == w {
+			*s = Slot{Fence: s.Fence + 1, Unclean: unclean}
+		}
+	}
+	for id, n := range x.tokens {
+		if a := l.accounts[id]; a != nil {
+			a.left += n
+		}
+	}
+	delete(l.workers, w)
+}
+
+// Workers lists the workers by number.
+func (l *Ledger) Workers() []store.Worker {
+	held := map[store.WorkerID]int{}
+	for i := range l.Slots {
+		held[l.Slots[i].Owner]++
+	}
+	list := make([]store.Worker, 0, len(l.workers))
+	for id, x := range l.workers {
+		w := x.Worker
+		w.Slots = held[id]
+		list = append(list, w)
+	}
+	slices.SortFunc(list, func(a, b store.Worker) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// Begin checks the right to a commit: the worker lives, the fences hold.
+// Repeated is true when a commit with this number was done before.
+func (l *Ledger) Begin(c *store.Commit) (repeated bool, err error) {
+	w := l.workers[c.Worker]
+	if w == nil {
+		return false, fmt.Errorf("commit %d of worker %d: %w", c.Number, c.Worker, store.ErrFenced)
+	}
+	if c.Number <= w.commits {
+		return true, nil
+	}
+	for _, lease := range c.Leases {
+		if !l.holds(c.Worker, lease) {
+			return false, fmt.Errorf("commit %d of worker %d: slot %d, fence %d: %w", c.Number, c.Worker, lease.Slot, lease.Fence, store.ErrFenced)
+		}
+	}
+	return false, nil
+}
+
+// Spend is what a commit takes out of its worker's tokens.
+type Spend struct {
+	worker *worker
+	pages  map[job.ID]int64
+	back   map[job.ID]int64
+}
+
+// Spend works out the tokens of a commit that passed Begin, and refuses it if
+// the worker does not hold enough. Nothing is changed yet.
+func (l *Ledger) Spend(c *store.Commit) (Spend, error) {
+	s := Spend{worker: l.workers[c.Worker], pages: map[job.ID]int64{}, back: map[job.ID]int64{}}
+	for i := range c.Visits {
+		if v := &c.Visits[i]; v.Outcome.Page() && l.limited(v.Item.Job) {
+			s.pages[v.Item.Job]++
+		}
+	}
+	for _, r := range c.Returns {
+		if l.limited(r.Job) {
+			s.back[r.Job] += int64(r.Tokens)
+		}
+	}
+	for id, n := range s.total() {
+		if held := s.worker.tokens[id]; n > held {
+			return Spend{}, fmt.Errorf("commit %d of worker %d: job %d: %d tokens of %d held: %w", c.Number, c.Worker, id, n, held, store.ErrTokens)
+		}
+	}
+	return s, nil
+}
+
+func (s Spend) total() map[job.ID]int64 {
+	total := maps.Clone(s.pages)
+	for id, n := range s.back {
+		total[id] += n
+	}
+	return total
+}
+
+// Done records a commit that was applied.
+func (l *Ledger) Done(c *store.Commit, s Spend) {
+	s.worker.commits = c.Number
+	for id, n := range s.total() {
+		if s.worker.tokens[id] -= n; s.worker.tokens[id] == 0 {
+			delete(s.worker.tokens, id)
+		}
+	}
+	for id, n := range s.back {
+		l.accounts[id].left += n
+	}
+}
+
+func (l *Ledger) limited(id job.ID) bool { return l.accounts[id] != nil && l.accounts[id].limited }
+
+// Known tells whether a job has an account.
+func (l *Ledger) Known(id job.ID) bool { return l.accounts[id] != nil }
+
+// SetLimit opens the account of a job or gives it a new page limit, 0 for none,
+// when pages of it are spent.
+func (l *Ledger) SetLimit(id job.ID, limit, pages int64) {
+	if limit == 0 {
+		l.CloseJob(id)
+	}
+	l.accounts[id] = &account{limited: limit > 0, left: max(0, limit-pages-l.Held(id))}
+}
+
+// CloseJob forgets the account of a job and all tokens held of it.
+func (l *Ledger) CloseJob(id job.ID) {
+	delete(l.accounts, id)
+	for _, w := range l.workers {
+		delete(w.tokens, id)
+	}
+}
+
+// Held is how many tokens of a job workers hold.
+func (l *Ledger) Held(id job.ID) int64 {
+	var n int64
+	for _, w := range l.workers {
+		n += w.tokens[id]
+	}
+	return n
+}
+
+// Reserve gives tokens to a worker.
+func (l *Ledger) Reserve(w store.WorkerID, id job.ID, n int) (int, error) {
+	x, a := l.workers[w], l.accounts[id]
+	if x == nil {
+		return 0, fmt.Errorf("reserve pages of job %d: %w", id, store.ErrFenced)
+	}
+	if a == nil {
+		return 0, fmt.Errorf("reserve pages of job %d: %w", id, store.ErrNotFound)
+	}
+	if !a.limited || n <= 0 {
+		return max(n, 0), nil
+	}
+	got := store.Grant(a.left, n)
+	a.left -= int64(got)
+	if got > 0 {
+		x.tokens[id] += int64(got)
+	}
+	return got, nil
+}
