@@ -41,10 +41,10 @@ type entry struct {
 	kind  DNSKind       // of a negative answer
 }
 
-func newCache(max int) *cache {
+func newCache(limit int) *cache {
 	c := &cache{seed: maphash.MakeSeed(), start: time.Now()}
 	for i := range c.shards {
-		c.shards[i] = shard{max: max / cacheShards, entries: map[string]entry{}}
+		c.shards[i] = shard{max: limit / cacheShards, entries: map[string]entry{}}
 	}
 	return c
 }

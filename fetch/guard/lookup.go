@@ -143,7 +143,7 @@ func (r *resolver) ask(ctx context.Context, server, host string) (Answer, *DNSEr
 		return Answer{TTL: join.negativeTTL()}, &DNSError{Host: host, Kind: NoAddress}
 	case join.failed != "":
 		return Answer{}, &DNSError{Host: host, Kind: ServFail, Err: errors.New(join.failed)}
-	case isTimeout(err):
+	case ctx.Err() != nil || isTimeout(err):
 		return Answer{}, &DNSError{Host: host, Kind: Timeout, Err: err}
 	default:
 		return Answer{}, &DNSError{Host: host, Kind: Unreachable, Err: err}
@@ -167,7 +167,7 @@ func exchange(ctx context.Context, server, host string, types []uint16) ([]*dns.
 		return nil, err
 	}
 	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 
 	open := map[uint16]*dns.Msg{} // questions without a reply, by type

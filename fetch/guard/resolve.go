@@ -25,9 +25,6 @@ type Target struct {
 // Addrs returns the checked addresses in the order they are tried.
 func (t Target) Addrs() []netip.Addr { return slices.Clone(t.addrs) }
 
-// Has reports whether addr is one of the checked addresses.
-func (t Target) Has(addr netip.Addr) bool { return slices.Contains(t.addrs, addr) }
-
 // Private reports whether every address is open only because the operator
 // named its range; such hosts count as owned.
 func (t Target) Private() bool { return t.private }

@@ -3,6 +3,7 @@
 package guardtest
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"slices"
@@ -45,11 +46,12 @@ type asked struct {
 // do not exist.
 func Serve(t testing.TB) *Names {
 	t.Helper()
-	pc, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	var lc net.ListenConfig
+	pc, err := lc.ListenPacket(t.Context(), "udp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln, err := net.Listen("tcp4", pc.LocalAddr().String())
+	ln, err := lc.Listen(t.Context(), "tcp4", pc.LocalAddr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +108,7 @@ func (n *Names) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	m.Rcode = reply.Code
 	if reply.Cut && udp {
 		m.Truncated = true
-		w.WriteMsg(m) // a client that left is its own business
+		_ = w.WriteMsg(m) // a client that left is its own business, here and below
 		return
 	}
 	owner := q.Question[0].Name
@@ -135,9 +137,9 @@ func (n *Names) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	if reply.Forged {
 		forged := m.Copy()
 		forged.Id++
-		w.WriteMsg(forged)
+		_ = w.WriteMsg(forged)
 	}
-	w.WriteMsg(m)
+	_ = w.WriteMsg(m)
 }
 
 // next finds the reply to a question. A truncated one over UDP does not count:
@@ -170,7 +172,8 @@ type Trap struct {
 // somebody came.
 func SetTrap(t testing.TB, ip string) *Trap {
 	t.Helper()
-	ln, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
+	var lc net.ListenConfig
+	ln, err := lc.Listen(t.Context(), "tcp", net.JoinHostPort(ip, "0"))
 	if err != nil {
 		t.Skipf("no listener on %s: %v", ip, err)
 	}
@@ -205,7 +208,9 @@ func SetTrap(t testing.TB, ip string) *Trap {
 // in order, so when it hands out our own, all earlier ones have been counted.
 func (p *Trap) Hits(t testing.TB) int {
 	t.Helper()
-	c, err := net.Dial("tcp", p.Addr.String())
+	var dialer net.Dialer
+	// Not the test's context: it has ended when this is asked for the last time.
+	c, err := dialer.DialContext(context.Background(), "tcp", p.Addr.String())
 	if err != nil {
 		t.Fatal(err)
 	}

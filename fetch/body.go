@@ -1,0 +1,117 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+)
+
+// cutSlack is how much more of a coded body is read than its unfolded bound,
+// when the body may be cut: coding can make a body a little longer.
+const cutSlack = 4 << 10
+
+// readBody reads the body as it is sent into the result's buffer.
+func (x *exchange) readBody(ctx context.Context, resp *http.Response, http2 bool) error {
+	limit, cut := x.maxBody(), x.req.CutBody
+	if x.result.decisive() && limit > errorPage {
+		limit, cut = errorPage, true
+	}
+	if resp.ContentLength > limit && !cut {
+		return errBodyTooLarge
+	}
+	if cut && len(x.codings) > 0 {
+		limit += cutSlack
+	}
+	r := x.result
+	for {
+		if len(r.buf.room()) == 0 {
+			var err error
+			if r.buf, err = r.buf.widened(ctx, r.hold, x.watch.pause, x.watch.resume); err != nil {
+				return err
+			}
+		}
+		room := r.buf.room()
+		// One byte more than allowed tells a full body from one that goes on.
+		if most := limit + 1 - int64(len(r.buf.data)); int64(len(room)) > most {
+			room = room[:most]
+		}
+		n, err := resp.Body.Read(room)
+		x.watch.progress(n)
+		if http2 && x.tap != nil && n > 0 {
+			x.tap.body(room[:n])
+		}
+		r.buf.data = r.buf.data[:len(r.buf.data)+n]
+		if int64(len(r.buf.data)) > limit {
+			r.buf.data = r.buf.data[:limit]
+			r.Cut = cut
+			if cut {
+				return nil
+			}
+			return errBodyTooLarge
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// decode undoes the content codings of the body, the last one first.
+func (x *exchange) decode(ctx context.Context) error {
+	r := x.result
+	if len(x.codings) == 0 || len(r.buf.data) == 0 {
+		return nil
+	}
+	err := x.unfold(ctx)
+	if err != nil && x.statusDecides(err) {
+		return nil
+	}
+	return err
+}
+
+func (x *exchange) unfold(ctx context.Context) error {
+	r, cfg := x.result, &x.client.cfg
+	job := unfolding{limit: x.maxBody(), cut: x.req.CutBody, wireCut: r.Cut}
+	if r.decisive() {
+		job.limit, job.cut = min(job.limit, errorPage), true
+	}
+	if ratio := max(cfg.RatioAfter, cfg.MaxRatio*r.WireBytes); ratio < job.limit {
+		job.limit, job.ratio = ratio, true
+	}
+	// The whole need is paid before a decoder is taken: who holds a decoder
+	// never waits for memory, so that nobody with memory waits for ever.
+	need := bufferSize(job.limit+1) * int64(len(x.codings))
+	if err := r.hold.grow(ctx, need, func() {}, func() {}); err != nil {
+		return x.stopped(err)
+	}
+	d, err := x.client.decoders.take(ctx)
+	if err != nil {
+		return x.stopped(err)
+	}
+	folded := r.buf
+	out := folded
+	for i := len(x.codings) - 1; i >= 0 && err == nil; i-- {
+		var next *buffer
+		next, err = d.unfold(x.codings[i], out.data, &job)
+		job.wireCut = job.wireCut || job.wasCut
+		if out != folded {
+			out.free()
+		}
+		out = next
+	}
+	x.client.decoders.give(d)
+	if err != nil {
+		if out != nil {
+			out.free()
+		}
+		r.hold.shrink(need)
+		return err
+	}
+	r.buf, r.Cut = out, job.wasCut
+	r.hold.shrink(need + int64(cap(folded.data)) - int64(cap(out.data)))
+	folded.free()
+	return nil
+}

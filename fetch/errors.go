@@ -1,0 +1,224 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+
+	"headway/fetch/guard"
+)
+
+// Reason says why there is no usable answer. The set is closed and spelled as
+// the reasons of a visit.
+type Reason string
+
+// The reasons. The last two mean that the host was not contacted.
+const (
+	DNS         Reason = "dns"
+	Connect     Reason = "connect"      // no connection, or it ended before an answer
+	TLS         Reason = "tls"          // no trust
+	Timeout     Reason = "timeout"      // one of the time bounds
+	TooLarge    Reason = "too_large"    // header or body, or a body that unfolds too far
+	Truncated   Reason = "truncated"    // the answer ended before it was whole
+	BadEncoding Reason = "bad_encoding" // a coding we cannot or will not undo
+	Protocol    Reason = "protocol"     // not HTTP as we know it
+
+	PrivateAddress Reason = "private_address"
+	BadPort        Reason = "bad_port"
+)
+
+// Skipped reports whether the reason is that the host must not be contacted.
+func (r Reason) Skipped() bool { return r == PrivateAddress || r == BadPort }
+
+// Phase is how far an exchange had come.
+type Phase string
+
+// The phases in their order.
+const (
+	PhaseLookup  Phase = "lookup"
+	PhaseConnect Phase = "connect"
+	PhaseTLS     Phase = "handshake"
+	PhaseHeader  Phase = "header"
+	PhaseBody    Phase = "body"
+	PhaseDecode  Phase = "decoding"
+)
+
+// Error reports an exchange without a usable answer.
+type Error struct {
+	Reason Reason
+	Phase  Phase
+	Host   string // as weburl has it: scheme, host, port
+	// Local says that the trouble may be on our side: no route, no descriptor,
+	// no name server that answers.
+	Local bool
+	// Stale says that a kept connection had died when the request was sent on
+	// it. The server has probably not seen the request, but nobody knows.
+	Stale bool
+	Err   error
+}
+
+// Error says what went wrong in one line without control characters.
+func (e *Error) Error() string {
+	return fmt.Sprintf("fetch %s: %s: %s: %s", e.Host, e.Reason, e.Phase, printable(e.Err.Error()))
+}
+
+// Unwrap returns what was behind it.
+func (e *Error) Unwrap() error { return e.Err }
+
+// TimeoutError reports which bound of time was reached.
+type TimeoutError struct {
+	What  string
+	Limit time.Duration
+}
+
+// Error names the bound.
+func (e *TimeoutError) Error() string { return e.What + " " + e.Limit.String() }
+
+// Timeout is true, as net.Error has it.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// maxErrorText bounds how much of an underlying error is repeated.
+const maxErrorText = 300
+
+// printable makes text from outside safe for a log or a terminal.
+func printable(s string) string {
+	if len(s) > maxErrorText {
+		s = s[:maxErrorText] + "…"
+	}
+	if !strings.ContainsFunc(s, unprintable) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unprintable(r) {
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
+
+// Errors that the reading of an answer ends with.
+var (
+	errBodyTooLarge = errors.New("body too large")
+	errRatio        = errors.New("body unfolds too far")
+	errNotHTTP      = errors.New("answer switches protocols")
+)
+
+// guardError classifies what the guard says before or while it connects, or
+// returns nil if the error is none of the guard's.
+func guardError(err error) *Error {
+	if _, ok := errors.AsType[*guard.BlockedError](err); ok {
+		return &Error{Reason: PrivateAddress, Phase: PhaseLookup, Err: err}
+	}
+	if errors.Is(err, guard.ErrBadPort) {
+		return &Error{Reason: BadPort, Phase: PhaseLookup, Err: err}
+	}
+	if failure, ok := errors.AsType[*guard.DNSError](err); ok {
+		return &Error{Reason: DNS, Phase: PhaseLookup, Err: err, Local: failure.Kind == guard.Timeout || failure.Kind == guard.Unreachable}
+	}
+	return nil
+}
+
+// dialError classifies what happened before a request could be sent.
+func dialError(err error, phase Phase) *Error {
+	if e := guardError(err); e != nil {
+		return e
+	}
+	e := &Error{Reason: Connect, Phase: phase, Err: err, Local: isLocal(err)}
+	switch {
+	case isTimeout(err):
+		e.Reason = Timeout
+	case phase == PhaseTLS:
+		e.Reason = TLS
+	}
+	return e
+}
+
+// headerError classifies what happened between the request and the end of the
+// answer's header. answered tells whether a byte of it had come.
+func headerError(err error, answered, reused bool) *Error {
+	e := &Error{Reason: Protocol, Phase: PhaseHeader, Err: err}
+	text := err.Error()
+	switch {
+	case isTimeout(err):
+		e.Reason = Timeout
+	case isHeaderTooLarge(text):
+		e.Reason = TooLarge
+	case isCut(err) || strings.Contains(text, "server closed idle connection"):
+		e.Reason = Truncated
+		if !answered {
+			e.Reason, e.Stale = Connect, reused
+		}
+	case !answered && (strings.Contains(text, "GOAWAY") || strings.Contains(text, "REFUSED_STREAM")):
+		// HTTP/2's way to close a connection that a request was just sent on.
+		e.Reason, e.Stale = Connect, reused
+	}
+	return e
+}
+
+// isHeaderTooLarge knows the bound by its words: net/http has no error values
+// for it, neither for HTTP/1 nor for HTTP/2.
+func isHeaderTooLarge(text string) bool {
+	return strings.Contains(text, "server response headers exceeded") ||
+		strings.Contains(text, "header list larger than advertised limit") ||
+		strings.Contains(text, "header list too large")
+}
+
+// bodyError classifies what happened while the body was read.
+func bodyError(err error) *Error {
+	e := &Error{Reason: Protocol, Phase: PhaseBody, Err: err}
+	text := err.Error()
+	switch {
+	case errors.Is(err, errBodyTooLarge) || isHeaderTooLarge(text):
+		e.Reason = TooLarge
+	case isTimeout(err):
+		e.Reason = Timeout
+	case isCut(err):
+		e.Reason = Truncated
+	case strings.HasPrefix(text, "stream error") && !strings.Contains(text, "PROTOCOL_ERROR"),
+		strings.Contains(text, "GOAWAY"):
+		e.Reason = Truncated // HTTP/2's way to break off
+	}
+	return e
+}
+
+// isCut tells the ways a connection ends early.
+func isCut(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNABORTED)
+}
+
+func isTimeout(err error) bool {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return true
+	}
+	timeout, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return ok && timeout.Timeout()
+}
+
+// isLocal tells errors of this machine from those of the host.
+func isLocal(err error) bool {
+	for _, local := range []error{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL, syscall.ENOBUFS,
+	} {
+		if errors.Is(err, local) {
+			return true
+		}
+	}
+	return false
+}

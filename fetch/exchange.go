@@ -1,0 +1,319 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"headway/fetch/guard"
+)
+
+// exchange is one request on its way. Its steps run in the caller's goroutine;
+// what is guarded by mu is also used by those of the connection.
+type exchange struct {
+	client  *Client
+	req     Request
+	result  *Result
+	target  guard.Target
+	watch   *watch
+	tap     *tap
+	codings []coding // of the body, in the order they were applied
+
+	mu      sync.Mutex
+	over    bool // no byte of the request may leave any more
+	started bool // one may have left
+	sent    time.Time
+	first   time.Time // of the first byte of the answer
+}
+
+// run makes the exchange and fills the result.
+func (x *exchange) run(ctx context.Context) error {
+	if err := x.req.validate(); err != nil {
+		return err
+	}
+	if err := x.admit(ctx); err != nil {
+		return err
+	}
+	x.result.hold = x.client.budget.open()
+	// Most bodies never need more, so that most waiting is done here, where no
+	// server waits with us.
+	if err := x.result.hold.grow(ctx, leastBuffer, func() {}, func() {}); err != nil {
+		return x.stopped(err)
+	}
+	if x.req.Tap != nil {
+		request, response := x.req.Tap(x.req.URL)
+		x.tap = newTap(request, response, x.req.Secrets, &x.client.cfg, x.maxBody())
+	}
+	err := x.talk(ctx)
+	if x.tap != nil {
+		x.result.TapErr = x.tap.close()
+	}
+	if err != nil {
+		return err
+	}
+	if err := x.decode(ctx); err != nil {
+		return x.failed(ctx, err)
+	}
+	x.result.Body = x.result.buf.data
+	return nil
+}
+
+// admit decides whether the host may be asked at all.
+func (x *exchange) admit(ctx context.Context) error {
+	u, c := x.req.URL, x.client
+	target, err := c.cfg.Dialer.Resolve(ctx, u.Hostname(), u.Port())
+	if err != nil {
+		if e := guardError(err); e != nil {
+			return x.failed(ctx, e)
+		}
+		return x.stopped(err)
+	}
+	x.target = target
+	x.result.Timing.DNS = target.Lookup()
+	x.result.Owned = x.req.Owned || target.Private()
+	if !x.result.Owned && c.cfg.Identity.Contact == "" {
+		return &NoContactError{Host: u.Host()}
+	}
+	if !x.result.Owned && x.req.Secrets.isFor(u) {
+		return &NotOwnedError{Host: u.Host()}
+	}
+	return nil
+}
+
+// stopped is the error of an exchange that the caller ended.
+func (x *exchange) stopped(err error) error {
+	return fmt.Errorf("fetch %s: %w", x.req.URL.Host(), err)
+}
+
+// failed completes an *Error, unless the caller ended the exchange meanwhile.
+// Other errors are the caller's own.
+func (x *exchange) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return x.stopped(context.Cause(ctx))
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Host = x.req.URL.Host()
+	}
+	return err
+}
+
+// maxBody is the bound of this exchange's body.
+func (x *exchange) maxBody() int64 {
+	if x.req.MaxBody > 0 {
+		return x.req.MaxBody
+	}
+	return x.client.cfg.MaxBody
+}
+
+// talk sends the request and reads the body as it was sent, on a connection
+// that works.
+func (x *exchange) talk(ctx context.Context) error {
+	for {
+		conn, err := x.client.pool.take(ctx, x.req.URL.Host())
+		if err != nil {
+			return x.stopped(err)
+		}
+		err = x.talkOn(ctx, conn)
+		if err == nil {
+			return nil
+		}
+		// A kept connection that died before a byte was written is nobody's
+		// fault and nobody's request; each try uses one such connection up.
+		e, ok := errors.AsType[*Error](err)
+		if !ok || !x.result.Timing.Reused || !x.result.Timing.Sent.IsZero() || e.Reason == Timeout || ctx.Err() != nil {
+			return x.failed(ctx, err)
+		}
+	}
+}
+
+// talkOn uses one connection, which it gives back.
+func (x *exchange) talkOn(ctx context.Context, conn *conn) error {
+	pool, timing := x.client.pool, &x.result.Timing
+	reusable := false
+	defer func() { pool.give(conn, reusable) }()
+
+	limit := x.client.cfg.Timeout
+	if x.req.Timeout > 0 {
+		limit = x.req.Timeout
+	}
+	ctx, x.watch = newWatch(ctx, &x.client.cfg, limit)
+	defer x.watch.stop()
+
+	timing.Reused = conn.cc != nil
+	if !timing.Reused {
+		e := pool.dial(ctx, conn, x.req.URL, x.target)
+		timing.Connect, timing.TLS = conn.info.connect, conn.info.tls
+		if e != nil {
+			return e
+		}
+	}
+	x.result.Remote = conn.info.remote
+
+	if x.req.BeforeSend != nil {
+		if err := x.req.BeforeSend(); err != nil {
+			conn.cc.Release()
+			reusable = conn.cc.Err() == nil
+			return x.stopped(fmt.Errorf("not sent: %w", err))
+		}
+	}
+	x.expect(conn.wire == nil)
+	if conn.wire != nil {
+		conn.wire.seen.Store(x)
+		defer conn.wire.seen.Store(nil)
+	}
+	resp, err := x.ask(ctx, conn)
+	if err != nil {
+		return err
+	}
+	// Reading the body to its end frees the connection; without that, closing
+	// the body closes the connection too.
+	defer resp.Body.Close()
+	err = x.answer(ctx, resp, conn.wire == nil)
+	timing.Total = time.Since(timing.Sent)
+	if err != nil && !x.statusDecides(err) {
+		return err
+	}
+	whole := err == nil && !x.result.Cut
+	reusable = whole && conn.cc.Err() == nil && (conn.wire == nil || !resp.Close && conn.cc.Available() > 0)
+	return nil
+}
+
+// ask sends the request and waits for the header of the answer.
+func (x *exchange) ask(ctx context.Context, conn *conn) (*http.Response, error) {
+	http2 := conn.wire == nil
+	if http2 {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			WroteHeaders:         func() { x.mark(&x.sent) },
+			GotFirstResponseByte: func() { x.mark(&x.first) },
+		})
+	}
+	x.watch.enter(PhaseHeader)
+	req := x.client.httpRequest(ctx, &x.req)
+	resp, err := conn.cc.RoundTrip(req)
+	answered := x.asked()
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, headerError(err, answered, x.result.Timing.Reused)
+	}
+	if http2 && x.tap != nil {
+		x.tap.exchange(req, resp)
+	}
+	return resp, nil
+}
+
+// answer takes the header into the result and reads the body.
+func (x *exchange) answer(ctx context.Context, resp *http.Response, http2 bool) error {
+	r := x.result
+	r.Status, r.Proto, r.Header = resp.StatusCode, resp.Proto, resp.Header
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return &Error{Reason: Protocol, Phase: PhaseHeader, Err: errNotHTTP}
+	}
+	r.buf = newBuffer(leastBuffer)
+	hasBody := resp.Body != http.NoBody && x.req.method() != http.MethodHead
+	if !hasBody {
+		return nil
+	}
+	var err error
+	if x.codings, err = readCodings(resp.Header["Content-Encoding"]); err != nil {
+		return &Error{Reason: BadEncoding, Phase: PhaseHeader, Err: err}
+	}
+	x.watch.enter(PhaseBody)
+	err = x.readBody(ctx, resp, http2)
+	r.WireBytes = int64(len(r.buf.data))
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return bodyError(err)
+}
+
+// errorPage bounds the body of an answer whose status alone decides.
+const errorPage = 256 << 10
+
+// decisive reports whether the status says it all, so that a body too long or
+// broken does not hide it: a refusal is a refusal.
+func (r *Result) decisive() bool {
+	return r.Status >= 300 && r.Status != http.StatusSwitchingProtocols
+}
+
+// statusDecides keeps the error beside an answer whose status says it all.
+func (x *exchange) statusDecides(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || !x.result.decisive() {
+		return false
+	}
+	e.Host = x.req.URL.Host()
+	x.result.BodyErr = e
+	x.result.buf.data = x.result.buf.data[:0]
+	return true
+}
+
+// expect makes the exchange ready to send. HTTP/2 does not ask begin: what
+// goes wrong there may always have been sent.
+func (x *exchange) expect(http2 bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.over, x.started = false, http2
+}
+
+// begin is asked before bytes leave on an HTTP/1 connection.
+func (x *exchange) begin() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.started = x.started || !x.over
+	return !x.over
+}
+
+// wrote is told what has left on an HTTP/1 connection.
+func (x *exchange) wrote(p []byte) {
+	x.mark(&x.sent)
+	if x.tap != nil {
+		x.tap.wrote(p)
+	}
+}
+
+// read is told what has come on an HTTP/1 connection.
+func (x *exchange) read(p []byte) {
+	x.mark(&x.first)
+	if x.tap != nil {
+		x.tap.read(p)
+	}
+}
+
+// mark sets a time if it is not set yet.
+func (x *exchange) mark(t *time.Time) {
+	x.mu.Lock()
+	if t.IsZero() {
+		*t = time.Now()
+	}
+	x.mu.Unlock()
+}
+
+// asked ends the sending, takes the marks into the result and tells whether a
+// byte of the answer has come. The answer, or the end, may have overtaken the
+// word that the request has left.
+func (x *exchange) asked() (answered bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.over = true
+	answered = !x.first.IsZero()
+	if x.sent.IsZero() && x.started {
+		x.sent = time.Now()
+		if answered {
+			x.sent = x.first
+		}
+	}
+	x.result.Timing.Sent = x.sent
+	if answered {
+		x.result.Timing.FirstByte = max(x.first.Sub(x.sent), 0)
+	}
+	return answered
+}

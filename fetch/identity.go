@@ -1,0 +1,105 @@
+package fetch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Identity is who we say we are in every request.
+type Identity struct {
+	// Product is the token that robots.txt groups name; "headway".
+	Product string
+	// Version of the product, or "".
+	Version string
+	// Contact is where the people behind a crawl can be reached: a mail
+	// address or a web page. Without one only owned hosts are asked.
+	Contact string
+}
+
+func (id Identity) withDefaults() Identity {
+	id.Product = cmp.Or(id.Product, "headway")
+	return id
+}
+
+// UserAgent returns the field value, as in "headway/1.2 (+https://example.com/bot)".
+func (id Identity) UserAgent() string {
+	s := id.Product
+	if id.Version != "" {
+		s += "/" + id.Version
+	}
+	if id.Contact != "" {
+		s += " (+" + id.Contact + ")"
+	}
+	return s
+}
+
+func (id Identity) validate() error {
+	var errs []error
+	if !isToken(id.Product) {
+		errs = append(errs, fmt.Errorf("Identity.Product: %q is not a product token", id.Product))
+	}
+	if id.Version != "" && !isToken(id.Version) {
+		errs = append(errs, fmt.Errorf("Identity.Version: %q is not a version token", id.Version))
+	}
+	if id.Contact != "" && !isContact(id.Contact) {
+		errs = append(errs, fmt.Errorf("Identity.Contact: %q is neither a mail address nor a web page", id.Contact))
+	}
+	return errors.Join(errs...)
+}
+
+// isContact accepts what a webmaster can use: something with an @, or a URL.
+func isContact(s string) bool {
+	for _, r := range s {
+		if r <= ' ' || r >= 0x7f || strings.ContainsRune(`()\"<>`, r) {
+			return false
+		}
+	}
+	name, domain, ok := strings.Cut(s, "@")
+	if ok && name != "" && strings.Contains(domain, ".") {
+		return true
+	}
+	rest, ok := strings.CutPrefix(s, "https://")
+	if !ok {
+		rest, ok = strings.CutPrefix(s, "http://")
+	}
+	return ok && rest != ""
+}
+
+// isToken is the token of RFC 9110.
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`()<>@,;:\"/[]?={}`, c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// acceptCodings are the content codings that decoders can undo.
+const acceptCodings = "gzip, br, zstd"
+
+// baseHeader is what every request says, shared by all and never changed.
+func baseHeader(id Identity) http.Header {
+	return http.Header{
+		"User-Agent":      {id.UserAgent()},
+		"Accept":          {"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"},
+		"Accept-Encoding": {acceptCodings},
+	}
+}
+
+// NoContactError refuses to ask a public host without a contact.
+type NoContactError struct{ Host string }
+
+// Error names the host.
+func (e *NoContactError) Error() string {
+	return fmt.Sprintf("fetch %s: public hosts are asked only with a contact", e.Host)
+}
+
+// Hint says what to do about it.
+func (e *NoContactError) Hint() string {
+	return "set a contact that webmasters can reach, such as you@example.com"
+}

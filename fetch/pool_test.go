@@ -1,0 +1,297 @@
+package fetch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headway/fetch/guard"
+	"headway/weburl"
+)
+
+// TestStaleConnectionIsNotAskedTwice kills a kept connection in the moment the
+// second request arrives on it: the server has seen that request, so it must
+// not come again.
+func TestStaleConnectionIsNotAskedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var requests atomic.Int64
+		c, p := newPiped(t, Config{}, func(c net.Conn) {
+			r := bufio.NewReader(c)
+			for i := range 2 {
+				if _, err := http.ReadRequest(r); err != nil {
+					return
+				}
+				requests.Add(1)
+				if i == 0 {
+					io.WriteString(c, response("", []byte("hello")))
+				}
+			}
+		})
+		if _, err := get(t, c, "http://site.test/"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := get(t, c, "http://site.test/")
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Reason != Connect || !e.Stale {
+			t.Errorf("error %v, want a stale connection", err)
+		}
+		if requests.Load() != 2 || p.dialled() != 1 {
+			t.Errorf("%d requests on %d connections, want 2 on 1", requests.Load(), p.dialled())
+		}
+		if s := c.Stats(); s.Requests != 2 || s.Stale != 1 || s.Reused != 1 || s.Failures != 1 || s.Answers != 1 {
+			t.Errorf("stats %+v", s)
+		}
+	})
+}
+
+// TestDeadConnectionIsReplaced lets the server close while the connection
+// idles: nothing is sent on it, and the next request gets a new one.
+func TestDeadConnectionIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p := newPiped(t, Config{}, once(response("", []byte("hello"))))
+		for i := range 3 {
+			if _, err := get(t, c, "http://site.test/"); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if layer, idle := c.pool.stats(); layer.Use != 0 || idle != 0 {
+				t.Errorf("after %d: %d connections, %d idle, all closed by the server", i, layer.Use, idle)
+			}
+		}
+		if p.dialled() != 3 {
+			t.Errorf("%d connections, want 3", p.dialled())
+		}
+	})
+}
+
+func TestIdleConnectionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p := newPiped(t, Config{KeepAlive: 10 * time.Second}, say(response("", []byte("hello"))))
+		for range 3 {
+			if _, err := get(t, c, "http://site.test/"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(9 * time.Second)
+		}
+		if _, idle := c.pool.stats(); idle != 1 || p.dialled() != 1 {
+			t.Errorf("%d idle of %d, want one kept in use", idle, p.dialled())
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if layer, idle := c.pool.stats(); layer.Use != 0 || idle != 0 || len(c.pool.hosts) != 0 {
+			t.Errorf("%d open, %d idle, %d hosts after the end of keeping", layer.Use, idle, len(c.pool.hosts))
+		}
+	})
+}
+
+// TestTenThousandHosts fetches from more hosts than there are descriptors. The
+// bound holds at every moment, and no host waits for a connection that idles.
+func TestTenThousandHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, workers, limit = 10_000, 512, 600
+		var open, most atomic.Int64
+		c, p := newPiped(t, Config{MaxConns: limit}, say(response("", []byte("hello"))))
+		connect := p.connect
+		d, err := guard.New(guard.Config{
+			Lookup: func(context.Context, string) (guard.Answer, error) {
+				return guard.Answer{Addrs: []netip.Addr{netip.MustParseAddr("93.184.215.14")}, TTL: time.Hour}, nil
+			},
+			Connect: func(ctx context.Context, a netip.AddrPort) (net.Conn, error) {
+				n := open.Add(1)
+				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+				}
+				time.Sleep(time.Millisecond)
+				conn, err := connect(ctx, a)
+				return &closing{Conn: conn, closed: func() { open.Add(-1) }}, err
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.cfg.Dialer = d
+		c.pool.transport = newTransport(c.cfg)
+		next := make(chan int)
+		var wg sync.WaitGroup
+		for range workers {
+			wg.Go(func() {
+				for i := range next {
+					r, err := c.Do(t.Context(), Request{URL: mustURL(fmt.Sprintf("http://h%d.test/", i))})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					r.Close()
+				}
+			})
+		}
+		for i := range hosts {
+			next <- i
+		}
+		close(next)
+		wg.Wait()
+		layer, _ := c.pool.stats()
+		if layer.Use > limit || len(c.pool.hosts) > limit {
+			t.Errorf("%d open connections, %d hosts remembered, want at most %d", layer.Use, len(c.pool.hosts), limit)
+		}
+		if most.Load() > limit {
+			t.Errorf("%d connections at once, want at most %d", most.Load(), limit)
+		}
+		t.Logf("at most %d connections for %d hosts", most.Load(), hosts)
+	})
+}
+
+// closing tells when it is closed.
+type closing struct {
+	net.Conn
+	once   sync.Once
+	closed func()
+}
+
+func (c *closing) Close() error {
+	c.once.Do(c.closed)
+	return c.Conn.Close()
+}
+
+func mustURL(raw string) weburl.URL {
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+// TestConnectionsPerHost lets many ask one host with few connections.
+func TestConnectionsPerHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p := newPiped(t, Config{MaxConnsPerHost: 3}, func(c net.Conn) {
+			r := bufio.NewReader(c)
+			for {
+				if _, err := http.ReadRequest(r); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+				io.WriteString(c, response("", []byte("hello")))
+			}
+		})
+		start := time.Now()
+		var wg sync.WaitGroup
+		for range 12 {
+			wg.Go(func() {
+				r, err := c.Do(t.Context(), Request{URL: mustURL("http://site.test/")})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r.Close()
+			})
+		}
+		synctest.Wait()
+		if layer, _ := c.pool.stats(); layer.Use != 3 || layer.Waiting != 9 {
+			t.Errorf("layer %+v, want 3 in use and 9 waiting", layer)
+		}
+		// One that waits leaves; another host is not held up.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := c.Do(ctx, Request{URL: mustURL("http://site.test/")}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		wg.Wait()
+		if took := time.Since(start); took != 4*time.Second || p.dialled() != 3 {
+			t.Errorf("12 requests took %v on %d connections, want 4s on 3", took, p.dialled())
+		}
+	})
+}
+
+// TestFullPoolServesEveryone has more exchanges than connections, all over
+// different hosts.
+func TestFullPoolServesEveryone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := newPiped(t, Config{MaxConns: 2}, func(c net.Conn) {
+			r := bufio.NewReader(c)
+			for {
+				if _, err := http.ReadRequest(r); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+				io.WriteString(c, response("", []byte("hello")))
+			}
+		})
+		var wg sync.WaitGroup
+		for i := range 10 {
+			wg.Go(func() {
+				r, err := c.Do(t.Context(), Request{URL: mustURL(fmt.Sprintf("http://h%d.test/", i))})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r.Close()
+			})
+		}
+		wg.Wait()
+		if layer, _ := c.pool.stats(); layer.Use > 2 || layer.Waiting != 0 || layer.Waits == 0 {
+			t.Errorf("layer %+v", layer)
+		}
+	})
+}
+
+// TestBeforeSend stops a request at the last moment; the connection is kept.
+func TestBeforeSend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fenced := errors.New("lease lost")
+		var requests atomic.Int64
+		c, p := newPiped(t, Config{}, func(c net.Conn) {
+			r := bufio.NewReader(c)
+			for {
+				if _, err := http.ReadRequest(r); err != nil {
+					return
+				}
+				requests.Add(1)
+				io.WriteString(c, response("", []byte("hello")))
+			}
+		})
+		r, err := do(t, c, Request{URL: mustURL("http://site.test/"), BeforeSend: func() error { return fenced }})
+		if !errors.Is(err, fenced) || !r.Timing.Sent.IsZero() || requests.Load() != 0 {
+			t.Errorf("%v, sent %v, %d requests", err, r.Timing.Sent, requests.Load())
+		}
+		if _, err := do(t, c, Request{URL: mustURL("http://site.test/"), BeforeSend: func() error { return nil }}); err != nil {
+			t.Error(err)
+		}
+		if requests.Load() != 1 || p.dialled() != 1 {
+			t.Errorf("%d requests on %d connections, want 1 on 1", requests.Load(), p.dialled())
+		}
+	})
+}
+
+// TestSentIsNeverEarly compares with the moment the server has the request.
+func TestSentIsNeverEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var arrived time.Time
+		c, _ := newPiped(t, Config{}, func(c net.Conn) {
+			time.Sleep(3 * time.Second) // the request cannot leave before it is read
+			http.ReadRequest(bufio.NewReader(c))
+			arrived = time.Now()
+			time.Sleep(2 * time.Second)
+			io.WriteString(c, response("", []byte("hello")))
+		})
+		r, err := get(t, c, "http://site.test/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Timing.Sent.Before(arrived) {
+			t.Errorf("sent %v, arrived %v", r.Timing.Sent, arrived)
+		}
+		if r.Timing.FirstByte != 2*time.Second || r.Timing.Total != 2*time.Second {
+			t.Errorf("timing %+v", r.Timing)
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"headway/fetch/guard"
+)
+
+const (
+	// streamBuffer bounds what an HTTP/2 server may send ahead of our reading,
+	// on one stream and on one connection.
+	streamBuffer = 256 << 10
+	connBuffer   = 1 << 20
+	// tlsSessions is how many hosts a handshake can be resumed with.
+	tlsSessions = 1024
+)
+
+// newTransport returns what makes connections of dialled ones. Its own pool,
+// which would send a request twice when a kept connection has died, is not
+// used: see pool.
+func newTransport(cfg Config) *http.Transport {
+	t := cfg.Dialer.Transport()
+	t.DisableCompression = true // we undo codings ourselves, within bounds
+	t.MaxResponseHeaderBytes = cfg.MaxHeader
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP1(true)
+	t.Protocols.SetHTTP2(!cfg.DisableHTTP2)
+	t.ForceAttemptHTTP2 = !cfg.DisableHTTP2
+	t.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: streamBuffer, MaxReceiveBufferPerConnection: connBuffer}
+
+	protocols := []string{"h2", "http/1.1"}
+	if cfg.DisableHTTP2 {
+		protocols = protocols[1:]
+	}
+	d := &dialling{dialer: cfg.Dialer, tlsTimeout: cfg.TLSTimeout, tls: &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		RootCAs:            cfg.RootCAs,
+		NextProtos:         protocols,
+		ClientSessionCache: tls.NewLRUClientSessionCache(tlsSessions),
+	}}
+	t.DialContext = d.plain
+	t.DialTLSContext = d.secure
+	return t
+}
+
+// dialling makes the connections of a transport.
+type dialling struct {
+	dialer     *guard.Dialer
+	tls        *tls.Config
+	tlsTimeout time.Duration
+}
+
+// dialled is what is learned about a connection on the way. It travels in the
+// context, because http.Transport passes nothing else on to its dial functions.
+type dialled struct {
+	phase   Phase
+	wire    *wireConn // nil for HTTP/2
+	remote  netip.AddrPort
+	connect time.Duration
+	tls     time.Duration
+}
+
+type dialledKey struct{}
+
+// plain dials for http.
+func (d *dialling) plain(ctx context.Context, network, addr string) (net.Conn, error) {
+	info, conn, err := d.dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	info.wire = &wireConn{Conn: conn}
+	return info.wire, nil
+}
+
+func (d *dialling) dial(ctx context.Context, network, addr string) (*dialled, net.Conn, error) {
+	info, ok := ctx.Value(dialledKey{}).(*dialled)
+	if !ok {
+		info = &dialled{}
+	}
+	start := time.Now()
+	conn, err := d.dialer.DialContext(ctx, network, addr)
+	info.connect = time.Since(start)
+	if err != nil {
+		return nil, nil, err
+	}
+	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+		info.remote = tcp.AddrPort()
+	}
+	return info, conn, nil
+}
+
+// secure dials for https and shakes hands.
+func (d *dialling) secure(ctx context.Context, network, addr string) (net.Conn, error) {
+	info, raw, err := d.dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	info.phase = PhaseTLS
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		raw.Close()
+		return nil, err
+	}
+	cfg := d.tls.Clone()
+	cfg.ServerName = host
+	conn := tls.Client(raw, cfg)
+	ctx, cancel := context.WithTimeoutCause(ctx, d.tlsTimeout, &TimeoutError{"no handshake within", d.tlsTimeout})
+	defer cancel()
+	start := time.Now()
+	if err := conn.HandshakeContext(ctx); err != nil {
+		raw.Close()
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		return nil, err
+	}
+	info.tls = time.Since(start)
+	if conn.ConnectionState().NegotiatedProtocol == "h2" {
+		return conn, nil // net/http must see the type to speak HTTP/2
+	}
+	info.wire = &wireConn{Conn: conn}
+	return info.wire, nil
+}
+
+// wireConn lets the exchange under way on an HTTP/1 connection see its bytes,
+// and lets nothing out without one.
+type wireConn struct {
+	net.Conn
+	seen atomic.Pointer[exchange]
+}
+
+// errOver stops a request whose exchange has ended meanwhile.
+var errOver = errors.New("exchange is over")
+
+// Write passes on what the exchange still wants to send.
+func (c *wireConn) Write(p []byte) (int, error) {
+	x := c.seen.Load()
+	if x == nil || !x.begin() {
+		return 0, errOver
+	}
+	n, err := c.Conn.Write(p)
+	if n > 0 {
+		x.wrote(p[:n])
+	}
+	return n, err
+}
+
+// Read passes on and reports what has come.
+func (c *wireConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if x := c.seen.Load(); x != nil && n > 0 {
+		x.read(p[:n])
+	}
+	return n, err
+}

@@ -1,0 +1,121 @@
+package fetch
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// watch ends an exchange that reaches one of its time bounds. It needs one
+// timer: whenever that fires, the bounds of the present phase are looked at,
+// and the timer is set to the next of them. Most exchanges are over before it
+// fires once.
+type watch struct {
+	cfg    *Config
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
+	timer  *time.Timer
+	phase  Phase
+	limit  time.Duration // of the whole exchange
+	start  time.Time     // of the exchange
+	since  time.Time     // of the phase
+	last   time.Time     // when a piece of the body last came
+	wire   int64         // bytes of the body so far
+	paused time.Time     // not zero while we keep the server waiting
+}
+
+// newWatch begins to count. The returned context ends with a *TimeoutError as
+// its cause when a bound is reached; stop must be called.
+func newWatch(ctx context.Context, cfg *Config, limit time.Duration) (context.Context, *watch) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	now := time.Now()
+	w := &watch{cfg: cfg, cancel: cancel, limit: limit, start: now, since: now, phase: PhaseConnect}
+	w.mu.Lock() // the timer may fire before it is stored
+	w.timer = time.AfterFunc(limit, w.fire)
+	w.mu.Unlock()
+	return ctx, w
+}
+
+// stop ends the watching and the context.
+func (w *watch) stop() {
+	w.timer.Stop()
+	w.cancel(context.Canceled)
+}
+
+// enter begins a phase.
+func (w *watch) enter(p Phase) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.phase = p
+	w.since = time.Now()
+	w.last = w.since
+	w.arm(w.since)
+}
+
+// progress counts n more bytes of the body.
+func (w *watch) progress(n int) {
+	w.mu.Lock()
+	w.wire += int64(n)
+	w.last = time.Now()
+	w.mu.Unlock()
+}
+
+// pause stops the clocks: from here on the server waits for us.
+func (w *watch) pause() {
+	w.mu.Lock()
+	w.paused = time.Now()
+	w.mu.Unlock()
+}
+
+// resume moves all clocks on by the time of the pause.
+func (w *watch) resume() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	rest := now.Sub(w.paused)
+	w.paused = time.Time{}
+	w.start, w.since, w.last = w.start.Add(rest), w.since.Add(rest), w.last.Add(rest)
+	w.arm(now)
+}
+
+// fire looks at the bounds.
+func (w *watch) fire() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.paused.IsZero() {
+		w.arm(time.Now())
+	}
+}
+
+// arm cancels if a bound is reached, or sets the timer to the next one. w.mu
+// is held.
+func (w *watch) arm(now time.Time) {
+	at, what := w.next()
+	if now.Before(at) {
+		w.timer.Reset(at.Sub(now))
+		return
+	}
+	w.cancel(what)
+}
+
+// next returns the bound that will be reached first.
+func (w *watch) next() (time.Time, *TimeoutError) {
+	at := w.start.Add(w.limit)
+	what := &TimeoutError{"not done within", w.limit}
+	sooner := func(t time.Time, name string, limit time.Duration) {
+		if t.Before(at) {
+			at, what = t, &TimeoutError{name, limit}
+		}
+	}
+	switch w.phase {
+	case PhaseHeader:
+		sooner(w.since.Add(w.cfg.HeaderTimeout), "no header within", w.cfg.HeaderTimeout)
+	case PhaseBody:
+		sooner(w.last.Add(w.cfg.IdleTimeout), "nothing came for", w.cfg.IdleTimeout)
+		// Until when what has come so far is enough for the least rate.
+		enough := time.Duration(float64(w.wire) / float64(w.cfg.LeastRate) * float64(time.Second))
+		sooner(w.since.Add(max(w.cfg.LeastRateAfter, enough)), "too slow over", max(w.cfg.LeastRateAfter, enough))
+	}
+	return at, what
+}
