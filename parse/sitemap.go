@@ -1,0 +1,228 @@
+package parse
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"headway/weburl"
+)
+
+// The limits of the sitemaps protocol for one file. What lies beyond is left
+// out, and the report says so.
+const (
+	MaxSitemapURLs  = 50_000
+	MaxSitemapBytes = 50 << 20 // uncompressed
+)
+
+// ErrNotSitemap reports a body that is no sitemap, index, feed or list of URLs.
+var ErrNotSitemap = errors.New("not a sitemap")
+
+// SitemapForm is the form a sitemap comes in.
+type SitemapForm string
+
+// The forms of sitemaps.
+const (
+	FormURLSet SitemapForm = "urlset" // pages
+	FormIndex  SitemapForm = "index"  // other sitemaps
+	FormRSS    SitemapForm = "rss"    // RSS 2.0 and 1.0
+	FormAtom   SitemapForm = "atom"
+	FormText   SitemapForm = "text" // one URL in a line
+)
+
+// Entry is one address in a sitemap.
+type Entry struct {
+	URL weburl.URL
+	// Sitemap marks the address of a further sitemap, from an index.
+	Sitemap bool
+	// LastMod is when the page last changed, zero if not said or not readable.
+	LastMod time.Time
+	// Priority is from 0 to 1; where nothing is said it is 0.5.
+	Priority float64
+}
+
+// SitemapOptions bound the reading of a sitemap and widen what it may name.
+type SitemapOptions struct {
+	// Named has an address on each host whose robots.txt names this sitemap.
+	// The sitemap may list the pages of these hosts besides its own.
+	Named []weburl.URL
+	// MaxURLs is how many entries are read; 0 means MaxSitemapURLs.
+	MaxURLs int
+	// MaxBytes is how much of the file is read, as sent and as uncompressed; 0
+	// means MaxSitemapBytes.
+	MaxBytes int64
+}
+
+// SitemapReport says what was in a sitemap besides the entries handed out.
+type SitemapReport struct {
+	Form    SitemapForm
+	Gzipped bool
+	Entries int                 // read, good or not
+	Foreign int                 // of these: on a host the sitemap may not speak for
+	Bad     map[weburl.Code]int // of these: no crawlable URL, by reason
+	Cut     Bounds              // BoundLinks and BoundBytes, if reached
+}
+
+// Sitemap reads a sitemap, a sitemap index, an RSS or Atom feed or a plain
+// list of URLs while it streams in, with a bounded part of it in memory.
+//
+// A sitemap may list addresses of its own host, and of hosts whose robots.txt
+// names it; others are counted and left out. http and https, and a host with
+// and without "www.", count as one. The rule of the protocol that a sitemap
+// speaks only for its own directory is not applied, as hardly any site knows it.
+type Sitemap struct {
+	r       *bufio.Reader
+	limits  []*limitedReader // as sent, and as uncompressed
+	at      weburl.URL
+	sites   []site
+	maxURLs int
+
+	next   func() (Entry, bool, error) // reads one entry of the form found; false if it is to be left out
+	xml    xmlScanner
+	item   sitemapItem
+	depth  int // open elements
+	form   *sitemapElements
+	report SitemapReport
+	err    error
+	done   bool
+}
+
+// NewSitemap prepares to read the sitemap that was found at the address at.
+func NewSitemap(r io.Reader, at weburl.URL, o SitemapOptions) *Sitemap {
+	if o.MaxURLs == 0 {
+		o.MaxURLs = MaxSitemapURLs
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = MaxSitemapBytes
+	}
+	s := &Sitemap{at: at, maxURLs: o.MaxURLs, sites: []site{siteOf(at)}}
+	for _, u := range o.Named {
+		s.sites = append(s.sites, siteOf(u))
+	}
+	s.limits = []*limitedReader{{r: r, left: o.MaxBytes}, {left: o.MaxBytes}}
+	return s
+}
+
+// Entries returns the entries as they are read. After a loop over them, ask
+// [Sitemap.Err] and [Sitemap.Report]; a second loop goes on where one stopped.
+func (s *Sitemap) Entries() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for !s.done {
+			if e, ok := s.step(); ok && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// Err returns why reading ended early, or nil. The entries before it stand.
+// It wraps [ErrNotSitemap], [ErrDoctype], or an error of the reader, or is a
+// [*PanicError].
+func (s *Sitemap) Err() error { return s.err }
+
+// Report returns what was read so far.
+func (s *Sitemap) Report() SitemapReport {
+	r := s.report
+	r.Bad = maps.Clone(r.Bad)
+	return r
+}
+
+// step reads one entry. It reports whether it is to be handed out.
+func (s *Sitemap) step() (e Entry, ok bool) {
+	var err error
+	defer func() {
+		if err != nil {
+			e, ok = Entry{}, false
+			s.finish(err)
+		}
+	}()
+	defer contain(s.at, &err)
+	if s.next == nil {
+		if err = s.open(); err != nil {
+			return Entry{}, false
+		}
+	}
+	e, ok, err = s.next()
+	return e, ok
+}
+
+// finish notes the end of reading and its reason.
+func (s *Sitemap) finish(err error) {
+	s.done = true
+	for _, l := range s.limits {
+		if l.reached { // what is broken off at a bound looks malformed
+			s.report.Cut |= BoundBytes
+			return
+		}
+	}
+	if _, panicked := errors.AsType[*PanicError](err); panicked {
+		s.err = err
+	} else if err != io.EOF {
+		s.err = fmt.Errorf("read sitemap %s: %w", s.at, err)
+	}
+}
+
+// entry makes an entry of an address that was parsed, or could not be. It
+// reports whether it is to be handed out; io.EOF means that enough were read.
+func (s *Sitemap) entry(u weburl.URL, err error) (Entry, bool, error) {
+	if s.report.Entries == s.maxURLs {
+		s.report.Cut |= BoundLinks
+		return Entry{}, false, io.EOF
+	}
+	s.report.Entries++
+	if err != nil {
+		countBad(&s.report.Bad, err)
+		return Entry{}, false, nil
+	}
+	if !slices.Contains(s.sites, siteOf(u)) {
+		s.report.Foreign++
+		return Entry{}, false, nil
+	}
+	return Entry{URL: u, Sitemap: s.report.Form == FormIndex, Priority: defaultPriority}, true, nil
+}
+
+// defaultPriority is what the protocol gives pages without a priority.
+const defaultPriority = 0.5
+
+// maxBadLines is how many lines of a text may be no URL, with none before them
+// that is one, until the text is taken for something else.
+const maxBadLines = 100
+
+// nextLine reads an entry of a plain list.
+func (s *Sitemap) nextLine() (Entry, bool, error) {
+	line, err := s.r.ReadSlice('\n')
+	long := err == bufio.ErrBufferFull
+	for err == bufio.ErrBufferFull {
+		_, err = s.r.ReadSlice('\n')
+	}
+	if err != nil && err != io.EOF {
+		return Entry{}, false, err
+	}
+	var u weburl.URL
+	if long {
+		err = &weburl.Error{Code: weburl.TooLong}
+	} else if line = trimSpace(line); len(line) == 0 {
+		return Entry{}, false, err
+	} else {
+		u, err = weburl.Parse(string(line))
+	}
+	e, ok, err := s.entry(u, err)
+	if err == nil && !ok && s.report.Entries == maxBadLines && s.allBad() {
+		err = ErrNotSitemap
+	}
+	return e, ok, err
+}
+
+// allBad reports whether no entry so far was a URL.
+func (s *Sitemap) allBad() bool {
+	n := 0
+	for _, count := range s.report.Bad {
+		n += count
+	}
+	return n == s.report.Entries
+}

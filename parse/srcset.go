@@ -1,0 +1,48 @@
+package parse
+
+import "bytes"
+
+// srcset calls found with the address of each candidate in a srcset attribute,
+// until found returns false. Descriptors such as "2x" are passed over, commas
+// inside of their brackets included.
+func srcset(value []byte, found func(ref []byte) bool) {
+	for {
+		for len(value) > 0 && (value[0] == ',' || tagByte[value[0]] == isSpace) {
+			value = value[1:]
+		}
+		if len(value) == 0 {
+			return
+		}
+		n := 0
+		for n < len(value) && tagByte[value[n]] != isSpace {
+			n++
+		}
+		ref := value[:n]
+		value = value[n:]
+		if trimmed := bytes.TrimRight(ref, ","); len(trimmed) < len(ref) {
+			ref = trimmed // the comma ends the candidate: no descriptors
+		} else {
+			value = value[descriptors(value):]
+		}
+		if len(ref) > 0 && !found(ref) {
+			return
+		}
+	}
+}
+
+// descriptors returns the length of the descriptors at the start of value,
+// which end at a comma outside of brackets.
+func descriptors(value []byte) int {
+	open := false
+	for i, c := range value {
+		switch {
+		case c == '(':
+			open = true
+		case c == ')':
+			open = false
+		case c == ',' && !open:
+			return i
+		}
+	}
+	return len(value)
+}

@@ -1,0 +1,179 @@
+package parse
+
+import "bytes"
+
+// token says what the tokenizer stopped at. Every token may carry the text
+// that stood before it.
+type token uint8
+
+const (
+	tokenEnd   token = iota // the input ended; what is left is text
+	tokenGap                // a comment, doctype or other markup without meaning here
+	tokenStart              // a start tag, with or without a closing slash
+	tokenClose              // an end tag
+	tokenRaw                // the content of a raw text element, such as script
+)
+
+// tokenizer cuts HTML into tags and text, after section 13.2.5 of the HTML
+// Standard. It works on a byte slice in place: it builds no tree, copies
+// nothing and keeps only offsets. It needs an encoding in which the bytes of
+// ASCII stand for themselves; UTF-8 in practice.
+//
+// What it leaves out, because no link depends on it: comments and doctypes are
+// passed over, and of the attributes only those in attr.go are kept. CDATA
+// sections are bogus comments, as they are everywhere outside of SVG and
+// MathML. noscript is markup, since nothing here runs scripts.
+//
+// Each byte is looked at a bounded number of times, so the time is linear in
+// the input however odd it is.
+type tokenizer struct {
+	src []byte
+	pos int
+
+	text  span    // text before the token, or the content of a raw text element
+	tag   tagName // name of a start or end tag, or of the raw text element
+	want  tagSet  // tags whose attributes are kept
+	attrs attrs   // kept attributes of a start tag
+	raw   tagName // raw text element the next token begins inside of
+}
+
+// span is a part of the tokenizer's input.
+type span struct{ start, end int }
+
+// reset makes z read src from the start, keeping the attributes of the tags in
+// want.
+func (z *tokenizer) reset(src []byte, want tagSet) {
+	*z = tokenizer{src: src, want: want}
+}
+
+// bytes returns the input that s covers.
+func (z *tokenizer) bytes(s span) []byte { return z.src[s.start:s.end] }
+
+// next reads up to the next token. After tokenEnd it must not be called again.
+func (z *tokenizer) next() token {
+	if z.raw != tagOther {
+		if z.tag = z.raw; z.readRaw() {
+			return tokenRaw
+		}
+	}
+	src, start := z.src, z.pos
+	for i := start; ; {
+		j := bytes.IndexByte(src[i:], '<')
+		if j < 0 || i+j+1 >= len(src) {
+			z.text, z.pos = span{start, len(src)}, len(src)
+			return tokenEnd
+		}
+		i += j
+		z.text = span{start, i}
+		var kind token
+		var end int
+		switch c := src[i+1]; {
+		case isLetter(c):
+			kind, end = tokenStart, z.startTag(i+1)
+		case c == '/':
+			if i+2 >= len(src) {
+				z.text, z.pos = span{start, len(src)}, len(src)
+				return tokenEnd
+			}
+			if isLetter(src[i+2]) {
+				kind, end = tokenClose, z.endTag(i+2)
+			} else {
+				kind, end = tokenGap, skipTo(src, i+2, '>')
+			}
+		case c == '!':
+			kind, end = tokenGap, skipDeclaration(src, i+2)
+		case c == '?':
+			kind, end = tokenGap, skipTo(src, i+2, '>')
+		default: // a lone "<" is text
+			i++
+			continue
+		}
+		if end < 0 { // the input ends inside of markup, which is then dropped
+			z.pos = len(src)
+			return tokenEnd
+		}
+		z.pos = end
+		return kind
+	}
+}
+
+// startTag reads a start tag whose name begins at i. It returns where the tag
+// ends, or -1 when the input ends first.
+func (z *tokenizer) startTag(i int) int {
+	name, i := readName(z.src, i)
+	if i >= len(z.src) {
+		return -1
+	}
+	z.tag = name
+	z.attrs.have = 0
+	if z.src[i] == '>' {
+		i++
+	} else if i = z.attrs.read(z.src, i, z.want.has(name)); i < 0 {
+		return -1
+	}
+	if rawTags.has(name) {
+		z.raw = name
+	}
+	return i
+}
+
+// endTag reads an end tag whose name begins at i. It may have attributes, of
+// no use, whose quotes can hide a ">".
+func (z *tokenizer) endTag(i int) int {
+	name, i := readName(z.src, i)
+	if i >= len(z.src) {
+		return -1
+	}
+	z.tag = name
+	if z.src[i] == '>' {
+		return i + 1
+	}
+	var unused attrs
+	return unused.read(z.src, i, false)
+}
+
+// skipTo returns the place behind the next c at or after i, or -1.
+func skipTo(src []byte, i int, c byte) int {
+	j := bytes.IndexByte(src[i:], c)
+	if j < 0 {
+		return -1
+	}
+	return i + j + 1
+}
+
+// skipDeclaration passes over what begins with "<!" before i: a comment, or
+// anything else up to the next ">".
+func skipDeclaration(src []byte, i int) int {
+	if i+2 > len(src) || src[i] != '-' || src[i+1] != '-' {
+		return skipTo(src, i, '>')
+	}
+	begin := i + 2
+	for i = begin; ; {
+		j := bytes.IndexByte(src[i:], '>')
+		if j < 0 {
+			return -1
+		}
+		i += j + 1
+		if commentEnds(src[begin : i-1]) {
+			return i
+		}
+	}
+}
+
+// commentEnds reports whether a ">" ends the comment whose text so far is
+// data: after "--" or "--!", or directly at the start as in "<!-->".
+func commentEnds(data []byte) bool {
+	n := len(data)
+	switch {
+	case n == 0, n == 1 && data[0] == '-':
+		return true
+	case n >= 2 && data[n-1] == '-' && data[n-2] == '-':
+		return true
+	case n >= 3 && data[n-1] == '!' && data[n-2] == '-' && data[n-3] == '-':
+		return true
+	}
+	return false
+}
+
+// isLetter reports whether c is an ASCII letter.
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
