@@ -97,13 +97,15 @@ const (
 // EvidenceKinds lists the closed set.
 var EvidenceKinds = []EvidenceKind{RobotsAllowed, BlockedByRobots, ChallengePage, AddressRefused, Override}
 
-// Confidence says how sure a verdict is: low when it rests on an assumption.
+// Confidence says how sure a verdict is: high on what the host said lately, low
+// on an assumption.
 type Confidence string
 
 // The degrees of confidence.
 const (
-	High Confidence = "high"
-	Low  Confidence = "low"
+	High   Confidence = "high"
+	Medium Confidence = "medium"
+	Low    Confidence = "low"
 )
 
 // Check reports what makes a visit impossible to record.

@@ -43,8 +43,8 @@ func startLab(t *testing.T, args ...string) (ready struct {
 	return ready
 }
 
-// headway runs one command line to its end.
-func headway(t *testing.T, args ...string) (code int, stdout, stderr string) {
+// command runs one command line to its end.
+func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
 	code = run(t.Context(), args, strings.NewReader(""), &out, &err)
@@ -80,16 +80,16 @@ func TestLabUpHostsStats(t *testing.T) {
 	first := ready.Hosts[0].URL
 	get(t, first)
 
-	code, out, _ := headway(t, "lab", "hosts", "--at", first)
+	code, out, _ := command(t, "lab", "hosts", "--at", first)
 	if code != ExitOK || strings.Count(out, "7 pages") != 3 {
 		t.Errorf("hosts: exit code %d\n%s", code, out)
 	}
-	code, out, _ = headway(t, "lab", "stats", "--at", first, "--reset")
+	code, out, _ = command(t, "lab", "stats", "--at", first, "--reset")
 	if code != ExitOK || !strings.HasPrefix(out, "1 of 21 pages (4.8 %) of 3 hosts, 1 requests") ||
 		!strings.Contains(out, "rude: 1 requests before robots.txt was asked for") {
 		t.Errorf("stats: exit code %d\n%s", code, out)
 	}
-	code, out, _ = headway(t, "lab", "stats", "--at", first, "--json")
+	code, out, _ = command(t, "lab", "stats", "--at", first, "--json")
 	var stats lab.Stats
 	if err := json.Unmarshal([]byte(out), &stats); err != nil || code != ExitOK || stats.Total.Requests != 0 {
 		t.Errorf("after the reset: exit code %d, %v\n%s", code, err, out)
@@ -134,7 +134,7 @@ func TestLabMistakes(t *testing.T) {
 		"bad certificate": {"lab up --tls --cert-out /nowhere/x.pem", ExitFailed, "--cert-out"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, out, stderr := headway(t, strings.Fields(tc.args)...)
+			code, out, stderr := command(t, strings.Fields(tc.args)...)
 			if code != tc.code || !strings.HasPrefix(stderr, "headway: error: ") || !strings.Contains(stderr, tc.want) {
 				t.Errorf("exit code %d, want %d and %q\n%s%s", code, tc.code, tc.want, out, stderr)
 			}

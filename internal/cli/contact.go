@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// contactEnv names the contact for machines without a person.
+const contactEnv = "HEADWAY_CONTACT"
+
+// maxContact bounds a contact; it stands in every request.
+const maxContact = 200
+
+// findContact returns who to name as the contact: from the flag, the
+// environment, or what was saved. "" is no contact: public hosts are then not
+// asked.
+func findContact(flag string) (string, error) {
+	for _, from := range []string{flag, os.Getenv(contactEnv)} {
+		if from != "" {
+			return from, checkContact(from)
+		}
+	}
+	file, err := contactFile()
+	if err != nil {
+		return "", nil //nolint:nilerr // no home, so nothing was saved
+	}
+	saved, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", failed(fmt.Errorf("read saved contact: %w", err), "name a contact with --contact")
+	}
+	contact := strings.TrimSpace(string(saved))
+	return contact, checkContact(contact)
+}
+
+// askContact asks the person at the terminal and remembers the answer.
+func askContact(stdin io.Reader, stderr io.Writer) (string, error) {
+	fmt.Fprint(stderr, "Every request names a contact, so that a webmaster can reach you.\nYour mail address or web page (empty: owned hosts only): ")
+	line, err := bufio.NewReader(io.LimitReader(stdin, maxContact+1)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", failed(fmt.Errorf("read contact: %w", err), "name a contact with --contact")
+	}
+	contact := strings.TrimSpace(line)
+	if contact == "" {
+		return "", nil
+	}
+	if err := checkContact(contact); err != nil {
+		return "", err
+	}
+	file, err := contactFile()
+	if err != nil {
+		return contact, nil //nolint:nilerr // no home: used now, asked again next time
+	}
+	if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
+		err = os.WriteFile(file, []byte(contact+"\n"), 0o644)
+	}
+	if err != nil {
+		return "", failed(fmt.Errorf("save contact: %w", err), "name a contact with --contact")
+	}
+	fmt.Fprintf(stderr, "Saved in %s.\n", file)
+	return contact, nil
+}
+
+// checkContact wants something a webmaster could use.
+func checkContact(contact string) error {
+	const hint = "a contact is a mail address or the address of a web page, such as you@example.com"
+	if len(contact) > maxContact || contact != oneLine(contact) || strings.ContainsAny(contact, " ()<>") {
+		return usage(fmt.Errorf("contact %q cannot stand in a request", contact), hint)
+	}
+	if !strings.Contains(contact, "@") && !strings.HasPrefix(contact, "https://") && !strings.HasPrefix(contact, "http://") {
+		return usage(fmt.Errorf("contact %q is neither a mail address nor a web page", contact), hint)
+	}
+	return nil
+}
+
+// contactFile is where the contact is saved.
+func contactFile() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "headway", "contact"), nil
+}
+
+// isTerminal tells a person from a pipe or a file.
+func isTerminal(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

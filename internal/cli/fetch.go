@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"headway"
+	"headway/fetch"
+	"headway/politeness"
+	"headway/visit"
+	"headway/weburl"
+)
+
+func fetchCommand() *cobra.Command {
+	var words fetchFlags
+	cmd := &cobra.Command{
+		Use:   "fetch URL",
+		Short: "Fetch one page and tell what was decided and why",
+		Long: `Visit one URL the way a crawl would: through the guard that refuses private
+addresses, after asking robots.txt, at the host's pace, within every bound. Then
+tell what was decided, what came back and how the page was read.
+
+A redirect is shown, not followed. Exit code 0 means fetched, not modified or
+redirected, 1 dead, 4 blocked by robots.txt or a challenge page, 5 anything else.`,
+		Example: `  headway fetch https://example.com/ --contact you@example.com
+  headway fetch http://127.1.0.1:8780/ --allow-private 127.0.0.0/8:8780 --links`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			u, err := seedURL(args[0])
+			if err != nil {
+				return err
+			}
+			look, err := words.visit(cmd, u)
+			if err != nil {
+				return err
+			}
+			if words.asJSON {
+				err = printJSON(cmd.OutOrStdout(), lookJSON(look, words.headers, words.links))
+			} else {
+				err = printLook(cmd.OutOrStdout(), look, words.headers, words.links)
+			}
+			if err == nil {
+				if code := lookCode(look.Visit); code != ExitOK {
+					return &Failure{Code: code}
+				}
+			}
+			return err
+		},
+	}
+	fs := cmd.Flags()
+	words.network.register(fs)
+	fs.StringVar(&words.preset, "preset", politeness.DefaultPreset, "how to treat the host: "+strings.Join(politeness.PresetNames(), ", "))
+	fs.BoolVar(&words.owned, "owned", false, "the host is mine: allows credentials, extra headers and --ignore-robots")
+	fs.BoolVar(&words.ignoreRobots, "ignore-robots", false, "do not ask robots.txt; only for owned hosts")
+	fs.StringArrayVar(&words.header, "header", nil, "extra request `field: value`, only for owned hosts")
+	fs.StringVar(&words.basicAuth, "basic-auth", "", "`user:password`, only for owned hosts")
+	fs.BoolVar(&words.headers, "headers", false, "also show the answer's header fields")
+	fs.BoolVar(&words.links, "links", false, "also list the links found")
+	jsonFlag(cmd, &words.asJSON)
+	return cmd
+}
+
+// fetchFlags are the words of `headway fetch`.
+type fetchFlags struct {
+	network      networkFlags
+	preset       string
+	owned        bool
+	ignoreRobots bool
+	header       []string
+	basicAuth    string
+	headers      bool
+	links        bool
+	asJSON       bool
+}
+
+// visit makes the visit the words ask for.
+func (f *fetchFlags) visit(cmd *cobra.Command, u weburl.URL) (headway.Look, error) {
+	policy, ok := politeness.Preset(f.preset)
+	if !ok {
+		return headway.Look{}, usage(fmt.Errorf("there is no preset %q", f.preset), "the presets are "+strings.Join(politeness.PresetNames(), ", "))
+	}
+	secrets, err := f.secrets(u)
+	if err != nil {
+		return headway.Look{}, err
+	}
+	look, err := f.visitOnce(cmd, u, policy, secrets)
+	if _, ok := errors.AsType[*fetch.NoContactError](err); ok && isTerminal(cmd.InOrStdin()) {
+		if f.network.contact, err = askContact(cmd.InOrStdin(), cmd.ErrOrStderr()); err == nil {
+			look, err = f.visitOnce(cmd, u, policy, secrets)
+		}
+	}
+	if err == nil {
+		return look, nil
+	}
+	if cmd.Context().Err() != nil {
+		return look, &Failure{Code: ExitInterrupted, Err: errors.New("interrupted"), Hint: "nothing was kept; run the command again"}
+	}
+	if _, ok := errors.AsType[*Failure](err); ok {
+		return look, err
+	}
+	return look, usage(err, hintOf(err))
+}
+
+func (f *fetchFlags) visitOnce(cmd *cobra.Command, u weburl.URL, policy politeness.Policy, secrets fetch.Secrets) (headway.Look, error) {
+	client, err := f.network.client(cmd.ErrOrStderr())
+	if err != nil {
+		return headway.Look{}, err
+	}
+	defer client.Close()
+	visitor := headway.Visitor{
+		Client: client, Agent: productToken, Policy: policy, Owned: f.owned, Secrets: secrets, IgnoreRobots: f.ignoreRobots,
+	}
+	visitor.Robots.AllowUnreachable = policy.AllowUnreachableRobots
+	return visitor.Visit(cmd.Context(), u)
+}
+
+// secrets reads credentials and extra fields, which only owned hosts get.
+func (f *fetchFlags) secrets(u weburl.URL) (fetch.Secrets, error) {
+	if len(f.header) == 0 && f.basicAuth == "" {
+		return fetch.Secrets{}, nil
+	}
+	header := http.Header{}
+	for _, h := range f.header {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			return fetch.Secrets{}, usage(errors.New("--header has no colon"), "write it as --header 'Name: value'")
+		}
+		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	user, password, ok := strings.Cut(f.basicAuth, ":")
+	if f.basicAuth != "" && !ok {
+		return fetch.Secrets{}, usage(errors.New("--basic-auth has no colon"), "write it as --basic-auth user:password")
+	}
+	secrets, err := fetch.NewSecrets(u, header, user, password)
+	if err != nil {
+		return fetch.Secrets{}, usage(err, "header fields are plain names and values of one line")
+	}
+	return secrets, nil
+}
+
+// hintOf asks an error what to do about it.
+func hintOf(err error) string {
+	if _, ok := errors.AsType[*fetch.NoContactError](err); ok {
+		return "name who a webmaster can write to with --contact you@example.com, or in " + contactEnv
+	}
+	var hinter interface{ Hint() string }
+	if errors.As(err, &hinter) {
+		return hinter.Hint()
+	}
+	return ""
+}
+
+// seedURL reads a URL that a person typed: example.com means https.
+func seedURL(raw string) (weburl.URL, error) {
+	u, err := weburl.Parse(raw)
+	bad, ok := errors.AsType[*weburl.Error](err)
+	if ok && (bad.Code == weburl.NoBase || bad.Code == weburl.BadScheme) && !strings.Contains(raw, "@") && !strings.Contains(raw, "://") {
+		if bare, err := weburl.Parse("https://" + raw); err == nil && strings.Contains(bare.Hostname(), ".") {
+			return bare, nil
+		}
+	}
+	if err != nil {
+		return weburl.URL{}, usage(err, "write a whole URL, such as https://example.com/")
+	}
+	return u, nil
+}
+
+// lookCode is the exit code for how a visit ended.
+func lookCode(v visit.Visit) int {
+	switch v.Outcome {
+	case visit.Fetched, visit.NotModified, visit.Redirected:
+		return ExitOK
+	case visit.Dead:
+		return ExitDead
+	case visit.Blocked:
+		return ExitBlocked
+	case visit.Skipped:
+		if v.Reason == visit.RobotsDisallow || v.Reason == visit.CrawlDelayTooLong {
+			return ExitBlocked
+		}
+	}
+	return ExitFailed
+}

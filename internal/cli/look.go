@@ -1,0 +1,277 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"headway"
+	"headway/robots"
+	"headway/visit"
+)
+
+// printLook shows one visit to a person, within 80 columns where the web
+// allows it.
+func printLook(w io.Writer, look headway.Look, headers, links bool) error {
+	v := look.Visit
+	fmt.Fprintf(w, "%s\n%s\n\n", visit.Redact(v.Item.URL), verdict(v))
+	row := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(w, "%-9s %s\n", name, oneLine(text))
+		}
+	}
+	row("robots", robotsSentence(look.Robots))
+	if look.Waited >= time.Millisecond {
+		row("pace", "waited "+roundTime(look.Waited)+" behind robots.txt")
+	}
+	row("reaction", look.Reaction)
+	row("answer", answerSentence(v.Answer))
+	if !v.Answer.Location.IsZero() {
+		row("location", visit.Redact(v.Answer.Location))
+	}
+	row("timing", timingSentence(v.Timing))
+	row("body", bodySentence(v.Answer))
+	row("title", v.Page.Title)
+	row("about", shorten(v.Page.Description, 200))
+	row("language", v.Page.Language)
+	if c := v.Page.Canonical; !c.IsZero() && c != v.Item.URL {
+		row("canonical", visit.Redact(c))
+	}
+	row("directive", strings.Join(v.Page.Robots, "; "))
+	if v.Outcome == visit.Fetched {
+		row("links", linksSentence(v.Links))
+	}
+	for _, e := range v.Evidence {
+		row("evidence", evidenceSentence(e))
+	}
+	row("next", nextSentence(v))
+	if headers && len(look.Header) > 0 {
+		fmt.Fprintln(w)
+		for _, name := range slices.Sorted(maps.Keys(look.Header)) {
+			for _, value := range look.Header[name] {
+				fmt.Fprintf(w, "%s: %s\n", name, oneLine(value))
+			}
+		}
+	}
+	if links && len(v.Links) > 0 {
+		fmt.Fprintln(w)
+		for _, l := range v.Links {
+			mark := ""
+			if l.Nofollow {
+				mark = "  (nofollow)"
+			}
+			fmt.Fprintf(w, "%-8s %s%s\n", l.Kind, visit.Redact(l.URL), mark)
+		}
+	}
+	return nil
+}
+
+// verdict is the outcome in one line.
+func verdict(v visit.Visit) string {
+	text := string(v.Outcome)
+	if v.Reason != "" {
+		text += ": " + string(v.Reason)
+	}
+	if v.Detail != "" {
+		text += " (" + shorten(oneLine(v.Detail), 300) + ")"
+	}
+	return text
+}
+
+// robotsSentence says what robots.txt had to do with it.
+func robotsSentence(r headway.RobotsLook) string {
+	if r.Ignored {
+		return "not asked, on the word of the host's owner"
+	}
+	d := r.Decision
+	if d.Reason == "" {
+		return "" // nobody was there to ask
+	}
+	word := "allowed"
+	if !d.Allowed {
+		word = "blocked"
+	}
+	var why string
+	switch d.Reason {
+	case robots.NoRule:
+		why = "no rule matches"
+	case robots.NoFile:
+		why = "the host has none"
+	case robots.RobotsFile:
+		why = "robots.txt itself may always be fetched"
+	case robots.Unreachable:
+		why = "it cannot be read, so nothing is fetched"
+	case robots.Unreadable:
+		why = "it cannot be read; going on as the preset says"
+	case robots.DelayTooLong:
+		why = fmt.Sprintf("Crawl-delay of %v is above %v", d.Delay, robots.MaxDelay)
+	default:
+		why = fmt.Sprintf("line %d, %s", d.Line, d.Rule)
+	}
+	text := word + ": " + why
+	var facts []string
+	if d.Group != "" {
+		facts = append(facts, "group "+d.Group)
+	}
+	if d.Delayed && d.Reason != robots.DelayTooLong {
+		facts = append(facts, fmt.Sprintf("Crawl-delay %v", d.Delay))
+	}
+	if r.Err != nil {
+		facts = append(facts, shorten(r.Err.Error(), 120))
+	} else if r.Status != 0 {
+		facts = append(facts, "status "+strconv.Itoa(r.Status))
+	}
+	if n := len(r.Hops) - 1; n > 0 {
+		facts = append(facts, plural(n, "redirect"))
+	}
+	if len(facts) > 0 {
+		text += " (" + strings.Join(facts, ", ") + ")"
+	}
+	return text
+}
+
+func answerSentence(a visit.Answer) string {
+	if a.Status == 0 {
+		return ""
+	}
+	text := strconv.Itoa(a.Status)
+	if a.ContentType != "" {
+		text += " " + a.ContentType
+	}
+	text += ", " + a.Protocol + " from " + a.Remote
+	if a.RetryAfter != "" {
+		text += ", Retry-After " + a.RetryAfter
+	}
+	return text
+}
+
+func timingSentence(t visit.Timing) string {
+	if t.Sent.IsZero() {
+		return ""
+	}
+	var parts []string
+	for _, p := range []struct {
+		name string
+		d    time.Duration
+	}{{"lookup", t.DNS}, {"connect", t.Connect}, {"handshake", t.TLS}, {"first byte", t.FirstByte}, {"total", t.Total}} {
+		if p.d > 0 {
+			parts = append(parts, p.name+" "+roundTime(p.d))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func bodySentence(a visit.Answer) string {
+	if a.DecodedBytes == 0 && a.WireBytes == 0 {
+		return ""
+	}
+	text := plural(int(a.DecodedBytes), "byte")
+	if a.WireBytes != a.DecodedBytes {
+		text += fmt.Sprintf(", %s on the wire", plural(int(a.WireBytes), "byte"))
+	}
+	return text
+}
+
+func linksSentence(links []visit.Link) string {
+	nofollow := 0
+	for _, l := range links {
+		if l.Nofollow {
+			nofollow++
+		}
+	}
+	text := strconv.Itoa(len(links))
+	if nofollow > 0 {
+		text += fmt.Sprintf(", %d of them nofollow", nofollow)
+	}
+	return text
+}
+
+// evidenceSentence shows what is not said by other rows: robots has its own.
+func evidenceSentence(e visit.Evidence) string {
+	switch e.Kind {
+	case visit.ChallengePage:
+		return fmt.Sprintf("challenge of %s: %s", e.Note, e.Rule)
+	case visit.AddressRefused:
+		return fmt.Sprintf("address %s: %s", e.Note, e.Rule)
+	default:
+		return ""
+	}
+}
+
+// nextSentence says what to do about a visit that did not happen.
+func nextSentence(v visit.Visit) string {
+	u := v.Item.URL
+	switch v.Reason {
+	case visit.PrivateAddress, visit.BadPort:
+		if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
+			return fmt.Sprintf("if that host is yours: --allow-private %s:%d", netip.PrefixFrom(addr, addr.BitLen()), u.Port())
+		}
+		return "if that host is yours: --allow-private with its CIDR and port"
+	case visit.RobotsUnreachable:
+		return "try again later; a host whose robots.txt cannot be read is left alone"
+	case visit.RobotsDisallow:
+		return "if that host is yours: --owned --ignore-robots"
+	case visit.DNS:
+		return "check the name, or ask another server with --resolver IP:PORT"
+	default:
+		return ""
+	}
+}
+
+// lookJSON is a visit for programs.
+func lookJSON(look headway.Look, headers, links bool) any {
+	if !links {
+		look.Visit.Links = nil
+	}
+	answer := struct {
+		visit.Visit
+		Waited   time.Duration       `json:"waited,omitempty"`
+		Reaction string              `json:"reaction,omitempty"`
+		Header   map[string][]string `json:"header,omitempty"`
+	}{look.Visit, look.Waited, look.Reaction, nil}
+	if headers {
+		answer.Header = look.Header
+	}
+	return answer
+}
+
+// roundTime keeps three digits: people compare, they do not calculate.
+func roundTime(d time.Duration) string {
+	switch {
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	case d >= time.Millisecond:
+		return d.Round(100 * time.Microsecond).String()
+	default:
+		return d.Round(time.Microsecond).String()
+	}
+}
+
+// plural counts things: 1 byte, 2,048 bytes.
+func plural(n int, what string) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	if n != 1 {
+		what += "s"
+	}
+	return digits + " " + what
+}
+
+// shorten cuts a text at a character, and says so.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for cut > 0 && s[cut]&0xc0 == 0x80 {
+		cut--
+	}
+	return s[:cut] + "…"
+}
