@@ -88,7 +88,7 @@ The lab lives on loopback, which is private, so every command names it with ` + 
 }
 
 var (
-	durations = regexp.MustCompile(`\d+(\.\d+)?(µs|ms|s)\b`)
+	durations = regexp.MustCompile(`\d+(\.\d+)? ?(µs|ms|s)\b`)
 	timings   = regexp.MustCompile(`(?m)^    timing .*$`)
 	bodies    = regexp.MustCompile(`(?m)^    body .*$`) // links spell out the port, so it changes the size
 )
