@@ -27,8 +27,8 @@ var (
 
 // Robots fetches a robots.txt. It is the one fetch that follows redirects: up
 // to five, also to other hosts, each guarded and each a request of its own. The
-// result is that of the last hop; hops lists the URLs asked, the first
-// included. Secrets stay with their host, and so does Owned.
+// result is that of the last hop, as [Client.Do] returns it; hops lists the URLs
+// asked, the first included. Secrets stay with their host, and so does Owned.
 //
 // Body and time are bounded as robots.txt has it: a longer body is cut, not
 // refused. A chain that leads nowhere ends with [ErrTooManyRedirects] or
@@ -44,6 +44,7 @@ func (c *Client) Robots(ctx context.Context, req Request) (last *Result, hops []
 		if err != nil || !isRedirect(r.Status) {
 			return r, hops, err
 		}
+		r.Close() // its header says it all
 		if len(hops) > maxRobotsHops {
 			return r, hops, fmt.Errorf("fetch %s: %w", hops[0].Host(), ErrTooManyRedirects)
 		}
@@ -55,7 +56,6 @@ func (c *Client) Robots(ctx context.Context, req Request) (last *Result, hops []
 		if err != nil {
 			return r, hops, &Error{Reason: Protocol, Phase: PhaseHeader, Host: req.URL.Host(), Err: fmt.Errorf("redirect: %w", err)}
 		}
-		r.Close()
 		// What was said of the host was said of this host; validators are those
 		// of this URL.
 		if next.Host() != req.URL.Host() {
