@@ -97,7 +97,7 @@ func (v *Visitor) askRobots(ctx context.Context, look *Look, host politeness.Sta
 		return host, fmt.Errorf("robots.txt of %s: %w", u.Host(), err)
 	}
 	res, hops, err := v.Client.Robots(ctx, fetch.Request{URL: at, Owned: v.Owned, Secrets: v.Secrets})
-	defer res.Close()
+	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
 	if own := ownError(ctx, err); own != nil {
 		return host, own
 	}
@@ -133,7 +133,7 @@ func (v *Visitor) askRobots(ctx context.Context, look *Look, host politeness.Sta
 // askPage fetches and reads the page.
 func (v *Visitor) askPage(ctx context.Context, look *Look, host politeness.State) error {
 	res, err := v.Client.Do(ctx, pageRequest(look.Visit.Item, v.Owned, v.Secrets))
-	defer res.Close()
+	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
 	if own := ownError(ctx, err); own != nil {
 		return own
 	}

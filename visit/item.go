@@ -1,6 +1,7 @@
 package visit
 
 import (
+	"slices"
 	"time"
 
 	"headway/job"
@@ -49,14 +50,8 @@ type Validators struct {
 // one hop more. The chain is the fingerprints of all URLs redirected from so
 // far; ok is false when target closes a loop or is one hop too many.
 func (it Item) Follow(target weburl.URL, key weburl.Key) (next Item, ok bool) {
-	chain := append(it.Chain[:len(it.Chain):len(it.Chain)], it.URL.Fingerprint(key))
-	print := target.Fingerprint(key)
-	for _, seen := range chain {
-		if seen == print {
-			return Item{}, false
-		}
-	}
-	if it.Hops >= MaxHops {
+	chain := slices.Concat(it.Chain, []uint64{it.URL.Fingerprint(key)})
+	if it.Hops >= MaxHops || slices.Contains(chain, target.Fingerprint(key)) {
 		return Item{}, false
 	}
 	return Item{

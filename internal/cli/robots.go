@@ -163,10 +163,9 @@ func (a robotsAnswer) print(w io.Writer) error {
 	if err := tab.Flush(); err != nil {
 		return err
 	}
-	switch {
-	case a.Group == "":
+	if a.Group == "" {
 		fmt.Fprintf(w, "\nno group for %s, and none for *\n", oneLine(a.Agent))
-	default:
+	} else {
 		fmt.Fprintf(w, "\ngroup %s\n", oneLine(a.Group))
 	}
 	if a.Delay != nil {
