@@ -2,21 +2,15 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"net/netip"
 	"os"
-	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"headway/lab"
-	"headway/lab/temper"
 )
 
 func labCommand() *cobra.Command {
@@ -62,167 +56,6 @@ give that resolver to the crawler.`,
 	flags.register(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd
-}
-
-// labFlags are the words of `headway lab up`.
-type labFlags struct {
-	cfg     lab.Config
-	hosts   int
-	tempers []string
-	clients []string
-	address string
-	certOut string
-
-	site      lab.Site
-	latency   temper.Latency
-	rate      float64
-	burst     int
-	errorRate float64
-}
-
-func (f *labFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.cfg.Listen, "listen", "0.0.0.0:8780", "`address` to listen on; the wildcard is what owns all of 127.0.0.0/8")
-	fs.IntVar(&f.cfg.PublicPort, "public-port", 0, "`port` that links name; 0 means the one listened on")
-	fs.StringVar(&f.address, "address", string(lab.Loopback), "how links name hosts: `loopback` or name")
-	fs.StringVar(&f.cfg.Domain, "domain", "", "put all hosts under this `domain`")
-	fs.StringVar(&f.cfg.DNS.Listen, "dns", "", "`address` of the built-in resolver, UDP and TCP; empty means off")
-	fs.BoolVar(&f.cfg.DNS.Wildcard, "dns-wildcard", false, "let every name resolve to the lab")
-	fs.StringSliceVar(&f.clients, "clients", nil, "also answer clients of these networks, as `CIDR`")
-	fs.BoolVar(&f.cfg.TLS, "tls", false, "serve https, signed by an authority made for this run")
-	fs.BoolVar(&f.cfg.NoHTTP2, "no-http2", false, "offer only HTTP/1.1 over https")
-	fs.StringVar(&f.certOut, "cert-out", "", "write the authority's certificate to this `file`")
-	fs.Uint64Var(&f.cfg.Seed, "seed", 1, "seed of everything")
-
-	fs.IntVar(&f.hosts, "hosts", 0, "serve this many equal hosts instead of one of every temper")
-	fs.StringSliceVar(&f.tempers, "temper", nil, "serve only hosts of these tempers, by `name`; with --hosts, the one all have")
-	fs.IntVar(&f.site.Pages, "pages", f.site.Pages, "linked pages per host")
-	fs.IntVar(&f.site.Orphans, "orphans", f.site.Orphans, "pages per host that only the sitemap names")
-	fs.IntVar(&f.site.MinKB, "min-kb", f.site.MinKB, "smallest page")
-	fs.IntVar(&f.site.MaxKB, "max-kb", f.site.MaxKB, "largest page")
-	fs.IntVar(&f.site.Links, "links", f.site.Links, "links per page, about")
-	fs.IntVar(&f.site.CrossLinks, "cross-links", f.site.CrossLinks, "links per page to other hosts")
-	fs.IntVar(&f.site.QueryLinks, "query-links", f.site.QueryLinks, "links per page with query permutations")
-	fs.IntVar(&f.site.PrivateLinks, "private-links", f.site.PrivateLinks, "links per page that robots.txt forbids")
-	fs.IntVar(&f.site.NofollowLinks, "nofollow-links", f.site.NofollowLinks, "rel=nofollow links per page")
-	fs.Var(&f.site.Traps, "traps", "endless spaces that pages link into: calendar,facets,sessions,maze")
-	fs.BoolVar(&f.site.Exhibits, "exhibits", f.site.Exhibits, "link each front page to every exhibit")
-	fs.StringVar(&f.site.Robots, "robots", f.site.Robots, "what robots.txt answers: "+choiceNames(lab.RobotsKinds()))
-	fs.DurationVar(&f.site.CrawlDelay, "crawl-delay", f.site.CrawlDelay, "Crawl-delay in robots.txt")
-	fs.Float64Var(&f.site.Robots5xx, "robots-5xx", f.site.Robots5xx, "share of hosts whose robots.txt answers 503")
-	fs.StringVar(&f.site.Sitemap, "sitemap", f.site.Sitemap, "what the sitemap is: "+choiceNames(lab.SitemapKinds()))
-	fs.BoolVar(&f.site.Gzip, "gzip", f.site.Gzip, "compress for clients that accept gzip")
-	fs.Float64Var(&f.site.RedirectRate, "redirect-rate", f.site.RedirectRate, "share of internal links that redirect")
-	fs.Float64Var(&f.site.ChangeRate, "change-rate", f.site.ChangeRate, "share of pages that change at each epoch")
-	fs.Var(&f.latency, "latency", "none, const:20ms, uniform:5ms-50ms or lognormal:20ms,0.8")
-	fs.Float64Var(&f.rate, "rate-limit", 0, "answer 429 above this many requests per second and host; 0 means off")
-	fs.IntVar(&f.burst, "rate-burst", 2, "size of the bucket behind --rate-limit")
-	fs.Float64Var(&f.errorRate, "error-rate", 0, "share of page requests answered 503")
-}
-
-func choiceNames(list []lab.Choice) string {
-	names := make([]string, len(list))
-	for i, c := range list {
-		names[i] = c.Name
-	}
-	return strings.Join(names, ", ")
-}
-
-// config turns the words into the lab they ask for.
-func (f *labFlags) config(fs *pflag.FlagSet) (lab.Config, error) {
-	cfg := f.cfg
-	cfg.Address = lab.Address(f.address)
-	for _, c := range f.clients {
-		prefix, err := netip.ParsePrefix(c)
-		if err != nil {
-			return cfg, usage(fmt.Errorf("--clients: %w", err), "a network looks like 10.1.0.0/24")
-		}
-		cfg.Clients = append(cfg.Clients, prefix)
-	}
-	hosts, err := f.specs()
-	if err != nil {
-		return cfg, err
-	}
-	for i := range hosts {
-		f.shape(&hosts[i].Temper, fs)
-	}
-	cfg.Hosts = hosts
-	if err := cfg.Validate(); err != nil {
-		return cfg, usage(err, "headway lab up --help lists the flags")
-	}
-	return cfg, nil
-}
-
-// specs chooses the hosts.
-func (f *labFlags) specs() ([]lab.HostSpec, error) {
-	switch {
-	case f.hosts < 0 || f.hosts > lab.MaxHosts:
-		return nil, usage(fmt.Errorf("--hosts %d is out of range", f.hosts), fmt.Sprintf("the loopback has room for %d hosts", lab.MaxHosts))
-	case f.hosts > 0 && len(f.tempers) > 1:
-		return nil, usage(errors.New("--hosts takes one --temper: all hosts have the same"), "leave out --hosts to serve one host of each")
-	case f.hosts > 0:
-		t := lab.Plain()
-		if len(f.tempers) == 1 {
-			var ok bool
-			if t, ok = lab.FindTemper(f.tempers[0]); !ok {
-				return nil, unknownTemper(f.tempers[0])
-			}
-		}
-		return lab.Uniform(f.hosts, t), nil
-	case len(f.tempers) > 0:
-		for _, name := range f.tempers {
-			if _, ok := lab.FindTemper(name); !ok {
-				return nil, unknownTemper(name)
-			}
-		}
-		specs, err := lab.Select(f.tempers...)
-		if err != nil {
-			return nil, usage(err, "")
-		}
-		return specs, nil
-	default:
-		return lab.Mixed(), nil
-	}
-}
-
-func unknownTemper(name string) *Failure {
-	var names []string
-	for _, t := range lab.Tempers() {
-		names = append(names, t.Name)
-	}
-	return usage(fmt.Errorf("there is no temper %q", name), "the tempers are "+strings.Join(names, ", "))
-}
-
-// shape changes what flags name and nothing else, so that a host keeps the
-// rest of its temper.
-func (f *labFlags) shape(t *lab.Temper, fs *pflag.FlagSet) {
-	fields := map[string]func(){
-		"pages":          func() { t.Site.Pages = f.site.Pages },
-		"orphans":        func() { t.Site.Orphans = f.site.Orphans },
-		"min-kb":         func() { t.Site.MinKB = f.site.MinKB },
-		"max-kb":         func() { t.Site.MaxKB = f.site.MaxKB },
-		"links":          func() { t.Site.Links = f.site.Links },
-		"cross-links":    func() { t.Site.CrossLinks = f.site.CrossLinks },
-		"query-links":    func() { t.Site.QueryLinks = f.site.QueryLinks },
-		"private-links":  func() { t.Site.PrivateLinks = f.site.PrivateLinks },
-		"nofollow-links": func() { t.Site.NofollowLinks = f.site.NofollowLinks },
-		"traps":          func() { t.Site.Traps = f.site.Traps },
-		"exhibits":       func() { t.Site.Exhibits = f.site.Exhibits },
-		"robots":         func() { t.Site.Robots = f.site.Robots },
-		"crawl-delay":    func() { t.Site.CrawlDelay = f.site.CrawlDelay },
-		"robots-5xx":     func() { t.Site.Robots5xx = f.site.Robots5xx },
-		"sitemap":        func() { t.Site.Sitemap = f.site.Sitemap },
-		"gzip":           func() { t.Site.Gzip = f.site.Gzip },
-		"redirect-rate":  func() { t.Site.RedirectRate = f.site.RedirectRate },
-		"change-rate":    func() { t.Site.ChangeRate = f.site.ChangeRate },
-		"latency":        func() { t.Rules.Latency = f.latency },
-		"rate-limit":     func() { t.Rules.Limits = []temper.Limit{{Rate: f.rate, Burst: f.burst}} },
-		"error-rate":     func() { t.Rules.ErrorRate = f.errorRate },
-	}
-	fs.Visit(func(flag *pflag.Flag) {
-		if set := fields[flag.Name]; set != nil {
-			set()
-		}
-	})
 }
 
 // shownHosts is how many hosts are printed one by one; a farm has thousands.
@@ -316,96 +149,6 @@ func labHostsCommand() *cobra.Command {
 	return cmd
 }
 
-func labStatsCommand() *cobra.Command {
-	var at string
-	var asJSON, reset bool
-	cmd := &cobra.Command{
-		Use:   "stats",
-		Short: "Tell what a crawler did to a running lab",
-		Long: `Tell what the lab counted since it was started or reset: what was fetched, and
-what a polite crawler would not have done.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var stats lab.Stats
-			if err := askLab(cmd.Context(), at, "stats", &stats); err != nil {
-				return err
-			}
-			if reset {
-				if err := askLab(cmd.Context(), at, "reset", nil); err != nil {
-					return err
-				}
-			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), stats)
-			}
-			return printStats(cmd.OutOrStdout(), stats)
-		},
-	}
-	atFlag(cmd, &at)
-	jsonFlag(cmd, &asJSON)
-	cmd.Flags().BoolVar(&reset, "reset", false, "count from zero afterwards")
-	return cmd
-}
-
 func atFlag(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "at", "http://127.1.0.1:8780", "a `URL` of the running lab")
-}
-
-// printStats shows the sums, then each host that was touched.
-func printStats(w io.Writer, s lab.Stats) error {
-	t := s.Total
-	fmt.Fprintf(w, "%d of %d pages (%.1f %%) of %d hosts, %d requests in %v\n\n",
-		t.UniquePages, s.Pages, 100*s.Complete, s.Hosts, t.Requests, time.Duration(s.SpanSeconds*float64(time.Second)).Round(time.Millisecond))
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "host\tasked\tpages\tagain\trefused\trude\ttrap\tat once\tleast gap")
-	row := func(name string, h lab.HostStats) {
-		rude := h.RobotsViolations + h.BeforeRobots + h.Robots5xxIgnored + h.NofollowHits + h.InsideRetryAfter
-		fmt.Fprintf(tab, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", name, h.Requests, h.UniquePages, h.PageAnswers-h.UniquePages,
-			h.Refusals, rude, h.TrapHits, h.MaxConcurrent, gap(h.MinGapMS))
-	}
-	for i, h := range s.PerHost {
-		if i == shownHosts {
-			break
-		}
-		row(strings.TrimPrefix(h.Host, "http://"), h)
-	}
-	row("all", t)
-	if err := tab.Flush(); err != nil {
-		return err
-	}
-	if more := len(s.PerHost) - shownHosts; more > 0 {
-		fmt.Fprintf(w, "%d more hosts: --json lists all\n", more)
-	}
-	if rude := rudeness(t); len(rude) > 0 {
-		fmt.Fprintf(w, "\nrude: %s\n", strings.Join(rude, ", "))
-	}
-	return nil
-}
-
-// rudeness names what a polite crawler would not have done.
-func rudeness(h lab.HostStats) []string {
-	var list []string
-	for _, r := range []struct {
-		n    int64
-		what string
-	}{
-		{h.RobotsViolations, "requests robots.txt forbids"},
-		{h.BeforeRobots, "requests before robots.txt was asked for"},
-		{h.Robots5xxIgnored, "requests although robots.txt was out of reach"},
-		{h.NofollowHits, "requests to nofollow links"},
-		{h.InsideRetryAfter, "requests inside a Retry-After"},
-	} {
-		if r.n > 0 {
-			list = append(list, fmt.Sprintf("%d %s", r.n, r.what))
-		}
-	}
-	return list
-}
-
-// gap shows milliseconds between requests; a host with one request has none.
-func gap(ms float64) string {
-	if ms < 0 {
-		return "-"
-	}
-	return time.Duration(ms * float64(time.Millisecond)).Round(100 * time.Microsecond).String()
 }
