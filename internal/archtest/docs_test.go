@@ -47,3 +47,35 @@ func TestDocLinks(t *testing.T) {
 		t.Error("found no link to follow")
 	}
 }
+
+var testName = regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9_]+)`")
+
+// TestNamedTestsExist looks up every test that SECURITY.md gives as proof.
+func TestNamedTestsExist(t *testing.T) {
+	root := os.DirFS(moduleRoot)
+	var sources strings.Builder
+	err := fs.WalkDir(root, ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := fs.ReadFile(root, name)
+		sources.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := fs.ReadFile(root, "SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := testName.FindAllStringSubmatch(string(page), -1)
+	if len(names) < 50 {
+		t.Errorf("SECURITY.md names only %d tests", len(names))
+	}
+	for _, m := range names {
+		if !strings.Contains(sources.String(), "\nfunc "+m[1]+"(") {
+			t.Errorf("SECURITY.md names %s, which is no test", m[1])
+		}
+	}
+}
