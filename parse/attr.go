@@ -1,7 +1,5 @@
 package parse
 
-import "bytes"
-
 // attrKey is one of the attributes this package has a use for.
 type attrKey uint8
 
@@ -94,13 +92,12 @@ func (a *attrs) read(src []byte, i int, keep bool) int {
 			}
 			switch c := src[i]; c {
 			case '"', '\'':
-				i++
-				n := bytes.IndexByte(src[i:], c)
-				if n < 0 {
+				end := find(src, i+1, c)
+				if end < 0 {
 					return -1
 				}
-				value = span{i, i + n}
-				i += n + 1
+				value = span{i + 1, end}
+				i = end + 1
 			default: // an empty value when the tag ends here
 				value.start = i
 				for i < len(src) && tagByte[src[i]]&endsBare == 0 {

@@ -142,6 +142,34 @@ func BenchmarkLinksOurs(b *testing.B) {
 	})
 }
 
+// BenchmarkLinksOnly is Read without the text: what BenchmarkLinksBare does and
+// the facts that are in tags.
+func BenchmarkLinksOnly(b *testing.B) {
+	var d document
+	benchmark(b, func(p labPage) int {
+		page := Page{Base: p.url}
+		d.page, d.refs, d.values, d.base = &page, d.refs[:0], d.values[:0], nil
+		d.z.reset(p.body, pageTags)
+		for {
+			token := d.z.next()
+			if token == tokenStart && d.z.tag != tagOther {
+				d.start()
+			} else if token == tokenEnd {
+				break
+			}
+		}
+		d.useBase()
+		d.resolve()
+		n := 0
+		for _, l := range page.Links {
+			if l.Kind == Anchor && l.Rel&RelNofollow == 0 {
+				n++
+			}
+		}
+		return n
+	})
+}
+
 // BenchmarkTokenizer is the tokenizer alone.
 func BenchmarkTokenizer(b *testing.B) {
 	benchmark(b, func(p labPage) int {

@@ -33,8 +33,8 @@ const (
 // enough. For the rest, the answer must be of the kind challenges are, and then
 // carry the marks of one vendor.
 func challengeOf(a Answer, p *Page) Challenge {
-	for i := range fingerprints {
-		if f := &fingerprints[i]; f.field != "" && f.inHeader(a.Header) && !f.hasBody() {
+	for i := range headerFingerprints {
+		if f := &headerFingerprints[i]; f.inHeader(a.Header) {
 			return Challenge{Vendor: f.vendor, Marker: f.marker()}
 		}
 	}
@@ -42,8 +42,8 @@ func challengeOf(a Answer, p *Page) Challenge {
 		return Challenge{}
 	}
 	body := a.Body[:min(len(a.Body), challengeBytes)]
-	for i := range fingerprints {
-		if f := &fingerprints[i]; f.hasBody() && f.matches(a, p, body) {
+	for i := range bodyFingerprints {
+		if f := &bodyFingerprints[i]; f.matches(a, p, body) {
 			return Challenge{Vendor: f.vendor, Marker: f.marker()}
 		}
 	}
@@ -61,9 +61,6 @@ func couldBeChallenge(status int, p *Page) bool {
 	}
 	return true
 }
-
-// hasBody reports whether f asks for anything in the body.
-func (f *fingerprint) hasBody() bool { return f.title != "" || f.all != nil || f.any != nil }
 
 // inHeader reports whether the header has the field f asks for.
 func (f *fingerprint) inHeader(h http.Header) bool {

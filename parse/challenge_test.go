@@ -2,6 +2,7 @@ package parse
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,7 +98,7 @@ func TestChallenge(t *testing.T) {
 // TestFingerprints checks that every fingerprint can be found at all: fields
 // are spelled as net/http spells them, and none is empty.
 func TestFingerprints(t *testing.T) {
-	for _, f := range fingerprints {
+	for _, f := range slices.Concat(headerFingerprints, bodyFingerprints) {
 		if f.vendor == "" || f.marker() == "" || f.field != http.CanonicalHeaderKey(f.field) {
 			t.Errorf("%+v", f)
 		}

@@ -71,13 +71,9 @@ const nbsp = "\u00a0"
 func (t *visibleText) write(run []byte, decode bool) {
 	for len(run) > textPiece {
 		n := pieceEnd(run)
-		t.writePiece(run[:n], decode)
+		t.write(run[:n], decode)
 		run = run[n:]
 	}
-	t.writePiece(run, decode)
-}
-
-func (t *visibleText) writePiece(run []byte, decode bool) {
 	if len(t.buf)+len(run) > textBlock {
 		t.flush()
 	}

@@ -155,7 +155,7 @@ func TestBitCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c bitCounts
 		var plain [64]int
-		for range rapid.IntRange(0, 50).Draw(t, "batches") {
+		for range rapid.IntRange(0, 600).Draw(t, "batches") {
 			var batch [8]uint64
 			for i := range batch {
 				batch[i] = rapid.Uint64().Draw(t, "word")
@@ -165,9 +165,10 @@ func TestBitCounts(t *testing.T) {
 			}
 			c.add(&batch)
 		}
+		c.settle()
 		for bit := range plain {
-			if c.count(bit) != plain[bit] {
-				t.Fatalf("bit %d: %d, want %d", bit, c.count(bit), plain[bit])
+			if c.count(bit, len(c.levels)) != plain[bit] {
+				t.Fatalf("bit %d: %d, want %d", bit, c.count(bit, len(c.levels)), plain[bit])
 			}
 		}
 	})

@@ -88,13 +88,19 @@ func (d *document) read(a Answer, o Options, contentType string, page *Page) {
 	d.scan()
 	d.header(a)
 	page.Digest, page.SimHash, page.Words = d.text.sum()
-	if d.base != nil {
-		// A base that is no crawlable URL counts as none.
-		if u, err := a.URL.Resolve(view(d.base)); err == nil {
-			page.Base = u
-		}
-	}
+	d.useBase()
 	d.resolve()
+}
+
+// useBase makes the address of the base element, if there is one, the page's
+// base. One that is no crawlable URL counts as none.
+func (d *document) useBase() {
+	if d.base == nil {
+		return
+	}
+	if u, err := d.page.Base.Resolve(view(d.base)); err == nil {
+		d.page.Base = u
+	}
 }
 
 // scan goes through the tags.

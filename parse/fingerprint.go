@@ -1,8 +1,7 @@
 package parse
 
 // fingerprint is what gives one kind of challenge away. Every mark that is set
-// must be there. One that is only a header field is enough by itself; one with
-// marks in the body is looked for only in answers that could be challenges.
+// must be there.
 //
 // A mark must not be on the ordinary pages of the vendor's customers. Many of
 // those load the vendor's script on every page: /cdn-cgi/challenge-platform/
@@ -18,9 +17,9 @@ type fingerprint struct {
 	any    []string // marks in the body, one of them
 }
 
-// fingerprints are tried in this order.
-var fingerprints = []fingerprint{
-	// Fields that only challenges and refusals carry.
+// headerFingerprints are fields that only challenges and refusals carry. One is
+// enough, whatever the rest of the answer looks like.
+var headerFingerprints = []fingerprint{
 	{vendor: "cloudflare", field: "Cf-Mitigated", value: "challenge"},
 	{vendor: "aws", field: "X-Amzn-Waf-Action", value: "challenge"},
 	{vendor: "aws", field: "X-Amzn-Waf-Action", value: "captcha"},
@@ -28,7 +27,11 @@ var fingerprints = []fingerprint{
 	{vendor: "vercel", field: "X-Vercel-Mitigated", value: "deny"},
 	{vendor: "sucuri", field: "X-Sucuri-Block"},
 	{vendor: "siteground", field: "Sg-Captcha", value: "challenge"},
+}
 
+// bodyFingerprints are looked for, in this order, only in answers that could be
+// challenges.
+var bodyFingerprints = []fingerprint{
 	// Cloudflare: managed challenge, older browser check, block page, plain refusal.
 	{vendor: "cloudflare", title: "Just a moment...", any: []string{"_cf_chl_opt", "__cf_chl_", "cf-browser-verification", "challenge-error-text"}},
 	{vendor: "cloudflare", all: []string{"cf-browser-verification", "Checking your browser"}},

@@ -25,11 +25,9 @@ func (z *tokenizer) readRaw() bool {
 	default:
 		name := rawNames[z.raw]
 		for i := start; ; {
-			j := bytes.IndexByte(z.src[i:], '<')
-			if j < 0 {
+			if i = find(z.src, i, '<'); i < 0 {
 				break
 			}
-			i += j
 			if closes(z.src, i, name) {
 				end = i
 				break
@@ -49,11 +47,9 @@ func (z *tokenizer) scriptEnd(i int) int {
 	src, state := z.src, scriptData
 	for i < len(src) {
 		if state == scriptData {
-			j := bytes.IndexByte(src[i:], '<')
-			if j < 0 {
+			if i = find(src, i, '<'); i < 0 {
 				break
 			}
-			i += j
 			if closes(src, i, name) {
 				return i
 			}

@@ -59,9 +59,8 @@ func (s *shingles) add(text []byte) {
 				i += 8
 				continue
 			}
-			bits := bits.TrailingZeros64(gap) &^ 7
-			word = mix(word ^ v&(1<<bits-1))
-			i += bits>>3 + 1
+			word = mix(word ^ v&(gap&-gap>>7-1)) // the bytes before the first space
+			i += bits.TrailingZeros64(gap)>>3 + 1
 			break
 		}
 		if n >= 2 {
@@ -88,24 +87,60 @@ func (s *shingles) sum() SimHash {
 	s.counts.add(&s.batch) // places without a feature have no bits, and count for nothing
 	s.batch = [8]uint64{}
 	var f SimHash
+	s.counts.settle()
+	used := bits.Len(uint(features))/3 + 1 // levels; no counter is higher
 	for bit := range 64 {
-		if 2*s.counts.count(bit) > features {
+		if 2*s.counts.count(bit, used) > features {
 			f |= 1 << bit
 		}
 	}
 	return f
 }
 
-// bitCounts holds 64 counters side by side: plane k has bit k of all of them,
-// so that one addition of words adds to all counters at once.
+// bitCounts holds 64 counters side by side in octal: plane 0 of level k has
+// bit 3k of all of them, so that one operation on words works on all counters
+// at once. What overflows a level waits until eight of it have come together.
 type bitCounts struct {
-	planes [26]uint64 // enough for a text of 64 MiB in words of one letter
+	levels [9]bitLevel // enough for a text of 64 MiB in words of one letter
 }
 
-// add counts eight words, three at a time through a carry-save adder.
+type bitLevel struct {
+	planes  [3]uint64 // ones, twos and fours
+	waiting [8]uint64 // words to be counted
+	n       int       // how many wait
+}
+
+// add counts eight words.
 func (c *bitCounts) add(x *[8]uint64) {
-	ones, twos, fours := c.planes[0], c.planes[1], c.planes[2]
-	var twosA, twosB, foursA, foursB, eights uint64
+	for k := range c.levels[:len(c.levels)-1] {
+		eights := c.levels[k].add(x)
+		up := &c.levels[k+1]
+		up.waiting[up.n&7] = eights
+		if up.n++; up.n < len(up.waiting) {
+			return
+		}
+		up.n = 0
+		x = &up.waiting
+	}
+}
+
+// settle counts all that wait.
+func (c *bitCounts) settle() {
+	for k := range c.levels[:len(c.levels)-1] {
+		l, up := &c.levels[k], &c.levels[k+1]
+		if l.n > 0 {
+			clear(l.waiting[l.n:])
+			l.n = 0
+			up.waiting[up.n] = l.add(&l.waiting)
+			up.n++
+		}
+	}
+}
+
+// add counts eight words with carry-save adders and returns what overflows.
+func (l *bitLevel) add(x *[8]uint64) (eights uint64) {
+	ones, twos, fours := l.planes[0], l.planes[1], l.planes[2]
+	var twosA, twosB, foursA, foursB uint64
 	ones, twosA = carrySave(ones, x[0], x[1])
 	ones, twosB = carrySave(ones, x[2], x[3])
 	twos, foursA = carrySave(twos, twosA, twosB)
@@ -113,10 +148,8 @@ func (c *bitCounts) add(x *[8]uint64) {
 	ones, twosB = carrySave(ones, x[6], x[7])
 	twos, foursB = carrySave(twos, twosA, twosB)
 	fours, eights = carrySave(fours, foursA, foursB)
-	c.planes[0], c.planes[1], c.planes[2] = ones, twos, fours
-	for k := 3; eights != 0 && k < len(c.planes); k++ {
-		c.planes[k], eights = c.planes[k]^eights, c.planes[k]&eights
-	}
+	l.planes = [3]uint64{ones, twos, fours}
+	return eights
 }
 
 // carrySave adds three bits in each of 64 places.
@@ -125,11 +158,13 @@ func carrySave(a, b, c uint64) (sum, carry uint64) {
 	return u ^ c, a&b | u&c
 }
 
-// count returns the counter of one bit.
-func (c *bitCounts) count(bit int) int {
+// count returns the counter of one bit from the first levels, once all is
+// settled.
+func (c *bitCounts) count(bit, used int) int {
 	n := 0
-	for k, p := range c.planes {
-		n |= int(p>>bit&1) << k
+	for k := range c.levels[:used] {
+		p := &c.levels[k].planes
+		n |= int(p[0]>>bit&1|p[1]>>bit&1<<1|p[2]>>bit&1<<2) << (3 * k)
 	}
 	return n
 }

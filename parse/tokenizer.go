@@ -1,6 +1,10 @@
 package parse
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 // token says what the tokenizer stopped at. Every token may carry the text
 // that stood before it.
@@ -58,12 +62,11 @@ func (z *tokenizer) next() token {
 	}
 	src, start := z.src, z.pos
 	for i := start; ; {
-		j := bytes.IndexByte(src[i:], '<')
-		if j < 0 || i+j+1 >= len(src) {
+		i = find(src, i, '<')
+		if i < 0 || i+1 >= len(src) {
 			z.text, z.pos = span{start, len(src)}, len(src)
 			return tokenEnd
 		}
-		i += j
 		z.text = span{start, i}
 		var kind token
 		var end int
@@ -134,11 +137,32 @@ func (z *tokenizer) endTag(i int) int {
 
 // skipTo returns the place behind the next c at or after i, or -1.
 func skipTo(src []byte, i int, c byte) int {
+	if i = find(src, i, c); i < 0 {
+		return -1
+	}
+	return i + 1
+}
+
+// find returns the place of the next c at or after i, or -1. What is looked for
+// is mostly near, so the first eight bytes are tried at once before the search
+// for longer distances is started.
+func find(src []byte, i int, c byte) int {
+	const (
+		low  = 0x0101010101010101
+		high = 0x8080808080808080
+	)
+	if len(src)-i >= 8 {
+		v := binary.LittleEndian.Uint64(src[i:]) ^ low*uint64(c)
+		if v = (v - low) &^ v & high; v != 0 {
+			return i + bits.TrailingZeros64(v)>>3
+		}
+		i += 8
+	}
 	j := bytes.IndexByte(src[i:], c)
 	if j < 0 {
 		return -1
 	}
-	return i + j + 1
+	return i + j
 }
 
 // skipDeclaration passes over what begins with "<!" before i: a comment, or
@@ -149,11 +173,9 @@ func skipDeclaration(src []byte, i int) int {
 	}
 	begin := i + 2
 	for i = begin; ; {
-		j := bytes.IndexByte(src[i:], '>')
-		if j < 0 {
+		if i = skipTo(src, i, '>'); i < 0 {
 			return -1
 		}
-		i += j + 1
 		if commentEnds(src[begin : i-1]) {
 			return i
 		}
