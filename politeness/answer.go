@@ -64,7 +64,7 @@ const (
 	kindGood                // everything else: the host did its work
 )
 
-func (p Policy) kind(a *Answer) kind {
+func (p *Policy) kind(a *Answer) kind {
 	switch {
 	case a.Fault == Ours:
 		return kindNothing
@@ -75,8 +75,8 @@ func (p Policy) kind(a *Answer) kind {
 		return kindRefusal
 	case a.Status >= http.StatusInternalServerError:
 		return kindFailure
-	case a.Challenge:
-		return kindNothing
+	case a.Challenge, a.holdsHost():
+		return kindNothing // served, but hardly welcome
 	default:
 		return kindGood
 	}

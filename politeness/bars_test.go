@@ -2,6 +2,10 @@ package politeness_test
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,16 +169,139 @@ func TestBars(t *testing.T) {
 	t.Logf("the bars of section 7:\n%s", table.String())
 }
 
+// skipUnlessLong leaves the surveys to ordinary runs: the rule has no
+// goroutines, so the race detector only makes them slow.
+func skipUnlessLong(t *testing.T) {
+	t.Helper()
+	if testing.Short() || raceDetector {
+		t.Skip("a survey; TestBars has the bars themselves")
+	}
+}
+
 // TestBarsElsewhere holds the rule against the same bars with the backoffs and
-// in-flight caps of other presets and with no latency.
+// in-flight caps of other presets, without latency and with more of it, with
+// and without jitter.
 func TestBarsElsewhere(t *testing.T) {
+	skipUnlessLong(t)
 	for _, name := range []string{"polite", "audit", "map", "owned"} {
-		for _, latency := range []time.Duration{0, 50 * time.Millisecond} {
+		for _, latency := range []time.Duration{0, 150 * time.Millisecond} {
 			t.Run(fmt.Sprintf("%s/%v", name, latency), func(t *testing.T) {
+				p := steady(t, name)
+				if latency > 0 {
+					p.Jitter = 5
+				}
 				for _, b := range bars() {
-					if missed := b.failures(b.run(steady(t, name), latency)); missed != nil {
+					if missed := b.failures(b.run(p, latency)); missed != nil {
 						t.Errorf("%v, base %v: %s; the bar is %s", b, b.base, strings.Join(missed, ", "), b.wanted())
 					}
+				}
+			})
+		}
+	}
+}
+
+// TestSlowServersAreLearnedToo is for servers slower than their own limit, where
+// the in-flight cap sets the rate as much as the pace does and several requests
+// are refused at once. The bars do not apply, but what was learned must last.
+func TestSlowServersAreLearnedToo(t *testing.T) {
+	skipUnlessLong(t)
+	for _, name := range []string{"polite", "owned"} {
+		for _, latency := range []time.Duration{300 * time.Millisecond, time.Second, 3 * time.Second} {
+			for _, b := range bars() {
+				o := b.run(steady(t, name), latency)
+				if o.again > 1 || o.GivenUp > 0 || o.LateRefusals > 1 {
+					t.Errorf("%s, %v, base %v, latency %v: %d late refusals, %d with kept state, %d URLs given up",
+						name, b, b.base, latency, o.LateRefusals, o.again, o.GivenUp)
+				}
+			}
+		}
+	}
+}
+
+// TestEverlane is the failure that began it all: 500 URLs of a shop that takes
+// two requests a second. All are fetched, and none of the last 80 % is refused.
+func TestEverlane(t *testing.T) {
+	p := steady(t, "polite")
+	p.Base = 100 * time.Millisecond
+	last := 0
+	r := sim.Crawl{
+		Policy: p, State: politeness.New("everlane"), Pages: 500,
+		Server: &sim.Limited{Limit: bucket(500*time.Millisecond, 2)(), RetryAfter: true, Latency: 50 * time.Millisecond},
+		Trace: func(e sim.Event) {
+			if e.Answer.Status == http.StatusTooManyRequests {
+				last = e.Pages
+			}
+		},
+	}.Run()
+	if r.Pages != 500 || last > 100 {
+		t.Errorf("%d pages, the last refusal after %d, want all 500 and none after 100", r.Pages, last)
+	}
+}
+
+// TestRandomLimits looks at the rule from further away: limits drawn at random,
+// most of them unlike those of the bars.
+func TestRandomLimits(t *testing.T) {
+	skipUnlessLong(t)
+	for _, retryAfter := range []bool{true, false} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		between := func(low, high float64) float64 { return low * math.Exp(rng.Float64()*math.Log(high/low)) }
+		var times, refusals []float64
+		again, slow := 0, 0
+		const servers = 100
+		for range servers {
+			burst, every := int(between(1, 60)), time.Duration(between(150, 30000))*time.Millisecond
+			limit := bucket(every, burst)
+			if rng.IntN(2) == 0 {
+				burst, every = int(between(5, 500)), time.Duration(between(150, 5000))*time.Millisecond
+				limit = window(burst, every*time.Duration(burst))
+			}
+			b := bar{
+				limit: limit, pages: 3000, headerless: !retryAfter,
+				base: []time.Duration{100 * time.Millisecond, time.Second}[rng.IntN(2)],
+			}
+			p := steady(t, []string{"polite", "audit", "map", "owned"}[rng.IntN(4)])
+			o := b.run(p, time.Duration(between(5, 500))*time.Millisecond)
+			times = append(times, o.ratio)
+			refusals = append(refusals, float64(o.Refusals))
+			again += o.again
+			if o.off > 0.5 {
+				slow++
+			}
+		}
+		slices.Sort(times)
+		slices.Sort(refusals)
+		t.Logf("%d random limits, Retry-After %v: time/ideal median %.2f, nine in ten below %.2f, worst %.2f; refusals median %.0f, nine in ten below %.0f; %d with kept state in all; %d settled over 1.5x the limit",
+			servers, retryAfter, times[servers/2], times[servers*9/10], times[servers-1], refusals[servers/2], refusals[servers*9/10], again, slow)
+		if times[servers/2] > 1.1 || times[servers*9/10] > 1.6 || refusals[servers/2] > 12 || again > servers/2 || slow > servers/20 {
+			t.Error("the rule has become worse where no bar looks")
+		}
+	}
+}
+
+// TestOwnedFindsTheLimit is the preset that starts with no pace at all, against
+// the same limits: the search is from 0, with many requests in flight.
+func TestOwnedFindsTheLimit(t *testing.T) {
+	const ms = time.Millisecond
+	for _, limit := range []func() sim.Limit{bucket(500*ms, 2), bucket(200*ms, 50), bucket(2000*ms, 2), window(60, time.Minute)} {
+		for _, latency := range []time.Duration{0, 5 * ms, 50 * ms} {
+			t.Run(fmt.Sprintf("%v/%v", limit(), latency), func(t *testing.T) {
+				p := steady(t, "owned")
+				c := sim.Crawl{
+					Policy: p, State: politeness.New("host"), Pages: 5000,
+					Server: &sim.Limited{Limit: limit(), RetryAfter: true, Latency: latency},
+				}
+				var incidents int
+				c.Trace = func(e sim.Event) {
+					if e.Effect.Has(politeness.Incident) {
+						incidents++
+					}
+				}
+				r := c.Run()
+				ratio := float64(r.Took) / float64(sim.Ideal(limit(), 0, c.Pages))
+				t.Logf("%d refusals in %d incidents, %d late, %.2f of the ideal time, settled at %v",
+					r.Refusals, incidents, r.LateRefusals, ratio, p.Pace(r.State))
+				if incidents > 20 || r.GivenUp > 0 || ratio > 1.25 {
+					t.Error("too many incidents, URLs given up, or too slow")
 				}
 			})
 		}

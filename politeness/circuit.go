@@ -6,10 +6,10 @@ const circuitAfter = 10
 // failure handles a server error or a network error: the host is left alone
 // for a backoff that doubles with each failure. Failures of requests that left
 // before the last one was recorded tell the same story and do not double it.
-func (p Policy) failure(s *State, at, sent int64, e *Effect) {
+func (p *Policy) failure(s *State, at, sent int64, e *Effect) {
 	s.stuck(at)
 	e.charge = ChargeFailure
-	joins := sent < s.failedAt
+	joins := sent <= s.failedAt
 	if !joins || !s.flags.has(open) {
 		// What was in flight when the circuit opened has been counted enough;
 		// from then on only half-open requests speak.
@@ -36,7 +36,7 @@ func (p Policy) failure(s *State, at, sent int64, e *Effect) {
 // open only the half-open request can close it.
 func (s *State) recover(sent int64, e *Effect) {
 	if s.flags.has(open) {
-		if sent < s.failedAt {
+		if sent <= s.failedAt {
 			return
 		}
 		e.changes |= CircuitClosed

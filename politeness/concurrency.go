@@ -8,7 +8,7 @@ const lostPer = int64(5 * time.Second / time.Millisecond)
 // Cap is how many requests the host takes at once at present.
 func (p Policy) Cap(s State) int { return p.cap(&s) }
 
-func (p Policy) cap(s *State) int {
+func (p *Policy) cap(s *State) int {
 	if s.crawlDelay > 0 || s.single > 0 || s.flags.has(refusing|open) {
 		return 1
 	}
@@ -22,7 +22,7 @@ func (p Policy) cap(s *State) int {
 // growInFlight counts a clean answer. As many as the cap make a round; after a
 // round the cap doubles until the first incident or latency rise, then it grows
 // by one. A round with a latency rise does not grow it.
-func (p Policy) growInFlight(s *State, slow bool) {
+func (p *Policy) growInFlight(s *State, slow bool) {
 	n := min(max(int(s.grown), 1), p.InFlight)
 	if slow {
 		s.flags |= settled
@@ -43,7 +43,7 @@ func (p Policy) growInFlight(s *State, slow bool) {
 }
 
 // cutInFlight halves the cap at an incident.
-func (p Policy) cutInFlight(s *State) {
+func (p *Policy) cutInFlight(s *State) {
 	s.grown = uint16(max(min(int(s.grown), p.InFlight)/2, 1))
 	s.round = 0
 	s.flags |= settled

@@ -83,6 +83,7 @@ func (s *State) wire(w *wire) {
 	number(w, &s.round, maxInFlight)
 	number(w, &s.congested, lastTen)
 	number(w, &s.answered, lastTen)
+	number(w, &s.strained, congestionAt)
 	number(w, &s.steps, maxStepping)
 	number(w, &s.backoffs, maxDoublings)
 	number(w, &s.failures, maxDoublings)

@@ -19,7 +19,7 @@ func (s *State) hold(at, ms int64, e *Effect) {
 // taken at its word when it names a time; one that names none, or none ahead,
 // and every refusal of a canary, gets a backoff as well. The later of the two
 // counts.
-func (p Policy) backOff(s *State, at int64, canary bool, e *Effect) {
+func (p *Policy) backOff(s *State, at int64, canary bool, e *Effect) {
 	if !canary {
 		s.backoffs = 0
 		if e.answer.HasRetryAfter && e.answer.RetryAfter > 0 {
@@ -31,7 +31,7 @@ func (p Policy) backOff(s *State, at int64, canary bool, e *Effect) {
 }
 
 // backoff returns the length of a backoff after n doublings, with its jitter.
-func (p Policy) backoff(s *State, b Backoff, n uint8) int64 {
+func (p *Policy) backoff(s *State, b Backoff, n uint8) int64 {
 	ms := min(ceilMillis(b.Start)<<n, ceilMillis(b.Max))
 	return ms + portion(ms*int64(p.Jitter)/100, s.draw(saltBackoff))
 }

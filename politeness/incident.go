@@ -9,6 +9,7 @@ import (
 // request must have been told to [Policy.Sent] before.
 func (p Policy) Observe(s State, now time.Time, a Answer) (State, Effect) {
 	at, sent := ceilMilli(now), a.SentAt.UnixMilli()
+	s.learned = min(s.learned, uint32(p.maxPace(&s))) // the Crawl-delay or the base may have shrunk
 	e := Effect{answer: a, from: p.pace(&s)}
 	underLoad := p.underLoad(&s)
 	if s.inFlight > 0 {
@@ -21,7 +22,7 @@ func (p Policy) Observe(s State, now time.Time, a Answer) (State, Effect) {
 		s.stuck(at)
 		s.hold(at, ceilMillis(a.RetryAfter), &e)
 	}
-	joins := sent < s.incidentAt
+	joins := sent <= s.incidentAt
 	switch p.kind(&a) {
 	case kindRefusal:
 		p.refusal(&s, at, sent, joins, &e)
@@ -41,9 +42,9 @@ func (p Policy) Observe(s State, now time.Time, a Answer) (State, Effect) {
 }
 
 // refusal handles an answer that refuses. If its request left before the last
-// incident was recorded it joins that incident: its Retry-After has lengthened
+// incident was recorded, or in the same millisecond, it joins that incident: its Retry-After has lengthened
 // the hold, and that is all.
-func (p Policy) refusal(s *State, at, sent int64, joins bool, e *Effect) {
+func (p *Policy) refusal(s *State, at, sent int64, joins bool, e *Effect) {
 	s.stuck(at)
 	if joins {
 		e.changes |= Joined
@@ -61,24 +62,18 @@ func (p Policy) refusal(s *State, at, sent int64, joins bool, e *Effect) {
 
 // incident slows the host once, however many answers will report the same: it
 // fails the probe that is under way, or takes a step.
-func (p Policy) incident(s *State, at, sent int64, canary bool, e *Effect) {
+func (p *Policy) incident(s *State, at, sent int64, canary bool, e *Effect) {
 	if int(s.calm) >= p.Need {
 		s.steps = 0
 	}
-	if s.flags.has(probing) && sent < s.probeAt {
-		// The request left before the probe: what was refused is the pace that
-		// had seemed to hold.
-		s.learned = s.held
-		s.flags &^= probing | testing
-	}
 	if s.flags.has(probing) && !canary {
-		p.failProbe(s, at, e)
+		p.failProbe(s, at, sent, e)
 	} else {
 		p.step(s, e)
 	}
 	s.incidentAt = at
 	s.clean, s.cleanSince, s.calm = 0, 0, 0
-	s.congested, s.answered = 0, 0
+	s.congested, s.answered, s.strained = 0, 0, 0
 	s.latencies = 0
 	p.cutInFlight(s)
 	e.changes |= Incident
@@ -91,7 +86,7 @@ const (
 
 // step adds to the current pace: 1 s, twice as much for each further step
 // before enough clean answers.
-func (p Policy) step(s *State, e *Effect) {
+func (p *Policy) step(s *State, e *Effect) {
 	size := firstStep
 	if p.StepDoubles {
 		size <<= s.steps
@@ -110,15 +105,21 @@ const (
 )
 
 // congestion adds a failure to the last ten answers. Three signs of overload
-// among them are an incident, though no refusal was spoken.
-func (p Policy) congestion(s *State, at, sent int64, overloaded bool, e *Effect) {
+// among them are an incident, though no refusal was spoken; so are three since
+// a probe, however far apart, for a faster pace that makes a host stumble now
+// and then has not held.
+func (p *Policy) congestion(s *State, at, sent int64, overloaded bool, e *Effect) {
 	s.congested = s.congested << 1 & lastTen
 	s.answered = s.answered << 1 & lastTen
 	if !overloaded {
 		return
 	}
 	s.congested |= 1
-	if bits.OnesCount16(s.congested) >= congestionAt {
+	s.clean, s.cleanSince = 0, 0 // no probe on top of signs of overload
+	if s.flags.has(probing) {
+		s.strained = min(s.strained+1, congestionAt)
+	}
+	if bits.OnesCount16(s.congested) >= congestionAt || s.strained >= congestionAt {
 		e.cause = causeCongestion
 		p.incident(s, at, sent, false, e)
 	}
@@ -128,7 +129,7 @@ func (p Policy) congestion(s *State, at, sent int64, overloaded bool, e *Effect)
 // under way, or a pace faster than the last that held. Before any pace has held
 // every pace is faster, provided that the host answers at all; one that never
 // does is down, not overloaded.
-func (p Policy) underLoad(s *State) bool {
+func (p *Policy) underLoad(s *State) bool {
 	if s.held == 0 {
 		return s.inFlight >= 2 || s.answered != 0
 	}
@@ -137,7 +138,7 @@ func (p Policy) underLoad(s *State) bool {
 
 // success handles a clean answer: neither refusal nor failure, to a request
 // that left after the last incident.
-func (p Policy) success(s *State, at, sent int64, e *Effect) {
+func (p *Policy) success(s *State, at, sent int64, e *Effect) {
 	e.clean = true
 	s.recover(sent, e)
 	s.congested = s.congested << 1 & lastTen
@@ -149,7 +150,7 @@ func (p Policy) success(s *State, at, sent int64, e *Effect) {
 	s.clean += min(1, ^s.clean) // stops at the largest value
 	s.calm += min(1, ^s.calm)
 	slow := false
-	if median, ok := s.respond(e.answer.Latency); ok {
+	if median, ok := s.respond(at, e.answer.Latency); ok {
 		var incident bool
 		if incident, slow = p.judgeLatency(s, at, median); incident {
 			e.cause = causeLatency

@@ -9,9 +9,10 @@ const (
 	// in-flight cap does not grow.
 	growthRise = 150
 
-	// latencyNoise is a rise, in microseconds, that no host is blamed for: a
-	// scheduler or a radio link does as much.
-	latencyNoise = uint32(50 * time.Millisecond / time.Microsecond)
+	// minBaseline is the least that counts as a baseline, in microseconds.
+	// When a host that answers within 2 ms takes 6 it is a scheduler or a radio
+	// link that wavers, here or there; no host is blamed for that.
+	minBaseline = uint32(50 * time.Millisecond / time.Microsecond)
 
 	// maxUncured is how many latency incidents in a row may pass without the
 	// slower pace bringing the response time down. Then the host is slow by
@@ -25,10 +26,11 @@ const (
 
 // respond adds the response time of a clean answer and returns the median of
 // the last five, once there are five.
-func (s *State) respond(d time.Duration) (median uint32, ok bool) {
+func (s *State) respond(at int64, d time.Duration) (median uint32, ok bool) {
 	if d <= 0 {
 		return 0, false
 	}
+	s.ageBaseline(at)
 	s.latency[s.latencies%medianOf] = uint32(min(max(d/time.Microsecond, 1), 1<<32-1))
 	if s.latencies++; s.latencies == 2*medianOf {
 		s.latencies = medianOf
@@ -47,22 +49,22 @@ func (s *State) respond(d time.Duration) (median uint32, ok bool) {
 
 // judgeLatency compares a median with the baseline: whether it is an incident,
 // and whether it is too slow for more requests in flight.
-func (p Policy) judgeLatency(s *State, at int64, median uint32) (incident, slow bool) {
-	base := s.baseline(at)
+func (p *Policy) judgeLatency(s *State, at int64, median uint32) (incident, slow bool) {
+	base := s.baseline()
 	if s.low[0] == 0 || median < s.low[0] {
 		s.low[0] = median
 	}
-	if base == 0 || median < base {
-		s.uncured = 0
+	if base == 0 {
 		return false, false
 	}
-	if !risen(median, base, p.LatencyRise) {
+	percent := uint64(median) * 100 / uint64(max(base, minBaseline))
+	slow = percent > growthRise
+	if percent < uint64(p.LatencyRise) {
 		s.uncured = 0
-		return false, risen(median, base, growthRise)
+		return false, slow
 	}
 	if s.uncured == maxUncured {
-		s.low = [2]uint32{median, 0}
-		s.lowAt = at
+		s.low, s.lowAt = [2]uint32{median, 0}, at
 		s.uncured = 0
 		return false, true
 	}
@@ -70,18 +72,18 @@ func (p Policy) judgeLatency(s *State, at int64, median uint32) (incident, slow 
 	return true, true
 }
 
-func risen(median, base uint32, percent int) bool {
-	return uint64(median)*100 >= uint64(base)*uint64(percent) && median-base >= latencyNoise
-}
-
-// baseline returns the lowest median of the window, 0 when there is none.
-func (s *State) baseline(at int64) uint32 {
+// ageBaseline forgets what is older than the baseline's window.
+func (s *State) ageBaseline(at int64) {
 	switch age := at - s.lowAt; {
 	case age >= 2*baselineHalf:
-		s.low, s.lowAt = [2]uint32{}, at
+		s.low, s.lowAt, s.latencies = [2]uint32{}, at, 0
 	case age >= baselineHalf:
 		s.low, s.lowAt = [2]uint32{0, s.low[0]}, at
 	}
+}
+
+// baseline is the lowest median of the window, 0 when there is none.
+func (s *State) baseline() uint32 {
 	if s.low[0] == 0 || s.low[1] == 0 {
 		return max(s.low[0], s.low[1])
 	}

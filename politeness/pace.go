@@ -91,13 +91,13 @@ func (p Policy) Pace(s State) time.Duration {
 }
 
 // pace is the largest of the base, the robots.txt delay and what was learned.
-func (p Policy) pace(s *State) int64 {
+func (p *Policy) pace(s *State) int64 {
 	return max(p.base(s), int64(s.learned))
 }
 
 // interval is the pace of the next request with its random parts. They depend
 // on the host and the number of the request alone.
-func (p Policy) interval(s *State) int64 {
+func (p *Policy) interval(s *State) int64 {
 	d := p.pace(s)
 	if p.Spread > 0 {
 		d = max(d, ceilMillis(p.Base)+portion(ceilMillis(p.Spread), s.draw(saltSpread)))
@@ -126,7 +126,7 @@ func portion(d int64, draw uint32) int64 { return int64(uint64(d) * uint64(draw)
 
 // maxPace is the slowest pace that refusals can teach: 60 s, twice the
 // robots.txt delay, or twice the base where someone chose a base beyond 30 s.
-func (p Policy) maxPace(s *State) int64 {
+func (p *Policy) maxPace(s *State) int64 {
 	const ceiling = int64(time.Minute / time.Millisecond)
 	return min(max(ceiling, 2*p.base(s)), maxInterval)
 }

@@ -121,6 +121,6 @@ func sooner(a, b int) int {
 
 // base is the lowest pace the policy and the host's robots.txt allow, in
 // milliseconds.
-func (p Policy) base(s *State) int64 {
+func (p *Policy) base(s *State) int64 {
 	return max(ceilMillis(p.Base), int64(s.crawlDelay))
 }

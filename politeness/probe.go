@@ -31,7 +31,7 @@ const (
 func margin(floor int64) int64 { return max(50, floor/10) }
 
 // probe tries a faster pace when the host has been content for long enough.
-func (p Policy) probe(s *State, at int64, e *Effect) {
+func (p *Policy) probe(s *State, at int64, e *Effect) {
 	s.ageFloor(at)
 	p.confirm(s)
 	target := p.probeTarget(s, at)
@@ -43,21 +43,22 @@ func (p Policy) probe(s *State, at int64, e *Effect) {
 		s.testedAt = at
 	}
 	s.flags |= probing
-	s.probeAt = at
+	s.probeAt = at - 1 // at was rounded up, and what leaves in this very millisecond leaves at the new pace
 	s.held = s.learned
 	s.learned = uint32(target)
 	s.clean, s.cleanSince = 0, at
 	s.single = aloneAfterProbe
+	s.strained = 0
 	e.changes |= Probed
 }
 
 // confirm draws conclusions from a pace that has held for as many answers as a
 // first probe takes.
-func (p Policy) confirm(s *State) {
+func (p *Policy) confirm(s *State) {
 	if int(s.clean) < p.Need {
 		return
 	}
-	if s.held == 0 {
+	if s.held == 0 && s.congested == 0 {
 		s.held = uint32(min(p.pace(s), maxInterval))
 	}
 	if s.flags.has(testing) {
@@ -69,7 +70,7 @@ func (p Policy) confirm(s *State) {
 
 // probeTarget returns the pace to try next, which is the present one while it
 // is not time to try another.
-func (p Policy) probeTarget(s *State, at int64) int64 {
+func (p *Policy) probeTarget(s *State, at int64) int64 {
 	base, learned, floor := p.base(s), int64(s.learned), int64(s.floor)
 	stay := learned
 	switch {
@@ -87,30 +88,36 @@ func (p Policy) probeTarget(s *State, at int64) int64 {
 		return (learned + base) / 2
 	case at-s.testedAt >= floorTrusted && int(s.clean) >= p.Need && !s.flags.has(testing):
 		return (floor + base) / 2
-	case learned-floor <= margin(floor) || !p.due(s, at):
+	case !p.due(s, at):
 		return stay
 	default:
+		// Within the margin of the floor this is no faster than learned.
 		return max((learned+floor)/2, floor+margin(floor))
 	}
 }
 
 // due reports whether enough clean answers have come for a probe.
-func (p Policy) due(s *State, at int64) bool {
+func (p *Policy) due(s *State, at int64) bool {
 	if s.clean >= p.need(s) {
 		return true
 	}
 	return s.floor == 0 && s.clean >= recoverWith && at-s.cleanSince >= recoverAfter
 }
 
-func (p Policy) need(s *State) uint32 {
+func (p *Policy) need(s *State) uint32 {
 	return max(uint32(s.need), uint32(p.Need))
 }
 
 // failProbe handles the first refusal since the last probe, however late: the
 // pace that was tried is the floor, and the last one that held applies again.
-func (p Policy) failProbe(s *State, at int64, e *Effect) {
-	if !s.flags.has(testing) {
-		s.floor = s.learned // a failed test only renews the floor it went below
+// If the request had left before the probe, it is that last one which did not
+// hold.
+func (p *Policy) failProbe(s *State, at, sent int64, e *Effect) {
+	switch {
+	case sent < s.probeAt:
+		s.floor = s.held
+	case !s.flags.has(testing): // a failed test only renews the floor it went below
+		s.floor = max(s.learned, 1) // 0 would be no floor at all
 	}
 	s.floorAt, s.testedAt = at, at
 	growth := uint32(failedGrowth)

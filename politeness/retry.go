@@ -35,7 +35,7 @@ func (p Policy) Retries(t Tries) bool {
 
 // countAtMax counts 429s in a row at the maximum pace, for those who want a job
 // cancelled then.
-func (p Policy) countAtMax(s *State, e *Effect) {
+func (p *Policy) countAtMax(s *State, e *Effect) {
 	if e.answer.Status != http.StatusTooManyRequests || p.pace(s) < p.maxPace(s) {
 		s.atMax = 0
 		return

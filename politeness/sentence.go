@@ -115,7 +115,7 @@ func (e Effect) why() string {
 	case e.cause == causeLatency:
 		return "response times rose"
 	case e.cause == causeCongestion:
-		return strconv.Itoa(congestionAt) + " of the last ten answers were signs of overload, this one " + e.answerName()
+		return "signs of overload, the last " + e.answerName()
 	case e.answer.holdsHost():
 		return e.answerName() + " with Retry-After " + strconv.FormatInt(int64(e.answer.RetryAfter/time.Second), 10)
 	default:

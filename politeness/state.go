@@ -51,6 +51,7 @@ type State struct {
 	congested uint16 // 502, 504, reset or timeout under load
 	answered  uint16 // clean
 
+	strained  uint8 // signs of overload since the last probe
 	steps     uint8 // steps taken since the last run of clean answers, which doubles them
 	backoffs  uint8 // backoffs of refusals since the host last served
 	failures  uint8 // backoffs of failures since the host last served

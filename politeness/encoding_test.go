@@ -1,0 +1,97 @@
+package politeness_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+	"unsafe"
+
+	"headway/politeness"
+)
+
+// maxStateSize is what half a million hosts in memory allow each.
+const maxStateSize = 200
+
+func TestStateIsSmall(t *testing.T) {
+	size := unsafe.Sizeof(politeness.State{})
+	t.Logf("a State takes %d bytes in memory", size)
+	if size > maxStateSize {
+		t.Errorf("a State takes %d bytes, want at most %d", size, maxStateSize)
+	}
+}
+
+func TestStateRoundTrips(t *testing.T) {
+	h := newHost(t, preset(t, "polite"))
+	states := map[string]politeness.State{"new": h.s, "zero": {}}
+	h.s = h.s.WithCrawlDelay(3 * time.Second)
+	h.send()
+	states["in flight"] = h.s
+	h.s = h.p.Resume(h.s, h.now)
+	h.clean(30)
+	h.ask(after(time.Minute))
+	states["refusing"] = h.s
+	h.clean(8)
+	h.ask(answer(http.StatusTooManyRequests))
+	states["after a failed probe"] = h.s
+	for range 12 {
+		h.ask(fault(politeness.Timeout))
+	}
+	states["circuit open"] = h.s
+	h.ask(after(1<<63 - 1))
+	states["held for ever"] = h.s
+	for name, s := range states {
+		b, err := s.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got politeness.State
+		if err := got.UnmarshalBinary(b); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got != s {
+			t.Errorf("%s: differs after a round trip", name)
+		}
+		t.Logf("%s: %d bytes stored", name, len(b))
+	}
+}
+
+func TestStateDecodingRefuses(t *testing.T) {
+	good, err := politeness.New("host").MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := func(i int, v byte) []byte {
+		b := append([]byte(nil), good...)
+		b[i] = v
+		return b
+	}
+	for name, c := range map[string]struct {
+		b       []byte
+		version bool
+	}{
+		"nothing":            {nil, false},
+		"an older version":   {changed(0, 0), true},
+		"a newer version":    {changed(0, 2), true},
+		"half of it":         {good[:len(good)/2], false},
+		"all but a byte":     {good[:len(good)-1], false},
+		"too much":           {append(append([]byte(nil), good...), 0), false},
+		"only a version":     {good[:1], false},
+		"part of the key":    {good[:5], false},
+		"flags nobody knows": {changed(len(good)-1, 0x7f), false},
+	} {
+		before := politeness.New("untouched")
+		s := before
+		err := s.UnmarshalBinary(c.b)
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+			continue
+		}
+		if errors.Is(err, politeness.ErrVersion) != c.version {
+			t.Errorf("%s: %v", name, err)
+		}
+		if s != before {
+			t.Errorf("%s: the state was changed", name)
+		}
+	}
+}
