@@ -197,8 +197,8 @@ func (c *Commit) checkTenures() error {
 		if err := visit.Check(p.Outcome, p.Reason, ""); err != nil {
 			return fmt.Errorf("park %s: %w", p.Host, err)
 		}
-		if p.Outcome == visit.Pending {
-			return fmt.Errorf("park %s: a parked URL ends", p.Host)
+		if p.Outcome == visit.Pending || p.Reason.Provisional() {
+			return fmt.Errorf("park %s: a parked URL ends for good, not %s %s", p.Host, p.Outcome, p.Reason)
 		}
 	}
 	return nil

@@ -140,6 +140,10 @@ func (r *RobotsVersion) Check() error {
 	return nil
 }
 
+// ClaimAgain is how long a request for a domain stands. Whoever still waits asks
+// again before that, several times in HandOver to lose no time.
+const ClaimAgain = 10 * time.Second
+
 // HandOver is how soon the owner of a domain yields it when asked.
 const HandOver = 2 * time.Second
 

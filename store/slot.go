@@ -3,6 +3,7 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"maps"
 	"time"
 
 	"headway/weburl"
@@ -134,3 +135,6 @@ func (w *Watch) Observe(now time.Time, d time.Duration, workers []Worker) []Work
 	w.seen = next
 	return still
 }
+
+// Clone returns a Watch that has seen the same.
+func (w *Watch) Clone() Watch { return Watch{maps.Clone(w.seen)} }

@@ -143,12 +143,13 @@ type Series interface {
 type Domains interface {
 	// Claim asks for domains. Those in Granted are owned from now on, with
 	// what is known of their hosts in Hosts; for the others a request is
-	// noted, and asking again later will find them granted: the wait reason is
-	// lease.
+	// noted, to be renewed by asking again within ClaimAgain: the wait reason is
+	// lease. At most MaxWants at a time.
 	Claim(ctx context.Context, now time.Time, domains []string) (Claim, error)
-	// Wanted returns owned domains that another process has asked for. The
-	// owner finishes what is in flight there and yields within HandOver.
-	Wanted(ctx context.Context) ([]string, error)
+	// Wanted returns owned domains that another process has asked for and
+	// still waits for. The owner finishes what is in flight there and yields
+	// within HandOver; asking for them again itself, it has its turn next.
+	Wanted(ctx context.Context, now time.Time) ([]string, error)
 	// Yield gives domains up, with the last state of their hosts.
 	Yield(ctx context.Context, now time.Time, domains []string, hosts []Host) error
 }

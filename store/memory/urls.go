@@ -68,7 +68,7 @@ func (s *Store) add(now time.Time, w store.WorkerID, found []store.Found) store.
 		}
 		switch {
 		case isNew && x.outcome != visit.Pending:
-			x.endedAt = store.Stored(now)
+			x.end(x.outcome, x.reason, now)
 			continue
 		case !isNew && !(f.Outcome == "" && x.outcome == visit.Skipped && x.reason.Provisional()):
 			continue

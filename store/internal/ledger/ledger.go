@@ -269,3 +269,24 @@ func (l *Ledger) Reserve(w store.WorkerID, id job.ID, n int) (int, error) {
 	}
 	return got, nil
 }
+
+// StartAfter makes numbers of workers go on after last.
+func (l *Ledger) StartAfter(last store.WorkerID) { l.last = max(l.last, last) }
+
+// Clone returns a copy that can be changed without changing l.
+func (l *Ledger) Clone() *Ledger {
+	c := *l
+	c.watch = l.watch.Clone()
+	c.workers = make(map[store.WorkerID]*worker, len(l.workers))
+	for id, w := range l.workers {
+		x := *w
+		x.tokens = maps.Clone(w.tokens)
+		c.workers[id] = &x
+	}
+	c.accounts = make(map[job.ID]*account, len(l.accounts))
+	for id, a := range l.accounts {
+		x := *a
+		c.accounts[id] = &x
+	}
+	return &c
+}

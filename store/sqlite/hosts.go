@@ -1,0 +1,157 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"headway/job"
+	"headway/store"
+)
+
+// hostColumns are read by scanHost.
+const hostColumns = `h.host, h.politeness, h.robots, h.pace_ms, h.floor_ms, h.hold_until, h.last_sent, h.rest`
+
+const hostWidth = 8
+
+func scanHost(row []driver.Value) store.Host {
+	return store.Host{
+		Host: text(row[0]), Politeness: orNil(row[1]), Robots: orNil(row[2]), Pace: millis(row[3]), Floor: millis(row[4]),
+		HoldUntil: instant(integer(row[5])), LastSent: instant(integer(row[6])), Rest: instant(integer(row[7])),
+	}
+}
+
+func millis(v driver.Value) time.Duration { return time.Duration(integer(v)) * time.Millisecond }
+
+// orNil is a blob in which no bytes and null are the same.
+func orNil(v driver.Value) []byte {
+	if b := blob(v); len(b) > 0 {
+		return b
+	}
+	return nil
+}
+
+// Hosts implements [store.Hosts].
+func (s *Store) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, error) {
+	limit := min(max(q.Max, 1), store.MaxPage)
+	jobs := s.jobsWithWork(q.Job)
+	if len(jobs) == 0 || len(q.Slots) == 0 {
+		return store.HostPage{}, nil
+	}
+	var rest, id int64
+	if q.After != "" {
+		if _, err := fmt.Sscanf(string(q.After), "%d %d", &rest, &id); err != nil {
+			return store.HostPage{}, fmt.Errorf("hosts: cursor %q is none of this list", q.After)
+		}
+	}
+	slots, err := json.Marshal(q.Slots)
+	if err != nil {
+		return store.HostPage{}, err
+	}
+	columns, has := make([]string, 0, 2*len(jobs)), make([]string, 0, len(jobs))
+	for _, t := range jobs {
+		columns = append(columns, t.hasWork, t.tenure)
+		has = append(has, t.hasWork)
+	}
+	where := "(h.rest, h.id) > (?1, ?2)"
+	args := []driver.Value{rest, id, int64(limit + 1)}
+	if len(q.Slots) < store.SlotCount {
+		where += " and h.slot in (select value from json_each(?4))"
+		args = append(args, string(slots))
+	}
+	query := fmt.Sprintf("select %s, h.id, %s from host h where %s and (%s) order by h.rest, h.id limit ?3", hostColumns, strings.Join(columns, ", "), where, strings.Join(has, " or "))
+	var page store.HostPage
+	err = s.ask(ctx, func(c *conn) error {
+		return c.query(ctx, query, args, func(row []driver.Value) error {
+			if len(page.Hosts) == limit {
+				page.Next = store.HostCursor(fmt.Sprintf("%d %d", rest, id))
+				return nil
+			}
+			w := store.HostWork{Host: scanHost(row)}
+			rest, id = integer(row[7]), integer(row[hostWidth])
+			for i, t := range jobs {
+				if integer(row[hostWidth+1+2*i]) != 0 {
+					w.Jobs = append(w.Jobs, store.JobHost{Job: t.id, Host: w.Host.Host, State: orNil(row[hostWidth+2+2*i])})
+				}
+			}
+			page.Hosts = append(page.Hosts, w)
+			return nil
+		})
+	})
+	if err != nil {
+		return store.HostPage{}, fmt.Errorf("hosts: %w", err)
+	}
+	return page, nil
+}
+
+// jobsWithWork lists the jobs a question about hosts is about, by number.
+func (s *Store) jobsWithWork(only job.ID) []*jobTables {
+	s.tablesMu.RLock()
+	defer s.tablesMu.RUnlock()
+	var list []*jobTables
+	for id, t := range s.jobs {
+		if only == 0 || only == id {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b *jobTables) int { return int(a.id - b.id) })
+	return list
+}
+
+// Host implements [store.Hosts].
+func (s *Store) Host(ctx context.Context, host string) (store.Host, error) {
+	var h store.Host
+	err := s.ask(ctx, func(c *conn) error {
+		return c.query(ctx, "select "+hostColumns+" from host h where h.host = ? and h.politeness is not null", []driver.Value{host}, func(row []driver.Value) error {
+			h = scanHost(row)
+			return nil
+		})
+	})
+	if err == nil && h.Host == "" {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.Host{}, fmt.Errorf("host %s: %w", host, err)
+	}
+	return h, nil
+}
+
+// PaceChanges implements [store.Hosts].
+func (s *Store) PaceChanges(ctx context.Context, host string) ([]store.PaceChange, error) {
+	var list []store.PaceChange
+	err := s.ask(ctx, func(c *conn) error {
+		return c.query(ctx, "select at, from_ms, to_ms, cause from pace_change where host = (select id from host where host = ?) order by id", []driver.Value{host}, func(row []driver.Value) error {
+			list = append(list, store.PaceChange{Host: host, At: instant(integer(row[0])), From: millis(row[1]), To: millis(row[2]), Cause: text(row[3])})
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pace changes of %s: %w", host, err)
+	}
+	return list, nil
+}
+
+// Robots implements [store.Hosts].
+func (s *Store) Robots(ctx context.Context, sum [32]byte) (store.RobotsVersion, error) {
+	v := store.RobotsVersion{Sum: sum}
+	err := s.ask(ctx, func(c *conn) error {
+		found := false
+		err := c.query(ctx, "select fetched_at, body from robots where sum = ?", []driver.Value{sum[:]}, func(row []driver.Value) error {
+			found = true
+			v.FetchedAt, v.Body = instant(integer(row[0])), blob(row[1])
+			return nil
+		})
+		if err == nil && !found {
+			err = store.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return store.RobotsVersion{}, fmt.Errorf("robots.txt %x: %w", sum, err)
+	}
+	return v, nil
+}

@@ -1,0 +1,119 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/pressly/goose/v3"
+
+	"headway/store"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// schema is one kind of file: its mark and the migrations that lead to it.
+type schema struct {
+	name string // for people
+	mark int64  // application_id of the file
+	fsys fs.FS  // migrations
+}
+
+// The two kinds of file. The marks spell HWc1 and HWh1.
+var (
+	crawlSchema = schema{"crawl file", 0x48576331, sub("crawl")}
+	hostsSchema = schema{"hosts file", 0x48576831, sub("hosts")}
+)
+
+// sub is one folder of migrations, which is there because it is embedded.
+func sub(dir string) fs.FS {
+	f, err := fs.Sub(migrations, "migrations/"+dir)
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+// migrate brings a file to the schema this program knows. A file that is older
+// is copied first; a newer or strange one is refused and left as it is.
+func (k schema) migrate(ctx context.Context, path string) (err error) {
+	isNew := false
+	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		isNew = true
+	} else if err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", fileURI(path)+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1)
+	if !isNew {
+		if err := k.checkMark(ctx, db); err != nil {
+			return err
+		}
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, k.fsys)
+	if err != nil {
+		return wrap(err)
+	}
+	has, want, err := p.GetVersions(ctx)
+	if err != nil {
+		return wrap(err)
+	}
+	switch {
+	case has > want:
+		return fmt.Errorf("the %s has format %d, this program knows formats up to %d: %w", k.name, has, want, store.ErrNewer)
+	case has == want:
+		return nil
+	}
+	if !isNew && has > 0 {
+		if err := backup(ctx, db, fmt.Sprintf("%s.v%d.bak", path, has)); err != nil {
+			return err
+		}
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return wrap(err)
+	}
+	_, err = db.ExecContext(ctx, fmt.Sprintf("pragma application_id = %d", k.mark))
+	return wrap(err)
+}
+
+// checkMark refuses a file that is no database or somebody else's.
+func (k schema) checkMark(ctx context.Context, db *sql.DB) error {
+	var mark, tables int64
+	if err := db.QueryRowContext(ctx, "select application_id, (select count(*) from sqlite_schema) from pragma_application_id").Scan(&mark, &tables); err != nil {
+		return wrap(err)
+	}
+	if mark != k.mark && tables > 0 {
+		// A crash between the first tables and the mark leaves only tables
+		// of ours.
+		var ours int64
+		if err := db.QueryRowContext(ctx, "select count(*) from sqlite_schema where name = 'goose_db_version'").Scan(&ours); err != nil {
+			return wrap(err)
+		}
+		if mark != 0 || ours == 0 {
+			return fmt.Errorf("it is not a %s of headway: %w", k.name, store.ErrCorrupt)
+		}
+	}
+	return nil
+}
+
+// backup writes a copy of the file as it is, under its final name once it is
+// whole.
+func backup(ctx context.Context, db *sql.DB, path string) error {
+	part := path + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, "vacuum into ?", part); err != nil {
+		return fmt.Errorf("copy the file before it is upgraded: %w", wrap(err))
+	}
+	return os.Rename(part, path)
+}

@@ -1,0 +1,406 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"headway/store"
+)
+
+// keepHosts is how long a host is remembered that no crawl came back to.
+const keepHosts = 30 * 24 * time.Hour
+
+// pruneAtOnce bounds what one start spends on forgetting.
+const pruneAtOnce = 10_000
+
+// sharedHosts is the file that all crawls of a user share: who owns a domain
+// and what was learned of its hosts.
+//
+// A process owns domains as long as it lives: it holds the lock of a file named
+// after its number, and whoever gets that lock knows that it is gone. A process
+// that is alive loses a domain only by yielding it, so there are no zombies
+// here, and no clock decides who owns what.
+type sharedHosts struct {
+	dir  string // of the lock files
+	me   int64
+	lock *os.File
+
+	mu sync.Mutex
+	c  *conn
+}
+
+// openShared opens the file and enters this process.
+func openShared(ctx context.Context, path string, fault store.Fault) (_ *sharedHosts, err error) {
+	s := &sharedHosts{dir: filepath.Join(filepath.Dir(path), "locks")}
+	defer func() {
+		if err != nil {
+			err = errors.Join(openError(path, err), s.close())
+		}
+	}()
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return nil, err
+	}
+	if err := hostsSchema.migrate(ctx, path); err != nil {
+		return nil, err
+	}
+	s.c, err = openConn(path, "journal_mode = wal", "synchronous = full", "trusted_schema = off", fmt.Sprintf("busy_timeout = %d", busyTimeout.Milliseconds()))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.change(ctx, s.enter); err != nil {
+		return nil, err
+	}
+	s.c.fault = fault
+	return s, nil
+}
+
+// enter adds this process, and forgets those that are gone and hosts nobody
+// came back to. The lock is taken before anybody can see the number.
+func (s *sharedHosts) enter(ctx context.Context) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "?" // the name is for people
+	}
+	_, err = s.c.one(ctx, "insert into process (name, started_at) values (?, unixepoch() * 1000) returning id", []driver.Value{fmt.Sprintf("%s %d", host, os.Getpid())}, &s.me)
+	if err != nil {
+		return err
+	}
+	if s.lock, err = lockPath(s.lockFile(s.me)); err != nil {
+		return err
+	}
+	var others []int64
+	err = s.c.query(ctx, "select id from process where id <> ? and not exists (select 1 from domain where owner = process.id)", []driver.Value{s.me}, func(row []driver.Value) error {
+		others = append(others, integer(row[0]))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range others {
+		alive, err := s.alive(id)
+		if err != nil {
+			return err
+		}
+		if alive {
+			continue
+		}
+		if _, err := s.c.exec(ctx, "delete from request where process = ?", id); err != nil {
+			return err
+		}
+		if _, err := s.c.exec(ctx, "delete from process where id = ?", id); err != nil {
+			return err
+		}
+		if err := os.Remove(s.lockFile(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	_, err = s.c.exec(ctx, "delete from host where rowid in (select rowid from host where changed_at < unixepoch() * 1000 - ? limit ?)", keepHosts.Milliseconds(), int64(pruneAtOnce))
+	return err
+}
+
+func (s *sharedHosts) lockFile(id int64) string {
+	return filepath.Join(s.dir, fmt.Sprintf("process-%d.lock", id))
+}
+
+// alive tells whether a process still holds its lock.
+func (s *sharedHosts) alive(id int64) (bool, error) {
+	if id == s.me {
+		return true, nil
+	}
+	f, err := os.OpenFile(s.lockFile(id), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	free, err := tryLock(f)
+	return !free, err
+}
+
+// close leaves domains that were not yielded to whoever finds the lock free.
+func (s *sharedHosts) close() error {
+	var errs []error
+	if s.c != nil {
+		errs = append(errs, s.c.close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// change runs a transaction.
+func (s *sharedHosts) change(ctx context.Context, do func(ctx context.Context) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if _, err := s.c.exec(ctx, "begin immediate"); err != nil {
+		return err
+	}
+	err := do(ctx)
+	if err == nil {
+		_, err = s.c.exec(ctx, "commit")
+	}
+	if err == nil {
+		return nil
+	}
+	fault := s.c.fault
+	s.c.fault = nil
+	defer func() { s.c.fault = fault }()
+	if undone := s.c.script(ctx, "rollback"); undone != nil && !isNoTransaction(undone) {
+		return errors.Join(err, undone)
+	}
+	return err
+}
+
+// Claim implements [store.Domains]. Without a shared file every domain is
+// granted.
+func (s *Store) Claim(ctx context.Context, now time.Time, domains []string) (store.Claim, error) {
+	if len(domains) > store.MaxWants {
+		return store.Claim{}, fmt.Errorf("claim %d domains, at most %d", len(domains), store.MaxWants)
+	}
+	if s.shared == nil {
+		return store.Claim{Granted: slices.Clone(domains)}, ctx.Err()
+	}
+	claim, err := s.shared.claim(ctx, now, domains)
+	if err != nil {
+		return store.Claim{}, fmt.Errorf("claim %d domains: %w", len(domains), err)
+	}
+	return claim, nil
+}
+
+// Statements on domains.
+var (
+	readDomains = newBulk(`with w (domain) as (values `, `(?)`, `) select w.domain, d.owner, r.process, r.asked_at from w left join domain d on d.domain = w.domain left join request r on r.domain = w.domain order by r.id`)
+	takeDomains = newBulk(`insert into domain (domain, owner, fence) values `, `(?,?,1)`, ` on conflict (domain) do update set owner = excluded.owner, fence = fence + 1`)
+	askDomains  = newBulk(`insert into request (domain, process, asked_at) values `, `(?,?,?)`, ` on conflict (domain, process) do update set asked_at = excluded.asked_at`)
+	dropAsking  = newBulk(`delete from request where (domain, process) in (values `, `(?,?)`, `)`)
+	readHosts   = newBulk(`with w (domain) as (values `, `(?)`, `) select h.host, h.politeness, h.robots, h.pace_ms, h.floor_ms, h.hold_until, h.last_sent from w cross join host h on h.domain = w.domain`)
+)
+
+// domainState is what stands in the way of a claim.
+type domainState struct {
+	owner int64
+	queue []int64 // processes that wait, in order, their requests fresh
+}
+
+// claim takes the domains that are free, or whose owner is gone, unless
+// somebody asked before; for the others it leaves a request.
+func (s *sharedHosts) claim(ctx context.Context, now time.Time, domains []string) (store.Claim, error) {
+	domains = slices.Compact(slices.Sorted(slices.Values(domains)))
+	var claim store.Claim
+	err := s.change(ctx, func(ctx context.Context) error {
+		states, err := s.states(ctx, now, domains)
+		if err != nil {
+			return err
+		}
+		var take, ask []string
+		living := map[int64]bool{0: false, s.me: true}
+		for _, d := range domains {
+			x := states[d]
+			for _, id := range append(x.queue, x.owner) {
+				if _, ok := living[id]; !ok {
+					if living[id], err = s.alive(id); err != nil {
+						return err
+					}
+				}
+			}
+			first := slices.IndexFunc(x.queue, func(id int64) bool { return living[id] })
+			switch {
+			case x.owner == s.me: // handed over, or asked for twice
+				claim.Granted = append(claim.Granted, d)
+			case !living[x.owner] && (first < 0 || x.queue[first] == s.me):
+				claim.Granted = append(claim.Granted, d)
+				take = append(take, d)
+				if x.owner != 0 {
+					claim.Unclean = append(claim.Unclean, d)
+				}
+			default:
+				ask = append(ask, d)
+			}
+		}
+		return s.settle(ctx, now, &claim, take, ask)
+	})
+	return claim, err
+}
+
+// states reads who owns domains and who waits for them.
+func (s *sharedHosts) states(ctx context.Context, now time.Time, domains []string) (map[string]domainState, error) {
+	states := make(map[string]domainState, len(domains))
+	stale := now.Add(-store.ClaimAgain).UnixMilli()
+	_, err := s.c.bulk(ctx, &readDomains, len(domains), func(i int, args []driver.NamedValue) { args[0].Value = domains[i] }, func(row []driver.Value) error {
+		x := states[text(row[0])]
+		x.owner = integer(row[1])
+		if id := integer(row[2]); id != 0 && integer(row[3]) >= stale {
+			x.queue = append(x.queue, id)
+		}
+		states[text(row[0])] = x
+		return nil
+	})
+	return states, err
+}
+
+// settle writes down a claim and reads what is known of the granted hosts.
+func (s *sharedHosts) settle(ctx context.Context, now time.Time, claim *store.Claim, take, ask []string) error {
+	_, err := s.c.bulk(ctx, &takeDomains, len(take), func(i int, args []driver.NamedValue) { args[0].Value, args[1].Value = take[i], s.me }, nil)
+	if err != nil {
+		return err
+	}
+	_, err = s.c.bulk(ctx, &askDomains, len(ask), func(i int, args []driver.NamedValue) {
+		args[0].Value, args[1].Value, args[2].Value = ask[i], s.me, milli(now)
+	}, nil)
+	if err != nil {
+		return err
+	}
+	_, err = s.c.bulk(ctx, &dropAsking, len(claim.Granted), func(i int, args []driver.NamedValue) { args[0].Value, args[1].Value = claim.Granted[i], s.me }, nil)
+	if err != nil {
+		return err
+	}
+	_, err = s.c.bulk(ctx, &readHosts, len(claim.Granted), func(i int, args []driver.NamedValue) { args[0].Value = claim.Granted[i] }, func(row []driver.Value) error {
+		claim.Hosts = append(claim.Hosts, store.Host{
+			Host: text(row[0]), Politeness: orNil(row[1]), Robots: orNil(row[2]), Pace: millis(row[3]), Floor: millis(row[4]),
+			HoldUntil: instant(integer(row[5])), LastSent: instant(integer(row[6])),
+		})
+		return nil
+	})
+	slices.SortFunc(claim.Hosts, func(a, b store.Host) int { return cmp.Compare(a.Host, b.Host) })
+	return err
+}
+
+// Wanted implements [store.Domains].
+func (s *Store) Wanted(ctx context.Context, now time.Time) ([]string, error) {
+	if s.shared == nil {
+		return nil, ctx.Err()
+	}
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	var list []string
+	err := s.shared.c.query(ctx, "select distinct r.domain from request r join domain d on d.domain = r.domain where d.owner = ?1 and r.process <> ?1 and r.asked_at >= ?2 order by 1",
+		[]driver.Value{s.shared.me, now.Add(-store.ClaimAgain).UnixMilli()}, func(row []driver.Value) error {
+			list = append(list, text(row[0]))
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("domains that others want: %w", err)
+	}
+	return list, nil
+}
+
+// Yield implements [store.Domains].
+func (s *Store) Yield(ctx context.Context, now time.Time, domains []string, hosts []store.Host) error {
+	for i := range hosts {
+		if err := hosts[i].Check(); err != nil {
+			return err
+		}
+	}
+	if s.shared == nil {
+		return ctx.Err()
+	}
+	err := s.shared.change(ctx, func(ctx context.Context) error {
+		if err := s.shared.putHosts(ctx, hosts, now); err != nil {
+			return err
+		}
+		return s.shared.handOver(ctx, now, slices.Compact(slices.Sorted(slices.Values(domains))))
+	})
+	if err != nil {
+		return fmt.Errorf("yield %d domains: %w", len(domains), err)
+	}
+	return nil
+}
+
+// handOver gives domains of this process to whoever asked first and still
+// lives, or to nobody.
+func (s *sharedHosts) handOver(ctx context.Context, now time.Time, domains []string) error {
+	states, err := s.states(ctx, now, domains)
+	if err != nil {
+		return err
+	}
+	for _, d := range domains {
+		if states[d].owner != s.me {
+			continue
+		}
+		var next driver.Value
+		for _, id := range states[d].queue {
+			alive, err := s.alive(id)
+			if err != nil {
+				return err
+			}
+			if alive && id != s.me {
+				next = id
+				break
+			}
+		}
+		if _, err := s.c.exec(ctx, "update domain set owner = ?, fence = fence + 1 where domain = ?", next, d); err != nil {
+			return err
+		}
+		if _, err := s.c.exec(ctx, "delete from request where domain = ? and process = ?", d, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var putHosts = newBulk(`insert into host (host, domain, pace_ms, floor_ms, hold_until, last_sent, politeness, robots, changed_at) values `, `(?,?,?,?,?,?,?,?,?)`,
+	` on conflict (host) do update set pace_ms = excluded.pace_ms, floor_ms = excluded.floor_ms, hold_until = max(hold_until, excluded.hold_until), last_sent = max(last_sent, excluded.last_sent), politeness = excluded.politeness, robots = excluded.robots, changed_at = excluded.changed_at`)
+
+// putHosts writes what was learned of hosts of domains this process owns.
+func (s *sharedHosts) putHosts(ctx context.Context, hosts []store.Host, now time.Time) error {
+	domains := make([]string, len(hosts))
+	for i := range hosts {
+		u, err := store.ParseHost(hosts[i].Host)
+		if err != nil {
+			return err
+		}
+		domains[i] = u.Domain()
+	}
+	states, err := s.states(ctx, now, slices.Compact(slices.Sorted(slices.Values(domains))))
+	if err != nil {
+		return err
+	}
+	for i, d := range domains {
+		if states[d].owner != s.me {
+			return fmt.Errorf("host %s: another process owns its domain, or none: %w", hosts[i].Host, store.ErrFenced)
+		}
+	}
+	_, err = s.c.bulk(ctx, &putHosts, len(hosts), func(i int, args []driver.NamedValue) {
+		h := &hosts[i]
+		args[0].Value, args[1].Value, args[2].Value, args[3].Value = h.Host, domains[i], h.Pace.Milliseconds(), h.Floor.Milliseconds()
+		args[4].Value, args[5].Value, args[6].Value, args[7].Value = milli(h.HoldUntil), milli(h.LastSent), notNil(h.Politeness), notNil(h.Robots)
+		args[8].Value = milli(now)
+	}, nil)
+	return err
+}
+
+// share writes the hosts of a commit that changed in one way.
+func (s *Store) share(ctx context.Context, at time.Time, hosts []store.Host, c store.Change) error {
+	if s.shared == nil {
+		return nil
+	}
+	var list []store.Host
+	for _, h := range hosts {
+		if h.Change == c {
+			list = append(list, h)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	if err := s.shared.change(ctx, func(ctx context.Context) error { return s.shared.putHosts(ctx, list, at) }); err != nil {
+		return fmt.Errorf("share what was learned of %d hosts: %w", len(list), err)
+	}
+	return nil
+}

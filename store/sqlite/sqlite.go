@@ -1,0 +1,371 @@
+// Package sqlite keeps a crawl in one file that any SQL tool can read: the
+// engine for one machine.
+//
+// A crawl directory holds crawl.db with every URL ever seen, and a lock that
+// makes one process its owner. The view urls has a row for each URL, with its
+// outcome in words. What was learned of hosts also goes to a file that all
+// crawls of a user share (see [Config.Hosts]), so that two crawls in two
+// terminals keep one pace.
+//
+// All changes go through one connection, one set-based transaction for each
+// call, on disk before it is acknowledged (write-ahead log, synchronous=FULL).
+// Questions are answered by other connections and wait for nobody. A commit
+// that fails, also for want of disk space, leaves the file as it was.
+//
+// It promises that memory stays bounded whatever the number of URLs: caches have
+// fixed sizes, and nothing is kept per URL or host. It refuses a directory that
+// another process uses, a file that is damaged, and one written by a newer
+// version, each with a hint.
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"headway/job"
+	"headway/store"
+	"headway/store/internal/ledger"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// Names of files in a crawl directory.
+const (
+	crawlFile = "crawl.db"
+	lockFile  = "crawl.lock"
+)
+
+// Bounds, in bytes unless said otherwise.
+const (
+	writeCache   = 64 << 20 // pages the writing connection keeps in memory
+	readCache    = 8 << 20  // the same of each reading connection
+	readers      = 4        // reading connections
+	checkpoint   = 8192     // pages in the log before they are moved into the file
+	checkBelow   = 32 << 20 // a smaller file is checked wholly when it is opened
+	busyTimeout  = 10 * time.Second
+	hostCache    = 1 << 16 // hosts whose numbers are remembered
+	factCache    = 1 << 14 // facts whose numbers are remembered
+	maxAside     = 100_000 // URLs out of scope of which a job keeps the address
+	maxViewTerms = 100     // latest jobs in the view urls
+)
+
+// Config is how a store is opened.
+type Config struct {
+	Dir   string // the crawl directory; made if need be
+	Hosts string // the file of hosts shared with other crawls; empty for none
+
+	Terms store.Terms // of leases; zero means store.DefaultTerms
+	Fault store.Fault // for tests
+}
+
+// Store is an open crawl directory. Make one with [Open].
+type Store struct {
+	path   string
+	lock   *os.File
+	key    weburl.Key
+	shared *sharedHosts // nil without a shared file
+
+	endings map[store.Ending]int64
+	ending  map[int64]store.Ending
+
+	read   chan *conn // connections that answer questions, when idle
+	opened int        // how many of them there are
+
+	tablesMu sync.RWMutex // guards jobs, besides mu: held to change it, either one to read it
+	jobs     map[job.ID]*jobTables
+
+	// mu guards the writing connection and what is known of the file besides.
+	mu     sync.Mutex
+	w      *conn
+	ledger *ledger.Ledger
+	hosts  map[string]hostRef
+	facts  map[visit.Evidence]int64
+	lastID struct{ host, fact int64 }
+	closed bool
+}
+
+// hostRef is what must be known of a host to store a URL of it.
+type hostRef struct {
+	id   int64
+	slot store.Slot
+}
+
+var (
+	_ store.Store   = (*Store)(nil)
+	_ store.Domains = (*Store)(nil)
+)
+
+// errClosed is the answer to everything after Close.
+var errClosed = errors.New("the store is closed")
+
+// Open opens a crawl directory, and makes it if there is none. An error that a
+// person can do something about is a [*store.OpenError].
+func Open(ctx context.Context, c Config) (*Store, error) {
+	path := filepath.Join(c.Dir, crawlFile)
+	if err := c.Terms.WithDefaults().Check(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+		return nil, &store.OpenError{Path: c.Dir, Err: err, Hint: "name a directory that can be written to"}
+	}
+	lock, err := lockPath(filepath.Join(c.Dir, lockFile))
+	if err != nil {
+		return nil, openError(c.Dir, err)
+	}
+	s := &Store{
+		path: path, lock: lock, ledger: ledger.New(c.Terms, 0), jobs: map[job.ID]*jobTables{}, hosts: map[string]hostRef{},
+		facts: map[visit.Evidence]int64{}, endings: map[store.Ending]int64{}, ending: map[int64]store.Ending{}, read: make(chan *conn, readers),
+	}
+	if err := s.open(ctx, c); err != nil {
+		return nil, errors.Join(openError(path, err), s.Close())
+	}
+	return s, nil
+}
+
+// lockPath takes the lock of a file, which stays open as long as it is held.
+func lockPath(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	ok, err := tryLock(f)
+	if err == nil && !ok {
+		err = store.ErrInUse
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// openError adds what a person can do about it.
+func openError(path string, err error) error {
+	hint := ""
+	switch {
+	case errors.Is(err, store.ErrInUse):
+		hint = "another headway works in this directory; wait for it, or choose another directory"
+	case errors.Is(err, store.ErrNewer):
+		hint = "upgrade headway to the version that wrote it, or choose another directory"
+	case errors.Is(err, store.ErrCorrupt):
+		hint = "move the file away and start anew, or restore a backup; `sqlite3 " + path + " .recover` shows what can still be read"
+	case errors.Is(err, store.ErrFull):
+		hint = "free some disk space"
+	case errors.Is(err, fs.ErrPermission):
+		hint = "check who owns the file"
+	default:
+		return fmt.Errorf("open store %s: %w", path, err)
+	}
+	return &store.OpenError{Path: path, Err: err, Hint: hint}
+}
+
+// open does what can fail after the lock was taken.
+func (s *Store) open(ctx context.Context, c Config) error {
+	if err := crawlSchema.migrate(ctx, s.path); err != nil {
+		return err
+	}
+	var err error
+	s.w, err = openConn(s.path, "journal_mode = wal", "synchronous = full", "trusted_schema = off", "cell_size_check = on",
+		fmt.Sprintf("cache_size = %d", -writeCache/1024), fmt.Sprintf("wal_autocheckpoint = %d", checkpoint),
+		fmt.Sprintf("journal_size_limit = %d", 2*checkpoint*4096), fmt.Sprintf("busy_timeout = %d", busyTimeout.Milliseconds()))
+	if err != nil {
+		return err
+	}
+	if err := s.inspect(ctx); err != nil {
+		return err
+	}
+	if err := s.load(ctx); err != nil {
+		return err
+	}
+	for range readers {
+		r, err := openConn(s.path, "query_only = on", "trusted_schema = off", fmt.Sprintf("cache_size = %d", -readCache/1024), fmt.Sprintf("busy_timeout = %d", busyTimeout.Milliseconds()))
+		if err != nil {
+			return err
+		}
+		s.read <- r
+		s.opened++
+	}
+	if c.Hosts != "" {
+		if s.shared, err = openShared(ctx, c.Hosts, c.Fault); err != nil {
+			return err
+		}
+	}
+	s.w.fault = c.Fault
+	return nil
+}
+
+// inspect looks for damage: all of a small file, the outline of a large one.
+// Damage further inside is found when it is read.
+func (s *Store) inspect(ctx context.Context) error {
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return err
+	}
+	if info.Size() > checkBelow {
+		return nil
+	}
+	var verdict string
+	if _, err := s.w.one(ctx, "pragma quick_check(1)", nil, &verdict); err != nil {
+		return err
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%s: %w", verdict, store.ErrCorrupt)
+	}
+	return nil
+}
+
+// load reads what is kept in memory, and ends leases of a process that is gone.
+func (s *Store) load(ctx context.Context) error {
+	err := s.w.query(ctx, "select id, outcome, reason from ending", nil, func(row []driver.Value) error {
+		e := store.Ending{Outcome: visit.Outcome(text(row[1])), Reason: visit.Reason(text(row[2]))}
+		s.endings[e], s.ending[integer(row[0])] = integer(row[0]), e
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.loadKey(ctx); err != nil {
+		return err
+	}
+	if err := s.loadSlots(ctx); err != nil {
+		return err
+	}
+	if err := s.loadJobs(ctx); err != nil {
+		return err
+	}
+	return s.loadIDs(ctx)
+}
+
+// loadKey reads the secret, and makes it with a new file.
+func (s *Store) loadKey(ctx context.Context) error {
+	var key []byte
+	found, err := s.w.one(ctx, "select key from identity", nil, &key)
+	if err != nil {
+		return err
+	}
+	if !found {
+		// crypto/rand does not fail: it ends the process where it would have to.
+		_, _ = rand.Read(s.key[:])
+		_, err := s.w.exec(ctx, "insert into identity (id, key, created_at, last_worker) values (1, ?, unixepoch() * 1000, 0)", s.key[:])
+		return err
+	}
+	if copy(s.key[:], key) != len(s.key) {
+		return fmt.Errorf("key of %d bytes: %w", len(key), store.ErrCorrupt)
+	}
+	return nil
+}
+
+// loadIDs reads which numbers come next. The caches go with them: after a
+// change that failed they may name what is not there.
+func (s *Store) loadIDs(ctx context.Context) error {
+	clear(s.hosts)
+	clear(s.facts)
+	if _, err := s.w.one(ctx, "select (select max(id) from host), (select max(id) from evidence)", nil, &s.lastID.host, &s.lastID.fact); err != nil {
+		return err
+	}
+	for _, t := range s.jobs {
+		if _, err := s.w.one(ctx, t.lastURL, nil, &t.last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Key returns the secret of the store.
+func (s *Store) Key() weburl.Key { return s.key }
+
+// Close waits for calls under way and closes the files.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var errs []error
+	for range s.opened {
+		errs = append(errs, (<-s.read).close())
+	}
+	close(s.read)
+	if s.w != nil {
+		errs = append(errs, s.w.close())
+	}
+	if s.shared != nil {
+		errs = append(errs, s.shared.close())
+	}
+	return errors.Join(append(errs, s.lock.Close())...)
+}
+
+// change runs a transaction. What do returns is returned; on any error nothing
+// of it stays.
+func (s *Store) change(ctx context.Context, do func(ctx context.Context) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changeLocked(ctx, do)
+}
+
+// changeLocked is change for a caller that holds the lock. A statement is not
+// interrupted half way: ctx is looked at before the first one and before the
+// last.
+func (s *Store) changeLocked(ctx context.Context, do func(ctx context.Context) error) error {
+	if s.closed {
+		return errClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	whole := context.WithoutCancel(ctx)
+	if _, err := s.w.exec(whole, "begin immediate"); err != nil {
+		return err
+	}
+	err := do(whole)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		if _, err = s.w.exec(whole, "commit"); err == nil {
+			return nil
+		}
+	}
+	return errors.Join(err, s.undo(whole))
+}
+
+// undo takes a transaction back and forgets what it may have put into caches.
+func (s *Store) undo(ctx context.Context) error {
+	fault := s.w.fault
+	s.w.fault = nil
+	defer func() { s.w.fault = fault }()
+	// SQLite takes some transactions back by itself, as when the disk is full.
+	if err := s.w.script(ctx, "rollback"); err != nil && !isNoTransaction(err) {
+		return err
+	}
+	return s.loadIDs(ctx)
+}
+
+// isNoTransaction recognises the one error of a rollback that is none. SQLite
+// gives it no code of its own.
+func isNoTransaction(err error) bool {
+	return strings.Contains(err.Error(), "no transaction is active")
+}
+
+// ask answers a question on a connection of its own.
+func (s *Store) ask(ctx context.Context, do func(c *conn) error) error {
+	select {
+	case c, ok := <-s.read:
+		if !ok {
+			return errClosed
+		}
+		defer func() { s.read <- c }()
+		return do(c)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

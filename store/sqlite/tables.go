@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"headway/job"
+	"headway/store"
+)
+
+//go:embed job.sql
+var jobSchema string
+
+//go:embed view.sql
+var viewTerm string
+
+// jobTables are the statements on the tables of one job, and the number of its
+// latest URL.
+type jobTables struct {
+	id   job.ID
+	last int64 // guarded by Store.mu
+
+	lastURL string
+
+	// Found URLs.
+	see, addURL, enqueue, addOutcome, setAside bulk
+	readmitURL, forgetOutcome, setRank         bulk
+
+	// Visits.
+	find, dequeue, end, retry bulk
+	markSkip                  bulk
+	addAttempt, trimAttempts  bulk
+	parkEnd, parkDequeue      string
+	countQueue                string
+
+	setTenure bulk
+
+	// Questions.
+	head, headLater, lookup, attempts          string
+	deferred, hasWork, tenure                  string
+	idle, auditWaiting, auditEnded, auditAside string
+	auditSeen                                  string
+	listAll, listHost, listWaiting, listEnding string
+	listFetched                                string
+}
+
+// newJobTables writes the statements for a job.
+func newJobTables(id job.ID) *jobTables {
+	j := func(text string) string { return forJob(text, id) }
+	b := func(before, row, after string) bulk { return newBulk(j(before), row, j(after)) }
+	return &jobTables{
+		id:      id,
+		lastURL: j(`select max(id) from url_{j}`),
+
+		// A row comes back when it is new, or when a provisional skip is taken
+		// back by a URL that waits.
+		see: b(`insert into seen_{j} (host, fp, id, rank, skip) values `, `(?,?,?,?,?)`,
+			` on conflict (host, fp) do update set skip = null, rank = excluded.rank where seen_{j}.skip is not null and excluded.rank is not null returning id, host, fp`),
+		addURL:        b(`insert into url_{j} (id, host, path, via, found, depth, hops, priority, seen_at, extra) values `, `(?,?,?,?,?,?,?,?,?,?)`, ``),
+		enqueue:       b(`insert into queue_{j} (host, rank, id, attempt, not_before) values `, `(?,?,?,?,?)`, ``),
+		addOutcome:    b(`insert into outcome_{j} (id, ending, ended_at, attempt) values `, `(?,?,?,?)`, ``),
+		setAside:      b(`insert into aside_{j} (slot, fp, url) values `, `(?,?,?)`, ` on conflict do nothing`),
+		readmitURL:    b(`with w (id, via, found, depth, hops, priority, extra) as (values `, `(?,?,?,?,?,?,?)`, `) update url_{j} set via = w.via, found = w.found, depth = w.depth, hops = w.hops, priority = w.priority, extra = w.extra from w where url_{j}.id = w.id`),
+		forgetOutcome: b(`delete from outcome_{j} where id in (values `, `(?)`, `) returning id, ending`),
+		setRank:       b(`with w (host, fp, rank) as (values `, `(?,?,?)`, `) update seen_{j} set rank = w.rank from w where seen_{j}.host = w.host and seen_{j}.fp = w.fp`),
+
+		find:         b(`with w (host, fp, n) as (values `, `(?,?,?)`, `) select w.n, s.id, s.rank from w cross join seen_{j} s on s.host = w.host and s.fp = w.fp`),
+		dequeue:      b(`delete from queue_{j} where (host, rank, id) in (values `, `(?,?,?)`, `) returning id, attempt`),
+		end:          b(`insert into outcome_{j} (id, ending, ended_at, attempt, status, visit) values `, `(?,?,?,?,?,?)`, ``),
+		retry:        b(`with w (host, rank, id, attempt, not_before) as (values `, `(?,?,?,?,?)`, `) update queue_{j} set attempt = w.attempt, not_before = w.not_before from w where queue_{j}.host = w.host and queue_{j}.rank = w.rank and queue_{j}.id = w.id`),
+		markSkip:     b(`with w (host, fp) as (values `, `(?,?)`, `) update seen_{j} set skip = 1 from w where seen_{j}.host = w.host and seen_{j}.fp = w.fp`),
+		addAttempt:   b(`with w (url, visit) as (values `, `(?,?)`, `) insert into attempt_{j} (url, n, visit) select w.url, coalesce((select max(a.n) + 1 from attempt_{j} a where a.url = w.url), 1), w.visit from w where true`),
+		trimAttempts: b(`with w (url) as (values `, `(?)`, `) delete from attempt_{j} where (url, n) in (select a.url, a.n from w cross join attempt_{j} a on a.url = w.url where a.n <= (select max(b.n) from attempt_{j} b where b.url = w.url) - `+strconv.Itoa(store.MaxAttempts)+`)`),
+		parkEnd:      j(`insert into outcome_{j} (id, ending, ended_at, attempt) select id, ?2, ?3, attempt from queue_{j} where host = ?1 order by rank, id limit ?4`),
+		parkDequeue:  j(`delete from queue_{j} where host = ?1 and (rank, id) in (select rank, id from queue_{j} where host = ?1 order by rank, id limit ?2)`),
+		countQueue:   j(`select count(*) from queue_{j} where host = ?`),
+		setTenure:    b(`insert into tenure_{j} (host, state) values `, `(?,?)`, ` on conflict (host) do update set state = excluded.state`),
+
+		head:      j(headQuery + ` where q.host = (select id from host where host = ?1) and q.not_before <= ?2 order by q.rank, q.id limit ?3`),
+		headLater: j(headQuery + ` where q.host = (select id from host where host = ?1) and q.not_before > ?2 order by q.not_before, q.rank, q.id limit ?3`),
+		lookup:    j(entryQuery + ` where s.host = (select id from host where host = ?1) and s.fp = ?2`),
+		attempts:  j(`select visit from attempt_{j} where url = ? order by n`),
+		deferred:  j(`select o.id, u.host, h.host || u.path, u.depth, u.priority, o.attempt from outcome_{j} o join url_{j} u on u.id = o.id join host h on h.id = u.host where o.ending = ?1 and o.ending > 1 order by o.id limit ?2`),
+		hasWork:   j(`exists (select 1 from queue_{j} where host = h.id)`),
+		tenure:    j(`(select state from tenure_{j} where host = h.id)`),
+
+		idle:         j(`select not exists (select 1 from queue_{j}), coalesce((select n from tally where job = {j} and ending = -1), 0)`),
+		auditWaiting: j(`select count(*) from queue_{j}`),
+		auditEnded:   j(`select ending, count(*) from outcome_{j} group by ending`),
+		auditAside:   j(`select count(*) from aside_{j}`),
+		// Every seen URL has its one row, and waits or has ended, not both.
+		auditSeen: j(`select (select count(*) from seen_{j}), (select count(*) from url_{j}), (select count(*) from seen_{j} s join url_{j} u on u.id = s.id and u.host = s.host),
+			(select count(*) from queue_{j} q join outcome_{j} o on o.id = q.id)`),
+
+		listAll:     j(`select ` + entryColumns + `, u.id from url_{j} u join host h on h.id = u.host` + entryJoins + ` where u.id > ?1 order by u.id limit ?2`),
+		listHost:    j(`select ` + entryColumns + `, s.fp from seen_{j} s join url_{j} u on u.id = s.id join host h on h.id = u.host` + entryJoins + ` where s.host = (select id from host where host = ?3) and s.fp > ?1 and (?4 is null or coalesce(o.ending, 0) in (select value from json_each(?4))) order by s.fp limit ?2`),
+		listWaiting: j(`select ` + entryColumns + `, q.host || ' ' || q.rank || ' ' || q.id from queue_{j} q join url_{j} u on u.id = q.id join host h on h.id = u.host` + viaJoins + ` left join outcome_{j} o on false where (q.host, q.rank, q.id) > (?1, ?3, ?4) order by q.host, q.rank, q.id limit ?2`),
+		listEnding:  j(`select ` + entryColumns + `, u.id from outcome_{j} x join url_{j} u on u.id = x.id join host h on h.id = u.host` + entryJoins + ` where x.ending = ?3 and x.ending > 1 and x.id > ?1 order by x.id limit ?2`),
+		listFetched: j(`select ` + entryColumns + `, u.id from outcome_{j} x join url_{j} u on u.id = x.id join host h on h.id = u.host` + entryJoins + ` where x.ending = ?3 and x.id > ?1 order by x.id limit ?2`),
+	}
+}
+
+// The columns of an item: see scanItem.
+const itemColumns = `h.host || u.path, case typeof(u.via) when 'integer' then vh.host || v.path else u.via end, u.found, u.depth, u.hops, u.priority, u.extra`
+
+// The page that named a URL.
+const viaJoins = ` left join url_{j} v on v.id = u.via left join host vh on vh.id = v.host`
+
+const headQuery = `select ` + itemColumns + `, q.attempt, q.not_before
+	from queue_{j} q join url_{j} u on u.id = q.id join host h on h.id = q.host` + viaJoins
+
+// rankSQL is [store.Rank] of a row of url; a test compares the two.
+const rankSQL = `(case when u.path = '/' then 0 else 16777216 end + min(u.depth, 65535) * 256 + 127 - min(max(u.priority, -127), 127))`
+
+// The columns of an entry: see scanEntry.
+const entryColumns = itemColumns + `, coalesce(q.attempt, o.attempt), q.not_before, u.seen_at, o.ending, o.ended_at, o.visit`
+
+const entryQuery = `select ` + entryColumns + `, u.id
+	from seen_{j} s join url_{j} u on u.id = s.id join host h on h.id = u.host` + viaJoins + `
+	left join outcome_{j} o on o.id = u.id left join queue_{j} q on q.host = s.host and q.rank = s.rank and q.id = s.id`
+
+// How a URL stands, where a list does not begin with that.
+const entryJoins = viaJoins + ` left join outcome_{j} o on o.id = u.id left join queue_{j} q on q.host = u.host and q.rank = ` + rankSQL + ` and q.id = u.id`
+
+func forJob(text string, id job.ID) string {
+	return strings.ReplaceAll(text, "{j}", strconv.FormatInt(int64(id), 10))
+}
+
+// dropTables forgets all URLs of a job.
+func dropTables(id job.ID) string {
+	var b strings.Builder
+	for _, t := range []string{"seen", "url", "queue", "outcome", "attempt", "aside", "tenure"} {
+		fmt.Fprintf(&b, "drop table %s_%d;\n", t, id)
+	}
+	return b.String()
+}
+
+// createView is what people query: one row for each URL of the latest jobs.
+func createView(ids []job.ID) string {
+	if len(ids) > maxViewTerms {
+		ids = ids[len(ids)-maxViewTerms:]
+	}
+	if len(ids) == 0 {
+		return "drop view if exists urls;"
+	}
+	terms := make([]string, len(ids))
+	for i, id := range ids {
+		terms[i] = forJob(viewTerm, id)
+	}
+	return "drop view if exists urls;\ncreate view urls as\n" + strings.Join(terms, "union all\n") + ";"
+}

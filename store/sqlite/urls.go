@@ -1,0 +1,306 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// tablesOf is tables for a caller that does not hold mu.
+func (s *Store) tablesOf(id job.ID) (*jobTables, error) {
+	s.tablesMu.RLock()
+	defer s.tablesMu.RUnlock()
+	return s.tables(id)
+}
+
+// Heads implements [store.URLs].
+func (s *Store) Heads(ctx context.Context, now time.Time, wants []store.Want) ([]visit.Item, error) {
+	if len(wants) > store.MaxWants {
+		return nil, fmt.Errorf("heads of %d queues, at most %d", len(wants), store.MaxWants)
+	}
+	var items []visit.Item
+	err := s.ask(ctx, func(c *conn) error {
+		for _, w := range wants {
+			t, err := s.tablesOf(w.Job)
+			if err != nil {
+				continue // a job that was dropped has nothing waiting
+			}
+			left := w.Max
+			scan := func(row []driver.Value) error {
+				it, err := scanItem(w.Job, row)
+				items = append(items, it)
+				left--
+				return err
+			}
+			at := now.UnixMilli()
+			if err := c.query(ctx, t.head, []driver.Value{w.Host, at, int64(left)}, scan); err != nil {
+				return err
+			}
+			if left <= 0 {
+				continue
+			}
+			if err := c.query(ctx, t.headLater, []driver.Value{w.Host, at, int64(left)}, scan); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return items, err
+}
+
+// Lookup implements [store.URLs].
+func (s *Store) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entry, error) {
+	t, err := s.tablesOf(id)
+	if err != nil {
+		return store.Entry{}, err
+	}
+	var entry store.Entry
+	err = s.ask(ctx, func(c *conn) error {
+		fp := u.Fingerprint128(s.key)
+		var found []stored
+		err := c.query(ctx, t.lookup, []driver.Value{u.Host(), fp[:]}, func(row []driver.Value) error {
+			e, err := s.scanEntry(id, row)
+			found = append(found, e)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return store.ErrNotFound
+		}
+		if entry, err = found[0].entry(ctx, c); err != nil {
+			return err
+		}
+		entry.Attempts, err = attempts(ctx, c, t, integer(found[0].last), entry.Item)
+		return err
+	})
+	if err != nil {
+		return store.Entry{}, fmt.Errorf("look up %s in job %d: %w", u, id, err)
+	}
+	return entry, nil
+}
+
+// attempts reads the attempts of a URL that did not end it.
+func attempts(ctx context.Context, c *conn, t *jobTables, id int64, it visit.Item) ([]visit.Visit, error) {
+	var texts []string
+	err := c.query(ctx, t.attempts, []driver.Value{id}, func(row []driver.Value) error {
+		texts = append(texts, text(row[0]))
+		return nil
+	})
+	var list []visit.Visit
+	for _, data := range texts {
+		v, err := decode(ctx, c, data, it, store.Ending{Outcome: visit.Pending})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, *v)
+	}
+	return list, err
+}
+
+// List implements [store.URLs]. The order depends on what is asked for: by age,
+// by fingerprint on one host, by queue for what waits.
+func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
+	t, err := s.tablesOf(q.Job)
+	if err != nil {
+		return store.Page{}, err
+	}
+	var page store.Page
+	err = s.ask(ctx, func(c *conn) error {
+		l := lister{Store: s, c: c, t: t, q: q, max: min(max(q.Max, 1), store.MaxPage)}
+		var err error
+		switch endings := s.endingsOf(q); {
+		case q.Host != "":
+			err = l.host(ctx, endings)
+		case q.Outcome == visit.Pending:
+			err = l.waiting(ctx)
+		case q.Outcome != "" || q.Reason != "":
+			err = l.ended(ctx, endings)
+		default:
+			err = l.all(ctx)
+		}
+		page = l.page
+		return err
+	})
+	if err != nil {
+		return store.Page{}, fmt.Errorf("list job %d: %w", q.Job, err)
+	}
+	return page, nil
+}
+
+// endingsOf returns the numbers of the endings a query asks for, in order; 0
+// stands for waiting.
+func (s *Store) endingsOf(q store.Query) []int64 {
+	var list []int64
+	if (q.Outcome == "" || q.Outcome == visit.Pending) && q.Reason == "" {
+		list = append(list, tallyWaiting)
+	}
+	for e, n := range s.endings {
+		if (q.Outcome == "" || q.Outcome == e.Outcome) && (q.Reason == "" || q.Reason == e.Reason) {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// lister reads one page of a list.
+type lister struct {
+	*Store
+	c    *conn
+	t    *jobTables
+	q    store.Query
+	max  int
+	page store.Page
+}
+
+// fetch adds entries to the page, one more than fits to see whether there is a
+// next one; place makes a cursor of the last column.
+func (l *lister) fetch(ctx context.Context, query string, args []driver.Value, place func(last driver.Value) string) error {
+	room := l.max - len(l.page.Entries)
+	args[1] = int64(room + 1)
+	var found []stored
+	err := l.c.query(ctx, query, args, func(row []driver.Value) error {
+		e, err := l.scanEntry(l.q.Job, row)
+		found = append(found, e)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(found) > room {
+		found = found[:room]
+		l.page.Next = store.Cursor(place(found[room-1].last))
+	}
+	for i := range found {
+		e, err := found[i].entry(ctx, l.c)
+		if err != nil {
+			return err
+		}
+		l.page.Entries = append(l.page.Entries, e)
+	}
+	return nil
+}
+
+func (l *lister) badCursor() error { return fmt.Errorf("cursor %q is none of this list", l.q.After) }
+
+func number(v driver.Value) string { return strconv.FormatInt(integer(v), 10) }
+
+// all lists by age.
+func (l *lister) all(ctx context.Context) error {
+	var after int64
+	if l.q.After != "" {
+		var err error
+		if after, err = strconv.ParseInt(string(l.q.After), 10, 64); err != nil {
+			return l.badCursor()
+		}
+	}
+	return l.fetch(ctx, l.t.listAll, []driver.Value{after, nil}, number)
+}
+
+// host lists one host by fingerprint.
+func (l *lister) host(ctx context.Context, endings []int64) error {
+	after, err := hex.DecodeString(string(l.q.After))
+	if err != nil {
+		return l.badCursor()
+	}
+	args := []driver.Value{notNil(after), nil, l.q.Host, nil}
+	if l.q.Outcome != "" || l.q.Reason != "" {
+		set, err := json.Marshal(append([]int64{}, endings...))
+		if err != nil {
+			return err
+		}
+		args[3] = string(set)
+	}
+	return l.fetch(ctx, l.t.listHost, args, func(last driver.Value) string { return hex.EncodeToString(blob(last)) })
+}
+
+// waiting lists the queues.
+func (l *lister) waiting(ctx context.Context) error {
+	if l.q.Reason != "" {
+		return nil // what waits has none
+	}
+	var host, rank, id int64
+	if l.q.After != "" {
+		if _, err := fmt.Sscanf(string(l.q.After), "%d %d %d", &host, &rank, &id); err != nil {
+			return l.badCursor()
+		}
+	}
+	return l.fetch(ctx, l.t.listWaiting, []driver.Value{host, nil, rank, id}, text)
+}
+
+// ended lists one ending after the other, each by age.
+func (l *lister) ended(ctx context.Context, endings []int64) error {
+	var ending, after int64
+	if l.q.After != "" {
+		if _, err := fmt.Sscanf(string(l.q.After), "%d %d", &ending, &after); err != nil {
+			return l.badCursor()
+		}
+	}
+	for _, e := range endings {
+		if e < ending || e == tallyWaiting {
+			continue
+		}
+		if e > ending {
+			after = 0
+		}
+		query := l.t.listEnding
+		if e == 1 {
+			query = l.t.listFetched // too many for an index to be worth its room
+		}
+		place := func(last driver.Value) string { return fmt.Sprintf("%d %d", e, integer(last)) }
+		if err := l.fetch(ctx, query, []driver.Value{after, nil, e}, place); err != nil {
+			return err
+		}
+		if l.page.Next != "" {
+			break
+		}
+		if len(l.page.Entries) == l.max {
+			// Full to the brim: the next page begins behind this ending.
+			l.page.Next = store.Cursor(fmt.Sprintf("%d 0", e+1))
+			break
+		}
+	}
+	return nil
+}
+
+// Arrivals implements [store.URLs].
+func (s *Store) Arrivals(ctx context.Context, w store.WorkerID, limit int) ([]store.Arrival, error) {
+	var list []store.Arrival
+	err := s.change(ctx, func(ctx context.Context) error {
+		type pair struct{ host, job int64 }
+		var pairs []pair
+		err := s.w.query(ctx, "select a.host, a.job, h.host, h.slot from arrival a join host h on h.id = a.host", nil, func(row []driver.Value) error {
+			if len(list) < limit && s.ledger.Slots[integer(row[3])].Owner == w {
+				pairs = append(pairs, pair{integer(row[0]), integer(row[1])})
+				list = append(list, store.Arrival{Host: text(row[2]), Job: job.ID(integer(row[1]))})
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		_, err = s.w.bulk(ctx, &dropArrivals, len(pairs), func(i int, args []driver.NamedValue) {
+			args[0].Value, args[1].Value = pairs[i].host, pairs[i].job
+		}, nil)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("arrivals of worker %d: %w", w, err)
+	}
+	slices.SortFunc(list, compareArrivals)
+	return list, nil
+}
+
+var dropArrivals = newBulk(`delete from arrival where (host, job) in (values `, `(?,?)`, `)`)
