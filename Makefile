@@ -43,6 +43,10 @@ race: ## Run all tests under the race detector
 fuzz: ## Fuzz each target for FUZZTIME (default 3s)
 	scripts/fuzz $(FUZZTIME)
 
+.PHONY: sim
+sim: ## Hold the rule of politeness against the servers of its bar table, in virtual time
+	@go test -count=1 -run '^TestBars$$' -v ./politeness | sed -n 's/^        |/|/p; /FAIL/p; /^ok/p'
+
 .PHONY: vectors
 vectors: ## Run the agreed vectors and print a count per file
 	scripts/vectors
