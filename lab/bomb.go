@@ -33,7 +33,7 @@ var (
 // bombExhibits are answers that unfold to far more than was sent.
 var bombExhibits = []Exhibit{
 	{Path: "/exhibit/bomb/br", About: "13 KB of brotli that unfold to one gigabyte", serve: func(x *exchange) { x.encoded(htmlType, "br", brBomb()) }},
-	{Path: "/exhibit/bomb/zstd", About: "115 KB of zstd that unfold to one gigabyte", serve: func(x *exchange) { x.encoded(htmlType, "zstd", zstdBomb()) }},
+	{Path: "/exhibit/bomb/zstd", About: "118 KB of zstd that unfold to one gigabyte", serve: func(x *exchange) { x.encoded(htmlType, "zstd", zstdBomb()) }},
 	{Path: "/exhibit/bomb/twice", About: "a gzip bomb inside gzip: 3 KB unfold to one gigabyte", serve: func(x *exchange) {
 		x.encoded(htmlType, "gzip, gzip", twiceBomb())
 	}},

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"encoding/binary"
 	"net/netip"
 	"strings"
@@ -46,8 +47,8 @@ func parseQuery(q []byte) (question, bool) {
 	i := dnsHeader
 	for i < len(q) && q[i] != 0 {
 		end := i + 1 + int(q[i])
-		if q[i] > 63 || end >= len(q) {
-			return question{}, false
+		if q[i] > 63 || end >= len(q) || bytes.IndexByte(q[i+1:end], '.') >= 0 {
+			return question{}, false // a dot inside a label would read as two
 		}
 		if name.Len() > 0 {
 			name.WriteByte('.')

@@ -29,6 +29,7 @@ type exchange struct {
 	status    int           // of the final answer; 0 until there is one
 	announced time.Duration // how long a Retry-After asks to stay away
 	left      bool          // no longer counted as in flight
+	gaveUp    bool          // counted as unanswered
 	challenge bool          // the answer is a challenge, whatever the path holds
 	cached    cacheResult
 
@@ -47,11 +48,17 @@ func (x *exchange) begin(l *Lab, w http.ResponseWriter, r *http.Request, h *vhos
 // end notes that the exchange is over and drops what it refers to.
 func (x *exchange) end() {
 	x.leave()
-	if x.status == 0 {
-		x.rec.unanswered(x)
-	}
+	x.giveUp()
 	scratch := x.body
 	*x = exchange{body: scratch}
+}
+
+// giveUp counts a request that has no answer and will get none.
+func (x *exchange) giveUp() {
+	if x.status == 0 && !x.gaveUp {
+		x.gaveUp = true
+		x.rec.unanswered(x)
+	}
 }
 
 // Unwrap lets a ResponseController reach the connection.
@@ -71,6 +78,9 @@ func (x *exchange) WriteHeader(status int) {
 func (x *exchange) Write(p []byte) (int, error) {
 	if x.status == 0 {
 		x.WriteHeader(http.StatusOK)
+	}
+	if x.req.Method == http.MethodHead {
+		return x.ResponseWriter.Write(p) // which drops it
 	}
 	x.tally.bytes.Add(int64(len(p)))
 	n, err := x.ResponseWriter.Write(p)
@@ -248,6 +258,7 @@ func (x *exchange) pause(d time.Duration) (gone bool) {
 // reset cuts the connection with a TCP reset.
 func (x *exchange) reset() {
 	x.leave()
+	x.giveUp()
 	x.hijack(func(c net.Conn) {
 		if tcp, ok := c.(*net.TCPConn); ok {
 			// Makes Close send RST; if it cannot, the close is cut enough.

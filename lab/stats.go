@@ -6,7 +6,7 @@ import (
 )
 
 // HostStats is what one host saw. Everything is exact, except that the median
-// and the first percentile are taken over the first [maxGaps] gaps.
+// and the first percentile are taken over the first 262,144 gaps.
 type HostStats struct {
 	Host             string  `json:"host,omitempty"`     // base URL
 	Pages            int     `json:"pages"`              // linked pages it has

@@ -214,6 +214,18 @@ func TestClientThatLeaves(t *testing.T) {
 	})
 }
 
+func TestHeadHasNoBytes(t *testing.T) {
+	l, c := start(t, Config{Hosts: Uniform(1, small(nil))})
+	resp, err := c.Head(l.Seeds()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if st := l.Stats().Total; resp.ContentLength < 5000 || st.BytesOut != 0 || st.PageAnswers != 1 || l.Log()[0].Method != http.MethodHead {
+		t.Errorf("%d, %+v", resp.ContentLength, st)
+	}
+}
+
 // reader is a client that looks at the lab when it has read an answer to its
 // end, which may be before the handler returns.
 type reader struct {

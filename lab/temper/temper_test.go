@@ -1,6 +1,7 @@
 package temper
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -143,6 +144,44 @@ func TestObedienceIsServed(t *testing.T) {
 					t.Fatalf("refused again after waiting as told, at %v", now.Sub(epoch))
 				}
 				now = now.Add(v.RetryAfter)
+			}
+		})
+	}
+}
+
+// TestLimitsHold sends at random times and checks the promise of each limit
+// over every stretch of what was served.
+func TestLimitsHold(t *testing.T) {
+	for name, limit := range map[string]Limit{
+		"bucket": {Rate: 3, Burst: 5}, "slow bucket": {Rate: 0.25, Burst: 1},
+		"window": {Max: 7, Window: 2 * time.Second}, "wide window": {Max: 40, Window: 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 2))
+			rules := Rules{Limits: []Limit{limit}}
+			var state State
+			var served []time.Time
+			now := epoch
+			for range 4000 {
+				now = now.Add(time.Duration(r.ExpFloat64() * float64(150*time.Millisecond)))
+				if state.Arrive(&rules, now, Page).Action == Serve {
+					served = append(served, now)
+				}
+				state.Leave()
+			}
+			for i := range served {
+				for k := i + 1; k < min(len(served), i+100); k++ {
+					span, n := served[k].Sub(served[i]), k-i+1
+					if limit.Max > 0 && n > limit.Max && span < limit.Window {
+						t.Fatalf("%d served within %v", n, span)
+					}
+					if limit.Rate > 0 && float64(n) > limit.Rate*span.Seconds()+float64(limit.Burst)+0.01 {
+						t.Fatalf("%d served within %v", n, span)
+					}
+				}
+			}
+			if len(served) < 100 {
+				t.Fatalf("only %d served", len(served))
 			}
 		})
 	}

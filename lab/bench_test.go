@@ -1,0 +1,176 @@
+package lab
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func BenchmarkRenderPlain(b *testing.B) { benchmarkRender(b, false) }
+func BenchmarkRenderGzip(b *testing.B)  { benchmarkRender(b, true) }
+
+func benchmarkRender(b *testing.B, gzip bool) {
+	l := mustNew(b, Config{Seed: 1, Hosts: Uniform(1, Plain())})
+	l.web.filler().prepare()
+	var out body
+	sent := 0
+	b.ReportAllocs()
+	for i := range b.N {
+		out.reset(gzip)
+		l.web.renderPage(&out, &l.web.hosts[0], i%1000, 0)
+		sent += len(out.finish())
+	}
+	b.SetBytes(int64(sent / b.N))
+}
+
+// BenchmarkGunzip compares what clients pay for joined blocks and for a page
+// compressed as a whole.
+func BenchmarkGunzip(b *testing.B) {
+	l := mustNew(b, Config{Seed: 1, Hosts: Uniform(1, Plain())})
+	forms := map[string][][]byte{}
+	for n := range 100 {
+		var p body
+		p.reset(true)
+		l.web.renderPage(&p, &l.web.hosts[0], n, 0)
+		forms["joined"] = append(forms["joined"], bytes.Clone(p.finish()))
+		p.reset(false)
+		l.web.renderPage(&p, &l.web.hosts[0], n, 0)
+		forms["whole"] = append(forms["whole"], gzipOnce(p.finish()))
+	}
+	for name, pages := range forms {
+		b.Run(name, func(b *testing.B) {
+			var zr gzip.Reader
+			total := int64(0)
+			for i := range b.N {
+				if err := zr.Reset(bytes.NewReader(pages[i%len(pages)])); err != nil {
+					b.Fatal(err)
+				}
+				n, err := io.Copy(io.Discard, &zr)
+				if err != nil {
+					b.Fatal(err)
+				}
+				total += n
+			}
+			b.SetBytes(total / int64(b.N))
+		})
+	}
+}
+
+// bare serves the pages of a host from memory with nothing around them: what
+// net/http can do at best with the same bytes.
+func bare(b *testing.B, l *Lab) string {
+	b.Helper()
+	type answer struct{ length, body []byte }
+	pages := map[string]answer{}
+	for _, path := range l.web.paths {
+		w := ask(l, l.web.hosts[0].base+path, "Accept-Encoding", "gzip")
+		pages[path] = answer{[]byte(strconv.Itoa(w.Body.Len())), w.Body.Bytes()}
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, ok := pages[r.URL.Path]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		head := w.Header()
+		head["Content-Type"] = []string{htmlType}
+		head["Content-Encoding"] = []string{"gzip"}
+		head["Content-Length"] = []string{string(p.length)}
+		w.Write(p.body)
+	})}
+	go srv.Serve(ln)
+	b.Cleanup(func() { srv.Close() })
+	return "http://" + ln.Addr().String()
+}
+
+// BenchmarkServe compares the lab with the bare handler through a Go client
+// in the same process.
+func BenchmarkServe(b *testing.B) {
+	l, c := start(b, Config{Seed: 1, Hosts: Uniform(1, Plain())})
+	c.Transport.(*http.Transport).DisableCompression = true
+	bases := []struct{ name, base string }{{"bare", bare(b, l)}, {"lab", l.web.hosts[0].base}}
+	for _, s := range bases {
+		b.Run(s.name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for n := 0; pb.Next(); n++ {
+					req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, s.base+l.web.paths[n%1000], nil)
+					if err != nil {
+						b.Fatal(err)
+					}
+					req.Header.Set("Accept-Encoding", "gzip")
+					resp, err := c.Do(req)
+					if err != nil {
+						b.Fatal(err)
+					}
+					io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+			})
+		})
+	}
+}
+
+var wrkRE = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
+
+// BenchmarkWrk measures the promise that the lab serves at least half of what
+// a bare handler does with the same bytes: wrk, the two in turn, three times,
+// medians. Run it alone:
+//
+//	go test ./lab -run '^$' -bench Wrk -benchtime 1x
+func BenchmarkWrk(b *testing.B) {
+	wrk, err := exec.LookPath("wrk")
+	if err != nil {
+		b.Skip("wrk is not installed")
+	}
+	const (
+		runs  = 3
+		least = 0.5
+	)
+	l, _ := start(b, Config{Seed: 1, Hosts: Uniform(1, Plain())})
+	bases := map[string]string{"bare": bare(b, l), "lab": l.web.hosts[0].base}
+	rates := map[string][]float64{}
+	for range runs {
+		for _, name := range []string{"bare", "lab"} {
+			ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+			out, err := exec.CommandContext(ctx, wrk, "-t1", "-c32", "-d3s", "-H", "Accept-Encoding: gzip", "-s", "testdata/pages.lua", bases[name]+"/").CombinedOutput()
+			cancel()
+			m := wrkRE.FindSubmatch(out)
+			if err != nil || m == nil || strings.Contains(string(out), "Non-2xx") {
+				b.Fatalf("wrk: %v\n%s", err, out)
+			}
+			rate, err := strconv.ParseFloat(string(m[1]), 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			rates[name] = append(rates[name], rate)
+		}
+	}
+	median := func(name string) float64 {
+		slices.Sort(rates[name])
+		return rates[name][runs/2]
+	}
+	ratio := median("lab") / median("bare")
+	b.ReportMetric(median("bare"), "bare-req/s")
+	b.ReportMetric(median("lab"), "lab-req/s")
+	b.ReportMetric(ratio, "lab/bare")
+	b.ReportMetric(0, "ns/op")
+	b.Logf("bare %.0f, lab %.0f", rates["bare"], rates["lab"])
+	if ratio < least {
+		b.Errorf("the lab serves %.2f of what a bare handler does, want at least %.2f", ratio, least)
+	}
+}
