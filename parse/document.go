@@ -25,6 +25,7 @@ type document struct {
 	text   visibleText
 	refs   []reference
 	values []byte // decoded attribute values that references point into
+	line   []byte // memory for clean
 	base   []byte // the first base element's address
 	svg    int    // open svg elements, whose titles are not the page's
 	inBody bool
@@ -46,14 +47,14 @@ const maxKept = 1 << 20
 // release gives d back for another page, without what points to this one.
 func (d *document) release() {
 	clear(d.refs)
-	refs, values, text := d.refs[:0], d.values[:0], d.text
+	refs, values, line, text := d.refs[:0], d.values[:0], d.line[:0], d.text
 	if cap(refs)*int(unsafe.Sizeof(reference{})) > maxKept {
 		refs = nil
 	}
 	if cap(values) > maxKept {
 		values = nil
 	}
-	*d = document{text: text, refs: refs, values: values}
+	*d = document{text: text, refs: refs, values: values, line: line}
 	documents.Put(d)
 }
 
@@ -64,9 +65,9 @@ var (
 	resourceTags = pageTags | tags(tagImg, tagSource)
 )
 
-// read fills page with what the body of a says.
-func (d *document) read(a Answer, o Options, contentType string, page *Page) {
-	body := a.Body
+// read takes what the body of an HTML page says.
+func (d *document) read(a Answer, o Options, contentType string) {
+	page, body := d.page, a.Body
 	if len(body) > MaxBytes {
 		body = body[:MaxBytes]
 		page.Cut |= BoundBytes
@@ -76,8 +77,7 @@ func (d *document) read(a Answer, o Options, contentType string, page *Page) {
 		page.Cut |= BoundBytes
 	}
 	page.Charset = in.charset
-	d.page, d.legacy, d.all = page, in.legacy, o.Resources
-	d.agent = strings.ToLower(o.Agent)
+	d.legacy, d.agent = in.legacy, strings.ToLower(o.Agent)
 	d.hasNUL = bytes.IndexByte(in.text, 0) >= 0
 	want := pageTags
 	if d.all {
@@ -86,10 +86,8 @@ func (d *document) read(a Answer, o Options, contentType string, page *Page) {
 	d.z.reset(in.text, want)
 	d.text.reset()
 	d.scan()
-	d.header(a)
 	page.Digest, page.SimHash, page.Words = d.text.sum()
 	d.useBase()
-	d.resolve()
 }
 
 // useBase makes the address of the base element, if there is one, the page's
@@ -341,7 +339,7 @@ func (d *document) resolve() {
 			return
 		}
 		page.Links = append(page.Links, Link{URL: u, Rel: ref.rel, Kind: ref.kind})
-		if ref.rel&RelCanonical != 0 && ref.kind != Anchor && page.Canonical.IsZero() {
+		if ref.rel&RelCanonical != 0 && (ref.kind == Element || ref.kind == Field) && page.Canonical.IsZero() {
 			page.Canonical = u
 		}
 		if ref.lang != "" {
@@ -371,7 +369,8 @@ func (d *document) clean(raw []byte, bound int, references bool) string {
 		raw = raw[:most]
 		d.page.Cut |= BoundFacts
 	}
-	words := bytes.TrimSuffix(appendWords(nil, raw, references), []byte{' '})
+	d.line = appendWords(d.line[:0], raw, references)
+	words := bytes.TrimSuffix(d.line, []byte{' '})
 	if len(words) > bound {
 		words = words[:bound]
 		for n := 1; n < utf8.UTFMax && n < len(words); n++ { // not in the middle of a character

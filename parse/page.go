@@ -55,7 +55,8 @@ type Page struct {
 	Charset Charset
 
 	// Links are resolved against Base, in the order of the document; those of
-	// the header come last. The same address may be in it more than once.
+	// the header come last, and are the only ones of a body that is no HTML.
+	// The same address may be in it more than once.
 	Links []Link
 	// Bad counts the references that are no crawlable URL, by reason.
 	Bad map[weburl.Code]int
@@ -141,11 +142,14 @@ func Read(a Answer, o Options) (page Page, err error) {
 	contentType := a.Header.Get("Content-Type")
 	page.Type = sniff(contentType, a.Body)
 	page.Base = a.URL
+	d := documents.Get().(*document)
+	d.page, d.all = &page, o.Resources
 	if page.Type == TypeHTML {
-		d := documents.Get().(*document)
-		d.read(a, o, contentType, &page)
-		d.release()
+		d.read(a, o, contentType)
 	}
+	d.header(a)
+	d.resolve()
+	d.release()
 	page.Challenge = challengeOf(a, &page)
 	return page, nil
 }

@@ -66,6 +66,21 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+func TestHeaderOfOtherTypes(t *testing.T) {
+	p, err := Read(Answer{
+		URL:    pageURL,
+		Status: http.StatusOK,
+		Header: http.Header{"Content-Type": {"application/pdf"}, "Link": {`</paper.html>; rel=canonical`}},
+		Body:   []byte("%PDF-1.7 <a href=/no>"),
+	}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"header canonical http://site.test/paper.html"}, lines(p.Links)); diff != "" || p.Type != TypeOther {
+		t.Errorf("type %q (-want +got):\n%s", p.Type, diff)
+	}
+}
+
 func TestResources(t *testing.T) {
 	const src = `<link rel=stylesheet href=/s.css><link rel=icon href=/i.ico><link rel=preconnect href=//cdn.test>
 <link rel=next href=/2><img src=/a.png srcset="/a2.png 2x, /a3.png 3x"><picture><source srcset="/b.webp 1x"></picture><script src=/no.js></script>`
@@ -202,6 +217,7 @@ func TestTimeIsLinear(t *testing.T) {
 		"<", "<!--", "<!", "</", "<a ", "<a href=", "<a href=\"", "<script>", "<script><!--", "<script><!--<script>", "<title>",
 		"&", "&#", "&CounterClockwiseContourIntegra", "<a href=&amp", "<a x=y ", "<svg>", "<a href=x:y>", "- ", "<!-->", "\x00", "</script",
 		"<base href=../>", "<a href=../>", "<meta http-equiv=refresh content=", "<img srcset=',,,(", "\u00a0", "x",
+		"<a href=http://xn--a.test>", "<a href='//ü.test/é?ü'>", "&bogus;", "&aelig ", "<a href='?&eacut'>",
 	}
 	const length = 64 << 10
 	for _, piece := range pieces {
