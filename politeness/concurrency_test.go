@@ -208,3 +208,18 @@ func TestRefusalsDoNotLowerTheBaseline(t *testing.T) {
 		t.Errorf("ordinary answers compared with refusals: %q", e)
 	}
 }
+
+func TestBaselineIsForgottenByHalves(t *testing.T) {
+	h := newHost(t, steady(t, "polite"))
+	respond(h, 5, 100*time.Millisecond)
+	h.pass(13 * time.Hour)
+	respond(h, 10, 200*time.Millisecond) // twice the baseline is no incident
+	h.pass(11*time.Hour + 50*time.Minute)
+	// The first half is a day old and gone: 200 ms is the baseline.
+	if e := respond(h, 5, 350*time.Millisecond); e.Has(politeness.Incident) {
+		t.Errorf("compared with what is a day old: %q", e)
+	}
+	if e := respond(h, 5, 600*time.Millisecond); !e.Has(politeness.Incident) {
+		t.Error("not compared with what is half a day old")
+	}
+}

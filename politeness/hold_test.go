@@ -252,3 +252,27 @@ func TestClockSetBack(t *testing.T) {
 		t.Error("after the clock was set back answers are taken for old ones")
 	}
 }
+
+func TestJitterLengthensBackoffsAndNeverRetryAfter(t *testing.T) {
+	p := preset(t, "polite")
+	seen := map[time.Duration]bool{}
+	for i := range 50 {
+		h := newHost(t, p)
+		h.s = politeness.New(fmt.Sprintf("http://h%d.example", i))
+		h.ask(answer(http.StatusTooManyRequests))
+		got := h.held()
+		if got < 5*time.Second || got > 5250*time.Millisecond {
+			t.Fatalf("backoff of %v, want 5 s and up to 5 %% more", got)
+		}
+		seen[got] = true
+
+		h = newHost(t, p)
+		h.ask(after(7 * time.Second))
+		if got := h.held(); got != 7*time.Second {
+			t.Fatalf("held for %v, want the 7 s asked for", got)
+		}
+	}
+	if len(seen) < 25 {
+		t.Errorf("50 hosts back off for only %d different times", len(seen))
+	}
+}

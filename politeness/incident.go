@@ -42,8 +42,8 @@ func (p Policy) Observe(s State, now time.Time, a Answer) (State, Effect) {
 }
 
 // refusal handles an answer that refuses. If its request left before the last
-// incident was recorded, or in the same millisecond, it joins that incident: its Retry-After has lengthened
-// the hold, and that is all.
+// incident was recorded, or in the same millisecond, it joins that incident:
+// its Retry-After has lengthened the hold, and that is all.
 func (p *Policy) refusal(s *State, at, sent int64, joins bool, e *Effect) {
 	s.stuck(at)
 	if joins {

@@ -72,13 +72,16 @@ func (p *Policy) judgeLatency(s *State, at int64, median uint32) (incident, slow
 	return true, true
 }
 
-// ageBaseline forgets what is older than the baseline's window.
+// ageBaseline starts a new half when it is time, with response times of its own.
 func (s *State) ageBaseline(at int64) {
-	switch age := at - s.lowAt; {
-	case age >= 2*baselineHalf:
-		s.low, s.lowAt, s.latencies = [2]uint32{}, at, 0
-	case age >= baselineHalf:
-		s.low, s.lowAt = [2]uint32{0, s.low[0]}, at
+	age := at - s.lowAt
+	if age < baselineHalf {
+		return
+	}
+	s.latencies = 0
+	s.low, s.lowAt = [2]uint32{0, s.low[0]}, s.lowAt+baselineHalf
+	if age >= 2*baselineHalf {
+		s.low[1], s.lowAt = 0, at
 	}
 }
 

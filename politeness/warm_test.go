@@ -185,3 +185,11 @@ func TestSourceDocumentsThreeRetriesForBlockingAnswers(t *testing.T) {
 		t.Error("a fourth retry")
 	}
 }
+
+func TestWarmRecoversByTimeAsWell(t *testing.T) {
+	h := slowed(t, "warm", 20*time.Second)
+	h.clean(2)
+	h.wantPace(20 * time.Second)
+	wantChange(t, h.clean(1), politeness.Probed)
+	h.wantPace(10250 * time.Millisecond)
+}
