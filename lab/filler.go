@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 )
 
 // fillerSizes are the sizes blocks come in, about. Mostly large ones: an
@@ -31,6 +32,25 @@ var words = strings.Fields(`river market signal harbour quiet engine paper windo
 	orange mirror valley method simple travel yellow number family corner planet forest
 	people record system public water between light after before under measure several
 	the of and to in a is that for it as was with be by on not he his but at are this`)
+
+// lastFiller remembers the filler that was made last: programs that make many
+// labs, as tests do, mostly give them one seed, and filler never changes.
+var lastFiller atomic.Pointer[seededFiller]
+
+type seededFiller struct {
+	seed uint64
+	*filler
+}
+
+// fillerOf gives the filler of a seed.
+func fillerOf(seed uint64) *filler {
+	if last := lastFiller.Load(); last != nil && last.seed == seed {
+		return last.filler
+	}
+	f := makeFiller(seed)
+	lastFiller.Store(&seededFiller{seed, f})
+	return f
+}
 
 // makeFiller writes the filler of a lab: paragraphs, lists, tables, images,
 // inline script, comments, entities, attributes.

@@ -42,7 +42,7 @@ func New(cfg Config) (*Lab, error) {
 	}
 	l := &Lab{cfg: cfg}
 	l.web, l.dir = makeWeb(&l.cfg)
-	l.web.filler = sync.OnceValue(func() *filler { return makeFiller(cfg.Seed) })
+	l.web.filler = sync.OnceValue(func() *filler { return fillerOf(cfg.Seed) })
 	l.authority = sync.OnceValues(newAuthority)
 	l.exchanges.New = func() any { return new(exchange) }
 	l.web.setBases(&l.cfg, cfg.port(cfg.Listen), cfg.port(cfg.ListenTLS))

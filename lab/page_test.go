@@ -14,7 +14,7 @@ import (
 func TestGzipEqualsPlain(t *testing.T) {
 	l := mustNew(t, Config{Seed: 1, Hosts: Uniform(1, Plain())})
 	var plain, packed body
-	for n := range 200 {
+	for n := range 60 {
 		plain.reset(false)
 		l.web.renderPage(&plain, &l.web.hosts[0], n, 0)
 		packed.reset(true)

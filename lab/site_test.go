@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -66,14 +67,17 @@ func TestSitemapKinds(t *testing.T) {
 		if !named {
 			t.Errorf("%s: robots.txt does not name it", kind.Name)
 		}
-		switch text := ask(l, base+"/sitemap.xml").Body.String(); kind.Name {
+		w := &full{ResponseRecorder: httptest.NewRecorder(), most: 1 << 20}
+		l.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, base+"/sitemap.xml", nil))
+		switch text := w.Body.String(); kind.Name {
 		case "parts":
 			if strings.Count(text, "<sitemap>") != 1 {
 				t.Errorf("parts: %s", text)
 			}
 		case "million":
-			if strings.Count(text, "<sitemap>") != 1_000_000 {
-				t.Errorf("million: %d", strings.Count(text, "<sitemap>"))
+			// An exhibit test counts them all; here the client has enough.
+			if n := strings.Count(text, "<sitemap>"); n < 10_000 || n > 30_000 {
+				t.Errorf("million: %d entries before the lab gave up", n)
 			}
 			if part := ask(l, base+"/sitemap-777776.xml").Body.String(); strings.Count(part, "<url>") != 1 || !strings.Contains(part, l.web.paths[777776%40]) {
 				t.Errorf("part of a million: %s", part)
@@ -86,6 +90,19 @@ func TestSitemapKinds(t *testing.T) {
 			t.Errorf("%s has no case", kind.Name)
 		}
 	}
+}
+
+// full is a client that has had enough after most bytes.
+type full struct {
+	*httptest.ResponseRecorder
+	most int
+}
+
+func (w *full) Write(p []byte) (int, error) {
+	if w.Body.Len() > w.most {
+		return 0, io.ErrShortWrite
+	}
+	return w.ResponseRecorder.Write(p)
 }
 
 // TestRobotsKinds asks each host for its robots.txt as an obedient crawler
