@@ -77,7 +77,9 @@ func (p Policy) Validate() error {
 // Merge returns the policy for a host on which jobs of both policies have
 // work: of each field the more careful value, so that no job makes a host be
 // treated worse than another job asked for. It is commutative and associative
-// but for Name, which keeps the order of first mention.
+// but for Name, which keeps the order of first mention. What belongs to a URL or
+// to a job (retries, FailureThreshold, CancelAfter) is asked of the job's own
+// policy, not of the merged one.
 func Merge(p, q Policy) Policy {
 	m := Policy{
 		Name:                   p.Name,
