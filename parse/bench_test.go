@@ -2,6 +2,7 @@ package parse
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/url"
 	"testing"
@@ -198,7 +199,7 @@ func BenchmarkLexer(b *testing.B) {
 		for {
 			switch kind, _ := l.Next(); kind {
 			case lexhtml.ErrorToken:
-				if l.Err() != io.EOF {
+				if !errors.Is(l.Err(), io.EOF) {
 					b.Fatal(l.Err())
 				}
 				return n

@@ -192,13 +192,16 @@ func isBlank(b []byte) bool {
 
 // flush hashes the collected text.
 func (t *visibleText) flush() {
-	// The space behind the last word is hashed only if another word follows.
-	if t.words.n > 0 && len(t.buf) > 0 {
-		t.hasher.WriteString(" ")
+	n := len(t.buf)
+	if n == 0 {
+		return
 	}
-	if n := len(t.buf); n > 0 {
-		t.hasher.Write(t.buf[:n-1])
+	// The space behind the last word is hashed only if another word follows. A
+	// hash takes everything, so there are no errors to look at.
+	if t.words.n > 0 {
+		_, _ = t.hasher.WriteString(" ")
 	}
+	_, _ = t.hasher.Write(t.buf[:n-1])
 	t.words.add(t.buf)
 	t.buf = t.buf[:0]
 }

@@ -67,7 +67,7 @@ type sitemapItem struct {
 func (s *Sitemap) nextItem() (Entry, bool, error) {
 	for {
 		token, err := s.xml.next()
-		if err == io.EOF { // the end of the root would have been the end
+		if isEnd(err) { // the end of the root would have been the end
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {

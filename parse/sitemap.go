@@ -162,7 +162,7 @@ func (s *Sitemap) finish(err error) {
 	}
 	if _, panicked := errors.AsType[*PanicError](err); panicked {
 		s.err = err
-	} else if err != io.EOF {
+	} else if !isEnd(err) {
 		s.err = fmt.Errorf("read sitemap %s: %w", s.at, err)
 	}
 }
@@ -196,11 +196,11 @@ const maxBadLines = 100
 // nextLine reads an entry of a plain list.
 func (s *Sitemap) nextLine() (Entry, bool, error) {
 	line, err := s.r.ReadSlice('\n')
-	long := err == bufio.ErrBufferFull
-	for err == bufio.ErrBufferFull {
+	long := isFull(err)
+	for isFull(err) {
 		_, err = s.r.ReadSlice('\n')
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !isEnd(err) {
 		return Entry{}, false, err
 	}
 	var u weburl.URL

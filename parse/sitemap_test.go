@@ -237,6 +237,13 @@ func TestSitemapErrors(t *testing.T) {
 			t.Errorf("%d entries and error %v, want 1 and %v", len(got), s.Err(), broken)
 		}
 	})
+	t.Run("reader that wraps the end", func(t *testing.T) {
+		cut := fmt.Errorf("connection cut: %w", io.EOF)
+		in := io.MultiReader(strings.NewReader("https://site.test/a\n"), iotest.ErrReader(cut))
+		if got, s := readSitemap(in, SitemapOptions{}); !errors.Is(s.Err(), cut) || len(got) != 1 {
+			t.Errorf("%d entries and error %v, want 1 and %v", len(got), s.Err(), cut)
+		}
+	})
 }
 
 func TestSitemapSpeaksFor(t *testing.T) {

@@ -27,7 +27,7 @@ func (s *Sitemap) open() error {
 	}
 	s.r = bufio.NewReaderSize(plain, xmlBuffer)
 	head, err := s.r.Peek(prescanLength)
-	if len(head) == 0 && err != io.EOF {
+	if len(head) == 0 && !isEnd(err) {
 		return err
 	}
 	enc, charset, mark := encodingOf(head, "")
@@ -44,7 +44,7 @@ func (s *Sitemap) open() error {
 func (s *Sitemap) findForm() error {
 	for {
 		c, err := s.r.ReadByte()
-		if err == io.EOF {
+		if isEnd(err) {
 			return ErrNotSitemap
 		}
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"io"
 	"unicode/utf8"
 )
 
@@ -72,7 +73,7 @@ func (x *xmlScanner) readText() error {
 		if x.capture {
 			x.keepText(bytes.TrimSuffix(piece, []byte{'<'}), true)
 		}
-		if err != bufio.ErrBufferFull {
+		if !isFull(err) {
 			return err
 		}
 	}
@@ -143,7 +144,7 @@ func (x *xmlScanner) pieces(end string, each func([]byte)) error {
 		if string(tail) == end {
 			return nil
 		}
-		if err != nil && err != bufio.ErrBufferFull {
+		if err != nil && !isFull(err) {
 			return err
 		}
 	}
@@ -155,7 +156,7 @@ func (x *xmlScanner) readTag() (xmlToken, error) {
 	var quote, last byte // last is the byte before the piece
 	for {
 		piece, err := x.r.ReadSlice('>')
-		if err != nil && err != bufio.ErrBufferFull {
+		if err != nil && !isFull(err) {
 			return 0, err
 		}
 		quote = openQuote(piece, quote)
@@ -259,3 +260,13 @@ var xmlEntities = []struct {
 	name string
 	char byte
 }{{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}}
+
+// isEnd reports whether a reader came to the end of its input. A wrapped io.EOF
+// is something else: a transport saying that the input was cut off.
+func isEnd(err error) bool {
+	return err == io.EOF //nolint:errorlint // see above
+}
+
+// isFull reports whether a piece of input fills the buffer without what was
+// looked for.
+func isFull(err error) bool { return errors.Is(err, bufio.ErrBufferFull) }
