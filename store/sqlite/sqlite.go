@@ -65,6 +65,8 @@ type Config struct {
 
 	Terms store.Terms // of leases; zero means store.DefaultTerms
 	Fault store.Fault // for tests
+
+	unsynced bool // for tests of thousands of commits that nobody pulls the plug on
 }
 
 // Store is an open crawl directory. Make one with [Open].
@@ -172,8 +174,12 @@ func (s *Store) open(ctx context.Context, c Config) error {
 	if err := crawlSchema.migrate(ctx, s.path); err != nil {
 		return err
 	}
+	sync := "synchronous = full"
+	if c.unsynced {
+		sync = "synchronous = off"
+	}
 	var err error
-	s.w, err = openConn(s.path, "journal_mode = wal", "synchronous = full", "trusted_schema = off", "cell_size_check = on",
+	s.w, err = openConn(s.path, "journal_mode = wal", sync, "trusted_schema = off", "cell_size_check = on",
 		fmt.Sprintf("cache_size = %d", -writeCache/1024), fmt.Sprintf("wal_autocheckpoint = %d", checkpoint),
 		fmt.Sprintf("journal_size_limit = %d", 2*checkpoint*4096), fmt.Sprintf("busy_timeout = %d", busyTimeout.Milliseconds()))
 	if err != nil {

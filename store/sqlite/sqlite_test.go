@@ -9,7 +9,7 @@ import (
 
 func openTest(t testing.TB, dir string, fault store.Fault) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), Config{Dir: dir, Fault: fault})
+	s, err := Open(t.Context(), Config{Dir: dir, Fault: fault, unsynced: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,13 +103,15 @@ func newJobTables(id job.ID) *jobTables {
 }
 
 // The columns of an item: see scanItem.
-const itemColumns = `h.host || u.path, case typeof(u.via) when 'integer' then vh.host || v.path else u.via end, u.found, u.depth, u.hops, u.priority, u.extra`
+const itemColumns = `h.host || u.path, ` + itemRest
+
+const itemRest = `case typeof(u.via) when 'integer' then vh.host || v.path else u.via end, u.found, u.depth, u.hops, u.priority, u.extra`
 
 // The page that named a URL.
 const viaJoins = ` left join url_{j} v on v.id = u.via left join host vh on vh.id = v.host`
 
-const headQuery = `select ` + itemColumns + `, q.attempt, q.not_before
-	from queue_{j} q join url_{j} u on u.id = q.id join host h on h.id = q.host` + viaJoins
+// headQuery reads itemColumns with the host left out: whoever asks knows it.
+const headQuery = `select u.path, ` + itemRest + `, q.attempt, q.not_before from queue_{j} q join url_{j} u on u.id = q.id` + viaJoins
 
 // rankSQL is [store.Rank] of a row of url; a test compares the two.
 const rankSQL = `(case when u.path = '/' then 0 else 16777216 end + min(u.depth, 65535) * 256 + 127 - min(max(u.priority, -127), 127))`

@@ -37,6 +37,7 @@ func (s *Store) Heads(ctx context.Context, now time.Time, wants []store.Want) ([
 			}
 			left := w.Max
 			scan := func(row []driver.Value) error {
+				row[0] = w.Host + text(row[0])
 				it, err := scanItem(w.Job, row)
 				items = append(items, it)
 				left--
