@@ -125,7 +125,35 @@ func BenchmarkServe(b *testing.B) {
 	}
 }
 
-var wrkRE = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
+var (
+	wrkRate  = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
+	wrkCount = regexp.MustCompile(`([0-9]+) requests in`)
+)
+
+// wrkRun is what one run of wrk showed.
+type wrkRun struct {
+	rate float64 // requests per second
+	cpu  float64 // microseconds of this process per request: steadier than a rate on a busy machine
+}
+
+func runWrk(b *testing.B, wrk, base string) wrkRun {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+	defer cancel()
+	before := cpuSeconds()
+	out, err := exec.CommandContext(ctx, wrk, "-t1", "-c32", "-d3s", "-H", "Accept-Encoding: gzip", "-s", "testdata/pages.lua", base+"/").CombinedOutput()
+	used := cpuSeconds() - before
+	rate, count := wrkRate.FindSubmatch(out), wrkCount.FindSubmatch(out)
+	if err != nil || rate == nil || count == nil || strings.Contains(string(out), "Non-2xx") {
+		b.Fatalf("wrk: %v\n%s", err, out)
+	}
+	perSecond, err1 := strconv.ParseFloat(string(rate[1]), 64)
+	requests, err2 := strconv.ParseFloat(string(count[1]), 64)
+	if err1 != nil || err2 != nil {
+		b.Fatalf("wrk: %v %v\n%s", err1, err2, out)
+	}
+	return wrkRun{perSecond, used * 1e6 / requests}
+}
 
 // BenchmarkWrk measures the promise that the lab serves at least half of what
 // a bare handler does with the same bytes: wrk, the two in turn, three times,
@@ -143,33 +171,23 @@ func BenchmarkWrk(b *testing.B) {
 	)
 	l, _ := start(b, Config{Seed: 1, Hosts: Uniform(1, Plain())})
 	bases := map[string]string{"bare": bare(b, l), "lab": l.web.hosts[0].base}
-	rates := map[string][]float64{}
+	rates, cpu := map[string][]float64{}, map[string][]float64{}
 	for range runs {
 		for _, name := range []string{"bare", "lab"} {
-			ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
-			out, err := exec.CommandContext(ctx, wrk, "-t1", "-c32", "-d3s", "-H", "Accept-Encoding: gzip", "-s", "testdata/pages.lua", bases[name]+"/").CombinedOutput()
-			cancel()
-			m := wrkRE.FindSubmatch(out)
-			if err != nil || m == nil || strings.Contains(string(out), "Non-2xx") {
-				b.Fatalf("wrk: %v\n%s", err, out)
-			}
-			rate, err := strconv.ParseFloat(string(m[1]), 64)
-			if err != nil {
-				b.Fatal(err)
-			}
-			rates[name] = append(rates[name], rate)
+			run := runWrk(b, wrk, bases[name])
+			rates[name] = append(rates[name], run.rate)
+			cpu[name] = append(cpu[name], run.cpu)
 		}
 	}
-	median := func(name string) float64 {
-		slices.Sort(rates[name])
-		return rates[name][runs/2]
-	}
-	ratio := median("lab") / median("bare")
-	b.ReportMetric(median("bare"), "bare-req/s")
-	b.ReportMetric(median("lab"), "lab-req/s")
-	b.ReportMetric(ratio, "lab/bare")
-	b.ReportMetric(0, "ns/op")
 	b.Logf("bare %.0f, lab %.0f", rates["bare"], rates["lab"])
+	median := func(of []float64) float64 { return slices.Sorted(slices.Values(of))[runs/2] }
+	ratio := median(rates["lab"]) / median(rates["bare"])
+	b.ReportMetric(median(rates["bare"]), "bare-req/s")
+	b.ReportMetric(median(rates["lab"]), "lab-req/s")
+	b.ReportMetric(ratio, "lab/bare")
+	b.ReportMetric(median(cpu["bare"]), "bare-cpu-µs")
+	b.ReportMetric(median(cpu["lab"]), "lab-cpu-µs")
+	b.ReportMetric(0, "ns/op")
 	if ratio < least {
 		b.Errorf("the lab serves %.2f of what a bare handler does, want at least %.2f", ratio, least)
 	}

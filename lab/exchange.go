@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -142,11 +141,11 @@ var born = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func (x *exchange) servePage() {
 	w := x.lab.web
 	version := w.version(x.host, x.page, x.lab.Epoch())
-	etag := fmt.Sprintf("\"%d-%d-%d\"", x.host.index, x.page, version)
+	etag := `"` + strconv.Itoa(x.host.index) + "-" + strconv.Itoa(x.page) + "-" + strconv.Itoa(version) + `"`
 	modified := born.Add(time.Duration(version) * time.Hour)
 	head := x.Header()
 	head["Etag"] = []string{etag}
-	head["Last-Modified"] = []string{modified.Format(http.TimeFormat)}
+	head["Last-Modified"] = lastModified(version, modified)
 	if x.host.site.Cache != "" && x.throughCache() {
 		return
 	}
@@ -158,11 +157,25 @@ func (x *exchange) servePage() {
 	x.send(htmlType)
 }
 
+// bornDate is the header of all pages that have never changed: most of them.
+var bornDate = []string{born.Format(http.TimeFormat)}
+
+func lastModified(version int, modified time.Time) []string {
+	if version == 0 {
+		return bornDate
+	}
+	return []string{modified.Format(http.TimeFormat)}
+}
+
 func notModified(r *http.Request, etag string, modified time.Time) bool {
 	if match := r.Header.Get("If-None-Match"); match != "" {
 		return strings.Contains(match, etag) || match == "*"
 	}
-	since, err := http.ParseTime(r.Header.Get("If-Modified-Since"))
+	value := r.Header.Get("If-Modified-Since")
+	if value == "" {
+		return false
+	}
+	since, err := http.ParseTime(value)
 	return err == nil && !modified.After(since)
 }
 
@@ -177,16 +190,25 @@ func (x *exchange) serveSide() {
 
 const htmlType = "text/html; charset=utf-8"
 
-var varyEncoding = []string{"Accept-Encoding"}
+// Header values that every page shares.
+var (
+	typeHTML     = []string{htmlType}
+	codingGzip   = []string{"gzip"}
+	varyEncoding = []string{"Accept-Encoding"}
+)
 
 // send writes the rendered body.
 func (x *exchange) send(contentType string) {
 	out := x.body.finish()
 	head := x.Header()
-	head["Content-Type"] = []string{contentType}
+	if contentType == htmlType {
+		head["Content-Type"] = typeHTML
+	} else {
+		head["Content-Type"] = []string{contentType}
+	}
 	head["Content-Length"] = []string{strconv.Itoa(len(out))}
 	if x.body.gzip {
-		head["Content-Encoding"] = []string{"gzip"}
+		head["Content-Encoding"] = codingGzip
 	}
 	head["Vary"] = varyEncoding
 	if len(out) > tailBytes {

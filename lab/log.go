@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"strings"
 	"sync"
 	"time"
 )
@@ -30,7 +31,10 @@ func (l *requestLog) add(x *exchange, now time.Time) {
 	}
 	line := Request{
 		Start: x.started, Answer: now, Host: x.host.base,
-		Method: x.req.Method, Target: x.req.URL.RequestURI(), Status: x.status,
+		Method: x.req.Method, Target: x.req.RequestURI, Status: x.status,
+	}
+	if !strings.HasPrefix(line.Target, "/") { // a proxy request names the whole URL
+		line.Target = x.req.URL.RequestURI()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
