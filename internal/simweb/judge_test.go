@@ -1,0 +1,203 @@
+package simweb_test
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"headway/lab"
+	"headway/visit"
+)
+
+// judge looks at a crawl from the servers' side and returns what was impolite,
+// lost or invented. What the servers saw comes from the lab's log and counters;
+// of the driver's own records only the pace, hold and cap that politeness had
+// promised at each request are used. Virtual time is exact, so nothing is
+// tolerated.
+func judge(d *driver) (problems []string) {
+	j := &judgement{
+		promised: map[arrival][]sent{}, hosts: map[string]*seen{}, domains: map[string]time.Time{}, addresses: map[string]time.Time{},
+		backoff: map[*host]time.Duration{}, begin: d.begin,
+	}
+	for _, h := range d.hosts {
+		j.backoff[h] = shortestBackoff(h, d.jobs)
+	}
+	for _, s := range d.trace.sends {
+		k := arrival{s.host.name, s.path, s.at.UnixNano()}
+		j.promised[k] = append(j.promised[k], s)
+	}
+	log := d.web.Log()
+	for _, r := range j.match(log) {
+		j.request(r)
+	}
+	stats := d.web.Stats()
+	if int(stats.Total.Requests) != len(log) {
+		j.problem("%d requests, %d in the log", stats.Total.Requests, len(log))
+	}
+	for i := range stats.PerHost {
+		j.counts(&stats.PerHost[i])
+	}
+	for _, h := range d.hosts {
+		j.urls(h)
+	}
+	return j.problems
+}
+
+// shortestBackoff is what the least careful job keeps after a refusal.
+func shortestBackoff(h *host, jobs []*job) time.Duration {
+	shortest := time.Duration(0)
+	for _, q := range jobs {
+		if d := q.policy.Refusing.Start; slices.Contains(q.hosts, h.name) && (shortest == 0 || d < shortest) {
+			shortest = d
+		}
+	}
+	return shortest
+}
+
+// arrival tells requests apart: one arrives at the instant it is sent.
+type arrival struct {
+	host, path string
+	at         int64
+}
+
+// seen is what a host saw so far.
+type seen struct {
+	last     time.Time     // when the last request came
+	underWay []lab.Request // when the last one came, that one included
+	incident time.Time     // when it last refused a request that came after it had refused before
+	most     int           // the highest cap that was promised
+}
+
+type judgement struct {
+	promised map[arrival][]sent
+	hosts    map[string]*seen
+	backoff  map[*host]time.Duration // the shortest after a refusal that names no time
+	begin    time.Time
+	problems []string
+
+	domains, addresses map[string]time.Time // when the last request came
+}
+
+func (j *judgement) problem(format string, args ...any) {
+	j.problems = append(j.problems, fmt.Sprintf(format, args...))
+}
+
+// decided is a request that a server saw and the decision behind it.
+type decided struct {
+	*lab.Request
+	sent
+}
+
+// match finds the decision behind each request and puts those of one instant
+// in the order in which they were sent.
+func (j *judgement) match(log []lab.Request) []decided {
+	list := make([]decided, 0, len(log))
+	for i := range log {
+		r := &log[i]
+		k := arrival{r.Host, r.Target, r.Start.UnixNano()}
+		if len(j.promised[k]) == 0 {
+			j.problem("%s%s at %v: nobody decided to send it", r.Host, r.Target, r.Start.Sub(j.begin))
+			continue
+		}
+		list = append(list, decided{r, j.promised[k][0]})
+		j.promised[k] = j.promised[k][1:]
+	}
+	slices.SortStableFunc(list, func(a, b decided) int { return cmp.Or(a.Start.Compare(b.Start), a.number-b.number) })
+	return list
+}
+
+// request judges one request by what came before it.
+func (j *judgement) request(r decided) {
+	where, p := fmt.Sprintf("%s%s at %v", r.Host, r.Target, r.Start.Sub(j.begin)), r.sent
+	h := j.hosts[r.Host]
+	if h == nil {
+		h = &seen{}
+		j.hosts[r.Host] = h
+	}
+	h.answered(r.Start)
+	h.underWay = append(h.underWay, *r.Request)
+	if gap := r.Start.Sub(h.last); !h.last.IsZero() && gap < max(p.pace, p.base) {
+		j.problem("%s: %v after the request before, inside the pace of %v", where, gap, p.pace)
+	}
+	j.second(where, "domain", j.domains, p.host.domain, r.Start, p.domain)
+	if p.host.address != "" {
+		j.second(where, "address", j.addresses, p.host.address, r.Start, p.address)
+	}
+	if r.Start.Before(p.held) {
+		j.problem("%s: inside a hold until %v", where, p.held.Sub(j.begin))
+	}
+	if least := j.backoff[p.host]; p.host.silent && !h.incident.IsZero() && r.Start.Sub(h.incident) < least {
+		j.problem("%s: %v after a refusal, inside the backoff of %v", where, r.Start.Sub(h.incident), least)
+	}
+	if n := len(h.underWay); n > p.cap {
+		j.problem("%s: %d at once, the cap is %d", where, n, p.cap)
+	}
+	h.most = max(h.most, p.cap)
+	h.last = r.Start
+}
+
+// second judges an interval that hosts share.
+func (j *judgement) second(where, what string, last map[string]time.Time, name string, at time.Time, least time.Duration) {
+	if before, ok := last[name]; ok && at.Sub(before) < least {
+		j.problem("%s: %v after the last request to its %s, inside the interval of %v", where, at.Sub(before), what, least)
+	}
+	last[name] = at
+}
+
+// answered takes in the answers up to now.
+func (h *seen) answered(now time.Time) {
+	slices.SortStableFunc(h.underWay, func(a, b lab.Request) int { return a.Answer.Compare(b.Answer) })
+	for len(h.underWay) > 0 && !h.underWay[0].Answer.After(now) {
+		r := h.underWay[0]
+		h.underWay = h.underWay[1:]
+		if refusal(r.Status) && r.Start.After(h.incident) {
+			h.incident = r.Answer
+		}
+	}
+}
+
+func refusal(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+}
+
+// counts judges the lab's own counters.
+func (j *judgement) counts(c *lab.HostStats) {
+	if c.InsideRetryAfter > 0 {
+		j.problem("%s: %d requests inside an announced Retry-After", c.Host, c.InsideRetryAfter)
+	}
+	if c.BeforeRobots > 0 || c.RobotsViolations > 0 {
+		j.problem("%s: %d requests before robots.txt was asked for, %d against it", c.Host, c.BeforeRobots, c.RobotsViolations)
+	}
+	if most := j.hosts[c.Host[len("http://"):]].most; c.MaxConcurrent > most {
+		j.problem("%s: %d at once, the cap was never above %d", c.Host, c.MaxConcurrent, most)
+	}
+	if c.InFlight != 0 {
+		j.problem("%s: %d requests still under way", c.Host, c.InFlight)
+	}
+}
+
+// urls checks that every URL ever wanted has one outcome, and that those that
+// wait are in a queue.
+func (j *judgement) urls(h *host) {
+	pending := 0
+	for _, t := range h.targets {
+		if err := visit.Check(t.outcome, t.reason, waitOf(t)); err != nil {
+			j.problem("%s%s: %v", h.name, t.path, err)
+		}
+		if !t.ended() {
+			pending++
+		}
+	}
+	if n := h.waiting(); n != pending {
+		j.problem("%s: %d URLs have no outcome, %d wait", h.name, pending, n)
+	}
+}
+
+func waitOf(t *target) visit.Wait {
+	if t.ended() {
+		return ""
+	}
+	return visit.WaitIdle
+}
