@@ -14,7 +14,6 @@ import (
 
 // job is a requested crawl: what it wants and how careful it is.
 type job struct {
-	name     string
 	policy   politeness.Policy
 	patience time.Duration
 	start    time.Duration // after the crawl began

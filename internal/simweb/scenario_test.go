@@ -111,7 +111,7 @@ func (s *script) run(prepare func(*driver)) (*report, []string, error) {
 	}
 	for _, n := range s.networks {
 		time.AfterFunc(n.from, func() { web.SetNetwork(n.state) })
-		time.AfterFunc(n.from+n.for_, func() { web.SetNetwork(simweb.Up) })
+		time.AfterFunc(n.from+n.span, func() { web.SetNetwork(simweb.Up) })
 	}
 	if len(s.steps) == 0 || s.steps[0].kind != stepRun {
 		return nil, nil, fmt.Errorf("a script has a run before anything else")

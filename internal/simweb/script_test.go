@@ -39,6 +39,7 @@ type script struct {
 	clock    time.Duration
 	config   lab.Config
 	hosts    []hostSpec
+	latest   int // the first host of the last line that made any
 	jobs     []*job
 	networks []networkSpec
 	steps    []step
@@ -56,7 +57,7 @@ type hostSpec struct {
 // networkSpec is a time in which our own network is down.
 type networkSpec struct {
 	state      simweb.Network
-	from, for_ time.Duration
+	from, span time.Duration
 }
 
 // step is one thing that happens to the process.
@@ -112,7 +113,7 @@ func parseScript(text, hide string) (*script, error) {
 
 // isOption tells the name of an option from an operator such as <=.
 func isOption(k string) bool {
-	return k[len(k)-1] >= 'a' && k[len(k)-1] <= 'z' || strings.HasSuffix(k, "3")
+	return k[len(k)-1] >= 'a' && k[len(k)-1] <= 'z'
 }
 
 // hide leaves one host out of the web and of all jobs.
@@ -209,7 +210,7 @@ func (s *script) line(l *scriptLine) {
 	case "crawl":
 		s.crawl(l)
 	case "network":
-		n := networkSpec{from: l.duration("from", 0), for_: l.duration("for", time.Minute), state: simweb.Silent}
+		n := networkSpec{from: l.duration("from", 0), span: l.duration("for", time.Minute), state: simweb.Silent}
 		if l.arg(0) == "no-route" {
 			n.state = simweb.NoRoute
 		}
@@ -263,6 +264,7 @@ func (s *script) host(l *scriptLine) {
 	t.Rules.Queue.Service = l.duration("queue", t.Rules.Queue.Service)
 	t.Rules.Queue.Longest = l.duration("longest", t.Rules.Queue.Longest)
 	address, copies := l.text("address", ""), l.number("copies", 0)
+	s.latest = len(s.hosts)
 	for i := range max(1, copies) {
 		n := name
 		if copies > 0 {
@@ -274,38 +276,45 @@ func (s *script) host(l *scriptLine) {
 	}
 }
 
-// temper adds to the rules of the host above.
+// temper adds to the rules of the host above and its copies.
 func (s *script) temper(l *scriptLine) {
 	if len(s.config.Hosts) == 0 {
 		l.fail("no host above")
 		return
 	}
-	rules := &s.config.Hosts[len(s.config.Hosts)-1].Temper.Rules
+	add := l.rule()
+	for i := s.latest; i < len(s.config.Hosts); i++ {
+		add(&s.config.Hosts[i].Temper.Rules)
+	}
+}
+
+// rule reads a line below a host.
+func (l *scriptLine) rule() (add func(*temper.Rules)) {
 	if l.verb == "overload" {
-		rules.Overload = temper.Overload{InFlight: l.number("in-flight", 0), Reset: l.text("reset", "no") == "yes"}
-		rules.Overload.Max, rules.Overload.Window = l.per(l.text("rate", ""))
-		return
+		o := temper.Overload{InFlight: l.number("in-flight", 0), Reset: l.text("reset", "no") == "yes"}
+		o.Max, o.Window = l.per(l.text("rate", ""))
+		return func(r *temper.Rules) { r.Overload = o }
 	}
 	form, ok := forms[l.text("retry-after", "seconds")]
 	if !ok {
 		l.fail("retry-after: none, seconds, imf, rfc850 or asctime")
 	}
-	status := l.number("status", 0)
+	from, requests, status := l.duration("from", 0), l.number("after-requests", 0), l.number("status", 0)
 	if l.verb == "outage" {
-		rules.Outages = append(rules.Outages, temper.Outage{
-			After: l.duration("from", 0), AfterRequests: l.number("after-requests", 0), For: l.duration("for", 0), Every: l.duration("every", 0),
+		o := temper.Outage{
+			After: from, AfterRequests: requests, For: l.duration("for", 0), Every: l.duration("every", 0),
 			Status: status, Form: form, Robots: l.text("robots", "no") == "yes", RetryAfter: l.duration("wait", 0),
-		})
-		return
+		}
+		return func(r *temper.Rules) { r.Outages = append(slices.Clone(r.Outages), o) }
 	}
-	limit := temper.Limit{Status: status, Form: form, After: l.duration("from", 0), AfterRequests: l.number("after-requests", 0)}
+	limit := temper.Limit{Status: status, Form: form, After: from, AfterRequests: requests}
 	n, span := l.per(l.arg(0))
 	if l.verb == "window" {
 		limit.Max, limit.Window = n, span
 	} else if span > 0 {
 		limit.Rate, limit.Burst = float64(n)/span.Seconds(), l.number("burst", 2)
 	}
-	rules.Limits = append(rules.Limits, limit)
+	return func(r *temper.Rules) { r.Limits = append(slices.Clone(r.Limits), limit) }
 }
 
 var forms = map[string]temper.Form{
@@ -333,7 +342,6 @@ func (s *script) crawl(l *scriptLine) {
 	for range copies {
 		one := j
 		one.hosts = slices.Clone(j.hosts)
-		one.name = fmt.Sprintf("job %d", len(s.jobs)+1)
 		s.jobs = append(s.jobs, &one)
 	}
 }
