@@ -42,12 +42,13 @@ func sub(dir string) fs.FS {
 // migrate brings a file to the schema this program knows. A file that is older
 // is copied first; a newer or strange one is refused and left as it is.
 func (k schema) migrate(ctx context.Context, path string) (err error) {
-	isNew := false
-	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
-		isNew = true
-	} else if err != nil {
+	var size int64
+	if info, err := os.Stat(path); err == nil {
+		size = info.Size()
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	isNew := size == 0
 	db, err := sql.Open("sqlite", fileURI(path)+"?_pragma=busy_timeout(5000)")
 	if err != nil {
 		return err
@@ -56,6 +57,9 @@ func (k schema) migrate(ctx context.Context, path string) (err error) {
 	db.SetMaxOpenConns(1)
 	if !isNew {
 		if err := k.checkMark(ctx, db); err != nil {
+			return err
+		}
+		if err := inspect(ctx, db, size); err != nil {
 			return err
 		}
 	}
@@ -101,6 +105,22 @@ func (k schema) checkMark(ctx context.Context, db *sql.DB) error {
 		if mark != 0 || ours == 0 {
 			return fmt.Errorf("it is not a %s of headway: %w", k.name, store.ErrCorrupt)
 		}
+	}
+	return nil
+}
+
+// inspect looks for damage: all of a small file, the outline of a large one.
+// Damage further inside is found when it is read.
+func inspect(ctx context.Context, db *sql.DB, size int64) error {
+	if size > checkBelow {
+		return nil
+	}
+	var verdict string
+	if err := db.QueryRowContext(ctx, "pragma quick_check(1)").Scan(&verdict); err != nil {
+		return wrap(err)
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%s: %w", verdict, store.ErrCorrupt)
 	}
 	return nil
 }

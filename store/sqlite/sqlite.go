@@ -185,9 +185,6 @@ func (s *Store) open(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.inspect(ctx); err != nil {
-		return err
-	}
 	if err := s.load(ctx); err != nil {
 		return err
 	}
@@ -205,26 +202,6 @@ func (s *Store) open(ctx context.Context, c Config) error {
 		}
 	}
 	s.w.fault = c.Fault
-	return nil
-}
-
-// inspect looks for damage: all of a small file, the outline of a large one.
-// Damage further inside is found when it is read.
-func (s *Store) inspect(ctx context.Context) error {
-	info, err := os.Stat(s.path)
-	if err != nil {
-		return err
-	}
-	if info.Size() > checkBelow {
-		return nil
-	}
-	var verdict string
-	if _, err := s.w.one(ctx, "pragma quick_check(1)", nil, &verdict); err != nil {
-		return err
-	}
-	if verdict != "ok" {
-		return fmt.Errorf("%s: %w", verdict, store.ErrCorrupt)
-	}
 	return nil
 }
 

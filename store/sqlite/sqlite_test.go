@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"path/filepath"
 	"testing"
 
 	"headway/store"
@@ -19,4 +20,14 @@ func openTest(t testing.TB, dir string, fault store.Fault) *Store {
 
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t testing.TB, dir string, fault store.Fault) store.Store { return openTest(t, dir, fault) })
+}
+
+func TestKill(t *testing.T) {
+	storetest.Kill(t, func(t testing.TB, dir string, fault store.Fault) store.Store {
+		s, err := Open(t.Context(), Config{Dir: dir, Hosts: filepath.Join(dir, "hosts.db"), Fault: fault})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
 }

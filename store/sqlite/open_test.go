@@ -1,0 +1,189 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"headway/job"
+	"headway/store"
+)
+
+// made returns a closed store's directory with one job of a few URLs.
+func made(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	s := openTest(t, dir, nil)
+	w := newOwner(t, s, 0)
+	w.add("http://a.example/", "http://a.example/1", "http://b.example/")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// refused opens a directory and expects an error with a hint.
+func refused(t *testing.T, dir string, want error) *store.OpenError {
+	t.Helper()
+	s, err := Open(t.Context(), Config{Dir: dir})
+	if err == nil {
+		s.Close()
+		t.Fatal("opened")
+	}
+	e, ok := errors.AsType[*store.OpenError](err)
+	if !ok || !errors.Is(err, want) || e.Hint == "" {
+		t.Fatalf("%v, want %v with a hint", err, want)
+	}
+	return e
+}
+
+func TestOneProcessPerDirectory(t *testing.T) {
+	dir := t.TempDir()
+	first := openTest(t, dir, nil)
+	refused(t, dir, store.ErrInUse)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Errorf("closed twice: %v", err)
+	}
+	if _, err := first.Job(t.Context(), 1); err == nil {
+		t.Error("a closed store answers")
+	}
+	if _, err := first.CreateJob(t.Context(), store.Job{State: job.Running}); err == nil {
+		t.Error("a closed store changes")
+	}
+	openTest(t, dir, nil)
+}
+
+func TestDamagedFileIsRefused(t *testing.T) {
+	for name, damage := range map[string]func(data []byte) []byte{
+		"not a database": func([]byte) []byte { return []byte(strings.Repeat("a web page, perhaps\n", 1000)) },
+		"cut short":      func(data []byte) []byte { return data[:len(data)/2] },
+		"zeros inside":   func(data []byte) []byte { clear(data[len(data)/3 : len(data)/3*2]); return data },
+		"overwritten":    func(data []byte) []byte { copy(data[4096:], strings.Repeat("damage", 3000)); return data },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := made(t)
+			path := filepath.Join(dir, crawlFile)
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			damaged := damage(data)
+			if err := os.WriteFile(path, damaged, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			e := refused(t, dir, store.ErrCorrupt)
+			if !strings.Contains(e.Hint, path) {
+				t.Errorf("the hint does not name the file: %s", e.Hint)
+			}
+			after, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(after) != len(damaged) {
+				t.Error("the damaged file was changed")
+			}
+		})
+	}
+}
+
+func TestForeignDatabaseIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, crawlFile)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("create table recipes (name text)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, dir, store.ErrCorrupt)
+}
+
+// TestUpgrade opens a file with a program that knows one migration more, and
+// then with the older one again.
+func TestUpgrade(t *testing.T) {
+	dir := made(t)
+	next := fstest.MapFS{"00002_more.sql": {Data: []byte("-- +goose Up\nalter table job add column colour text;\n")}}
+	entries, err := fs.ReadDir(crawlSchema.fsys, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		data, err := fs.ReadFile(crawlSchema.fsys, e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		next[e.Name()] = &fstest.MapFile{Data: data}
+	}
+	path := filepath.Join(dir, crawlFile)
+	newer := schema{crawlSchema.name, crawlSchema.mark, next}
+	if err := newer.migrate(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	e := refused(t, dir, store.ErrNewer)
+	if !strings.Contains(e.Hint, "upgrade") {
+		t.Errorf("hint: %s", e.Hint)
+	}
+	// The copy made before is what the older program can read.
+	if err := os.Rename(path+".v1.bak", path); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	s := openTest(t, dir, nil)
+	c, err := s.Counts(t.Context(), 1)
+	if err != nil || c.Waiting != 3 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if err := newer.migrate(t.Context(), path); err == nil {
+		if _, err := os.Stat(path + ".v1.bak"); err != nil {
+			t.Errorf("no backup: %v", err)
+		}
+	}
+}
+
+// TestFull fills the file up to a limit and goes on when there is room again.
+func TestFull(t *testing.T) {
+	s := openTest(t, t.TempDir(), nil)
+	w := newOwner(t, s, 0)
+	w.add("http://a.example/")
+	var pages int64
+	if _, err := s.w.one(t.Context(), "pragma page_count", nil, &pages); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(n int64) {
+		t.Helper()
+		if err := s.w.script(t.Context(), "pragma max_page_count = "+itoa(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(pages + 20)
+	big := store.Commit{Visits: w.visits("http://a.example/"), Found: w.found(2000, "http://a.example/%d")}
+	if _, err := w.commit(big); !errors.Is(err, store.ErrFull) {
+		t.Fatalf("on a full disk: %v", err)
+	}
+	if got := w.counts(); got.Waiting != 1 || got.Seen() != 1 {
+		t.Errorf("after it: %+v", got)
+	}
+	limit(1 << 30)
+	if _, err := w.commit(big); err != nil {
+		t.Fatalf("with room again: %v", err)
+	}
+	if got := w.counts(); got.Waiting != 2000 || got.Seen() != 2001 {
+		t.Errorf("in the end: %+v", got)
+	}
+}

@@ -1,0 +1,199 @@
+package sqlite
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headway/store"
+)
+
+// terminals opens crawls that share a hosts file.
+func terminals(t *testing.T, n int) []*owner {
+	t.Helper()
+	hosts := filepath.Join(t.TempDir(), "state", "hosts.db")
+	var list []*owner
+	for range n {
+		list = append(list, newOwner(t, openShares(t, hosts, nil), 0))
+	}
+	return list
+}
+
+func openShares(t *testing.T, hosts string, fault store.Fault) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Config{Dir: t.TempDir(), Hosts: hosts, Fault: fault, unsynced: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (o *owner) claim(domains ...string) store.Claim {
+	o.t.Helper()
+	c, err := o.s.Claim(o.t.Context(), o.now, domains)
+	o.check(err)
+	return c
+}
+
+func (o *owner) wanted() []string {
+	o.t.Helper()
+	list, err := o.s.Wanted(o.t.Context(), o.now)
+	o.check(err)
+	return list
+}
+
+func host(name string, pace time.Duration, change store.Change) store.Host {
+	return store.Host{Host: name, Politeness: []byte(pace.String()), Pace: pace, Change: change}
+}
+
+func TestDomainsGoFromCrawlToCrawl(t *testing.T) {
+	ts := terminals(t, 3)
+	a, b, c := ts[0], ts[1], ts[2]
+	if got := a.claim("a.example", "b.example", "a.example"); !slices.Equal(got.Granted, []string{"a.example", "b.example"}) || len(got.Unclean) != 0 || len(got.Hosts) != 0 {
+		t.Fatalf("first claim: %+v", got)
+	}
+	if got := b.claim("a.example", "c.example"); !slices.Equal(got.Granted, []string{"c.example"}) {
+		t.Fatalf("second crawl: %+v", got)
+	}
+	if got := a.wanted(); !slices.Equal(got, []string{"a.example"}) {
+		t.Fatalf("wanted: %v", got)
+	}
+	if got := c.claim("a.example"); len(got.Granted) != 0 {
+		t.Fatalf("third crawl: %+v", got)
+	}
+
+	// Handed over with pace, hold and last send, to whoever asked first.
+	state := host("http://www.a.example", 3*time.Second, store.Slower)
+	state.HoldUntil, state.LastSent, state.Robots = a.now.Add(time.Hour), a.now, []byte("r")
+	a.check(a.s.Yield(t.Context(), a.now, []string{"a.example"}, []store.Host{state}))
+	if got := c.claim("a.example"); len(got.Granted) != 0 {
+		t.Errorf("the third came before the second: %+v", got)
+	}
+	if got := a.claim("a.example"); len(got.Granted) != 0 {
+		t.Errorf("the first took it back before its turn: %+v", got)
+	}
+	state.Change = store.Same
+	if diff := cmp.Diff(store.Claim{Granted: []string{"a.example"}, Hosts: []store.Host{state}}, b.claim("a.example")); diff != "" {
+		t.Error(diff)
+	}
+	// Then the third, then the first again: turns alternate.
+	b.check(b.s.Yield(t.Context(), b.now, []string{"a.example"}, nil))
+	if got := c.claim("a.example"); len(got.Granted) != 1 {
+		t.Errorf("the third has no turn: %+v", got)
+	}
+	c.check(c.s.Yield(t.Context(), c.now, []string{"a.example"}, nil))
+	if got := a.claim("a.example"); len(got.Granted) != 1 {
+		t.Errorf("the first has no second turn: %+v", got)
+	}
+	if got := a.wanted(); len(got) != 0 {
+		t.Errorf("somebody still wants %v", got)
+	}
+}
+
+func TestRequestsGrowOld(t *testing.T) {
+	ts := terminals(t, 2)
+	a, b := ts[0], ts[1]
+	a.claim("a.example")
+	b.claim("a.example")
+	a.now = a.now.Add(store.ClaimAgain + time.Millisecond)
+	if got := a.wanted(); len(got) != 0 {
+		t.Errorf("wanted after b has lost interest: %v", got)
+	}
+	a.check(a.s.Yield(t.Context(), a.now, []string{"a.example"}, nil))
+	if got := a.claim("a.example"); len(got.Granted) != 1 {
+		t.Errorf("a domain is kept for somebody who went away: %+v", got)
+	}
+}
+
+func TestDomainsOfADeadProcess(t *testing.T) {
+	ts := terminals(t, 2)
+	a, b := ts[0], ts[1]
+	a.claim("a.example")
+	if _, err := a.commit(store.Commit{Hosts: []store.Host{host("http://a.example", 2*time.Second, store.Slower)}}); err != nil {
+		t.Fatal(err)
+	}
+	b.claim("a.example")
+	a.check(a.s.Close())
+	got := b.claim("a.example")
+	if !slices.Equal(got.Granted, []string{"a.example"}) || !slices.Equal(got.Unclean, []string{"a.example"}) || len(got.Hosts) != 1 || got.Hosts[0].Pace != 2*time.Second {
+		t.Errorf("after the owner died: %+v", got)
+	}
+}
+
+func TestCommitNeedsTheDomain(t *testing.T) {
+	ts := terminals(t, 2)
+	a, b := ts[0], ts[1]
+	a.claim("a.example")
+	b.add("http://a.example/")
+	slower := store.Commit{Visits: b.visits("http://a.example/"), Hosts: []store.Host{host("http://a.example", time.Second, store.Slower)}}
+	if _, err := b.commit(slower); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("without owning the domain: %v", err)
+	}
+	if c := b.counts(); c.Waiting != 1 {
+		t.Errorf("a refused commit left %+v", c)
+	}
+}
+
+// TestSlowerFirst stops between the two files and looks at what the next crawl
+// would do: it is slower, or as fast as before, never faster.
+func TestSlowerFirst(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before, after time.Duration
+		change        store.Change
+		want          time.Duration // in the shared file when the crawl file could not be written
+	}{
+		"a slower host": {time.Second, 4 * time.Second, store.Slower, 4 * time.Second},
+		"a faster host": {4 * time.Second, time.Second, store.Faster, 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hosts := filepath.Join(t.TempDir(), "hosts.db")
+			var armed bool
+			s := openShares(t, hosts, func(q string) error {
+				if armed && q == "insert into tally (job, ending, n) values (?,?,?) on conflict (job, ending) do update set n = n + excluded.n" {
+					return errStop
+				}
+				return nil
+			})
+			o := newOwner(t, s, 0)
+			o.claim("a.example")
+			o.add("http://a.example/")
+			if _, err := o.commit(store.Commit{Hosts: []store.Host{host("http://a.example", tc.before, store.Slower)}}); err != nil {
+				t.Fatal(err)
+			}
+			c := store.Commit{Visits: o.visits("http://a.example/"), Hosts: []store.Host{host("http://a.example", tc.after, tc.change)}}
+			armed = true
+			if _, err := o.commit(c); !errors.Is(err, errStop) {
+				t.Fatalf("not stopped: %v", err)
+			}
+			armed = false
+			if got := o.claim("a.example").Hosts[0].Pace; got != tc.want {
+				t.Errorf("pace %s, want %s", got, tc.want)
+			}
+			o.number++
+			if _, err := o.commit(c); err != nil {
+				t.Fatal(err)
+			}
+			if got := o.claim("a.example").Hosts[0].Pace; got != tc.after {
+				t.Errorf("in the end the pace is %s, want %s", got, tc.after)
+			}
+		})
+	}
+}
+
+var errStop = errors.New("stopped by the test")
+
+func TestWithoutSharedHosts(t *testing.T) {
+	o := newOwner(t, openTest(t, t.TempDir(), nil), 0)
+	if got := o.claim("a.example"); len(got.Granted) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := o.wanted(); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	o.check(o.s.Yield(t.Context(), o.now, []string{"a.example"}, nil))
+}
