@@ -27,7 +27,7 @@ func (x *exchange) readBody(ctx context.Context, resp *http.Response, http2 bool
 	for {
 		if len(r.buf.room()) == 0 {
 			var err error
-			if r.buf, err = r.buf.widened(ctx, r.hold, x.watch.pause, x.watch.resume); err != nil {
+			if r.buf, err = x.client.buffers.widenOn(ctx, r.hold, r.buf, limit, x.watch.pause, x.watch.resume); err != nil {
 				return err
 			}
 		}
@@ -74,7 +74,7 @@ func (x *exchange) decode(ctx context.Context) error {
 
 func (x *exchange) unfold(ctx context.Context) error {
 	r, cfg := x.result, &x.client.cfg
-	job := unfolding{limit: x.maxBody(), cut: x.req.CutBody, wireCut: r.Cut}
+	job := unfolding{buffers: x.client.buffers, limit: x.maxBody(), cut: x.req.CutBody, wireCut: r.Cut}
 	if r.decisive() {
 		job.limit, job.cut = min(job.limit, errorPage), true
 	}
@@ -83,7 +83,7 @@ func (x *exchange) unfold(ctx context.Context) error {
 	}
 	// The whole need is paid before a decoder is taken: who holds a decoder
 	// never waits for memory, so that nobody with memory waits for ever.
-	need := bufferSize(job.limit+1) * int64(len(x.codings))
+	need := bufferSize(job.limit+1, job.limit) * int64(len(x.codings))
 	if err := r.hold.grow(ctx, need, func() {}, func() {}); err != nil {
 		return x.stopped(err)
 	}
@@ -98,20 +98,20 @@ func (x *exchange) unfold(ctx context.Context) error {
 		next, err = d.unfold(x.codings[i], out.data, &job)
 		job.wireCut = job.wireCut || job.wasCut
 		if out != folded {
-			out.free()
+			job.buffers.put(out)
 		}
 		out = next
 	}
 	x.client.decoders.give(d)
 	if err != nil {
 		if out != nil {
-			out.free()
+			job.buffers.put(out)
 		}
 		r.hold.shrink(need)
 		return err
 	}
 	r.buf, r.Cut = out, job.wasCut
-	r.hold.shrink(need + int64(cap(folded.data)) - int64(cap(out.data)))
-	folded.free()
+	r.hold.shrink(need + folded.size() - out.size())
+	job.buffers.put(folded)
 	return nil
 }

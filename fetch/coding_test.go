@@ -52,7 +52,7 @@ func toBytes(cs []coding) (b []byte) {
 func TestDecodersAreReusable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	names := []string{"gzip", "br", "zstd"}
-	d := newDecoders(1)
+	d, bufs := newDecoders(1), &buffers{}
 	for i := range 300 {
 		kind := rng.IntN(3)
 		page := []byte(strings.Repeat("page ", rng.IntN(10_000)))
@@ -65,12 +65,12 @@ func TestDecodersAreReusable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := dec.unfold(coding(kind), folded, &unfolding{limit: 10 << 20})
+		out, err := dec.unfold(coding(kind), folded, &unfolding{buffers: bufs, limit: 10 << 20})
 		if (err != nil) != bad || err == nil && !bytes.Equal(out.data, page) {
 			t.Errorf("%d: %s: %v", i, names[kind], err)
 		}
 		if out != nil {
-			out.free()
+			bufs.put(out)
 		}
 		d.give(dec)
 	}
@@ -78,7 +78,7 @@ func TestDecodersAreReusable(t *testing.T) {
 
 func TestDecoderPanicIsContained(t *testing.T) {
 	d := &decoder{}
-	_, err := d.unfold(coding(99), []byte("x"), &unfolding{limit: -2}) // a negative bound breaks the slicing
+	_, err := d.unfold(coding(99), []byte("x"), &unfolding{buffers: &buffers{}, limit: -2}) // a negative bound breaks the slicing
 	if e, ok := errors.AsType[*Error](err); !ok || e.Reason != BadEncoding || !strings.Contains(err.Error(), "panicked") {
 		t.Errorf("error %v", err)
 	}
@@ -94,8 +94,8 @@ func FuzzDecode(f *testing.F) {
 		f.Add(uint8(i), append(fold(f, name, page), fold(f, name, page)...))
 		f.Add(uint8(i), fold(f, name, page)[:20])
 	}
-	d := newDecoders(1)
 	const limit = 64 << 10
+	d, bufs := newDecoders(1), &buffers{}
 	f.Fuzz(func(t *testing.T, kind uint8, folded []byte) {
 		c := coding(kind % 3)
 		dec, err := d.take(t.Context())
@@ -103,12 +103,12 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer d.give(dec)
-		u := &unfolding{limit: limit}
+		u := &unfolding{buffers: bufs, limit: limit}
 		out, err := dec.unfold(c, folded, u)
 		if out == nil {
 			t.Fatalf("a decoder panicked: %v", err)
 		}
-		defer out.free()
+		defer bufs.put(out)
 		if len(out.data) > limit {
 			t.Errorf("%d bytes, beyond the bound", len(out.data))
 		}

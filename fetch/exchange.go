@@ -214,7 +214,7 @@ func (x *exchange) answer(ctx context.Context, resp *http.Response, http2 bool) 
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return &Error{Reason: Protocol, Phase: PhaseHeader, Err: errNotHTTP}
 	}
-	r.buf = newBuffer(leastBuffer)
+	r.buf, r.buffers = x.client.buffers.get(leastBuffer), x.client.buffers
 	hasBody := resp.Body != http.NoBody && x.req.method() != http.MethodHead
 	if !hasBody {
 		return nil

@@ -134,6 +134,7 @@ type Client struct {
 	header   http.Header // what every request says; never changed
 	pool     *pool
 	budget   *budget
+	buffers  *buffers
 	decoders *decoders
 	counters counters
 }
@@ -149,6 +150,7 @@ func New(cfg Config) (*Client, error) {
 		header:   baseHeader(cfg.Identity),
 		pool:     newPool(cfg),
 		budget:   newBudget(cfg.BodyMemory),
+		buffers:  &buffers{},
 		decoders: newDecoders(cfg.Decoders),
 	}, nil
 }

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -28,7 +29,13 @@ import (
 	"headway/weburl"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(labChild) != "" {
+		runLab()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // discardLog keeps what servers say about broken clients out of the output.
 var discardLog = log.New(io.Discard, "", 0)

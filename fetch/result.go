@@ -33,8 +33,9 @@ type Result struct {
 	// [ErrTapFull].
 	TapErr error
 
-	hold *hold
-	buf  *buffer
+	hold    *hold
+	buf     *buffer
+	buffers *buffers // where buf goes back to
 }
 
 // Timing says when things happened.
@@ -74,7 +75,7 @@ func isRedirect(status int) bool {
 func (r *Result) Close() {
 	r.Body = nil
 	if r.buf != nil {
-		r.buf.free()
+		r.buffers.put(r.buf)
 		r.buf = nil
 	}
 	if r.hold != nil {

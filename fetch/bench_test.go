@@ -1,0 +1,178 @@
+package fetch
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"headway/lab"
+	"headway/weburl"
+)
+
+// pagesOfLab are the addresses of n gzipped pages on one host.
+func pagesOfLab(b *testing.B, n int) (labAddress, []weburl.URL) {
+	b.Helper()
+	temper := lab.Plain()
+	temper.Site = lab.DefaultSite()
+	temper.Site.Pages, temper.Site.Gzip = n, true
+	at := startLab(b, lab.Config{Hosts: lab.Uniform(1, temper)})
+	// Walk the lab for its pages: children first, as it links them.
+	c := at.client(b, Config{})
+	seed := mustURL(at.Seeds[0])
+	seen := map[weburl.URL]bool{seed: true}
+	queue := []weburl.URL{seed}
+	for i := 0; i < len(queue) && len(queue) < n; i++ {
+		r, err := c.Do(b.Context(), Request{URL: queue[i]})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, link := range hrefs(r.Body) {
+			u, err := queue[i].Resolve(link)
+			if err == nil && u.Host() == seed.Host() && strings.HasPrefix(u.Path(), "/s") && strings.HasSuffix(u.Path(), ".html") && u.Query() == "" && !seen[u] {
+				seen[u] = true
+				queue = append(queue, u)
+			}
+		}
+		r.Close()
+	}
+	return at, queue
+}
+
+// hrefs finds links as the plainest crawler would.
+func hrefs(body []byte) (links []string) {
+	z := html.NewTokenizer(bytes.NewReader(body))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return links
+		case html.StartTagToken:
+			name, more := z.TagName()
+			for more && string(name) == "a" {
+				var k, v []byte
+				k, v, more = z.TagAttr()
+				if string(k) == "href" {
+					links = append(links, string(v))
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkPages fetches and reads gzipped pages from the lab, which runs in a
+// process of its own, with 64 exchanges at once: as the plainest client of
+// net/http does it, and as we do it. cpu-µs/page is what counts.
+func BenchmarkPages(b *testing.B) {
+	at, pages := pagesOfLab(b, 2000)
+	const workers = 64
+	run := func(b *testing.B, get func(u weburl.URL, body *bytes.Buffer) (int, error)) {
+		var next atomic.Int64
+		var read atomic.Int64
+		cpu := cpuTime(b)
+		var wg sync.WaitGroup
+		b.ResetTimer()
+		for range workers {
+			wg.Go(func() {
+				body := bytes.NewBuffer(make([]byte, 0, 128<<10))
+				for {
+					i := next.Add(1)
+					if i > int64(b.N) {
+						return
+					}
+					n, err := get(pages[int(i)%len(pages)], body)
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					read.Add(int64(n))
+				}
+			})
+		}
+		wg.Wait()
+		b.StopTimer()
+		b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(b.N), "cpu-µs/page")
+		b.ReportMetric(float64(read.Load())/float64(b.N), "B/page")
+	}
+	b.Run("bare", func(b *testing.B) {
+		client := &http.Client{
+			Timeout:       30 * time.Second,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport:     &http.Transport{MaxIdleConnsPerHost: workers, IdleConnTimeout: time.Minute},
+		}
+		defer client.CloseIdleConnections()
+		b.ReportAllocs()
+		run(b, func(u weburl.URL, body *bytes.Buffer) (int, error) {
+			resp, err := client.Get(u.String())
+			if err != nil {
+				return 0, err
+			}
+			defer resp.Body.Close()
+			body.Reset()
+			n, err := body.ReadFrom(resp.Body)
+			return int(n), err
+		})
+	})
+	b.Run("headway", func(b *testing.B) {
+		c := at.client(b, Config{})
+		b.ReportAllocs()
+		run(b, func(u weburl.URL, _ *bytes.Buffer) (int, error) {
+			r, err := c.Do(b.Context(), Request{URL: u})
+			if err != nil {
+				return 0, err
+			}
+			n := len(r.Body)
+			r.Close()
+			return n, nil
+		})
+	})
+}
+
+// BenchmarkDecode compares the decoders on a page of the lab's kind.
+func BenchmarkDecode(b *testing.B) {
+	_, page := pagesAsText(b)
+	d, bufs := newDecoders(1), &buffers{}
+	dec, err := d.take(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i, name := range []string{"gzip", "br", "zstd"} {
+		folded := fold(b, name, page)
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(page)))
+			b.ReportAllocs()
+			for b.Loop() {
+				out, err := dec.unfold(coding(i), folded, &unfolding{buffers: bufs, limit: 10 << 20})
+				if err != nil {
+					b.Fatal(err)
+				}
+				bufs.put(out)
+			}
+		})
+	}
+	b.Run("gzip of the standard library", func(b *testing.B) {
+		folded := fold(b, "gzip", page)
+		b.SetBytes(int64(len(page)))
+		for b.Loop() {
+			if _, err := plainDecode(codingGzip, folded, 10<<20); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// pagesAsText is one page of the lab, unfolded.
+func pagesAsText(b *testing.B) (labAddress, []byte) {
+	b.Helper()
+	at := startLab(b, lab.Config{Hosts: lab.Uniform(1, lab.Plain())})
+	r, err := at.client(b, Config{}).Do(b.Context(), Request{URL: mustURL(at.Seeds[0])})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	return at, bytes.Clone(r.Body)
+}
