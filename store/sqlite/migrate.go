@@ -59,7 +59,7 @@ func (k schema) migrate(ctx context.Context, path string) (err error) {
 		if err := k.checkMark(ctx, db); err != nil {
 			return err
 		}
-		if err := inspect(ctx, db, size); err != nil {
+		if err := inspect(ctx, db, path, size); err != nil {
 			return err
 		}
 	}
@@ -109,11 +109,11 @@ func (k schema) checkMark(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// inspect looks for damage: all of a small file, the outline of a large one.
-// Damage further inside is found when it is read.
-func inspect(ctx context.Context, db *sql.DB, size int64) error {
+// inspect looks for damage: everywhere in a small file, in the length of a
+// large one. Damage further inside is found when it is read.
+func inspect(ctx context.Context, db *sql.DB, path string, size int64) error {
 	if size > checkBelow {
-		return nil
+		return inspectLength(ctx, db, path, size)
 	}
 	var verdict string
 	if err := db.QueryRowContext(ctx, "pragma quick_check(1)").Scan(&verdict); err != nil {
@@ -121,6 +121,22 @@ func inspect(ctx context.Context, db *sql.DB, size int64) error {
 	}
 	if verdict != "ok" {
 		return fmt.Errorf("%s: %w", verdict, store.ErrCorrupt)
+	}
+	return nil
+}
+
+// inspectLength refuses a file that was cut off. While there is a log, pages at
+// the end may be there alone.
+func inspectLength(ctx context.Context, db *sql.DB, path string, size int64) error {
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return nil
+	}
+	var pages, each int64
+	if err := db.QueryRowContext(ctx, "select page_count, page_size from pragma_page_count, pragma_page_size").Scan(&pages, &each); err != nil {
+		return wrap(err)
+	}
+	if size < pages*each {
+		return fmt.Errorf("%d bytes of %d are there: %w", size, pages*each, store.ErrCorrupt)
 	}
 	return nil
 }

