@@ -153,6 +153,10 @@ func (x *exchange) talkOn(ctx context.Context, conn *conn) error {
 	}
 	x.result.Remote = conn.info.remote
 
+	if ctx.Err() != nil { // net/http would look only after it has sent
+		conn.cc.Release()
+		return &Error{Reason: Timeout, Phase: PhaseConnect, Err: context.Cause(ctx)}
+	}
 	if x.req.BeforeSend != nil {
 		if err := x.req.BeforeSend(); err != nil {
 			conn.cc.Release()

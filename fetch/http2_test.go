@@ -92,7 +92,7 @@ func TestHTTP2SharesAConnection(t *testing.T) {
 func rawHTTP2(t *testing.T, serve func(f *http2.Framer, stream uint32)) (*Client, weburl.URL) {
 	t.Helper()
 	cert, pool := certificate(t, "site.test")
-	c, _ := newPiped(t, Config{RootCAs: pool, HeaderTimeout: 2 * time.Second, IdleTimeout: 2 * time.Second}, func(raw net.Conn) {
+	c, _ := newPiped(t, Config{RootCAs: pool, HeaderTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second}, func(raw net.Conn) {
 		conn := tls.Server(raw, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}})
 		defer conn.Close()
 		preface := make([]byte, len(http2.ClientPreface))

@@ -164,7 +164,7 @@ func labBounds() Config {
 		return Config{}.withDefaults()
 	}
 	return Config{
-		HeaderTimeout: 2 * time.Second, IdleTimeout: 2 * time.Second, Timeout: 5 * time.Second, LeastRateAfter: time.Second,
+		HeaderTimeout: 4 * time.Second, IdleTimeout: 2 * time.Second, Timeout: 8 * time.Second, LeastRateAfter: time.Second,
 	}.withDefaults()
 }
 

@@ -276,6 +276,40 @@ func TestBeforeSend(t *testing.T) {
 	})
 }
 
+// TestNothingIsSentAfterTheEnd: a kept connection is at hand, the caller has
+// ended.
+func TestNothingIsSentAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var requests atomic.Int64
+		c, _ := newPiped(t, Config{}, func(c net.Conn) {
+			r := bufio.NewReader(c)
+			for {
+				if _, err := http.ReadRequest(r); err != nil {
+					return
+				}
+				requests.Add(1)
+				io.WriteString(c, response("", []byte("hello")))
+			}
+		})
+		if _, err := get(t, c, "http://site.test/"); err != nil {
+			t.Fatal(err)
+		}
+		why := errors.New("lease lost")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(why)
+		for range 100 {
+			r, err := c.Do(ctx, Request{URL: mustURL("http://site.test/")})
+			if !errors.Is(err, why) || !r.Timing.Sent.IsZero() {
+				t.Fatalf("error %v, sent %v", err, r.Timing.Sent)
+			}
+		}
+		synctest.Wait()
+		if requests.Load() != 1 {
+			t.Errorf("%d requests, want 1", requests.Load())
+		}
+	})
+}
+
 // TestSentIsNeverEarly compares with the moment the server has the request.
 func TestSentIsNeverEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

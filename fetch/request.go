@@ -45,7 +45,18 @@ type Request struct {
 	// An error ends the exchange with nothing sent, and is returned wrapped.
 	BeforeSend func() error
 	// Tap is called once for each exchange and returns where the raw request
-	// and the raw response go; nil means nowhere. See [Tap] for what they get.
+	// and the raw response go; a nil writer means nowhere.
+	//
+	// Over HTTP/1 they get the very bytes of the connection: the request's head,
+	// and the final response with its transfer framing; interim responses (1xx)
+	// are left out. HTTP/2 has no such bytes: there the heads are written as
+	// HTTP/1.1 would have them, with the version HTTP/2, and the body as it was
+	// sent, without frames. Secrets are always left out, and content codings
+	// are not undone.
+	//
+	// The writers are used while the exchange is under way, one call at a time,
+	// and not after Do has returned. Their errors end the tapping, not the
+	// exchange: see [Result.TapErr].
 	Tap func(u weburl.URL) (request, response io.Writer)
 }
 

@@ -14,16 +14,9 @@ import (
 // ErrTapFull says that an exchange was larger than a tap takes.
 var ErrTapFull = errors.New("exchange too large for the tap")
 
-// tap copies the raw exchange to its writers while it happens; see
-// [Request.Tap]. Over HTTP/1 they get the very bytes of the connection: the
-// request head, and the final response with its transfer framing; interim
-// responses (1xx) are left out. HTTP/2 has no such bytes: there the heads are
-// written in the form of HTTP/1.1 with the version HTTP/2, and the body as it
-// was sent, without frames. In either case secrets are left out of the
-// request, content codings are not undone, and a writer's error ends the
-// tapping but not the exchange.
-//
-// Nothing is written after the exchange has returned.
+// tap copies the raw exchange to its writers while it happens; what they get is
+// told at [Request.Tap]. It is bounded: an exchange larger than any that the
+// other bounds let through ends it with ErrTapFull.
 type tap struct {
 	mu                sync.Mutex
 	request, response io.Writer

@@ -72,7 +72,7 @@ func kindOf(e *DNSError) DNSKind {
 func TestSilentNameServer(t *testing.T) {
 	names := guardtest.Serve(t)
 	names.Set("site.test", guardtest.Reply{Silent: true})
-	d := newDialer(t, Config{Resolver: names.Addr, LookupTimeout: 50 * time.Millisecond})
+	d := newDialer(t, Config{Resolver: names.Addr, LookupTimeout: 500 * time.Millisecond})
 	_, err := d.Resolve(t.Context(), "site.test", 80)
 	if failure, ok := errors.AsType[*DNSError](err); !ok || !failure.Timeout() || failure.Definite() {
 		t.Errorf("error %v, want a timeout", err)
@@ -104,6 +104,15 @@ func TestSecondNameServer(t *testing.T) {
 	r := newResolver(Config{IP: Auto})
 	r.servers, r.read = []string{bad.Addr, good.Addr}, time.Now()
 	if answer, err := r.lookup(t.Context(), "site.test"); err != nil || len(answer.Addrs) != 1 {
+		t.Errorf("%v, %v", answer, err)
+	}
+}
+
+// TestSystemResolver asks the platform for a name that cannot exist.
+func TestSystemResolver(t *testing.T) {
+	r := newResolver(Config{IP: Auto})
+	answer, err := r.systemLookup(t.Context(), "headway.invalid")
+	if failure, ok := errors.AsType[*DNSError](err); !ok || failure.Host != "headway.invalid" || len(answer.Addrs) != 0 {
 		t.Errorf("%v, %v", answer, err)
 	}
 }
