@@ -29,13 +29,17 @@ frontier                 visit
 robots                   weburl
 politeness
 politeness/internal/sim  politeness
-fetch                    weburl fetch/guard github.com/klauspost/compress github.com/andybalholm/brotli
+fetch                    weburl fetch/guard fetch/internal/inflate github.com/klauspost/compress github.com/andybalholm/brotli
+fetch/internal/inflate
 fetch/guard              github.com/miekg/dns
 fetch/guard/guardtest    github.com/miekg/dns
-parse                    weburl golang.org/x/net golang.org/x/text github.com/zeebo/xxh3
+parse                    weburl golang.org/x/text github.com/zeebo/xxh3
 visit                    weburl job
 store                    weburl visit job
-store/memory             store weburl visit job
+store/journal            weburl job
+store/internal/ledger    store job
+store/memory             store store/internal/ledger weburl visit job
+store/sqlite             store store/internal/ledger weburl visit job modernc.org/sqlite github.com/pressly/goose/v3 golang.org/x/sys
 store/storetest          store store/memory weburl visit job github.com/google/go-cmp pgregory.net/rapid
 
 # how much, for whom
@@ -44,6 +48,7 @@ job
 # a web to prove it in
 lab                      lab/temper github.com/klauspost/compress github.com/andybalholm/brotli
 lab/temper
+internal/simweb          lab lab/temper
 
 # the program
 cmd/headway              internal/cli
