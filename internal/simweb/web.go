@@ -125,15 +125,16 @@ func (w *Web) Host(name string) lab.HostStats {
 }
 
 // Log is every request that has been answered or given up, in the order of
-// arrival; those of one instant by host and path, so that the same requests give
-// the same log.
+// arrival; those of one instant by host, path and answer, so that the same
+// requests give the same log.
 func (w *Web) Log() []lab.Request {
 	list := w.lab.Log()
 	for i := range list {
 		list[i].Host = nameOf(list[i].Host)
 	}
 	slices.SortStableFunc(list, func(a, b lab.Request) int {
-		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Target, b.Target))
+		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Target, b.Target),
+			a.Answer.Compare(b.Answer), cmp.Compare(a.Status, b.Status))
 	})
 	return list
 }
