@@ -184,11 +184,11 @@ func (c *Commit) checkTenures() error {
 		if len(t.State) > MaxState {
 			return fmt.Errorf("state of job %d on %s: %d bytes, at most %d", t.Job, t.Host, len(t.State), MaxState)
 		}
-		if k := (pair{t.Job, t.Host}); tenures[k] {
+		k := pair{t.Job, t.Host}
+		if tenures[k] {
 			return fmt.Errorf("commit %d: two states of job %d on %s", c.Number, t.Job, t.Host)
-		} else {
-			tenures[k] = true
 		}
+		tenures[k] = true
 	}
 	for _, p := range c.Parks {
 		if _, err := ParseHost(p.Host); err != nil {

@@ -35,11 +35,11 @@ type Slots interface {
 	// Join makes a worker known. Every start of a process is a new worker; the
 	// name is for people.
 	Join(ctx context.Context, now time.Time, name string) (WorkerID, error)
-	// Acquire leases up to max further slots that nobody owns, and returns
+	// Acquire leases up to most further slots that nobody owns, and returns
 	// them. A worker whose heartbeat has stood still for Terms.TakeOver of the
 	// caller's own time, as seen by earlier calls of Acquire on this Store, is
 	// declared dead first: it loses all its leases and tokens at once.
-	Acquire(ctx context.Context, now time.Time, w WorkerID, max int) ([]Lease, error)
+	Acquire(ctx context.Context, now time.Time, w WorkerID, most int) ([]Lease, error)
 	// Renew moves the worker's heartbeat. ErrFenced says that it was declared
 	// dead: it owns nothing any more and must Join again.
 	Renew(ctx context.Context, w WorkerID) error
@@ -69,10 +69,10 @@ type URLs interface {
 	Lookup(ctx context.Context, id job.ID, u weburl.URL) (Entry, error)
 	// List pages through the URLs of a job.
 	List(ctx context.Context, q Query) (Page, error)
-	// Arrivals takes up to max notices that somebody else added waiting URLs
+	// Arrivals takes up to most notices that somebody else added waiting URLs
 	// to the worker's slots. Each notice is handed out once; what was there
 	// when a slot was acquired has none, see Hosts.
-	Arrivals(ctx context.Context, w WorkerID, max int) ([]Arrival, error)
+	Arrivals(ctx context.Context, w WorkerID, most int) ([]Arrival, error)
 }
 
 // Budget keeps page limits exact over any number of workers. A request for a
@@ -105,8 +105,8 @@ type Jobs interface {
 	CreateJob(ctx context.Context, j Job) (job.ID, error)
 	// Job returns one job, or ErrNotFound.
 	Job(ctx context.Context, id job.ID) (Job, error)
-	// JobList returns jobs with a number above after, by number, at most max.
-	JobList(ctx context.Context, after job.ID, max int) ([]Job, error)
+	// JobList returns jobs with a number above after, by number, not more than most.
+	JobList(ctx context.Context, after job.ID, most int) ([]Job, error)
 	// SetState moves a job from one state to another, with the reason for
 	// people. It answers ErrConflict when the job is not in the state from, and
 	// an error when the one cannot follow the other.

@@ -143,7 +143,7 @@ func (s *Store) learn(c *store.Commit) {
 	}
 	for _, p := range c.Paces {
 		p.At = store.Stored(p.At)
-		list := append(s.paces[p.Host], p)
+		list := slices.Concat(s.paces[p.Host], []store.PaceChange{p})
 		s.paces[p.Host] = list[max(0, len(list)-store.MaxPaceChanges):]
 	}
 	for _, r := range c.Robots {

@@ -59,7 +59,7 @@ func (s *Store) Job(ctx context.Context, id job.ID) (store.Job, error) {
 }
 
 // JobList implements [store.Jobs].
-func (s *Store) JobList(ctx context.Context, after job.ID, max int) ([]store.Job, error) {
+func (s *Store) JobList(ctx context.Context, after job.ID, most int) ([]store.Job, error) {
 	if err := s.begin(ctx, "job list"); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (s *Store) JobList(ctx context.Context, after job.ID, max int) ([]store.Job
 		}
 	}
 	slices.SortFunc(list, func(a, b store.Job) int { return cmp.Compare(a.ID, b.ID) })
-	return list[:min(len(list), max)], nil
+	return list[:min(len(list), most)], nil
 }
 
 // SetState implements [store.Jobs].

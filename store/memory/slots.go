@@ -18,12 +18,12 @@ func (s *Store) Join(ctx context.Context, now time.Time, name string) (store.Wor
 }
 
 // Acquire implements [store.Slots].
-func (s *Store) Acquire(ctx context.Context, now time.Time, w store.WorkerID, max int) ([]store.Lease, error) {
+func (s *Store) Acquire(ctx context.Context, now time.Time, w store.WorkerID, most int) ([]store.Lease, error) {
 	if err := s.begin(ctx, "acquire"); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	leases, err := s.ledger.Acquire(now, w, max)
+	leases, err := s.ledger.Acquire(now, w, most)
 	s.forgetArrivals(leases)
 	return leases, err
 }

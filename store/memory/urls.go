@@ -195,14 +195,14 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 }
 
 // Arrivals implements [store.URLs].
-func (s *Store) Arrivals(ctx context.Context, w store.WorkerID, max int) ([]store.Arrival, error) {
+func (s *Store) Arrivals(ctx context.Context, w store.WorkerID, most int) ([]store.Arrival, error) {
 	if err := s.begin(ctx, "arrivals"); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
 	var list []store.Arrival
 	for a := range s.arrivals {
-		if s.ledger.Slots[s.slotOf(a.Host)].Owner == w && len(list) < max {
+		if s.ledger.Slots[s.slotOf(a.Host)].Owner == w && len(list) < most {
 			list = append(list, a)
 			delete(s.arrivals, a)
 		}

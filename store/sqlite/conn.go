@@ -63,7 +63,7 @@ func (c *conn) close() error {
 // forget closes the prepared statements.
 func (c *conn) forget() {
 	for q, s := range c.stmts {
-		s.Close() //nolint:errcheck // it repeats the error of the last execution, which was reported
+		s.Close() // it repeats the error of the last execution, which was reported
 		delete(c.stmts, q)
 	}
 }

@@ -92,9 +92,8 @@ func (s *Store) tables(id job.ID) (*jobTables, error) {
 type group struct {
 	ref  hostRef
 	fp   weburl.Fingerprint128
-	use  int // the place in the list that decides if the URL is new
-	wait int // the first place that waits, -1 for none
-	rank int64
+	use  int   // the place in the list that decides if the URL is new
+	wait int   // the first place that waits, -1 for none
 	url  int64 // number of the row
 }
 

@@ -136,7 +136,7 @@ type extra struct {
 // extraOf returns the column extra of an item, nil for most.
 func extraOf(it *visit.Item) (driver.Value, error) {
 	if len(it.Chain) == 0 && it.Validators == (visit.Validators{}) {
-		return nil, nil //nolint:nilnil // null is a value
+		return nil, nil // null is a value
 	}
 	data, err := json.Marshal(extra{it.Chain, it.Validators.ETag, it.Validators.LastModified})
 	return string(data), err

@@ -151,7 +151,7 @@ func lockPath(path string) (*os.File, error) {
 
 // openError adds what a person can do about it.
 func openError(path string, err error) error {
-	hint := ""
+	var hint string
 	switch {
 	case errors.Is(err, store.ErrInUse):
 		hint = "another headway works in this directory; wait for it, or choose another directory"

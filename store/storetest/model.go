@@ -421,9 +421,9 @@ func (m *model) hosts(r *rapid.T) {
 				return "", err
 			}
 			for _, h := range p.Hosts {
-				line := fmt.Sprint(h.Host.Rest, h.Host.Host, h.Host.Politeness)
+				line := fmt.Sprint(h.Host.Rest, h.Host.Host, string(h.Host.Politeness))
 				for _, j := range h.Jobs {
-					line += fmt.Sprint(" ", s.index(j.Job), j.State)
+					line += fmt.Sprint(" ", s.index(j.Job), string(j.State))
 				}
 				text = append(text, line)
 			}
