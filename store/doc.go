@@ -17,6 +17,12 @@
 // a commit by an owner that has been replaced is refused whole with
 // [ErrFenced]. Adding a URL that waits is idempotent and needs no fence.
 //
+// # Known links
+//
+// Most links of a page are known. Whoever keeps a cache of fingerprints known
+// to be stored, so as not to ask for them again, must leave provisional skips
+// out of it: a later link may turn them back to waiting.
+//
 // # Promises
 //
 //   - A URL of a run is one row from the moment it is seen. It waits, or it has

@@ -14,7 +14,6 @@
 package journal
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -189,30 +188,33 @@ func (j *Journal) suspects() []Suspect {
 	return list
 }
 
-// rewrite replaces the file by one with what still matters.
+// rewrite replaces the file by one with what still matters. Files are closed
+// before one takes the place of another: not every system allows it otherwise.
 func (j *Journal) rewrite() error {
-	part := j.path + ".part"
-	f, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
+	var b strings.Builder
 	for _, k := range j.byAge() {
-		fmt.Fprint(w, line(markSuspect, k, j.notes[k].alone))
+		b.WriteString(line(markSuspect, k, j.notes[k].alone))
 	}
 	for k, n := range j.notes {
 		if n.inFlight {
-			fmt.Fprint(w, line(markStart, k, 0))
+			b.WriteString(line(markStart, k, 0))
 		}
 	}
-	info, err := f.Stat()
-	if err := errors.Join(err, w.Flush(), os.Rename(part, j.path)); err != nil {
-		return errors.Join(err, f.Close())
+	part := j.path + ".part"
+	if err := os.WriteFile(part, []byte(b.String()), 0o644); err != nil {
+		return err
 	}
 	if j.f != nil {
-		err = j.f.Close()
+		if err := j.f.Close(); err != nil {
+			return err
+		}
+		j.f = nil
 	}
-	j.f, j.size = f, info.Size()
+	if err := os.Rename(part, j.path); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(j.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	j.f, j.size = f, int64(b.Len())
 	return err
 }
 
@@ -269,7 +271,10 @@ func (j *Journal) Close() error {
 			delete(j.notes, k)
 		}
 	}
-	err := errors.Join(j.rewrite(), j.f.Close())
-	j.f = nil
+	err := j.rewrite()
+	if j.f != nil {
+		err = errors.Join(err, j.f.Close())
+		j.f = nil
+	}
 	return err
 }

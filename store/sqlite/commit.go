@@ -50,9 +50,10 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Receipt, erro
 		return store.Receipt{}, fmt.Errorf("commit %d of worker %d: %w", c.Number, c.Worker, err)
 	}
 	s.ledger.Done(&c, spend)
-	// The commit stands whatever becomes of this: unwritten, the host is
-	// slower for the next crawl than it need be.
-	_ = s.share(context.WithoutCancel(ctx), c.At, c.Hosts, store.Faster)
+	if err := s.share(context.WithoutCancel(ctx), c.At, c.Hosts, store.Faster); err != nil {
+		// The commit stands: the next crawl finds the host slower than it need be.
+		s.log.WarnContext(ctx, "faster pace not shared", "err", err)
+	}
 	return receipt, nil
 }
 

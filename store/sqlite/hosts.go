@@ -37,20 +37,30 @@ func orNil(v driver.Value) []byte {
 
 // Hosts implements [store.Hosts].
 func (s *Store) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, error) {
+	for {
+		jobs := s.jobsWithWork(q.Job)
+		page, err := s.hostPage(ctx, q, jobs)
+		if err == nil {
+			return page, nil
+		}
+		if now := s.jobsWithWork(q.Job); slices.Equal(now, jobs) {
+			return store.HostPage{}, fmt.Errorf("hosts: %w", err)
+		} // else a job was dropped while it was asked about
+	}
+}
+
+// hostPage reads one page of the hosts that have work of the given jobs.
+func (s *Store) hostPage(ctx context.Context, q store.HostQuery, jobs []*jobTables) (store.HostPage, error) {
+	var page store.HostPage
 	limit := min(max(q.Max, 1), store.MaxPage)
-	jobs := s.jobsWithWork(q.Job)
 	if len(jobs) == 0 || len(q.Slots) == 0 {
-		return store.HostPage{}, nil
+		return page, nil
 	}
 	var rest, id int64
 	if q.After != "" {
 		if _, err := fmt.Sscanf(string(q.After), "%d %d", &rest, &id); err != nil {
-			return store.HostPage{}, fmt.Errorf("hosts: cursor %q is none of this list", q.After)
+			return page, fmt.Errorf("cursor %q is none of this list", q.After)
 		}
-	}
-	slots, err := json.Marshal(q.Slots)
-	if err != nil {
-		return store.HostPage{}, err
 	}
 	columns, has := make([]string, 0, 2*len(jobs)), make([]string, 0, len(jobs))
 	for _, t := range jobs {
@@ -60,12 +70,15 @@ func (s *Store) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, e
 	where := "(h.rest, h.id) > (?1, ?2)"
 	args := []driver.Value{rest, id, int64(limit + 1)}
 	if len(q.Slots) < store.SlotCount {
+		slots, err := json.Marshal(q.Slots)
+		if err != nil {
+			return page, err
+		}
 		where += " and h.slot in (select value from json_each(?4))"
 		args = append(args, string(slots))
 	}
 	query := fmt.Sprintf("select %s, h.id, %s from host h where %s and (%s) order by h.rest, h.id limit ?3", hostColumns, strings.Join(columns, ", "), where, strings.Join(has, " or "))
-	var page store.HostPage
-	err = s.ask(ctx, func(c *conn) error {
+	err := s.ask(ctx, func(c *conn) error {
 		return c.query(ctx, query, args, func(row []driver.Value) error {
 			if len(page.Hosts) == limit {
 				page.Next = store.HostCursor(fmt.Sprintf("%d %d", rest, id))
@@ -82,10 +95,7 @@ func (s *Store) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, e
 			return nil
 		})
 	})
-	if err != nil {
-		return store.HostPage{}, fmt.Errorf("hosts: %w", err)
-	}
-	return page, nil
+	return page, err
 }
 
 // jobsWithWork lists the jobs a question about hosts is about, by number.

@@ -44,8 +44,10 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	if j.State == job.Running {
 		started = milli(j.CreatedAt)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var id job.ID
-	err := s.changeJobs(ctx, func(ctx context.Context) error {
+	err := s.changeLocked(ctx, func(ctx context.Context) error {
 		var n int64
 		_, err := s.w.one(ctx, "insert into job (tenant, name, state, reason, max_pages, spec, created_at, started_at) values (?, ?, ?, ?, ?, ?, ?, ?) returning id",
 			[]driver.Value{j.Tenant, j.Name, string(j.State), j.Reason, j.MaxPages, string(j.Spec), milli(j.CreatedAt), started}, &n)
@@ -57,28 +59,24 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 			return err
 		}
 		return s.w.script(ctx, createView(append(s.jobNumbers(), id)))
-	}, func() {
-		s.jobs[id] = newJobTables(id)
-		s.ledger.SetLimit(id, j.MaxPages, 0)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("create job %q: %w", j.Name, err)
 	}
+	s.setTables(id, newJobTables(id))
+	s.ledger.SetLimit(id, j.MaxPages, 0)
 	return id, nil
 }
 
-// changeJobs runs a transaction that adds or drops tables, and then done.
-// Questions wait meanwhile: their statements name the tables.
-func (s *Store) changeJobs(ctx context.Context, do func(ctx context.Context) error, done func()) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.changeLocked(ctx, do); err != nil {
-		return err
-	}
+// setTables makes the tables of a job known, or unknown if t is nil.
+func (s *Store) setTables(id job.ID, t *jobTables) {
 	s.tablesMu.Lock()
 	defer s.tablesMu.Unlock()
-	done()
-	return nil
+	if t == nil {
+		delete(s.jobs, id)
+	} else {
+		s.jobs[id] = t
+	}
 }
 
 // jobNumbers lists the jobs there are, in order.
@@ -255,11 +253,8 @@ func (s *Store) counts(ctx context.Context, c *conn, id job.ID) (store.Counts, e
 
 // Counts implements [store.Jobs].
 func (s *Store) Counts(ctx context.Context, id job.ID) (store.Counts, error) {
-	if _, err := s.tablesOf(id); err != nil {
-		return store.Counts{}, err
-	}
 	var counts store.Counts
-	err := s.ask(ctx, func(c *conn) (err error) {
+	err := s.askJob(ctx, id, func(c *conn, _ *jobTables) (err error) {
 		counts, err = s.counts(ctx, c, id)
 		return err
 	})
@@ -278,12 +273,8 @@ func (s *Store) held(id job.ID) int64 {
 
 // Audit implements [store.Jobs].
 func (s *Store) Audit(ctx context.Context, id job.ID) (store.Counts, error) {
-	t, err := s.tablesOf(id)
-	if err != nil {
-		return store.Counts{}, err
-	}
 	counts := store.Counts{Ended: map[store.Ending]int64{}}
-	err = s.ask(ctx, func(c *conn) error {
+	err := s.askJob(ctx, id, func(c *conn, t *jobTables) error {
 		if err := c.script(ctx, "begin"); err != nil {
 			return err
 		}
@@ -330,12 +321,8 @@ func (s *Store) audit(ctx context.Context, c *conn, t *jobTables, counts *store.
 
 // Idle implements [store.Jobs].
 func (s *Store) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
-	t, err := s.tablesOf(id)
-	if err != nil {
-		return store.Idle{}, err
-	}
 	var none, admitted int64
-	err = s.ask(ctx, func(c *conn) error {
+	err := s.askJob(ctx, id, func(c *conn, t *jobTables) error {
 		_, err := c.one(ctx, t.idle, nil, &none, &admitted)
 		return err
 	})
@@ -345,21 +332,25 @@ func (s *Store) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
 	return store.Idle{None: none != 0, Admitted: admitted}, nil
 }
 
-// Drop implements [store.Jobs]: the tables of the job go as they are.
+// Drop implements [store.Jobs]: the tables of the job go as they are. They are
+// unknown before they are gone, so that nobody asks for them.
 func (s *Store) Drop(ctx context.Context, id job.ID) error {
-	err := s.changeJobs(ctx, func(ctx context.Context) error {
-		if _, err := s.tables(id); err != nil {
-			return err
-		}
-		var state string
-		if _, err := s.w.one(ctx, "select state from job where id = ?", []driver.Value{int64(id)}, &state); err != nil {
-			return err
-		}
-		if !job.State(state).Ended() {
-			return fmt.Errorf("it is %s: %w", state, store.ErrConflict)
-		}
-		rest := slices.DeleteFunc(s.jobNumbers(), func(x job.ID) bool { return x == id })
-		if err := s.w.script(ctx, createView(rest)); err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.tables(id)
+	if err != nil {
+		return fmt.Errorf("drop: %w", err)
+	}
+	var state string
+	if _, err := s.w.one(ctx, "select state from job where id = ?", []driver.Value{int64(id)}, &state); err != nil {
+		return fmt.Errorf("drop job %d: %w", id, err)
+	}
+	if !job.State(state).Ended() {
+		return fmt.Errorf("drop job %d, which is %s: %w", id, state, store.ErrConflict)
+	}
+	s.setTables(id, nil)
+	err = s.changeLocked(ctx, func(ctx context.Context) error {
+		if err := s.w.script(ctx, createView(s.jobNumbers())); err != nil {
 			return err
 		}
 		if err := s.w.script(ctx, dropTables(id)); err != nil {
@@ -371,12 +362,11 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 			}
 		}
 		return nil
-	}, func() {
-		delete(s.jobs, id)
-		s.ledger.CloseJob(id)
 	})
 	if err != nil {
+		s.setTables(id, t)
 		return fmt.Errorf("drop job %d: %w", id, err)
 	}
+	s.ledger.CloseJob(id)
 	return nil
 }

@@ -90,11 +90,8 @@ func (s *Store) thin(ctx context.Context, id job.ID) error {
 
 // Points implements [store.Series].
 func (s *Store) Points(ctx context.Context, id job.ID) ([]store.Point, error) {
-	if _, err := s.tablesOf(id); err != nil {
-		return nil, err
-	}
 	var points []store.Point
-	err := s.ask(ctx, func(c *conn) (err error) {
+	err := s.askJob(ctx, id, func(c *conn, _ *jobTables) (err error) {
 		points, err = readPoints(ctx, c, id)
 		return err
 	})

@@ -19,12 +19,14 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,8 +65,9 @@ type Config struct {
 	Dir   string // the crawl directory; made if need be
 	Hosts string // the file of hosts shared with other crawls; empty for none
 
-	Terms store.Terms // of leases; zero means store.DefaultTerms
-	Fault store.Fault // for tests
+	Terms store.Terms  // of leases; zero means store.DefaultTerms
+	Log   *slog.Logger // nil for none
+	Fault store.Fault  // for tests
 
 	unsynced bool // for tests of thousands of commits that nobody pulls the plug on
 }
@@ -72,6 +75,7 @@ type Config struct {
 // Store is an open crawl directory. Make one with [Open].
 type Store struct {
 	path   string
+	log    *slog.Logger
 	lock   *os.File
 	key    weburl.Key
 	shared *sharedHosts // nil without a shared file
@@ -124,7 +128,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, openError(c.Dir, err)
 	}
 	s := &Store{
-		path: path, lock: lock, ledger: ledger.New(c.Terms, 0), jobs: map[job.ID]*jobTables{}, hosts: map[string]hostRef{},
+		path: path, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), lock: lock, ledger: ledger.New(c.Terms, 0), jobs: map[job.ID]*jobTables{}, hosts: map[string]hostRef{},
 		facts: map[visit.Evidence]int64{}, endings: map[store.Ending]int64{}, ending: map[int64]store.Ending{}, read: make(chan *conn, readers),
 	}
 	if err := s.open(ctx, c); err != nil {
@@ -337,6 +341,21 @@ func (s *Store) undo(ctx context.Context) error {
 // gives it no code of its own.
 func isNoTransaction(err error) bool {
 	return strings.Contains(err.Error(), "no transaction is active")
+}
+
+// askJob answers a question about one job.
+func (s *Store) askJob(ctx context.Context, id job.ID, do func(c *conn, t *jobTables) error) error {
+	t, err := s.tablesOf(id)
+	if err != nil {
+		return err
+	}
+	err = s.ask(ctx, func(c *conn) error { return do(c, t) })
+	if err != nil {
+		if _, dropped := s.tablesOf(id); dropped != nil {
+			return dropped // while it was asked about
+		}
+	}
+	return err
 }
 
 // ask answers a question on a connection of its own.

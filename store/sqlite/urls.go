@@ -32,41 +32,44 @@ func (s *Store) Heads(ctx context.Context, now time.Time, wants []store.Want) ([
 	err := s.ask(ctx, func(c *conn) error {
 		for _, w := range wants {
 			t, err := s.tablesOf(w.Job)
-			if err != nil {
-				continue // a job that was dropped has nothing waiting
+			if err == nil {
+				items, err = head(ctx, c, t, now.UnixMilli(), w, items)
 			}
-			left := w.Max
-			scan := func(row []driver.Value) error {
-				row[0] = w.Host + text(row[0])
-				it, err := scanItem(w.Job, row)
-				items = append(items, it)
-				left--
-				return err
-			}
-			at := now.UnixMilli()
-			if err := c.query(ctx, t.head, []driver.Value{w.Host, at, int64(left)}, scan); err != nil {
-				return err
-			}
-			if left <= 0 {
+			if err == nil {
 				continue
 			}
-			if err := c.query(ctx, t.headLater, []driver.Value{w.Host, at, int64(left)}, scan); err != nil {
+			if _, dropped := s.tablesOf(w.Job); dropped == nil {
 				return err
-			}
+			} // else nothing of it waits any more
 		}
 		return nil
 	})
-	return items, err
+	if err != nil {
+		return nil, fmt.Errorf("heads of %d queues: %w", len(wants), err)
+	}
+	return items, nil
+}
+
+// head appends the head of one queue to items.
+func head(ctx context.Context, c *conn, t *jobTables, now int64, w store.Want, items []visit.Item) ([]visit.Item, error) {
+	left := w.Max
+	scan := func(row []driver.Value) error {
+		row[0] = w.Host + text(row[0])
+		it, err := scanItem(w.Job, row)
+		items = append(items, it)
+		left--
+		return err
+	}
+	if err := c.query(ctx, t.head, []driver.Value{w.Host, now, int64(left)}, scan); err != nil || left <= 0 {
+		return items, err
+	}
+	return items, c.query(ctx, t.headLater, []driver.Value{w.Host, now, int64(left)}, scan)
 }
 
 // Lookup implements [store.URLs].
 func (s *Store) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entry, error) {
-	t, err := s.tablesOf(id)
-	if err != nil {
-		return store.Entry{}, err
-	}
 	var entry store.Entry
-	err = s.ask(ctx, func(c *conn) error {
+	err := s.askJob(ctx, id, func(c *conn, t *jobTables) error {
 		fp := u.Fingerprint128(s.key)
 		var found []stored
 		err := c.query(ctx, t.lookup, []driver.Value{u.Host(), fp[:]}, func(row []driver.Value) error {
@@ -113,12 +116,8 @@ func attempts(ctx context.Context, c *conn, t *jobTables, id int64, it visit.Ite
 // List implements [store.URLs]. The order depends on what is asked for: by age,
 // by fingerprint on one host, by queue for what waits.
 func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
-	t, err := s.tablesOf(q.Job)
-	if err != nil {
-		return store.Page{}, err
-	}
 	var page store.Page
-	err = s.ask(ctx, func(c *conn) error {
+	err := s.askJob(ctx, q.Job, func(c *conn, t *jobTables) error {
 		l := lister{Store: s, c: c, t: t, q: q, max: min(max(q.Max, 1), store.MaxPage)}
 		var err error
 		switch endings := s.endingsOf(q); {
