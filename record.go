@@ -30,8 +30,8 @@ func robotsAnswer(res *fetch.Result, err error, now time.Time) robots.Answer {
 	if a.Fault != robots.NoFault {
 		return a
 	}
-	if wait := fetch.ReadRetryAfter(retryQuestion(res, now)); wait.Action == fetch.ActionWait {
-		a.NotBefore = now.Add(wait.Wait)
+	if wait, ok := retryAfter(res, now); ok {
+		a.NotBefore = now.Add(wait)
 	}
 	a.ETag = res.Header.Get("Etag")
 	a.LastModified = res.Header.Get("Last-Modified")
@@ -45,9 +45,7 @@ func robotsAnswer(res *fetch.Result, err error, now time.Time) robots.Answer {
 // politeAnswer says to package politeness how a request ended.
 func politeAnswer(res *fetch.Result, err error, challenge bool, now time.Time) politeness.Answer {
 	a := politeness.Answer{SentAt: res.Timing.Sent, Status: res.Status, Latency: res.Timing.FirstByte, Challenge: challenge}
-	if wait := fetch.ReadRetryAfter(retryQuestion(res, now)); wait.Action == fetch.ActionWait {
-		a.RetryAfter, a.HasRetryAfter = wait.Wait, true
-	}
+	a.RetryAfter, a.HasRetryAfter = retryAfter(res, now)
 	failure, ok := errors.AsType[*fetch.Error](err)
 	if !ok {
 		return a
@@ -74,12 +72,23 @@ func politeAnswer(res *fetch.Result, err error, challenge bool, now time.Time) p
 	return a
 }
 
-// retryQuestion asks what a Retry-After means, without a job that could run
-// out of time.
-func retryQuestion(res *fetch.Result, now time.Time) fetch.RetryQuestion {
-	return fetch.RetryQuestion{
+// tooLong stands for a Retry-After beyond all counting: longer than any patience.
+const tooLong = 10 * 365 * 24 * time.Hour
+
+// retryAfter reads how long the host asks to be left alone, without a job that
+// could run out of time.
+func retryAfter(res *fetch.Result, now time.Time) (wait time.Duration, ok bool) {
+	answer := fetch.ReadRetryAfter(fetch.RetryQuestion{
 		Status: res.Status, RetryAfter: res.Header.Values("Retry-After"), Date: res.Header.Get("Date"),
 		Now: now, Budget: fetch.NoBudget,
+	})
+	switch answer.Action {
+	case fetch.ActionWait:
+		return answer.Wait, true
+	case fetch.ActionGiveUp:
+		return tooLong, true
+	default:
+		return 0, false
 	}
 }
 

@@ -109,6 +109,9 @@ func TestEveryExhibit(t *testing.T) {
 				t.Errorf("%s: %s, want %s: %s", e.About, got, want, look.Visit.Detail)
 			}
 			checkNofollow(t, e, look.Visit)
+			if e.Path == "/exhibit/retry-after/overflow" && !strings.Contains(look.Reaction, "left alone for 87600") {
+				t.Errorf("reaction %q, want the host left alone for years", look.Reaction)
+			}
 		})
 	}
 }

@@ -74,6 +74,8 @@ func (s *State) wire(w *wire) {
 	for i := range s.low {
 		number(w, &s.low[i], ^uint32(0))
 	}
+	number(w, &s.typical, ^uint32(0))
+	number(w, &s.medians, typicalFrom)
 	number(w, &s.clean, ^uint32(0))
 	number(w, &s.sends, ^uint32(0))
 	number(w, &s.need, maxNeed)

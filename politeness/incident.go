@@ -43,11 +43,17 @@ func (p Policy) Observe(s State, now time.Time, a Answer) (State, Effect) {
 
 // refusal handles an answer that refuses. If its request left before the last
 // incident was recorded, or in the same millisecond, it joins that incident:
-// its Retry-After has lengthened the hold, and that is all.
+// its Retry-After has lengthened the hold, and that is all, unless nothing had
+// refused so far. Then the hold is still due: the step was for the effects, the
+// backoff is for the word.
 func (p *Policy) refusal(s *State, at, sent int64, joins bool, e *Effect) {
 	s.stuck(at)
 	if joins {
 		e.changes |= Joined
+		if s.flags.has(unspoken) {
+			p.backOff(s, at, false, e)
+			s.flags = s.flags&^unspoken | refusing
+		}
 		return
 	}
 	canary := s.flags.has(refusing)
@@ -57,7 +63,7 @@ func (p *Policy) refusal(s *State, at, sent int64, joins bool, e *Effect) {
 	p.backOff(s, at, canary, e)
 	p.countAtMax(s, e)
 	p.incident(s, at, sent, canary, e)
-	s.flags |= refusing
+	s.flags = s.flags&^unspoken | refusing
 }
 
 // incident slows the host once, however many answers will report the same: it
@@ -76,6 +82,7 @@ func (p *Policy) incident(s *State, at, sent int64, canary bool, e *Effect) {
 	s.congested, s.answered, s.strained = 0, 0, 0
 	s.latencies = 0
 	p.cutInFlight(s)
+	s.flags |= unspoken // a refusal takes it back
 	e.changes |= Incident
 }
 

@@ -19,8 +19,16 @@ const (
 	// itself, and its response time is the new baseline.
 	maxUncured = 3
 
-	// The baseline is the lowest median of the last 24 hours, kept as two
-	// halves of 12.
+	// typicalOver is over how many medians the typical one is taken, and
+	// typicalFrom how many it needs before it counts as a low of the day. The
+	// lowest of many single medians would be a matter of luck: a host whose
+	// response times merely vary would be twice its own baseline half of the
+	// time.
+	typicalOver = 16
+	typicalFrom = 20
+
+	// The baseline is the lowest typical median of the last 24 hours, kept as
+	// two halves of 12.
 	baselineHalf = int64(12 * time.Hour / time.Millisecond)
 )
 
@@ -51,25 +59,42 @@ func (s *State) respond(at int64, d time.Duration) (median uint32, ok bool) {
 // and whether it is too slow for more requests in flight.
 func (p *Policy) judgeLatency(s *State, at int64, median uint32) (incident, slow bool) {
 	base := s.baseline()
-	if s.low[0] == 0 || median < s.low[0] {
-		s.low[0] = median
+	if s.typical == 0 || percentOf(median, s.typical) <= growthRise {
+		s.ordinary(median)
 	}
 	if base == 0 {
 		return false, false
 	}
-	percent := uint64(median) * 100 / uint64(max(base, minBaseline))
+	percent := percentOf(median, base)
 	slow = percent > growthRise
 	if percent < uint64(p.LatencyRise) {
 		s.uncured = 0
 		return false, slow
 	}
 	if s.uncured == maxUncured {
-		s.low, s.lowAt = [2]uint32{median, 0}, at
+		s.low, s.lowAt = [2]uint32{}, at
+		s.typical, s.medians = median, 1
 		s.uncured = 0
 		return false, true
 	}
 	s.uncured++
 	return true, true
+}
+
+// percentOf compares a median with a baseline.
+func percentOf(median, base uint32) uint64 {
+	return uint64(median) * 100 / uint64(max(base, minBaseline))
+}
+
+// ordinary counts a median that is near what is typical towards it: the mean of
+// the first few, then one that moves slowly.
+func (s *State) ordinary(median uint32) {
+	s.medians = min(s.medians+1, typicalFrom)
+	over := int64(min(s.medians, typicalOver))
+	s.typical = uint32(int64(s.typical) + (int64(median)-int64(s.typical))/over)
+	if s.medians == typicalFrom && (s.low[0] == 0 || s.typical < s.low[0]) {
+		s.low[0] = s.typical
+	}
 }
 
 // ageBaseline starts a new half when it is time, with response times of its own.
@@ -79,16 +104,25 @@ func (s *State) ageBaseline(at int64) {
 		return
 	}
 	s.latencies = 0
+	if s.low[0] == 0 {
+		s.low[0] = s.typical
+	}
 	s.low, s.lowAt = [2]uint32{0, s.low[0]}, s.lowAt+baselineHalf
+	s.typical, s.medians = 0, 0
 	if age >= 2*baselineHalf {
 		s.low[1], s.lowAt = 0, at
 	}
 }
 
-// baseline is the lowest median of the window, 0 when there is none.
+// baseline is the lowest typical median of the window; before there is one it
+// is what is typical so far, and 0 when nothing is known.
 func (s *State) baseline() uint32 {
-	if s.low[0] == 0 || s.low[1] == 0 {
+	switch {
+	case s.low[0] == 0 && s.low[1] == 0:
+		return s.typical
+	case s.low[0] == 0 || s.low[1] == 0:
 		return max(s.low[0], s.low[1])
+	default:
+		return min(s.low[0], s.low[1])
 	}
-	return min(s.low[0], s.low[1])
 }

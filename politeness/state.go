@@ -39,7 +39,8 @@ type State struct {
 
 	// Response times.
 	latency [medianOf]uint32
-	low     [2]uint32 // lowest median of the newer and the older half of the baseline's window
+	low     [2]uint32 // lowest typical median of the newer and the older half of the baseline's window
+	typical uint32    // what medians are like in the newer half, outliers aside
 
 	// Requests under way.
 	sends    uint32 // requests ever sent, the n of the jitter
@@ -60,6 +61,7 @@ type State struct {
 	single    uint8 // requests that still go one at a time after a probe
 	latencies uint8 // how full the ring of response times is; beyond medianOf it wraps
 	uncured   uint8 // latency incidents in a row that a slower pace did not cure
+	medians   uint8 // medians in typical, up to typicalFrom
 	flags     flags
 }
 
@@ -72,8 +74,9 @@ const (
 	testing                    // that probe went below the floor, to test it
 	settled                    // the in-flight cap has met its first incident or latency rise
 	open                       // the circuit is open
+	unspoken                   // the last incident was seen by its effects: nothing refused
 
-	allFlags = refusing | probing | testing | settled | open
+	allFlags = refusing | probing | testing | settled | open | unspoken
 )
 
 func (f flags) has(x flags) bool { return f&x != 0 }

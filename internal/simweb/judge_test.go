@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"headway/lab"
-	"headway/politeness"
 	"headway/visit"
 )
 
@@ -20,12 +19,7 @@ import (
 func judge(d *driver) (problems []string) {
 	j := &judgement{
 		promised: map[arrival][]sent{}, hosts: map[string]*seen{}, domains: map[string]time.Time{}, addresses: map[string]time.Time{},
-		backoff: map[*host]time.Duration{}, incidents: map[*host][]time.Time{}, begin: d.begin,
-	}
-	for _, e := range d.trace.events {
-		if e.effect.Has(politeness.Incident) {
-			j.incidents[e.host] = append(j.incidents[e.host], e.at)
-		}
+		backoff: map[*host]time.Duration{}, begin: d.begin,
 	}
 	for _, h := range d.hosts {
 		j.backoff[h] = shortestBackoff(h, d.jobs)
@@ -77,12 +71,11 @@ type seen struct {
 }
 
 type judgement struct {
-	promised  map[arrival][]sent
-	hosts     map[string]*seen
-	backoff   map[*host]time.Duration // the shortest after a refusal that names no time
-	incidents map[*host][]time.Time
-	begin     time.Time
-	problems  []string
+	promised map[arrival][]sent
+	hosts    map[string]*seen
+	backoff  map[*host]time.Duration // the shortest after a refusal that names no time
+	begin    time.Time
+	problems []string
 
 	domains, addresses map[string]time.Time // when the last request came
 }
@@ -123,7 +116,7 @@ func (j *judgement) request(r decided) {
 		h = &seen{}
 		j.hosts[r.Host] = h
 	}
-	h.answered(r.Start, j.incidents[p.host])
+	h.answered(r.Start)
 	h.underWay = append(h.underWay, *r.Request)
 	if gap := r.Start.Sub(h.last); !h.last.IsZero() && gap < max(p.pace, p.base) {
 		j.problem("%s: %v after the request before, inside the pace of %v", where, gap, p.pace)
@@ -155,16 +148,14 @@ func (j *judgement) second(where, what string, last map[string]time.Time, name s
 
 // answered takes in the answers up to now.
 //
-// A refusal whose request came before the host's last incident joins it and
-// starts no backoff. Most incidents are refusals, which the log shows; signs of
-// overload and risen response times are known to politeness alone.
-func (h *seen) answered(now time.Time, incidents []time.Time) {
+// A refusal whose request came before the last one was answered joins it and
+// starts no backoff of its own.
+func (h *seen) answered(now time.Time) {
 	slices.SortStableFunc(h.underWay, func(a, b lab.Request) int { return a.Answer.Compare(b.Answer) })
 	for len(h.underWay) > 0 && !h.underWay[0].Answer.After(now) {
 		r := h.underWay[0]
 		h.underWay = h.underWay[1:]
-		joins := slices.ContainsFunc(incidents, func(at time.Time) bool { return !at.Before(r.Start) && at.Before(r.Answer) })
-		if refusal(r.Status) && r.Start.After(h.incident) && !joins {
+		if refusal(r.Status) && r.Start.After(h.incident) {
 			h.incident = r.Answer
 		}
 	}
