@@ -3,6 +3,7 @@ package fetch
 import (
 	"bytes"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"headway/lab"
+	"headway/parse"
 	"headway/weburl"
 )
 
@@ -64,49 +66,58 @@ func hrefs(body []byte) (links []string) {
 	}
 }
 
+// workers is how many exchanges are under way at once.
+const workers = 64
+
+// fetchPages fetches b.N pages and reports the CPU time of this process for one.
+func fetchPages(b *testing.B, pages []weburl.URL, get func(u weburl.URL, body *bytes.Buffer) (int, error)) {
+	b.ReportAllocs()
+	var next atomic.Int64
+	var read atomic.Int64
+	cpu := cpuTime(b)
+	var wg sync.WaitGroup
+	b.ResetTimer()
+	for range workers {
+		wg.Go(func() {
+			body := bytes.NewBuffer(make([]byte, 0, 128<<10))
+			for {
+				i := next.Add(1)
+				if i > int64(b.N) {
+					return
+				}
+				n, err := get(pages[int(i)%len(pages)], body)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				read.Add(int64(n))
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(b.N), "cpu-µs/page")
+	b.ReportMetric(float64(read.Load())/float64(b.N), "B/page")
+}
+
+// bareClient is the plainest client.
+func bareClient() *http.Client {
+	return &http.Client{
+		Timeout:       30 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     &http.Transport{MaxIdleConnsPerHost: workers, IdleConnTimeout: time.Minute},
+	}
+}
+
 // BenchmarkPages fetches and reads gzipped pages from the lab, which runs in a
 // process of its own, with 64 exchanges at once: as the plainest client of
 // net/http does it, and as we do it. cpu-µs/page is what counts.
 func BenchmarkPages(b *testing.B) {
 	at, pages := pagesOfLab(b, 2000)
-	const workers = 64
-	run := func(b *testing.B, get func(u weburl.URL, body *bytes.Buffer) (int, error)) {
-		var next atomic.Int64
-		var read atomic.Int64
-		cpu := cpuTime(b)
-		var wg sync.WaitGroup
-		b.ResetTimer()
-		for range workers {
-			wg.Go(func() {
-				body := bytes.NewBuffer(make([]byte, 0, 128<<10))
-				for {
-					i := next.Add(1)
-					if i > int64(b.N) {
-						return
-					}
-					n, err := get(pages[int(i)%len(pages)], body)
-					if err != nil {
-						b.Error(err)
-						return
-					}
-					read.Add(int64(n))
-				}
-			})
-		}
-		wg.Wait()
-		b.StopTimer()
-		b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(b.N), "cpu-µs/page")
-		b.ReportMetric(float64(read.Load())/float64(b.N), "B/page")
-	}
 	b.Run("bare", func(b *testing.B) {
-		client := &http.Client{
-			Timeout:       30 * time.Second,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport:     &http.Transport{MaxIdleConnsPerHost: workers, IdleConnTimeout: time.Minute},
-		}
+		client := bareClient()
 		defer client.CloseIdleConnections()
-		b.ReportAllocs()
-		run(b, func(u weburl.URL, body *bytes.Buffer) (int, error) {
+		fetchPages(b, pages, func(u weburl.URL, body *bytes.Buffer) (int, error) {
 			resp, err := client.Get(u.String())
 			if err != nil {
 				return 0, err
@@ -119,8 +130,7 @@ func BenchmarkPages(b *testing.B) {
 	})
 	b.Run("headway", func(b *testing.B) {
 		c := at.client(b, Config{})
-		b.ReportAllocs()
-		run(b, func(u weburl.URL, _ *bytes.Buffer) (int, error) {
+		fetchPages(b, pages, func(u weburl.URL, _ *bytes.Buffer) (int, error) {
 			r, err := c.Do(b.Context(), Request{URL: u})
 			if err != nil {
 				return 0, err
@@ -130,6 +140,49 @@ func BenchmarkPages(b *testing.B) {
 			return n, nil
 		})
 	})
+}
+
+// BenchmarkRead is BenchmarkPages with the reading of links: x/net's tokenizer
+// and net/url on the one side, package parse with all its facts on the other.
+func BenchmarkRead(b *testing.B) {
+	at, pages := pagesOfLab(b, 2000)
+	var links [2]atomic.Int64
+	b.Run("bare", func(b *testing.B) {
+		client := bareClient()
+		defer client.CloseIdleConnections()
+		fetchPages(b, pages, func(u weburl.URL, body *bytes.Buffer) (int, error) {
+			resp, err := client.Get(u.String())
+			if err != nil {
+				return 0, err
+			}
+			defer resp.Body.Close()
+			body.Reset()
+			n, err := body.ReadFrom(resp.Body)
+			base, _ := url.Parse(u.String())
+			for _, href := range hrefs(body.Bytes()) {
+				if l, err := base.Parse(href); err == nil && l.Scheme != "" {
+					links[0].Add(1)
+				}
+			}
+			return int(n), err
+		})
+	})
+	b.Run("headway", func(b *testing.B) {
+		c := at.client(b, Config{})
+		fetchPages(b, pages, func(u weburl.URL, _ *bytes.Buffer) (int, error) {
+			r, err := c.Do(b.Context(), Request{URL: u})
+			if err != nil {
+				return 0, err
+			}
+			defer r.Close()
+			page, err := parse.Read(parse.Answer{URL: u, Status: r.Status, Header: r.Header, Body: r.Body}, parse.Options{})
+			links[1].Add(int64(len(page.Links)))
+			return len(r.Body), err
+		})
+	})
+	if links[0].Load() == 0 || links[1].Load() == 0 {
+		b.Error("no link was read")
+	}
 }
 
 // BenchmarkDecode compares the decoders on a page of the lab's kind.
