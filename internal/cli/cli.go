@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"strings"
@@ -25,6 +26,9 @@ import (
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// The standard library logs what odd servers send between two answers. What
+	// matters of it ends in an outcome; none of it belongs on a terminal.
+	log.SetOutput(io.Discard)
 	return run(ctx, args, stdin, stdout, stderr)
 }
 
