@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/job"
 	"headway/store"
 	"headway/visit"
 )
@@ -32,68 +33,122 @@ func (s *stopper) fault(string) error {
 	return nil
 }
 
-// testCrash stops a commit before each of its statements in turn, opens the
+// testCrash stops changes before each of their statements in turn, opens the
 // store again and looks at what is there: all or nothing of it.
 func testCrash(t *testing.T, open Open) {
+	for name, change := range map[string]struct {
+		do            func(w *world) error
+		before, after string
+	}{
+		"commit": {func(w *world) error {
+			w.w.number++
+			_, err := w.w.send(w.w.prepare(everything(w)))
+			return err
+		}, crashWorld, "waiting 3, fetched 2, deferred 1, failed:host_parked 1"},
+		"add": {func(w *world) error {
+			_, err := w.store.Add(w.ctx, w.now, everything(w).Found)
+			return err
+		}, crashWorld, "waiting 6, deferred 1"},
+		"extend": {func(w *world) error { return w.store.Extend(w.ctx, w.now, w.job, 20) }, crashWorld, "waiting 5, skipped:nofollow 1"},
+		"release and acquire": {func(w *world) error {
+			if err := w.store.Release(w.ctx, w.w.id, w.w.leases[1], w.w.leases[2]); err != nil {
+				return err
+			}
+			_, err := w.store.Acquire(w.ctx, w.now, w.w.id, store.SlotCount)
+			return err
+		}, crashWorld, crashWorld},
+		"leave":      {func(w *world) error { return w.store.Leave(w.ctx, w.w.id) }, crashWorld, crashWorld},
+		"create job": {func(w *world) error { return second(w.store.CreateJob(w.ctx, store.Job{State: job.Queued})) }, crashWorld, crashWorld},
+		"set state":  {func(w *world) error { return w.store.SetState(w.ctx, w.now, w.job, job.Running, job.Paused, "") }, crashWorld, crashWorld},
+		"record": {func(w *world) error {
+			return w.store.Record(w.ctx, []store.Point{{Job: w.job, At: start, Span: store.MinSpan}, {Job: w.job, At: start.Add(store.MinSpan), Span: store.MinSpan}})
+		}, crashWorld, crashWorld},
+		"drop": {func(w *world) error { return w.store.Drop(w.ctx, w.job+1) }, crashWorld, crashWorld},
+	} {
+		t.Run(name, func(t *testing.T) { stopEverywhere(t, open, change.do, change.before, change.after) })
+	}
+}
+
+// crashWorld are the counts before each change.
+const crashWorld = "waiting 4, skipped:nofollow 1, deferred 1"
+
+// stopEverywhere stops a change before its first statement, in another store
+// before its second, and so on until it is done without a stop.
+func stopEverywhere(t *testing.T, open Open, do func(w *world) error, before, after string) {
 	for n := 0; ; n++ {
 		if n > 1000 {
-			t.Fatal("a commit of more than a thousand statements")
+			t.Fatal("a change of more than a thousand statements")
 		}
 		place := t.TempDir()
 		stop := &stopper{left: n}
-		w := &world{t: t, ctx: t.Context(), store: open(t, place, stop.fault), now: start}
-		w.job = w.newJob(10)
-		w.w = w.newOwner(store.SlotCount)
-		w.add("http://a.example/1", "http://a.example/2", "http://a.example/3", "http://p.example/1")
-		skip := store.Found{Item: w.item("http://a.example/skip"), Outcome: visit.Skipped, Reason: visit.Nofollow}
-		_, err := w.store.Add(w.ctx, w.now, []store.Found{skip})
-		w.check(err)
-		for range 3 {
-			_, err := w.store.Reserve(w.ctx, w.w.id, w.job, 1)
-			w.check(err)
-		}
-		w.w.number++
-		c := w.w.prepare(everything(w))
+		w := newCrashWorld(t, open(t, place, stop.fault))
 		stop.armed = true
-		_, err = w.w.send(c)
+		err := do(w)
 		stop.armed = false
 		if err != nil && !errors.Is(err, errStop) {
 			t.Fatalf("stopped at statement %d: %v", n, err)
 		}
-		acknowledged := err == nil
 		w.check(w.store.Close())
-
 		w.store = open(t, place, nil)
-		before, after := "waiting 4, skipped:nofollow 1", "waiting 3, fetched 2, failed:host_parked 1"
-		got := describe(w.counts())
-		if got != before && got != after || acknowledged && got != after {
-			t.Fatalf("stopped at statement %d (acknowledged: %v): %s", n, acknowledged, got)
-		}
-		host, err := w.store.Host(w.ctx, "http://a.example")
-		if (err == nil) != (got == after) || err == nil && host.Pace != time.Second {
-			t.Fatalf("stopped at statement %d: host %+v, %v", n, host, err)
-		}
-		// The next owner can go on, and tokens are all there.
-		w.now = w.now.Add(time.Minute)
-		w.w = w.newOwner(store.SlotCount)
-		w.now = w.now.Add(store.DefaultTerms.TakeOver)
-		w.w.acquire(store.SlotCount)
-		want := 10
-		if got == after {
-			want = 8
-		}
-		for i := range want + 1 {
-			if k, err := w.store.Reserve(w.ctx, w.w.id, w.job, 1); err != nil || (k == 1) != (i < want) {
-				t.Fatalf("stopped at statement %d: token %d of %d: %d, %v", n, i+1, want, k, err)
-			}
-		}
-		w.w.must(store.Commit{Visits: visits(w.visited("http://a.example/3"))})
+		w.inspectCrash(n, err == nil, before, after)
 		w.check(w.store.Close())
-		if acknowledged {
-			t.Logf("a commit has %d points to stop at", stop.count)
+		if err == nil {
+			t.Logf("%d points to stop at", stop.count)
 			return
 		}
 	}
+}
+
+// newCrashWorld is a store with a job of ten pages, a few URLs and tokens, and
+// another job that has ended.
+func newCrashWorld(t *testing.T, s store.Store) *world {
+	t.Helper()
+	w := &world{t: t, ctx: t.Context(), store: s, now: start}
+	w.job = w.newJob(10)
+	ended := w.newJob(0)
+	w.check(s.SetState(w.ctx, w.now, ended, job.Running, job.Cancelled, ""))
+	w.w = w.newOwner(store.SlotCount)
+	w.add("http://a.example/1", "http://a.example/2", "http://a.example/3", "http://p.example/1")
+	_, err := s.Add(w.ctx, w.now, []store.Found{
+		{Item: w.item("http://a.example/skip"), Outcome: visit.Skipped, Reason: visit.Nofollow},
+		{Item: w.item("http://a.example/later"), Outcome: visit.Deferred},
+	})
+	w.check(err)
+	for range 3 {
+		_, err := s.Reserve(w.ctx, w.w.id, w.job, 1)
+		w.check(err)
+	}
+	return w
+}
+
+// inspectCrash looks at a store that was stopped at statement n.
+func (w *world) inspectCrash(n int, acknowledged bool, before, after string) {
+	w.t.Helper()
+	got := describe(w.counts())
+	if got != before && got != after || acknowledged && got != after {
+		w.t.Fatalf("stopped at statement %d (acknowledged: %v): %s", n, acknowledged, got)
+	}
+	pages := w.counts().Pages()
+	host, err := w.store.Host(w.ctx, "http://a.example")
+	if (err == nil) != (pages > 0) || err == nil && host.Pace != time.Second {
+		w.t.Fatalf("stopped at statement %d: host %+v, %v", n, host, err)
+	}
+	// The next owner can go on, and tokens are all there.
+	w.w = w.newOwner(store.SlotCount)
+	w.now = w.now.Add(2 * store.DefaultTerms.TakeOver)
+	w.w.acquire(store.SlotCount)
+	if len(w.w.leases) != store.SlotCount {
+		w.t.Fatalf("stopped at statement %d: the next owner has %d slots", n, len(w.w.leases))
+	}
+	j, err := w.store.Job(w.ctx, w.job)
+	w.check(err)
+	want := int(j.MaxPages - pages)
+	for i := range want + 1 {
+		if k, err := w.store.Reserve(w.ctx, w.w.id, w.job, 1); err != nil || (k == 1) != (i < want) {
+			w.t.Fatalf("stopped at statement %d: token %d of %d: %d, %v", n, i+1, want, k, err)
+		}
+	}
+	w.w.must(store.Commit{Visits: visits(w.visited("http://a.example/3"))})
 }
 
 // everything is a commit that uses each of its parts.
