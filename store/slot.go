@@ -95,12 +95,20 @@ func NewTenure(t Terms, sent time.Time) Tenure { return Tenure{t.WithDefaults(),
 // MayStart reports whether a request may still be sent at now. Ask again right
 // before the first byte.
 func (t Tenure) MayStart(now time.Time) bool {
-	return !t.sent.IsZero() && now.Sub(t.sent) < t.terms.Start
+	return !t.sent.IsZero() && t.elapsed(now) < t.terms.Start
 }
 
 // MustCancel reports whether requests in flight must be given up at now.
 func (t Tenure) MustCancel(now time.Time) bool {
-	return t.sent.IsZero() || now.Sub(t.sent) >= t.terms.Cancel
+	return t.sent.IsZero() || t.elapsed(now) >= t.terms.Cancel
+}
+
+// elapsed is the time since the renewal, by the clock that says more. The
+// monotonic one stands still while a machine sleeps, the clock on the wall does
+// not; when that one is set forward, the owner pauses until its next renewal,
+// and when it is set back, the other one counts.
+func (t Tenure) elapsed(now time.Time) time.Duration {
+	return max(now.Sub(t.sent), now.Round(0).Sub(t.sent.Round(0)))
 }
 
 // Watch notices workers whose heartbeat stands still, by the watcher's own time
