@@ -17,7 +17,8 @@ import (
 )
 
 // startLab serves a lab until the test ends and returns a client that may go
-// there, with bounds short enough to meet them all.
+// there. The wait for a header is long: the lab, in this process too, may take
+// seconds to prepare a bomb.
 func startLab(t *testing.T, cfg lab.Config) (*lab.Lab, *fetch.Client) {
 	t.Helper()
 	cfg.Listen, cfg.ListenTLS = "0.0.0.0:0", "0.0.0.0:0"
@@ -37,6 +38,12 @@ func startLab(t *testing.T, cfg lab.Config) (*lab.Lab, *fetch.Client) {
 			t.Error(err)
 		}
 	})
+	return l, labClient(t, l, 30*time.Second)
+}
+
+// labClient is a client for a lab that waits so long for a header.
+func labClient(t *testing.T, l *lab.Lab, header time.Duration) *fetch.Client {
+	t.Helper()
 	var ports []uint16
 	for _, h := range l.Hosts() {
 		ports = append(ports, mustParse(t, h.URL).Port())
@@ -53,13 +60,13 @@ func startLab(t *testing.T, cfg lab.Config) (*lab.Lab, *fetch.Client) {
 	roots.AppendCertsFromPEM(pem)
 	client, err := fetch.New(fetch.Config{
 		Dialer: dialer, RootCAs: roots,
-		HeaderTimeout: time.Second, IdleTimeout: 500 * time.Millisecond, Timeout: 3 * time.Second,
+		HeaderTimeout: header, IdleTimeout: 10 * time.Second, LeastRateAfter: 2 * time.Second, Timeout: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return l, client
+	return client
 }
 
 func mustParse(t testing.TB, raw string) weburl.URL {
@@ -89,10 +96,14 @@ func TestEveryExhibit(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, client := startLab(t, lab.Config{Hosts: specs})
-	v := visitor(t, client)
+	patient, hasty := visitor(t, client), visitor(t, labClient(t, l, time.Second))
 	base := mustParse(t, l.Hosts()[0].URL)
 	for _, e := range lab.Exhibits() {
 		t.Run(e.Path, func(t *testing.T) {
+			v := patient
+			if e.Path == "/fault/hang" {
+				v = hasty
+			}
 			u, err := base.Resolve(e.Path)
 			if err != nil {
 				t.Fatal(err)
