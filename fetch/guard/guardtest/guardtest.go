@@ -46,15 +46,7 @@ type asked struct {
 // do not exist.
 func Serve(t testing.TB) *Names {
 	t.Helper()
-	var lc net.ListenConfig
-	pc, err := lc.ListenPacket(t.Context(), "udp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln, err := lc.Listen(t.Context(), "tcp4", pc.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	pc, ln := listen(t)
 	n := &Names{Addr: pc.LocalAddr().String(), scripts: map[string][]Reply{}, asked: map[asked]int{}}
 	for _, srv := range []*dns.Server{{PacketConn: pc, Handler: n}, {Listener: ln, Handler: n}} {
 		started := make(chan struct{})
@@ -72,6 +64,28 @@ func Serve(t testing.TB) *Names {
 		})
 	}
 	return n
+}
+
+// listen opens one port for UDP and TCP. The system chooses one that is free for
+// UDP; something else may have it for TCP, so it is asked again.
+func listen(t testing.TB) (net.PacketConn, net.Listener) {
+	t.Helper()
+	const tries = 20
+	var lc net.ListenConfig
+	for try := 1; ; try++ {
+		pc, err := lc.ListenPacket(t.Context(), "udp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln, err := lc.Listen(t.Context(), "tcp4", pc.LocalAddr().String())
+		if err == nil {
+			return pc, ln
+		}
+		pc.Close()
+		if try == tries {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Set scripts a name: the first lookup gets the first reply and so on; the
