@@ -37,7 +37,7 @@ test: ## Run all tests in random order
 
 .PHONY: race
 race: ## Run all tests under the race detector
-	go test -race -shuffle=on ./...
+	go test -race -shuffle=on -timeout 30m ./...
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target for FUZZTIME (default 3s)
