@@ -67,6 +67,9 @@ func (s *Store) hostPage(ctx context.Context, q store.HostQuery, jobs []*jobTabl
 		columns = append(columns, t.hasWork, t.tenure)
 		has = append(has, t.hasWork)
 	}
+	if len(jobs) == 1 {
+		columns[0] = "1" // the condition says so
+	}
 	where := "(h.rest, h.id) > (?1, ?2)"
 	args := []driver.Value{rest, id, int64(limit + 1)}
 	if len(q.Slots) < store.SlotCount {
