@@ -45,6 +45,7 @@ type Look struct {
 type RobotsLook struct {
 	URL      weburl.URL   // where it lives
 	Hops     []weburl.URL // the URLs asked, redirects included
+	Sent     time.Time    // when the last request for it left
 	Status   int          // of the last answer; 0 without one
 	Err      error        // why there was none
 	Access   robots.Access
@@ -102,7 +103,7 @@ func (v *Visitor) askRobots(ctx context.Context, look *Look, host politeness.Sta
 		return host, own
 	}
 	now := time.Now().UTC()
-	look.Robots = RobotsLook{URL: at, Hops: hops, Status: res.Status, Err: err}
+	look.Robots = RobotsLook{URL: at, Hops: hops, Sent: res.Timing.Sent, Status: res.Status, Err: err}
 	if err != nil && len(hops) == 1 && res.Timing.Sent.IsZero() {
 		// No name, no connection or an address we refuse: what stopped the
 		// question about robots.txt would stop the page, and is the answer.
