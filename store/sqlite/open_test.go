@@ -235,3 +235,69 @@ func TestDamagedLargeFile(t *testing.T) {
 		}
 	})
 }
+
+// tinyEnv names a directory on a file system of a few megabytes, for a disk
+// that is really full:
+//
+//	mount -t tmpfs -o size=3m tmpfs /mnt/tiny && HEADWAY_TINY_DIR=/mnt/tiny go test ./store/sqlite -run TestDiskFull
+const tinyEnv = "HEADWAY_TINY_DIR"
+
+func TestDiskFull(t *testing.T) {
+	tiny := os.Getenv(tinyEnv)
+	if tiny == "" {
+		t.Skip("set " + tinyEnv)
+	}
+	ballast := filepath.Join(tiny, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(tiny, "crawl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	open := func() *Store {
+		t.Helper()
+		s, err := Open(t.Context(), Config{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := open()
+	o := newOwner(t, s, 0)
+	o.add("http://a.example/")
+	acknowledged, full := int64(1), 0
+	for i := 0; full < 3; i++ {
+		if i > 1000 {
+			t.Fatal("the disk is never full")
+		}
+		found := o.found(200, "http://a.example/"+itoa(int64(i))+"/%d")
+		switch _, err := o.commit(store.Commit{Found: found}); {
+		case err == nil:
+			acknowledged += int64(len(found))
+		case errors.Is(err, store.ErrFull):
+			full++
+		default:
+			t.Fatal(err)
+		}
+	}
+	if c := o.counts(); c.Seen() != acknowledged {
+		t.Errorf("%d URLs of %d that were acknowledged", c.Seen(), acknowledged)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.commit(store.Commit{Visits: o.visits("http://a.example/")}); err != nil {
+		t.Fatalf("with room again: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open()
+	defer s.Close()
+	if c, err := s.Audit(t.Context(), o.job); err != nil || c.Seen() != acknowledged || c.Pages() != 1 {
+		t.Errorf("after opening again: %+v, %v", c, err)
+	}
+	t.Logf("%d URLs until the disk was full", acknowledged)
+}
