@@ -35,6 +35,21 @@ const defaultKills = 10
 // does nothing but call Kill, too: open must not depend on the process.
 func Kill(t *testing.T, open Open) {
 	t.Helper()
+	KillBy(t, open, t.TempDir(), Crash{Cut: func(p *os.Process) error { return p.Kill() }})
+}
+
+// Crash is a way for a process to end without warning.
+type Crash struct {
+	// Cut ends the process, or the world around it.
+	Cut func(p *os.Process) error
+	// Restore, which may be nil, is called after the process has ended and
+	// leaves at the place what a crash would have left there.
+	Restore func() error
+}
+
+// KillBy is [Kill] with another way to crash.
+func KillBy(t *testing.T, open Open, place string, crash Crash) {
+	t.Helper()
 	if place := os.Getenv(placeEnv); place != "" {
 		commitUntilKilled(t, open(t, place, nil))
 		return
@@ -46,7 +61,6 @@ func Kill(t *testing.T, open Open) {
 			t.Fatalf("%s: %v", killsEnv, err)
 		}
 	}
-	place := t.TempDir()
 	w := &world{t: t, ctx: t.Context(), store: open(t, place, nil), now: start}
 	w.job = w.newJob(1 << 40)
 	w.add(chainURL(0))
@@ -54,7 +68,7 @@ func Kill(t *testing.T, open Open) {
 	pages := 0
 	var starts []time.Duration
 	for i := range kills {
-		acknowledged, tried := runAndKill(t, place, pages)
+		acknowledged, tried := runAndKill(t, place, pages, crash)
 		begin := time.Now()
 		w.store = open(t, place, nil)
 		w.mustHaveWork()
@@ -78,7 +92,7 @@ func chainURL(n int) string { return fmt.Sprintf("http://host%d.example/page/%d"
 
 // runAndKill starts the process, kills it after a random time and returns how
 // many pages it acknowledged and how many it was about to.
-func runAndKill(t *testing.T, place string, before int) (acknowledged, tried int) {
+func runAndKill(t *testing.T, place string, before int, crash Crash) (acknowledged, tried int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), placeEnv+"="+place)
@@ -96,7 +110,11 @@ func runAndKill(t *testing.T, place string, before int) (acknowledged, tried int
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if _, err := fmt.Sscanf(lines.Text(), "about to %d", &tried); err == nil {
 			if timer == nil {
-				timer = time.AfterFunc(rand.N(150*time.Millisecond), func() { cmd.Process.Kill() }) //nolint:errcheck // it may be gone
+				timer = time.AfterFunc(rand.N(150*time.Millisecond), func() {
+					if err := crash.Cut(cmd.Process); err != nil {
+						t.Errorf("crash: %v", err)
+					}
+				})
 			}
 		} else if _, err := fmt.Sscanf(lines.Text(), "done %d", &acknowledged); err != nil {
 			output += lines.Text() + "\n"
@@ -106,6 +124,11 @@ func runAndKill(t *testing.T, place string, before int) (acknowledged, tried int
 		t.Fatalf("the process ended by itself: %v\n%s", err, output)
 	}
 	timer.Stop()
+	if crash.Restore != nil {
+		if err := crash.Restore(); err != nil {
+			t.Fatalf("restore: %v", err)
+		}
+	}
 	return acknowledged, tried
 }
 
