@@ -43,6 +43,7 @@ store/sqlite             store store/internal/ledger weburl visit job modernc.or
 store/storetest          store store/memory weburl visit job github.com/google/go-cmp pgregory.net/rapid
 
 # how much, for whom
+limit
 job
 
 # a web to prove it in

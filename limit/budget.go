@@ -1,0 +1,145 @@
+package limit
+
+import (
+	"fmt"
+	"time"
+)
+
+// Use is what a crawl has spent.
+type Use struct {
+	Pages    int64
+	Requests int64
+	Bytes    int64
+	Time     time.Duration // spent running, in runs before this one
+}
+
+// Budget counts one crawl against its ceilings. It is owned by one goroutine.
+type Budget struct {
+	lines    []line
+	start    time.Time
+	spent    Use
+	exceeded *ExceededError
+	warnings []Warning
+}
+
+// line is one ceiling that is counted.
+type line struct {
+	Ceiling
+	warned int // the highest mark told so far, in percent
+}
+
+// counted are the limits a Budget counts. The others are asked where they
+// apply: depth and pages per host of a URL, patience of a host.
+var counted = []Name{Pages, Requests, Bytes, Time}
+
+// marks are the shares of a ceiling, in percent, at which to warn.
+var marks = []int{80, 95}
+
+// NewBudget returns the budget of a crawl that runs from start and has spent
+// something before, if it is a resumed one. What was told before it stopped is
+// not told again: marks that spent has passed are silent.
+func NewBudget(e Effective, start time.Time, spent Use) *Budget {
+	b := &Budget{start: start}
+	for _, n := range counted {
+		if c := e.Of(n); c.Limited() {
+			b.lines = append(b.lines, line{Ceiling: c})
+		}
+	}
+	b.Observe(start, spent)
+	b.warnings = nil
+	return b
+}
+
+// Observe adds what was spent since the last observation, and notes that it is
+// now. Use.Time is for runs before this one; the time of this one is now less
+// start, and never runs backwards.
+func (b *Budget) Observe(now time.Time, more Use) {
+	b.spent.Pages += more.Pages
+	b.spent.Requests += more.Requests
+	b.spent.Bytes += more.Bytes
+	b.spent.Time += more.Time
+	if d := now.Sub(b.start); d > 0 {
+		b.spent.Time += d
+		b.start = now
+	}
+	for i := range b.lines {
+		b.lines[i].observe(b)
+	}
+}
+
+// observe holds one ceiling against what was spent.
+func (l *line) observe(b *Budget) {
+	amount := b.spent.of(l.Limit)
+	passed := 0
+	for _, m := range marks {
+		if amount >= mark(l.Max, m) {
+			passed = m
+		}
+	}
+	if passed > l.warned {
+		l.warned = passed
+		b.warnings = append(b.warnings, Warning{l.Ceiling, passed, amount})
+	}
+	if b.exceeded == nil && l.Reached(amount) {
+		b.exceeded = l.Exceeded(amount)
+	}
+}
+
+// mark is the smallest amount that is at least percent of limit, computed so
+// that no limit is too large.
+func mark(limit int64, percent int) int64 {
+	rest := int64(100 - percent)
+	return limit - (limit/100*rest + limit%100*rest/100)
+}
+
+func (u Use) of(n Name) int64 {
+	switch n {
+	case Pages:
+		return u.Pages
+	case Requests:
+		return u.Requests
+	case Bytes:
+		return u.Bytes
+	default:
+		return int64(u.Time)
+	}
+}
+
+// Spent is what was spent so far, the time of this run included.
+func (b *Budget) Spent() Use { return b.spent }
+
+// Deadline is when the time runs out, if there is a limit to it and nothing
+// else stops the crawl before.
+func (b *Budget) Deadline() (at time.Time, ok bool) {
+	for _, l := range b.lines {
+		if l.Limit == Time {
+			return b.start.Add(time.Duration(l.Max) - b.spent.Time), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// Exceeded returns the ceiling that was met first, or nil. Nothing new may be
+// dispatched then; what is in flight finishes. Whether the crawl is partial
+// depends on whether anything is left to do.
+func (b *Budget) Exceeded() *ExceededError { return b.exceeded }
+
+// Warnings returns what should be told since it was last asked: each mark of
+// each ceiling once, and of two marks passed at once the higher.
+func (b *Budget) Warnings() []Warning {
+	w := b.warnings
+	b.warnings = nil
+	return w
+}
+
+// Warning says that a ceiling comes near.
+type Warning struct {
+	Ceiling
+	Percent  int // the mark that was passed
+	Observed int64
+}
+
+// String tells the warning as in `max_pages: 80 % used, 40 of 50 (safety)`.
+func (w Warning) String() string {
+	return fmt.Sprintf("%s: %d %% used, %s of %s (%s)", w.Limit, w.Percent, w.Limit.format(w.Observed), w.Limit.format(w.Max), w.Layer)
+}

@@ -1,0 +1,79 @@
+package limit
+
+import (
+	"fmt"
+	"time"
+)
+
+// ExceededError is a ceiling that stopped a crawl, or part of one. Its message
+// is the entry in the list of errors of the crawl's result.
+type ExceededError struct {
+	Limit     Name
+	Layer     Level
+	Max       int64 // durations in nanoseconds
+	Observed  int64 // where the count stood
+	Requested int64 // what the job asked for; 0 when it asked for no limit
+}
+
+// Exceeded returns the error of a ceiling that was met at observed.
+func (c Ceiling) Exceeded(observed int64) *ExceededError {
+	return &ExceededError{Limit: c.Limit, Layer: c.Layer, Max: c.Max, Observed: observed, Requested: c.Requested}
+}
+
+// Error tells the ceiling as in
+// `Safety limit: Maximum 50 pages per crawl (requested: 100)` and
+// `Safety limit: Crawl timeout exceeded (60000ms)`.
+func (e *ExceededError) Error() string {
+	if e.Limit == Time || e.Limit == Patience {
+		what := "Crawl timeout"
+		if e.Limit == Patience {
+			what = "Patience with a host"
+		}
+		return fmt.Sprintf("%s: %s exceeded (%dms)", e.Layer.title(), what, time.Duration(e.Max).Milliseconds())
+	}
+	s := fmt.Sprintf("%s: Maximum %s", e.Layer.title(), e.ceiling())
+	if e.Requested > e.Max {
+		s += fmt.Sprintf(" (requested: %s)", e.Limit.format(e.Requested))
+	}
+	return s
+}
+
+// ceiling is the limit in words: "50 pages per crawl".
+func (e *ExceededError) ceiling() string {
+	per := "per crawl"
+	if e.Layer == Usage {
+		per = "left this month" // a crawl gets what the month's quota has left
+	}
+	switch e.Limit {
+	case Pages:
+		return fmt.Sprintf("%s %s", count(e.Max, "page"), per)
+	case Requests:
+		return fmt.Sprintf("%s per crawl", count(e.Max, "request"))
+	case Bytes:
+		return fmt.Sprintf("%s %s", count(e.Max, "byte"), per)
+	case Hosts:
+		return fmt.Sprintf("%s per crawl", count(e.Max, "host"))
+	case PagesPerHost:
+		return fmt.Sprintf("%s per host", count(e.Max, "page"))
+	case Depth:
+		return fmt.Sprintf("%s from a seed", count(e.Max, "link"))
+	case ConcurrentCrawls:
+		return fmt.Sprintf("%s at a time", count(e.Max, "crawl"))
+	case RequestsPerSecond:
+		return fmt.Sprintf("%s per second", count(e.Max, "request"))
+	default:
+		return fmt.Sprintf("%s %s", e.Limit, e.Limit.format(e.Max))
+	}
+}
+
+// count is a number of things.
+func count(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// Timeout tells whether time ran out: such a crawl is partial, and its result
+// says success: false.
+func (e *ExceededError) Timeout() bool { return e.Limit == Time }

@@ -1,0 +1,82 @@
+package limit
+
+import "time"
+
+// Level says whose limit it is. The levels are asked in this order, and of two
+// equal limits the outer one is named: raising the inner one would not help.
+type Level string
+
+// The levels, outermost first.
+const (
+	Safety Level = "safety" // the operator's; nothing raises it
+	Plan   Level = "plan"   // the tenant's
+	Usage  Level = "usage"  // what is left of the month's quota
+	Job    Level = "job"    // what was asked for
+)
+
+// Levels lists the closed set, outermost first.
+var Levels = []Level{Safety, Plan, Usage, Job}
+
+// title is the level at the beginning of a sentence.
+func (l Level) title() string {
+	switch l {
+	case Safety:
+		return "Safety limit"
+	case Plan:
+		return "Plan limit"
+	case Usage:
+		return "Usage limit"
+	default:
+		return "Job limit"
+	}
+}
+
+// Layer is what one level allows.
+type Layer struct {
+	Level  Level
+	Limits Limits
+}
+
+// NewService is the safety layer a new service starts with, until its operator
+// decides otherwise. The command line has none unless a config file sets one.
+func NewService() Layer {
+	return Layer{Safety, Limits{Pages: 50, ConcurrentCrawls: 1, Time: time.Minute}}
+}
+
+// How long a job waits for a host by default.
+const (
+	CommandPatience = 10 * time.Minute // somebody watches
+	ServicePatience = 24 * time.Hour
+)
+
+// Preset returns the limits that a preset of politeness brings along: they
+// stand in for what the job does not ask for itself. Most bring none.
+func Preset(name string) Limits {
+	if name == "audit" {
+		return Limits{Pages: 200, Time: time.Hour}
+	}
+	return Limits{}
+}
+
+// Quota is what a tenant may use in a month and has used. A zero quota is none.
+type Quota struct {
+	Pages, UsedPages int64
+	Bytes, UsedBytes int64
+}
+
+// Layer is what the quota leaves for a crawl.
+func (q Quota) Layer() Layer {
+	return Layer{Usage, Limits{Pages: left(q.Pages, q.UsedPages), Bytes: left(q.Bytes, q.UsedBytes)}}
+}
+
+// left is quota less used, in the form of [Limits].
+func left(quota, used int64) int64 {
+	switch {
+	case quota == 0:
+		return 0
+	case used >= quota:
+		return -1
+	default:
+		return quota - used
+	}
+}
