@@ -25,6 +25,7 @@ const Map = `
 # the journey of one URL; only the root joins its stops
 .                        weburl robots politeness fetch fetch/guard parse visit
 weburl                   golang.org/x/net
+scope                    weburl
 frontier                 visit
 robots                   weburl
 politeness

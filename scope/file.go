@@ -1,0 +1,93 @@
+package scope
+
+import "strings"
+
+// file is an ending of paths behind which there is no page.
+type file struct {
+	dotted string // ".jpg"
+	rule   string // what it is, for people
+	// program marks endings that are as often names of things: a page about
+	// node.js is a page. They count where the path looks like a program's.
+	program bool
+}
+
+// files is the table of endings. Those that are also top-level domains or
+// words people end titles with (.ai .app .com .io .net .ps) are not in it unless
+// they are far more often files, and neither is text that a reader may have been
+// given on purpose (.xml .json .txt .md).
+var files = table(
+	kind{"an image", "jpg jpeg jpe jfif png apng gif webp avif bmp tif tiff svg svgz ico heic heif jxl psd eps"},
+	kind{"a font", "woff woff2 ttf otf eot"},
+	kind{"a style sheet", "css less scss"},
+	kind{"a program", "js mjs cjs wasm map"},
+	kind{"sound or film", "mp3 mp4 m4a m4v mkv avi mov wmv wma flv webm ogg oga ogv opus wav flac aac mpg mpeg mid midi 3gp m3u m3u8 swf"},
+	kind{"an archive", "zip gz tgz bz2 tbz xz txz zst lz4 7z rar tar jar war whl gem"},
+	kind{"an installer", "exe msi dmg iso img apk ipa deb rpm pkg cab bin crx xpi"},
+	kind{"a document for readers", "pdf doc docx dot dotx xls xlsx xlsm ppt pptx pps ppsx odt ods odp rtf epub mobi azw3 djvu csv tsv ics vcf"},
+)
+
+// kind is one line of the table.
+type kind struct{ about, endings string }
+
+func table(kinds ...kind) map[string]*file {
+	all := map[string]*file{}
+	for _, k := range kinds {
+		for ending := range strings.FieldsSeq(k.endings) {
+			all[ending] = &file{dotted: "." + ending, rule: "." + ending + " is " + k.about, program: k.about == "a program"}
+		}
+	}
+	return all
+}
+
+// maxEnding is the longest ending of the table.
+const maxEnding = 5
+
+// fileOf finds the ending of a path in the table, or nil.
+func fileOf(path string) *file {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	if i := strings.IndexByte(name, ';'); i >= 0 {
+		name = name[:i] // parameters of the segment
+	}
+	dot := strings.LastIndexByte(name, '.')
+	if dot < 0 || len(name)-dot-1 > maxEnding {
+		return nil
+	}
+	var lower [maxEnding]byte
+	ending := lower[:copy(lower[:], name[dot+1:])]
+	for i, c := range ending {
+		if 'A' <= c && c <= 'Z' {
+			ending[i] = c + 'a' - 'A'
+		}
+	}
+	f := files[string(ending)]
+	if f == nil || pageAbout(path) || f.program && !likeProgram(path, name[:dot]) {
+		return nil
+	}
+	return f
+}
+
+// pageAbout reports whether a path lies in a folder whose pages are named
+// after the files they are about: wikis and browsers of source code.
+func pageAbout(path string) bool {
+	return strings.Contains(path, "/wiki/") || strings.Contains(path, "/blob/") || strings.Contains(path, "/blame/")
+}
+
+// likeProgram reports whether a path is that of a program rather than a page
+// about one: it has another dot in its name, as in app.min.js, or lies in a
+// folder where programs are kept.
+func likeProgram(path, stem string) bool {
+	if strings.Contains(stem, ".") {
+		return true
+	}
+	for _, folder := range programFolders {
+		if strings.Contains(path, folder) {
+			return true
+		}
+	}
+	return false
+}
+
+var programFolders = [...]string{
+	"/js/", "/javascript/", "/script/", "/scripts/", "/static/", "/asset/", "/assets/", "/dist/", "/build/", "/bundles/",
+	"/vendor/", "/lib/", "/plugins/", "/wp-content/", "/wp-includes/", "/node_modules/", "/cdn-cgi/", "/_next/", "/_nuxt/",
+}

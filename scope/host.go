@@ -1,0 +1,243 @@
+package scope
+
+import (
+	"slices"
+	"strings"
+
+	"headway/weburl"
+)
+
+// place is what of a host is in scope.
+type place struct {
+	www     bool     // the host with www in front is meant too
+	folders []string // sorted, none below another; nil is the whole host
+}
+
+// A whole host, alone and with its www; shared, since a crawl may have
+// millions of seeds.
+var (
+	alone = &place{}
+	twins = &place{www: true}
+)
+
+const www = "www."
+
+// hostKey is what u's host is called here: without scheme, and without a port
+// that is the default of either scheme.
+func hostKey(u weburl.URL) string {
+	host := u.Host()
+	name := host[strings.IndexByte(host, '/')+1:]
+	if name == "" {
+		return ""
+	}
+	name = name[1:] // the second slash
+	name = strings.TrimSuffix(name, ":443")
+	return strings.TrimSuffix(name, ":80")
+}
+
+// find looks up the place of a host key.
+func find(places map[string]*place, key string) *place {
+	if p := places[key]; p != nil {
+		return p
+	}
+	if bare, ok := strings.CutPrefix(key, www); ok {
+		if p := places[bare]; p != nil && p.www {
+			return p
+		}
+	}
+	return nil
+}
+
+// hosts reports whether the host of u, and in mode Prefix its folder, is in
+// scope.
+func (r *Rules) hosts(u weburl.URL) bool {
+	if u.IsZero() {
+		return false
+	}
+	if r.mode == Any {
+		return true
+	}
+	key := hostKey(u)
+	if p := find(r.places, key); p != nil && p.has(u.Path()) {
+		return true
+	}
+	if r.mode == Domain {
+		_, ok := r.domains[u.Domain()]
+		if ok {
+			return true
+		}
+	}
+	r.mu.RLock()
+	p := find(r.added, key)
+	found := p != nil && p.has(u.Path())
+	r.mu.RUnlock()
+	return found
+}
+
+// has reports whether a path is in the place.
+func (p *place) has(path string) bool {
+	if p.folders == nil {
+		return true
+	}
+	// No folder lies below another, so the only candidate is the last one
+	// that does not sort behind the path.
+	i, found := slices.BinarySearch(p.folders, path)
+	return found || i > 0 && strings.HasPrefix(path, p.folders[i-1])
+}
+
+// settle sorts the folders and drops those below others.
+func (p *place) settle() {
+	if p.folders == nil {
+		return
+	}
+	slices.Sort(p.folders)
+	kept := p.folders[:1]
+	for _, f := range p.folders[1:] {
+		if !strings.HasPrefix(f, kept[len(kept)-1]) {
+			kept = append(kept, f)
+		}
+	}
+	p.folders = slices.Clip(kept)
+}
+
+// addSeed puts the host of a seed into scope, as the mode says.
+func (r *Rules) addSeed(seed weburl.URL) {
+	key, paired := hostKey(seed), false
+	switch r.mode {
+	case Any:
+		return
+	case Domain:
+		if r.domains == nil {
+			r.domains = map[string]struct{}{}
+		}
+		r.domains[strings.Clone(seed.Domain())] = struct{}{}
+	case Host, Prefix:
+		if paired = hasTwin(seed); paired {
+			key = strings.TrimPrefix(key, www)
+		}
+	}
+	folder := ""
+	if r.mode == Prefix {
+		folder = folderOf(seed.Path())
+	}
+	put(r.places, key, paired, folder)
+}
+
+// folderOf is a path up to its last slash.
+func folderOf(path string) string { return path[:strings.LastIndexByte(path, '/')+1] }
+
+// put adds a host, or with a folder that part of it. Keys and folders are
+// cloned: the URL they are cut from need not stay.
+func put(places map[string]*place, key string, paired bool, folder string) {
+	old := places[key]
+	switch {
+	case old != nil && old.folders == nil:
+		if paired && !old.www {
+			places[key] = twins
+		}
+	case folder == "" || folder == "/":
+		p := alone
+		if paired || old != nil && old.www {
+			p = twins
+		}
+		places[strings.Clone(key)] = p
+	case old != nil:
+		old.www = old.www || paired
+		old.folders = append(old.folders, strings.Clone(folder))
+	default:
+		places[strings.Clone(key)] = &place{www: paired, folders: []string{strings.Clone(folder)}}
+	}
+}
+
+// hasTwin reports whether u's host with or without www in front belongs to the
+// same people, as far as the public suffix list knows.
+func hasTwin(u weburl.URL) bool {
+	name := u.Hostname()
+	if strings.HasPrefix(name, www) {
+		return u.Domain() != name
+	}
+	other, err := weburl.Parse("http://" + www + name + "/")
+	return err == nil && other.Domain() == u.Domain()
+}
+
+// HostError reports an entry of Config.Hosts that is no host.
+type HostError struct {
+	Entry   string
+	Problem string
+	hint    string
+}
+
+// Error names the entry and says what is wrong with it.
+func (e *HostError) Error() string { return "host " + quote(e.Entry) + ": " + e.Problem }
+
+// Hint says what to do about it.
+func (e *HostError) Hint() string { return e.hint }
+
+// addEntry reads an entry of Config.Hosts.
+func (r *Rules) addEntry(entry string) error {
+	raw := entry
+	if !strings.Contains(raw, "://") {
+		raw = "http://" + raw
+	}
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		return &HostError{entry, err.Error(), "write a host as example.com or example.com:8080"}
+	}
+	folder := u.PathQuery()
+	if folder != "/" && r.mode != Prefix {
+		return &HostError{entry, "has a path", "write the host alone, or use the mode prefix"}
+	}
+	if !strings.HasSuffix(folder, "/") || u.Query() != "" {
+		return &HostError{entry, "its path does not end in a slash", "write a folder as example.com/docs/"}
+	}
+	put(r.places, hostKey(u), false, folder)
+	if folder == "/" {
+		folder = "" // the whole host
+	}
+	r.given = append(r.given, hostKey(u)+folder)
+	return nil
+}
+
+// Widen is told of a redirect of a seed, or of what a seed redirected to, and
+// adds the host of its target where that belongs to the same domain: example.com
+// that answers from www2.example.com would otherwise be a crawl of one page. It
+// reports whether something was added, which is then in [Rules.Hosts] and must be
+// kept for a resumed crawl. Modes Domain and Any have nothing to add, mode List
+// means its hosts to the letter, and beyond [MaxAdded] hosts nothing is added.
+func (r *Rules) Widen(from, to weburl.URL) bool {
+	if r.mode != Host && r.mode != Prefix || !r.hosts(from) || r.hosts(to) || to.Domain() != from.Domain() {
+		return false
+	}
+	folder := "/"
+	if r.mode == Prefix {
+		folder = folderOf(to.Path())
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.addings >= MaxAdded {
+		return false
+	}
+	r.addings++
+	put(r.added, hostKey(to), false, folder)
+	r.added[hostKey(to)].settle()
+	return true
+}
+
+// Hosts lists what is in scope besides what follows from mode and seeds, sorted:
+// Config.Hosts and what Widen added. As Config.Hosts of the same Config it makes
+// the same Rules.
+func (r *Rules) Hosts() []string {
+	list := slices.Clone(r.given)
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for key, p := range r.added {
+		if p.folders == nil {
+			list = append(list, key)
+		}
+		for _, folder := range p.folders {
+			list = append(list, key+folder)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}

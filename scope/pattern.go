@@ -1,0 +1,195 @@
+package scope
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"headway/weburl"
+)
+
+// pattern is a compiled include or exclude.
+type pattern struct {
+	rule  string // "exclude /cart/**"
+	lower string // as written, in lower case
+	part  part
+	query bool // the query counts
+	glob  *glob
+	re    *regexp.Regexp // instead of glob
+}
+
+// part is what of a URL a pattern is held against.
+type part uint8
+
+const (
+	wholeURL part = iota
+	wholePath
+	lastSegment
+)
+
+// match reports whether a pattern matches u.
+func (p *pattern) match(u weburl.URL) bool {
+	if p.re != nil {
+		return p.re.MatchString(u.String())
+	}
+	text, query := u.PathQuery(), u.Query()
+	if p.part == wholeURL {
+		text = u.String()
+	}
+	pathEnd := len(text)
+	if query != "" {
+		pathEnd -= len("?") + len(query)
+	}
+	if p.part == lastSegment {
+		start := strings.LastIndexByte(text[:pathEnd], '/') + 1
+		text, pathEnd = text[start:], pathEnd-start
+	}
+	if !p.query {
+		text = text[:pathEnd]
+	}
+	return p.glob.match(text)
+}
+
+// matching finds the first pattern that matches u, or nil.
+func matching(list []pattern, u weburl.URL) *pattern {
+	for i := range list {
+		if list[i].match(u) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// PatternError reports an include or exclude that cannot be used.
+type PatternError struct {
+	Kind    string // "include" or "exclude"
+	Pattern string
+	Problem string
+	hint    string
+}
+
+// Error names the pattern and says what is wrong with it.
+func (e *PatternError) Error() string { return e.Kind + " " + quote(e.Pattern) + ": " + e.Problem }
+
+// Hint says what to do about it; it may be empty.
+func (e *PatternError) Hint() string { return e.hint }
+
+// maxQuoted bounds how much of a refused text an error repeats.
+const maxQuoted = 120
+
+func quote(s string) string {
+	if len(s) > maxQuoted {
+		s = strings.ToValidUTF8(s[:maxQuoted], "") + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// compileAll compiles a list and adds what is wrong to problems.
+func compileAll(kind string, list []string, problems []error) ([]pattern, []error) {
+	compiled := make([]pattern, 0, len(list))
+	for _, text := range list {
+		p, problem, hint := compile(text)
+		if problem != "" {
+			problems = append(problems, &PatternError{kind, text, problem, hint})
+			continue
+		}
+		p.rule, p.lower = kind+" "+text, strings.ToLower(text)
+		compiled = append(compiled, p)
+	}
+	return compiled, problems
+}
+
+// compile reads a pattern, or says what is wrong and what to do about it.
+func compile(text string) (p pattern, problem, hint string) {
+	switch {
+	case text == "":
+		return p, "is empty", `a pattern for everything is "**"`
+	case len(text) > MaxPattern:
+		return p, fmt.Sprintf("is longer than %d bytes", MaxPattern), "use several patterns, or a shorter one with * in it"
+	}
+	if expr, ok := strings.CutPrefix(text, "re:"); ok {
+		return compileRE(expr)
+	}
+	if strings.Contains(text, "#") {
+		return p, "has a fragment, and URLs are known without", "leave out everything from the # on"
+	}
+	scheme, rest, isURL := strings.Cut(text, "://")
+	switch {
+	case isURL:
+		host, path, _ := strings.Cut(rest, "/")
+		if strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 }) {
+			return p, "has a host that is not in ASCII", "write the host as `headway url` shows it, beginning with xn--"
+		}
+		if !strings.Contains(rest, "/") && !strings.HasSuffix(rest, "**") {
+			return p, "names a host without a path", "write " + text + "/** for all of it"
+		}
+		text = strings.ToLower(scheme + "://" + host)
+		if len(host) < len(rest) {
+			text += "/" + path
+		}
+		p.part = wholeURL
+	case text[0] == '/', strings.HasPrefix(text, "**"):
+		p.part = wholePath
+	case !strings.Contains(text, "/"):
+		p.part = lastSegment
+	default:
+		return p, "begins neither with a slash nor with a scheme",
+			"write /" + text + " for a path, or *://" + text + " for a host"
+	}
+	p.query = strings.Contains(text, "?")
+	text = escape(text)
+	if len(text) > MaxPattern {
+		return p, fmt.Sprintf("is longer than %d bytes when escaped", MaxPattern), "use a shorter one with * in it"
+	}
+	var ok bool
+	if p.glob, ok = compileGlob(text); !ok {
+		return p, "ends in a backslash", `a backslash takes the meaning from what follows it; write \\ for itself`
+	}
+	return p, "", ""
+}
+
+// compileRE reads a regular expression.
+func compileRE(expr string) (p pattern, problem, hint string) {
+	if strings.HasPrefix(expr, "^/") {
+		return p, "can never match: it is held against the whole URL",
+			"write re:^https?://[^/]+" + expr[1:] + ", or a glob such as /docs/**"
+	}
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return p, strings.TrimPrefix(err.Error(), "error parsing regexp: "), "the syntax is that of RE2, without look-around and back-references"
+	}
+	p.re = re
+	return p, "", ""
+}
+
+// escape writes a pattern as a canonical URL is written: characters outside
+// ASCII and blanks escaped, escapes in upper case, and none where none is
+// needed.
+func escape(text string) string {
+	const hex = "0123456789ABCDEF"
+	b := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '%' && i+2 < len(text) {
+			if n, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
+				c, i = byte(n), i+2
+				if !unreserved(c) {
+					b = append(b, '%', hex[c>>4], hex[c&15])
+					continue
+				}
+			}
+		}
+		if c <= ' ' || c >= 0x7f {
+			b = append(b, '%', hex[c>>4], hex[c&15])
+		} else {
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// unreserved reports whether c is never escaped.
+func unreserved(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
