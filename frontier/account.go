@@ -1,9 +1,3 @@
-// Package frontier decides what to fetch next: the hosts of owned slots,
-// scheduled by ready time.
-//
-// So far it holds the accounting of waits: every second of every host with
-// work is charged to exactly one cause, so that "why is it slow?" has an answer
-// that adds up. It is deterministic and does no I/O; time is an argument.
 package frontier
 
 import (

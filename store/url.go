@@ -99,19 +99,8 @@ type Arrival struct {
 	Job  job.ID
 }
 
-// rankPriority is the highest priority that Rank tells apart from higher ones;
-// its negative is the lowest.
-const rankPriority = 127
-
-// Rank is the place of an item in its host's queue, smallest first: the home
-// page, then by depth, then by priority. Items of the same rank go by age.
-func Rank(it *visit.Item) int {
-	rank := min(it.Depth, 0xffff)<<8 + rankPriority - min(max(it.Priority, -rankPriority), rankPriority)
-	if it.URL.PathQuery() != "/" {
-		rank += 1 << 24
-	}
-	return rank
-}
+// Rank is [visit.Item.Rank], the order of [URLs.Heads].
+func Rank(it *visit.Item) int { return it.Rank() }
 
 // Entry is all that is stored of one URL.
 type Entry struct {

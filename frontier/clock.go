@@ -1,0 +1,84 @@
+package frontier
+
+import "time"
+
+// clock is a heap of the hosts that wait for an instant, the earliest first. A
+// host knows its place, so that it can leave before its time.
+type clock []*host
+
+// next is the earliest instant, or zero.
+func (c clock) next() time.Time {
+	if len(c) == 0 {
+		return time.Time{}
+	}
+	return c[0].until
+}
+
+// set puts a host in, or moves it to its changed instant.
+func (c *clock) set(h *host) {
+	if h.place < 0 {
+		h.place = len(*c)
+		*c = append(*c, h)
+	}
+	c.down(c.up(h.place))
+}
+
+// remove takes a host out, if it is in.
+func (c *clock) remove(h *host) {
+	i, last := h.place, len(*c)-1
+	if i < 0 {
+		return
+	}
+	h.place = -1
+	moved := (*c)[last]
+	(*c)[last] = nil
+	*c = (*c)[:last]
+	if i < last {
+		(*c)[i] = moved
+		moved.place = i
+		c.down(c.up(i))
+	}
+}
+
+// sooner orders hosts by instant, and by age where instants are the same.
+func (c clock) sooner(i, j int) bool {
+	a, b := c[i], c[j]
+	return a.until.Before(b.until) || a.until.Equal(b.until) && a.number < b.number
+}
+
+func (c clock) swap(i, j int) {
+	c[i], c[j] = c[j], c[i]
+	c[i].place, c[j].place = i, j
+}
+
+func (c clock) up(i int) int {
+	for i > 0 && c.sooner(i, (i-1)/2) {
+		c.swap(i, (i-1)/2)
+		i = (i - 1) / 2
+	}
+	return i
+}
+
+func (c clock) down(i int) {
+	for {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(c); child++ {
+			if c.sooner(child, least) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		c.swap(i, least)
+		i = least
+	}
+}
+
+// earlier returns the earlier of two instants, where zero is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

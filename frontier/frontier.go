@@ -1,0 +1,475 @@
+package frontier
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"time"
+
+	"headway/job"
+	"headway/politeness"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// Defaults of [Config].
+const (
+	DefaultHotHosts = 500_000
+	DefaultMaxItems = 200_000
+)
+
+// Bounds that nobody needs to turn.
+const (
+	maxRefills  = 2048             // queues that are being refilled at once
+	maxLoads    = 4096             // hosts whose state is being read at once
+	maxBypassed = 16               // how often a host is passed over for one with an open connection
+	warmFor     = 30 * time.Second // how long after an answer a connection is taken to be open
+	sweepEvery  = 10 * time.Second // how often memory is tidied
+	restAfter   = 30 * time.Second // hosts that wait longer than this make room for others
+	doubtFor    = 10 * time.Second // how long a failure may turn out to be our own network's
+)
+
+// Config sets up a Frontier; zero fields have the defaults.
+type Config struct {
+	// Head is how many URLs of a queue are kept in memory.
+	Head int
+	// MaxItems is how many are kept in all.
+	MaxItems int
+	// HotHosts is how many hosts are kept; colder ones rest in the store.
+	HotHosts int
+	// Addresses tells whether the interval per address applies to an address.
+	// Nil means to none.
+	Addresses func(netip.Addr) bool
+	// Suspects are URLs that were in flight at a crash: one at a time.
+	Suspects []weburl.URL
+}
+
+// Frontier is the schedule. Make one with [New].
+type Frontier struct {
+	cfg    Config
+	number uint64 // of hosts and URLs, for age
+
+	hosts     map[string]*host
+	domains   map[string]*domain
+	addresses map[netip.Addr]*address
+	jobs      map[job.ID]*jobState
+	jobList   []*jobState // by number
+
+	clock  clock
+	ready  deque // hosts that could be asked
+	hungry deque // hosts that could be asked if their URLs were here
+	passed int   // how often the first of ready was passed over
+	short  visit.Wait
+
+	items   int // in all heads
+	refills int // under way
+	loads   int // under way
+	loading deque
+	flights int
+	working int // hosts with work
+
+	outage  politeness.Outage
+	stalled []*host   // hosts that wait for our network
+	charged []charged // failures that may turn out to be our network's
+	doubts  []doubt
+
+	suspects map[weburl.URL]bool // true while one is set aside
+	suspect  *flight             // the one under way
+	aside    []setAside          // those that wait for it
+
+	account *Account
+	sweepAt time.Time
+	cold    bool  // hosts with work are only in the store
+	batch   Batch // what has come up since the last one
+	out     Batch // the last one
+}
+
+// setAside is a suspect that waits for another one.
+type setAside struct {
+	entry *entry
+	queue *queue
+}
+
+// Kind is what a request asks for.
+type Kind uint8
+
+// The kinds.
+const (
+	Page Kind = iota
+	Robots
+	Sitemap
+)
+
+// Request is one request to be made.
+type Request struct {
+	Kind Kind
+	Host string
+	Item visit.Item // of Page
+	URL  weburl.URL // of Sitemap
+	Job  job.ID     // of Page and Sitemap
+
+	*flight
+}
+
+// flight is a request under way, until it is committed.
+type flight struct {
+	host  *host
+	queue *queue // nil unless it is a page
+	entry *entry
+	job   *jobState // nil for robots.txt
+	kind  Kind
+
+	sent    bool
+	sentAt  time.Time
+	settled bool
+	again   bool
+	token   bool
+	spaced  bool // counted in its domain's leaving
+}
+
+// Batch is what to do now.
+type Batch struct {
+	// Requests may be made now, in this order.
+	Requests []Request
+	// Refill are queues whose head runs low; answer with [Frontier.Refilled].
+	Refill []Want
+	// Load are hosts whose state is wanted; answer with [Frontier.Loaded].
+	Load []string
+	// Tokens are jobs that need page tokens; answer with [Frontier.Grant].
+	Tokens []Tokens
+	// Parks end what waits of a job on a host; answer with [Frontier.Parked].
+	Parks []Park
+	// Resolved are visits that were in doubt.
+	Resolved []Resolved
+	// Rest are hosts that are no longer kept here. The caller stores those with
+	// work under the time at which they will be ready.
+	Rest []Rest
+	// Quiet are domains to be yielded that have nothing under way any more.
+	Quiet []string
+	// Cold says that there is room for hosts that rest in the store, and that
+	// there may be some; answer with [Frontier.Warm].
+	Cold bool
+	// Wake is when to ask again at the latest; zero: after something happened.
+	Wake time.Time
+}
+
+// Want asks for the head of a queue.
+type Want struct {
+	Host string
+	Job  job.ID
+	Max  int
+}
+
+// Tokens asks for page tokens.
+type Tokens struct {
+	Job job.ID
+	N   int
+}
+
+// Park ends what waits of a job on a host.
+type Park struct {
+	Job     job.ID
+	Host    string
+	Outcome visit.Outcome
+	Reason  visit.Reason
+}
+
+// Rest is a host that left memory.
+type Rest struct {
+	Host  string
+	Until time.Time // when it will be ready; zero when it has no work
+}
+
+// Resolved is a visit that was in doubt and is so no more.
+type Resolved struct {
+	Request Request
+	Visit   *visit.Visit
+	Settled Settled
+}
+
+// New returns an empty frontier.
+func New(cfg Config, now time.Time) *Frontier {
+	if cfg.Head <= 0 {
+		cfg.Head = DefaultHead
+	}
+	if cfg.MaxItems <= 0 {
+		cfg.MaxItems = DefaultMaxItems
+	}
+	if cfg.HotHosts <= 0 {
+		cfg.HotHosts = DefaultHotHosts
+	}
+	f := &Frontier{
+		cfg: cfg, hosts: map[string]*host{}, domains: map[string]*domain{}, addresses: map[netip.Addr]*address{},
+		jobs: map[job.ID]*jobState{}, short: visit.WaitWorkers, account: NewAccount(now), sweepAt: now.Add(sweepEvery),
+		suspects: map[weburl.URL]bool{},
+	}
+	for _, u := range cfg.Suspects {
+		f.suspects[u] = false
+	}
+	return f
+}
+
+// AddJob makes a job known, or changes one that is.
+func (f *Frontier) AddJob(j Job) {
+	if known := f.jobs[j.ID]; known != nil {
+		known.Job = j
+		return
+	}
+	added := &jobState{Job: j}
+	f.jobs[j.ID] = added
+	i, _ := slices.BinarySearchFunc(f.jobList, j.ID, func(s *jobState, id job.ID) int { return cmp.Compare(s.ID, id) })
+	f.jobList = slices.Insert(f.jobList, i, added)
+}
+
+// StopJob hands out no more requests for a job; those under way go on.
+func (f *Frontier) StopJob(now time.Time, id job.ID) {
+	j := f.jobs[id]
+	if j == nil || j.stopped {
+		return
+	}
+	j.stopped = true
+	for _, h := range f.sorted() {
+		if h.queue(id) != nil {
+			f.look(h, now)
+		}
+	}
+}
+
+// Next returns what to do now: at most limit requests, and what must be read or
+// written meanwhile. Hosts that could go and get no place wait for short. The
+// batch is valid until the next call.
+func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
+	b := &f.batch
+	f.shortOf(now, short)
+	f.resolve(now)
+	for len(f.clock) > 0 && !f.clock[0].until.After(now) {
+		f.look(f.clock[0], now)
+	}
+	for len(b.Requests) < limit {
+		h := f.pick(now)
+		if h == nil {
+			break
+		}
+		b.Requests = append(b.Requests, f.take(h, now))
+	}
+	f.feed(now)
+	f.load()
+	f.ask()
+	if !now.Before(f.sweepAt) {
+		f.sweep(now)
+	}
+	b.Wake = f.clock.next()
+	if len(f.doubts) > 0 {
+		b.Wake = earlier(b.Wake, f.doubts[0].at.Add(doubtFor))
+	}
+	if len(f.hosts) > 0 {
+		b.Wake = earlier(b.Wake, f.sweepAt)
+	}
+	f.out, f.batch = f.batch, f.out
+	f.batch = Batch{
+		Requests: f.batch.Requests[:0], Refill: f.batch.Refill[:0], Load: f.batch.Load[:0], Tokens: f.batch.Tokens[:0],
+		Parks: f.batch.Parks[:0], Resolved: f.batch.Resolved[:0], Rest: f.batch.Rest[:0], Quiet: f.batch.Quiet[:0],
+	}
+	return &f.out
+}
+
+// shortOf changes what hosts wait for that could go.
+func (f *Frontier) shortOf(now time.Time, short visit.Wait) {
+	if short == f.short {
+		return
+	}
+	f.short = short
+	for i := range f.ready.len() {
+		if h := f.ready.at(i); h.line == inReady {
+			h.reason = short
+			f.move(h, now)
+		}
+	}
+}
+
+// pick takes the next host out of the line that may be asked now, preferring
+// one whose connection is probably open, but passing over nobody for long.
+func (f *Frontier) pick(now time.Time) *host {
+	for f.ready.len() > 0 {
+		i := 0
+		for k := 0; k < f.ready.len() && k < maxBypassed && f.passed < maxBypassed; k++ {
+			h := f.ready.at(k)
+			if h.line != inReady {
+				continue
+			}
+			if now.Sub(h.lastAt) < warmFor {
+				i = k
+				break
+			}
+		}
+		if i == 0 {
+			f.passed = 0
+		} else {
+			f.passed++
+		}
+		h := f.ready.pop(i)
+		h.standing[inReady] = false
+		if h.line != inReady {
+			continue
+		}
+		h.line = noLine
+		if _, reason := f.admit(h, now); reason == "" && !f.hungryFor(h) {
+			return h
+		}
+		f.look(h, now)
+	}
+	return nil
+}
+
+// take hands out the next request of a host that may be asked.
+func (f *Frontier) take(h *host, now time.Time) Request {
+	fl := &flight{host: h}
+	r := Request{Host: h.name, flight: fl}
+	switch {
+	case f.robotsWanted(h, now):
+		fl.kind = Robots
+		h.robots = robotsAsked
+	case len(h.errands) > 0 && (h.turn || !f.hasPage(h)):
+		fl.kind = Sitemap
+		e := h.errands[0]
+		h.errands = h.errands[1:]
+		h.turn = false
+		fl.job, r.URL, r.Job = f.jobs[e.Job], e.URL, e.Job
+	default:
+		fl.kind = Page
+		h.turn = true
+		f.takePage(h, fl)
+		r.Item, r.Job = fl.entry.item, fl.job.ID
+	}
+	r.Kind = fl.kind
+	h.leaving++
+	h.flights++
+	f.flights++
+	if f.gap(h) > 0 {
+		fl.spaced = true
+		h.domain.leaving++
+	}
+	if h.address != nil {
+		h.address.interval = h.address.interval.Sent(now)
+	}
+	f.outage = f.outage.Sent(now)
+	f.look(h, now)
+	return r
+}
+
+// takePage takes the first URL of the job whose turn it is.
+func (f *Frontier) takePage(h *host, fl *flight) {
+	for i, q := range h.queues {
+		if !q.may() || !f.peel(q) {
+			continue
+		}
+		copy(h.queues[i:], h.queues[i+1:])
+		h.queues[len(h.queues)-1] = q
+		e := q.take(f)
+		fl.queue, fl.entry, fl.job = q, e, q.job
+		if q.busy == nil {
+			q.busy = map[weburl.URL]*flight{}
+		}
+		q.busy[e.item.URL] = fl
+		if _, ok := f.suspects[e.item.URL]; ok {
+			f.suspect = fl
+		}
+		if q.job.Limited {
+			q.job.tokens--
+			q.job.out++
+			fl.token = true
+		}
+		return
+	}
+	panic("frontier: a host was taken to have a page")
+}
+
+// may tells whether the queue may have another page, as far as its job goes.
+func (q *queue) may() bool {
+	return !q.parking && q.job.may() && (q.job.MaxPagesPerHost == 0 || q.pages+len(q.busy) < q.job.MaxPagesPerHost)
+}
+
+// hasPage tells whether a URL in memory may be asked for.
+func (f *Frontier) hasPage(h *host) bool {
+	for _, q := range h.queues {
+		if q.may() && f.peel(q) {
+			return true
+		}
+	}
+	return false
+}
+
+// peel sets suspects at the front of a head aside while another is under way,
+// and tells whether a URL is left.
+func (f *Frontier) peel(q *queue) bool {
+	for n := len(q.head); n > 0; n = len(q.head) {
+		u := q.head[n-1].item.URL
+		if _, suspect := f.suspects[u]; !suspect || f.suspect == nil {
+			return true
+		}
+		f.aside = append(f.aside, setAside{q.take(f), q})
+		f.suspects[u] = true
+		q.aside++
+	}
+	return false
+}
+
+// robotsWanted tells whether robots.txt comes next.
+func (f *Frontier) robotsWanted(h *host, now time.Time) bool {
+	switch h.robots {
+	case robotsUnknown:
+		return true
+	case robotsAsked:
+		return false
+	default:
+		return !h.robotsDue.IsZero() && !now.Before(h.robotsDue)
+	}
+}
+
+// hungryFor tells whether nothing that may be asked for is in memory.
+func (f *Frontier) hungryFor(h *host) bool {
+	return h.robots != robotsUnknown && len(h.errands) == 0 && !f.hasPage(h)
+}
+
+// feed asks for URLs: for hosts that have none, then for heads that run low.
+func (f *Frontier) feed(now time.Time) {
+	for f.hungry.len() > 0 && f.refills < maxRefills {
+		h := f.hungry.pop(0)
+		h.standing[inHungry] = false
+		if h.line != inHungry {
+			continue
+		}
+		h.line = noLine
+		for _, q := range h.queues {
+			if q.low() && q.may() {
+				f.refill(q, now)
+			}
+		}
+	}
+}
+
+// refill asks for the head of a queue.
+func (f *Frontier) refill(q *queue, now time.Time) {
+	f.refills++
+	f.batch.Refill = append(f.batch.Refill, Want{Host: q.host.name, Job: q.job.ID, Max: q.want(now, f)})
+}
+
+// load asks for the states of hosts.
+func (f *Frontier) load() {
+	for f.loading.len() > 0 && f.loads < maxLoads {
+		if h := f.loading.pop(0); h.stage == loading {
+			f.loads++
+			f.batch.Load = append(f.batch.Load, h.name)
+		}
+	}
+}
+
+// ask asks for tokens.
+func (f *Frontier) ask() {
+	for _, j := range f.jobList {
+		if j.Limited && j.tokens == 0 && !j.asking && !j.exhausted && !j.stopped && j.starved.len() > 0 {
+			j.asking = true
+			f.batch.Tokens = append(f.batch.Tokens, Tokens{Job: j.ID, N: min(tokensAtOnce, j.starved.len())})
+		}
+	}
+}

@@ -1,0 +1,378 @@
+package frontier
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"headway/job"
+	"headway/politeness"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// HostState is what the store knows of a host.
+type HostState struct {
+	Host  string
+	State politeness.State
+	// Unclean says that requests may have left which nobody recorded: the host
+	// waits its full pace from now.
+	Unclean bool
+	Robots  RobotsState
+	// Pages are the pages each job has had of the host, for jobs with a limit
+	// per host.
+	Pages map[job.ID]int
+}
+
+// RobotsState is what is known of a host's robots.txt, as far as the schedule
+// is concerned. The zero value wants it fetched.
+type RobotsState struct {
+	Known  bool // there is a verdict
+	Closed bool // the verdict is that nothing goes until Due
+	// Due is when robots.txt is asked for again; zero means never.
+	Due time.Time
+	// Ever says that robots.txt has answered once.
+	Ever bool
+	// Delay is what it asks for between requests.
+	Delay time.Duration
+}
+
+// Added takes in URLs that were put to waiting in the store. Those for which
+// there is no room stay there.
+func (f *Frontier) Added(now time.Time, items []visit.Item) {
+	for i := range items {
+		it := &items[i]
+		q := f.queueFor(it.URL, it.Job, now)
+		if q == nil {
+			continue
+		}
+		switch {
+		case q.has(it.URL) || f.suspended(it.URL):
+		case q.parking:
+			q.spill()
+		default:
+			q.add(now, *it, f)
+		}
+		f.look(q.host, now)
+	}
+}
+
+// Warm takes in hosts that have URLs waiting in the store, and tells whether
+// there is room for more.
+func (f *Frontier) Warm(now time.Time, u weburl.URL, jobs []job.ID) (more bool) {
+	for _, id := range jobs {
+		q := f.queueFor(u, id, now)
+		if q == nil {
+			return false
+		}
+		q.complete = false
+		f.look(q.host, now)
+	}
+	return len(f.hosts) < f.cfg.HotHosts
+}
+
+// Warmed tells that the store was read to its end.
+func (f *Frontier) Warmed() { f.cold = false }
+
+// queueFor returns the queue of a URL, and makes it if there is room for its
+// host.
+func (f *Frontier) queueFor(u weburl.URL, id job.ID, now time.Time) *queue {
+	j := f.jobs[id]
+	if j == nil {
+		return nil
+	}
+	h := f.hosts[u.Host()]
+	if h == nil {
+		if len(f.hosts) >= f.cfg.HotHosts {
+			f.cold = true
+			return nil
+		}
+		h = f.newHost(u)
+	}
+	q := h.queue(id)
+	if q == nil {
+		q = &queue{job: j, host: h, limit: f.cfg.Head, tenure: politeness.NewTenure(now)}
+		h.queues = append(h.queues, q)
+		h.merge()
+	}
+	return q
+}
+
+func (f *Frontier) newHost(u weburl.URL) *host {
+	name := u.Domain()
+	d := f.domains[name]
+	if d == nil {
+		d = &domain{name: name}
+		f.domains[name] = d
+	}
+	f.number++
+	h := &host{name: u.Host(), number: f.number, domain: d, state: politeness.New(u.Host()), place: -1}
+	d.hosts = append(d.hosts, h)
+	f.hosts[h.name] = h
+	f.loading.push(h)
+	return h
+}
+
+// Loaded tells what is known of a host; see [Batch.Load].
+func (f *Frontier) Loaded(now time.Time, s HostState) {
+	f.loads--
+	h := f.hosts[s.Host]
+	if h == nil || h.stage != loading || h.policy == nil {
+		return
+	}
+	h.stage, h.state = live, s.State
+	h.domain.yielding = false
+	if s.Unclean {
+		h.state = h.policy.Resume(h.state, now)
+		h.domain.interval = h.domain.interval.Sent(now)
+	}
+	for id, n := range s.Pages {
+		if q := h.queue(id); q != nil {
+			q.pages = n
+		}
+	}
+	f.setRobots(h, s.Robots)
+	f.look(h, now)
+}
+
+// LeaseWait tells that a host to be loaded waits for another process.
+func (f *Frontier) LeaseWait(now time.Time, name string) {
+	if h := f.hosts[name]; h != nil && h.stage == loading {
+		h.domain.yielding = true
+		f.look(h, now)
+	}
+}
+
+// SetRobots tells what was read from robots.txt. Pages go by it from now on.
+func (f *Frontier) SetRobots(now time.Time, name string, r RobotsState) {
+	if h := f.hosts[name]; h != nil {
+		f.setRobots(h, r)
+		f.look(h, now)
+	}
+}
+
+func (f *Frontier) setRobots(h *host, r RobotsState) {
+	h.robotsDue = r.Due
+	h.robotsEver = h.robotsEver || r.Ever
+	switch {
+	case !r.Known:
+		h.robots = robotsUnknown
+	case r.Closed:
+		h.robots = robotsClosed
+	default:
+		h.robots = robotsKnown
+	}
+	h.state = h.state.WithCrawlDelay(r.Delay)
+}
+
+// Refilled takes in the URLs that a refill found.
+func (f *Frontier) Refilled(now time.Time, wants []Want, items []visit.Item) {
+	type key struct {
+		host string
+		job  job.ID
+	}
+	groups := make(map[key][]visit.Item, len(wants))
+	for _, it := range items {
+		k := key{it.URL.Host(), it.Job}
+		groups[k] = append(groups[k], it)
+	}
+	f.refills -= len(wants)
+	for _, w := range wants {
+		h := f.hosts[w.Host]
+		if h == nil {
+			continue
+		}
+		if q := h.queue(w.Job); q != nil && q.asked > 0 {
+			q.refill(now, groups[key{w.Host, w.Job}], f)
+		}
+		f.look(h, now)
+	}
+}
+
+// Parked tells that a park was written, and how many URLs it left waiting.
+func (f *Frontier) Parked(now time.Time, p Park, left int) {
+	h := f.hosts[p.Host]
+	if h == nil {
+		return
+	}
+	q := h.queue(p.Job)
+	if q == nil || !q.parking {
+		return
+	}
+	q.parking = false
+	q.complete = left == 0 && !q.spilled
+	q.spilled = false
+	f.look(h, now)
+}
+
+// Run queues an errand. At most maxErrands of a host wait; it tells whether
+// there was room.
+func (f *Frontier) Run(now time.Time, e Errand) bool {
+	q := f.queueFor(e.URL, e.Job, now)
+	if q == nil || len(q.host.errands) >= maxErrands {
+		return false
+	}
+	q.host.errands = append(q.host.errands, e)
+	f.look(q.host, now)
+	return true
+}
+
+// maxErrands bounds the errands of a host that wait.
+const maxErrands = 1000
+
+// addressOf notes at which address a host answers.
+func (f *Frontier) addressOf(h *host, addr netip.Addr) {
+	if !addr.IsValid() || f.cfg.Addresses == nil || !f.cfg.Addresses(addr) || h.address != nil && h.address.addr == addr {
+		return
+	}
+	if h.address != nil && h.booked != NoWork {
+		h.address.hosts--
+	}
+	a := f.addresses[addr]
+	if a == nil {
+		a = &address{addr: addr}
+		f.addresses[addr] = a
+	}
+	h.address = a
+	if h.booked != NoWork {
+		a.hosts++
+	}
+}
+
+// Yield stops sending to the hosts of a domain that another process has asked
+// for; see [Batch.Quiet].
+func (f *Frontier) Yield(now time.Time, name string) {
+	d := f.domains[name]
+	if d == nil {
+		f.batch.Quiet = append(f.batch.Quiet, name)
+		return
+	}
+	for _, h := range d.hosts {
+		if h.stage == live {
+			h.stage = yielding
+		}
+	}
+	for _, h := range d.hosts {
+		f.look(h, now)
+	}
+	f.quiet(d)
+}
+
+// quiet notes when a domain that is to be yielded has nothing under way.
+func (f *Frontier) quiet(d *domain) {
+	for _, h := range d.hosts {
+		if h.flights > 0 || h.settled > 0 {
+			return
+		}
+	}
+	if !slices.Contains(f.batch.Quiet, d.name) {
+		f.batch.Quiet = append(f.batch.Quiet, d.name)
+	}
+}
+
+// Yielded tells that a domain was given up. Its hosts wait until they are
+// loaded again.
+func (f *Frontier) Yielded(now time.Time, name string) {
+	d := f.domains[name]
+	if d == nil {
+		return
+	}
+	d.yielding = true
+	for _, h := range d.hosts {
+		if h.stage == yielding {
+			h.stage = loading
+			f.loading.push(h)
+		}
+		f.look(h, now)
+	}
+}
+
+// Hosts returns the state of each host of a domain that is in memory.
+func (f *Frontier) Hosts(name string) []string {
+	d := f.domains[name]
+	if d == nil {
+		return nil
+	}
+	names := make([]string, 0, len(d.hosts))
+	for _, h := range d.hosts {
+		names = append(names, h.name)
+	}
+	return names
+}
+
+// sorted returns the hosts by age, so that nothing depends on the order of a
+// map.
+func (f *Frontier) sorted() []*host {
+	return slices.SortedFunc(maps.Values(f.hosts), func(a, b *host) int { return cmp.Compare(a.number, b.number) })
+}
+
+// sweep lets go of hosts without work, of the heads of hosts that wait long
+// when memory is short of room for URLs, and of such hosts altogether when
+// others rest in the store.
+func (f *Frontier) sweep(now time.Time) {
+	f.sweepAt = now.Add(sweepEvery)
+	crowded := f.cold && len(f.hosts) >= f.cfg.HotHosts
+	full := f.items > f.cfg.MaxItems*3/4
+	for _, h := range f.sorted() {
+		if h.flights > 0 || h.settled > 0 || h.stage != live || h.line != noLine || h.standing != [3]bool{} || h.behind || h.stalled || h.robots == robotsAsked {
+			continue
+		}
+		if slices.ContainsFunc(h.queues, func(q *queue) bool { return q.asked > 0 || q.parking || q.starving || q.aside > 0 }) {
+			continue
+		}
+		pace := h.policy.Pace(h.state)
+		switch {
+		case h.booked == NoWork && now.Sub(h.idleAt) >= max(restAfter, pace):
+			f.rest(h, now, time.Time{})
+		case h.until.Sub(now) < restAfter:
+		case crowded && len(h.errands) == 0:
+			f.rest(h, now, h.until)
+		case full:
+			for _, q := range h.queues {
+				q.drop(f)
+			}
+		}
+	}
+	f.batch.Cold = f.cold && len(f.hosts) < f.cfg.HotHosts
+}
+
+// rest lets go of a host.
+func (f *Frontier) rest(h *host, now, until time.Time) {
+	for _, q := range h.queues {
+		q.drop(f)
+	}
+	h.queues, h.errands = nil, nil
+	h.until = time.Time{}
+	f.clock.remove(h)
+	f.move(h, now)
+	delete(f.hosts, h.name)
+	d := h.domain
+	d.hosts = slices.DeleteFunc(d.hosts, func(other *host) bool { return other == h })
+	if len(d.hosts) == 0 && d.leaving == 0 {
+		delete(f.domains, d.name)
+	}
+	if !until.IsZero() {
+		f.cold = true
+	}
+	f.batch.Rest = append(f.batch.Rest, Rest{Host: h.name, Until: until})
+}
+
+// GiveUp ends what waits on a host, for all jobs: it cannot be asked at all.
+func (f *Frontier) GiveUp(now time.Time, name string, o visit.Outcome, r visit.Reason) {
+	h := f.hosts[name]
+	if h == nil {
+		return
+	}
+	for _, q := range h.queues {
+		if q.parking || !q.waits() {
+			continue
+		}
+		q.drop(f)
+		q.parking = true
+		f.batch.Parks = append(f.batch.Parks, Park{Job: q.job.ID, Host: name, Outcome: o, Reason: r})
+	}
+	h.errands = nil
+	f.look(h, now)
+}

@@ -1,0 +1,70 @@
+package frontier
+
+import (
+	"time"
+
+	"headway/job"
+	"headway/politeness"
+)
+
+// tokensAtOnce is how many page tokens are asked for at a time; the store gives
+// single ones near the limit.
+const tokensAtOnce = 256
+
+// Job is a crawl whose URLs are scheduled.
+type Job struct {
+	ID job.ID
+	// Policy is how the job treats a host. It must return the same pointer for
+	// hosts that are treated alike, and what it points to must not change.
+	Policy func(host string) *politeness.Policy
+	// Patience is how long it waits for a host that is held or fails.
+	Patience time.Duration
+	// Limited says that each page needs a token; see [Batch.Tokens].
+	Limited bool
+	// MaxPagesPerHost ends what waits on a host after so many pages; 0 is no
+	// limit.
+	MaxPagesPerHost int
+}
+
+// jobState is a job and what it may still do.
+type jobState struct {
+	Job
+	stopped bool
+
+	tokens    int // reserved and not in use
+	out       int // with requests under way
+	asking    bool
+	exhausted bool
+	starved   deque // hosts that wait for a token
+}
+
+// deque is a line of hosts, served from the front. Hosts that have left it by
+// other ways are skipped when they come up.
+type deque struct {
+	hosts []*host
+	first int
+}
+
+func (d *deque) len() int { return len(d.hosts) - d.first }
+
+func (d *deque) push(h *host) { d.hosts = append(d.hosts, h) }
+
+// at is the i-th host from the front.
+func (d *deque) at(i int) *host { return d.hosts[d.first+i] }
+
+// pop takes the i-th host out; those before it stay in order.
+func (d *deque) pop(i int) *host {
+	h := d.hosts[d.first+i]
+	copy(d.hosts[d.first+1:d.first+i+1], d.hosts[d.first:d.first+i])
+	d.hosts[d.first] = nil
+	d.first++
+	if d.first > len(d.hosts)/2 && d.first > 1024 {
+		d.hosts = append(d.hosts[:0], d.hosts[d.first:]...)
+		clear(d.hosts[len(d.hosts):cap(d.hosts)])
+		d.first = 0
+	}
+	return h
+}
+
+// may tells whether the job may have another page.
+func (j *jobState) may() bool { return !j.stopped && (!j.Limited || j.tokens > 0) }

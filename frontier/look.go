@@ -1,0 +1,215 @@
+package frontier
+
+import (
+	"time"
+
+	"headway/politeness"
+	"headway/visit"
+)
+
+// look works out what a host waits for and puts it where that is noticed: into
+// the clock, into a line, or nowhere when only an event can help.
+func (f *Frontier) look(h *host, now time.Time) {
+	f.park(h, now)
+	h.tidy()
+	h.until, h.reason, h.line = time.Time{}, "", noLine
+	if f.wants(h) {
+		h.until, h.reason = f.admit(h, now)
+		if h.reason == "" {
+			f.stand(h, now)
+		}
+	}
+	if h.until.IsZero() {
+		f.clock.remove(h)
+	} else {
+		f.clock.set(h)
+	}
+	if h.stage == yielding {
+		f.quiet(h.domain)
+	}
+	f.move(h, now)
+}
+
+// wants tells whether there is anything to ask the host for.
+func (f *Frontier) wants(h *host) bool {
+	if h.stage != live || len(h.errands) > 0 {
+		return true
+	}
+	for _, q := range h.queues {
+		if q.waits() {
+			return true
+		}
+	}
+	return false
+}
+
+// stand puts a host in line that may be asked: for a place among the fetches,
+// or for its URLs.
+func (f *Frontier) stand(h *host, now time.Time) {
+	if !f.hungryFor(h) {
+		h.reason = f.short
+		f.join(h, inReady, &f.ready)
+		for _, q := range h.queues {
+			if q.low() && q.may() && f.refills < maxRefills {
+				f.refill(q, now)
+			}
+		}
+		return
+	}
+	// Nothing in memory may be asked for now.
+	var soonest time.Time
+	short, refilling, hungry := false, false, false
+	for _, q := range h.queues {
+		soonest = earlier(soonest, q.ripen(now, f))
+		switch {
+		case !q.waits():
+		case !q.may():
+			short = true
+			if q.job.Limited && !q.job.stopped && q.job.tokens == 0 && !q.starving {
+				q.starving = true
+				q.job.starved.push(h)
+			}
+		case q.asked > 0:
+			refilling = true
+		case q.low():
+			hungry = true
+		}
+	}
+	switch {
+	case f.hasPage(h): // something has ripened
+		f.stand(h, now)
+	case hungry:
+		h.reason = visit.WaitStorage
+		f.join(h, inHungry, &f.hungry)
+	case refilling:
+		h.reason = visit.WaitStorage
+	case !soonest.IsZero():
+		h.until, h.reason = soonest, visit.WaitHold
+	case short:
+		h.reason = visit.WaitBudget
+	default:
+		h.reason = visit.WaitStorage // a park is being written
+	}
+}
+
+// join puts a host at the end of a line, unless it stands there already: one
+// that left the line for a moment has kept its place.
+func (f *Frontier) join(h *host, l line, d *deque) {
+	h.line = l
+	if !h.standing[l] {
+		h.standing[l] = true
+		d.push(h)
+	}
+}
+
+// admit asks one clock after the other. Without a reason the host may be asked;
+// without a time only an event ends the wait.
+func (f *Frontier) admit(h *host, now time.Time) (time.Time, visit.Wait) {
+	switch {
+	case h.stage == loading:
+		if h.domain.yielding {
+			return time.Time{}, visit.WaitLease
+		}
+		return time.Time{}, visit.WaitStorage
+	case h.stage == yielding:
+		return time.Time{}, visit.WaitLease
+	case h.robots == robotsAsked:
+		return time.Time{}, visit.WaitRobots
+	}
+	if w := h.policy.Admit(h.state, now); !w.Go() {
+		return w.Until, visit.Wait(w.Reason.String())
+	}
+	if h.leaving > 0 && (h.policy.Pace(h.state) > 0 || h.leaving+h.state.InFlight() >= h.policy.Cap(h.state)) {
+		return time.Time{}, visit.WaitInFlight
+	}
+	if h.robots == robotsClosed && now.Before(h.robotsDue) {
+		return h.robotsDue, visit.WaitRobots
+	}
+	if w := f.outage.Admit(now); !w.Go() {
+		if !h.stalled {
+			h.stalled = true
+			f.stalled = append(f.stalled, h)
+		}
+		return w.Until, visit.WaitNetwork
+	}
+	if gap := f.gap(h); gap > 0 {
+		if h.domain.leaving > 0 {
+			if !h.behind {
+				h.behind = true
+				h.domain.waiters = append(h.domain.waiters, h)
+			}
+			return time.Time{}, visit.WaitDomainInterval
+		}
+		if w := h.domain.interval.Admit(now, gap, politeness.DomainInterval); !w.Go() {
+			return w.Until, visit.WaitDomainInterval
+		}
+	}
+	if a := h.address; a != nil {
+		if w := a.interval.Admit(now, h.policy.AddressGap(a.hosts, a.hosts), politeness.AddressInterval); !w.Go() {
+			return w.Until, visit.WaitAddressInterval
+		}
+	}
+	return time.Time{}, ""
+}
+
+// gap is how far apart requests to the hosts of a domain start.
+func (f *Frontier) gap(h *host) time.Duration {
+	if h.policy == nil {
+		return 0
+	}
+	return h.policy.DomainGap(h.state)
+}
+
+// park gives up what jobs no longer wait for, or have had enough of.
+func (f *Frontier) park(h *host, now time.Time) {
+	if h.stage != live {
+		return
+	}
+	for _, q := range h.queues {
+		if q.parking || !q.waits() {
+			continue
+		}
+		p := Park{Job: q.job.ID, Host: h.name}
+		switch q.job.Policy(h.name).Park(h.state, q.tenure, now, q.job.Patience) {
+		case politeness.ParkedByFailures:
+			p.Outcome, p.Reason = visit.Failed, visit.HostParked
+		case politeness.ParkedByPatience:
+			p.Outcome = visit.Deferred
+			if !h.robotsEver {
+				p.Outcome, p.Reason = visit.Skipped, visit.RobotsUnreachable
+			}
+		case politeness.NotParked:
+			if q.job.MaxPagesPerHost == 0 || q.pages < q.job.MaxPagesPerHost {
+				continue
+			}
+			p.Outcome, p.Reason = visit.Skipped, visit.BudgetHost
+		}
+		q.drop(f)
+		q.parking = true
+		h.errands = nil
+		f.batch.Parks = append(f.batch.Parks, p)
+	}
+}
+
+// move tells the account what a host does now.
+func (f *Frontier) move(h *host, now time.Time) {
+	to := h.doing()
+	if to == h.booked {
+		return
+	}
+	switch {
+	case to == NoWork:
+		f.working--
+		h.idleAt = now
+		if h.address != nil {
+			h.address.hosts--
+		}
+	case h.booked == NoWork:
+		f.working++
+		if h.address != nil {
+			h.address.hosts++
+		}
+	}
+	f.account.Move(now, h.booked, to)
+	h.booked = to
+}

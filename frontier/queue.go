@@ -1,0 +1,201 @@
+package frontier
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"headway/politeness"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// Bounds of the head of one queue.
+const (
+	// DefaultHead is how many URLs of a queue are kept in memory.
+	DefaultHead = 64
+	// maxHead is up to how many are kept of a queue that is served so fast that
+	// it would have to be refilled again within refillGap.
+	maxHead = 4096
+	// refillGap is what "so fast" means.
+	refillGap = time.Second
+)
+
+// entry is one URL of a head.
+type entry struct {
+	item  visit.Item
+	order uint64 // place in the queue, smallest first
+	tries politeness.Tries
+	again uint32 // how often it was put back
+}
+
+// queue is what one job wants of one host: the head of it, and what is under
+// way. The rest waits in the store.
+type queue struct {
+	job    *jobState
+	host   *host
+	tenure politeness.Tenure
+	head   []*entry                // the next one last, so that taking it is cheap
+	later  []*entry                // those with a NotBefore in the future, the soonest last
+	limit  int                     // of the head
+	known  map[weburl.URL]struct{} // URLs of head and later
+
+	busy map[weburl.URL]*flight // handed out and not yet committed
+
+	complete   bool // the store holds nothing beyond head, later and busy
+	asked      int  // URLs a refill under way was asked for; 0 without one
+	spilled    bool // since that refill was asked, a URL found no room in the head
+	refilledAt time.Time
+	ended      map[weburl.URL]struct{} // committed since it was asked: it may bring them back
+
+	aside    int  // suspects that wait for another one
+	starving bool // in the line for page tokens
+	parking  bool // the job gives up on the host; a park is under way
+	pages    int  // of the job on this host, for its limit per host
+}
+
+// keep puts a URL into the head, if there is room for one of its rank.
+func (q *queue) keep(e *entry, f *Frontier) {
+	if f.items >= f.cfg.MaxItems && len(q.head) > 0 || len(q.head) >= q.limit {
+		if len(q.head) == 0 || e.order >= q.head[0].order {
+			q.spill()
+			return
+		}
+		q.forget(q.head[0], f) // the last in line waits in the store
+		q.head = slices.Delete(q.head, 0, 1)
+		q.spill()
+	}
+	i, _ := slices.BinarySearchFunc(q.head, e, func(a, b *entry) int { return cmp.Compare(b.order, a.order) })
+	q.head = slices.Insert(q.head, i, e)
+	q.remember(e, f)
+}
+
+func (q *queue) remember(e *entry, f *Frontier) {
+	if q.known == nil {
+		q.known = map[weburl.URL]struct{}{}
+	}
+	q.known[e.item.URL] = struct{}{}
+	f.items++
+}
+
+func (q *queue) forget(e *entry, f *Frontier) {
+	delete(q.known, e.item.URL)
+	f.items--
+}
+
+// keepLater keeps a URL that may not be tried yet.
+func (q *queue) keepLater(e *entry, f *Frontier) {
+	if len(q.later) >= q.limit {
+		q.spill()
+		return
+	}
+	i, _ := slices.BinarySearchFunc(q.later, e, func(a, b *entry) int { return b.item.NotBefore.Compare(a.item.NotBefore) })
+	q.later = slices.Insert(q.later, i, e)
+	q.remember(e, f)
+}
+
+// spill notes that the store holds more than the head.
+func (q *queue) spill() { q.complete, q.spilled = false, true }
+
+// ripen moves URLs whose time has come into the head, and returns when the next
+// one's does.
+func (q *queue) ripen(now time.Time, f *Frontier) time.Time {
+	for n := len(q.later); n > 0; n-- {
+		e := q.later[n-1]
+		if e.item.NotBefore.After(now) {
+			return e.item.NotBefore
+		}
+		q.later = q.later[:n-1]
+		q.forget(e, f)
+		q.keep(e, f)
+	}
+	return time.Time{}
+}
+
+// take removes the first URL of the head.
+func (q *queue) take(f *Frontier) *entry {
+	n := len(q.head) - 1
+	e := q.head[n]
+	q.head[n] = nil
+	q.head = q.head[:n]
+	q.forget(e, f)
+	return e
+}
+
+// drop empties the head: what was in it waits in the store.
+func (q *queue) drop(f *Frontier) {
+	f.items -= len(q.head) + len(q.later)
+	if len(q.head)+len(q.later) > 0 {
+		q.spill()
+	}
+	q.head, q.later, q.known = nil, nil, nil
+}
+
+// has tells whether a URL of it is in memory, or was until a moment ago.
+func (q *queue) has(u weburl.URL) bool {
+	_, known := q.known[u]
+	_, busy := q.busy[u]
+	_, ended := q.ended[u]
+	return known || busy || ended
+}
+
+// waits tells whether URLs of it wait, here or in the store.
+func (q *queue) waits() bool {
+	return len(q.head) > 0 || len(q.later) > 0 || q.aside > 0 || !q.complete
+}
+
+// idle tells whether the job has no more work on the host.
+func (q *queue) idle() bool { return !q.waits() && len(q.busy) == 0 && q.asked == 0 }
+
+// low tells whether the head should be filled up.
+func (q *queue) low() bool {
+	return !q.complete && q.asked == 0 && !q.parking && len(q.head) <= q.limit/4
+}
+
+// want starts a refill and says how many URLs to ask for: those under way are
+// returned too, because they still wait.
+func (q *queue) want(now time.Time, f *Frontier) int {
+	if !q.refilledAt.IsZero() && now.Sub(q.refilledAt) < refillGap {
+		q.limit = min(q.limit*2, maxHead)
+	}
+	room := q.limit - len(q.head)
+	switch left := f.cfg.MaxItems - f.items; {
+	case left <= 0:
+		room = 1
+	case left < f.cfg.MaxItems/4:
+		room = min(room, 4)
+	}
+	q.asked = room + len(q.head) + len(q.later) + len(q.busy)
+	q.spilled = false
+	return q.asked
+}
+
+// refill takes in what the store returned.
+func (q *queue) refill(now time.Time, items []visit.Item, f *Frontier) {
+	q.complete = len(items) < q.asked && !q.spilled
+	for i := range items {
+		if u := items[i].URL; !q.has(u) && !f.suspended(u) {
+			q.add(now, items[i], f)
+		}
+	}
+	q.asked, q.ended, q.refilledAt = 0, nil, now
+}
+
+// add takes in one URL that waits in the store and is not in memory.
+func (q *queue) add(now time.Time, it visit.Item, f *Frontier) {
+	f.number++
+	e := &entry{item: it, order: order(&it, 0, f.number), tries: politeness.Tries{Refusals: uint8(min(it.Attempt, 255))}}
+	if it.NotBefore.After(now) {
+		q.keepLater(e, f)
+	} else {
+		q.keep(e, f)
+	}
+}
+
+// order is the place of a URL in its queue: those that were put back come after
+// all others, so that another URL speaks for a host that refuses; then by rank,
+// then by age.
+func order(it *visit.Item, again uint32, number uint64) uint64 {
+	const ageBits, rankBits = 34, 25
+	return uint64(min(again, 31))<<(ageBits+rankBits) | uint64(it.Rank())<<ageBits | number&(1<<ageBits-1)
+}

@@ -1,0 +1,357 @@
+package frontier
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"headway/job"
+	"headway/politeness"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// Answer is what came of a request.
+type Answer struct {
+	politeness.Answer
+	Answered bool // see [politeness.Attempt]
+	Local    bool
+	Remote   netip.Addr // who was asked; invalid without a connection
+}
+
+// Verdict says what a settled page becomes.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Ended   Verdict = iota // its outcome stands
+	Again                  // it waits for another turn
+	InDoubt                // it may be our own network's fault: see [Batch.Resolved]
+)
+
+// Settled is what an answer meant.
+type Settled struct {
+	Verdict Verdict
+	Attempt int // charged so far, of Again
+	Effect  politeness.Effect
+}
+
+// charged is a failure that was put down to a host, as it was before.
+type charged struct {
+	at     time.Time
+	host   *host
+	queue  *queue
+	entry  *entry
+	tries  politeness.Tries
+	tenure politeness.Tenure
+}
+
+// doubt is a page that failed for good, unless our network turns out to be down.
+type doubt struct {
+	at      time.Time
+	request Request
+	visit   *visit.Visit
+	settled Settled
+}
+
+// Sent tells that a request left at now. The host's interval counts from here.
+func (f *Frontier) Sent(now time.Time, r Request) {
+	fl := r.flight
+	if fl.sent || fl.settled {
+		return
+	}
+	fl.sent, fl.sentAt = true, now
+	h := fl.host
+	h.state = h.policy.Sent(h.state, now)
+	h.domain.interval = h.domain.interval.Sent(now)
+	f.left(fl, now)
+	f.look(h, now)
+}
+
+// left notes that a request is no longer about to leave, and lets those that
+// waited for it look again.
+func (f *Frontier) left(fl *flight, now time.Time) {
+	h := fl.host
+	h.leaving--
+	if !fl.spaced {
+		return
+	}
+	h.domain.leaving--
+	waiters := h.domain.waiters
+	h.domain.waiters = nil
+	for _, w := range waiters {
+		w.behind = false
+		if w != h {
+			f.look(w, now)
+		}
+	}
+}
+
+// Skip tells that a page was not asked for: its visit has an outcome without a
+// request.
+func (f *Frontier) Skip(now time.Time, r Request) {
+	fl := r.flight
+	fl.settled = true
+	f.left(fl, now)
+	f.landed(fl, now)
+	f.giveBack(fl, now)
+	fl.host.settled++
+	f.look(fl.host, now)
+}
+
+// PutBack tells that a page was not asked for and waits again, as if it had not
+// been handed out.
+func (f *Frontier) PutBack(now time.Time, r Request) {
+	fl := r.flight
+	fl.settled = true
+	f.left(fl, now)
+	f.landed(fl, now)
+	f.giveBack(fl, now)
+	switch fl.kind {
+	case Page:
+		delete(fl.queue.busy, fl.entry.item.URL)
+		fl.queue.keep(fl.entry, f)
+	case Robots:
+		fl.host.robots = robotsUnknown
+	case Sitemap:
+		fl.host.errands = append(fl.host.errands, Errand{URL: r.URL, Job: r.Job})
+	}
+	f.look(fl.host, now)
+}
+
+// landed notes that a request is no longer under way.
+func (f *Frontier) landed(fl *flight, now time.Time) {
+	fl.host.flights--
+	f.flights--
+	if f.suspect == fl {
+		f.suspect = nil
+		f.recall(now)
+	}
+}
+
+// giveBack returns the page token of a request that brought no page.
+func (f *Frontier) giveBack(fl *flight, now time.Time) {
+	if !fl.token {
+		return
+	}
+	fl.token = false
+	fl.job.out--
+	fl.job.tokens++
+	f.wakeStarved(fl.job, now)
+}
+
+// Settle tells what came of a request. The visit of a page has the outcome that
+// holds unless it is tried again; it is nil for others.
+func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Settled {
+	fl := r.flight
+	h := fl.host
+	if !fl.sent {
+		// It never left. The host is treated as if it had just been asked.
+		h.state = h.policy.Sent(h.state, now)
+		fl.sent, fl.sentAt = true, now
+		f.left(fl, now)
+	}
+	fl.settled = true
+	a.SentAt = fl.sentAt
+	f.landed(fl, now)
+	f.notice(now, h, a)
+	doubtful := a.Fault != politeness.NoFault && !a.Answered
+	if _, down := f.outage.Down(); down && doubtful {
+		a.Fault = politeness.Ours
+	}
+	var e politeness.Effect
+	h.state, e = h.policy.Observe(h.state, now, a.Answer)
+	if a.Fault == politeness.NoFault {
+		h.lastAt = now
+		f.addressOf(h, a.Remote)
+	}
+	s := Settled{Effect: e}
+	switch fl.kind {
+	case Page:
+		s = f.settlePage(now, r, a, v, e, doubtful)
+	case Robots:
+		if h.robots == robotsAsked {
+			h.robots = robotsUnknown // until the caller says what it read
+		}
+	case Sitemap:
+	}
+	f.look(h, now)
+	return s
+}
+
+func (f *Frontier) settlePage(now time.Time, r Request, a Answer, v *visit.Visit, e politeness.Effect, doubtful bool) Settled {
+	fl := r.flight
+	h, q, t := fl.host, fl.queue, fl.entry
+	before, tenure := t.tries, q.tenure
+	t.tries = t.tries.Add(e.Charge())
+	q.tenure = q.tenure.Observe(e)
+	s := Settled{Effect: e, Attempt: int(t.tries.Refusals) + int(t.tries.Failures)}
+	if e.Charge() == politeness.ChargeFailure && doubtful {
+		f.charged = append(f.charged, charged{now, h, q, t, before, tenure})
+	}
+	h.settled++
+	again := v.Outcome != visit.Blocked && (a.Fault != politeness.NoFault || a.Status >= 500 || a.Status == http.StatusTooManyRequests) ||
+		a.Status == http.StatusForbidden && h.policy.Refuses403
+	if again && (a.Fault == politeness.Ours || q.job.Policy(h.name).Retries(t.tries)) {
+		s.Verdict, fl.again = Again, true
+	}
+	if s.Verdict == Ended && v.Outcome.Page() {
+		q.pages++
+		if fl.token {
+			fl.token = false
+			fl.job.out--
+		}
+		return s
+	}
+	f.giveBack(fl, now)
+	if s.Verdict == Ended && doubtful {
+		s.Verdict = InDoubt
+		f.doubts = append(f.doubts, doubt{now, r, v, s})
+	}
+	return s
+}
+
+// Committed tells that the visits of requests are durable.
+func (f *Frontier) Committed(now time.Time, requests []Request) {
+	for i := range requests {
+		fl := requests[i].flight
+		h, q := fl.host, fl.queue
+		h.settled--
+		u := fl.entry.item.URL
+		delete(q.busy, u)
+		if !fl.again {
+			delete(f.suspects, u)
+			if q.asked > 0 {
+				if q.ended == nil {
+					q.ended = map[weburl.URL]struct{}{}
+				}
+				q.ended[u] = struct{}{}
+			}
+		} else {
+			t := fl.entry
+			t.again++
+			f.number++
+			t.order = order(&t.item, t.again, f.number)
+			t.item.Attempt = int(t.tries.Refusals) + int(t.tries.Failures)
+			if q.parking {
+				q.spill()
+			} else {
+				q.keep(t, f)
+			}
+		}
+		f.look(h, now)
+	}
+}
+
+// notice tells the outage of an attempt. When it thereby sees that our own
+// network is down, the failures it saw it by are taken back: those of the last
+// seconds, and all since something last got through.
+func (f *Frontier) notice(now time.Time, h *host, a Answer) {
+	_, before := f.outage.Down()
+	f.outage = f.outage.Observe(now, politeness.Attempt{Domain: h.domain.name, Fault: a.Fault, Answered: a.Answered, Local: a.Local})
+	_, down := f.outage.Down()
+	if a.Fault == politeness.NoFault {
+		f.charged = slices.DeleteFunc(f.charged, func(c charged) bool { return now.Sub(c.at) > doubtFor })
+		if !down {
+			for i := range f.doubts {
+				if f.doubts[i].at.Before(a.SentAt) || now.Sub(f.doubts[i].at) >= doubtFor {
+					f.doubts[i].at = now.Add(-doubtFor)
+				}
+			}
+		}
+	}
+	if down && !before {
+		f.refund(now)
+	}
+	if down != before {
+		stalled := f.stalled
+		f.stalled = nil
+		for _, s := range stalled {
+			s.stalled = false
+			f.look(s, now)
+		}
+	}
+}
+
+// refund takes back the failures that were put down to hosts.
+func (f *Frontier) refund(now time.Time) {
+	for _, c := range slices.Backward(f.charged) {
+		c.host.state = c.host.policy.Pardon(c.host.state)
+		c.queue.tenure, c.entry.tries = c.tenure, c.tries
+		f.look(c.host, now)
+	}
+	f.charged = nil
+	for i := range f.doubts {
+		d := &f.doubts[i]
+		fl := d.request.flight
+		d.settled.Verdict, fl.again = Again, true
+		d.settled.Attempt = int(fl.entry.tries.Refusals) + int(fl.entry.tries.Failures)
+		d.at = now.Add(-doubtFor)
+	}
+}
+
+// resolve hands out the visits that are no longer in doubt.
+func (f *Frontier) resolve(now time.Time) {
+	f.doubts = slices.DeleteFunc(f.doubts, func(d doubt) bool {
+		if now.Sub(d.at) < doubtFor {
+			return false
+		}
+		if d.settled.Verdict == InDoubt {
+			d.settled.Verdict = Ended
+		}
+		f.batch.Resolved = append(f.batch.Resolved, Resolved{Request: d.request, Visit: d.visit, Settled: d.settled})
+		return true
+	})
+}
+
+// suspended tells whether a URL is set aside because another suspect is under
+// way.
+func (f *Frontier) suspended(u weburl.URL) bool { return f.suspects[u] }
+
+// recall puts the suspects that were set aside back in line.
+func (f *Frontier) recall(now time.Time) {
+	for _, a := range f.aside {
+		f.suspects[a.entry.item.URL] = false
+		a.queue.aside--
+		a.queue.keep(a.entry, f)
+		f.look(a.queue.host, now)
+	}
+	f.aside = nil
+}
+
+// Grant tells how many page tokens a job was given. With none the job waits
+// until some come back.
+func (f *Frontier) Grant(now time.Time, id job.ID, n int) {
+	j := f.jobs[id]
+	j.asking = false
+	j.exhausted = n == 0
+	j.tokens += n
+	f.wakeStarved(j, now)
+}
+
+// wakeStarved lets as many hosts look again as there are tokens.
+func (f *Frontier) wakeStarved(j *jobState, now time.Time) {
+	for n := j.tokens; n > 0 && j.starved.len() > 0; n-- {
+		h := j.starved.pop(0)
+		if q := h.queue(j.ID); q != nil {
+			q.starving = false
+		}
+		f.look(h, now)
+	}
+}
+
+// Exhausted tells whether the job has used up its page limit: no token is left,
+// and none will come back.
+func (f *Frontier) Exhausted(id job.ID) bool {
+	j := f.jobs[id]
+	return j.exhausted && j.tokens == 0 && j.out == 0
+}
+
+// Unused takes the tokens of a job that are not in use, to be returned.
+func (f *Frontier) Unused(id job.ID) int {
+	j := f.jobs[id]
+	n := j.tokens
+	j.tokens = 0
+	return n
+}

@@ -1,0 +1,91 @@
+package frontier
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"headway/job"
+	"headway/politeness"
+	"headway/visit"
+)
+
+// View is how a host stands, for people.
+type View struct {
+	Host     string
+	Domain   string
+	State    politeness.State
+	Pace     time.Duration
+	Doing    State
+	Reason   visit.Wait
+	Until    time.Time // when it is looked at again; zero: after something happened
+	InFlight int
+	Queued   int  // URLs in memory
+	More     bool // there are more in the store
+}
+
+// View returns how a host stands, and whether it is in memory.
+func (f *Frontier) View(name string) (View, bool) {
+	h := f.hosts[name]
+	if h == nil {
+		return View{}, false
+	}
+	return h.view(), true
+}
+
+func (h *host) view() View {
+	v := View{Host: h.name, Domain: h.domain.name, State: h.state, Doing: h.doing(), Reason: h.reason, Until: h.until, InFlight: h.flights}
+	if h.policy != nil {
+		v.Pace = h.policy.Pace(h.state)
+	}
+	for _, q := range h.queues {
+		v.Queued += len(q.head) + len(q.later)
+		v.More = v.More || !q.complete
+	}
+	return v
+}
+
+// Slowest returns up to n hosts with work, those with the longest pace first.
+func (f *Frontier) Slowest(n int) []View {
+	var list []View
+	for _, h := range f.hosts {
+		if h.booked != NoWork {
+			list = append(list, h.view())
+		}
+	}
+	slices.SortFunc(list, func(a, b View) int { return cmp.Or(cmp.Compare(b.Pace, a.Pace), cmp.Compare(a.Host, b.Host)) })
+	return list[:min(n, len(list))]
+}
+
+// Stats is how much the frontier holds.
+type Stats struct {
+	Hosts    int // in memory
+	Working  int // of those, with work
+	Ready    int // hosts that could be asked now
+	Items    int // URLs in memory
+	InFlight int
+	Down     bool // our own network is taken to be down
+}
+
+// Stats counts.
+func (f *Frontier) Stats() Stats {
+	_, down := f.outage.Down()
+	return Stats{Hosts: len(f.hosts), Working: f.working, Ready: f.ready.len(), Items: f.items, InFlight: f.flights, Down: down}
+}
+
+// Idle tells whether nothing waits or is under way, here or, as far as is known,
+// in the store.
+func (f *Frontier) Idle() bool { return f.working == 0 && !f.cold && len(f.doubts) == 0 }
+
+// Account is where host-seconds went.
+func (f *Frontier) Account() *Account { return f.account }
+
+// Pages is how many pages a job has had of a host.
+func (f *Frontier) Pages(name string, id job.ID) int {
+	if h := f.hosts[name]; h != nil {
+		if q := h.queue(id); q != nil {
+			return q.pages
+		}
+	}
+	return 0
+}
