@@ -191,7 +191,7 @@ func (x *exchange) ask(ctx context.Context, conn *conn) (*http.Response, error) 
 	http2 := conn.wire == nil
 	if http2 {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-			WroteHeaders:         func() { x.mark(&x.sent) },
+			WroteHeaders:         x.left,
 			GotFirstResponseByte: func() { x.mark(&x.first) },
 		})
 	}
@@ -278,7 +278,7 @@ func (x *exchange) begin() bool {
 
 // wrote is told what has left on an HTTP/1 connection.
 func (x *exchange) wrote(p []byte) {
-	x.mark(&x.sent)
+	x.left()
 	if x.tap != nil {
 		x.tap.wrote(p)
 	}
@@ -292,13 +292,21 @@ func (x *exchange) read(p []byte) {
 	}
 }
 
+// left notes that the request has left, and tells whoever asked to know.
+func (x *exchange) left() {
+	if at, first := x.mark(&x.sent); first && x.req.Sent != nil {
+		x.req.Sent(at)
+	}
+}
+
 // mark sets a time if it is not set yet.
-func (x *exchange) mark(t *time.Time) {
+func (x *exchange) mark(t *time.Time) (at time.Time, first bool) {
 	x.mu.Lock()
-	if t.IsZero() {
+	defer x.mu.Unlock()
+	if first = t.IsZero(); first {
 		*t = time.Now()
 	}
-	x.mu.Unlock()
+	return *t, first
 }
 
 // asked ends the sending, takes the marks into the result and tells whether a

@@ -248,6 +248,30 @@ func TestFullPoolServesEveryone(t *testing.T) {
 	})
 }
 
+// TestSentHook tells of the sending while the answer is still out.
+func TestSentHook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan time.Time, 2)
+		c, _ := newPiped(t, Config{}, func(c net.Conn) {
+			if _, err := http.ReadRequest(bufio.NewReader(c)); err != nil {
+				return
+			}
+			time.Sleep(time.Second)
+			if len(told) != 1 {
+				t.Errorf("told %d times before the answer", len(told))
+			}
+			io.WriteString(c, response("", []byte("late")))
+		})
+		r, err := do(t, c, Request{URL: mustURL("http://site.test/"), Sent: func(at time.Time) { told <- at }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := <-told; len(told) != 0 || !at.Equal(r.Timing.Sent) {
+			t.Errorf("told %v, the request left at %v", at, r.Timing.Sent)
+		}
+	})
+}
+
 // TestBeforeSend stops a request at the last moment; the connection is kept.
 func TestBeforeSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

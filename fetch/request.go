@@ -44,6 +44,10 @@ type Request struct {
 	// BeforeSend is called last before the request is handed to a connection.
 	// An error ends the exchange with nothing sent, and is returned wrapped.
 	BeforeSend func() error
+	// Sent is called once, at the moment that becomes [Timing.Sent], while the
+	// exchange goes on; it must not block. It may be overtaken by the end of
+	// [Client.Do], and is not called for a request that was never seen to leave.
+	Sent func(at time.Time)
 	// Tap is called once for each exchange and returns where the raw request
 	// and the raw response go; a nil writer means nowhere.
 	//

@@ -149,6 +149,7 @@ func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Se
 	if !fl.sent {
 		// It never left. The host is treated as if it had just been asked.
 		h.state = h.policy.Sent(h.state, now)
+		h.domain.interval = h.domain.interval.Sent(now)
 		fl.sent, fl.sentAt = true, now
 		f.left(fl, now)
 	}

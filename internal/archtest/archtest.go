@@ -26,7 +26,7 @@ const Map = `
 .                        weburl robots politeness fetch fetch/guard parse visit
 weburl                   golang.org/x/net
 scope                    weburl
-frontier                 visit
+frontier                 weburl visit job politeness
 robots                   weburl
 politeness
 politeness/internal/sim  politeness
