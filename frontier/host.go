@@ -117,7 +117,7 @@ func (h *host) hasWork() bool {
 // merge makes the policy the most careful of the jobs that have work here.
 func (h *host) merge() {
 	for i, q := range h.queues {
-		p := q.job.Policy(h.name)
+		p := q.policy
 		switch {
 		case i == 0:
 			h.policy = p

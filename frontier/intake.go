@@ -93,7 +93,7 @@ func (f *Frontier) queueFor(u weburl.URL, id job.ID, now time.Time) *queue {
 	}
 	q := h.queue(id)
 	if q == nil {
-		q = &queue{job: j, host: h, limit: f.cfg.Head, tenure: politeness.NewTenure(now)}
+		q = &queue{job: j, host: h, limit: f.cfg.Head, tenure: politeness.NewTenure(now), policy: j.Policy(h.name)}
 		h.queues = append(h.queues, q)
 		h.merge()
 	}

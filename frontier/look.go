@@ -170,7 +170,7 @@ func (f *Frontier) park(h *host, now time.Time) {
 			continue
 		}
 		p := Park{Job: q.job.ID, Host: h.name}
-		switch q.job.Policy(h.name).Park(h.state, q.tenure, now, q.job.Patience) {
+		switch q.policy.Park(h.state, q.tenure, now, q.job.Patience) {
 		case politeness.ParkedByFailures:
 			p.Outcome, p.Reason = visit.Failed, visit.HostParked
 		case politeness.ParkedByPatience:

@@ -33,6 +33,7 @@ type entry struct {
 // way. The rest waits in the store.
 type queue struct {
 	job    *jobState
+	policy *politeness.Policy // of the job for the host
 	host   *host
 	tenure politeness.Tenure
 	head   []*entry                // the next one last, so that taking it is cheap

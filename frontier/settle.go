@@ -194,7 +194,7 @@ func (f *Frontier) settlePage(now time.Time, r Request, a Answer, v *visit.Visit
 	h.settled++
 	again := v.Outcome != visit.Blocked && (a.Fault != politeness.NoFault || a.Status >= 500 || a.Status == http.StatusTooManyRequests) ||
 		a.Status == http.StatusForbidden && h.policy.Refuses403
-	if again && (a.Fault == politeness.Ours || q.job.Policy(h.name).Retries(t.tries)) {
+	if again && (a.Fault == politeness.Ours || q.policy.Retries(t.tries)) {
 		s.Verdict, fl.again = Again, true
 	}
 	if s.Verdict == Ended && v.Outcome.Page() {
