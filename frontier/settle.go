@@ -89,14 +89,16 @@ func (f *Frontier) left(fl *flight, now time.Time) {
 }
 
 // Skip tells that a page was not asked for: its visit has an outcome without a
-// request.
+// request. A sitemap that is skipped is forgotten.
 func (f *Frontier) Skip(now time.Time, r Request) {
 	fl := r.flight
 	fl.settled = true
 	f.left(fl, now)
 	f.landed(fl, now)
 	f.giveBack(fl, now)
-	fl.host.settled++
+	if fl.kind == Page {
+		fl.host.settled++
+	}
 	f.look(fl.host, now)
 }
 
