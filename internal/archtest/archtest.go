@@ -42,6 +42,9 @@ store/internal/ledger    store job
 store/memory             store store/internal/ledger weburl visit job
 store/sqlite             store store/internal/ledger weburl visit job modernc.org/sqlite github.com/pressly/goose/v3 golang.org/x/sys
 store/storetest          store store/memory weburl visit job github.com/google/go-cmp pgregory.net/rapid
+output                   visit
+output/jsonl             output visit weburl
+output/outputtest        output visit weburl github.com/google/go-cmp
 
 # how much, for whom
 limit

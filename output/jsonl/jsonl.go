@@ -1,0 +1,290 @@
+package jsonl
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"headway/output"
+	"headway/visit"
+)
+
+// PartSuffix is what the name of a file ends with until it is finished.
+const PartSuffix = ".part"
+
+// bufferSize is how much is written to the operating system at once.
+const bufferSize = 256 << 10
+
+// Config says where to write and what.
+type Config struct {
+	Path  string // of the finished file
+	Links bool   // also write the links of each page: most of the bytes of a crawl
+}
+
+// Writer writes one file. It is used by one goroutine.
+type Writer struct {
+	cfg    Config
+	file   *os.File // the part; nil once finished or closed
+	buffer *bufio.Writer
+	line   []byte
+	lines  map[output.Ending]int64 // in the file and the buffer
+	broken error
+}
+
+var (
+	_ output.Writer   = (*Writer)(nil)
+	_ output.Flusher  = (*Writer)(nil)
+	_ output.Finisher = (*Writer)(nil)
+)
+
+// Create begins a file anew. What a finished file of this name holds stays until
+// Finish replaces it.
+func Create(cfg Config) (*Writer, error) {
+	f, err := os.OpenFile(cfg.Path+PartSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("create output: %w", err)
+	}
+	return newWriter(cfg, f), nil
+}
+
+// Resume continues what an earlier writer of the same crawl left behind: a part,
+// or a finished file if the crawl was extended, which is a part again from now
+// on. It reads the file once, and cuts it at the first line that is not whole or
+// may have changed since; whatever is missing then comes back with Finish.
+func Resume(cfg Config) (*Writer, error) {
+	part := cfg.Path + PartSuffix
+	if _, err := os.Lstat(part); errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(cfg.Path, part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("resume output: %w", err)
+		}
+	}
+	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("resume output: %w", err)
+	}
+	w := newWriter(cfg, f)
+	if err := w.recover(); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("resume output %s: %w", part, err)
+	}
+	return w, nil
+}
+
+func newWriter(cfg Config, f *os.File) *Writer {
+	return &Writer{cfg: cfg, file: f, buffer: bufio.NewWriterSize(f, bufferSize), lines: map[output.Ending]int64{}}
+}
+
+// recover counts the lines of the file and cuts it where they end.
+func (w *Writer) recover() error {
+	end, err := scan(w.file, func(l head) bool {
+		if !l.ending.Settled() {
+			return false
+		}
+		w.lines[l.ending]++
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.file.Truncate(end); err != nil {
+		return err
+	}
+	_, err = w.file.Seek(end, 0)
+	return err
+}
+
+// Write adds the line of a visit. One whose ending may yet change is left to
+// Finish.
+func (w *Writer) Write(_ context.Context, v *visit.Visit) error {
+	if w.broken != nil {
+		return w.broken
+	}
+	if err := v.Check(); err != nil {
+		return err
+	}
+	if !output.EndingOf(v).Settled() {
+		return nil
+	}
+	return w.add(v)
+}
+
+// add writes a line, whatever its ending.
+func (w *Writer) add(v *visit.Visit) error {
+	line, err := appendLine(w.line[:0], v, w.cfg.Links)
+	if err != nil {
+		return fmt.Errorf("line of %s: %w", v.Item.URL, err)
+	}
+	w.line = line
+	if _, err := w.buffer.Write(line); err != nil {
+		return w.fail(err)
+	}
+	w.lines[output.EndingOf(v)]++
+	return nil
+}
+
+// fail breaks the writer: nobody knows how much of the buffer was written.
+func (w *Writer) fail(err error) error {
+	w.broken = fmt.Errorf("write output: %w", err)
+	return w.broken
+}
+
+// Flush gives the lines written so far to the operating system.
+func (w *Writer) Flush() error {
+	if w.broken != nil {
+		return w.broken
+	}
+	if err := w.buffer.Flush(); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// Close ends the use of the writer. Unless it was finished, the part stays.
+func (w *Writer) Close() error {
+	if w.file == nil {
+		return nil
+	}
+	err := w.Flush()
+	if closing := w.file.Close(); err == nil && closing != nil {
+		err = w.fail(closing)
+	}
+	w.file = nil
+	if w.broken == nil {
+		w.broken = errors.New("write output: already closed")
+	}
+	return err
+}
+
+// Finish holds the file against the ledger, ending by ending, and gives it its
+// name.
+//
+// As a line is only ever written for a URL that had ended, equal counts mean
+// that no line is missing; that is so for all settled endings of a crawl that
+// was not killed. Endings without a line are written from the ledger. Only for
+// one with some lines missing is the file read again, to see which.
+func (w *Writer) Finish(ctx context.Context, l output.Ledger) error {
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	want, err := l.Ended(ctx)
+	if err != nil {
+		return fmt.Errorf("finish output: %w", err)
+	}
+	if err := w.settle(ctx, l, want); err != nil {
+		return fmt.Errorf("finish output: %w", err)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := w.publish(); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// settle adds the lines that are missing.
+func (w *Writer) settle(ctx context.Context, l output.Ledger, want map[output.Ending]int64) error {
+	for e, n := range w.lines {
+		if n > want[e] {
+			// The file cannot be of this crawl, and the ledger is the truth.
+			if err := w.empty(); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	for _, e := range inOrder(want) {
+		var err error
+		switch w.lines[e] {
+		case want[e]:
+			continue
+		case 0:
+			err = l.Each(ctx, e, w.add)
+		default:
+			err = w.fill(ctx, l, e)
+		}
+		if err != nil {
+			return err
+		}
+		if have := w.lines[e]; have != want[e] {
+			return fmt.Errorf("%d URLs ended %s, but %d were listed", want[e], name(e), have)
+		}
+	}
+	return nil
+}
+
+// empty takes all lines back.
+func (w *Writer) empty() error {
+	clear(w.lines)
+	if err := w.file.Truncate(0); err != nil {
+		return w.fail(err)
+	}
+	if _, err := w.file.Seek(0, 0); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// inOrder returns the endings by name, those that may yet change last: a writer
+// that resumes cuts the file there.
+func inOrder(ended map[output.Ending]int64) []output.Ending {
+	var list []output.Ending
+	for e, n := range ended {
+		if n > 0 {
+			list = append(list, e)
+		}
+	}
+	slices.SortFunc(list, func(a, b output.Ending) int {
+		if s, t := a.Settled(), b.Settled(); s != t {
+			if s {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Reason, b.Reason))
+	})
+	return list
+}
+
+func name(e output.Ending) string {
+	if e.Reason == "" {
+		return string(e.Outcome)
+	}
+	return string(e.Outcome) + ": " + string(e.Reason)
+}
+
+// publish makes the file durable and gives it its name.
+func (w *Writer) publish() error {
+	if err := w.file.Sync(); err != nil {
+		return err
+	}
+	err := w.file.Close()
+	w.file = nil
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(w.cfg.Path+PartSuffix, w.cfg.Path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(w.cfg.Path))
+}
+
+// syncDir makes a new name in a folder durable.
+func syncDir(name string) error {
+	if runtime.GOOS == "windows" {
+		return nil // has no such call; NTFS keeps a journal of names
+	}
+	dir, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
