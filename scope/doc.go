@@ -4,7 +4,8 @@
 // It is the second stop of the journey: whoever finds a link asks here before
 // the link goes anywhere else, so that a URL out of scope is counted once and
 // never sent to another owner. [Rules] holds what the person asked for: hosts,
-// patterns, depth.
+// patterns, depth. [Traps] recognises URL spaces without end by the look of
+// their URLs, [Duplicates] by the sameness of the pages behind them.
 //
 // It promises that the same calls give the same decisions, that a decision
 // costs time linear in the URL whatever the patterns are, and that everything

@@ -2,6 +2,7 @@ package scope_test
 
 import (
 	"fmt"
+	"time"
 
 	"headway/scope"
 	"headway/weburl"
@@ -55,4 +56,37 @@ func ExampleRules_Widen() {
 	// false
 	// true
 	// true [web.example.com]
+}
+
+func ExampleNewTraps() {
+	traps := scope.NewTraps(scope.TrapConfig{})
+	now := time.Date(2026, time.November, 15, 0, 0, 0, 0, time.UTC)
+	for _, link := range []string{
+		"https://example.com/list?colour=red&size=9",
+		"https://example.com/list?size=9&colour=red",
+		"https://example.com/news/about/news/about/news/about",
+		"https://example.com/2019/04/12/an-article",
+	} {
+		if d := traps.Look(parse(link), now); d.In {
+			fmt.Println("in")
+		} else {
+			fmt.Println(d.Reason, "|", d.Rule)
+		}
+	}
+	// Output:
+	// in
+	// trap_query | has the parameters of another URL in another order
+	// trap_path | repeats /news/about
+	// in
+}
+
+func ExampleDuplicates() {
+	var same scope.Duplicates
+	for id := range 8 {
+		// Eight products, and each page says that there is no such product.
+		same.Observe(parse(fmt.Sprintf("https://example.com/product/%d", id)), 0x5ca1ab1e, "0f3c")
+	}
+	d := same.Look(parse("https://example.com/product/8"))
+	fmt.Println(d.In, d.Reason, "|", d.Rule)
+	// Output: false duplicate_content | 8 pages like this one in a row had the same text
 }

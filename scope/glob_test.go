@@ -93,7 +93,7 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, raw := range []string{"https://www.example.com/a/b.html?c=d", "https://example.com/a/b.jpg", "https://example.org/"} {
-		u := parse(t, raw)
+		u := mustURL(t, raw)
 		if n := testing.AllocsPerRun(100, func() { r.Decide(u, 1) }); n != 0 {
 			t.Errorf("%s: %v allocations", raw, n)
 		}
@@ -120,7 +120,7 @@ func BenchmarkDecide(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			u := parse(b, bc.url)
+			u := mustURL(b, bc.url)
 			b.ReportAllocs()
 			for b.Loop() {
 				r.Decide(u, 1)

@@ -11,7 +11,7 @@ import (
 	"headway/weburl"
 )
 
-func parse(t testing.TB, raw string) weburl.URL {
+func mustURL(t testing.TB, raw string) weburl.URL {
 	t.Helper()
 	u, err := weburl.Parse(raw)
 	if err != nil {
@@ -24,7 +24,7 @@ func seeds(t testing.TB, raw ...string) []weburl.URL {
 	t.Helper()
 	list := make([]weburl.URL, len(raw))
 	for i, r := range raw {
-		list[i] = parse(t, r)
+		list[i] = mustURL(t, r)
 	}
 	return list
 }
@@ -115,12 +115,12 @@ func TestDecide(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, u := range tc.in {
-				if d := r.Decide(parse(t, u), 1); !d.In || d.Reason != "" || d.Rule == "" {
+				if d := r.Decide(mustURL(t, u), 1); !d.In || d.Reason != "" || d.Rule == "" {
 					t.Errorf("%s: %+v, want it in", u, d)
 				}
 			}
 			for u, want := range tc.out {
-				if d := r.Decide(parse(t, u), 1); d.In || d.Reason != want || d.Rule == "" {
+				if d := r.Decide(mustURL(t, u), 1); d.In || d.Reason != want || d.Rule == "" {
 					t.Errorf("%s: %+v, want %s", u, d, want)
 				}
 			}
@@ -149,15 +149,15 @@ func TestRuleText(t *testing.T) {
 		"https://example.org/a":        "not a host of the seeds",
 		"https://example.com/a.jpg":    ".jpg is an image",
 	} {
-		if d := r.Decide(parse(t, raw), 2); d.Rule != want {
+		if d := r.Decide(mustURL(t, raw), 2); d.Rule != want {
 			t.Errorf("%s: %q, want %q", raw, d.Rule, want)
 		}
 	}
 	// Depth is provisional; what is final comes first.
-	if d := r.Decide(parse(t, "https://example.com/a"), 3); d != (Decision{Reason: Depth, Rule: "more than 2 links from a seed"}) {
+	if d := r.Decide(mustURL(t, "https://example.com/a"), 3); d != (Decision{Reason: Depth, Rule: "more than 2 links from a seed"}) {
 		t.Errorf("%+v", d)
 	}
-	if d := r.Decide(parse(t, "https://example.com/cart"), 3); d.Reason != Excluded {
+	if d := r.Decide(mustURL(t, "https://example.com/cart"), 3); d.Reason != Excluded {
 		t.Errorf("%+v", d)
 	}
 }
@@ -173,7 +173,7 @@ func TestSeedsPass(t *testing.T) {
 		"https://example.com/private/a": Excluded,
 		"https://example.org/":          OutOfScope,
 	} {
-		if d := r.DecideSeed(parse(t, raw)); d.Reason != want || d.In != (want == "") {
+		if d := r.DecideSeed(mustURL(t, raw)); d.Reason != want || d.In != (want == "") {
 			t.Errorf("%s: %+v", raw, d)
 		}
 	}
@@ -246,10 +246,10 @@ func TestWiden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := r.Widen(parse(t, tc.from), parse(t, tc.to)); got != tc.want {
+			if got := r.Widen(mustURL(t, tc.from), mustURL(t, tc.to)); got != tc.want {
 				t.Errorf("widened: %v", got)
 			}
-			if r.Widen(parse(t, tc.from), parse(t, tc.to)) {
+			if r.Widen(mustURL(t, tc.from), mustURL(t, tc.to)) {
 				t.Error("widened twice by one redirect")
 			}
 			if got := r.Hosts(); !slices.Equal(got, tc.hosts) {
@@ -265,10 +265,10 @@ func TestWiden(t *testing.T) {
 				t.Errorf("resumed: hosts %q, want %q", got, tc.hosts)
 			}
 			for _, r := range []*Rules{r, again} {
-				if tc.now != "" && !r.Decide(parse(t, tc.now), 1).In {
+				if tc.now != "" && !r.Decide(mustURL(t, tc.now), 1).In {
 					t.Errorf("%s is out", tc.now)
 				}
-				if tc.now == "" && r.Decide(parse(t, tc.to), 1).In {
+				if tc.now == "" && r.Decide(mustURL(t, tc.to), 1).In {
 					t.Errorf("%s is in", tc.to)
 				}
 			}
@@ -282,7 +282,7 @@ func TestWidenIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.addings = MaxAdded
-	if r.Widen(parse(t, "https://example.com/"), parse(t, "https://a.example.com/")) {
+	if r.Widen(mustURL(t, "https://example.com/"), mustURL(t, "https://a.example.com/")) {
 		t.Error("one host too many was added")
 	}
 }
@@ -292,7 +292,7 @@ func TestConcurrentUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, to := parse(t, "https://example.com/"), parse(t, "https://www2.example.com/")
+	from, to := mustURL(t, "https://example.com/"), mustURL(t, "https://www2.example.com/")
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -359,12 +359,12 @@ func TestPatterns(t *testing.T) {
 			continue
 		}
 		for path := range strings.FieldsSeq(tc.yes) {
-			if matching(list, parse(t, "https://a.example"+path)) == nil {
+			if matching(list, mustURL(t, "https://a.example"+path)) == nil {
 				t.Errorf("%s does not match %s", pattern, path)
 			}
 		}
 		for path := range strings.FieldsSeq(tc.no) {
-			if matching(list, parse(t, "https://a.example"+path)) != nil {
+			if matching(list, mustURL(t, "https://a.example"+path)) != nil {
 				t.Errorf("%s matches %s", pattern, path)
 			}
 		}
