@@ -57,8 +57,9 @@ internal/simweb          lab lab/temper
 
 # the program
 cmd/headway              internal/cli
-internal/cli             . weburl robots politeness fetch fetch/guard visit lab lab/temper github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term
-internal/refgen          internal/cli github.com/spf13/cobra github.com/spf13/pflag
+internal/cli             . weburl robots politeness fetch fetch/guard visit lab lab/temper internal/config github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term
+internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
+internal/refgen          internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
 internal/vectors
 `

@@ -81,6 +81,7 @@ with, keeps it, and can tell why it fetched, waited, skipped or stopped.`,
 		urlCommand(),
 		robotsCommand(),
 		labCommand(),
+		configCommand(),
 		versionCommand(),
 	)
 	return root

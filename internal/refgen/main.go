@@ -1,6 +1,6 @@
-// Command refgen writes the reference pages from the command tree: one
-// Markdown page for people and one man page per command. It runs through
-// go generate; make verify fails when its output is out of date.
+// Command refgen writes the reference pages from the command tree and the table
+// of settings: Markdown pages for people and one man page per command. It runs
+// through go generate; make verify fails when its output is out of date.
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"headway/internal/cli"
+	"headway/internal/config"
 )
 
 func main() {
@@ -34,6 +35,9 @@ func run(docs string) error {
 	root.InitDefaultHelpCmd()
 	root.DisableAutoGenTag = true
 	if err := writePage(filepath.Join(docs, "reference", "commands.md"), root); err != nil {
+		return err
+	}
+	if err := writeSettings(filepath.Join(docs, "reference", "settings.md")); err != nil {
 		return err
 	}
 	return writeMan(filepath.Join(docs, "man"), root)
@@ -61,6 +65,14 @@ func writePage(name string, root *cobra.Command) error {
 		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, b.Bytes(), 0o644)
+}
+
+func writeSettings(name string) error {
+	var b bytes.Buffer
+	if err := config.WritePage(&b); err != nil {
 		return err
 	}
 	return os.WriteFile(name, b.Bytes(), 0o644)

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"headway/internal/config"
+)
+
+func configCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Print every setting of a crawl and who set it",
+		Long: `Print what a crawl with these flags, this environment and this headway.yaml
+would be set to: each setting with its value and who set it. A flag is stronger
+than the environment (HEADWAY_ and the key in capitals, dots as underscores),
+that is stronger than the file, then come the preset and the default.`,
+		Example: `  headway config
+  headway config --preset audit --max-pages 50
+  HEADWAY_PACE_DELAY=2s headway config --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, origins, err := loadSettings(cmd.Flags())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), configJSON(origins))
+			}
+			return printConfig(cmd.OutOrStdout(), origins)
+		},
+	}
+	config.Register(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// loadSettings reads all layers of settings for a command whose flags
+// [config.Register] added.
+func loadSettings(flags *pflag.FlagSet) (*config.Settings, []config.Origin, error) {
+	settings, origins, err := config.Load(flags, os.Environ())
+	if err != nil {
+		return nil, nil, usage(err, hintOf(err))
+	}
+	if settings.Contact != "" {
+		return settings, origins, checkContact(settings.Contact)
+	}
+	if settings.Contact, err = findContact(""); err != nil || settings.Contact == "" {
+		return settings, origins, err
+	}
+	// It was asked for once and saved.
+	file, err := contactFile()
+	for i := range origins {
+		if origins[i].Setting.Key == "contact" {
+			origins[i].Values, origins[i].Layer, origins[i].Source = []string{settings.Contact}, config.ByFile, file
+		}
+	}
+	return settings, origins, err
+}
+
+// unprinted stands for a secret.
+const unprinted = "(not shown)"
+
+// shownValues are the values of an origin as they may be printed.
+func shownValues(o config.Origin) []string {
+	if o.Setting.Secret && len(o.Values) > 0 {
+		return []string{unprinted}
+	}
+	return o.Values
+}
+
+func printConfig(w io.Writer, origins []config.Origin) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, o := range origins {
+		value := strings.Join(shownValues(o), " ")
+		if value == "" {
+			value = "-"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", o.Setting.Key, oneLine(value), oneLine(o.String()))
+	}
+	return table.Flush()
+}
+
+// settingJSON is one setting for programs. Value is a list for lists and a
+// string, as it would be written, for all others.
+type settingJSON struct {
+	Key    string       `json:"key"`
+	Value  any          `json:"value"`
+	Layer  config.Layer `json:"layer"`
+	Source string       `json:"source,omitempty"`
+}
+
+func configJSON(origins []config.Origin) []settingJSON {
+	list := make([]settingJSON, 0, len(origins))
+	for _, o := range origins {
+		s := settingJSON{Key: o.Setting.Key, Layer: o.Layer, Source: o.Source}
+		switch values := shownValues(o); {
+		case o.Setting.List():
+			s.Value = append([]string{}, values...)
+		default:
+			s.Value = strings.Join(values, "")
+		}
+		list = append(list, s)
+	}
+	return list
+}

@@ -1,0 +1,364 @@
+package config
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"headway/fetch/guard"
+	"headway/frontier"
+	"headway/limit"
+	"headway/politeness"
+	"headway/robots"
+	"headway/scope"
+)
+
+// TestTable holds every row to the form of the table.
+func TestTable(t *testing.T) {
+	seen := map[string]bool{"--" + fileFlag: true, "--json": true, "--help": true}
+	once := func(name string) {
+		if name != "" && seen[name] {
+			t.Errorf("%s stands in the table twice", name)
+		}
+		seen[name] = true
+	}
+	fields := map[uintptr]string{}
+	var to Settings
+	for s := range all {
+		once(s.Key)
+		once(s.Env())
+		if s.Flag != "" {
+			once("--" + s.Flag)
+		}
+		if s.Doc == "" || strings.HasSuffix(s.Doc, ".") || strings.Contains(s.Doc, "|") || s.Kind() == "" {
+			t.Errorf("%s: doc %q, kind %q", s.Key, s.Doc, s.Kind())
+		}
+		if strings.ToLower(s.Key) != s.Key || strings.Count(s.Key, ".") > 1 {
+			t.Errorf("%s is no key", s.Key)
+		}
+		v := s.at(&to)
+		if s.Default != "" {
+			if err := v.set([]string{s.Default}); err != nil {
+				t.Errorf("default of %s: %v", s.Key, err)
+			} else if got := v.texts(); !slices.Equal(got, []string{s.Default}) {
+				t.Errorf("default of %s is written %q", s.Key, got)
+			}
+		}
+		place := reflect.ValueOf(v).Field(0).Pointer()
+		if other := fields[place]; other != "" {
+			t.Errorf("%s and %s set the same field", s.Key, other)
+		}
+		fields[place] = s.Key
+	}
+	if want := countFields(reflect.TypeFor[Settings]()); len(fields) != want {
+		t.Errorf("%d settings, but %d fields", len(fields), want)
+	}
+}
+
+// countFields counts what can be set, except the limits that only a service
+// has.
+func countFields(typ reflect.Type) int {
+	if typ == reflect.TypeFor[limit.Limits]() {
+		return 7
+	}
+	if typ.Kind() != reflect.Struct {
+		return 1
+	}
+	n := 0
+	for i := range typ.NumField() {
+		n += countFields(typ.Field(i).Type)
+	}
+	return n
+}
+
+// TestDefaults holds defaults and bounds against the packages that use them.
+func TestDefaults(t *testing.T) {
+	s := mustLoad(t, nil, nil, "")
+	for name, pair := range map[string][2]any{
+		"dns.lookups":         {s.DNS.Lookups, int64(guard.DefaultMaxLookups)},
+		"dns.entries":         {s.DNS.Entries, int64(guard.DefaultMaxEntries)},
+		"dns.negative":        {s.DNS.Negative, guard.DefaultNegativeMax},
+		"ip":                  {s.IP, string(guard.Auto)},
+		"robots.cache":        {s.Robots.Cache, int64(robots.DefaultCacheBytes)},
+		"frontier.head":       {s.Frontier.Head, int64(frontier.DefaultHead)},
+		"frontier.hot_hosts":  {s.Frontier.HotHosts, int64(frontier.DefaultHotHosts)},
+		"frontier.seen_cache": {s.Frontier.SeenCache, int64(frontier.DefaultSeenBytes)},
+		"patience":            {s.Limits.Patience, limit.CommandPatience},
+		"scope":               {scope.Mode(s.Scope), scope.Modes[0]},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s is %v here and %v there", name, pair[0], pair[1])
+		}
+	}
+	for _, mode := range scope.Modes {
+		if err := find("scope").at(new(Settings)).set([]string{string(mode)}); err != nil {
+			t.Error(err)
+		}
+	}
+	if runtime.NumCPU() > 1024 {
+		t.Log("parse.workers is bounded below the CPUs of this machine")
+	}
+}
+
+// TestPresets wants from each preset exactly its policy.
+func TestPresets(t *testing.T) {
+	for _, name := range politeness.PresetNames() {
+		s := mustLoad(t, []string{"--preset", name}, nil, "")
+		got, err := s.Policy()
+		want, _ := politeness.Preset(name)
+		if err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want)
+		}
+		asked := s.Limits
+		asked.Patience = 0
+		if asked != limit.Preset(name) {
+			t.Errorf("%s: limits %+v", name, asked)
+		}
+	}
+}
+
+func flagSet(t *testing.T, args []string) *pflag.FlagSet {
+	t.Helper()
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	Register(fs)
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return fs
+}
+
+// load writes the file to a folder of its own and works there.
+func load(t *testing.T, args, environ []string, file string) (*Settings, []Origin, error) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if file != "" {
+		if err := os.WriteFile(DefaultFile, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Load(flagSet(t, args), environ)
+}
+
+func mustLoad(t *testing.T, args, environ []string, file string) *Settings {
+	t.Helper()
+	s, _, err := load(t, args, environ, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestPrecedence takes the layers away one by one, the strongest first.
+func TestPrecedence(t *testing.T) {
+	args := []string{"--delay", "1m", "--max-pages=7"}
+	environ := []string{"PATH=/bin", "HEADWAY_PACE_DELAY=2m", "HEADWAY_MAX_PAGES=8", "HEADWAY_PACE_JITTER="}
+	file := "preset: audit\npace:\n  delay: 3m\n  jitter: 9\nmax_pages: 9\n"
+	for name, tc := range map[string]struct {
+		args, environ []string
+		file          string
+		delay, pages  string
+	}{
+		"flags":       {args, environ, file, "1m flag --delay", "7 flag --max-pages"},
+		"environment": {nil, environ, file, "2m environment HEADWAY_PACE_DELAY", "8 environment HEADWAY_MAX_PAGES"},
+		"file":        {nil, nil, file, "3m file headway.yaml:3", "9 file headway.yaml:5"},
+		"preset":      {nil, nil, "preset: audit\n", "200ms preset audit", "200 preset audit"},
+		"default":     {nil, nil, "", "1s preset polite", "0 default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, origins, err := load(t, tc.args, tc.environ, tc.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for _, o := range origins {
+				got[o.Setting.Key] = strings.Join(o.Values, " ") + " " + o.String()
+			}
+			if got["pace.delay"] != tc.delay || got["max_pages"] != tc.pages {
+				t.Errorf("pace.delay %s, max_pages %s; want %s, %s", got["pace.delay"], got["max_pages"], tc.delay, tc.pages)
+			}
+			if tc.file == file && got["pace.jitter"] != "9 file headway.yaml:4" {
+				t.Errorf("an empty variable counts: %s", got["pace.jitter"])
+			}
+		})
+	}
+}
+
+func TestLists(t *testing.T) {
+	want := []string{"/a,b/**", "re:x{1,3}"}
+	for name, tc := range map[string]struct {
+		args, environ []string
+		file          string
+	}{
+		"flags":           {[]string{"--exclude", want[0], "--exclude=" + want[1]}, nil, "exclude: [/z]"},
+		"environment":     {nil, []string{"HEADWAY_EXCLUDE=" + strings.Join(want, "\n") + "\n"}, "exclude: [/z]"},
+		"file":            {nil, nil, "exclude:\n  - /a,b/**\n  - re:x{1,3}\n"},
+		"file with dots":  {nil, nil, "exclude: ['/a,b/**', 're:x{1,3}']"},
+		"a list of lines": {nil, []string{"HEADWAY_EXCLUDE=\n " + want[0] + " \n\n" + want[1]}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s := mustLoad(t, tc.args, tc.environ, tc.file); !slices.Equal(s.Exclude, want) {
+				t.Errorf("got %q, want %q", s.Exclude, want)
+			}
+		})
+	}
+	if s := mustLoad(t, nil, nil, "exclude: /one\nscope_hosts: []\n"); !slices.Equal(s.Exclude, []string{"/one"}) || s.ScopeHosts != nil {
+		t.Errorf("%q, %q", s.Exclude, s.ScopeHosts)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args, environ []string
+		file          string
+		want, hint    string
+	}{
+		"unknown key":           {file: "\nmax_page: 5\n", want: `headway.yaml:2: there is no setting "max_page"`, hint: "did you mean max_pages?"},
+		"unknown in a section":  {file: "pace:\n  dealy: 5s\n", want: `headway.yaml:2: there is no setting "pace.dealy"`, hint: "did you mean pace.delay?"},
+		"unknown section":       {file: "paces:\n  delay: 5s\n", want: `headway.yaml:1: there is no setting "paces"`, hint: "headway config lists"},
+		"missing its section":   {file: "in_flight: 5\n", want: `headway.yaml:1: there is no setting "in_flight"`, hint: "did you mean pace.in_flight?"},
+		"a section with dots":   {file: "pace.dely: 5s\n", want: `headway.yaml:1: there is no setting "pace.dely"`, hint: "did you mean pace.delay?"},
+		"unknown variable":      {environ: []string{"HEADWAY_MAXPAGES=5"}, want: `environment: HEADWAY_MAXPAGES is no setting`, hint: "did you mean HEADWAY_MAX_PAGES?"},
+		"bad value in a flag":   {args: []string{"--max-pages", "many"}, want: `--max-pages: max_pages is "many", which is no whole number from 0`, hint: "max_pages: pages of the crawl"},
+		"bad value in the env":  {environ: []string{"HEADWAY_PACE_DELAY=5"}, want: `HEADWAY_PACE_DELAY: pace.delay is "5", which is no duration from 0s to 168h`, hint: "pace.delay: "},
+		"bad value in the file": {file: "pace:\n  in_flight: 0\n", want: `headway.yaml:2: pace.in_flight is "0", which is no whole number from 1 to 10000`, hint: "pace.in_flight: "},
+		"bad word":              {args: []string{"--preset=rude"}, want: `--preset: preset is "rude", which is none of polite, audit, warm, map, owned`, hint: "preset: "},
+		"bad size":              {args: []string{"--max-bytes=1MB"}, want: `--max-bytes: max_bytes is "1MB", which is no size from 0, in bytes or such as 64KiB, 256MiB, 1GiB`, hint: "max_bytes: "},
+		"bad bool":              {file: "fresh: yes\n", want: `headway.yaml:1: fresh is "yes", which is neither true nor false`, hint: "fresh: "},
+		"bad host":              {args: []string{"--owned=https://example.com/"}, want: `--owned: owned names "https://example.com/", which is no host such as example.com or example.com:8080`, hint: "owned: "},
+		"bad range":             {args: []string{"--allow-private=10.0.0.0/99"}, want: `--allow-private: allow_private has a bad range "10.0.0.0/99": "10.0.0.0/99" is not a CIDR block`, hint: "allow_private: "},
+		"bad block":             {file: "pace.address_ranges: [all]", want: `headway.yaml:1: pace.address_ranges names "all", which is neither a block such as 10.0.0.0/8 nor public`, hint: "pace.address_ranges: "},
+		"bad resolver":          {args: []string{"--resolver=dns.example"}, want: `--resolver: resolver is "dns.example", which is no address such as 127.0.0.1:53`, hint: "resolver: "},
+		"bad seed":              {file: "seeds: ['http://']", want: `headway.yaml:1: seeds names "http://"`, hint: "seeds: "},
+		"bad format":            {args: []string{"--format=xls"}, want: `--format: format names "xls", which is none of jsonl`, hint: "format: "},
+		"bad agent":             {args: []string{"--user-agent=My Bot"}, want: `--user-agent: user_agent is "My Bot", which is no product such as examplebot or examplebot/1.2`, hint: "user_agent: "},
+		"a disguise":            {args: []string{"--user-agent=Mozilla/5.0"}, want: `--user-agent: user_agent is "Mozilla/5.0", which is somebody else: headway does not disguise itself`, hint: "user_agent: "},
+		"a secret":              {args: []string{"--basic-auth=hunter2"}, want: `--basic-auth: basic_auth is not written as user:password`, hint: "basic_auth: "},
+		"a secret field":        {args: []string{"--header=hunter2"}, want: `--header: header has an entry that is not written as Name: value`, hint: "header: "},
+		"a list for one":        {file: "max_pages: [1, 2]\n", want: `headway.yaml:1: max_pages takes one value, not a list`, hint: "max_pages: "},
+		"no value":              {file: "max_pages:\n", want: `headway.yaml:1: max_pages has no value`, hint: "give it a value"},
+		"a mapping":             {file: "max_pages: {a: 1}\n", want: `headway.yaml:1: max_pages is neither a plain value nor a list`},
+		"a nested list":         {file: "exclude: [[a]]\n", want: `headway.yaml:1: exclude has an entry that is no plain value`},
+		"twice":                 {file: "pace: {delay: 1s}\npace.delay: 2s\n", want: `headway.yaml:2: pace.delay is set twice`, hint: "keep one"},
+		"no settings":           {file: "- a\n", want: `headway.yaml:1: settings expected, each with its name`, hint: "max_pages: 500"},
+		"no YAML":               {file: "a: b: c\n", want: `headway.yaml: yaml: `, hint: "max_pages: 500"},
+		"two documents":         {file: "files: true\n---\nfiles: false\n", want: `headway.yaml: more than one document`, hint: "---"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := load(t, tc.args, tc.environ, tc.file)
+			problem, ok := errors.AsType[*Error](err)
+			if !ok || !strings.HasPrefix(err.Error(), tc.want) || !strings.Contains(problem.Hint(), tc.hint) {
+				t.Fatalf("got %v\n(%v), want %s\n(%s)", err, problem, tc.want, tc.hint)
+			}
+			if strings.Contains(err.Error()+problem.Hint(), "hunter2") {
+				t.Error("a secret was printed")
+			}
+		})
+	}
+}
+
+// TestFile names a file, which must then be there, and has a size.
+func TestFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if _, _, err := Load(flagSet(t, []string{"--config", "other.yaml"}), nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a named file is missing: %v", err)
+	}
+	if err := os.WriteFile("other.yaml", []byte("# nothing\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Load(flagSet(t, []string{"--config", "other.yaml"}), nil); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile("other.yaml", make([]byte, maxFile+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Load(flagSet(t, []string{"--config", filepath.Join(".", "other.yaml")}), nil); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("a huge file: %v", err)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	s := mustLoad(t, []string{"--preset", "warm", "--delay", "100ms", "--ignore-robots", "--header", "A: b", "--basic-auth", "u:p", "--user-agent", "examplebot/1.2", "--max-pages", "100"},
+		[]string{"HEADWAY_SAFETY_MAX_PAGES=50"}, "")
+	if diff := cmp.Diff([]string{"preset warm", "pace.delay 100ms", "ignore_robots", "header", "basic_auth"}, s.OwnedOnly()); diff != "" {
+		t.Error(diff)
+	}
+	if token, version := s.Product(); token != "examplebot" || version != "1.2" {
+		t.Errorf("product %s %s", token, version)
+	}
+	if got, want := limit.Resolve(s.Layers()...).Of(limit.Pages).String(), "max_pages 50 (safety; requested 100)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if only := mustLoad(t, nil, nil, "").OwnedOnly(); len(only) != 0 {
+		t.Errorf("defaults are only for owned hosts: %v", only)
+	}
+	s = mustLoad(t, nil, nil, "backoff: {failing_start: 2h}\n")
+	if _, err := s.Policy(); err == nil {
+		t.Error("a hold that starts above its end was accepted")
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "1": 1, "1KiB": 1 << 10, "64 MiB": 64 << 20, "1536KiB": 3 << 19, "1TiB": 1 << 40, strconv.Itoa(math.MaxInt64): math.MaxInt64,
+		"-1": -1, "9999999TiB": -1, "1kib": -1, "MiB": -1, "": -1, "1.5GiB": -1,
+	} {
+		got, err := parseSize(text)
+		if err != nil {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("%q: %d, %v, want %d", text, got, err, want)
+		}
+		if err == nil {
+			if again, err := parseSize(formatSize(got)); err != nil || again != got {
+				t.Errorf("%d is written %s and read %d, %v", got, formatSize(got), again, err)
+			}
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "0s", time.Hour: "1h", 90 * time.Second: "1m30s", 10 * time.Second: "10s", time.Minute: "1m", 100 * time.Hour: "100h"} {
+		if short(d) != want {
+			t.Errorf("%v is written %s, want %s", d, short(d), want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	for name, want := range map[string]string{
+		"max_page": "max_pages", "maxpages": "max_pages", "excldue": "exclude", "delay": "pace.delay", "MAX_PAGES": "max_pages",
+		"governer.enabled": "governor.enabled", "links": "jsonl.links", strings.Repeat("x", 10_000): "store.commit_gap",
+	} {
+		got := nearest(name, keys())
+		if len(name) < 100 && got != want || got == "" {
+			t.Errorf("%.20s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+func FuzzFile(f *testing.F) {
+	f.Add([]byte("preset: audit\npace:\n  delay: 3m\nexclude: [a, b]\n"))
+	f.Add([]byte("a: &a [*a]\n<<: *a\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		byKey, err := parseFile("f", data)
+		if err != nil {
+			return
+		}
+		for key, g := range byKey {
+			if s := find(key); s == nil || g.source == "" {
+				t.Fatalf("%q from %q", key, g.source)
+			} else if err := s.at(new(Settings)).set(g.texts); err == nil && s.at(new(Settings)).texts() == nil && !s.List() && s.Kind() == "" {
+				t.Fatal("a value without a kind")
+			}
+		}
+	})
+}

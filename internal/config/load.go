@@ -1,0 +1,246 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Layer is who can set a value, the strongest first.
+type Layer string
+
+// The layers.
+const (
+	ByFlag        Layer = "flag"
+	ByEnvironment Layer = "environment"
+	ByFile        Layer = "file"
+	ByPreset      Layer = "preset"
+	ByDefault     Layer = "default"
+)
+
+// Origin is who set a value.
+type Origin struct {
+	Setting *Setting
+	Values  []string // as they would be written; several for lists
+	Layer   Layer
+	Source  string // "--delay", "HEADWAY_PACE_DELAY", "headway.yaml:7", "audit", or empty
+}
+
+// String names the origin: "flag --delay", "file headway.yaml:7", "default".
+func (o Origin) String() string {
+	if o.Source == "" {
+		return string(o.Layer)
+	}
+	return string(o.Layer) + " " + o.Source
+}
+
+// Error is something that was set wrongly.
+type Error struct {
+	Key    string // the setting, as far as it is one
+	Source string // who set it, as in [Origin]
+	Err    error
+	hint   string
+}
+
+// Error names who set what, and what is wrong with it.
+func (e *Error) Error() string {
+	if e.Key == "" {
+		return fmt.Sprintf("%s: %v", e.Source, e.Err)
+	}
+	if e.Source == "" {
+		return fmt.Sprintf("%s %v", e.Key, e.Err)
+	}
+	return fmt.Sprintf("%s: %s %v", e.Source, e.Key, e.Err)
+}
+
+// Unwrap returns what is wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint says what to do about it.
+func (e *Error) Hint() string { return e.hint }
+
+// fileFlag is the flag that names the file.
+const fileFlag = "config"
+
+// Register adds a flag for each setting that has one, and the flag that names
+// the file.
+func Register(fs *pflag.FlagSet) {
+	for s := range all {
+		if s.Flag == "" {
+			continue
+		}
+		v := &flagValue{setting: s}
+		f := fs.VarPF(v, s.Flag, "", s.Doc+choices(s))
+		f.DefValue = s.Default
+		if _, ok := s.at(new(Settings)).(yes); ok {
+			f.NoOptDefVal = "true"
+		}
+	}
+	fs.String(fileFlag, "", "`file` with settings; by default "+DefaultFile+", if there is one")
+}
+
+// choices lists the words of a setting that has only a few.
+func choices(s *Setting) string {
+	w, ok := s.at(new(Settings)).(word)
+	if !ok || s.Key == "sitemaps" { // whose words stand in its sentence
+		return ""
+	}
+	return ": " + strings.Join(w.words, ", ")
+}
+
+// flagValue collects what stands behind a flag. It is read in Load with all
+// other layers, so that a bad value is told in the same words.
+type flagValue struct {
+	setting *Setting
+	given   []string
+}
+
+func (f *flagValue) String() string { return strings.Join(f.given, " ") }
+
+func (f *flagValue) Set(s string) error {
+	if !f.setting.List() {
+		f.given = nil // the last one counts
+	}
+	f.given = append(f.given, s)
+	return nil
+}
+
+func (f *flagValue) Type() string {
+	switch f.setting.at(new(Settings)).(type) {
+	case number:
+		return "number"
+	case span:
+		return "duration"
+	case size:
+		return "size"
+	case yes:
+		return "bool"
+	default:
+		return "word"
+	}
+}
+
+// given is what a layer says about a setting.
+type given struct {
+	texts  []string
+	source string
+}
+
+// Load asks the layers: the flags of a set that [Register] was called on and
+// that was parsed, the environment as [os.Environ] gives it, the file and the
+// rest. The origins are in the order of the table. Errors are *[Error], or
+// about reading the file.
+func Load(flags *pflag.FlagSet, environ []string) (*Settings, []Origin, error) {
+	byFlag := map[string]given{}
+	flags.Visit(func(f *pflag.Flag) {
+		if v, ok := f.Value.(*flagValue); ok {
+			byFlag[v.setting.Key] = given{v.given, "--" + f.Name}
+		}
+	})
+	byEnv, err := fromEnviron(environ)
+	if err != nil {
+		return nil, nil, err
+	}
+	name := ""
+	if f := flags.Lookup(fileFlag); f != nil {
+		name = f.Value.String()
+	}
+	byFile, err := readFile(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := loader{
+		settings: new(Settings),
+		layers: []struct {
+			layer Layer
+			given map[string]given
+		}{{ByFlag, byFlag}, {ByEnvironment, byEnv}, {ByFile, byFile}},
+	}
+	return l.load()
+}
+
+// fromEnviron picks our variables. An empty one is not set.
+func fromEnviron(environ []string) (map[string]given, error) {
+	byEnv := map[string]given{}
+	names := map[string]*Setting{}
+	for s := range all {
+		names[s.Env()] = s
+	}
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, EnvPrefix) || value == "" {
+			continue
+		}
+		s := names[name]
+		if s == nil {
+			known := make([]string, 0, len(names))
+			for n := range names {
+				known = append(known, n)
+			}
+			return nil, &Error{Source: "environment", Err: fmt.Errorf("%s is no setting", name), hint: didYouMean(name, known)}
+		}
+		texts := []string{value}
+		if s.List() {
+			texts = strings.Split(value, "\n")
+		}
+		byEnv[s.Key] = given{texts, name}
+	}
+	return byEnv, nil
+}
+
+// loader joins the layers.
+type loader struct {
+	settings *Settings
+	layers   []struct {
+		layer Layer
+		given map[string]given
+	}
+}
+
+func (l *loader) load() (*Settings, []Origin, error) {
+	// Others follow from the preset, so it comes first.
+	preset := find("preset")
+	if _, err := l.set(preset, nil); err != nil {
+		return nil, nil, err
+	}
+	values := presetValues(l.settings.Preset)
+	var origins []Origin
+	for s := range all {
+		o, err := l.set(s, values)
+		if err != nil {
+			return nil, nil, err
+		}
+		origins = append(origins, o)
+	}
+	return l.settings, origins, nil
+}
+
+// set gives a setting the value of the strongest layer that has one.
+func (l *loader) set(s *Setting, preset *Settings) (Origin, error) {
+	at := s.at(l.settings)
+	for _, layer := range l.layers {
+		g, ok := layer.given[s.Key]
+		if !ok {
+			continue
+		}
+		if err := at.set(g.texts); err != nil {
+			return Origin{}, &Error{Key: s.Key, Source: g.source, Err: err, hint: s.Key + ": " + s.plainDoc()}
+		}
+		return Origin{s, at.texts(), layer.layer, g.source}, nil
+	}
+	if s.Preset && preset != nil {
+		texts := s.at(preset).texts()
+		if !slices.Equal(texts, s.at(new(Settings)).texts()) || s.Default == "" {
+			return Origin{s, texts, ByPreset, preset.Preset}, at.set(texts)
+		}
+	}
+	if s.Default == "" {
+		return Origin{s, at.texts(), ByDefault, ""}, nil
+	}
+	return Origin{s, []string{s.Default}, ByDefault, ""}, at.set([]string{s.Default})
+}
+
+// plainDoc is the sentence of a setting without the marks for flags.
+func (s *Setting) plainDoc() string { return strings.ReplaceAll(s.Doc, "`", "") }

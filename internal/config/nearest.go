@@ -1,0 +1,57 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// didYouMean names the nearest of the known names, for a hint.
+func didYouMean(name string, known []string) string {
+	return "did you mean " + nearest(name, known) + "? headway config lists every setting"
+}
+
+// nearest returns the known name that takes the fewest changes of a letter to
+// get to. Where a name ends right and only its section is wrong or missing,
+// that is one change.
+func nearest(name string, known []string) string {
+	known = slices.Sorted(slices.Values(known)) // of two equally near the first by name
+	best, least := "", 0
+	for _, k := range known {
+		d := distance(strings.ToLower(name), strings.ToLower(k))
+		if _, last, ok := strings.Cut(k, "."); ok && last == name {
+			d = min(d, 1)
+		}
+		if best == "" || d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to be added, dropped, changed or swapped with
+// their neighbour to make b of a.
+func distance(a, b string) int {
+	const longest = 100 // beyond it nobody meant anything
+	a, b = a[:min(len(a), longest)], b[:min(len(b), longest)]
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}

@@ -1,0 +1,184 @@
+package config
+
+import (
+	"strings"
+	"time"
+
+	"headway/limit"
+	"headway/politeness"
+)
+
+// PublicAddresses stands for all public addresses in pace.address_ranges.
+const PublicAddresses = "public"
+
+// What sitemaps are for.
+const (
+	SitemapsAuto = "auto" // read beside links
+	SitemapsOnly = "only" // read instead of links
+	SitemapsOff  = "off"
+)
+
+// What to do while robots.txt cannot be read.
+const (
+	UnreachableHold  = "hold"
+	UnreachableAllow = "allow"
+)
+
+// Settings is what was set for a crawl. Each field is one row of [Table].
+type Settings struct {
+	Seeds      []string
+	SeedsFile  string
+	Scope      string
+	ScopeHosts []string
+	Include    []string
+	Exclude    []string
+	Files      bool
+	Sitemaps   string
+
+	Dir       string
+	Format    []string
+	Fresh     bool
+	PartialOK bool
+	JSONL     JSONL
+
+	Preset       string
+	Owned        []string
+	IgnoreRobots bool
+	Pace         Pace
+	Backoff      Backoff
+	Robots       Robots
+
+	FailureThreshold int64
+	CancelAfter      int64
+
+	Limits limit.Limits // what the crawl asks for
+	Safety limit.Limits // what it may not ask for
+
+	Contact      string
+	UserAgent    string
+	Header       []string
+	BasicAuth    string
+	Timeout      time.Duration
+	AllowPrivate []string
+	Resolver     string
+	IP           string
+
+	Workers  int64
+	Fetch    Fetch
+	DNS      DNS
+	Parse    Parse
+	Frontier Frontier
+	Store    Store
+	Governor Governor
+}
+
+// JSONL is what a line of JSON holds.
+type JSONL struct{ Links bool }
+
+// Pace is how often a host is asked.
+type Pace struct {
+	Delay         time.Duration
+	Spread        time.Duration
+	Jitter        int64 // percent
+	InFlight      int64
+	AddressRanges []string
+}
+
+// Backoff is how long a host that refuses or fails is left alone.
+type Backoff struct {
+	RefusingStart time.Duration
+	RefusingMax   time.Duration
+	FailingStart  time.Duration
+	FailingMax    time.Duration
+}
+
+// Robots is how robots.txt is read.
+type Robots struct {
+	OnUnreachable string
+	Parallel      int64
+	Timeout       time.Duration
+	Cache         int64 // bytes
+}
+
+// Fetch bounds exchanges.
+type Fetch struct {
+	MaxBody    int64 // bytes
+	BodyMemory int64 // bytes
+	MaxConns   int64
+}
+
+// DNS bounds lookups.
+type DNS struct {
+	Lookups  int64
+	Entries  int64
+	Negative time.Duration
+}
+
+// Parse bounds reading.
+type Parse struct{ Workers int64 }
+
+// Frontier bounds what waits.
+type Frontier struct {
+	Head       int64
+	HotHosts   int64
+	SeenCache  int64 // bytes
+	MaxWaiting int64
+}
+
+// Store bounds commits.
+type Store struct {
+	CommitGap time.Duration
+	MinFree   int64 // bytes
+}
+
+// Governor is the brake on ourselves.
+type Governor struct{ Enabled bool }
+
+// Product returns the product token and version to be named by, if any were
+// set.
+func (s *Settings) Product() (token, version string) {
+	token, version, _ = strings.Cut(s.UserAgent, "/")
+	return token, version
+}
+
+// Layers returns the layers of limits that the command line has.
+func (s *Settings) Layers() []limit.Layer {
+	return []limit.Layer{{Level: limit.Safety, Limits: s.Safety}, {Level: limit.Job, Limits: s.Limits}}
+}
+
+// Policy returns the preset with what was set in place of it.
+func (s *Settings) Policy() (politeness.Policy, error) {
+	p, _ := politeness.Preset(s.Preset) // the zero Policy is refused below
+	p.Base, p.Spread = s.Pace.Delay, s.Pace.Spread
+	p.Jitter, p.InFlight = int(s.Pace.Jitter), int(s.Pace.InFlight)
+	p.Refusing = politeness.Backoff{Start: s.Backoff.RefusingStart, Max: s.Backoff.RefusingMax}
+	p.Failing = politeness.Backoff{Start: s.Backoff.FailingStart, Max: s.Backoff.FailingMax}
+	p.FailureThreshold, p.CancelAfter = int(s.FailureThreshold), int(s.CancelAfter)
+	p.AllowUnreachableRobots = s.Robots.OnUnreachable == UnreachableAllow
+	return p, p.Validate()
+}
+
+// leastPublicPace is the shortest pace for hosts that are not owned.
+const leastPublicPace = 200 * time.Millisecond
+
+// OwnedOnly names what was set that only owned hosts may be treated with, for
+// people; nothing where any host may be crawled like this.
+func (s *Settings) OwnedOnly() []string {
+	var list []string
+	if s.Preset == "owned" || s.Preset == "warm" {
+		list = append(list, "preset "+s.Preset)
+	}
+	if s.Pace.Delay < leastPublicPace && s.Preset != "owned" {
+		list = append(list, "pace.delay "+short(s.Pace.Delay))
+	}
+	if s.IgnoreRobots {
+		list = append(list, "ignore_robots")
+	}
+	if len(s.Header) > 0 {
+		list = append(list, "header")
+	}
+	if s.BasicAuth != "" {
+		list = append(list, "basic_auth")
+	}
+	return list
+}

@@ -1,0 +1,260 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// value is a place in [Settings] with its text form.
+type value interface {
+	// set reads the texts of one layer: one for most settings, any number for
+	// lists. The error completes the sentence "KEY …".
+	set(texts []string) error
+	// texts are the value as it would be written; none where it is empty.
+	texts() []string
+	// kind says what the value is, for people: "number from 1 to 100".
+	kind() string
+}
+
+// single returns the one text of a setting that is no list.
+func single(texts []string) (string, error) {
+	if len(texts) != 1 {
+		return "", errors.New("takes one value, not a list")
+	}
+	return strings.TrimSpace(texts[0]), nil
+}
+
+// number is a whole number.
+type number struct {
+	to       *int64
+	min, max int64
+}
+
+func (n number) set(texts []string) error {
+	text, err := single(texts)
+	if err != nil {
+		return err
+	}
+	i, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
+	if err != nil || i < n.min || i > n.max {
+		return fmt.Errorf("is %q, which is no %s", text, n.kind())
+	}
+	*n.to = i
+	return nil
+}
+
+func (n number) texts() []string { return []string{strconv.FormatInt(*n.to, 10)} }
+
+func (n number) kind() string {
+	if n.max == math.MaxInt64 {
+		return fmt.Sprintf("whole number from %d", n.min)
+	}
+	return fmt.Sprintf("whole number from %d to %d", n.min, n.max)
+}
+
+// span is a duration.
+type span struct {
+	to       *time.Duration
+	min, max time.Duration
+}
+
+// maxSpan bounds durations that have no bound of their own.
+const maxSpan = 10 * 365 * 24 * time.Hour
+
+func (s span) set(texts []string) error {
+	text, err := single(texts)
+	if err != nil {
+		return err
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < s.min || d > s.max {
+		return fmt.Errorf("is %q, which is no %s", text, s.kind())
+	}
+	*s.to = d
+	return nil
+}
+
+func (s span) texts() []string { return []string{short(*s.to)} }
+
+func (s span) kind() string {
+	if s.max == maxSpan {
+		return fmt.Sprintf("duration from %s, such as 500ms, 30s or 2h", short(s.min))
+	}
+	return fmt.Sprintf("duration from %s to %s", short(s.min), short(s.max))
+}
+
+// short writes a duration without empty units.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// size is a number of bytes.
+type size struct {
+	to  *int64
+	min int64
+}
+
+// units of bytes, the largest first.
+var units = []struct {
+	name  string
+	bytes int64
+}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
+
+func (s size) set(texts []string) error {
+	text, err := single(texts)
+	if err != nil {
+		return err
+	}
+	bytes, err := parseSize(text)
+	if err != nil || bytes < s.min {
+		return fmt.Errorf("is %q, which is no %s", text, s.kind())
+	}
+	*s.to = bytes
+	return nil
+}
+
+func parseSize(text string) (int64, error) {
+	scale := int64(1)
+	for _, u := range units {
+		if rest, ok := strings.CutSuffix(text, u.name); ok {
+			text, scale = strings.TrimSpace(rest), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/scale {
+		return 0, errors.New("out of range")
+	}
+	return n * scale, nil
+}
+
+func (s size) texts() []string { return []string{formatSize(*s.to)} }
+
+func formatSize(bytes int64) string {
+	for _, u := range units {
+		if bytes >= u.bytes && bytes%u.bytes == 0 {
+			return strconv.FormatInt(bytes/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(bytes, 10)
+}
+
+func (s size) kind() string {
+	return fmt.Sprintf("size from %s, in bytes or such as 64KiB, 256MiB, 1GiB", formatSize(s.min))
+}
+
+// yes is true or false.
+type yes struct{ to *bool }
+
+func (y yes) set(texts []string) error {
+	text, err := single(texts)
+	if err != nil {
+		return err
+	}
+	switch text {
+	case "true":
+		*y.to = true
+	case "false":
+		*y.to = false
+	default:
+		return fmt.Errorf("is %q, which is neither true nor false", text)
+	}
+	return nil
+}
+
+func (y yes) texts() []string { return []string{strconv.FormatBool(*y.to)} }
+
+func (y yes) kind() string { return "true or false" }
+
+// word is one of a few.
+type word struct {
+	to    *string
+	words []string
+}
+
+func (w word) set(texts []string) error {
+	text, err := single(texts)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(w.words, text) {
+		return fmt.Errorf("is %q, which is none of %s", text, strings.Join(w.words, ", "))
+	}
+	*w.to = text
+	return nil
+}
+
+func (w word) texts() []string { return []string{*w.to} }
+
+func (w word) kind() string { return strings.Join(w.words, ", ") }
+
+// text is anything that passes a check.
+type text struct {
+	to    *string
+	what  string
+	check func(string) error // nil takes anything; not asked about ""
+}
+
+func (t text) set(texts []string) error {
+	s, err := single(texts)
+	if err != nil {
+		return err
+	}
+	if t.check != nil && s != "" {
+		if err := t.check(s); err != nil {
+			return err
+		}
+	}
+	*t.to = s
+	return nil
+}
+
+func (t text) texts() []string {
+	if *t.to == "" {
+		return nil
+	}
+	return []string{*t.to}
+}
+
+func (t text) kind() string { return t.what }
+
+// list is any number of texts.
+type list struct {
+	to    *[]string
+	what  string
+	check func(string) error // nil takes anything
+}
+
+func (l list) set(texts []string) error {
+	var entries []string
+	for _, s := range texts {
+		s = strings.TrimSpace(s)
+		if s == "" {
+			continue
+		}
+		if l.check != nil {
+			if err := l.check(s); err != nil {
+				return err
+			}
+		}
+		entries = append(entries, s)
+	}
+	*l.to = entries
+	return nil
+}
+
+func (l list) texts() []string { return slices.Clone(*l.to) }
+
+func (l list) kind() string { return "list of " + l.what }
