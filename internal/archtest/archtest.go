@@ -48,6 +48,7 @@ output/outputtest        output visit weburl github.com/google/go-cmp
 
 # how much, for whom
 limit
+governor
 job
 
 # a web to prove it in

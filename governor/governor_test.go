@@ -1,0 +1,333 @@
+package governor
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+var start = time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
+
+// machine is a crawl without a web: fetches that all take as long, and a store
+// with one commit under way at a time.
+type machine struct {
+	g       *Governor
+	latency time.Duration                 // of a fetch
+	commit  func(pages int) time.Duration // how long a commit takes now
+	free    bool                          // nobody asks the governor
+
+	now      time.Time
+	fetching []time.Time // when each fetch ends, in order
+	backlog  int         // pages fetched and not in a commit
+	batch    int         // pages in the commit under way
+	began    time.Time
+	ends     time.Time
+
+	worst   int // backlog and batch at most
+	slowest int // in flight at least, since it was reset
+	pages   int // committed
+}
+
+const tick = 5 * time.Millisecond
+
+// run lets time go by.
+func (m *machine) run(d time.Duration, each func()) {
+	for end := m.now.Add(d); m.now.Before(end); m.now = m.now.Add(tick) {
+		for len(m.fetching) > 0 && !m.fetching[0].After(m.now) {
+			m.fetching = m.fetching[1:]
+			m.backlog++
+		}
+		if m.batch > 0 && !m.ends.After(m.now) {
+			m.g.Commit(m.now, m.ends.Sub(m.began), m.batch)
+			m.pages += m.batch
+			m.batch = 0
+		}
+		if m.batch == 0 && m.backlog > 0 {
+			m.batch = min(m.backlog, DefaultCommitPages)
+			m.backlog -= m.batch
+			m.began = m.now
+			m.ends = m.now.Add(m.commit(m.batch))
+		}
+		if m.batch > 0 {
+			m.g.Stalled(m.now, m.began)
+		}
+		permits := m.g.Permits(m.now)
+		if m.free {
+			permits = DefaultWorkers
+		}
+		for len(m.fetching) < permits {
+			m.fetching = append(m.fetching, m.now.Add(m.latency))
+		}
+		m.g.InFlight(len(m.fetching))
+		m.worst = max(m.worst, m.backlog+m.batch)
+		m.slowest = min(m.slowest, len(m.fetching))
+		if each != nil {
+			each()
+		}
+	}
+}
+
+// TestSlowStore makes a store ten times slower for a minute, so that it takes
+// in a third of what 512 fetches bring.
+func TestSlowStore(t *testing.T) {
+	factor := 1
+	slow := func(pages int) time.Duration {
+		return time.Duration(factor) * (5*time.Millisecond + time.Duration(pages)*50*time.Microsecond)
+	}
+	m := &machine{g: New(Config{}), latency: 100 * time.Millisecond, commit: slow, now: start}
+	m.run(30*time.Second, nil)
+	healthy, rate := m.worst, float64(m.pages)/30
+	if m.g.Permits(m.now) != DefaultWorkers {
+		t.Fatalf("a healthy store took permits: %d are left", m.g.Permits(m.now))
+	}
+
+	factor, m.worst, m.slowest, m.pages = 10, 0, DefaultWorkers, 0
+	m.run(20*time.Second, nil)
+	if m.g.Reason() != "storage" {
+		t.Errorf("reason %q", m.g.Reason())
+	}
+	if m.slowest > DefaultWorkers/3 {
+		t.Errorf("in flight never fell below %d", m.slowest)
+	}
+	settled, before := m.worst, m.pages
+	m.worst = 0
+	m.run(40*time.Second, nil)
+	slowRate := float64(m.pages-before) / 40
+	t.Logf("healthy: %.0f pages/s, backlog at most %d; slow: %.0f pages/s of the %.0f the store can, backlog at most %d, then %d; in flight down to %d",
+		rate, healthy, slowRate, 1000/slow(1000).Seconds(), settled, m.worst, m.slowest)
+	// The governor needs about two seconds at five thousand pages each.
+	if settled > 12_000 {
+		t.Errorf("the backlog grew to %d pages", settled)
+	}
+	if m.worst > 2*DefaultCommitPages {
+		t.Errorf("the backlog still grew to %d pages after the first seconds", m.worst)
+	}
+	if slowRate < 0.5*1000/slow(1000).Seconds() {
+		t.Errorf("the store is not used: %.0f pages/s", slowRate)
+	}
+
+	factor = 1
+	recovered := m.now
+	for m.g.Permits(m.now) < DefaultWorkers {
+		m.run(tick, nil)
+		if m.now.Sub(recovered) > ReturnWithin+5*time.Second {
+			t.Fatalf("after %v there are only %d permits", m.now.Sub(recovered), m.g.Permits(m.now))
+		}
+	}
+	t.Logf("all permits were back after %v", m.now.Sub(recovered))
+	if m.g.Reason() != "" {
+		t.Errorf("reason %q with all permits", m.g.Reason())
+	}
+
+	// The same without a governor: the pile grows as long as the store is slow.
+	free := &machine{g: New(Config{}), latency: 100 * time.Millisecond, commit: slow, now: start, free: true}
+	factor = 10
+	free.run(time.Minute, nil)
+	if free.worst < 100_000 {
+		t.Errorf("without a governor the backlog only grew to %d: this store is not slow", free.worst)
+	}
+}
+
+// TestHealthyStore gives a store the noise that real ones have: latency that
+// varies by a factor of several, and a stop of a second every twenty.
+func TestHealthyStore(t *testing.T) {
+	for seed := range uint64(5) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		commits := 0
+		m := &machine{g: New(Config{}), latency: 100 * time.Millisecond, now: start}
+		lastStop := start
+		m.commit = func(pages int) time.Duration {
+			commits++
+			took := float64(20*time.Millisecond+time.Duration(pages)*30*time.Microsecond) * math.Exp(0.6*r.NormFloat64())
+			if m.now.Sub(lastStop) > 20*time.Second && r.IntN(50) == 0 {
+				lastStop = m.now
+				took += float64(time.Second)
+			}
+			return time.Duration(took)
+		}
+		m.run(5*time.Minute, func() {
+			if got := m.g.Permits(m.now); got != DefaultWorkers {
+				t.Fatalf("seed %d, after %v and %d commits: %d permits", seed, m.now.Sub(start), commits, got)
+			}
+		})
+		if commits < 1000 {
+			t.Errorf("only %d commits", commits)
+		}
+	}
+}
+
+// TestHungStore has a commit that does not return for half a minute.
+func TestHungStore(t *testing.T) {
+	hang := time.Duration(0)
+	m := &machine{g: New(Config{}), latency: 100 * time.Millisecond, now: start, commit: func(int) time.Duration { return 20*time.Millisecond + hang }}
+	m.run(5*time.Second, nil)
+	hang = 30 * time.Second
+	m.run(tick*20, nil)
+	hang = 0
+	m.run(12*time.Second, nil)
+	if got := m.g.Permits(m.now); got != DefaultMin {
+		t.Errorf("%d permits after twelve seconds without an answer", got)
+	}
+	// Two seconds at full speed, then half, a quarter …: three seconds in all.
+	if m.worst > 16_000 {
+		t.Errorf("%d pages wait", m.worst)
+	}
+	m.run(18*time.Second+ReturnWithin+5*time.Second, nil)
+	if got := m.g.Permits(m.now); got != DefaultWorkers {
+		t.Errorf("%d permits after it returned", got)
+	}
+}
+
+func TestSignals(t *testing.T) {
+	for name, tell := range map[string]func(g *Governor, now time.Time, share float64){
+		"parse":  func(g *Governor, now time.Time, share float64) { g.Parse(now, int(share*100), 100) },
+		"memory": func(g *Governor, now time.Time, share float64) { g.Memory(now, int64(share*1e9), 1e9) },
+		"storage": func(g *Governor, now time.Time, share float64) {
+			g.Stalled(now, now.Add(-time.Duration(share*float64(time.Second))))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := New(Config{Workers: 100, Min: 3})
+			now := start
+			at := func(d time.Duration, share float64) int {
+				now = now.Add(d)
+				tell(g, now, share)
+				return g.Permits(now)
+			}
+			for i, step := range []struct {
+				after time.Duration
+				share float64
+				want  int
+			}{
+				{0, 1, 100},                    // high, but for how long?
+				{Interval - 1, 1, 100},         // not long enough
+				{1, 1, 50},                     // a second
+				{1, 1, 50},                     // one cut in an interval
+				{Interval, 1, 25},              //
+				{Interval, 0.85, 25},           // even: they stay
+				{5 * time.Second, 0.85, 25},    //
+				{Interval, 1, 25},              // high again: counts anew
+				{Interval, 2, 12},              //
+				{Interval, 2, 6},               //
+				{Interval, 2, 3},               //
+				{Interval, 2, 3},               // never less than Min
+				{time.Second, 0.4, 3},          // low at last
+				{ReturnWithin / 100, 0.4, 4},   // one by one
+				{ReturnWithin / 100, 0.4, 5},   //
+				{ReturnWithin/10 - 1, 0.4, 14}, //
+				{ReturnWithin, 0.4, 100},       // and no more than there were
+				{ReturnWithin, 0.4, 100},       //
+			} {
+				if got := at(step.after, step.share); got != step.want {
+					t.Errorf("step %d: %d permits, want %d", i, got, step.want)
+				}
+				if reason := g.Reason(); (step.want == 100) != (reason == "") || reason != "" && reason != name {
+					t.Errorf("step %d: reason %q", i, reason)
+				}
+			}
+		})
+	}
+}
+
+func TestOldNewsCostNothing(t *testing.T) {
+	g := New(Config{Workers: 100})
+	g.Memory(start, 100, 100)
+	g.Parse(start.Add(5*time.Second), 0, 100) // another signal is no news of memory
+	if got := g.Permits(start.Add(9 * time.Second)); got != 100 {
+		t.Errorf("%d permits", got)
+	}
+	g.Memory(start.Add(9*time.Second), 100, 100)
+	if got := g.Permits(start.Add(9 * time.Second)); got != 50 {
+		t.Errorf("%d permits", got)
+	}
+	// Nothing is heard any more: the signal fades, then permits come back.
+	if got := g.Permits(start.Add(9*time.Second + Fade)); got != 50 {
+		t.Errorf("%d permits", got)
+	}
+	if got := g.Permits(start.Add(9*time.Second + Fade + ReturnWithin/2)); got != 100 {
+		t.Errorf("%d permits", got)
+	}
+}
+
+func TestCutsBeginAtWhatIsUsed(t *testing.T) {
+	g := New(Config{})
+	g.InFlight(20)
+	g.InFlight(8)
+	g.Memory(start, 1, 1)
+	g.Memory(start.Add(Interval), 1, 1)
+	if got := g.Permits(start.Add(Interval)); got != 10 {
+		t.Errorf("%d permits with 20 in use, want 10", got)
+	}
+}
+
+func TestLimitsOfNothing(t *testing.T) {
+	g := New(Config{Workers: 4, Min: 9})
+	g.Memory(start, 1<<40, 0)
+	g.Parse(start.Add(Interval), 1<<40, -1)
+	g.Memory(start.Add(Interval), 1<<40, 0)
+	if got := g.Permits(start.Add(Interval)); got != 4 || g.Reason() != "" {
+		t.Errorf("%d permits, reason %q", got, g.Reason())
+	}
+	if got := g.Permits(start.Add(-time.Hour)); got != 4 { // a clock that was set back
+		t.Errorf("%d permits", got)
+	}
+}
+
+// TestBounds tells random things at random times: permits stay within their
+// bounds, fall by no more than half in an interval, rise by no more than their
+// share of the time, and depend on nothing but the calls.
+func TestBounds(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		cfg := Config{Workers: 1 + r.IntN(1000), Min: r.IntN(5)}
+		g, twin := New(cfg), New(cfg)
+		now, last := start, g.Permits(start)
+		lastCut := start.Add(-time.Hour)
+		for range 5000 {
+			d := time.Duration(r.ExpFloat64() * float64(200*time.Millisecond))
+			now = now.Add(d)
+			kind, load := r.IntN(4), r.Float64()*1.3
+			for _, g := range []*Governor{g, twin} {
+				switch kind {
+				case 0:
+					g.Commit(now, time.Duration(load*float64(DefaultCommitTarget)), int(1000*load))
+				case 1:
+					g.Memory(now, int64(1000*load), 1000)
+				case 2:
+					g.Parse(now, int(1000*load), 1000)
+				case 3:
+					g.Stalled(now, now.Add(-time.Duration(load*float64(time.Second))))
+				}
+			}
+			got := g.Permits(now)
+			switch {
+			case got != twin.Permits(now) || g.Reason() != twin.Reason():
+				t.Fatalf("seed %d: two governors disagree", seed)
+			case got < max(1, min(cfg.Min, cfg.Workers)) || got > cfg.Workers:
+				t.Fatalf("seed %d: %d permits", seed, got)
+			case got < last/cut:
+				t.Fatalf("seed %d: from %d to %d permits", seed, last, got)
+			case got < last && now.Sub(lastCut) < Interval:
+				t.Fatalf("seed %d: two cuts within %v", seed, now.Sub(lastCut))
+			case got > last+1+int(d/(ReturnWithin/time.Duration(cfg.Workers))):
+				t.Fatalf("seed %d: from %d to %d permits in %v", seed, last, got, d)
+			}
+			if got < last {
+				lastCut = now
+			}
+			last = got
+		}
+	}
+}
+
+func BenchmarkPermits(b *testing.B) {
+	g := New(Config{})
+	now := start
+	b.ReportAllocs()
+	for b.Loop() {
+		now = now.Add(time.Millisecond)
+		g.Stalled(now, now.Add(-300*time.Millisecond))
+		g.Permits(now)
+	}
+}
