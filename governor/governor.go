@@ -48,10 +48,12 @@ const (
 	// nothing to protect.
 	Fade = 10 * time.Second
 
-	cut        = 2 // permits are divided by it
-	smoothing  = 4 // a commit counts for the 4th part of the average
-	worst      = 2 // a single commit counts as at most twice the target
-	stallAfter = 4 // a commit under way for so many targets is as bad as a slow average
+	cut        = 2  // permits are divided by it
+	smoothing  = 4  // a commit counts for the 4th part of an average
+	worst      = 2  // a single commit counts as at most twice the target
+	stallAfter = 4  // a commit under way for so many targets is as bad as a slow average
+	fewPages   = 20 // a commit with the 20th part of its pages shows what one costs in any case
+	maxFixed   = 8  // and that is at most so many targets
 )
 
 // signal is one of the things that may fall behind.
@@ -87,7 +89,8 @@ type Governor struct {
 	step    time.Duration // between two permits that come back
 	permits int
 	gauges  [signals]gauge
-	commits float64 // smoothed load of the store, without what is under way
+	commits float64       // smoothed load of the store, without what is under way
+	fixed   time.Duration // what a commit of few pages takes; 0 is not known
 
 	now      time.Time // up to which permits are counted
 	next     time.Time // when permits may be cut or the next one comes back
@@ -124,9 +127,21 @@ func New(c Config) *Governor {
 }
 
 // Commit tells of a commit of so many pages that returned. Both ceilings of a
-// commit count: one that is slow, and one that is full, behind which others wait.
+// commit count: one that is slow, and one that is full, behind which others
+// wait. What even a commit of few pages takes does not count: on a disk that is
+// slow but steady, fewer fetches would make nothing faster.
 func (g *Governor) Commit(now time.Time, took time.Duration, pages int) {
-	load := max(float64(took)/float64(g.cfg.CommitTarget), float64(pages)/float64(g.cfg.CommitPages))
+	few := pages*fewPages <= g.cfg.CommitPages
+	switch {
+	case g.fixed == 0 && few:
+		g.fixed = took
+	case few:
+		g.fixed += (took - g.fixed) / smoothing
+	default:
+		g.fixed = min(g.fixed, took)
+	}
+	g.fixed = min(g.fixed, maxFixed*g.cfg.CommitTarget)
+	load := max(float64(took-g.fixed)/float64(g.cfg.CommitTarget), float64(pages)/float64(g.cfg.CommitPages))
 	g.commits += (min(load, worst) - g.commits) / smoothing
 	g.hear(now, storage, g.commits)
 }
@@ -135,11 +150,11 @@ func (g *Governor) Commit(now time.Time, took time.Duration, pages int) {
 // whenever Permits is asked meanwhile: a commit that hangs counts before it
 // returns.
 func (g *Governor) Stalled(now, since time.Time) {
-	age := now.Sub(since)
-	if age < g.cfg.CommitTarget {
+	late := now.Sub(since) - g.fixed
+	if late < g.cfg.CommitTarget {
 		return
 	}
-	g.hear(now, storage, max(g.commits, float64(age)/float64(stallAfter*g.cfg.CommitTarget)))
+	g.hear(now, storage, max(g.commits, float64(late)/float64(stallAfter*g.cfg.CommitTarget)))
 }
 
 // Parse tells how many bodies wait for a parser, and how many may.
@@ -232,7 +247,7 @@ func (g *Governor) advance(now time.Time) {
 		g.comeBack(at)
 		g.gauges[s] = gauge{}
 		if s == storage {
-			g.commits = 0
+			g.commits, g.fixed = 0, 0
 		}
 		g.judge()
 	}

@@ -16,6 +16,7 @@ type machine struct {
 	latency time.Duration                 // of a fetch
 	commit  func(pages int) time.Duration // how long a commit takes now
 	free    bool                          // nobody asks the governor
+	spread  bool                          // the first fetches end one after the other
 
 	now      time.Time
 	fetching []time.Time // when each fetch ends, in order
@@ -55,6 +56,11 @@ func (m *machine) run(d time.Duration, each func()) {
 		permits := m.g.Permits(m.now)
 		if m.free {
 			permits = DefaultWorkers
+		}
+		if m.spread && m.fetching == nil {
+			for i := range permits {
+				m.fetching = append(m.fetching, m.now.Add(m.latency*time.Duration(i+1)/time.Duration(permits)))
+			}
 		}
 		for len(m.fetching) < permits {
 			m.fetching = append(m.fetching, m.now.Add(m.latency))
@@ -176,6 +182,37 @@ func TestHungStore(t *testing.T) {
 	m.run(18*time.Second+ReturnWithin+5*time.Second, nil)
 	if got := m.g.Permits(m.now); got != DefaultWorkers {
 		t.Errorf("%d permits after it returned", got)
+	}
+}
+
+// TestSteadyStore has stores whose commits take long, however few pages they
+// have: nothing is gained by fetching less than they take in.
+func TestSteadyStore(t *testing.T) {
+	for name, tc := range map[string]struct {
+		commit  time.Duration
+		latency time.Duration // of a fetch; 512 of them bring 512 pages in that time
+		want    float64       // pages a second
+	}{
+		"a slow disk, a polite crawl": {400 * time.Millisecond, 25 * time.Second, 20},
+		"a slow disk, much to do":     {400 * time.Millisecond, 100 * time.Millisecond, 0.5 * 1000 / 0.4},
+		"a store far away":            {1500 * time.Millisecond, 2 * time.Second, 0.8 * 256},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &machine{g: New(Config{}), latency: tc.latency, now: start, commit: func(int) time.Duration { return tc.commit }}
+			m.spread = true
+			m.run(2*time.Minute, nil)
+			before := m.pages
+			m.worst = 0
+			m.run(2*time.Minute, nil)
+			rate := float64(m.pages-before) / 120
+			t.Logf("%.0f pages/s, %d permits, backlog at most %d", rate, m.g.Permits(m.now), m.worst)
+			if rate < tc.want {
+				t.Errorf("%.0f pages/s, want %.0f", rate, tc.want)
+			}
+			if m.worst > 3*DefaultCommitPages {
+				t.Errorf("%d pages wait", m.worst)
+			}
+		})
 	}
 }
 
