@@ -47,7 +47,9 @@ type template struct {
 }
 
 // Observe is told of a page that was fetched: the SimHash of its visible text,
-// 0 without any, and a digest of it, "" if there is none.
+// 0 without any, and a digest of it, "" if there is none. Only success counts.
+// That a page is gone, or that there was a fault, is news about each URL, however
+// alike the answers are.
 func (d *Duplicates) Observe(u weburl.URL, simhash uint64, digest string) {
 	if simhash == 0 {
 		return

@@ -35,13 +35,13 @@ func hostKey(u weburl.URL) string {
 	return strings.TrimSuffix(name, ":80")
 }
 
-// find looks up the place of a host key.
-func find(places map[string]*place, key string) *place {
-	if p := places[key]; p != nil {
+// seeded finds what the seeds put into scope of a host, or nil.
+func (r *Rules) seeded(key string) *place {
+	if p := r.places[key]; p != nil {
 		return p
 	}
 	if bare, ok := strings.CutPrefix(key, www); ok {
-		if p := places[bare]; p != nil && p.www {
+		if p := r.places[bare]; p != nil && p.www {
 			return p
 		}
 	}
@@ -58,20 +58,18 @@ func (r *Rules) hosts(u weburl.URL) bool {
 		return true
 	}
 	key := hostKey(u)
-	if p := find(r.places, key); p != nil && p.has(u.Path()) {
+	if p := r.seeded(key); p != nil && p.has(u.Path()) {
 		return true
 	}
 	if r.mode == Domain {
-		_, ok := r.domains[u.Domain()]
-		if ok {
+		if _, ok := r.domains[u.Domain()]; ok {
 			return true
 		}
 	}
 	r.mu.RLock()
-	p := find(r.added, key)
-	found := p != nil && p.has(u.Path())
-	r.mu.RUnlock()
-	return found
+	defer r.mu.RUnlock()
+	p := r.added[key]
+	return p != nil && p.has(u.Path())
 }
 
 // has reports whether a path is in the place.
@@ -126,23 +124,21 @@ func (r *Rules) addSeed(seed weburl.URL) {
 // folderOf is a path up to its last slash.
 func folderOf(path string) string { return path[:strings.LastIndexByte(path, '/')+1] }
 
-// put adds a host, or with a folder that part of it. Keys and folders are
-// cloned: the URL they are cut from need not stay.
+// put adds a host, or with a folder that part of it. Whether a key is paired
+// follows from the key. Keys and folders are cloned: the URL they are cut from
+// need not stay.
 func put(places map[string]*place, key string, paired bool, folder string) {
 	old := places[key]
 	switch {
 	case old != nil && old.folders == nil:
-		if paired && !old.www {
-			places[key] = twins
-		}
+		// All of it is in already.
 	case folder == "" || folder == "/":
 		p := alone
-		if paired || old != nil && old.www {
+		if paired {
 			p = twins
 		}
 		places[strings.Clone(key)] = p
 	case old != nil:
-		old.www = old.www || paired
 		old.folders = append(old.folders, strings.Clone(folder))
 	default:
 		places[strings.Clone(key)] = &place{www: paired, folders: []string{strings.Clone(folder)}}
@@ -190,11 +186,7 @@ func (r *Rules) addEntry(entry string) error {
 	if !strings.HasSuffix(folder, "/") || u.Query() != "" {
 		return &HostError{entry, "its path does not end in a slash", "write a folder as example.com/docs/"}
 	}
-	put(r.places, hostKey(u), false, folder)
-	if folder == "/" {
-		folder = "" // the whole host
-	}
-	r.given = append(r.given, hostKey(u)+folder)
+	put(r.added, hostKey(u), false, folder)
 	return nil
 }
 
@@ -227,9 +219,9 @@ func (r *Rules) Widen(from, to weburl.URL) bool {
 // Config.Hosts and what Widen added. As Config.Hosts of the same Config it makes
 // the same Rules.
 func (r *Rules) Hosts() []string {
-	list := slices.Clone(r.given)
 	r.mu.RLock()
 	defer r.mu.RUnlock()
+	var list []string
 	for key, p := range r.added {
 		if p.folders == nil {
 			list = append(list, key)
@@ -239,5 +231,5 @@ func (r *Rules) Hosts() []string {
 		}
 	}
 	slices.Sort(list)
-	return slices.Compact(list)
+	return list
 }

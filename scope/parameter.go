@@ -30,16 +30,17 @@ const tooMany verdict = true
 // read takes a query apart. It keeps at most max parameters and reports more.
 func (q *query) read(raw string, max int) verdict {
 	*q = query{filters: q.filters[:0], parts: q.parts[:0], neutral: q.neutral[:0]}
-	for n := 0; raw != ""; n++ {
-		if n == max {
+	n := 0
+	for one := range strings.SplitSeq(raw, "&") {
+		if one == "" {
+			continue
+		}
+		if n++; n > max {
 			return tooMany
 		}
-		var one string
-		one, raw, _ = strings.Cut(raw, "&")
 		var p parameter
 		p.key, p.value, _ = strings.Cut(one, "=")
 		switch {
-		case one == "":
 		case isNoise(p):
 			q.noise = true
 		case isNeutral(p):

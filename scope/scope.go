@@ -74,7 +74,7 @@ type Config struct {
 // Rules decides about URLs. It may be used by several goroutines at once.
 type Rules struct {
 	mode     Mode
-	places   map[string]*place   // by host key; never changed after New
+	places   map[string]*place   // of the seeds, by host key; never changed after New
 	domains  map[string]struct{} // of the seeds, in mode Domain
 	include  []pattern
 	exclude  []pattern
@@ -84,11 +84,9 @@ type Rules struct {
 	outside string // the rules that refuse, said once
 	tooDeep string
 
-	given []string // Config.Hosts as keys
-
 	mu      sync.RWMutex
-	added   map[string]*place // by Widen
-	addings int               // how often
+	added   map[string]*place // by host key, to the letter: Config.Hosts, and by Widen
+	addings int               // how often Widen did
 }
 
 // New makes rules. Its error joins all problems of the Config; each is a
@@ -97,8 +95,8 @@ func New(c Config) (*Rules, error) {
 	r := &Rules{
 		mode: c.Mode, files: c.Files, maxDepth: c.MaxDepth, outside: outside[c.Mode],
 		tooDeep: fmt.Sprintf("more than %d links from a seed", c.MaxDepth),
-		places:  make(map[string]*place, len(c.Seeds)+len(c.Hosts)),
-		added:   map[string]*place{},
+		places:  make(map[string]*place, len(c.Seeds)),
+		added:   make(map[string]*place, len(c.Hosts)),
 	}
 	if c.Mode == "" {
 		r.mode, r.outside = Host, outside[Host]
@@ -130,8 +128,10 @@ func New(c Config) (*Rules, error) {
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
-	for _, p := range r.places {
-		p.settle()
+	for _, places := range []map[string]*place{r.places, r.added} {
+		for _, p := range places {
+			p.settle()
+		}
 	}
 	return r, nil
 }

@@ -2,6 +2,7 @@ package scope
 
 import (
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -80,6 +81,18 @@ func TestDecide(t *testing.T) {
 				"https://example.com/": OutOfScope, "https://example.com/blog": OutOfScope, "https://example.com/zebra/": OutOfScope,
 				"https://other.example.com/docs/v2/": OutOfScope,
 			},
+		},
+		"prefix, whole and part of a host": {
+			config: Config{Mode: Prefix, Hosts: []string{"c.example", "www.d.example/x/", "d.example/x/"}},
+			seeds: []string{
+				"https://a.example/docs/", "https://a.example/", "https://b.example/", "https://www.b.example/docs/",
+				"https://c.example/docs/", "https://d.example/docs/",
+			},
+			in: []string{
+				"https://a.example/x", "https://www.a.example/x", "https://b.example/x", "https://www.b.example/x", "https://c.example/x",
+				"https://www.c.example/docs/", "https://d.example/x/", "https://www.d.example/x/", "https://www.d.example/docs/",
+			},
+			out: map[string]Reason{"https://www.c.example/x": OutOfScope, "https://d.example/y/": OutOfScope, "https://www.d.example/y/": OutOfScope},
 		},
 		"list": {
 			config: Config{Mode: List, Hosts: []string{"b.example", "c.example:8080", "https://d.example"}},
@@ -306,6 +319,33 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestFolders holds the search for a folder against looking at each of them.
+func TestFolders(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	path := func() string {
+		b := []byte("/")
+		for range r.IntN(8) {
+			b = append(b, "/ab0~"[r.IntN(5)])
+		}
+		return string(b)
+	}
+	for range 2000 {
+		p := &place{}
+		for range 1 + r.IntN(6) {
+			p.folders = append(p.folders, folderOf(path()))
+		}
+		all := slices.Clone(p.folders)
+		p.settle()
+		for range 20 {
+			at := path()
+			want := slices.ContainsFunc(all, func(f string) bool { return strings.HasPrefix(at, f) })
+			if got := p.has(at); got != want {
+				t.Fatalf("%q in %q: %v", at, all, got)
+			}
+		}
+	}
 }
 
 func TestFileOf(t *testing.T) {

@@ -69,6 +69,7 @@ func (c TrapConfig) withDefaults() TrapConfig {
 	set(&c.MaxHosts, DefaultTrapHosts)
 	set(&c.MaxMarks, DefaultMarks)
 	set(&c.MaxHostMarks, DefaultHostMarks)
+	c.MaxHostMarks = min(c.MaxHostMarks, c.MaxMarks)
 	return c
 }
 

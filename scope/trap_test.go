@@ -31,7 +31,7 @@ func TestTrapShapes(t *testing.T) {
 		"/?a[]=1&a[]=2&a[]=3":                        "",
 		"/?" + params(20):                            "",
 		"/?" + params(21):                            "more than 20 parameters",
-		"/?a=1&&&&&":                                 "",
+		"/?a=1" + strings.Repeat("&", 50):            "",
 	} {
 		d := NewTraps(TrapConfig{}).Look(mustURL(t, "https://a.example"+path), today)
 		if d.Rule != want || d.In != (want == "") {
@@ -364,21 +364,38 @@ func TestTrapSites(t *testing.T) {
 }
 
 func TestTrapsAreBounded(t *testing.T) {
-	traps := NewTraps(TrapConfig{MaxHosts: 50, MaxMarks: 1000, MaxHostMarks: 100})
-	for i := range 20_000 {
-		traps.Look(mustURL(t, fmt.Sprintf("https://h%d.example/list?a=%d&b=%d", i%70, i, i%9)), today)
-		total := 0
-		for _, e := range traps.hosts {
-			total += len(e.Value.(*trapHost).marks)
-		}
-		if total != traps.marks || total > 1000 || len(traps.hosts) > 50 || traps.lru.Len() != len(traps.hosts) {
-			t.Fatalf("after %d URLs: %d marks (counted %d), %d hosts in the map, %d in the list", i+1, total, traps.marks, len(traps.hosts), traps.lru.Len())
-		}
-	}
-	// The host asked about last is the one that is known.
-	h := traps.lru.Front().Value.(*trapHost)
-	if want := fmt.Sprintf("h%d.example", 19_999%70); h.key != want {
-		t.Errorf("%s was asked about last, want %s", h.key, want)
+	const slack = 2*maxParts + 8 // facts of a single URL
+	for name, tc := range map[string]struct {
+		config TrapConfig
+		hosts  int // that take turns
+	}{
+		"many hosts": {TrapConfig{MaxHosts: 50, MaxMarks: 100_000}, 70},
+		"many facts": {TrapConfig{MaxMarks: 1000, MaxHostMarks: 400}, 7},
+		"one host":   {TrapConfig{MaxMarks: 1000}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			traps := NewTraps(tc.config)
+			forgotten := false
+			for i := range 5000 {
+				key := fmt.Sprintf("h%d.example", i%tc.hosts)
+				hosts, marks := len(traps.hosts), traps.marks
+				traps.Look(mustURL(t, fmt.Sprintf("https://%s/list?a=%d&b=%d", key, i, i%9)), today)
+				forgotten = forgotten || len(traps.hosts) < hosts || traps.marks < marks || hosts == tc.config.MaxHosts
+				total := 0
+				for _, e := range traps.hosts {
+					total += len(e.Value.(*trapHost).marks)
+				}
+				if total != traps.marks || total > traps.cfg.MaxMarks+slack || len(traps.hosts) > traps.cfg.MaxHosts || traps.lru.Len() != len(traps.hosts) {
+					t.Fatalf("after %d URLs: %d marks (counted %d), %d hosts in the map, %d in the list", i+1, total, traps.marks, len(traps.hosts), traps.lru.Len())
+				}
+				if h := traps.lru.Front().Value.(*trapHost); h.key != key {
+					t.Fatalf("%s was asked about last, not %s", key, h.key)
+				}
+			}
+			if !forgotten {
+				t.Error("nothing was ever forgotten")
+			}
+		})
 	}
 }
 
