@@ -41,6 +41,7 @@ store/journal            weburl job
 store/internal/ledger    store job
 store/memory             store store/internal/ledger weburl visit job
 store/sqlite             store store/internal/ledger weburl visit job modernc.org/sqlite github.com/pressly/goose/v3 golang.org/x/sys
+store/postgres           store weburl visit job github.com/jackc/pgx/v5 github.com/pressly/goose/v3
 store/storetest          store store/memory weburl visit job github.com/google/go-cmp pgregory.net/rapid
 output                   visit
 output/jsonl             output visit weburl
@@ -62,6 +63,7 @@ internal/cli             . weburl robots politeness fetch fetch/guard visit lab 
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/refgen          internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
+internal/pgtest
 internal/vectors
 `
 

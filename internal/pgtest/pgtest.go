@@ -1,0 +1,283 @@
+//go:build unix
+
+// Package pgtest starts PostgreSQL clusters for tests.
+//
+// A test binary that needs PostgreSQL runs its tests through [Main], which
+// starts a cluster of its own in a temporary directory and always ends it,
+// whatever the tests do. Tests that crash servers or count their CPU start
+// further ones with [Start]. Nothing outside the directory is read or written
+// and no other server is spoken to.
+//
+// A missing PostgreSQL fails the tests; they are never skipped.
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What to do when there is no server to start.
+const missing = "PostgreSQL 15 or newer is needed: on Debian, apt-get install postgresql (pg_config or /usr/lib/postgresql/*/bin must be there)"
+
+// How long a server may take to come up or go down.
+const patience = "60"
+
+// Config is how a cluster is started. The zero Config is useful: nothing is
+// synced, because nobody pulls the plug on most tests.
+type Config struct {
+	// Durable makes the server wait for the disk at every commit, as real
+	// ones do.
+	Durable bool
+	// Settings are added to the configuration, such as "shared_buffers=1GB".
+	Settings []string
+	// Dir is where the cluster is made; empty for a new temporary directory.
+	Dir string
+	// From, when not nil, makes the cluster a standby of another one.
+	From *Cluster
+}
+
+// Cluster is a running server and its files. End it with [Cluster.Close].
+type Cluster struct {
+	Dir  string // holds data, socket and log
+	Port int
+
+	bin     string
+	account *syscall.Credential // nil when the tests run as an ordinary user
+}
+
+// Main runs the tests of a binary with a cluster and returns the code to exit
+// with. use is called before the first test.
+func Main(m *testing.M, c Config, use func(*Cluster)) (code int) {
+	cluster, err := Start(context.Background(), c)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "pgtest: %v\n", err)
+		return 1
+	}
+	defer func() {
+		if err := cluster.Close(); err != nil {
+			fmt.Fprintf(os.Stderr, "pgtest: %v\n", err)
+			code = 1
+		}
+	}()
+	use(cluster)
+	return m.Run()
+}
+
+// Start makes a cluster and starts it.
+func Start(ctx context.Context, c Config) (*Cluster, error) {
+	bin, err := binaries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	account, err := serverAccount()
+	if err != nil {
+		return nil, err
+	}
+	if c.Dir == "" {
+		if c.Dir, err = os.MkdirTemp("", "pg"); err != nil {
+			return nil, err
+		}
+	}
+	p := &Cluster{Dir: c.Dir, bin: bin, account: account}
+	if err := p.create(ctx, c); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(c.Dir))
+	}
+	if err := p.StartServer(ctx); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(c.Dir))
+	}
+	return p, nil
+}
+
+// binaries finds the directory of the server's programs.
+func binaries(ctx context.Context) (string, error) {
+	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
+		if dir := strings.TrimSpace(string(out)); isFile(filepath.Join(dir, "initdb")) {
+			return dir, nil
+		}
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(found) == 0 {
+		return "", errors.New(missing)
+	}
+	return filepath.Dir(found[len(found)-1]), nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// serverAccount is who runs the server: PostgreSQL refuses to be root.
+func serverAccount() (*syscall.Credential, error) {
+	if os.Getuid() != 0 {
+		return nil, nil // nobody else is needed
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		return nil, fmt.Errorf("tests run as root and the server must not: %w; %s", err, missing)
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
+
+// create makes the files of the cluster.
+func (p *Cluster) create(ctx context.Context, c Config) error {
+	if p.account != nil {
+		if err := os.Chown(p.Dir, int(p.account.Uid), int(p.account.Gid)); err != nil {
+			return err
+		}
+	}
+	var err error
+	if p.Port, err = freePort(ctx); err != nil {
+		return err
+	}
+	if c.From != nil {
+		err = p.run(ctx, "pg_basebackup", "-D", p.data(), "-R", "-X", "stream", "-c", "fast", "-d", c.From.DSN("postgres")+"&application_name="+filepath.Base(p.Dir))
+	} else {
+		err = p.run(ctx, "initdb", "-D", p.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	}
+	if err != nil {
+		return err
+	}
+	lines := []string{"listen_addresses='127.0.0.1'", "unix_socket_directories='" + p.Dir + "'", "port=" + strconv.Itoa(p.Port), "max_connections=200"}
+	if !c.Durable {
+		lines = append(lines, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
+	}
+	lines = append(lines, c.Settings...)
+	conf, err := os.OpenFile(filepath.Join(p.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = conf.WriteString("\n" + strings.Join(lines, "\n") + "\n")
+	return errors.Join(err, conf.Close())
+}
+
+// freePort asks the system for a port that nobody has.
+func freePort(ctx context.Context) (int, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// run runs one of the server's programs to its end.
+func (p *Cluster) run(ctx context.Context, program string, args ...string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(p.bin, program), args...)
+	cmd.Dir = p.Dir
+	cmd.Env = append(os.Environ(), "HOME="+p.Dir, "LC_ALL=C")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.account}
+	// Output goes to a file: a server that stays up would hold a pipe open.
+	out, err := os.OpenFile(filepath.Join(p.Dir, "output"), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		said, _ := os.ReadFile(out.Name()) // the error is told in any case
+		return fmt.Errorf("%s: %w\n%s", program, err, said)
+	}
+	return nil
+}
+
+func (p *Cluster) data() string { return filepath.Join(p.Dir, "data") }
+
+// StartServer starts the server of a cluster that was stopped or killed, and
+// returns when it takes connections.
+func (p *Cluster) StartServer(ctx context.Context) error {
+	return p.run(ctx, "pg_ctl", "start", "-w", "-t", patience, "-D", p.data(), "-l", filepath.Join(p.Dir, "log"))
+}
+
+// Stop stops the server in an orderly way.
+func (p *Cluster) Stop(ctx context.Context) error {
+	return p.run(ctx, "pg_ctl", "stop", "-m", "fast", "-w", "-t", patience, "-D", p.data())
+}
+
+// Promote makes a standby the primary.
+func (p *Cluster) Promote(ctx context.Context) error {
+	return p.run(ctx, "pg_ctl", "promote", "-w", "-t", patience, "-D", p.data())
+}
+
+// PID is the postmaster's process, read from its file.
+func (p *Cluster) PID() (int, error) {
+	text, err := os.ReadFile(filepath.Join(p.data(), "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strconv.Atoi(line)
+}
+
+// Kill ends the postmaster with SIGKILL, as a failing machine would, and waits
+// until its children have noticed and gone too.
+func (p *Cluster) Kill() error {
+	pid, err := p.PID()
+	if err != nil {
+		return err
+	}
+	children := childrenOf(pid)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return err
+	}
+	for _, child := range append(children, pid) {
+		if err := p.awaitEnd(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitEnd waits for the end of a process of the cluster. Backends notice the
+// death of the postmaster when they next wait for something.
+func (p *Cluster) awaitEnd(pid int) error {
+	deadline := time.Now().Add(30 * time.Second)
+	for tick := time.NewTicker(5 * time.Millisecond); ; <-tick.C {
+		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) || isZombie(pid) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("process %d of the cluster outlives its postmaster", pid)
+		}
+	}
+}
+
+// Close stops the server, if it runs, and removes its files.
+func (p *Cluster) Close() error {
+	var err error
+	if _, running := p.PID(); running == nil {
+		if err = p.Stop(context.Background()); err != nil {
+			err = errors.Join(err, p.run(context.Background(), "pg_ctl", "stop", "-m", "immediate", "-w", "-D", p.data()))
+		}
+	}
+	return errors.Join(err, os.RemoveAll(p.Dir))
+}
+
+// DSN addresses a database of the cluster by its socket.
+func (p *Cluster) DSN(database string) string {
+	return fmt.Sprintf("postgres://postgres@/%s?host=%s&port=%d", database, url.QueryEscape(p.Dir), p.Port)
+}
+
+// Bench is the path of pgbench.
+func (p *Cluster) Bench() string { return filepath.Join(p.bin, "pgbench") }

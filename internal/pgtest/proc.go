@@ -1,0 +1,97 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// clockTick is the unit of CPU time in /proc, the same on all Linux systems.
+const clockTick = 10 * time.Millisecond
+
+// stat are the fields of /proc/PID/stat after the name.
+func stat(pid int) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 15 {
+		return nil, fmt.Errorf("process %d: %q", pid, text)
+	}
+	return fields, nil
+}
+
+// isZombie tells a process that has ended and that nobody has asked about.
+func isZombie(pid int) bool {
+	fields, err := stat(pid)
+	return err == nil && fields[0] == "Z"
+}
+
+// childrenOf lists the processes a postmaster has started. Where there is no
+// /proc it finds none.
+func childrenOf(pid int) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var list []int
+	for _, e := range entries {
+		child, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if fields, err := stat(child); err == nil && fields[1] == strconv.Itoa(pid) {
+			list = append(list, child)
+		}
+	}
+	return list
+}
+
+// CPU is the processor time of all processes of the cluster since it started,
+// those that have ended among them. It needs Linux.
+func (p *Cluster) CPU() (time.Duration, error) {
+	pid, err := p.PID()
+	if err != nil {
+		return 0, err
+	}
+	// The postmaster's own time and that of children it has waited for.
+	fields, err := stat(pid)
+	if err != nil {
+		return 0, fmt.Errorf("CPU of the cluster: %w", err)
+	}
+	ticks, err := sumTicks(fields[11:15])
+	if err != nil {
+		return 0, err
+	}
+	for _, child := range childrenOf(pid) {
+		fields, err := stat(child)
+		if err != nil {
+			continue // ended just now: its time has gone to the postmaster's account
+		}
+		n, err := sumTicks(fields[11:13])
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * clockTick, nil
+}
+
+func sumTicks(fields []string) (int64, error) {
+	var sum int64
+	for _, f := range fields {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}

@@ -1,0 +1,325 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// batch is one Add or Commit under way. It is made anew for each try.
+type batch struct {
+	*change
+	at      int64
+	worker  store.WorkerID      // on whose behalf; 0 for nobody's
+	owned   map[store.Slot]bool // slots the worker is sure to own
+	shelves map[job.ID]*shelf   // of all jobs of the batch
+	refs    map[string]hostRef  // of all hosts of the batch
+	limited map[job.ID]bool     // jobs with a page limit
+	exists  map[job.ID]bool     // jobs there are, as of this transaction
+	tally   map[tallyKey]int64  // changes of the counts
+	arrived map[arrivalKey]bool // queues that others may own
+	told    []store.WorkerID    // who has to hear of them
+	learned map[factID]string   // facts that are stored with it
+	receipt store.Receipt
+}
+
+type tallyKey struct {
+	job    int32
+	ending int16
+}
+
+type arrivalKey struct {
+	slot int16
+	host int64
+	job  int32
+}
+
+// The rows of table tally that are no ending.
+const (
+	tallyWaiting  = 0
+	tallyAdmitted = -1
+)
+
+func (b *batch) count(id job.ID, ending int16, n int64) { b.tally[tallyKey{int32(id), ending}] += n }
+
+// admit counts a URL put to waiting, and notes its queue.
+func (b *batch) admit(id job.ID, ref hostRef) {
+	b.count(id, tallyWaiting, 1)
+	b.count(id, tallyAdmitted, 1)
+	b.arrive(id, ref)
+}
+
+// arrive notes a queue that somebody else may have to hear of.
+func (b *batch) arrive(id job.ID, ref hostRef) {
+	if !b.owned[ref.slot] {
+		b.arrived[arrivalKey{int16(ref.slot), ref.id, int32(id)}] = true
+	}
+}
+
+// needs are the jobs and hosts of a batch, which are looked up before it begins.
+type needs struct {
+	jobs    map[job.ID]bool
+	hosts   map[string]bool
+	shelves map[job.ID]*shelf
+	refs    map[string]hostRef
+}
+
+func newNeeds() *needs { return &needs{jobs: map[job.ID]bool{}, hosts: map[string]bool{}} }
+
+// found notes the needs of found URLs.
+func (n *needs) found(found []store.Found) {
+	for i := range found {
+		n.jobs[found[i].Item.Job] = true
+		if !found[i].Aside() {
+			n.hosts[found[i].Item.URL.Host()] = true
+		}
+	}
+}
+
+// resolve looks the needs up. Hosts nobody has heard of are stored, in a change
+// of their own: a host without URLs is no harm.
+func (s *Store) resolve(ctx context.Context, n *needs) (err error) {
+	if n.shelves, err = s.shelvesOf(ctx, slices.Collect(maps.Keys(n.jobs))); err != nil {
+		return err
+	}
+	n.refs, err = s.hostRefs(ctx, n.hosts, true)
+	return err
+}
+
+// newBatch begins a batch within a transaction: it makes sure that its jobs are
+// there and stay there.
+func newBatch(c *change, at time.Time, w store.WorkerID, n *needs) *batch {
+	b := &batch{
+		change: c, at: milli(at), worker: w, owned: map[store.Slot]bool{}, shelves: n.shelves, refs: n.refs,
+		limited: map[job.ID]bool{}, exists: map[job.ID]bool{}, tally: map[tallyKey]int64{}, arrived: map[arrivalKey]bool{}, learned: map[factID]string{},
+	}
+	var ids []int32
+	for id := range n.shelves {
+		ids = append(ids, int32(id))
+	}
+	slices.Sort(ids)
+	c.lockJobs(ids)
+	var id job.ID
+	var limited bool
+	c.queue("select id, max_pages > 0 from job where id = any($1::int[])", ids).Query(rows([]any{&id, &limited}, func() error {
+		b.exists[id], b.limited[id] = true, limited
+		return nil
+	}))
+	c.exec("select nextval('batch')")
+	return b
+}
+
+// must reports a job of the batch that does not exist. It is known when the
+// first statements were sent.
+func (b *batch) must(id job.ID) error {
+	if !b.exists[id] {
+		return fmt.Errorf("job %d: %w", id, store.ErrNotFound)
+	}
+	return nil
+}
+
+// byShelf groups places of a list by the shelf of their job. What has no shelf
+// has no job.
+func (b *batch) byShelf(n int, jobOf func(i int) job.ID) map[*shelf][]int {
+	groups := map[*shelf][]int{}
+	for i := range n {
+		if sh := b.shelves[jobOf(i)]; sh != nil {
+			groups[sh] = append(groups[sh], i)
+		}
+	}
+	return groups
+}
+
+// finish writes facts, notices and counts, in an order that is the same for all
+// batches, so that two of them never wait for each other.
+func (b *batch) finish() {
+	b.storeFacts()
+	b.storeArrivals()
+	b.storeTally()
+}
+
+func (b *batch) storeFacts() {
+	b.s.cacheMu.Lock()
+	maps.DeleteFunc(b.learned, func(id factID, _ string) bool { return b.s.facts[id] })
+	b.s.cacheMu.Unlock()
+	if len(b.learned) == 0 {
+		return
+	}
+	ids := slices.SortedFunc(maps.Keys(b.learned), func(x, y factID) int { return slices.Compare(x[:], y[:]) })
+	keys, texts := make([][16]byte, len(ids)), make([]string, len(ids))
+	for i, id := range ids {
+		keys[i], texts[i] = id, b.learned[id]
+	}
+	b.exec("insert into evidence (id, fact) select * from unnest($1::uuid[], $2::text[]) on conflict do nothing", keys, texts)
+}
+
+// storeArrivals leaves notices for the owners of queues. A slot without an owner
+// gets them too: whoever acquires it may read its hosts before this is visible.
+func (b *batch) storeArrivals() {
+	if len(b.arrived) == 0 {
+		return
+	}
+	keys := slices.SortedFunc(maps.Keys(b.arrived), func(x, y arrivalKey) int {
+		return cmp.Or(cmp.Compare(x.slot, y.slot), cmp.Compare(x.host, y.host), cmp.Compare(x.job, y.job))
+	})
+	slots, hosts, jobs := make([]int16, len(keys)), make([]int64, len(keys)), make([]int32, len(keys))
+	for i, k := range keys {
+		slots[i], hosts[i], jobs[i] = k.slot, k.host, k.job
+	}
+	var owner store.WorkerID
+	b.queue(`with a as (insert into arrival (slot, host, job) select w.slot, w.host, w.job from unnest($2::smallint[], $3::bigint[], $4::int[]) as w (slot, host, job)
+			join slot s on s.id = w.slot where s.owner <> $1 on conflict do nothing returning slot)
+		select distinct s.owner from a join slot s on s.id = a.slot where s.owner <> 0`, b.worker, slots, hosts, jobs).Query(rows([]any{&owner}, func() error {
+		b.told = append(b.told, owner)
+		return nil
+	}))
+}
+
+func (b *batch) storeTally() {
+	maps.DeleteFunc(b.tally, func(_ tallyKey, n int64) bool { return n == 0 })
+	if len(b.tally) == 0 {
+		return
+	}
+	keys := slices.SortedFunc(maps.Keys(b.tally), func(x, y tallyKey) int {
+		return cmp.Or(cmp.Compare(x.job, y.job), cmp.Compare(x.ending, y.ending))
+	})
+	jobs, endings, numbers := make([]int32, len(keys)), make([]int16, len(keys)), make([]int64, len(keys))
+	for i, k := range keys {
+		jobs[i], endings[i], numbers[i] = k.job, k.ending, b.tally[k]
+	}
+	shard := b.s.shard
+	if b.worker != 0 {
+		shard = int16(b.worker % shards)
+	}
+	b.exec(`insert into tally (job, shard, ending, n) select w.job, $1, w.ending, w.n from unnest($2::int[], $3::smallint[], $4::bigint[]) as w (job, ending, n)
+		on conflict (job, shard, ending) do update set n = tally.n + excluded.n`, shard, jobs, endings, numbers)
+}
+
+// committed remembers what is stored now and tells who has to hear of it.
+func (b *batch) committed() {
+	b.s.cacheMu.Lock()
+	for id := range b.learned {
+		if len(b.s.facts) >= factCache {
+			clear(b.s.facts)
+		}
+		b.s.facts[id] = true
+	}
+	b.s.cacheMu.Unlock()
+	b.s.notifier.tell(b.told)
+}
+
+// gone turns the error of a batch on a job that was dropped while it was under
+// way into the answer for a job that does not exist.
+func (s *Store) gone(ctx context.Context, n *needs, err error) error {
+	if code(err) != codeNoTable {
+		return err
+	}
+	for id := range n.jobs {
+		s.forgetJob(id)
+	}
+	found, again := s.shelvesOf(ctx, slices.Collect(maps.Keys(n.jobs)))
+	if again != nil || len(found) == len(n.jobs) {
+		return err
+	}
+	return fmt.Errorf("a job was dropped: %w: %w", store.ErrNotFound, err)
+}
+
+// urlKey is what is unique: one URL of one run.
+type urlKey struct {
+	job  int32
+	slot int16
+	host int64
+	fp   weburl.Fingerprint128
+}
+
+func compareKeys(x, y *urlKey) int {
+	return cmp.Or(cmp.Compare(x.job, y.job), cmp.Compare(x.slot, y.slot), cmp.Compare(x.host, y.host), slices.Compare(x.fp[:], y.fp[:]))
+}
+
+func (b *batch) keyOf(it *visit.Item) urlKey {
+	ref := b.refs[it.URL.Host()]
+	return urlKey{int32(it.Job), int16(ref.slot), ref.id, it.URL.Fingerprint128(b.s.key)}
+}
+
+// fits keeps a number within what a column holds.
+func fits(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
+
+// hostRefs finds the numbers of hosts, and gives new ones to those that have
+// none, if create is set. Others are left out.
+func (s *Store) hostRefs(ctx context.Context, names map[string]bool, create bool) (map[string]hostRef, error) {
+	refs := make(map[string]hostRef, len(names))
+	var missing []string
+	s.cacheMu.Lock()
+	for name := range names {
+		if ref, ok := s.hosts[name]; ok {
+			refs[name] = ref
+		} else {
+			missing = append(missing, name)
+		}
+	}
+	s.cacheMu.Unlock()
+	if len(missing) == 0 {
+		return refs, nil
+	}
+	slices.Sort(missing)
+	find := func(sql string, args ...any) error {
+		var name string
+		var ref hostRef
+		r, err := s.pool.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		_, err = pgx.ForEachRow(r, []any{&ref.id, &ref.slot, &name}, func() error {
+			refs[name] = ref
+			return nil
+		})
+		missing = slices.DeleteFunc(missing, func(name string) bool { return refs[name].id != 0 })
+		return err
+	}
+	const findHosts = "select h.id, h.slot, h.name from unnest($1::text[]) as w (name) join host h on h.name = w.name"
+	if err := find(findHosts, missing); err != nil {
+		return nil, wrap(err)
+	}
+	if create && len(missing) > 0 {
+		slots := make([]int16, len(missing))
+		for i, name := range missing {
+			u, err := store.ParseHost(name)
+			if err != nil {
+				return nil, err
+			}
+			slots[i] = int16(store.SlotOf(s.key, u.Domain()))
+		}
+		if err := s.fault.Stop("add hosts"); err != nil {
+			return nil, err
+		}
+		err := find("insert into host (name, slot) select w.name, w.slot from unnest($1::text[], $2::smallint[]) as w (name, slot) on conflict (name) do nothing returning id, slot, name", missing, slots)
+		if err == nil && len(missing) > 0 { // somebody else was faster
+			err = find(findHosts, missing)
+		}
+		if err != nil {
+			return nil, wrap(err)
+		}
+	}
+	s.rememberHosts(refs)
+	return refs, nil
+}
+
+func (s *Store) rememberHosts(refs map[string]hostRef) {
+	s.cacheMu.Lock()
+	defer s.cacheMu.Unlock()
+	if len(s.hosts)+len(refs) > hostCache {
+		clear(s.hosts)
+	}
+	maps.Copy(s.hosts, refs)
+}

@@ -1,0 +1,136 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// rollbackTime is how long taking a transaction back may last before the
+// connection is given up, which has the same effect.
+const rollbackTime = 5 * time.Second
+
+// change is a transaction under way. Statements are put into a queue and sent
+// together: beginning and ending cost no round trip of their own.
+type change struct {
+	s     *Store
+	conn  *pgxpool.Conn
+	batch pgx.Batch
+	err   error // of the fault
+}
+
+// change runs a transaction. What do returns is returned; on any error nothing
+// of it stays. After a deadlock do is run again, so it must begin anew each
+// time. What it has put into the queue last is sent with the commit.
+func (s *Store) change(ctx context.Context, do func(ctx context.Context, c *change) error) error {
+	for try := 1; ; try++ {
+		err := s.tryChange(ctx, do)
+		if err == nil || !isRetriable(err) || try == tries {
+			return wrap(err)
+		}
+		s.log.WarnContext(ctx, "change tried again", "attempt", try, "err", err)
+	}
+}
+
+func (s *Store) tryChange(ctx context.Context, do func(ctx context.Context, c *change) error) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	c := &change{s: s, conn: conn}
+	c.exec("begin")
+	if err = do(ctx, c); err == nil {
+		c.exec("commit")
+		if err = c.send(ctx); err == nil {
+			return nil
+		}
+	}
+	if conn.Conn().PgConn().TxStatus() != 'I' {
+		whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
+		defer cancel()
+		// A connection on which this fails is thrown away, and the server
+		// takes the transaction back by itself.
+		_, _ = conn.Exec(whole, "rollback")
+	}
+	return err
+}
+
+// queue adds a statement. What it answers is given to the function set on the
+// result, when the queue is sent.
+func (c *change) queue(sql string, args ...any) *pgx.QueuedQuery {
+	if c.err == nil {
+		c.err = c.s.fault.Stop(sql)
+	}
+	return c.batch.Queue(sql, args...)
+}
+
+// exec adds a statement of which nothing is expected.
+func (c *change) exec(sql string, args ...any) { c.queue(sql, args...) }
+
+// send sends what is in the queue and hands out the answers.
+func (c *change) send(ctx context.Context) error {
+	if c.err != nil {
+		return c.err
+	}
+	batch := c.batch
+	c.batch = pgx.Batch{}
+	if batch.Len() == 0 {
+		return nil
+	}
+	return c.conn.SendBatch(ctx, &batch).Close()
+}
+
+// rows is a function for the rows of a statement: scan is called for each.
+func rows(targets []any, each func() error) func(pgx.Rows) error {
+	return func(r pgx.Rows) error {
+		_, err := pgx.ForEachRow(r, targets, each)
+		return err
+	}
+}
+
+// affected is a function for a statement that must change n rows; otherwise it
+// makes err the answer.
+func affected(n int, err func(got int64) error) func(pgconn.CommandTag) error {
+	return func(tag pgconn.CommandTag) error {
+		if got := tag.RowsAffected(); got != int64(n) {
+			return err(got)
+		}
+		return nil
+	}
+}
+
+// read answers a question that takes several statements as of one moment.
+func (s *Store) read(ctx context.Context, do func(tx pgx.Tx) error) error {
+	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, do)
+	return wrap(err)
+}
+
+// noRows tells an answer without rows.
+func noRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
+
+// lockJobs makes a change wait for the end of a drop or an extension of its
+// jobs, and the other way round.
+func (c *change) lockJobs(jobs []int32) {
+	c.exec("select pg_advisory_xact_lock_shared($1, j) from unnest($2::int[]) as j", lockOfJob, jobs)
+}
+
+// lockJob makes a change the only one of its job.
+func (c *change) lockJob(id int32) { c.exec("select pg_advisory_xact_lock($1, $2)", lockOfJob, id) }
+
+// Classes of advisory locks.
+const (
+	lockOfJob    int32 = 0x48576a
+	lockOfSeries int32 = 0x485773
+	lockOfShelf  int32 = 0x485768
+)
+
+// errf is fmt.Errorf for the functions of affected.
+func errf(format string, args ...any) func(int64) error {
+	return func(int64) error { return fmt.Errorf(format, args...) }
+}

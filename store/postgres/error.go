@@ -1,0 +1,53 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"headway/store"
+)
+
+var errOldServer = errors.New("the server is too old")
+
+// Codes of the server's errors that mean something here.
+const (
+	codeDiskFull       = "53100"
+	codeDeadlock       = "40P01"
+	codeSerialization  = "40001"
+	codeNoTable        = "42P01"
+	codeDataCorrupted  = "XX001"
+	codeIndexCorrupted = "XX002"
+)
+
+// wrap puts the contract's word to an error of the server.
+func wrap(err error) error {
+	switch code(err) {
+	case codeDiskFull:
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
+	case codeDataCorrupted, codeIndexCorrupted:
+		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	default:
+		return err
+	}
+}
+
+// code is the SQLSTATE of an error, empty if it is not the server's.
+func code(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// isRetriable tells a change that was taken back for the sake of another one.
+func isRetriable(err error) bool {
+	c := code(err)
+	return c == codeDeadlock || c == codeSerialization
+}
+
+func isConnectError(err error) bool {
+	_, ok := errors.AsType[*pgconn.ConnectError](err)
+	return ok
+}

@@ -1,0 +1,226 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"headway/job"
+	"headway/store"
+)
+
+// hostColumns are scanned to a hostRow.
+const hostColumns = `h.id, h.name, h.politeness, h.robots, coalesce(h.pace_ms, 0), coalesce(h.floor_ms, 0), coalesce(h.hold_until, 0), coalesce(h.last_sent, 0), h.rest`
+
+type hostRow struct {
+	id                            int64
+	name                          string
+	politeness, robots            []byte
+	pace, floor, hold, sent, rest int64
+}
+
+func (r *hostRow) targets() []any {
+	return []any{&r.id, &r.name, &r.politeness, &r.robots, &r.pace, &r.floor, &r.hold, &r.sent, &r.rest}
+}
+
+func (r *hostRow) host() store.Host {
+	return store.Host{
+		Host: r.name, Politeness: orNil(r.politeness), Robots: orNil(r.robots), Pace: time.Duration(r.pace) * time.Millisecond, Floor: time.Duration(r.floor) * time.Millisecond,
+		HoldUntil: instant(r.hold), LastSent: instant(r.sent), Rest: instant(r.rest),
+	}
+}
+
+// orNil is a value in which no bytes and null are the same.
+func orNil(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return slices.Clone(b)
+}
+
+// Hosts implements [store.Hosts].
+func (s *Store) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, error) {
+	var page store.HostPage
+	if len(q.Slots) == 0 {
+		return page, nil
+	}
+	for {
+		err := s.read(ctx, func(tx pgx.Tx) (err error) {
+			page, err = s.hostPage(ctx, tx, q)
+			return err
+		})
+		if code(err) == codeNoTable {
+			continue // a job was dropped while it was asked about
+		}
+		if err != nil {
+			return store.HostPage{}, fmt.Errorf("hosts: %w", err)
+		}
+		return page, nil
+	}
+}
+
+// hostPage reads one page of the hosts that have work. Which tables are asked
+// depends on the jobs there are.
+func (s *Store) hostPage(ctx context.Context, tx pgx.Tx, q store.HostQuery) (store.HostPage, error) {
+	var page store.HostPage
+	shelves, err := s.shelvesWithWork(ctx, tx, q.Job)
+	if err != nil || len(shelves) == 0 {
+		return page, err
+	}
+	rest, id := int64(math.MinInt64), int64(0)
+	if q.After != "" {
+		if _, err := fmt.Sscanf(string(q.After), "%d %d", &rest, &id); err != nil {
+			return page, fmt.Errorf("cursor %q is none of this list", q.After)
+		}
+	}
+	limit := min(max(q.Max, 1), store.MaxPage)
+	var work []string
+	for _, sh := range shelves {
+		work = append(work, sh.hostWork)
+	}
+	args := []any{rest, id, limit + 1}
+	only, where := "", ""
+	if q.Job != 0 {
+		args = append(args, int32(q.Job))
+		only = fmt.Sprintf(" where x.job = $%d", len(args))
+	}
+	if len(q.Slots) < store.SlotCount {
+		slots := make([]int16, len(q.Slots))
+		for i, slot := range q.Slots {
+			slots[i] = int16(slot)
+		}
+		args = append(args, slots)
+		where = fmt.Sprintf(" and h.slot = any($%d::smallint[])", len(args))
+	}
+	// The text differs from call to call: it is not worth keeping.
+	query := `select ` + hostColumns + `, w.jobs from host h cross join lateral (select array_agg(x.job order by x.job) as jobs from (` + strings.Join(work, " union all ") + `) as x` + only + `) as w
+		where w.jobs is not null and (h.rest, h.id) > ($1, $2)` + where + ` order by h.rest, h.id limit $3`
+	r, err := tx.Query(ctx, query, append([]any{pgx.QueryExecModeExec}, args...)...)
+	if err != nil {
+		return page, err
+	}
+	var row hostRow
+	var jobs []job.ID
+	places := map[int64]int{}
+	_, err = pgx.ForEachRow(r, append(row.targets(), &jobs), func() error {
+		if len(page.Hosts) == limit {
+			page.Next = store.HostCursor(fmt.Sprintf("%d %d", rest, id))
+			return nil
+		}
+		rest, id = row.rest, row.id
+		w := store.HostWork{Host: row.host()}
+		for _, j := range jobs {
+			w.Jobs = append(w.Jobs, store.JobHost{Job: j, Host: row.name})
+		}
+		places[row.id] = len(page.Hosts)
+		page.Hosts = append(page.Hosts, w)
+		return nil
+	})
+	if err != nil {
+		return page, err
+	}
+	return page, s.tenures(ctx, tx, shelves, &page, places)
+}
+
+// shelvesWithWork finds the shelves on which URLs wait, of one job or of any.
+func (s *Store) shelvesWithWork(ctx context.Context, tx pgx.Tx, only job.ID) ([]*shelf, error) {
+	r, err := tx.Query(ctx, "select distinct j.shelf from job j where ($1 = 0 or j.id = $1) and (select sum(t.n) from tally t where t.job = j.id and t.ending = 0) > 0 order by j.shelf", int64(only))
+	if err != nil {
+		return nil, err
+	}
+	var shelves []*shelf
+	var number int32
+	_, err = pgx.ForEachRow(r, []any{&number}, func() error {
+		if number == 0 {
+			shelves = append(shelves, &sharedShelf)
+		} else {
+			shelves = append(shelves, s.rememberShelf(job.ID(number), number))
+		}
+		return nil
+	})
+	return shelves, err
+}
+
+// tenures fills in what jobs know of the hosts of a page.
+func (s *Store) tenures(ctx context.Context, tx pgx.Tx, shelves []*shelf, page *store.HostPage, places map[int64]int) error {
+	ids := make([]int64, 0, len(places))
+	for id := range places {
+		ids = append(ids, id)
+	}
+	for _, sh := range shelves {
+		jobs := map[job.ID]bool{}
+		for _, h := range page.Hosts {
+			for _, j := range h.Jobs {
+				jobs[j.Job] = true
+			}
+		}
+		r, err := tx.Query(ctx, sh.tenures, keys(jobs), ids)
+		if err != nil {
+			return err
+		}
+		var host int64
+		var id job.ID
+		var state []byte
+		if _, err := pgx.ForEachRow(r, []any{&host, &id, &state}, func() error {
+			list := page.Hosts[places[host]].Jobs
+			if at := slices.IndexFunc(list, func(j store.JobHost) bool { return j.Job == id }); at >= 0 {
+				list[at].State = orNil(state)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Host implements [store.Hosts].
+func (s *Store) Host(ctx context.Context, host string) (store.Host, error) {
+	var row hostRow
+	err := s.pool.QueryRow(ctx, "select "+hostColumns+" from host h where h.name = $1 and h.politeness is not null", host).Scan(row.targets()...)
+	if noRows(err) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.Host{}, fmt.Errorf("host %s: %w", host, wrap(err))
+	}
+	return row.host(), nil
+}
+
+// PaceChanges implements [store.Hosts].
+func (s *Store) PaceChanges(ctx context.Context, host string) ([]store.PaceChange, error) {
+	var list []store.PaceChange
+	r, err := s.pool.Query(ctx, "select p.at, p.from_ms, p.to_ms, p.cause from host h join pace_change p on p.host = h.id where h.name = $1 order by p.id", host)
+	if err == nil {
+		var at, from, to int64
+		var cause string
+		_, err = pgx.ForEachRow(r, []any{&at, &from, &to, &cause}, func() error {
+			list = append(list, store.PaceChange{Host: host, At: instant(at), From: time.Duration(from) * time.Millisecond, To: time.Duration(to) * time.Millisecond, Cause: cause})
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pace changes of %s: %w", host, wrap(err))
+	}
+	return list, nil
+}
+
+// Robots implements [store.Hosts].
+func (s *Store) Robots(ctx context.Context, sum [32]byte) (store.RobotsVersion, error) {
+	v := store.RobotsVersion{Sum: sum}
+	var at int64
+	err := s.pool.QueryRow(ctx, "select fetched_at, body from robots where sum = $1", sum[:]).Scan(&at, &v.Body)
+	if noRows(err) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.RobotsVersion{}, fmt.Errorf("robots.txt %x: %w", sum, wrap(err))
+	}
+	v.FetchedAt = instant(at)
+	return v, nil
+}

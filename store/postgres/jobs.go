@@ -1,0 +1,364 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+)
+
+// CreateJob implements [store.Jobs].
+func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
+	if err := j.Check(); err != nil {
+		return 0, err
+	}
+	var started *int64
+	if j.State == job.Running {
+		started = orNull(j.CreatedAt)
+	}
+	var id int32
+	err := s.change(ctx, func(ctx context.Context, c *change) error {
+		c.queue("insert into job (shelf, tenant, name, state, reason, max_pages, spec, created_at, started_at) values (0, $1, $2, $3, $4, $5, $6, $7, $8) returning id",
+			j.Tenant, j.Name, j.State, j.Reason, j.MaxPages, notNil(j.Spec), milli(j.CreatedAt), started).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+		if err := c.send(ctx); err != nil {
+			return err
+		}
+		if j.MaxPages > 0 {
+			c.exec("insert into account (job, free) values ($1, $2)", id, j.MaxPages)
+		}
+		number := shelfFor(id, j.MaxPages)
+		if number == 0 {
+			return nil
+		}
+		c.exec("update job set shelf = $1 where id = $1", number)
+		return c.createShelf(ctx, number)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("create job %q: %w", j.Name, err)
+	}
+	return job.ID(id), nil
+}
+
+// Job implements [store.Jobs].
+func (s *Store) Job(ctx context.Context, id job.ID) (store.Job, error) {
+	list, err := s.JobList(ctx, id-1, 1)
+	if err != nil {
+		return store.Job{}, err
+	}
+	if len(list) == 0 || list[0].ID != id {
+		return store.Job{}, fmt.Errorf("job %d: %w", id, store.ErrNotFound)
+	}
+	return list[0], nil
+}
+
+// JobList implements [store.Jobs].
+func (s *Store) JobList(ctx context.Context, after job.ID, most int) ([]store.Job, error) {
+	list, err := jobList(ctx, s.pool, after, most)
+	if err != nil {
+		return nil, fmt.Errorf("list jobs: %w", wrap(err))
+	}
+	return list, nil
+}
+
+func jobList(ctx context.Context, q querier, after job.ID, most int) ([]store.Job, error) {
+	r, err := q.Query(ctx, `select id, tenant, name, state, reason, max_pages, spec, created_at, coalesce(started_at, 0), coalesce(ended_at, 0)
+		from job where id > $1 order by id limit $2`, int32(min(max(after, 0), math.MaxInt32)), max(most, 0))
+	if err != nil {
+		return nil, err
+	}
+	var list []store.Job
+	var j store.Job
+	var created, started, ended int64
+	_, err = pgx.ForEachRow(r, []any{&j.ID, &j.Tenant, &j.Name, &j.State, &j.Reason, &j.MaxPages, &j.Spec, &created, &started, &ended}, func() error {
+		j.CreatedAt, j.StartedAt, j.EndedAt = instant(created), instant(started), instant(ended)
+		list = append(list, j)
+		j.Spec = nil
+		return nil
+	})
+	return list, err
+}
+
+// SetState implements [store.Jobs].
+func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to job.State, reason string) error {
+	if err := job.Check(from, to); err != nil {
+		return err
+	}
+	var started, ended *int64
+	if to == job.Running {
+		started = orNull(now)
+	}
+	if to.Ended() {
+		ended = orNull(now)
+	}
+	err := s.change(ctx, func(_ context.Context, c *change) error {
+		var n int64
+		c.queue("update job set state = $3, reason = $4, started_at = coalesce($5, started_at), ended_at = $6 where id = $1 and state = $2", id, from, to, reason, started, ended).
+			Exec(func(tag pgconn.CommandTag) error {
+				n = tag.RowsAffected()
+				return nil
+			})
+		c.queue("select state from job where id = $1", id).QueryRow(func(row pgx.Row) error {
+			var is job.State
+			if err := row.Scan(&is); noRows(err) {
+				return store.ErrNotFound
+			} else if err != nil {
+				return err
+			}
+			if n == 0 {
+				return fmt.Errorf("it is %s, not %s: %w", is, from, store.ErrConflict)
+			}
+			return nil
+		})
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("set job %d to %s: %w", id, to, err)
+	}
+	return nil
+}
+
+// Extend implements [store.Jobs]. Each part of the deferred URLs is a
+// transaction of its own.
+func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages int64) error {
+	n := newNeeds()
+	n.jobs[id] = true
+	if err := s.resolve(ctx, n); err != nil {
+		return fmt.Errorf("extend job %d: %w", id, err)
+	}
+	if n.shelves[id] == nil {
+		return fmt.Errorf("extend job %d: %w", id, store.ErrNotFound)
+	}
+	if err := s.change(ctx, func(ctx context.Context, c *change) error { return c.setLimit(ctx, id, maxPages) }); err != nil {
+		return fmt.Errorf("extend job %d: %w", id, err)
+	}
+	for more := true; more; {
+		var b *batch
+		err := s.change(ctx, func(ctx context.Context, c *change) (err error) {
+			b = newBatch(c, now, 0, n)
+			more, err = b.readmitDeferred(ctx, id)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("extend job %d: %w", id, s.gone(ctx, n, err))
+		}
+		b.committed()
+	}
+	return nil
+}
+
+// setLimit gives a job a new page limit. No commit of the job is under way
+// meanwhile, and the account is locked: what is spent, held and free is seen as
+// of one moment.
+func (c *change) setLimit(ctx context.Context, id job.ID, maxPages int64) error {
+	c.lockJob(int32(id))
+	c.exec("select 1 from account where job = $1 for update", id)
+	if err := c.send(ctx); err != nil {
+		return err
+	}
+	list, err := jobList(ctx, c.conn, id-1, 1)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 || list[0].ID != id {
+		return store.ErrNotFound
+	}
+	counts, err := c.s.counts(ctx, c.conn, id)
+	if err != nil {
+		return err
+	}
+	if err := store.CheckExtend(list[0], counts, maxPages); err != nil {
+		return err
+	}
+	c.exec("update job set max_pages = $2 where id = $1", id, maxPages)
+	if maxPages == 0 {
+		c.exec("delete from account where job = $1", id)
+		c.exec("delete from token where job = $1", id)
+	} else {
+		c.exec("update account set free = $2 where job = $1", id, maxPages-counts.Pages()-counts.Tokens)
+	}
+	return nil
+}
+
+// readmitDeferred puts up to MaxPark deferred URLs back to waiting, and tells
+// whether there may be more.
+func (b *batch) readmitDeferred(ctx context.Context, id job.ID) (more bool, err error) {
+	var ref hostRef
+	n := 0
+	b.queue(b.shelves[id].extend, int32(id), store.MaxPark).Query(rows([]any{&ref.id, &ref.slot}, func() error {
+		n++
+		b.admit(id, ref)
+		return nil
+	}))
+	if err := b.send(ctx); err != nil {
+		return false, err
+	}
+	if err := b.must(id); err != nil {
+		return false, err
+	}
+	b.count(id, deferred, -int64(n))
+	b.finish()
+	return n == store.MaxPark, nil
+}
+
+// Rows of counts that are no ending.
+const (
+	countTokens = -2
+	countJob    = -3
+)
+
+// counts reads the tally of a job and its tokens as of one moment.
+func (s *Store) counts(ctx context.Context, q querier, id job.ID) (store.Counts, error) {
+	c := store.Counts{Ended: map[store.Ending]int64{}}
+	r, err := q.Query(ctx, `select ending, sum(n)::bigint from tally where job = $1 group by ending
+		union all select -2, coalesce(sum(n), 0)::bigint from token where job = $1 union all select -3, 1 from job where id = $1`, int64(id))
+	if err != nil {
+		return c, err
+	}
+	known := false
+	var ending int16
+	var n int64
+	_, err = pgx.ForEachRow(r, []any{&ending, &n}, func() error {
+		switch ending {
+		case countJob:
+			known = true
+		case countTokens:
+			c.Tokens = n
+		case tallyWaiting:
+			c.Waiting = n
+		case tallyAdmitted:
+			c.Admitted = n
+		default:
+			c.Ended[s.ending[ending]] += n
+		}
+		return nil
+	})
+	if err == nil && !known {
+		err = store.ErrNotFound
+	}
+	return c, err
+}
+
+// Counts implements [store.Jobs].
+func (s *Store) Counts(ctx context.Context, id job.ID) (store.Counts, error) {
+	c, err := s.counts(ctx, s.pool, id)
+	if err != nil {
+		return store.Counts{}, fmt.Errorf("counts of job %d: %w", id, wrap(err))
+	}
+	return c, nil
+}
+
+// Audit implements [store.Jobs].
+func (s *Store) Audit(ctx context.Context, id job.ID) (store.Counts, error) {
+	sh, err := s.shelfOf(ctx, id)
+	if err != nil {
+		return store.Counts{}, fmt.Errorf("audit of job %d: %w", id, err)
+	}
+	c := store.Counts{Ended: map[store.Ending]int64{}}
+	err = s.read(ctx, func(tx pgx.Tx) error { return s.audit(ctx, tx, sh, id, &c) })
+	if err != nil {
+		return store.Counts{}, fmt.Errorf("audit of job %d: %w", id, s.goneJob(ctx, id, err))
+	}
+	return c, nil
+}
+
+// audit counts rows. It reads whole tables, so the planner may do as it likes.
+func (s *Store) audit(ctx context.Context, tx pgx.Tx, sh *shelf, id job.ID, c *store.Counts) error {
+	if _, err := tx.Exec(ctx, "select set_config(way, 'on', true) from unnest(array['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) as way"); err != nil {
+		return err
+	}
+	tallied, err := s.counts(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	c.Admitted, c.Tokens = tallied.Admitted, tallied.Tokens
+	// Plans made here are of no use elsewhere.
+	ask := func(query string, each func() error, targets ...any) error {
+		r, err := tx.Query(ctx, query, pgx.QueryExecModeExec, int32(id))
+		if err != nil {
+			return err
+		}
+		_, err = pgx.ForEachRow(r, targets, each)
+		return err
+	}
+	once := func() error { return nil }
+	var ending int16
+	var n, aside, seen, both, neither int64
+	if err := ask(sh.auditEnded, func() error {
+		c.Ended[s.ending[ending]] += n
+		return nil
+	}, &ending, &n); err != nil {
+		return err
+	}
+	if err := ask(sh.auditWaiting, once, &c.Waiting); err != nil {
+		return err
+	}
+	if err := ask(sh.auditAside, once, &aside); err != nil {
+		return err
+	}
+	if err := ask(sh.auditSeen, once, &seen, &both, &neither); err != nil {
+		return err
+	}
+	if rows := c.Seen(); seen != rows || both != 0 || neither != 0 {
+		return fmt.Errorf("%d URLs seen, %d waiting or ended, %d both, %d neither: %w", seen, rows, both, neither, store.ErrCorrupt)
+	}
+	if aside > 0 {
+		c.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.OutOfScope}] += aside
+	}
+	return nil
+}
+
+// Idle implements [store.Jobs].
+func (s *Store) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
+	c, err := s.counts(ctx, s.pool, id)
+	if err != nil {
+		return store.Idle{}, fmt.Errorf("is job %d idle: %w", id, wrap(err))
+	}
+	return store.Idle{None: c.Waiting == 0, Admitted: c.Admitted}, nil
+}
+
+// Drop implements [store.Jobs]. The shelf of a large job goes as it is; a small
+// one leaves its rows on the shared shelf to a few statements.
+func (s *Store) Drop(ctx context.Context, id job.ID) error {
+	err := s.change(ctx, func(ctx context.Context, c *change) error {
+		var state job.State
+		var number int32
+		c.lockJob(int32(min(id, math.MaxInt32)))
+		c.queue("select state, shelf from job where id = $1", int64(id)).QueryRow(func(row pgx.Row) error {
+			err := row.Scan(&state, &number)
+			if noRows(err) {
+				return store.ErrNotFound
+			}
+			return err
+		})
+		if err := c.send(ctx); err != nil {
+			return err
+		}
+		if !state.Ended() {
+			return fmt.Errorf("it is %s: %w", state, store.ErrConflict)
+		}
+		for _, text := range []string{
+			"delete from account where job = $1", "delete from token where job = $1", "delete from tally where job = $1", "delete from point where job = $1",
+			"delete from arrival where job = $1", "delete from job where id = $1",
+		} {
+			c.exec(text, int64(id))
+		}
+		if number == 0 {
+			c.clearShelf(int32(id))
+		} else {
+			c.dropShelf(number)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("drop job %d: %w", id, err)
+	}
+	s.forgetJob(id)
+	return nil
+}

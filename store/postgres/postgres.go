@@ -1,0 +1,267 @@
+// Package postgres keeps crawls in PostgreSQL 15 or newer: the engine for a
+// fleet.
+//
+// Any number of processes open the same database. What a worker owns it owns by
+// fenced lease, so nothing is locked per URL: a commit is one transaction of a
+// few set-based statements, sent in two round trips, in which the only rows two
+// workers may wait for are a URL or a notice that both found at the same moment.
+// The URLs of a job lie on a shelf, a set of tables cut into hash partitions by
+// slot: small jobs share one, a large job has its own, and forgetting it is DROP
+// TABLE.
+//
+// It promises what package store does. An acknowledged commit is on the
+// server's disk, and on that of its synchronous standby where there is one; no
+// clock of the server decides about a lease; and after a failover a
+// connection string with several hosts finds the new primary by itself. It
+// refuses a server that is too old and a database written by a newer version,
+// each with a hint.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// DefaultSchema is the schema the tables lie in unless the Config names another.
+const DefaultSchema = "headway"
+
+// Bounds.
+const (
+	oldest     = 150_000 // server_version_num
+	hostCache  = 1 << 17 // hosts whose numbers are remembered
+	factCache  = 1 << 16 // facts known to be stored
+	jobCache   = 1 << 12 // jobs whose shelves are remembered
+	statements = 256     // prepared statements a connection keeps
+	tries      = 5       // of a change that got into a deadlock
+	maxAside   = 100_000 // URLs out of scope of which a job keeps the address
+	shards     = 64      // parts of the counts of a job
+)
+
+// partitions is into how many parts a shelf is cut. More of them cost small
+// commits, fewer make larger indexes; see ADR 0024.
+const partitions = 8
+
+// smallJob is the page limit up to which a job lies on the shared shelf.
+const smallJob = 10_000
+
+// Config is how a store is opened.
+type Config struct {
+	// DSN is a connection string as libpq and pgx read it. Name all servers of
+	// a cell and target_session_attrs=read-write to follow a failover;
+	// pool_max_conns bounds the connections.
+	DSN string
+	// Schema is where the tables lie; empty means DefaultSchema.
+	Schema string
+
+	Terms store.Terms  // of leases; zero means store.DefaultTerms
+	Log   *slog.Logger // nil for none
+	Fault store.Fault  // for tests
+
+	partitions int // for tests: fewer are made faster
+}
+
+// Store is an open database. Make one with [Open].
+type Store struct {
+	pool     *pgxpool.Pool
+	schema   string
+	terms    store.Terms
+	log      *slog.Logger
+	fault    store.Fault
+	key      weburl.Key
+	parts    int
+	shard    int16 // of counts changed for nobody in particular
+	notifier *notifier
+
+	endings map[store.Ending]int16
+	ending  map[int16]store.Ending
+
+	watchMu sync.Mutex
+	watch   store.Watch
+
+	cacheMu sync.Mutex // guards the caches; all they hold is committed
+	hosts   map[string]hostRef
+	facts   map[[16]byte]bool
+	shelves map[job.ID]*shelf
+}
+
+// hostRef is what must be known of a host to store a URL of it.
+type hostRef struct {
+	id   int64
+	slot store.Slot
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open connects to a database, makes or upgrades its tables, and returns it as
+// a store. An error that a person can do something about is a [*store.OpenError].
+func Open(ctx context.Context, c Config) (*Store, error) {
+	terms := c.Terms.WithDefaults()
+	if err := terms.Check(); err != nil {
+		return nil, err
+	}
+	s := &Store{
+		schema: cmp.Or(c.Schema, DefaultSchema), terms: terms, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), fault: c.Fault,
+		parts: cmp.Or(c.partitions, partitions), endings: map[store.Ending]int16{}, ending: map[int16]store.Ending{},
+		hosts: map[string]hostRef{}, facts: map[[16]byte]bool{}, shelves: map[job.ID]*shelf{},
+	}
+	config, err := s.poolConfig(c.DSN)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.open(ctx, config); err != nil {
+		if s.pool != nil {
+			s.pool.Close()
+		}
+		return nil, openError(config.ConnConfig, err)
+	}
+	s.notifier = newNotifier(s.pool, s.log)
+	return s, nil
+}
+
+// poolConfig reads the connection string and adds what our sessions need.
+func (s *Store) poolConfig(dsn string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("connection string: %w", err) // pgx leaves the password out
+	}
+	config.ConnConfig.StatementCacheCapacity = statements
+	session := config.ConnConfig.RuntimeParams
+	session["search_path"] = pgx.Identifier{s.schema}.Sanitize()
+	session["application_name"] = cmp.Or(session["application_name"], "headway")
+	// Compiling a plan over partitions takes longer than running it.
+	session["jit"] = "off"
+	// All our changes are short lists joined with an index. Plans are made
+	// once, and never from what a table looked like when it was empty.
+	session["plan_cache_mode"] = "force_generic_plan"
+	for _, way := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
+		session[way] = "off"
+	}
+	// A process that was stopped in the middle of a commit must not hold up
+	// whoever takes over from it.
+	session["idle_in_transaction_session_timeout"] = strconv.FormatInt(max(1000, s.terms.TakeOver.Milliseconds()/3), 10)
+	session["tcp_keepalives_idle"], session["tcp_keepalives_interval"], session["tcp_keepalives_count"] = "10", "5", "2"
+	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		// Whatever the server's default is, acknowledged means on disk.
+		_, err := c.Exec(ctx, "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') in ('off', 'local')")
+		return err
+	}
+	return config, nil
+}
+
+// open does what can fail after the configuration was read.
+func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
+	if err := s.migrate(ctx, config.ConnConfig); err != nil {
+		return err
+	}
+	var err error
+	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return err
+	}
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	rows, err := s.pool.Query(ctx, "select id, outcome, reason from ending")
+	if err != nil {
+		return err
+	}
+	var id int16
+	var outcome, reason string
+	_, err = pgx.ForEachRow(rows, []any{&id, &outcome, &reason}, func() error {
+		e := store.Ending{Outcome: visit.Outcome(outcome), Reason: visit.Reason(reason)}
+		s.endings[e], s.ending[id] = id, e
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.loadKey(ctx)
+}
+
+// loadKey reads the secret, which whoever came first has made.
+func (s *Store) loadKey(ctx context.Context) error {
+	var key, fresh []byte
+	var random weburl.Key
+	// crypto/rand does not fail: it ends the process where it would have to.
+	_, _ = rand.Read(random[:])
+	fresh = random[:]
+	if _, err := s.pool.Exec(ctx, "insert into identity (id, key) values (1, $1) on conflict do nothing", fresh); err != nil {
+		return err
+	}
+	var pid int32
+	if err := s.pool.QueryRow(ctx, "select key, pg_backend_pid() from identity", pgx.QueryExecModeExec).Scan(&key, &pid); err != nil {
+		return err
+	}
+	if copy(s.key[:], key) != len(s.key) {
+		return fmt.Errorf("key of %d bytes: %w", len(key), store.ErrCorrupt)
+	}
+	s.shard = int16(pid % shards)
+	return nil
+}
+
+// Key returns the secret of the store.
+func (s *Store) Key() weburl.Key { return s.key }
+
+// Close waits for calls under way and closes the connections. Leases that are
+// still held end when their worker is found dead.
+func (s *Store) Close() error {
+	s.notifier.close()
+	s.pool.Close()
+	return nil
+}
+
+// openError adds what a person can do about it.
+func openError(c *pgx.ConnConfig, err error) error {
+	where := fmt.Sprintf("%s:%d/%s", c.Host, c.Port, c.Database)
+	err = wrap(err)
+	var hint string
+	switch {
+	case errors.Is(err, store.ErrNewer):
+		hint = "upgrade headway to the version that wrote it, or choose another schema"
+	case errors.Is(err, errOldServer):
+		hint = "upgrade the server to PostgreSQL 15 or newer"
+	case isConnectError(err):
+		hint = "check that the server runs and that the connection string is right"
+	default:
+		return fmt.Errorf("open store %s: %w", where, err)
+	}
+	return &store.OpenError{Path: where, Err: err, Hint: hint}
+}
+
+// milli and instant are an instant as it is stored; 0 is none.
+func milli(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return store.Stored(t).UnixMilli()
+}
+
+func instant(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// orNull stores the zero time as null.
+func orNull(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	ms := milli(t)
+	return &ms
+}

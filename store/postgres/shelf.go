@@ -1,0 +1,285 @@
+package postgres
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"headway/job"
+	"headway/store"
+)
+
+//go:embed shelf.sql
+var shelfSchema string
+
+//go:embed shelf_part.sql
+var shelfPart string
+
+// shelf is the statements on the tables of one shelf. The shared one has
+// number 0, the others that of their job.
+type shelf struct {
+	id int32
+
+	// Found URLs.
+	addWaiting, addOther, enqueue, addEnded, setAside string
+	readmit, readmitURL, extend                       string
+
+	// Visits.
+	end, retry, trimAttempts, park, parkLeft, setTenure string
+
+	// Questions.
+	head, headLater, lookup, attempts, tenures                string
+	listKeys, listHost, listQueue, listEnding, listFetched    string
+	auditWaiting, auditEnded, auditAside, auditSeen, hostWork string
+}
+
+// forShelf fills in the number of a shelf.
+func forShelf(text string, id int32) string {
+	return strings.ReplaceAll(text, "{s}", strconv.FormatInt(int64(id), 10))
+}
+
+// provisional are the endings that a later link may take back; a test compares
+// them with visit.Reason.Provisional.
+const provisional = "26, 30"
+
+// deferred is the ending that an extension takes back.
+const deferred = 8
+
+// The columns of a found URL, all at the same place of lists.
+const foundColumns = `unnest($2::int[], $3::bigint[], $4::uuid[], $5::int[], $6::int[], $7::int[], $8::int[], $9::smallint[], $10::smallint[], $11::smallint[], $12::text[], $13::text[], $14::text[])
+	as w (ord, host, fp, job, rank, depth, priority, slot, hops, found, path, via, extra)`
+
+// insertURL stores URLs of foundColumns that the run has not seen.
+const insertURL = `insert into url_{s} (id, host, seen_at, fp, job, rank, depth, priority, slot, hops, found, path, via, extra)
+	select (select currval('batch') << 17) + w.ord, w.host, $1, w.fp, w.job, w.rank, w.depth, w.priority, w.slot, w.hops, w.found, w.path, w.via, nullif(w.extra, '') from ` + foundColumns + `
+	on conflict (job, slot, host, fp) do nothing`
+
+// itemColumns are read by scanItem, entryColumns by scanEntry.
+const (
+	itemColumns  = `h.name, u.path, u.via, u.found, u.depth, u.hops, u.priority, coalesce(u.extra, '')`
+	entryColumns = itemColumns + `, coalesce(q.attempt, o.attempt, 0), coalesce(q.not_before, 0), u.seen_at, coalesce(o.ending, 0), coalesce(o.ended_at, 0), o.visit, u.id, u.slot, u.host, u.fp, u.rank`
+	fromURL      = ` from url_{s} u join host h on h.id = u.host left join queue_{s} q on q.host = u.host and q.job = u.job and q.rank = u.rank and q.id = u.id and q.slot = u.slot
+		left join outcome_{s} o on o.id = u.id and o.slot = u.slot`
+	fromQueue   = ` from queue_{s} q join url_{s} u on u.job = q.job and u.slot = q.slot and u.host = q.host and u.fp = q.fp join host h on h.id = u.host left join outcome_{s} o on o.id = u.id and o.slot = u.slot`
+	fromOutcome = ` from outcome_{s} o join url_{s} u on u.job = o.job and u.slot = o.slot and u.host = o.host and u.fp = o.fp join host h on h.id = u.host
+		left join queue_{s} q on q.host = u.host and q.job = u.job and q.rank = u.rank and q.id = u.id and q.slot = u.slot`
+)
+
+// newShelf writes the statements for a shelf.
+func newShelf(id int32) *shelf {
+	f := func(text string) string { return forShelf(text, id) }
+	// What is said of a queue: where the wants are, and how its head is read.
+	head := func(which, order string) string {
+		return f(`select w.ord, q.rank, q.id, q.attempt, q.not_before, ` + strings.TrimPrefix(itemColumns, "h.name, ") + `
+			from unnest($2::int[], $3::bigint[], $4::int[], $5::smallint[], $6::int[]) as w (ord, host, job, slot, most)
+			cross join lateral (select q.* from queue_{s} q where q.host = w.host and q.job = w.job and q.slot = w.slot and q.not_before ` + which + ` $1 order by ` + order + ` limit w.most) q
+			join url_{s} u on u.job = q.job and u.slot = q.slot and u.host = q.host and u.fp = q.fp`)
+	}
+	return &shelf{
+		id: id,
+
+		// Most found URLs wait and were never tried: they go to their queue at
+		// once. Those that are new come back.
+		addWaiting: f(`with new as (` + insertURL + ` returning id, host, fp, job, rank, slot),
+			q as (insert into queue_{s} (id, host, not_before, fp, job, rank, attempt, slot) select id, host, 0, fp, job, rank, 0, slot from new)
+			select (id & 131071)::int from new`),
+		addOther: f(insertURL + ` returning (id & 131071)::int, id`),
+		enqueue: f(`insert into queue_{s} (id, host, not_before, fp, job, rank, attempt, slot)
+			select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::uuid[], $5::int[], $6::int[], $7::int[], $8::smallint[])`),
+		addEnded: f(`insert into outcome_{s} (id, host, ended_at, fp, job, attempt, slot, ending)
+			select w.id, w.host, $1, w.fp, w.job, w.attempt, w.slot, w.ending from unnest($2::bigint[], $3::bigint[], $4::uuid[], $5::int[], $6::int[], $7::smallint[], $8::smallint[]) as w (id, host, fp, job, attempt, slot, ending)`),
+		setAside: f(`with kept as materialized (select j as job, (select coalesce(sum(t.n), 0) from tally t where t.job = j and t.ending = $7) as n from unnest($6::int[]) as j)
+			insert into aside_{s} (fp, job, slot, url) select w.fp, w.job, w.slot, case when kept.n < $8 then w.url else w.host end
+			from unnest($1::uuid[], $2::int[], $3::smallint[], $4::text[], $5::text[]) as w (fp, job, slot, url, host) join kept on kept.job = w.job on conflict do nothing returning job`),
+		readmit: f(`delete from outcome_{s} o using unnest($1::int[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[]) as w (ord, host, fp, job, slot)
+			join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp
+			where o.id = u.id and o.slot = w.slot and o.ending in (` + provisional + `) returning w.ord, u.id, o.ending`),
+		readmitURL: f(`update url_{s} u set rank = w.rank, depth = w.depth, priority = w.priority, hops = w.hops, found = w.found, via = w.via, extra = nullif(w.extra, '') from ` + strings.ReplaceAll(foundColumns, "$14", "$1") + `
+			where u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp`),
+		extend: f(`with o as (delete from outcome_{s} o using (select id, slot from outcome_{s} where job = $1 and ending = ` + strconv.Itoa(deferred) + ` and ending > 1 order by id limit $2) d
+				where o.id = d.id and o.slot = d.slot returning o.id, o.host, o.fp, o.attempt, o.slot)
+			insert into queue_{s} (id, host, not_before, fp, job, rank, attempt, slot) select o.id, o.host, 0, o.fp, $1, u.rank, o.attempt, o.slot
+			from o join url_{s} u on u.job = $1 and u.slot = o.slot and u.host = o.host and u.fp = o.fp returning host, slot`),
+
+		// A URL that does not wait is in no queue, so fewer rows come out
+		// than went in.
+		end: f(`with gone as (delete from queue_{s} q using unnest($2::bigint[], $3::uuid[], $4::int[], $5::smallint[], $6::smallint[], $7::smallint[], $8::text[]) as w (host, fp, job, slot, ending, status, visit)
+				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp
+				where q.host = w.host and q.job = w.job and q.rank = u.rank and q.id = u.id and q.slot = w.slot
+				returning u.id, w.host, w.fp, w.job, q.attempt, w.slot, w.ending, w.status, w.visit)
+			insert into outcome_{s} (id, host, ended_at, fp, job, attempt, slot, ending, status, visit) select id, host, $1, fp, job, attempt, slot, ending, nullif(status, 0), visit from gone`),
+		retry: f(`with tried as (update queue_{s} q set attempt = w.attempt, not_before = w.not_before
+				from unnest($1::bigint[], $2::uuid[], $3::int[], $4::smallint[], $5::int[], $6::bigint[], $7::text[]) as w (host, fp, job, slot, attempt, not_before, visit)
+				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp
+				where q.host = w.host and q.job = w.job and q.rank = u.rank and q.id = u.id and q.slot = w.slot returning u.id, w.job, w.visit)
+			insert into attempt_{s} (url, n, job, visit) select t.id, coalesce((select max(a.n) from attempt_{s} a where a.url = t.id), 0) + 1, t.job, t.visit from tried t returning url`),
+		trimAttempts: f(`delete from attempt_{s} a using unnest($1::bigint[]) as w (url) where a.url = w.url and a.n <= (select max(b.n) from attempt_{s} b where b.url = w.url) - ` + strconv.Itoa(store.MaxAttempts)),
+		// The last of those that are ended marks where to stop.
+		park: f(`with w as materialized (select w.ord, w.host, w.job, w.slot, w.ending, coalesce(last.rank, 2147483647) as rank, coalesce(last.id, 9223372036854775807) as id
+				from unnest($3::int[], $4::bigint[], $5::int[], $6::smallint[], $7::smallint[]) as w (ord, host, job, slot, ending)
+				left join lateral (select p.rank, p.id from queue_{s} p where p.host = w.host and p.job = w.job and p.slot = w.slot order by p.rank, p.id offset $2 - 1 limit 1) last on true),
+			gone as (delete from queue_{s} q using w where q.host = w.host and q.job = w.job and q.slot = w.slot and (q.rank, q.id) <= (w.rank, w.id)
+				returning w.ord, q.id, q.host, q.fp, q.job, q.attempt, q.slot, w.ending),
+			ended as (insert into outcome_{s} (id, host, ended_at, fp, job, attempt, slot, ending) select id, host, $1, fp, job, attempt, slot, ending from gone)
+			select ord, count(*) from gone group by ord`),
+		parkLeft:  f(`select count(*) from queue_{s} where host = $1 and job = $2 and slot = $3`),
+		setTenure: f(`insert into tenure_{s} (host, job, state) select * from unnest($1::bigint[], $2::int[], $3::bytea[]) on conflict (job, host) do update set state = excluded.state`),
+
+		head:      head("<=", "q.rank, q.id"),
+		headLater: head(">", "q.not_before, q.rank, q.id"),
+		lookup:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and u.slot = $2 and u.host = $3 and u.fp = $4`),
+		attempts:  f(`select visit from attempt_{s} where url = $1 order by n`),
+		tenures:   f(`select host, job, state from tenure_{s} where job = any($1::int[]) and host = any($2::bigint[])`),
+
+		listKeys:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and (u.slot, u.host, u.fp) > ($2, $3, $4::uuid) and coalesce(o.ending, 0) = any($5::smallint[]) order by u.slot, u.host, u.fp limit $6`),
+		listHost:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and u.slot = $2 and u.host = $3 and u.fp > $4::uuid and coalesce(o.ending, 0) = any($5::smallint[]) order by u.fp limit $6`),
+		listQueue:   f(`select ` + entryColumns + fromQueue + ` where (q.host, q.job, q.rank, q.id) > ($2, $1, $3, $4) order by q.host, q.job, q.rank, q.id limit $5`),
+		listEnding:  f(`select ` + entryColumns + fromOutcome + ` where o.job = $1 and o.ending = $2 and o.ending > 1 and o.id > $3 order by o.id limit $4`),
+		listFetched: f(`select ` + entryColumns + fromOutcome + ` where o.job = $1 and o.ending = $2 and o.id > $3 order by o.id limit $4`),
+
+		auditWaiting: f(`select count(*) from queue_{s} where job = $1`),
+		auditEnded:   f(`select ending, count(*) from outcome_{s} where job = $1 group by ending`),
+		auditAside:   f(`select count(*) from aside_{s} where job = $1`),
+		// Every seen URL has its one row, and waits or has ended, not both.
+		auditSeen: f(`select count(*), count(*) filter (where q.id is not null and o.id is not null), count(*) filter (where q.id is null and o.id is null)
+			from url_{s} u left join queue_{s} q on q.id = u.id and q.slot = u.slot and q.host = u.host and q.job = u.job and q.rank = u.rank and q.fp = u.fp
+			left join outcome_{s} o on o.id = u.id and o.slot = u.slot and o.host = u.host and o.job = u.job and o.fp = u.fp where u.job = $1`),
+		hostWork: f(hostWork(id)),
+	}
+}
+
+// hostWork selects the jobs that have waiting URLs on host h. On the shared
+// shelf it steps from job to job, whatever the length of their queues.
+func hostWork(id int32) string {
+	if id != 0 {
+		return `select {s} as job where exists (select from queue_{s} q where q.slot = h.slot and q.host = h.id)`
+	}
+	return `select job from (with recursive step as ((select q.job from queue_{s} q where q.slot = h.slot and q.host = h.id order by q.job limit 1)
+		union all select (select q.job from queue_{s} q where q.slot = h.slot and q.host = h.id and q.job > step.job order by q.job limit 1) from step where step.job is not null)
+		select job from step where job is not null) as j`
+}
+
+// createShelf makes the tables of a shelf.
+func (c *change) createShelf(ctx context.Context, id int32) error {
+	if err := c.send(ctx); err != nil {
+		return err
+	}
+	var text strings.Builder
+	text.WriteString(forShelf(shelfSchema, id))
+	for p := range c.s.parts {
+		part := strings.NewReplacer("{p}", strconv.Itoa(p), "{n}", strconv.Itoa(c.s.parts)).Replace(shelfPart)
+		text.WriteString(forShelf(part, id))
+	}
+	if err := c.s.fault.Stop("create shelf"); err != nil {
+		return err
+	}
+	// Many statements in one message, of which none has arguments.
+	if _, err := c.conn.Conn().PgConn().Exec(ctx, text.String()).ReadAll(); err != nil {
+		return err
+	}
+	c.exec("insert into shelf (id) values ($1)", id)
+	return nil
+}
+
+// dropShelf takes the tables of a shelf away.
+func (c *change) dropShelf(id int32) {
+	c.exec(forShelf("drop view urls_{s}", id))
+	c.exec(forShelf("drop table url_{s}, queue_{s}, outcome_{s}, attempt_{s}, aside_{s}, tenure_{s}", id))
+	c.exec("delete from shelf where id = $1", id)
+}
+
+// clearShelf deletes the rows of one job from the shared shelf, which holds
+// small jobs only.
+func (c *change) clearShelf(id int32) {
+	for _, text := range []string{
+		`delete from queue_0 q using url_0 u where u.job = $1 and q.host = u.host and q.job = u.job and q.rank = u.rank and q.id = u.id and q.slot = u.slot`,
+		`delete from outcome_0 o using url_0 u where u.job = $1 and o.id = u.id and o.slot = u.slot`,
+		`delete from attempt_0 a using url_0 u where u.job = $1 and a.url = u.id`,
+		`delete from url_0 where job = $1`,
+		`delete from aside_0 where job = $1`,
+		`delete from tenure_0 where job = $1`,
+	} {
+		c.exec(text, id)
+	}
+}
+
+// shelfFor chooses the shelf of a new job.
+func shelfFor(id int32, maxPages int64) int32 {
+	if maxPages > 0 && maxPages <= smallJob {
+		return 0
+	}
+	return id
+}
+
+// shelfOf finds the shelf of a job, or ErrNotFound.
+func (s *Store) shelfOf(ctx context.Context, id job.ID) (*shelf, error) {
+	found, err := s.shelvesOf(ctx, []job.ID{id})
+	if err != nil {
+		return nil, err
+	}
+	if sh := found[id]; sh != nil {
+		return sh, nil
+	}
+	return nil, fmt.Errorf("job %d: %w", id, store.ErrNotFound)
+}
+
+// shelvesOf finds the shelves of jobs; those that do not exist are left out. A
+// job in the cache may have been dropped: whoever relies on it looks again.
+func (s *Store) shelvesOf(ctx context.Context, ids []job.ID) (map[job.ID]*shelf, error) {
+	found := make(map[job.ID]*shelf, len(ids))
+	var unknown []int32
+	s.cacheMu.Lock()
+	for _, id := range ids {
+		if sh := s.shelves[id]; sh != nil {
+			found[id] = sh
+		} else if id > 0 && id <= math.MaxInt32 {
+			unknown = append(unknown, int32(id))
+		}
+	}
+	s.cacheMu.Unlock()
+	if len(unknown) == 0 {
+		return found, nil
+	}
+	r, err := s.pool.Query(ctx, "select id, shelf from job where id = any($1::int[])", unknown)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	var id job.ID
+	var number int32
+	_, err = pgx.ForEachRow(r, []any{&id, &number}, func() error {
+		found[id] = s.rememberShelf(id, number)
+		return nil
+	})
+	return found, wrap(err)
+}
+
+// rememberShelf keeps the shelf of a job for later.
+func (s *Store) rememberShelf(id job.ID, number int32) *shelf {
+	s.cacheMu.Lock()
+	defer s.cacheMu.Unlock()
+	if len(s.shelves) >= jobCache {
+		clear(s.shelves)
+	}
+	var sh *shelf
+	if number == 0 {
+		sh = &sharedShelf
+	} else {
+		sh = newShelf(number)
+	}
+	s.shelves[id] = sh
+	return sh
+}
+
+// forgetJob drops a job from the cache.
+func (s *Store) forgetJob(id job.ID) {
+	s.cacheMu.Lock()
+	defer s.cacheMu.Unlock()
+	delete(s.shelves, id)
+}
+
+var sharedShelf = *newShelf(0)

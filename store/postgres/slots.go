@@ -1,0 +1,232 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"headway/job"
+	"headway/store"
+)
+
+// Join implements [store.Slots].
+func (s *Store) Join(ctx context.Context, now time.Time, name string) (store.WorkerID, error) {
+	var id store.WorkerID
+	err := s.change(ctx, func(_ context.Context, c *change) error {
+		c.queue("with w as (insert into worker (name, joined_at) values ($1, $2) returning id) insert into progress (worker) select id from w returning worker",
+			name, milli(now)).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("join: %w", err)
+	}
+	return id, nil
+}
+
+// beat is a worker as a candidate sees it.
+type beat struct {
+	id    store.WorkerID
+	count int64
+}
+
+// Acquire implements [store.Slots].
+func (s *Store) Acquire(ctx context.Context, now time.Time, w store.WorkerID, most int) ([]store.Lease, error) {
+	dead, err := s.observe(ctx, now, w)
+	if err != nil {
+		return nil, fmt.Errorf("acquire slots for worker %d: %w", w, err)
+	}
+	for _, b := range dead {
+		if err := s.bury(ctx, b); err != nil {
+			return nil, fmt.Errorf("acquire slots for worker %d: %w", w, err)
+		}
+	}
+	var leases []store.Lease
+	err = s.change(ctx, func(ctx context.Context, c *change) error {
+		leases = nil
+		var l store.Lease
+		c.queue(lockWorker, w).Exec(affected(1, errf("%w", store.ErrFenced)))
+		// Who else acquires takes other slots instead of waiting for these.
+		c.queue(`with f as (select id, unclean from slot where owner = 0 order by id limit $2 for update skip locked)
+			update slot set owner = $1, fence = fence + 1, unclean = false from f where slot.id = f.id returning slot.id, slot.fence, not f.unclean`, w, max(most, 0)).
+			Query(rows([]any{&l.Slot, &l.Fence, &l.Clean}, func() error {
+				leases = append(leases, l)
+				return nil
+			}))
+		if err := c.send(ctx); err != nil || len(leases) == 0 {
+			return err
+		}
+		slots, _ := leaseColumns(leases)
+		c.exec("delete from arrival where slot = any($1::smallint[])", slots) // the new owner reads all hosts anyway
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("acquire slots for worker %d: %w", w, err)
+	}
+	return leases, nil
+}
+
+// lockWorker makes sure that a worker lives until the end of the transaction.
+// It does not wait for a commit of the worker, nor for its heartbeat.
+const lockWorker = "select 1 from progress where worker = $1 for key share"
+
+// observe returns the workers that have stood still for too long, by the time of
+// the caller alone. Heartbeats are read after now, so the reading must not take
+// a noticeable part of the time between the last deed of an owner and its death.
+func (s *Store) observe(ctx context.Context, now time.Time, w store.WorkerID) ([]beat, error) {
+	s.watchMu.Lock()
+	defer s.watchMu.Unlock()
+	begin := time.Now()
+	workers, err := s.Workers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if took, most := time.Since(begin), (s.terms.TakeOver-s.terms.Cancel)/2; took > most {
+		return nil, fmt.Errorf("reading heartbeats took %s, more than %s: nobody can be declared dead", took, most)
+	}
+	counts := make(map[store.WorkerID]int64, len(workers))
+	for _, x := range workers {
+		counts[x.ID] = x.Heartbeat
+	}
+	if _, alive := counts[w]; !alive {
+		return nil, store.ErrFenced // the dead declare nobody dead
+	}
+	var dead []beat
+	for _, id := range s.watch.Observe(now, s.terms.TakeOver, workers) {
+		if id != w {
+			dead = append(dead, beat{id, counts[id]})
+		}
+	}
+	return dead, nil
+}
+
+// bury declares a worker dead, unless it has moved since it was seen. It waits
+// for a commit of it that is under way; none can follow.
+func (s *Store) bury(ctx context.Context, b beat) error {
+	err := s.change(ctx, func(ctx context.Context, c *change) error {
+		var n int64
+		c.queue("delete from worker where id = $1 and heartbeat = $2", b.id, b.count).Exec(func(tag pgconn.CommandTag) error {
+			n = tag.RowsAffected()
+			return nil
+		})
+		if err := c.send(ctx); err != nil || n == 0 {
+			return err
+		}
+		c.end(b.id, true)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("declare worker %d dead: %w", b.id, err)
+	}
+	return nil
+}
+
+// end frees the slots and tokens of a worker. The fence rises here, at the loss
+// and not at the next gain, so that nothing the worker still sends is taken.
+func (c *change) end(w store.WorkerID, unclean bool) {
+	c.exec("delete from progress where worker = $1", w)
+	c.exec("delete from worker where id = $1", w)
+	c.exec("update slot set owner = 0, fence = fence + 1, unclean = unclean or $2 where owner = $1", w, unclean)
+	c.exec("with t as (delete from token where worker = $1 returning job, n) update account set free = free + t.n from t where account.job = t.job", w)
+}
+
+// Renew implements [store.Slots].
+func (s *Store) Renew(ctx context.Context, w store.WorkerID) error {
+	err := s.change(ctx, func(_ context.Context, c *change) error {
+		c.queue("update worker set heartbeat = heartbeat + 1 where id = $1", w).Exec(affected(1, errf("%w", store.ErrFenced)))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("renew worker %d: %w", w, err)
+	}
+	return nil
+}
+
+// Release implements [store.Slots].
+func (s *Store) Release(ctx context.Context, w store.WorkerID, leases ...store.Lease) error {
+	ids, fences := leaseColumns(leases)
+	err := s.change(ctx, func(_ context.Context, c *change) error {
+		c.exec("select 1 from progress where worker = $1 for update", w) // waits for a commit under way
+		c.exec(`update slot set owner = 0, fence = slot.fence + 1 from unnest($2::smallint[], $3::bigint[]) as l (id, fence)
+			where slot.id = l.id and slot.fence = l.fence and slot.owner = $1`, w, ids, fences)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("release %d slots of worker %d: %w", len(leases), w, err)
+	}
+	return nil
+}
+
+func leaseColumns(leases []store.Lease) (ids []int16, fences []int64) {
+	ids, fences = make([]int16, 0, len(leases)), make([]int64, 0, len(leases))
+	for _, l := range leases {
+		if l.Slot < store.SlotCount {
+			ids, fences = append(ids, int16(l.Slot)), append(fences, l.Fence)
+		}
+	}
+	return ids, fences
+}
+
+// Leave implements [store.Slots].
+func (s *Store) Leave(ctx context.Context, w store.WorkerID) error {
+	err := s.change(ctx, func(_ context.Context, c *change) error {
+		c.end(w, false)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("worker %d leaves: %w", w, err)
+	}
+	return nil
+}
+
+// Workers implements [store.Slots].
+func (s *Store) Workers(ctx context.Context) ([]store.Worker, error) {
+	var list []store.Worker
+	r, err := s.pool.Query(ctx, "select w.id, w.name, w.joined_at, w.heartbeat, (select count(*) from slot where owner = w.id) from worker w order by w.id")
+	if err == nil {
+		var w store.Worker
+		var joined int64
+		_, err = pgx.ForEachRow(r, []any{&w.ID, &w.Name, &joined, &w.Heartbeat, &w.Slots}, func() error {
+			w.JoinedAt = instant(joined)
+			list = append(list, w)
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list workers: %w", wrap(err))
+	}
+	return list, nil
+}
+
+// Reserve implements [store.Budget].
+func (s *Store) Reserve(ctx context.Context, w store.WorkerID, id job.ID, n int) (int, error) {
+	var got int
+	err := s.change(ctx, func(ctx context.Context, c *change) error {
+		var free int64
+		limited := false
+		c.queue(lockWorker, w).Exec(affected(1, errf("%w", store.ErrFenced)))
+		c.queue("select 1 from job where id = $1", id).Exec(affected(1, errf("%w", store.ErrNotFound)))
+		c.queue("select free from account where job = $1 for update", id).Query(rows([]any{&free}, func() error {
+			limited = true
+			return nil
+		}))
+		if err := c.send(ctx); err != nil {
+			return err
+		}
+		if got = max(n, 0); !limited {
+			return nil
+		}
+		if got = store.Grant(free, n); got == 0 {
+			return nil
+		}
+		c.exec("update account set free = free - $2 where job = $1", id, got)
+		c.exec("insert into token (worker, job, n) values ($1, $2, $3) on conflict (worker, job) do update set n = token.n + excluded.n", w, id, got)
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("reserve pages of job %d: %w", id, err)
+	}
+	return got, nil
+}

@@ -1,0 +1,441 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// headItem is one item of a queue's head, with its place.
+type headItem struct {
+	visit.Item
+	want     int32
+	later    bool
+	rank     int32
+	id       int64
+	sortedBy int64 // not_before of a later one
+}
+
+// Heads implements [store.URLs].
+func (s *Store) Heads(ctx context.Context, now time.Time, wants []store.Want) ([]visit.Item, error) {
+	if len(wants) > store.MaxWants {
+		return nil, fmt.Errorf("heads of %d queues, at most %d", len(wants), store.MaxWants)
+	}
+	heads, err := s.heads(ctx, now, wants)
+	if err != nil {
+		return nil, fmt.Errorf("heads of %d queues: %w", len(wants), wrap(err))
+	}
+	slices.SortFunc(heads, func(x, y headItem) int {
+		return cmp.Or(cmp.Compare(x.want, y.want), compareBool(x.later, y.later), cmp.Compare(x.sortedBy, y.sortedBy), cmp.Compare(x.rank, y.rank), cmp.Compare(x.id, y.id))
+	})
+	items := make([]visit.Item, len(heads))
+	for i := range heads {
+		items[i] = heads[i].Item
+	}
+	return items, nil
+}
+
+func compareBool(x, y bool) int {
+	switch {
+	case x == y:
+		return 0
+	case y:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// heads reads the heads in no order: those that are ready, and where there are
+// not enough, later ones.
+func (s *Store) heads(ctx context.Context, now time.Time, wants []store.Want) ([]headItem, error) {
+	names, jobs := make(map[string]bool, len(wants)), map[job.ID]bool{}
+	for _, w := range wants {
+		names[w.Host], jobs[w.Job] = true, true
+	}
+	refs, err := s.hostRefs(ctx, names, false)
+	if err != nil {
+		return nil, err
+	}
+	shelves, err := s.shelvesOf(ctx, keys(jobs))
+	if err != nil {
+		return nil, err
+	}
+	left := make([]int, len(wants))
+	byShelf := map[*shelf][]int{}
+	for i, w := range wants {
+		left[i] = max(w.Max, 0)
+		if sh := shelves[w.Job]; sh != nil && refs[w.Host].id != 0 {
+			byShelf[sh] = append(byShelf[sh], i)
+		}
+	}
+	var all []headItem
+	for sh, places := range byShelf {
+		for _, later := range []bool{false, true} {
+			places = slices.DeleteFunc(places, func(i int) bool { return left[i] == 0 })
+			items, err := s.headsOf(ctx, sh, now, wants, refs, left, places, later)
+			if code(err) == codeNoTable {
+				break // the job was dropped: nothing of it waits any more
+			}
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, items...)
+		}
+	}
+	return all, nil
+}
+
+func keys[K comparable](m map[K]bool) []K {
+	list := make([]K, 0, len(m))
+	for k := range m {
+		list = append(list, k)
+	}
+	return list
+}
+
+// headsOf reads the heads of queues on one shelf, and counts down what is left
+// to be read of each.
+func (s *Store) headsOf(ctx context.Context, sh *shelf, now time.Time, wants []store.Want, refs map[string]hostRef, left, places []int, later bool) ([]headItem, error) {
+	n := len(places)
+	if n == 0 {
+		return nil, nil
+	}
+	ords, hosts, jobs, slots, most := make([]int32, n), make([]int64, n), make([]int32, n), make([]int16, n), make([]int32, n)
+	for at, i := range places {
+		ref := refs[wants[i].Host]
+		ords[at], hosts[at], jobs[at], slots[at], most[at] = int32(i), ref.id, int32(wants[i].Job), int16(ref.slot), int32(left[i])
+	}
+	query := sh.head
+	if later {
+		query = sh.headLater
+	}
+	r, err := s.pool.Query(ctx, query, now.UnixMilli(), ords, hosts, jobs, slots, most)
+	if err != nil {
+		return nil, err
+	}
+	var items []headItem
+	var row itemRow
+	h := headItem{later: later}
+	_, err = pgx.ForEachRow(r, append([]any{&h.want, &h.rank, &h.id, &row.tries, &row.notBefore}, row.targets()...), func() error {
+		row.host = wants[h.want].Host
+		it, err := row.item(wants[h.want].Job)
+		h.Item = it
+		if later {
+			h.sortedBy = row.notBefore
+		}
+		left[h.want]--
+		items = append(items, h)
+		return err
+	})
+	return items, err
+}
+
+// Lookup implements [store.URLs].
+func (s *Store) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entry, error) {
+	entry, err := s.lookup(ctx, id, u)
+	if err != nil {
+		return store.Entry{}, fmt.Errorf("look up %s in job %d: %w", u, id, s.goneJob(ctx, id, err))
+	}
+	return entry, nil
+}
+
+func (s *Store) lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entry, error) {
+	sh, err := s.shelfOf(ctx, id)
+	if err != nil {
+		return store.Entry{}, err
+	}
+	refs, err := s.hostRefs(ctx, map[string]bool{u.Host(): true}, false)
+	if err != nil {
+		return store.Entry{}, err
+	}
+	ref, ok := refs[u.Host()]
+	if !ok {
+		return store.Entry{}, store.ErrNotFound
+	}
+	var entry store.Entry
+	err = s.read(ctx, func(tx pgx.Tx) error {
+		var row entryRow
+		err := tx.QueryRow(ctx, sh.lookup, int32(id), int16(ref.slot), ref.id, [16]byte(u.Fingerprint128(s.key))).Scan(row.targets()...)
+		if noRows(err) {
+			return s.ensureJob(ctx, tx, id)
+		}
+		if err != nil {
+			return err
+		}
+		list, err := s.entries(ctx, tx, id, []entryRow{row})
+		if err != nil {
+			return err
+		}
+		entry = list[0]
+		entry.Attempts, err = s.attempts(ctx, tx, sh, row.id, &entry.Item)
+		return err
+	})
+	return entry, err
+}
+
+// ensureJob says that something else is not found, or that the job is not.
+func (s *Store) ensureJob(ctx context.Context, tx pgx.Tx, id job.ID) error {
+	var one int
+	if err := tx.QueryRow(ctx, "select 1 from job where id = $1", id).Scan(&one); err != nil && !noRows(err) {
+		return err
+	}
+	return store.ErrNotFound
+}
+
+// attempts reads the attempts of a URL that did not end it.
+func (s *Store) attempts(ctx context.Context, tx pgx.Tx, sh *shelf, url int64, it *visit.Item) ([]visit.Visit, error) {
+	r, err := tx.Query(ctx, sh.attempts, url)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := pgx.CollectRows(r, pgx.RowTo[string])
+	if err != nil {
+		return nil, err
+	}
+	records := make([]record, len(texts))
+	facts := map[factID]string{}
+	for i, text := range texts {
+		if err := readRecord(text, it, &records[i], facts); err != nil {
+			return nil, err
+		}
+	}
+	if err := readFacts(ctx, tx, facts); err != nil {
+		return nil, err
+	}
+	var list []visit.Visit
+	for i := range records {
+		v, err := records[i].visit(it, facts)
+		if err != nil {
+			return nil, err
+		}
+		v.Outcome = visit.Pending
+		list = append(list, *v)
+	}
+	return list, nil
+}
+
+// goneJob turns the error of a question about a job that was dropped meanwhile
+// into the answer for one that does not exist.
+func (s *Store) goneJob(ctx context.Context, id job.ID, err error) error {
+	return s.gone(ctx, &needs{jobs: map[job.ID]bool{id: true}}, err)
+}
+
+// List implements [store.URLs]. The order depends on what is asked for: by
+// host and fingerprint, by queue for what waits, by age for what ended.
+func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
+	sh, err := s.shelfOf(ctx, q.Job)
+	if err != nil {
+		return store.Page{}, fmt.Errorf("list job %d: %w", q.Job, err)
+	}
+	var page store.Page
+	err = s.read(ctx, func(tx pgx.Tx) error {
+		l := lister{Store: s, tx: tx, sh: sh, q: q, max: min(max(q.Max, 1), store.MaxPage)}
+		if err := l.list(ctx); err != nil {
+			return err
+		}
+		entries, err := s.entries(ctx, tx, q.Job, l.rows)
+		page = store.Page{Entries: entries, Next: l.next}
+		return err
+	})
+	if err != nil {
+		return store.Page{}, fmt.Errorf("list job %d: %w", q.Job, s.goneJob(ctx, q.Job, err))
+	}
+	return page, nil
+}
+
+// lister reads one page of a list.
+type lister struct {
+	*Store
+	tx   pgx.Tx
+	sh   *shelf
+	q    store.Query
+	max  int
+	rows []entryRow
+	next store.Cursor
+}
+
+func (l *lister) list(ctx context.Context) error {
+	endings := l.endingsOf(l.q)
+	shared := l.sh.id == 0
+	switch {
+	case l.q.Host != "":
+		return l.host(ctx, endings)
+	case l.q.Outcome == visit.Pending && !shared:
+		return l.waiting(ctx)
+	case (l.q.Outcome != "" || l.q.Reason != "") && !(shared && slices.ContainsFunc(endings, func(e int16) bool { return e <= 1 })):
+		return l.ended(ctx, endings)
+	default:
+		return l.keys(ctx, endings)
+	}
+}
+
+// endingsOf returns the numbers of the endings a query asks for, in order; 0
+// stands for waiting.
+func (s *Store) endingsOf(q store.Query) []int16 {
+	list := []int16{}
+	if (q.Outcome == "" || q.Outcome == visit.Pending) && q.Reason == "" {
+		list = append(list, tallyWaiting)
+	}
+	for e, n := range s.endings {
+		if (q.Outcome == "" || q.Outcome == e.Outcome) && (q.Reason == "" || q.Reason == e.Reason) {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// fetch adds rows to the page, one more than fits to see whether there is a
+// next one; place makes a cursor of the last.
+func (l *lister) fetch(ctx context.Context, place func(r *entryRow) string, query string, args ...any) error {
+	room := l.max - len(l.rows)
+	r, err := l.tx.Query(ctx, query, append(args, room+1)...)
+	if err != nil {
+		return err
+	}
+	var row entryRow
+	n := 0
+	_, err = pgx.ForEachRow(r, row.targets(), func() error {
+		if n++; n <= room {
+			l.rows = append(l.rows, row)
+			row.visit = nil
+		}
+		return nil
+	})
+	if err == nil && n > room {
+		l.next = store.Cursor(place(&l.rows[len(l.rows)-1]))
+	}
+	return err
+}
+
+func (l *lister) badCursor() error { return fmt.Errorf("cursor %q is none of this list", l.q.After) }
+
+// lowest is the smallest fingerprint.
+const lowest = "00000000000000000000000000000000"
+
+// keys lists by slot, host and fingerprint.
+func (l *lister) keys(ctx context.Context, endings []int16) error {
+	slot, host, fp := int16(-1), int64(0), lowest
+	if l.q.After != "" {
+		if _, err := fmt.Sscanf(string(l.q.After), "%d %d %s", &slot, &host, &fp); err != nil {
+			return l.badCursor()
+		}
+	}
+	raw, err := fingerprint(fp)
+	if err != nil {
+		return l.badCursor()
+	}
+	place := func(r *entryRow) string { return fmt.Sprintf("%d %d %x", r.slot, r.host, r.fp) }
+	return l.fetch(ctx, place, l.sh.listKeys, int32(l.q.Job), slot, host, raw, endings)
+}
+
+func fingerprint(text string) (fp [16]byte, err error) {
+	raw, err := hex.DecodeString(text)
+	if err == nil && len(raw) != len(fp) {
+		err = fmt.Errorf("fingerprint of %d bytes", len(raw))
+	}
+	copy(fp[:], raw)
+	return fp, err
+}
+
+// host lists one host by fingerprint.
+func (l *lister) host(ctx context.Context, endings []int16) error {
+	refs, err := l.hostRefs(ctx, map[string]bool{l.q.Host: true}, false)
+	if err != nil {
+		return err
+	}
+	ref, ok := refs[l.q.Host]
+	if !ok {
+		return nil // nothing was seen there
+	}
+	raw, err := fingerprint(cmp.Or(string(l.q.After), lowest))
+	if err != nil {
+		return l.badCursor()
+	}
+	place := func(r *entryRow) string { return hex.EncodeToString(r.fp[:]) }
+	return l.fetch(ctx, place, l.sh.listHost, int32(l.q.Job), int16(ref.slot), ref.id, raw, endings)
+}
+
+// waiting lists the queues of a shelf that holds one job.
+func (l *lister) waiting(ctx context.Context) error {
+	if l.q.Reason != "" {
+		return nil // what waits has none
+	}
+	var host, id int64
+	var rank int32
+	if l.q.After != "" {
+		if _, err := fmt.Sscanf(string(l.q.After), "%d %d %d", &host, &rank, &id); err != nil {
+			return l.badCursor()
+		}
+	}
+	place := func(r *entryRow) string { return fmt.Sprintf("%d %d %d", r.host, r.rank, r.id) }
+	return l.fetch(ctx, place, l.sh.listQueue, int32(l.q.Job), host, rank, id)
+}
+
+// ended lists one ending after the other, each by age.
+func (l *lister) ended(ctx context.Context, endings []int16) error {
+	var ending int16
+	var after int64
+	if l.q.After != "" {
+		if _, err := fmt.Sscanf(string(l.q.After), "%d %d", &ending, &after); err != nil {
+			return l.badCursor()
+		}
+	}
+	for _, e := range endings {
+		if e < ending || e == tallyWaiting {
+			continue
+		}
+		if e > ending {
+			after = 0
+		}
+		query := l.sh.listEnding
+		if e == 1 {
+			query = l.sh.listFetched // too many for an index to be worth its room
+		}
+		place := func(r *entryRow) string { return fmt.Sprintf("%d %d", e, r.id) }
+		if err := l.fetch(ctx, place, query, int32(l.q.Job), e, after); err != nil {
+			return err
+		}
+		if l.next != "" {
+			break
+		}
+		if len(l.rows) == l.max {
+			// Full to the brim: the next page begins behind this ending.
+			l.next = store.Cursor(fmt.Sprintf("%d 0", e+1))
+			break
+		}
+	}
+	return nil
+}
+
+// Arrivals implements [store.URLs].
+func (s *Store) Arrivals(ctx context.Context, w store.WorkerID, most int) ([]store.Arrival, error) {
+	var list []store.Arrival
+	err := s.change(ctx, func(_ context.Context, c *change) error {
+		list = nil
+		var a store.Arrival
+		c.queue(`with mine as (select a.slot, a.host, a.job from slot s join arrival a on a.slot = s.id where s.owner = $1 limit $2),
+				taken as (delete from arrival a using mine m where a.slot = m.slot and a.host = m.host and a.job = m.job returning a.host, a.job)
+			select h.name, t.job from taken t join host h on h.id = t.host`, w, max(most, 0)).Query(rows([]any{&a.Host, &a.Job}, func() error {
+			list = append(list, a)
+			return nil
+		}))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("arrivals of worker %d: %w", w, err)
+	}
+	slices.SortFunc(list, func(a, b store.Arrival) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Job, b.Job)) })
+	return list, nil
+}
