@@ -15,9 +15,10 @@ import (
 	"headway/weburl"
 )
 
-// robotsAnswer says to package robots how a fetch of robots.txt ended.
-func robotsAnswer(res *fetch.Result, err error, now time.Time) robots.Answer {
-	a := robots.Answer{Status: res.Status}
+// robotsAnswer says to package robots how a fetch of robots.txt ended, and which
+// file it brought, if any.
+func robotsAnswer(res *fetch.Result, err error, file *robots.File, now time.Time) robots.Answer {
+	a := robots.Answer{Status: res.Status, File: file}
 	switch failure, ok := errors.AsType[*fetch.Error](err); {
 	case err == nil:
 	case errors.Is(err, fetch.ErrTooManyRedirects), errors.Is(err, fetch.ErrNoLocation):
@@ -36,9 +37,6 @@ func robotsAnswer(res *fetch.Result, err error, now time.Time) robots.Answer {
 	a.ETag = res.Header.Get("Etag")
 	a.LastModified = res.Header.Get("Last-Modified")
 	a.CacheControl = res.Header.Get("Cache-Control")
-	if res.Status >= 200 && res.Status < 300 {
-		a.File = robots.Parse(res.Body)
-	}
 	return a
 }
 

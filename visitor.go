@@ -110,7 +110,11 @@ func (v *Visitor) askRobots(ctx context.Context, look *Look, host politeness.Sta
 		recordFailure(&look.Visit, err, now)
 		return host, nil
 	}
-	answer := robotsAnswer(res, err, now)
+	var file *robots.File
+	if err == nil && res.Status >= 200 && res.Status < 300 {
+		file = robots.Parse(res.Body)
+	}
+	answer := robotsAnswer(res, err, file, now)
 	state := v.Robots.Observe(robots.State{}, now, answer)
 	verdict := v.Robots.Verdict(state, now)
 	var rules *robots.Rules

@@ -1,10 +1,8 @@
 package frontier
 
 import (
-	"cmp"
 	"maps"
 	"net/netip"
-	"slices"
 	"time"
 
 	"headway/job"
@@ -49,8 +47,8 @@ func (f *Frontier) Added(now time.Time, items []visit.Item) {
 			continue
 		}
 		switch {
-		case q.has(it.URL) || f.suspended(it.URL):
-		case q.parking:
+		case q.has(it.URL) || f.suspended(q, it.URL):
+		case q.parking || q.job.stopped:
 			q.spill()
 		default:
 			q.add(now, *it, f)
@@ -63,18 +61,50 @@ func (f *Frontier) Added(now time.Time, items []visit.Item) {
 // there is room for more.
 func (f *Frontier) Warm(now time.Time, u weburl.URL, jobs []job.ID) (more bool) {
 	for _, id := range jobs {
+		if j := f.jobs[id]; j == nil || j.stopped {
+			continue
+		}
 		q := f.queueFor(u, id, now)
 		if q == nil {
 			return false
 		}
-		q.complete = false
+		q.spill() // it may have come after what a refill under way has read
 		f.look(q.host, now)
 	}
 	return len(f.hosts) < f.cfg.HotHosts
 }
 
-// Warmed tells that the store was read to its end.
-func (f *Frontier) Warmed() { f.cold = false }
+// Warmed tells that the store was read to its end, from when [Batch.Cold] asked
+// for it.
+func (f *Frontier) Warmed() { f.cold.read() }
+
+// coldness is whether hosts with work are only in the store. What came to rest
+// after the store was asked for such hosts may have been missed by the reading.
+type coldness struct {
+	rested uint64 // how often a host was left in the store
+	asked  uint64 // the same when the store was asked
+	asking bool
+	some   bool
+}
+
+// rest notes that a host with work is only in the store.
+func (c *coldness) rest() {
+	c.rested++
+	c.some = true
+}
+
+// ask notes that the store is asked.
+func (c *coldness) ask() {
+	if !c.asking {
+		c.asking, c.asked = true, c.rested
+	}
+}
+
+// read notes that the store was read to its end.
+func (c *coldness) read() {
+	c.some = c.asked != c.rested
+	c.asking = false
+}
 
 // queueFor returns the queue of a URL, and makes it if there is room for its
 // host.
@@ -85,15 +115,21 @@ func (f *Frontier) queueFor(u weburl.URL, id job.ID, now time.Time) *queue {
 	}
 	h := f.hosts[u.Host()]
 	if h == nil {
-		if len(f.hosts) >= f.cfg.HotHosts {
-			f.cold = true
+		switch {
+		case j.stopped:
+			return nil
+		case len(f.hosts) >= f.cfg.HotHosts:
+			f.cold.rest()
 			return nil
 		}
 		h = f.newHost(u)
 	}
 	q := h.queue(id)
 	if q == nil {
-		q = &queue{job: j, host: h, limit: f.cfg.Head, tenure: politeness.NewTenure(now), policy: j.Policy(h.name)}
+		if j.stopped {
+			return nil
+		}
+		q = &queue{job: j, host: h, limit: f.cfg.Head, tenure: politeness.NewTenure(now), policy: j.Policy(h.name), pages: h.pages[id]}
 		h.queues = append(h.queues, q)
 		h.merge()
 	}
@@ -108,9 +144,13 @@ func (f *Frontier) newHost(u weburl.URL) *host {
 		f.domains[name] = d
 	}
 	f.number++
-	h := &host{name: u.Host(), number: f.number, domain: d, state: politeness.New(u.Host()), place: -1}
+	h := &host{
+		name: u.Host(), number: f.number, domain: d, state: politeness.New(u.Host()), place: -1,
+		index: len(f.list), sibling: len(d.hosts),
+	}
 	d.hosts = append(d.hosts, h)
 	f.hosts[h.name] = h
+	f.list = append(f.list, h)
 	f.loading.push(h)
 	return h
 }
@@ -122,12 +162,28 @@ func (f *Frontier) Loaded(now time.Time, s HostState) {
 	if h == nil || h.stage != loading || h.policy == nil {
 		return
 	}
+	h.asked = false
+	if h.stale {
+		h.stale = false
+		f.loading.push(h)
+		return
+	}
 	h.stage, h.state = live, s.State
+	if h.domain.giving {
+		h.stage = yielding
+	}
 	h.domain.yielding = false
+	// What was under way when the state was stored is over.
+	for h.state.InFlight() > 0 {
+		h.state, _ = h.policy.Observe(h.state, now, politeness.Answer{Fault: politeness.Ours})
+	}
 	if s.Unclean {
 		h.state = h.policy.Resume(h.state, now)
 		h.domain.interval = h.domain.interval.Sent(now)
+	} else if last := h.state.LastSent(); last.After(h.domain.interval.Last()) {
+		h.domain.interval = h.domain.interval.Sent(last)
 	}
+	h.pages = maps.Clone(s.Pages)
 	for id, n := range s.Pages {
 		if q := h.queue(id); q != nil {
 			q.pages = n
@@ -202,6 +258,9 @@ func (f *Frontier) Parked(now time.Time, p Park, left int) {
 		return
 	}
 	q.parking = false
+	if left == 0 {
+		q.given, q.closing = nil, false
+	}
 	q.complete = left == 0 && !q.spilled
 	q.spilled = false
 	f.look(h, now)
@@ -227,17 +286,32 @@ func (f *Frontier) addressOf(h *host, addr netip.Addr) {
 	if !addr.IsValid() || f.cfg.Addresses == nil || !f.cfg.Addresses(addr) || h.address != nil && h.address.addr == addr {
 		return
 	}
-	if h.address != nil && h.booked != NoWork {
-		h.address.hosts--
-	}
+	f.leaveAddress(h)
 	a := f.addresses[addr]
 	if a == nil {
 		a = &address{addr: addr}
 		f.addresses[addr] = a
 	}
 	h.address = a
+	a.known++
 	if h.booked != NoWork {
 		a.hosts++
+	}
+}
+
+// leaveAddress notes that a host is no longer at its address.
+func (f *Frontier) leaveAddress(h *host) {
+	a := h.address
+	if a == nil {
+		return
+	}
+	h.address = nil
+	a.known--
+	if h.booked != NoWork {
+		a.hosts--
+	}
+	if a.known == 0 {
+		delete(f.addresses, a.addr)
 	}
 }
 
@@ -246,9 +320,10 @@ func (f *Frontier) addressOf(h *host, addr netip.Addr) {
 func (f *Frontier) Yield(now time.Time, name string) {
 	d := f.domains[name]
 	if d == nil {
-		f.batch.Quiet = append(f.batch.Quiet, name)
-		return
+		d = &domain{name: name}
+		f.domains[name] = d
 	}
+	d.giving, d.quiet = true, false
 	for _, h := range d.hosts {
 		if h.stage == live {
 			h.stage = yielding
@@ -262,12 +337,8 @@ func (f *Frontier) Yield(now time.Time, name string) {
 
 // quiet notes when a domain that is to be yielded has nothing under way.
 func (f *Frontier) quiet(d *domain) {
-	for _, h := range d.hosts {
-		if h.flights > 0 || h.settled > 0 {
-			return
-		}
-	}
-	if !slices.Contains(f.batch.Quiet, d.name) {
+	if d.giving && !d.quiet && d.under == 0 {
+		d.quiet = true
 		f.batch.Quiet = append(f.batch.Quiet, d.name)
 	}
 }
@@ -279,13 +350,24 @@ func (f *Frontier) Yielded(now time.Time, name string) {
 	if d == nil {
 		return
 	}
-	d.yielding = true
+	d.giving, d.quiet, d.yielding = false, false, true
 	for _, h := range d.hosts {
-		if h.stage == yielding {
+		switch {
+		case h.stage == yielding:
 			h.stage = loading
 			f.loading.push(h)
+		case h.stage == loading && h.asked:
+			h.stale = true
 		}
 		f.look(h, now)
+	}
+	f.forgetDomain(d)
+}
+
+// forgetDomain lets go of a domain without hosts.
+func (f *Frontier) forgetDomain(d *domain) {
+	if len(d.hosts) == 0 && !d.giving {
+		delete(f.domains, d.name)
 	}
 }
 
@@ -302,40 +384,58 @@ func (f *Frontier) Hosts(name string) []string {
 	return names
 }
 
-// sorted returns the hosts by age, so that nothing depends on the order of a
-// map.
-func (f *Frontier) sorted() []*host {
-	return slices.SortedFunc(maps.Values(f.hosts), func(a, b *host) int { return cmp.Compare(a.number, b.number) })
-}
-
 // sweep lets go of hosts without work, of the heads of hosts that wait long
 // when memory is short of room for URLs, and of such hosts altogether when
-// others rest in the store.
+// others rest in the store. It looks at a part of the hosts at a time, so that
+// nobody waits for it, and at all of them within sweepEvery.
 func (f *Frontier) sweep(now time.Time) {
-	f.sweepAt = now.Add(sweepEvery)
-	crowded := f.cold && len(f.hosts) >= f.cfg.HotHosts
+	crowded := f.cold.some && len(f.hosts) >= f.cfg.HotHosts
 	full := f.items > f.cfg.MaxItems*3/4
-	for _, h := range f.sorted() {
-		if h.flights > 0 || h.settled > 0 || h.stage != live || h.line != noLine || h.standing != [3]bool{} || h.behind || h.stalled || h.robots == robotsAsked {
-			continue
+	f.swept = min(f.swept, len(f.list))
+	if f.swept == 0 {
+		f.swept = len(f.list)
+	}
+	// From the end, because the last host takes the place of one that leaves.
+	for end := max(f.swept-sweepHosts, 0); f.swept > end; {
+		f.swept--
+		f.sweepHost(f.list[f.swept], now, crowded, full)
+	}
+	f.sweepAt = now.Add(sweepEvery * time.Duration(min(sweepHosts, len(f.list)+1)) / time.Duration(len(f.list)+1))
+	if f.cold.some && len(f.hosts) < f.cfg.HotHosts {
+		f.cold.ask()
+		f.batch.Cold = true
+	}
+}
+
+func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
+	if h.flights > 0 || h.settled > 0 || h.stage != live || h.line != noLine || h.standing != [3]bool{} || h.behind || h.stalled || h.robots == robotsAsked {
+		return
+	}
+	stopped := true
+	for _, q := range h.queues {
+		if q.asked > 0 || q.parking || q.starving || q.aside > 0 {
+			return
 		}
-		if slices.ContainsFunc(h.queues, func(q *queue) bool { return q.asked > 0 || q.parking || q.starving || q.aside > 0 }) {
-			continue
-		}
-		pace := h.policy.Pace(h.state)
-		switch {
-		case h.booked == NoWork && now.Sub(h.idleAt) >= max(restAfter, pace):
+		stopped = stopped && q.job.stopped
+	}
+	if len(h.domain.hosts) == 1 && now.Sub(h.domain.interval.Last()) < restAfter {
+		return // others of the domain may come, and must know when this one was asked
+	}
+	switch {
+	case h.booked == NoWork:
+		if now.Sub(h.idleAt) >= max(restAfter, h.policy.Pace(h.state)) {
 			f.rest(h, now, time.Time{})
-		case h.until.Sub(now) < restAfter:
-		case crowded && len(h.errands) == 0:
-			f.rest(h, now, h.until)
-		case full:
-			for _, q := range h.queues {
-				q.drop(f)
-			}
+		}
+	case stopped && crowded:
+		f.rest(h, now, now)
+	case h.until.Sub(now) < restAfter:
+	case crowded && len(h.errands) == 0:
+		f.rest(h, now, h.until)
+	case full:
+		for _, q := range h.queues {
+			q.drop(f)
 		}
 	}
-	f.batch.Cold = f.cold && len(f.hosts) < f.cfg.HotHosts
 }
 
 // rest lets go of a host.
@@ -347,14 +447,20 @@ func (f *Frontier) rest(h *host, now, until time.Time) {
 	h.until = time.Time{}
 	f.clock.remove(h)
 	f.move(h, now)
+	f.leaveAddress(h)
 	delete(f.hosts, h.name)
+	last := f.list[len(f.list)-1]
+	f.list[h.index], last.index = last, h.index
+	f.list[len(f.list)-1] = nil
+	f.list = f.list[:len(f.list)-1]
 	d := h.domain
-	d.hosts = slices.DeleteFunc(d.hosts, func(other *host) bool { return other == h })
-	if len(d.hosts) == 0 && d.leaving == 0 {
-		delete(f.domains, d.name)
-	}
+	last = d.hosts[len(d.hosts)-1]
+	d.hosts[h.sibling], last.sibling = last, h.sibling
+	d.hosts[len(d.hosts)-1] = nil
+	d.hosts = d.hosts[:len(d.hosts)-1]
+	f.forgetDomain(d)
 	if !until.IsZero() {
-		f.cold = true
+		f.cold.rest()
 	}
 	f.batch.Rest = append(f.batch.Rest, Rest{Host: h.name, Until: until})
 }
@@ -366,13 +472,24 @@ func (f *Frontier) GiveUp(now time.Time, name string, o visit.Outcome, r visit.R
 		return
 	}
 	for _, q := range h.queues {
-		if q.parking || !q.waits() {
-			continue
+		if !q.parking && q.waits() {
+			q.given = &Park{Job: q.job.ID, Host: name, Outcome: o, Reason: r}
 		}
-		q.drop(f)
-		q.parking = true
-		f.batch.Parks = append(f.batch.Parks, Park{Job: q.job.ID, Host: name, Outcome: o, Reason: r})
 	}
 	h.errands = nil
+	f.look(h, now)
+}
+
+// Reconsider asks the jobs anew how they treat a host: something was learned of
+// it.
+func (f *Frontier) Reconsider(now time.Time, name string) {
+	h := f.hosts[name]
+	if h == nil {
+		return
+	}
+	for _, q := range h.queues {
+		q.policy = q.job.Policy(name)
+	}
+	h.merge()
 	f.look(h, now)
 }

@@ -66,6 +66,9 @@ var (
 	nat64         = netip.MustParsePrefix("64:ff9b::/96")
 )
 
+// Public reports whether an address is one of the public internet.
+func Public(a netip.Addr) bool { return notPublic(a) == "" }
+
 // notPublic says why an address is not one of the public web, or "".
 func notPublic(a netip.Addr) string {
 	if !a.IsValid() {

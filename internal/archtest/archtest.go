@@ -23,7 +23,7 @@ import (
 // other modules by import path.
 const Map = `
 # the journey of one URL; only the root joins its stops
-.                        weburl robots politeness fetch fetch/guard parse visit
+.                        weburl scope frontier robots politeness fetch fetch/guard parse visit store store/journal output limit job
 weburl                   golang.org/x/net
 scope                    weburl
 frontier                 weburl visit job politeness

@@ -1,0 +1,239 @@
+package headway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"headway/frontier"
+	"headway/store"
+	"headway/visit"
+)
+
+// entry is something that waits for a commit. A visit and the links of its page
+// are one entry, so that they are stored together.
+type entry struct {
+	request *frontier.Request // of a visit or retry
+	visit   *visit.Visit      // that ended its URL
+	retry   *store.Retry
+	found   []link
+	park    *frontier.Park
+	robots  *store.RobotsVersion
+	ack     func() // called when it is stored
+}
+
+// Times and sizes of commits.
+const (
+	manyPages   = 64                     // so many pages do not wait for the gap between commits
+	retryCommit = time.Second            // a commit that found no room, or a busy file, is tried again
+	slowCommit  = 250 * time.Millisecond // the ceiling of a commit that keeps up
+)
+
+// pend adds something to the next commit.
+func (c *Crawl) pend(e entry) {
+	c.pending = append(c.pending, e)
+	if e.visit != nil || e.retry != nil {
+		c.pages++
+	}
+}
+
+// startCommit begins a commit if none is under way and anything waits.
+func (c *Crawl) startCommit(work context.Context, now time.Time) {
+	if c.committing || len(c.pending) == 0 && len(c.paces) == 0 {
+		return
+	}
+	if wait := c.committed.Add(c.cfg.CommitGap).Sub(now); wait > 0 && c.pages < manyPages && !c.urgent && c.stop == nil {
+		if at := now.Add(wait); c.nextWake.IsZero() || at.Before(c.nextWake) {
+			c.nextWake = at
+		}
+		return
+	}
+	n, commit := c.compose(now)
+	batch := c.pending[:n:n]
+	c.pending = append([]entry(nil), c.pending[n:]...)
+	c.committing, c.committed, c.urgent = true, now, false
+	for i := range batch {
+		if batch[i].visit != nil || batch[i].retry != nil {
+			c.pages--
+		}
+	}
+	c.background.Go(func() { c.commit(work, batch, commit) })
+}
+
+// compose makes a commit of as much as one takes.
+func (c *Crawl) compose(now time.Time) (n int, commit store.Commit) {
+	c.number++
+	commit = store.Commit{Worker: c.worker, Number: c.number, At: now}
+	slots := map[store.Slot]struct{}{}
+	for ; n < len(c.pending); n++ {
+		e := &c.pending[n]
+		if len(commit.Visits)+len(commit.Retries) == store.MaxVisits || len(commit.Found)+len(e.found) > store.MaxFound || len(commit.Parks) == store.MaxHosts {
+			break
+		}
+		switch {
+		case e.visit != nil:
+			commit.Visits = append(commit.Visits, *e.visit)
+			slots[c.sites[e.request.Host].slot] = struct{}{}
+		case e.retry != nil:
+			commit.Retries = append(commit.Retries, *e.retry)
+			slots[c.sites[e.request.Host].slot] = struct{}{}
+		case e.park != nil:
+			commit.Parks = append(commit.Parks, store.Park(*e.park))
+			slots[c.sites[e.park.Host].slot] = struct{}{}
+		case e.robots != nil:
+			commit.Robots = append(commit.Robots, *e.robots)
+		}
+		for i := range e.found {
+			commit.Found = append(commit.Found, e.found[i].found)
+		}
+	}
+	for host := range c.touched {
+		if len(commit.Hosts) == store.MaxHosts {
+			break
+		}
+		delete(c.touched, host)
+		if h, ok := c.storeHost(host); ok {
+			commit.Hosts = append(commit.Hosts, h)
+			slots[c.sites[host].slot] = struct{}{}
+		}
+	}
+	take := min(len(c.paces), store.MaxHosts)
+	commit.Paces = c.paces[:take:take]
+	c.paces = c.paces[take:]
+	for i := range commit.Paces {
+		if s := c.sites[commit.Paces[i].Host]; s != nil {
+			slots[s.slot] = struct{}{}
+		}
+	}
+	for s := range slots {
+		commit.Leases = append(commit.Leases, c.leases[s])
+	}
+	return n, commit
+}
+
+// storeHost is the state of a host as it is stored.
+func (c *Crawl) storeHost(host string) (store.Host, bool) {
+	s := c.sites[host]
+	view, ok := c.f.View(host)
+	if s == nil || !ok {
+		return store.Host{}, false
+	}
+	polite, err := view.State.MarshalBinary()
+	if err != nil {
+		c.fail(fmt.Errorf("encode the state of %s: %w", host, err))
+		return store.Host{}, false
+	}
+	file, err := s.robots.MarshalBinary()
+	if err != nil {
+		c.fail(fmt.Errorf("encode the robots state of %s: %w", host, err))
+		return store.Host{}, false
+	}
+	h := store.Host{
+		Host: host, Politeness: polite, Robots: file, Pace: view.State.Learned(), Floor: view.State.Floor(),
+		HoldUntil: view.State.HeldUntil(), LastSent: view.State.LastSent(),
+	}
+	slower := h.Pace > s.pace || h.Floor > s.floor || h.HoldUntil.After(s.hold)
+	switch {
+	case slower:
+		h.Change = store.Slower
+	case h.Pace < s.pace || h.Floor < s.floor:
+		h.Change = store.Faster
+	}
+	s.pace, s.floor, s.hold = h.Pace, h.Floor, h.HoldUntil
+	return h, true
+}
+
+// commit stores a batch, however long that takes, and tells the loop.
+func (c *Crawl) commit(work context.Context, batch []entry, commit store.Commit) {
+	ctx := context.WithoutCancel(work)
+	for {
+		began := time.Now()
+		receipt, err := c.st.Commit(ctx, commit)
+		took := time.Since(began)
+		if err == nil {
+			c.post(func(now time.Time) { c.tookCommit(now, batch, &commit, receipt, took) })
+			return
+		}
+		if !errors.Is(err, store.ErrFull) && !errors.Is(err, store.ErrInUse) {
+			c.post(func(time.Time) {
+				c.committing = false
+				c.fail(fmt.Errorf("commit: %w", err))
+			})
+			return
+		}
+		c.cfg.Log.Warn("nothing can be stored, trying again", "err", err)
+		select {
+		case <-work.Done():
+			c.post(func(time.Time) {
+				c.committing = false
+				c.fail(fmt.Errorf("commit: %w", err))
+			})
+			return
+		case <-time.After(retryCommit):
+		}
+	}
+}
+
+// tookCommit goes on with what is stored now.
+func (c *Crawl) tookCommit(now time.Time, batch []entry, commit *store.Commit, receipt store.Receipt, took time.Duration) {
+	c.committing = false
+	c.tally.commits++
+	c.tally.commitTime += took
+	requests := make([]frontier.Request, 0, len(batch))
+	visits := make([]visit.Visit, 0, len(commit.Visits))
+	for i := range batch {
+		e := &batch[i]
+		if e.request != nil {
+			requests = append(requests, *e.request)
+		}
+		if e.visit != nil {
+			visits = append(visits, *e.visit)
+		}
+		if e.park != nil {
+			c.f.Parked(now, *e.park, receipt.Left)
+		}
+		for j := range e.found {
+			c.seen.Put(e.found[j].mark)
+		}
+		if e.ack != nil {
+			e.ack()
+		}
+	}
+	items := make([]visit.Item, 0, len(receipt.Fresh))
+	for _, i := range receipt.Fresh {
+		it := commit.Found[i].Item
+		c.site(it.URL)
+		items = append(items, it)
+	}
+	// New URLs come first, so that a host is not taken to be without work
+	// between its last page and the links on it.
+	c.f.Added(now, items)
+	c.f.Committed(now, requests)
+	if len(visits) > 0 && len(c.cfg.Outputs) > 0 {
+		c.outbox = append(c.outbox, visits)
+	}
+	for i := range visits {
+		c.tally.ended(&visits[i])
+	}
+}
+
+// handOut gives stored visits to the outputs, as fast as they take them.
+func (c *Crawl) handOut() {
+	for len(c.outbox) > 0 {
+		select {
+		case c.out <- c.outbox[0]:
+			c.outbox[0] = nil
+			c.outbox = c.outbox[1:]
+		default:
+			return
+		}
+	}
+}
+
+// rest stores a host that left memory with the time at which it is ready.
+func (c *Crawl) rest(r frontier.Rest) {
+	// What the host was like when it left is stored already: a host leaves only
+	// after its last commit.
+	delete(c.sites, r.Host)
+}

@@ -1,0 +1,170 @@
+package headway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"runtime"
+	"time"
+
+	"headway/fetch"
+	"headway/limit"
+	"headway/output"
+	"headway/politeness"
+	"headway/robots"
+	"headway/scope"
+	"headway/store"
+	"headway/weburl"
+)
+
+// Fetcher makes exchanges. [*fetch.Client] is one; its documentation says what
+// a call promises.
+type Fetcher interface {
+	Do(ctx context.Context, req fetch.Request) (*fetch.Result, error)
+	Robots(ctx context.Context, req fetch.Request) (last *fetch.Result, hops []weburl.URL, err error)
+}
+
+// Sitemaps says what is done with sitemaps.
+type Sitemaps string
+
+// The ways to treat sitemaps. The empty value is [SitemapsAuto].
+const (
+	SitemapsAuto Sitemaps = "auto" // read them beside following links
+	SitemapsOnly Sitemaps = "only" // follow no links
+	SitemapsOff  Sitemaps = "off"
+)
+
+// Defaults of [Config].
+const (
+	DefaultWorkers = 512
+	DefaultMinFree = 1 << 30
+)
+
+// Config is one crawl. Store, Fetcher and Seeds are required; the rest is
+// useful when zero.
+type Config struct {
+	Store   store.Store
+	Fetcher Fetcher
+	Outputs []output.Writer // written while the crawl runs, finished when it has ended
+	Journal string          // file of what is in flight; empty for none
+
+	Name  string // of the job, for people
+	Spec  []byte // what was asked for, kept with the job; JSON
+	Seeds []weburl.URL
+	Scope scope.Config // Seeds and MaxDepth are filled in
+	// Fallback has another seed for the host of a seed that nobody answers at:
+	// http where https was only a guess.
+	Fallback map[string]weburl.URL
+	// Limits are the ceilings in force.
+	Limits limit.Effective
+	// Continue goes on with a job that has ended as partial.
+	Continue bool
+
+	// Policy is how hosts are treated; zero means the default preset. One that
+	// is only fit for owned hosts is not used for others: they get Strangers,
+	// zero for the default preset.
+	Policy    politeness.Policy
+	Strangers politeness.Policy
+	Robots    robots.Policy
+	Owned     func(u weburl.URL) bool // whose owner vouches; nil for none
+	Secrets   []fetch.Secrets         // for owned hosts
+	// IgnoreRobots leaves robots.txt of owned hosts unread; it is written into
+	// the evidence.
+	IgnoreRobots bool
+	Agent        string                  // product token in robots.txt; "headway"
+	OptedOut     func(u weburl.URL) bool // who asked not to be crawled; nil for none
+	Sitemaps     Sitemaps
+	Addresses    func(netip.Addr) bool // to which the interval per address applies; nil for none
+
+	Workers      int           // requests under way at once
+	ParseWorkers int           // bodies read at once; the number of CPUs
+	Head         int           // see package frontier
+	HotHosts     int           // likewise
+	SeenBytes    int64         // likewise
+	CommitGap    time.Duration // commits start at least so far apart, unless many pages or a refusal wait
+	Terms        store.Terms   // of leases
+
+	// Free tells how much room the store has left; nil where that cannot run
+	// out. Below MinFree nothing is fetched.
+	Free    func() (int64, error)
+	MinFree int64
+
+	// Drain, when closed, ends the crawl after what is in flight. Cancelling the
+	// context of [Crawl.Run] ends it at once. Either way it can be resumed.
+	Drain <-chan struct{}
+
+	Log *slog.Logger // nil for none
+}
+
+// withDefaults returns the config with its defaults filled in.
+func (c Config) withDefaults() Config {
+	preset, _ := politeness.Preset(politeness.DefaultPreset)
+	if c.Policy == (politeness.Policy{}) {
+		c.Policy = preset
+	}
+	if c.Strangers == (politeness.Policy{}) {
+		c.Strangers = preset
+	}
+	if c.Owned == nil {
+		c.Owned = func(weburl.URL) bool { return false }
+	}
+	if c.OptedOut == nil {
+		c.OptedOut = func(weburl.URL) bool { return false }
+	}
+	if c.Agent == "" {
+		c.Agent = "headway"
+	}
+	if c.Sitemaps == "" {
+		c.Sitemaps = SitemapsAuto
+	}
+	if c.Workers <= 0 {
+		c.Workers = DefaultWorkers
+	}
+	if c.ParseWorkers <= 0 {
+		c.ParseWorkers = runtime.GOMAXPROCS(0)
+	}
+	if c.MinFree <= 0 {
+		c.MinFree = DefaultMinFree
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	c.Terms = c.Terms.WithDefaults()
+	return c
+}
+
+// validate joins all problems.
+func (c *Config) validate() error {
+	var problems []error
+	if c.Store == nil {
+		problems = append(problems, errors.New("no store"))
+	}
+	if c.Fetcher == nil {
+		problems = append(problems, errors.New("no fetcher"))
+	}
+	if len(c.Seeds) == 0 {
+		problems = append(problems, errors.New("no seed"))
+	}
+	switch c.Sitemaps {
+	case SitemapsAuto, SitemapsOnly, SitemapsOff:
+	default:
+		problems = append(problems, fmt.Errorf("sitemaps %q: not auto, only or off", c.Sitemaps))
+	}
+	if err := c.Policy.Validate(); err != nil {
+		problems = append(problems, fmt.Errorf("policy: %w", err))
+	}
+	if err := c.Terms.Check(); err != nil {
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
+
+// slowestOwned is the pace below which only owned hosts are asked.
+const slowestOwned = 200 * time.Millisecond
+
+// forStrangers tells whether a policy may be used for hosts nobody vouches for.
+func forStrangers(p *politeness.Policy) bool {
+	return p.Base >= slowestOwned && p.Name != "owned" && p.Name != "warm"
+}

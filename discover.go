@@ -1,0 +1,197 @@
+package headway
+
+import (
+	"time"
+
+	"headway/frontier"
+	"headway/parse"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// link is a URL that was found, judged as far as that needs no memory.
+type link struct {
+	found store.Found
+	mark  weburl.Fingerprint128
+}
+
+// Marks of a URL in the cache of what is known to be stored. A URL that waits or
+// has ended for good is known by its fingerprint alone; one skipped for the link
+// that led there, and one out of scope, by a mark of their own, because another
+// link may still admit them.
+const (
+	markStored      byte = 0
+	markProvisional byte = 0x55
+	markAside       byte = 0xaa
+)
+
+// mark is what stands for a found URL in the cache. One out of scope counts once
+// for each slot it was found in.
+func (c *Crawl) mark(f *store.Found, finder store.Slot) weburl.Fingerprint128 {
+	m := frontier.Mark(f.Item.Job, f.Item.URL.Fingerprint128(c.key))
+	switch {
+	case f.Aside():
+		m[15] ^= markAside
+		m[14] ^= byte(finder)
+		m[13] ^= byte(finder >> 8)
+	case f.Outcome == visit.Skipped && f.Reason.Provisional():
+		m[15] ^= markProvisional
+	}
+	return m
+}
+
+// judgeLinks turns the links of a page into URLs to be stored, each once.
+func (c *Crawl) judgeLinks(v *visit.Visit) []link {
+	if len(v.Links) == 0 {
+		return nil
+	}
+	finder := store.SlotOf(c.key, v.Item.URL.Domain())
+	if v.Outcome == visit.Redirected {
+		item, ok := v.Item.Follow(v.Answer.Location, c.key)
+		if !ok {
+			return nil
+		}
+		return []link{c.judgeRedirect(item, finder)}
+	}
+	if c.cfg.Sitemaps == SitemapsOnly {
+		return nil
+	}
+	links := make([]link, 0, len(v.Links))
+	known := make(map[weburl.URL]int, len(v.Links))
+	for i := range v.Links {
+		l := &v.Links[i]
+		if at, ok := known[l.URL]; ok {
+			// Of two links to a page the one that passes counts.
+			if f := &links[at].found; !l.Nofollow && f.Reason == visit.Nofollow {
+				links[at] = c.judge(f.Item, false, finder)
+			}
+			continue
+		}
+		known[l.URL] = len(links)
+		item := visit.Item{Job: v.Item.Job, URL: l.URL, Via: v.Item.URL, Found: visit.FoundLink, Depth: v.Item.Depth + 1}
+		links = append(links, c.judge(item, l.Nofollow, finder))
+	}
+	return links
+}
+
+// judge decides whether a found URL waits or is skipped.
+func (c *Crawl) judge(item visit.Item, nofollow bool, finder store.Slot) link {
+	f := store.Found{Item: item}
+	switch d := c.scope.Decide(item.URL, item.Depth); {
+	case !d.In:
+		f.Outcome, f.Reason = visit.Skipped, visit.Reason(d.Reason)
+	case c.cfg.OptedOut(item.URL):
+		f.Outcome, f.Reason = visit.Skipped, visit.OptedOut
+	case nofollow:
+		f.Outcome, f.Reason = visit.Skipped, visit.Nofollow
+	}
+	return link{found: f, mark: c.mark(&f, finder)}
+}
+
+// judgeRedirect decides about the target of a redirect. What a seed redirects to
+// within its domain belongs to the crawl.
+func (c *Crawl) judgeRedirect(item visit.Item, finder store.Slot) link {
+	if item.Depth > 0 {
+		return c.judge(item, false, finder)
+	}
+	c.scope.Widen(item.Via, item.URL)
+	f := store.Found{Item: item}
+	switch d := c.scope.DecideSeed(item.URL); {
+	case !d.In:
+		f.Outcome, f.Reason = visit.Skipped, visit.Reason(d.Reason)
+	case c.cfg.OptedOut(item.URL):
+		f.Outcome, f.Reason = visit.Skipped, visit.OptedOut
+	}
+	return link{found: f, mark: c.mark(&f, finder)}
+}
+
+// priorityScale turns a sitemap's priority into ours.
+const priorityScale = 10
+
+// judgeEntry decides about an entry of a sitemap, which is one link away from a
+// seed.
+func (c *Crawl) judgeEntry(r frontier.Request, e parse.Entry, finder store.Slot) link {
+	return c.judge(visit.Item{
+		Job: r.Job, URL: e.URL.Clone(), Via: r.URL, Found: visit.FoundSitemap, Depth: 1, Priority: int(e.Priority * priorityScale),
+	}, false, finder)
+}
+
+// fresh leaves out the links that are known to be stored, and holds the others
+// against the brakes on endless spaces.
+func (c *Crawl) fresh(now time.Time, links []link) []link {
+	kept := links[:0]
+	for i := range links {
+		l := &links[i]
+		if c.seen.Has(l.mark) {
+			continue
+		}
+		if l.found.Outcome == "" {
+			if d := c.traps.Look(l.found.Item.URL, now); !d.In {
+				l.found.Outcome, l.found.Reason = visit.Skipped, visit.Reason(d.Reason)
+			}
+		}
+		kept = append(kept, *l)
+	}
+	return kept
+}
+
+// findSitemaps sends for the sitemaps of a host: those its robots.txt names,
+// else the usual one, for hosts of seeds.
+func (c *Crawl) findSitemaps(now time.Time, s *site, names []string) {
+	if c.cfg.Sitemaps == SitemapsOff || s.sitemaps != nil {
+		return
+	}
+	s.sitemaps = map[weburl.URL]int{}
+	if len(names) == 0 && c.seedHosts[s.home.Host()] {
+		names = []string{"/sitemap.xml"}
+	}
+	for _, name := range names {
+		if u, err := s.home.Resolve(name); err == nil {
+			c.sendForSitemap(now, s, u, 0)
+		}
+	}
+}
+
+// moreSitemaps sends for what a sitemap index lists.
+func (c *Crawl) moreSitemaps(now time.Time, t task, urls []weburl.URL) {
+	s := c.sites[t.home.Host()]
+	if s == nil || t.nested+1 >= maxNested {
+		return
+	}
+	for _, u := range urls {
+		c.sendForSitemap(now, s, u.Clone(), t.nested+1)
+	}
+}
+
+// sendForSitemap queues an errand, once for each sitemap. A sitemap elsewhere is
+// read only if a page there would be.
+func (c *Crawl) sendForSitemap(now time.Time, s *site, u weburl.URL, nested int) {
+	if _, ok := s.sitemaps[u]; ok || len(s.sitemaps) >= maxSitemaps {
+		return
+	}
+	if u.Host() != s.home.Host() && !c.scope.DecideSeed(u).In {
+		return
+	}
+	s.sitemaps[u] = nested
+	if u.Host() != s.home.Host() {
+		other := c.site(u)
+		if other.sitemaps == nil {
+			other.sitemaps = map[weburl.URL]int{}
+		}
+		other.sitemaps[u] = nested
+	}
+	c.f.Run(now, frontier.Errand{URL: u, Job: c.job})
+}
+
+// tookSitemap learns how the host bore the question for a sitemap.
+func (c *Crawl) tookSitemap(now time.Time, r frontier.Request, a frontier.Answer, wire int64, asked bool) {
+	if !asked {
+		c.f.Skip(now, r)
+		return
+	}
+	c.spend(now, 0, 1, wire)
+	settled := c.f.Settle(now, r, a, nil)
+	c.noteEffect(now, r.Host, settled.Effect)
+	c.touch(r.Host)
+}

@@ -1,0 +1,230 @@
+package headway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"headway/frontier"
+	"headway/politeness"
+	"headway/robots"
+	"headway/store"
+)
+
+// loader fetches the states of hosts, and with them the right to their domains
+// where that is shared with other processes.
+type loader struct {
+	hosts  []string // wanted
+	denied []string // wanted, and held by another process
+	asking bool
+	askAt  time.Time       // when to ask again for those
+	wantAt time.Time       // when to ask whether others want ours
+	yields map[string]bool // domains being given up
+}
+
+// Times of the loader: a domain changes hands within [store.HandOver].
+const (
+	claimEvery  = 250 * time.Millisecond
+	wantedEvery = 500 * time.Millisecond
+)
+
+// maxLoad is how many hosts are loaded at a time.
+const maxLoad = 1000
+
+func (l *loader) want(hosts []string) { l.hosts = append(l.hosts, hosts...) }
+
+func (l *loader) busy() bool { return l.asking || len(l.hosts) > 0 || len(l.denied) > 0 }
+
+// startLoad asks for hosts, one question at a time.
+func (c *Crawl) startLoad(ctx context.Context, now time.Time) {
+	l := &c.loader
+	if len(l.denied) > 0 && !now.Before(l.askAt) {
+		l.hosts = append(l.hosts, l.denied...)
+		l.denied = nil
+	}
+	if l.asking || len(l.hosts) == 0 || c.stop != nil {
+		return
+	}
+	n := min(len(l.hosts), maxLoad)
+	hosts := slices.Clone(l.hosts[:n])
+	l.hosts = slices.Clone(l.hosts[n:])
+	l.asking = true
+	domains := make([]string, 0, n)
+	unclean := make(map[string]bool, n)
+	for _, h := range hosts {
+		s := c.sites[h]
+		if s == nil {
+			continue
+		}
+		domains = append(domains, s.domain)
+		unclean[h] = !c.leases[s.slot].Clean && !c.clean[s.domain]
+	}
+	slices.Sort(domains)
+	domains = slices.Compact(domains)
+	c.background.Go(func() {
+		claim, known, err := c.load(ctx, now, hosts, domains)
+		c.post(func(now time.Time) {
+			l.asking = false
+			if err != nil {
+				c.failUnless(ctx, err)
+				return
+			}
+			c.tookLoad(now, hosts, claim, known, unclean)
+		})
+	})
+}
+
+// load reads what is known of hosts.
+func (c *Crawl) load(ctx context.Context, now time.Time, hosts, domains []string) (store.Claim, map[string]store.Host, error) {
+	claim := store.Claim{Granted: domains}
+	if shared, ok := c.st.(store.Domains); ok {
+		var err error
+		if claim, err = shared.Claim(ctx, now, domains); err != nil {
+			return claim, nil, err
+		}
+	}
+	known := make(map[string]store.Host, len(hosts))
+	for _, h := range claim.Hosts {
+		known[h.Host] = h
+	}
+	for _, name := range hosts {
+		// The newer of what this crawl and what all crawls know.
+		h, err := c.st.Host(ctx, name)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			continue
+		case err != nil:
+			return claim, nil, fmt.Errorf("read host %s: %w", name, err)
+		}
+		if shared, ok := known[name]; !ok || h.LastSent.After(shared.LastSent) {
+			known[name] = h
+		}
+	}
+	return claim, known, nil
+}
+
+// tookLoad puts hosts on the schedule.
+func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known map[string]store.Host, unclean map[string]bool) {
+	granted := make(map[string]bool, len(claim.Granted))
+	for _, d := range claim.Granted {
+		granted[d] = true
+	}
+	for _, name := range hosts {
+		s := c.sites[name]
+		if s == nil {
+			c.f.Loaded(now, frontier.HostState{Host: name})
+			continue
+		}
+		if !granted[s.domain] {
+			c.loader.denied = append(c.loader.denied, name)
+			c.f.LeaseWait(now, name)
+			continue
+		}
+		state := frontier.HostState{Host: name, State: politeness.New(name), Unclean: unclean[name] || slices.Contains(claim.Unclean, s.domain)}
+		h, ok := known[name]
+		if ok {
+			if err := state.State.UnmarshalBinary(h.Politeness); err != nil && len(h.Politeness) > 0 {
+				c.cfg.Log.Warn("host state not understood, starting carefully", "host", name, "err", err)
+				state.State, state.Unclean = politeness.New(name), true
+			}
+			if err := s.robots.UnmarshalBinary(h.Robots); err != nil {
+				s.robots = robots.State{}
+			}
+			s.pace, s.floor, s.hold = h.Pace, h.Floor, h.HoldUntil
+		}
+		state.Robots = c.robotsState(s, now, state.State.CrawlDelay())
+		c.f.Loaded(now, state)
+	}
+	if len(c.loader.denied) > 0 {
+		c.loader.askAt = now.Add(claimEvery)
+	}
+}
+
+// watchLoader asks whether another process wants a domain of ours.
+func (c *Crawl) watchLoader(ctx context.Context, now time.Time) {
+	shared, ok := c.st.(store.Domains)
+	if !ok || now.Before(c.loader.wantAt) {
+		return
+	}
+	c.loader.wantAt = now.Add(wantedEvery)
+	c.background.Go(func() {
+		wanted, err := shared.Wanted(ctx, now)
+		c.post(func(now time.Time) {
+			if err != nil {
+				c.failUnless(ctx, fmt.Errorf("ask for requests of other crawls: %w", err))
+				return
+			}
+			for _, d := range wanted {
+				if c.loader.yields == nil {
+					c.loader.yields = map[string]bool{}
+				}
+				if !c.loader.yields[d] {
+					c.loader.yields[d] = true
+					c.f.Yield(now, d)
+				}
+			}
+		})
+	})
+}
+
+// yield gives a domain up of which nothing is under way.
+func (c *Crawl) yield(ctx context.Context, domain string) {
+	if !c.loader.yields[domain] {
+		return
+	}
+	delete(c.loader.yields, domain)
+	hosts := c.hostsOf(domain)
+	shared, ok := c.st.(store.Domains)
+	if !ok {
+		return
+	}
+	c.background.Go(func() {
+		err := shared.Yield(context.WithoutCancel(ctx), c.now(), []string{domain}, hosts)
+		c.post(func(now time.Time) {
+			if err != nil {
+				c.failUnless(ctx, fmt.Errorf("hand %s over: %w", domain, err))
+				return
+			}
+			c.clean[domain] = true
+			c.f.Yielded(now, domain)
+		})
+	})
+}
+
+// hostsOf returns the hosts of a domain as they are stored.
+func (c *Crawl) hostsOf(domain string) []store.Host {
+	var hosts []store.Host
+	for _, name := range c.f.Hosts(domain) {
+		if h, ok := c.storeHost(name); ok {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
+}
+
+// yieldAll gives all domains up at the end.
+func (c *Crawl) yieldAll(ctx context.Context, now time.Time) error {
+	shared, ok := c.st.(store.Domains)
+	if !ok {
+		return nil
+	}
+	domains := map[string]bool{}
+	for _, s := range c.sites {
+		domains[s.domain] = true
+	}
+	var names []string
+	var hosts []store.Host
+	for d := range domains {
+		names = append(names, d)
+		hosts = append(hosts, c.hostsOf(d)...)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	if err := shared.Yield(ctx, now, names, hosts); err != nil {
+		return fmt.Errorf("hand hosts over: %w", err)
+	}
+	return nil
+}

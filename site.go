@@ -1,0 +1,178 @@
+package headway
+
+import (
+	"errors"
+	"syscall"
+	"time"
+
+	"headway/fetch"
+	"headway/fetch/guard"
+	"headway/frontier"
+	"headway/robots"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// site is what the crawl keeps of a host beside its schedule.
+type site struct {
+	home    weburl.URL
+	domain  string
+	slot    store.Slot
+	owned   bool
+	secrets fetch.Secrets
+
+	robots   robots.State
+	ignored  bool // robots.txt is left unread
+	definite int  // answers in a row that there is nobody to ask
+
+	pace  time.Duration // as last stored
+	floor time.Duration
+	hold  time.Time
+
+	sitemaps map[weburl.URL]int // asked for, with how many indexes led there
+}
+
+// maxSitemaps bounds the sitemaps of one host, and maxNested how many indexes
+// may lead to one.
+const (
+	maxSitemaps = 500
+	maxNested   = 3
+)
+
+// site returns what is kept of a host, and makes it if need be.
+func (c *Crawl) site(u weburl.URL) *site {
+	host := u.Host()
+	if s := c.sites[host]; s != nil {
+		return s
+	}
+	home, err := u.Resolve("/")
+	if err != nil {
+		home = u // cannot be: every host has a home page
+	}
+	domain := u.Domain()
+	s := &site{home: home, domain: domain, slot: store.SlotOf(c.key, domain), owned: c.cfg.Owned(home)}
+	s.ignored = c.cfg.IgnoreRobots && s.owned
+	for _, secret := range c.cfg.Secrets {
+		if secret.Host() == host {
+			s.secrets = secret
+		}
+	}
+	c.sites[host] = s
+	return s
+}
+
+// robotsState says to the schedule what is known of a host's robots.txt.
+func (c *Crawl) robotsState(s *site, now time.Time, delay time.Duration) frontier.RobotsState {
+	if s.ignored {
+		return frontier.RobotsState{Known: true, Ever: true}
+	}
+	verdict := c.cfg.Robots.Verdict(s.robots, now)
+	if delay > robots.MaxDelay {
+		delay = 0 // nothing is asked of such a host
+	}
+	return frontier.RobotsState{
+		Known:  verdict.Access != robots.AccessUnknown,
+		Closed: verdict.Access == robots.AccessNone && !s.robots.FailingSince.IsZero(),
+		Due:    verdict.Until,
+		Ever:   s.robots.Known != robots.Nothing,
+		Delay:  delay,
+	}
+}
+
+// robotsLanding is what came of asking for robots.txt.
+type robotsLanding struct {
+	request frontier.Request
+	answer  frontier.Answer
+	robots  robots.Answer
+	body    []byte // of a successful answer, as far as it counts
+	delay   time.Duration
+	names   []string // sitemaps it names
+	wire    int64
+	owned   bool  // the address says that the host is the operator's
+	err     error // what went wrong, for people and for the verdict on the host
+	own     error // our own trouble: nothing is known
+}
+
+// tookRobots learns from robots.txt.
+func (c *Crawl) tookRobots(now time.Time, l robotsLanding) {
+	s := c.sites[l.request.Host]
+	if l.own != nil {
+		c.f.PutBack(now, l.request)
+		c.ownTrouble(l.own)
+		return
+	}
+	c.spend(now, 0, 1, l.wire)
+	if l.owned && !s.owned {
+		s.owned = true
+		c.f.Reconsider(now, l.request.Host)
+	}
+	settled := c.f.Settle(now, l.request, l.answer, nil)
+	c.noteEffect(now, l.request.Host, settled.Effect)
+	s.robots = c.cfg.Robots.Observe(s.robots, now, l.robots)
+	if l.body != nil {
+		c.pend(entry{robots: &store.RobotsVersion{Sum: s.robots.Sum, Body: l.body, FetchedAt: now}})
+	}
+	c.f.SetRobots(now, l.request.Host, c.robotsState(s, now, l.delay))
+	c.touch(l.request.Host)
+	if c.unaskable(now, s, l) {
+		return
+	}
+	if s.robots.Known != robots.Nothing {
+		c.findSitemaps(now, s, l.names)
+	}
+}
+
+// tries is how often a host that says that there is nobody to ask is believed:
+// as often as a URL is tried after network errors.
+const tries = 3
+
+// unaskable gives up on a host that may not or cannot be asked: what stopped the
+// question about robots.txt would stop every page, and is their end.
+func (c *Crawl) unaskable(now time.Time, s *site, l robotsLanding) bool {
+	failure, ok := errors.AsType[*fetch.Error](l.err)
+	switch {
+	case !ok:
+		s.definite = 0
+		return false
+	case c.fallBack(now, l.request.Host, failure):
+		return true
+	case failure.Reason.Skipped():
+		c.f.GiveUp(now, l.request.Host, visit.Skipped, visit.Reason(failure.Reason))
+		return true
+	case !l.answer.Answered || s.robots.Known != robots.Nothing:
+		return false
+	}
+	if s.definite++; s.definite < tries {
+		return false
+	}
+	c.f.GiveUp(now, l.request.Host, visit.Failed, visit.Reason(failure.Reason))
+	return true
+}
+
+// fallBack turns to the other seed of a host that cannot be connected to.
+func (c *Crawl) fallBack(now time.Time, host string, failure *fetch.Error) bool {
+	other, ok := c.cfg.Fallback[host]
+	if !ok || failure.Phase != fetch.PhaseConnect && failure.Phase != fetch.PhaseTLS {
+		return false
+	}
+	c.cfg.Log.Info("nobody answers, trying the other scheme", "host", host, "url", other.String(), "err", failure)
+	f := store.Found{Item: visit.Item{Job: c.job, URL: other, Found: visit.FoundSeed}}
+	c.seedHosts[other.Host()] = true
+	c.pend(entry{found: []link{{found: f, mark: c.mark(&f, 0)}}})
+	c.f.GiveUp(now, host, visit.Failed, visit.Reason(failure.Reason))
+	return true
+}
+
+// answered tells whether a failure is somebody's word: a name server that knows
+// of no such name, a host that refuses the connection or cannot prove itself.
+func answered(err error) bool {
+	failure, ok := errors.AsType[*fetch.Error](err)
+	if !ok {
+		return false
+	}
+	if dns, ok := errors.AsType[*guard.DNSError](err); ok {
+		return dns.Definite()
+	}
+	return failure.Reason == fetch.TLS || errors.Is(err, syscall.ECONNREFUSED) || failure.Phase != fetch.PhaseConnect && failure.Phase != fetch.PhaseLookup && failure.Reason != fetch.Timeout
+}

@@ -1,0 +1,275 @@
+package headway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"headway/fetch"
+	"headway/frontier"
+	"headway/parse"
+	"headway/robots"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// task is one request with what a worker needs to know of its host.
+type task struct {
+	request frontier.Request
+	home    weburl.URL
+	owned   bool
+	secrets fetch.Secrets
+	robots  robots.State
+	ignored bool
+	nested  int // of a sitemap: how many indexes led to it
+}
+
+// landing is what came of asking for a page.
+type landing struct {
+	request frontier.Request
+	visit   *visit.Visit
+	answer  frontier.Answer
+	links   []link
+	wire    int64
+	skipped bool  // it was not asked for: its visit says why
+	forgot  bool  // robots.txt must be fetched again first
+	own     error // our own trouble: nothing is known of the page
+}
+
+// work makes requests until there are no more.
+func (c *Crawl) work(ctx context.Context) {
+	for t := range c.tasks {
+		switch t.request.Kind {
+		case frontier.Robots:
+			l := c.askRobots(ctx, t)
+			c.post(func(now time.Time) { c.busy--; c.tookRobots(now, l) })
+		case frontier.Sitemap:
+			c.askSitemap(ctx, t)
+			c.post(func(time.Time) { c.busy-- })
+		case frontier.Page:
+			l := c.askPage(ctx, t)
+			c.post(func(now time.Time) { c.busy--; c.tookPage(now, l) })
+		}
+	}
+}
+
+// errNotOurs stops a request whose lease may be somebody else's by now.
+var errNotOurs = errors.New("the lease was not renewed in time")
+
+// mayStart is asked right before the first byte of every request.
+func (c *Crawl) mayStart() error {
+	if t := c.tenure.Load(); t == nil || !t.MayStart(time.Now()) {
+		return errNotOurs
+	}
+	return nil
+}
+
+// sent tells the loop when a request leaves.
+func (c *Crawl) sent(r frontier.Request) func(time.Time) {
+	return func(at time.Time) {
+		at = c.steady(at)
+		c.post(func(time.Time) { c.f.Sent(at, r) })
+	}
+}
+
+// askRobots fetches robots.txt.
+func (c *Crawl) askRobots(ctx context.Context, t task) robotsLanding {
+	l := robotsLanding{request: t.request}
+	at, err := robotsURL(t.home)
+	if err != nil {
+		l.own = fmt.Errorf("robots.txt of %s: %w", t.request.Host, err)
+		return l
+	}
+	// The moment it leaves is not told: redirects make it several requests, and
+	// the host's interval counts from the end of the last.
+	res, _, err := c.cfg.Fetcher.Robots(ctx, fetch.Request{
+		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart,
+		ETag: t.robots.ETag, LastModified: t.robots.LastModified,
+	})
+	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
+	if l.own = ownError(ctx, err); l.own != nil {
+		return l
+	}
+	now := c.now()
+	var file *robots.File
+	if err == nil && res.Status >= 200 && res.Status < 300 {
+		file = c.rules.Put(res.Body)
+		l.body = bytes.Clone(robots.Cut(res.Body))
+		l.delay, _ = file.For(c.cfg.Agent).Delay()
+		for name := range file.Sitemaps() {
+			if l.names = append(l.names, name); len(l.names) == maxSitemaps {
+				break
+			}
+		}
+	} else if t.robots.Known == robots.Copy {
+		l.delay = c.knownDelay(ctx, t.robots.Sum)
+	}
+	l.robots = robotsAnswer(res, err, file, now)
+	l.answer = c.answer(res, err, false, now)
+	l.wire, l.owned, l.err = res.WireBytes, res.Owned, err
+	return l
+}
+
+// knownDelay is the Crawl-delay of a robots.txt we have.
+func (c *Crawl) knownDelay(ctx context.Context, sum robots.Sum) time.Duration {
+	file, err := c.rules.Get(ctx, sum)
+	if err != nil {
+		return 0 // it will be fetched again before a page is
+	}
+	delay, _ := file.For(c.cfg.Agent).Delay()
+	return delay
+}
+
+// answer says to the schedule how a request ended.
+func (c *Crawl) answer(res *fetch.Result, err error, challenge bool, now time.Time) frontier.Answer {
+	a := frontier.Answer{Answer: politeAnswer(res, err, challenge, now), Answered: err == nil || answered(err), Remote: res.Remote.Addr()}
+	if failure, ok := errors.AsType[*fetch.Error](err); ok {
+		a.Local = failure.Local
+	}
+	return a
+}
+
+// askPage decides, fetches and reads one page.
+func (c *Crawl) askPage(ctx context.Context, t task) landing {
+	v := &visit.Visit{Item: t.request.Item}
+	l := landing{request: t.request, visit: v}
+	allowed, err := c.robotsAllow(ctx, t, v)
+	switch {
+	case errors.Is(err, robots.ErrNotStored):
+		l.forgot = true
+		return l
+	case err != nil:
+		l.own = err
+		return l
+	case !allowed:
+		l.skipped = true
+		return l
+	}
+	if c.journal != nil {
+		if l.own = c.journal.Start(v.Item.Job, v.Item.URL); l.own != nil {
+			return l
+		}
+	}
+	req := pageRequest(v.Item, t.owned, t.secrets)
+	req.BeforeSend, req.Sent = c.mayStart, c.sent(t.request)
+	res, err := c.cfg.Fetcher.Do(ctx, req)
+	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
+	if l.own = ownError(ctx, err); l.own != nil {
+		return l
+	}
+	r := reading{res: res, err: err, agent: c.cfg.Agent, key: c.key, at: c.now()}
+	if err == nil {
+		c.parsing <- struct{}{}
+		r.page, r.parseErr = parse.Read(parse.Answer{URL: res.URL, Status: res.Status, Header: res.Header, Body: res.Body}, parse.Options{Agent: c.cfg.Agent})
+		<-c.parsing
+	}
+	record(v, r)
+	l.answer = c.answer(res, err, !r.page.Challenge.IsZero(), r.at)
+	l.links = c.judgeLinks(v)
+	l.wire = res.WireBytes
+	return l
+}
+
+// robotsAllow asks robots.txt about a page and writes the evidence.
+func (c *Crawl) robotsAllow(ctx context.Context, t task, v *visit.Visit) (bool, error) {
+	now := c.now()
+	if t.ignored {
+		v.Evidence = append(v.Evidence, visit.Evidence{Kind: visit.Override, At: now, Note: string(robots.Ignored), Confidence: visit.Low})
+		return true, nil
+	}
+	verdict := c.cfg.Robots.Verdict(t.robots, now)
+	var rules *robots.Rules
+	if verdict.Access == robots.AccessRules || verdict.Access == robots.AccessCached {
+		file, err := c.rules.Get(ctx, verdict.Sum)
+		if err != nil {
+			return false, err
+		}
+		rules = file.For(c.cfg.Agent)
+	}
+	decision := verdict.Decide(rules, v.Item.URL)
+	v.Evidence = append(v.Evidence, robotsEvidence(verdict.Evidence(decision, now)))
+	if !decision.Allowed {
+		v.Outcome, v.Reason = robotsOutcome(decision)
+	}
+	return decision.Allowed, nil
+}
+
+// sitemapChunk is how many entries of a sitemap are stored at a time, and
+// maxSitemapBody how much of one is read.
+const (
+	sitemapChunk   = 2000
+	maxSitemapBody = parse.MaxSitemapBytes
+)
+
+// askSitemap fetches a sitemap and hands its entries over in chunks, each of
+// which is stored before the next one is read.
+func (c *Crawl) askSitemap(ctx context.Context, t task) {
+	r := t.request
+	v := &visit.Visit{Item: visit.Item{Job: r.Job, URL: r.URL}}
+	allowed, err := c.robotsAllow(ctx, t, v)
+	if err != nil || !allowed {
+		c.post(func(now time.Time) { c.tookSitemap(now, r, frontier.Answer{}, 0, false) })
+		return
+	}
+	res, err := c.cfg.Fetcher.Do(ctx, fetch.Request{
+		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart, Sent: c.sent(r),
+	})
+	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
+	if own := ownError(ctx, err); own != nil {
+		c.post(func(now time.Time) { c.f.PutBack(now, r); c.ownTrouble(own) })
+		return
+	}
+	answer, wire := c.answer(res, err, false, c.now()), res.WireBytes
+	c.post(func(now time.Time) { c.tookSitemap(now, r, answer, wire, true) })
+	if err == nil && res.Status >= 200 && res.Status < 300 {
+		c.readSitemap(ctx, t, bytes.NewReader(res.Body))
+	}
+}
+
+// readSitemap stores what a sitemap lists.
+func (c *Crawl) readSitemap(ctx context.Context, t task, body io.Reader) {
+	s := parse.NewSitemap(body, t.request.URL, parse.SitemapOptions{Named: []weburl.URL{t.home}})
+	finder := store.SlotOf(c.key, t.request.URL.Domain())
+	var chunk []link
+	var more []weburl.URL
+	for e := range s.Entries() {
+		if e.Sitemap {
+			if len(more) < maxSitemaps {
+				more = append(more, e.URL)
+			}
+			continue
+		}
+		chunk = append(chunk, c.judgeEntry(t.request, e, finder))
+		if len(chunk) == sitemapChunk {
+			if !c.storeLinks(ctx, chunk) {
+				return
+			}
+			chunk = nil
+		}
+	}
+	if err := s.Err(); err != nil {
+		c.cfg.Log.Debug("sitemap not read to its end", "url", visit.Redact(t.request.URL), "err", err)
+	}
+	if len(chunk) > 0 && !c.storeLinks(ctx, chunk) {
+		return
+	}
+	c.post(func(now time.Time) { c.moreSitemaps(now, t, more) })
+}
+
+// storeLinks hands links to the loop and waits until they are stored.
+func (c *Crawl) storeLinks(ctx context.Context, links []link) bool {
+	stored := make(chan struct{})
+	c.post(func(now time.Time) {
+		c.pend(entry{found: c.fresh(now, links), ack: func() { close(stored) }})
+	})
+	select {
+	case <-stored:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
