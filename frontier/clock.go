@@ -40,7 +40,9 @@ func (c *clock) remove(h *host) {
 	}
 }
 
-// sooner orders hosts by instant, and by age where instants are the same.
+// sooner orders hosts by instant. Where instants are the same, as they are for
+// hosts that share an interval, the one goes first whose last turn was longest
+// ago.
 func (c clock) sooner(i, j int) bool {
 	a, b := c[i], c[j]
 	return a.until.Before(b.until) || a.until.Equal(b.until) && a.number < b.number

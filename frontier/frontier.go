@@ -25,6 +25,8 @@ const (
 	maxBypassed = 16               // how often a host is passed over for one with an open connection
 	warmFor     = 30 * time.Second // how long after an answer a connection is taken to be open
 	sweepEvery  = 10 * time.Second // how often memory is tidied
+	sweepHosts  = 4096             // how many hosts are looked at in one go
+	maxCharged  = 10_000           // failures that may be taken back
 	restAfter   = 30 * time.Second // hosts that wait longer than this make room for others
 	doubtFor    = 10 * time.Second // how long a failure may turn out to be our own network's
 )
@@ -50,6 +52,7 @@ type Frontier struct {
 	number uint64 // of hosts and URLs, for age
 
 	hosts     map[string]*host
+	list      []*host // the same, in an order that does not depend on the map
 	domains   map[string]*domain
 	addresses map[netip.Addr]*address
 	jobs      map[job.ID]*jobState
@@ -58,7 +61,6 @@ type Frontier struct {
 	clock  clock
 	ready  deque // hosts that could be asked
 	hungry deque // hosts that could be asked if their URLs were here
-	passed int   // how often the first of ready was passed over
 	short  visit.Wait
 
 	items   int // in all heads
@@ -73,13 +75,14 @@ type Frontier struct {
 	charged []charged // failures that may turn out to be our network's
 	doubts  []doubt
 
-	suspects map[weburl.URL]bool // true while one is set aside
-	suspect  *flight             // the one under way
-	aside    []setAside          // those that wait for it
+	suspects map[weburl.URL]struct{}
+	suspect  *flight    // the one under way
+	aside    []setAside // those that wait for it
 
 	account *Account
 	sweepAt time.Time
-	cold    bool  // hosts with work are only in the store
+	swept   int // where in the list sweeping goes on
+	cold    coldness
 	batch   Batch // what has come up since the last one
 	out     Batch // the last one
 }
@@ -201,10 +204,10 @@ func New(cfg Config, now time.Time) *Frontier {
 	f := &Frontier{
 		cfg: cfg, hosts: map[string]*host{}, domains: map[string]*domain{}, addresses: map[netip.Addr]*address{},
 		jobs: map[job.ID]*jobState{}, short: visit.WaitWorkers, account: NewAccount(now), sweepAt: now.Add(sweepEvery),
-		suspects: map[weburl.URL]bool{},
+		suspects: map[weburl.URL]struct{}{},
 	}
 	for _, u := range cfg.Suspects {
-		f.suspects[u] = false
+		f.suspects[u] = struct{}{}
 	}
 	return f
 }
@@ -228,8 +231,10 @@ func (f *Frontier) StopJob(now time.Time, id job.ID) {
 		return
 	}
 	j.stopped = true
-	for _, h := range f.sorted() {
-		if h.queue(id) != nil {
+	for _, h := range f.list {
+		if q := h.queue(id); q != nil {
+			h.forgetErrands(id)
+			q.drop(f)
 			f.look(h, now)
 		}
 	}
@@ -248,6 +253,9 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 	for len(b.Requests) < limit {
 		h := f.pick(now)
 		if h == nil {
+			if f.spend(now) {
+				continue
+			}
 			break
 		}
 		b.Requests = append(b.Requests, f.take(h, now))
@@ -291,21 +299,17 @@ func (f *Frontier) shortOf(now time.Time, short visit.Wait) {
 // one whose connection is probably open, but passing over nobody for long.
 func (f *Frontier) pick(now time.Time) *host {
 	for f.ready.len() > 0 {
-		i := 0
-		for k := 0; k < f.ready.len() && k < maxBypassed && f.passed < maxBypassed; k++ {
-			h := f.ready.at(k)
-			if h.line != inReady {
-				continue
-			}
-			if now.Sub(h.lastAt) < warmFor {
-				i = k
-				break
+		i, first := 0, f.ready.at(0)
+		if first.line == inReady && first.passed < maxBypassed {
+			for k := 0; k < f.ready.len() && k < maxBypassed; k++ {
+				if h := f.ready.at(k); h.line == inReady && now.Sub(h.lastAt) < warmFor {
+					i = k
+					break
+				}
 			}
 		}
-		if i == 0 {
-			f.passed = 0
-		} else {
-			f.passed++
+		if i > 0 {
+			first.passed++
 		}
 		h := f.ready.pop(i)
 		h.standing[inReady] = false
@@ -325,6 +329,8 @@ func (f *Frontier) pick(now time.Time) *host {
 func (f *Frontier) take(h *host, now time.Time) Request {
 	fl := &flight{host: h}
 	r := Request{Host: h.name, flight: fl}
+	f.number++
+	h.number, h.passed = f.number, 0
 	switch {
 	case f.robotsWanted(h, now):
 		fl.kind = Robots
@@ -344,6 +350,7 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 	r.Kind = fl.kind
 	h.leaving++
 	h.flights++
+	h.domain.under++
 	f.flights++
 	if f.gap(h) > 0 {
 		fl.spaced = true
@@ -386,7 +393,7 @@ func (f *Frontier) takePage(h *host, fl *flight) {
 
 // may tells whether the queue may have another page, as far as its job goes.
 func (q *queue) may() bool {
-	return !q.parking && q.job.may() && (q.job.MaxPagesPerHost == 0 || q.pages+len(q.busy) < q.job.MaxPagesPerHost)
+	return !q.parking && !q.closing && q.job.may() && (q.job.MaxPagesPerHost == 0 || q.pages+len(q.busy) < q.job.MaxPagesPerHost)
 }
 
 // hasPage tells whether a URL in memory may be asked for.
@@ -408,7 +415,6 @@ func (f *Frontier) peel(q *queue) bool {
 			return true
 		}
 		f.aside = append(f.aside, setAside{q.take(f), q})
-		f.suspects[u] = true
 		q.aside++
 	}
 	return false
@@ -421,6 +427,8 @@ func (f *Frontier) robotsWanted(h *host, now time.Time) bool {
 		return true
 	case robotsAsked:
 		return false
+	case robotsClosed:
+		return !now.Before(h.robotsDue)
 	default:
 		return !h.robotsDue.IsZero() && !now.Before(h.robotsDue)
 	}
@@ -428,7 +436,14 @@ func (f *Frontier) robotsWanted(h *host, now time.Time) bool {
 
 // hungryFor tells whether nothing that may be asked for is in memory.
 func (f *Frontier) hungryFor(h *host) bool {
-	return h.robots != robotsUnknown && len(h.errands) == 0 && !f.hasPage(h)
+	switch {
+	case len(h.errands) > 0:
+		return false
+	case h.robots == robotsUnknown:
+		return !slices.ContainsFunc(h.queues, func(q *queue) bool { return q.waits() && q.may() })
+	default:
+		return !f.hasPage(h)
+	}
 }
 
 // feed asks for URLs: for hosts that have none, then for heads that run low.
@@ -440,10 +455,15 @@ func (f *Frontier) feed(now time.Time) {
 			continue
 		}
 		h.line = noLine
+		asked := false
 		for _, q := range h.queues {
-			if q.low() && q.may() {
+			if q.low(f) && q.may() {
 				f.refill(q, now)
+				asked = true
 			}
+		}
+		if !asked {
+			f.look(h, now) // the job has lost its last token since
 		}
 	}
 }
@@ -459,6 +479,7 @@ func (f *Frontier) load() {
 	for f.loading.len() > 0 && f.loads < maxLoads {
 		if h := f.loading.pop(0); h.stage == loading {
 			f.loads++
+			h.asked = true
 			f.batch.Load = append(f.batch.Load, h.name)
 		}
 	}
@@ -472,4 +493,17 @@ func (f *Frontier) ask() {
 			f.batch.Tokens = append(f.batch.Tokens, Tokens{Job: j.ID, N: min(tokensAtOnce, j.starved.len())})
 		}
 	}
+}
+
+// spend lets hosts that stand in line for tokens look again while there are
+// some: whoever was woken for them may have had no use for them. It tells
+// whether one could go.
+func (f *Frontier) spend(now time.Time) bool {
+	woke := false
+	for _, j := range f.jobList {
+		if j.Limited && !j.stopped && j.tokens > 0 && j.starved.len() > 0 {
+			woke = f.wakeStarved(j, now) || woke
+		}
+	}
+	return woke
 }

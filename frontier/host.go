@@ -42,11 +42,15 @@ const (
 // host is a host with work, or one that had some a moment ago.
 type host struct {
 	name    string
-	number  uint64 // age
+	number  uint64 // when it last had its turn, or came: the smallest goes first
+	index   int    // in the list of all
+	sibling int    // in the list of its domain
 	domain  *domain
 	address *address // nil before the first answer, and where none applies
 
 	stage  stage
+	asked  bool // a load is under way
+	stale  bool // the load under way was asked for before the domain was given up
 	state  politeness.State
 	policy *politeness.Policy // of all jobs that have work here
 
@@ -54,9 +58,10 @@ type host struct {
 	robotsDue  time.Time // when it is asked for again
 	robotsEver bool      // it has answered once
 
-	queues  []*queue // of jobs, the one to be served next in front
-	errands []Errand // in order
-	turn    bool     // an errand comes before a page next
+	queues  []*queue       // of jobs, the one to be served next in front
+	pages   map[job.ID]int // of jobs with a limit per host that have no queue
+	errands []Errand       // in order
+	turn    bool           // an errand comes before a page next
 
 	leaving int // handed out, not known to have been sent
 	flights int // handed out, not answered
@@ -69,6 +74,7 @@ type host struct {
 	until    time.Time // when to look again; zero: after something happened
 	reason   visit.Wait
 	line     line
+	passed   uint8   // how often it was passed over for one with an open connection
 	standing [3]bool // where it stands, though it may have left the line
 	booked   State
 	idleAt   time.Time // when it last had work
@@ -89,13 +95,17 @@ type domain struct {
 	interval politeness.Interval
 	leaving  int     // requests of it that are not known to have been sent
 	waiters  []*host // hosts that wait for those
-	yielding bool
+	under    int     // requests of it that are under way or not committed
+	giving   bool    // another process has asked for it, and it is not given up yet
+	quiet    bool    // that nothing is under way any more was said
+	yielding bool    // it was given up
 }
 
 // address is what the hosts on one address share.
 type address struct {
 	addr     netip.Addr
 	hosts    int // with work
+	known    int // that answer there
 	interval politeness.Interval
 }
 
@@ -128,13 +138,28 @@ func (h *host) merge() {
 	}
 }
 
+// forgetErrands drops the errands of a job.
+func (h *host) forgetErrands(id job.ID) {
+	if len(h.errands) > 0 {
+		h.errands = slices.DeleteFunc(h.errands, func(e Errand) bool { return e.Job == id })
+	}
+}
+
 // tidy drops the queues of jobs that have no more work here.
 func (h *host) tidy() {
 	n := len(h.queues)
 	if n <= 1 {
 		return // the last one is kept: links to the host will come
 	}
-	h.queues = slices.DeleteFunc(h.queues, (*queue).idle)
+	h.queues = slices.DeleteFunc(h.queues, func(q *queue) bool {
+		if q.idle() && q.job.MaxPagesPerHost > 0 {
+			if h.pages == nil {
+				h.pages = map[job.ID]int{}
+			}
+			h.pages[q.job.ID] = q.pages
+		}
+		return q.idle()
+	})
 	if len(h.queues) != n {
 		h.merge()
 	}

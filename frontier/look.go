@@ -46,23 +46,25 @@ func (f *Frontier) wants(h *host) bool {
 // stand puts a host in line that may be asked: for a place among the fetches,
 // or for its URLs.
 func (f *Frontier) stand(h *host, now time.Time) {
+	var soonest time.Time
+	for _, q := range h.queues {
+		soonest = earlier(soonest, q.ripen(now, f))
+	}
 	if !f.hungryFor(h) {
 		h.reason = f.short
 		f.join(h, inReady, &f.ready)
 		for _, q := range h.queues {
-			if q.low() && q.may() && f.refills < maxRefills {
+			if q.low(f) && q.may() && f.refills < maxRefills {
 				f.refill(q, now)
 			}
 		}
 		return
 	}
 	// Nothing in memory may be asked for now.
-	var soonest time.Time
 	short, refilling, hungry := false, false, false
 	for _, q := range h.queues {
-		soonest = earlier(soonest, q.ripen(now, f))
 		switch {
-		case !q.waits():
+		case !q.waits() || q.parking || q.closing:
 		case !q.may():
 			short = true
 			if q.job.Limited && !q.job.stopped && q.job.tokens == 0 && !q.starving {
@@ -71,13 +73,11 @@ func (f *Frontier) stand(h *host, now time.Time) {
 			}
 		case q.asked > 0:
 			refilling = true
-		case q.low():
+		case q.low(f):
 			hungry = true
 		}
 	}
 	switch {
-	case f.hasPage(h): // something has ripened
-		f.stand(h, now)
 	case hungry:
 		h.reason = visit.WaitStorage
 		f.join(h, inHungry, &f.hungry)
@@ -160,35 +160,61 @@ func (f *Frontier) gap(h *host) time.Duration {
 	return h.policy.DomainGap(h.state)
 }
 
-// park gives up what jobs no longer wait for, or have had enough of.
+// park gives up what jobs no longer wait for, or have had enough of. A park
+// ends all that waits in the store, so it is asked for when nothing of the
+// queue is under way.
 func (f *Frontier) park(h *host, now time.Time) {
 	if h.stage != live {
 		return
 	}
 	for _, q := range h.queues {
-		if q.parking || !q.waits() {
+		if q.parking || !q.waits() && len(h.errands) == 0 {
 			continue
 		}
-		p := Park{Job: q.job.ID, Host: h.name}
-		switch q.policy.Park(h.state, q.tenure, now, q.job.Patience) {
-		case politeness.ParkedByFailures:
-			p.Outcome, p.Reason = visit.Failed, visit.HostParked
-		case politeness.ParkedByPatience:
-			p.Outcome = visit.Deferred
-			if !h.robotsEver {
-				p.Outcome, p.Reason = visit.Skipped, visit.RobotsUnreachable
-			}
-		case politeness.NotParked:
-			if q.job.MaxPagesPerHost == 0 || q.pages < q.job.MaxPagesPerHost {
-				continue
-			}
-			p.Outcome, p.Reason = visit.Skipped, visit.BudgetHost
+		p, over := q.over(now)
+		q.closing = over
+		if !over {
+			continue
+		}
+		h.forgetErrands(p.Job)
+		if !q.waits() || len(q.busy) > 0 || q.asked > 0 {
+			continue
 		}
 		q.drop(f)
-		q.parking = true
-		h.errands = nil
+		q.dropAside(f)
+		q.parking, q.spilled = true, false
 		f.batch.Parks = append(f.batch.Parks, p)
 	}
+}
+
+// over tells whether the job gives up on the host, and how its URLs there end.
+func (q *queue) over(now time.Time) (Park, bool) {
+	if q.given != nil {
+		return *q.given, true
+	}
+	h := q.host
+	p := Park{Job: q.job.ID, Host: h.name}
+	s := h.state
+	if h.robots == robotsClosed {
+		s = s.WithHold(now, h.robotsDue)
+	}
+	switch q.policy.Park(s, q.tenure, now, q.job.Patience) {
+	case politeness.ParkedByFailures:
+		p.Outcome, p.Reason = visit.Failed, visit.HostParked
+		return p, true
+	case politeness.ParkedByPatience:
+		if !s.HeldUntil().After(now) {
+			break // it waits for us, not we for it
+		}
+		p.Outcome = visit.Deferred
+		if !h.robotsEver {
+			p.Outcome, p.Reason = visit.Skipped, visit.RobotsUnreachable
+		}
+		return p, true
+	case politeness.NotParked:
+	}
+	p.Outcome, p.Reason = visit.Skipped, visit.BudgetHost
+	return p, q.job.MaxPagesPerHost > 0 && q.pages >= q.job.MaxPagesPerHost
 }
 
 // move tells the account what a host does now.

@@ -46,13 +46,16 @@ type queue struct {
 	complete   bool // the store holds nothing beyond head, later and busy
 	asked      int  // URLs a refill under way was asked for; 0 without one
 	spilled    bool // since that refill was asked, a URL found no room in the head
+	dry        bool // what the store holds beyond may not be tried before what is in later
 	refilledAt time.Time
 	ended      map[weburl.URL]struct{} // committed since it was asked: it may bring them back
 
-	aside    int  // suspects that wait for another one
-	starving bool // in the line for page tokens
-	parking  bool // the job gives up on the host; a park is under way
-	pages    int  // of the job on this host, for its limit per host
+	aside    int   // suspects that wait for another one
+	starving bool  // in the line for page tokens
+	closing  bool  // the job gives up on the host: nothing more is handed out
+	parking  bool  // and a park is under way
+	given    *Park // how URLs end on a host that cannot be asked at all
+	pages    int   // of the job on this host, for its limit per host
 }
 
 // keep puts a URL into the head, if there is room for one of its rank.
@@ -86,9 +89,14 @@ func (q *queue) forget(e *entry, f *Frontier) {
 
 // keepLater keeps a URL that may not be tried yet.
 func (q *queue) keepLater(e *entry, f *Frontier) {
-	if len(q.later) >= q.limit {
-		q.spill()
-		return
+	if len(q.later) >= q.limit || f.items >= f.cfg.MaxItems && len(q.later) > 0 {
+		q.complete, q.spilled = false, true
+		last := q.later[0]
+		if !e.item.NotBefore.Before(last.item.NotBefore) {
+			return
+		}
+		q.forget(last, f)
+		q.later = slices.Delete(q.later, 0, 1)
 	}
 	i, _ := slices.BinarySearchFunc(q.later, e, func(a, b *entry) int { return b.item.NotBefore.Compare(a.item.NotBefore) })
 	q.later = slices.Insert(q.later, i, e)
@@ -96,7 +104,7 @@ func (q *queue) keepLater(e *entry, f *Frontier) {
 }
 
 // spill notes that the store holds more than the head.
-func (q *queue) spill() { q.complete, q.spilled = false, true }
+func (q *queue) spill() { q.complete, q.spilled, q.dry = false, true, false }
 
 // ripen moves URLs whose time has come into the head, and returns when the next
 // one's does.
@@ -107,6 +115,7 @@ func (q *queue) ripen(now time.Time, f *Frontier) time.Time {
 			return e.item.NotBefore
 		}
 		q.later = q.later[:n-1]
+		q.dry = false // the store may hold others whose time has come
 		q.forget(e, f)
 		q.keep(e, f)
 	}
@@ -149,8 +158,12 @@ func (q *queue) waits() bool {
 func (q *queue) idle() bool { return !q.waits() && len(q.busy) == 0 && q.asked == 0 }
 
 // low tells whether the head should be filled up.
-func (q *queue) low() bool {
-	return !q.complete && q.asked == 0 && !q.parking && len(q.head) <= q.limit/4
+func (q *queue) low(f *Frontier) bool {
+	few := q.limit / 4
+	if f.items >= f.cfg.MaxItems {
+		few = 0 // there is room for one where there is none
+	}
+	return !q.complete && q.asked == 0 && !q.parking && !q.closing && !q.dry && len(q.head) <= few
 }
 
 // want starts a refill and says how many URLs to ask for: those under way are
@@ -166,7 +179,7 @@ func (q *queue) want(now time.Time, f *Frontier) int {
 	case left < f.cfg.MaxItems/4:
 		room = min(room, 4)
 	}
-	q.asked = room + len(q.head) + len(q.later) + len(q.busy)
+	q.asked = room + len(q.head) + len(q.later) + len(q.busy) + q.aside
 	q.spilled = false
 	return q.asked
 }
@@ -174,18 +187,25 @@ func (q *queue) want(now time.Time, f *Frontier) int {
 // refill takes in what the store returned.
 func (q *queue) refill(now time.Time, items []visit.Item, f *Frontier) {
 	q.complete = len(items) < q.asked && !q.spilled
+	q.dry = !q.spilled && len(items) > 0 && items[len(items)-1].NotBefore.After(now)
 	for i := range items {
-		if u := items[i].URL; !q.has(u) && !f.suspended(u) {
+		if u := items[i].URL; !q.has(u) && !f.suspended(q, u) {
 			q.add(now, items[i], f)
 		}
 	}
+	q.dry = q.dry && len(q.later) > 0
 	q.asked, q.ended, q.refilledAt = 0, nil, now
 }
 
 // add takes in one URL that waits in the store and is not in memory.
 func (q *queue) add(now time.Time, it visit.Item, f *Frontier) {
 	f.number++
-	e := &entry{item: it, order: order(&it, 0, f.number), tries: politeness.Tries{Refusals: uint8(min(it.Attempt, 255))}}
+	e := &entry{item: it, again: uint32(min(it.Attempt, 31))}
+	e.order = order(&it, e.again, f.number)
+	// How many attempts were charged is stored, not what for: as many as are
+	// allowed are taken to be refusals, the rest failures.
+	refusals := min(it.Attempt, q.policy.RefusalRetries)
+	e.tries = politeness.Tries{Refusals: uint8(refusals), Failures: uint8(min(it.Attempt-refusals, q.policy.FailureRetries))}
 	if it.NotBefore.After(now) {
 		q.keepLater(e, f)
 	} else {

@@ -40,9 +40,7 @@ type Settled struct {
 // charged is a failure that was put down to a host, as it was before.
 type charged struct {
 	at     time.Time
-	host   *host
-	queue  *queue
-	entry  *entry
+	flight *flight
 	tries  politeness.Tries
 	tenure politeness.Tenure
 }
@@ -98,6 +96,8 @@ func (f *Frontier) Skip(now time.Time, r Request) {
 	f.giveBack(fl, now)
 	if fl.kind == Page {
 		fl.host.settled++
+	} else {
+		fl.host.domain.under--
 	}
 	f.look(fl.host, now)
 }
@@ -110,6 +110,7 @@ func (f *Frontier) PutBack(now time.Time, r Request) {
 	f.left(fl, now)
 	f.landed(fl, now)
 	f.giveBack(fl, now)
+	fl.host.domain.under--
 	switch fl.kind {
 	case Page:
 		delete(fl.queue.busy, fl.entry.item.URL)
@@ -165,6 +166,12 @@ func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Se
 	}
 	var e politeness.Effect
 	h.state, e = h.policy.Observe(h.state, now, a.Answer)
+	if doubtful && e.Charge() == politeness.ChargeFailure {
+		f.charge(fl, now)
+	}
+	if fl.kind != Page {
+		h.domain.under--
+	}
 	if a.Fault == politeness.NoFault {
 		h.lastAt = now
 		f.addressOf(h, a.Remote)
@@ -186,13 +193,9 @@ func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Se
 func (f *Frontier) settlePage(now time.Time, r Request, a Answer, v *visit.Visit, e politeness.Effect, doubtful bool) Settled {
 	fl := r.flight
 	h, q, t := fl.host, fl.queue, fl.entry
-	before, tenure := t.tries, q.tenure
 	t.tries = t.tries.Add(e.Charge())
 	q.tenure = q.tenure.Observe(e)
 	s := Settled{Effect: e, Attempt: int(t.tries.Refusals) + int(t.tries.Failures)}
-	if e.Charge() == politeness.ChargeFailure && doubtful {
-		f.charged = append(f.charged, charged{now, h, q, t, before, tenure})
-	}
 	h.settled++
 	again := v.Outcome != visit.Blocked && (a.Fault != politeness.NoFault || a.Status >= 500 || a.Status == http.StatusTooManyRequests) ||
 		a.Status == http.StatusForbidden && h.policy.Refuses403
@@ -221,6 +224,7 @@ func (f *Frontier) Committed(now time.Time, requests []Request) {
 		fl := requests[i].flight
 		h, q := fl.host, fl.queue
 		h.settled--
+		h.domain.under--
 		u := fl.entry.item.URL
 		delete(q.busy, u)
 		if !fl.again {
@@ -237,11 +241,7 @@ func (f *Frontier) Committed(now time.Time, requests []Request) {
 			f.number++
 			t.order = order(&t.item, t.again, f.number)
 			t.item.Attempt = int(t.tries.Refusals) + int(t.tries.Failures)
-			if q.parking {
-				q.spill()
-			} else {
-				q.keep(t, f)
-			}
+			q.keep(t, f)
 		}
 		f.look(h, now)
 	}
@@ -255,7 +255,11 @@ func (f *Frontier) notice(now time.Time, h *host, a Answer) {
 	f.outage = f.outage.Observe(now, politeness.Attempt{Domain: h.domain.name, Fault: a.Fault, Answered: a.Answered, Local: a.Local})
 	_, down := f.outage.Down()
 	if a.Fault == politeness.NoFault {
-		f.charged = slices.DeleteFunc(f.charged, func(c charged) bool { return now.Sub(c.at) > doubtFor })
+		old := 0
+		for old < len(f.charged) && now.Sub(f.charged[old].at) > doubtFor {
+			old++
+		}
+		f.charged = slices.Delete(f.charged, 0, old)
 		if !down {
 			for i := range f.doubts {
 				if f.doubts[i].at.Before(a.SentAt) || now.Sub(f.doubts[i].at) >= doubtFor {
@@ -280,9 +284,18 @@ func (f *Frontier) notice(now time.Time, h *host, a Answer) {
 // refund takes back the failures that were put down to hosts.
 func (f *Frontier) refund(now time.Time) {
 	for _, c := range slices.Backward(f.charged) {
-		c.host.state = c.host.policy.Pardon(c.host.state)
-		c.queue.tenure, c.entry.tries = c.tenure, c.tries
-		f.look(c.host, now)
+		h := c.flight.host
+		h.state = h.policy.Pardon(h.state)
+		switch c.flight.kind {
+		case Page:
+			c.flight.queue.tenure, c.flight.entry.tries = c.tenure, c.tries
+		case Robots:
+			if h.robots == robotsClosed {
+				h.robotsDue = now // it was not the host that kept it from us
+			}
+		case Sitemap:
+		}
+		f.look(h, now)
 	}
 	f.charged = nil
 	for i := range f.doubts {
@@ -292,6 +305,18 @@ func (f *Frontier) refund(now time.Time) {
 		d.settled.Attempt = int(fl.entry.tries.Refusals) + int(fl.entry.tries.Failures)
 		d.at = now.Add(-doubtFor)
 	}
+}
+
+// charge keeps a failure that is about to be put down to a host.
+func (f *Frontier) charge(fl *flight, now time.Time) {
+	if len(f.charged) >= maxCharged {
+		f.charged = slices.Delete(f.charged, 0, maxCharged/2)
+	}
+	c := charged{at: now, flight: fl}
+	if fl.kind == Page {
+		c.tries, c.tenure = fl.entry.tries, fl.queue.tenure
+	}
+	f.charged = append(f.charged, c)
 }
 
 // resolve hands out the visits that are no longer in doubt.
@@ -308,14 +333,25 @@ func (f *Frontier) resolve(now time.Time) {
 	})
 }
 
-// suspended tells whether a URL is set aside because another suspect is under
-// way.
-func (f *Frontier) suspended(u weburl.URL) bool { return f.suspects[u] }
+// suspended tells whether a URL of a queue is set aside because another suspect
+// is under way.
+func (f *Frontier) suspended(q *queue, u weburl.URL) bool {
+	return q.aside > 0 && slices.ContainsFunc(f.aside, func(a setAside) bool { return a.queue == q && a.entry.item.URL == u })
+}
+
+// dropAside forgets the suspects of a queue that were set aside: they wait in
+// the store.
+func (q *queue) dropAside(f *Frontier) {
+	if q.aside > 0 {
+		f.aside = slices.DeleteFunc(f.aside, func(a setAside) bool { return a.queue == q })
+		q.aside = 0
+		q.spill()
+	}
+}
 
 // recall puts the suspects that were set aside back in line.
 func (f *Frontier) recall(now time.Time) {
 	for _, a := range f.aside {
-		f.suspects[a.entry.item.URL] = false
 		a.queue.aside--
 		a.queue.keep(a.entry, f)
 		f.look(a.queue.host, now)
@@ -333,15 +369,21 @@ func (f *Frontier) Grant(now time.Time, id job.ID, n int) {
 	f.wakeStarved(j, now)
 }
 
-// wakeStarved lets as many hosts look again as there are tokens.
-func (f *Frontier) wakeStarved(j *jobState, now time.Time) {
-	for n := j.tokens; n > 0 && j.starved.len() > 0; n-- {
+// wakeStarved lets hosts look again until as many are in line as there are
+// tokens, and tells whether one of them can go.
+func (f *Frontier) wakeStarved(j *jobState, now time.Time) (woke bool) {
+	for n := j.tokens; n > 0 && j.starved.len() > 0; {
 		h := j.starved.pop(0)
 		if q := h.queue(j.ID); q != nil {
 			q.starving = false
 		}
 		f.look(h, now)
+		if h.line != noLine {
+			n--
+		}
+		woke = woke || h.line == inReady
 	}
+	return woke
 }
 
 // Exhausted tells whether the job has used up its page limit: no token is left,

@@ -75,7 +75,7 @@ func (f *Frontier) Stats() Stats {
 
 // Idle tells whether nothing waits or is under way, here or, as far as is known,
 // in the store.
-func (f *Frontier) Idle() bool { return f.working == 0 && !f.cold && len(f.doubts) == 0 }
+func (f *Frontier) Idle() bool { return f.working == 0 && !f.cold.some && len(f.doubts) == 0 }
 
 // Account is where host-seconds went.
 func (f *Frontier) Account() *Account { return f.account }
