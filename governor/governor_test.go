@@ -287,6 +287,44 @@ func TestOldNewsCostNothing(t *testing.T) {
 	}
 }
 
+// TestFormerSlowness has a store that was slow with few pages, then quick with
+// many, and then slow with many: the first must not excuse the last.
+func TestFormerSlowness(t *testing.T) {
+	g, now := New(Config{}), start
+	commits := func(n, pages int, took time.Duration) {
+		for range n {
+			now = now.Add(took)
+			g.Commit(now, took, pages)
+		}
+	}
+	commits(20, 10, 2*time.Second)
+	commits(20, 500, 100*time.Millisecond)
+	if got := g.Permits(now); got != DefaultWorkers {
+		t.Errorf("%d permits", got)
+	}
+	commits(5, 500, time.Second)
+	if got := g.Permits(now); got == DefaultWorkers {
+		t.Error("a slow store costs nothing")
+	}
+}
+
+// TestANewBeginning lets a store rest: what was before does not count.
+func TestANewBeginning(t *testing.T) {
+	g, now := New(Config{}), start
+	for range 10 {
+		now = now.Add(90 * time.Millisecond)
+		g.Commit(now, time.Second, 900)
+	}
+	now = now.Add(Fade)
+	for range 10 {
+		now = now.Add(400 * time.Millisecond)
+		g.Commit(now, 20*time.Millisecond, 500)
+		if got := g.Permits(now); got != DefaultWorkers {
+			t.Fatalf("%d permits", got)
+		}
+	}
+}
+
 func TestCutsBeginAtWhatIsUsed(t *testing.T) {
 	g := New(Config{})
 	g.InFlight(20)

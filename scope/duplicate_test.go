@@ -68,6 +68,17 @@ func TestDuplicatesWantARow(t *testing.T) {
 	}
 }
 
+func TestPagesWithoutTextSayNothing(t *testing.T) {
+	var d Duplicates
+	u := mustURL(t, "https://a.example/app/1")
+	for range 10 * SameInARow {
+		d.Observe(u, 0, "of nothing")
+		if got := d.Look(u); !got.In {
+			t.Fatalf("%+v", got)
+		}
+	}
+}
+
 func TestDuplicatesAreBounded(t *testing.T) {
 	var d Duplicates
 	for i := range MaxTemplates + 100 {

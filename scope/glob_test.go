@@ -43,6 +43,10 @@ func FuzzGlob(f *testing.F) {
 		{"", ""},
 		{strings.Repeat("*a", 40) + strings.Repeat("?", 60), strings.Repeat("a", 120)},
 		{strings.Repeat("ab/", 60) + "**", strings.Repeat("ab/", 70)},
+		{strings.Repeat("a", 70) + "*b", strings.Repeat("a", 70) + "/b"},
+		{strings.Repeat("a", 70) + "*b", strings.Repeat("a", 70) + "cb"},
+		{strings.Repeat("a", 70) + "**b", strings.Repeat("a", 70) + "/b"},
+		{strings.Repeat("?", 128) + "?", strings.Repeat("x", 128) + "/"},
 	} {
 		f.Add(seed[0], seed[1])
 	}

@@ -220,8 +220,10 @@ func (t *Traps) filtered(h *trapHost, path string, at uint64) Decision {
 			known = false
 			t.count(h, key)
 		}
-		n := int(h.marks[key])
-		if n >= textIDs || n >= numericIDs && p.numeric() {
+		if isArrangement(p.key) {
+			continue // names nothing
+		}
+		if n := int(h.marks[key]); n >= textIDs || n >= numericIDs && p.numeric() {
 			things = max(things, n)
 		}
 	}

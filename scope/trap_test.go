@@ -82,9 +82,14 @@ func TestSpellings(t *testing.T) {
 		})
 	}
 	traps := NewTraps(TrapConfig{})
-	for i := range 100 { // a story is no session
-		if d := traps.Look(mustURL(t, fmt.Sprintf("https://a.example/article?sid=%d", i)), today); !d.In {
-			t.Errorf("%+v", d)
+	for i := range 100 {
+		for _, raw := range []string{
+			fmt.Sprintf("https://a.example/article?sid=%d", i),                                       // a story is no session
+			"https://a.example/?s=how-to-write-a-" + string(rune('a'+i/10)) + string(rune('a'+i%10)), // and neither is a search
+		} {
+			if d := traps.Look(mustURL(t, raw), today); !d.In {
+				t.Errorf("%s: %+v", raw, d)
+			}
 		}
 	}
 }
@@ -114,6 +119,7 @@ func TestPathDate(t *testing.T) {
 
 func TestCalendars(t *testing.T) {
 	const nearMonths = 13 // within 400 days, and fewer than nearDates
+	months := func(d time.Time) int { return 12*(d.Year()-today.Year()) + int(d.Month()-today.Month()) }
 	for name, tc := range map[string]struct {
 		url    func(time.Time) string
 		step   int // months
@@ -124,21 +130,19 @@ func TestCalendars(t *testing.T) {
 		"views ahead":  {func(d time.Time) string { return d.Format("/calendar/2006/01/02?view=week") }, 1, nearMonths + DefaultGrace, TrapPath},
 		"query ahead":  {func(d time.Time) string { return d.Format("/events?date=2006-01-02") }, 1, nearMonths + DefaultGrace, TrapQuery},
 		"keys ahead":   {func(d time.Time) string { return d.Format("/events?year=2006&month=1") }, 1, nearMonths + DefaultGrace, TrapQuery},
+		"days ahead":   {func(d time.Time) string { return today.AddDate(0, 0, months(d)).Format("/on/2006-01-02") }, 1, 14 + DefaultGrace, TrapPath},
 		"back":         {func(d time.Time) string { return d.Format("/calendar/2006/1") }, -1, DefaultDateGrace, TrapPath},
-		"days back":    {func(d time.Time) string { return d.Format("/calendar/2006/01/15") }, -1, DefaultDateGrace / monthsPerDay, TrapPath},
+		"days back":    {func(d time.Time) string { return d.Format("/calendar/2006/01/15") }, -1, 100, TrapPath},
+		"far articles": {func(d time.Time) string { return d.AddDate(2, 0, 0).Format("/2006/01/02/what-will-be") }, 1, DefaultGrace, TrapPath},
 		"articles":     {func(d time.Time) string { return d.Format("/2006/01/02/what-happened") }, -1, 1000, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			traps, in := NewTraps(TrapConfig{}), 0
 			for i := range 1000 {
-				month := today.AddDate(0, tc.step*(i+1)%(12*maxYearsAhead), 0)
-				u := mustURL(t, "https://a.example"+tc.url(month))
-				if tc.step > 0 && i >= 12*maxYearsAhead-1 {
-					break // the same months again
+				if tc.step > 0 && i >= 12*(maxYearsAhead-3) {
+					break // beyond it are no dates
 				}
-				if tc.step < 0 {
-					u = mustURL(t, "https://a.example"+tc.url(today.AddDate(0, -i-1, 0)))
-				}
+				u := mustURL(t, "https://a.example"+tc.url(today.AddDate(0, tc.step*(i+1), 0)))
 				if d := traps.Look(u, today); d.In {
 					in++
 				} else if d.Reason != tc.reason {
@@ -210,6 +214,48 @@ func TestCombinations(t *testing.T) {
 	}
 }
 
+// TestThings has queries that name things and show them in several ways. The
+// things are found first; then the ways may be combined with them.
+func TestThings(t *testing.T) {
+	for name, tc := range map[string]struct {
+		things int
+		format string // of a thing and a way
+		all    bool   // none is refused
+	}{
+		"numbers":     {30, "/item?id=%d&view=%s", true},
+		"few numbers": {9, "/item?id=%d&view=%s", false},
+		"names":       {80, "/item?title=t%d&view=%s", true},
+		"few names":   {30, "/item?title=t%d&view=%s", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			traps, refused := NewTraps(TrapConfig{}), 0
+			for _, view := range []string{"page", "history", "print", "talk"} {
+				for i := range tc.things {
+					if d := traps.Look(mustURL(t, "https://a.example"+fmt.Sprintf(tc.format, i, view)), today); !d.In {
+						refused++
+					}
+				}
+			}
+			if (refused == 0) != tc.all {
+				t.Errorf("%d of %d refused", refused, 4*tc.things)
+			}
+		})
+	}
+	// Things are ordinary, and let a host have more of what is suspicious.
+	traps, in := NewTraps(TrapConfig{}), 0
+	for i := range 100 {
+		traps.Look(mustURL(t, fmt.Sprintf("https://a.example/item?id=%d", i)), today)
+	}
+	for i := range 100 {
+		if traps.Look(mustURL(t, fmt.Sprintf("https://a.example/list?sort=by%d", i)), today).In {
+			in++
+		}
+	}
+	if want := DefaultGrace + (100-numericIDs+1)/ordinaryPerSuspicious; in != want {
+		t.Errorf("%d orders of a list are in beside 100 things, want %d", in, want)
+	}
+}
+
 // ordinarySites are URLs as real sites have them. Nothing of them may be
 // refused, in whatever order they are found.
 func ordinarySites() map[string][]string {
@@ -241,6 +287,7 @@ func ordinarySites() map[string][]string {
 		add("forum", "/viewtopic.php?p=%d", 90000+i)
 		add("forum", "/topic/%d/%d", 1000+i, 1+i%5)
 		add("forum", "/topic/%d", 1000+i)
+		add("further pages alone", "/thread/%d/%d", 2100+i, 2+i%10)
 		add("wiki", "/index.php?title=Page_%d", i)
 		add("wiki", "/wiki/Page_%d", i)
 		add("joomla", "/index.php?option=com_content&view=article&id=%d&Itemid=%d", i, i%30)
