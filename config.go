@@ -86,6 +86,10 @@ type Config struct {
 	CommitGap    time.Duration // commits start at least so far apart, unless many pages or a refusal wait
 	Terms        store.Terms   // of leases
 
+	// Strained tells whether response times are our own rather than the hosts',
+	// as [Strain.Strained] does; nil means never.
+	Strained func() bool
+
 	// Free tells how much room the store has left; nil where that cannot run
 	// out. Below MinFree nothing is fetched.
 	Free    func() (int64, error)
@@ -112,6 +116,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.OptedOut == nil {
 		c.OptedOut = func(weburl.URL) bool { return false }
+	}
+	if c.Strained == nil {
+		c.Strained = func() bool { return false }
 	}
 	if c.Agent == "" {
 		c.Agent = "headway"

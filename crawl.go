@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/governor"
 	"headway/job"
 	"headway/limit"
 	"headway/output"
@@ -54,6 +55,8 @@ type Crawl struct {
 
 	events   chan func(now time.Time)
 	tasks    chan task
+	gov      *governor.Governor
+	queued   atomic.Int64  // bodies that wait for a parser
 	parsing  chan struct{} // a place among the parsers
 	hands    int           // workers started
 	busy     int           // tasks they have
@@ -111,6 +114,7 @@ func New(cfg Config) (*Crawl, error) {
 		events: make(chan func(time.Time), 4*cfg.Workers), tasks: make(chan task, cfg.Workers),
 		parsing: make(chan struct{}, cfg.ParseWorkers), out: make(chan []visit.Visit, 4),
 	}
+	c.gov = governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits})
 	c.rules = robots.NewCache(0, robotsSource{c.st})
 	for _, u := range cfg.Seeds {
 		c.seedHosts[u.Host()] = true

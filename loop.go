@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"runtime/debug"
+	"runtime/metrics"
 	"time"
 
 	"headway/frontier"
@@ -94,7 +97,11 @@ func (c *Crawl) wake(now time.Time) time.Duration {
 
 // permits is how many more requests may start, and what those wait for that may
 // not.
-func (c *Crawl) permits() (int, visit.Wait) {
+func (c *Crawl) permits(now time.Time) (int, visit.Wait) {
+	c.gov.InFlight(c.busy)
+	if c.committing {
+		c.gov.Stalled(now, c.committed)
+	}
 	switch {
 	case c.stop != nil:
 		return 0, visit.WaitBudget
@@ -102,14 +109,20 @@ func (c *Crawl) permits() (int, visit.Wait) {
 		return 0, visit.WaitStorage
 	case !c.tenure.Load().MayStart(time.Now()):
 		return 0, visit.WaitLease
-	default:
-		return c.cfg.Workers - c.busy, visit.WaitWorkers
 	}
+	short := visit.WaitWorkers
+	switch c.gov.Reason() {
+	case "storage":
+		short = visit.WaitStorage
+	case "parse", "memory":
+		short = visit.WaitParse
+	}
+	return max(c.gov.Permits(now)-c.busy, 0), short
 }
 
 // dispatch asks the schedule what to do and does it.
 func (c *Crawl) dispatch(work context.Context, now time.Time) {
-	permits, short := c.permits()
+	permits, short := c.permits(now)
 	b := c.f.Next(now, permits, short)
 	c.nextWake = b.Wake
 	for i := range b.Resolved {
@@ -265,6 +278,8 @@ func (c *Crawl) look(work context.Context, now time.Time) {
 		c.stopWork(errTimeUp)
 		c.stopAt = time.Time{}
 	}
+	c.gov.Parse(now, int(c.queued.Load()), c.cfg.Workers)
+	c.watchMemory(now)
 	c.watchDisk(now)
 	c.count(work, now)
 	c.recordPoint(work, now)
@@ -287,6 +302,18 @@ func (c *Crawl) halt(now time.Time, s *Stop, atOnce bool) {
 	case s.timeout:
 		c.stopAt = now.Add(graceful)
 	}
+}
+
+// watchMemory tells the governor how much memory is in use, where a limit is set
+// for this process (GOMEMLIMIT).
+func (c *Crawl) watchMemory(now time.Time) {
+	most := debug.SetMemoryLimit(-1)
+	if most == math.MaxInt64 {
+		return
+	}
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	c.gov.Memory(now, int64(sample[0].Value.Uint64()-sample[1].Value.Uint64()), most)
 }
 
 // watchDisk pauses while there is too little room.

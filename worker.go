@@ -130,6 +130,9 @@ func (c *Crawl) answer(res *fetch.Result, err error, challenge bool, now time.Ti
 	if failure, ok := errors.AsType[*fetch.Error](err); ok {
 		a.Local = failure.Local
 	}
+	if c.cfg.Strained() {
+		a.Latency = 0
+	}
 	return a
 }
 
@@ -163,7 +166,9 @@ func (c *Crawl) askPage(ctx context.Context, t task) landing {
 	}
 	r := reading{res: res, err: err, agent: c.cfg.Agent, key: c.key, at: c.now()}
 	if err == nil {
+		c.queued.Add(1)
 		c.parsing <- struct{}{}
+		c.queued.Add(-1)
 		r.page, r.parseErr = parse.Read(parse.Answer{URL: res.URL, Status: res.Status, Header: res.Header, Body: res.Body}, parse.Options{Agent: c.cfg.Agent})
 		<-c.parsing
 	}

@@ -23,9 +23,15 @@ const seenWays = 4
 type Seen struct {
 	sets [][seenWays]weburl.Fingerprint128
 	mask uint64
+	most uint64 // sets at the bound
+	held uint64 // marks put in since it last grew
 	hits uint64
 	asks uint64
 }
+
+// leastSets is with how many sets a cache begins: a crawl of one site should
+// not take the memory of a crawl of all.
+const leastSets = 1024
 
 // NewSeen returns an empty cache of about that many bytes, rounded down to a
 // power of two; zero means [DefaultSeenBytes].
@@ -38,7 +44,8 @@ func NewSeen(bytes int64) *Seen {
 	for n*2*setBytes <= uint64(bytes) {
 		n *= 2
 	}
-	return &Seen{sets: make([][seenWays]weburl.Fingerprint128, n), mask: n - 1}
+	first := min(n, leastSets)
+	return &Seen{sets: make([][seenWays]weburl.Fingerprint128, first), mask: first - 1, most: n}
 }
 
 // Mark is what stands for a URL of a job in a [Seen]: its fingerprint, told
@@ -65,9 +72,29 @@ func (s *Seen) Put(m weburl.Fingerprint128) {
 	if s.find(m) {
 		return
 	}
+	if s.held++; s.held > 2*uint64(len(s.sets)) && uint64(len(s.sets)) < s.most {
+		s.grow()
+	}
 	set := s.set(m)
 	copy(set[1:], set[:seenWays-1])
 	set[0] = m
+}
+
+// grow doubles the cache, which is half full. The marks of a set go to two.
+func (s *Seen) grow() {
+	old := s.sets
+	s.sets = make([][seenWays]weburl.Fingerprint128, 2*len(old))
+	s.mask = uint64(len(s.sets)) - 1
+	var none weburl.Fingerprint128
+	for i := range old {
+		for j := seenWays - 1; j >= 0; j-- { // the latest last, so that it is first
+			if m := old[i][j]; m != none {
+				set := s.set(m)
+				copy(set[1:], set[:seenWays-1])
+				set[0] = m
+			}
+		}
+	}
 }
 
 // find looks for a mark and puts it first in its set.

@@ -77,6 +77,7 @@ with, keeps it, and can tell why it fetched, waited, skipped or stopped.`,
 		return usage(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))
 	})
 	root.AddCommand(
+		crawlCommand(),
 		fetchCommand(),
 		urlCommand(),
 		robotsCommand(),

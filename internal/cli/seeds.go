@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"headway/weburl"
+)
+
+// seeds is where a crawl begins.
+type seeds struct {
+	urls []weburl.URL
+	// fallback has the http form of seeds that were written without a scheme,
+	// by the host of their https form.
+	fallback map[string]weburl.URL
+}
+
+// maxSeedLine bounds a line of a file of seeds.
+const maxSeedLine = 64 << 10
+
+// add reads one seed. A bare example.com means https, then http.
+func (s *seeds) add(raw string) error {
+	u, err := seedURL(raw)
+	if err != nil {
+		return err
+	}
+	if u.Scheme() == "https" && !strings.Contains(raw, "://") {
+		plain, err := weburl.Parse("http://" + strings.TrimPrefix(u.String(), "https://"))
+		if err == nil {
+			if s.fallback == nil {
+				s.fallback = map[string]weburl.URL{}
+			}
+			s.fallback[u.Host()] = plain
+		}
+	}
+	s.urls = append(s.urls, u)
+	return nil
+}
+
+// read adds the seeds of a file, one a line; empty lines and those that begin
+// with # are left out.
+func (s *seeds) read(name string, stdin io.Reader) error {
+	in := stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return usage(fmt.Errorf("read seeds: %w", err), "--seeds takes a file with one URL a line, or - for the standard input")
+		}
+		defer f.Close()
+		in = f
+	}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxSeedLine)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := s.add(line); err != nil {
+			failure, _ := errors.AsType[*Failure](err)
+			return usage(fmt.Errorf("seed in line %d of %s: %w", n, name, failure.Err), failure.Hint)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return usage(fmt.Errorf("read seeds from %s: %w", name, err), "one URL a line")
+	}
+	return nil
+}
+
+// hashLength is how much of a hash tells directories of one host apart.
+const hashLength = 6
+
+// dir is the folder of a crawl that names none: it follows from seeds and scope
+// alone, so that the same command finds it again.
+func (s *seeds) dir(scope string) string {
+	first := s.urls[0]
+	host := strings.NewReplacer(":", "_", "[", "", "]", "").Replace(strings.TrimPrefix(strings.TrimPrefix(first.Host(), "https://"), "http://"))
+	name := "headway-" + host
+	if len(s.urls) == 1 && scope == "host" && first.PathQuery() == "/" {
+		return name
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, scope)
+	for _, u := range s.urls {
+		fmt.Fprintln(h, u)
+	}
+	return name + "-" + hex.EncodeToString(h.Sum(nil))[:hashLength]
+}
