@@ -71,6 +71,10 @@ vuln: ## Look for known vulnerabilities (needs the public database: not part of 
 bench: ## Run the benchmarks that carry figures in docs/benchmarks.md
 	scripts/bench
 
+.PHONY: bench-crawl
+bench-crawl: build ## Crawl the lab beside the yardsticks: scenarios S1 to S4, medians of three
+	go run ./bench/run
+
 .PHONY: check
 check: ## Everything CI runs, with the time of each stage
 	@scripts/stages $(STAGES)

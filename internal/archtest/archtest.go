@@ -56,6 +56,7 @@ job
 lab                      lab/temper github.com/klauspost/compress github.com/andybalholm/brotli
 lab/temper
 internal/simweb          lab lab/temper
+bench/run                lab
 
 # the program
 cmd/headway              internal/cli
@@ -63,6 +64,7 @@ internal/cli             . weburl robots politeness fetch fetch/guard visit lab 
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/refgen          internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
+internal/e2e
 internal/pgtest
 internal/vectors
 `

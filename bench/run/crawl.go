@@ -1,0 +1,111 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"headway/lab"
+)
+
+// crawlTime bounds one crawl.
+const crawlTime = 5 * time.Minute
+
+// lookEvery is how often a crawler's open files are counted.
+const lookEvery = 50 * time.Millisecond
+
+// result is what one crawl cost and what the lab saw of it.
+type result struct {
+	wall  time.Duration // from start to exit of the process
+	cpu   time.Duration // user and system
+	rss   int64         // peak, bytes
+	files int           // peak of open descriptors
+	stats lab.Stats
+	fault string // how it ended, unless well
+}
+
+// crawl runs one crawler against a lab that counts from zero. A crawler that
+// fails or takes too long is a result, too.
+func (b *bench) crawl(ctx context.Context, l *webLab, c crawler, state string, args []string) (result, error) {
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return result{}, err
+	}
+	if err := l.ask(ctx, "reset", nil); err != nil {
+		return result{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, crawlTime)
+	defer cancel()
+	cmd := exec.CommandContext(limited, b.binary(c.name), args...) //nolint:gosec // what we built
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.Dir = state
+	// Nothing of this machine's: no settings, no saved contact, and what was
+	// learned of hosts begins empty in each round.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + state, "XDG_STATE_HOME=" + state, "XDG_CONFIG_HOME=" + state}
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return result{}, err
+	}
+	files := watchFiles(cmd.Process.Pid)
+	err := cmd.Wait()
+	r := result{wall: time.Since(start), files: files()}
+	if b.verbose {
+		fmt.Fprintf(b.err, "%s", said.Bytes())
+	}
+	switch {
+	case ctx.Err() != nil:
+		return r, context.Cause(ctx)
+	case limited.Err() != nil:
+		r.fault = fmt.Sprintf("ended after %v", crawlTime)
+	case err != nil:
+		r.fault = fmt.Sprintf("%v: %s", err, tail(said.String()))
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return r, fmt.Errorf("no resource usage in %T", cmd.ProcessState.SysUsage())
+	}
+	r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	r.rss = usage.Maxrss * 1024
+	r.stats, err = l.stats(ctx)
+	return r, err
+}
+
+// tail returns the last line of a text.
+func tail(s string) string {
+	s = strings.TrimSpace(s)
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// watchFiles counts the open files of a process until the function it returns
+// is called, which gives the most there were.
+func watchFiles(pid int) func() int {
+	stop, most := make(chan struct{}), make(chan int)
+	go func() {
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		peak := 0
+		for {
+			if entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)); err == nil { // else it has just ended
+				peak = max(peak, len(entries))
+			}
+			select {
+			case <-stop:
+				most <- peak
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() int {
+		close(stop)
+		return <-most
+	}
+}

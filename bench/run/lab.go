@@ -1,0 +1,140 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+
+	"headway/lab"
+)
+
+// labStart bounds how long a lab may take to answer.
+const labStart = 20 * time.Second
+
+// labStop bounds how long it may take to end.
+const labStop = 5 * time.Second
+
+// webLab is a lab that runs as a process of its own, as crawled sites do.
+type webLab struct {
+	cmd  *exec.Cmd
+	done chan error
+	port int
+}
+
+// startLab starts a lab on a free port and waits until it answers.
+func startLab(ctx context.Context, binary string, flags []string, stderr io.Writer) (*webLab, error) {
+	port, err := freePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"lab", "up", "--listen", "0.0.0.0:" + strconv.Itoa(port)}, flags...)
+	l := &webLab{cmd: exec.CommandContext(context.WithoutCancel(ctx), binary, args...), done: make(chan error, 1), port: port} //nolint:gosec // our own binary
+	l.cmd.Stderr = stderr
+	l.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	if err := l.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { l.done <- l.cmd.Wait() }()
+	if err := l.ready(ctx); err != nil {
+		_ = l.stop() // the reason counts
+		return nil, fmt.Errorf("start lab: %w", err)
+	}
+	return l, nil
+}
+
+// freePort asks the system for a port that is free on all of the loopback.
+func freePort(ctx context.Context) (int, error) {
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp4", "0.0.0.0:0")
+	if err != nil {
+		return 0, err
+	}
+	defer ln.Close()
+	return ln.Addr().(*net.TCPAddr).Port, nil
+}
+
+// ready waits until the lab answers.
+func (l *webLab) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, labStart)
+	defer cancel()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := l.ask(ctx, "reset", nil)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case err := <-l.done:
+			l.done <- err
+			return fmt.Errorf("it ended: %w", err)
+		case <-again.C:
+		}
+	}
+}
+
+// stop ends the lab and waits for it.
+func (l *webLab) stop() error {
+	if err := l.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("stop lab: %w", err)
+	}
+	select {
+	case <-l.done:
+		return nil // by the signal
+	case <-time.After(labStop):
+		if err := l.cmd.Process.Kill(); err != nil {
+			return fmt.Errorf("stop lab: %w", err)
+		}
+		<-l.done
+		return nil
+	}
+}
+
+// ask asks the lab over a control path and hands the answer to read.
+func (l *webLab) ask(ctx context.Context, question string, read func(io.Reader) error) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/__lab/%s", l.port, question), nil)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		return fmt.Errorf("the lab answers %s to %s", resp.Status, question)
+	}
+	if read == nil {
+		return nil
+	}
+	return read(resp.Body)
+}
+
+// writeSeeds writes the front pages of all hosts to a file.
+func (l *webLab) writeSeeds(ctx context.Context, name string) error {
+	return l.ask(ctx, "seeds", func(r io.Reader) error {
+		seeds, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(name, seeds, 0o600)
+	})
+}
+
+// stats reads what the lab counted since the last reset.
+func (l *webLab) stats(ctx context.Context) (s lab.Stats, err error) {
+	err = l.ask(ctx, "stats?summary=1", func(r io.Reader) error { return json.NewDecoder(r).Decode(&s) })
+	return s, err
+}

@@ -1,0 +1,159 @@
+//go:build linux
+
+// Command run measures Headway beside its yardsticks: the same lab, the same
+// machine, one after the other in turn, medians, and what the web servers saw.
+//
+// A rate says more about the machine than about a crawler; a ratio to a
+// yardstick that ran a moment before and after does not. bare is the least a Go
+// crawler can do and the denominator of S1 and S2; in S3 and S4 it is the ideal
+// schedule, which no machine changes. reference is the least that schedules
+// politely, colly a peer.
+//
+//	go run ./bench/run -scenarios S1,S3 -rounds 3
+//
+// Everything it starts is on the loopback and ends with it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	// Children are told to die with the thread that started them, so that
+	// thread has to live as long as we do.
+	runtime.LockOSThread()
+	var b bench
+	flag.StringVar(&b.headway, "headway", "bin/headway", "the `binary` that crawls and serves the lab")
+	flag.IntVar(&b.rounds, "rounds", 3, "how often each crawler runs; medians are printed")
+	only := flag.String("scenarios", "", "run only these, such as S1,S3")
+	crawlers := flag.String("crawlers", "", "run only these, such as bare,headway")
+	flag.BoolVar(&b.peers, "peers", false, "also run crawlers that others wrote, which takes many minutes")
+	flag.BoolVar(&b.verbose, "v", false, "show what the crawlers print")
+	flag.Parse()
+	b.out, b.err = os.Stdout, os.Stderr
+	b.scenarios, b.crawlers = split(*only), split(*crawlers)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := b.run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func split(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' })
+}
+
+// bench is one run of all scenarios.
+type bench struct {
+	headway   string
+	rounds    int
+	scenarios []string
+	crawlers  []string
+	peers     bool
+	verbose   bool
+	out, err  io.Writer
+
+	temp string // folder for binaries, crawls and seeds
+}
+
+func (b *bench) run(ctx context.Context) (err error) {
+	if b.headway, err = filepath.Abs(b.headway); err != nil {
+		return err
+	}
+	if b.rounds < 1 {
+		return errors.New("-rounds must be at least 1")
+	}
+	if b.temp, err = os.MkdirTemp("", "headway-bench"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.temp)) }()
+	if err := b.build(ctx); err != nil {
+		return err
+	}
+	for i := range scenarios {
+		s := &scenarios[i]
+		if len(b.scenarios) > 0 && !slices.Contains(b.scenarios, s.name) {
+			continue
+		}
+		if err := b.measure(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// build builds the yardsticks and peers from their own modules.
+func (b *bench) build(ctx context.Context) error {
+	for name, module := range map[string]string{"bare": "bare", "reference": "reference", "colly": "peers"} {
+		pkg := "."
+		if module == "peers" {
+			pkg = "./" + name
+		}
+		cmd := exec.CommandContext(ctx, "go", "build", "-o", b.binary(name), pkg)
+		cmd.Dir = filepath.Join("bench", module)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", name, err, out)
+		}
+	}
+	return nil
+}
+
+// binary is where a crawler's program is.
+func (b *bench) binary(crawler string) string {
+	if strings.HasPrefix(crawler, "headway") {
+		return b.headway
+	}
+	return filepath.Join(b.temp, crawler)
+}
+
+// wants tells whether a crawler was asked for.
+func (b *bench) wants(c crawler) bool {
+	if len(b.crawlers) > 0 {
+		return slices.Contains(b.crawlers, c.name)
+	}
+	return b.peers || !c.peer
+}
+
+// measure runs the crawlers of a scenario in turn and prints the table.
+func (b *bench) measure(ctx context.Context, s *scenario) (err error) {
+	lab, err := startLab(ctx, b.headway, s.lab, b.err)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lab.stop()) }()
+	seeds := filepath.Join(b.temp, s.name+".seeds")
+	if err := lab.writeSeeds(ctx, seeds); err != nil {
+		return err
+	}
+	results := map[string][]result{}
+	for round := range b.rounds {
+		state := filepath.Join(b.temp, fmt.Sprintf("%s-%d", s.name, round))
+		for _, c := range s.crawlers {
+			if !b.wants(c) {
+				continue
+			}
+			args := c.args(place{seeds: seeds, port: lab.port, dir: filepath.Join(state, strings.ReplaceAll(c.name, " ", "-"))})
+			r, err := b.crawl(ctx, lab, c, state, args)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			fmt.Fprintf(b.err, "%s round %d %-14s %6.2f s, %d pages %s\n", s.name, round+1, c.name, r.wall.Seconds(), r.stats.Total.UniquePages, r.fault)
+			results[c.name] = append(results[c.name], r)
+		}
+	}
+	return printTable(b.out, s, results)
+}

@@ -1,0 +1,64 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"headway/lab"
+)
+
+// seen is a crawl of 100 pages in so many seconds.
+func seen(seconds float64) result {
+	r := result{wall: time.Duration(seconds * float64(time.Second)), cpu: 50 * time.Millisecond, rss: 20 << 20, files: 12}
+	r.stats = lab.Stats{Pages: 101, GapP01MS: 3, Total: lab.HostStats{UniquePages: 100, PageAnswers: 102, TooMany: 4, MaxConcurrent: 2, BeforeRobots: 5, NofollowHits: 1}}
+	return r
+}
+
+func TestTable(t *testing.T) {
+	s := &scenario{name: "S0", about: "a test", lab: []string{"--hosts", "1"}, crawlers: []crawler{{name: "bare"}, {name: "headway"}, {name: "absent"}}}
+	failed := seen(9)
+	failed.fault = "exit status 3"
+	var b bytes.Buffer
+	if err := printTable(&b, s, map[string][]result{"bare": {seen(1), seen(3), seen(2)}, "headway": {seen(4), failed, seen(4)}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"### S0: a test\n", "Lab: `headway lab up --hosts 1`\n", "| crawler | of bare |",
+		"| bare | 1 | 50 | 2.00 (1, 3, 2) | 0.50 | 20 | 12 | 1 | 2 | 4 | 2 | 3.0 | 6 |\n",
+		"| headway | 0.50 | 25 | 4.00 (4, 9, 4) |",
+		"headway, round 2: exit status 3\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "absent") {
+		t.Error("a crawler without a result has a row")
+	}
+	s.ideal = time.Second
+	b.Reset()
+	if err := printTable(&b, s, map[string][]result{"headway": {seen(2), seen(4)}}); err != nil || !strings.Contains(b.String(), "| headway | 0.33 |") {
+		t.Errorf("%v in\n%s", err, b.String())
+	}
+}
+
+// TestScenarios keeps the crawlers of each scenario apart and the names known.
+func TestScenarios(t *testing.T) {
+	for _, s := range scenarios {
+		names := map[string]bool{}
+		for _, c := range s.crawlers {
+			if names[c.name] {
+				t.Errorf("%s runs %s twice under one name", s.name, c.name)
+			}
+			names[c.name] = true
+			args := strings.Join(c.args(place{seeds: "s.txt", port: 7, dir: "d"}), " ")
+			if !strings.Contains(args, "s.txt") {
+				t.Errorf("%s: %s gets no seeds: %s", s.name, c.name, args)
+			}
+		}
+	}
+}

@@ -1,0 +1,108 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// scenario is one web and the crawlers that are sent there, in turn.
+type scenario struct {
+	name     string
+	about    string
+	lab      []string      // flags of `headway lab up`
+	ideal    time.Duration // the shortest time any polite crawler needs; 0: as fast as bare
+	crawlers []crawler
+}
+
+// crawler is one program and how it is asked to crawl.
+type crawler struct {
+	name string
+	peer bool
+	args func(place) []string
+}
+
+// place is where a crawler finds its work and leaves its results.
+type place struct {
+	seeds string // file
+	port  int    // of the lab
+	dir   string // of the crawl
+}
+
+// farm is a lab of equal hosts. Every part of a page is named, so that figures
+// stay comparable when the lab's defaults change.
+func farm(hosts, pages, minKB, maxKB int, more ...string) []string {
+	return append([]string{
+		"--hosts", strconv.Itoa(hosts), "--pages", strconv.Itoa(pages), "--min-kb", strconv.Itoa(minKB), "--max-kb", strconv.Itoa(maxKB),
+		"--links", "60", "--cross-links", "6", "--query-links", "0", "--private-links", "2", "--nofollow-links", "2",
+		"--robots", "rules", "--gzip",
+	}, more...)
+}
+
+// yardstick is a crawler that takes a file of seeds and flags of its own.
+func yardstick(name string, flags ...string) crawler {
+	return crawler{name: name, args: func(p place) []string { return append([]string{"-seeds", p.seeds}, flags...) }}
+}
+
+// peer is a crawler that others wrote. Some take many times longer than all
+// yardsticks together, so they run only when asked for.
+func peer(name string, flags ...string) crawler {
+	c := yardstick(name, flags...)
+	c.peer = true
+	return c
+}
+
+// headway crawls the seeds into a folder of its own. Several crawlers of this
+// kind in one scenario share what was learned of hosts, and nothing else.
+func headway(name string, flags ...string) crawler {
+	return crawler{name: name, args: func(p place) []string {
+		return append([]string{
+			"crawl", "--seeds", p.seeds, "--dir", p.dir, "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", p.port),
+			"--contact", "bench@example.com",
+		}, flags...)
+	}}
+}
+
+var scenarios = []scenario{
+	{
+		name: "S1", about: "one host, 20,000 pages, 64 workers",
+		lab: farm(1, 20_000, 10, 60),
+		crawlers: []crawler{
+			yardstick("bare", "-workers", "64"),
+			yardstick("reference", "-workers", "64", "-per-host", "64"),
+			headway("headway", "--preset", "owned", "--workers", "64", "--sitemaps", "off"),
+			peer("colly", "-workers", "64"),
+		},
+	},
+	{
+		name: "S2", about: "1,000 hosts of 50 pages, 2 ms, 512 workers, at most 2 per host",
+		lab: farm(1000, 50, 10, 60, "--latency", "const:2ms"),
+		crawlers: []crawler{
+			yardstick("bare", "-workers", "512", "-idle", "2"), // with more it runs out of descriptors
+			yardstick("reference", "-workers", "512", "-per-host", "2"),
+			headway("headway", "--preset", "owned", "--in-flight", "2", "--workers", "512", "--sitemaps", "off"),
+		},
+	},
+	{
+		name: "S3", about: "200 hosts of 20 pages, Crawl-delay 0.1 s",
+		lab:   farm(200, 20, 4, 12, "--crawl-delay", "100ms", "--latency", "const:5ms"),
+		ideal: 1900 * time.Millisecond,
+		crawlers: []crawler{
+			yardstick("reference", "-workers", "512", "-delay", "100ms"),
+			headway("headway", "--preset", "owned", "--jitter", "0", "--workers", "512", "--sitemaps", "off"),
+			peer("colly", "-workers", "512", "-delay", "100ms"),
+		},
+	},
+	{
+		name: "S4", about: "20 hosts of 20 pages that refuse above 2 a second",
+		lab:   farm(20, 20, 4, 12, "--rate-limit", "2", "--rate-burst", "2", "--latency", "const:5ms"),
+		ideal: 9 * time.Second,
+		crawlers: []crawler{
+			yardstick("reference", "-workers", "512", "-delay", "100ms"),
+			headway("headway", "--preset", "polite", "--delay", "100ms", "--jitter", "0", "--sitemaps", "off"),
+			headway("headway again", "--preset", "polite", "--delay", "100ms", "--jitter", "0", "--sitemaps", "off"),
+		},
+	},
+}
