@@ -207,7 +207,13 @@ func (p *Cluster) data() string { return filepath.Join(p.Dir, "data") }
 // StartServer starts the server of a cluster that was stopped or killed, and
 // returns when it takes connections.
 func (p *Cluster) StartServer(ctx context.Context) error {
-	return p.run(ctx, "pg_ctl", "start", "-w", "-t", patience, "-D", p.data(), "-l", filepath.Join(p.Dir, "log"))
+	log := filepath.Join(p.Dir, "log")
+	err := p.run(ctx, "pg_ctl", "start", "-w", "-t", patience, "-D", p.data(), "-l", log)
+	if err != nil {
+		said, _ := os.ReadFile(log) // the error is told in any case
+		err = fmt.Errorf("%w\n%s", err, said[max(0, len(said)-2000):])
+	}
+	return err
 }
 
 // Stop stops the server in an orderly way.
@@ -246,7 +252,9 @@ func (p *Cluster) Kill() error {
 			return err
 		}
 	}
-	return nil
+	// Where nobody asks after dead processes the number is still taken, and
+	// the next server would believe that this one lives.
+	return errors.Join(os.Remove(filepath.Join(p.data(), "postmaster.pid")), os.Remove(filepath.Join(p.Dir, fmt.Sprintf(".s.PGSQL.%d.lock", p.Port))))
 }
 
 // awaitEnd waits for the end of a process of the cluster. Backends notice the

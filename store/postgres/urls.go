@@ -168,7 +168,7 @@ func (s *Store) lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entr
 		var row entryRow
 		err := tx.QueryRow(ctx, sh.lookup, int32(id), int16(ref.slot), ref.id, [16]byte(u.Fingerprint128(s.key))).Scan(row.targets()...)
 		if noRows(err) {
-			return s.ensureJob(ctx, tx, id)
+			return store.ErrNotFound
 		}
 		if err != nil {
 			return err
@@ -184,13 +184,14 @@ func (s *Store) lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entr
 	return entry, err
 }
 
-// ensureJob says that something else is not found, or that the job is not.
-func (s *Store) ensureJob(ctx context.Context, tx pgx.Tx, id job.ID) error {
+// ensureJob answers ErrNotFound when there is no such job.
+func ensureJob(ctx context.Context, tx pgx.Tx, id job.ID) error {
 	var one int
-	if err := tx.QueryRow(ctx, "select 1 from job where id = $1", id).Scan(&one); err != nil && !noRows(err) {
-		return err
+	err := tx.QueryRow(ctx, "select 1 from job where id = $1", int64(id)).Scan(&one)
+	if noRows(err) {
+		return store.ErrNotFound
 	}
-	return store.ErrNotFound
+	return err
 }
 
 // attempts reads the attempts of a URL that did not end it.
@@ -243,6 +244,9 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 		l := lister{Store: s, tx: tx, sh: sh, q: q, max: min(max(q.Max, 1), store.MaxPage)}
 		if err := l.list(ctx); err != nil {
 			return err
+		}
+		if len(l.rows) == 0 {
+			return ensureJob(ctx, tx, q.Job) // it may have been dropped elsewhere
 		}
 		entries, err := s.entries(ctx, tx, q.Job, l.rows)
 		page = store.Page{Entries: entries, Next: l.next}

@@ -1,0 +1,225 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+)
+
+// TestServerClockIsNotRead looks for SQL that asks the server for the time: a
+// clock that jumps there must not move a lease, nor anything else.
+func TestServerClockIsNotRead(t *testing.T) {
+	clock := regexp.MustCompile(`\b(now|NOW)\(\)|(?i)current_(timestamp|time|date)|localtime|(clock|statement|transaction)_timestamp|timeofday|'now'`)
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if found := clock.Find(text); found != nil {
+			t.Errorf("%s asks for %s", path, found)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEndings compares the numbers of the table with the closed sets.
+func TestEndings(t *testing.T) {
+	s := openAt(t, cluster.DSN("postgres"), t.TempDir(), nil)
+	defer s.Close()
+	n := 0
+	for _, o := range visit.Outcomes {
+		if o == visit.Pending {
+			continue
+		}
+		reasons := visit.Reasons[o]
+		if reasons == nil {
+			reasons = []visit.Reason{""}
+		}
+		for _, r := range reasons {
+			n++
+			id, ok := s.endings[store.Ending{Outcome: o, Reason: r}]
+			if !ok {
+				t.Errorf("%s %s has no number", o, r)
+			}
+			if r.Provisional() != slices.Contains(strings.Split(provisional, ", "), fmt.Sprint(id)) {
+				t.Errorf("%s %s: provisional is %v", o, r, r.Provisional())
+			}
+			if (o == visit.Deferred) != (id == deferred) || (o == visit.Fetched) != (id == 1) {
+				t.Errorf("%s has number %d", o, id)
+			}
+			// The constraint of the tables knows it.
+			if _, err := s.pool.Exec(t.Context(), "insert into outcome_0 (id, host, ended_at, fp, job, attempt, slot, ending) values ($1, 1, 1, gen_random_uuid(), 1, 0, 0, $2)", int64(id), id); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if n != len(s.endings) {
+		t.Errorf("%d endings in the table, %d in the sets", len(s.endings), n)
+	}
+	if _, err := s.pool.Exec(t.Context(), "insert into outcome_0 (id, host, ended_at, fp, job, attempt, slot, ending) values (1000, 1, 1, gen_random_uuid(), 1, 0, 0, 50)"); err == nil {
+		t.Error("an ending of nobody was stored")
+	}
+}
+
+// TestLargeJobHasItsOwnShelf looks at where jobs lie and what is left of them.
+func TestLargeJobHasItsOwnShelf(t *testing.T) {
+	s := openAt(t, cluster.DSN("postgres"), t.TempDir(), nil)
+	defer s.Close()
+	ctx := t.Context()
+	for name, tc := range map[string]struct {
+		limit int64
+		own   bool
+	}{"no limit": {0, true}, "small": {smallJob, false}, "large": {smallJob + 1, true}} {
+		id, err := s.CreateJob(ctx, store.Job{State: job.Running, MaxPages: tc.limit})
+		fatal(t, err)
+		tables := func() (n int) {
+			fatal(t, s.pool.QueryRow(ctx, "select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relname ~ $2", s.schema, fmt.Sprintf("^[a-z]+_%d(_|$)", id)).Scan(&n))
+			return n
+		}
+		if (tables() > 0) != tc.own {
+			t.Errorf("%s: %d tables of its own", name, tables())
+		}
+		_, err = s.Add(ctx, time.Now(), []store.Found{{Item: pageItem(t, id, 1)}})
+		fatal(t, err)
+		fatal(t, s.SetState(ctx, time.Now(), id, job.Running, job.Cancelled, ""))
+		fatal(t, s.Drop(ctx, id))
+		if n := tables(); n != 0 {
+			t.Errorf("%s: %d tables are left", name, n)
+		}
+	}
+	var left int
+	fatal(t, s.pool.QueryRow(ctx, "select (select count(*) from url_0) + (select count(*) from queue_0) + (select count(*) from tally) + (select count(*) from account)").Scan(&left))
+	if left != 0 {
+		t.Errorf("%d rows are left", left)
+	}
+}
+
+// TestJobDroppedElsewhere asks a store about a job that another process has
+// dropped.
+func TestJobDroppedElsewhere(t *testing.T) {
+	place := t.TempDir()
+	s, other := openAt(t, cluster.DSN("postgres"), place, nil), openAt(t, cluster.DSN("postgres"), place, nil)
+	defer s.Close()
+	defer other.Close()
+	ctx, now := t.Context(), time.Now()
+	for _, limit := range []int64{0, 5} {
+		id, err := s.CreateJob(ctx, store.Job{State: job.Running, MaxPages: limit})
+		fatal(t, err)
+		it := pageItem(t, id, 1)
+		_, err = s.Add(ctx, now, []store.Found{{Item: it}})
+		fatal(t, err)
+		w, err := s.Join(ctx, now, "w")
+		fatal(t, err)
+		leases, err := s.Acquire(ctx, now, w, store.SlotCount)
+		fatal(t, err)
+		fatal(t, other.SetState(ctx, now, id, job.Running, job.Cancelled, ""))
+		fatal(t, other.Drop(ctx, id))
+		if _, err := s.Add(ctx, now, []store.Found{{Item: it}}); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("add: %v", err)
+		}
+		c := store.Commit{Worker: w, Number: 1, At: now, Leases: leases, Found: []store.Found{{Item: it}}}
+		if _, err := s.Commit(ctx, c); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("commit: %v", err)
+		}
+		c.Found, c.Visits = nil, []visit.Visit{{Item: it, Outcome: visit.Dead}}
+		if _, err := s.Commit(ctx, c); !errors.Is(err, store.ErrNotWaiting) {
+			t.Errorf("visit: %v", err)
+		}
+		if _, err := s.Lookup(ctx, id, it.URL); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("lookup: %v", err)
+		}
+		if _, err := s.List(ctx, store.Query{Job: id, Max: 1}); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("list: %v", err)
+		}
+		if items, err := s.Heads(ctx, now, []store.Want{{Host: it.URL.Host(), Job: id, Max: 1}}); err != nil || len(items) != 0 {
+			t.Errorf("heads: %v, %v", items, err)
+		}
+		fatal(t, s.Leave(ctx, w))
+	}
+}
+
+// TestAwait hears of an arrival by notification.
+func TestAwait(t *testing.T) {
+	s := openAt(t, cluster.DSN("postgres"), t.TempDir(), nil)
+	defer s.Close()
+	ctx, now := t.Context(), time.Now()
+	id, err := s.CreateJob(ctx, store.Job{State: job.Running})
+	fatal(t, err)
+	w, err := s.Join(ctx, now, "w")
+	fatal(t, err)
+	_, err = s.Acquire(ctx, now, w, store.SlotCount)
+	fatal(t, err)
+	listening, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	looks := 0
+	err = s.Await(listening, w, func() {
+		switch looks++; looks {
+		case 1:
+			_, err := s.Add(ctx, now, []store.Found{{Item: pageItem(t, id, 1)}})
+			fatal(t, err)
+		case 2:
+			stop()
+		}
+	})
+	if looks != 2 || !errors.Is(err, context.Canceled) {
+		t.Errorf("looked %d times: %v", looks, err)
+	}
+	if list, err := s.Arrivals(ctx, w, 10); err != nil || len(list) != 1 {
+		t.Errorf("arrivals %v, %v", list, err)
+	}
+}
+
+// TestPlans asks for the plan of every statement of a shelf: none may read a
+// whole table.
+func TestPlans(t *testing.T) {
+	s := openAt(t, cluster.DSN("postgres"), t.TempDir(), nil)
+	defer s.Close()
+	ctx := t.Context()
+	conn, err := s.pool.Acquire(ctx)
+	fatal(t, err)
+	defer conn.Release()
+	_, err = conn.Exec(ctx, "select nextval('batch')")
+	fatal(t, err)
+	sh := &sharedShelf
+	for name, sql := range map[string]string{
+		"addWaiting": sh.addWaiting, "addOther": sh.addOther, "setAside": sh.setAside, "readmit": sh.readmit, "readmitURL": sh.readmitURL, "extend": sh.extend,
+		"end": sh.end, "retry": sh.retry, "trimAttempts": sh.trimAttempts, "park": sh.park, "parkLeft": sh.parkLeft, "head": sh.head, "headLater": sh.headLater,
+		"lookup": sh.lookup, "attempts": sh.attempts, "tenures": sh.tenures, "listKeys": sh.listKeys, "listHost": sh.listHost, "listQueue": sh.listQueue,
+		"listEnding": sh.listEnding, "listFetched": sh.listFetched,
+	} {
+		d, err := conn.Conn().Prepare(ctx, name, sql)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		nulls := strings.TrimSuffix(strings.Repeat("null, ", len(d.ParamOIDs)), ", ")
+		rows, err := conn.Query(ctx, "explain (costs off) execute \""+name+"\" ("+nulls+")")
+		fatal(t, err)
+		var plan []string
+		for rows.Next() {
+			var line string
+			fatal(t, rows.Scan(&line))
+			plan = append(plan, line)
+		}
+		fatal(t, rows.Err())
+		text := strings.Join(plan, "\n")
+		if strings.Contains(text, "Seq Scan") || strings.Contains(text, "Hash Join") || strings.Contains(text, "Merge Join") {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+}
