@@ -18,7 +18,7 @@ STAGES := lint cross verify vectors test race fuzz
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build bin/headway for this machine
@@ -70,6 +70,10 @@ vuln: ## Look for known vulnerabilities (needs the public database: not part of 
 .PHONY: bench
 bench: ## Run the benchmarks that carry figures in docs/benchmarks.md
 	scripts/bench
+
+.PHONY: bench-store
+bench-store: ## What a page costs in each store, beside pgbench; fails when a bar is missed
+	HEADWAY_BENCH_STORE=1 go test -count=1 -timeout 60m -v ./store/storetest/bench
 
 .PHONY: bench-crawl
 bench-crawl: build ## Crawl the lab beside the yardsticks: scenarios S1 to S4, medians of three

@@ -1,0 +1,302 @@
+//go:build linux
+
+// Package bench measures what a page costs in the store: one page per host and
+// commit, 60 links a page of which 3 are new and 1 of them leads to another
+// host, URLs of 66 bytes, everything acknowledged on disk.
+//
+// `make bench-store` runs it in full and fails when a bar is missed; without
+// that only the harness is tried, on a small web, and judged by ratios.
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"headway/internal/pgtest"
+	"headway/store/postgres"
+	"headway/store/sqlite"
+)
+
+// size is how large the web is and how long each measurement takes.
+type size struct {
+	hosts, urls, pages int
+}
+
+// full tells whether the real figures are wanted.
+var full = os.Getenv("HEADWAY_BENCH_STORE") != ""
+
+func sizeOf() size {
+	if full {
+		return size{hosts: 10_000, urls: 1_000_000, pages: 20_000}
+	}
+	return size{hosts: 1000, urls: 20_000, pages: 1000}
+}
+
+// settings are those of a small dedicated server: a share of memory as the
+// manual advises, and checkpoints that are not forced by the log.
+var settings = []string{"shared_buffers=2GB", "max_wal_size=8GB", "checkpoint_timeout=15min", "wal_compression=lz4"}
+
+// server is a PostgreSQL with a store on it.
+type server struct {
+	t       *testing.T
+	cluster *pgtest.Cluster
+	conn    *pgx.Conn // for questions about the server itself
+	s       *postgres.Store
+}
+
+func startServer(t *testing.T) *server {
+	t.Helper()
+	cluster, err := pgtest.Start(t.Context(), pgtest.Config{Durable: true, Settings: settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p := &server{t: t, cluster: cluster}
+	if p.conn, err = pgx.Connect(t.Context(), cluster.DSN("postgres")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.conn.Close(context.Background()) })
+	if p.s, err = postgres.Open(t.Context(), postgres.Config{DSN: cluster.DSN("postgres")}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.s.Close() })
+	return p
+}
+
+func (p *server) number(query string) float64 {
+	p.t.Helper()
+	var n float64
+	if err := p.conn.QueryRow(p.t.Context(), query).Scan(&n); err != nil {
+		p.t.Fatal(err)
+	}
+	return n
+}
+
+func (p *server) exec(query string) {
+	p.t.Helper()
+	if _, err := p.conn.Exec(p.t.Context(), query); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *server) cpu() time.Duration {
+	p.t.Helper()
+	d, err := p.cluster.CPU()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return d
+}
+
+// serverCost is a cost with that of the server: all its processes, vacuum and
+// checkpoints among them.
+type serverCost struct {
+	cost
+	cpu time.Duration
+	wal float64 // bytes
+}
+
+// measure does work by a function and reads the server's meters around it.
+func (p *server) measure(do func() (cost, error)) serverCost {
+	p.t.Helper()
+	p.exec("checkpoint")
+	cpu, wal := p.cpu(), p.number("select pg_current_wal_insert_lsn() - '0/0'")
+	c, err := do()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return serverCost{c, p.cpu() - cpu, p.number("select pg_current_wal_insert_lsn() - '0/0'") - wal}
+}
+
+func (c cost) perPage(d time.Duration) float64 {
+	return float64(d.Nanoseconds()) / 1e3 / float64(c.pages)
+}
+
+func (c cost) rate() float64 { return float64(c.pages) / c.wall.Seconds() }
+
+// rowsPerPage are the rows that a page with 3 new links inserts or updates: 3
+// URLs, 3 places in a queue, an outcome, a host.
+const rowsPerPage = 8
+
+func TestPostgres(t *testing.T) {
+	z := sizeOf()
+	p := startServer(t)
+	c := newCrawl(t, p.s, z.hosts, z.urls, 1)
+	p.exec("vacuum analyze")
+	perURL := p.number(sizeQuery("url", "queue")) / p.number("select count(*) from headway.queue_1")
+	at := map[string]serverCost{}
+	for _, m := range []struct {
+		name string
+		work work
+	}{
+		{"warm-up", work{pages: z.pages / 2, each: 100, foreign: 1}},
+		{"500", work{pages: z.pages, each: 500, foreign: 1}},
+		{"100", work{pages: z.pages, each: 100, foreign: 1}},
+		{"30", work{pages: z.pages / 2, each: 30, foreign: 1}},
+		{"4", work{pages: z.pages / 5, each: 4, foreign: 1}},
+		{"500, 5 foreign", work{pages: z.pages / 2, each: 500, foreign: 5}},
+		{"500, 10 foreign", work{pages: z.pages / 2, each: 500, foreign: 10}},
+		{"500, known links not filtered", work{pages: z.pages / 4, each: 500, foreign: 1, unfiltered: true}},
+	} {
+		r := p.measure(func() (cost, error) { return c.owners[0].run(m.work) })
+		at[m.name] = r
+		t.Logf("%-31s %6.0f pages/s, %4.0f µs CPU of PostgreSQL a page, %3.0f µs of the client, %5.0f bytes of log", m.name, r.rate(), r.perPage(r.cpu), r.perPage(r.client), r.wal/float64(r.pages))
+	}
+	perEnded := p.number(sizeQuery("url"))/p.number("select count(*) from headway.url_1") + p.number(sizeQuery("outcome"))/p.number("select count(*) from headway.outcome_1")
+	t.Logf("%.0f bytes per waiting URL, %.0f per finished one", perURL, perEnded)
+	p.exact(c)
+	if !full {
+		// The clock of /proc is too coarse for so short a run; the work of
+		// the client is not.
+		if large, small := at["100"], at["4"]; large.perPage(large.client) > small.perPage(small.client) {
+			t.Errorf("a page in a large commit costs more than in a small one: %.0f and %.0f µs", large.perPage(large.client), small.perPage(small.client))
+		}
+		return
+	}
+	atMost := func(name string, bar float64) {
+		if r := at[name]; r.perPage(r.cpu) > bar {
+			t.Errorf("%s: %.0f µs CPU a page, at most %.0f", name, r.perPage(r.cpu), bar)
+		}
+	}
+	atMost("500", 150) // with all indexes the API needs: the engine has no others
+	atMost("30", 300)
+}
+
+// sizeQuery adds up the bytes of tables on the shelf of job 1, with indexes.
+func sizeQuery(tables ...string) string {
+	query := "select 0"
+	for _, table := range tables {
+		query += fmt.Sprintf(" + (select sum(pg_total_relation_size(relid)) from pg_partition_tree('headway.%s_1'))", table)
+	}
+	return query
+}
+
+// exact compares the counts of a job with its rows.
+func (p *server) exact(c *crawl) {
+	p.t.Helper()
+	counts, err := p.s.Counts(p.t.Context(), c.job)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	audit, err := p.s.Audit(p.t.Context(), c.job)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if !counts.Equal(audit) {
+		p.t.Errorf("counts %+v, rows %+v", counts, audit)
+	}
+}
+
+// clients is how many owners, and how many clients of pgbench, work at once: some
+// wait for the disk while others compute.
+const clients = 4
+
+// TestRowsBesidePgbench compares rows written per second with those of pgbench,
+// 1,000 plain rows without an index a commit, as many clients as owners.
+func TestRowsBesidePgbench(t *testing.T) {
+	z := sizeOf()
+	p := startServer(t)
+	c := newCrawl(t, p.s, z.hosts, z.urls/2, clients)
+	warm := p.measure(func() (cost, error) { return c.runAll(work{pages: z.pages / 2, each: 125, foreign: 1}) })
+	ours := p.measure(func() (cost, error) { return c.runAll(work{pages: z.pages, each: 125, foreign: 1}) }) // 1,000 rows
+	bare := p.pgbench()
+	rows := ours.rate() * rowsPerPage
+	t.Logf("4 owners, 1,000 rows a commit: %.0f pages/s (%.0f when cold), %.0f rows/s, %.0f µs CPU a page; pgbench %.0f rows/s; ratio %.2f",
+		ours.rate(), warm.rate(), rows, ours.perPage(ours.cpu), bare, rows/bare)
+	if full && rows/bare < 0.15 {
+		t.Errorf("%.2f of pgbench's rows, at least 0.15", rows/bare)
+	}
+	if rows/bare <= 0 || math.IsInf(rows/bare, 0) {
+		t.Errorf("no ratio: %v", rows/bare)
+	}
+	p.exact(c)
+}
+
+var tps = regexp.MustCompile(`tps = ([0-9.]+)`)
+
+// pgbench returns the rows per second of the bare server.
+func (p *server) pgbench() float64 {
+	p.t.Helper()
+	p.exec("create table plain (a bigint, b bigint, c text)")
+	script := filepath.Join(p.t.TempDir(), "script.sql")
+	text := "insert into plain select g, 7, 'https://www.example.com/section/00000000/article-000000.html' from generate_series(1, 1000) as g;\n"
+	if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+	seconds := "2"
+	if full {
+		seconds = "10"
+	}
+	p.exec("checkpoint")
+	cmd := exec.CommandContext(p.t.Context(), p.cluster.Bench(), "-n", "-c", strconv.Itoa(clients), "-j", "2", "-T", seconds, "-f", script, "-h", p.cluster.Dir, "-p", strconv.Itoa(p.cluster.Port), "-U", "postgres", "postgres")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		p.t.Fatalf("pgbench: %v\n%s", err, out.String())
+	}
+	m := tps.FindSubmatch(out.Bytes())
+	if m == nil {
+		p.t.Fatalf("pgbench says\n%s", out.String())
+	}
+	rate, err := strconv.ParseFloat(string(m[1]), 64)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return rate * 1000
+}
+
+func TestSQLite(t *testing.T) {
+	z := sizeOf()
+	dir := t.TempDir()
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	c := newCrawl(t, s, z.hosts, z.urls, 1)
+	at := map[int]cost{}
+	for _, each := range []int{500, 100, 30, 4} {
+		r, err := c.owners[0].run(work{pages: z.pages * min(each, 100) / 100, each: each, foreign: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at[each] = r
+		t.Logf("%3d pages a commit: %5.0f pages/s, %3.0f µs CPU a page with the client", each, r.rate(), r.perPage(r.client))
+	}
+	counts, err := s.Counts(t.Context(), c.job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil { // moves the log into the file
+		t.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "crawl.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%.0f bytes per URL: %d wait, %d have ended", float64(info.Size())/float64(counts.Seen()), counts.Waiting, counts.Finished())
+	if !full {
+		if at[100].perPage(at[100].client) > at[4].perPage(at[4].client) {
+			t.Errorf("a page in a large commit costs more than in a small one")
+		}
+		return
+	}
+	if got := at[500].perPage(at[500].client); got > 200 {
+		t.Errorf("%.0f µs CPU a page, at most 200", got)
+	}
+}
