@@ -127,7 +127,7 @@ type flight struct {
 	settled bool
 	again   bool
 	token   bool
-	spaced  bool // counted in its domain's leaving
+	spaced  bool // counted in its domain's spaced
 }
 
 // Batch is what to do now.
@@ -230,11 +230,12 @@ func (f *Frontier) StopJob(now time.Time, id job.ID) {
 	if j == nil || j.stopped {
 		return
 	}
-	j.stopped = true
+	j.stopped, j.starved = true, deque{}
 	for _, h := range f.list {
 		if q := h.queue(id); q != nil {
 			h.forgetErrands(id)
 			q.drop(f)
+			q.starving = false
 			f.look(h, now)
 		}
 	}
@@ -352,9 +353,10 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 	h.flights++
 	h.domain.under++
 	f.flights++
+	h.domain.leaving++
 	if f.gap(h) > 0 {
 		fl.spaced = true
-		h.domain.leaving++
+		h.domain.spaced++
 	}
 	if h.address != nil {
 		h.address.interval = h.address.interval.Sent(now)

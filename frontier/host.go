@@ -94,6 +94,7 @@ type domain struct {
 	hosts    []*host
 	interval politeness.Interval
 	leaving  int     // requests of it that are not known to have been sent
+	spaced   int     // those of them that keep an interval
 	waiters  []*host // hosts that wait for those
 	under    int     // requests of it that are under way or not committed
 	giving   bool    // another process has asked for it, and it is not given up yet

@@ -323,6 +323,9 @@ func (f *Frontier) Yield(now time.Time, name string) {
 		d = &domain{name: name}
 		f.domains[name] = d
 	}
+	if d.giving {
+		return
+	}
 	d.giving, d.quiet = true, false
 	for _, h := range d.hosts {
 		if h.stage == live {
@@ -408,7 +411,7 @@ func (f *Frontier) sweep(now time.Time) {
 }
 
 func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
-	if h.flights > 0 || h.settled > 0 || h.stage != live || h.line != noLine || h.standing != [3]bool{} || h.behind || h.stalled || h.robots == robotsAsked {
+	if h.flights > 0 || h.settled > 0 || h.stage != live || h.line != noLine || h.standing != [3]bool{} || h.behind {
 		return
 	}
 	stopped := true
@@ -418,8 +421,8 @@ func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
 		}
 		stopped = stopped && q.job.stopped
 	}
-	if len(h.domain.hosts) == 1 && now.Sub(h.domain.interval.Last()) < restAfter {
-		return // others of the domain may come, and must know when this one was asked
+	if now.Sub(h.state.LastSent()) < restAfter {
+		return // what was learned may not be stored yet, and others of the domain must know of it
 	}
 	switch {
 	case h.booked == NoWork:

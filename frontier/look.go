@@ -132,14 +132,17 @@ func (f *Frontier) admit(h *host, now time.Time) (time.Time, visit.Wait) {
 		}
 		return w.Until, visit.WaitNetwork
 	}
-	if gap := f.gap(h); gap > 0 {
-		if h.domain.leaving > 0 {
-			if !h.behind {
-				h.behind = true
-				h.domain.waiters = append(h.domain.waiters, h)
-			}
-			return time.Time{}, visit.WaitDomainInterval
+	gap := f.gap(h)
+	if d := h.domain; d.spaced > 0 || gap > 0 && d.leaving > 0 {
+		// The interval counts from when that one leaves, and this one must not
+		// leave just before it.
+		if !h.behind {
+			h.behind = true
+			d.waiters = append(d.waiters, h)
 		}
+		return time.Time{}, visit.WaitDomainInterval
+	}
+	if gap > 0 {
 		if w := h.domain.interval.Admit(now, gap, politeness.DomainInterval); !w.Go() {
 			return w.Until, visit.WaitDomainInterval
 		}

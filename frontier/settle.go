@@ -72,10 +72,10 @@ func (f *Frontier) Sent(now time.Time, r Request) {
 func (f *Frontier) left(fl *flight, now time.Time) {
 	h := fl.host
 	h.leaving--
-	if !fl.spaced {
-		return
-	}
 	h.domain.leaving--
+	if fl.spaced {
+		h.domain.spaced--
+	}
 	waiters := h.domain.waiters
 	h.domain.waiters = nil
 	for _, w := range waiters {
@@ -90,10 +90,7 @@ func (f *Frontier) left(fl *flight, now time.Time) {
 // request. A sitemap that is skipped is forgotten.
 func (f *Frontier) Skip(now time.Time, r Request) {
 	fl := r.flight
-	fl.settled = true
-	f.left(fl, now)
-	f.landed(fl, now)
-	f.giveBack(fl, now)
+	f.callOff(fl, now)
 	if fl.kind == Page {
 		fl.host.settled++
 	} else {
@@ -106,10 +103,7 @@ func (f *Frontier) Skip(now time.Time, r Request) {
 // been handed out.
 func (f *Frontier) PutBack(now time.Time, r Request) {
 	fl := r.flight
-	fl.settled = true
-	f.left(fl, now)
-	f.landed(fl, now)
-	f.giveBack(fl, now)
+	f.callOff(fl, now)
 	fl.host.domain.under--
 	switch fl.kind {
 	case Page:
@@ -118,9 +112,24 @@ func (f *Frontier) PutBack(now time.Time, r Request) {
 	case Robots:
 		fl.host.robots = robotsUnknown
 	case Sitemap:
-		fl.host.errands = append(fl.host.errands, Errand{URL: r.URL, Job: r.Job})
+		if !fl.job.stopped {
+			fl.host.errands = append(fl.host.errands, Errand{URL: r.URL, Job: r.Job})
+		}
 	}
 	f.look(fl.host, now)
+}
+
+// callOff ends a request without an answer. One that had left after all says
+// nothing about the host.
+func (f *Frontier) callOff(fl *flight, now time.Time) {
+	fl.settled = true
+	if h := fl.host; fl.sent {
+		h.state, _ = h.policy.Observe(h.state, now, politeness.Answer{SentAt: fl.sentAt, Fault: politeness.Ours})
+	} else {
+		f.left(fl, now)
+	}
+	f.landed(fl, now)
+	f.giveBack(fl, now)
 }
 
 // landed notes that a request is no longer under way.
@@ -369,22 +378,30 @@ func (f *Frontier) Grant(now time.Time, id job.ID, n int) {
 	f.wakeStarved(j, now)
 }
 
-// wakeStarved lets hosts look again until as many are in line as there are
-// tokens, and tells whether one of them can go.
+// wakeStarved lets hosts look again until as many can go as there are tokens,
+// and tells whether any can. Those that must be given URLs first may be late for
+// the tokens; only a few of them are woken at a time.
 func (f *Frontier) wakeStarved(j *jobState, now time.Time) (woke bool) {
-	for n := j.tokens; n > 0 && j.starved.len() > 0; {
+	for n, hungry := j.tokens, 0; n > 0 && hungry < wokenHungry && j.starved.len() > 0; {
 		h := j.starved.pop(0)
 		if q := h.queue(j.ID); q != nil {
 			q.starving = false
 		}
 		f.look(h, now)
-		if h.line != noLine {
+		switch h.line {
+		case inReady:
 			n--
+			woke = true
+		case inHungry:
+			hungry++
+		case noLine:
 		}
-		woke = woke || h.line == inReady
 	}
 	return woke
 }
+
+// wokenHungry is how many hosts without URLs are woken for tokens at a time.
+const wokenHungry = 64
 
 // Exhausted tells whether the job has used up its page limit: no token is left,
 // and none will come back.

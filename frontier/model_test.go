@@ -1,0 +1,730 @@
+package frontier
+
+import (
+	"container/heap"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"headway/job"
+	"headway/politeness"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// model drives a frontier as the crawl does, against a store and hosts that
+// answer when they like, and knows on its own what may not happen.
+type model struct {
+	t      *testing.T
+	seed   uint64
+	rng    *rand.Rand
+	f      *Frontier
+	shelf  *shelf
+	now    time.Time
+	events events
+	seq    int
+	trace  interface {
+		Write([]byte) (int, error)
+		Sum64() uint64
+	}
+
+	hosts   []*modelHost
+	byName  map[string]*modelHost
+	jobs    []*modelJob
+	workers int
+	busy    int
+	maxURLs int
+	found   int
+
+	under   map[jobURL]bool // handed out and not committed
+	inDoubt map[jobURL]bool
+	sentAt  map[string]time.Time // of a domain
+	owned   map[string]bool      // domains, by the store
+	yields  map[string]bool      // domains being given up
+
+	downAt     time.Time // when our own network fails for a while
+	pending    []pendingEntry
+	committing bool
+	warming    bool
+	progress   time.Time // when something last happened that was no sweep
+	requests   int
+	steps      int
+}
+
+type modelHost struct {
+	name, domain string
+	temper       int // how often it misbehaves, in per cent
+	dead         bool
+	sent         time.Time
+	under        int
+	robots       bool // known
+}
+
+type modelJob struct {
+	Job
+	budget  int // tokens that the store still gives
+	granted int
+	pages   int
+	stopped bool
+}
+
+type pendingEntry struct {
+	request Request
+	visit   *visit.Visit
+	again   bool
+	attempt int
+	links   []visit.Item
+	park    *Park
+}
+
+type event struct {
+	at  time.Time
+	seq int
+	do  func()
+}
+
+type events []event
+
+func (e events) Len() int { return len(e) }
+func (e events) Less(i, j int) bool {
+	return e[i].at.Before(e[j].at) || e[i].at.Equal(e[j].at) && e[i].seq < e[j].seq
+}
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	old := *e
+	x := old[len(old)-1]
+	*e = old[:len(old)-1]
+	return x
+}
+
+func newModel(t *testing.T, seed uint64) *model {
+	rng := rand.New(rand.NewPCG(seed, 17))
+	m := &model{
+		t: t, seed: seed, rng: rng, shelf: newShelf(), now: start, trace: fnv.New64a(), byName: map[string]*modelHost{},
+		under: map[jobURL]bool{}, inDoubt: map[jobURL]bool{}, sentAt: map[string]time.Time{},
+		owned: map[string]bool{}, yields: map[string]bool{}, progress: start,
+		workers: 1 + rng.IntN(16), maxURLs: 20 + rng.IntN(150),
+	}
+	for i := range 1 + rng.IntN(10) {
+		domain := fmt.Sprintf("d%d.example", rng.IntN(6))
+		h := &modelHost{name: fmt.Sprintf("https://h%d.%s", i, domain), temper: []int{0, 0, 5, 20, 50}[rng.IntN(5)], dead: rng.IntN(12) == 0}
+		h.domain = mustURL(h.name + "/").Domain()
+		m.hosts = append(m.hosts, h)
+		m.byName[h.name] = h
+	}
+	if rng.IntN(4) == 0 {
+		m.downAt = start.Add(m.delay(2 * time.Minute))
+	}
+	cfg := Config{Head: 1 + rng.IntN(8), MaxItems: 1 + rng.IntN(40), HotHosts: 1 + rng.IntN(12)}
+	for range rng.IntN(4) {
+		cfg.Suspects = append(cfg.Suspects, m.randomURL())
+	}
+	m.f = New(cfg, start)
+	for i := range 1 + rng.IntN(3) {
+		base := []time.Duration{0, 200 * time.Millisecond, time.Second}[rng.IntN(3)]
+		j := &modelJob{Job: Job{ID: job.ID(i + 1), Patience: time.Duration(1+rng.IntN(60)) * time.Minute}}
+		j.Policy = policyWith(func(p *politeness.Policy) {
+			p.Base, p.InFlight, p.Jitter, p.FailureThreshold = base, 1+rng.IntN(6), 5*rng.IntN(2), 3+rng.IntN(10)
+		})
+		if rng.IntN(3) == 0 {
+			j.Limited, j.budget = true, 1+rng.IntN(60)
+		}
+		if rng.IntN(3) == 0 {
+			j.MaxPagesPerHost = 1 + rng.IntN(15)
+		}
+		m.jobs = append(m.jobs, j)
+		m.f.AddJob(j.Job)
+	}
+	var seeds []visit.Item
+	for range 1 + rng.IntN(20) {
+		seeds = append(seeds, m.randomItem())
+	}
+	m.f.Added(m.now, m.fresh(seeds))
+	return m
+}
+
+func (m *model) randomURL() weburl.URL {
+	return mustURL(fmt.Sprintf("%s/%d", m.hosts[m.rng.IntN(len(m.hosts))].name, m.rng.IntN(60)))
+}
+
+func (m *model) randomItem() visit.Item {
+	it := visit.Item{Job: m.jobs[m.rng.IntN(len(m.jobs))].ID, URL: m.randomURL(), Depth: m.rng.IntN(4), Priority: m.rng.IntN(3)}
+	if m.rng.IntN(10) == 0 {
+		it.NotBefore = m.now.Add(m.delay(time.Minute))
+	}
+	return it
+}
+
+// fresh stores items and returns those that were not seen.
+func (m *model) fresh(items []visit.Item) []visit.Item {
+	var list []visit.Item
+	for _, it := range items {
+		if m.found < m.maxURLs && m.shelf.add(it) {
+			m.found++
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+func (m *model) delay(most time.Duration) time.Duration {
+	return time.Duration(1+m.rng.Int64N(int64(most/time.Millisecond))) * time.Millisecond
+}
+
+// after does something later.
+func (m *model) after(d time.Duration, do func()) {
+	m.seq++
+	heap.Push(&m.events, event{m.now.Add(d), m.seq, do})
+}
+
+func (m *model) bad(format string, args ...any) {
+	m.t.Helper()
+	m.t.Fatalf("seed %d, %v, step %d: %s", m.seed, m.now.Sub(start), m.steps, fmt.Sprintf(format, args...))
+}
+
+// run crawls until nothing waits.
+func (m *model) run() {
+	for !m.done() {
+		m.steps++
+		wake := m.turn()
+		m.check()
+		if len(m.events) > 0 && (wake.IsZero() || !wake.Before(m.events[0].at)) {
+			m.now = m.events[0].at
+			m.progress = m.now
+			for len(m.events) > 0 && !m.events[0].at.After(m.now) {
+				heap.Pop(&m.events).(event).do()
+			}
+			continue
+		}
+		if wake.IsZero() || m.now.Sub(m.progress) > 3*time.Hour || m.steps > 200_000 {
+			m.bad("URLs wait and nothing happens%s", (&rig{f: m.f}).describe())
+		}
+		m.now = later(m.now, wake)
+	}
+	m.final()
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// done tells whether no job has anything left.
+func (m *model) done() bool {
+	// A crawl is over when nothing is under way either.
+	if m.busy > 0 || len(m.pending) > 0 || m.committing || len(m.under) > 0 || len(m.events) > 0 {
+		return false
+	}
+	left := false
+	for _, j := range m.jobs {
+		if !j.stopped && j.Limited && m.f.Exhausted(j.ID) {
+			j.stopped = true
+			m.f.StopJob(m.now, j.ID)
+		}
+		left = left || !j.stopped && m.waiting(j.ID) > 0
+	}
+	if left && m.f.Idle() {
+		m.bad("idle, though URLs wait in the store")
+	}
+	return !left
+}
+
+func (m *model) waiting(id job.ID) (n int) {
+	for k, list := range m.shelf.waiting {
+		if k.job == id {
+			n += len(list)
+		}
+	}
+	return n
+}
+
+// turn asks the frontier and does what it says.
+func (m *model) turn() time.Time {
+	limit := m.workers - m.busy
+	b := m.f.Next(m.now, limit, visit.WaitWorkers)
+	for i := range b.Resolved {
+		r := &b.Resolved[i]
+		delete(m.inDoubt, jobURL{r.Request.Job, r.Request.Item.URL})
+		m.settled(r.Request, r.Visit, r.Settled)
+	}
+	for _, r := range b.Requests {
+		m.start(r)
+	}
+	for _, p := range b.Parks {
+		m.pending = append(m.pending, pendingEntry{park: &p})
+	}
+	if len(b.Refill) > 0 {
+		m.refill(slices.Clone(b.Refill))
+	}
+	for _, name := range b.Load {
+		m.load(name)
+	}
+	for _, t := range b.Tokens {
+		m.tokens(t)
+	}
+	for _, d := range b.Quiet {
+		m.yield(d)
+	}
+	if b.Cold {
+		m.warm()
+	}
+	m.commit()
+	if len(b.Requests) < limit {
+		m.idle()
+	}
+	return b.Wake
+}
+
+func (m *model) refill(wants []Want) {
+	var items []visit.Item
+	m.after(m.delay(50*time.Millisecond), func() {
+		for _, w := range wants {
+			items = append(items, m.shelf.heads(m.now, w)...)
+		}
+		m.after(m.delay(50*time.Millisecond), func() { m.f.Refilled(m.now, wants, items) })
+	})
+}
+
+func (m *model) load(name string) {
+	h := m.byName[name]
+	m.after(m.delay(50*time.Millisecond), func() {
+		m.owned[h.domain] = true
+		s := HostState{Host: name, State: politeness.New(name)}
+		if v, ok := m.f.View(name); ok {
+			s.State = v.State
+		}
+		m.after(m.delay(20*time.Millisecond), func() {
+			h.robots = false
+			m.f.Loaded(m.now, s)
+		})
+	})
+}
+
+func (m *model) tokens(t Tokens) {
+	j := m.jobs[t.Job-1]
+	m.after(m.delay(20*time.Millisecond), func() {
+		n := min(t.N, j.budget, 1+m.rng.IntN(8))
+		j.budget -= n
+		j.granted += n
+		m.f.Grant(m.now, t.Job, n)
+	})
+}
+
+func (m *model) yield(domain string) {
+	for _, h := range m.hosts {
+		if h.domain == domain && h.under > 0 {
+			m.bad("%s is said to be quiet, and %s has %d under way", domain, h.name, h.under)
+		}
+	}
+	m.after(m.delay(20*time.Millisecond), func() {
+		m.owned[domain] = false
+		m.after(m.delay(20*time.Millisecond), func() {
+			delete(m.yields, domain)
+			m.f.Yielded(m.now, domain)
+		})
+	})
+}
+
+func (m *model) warm() {
+	if m.warming {
+		return
+	}
+	m.warming = true
+	m.after(m.delay(100*time.Millisecond), func() {
+		work := map[string][]job.ID{}
+		for _, h := range m.hosts {
+			for _, j := range m.jobs {
+				if len(m.shelf.waiting[queueKey{h.name, j.ID}]) > 0 {
+					work[h.name] = append(work[h.name], j.ID)
+				}
+			}
+		}
+		m.after(m.delay(100*time.Millisecond), func() {
+			m.warming = false
+			for _, h := range m.hosts {
+				if jobs := work[h.name]; jobs != nil && !m.f.Warm(m.now, mustURL(h.name+"/"), jobs) {
+					return
+				}
+			}
+			m.f.Warmed()
+		})
+	})
+}
+
+// start makes a request, if it may be made.
+func (m *model) start(r Request) {
+	h := m.byName[r.Host]
+	m.requests++
+	m.busy++
+	fmt.Fprintln(m.trace, m.now.UnixMilli(), r.Kind, r.Host, r.Item.URL, r.Job)
+	v, _ := m.f.View(r.Host)
+	policy := m.f.hosts[r.Host].policy
+	h.under++
+	switch {
+	case !m.owned[h.domain]:
+		m.bad("%s asked, though its domain is not ours", r.Host)
+	case m.now.Before(v.State.HeldUntil()):
+		m.bad("%s asked in its hold", r.Host)
+	case v.InFlight > policy.Cap(v.State):
+		m.bad("%s has %d in flight, at most %d", r.Host, v.InFlight, policy.Cap(v.State))
+	}
+	if r.Kind == Page {
+		m.startPage(r, h)
+	}
+	pace, gap := policy.Pace(v.State), policy.DomainGap(v.State)
+	left := func() {
+		if since := m.now.Sub(h.sent); since < pace {
+			m.bad("%s asked %v after the last time, pace %v", r.Host, since, pace)
+		}
+		if since := m.now.Sub(m.sentAt[h.domain]); since < gap {
+			m.bad("%s asked %v after another of its domain, at least %v", r.Host, since, gap)
+		}
+		h.sent, m.sentAt[h.domain] = m.now, m.now
+		m.f.Sent(m.now, r)
+		m.after(m.delay(2*time.Second), func() { m.answer(r) })
+	}
+	m.after(m.delay(300*time.Millisecond), func() {
+		switch n := m.rng.IntN(100); {
+		case n < 3:
+			m.landed(r)
+			if r.Kind == Page {
+				delete(m.under, jobURL{r.Job, r.Item.URL})
+			}
+			m.f.PutBack(m.now, r)
+		case n < 7 && r.Kind == Page:
+			m.landed(r)
+			m.f.Skip(m.now, r)
+			m.settled(r, &visit.Visit{Item: r.Item, Outcome: visit.Skipped, Reason: visit.RobotsDisallow}, Settled{})
+		case n < 9:
+			h.sent, m.sentAt[h.domain] = m.now, m.now
+			m.answer(r) // it never left
+		default:
+			left()
+		}
+	})
+}
+
+func (m *model) startPage(r Request, h *modelHost) {
+	k := jobURL{r.Job, r.Item.URL}
+	j := m.jobs[r.Job-1]
+	switch {
+	case j.stopped:
+		m.bad("%s handed out for a job that was stopped", r.Item.URL)
+	case !h.robots:
+		m.bad("%s handed out before robots.txt is known", r.Item.URL)
+	case m.under[k]:
+		m.bad("%s handed out twice", r.Item.URL)
+	case m.shelf.ended[k] != "":
+		m.bad("%s handed out after it ended %s", r.Item.URL, m.shelf.ended[k])
+	case m.shelf.find(queueKey{r.Host, r.Job}, r.Item.URL) < 0:
+		m.bad("%s handed out and does not wait", r.Item.URL)
+	case r.Item.NotBefore.After(m.now):
+		m.bad("%s handed out before its time", r.Item.URL)
+	}
+	m.under[k] = true
+	if _, ok := m.f.suspects[r.Item.URL]; ok {
+		n := 0
+		for _, h := range m.f.hosts {
+			for _, q := range h.queues {
+				for u, fl := range q.busy {
+					if _, ok := m.f.suspects[u]; ok && !fl.settled {
+						n++
+					}
+				}
+			}
+		}
+		if n > 1 {
+			m.bad("%d suspects under way", n)
+		}
+	}
+}
+
+func (m *model) landed(r Request) {
+	m.busy--
+	m.byName[r.Host].under--
+}
+
+// answer lets a host say something.
+func (m *model) answer(r Request) {
+	m.landed(r)
+	h := m.byName[r.Host]
+	var a Answer
+	a.Status, a.Latency = http.StatusOK, 20*time.Millisecond
+	n := m.rng.IntN(100)
+	switch {
+	case m.now.After(m.downAt) && m.now.Before(m.downAt.Add(2*time.Minute)):
+		a.Status, a.Fault, a.Local = 0, politeness.DNS, true // our own network
+	case h.dead:
+		a.Status, a.Fault, a.Answered = 0, politeness.Connect, m.rng.IntN(2) == 0
+	case n >= h.temper:
+		a.Status = []int{200, 200, 200, 200, 302, 404}[m.rng.IntN(6)]
+	case n%5 == 0:
+		a.Status = http.StatusTooManyRequests
+		if m.rng.IntN(2) == 0 {
+			a.RetryAfter, a.HasRetryAfter = m.delay(20*time.Second), true
+		}
+	case n%5 == 1:
+		a.Status = http.StatusServiceUnavailable
+	case n%5 == 2:
+		a.Status = http.StatusInternalServerError
+	default:
+		a.Status, a.Fault, a.Answered = 0, politeness.Timeout, n%2 == 0
+	}
+	if r.Kind != Page {
+		m.f.Settle(m.now, r, a, nil)
+		if r.Kind == Robots {
+			m.tookRobots(h, a)
+		}
+		return
+	}
+	v := &visit.Visit{Item: r.Item}
+	if v.Outcome, v.Reason = visit.OfStatus(a.Status); a.Fault != politeness.NoFault {
+		v.Outcome, v.Reason = visit.Failed, visit.Timeout
+	}
+	s := m.f.Settle(m.now, r, a, v)
+	if s.Verdict == InDoubt {
+		m.inDoubt[jobURL{r.Job, r.Item.URL}] = true
+		return
+	}
+	m.settled(r, v, s)
+}
+
+func (m *model) tookRobots(h *modelHost, a Answer) {
+	s := RobotsState{Known: true, Ever: a.Fault == politeness.NoFault, Due: m.now.Add(m.delay(5 * time.Minute))}
+	if a.Fault != politeness.NoFault || a.Status >= 500 || a.Status == http.StatusTooManyRequests {
+		s.Closed = m.rng.IntN(2) == 0
+		s.Known = s.Closed
+		s.Due = m.now.Add(m.delay(10 * time.Second))
+	} else if m.rng.IntN(8) == 0 {
+		s.Delay = m.delay(3 * time.Second)
+	}
+	h.robots = s.Known && !s.Closed
+	m.f.SetRobots(m.now, h.name, s)
+	if m.rng.IntN(4) == 0 {
+		m.f.Run(m.now, Errand{URL: mustURL(h.name + "/sitemap.xml"), Job: m.jobs[m.rng.IntN(len(m.jobs))].ID})
+	}
+}
+
+// settled hands a visit to the next commit.
+func (m *model) settled(r Request, v *visit.Visit, s Settled) {
+	e := pendingEntry{request: r, visit: v, again: s.Verdict == Again, attempt: s.Attempt}
+	if s.Verdict == InDoubt {
+		m.bad("%s still in doubt", r.Item.URL)
+	}
+	if !e.again {
+		if v.Outcome.Page() {
+			m.jobs[r.Job-1].pages++
+		}
+		for range m.rng.IntN(5) {
+			it := m.randomItem()
+			it.Job = r.Job
+			e.links = append(e.links, it)
+		}
+	}
+	m.pending = append(m.pending, e)
+}
+
+// commit stores what is pending, one commit at a time.
+func (m *model) commit() {
+	if m.committing || len(m.pending) == 0 {
+		return
+	}
+	m.committing = true
+	batch := m.pending
+	m.pending = nil
+	m.after(m.delay(100*time.Millisecond), func() {
+		fresh := m.apply(batch)
+		m.after(m.delay(50*time.Millisecond), func() {
+			m.committing = false
+			var requests []Request
+			for _, e := range batch {
+				if e.park != nil {
+					m.f.Parked(m.now, *e.park, 0)
+					continue
+				}
+				requests = append(requests, e.request)
+				delete(m.under, jobURL{e.request.Job, e.request.Item.URL})
+			}
+			m.f.Added(m.now, fresh)
+			m.f.Committed(m.now, requests)
+			m.mayYield()
+		})
+	})
+}
+
+// apply changes the store: visits and retries, then parks, then links.
+func (m *model) apply(batch []pendingEntry) []visit.Item {
+	var links []visit.Item
+	for _, e := range batch {
+		switch {
+		case e.park != nil:
+			m.applyPark(e.park)
+		case e.again:
+			k := queueKey{e.request.Host, e.request.Job}
+			i := m.shelf.find(k, e.request.Item.URL)
+			if i < 0 {
+				m.bad("a retry of %s, which does not wait", e.request.Item.URL)
+			}
+			m.shelf.waiting[k][i].Attempt = e.attempt
+		default:
+			if !m.shelf.end(e.request.Job, e.request.Item.URL, e.visit.Outcome) {
+				m.bad("a visit of %s, which does not wait", e.request.Item.URL)
+			}
+		}
+		links = append(links, e.links...)
+	}
+	return m.fresh(links)
+}
+
+func (m *model) applyPark(p *Park) {
+	k := queueKey{p.Host, p.Job}
+	for _, it := range slices.Clone(m.shelf.waiting[k]) {
+		if m.under[jobURL{p.Job, it.URL}] {
+			m.bad("a park ends %s, which is under way", it.URL)
+		}
+		m.shelf.end(p.Job, it.URL, p.Outcome)
+	}
+}
+
+// mayYield lets another process ask for a domain now and then.
+func (m *model) mayYield() {
+	if m.rng.IntN(20) > 0 {
+		return
+	}
+	d := m.hosts[m.rng.IntN(len(m.hosts))].domain
+	if !m.yields[d] && m.owned[d] {
+		m.yields[d] = true
+		m.f.Yield(m.now, d)
+	}
+}
+
+// idle looks for hosts that could be asked and were not, while workers were
+// free.
+func (m *model) idle() {
+	for _, h := range m.f.list {
+		if h.line == inReady {
+			m.bad("%s may be asked and was not", h.name)
+		}
+		if h.stage == live && h.reason == visit.WaitBudget && slices.ContainsFunc(h.queues, func(q *queue) bool { return q.starving && q.may() }) {
+			m.bad("%s waits for a token, and there is one", h.name)
+		}
+	}
+}
+
+// check holds the frontier against itself.
+func (m *model) check() {
+	items, working, flights := 0, 0, 0
+	count := make([]int, numStates)
+	for _, h := range m.f.list {
+		if h.doing() != h.booked {
+			m.bad("%s is %s, booked as %s", h.name, h.doing(), h.booked)
+		}
+		count[h.booked]++
+		if h.booked != NoWork {
+			working++
+		}
+		flights += h.flights
+		for _, q := range h.queues {
+			items += len(q.head) + len(q.later)
+			if len(q.known) != len(q.head)+len(q.later) {
+				m.bad("%s: %d URLs known, %d and %d kept", h.name, len(q.known), len(q.head), len(q.later))
+			}
+		}
+		m.checkWait(h)
+	}
+	for s := Fetching; int(s) < numStates; s++ {
+		if m.f.account.hosts[s] != count[s] {
+			m.bad("%d hosts are %s, the account says %d", count[s], s, m.f.account.hosts[s])
+		}
+	}
+	bound := m.f.cfg.MaxItems
+	for _, h := range m.f.list {
+		bound += 2 * len(h.queues)
+	}
+	switch {
+	case items != m.f.items || items > bound:
+		m.bad("%d URLs in memory, %d counted, at most %d", items, m.f.items, bound)
+	case working != m.f.working:
+		m.bad("%d hosts have work, %d counted", working, m.f.working)
+	case flights != m.f.flights || flights != m.busy:
+		m.bad("%d under way, %d counted, %d workers busy", flights, m.f.flights, m.busy)
+	case len(m.f.hosts) > m.f.cfg.HotHosts || len(m.f.hosts) != len(m.f.list):
+		m.bad("%d hosts in memory, %d in the list, at most %d", len(m.f.hosts), len(m.f.list), m.f.cfg.HotHosts)
+	}
+	for _, j := range m.jobs {
+		s := m.f.jobs[j.ID]
+		if j.Limited && (s.tokens+s.out+j.pages != j.granted) {
+			m.bad("job %d: %d tokens left, %d out, %d pages, %d granted", j.ID, s.tokens, s.out, j.pages, j.granted)
+		}
+	}
+}
+
+// checkWait looks for a host that waits for nothing.
+func (m *model) checkWait(h *host) {
+	if h.booked == NoWork || h.flights > 0 || h.settled > 0 || !h.until.IsZero() || h.line != noLine || h.stage != live || h.behind {
+		return
+	}
+	for _, q := range h.queues {
+		if q.asked > 0 || q.parking || q.starving || q.aside > 0 || q.job.stopped || len(q.busy) > 0 {
+			return
+		}
+	}
+	m.bad("%s waits for nothing: %s", h.name, h.doing())
+}
+
+// final checks what is left at the end.
+func (m *model) final() {
+	for _, j := range m.jobs {
+		if j.Limited && j.stopped && m.waiting(j.ID) > 0 && j.pages < j.granted+j.budget {
+			m.bad("job %d stopped with %d pages of %d", j.ID, j.pages, j.granted+j.budget)
+		}
+	}
+	if m.f.refills != len(m.f.batch.Refill) || m.f.loads != 0 || m.f.suspect != nil || len(m.f.doubts) != 0 {
+		m.bad("%d refills, %d loads, %d doubts are left", m.f.refills, m.f.loads, len(m.f.doubts))
+	}
+	for _, d := range m.f.domains {
+		if d.leaving != 0 || d.under != 0 {
+			m.bad("%s: %d leaving, %d under way at the end", d.name, d.leaving, d.under)
+		}
+	}
+	for _, a := range m.f.account.Shares(m.now) {
+		if a.Hosts < 0 {
+			m.bad("%d hosts %s", a.Hosts, a.State)
+		}
+	}
+}
+
+// TestModel runs crawls of random shape to their end.
+func TestModel(t *testing.T) {
+	seeds := 300
+	if testing.Short() {
+		seeds = 30
+	}
+	steps, requests := 0, 0
+	for seed := range uint64(seeds) {
+		m := newModel(t, seed)
+		m.run()
+		steps += m.steps
+		requests += m.requests
+	}
+	t.Logf("%d steps, %d requests", steps, requests)
+}
+
+// TestSameScheduleTwice runs crawls twice and compares every request.
+func TestSameScheduleTwice(t *testing.T) {
+	for seed := range uint64(10) {
+		a, b := newModel(t, seed), newModel(t, seed)
+		a.run()
+		b.run()
+		if a.trace.Sum64() != b.trace.Sum64() || a.requests != b.requests {
+			t.Errorf("seed %d: the second run differs", seed)
+		}
+	}
+}
