@@ -418,18 +418,17 @@ func (c *Crawl) leave(ctx context.Context) error {
 		if err := c.record(ctx); err != nil {
 			errs = append(errs, err)
 		}
+		// The files are finished before the job ends, so that a crawl that is
+		// killed between the two finishes them again.
 		if c.stop.State != "" {
-			if err := c.st.SetState(ctx, now, c.job, job.Running, c.stop.State, c.stop.Reason); err != nil {
+			if err := c.finish(ctx); err != nil {
+				errs = append(errs, err)
+			} else if err := c.st.SetState(ctx, now, c.job, job.Running, c.stop.State, c.stop.Reason); err != nil {
 				errs = append(errs, fmt.Errorf("end the job: %w", err))
 			}
 		}
 		if err := c.st.Leave(ctx, c.worker); err != nil {
 			errs = append(errs, fmt.Errorf("leave the store: %w", err))
-		}
-		if c.stop.State != "" {
-			if err := c.finish(ctx); err != nil {
-				errs = append(errs, err)
-			}
 		}
 	}
 	if c.journal != nil {

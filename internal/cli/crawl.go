@@ -370,9 +370,9 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 	if cfg.Spec, err = json.Marshal(asked); err != nil {
 		return headway.Config{}, failed(err, "")
 	}
-	begun, err := c.resume(ctx, st, &cfg, asked)
-	if err != nil {
-		return headway.Config{}, err
+	begun, ended, err := c.resume(ctx, st, &cfg, asked)
+	if err != nil || ended {
+		return cfg, err
 	}
 	w, err := c.openJSONL(begun)
 	if err != nil {
@@ -403,10 +403,10 @@ func (c *crawlRun) openJSONL(begun bool) (*jsonl.Writer, error) {
 
 // resume looks at what the folder holds: a crawl to go on with, one that has
 // ended, or nothing. What was asked for differently last time is named.
-func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Config, asked spec) (begun bool, err error) {
+func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Config, asked spec) (begun, ended bool, err error) {
 	jobs, err := st.JobList(ctx, 0, store.MaxPage)
 	if err != nil {
-		return false, failed(err, "")
+		return false, false, failed(err, "")
 	}
 	for _, j := range jobs {
 		if j.Name != crawlName {
@@ -414,22 +414,23 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Conf
 		}
 		if c.set.Fresh {
 			if err := forget(ctx, st, j); err != nil {
-				return false, failed(fmt.Errorf("forget the crawl in %s: %w", c.dir, err), "remove the folder")
+				return false, false, failed(fmt.Errorf("forget the crawl in %s: %w", c.dir, err), "remove the folder")
 			}
 			continue
 		}
 		begun = true
 		var before spec
 		if err := json.Unmarshal(j.Spec, &before); err != nil {
-			return false, failed(fmt.Errorf("read what was asked for last time: %w", err), "begin anew with --fresh")
+			return false, false, failed(fmt.Errorf("read what was asked for last time: %w", err), "begin anew with --fresh")
 		}
 		changes := before.changes(asked)
 		for _, change := range changes {
 			fmt.Fprintf(c.err, "headway: changed since last time: %s\n", oneLine(change))
 		}
 		cfg.Continue = len(changes) > 0
+		ended = j.State.Ended() && !(j.State == job.Partial && cfg.Continue)
 	}
-	return begun, nil
+	return begun, ended, nil
 }
 
 // forget ends a job and everything known of it.

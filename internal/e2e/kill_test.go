@@ -1,0 +1,114 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headway/lab"
+)
+
+// TestKill kills a crawl at random moments, with the same command each time. In
+// the end all is there, nothing was lost, and what was repeated is no more than
+// what was in flight.
+func TestKill(t *testing.T) {
+	hosts, pages, kills, delay := 40, 30, 5, 100*time.Millisecond
+	if full {
+		hosts, pages, kills, delay = 200, 100, 20, 100*time.Millisecond
+	}
+	w := newWorld(t, lab.Config{Hosts: lab.Uniform(hosts, site(pages, func(t *lab.Temper) { t.Site.CrawlDelay = delay }))})
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	ideal := time.Duration(pages) * delay
+	args := []string{"--preset", "owned", "--jitter", "0", "--sitemaps", "off"}
+
+	var inFlight int64
+	for range kills {
+		cmd := w.crawl("run", args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case <-ended:
+			t.Log("it ended before it was killed")
+		case <-time.After(200*time.Millisecond + time.Duration(random.Int64N(int64(ideal/2)))):
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			<-ended
+			inFlight += int64(hosts) // at most one request per host is under way, or answered and not committed
+		}
+	}
+	out := w.run(w.crawl("run", args...), 0)
+	t.Log(out)
+	w.complete()
+	w.clean()
+	s := w.lab.Stats()
+	if repeats := s.Total.PageAnswers - s.Total.UniquePages; repeats > inFlight {
+		t.Errorf("%d pages were fetched twice, at most %d were in flight", repeats, inFlight)
+	} else {
+		t.Logf("%d pages fetched twice in %d kills", repeats, kills)
+	}
+	if s.Total.MaxConcurrent > 1 {
+		t.Errorf("%d requests at once to a host with a Crawl-delay", s.Total.MaxConcurrent)
+	}
+	w.atLeast("one gap in a hundred", s.GapP01MS, delay, serverShare)
+	w.each(filepath.Join(w.dir, "run", "pages.jsonl"), int64(hosts*pages), delay)
+}
+
+// each wants a line for each page, none twice, and the moments at which requests
+// left at least the delay apart on each host.
+func (w *world) each(path string, pages int64, delay time.Duration) {
+	w.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer f.Close()
+	seen := map[string]bool{}
+	sent := map[string][]time.Time{}
+	var fetched int64
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var line struct {
+			URL, Outcome string
+			Sent         time.Time
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			w.Fatalf("%s: %v", lines.Bytes(), err)
+		}
+		if seen[line.URL] {
+			w.Errorf("%s stands twice in the file", line.URL)
+		}
+		seen[line.URL] = true
+		if line.Outcome == "fetched" {
+			fetched++
+			host, _, _ := strings.Cut(strings.TrimPrefix(line.URL, "http://"), "/")
+			sent[host] = append(sent[host], line.Sent)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		w.Fatal(err)
+	}
+	if fetched != pages {
+		w.Errorf("%d lines of fetched pages, want %d", fetched, pages)
+	}
+	for host, list := range sent {
+		slices.SortFunc(list, time.Time.Compare)
+		for i := 1; i < len(list); i++ {
+			if gap := list[i].Sub(list[i-1]); gap < delay-time.Millisecond { // stamps are whole milliseconds
+				w.Errorf("%s: two requests left %v apart, want %v", host, gap, delay)
+			}
+		}
+	}
+}
