@@ -43,15 +43,16 @@ type Crawl struct {
 	leases  map[store.Slot]store.Lease
 	tenure  atomic.Pointer[store.Tenure]
 
-	f         *frontier.Frontier
-	seen      *frontier.Seen
-	traps     *scope.Traps
-	rules     *robots.Cache
-	sites     map[string]*site
-	seedHosts map[string]bool
-	journal   *journal.Journal
-	guilty    map[weburl.URL]bool
-	budget    *limit.Budget
+	f          *frontier.Frontier
+	seen       *frontier.Seen
+	traps      *scope.Traps
+	duplicates scope.Duplicates
+	rules      *robots.Cache
+	sites      map[string]*site
+	seedHosts  map[string]bool
+	journal    *journal.Journal
+	guilty     map[weburl.URL]bool
+	budget     *limit.Budget
 
 	events   chan func(now time.Time)
 	tasks    chan task

@@ -126,7 +126,7 @@ func (c *Crawl) fresh(now time.Time, links []link) []link {
 		if c.seen.Has(l.mark) {
 			continue
 		}
-		if l.found.Outcome == "" {
+		if l.found.Outcome == "" && l.found.Item.Found == visit.FoundLink {
 			if d := c.traps.Look(l.found.Item.URL, now); !d.In {
 				l.found.Outcome, l.found.Reason = visit.Skipped, visit.Reason(d.Reason)
 			}

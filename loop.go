@@ -164,6 +164,14 @@ func (c *Crawl) start(work context.Context, now time.Time, r frontier.Request) {
 		c.settledPage(now, r, v, nil, frontier.Settled{})
 		return
 	}
+	if r.Kind == frontier.Page && r.Item.Found != visit.FoundSeed {
+		if d := c.duplicates.Look(r.Item.URL); !d.In {
+			v := &visit.Visit{Item: r.Item, Outcome: visit.Skipped, Reason: visit.Reason(d.Reason), Detail: d.Rule}
+			c.f.Skip(now, r)
+			c.settledPage(now, r, v, nil, frontier.Settled{})
+			return
+		}
+	}
 	t := task{request: r, home: s.home, owned: s.owned, secrets: s.secrets, robots: s.robots, ignored: s.ignored}
 	if r.Kind == frontier.Sitemap {
 		t.nested = s.sitemaps[r.URL]
@@ -205,6 +213,9 @@ func (c *Crawl) tookPage(now time.Time, l landing) {
 			pages = 1
 		}
 		c.spend(now, pages, 1, l.wire)
+		if v := l.visit; v.Outcome == visit.Fetched && v.Page.Digest != "" {
+			c.duplicates.Observe(v.Item.URL, v.Page.SimHash, v.Page.Digest)
+		}
 		c.settledPage(now, r, l.visit, c.fresh(now, l.links), settled)
 	}
 }

@@ -1,0 +1,100 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"headway/lab"
+	"headway/lab/temper"
+)
+
+// TestHostile crawls good hosts among hostile ones: hosts that refuse, stall,
+// cut, lie and never end. The crawl ends within its budget, the good hosts are
+// complete, and hardly later than without the others.
+func TestHostile(t *testing.T) {
+	good, pages, delay := 10, 20, 100*time.Millisecond
+	if full {
+		good, pages = 100, 40
+	}
+	args := []string{
+		"--preset", "owned", "--delay", delay.String(), "--jitter", "0", "--sitemaps", "off",
+		"--patience", "5s", "--timeout", "3s", "--max-time", "90s", "--max-pages-per-host", fmt.Sprint(2 * pages),
+	}
+	alone := newWorld(t, lab.Config{Hosts: lab.Uniform(good, site(pages))})
+	alone.run(alone.crawl("run", args...), 0)
+	alone.complete()
+	without := finish(alone, good)
+
+	hosts := lab.Uniform(good, site(pages))
+	hosts = append(hosts, hostile(good)...)
+	w := newWorld(t, lab.Config{Hosts: hosts})
+	began := time.Now()
+	t.Log(w.run(w.crawl("run", args...), 0, 3))
+	if took := time.Since(began); took > 120*time.Second {
+		t.Errorf("took %v, its budget is 90 s", took)
+	}
+	w.clean()
+	for _, h := range w.lab.Hosts()[:good] {
+		if s := w.host(h); s.UniquePages != int64(pages) {
+			t.Errorf("%s: %d of %d pages", h.Name, s.UniquePages, pages)
+		}
+	}
+	with := finish(w, good)
+	t.Logf("the last page of a good host came after %v, without the hostile ones %v", with, without)
+	leave := without / 10
+	if !full {
+		leave = without // a short crawl on a busy machine
+	}
+	if with > without+leave {
+		t.Errorf("the good hosts took %v, without the hostile ones %v", with, without)
+	}
+}
+
+// hostile is at least n hosts of every bad temper.
+func hostile(n int) []lab.HostSpec {
+	bad := []lab.Temper{
+		site(20, func(t *lab.Temper) { t.Rules.ErrorRate = 0.5 }),
+		site(20, func(t *lab.Temper) { t.Rules.Latency = temper.Constant(10 * time.Second) }),
+		site(20, func(t *lab.Temper) { t.Site.Faults = true }),
+		site(20, func(t *lab.Temper) { t.Site.Exhibits = true }),
+		site(20, func(t *lab.Temper) { t.Site.Robots5xx = 1 }),
+		site(20, func(t *lab.Temper) { t.Site.Traps = lab.Calendar | lab.Facets | lab.Sessions }),
+		site(20, func(t *lab.Temper) { t.Site.RedirectRate = 0.9 }),
+		site(20, func(t *lab.Temper) { t.Site.CrawlDelay = 400 * time.Second }),
+	}
+	var list []lab.HostSpec
+	for i := range max(n, len(bad)) {
+		list = append(list, lab.HostSpec{Name: fmt.Sprintf("bad%d", i), Temper: bad[i%len(bad)]})
+	}
+	return list
+}
+
+// host is what a host of the lab counted.
+func (w *world) host(h lab.Host) lab.HostStats {
+	for _, s := range w.lab.Stats().PerHost {
+		if s.Host+"/" == h.URL {
+			return s
+		}
+	}
+	return lab.HostStats{}
+}
+
+// finish is how long after the first request the last page of the first n hosts
+// was answered.
+func finish(w *world, n int) time.Duration {
+	good := map[string]bool{}
+	for _, h := range w.lab.Hosts()[:n] {
+		good[h.URL] = true
+	}
+	var first, last time.Time
+	for _, r := range w.lab.Log() {
+		if first.IsZero() || r.Start.Before(first) {
+			first = r.Start
+		}
+		if good[r.Host+"/"] && r.Start.After(last) {
+			last = r.Start
+		}
+	}
+	return last.Sub(first)
+}
