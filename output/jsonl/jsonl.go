@@ -36,6 +36,9 @@ type Writer struct {
 	line   []byte
 	lines  map[output.Ending]int64 // in the file and the buffer
 	broken error
+	// finished says that the finished file of the crawl is still in its place,
+	// untouched.
+	finished bool
 }
 
 var (
@@ -55,30 +58,58 @@ func Create(cfg Config) (*Writer, error) {
 }
 
 // Resume continues what an earlier writer of the same crawl left behind: a part,
-// or a finished file if the crawl was extended, which is a part again from now
-// on. It reads the file once, and cuts it at the first line that is not whole or
-// may have changed since; whatever is missing then comes back with Finish.
+// or a finished file if the crawl was extended, which becomes a part again with
+// the first line that is written. It reads the file once, and cuts it at the
+// first line that is not whole or may have changed since; whatever is missing
+// then comes back with Finish.
 func Resume(cfg Config) (*Writer, error) {
-	part := cfg.Path + PartSuffix
-	if _, err := os.Lstat(part); errors.Is(err, fs.ErrNotExist) {
-		if err := os.Rename(cfg.Path, part); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("resume output: %w", err)
+	w := newWriter(cfg, nil)
+	if _, err := os.Lstat(cfg.Path + PartSuffix); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(cfg.Path); err == nil {
+			w.finished = true
+			return w, nil
 		}
 	}
-	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("resume output: %w", err)
-	}
-	w := newWriter(cfg, f)
-	if err := w.recover(); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("resume output %s: %w", part, err)
+	if err := w.reopen(); err != nil {
+		return nil, err
 	}
 	return w, nil
 }
 
 func newWriter(cfg Config, f *os.File) *Writer {
 	return &Writer{cfg: cfg, file: f, buffer: bufio.NewWriterSize(f, bufferSize), lines: map[output.Ending]int64{}}
+}
+
+// unfinish makes a finished file a part again, if that was not done yet.
+func (w *Writer) unfinish() error {
+	if !w.finished {
+		return nil
+	}
+	if err := os.Rename(w.cfg.Path, w.cfg.Path+PartSuffix); err != nil {
+		return w.fail(err)
+	}
+	w.finished = false
+	if err := w.reopen(); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// reopen opens the part and recovers what it holds.
+func (w *Writer) reopen() error {
+	part := w.cfg.Path + PartSuffix
+	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("resume output: %w", err)
+	}
+	w.file = f
+	w.buffer.Reset(f)
+	if err := w.recover(); err != nil {
+		f.Close()
+		w.file = nil
+		return fmt.Errorf("resume output %s: %w", part, err)
+	}
+	return nil
 }
 
 // recover counts the lines of the file and cuts it where they end.
@@ -112,6 +143,9 @@ func (w *Writer) Write(_ context.Context, v *visit.Visit) error {
 	if !output.EndingOf(v).Settled() {
 		return nil
 	}
+	if err := w.unfinish(); err != nil {
+		return err
+	}
 	return w.add(v)
 }
 
@@ -137,7 +171,7 @@ func (w *Writer) fail(err error) error {
 
 // Flush gives the lines written so far to the operating system.
 func (w *Writer) Flush() error {
-	if w.broken != nil {
+	if w.broken != nil || w.finished {
 		return w.broken
 	}
 	if err := w.buffer.Flush(); err != nil {
@@ -149,13 +183,18 @@ func (w *Writer) Flush() error {
 // Close ends the use of the writer. Unless it was finished, the part stays.
 func (w *Writer) Close() error {
 	if w.file == nil {
-		return nil
+		return w.end(nil)
 	}
 	err := w.Flush()
 	if closing := w.file.Close(); err == nil && closing != nil {
 		err = w.fail(closing)
 	}
 	w.file = nil
+	return w.end(err)
+}
+
+// end makes sure that nothing more is written.
+func (w *Writer) end(err error) error {
 	if w.broken == nil {
 		w.broken = errors.New("write output: already closed")
 	}
@@ -170,6 +209,12 @@ func (w *Writer) Close() error {
 // was not killed. Endings without a line are written from the ledger. Only for
 // one with some lines missing is the file read again, to see which.
 func (w *Writer) Finish(ctx context.Context, l output.Ledger) error {
+	if w.broken != nil {
+		return w.broken
+	}
+	if err := w.unfinish(); err != nil {
+		return err
+	}
 	if err := w.Flush(); err != nil {
 		return err
 	}

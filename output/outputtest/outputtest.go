@@ -63,6 +63,7 @@ func Run(t *testing.T, f Format) {
 		{"Zeros", (*suite).zeros},
 		{"Lost", (*suite).lost},
 		{"Extended", (*suite).extended},
+		{"Untouched", (*suite).untouched},
 		{"Waiting", (*suite).waiting},
 		{"Foreign", (*suite).foreign},
 		{"Interrupted", (*suite).interrupted},
@@ -315,7 +316,6 @@ func (s *suite) extended() {
 	s.write(w, &l, 0, 100)
 	s.finish(w, l)
 	w = s.open(s.format.Resume)
-	s.absent()
 	var kept Ledger
 	for _, v := range l {
 		if output.EndingOf(v).Settled() {
@@ -329,6 +329,28 @@ func (s *suite) extended() {
 	}
 	s.write(w, &kept, 100, 200) // as many of each ending as before
 	s.finish(w, kept)
+}
+
+// untouched is a finished file that a writer resumed and had nothing to add to:
+// it stays what it is.
+func (s *suite) untouched() {
+	var l Ledger
+	w := s.open(s.format.Create)
+	s.write(w, &l, 0, 50)
+	s.finish(w, l)
+	w = s.open(s.format.Resume)
+	s.check(w.Flush())
+	s.whole(l)
+	s.check(w.Close())
+	s.whole(l)
+	if w.Write(s.Context(), Visit(99)) == nil {
+		s.Error("a closed writer takes more")
+	}
+	s.whole(l)
+	w = s.open(s.format.Resume)
+	s.check(w.Write(s.Context(), Visit(100)))
+	s.absent()
+	s.finish(w, append(l, Visit(100)))
 }
 
 // waiting is a file that was finished, of a crawl that was extended and stopped
