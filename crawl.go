@@ -92,6 +92,7 @@ type Crawl struct {
 	nextWake time.Time
 	clean    map[string]bool // domains that were handed over cleanly since the start
 	warming  bool
+	sifting  bool // the page limit is met; see sift
 	fatal    error
 }
 
@@ -199,7 +200,7 @@ func (c *Crawl) open(ctx context.Context) (done bool, err error) {
 			}
 		}
 	}
-	c.f = frontier.New(frontier.Config{Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Addresses: c.cfg.Addresses, Suspects: suspects}, now)
+	c.f = frontier.New(frontier.Config{Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Addresses: c.cfg.Addresses, Suspects: suspects, Trace: c.cfg.Trace}, now)
 	c.f.AddJob(c.frontierJob())
 	return false, c.openBudget(ctx, now)
 }

@@ -117,6 +117,9 @@ func (c *Crawl) permits(now time.Time) (int, visit.Wait) {
 	case "parse", "memory":
 		short = visit.WaitParse
 	}
+	if c.sifting {
+		return max(1-c.busy, 0), visit.WaitBudget
+	}
 	return max(c.gov.Permits(now)-c.busy, 0), short
 }
 
@@ -172,7 +175,7 @@ func (c *Crawl) start(work context.Context, now time.Time, r frontier.Request) {
 			return
 		}
 	}
-	t := task{request: r, home: s.home, owned: s.owned, secrets: s.secrets, robots: s.robots, ignored: s.ignored}
+	t := task{request: r, home: s.home, owned: s.owned, secrets: s.secrets, robots: s.robots, ignored: s.ignored, sift: c.sifting}
 	if r.Kind == frontier.Sitemap {
 		t.nested = s.sitemaps[r.URL]
 	}
@@ -187,7 +190,7 @@ func (c *Crawl) start(work context.Context, now time.Time, r frontier.Request) {
 // tookPage learns from a page, or from its absence.
 func (c *Crawl) tookPage(now time.Time, l landing) {
 	r := l.request
-	if c.journal != nil && !l.skipped && !l.forgot {
+	if c.journal != nil && !l.skipped && !l.forgot && !l.sifted {
 		if err := c.journal.Done(r.Item.Job, r.Item.URL); err != nil {
 			c.fail(err)
 		}
@@ -196,6 +199,9 @@ func (c *Crawl) tookPage(now time.Time, l landing) {
 	case l.own != nil:
 		c.f.PutBack(now, r)
 		c.ownTrouble(l.own)
+	case l.sifted:
+		c.f.PutBack(now, r)
+		c.sifted(now)
 	case l.forgot:
 		s := c.sites[r.Host]
 		s.robots = s.robots.Forget()
@@ -282,8 +288,8 @@ func (c *Crawl) look(work context.Context, now time.Time) {
 	if over := c.budget.Exceeded(); over != nil && c.stop == nil && over.Limit != limit.Pages {
 		c.halt(now, stopFor(over), false)
 	}
-	if c.stop == nil && c.cfg.Limits.Of(limit.Pages).Limited() && c.f.Exhausted(c.job) {
-		c.halt(now, stopFor(c.cfg.Limits.Of(limit.Pages).Exceeded(c.budget.Spent().Pages)), false)
+	if c.stop == nil && !c.sifting && c.cfg.Limits.Of(limit.Pages).Limited() && c.f.Exhausted(c.job) {
+		c.sift(now)
 	}
 	if !c.stopAt.IsZero() && !now.Before(c.stopAt) {
 		c.stopWork(errTimeUp)
@@ -296,6 +302,24 @@ func (c *Crawl) look(work context.Context, now time.Time) {
 	c.recordPoint(work, now)
 	c.watchLoader(work, now)
 	c.publish(now)
+}
+
+// sift looks whether anything is left that the page limit keeps from being
+// fetched: what waits goes on to be judged by robots.txt, which costs no page,
+// until the first URL that would.
+func (c *Crawl) sift(now time.Time) {
+	c.sifting = true
+	j := c.frontierJob()
+	j.Limited = false
+	c.f.AddJob(j)
+	c.f.Wake(now, c.job)
+}
+
+// sifted ends a crawl at its page limit: a page would have been fetched.
+func (c *Crawl) sifted(now time.Time) {
+	if c.stop == nil {
+		c.halt(now, stopFor(c.cfg.Limits.Of(limit.Pages).Exceeded(c.budget.Spent().Pages)), false)
+	}
 }
 
 var errTimeUp = errors.New("the time of the crawl is up")

@@ -25,7 +25,8 @@ type task struct {
 	secrets fetch.Secrets
 	robots  robots.State
 	ignored bool
-	nested  int // of a sitemap: how many indexes led to it
+	sift    bool // only judge it
+	nested  int  // of a sitemap: how many indexes led to it
 }
 
 // landing is what came of asking for a page.
@@ -36,6 +37,7 @@ type landing struct {
 	links   []link
 	wire    int64
 	skipped bool  // it was not asked for: its visit says why
+	sifted  bool  // it would have been asked for, if pages were left
 	forgot  bool  // robots.txt must be fetched again first
 	own     error // our own trouble: nothing is known of the page
 }
@@ -150,6 +152,9 @@ func (c *Crawl) askPage(ctx context.Context, t task) landing {
 		return l
 	case !allowed:
 		l.skipped = true
+		return l
+	case t.sift:
+		l.sifted = true
 		return l
 	}
 	if c.journal != nil {

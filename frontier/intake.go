@@ -71,7 +71,11 @@ func (f *Frontier) Warm(now time.Time, u weburl.URL, jobs []job.ID) (more bool) 
 		q.spill() // it may have come after what a refill under way has read
 		f.look(q.host, now)
 	}
-	return len(f.hosts) < f.cfg.HotHosts
+	if len(f.hosts) >= f.cfg.HotHosts {
+		f.cold.rest() // there may be more where the caller stops reading
+		return false
+	}
+	return true
 }
 
 // Warmed tells that the store was read to its end, from when [Batch.Cold] asked
@@ -146,7 +150,7 @@ func (f *Frontier) newHost(u weburl.URL) *host {
 	f.number++
 	h := &host{
 		name: u.Host(), number: f.number, domain: d, state: politeness.New(u.Host()), place: -1,
-		index: len(f.list), sibling: len(d.hosts),
+		index: int32(len(f.list)), sibling: int32(len(d.hosts)),
 	}
 	d.hosts = append(d.hosts, h)
 	f.hosts[h.name] = h
@@ -210,7 +214,7 @@ func (f *Frontier) SetRobots(now time.Time, name string, r RobotsState) {
 }
 
 func (f *Frontier) setRobots(h *host, r RobotsState) {
-	h.robotsDue = r.Due
+	h.robotsDue = at(r.Due)
 	h.robotsEver = h.robotsEver || r.Ever
 	switch {
 	case !r.Known:
@@ -426,14 +430,14 @@ func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
 	}
 	switch {
 	case h.booked == NoWork:
-		if now.Sub(h.idleAt) >= max(restAfter, h.policy.Pace(h.state)) {
+		if now.Sub(h.idleAt.time()) >= max(restAfter, h.policy.Pace(h.state)) {
 			f.rest(h, now, time.Time{})
 		}
 	case stopped && crowded:
 		f.rest(h, now, now)
-	case h.until.Sub(now) < restAfter:
+	case h.until.time().Sub(now) < restAfter:
 	case crowded && len(h.errands) == 0:
-		f.rest(h, now, h.until)
+		f.rest(h, now, h.until.time())
 	case full:
 		for _, q := range h.queues {
 			q.drop(f)
@@ -447,7 +451,7 @@ func (f *Frontier) rest(h *host, now, until time.Time) {
 		q.drop(f)
 	}
 	h.queues, h.errands = nil, nil
-	h.until = time.Time{}
+	h.until = 0
 	f.clock.remove(h)
 	f.move(h, now)
 	f.leaveAddress(h)
@@ -495,4 +499,13 @@ func (f *Frontier) Reconsider(now time.Time, name string) {
 	}
 	h.merge()
 	f.look(h, now)
+}
+
+// Wake looks at all hosts of a job again: what it may do has changed.
+func (f *Frontier) Wake(now time.Time, id job.ID) {
+	for _, h := range f.list {
+		if h.queue(id) != nil {
+			f.look(h, now)
+		}
+	}
 }

@@ -1,0 +1,286 @@
+package headway_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headway"
+	"headway/fetch"
+	"headway/fetch/guard"
+	"headway/frontier"
+	"headway/internal/simweb"
+	"headway/job"
+	"headway/lab"
+	"headway/limit"
+	"headway/store"
+	"headway/store/memory"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// simulated is a simulated web of n hosts and a crawl of it.
+type simulated struct {
+	*testing.T
+	web *simweb.Web
+	st  store.Store
+	cfg headway.Config
+	dns atomic.Bool // the resolver is silent
+}
+
+func newSimulated(t *testing.T, hosts int, temper lab.Temper) *simulated {
+	t.Helper()
+	specs := make([]lab.HostSpec, hosts)
+	seeds := make([]weburl.URL, hosts)
+	for i := range specs {
+		name := fmt.Sprintf("h%d.site%d.example", i, i)
+		specs[i] = lab.HostSpec{Name: name, Temper: temper}
+		seeds[i] = mustURL("http://" + name + "/")
+	}
+	w, err := simweb.New(lab.Config{Hosts: specs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	s := &simulated{T: t, web: w, st: memory.Open(memory.Config{})}
+	d, err := guard.New(guard.Config{
+		AllowPrivate: []guard.Range{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}},
+		Lookup: func(ctx context.Context, host string) (guard.Answer, error) {
+			if s.dns.Load() {
+				return guard.Answer{}, &guard.DNSError{Host: host, Kind: guard.Unreachable}
+			}
+			addr, err := w.Lookup(ctx, host)
+			if err != nil {
+				return guard.Answer{}, &guard.DNSError{Host: host, Kind: guard.NXDomain, Err: err}
+			}
+			return guard.Answer{Addrs: []netip.Addr{addr}, TTL: 5 * time.Second}, nil
+		},
+		Connect: func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+			return w.DialContext(ctx, "tcp", addr.String())
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := fetch.New(fetch.Config{Dialer: d, KeepAlive: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	s.cfg = headway.Config{Store: s.st, Fetcher: c, Seeds: seeds, Sitemaps: headway.SitemapsOff, Policy: preset("polite")}
+	return s
+}
+
+func (s *simulated) run() headway.Report {
+	s.Helper()
+	r, err := headway.Run(s.Context(), s.cfg)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Logf("%s (%s) after %v: %v", r.State, r.Reason, r.Elapsed, r.Counts.Ended)
+	return r
+}
+
+// part is the share of host-time that was waited for something.
+func part(r headway.Report, w visit.Wait) float64 {
+	for _, s := range r.Shares {
+		if s.State == frontier.Waiting(w) {
+			return s.Part
+		}
+	}
+	return 0
+}
+
+// fetched wants all pages of all hosts, and no failure.
+func (s *simulated) fetched(r headway.Report, pages int64) {
+	s.Helper()
+	if r.State != job.Complete {
+		s.Errorf("ended %s (%s)", r.State, r.Reason)
+	}
+	var failed int64
+	for e, n := range r.Counts.Ended {
+		if e.Outcome == visit.Failed || e.Outcome == visit.Deferred || e.Outcome == visit.Throttled || e.Outcome == visit.ServerError {
+			failed += n
+		}
+	}
+	if got := r.Counts.Ended[store.Ending{Outcome: visit.Fetched}]; got != pages || failed > 0 {
+		s.Errorf("%d pages fetched and %d failed, want %d and none", got, failed, pages)
+	}
+	if unique := s.web.Stats().Total.UniquePages; unique != pages {
+		s.Errorf("%d pages by the servers' count, want %d", unique, pages)
+	}
+}
+
+// TestDNSDown silences the resolver for a minute. The crawl waits for it, goes
+// on by itself and charges nobody.
+func TestDNSDown(t *testing.T) {
+	for _, hosts := range []int{3, 25} {
+		t.Run(fmt.Sprint(hosts, " hosts"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSimulated(t, hosts, small(30))
+				go func() {
+					time.Sleep(10 * time.Second)
+					s.dns.Store(true)
+					time.Sleep(time.Minute)
+					s.dns.Store(false)
+				}()
+				r := s.run()
+				s.fetched(r, int64(hosts*30))
+				if p := part(r, visit.WaitNetwork); p < 0.2 {
+					t.Errorf("%.0f %% of the time was put down to our own network", 100*p)
+				}
+				if took := r.Elapsed; took < 80*time.Second || took > 3*time.Minute {
+					t.Errorf("took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// slowStore takes its time to commit for a while.
+type slowStore struct {
+	store.Store
+	until time.Time
+	most  atomic.Int64 // visits in one commit
+}
+
+func (s *slowStore) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
+	s.most.Store(max(s.most.Load(), int64(len(c.Visits))))
+	if time.Now().Before(s.until) {
+		time.Sleep(20 * time.Second)
+	}
+	return s.Store.Commit(ctx, c)
+}
+
+// TestSlowStore lets commits hang for a minute: fewer fetches, a bounded number
+// of pages behind, and no host is blamed.
+func TestSlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(t, 5, small(400))
+		p := preset("owned")
+		s.cfg.Policy, s.cfg.Owned = p, func(weburl.URL) bool { return true }
+		slow := &slowStore{Store: s.st, until: time.Now().Add(time.Minute)}
+		s.cfg.Store = slow
+		r := s.run()
+		s.fetched(r, 5*400)
+		if p := part(r, visit.WaitStorage); p < 0.5 {
+			t.Errorf("%.0f %% of the time was put down to the store", 100*p)
+		}
+		if r.Incidents > 0 {
+			t.Errorf("hosts were blamed %d times", r.Incidents)
+		}
+	})
+}
+
+// TestLowDisk pauses while there is too little room, and goes on by itself.
+func TestLowDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(t, 2, small(30))
+		began := time.Now()
+		s.cfg.Free = func() (int64, error) {
+			if after := time.Since(began); after > 5*time.Second && after < 65*time.Second {
+				return 1000, nil
+			}
+			return 10 << 30, nil
+		}
+		r := s.run()
+		s.fetched(r, 60)
+		if p := part(r, visit.WaitStorage); p < 0.3 {
+			t.Errorf("%.0f %% of the time was put down to the store", 100*p)
+		}
+		if r.Elapsed < 85*time.Second {
+			t.Errorf("took %v: it did not wait", r.Elapsed)
+		}
+	})
+}
+
+// TestFullDisk ends as partial when room does not come back.
+func TestFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(t, 1, small(30))
+		s.cfg.Free = func() (int64, error) { return 1000, nil }
+		if r := s.run(); r.State != job.Partial || r.Reason != "disk" {
+			t.Errorf("ended %s (%s), want partial (disk)", r.State, r.Reason)
+		}
+	})
+}
+
+// TestLimits stops at each limit, says which, and keeps what is left.
+func TestLimits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		job, safety limit.Limits
+		state       job.State
+		success     bool
+		pages       int64 // -1: any number below all
+		message     string
+	}{
+		"none":            {state: job.Complete, success: true, pages: 60},
+		"pages":           {job: limit.Limits{Pages: 25}, state: job.Partial, success: true, pages: 25, message: "Job limit: Maximum 25 pages per crawl"},
+		"pages capped":    {job: limit.Limits{Pages: 100}, safety: limit.Limits{Pages: 50}, state: job.Partial, success: true, pages: 50, message: "Safety limit: Maximum 50 pages per crawl (requested: 100)"},
+		"exactly enough":  {job: limit.Limits{Pages: 60}, state: job.Complete, success: true, pages: 60},
+		"time":            {job: limit.Limits{Time: 10 * time.Second}, state: job.Partial, success: false, pages: -1, message: "Job limit: Crawl timeout exceeded (10000ms)"},
+		"safety time":     {safety: limit.Limits{Time: 10 * time.Second}, state: job.Partial, success: false, pages: -1, message: "Safety limit: Crawl timeout exceeded (10000ms)"},
+		"requests":        {job: limit.Limits{Requests: 20}, state: job.Partial, success: true, pages: -1},
+		"bytes":           {job: limit.Limits{Bytes: 50_000}, state: job.Partial, success: true, pages: -1},
+		"pages of a host": {job: limit.Limits{PagesPerHost: 7}, state: job.Complete, success: true, pages: 14},
+		"depth":           {job: limit.Limits{Depth: 1}, state: job.Complete, success: true, pages: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSimulated(t, 2, small(30))
+				s.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Safety, Limits: tc.safety}, limit.Layer{Level: limit.Job, Limits: tc.job})
+				r := s.run()
+				if r.State != tc.state || r.Success != tc.success {
+					t.Errorf("ended %s (%s), success %v; want %s, %v", r.State, r.Reason, r.Success, tc.state, tc.success)
+				}
+				pages := r.Counts.Pages()
+				if tc.pages >= 0 && pages != tc.pages || tc.pages < 0 && (pages >= 60 || pages == 0) {
+					t.Errorf("%d pages, want %d", pages, tc.pages)
+				}
+				if got := s.web.Stats().Total.PageAnswers; got != pages {
+					t.Errorf("%d pages by the servers' count, %d by ours", got, pages)
+				}
+				if tc.message != "" && (len(r.Errors) != 1 || r.Errors[0] != tc.message) {
+					t.Errorf("errors %q, want %q", r.Errors, tc.message)
+				}
+				if r.State == job.Partial && r.Counts.Waiting == 0 {
+					t.Error("nothing is left, and yet it is partial")
+				}
+			})
+		})
+	}
+}
+
+// TestDrain stops after what is in flight, and a second run goes on.
+func TestDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(t, 2, small(30))
+		drain := make(chan struct{})
+		s.cfg.Drain = drain
+		go func() {
+			time.Sleep(10 * time.Second)
+			close(drain)
+		}()
+		r := s.run()
+		if r.State != job.Running || r.Counts.Waiting == 0 || r.Counts.Tokens != 0 {
+			t.Errorf("ended %s with %d waiting, %d tokens out", r.State, r.Counts.Waiting, r.Counts.Tokens)
+		}
+		s.cfg.Drain = nil
+		r = s.run()
+		s.fetched(r, 60)
+		if !r.Resumed {
+			t.Error("the second run did not say that it went on")
+		}
+		if repeats := s.web.Stats().Total.PageAnswers - 60; repeats != 0 {
+			t.Errorf("%d pages were fetched twice", repeats)
+		}
+		if again := s.run(); !again.Again || again.State != job.Complete {
+			t.Errorf("a third run: %s, again %v", again.State, again.Again)
+		}
+	})
+}
