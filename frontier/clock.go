@@ -2,6 +2,27 @@ package frontier
 
 import "time"
 
+// moment is an instant in Unix milliseconds, rounded up; zero is none. There are
+// many hosts, and a time.Time takes three times as much.
+type moment int64
+
+func at(t time.Time) moment {
+	if t.IsZero() {
+		return 0
+	}
+	return moment(t.Add(time.Millisecond - 1).UnixMilli())
+}
+
+func (m moment) time() time.Time {
+	if m == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(m)).UTC()
+}
+
+// past tells whether the moment has come.
+func (m moment) past(now time.Time) bool { return int64(m) <= now.UnixMilli() }
+
 // clock is a heap of the hosts that wait for an instant, the earliest first. A
 // host knows its place, so that it can leave before its time.
 type clock []*host
@@ -11,21 +32,21 @@ func (c clock) next() time.Time {
 	if len(c) == 0 {
 		return time.Time{}
 	}
-	return c[0].until
+	return c[0].until.time()
 }
 
 // set puts a host in, or moves it to its changed instant.
 func (c *clock) set(h *host) {
 	if h.place < 0 {
-		h.place = len(*c)
+		h.place = int32(len(*c))
 		*c = append(*c, h)
 	}
-	c.down(c.up(h.place))
+	c.down(c.up(int(h.place)))
 }
 
 // remove takes a host out, if it is in.
 func (c *clock) remove(h *host) {
-	i, last := h.place, len(*c)-1
+	i, last := int(h.place), len(*c)-1
 	if i < 0 {
 		return
 	}
@@ -35,7 +56,7 @@ func (c *clock) remove(h *host) {
 	*c = (*c)[:last]
 	if i < last {
 		(*c)[i] = moved
-		moved.place = i
+		moved.place = int32(i)
 		c.down(c.up(i))
 	}
 }
@@ -45,12 +66,12 @@ func (c *clock) remove(h *host) {
 // ago.
 func (c clock) sooner(i, j int) bool {
 	a, b := c[i], c[j]
-	return a.until.Before(b.until) || a.until.Equal(b.until) && a.number < b.number
+	return a.until < b.until || a.until == b.until && a.number < b.number
 }
 
 func (c clock) swap(i, j int) {
 	c[i], c[j] = c[j], c[i]
-	c[i].place, c[j].place = i, j
+	c[i].place, c[j].place = int32(i), int32(j)
 }
 
 func (c clock) up(i int) int {

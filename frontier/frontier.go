@@ -44,6 +44,8 @@ type Config struct {
 	Addresses func(netip.Addr) bool
 	// Suspects are URLs that were in flight at a crash: one at a time.
 	Suspects []weburl.URL
+	// Trace watches.
+	Trace Trace
 }
 
 // Frontier is the schedule. Make one with [New].
@@ -248,7 +250,7 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 	b := &f.batch
 	f.shortOf(now, short)
 	f.resolve(now)
-	for len(f.clock) > 0 && !f.clock[0].until.After(now) {
+	for len(f.clock) > 0 && f.clock[0].until.past(now) {
 		f.look(f.clock[0], now)
 	}
 	for len(b.Requests) < limit {
@@ -271,7 +273,7 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 	if len(f.doubts) > 0 {
 		b.Wake = earlier(b.Wake, f.doubts[0].at.Add(doubtFor))
 	}
-	if len(f.hosts) > 0 {
+	if len(f.hosts) > 0 || f.cold.some {
 		b.Wake = earlier(b.Wake, f.sweepAt)
 	}
 	f.out, f.batch = f.batch, f.out
@@ -290,7 +292,7 @@ func (f *Frontier) shortOf(now time.Time, short visit.Wait) {
 	f.short = short
 	for i := range f.ready.len() {
 		if h := f.ready.at(i); h.line == inReady {
-			h.reason = short
+			h.wait = Waiting(short)
 			f.move(h, now)
 		}
 	}
@@ -303,7 +305,7 @@ func (f *Frontier) pick(now time.Time) *host {
 		i, first := 0, f.ready.at(0)
 		if first.line == inReady && first.passed < maxBypassed {
 			for k := 0; k < f.ready.len() && k < maxBypassed; k++ {
-				if h := f.ready.at(k); h.line == inReady && now.Sub(h.lastAt) < warmFor {
+				if h := f.ready.at(k); h.line == inReady && now.Sub(h.lastAt.time()) < warmFor {
 					i = k
 					break
 				}
@@ -349,6 +351,9 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 		r.Item, r.Job = fl.entry.item, fl.job.ID
 	}
 	r.Kind = fl.kind
+	if f.cfg.Trace.Taken != nil {
+		f.cfg.Trace.Taken(now, r, f.promise(h))
+	}
 	h.leaving++
 	h.flights++
 	h.domain.under++
@@ -376,10 +381,7 @@ func (f *Frontier) takePage(h *host, fl *flight) {
 		h.queues[len(h.queues)-1] = q
 		e := q.take(f)
 		fl.queue, fl.entry, fl.job = q, e, q.job
-		if q.busy == nil {
-			q.busy = map[weburl.URL]*flight{}
-		}
-		q.busy[e.item.URL] = fl
+		q.busy = append(q.busy, fl)
 		if _, ok := f.suspects[e.item.URL]; ok {
 			f.suspect = fl
 		}
@@ -430,9 +432,9 @@ func (f *Frontier) robotsWanted(h *host, now time.Time) bool {
 	case robotsAsked:
 		return false
 	case robotsClosed:
-		return !now.Before(h.robotsDue)
+		return h.robotsDue.past(now)
 	default:
-		return !h.robotsDue.IsZero() && !now.Before(h.robotsDue)
+		return h.robotsDue != 0 && h.robotsDue.past(now)
 	}
 }
 

@@ -3,7 +3,6 @@ package frontier
 import (
 	"net/netip"
 	"slices"
-	"time"
 
 	"headway/job"
 	"headway/politeness"
@@ -43,8 +42,8 @@ const (
 type host struct {
 	name    string
 	number  uint64 // when it last had its turn, or came: the smallest goes first
-	index   int    // in the list of all
-	sibling int    // in the list of its domain
+	index   int32  // in the list of all
+	sibling int32  // in the list of its domain
 	domain  *domain
 	address *address // nil before the first answer, and where none applies
 
@@ -55,30 +54,30 @@ type host struct {
 	policy *politeness.Policy // of all jobs that have work here
 
 	robots     robotsStage
-	robotsDue  time.Time // when it is asked for again
-	robotsEver bool      // it has answered once
+	robotsEver bool   // it has answered once
+	robotsDue  moment // when it is asked for again
 
 	queues  []*queue       // of jobs, the one to be served next in front
 	pages   map[job.ID]int // of jobs with a limit per host that have no queue
 	errands []Errand       // in order
 	turn    bool           // an errand comes before a page next
 
-	leaving int // handed out, not known to have been sent
-	flights int // handed out, not answered
-	settled int // answered, not committed
+	leaving int32 // handed out, not known to have been sent
+	flights int32 // handed out, not answered
+	settled int32 // answered, not committed
 
 	stalled bool // in the list of those that wait for our network
 	behind  bool // in the list of those that wait for another host of the domain
 
-	place    int       // in the clock, -1 outside it
-	until    time.Time // when to look again; zero: after something happened
-	reason   visit.Wait
 	line     line
 	passed   uint8   // how often it was passed over for one with an open connection
 	standing [3]bool // where it stands, though it may have left the line
+	wait     State   // what it waits for; NoWork is nothing
 	booked   State
-	idleAt   time.Time // when it last had work
-	lastAt   time.Time // when it last answered: its connection may be open
+	place    int32  // in the clock, -1 outside it
+	until    moment // when to look again; none: after something happened
+	idleAt   moment // when it last had work
+	lastAt   moment // when it last answered: its connection may be open
 }
 
 // Errand is a request that is no page: a sitemap. It takes its turn on the
@@ -93,10 +92,10 @@ type domain struct {
 	name     string
 	hosts    []*host
 	interval politeness.Interval
-	leaving  int     // requests of it that are not known to have been sent
-	spaced   int     // those of them that keep an interval
-	waiters  []*host // hosts that wait for those
-	under    int     // requests of it that are under way or not committed
+	waiters  []*host // hosts that wait for requests that are leaving
+	leaving  int32   // requests of it that are not known to have been sent
+	spaced   int32   // those of them that keep an interval
+	under    int32   // requests of it that are under way or not committed
 	giving   bool    // another process has asked for it, and it is not given up yet
 	quiet    bool    // that nothing is under way any more was said
 	yielding bool    // it was given up
@@ -175,9 +174,9 @@ func (h *host) doing() State {
 		return Waiting(visit.WaitRobots)
 	case h.flights > 0:
 		return Fetching
-	case h.reason == "":
+	case h.wait == NoWork:
 		return Waiting(visit.WaitStorage) // for the commit of what was answered
 	default:
-		return Waiting(h.reason)
+		return h.wait
 	}
 }

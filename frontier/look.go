@@ -12,14 +12,15 @@ import (
 func (f *Frontier) look(h *host, now time.Time) {
 	f.park(h, now)
 	h.tidy()
-	h.until, h.reason, h.line = time.Time{}, "", noLine
+	h.until, h.wait, h.line = 0, NoWork, noLine
 	if f.wants(h) {
-		h.until, h.reason = f.admit(h, now)
-		if h.reason == "" {
+		if until, reason := f.admit(h, now); reason == "" {
 			f.stand(h, now)
+		} else {
+			h.until, h.wait = at(until), Waiting(reason)
 		}
 	}
-	if h.until.IsZero() {
+	if h.until == 0 {
 		f.clock.remove(h)
 	} else {
 		f.clock.set(h)
@@ -51,7 +52,7 @@ func (f *Frontier) stand(h *host, now time.Time) {
 		soonest = earlier(soonest, q.ripen(now, f))
 	}
 	if !f.hungryFor(h) {
-		h.reason = f.short
+		h.wait = Waiting(f.short)
 		f.join(h, inReady, &f.ready)
 		for _, q := range h.queues {
 			if q.low(f) && q.may() && f.refills < maxRefills {
@@ -77,18 +78,15 @@ func (f *Frontier) stand(h *host, now time.Time) {
 			hungry = true
 		}
 	}
+	h.wait = Waiting(visit.WaitStorage) // where nothing below says more, a park is being written
 	switch {
 	case hungry:
-		h.reason = visit.WaitStorage
 		f.join(h, inHungry, &f.hungry)
 	case refilling:
-		h.reason = visit.WaitStorage
 	case !soonest.IsZero():
-		h.until, h.reason = soonest, visit.WaitHold
+		h.until, h.wait = at(soonest), Waiting(visit.WaitHold)
 	case short:
-		h.reason = visit.WaitBudget
-	default:
-		h.reason = visit.WaitStorage // a park is being written
+		h.wait = Waiting(visit.WaitBudget)
 	}
 }
 
@@ -119,11 +117,11 @@ func (f *Frontier) admit(h *host, now time.Time) (time.Time, visit.Wait) {
 	if w := h.policy.Admit(h.state, now); !w.Go() {
 		return w.Until, visit.Wait(w.Reason.String())
 	}
-	if h.leaving > 0 && (h.policy.Pace(h.state) > 0 || h.leaving+h.state.InFlight() >= h.policy.Cap(h.state)) {
+	if h.leaving > 0 && (h.policy.Pace(h.state) > 0 || int(h.leaving)+h.state.InFlight() >= h.policy.Cap(h.state)) {
 		return time.Time{}, visit.WaitInFlight
 	}
-	if h.robots == robotsClosed && now.Before(h.robotsDue) {
-		return h.robotsDue, visit.WaitRobots
+	if h.robots == robotsClosed && !h.robotsDue.past(now) {
+		return h.robotsDue.time(), visit.WaitRobots
 	}
 	if w := f.outage.Admit(now); !w.Go() {
 		if !h.stalled {
@@ -199,7 +197,7 @@ func (q *queue) over(now time.Time) (Park, bool) {
 	p := Park{Job: q.job.ID, Host: h.name}
 	s := h.state
 	if h.robots == robotsClosed {
-		s = s.WithHold(now, h.robotsDue)
+		s = s.WithHold(now, h.robotsDue.time())
 	}
 	switch q.policy.Park(s, q.tenure, now, q.job.Patience) {
 	case politeness.ParkedByFailures:
@@ -229,7 +227,7 @@ func (f *Frontier) move(h *host, now time.Time) {
 	switch {
 	case to == NoWork:
 		f.working--
-		h.idleAt = now
+		h.idleAt = at(now)
 		if h.address != nil {
 			h.address.hosts--
 		}
@@ -240,5 +238,8 @@ func (f *Frontier) move(h *host, now time.Time) {
 		}
 	}
 	f.account.Move(now, h.booked, to)
+	if f.cfg.Trace.Moved != nil {
+		f.cfg.Trace.Moved(now, h.name, h.booked, to)
+	}
 	h.booked = to
 }

@@ -433,8 +433,8 @@ func (m *model) startPage(r Request, h *modelHost) {
 		n := 0
 		for _, h := range m.f.hosts {
 			for _, q := range h.queues {
-				for u, fl := range q.busy {
-					if _, ok := m.f.suspects[u]; ok && !fl.settled {
+				for _, fl := range q.busy {
+					if _, ok := m.f.suspects[fl.entry.item.URL]; ok && !fl.settled {
 						n++
 					}
 				}
@@ -612,7 +612,7 @@ func (m *model) idle() {
 		if h.line == inReady {
 			m.bad("%s may be asked and was not", h.name)
 		}
-		if h.stage == live && h.reason == visit.WaitBudget && slices.ContainsFunc(h.queues, func(q *queue) bool { return q.starving && q.may() }) {
+		if h.stage == live && h.wait == Waiting(visit.WaitBudget) && slices.ContainsFunc(h.queues, func(q *queue) bool { return q.starving && q.may() }) {
 			m.bad("%s waits for a token, and there is one", h.name)
 		}
 	}
@@ -630,10 +630,10 @@ func (m *model) check() {
 		if h.booked != NoWork {
 			working++
 		}
-		flights += h.flights
+		flights += int(h.flights)
 		for _, q := range h.queues {
 			items += len(q.head) + len(q.later)
-			if len(q.known) != len(q.head)+len(q.later) {
+			if q.known != nil && len(q.known) != len(q.head)+len(q.later) {
 				m.bad("%s: %d URLs known, %d and %d kept", h.name, len(q.known), len(q.head), len(q.later))
 			}
 		}
@@ -668,7 +668,7 @@ func (m *model) check() {
 
 // checkWait looks for a host that waits for nothing.
 func (m *model) checkWait(h *host) {
-	if h.booked == NoWork || h.flights > 0 || h.settled > 0 || !h.until.IsZero() || h.line != noLine || h.stage != live || h.behind {
+	if h.booked == NoWork || h.flights > 0 || h.settled > 0 || h.until != 0 || h.line != noLine || h.stage != live || h.behind {
 		return
 	}
 	for _, q := range h.queues {

@@ -17,6 +17,9 @@ const (
 	// maxHead is up to how many are kept of a queue that is served so fast that
 	// it would have to be refilled again within refillGap.
 	maxHead = 4096
+	// fewURLs is up to how many are searched one after the other; beyond it there
+	// is a map.
+	fewURLs = 64
 	// refillGap is what "so fast" means.
 	refillGap = time.Second
 )
@@ -39,23 +42,23 @@ type queue struct {
 	head   []*entry                // the next one last, so that taking it is cheap
 	later  []*entry                // those with a NotBefore in the future, the soonest last
 	limit  int                     // of the head
-	known  map[weburl.URL]struct{} // URLs of head and later
+	known  map[weburl.URL]struct{} // URLs of head and later; nil while they are few
+	busy   []*flight               // handed out and not yet committed
 
-	busy map[weburl.URL]*flight // handed out and not yet committed
-
-	complete   bool // the store holds nothing beyond head, later and busy
-	asked      int  // URLs a refill under way was asked for; 0 without one
-	spilled    bool // since that refill was asked, a URL found no room in the head
-	dry        bool // what the store holds beyond may not be tried before what is in later
-	refilledAt time.Time
+	asked      int // URLs a refill under way was asked for; 0 without one
+	refilledAt moment
 	ended      map[weburl.URL]struct{} // committed since it was asked: it may bring them back
 
-	aside    int   // suspects that wait for another one
-	starving bool  // in the line for page tokens
-	closing  bool  // the job gives up on the host: nothing more is handed out
-	parking  bool  // and a park is under way
-	given    *Park // how URLs end on a host that cannot be asked at all
-	pages    int   // of the job on this host, for its limit per host
+	aside int   // suspects that wait for another one
+	given *Park // how URLs end on a host that cannot be asked at all
+	pages int   // of the job on this host, for its limit per host
+
+	complete bool // the store holds nothing beyond head, later and busy
+	spilled  bool // since a refill was asked, a URL found no room in the head
+	dry      bool // what the store holds beyond may not be tried before what is in later
+	starving bool // in the line for page tokens
+	closing  bool // the job gives up on the host: nothing more is handed out
+	parking  bool // and a park is under way
 }
 
 // keep puts a URL into the head, if there is room for one of its rank.
@@ -75,16 +78,25 @@ func (q *queue) keep(e *entry, f *Frontier) {
 }
 
 func (q *queue) remember(e *entry, f *Frontier) {
-	if q.known == nil {
-		q.known = map[weburl.URL]struct{}{}
-	}
-	q.known[e.item.URL] = struct{}{}
 	f.items++
+	switch {
+	case q.known != nil:
+		q.known[e.item.URL] = struct{}{}
+	case len(q.head)+len(q.later) > fewURLs:
+		q.known = make(map[weburl.URL]struct{}, 2*fewURLs)
+		for _, list := range [][]*entry{q.head, q.later} {
+			for _, e := range list {
+				q.known[e.item.URL] = struct{}{}
+			}
+		}
+	}
 }
 
 func (q *queue) forget(e *entry, f *Frontier) {
-	delete(q.known, e.item.URL)
 	f.items--
+	if delete(q.known, e.item.URL); len(q.known) < fewURLs/2 {
+		q.known = nil
+	}
 }
 
 // keepLater keeps a URL that may not be tried yet.
@@ -143,10 +155,24 @@ func (q *queue) drop(f *Frontier) {
 
 // has tells whether a URL of it is in memory, or was until a moment ago.
 func (q *queue) has(u weburl.URL) bool {
-	_, known := q.known[u]
-	_, busy := q.busy[u]
-	_, ended := q.ended[u]
-	return known || busy || ended
+	if _, ended := q.ended[u]; ended {
+		return true
+	}
+	if slices.ContainsFunc(q.busy, func(fl *flight) bool { return fl.entry.item.URL == u }) {
+		return true
+	}
+	if q.known != nil {
+		_, known := q.known[u]
+		return known
+	}
+	same := func(e *entry) bool { return e.item.URL == u }
+	return slices.ContainsFunc(q.head, same) || slices.ContainsFunc(q.later, same)
+}
+
+// finish takes out a request that is committed or was called off.
+func (q *queue) finish(fl *flight) {
+	i := slices.Index(q.busy, fl)
+	q.busy = slices.Delete(q.busy, i, i+1)
 }
 
 // waits tells whether URLs of it wait, here or in the store.
@@ -169,7 +195,7 @@ func (q *queue) low(f *Frontier) bool {
 // want starts a refill and says how many URLs to ask for: those under way are
 // returned too, because they still wait.
 func (q *queue) want(now time.Time, f *Frontier) int {
-	if !q.refilledAt.IsZero() && now.Sub(q.refilledAt) < refillGap {
+	if q.refilledAt != 0 && now.Sub(q.refilledAt.time()) < refillGap {
 		q.limit = min(q.limit*2, maxHead)
 	}
 	room := q.limit - len(q.head)
@@ -194,7 +220,7 @@ func (q *queue) refill(now time.Time, items []visit.Item, f *Frontier) {
 		}
 	}
 	q.dry = q.dry && len(q.later) > 0
-	q.asked, q.ended, q.refilledAt = 0, nil, now
+	q.asked, q.ended, q.refilledAt = 0, nil, at(now)
 }
 
 // add takes in one URL that waits in the store and is not in memory.

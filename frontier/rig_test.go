@@ -3,6 +3,7 @@ package frontier
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"testing"
@@ -238,7 +239,7 @@ func (r *rig) park(p Park) {
 	r.t.Helper()
 	k := queueKey{p.Host, p.Job}
 	for _, it := range slices.Clone(r.shelf.waiting[k]) {
-		if q := r.f.hosts[p.Host].queue(p.Job); q != nil && q.busy[it.URL] != nil {
+		if q := r.f.hosts[p.Host].queue(p.Job); q != nil && slices.ContainsFunc(q.busy, func(fl *flight) bool { return fl.entry.item.URL == it.URL }) {
 			r.t.Errorf("a park ends %s, which is under way", it.URL)
 		}
 		r.shelf.end(p.Job, it.URL, p.Outcome)
@@ -268,7 +269,7 @@ func (r *rig) none() time.Time {
 func (r *rig) describe() string {
 	s := ""
 	for _, h := range r.f.list {
-		s += fmt.Sprintf("\n%s: %s, until %v", h.name, h.doing(), h.until.Sub(start))
+		s += fmt.Sprintf("\n%s: %s, until %v", h.name, h.doing(), h.until.time().Sub(start))
 	}
 	return s
 }
@@ -332,6 +333,18 @@ func (r *rig) do(req Request, a reply) Settled {
 // ok serves a request.
 func (r *rig) ok(req Request) { r.do(req, status(http.StatusOK)) }
 
+// warm offers the hosts of the shelf that have work, by name.
+func (r *rig) warm() {
+	for _, k := range slices.SortedFunc(maps.Keys(r.shelf.waiting), func(a, b queueKey) int {
+		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.job, b.job))
+	}) {
+		if len(r.shelf.waiting[k]) > 0 && !r.f.Warm(r.now, mustURL(k.host+"/"), []job.ID{k.job}) {
+			return
+		}
+	}
+	r.f.Warmed()
+}
+
 // waits expects that a host waits for something.
 func (r *rig) waits(host string, w visit.Wait) {
 	r.t.Helper()
@@ -349,6 +362,9 @@ func (r *rig) drain(most int) (order []string) {
 	r.t.Helper()
 	for range most {
 		list := r.next()
+		if r.batch.Cold {
+			r.warm()
+		}
 		for _, req := range list {
 			order = append(order, req.Item.URL.String())
 			r.ok(req)

@@ -107,7 +107,7 @@ func (f *Frontier) PutBack(now time.Time, r Request) {
 	fl.host.domain.under--
 	switch fl.kind {
 	case Page:
-		delete(fl.queue.busy, fl.entry.item.URL)
+		fl.queue.finish(fl)
 		fl.queue.keep(fl.entry, f)
 	case Robots:
 		fl.host.robots = robotsUnknown
@@ -175,6 +175,9 @@ func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Se
 	}
 	var e politeness.Effect
 	h.state, e = h.policy.Observe(h.state, now, a.Answer)
+	if f.cfg.Trace.Settled != nil {
+		f.cfg.Trace.Settled(now, r, e)
+	}
 	if doubtful && e.Charge() == politeness.ChargeFailure {
 		f.charge(fl, now)
 	}
@@ -182,7 +185,7 @@ func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Se
 		h.domain.under--
 	}
 	if a.Fault == politeness.NoFault {
-		h.lastAt = now
+		h.lastAt = at(now)
 		f.addressOf(h, a.Remote)
 	}
 	s := Settled{Effect: e}
@@ -235,7 +238,7 @@ func (f *Frontier) Committed(now time.Time, requests []Request) {
 		h.settled--
 		h.domain.under--
 		u := fl.entry.item.URL
-		delete(q.busy, u)
+		q.finish(fl)
 		if !fl.again {
 			delete(f.suspects, u)
 			if q.asked > 0 {
@@ -300,7 +303,7 @@ func (f *Frontier) refund(now time.Time) {
 			c.flight.queue.tenure, c.flight.entry.tries = c.tenure, c.tries
 		case Robots:
 			if h.robots == robotsClosed {
-				h.robotsDue = now // it was not the host that kept it from us
+				h.robotsDue = at(now) // it was not the host that kept it from us
 			}
 		case Sitemap:
 		}

@@ -34,7 +34,10 @@ func (f *Frontier) View(name string) (View, bool) {
 }
 
 func (h *host) view() View {
-	v := View{Host: h.name, Domain: h.domain.name, State: h.state, Doing: h.doing(), Reason: h.reason, Until: h.until, InFlight: h.flights}
+	v := View{Host: h.name, Domain: h.domain.name, State: h.state, Doing: h.doing(), Until: h.until.time(), InFlight: int(h.flights)}
+	if h.wait != NoWork {
+		v.Reason = visit.Wait(h.wait.String())
+	}
 	if h.policy != nil {
 		v.Pace = h.policy.Pace(h.state)
 	}

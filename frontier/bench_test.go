@@ -1,0 +1,263 @@
+package frontier
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"headway/job"
+	"headway/politeness"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// crowd is a frontier with many hosts, for measurements. Its store has URLs
+// without end and makes them when asked.
+type crowd struct {
+	f     *Frontier
+	now   time.Time
+	each  int            // URLs of a host in all
+	done  map[string]int // URLs of a host that ended
+	ended int
+}
+
+// hostURL is the n-th URL of the i-th host, about as long as URLs are.
+func hostURL(i, n int) weburl.URL {
+	return mustURL(fmt.Sprintf("https://www.host-%d.example/articles/of-some-length/%d.html", i, n))
+}
+
+func newCrowd(cfg Config, jobs int) *crowd {
+	c := &crowd{f: New(cfg, start), now: start, done: map[string]int{}}
+	for id := range jobs {
+		c.f.AddJob(plainJob(job.ID(id + 1)))
+	}
+	return c
+}
+
+// fill takes in hosts, each with some URLs in memory, and loads them.
+func (c *crowd) fill(hosts, items int) {
+	for i := range hosts {
+		list := make([]visit.Item, 0, items)
+		for n := range items {
+			list = append(list, visit.Item{Job: 1, URL: hostURL(i, n), Depth: 1})
+		}
+		c.f.Added(c.now, list)
+	}
+	for {
+		b := c.f.Next(c.now, 0, visit.WaitWorkers)
+		if len(b.Load)+len(b.Refill) == 0 {
+			return
+		}
+		loads, wants := slices.Clone(b.Load), slices.Clone(b.Refill)
+		for _, name := range loads {
+			c.f.Loaded(c.now, HostState{Host: name, State: politeness.New(name), Robots: RobotsState{Known: true, Ever: true}})
+		}
+		c.f.Refilled(c.now, wants, nil)
+	}
+}
+
+// serve answers a request at once; the page names another of its host.
+func (c *crowd) serve(r Request) {
+	c.f.Sent(c.now, r)
+	var a Answer
+	a.Status, a.Latency = http.StatusOK, 50*time.Millisecond
+	c.f.Settle(c.now, r, a, &visit.Visit{Item: r.Item, Outcome: visit.Fetched})
+}
+
+// BenchmarkNext measures one turn of a schedule of half a million hosts: the
+// call of Next that hands out one request, and the whole turn with what is told
+// of it. Half the hosts are waiting for their interval, the others for a worker.
+func BenchmarkNext(b *testing.B) {
+	for _, hosts := range []int{1000, 500_000} {
+		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
+			c := newCrowd(Config{MaxItems: 2 * hosts}, 1)
+			c.fill(hosts, 1)
+			step := 2 * time.Second / time.Duration(hosts)
+			took := make([]time.Duration, 0, b.N)
+			b.ReportAllocs()
+			for b.Loop() {
+				c.now = c.now.Add(step)
+				began := time.Now()
+				batch := c.f.Next(c.now, 1, visit.WaitWorkers)
+				took = append(took, time.Since(began))
+				if len(batch.Requests) == 0 {
+					continue
+				}
+				r := batch.Requests[0]
+				if len(batch.Refill) > 0 {
+					c.f.Refilled(c.now, slices.Clone(batch.Refill), nil)
+				}
+				c.serve(r)
+				r.Item.Depth++
+				next := r.Item
+				next.URL = mustURL(r.Host + fmt.Sprintf("/articles/%d.html", len(took)))
+				c.f.Added(c.now, []visit.Item{next})
+				c.f.Committed(c.now, []Request{r})
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Nanoseconds()), "p50-ns")
+			b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds()), "p99-ns")
+			b.ReportMetric(float64(took[len(took)-1].Nanoseconds()), "max-ns")
+		})
+	}
+}
+
+func heapInUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestMemoryOfHosts measures what a host and a URL take, all in.
+func TestMemoryOfHosts(t *testing.T) {
+	const hosts, mostHost, mostItem = 20_000, 900, 400
+	measure := func(items int) uint64 {
+		before := heapInUse()
+		c := newCrowd(Config{MaxItems: 100 * hosts}, 1)
+		c.fill(hosts, items)
+		used := heapInUse() - before
+		runtime.KeepAlive(c)
+		return used / hosts
+	}
+	one, five := measure(1), measure(5)
+	item := (five - one) / 4
+	host := one - item
+	t.Logf("%d bytes a host, %d a URL; 500,000 hosts and 200,000 URLs: %d MB", host, item, (500_000*host+200_000*item)/1e6)
+	if host > mostHost || item > mostItem {
+		t.Errorf("%d bytes a host and %d a URL, at most %d and %d", host, item, mostHost, mostItem)
+	}
+}
+
+// TestManyHosts crawls far more hosts and URLs than memory has room for, in
+// virtual time: each of them is asked for once, and memory stays within its
+// bounds. HEADWAY_FULL=1 takes a million hosts and twenty million URLs:
+//
+//	HEADWAY_FULL=1 go test -run TestManyHosts -timeout 60m -v ./frontier
+func TestManyHosts(t *testing.T) {
+	hosts, each, cfg, most := 20_000, 4, Config{HotHosts: 5000, MaxItems: 8000, Head: 4}, uint64(64<<20)
+	if os.Getenv("HEADWAY_FULL") != "" {
+		hosts, each, cfg, most = 1_000_000, 20, Config{}, 500<<20
+	}
+	if most > 400<<20 {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most) * 9 / 10))
+	}
+	w := &wideWeb{crowd: newCrowd(cfg, 1), hosts: hosts, each: each, left: make([]uint8, hosts), resting: make([]bool, hosts)}
+	for i := range w.left {
+		w.left[i] = uint8(each)
+		w.resting[i] = true
+	}
+	began, before := time.Now(), residentBytes()
+	w.warm()
+	var peak uint64
+	for turn := 0; w.ended < hosts*each; turn++ {
+		if w.turn(t); turn%20_000 == 0 {
+			peak = max(peak, residentBytes())
+		}
+		if s := w.f.Stats(); s.Hosts > w.f.cfg.HotHosts || s.Items > w.f.cfg.MaxItems+2*s.Hosts {
+			t.Fatalf("%d hosts and %d URLs in memory", s.Hosts, s.Items)
+		}
+	}
+	peak = max(peak, residentBytes())
+	t.Logf("%d URLs of %d hosts in %v of virtual time, %v of real time; resident %d MB, %d before", w.ended, hosts,
+		w.now.Sub(start).Round(time.Second), time.Since(began).Round(time.Second), peak>>20, before>>20)
+	if !raceEnabled && peak > most+before {
+		t.Errorf("%d MB resident, at most %d", peak>>20, (most+before)>>20)
+	}
+}
+
+// wideWeb is a crowd whose hosts come and go.
+type wideWeb struct {
+	*crowd
+	hosts, each int
+	left        []uint8 // URLs of a host that wait
+	resting     []bool  // hosts that are only in the store
+	next        int     // where the store is read on
+}
+
+// number is which host a name belongs to.
+func (w *wideWeb) number(host string) int {
+	n, err := strconv.Atoi(host[len("https://www.host-") : len(host)-len(".example")])
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// warm reads hosts with work from the store while there is room.
+func (w *wideWeb) warm() {
+	for range w.hosts {
+		i := w.next
+		w.next = (w.next + 1) % w.hosts
+		if w.left[i] == 0 || !w.resting[i] {
+			continue
+		}
+		w.resting[i] = false
+		if !w.f.Warm(w.now, hostURL(i, 0), []job.ID{1}) {
+			if _, ok := w.f.View(hostURL(i, 0).Host()); !ok {
+				w.resting[i] = true
+			}
+			return
+		}
+	}
+	w.f.Warmed()
+}
+
+// turn serves what may be asked for and moves the clock.
+func (w *wideWeb) turn(t *testing.T) {
+	b := w.f.Next(w.now, 2000, visit.WaitWorkers)
+	requests, wants, loads, rest, cold, wake := slices.Clone(b.Requests), slices.Clone(b.Refill), slices.Clone(b.Load), slices.Clone(b.Rest), b.Cold, b.Wake
+	for _, r := range rest {
+		w.resting[w.number(r.Host)] = true
+	}
+	for _, name := range loads {
+		w.f.Loaded(w.now, HostState{Host: name, State: politeness.New(name), Robots: RobotsState{Known: true, Ever: true}})
+	}
+	var items []visit.Item
+	for _, q := range wants {
+		i := w.number(q.Host)
+		for n := range min(q.Max, int(w.left[i])) {
+			items = append(items, visit.Item{Job: 1, URL: hostURL(i, w.each-int(w.left[i])+n), Depth: 1})
+		}
+	}
+	w.f.Refilled(w.now, wants, items)
+	for _, r := range requests {
+		i := w.number(r.Host)
+		if want := hostURL(i, w.each-int(w.left[i])); r.Item.URL != want {
+			t.Fatalf("%s asked for, want %s", r.Item.URL, want)
+		}
+		w.serve(r)
+		w.left[i]--
+		w.ended++
+	}
+	w.f.Committed(w.now, requests)
+	if cold {
+		w.warm()
+	}
+	if len(requests)+len(wants)+len(loads) == 0 {
+		if wake.IsZero() {
+			t.Fatalf("%d URLs left and nothing to wait for", w.hosts*w.each-w.ended)
+		}
+		w.now = later(w.now, wake)
+	}
+}
+
+// residentBytes is what the operating system has given to the process, where
+// that can be read.
+func residentBytes() uint64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var size, resident uint64
+	if _, err := fmt.Sscan(string(text), &size, &resident); err != nil {
+		return 0
+	}
+	return resident * uint64(os.Getpagesize())
+}
