@@ -22,8 +22,6 @@ import (
 type crowd struct {
 	f     *Frontier
 	now   time.Time
-	each  int            // URLs of a host in all
-	done  map[string]int // URLs of a host that ended
 	ended int
 }
 
@@ -33,7 +31,7 @@ func hostURL(i, n int) weburl.URL {
 }
 
 func newCrowd(cfg Config, jobs int) *crowd {
-	c := &crowd{f: New(cfg, start), now: start, done: map[string]int{}}
+	c := &crowd{f: New(cfg, start), now: start}
 	for id := range jobs {
 		c.f.AddJob(plainJob(job.ID(id + 1)))
 	}
@@ -144,6 +142,9 @@ func TestManyHosts(t *testing.T) {
 	hosts, each, cfg, most := 20_000, 4, Config{HotHosts: 5000, MaxItems: 8000, Head: 4}, uint64(64<<20)
 	if os.Getenv("HEADWAY_FULL") != "" {
 		hosts, each, cfg, most = 1_000_000, 20, Config{}, 500<<20
+	}
+	if raceEnabled {
+		hosts, cfg.HotHosts = 4000, 1000
 	}
 	if most > 400<<20 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most) * 9 / 10))

@@ -704,8 +704,8 @@ func (m *model) final() {
 // TestModel runs crawls of random shape to their end.
 func TestModel(t *testing.T) {
 	seeds := 300
-	if testing.Short() {
-		seeds = 30
+	if testing.Short() || raceEnabled {
+		seeds = 60
 	}
 	steps, requests := 0, 0
 	for seed := range uint64(seeds) {
