@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"headway/fetch"
+	"headway/fetch/guard"
+	"headway/frontier"
 	"headway/limit"
 	"headway/output"
 	"headway/politeness"
@@ -38,8 +40,9 @@ const (
 
 // Defaults of [Config].
 const (
-	DefaultWorkers = 512
-	DefaultMinFree = 1 << 30
+	DefaultWorkers       = 512
+	DefaultMinFree       = 1 << 30
+	DefaultRobotsWorkers = 64
 )
 
 // Config is one crawl. Store, Fetcher and Seeds are required; the rest is
@@ -78,17 +81,22 @@ type Config struct {
 	Sitemaps     Sitemaps
 	Addresses    func(netip.Addr) bool // to which the interval per address applies; nil for none
 
-	Workers      int           // requests under way at once
-	ParseWorkers int           // bodies read at once; the number of CPUs
-	Head         int           // see package frontier
-	HotHosts     int           // likewise
-	SeenBytes    int64         // likewise
-	CommitGap    time.Duration // commits start at least so far apart, unless many pages or a refusal wait
-	Terms        store.Terms   // of leases
+	Workers       int           // requests under way at once
+	ParseWorkers  int           // bodies read at once; the number of CPUs
+	RobotsWorkers int           // robots.txt asked for at once; 64
+	MaxWaiting    int64         // waiting URLs beyond which new ones are deferred; 0 is no limit
+	Head          int           // see package frontier
+	HotHosts      int           // likewise
+	SeenBytes     int64         // likewise
+	CommitGap     time.Duration // commits start at least so far apart, unless many pages or a refusal wait
+	Terms         store.Terms   // of leases
 
 	// Strained tells whether response times are our own rather than the hosts',
 	// as [Strain.Strained] does; nil means never.
 	Strained func() bool
+
+	// Lookups tells how the layer of name lookups stands; nil if nobody knows.
+	Lookups func() guard.Layer
 
 	// Free tells how much room the store has left; nil where that cannot run
 	// out. Below MinFree nothing is fetched.
@@ -99,7 +107,8 @@ type Config struct {
 	// context of [Crawl.Run] ends it at once. Either way it can be resumed.
 	Drain <-chan struct{}
 
-	Log *slog.Logger // nil for none
+	Log   *slog.Logger   // nil for none
+	Trace frontier.Trace // watches the schedule
 }
 
 // withDefaults returns the config with its defaults filled in.
@@ -131,6 +140,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.ParseWorkers <= 0 {
 		c.ParseWorkers = runtime.GOMAXPROCS(0)
+	}
+	if c.RobotsWorkers <= 0 {
+		c.RobotsWorkers = DefaultRobotsWorkers
 	}
 	if c.MinFree <= 0 {
 		c.MinFree = DefaultMinFree

@@ -92,7 +92,8 @@ type Crawl struct {
 	nextWake time.Time
 	clean    map[string]bool // domains that were handed over cleanly since the start
 	warming  bool
-	sifting  bool // the page limit is met; see sift
+	sifting  bool  // the page limit is met; see sift
+	free     int64 // room on the disk, as last seen
 	fatal    error
 }
 

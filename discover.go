@@ -131,6 +131,9 @@ func (c *Crawl) fresh(now time.Time, links []link) []link {
 				l.found.Outcome, l.found.Reason = visit.Skipped, visit.Reason(d.Reason)
 			}
 		}
+		if l.found.Outcome == "" && c.cfg.MaxWaiting > 0 && c.counts.Waiting+int64(len(kept)) >= c.cfg.MaxWaiting {
+			l.found.Outcome = visit.Deferred // extending the job admits it
+		}
 		kept = append(kept, *l)
 	}
 	return kept

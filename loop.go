@@ -167,6 +167,11 @@ func (c *Crawl) start(work context.Context, now time.Time, r frontier.Request) {
 		c.settledPage(now, r, v, nil, frontier.Settled{})
 		return
 	}
+	if r.Kind == frontier.Page && c.cfg.OptedOut(r.Item.URL) {
+		c.f.Skip(now, r)
+		c.settledPage(now, r, &visit.Visit{Item: r.Item, Outcome: visit.Skipped, Reason: visit.OptedOut}, nil, frontier.Settled{})
+		return
+	}
 	if r.Kind == frontier.Page && r.Item.Found != visit.FoundSeed {
 		if d := c.duplicates.Look(r.Item.URL); !d.In {
 			v := &visit.Visit{Item: r.Item, Outcome: visit.Skipped, Reason: visit.Reason(d.Reason), Detail: d.Rule}
@@ -361,6 +366,7 @@ func (c *Crawl) watchDisk(now time.Time) {
 		c.cfg.Log.Warn("free disk unknown", "err", err)
 		return
 	}
+	c.free = free
 	low := free < c.cfg.MinFree
 	if low && !c.lowDisk {
 		c.lowSince = now

@@ -61,6 +61,7 @@ type Progress struct {
 	Warnings   []string
 	Ceilings   []limit.Ceiling
 	Stopping   string // why nothing more is sent
+	Layers     []Layer
 	Commits    int64
 	CommitTime time.Duration // in all
 }
@@ -127,6 +128,7 @@ func (c *Crawl) publish(now time.Time) {
 		Frontier: c.f.Stats(), Shares: c.f.Account().Shares(now), Slowest: c.f.Slowest(slowest), Warnings: c.tally.warnings,
 		Ceilings: c.cfg.Limits.Ceilings(), Commits: c.tally.commits, CommitTime: c.tally.commitTime,
 	}
+	p.Layers = c.layers(now)
 	if c.stop != nil {
 		p.Stopping = c.stop.Reason
 	}

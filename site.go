@@ -71,10 +71,14 @@ func (c *Crawl) robotsState(s *site, now time.Time, delay time.Duration) frontie
 	if delay > robots.MaxDelay {
 		delay = 0 // nothing is asked of such a host
 	}
+	due := verdict.Until
+	if s.definite > 0 && s.robots.Known == robots.Nothing {
+		due = now // there is nobody to spare: the host's backoff is enough
+	}
 	return frontier.RobotsState{
 		Known:  verdict.Access != robots.AccessUnknown,
 		Closed: verdict.Access == robots.AccessNone && !s.robots.FailingSince.IsZero(),
-		Due:    verdict.Until,
+		Due:    due,
 		Ever:   s.robots.Known != robots.Nothing,
 		Delay:  delay,
 	}
@@ -113,9 +117,10 @@ func (c *Crawl) tookRobots(now time.Time, l robotsLanding) {
 	if l.body != nil {
 		c.pend(entry{robots: &store.RobotsVersion{Sum: s.robots.Sum, Body: l.body, FetchedAt: now}})
 	}
+	gone := c.unaskable(now, s, l)
 	c.f.SetRobots(now, l.request.Host, c.robotsState(s, now, l.delay))
 	c.touch(l.request.Host)
-	if c.unaskable(now, s, l) {
+	if gone {
 		return
 	}
 	if s.robots.Known != robots.Nothing {

@@ -117,5 +117,8 @@ func (s *Seen) set(m weburl.Fingerprint128) *[seenWays]weburl.Fingerprint128 {
 // Bytes is the memory it takes.
 func (s *Seen) Bytes() int64 { return int64(len(s.sets)) * seenWays * 16 }
 
+// Limit is the memory it may take.
+func (s *Seen) Limit() int64 { return int64(s.most) * seenWays * 16 }
+
 // Hits returns how often it was asked and how often it knew.
 func (s *Seen) Hits() (asks, hits uint64) { return s.asks, s.hits }

@@ -67,6 +67,7 @@ type Stats struct {
 	Ready    int // hosts that could be asked now
 	Items    int // URLs in memory
 	InFlight int
+	Robots   int  // of those, for robots.txt
 	Down     bool // our own network is taken to be down
 }
 
