@@ -59,7 +59,7 @@ type Cluster struct {
 
 // Main runs the tests of a binary with a cluster and returns the code to exit
 // with. use is called before the first test.
-func Main(m *testing.M, c Config, use func(*Cluster)) (code int) {
+func Main(m *testing.M, c Config, use func(*Cluster) error) (code int) {
 	cluster, err := Start(context.Background(), c)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "pgtest: %v\n", err)
@@ -71,7 +71,10 @@ func Main(m *testing.M, c Config, use func(*Cluster)) (code int) {
 			code = 1
 		}
 	}()
-	use(cluster)
+	if err := use(cluster); err != nil {
+		fmt.Fprintf(os.Stderr, "pgtest: %v\n", err)
+		return 1
+	}
 	return m.Run()
 }
 

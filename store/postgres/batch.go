@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -243,8 +244,9 @@ type urlKey struct {
 	fp   weburl.Fingerprint128
 }
 
+// compareKeys orders as the index of a large job does.
 func compareKeys(x, y *urlKey) int {
-	return cmp.Or(cmp.Compare(x.job, y.job), cmp.Compare(x.slot, y.slot), cmp.Compare(x.host, y.host), slices.Compare(x.fp[:], y.fp[:]))
+	return cmp.Or(cmp.Compare(x.host, y.host), bytes.Compare(x.fp[:], y.fp[:]), cmp.Compare(x.job, y.job), cmp.Compare(x.slot, y.slot))
 }
 
 func (b *batch) keyOf(it *visit.Item) urlKey {

@@ -121,7 +121,7 @@ func TestZombie(t *testing.T) {
 		return
 	}
 	t.Setenv(killServerEnv, cluster.DSN("postgres"))
-	schema := schemaOf(t.TempDir())
+	schema := nameOf(t.TempDir())
 	t.Setenv("HEADWAY_ZOMBIE_SCHEMA", schema)
 	s := openZombie(t)
 	defer s.Close()

@@ -39,7 +39,7 @@ func TestServerClockIsNotRead(t *testing.T) {
 
 // TestEndings compares the numbers of the table with the closed sets.
 func TestEndings(t *testing.T) {
-	s := openAt(t, cluster.DSN("postgres"), t.TempDir(), nil)
+	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
 	n := 0
 	for _, o := range visit.Outcomes {
@@ -78,7 +78,7 @@ func TestEndings(t *testing.T) {
 
 // TestLargeJobHasItsOwnShelf looks at where jobs lie and what is left of them.
 func TestLargeJobHasItsOwnShelf(t *testing.T) {
-	s := openAt(t, cluster.DSN("postgres"), t.TempDir(), nil)
+	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
 	ctx := t.Context()
 	for name, tc := range map[string]struct {
@@ -113,7 +113,7 @@ func TestLargeJobHasItsOwnShelf(t *testing.T) {
 // dropped.
 func TestJobDroppedElsewhere(t *testing.T) {
 	place := t.TempDir()
-	s, other := openAt(t, cluster.DSN("postgres"), place, nil), openAt(t, cluster.DSN("postgres"), place, nil)
+	s, other := openTest(t, place, nil), openTest(t, place, nil)
 	defer s.Close()
 	defer other.Close()
 	ctx, now := t.Context(), time.Now()
@@ -155,7 +155,7 @@ func TestJobDroppedElsewhere(t *testing.T) {
 
 // TestAwait hears of an arrival by notification.
 func TestAwait(t *testing.T) {
-	s := openAt(t, cluster.DSN("postgres"), t.TempDir(), nil)
+	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
 	ctx, now := t.Context(), time.Now()
 	id, err := s.CreateJob(ctx, store.Job{State: job.Running})
@@ -187,7 +187,7 @@ func TestAwait(t *testing.T) {
 // TestPlans asks for the plan of every statement of a shelf: none may read a
 // whole table.
 func TestPlans(t *testing.T) {
-	s := openAt(t, cluster.DSN("postgres"), t.TempDir(), nil)
+	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
 	ctx := t.Context()
 	conn, err := s.pool.Acquire(ctx)

@@ -136,7 +136,7 @@ func newShelf(id int32) *shelf {
 		attempts:  f(`select visit from attempt_{s} where url = $1 order by n`),
 		tenures:   f(`select host, job, state from tenure_{s} where job = any($1::int[]) and host = any($2::bigint[])`),
 
-		listKeys:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and (u.slot, u.host, u.fp) > ($2, $3, $4::uuid) and coalesce(o.ending, 0) = any($5::smallint[]) order by u.slot, u.host, u.fp limit $6`),
+		listKeys:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and (u.host, u.fp) > ($2, $3::uuid) and coalesce(o.ending, 0) = any($4::smallint[]) order by u.host, u.fp limit $5`),
 		listHost:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and u.slot = $2 and u.host = $3 and u.fp > $4::uuid and coalesce(o.ending, 0) = any($5::smallint[]) order by u.fp limit $6`),
 		listQueue:   f(`select ` + entryColumns + fromQueue + ` where (q.host, q.job, q.rank, q.id) > ($2, $1, $3, $4) order by q.host, q.job, q.rank, q.id limit $5`),
 		listEnding:  f(`select ` + entryColumns + fromOutcome + ` where o.job = $1 and o.ending = $2 and o.ending > 1 and o.id > $3 order by o.id limit $4`),
@@ -170,7 +170,11 @@ func (c *change) createShelf(ctx context.Context, id int32) error {
 		return err
 	}
 	var text strings.Builder
-	text.WriteString(forShelf(shelfSchema, id))
+	key := "host, fp, slot, job"
+	if id == 0 {
+		key = "job, host, fp, slot"
+	}
+	text.WriteString(strings.ReplaceAll(forShelf(shelfSchema, id), "{key}", key))
 	for p := range c.s.parts {
 		part := strings.NewReplacer("{p}", strconv.Itoa(p), "{n}", strconv.Itoa(c.s.parts)).Replace(shelfPart)
 		text.WriteString(forShelf(part, id))

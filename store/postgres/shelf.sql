@@ -1,7 +1,7 @@
 -- A shelf is the tables that hold the URLs of jobs; {s} stands for its number.
 -- Shelf 0 is shared by small jobs, a large job has one of its own, which is
 -- dropped with the job. A change of this file needs a migration that changes the
--- shelves there are.
+-- shelves there are. {key} begins with the job where there are several.
 
 -- Every URL ever seen: one row per URL and run. id grows with age, rank is the
 -- place in the queue. via is the page that named the URL: a path on the same
@@ -21,7 +21,7 @@ create table url_{s} (
     path     text not null,
     via      text not null,
     extra    text,
-    primary key (job, slot, host, fp)
+    primary key ({key})
 ) partition by hash (slot);
 
 -- What waits, in the order of each host's queue.

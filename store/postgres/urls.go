@@ -328,11 +328,11 @@ func (l *lister) badCursor() error { return fmt.Errorf("cursor %q is none of thi
 // lowest is the smallest fingerprint.
 const lowest = "00000000000000000000000000000000"
 
-// keys lists by slot, host and fingerprint.
+// keys lists by host and fingerprint.
 func (l *lister) keys(ctx context.Context, endings []int16) error {
-	slot, host, fp := int16(-1), int64(0), lowest
+	host, fp := int64(0), lowest
 	if l.q.After != "" {
-		if _, err := fmt.Sscanf(string(l.q.After), "%d %d %s", &slot, &host, &fp); err != nil {
+		if _, err := fmt.Sscanf(string(l.q.After), "%d %s", &host, &fp); err != nil {
 			return l.badCursor()
 		}
 	}
@@ -340,8 +340,8 @@ func (l *lister) keys(ctx context.Context, endings []int16) error {
 	if err != nil {
 		return l.badCursor()
 	}
-	place := func(r *entryRow) string { return fmt.Sprintf("%d %d %x", r.slot, r.host, r.fp) }
-	return l.fetch(ctx, place, l.sh.listKeys, int32(l.q.Job), slot, host, raw, endings)
+	place := func(r *entryRow) string { return fmt.Sprintf("%d %x", r.host, r.fp) }
+	return l.fetch(ctx, place, l.sh.listKeys, int32(l.q.Job), host, raw, endings)
 }
 
 func fingerprint(text string) (fp [16]byte, err error) {

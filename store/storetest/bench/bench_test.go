@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -114,7 +115,6 @@ type serverCost struct {
 // measure does work by a function and reads the server's meters around it.
 func (p *server) measure(do func() (cost, error)) serverCost {
 	p.t.Helper()
-	p.exec("checkpoint")
 	cpu, wal := p.cpu(), p.number("select pg_current_wal_insert_lsn() - '0/0'")
 	c, err := do()
 	if err != nil {
@@ -129,15 +129,12 @@ func (c cost) perPage(d time.Duration) float64 {
 
 func (c cost) rate() float64 { return float64(c.pages) / c.wall.Seconds() }
 
-// rowsPerPage are the rows that a page with 3 new links inserts or updates: 3
-// URLs, 3 places in a queue, an outcome, a host.
-const rowsPerPage = 8
-
 func TestPostgres(t *testing.T) {
 	z := sizeOf()
 	p := startServer(t)
 	c := newCrawl(t, p.s, z.hosts, z.urls, 1)
 	p.exec("vacuum analyze")
+	p.exec("checkpoint")
 	perURL := p.number(sizeQuery("url", "queue")) / p.number("select count(*) from headway.queue_1")
 	at := map[string]serverCost{}
 	for _, m := range []struct {
@@ -202,6 +199,11 @@ func (p *server) exact(c *crawl) {
 	}
 }
 
+// rowsPerPage are the rows that a page with 3 new links writes at least: 3 URLs
+// and 3 places in a queue are inserted, one is deleted, an outcome is inserted,
+// a host is updated. Notices to other owners come on top.
+const rowsPerPage = 9
+
 // clients is how many owners, and how many clients of pgbench, work at once: some
 // wait for the disk while others compute.
 const clients = 4
@@ -212,17 +214,25 @@ func TestRowsBesidePgbench(t *testing.T) {
 	z := sizeOf()
 	p := startServer(t)
 	c := newCrawl(t, p.s, z.hosts, z.urls/2, clients)
-	warm := p.measure(func() (cost, error) { return c.runAll(work{pages: z.pages / 2, each: 125, foreign: 1}) })
-	ours := p.measure(func() (cost, error) { return c.runAll(work{pages: z.pages, each: 125, foreign: 1}) }) // 1,000 rows
-	bare := p.pgbench()
-	rows := ours.rate() * rowsPerPage
-	t.Logf("4 owners, 1,000 rows a commit: %.0f pages/s (%.0f when cold), %.0f rows/s, %.0f µs CPU a page; pgbench %.0f rows/s; ratio %.2f",
-		ours.rate(), warm.rate(), rows, ours.perPage(ours.cpu), bare, rows/bare)
-	if full && rows/bare < 0.15 {
-		t.Errorf("%.2f of pgbench's rows, at least 0.15", rows/bare)
+	p.exec("create table plain (a bigint, b bigint, c text)")
+	p.measure(func() (cost, error) { return c.runAll(work{pages: z.pages / 2, each: 125, foreign: 1}) })
+	// In turns, because the machine may have other work at one time and not
+	// at another.
+	var ratios []float64
+	for range 5 {
+		ours := p.measure(func() (cost, error) { return c.runAll(work{pages: z.pages / 2, each: 125, foreign: 1}) }) // about 1,000 rows
+		rows := ours.rate() * rowsPerPage
+		bare := p.pgbench()
+		ratios = append(ratios, rows/bare)
+		t.Logf("%d owners: %.0f pages/s, %.0f rows/s, %.0f µs CPU a page; pgbench %.0f rows/s; ratio %.2f", clients, ours.rate(), rows, ours.perPage(ours.cpu), bare, rows/bare)
 	}
-	if rows/bare <= 0 || math.IsInf(rows/bare, 0) {
-		t.Errorf("no ratio: %v", rows/bare)
+	slices.Sort(ratios)
+	median := ratios[len(ratios)/2]
+	if full && median < 0.15 {
+		t.Errorf("%.2f of pgbench's rows, at least 0.15", median)
+	}
+	if median <= 0 || math.IsInf(median, 0) || math.IsNaN(median) {
+		t.Errorf("no ratio: %v", ratios)
 	}
 	p.exact(c)
 }
@@ -232,17 +242,15 @@ var tps = regexp.MustCompile(`tps = ([0-9.]+)`)
 // pgbench returns the rows per second of the bare server.
 func (p *server) pgbench() float64 {
 	p.t.Helper()
-	p.exec("create table plain (a bigint, b bigint, c text)")
 	script := filepath.Join(p.t.TempDir(), "script.sql")
 	text := "insert into plain select g, 7, 'https://www.example.com/section/00000000/article-000000.html' from generate_series(1, 1000) as g;\n"
 	if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
 		p.t.Fatal(err)
 	}
-	seconds := "2"
+	seconds := "1"
 	if full {
-		seconds = "10"
+		seconds = "5"
 	}
-	p.exec("checkpoint")
 	cmd := exec.CommandContext(p.t.Context(), p.cluster.Bench(), "-n", "-c", strconv.Itoa(clients), "-j", "2", "-T", seconds, "-f", script, "-h", p.cluster.Dir, "-p", strconv.Itoa(p.cluster.Port), "-U", "postgres", "postgres")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
