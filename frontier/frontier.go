@@ -299,13 +299,14 @@ func (f *Frontier) shortOf(now time.Time, short visit.Wait) {
 }
 
 // pick takes the next host out of the line that may be asked now, preferring
-// one whose connection is probably open, but passing over nobody for long.
+// one whose connection is probably open, but passing over nobody for long, and
+// nobody for another host of its domain: then it would have to wait again.
 func (f *Frontier) pick(now time.Time) *host {
 	for f.ready.len() > 0 {
 		i, first := 0, f.ready.at(0)
 		if first.line == inReady && first.passed < maxBypassed {
 			for k := 0; k < f.ready.len() && k < maxBypassed; k++ {
-				if h := f.ready.at(k); h.line == inReady && now.Sub(h.lastAt.time()) < warmFor {
+				if h := f.ready.at(k); h.line == inReady && (k == 0 || h.domain != first.domain) && now.Sub(h.lastAt.time()) < warmFor {
 					i = k
 					break
 				}

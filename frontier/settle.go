@@ -301,6 +301,7 @@ func (f *Frontier) refund(now time.Time) {
 		switch c.flight.kind {
 		case Page:
 			c.flight.queue.tenure, c.flight.entry.tries = c.tenure, c.tries
+			c.flight.entry.item.Attempt = int(c.tries.Refusals) + int(c.tries.Failures)
 		case Robots:
 			if h.robots == robotsClosed {
 				h.robotsDue = at(now) // it was not the host that kept it from us
