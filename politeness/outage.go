@@ -5,7 +5,7 @@ import "time"
 const (
 	outageWindow  = 10 // seconds that attempts are looked back on
 	outageDomains = 20 // distinct domains that make a majority speak for the network
-	outageTries   = 2  // attempts that must all meet local trouble when domains are fewer
+	outageTries   = 2  // attempts that must meet local trouble, and none get through, when domains are fewer
 
 	// domainsKept is how many recent domains are remembered; it only has to
 	// exceed outageDomains for their number to be exact where it matters.
@@ -141,5 +141,6 @@ func (o *Outage) down(at int64) bool {
 	if domains >= outageDomains {
 		return 2*sum.failed > sum.all
 	}
-	return sum.all >= outageTries && sum.local == sum.all
+	// One that was under way when the way was lost ends without a word.
+	return sum.local >= outageTries && sum.failed == sum.all
 }

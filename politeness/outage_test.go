@@ -41,6 +41,8 @@ func TestOutage(t *testing.T) {
 		"once may be chance":                       {[]step{{0, 1, silent}}, false},
 		"silent for one, fine for another":         {[]step{{0, 1, fine}, {s, 1, silent}, {s, 1, silent}}, false},
 		"fine, but long ago":                       {[]step{{0, 1, fine}, {15 * s, 1, silent}, {s, 1, silent}}, true},
+		"no way, and one lost when it went":        {[]step{{0, 1, silent}, {s, 1, silent}, {s, 1, timeout}}, true},
+		"lost once, no way once":                   {[]step{{0, 1, silent}, {s, 1, timeout}}, false},
 		"a host that times out is no local matter": {[]step{{0, 1, timeout}, {s, 1, timeout}, {s, 1, timeout}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
