@@ -251,7 +251,9 @@ func (f *Frontier) Refilled(now time.Time, wants []Want, items []visit.Item) {
 	}
 }
 
-// Parked tells that a park was written, and how many URLs it left waiting.
+// Parked tells that a park was written, and how many URLs it left waiting. It
+// comes after [Frontier.Added] of the same commit, whose URLs the park may have
+// ended.
 func (f *Frontier) Parked(now time.Time, p Park, left int) {
 	h := f.hosts[p.Host]
 	if h == nil {

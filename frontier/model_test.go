@@ -507,6 +507,9 @@ func (m *model) tookRobots(h *modelHost, a Answer) {
 	}
 	h.robots = s.Known && !s.Closed
 	m.f.SetRobots(m.now, h.name, s)
+	if m.rng.IntN(10) == 0 {
+		m.f.GiveUp(m.now, h.name, visit.Skipped, visit.CrawlDelayTooLong)
+	}
 	if m.rng.IntN(4) == 0 {
 		m.f.Run(m.now, Errand{URL: mustURL(h.name + "/sitemap.xml"), Job: m.jobs[m.rng.IntN(len(m.jobs))].ID})
 	}
@@ -545,27 +548,32 @@ func (m *model) commit() {
 			m.committing = false
 			var requests []Request
 			for _, e := range batch {
+				if e.park == nil {
+					requests = append(requests, e.request)
+					delete(m.under, jobURL{e.request.Job, e.request.Item.URL})
+				}
+			}
+			// A link that a park of the same commit has ended must not be kept,
+			// so parks are told last of the two.
+			m.f.Added(m.now, fresh)
+			for _, e := range batch {
 				if e.park != nil {
 					m.f.Parked(m.now, *e.park, 0)
-					continue
 				}
-				requests = append(requests, e.request)
-				delete(m.under, jobURL{e.request.Job, e.request.Item.URL})
 			}
-			m.f.Added(m.now, fresh)
 			m.f.Committed(m.now, requests)
 			m.mayYield()
 		})
 	})
 }
 
-// apply changes the store: visits and retries, then parks, then links.
+// apply changes the store: visits and retries, then links, then parks, which may
+// end links of the same commit.
 func (m *model) apply(batch []pendingEntry) []visit.Item {
 	var links []visit.Item
 	for _, e := range batch {
 		switch {
 		case e.park != nil:
-			m.applyPark(e.park)
 		case e.again:
 			k := queueKey{e.request.Host, e.request.Job}
 			i := m.shelf.find(k, e.request.Item.URL)
@@ -580,7 +588,13 @@ func (m *model) apply(batch []pendingEntry) []visit.Item {
 		}
 		links = append(links, e.links...)
 	}
-	return m.fresh(links)
+	fresh := m.fresh(links)
+	for _, e := range batch {
+		if e.park != nil {
+			m.applyPark(e.park)
+		}
+	}
+	return fresh
 }
 
 func (m *model) applyPark(p *Park) {
