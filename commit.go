@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/politeness"
 	"headway/store"
 	"headway/visit"
 )
@@ -40,7 +41,7 @@ func (c *Crawl) pend(e entry) {
 
 // startCommit begins a commit if none is under way and anything waits.
 func (c *Crawl) startCommit(work context.Context, now time.Time) {
-	if c.committing || len(c.pending) == 0 && len(c.paces) == 0 {
+	if c.committing || len(c.pending) == 0 && len(c.paces) == 0 && len(c.resting) == 0 {
 		return
 	}
 	if wait := c.committed.Add(c.cfg.CommitGap).Sub(now); wait > 0 && c.pages < manyPages && !c.urgent && c.stop == nil {
@@ -98,6 +99,11 @@ func (c *Crawl) compose(now time.Time) (n int, commit store.Commit) {
 			slots[c.sites[host].slot] = struct{}{}
 		}
 	}
+	for len(c.resting) > 0 && len(commit.Hosts) < store.MaxHosts {
+		commit.Hosts = append(commit.Hosts, c.resting[0].host)
+		slots[c.resting[0].slot] = struct{}{}
+		c.resting = c.resting[1:]
+	}
 	take := min(len(c.paces), store.MaxHosts)
 	commit.Paces = c.paces[:take:take]
 	c.paces = c.paces[take:]
@@ -119,7 +125,12 @@ func (c *Crawl) storeHost(host string) (store.Host, bool) {
 	if s == nil || !ok {
 		return store.Host{}, false
 	}
-	polite, err := view.State.MarshalBinary()
+	return c.encodeHost(host, s, view.State)
+}
+
+// encodeHost is a host as it is stored, with this state.
+func (c *Crawl) encodeHost(host string, s *site, state politeness.State) (store.Host, bool) {
+	polite, err := state.MarshalBinary()
 	if err != nil {
 		c.fail(fmt.Errorf("encode the state of %s: %w", host, err))
 		return store.Host{}, false
@@ -130,8 +141,8 @@ func (c *Crawl) storeHost(host string) (store.Host, bool) {
 		return store.Host{}, false
 	}
 	h := store.Host{
-		Host: host, Politeness: polite, Robots: file, Pace: view.State.Learned(), Floor: view.State.Floor(),
-		HoldUntil: view.State.HeldUntil(), LastSent: view.State.LastSent(),
+		Host: host, Politeness: polite, Robots: file, Pace: state.Learned(), Floor: state.Floor(),
+		HoldUntil: state.HeldUntil(), LastSent: state.LastSent(),
 	}
 	slower := h.Pace > s.pace || h.Floor > s.floor || h.HoldUntil.After(s.hold)
 	switch {
@@ -191,9 +202,6 @@ func (c *Crawl) tookCommit(now time.Time, batch []entry, commit *store.Commit, r
 		if e.visit != nil {
 			visits = append(visits, *e.visit)
 		}
-		if e.park != nil {
-			c.f.Parked(now, *e.park, receipt.Left)
-		}
 		for j := range e.found {
 			c.seen.Put(e.found[j].mark)
 		}
@@ -210,6 +218,12 @@ func (c *Crawl) tookCommit(now time.Time, batch []entry, commit *store.Commit, r
 	// New URLs come first, so that a host is not taken to be without work
 	// between its last page and the links on it.
 	c.f.Added(now, items)
+	for i := range batch {
+		// A park may have ended links of its own commit.
+		if p := batch[i].park; p != nil {
+			c.f.Parked(now, *p, receipt.Left)
+		}
+	}
 	c.f.Committed(now, requests)
 	if len(visits) > 0 && len(c.cfg.Outputs) > 0 {
 		c.outbox = append(c.outbox, visits)
@@ -232,9 +246,25 @@ func (c *Crawl) handOut() {
 	}
 }
 
-// rest stores a host that left memory with the time at which it is ready.
+// rest lets go of a host that left memory. Its state is stored already, because
+// a host leaves only after its last commit; one with work is stored once more
+// with the time at which it is ready, by which it comes back.
 func (c *Crawl) rest(r frontier.Rest) {
-	// What the host was like when it left is stored already: a host leaves only
-	// after its last commit.
+	s := c.sites[r.Host]
+	if s == nil {
+		return
+	}
+	if !r.Until.IsZero() {
+		if h, ok := c.encodeHost(r.Host, s, r.State); ok {
+			h.Rest = r.Until
+			c.resting = append(c.resting, restingHost{h, s.slot})
+		}
+	}
 	delete(c.sites, r.Host)
+}
+
+// restingHost is a host on its way out of memory.
+type restingHost struct {
+	host store.Host
+	slot store.Slot
 }

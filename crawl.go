@@ -70,6 +70,7 @@ type Crawl struct {
 	committed  time.Time // when the last commit began
 	number     int64     // of the last commit
 	touched    map[string]struct{}
+	resting    []restingHost
 	paces      []store.PaceChange
 
 	out        chan []visit.Visit
@@ -201,7 +202,7 @@ func (c *Crawl) open(ctx context.Context) (done bool, err error) {
 			}
 		}
 	}
-	c.f = frontier.New(frontier.Config{Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Addresses: c.cfg.Addresses, Suspects: suspects, Trace: c.cfg.Trace}, now)
+	c.f = frontier.New(frontier.Config{Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Robots: c.cfg.RobotsWorkers, Addresses: c.cfg.Addresses, Suspects: suspects, Trace: c.cfg.Trace}, now)
 	c.f.AddJob(c.frontierJob())
 	return false, c.openBudget(ctx, now)
 }

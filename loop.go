@@ -288,7 +288,7 @@ func (c *Crawl) look(work context.Context, now time.Time) {
 	c.budget.Observe(now, limit.Use{})
 	for _, w := range c.budget.Warnings() {
 		c.tally.warnings = append(c.tally.warnings, w.String())
-		c.cfg.Log.Warn("limit near", "job", c.job, "limit", w.String())
+		c.cfg.Log.Warn("a limit comes near", "limit", w.String())
 	}
 	if over := c.budget.Exceeded(); over != nil && c.stop == nil && over.Limit != limit.Pages {
 		c.halt(now, stopFor(over), false)

@@ -16,6 +16,7 @@ import (
 const (
 	DefaultHotHosts = 500_000
 	DefaultMaxItems = 200_000
+	DefaultRobots   = 64
 )
 
 // Bounds that nobody needs to turn.
@@ -39,6 +40,8 @@ type Config struct {
 	MaxItems int
 	// HotHosts is how many hosts are kept; colder ones rest in the store.
 	HotHosts int
+	// Robots is how many robots.txt are asked for at once.
+	Robots int
 	// Addresses tells whether the interval per address applies to an address.
 	// Nil means to none.
 	Addresses func(netip.Addr) bool
@@ -74,6 +77,8 @@ type Frontier struct {
 
 	outage  politeness.Outage
 	stalled []*host   // hosts that wait for our network
+	readers int       // requests for robots.txt under way
+	toRead  deque     // hosts that wait to ask for theirs
 	charged []charged // failures that may turn out to be our network's
 	doubts  []doubt
 
@@ -183,6 +188,7 @@ type Park struct {
 type Rest struct {
 	Host  string
 	Until time.Time // when it will be ready; zero when it has no work
+	State politeness.State
 }
 
 // Resolved is a visit that was in doubt and is so no more.
@@ -202,6 +208,9 @@ func New(cfg Config, now time.Time) *Frontier {
 	}
 	if cfg.HotHosts <= 0 {
 		cfg.HotHosts = DefaultHotHosts
+	}
+	if cfg.Robots <= 0 {
+		cfg.Robots = DefaultRobots
 	}
 	f := &Frontier{
 		cfg: cfg, hosts: map[string]*host{}, domains: map[string]*domain{}, addresses: map[netip.Addr]*address{},
@@ -339,6 +348,7 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 	case f.robotsWanted(h, now):
 		fl.kind = Robots
 		h.robots = robotsAsked
+		f.readers++
 	case len(h.errands) > 0 && (h.turn || !f.hasPage(h)):
 		fl.kind = Sitemap
 		e := h.errands[0]

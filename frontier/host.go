@@ -68,6 +68,7 @@ type host struct {
 
 	stalled bool // in the list of those that wait for our network
 	behind  bool // in the list of those that wait for another host of the domain
+	reading bool // in the line for a place among those that ask for robots.txt
 
 	line     line
 	passed   uint8   // how often it was passed over for one with an open connection

@@ -417,7 +417,7 @@ func (f *Frontier) sweep(now time.Time) {
 }
 
 func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
-	if h.flights > 0 || h.settled > 0 || h.stage != live || h.line != noLine || h.standing != [3]bool{} || h.behind {
+	if h.flights > 0 || h.settled > 0 || h.stage != live || h.line != noLine || h.standing != [3]bool{} || h.behind || h.reading {
 		return
 	}
 	stopped := true
@@ -471,7 +471,7 @@ func (f *Frontier) rest(h *host, now, until time.Time) {
 	if !until.IsZero() {
 		f.cold.rest()
 	}
-	f.batch.Rest = append(f.batch.Rest, Rest{Host: h.name, Until: until})
+	f.batch.Rest = append(f.batch.Rest, Rest{Host: h.name, Until: until, State: h.state})
 }
 
 // GiveUp ends what waits on a host, for all jobs: it cannot be asked at all.

@@ -150,6 +150,13 @@ func (f *Frontier) admit(h *host, now time.Time) (time.Time, visit.Wait) {
 			return w.Until, visit.WaitAddressInterval
 		}
 	}
+	if f.readers >= f.cfg.Robots && f.robotsWanted(h, now) {
+		if !h.reading {
+			h.reading = true
+			f.toRead.push(h)
+		}
+		return time.Time{}, visit.WaitRobots
+	}
 	return time.Time{}, ""
 }
 

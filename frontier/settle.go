@@ -136,9 +136,31 @@ func (f *Frontier) callOff(fl *flight, now time.Time) {
 func (f *Frontier) landed(fl *flight, now time.Time) {
 	fl.host.flights--
 	f.flights--
+	if fl.kind == Robots {
+		f.read(now)
+	}
 	if f.suspect == fl {
 		f.suspect = nil
 		f.recall(now)
+	}
+}
+
+// read notes that a robots.txt is no longer under way, and lets hosts look again
+// that wait to ask for theirs: a few when half of the places are free, and all
+// when nobody is left whose end would let others look.
+func (f *Frontier) read(now time.Time) {
+	f.readers--
+	n := 0
+	switch {
+	case f.readers == 0:
+		n = f.toRead.len()
+	case f.readers <= f.cfg.Robots/2:
+		n = min(f.toRead.len(), f.cfg.Robots)
+	}
+	for range n {
+		h := f.toRead.pop(0)
+		h.reading = false
+		f.look(h, now)
 	}
 }
 

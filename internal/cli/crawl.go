@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -221,7 +222,7 @@ func (c *crawlRun) connect(ctx context.Context) error {
 	if warning := guard.ProxyWarning(os.Getenv); warning != "" {
 		fmt.Fprintf(c.err, "headway: warning: %s\n", oneLine(warning))
 	}
-	c.log = slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	c.log = newWarner(c.err)
 	return nil
 }
 
@@ -424,8 +425,8 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Conf
 			continue
 		}
 		begun = true
-		var before spec
-		if err := json.Unmarshal(j.Spec, &before); err != nil {
+		before, err := c.lastSpec(j)
+		if err != nil {
 			return false, false, failed(fmt.Errorf("read what was asked for last time: %w", err), "begin anew with --fresh")
 		}
 		changes := before.changes(asked)
@@ -435,7 +436,26 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Conf
 		cfg.Continue = len(changes) > 0
 		ended = j.State.Ended() && !(j.State == job.Partial && cfg.Continue)
 	}
+	if err := os.WriteFile(c.specFile(), cfg.Spec, 0o644); err != nil {
+		return false, false, failed(fmt.Errorf("keep what was asked for: %w", err), "look whether "+c.dir+" can be written")
+	}
 	return begun, ended, nil
+}
+
+// specFile keeps what the last call asked for; the job keeps what the first did.
+func (c *crawlRun) specFile() string { return filepath.Join(c.dir, "asked.json") }
+
+// lastSpec is what was asked for last time.
+func (c *crawlRun) lastSpec(j store.Job) (spec, error) {
+	var last spec
+	text, err := os.ReadFile(c.specFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = j.Spec, nil
+	}
+	if err != nil {
+		return last, err
+	}
+	return last, json.Unmarshal(text, &last)
 }
 
 // forget ends a job and everything known of it.

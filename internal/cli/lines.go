@@ -38,7 +38,6 @@ func newLines(w io.Writer, c *headway.Crawl, quiet bool) *lines {
 		}
 		timer := time.NewTimer(firstLine)
 		defer timer.Stop()
-		warned := 0
 		for {
 			select {
 			case <-l.quit:
@@ -46,9 +45,6 @@ func newLines(w io.Writer, c *headway.Crawl, quiet bool) *lines {
 			case <-timer.C:
 			}
 			if p := c.Progress(); p != nil {
-				for ; warned < len(p.Warnings); warned++ {
-					fmt.Fprintf(w, "headway: %s\n", p.Warnings[warned])
-				}
 				fmt.Fprintln(w, progressLine(p))
 			}
 			timer.Reset(nextLine)

@@ -28,7 +28,7 @@ func readOptOuts() (func(weburl.URL) bool, error) {
 	none := func(weburl.URL) bool { return false }
 	path, err := optOutFile()
 	if err != nil {
-		return none, nil //nolint:nilerr // no home, so there is no list
+		return none, nil // no home, so there is no list
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
