@@ -26,7 +26,7 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	var id int32
 	err := s.change(ctx, func(ctx context.Context, c *change) error {
 		c.queue("insert into job (shelf, tenant, name, state, reason, max_pages, spec, created_at, started_at) values (0, $1, $2, $3, $4, $5, $6, $7, $8) returning id",
-			j.Tenant, j.Name, j.State, j.Reason, j.MaxPages, notNil(j.Spec), milli(j.CreatedAt), started).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+			clean(j.Tenant), clean(j.Name), j.State, clean(j.Reason), j.MaxPages, notNil(j.Spec), milli(j.CreatedAt), started).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 		if err := c.send(ctx); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	}
 	err := s.change(ctx, func(_ context.Context, c *change) error {
 		var n int64
-		c.queue("update job set state = $3, reason = $4, started_at = coalesce($5, started_at), ended_at = $6 where id = $1 and state = $2", id, from, to, reason, started, ended).
+		c.queue("update job set state = $3, reason = $4, started_at = coalesce($5, started_at), ended_at = $6 where id = $1 and state = $2", id, from, to, clean(reason), started, ended).
 			Exec(func(tag pgconn.CommandTag) error {
 				n = tag.RowsAffected()
 				return nil

@@ -78,7 +78,7 @@ func (e *encoder) encode(v *visit.Visit) (string, error) {
 		}
 		sum := sha256.Sum256(fact)
 		id := factID(sum[:16])
-		e.facts[id] = clean(string(fact))
+		e.facts[id] = string(fact)
 		r.Evidence = append(r.Evidence, factRef{id, at})
 	}
 	e.buf.Reset()
@@ -90,9 +90,11 @@ func (e *encoder) encode(v *visit.Visit) (string, error) {
 	return string(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n"))), nil
 }
 
-// clean takes out what PostgreSQL cannot store in a text: JSON never contains a
-// zero byte, but other strings may.
-func clean(text string) string { return strings.ReplaceAll(text, "\x00", "") }
+// clean takes out what PostgreSQL cannot store in a text. JSON never contains
+// it, but words of people may.
+func clean(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "")
+}
 
 func isZeroPage(p *visit.Page) bool {
 	return p.Title == "" && p.Description == "" && p.Canonical.IsZero() && p.Language == "" && p.Charset == "" && len(p.Robots) == 0 && p.Digest == "" && p.SimHash == 0

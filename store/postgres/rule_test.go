@@ -223,3 +223,77 @@ func TestPlans(t *testing.T) {
 		}
 	}
 }
+
+// TestManyProcesses lets stores of the same database, as several processes have
+// them, crawl pages that all link to each other: every page is recorded once.
+func TestManyProcesses(t *testing.T) {
+	const processes, hosts = 3, 90
+	place := t.TempDir()
+	ctx, now := t.Context(), time.Now()
+	var stores []*Store
+	for range processes {
+		s := openTest(t, place, nil)
+		defer s.Close()
+		stores = append(stores, s)
+	}
+	id, err := stores[0].CreateJob(ctx, store.Job{State: job.Running, MaxPages: hosts})
+	fatal(t, err)
+	_, err = stores[0].Add(ctx, now, []store.Found{{Item: pageItem(t, id, 0)}})
+	fatal(t, err)
+	var links []store.Found
+	for n := range hosts {
+		links = append(links, store.Found{Item: pageItem(t, id, n)})
+	}
+	errs := make(chan error, processes)
+	for i, s := range stores {
+		w, err := s.Join(ctx, now, "w")
+		fatal(t, err)
+		leases, err := s.Acquire(ctx, now, w, store.SlotCount/processes+i) // 1,024 is no multiple of 3
+		fatal(t, err)
+		go func() { errs <- crawlAll(ctx, s, w, id, leases, links) }()
+	}
+	for range stores {
+		fatal(t, <-errs)
+	}
+	c, err := stores[0].Audit(ctx, id)
+	fatal(t, err)
+	if c.Pages() != hosts || c.Waiting != 0 || c.Admitted != hosts {
+		t.Errorf("%+v", c)
+	}
+}
+
+// crawlAll fetches what waits in the slots of a worker, a page per commit, until
+// nothing waits anywhere.
+func crawlAll(ctx context.Context, s *Store, w store.WorkerID, id job.ID, leases []store.Lease, links []store.Found) error {
+	mine := map[store.Slot]bool{}
+	for _, l := range leases {
+		mine[l.Slot] = true
+	}
+	var wants []store.Want
+	for _, f := range links {
+		if mine[store.SlotOf(s.Key(), f.Item.URL.Domain())] {
+			wants = append(wants, store.Want{Host: f.Item.URL.Host(), Job: id, Max: 1})
+		}
+	}
+	for number := int64(1); ; {
+		items, err := s.Heads(ctx, time.Now(), wants)
+		if err != nil {
+			return err
+		}
+		if len(items) == 0 {
+			done, err := store.Complete(ctx, id, s)
+			if done || err != nil {
+				return err
+			}
+			continue
+		}
+		if got, err := s.Reserve(ctx, w, id, 1); err != nil || got != 1 {
+			return fmt.Errorf("reserved %d: %w", got, err)
+		}
+		_, err = s.Commit(ctx, store.Commit{Worker: w, Number: number, At: time.Now(), Leases: leases, Visits: []visit.Visit{{Item: items[0], Outcome: visit.Fetched}}, Found: links})
+		if err != nil {
+			return err
+		}
+		number++
+	}
+}

@@ -43,6 +43,9 @@ func forShelf(text string, id int32) string {
 	return strings.ReplaceAll(text, "{s}", strconv.FormatInt(int64(id), 10))
 }
 
+// A URL's number leaves this much room for its place in the list.
+const _ = uint(1<<17 - store.MaxFound)
+
 // provisional are the endings that a later link may take back; a test compares
 // them with visit.Reason.Provisional.
 const provisional = "26, 30"

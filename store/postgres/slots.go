@@ -17,7 +17,7 @@ func (s *Store) Join(ctx context.Context, now time.Time, name string) (store.Wor
 	var id store.WorkerID
 	err := s.change(ctx, func(_ context.Context, c *change) error {
 		c.queue("with w as (insert into worker (name, joined_at) values ($1, $2) returning id) insert into progress (worker) select id from w returning worker",
-			name, milli(now)).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+			clean(name), milli(now)).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 		return nil
 	})
 	if err != nil {
