@@ -69,7 +69,7 @@ func (c *Crawl) compose(now time.Time) (n int, commit store.Commit) {
 	slots := map[store.Slot]struct{}{}
 	for ; n < len(c.pending); n++ {
 		e := &c.pending[n]
-		if len(commit.Visits)+len(commit.Retries) == store.MaxVisits || len(commit.Found)+len(e.found) > store.MaxFound || len(commit.Parks) == store.MaxHosts {
+		if len(commit.Visits)+len(commit.Retries) == store.MaxVisits || len(commit.Found)+len(e.found) > store.MaxFound || len(commit.Parks) == store.MaxHosts || len(commit.Robots) == store.MaxVisits {
 			break
 		}
 		switch {

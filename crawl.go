@@ -52,6 +52,7 @@ type Crawl struct {
 	seedHosts  map[string]bool
 	journal    *journal.Journal
 	guilty     map[weburl.URL]bool
+	versions   map[robots.Sum]bool // of robots.txt that are stored
 	budget     *limit.Budget
 
 	events   chan func(now time.Time)
@@ -113,7 +114,7 @@ func New(cfg Config) (*Crawl, error) {
 	c := &Crawl{
 		cfg: cfg, st: cfg.Store, key: cfg.Store.Key(), scope: rules,
 		leases: map[store.Slot]store.Lease{}, sites: map[string]*site{}, seedHosts: map[string]bool{},
-		guilty: map[weburl.URL]bool{}, clean: map[string]bool{}, touched: map[string]struct{}{},
+		guilty: map[weburl.URL]bool{}, versions: map[robots.Sum]bool{}, clean: map[string]bool{}, touched: map[string]struct{}{},
 		seen: frontier.NewSeen(cfg.SeenBytes), traps: scope.NewTraps(scope.TrapConfig{}),
 		events: make(chan func(time.Time), 4*cfg.Workers), tasks: make(chan task, cfg.Workers),
 		parsing: make(chan struct{}, cfg.ParseWorkers), out: make(chan []visit.Visit, 4),

@@ -284,3 +284,16 @@ func TestDrain(t *testing.T) {
 		}
 	})
 }
+
+// TestManyHostsBehindASlowStore lets more robots.txt and first pages wait for a
+// commit than one takes.
+func TestManyHostsBehindASlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts = 1500
+		s := newSimulated(t, hosts, small(2))
+		s.cfg.Owned, s.cfg.Policy = func(weburl.URL) bool { return true }, preset("owned")
+		s.cfg.RobotsWorkers = 512
+		s.cfg.Store = &slowStore{Store: s.st, until: time.Now().Add(30 * time.Second)}
+		s.fetched(s.run(), 2*hosts)
+	})
+}

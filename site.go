@@ -114,7 +114,7 @@ func (c *Crawl) tookRobots(now time.Time, l robotsLanding) {
 	settled := c.f.Settle(now, l.request, l.answer, nil)
 	c.noteEffect(now, l.request.Host, settled.Effect)
 	s.robots = c.cfg.Robots.Observe(s.robots, now, l.robots)
-	if l.body != nil {
+	if l.body != nil && c.newRobots(s.robots.Sum) {
 		c.pend(entry{robots: &store.RobotsVersion{Sum: s.robots.Sum, Body: l.body, FetchedAt: now}})
 	}
 	gone := c.unaskable(now, s, l)
@@ -126,6 +126,22 @@ func (c *Crawl) tookRobots(now time.Time, l robotsLanding) {
 	if s.robots.Known != robots.Nothing {
 		c.findSitemaps(now, s, l.names)
 	}
+}
+
+// maxRobots bounds the versions of robots.txt that are known to be stored; beyond
+// it they are stored again, which changes nothing.
+const maxRobots = 100_000
+
+// newRobots tells whether a version of robots.txt is to be stored.
+func (c *Crawl) newRobots(sum robots.Sum) bool {
+	if c.versions[sum] {
+		return false
+	}
+	if len(c.versions) >= maxRobots {
+		clear(c.versions)
+	}
+	c.versions[sum] = true
+	return true
 }
 
 // tries is how often a host that says that there is nobody to ask is believed:
