@@ -41,7 +41,7 @@ func (c *Crawl) pend(e entry) {
 
 // startCommit begins a commit if none is under way and anything waits.
 func (c *Crawl) startCommit(work context.Context, now time.Time) {
-	if c.committing || len(c.pending) == 0 && len(c.paces) == 0 && len(c.resting) == 0 {
+	if c.committing || len(c.pending) == 0 && len(c.paces) == 0 && len(c.resting) == 0 && len(c.touched) == 0 {
 		return
 	}
 	if wait := c.committed.Add(c.cfg.CommitGap).Sub(now); wait > 0 && c.pages < manyPages && !c.urgent && c.stop == nil {

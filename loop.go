@@ -380,7 +380,7 @@ func (c *Crawl) watchDisk(now time.Time) {
 
 // finished tells whether the crawl is over, and how.
 func (c *Crawl) finished(ctx context.Context, now time.Time) bool {
-	if c.busy > 0 || len(c.pending) > 0 || c.committing || len(c.outbox) > 0 {
+	if c.busy > 0 || len(c.pending) > 0 || len(c.touched) > 0 || c.committing || len(c.outbox) > 0 {
 		return false
 	}
 	if c.stop != nil {
