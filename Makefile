@@ -84,11 +84,14 @@ check: ## Everything CI runs, with the time of each stage
 	@scripts/stages $(STAGES)
 
 .PHONY: full
-full: ## The long forms: ten minutes of fuzzing per target, the worst mix, 1,000 random servers, benchmarks
+full: ## The long forms: ten minutes of fuzzing per target, the worst mix, 1,000 random servers, kills and half an hour of PostgreSQL, benchmarks
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=10m
 	HEADWAY_FULL=1 go test -count=1 -timeout 60m -run 'TestFlatUnderWorstMix|TestLabFaults' -v ./fetch
 	HEADWAY_SIMWEB_SERVERS=1000 go test -race -count=1 -timeout 60m -run TestRandomServers ./internal/simweb
+	HEADWAY_FULL=1 go test -count=1 -timeout 60m -v ./store/postgres
+	HEADWAY_FULL=1 go test -count=1 -timeout 120m -run 'TestSteady|TestScale' -v ./store/storetest/bench
+	@$(MAKE) --no-print-directory bench-store
 	@$(MAKE) --no-print-directory bench
 
 .PHONY: clean

@@ -46,7 +46,7 @@ const (
 	hostCache  = 1 << 17 // hosts whose numbers are remembered
 	factCache  = 1 << 16 // facts known to be stored
 	jobCache   = 1 << 12 // jobs whose shelves are remembered
-	statements = 256     // prepared statements a connection keeps
+	statements = 512     // prepared statements a connection keeps: those of about 60 jobs
 	tries      = 5       // of a change that got into a deadlock
 	maxAside   = 100_000 // URLs out of scope of which a job keeps the address
 	shards     = 64      // parts of the counts of a job
