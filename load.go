@@ -136,6 +136,9 @@ func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known
 		}
 		state.Robots = c.robotsState(s, now, state.State.CrawlDelay())
 		c.f.Loaded(now, state)
+		if state.Unclean {
+			c.touch(name) // that it has to wait must outlive a clean end before its next request
+		}
 	}
 	if len(c.loader.denied) > 0 {
 		c.loader.askAt = now.Add(claimEvery)
