@@ -24,6 +24,7 @@ const (
 	markStored      byte = 0
 	markProvisional byte = 0x55
 	markAside       byte = 0xaa
+	markSitemaps    byte = 0x33 // of a host's home page: its sitemaps were sent for
 )
 
 // mark is what stands for a found URL in the cache. One out of scope counts once
@@ -146,6 +147,15 @@ func (c *Crawl) findSitemaps(now time.Time, s *site, names []string) {
 		return
 	}
 	s.sitemaps = map[weburl.URL]int{}
+	// A host that has left memory and comes back has been asked before. Where
+	// that was forgotten it is asked again, as it is by a process that goes on
+	// with the work of another: what was read of a sitemap is not stored.
+	m := frontier.Mark(c.job, s.home.Fingerprint128(c.key))
+	m[15] ^= markSitemaps
+	if c.seen.Has(m) {
+		return
+	}
+	c.seen.Put(m)
 	if len(names) == 0 && c.seedHosts[s.home.Host()] {
 		names = []string{"/sitemap.xml"}
 	}

@@ -297,3 +297,33 @@ func TestManyHostsBehindASlowStore(t *testing.T) {
 		s.fetched(s.run(), 2*hosts)
 	})
 }
+
+// TestSitemapsOfKnownHosts interrupts a crawl before its sitemaps were read. The
+// run that goes on has no need to ask for robots.txt, and reads them still.
+func TestSitemapsOfKnownHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		temper := small(10)
+		temper.Site.Orphans, temper.Site.Sitemap = 5, "parts"
+		s := newSimulated(t, 1, temper)
+		s.cfg.Sitemaps = headway.SitemapsAuto
+		drain := make(chan struct{})
+		s.cfg.Drain = drain
+		go func() {
+			time.Sleep(500 * time.Millisecond)
+			close(drain)
+		}()
+		s.run()
+		if n := s.web.Stats().Total.SitemapFetches; n > 0 {
+			t.Fatalf("%d sitemaps were read before the interruption: the test is void", n)
+		}
+		s.cfg.Drain = nil
+		r := s.run()
+		total := s.web.Stats().Total
+		if r.State != job.Complete || total.UniquePages != 10 || total.UniqueOrphans != 5 {
+			t.Errorf("ended %s with %d of 10 pages and %d of 5 that only the sitemap names", r.State, total.UniquePages, total.UniqueOrphans)
+		}
+		if total.RobotsFetches != 1 {
+			t.Errorf("robots.txt was asked for %d times", total.RobotsFetches)
+		}
+	})
+}

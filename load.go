@@ -76,8 +76,15 @@ func (c *Crawl) startLoad(ctx context.Context, now time.Time) {
 	})
 }
 
+// knownHost is what is stored of a host.
+type knownHost struct {
+	store.Host
+	sitemaps []string // that its robots.txt names
+	lost     bool     // its robots.txt is stored elsewhere, and not here
+}
+
 // load reads what is known of hosts.
-func (c *Crawl) load(ctx context.Context, now time.Time, hosts, domains []string) (store.Claim, map[string]store.Host, error) {
+func (c *Crawl) load(ctx context.Context, now time.Time, hosts, domains []string) (store.Claim, map[string]knownHost, error) {
 	claim := store.Claim{Granted: domains}
 	if shared, ok := c.st.(store.Domains); ok {
 		var err error
@@ -85,28 +92,53 @@ func (c *Crawl) load(ctx context.Context, now time.Time, hosts, domains []string
 			return claim, nil, err
 		}
 	}
-	known := make(map[string]store.Host, len(hosts))
+	shared := make(map[string]store.Host, len(claim.Hosts))
 	for _, h := range claim.Hosts {
-		known[h.Host] = h
+		shared[h.Host] = h
 	}
+	known := make(map[string]knownHost, len(hosts))
 	for _, name := range hosts {
 		// The newer of what this crawl and what all crawls know.
+		all, ok := shared[name]
 		h, err := c.st.Host(ctx, name)
 		switch {
-		case errors.Is(err, store.ErrNotFound):
-			continue
-		case err != nil:
+		case err != nil && !errors.Is(err, store.ErrNotFound):
 			return claim, nil, fmt.Errorf("read host %s: %w", name, err)
+		case err == nil && (!ok || h.LastSent.After(all.LastSent)):
+			all, ok = h, true
 		}
-		if shared, ok := known[name]; !ok || h.LastSent.After(shared.LastSent) {
-			known[name] = h
+		if !ok {
+			continue
 		}
+		k := knownHost{Host: all}
+		if k.sitemaps, k.lost, err = c.storedSitemaps(ctx, &all); err != nil {
+			return claim, nil, fmt.Errorf("read robots.txt of %s: %w", name, err)
+		}
+		known[name] = k
 	}
 	return claim, known, nil
 }
 
+// storedSitemaps returns the sitemaps that the stored robots.txt of a host names,
+// because a file that need not be asked for again names them no other way. It may
+// be lost: another crawl has read it and keeps it in its own store.
+func (c *Crawl) storedSitemaps(ctx context.Context, h *store.Host) (names []string, lost bool, err error) {
+	var state robots.State
+	if c.cfg.Sitemaps == SitemapsOff || state.UnmarshalBinary(h.Robots) != nil || state.Known != robots.Copy {
+		return nil, false, nil
+	}
+	file, err := c.rules.Get(ctx, state.Sum)
+	if errors.Is(err, robots.ErrNotStored) {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return sitemapsOf(file), false, nil
+}
+
 // tookLoad puts hosts on the schedule.
-func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known map[string]store.Host, unclean map[string]bool) {
+func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known map[string]knownHost, unclean map[string]bool) {
 	granted := make(map[string]bool, len(claim.Granted))
 	for _, d := range claim.Granted {
 		granted[d] = true
@@ -132,12 +164,18 @@ func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known
 			if err := s.robots.UnmarshalBinary(h.Robots); err != nil {
 				s.robots = robots.State{}
 			}
+			if h.lost {
+				s.robots = s.robots.Forget()
+			}
 			s.pace, s.floor, s.hold = h.Pace, h.Floor, h.HoldUntil
 		}
 		state.Robots = c.robotsState(s, now, state.State.CrawlDelay())
 		c.f.Loaded(now, state)
 		if state.Unclean {
 			c.touch(name) // that it has to wait must outlive a clean end before its next request
+		}
+		if state.Robots.Known && !state.Robots.Closed {
+			c.findSitemaps(now, s, h.sitemaps)
 		}
 	}
 	if len(c.loader.denied) > 0 {

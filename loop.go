@@ -209,6 +209,7 @@ func (c *Crawl) tookPage(now time.Time, l landing) {
 		c.sifted(now)
 	case l.forgot:
 		s := c.sites[r.Host]
+		delete(c.versions, s.robots.Sum) // the store has lost it
 		s.robots = s.robots.Forget()
 		c.f.PutBack(now, r)
 		c.f.SetRobots(now, r.Host, frontier.RobotsState{})

@@ -102,11 +102,7 @@ func (c *Crawl) askRobots(ctx context.Context, t task) robotsLanding {
 		file = c.rules.Put(res.Body)
 		l.body = bytes.Clone(robots.Cut(res.Body))
 		l.delay, _ = file.For(c.cfg.Agent).Delay()
-		for name := range file.Sitemaps() {
-			if l.names = append(l.names, name); len(l.names) == maxSitemaps {
-				break
-			}
-		}
+		l.names = sitemapsOf(file)
 	} else if t.robots.Known == robots.Copy {
 		l.delay = c.knownDelay(ctx, t.robots.Sum)
 	}
@@ -114,6 +110,16 @@ func (c *Crawl) askRobots(ctx context.Context, t task) robotsLanding {
 	l.answer = c.answer(res, err, false, now)
 	l.wire, l.owned, l.err = res.WireBytes, res.Owned, err
 	return l
+}
+
+// sitemapsOf lists the sitemaps a robots.txt names, as many as are read.
+func sitemapsOf(file *robots.File) (names []string) {
+	for name := range file.Sitemaps() {
+		if names = append(names, name); len(names) == maxSitemaps {
+			break
+		}
+	}
+	return names
 }
 
 // knownDelay is the Crawl-delay of a robots.txt we have.

@@ -65,6 +65,30 @@ func TestKill(t *testing.T) {
 	w.each(filepath.Join(w.dir, "run", "pages.jsonl"), int64(hosts*pages), delay)
 }
 
+// TestKillKeepsHold kills a crawl whose host has answered nothing but that its
+// robots.txt is out of order. The next one leaves the host alone as long as the
+// first would have.
+func TestKillKeepsHold(t *testing.T) {
+	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(5, func(t *lab.Temper) { t.Site.Robots = "500" }))})
+	for range 3 {
+		cmd := w.crawl("run")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for began := time.Now(); w.lab.Stats().Total.RobotsFetches == 0 && time.Since(began) < 10*time.Second; {
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(1500 * time.Millisecond) // beyond the pace, which each run waits for first
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // it was killed
+	}
+	if n := w.lab.Stats().Total.RobotsFetches; n != 1 {
+		t.Errorf("robots.txt was asked for %d times within seconds", n)
+	}
+}
+
 // each wants a line for each page, none twice, and the moments at which requests
 // left at least the delay apart on each host.
 func (w *world) each(path string, pages int64, delay time.Duration) {
