@@ -1,6 +1,9 @@
 package frontier
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // moment is an instant in Unix milliseconds, rounded up; zero is none. There are
 // many hosts, and a time.Time takes three times as much.
@@ -22,6 +25,27 @@ func (m moment) time() time.Time {
 
 // past tells whether the moment has come.
 func (m moment) past(now time.Time) bool { return int64(m) <= now.UnixMilli() }
+
+// tick is an instant in Unix milliseconds, rounded up, of which only the last 49
+// days can be told apart: enough for how long ago something was, where a wrong
+// answer about a host that rested for weeks does no harm. Zero is none.
+type tick uint32
+
+func tickAt(t time.Time) tick { return max(tick(at(t)), 1) }
+
+// since is how long ago it was.
+func (k tick) since(now time.Time) time.Duration {
+	const setBack = 60_000 // a clock that was set back by less says that it was just now
+	ms := uint32(now.UnixMilli()) - uint32(k)
+	switch {
+	case k == 0:
+		return math.MaxInt64
+	case ms > math.MaxUint32-setBack:
+		return 0
+	default:
+		return time.Duration(ms) * time.Millisecond
+	}
+}
 
 // clock is a heap of the hosts that wait for an instant, the earliest first. A
 // host knows its place, so that it can leave before its time.

@@ -56,9 +56,9 @@ type Frontier struct {
 	cfg    Config
 	number uint64 // of hosts and URLs, for age
 
-	hosts     map[string]*host
+	hosts     table[host, *host]
 	list      []*host // the same, in an order that does not depend on the map
-	domains   map[string]*domain
+	domains   table[domain, *domain]
 	addresses map[netip.Addr]*address
 	jobs      map[job.ID]*jobState
 	jobList   []*jobState // by number
@@ -68,9 +68,10 @@ type Frontier struct {
 	hungry deque // hosts that could be asked if their URLs were here
 	short  visit.Wait
 
-	items   int // in all heads
-	refills int // under way
-	loads   int // under way
+	items   int     // in all heads
+	page    *beyond // of the last URL that was found on one
+	refills int     // under way
+	loads   int     // under way
 	loading deque
 	flights int
 	working int // hosts with work
@@ -213,7 +214,7 @@ func New(cfg Config, now time.Time) *Frontier {
 		cfg.Robots = DefaultRobots
 	}
 	f := &Frontier{
-		cfg: cfg, hosts: map[string]*host{}, domains: map[string]*domain{}, addresses: map[netip.Addr]*address{},
+		cfg: cfg, hosts: newTable[host](), domains: newTable[domain](), addresses: map[netip.Addr]*address{},
 		jobs: map[job.ID]*jobState{}, short: visit.WaitWorkers, account: NewAccount(now), sweepAt: now.Add(sweepEvery),
 		suspects: map[weburl.URL]struct{}{},
 	}
@@ -282,7 +283,7 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 	if len(f.doubts) > 0 {
 		b.Wake = earlier(b.Wake, f.doubts[0].at.Add(doubtFor))
 	}
-	if len(f.hosts) > 0 || f.cold.some {
+	if f.hosts.len() > 0 || f.cold.some {
 		b.Wake = earlier(b.Wake, f.sweepAt)
 	}
 	f.out, f.batch = f.batch, f.out
@@ -315,7 +316,7 @@ func (f *Frontier) pick(now time.Time) *host {
 		i, first := 0, f.ready.at(0)
 		if first.line == inReady && first.passed < maxBypassed {
 			for k := 0; k < f.ready.len() && k < maxBypassed; k++ {
-				if h := f.ready.at(k); h.line == inReady && (k == 0 || h.domain != first.domain) && now.Sub(h.lastAt.time()) < warmFor {
+				if h := f.ready.at(k); h.line == inReady && (k == 0 || h.domain != first.domain) && h.lastAt.since(now) < warmFor {
 					i = k
 					break
 				}
@@ -359,7 +360,7 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 		fl.kind = Page
 		h.turn = true
 		f.takePage(h, fl)
-		r.Item, r.Job = fl.entry.item, fl.job.ID
+		r.Item, r.Job = fl.entry.item(fl.job.ID), fl.job.ID
 	}
 	r.Kind = fl.kind
 	if f.cfg.Trace.Taken != nil {
@@ -384,16 +385,16 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 
 // takePage takes the first URL of the job whose turn it is.
 func (f *Frontier) takePage(h *host, fl *flight) {
-	for i, q := range h.queues {
+	for q := h.queues; q != nil; q = q.next {
 		if !q.may() || !f.peel(q) {
 			continue
 		}
-		copy(h.queues[i:], h.queues[i+1:])
-		h.queues[len(h.queues)-1] = q
+		h.rotate(q)
 		e := q.take(f)
 		fl.queue, fl.entry, fl.job = q, e, q.job
-		q.busy = append(q.busy, fl)
-		if _, ok := f.suspects[e.item.URL]; ok {
+		held := q.own()
+		held.busy = append(held.busy, fl)
+		if _, ok := f.suspects[e.url]; ok {
 			f.suspect = fl
 		}
 		if q.job.Limited {
@@ -408,12 +409,12 @@ func (f *Frontier) takePage(h *host, fl *flight) {
 
 // may tells whether the queue may have another page, as far as its job goes.
 func (q *queue) may() bool {
-	return !q.parking && !q.closing && q.job.may() && (q.job.MaxPagesPerHost == 0 || q.pages+len(q.busy) < q.job.MaxPagesPerHost)
+	return !q.parking && !q.closing && q.job.may() && (q.job.MaxPagesPerHost == 0 || int(q.pages)+len(q.busy) < q.job.MaxPagesPerHost)
 }
 
 // hasPage tells whether a URL in memory may be asked for.
 func (f *Frontier) hasPage(h *host) bool {
-	for _, q := range h.queues {
+	for q := h.queues; q != nil; q = q.next {
 		if q.may() && f.peel(q) {
 			return true
 		}
@@ -425,12 +426,12 @@ func (f *Frontier) hasPage(h *host) bool {
 // and tells whether a URL is left.
 func (f *Frontier) peel(q *queue) bool {
 	for n := len(q.head); n > 0; n = len(q.head) {
-		u := q.head[n-1].item.URL
+		u := q.head[n-1].url
 		if _, suspect := f.suspects[u]; !suspect || f.suspect == nil {
 			return true
 		}
 		f.aside = append(f.aside, setAside{q.take(f), q})
-		q.aside++
+		q.own().aside++
 	}
 	return false
 }
@@ -455,7 +456,12 @@ func (f *Frontier) hungryFor(h *host) bool {
 	case len(h.errands) > 0:
 		return false
 	case h.robots == robotsUnknown:
-		return !slices.ContainsFunc(h.queues, func(q *queue) bool { return q.waits() && q.may() })
+		for q := h.queues; q != nil; q = q.next {
+			if q.waits() && q.may() {
+				return false
+			}
+		}
+		return true
 	default:
 		return !f.hasPage(h)
 	}
@@ -471,7 +477,7 @@ func (f *Frontier) feed(now time.Time) {
 		}
 		h.line = noLine
 		asked := false
-		for _, q := range h.queues {
+		for q := h.queues; q != nil; q = q.next {
 			if q.low(f) && q.may() {
 				f.refill(q, now)
 				asked = true

@@ -2,7 +2,9 @@ package frontier
 
 import (
 	"maps"
+	"math"
 	"net/netip"
+	"strings"
 	"time"
 
 	"headway/job"
@@ -51,7 +53,7 @@ func (f *Frontier) Added(now time.Time, items []visit.Item) {
 		case q.parking || q.job.stopped:
 			q.spill()
 		default:
-			q.add(now, *it, f)
+			q.add(now, it, f)
 		}
 		f.look(q.host, now)
 	}
@@ -71,7 +73,7 @@ func (f *Frontier) Warm(now time.Time, u weburl.URL, jobs []job.ID) (more bool) 
 		q.spill() // it may have come after what a refill under way has read
 		f.look(q.host, now)
 	}
-	if len(f.hosts) >= f.cfg.HotHosts {
+	if f.hosts.len() >= f.cfg.HotHosts {
 		f.cold.rest() // there may be more where the caller stops reading
 		return false
 	}
@@ -117,12 +119,12 @@ func (f *Frontier) queueFor(u weburl.URL, id job.ID, now time.Time) *queue {
 	if j == nil {
 		return nil
 	}
-	h := f.hosts[u.Host()]
+	h := f.hosts.find(u.Host())
 	if h == nil {
 		switch {
 		case j.stopped:
 			return nil
-		case len(f.hosts) >= f.cfg.HotHosts:
+		case f.hosts.len() >= f.cfg.HotHosts:
 			f.cold.rest()
 			return nil
 		}
@@ -133,36 +135,43 @@ func (f *Frontier) queueFor(u weburl.URL, id job.ID, now time.Time) *queue {
 		if j.stopped {
 			return nil
 		}
-		q = &queue{job: j, host: h, limit: f.cfg.Head, tenure: politeness.NewTenure(now), policy: j.Policy(h.name), pages: h.pages[id]}
-		h.queues = append(h.queues, q)
+		q = &queue{
+			job: j, host: h, held: &nothing, limit: int32(min(f.cfg.Head, math.MaxInt32)), tenure: politeness.NewTenure(now),
+			policy: j.Policy(h.name), pages: int32(h.pages[id]),
+		}
+		h.push(q)
 		h.merge()
 	}
 	return q
 }
 
 func (f *Frontier) newHost(u weburl.URL) *host {
-	name := u.Domain()
-	d := f.domains[name]
-	if d == nil {
-		d = &domain{name: name}
-		f.domains[name] = d
-	}
+	// The URL goes before its host does: the name must not keep the rest of it.
+	name, domain := strings.Clone(u.Host()), u.Domain()
+	domain = name[strings.LastIndex(name, domain):][:len(domain)]
 	f.number++
-	h := &host{
-		name: u.Host(), number: f.number, domain: d, state: politeness.New(u.Host()), place: -1,
-		index: int32(len(f.list)), sibling: int32(len(d.hosts)),
-	}
-	d.hosts = append(d.hosts, h)
-	f.hosts[h.name] = h
+	h := &host{name: name, number: f.number, rarity: &noRarity, state: politeness.New(name), place: -1, index: int32(len(f.list))}
+	f.domain(domain).join(h)
+	f.hosts.insert(h)
 	f.list = append(f.list, h)
 	f.loading.push(h)
 	return h
 }
 
+// domain returns a domain, and makes it if need be.
+func (f *Frontier) domain(name string) *domain {
+	d := f.domains.find(name)
+	if d == nil {
+		d = &domain{name: name, company: &noCompany}
+		f.domains.insert(d)
+	}
+	return d
+}
+
 // Loaded tells what is known of a host; see [Batch.Load].
 func (f *Frontier) Loaded(now time.Time, s HostState) {
 	f.loads--
-	h := f.hosts[s.Host]
+	h := f.hosts.find(s.Host)
 	if h == nil || h.stage != loading || h.policy == nil {
 		return
 	}
@@ -187,10 +196,12 @@ func (f *Frontier) Loaded(now time.Time, s HostState) {
 	} else if last := h.state.LastSent(); last.After(h.domain.interval.Last()) {
 		h.domain.interval = h.domain.interval.Sent(last)
 	}
-	h.pages = maps.Clone(s.Pages)
+	if len(s.Pages)+len(h.pages) > 0 {
+		h.rare().pages = maps.Clone(s.Pages)
+	}
 	for id, n := range s.Pages {
 		if q := h.queue(id); q != nil {
-			q.pages = n
+			q.pages = int32(n)
 		}
 	}
 	f.setRobots(h, s.Robots)
@@ -199,7 +210,7 @@ func (f *Frontier) Loaded(now time.Time, s HostState) {
 
 // LeaseWait tells that a host to be loaded waits for another process.
 func (f *Frontier) LeaseWait(now time.Time, name string) {
-	if h := f.hosts[name]; h != nil && h.stage == loading {
+	if h := f.hosts.find(name); h != nil && h.stage == loading {
 		h.domain.yielding = true
 		f.look(h, now)
 	}
@@ -207,7 +218,7 @@ func (f *Frontier) LeaseWait(now time.Time, name string) {
 
 // SetRobots tells what was read from robots.txt. Pages go by it from now on.
 func (f *Frontier) SetRobots(now time.Time, name string, r RobotsState) {
-	if h := f.hosts[name]; h != nil {
+	if h := f.hosts.find(name); h != nil {
 		f.setRobots(h, r)
 		f.look(h, now)
 	}
@@ -240,7 +251,7 @@ func (f *Frontier) Refilled(now time.Time, wants []Want, items []visit.Item) {
 	}
 	f.refills -= len(wants)
 	for _, w := range wants {
-		h := f.hosts[w.Host]
+		h := f.hosts.find(w.Host)
 		if h == nil {
 			continue
 		}
@@ -255,7 +266,7 @@ func (f *Frontier) Refilled(now time.Time, wants []Want, items []visit.Item) {
 // comes after [Frontier.Added] of the same commit, whose URLs the park may have
 // ended.
 func (f *Frontier) Parked(now time.Time, p Park, left int) {
-	h := f.hosts[p.Host]
+	h := f.hosts.find(p.Host)
 	if h == nil {
 		return
 	}
@@ -265,7 +276,10 @@ func (f *Frontier) Parked(now time.Time, p Park, left int) {
 	}
 	q.parking = false
 	if left == 0 {
-		q.given, q.closing = nil, false
+		q.closing = false
+		if q.given != nil {
+			q.given = nil
+		}
 	}
 	q.complete = left == 0 && !q.spilled
 	q.spilled = false
@@ -279,7 +293,8 @@ func (f *Frontier) Run(now time.Time, e Errand) bool {
 	if q == nil || len(q.host.errands) >= maxErrands {
 		return false
 	}
-	q.host.errands = append(q.host.errands, e)
+	rare := q.host.rare()
+	rare.errands = append(rare.errands, e)
 	f.look(q.host, now)
 	return true
 }
@@ -324,22 +339,18 @@ func (f *Frontier) leaveAddress(h *host) {
 // Yield stops sending to the hosts of a domain that another process has asked
 // for; see [Batch.Quiet].
 func (f *Frontier) Yield(now time.Time, name string) {
-	d := f.domains[name]
-	if d == nil {
-		d = &domain{name: name}
-		f.domains[name] = d
-	}
+	d := f.domain(name)
 	if d.giving {
 		return
 	}
 	d.giving, d.quiet = true, false
-	for _, h := range d.hosts {
-		if h.stage == live {
+	for i := range d.hosts() {
+		if h := d.host(i); h.stage == live {
 			h.stage = yielding
 		}
 	}
-	for _, h := range d.hosts {
-		f.look(h, now)
+	for i := range d.hosts() {
+		f.look(d.host(i), now)
 	}
 	f.quiet(d)
 }
@@ -355,12 +366,13 @@ func (f *Frontier) quiet(d *domain) {
 // Yielded tells that a domain was given up. Its hosts wait until they are
 // loaded again.
 func (f *Frontier) Yielded(now time.Time, name string) {
-	d := f.domains[name]
+	d := f.domains.find(name)
 	if d == nil {
 		return
 	}
 	d.giving, d.quiet, d.yielding = false, false, true
-	for _, h := range d.hosts {
+	for i := range d.hosts() {
+		h := d.host(i)
 		switch {
 		case h.stage == yielding:
 			h.stage = loading
@@ -375,20 +387,20 @@ func (f *Frontier) Yielded(now time.Time, name string) {
 
 // forgetDomain lets go of a domain without hosts.
 func (f *Frontier) forgetDomain(d *domain) {
-	if len(d.hosts) == 0 && !d.giving {
-		delete(f.domains, d.name)
+	if d.first == nil && !d.giving {
+		f.domains.remove(d)
 	}
 }
 
 // Hosts returns the state of each host of a domain that is in memory.
 func (f *Frontier) Hosts(name string) []string {
-	d := f.domains[name]
+	d := f.domains.find(name)
 	if d == nil {
 		return nil
 	}
-	names := make([]string, 0, len(d.hosts))
-	for _, h := range d.hosts {
-		names = append(names, h.name)
+	names := make([]string, 0, d.hosts())
+	for i := range d.hosts() {
+		names = append(names, d.host(i).name)
 	}
 	return names
 }
@@ -398,7 +410,7 @@ func (f *Frontier) Hosts(name string) []string {
 // others rest in the store. It looks at a part of the hosts at a time, so that
 // nobody waits for it, and at all of them within sweepEvery.
 func (f *Frontier) sweep(now time.Time) {
-	crowded := f.cold.some && len(f.hosts) >= f.cfg.HotHosts
+	crowded := f.cold.some && f.hosts.len() >= f.cfg.HotHosts
 	full := f.items > f.cfg.MaxItems*3/4
 	f.swept = min(f.swept, len(f.list))
 	if f.swept == 0 {
@@ -410,7 +422,7 @@ func (f *Frontier) sweep(now time.Time) {
 		f.sweepHost(f.list[f.swept], now, crowded, full)
 	}
 	f.sweepAt = now.Add(sweepEvery * time.Duration(min(sweepHosts, len(f.list)+1)) / time.Duration(len(f.list)+1))
-	if f.cold.some && len(f.hosts) < f.cfg.HotHosts {
+	if f.cold.some && f.hosts.len() < f.cfg.HotHosts {
 		f.cold.ask()
 		f.batch.Cold = true
 	}
@@ -421,7 +433,7 @@ func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
 		return
 	}
 	stopped := true
-	for _, q := range h.queues {
+	for q := h.queues; q != nil; q = q.next {
 		if q.asked > 0 || q.parking || q.starving || q.aside > 0 {
 			return
 		}
@@ -432,7 +444,7 @@ func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
 	}
 	switch {
 	case h.booked == NoWork:
-		if now.Sub(h.idleAt.time()) >= max(restAfter, h.policy.Pace(h.state)) {
+		if h.idleAt.since(now) >= max(restAfter, h.policy.Pace(h.state)) {
 			f.rest(h, now, time.Time{})
 		}
 	case stopped && crowded:
@@ -441,7 +453,7 @@ func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
 	case crowded && len(h.errands) == 0:
 		f.rest(h, now, h.until.time())
 	case full:
-		for _, q := range h.queues {
+		for q := h.queues; q != nil; q = q.next {
 			q.drop(f)
 		}
 	}
@@ -449,25 +461,21 @@ func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
 
 // rest lets go of a host.
 func (f *Frontier) rest(h *host, now, until time.Time) {
-	for _, q := range h.queues {
+	for q := h.queues; q != nil; q = q.next {
 		q.drop(f)
 	}
-	h.queues, h.errands = nil, nil
+	h.queues, h.rarity = nil, &noRarity
 	h.until = 0
 	f.clock.remove(h)
 	f.move(h, now)
 	f.leaveAddress(h)
-	delete(f.hosts, h.name)
+	f.hosts.remove(h)
 	last := f.list[len(f.list)-1]
 	f.list[h.index], last.index = last, h.index
 	f.list[len(f.list)-1] = nil
 	f.list = f.list[:len(f.list)-1]
-	d := h.domain
-	last = d.hosts[len(d.hosts)-1]
-	d.hosts[h.sibling], last.sibling = last, h.sibling
-	d.hosts[len(d.hosts)-1] = nil
-	d.hosts = d.hosts[:len(d.hosts)-1]
-	f.forgetDomain(d)
+	h.domain.leave(h)
+	f.forgetDomain(h.domain)
 	if !until.IsZero() {
 		f.cold.rest()
 	}
@@ -476,27 +484,29 @@ func (f *Frontier) rest(h *host, now, until time.Time) {
 
 // GiveUp ends what waits on a host, for all jobs: it cannot be asked at all.
 func (f *Frontier) GiveUp(now time.Time, name string, o visit.Outcome, r visit.Reason) {
-	h := f.hosts[name]
+	h := f.hosts.find(name)
 	if h == nil {
 		return
 	}
-	for _, q := range h.queues {
+	for q := h.queues; q != nil; q = q.next {
 		if !q.parking && q.waits() {
-			q.given = &Park{Job: q.job.ID, Host: name, Outcome: o, Reason: r}
+			q.own().given = &Park{Job: q.job.ID, Host: name, Outcome: o, Reason: r}
 		}
 	}
-	h.errands = nil
+	if len(h.errands) > 0 {
+		h.errands = nil
+	}
 	f.look(h, now)
 }
 
 // Reconsider asks the jobs anew how they treat a host: something was learned of
 // it.
 func (f *Frontier) Reconsider(now time.Time, name string) {
-	h := f.hosts[name]
+	h := f.hosts.find(name)
 	if h == nil {
 		return
 	}
-	for _, q := range h.queues {
+	for q := h.queues; q != nil; q = q.next {
 		q.policy = q.job.Policy(name)
 	}
 	h.merge()

@@ -38,33 +38,5 @@ type jobState struct {
 	starved   deque // hosts that wait for a token
 }
 
-// deque is a line of hosts, served from the front. Hosts that have left it by
-// other ways are skipped when they come up.
-type deque struct {
-	hosts []*host
-	first int
-}
-
-func (d *deque) len() int { return len(d.hosts) - d.first }
-
-func (d *deque) push(h *host) { d.hosts = append(d.hosts, h) }
-
-// at is the i-th host from the front.
-func (d *deque) at(i int) *host { return d.hosts[d.first+i] }
-
-// pop takes the i-th host out; those before it stay in order.
-func (d *deque) pop(i int) *host {
-	h := d.hosts[d.first+i]
-	copy(d.hosts[d.first+1:d.first+i+1], d.hosts[d.first:d.first+i])
-	d.hosts[d.first] = nil
-	d.first++
-	if d.first > len(d.hosts)/2 && d.first > 1024 {
-		d.hosts = append(d.hosts[:0], d.hosts[d.first:]...)
-		clear(d.hosts[len(d.hosts):cap(d.hosts)])
-		d.first = 0
-	}
-	return h
-}
-
 // may tells whether the job may have another page.
 func (j *jobState) may() bool { return !j.stopped && (!j.Limited || j.tokens > 0) }

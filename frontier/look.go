@@ -36,7 +36,7 @@ func (f *Frontier) wants(h *host) bool {
 	if h.stage != live || len(h.errands) > 0 {
 		return true
 	}
-	for _, q := range h.queues {
+	for q := h.queues; q != nil; q = q.next {
 		if q.waits() {
 			return true
 		}
@@ -48,13 +48,13 @@ func (f *Frontier) wants(h *host) bool {
 // or for its URLs.
 func (f *Frontier) stand(h *host, now time.Time) {
 	var soonest time.Time
-	for _, q := range h.queues {
+	for q := h.queues; q != nil; q = q.next {
 		soonest = earlier(soonest, q.ripen(now, f))
 	}
 	if !f.hungryFor(h) {
 		h.wait = Waiting(f.short)
 		f.join(h, inReady, &f.ready)
-		for _, q := range h.queues {
+		for q := h.queues; q != nil; q = q.next {
 			if q.low(f) && q.may() && f.refills < maxRefills {
 				f.refill(q, now)
 			}
@@ -63,7 +63,7 @@ func (f *Frontier) stand(h *host, now time.Time) {
 	}
 	// Nothing in memory may be asked for now.
 	short, refilling, hungry := false, false, false
-	for _, q := range h.queues {
+	for q := h.queues; q != nil; q = q.next {
 		switch {
 		case !q.waits() || q.parking || q.closing:
 		case !q.may():
@@ -136,7 +136,8 @@ func (f *Frontier) admit(h *host, now time.Time) (time.Time, visit.Wait) {
 		// leave just before it.
 		if !h.behind {
 			h.behind = true
-			d.waiters = append(d.waiters, h)
+			c := d.shared()
+			c.waiters = append(c.waiters, h)
 		}
 		return time.Time{}, visit.WaitDomainInterval
 	}
@@ -175,7 +176,7 @@ func (f *Frontier) park(h *host, now time.Time) {
 	if h.stage != live {
 		return
 	}
-	for _, q := range h.queues {
+	for q := h.queues; q != nil; q = q.next {
 		if q.parking || !q.waits() && len(h.errands) == 0 {
 			continue
 		}
@@ -222,7 +223,7 @@ func (q *queue) over(now time.Time) (Park, bool) {
 	case politeness.NotParked:
 	}
 	p.Outcome, p.Reason = visit.Skipped, visit.BudgetHost
-	return p, q.job.MaxPagesPerHost > 0 && q.pages >= q.job.MaxPagesPerHost
+	return p, q.job.MaxPagesPerHost > 0 && int(q.pages) >= q.job.MaxPagesPerHost
 }
 
 // move tells the account what a host does now.
@@ -234,7 +235,7 @@ func (f *Frontier) move(h *host, now time.Time) {
 	switch {
 	case to == NoWork:
 		f.working--
-		h.idleAt = at(now)
+		h.idleAt = tickAt(now)
 		if h.address != nil {
 			h.address.hosts--
 		}

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"net/http"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -365,7 +366,7 @@ func (m *model) start(r Request) {
 	m.busy++
 	fmt.Fprintln(m.trace, m.now.UnixMilli(), r.Kind, r.Host, r.Item.URL, r.Job)
 	v, _ := m.f.View(r.Host)
-	policy := m.f.hosts[r.Host].policy
+	policy := m.f.hosts.find(r.Host).policy
 	h.under++
 	switch {
 	case !m.owned[h.domain]:
@@ -431,10 +432,10 @@ func (m *model) startPage(r Request, h *modelHost) {
 	m.under[k] = true
 	if _, ok := m.f.suspects[r.Item.URL]; ok {
 		n := 0
-		for _, h := range m.f.hosts {
-			for _, q := range h.queues {
+		for _, h := range m.f.list {
+			for q := h.queues; q != nil; q = q.next {
 				for _, fl := range q.busy {
-					if _, ok := m.f.suspects[fl.entry.item.URL]; ok && !fl.settled {
+					if _, ok := m.f.suspects[fl.entry.url]; ok && !fl.settled {
 						n++
 					}
 				}
@@ -626,8 +627,10 @@ func (m *model) idle() {
 		if h.line == inReady {
 			m.bad("%s may be asked and was not", h.name)
 		}
-		if h.stage == live && h.wait == Waiting(visit.WaitBudget) && slices.ContainsFunc(h.queues, func(q *queue) bool { return q.starving && q.may() }) {
-			m.bad("%s waits for a token, and there is one", h.name)
+		for q := h.queues; q != nil; q = q.next {
+			if h.stage == live && h.wait == Waiting(visit.WaitBudget) && q.starving && q.may() {
+				m.bad("%s waits for a token, and there is one", h.name)
+			}
 		}
 	}
 }
@@ -635,6 +638,7 @@ func (m *model) idle() {
 // check holds the frontier against itself.
 func (m *model) check() {
 	items, working, flights := 0, 0, 0
+	bound := m.f.cfg.MaxItems
 	count := make([]int, numStates)
 	for _, h := range m.f.list {
 		if h.doing() != h.booked {
@@ -645,22 +649,25 @@ func (m *model) check() {
 			working++
 		}
 		flights += int(h.flights)
-		for _, q := range h.queues {
+		for q := h.queues; q != nil; q = q.next {
+			bound += 2
 			items += len(q.head) + len(q.later)
 			if q.known != nil && len(q.known) != len(q.head)+len(q.later) {
 				m.bad("%s: %d URLs known, %d and %d kept", h.name, len(q.known), len(q.head), len(q.later))
 			}
 		}
+		if m.f.hosts.find(h.name) != h || m.f.domains.find(h.domain.name) != h.domain || h.domain.host(int(h.sibling)) != h {
+			m.bad("%s is not where it is looked for", h.name)
+		}
 		m.checkWait(h)
+	}
+	if !reflect.ValueOf(nothing).IsZero() || !reflect.ValueOf(noRarity).IsZero() || !reflect.ValueOf(noCompany).IsZero() {
+		m.bad("what queues, hosts and domains without have in common was changed")
 	}
 	for s := Fetching; int(s) < numStates; s++ {
 		if m.f.account.hosts[s] != count[s] {
 			m.bad("%d hosts are %s, the account says %d", count[s], s, m.f.account.hosts[s])
 		}
-	}
-	bound := m.f.cfg.MaxItems
-	for _, h := range m.f.list {
-		bound += 2 * len(h.queues)
 	}
 	switch {
 	case items != m.f.items || items > bound:
@@ -669,8 +676,8 @@ func (m *model) check() {
 		m.bad("%d hosts have work, %d counted", working, m.f.working)
 	case flights != m.f.flights || flights != m.busy:
 		m.bad("%d under way, %d counted, %d workers busy", flights, m.f.flights, m.busy)
-	case len(m.f.hosts) > m.f.cfg.HotHosts || len(m.f.hosts) != len(m.f.list):
-		m.bad("%d hosts in memory, %d in the list, at most %d", len(m.f.hosts), len(m.f.list), m.f.cfg.HotHosts)
+	case m.f.hosts.len() > m.f.cfg.HotHosts || m.f.hosts.len() != len(m.f.list):
+		m.bad("%d hosts in memory, %d in the list, at most %d", m.f.hosts.len(), len(m.f.list), m.f.cfg.HotHosts)
 	}
 	for _, j := range m.jobs {
 		s := m.f.jobs[j.ID]
@@ -685,7 +692,7 @@ func (m *model) checkWait(h *host) {
 	if h.booked == NoWork || h.flights > 0 || h.settled > 0 || h.until != 0 || h.line != noLine || h.stage != live || h.behind {
 		return
 	}
-	for _, q := range h.queues {
+	for q := h.queues; q != nil; q = q.next {
 		if q.asked > 0 || q.parking || q.starving || q.aside > 0 || q.job.stopped || len(q.busy) > 0 {
 			return
 		}
@@ -703,9 +710,11 @@ func (m *model) final() {
 	if m.f.refills != len(m.f.batch.Refill) || m.f.loads != 0 || m.f.suspect != nil || len(m.f.doubts) != 0 {
 		m.bad("%d refills, %d loads, %d doubts are left", m.f.refills, m.f.loads, len(m.f.doubts))
 	}
-	for _, d := range m.f.domains {
-		if d.leaving != 0 || d.under != 0 {
-			m.bad("%s: %d leaving, %d under way at the end", d.name, d.leaving, d.under)
+	for _, d := range m.f.domains.chains {
+		for ; d != nil; d = d.next {
+			if d.leaving != 0 || d.under != 0 {
+				m.bad("%s: %d leaving, %d under way at the end", d.name, d.leaving, d.under)
+			}
 		}
 	}
 	for _, a := range m.f.account.Shares(m.now) {

@@ -24,34 +24,22 @@ const (
 	refillGap = time.Second
 )
 
-// entry is one URL of a head.
-type entry struct {
-	item  visit.Item
-	order uint64 // place in the queue, smallest first
-	tries politeness.Tries
-	again uint32 // how often it was put back
-}
-
 // queue is what one job wants of one host: the head of it, and what is under
-// way. The rest waits in the store.
+// way. The rest waits in the store. There is one for nearly every host, and most
+// of them are waiting with nothing in memory: what they then do without is kept
+// apart.
 type queue struct {
 	job    *jobState
 	policy *politeness.Policy // of the job for the host
 	host   *host
+	next   *queue // of the host
+	*held
 	tenure politeness.Tenure
-	head   []*entry                // the next one last, so that taking it is cheap
-	later  []*entry                // those with a NotBefore in the future, the soonest last
-	limit  int                     // of the head
-	known  map[weburl.URL]struct{} // URLs of head and later; nil while they are few
-	busy   []*flight               // handed out and not yet committed
 
-	asked      int // URLs a refill under way was asked for; 0 without one
-	refilledAt moment
-	ended      map[weburl.URL]struct{} // committed since it was asked: it may bring them back
-
-	aside int   // suspects that wait for another one
-	given *Park // how URLs end on a host that cannot be asked at all
-	pages int   // of the job on this host, for its limit per host
+	refilledAt tick
+	limit      int32 // of the head
+	asked      int32 // URLs a refill under way was asked for; 0 without one
+	pages      int32 // of the job on this host, for its limit per host
 
 	complete bool // the store holds nothing beyond head, later and busy
 	spilled  bool // since a refill was asked, a URL found no room in the head
@@ -61,9 +49,38 @@ type queue struct {
 	parking  bool // and a park is under way
 }
 
+// held is what a queue has in memory. Those without share nothing, which nobody
+// changes: what is to be changed is asked for with own.
+type held struct {
+	head  []*entry                // the next one last, so that taking it is cheap
+	later []*entry                // those with a NotBefore in the future, the soonest last
+	known map[weburl.URL]struct{} // URLs of head and later; nil while they are few
+	busy  []*flight               // handed out and not yet committed
+	ended map[weburl.URL]struct{} // committed since a refill was asked for: it may bring them back
+	given *Park                   // how URLs end on a host that cannot be asked at all
+	aside int                     // suspects that wait for another one
+}
+
+var nothing held
+
+// own returns what the queue has in memory, to be changed.
+func (q *queue) own() *held {
+	if q.held == &nothing {
+		q.held = &held{}
+	}
+	return q.held
+}
+
+// tidy lets go of what holds nothing.
+func (q *queue) tidy() {
+	if h := q.held; h != &nothing && len(h.head)+len(h.later)+len(h.busy)+len(h.ended)+h.aside == 0 && h.given == nil {
+		q.held = &nothing
+	}
+}
+
 // keep puts a URL into the head, if there is room for one of its rank.
 func (q *queue) keep(e *entry, f *Frontier) {
-	if f.items >= f.cfg.MaxItems && len(q.head) > 0 || len(q.head) >= q.limit {
+	if f.items >= f.cfg.MaxItems && len(q.head) > 0 || len(q.head) >= int(q.limit) {
 		if len(q.head) == 0 || e.order >= q.head[0].order {
 			q.spill()
 			return
@@ -73,7 +90,7 @@ func (q *queue) keep(e *entry, f *Frontier) {
 		q.spill()
 	}
 	i, _ := slices.BinarySearchFunc(q.head, e, func(a, b *entry) int { return cmp.Compare(b.order, a.order) })
-	q.head = slices.Insert(q.head, i, e)
+	q.own().head = slices.Insert(q.head, i, e)
 	q.remember(e, f)
 }
 
@@ -81,12 +98,12 @@ func (q *queue) remember(e *entry, f *Frontier) {
 	f.items++
 	switch {
 	case q.known != nil:
-		q.known[e.item.URL] = struct{}{}
+		q.known[e.url] = struct{}{}
 	case len(q.head)+len(q.later) > fewURLs:
 		q.known = make(map[weburl.URL]struct{}, 2*fewURLs)
 		for _, list := range [][]*entry{q.head, q.later} {
 			for _, e := range list {
-				q.known[e.item.URL] = struct{}{}
+				q.known[e.url] = struct{}{}
 			}
 		}
 	}
@@ -94,24 +111,24 @@ func (q *queue) remember(e *entry, f *Frontier) {
 
 func (q *queue) forget(e *entry, f *Frontier) {
 	f.items--
-	if delete(q.known, e.item.URL); len(q.known) < fewURLs/2 {
+	if delete(q.known, e.url); len(q.known) < fewURLs/2 {
 		q.known = nil
 	}
 }
 
 // keepLater keeps a URL that may not be tried yet.
 func (q *queue) keepLater(e *entry, f *Frontier) {
-	if len(q.later) >= q.limit || f.items >= f.cfg.MaxItems && len(q.later) > 0 {
+	if len(q.later) >= int(q.limit) || f.items >= f.cfg.MaxItems && len(q.later) > 0 {
 		q.complete, q.spilled = false, true
 		last := q.later[0]
-		if !e.item.NotBefore.Before(last.item.NotBefore) {
+		if !e.notBefore().Before(last.notBefore()) {
 			return
 		}
 		q.forget(last, f)
 		q.later = slices.Delete(q.later, 0, 1)
 	}
-	i, _ := slices.BinarySearchFunc(q.later, e, func(a, b *entry) int { return b.item.NotBefore.Compare(a.item.NotBefore) })
-	q.later = slices.Insert(q.later, i, e)
+	i, _ := slices.BinarySearchFunc(q.later, e, func(a, b *entry) int { return b.notBefore().Compare(a.notBefore()) })
+	q.own().later = slices.Insert(q.later, i, e)
 	q.remember(e, f)
 }
 
@@ -123,8 +140,8 @@ func (q *queue) spill() { q.complete, q.spilled, q.dry = false, true, false }
 func (q *queue) ripen(now time.Time, f *Frontier) time.Time {
 	for n := len(q.later); n > 0; n-- {
 		e := q.later[n-1]
-		if e.item.NotBefore.After(now) {
-			return e.item.NotBefore
+		if due := e.notBefore(); due.After(now) {
+			return due
 		}
 		q.later = q.later[:n-1]
 		q.dry = false // the store may hold others whose time has come
@@ -149,8 +166,9 @@ func (q *queue) drop(f *Frontier) {
 	f.items -= len(q.head) + len(q.later)
 	if len(q.head)+len(q.later) > 0 {
 		q.spill()
+		q.head, q.later, q.known = nil, nil, nil
+		q.tidy()
 	}
-	q.head, q.later, q.known = nil, nil, nil
 }
 
 // has tells whether a URL of it is in memory, or was until a moment ago.
@@ -158,14 +176,14 @@ func (q *queue) has(u weburl.URL) bool {
 	if _, ended := q.ended[u]; ended {
 		return true
 	}
-	if slices.ContainsFunc(q.busy, func(fl *flight) bool { return fl.entry.item.URL == u }) {
+	if slices.ContainsFunc(q.busy, func(fl *flight) bool { return fl.entry.url == u }) {
 		return true
 	}
 	if q.known != nil {
 		_, known := q.known[u]
 		return known
 	}
-	same := func(e *entry) bool { return e.item.URL == u }
+	same := func(e *entry) bool { return e.url == u }
 	return slices.ContainsFunc(q.head, same) || slices.ContainsFunc(q.later, same)
 }
 
@@ -185,7 +203,7 @@ func (q *queue) idle() bool { return !q.waits() && len(q.busy) == 0 && q.asked =
 
 // low tells whether the head should be filled up.
 func (q *queue) low(f *Frontier) bool {
-	few := q.limit / 4
+	few := int(q.limit) / 4
 	if f.items >= f.cfg.MaxItems {
 		few = 0 // there is room for one where there is none
 	}
@@ -195,39 +213,40 @@ func (q *queue) low(f *Frontier) bool {
 // want starts a refill and says how many URLs to ask for: those under way are
 // returned too, because they still wait.
 func (q *queue) want(now time.Time, f *Frontier) int {
-	if q.refilledAt != 0 && now.Sub(q.refilledAt.time()) < refillGap {
+	if q.refilledAt.since(now) < refillGap {
 		q.limit = min(q.limit*2, maxHead)
 	}
-	room := q.limit - len(q.head)
+	room := int(q.limit) - len(q.head)
 	switch left := f.cfg.MaxItems - f.items; {
 	case left <= 0:
 		room = 1
 	case left < f.cfg.MaxItems/4:
 		room = min(room, 4)
 	}
-	q.asked = room + len(q.head) + len(q.later) + len(q.busy) + q.aside
-	q.spilled = false
-	return q.asked
+	want := room + len(q.head) + len(q.later) + len(q.busy) + q.aside
+	q.asked, q.spilled = int32(want), false
+	return want
 }
 
 // refill takes in what the store returned.
 func (q *queue) refill(now time.Time, items []visit.Item, f *Frontier) {
-	q.complete = len(items) < q.asked && !q.spilled
+	q.complete = len(items) < int(q.asked) && !q.spilled
 	q.dry = !q.spilled && len(items) > 0 && items[len(items)-1].NotBefore.After(now)
 	for i := range items {
 		if u := items[i].URL; !q.has(u) && !f.suspended(q, u) {
-			q.add(now, items[i], f)
+			q.add(now, &items[i], f)
 		}
 	}
 	q.dry = q.dry && len(q.later) > 0
-	q.asked, q.ended, q.refilledAt = 0, nil, at(now)
+	q.asked, q.refilledAt = 0, tickAt(now)
+	if q.ended != nil {
+		q.ended = nil
+	}
 }
 
 // add takes in one URL that waits in the store and is not in memory.
-func (q *queue) add(now time.Time, it visit.Item, f *Frontier) {
-	f.number++
-	e := &entry{item: it, again: uint32(min(it.Attempt, 31))}
-	e.order = order(&it, e.again, f.number)
+func (q *queue) add(now time.Time, it *visit.Item, f *Frontier) {
+	e := f.newEntry(it, it.Attempt)
 	// How many attempts were charged is stored, not what for: as many as are
 	// allowed are taken to be refusals, the rest failures.
 	refusals := min(it.Attempt, q.policy.RefusalRetries)
@@ -237,12 +256,4 @@ func (q *queue) add(now time.Time, it visit.Item, f *Frontier) {
 	} else {
 		q.keep(e, f)
 	}
-}
-
-// order is the place of a URL in its queue: those that were put back come after
-// all others, so that another URL speaks for a host that refuses; then by rank,
-// then by age.
-func order(it *visit.Item, again uint32, number uint64) uint64 {
-	const ageBits, rankBits = 34, 25
-	return uint64(min(again, 31))<<(ageBits+rankBits) | uint64(it.Rank())<<ageBits | number&(1<<ageBits-1)
 }

@@ -239,7 +239,7 @@ func (r *rig) park(p Park) {
 	r.t.Helper()
 	k := queueKey{p.Host, p.Job}
 	for _, it := range slices.Clone(r.shelf.waiting[k]) {
-		if q := r.f.hosts[p.Host].queue(p.Job); q != nil && slices.ContainsFunc(q.busy, func(fl *flight) bool { return fl.entry.item.URL == it.URL }) {
+		if q := r.f.hosts.find(p.Host).queue(p.Job); q != nil && slices.ContainsFunc(q.busy, func(fl *flight) bool { return fl.entry.url == it.URL }) {
 			r.t.Errorf("a park ends %s, which is under way", it.URL)
 		}
 		r.shelf.end(p.Job, it.URL, p.Outcome)

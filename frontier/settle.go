@@ -77,6 +77,9 @@ func (f *Frontier) left(fl *flight, now time.Time) {
 		h.domain.spaced--
 	}
 	waiters := h.domain.waiters
+	if len(waiters) == 0 {
+		return
+	}
 	h.domain.waiters = nil
 	for _, w := range waiters {
 		w.behind = false
@@ -113,7 +116,8 @@ func (f *Frontier) PutBack(now time.Time, r Request) {
 		fl.host.robots = robotsUnknown
 	case Sitemap:
 		if !fl.job.stopped {
-			fl.host.errands = append(fl.host.errands, Errand{URL: r.URL, Job: r.Job})
+			rare := fl.host.rare()
+			rare.errands = append(rare.errands, Errand{URL: r.URL, Job: r.Job})
 		}
 	}
 	f.look(fl.host, now)
@@ -207,7 +211,7 @@ func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Se
 		h.domain.under--
 	}
 	if a.Fault == politeness.NoFault {
-		h.lastAt = at(now)
+		h.lastAt = tickAt(now)
 		f.addressOf(h, a.Remote)
 	}
 	s := Settled{Effect: e}
@@ -259,22 +263,23 @@ func (f *Frontier) Committed(now time.Time, requests []Request) {
 		h, q := fl.host, fl.queue
 		h.settled--
 		h.domain.under--
-		u := fl.entry.item.URL
+		u := fl.entry.url
 		q.finish(fl)
 		if !fl.again {
 			delete(f.suspects, u)
 			if q.asked > 0 {
-				if q.ended == nil {
-					q.ended = map[weburl.URL]struct{}{}
+				held := q.own()
+				if held.ended == nil {
+					held.ended = map[weburl.URL]struct{}{}
 				}
-				q.ended[u] = struct{}{}
+				held.ended[u] = struct{}{}
 			}
 		} else {
 			t := fl.entry
-			t.again++
+			t.again = min(t.again+1, mostAgain)
 			f.number++
-			t.order = order(&t.item, t.again, f.number)
-			t.item.Attempt = int(t.tries.Refusals) + int(t.tries.Failures)
+			it := f.recount(t, fl.job.ID)
+			t.order = order(&it, t.again, f.number)
 			q.keep(t, f)
 		}
 		f.look(h, now)
@@ -323,7 +328,7 @@ func (f *Frontier) refund(now time.Time) {
 		switch c.flight.kind {
 		case Page:
 			c.flight.queue.tenure, c.flight.entry.tries = c.tenure, c.tries
-			c.flight.entry.item.Attempt = int(c.tries.Refusals) + int(c.tries.Failures)
+			f.recount(c.flight.entry, c.flight.job.ID)
 		case Robots:
 			if h.robots == robotsClosed {
 				h.robotsDue = at(now) // it was not the host that kept it from us
@@ -371,7 +376,7 @@ func (f *Frontier) resolve(now time.Time) {
 // suspended tells whether a URL of a queue is set aside because another suspect
 // is under way.
 func (f *Frontier) suspended(q *queue, u weburl.URL) bool {
-	return q.aside > 0 && slices.ContainsFunc(f.aside, func(a setAside) bool { return a.queue == q && a.entry.item.URL == u })
+	return q.aside > 0 && slices.ContainsFunc(f.aside, func(a setAside) bool { return a.queue == q && a.entry.url == u })
 }
 
 // dropAside forgets the suspects of a queue that were set aside: they wait in

@@ -26,7 +26,7 @@ type View struct {
 
 // View returns how a host stands, and whether it is in memory.
 func (f *Frontier) View(name string) (View, bool) {
-	h := f.hosts[name]
+	h := f.hosts.find(name)
 	if h == nil {
 		return View{}, false
 	}
@@ -41,7 +41,7 @@ func (h *host) view() View {
 	if h.policy != nil {
 		v.Pace = h.policy.Pace(h.state)
 	}
-	for _, q := range h.queues {
+	for q := h.queues; q != nil; q = q.next {
 		v.Queued += len(q.head) + len(q.later)
 		v.More = v.More || !q.complete
 	}
@@ -51,7 +51,7 @@ func (h *host) view() View {
 // Slowest returns up to n hosts with work, those with the longest pace first.
 func (f *Frontier) Slowest(n int) []View {
 	var list []View
-	for _, h := range f.hosts {
+	for _, h := range f.list {
 		if h.booked != NoWork {
 			list = append(list, h.view())
 		}
@@ -74,7 +74,7 @@ type Stats struct {
 // Stats counts.
 func (f *Frontier) Stats() Stats {
 	_, down := f.outage.Down()
-	return Stats{Hosts: len(f.hosts), Working: f.working, Ready: f.ready.len(), Items: f.items, InFlight: f.flights, Robots: f.readers, Down: down}
+	return Stats{Hosts: f.hosts.len(), Working: f.working, Ready: f.ready.len(), Items: f.items, InFlight: f.flights, Robots: f.readers, Down: down}
 }
 
 // Idle tells whether nothing waits or is under way, here or, as far as is known,
@@ -86,9 +86,9 @@ func (f *Frontier) Account() *Account { return f.account }
 
 // Pages is how many pages a job has had of a host.
 func (f *Frontier) Pages(name string, id job.ID) int {
-	if h := f.hosts[name]; h != nil {
+	if h := f.hosts.find(name); h != nil {
 		if q := h.queue(id); q != nil {
-			return q.pages
+			return int(q.pages)
 		}
 	}
 	return 0

@@ -39,7 +39,7 @@ func TestHungryHostWithoutTokens(t *testing.T) {
 	r.f.loading.pop(0)
 	r.f.loads++
 	r.load("https://b.example")
-	h := r.f.hosts["https://b.example"]
+	h := r.f.hosts.find("https://b.example")
 	h.robots = robotsKnown
 	r.f.look(h, r.now)
 	if h.line != inHungry {
