@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -18,7 +19,8 @@ const httpPort = 80
 type Network uint32
 
 // The states of the network. A connection that is open when the network goes
-// down stays open.
+// down stays open, and what the host has to say still comes; but nothing more
+// gets to the host.
 const (
 	Up      Network = iota
 	NoRoute         // a dial fails at once: the machine itself says that there is no way
@@ -76,7 +78,40 @@ func (w *Web) dial(ctx context.Context, addr string) (net.Conn, error) {
 	if err := w.accept.offer(ctx, server); err != nil {
 		return nil, fmt.Errorf("%s: %w", addr, err)
 	}
-	return client, nil
+	return &wire{Conn: client, web: w, remote: remoteAddr(host)}, nil
+}
+
+// wire is our end of a connection.
+type wire struct {
+	net.Conn
+	web    *Web
+	remote net.Addr
+	lost   atomic.Bool // something that was written got nowhere
+}
+
+// Write sends. As an operating system does, it takes what it cannot send, and
+// says nothing; here the connection is then as good as dead.
+func (c *wire) Write(b []byte) (int, error) {
+	if Network(c.web.network.Load()) != Up {
+		c.lost.Store(true)
+	}
+	if c.lost.Load() {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+// RemoteAddr is the address that was dialled.
+func (c *wire) RemoteAddr() net.Addr { return c.remote }
+
+// remoteAddr is the address of a host as a socket names it; one that was dialled
+// by name has none.
+func remoteAddr(host string) net.Addr {
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return pipeAddr{}
+	}
+	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, httpPort))
 }
 
 // silence waits as a dial does that gets no answer. A context alone does not

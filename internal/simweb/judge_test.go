@@ -13,22 +13,33 @@ import (
 
 // judge looks at a crawl from the servers' side and returns what was impolite,
 // lost or invented. What the servers saw comes from the lab's log and counters;
-// of the driver's own records only the pace, hold and cap that politeness had
+// of the crawl's own records only the pace, hold and cap that politeness had
 // promised at each request are used. Virtual time is exact, so nothing is
 // tolerated.
-func judge(d *driver) (problems []string) {
+func judge(d *world) (problems []string) {
 	j := &judgement{
 		promised: map[arrival][]sent{}, hosts: map[string]*seen{}, domains: map[string]time.Time{}, addresses: map[string]time.Time{},
-		backoff: map[*host]time.Duration{}, begin: d.begin,
+		backoff: map[*host]time.Duration{}, lenient: map[string]bool{}, denials: map[instant]int{}, begin: d.begin,
 	}
 	for _, h := range d.hosts {
 		j.backoff[h] = shortestBackoff(h, d.jobs)
+		j.lenient["http://"+h.name] = slices.ContainsFunc(h.targets, func(t *target) bool { return t.job.policy.AllowUnreachableRobots })
 	}
+	first := map[*host]bool{}
 	for _, s := range d.trace.sends {
+		if !first[s.host] && s.path != "/robots.txt" {
+			j.problem("%s%s is asked for before robots.txt", s.host.name, s.path)
+		}
+		first[s.host] = true
 		k := arrival{s.host.name, s.path, s.at.UnixNano()}
 		j.promised[k] = append(j.promised[k], s)
 	}
 	log := d.web.Log()
+	for i := range log {
+		if r := &log[i]; r.Status >= http.StatusBadRequest {
+			j.denials[instant{r.Host, r.Answer.UnixNano()}]++
+		}
+	}
 	for _, r := range j.match(log) {
 		j.request(r)
 	}
@@ -62,11 +73,18 @@ type arrival struct {
 	at         int64
 }
 
+// instant is a moment of a host.
+type instant struct {
+	host string
+	at   int64
+}
+
 // seen is what a host saw so far.
 type seen struct {
 	last     time.Time     // when the last request came
 	underWay []lab.Request // when the last one came, that one included
 	incident time.Time     // when it last refused a request that came after it had refused before
+	ties     int64         // requests that came at the very instant of an error, and perhaps Retry-After
 	most     int           // the highest cap that was promised
 }
 
@@ -74,6 +92,8 @@ type judgement struct {
 	promised map[arrival][]sent
 	hosts    map[string]*seen
 	backoff  map[*host]time.Duration // the shortest after a refusal that names no time
+	lenient  map[string]bool         // hosts whose robots.txt need not get there
+	denials  map[instant]int         // answers that were errors
 	begin    time.Time
 	problems []string
 
@@ -118,23 +138,33 @@ func (j *judgement) request(r decided) {
 	}
 	h.answered(r.Start)
 	h.underWay = append(h.underWay, *r.Request)
-	if gap := r.Start.Sub(h.last); !h.last.IsZero() && gap < max(p.pace, p.base) {
-		j.problem("%s: %v after the request before, inside the pace of %v", where, gap, p.pace)
+	if gap := r.Start.Sub(h.last); !h.last.IsZero() && gap < max(p.Pace, p.Base) {
+		j.problem("%s: %v after the request before, inside the pace of %v", where, gap, p.Pace)
 	}
-	j.second(where, "domain", j.domains, p.host.domain, r.Start, p.domain)
+	j.second(where, "domain", j.domains, p.host.domain, r.Start, p.Domain)
 	if p.host.address != "" {
-		j.second(where, "address", j.addresses, p.host.address, r.Start, p.address)
+		j.second(where, "address", j.addresses, p.host.address, r.Start, p.Address)
 	}
-	if r.Start.Before(p.held) {
-		j.problem("%s: inside a hold until %v", where, p.held.Sub(j.begin))
+	if r.Start.Before(p.HeldUntil) {
+		j.problem("%s: inside a hold until %v", where, p.HeldUntil.Sub(j.begin))
 	}
-	if least := j.backoff[p.host]; p.host.silent && !h.incident.IsZero() && r.Start.Sub(h.incident) < least {
+	// A request that leaves at the very instant at which another one is refused
+	// was decided before anybody could know.
+	others := j.denials[instant{r.Host, r.Start.UnixNano()}]
+	if r.Status >= http.StatusBadRequest && r.Answer.Equal(r.Start) {
+		others-- // itself
+	}
+	tie := others > 0
+	if tie {
+		h.ties++
+	}
+	if least := j.backoff[p.host]; p.host.silent && !tie && !h.incident.IsZero() && r.Start.Sub(h.incident) < least {
 		j.problem("%s: %v after a refusal, inside the backoff of %v", where, r.Start.Sub(h.incident), least)
 	}
-	if n := len(h.underWay); n > p.cap {
-		j.problem("%s: %d at once, the cap is %d", where, n, p.cap)
+	if n := len(h.underWay); n > p.Cap {
+		j.problem("%s: %d at once, the cap is %d", where, n, p.Cap)
 	}
-	h.most = max(h.most, p.cap)
+	h.most = max(h.most, p.Cap)
 	h.last = r.Start
 }
 
@@ -167,40 +197,33 @@ func refusal(status int) bool {
 
 // counts judges the lab's own counters.
 func (j *judgement) counts(c *lab.HostStats) {
-	if c.InsideRetryAfter > 0 {
+	h := j.hosts[c.Host[len("http://"):]]
+	if h == nil {
+		h = &seen{}
+	}
+	if c.InsideRetryAfter > h.ties {
 		j.problem("%s: %d requests inside an announced Retry-After", c.Host, c.InsideRetryAfter)
 	}
-	if c.BeforeRobots > 0 || c.RobotsViolations > 0 {
+	if c.BeforeRobots > 0 && !j.lenient[c.Host] || c.RobotsViolations > 0 {
 		j.problem("%s: %d requests before robots.txt was asked for, %d against it", c.Host, c.BeforeRobots, c.RobotsViolations)
 	}
-	if most := j.hosts[c.Host[len("http://"):]].most; c.MaxConcurrent > most {
-		j.problem("%s: %d at once, the cap was never above %d", c.Host, c.MaxConcurrent, most)
+	if c.MaxConcurrent > h.most {
+		j.problem("%s: %d at once, the cap was never above %d", c.Host, c.MaxConcurrent, h.most)
 	}
 	if c.InFlight != 0 {
 		j.problem("%s: %d requests still under way", c.Host, c.InFlight)
 	}
 }
 
-// urls checks that every URL ever wanted has one outcome, and that those that
-// wait are in a queue.
+// urls checks that every URL ever wanted has one outcome.
 func (j *judgement) urls(h *host) {
-	pending := 0
 	for _, t := range h.targets {
-		if err := visit.Check(t.outcome, t.reason, waitOf(t)); err != nil {
-			j.problem("%s%s: %v", h.name, t.path, err)
+		wait := visit.WaitIdle
+		if t.ended() {
+			wait = ""
 		}
-		if !t.ended() {
-			pending++
+		if err := visit.Check(t.outcome, t.reason, wait); err != nil {
+			j.problem("%s: %v", t.url, err)
 		}
 	}
-	if n := h.waiting(); n != pending {
-		j.problem("%s: %d URLs have no outcome, %d wait", h.name, pending, n)
-	}
-}
-
-func waitOf(t *target) visit.Wait {
-	if t.ended() {
-		return ""
-	}
-	return visit.WaitIdle
 }

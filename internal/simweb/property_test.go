@@ -16,7 +16,7 @@ import (
 // tests.
 const (
 	serversEnv     = "HEADWAY_SIMWEB_SERVERS"
-	defaultServers = 60
+	defaultServers = 50
 )
 
 // TestRandomServers crawls webs of random hosts by random jobs through
@@ -58,7 +58,7 @@ func replay(t *testing.T, rt *rapid.T, text string) (record string, problems []s
 	}
 	synctest.Test(t, func(*testing.T) {
 		var r *report
-		if r, problems, err = s.run(nil); err != nil {
+		if r, problems, err = s.run(); err != nil {
 			return
 		}
 		var b strings.Builder
@@ -106,8 +106,9 @@ func drawScript(t *rapid.T) string {
 	for i := range hosts {
 		drawHost(t, &b, i)
 	}
-	for range num(t, "jobs", 1, 3) {
-		drawJob(t, &b)
+	jobs := num(t, "jobs", 1, 3)
+	for range jobs {
+		drawJob(t, &b, jobs)
 	}
 	if often(t, "network", 1) {
 		fmt.Fprintf(&b, "network %s from=%ds for=%ds\n", one(t, "how", "silent", "no-route"), num(t, "from", 0, 60), num(t, "for", 1, 120))
@@ -115,7 +116,11 @@ func drawScript(t *rapid.T) string {
 	// A request that times out at the very instant its answer comes may end
 	// either way; no answer of these hosts takes a fraction of a millisecond.
 	workers, timeout := num(t, "workers", 1, 16), fmt.Sprintf("%d.0001s", num(t, "timeout", 3, 40))
-	for range num(t, "ends", 0, 2) {
+	ends := 0
+	if jobs == 1 {
+		ends = num(t, "ends", 0, 2) // jobs that share hosts run once
+	}
+	for range ends {
 		fmt.Fprintf(&b, "run for=%dms workers=%d timeout=%s\n", num(t, "run", 1, 90_000), workers, timeout)
 		fmt.Fprintf(&b, "%s pause=%dms\n", one(t, "end", "restart", "crash"), num(t, "pause", 0, 10_000))
 	}
@@ -173,13 +178,13 @@ func drawHost(t *rapid.T, b *strings.Builder, i int) {
 	}
 }
 
-func drawJob(t *rapid.T, b *strings.Builder) {
+func drawJob(t *rapid.T, b *strings.Builder, jobs int) {
 	fmt.Fprintf(b, "crawl all preset=%s jitter=%d in-flight=%d patience=%dm start=%dms", one(t, "preset", "polite", "audit", "warm", "map", "owned"),
 		num(t, "jitter", 0, 10), num(t, "in-flight", 1, 12), num(t, "patience", 1, 600), num(t, "start", 0, 30_000))
 	if often(t, "base", 2) {
 		fmt.Fprintf(b, " base=%dms", num(t, "base", 0, 5000))
 	}
-	if often(t, "jobs", 1) {
+	if jobs > 1 && often(t, "jobs", 1) {
 		fmt.Fprintf(b, " jobs=%d pages=5", num(t, "copies", 2, 5))
 	}
 	b.WriteString("\n")

@@ -1,6 +1,7 @@
 package simweb_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -85,7 +86,7 @@ func simulate(t *testing.T, text, without string) (*script, *report) {
 	var r *report
 	var problems []string
 	synctest.Test(t, func(t *testing.T) {
-		if r, problems, err = s.run(nil); err != nil {
+		if r, problems, err = s.run(); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -97,41 +98,84 @@ func simulate(t *testing.T, text, without string) (*script, *report) {
 }
 
 // run plays a script inside a bubble. It returns what is to be said of it and
-// what was wrong; prepare may change the driver before it starts.
-func (s *script) run(prepare func(*driver)) (*report, []string, error) {
+// what was wrong.
+func (s *script) run() (r *report, problems []string, err error) {
+	err = s.inWorld(func(w *world) {
+		r = newReport(s, w)
+		problems = append(w.problems, judge(w)...)
+	})
+	return r, problems, err
+}
+
+// inWorld plays a script and hands over the world it leaves.
+func (s *script) inWorld(look func(*world)) error {
 	<-time.After(s.clock)
 	web, err := simweb.New(s.config)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer web.Close()
 	hosts, err := s.makeHosts()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	for _, n := range s.networks {
 		time.AfterFunc(n.from, func() { web.SetNetwork(n.state) })
 		time.AfterFunc(n.from+n.span, func() { web.SetNetwork(simweb.Up) })
 	}
-	if len(s.steps) == 0 || s.steps[0].kind != stepRun {
-		return nil, nil, fmt.Errorf("a script has a run before anything else")
+	w, err := newWorld(web, hosts, s.jobs)
+	if err != nil {
+		return err
 	}
-	d := newDriver(web, hosts, s.jobs, s.steps[0].workers, s.steps[0].timeout)
-	if prepare != nil {
-		prepare(d)
+	done := make(chan struct{})
+	defer close(done)
+	go w.gate.keep(done)
+	if err := s.play(w); err != nil {
+		return err
 	}
-	for _, st := range s.steps {
-		switch st.kind {
-		case stepRun:
-			d.run(st.span)
-		case stepRestart, stepCrash:
-			crash := st.kind == stepCrash
-			d.stop(crash)
-			<-time.After(st.span)
-			d.restart(crash)
+	look(w)
+	return nil
+}
+
+// play lets happen what the script says.
+func (s *script) play(w *world) error {
+	for i, st := range s.steps {
+		if (st.kind == stepRun) != (i%2 == 0) {
+			return errors.New("a script has runs, and between them restarts or crashes")
 		}
 	}
-	d.stop(false)
-	r := newReport(s, d)
-	return r, append(d.problems, judge(d)...), nil
+	if sharing(s.jobs) {
+		if len(s.steps) > 1 || s.steps[0].span > 0 {
+			return errors.New("jobs that share hosts run once, to their end")
+		}
+		client, err := w.client(s.steps[0].timeout)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		newDesk(w, client, s.steps[0].workers).run()
+		w.trace.down(time.Now())
+		return nil
+	}
+	crawls := make([]*crawl, len(s.jobs))
+	for i, j := range s.jobs {
+		crawls[i] = newCrawl(w, j)
+	}
+	for i := 0; i < len(s.steps); i += 2 {
+		crash := i+1 < len(s.steps) && s.steps[i+1].kind == stepCrash
+		if err := live(w, crawls, s.steps[i], crash); err != nil {
+			return err
+		}
+		w.trace.down(time.Now())
+		if i+1 < len(s.steps) {
+			<-time.After(s.steps[i+1].span)
+			w.trace.up(time.Now())
+		}
+	}
+	for _, c := range crawls {
+		if err := c.settle(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

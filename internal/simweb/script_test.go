@@ -48,7 +48,7 @@ type script struct {
 	compare  *comparison
 }
 
-// hostSpec is what the driver knows of a host beside its temper.
+// hostSpec is what is known of a host beside its temper.
 type hostSpec struct {
 	name, address string
 	pages         int
@@ -365,7 +365,7 @@ func (s *script) match(l *scriptLine) (names []string) {
 	return names
 }
 
-// makeHosts gives the driver its hosts.
+// makeHosts makes the hosts of a world.
 func (s *script) makeHosts() ([]*host, error) {
 	hosts := make([]*host, len(s.hosts))
 	for i, spec := range s.hosts {
@@ -376,7 +376,6 @@ func (s *script) makeHosts() ([]*host, error) {
 		hosts[i] = &host{
 			name: spec.name, domain: u.Domain(), address: spec.address, pages: spec.pages,
 			silent: silent(&s.config.Hosts[i].Temper.Rules),
-			state:  politeness.New(spec.name),
 		}
 	}
 	return hosts, nil

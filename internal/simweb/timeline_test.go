@@ -176,8 +176,13 @@ func (r *report) quiet(h *host, at time.Time) string {
 		state = m.to
 	}
 	switch state {
-	case frontier.Fetching, frontier.Waiting(visit.WaitRobots):
+	case frontier.Fetching:
 		return markUnderWay
+	case frontier.Waiting(visit.WaitRobots):
+		if slices.ContainsFunc(r.log[h.name], func(q lab.Request) bool { return !q.Start.After(at) && q.Answer.After(at) }) {
+			return markUnderWay
+		}
+		return " " // for its turn to be asked, or until robots.txt may be read again
 	case frontier.Waiting(visit.WaitHold):
 		return markHeld
 	case frontier.Waiting(visit.WaitNetwork):
@@ -270,8 +275,8 @@ type report struct {
 	lines        []string
 }
 
-// newReport gathers it once the driver has stopped.
-func newReport(s *script, d *driver) *report {
+// newReport gathers it once the crawl has stopped.
+func newReport(s *script, d *world) *report {
 	r := &report{
 		drawing: s.draw, clock: s.clock, begin: d.begin, end: time.Now(), hosts: d.hosts,
 		log: map[string][]lab.Request{}, stats: map[string]lab.HostStats{}, moves: map[*host][]move{}, sends: map[*host][]sent{},
@@ -345,9 +350,9 @@ func (r *report) addFigures(f map[string]float64, h *host) {
 	}
 	f["shrinks"] += float64(shrinks)
 	if n := len(r.sends[h]); n > 0 {
-		f["first-pace"] = max(f["first-pace"], r.sends[h][0].pace.Seconds())
+		f["first-pace"] = max(f["first-pace"], r.sends[h][0].Pace.Seconds())
 	}
-	f["pace"] = max(f["pace"], h.policy.Pace(h.state).Seconds())
+	f["pace"] = max(f["pace"], h.pace.Seconds())
 	f["failures"] += float64(h.state.Failures())
 	for _, e := range r.events {
 		if e.host != h {
@@ -363,7 +368,7 @@ func (r *report) addFigures(f map[string]float64, h *host) {
 	f["seen"] += float64(len(h.targets))
 	for _, t := range h.targets {
 		f[string(t.outcome)]++
-		if t.tries != (politeness.Tries{}) {
+		if t.charged {
 			f["charged"]++
 		}
 	}
