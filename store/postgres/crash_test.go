@@ -25,7 +25,6 @@ import (
 	"headway/store"
 	"headway/store/storetest"
 	"headway/visit"
-	"headway/weburl"
 )
 
 // full tells whether the long forms are wanted.
@@ -109,9 +108,6 @@ func TestKillServer(t *testing.T) {
 	})
 }
 
-// zombieTerms are short enough to wait for.
-var zombieTerms = store.Terms{Renew: 200 * time.Millisecond, Start: 600 * time.Millisecond, Cancel: 900 * time.Millisecond, TakeOver: 1500 * time.Millisecond}
-
 // TestZombie stops an owner that has a page in hand, for longer than its lease
 // lasts, while another takes over and records the page. Woken up, it may start
 // nothing and its commit is refused.
@@ -171,7 +167,7 @@ func TestZombie(t *testing.T) {
 			t.Fatal("a lease of a dead worker ended cleanly")
 		}
 	}
-	_, err = s.Commit(ctx, pageCommit(t, s, w, id, leases, visit.Dead))
+	_, err = s.Commit(ctx, pageCommit(t, w, id, leases, visit.Dead))
 	fatal(t, err)
 
 	fatal(t, cmd.Process.Signal(syscall.SIGCONT))
@@ -215,7 +211,7 @@ func zombie(t *testing.T) {
 	tenure := store.NewTenure(zombieTerms, sent)
 	jobs, err := s.JobList(ctx, 0, 1)
 	fatal(t, err)
-	late := pageCommit(t, s, w, jobs[0].ID, leases, visit.Fetched)
+	late := pageCommit(t, w, jobs[0].ID, leases, visit.Fetched)
 	say("in hand; may start: %v", tenure.MayStart(time.Now()))
 	_, err = bufio.NewReader(os.Stdin).ReadString('\n')
 	fatal(t, err)
@@ -223,26 +219,6 @@ func zombie(t *testing.T) {
 	_, err = s.Commit(ctx, late)
 	say("late commit refused: %v", errors.Is(err, store.ErrFenced))
 	say("renewal refused: %v", errors.Is(s.Renew(ctx, w), store.ErrFenced))
-}
-
-func fatal(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// pageItem is page n of a job; every page has a host of its own.
-func pageItem(t testing.TB, id job.ID, n int) visit.Item {
-	t.Helper()
-	u, err := weburl.Parse(fmt.Sprintf("http://host%d.example/page", n))
-	fatal(t, err)
-	return visit.Item{Job: id, URL: u, Found: visit.FoundSeed}
-}
-
-// pageCommit ends page 1.
-func pageCommit(t testing.TB, s *Store, w store.WorkerID, id job.ID, leases []store.Lease, o visit.Outcome) store.Commit {
-	return store.Commit{Worker: w, Number: 1, At: time.Now(), Leases: leases, Visits: []visit.Visit{{Item: pageItem(t, id, 1), Outcome: o}}}
 }
 
 // TestFailover kills a primary with a synchronous standby under load and

@@ -8,12 +8,16 @@ import (
 	"hash/fnv"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"headway/internal/pgtest"
+	"headway/job"
 	"headway/store"
 	"headway/store/storetest"
+	"headway/visit"
+	"headway/weburl"
 )
 
 // cluster is the server of this test binary. It syncs nothing: tests of what
@@ -107,6 +111,29 @@ func openTest(t testing.TB, place string, fault store.Fault) *Store {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// zombieTerms are short enough to wait for.
+var zombieTerms = store.Terms{Renew: 200 * time.Millisecond, Start: 600 * time.Millisecond, Cancel: 900 * time.Millisecond, TakeOver: 1500 * time.Millisecond}
+
+func fatal(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pageItem is page n of a job; every page has a host of its own.
+func pageItem(t testing.TB, id job.ID, n int) visit.Item {
+	t.Helper()
+	u, err := weburl.Parse(fmt.Sprintf("http://host%d.example/page", n))
+	fatal(t, err)
+	return visit.Item{Job: id, URL: u, Found: visit.FoundSeed}
+}
+
+// pageCommit ends page 1.
+func pageCommit(t testing.TB, w store.WorkerID, id job.ID, leases []store.Lease, o visit.Outcome) store.Commit {
+	return store.Commit{Worker: w, Number: 1, At: time.Now(), Leases: leases, Visits: []visit.Visit{{Item: pageItem(t, id, 1), Outcome: o}}}
 }
 
 func TestConformance(t *testing.T) {

@@ -1,0 +1,154 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+)
+
+func TestOpenRefuses(t *testing.T) {
+	ctx := t.Context()
+	newer := nameOf(t.TempDir())
+	s, err := Open(ctx, Config{DSN: cluster.DSN("postgres"), Schema: newer, partitions: 1})
+	fatal(t, err)
+	_, err = s.pool.Exec(ctx, "insert into goose_db_version (version_id, is_applied) values (99, true)")
+	fatal(t, err)
+	fatal(t, s.Close())
+	for name, tc := range map[string]struct {
+		config Config
+		want   error
+		hint   string
+	}{
+		"written by a newer version": {Config{DSN: cluster.DSN("postgres"), Schema: newer}, store.ErrNewer, "upgrade headway"},
+		"nobody there":               {Config{DSN: "postgres://postgres@127.0.0.1:1/none?connect_timeout=2"}, nil, "check that the server runs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Open(ctx, tc.config)
+			e, ok := errors.AsType[*store.OpenError](err)
+			if !ok || !strings.Contains(e.Hint, tc.hint) || tc.want != nil && !errors.Is(err, tc.want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	if _, err := Open(ctx, Config{DSN: cluster.DSN("postgres"), Terms: store.Terms{Renew: 1}}); err == nil {
+		t.Error("opened with terms under which two owners could be active at once")
+	}
+	if _, err := Open(ctx, Config{DSN: "postgres://u:secret@[bad"}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a bad connection string: %v", err)
+	}
+}
+
+func TestErrorsOfTheServer(t *testing.T) {
+	for code, want := range map[string]error{
+		codeDiskFull: store.ErrFull, codeDataCorrupted: store.ErrCorrupt, codeIndexCorrupted: store.ErrCorrupt,
+	} {
+		if err := wrap(&pgconn.PgError{Code: code}); !errors.Is(err, want) {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+	if !isRetriable(&pgconn.PgError{Code: codeDeadlock}) || isRetriable(&pgconn.PgError{Code: codeDiskFull}) {
+		t.Error("what is tried again is not what helps")
+	}
+}
+
+// TestOpenedByManyAtOnce starts several processes on an empty database.
+func TestOpenedByManyAtOnce(t *testing.T) {
+	const n = 4
+	schema := nameOf(t.TempDir())
+	opened := make(chan *Store, n)
+	for range n {
+		go func() {
+			s, err := Open(t.Context(), Config{DSN: cluster.DSN("postgres"), Schema: schema, partitions: 1})
+			if err != nil {
+				t.Error(err)
+			}
+			opened <- s
+		}()
+	}
+	var first *Store
+	for range n {
+		s := <-opened
+		if s == nil {
+			continue
+		}
+		defer s.Close()
+		if first == nil {
+			first = s
+		}
+		if s.Key() != first.Key() {
+			t.Error("two processes have different keys")
+		}
+	}
+}
+
+// TestStoppedInACommit holds a process up in the middle of a transaction for
+// longer than its lease lasts. Whoever takes over does not wait for it.
+func TestStoppedInACommit(t *testing.T) {
+	ctx := t.Context()
+	stopped, goOn := make(chan struct{}), make(chan struct{})
+	armed := false
+	fault := func(statement string) error {
+		if armed && statement == "commit" {
+			armed = false
+			close(stopped)
+			<-goOn
+		}
+		return nil
+	}
+	schema := nameOf(t.TempDir())
+	open := func(f store.Fault) *Store {
+		s, err := Open(ctx, Config{DSN: cluster.DSN("postgres"), Schema: schema, Terms: zombieTerms, Fault: f, partitions: 1})
+		fatal(t, err)
+		return s
+	}
+	s, other := open(fault), open(nil)
+	defer s.Close()
+	defer other.Close()
+	id, err := s.CreateJob(ctx, store.Job{State: job.Running})
+	fatal(t, err)
+	_, err = s.Add(ctx, time.Now(), []store.Found{{Item: pageItem(t, id, 1)}})
+	fatal(t, err)
+	w, err := s.Join(ctx, time.Now(), "stopped")
+	fatal(t, err)
+	leases, err := s.Acquire(ctx, time.Now(), w, store.SlotCount)
+	fatal(t, err)
+	late := pageCommit(t, w, id, leases, visit.Fetched)
+	armed = true
+	answer := make(chan error)
+	go func() {
+		_, err := s.Commit(ctx, late)
+		answer <- err
+	}()
+	<-stopped
+	next, err := other.Join(ctx, time.Now(), "next")
+	fatal(t, err)
+	patient, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
+		leases, err = other.Acquire(patient, time.Now(), next, store.SlotCount)
+		fatal(t, err)
+		if len(leases) > 0 {
+			break
+		}
+	}
+	_, err = other.Commit(ctx, pageCommit(t, next, id, leases, visit.Dead))
+	fatal(t, err)
+	close(goOn)
+	if err := <-answer; err == nil {
+		t.Error("a commit was acknowledged after its worker was declared dead")
+	}
+	if _, err := s.Commit(ctx, late); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("sent again: %v", err)
+	}
+	if c, err := other.Audit(ctx, id); err != nil || c.Pages() != 1 || c.Ended[store.Ending{Outcome: visit.Dead}] != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
