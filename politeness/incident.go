@@ -77,13 +77,28 @@ func (p *Policy) incident(s *State, at, sent int64, canary bool, e *Effect) {
 	} else {
 		p.step(s, e)
 	}
+	s.settle(at)
+	p.cutInFlight(s)
+	e.changes |= Incident
+}
+
+// ease answers a rise of response times where there is no pace: what sets the
+// rate there is the number of requests under way, and so that is halved. A step
+// of a second, or a floor under a probe, would be out of all proportion for a
+// host that has refused nothing and was given over to us.
+func (p *Policy) ease(s *State, at int64, e *Effect) {
+	s.settle(at)
+	p.cutInFlight(s)
+	e.changes |= Incident
+}
+
+// settle begins to count anew after an incident.
+func (s *State) settle(at int64) {
 	s.incidentAt = at
 	s.clean, s.cleanSince, s.calm = 0, 0, 0
 	s.congested, s.answered, s.strained = 0, 0, 0
 	s.latencies = 0
-	p.cutInFlight(s)
 	s.flags |= unspoken // a refusal takes it back
-	e.changes |= Incident
 }
 
 const (
@@ -161,7 +176,11 @@ func (p *Policy) success(s *State, at, sent int64, e *Effect) {
 		var incident bool
 		if incident, slow = p.judgeLatency(s, at, median); incident {
 			e.cause = causeLatency
-			p.incident(s, at, sent, false, e)
+			if p.pace(s) == 0 && p.cap(s) > 1 {
+				p.ease(s, at, e)
+			} else {
+				p.incident(s, at, sent, false, e)
+			}
 			return
 		}
 	}

@@ -84,6 +84,8 @@ func (e Effect) String() string {
 		part("stays at ", seconds(e.to), ", the slowest pace: ", e.why())
 	case e.Has(ProbeFailed):
 		part("back to ", seconds(e.to), ", which held: ", e.why(), " at ", seconds(e.from))
+	case e.Has(Incident):
+		part("half as many requests at once: ", e.why())
 	case e.Has(Probed):
 		part("tries ", seconds(e.to), " instead of ", seconds(e.from))
 	}
