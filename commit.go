@@ -191,6 +191,7 @@ func (c *Crawl) tookCommit(now time.Time, batch []entry, commit *store.Commit, r
 	c.committing = false
 	c.tally.commits++
 	c.tally.commitTime += took
+	c.tally.lastCommit = took
 	c.gov.Commit(now, took, len(commit.Visits)+len(commit.Retries))
 	requests := make([]frontier.Request, 0, len(batch))
 	visits := make([]visit.Visit, 0, len(commit.Visits))

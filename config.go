@@ -98,6 +98,10 @@ type Config struct {
 	// Lookups tells how the layer of name lookups stands; nil if nobody knows.
 	Lookups func() guard.Layer
 
+	// MemoryLimit is what the process may use; near it there are fewer fetches.
+	// 0 is no limit.
+	MemoryLimit int64
+
 	// Free tells how much room the store has left; nil where that cannot run
 	// out. Below MinFree nothing is fetched.
 	Free    func() (int64, error)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"runtime/debug"
 	"runtime/metrics"
 	"time"
 
@@ -345,16 +343,15 @@ func (c *Crawl) halt(now time.Time, s *Stop, atOnce bool) {
 	}
 }
 
-// watchMemory tells the governor how much memory is in use, where a limit is set
-// for this process (GOMEMLIMIT).
+// watchMemory tells the governor how much memory is in use, where that is
+// limited.
 func (c *Crawl) watchMemory(now time.Time) {
-	most := debug.SetMemoryLimit(-1)
-	if most == math.MaxInt64 {
+	if c.cfg.MemoryLimit == 0 {
 		return
 	}
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(sample)
-	c.gov.Memory(now, int64(sample[0].Value.Uint64()-sample[1].Value.Uint64()), most)
+	c.gov.Memory(now, int64(sample[0].Value.Uint64()-sample[1].Value.Uint64()), c.cfg.MemoryLimit)
 }
 
 // watchDisk pauses while there is too little room.

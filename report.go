@@ -64,6 +64,7 @@ type Progress struct {
 	Layers     []Layer
 	Commits    int64
 	CommitTime time.Duration // in all
+	LastCommit time.Duration
 }
 
 // Progress returns how the crawl stands, as of a moment ago; nil before it has
@@ -78,8 +79,11 @@ type tally struct {
 	warnings   []string
 	commits    int64
 	commitTime time.Duration
+	lastCommit time.Duration
 	outcomes   map[visit.Outcome]int64 // since the last point
 	countsAt   time.Time
+	slowest    []frontier.View
+	slowestAt  time.Time
 	rates      []sample
 }
 
@@ -121,12 +125,23 @@ func (t *tally) rate(now time.Time) float64 {
 // slowest is how many hosts progress names.
 const slowest = 5
 
+// slowestEvery is how often the slowest hosts are looked for: that takes a look
+// at all of them.
+const slowestEvery = 2 * time.Second
+
+func (c *Crawl) slowest(now time.Time) []frontier.View {
+	if now.Sub(c.tally.slowestAt) >= slowestEvery {
+		c.tally.slowestAt, c.tally.slowest = now, c.f.Slowest(slowest)
+	}
+	return c.tally.slowest
+}
+
 // publish makes the progress known.
 func (c *Crawl) publish(now time.Time) {
 	p := &Progress{
 		At: now, Elapsed: now.Sub(c.began.Round(0)), Counts: c.counts, Spent: c.budget.Spent(), Rate: c.tally.rate(now),
-		Frontier: c.f.Stats(), Shares: c.f.Account().Shares(now), Slowest: c.f.Slowest(slowest), Warnings: c.tally.warnings,
-		Ceilings: c.cfg.Limits.Ceilings(), Commits: c.tally.commits, CommitTime: c.tally.commitTime,
+		Frontier: c.f.Stats(), Shares: c.f.Account().Shares(now), Slowest: c.slowest(now), Warnings: c.tally.warnings,
+		Ceilings: c.cfg.Limits.Ceilings(), Commits: c.tally.commits, CommitTime: c.tally.commitTime, LastCommit: c.tally.lastCommit,
 	}
 	p.Layers = c.layers(now)
 	if c.stop != nil {

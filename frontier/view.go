@@ -50,14 +50,31 @@ func (h *host) view() View {
 
 // Slowest returns up to n hosts with work, those with the longest pace first.
 func (f *Frontier) Slowest(n int) []View {
-	var list []View
-	for _, h := range f.list {
-		if h.booked != NoWork {
-			list = append(list, h.view())
-		}
+	type slow struct {
+		host *host
+		pace time.Duration
 	}
-	slices.SortFunc(list, func(a, b View) int { return cmp.Or(cmp.Compare(b.Pace, a.Pace), cmp.Compare(a.Host, b.Host)) })
-	return list[:min(n, len(list))]
+	slower := func(a, b slow) int {
+		return cmp.Or(cmp.Compare(b.pace, a.pace), cmp.Compare(a.host.name, b.host.name))
+	}
+	most := make([]slow, 0, n+1)
+	for _, h := range f.list {
+		if h.booked == NoWork || h.policy == nil {
+			continue
+		}
+		s := slow{h, h.policy.Pace(h.state)}
+		if len(most) == n && slower(s, most[n-1]) > 0 {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(most, s, slower)
+		most = slices.Insert(most, i, s)
+		most = most[:min(len(most), n)]
+	}
+	list := make([]View, len(most))
+	for i, s := range most {
+		list[i] = s.host.view()
+	}
+	return list
 }
 
 // Stats is how much the frontier holds.

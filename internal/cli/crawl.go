@@ -112,6 +112,9 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	}
 	work, stop := c.signals(ctx, &cfg)
 	defer stop()
+	if cfg.MemoryLimit = memoryLimit(); cfg.MemoryLimit == 0 {
+		go tendMemory(work)
+	}
 	crawl, err := headway.New(cfg)
 	if err != nil {
 		return usage(err, hintOf(err))

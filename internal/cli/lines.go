@@ -16,6 +16,9 @@ import (
 	"headway/visit"
 )
 
+// slowCommit is how long storing may take before a line says so.
+const slowCommit = 500 * time.Millisecond
+
 // Times of progress in plain lines.
 const (
 	firstLine = time.Second
@@ -69,6 +72,9 @@ func progressLine(p *headway.Progress) string {
 	}
 	if on := waitingOn(p.Shares); on != "" {
 		parts = append(parts, "waiting on "+on)
+	}
+	if p.LastCommit > slowCommit {
+		parts = append(parts, fmt.Sprintf("storing takes %s", p.LastCommit.Round(10*time.Millisecond)))
 	}
 	if p.Stopping != "" {
 		parts = append(parts, "stopping: "+p.Stopping)
