@@ -106,7 +106,10 @@ func drawScript(t *rapid.T) string {
 	for i := range hosts {
 		drawHost(t, &b, i)
 	}
-	jobs := num(t, "jobs", 1, 3)
+	jobs := 1
+	if often(t, "shared", 2) {
+		jobs = num(t, "jobs", 2, 3)
+	}
 	for range jobs {
 		drawJob(t, &b, jobs)
 	}
