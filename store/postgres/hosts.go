@@ -86,7 +86,7 @@ func (s *Store) hostPage(ctx context.Context, tx pgx.Tx, q store.HostQuery) (sto
 	args := []any{rest, id, limit + 1}
 	only, where := "", ""
 	if q.Job != 0 {
-		args = append(args, int32(q.Job))
+		args = append(args, number(q.Job))
 		only = fmt.Sprintf(" where x.job = $%d", len(args))
 	}
 	if len(q.Slots) < store.SlotCount {
@@ -129,17 +129,21 @@ func (s *Store) hostPage(ctx context.Context, tx pgx.Tx, q store.HostQuery) (sto
 
 // shelvesWithWork finds the shelves on which URLs wait, of one job or of any.
 func (s *Store) shelvesWithWork(ctx context.Context, tx pgx.Tx, only job.ID) ([]*shelf, error) {
-	r, err := tx.Query(ctx, "select distinct j.shelf from job j where ($1 = 0 or j.id = $1) and (select sum(t.n) from tally t where t.job = j.id and t.ending = 0) > 0 order by j.shelf", int64(only))
+	which := int32(0)
+	if only != 0 {
+		which = number(only)
+	}
+	r, err := tx.Query(ctx, "select distinct j.shelf from job j where ($1 = 0 or j.id = $1) and (select sum(t.n) from tally t where t.job = j.id and t.ending = 0) > 0 order by j.shelf", which)
 	if err != nil {
 		return nil, err
 	}
 	var shelves []*shelf
-	var number int32
-	_, err = pgx.ForEachRow(r, []any{&number}, func() error {
-		if number == 0 {
+	var id int32
+	_, err = pgx.ForEachRow(r, []any{&id}, func() error {
+		if id == 0 {
 			shelves = append(shelves, &sharedShelf)
 		} else {
-			shelves = append(shelves, s.rememberShelf(job.ID(number), number))
+			shelves = append(shelves, s.rememberShelf(job.ID(id), id))
 		}
 		return nil
 	})

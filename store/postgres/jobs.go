@@ -33,17 +33,24 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 		if j.MaxPages > 0 {
 			c.exec("insert into account (job, free) values ($1, $2)", id, j.MaxPages)
 		}
-		number := shelfFor(id, j.MaxPages)
-		if number == 0 {
+		if shelfFor(id, j.MaxPages) == 0 {
 			return nil
 		}
-		c.exec("update job set shelf = $1 where id = $1", number)
-		return c.createShelf(ctx, number)
+		c.exec("update job set shelf = $1 where id = $1", id)
+		return c.createShelf(ctx, id)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("create job %q: %w", j.Name, err)
 	}
 	return job.ID(id), nil
+}
+
+// number is a job as it is stored; one that cannot be there is none.
+func number(id job.ID) int32 {
+	if id < 1 || id > math.MaxInt32 {
+		return -1
+	}
+	return int32(id)
 }
 
 // Job implements [store.Jobs].
@@ -99,12 +106,12 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	}
 	err := s.change(ctx, func(_ context.Context, c *change) error {
 		var n int64
-		c.queue("update job set state = $3, reason = $4, started_at = coalesce($5, started_at), ended_at = $6 where id = $1 and state = $2", id, from, to, clean(reason), started, ended).
+		c.queue("update job set state = $3, reason = $4, started_at = coalesce($5, started_at), ended_at = $6 where id = $1 and state = $2", number(id), from, to, clean(reason), started, ended).
 			Exec(func(tag pgconn.CommandTag) error {
 				n = tag.RowsAffected()
 				return nil
 			})
-		c.queue("select state from job where id = $1", id).QueryRow(func(row pgx.Row) error {
+		c.queue("select state from job where id = $1", number(id)).QueryRow(func(row pgx.Row) error {
 			var is job.State
 			if err := row.Scan(&is); noRows(err) {
 				return store.ErrNotFound
@@ -217,7 +224,7 @@ const (
 func (s *Store) counts(ctx context.Context, q querier, id job.ID) (store.Counts, error) {
 	c := store.Counts{Ended: map[store.Ending]int64{}}
 	r, err := q.Query(ctx, `select ending, sum(n)::bigint from tally where job = $1 group by ending
-		union all select -2, coalesce(sum(n), 0)::bigint from token where job = $1 union all select -3, 1 from job where id = $1`, int64(id))
+		union all select -2, coalesce(sum(n), 0)::bigint from token where job = $1 union all select -3, 1 from job where id = $1`, number(id))
 	if err != nil {
 		return c, err
 	}
@@ -328,10 +335,10 @@ func (s *Store) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
 func (s *Store) Drop(ctx context.Context, id job.ID) error {
 	err := s.change(ctx, func(ctx context.Context, c *change) error {
 		var state job.State
-		var number int32
-		c.lockJob(int32(min(id, math.MaxInt32)))
-		c.queue("select state, shelf from job where id = $1", int64(id)).QueryRow(func(row pgx.Row) error {
-			err := row.Scan(&state, &number)
+		var shelf int32
+		c.lockJob(number(id))
+		c.queue("select state, shelf from job where id = $1", number(id)).QueryRow(func(row pgx.Row) error {
+			err := row.Scan(&state, &shelf)
 			if noRows(err) {
 				return store.ErrNotFound
 			}
@@ -347,12 +354,12 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 			"delete from account where job = $1", "delete from token where job = $1", "delete from tally where job = $1", "delete from point where job = $1",
 			"delete from arrival where job = $1", "delete from job where id = $1",
 		} {
-			c.exec(text, int64(id))
+			c.exec(text, number(id))
 		}
-		if number == 0 {
-			c.clearShelf(int32(id))
+		if shelf == 0 {
+			c.clearShelf(number(id))
 		} else {
-			c.dropShelf(number)
+			c.dropShelf(shelf)
 		}
 		return nil
 	})

@@ -114,7 +114,7 @@ func openTest(t testing.TB, place string, fault store.Fault) *Store {
 }
 
 // zombieTerms are short enough to wait for.
-var zombieTerms = store.Terms{Renew: 200 * time.Millisecond, Start: 600 * time.Millisecond, Cancel: 900 * time.Millisecond, TakeOver: 1500 * time.Millisecond}
+var zombieTerms = store.Terms{Renew: 500 * time.Millisecond, Start: 1500 * time.Millisecond, Cancel: 2 * time.Second, TakeOver: 3 * time.Second}
 
 func fatal(t testing.TB, err error) {
 	t.Helper()

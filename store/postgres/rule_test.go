@@ -297,3 +297,30 @@ func crawlAll(ctx context.Context, s *Store, w store.WorkerID, id job.ID, leases
 		number++
 	}
 }
+
+// TestJobThatCannotBe asks for a number that no table could hold.
+func TestJobThatCannotBe(t *testing.T) {
+	s := openTest(t, t.TempDir(), nil)
+	defer s.Close()
+	const id = 1<<32 + 1
+	ctx, now := t.Context(), time.Now()
+	w, err := s.Join(ctx, now, "w")
+	fatal(t, err)
+	_, add := s.Add(ctx, now, []store.Found{{Item: pageItem(t, id, 1)}})
+	_, counts := s.Counts(ctx, id)
+	_, audit := s.Audit(ctx, id)
+	_, get := s.Job(ctx, id)
+	_, reserve := s.Reserve(ctx, w, id, 1)
+	_, points := s.Points(ctx, id)
+	for name, err := range map[string]error{
+		"add": add, "counts": counts, "audit": audit, "job": get, "reserve": reserve, "points": points, "drop": s.Drop(ctx, id), "extend": s.Extend(ctx, now, id, 1),
+		"set state": s.SetState(ctx, now, id, job.Running, job.Paused, ""), "record": s.Record(ctx, []store.Point{{Job: id, At: time.UnixMilli(0), Span: store.MinSpan}}),
+	} {
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if p, err := s.Hosts(ctx, store.HostQuery{Slots: []store.Slot{1}, Job: id, Max: 1}); err != nil || len(p.Hosts) != 0 {
+		t.Errorf("hosts: %v, %v", p, err)
+	}
+}

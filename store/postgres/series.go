@@ -40,8 +40,8 @@ func (s *Store) Record(ctx context.Context, points []store.Point) error {
 	slices.Sort(ids)
 	err := s.change(ctx, func(ctx context.Context, c *change) error {
 		for _, id := range ids {
-			c.exec("select pg_advisory_xact_lock($1, ($2::bigint & 2147483647)::int)", lockOfSeries, int64(id))
-			c.queue("select 1 from job where id = $1", int64(id)).Exec(affected(1, errf("job %d: %w", id, store.ErrNotFound)))
+			c.exec("select pg_advisory_xact_lock($1, $2)", lockOfSeries, number(id))
+			c.queue("select 1 from job where id = $1", number(id)).Exec(affected(1, errf("job %d: %w", id, store.ErrNotFound)))
 		}
 		if err := c.send(ctx); err != nil {
 			return err
@@ -83,7 +83,7 @@ func (c *change) record(ctx context.Context, id job.ID, points map[int64]store.P
 		return err
 	}
 	var n int64
-	c.queue("select count(*) from point where job = $1", int64(id)).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
+	c.queue("select count(*) from point where job = $1", number(id)).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
 	if err := c.send(ctx); err != nil || n <= store.MaxPoints {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *change) record(ctx context.Context, id job.ID, points map[int64]store.P
 	if err != nil {
 		return err
 	}
-	c.exec("delete from point where job = $1", int64(id))
+	c.exec("delete from point where job = $1", number(id))
 	return c.putPoints(id, store.Thin(all))
 }
 
@@ -106,7 +106,7 @@ func (c *change) putPoints(id job.ID, points []store.Point) error {
 		at, spans, data = append(at, milli(points[i].At)), append(spans, points[i].Span.Milliseconds()), append(data, string(text))
 	}
 	c.exec(`insert into point (job, at, span, data) select $1, * from unnest($2::bigint[], $3::bigint[], $4::text[])
-		on conflict (job, at) do update set span = excluded.span, data = excluded.data`, int32(id), at, spans, data)
+		on conflict (job, at) do update set span = excluded.span, data = excluded.data`, number(id), at, spans, data)
 	return nil
 }
 
@@ -126,7 +126,7 @@ func (s *Store) Points(ctx context.Context, id job.ID) ([]store.Point, error) {
 }
 
 func readPoints(ctx context.Context, q querier, id job.ID, where string, args ...any) ([]store.Point, error) {
-	r, err := q.Query(ctx, "select at, span, data from point where job = $1 "+where+" order by at", append([]any{int64(id)}, args...)...)
+	r, err := q.Query(ctx, "select at, span, data from point where job = $1 "+where+" order by at", append([]any{number(id)}, args...)...)
 	if err != nil {
 		return nil, err
 	}

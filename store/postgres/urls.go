@@ -187,7 +187,7 @@ func (s *Store) lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entr
 // ensureJob answers ErrNotFound when there is no such job.
 func ensureJob(ctx context.Context, tx pgx.Tx, id job.ID) error {
 	var one int
-	err := tx.QueryRow(ctx, "select 1 from job where id = $1", int64(id)).Scan(&one)
+	err := tx.QueryRow(ctx, "select 1 from job where id = $1", number(id)).Scan(&one)
 	if noRows(err) {
 		return store.ErrNotFound
 	}
