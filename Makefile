@@ -68,16 +68,16 @@ vuln: ## Look for known vulnerabilities (needs the public database: not part of 
 	$(TOOL) govulncheck ./...
 
 .PHONY: bench
-bench: ## Run the benchmarks that carry figures in docs/benchmarks.md
+bench: build ## Crawl the lab beside the yardsticks: scenarios S1 to S4 in turns, medians of three
+	go run ./bench/run
+
+.PHONY: bench-parts
+bench-parts: ## The benchmarks of single packages that carry figures in docs/benchmarks.md
 	scripts/bench
 
 .PHONY: bench-store
 bench-store: ## What a page costs in each store, beside pgbench; fails when a bar is missed
 	HEADWAY_BENCH_STORE=1 go test -count=1 -timeout 60m -v ./store/storetest/bench
-
-.PHONY: bench-crawl
-bench-crawl: build ## Crawl the lab beside the yardsticks: scenarios S1 to S4, medians of three
-	go run ./bench/run
 
 .PHONY: check
 check: ## Everything CI runs, with the time of each stage
@@ -91,7 +91,9 @@ full: ## The long forms: ten minutes of fuzzing per target, the worst mix, 1,000
 	HEADWAY_SIMWEB_SERVERS=1000 go test -race -count=1 -timeout 60m -run TestRandomServers ./internal/simweb
 	HEADWAY_FULL=1 go test -count=1 -timeout 60m -v ./store/postgres
 	HEADWAY_FULL=1 go test -count=1 -timeout 120m -run 'TestSteady|TestScale' -v ./store/storetest/bench
+	HEADWAY_FULL=1 go test -count=1 -timeout 120m -v ./internal/e2e
 	@$(MAKE) --no-print-directory bench-store
+	@$(MAKE) --no-print-directory bench-parts
 	@$(MAKE) --no-print-directory bench
 
 .PHONY: clean

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,7 +75,10 @@ func newWorld(t *testing.T, cfg lab.Config) *world {
 func (w *world) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(w.Context(), "headway", args...)
 	cmd.Dir = w.dir
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(w.dir, "state"), "HOME="+w.dir, "HEADWAY_CONTACT=")
+	// A setting in the environment would be one of the crawl, and a name that is
+	// no setting an error.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEADWAY_") })
+	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+filepath.Join(w.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(w.dir, "config"), "HOME="+w.dir)
 	return cmd
 }
 
