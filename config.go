@@ -84,6 +84,9 @@ type Config struct {
 	Workers       int           // requests under way at once
 	ParseWorkers  int           // bodies read at once; the number of CPUs
 	RobotsWorkers int           // robots.txt asked for at once; 64
+	RobotsTimeout time.Duration // of one robots.txt; that of the fetcher
+	RobotsCache   int64         // bytes of compiled ones
+	Ungoverned    bool          // keep all workers though the store falls behind
 	MaxWaiting    int64         // waiting URLs beyond which new ones are deferred; 0 is no limit
 	Head          int           // see package frontier
 	HotHosts      int           // likewise

@@ -120,7 +120,7 @@ func New(cfg Config) (*Crawl, error) {
 		parsing: make(chan struct{}, cfg.ParseWorkers), out: make(chan []visit.Visit, 4),
 	}
 	c.gov = governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits})
-	c.rules = robots.NewCache(0, robotsSource{c.st})
+	c.rules = robots.NewCache(cfg.RobotsCache, robotsSource{c.st})
 	for _, u := range cfg.Seeds {
 		c.seedHosts[u.Host()] = true
 	}

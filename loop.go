@@ -118,6 +118,9 @@ func (c *Crawl) permits(now time.Time) (int, visit.Wait) {
 	if c.sifting {
 		return max(1-c.busy, 0), visit.WaitBudget
 	}
+	if c.cfg.Ungoverned {
+		return c.cfg.Workers - c.busy, visit.WaitWorkers
+	}
 	return max(c.gov.Permits(now)-c.busy, 0), short
 }
 

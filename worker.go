@@ -89,7 +89,7 @@ func (c *Crawl) askRobots(ctx context.Context, t task) robotsLanding {
 	// The moment it leaves is not told: redirects make it several requests, and
 	// the host's interval counts from the end of the last.
 	res, _, err := c.cfg.Fetcher.Robots(ctx, fetch.Request{
-		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart,
+		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart, Timeout: c.cfg.RobotsTimeout,
 		ETag: t.robots.ETag, LastModified: t.robots.LastModified,
 	})
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed

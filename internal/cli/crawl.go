@@ -373,7 +373,8 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 		Addresses: c.addresses(), Workers: int(s.Workers), ParseWorkers: int(s.Parse.Workers),
 		Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache,
 		CommitGap: s.Store.CommitGap, Free: func() (int64, error) { return freeBytes(c.dir) }, MinFree: s.Store.MinFree, Log: c.log,
-		Strained: c.strain.Strained, RobotsWorkers: int(s.Robots.Parallel), MaxWaiting: s.Frontier.MaxWaiting,
+		Strained: c.strain.Strained, RobotsWorkers: int(s.Robots.Parallel), RobotsTimeout: s.Robots.Timeout, RobotsCache: s.Robots.Cache,
+		Ungoverned: !s.Governor.Enabled, MaxWaiting: s.Frontier.MaxWaiting,
 		Lookups: func() guard.Layer { return c.dialer.Stats().Lookups }, OptedOut: optedOut,
 	}
 	if cfg.Spec, err = json.Marshal(asked); err != nil {
