@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,7 @@ import (
 	"headway/internal/simweb"
 	"headway/job"
 	"headway/lab"
+	labtemper "headway/lab/temper"
 	"headway/limit"
 	"headway/store"
 	"headway/store/memory"
@@ -324,6 +326,25 @@ func TestSitemapsOfKnownHosts(t *testing.T) {
 		}
 		if total.RobotsFetches != 1 {
 			t.Errorf("robots.txt was asked for %d times", total.RobotsFetches)
+		}
+	})
+}
+
+// TestCancelAfter ends a crawl whose host goes on refusing at the slowest pace,
+// if that was asked for.
+func TestCancelAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		temper := small(30)
+		temper.Rules.Outages = []labtemper.Outage{{AfterRequests: 3, Status: 429, Form: labtemper.None}}
+		s := newSimulated(t, 1, temper)
+		s.cfg.Policy.CancelAfter = 5
+		s.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Patience: 1000 * time.Hour}})
+		r := s.run()
+		if r.State != job.Cancelled || r.Success || !strings.Contains(r.Reason, "refused 5 times") {
+			t.Errorf("ended %s (%s), success %v", r.State, r.Reason, r.Success)
+		}
+		if r.Counts.Waiting == 0 {
+			t.Error("nothing waits")
 		}
 	})
 }

@@ -280,6 +280,9 @@ func (c *Crawl) noteEffect(now time.Time, host string, e politeness.Effect) {
 	if e.Urgent() {
 		c.urgent = true
 	}
+	if e.Has(politeness.Cancelled) && c.cfg.Policy.CancelAfter > 0 && c.stop == nil {
+		c.halt(now, &Stop{State: job.Cancelled, Reason: fmt.Sprintf("%s refused %d times in a row at the slowest pace", host, c.cfg.Policy.CancelAfter)}, false)
+	}
 }
 
 // touch notes that the state of a host must be stored.
