@@ -84,11 +84,12 @@ func live(w *world, crawls []*crawl, st step, crash bool) error {
 			return err
 		}
 	}
+	if !crash {
+		return nil
+	}
 	for _, c := range crawls {
-		if crash {
-			if err := c.store.revive(); err != nil {
-				return err
-			}
+		if err := c.store.revive(); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -97,7 +98,7 @@ func live(w *world, crawls []*crawl, st step, crash bool) error {
 // run is one life of a crawl.
 func (c *crawl) run(ctx context.Context, drain <-chan struct{}, fetcher headway.Fetcher, workers int) error {
 	select {
-	case <-time.After(c.world.begin.Add(c.job.start).Sub(time.Now())):
+	case <-time.After(time.Until(c.world.begin.Add(c.job.start))):
 	case <-drain:
 		return nil
 	case <-ctx.Done():

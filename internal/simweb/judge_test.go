@@ -16,17 +16,17 @@ import (
 // of the crawl's own records only the pace, hold and cap that politeness had
 // promised at each request are used. Virtual time is exact, so nothing is
 // tolerated.
-func judge(d *world) (problems []string) {
+func judge(w *world) (problems []string) {
 	j := &judgement{
 		promised: map[arrival][]sent{}, hosts: map[string]*seen{}, domains: map[string]time.Time{}, addresses: map[string]time.Time{},
-		backoff: map[*host]time.Duration{}, lenient: map[string]bool{}, denials: map[instant]int{}, begin: d.begin,
+		backoff: map[*host]time.Duration{}, lenient: map[string]bool{}, denials: map[instant]int{}, begin: w.begin,
 	}
-	for _, h := range d.hosts {
-		j.backoff[h] = shortestBackoff(h, d.jobs)
+	for _, h := range w.hosts {
+		j.backoff[h] = shortestBackoff(h, w.jobs)
 		j.lenient["http://"+h.name] = slices.ContainsFunc(h.targets, func(t *target) bool { return t.job.policy.AllowUnreachableRobots })
 	}
 	first := map[*host]bool{}
-	for _, s := range d.trace.sends {
+	for _, s := range w.trace.sends {
 		if !first[s.host] && s.path != "/robots.txt" {
 			j.problem("%s%s is asked for before robots.txt", s.host.name, s.path)
 		}
@@ -34,7 +34,7 @@ func judge(d *world) (problems []string) {
 		k := arrival{s.host.name, s.path, s.at.UnixNano()}
 		j.promised[k] = append(j.promised[k], s)
 	}
-	log := d.web.Log()
+	log := w.web.Log()
 	for i := range log {
 		if r := &log[i]; r.Status >= http.StatusBadRequest {
 			j.denials[instant{r.Host, r.Answer.UnixNano()}]++
@@ -43,14 +43,14 @@ func judge(d *world) (problems []string) {
 	for _, r := range j.match(log) {
 		j.request(r)
 	}
-	stats := d.web.Stats()
+	stats := w.web.Stats()
 	if int(stats.Total.Requests) != len(log) {
 		j.problem("%d requests, %d in the log", stats.Total.Requests, len(log))
 	}
 	for i := range stats.PerHost {
 		j.counts(&stats.PerHost[i])
 	}
-	for _, h := range d.hosts {
+	for _, h := range w.hosts {
 		j.urls(h)
 	}
 	return j.problems

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -102,7 +103,7 @@ func simulate(t *testing.T, text, without string) (*script, *report) {
 func (s *script) run() (r *report, problems []string, err error) {
 	err = s.inWorld(func(w *world) {
 		r = newReport(s, w)
-		problems = append(w.problems, judge(w)...)
+		problems = slices.Concat(w.problems, judge(w))
 	})
 	return r, problems, err
 }

@@ -276,26 +276,26 @@ type report struct {
 }
 
 // newReport gathers it once the crawl has stopped.
-func newReport(s *script, d *world) *report {
+func newReport(s *script, w *world) *report {
 	r := &report{
-		drawing: s.draw, clock: s.clock, begin: d.begin, end: time.Now(), hosts: d.hosts,
+		drawing: s.draw, clock: s.clock, begin: w.begin, end: time.Now(), hosts: w.hosts,
 		log: map[string][]lab.Request{}, stats: map[string]lab.HostStats{}, moves: map[*host][]move{}, sends: map[*host][]sent{},
-		ends: d.trace.ends, starts: d.trace.starts, spent: d.trace.spent, events: d.trace.events,
+		ends: w.trace.ends, starts: w.trace.starts, spent: w.trace.spent, events: w.trace.events,
 	}
-	for _, q := range d.web.Log() {
+	for _, q := range w.web.Log() {
 		r.log[q.Host] = append(r.log[q.Host], q)
 	}
-	for _, c := range d.web.Stats().PerHost {
+	for _, c := range w.web.Stats().PerHost {
 		r.stats[strings.TrimPrefix(c.Host, "http://")] = c
 	}
-	for _, m := range d.trace.moves {
+	for _, m := range w.trace.moves {
 		r.moves[m.host] = append(r.moves[m.host], m)
 	}
-	for _, q := range d.trace.sends {
+	for _, q := range w.trace.sends {
 		r.sends[q.host] = append(r.sends[q.host], q)
 	}
-	for _, h := range d.hosts {
-		if slices.Contains(r.drawing.hosts, h.name) || r.drawing.hosts == nil && len(d.hosts) <= fewHosts {
+	for _, h := range w.hosts {
+		if slices.Contains(r.drawing.hosts, h.name) || r.drawing.hosts == nil && len(w.hosts) <= fewHosts {
 			r.drawn = append(r.drawn, h)
 		}
 	}

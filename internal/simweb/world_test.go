@@ -138,13 +138,13 @@ func pagePath(n int) string {
 
 // client makes a client of a process that is new: it has no connection.
 func (w *world) client(timeout time.Duration) (*fetch.Client, error) {
-	var any netip.Addr // where connections to a shared address end
+	var pooled netip.Addr // where connections to a shared address end
 	for _, h := range w.hosts {
 		addr, err := w.web.Lookup(context.Background(), h.name)
 		if err != nil {
 			return nil, err
 		}
-		any = addr
+		pooled = addr
 	}
 	private := []guard.Range{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}}
 	for _, h := range w.hosts {
@@ -170,7 +170,7 @@ func (w *world) client(timeout time.Duration) (*fetch.Client, error) {
 			if at.Addr().IsLoopback() {
 				return w.web.DialContext(ctx, "tcp", at.String())
 			}
-			conn, err := w.web.DialContext(ctx, "tcp", netip.AddrPortFrom(any, at.Port()).String())
+			conn, err := w.web.DialContext(ctx, "tcp", netip.AddrPortFrom(pooled, at.Port()).String())
 			if err != nil {
 				return nil, err
 			}
