@@ -72,6 +72,7 @@ func TestManyWaiting(t *testing.T) {
 		hosts, each = 5000, 1000
 	}
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(hosts, site(300))})
+	w.measurable()
 	dir := filepath.Join(w.dir, "run")
 	w.fill(dir, each)
 	cmd := w.crawl("run", "--preset", "owned", "--in-flight", "2", "--sitemaps", "off", "--max-requests", strconv.Itoa(hosts*4))
@@ -135,9 +136,7 @@ func (w *world) fill(dir string, each int) {
 // watch runs a command and samples its resident memory.
 func (w *world) watch(cmd *exec.Cmd, every time.Duration, sample func(rss int64), codes ...int) {
 	w.Helper()
-	if runtime.GOOS != "linux" {
-		w.Skip("memory is read from /proc")
-	}
+	w.measurable()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
@@ -159,6 +158,17 @@ func (w *world) watch(cmd *exec.Cmd, every time.Duration, sample func(rss int64)
 				sample(rss)
 			}
 		}
+	}
+}
+
+// measurable skips a test where memory cannot be measured.
+func (w *world) measurable() {
+	w.Helper()
+	if runtime.GOOS != "linux" {
+		w.Skip("memory is read from /proc")
+	}
+	if raced {
+		w.Skip("the race detector takes several times the memory; the tests without it measure")
 	}
 }
 
