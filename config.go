@@ -106,7 +106,7 @@ type Config struct {
 	MemoryLimit int64
 
 	// Free tells how much room the store has left; nil where that cannot run
-	// out. Below MinFree nothing is fetched.
+	// out. Below MinFree nothing is fetched; zero is 1 GiB, below zero is no bound.
 	Free    func() (int64, error)
 	MinFree int64
 
@@ -151,7 +151,7 @@ func (c Config) withDefaults() Config {
 	if c.RobotsWorkers <= 0 {
 		c.RobotsWorkers = DefaultRobotsWorkers
 	}
-	if c.MinFree <= 0 {
+	if c.MinFree == 0 {
 		c.MinFree = DefaultMinFree
 	}
 	if c.Log == nil {

@@ -333,12 +333,12 @@ func (c *Crawl) openBudget(ctx context.Context, now time.Time) error {
 	for i := range list {
 		spent.Requests += list[i].Requests
 		spent.Bytes += list[i].Bytes
-		spent.Time += list[i].Span
+		spent.Time += list[i].Ran
 	}
 	c.counts = counts
 	c.budget = limit.NewBudget(c.cfg.Limits, now, spent)
 	c.tally.before = spent
-	c.tally.countsAt = now
+	c.points.at = now
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"headway/frontier"
 	"headway/parse"
+	"headway/scope"
 	"headway/store"
 	"headway/visit"
 	"headway/weburl"
@@ -105,6 +106,15 @@ func (c *Crawl) judgeRedirect(item visit.Item, finder store.Slot) link {
 		f.Outcome, f.Reason = visit.Skipped, visit.OptedOut
 	}
 	return link{found: f, mark: c.mark(&f, finder)}
+}
+
+// stillInScope decides again about a URL that an earlier run let in: what belongs
+// to the crawl may have been narrowed since.
+func (c *Crawl) stillInScope(item visit.Item) scope.Decision {
+	if item.Depth == 0 {
+		return c.scope.DecideSeed(item.URL)
+	}
+	return c.scope.Decide(item.URL, item.Depth)
 }
 
 // priorityScale turns a sitemap's priority into ours.

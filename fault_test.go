@@ -348,3 +348,87 @@ func TestCancelAfter(t *testing.T) {
 		}
 	})
 }
+
+// TestLimitsAtOnce meets limits between two looks at them: a fast host answers
+// hundreds of requests in that time.
+func TestLimitsAtOnce(t *testing.T) {
+	for name, tc := range map[string]struct {
+		limits limit.Limits
+		most   int64 // requests
+	}{
+		"requests": {limit.Limits{Requests: 10}, 10},
+		"bytes":    {limit.Limits{Bytes: 1}, 2}, // robots.txt, and a page beside it
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSimulated(t, 1, small(300))
+				s.cfg.Policy, s.cfg.Owned = preset("owned"), func(weburl.URL) bool { return true }
+				s.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: tc.limits})
+				r := s.run()
+				if r.State != job.Partial {
+					t.Errorf("ended %s", r.State)
+				}
+				if got := s.web.Stats().Total.Requests; got > tc.most || got != r.Requests {
+					t.Errorf("%d requests by the servers' count, %d by ours, want at most %d", got, r.Requests, tc.most)
+				}
+			})
+		})
+	}
+}
+
+// TestNarrowed goes on with a crawl of which less is wanted now: what waited and
+// does not belong to it any more is not fetched.
+func TestNarrowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(t, 1, small(30))
+		s.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: 5}})
+		s.run()
+		s.cfg.Limits, s.cfg.Continue, s.cfg.Scope.Exclude = limit.Resolve(), true, []string{"/**"}
+		r := s.run()
+		if got := s.web.Stats().Total.PageAnswers; got != 5 || r.State != job.Complete {
+			t.Errorf("ended %s after %d pages, want complete after 5", r.State, got)
+		}
+		if r.Counts.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.Excluded}] == 0 {
+			t.Errorf("nothing was excluded: %v", r.Counts.Ended)
+		}
+	})
+}
+
+// TestTimeOfRuns wants the time limit to count what runs took, however often the
+// crawl was interrupted.
+func TestTimeOfRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(t, 1, small(60))
+		s.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Time: 30 * time.Second}})
+		for range 4 {
+			drain := make(chan struct{})
+			s.cfg.Drain = drain
+			go func() {
+				time.Sleep(4 * time.Second)
+				close(drain)
+			}()
+			if r := s.run(); r.State != job.Running {
+				t.Fatalf("ended %s (%s) after %v in all", r.State, r.Reason, r.Spent.Time)
+			}
+			time.Sleep(time.Minute) // does not count
+		}
+		s.cfg.Drain = nil
+		r := s.run()
+		if r.State != job.Partial || r.Spent.Time < 30*time.Second || r.Spent.Time > 34*time.Second {
+			t.Errorf("ended %s after %v in all, want partial after 30 s", r.State, r.Spent.Time)
+		}
+	})
+}
+
+// TestDiskFullFromTheStart fetches nothing before it has looked at the disk.
+func TestDiskFullFromTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(t, 1, small(30))
+		s.cfg.Policy, s.cfg.Owned = preset("owned"), func(weburl.URL) bool { return true }
+		s.cfg.Free = func() (int64, error) { return 1000, nil }
+		s.run()
+		if n := s.web.Stats().Total.Requests; n > 0 {
+			t.Errorf("%d requests on a full disk", n)
+		}
+	})
+}

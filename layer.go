@@ -1,6 +1,7 @@
 package headway
 
 import (
+	"cmp"
 	"time"
 
 	"headway/fetch"
@@ -55,7 +56,7 @@ func (c *Crawl) layers(now time.Time) []Layer {
 		{Setting: "robots.parallel", Limit: int64(c.cfg.RobotsWorkers), Use: int64(stats.Robots)},
 		{Setting: "dns.lookups"},
 		{Setting: "store.commit_gap", Limit: 1, Waiting: int64(c.pages), Waited: c.tally.commitTime},
-		{Setting: "frontier.hot_hosts", Limit: int64(max(c.cfg.HotHosts, frontier.DefaultHotHosts)), Use: int64(stats.Hosts)},
+		{Setting: "frontier.hot_hosts", Limit: int64(cmp.Or(c.cfg.HotHosts, frontier.DefaultHotHosts)), Use: int64(stats.Hosts)},
 		{Setting: "governor.enabled", Limit: int64(c.cfg.Workers), Use: int64(c.gov.Permits(now))},
 		{Setting: "store.min_free", Limit: c.cfg.MinFree, Use: c.free},
 	}

@@ -154,6 +154,7 @@ func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known
 			c.f.LeaseWait(now, name)
 			continue
 		}
+		s.claimed = true
 		state := frontier.HostState{Host: name, State: politeness.New(name), Unclean: unclean[name] || slices.Contains(claim.Unclean, s.domain)}
 		h, ok := known[name]
 		if ok {
@@ -217,6 +218,9 @@ func (c *Crawl) yield(ctx context.Context, domain string) {
 	}
 	delete(c.loader.yields, domain)
 	hosts := c.hostsOf(domain)
+	for i := range hosts {
+		c.sites[hosts[i].Host].claimed = false
+	}
 	shared, ok := c.st.(store.Domains)
 	if !ok {
 		return
@@ -253,7 +257,9 @@ func (c *Crawl) yieldAll(ctx context.Context, now time.Time) error {
 	}
 	domains := map[string]bool{}
 	for _, s := range c.sites {
-		domains[s.domain] = true
+		if s.claimed {
+			domains[s.domain] = true
+		}
 	}
 	var names []string
 	var hosts []store.Host

@@ -55,6 +55,7 @@ func (c *Crawl) loop(ctx, work context.Context) {
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	drain, ended := c.cfg.Drain, ctx.Done()
+	c.watchDisk(c.now())
 	c.warm(work)
 	for c.fatal == nil {
 		now := c.now()
@@ -118,10 +119,16 @@ func (c *Crawl) permits(now time.Time) (int, visit.Wait) {
 	if c.sifting {
 		return max(1-c.busy, 0), visit.WaitBudget
 	}
+	permits := max(c.gov.Permits(now)-c.busy, 0)
 	if c.cfg.Ungoverned {
-		return c.cfg.Workers - c.busy, visit.WaitWorkers
+		permits, short = c.cfg.Workers-c.busy, visit.WaitWorkers
 	}
-	return max(c.gov.Permits(now)-c.busy, 0), short
+	if l := c.cfg.Limits.Of(limit.Requests); l.Limited() {
+		if left := max(l.Max-c.budget.Spent().Requests-int64(c.busy), 0); int64(permits) > left {
+			return int(left), visit.WaitBudget
+		}
+	}
+	return permits, short
 }
 
 // dispatch asks the schedule what to do and does it.
@@ -172,6 +179,13 @@ func (c *Crawl) start(work context.Context, now time.Time, r frontier.Request) {
 		c.f.Skip(now, r)
 		c.settledPage(now, r, &visit.Visit{Item: r.Item, Outcome: visit.Skipped, Reason: visit.OptedOut}, nil, frontier.Settled{})
 		return
+	}
+	if r.Kind == frontier.Page && c.resumed {
+		if d := c.stillInScope(r.Item); !d.In {
+			c.f.Skip(now, r)
+			c.settledPage(now, r, &visit.Visit{Item: r.Item, Outcome: visit.Skipped, Reason: visit.Reason(d.Reason), Detail: d.Rule}, nil, frontier.Settled{})
+			return
+		}
 	}
 	if r.Kind == frontier.Page && r.Item.Found != visit.FoundSeed {
 		if d := c.duplicates.Look(r.Item.URL); !d.In {
@@ -254,6 +268,14 @@ func (c *Crawl) spend(now time.Time, pages, requests, bytes int64) {
 	use := limit.Use{Pages: pages, Requests: requests, Bytes: bytes}
 	c.budget.Observe(now, use)
 	c.tally.add(use)
+	c.holdToLimits(now)
+}
+
+// holdToLimits stops at a limit that was met. The page limit is kept by tokens.
+func (c *Crawl) holdToLimits(now time.Time) {
+	if over := c.budget.Exceeded(); over != nil && c.stop == nil && over.Limit != limit.Pages {
+		c.halt(now, stopFor(over), false)
+	}
 }
 
 // noteEffect logs and keeps what an answer did to a host.
@@ -295,9 +317,7 @@ func (c *Crawl) look(work context.Context, now time.Time) {
 		c.tally.warnings = append(c.tally.warnings, w.String())
 		c.cfg.Log.Warn("a limit comes near", "limit", w.String())
 	}
-	if over := c.budget.Exceeded(); over != nil && c.stop == nil && over.Limit != limit.Pages {
-		c.halt(now, stopFor(over), false)
-	}
+	c.holdToLimits(now)
 	if c.stop == nil && !c.sifting && c.cfg.Limits.Of(limit.Pages).Limited() && c.f.Exhausted(c.job) {
 		c.sift(now)
 	}

@@ -81,7 +81,6 @@ type tally struct {
 	commitTime time.Duration
 	lastCommit time.Duration
 	outcomes   map[visit.Outcome]int64 // since the last point
-	countsAt   time.Time
 	slowest    []frontier.View
 	slowestAt  time.Time
 	rates      []sample
@@ -172,6 +171,7 @@ func (c *Crawl) count(ctx context.Context, now time.Time) {
 // points is what was told to the time series.
 type points struct {
 	span   time.Time // the beginning of the span that runs
+	at     time.Time // when the last point was made
 	use    limit.Use // at its beginning
 	shares map[frontier.State]time.Duration
 }
@@ -202,7 +202,7 @@ func (c *Crawl) point(now time.Time) store.Point {
 	runtime.ReadMemStats(&mem)
 	p := store.Point{
 		Job: c.job, At: c.points.span, Span: store.MinSpan, Ended: c.tally.outcomes, Waits: map[visit.Wait]time.Duration{},
-		Requests: c.tally.use.Requests - c.points.use.Requests, Bytes: c.tally.use.Bytes - c.points.use.Bytes,
+		Ran: now.Sub(c.points.at), Requests: c.tally.use.Requests - c.points.use.Requests, Bytes: c.tally.use.Bytes - c.points.use.Bytes,
 		Waiting: c.counts.Waiting, Hosts: int64(stats.Hosts), InFlight: int64(stats.InFlight), Memory: int64(mem.Sys - mem.HeapReleased),
 	}
 	if c.points.shares == nil {
@@ -217,7 +217,7 @@ func (c *Crawl) point(now time.Time) store.Point {
 			p.Waits[visit.Wait(s.State.String())] = spent
 		}
 	}
-	c.points.use = c.tally.use
+	c.points.use, c.points.at = c.tally.use, now
 	c.tally.outcomes = nil
 	return p
 }

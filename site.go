@@ -19,6 +19,7 @@ type site struct {
 	home    weburl.URL
 	domain  string
 	slot    store.Slot
+	claimed bool // its domain is ours
 	owned   bool
 	secrets fetch.Secrets
 

@@ -26,6 +26,7 @@ type Point struct {
 	Ended    map[visit.Outcome]int64      `json:"ended,omitempty"`    // URLs by outcome
 	Waits    map[visit.Wait]time.Duration `json:"waits,omitempty"`    // host-time by what was waited for
 	Fetching time.Duration                `json:"fetching,omitempty"` // host-time with a request under way
+	Ran      time.Duration                `json:"ran,omitempty"`      // how long a worker ran, less than the span at its ends
 	Requests int64                        `json:"requests,omitempty"`
 	Bytes    int64                        `json:"bytes,omitempty"` // received
 
@@ -80,6 +81,7 @@ func (p Point) plusEvents(q Point) Point {
 	}
 	p.Ended, p.Waits = ended, waits
 	p.Fetching += q.Fetching
+	p.Ran += q.Ran
 	p.Requests += q.Requests
 	p.Bytes += q.Bytes
 	return p

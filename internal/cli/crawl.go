@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -372,7 +373,7 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 		Owned: c.vouched, Secrets: secrets, IgnoreRobots: s.IgnoreRobots, Agent: product, Sitemaps: headway.Sitemaps(s.Sitemaps),
 		Addresses: c.addresses(), Workers: int(s.Workers), ParseWorkers: int(s.Parse.Workers),
 		Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache,
-		CommitGap: s.Store.CommitGap, Free: func() (int64, error) { return freeBytes(c.dir) }, MinFree: s.Store.MinFree, Log: c.log,
+		CommitGap: s.Store.CommitGap, Free: func() (int64, error) { return freeBytes(c.dir) }, MinFree: cmp.Or(s.Store.MinFree, -1), Log: c.log,
 		Strained: c.strain.Strained, RobotsWorkers: int(s.Robots.Parallel), RobotsTimeout: s.Robots.Timeout, RobotsCache: s.Robots.Cache,
 		Ungoverned: !s.Governor.Enabled, MaxWaiting: s.Frontier.MaxWaiting,
 		Lookups: func() guard.Layer { return c.dialer.Stats().Lookups }, OptedOut: optedOut,

@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"headway/lab"
+	"headway/lab/temper"
 )
 
 // TestTwoTerminals runs two crawls of the same hosts at once. The hosts see one
@@ -31,4 +34,32 @@ func TestTwoTerminals(t *testing.T) {
 		t.Errorf("%d requests at once", s.Total.MaxConcurrent)
 	}
 	w.atLeast("the smallest gap", s.Total.MinGapMS, delay, serverShare)
+}
+
+// TestInterruptedBeforeItsTurn interrupts a crawl that waits for a host another
+// one holds. It has nothing to give back, and says that it can go on.
+func TestInterruptedBeforeItsTurn(t *testing.T) {
+	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(5, func(t *lab.Temper) { t.Rules.Latency = temper.Constant(3 * time.Second) }))})
+	first := w.crawl("one")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); w.lab.Stats().Total.InFlight == 0 && time.Since(began) < 10*time.Second; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	second := w.crawl("two")
+	go func() {
+		time.Sleep(time.Second)
+		if err := second.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+	}()
+	out := w.run(second, 130)
+	if !strings.Contains(out, "the same command goes on") {
+		t.Errorf("it says:\n%s", out)
+	}
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait() // it was killed
 }
