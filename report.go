@@ -268,11 +268,13 @@ func (c *Crawl) report(ctx context.Context, failed error) (Report, error) {
 // verdict names the end of a crawl that has nothing left: complete, unless
 // nobody let it in, nobody could be reached, or a host was given up on.
 func verdict(c store.Counts) (job.State, string) {
-	var forbidden, lost, deferred, other int64
+	var forbidden, optedOut, lost, deferred, other int64
 	for e, n := range c.Ended {
 		switch {
-		case e.Reason == visit.RobotsDisallow, e.Outcome == visit.Blocked, e.Reason == visit.OptedOut:
+		case e.Reason == visit.RobotsDisallow, e.Outcome == visit.Blocked:
 			forbidden += n
+		case e.Reason == visit.OptedOut:
+			optedOut += n
 		case e.Outcome == visit.Failed, e.Reason == visit.PrivateAddress, e.Reason == visit.BadPort:
 			lost += n
 		case e.Outcome == visit.Deferred, e.Reason == visit.RobotsUnreachable:
@@ -288,6 +290,8 @@ func verdict(c store.Counts) (job.State, string) {
 		return job.Partial, "patience"
 	case other == 0 && forbidden > 0:
 		return job.Blocked, "robots.txt or a firewall forbids everything"
+	case other == 0 && optedOut > 0:
+		return job.Blocked, "all of it is on the list of those who asked not to be crawled"
 	case other == 0 && lost > 0:
 		return job.Failed, "no host could be reached"
 	default:

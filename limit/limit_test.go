@@ -213,11 +213,11 @@ func TestBudget(t *testing.T) {
 			{time.Minute, Use{}, "", "Safety limit: Crawl timeout exceeded (60000ms)"},
 		}},
 		"the first ceiling stays named": {steps: []step{
-			{time.Second, Use{Requests: 1000}, "max_requests: 95 % used, 1000 of 1000 (job)", "Job limit: Maximum 1000 requests per crawl"},
-			{time.Minute, Use{}, "max_time: 95 % used, 1m of 1m (safety)", "Job limit: Maximum 1000 requests per crawl"},
+			{time.Second, Use{Requests: 1000}, "max_requests: used up, 1000 of 1000 (job)", "Job limit: Maximum 1000 requests per crawl"},
+			{time.Minute, Use{}, "max_time: used up, 1m of 1m (safety)", "Job limit: Maximum 1000 requests per crawl"},
 		}},
 		"two at once": {steps: []step{
-			{time.Second, Use{Pages: 45, Bytes: 1 << 20}, "max_pages: 80 % used, 45 of 50 (safety); max_bytes: 95 % used, 1048576 of 1048576 (job)", "Job limit: Maximum 1048576 bytes per crawl"},
+			{time.Second, Use{Pages: 45, Bytes: 1 << 20}, "max_pages: 80 % used, 45 of 50 (safety); max_bytes: used up, 1048576 of 1048576 (job)", "Job limit: Maximum 1048576 bytes per crawl"},
 		}},
 		"resumed": {spent: Use{Pages: 41, Time: 50 * time.Second}, steps: []step{
 			{0, Use{}, "", ""}, // 80 % was told before

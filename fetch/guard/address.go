@@ -182,8 +182,8 @@ func (r Range) String() string {
 	return b.String()
 }
 
-// allows reports whether the block opens this address and port.
-func (r Range) allows(a netip.Addr, port uint16) bool {
+// Allows reports whether the block opens this address and port.
+func (r Range) Allows(a netip.Addr, port uint16) bool {
 	return r.Prefix.Contains(a) && r.hasPort(port)
 }
 
@@ -224,7 +224,7 @@ func (d *Dialer) judge(a netip.Addr, port uint16) verdict {
 		return verdict{why: why}
 	}
 	for _, r := range d.cfg.AllowPrivate {
-		if r.allows(a, port) {
+		if r.Allows(a, port) {
 			return verdict{private: !nat64.Contains(a)}
 		}
 	}

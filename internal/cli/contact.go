@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -43,10 +44,23 @@ func findContact(flag string) (string, error) {
 	return contact, checkContact(contact)
 }
 
-// askContact asks the person at the terminal and remembers the answer.
-func askContact(stdin io.Reader, stderr io.Writer) (string, error) {
+// askContact asks the person at the terminal and remembers the answer. An
+// interrupt ends the question, though nobody has answered.
+func askContact(ctx context.Context, stdin io.Reader, stderr io.Writer) (string, error) {
 	fmt.Fprint(stderr, "Every request names a contact, so that a webmaster can reach you.\nYour mail address or web page (empty: owned hosts only): ")
-	line, err := bufio.NewReader(io.LimitReader(stdin, maxContact+1)).ReadString('\n')
+	var line string
+	var err error
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		line, err = bufio.NewReader(io.LimitReader(stdin, maxContact+1)).ReadString('\n')
+	}()
+	select {
+	case <-answered:
+	case <-ctx.Done():
+		fmt.Fprintln(stderr) // the cursor stands behind the question
+		return "", interrupted()
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", failed(fmt.Errorf("read contact: %w", err), "name a contact with --contact")
 	}

@@ -57,7 +57,11 @@ finish; twice ends at once. Either way nothing is lost.`,
 				return usage(err, hintOf(err))
 			}
 			c := &crawlRun{set: settings, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), quiet: quiet}
-			return c.run(cmd.Context(), args)
+			err = c.run(cmd.Context(), args)
+			if err != nil && !c.begun && cmd.Context().Err() != nil {
+				return interrupted() // whatever that stopped
+			}
+			return err
 		},
 	}
 	config.Register(cmd.Flags())
@@ -72,6 +76,7 @@ type crawlRun struct {
 	out   io.Writer
 	err   io.Writer
 	quiet bool
+	begun bool // the crawl runs, and has the interrupts
 
 	seeds  seeds
 	dir    string
@@ -111,6 +116,7 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	c.begun = true
 	work, stop := c.signals(ctx, &cfg)
 	defer stop()
 	if cfg.MemoryLimit = memoryLimit(); cfg.MemoryLimit == 0 {
@@ -238,16 +244,33 @@ func (c *crawlRun) contact(ctx context.Context) (string, error) {
 	if err != nil || contact != "" {
 		return contact, err
 	}
+	if err := c.checkAllowed(); err != nil {
+		return "", err
+	}
 	if c.allPrivate(ctx) {
 		return "", nil
 	}
 	if isTerminal(c.in) {
-		if contact, err = askContact(c.in, c.err); err != nil || contact != "" {
+		if contact, err = askContact(ctx, c.in, c.err); err != nil || contact != "" {
 			return contact, err
 		}
 	}
 	return "", usage(errors.New("public hosts are not asked without a contact"),
 		"name who a webmaster can write to with --contact you@example.com, or in "+contactEnv)
+}
+
+// checkAllowed refuses a seed at an address that is not of the public web and
+// that nobody allowed: a contact would not help.
+func (c *crawlRun) checkAllowed() error {
+	for _, u := range c.seeds.urls {
+		addr, err := netip.ParseAddr(u.Hostname())
+		if err != nil || guard.Public(addr) || slices.ContainsFunc(c.ranges, func(r guard.Range) bool { return r.Allows(addr, u.Port()) }) {
+			continue
+		}
+		want := guard.Range{Prefix: netip.PrefixFrom(addr, addr.BitLen()), Ports: []uint16{u.Port()}}
+		return usage(fmt.Errorf("%s is not an address of the public web", u.Host()), "if you mean it, allow it with --allow-private "+want.String())
+	}
+	return nil
 }
 
 // allPrivate tells whether every seed lies in a range that counts as owned.
@@ -440,6 +463,12 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Conf
 		}
 		cfg.Continue = len(changes) > 0
 		ended = j.State.Ended() && !(j.State == job.Partial && cfg.Continue)
+		if ended {
+			if len(changes) > 0 {
+				fmt.Fprintln(c.err, "headway: warning: this crawl has ended without it; --fresh begins anew with it")
+			}
+			return begun, ended, nil
+		}
 	}
 	if err := os.WriteFile(c.specFile(), cfg.Spec, 0o644); err != nil {
 		return false, false, failed(fmt.Errorf("keep what was asked for: %w", err), "look whether "+c.dir+" can be written")
@@ -486,7 +515,11 @@ func (s spec) changes(now spec) []string {
 	add("include", s.Include, now.Include)
 	add("exclude", s.Exclude, now.Exclude)
 	add("preset", []string{s.Preset}, []string{now.Preset})
-	add("limits", s.Limits, now.Limits)
+	// Of limits, those that differ.
+	same := func(of []string) func(string) bool {
+		return func(l string) bool { return slices.Contains(of, l) }
+	}
+	add("limits", slices.DeleteFunc(slices.Clone(s.Limits), same(now.Limits)), slices.DeleteFunc(slices.Clone(now.Limits), same(s.Limits)))
 	return list
 }
 

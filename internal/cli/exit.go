@@ -1,5 +1,7 @@
 package cli
 
+import "errors"
+
 // Exit codes. A script may rely on them.
 const (
 	ExitOK          = 0
@@ -49,6 +51,11 @@ func usage(err error, hint string) *Failure {
 		hint = "headway help lists the commands"
 	}
 	return &Failure{Code: ExitUsage, Err: err, Hint: hint}
+}
+
+// interrupted is a command that was told to stop before it had begun.
+func interrupted() *Failure {
+	return &Failure{Code: ExitInterrupted, Err: errors.New("interrupted before it began"), Hint: "run the same command again"}
 }
 
 // failed is work that could not be done.

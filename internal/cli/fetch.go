@@ -89,7 +89,7 @@ func (f *fetchFlags) visit(cmd *cobra.Command, u weburl.URL) (headway.Look, erro
 	}
 	look, err := f.visitOnce(cmd, u, policy, secrets)
 	if _, ok := errors.AsType[*fetch.NoContactError](err); ok && isTerminal(cmd.InOrStdin()) {
-		if f.network.contact, err = askContact(cmd.InOrStdin(), cmd.ErrOrStderr()); err == nil {
+		if f.network.contact, err = askContact(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr()); err == nil {
 			look, err = f.visitOnce(cmd, u, policy, secrets)
 		}
 	}

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -177,7 +180,7 @@ func TestFoundContact(t *testing.T) {
 	}
 	want("", "")
 	var said strings.Builder
-	if got, err := askContact(strings.NewReader("saved@example.com\n"), &said); err != nil || got != "saved@example.com" {
+	if got, err := askContact(t.Context(), strings.NewReader("saved@example.com\n"), &said); err != nil || got != "saved@example.com" {
 		t.Fatal(got, err)
 	}
 	if !strings.Contains(said.String(), "Saved in "+home) {
@@ -187,7 +190,7 @@ func TestFoundContact(t *testing.T) {
 	t.Setenv(contactEnv, "env@example.com")
 	want("", "env@example.com")
 	want("flag@example.com", "flag@example.com")
-	if _, err := askContact(strings.NewReader("nobody\n"), &said); err == nil {
+	if _, err := askContact(t.Context(), strings.NewReader("nobody\n"), &said); err == nil {
 		t.Error("a contact that reaches nobody was saved")
 	}
 }
@@ -208,5 +211,17 @@ func TestSeedURL(t *testing.T) {
 		if u.String() != want || (err == nil) != (want != "") {
 			t.Errorf("%s: got %q, %v, want %q", in, u, err, want)
 		}
+	}
+}
+
+// TestAskContactInterrupted wants an interrupt to end the question.
+func TestAskContactInterrupted(t *testing.T) {
+	silent, end := io.Pipe() // a person who says nothing
+	defer end.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := askContact(ctx, silent, io.Discard)
+	if failure, ok := errors.AsType[*Failure](err); !ok || failure.Code != ExitInterrupted {
+		t.Errorf("askContact: %v, want exit code %d", err, ExitInterrupted)
 	}
 }

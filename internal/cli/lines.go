@@ -133,8 +133,21 @@ func printSummary(w io.Writer, dir string, r headway.Report) {
 	}
 	fmt.Fprintln(w, "folder: "+dir)
 	if r.State == job.Partial {
-		fmt.Fprintln(w, "the same command with a higher limit goes on")
+		fmt.Fprintln(w, nextStep(r))
 	}
+}
+
+// nextStep says how to go on with a crawl that is partial.
+func nextStep(r headway.Report) string {
+	if r.Reason != "patience" {
+		return "the same command with a higher limit goes on"
+	}
+	for e := range r.Counts.Ended {
+		if e.Outcome == visit.Deferred {
+			return "the same command with more --patience goes on"
+		}
+	}
+	return "the same command with --fresh tries again"
 }
 
 // sumLine is the sum of all outcomes.

@@ -58,7 +58,11 @@ func (s *seeds) read(name string, stdin io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxSeedLine)
 	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+		line := lines.Text()
+		if n == 1 {
+			line = strings.TrimPrefix(line, "\ufeff") // some editors begin a file so
+		}
+		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
