@@ -24,9 +24,58 @@ const (
 	migrateTries = 300
 )
 
-// migrate brings the schema to what this program knows. Several processes may
-// try at the same time: one of them does it.
-func (s *Store) migrate(ctx context.Context, config *pgx.ConnConfig) (err error) {
+// migrate brings the schema to what this program knows. Most of the time that
+// is what is there, and one question settles it.
+func (s *Store) migrate(ctx context.Context, config *pgx.ConnConfig) error {
+	want, err := latest()
+	if err != nil {
+		return err
+	}
+	has, err := s.version(ctx)
+	switch {
+	case err != nil:
+		return err
+	case has > want:
+		return fmt.Errorf("the tables have format %d, this program knows formats up to %d: %w", has, want, store.ErrNewer)
+	case has == want:
+		return nil
+	default:
+		return s.upgrade(ctx, config)
+	}
+}
+
+// latest is the number of the last migration.
+func latest() (int64, error) {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return 0, err
+	}
+	return goose.NumericComponent(files[len(files)-1]) // they are sorted, and there is one
+}
+
+// version is the number of the last migration that was made, 0 for none.
+func (s *Store) version(ctx context.Context) (int64, error) {
+	var server int
+	var name string
+	var made bool
+	err := s.pool.QueryRow(ctx, "select current_setting('server_version_num')::int, current_setting('server_version'), to_regclass($1) is not null",
+		s.schemaName()+".goose_db_version").Scan(&server, &name, &made)
+	if err != nil {
+		return 0, err
+	}
+	if server < oldest {
+		return 0, fmt.Errorf("PostgreSQL %s: %w", name, errOldServer)
+	}
+	var has int64
+	if made {
+		err = s.pool.QueryRow(ctx, "select coalesce(max(version_id), 0) from goose_db_version where is_applied").Scan(&has)
+	}
+	return has, err
+}
+
+// upgrade makes the migrations that are missing. Several processes may try at
+// the same time: one of them does it, and the others wait for it.
+func (s *Store) upgrade(ctx context.Context, config *pgx.ConnConfig) (err error) {
 	fsys, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -36,23 +85,19 @@ func (s *Store) migrate(ctx context.Context, config *pgx.ConnConfig) (err error)
 	for _, way := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "plan_cache_mode", "idle_in_transaction_session_timeout"} {
 		delete(config.RuntimeParams, way)
 	}
+	// Two that make the same schema at once would fail each other.
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1, 0)", lockOfShelf); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, "create schema if not exists "+s.schemaName())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("create schema %s: %w", s.schema, err)
+	}
 	db := stdlib.OpenDB(*config)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	var version int
-	var name string
-	var made bool
-	err = db.QueryRowContext(ctx, "select current_setting('server_version_num')::int, current_setting('server_version'), to_regnamespace($1) is not null", s.schemaName()).Scan(&version, &name, &made)
-	if err != nil {
-		return err
-	}
-	if version < oldest {
-		return fmt.Errorf("PostgreSQL %s: %w", name, errOldServer)
-	}
-	if !made {
-		if _, err := db.ExecContext(ctx, "create schema if not exists "+s.schemaName()); err != nil {
-			return fmt.Errorf("create schema %s: %w", s.schema, err)
-		}
-	}
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(migrateRetry, migrateTries))
 	if err != nil {
 		return err
@@ -60,16 +105,6 @@ func (s *Store) migrate(ctx context.Context, config *pgx.ConnConfig) (err error)
 	p, err := goose.NewProvider(goose.DialectPostgres, db, fsys, goose.WithSessionLocker(locker))
 	if err != nil {
 		return err
-	}
-	has, want, err := p.GetVersions(ctx)
-	if err != nil {
-		return err
-	}
-	switch {
-	case has > want:
-		return fmt.Errorf("the tables have format %d, this program knows formats up to %d: %w", has, want, store.ErrNewer)
-	case has == want:
-		return nil
 	}
 	_, err = p.Up(ctx)
 	return err

@@ -165,11 +165,11 @@ func (s *Store) poolConfig(dsn string) (*pgxpool.Config, error) {
 
 // open does what can fail after the configuration was read.
 func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
-	if err := s.migrate(ctx, config.ConnConfig); err != nil {
-		return err
-	}
 	var err error
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return err
+	}
+	if err := s.migrate(ctx, config.ConnConfig); err != nil {
 		return err
 	}
 	if err := s.prepare(ctx); err != nil {
