@@ -350,7 +350,16 @@ func (c *Crawl) crawl(ctx context.Context) error {
 	var helpers sync.WaitGroup
 	helpers.Go(func() { c.renew(work) })
 	outputErr := make(chan error, 1)
-	go func() { outputErr <- output.Run(context.WithoutCancel(ctx), c.out, c.cfg.Outputs...) }()
+	go func() {
+		err := output.Run(context.WithoutCancel(ctx), c.out, c.cfg.Outputs...)
+		if err != nil { // nobody takes what is stored any more
+			select {
+			case c.events <- func(time.Time) { c.fail(fmt.Errorf("write output: %w", err)) }:
+			case <-work.Done():
+			}
+		}
+		outputErr <- err
+	}()
 
 	c.loop(ctx, work)
 

@@ -2,6 +2,7 @@ package headway_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -20,6 +21,7 @@ import (
 	"headway/lab"
 	labtemper "headway/lab/temper"
 	"headway/limit"
+	"headway/output"
 	"headway/store"
 	"headway/store/memory"
 	"headway/visit"
@@ -429,6 +431,30 @@ func TestDiskFullFromTheStart(t *testing.T) {
 		s.run()
 		if n := s.web.Stats().Total.Requests; n > 0 {
 			t.Errorf("%d requests on a full disk", n)
+		}
+	})
+}
+
+// brokenOutput cannot be written to.
+type brokenOutput struct{}
+
+var errBroken = errors.New("no room for pages")
+
+func (brokenOutput) Write(context.Context, *visit.Visit) error { return errBroken }
+func (brokenOutput) Close() error                              { return nil }
+
+// TestBrokenOutput ends with the error of an output instead of waiting for it.
+func TestBrokenOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(t, 1, small(200))
+		s.cfg.Outputs = []output.Writer{brokenOutput{}}
+		began := time.Now()
+		_, err := headway.Run(t.Context(), s.cfg)
+		if !errors.Is(err, errBroken) {
+			t.Errorf("ended with %v, want %v", err, errBroken)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("took %v to notice", took)
 		}
 	})
 }
