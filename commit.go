@@ -211,14 +211,21 @@ func (c *Crawl) tookCommit(now time.Time, batch []entry, commit *store.Commit, r
 		}
 	}
 	items := make([]visit.Item, 0, len(receipt.Fresh))
+	var met []string // hosts nothing was kept of so far
 	for _, i := range receipt.Fresh {
 		it := commit.Found[i].Item
+		if host := it.URL.Host(); c.sites[host] == nil {
+			met = append(met, host)
+		}
 		c.site(it.URL)
 		items = append(items, it)
 	}
 	// New URLs come first, so that a host is not taken to be without work
 	// between its last page and the links on it.
 	c.f.Added(now, items)
+	for _, host := range met {
+		c.forgetUnscheduled(host)
+	}
 	for i := range batch {
 		// A park may have ended links of its own commit.
 		if p := batch[i].park; p != nil {

@@ -22,6 +22,7 @@ import (
 	labtemper "headway/lab/temper"
 	"headway/limit"
 	"headway/output"
+	"headway/scope"
 	"headway/store"
 	"headway/store/memory"
 	"headway/visit"
@@ -455,6 +456,27 @@ func TestBrokenOutput(t *testing.T) {
 		}
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("took %v to notice", took)
+		}
+	})
+}
+
+// TestHostsInMemory crawls more hosts than are kept in memory. Of those that wait
+// in the store nothing is kept.
+func TestHostsInMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, hot = 40, 4
+		s := newSimulated(t, hosts, small(30))
+		s.cfg.HotHosts, s.cfg.Scope.Mode = hot, scope.Any
+		s.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: 20}})
+		c, err := headway.New(s.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := c.Run(t.Context()); err != nil || r.State != job.Partial {
+			t.Fatalf("ended %s: %v", r.State, err)
+		}
+		if n := c.Sites(); n > 2*hot {
+			t.Errorf("something is kept of %d hosts, with %d in memory", n, hot)
 		}
 	})
 }

@@ -508,7 +508,6 @@ func (c *Crawl) tookHosts(now time.Time, hosts []store.HostWork, last bool) bool
 			c.fail(fmt.Errorf("stored host: %w", err))
 			return false
 		}
-		c.site(u)
 		jobs := make([]job.ID, 0, len(h.Jobs))
 		for _, j := range h.Jobs {
 			if j.Job == c.job {
@@ -518,6 +517,7 @@ func (c *Crawl) tookHosts(now time.Time, hosts []store.HostWork, last bool) bool
 		if len(jobs) > 0 && room {
 			c.site(u)
 			room = c.f.Warm(now, u, jobs)
+			c.forgetUnscheduled(h.Host.Host)
 		}
 	}
 	if last {

@@ -63,6 +63,14 @@ func (c *Crawl) site(u weburl.URL) *site {
 	return s
 }
 
+// forgetUnscheduled lets go of a host that the schedule had no room for: it waits
+// in the store, and comes back from there.
+func (c *Crawl) forgetUnscheduled(host string) {
+	if _, ok := c.f.View(host); !ok {
+		delete(c.sites, host)
+	}
+}
+
 // robotsState says to the schedule what is known of a host's robots.txt.
 func (c *Crawl) robotsState(s *site, now time.Time, delay time.Duration) frontier.RobotsState {
 	if s.ignored {

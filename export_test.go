@@ -1,0 +1,5 @@
+package headway
+
+// Sites is of how many hosts something is kept in memory. It may be called once
+// the crawl has ended.
+func (c *Crawl) Sites() int { return len(c.sites) }
