@@ -144,12 +144,12 @@ func TestMemoryOfHosts(t *testing.T) {
 //
 //	HEADWAY_FULL=1 go test -run TestManyHosts -timeout 60m -v ./frontier
 func TestManyHosts(t *testing.T) {
-	const mostResident, batches = 500 << 20, 3 << 20
+	const mostResident, batches = 500 << 20, 5 << 20
 	full := os.Getenv("HEADWAY_FULL") != ""
 	hosts, each, looks, cfg := 20_000, 4, 20, Config{HotHosts: 5000, MaxItems: 8000, Head: 4}
 	switch {
 	case full:
-		hosts, each, looks, cfg = 1_000_000, 20, 20_000, Config{}
+		hosts, each, looks, cfg = 1_000_000, 20, 1000, Config{}
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(mostResident * 9 / 10))
 	case raceEnabled:
 		hosts, cfg.HotHosts = 4000, 1000
@@ -163,8 +163,9 @@ func TestManyHosts(t *testing.T) {
 	w.warm()
 	var live, resident uint64
 	for turn := 0; w.ended < hosts*each; turn++ {
-		if w.turn(t); turn%looks == 0 {
-			resident = max(resident, residentBytes())
+		w.turn(t)
+		resident = max(resident, residentBytes())
+		if turn%looks == looks-1 {
 			live = max(live, heapInUse())
 		}
 		if s := w.f.Stats(); s.Hosts > w.f.cfg.HotHosts || s.Items > w.f.cfg.MaxItems+2*s.Hosts {
