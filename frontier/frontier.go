@@ -15,7 +15,7 @@ import (
 // Defaults of [Config].
 const (
 	DefaultHotHosts = 500_000
-	DefaultMaxItems = 200_000
+	DefaultMaxItems = 100_000
 	DefaultRobots   = 64
 )
 

@@ -10,11 +10,11 @@ import (
 
 // Numbers of [tendMemory].
 const (
-	leastMemory = 256 << 20
+	leastMemory = 192 << 20
 	memoryEvery = time.Second
 	// slack is how much more than what is in use the heap may grow to, in per
 	// cent, once the process is larger than leastMemory. Go's own is 100.
-	slack = 40
+	slack = 30
 )
 
 // memoryLimit is the limit a person has set for this process (GOMEMLIMIT), 0 for

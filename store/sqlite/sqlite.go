@@ -48,8 +48,8 @@ const (
 
 // Bounds, in bytes unless said otherwise.
 const (
-	writeCache   = 64 << 20 // pages the writing connection keeps in memory
-	readCache    = 8 << 20  // the same of each reading connection
+	writeCache   = 32 << 20 // pages the writing connection keeps in memory
+	readCache    = 4 << 20  // the same of each reading connection
 	readers      = 4        // reading connections
 	checkpoint   = 8192     // pages in the log before they are moved into the file
 	checkBelow   = 4 << 20  // a smaller file is checked wholly when it is opened
