@@ -187,6 +187,14 @@ func (c *Crawl) moreSitemaps(now time.Time, t task, urls []weburl.URL) {
 	}
 }
 
+// movedSitemap sends for a sitemap where it is now. Each is sent for once, so
+// that a circle ends.
+func (c *Crawl) movedSitemap(now time.Time, t task, to weburl.URL) {
+	if s := c.sites[t.home.Host()]; s != nil {
+		c.sendForSitemap(now, s, to, t.nested)
+	}
+}
+
 // sendForSitemap queues an errand, once for each sitemap. A sitemap elsewhere is
 // read only if a page there would be.
 func (c *Crawl) sendForSitemap(now time.Time, s *site, u weburl.URL, nested int) {

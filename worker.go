@@ -241,9 +241,21 @@ func (c *Crawl) askSitemap(ctx context.Context, t task) {
 	}
 	answer, wire := c.answer(res, err, false, c.now()), res.WireBytes
 	c.post(func(now time.Time) { c.tookSitemap(now, r, answer, wire, true) })
-	if err == nil && res.Status >= 200 && res.Status < 300 {
+	switch target, moved := sitemapMoved(res, err); {
+	case moved:
+		c.post(func(now time.Time) { c.movedSitemap(now, t, target) })
+	case err == nil && res.Status >= 200 && res.Status < 300:
 		c.readSitemap(ctx, t, bytes.NewReader(res.Body))
 	}
+}
+
+// sitemapMoved is where a sitemap has moved to, if it has.
+func sitemapMoved(res *fetch.Result, err error) (target weburl.URL, moved bool) {
+	if outcome, _ := visit.OfStatus(res.Status); err != nil || outcome != visit.Redirected || res.Location() == "" {
+		return target, false
+	}
+	target, err = res.URL.Resolve(res.Location())
+	return target, err == nil
 }
 
 // readSitemap stores what a sitemap lists.

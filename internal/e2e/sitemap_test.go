@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -39,5 +42,32 @@ func TestSitemapStreams(t *testing.T) {
 	}
 	if !strings.Contains(out, "max_pages") || !strings.Contains(out, "pending") {
 		t.Errorf("the summary does not say that the page limit stopped it with work left")
+	}
+}
+
+// TestSitemapMoved follows a sitemap to where it has moved, as many sites have
+// theirs, and does not run in a circle.
+func TestSitemapMoved(t *testing.T) {
+	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(1))})
+	mux := http.NewServeMux()
+	moved := func(to string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusMovedPermanently) }
+	}
+	mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "Sitemap: /sitemap.xml\nSitemap: /circle.xml\n")
+	})
+	mux.HandleFunc("/sitemap.xml", moved("/all/sitemap.xml"))
+	mux.HandleFunc("/circle.xml", moved("/back.xml"))
+	mux.HandleFunc("/back.xml", moved("/circle.xml"))
+	mux.HandleFunc("/all/sitemap.xml", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>http://%s/only.html</loc></url></urlset>`, r.Host)
+	})
+	mux.HandleFunc("/{$}", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/only.html", func(http.ResponseWriter, *http.Request) {})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	out := w.run(w.command("crawl", server.URL, "--dir", "moved", "--preset", "owned", "--allow-private", strings.TrimPrefix(server.URL, "http://")), 0)
+	if !strings.Contains(out, "seen 2 = 2 fetched") || !strings.Contains(out, "7 requests") {
+		t.Errorf("want two pages after robots.txt and four sitemaps:\n%s", out)
 	}
 }
