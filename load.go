@@ -16,12 +16,13 @@ import (
 // loader fetches the states of hosts, and with them the right to their domains
 // where that is shared with other processes.
 type loader struct {
-	hosts  []string // wanted
-	denied []string // wanted, and held by another process
-	asking bool
-	askAt  time.Time       // when to ask again for those
-	wantAt time.Time       // when to ask whether others want ours
-	yields map[string]bool // domains being given up
+	hosts     []string // wanted
+	denied    []string // wanted, and held by another process
+	asking    bool
+	askAt     time.Time       // when to ask again for those
+	wantAt    time.Time       // when to ask whether others want ours
+	wondering bool            // that question is under way
+	yields    map[string]bool // domains being given up
 }
 
 // Times of the loader: a domain changes hands within [store.HandOver].
@@ -187,13 +188,15 @@ func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known
 // watchLoader asks whether another process wants a domain of ours.
 func (c *Crawl) watchLoader(ctx context.Context, now time.Time) {
 	shared, ok := c.st.(store.Domains)
-	if !ok || now.Before(c.loader.wantAt) {
+	if !ok || c.loader.wondering || now.Before(c.loader.wantAt) {
 		return
 	}
+	c.loader.wondering = true
 	c.loader.wantAt = now.Add(wantedEvery)
 	c.background.Go(func() {
 		wanted, err := shared.Wanted(ctx, now)
 		c.post(func(now time.Time) {
+			c.loader.wondering = false
 			if err != nil {
 				c.failUnless(ctx, fmt.Errorf("ask for requests of other crawls: %w", err))
 				return

@@ -57,6 +57,7 @@ func (c *Crawl) loop(ctx, work context.Context) {
 	drain, ended := c.cfg.Drain, ctx.Done()
 	c.watchDisk(c.now())
 	c.warm(work)
+	c.revisit(c.now())
 	for c.fatal == nil {
 		now := c.now()
 		c.dispatch(work, now)
@@ -83,6 +84,25 @@ func (c *Crawl) loop(ctx, work context.Context) {
 			c.halt(c.now(), &Stop{Reason: "interrupted"}, true)
 		}
 		timer.Reset(c.wake(c.now()))
+	}
+}
+
+// revisit looks at the hosts of the seeds again when a crawl is resumed though
+// nothing may wait there: what is still to be read of their sitemaps is not
+// stored.
+func (c *Crawl) revisit(now time.Time) {
+	if !c.resumed || c.cfg.Sitemaps == SitemapsOff {
+		return
+	}
+	known := map[string]bool{}
+	for _, u := range c.cfg.Seeds {
+		if host := u.Host(); !known[host] {
+			known[host] = true
+			c.site(u)
+			if !c.f.Warm(now, u, []job.ID{c.job}) {
+				return // the others are met when there is room for them
+			}
+		}
 	}
 }
 

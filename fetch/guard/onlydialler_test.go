@@ -19,6 +19,7 @@ import (
 var mayDial = map[string]string{
 	"fetch/guard":           "the guard itself",
 	"fetch/guard/guardtest": "a name server for tests",
+	"bench/run":             "a driver of measurements that is not shipped; speaks to the lab on the loopback",
 	"lab":                   "a server; speaks to itself on the loopback",
 }
 

@@ -79,6 +79,9 @@ func choiceNames(list []lab.Choice) string {
 func (f *labFlags) config(fs *pflag.FlagSet) (lab.Config, error) {
 	cfg := f.cfg
 	cfg.Address = lab.Address(f.address)
+	if strings.HasSuffix(cfg.Listen, ":0") {
+		cfg.ListenTLS = cfg.Listen // whoever takes any free port takes any twice
+	}
 	for _, c := range f.clients {
 		prefix, err := netip.ParsePrefix(c)
 		if err != nil {

@@ -16,6 +16,9 @@ import (
 	"headway/visit"
 )
 
+// slowPace is the pace from which on a line names who is slowest.
+const slowPace = 2 * time.Second
+
 // slowCommit is how long storing may take before a line says so.
 const slowCommit = 500 * time.Millisecond
 
@@ -72,6 +75,9 @@ func progressLine(p *headway.Progress) string {
 	}
 	if on := waitingOn(p.Shares); on != "" {
 		parts = append(parts, "waiting on "+on)
+	}
+	if len(p.Slowest) > 0 && p.Slowest[0].Pace >= slowPace {
+		parts = append(parts, fmt.Sprintf("slowest %s, %s", p.Slowest[0].Host, p.Slowest[0].Pace.Round(10*time.Millisecond)))
 	}
 	if p.LastCommit > slowCommit {
 		parts = append(parts, fmt.Sprintf("storing takes %s", p.LastCommit.Round(10*time.Millisecond)))
