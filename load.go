@@ -126,7 +126,7 @@ func (c *Crawl) load(ctx context.Context, now time.Time, hosts, domains []string
 func (c *Crawl) storedSitemaps(ctx context.Context, h *store.Host) (names []string, lost bool, err error) {
 	var state robots.State
 	if c.cfg.Sitemaps == SitemapsOff || state.UnmarshalBinary(h.Robots) != nil || state.Known != robots.Copy {
-		return nil, false, nil
+		return nil, false, nil //nolint:nilerr // a state that cannot be read is no state: robots.txt is asked for again
 	}
 	file, err := c.rules.Get(ctx, state.Sum)
 	if errors.Is(err, robots.ErrNotStored) {

@@ -57,6 +57,9 @@ func (f *Frontier) Slowest(n int) []View {
 	slower := func(a, b slow) int {
 		return cmp.Or(cmp.Compare(b.pace, a.pace), cmp.Compare(a.host.name, b.host.name))
 	}
+	if n <= 0 {
+		return nil
+	}
 	most := make([]slow, 0, n+1)
 	for _, h := range f.list {
 		if h.booked == NoWork || h.policy == nil {
