@@ -39,8 +39,8 @@ func TestKill(t *testing.T) {
 		go func() { ended <- cmd.Wait() }()
 		select {
 		case <-ended:
-			t.Log("it ended before it was killed")
-		case <-time.After(200*time.Millisecond + time.Duration(random.Int64N(int64(ideal/2)))):
+			t.Error("it ended before it was killed: the moments are badly chosen")
+		case <-time.After(200*time.Millisecond + time.Duration(random.Int64N(int64(ideal)/int64(kills)))):
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
