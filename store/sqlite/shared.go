@@ -49,6 +49,13 @@ func openShared(ctx context.Context, path string, fault store.Fault) (_ *sharedH
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return nil, err
 	}
+	// Crawls may be started at the same moment: one at a time makes the file,
+	// upgrades it and turns its log on.
+	opening, err := waitLock(ctx, filepath.Join(s.dir, "opening.lock"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, opening.Close()) }()
 	if err := hostsSchema.migrate(ctx, path); err != nil {
 		return nil, err
 	}
@@ -61,6 +68,22 @@ func openShared(ctx context.Context, path string, fault store.Fault) (_ *sharedH
 	}
 	s.c.fault = fault
 	return s, nil
+}
+
+// waitLock takes the lock of a file as soon as nobody else has it.
+func waitLock(ctx context.Context, path string) (*os.File, error) {
+	const again = 10 * time.Millisecond
+	for until := time.Now().Add(busyTimeout); ; {
+		f, err := lockPath(path)
+		if !errors.Is(err, store.ErrInUse) || time.Now().After(until) {
+			return f, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(again):
+		}
+	}
 }
 
 // enter adds this process, and forgets those that are gone and hosts nobody

@@ -197,3 +197,26 @@ func TestWithoutSharedHosts(t *testing.T) {
 	}
 	o.check(o.s.Yield(t.Context(), o.now, []string{"a.example"}, nil))
 }
+
+// TestOpenSharedAtOnce lets several crawls make the file of hosts at the same
+// moment, as two terminals do on the first day.
+func TestOpenSharedAtOnce(t *testing.T) {
+	hosts := filepath.Join(t.TempDir(), "state", "hosts.db")
+	errs := make(chan error)
+	const crawls = 8
+	for range crawls {
+		dir := t.TempDir()
+		go func() {
+			s, err := Open(t.Context(), Config{Dir: dir, Hosts: hosts})
+			if err == nil {
+				err = s.Close()
+			}
+			errs <- err
+		}()
+	}
+	for range crawls {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
