@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -48,15 +49,16 @@ func TestInterruptedBeforeItsTurn(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	second := w.crawl("two")
-	go func() {
-		time.Sleep(time.Second)
-		if err := second.Process.Signal(os.Interrupt); err != nil {
-			t.Error(err)
-		}
-	}()
-	out := w.run(second, 130)
-	if !strings.Contains(out, "the same command goes on") {
-		t.Errorf("it says:\n%s", out)
+	var out bytes.Buffer
+	second.Stdout, second.Stderr = &out, &out
+	if err := second.Start(); err != nil {
+		t.Fatal(err)
+	}
+	interrupt := time.AfterFunc(time.Second, func() { _ = second.Process.Signal(os.Interrupt) }) // one that has ended is told nothing
+	defer interrupt.Stop()
+	err := second.Wait()
+	if code := second.ProcessState.ExitCode(); code != 130 || !strings.Contains(out.String(), "the same command goes on") {
+		t.Errorf("exit code %d, %v; it says:\n%s", code, err, &out)
 	}
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
