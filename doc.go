@@ -1,13 +1,16 @@
-// Package headway joins the stops of a URL's journey: robots, politeness,
-// fetch, parse, and the record of what happened.
+// Package headway runs a polite crawl, from seeds to outputs.
 //
-// Each stop has types of its own and knows nothing of the others; here, and
-// only here, the answer of one becomes the question to the next. So far that is
-// one visit to one URL ([Visitor]); the crawl that makes many of them is built
-// on the same mapping.
+// Each stop of a URL's journey is a package with types of its own that knows
+// nothing of the others; here, and only here, the answer of one becomes the
+// question to the next. [Run] does that for a whole crawl: one loop owns the
+// schedule and all that is remembered, workers fetch and read, and what they
+// find is committed before anything relies on it. A [Visitor] makes a single
+// visit on the same mapping.
 //
-// Promises: nothing is asked of a host before its robots.txt is known, and the
-// page waits its turn behind it; whatever happens ends in exactly one outcome
-// with its reason and evidence. Refusals: redirects are not followed (the target
-// is a link), and a challenge page is never evaded.
+// Promises: nothing is asked of a host before its robots.txt is known, and every
+// request takes its turn on the host's clock; whatever happens to a URL ends in
+// exactly one outcome with its reason and evidence; a crawl that was killed goes
+// on where it was and repeats no more than what was in flight; every queue and
+// every wait is bounded, and has a name. Refusals: redirects are not followed
+// (the target is a link), and a challenge page is never evaded.
 package headway
