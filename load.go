@@ -23,6 +23,7 @@ type loader struct {
 	wantAt    time.Time       // when to ask whether others want ours
 	wondering bool            // that question is under way
 	yields    map[string]bool // domains being given up
+	given     map[string]bool // domains given up while a question is under way, whose answer may still grant them
 }
 
 // Times of the loader: a domain changes hands within [store.HandOver].
@@ -150,7 +151,7 @@ func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known
 			c.f.Loaded(now, frontier.HostState{Host: name})
 			continue
 		}
-		if !granted[s.domain] {
+		if !granted[s.domain] || c.loader.given[s.domain] {
 			c.loader.denied = append(c.loader.denied, name)
 			c.f.LeaseWait(now, name)
 			continue
@@ -180,6 +181,7 @@ func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known
 			c.findSitemaps(now, s, h.sitemaps)
 		}
 	}
+	clear(c.loader.given)
 	if len(c.loader.denied) > 0 {
 		c.loader.askAt = now.Add(claimEvery)
 	}
@@ -220,6 +222,12 @@ func (c *Crawl) yield(ctx context.Context, domain string) {
 		return
 	}
 	delete(c.loader.yields, domain)
+	if c.loader.asking {
+		if c.loader.given == nil {
+			c.loader.given = map[string]bool{}
+		}
+		c.loader.given[domain] = true
+	}
 	hosts := c.hostsOf(domain)
 	for i := range hosts {
 		c.sites[hosts[i].Host].claimed = false
@@ -236,6 +244,7 @@ func (c *Crawl) yield(ctx context.Context, domain string) {
 				return
 			}
 			c.clean[domain] = true
+			delete(c.loader.yields, domain) // it may have been asked for again meanwhile
 			c.f.Yielded(now, domain)
 		})
 	})
