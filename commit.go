@@ -65,6 +65,7 @@ func (c *Crawl) startCommit(work context.Context, now time.Time) {
 // compose makes a commit of as much as one takes.
 func (c *Crawl) compose(now time.Time) (n int, commit store.Commit) {
 	c.number++
+	c.storing = c.storing[:0]
 	commit = store.Commit{Worker: c.worker, Number: c.number, At: now}
 	slots := map[store.Slot]struct{}{}
 	for ; n < len(c.pending); n++ {
@@ -97,11 +98,13 @@ func (c *Crawl) compose(now time.Time) (n int, commit store.Commit) {
 		if h, ok := c.storeHost(host); ok {
 			commit.Hosts = append(commit.Hosts, h)
 			slots[c.sites[host].slot] = struct{}{}
+			c.storing = append(c.storing, c.sites[host].domain)
 		}
 	}
 	for len(c.resting) > 0 && len(commit.Hosts) < store.MaxHosts {
 		commit.Hosts = append(commit.Hosts, c.resting[0].host)
 		slots[c.resting[0].slot] = struct{}{}
+		c.storing = append(c.storing, c.resting[0].domain)
 		c.resting = c.resting[1:]
 	}
 	take := min(len(c.paces), store.MaxHosts)
@@ -265,7 +268,7 @@ func (c *Crawl) rest(r frontier.Rest) {
 	if !r.Until.IsZero() {
 		if h, ok := c.encodeHost(r.Host, s, r.State); ok {
 			h.Rest = r.Until
-			c.resting = append(c.resting, restingHost{h, s.slot})
+			c.resting = append(c.resting, restingHost{h, s.slot, s.domain})
 		}
 	}
 	delete(c.sites, r.Host)
@@ -273,6 +276,7 @@ func (c *Crawl) rest(r frontier.Rest) {
 
 // restingHost is a host on its way out of memory.
 type restingHost struct {
-	host store.Host
-	slot store.Slot
+	host   store.Host
+	slot   store.Slot
+	domain string
 }

@@ -72,6 +72,7 @@ type Crawl struct {
 	number     int64     // of the last commit
 	touched    map[string]struct{}
 	resting    []restingHost
+	storing    []string // domains with hosts in the commit under way
 	paces      []store.PaceChange
 
 	out        chan []visit.Visit
@@ -114,7 +115,7 @@ func New(cfg Config) (*Crawl, error) {
 	c := &Crawl{
 		cfg: cfg, st: cfg.Store, key: cfg.Store.Key(), scope: rules,
 		leases: map[store.Slot]store.Lease{}, sites: map[string]*site{}, seedHosts: map[string]bool{},
-		guilty: map[weburl.URL]bool{}, versions: map[robots.Sum]bool{}, clean: map[string]bool{}, touched: map[string]struct{}{},
+		guilty: map[weburl.URL]bool{}, versions: map[robots.Sum]bool{}, clean: map[string]bool{}, loader: loader{yields: map[string]bool{}, turns: map[string]time.Time{}}, touched: map[string]struct{}{},
 		seen: frontier.NewSeen(cfg.SeenBytes), traps: scope.NewTraps(scope.TrapConfig{}),
 		events: make(chan func(time.Time), 4*cfg.Workers), tasks: make(chan task, cfg.Workers),
 		parsing: make(chan struct{}, cfg.ParseWorkers), out: make(chan []visit.Visit, 4),

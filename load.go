@@ -14,22 +14,23 @@ import (
 )
 
 // loader fetches the states of hosts, and with them the right to their domains
-// where that is shared with other processes.
+// where that is shared with other processes. It asks one question at a time, so
+// that no answer is older than what was done since.
 type loader struct {
-	hosts     []string // wanted
-	denied    []string // wanted, and held by another process
-	asking    bool
-	askAt     time.Time       // when to ask again for those
-	wantAt    time.Time       // when to ask whether others want ours
-	wondering bool            // that question is under way
-	yields    map[string]bool // domains being given up
-	given     map[string]bool // domains given up while a question is under way, whose answer may still grant them
+	hosts  []string // wanted
+	denied []string // wanted, and held by another process
+	askAt  time.Time
+	wantAt time.Time // when to ask whether others want ours
+	asking bool
+	yields map[string]bool      // domains to be given up: true when nothing of them is under way
+	turns  map[string]time.Time // when our turn began on domains that we waited for
 }
 
 // Times of the loader: a domain changes hands within [store.HandOver].
 const (
 	claimEvery  = 250 * time.Millisecond
 	wantedEvery = 500 * time.Millisecond
+	minTurn     = time.Second // what was waited for is not given back before
 )
 
 // maxLoad is how many hosts are loaded at a time.
@@ -39,30 +40,57 @@ func (l *loader) want(hosts []string) { l.hosts = append(l.hosts, hosts...) }
 
 func (l *loader) busy() bool { return l.asking || len(l.hosts) > 0 || len(l.denied) > 0 }
 
-// startLoad asks for hosts, one question at a time.
+// share asks the next question, unless one is under way: what others wait for
+// comes first.
+func (c *Crawl) share(ctx context.Context, now time.Time) {
+	l := &c.loader
+	if l.asking {
+		return
+	}
+	shared, ok := c.st.(store.Domains)
+	if ok && c.startYield(ctx, shared) {
+		return
+	}
+	if ok && !now.Before(l.wantAt) {
+		c.startWanted(ctx, now, shared)
+		return
+	}
+	c.startLoad(ctx, now)
+}
+
+// startLoad asks for hosts.
 func (c *Crawl) startLoad(ctx context.Context, now time.Time) {
 	l := &c.loader
 	if len(l.denied) > 0 && !now.Before(l.askAt) {
 		l.hosts = append(l.hosts, l.denied...)
 		l.denied = nil
 	}
-	if l.asking || len(l.hosts) == 0 || c.stop != nil {
+	if c.stop != nil {
 		return
 	}
-	n := min(len(l.hosts), maxLoad)
-	hosts := slices.Clone(l.hosts[:n])
-	l.hosts = slices.Clone(l.hosts[n:])
-	l.asking = true
-	domains := make([]string, 0, n)
-	unclean := make(map[string]bool, n)
-	for _, h := range hosts {
-		s := c.sites[h]
-		if s == nil {
-			continue
+	var hosts, domains, later []string
+	unclean := map[string]bool{}
+	for i, h := range l.hosts {
+		if len(hosts) == maxLoad {
+			later = append(later, l.hosts[i:]...)
+			break
 		}
-		domains = append(domains, s.domain)
-		unclean[h] = !c.leases[s.slot].Clean && !c.clean[s.domain]
+		s := c.sites[h]
+		if s != nil {
+			if _, given := l.yields[s.domain]; given {
+				later = append(later, h)
+				continue
+			}
+			domains = append(domains, s.domain)
+			unclean[h] = !c.leases[s.slot].Clean && !c.clean[s.domain]
+		}
+		hosts = append(hosts, h)
 	}
+	l.hosts = later
+	if len(hosts) == 0 {
+		return
+	}
+	l.asking = true
 	slices.Sort(domains)
 	domains = slices.Compact(domains)
 	c.background.Go(func() {
@@ -81,8 +109,9 @@ func (c *Crawl) startLoad(ctx context.Context, now time.Time) {
 // knownHost is what is stored of a host.
 type knownHost struct {
 	store.Host
-	sitemaps []string // that its robots.txt names
-	lost     bool     // its robots.txt is stored elsewhere, and not here
+	robots   robots.State
+	delay    time.Duration // that its robots.txt asks for
+	sitemaps []string      // that it names
 }
 
 // load reads what is known of hosts.
@@ -112,31 +141,42 @@ func (c *Crawl) load(ctx context.Context, now time.Time, hosts, domains []string
 		if !ok {
 			continue
 		}
-		k := knownHost{Host: all}
-		if k.sitemaps, k.lost, err = c.storedSitemaps(ctx, &all); err != nil {
+		if known[name], err = c.knownHost(ctx, all); err != nil {
 			return claim, nil, fmt.Errorf("read robots.txt of %s: %w", name, err)
 		}
-		known[name] = k
 	}
 	return claim, known, nil
 }
 
-// storedSitemaps returns the sitemaps that the stored robots.txt of a host names,
-// because a file that need not be asked for again names them no other way. It may
-// be lost: another crawl has read it and keeps it in its own store.
-func (c *Crawl) storedSitemaps(ctx context.Context, h *store.Host) (names []string, lost bool, err error) {
-	var state robots.State
-	if c.cfg.Sitemaps == SitemapsOff || state.UnmarshalBinary(h.Robots) != nil || state.Known != robots.Copy {
-		return nil, false, nil //nolint:nilerr // a state that cannot be read is no state: robots.txt is asked for again
+// knownHost reads the robots.txt that goes with what is stored of a host,
+// because a file that need not be asked for again says no other way what it asks
+// for. Another crawl may have read it and keep it in its own store: then it is
+// asked for again, and until then the interval holds that was last known.
+func (c *Crawl) knownHost(ctx context.Context, h store.Host) (knownHost, error) {
+	k := knownHost{Host: h}
+	if k.robots.UnmarshalBinary(h.Robots) != nil {
+		k.robots = robots.State{} // a state that cannot be read is no state: robots.txt is asked for again
 	}
-	file, err := c.rules.Get(ctx, state.Sum)
-	if errors.Is(err, robots.ErrNotStored) {
-		return nil, true, nil
+	var state politeness.State
+	if state.UnmarshalBinary(h.Politeness) == nil {
+		k.delay = state.CrawlDelay()
 	}
-	if err != nil {
-		return nil, false, err
+	if k.robots.Known != robots.Copy {
+		return k, nil
 	}
-	return sitemapsOf(file), false, nil
+	file, err := c.rules.Get(ctx, k.robots.Sum)
+	switch {
+	case errors.Is(err, robots.ErrNotStored):
+		k.robots = k.robots.Forget()
+		return k, nil
+	case err != nil:
+		return k, err
+	}
+	k.delay, _ = file.For(c.cfg.Agent).Delay()
+	if c.cfg.Sitemaps != SitemapsOff {
+		k.sitemaps = sitemapsOf(file)
+	}
+	return k, nil
 }
 
 // tookLoad puts hosts on the schedule.
@@ -151,10 +191,15 @@ func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known
 			c.f.Loaded(now, frontier.HostState{Host: name})
 			continue
 		}
-		if !granted[s.domain] || c.loader.given[s.domain] {
+		if !granted[s.domain] {
 			c.loader.denied = append(c.loader.denied, name)
+			s.denied = true
 			c.f.LeaseWait(now, name)
 			continue
+		}
+		if s.denied {
+			s.denied = false
+			c.loader.turns[s.domain] = now
 		}
 		s.claimed = true
 		state := frontier.HostState{Host: name, State: politeness.New(name), Unclean: unclean[name] || slices.Contains(claim.Unclean, s.domain)}
@@ -164,15 +209,10 @@ func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known
 				c.cfg.Log.Warn("host state not understood, starting carefully", "host", name, "err", err)
 				state.State, state.Unclean = politeness.New(name), true
 			}
-			if err := s.robots.UnmarshalBinary(h.Robots); err != nil {
-				s.robots = robots.State{}
-			}
-			if h.lost {
-				s.robots = s.robots.Forget()
-			}
+			s.robots = h.robots
 			s.pace, s.floor, s.hold = h.Pace, h.Floor, h.HoldUntil
 		}
-		state.Robots = c.robotsState(s, now, state.State.CrawlDelay())
+		state.Robots = c.robotsState(s, now, h.delay)
 		c.f.Loaded(now, state)
 		if state.Unclean {
 			c.touch(name) // that it has to wait must outlive a clean end before its next request
@@ -181,76 +221,120 @@ func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known
 			c.findSitemaps(now, s, h.sitemaps)
 		}
 	}
-	clear(c.loader.given)
 	if len(c.loader.denied) > 0 {
 		c.loader.askAt = now.Add(claimEvery)
 	}
 }
 
-// watchLoader asks whether another process wants a domain of ours.
-func (c *Crawl) watchLoader(ctx context.Context, now time.Time) {
-	shared, ok := c.st.(store.Domains)
-	if !ok || c.loader.wondering || now.Before(c.loader.wantAt) {
-		return
-	}
-	c.loader.wondering = true
+// startWanted asks whether another process wants a domain of ours.
+func (c *Crawl) startWanted(ctx context.Context, now time.Time, shared store.Domains) {
+	c.loader.asking = true
 	c.loader.wantAt = now.Add(wantedEvery)
 	c.background.Go(func() {
 		wanted, err := shared.Wanted(ctx, now)
 		c.post(func(now time.Time) {
-			c.loader.wondering = false
+			c.loader.asking = false
 			if err != nil {
 				c.failUnless(ctx, fmt.Errorf("ask for requests of other crawls: %w", err))
 				return
 			}
-			for _, d := range wanted {
-				if c.loader.yields == nil {
-					c.loader.yields = map[string]bool{}
-				}
-				if !c.loader.yields[d] {
-					c.loader.yields[d] = true
-					c.f.Yield(now, d)
-				}
-			}
+			c.tookWanted(now, wanted)
 		})
 	})
 }
 
-// yield gives a domain up of which nothing is under way.
-func (c *Crawl) yield(ctx context.Context, domain string) {
-	if !c.loader.yields[domain] {
+// tookWanted stops sending to domains that others wait for, except to those that
+// are ours only since a moment ago: one that we asked for and that was handed to
+// us before we asked again, or whose turn is not over.
+func (c *Crawl) tookWanted(now time.Time, wanted []string) {
+	if len(wanted) == 0 {
 		return
 	}
-	delete(c.loader.yields, domain)
-	if c.loader.asking {
-		if c.loader.given == nil {
-			c.loader.given = map[string]bool{}
+	l := &c.loader
+	awaited := map[string]bool{}
+	for _, name := range slices.Concat(l.hosts, l.denied) {
+		if s := c.sites[name]; s != nil && !s.claimed {
+			awaited[s.domain] = true
 		}
-		c.loader.given[domain] = true
 	}
-	hosts := c.hostsOf(domain)
+	for _, d := range wanted {
+		_, given := l.yields[d]
+		if given || now.Before(l.turns[d].Add(minTurn)) || awaited[d] && len(c.f.Hosts(d)) == 0 {
+			continue
+		}
+		l.yields[d] = false
+		c.f.Yield(now, d)
+	}
+}
+
+// quiet notes that nothing of a domain that others want is under way any more.
+func (c *Crawl) quiet(domain string) {
+	if _, ok := c.loader.yields[domain]; ok {
+		c.loader.yields[domain] = true
+	}
+}
+
+// startYield gives up the domains of which nothing is under way, the states of
+// their hosts stored: what a commit says of a host that is no longer ours is
+// refused.
+func (c *Crawl) startYield(ctx context.Context, shared store.Domains) bool {
+	l := &c.loader
+	if len(l.yields) == 0 {
+		return false
+	}
+	unstored := map[string]bool{}
+	if c.committing {
+		for _, d := range c.storing {
+			unstored[d] = true
+		}
+	}
+	for name := range c.touched {
+		if s := c.sites[name]; s != nil {
+			unstored[s.domain] = true
+		}
+	}
+	for i := range c.resting {
+		unstored[c.resting[i].domain] = true
+	}
+	var domains []string
+	var hosts []store.Host
+	for d, quiet := range l.yields {
+		switch {
+		case !quiet:
+		case unstored[d]:
+			c.urgent = true
+		default:
+			domains = append(domains, d)
+			hosts = append(hosts, c.hostsOf(d)...)
+		}
+	}
+	if len(domains) == 0 {
+		return false
+	}
 	for i := range hosts {
 		c.sites[hosts[i].Host].claimed = false
 	}
-	shared, ok := c.st.(store.Domains)
-	if !ok {
-		return
-	}
+	l.asking = true
 	c.background.Go(func() {
-		err := shared.Yield(context.WithoutCancel(ctx), c.now(), []string{domain}, hosts)
+		err := shared.Yield(context.WithoutCancel(ctx), c.now(), domains, hosts)
 		c.post(func(now time.Time) {
+			l.asking = false
 			if err != nil {
-				c.failUnless(ctx, fmt.Errorf("hand %s over: %w", domain, err))
+				c.failUnless(ctx, fmt.Errorf("hand %d domains over: %w", len(domains), err))
 				return
 			}
-			c.clean[domain] = true
-			delete(c.loader.yields, domain) // it may have been asked for again meanwhile
-			c.f.Yielded(now, domain)
+			for _, d := range domains {
+				c.clean[d] = true
+				delete(l.yields, d)
+				delete(l.turns, d)
+				c.f.Yielded(now, d)
+			}
 		})
 	})
+	return true
 }
 
-// hostsOf returns the hosts of a domain as they are stored.
+// hostsOf returns the hosts of a domain that are ours, as they are stored.
 func (c *Crawl) hostsOf(domain string) []store.Host {
 	var hosts []store.Host
 	for _, name := range c.f.Hosts(domain) {

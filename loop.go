@@ -177,10 +177,10 @@ func (c *Crawl) dispatch(work context.Context, now time.Time) {
 		c.reserve(work, t)
 	}
 	c.loader.want(b.Load)
-	c.startLoad(work, now)
 	for _, d := range b.Quiet {
-		c.yield(work, d)
+		c.quiet(d)
 	}
+	c.share(work, now)
 	if b.Cold {
 		c.warm(work)
 	}
@@ -247,7 +247,7 @@ func (c *Crawl) tookPage(now time.Time, l landing) {
 		delete(c.versions, s.robots.Sum) // the store has lost it
 		s.robots = s.robots.Forget()
 		c.f.PutBack(now, r)
-		c.f.SetRobots(now, r.Host, frontier.RobotsState{})
+		c.f.SetRobots(now, r.Host, c.robotsState(s, now, c.crawlDelay(r.Host)))
 	case l.skipped:
 		c.f.Skip(now, r)
 		c.settledPage(now, r, l.visit, nil, frontier.Settled{})
@@ -350,7 +350,6 @@ func (c *Crawl) look(work context.Context, now time.Time) {
 	c.watchDisk(now)
 	c.count(work, now)
 	c.recordPoint(work, now)
-	c.watchLoader(work, now)
 	c.publish(now)
 }
 
@@ -424,7 +423,7 @@ func (c *Crawl) watchDisk(now time.Time) {
 
 // finished tells whether the crawl is over, and how.
 func (c *Crawl) finished(ctx context.Context, now time.Time) bool {
-	if c.busy > 0 || len(c.pending) > 0 || len(c.touched) > 0 || c.committing || len(c.outbox) > 0 {
+	if c.busy > 0 || len(c.pending) > 0 || len(c.touched) > 0 || c.committing || len(c.outbox) > 0 || c.loader.asking {
 		return false
 	}
 	if c.stop != nil {

@@ -20,6 +20,7 @@ type site struct {
 	domain  string
 	slot    store.Slot
 	claimed bool // its domain is ours
+	denied  bool // its domain is another process's, as far as we know
 	owned   bool
 	secrets fetch.Secrets
 
@@ -98,9 +99,10 @@ type robotsLanding struct {
 	request frontier.Request
 	answer  frontier.Answer
 	robots  robots.Answer
-	body    []byte // of a successful answer, as far as it counts
-	delay   time.Duration
-	names   []string // sitemaps it names
+	body    []byte        // of a successful answer, as far as it counts
+	read    bool          // there is a file
+	delay   time.Duration // that it asks for
+	names   []string      // sitemaps it names
 	wire    int64
 	owned   bool  // the address says that the host is the operator's
 	err     error // what went wrong, for people and for the verdict on the host
@@ -127,7 +129,14 @@ func (c *Crawl) tookRobots(now time.Time, l robotsLanding) {
 		c.pend(entry{robots: &store.RobotsVersion{Sum: s.robots.Sum, Body: l.body, FetchedAt: now}})
 	}
 	gone := c.unaskable(now, s, l)
-	c.f.SetRobots(now, l.request.Host, c.robotsState(s, now, l.delay))
+	delay := c.crawlDelay(l.request.Host)
+	switch {
+	case l.read:
+		delay = l.delay
+	case s.robots.Known == robots.Missing, s.robots.Known == robots.Closed:
+		delay = 0
+	}
+	c.f.SetRobots(now, l.request.Host, c.robotsState(s, now, delay))
 	c.touch(l.request.Host)
 	if gone {
 		return
@@ -135,6 +144,13 @@ func (c *Crawl) tookRobots(now time.Time, l robotsLanding) {
 	if s.robots.Known != robots.Nothing {
 		c.findSitemaps(now, s, l.names)
 	}
+}
+
+// crawlDelay is the interval that the robots.txt of a host asked for when it was
+// last read.
+func (c *Crawl) crawlDelay(host string) time.Duration {
+	view, _ := c.f.View(host)
+	return view.State.CrawlDelay()
 }
 
 // maxRobots bounds the versions of robots.txt that are known to be stored; beyond

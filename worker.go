@@ -101,10 +101,9 @@ func (c *Crawl) askRobots(ctx context.Context, t task) robotsLanding {
 	if err == nil && res.Status >= 200 && res.Status < 300 {
 		file = c.rules.Put(res.Body)
 		l.body = bytes.Clone(robots.Cut(res.Body))
+		l.read = true
 		l.delay, _ = file.For(c.cfg.Agent).Delay()
 		l.names = sitemapsOf(file)
-	} else if t.robots.Known == robots.Copy {
-		l.delay = c.knownDelay(ctx, t.robots.Sum)
 	}
 	l.robots = robotsAnswer(res, err, file, now)
 	l.answer = c.answer(res, err, false, now)
@@ -120,16 +119,6 @@ func sitemapsOf(file *robots.File) (names []string) {
 		}
 	}
 	return names
-}
-
-// knownDelay is the Crawl-delay of a robots.txt we have.
-func (c *Crawl) knownDelay(ctx context.Context, sum robots.Sum) time.Duration {
-	file, err := c.rules.Get(ctx, sum)
-	if err != nil {
-		return 0 // it will be fetched again before a page is
-	}
-	delay, _ := file.For(c.cfg.Agent).Delay()
-	return delay
 }
 
 // answer says to the schedule how a request ended.

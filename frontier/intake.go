@@ -392,7 +392,7 @@ func (f *Frontier) forgetDomain(d *domain) {
 	}
 }
 
-// Hosts returns the state of each host of a domain that is in memory.
+// Hosts returns the hosts of a domain whose state is in memory.
 func (f *Frontier) Hosts(name string) []string {
 	d := f.domains.find(name)
 	if d == nil {
@@ -400,7 +400,9 @@ func (f *Frontier) Hosts(name string) []string {
 	}
 	names := make([]string, 0, d.hosts())
 	for i := range d.hosts() {
-		names = append(names, d.host(i).name)
+		if h := d.host(i); h.stage == live || h.stage == yielding {
+			names = append(names, h.name)
+		}
 	}
 	return names
 }

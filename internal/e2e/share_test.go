@@ -14,9 +14,6 @@ import (
 // TestTwoTerminals runs two crawls of the same hosts at once. The hosts see one
 // pace.
 func TestTwoTerminals(t *testing.T) {
-	if raced {
-		t.Skip("known defect: slowed by the race detector, in about one of six runs both processes hold a domain at the same time")
-	}
 	const hosts, pages, delay = 4, 12, 300 * time.Millisecond
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(hosts, site(pages, func(t *lab.Temper) { t.Site.CrawlDelay = delay }))})
 	args := []string{"--preset", "owned", "--jitter", "0", "--sitemaps", "off"}

@@ -1,0 +1,201 @@
+package headway_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headway"
+	"headway/store"
+	"headway/store/memory"
+	"headway/weburl"
+)
+
+// board is what processes on one machine share: who owns a domain, who waits for
+// it, and what was last said of its hosts. Each question takes a while.
+type board struct {
+	mu     sync.Mutex
+	random *rand.Rand
+	owner  map[string]*member
+	queue  map[string][]*member
+	hosts  map[string]store.Host
+	moves  int
+}
+
+// take lets a random while pass.
+func (b *board) take() {
+	b.mu.Lock()
+	wait := time.Duration(b.random.IntN(400)) * time.Millisecond
+	b.mu.Unlock()
+	time.Sleep(wait)
+}
+
+// member is the store of one process.
+type member struct {
+	store.Store
+	t      *testing.T
+	board  *board
+	asking sync.Mutex // one question at a time
+}
+
+func (m *member) alone() func() {
+	if !m.asking.TryLock() {
+		m.t.Error("a question while another was under way")
+		return func() {}
+	}
+	return m.asking.Unlock
+}
+
+func (m *member) Claim(_ context.Context, _ time.Time, domains []string) (store.Claim, error) {
+	defer m.alone()()
+	m.board.take()
+	defer m.board.take()
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	var claim store.Claim
+	for _, d := range domains {
+		queue := m.board.queue[d]
+		if o := m.board.owner[d]; o == nil && (len(queue) == 0 || queue[0] == m) {
+			m.board.owner[d] = m
+		}
+		if m.board.owner[d] != m {
+			if !slices.Contains(queue, m) {
+				m.board.queue[d] = append(queue, m)
+			}
+			continue
+		}
+		m.board.queue[d] = slices.DeleteFunc(queue, func(q *member) bool { return q == m })
+		claim.Granted = append(claim.Granted, d)
+		for name, h := range m.board.hosts {
+			if u, err := store.ParseHost(name); err == nil && u.Domain() == d {
+				claim.Hosts = append(claim.Hosts, h)
+			}
+		}
+	}
+	return claim, nil
+}
+
+func (m *member) Wanted(context.Context, time.Time) ([]string, error) {
+	defer m.alone()()
+	m.board.take()
+	defer m.board.take()
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	var list []string
+	for d, o := range m.board.owner {
+		if o == m && len(m.board.queue[d]) > 0 {
+			list = append(list, d)
+		}
+	}
+	return list, nil
+}
+
+func (m *member) Yield(_ context.Context, _ time.Time, domains []string, hosts []store.Host) error {
+	defer m.alone()()
+	m.board.take()
+	defer m.board.take()
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	if err := m.put(hosts); err != nil {
+		return err
+	}
+	for _, d := range domains {
+		if m.board.owner[d] != m {
+			continue
+		}
+		m.board.owner[d] = nil
+		m.board.moves++
+		if q := m.board.queue[d]; len(q) > 0 {
+			m.board.owner[d], m.board.queue[d] = q[0], q[1:]
+		}
+	}
+	return nil
+}
+
+// put writes down hosts, which must be the process's own.
+func (m *member) put(hosts []store.Host) error {
+	for _, h := range hosts {
+		u, err := store.ParseHost(h.Host)
+		if err != nil {
+			return err
+		}
+		if m.board.owner[u.Domain()] != m {
+			return fmt.Errorf("%s is another's: %w", h.Host, store.ErrFenced)
+		}
+		if old := m.board.hosts[h.Host]; old.LastSent.After(h.LastSent) {
+			m.t.Errorf("%s: last asked at %v, after %v was said before", h.Host, h.LastSent, old.LastSent)
+		}
+		m.board.hosts[h.Host] = h
+	}
+	return nil
+}
+
+func (m *member) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
+	m.board.take()
+	m.board.mu.Lock()
+	changed := slices.DeleteFunc(slices.Clone(c.Hosts), func(h store.Host) bool { return h.Change == store.Same })
+	err := m.put(changed)
+	m.board.mu.Unlock()
+	if err != nil {
+		return store.Receipt{}, err
+	}
+	return m.Store.Commit(ctx, c)
+}
+
+// TestShare lets two crawls of the same hosts take turns. The hosts see one
+// crawler at a time, at the pace they ask for, whichever it is.
+func TestShare(t *testing.T) {
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { share(t, seed) })
+		})
+	}
+}
+
+func share(t *testing.T, seed uint64) {
+	const hosts, pages, crawls, delay = 3, 8, 2, 300 * time.Millisecond
+	temper := small(pages)
+	temper.Site.CrawlDelay = delay
+	s := newSimulated(t, hosts, temper)
+	b := &board{random: rand.New(rand.NewPCG(seed, 0)), owner: map[string]*member{}, queue: map[string][]*member{}, hosts: map[string]store.Host{}}
+	s.cfg.Policy = preset("owned")
+	s.cfg.Policy.Jitter = 0
+	s.cfg.Owned = func(weburl.URL) bool { return true }
+	var wg sync.WaitGroup
+	for range crawls {
+		cfg := s.cfg
+		cfg.Store = &member{Store: memory.Open(memory.Config{}), t: t, board: b}
+		wg.Go(func() {
+			r, err := headway.Run(t.Context(), cfg)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s.fetched(r, hosts*pages)
+		})
+	}
+	wg.Wait()
+	total := s.web.Stats().Total
+	if total.PageAnswers != crawls*hosts*pages {
+		t.Errorf("%d pages were answered, want %d", total.PageAnswers, crawls*hosts*pages)
+	}
+	if total.MaxConcurrent > 1 {
+		t.Errorf("%d requests at once", total.MaxConcurrent)
+	}
+	if gap := time.Duration(total.MinGapMS * float64(time.Millisecond)); gap < delay {
+		t.Errorf("the smallest gap is %v, want %v", gap, delay)
+	}
+	if b.moves < 2*hosts {
+		t.Errorf("domains changed hands %d times: the test is too easy", b.moves)
+	}
+	for d, o := range b.owner {
+		if o != nil {
+			t.Errorf("%s was not given up", d)
+		}
+	}
+}
