@@ -9,7 +9,7 @@ import (
 // stateVersion is the first byte of an encoded State. A change of the fields
 // or of what one means takes a new version; old ones are then read as they
 // were meant.
-const stateVersion = 1
+const stateVersion = 2
 
 // ErrVersion is returned when a State was written by a version of this package
 // that is not known here. The host is then unknown, not free: treat it as after
@@ -25,7 +25,7 @@ const maxInstant = 253402300799999
 // AppendBinary appends the encoded state to b. A host of which little is known
 // takes few bytes.
 func (s State) AppendBinary(b []byte) ([]byte, error) {
-	w := wire{buf: append(b, stateVersion)}
+	w := wire{buf: append(b, stateVersion), version: stateVersion}
 	s.wire(&w)
 	return w.buf, nil
 }
@@ -39,10 +39,10 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {
 		return fmt.Errorf("decode host state: %w: no bytes", errCorrupt)
 	}
-	if b[0] != stateVersion {
+	if b[0] < 1 || b[0] > stateVersion {
 		return fmt.Errorf("decode host state: %w %d", ErrVersion, b[0])
 	}
-	w := wire{buf: b[1:], reading: true}
+	w := wire{buf: b[1:], reading: true, version: b[0]}
 	var d State
 	d.wire(&w)
 	if w.err == nil && len(w.buf) > 0 {
@@ -95,11 +95,15 @@ func (s *State) wire(w *wire) {
 	number(w, &s.latencies, 2*medianOf-1)
 	number(w, &s.uncured, maxUncured)
 	number(w, &s.flags, allFlags)
+	if w.version >= 2 {
+		number(w, &s.asked, uint32(maxInterval))
+	}
 }
 
 // wire is an encoder or a decoder.
 type wire struct {
 	buf     []byte
+	version byte
 	reading bool
 	err     error
 }

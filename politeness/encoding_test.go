@@ -56,6 +56,21 @@ func TestStateRoundTrips(t *testing.T) {
 	}
 }
 
+// TestStateVersion1 reads a state as it was stored before operators could ask for
+// an interval.
+func TestStateVersion1(t *testing.T) {
+	want := politeness.New("host").WithCrawlDelay(3 * time.Second)
+	b, err := want.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := append([]byte{1}, b[1:len(b)-1]...)
+	var got politeness.State
+	if err := got.UnmarshalBinary(old); err != nil || got != want {
+		t.Errorf("read %+v, %v; want %+v", got, err, want)
+	}
+}
+
 func TestStateDecodingRefuses(t *testing.T) {
 	good, err := politeness.New("host").MarshalBinary()
 	if err != nil {
@@ -72,13 +87,13 @@ func TestStateDecodingRefuses(t *testing.T) {
 	}{
 		"nothing":            {nil, false},
 		"an older version":   {changed(0, 0), true},
-		"a newer version":    {changed(0, 2), true},
+		"a newer version":    {changed(0, 3), true},
 		"half of it":         {good[:len(good)/2], false},
 		"all but a byte":     {good[:len(good)-1], false},
 		"too much":           {append(append([]byte(nil), good...), 0), false},
 		"only a version":     {good[:1], false},
 		"part of the key":    {good[:5], false},
-		"flags nobody knows": {changed(len(good)-1, 0x7f), false},
+		"flags nobody knows": {append(append([]byte(nil), good[:len(good)-2]...), 0x80, 1, 0), false},
 	} {
 		before := politeness.New("untouched")
 		s := before

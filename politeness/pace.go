@@ -5,8 +5,8 @@ import "time"
 // Wait says how long a host must be left alone, and why. The zero Wait means
 // go.
 type Wait struct {
-	// Until is when to ask again. It is the zero time when no clock but only
-	// an answer can end the wait ([InFlight]).
+	// Until is when to ask again. It is the zero time when no clock ends the
+	// wait but an answer ([InFlight]) or an operator.
 	Until  time.Time
 	Reason Reason
 }
@@ -44,6 +44,9 @@ func (r Reason) String() string {
 // that are running it names one at a time, the hold before the pace: ask again
 // at Until.
 func (p Policy) Admit(s State, now time.Time) Wait {
+	if s.flags.has(paused) {
+		return Wait{Reason: Hold}
+	}
 	at := now.UnixMilli()
 	if until := max(s.holdUntil, s.failUntil); at < until {
 		return Wait{time.UnixMilli(until), Hold}

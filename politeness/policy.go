@@ -121,8 +121,8 @@ func sooner(a, b int) int {
 	return min(a, b)
 }
 
-// base is the lowest pace the policy and the host's robots.txt allow, in
+// base is the lowest pace the policy, the host's robots.txt and operators allow, in
 // milliseconds.
 func (p *Policy) base(s *State) int64 {
-	return max(ceilMillis(p.Base), int64(s.crawlDelay))
+	return max(ceilMillis(p.Base), int64(s.crawlDelay), int64(s.asked))
 }

@@ -30,6 +30,7 @@ type State struct {
 
 	// The pace.
 	crawlDelay uint32 // asked for by robots.txt
+	asked      uint32 // asked for by an operator
 	learned    uint32 // what refusals taught; 0 before the first
 	held       uint32 // the last pace that held, to return to when a probe fails
 	floor      uint32 // the last pace that was refused after a probe; 0 before the first
@@ -75,8 +76,9 @@ const (
 	settled                    // the in-flight cap has met its first incident or latency rise
 	open                       // the circuit is open
 	unspoken                   // the last incident was seen by its effects: nothing refused
+	paused                     // an operator wants nothing sent
 
-	allFlags = refusing | probing | testing | settled | open | unspoken
+	allFlags = refusing | probing | testing | settled | open | unspoken | paused
 )
 
 func (f flags) has(x flags) bool { return f&x != 0 }
@@ -144,6 +146,40 @@ func (s State) LastIncident() time.Time { return instant(s.incidentAt) }
 func (s State) WithCrawlDelay(d time.Duration) State {
 	s.crawlDelay = saturate(ceilMillis(d))
 	return s
+}
+
+// Asked is the interval an operator asks for, 0 when none does.
+func (s State) Asked() time.Duration { return millis(s.asked) }
+
+// WithAsked returns the state with the interval an operator asks for, 0 for
+// none. It is a lower bound like a Crawl-delay: what was learned stays.
+func (s State) WithAsked(d time.Duration) State {
+	s.asked = saturate(ceilMillis(d))
+	return s
+}
+
+// Paused reports whether an operator wants nothing sent to the host.
+func (s State) Paused() bool { return s.flags.has(paused) }
+
+// WithPaused returns the state paused, or no longer so. A job's patience with the
+// host counts anew from the end of a pause.
+func (s State) WithPaused(yes bool) State {
+	s.flags &^= paused
+	if yes {
+		s.flags |= paused
+	}
+	s.stuckSince = 0
+	return s
+}
+
+// Forget returns the state without what answers taught: the pace, its floor and
+// what response times are like. The clocks that run go on: the last request, a
+// hold, what is in flight, and what robots.txt and operators ask for.
+func (s State) Forget() State {
+	return State{
+		key: s.key, lastSent: s.lastSent, holdUntil: s.holdUntil, failUntil: s.failUntil, crawlDelay: s.crawlDelay, asked: s.asked,
+		sends: s.sends, inFlight: s.inFlight, flags: s.flags & paused,
+	}
 }
 
 // WithLearned returns the state with a pace set by an operator or brought over

@@ -23,13 +23,14 @@ import (
 // other modules by import path.
 const Map = `
 # the journey of one URL; only the root joins its stops
-.                        weburl scope frontier governor robots politeness fetch fetch/guard parse visit store store/journal output limit job
+.                        weburl scope frontier governor robots politeness fetch fetch/guard parse visit store store/journal output limit job ask
 weburl                   golang.org/x/net
 scope                    weburl
 frontier                 weburl visit job politeness
 robots                   weburl
 politeness
 politeness/internal/sim  politeness
+ask                      politeness visit
 fetch                    weburl fetch/guard fetch/internal/inflate github.com/klauspost/compress github.com/andybalholm/brotli
 fetch/internal/inflate
 fetch/guard              github.com/miekg/dns
@@ -60,7 +61,7 @@ bench/run                lab
 
 # the program
 cmd/headway              internal/cli
-internal/cli             . weburl robots politeness fetch fetch/guard visit lab lab/temper internal/config github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl store store/sqlite golang.org/x/sys
+internal/cli             . ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/config github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl store store/sqlite golang.org/x/sys
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/refgen          internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest

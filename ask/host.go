@@ -1,0 +1,59 @@
+package ask
+
+import (
+	"time"
+
+	"headway/politeness"
+)
+
+// Host is how a host stands: what is known of it, and, where a crawl runs, what
+// it does.
+type Host struct {
+	Host   string `json:"host"`
+	Domain string `json:"domain,omitempty"`
+
+	State    string    `json:"state,omitempty"` // fetching, or a wait reason; empty where nothing runs
+	Until    time.Time `json:"until,omitzero"`  // when that wait ends, where a clock ends it
+	InFlight int       `json:"in_flight"`
+	Cap      int       `json:"cap"`            // as many may be in flight
+	Queued   int       `json:"queued"`         // URLs in memory
+	More     bool      `json:"more,omitempty"` // and further ones in the store
+
+	Pace       Millis `json:"pace_ms"` // the interval in force
+	Source     string `json:"source"`  // what sets it: base, crawl_delay, learned, operator
+	Base       Millis `json:"base_ms"`
+	CrawlDelay Millis `json:"crawl_delay_ms,omitempty"`
+	Learned    Millis `json:"learned_ms,omitempty"`
+	Floor      Millis `json:"floor_ms,omitempty"`
+	Asked      Millis `json:"asked_ms,omitempty"` // by an operator
+	Paused     bool   `json:"paused,omitempty"`   // by an operator
+
+	Refusing     bool      `json:"refusing,omitempty"`
+	Failures     int       `json:"failures,omitempty"` // in a row
+	Clean        int       `json:"clean"`              // answers since the last incident
+	Incidents    int       `json:"incidents,omitempty"`
+	LastIncident time.Time `json:"last_incident,omitzero"`
+	LastSent     time.Time `json:"last_sent,omitzero"`
+	HeldUntil    time.Time `json:"held_until,omitzero"`
+}
+
+// HostOf describes a host by its state under a policy. What only a running crawl
+// knows is left empty.
+func HostOf(name string, p politeness.Policy, s politeness.State) Host {
+	h := Host{
+		Host: name, Pace: Millis(p.Pace(s)), Base: Millis(p.Base), CrawlDelay: Millis(s.CrawlDelay()), Learned: Millis(s.Learned()),
+		Floor: Millis(s.Floor()), Asked: Millis(s.Asked()), Paused: s.Paused(), Refusing: s.Refusing(), Failures: s.Failures(), Clean: s.CleanStreak(),
+		LastIncident: s.LastIncident(), LastSent: s.LastSent(), HeldUntil: s.HeldUntil(), InFlight: s.InFlight(), Cap: p.Cap(s),
+	}
+	switch h.Pace {
+	case h.Asked:
+		h.Source = "operator"
+	case h.CrawlDelay:
+		h.Source = "crawl_delay"
+	case h.Base:
+		h.Source = "base"
+	default:
+		h.Source = "learned"
+	}
+	return h
+}
