@@ -114,6 +114,9 @@ type Config struct {
 	// context of [Crawl.Run] ends it at once. Either way it can be resumed.
 	Drain <-chan struct{}
 
+	// Mail brings questions and orders while the crawl runs; nil for none.
+	Mail Mail
+
 	Log   *slog.Logger   // nil for none
 	Trace frontier.Trace // watches the schedule
 }

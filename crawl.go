@@ -95,8 +95,11 @@ type Crawl struct {
 	nextWake time.Time
 	clean    map[string]bool // domains that were handed over cleanly since the start
 	warming  bool
-	sifting  bool  // the page limit is met; see sift
-	free     int64 // room on the disk, as last seen
+	enough   bool               // discovery was stopped: what is found from now on is deferred
+	orders   map[string][]order // for hosts whose state is not in memory
+	mailing  bool               // the mailbox is being looked into
+	sifting  bool               // the page limit is met; see sift
+	free     int64              // room on the disk, as last seen
 	fatal    error
 }
 
@@ -115,7 +118,7 @@ func New(cfg Config) (*Crawl, error) {
 	c := &Crawl{
 		cfg: cfg, st: cfg.Store, key: cfg.Store.Key(), scope: rules,
 		leases: map[store.Slot]store.Lease{}, sites: map[string]*site{}, seedHosts: map[string]bool{},
-		guilty: map[weburl.URL]bool{}, versions: map[robots.Sum]bool{}, clean: map[string]bool{}, loader: loader{yields: map[string]bool{}, turns: map[string]time.Time{}}, touched: map[string]struct{}{},
+		guilty: map[weburl.URL]bool{}, versions: map[robots.Sum]bool{}, clean: map[string]bool{}, loader: loader{yields: map[string]bool{}, turns: map[string]time.Time{}}, touched: map[string]struct{}{}, orders: map[string][]order{},
 		seen: frontier.NewSeen(cfg.SeenBytes), traps: scope.NewTraps(scope.TrapConfig{}),
 		events: make(chan func(time.Time), 4*cfg.Workers), tasks: make(chan task, cfg.Workers),
 		parsing: make(chan struct{}, cfg.ParseWorkers), out: make(chan []visit.Visit, 4),

@@ -142,6 +142,9 @@ func (c *Crawl) fresh(now time.Time, links []link) []link {
 				l.found.Outcome, l.found.Reason = visit.Skipped, visit.Reason(d.Reason)
 			}
 		}
+		if l.found.Outcome == "" && c.enough && l.found.Item.Found != visit.FoundRedirect {
+			l.found.Outcome = visit.Deferred
+		}
 		if l.found.Outcome == "" && c.cfg.MaxWaiting > 0 && c.counts.Waiting+int64(len(kept)) >= c.cfg.MaxWaiting {
 			l.found.Outcome = visit.Deferred // extending the job admits it
 		}
@@ -198,7 +201,7 @@ func (c *Crawl) movedSitemap(now time.Time, t task, to weburl.URL) {
 // sendForSitemap queues an errand, once for each sitemap. A sitemap elsewhere is
 // read only if a page there would be.
 func (c *Crawl) sendForSitemap(now time.Time, s *site, u weburl.URL, nested int) {
-	if _, ok := s.sitemaps[u]; ok || len(s.sitemaps) >= maxSitemaps {
+	if _, ok := s.sitemaps[u]; ok || len(s.sitemaps) >= maxSitemaps || c.enough {
 		return
 	}
 	if u.Host() != s.home.Host() && !c.scope.DecideSeed(u).In {

@@ -213,6 +213,7 @@ func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known
 			s.pace, s.floor, s.hold = h.Pace, h.Floor, h.HoldUntil
 		}
 		state.Robots = c.robotsState(s, now, h.delay)
+		state.State = c.applyOrders(name, state.State)
 		c.f.Loaded(now, state)
 		if state.Unclean {
 			c.touch(name) // that it has to wait must outlive a clean end before its next request

@@ -350,6 +350,7 @@ func (c *Crawl) look(work context.Context, now time.Time) {
 	c.watchDisk(now)
 	c.count(work, now)
 	c.recordPoint(work, now)
+	c.readMail(now)
 	c.publish(now)
 }
 
@@ -452,6 +453,9 @@ func (c *Crawl) complete(ctx context.Context) bool {
 		return true
 	}
 	state, reason := verdict(counts)
+	if state == job.Partial && c.enough {
+		reason = "discovery was stopped"
+	}
 	c.stop = &Stop{State: state, Reason: reason}
 	return true
 }

@@ -20,8 +20,8 @@ type Status struct {
 	Waiting  int64   `json:"waiting"`
 	Outcomes []Count `json:"outcomes"`
 
-	Hosts    int `json:"hosts"`   // with work
-	Ready    int `json:"ready"`   // of them, that could be asked now
+	Hosts    int `json:"hosts"` // with work
+	Ready    int `json:"ready"` // of them, that could be asked now
 	InFlight int `json:"in_flight"`
 	Workers  int `json:"workers"` // at most as many are in flight
 

@@ -15,6 +15,7 @@ type View struct {
 	Host     string
 	Domain   string
 	State    politeness.State
+	Policy   *politeness.Policy // nil before the host is met
 	Pace     time.Duration
 	Doing    State
 	Reason   visit.Wait
@@ -38,6 +39,7 @@ func (h *host) view() View {
 	if h.wait != NoWork {
 		v.Reason = visit.Wait(h.wait.String())
 	}
+	v.Policy = h.policy
 	if h.policy != nil {
 		v.Pace = h.policy.Pace(h.state)
 	}

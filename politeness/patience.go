@@ -37,12 +37,12 @@ const (
 // Park decides whether the job still waits for the host. Patience counts from
 // when the host began to be held or to fail, or from when the job came to it if
 // that was later; a hold that ends beyond it is not waited for at all, since
-// nothing can be tried sooner.
+// nothing can be tried sooner. A pause is waited out.
 func (p Policy) Park(s State, t Tenure, now time.Time, patience time.Duration) Parking {
 	if int(t.failed) >= p.FailureThreshold {
 		return ParkedByFailures
 	}
-	if s.stuckSince == 0 {
+	if s.stuckSince == 0 || s.flags.has(paused) {
 		return NotParked
 	}
 	deadline := max(s.stuckSince, t.since) + ceilMillis(patience)

@@ -207,9 +207,11 @@ func (s *State) stuck(at int64) {
 	}
 }
 
-// maxInterval is the longest interval a state holds; anything longer is cut to
+// MaxInterval is the longest interval a state holds; anything longer is cut to
 // it when it is set. Beyond a day a host is skipped, not paced.
-const maxInterval = int64(24 * time.Hour / time.Millisecond)
+const MaxInterval = 24 * time.Hour
+
+const maxInterval = int64(MaxInterval / time.Millisecond)
 
 func saturate(ms int64) uint32 { return uint32(min(max(ms, 0), maxInterval)) }
 
