@@ -78,6 +78,8 @@ with, keeps it, and can tell why it fetched, waited, skipped or stopped.`,
 	})
 	root.AddCommand(
 		crawlCommand(),
+		hostCommand(),
+		stopCommand(),
 		fetchCommand(),
 		urlCommand(),
 		robotsCommand(),

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway"
+	"headway/ask"
 	"headway/fetch"
 	"headway/fetch/guard"
 	"headway/internal/config"
@@ -122,6 +123,16 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	if cfg.MemoryLimit = memoryLimit(); cfg.MemoryLimit == 0 {
 		go tendMemory(work)
 	}
+	mailbox := ask.NewMailbox(c.dir)
+	if err := mailbox.Open(); err != nil {
+		return err
+	}
+	defer func() {
+		if err := mailbox.Close(); err != nil {
+			c.log.Warn("the mailbox stays behind", "err", err)
+		}
+	}()
+	cfg.Mail = mailbox
 	crawl, err := headway.New(cfg)
 	if err != nil {
 		return usage(err, hintOf(err))

@@ -84,8 +84,7 @@ const hashLength = 6
 // alone, so that the same command finds it again.
 func (s *seeds) dir(scope string) string {
 	first := s.urls[0]
-	host := strings.NewReplacer(":", "_", "[", "", "]", "").Replace(strings.TrimPrefix(strings.TrimPrefix(first.Host(), "https://"), "http://"))
-	name := "headway-" + host
+	name := folderOf(first.Host())
 	if len(s.urls) == 1 && scope == "host" && first.PathQuery() == "/" {
 		return name
 	}

@@ -45,9 +45,7 @@ func TestInterruptedBeforeItsTurn(t *testing.T) {
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for began := time.Now(); w.lab.Stats().Total.InFlight == 0 && time.Since(began) < 10*time.Second; {
-		time.Sleep(10 * time.Millisecond)
-	}
+	w.eventually(10*time.Second, func() bool { return w.lab.Stats().Total.InFlight > 0 })
 	second := w.crawl("two")
 	var out bytes.Buffer
 	second.Stdout, second.Stderr = &out, &out

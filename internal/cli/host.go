@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway/ask"
+	"headway/weburl"
+)
+
+// patient is how long an answer of a running crawl is waited for.
+const patient = 5 * time.Second
+
+func hostCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "host",
+		Short: "Pause, resume, slow or forget a host of a running crawl",
+		Long: `Give an order about one host to a crawl that runs. It takes effect within a
+second, is kept with the host for later crawls, and is written to control.jsonl in
+the crawl's folder with what was before and what is now.`,
+	}
+	for _, o := range []struct {
+		kind        ask.Kind
+		use, short  string
+		example     string
+		takesSecond bool
+	}{
+		{ask.KindPause, "pause HOST", "Send nothing more to a host until it is resumed", "  headway host pause shop.example.com", false},
+		{ask.KindResume, "resume HOST", "Go on with a host that was paused", "  headway host resume shop.example.com", false},
+		{ask.KindSlow, "slow HOST INTERVAL", "Keep at least an interval between requests to a host; 0 lifts it", "  headway host slow shop.example.com 5s\n  headway host slow shop.example.com 0", true},
+		{ask.KindForget, "forget HOST", "Forget the pace that was learned for a host", "  headway host forget shop.example.com", false},
+	} {
+		args := cobra.ExactArgs(1)
+		if o.takesSecond {
+			args = cobra.ExactArgs(2)
+		}
+		sub := &cobra.Command{Use: o.use, Short: o.short, Example: o.example, Args: args}
+		var asJSON bool
+		dir := dirFlag(sub.Flags())
+		jsonFlag(sub, &asJSON)
+		sub.RunE = func(cmd *cobra.Command, args []string) error {
+			q := ask.Question{Kind: o.kind}
+			if o.takesSecond {
+				d, err := interval(args[1])
+				if err != nil {
+					return err
+				}
+				q.Delay = ask.Millis(d)
+			}
+			return tellHost(cmd, *dir, args[0], q, asJSON)
+		}
+		cmd.AddCommand(sub)
+	}
+	return cmd
+}
+
+func stopCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "stop --discovery",
+		Short: "Let a running crawl finish what waits, and follow no further links",
+		Long: `Tell a crawl that runs to follow no further links and read no further sitemaps.
+What waits is still fetched; what is found from now on is kept as deferred, and
+the same crawl command goes on with it later.
+
+To end a crawl altogether press Ctrl-C where it runs, or send it SIGTERM.`,
+		Args: cobra.NoArgs,
+	}
+	var asJSON bool
+	dir := dirFlag(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	discovery := cmd.Flags().Bool("discovery", false, "stop following links")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if !*discovery {
+			return usage(errors.New("stop what?"), "headway stop --discovery follows no further links; Ctrl-C, or SIGTERM, ends a crawl")
+		}
+		found, err := findCrawl(*dir, "")
+		if err != nil {
+			return err
+		}
+		return tell(cmd, found, ask.Question{Kind: ask.KindStopDiscovery}, asJSON)
+	}
+	return cmd
+}
+
+// tellHost gives an order about a host, which may be named without its scheme.
+func tellHost(cmd *cobra.Command, dir, name string, q ask.Question, asJSON bool) error {
+	hosts, err := hostsNamed(name)
+	if err != nil {
+		return err
+	}
+	found, err := findCrawl(dir, hosts[0])
+	if err != nil {
+		return err
+	}
+	q.Host = hosts[0]
+	if len(hosts) > 1 {
+		// Of https and http the one that the crawl has met.
+		for _, h := range hosts {
+			if _, err := askCrawl(cmd.Context(), found, ask.Question{Kind: ask.KindHosts, Host: h}); err == nil {
+				q.Host = h
+				break
+			}
+		}
+	}
+	return tell(cmd, found, q, asJSON)
+}
+
+// tell gives an order and prints what it changed.
+func tell(cmd *cobra.Command, dir string, q ask.Question, asJSON bool) error {
+	q.By = "unknown"
+	if u, err := user.Current(); err == nil {
+		q.By = u.Username
+	}
+	a, err := askCrawl(cmd.Context(), dir, q)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if asJSON {
+		return json.NewEncoder(out).Encode(a.Change)
+	}
+	if a.Change.Host != "" {
+		fmt.Fprintf(out, "%s %s\n", a.Change.Order, a.Change.Host)
+	} else {
+		fmt.Fprintf(out, "%s\n", a.Change.Order)
+	}
+	fmt.Fprintf(out, "before: %s\nnow:    %s\n", a.Change.Before, a.Change.After)
+	return nil
+}
+
+// askCrawl asks the crawl that runs in a folder.
+func askCrawl(ctx context.Context, dir string, q ask.Question) (ask.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, patient)
+	defer cancel()
+	a, err := ask.NewMailbox(dir).Ask(ctx, q)
+	if errors.Is(err, ask.ErrNobody) {
+		return a, usage(fmt.Errorf("no crawl runs in %s", dir), "orders are for a crawl that runs; start it, then say it again")
+	}
+	return a, err
+}
+
+// hostsNamed reads a host as people name it: with its scheme, or without, which
+// may mean either.
+func hostsNamed(name string) ([]string, error) {
+	candidates := []string{name}
+	if !strings.Contains(name, "://") {
+		candidates = []string{"https://" + name, "http://" + name}
+	}
+	var hosts []string
+	for _, c := range candidates {
+		u, err := weburl.Parse(c)
+		if err != nil {
+			return nil, usage(fmt.Errorf("%q is no host", name), "a host looks like example.com, example.com:8080 or http://example.com")
+		}
+		hosts = append(hosts, u.Host())
+	}
+	return hosts, nil
+}
+
+// interval reads a duration; a bare 0 is one.
+func interval(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, usage(fmt.Errorf("%q is no interval", text), "an interval looks like 500ms, 5s or 1m; 0 lifts it")
+	}
+	return d, nil
+}

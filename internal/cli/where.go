@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// crawlFile is what makes a folder that of a crawl.
+const crawlFile = "crawl.db"
+
+// dirFlag adds --dir to a command that looks at a crawl.
+func dirFlag(fs *pflag.FlagSet) *string {
+	return fs.String("dir", "", "folder of the crawl (default: the one in the current folder)")
+}
+
+// findCrawl returns the folder of a crawl: the one named, the current one, or the
+// one headway-* folder in it. Among several the one whose name says the host is
+// taken.
+func findCrawl(dir, host string) (string, error) {
+	if dir != "" {
+		if !isCrawl(dir) {
+			return "", usage(fmt.Errorf("%s is not the folder of a crawl", dir), "--dir takes the folder that headway crawl made, such as headway-example.com")
+		}
+		return dir, nil
+	}
+	if isCrawl(".") {
+		return ".", nil
+	}
+	found, err := crawlsIn(".")
+	if err != nil {
+		return "", err
+	}
+	if host != "" && len(found) > 1 {
+		name := folderOf(host)
+		matching := slices.DeleteFunc(slices.Clone(found), func(d string) bool { return d != name && !strings.HasPrefix(d, name+"-") })
+		if len(matching) > 0 {
+			found = matching
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", usage(errors.New("there is no crawl in the current folder"), "go to where headway crawl was started, or name its folder with --dir")
+	case 1:
+		return found[0], nil
+	}
+	return "", usage(fmt.Errorf("there are %d crawls in the current folder", len(found)), "name one with --dir: "+strings.Join(found[:min(len(found), 5)], ", "))
+}
+
+// crawlsIn lists the crawls in a folder, by name.
+func crawlsIn(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, e := range entries {
+		if path := filepath.Join(dir, e.Name()); e.IsDir() && isCrawl(path) {
+			found = append(found, path)
+		}
+	}
+	return found, nil
+}
+
+func isCrawl(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, crawlFile))
+	if errors.Is(err, fs.ErrNotExist) || err != nil {
+		return false
+	}
+	return info.Mode().IsRegular()
+}
+
+// folderOf is the folder that a crawl of one host is kept in.
+func folderOf(host string) string {
+	_, name, ok := strings.Cut(host, "://")
+	if !ok {
+		name = host
+	}
+	return "headway-" + strings.NewReplacer(":", "_", "[", "", "]", "").Replace(name)
+}

@@ -1,0 +1,80 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"headway/ask"
+	"headway/lab"
+)
+
+// eventually waits until something is so, and fails when that takes too long.
+func (w *world) eventually(within time.Duration, so func() bool) {
+	w.Helper()
+	for began := time.Now(); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > within {
+			w.Fatalf("not so after %v", within)
+		}
+	}
+}
+
+// TestControl pauses, resumes and slows a host of a running crawl from another
+// terminal. The host feels it, and the log says who did what.
+func TestControl(t *testing.T) {
+	const hosts, pages = 2, 36
+	w := newWorld(t, lab.Config{Hosts: lab.Uniform(hosts, site(pages))})
+	crawl := w.crawl("run", "--preset", "owned", "--delay", "100ms", "--jitter", "0", "--sitemaps", "off")
+	if err := crawl.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(w.dir, "run")
+	h := w.lab.Hosts()[0]
+	name := strings.TrimSuffix(h.URL, "/")
+	w.eventually(10*time.Second, func() bool { return w.lab.Stats().Total.UniquePages > 4 })
+
+	w.run(w.command("host", "pause", strings.TrimPrefix(name, "http://"), "--dir", dir), 0)
+	paused := w.host(h).Requests
+	other := w.lab.Stats().Total.Requests
+	w.eventually(10*time.Second, func() bool { return w.lab.Stats().Total.Requests > other+10 })
+	if now := w.host(h).Requests; now > paused+1 {
+		t.Errorf("%d requests to a paused host", now-paused)
+	}
+	w.run(w.command("host", "resume", name, "--dir", dir), 0)
+	w.run(w.command("host", "slow", name, "400ms", "--dir", dir), 0)
+	w.run(w.command("host", "slow", name, "soon", "--dir", dir), 2)
+	w.run(w.command("stop", "--discovery", "--dir", dir), 0)
+	if err := crawl.Wait(); err != nil && crawl.ProcessState.ExitCode() != 3 {
+		t.Fatal(err)
+	}
+	w.run(w.command("host", "pause", name, "--dir", dir), 2) // nobody is there any more
+	w.clean()
+
+	b, err := os.ReadFile(filepath.Join(dir, "control.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []ask.Kind
+	for line := range strings.Lines(string(b)) {
+		var c ask.Change
+		if err := json.Unmarshal([]byte(line), &c); err != nil || c.By == "" || c.Before == "" || c.After == "" {
+			t.Errorf("%s: %v", line, err)
+		}
+		got = append(got, c.Order)
+	}
+	want := []ask.Kind{ask.KindPause, ask.KindResume, ask.KindSlow, ask.KindStopDiscovery}
+	if len(got) != len(want) {
+		t.Fatalf("logged %v, want %v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("logged %v, want %v", got, want)
+		}
+	}
+	if gap := w.host(h).MedianGapMS; gap < 300 {
+		t.Errorf("the median gap is %.0f ms at an interval of 400 ms for most of the crawl", gap)
+	}
+}
