@@ -78,6 +78,13 @@ func (c *Crawl) sent(r frontier.Request) func(time.Time) {
 	}
 }
 
+// looking tells the loop when a name is looked up.
+func (c *Crawl) looking(r frontier.Request) func(bool) {
+	return func(looking bool) {
+		c.post(func(now time.Time) { c.f.Looking(now, r, looking) })
+	}
+}
+
 // askRobots fetches robots.txt.
 func (c *Crawl) askRobots(ctx context.Context, t task) robotsLanding {
 	l := robotsLanding{request: t.request}
@@ -89,7 +96,7 @@ func (c *Crawl) askRobots(ctx context.Context, t task) robotsLanding {
 	// The moment it leaves is not told: redirects make it several requests, and
 	// the host's interval counts from the end of the last.
 	res, _, err := c.cfg.Fetcher.Robots(ctx, fetch.Request{
-		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart, Timeout: c.cfg.RobotsTimeout,
+		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart, Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
 		ETag: t.robots.ETag, LastModified: t.robots.LastModified,
 	})
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
@@ -158,7 +165,7 @@ func (c *Crawl) askPage(ctx context.Context, t task) landing {
 		}
 	}
 	req := pageRequest(v.Item, t.owned, t.secrets)
-	req.BeforeSend, req.Sent = c.mayStart, c.sent(t.request)
+	req.BeforeSend, req.Looking, req.Sent = c.mayStart, c.looking(t.request), c.sent(t.request)
 	res, err := c.cfg.Fetcher.Do(ctx, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
 	if l.own = ownError(ctx, err); l.own != nil {
@@ -221,7 +228,7 @@ func (c *Crawl) askSitemap(ctx context.Context, t task) {
 		return
 	}
 	res, err := c.cfg.Fetcher.Do(ctx, fetch.Request{
-		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart, Sent: c.sent(r),
+		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart, Looking: c.looking(r), Sent: c.sent(r),
 	})
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
 	if own := ownError(ctx, err); own != nil {

@@ -65,6 +65,9 @@ func (x *exchange) run(ctx context.Context) error {
 // admit decides whether the host may be asked at all.
 func (x *exchange) admit(ctx context.Context) error {
 	u, c := x.req.URL, x.client
+	if x.req.Looking != nil {
+		ctx = guard.WatchLookup(ctx, x.req.Looking)
+	}
 	target, err := c.cfg.Dialer.Resolve(ctx, u.Hostname(), u.Port())
 	if err != nil {
 		if e := guardError(err); e != nil {

@@ -136,6 +136,7 @@ type flight struct {
 	again   bool
 	token   bool
 	spaced  bool // counted in its domain's spaced
+	looking bool // counted in its host's lookups
 }
 
 // Batch is what to do now.

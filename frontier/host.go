@@ -88,6 +88,7 @@ func (h *host) chain() **host { return &h.next }
 type rarity struct {
 	pages   map[job.ID]int // of jobs with a limit per host that have no queue
 	errands []Errand       // in order
+	lookups int32          // flights whose name is being looked up
 }
 
 var noRarity rarity
@@ -266,7 +267,7 @@ func (h *host) forgetErrands(id job.ID) {
 // tidy lets go of what is empty, and of the queues of jobs that have no more
 // work here.
 func (h *host) tidy() {
-	if h.rarity != &noRarity && len(h.errands) == 0 && len(h.pages) == 0 {
+	if h.rarity != &noRarity && len(h.errands) == 0 && len(h.pages) == 0 && h.lookups == 0 {
 		h.rarity = &noRarity
 	}
 	only := h.queues
@@ -299,13 +300,25 @@ func (h *host) tidy() {
 	}
 }
 
-// doing is the one state the host is in.
+// States that doing asks for often.
+var (
+	waitingInFlight = Waiting(visit.WaitInFlight)
+	waitingDNS      = Waiting(visit.WaitDNS)
+)
+
+// doing is the one state the host is in. A host with requests under way is
+// fetching, unless all of them wait for an address, or more would be under way
+// if it were allowed more.
 func (h *host) doing() State {
 	switch {
 	case !h.hasWork():
 		return NoWork
+	case h.lookups > 0 && h.lookups == h.flights:
+		return waitingDNS
 	case h.robots == robotsAsked:
 		return Waiting(visit.WaitRobots)
+	case h.flights > 0 && h.wait == waitingInFlight && int(h.flights) >= h.policy.Cap(h.state):
+		return waitingInFlight
 	case h.flights > 0:
 		return Fetching
 	case h.wait == NoWork:

@@ -20,8 +20,9 @@ func TestPaceCountsFromSent(t *testing.T) {
 	first := r.one()
 	r.at(3 * time.Second) // it took long to get a connection
 	r.none()
-	r.waitsFetching("a.example")
+	r.waits("a.example", visit.WaitInFlight) // it may have one
 	r.sent(first)
+	r.waitsFetching("a.example") // its interval has not passed
 	r.settle(first, status(http.StatusOK))
 	r.commit(first)
 	if wake := r.none(); !wake.Equal(start.Add(4 * time.Second)) {
@@ -104,9 +105,39 @@ func TestInFlightCap(t *testing.T) {
 	r.sent(list[0])
 	r.sent(list[1])
 	r.none() // two have left, two are leaving
-	r.waitsFetching("a.example")
+	r.waits("a.example", visit.WaitInFlight)
 	r.settle(list[0], status(http.StatusOK))
+	r.waitsFetching("a.example") // a further one may go
 	r.one()
+}
+
+func TestLooking(t *testing.T) {
+	j := plainJob(1)
+	j.Policy = policyWith(func(p *politeness.Policy) { p.Base, p.InFlight = 0, 4 })
+	r := newRig(t, Config{}, j)
+	r.add(1, pages("a.example", 3)...)
+	r.ok(r.one())
+	list := r.next()
+	if len(list) != 2 {
+		t.Fatalf("%d handed out at once, want 2", len(list))
+	}
+	r.f.Looking(r.now, list[0], true)
+	r.waitsFetching("a.example") // the other one is on its way
+	r.f.Looking(r.now, list[1], true)
+	r.waits("a.example", visit.WaitDNS)
+	r.f.Looking(r.now, list[0], false)
+	r.waitsFetching("a.example")
+	r.f.Looking(r.now, list[0], true)
+	r.settle(list[0], status(http.StatusOK)) // what has ended looks for nothing
+	r.waits("a.example", visit.WaitDNS)
+	r.f.Looking(r.now, list[0], false)
+	r.f.Looking(r.now, list[1], false)
+	r.waitsFetching("a.example")
+	r.settle(list[1], status(http.StatusOK))
+	r.commit(list...)
+	if h := r.f.hosts.find("https://a.example"); h.lookups != 0 {
+		t.Errorf("%d lookups are left", h.lookups)
+	}
 }
 
 func TestRobotsComesFirst(t *testing.T) {

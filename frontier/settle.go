@@ -67,6 +67,22 @@ func (f *Frontier) Sent(now time.Time, r Request) {
 	f.look(h, now)
 }
 
+// Looking tells that the name of a request's host is being looked up, or waits
+// for that, or does no longer.
+func (f *Frontier) Looking(now time.Time, r Request, looking bool) {
+	fl := r.flight
+	if fl.looking == looking || fl.settled {
+		return
+	}
+	fl.looking = looking
+	if looking {
+		fl.host.rare().lookups++
+	} else {
+		fl.host.rare().lookups--
+	}
+	f.look(fl.host, now)
+}
+
 // left notes that a request is no longer about to leave, and lets those that
 // waited for it look again.
 func (f *Frontier) left(fl *flight, now time.Time) {
@@ -139,6 +155,10 @@ func (f *Frontier) callOff(fl *flight, now time.Time) {
 // landed notes that a request is no longer under way.
 func (f *Frontier) landed(fl *flight, now time.Time) {
 	fl.host.flights--
+	if fl.looking {
+		fl.looking = false
+		fl.host.rare().lookups--
+	}
 	f.flights--
 	if fl.kind == Robots {
 		f.read(now)

@@ -102,11 +102,11 @@ const (
 	WaitPace            Wait = "pace"             // the host's interval
 	WaitCrawlDelay      Wait = "crawl_delay"      // the interval its robots.txt asks for
 	WaitHold            Wait = "hold"             // Retry-After or backoff
-	WaitInFlight        Wait = "in_flight"        // as many requests as the host may have
+	WaitInFlight        Wait = "in_flight"        // its requests under way: as many as it may have
 	WaitDomainInterval  Wait = "domain_interval"  // another host of the domain was just asked
 	WaitAddressInterval Wait = "address_interval" // another host at the address was just asked
 	WaitRobots          Wait = "robots"           // robots.txt is not known yet
-	WaitDNS             Wait = "dns"              // a place among the lookups
+	WaitDNS             Wait = "dns"              // the addresses of its name
 	WaitWorkers         Wait = "workers"          // a place among the fetches
 	WaitParse           Wait = "parse"            // a place among the parsers
 	WaitStorage         Wait = "storage"          // the store, or free disk

@@ -40,6 +40,15 @@ func (t Target) Pin(ctx context.Context) context.Context {
 	return context.WithValue(ctx, pinnedKey{}, t)
 }
 
+type lookupKey struct{}
+
+// WatchLookup returns a context in which [Dialer.Resolve] tells when a name
+// must be asked for, and when that has ended: told is called with true, then
+// with false, and not at all where nobody has to be asked.
+func WatchLookup(ctx context.Context, told func(looking bool)) context.Context {
+	return context.WithValue(ctx, lookupKey{}, told)
+}
+
 // Resolve finds the addresses of host and checks each of them for port. One
 // forbidden address refuses the host as a whole. The error is a
 // [*BlockedError], a [*PortError], a [*DNSError], or the end of ctx.
@@ -77,11 +86,18 @@ func (d *Dialer) resolve(ctx context.Context, host string, port uint16) (Target,
 		d.counters.hits.Add(1)
 	} else {
 		d.counters.misses.Add(1)
+		told, watched := ctx.Value(lookupKey{}).(func(bool))
+		if watched {
+			told(true)
+		}
 		start := time.Now()
 		addrs, err = d.flight.do(ctx, name, func(ctx context.Context) ([]netip.Addr, error) {
 			return d.look(ctx, name)
 		})
 		t.lookup = time.Since(start)
+		if watched {
+			told(false)
+		}
 	}
 	if err != nil {
 		return Target{}, err

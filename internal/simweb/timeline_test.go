@@ -176,7 +176,7 @@ func (r *report) quiet(h *host, at time.Time) string {
 		state = m.to
 	}
 	switch state {
-	case frontier.Fetching:
+	case frontier.Fetching, frontier.Waiting(visit.WaitInFlight), frontier.Waiting(visit.WaitDNS):
 		return markUnderWay
 	case frontier.Waiting(visit.WaitRobots):
 		if slices.ContainsFunc(r.log[h.name], func(q lab.Request) bool { return !q.Start.After(at) && q.Answer.After(at) }) {
