@@ -12,6 +12,7 @@ import (
 	"headway/limit"
 	"headway/politeness"
 	"headway/robots"
+	"headway/scope"
 	"headway/store"
 	"headway/visit"
 )
@@ -189,27 +190,8 @@ func (c *Crawl) dispatch(work context.Context, now time.Time) {
 // start gives a request to a worker, or ends a page that must not be fetched.
 func (c *Crawl) start(work context.Context, now time.Time, r frontier.Request) {
 	s := c.sites[r.Host]
-	if r.Kind == frontier.Page && c.guilty[r.Item.URL] {
-		v := &visit.Visit{Item: r.Item, Outcome: visit.Failed, Reason: visit.Quarantined, Detail: "in flight at several crashes of the crawler"}
-		c.f.Skip(now, r)
-		c.settledPage(now, r, v, nil, frontier.Settled{})
-		return
-	}
-	if r.Kind == frontier.Page && c.cfg.OptedOut(r.Item.URL) {
-		c.f.Skip(now, r)
-		c.settledPage(now, r, &visit.Visit{Item: r.Item, Outcome: visit.Skipped, Reason: visit.OptedOut}, nil, frontier.Settled{})
-		return
-	}
-	if r.Kind == frontier.Page && c.resumed {
-		if d := c.stillInScope(r.Item); !d.In {
-			c.f.Skip(now, r)
-			c.settledPage(now, r, &visit.Visit{Item: r.Item, Outcome: visit.Skipped, Reason: visit.Reason(d.Reason), Detail: d.Rule}, nil, frontier.Settled{})
-			return
-		}
-	}
-	if r.Kind == frontier.Page && r.Item.Found != visit.FoundSeed {
-		if d := c.duplicates.Look(r.Item.URL); !d.In {
-			v := &visit.Visit{Item: r.Item, Outcome: visit.Skipped, Reason: visit.Reason(d.Reason), Detail: d.Rule}
+	if r.Kind == frontier.Page {
+		if v := c.unwanted(r.Item); v != nil {
 			c.f.Skip(now, r)
 			c.settledPage(now, r, v, nil, frontier.Settled{})
 			return
@@ -225,6 +207,28 @@ func (c *Crawl) start(work context.Context, now time.Time, r frontier.Request) {
 	}
 	c.busy++
 	c.tasks <- t
+}
+
+// unwanted is the visit of a page that must not be fetched though it waits, nil
+// for others.
+func (c *Crawl) unwanted(item visit.Item) *visit.Visit {
+	if c.guilty[item.URL] {
+		return &visit.Visit{Item: item, Outcome: visit.Failed, Reason: visit.Quarantined, Detail: "in flight at several crashes of the crawler"}
+	}
+	if c.cfg.OptedOut(item.URL) {
+		return &visit.Visit{Item: item, Outcome: visit.Skipped, Reason: visit.OptedOut}
+	}
+	d := scope.Decision{In: true}
+	if c.resumed {
+		d = c.stillInScope(item)
+	}
+	if d.In && item.Found != visit.FoundSeed {
+		d = c.duplicates.Look(item.URL)
+	}
+	if d.In {
+		return nil
+	}
+	return &visit.Visit{Item: item, Outcome: visit.Skipped, Reason: visit.Reason(d.Reason), Detail: d.Rule}
 }
 
 // tookPage learns from a page, or from its absence.
@@ -274,7 +278,7 @@ func (c *Crawl) settledPage(now time.Time, r frontier.Request, v *visit.Visit, l
 	case frontier.Again:
 		v.Outcome, v.Reason, v.Wait = visit.Pending, "", visit.WaitHold
 		v.Links = nil
-		c.pend(entry{request: &r, retry: &store.Retry{Visit: *v, Attempt: s.Attempt, NotBefore: time.Time{}}})
+		c.pend(entry{request: &r, retry: &store.Retry{Visit: *v, Attempt: s.Attempt}})
 		if s.Effect.Urgent() {
 			c.urgent = true
 		}
