@@ -43,6 +43,11 @@ func robotsAnswer(res *fetch.Result, err error, file *robots.File, now time.Time
 // politeAnswer says to package politeness how a request ended.
 func politeAnswer(res *fetch.Result, err error, challenge bool, now time.Time) politeness.Answer {
 	a := politeness.Answer{SentAt: res.Timing.Sent, Status: res.Status, Latency: res.Timing.FirstByte, Challenge: challenge}
+	if !fetch.ReadCache(res.Header).Cold() {
+		// How soon a cache hands out its copy says nothing of the host behind it,
+		// and would make every page it has to make look slow.
+		a.Latency = 0
+	}
 	a.RetryAfter, a.HasRetryAfter = retryAfter(res, now)
 	failure, ok := errors.AsType[*fetch.Error](err)
 	if !ok {
@@ -138,6 +143,7 @@ func record(v *visit.Visit, r reading) {
 		Validators:   visit.Validators{ETag: res.Header.Get("Etag"), LastModified: res.Header.Get("Last-Modified")},
 		WireBytes:    res.WireBytes,
 		DecodedBytes: int64(len(res.Body)),
+		Cache:        cacheAnswer(res.Header),
 	}
 	if res.Remote.IsValid() {
 		v.Answer.Remote = res.Remote.String()
@@ -162,6 +168,12 @@ func record(v *visit.Visit, r reading) {
 		return
 	}
 	recordPage(v, r)
+}
+
+// cacheAnswer maps what caches said in a header.
+func cacheAnswer(h http.Header) visit.Cache {
+	a := fetch.ReadCache(h)
+	return visit.Cache{Verdict: visit.CacheVerdict(a.Verdict), By: a.By, Age: a.Age, Barred: a.Barred}
 }
 
 // recordFailure names a request without a usable answer.

@@ -36,6 +36,7 @@ type Answer struct {
 	Validators   Validators `json:"validators,omitzero"`
 	WireBytes    int64      `json:"wire_bytes,omitempty"`    // body as sent
 	DecodedBytes int64      `json:"decoded_bytes,omitempty"` // body as read
+	Cache        Cache      `json:"cache,omitzero"`          // what caches in between said
 }
 
 // Timing says when things happened. The interval of a host counts from Sent.
@@ -119,6 +120,9 @@ func (v *Visit) Check() error {
 	}
 	if v.Item.Hops < 0 || v.Item.Hops > MaxHops || v.Item.Depth < 0 || v.Item.Attempt < 0 {
 		problems = append(problems, fmt.Errorf("depth %d, hops %d or attempt %d out of range", v.Item.Depth, v.Item.Hops, v.Item.Attempt))
+	}
+	if err := v.Answer.Cache.Check(); err != nil {
+		problems = append(problems, err)
 	}
 	if v.Outcome == Redirected && v.Answer.Location.IsZero() {
 		problems = append(problems, errors.New("redirected to nowhere"))

@@ -33,6 +33,7 @@ func whole(t testing.TB) *Visit {
 		Answer: Answer{
 			Status: 301, Protocol: "HTTP/2.0", Remote: "192.0.2.1:443", ContentType: "text/html", Location: mustURL(t, "https://example.com/c"),
 			RetryAfter: "5", Validators: Validators{ETag: `"y"`}, WireBytes: 10, DecodedBytes: 20,
+			Cache: Cache{Verdict: CacheMiss, By: "X-Cache: MISS", Age: 3, Barred: "Set-Cookie"},
 		},
 		Timing: Timing{Sent: at, DNS: 1, Connect: 2, TLS: 3, FirstByte: 4, Total: 5, Reused: true},
 		Page: Page{
@@ -67,6 +68,17 @@ func TestEncodingRoundTrip(t *testing.T) {
 	}
 }
 
+// TestDecodeOlder reads a line from before caches were recorded.
+func TestDecodeOlder(t *testing.T) {
+	v, err := Decode([]byte(`{"v":1,"item":{"job":9,"url":"https://example.com/b","found":"link","depth":2,"hops":0,"priority":0,"attempt":0},"outcome":"fetched","answer":{"status":200}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Answer != (Answer{Status: 200}) {
+		t.Errorf("got %+v, want nothing of caches", v.Answer)
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	good, err := Encode(whole(t))
 	if err != nil {
@@ -76,6 +88,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"newer version":   {strings.Replace(string(good), `"v":1`, `"v":2`, 1), "version 2"},
 		"no version":      {strings.Replace(string(good), `"v":1,`, ``, 1), "version 0"},
 		"unknown outcome": {strings.Replace(string(good), `"redirected"`, `"vanished"`, 1), "vanished"},
+		"unknown verdict": {strings.Replace(string(good), `"miss"`, `"luck"`, 1), "luck"},
 		"two records":     {string(good) + string(good), "more than one"},
 		"cut short":       {string(good[:len(good)/2]), "decode visit"},
 		"bad URL":         {strings.Replace(string(good), `"https://example.com/b"`, `"ftp://example.com/b"`, 1), "scheme ftp"},
@@ -147,6 +160,10 @@ func TestClosedSets(t *testing.T) {
 		"failed": {
 			join(len(Reasons[Failed]), func(i int) string { return string(Reasons[Failed][i]) }),
 			"dns connect tls timeout too_large truncated bad_encoding protocol parse redirect_loop host_parked quarantined",
+		},
+		"caches": {
+			join(len(CacheVerdicts), func(i int) string { return string(CacheVerdicts[i]) }),
+			"hit stale revalidated expired miss bypass dynamic",
 		},
 		"waits": {
 			join(len(Waits), func(i int) string { return string(Waits[i]) }),

@@ -76,6 +76,7 @@ func full(t testing.TB) *visit.Visit {
 		Answer: visit.Answer{
 			Status: 200, Protocol: "HTTP/2.0", Remote: "192.0.2.1:443", ContentType: "text/html", Location: mustURL(t, "https://example.com/c"),
 			RetryAfter: "5", Validators: visit.Validators{ETag: `W/"y"`, LastModified: "Sun, 15 Nov 2026 10:00:00 GMT"}, WireBytes: 10, DecodedBytes: 20,
+			Cache: visit.Cache{Verdict: visit.CacheExpired, By: "X-Cache: EXPIRED", Age: 7 * time.Second, Barred: "Vary: *"},
 		},
 		Timing: visit.Timing{Sent: at, FirstByte: 1234567, Total: time.Second},
 		Page: visit.Page{
@@ -101,6 +102,7 @@ func TestLine(t *testing.T) {
 		`"sent":"2026-11-15T09:00:00.123Z","first_byte_ms":1.235,"total_ms":1000,"wire_bytes":10,"bytes":20,` +
 		`"content_type":"text/html","location":"https://example.com/c","etag":"W/\"y\"","last_modified":"Sun, 15 Nov 2026 10:00:00 GMT",` +
 		`"retry_after":"5","protocol":"HTTP/2.0","remote":"192.0.2.1:443",` +
+		`"cache":"expired","cache_by":"X-Cache: EXPIRED","cache_age":7,"cache_barred":"Vary: *",` +
 		`"title":"<b>\u2028\u0085é\u000a","description":"d","canonical":"https://example.com/b","language":"en","charset":"utf-8",` +
 		`"directives":["noindex","nofollow"],"digest":"ab","simhash":"fedcba9876543210","detail":"odd\u0000\u007f\ufffd",` +
 		`"evidence":[{"kind":"robots_allowed","at":"2026-11-15T09:00:00.123Z","rule":"Allow: /","line":3,"group":"*","source":"sha",` +

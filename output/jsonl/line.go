@@ -37,6 +37,11 @@ type Line struct {
 	Protocol     string `json:"protocol,omitempty"`
 	Remote       string `json:"remote,omitempty"` // address and port that answered
 
+	Cache       string `json:"cache,omitempty"`        // hit, stale, revalidated, expired, miss, bypass or dynamic
+	CacheBy     string `json:"cache_by,omitempty"`     // the header that says so
+	CacheAge    int64  `json:"cache_age,omitempty"`    // seconds the copy had been kept
+	CacheBarred string `json:"cache_barred,omitempty"` // the header that keeps shared caches from serving it again
+
 	Title       string   `json:"title,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Canonical   string   `json:"canonical,omitempty"`
@@ -79,6 +84,11 @@ func appendLine(b []byte, v *visit.Visit, links bool) ([]byte, error) {
 	o.text("retry_after", v.Answer.RetryAfter)
 	o.text("protocol", v.Answer.Protocol)
 	o.text("remote", v.Answer.Remote)
+
+	o.text("cache", string(v.Answer.Cache.Verdict))
+	o.text("cache_by", v.Answer.Cache.By)
+	o.number("cache_age", int64(v.Answer.Cache.Age/time.Second))
+	o.text("cache_barred", v.Answer.Cache.Barred)
 
 	o.text("title", v.Page.Title)
 	o.text("description", v.Page.Description)
