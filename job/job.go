@@ -20,7 +20,8 @@ type ID int64
 type State string
 
 // The states. A job that has ended never changes again, except that a partial
-// one may be extended.
+// one may be extended, and that URLs of one that was not cancelled may be asked
+// again.
 const (
 	Queued    State = "queued"    // waits for a place among the running
 	Running   State = "running"   //
@@ -42,7 +43,10 @@ var next = map[State][]State{
 	Running:  {Paused, Draining, Complete, Partial, Blocked, Cancelled, Failed},
 	Paused:   {Running, Draining, Cancelled, Partial},
 	Draining: {Complete, Partial, Cancelled, Failed},
-	Partial:  {Queued}, // extended
+	Partial:  {Queued}, // extended, or asked again
+	Complete: {Queued}, // asked again
+	Blocked:  {Queued}, // asked again
+	Failed:   {Queued}, // asked again
 }
 
 // Ended tells whether the life of the job is over.

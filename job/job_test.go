@@ -1,6 +1,9 @@
 package job
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestLife(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -10,6 +13,7 @@ func TestLife(t *testing.T) {
 		"to the end":           {[]State{Queued, Running, Complete}, true},
 		"paused and resumed":   {[]State{Queued, Running, Paused, Running, Draining, Partial}, true},
 		"extended":             {[]State{Queued, Running, Partial, Queued, Running, Complete}, true},
+		"asked again":          {[]State{Running, Complete, Queued, Running, Failed, Queued, Running, Blocked, Queued}, true},
 		"cancelled in queue":   {[]State{Queued, Cancelled}, true},
 		"complete stays":       {[]State{Complete, Running}, false},
 		"cancelled stays":      {[]State{Cancelled, Queued}, false},
@@ -29,12 +33,15 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestEndedIsFinal: an ended state leads nowhere, but for a partial job that
-// is extended; a state that is not ended leads somewhere.
+// TestEndedIsFinal: a cancelled job leads nowhere, any other that has ended only
+// back to the queue; a state that is not ended leads somewhere.
 func TestEndedIsFinal(t *testing.T) {
 	for _, s := range States {
-		if leads := len(next[s]) > 0; leads == s.Ended() && s != Partial {
-			t.Errorf("%s: ended %v, leads on %v", s, s.Ended(), leads)
+		switch leads := next[s]; {
+		case s == Cancelled && len(leads) > 0, s != Cancelled && len(leads) == 0:
+			t.Errorf("%s leads to %v", s, leads)
+		case s.Ended() && s != Cancelled && !slices.Equal(leads, []State{Queued}):
+			t.Errorf("%s has ended and leads to %v", s, leads)
 		}
 		if s.Success() && !s.Ended() {
 			t.Errorf("%s is a success that has not ended", s)

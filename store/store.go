@@ -115,6 +115,18 @@ type Jobs interface {
 	// waiting. ErrConflict: see [CheckExtend]. It may take long; interrupted, it
 	// has done a part, and calling it again does the rest.
 	Extend(ctx context.Context, now time.Time, id job.ID, maxPages int64) error
+	// Reopen puts URLs of the job that have ended back to waiting, however they
+	// ended, with no attempt made and nothing to wait for, and tells how many
+	// they were. URLs that wait, that the job has not seen or that are kept
+	// aside are passed over, so it may be repeated and may name a URL twice. The
+	// visit that ended a URL becomes the latest of its attempts. A page gives
+	// the token back that it had spent: asked again, it counts once towards the
+	// page limit, as before. At most MaxFound at a time.
+	//
+	// The state of the job stays what it is. One that has ended is set running
+	// again after this, not before: stopped between the two, it has ended still,
+	// and doing both again does the rest.
+	Reopen(ctx context.Context, now time.Time, id job.ID, urls []weburl.URL) (int, error)
 	// Counts reads how many URLs of the job wait and how many ended how. It
 	// costs the same for ten URLs or ten million.
 	Counts(ctx context.Context, id job.ID) (Counts, error)

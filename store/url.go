@@ -114,8 +114,9 @@ type Entry struct {
 	// are URLs of their own, with the page as their Via. It is nil while the
 	// URL waits and when it ended without a visit.
 	Visit *visit.Visit
-	// Attempts are the attempts before that did not end it, oldest first, at
-	// most MaxAttempts, without links. The items of all visits are as above,
+	// Attempts are the attempts before that did not end it, and those that
+	// ended it before it was reopened, oldest first, at most MaxAttempts,
+	// without links. The items of all visits are as above,
 	// except for the number of the attempt.
 	Attempts []visit.Visit
 }

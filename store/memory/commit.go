@@ -97,8 +97,7 @@ func (s *Store) apply(c *store.Commit) store.Receipt {
 		v := withoutLinks(r.Visit)
 		x := s.jobs[v.Item.Job].urls[v.Item.URL]
 		x.item.Attempt, x.item.NotBefore = r.Attempt, store.Stored(r.NotBefore)
-		x.attempts = append(x.attempts, v)
-		x.attempts = x.attempts[max(0, len(x.attempts)-store.MaxAttempts):]
+		x.keep(v)
 	}
 	receipt := s.add(c.At, c.Worker, c.Found)
 	for _, p := range c.Parks {
@@ -113,6 +112,12 @@ func (s *Store) apply(c *store.Commit) store.Receipt {
 	}
 	s.learn(c)
 	return receipt
+}
+
+// keep adds an attempt to those that are kept.
+func (x *row) keep(v visit.Visit) {
+	x.attempts = append(x.attempts, v)
+	x.attempts = x.attempts[max(0, len(x.attempts)-store.MaxAttempts):]
 }
 
 // end finishes a row.

@@ -126,6 +126,40 @@ func (s *Store) Extend(ctx context.Context, _ time.Time, id job.ID, maxPages int
 	return nil
 }
 
+// Reopen implements [store.Jobs].
+func (s *Store) Reopen(ctx context.Context, _ time.Time, id job.ID, urls []weburl.URL) (int, error) {
+	if len(urls) > store.MaxFound {
+		return 0, fmt.Errorf("reopen %d URLs, at most %d", len(urls), store.MaxFound)
+	}
+	if err := s.begin(ctx, "reopen"); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	r, err := s.run(id)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, u := range urls {
+		x := r.urls[u]
+		if x == nil || x.outcome == visit.Pending {
+			continue
+		}
+		if x.outcome.Page() {
+			s.ledger.Restore(id, 1)
+		}
+		if x.visit != nil {
+			x.keep(*x.visit)
+		}
+		x.item.Attempt, x.item.NotBefore = 0, time.Time{}
+		x.outcome, x.reason, x.endedAt, x.visit = visit.Pending, "", time.Time{}, nil
+		r.admitted++
+		s.arrive(x.item)
+		n++
+	}
+	return n, nil
+}
+
 // arrive notes a URL that nobody's receipt tells of.
 func (s *Store) arrive(it visit.Item) {
 	host := it.URL.Host()

@@ -33,6 +33,20 @@ type record struct {
 	Timing   visit.Timing `json:"timing,omitzero"`
 	Page     *visit.Page  `json:"page,omitempty"`
 	Evidence []factRef    `json:"evidence,omitempty"`
+
+	// How an attempt ended its URL that was reopened since. For other visits
+	// the row says it.
+	Outcome visit.Outcome `json:"outcome,omitempty"`
+	Reason  visit.Reason  `json:"reason,omitempty"`
+}
+
+// text writes a record.
+func (r *record) text(b *bytes.Buffer) (string, error) {
+	b.Reset()
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false) // the reader is no browser, and URLs stay readable
+	err := enc.Encode(r)
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), err
 }
 
 // factRef names a row of table evidence and when it was relied on.
@@ -81,13 +95,11 @@ func (e *encoder) encode(v *visit.Visit) (string, error) {
 		e.facts[id] = string(fact)
 		r.Evidence = append(r.Evidence, factRef{id, at})
 	}
-	e.buf.Reset()
-	enc := json.NewEncoder(&e.buf)
-	enc.SetEscapeHTML(false) // the reader is no browser, and URLs stay readable
-	if err := enc.Encode(r); err != nil {
+	text, err := r.text(&e.buf)
+	if err != nil {
 		return "", fmt.Errorf("encode visit %s: %w", v.Item.URL, err)
 	}
-	return string(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n"))), nil
+	return text, nil
 }
 
 // clean takes out what PostgreSQL cannot store in a text. JSON never contains

@@ -198,6 +198,7 @@ func TestPlans(t *testing.T) {
 	sh := &sharedShelf
 	for name, sql := range map[string]string{
 		"addWaiting": sh.addWaiting, "addOther": sh.addOther, "setAside": sh.setAside, "readmit": sh.readmit, "readmitURL": sh.readmitURL, "extend": sh.extend,
+		"reopen": sh.reopen, "keepEnded": sh.keepEnded,
 		"end": sh.end, "retry": sh.retry, "trimAttempts": sh.trimAttempts, "park": sh.park, "parkLeft": sh.parkLeft, "head": sh.head, "headLater": sh.headLater,
 		"lookup": sh.lookup, "attempts": sh.attempts, "tenures": sh.tenures, "listKeys": sh.listKeys, "listHost": sh.listHost, "listQueue": sh.listQueue,
 		"listEnding": sh.listEnding, "listFetched": sh.listFetched,
@@ -312,8 +313,9 @@ func TestJobThatCannotBe(t *testing.T) {
 	_, get := s.Job(ctx, id)
 	_, reserve := s.Reserve(ctx, w, id, 1)
 	_, points := s.Points(ctx, id)
+	_, reopen := s.Reopen(ctx, now, id, nil)
 	for name, err := range map[string]error{
-		"add": add, "counts": counts, "audit": audit, "job": get, "reserve": reserve, "points": points, "drop": s.Drop(ctx, id), "extend": s.Extend(ctx, now, id, 1),
+		"reopen": reopen, "add": add, "counts": counts, "audit": audit, "job": get, "reserve": reserve, "points": points, "drop": s.Drop(ctx, id), "extend": s.Extend(ctx, now, id, 1),
 		"set state": s.SetState(ctx, now, id, job.Running, job.Paused, ""), "record": s.Record(ctx, []store.Point{{Job: id, At: time.UnixMilli(0), Span: store.MinSpan}}),
 	} {
 		if !errors.Is(err, store.ErrNotFound) {

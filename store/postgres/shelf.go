@@ -27,7 +27,7 @@ type shelf struct {
 
 	// Found URLs.
 	addWaiting, addOther, enqueue, addEnded, setAside string
-	readmit, readmitURL, extend                       string
+	readmit, readmitURL, extend, reopen, keepEnded    string
 
 	// Visits.
 	end, retry, trimAttempts, park, parkLeft, setTenure string
@@ -108,6 +108,12 @@ func newShelf(id int32) *shelf {
 				where o.id = d.id and o.slot = d.slot returning o.id, o.host, o.fp, o.attempt, o.slot)
 			insert into queue_{s} (id, host, not_before, fp, job, rank, attempt, slot) select o.id, o.host, 0, o.fp, $1, u.rank, o.attempt, o.slot
 			from o join url_{s} u on u.job = $1 and u.slot = o.slot and u.host = o.host and u.fp = o.fp returning host, slot`),
+		reopen: f(`with o as (delete from outcome_{s} o using unnest($2::bigint[], $3::uuid[], $4::smallint[]) as w (host, fp, slot)
+				join url_{s} u on u.job = $1 and u.slot = w.slot and u.host = w.host and u.fp = w.fp
+				where o.id = u.id and o.slot = w.slot returning o.id, o.host, o.fp, o.slot, o.ending, o.visit, u.rank),
+			q as (insert into queue_{s} (id, host, not_before, fp, job, rank, attempt, slot) select id, host, 0, fp, $1, rank, 0, slot from o)
+			select id, host, slot, ending, coalesce(visit, '') from o`),
+		keepEnded: f(`insert into attempt_{s} (url, n, job, visit) select w.url, coalesce((select max(a.n) from attempt_{s} a where a.url = w.url), 0) + 1, $1, w.visit from unnest($2::bigint[], $3::text[]) as w (url, visit)`),
 
 		// A URL that does not wait is in no queue, so fewer rows come out
 		// than went in.

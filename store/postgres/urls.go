@@ -220,7 +220,7 @@ func (s *Store) attempts(ctx context.Context, tx pgx.Tx, sh *shelf, url int64, i
 		if err != nil {
 			return nil, err
 		}
-		v.Outcome = visit.Pending
+		v.Outcome, v.Reason = cmp.Or(records[i].Outcome, visit.Pending), records[i].Reason
 		list = append(list, *v)
 	}
 	return list, nil

@@ -291,21 +291,27 @@ func (b *batch) retries(ctx context.Context, retries []store.Retry) error {
 
 // attempts keeps what happened when URLs were tried in vain.
 func (b *batch) attempts(ctx context.Context, t *jobTables, list []waiter) error {
-	texts := make([]string, len(list))
+	ids, texts := make([]int64, len(list)), make([]string, len(list))
 	var buf bytes.Buffer
 	for i := range list {
 		var err error
 		if texts[i], err = b.encode(ctx, list[i].visit, &buf); err != nil {
 			return err
 		}
+		ids[i] = list[i].id
 	}
-	_, err := b.w.bulk(ctx, &t.addAttempt, len(list), func(i int, args []driver.NamedValue) {
-		args[0].Value, args[1].Value = list[i].id, texts[i]
+	return b.addAttempts(ctx, t, ids, texts)
+}
+
+// addAttempts stores attempts of URLs, and keeps the latest of each.
+func (b *batch) addAttempts(ctx context.Context, t *jobTables, ids []int64, texts []string) error {
+	_, err := b.w.bulk(ctx, &t.addAttempt, len(ids), func(i int, args []driver.NamedValue) {
+		args[0].Value, args[1].Value = ids[i], texts[i]
 	}, nil)
 	if err != nil {
 		return err
 	}
-	_, err = b.w.bulk(ctx, &t.trimAttempts, len(list), func(i int, args []driver.NamedValue) { args[0].Value = list[i].id }, nil)
+	_, err = b.w.bulk(ctx, &t.trimAttempts, len(ids), func(i int, args []driver.NamedValue) { args[0].Value = ids[i] }, nil)
 	return err
 }
 

@@ -29,6 +29,20 @@ type record struct {
 	Timing   visit.Timing `json:"timing,omitzero"`
 	Page     *visit.Page  `json:"page,omitempty"`
 	Evidence []factRef    `json:"evidence,omitempty"`
+
+	// How an attempt ended its URL that was reopened since. For other visits
+	// the row says it.
+	Outcome visit.Outcome `json:"outcome,omitempty"`
+	Reason  visit.Reason  `json:"reason,omitempty"`
+}
+
+// text writes a record.
+func (r *record) text(b *bytes.Buffer) (string, error) {
+	b.Reset()
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false) // the reader is no browser, and URLs stay readable
+	err := enc.Encode(r)
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), err
 }
 
 // factRef names a row of table evidence and when it was relied on.
@@ -51,13 +65,11 @@ func (s *Store) encode(ctx context.Context, v *visit.Visit, b *bytes.Buffer) (st
 		}
 		r.Evidence = append(r.Evidence, factRef{id, at})
 	}
-	b.Reset()
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false) // the reader is no browser, and URLs stay readable
-	if err := enc.Encode(r); err != nil {
+	text, err := r.text(b)
+	if err != nil {
 		return "", fmt.Errorf("encode visit %s: %w", v.Item.URL, err)
 	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+	return text, nil
 }
 
 func isZeroPage(p *visit.Page) bool {
@@ -104,6 +116,9 @@ func decode(ctx context.Context, c *conn, data string, it visit.Item, e store.En
 	}
 	v := &visit.Visit{Item: it, Outcome: e.Outcome, Reason: e.Reason, Wait: r.Wait, Detail: r.Detail, Answer: r.Answer, Timing: r.Timing}
 	v.Item.Attempt = r.Attempt
+	if r.Outcome != "" {
+		v.Outcome, v.Reason = r.Outcome, r.Reason
+	}
 	if r.Page != nil {
 		v.Page = *r.Page
 	}

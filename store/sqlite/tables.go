@@ -27,6 +27,7 @@ type jobTables struct {
 	// Found URLs.
 	see, addURL, enqueue, addOutcome, setAside bulk
 	readmitURL, forgetOutcome, setRank         bulk
+	reopen, requeue                            bulk
 
 	// Visits.
 	find, dequeue, end, retry bulk
@@ -64,7 +65,10 @@ func newJobTables(id job.ID) *jobTables {
 		setAside:      b(`insert into aside_{j} (slot, fp, url) values `, `(?,?,?)`, ` on conflict do nothing`),
 		readmitURL:    b(`with w (id, via, found, depth, hops, priority, extra) as (values `, `(?,?,?,?,?,?,?)`, `) update url_{j} set via = w.via, found = w.found, depth = w.depth, hops = w.hops, priority = w.priority, extra = w.extra from w where url_{j}.id = w.id`),
 		forgetOutcome: b(`delete from outcome_{j} where id in (values `, `(?)`, `) returning id, ending`),
-		setRank:       b(`with w (host, fp, rank) as (values `, `(?,?,?)`, `) update seen_{j} set rank = w.rank from w where seen_{j}.host = w.host and seen_{j}.fp = w.fp`),
+		// A URL that waits has no row in outcome.
+		reopen:  b(`with w (host, fp, n) as (values `, `(?,?,?)`, `) select w.n, o.id, o.ending, o.visit, u.depth, u.priority from w cross join seen_{j} s on s.host = w.host and s.fp = w.fp cross join outcome_{j} o on o.id = s.id cross join url_{j} u on u.id = s.id`),
+		requeue: b(`with w (host, fp, rank) as (values `, `(?,?,?)`, `) update seen_{j} set rank = w.rank, skip = null from w where seen_{j}.host = w.host and seen_{j}.fp = w.fp`),
+		setRank: b(`with w (host, fp, rank) as (values `, `(?,?,?)`, `) update seen_{j} set rank = w.rank from w where seen_{j}.host = w.host and seen_{j}.fp = w.fp`),
 
 		find:         b(`with w (host, fp, n) as (values `, `(?,?,?)`, `) select w.n, s.id, s.rank from w cross join seen_{j} s on s.host = w.host and s.fp = w.fp`),
 		dequeue:      b(`delete from queue_{j} where (host, rank, id) in (values `, `(?,?,?)`, `) returning id, attempt`),

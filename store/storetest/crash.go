@@ -8,6 +8,7 @@ import (
 	"headway/job"
 	"headway/store"
 	"headway/visit"
+	"headway/weburl"
 )
 
 // errStop is what a test stops an engine with.
@@ -49,6 +50,9 @@ func testCrash(t *testing.T, open Open) {
 			_, err := w.store.Add(w.ctx, w.now, everything(w).Found)
 			return err
 		}, crashWorld, "waiting 6, deferred 1"},
+		"reopen": {func(w *world) error {
+			return second(w.store.Reopen(w.ctx, w.now, w.job, []weburl.URL{mustURL(w.t, "http://a.example/later"), mustURL(w.t, "http://a.example/1")}))
+		}, crashWorld, "waiting 5, skipped:nofollow 1"},
 		"extend": {func(w *world) error { return w.store.Extend(w.ctx, w.now, w.job, 20) }, crashWorld, "waiting 5, skipped:nofollow 1"},
 		"release and acquire": {func(w *world) error {
 			if err := w.store.Release(w.ctx, w.w.id, w.w.leases[1], w.w.leases[2]); err != nil {

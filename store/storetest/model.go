@@ -43,7 +43,7 @@ func testModel(t *testing.T, open Open) {
 		m.join(r)
 		r.Repeat(map[string]func(*rapid.T){
 			"add": m.add, "commit": m.commit, "heads": m.heads, "reserve": m.reserve, "join": m.join, "acquire": m.acquire, "leave": m.leave,
-			"renew": m.renew, "pass": m.pass, "create job": m.createJob, "set state": m.setState, "extend": m.extend, "drop": m.drop,
+			"renew": m.renew, "pass": m.pass, "create job": m.createJob, "set state": m.setState, "extend": m.extend, "ask again": m.askAgain, "drop": m.drop,
 			"arrivals": m.arrivals, "list": m.list, "hosts": m.hosts, "reopen": m.reopen, "": m.look,
 		})
 	})
@@ -345,7 +345,7 @@ func (m *model) createJob(r *rapid.T) {
 
 func (m *model) setState(r *rapid.T) {
 	id := m.anyJob(r)
-	step := rapid.SampledFrom([][2]job.State{{job.Running, job.Partial}, {job.Partial, job.Queued}, {job.Queued, job.Running}, {job.Running, job.Paused}, {job.Paused, job.Running}}).Draw(r, "step")
+	step := rapid.SampledFrom([][2]job.State{{job.Running, job.Partial}, {job.Partial, job.Queued}, {job.Running, job.Complete}, {job.Complete, job.Queued}, {job.Queued, job.Running}, {job.Running, job.Paused}, {job.Paused, job.Running}}).Draw(r, "step")
 	m.both(r, "set state", func(ctx context.Context, s *side) (string, error) {
 		return "", s.store.SetState(ctx, m.now, s.job(id), step[0], step[1], "r")
 	})
@@ -355,6 +355,15 @@ func (m *model) extend(r *rapid.T) {
 	id, limit := m.anyJob(r), rapid.SampledFrom([]int64{0, 1, 3, 9}).Draw(r, "limit")
 	m.both(r, "extend", func(ctx context.Context, s *side) (string, error) {
 		return "", s.store.Extend(ctx, m.now, s.job(id), limit)
+	})
+}
+
+// askAgain reopens URLs, known or not, some of them twice.
+func (m *model) askAgain(r *rapid.T) {
+	id, urls := m.anyJob(r), rapid.SliceOfN(rapid.Custom(anyURL), 0, 4).Draw(r, "urls")
+	m.both(r, "ask again", func(ctx context.Context, s *side) (string, error) {
+		n, err := s.store.Reopen(ctx, m.now, s.job(id), urls)
+		return fmt.Sprint(n), err
 	})
 }
 

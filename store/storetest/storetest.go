@@ -30,6 +30,7 @@ func Run(t *testing.T, open Open) {
 		{"URLs", testURLs},
 		{"Commit", testCommit},
 		{"Budget", testBudget},
+		{"Reopen", testReopen},
 		{"Hosts", testHosts},
 		{"Jobs", testJobs},
 		{"Series", testSeries},

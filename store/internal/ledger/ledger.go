@@ -241,6 +241,13 @@ func (l *Ledger) CloseJob(id job.ID) {
 	}
 }
 
+// Restore gives tokens back that pages had spent which are asked again.
+func (l *Ledger) Restore(id job.ID, pages int64) {
+	if l.limited(id) {
+		l.accounts[id].left += pages
+	}
+}
+
 // Held is how many tokens of a job workers hold.
 func (l *Ledger) Held(id job.ID) int64 {
 	var n int64

@@ -1,0 +1,114 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"headway/job"
+	"headway/store"
+	"headway/weburl"
+)
+
+// Reopen implements [store.Jobs]. No commit of the job is under way meanwhile,
+// so what is spent and what is free change together.
+func (s *Store) Reopen(ctx context.Context, now time.Time, id job.ID, urls []weburl.URL) (int, error) {
+	if len(urls) > store.MaxFound {
+		return 0, fmt.Errorf("reopen %d URLs, at most %d", len(urls), store.MaxFound)
+	}
+	n := newNeeds()
+	n.jobs[id] = true
+	if err := s.resolve(ctx, n); err != nil {
+		return 0, fmt.Errorf("reopen URLs of job %d: %w", id, err)
+	}
+	if n.shelves[id] == nil {
+		return 0, fmt.Errorf("reopen URLs of job %d: %w", id, store.ErrNotFound)
+	}
+	names := map[string]bool{}
+	for _, u := range urls {
+		names[u.Host()] = true
+	}
+	var err error
+	if n.refs, err = s.hostRefs(ctx, names, false); err != nil {
+		return 0, fmt.Errorf("reopen URLs of job %d: %w", id, err)
+	}
+	var b *batch
+	var count int
+	err = s.change(ctx, func(ctx context.Context, c *change) (err error) {
+		c.lockJob(int32(id))
+		b = newBatch(c, now, 0, n)
+		count, err = b.reopen(ctx, id, urls)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("reopen %d URLs of job %d: %w", len(urls), id, s.gone(ctx, n, err))
+	}
+	b.committed()
+	return count, nil
+}
+
+// reopen puts URLs back to waiting and keeps the visits that had ended them.
+func (b *batch) reopen(ctx context.Context, id job.ID, urls []weburl.URL) (int, error) {
+	sh := b.shelves[id]
+	var hosts []int64
+	var fps [][16]byte
+	var slots []int16
+	for _, u := range urls {
+		if ref := b.refs[u.Host()]; ref.id != 0 {
+			hosts, fps, slots = append(hosts, ref.id), append(fps, u.Fingerprint128(b.s.key)), append(slots, int16(ref.slot))
+		}
+	}
+	var (
+		url, pages int64
+		ref        hostRef
+		ending     int16
+		visit      string
+		n          int
+		kept       []int64
+		texts      []string
+		buf        bytes.Buffer
+	)
+	b.queue(sh.reopen, int32(id), hosts, fps, slots).Query(rows([]any{&url, &ref.id, &ref.slot, &ending, &visit}, func() error {
+		n++
+		b.count(id, ending, -1)
+		b.admit(id, ref)
+		e := b.s.ending[ending]
+		if e.Outcome.Page() {
+			pages++
+		}
+		if visit == "" {
+			return nil
+		}
+		text, err := endedText(visit, e, &buf)
+		kept, texts = append(kept, url), append(texts, text)
+		return err
+	}))
+	if err := b.send(ctx); err != nil {
+		return 0, err
+	}
+	if err := b.must(id); err != nil {
+		return 0, err
+	}
+	if len(kept) > 0 {
+		b.exec(sh.keepEnded, int32(id), kept, texts)
+		b.exec(sh.trimAttempts, kept)
+	}
+	if pages > 0 { // a job without a limit has no account
+		b.exec("update account set free = free + $2 where job = $1", int32(id), pages)
+	}
+	b.finish()
+	return n, nil
+}
+
+// endedText is the record of a visit that had ended its URL. The row that said
+// how goes, so the record says it.
+func endedText(data string, e store.Ending, buf *bytes.Buffer) (string, error) {
+	var r record
+	if err := json.Unmarshal([]byte(data), &r); err != nil {
+		return "", fmt.Errorf("stored visit: %w: %w", store.ErrCorrupt, err)
+	}
+	r.Outcome, r.Reason = e.Outcome, e.Reason
+	return r.text(buf)
+}
