@@ -224,7 +224,7 @@ func (c *Crawl) tookSitemap(now time.Time, r frontier.Request, a frontier.Answer
 		c.f.Skip(now, r)
 		return
 	}
-	c.spend(now, 0, 1, wire)
+	c.spend(now, 0, left(a), wire)
 	settled := c.f.Settle(now, r, a, nil)
 	c.noteEffect(now, r.Host, settled.Effect)
 	c.touch(r.Host)

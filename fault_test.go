@@ -136,6 +136,9 @@ func TestDNSDown(t *testing.T) {
 				}()
 				r := s.run()
 				s.fetched(r, int64(hosts*30))
+				if got := s.web.Stats().Total.Requests; r.Requests != got {
+					t.Errorf("%d requests reported, the hosts saw %d", r.Requests, got)
+				}
 				if p := part(r, visit.WaitNetwork); p < 0.2 {
 					t.Errorf("%.0f %% of the time was put down to our own network", 100*p)
 				}

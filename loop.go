@@ -263,7 +263,7 @@ func (c *Crawl) tookPage(now time.Time, l landing) {
 		if settled.Verdict == frontier.Ended && l.visit.Outcome.Page() {
 			pages = 1
 		}
-		c.spend(now, pages, 1, l.wire)
+		c.spend(now, pages, left(l.answer), l.wire)
 		if v := l.visit; v.Outcome == visit.Fetched && v.Page.Digest != "" {
 			c.duplicates.Observe(v.Item.URL, v.Page.SimHash, v.Page.Digest)
 		}
@@ -285,6 +285,14 @@ func (c *Crawl) settledPage(now time.Time, r frontier.Request, v *visit.Visit, l
 	case frontier.Ended:
 		c.pend(entry{request: &r, visit: v, found: links})
 	}
+}
+
+// left is how many requests an answer is to: none where it never left.
+func left(a frontier.Answer) int64 {
+	if a.SentAt.IsZero() {
+		return 0
+	}
+	return 1
 }
 
 // spend counts against the limits and for the time series.

@@ -117,7 +117,7 @@ func (c *Crawl) tookRobots(now time.Time, l robotsLanding) {
 		c.ownTrouble(l.own)
 		return
 	}
-	c.spend(now, 0, 1, l.wire)
+	c.spend(now, 0, left(l.answer), l.wire)
 	if l.owned && !s.owned {
 		s.owned = true
 		c.f.Reconsider(now, l.request.Host)
