@@ -31,9 +31,14 @@ type conn struct {
 	row   []driver.Value
 }
 
-// openConn opens a file and runs the pragmas.
+// openConn opens a file, which is made if need be, and runs the pragmas.
 func openConn(path string, pragmas ...string) (*conn, error) {
-	d, err := (&sqlite.Driver{}).Open(fileURI(path))
+	return openURI(fileURI(path), pragmas...)
+}
+
+// openURI opens what a URI of SQLite names and runs the pragmas.
+func openURI(uri string, pragmas ...string) (*conn, error) {
+	d, err := (&sqlite.Driver{}).Open(uri)
 	if err != nil {
 		return nil, wrap(err)
 	}

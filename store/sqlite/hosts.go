@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,7 +117,7 @@ func (s *Store) jobsWithWork(only job.ID) []*jobTables {
 }
 
 // Host implements [store.Hosts].
-func (s *Store) Host(ctx context.Context, host string) (store.Host, error) {
+func (s *reader) Host(ctx context.Context, host string) (store.Host, error) {
 	var h store.Host
 	err := s.ask(ctx, func(c *conn) error {
 		return c.query(ctx, "select "+hostColumns+" from host h where h.host = ? and h.politeness is not null", []driver.Value{host}, func(row []driver.Value) error {
@@ -133,8 +134,36 @@ func (s *Store) Host(ctx context.Context, host string) (store.Host, error) {
 	return h, nil
 }
 
+// HostList implements [store.Reader].
+func (s *reader) HostList(ctx context.Context, q store.HostListQuery) (store.HostListPage, error) {
+	var page store.HostListPage
+	limit := min(max(q.Max, 1), store.MaxPage)
+	err := s.askJob(ctx, q.Job, func(c *conn, t *jobTables) error {
+		var after int64
+		if q.After != "" {
+			var err error
+			if after, err = strconv.ParseInt(string(q.After), 10, 64); err != nil {
+				return fmt.Errorf("cursor %q is none of this list", q.After)
+			}
+		}
+		return c.query(ctx, t.listHosts, []driver.Value{after, int64(limit + 1)}, func(row []driver.Value) error {
+			if len(page.Hosts) == limit {
+				page.Next = store.HostCursor(strconv.FormatInt(after, 10))
+				return nil
+			}
+			after = integer(row[hostWidth])
+			page.Hosts = append(page.Hosts, store.HostEntry{Host: scanHost(row), Waiting: integer(row[hostWidth+1]), Tenure: orNil(row[hostWidth+2])})
+			return nil
+		})
+	})
+	if err != nil {
+		return store.HostListPage{}, fmt.Errorf("list hosts of job %d: %w", q.Job, err)
+	}
+	return page, nil
+}
+
 // PaceChanges implements [store.Hosts].
-func (s *Store) PaceChanges(ctx context.Context, host string) ([]store.PaceChange, error) {
+func (s *reader) PaceChanges(ctx context.Context, host string) ([]store.PaceChange, error) {
 	var list []store.PaceChange
 	err := s.ask(ctx, func(c *conn) error {
 		return c.query(ctx, "select at, from_ms, to_ms, cause from pace_change where host = (select id from host where host = ?) order by id", []driver.Value{host}, func(row []driver.Value) error {
@@ -149,7 +178,7 @@ func (s *Store) PaceChanges(ctx context.Context, host string) ([]store.PaceChang
 }
 
 // Robots implements [store.Hosts].
-func (s *Store) Robots(ctx context.Context, sum [32]byte) (store.RobotsVersion, error) {
+func (s *reader) Robots(ctx context.Context, sum [32]byte) (store.RobotsVersion, error) {
 	v := store.RobotsVersion{Sum: sum}
 	err := s.ask(ctx, func(c *conn) error {
 		found := false

@@ -68,17 +68,6 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	return id, nil
 }
 
-// setTables makes the tables of a job known, or unknown if t is nil.
-func (s *Store) setTables(id job.ID, t *jobTables) {
-	s.tablesMu.Lock()
-	defer s.tablesMu.Unlock()
-	if t == nil {
-		delete(s.jobs, id)
-	} else {
-		s.jobs[id] = t
-	}
-}
-
 // jobNumbers lists the jobs there are, in order.
 func (s *Store) jobNumbers() []job.ID {
 	ids := make([]job.ID, 0, len(s.jobs)+1)
@@ -92,7 +81,7 @@ func (s *Store) jobNumbers() []job.ID {
 const jobQuery = "select id, tenant, name, state, reason, max_pages, spec, created_at, started_at, ended_at from job where id > ? order by id limit ?"
 
 // JobList implements [store.Jobs].
-func (s *Store) JobList(ctx context.Context, after job.ID, limit int) ([]store.Job, error) {
+func (s *reader) JobList(ctx context.Context, after job.ID, limit int) ([]store.Job, error) {
 	var list []store.Job
 	err := s.ask(ctx, func(c *conn) error {
 		return c.query(ctx, jobQuery, []driver.Value{int64(after), int64(max(limit, 0))}, func(row []driver.Value) error {
@@ -110,7 +99,7 @@ func (s *Store) JobList(ctx context.Context, after job.ID, limit int) ([]store.J
 }
 
 // Job implements [store.Jobs].
-func (s *Store) Job(ctx context.Context, id job.ID) (store.Job, error) {
+func (s *reader) Job(ctx context.Context, id job.ID) (store.Job, error) {
 	list, err := s.JobList(ctx, id-1, 1)
 	if err != nil {
 		return store.Job{}, err
@@ -235,7 +224,7 @@ func (b *batch) readmitDeferred(ctx context.Context, t *jobTables) (more bool, e
 }
 
 // counts reads the tally of a job.
-func (s *Store) counts(ctx context.Context, c *conn, id job.ID) (store.Counts, error) {
+func (s *reader) counts(ctx context.Context, c *conn, id job.ID) (store.Counts, error) {
 	counts := store.Counts{Ended: map[store.Ending]int64{}}
 	err := c.query(ctx, "select ending, n from tally where job = ?", []driver.Value{int64(id)}, func(row []driver.Value) error {
 		switch ending, n := integer(row[0]), integer(row[1]); ending {
@@ -251,8 +240,8 @@ func (s *Store) counts(ctx context.Context, c *conn, id job.ID) (store.Counts, e
 	return counts, err
 }
 
-// Counts implements [store.Jobs].
-func (s *Store) Counts(ctx context.Context, id job.ID) (store.Counts, error) {
+// Counts implements [store.Reader].
+func (s *reader) Counts(ctx context.Context, id job.ID) (store.Counts, error) {
 	var counts store.Counts
 	err := s.askJob(ctx, id, func(c *conn, _ *jobTables) (err error) {
 		counts, err = s.counts(ctx, c, id)
@@ -260,6 +249,15 @@ func (s *Store) Counts(ctx context.Context, id job.ID) (store.Counts, error) {
 	})
 	if err != nil {
 		return store.Counts{}, fmt.Errorf("counts of job %d: %w", id, err)
+	}
+	return counts, nil
+}
+
+// Counts implements [store.Jobs].
+func (s *Store) Counts(ctx context.Context, id job.ID) (store.Counts, error) {
+	counts, err := s.reader.Counts(ctx, id)
+	if err != nil {
+		return store.Counts{}, err
 	}
 	counts.Tokens = s.held(id)
 	return counts, nil

@@ -124,9 +124,10 @@ func answerByDriver(t *testing.T, path, query string) string {
 
 // askable makes a small crawl. The file stays open while it is asked, as that
 // of a running crawl is.
-func askable(t *testing.T, dir string) {
+func askable(t *testing.T, dir string) *Store {
 	t.Helper()
-	o := newOwner(t, openTest(t, dir, nil), 0)
+	s := openTest(t, dir, nil)
+	o := newOwner(t, s, 0)
 	o.add("http://a.example/")
 	found := func(raw, via string) store.Found {
 		return store.Found{Item: visit.Item{Job: o.job, URL: o.url(raw), Via: o.url(via), Found: visit.FoundLink, Depth: 1}}
@@ -158,4 +159,5 @@ func askable(t *testing.T, dir string) {
 	far.Outcome, far.Answer.Status, far.Timing = visit.Dead, 410, visit.Timing{}
 	home.Timing = visit.Timing{}
 	commit(store.Commit{Visits: []visit.Visit{far, home}})
+	return s
 }

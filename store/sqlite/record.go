@@ -202,7 +202,7 @@ type stored struct {
 }
 
 // scanEntry reads entryColumns and one more.
-func (s *Store) scanEntry(id job.ID, row []driver.Value) (stored, error) {
+func (s *reader) scanEntry(id job.ID, row []driver.Value) (stored, error) {
 	it, err := scanItem(id, row)
 	if err != nil {
 		return stored{}, err

@@ -89,7 +89,7 @@ func (s *Store) thin(ctx context.Context, id job.ID) error {
 }
 
 // Points implements [store.Series].
-func (s *Store) Points(ctx context.Context, id job.ID) ([]store.Point, error) {
+func (s *reader) Points(ctx context.Context, id job.ID) ([]store.Point, error) {
 	var points []store.Point
 	err := s.askJob(ctx, id, func(c *conn, _ *jobTables) (err error) {
 		points, err = readPoints(ctx, c, id)

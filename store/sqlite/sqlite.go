@@ -22,7 +22,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,11 +32,9 @@ import (
 	"sync"
 	"time"
 
-	"headway/job"
 	"headway/store"
 	"headway/store/internal/ledger"
 	"headway/visit"
-	"headway/weburl"
 )
 
 // Names of files in a crawl directory.
@@ -74,20 +71,11 @@ type Config struct {
 
 // Store is an open crawl directory. Make one with [Open].
 type Store struct {
-	path   string
+	reader // answers questions; mu, too, guards its jobs against change
+
 	log    *slog.Logger
 	lock   *os.File
-	key    weburl.Key
 	shared *sharedHosts // nil without a shared file
-
-	endings map[store.Ending]int64
-	ending  map[int64]store.Ending
-
-	read   chan *conn // connections that answer questions, when idle
-	opened int        // how many of them there are
-
-	tablesMu sync.RWMutex // guards jobs, besides mu: held to change it, either one to read it
-	jobs     map[job.ID]*jobTables
 
 	// mu guards the writing connection and what is known of the file besides.
 	mu     sync.Mutex
@@ -128,8 +116,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, openError(c.Dir, err)
 	}
 	s := &Store{
-		path: path, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), lock: lock, ledger: ledger.New(c.Terms, 0), jobs: map[job.ID]*jobTables{}, hosts: map[string]hostRef{},
-		facts: map[visit.Evidence]int64{}, endings: map[store.Ending]int64{}, ending: map[int64]store.Ending{}, read: make(chan *conn, readers),
+		reader: newReader(path), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), lock: lock, ledger: ledger.New(c.Terms, 0),
+		hosts: map[string]hostRef{}, facts: map[visit.Evidence]int64{},
 	}
 	if err := s.open(ctx, c); err != nil {
 		return nil, errors.Join(openError(path, err), s.Close())
@@ -183,22 +171,16 @@ func (s *Store) open(ctx context.Context, c Config) error {
 		sync = "synchronous = off"
 	}
 	var err error
-	s.w, err = openConn(s.path, "journal_mode = wal", sync, "trusted_schema = off", "cell_size_check = on",
-		fmt.Sprintf("cache_size = %d", -writeCache/1024), fmt.Sprintf("wal_autocheckpoint = %d", checkpoint),
-		fmt.Sprintf("journal_size_limit = %d", 2*checkpoint*4096), fmt.Sprintf("busy_timeout = %d", busyTimeout.Milliseconds()))
+	s.w, err = openConn(s.path, fmt.Sprintf("busy_timeout = %d", busyTimeout.Milliseconds()), "journal_mode = wal", sync, "trusted_schema = off", "cell_size_check = on",
+		fmt.Sprintf("cache_size = %d", -writeCache/1024), fmt.Sprintf("wal_autocheckpoint = %d", checkpoint), fmt.Sprintf("journal_size_limit = %d", 2*checkpoint*4096))
 	if err != nil {
 		return err
 	}
 	if err := s.load(ctx); err != nil {
 		return err
 	}
-	for range readers {
-		r, err := openConn(s.path, "query_only = on", "trusted_schema = off", fmt.Sprintf("cache_size = %d", -readCache/1024), fmt.Sprintf("busy_timeout = %d", busyTimeout.Milliseconds()))
-		if err != nil {
-			return err
-		}
-		s.read <- r
-		s.opened++
+	if err := s.connect(fileURI(s.path)); err != nil {
+		return err
 	}
 	if c.Hosts != "" {
 		if s.shared, err = openShared(ctx, c.Hosts, c.Fault); err != nil {
@@ -211,15 +193,10 @@ func (s *Store) open(ctx context.Context, c Config) error {
 
 // load reads what is kept in memory, and ends leases of a process that is gone.
 func (s *Store) load(ctx context.Context) error {
-	err := s.w.query(ctx, "select id, outcome, reason from ending", nil, func(row []driver.Value) error {
-		e := store.Ending{Outcome: visit.Outcome(text(row[1])), Reason: visit.Reason(text(row[2]))}
-		s.endings[e], s.ending[integer(row[0])] = integer(row[0]), e
-		return nil
-	})
-	if err != nil {
+	if err := s.loadEndings(ctx, s.w); err != nil {
 		return err
 	}
-	if err := s.loadKey(ctx); err != nil {
+	if err := s.makeKey(ctx); err != nil {
 		return err
 	}
 	if err := s.loadSlots(ctx); err != nil {
@@ -231,23 +208,16 @@ func (s *Store) load(ctx context.Context) error {
 	return s.loadIDs(ctx)
 }
 
-// loadKey reads the secret, and makes it with a new file.
-func (s *Store) loadKey(ctx context.Context) error {
-	var key []byte
-	found, err := s.w.one(ctx, "select key from identity", nil, &key)
-	if err != nil {
+// makeKey reads the secret, and makes it with a new file.
+func (s *Store) makeKey(ctx context.Context) error {
+	found, err := s.loadKey(ctx, s.w)
+	if err != nil || found {
 		return err
 	}
-	if !found {
-		// crypto/rand does not fail: it ends the process where it would have to.
-		_, _ = rand.Read(s.key[:])
-		_, err := s.w.exec(ctx, "insert into identity (id, key, created_at, last_worker) values (1, ?, unixepoch() * 1000, 0)", s.key[:])
-		return err
-	}
-	if copy(s.key[:], key) != len(s.key) {
-		return fmt.Errorf("key of %d bytes: %w", len(key), store.ErrCorrupt)
-	}
-	return nil
+	// crypto/rand does not fail: it ends the process where it would have to.
+	_, _ = rand.Read(s.key[:])
+	_, err = s.w.exec(ctx, "insert into identity (id, key, created_at, last_worker) values (1, ?, unixepoch() * 1000, 0)", s.key[:])
+	return err
 }
 
 // loadIDs reads which numbers come next. The caches go with them: after a
@@ -266,9 +236,6 @@ func (s *Store) loadIDs(ctx context.Context) error {
 	return nil
 }
 
-// Key returns the secret of the store.
-func (s *Store) Key() weburl.Key { return s.key }
-
 // Close waits for calls under way and closes the files.
 func (s *Store) Close() error {
 	s.mu.Lock()
@@ -277,11 +244,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	var errs []error
-	for range s.opened {
-		errs = append(errs, (<-s.read).close())
-	}
-	close(s.read)
+	errs := []error{s.disconnect()}
 	if s.w != nil {
 		errs = append(errs, s.w.close())
 	}
@@ -341,33 +304,4 @@ func (s *Store) undo(ctx context.Context) error {
 // gives it no code of its own.
 func isNoTransaction(err error) bool {
 	return strings.Contains(err.Error(), "no transaction is active")
-}
-
-// askJob answers a question about one job.
-func (s *Store) askJob(ctx context.Context, id job.ID, do func(c *conn, t *jobTables) error) error {
-	t, err := s.tablesOf(id)
-	if err != nil {
-		return err
-	}
-	err = s.ask(ctx, func(c *conn) error { return do(c, t) })
-	if err != nil {
-		if _, dropped := s.tablesOf(id); dropped != nil {
-			return dropped // while it was asked about
-		}
-	}
-	return err
-}
-
-// ask answers a question on a connection of its own.
-func (s *Store) ask(ctx context.Context, do func(c *conn) error) error {
-	select {
-	case c, ok := <-s.read:
-		if !ok {
-			return errClosed
-		}
-		defer func() { s.read <- c }()
-		return do(c)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

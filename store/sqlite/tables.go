@@ -44,7 +44,8 @@ type jobTables struct {
 	idle, auditWaiting, auditEnded, auditAside string
 	auditSeen                                  string
 	listAll, listHost, listWaiting, listEnding string
-	listFetched                                string
+	listFetched, listHosts                     string
+	aside                                      bulk
 }
 
 // newJobTables writes the statements for a job.
@@ -102,6 +103,8 @@ func newJobTables(id job.ID) *jobTables {
 		listHost:    j(`select ` + entryColumns + `, s.fp from seen_{j} s join url_{j} u on u.id = s.id join host h on h.id = u.host` + entryJoins + ` where s.host = (select id from host where host = ?3) and s.fp > ?1 and (?4 is null or coalesce(o.ending, 0) in (select value from json_each(?4))) order by s.fp limit ?2`),
 		listWaiting: j(`select ` + itemColumns + `, q.attempt, q.not_before, u.seen_at, null, null, null, q.host || ' ' || q.rank || ' ' || q.id from queue_{j} q join url_{j} u on u.id = q.id join host h on h.id = u.host` + viaJoins + ` where (q.host, q.rank, q.id) > (?1, ?3, ?4) order by q.host, q.rank, q.id limit ?2`),
 		listEnding:  j(`select ` + entryColumns + `, u.id from outcome_{j} x join url_{j} u on u.id = x.id join host h on h.id = u.host` + entryJoins + ` where x.ending = ?3 and x.ending > 1 and x.id > ?1 order by x.id limit ?2`),
+		listHosts:   j(`select ` + hostColumns + `, h.id, (select count(*) from queue_{j} q where q.host = h.id), (select state from tenure_{j} where host = h.id) from host h where h.id > ?1 order by h.id limit ?2`),
+		aside:       b(`with w (slot, fp) as (values `, `(?,?)`, `) select a.slot from w cross join aside_{j} a on a.slot = w.slot and a.fp = w.fp`),
 		listFetched: j(`select ` + entryColumns + `, u.id from outcome_{j} x join url_{j} u on u.id = x.id join host h on h.id = u.host` + entryJoins + ` where x.ending = ?3 and x.id > ?1 order by x.id limit ?2`),
 	}
 }

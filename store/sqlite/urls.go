@@ -16,13 +16,6 @@ import (
 	"headway/weburl"
 )
 
-// tablesOf is tables for a caller that does not hold mu.
-func (s *Store) tablesOf(id job.ID) (*jobTables, error) {
-	s.tablesMu.RLock()
-	defer s.tablesMu.RUnlock()
-	return s.tables(id)
-}
-
 // Heads implements [store.URLs].
 func (s *Store) Heads(ctx context.Context, now time.Time, wants []store.Want) ([]visit.Item, error) {
 	if len(wants) > store.MaxWants {
@@ -31,14 +24,14 @@ func (s *Store) Heads(ctx context.Context, now time.Time, wants []store.Want) ([
 	var items []visit.Item
 	err := s.ask(ctx, func(c *conn) error {
 		for _, w := range wants {
-			t, err := s.tablesOf(w.Job)
+			t, err := s.tablesOf(ctx, w.Job)
 			if err == nil {
 				items, err = head(ctx, c, t, now.UnixMilli(), w, items)
 			}
 			if err == nil {
 				continue
 			}
-			if _, dropped := s.tablesOf(w.Job); dropped == nil {
+			if _, dropped := s.tablesOf(ctx, w.Job); dropped == nil {
 				return err
 			} // else nothing of it waits any more
 		}
@@ -67,7 +60,7 @@ func head(ctx context.Context, c *conn, t *jobTables, now int64, w store.Want, i
 }
 
 // Lookup implements [store.URLs].
-func (s *Store) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entry, error) {
+func (s *reader) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entry, error) {
 	var entry store.Entry
 	err := s.askJob(ctx, id, func(c *conn, t *jobTables) error {
 		fp := u.Fingerprint128(s.key)
@@ -95,6 +88,26 @@ func (s *Store) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entr
 	return entry, nil
 }
 
+// Aside implements [store.Reader]. Where a URL was found is half of the key, so
+// each slot is looked at.
+func (s *reader) Aside(ctx context.Context, id job.ID, u weburl.URL) (bool, error) {
+	found := false
+	fp := u.Fingerprint128(s.key)
+	err := s.askJob(ctx, id, func(c *conn, t *jobTables) error {
+		_, err := c.bulk(ctx, &t.aside, store.SlotCount, func(i int, args []driver.NamedValue) {
+			args[0].Value, args[1].Value = int64(i), fp[:]
+		}, func([]driver.Value) error {
+			found = true
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("look up %s aside in job %d: %w", u, id, err)
+	}
+	return found, nil
+}
+
 // attempts reads the attempts of a URL that did not end it.
 func attempts(ctx context.Context, c *conn, t *jobTables, id int64, it visit.Item) ([]visit.Visit, error) {
 	var texts []string
@@ -115,10 +128,10 @@ func attempts(ctx context.Context, c *conn, t *jobTables, id int64, it visit.Ite
 
 // List implements [store.URLs]. The order depends on what is asked for: by age,
 // by fingerprint on one host, by queue for what waits.
-func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
+func (s *reader) List(ctx context.Context, q store.Query) (store.Page, error) {
 	var page store.Page
 	err := s.askJob(ctx, q.Job, func(c *conn, t *jobTables) error {
-		l := lister{Store: s, c: c, t: t, q: q, max: min(max(q.Max, 1), store.MaxPage)}
+		l := lister{reader: s, c: c, t: t, q: q, max: min(max(q.Max, 1), store.MaxPage)}
 		var err error
 		switch endings := s.endingsOf(q); {
 		case q.Host != "":
@@ -141,7 +154,7 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 
 // endingsOf returns the numbers of the endings a query asks for, in order; 0
 // stands for waiting.
-func (s *Store) endingsOf(q store.Query) []int64 {
+func (s *reader) endingsOf(q store.Query) []int64 {
 	var list []int64
 	if (q.Outcome == "" || q.Outcome == visit.Pending) && q.Reason == "" {
 		list = append(list, tallyWaiting)
@@ -157,7 +170,7 @@ func (s *Store) endingsOf(q store.Query) []int64 {
 
 // lister reads one page of a list.
 type lister struct {
-	*Store
+	*reader
 	c    *conn
 	t    *jobTables
 	q    store.Query

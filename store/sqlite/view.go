@@ -1,0 +1,172 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"headway/store"
+)
+
+// View is a crawl directory opened for reading. Make one with [OpenView].
+type View struct {
+	reader
+	closing sync.Once
+	err     error // of closing
+}
+
+var _ store.Reader = (*View)(nil)
+
+// OpenView opens the crawl file of a directory for reading, also while another
+// process crawls there. It takes no lock, makes no file that stays and hinders
+// nobody. An error that a person can do something about is a
+// [*store.OpenError].
+func OpenView(ctx context.Context, dir string) (*View, error) {
+	path := filepath.Join(dir, crawlFile)
+	v := &View{reader: newReader(path)}
+	v.foreign = true
+	uri, err := crawlSchema.readableURI(ctx, path)
+	if err == nil {
+		err = v.connect(uri)
+	}
+	if err == nil {
+		err = v.ask(ctx, func(c *conn) error {
+			if err := v.loadEndings(ctx, c); err != nil {
+				return err
+			}
+			found, err := v.loadKey(ctx, c)
+			if err == nil && !found {
+				err = errUnfinished
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(viewError(path, err), v.Close())
+	}
+	return v, nil
+}
+
+// Close waits for questions under way and closes the file.
+func (v *View) Close() error {
+	v.closing.Do(func() { v.err = v.disconnect() })
+	return v.err
+}
+
+// What can be wrong with a file that is only read.
+var (
+	errUnfinished = errors.New("nothing was written to it yet")
+	errOlder      = errors.New("written by an older version")
+)
+
+// viewError adds what a person can do about it.
+func viewError(path string, err error) error {
+	var hint string
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		hint = "name a directory that `headway crawl` made, such as ./headway-example.com"
+		err = fmt.Errorf("there is no crawl: %w", fs.ErrNotExist)
+	case errors.Is(err, errUnfinished):
+		hint = "the crawl is just being made, or was stopped at once; try again, or start it again"
+	case errors.Is(err, errOlder):
+		hint = "the command that made the crawl, given again, brings the file up to date"
+	case isCode(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+		hint = "a crawl that was not ended cleanly can be read only where its directory can be written to; copy it there with all its files"
+	default:
+		return openError(path, err)
+	}
+	return &store.OpenError{Path: path, Err: err, Hint: hint}
+}
+
+// readableURI finds how a file that must be there, and be of a kind, can be read,
+// and returns the URI for it.
+//
+// SQLite keeps an index of the log beside the file, which readers share: so a
+// reader, too, wants to write into the directory. Where it cannot, the file is
+// read as one that nobody changes, provided that its log is empty: whoever
+// changed it would write into the same directory.
+func (k schema) readableURI(ctx context.Context, path string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", err
+	case info.IsDir():
+		return "", fs.ErrNotExist
+	case info.Size() == 0:
+		return "", errUnfinished
+	}
+	uri := fileURI(path) + "?mode=rw"
+	err = k.checkReadable(ctx, uri)
+	if isCode(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) {
+		if log, missing := os.Stat(path + "-wal"); missing == nil && log.Size() > 0 {
+			return "", err
+		}
+		uri = fileURI(path) + "?immutable=1"
+		err = k.checkReadable(ctx, uri)
+	}
+	return uri, err
+}
+
+// checkReadable refuses a file of another kind and one of another format.
+func (k schema) checkReadable(ctx context.Context, uri string) (err error) {
+	c, err := openReading(uri)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	var mark, tables, has int64
+	if _, err := c.one(ctx, "select application_id, (select count(*) from sqlite_schema where name = 'goose_db_version') from pragma_application_id", nil, &mark, &tables); err != nil {
+		return err
+	}
+	switch {
+	case mark == 0 && tables > 0:
+		return errUnfinished
+	case mark != k.mark || tables == 0:
+		return fmt.Errorf("it is not a %s of headway: %w", k.name, store.ErrCorrupt)
+	}
+	if _, err := c.one(ctx, "select max(version_id) from goose_db_version", nil, &has); err != nil {
+		return err
+	}
+	want, err := k.version()
+	switch {
+	case err != nil:
+		return err
+	case has > want:
+		return fmt.Errorf("the %s has format %d, this program knows formats up to %d: %w", k.name, has, want, store.ErrNewer)
+	case has < want:
+		return fmt.Errorf("the %s has format %d, this program reads format %d: %w", k.name, has, want, errOlder)
+	}
+	return nil
+}
+
+// version is the format that the migrations lead to.
+func (k schema) version() (int64, error) {
+	names, err := fs.Glob(k.fsys, "*.sql")
+	if err != nil {
+		return 0, err
+	}
+	var last int64
+	for _, name := range names {
+		n, err := goose.NumericComponent(name)
+		if err != nil {
+			return 0, err
+		}
+		last = max(last, n)
+	}
+	return last, nil
+}
+
+// isCode tells whether an error is one of SQLite with one of these codes.
+func isCode(err error, codes ...int) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && slices.Contains(codes, e.Code()&0xff)
+}
