@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"headway/store"
+	"headway/store/sqlite"
+)
+
+func rmCommand() *cobra.Command {
+	var asJSON, yes bool
+	cmd := &cobra.Command{
+		Use:   "rm DIR…",
+		Short: "Remove the folders of crawls",
+		Long: `Remove what crawls have written: what was seen and how it ended, and the files
+of pages. A folder in which a crawl runs is left alone, and so is one that no
+crawl has made. Other files in such a folder stay, and the folder with them.
+
+What was learned of hosts is shared by all crawls and stays.`,
+		Example: `  headway rm headway-example.com
+  headway rm headway-* --yes`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r := remover{in: cmd.InOrStdin(), ask: cmd.ErrOrStderr()}
+			defer r.release()
+			for _, dir := range args {
+				if err := r.add(dir); err != nil {
+					return err
+				}
+			}
+			if err := r.confirm(yes); err != nil {
+				return err
+			}
+			answer, err := r.remove()
+			if asJSON {
+				return errors.Join(printJSON(cmd.OutOrStdout(), answer), err)
+			}
+			answer.print(cmd.OutOrStdout())
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// ourFiles are the names that crawls write in their folder. What marks the folder
+// as one of a crawl goes last, so that a removal that was cut short can be
+// repeated.
+var ourFiles = []string{
+	"ask", "pages.*", "links.*", "*.warc", "*.warc.gz", "*.cdxj", "*.parquet", "sitemap*.xml", "sitemap*.xml.gz", "report.html",
+	"check*.json", "check*.xml", "verdicts.json", "warm*.json", "control.jsonl", "asked.json", "inflight.journal", "inflight.journal.*",
+	"crawl.db-wal", "crawl.db-shm", "crawl.db-journal", crawlFile,
+}
+
+// lockName is the file whose lock says that a crawl runs.
+const lockName = "crawl.lock"
+
+// remover removes crawls that it keeps everybody else out of.
+type remover struct {
+	in    io.Reader
+	ask   io.Writer
+	dirs  []string
+	holds []*sqlite.Held
+}
+
+// rmAnswer is what `headway rm` says.
+type rmAnswer struct {
+	Removed []removedRow `json:"removed"`
+}
+
+type removedRow struct {
+	Dir   string   `json:"dir"`
+	Bytes int64    `json:"bytes"`
+	Files int      `json:"files"`
+	Kept  []string `json:"kept,omitempty"` // what is not a crawl's, and keeps the folder
+}
+
+// add takes a folder that may be removed.
+func (r *remover) add(dir string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return usage(fmt.Errorf("there is no %s", dir), "headway runs lists the crawls")
+	case err != nil:
+		return failed(err, "look whether the folder can be read")
+	case info.Mode()&fs.ModeSymlink != 0:
+		return usage(fmt.Errorf("%s is a link", dir), "name the folder it leads to")
+	}
+	held, err := sqlite.Hold(dir)
+	switch {
+	case errors.Is(err, store.ErrInUse):
+		return failed(fmt.Errorf("a crawl runs in %s", dir), "end it first, with Ctrl-C where it runs or SIGTERM")
+	case errors.Is(err, store.ErrNotFound):
+		return usage(fmt.Errorf("%s is not the folder of a crawl", dir), "headway runs lists the crawls")
+	case errors.Is(err, sqlite.ErrStrange):
+		return usage(fmt.Errorf("%s was not written by headway", filepath.Join(dir, crawlFile)), "if you are sure, remove the folder by other means")
+	case err != nil:
+		return failed(err, "look whether the folder can be written")
+	}
+	r.dirs, r.holds = append(r.dirs, dir), append(r.holds, held)
+	return nil
+}
+
+// confirm asks the person at the terminal.
+func (r *remover) confirm(yes bool) error {
+	if yes {
+		return nil
+	}
+	if !isTerminal(r.in) {
+		return usage(errors.New("nobody is there to be asked"), "say --yes to remove without being asked")
+	}
+	var size int64
+	for _, d := range r.dirs {
+		size += folderSize(d)
+	}
+	fmt.Fprintf(r.ask, "Remove %s, %s? [y/N] ", oneLine(strings.Join(r.dirs, ", ")), bytesText(size))
+	line, err := bufio.NewReader(r.in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return failed(err, "say --yes to remove without being asked")
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return &Failure{Code: ExitFailed, Err: errors.New("nothing was removed"), Hint: "answer y, or say --yes"}
+}
+
+// remove removes the folders, and says what it removed also when that fails.
+func (r *remover) remove() (rmAnswer, error) {
+	answer := rmAnswer{Removed: []removedRow{}}
+	for i, dir := range r.dirs {
+		row, err := removeCrawl(dir, r.holds[i])
+		answer.Removed = append(answer.Removed, row)
+		if err != nil {
+			return answer, failed(err, "what is left can be removed by the same command")
+		}
+	}
+	r.dirs, r.holds = nil, nil
+	return answer, nil
+}
+
+// removeCrawl removes what a crawl wrote, and the folder if nothing else is in it.
+func removeCrawl(dir string, held *sqlite.Held) (removedRow, error) {
+	row := removedRow{Dir: dir, Bytes: folderSize(dir)}
+	for _, pattern := range ourFiles {
+		names, err := filepath.Glob(filepath.Join(escapeGlob(dir), pattern))
+		if err != nil {
+			return row, err
+		}
+		for _, name := range names {
+			if err := os.RemoveAll(name); err != nil {
+				return row, err
+			}
+			row.Files++
+		}
+	}
+	if err := held.Release(); err != nil {
+		return row, err
+	}
+	if err := os.Remove(filepath.Join(dir, lockName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return row, err
+	}
+	row.Files++
+	left, err := os.ReadDir(dir)
+	if err != nil {
+		return row, err
+	}
+	for _, e := range left {
+		row.Kept = append(row.Kept, e.Name())
+	}
+	if len(row.Kept) > 0 {
+		row.Bytes -= folderSize(dir)
+		return row, nil
+	}
+	return row, os.Remove(dir)
+}
+
+// escapeGlob keeps the characters of a folder's name from being patterns.
+func escapeGlob(dir string) string {
+	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(dir)
+}
+
+// release lets others into what was not removed.
+func (r *remover) release() {
+	for _, h := range r.holds {
+		h.Release() // its file is read only, and the process ends
+	}
+}
+
+// print says what was removed.
+func (a *rmAnswer) print(w io.Writer) {
+	for _, row := range a.Removed {
+		fmt.Fprintf(w, "removed %s (%s, %s)\n", oneLine(row.Dir), plural(row.Files, "file"), bytesText(row.Bytes))
+		if len(row.Kept) > 0 {
+			kept := slices.Clone(row.Kept)
+			if len(kept) > 5 {
+				kept = append(kept[:5], "…")
+			}
+			fmt.Fprintf(w, "  the folder stays: not of a crawl: %s\n", oneLine(strings.Join(kept, ", ")))
+		}
+	}
+}
