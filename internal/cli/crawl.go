@@ -30,6 +30,7 @@ import (
 	"headway/limit"
 	"headway/output"
 	"headway/output/jsonl"
+	"headway/politeness"
 	"headway/robots"
 	"headway/scope"
 	"headway/store"
@@ -81,6 +82,7 @@ type crawlRun struct {
 
 	seeds  seeds
 	dir    string
+	who    fetch.Identity
 	dialer *guard.Dialer
 	client *fetch.Client
 	ranges []guard.Range
@@ -228,9 +230,10 @@ func (c *crawlRun) connect(ctx context.Context) error {
 	if product == "" {
 		product, productVersion = productToken, version
 	}
+	c.who = fetch.Identity{Product: product, Version: productVersion, Contact: contact}
 	conns := int(s.Fetch.MaxConns)
 	c.client, err = fetch.New(fetch.Config{
-		Dialer: c.dialer, Identity: fetch.Identity{Product: product, Version: productVersion, Contact: contact},
+		Dialer: c.dialer, Identity: c.who,
 		Timeout: s.Timeout, MaxBody: s.Fetch.MaxBody, BodyMemory: s.Fetch.BodyMemory,
 		MaxConns: conns, MaxConnsPerHost: min(conns, int(s.Pace.InFlight)),
 	})
@@ -367,6 +370,14 @@ type spec struct {
 	Exclude    []string `json:"exclude,omitempty"`
 	Preset     string   `json:"preset"`
 	Limits     []string `json:"limits,omitempty"`
+
+	// Who asked, and how hosts were treated, for those who look back.
+	UserAgent    string            `json:"user_agent,omitempty"`
+	Contact      string            `json:"contact,omitempty"`
+	Token        string            `json:"token,omitempty"` // the name in robots.txt
+	Policy       politeness.Policy `json:"policy,omitzero"` // of owned hosts, and of others where it is fit for them
+	Owned        []string          `json:"owned,omitempty"`
+	AllowPrivate []string          `json:"allow_private,omitempty"`
 }
 
 // crawlName is the name of the one job in a folder.
@@ -395,7 +406,10 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 	if product == "" {
 		product = productToken
 	}
-	asked := spec{Scope: s.Scope, ScopeHosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Preset: s.Preset}
+	asked := spec{
+		Scope: s.Scope, ScopeHosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Preset: s.Preset,
+		UserAgent: c.who.UserAgent(), Contact: c.who.Contact, Token: product, Policy: policy, Owned: s.Owned, AllowPrivate: s.AllowPrivate,
+	}
 	for _, l := range limits.Ceilings() {
 		asked.Limits = append(asked.Limits, l.String())
 	}
