@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"headway/job"
+	"headway/visit"
 	"headway/weburl"
 )
 
@@ -26,6 +27,9 @@ type Reader interface {
 	Lookup(ctx context.Context, id job.ID, u weburl.URL) (Entry, error)
 	// List pages through the URLs of a job.
 	List(ctx context.Context, q Query) (Page, error)
+	// Attempts pages through the attempts at URLs of one host that did not end
+	// them: all that were kept, see MaxAttempts.
+	Attempts(ctx context.Context, q AttemptQuery) (AttemptPage, error)
 	// Aside tells whether the job found a URL and kept it apart as out of scope.
 	Aside(ctx context.Context, id job.ID, u weburl.URL) (bool, error)
 
@@ -47,6 +51,21 @@ type Reader interface {
 	Key() weburl.Key
 	// Close ends the use of the reader.
 	Close() error
+}
+
+// AttemptQuery asks for attempts at the URLs of a host.
+type AttemptQuery struct {
+	Job   job.ID
+	Host  string
+	After Cursor // where the page before ended
+	Max   int    // at most MaxPage
+}
+
+// AttemptPage is one page of attempts, those of a URL in the order they were
+// made. They are as in [Entry].
+type AttemptPage struct {
+	Attempts []visit.Visit
+	Next     Cursor // empty after the last page
 }
 
 // HostListQuery asks for the hosts of a job.

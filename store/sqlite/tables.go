@@ -44,7 +44,7 @@ type jobTables struct {
 	idle, auditWaiting, auditEnded, auditAside string
 	auditSeen                                  string
 	listAll, listHost, listWaiting, listEnding string
-	listFetched, listHosts                     string
+	listFetched, listHosts, listAttempts       string
 	aside                                      bulk
 }
 
@@ -105,7 +105,9 @@ func newJobTables(id job.ID) *jobTables {
 		listEnding:  j(`select ` + entryColumns + `, u.id from outcome_{j} x join url_{j} u on u.id = x.id join host h on h.id = u.host` + entryJoins + ` where x.ending = ?3 and x.ending > 1 and x.id > ?1 order by x.id limit ?2`),
 		listHosts:   j(`select ` + hostColumns + `, h.id, (select count(*) from queue_{j} q where q.host = h.id), (select state from tenure_{j} where host = h.id) from host h where h.id > ?1 order by h.id limit ?2`),
 		aside:       b(`with w (slot, fp) as (values `, `(?,?)`, `) select a.slot from w cross join aside_{j} a on a.slot = w.slot and a.fp = w.fp`),
-		listFetched: j(`select ` + entryColumns + `, u.id from outcome_{j} x join url_{j} u on u.id = x.id join host h on h.id = u.host` + entryJoins + ` where x.ending = ?3 and x.id > ?1 order by x.id limit ?2`),
+		// Attempts are few: all of the job are looked at for those of a host.
+		listAttempts: j(`select ` + itemColumns + `, 0, 0, a.visit, a.url, a.n from attempt_{j} a join url_{j} u on u.id = a.url join host h on h.id = u.host` + viaJoins + ` where h.host = ?1 and (a.url, a.n) > (?2, ?3) order by a.url, a.n limit ?4`),
+		listFetched:  j(`select ` + entryColumns + `, u.id from outcome_{j} x join url_{j} u on u.id = x.id join host h on h.id = u.host` + entryJoins + ` where x.ending = ?3 and x.id > ?1 order by x.id limit ?2`),
 	}
 }
 
