@@ -114,6 +114,10 @@ func (s State) CrawlDelay() time.Duration { return millis(s.crawlDelay) }
 // InFlight is the number of requests sent and not yet observed.
 func (s State) InFlight() int { return int(s.inFlight) }
 
+// Sends is how many requests were ever sent to the host, robots.txt and sitemaps
+// included.
+func (s State) Sends() int64 { return int64(s.sends) }
+
 // LastSent is when the last request left, the zero time before the first.
 func (s State) LastSent() time.Time { return instant(s.lastSent) }
 

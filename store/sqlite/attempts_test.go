@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -62,5 +63,32 @@ func TestAttemptsOfHost(t *testing.T) {
 	}
 	if _, err := v.Attempts(t.Context(), store.AttemptQuery{Job: o.job, Host: "http://b.example", After: "nonsense"}); err == nil {
 		t.Error("a cursor of nothing is taken")
+	}
+}
+
+// TestHostListCountsIncidents wants those changes of pace that were reactions.
+func TestHostListCountsIncidents(t *testing.T) {
+	dir := t.TempDir()
+	s := openTest(t, dir, nil)
+	o := newOwner(t, s, 0)
+	o.add("http://a.example/")
+	o.add("http://b.example/")
+	var changes []store.PaceChange
+	for _, cause := range []string{"incident", "probe", "probe_failed", "incident", "probe"} {
+		changes = append(changes, store.PaceChange{Host: "http://b.example", At: o.now, From: time.Second, To: 2 * time.Second, Cause: cause})
+	}
+	if _, err := o.commit(store.Commit{Paces: changes}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := openView(t, dir).HostList(t.Context(), store.HostListQuery{Job: o.job, Max: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int64{}
+	for _, h := range page.Hosts {
+		got[h.Host.Host] = h.Incidents
+	}
+	if want := map[string]int64{"http://a.example": 0, "http://b.example": 3}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -152,7 +152,7 @@ func (s *reader) HostList(ctx context.Context, q store.HostListQuery) (store.Hos
 				return nil
 			}
 			after = integer(row[hostWidth])
-			page.Hosts = append(page.Hosts, store.HostEntry{Host: scanHost(row), Waiting: integer(row[hostWidth+1]), Tenure: orNil(row[hostWidth+2])})
+			page.Hosts = append(page.Hosts, store.HostEntry{Host: scanHost(row), Waiting: integer(row[hostWidth+1]), Tenure: orNil(row[hostWidth+2]), Incidents: integer(row[hostWidth+3])})
 			return nil
 		})
 	})
