@@ -64,6 +64,9 @@ type Config struct {
 	Limits limit.Effective
 	// Continue goes on with a job that has ended as partial.
 	Continue bool
+	// Anew counts time, requests and bytes towards the limits from when the job
+	// last began to run, not from its first run. Pages are those it has.
+	Anew bool
 
 	// Policy is how hosts are treated; zero means the default preset. One that
 	// is only fit for owned hosts is not used for others: they get Strangers,

@@ -39,6 +39,7 @@ type Crawl struct {
 
 	job     job.ID
 	resumed bool
+	started time.Time // when the job last began to run
 	worker  store.WorkerID
 	leases  map[store.Slot]store.Lease
 	tenure  atomic.Pointer[store.Tenure]
@@ -251,6 +252,7 @@ func (c *Crawl) openJob(ctx context.Context, now time.Time) (done bool, err erro
 		}
 	}
 	pages := c.cfg.Limits.Max(limit.Pages)
+	c.started = now
 	if last == nil {
 		c.job, err = c.st.CreateJob(ctx, store.Job{Name: c.cfg.Name, State: job.Running, MaxPages: pages, Spec: c.cfg.Spec, CreatedAt: now, StartedAt: now})
 		if err != nil {
@@ -267,6 +269,9 @@ func (c *Crawl) openJob(ctx context.Context, now time.Time) (done bool, err erro
 		if err := c.st.Extend(ctx, now, c.job, pages); err != nil {
 			return false, fmt.Errorf("set the page limit to %d: %w", pages, err)
 		}
+	}
+	if last.State == job.Running {
+		c.started = last.StartedAt
 	}
 	for _, to := range []job.State{job.Queued, job.Running} {
 		if last.State == job.Partial && to == job.Queued || last.State == job.Queued && to == job.Running {
@@ -335,6 +340,9 @@ func (c *Crawl) openBudget(ctx context.Context, now time.Time) error {
 	}
 	spent := limit.Use{Pages: counts.Pages()}
 	for i := range list {
+		if c.cfg.Anew && list[i].At.Before(c.started) {
+			continue
+		}
 		spent.Requests += list[i].Requests
 		spent.Bytes += list[i].Bytes
 		spent.Time += list[i].Ran

@@ -15,6 +15,7 @@ import (
 type link struct {
 	found store.Found
 	mark  weburl.Fingerprint128
+	leaf  bool // asked for once, and not followed
 }
 
 // Marks of a URL in the cache of what is known to be stored. A URL that waits or
@@ -80,7 +81,8 @@ func (c *Crawl) judgeLinks(v *visit.Visit) []link {
 // judge decides whether a found URL waits or is skipped.
 func (c *Crawl) judge(item visit.Item, nofollow bool, finder store.Slot) link {
 	f := store.Found{Item: item}
-	switch d := c.scope.Decide(item.URL, item.Depth); {
+	d := c.scope.Decide(item.URL, item.Depth)
+	switch {
 	case !d.In:
 		f.Outcome, f.Reason = visit.Skipped, visit.Reason(d.Reason)
 	case c.cfg.OptedOut(item.URL):
@@ -88,7 +90,7 @@ func (c *Crawl) judge(item visit.Item, nofollow bool, finder store.Slot) link {
 	case nofollow:
 		f.Outcome, f.Reason = visit.Skipped, visit.Nofollow
 	}
-	return link{found: f, mark: c.mark(&f, finder)}
+	return link{found: f, mark: c.mark(&f, finder), leaf: d.Leaf}
 }
 
 // judgeRedirect decides about the target of a redirect. What a seed redirects to
@@ -137,7 +139,8 @@ func (c *Crawl) fresh(now time.Time, links []link) []link {
 		if c.seen.Has(l.mark) {
 			continue
 		}
-		if l.found.Outcome == "" && l.found.Item.Found == visit.FoundLink {
+		// A leaf leads nowhere, so it is no part of an endless space.
+		if l.found.Outcome == "" && l.found.Item.Found == visit.FoundLink && !l.leaf {
 			if d := c.traps.Look(l.found.Item.URL, now); !d.In {
 				l.found.Outcome, l.found.Reason = visit.Skipped, visit.Reason(d.Reason)
 			}
@@ -156,7 +159,7 @@ func (c *Crawl) fresh(now time.Time, links []link) []link {
 // findSitemaps sends for the sitemaps of a host: those its robots.txt names,
 // else the usual one, for hosts of seeds.
 func (c *Crawl) findSitemaps(now time.Time, s *site, names []string) {
-	if c.cfg.Sitemaps == SitemapsOff || s.sitemaps != nil {
+	if c.cfg.Sitemaps == SitemapsOff || s.sitemaps != nil || c.cfg.Scope.Leaves && c.scope.Foreign(s.home) {
 		return
 	}
 	s.sitemaps = map[weburl.URL]int{}
@@ -204,7 +207,7 @@ func (c *Crawl) sendForSitemap(now time.Time, s *site, u weburl.URL, nested int)
 	if _, ok := s.sitemaps[u]; ok || len(s.sitemaps) >= maxSitemaps || c.enough {
 		return
 	}
-	if u.Host() != s.home.Host() && !c.scope.DecideSeed(u).In {
+	if d := c.scope.DecideSeed(u); u.Host() != s.home.Host() && (!d.In || d.Leaf) {
 		return
 	}
 	s.sitemaps[u] = nested

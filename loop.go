@@ -219,10 +219,10 @@ func (c *Crawl) unwanted(item visit.Item) *visit.Visit {
 		return &visit.Visit{Item: item, Outcome: visit.Skipped, Reason: visit.OptedOut}
 	}
 	d := scope.Decision{In: true}
-	if c.resumed {
+	if c.resumed || c.cfg.Scope.Leaves {
 		d = c.stillInScope(item)
 	}
-	if d.In && item.Found != visit.FoundSeed {
+	if d.In && !d.Leaf && item.Found != visit.FoundSeed {
 		d = c.duplicates.Look(item.URL)
 	}
 	if d.In {
@@ -264,7 +264,7 @@ func (c *Crawl) tookPage(now time.Time, l landing) {
 			pages = 1
 		}
 		c.spend(now, pages, left(l.answer), l.wire)
-		if v := l.visit; v.Outcome == visit.Fetched && v.Page.Digest != "" {
+		if v := l.visit; v.Outcome == visit.Fetched && v.Page.Digest != "" && !l.leaf {
 			c.duplicates.Observe(v.Item.URL, v.Page.SimHash, v.Page.Digest)
 		}
 		c.settledPage(now, r, l.visit, c.fresh(now, l.links), settled)

@@ -36,6 +36,7 @@ type landing struct {
 	answer  frontier.Answer
 	links   []link
 	wire    int64
+	leaf    bool  // its links are not followed
 	skipped bool  // it was not asked for: its visit says why
 	sifted  bool  // it would have been asked for, if pages were left
 	forgot  bool  // robots.txt must be fetched again first
@@ -140,6 +141,10 @@ func (c *Crawl) answer(res *fetch.Result, err error, challenge bool, now time.Ti
 	return a
 }
 
+// leafBody is how much of a leaf is read: enough to tell a page from a challenge
+// that stands in for it. The rest is left to the server.
+const leafBody = 64 << 10
+
 // askPage decides, fetches and reads one page.
 func (c *Crawl) askPage(ctx context.Context, t task) landing {
 	v := &visit.Visit{Item: t.request.Item}
@@ -164,7 +169,11 @@ func (c *Crawl) askPage(ctx context.Context, t task) landing {
 			return l
 		}
 	}
+	l.leaf = c.cfg.Scope.Leaves && c.stillInScope(v.Item).Leaf
 	req := pageRequest(v.Item, t.owned, t.secrets)
+	if l.leaf {
+		req.MaxBody, req.CutBody = leafBody, true
+	}
 	req.BeforeSend, req.Looking, req.Sent = c.mayStart, c.looking(t.request), c.sent(t.request)
 	res, err := c.cfg.Fetcher.Do(ctx, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
@@ -180,6 +189,9 @@ func (c *Crawl) askPage(ctx context.Context, t task) landing {
 		<-c.parsing
 	}
 	record(v, r)
+	if l.leaf && v.Outcome != visit.Redirected {
+		v.Links = nil
+	}
 	l.answer = c.answer(res, err, !r.page.Challenge.IsZero(), r.at)
 	l.links = c.judgeLinks(v)
 	l.wire = res.WireBytes

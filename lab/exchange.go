@@ -131,6 +131,10 @@ func (x *exchange) serve() {
 	case kindExhibit:
 		x.exhibit()
 	default:
+		if len(x.path) > len(gonePrefix) && strings.HasPrefix(x.path, gonePrefix) && len(x.path)%2 == 0 {
+			x.WriteHeader(http.StatusGone)
+			return
+		}
 		x.notFound()
 	}
 }

@@ -1,5 +1,7 @@
 package lab
 
+import "strconv"
+
 // anchors holds the links of one page, ready to copy between filler blocks.
 type anchors struct {
 	buf  []byte
@@ -55,6 +57,9 @@ func (w *web) writeLinks(a *anchors, r *rng, h *vhost, n int) {
 		}
 		addExhibits(a, s)
 	}
+	if n < s.DeadLinks {
+		a.add("gone", "", w.deadLink(h, n))
+	}
 	addTraps(a, s.Traps)
 	for range s.PrivateLinks {
 		a.add(word(), "", "/private", page())
@@ -93,6 +98,18 @@ func (w *web) writeLinks(a *anchors, r *rng, h *vhost, n int) {
 		}
 	}
 }
+
+// deadLink is the link of page n to a page that is not there.
+func (w *web) deadLink(h *vhost, n int) string {
+	path := gonePrefix + "h" + strconv.Itoa(h.index) + "-" + strconv.Itoa(n) + ".html"
+	if n%2 == 0 || len(w.hosts) == 1 {
+		return path
+	}
+	return w.hosts[(h.index+1+n/2%(len(w.hosts)-1))%len(w.hosts)].base + path
+}
+
+// gonePrefix is where pages were that no longer are.
+const gonePrefix = "/gone/"
 
 // hop is the prefix of a link to a page that goes through a redirect, or "".
 func (s *Site) hop(r *rng) string {

@@ -18,6 +18,7 @@ import (
 //	/private/PAGE        forbidden by robots.txt (but /private/open/ is allowed)
 //	/nf/PAGE             linked only with rel=nofollow
 //	/go/PAGE             redirects to PAGE
+//	/gone/ …             410 or, where the path is of odd length, 404: pages that are no more
 //	/calendar/ …         endless spaces, see trap.go
 //	/fault/ /exhibit/    see exhibit.go
 type web struct {

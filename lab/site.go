@@ -20,6 +20,7 @@ type Site struct {
 	QueryLinks    int // of those: query permutations and tracking parameters
 	PrivateLinks  int // of those: forbidden by robots.txt
 	NofollowLinks int // of those: rel=nofollow, to pages nothing else links to
+	DeadLinks     int // so many pages, the first ones, have a link beside those to a page that is not there: every other one on another host
 
 	Traps    Traps // endless spaces every page links into
 	Faults   bool  // the front page links to every exhibit below /fault/
@@ -76,8 +77,8 @@ func (s *Site) validate() error {
 	if s.MinKB < 1 || s.MaxKB < s.MinKB {
 		bad("MinKB, MaxKB: need 1 <= %d <= %d", s.MinKB, s.MaxKB)
 	}
-	if min(s.Links, s.CrossLinks, s.QueryLinks, s.PrivateLinks, s.NofollowLinks) < 0 {
-		bad("Links, CrossLinks, QueryLinks, PrivateLinks, NofollowLinks: negative numbers")
+	if min(s.Links, s.CrossLinks, s.QueryLinks, s.PrivateLinks, s.NofollowLinks, s.DeadLinks) < 0 {
+		bad("Links, CrossLinks, QueryLinks, PrivateLinks, NofollowLinks, DeadLinks: negative numbers")
 	}
 	if s.CrawlDelay < 0 {
 		bad("CrawlDelay: %v is negative", s.CrawlDelay)

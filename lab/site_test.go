@@ -15,6 +15,31 @@ import (
 
 var locRE = regexp.MustCompile(`<loc>([^<]*)</loc>`)
 
+// TestDeadLinks follows the links to pages that are not there.
+func TestDeadLinks(t *testing.T) {
+	s := DefaultSite()
+	s.Pages, s.DeadLinks, s.CrossLinks = 30, 20, 0
+	l := mustNew(t, Config{Hosts: Uniform(3, Temper{Site: s})})
+	status := map[int]int{}
+	foreign := 0
+	for n := range 20 {
+		u := l.web.deadLink(&l.web.hosts[0], n)
+		host := l.web.hosts[0].base
+		if strings.HasPrefix(u, "http") {
+			foreign++
+		} else {
+			u = host + u
+		}
+		if strings.HasPrefix(u, host) != (n%2 == 0) {
+			t.Errorf("page %d links to %s", n, u)
+		}
+		status[ask(l, u).Code]++
+	}
+	if foreign != 10 || status[404] == 0 || status[410] == 0 || status[404]+status[410] != 20 {
+		t.Errorf("%d on other hosts, answers %v", foreign, status)
+	}
+}
+
 func TestSitemapParts(t *testing.T) {
 	l := mustNew(t, Config{Hosts: Uniform(1, small(func(t *Temper) { t.Site.Pages, t.Site.Orphans = 1500, 10 }))})
 	base := l.web.hosts[0].base

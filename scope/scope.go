@@ -43,6 +43,7 @@ const (
 type Decision struct {
 	In     bool
 	Reason Reason // why not; "" when In
+	Leaf   bool   // it is asked for, but none of its links are followed; see [Config.Leaves]
 	Rule   string // what decided, for people, such as "exclude /cart/**"
 }
 
@@ -69,6 +70,10 @@ type Config struct {
 	MaxDepth int
 	// Files lets in what has the ending of an image, an archive and the like.
 	Files bool
+	// Leaves lets in what would be refused as [OutOfScope] or [NonDocument], as
+	// leaves: a check of links asks once for what pages link to and goes no
+	// further. Exclude holds for them, MaxDepth does not.
+	Leaves bool
 }
 
 // Rules decides about URLs. It may be used by several goroutines at once.
@@ -79,6 +84,7 @@ type Rules struct {
 	include  []pattern
 	exclude  []pattern
 	files    bool
+	leaves   bool
 	maxDepth int
 
 	outside string // the rules that refuse, said once
@@ -93,7 +99,7 @@ type Rules struct {
 // [*PatternError], a [*HostError] or names its field, and most have a hint.
 func New(c Config) (*Rules, error) {
 	r := &Rules{
-		mode: c.Mode, files: c.Files, maxDepth: c.MaxDepth, outside: outside[c.Mode],
+		mode: c.Mode, files: c.Files, leaves: c.Leaves, maxDepth: c.MaxDepth, outside: outside[c.Mode],
 		tooDeep: fmt.Sprintf("more than %d links from a seed", c.MaxDepth),
 		places:  make(map[string]*place, len(c.Seeds)),
 		added:   make(map[string]*place, len(c.Hosts)),
@@ -154,7 +160,9 @@ func modeNames() string {
 
 // Decide decides about a URL that was found depth links away from a seed.
 // Reasons that another link cannot change come before [Depth], which it can.
-func (r *Rules) Decide(u weburl.URL, depth int) Decision {
+func (r *Rules) Decide(u weburl.URL, depth int) Decision { return r.asLeaf(u, r.decide(u, depth)) }
+
+func (r *Rules) decide(u weburl.URL, depth int) Decision {
 	if !r.hosts(u) {
 		return Decision{Reason: OutOfScope, Rule: r.outside}
 	}
@@ -182,7 +190,9 @@ func (r *Rules) Decide(u weburl.URL, depth int) Decision {
 
 // DecideSeed decides about a seed, or the target of a seed's redirect: someone
 // asked for it by name, so neither Include nor the table of endings applies.
-func (r *Rules) DecideSeed(u weburl.URL) Decision {
+func (r *Rules) DecideSeed(u weburl.URL) Decision { return r.asLeaf(u, r.decideSeed(u)) }
+
+func (r *Rules) decideSeed(u weburl.URL) Decision {
 	if !r.hosts(u) {
 		return Decision{Reason: OutOfScope, Rule: r.outside}
 	}
@@ -190,6 +200,31 @@ func (r *Rules) DecideSeed(u weburl.URL) Decision {
 		return Decision{Reason: Excluded, Rule: p.rule}
 	}
 	return Decision{In: true, Rule: "seed"}
+}
+
+// asLeaf turns a refusal into a leaf, where leaves are wanted.
+func (r *Rules) asLeaf(u weburl.URL, d Decision) Decision {
+	if !r.leaves || u.IsZero() || d.Reason != OutOfScope && d.Reason != NonDocument {
+		return d
+	}
+	if p := matching(r.exclude, u); p != nil {
+		return Decision{Reason: Excluded, Rule: p.rule}
+	}
+	return Decision{In: true, Leaf: true, Rule: "leaf: " + d.Rule}
+}
+
+// Foreign reports whether nothing of u's host is in scope, whatever the path.
+func (r *Rules) Foreign(u weburl.URL) bool {
+	if r.mode == Any || r.hosts(u) {
+		return false
+	}
+	key := hostKey(u)
+	if r.seeded(key) != nil {
+		return false
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.added[key] == nil
 }
 
 // names reports whether an include that matches u also names the ending f.

@@ -12,6 +12,45 @@ import (
 	"headway/weburl"
 )
 
+// TestLeaves lets in what would be refused for its place or its ending, and says
+// that it is a leaf.
+func TestLeaves(t *testing.T) {
+	seed := mustURL(t, "https://example.com/docs/")
+	r, err := New(Config{Mode: Prefix, Seeds: []weburl.URL{seed}, Exclude: []string{"https://tracker.example/**", "/docs/old/**"}, MaxDepth: 2, Leaves: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		url   string
+		depth int
+		want  Decision
+	}{
+		"in scope":              {"https://example.com/docs/a", 1, Decision{In: true}},
+		"another folder":        {"https://example.com/blog/", 1, Decision{In: true, Leaf: true}},
+		"another host, deep":    {"https://other.example/x", 9, Decision{In: true, Leaf: true}},
+		"a file":                {"https://example.com/docs/a.zip", 1, Decision{In: true, Leaf: true}},
+		"excluded":              {"https://example.com/docs/old/a", 1, Decision{Reason: Excluded}},
+		"another host excluded": {"https://tracker.example/x", 1, Decision{Reason: Excluded}},
+		"too deep":              {"https://example.com/docs/a", 3, Decision{Reason: Depth}},
+	} {
+		got := r.Decide(mustURL(t, tc.url), tc.depth)
+		if got.Rule == "" {
+			t.Errorf("%s: no rule", name)
+		}
+		if got.Rule = ""; got != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+		}
+	}
+	if d := r.DecideSeed(mustURL(t, "https://other.example/")); !d.In || !d.Leaf {
+		t.Errorf("a seed that redirects away: %+v", d)
+	}
+	for u, want := range map[string]bool{"https://example.com/blog/": false, "http://www.example.com/": false, "https://other.example/docs/": true} {
+		if got := r.Foreign(mustURL(t, u)); got != want {
+			t.Errorf("foreign %s: %v", u, got)
+		}
+	}
+}
+
 func mustURL(t testing.TB, raw string) weburl.URL {
 	t.Helper()
 	u, err := weburl.Parse(raw)
