@@ -1,0 +1,281 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"headway/job"
+	"headway/output/report"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+var begin = time.Date(2026, 11, 15, 9, 0, 0, 0, time.UTC)
+
+// crawl is a crawl as a report reads it.
+type crawl struct {
+	entries []store.Entry
+	points  []store.Point
+	paces   []store.PaceChange
+	reads   int
+}
+
+func (c *crawl) Job(context.Context, job.ID) (store.Job, error) {
+	return store.Job{ID: 1, State: job.Complete, Reason: "nothing is left", CreatedAt: begin}, nil
+}
+
+func (c *crawl) Counts(context.Context, job.ID) (store.Counts, error) {
+	counts := store.Counts{Ended: map[store.Ending]int64{}}
+	for i := range c.entries {
+		counts.Ended[store.Ending{Outcome: c.entries[i].Outcome, Reason: c.entries[i].Reason}]++
+	}
+	return counts, nil
+}
+
+func (c *crawl) List(_ context.Context, q store.Query) (store.Page, error) {
+	c.reads++
+	from := 0
+	if q.After != "" {
+		if _, err := fmt.Sscan(string(q.After), &from); err != nil {
+			return store.Page{}, err
+		}
+	}
+	to := min(from+q.Max, len(c.entries))
+	page := store.Page{Entries: c.entries[from:to]}
+	if to < len(c.entries) {
+		page.Next = store.Cursor(fmt.Sprint(to))
+	}
+	return page, nil
+}
+
+func (c *crawl) HostList(context.Context, store.HostListQuery) (store.HostListPage, error) {
+	return store.HostListPage{Hosts: []store.HostEntry{{Host: store.Host{Host: "https://shop.example", Pace: 2 * time.Second, Floor: time.Second}, Waiting: 3}}}, nil
+}
+
+func (c *crawl) PaceChanges(context.Context, string) ([]store.PaceChange, error) { return c.paces, nil }
+
+func (c *crawl) Points(context.Context, job.ID) ([]store.Point, error) { return c.points, nil }
+
+// add puts a URL into the crawl.
+func (c *crawl) add(raw string, o visit.Outcome, r visit.Reason, change ...func(*visit.Visit)) {
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		panic(err)
+	}
+	v := &visit.Visit{Item: visit.Item{URL: u}, Outcome: o, Reason: r}
+	if o != visit.Skipped {
+		v.Answer = visit.Answer{Status: 200, ContentType: "text/html; charset=utf-8", DecodedBytes: 1000}
+		v.Timing = visit.Timing{Sent: begin.Add(time.Duration(len(c.entries)) * time.Second), FirstByte: 20 * time.Millisecond, Total: time.Duration(len(c.entries)) * time.Millisecond}
+		v.Page.Title = "Page " + raw
+	}
+	for _, f := range change {
+		f(v)
+	}
+	c.entries = append(c.entries, store.Entry{Item: v.Item, Outcome: o, Reason: r, Visit: v})
+}
+
+const hostile = `</script><script>alert(1)</script><img src=x onerror=alert(1)>"'&`
+
+// everything is a crawl with something for each plot and table.
+func everything() *crawl {
+	c := &crawl{}
+	site := "https://shop.example"
+	c.add(site+"/", visit.Fetched, "")
+	c.add(site+"/gone", visit.Dead, "", func(v *visit.Visit) { v.Answer.Status = 404 })
+	c.add(site+"/old", visit.Redirected, "", func(v *visit.Visit) {
+		v.Answer.Status, v.Answer.Location = 301, c.entries[0].Item.URL
+	})
+	c.add(site+"/busy", visit.Throttled, "", func(v *visit.Visit) { v.Answer.Status, v.Item.Attempt = 429, 3 })
+	c.add(site+"/wall", visit.Blocked, "", func(v *visit.Visit) { v.Detail = hostile })
+	c.add(site+"/broken", visit.Failed, visit.Timeout, func(v *visit.Visit) { v.Answer.Status, v.Detail = 0, "no answer" })
+	for i := range 3 {
+		c.add(fmt.Sprintf("%s/private/%d", site, i), visit.Skipped, visit.RobotsDisallow)
+	}
+	c.add(site+"/a", visit.Fetched, "", func(v *visit.Visit) { v.Page.Digest, v.Page.Title = "same", "" })
+	c.add(site+"/b?token=secret", visit.Fetched, "", func(v *visit.Visit) {
+		v.Page.Digest, v.Page.Title, v.Page.Canonical = "same", hostile, c.entries[0].Item.URL
+	})
+	c.add(site+"/c", visit.Fetched, "", func(v *visit.Visit) { v.Page.Title = hostile })
+	for i := range 400 {
+		c.points = append(c.points, store.Point{
+			Job: 1, At: begin.Add(time.Duration(i) * 10 * time.Second), Span: 10 * time.Second, Ran: 10 * time.Second, Memory: 50 << 20, Waiting: int64(400 - i),
+			Ended: map[visit.Outcome]int64{visit.Fetched: 5, visit.Dead: 1}, Fetching: 4 * time.Second, Waits: map[visit.Wait]time.Duration{visit.WaitPace: 6 * time.Second},
+		})
+	}
+	c.paces = []store.PaceChange{
+		{Host: site, At: begin, From: time.Second, To: 2 * time.Second, Cause: "incident"},
+		{Host: site, At: begin.Add(time.Minute), From: 2 * time.Second, To: 1500 * time.Millisecond, Cause: "probe"},
+	}
+	return c
+}
+
+// write makes the page of a crawl.
+func write(t *testing.T, c *crawl) (*report.Report, string) {
+	t.Helper()
+	r, err := report.Collect(t.Context(), c, 1, report.Options{Title: "shop.example " + hostile, Version: "test", Now: begin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := r.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return r, b.String()
+}
+
+func TestTables(t *testing.T) {
+	r, _ := write(t, everything())
+	want := map[string]int64{
+		"dead": 1, "redirected": 1, "throttled": 1, "blocked": 1, "failed": 1, "skipped": 1, "slow": 4, "duplicates": 1,
+		"titles": 3, "canonicals": 1, "hosts": 1,
+	}
+	for _, table := range r.Tables {
+		if table.Total != want[table.ID] || int64(len(table.Rows)) != want[table.ID] {
+			t.Errorf("%s: %d rows of %d, want %d: %v", table.ID, len(table.Rows), table.Total, want[table.ID], table.Rows)
+		}
+		for _, row := range table.Rows {
+			if len(row) != len(table.Columns) {
+				t.Errorf("%s: a row of %d in %d columns", table.ID, len(row), len(table.Columns))
+			}
+		}
+		delete(want, table.ID)
+	}
+	if len(want) > 0 {
+		t.Errorf("without %v", want)
+	}
+}
+
+// TestPlots draws each plot as well-formed SVG.
+func TestPlots(t *testing.T) {
+	r, _ := write(t, everything())
+	var ids []string
+	for _, p := range r.Plots() {
+		ids = append(ids, p.ID)
+		for d := xml.NewDecoder(strings.NewReader(string(p.SVG))); ; {
+			if _, err := d.Token(); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Errorf("%s: %v", p.ID, err)
+				break
+			}
+		}
+		if strings.Contains(string(p.SVG), "NaN") || strings.Contains(string(p.SVG), "Inf") {
+			t.Errorf("%s has a number that is none", p.ID)
+		}
+	}
+	if got := strings.Join(ids, " "); got != "throughput waits frontier paces latency status memory" {
+		t.Errorf("plots: %s", got)
+	}
+	empty, _ := write(t, &crawl{})
+	if n := len(empty.Plots()); n != 0 {
+		t.Errorf("%d plots of nothing", n)
+	}
+}
+
+// TestHostile wants what pages say to be text, and secrets to be left out.
+func TestHostile(t *testing.T) {
+	_, page := write(t, everything())
+	doc, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts, images := 0, 0
+	var data string
+	for n := range doc.Descendants() {
+		switch n.Data {
+		case "script":
+			scripts++
+			if n.Attr != nil && n.FirstChild != nil {
+				data = n.FirstChild.Data
+			}
+		case "img":
+			images++
+		}
+		for _, a := range n.Attr {
+			if n.Type == html.ElementNode && strings.HasPrefix(a.Key, "on") {
+				t.Errorf("<%s %s>", n.Data, a.Key)
+			}
+		}
+	}
+	if scripts != 2 || images != 0 {
+		t.Errorf("%d scripts and %d images, want 2 and none", scripts, images)
+	}
+	var tables map[string]any
+	if err := json.Unmarshal([]byte(data), &tables); err != nil || len(tables) == 0 {
+		t.Errorf("the data: %v", err)
+	}
+	if strings.Contains(page, "token=secret") {
+		t.Error("a secret of a URL is on the page")
+	}
+}
+
+// TestPolicy wants a policy that allows the page's own style and script, and
+// nothing else.
+func TestPolicy(t *testing.T) {
+	_, page := write(t, everything())
+	policy := strings.ReplaceAll(regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page)[1], "&#39;", "'")
+	policy = strings.ReplaceAll(policy, "&#43;", "+")
+	for _, e := range []struct{ from, to, directive string }{{"<style>", "</style>", "style-src"}, {"<script>", "</script>", "script-src"}} {
+		_, rest, _ := strings.Cut(page, e.from)
+		text, _, _ := strings.Cut(rest, e.to)
+		sum := sha256.Sum256([]byte(text))
+		if want := e.directive + " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(policy, want) {
+			t.Errorf("policy %q is without %q", policy, want)
+		}
+	}
+	if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") {
+		t.Errorf("policy %q", policy)
+	}
+	for _, tag := range []string{"<link", "@import", "url("} {
+		if strings.Contains(page, tag) {
+			t.Errorf("the page has %s", tag)
+		}
+	}
+}
+
+// TestSampled shows a part of a large crawl, and says so.
+func TestSampled(t *testing.T) {
+	c := &crawl{}
+	const pages = 30_000
+	for i := range pages {
+		c.add(fmt.Sprintf("https://shop.example/page/%d", i), visit.Dead, "", func(v *visit.Visit) { v.Answer.Status = 404 })
+	}
+	r, page := write(t, c)
+	dead := r.Tables[0]
+	if dead.Total != pages || len(dead.Rows) != 2000 || !dead.Sampled() {
+		t.Errorf("%d rows of %d", len(dead.Rows), dead.Total)
+	}
+	if !strings.Contains(page, "2000 of 30,000 rows are here, a random sample") {
+		t.Error("the page does not say so")
+	}
+	// A sample is of all of it, not of the beginning.
+	late := 0
+	for _, row := range dead.Rows {
+		var n int
+		if _, err := fmt.Sscanf(row[0].(string), "https://shop.example/page/%d", &n); err != nil {
+			t.Fatal(err)
+		}
+		if n >= pages/2 {
+			late++
+		}
+	}
+	if late < 800 || late > 1200 {
+		t.Errorf("%d of 2000 rows are of the second half", late)
+	}
+	if len(page) > 2<<20 {
+		t.Errorf("%d bytes", len(page))
+	}
+}
