@@ -31,6 +31,7 @@ robots                   weburl
 politeness
 politeness/internal/sim  politeness
 ask                      politeness visit
+answer                   ask store visit robots scope politeness limit job weburl frontier fetch
 fetch                    weburl fetch/guard fetch/internal/inflate github.com/klauspost/compress github.com/andybalholm/brotli
 fetch/internal/inflate
 fetch/guard              github.com/miekg/dns
@@ -61,7 +62,7 @@ bench/run                lab
 
 # the program
 cmd/headway              internal/cli
-internal/cli             . ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/config github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl store store/sqlite golang.org/x/sys
+internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/config github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl store store/sqlite golang.org/x/sys
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/refgen          internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest

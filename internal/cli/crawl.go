@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway"
+	"headway/answer"
 	"headway/ask"
 	"headway/fetch"
 	"headway/fetch/guard"
@@ -30,7 +31,6 @@ import (
 	"headway/limit"
 	"headway/output"
 	"headway/output/jsonl"
-	"headway/politeness"
 	"headway/robots"
 	"headway/scope"
 	"headway/store"
@@ -363,22 +363,7 @@ func (c *crawlRun) secrets() ([]fetch.Secrets, error) {
 }
 
 // spec is what a crawl was asked for, kept with it.
-type spec struct {
-	Scope      string   `json:"scope"`
-	ScopeHosts []string `json:"scope_hosts,omitempty"`
-	Include    []string `json:"include,omitempty"`
-	Exclude    []string `json:"exclude,omitempty"`
-	Preset     string   `json:"preset"`
-	Limits     []string `json:"limits,omitempty"`
-
-	// Who asked, and how hosts were treated, for those who look back.
-	UserAgent    string            `json:"user_agent,omitempty"`
-	Contact      string            `json:"contact,omitempty"`
-	Token        string            `json:"token,omitempty"` // the name in robots.txt
-	Policy       politeness.Policy `json:"policy,omitzero"` // of owned hosts, and of others where it is fit for them
-	Owned        []string          `json:"owned,omitempty"`
-	AllowPrivate []string          `json:"allow_private,omitempty"`
-}
+type spec struct{ answer.Asked }
 
 // crawlName is the name of the one job in a folder.
 const crawlName = "crawl"
@@ -406,13 +391,13 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 	if product == "" {
 		product = productToken
 	}
-	asked := spec{
-		Scope: s.Scope, ScopeHosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Preset: s.Preset,
+	asked := spec{answer.Asked{
+		Scope: s.Scope, ScopeHosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files, Preset: s.Preset, Sitemaps: s.Sitemaps,
+		IgnoreRobots: s.IgnoreRobots, MaxWaiting: s.Frontier.MaxWaiting,
 		UserAgent: c.who.UserAgent(), Contact: c.who.Contact, Token: product, Policy: policy, Owned: s.Owned, AllowPrivate: s.AllowPrivate,
-	}
-	for _, l := range limits.Ceilings() {
-		asked.Limits = append(asked.Limits, l.String())
-	}
+	}}
+	asked.SetSeeds(c.seeds.urls)
+	asked.SetLimits(limits)
 	cfg := headway.Config{
 		Store: st, Fetcher: c.client, Journal: filepath.Join(c.dir, "inflight.journal"), Name: crawlName,
 		Seeds: c.seeds.urls, Fallback: c.seeds.fallback,

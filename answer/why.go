@@ -1,0 +1,343 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"headway/ask"
+	"headway/job"
+	"headway/scope"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// Bounds of what [ExplainWhy] reads and tells.
+const (
+	maxChain = 32     // pages on the way back to a seed
+	maxNear  = 5      // URLs like one that was never seen
+	maxLook  = 10_000 // URLs of a host that are looked at for those
+	maxTrail = 50_000 // URLs of a crawl that are replayed to find the rule of a trap
+)
+
+// WhyQuestion is one URL and what there is to explain it with.
+type WhyQuestion struct {
+	Text  string     // the URL as a person typed it
+	URL   weburl.URL // what it means
+	Steps []weburl.Step
+
+	Store store.Reader
+	Job   store.Job
+	Asked Asked // what the crawl was last asked for
+	Now   time.Time
+
+	// Running asks the crawl where the URL is; nil where none runs.
+	Running func(ctx context.Context, u weburl.URL) (*ask.URL, error)
+	// OptedOut is the name on the list of opt-outs that speaks for the URL, empty
+	// for none; nil where there is no list.
+	OptedOut func(u weburl.URL) string
+}
+
+// Why is everything known of how one URL ended, or why it has not.
+type Why struct {
+	URL   string          `json:"url"`
+	Typed string          `json:"typed,omitempty"` // where that was another spelling
+	Steps []CanonicalStep `json:"canonical_steps,omitempty"`
+	Crawl WhyCrawl        `json:"crawl"`
+
+	// Seen says that the crawl has met the URL. One out of scope may be kept as a
+	// mere count: then Counted is set, and how it was found is not known.
+	Seen    bool          `json:"seen"`
+	Counted bool          `json:"counted_only,omitempty"`
+	Outcome visit.Outcome `json:"outcome,omitempty"` // empty where it was never seen
+	Reason  visit.Reason  `json:"reason,omitempty"`
+	Rule    string        `json:"rule,omitempty"` // what decided, in words
+	By      string        `json:"decided_by,omitempty"`
+	SeenAt  time.Time     `json:"seen_at,omitzero"`
+	EndedAt time.Time     `json:"ended_at,omitzero"`
+
+	Found    *Discovery       `json:"found,omitempty"`
+	Scope    *ScopeVerdict    `json:"scope,omitempty"`
+	Robots   *RobotsExcerpt   `json:"robots,omitempty"`
+	Budget   *Ceiling         `json:"budget,omitempty"` // the limit that decided
+	Attempts []Attempt        `json:"attempts,omitempty"`
+	Evidence []visit.Evidence `json:"evidence,omitempty"`
+	Wait     *Waiting         `json:"wait,omitempty"`
+	Now      *Recheck         `json:"would_it_pass_now,omitempty"`
+	Near     []NearURL        `json:"near,omitempty"`
+	Story    []string         `json:"story"` // the same in plain sentences
+}
+
+// WhyCrawl is the crawl that was asked.
+type WhyCrawl struct {
+	Job     job.ID    `json:"job"`
+	State   job.State `json:"state"`
+	Reason  string    `json:"reason,omitempty"`
+	Running bool      `json:"running"`
+}
+
+// CanonicalStep is one change on the way from what was typed to the URL kept.
+type CanonicalStep struct {
+	Reason string `json:"reason"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// Discovery is how a URL was found.
+type Discovery struct {
+	By    visit.FoundBy `json:"by"`
+	On    string        `json:"on,omitempty"` // the page, sitemap or redirect that named it
+	Depth int           `json:"depth"`
+	Hops  int           `json:"hops,omitempty"`
+	// Chain leads from On back to a seed, where that is known; Cut says that it
+	// goes on.
+	Chain []ChainLink `json:"chain,omitempty"`
+	Cut   bool        `json:"chain_cut,omitempty"`
+}
+
+// ChainLink is one URL on the way back to a seed.
+type ChainLink struct {
+	URL   string        `json:"url"`
+	By    visit.FoundBy `json:"by,omitempty"` // empty where the crawl does not know it: a sitemap
+	Depth int           `json:"depth"`
+}
+
+// ScopeVerdict is what the scope of the crawl says about the URL.
+type ScopeVerdict struct {
+	In     bool         `json:"in"`
+	Reason visit.Reason `json:"reason,omitempty"`
+	Rule   string       `json:"rule"`
+}
+
+// Attempt is one request for the URL.
+type Attempt struct {
+	N           int           `json:"n"`
+	Sent        time.Time     `json:"sent,omitzero"`
+	Outcome     visit.Outcome `json:"outcome"`
+	Reason      visit.Reason  `json:"reason,omitempty"`
+	Status      int           `json:"status,omitempty"`
+	Detail      string        `json:"detail,omitempty"`
+	ContentType string        `json:"content_type,omitempty"`
+	Location    string        `json:"location,omitempty"`
+	RetryAfter  string        `json:"retry_after,omitempty"`
+	Remote      string        `json:"remote,omitempty"`
+	Protocol    string        `json:"protocol,omitempty"`
+	Bytes       int64         `json:"bytes,omitempty"`
+	DNS         ask.Millis    `json:"dns_ms"`
+	Connect     ask.Millis    `json:"connect_ms"`
+	TLS         ask.Millis    `json:"tls_ms"`
+	FirstByte   ask.Millis    `json:"first_byte_ms"`
+	Total       ask.Millis    `json:"total_ms"`
+	Reused      bool          `json:"reused_connection,omitempty"`
+}
+
+// Waiting is what a URL that has not ended waits for.
+type Waiting struct {
+	Reason   visit.Wait `json:"reason"`
+	Until    time.Time  `json:"until,omitzero"`  // where a clock ends it
+	Where    ask.Place  `json:"where,omitempty"` // where a crawl runs
+	InFlight ask.Millis `json:"in_flight_ms,omitempty"`
+	Live     bool       `json:"live"` // the running crawl says so; else it follows from what is stored
+	Note     string     `json:"note,omitempty"`
+	Host     *ask.Host  `json:"host,omitempty"`
+}
+
+// NearURL is a URL that the crawl knows and that is like the one asked for.
+type NearURL struct {
+	URL     string        `json:"url"`
+	Outcome visit.Outcome `json:"outcome"`
+	Reason  visit.Reason  `json:"reason,omitempty"`
+	How     string        `json:"how"` // what is alike
+}
+
+// explainer is one question being answered.
+type explainer struct {
+	WhyQuestion
+	why   Why
+	entry store.Entry
+	rules *scope.Rules // nil where the seeds are not known
+}
+
+// ExplainWhy answers for one URL. The error is that of the store, or of a crawl
+// that runs and does not answer.
+func ExplainWhy(ctx context.Context, q WhyQuestion) (*Why, error) {
+	x := &explainer{WhyQuestion: q}
+	x.why = Why{URL: q.URL.String(), Crawl: WhyCrawl{Job: q.Job.ID, State: q.Job.State, Reason: q.Job.Reason, Running: q.Running != nil}}
+	if q.Text != x.why.URL {
+		x.why.Typed = q.Text
+	}
+	for _, s := range q.Steps {
+		x.why.Steps = append(x.why.Steps, CanonicalStep{s.Reason, s.Before, s.After})
+	}
+	if err := x.rebuildScope(ctx); err != nil {
+		return nil, err
+	}
+	entry, err := q.Store.Lookup(ctx, q.Job.ID, q.URL)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		err = x.unseen(ctx)
+	case err == nil:
+		x.entry = entry
+		err = x.seen(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := x.recheck(ctx); err != nil {
+		return nil, err
+	}
+	x.tell()
+	return &x.why, nil
+}
+
+// rebuildScope makes the rules of the crawl again, with the hosts that its seeds
+// redirected to.
+func (x *explainer) rebuildScope(ctx context.Context) error {
+	rules, _, err := x.Asked.rules()
+	if err != nil || rules == nil {
+		return err
+	}
+	page, err := x.Store.List(ctx, store.Query{Job: x.Job.ID, Outcome: visit.Redirected, Max: store.MaxPage})
+	if err != nil {
+		return err
+	}
+	for i := range page.Entries {
+		if e := &page.Entries[i]; e.Item.Depth == 0 && e.Visit != nil && !e.Visit.Answer.Location.IsZero() {
+			rules.Widen(e.Item.URL, e.Visit.Answer.Location)
+		}
+	}
+	x.rules = rules
+	return nil
+}
+
+// seen explains a URL that the crawl has met.
+func (x *explainer) seen(ctx context.Context) error {
+	e, w := &x.entry, &x.why
+	w.Seen, w.Outcome, w.Reason, w.SeenAt, w.EndedAt = true, e.Outcome, e.Reason, e.SeenAt, e.EndedAt
+	if err := x.discovery(ctx); err != nil {
+		return err
+	}
+	x.scopeVerdict(e.Item.Depth, e.Item.Depth == 0)
+	for i := range e.Attempts {
+		w.Attempts = append(w.Attempts, attempt(&e.Attempts[i]))
+	}
+	if v := e.Visit; v != nil {
+		w.Evidence = v.Evidence
+		if !v.Timing.Sent.IsZero() || v.Answer.Status != 0 || v.Outcome == visit.Failed && v.Reason != visit.Quarantined {
+			w.Attempts = append(w.Attempts, attempt(v))
+		}
+	} else if n := len(e.Attempts); n > 0 {
+		w.Evidence = e.Attempts[n-1].Evidence
+	}
+	if err := x.excerpt(ctx); err != nil {
+		return err
+	}
+	if e.Outcome == visit.Pending {
+		if err := x.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return x.decide(ctx)
+}
+
+// discovery follows a URL back to its seed.
+func (x *explainer) discovery(ctx context.Context) error {
+	it := &x.entry.Item
+	d := &Discovery{By: it.Found, Depth: it.Depth, Hops: it.Hops}
+	x.why.Found = d
+	if it.Via.IsZero() {
+		return nil
+	}
+	d.On = visit.Redact(it.Via)
+	been := []weburl.URL{it.URL}
+	for via := it.Via; !via.IsZero(); {
+		if len(d.Chain) == maxChain || slices.Contains(been, via) {
+			d.Cut = true
+			return nil
+		}
+		been = append(been, via)
+		e, err := x.Store.Lookup(ctx, x.Job.ID, via)
+		if errors.Is(err, store.ErrNotFound) {
+			d.Chain = append(d.Chain, ChainLink{URL: visit.Redact(via)})
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		d.Chain = append(d.Chain, ChainLink{URL: visit.Redact(via), By: e.Item.Found, Depth: e.Item.Depth})
+		via = e.Item.Via
+	}
+	return nil
+}
+
+// scopeVerdict asks the scope of the crawl.
+func (x *explainer) scopeVerdict(depth int, seed bool) {
+	if x.rules == nil {
+		return
+	}
+	d := x.rules.Decide(x.URL, depth)
+	if seed {
+		d = x.rules.DecideSeed(x.URL)
+	}
+	x.why.Scope = &ScopeVerdict{In: d.In, Reason: visit.Reason(d.Reason), Rule: d.Rule}
+}
+
+// attempt is a visit as an answer tells it.
+func attempt(v *visit.Visit) Attempt {
+	a := Attempt{
+		N: v.Item.Attempt + 1, Sent: v.Timing.Sent, Outcome: v.Outcome, Reason: v.Reason, Status: v.Answer.Status, Detail: v.Detail,
+		ContentType: v.Answer.ContentType, RetryAfter: v.Answer.RetryAfter, Remote: v.Answer.Remote, Protocol: v.Answer.Protocol, Bytes: v.Answer.WireBytes,
+		DNS: ask.Millis(v.Timing.DNS), Connect: ask.Millis(v.Timing.Connect), TLS: ask.Millis(v.Timing.TLS), FirstByte: ask.Millis(v.Timing.FirstByte),
+		Total: ask.Millis(v.Timing.Total), Reused: v.Timing.Reused,
+	}
+	if !v.Answer.Location.IsZero() {
+		a.Location = visit.Redact(v.Answer.Location)
+	}
+	return a
+}
+
+// wait finds out what a URL waits for: from the crawl where one runs, else from
+// what is stored.
+func (x *explainer) wait(ctx context.Context) error {
+	w := &Waiting{}
+	x.why.Wait = w
+	if x.Running != nil {
+		u, err := x.Running(ctx, x.URL)
+		if err != nil {
+			return fmt.Errorf("ask the crawl that runs: %w", err)
+		}
+		if u != nil {
+			w.Live, w.Reason, w.Until, w.Where, w.InFlight, w.Host = true, u.Wait, u.Until, u.Where, u.InFlight, u.Host
+			if w.Reason == "" {
+				w.Reason = visit.WaitIdle
+			}
+			return nil
+		}
+	}
+	h, err := x.Store.Host(ctx, x.URL.Host())
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	held := later(x.entry.Item.NotBefore, h.HoldUntil)
+	switch {
+	case x.Job.State == job.Partial || x.Job.State == job.Cancelled:
+		w.Reason, w.Note = visit.WaitBudget, "the crawl ended as "+string(x.Job.State)+": "+x.Job.Reason
+	case held.After(x.Now):
+		w.Reason, w.Until, w.Note = visit.WaitHold, held, "nobody crawls at the moment, and the host asked to be left alone"
+	case x.Running != nil:
+		w.Reason, w.Note = visit.WaitIdle, "the crawl has just let go of it"
+	default:
+		w.Reason, w.Note = visit.WaitIdle, "nobody crawls at the moment; the same crawl command goes on with it"
+	}
+	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

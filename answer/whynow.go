@@ -1,0 +1,275 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"headway/job"
+	"headway/limit"
+	"headway/robots"
+	"headway/scope"
+	"headway/store"
+	"headway/visit"
+)
+
+// Pass is the answer to whether a URL would be fetched now.
+type Pass string
+
+// The answers. Unknown means that nothing known stands in the way, and something
+// is not known.
+const (
+	Passes  Pass = "yes"
+	Stopped Pass = "no"
+	Unknown Pass = "unknown"
+)
+
+// Recheck is what the rules of the crawl say about the URL at the moment of the
+// question, without asking anybody.
+type Recheck struct {
+	Pass    Pass         `json:"pass"`
+	Reason  visit.Reason `json:"reason,omitempty"` // of the first check that stops it, where it has one
+	Checks  []PassCheck  `json:"checks"`
+	Unknown []string     `json:"cannot_know"` // what only asking would tell
+}
+
+// PassCheck is one gate on the way of a URL.
+type PassCheck struct {
+	Gate   string       `json:"gate"` // opt_out, scope, traps, robots, limits, hold
+	Pass   Pass         `json:"pass"`
+	Reason visit.Reason `json:"reason,omitempty"`
+	Rule   string       `json:"rule"`
+}
+
+// recheck asks every gate again.
+func (x *explainer) recheck(ctx context.Context) error {
+	r := &Recheck{Pass: Passes}
+	x.why.Now = r
+	add := func(c PassCheck) {
+		r.Checks = append(r.Checks, c)
+		switch {
+		case c.Pass == Stopped && r.Pass != Stopped:
+			r.Pass, r.Reason = Stopped, c.Reason
+		case c.Pass == Unknown && r.Pass == Passes:
+			r.Pass = Unknown
+		}
+	}
+	add(x.passOptOut())
+	add(x.passScope())
+	if c, ok := x.passTraps(); ok {
+		add(c)
+	}
+	c, err := x.passRobots(ctx)
+	if err != nil {
+		return err
+	}
+	add(c)
+	if c, err = x.passLimits(ctx); err != nil {
+		return err
+	}
+	add(c)
+	s, known, err := x.hostState(ctx)
+	if err != nil {
+		return err
+	}
+	if held := s.HeldUntil(); known && held.After(x.Now) {
+		add(PassCheck{Gate: "hold", Pass: Unknown, Rule: "the host is left alone until " + clock(held) + ", then it would be asked"})
+	}
+	r.Unknown = []string{
+		"what the server would answer",
+		"whether its name leads to an address that may be asked",
+	}
+	if !x.why.Seen {
+		r.Unknown = append(r.Unknown, "whether any page that was not read links to it, and how far from a seed")
+	}
+	return nil
+}
+
+func (x *explainer) passOptOut() PassCheck {
+	c := PassCheck{Gate: "opt_out", Pass: Passes, Rule: "nobody asked for it not to be crawled"}
+	if x.OptedOut == nil {
+		c.Pass, c.Rule = Unknown, "the list of opt-outs is not at hand"
+	} else if name := x.OptedOut(x.URL); name != "" {
+		c.Pass, c.Reason, c.Rule = Stopped, visit.OptedOut, name+" is on the list of those who asked not to be crawled"
+	}
+	return c
+}
+
+func (x *explainer) passScope() PassCheck {
+	c := PassCheck{Gate: "scope", Pass: Passes}
+	if x.rules == nil {
+		c.Pass, c.Rule = Unknown, "the seeds of this crawl were not kept with it"
+		return c
+	}
+	seed, depth := x.why.Found != nil && x.entry.Item.Depth == 0, max(x.entry.Item.Depth, 1)
+	d := x.rules.Decide(x.URL, depth)
+	if seed {
+		d = x.rules.DecideSeed(x.URL)
+	}
+	switch c.Rule = d.Rule; {
+	case d.In && !x.Asked.whole() && x.Asked.SeedCount > 0:
+		c.Rule += " (of the seeds that were kept)"
+	case d.In:
+	case !x.Asked.whole() && d.Reason == scope.OutOfScope:
+		c.Pass, c.Rule = Unknown, "only the first of many seeds were kept with the crawl, and it is of none of them"
+	default:
+		c.Pass, c.Reason = Stopped, visit.Reason(d.Reason)
+	}
+	return c
+}
+
+// passTraps looks at the URL alone; what is suspicious only in numbers is not
+// asked again. Seeds and entries of sitemaps are not looked at.
+func (x *explainer) passTraps() (PassCheck, bool) {
+	if x.why.Found != nil && x.entry.Item.Found != visit.FoundLink {
+		return PassCheck{}, false
+	}
+	c := PassCheck{Gate: "traps", Pass: Passes, Rule: "does not look endless by itself"}
+	d := scope.NewTraps(scope.TrapConfig{}).Look(x.URL, x.Now)
+	switch {
+	case !d.In:
+		c.Pass, c.Reason, c.Rule = Stopped, visit.Reason(d.Reason), d.Rule
+	case x.why.Reason == visit.TrapPath || x.why.Reason == visit.TrapQuery || x.why.Reason == visit.DuplicateContent:
+		c.Pass, c.Rule = Unknown, "depends on what else the host shows: "+x.why.Rule
+	}
+	return c, true
+}
+
+// passRobots asks the robots.txt that is stored.
+func (x *explainer) passRobots(ctx context.Context) (PassCheck, error) {
+	c := PassCheck{Gate: "robots", Pass: Passes}
+	state, known, err := x.robotsState(ctx)
+	if err != nil {
+		return c, err
+	}
+	if !known || state.Known == robots.Nothing && state.FailingSince.IsZero() {
+		c.Pass, c.Rule = Unknown, "robots.txt of "+x.URL.Host()+" was never read"
+		return c, nil
+	}
+	policy := robots.Policy{AllowUnreachable: x.Asked.Policy.AllowUnreachableRobots}
+	verdict := policy.Verdict(state, x.Now)
+	var rules *robots.Rules
+	if verdict.Access == robots.AccessRules || verdict.Access == robots.AccessCached {
+		version, err := x.Store.Robots(ctx, verdict.Sum)
+		if errors.Is(err, store.ErrNotFound) {
+			c.Pass, c.Rule = Unknown, "the text of robots.txt is not stored any more"
+			return c, nil
+		}
+		if err != nil {
+			return c, err
+		}
+		rules = robots.Parse(version.Body).For(x.agent())
+	}
+	d := verdict.Decide(rules, x.URL)
+	switch {
+	case d.Rule != "":
+		c.Rule = fmt.Sprintf("%s (line %d, group %s)", d.Rule, d.Line, d.Group)
+	case d.Reason == robots.DelayTooLong:
+		c.Rule = fmt.Sprintf("Crawl-delay of %s, at most %s is waited for", d.Delay, robots.MaxDelay)
+	case d.Reason == robots.Unreachable:
+		c.Rule = unreachable(state, 0)
+	default:
+		c.Rule = map[robots.Reason]string{
+			robots.NoRule: "no line of robots.txt is about it", robots.NoFile: "the host has no robots.txt",
+			robots.Unreadable: "robots.txt cannot be read, and the crawl goes on regardless", robots.Unknown: "robots.txt has to be asked for again",
+		}[d.Reason]
+	}
+	switch {
+	case d.Allowed && !verdict.Until.After(x.Now):
+		c.Pass = Unknown
+		c.Rule += "; that is the copy of " + clock(verdict.AnsweredAt) + ", and would be asked for again"
+	case d.Allowed:
+	case d.Reason == robots.Unreachable || d.Reason == robots.Unknown:
+		c.Pass, c.Reason = Unknown, visit.RobotsUnreachable
+	case d.Reason == robots.DelayTooLong:
+		c.Pass, c.Reason = Stopped, visit.CrawlDelayTooLong
+	default:
+		c.Pass, c.Reason = Stopped, visit.RobotsDisallow
+	}
+	return c, nil
+}
+
+// passLimits looks whether anything is left of the limits.
+func (x *explainer) passLimits(ctx context.Context) (PassCheck, error) {
+	c := PassCheck{Gate: "limits", Pass: Passes, Rule: "no limit is met"}
+	stop := func(l Ceiling, used int64, r visit.Reason) {
+		c.Pass, c.Reason, c.Rule = Stopped, r, fmt.Sprintf("%s, %d used", l.Text, used)
+	}
+	counts, err := x.Store.Counts(ctx, x.Job.ID)
+	if err != nil {
+		return c, err
+	}
+	if l := x.Asked.of(limit.Pages); l.Max > 0 && counts.Pages() >= l.Max {
+		stop(l, counts.Pages(), "")
+		return c, nil
+	}
+	if l := x.Asked.of(limit.PagesPerHost); l.Max > 0 {
+		pages, err := x.hostPages(ctx, l.Max)
+		if err != nil {
+			return c, err
+		}
+		if pages >= l.Max {
+			stop(l, pages, visit.BudgetHost)
+			return c, nil
+		}
+	}
+	spent, err := x.spent(ctx)
+	if err != nil {
+		return c, err
+	}
+	for _, s := range []struct {
+		name limit.Name
+		used int64
+	}{{limit.Requests, spent.Requests}, {limit.Bytes, spent.Bytes}, {limit.Time, int64(spent.Time)}} {
+		l := x.Asked.of(s.name)
+		if l.Max <= 0 || s.used < l.Max {
+			continue
+		}
+		if s.name == limit.Time {
+			c.Pass, c.Rule = Stopped, fmt.Sprintf("%s, %s used", l.Text, time.Duration(s.used).Round(time.Second))
+			return c, nil
+		}
+		stop(l, s.used, "")
+		return c, nil
+	}
+	if x.Job.State.Ended() && x.Job.State != job.Partial {
+		c.Rule += "; the crawl has ended, and --fresh begins anew"
+	}
+	return c, nil
+}
+
+// spent adds up what the points of the job say.
+func (x *explainer) spent(ctx context.Context) (limit.Use, error) {
+	points, err := x.Store.Points(ctx, x.Job.ID)
+	if err != nil {
+		return limit.Use{}, err
+	}
+	var use limit.Use
+	for _, p := range points {
+		use.Requests += p.Requests
+		use.Bytes += p.Bytes
+		use.Time += p.Ran
+	}
+	return use, nil
+}
+
+// hostPages counts pages of the URL's host, up to a number.
+func (x *explainer) hostPages(ctx context.Context, most int64) (int64, error) {
+	var n int64
+	q := store.Query{Job: x.Job.ID, Host: x.URL.Host(), Max: store.MaxPage}
+	for {
+		page, err := x.Store.List(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		for i := range page.Entries {
+			if page.Entries[i].Outcome.Page() {
+				n++
+			}
+		}
+		if q.After = page.Next; q.After == "" || n >= most {
+			return n, nil
+		}
+	}
+}

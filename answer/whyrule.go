@@ -1,0 +1,392 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"headway/limit"
+	"headway/politeness"
+	"headway/robots"
+	"headway/scope"
+	"headway/store"
+	"headway/visit"
+)
+
+// Who decides how a URL ends.
+const (
+	byScope  = "scope"
+	byTraps  = "traps"
+	byRobots = "robots"
+	byOptOut = "opt_out"
+	byLink   = "link"
+	byLimit  = "limit"
+	byGuard  = "guard"
+	byHost   = "host"
+	byServer = "server"
+	byCrawl  = "crawl"
+)
+
+// decide names the rule behind how the URL ended, and who set it.
+func (x *explainer) decide(ctx context.Context) (err error) {
+	w := &x.why
+	switch w.Outcome {
+	case visit.Skipped:
+		return x.skipped(ctx)
+	case visit.Failed:
+		return x.failed(ctx)
+	case visit.Pending:
+		w.By, w.Rule = byCrawl, "waits for "+waitWords(w.Wait.Reason)
+	case visit.Deferred:
+		w.By = byHost
+		w.Rule, err = x.deferredRule(ctx)
+	case visit.Blocked:
+		w.By, w.Rule = byServer, x.blockedRule()
+	case visit.Redirected:
+		w.By, w.Rule = byServer, fmt.Sprintf("status %d leads to %s", x.status(), visit.Redact(x.entry.Visit.Answer.Location))
+	case visit.Throttled:
+		w.By, w.Rule = byServer, fmt.Sprintf("status %d to each of %s", x.status(), times(len(w.Attempts), "attempt"))
+	case visit.Fetched, visit.NotModified, visit.Dead, visit.ServerError:
+		w.By, w.Rule = byServer, fmt.Sprintf("status %d", x.status())
+	}
+	return err
+}
+
+// status is that of the answer that ended the URL.
+func (x *explainer) status() int {
+	if x.entry.Visit == nil {
+		return 0
+	}
+	return x.entry.Visit.Answer.Status
+}
+
+// detail is what was written down for people.
+func (x *explainer) detail() string {
+	if x.entry.Visit == nil {
+		return ""
+	}
+	return x.entry.Visit.Detail
+}
+
+// fact is the rule of a piece of evidence.
+func (x *explainer) fact(kind visit.EvidenceKind) string {
+	for _, e := range x.why.Evidence {
+		if e.Kind == kind {
+			if e.Note != "" && e.Rule != "" {
+				return e.Rule + " (" + e.Note + ")"
+			}
+			return e.Rule + e.Note
+		}
+	}
+	return ""
+}
+
+// skipped names the rule that kept a URL from being asked for.
+func (x *explainer) skipped(ctx context.Context) (err error) {
+	w := &x.why
+	switch w.Reason {
+	case visit.OutOfScope, visit.Excluded, visit.NonDocument, visit.Depth:
+		w.By = byScope
+		switch {
+		case w.Scope != nil && !w.Scope.In && w.Scope.Reason == w.Reason:
+			w.Rule = w.Scope.Rule
+		case x.detail() != "":
+			w.Rule = x.detail()
+		default:
+			w.Rule = "as the scope was when it was found; it is another now"
+		}
+		if w.Reason == visit.Depth {
+			x.budget(limit.Depth)
+		}
+	case visit.TrapPath, visit.TrapQuery:
+		w.By = byTraps
+		w.Rule, err = x.trapRule(ctx)
+	case visit.DuplicateContent:
+		w.By, w.Rule = byTraps, x.detail()
+	case visit.RobotsDisallow, visit.CrawlDelayTooLong, visit.RobotsUnreachable:
+		w.By = byRobots
+		w.Rule, err = x.robotsRule(ctx)
+	case visit.Nofollow:
+		w.By = byLink
+		w.Rule, err = x.nofollowRule(ctx)
+	case visit.PrivateAddress:
+		w.By, w.Rule = byGuard, x.fact(visit.AddressRefused)
+		if w.Rule == "" {
+			w.Rule = fmt.Sprintf("%s has an address that is not of the public web", x.URL.Hostname())
+		}
+	case visit.BadPort:
+		w.By, w.Rule = byGuard, fmt.Sprintf("port %d is not one that web pages are served on", x.URL.Port())
+	case visit.BudgetHost:
+		w.By, w.Rule = byLimit, x.budget(limit.PagesPerHost)
+	case visit.BudgetBytes:
+		w.By, w.Rule = byLimit, x.budget(limit.Bytes)
+		if d := x.detail(); d != "" {
+			w.Rule = d
+		}
+	case visit.OptedOut:
+		w.By, w.Rule = byOptOut, "on the list of those who asked not to be crawled"
+		if x.OptedOut != nil {
+			if name := x.OptedOut(x.URL); name != "" {
+				w.Rule = name + " is on the list of those who asked not to be crawled"
+			} else {
+				w.Rule += ", but no longer"
+			}
+		}
+	}
+	return err
+}
+
+// budget names a limit as the one that decided.
+func (x *explainer) budget(n limit.Name) string {
+	c := x.Asked.of(n)
+	if c.Max == 0 {
+		return string(n)
+	}
+	x.why.Budget = &c
+	return c.Text
+}
+
+// robotsRule names the line, or why there is none.
+func (x *explainer) robotsRule(ctx context.Context) (string, error) {
+	if r := x.why.Robots; r != nil && r.Rule != "" {
+		return fmt.Sprintf("%s (line %d, group %s)", r.Rule, r.Line, r.Group), nil
+	}
+	state, known, err := x.robotsState(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case !known:
+		return "robots.txt of " + x.URL.Host() + " could not be read", nil
+	case x.why.Reason == visit.RobotsUnreachable:
+		return unreachable(state, x.Asked.patience()), nil
+	default:
+		return fmt.Sprintf("robots.txt answered %d", state.Status), nil
+	}
+}
+
+// unreachable says what became of the questions for robots.txt.
+func unreachable(s robots.State, patience time.Duration) string {
+	said := "did not answer"
+	if s.Status != 0 {
+		said = fmt.Sprintf("answered %d", s.Status)
+	}
+	text := fmt.Sprintf("robots.txt %s, %s in a row", said, times(max(s.Failures, 1), "time"))
+	if !s.FailingSince.IsZero() {
+		text += " since " + clock(s.FailingSince)
+	}
+	if patience > 0 {
+		text += fmt.Sprintf("; a host is waited for %s", patience)
+	}
+	return text
+}
+
+// robotsState is what is stored of the host's robots.txt.
+func (x *explainer) robotsState(ctx context.Context) (state robots.State, known bool, err error) {
+	h, err := x.Store.Host(ctx, x.URL.Host())
+	if errors.Is(err, store.ErrNotFound) || err == nil && len(h.Robots) == 0 {
+		return robots.State{}, false, nil
+	}
+	if err != nil {
+		return robots.State{}, false, err
+	}
+	if err := state.UnmarshalBinary(h.Robots); err != nil {
+		return robots.State{}, false, fmt.Errorf("robots state of %s: %w", x.URL.Host(), err)
+	}
+	return state, true, nil
+}
+
+// hostState is what is stored of the host's pace.
+func (x *explainer) hostState(ctx context.Context) (state politeness.State, known bool, err error) {
+	h, err := x.Store.Host(ctx, x.URL.Host())
+	if errors.Is(err, store.ErrNotFound) || err == nil && len(h.Politeness) == 0 {
+		return politeness.State{}, false, nil
+	}
+	if err != nil {
+		return politeness.State{}, false, err
+	}
+	if err := state.UnmarshalBinary(h.Politeness); err != nil {
+		return politeness.State{}, false, fmt.Errorf("state of %s: %w", x.URL.Host(), err)
+	}
+	return state, true, nil
+}
+
+// nofollowRule says where the word stands.
+func (x *explainer) nofollowRule(ctx context.Context) (string, error) {
+	rule := "rel=nofollow on each link to it that was seen"
+	if x.entry.Item.Via.IsZero() {
+		return rule, nil
+	}
+	page, err := x.Store.Lookup(ctx, x.Job.ID, x.entry.Item.Via)
+	if errors.Is(err, store.ErrNotFound) {
+		return rule, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if page.Visit == nil {
+		return rule, nil
+	}
+	for _, word := range page.Visit.Page.Robots {
+		if d := robots.ParseMeta(x.agent(), "robots", word); d.NoFollow {
+			return fmt.Sprintf("the page that links to it says %q about all of its links", word), nil
+		}
+	}
+	return rule, nil
+}
+
+// trapRule finds the words of a brake on endless spaces, which are not stored: by
+// the look of the URL alone, or by looking at the URLs of its host again in the
+// order they were found.
+func (x *explainer) trapRule(ctx context.Context) (string, error) {
+	reason := scope.Reason(x.why.Reason)
+	if d := scope.NewTraps(scope.TrapConfig{}).Look(x.URL, x.entry.SeenAt); d.Reason == reason {
+		return d.Rule, nil
+	}
+	traps := scope.NewTraps(scope.TrapConfig{})
+	q := store.Query{Job: x.Job.ID, Max: store.MaxPage}
+	for n := 0; n < maxTrail; {
+		page, err := x.Store.List(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		for i := range page.Entries {
+			e := &page.Entries[i]
+			looked := e.Item.Found == visit.FoundLink && e.Item.URL.Hostname() == x.URL.Hostname() &&
+				(e.Outcome != visit.Skipped || e.Reason == visit.TrapPath || e.Reason == visit.TrapQuery || e.Reason.Provisional() || e.Visit != nil)
+			if !looked {
+				continue
+			}
+			d := traps.Look(e.Item.URL, e.SeenAt)
+			if e.Item.URL == x.URL {
+				if d.Reason == reason {
+					return d.Rule, nil
+				}
+				return trapWords(x.why.Reason), nil
+			}
+		}
+		n += len(page.Entries)
+		if q.After = page.Next; q.After == "" {
+			break
+		}
+	}
+	return trapWords(x.why.Reason), nil
+}
+
+// trapWords is what is known without the numbers of the moment.
+func trapWords(r visit.Reason) string {
+	if r == visit.TrapPath {
+		return "its path looked like one of an endless space: too many like it on this host"
+	}
+	return "its query looked like one of an endless space: too many combinations on this host"
+}
+
+// deferredRule says what put a URL off.
+func (x *explainer) deferredRule(ctx context.Context) (string, error) {
+	s, known, err := x.hostState(ctx)
+	if err != nil {
+		return "", err
+	}
+	held := s.HeldUntil()
+	switch patience := x.Asked.patience(); {
+	case known && held.After(x.entry.EndedAt):
+		rule := "the host asked to be left alone until " + clock(held)
+		if !s.Refusing() {
+			rule = "the host fails, and is left alone until " + clock(held)
+		}
+		if patience > 0 {
+			rule += fmt.Sprintf("; a host is waited for %s", patience)
+			x.budget(limit.Patience)
+		}
+		return rule, nil
+	case x.Asked.MaxWaiting > 0:
+		x.why.By = byLimit
+		return fmt.Sprintf("%d URLs waited already (frontier.max_waiting)", x.Asked.MaxWaiting), nil
+	default:
+		x.why.By = byCrawl
+		return "found after discovery was stopped; the same crawl command goes on with it", nil
+	}
+}
+
+// blockedRule says what stands in place of the page.
+func (x *explainer) blockedRule() string {
+	if marker := x.fact(visit.ChallengePage); marker != "" {
+		return fmt.Sprintf("a challenge page instead of content: %s, with status %d", marker, x.status())
+	}
+	return fmt.Sprintf("status %d", x.status())
+}
+
+// failed names what went wrong.
+func (x *explainer) failed(ctx context.Context) error {
+	w := &x.why
+	w.By, w.Rule = byHost, x.detail()
+	switch {
+	case w.Reason == visit.Quarantined:
+		w.By = byCrawl
+	case w.Reason == visit.HostParked:
+		n := x.Asked.Policy.FailureThreshold
+		if n == 0 {
+			preset, _ := politeness.Preset(politeness.DefaultPreset)
+			n = preset.FailureThreshold
+		}
+		s, _, err := x.hostState(ctx)
+		if err != nil {
+			return err
+		}
+		w.Rule = fmt.Sprintf("%d failures in a row give a host up for a crawl (failure_threshold)", n)
+		if f := s.Failures(); f > 0 {
+			w.Rule += fmt.Sprintf("; %s stood at %d", x.URL.Host(), f)
+		}
+	case w.Rule == "":
+		// The host could not even be asked for robots.txt, and all its URLs
+		// ended with that.
+		w.Rule = fmt.Sprintf("%s could not be asked for robots.txt: %s, each time it was tried", x.URL.Host(), failureWords(w.Reason))
+	}
+	return nil
+}
+
+// failureWords says what a reason means.
+func failureWords(r visit.Reason) string {
+	words := map[visit.Reason]string{
+		visit.DNS: "no such name, or nobody who knows it", visit.Connect: "nobody takes the connection", visit.TLS: "it cannot prove who it is",
+		visit.Timeout: "no answer in time", visit.Protocol: "what it answers is not HTTP", visit.Truncated: "its answers end too early",
+		visit.TooLarge: "its answers are too large", visit.BadEncoding: "its answers cannot be decoded",
+	}
+	if w := words[r]; w != "" {
+		return w
+	}
+	return strings.ReplaceAll(string(r), "_", " ")
+}
+
+// waitWords says what a wait reason means.
+func waitWords(w visit.Wait) string {
+	words := map[visit.Wait]string{
+		visit.WaitPace: "the host's pace", visit.WaitCrawlDelay: "the interval that robots.txt asks for", visit.WaitHold: "the end of a hold",
+		visit.WaitInFlight: "requests to its host that are under way", visit.WaitDomainInterval: "its domain's interval",
+		visit.WaitAddressInterval: "its address's interval", visit.WaitRobots: "robots.txt", visit.WaitDNS: "the lookup of its name",
+		visit.WaitWorkers: "a free worker", visit.WaitParse: "a free parser", visit.WaitStorage: "the store",
+		visit.WaitBudget: "a higher limit", visit.WaitNetwork: "our own network", visit.WaitLease: "another process that crawls the domain",
+		visit.WaitIdle: "its turn",
+	}
+	return words[w]
+}
+
+func times(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// clock is an instant as sentences tell it.
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// provisionalWords explains reasons that another link would lift.
+func provisionalWords(r visit.Reason) string {
+	if slices.Contains([]visit.Reason{visit.Nofollow, visit.Depth}, r) {
+		return "A later link that passes would turn it back to waiting."
+	}
+	return ""
+}

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway/answer"
+	"headway/ask"
+	"headway/store"
+	"headway/store/sqlite"
+	"headway/weburl"
+)
+
+func whyCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "why URL",
+		Short: "Tell how a URL of a crawl ended, or why it is missing",
+		Long: `Tell how a URL of a crawl ended and what decided it: where it was found, which
+rule of the scope, which line of robots.txt, which limit, what the server answered
+to each attempt, what it waits for, and whether it would pass now. Nothing is
+fetched. It works while the crawl runs and after it.`,
+		Example: `  headway why https://example.com/cart
+  headway why example.com/cart --dir headway-example.com --json`,
+		Args: cobra.ExactArgs(1),
+	}
+	dir := dirFlag(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		w, err := explainWhy(cmd.Context(), *dir, args[0])
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), w)
+		}
+		printWhy(cmd.OutOrStdout(), w)
+		return nil
+	}
+	return cmd
+}
+
+// explainWhy finds the crawl and asks it.
+func explainWhy(ctx context.Context, dir, text string) (*answer.Why, error) {
+	readings, err := readURL(text)
+	if err != nil {
+		return nil, err
+	}
+	found, err := findCrawl(dir, readings[0].url.Host())
+	if err != nil {
+		return nil, err
+	}
+	view, err := sqlite.OpenView(ctx, found)
+	if err != nil {
+		return nil, openFailure(err)
+	}
+	defer view.Close()
+	q := answer.WhyQuestion{Store: view, Now: time.Now().UTC()}
+	if q.Job, err = lastJob(ctx, view); err != nil {
+		return nil, failed(err, "the crawl may just be starting; ask again in a moment")
+	}
+	if q.Asked, err = lastAsked(found, q.Job); err != nil {
+		return nil, failed(err, "")
+	}
+	if q.OptedOut, err = optOutRule(); err != nil {
+		return nil, err
+	}
+	if q.Running, err = runningURL(found); err != nil {
+		return nil, err
+	}
+	chosen, err := knownReading(ctx, view, q.Job, readings)
+	if err != nil {
+		return nil, failed(err, "")
+	}
+	q.Text, q.URL, q.Steps = text, chosen.url, chosen.steps
+	w, err := answer.ExplainWhy(ctx, q)
+	if err != nil {
+		return nil, failed(err, "")
+	}
+	return w, nil
+}
+
+// urlReading is one way to understand what was typed.
+type urlReading struct {
+	url   weburl.URL
+	steps []weburl.Step
+}
+
+// readURL reads a URL as people type it: without a scheme it may mean https or
+// http.
+func readURL(text string) ([]urlReading, error) {
+	raws := []string{text}
+	if !strings.Contains(text, "://") {
+		raws = []string{"https://" + text, "http://" + text}
+	}
+	var list []urlReading
+	for _, raw := range raws {
+		u, steps, err := weburl.Explain(raw, weburl.URL{})
+		if err != nil {
+			return nil, usage(err, "a URL looks like https://example.com/page")
+		}
+		list = append(list, urlReading{u, steps})
+	}
+	return list, nil
+}
+
+// knownReading is the one that the crawl has met, else the first.
+func knownReading(ctx context.Context, r store.Reader, j store.Job, list []urlReading) (urlReading, error) {
+	if len(list) == 1 {
+		return list[0], nil
+	}
+	for _, l := range list {
+		_, err := r.Lookup(ctx, j.ID, l.url)
+		if err == nil {
+			return l, nil
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return urlReading{}, err
+		}
+	}
+	for _, l := range list {
+		if _, err := r.Host(ctx, l.url.Host()); err == nil {
+			return l, nil
+		} else if !errors.Is(err, store.ErrNotFound) {
+			return urlReading{}, err
+		}
+	}
+	return list[0], nil
+}
+
+// lastAsked is what the crawl in a folder was last asked for: the job keeps what
+// it was asked at first.
+func lastAsked(dir string, j store.Job) (answer.Asked, error) {
+	text, err := os.ReadFile(filepath.Join(dir, askedFile))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !json.Valid(text) {
+		return answer.AskedOf(j)
+	}
+	if err != nil {
+		return answer.Asked{}, fmt.Errorf("read what was asked for: %w", err)
+	}
+	return answer.ReadAsked(text)
+}
+
+// askedFile keeps what the last call of a crawl asked for.
+const askedFile = "asked.json"
+
+// optOutRule names who on the list of opt-outs speaks for a URL.
+func optOutRule() (func(weburl.URL) string, error) {
+	path, err := optOutFile()
+	if err != nil {
+		return nil, failed(fmt.Errorf("where the list of opt-outs is: %w", err), "set XDG_CONFIG_HOME")
+	}
+	list, err := openOptOuts(path)
+	if err != nil {
+		return nil, err
+	}
+	return func(u weburl.URL) string { return list.coveredBy(u.Hostname()) }, nil
+}
+
+// runningURL asks the crawl of a folder where a URL is; nil where none runs.
+func runningURL(dir string) (func(context.Context, weburl.URL) (*ask.URL, error), error) {
+	running, err := sqlite.Running(dir)
+	if err != nil {
+		return nil, failed(err, "")
+	}
+	if !running {
+		return nil, nil //nolint:nilnil // nobody to ask
+	}
+	return func(ctx context.Context, u weburl.URL) (*ask.URL, error) {
+		ctx, cancel := context.WithTimeout(ctx, whyPatience)
+		defer cancel()
+		a, err := ask.NewMailbox(dir).Ask(ctx, ask.Question{Kind: ask.KindURL, URL: u.String()})
+		if errors.Is(err, ask.ErrNobody) || errors.Is(err, context.DeadlineExceeded) {
+			return nil, nil //nolint:nilnil // it is just starting or ending: what is stored has to do
+		}
+		if err != nil {
+			return nil, err
+		}
+		return a.URL, nil
+	}, nil
+}
+
+// whyPatience is how long a crawl that runs is waited for.
+const whyPatience = 2 * time.Second
+
+// printWhy prints the answer for people.
+func printWhy(out io.Writer, w *answer.Why) {
+	head := []string{"NEVER SEEN"}
+	if w.Seen {
+		head = []string{strings.ToUpper(string(w.Outcome))}
+		switch {
+		case w.Reason != "":
+			head = append(head, string(w.Reason))
+		case w.Wait != nil:
+			head = append(head, string(w.Wait.Reason))
+		}
+		if w.Rule != "" {
+			head = append(head, w.Rule)
+		}
+	}
+	fmt.Fprintln(out, oneLine(strings.Join(head, "  ")))
+	fmt.Fprintln(out, oneLine(w.URL))
+	fmt.Fprintln(out)
+	for _, s := range w.Story {
+		fmt.Fprintln(out, oneLine(s))
+	}
+	if r := w.Robots; r != nil && len(r.Lines) > 0 {
+		fmt.Fprintf(out, "\n%s, sha-256 %.12s…\n", oneLine(r.URL), r.SHA256)
+		last := 0
+		for _, l := range r.Lines {
+			if last != 0 && l.N != last+1 {
+				fmt.Fprintln(out, "      …")
+			}
+			last = l.N
+			mark := " "
+			if l.Mark {
+				mark = ">"
+			}
+			fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("  %s %4d  %s", mark, l.N, oneLine(l.Text)), " "))
+		}
+	}
+}
