@@ -47,6 +47,7 @@ store/postgres           store weburl visit job github.com/jackc/pgx/v5 github.c
 store/storetest          store store/memory weburl visit job github.com/google/go-cmp pgregory.net/rapid
 output                   visit
 output/jsonl             output visit weburl
+output/report            store visit job weburl github.com/zeebo/xxh3
 output/outputtest        output visit weburl github.com/google/go-cmp
 
 # how much, for whom
@@ -62,7 +63,7 @@ bench/run                lab
 
 # the program
 cmd/headway              internal/cli
-internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/config github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl store store/sqlite golang.org/x/sys
+internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/config github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/report store store/sqlite golang.org/x/sys
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/refgen          internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest

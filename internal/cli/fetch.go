@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -165,6 +166,9 @@ func seedURL(raw string) (weburl.URL, error) {
 	}
 	if err != nil {
 		return weburl.URL{}, usage(err, "write a whole URL, such as https://example.com/")
+	}
+	if parsed, err := url.Parse(raw); err == nil && parsed.User != nil {
+		return weburl.URL{}, usage(fmt.Errorf("the URL of %s carries credentials, which would be dropped", u.Host()), "give them to an owned host with --basic-auth, and leave them out here")
 	}
 	return u, nil
 }

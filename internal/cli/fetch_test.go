@@ -225,3 +225,15 @@ func TestAskContactInterrupted(t *testing.T) {
 		t.Errorf("askContact: %v, want exit code %d", err, ExitInterrupted)
 	}
 }
+
+// TestSeedWithCredentials refuses what it would have to drop.
+func TestSeedWithCredentials(t *testing.T) {
+	_, err := seedURL("https://me:secret@example.com/")
+	failure, ok := errors.AsType[*Failure](err)
+	if !ok || failure.Code != ExitUsage || strings.Contains(failure.Err.Error(), "secret") || !strings.Contains(failure.Hint, "--basic-auth") {
+		t.Errorf("%+v", err)
+	}
+	if u, err := seedURL("https://example.com/@me"); err != nil || u.String() != "https://example.com/@me" {
+		t.Errorf("%v, %v", u, err)
+	}
+}
