@@ -46,12 +46,12 @@ func HostOf(name string, p politeness.Policy, s politeness.State) Host {
 		LastIncident: s.LastIncident(), LastSent: s.LastSent(), HeldUntil: s.HeldUntil(), InFlight: s.InFlight(), Cap: p.Cap(s),
 	}
 	switch h.Pace {
+	case h.Base: // also where it is 0, as what nobody asked for
+		h.Source = "base"
 	case h.Asked:
 		h.Source = "operator"
 	case h.CrawlDelay:
 		h.Source = "crawl_delay"
-	case h.Base:
-		h.Source = "base"
 	default:
 		h.Source = "learned"
 	}
