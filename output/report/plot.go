@@ -31,7 +31,7 @@ type Key struct {
 // Sizes of a plot in its own units.
 const (
 	width, height            = 720.0, 240.0
-	left, right, top, bottom = 58.0, 10.0, 12.0, 30.0
+	left, right, top, bottom = 58.0, 22.0, 12.0, 30.0
 	maxBins                  = 160
 	classes                  = 12 // colours of the style sheet
 )
@@ -113,9 +113,14 @@ func ticks(lo, hi float64, n int, logarithmic bool) []float64 {
 	var list []float64
 	if logarithmic {
 		for e := math.Floor(math.Log10(lo)); e <= math.Ceil(math.Log10(hi)); e++ {
-			if v := math.Pow(10, e); v >= lo*0.999 && v <= hi*1.001 {
-				list = append(list, v)
+			for _, m := range []float64{1, 2, 5} {
+				if v := m * math.Pow(10, e); v >= lo*0.999 && v <= hi*1.001 {
+					list = append(list, v)
+				}
 			}
+		}
+		if len(list) > 2*n {
+			list = slices.DeleteFunc(list, func(v float64) bool { e := math.Log10(v); return math.Abs(e-math.Round(e)) > 1e-9 })
 		}
 		return list
 	}
@@ -198,6 +203,12 @@ func colours(names []string) (map[string]string, []Key) {
 	return of, legend
 }
 
+// outcomeClasses keep an outcome's colour the same on every report.
+var outcomeClasses = map[string]string{
+	"fetched": "c2", "not_modified": "c9", "redirected": "c5", "dead": "c10", "server_error": "c1", "throttled": "c4",
+	"blocked": "c3", "skipped": "c7", "deferred": "c6", "failed": "c8", "pending": "c0",
+}
+
 func throughput(bins []store.Point) Plot {
 	p := Plot{ID: "throughput", Title: "Throughput by outcome", About: "URLs that ended, a second."}
 	sums := map[string]int64{}
@@ -219,7 +230,11 @@ func throughput(bins []store.Point) Plot {
 			names = append(names, string(o))
 		}
 	}
-	of, legend := colours(names)
+	of := outcomeClasses
+	var legend []Key
+	for _, n := range names {
+		legend = append(legend, Key{n, of[n]})
+	}
 	_, seconds := ends(bins)
 	c := newCanvas(p.Title, 0, seconds, 0, highest*1.05)
 	c.rows(number)
