@@ -172,7 +172,8 @@ func (p *Policy) success(s *State, at, sent int64, e *Effect) {
 	s.clean += min(1, ^s.clean) // stops at the largest value
 	s.calm += min(1, ^s.calm)
 	slow := false
-	if median, ok := s.respond(at, e.answer.Latency); ok {
+	median, measured := s.respond(at, e.answer.Latency)
+	if measured {
 		var incident bool
 		if incident, slow = p.judgeLatency(s, at, median); incident {
 			e.cause = causeLatency
@@ -184,6 +185,6 @@ func (p *Policy) success(s *State, at, sent int64, e *Effect) {
 			return
 		}
 	}
-	p.growInFlight(s, slow)
+	p.growInFlight(s, slow, measured)
 	p.probe(s, at, e)
 }

@@ -9,6 +9,10 @@ const (
 	// in-flight cap does not grow.
 	growthRise = 150
 
+	// closeRise is the same where response times are watched closely: before
+	// the rise that is an incident.
+	closeRise = 125
+
 	// minBaseline is the least that counts as a baseline, in microseconds.
 	// When a host that answers within 2 ms takes 6 it is a scheduler or a radio
 	// link that wavers, here or there; no host is blamed for that.
@@ -27,10 +31,42 @@ const (
 	typicalOver = 16
 	typicalFrom = 20
 
+	// gaugeGap is how far apart requests start until the response time of a
+	// host is known, where that is watched closely: what it takes with nothing
+	// else to do can only be seen while it has nothing else to do.
+	// gaugeFrom is the typicalFrom of such a host, and gaugeAnswers how many
+	// answers that takes: what comes later may be our own load.
+	gaugeGap     = int64(time.Second / time.Millisecond)
+	gaugeFrom    = 6
+	gaugeAnswers = gaugeFrom + medianOf - 1
+
 	// The baseline is the lowest typical median of the last 24 hours, kept as
 	// two halves of 12.
 	baselineHalf = int64(12 * time.Hour / time.Millisecond)
 )
+
+// watchful tells whether a host is slowed down before its response times reach
+// what would only keep more requests from being under way elsewhere. Then no
+// step up is taken before the last one has been measured.
+func (p *Policy) watchful() bool { return p.LatencyRise <= growthRise }
+
+// growthRise is the rise beyond which the in-flight cap does not grow.
+func (p *Policy) growthRise() uint64 {
+	if p.watchful() {
+		return closeRise
+	}
+	return growthRise
+}
+
+// gauging tells whether the response time of a host that is watched closely is
+// still to be measured. A host of which it cannot be, since a cache answers for
+// it, is not waited for.
+func (p *Policy) gauging(s *State) bool {
+	return p.watchful() && s.calm < gaugeAnswers && !s.gauged()
+}
+
+// gauged tells whether a low of the day is known.
+func (s *State) gauged() bool { return s.low != [2]uint32{} }
 
 // respond adds the response time of a clean answer and returns the median of
 // the last five, once there are five.
@@ -60,13 +96,17 @@ func (s *State) respond(at int64, d time.Duration) (median uint32, ok bool) {
 func (p *Policy) judgeLatency(s *State, at int64, median uint32) (incident, slow bool) {
 	base := s.baseline()
 	if s.typical == 0 || percentOf(median, s.typical) <= growthRise {
-		s.ordinary(median)
+		from := uint8(typicalFrom)
+		if p.watchful() {
+			from = gaugeFrom
+		}
+		s.ordinary(median, from)
 	}
 	if base == 0 {
 		return false, false
 	}
 	percent := percentOf(median, base)
-	slow = percent > growthRise
+	slow = percent > p.growthRise()
 	if percent < uint64(p.LatencyRise) {
 		s.uncured = 0
 		return false, slow
@@ -88,11 +128,11 @@ func percentOf(median, base uint32) uint64 {
 
 // ordinary counts a median that is near what is typical towards it: the mean of
 // the first few, then one that moves slowly.
-func (s *State) ordinary(median uint32) {
+func (s *State) ordinary(median uint32, from uint8) {
 	s.medians = min(s.medians+1, typicalFrom)
 	over := int64(min(s.medians, typicalOver))
 	s.typical = uint32(int64(s.typical) + (int64(median)-int64(s.typical))/over)
-	if s.medians == typicalFrom && (s.low[0] == 0 || s.typical < s.low[0]) {
+	if s.medians >= from && (s.low[0] == 0 || s.typical < s.low[0]) {
 		s.low[0] = s.typical
 	}
 }

@@ -106,6 +106,9 @@ func (p *Policy) interval(s *State) int64 {
 	if p.Spread > 0 {
 		d = max(d, ceilMillis(p.Base)+portion(ceilMillis(p.Spread), s.draw(saltSpread)))
 	}
+	if p.gauging(s) {
+		d = max(d, gaugeGap)
+	}
 	return d + portion(d*int64(p.Jitter)/100, s.draw(saltJitter))
 }
 

@@ -49,6 +49,9 @@ func (p *Policy) probe(s *State, at int64, e *Effect) {
 	s.clean, s.cleanSince = 0, at
 	s.single = aloneAfterProbe
 	s.strained = 0
+	if p.watchful() {
+		s.gaugeAnew()
+	}
 	e.changes |= Probed
 }
 
