@@ -1,0 +1,215 @@
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"headway/ask"
+	"headway/politeness"
+	"headway/store"
+)
+
+// Hosts is how the hosts of a crawl stand.
+type Hosts struct {
+	At      time.Time `json:"at"`
+	Running bool      `json:"running"`
+	State   string    `json:"state"`            // of the crawl
+	Reason  string    `json:"reason,omitempty"` // of that state
+	Total   int       `json:"total"`            // hosts of the crawl
+	Matched int       `json:"matched"`          // of them, those the filter lets through
+	Waiting int64     `json:"waiting"`          // URLs of those
+	// Longest is the longest of all guesses, and Last the host it is of.
+	Longest ask.Millis `json:"longest_eta_guess_ms,omitempty"`
+	Last    string     `json:"longest_eta_host,omitempty"`
+	Hosts   []Host     `json:"hosts"`
+}
+
+// Host is how a host stands in a crawl.
+type Host struct {
+	ask.Host
+	Waiting int64 `json:"waiting"` // URLs, those under way included
+	// ETA guesses when the host is done: what it is held for, and the URLs that
+	// wait now, one pace each. Nothing is guessed where the pace is 0, since the
+	// answers then set the rate, nor for a host that is paused.
+	ETA ask.Millis `json:"eta_guess_ms,omitempty"`
+	// Known says that something was learned of the host.
+	Known bool `json:"known"`
+}
+
+// NewHost describes a host by what is stored of it under a policy, and by what
+// the crawl says of it if it runs.
+func NewHost(e *store.HostEntry, p politeness.Policy, live *ask.Host, now time.Time) (Host, error) {
+	h := Host{Waiting: e.Waiting, Known: e.Host.Politeness != nil || live != nil}
+	if live != nil {
+		h.Host = *live
+		h.Waiting = max(h.Waiting, int64(live.Queued))
+	} else {
+		state := politeness.New(e.Host.Host)
+		if e.Host.Politeness != nil {
+			if err := state.UnmarshalBinary(e.Host.Politeness); err != nil {
+				return Host{}, fmt.Errorf("state of %s: %w", e.Host.Host, err)
+			}
+		}
+		h.Host = ask.HostOf(e.Host.Host, p, state)
+		h.InFlight = 0 // nothing runs
+	}
+	h.Incidents = max(h.Incidents, int(e.Incidents))
+	if h.Waiting > 0 && h.Pace > 0 && !h.Paused {
+		h.ETA = ask.Millis(h.Pace.Duration()*time.Duration(h.Waiting) + h.left(now))
+	}
+	return h, nil
+}
+
+// left is how long the host still waits.
+func (h *Host) left(now time.Time) time.Duration {
+	until := h.HeldUntil
+	if h.Until.After(until) {
+		until = h.Until
+	}
+	if until.IsZero() {
+		return 0
+	}
+	return max(until.Sub(now), 0)
+}
+
+// Held tells until when the host is held, and whether it is.
+func (h *Host) Held(now time.Time) (time.Time, bool) { return h.HeldUntil, h.HeldUntil.After(now) }
+
+// HostSorts are the orders of a list of hosts: the largest first, names from a
+// to z. Those that are equal go by name.
+var HostSorts = []string{"pace", "wait", "queue", "eta", "incidents", "failures", "in_flight", "name"}
+
+// HostFilters are the words that say what hosts are listed, beside parts of
+// their names and source=, state= and domain= with a value.
+var HostFilters = []string{"waiting", "refusing", "failing", "held", "paused", "learned", "incidents"}
+
+// HostQuery says which hosts are listed, and in which order.
+type HostQuery struct {
+	Sort    string   // one of HostSorts; empty is the first
+	Filters []string // all must hold
+	Max     int      // 0 is all
+}
+
+// Check reports an order that is none, and a filter that means nothing.
+func (q *HostQuery) Check() error {
+	if q.Sort != "" && !slices.Contains(HostSorts, q.Sort) {
+		return fmt.Errorf("sort by %q: one of %s", q.Sort, strings.Join(HostSorts, ", "))
+	}
+	for _, f := range q.Filters {
+		key, _, ok := strings.Cut(f, "=")
+		if ok && key != "source" && key != "state" && key != "domain" && key != "host" || f == "" {
+			return fmt.Errorf("filter %q: a part of a host's name, one of %s, or host=, domain=, source= or state= with a value", f, strings.Join(HostFilters, ", "))
+		}
+	}
+	if q.Max < 0 {
+		return fmt.Errorf("at most %d hosts", q.Max)
+	}
+	return nil
+}
+
+// match tells whether a host is listed.
+func (q *HostQuery) match(h *Host, now time.Time) bool {
+	return !slices.ContainsFunc(q.Filters, func(f string) bool { return !h.is(f, now) })
+}
+
+// is tells whether one filter lets a host through.
+func (h *Host) is(filter string, now time.Time) bool {
+	if key, value, ok := strings.Cut(filter, "="); ok {
+		switch key {
+		case "source":
+			return h.Source == value
+		case "state":
+			return h.State == value
+		case "domain":
+			return h.Domain == value
+		default:
+			return strings.Contains(h.Host.Host, strings.ToLower(value))
+		}
+	}
+	switch filter {
+	case "waiting":
+		return h.Waiting > 0
+	case "refusing":
+		return h.Refusing
+	case "failing":
+		return h.Failures > 0
+	case "held":
+		_, held := h.Held(now)
+		return held
+	case "paused":
+		return h.Paused
+	case "learned":
+		return h.Learned > 0
+	case "incidents":
+		return h.Incidents > 0
+	}
+	return strings.Contains(h.Host.Host, strings.ToLower(filter))
+}
+
+// compare puts the host first that the order asks for.
+func (q *HostQuery) compare(a, b *Host, now time.Time) int {
+	var by int
+	switch q.Sort {
+	case "wait":
+		by = cmp.Compare(b.left(now), a.left(now))
+	case "queue":
+		by = cmp.Compare(b.Waiting, a.Waiting)
+	case "eta":
+		by = cmp.Compare(b.ETA, a.ETA)
+	case "incidents":
+		by = cmp.Compare(b.Incidents, a.Incidents)
+	case "failures":
+		by = cmp.Compare(b.Failures, a.Failures)
+	case "in_flight":
+		by = cmp.Compare(b.InFlight, a.InFlight)
+	case "name":
+	default:
+		by = cmp.Compare(b.Pace, a.Pace)
+	}
+	return cmp.Or(by, cmp.Compare(a.Host.Host, b.Host.Host))
+}
+
+// HostLister collects hosts for an answer. It keeps twice as many as are listed.
+type HostLister struct {
+	q    HostQuery
+	list Hosts
+}
+
+// NewHostLister begins a list. The query must be one that Check lets through.
+func NewHostLister(q HostQuery, now time.Time, running bool, j store.Job) *HostLister {
+	return &HostLister{q, Hosts{At: now.UTC(), Running: running, State: string(j.State), Reason: j.Reason, Hosts: []Host{}}}
+}
+
+// Add counts a host, and lists it if it is among those asked for.
+func (l *HostLister) Add(h Host) {
+	l.list.Total++
+	if !l.q.match(&h, l.list.At) {
+		return
+	}
+	l.list.Matched++
+	l.list.Waiting += h.Waiting
+	if h.ETA > l.list.Longest {
+		l.list.Longest, l.list.Last = h.ETA, h.Host.Host
+	}
+	l.list.Hosts = append(l.list.Hosts, h)
+	if l.q.Max > 0 && len(l.list.Hosts) >= 2*l.q.Max {
+		l.cut()
+	}
+}
+
+// cut keeps as many as are listed.
+func (l *HostLister) cut() {
+	slices.SortFunc(l.list.Hosts, func(a, b Host) int { return l.q.compare(&a, &b, l.list.At) })
+	if l.q.Max > 0 {
+		l.list.Hosts = l.list.Hosts[:min(len(l.list.Hosts), l.q.Max)]
+	}
+}
+
+// Hosts returns the list in order.
+func (l *HostLister) Hosts() *Hosts {
+	l.cut()
+	return &l.list
+}

@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway/answer"
+	"headway/ask"
+	"headway/fetch/guard"
+	"headway/politeness"
+	"headway/store"
+	"headway/store/sqlite"
+)
+
+// hostsListed is how many hosts are shown unless told.
+const hostsListed = 50
+
+func hostsCommand() *cobra.Command {
+	var q answer.HostQuery
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "hosts",
+		Short: "Show how the hosts of a crawl stand: pace, what sets it, incidents, queue",
+		Long: `Show each host of a crawl, running or ended: the pace and what sets it (base,
+crawl_delay, learned or operator), the floor that refusals have shown, clean answers
+and failures in a row, how often it pushed back, what is in flight and waits, and
+what it waits for. When a host is done is a guess: the URLs that wait now, one pace
+each. Links that are still to be found make it longer.
+
+--filter takes a part of a host's name, one of ` + strings.Join(answer.HostFilters, ", ") + `,
+or source=, state= or domain= with a value. Several must all hold.`,
+		Example: `  headway hosts --sort wait
+  headway hosts --filter learned --sort incidents
+  headway hosts --filter state=hold --json`,
+		Args: cobra.NoArgs,
+	}
+	dir := dirFlag(cmd.Flags())
+	cmd.Flags().StringVar(&q.Sort, "sort", answer.HostSorts[0], "the largest first: `order` is "+strings.Join(answer.HostSorts, ", "))
+	cmd.Flags().StringSliceVar(&q.Filters, "filter", nil, "only hosts that are so, see above")
+	cmd.Flags().IntVar(&q.Max, "max", hostsListed, "how many are shown; 0 is all")
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if err := q.Check(); err != nil {
+			return usage(err, "headway hosts --help lists them")
+		}
+		found, err := findCrawl(*dir, "")
+		if err != nil {
+			return err
+		}
+		past, err := openPast(cmd.Context(), found)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, past.view.Close()) }()
+		hosts, err := past.hosts(cmd.Context(), q, time.Now().UTC(), cmd.ErrOrStderr())
+		if err != nil {
+			return failed(err, "look at "+found+" with headway runs")
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), hosts)
+		}
+		return printHostList(cmd.OutOrStdout(), hosts)
+	}
+	return cmd
+}
+
+// past is a crawl as it is stored, for commands that look at one.
+type past struct {
+	dir     string
+	view    *sqlite.View
+	job     store.Job
+	asked   answer.Asked
+	first   answer.Asked // by the first run
+	running bool
+	ranges  []guard.Range
+}
+
+// openPast opens a crawl to look at it.
+func openPast(ctx context.Context, dir string) (*past, error) {
+	running, err := sqlite.Running(dir)
+	if err != nil {
+		return nil, failed(fmt.Errorf("look at %s: %w", dir, err), "look whether the folder can be read")
+	}
+	view, err := sqlite.OpenView(ctx, dir)
+	if err != nil {
+		return nil, openFailure(err)
+	}
+	p := &past{dir: dir, view: view, running: running}
+	if err := p.load(ctx); err != nil {
+		return nil, failed(errors.Join(err, view.Close()), "look at "+dir+" with headway runs")
+	}
+	return p, nil
+}
+
+func (p *past) load(ctx context.Context) (err error) {
+	if p.job, err = lastJob(ctx, p.view); err != nil {
+		return err
+	}
+	if p.first, err = answer.AskedOf(p.job); err != nil {
+		return err
+	}
+	p.asked = p.first
+	switch text, err := os.ReadFile(filepath.Join(p.dir, "asked.json")); { // what the last run was asked for
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("read what was asked for: %w", err)
+	default:
+		if p.asked, err = answer.ReadAsked(text); err != nil {
+			return err
+		}
+	}
+	for _, r := range p.asked.AllowPrivate {
+		if parsed, err := guard.ParseRange(r); err == nil { // it was checked when it was asked for
+			p.ranges = append(p.ranges, parsed)
+		}
+	}
+	return nil
+}
+
+// policy is how a host was treated: one that is only fit for owned hosts did not
+// apply to others.
+func (p *past) policy(host string) politeness.Policy {
+	preset, _ := politeness.Preset(politeness.DefaultPreset)
+	policy := p.asked.Policy
+	if policy == (politeness.Policy{}) {
+		if policy, _ = politeness.Preset(p.asked.Preset); policy == (politeness.Policy{}) {
+			return preset
+		}
+	}
+	if policy.Base >= 200*time.Millisecond && policy.Name != "owned" && policy.Name != "warm" || p.owned(host) {
+		return policy
+	}
+	return preset
+}
+
+// owned tells whether a host counted as the operator's own.
+func (p *past) owned(host string) bool {
+	u, err := store.ParseHost(host)
+	if err != nil {
+		return false
+	}
+	if slices.ContainsFunc(p.asked.Owned, func(name string) bool { return strings.EqualFold(name, u.Hostname()) }) {
+		return true
+	}
+	addr, err := netip.ParseAddr(u.Hostname())
+	if err != nil && (u.Hostname() == "localhost" || strings.HasSuffix(u.Hostname(), ".localhost")) {
+		addr, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
+	}
+	return err == nil && slices.ContainsFunc(p.ranges, func(r guard.Range) bool { return r.Prefix.Contains(addr) })
+}
+
+// soon is how long a running crawl is given to answer before what is stored must
+// do.
+const soon = 2 * time.Second
+
+// live asks the crawl, if one runs, about one host or all with work, by name.
+func (p *past) live(ctx context.Context, host string, errs io.Writer) map[string]ask.Host {
+	if !p.running {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, soon)
+	defer cancel()
+	a, err := ask.NewMailbox(p.dir).Ask(ctx, ask.Question{Kind: ask.KindHosts, Host: host})
+	if errors.Is(err, ask.ErrNobody) {
+		fmt.Fprintln(errs, "headway: warning: the crawl runs but does not answer; this is what it has stored")
+	}
+	live := make(map[string]ask.Host, len(a.Hosts))
+	for _, h := range a.Hosts {
+		live[h.Host] = h
+	}
+	return live
+}
+
+// hosts lists the hosts that have a part in the crawl.
+func (p *past) hosts(ctx context.Context, q answer.HostQuery, now time.Time, errs io.Writer) (*answer.Hosts, error) {
+	live := p.live(ctx, "", errs)
+	list := answer.NewHostLister(q, now, p.running, p.job)
+	for query := (store.HostListQuery{Job: p.job.ID, Max: store.MaxPage}); ; {
+		page, err := p.view.HostList(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Hosts {
+			h, err := p.host(&page.Hosts[i], live, now)
+			if err != nil {
+				return nil, err
+			}
+			if h.Known || h.Waiting > 0 {
+				list.Add(h)
+			}
+		}
+		if page.Next == "" {
+			return list.Hosts(), nil
+		}
+		query.After = page.Next
+	}
+}
+
+// host describes one host.
+func (p *past) host(e *store.HostEntry, live map[string]ask.Host, now time.Time) (answer.Host, error) {
+	var running *ask.Host
+	if h, ok := live[e.Host.Host]; ok {
+		running = &h
+	}
+	h, err := answer.NewHost(e, p.policy(e.Host.Host), running, now)
+	if err != nil {
+		return h, err
+	}
+	if h.Domain == "" {
+		if u, err := store.ParseHost(h.Host.Host); err == nil {
+			h.Domain = u.Domain()
+		}
+	}
+	return h, nil
+}
+
+// printHostList shows hosts to a person.
+func printHostList(w io.Writer, a *answer.Hosts) error {
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab, "HOST\tPACE\tSET BY\tFLOOR\tCLEAN\tFAILED\tINCIDENTS\tIN FLIGHT\tWAITING\tDONE IN (GUESS)\tSTATE")
+	for i := range a.Hosts {
+		h := &a.Hosts[i]
+		flight := "-"
+		if a.Running {
+			flight = fmt.Sprintf("%d of %d", h.InFlight, h.Cap)
+		}
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%s\t%s\n", h.Host.Host, paceText(h.Pace), h.Source, orDash(h.Floor), h.Clean, h.Failures, h.Incidents,
+			flight, h.Waiting, guessText(h.ETA), hostState(h, a.At))
+	}
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	shown := ""
+	if len(a.Hosts) < a.Matched {
+		shown = fmt.Sprintf(", %d shown (--max)", len(a.Hosts))
+	}
+	matched := ""
+	if a.Matched < a.Total {
+		matched = fmt.Sprintf(" of %d", a.Total)
+	}
+	fmt.Fprintf(w, "\n%d%s hosts%s, %d URLs waiting", a.Matched, matched, shown, a.Waiting)
+	if a.Last != "" {
+		fmt.Fprintf(w, "; the last one done in about %s: %s (a guess: URLs that wait now x pace)", guessText(a.Longest), a.Last)
+	}
+	fmt.Fprintln(w)
+	if !a.Running {
+		state := a.State
+		if state == "running" {
+			state = "interrupted"
+		}
+		fmt.Fprintf(w, "nothing runs; as the crawl left it (%s)\n", oneLine(strings.TrimSuffix(state+", "+a.Reason, ", ")))
+	}
+	return nil
+}
+
+// hostState says what a host does or waits for.
+func hostState(h *answer.Host, now time.Time) string {
+	until, held := h.Held(now)
+	switch {
+	case h.Paused:
+		return "paused by an operator"
+	case h.State == "" && held:
+		return "held until " + until.Local().Format(time.TimeOnly)
+	case h.State == "":
+		return "-"
+	case h.Until.After(now):
+		return fmt.Sprintf("%s, %s more", h.State, roundTime(h.Until.Sub(now)))
+	default:
+		return h.State
+	}
+}
+
+// paceText is a pace in seconds: people compare columns.
+func paceText(d ask.Millis) string { return fmt.Sprintf("%.2f s", d.Duration().Seconds()) }
+
+func orDash(d ask.Millis) string {
+	if d == 0 {
+		return "-"
+	}
+	return paceText(d)
+}
+
+// guessText is a time that nobody should rely on.
+func guessText(d ask.Millis) string {
+	if d == 0 {
+		return "-"
+	}
+	return "~" + max(d.Duration().Round(time.Second), time.Second).String()
+}
