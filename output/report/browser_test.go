@@ -1,0 +1,165 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headway/job"
+	"headway/output/report"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// large is a crawl of so many pages that is made up as it is read.
+type large struct {
+	*crawl
+	pages int
+}
+
+func (l *large) Counts(ctx context.Context, _ job.ID) (store.Counts, error) {
+	return store.Counts{Ended: map[store.Ending]int64{{Outcome: visit.Fetched}: int64(l.pages)}}, ctx.Err()
+}
+
+func (l *large) List(ctx context.Context, q store.Query) (store.Page, error) {
+	from := 0
+	if q.After != "" {
+		if _, err := fmt.Sscan(string(q.After), &from); err != nil {
+			return store.Page{}, err
+		}
+	}
+	to := min(from+q.Max, l.pages)
+	c := &crawl{}
+	for i := from; i < to; i++ {
+		at := fmt.Sprintf("https://host%d.example/section-%d/a-page-with-a-name-of-usual-length-%d.html", i%97, i%31, i)
+		long := func(v *visit.Visit) {
+			v.Page.Title, v.Page.Digest = fmt.Sprintf("The title of page %d, as long as titles tend to be", i/3), fmt.Sprint("text", i/2)
+			v.Item.Via, v.Timing.Sent = mustURL("https://host1.example/somewhere/on-the-way"), begin.Add(time.Duration(i)*100*time.Millisecond)
+		}
+		switch i % 10 {
+		case 0:
+			c.add(at, visit.Dead, "", long)
+		case 1:
+			c.add(at, visit.Redirected, "", long, func(v *visit.Visit) { v.Answer.Location = mustURL("https://host1.example/target") })
+		case 2:
+			c.add(at, visit.Failed, visit.Timeout, long, func(v *visit.Visit) { v.Detail = "no answer within 30 s" })
+		case 3:
+			c.add(at, visit.Skipped, visit.RobotsDisallow)
+		default:
+			c.add(at, visit.Fetched, "", long)
+		}
+	}
+	page := store.Page{Entries: c.entries}
+	if to < l.pages {
+		page.Next = store.Cursor(fmt.Sprint(to))
+	}
+	return page, ctx.Err()
+}
+
+func mustURL(raw string) weburl.URL {
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+// file makes the report of a large crawl.
+func file(t *testing.T, pages int) (path string, size int64) {
+	t.Helper()
+	r, err := report.Collect(t.Context(), &large{everything(), pages}, 1, report.Options{Title: "a large crawl", Version: "test", Now: begin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := r.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, int64(b.Len())
+}
+
+// TestWeight keeps the file small, however large the crawl.
+func TestWeight(t *testing.T) {
+	pages := 100_000
+	if os.Getenv("HEADWAY_FULL") != "" {
+		pages = 1_000_000
+	}
+	for _, c := range []struct {
+		pages int
+		most  int64
+	}{{20_000, 5 << 20}, {pages, 20 << 20}} {
+		_, size := file(t, c.pages)
+		t.Logf("%d pages: %.1f MB", c.pages, float64(size)/(1<<20))
+		if size > c.most {
+			t.Errorf("%d pages: %d bytes, want at most %d", c.pages, size, c.most)
+		}
+	}
+}
+
+// browser runs Chromium without a window and returns what it printed.
+func browser(t *testing.T, args ...string) (out string, took time.Duration) {
+	t.Helper()
+	name, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatalf("this test needs Chromium, which .ci/run installs: %v", err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	cmd := exec.CommandContext(ctx, name, append([]string{
+		"--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr", "--user-data-dir=" + filepath.Join(t.TempDir(), "profile"),
+	}, args...)...)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	began := time.Now()
+	b, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("chromium: %v\n%s", err, &errs)
+	}
+	for line := range strings.Lines(errs.String()) {
+		if strings.Contains(line, "CONSOLE") {
+			t.Errorf("the browser complains: %s", line)
+		}
+	}
+	return string(b), time.Since(began)
+}
+
+// TestBrowser opens the report of 20,000 pages in a real browser: the script runs
+// under the page's own policy, fills the tables, and it takes less than a second
+// more than an empty page does.
+func TestBrowser(t *testing.T) {
+	path, _ := file(t, 20_000)
+	var empty, opened []time.Duration
+	var dom string
+	for range 3 {
+		_, took := browser(t, "--dump-dom", "about:blank")
+		empty = append(empty, took)
+		dom, took = browser(t, "--dump-dom", "file://"+path)
+		opened = append(opened, took)
+	}
+	slices.Sort(empty)
+	slices.Sort(opened)
+	more := opened[1] - empty[1]
+	t.Logf("opened in %v, an empty page in %v", opened[1], empty[1])
+	// On a busy machine everything takes longer, the empty page too.
+	if more > max(time.Second, empty[1]) {
+		t.Errorf("opening it takes %v", more)
+	}
+	if rows := strings.Count(dom, "<tr>"); rows < 200 {
+		t.Errorf("%d rows are shown", rows)
+	}
+	if !strings.Contains(dom, "50 of 2,000") {
+		t.Error("the script did not fill the tables")
+	}
+}
