@@ -12,7 +12,7 @@ import (
 const cutSlack = 4 << 10
 
 // readBody reads the body as it is sent into the result's buffer.
-func (x *exchange) readBody(ctx context.Context, resp *http.Response, http2 bool) error {
+func (x *exchange) readBody(ctx context.Context, resp *http.Response) error {
 	limit, cut := x.maxBody(), x.req.CutBody
 	if x.result.decisive() && limit > errorPage {
 		limit, cut = errorPage, true
@@ -38,9 +38,6 @@ func (x *exchange) readBody(ctx context.Context, resp *http.Response, http2 bool
 		}
 		n, err := resp.Body.Read(room)
 		x.watch.progress(n)
-		if http2 && x.tap != nil && n > 0 {
-			x.tap.body(room[:n])
-		}
 		r.buf.data = r.buf.data[:len(r.buf.data)+n]
 		if int64(len(r.buf.data)) > limit {
 			r.buf.data = r.buf.data[:limit]

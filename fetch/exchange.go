@@ -20,7 +20,7 @@ type exchange struct {
 	result  *Result
 	target  guard.Target
 	watch   *watch
-	tap     *tap
+	heads   *heads   // if the exchange is archived
 	codings []coding // of the body, in the order they were applied
 
 	mu      sync.Mutex
@@ -44,13 +44,12 @@ func (x *exchange) run(ctx context.Context) error {
 	if err := x.result.hold.grow(ctx, leastBuffer, func() {}, func() {}); err != nil {
 		return x.stopped(err)
 	}
-	if x.req.Tap != nil {
-		request, response := x.req.Tap(x.req.URL)
-		x.tap = newTap(request, response, x.req.Secrets, &x.client.cfg, x.maxBody())
+	if x.req.Wire != nil {
+		x.heads = newHeads(x.client.cfg.MaxHeader)
 	}
 	err := x.talk(ctx)
-	if x.tap != nil {
-		x.result.TapErr = x.tap.close()
+	if x.heads != nil {
+		x.hand(err)
 	}
 	if err != nil {
 		return err
@@ -179,7 +178,7 @@ func (x *exchange) talkOn(ctx context.Context, conn *conn) error {
 	// Reading the body to its end frees the connection; without that, closing
 	// the body closes the connection too.
 	defer resp.Body.Close()
-	err = x.answer(ctx, resp, conn.wire == nil)
+	err = x.answer(ctx, resp)
 	timing.Total = time.Since(timing.Sent)
 	if err != nil && !x.statusDecides(err) {
 		return err
@@ -208,14 +207,14 @@ func (x *exchange) ask(ctx context.Context, conn *conn) (*http.Response, error) 
 		}
 		return nil, headerError(err, answered, x.result.Timing.Reused)
 	}
-	if http2 && x.tap != nil {
-		x.tap.exchange(req, resp)
+	if http2 && x.heads != nil {
+		x.heads.exchange(req, resp)
 	}
 	return resp, nil
 }
 
 // answer takes the header into the result and reads the body.
-func (x *exchange) answer(ctx context.Context, resp *http.Response, http2 bool) error {
+func (x *exchange) answer(ctx context.Context, resp *http.Response) error {
 	r := x.result
 	r.Status, r.Proto, r.Header = resp.StatusCode, resp.Proto, resp.Header
 	if resp.StatusCode == http.StatusSwitchingProtocols {
@@ -231,7 +230,7 @@ func (x *exchange) answer(ctx context.Context, resp *http.Response, http2 bool) 
 		return &Error{Reason: BadEncoding, Phase: PhaseHeader, Err: err}
 	}
 	x.watch.enter(PhaseBody)
-	err = x.readBody(ctx, resp, http2)
+	err = x.readBody(ctx, resp)
 	r.WireBytes = int64(len(r.buf.data))
 	if err == nil {
 		return nil
@@ -269,29 +268,27 @@ func (x *exchange) expect(http2 bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.over, x.started = false, http2
+	if x.heads != nil {
+		x.heads.reset()
+	}
 }
 
 // begin is asked before bytes leave on an HTTP/1 connection.
-func (x *exchange) begin() bool {
+func (x *exchange) begin(p []byte) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.started = x.started || !x.over
-	return !x.over
-}
-
-// wrote is told what has left on an HTTP/1 connection.
-func (x *exchange) wrote(p []byte) {
-	x.left()
-	if x.tap != nil {
-		x.tap.wrote(p)
+	if !x.over && x.heads != nil {
+		x.heads.write(p) // now, because the answer may overtake the word that they left
 	}
+	return !x.over
 }
 
 // read is told what has come on an HTTP/1 connection.
 func (x *exchange) read(p []byte) {
 	x.mark(&x.first)
-	if x.tap != nil {
-		x.tap.read(p)
+	if x.heads != nil {
+		x.heads.read(p)
 	}
 }
 

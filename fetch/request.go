@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -51,20 +50,12 @@ type Request struct {
 	// Looking is called with true when the host's name must be looked up first,
 	// and with false when that has ended. The exchange waits for it to return.
 	Looking func(looking bool)
-	// Tap is called once for each exchange and returns where the raw request
-	// and the raw response go; a nil writer means nowhere.
-	//
-	// Over HTTP/1 they get the very bytes of the connection: the request's head,
-	// and the final response with its transfer framing; interim responses (1xx)
-	// are left out. HTTP/2 has no such bytes: there the heads are written as
-	// HTTP/1.1 would have them, with the version HTTP/2, and the body as it was
-	// sent, without frames. Secrets are always left out, and content codings
-	// are not undone.
-	//
-	// The writers are used while the exchange is under way, one call at a time,
-	// and not after Do has returned. Their errors end the tapping, not the
-	// exchange: see [Result.TapErr].
-	Tap func(u weburl.URL) (request, response io.Writer)
+	// Wire is called with each exchange that brought the head of an answer, after
+	// the body was read and before it is unfolded, also when the exchange failed
+	// there; not when the caller ended it. The result holds what is known so far.
+	// Neither it nor what the Wire holds may be used after the call, for which
+	// the exchange waits; the connection is free by then.
+	Wire func(r *Result, w *Wire)
 }
 
 // validate refuses what no caller should ask.

@@ -29,9 +29,6 @@ type Result struct {
 	// BodyErr says what was wrong with the body of an answer whose status alone
 	// decides, such as 404 or 429; Body is then empty.
 	BodyErr error
-	// TapErr is the error of the tap's writer that ended the tapping, or
-	// [ErrTapFull].
-	TapErr error
 
 	hold    *hold
 	buf     *buffer

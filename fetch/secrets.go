@@ -14,7 +14,7 @@ import (
 
 // Secrets are request fields for one owned host: extra headers and basic
 // authentication. A request to another host does not carry them, whatever it
-// was redirected from. They never stand in an error, a log or a tap.
+// was redirected from. They never stand in an error, a log or a [Wire].
 type Secrets struct {
 	host  string
 	names []string // field names, in canonical form

@@ -142,12 +142,12 @@ var errOver = errors.New("exchange is over")
 // Write passes on what the exchange still wants to send.
 func (c *wireConn) Write(p []byte) (int, error) {
 	x := c.seen.Load()
-	if x == nil || !x.begin() {
+	if x == nil || !x.begin(p) {
 		return 0, errOver
 	}
 	n, err := c.Conn.Write(p)
 	if n > 0 {
-		x.wrote(p[:n])
+		x.left()
 	}
 	return n, err
 }
