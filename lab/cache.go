@@ -8,7 +8,9 @@ import (
 const (
 	cacheTTL   = 5 * time.Minute        // how long the cache in front keeps a page
 	cacheCold  = 150 * time.Millisecond // what a page costs that the cache has not
-	cacheShare = 16                     // one page in so many is never kept
+	cacheShare = 16                     // one page in so many is never kept,
+	// and of those every other one because it sets a cookie.
+	cacheCookie = 2 * cacheShare
 )
 
 // cacheResult is what the cache in front of a host did for a page.
@@ -22,13 +24,16 @@ const (
 	cacheBypass                     // it is never kept
 )
 
+// neverKept tells whether a cache never keeps a page.
+func neverKept(page int) bool { return page%cacheShare == cacheShare-1 }
+
 // cacheState is what a cache holds: when each page was last filled in.
 type cacheState map[int]time.Time
 
 // look asks for a page at an instant and fills it in if it was not there. age
 // is how long a hit has been kept.
 func (s *cacheState) look(page int, now time.Time) (r cacheResult, age time.Duration) {
-	if page%cacheShare == cacheShare-1 {
+	if neverKept(page) {
 		return cacheBypass, 0
 	}
 	filled, ok := (*s)[page]
@@ -85,14 +90,17 @@ func CacheStyles() []Choice {
 }
 
 // throughCache passes a page request through the cache in front of the host:
-// cold pages cost time, and headers say what happened. It reports whether the
-// client left meanwhile.
-func (x *exchange) throughCache() (gone bool) {
+// cold pages cost time, and headers say what happened. It reports whether there
+// is nothing left to say: the client left meanwhile, or the origin refused.
+func (x *exchange) throughCache() (done bool) {
 	x.tally.mu.Lock()
 	result, age := x.tally.cache.look(x.page, time.Now())
 	x.tally.mu.Unlock()
 	x.cached = result
-	if result != cacheHit && x.pause(cacheCold) {
+	if result != cacheHit && x.askOrigin() {
+		x.tally.mu.Lock()
+		delete(x.tally.cache, x.page)
+		x.tally.mu.Unlock()
 		return true
 	}
 	head := x.Header()
@@ -101,12 +109,16 @@ func (x *exchange) throughCache() (gone bool) {
 			head[s.header] = []string{s.values[result]}
 		}
 	}
-	if result == cacheBypass {
+	switch {
+	case result == cacheBypass && x.page%cacheCookie != cacheCookie-1:
 		head.Set("Cache-Control", "private, no-store")
 		return false
+	case result == cacheBypass:
+		head.Set("Set-Cookie", "visitor="+strconv.Itoa(x.page)+"; Path=/; HttpOnly")
+	default:
+		head.Set("Age", strconv.Itoa(int(age/time.Second)))
 	}
 	head.Set("Cache-Control", "public, max-age="+strconv.Itoa(int(cacheTTL/time.Second)))
-	head.Set("Age", strconv.Itoa(int(age/time.Second)))
 	return false
 }
 

@@ -167,6 +167,11 @@ func (c Config) validateHosts() []error {
 		if err := h.Temper.Rules.Validate(); err != nil {
 			problems = append(problems, fmt.Errorf("%s: Rules: %w", where, err))
 		}
+		if h.Temper.Origin != nil {
+			if err := h.Temper.Origin.Validate(); err != nil {
+				problems = append(problems, fmt.Errorf("%s: Origin: %w", where, err))
+			}
+		}
 		if err := h.Temper.Cert.validate(); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", where, err))
 		}

@@ -30,6 +30,7 @@ type tally struct {
 	c        HostStats
 	temper   temper.State
 	cache    cacheState
+	origin   originState
 	held     time.Time // when the latest announced Retry-After is over
 	lastPage time.Time
 	lastAny  time.Time
@@ -51,6 +52,7 @@ func newRecorder(cfg *Config) *recorder {
 	for i := range rec.hosts {
 		site := &cfg.Hosts[i].Temper.Site
 		rec.hosts[i].temper = temper.NewState(cfg.Seed, uint64(i))
+		rec.hosts[i].origin.temper = temper.NewState(cfg.Seed, uint64(i)+1<<32)
 		rec.hosts[i].pages = make([]uint64, (site.Pages+63)/64)
 		rec.hosts[i].orphans = make([]uint64, (site.Orphans+63)/64)
 	}
@@ -221,6 +223,7 @@ func (h *tally) snapshot(none HostStats) (HostStats, []int32) {
 	c := h.c
 	c.BytesOut = h.bytes.Load()
 	c.InFlight = h.temper.InFlight()
+	c.Origin = h.origin.report()
 	c.UniquePages, c.UniqueOrphans = ones(h.pages), ones(h.orphans)
 	c.FirstRefusalMS, c.LastRefusalMS, c.MinGapMS, c.MinGapAnyMS = none.FirstRefusalMS, none.LastRefusalMS, none.MinGapMS, none.MinGapAnyMS
 	if h.firstRefusal > 0 {

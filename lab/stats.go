@@ -47,6 +47,8 @@ type HostStats struct {
 	GapP01MS         float64 `json:"gap_p01_ms"`         // one gap in a hundred is shorter
 	MedianGapMS      float64 `json:"median_gap_ms"`      //
 	MinGapAnyMS      float64 `json:"min_gap_any_ms"`     // robots.txt and sitemaps included
+
+	Origin *OriginStats `json:"origin,omitempty"` // what is behind the cache in front, if there is one; not in sums
 }
 
 // Stats is what the whole lab saw since it was made or reset.

@@ -14,7 +14,11 @@ type Temper struct {
 	About string // a line for people
 	Site  Site
 	Rules temper.Rules
-	Cert  Cert // what its certificate is, if it serves https on its own
+	// Origin is the temper of what stands behind the cache in front of a host
+	// ([Site.Cache]) and makes the pages that the cache has not; nil means that
+	// each takes 150 ms.
+	Origin *temper.Rules
+	Cert   Cert // what its certificate is, if it serves https on its own
 }
 
 // Plain is the temper of a fast host with clean links: the one to start from

@@ -27,6 +27,9 @@ type Rules struct {
 	// Slope is added to the latency for each other request in flight.
 	Slope time.Duration
 
+	// Crowd is added to the latency for each other request of the last second.
+	Crowd time.Duration
+
 	// Queue makes requests wait for each other, as behind one busy worker.
 	Queue Queue
 
@@ -91,6 +94,7 @@ type Verdict struct {
 	Action Action
 	Status int           // of a refusal
 	Wait   time.Duration // before the answer, whatever it is
+	Idle   time.Duration // of that wait, what it would be with nothing else to do
 
 	// RetryAfter is how long a refusal asks the client to stay away, in whole
 	// seconds, and Form how it says so; with the form None it says nothing.
@@ -109,6 +113,7 @@ type State struct {
 	limit    int       // the limit that meter belongs to
 	meter    meter
 	arrivals window
+	second   []time.Time // the arrivals of the last second, if they matter
 	outages  []time.Time // when each outage that waits for a number of requests began
 }
 
@@ -129,31 +134,52 @@ func (s *State) Arrive(r *Rules, now time.Time, kind Kind) Verdict {
 	}
 	s.requests++
 	s.inFlight++
-	wait, full := s.latency(r, now)
+	wait, idle, full := s.latency(r, now)
 	v := s.decide(r, now, kind, full)
-	v.Wait = wait
+	v.Wait, v.Idle = wait, idle
 	return v
 }
 
 // Leave notes that a request has been answered or given up.
 func (s *State) Leave() { s.inFlight-- }
 
-// latency draws the wait; full says that the queue is too long to join.
-func (s *State) latency(r *Rules, now time.Time) (wait time.Duration, full bool) {
-	wait = r.Latency.draw(&s.pcg) + r.Slope*time.Duration(s.inFlight-1)
+// latency draws the wait, and what of it is not due to other requests; full
+// says that the queue is too long to join.
+func (s *State) latency(r *Rules, now time.Time) (wait, idle time.Duration, full bool) {
+	wait = r.Latency.draw(&s.pcg)
+	idle = wait + r.Queue.Service
+	wait += r.Slope*time.Duration(s.inFlight-1) + r.Crowd*time.Duration(s.crowd(r, now))
 	if r.Queue.Service == 0 {
-		return wait, false
+		return wait, idle, false
 	}
 	if s.free.Before(now) {
 		s.free = now
 	}
 	queued := s.free.Sub(now)
 	if r.Queue.Longest > 0 && queued > r.Queue.Longest {
-		return wait, true
+		return wait, idle, true
 	}
 	s.free = s.free.Add(r.Queue.Service)
-	return wait + queued + r.Queue.Service, false
+	return wait + queued + r.Queue.Service, idle, false
 }
+
+// crowd counts the other requests of the last second, if that matters.
+func (s *State) crowd(r *Rules, now time.Time) int {
+	if r.Crowd == 0 {
+		return 0
+	}
+	for len(s.second) > 0 && now.Sub(s.second[0]) >= time.Second {
+		s.second = s.second[1:]
+	}
+	others := len(s.second)
+	if others < maxCrowd {
+		s.second = append(s.second, now)
+	}
+	return others
+}
+
+// maxCrowd bounds how many requests of a second are told apart.
+const maxCrowd = 10_000
 
 // decide asks the rules in the order in which a real site would: what is
 // overloaded cannot refuse politely, and what is down does not count.
@@ -198,6 +224,9 @@ func (r *Rules) Validate() error {
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if r.Slope < 0 {
 		bad("Slope: %v is negative", r.Slope)
+	}
+	if r.Crowd < 0 {
+		bad("Crowd: %v is negative", r.Crowd)
 	}
 	if r.Queue.Service < 0 || r.Queue.Longest < 0 {
 		bad("Queue: negative times")

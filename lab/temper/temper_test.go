@@ -279,7 +279,7 @@ func TestLatency(t *testing.T) {
 
 func TestValidateNamesEveryField(t *testing.T) {
 	r := Rules{
-		Slope: -1, Queue: Queue{Service: -1}, Overload: Overload{Max: 1}, ErrorRate: 2,
+		Slope: -1, Crowd: -1, Queue: Queue{Service: -1}, Overload: Overload{Max: 1}, ErrorRate: 2,
 		Limits:  []Limit{{Rate: 1}, {Max: 1}, {Rate: 1, Burst: 1, Max: 1, Window: 1}, {After: -1}},
 		Outages: []Outage{{Every: time.Second}, {For: -1}},
 	}
@@ -287,7 +287,7 @@ func TestValidateNamesEveryField(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, field := range []string{"Slope", "Queue", "Overload", "ErrorRate", "Limits[0]", "Limits[1]", "Limits[2]", "Limits[3]", "Outages[0]", "Outages[1]"} {
+	for _, field := range []string{"Slope", "Crowd", "Queue", "Overload", "ErrorRate", "Limits[0]", "Limits[1]", "Limits[2]", "Limits[3]", "Outages[0]", "Outages[1]"} {
 		if !strings.Contains(err.Error(), field+":") {
 			t.Errorf("%s is not named in %v", field, err)
 		}
@@ -301,5 +301,24 @@ func BenchmarkArrive(b *testing.B) {
 	for i := range b.N {
 		state.Arrive(&rules, epoch.Add(time.Duration(i)*time.Millisecond), Page)
 		state.Leave()
+	}
+}
+
+// TestCrowd wants a request to take longer for each other one of the last
+// second, and to know what it would take alone.
+func TestCrowd(t *testing.T) {
+	r := Rules{Latency: Constant(100 * time.Millisecond), Crowd: 10 * time.Millisecond, Queue: Queue{Service: time.Millisecond}}
+	var s State
+	var got []time.Duration
+	for _, v := range paced(&s, &r, epoch, 8, 250*time.Millisecond, Page) {
+		got = append(got, v.Wait)
+		if v.Idle != 101*time.Millisecond {
+			t.Errorf("%v when idle, want 101 ms", v.Idle)
+		}
+	}
+	for i, wait := range got {
+		if want := time.Duration(101+10*min(i, 3)) * time.Millisecond; wait != want {
+			t.Errorf("request %d takes %v, want %v", i+1, wait, want)
+		}
 	}
 }
