@@ -1,0 +1,110 @@
+package answer_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"headway/answer"
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// pages is a crawl as a comparison reads it.
+type pages struct {
+	store.Reader
+	state   job.State
+	entries []store.Entry
+}
+
+func (p *pages) Job(context.Context, job.ID) (store.Job, error) {
+	return store.Job{State: p.state}, nil
+}
+
+func (p *pages) Counts(context.Context, job.ID) (store.Counts, error) {
+	c := store.Counts{Ended: map[store.Ending]int64{}}
+	for _, e := range p.entries {
+		c.Ended[store.Ending{Outcome: e.Outcome, Reason: e.Reason}]++
+	}
+	return c, nil
+}
+
+func (p *pages) List(_ context.Context, q store.Query) (store.Page, error) {
+	if q.After == "" {
+		half := len(p.entries) / 2
+		return store.Page{Entries: p.entries[:half], Next: "half"}, nil
+	}
+	return store.Page{Entries: p.entries[len(p.entries)/2:]}, nil
+}
+
+func (p *pages) Lookup(_ context.Context, _ job.ID, u weburl.URL) (store.Entry, error) {
+	for _, e := range p.entries {
+		if e.Item.URL == u {
+			return e, nil
+		}
+	}
+	return store.Entry{}, store.ErrNotFound
+}
+
+func (p *pages) add(path string, o visit.Outcome, r visit.Reason, digest string, took time.Duration) {
+	u, err := weburl.Parse("https://a.example" + path)
+	if err != nil {
+		panic(err)
+	}
+	v := &visit.Visit{Item: visit.Item{URL: u}, Outcome: o, Reason: r, Page: visit.Page{Digest: digest}, Timing: visit.Timing{Total: took}}
+	p.entries = append(p.entries, store.Entry{Item: v.Item, Outcome: o, Reason: r, Visit: v})
+}
+
+func TestCompare(t *testing.T) {
+	before, after := &pages{state: job.Complete}, &pages{state: job.Complete}
+	const quick, slow = 100 * time.Millisecond, time.Second
+	before.add("/same", visit.Fetched, "", "x", quick)
+	after.add("/same", visit.Fetched, "", "x", quick)
+	before.add("/unmodified", visit.Fetched, "", "x", quick)
+	after.add("/unmodified", visit.NotModified, "", "", quick)
+	before.add("/changed", visit.Fetched, "", "x", quick)
+	after.add("/changed", visit.Fetched, "", "y", quick)
+	before.add("/slower", visit.Fetched, "", "x", quick)
+	after.add("/slower", visit.Fetched, "", "x", slow)
+	before.add("/gone", visit.Fetched, "", "x", quick)
+	before.add("/dies", visit.Fetched, "", "x", quick)
+	after.add("/dies", visit.Dead, "", "", quick)
+	before.add("/refuses", visit.Fetched, "", "x", quick)
+	after.add("/refuses", visit.Throttled, "", "", quick)
+	before.add("/waits", visit.Fetched, "", "x", quick)
+	after.add("/waits", visit.Pending, "", "", 0)
+	before.add("/back", visit.Dead, "", "", quick)
+	after.add("/back", visit.Fetched, "", "x", quick)
+	after.add("/new", visit.Fetched, "", "x", quick)
+	before.add("/dead", visit.Dead, "", "", quick)
+	after.add("/dead", visit.Dead, "", "", quick)
+	after.add("/newly-met-and-dead", visit.Dead, "", "", quick)
+
+	c, err := answer.Compare(t.Context(), answer.Side{Reader: before}, answer.Side{Reader: after}, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[answer.ChangeKind]struct {
+		total int64
+		first string
+	}{
+		answer.PageNew: {1, "/new"}, answer.PageGone: {1, "/gone"}, answer.PageDead: {1, "/dies"}, answer.PageRecovered: {1, "/back"},
+		answer.PageChanged: {1, "/changed"}, answer.PageLost: {2, "/refuses"}, answer.PageSlower: {1, "/slower"},
+	}
+	for _, ch := range c.Changes {
+		w := want[ch.Kind]
+		if ch.Total != w.total || len(ch.URLs) != 1 || ch.URLs[0].URL != "https://a.example"+w.first {
+			t.Errorf("%s: %+v, want %+v", ch.Kind, ch, w)
+		}
+		delete(want, ch.Kind)
+	}
+	if len(want) > 0 || c.Same != 3 || !c.Certain {
+		t.Errorf("without %v; %d the same; certain %v", want, c.Same, c.Certain)
+	}
+	after.state = job.Partial
+	if c, err := answer.Compare(t.Context(), answer.Side{Reader: before}, answer.Side{Reader: after}, 0, nil); err != nil || c.Certain || len(c.Changes[0].URLs) > 0 {
+		t.Errorf("of a partial crawl: %+v, %v", c, err)
+	}
+}

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway/answer"
+	"headway/store/sqlite"
+)
+
+func compareCommand() *cobra.Command {
+	var asJSON bool
+	var most int
+	cmd := &cobra.Command{
+		Use:   "compare BEFORE AFTER",
+		Short: "Tell what is new, gone, changed, newly dead or slower between two crawls",
+		Long: `Compare what two crawls recorded, the earlier folder first: pages that are new,
+gone, newly dead, lost for another reason, back again, with another text, or much
+slower. A page counts as gone only when the later crawl is complete.`,
+		Example: `  headway compare monday tuesday
+  headway compare monday tuesday --json --max 100000`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if most < 0 {
+				return usage(fmt.Errorf("--max %d", most), "--max is how many URLs of each kind are named; 0 names none")
+			}
+			c, err := compareDirs(cmd.Context(), args[0], args[1], most, cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), c)
+			}
+			printComparison(cmd.OutOrStdout(), c)
+			return nil
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.Flags().IntVar(&most, "max", 20, "URLs of each kind to name")
+	return cmd
+}
+
+// compareDirs compares the crawls of two folders.
+func compareDirs(ctx context.Context, before, after string, most int, progress io.Writer) (c *answer.Comparison, err error) {
+	var sides [2]answer.Side
+	defer func() {
+		for _, side := range sides {
+			if side.Reader != nil {
+				err = errors.Join(err, side.Reader.Close())
+			}
+		}
+	}()
+	for i, dir := range []string{before, after} {
+		if sides[i], err = openSide(ctx, dir); err != nil {
+			return nil, err
+		}
+	}
+	said := time.Now()
+	return answer.Compare(ctx, sides[0], sides[1], most, func(read, of int64) {
+		if time.Since(said) > time.Second {
+			said = time.Now()
+			fmt.Fprintf(progress, "headway: read %d of %d URLs\n", read, of)
+		}
+	})
+}
+
+// openSide opens the crawl of a folder.
+func openSide(ctx context.Context, dir string) (answer.Side, error) {
+	found, err := findCrawl(dir, "")
+	if err != nil {
+		return answer.Side{}, err
+	}
+	view, err := sqlite.OpenView(ctx, found)
+	if err != nil {
+		return answer.Side{}, openFailure(err)
+	}
+	j, err := lastJob(ctx, view)
+	if err != nil {
+		return answer.Side{Reader: view}, fmt.Errorf("%s: %w", dir, err)
+	}
+	return answer.Side{Reader: view, Job: j.ID}, nil
+}
+
+// changeWords are the kinds of change in words.
+var changeWords = map[answer.ChangeKind]string{
+	answer.PageNew: "new", answer.PageGone: "gone", answer.PageDead: "newly dead", answer.PageRecovered: "back again",
+	answer.PageChanged: "changed", answer.PageLost: "lost for another reason", answer.PageSlower: "slower",
+}
+
+func printComparison(w io.Writer, c *answer.Comparison) {
+	fmt.Fprintf(w, "before: %s, %d pages\nafter:  %s, %d pages\n", c.Before.State, c.Before.Pages, c.After.State, c.After.Pages)
+	parts := []string{fmt.Sprintf("%d the same", c.Same)}
+	for _, ch := range c.Changes {
+		if ch.Total > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", ch.Total, kindWords(ch.Kind, c.Certain)))
+		}
+	}
+	fmt.Fprintln(w, strings.Join(parts, ", "))
+	for _, ch := range c.Changes {
+		if ch.Total == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s: %d\n", kindWords(ch.Kind, c.Certain), ch.Total)
+		for _, u := range ch.URLs {
+			fmt.Fprintf(w, "  %s%s\n", oneLine(u.URL), changeDetail(ch.Kind, &u))
+		}
+		if more := ch.Total - int64(len(ch.URLs)); more > 0 {
+			fmt.Fprintf(w, "  and %d more; --max names them\n", more)
+		}
+	}
+}
+
+// kindWords says of a page that was not met again whether that means anything.
+func kindWords(k answer.ChangeKind, certain bool) string {
+	if k == answer.PageGone && !certain {
+		return "not met again (the later crawl is not complete)"
+	}
+	return changeWords[k]
+}
+
+func changeDetail(k answer.ChangeKind, u *answer.ChangedURL) string {
+	switch k {
+	case answer.PageDead:
+		return fmt.Sprintf("  %d, linked from %s", u.Status, oneLine(u.FoundOn))
+	case answer.PageLost:
+		words := string(u.After)
+		if u.Reason != "" {
+			words += ": " + string(u.Reason)
+		}
+		return "  " + words
+	case answer.PageRecovered:
+		return "  was " + string(u.Before)
+	case answer.PageSlower:
+		return fmt.Sprintf("  %v, was %v", u.AfterMS.Duration().Round(time.Millisecond), u.BeforeMS.Duration().Round(time.Millisecond))
+	}
+	return ""
+}
