@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime"
 	"time"
 
+	"headway/ask"
 	"headway/frontier"
 	"headway/job"
 	"headway/limit"
@@ -45,6 +47,7 @@ type Report struct {
 	Requests  int64 // this run
 	Pages     int64 // this run
 	Incidents int64
+	Refusals  int64 // answers of this run that said not now: 429, 503
 	Warnings  []string
 }
 
@@ -57,7 +60,10 @@ type Progress struct {
 	Rate       float64 // pages per second, lately
 	Frontier   frontier.Stats
 	Shares     []frontier.Share // host-seconds so far
-	Slowest    []frontier.View
+	Slowest    []ask.Host
+	Wake       time.Time // when the next host comes up, as far as a clock decides it
+	Resumed    bool      // it goes on with an earlier run
+	Before     limit.Use // what earlier runs have spent
 	Warnings   []string
 	Ceilings   []limit.Ceiling
 	Stopping   string // why nothing more is sent
@@ -76,12 +82,13 @@ type tally struct {
 	before     limit.Use
 	use        limit.Use
 	incidents  int64
+	refusals   int64
 	warnings   []string
 	commits    int64
 	commitTime time.Duration
 	lastCommit time.Duration
 	outcomes   map[visit.Outcome]int64 // since the last point
-	slowest    []frontier.View
+	slowest    []ask.Host
 	slowestAt  time.Time
 	rates      []sample
 }
@@ -106,6 +113,14 @@ func (t *tally) ended(v *visit.Visit) {
 		t.outcomes = map[visit.Outcome]int64{}
 	}
 	t.outcomes[v.Outcome]++
+	t.attempted(v)
+}
+
+// attempted counts what was answered, also where it is asked again.
+func (t *tally) attempted(v *visit.Visit) {
+	if s := v.Answer.Status; s == http.StatusTooManyRequests || s == http.StatusServiceUnavailable {
+		t.refusals++
+	}
 }
 
 // rate is how many pages a second there were lately.
@@ -122,15 +137,23 @@ func (t *tally) rate(now time.Time) float64 {
 }
 
 // slowest is how many hosts progress names.
-const slowest = 5
+const slowest = 8
 
 // slowestEvery is how often the slowest hosts are looked for: that takes a look
-// at all of them.
-const slowestEvery = 2 * time.Second
+// at all of them. So few as fewHosts are looked at each time.
+const (
+	slowestEvery = 2 * time.Second
+	fewHosts     = 1000
+)
 
-func (c *Crawl) slowest(now time.Time) []frontier.View {
-	if now.Sub(c.tally.slowestAt) >= slowestEvery {
-		c.tally.slowestAt, c.tally.slowest = now, c.f.Slowest(slowest)
+func (c *Crawl) slowest(now time.Time) []ask.Host {
+	if now.Sub(c.tally.slowestAt) >= slowestEvery || c.f.Stats().Hosts <= fewHosts {
+		views := c.f.Slowest(slowest)
+		list := make([]ask.Host, len(views))
+		for i := range views {
+			list[i] = describe(&views[i])
+		}
+		c.tally.slowestAt, c.tally.slowest = now, list
 	}
 	return c.tally.slowest
 }
@@ -140,7 +163,7 @@ func (c *Crawl) publish(now time.Time) {
 	p := &Progress{
 		At: now, Elapsed: now.Sub(c.began.Round(0)), Counts: c.counts, Spent: c.budget.Spent(), Rate: c.tally.rate(now),
 		Frontier: c.f.Stats(), Shares: c.f.Account().Shares(now), Slowest: c.slowest(now), Warnings: c.tally.warnings,
-		Ceilings: c.cfg.Limits.Ceilings(), Commits: c.tally.commits, CommitTime: c.tally.commitTime, LastCommit: c.tally.lastCommit,
+		Ceilings: c.cfg.Limits.Ceilings(), Wake: c.nextWake, Resumed: c.resumed, Before: c.tally.before, Commits: c.tally.commits, CommitTime: c.tally.commitTime, LastCommit: c.tally.lastCommit,
 	}
 	p.Layers = c.layers(now)
 	if c.stop != nil {
@@ -235,7 +258,7 @@ func (c *Crawl) record(ctx context.Context) error {
 
 // report says how the crawl ended.
 func (c *Crawl) report(ctx context.Context, failed error) (Report, error) {
-	r := Report{Job: c.job, Resumed: c.resumed, Elapsed: time.Since(c.began), State: job.Running, Warnings: c.tally.warnings, Incidents: c.tally.incidents}
+	r := Report{Job: c.job, Resumed: c.resumed, Elapsed: time.Since(c.began), State: job.Running, Warnings: c.tally.warnings, Incidents: c.tally.incidents, Refusals: c.tally.refusals}
 	if c.job == 0 {
 		return r, failed
 	}

@@ -27,6 +27,7 @@ import (
 	"headway/fetch"
 	"headway/fetch/guard"
 	"headway/internal/config"
+	"headway/internal/view"
 	"headway/job"
 	"headway/limit"
 	"headway/output"
@@ -39,7 +40,7 @@ import (
 )
 
 func crawlCommand() *cobra.Command {
-	var quiet bool
+	var quiet, plain, noColour bool
 	cmd := &cobra.Command{
 		Use:   "crawl [SEED…]",
 		Short: "Crawl sites politely, completely and so that it can be resumed",
@@ -58,7 +59,8 @@ finish; twice ends at once. Either way nothing is lost.`,
 			if err != nil {
 				return usage(err, hintOf(err))
 			}
-			c := &crawlRun{set: settings, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), quiet: quiet}
+			c := &crawlRun{set: settings, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &notices{w: cmd.ErrOrStderr()}, keys: make(chan struct{}, 2)}
+			c.live = live{quiet: quiet, plain: plain, noColour: noColour, out: c.err, in: c.in, interrupt: c.interrupt}
 			err = c.run(cmd.Context(), args)
 			if err != nil && !c.begun && cmd.Context().Err() != nil {
 				return interrupted() // whatever that stopped
@@ -67,7 +69,9 @@ finish; twice ends at once. Either way nothing is lost.`,
 		},
 	}
 	config.Register(cmd.Flags())
-	cmd.Flags().BoolVar(&quiet, "quiet", false, "no lines while the crawl runs")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "nothing while the crawl runs")
+	cmd.Flags().BoolVar(&plain, "plain", false, "plain lines instead of the live view, also on a terminal")
+	cmd.Flags().BoolVar(&noColour, "no-color", false, "no colours; NO_COLOR in the environment does the same")
 	return cmd
 }
 
@@ -76,9 +80,10 @@ type crawlRun struct {
 	set   *config.Settings
 	in    io.Reader
 	out   io.Writer
-	err   io.Writer
-	quiet bool
-	begun bool // the crawl runs, and has the interrupts
+	err   *notices
+	live  live
+	keys  chan struct{} // Ctrl-C, where a view reads the keys
+	begun bool          // the crawl runs, and has the interrupts
 
 	seeds  seeds
 	dir    string
@@ -139,9 +144,7 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return usage(err, hintOf(err))
 	}
-	lines := newLines(c.err, crawl, c.quiet)
-	report, err := crawl.Run(work)
-	lines.stop()
+	report, err := c.watched(work, crawl)
 	for _, w := range cfg.Outputs {
 		if closed := w.Close(); err == nil && closed != nil {
 			err = closed
@@ -150,8 +153,30 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return c.failure(err)
 	}
-	printSummary(c.out, c.dir, report)
+	fmt.Fprint(c.out, view.Summary(view.Ended{
+		Report: report, Dir: c.dir, Named: c.set.Dir != "", Seed: c.seeds.urls[0].String(), Width: widthOf(c.out),
+	}))
 	return c.exit(report)
+}
+
+// watched runs the crawl before the eyes of whoever is there. Whatever happens,
+// a panic included, the terminal is given back first.
+func (c *crawlRun) watched(ctx context.Context, crawl *headway.Crawl) (headway.Report, error) {
+	c.live.title = c.seeds.urls[0].String()
+	if more := len(c.seeds.urls) - 1; more > 0 {
+		c.live.title += fmt.Sprintf(" and %d more", more)
+	}
+	c.live.progress = crawl.Progress
+	defer c.live.watch(ctx)()
+	return crawl.Run(ctx)
+}
+
+// interrupt is Ctrl-C where a view reads the keys. More than two say nothing new.
+func (c *crawlRun) interrupt() {
+	select {
+	case c.keys <- struct{}{}:
+	default:
+	}
 }
 
 // signals turns the first interrupt into a drain and the second into the end.
@@ -164,6 +189,7 @@ func (c *crawlRun) signals(ctx context.Context, cfg *headway.Config) (context.Co
 	go func() {
 		select {
 		case <-ctx.Done():
+		case <-c.keys:
 		case <-ended:
 			return
 		}
@@ -172,6 +198,8 @@ func (c *crawlRun) signals(ctx context.Context, cfg *headway.Config) (context.Co
 		close(drain)
 		select {
 		case <-again:
+			cancel()
+		case <-c.keys:
 			cancel()
 		case <-ended:
 		}

@@ -1,0 +1,82 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"headway/frontier"
+	"headway/limit"
+)
+
+// slowPace is the pace from which on a line names who is slowest.
+const slowPace = 2 * time.Second
+
+// Line is one line about how a crawl stands, for logs and pipes. Where nothing
+// was sent for a while it says why.
+func Line(m Model) string {
+	p := m.Progress
+	if p == nil {
+		return clock(m.Now.Sub(m.Began)) + "  opening the folder"
+	}
+	if m.Idle >= IdleAfter && p.Stopping == "" {
+		return clock(p.Elapsed) + "  " + idleLine(p, m.Idle, m.Now.Location())
+	}
+	parts := []string{
+		fmt.Sprintf("%s  %d pages", clock(p.Elapsed), p.Spent.Pages),
+		fmt.Sprintf("%.1f/s", p.Rate),
+		fmt.Sprintf("%d waiting", p.Counts.Waiting),
+		fmt.Sprintf("%d in flight", p.Frontier.InFlight),
+		plural(int64(p.Frontier.Working), "host"),
+	}
+	if on := waitingOn(p.Shares); on != "" {
+		parts = append(parts, "waiting on "+on)
+	}
+	if len(p.Slowest) > 0 && p.Slowest[0].Pace.Duration() >= slowPace {
+		h := &p.Slowest[0]
+		parts = append(parts, fmt.Sprintf("slowest %s, %s %s", hostName(h.Host), seconds(h.Pace.Duration()), h.Source))
+	}
+	for _, name := range []limit.Name{limit.Pages, limit.Requests, limit.Bytes, limit.Time} {
+		if c, used := ceiling(p, name); c.Limited() && percent(used, c.Max) >= nearing {
+			parts = append(parts, fmt.Sprintf("%s %d %%", name, percent(used, c.Max)))
+		}
+	}
+	if p.LastCommit > slowCommit {
+		parts = append(parts, fmt.Sprintf("storing takes %s", p.LastCommit.Round(10*time.Millisecond)))
+	}
+	if p.Stopping != "" {
+		parts = append(parts, "stopping: "+clean(p.Stopping))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// mostShares is how many reasons a line names.
+const mostShares = 3
+
+// waitingOn names what hosts wait for now.
+func waitingOn(shares []frontier.Share) string {
+	now := slices.DeleteFunc(slices.Clone(shares), func(s frontier.Share) bool { return s.Hosts == 0 || s.State == frontier.Fetching })
+	slices.SortStableFunc(now, func(a, b frontier.Share) int { return cmp.Compare(b.Hosts, a.Hosts) })
+	var words []string
+	for _, s := range now[:min(len(now), mostShares)] {
+		words = append(words, fmt.Sprintf("%s %d", s.State, s.Hosts))
+	}
+	return strings.Join(words, ", ")
+}
+
+// short is a line for a screen that has room for nothing else.
+func short(m Model) string {
+	p := m.Progress
+	if p == nil {
+		return mark + " " + clock(m.Now.Sub(m.Began)) + " starting"
+	}
+	text := fmt.Sprintf("%s %s %s done %s %s waiting", mark, clock(p.Elapsed), count(p.Counts.Finished()), rate(p.Rate), count(p.Counts.Waiting))
+	if p.Stopping != "" {
+		text += " stopping"
+	} else if m.Idle >= IdleAfter {
+		text += " idle"
+	}
+	return text
+}

@@ -1,0 +1,259 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"headway"
+)
+
+// Screen is a terminal that shows a crawl. Make one with [NewScreen].
+type Screen struct {
+	cfg  Config
+	told atomic.Bool
+
+	mu      sync.Mutex
+	program *tea.Program // while it runs
+	drawn   bool         // the program has drawn itself
+	lines   []string     // to print above it
+}
+
+// Config is what a Screen needs.
+type Config struct {
+	Title     string
+	Out       *os.File                 // the terminal
+	In        *os.File                 // where keys come from; nil: the terminal of the process
+	Progress  func() *headway.Progress // how the crawl stands; nil while it is being opened
+	Interrupt func()                   // is called each time Ctrl-C is pressed
+	Colour    bool
+	Began     time.Time // when the crawl did; zero: now
+}
+
+// redrawEvery is how often a screen is drawn at most.
+const redrawEvery = 250 * time.Millisecond
+
+// ErrSuspended says that Ctrl-Z was pressed. The terminal is as it was; call
+// [Suspend], then run the screen again.
+var ErrSuspended = errors.New("suspended")
+
+// NewScreen returns a screen that is ready to run.
+func NewScreen(cfg Config) *Screen {
+	if cfg.Began.IsZero() {
+		cfg.Began = time.Now()
+	}
+	return &Screen{cfg: cfg}
+}
+
+// Run shows the crawl until ctx ends, then takes the view off the screen and
+// gives the terminal back as it was. A view that fails gives it back too, and
+// says why.
+func (s *Screen) Run(ctx context.Context) error {
+	options := []tea.ProgramOption{
+		tea.WithOutput(&output{File: s.cfg.Out, drawn: s.hasDrawn}),
+		tea.WithoutSignalHandler(), // signals are the crawl's
+		tea.WithFPS(int(time.Second / redrawEvery)),
+	}
+	if s.cfg.In != nil {
+		options = append(options, tea.WithInput(s.cfg.In))
+	}
+	program := tea.NewProgram(&scene{screen: s}, options...)
+	s.begin(program)
+	defer s.end()
+
+	var ticking sync.WaitGroup
+	over, stop := context.WithCancel(ctx)
+	ticking.Go(func() {
+		tick := time.NewTicker(redrawEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				program.Send(ticked{})
+			case <-over.Done():
+				program.Send(finished{})
+				return
+			}
+		}
+	})
+	last, err := program.Run()
+	stop()
+	ticking.Wait()
+	if err != nil {
+		return fmt.Errorf("show the crawl: %w", err)
+	}
+	if last.(*scene).suspended {
+		return ErrSuspended
+	}
+	return nil
+}
+
+// Print writes lines above the view within a moment, or at once where the cursor
+// is while there is none.
+func (s *Screen) Print(lines ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.program != nil {
+		s.lines = append(s.lines, lines...)
+		return
+	}
+	for _, l := range lines {
+		fmt.Fprintln(s.cfg.Out, l)
+	}
+}
+
+func (s *Screen) begin(p *tea.Program) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.program, s.drawn = p, false
+}
+
+// hasDrawn notes that lines can be printed above the view: before that there is
+// no view to print above.
+func (s *Screen) hasDrawn() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drawn = true
+}
+
+// takeLines are the lines to print by now.
+func (s *Screen) takeLines() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.drawn {
+		return nil
+	}
+	lines := s.lines
+	s.lines = nil
+	return lines
+}
+
+// end prints what the view did not get to.
+func (s *Screen) end() {
+	s.mu.Lock()
+	s.program = nil
+	lines := s.lines
+	s.lines = nil
+	s.mu.Unlock()
+	s.Print(lines...)
+}
+
+// mark is on every screen: once it was written, a view is drawn.
+const mark = "headway"
+
+// output is the terminal, which notices when the view is first drawn.
+type output struct {
+	*os.File
+	drawn func()
+	done  bool
+}
+
+// Write implements [io.Writer].
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.File.Write(b)
+	if !o.done && bytes.Contains(b, []byte(mark)) {
+		o.done = true
+		o.drawn()
+	}
+	return n, err
+}
+
+// eraseAll clears the screen, not what has scrolled off it, and goes to its top.
+const eraseAll = "\x1b[2J\x1b[H"
+
+// Messages to the scene.
+type (
+	ticked   struct{}
+	finished struct{}
+	cleared  struct{}
+)
+
+// scene is the view as bubbletea sees it.
+type scene struct {
+	screen        *Screen
+	watch         Watch
+	model         Model
+	width, height int
+	over          bool // nothing is shown any more
+	suspended     bool
+}
+
+// Init implements [tea.Model].
+func (c *scene) Init() tea.Cmd {
+	c.look()
+	return nil
+}
+
+func (c *scene) look() {
+	s := c.screen
+	c.model = Model{Title: s.cfg.Title, Now: time.Now(), Began: s.cfg.Began, Progress: s.cfg.Progress(), Told: s.told.Load(), Colour: s.cfg.Colour}
+	c.watch.Look(&c.model)
+}
+
+// Update implements [tea.Model].
+func (c *scene) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		narrower := msg.Width < c.width
+		c.width, c.height = msg.Width, msg.Height
+		if narrower {
+			// The terminal has broken our rows into more than we drew.
+			return c, tea.Sequence(tea.Raw(eraseAll), tea.ClearScreen)
+		}
+	case ticked:
+		c.look()
+		return c, c.print(c.screen.takeLines())
+	case finished:
+		return c, tea.Sequence(c.print(c.screen.takeLines()), func() tea.Msg { return cleared{} })
+	case cleared:
+		c.over = true
+		return c, tea.Quit
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "ctrl+c":
+			c.screen.told.Store(true)
+			c.model.Told = true
+			c.screen.cfg.Interrupt()
+		case "ctrl+z":
+			if CanSuspend {
+				c.over, c.suspended = true, true
+				return c, tea.Quit
+			}
+		}
+	}
+	return c, nil
+}
+
+// print puts lines above the view, each broken so that it fits.
+func (c *scene) print(lines []string) tea.Cmd {
+	if len(lines) == 0 {
+		return nil
+	}
+	var rows []string
+	for _, l := range lines {
+		for c.width > 0 && len([]rune(l)) > c.width {
+			head := cut(l, c.width)
+			rows, l = append(rows, head), l[len(head):]
+		}
+		rows = append(rows, l)
+	}
+	return tea.Println(strings.Join(rows, "\n"))
+}
+
+// View implements [tea.Model].
+func (c *scene) View() tea.View {
+	if c.over || c.width == 0 {
+		return tea.NewView("")
+	}
+	v := tea.NewView(Render(c.model, c.width, c.height))
+	v.DisableBracketedPasteMode = true // nothing is pasted here
+	return v
+}

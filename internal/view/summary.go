@@ -1,0 +1,208 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"headway"
+	"headway/frontier"
+	"headway/job"
+	"headway/limit"
+	"headway/store"
+	"headway/visit"
+)
+
+// Ended is what the summary of a crawl is made of.
+type Ended struct {
+	Report headway.Report
+	Dir    string // the folder of the crawl
+	Named  bool   // the folder was chosen by --dir, so that later commands need it too
+	Seed   string // the first one
+	Width  int    // of the terminal it is read on; 0: lines are not broken
+}
+
+// Summary says how a crawl ended, in numbers that add up, and what to type next.
+// Each line ends with a newline.
+func Summary(e Ended) string {
+	r := e.Report
+	var b strings.Builder
+	put := func(text string) {
+		if text == "" {
+			return
+		}
+		text = clean(text)
+		if e.Width == 0 || columns(text) <= e.Width {
+			b.WriteString(text + "\n")
+			return
+		}
+		for _, l := range wrap(plain, text, e.Width) {
+			b.WriteString(l.paint(false) + "\n")
+		}
+	}
+	switch {
+	case r.Again:
+		put(fmt.Sprintf("%s: had ended before (%s)", r.State, r.Reason))
+	case r.State == job.Running:
+		put("interrupted: the same command goes on")
+	default:
+		put(fmt.Sprintf("%s: %s", r.State, r.Reason))
+	}
+	for _, text := range r.Errors {
+		put(text)
+	}
+	put(sumLine(r.Counts))
+	for _, outcome := range []visit.Outcome{visit.Skipped, visit.Failed} {
+		put(reasonsLine(r.Counts, outcome))
+	}
+	if r.Elapsed > 0 && !r.Again {
+		put(fmt.Sprintf("this run: %s, %s in %s (%.1f pages/s)",
+			plural(r.Pages, "page"), plural(r.Requests, "request"), r.Elapsed.Round(100*time.Millisecond), float64(r.Pages)/r.Elapsed.Seconds()))
+		put(politenessLine(r))
+		put(sharesLine(r.Shares))
+	}
+	put("folder: " + e.Dir)
+	for i, step := range e.next() {
+		if i == 0 {
+			put("next: " + step)
+		} else {
+			put("      " + step)
+		}
+	}
+	return b.String()
+}
+
+// politenessLine says how hosts took it, as far as it was recorded.
+func politenessLine(r headway.Report) string {
+	if r.Refusals == 0 && r.Incidents == 0 {
+		return "politeness: no host pushed back"
+	}
+	line := fmt.Sprintf("politeness: %s pushed back, %s (429, 503)", plural(r.Incidents, "time")+" a host", plural(r.Refusals, "refusal"))
+	var throttled int64
+	for e, n := range r.Counts.Ended {
+		if e.Outcome == visit.Throttled {
+			throttled += n
+		}
+	}
+	if throttled > 0 {
+		line += fmt.Sprintf("; %s stayed throttled, which is not dead", plural(throttled, "URL"))
+	}
+	return line
+}
+
+// next are commands worth typing now, each with what it does.
+func (e Ended) next() []string {
+	r := e.Report
+	in := ""
+	if e.Named {
+		in = " --dir " + quote(e.Dir)
+	}
+	why := func(text string) string { return fmt.Sprintf("headway why %s%s  # %s", quote(e.Seed), in, text) }
+	slow := fmt.Sprintf("headway slow%s  # says where the time went and what would help", in)
+	switch r.State {
+	case job.Partial:
+		return []string{goOn(r), slow}
+	case job.Blocked:
+		return []string{why("names the rule that forbids it")}
+	case job.Failed, job.Cancelled:
+		return []string{why("tells what was tried and what came of it"), "the same command with --fresh tries again"}
+	case job.Complete:
+		return []string{fmt.Sprintf("headway why URL%s  # tells why a page ended as it did, or is missing", in), slow}
+	default:
+		return []string{"the same command goes on where it stopped", slow}
+	}
+}
+
+// goOn says how to go on with a crawl that is partial.
+func goOn(r headway.Report) string {
+	switch name := limit.Name(r.Reason); name {
+	case limit.Pages, limit.Requests, limit.Bytes, limit.Time, limit.Depth, limit.PagesPerHost:
+		return fmt.Sprintf("the same command with a higher --%s goes on", strings.ReplaceAll(string(name), "_", "-"))
+	case "disk":
+		return "make room on the disk; the same command goes on"
+	case limit.Patience:
+		for ending := range r.Counts.Ended {
+			if ending.Outcome == visit.Deferred {
+				return "the same command with more --patience goes on"
+			}
+		}
+		return "the same command with --fresh tries again"
+	default:
+		return "the same command with a higher limit goes on"
+	}
+}
+
+// quote makes one word of a text for a shell, where it needs to.
+func quote(text string) string {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+,=", r))
+	}) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// sumLine is the sum of all outcomes.
+func sumLine(c store.Counts) string {
+	sums := map[visit.Outcome]int64{}
+	for e, n := range c.Ended {
+		sums[e.Outcome] += n
+	}
+	sums[visit.Pending] += c.Waiting
+	var parts []string
+	for _, o := range visit.Outcomes {
+		if n := sums[o]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, o))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"0"}
+	}
+	return fmt.Sprintf("seen %d = %s", c.Seen(), strings.Join(parts, " + "))
+}
+
+// reasonsLine splits an outcome by reason, the most frequent first.
+func reasonsLine(c store.Counts, o visit.Outcome) string {
+	reasons := map[visit.Reason]int64{}
+	var sum int64
+	for e, n := range c.Ended {
+		if e.Outcome == o {
+			reasons[e.Reason] += n
+			sum += n
+		}
+	}
+	if sum == 0 {
+		return ""
+	}
+	names := slices.SortedFunc(maps.Keys(reasons), func(a, b visit.Reason) int {
+		return cmp.Or(cmp.Compare(reasons[b], reasons[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, r := range names {
+		parts = append(parts, fmt.Sprintf("%d %s", reasons[r], r))
+	}
+	return fmt.Sprintf("%s %d = %s", o, sum, strings.Join(parts, " + "))
+}
+
+// sharesLine says where host time went, in parts that add up to 100 %.
+func sharesLine(shares []frontier.Share) string {
+	list := slices.Clone(shares)
+	slices.SortStableFunc(list, func(a, b frontier.Share) int { return cmp.Compare(b.Part, a.Part) })
+	parts := make([]float64, len(list))
+	for i := range list {
+		parts[i] = list[i].Part
+	}
+	var words []string
+	for i, n := range whole(parts, 1000) {
+		if n > 0 {
+			words = append(words, fmt.Sprintf("%s %d.%d %%", list[i].State, n/10, n%10))
+		}
+	}
+	if words == nil {
+		return ""
+	}
+	return "host time: " + strings.Join(words, ", ")
+}

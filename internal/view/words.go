@@ -1,0 +1,104 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"headway"
+	"headway/frontier"
+	"headway/visit"
+)
+
+// waitWords say what one host does that waits, by reason.
+var waitWords = map[visit.Wait]string{
+	visit.WaitPace:            "keeping its pace",
+	visit.WaitCrawlDelay:      "keeping its Crawl-delay",
+	visit.WaitHold:            "held (Retry-After or backoff)",
+	visit.WaitInFlight:        "with all its requests under way",
+	visit.WaitDomainInterval:  "waiting for another host of its domain",
+	visit.WaitAddressInterval: "waiting for another host at its address",
+	visit.WaitRobots:          "waiting for robots.txt",
+	visit.WaitDNS:             "waiting for a lookup",
+	visit.WaitWorkers:         "waiting for a worker",
+	visit.WaitParse:           "waiting for a parser",
+	visit.WaitStorage:         "waiting for the store or for disk space",
+	visit.WaitBudget:          "stopped by a limit",
+	visit.WaitNetwork:         "waiting until our own network is back",
+	visit.WaitLease:           "waiting for another crawl of the same domain",
+	visit.WaitIdle:            "ready, not picked yet",
+}
+
+// stateWords say what hosts in a state do.
+func stateWords(s frontier.State) string {
+	if s == frontier.Fetching {
+		return "waiting for an answer"
+	}
+	return waitWords[visit.Wait(s.String())]
+}
+
+// idleNames is how many reasons an idle line names.
+const idleNames = 3
+
+// IdleAfter is how long nothing has to be sent before it is said why, and how
+// often it is said again.
+const IdleAfter = 10 * time.Second
+
+// idleLine says for how long nothing was sent, and why.
+func idleLine(p *headway.Progress, idle time.Duration, zone *time.Location) string {
+	line := fmt.Sprintf("nothing sent for %d s: ", int(idle.Seconds()))
+	if p == nil {
+		return line + "the crawl is being opened"
+	}
+	if p.Frontier.Down {
+		line += "our own network seems to be down; "
+	}
+	now := slices.DeleteFunc(slices.Clone(p.Shares), func(s frontier.Share) bool { return s.Hosts == 0 })
+	slices.SortStableFunc(now, func(a, b frontier.Share) int { return cmp.Compare(b.Hosts, a.Hosts) })
+	var why []string
+	for i, s := range now {
+		if i == idleNames {
+			rest := 0
+			for _, s := range now[i:] {
+				rest += s.Hosts
+			}
+			why = append(why, plural(int64(rest), "more host"))
+			break
+		}
+		why = append(why, plural(int64(s.Hosts), "host")+" "+stateWords(s.State))
+	}
+	if len(why) == 0 {
+		why = []string{"no host has work in memory"}
+	}
+	line += strings.Join(why, ", ")
+	if next := nextAt(p); !next.IsZero() {
+		line += "; next at " + next.In(zone).Format(time.TimeOnly)
+	}
+	return line
+}
+
+// nextAt is when the next request may be sent, as far as a clock decides it.
+func nextAt(p *headway.Progress) time.Time {
+	if p.Wake.Before(p.At.Add(time.Second)) {
+		return time.Time{}
+	}
+	return p.Wake
+}
+
+// hostName is a host without what all have in common.
+func hostName(host string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(host, "https://"), "http://")
+}
+
+// clean keeps what comes from outside from moving the cursor or colouring the
+// terminal.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+}
