@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/netip"
 	"runtime"
@@ -18,6 +19,7 @@ import (
 	"headway/robots"
 	"headway/scope"
 	"headway/store"
+	"headway/visit"
 	"headway/weburl"
 )
 
@@ -60,6 +62,9 @@ type Config struct {
 	// Fallback has another seed for the host of a seed that nobody answers at:
 	// http where https was only a guess.
 	Fallback map[string]weburl.URL
+	// Since are the URLs of an earlier crawl, asked for again with what is known
+	// of them: what did not change ends as not modified. Nil for none.
+	Since iter.Seq2[visit.Item, error]
 	// Limits are the ceilings in force.
 	Limits limit.Effective
 	// Continue goes on with a job that has ended as partial.

@@ -141,3 +141,6 @@ func (w *Web) Log() []lab.Request {
 
 // nameOf is the name in the base URL of a host on port 80.
 func nameOf(base string) string { return strings.TrimPrefix(base, "http://") }
+
+// NextEpoch lets a share of the pages change, as their sites say.
+func (w *Web) NextEpoch() { w.lab.NextEpoch() }

@@ -1,0 +1,52 @@
+package headway
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"headway/store"
+	"headway/visit"
+)
+
+// sinceChunk is how many URLs of an earlier crawl are taken over at a time.
+const sinceChunk = 5000
+
+// addKnown makes the URLs of an earlier crawl seen, with what servers gave to ask
+// by whether they changed. A page that did not change names no links, so what it
+// led to last time is asked for because of that, not because of a link. Those
+// that are no longer in scope are left to be found. It may be repeated.
+func (c *Crawl) addKnown(ctx context.Context, now time.Time) error {
+	if c.cfg.Since == nil {
+		return nil
+	}
+	found := make([]store.Found, 0, sinceChunk)
+	flush := func() error {
+		if len(found) == 0 {
+			return nil
+		}
+		if _, err := c.st.Add(ctx, now, found); err != nil {
+			return fmt.Errorf("add what is known: %w", err)
+		}
+		found = found[:0]
+		return nil
+	}
+	for item, err := range c.cfg.Since {
+		if err != nil {
+			return fmt.Errorf("read the earlier crawl: %w", err)
+		}
+		d := c.stillInScope(item)
+		if !d.In || c.cfg.OptedOut(item.URL) {
+			continue
+		}
+		found = append(found, store.Found{Item: visit.Item{
+			Job: c.job, URL: item.URL, Via: item.Via, Found: item.Found, Depth: item.Depth, Priority: item.Priority, Validators: item.Validators,
+		}})
+		if len(found) == sinceChunk {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
