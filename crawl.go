@@ -76,6 +76,7 @@ type Crawl struct {
 	storing    []string // domains with hosts in the commit under way
 	paces      []store.PaceChange
 
+	archives   []output.ExchangeWriter // among the outputs
 	out        chan []visit.Visit
 	outbox     [][]visit.Visit
 	refills    []frontier.Want
@@ -128,6 +129,11 @@ func New(cfg Config) (*Crawl, error) {
 	c.rules = robots.NewCache(cfg.RobotsCache, robotsSource{c.st})
 	for _, u := range cfg.Seeds {
 		c.seedHosts[u.Host()] = true
+	}
+	for _, w := range cfg.Outputs {
+		if a, ok := w.(output.ExchangeWriter); ok {
+			c.archives = append(c.archives, a)
+		}
 	}
 	return c, nil
 }
@@ -258,7 +264,7 @@ func (c *Crawl) openJob(ctx context.Context, now time.Time) (done bool, err erro
 		if err != nil {
 			return false, fmt.Errorf("create job: %w", err)
 		}
-		return false, c.addSeeds(ctx, now)
+		return false, c.addFirst(ctx, now)
 	}
 	c.job, c.resumed = last.ID, true
 	if last.State.Ended() && !(last.State == job.Partial && c.cfg.Continue) {
@@ -284,7 +290,15 @@ func (c *Crawl) openJob(ctx context.Context, now time.Time) (done bool, err erro
 	if err := c.widenAgain(ctx); err != nil {
 		return false, err
 	}
-	return false, c.addSeeds(ctx, now)
+	return false, c.addFirst(ctx, now)
+}
+
+// addFirst makes seen what is known before anything was fetched.
+func (c *Crawl) addFirst(ctx context.Context, now time.Time) error {
+	if err := c.addKnown(ctx, now); err != nil {
+		return err
+	}
+	return c.addSeeds(ctx, now)
 }
 
 // addSeeds makes the seeds seen. Those seen before are left alone.
