@@ -1,0 +1,261 @@
+package csv
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headway/output"
+	"headway/output/internal/whole"
+	"headway/output/jsonl"
+	"headway/output/outputtest"
+	"headway/visit"
+	"headway/weburl"
+)
+
+var format = outputtest.Format{
+	Create: func(path string) (outputtest.Writer, error) { return output.NewAtEnd(false, New(path)), nil },
+	Resume: func(path string) (outputtest.Writer, error) { return output.NewAtEnd(true, New(path)), nil },
+	Part:   func(path string) string { return path + whole.PartSuffix },
+	Read:   readRows,
+}
+
+// readCells reads a file with the reader of the standard library, which shares
+// nothing with our writer.
+func readCells(path string) ([][]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return csv.NewReader(bytes.NewReader(text)).ReadAll()
+}
+
+func readRows(path string) ([]outputtest.Row, error) {
+	cells, err := readCells(path)
+	if err != nil {
+		return nil, err
+	}
+	var rows []outputtest.Row
+	for _, c := range cells[1:] {
+		rows = append(rows, outputtest.Row{URL: c[0], Ending: output.Ending{Outcome: visit.Outcome(c[1]), Reason: visit.Reason(c[2])}})
+	}
+	return rows, nil
+}
+
+func TestConformance(t *testing.T) { outputtest.Run(t, format) }
+
+func TestKill(t *testing.T) { outputtest.Kill(t, format) }
+
+func mustURL(t testing.TB, raw string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// full is a visit with every field set that a row shows.
+func full(t testing.TB) *visit.Visit {
+	at := time.Date(2026, 11, 15, 10, 0, 0, 123456789, time.FixedZone("", 3600))
+	return &visit.Visit{
+		Item: visit.Item{
+			Job: 9, URL: mustURL(t, `https://example.com/b?a,b`), Via: mustURL(t, "https://example.com/a"), Found: visit.FoundRedirect,
+			Depth: 2, Hops: 1, Attempt: 1,
+		},
+		Outcome: visit.Failed, Reason: visit.Parse, Detail: "odd\x00\x7f\xff",
+		Answer: visit.Answer{
+			Status: 200, Protocol: "HTTP/2.0", Remote: "192.0.2.1:443", ContentType: "text/html", Location: mustURL(t, "https://example.com/c"),
+			RetryAfter: "-5", Validators: visit.Validators{ETag: `W/"y"`, LastModified: "Sun, 15 Nov 2026 10:00:00 GMT"}, WireBytes: 10, DecodedBytes: 20,
+			Cache: visit.Cache{Verdict: visit.CacheExpired, By: "X-Cache: EXPIRED", Age: 7 * time.Second, Barred: "Vary: *"},
+		},
+		Timing: visit.Timing{Sent: at, FirstByte: 1234567, Total: time.Second},
+		Page: visit.Page{
+			Title: `=HYPERLINK("http://evil.example")`, Description: "two\nlines", Canonical: mustURL(t, "https://example.com/b"), Language: "en", Charset: "utf-8",
+			Robots: []string{"noindex", "nofollow"}, Digest: "ab", SimHash: 0xfedcba9876543210,
+		},
+	}
+}
+
+// TestRow pins the row: people's scripts read it.
+func TestRow(t *testing.T) {
+	want := `"https://example.com/b?a,b",failed,parse,200,2,https://example.com/a,redirect,1,1,` +
+		`2026-11-15T09:00:00.123Z,1.235,1000,10,20,` +
+		`text/html,https://example.com/c,"W/""y""","Sun, 15 Nov 2026 10:00:00 GMT","'-5",HTTP/2.0,192.0.2.1:443,` +
+		`expired,X-Cache: EXPIRED,7,Vary: *,` +
+		`"'=HYPERLINK(""http://evil.example"")",` + "\"two\nlines\"" + `,https://example.com/b,en,utf-8,"noindex, nofollow",ab,fedcba9876543210,` +
+		"odd\ufffd\x7f\ufffd\r\n"
+	if diff := cmp.Diff(want, string(appendRow(nil, full(t)))); diff != "" {
+		t.Error(diff)
+	}
+	cells, err := csv.NewReader(bytes.NewReader(appendRow(nil, full(t)))).Read()
+	if err != nil || len(cells) != len(Columns) {
+		t.Errorf("%d cells in %d columns, %v", len(cells), len(Columns), err)
+	}
+}
+
+// TestColumns are those of a line of JSON, except for lists.
+func TestColumns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pages.jsonl")
+	w, err := jsonl.Create(jsonl.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Finish(t.Context(), outputtest.Ledger{full(t)}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var line map[string]any
+	if err := json.Unmarshal(text, &line); err != nil {
+		t.Fatal(err)
+	}
+	for name := range line {
+		if name != "evidence" && !slices.Contains(Columns, name) {
+			t.Errorf("there is no column %s", name)
+		}
+	}
+	if len(line) != len(Columns) {
+		t.Errorf("%d columns for %d fields", len(Columns), len(line))
+	}
+}
+
+// TestFormulas names what a spreadsheet would compute.
+func TestFormulas(t *testing.T) {
+	for name, tc := range map[string]struct{ in, want string }{
+		"text":                {"a", "a"},
+		"nothing":             {"", ""},
+		"equals":              {"=1+1", `"'=1+1"`},
+		"plus":                {"+1", `"'+1"`},
+		"minus":               {"-1", `"'-1"`},
+		"at":                  {"@SUM(A1)", `"'@SUM(A1)"`},
+		"tab":                 {"\t=1", "\"'\t=1\""},
+		"carriage return":     {"\r=1", "\"'\r=1\""},
+		"line feed":           {"\n=1", "\"'\n=1\""},
+		"full width":          {"＝1", `"'＝1"`},
+		"quoted formula":      {`="x"`, `"'=""x"""`},
+		"apostrophe, formula": {"'=1", `"''=1"`},
+		"apostrophe, text":    {"'tis", "'tis"},
+		"formula later":       {"a=1", "a=1"},
+		"space around":        {" a ", `" a "`},
+		"comma":               {"a,b", `"a,b"`},
+		"quote":               {`a"b`, `"a""b"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := string(appendCell(nil, tc.in)); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// FuzzCell reads every cell back by another reader, finds it harmless, and
+// knows what it was.
+func FuzzCell(f *testing.F) {
+	for _, s := range []string{"", "a", "=1", "''=1", "'", "\"", "a\r\nb", ",", " ", "\xff\x00", "＝", "\ufffd"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		line := append(appendCell([]byte("x,"), s), "\r\n"...)
+		cells, err := csv.NewReader(bytes.NewReader(line)).Read()
+		if err != nil || len(cells) != 2 {
+			t.Fatalf("%q: %q, %v", line, cells, err)
+		}
+		if got := cells[1]; got != "" && strings.ContainsAny(got[:1], "=+-@\t\r\n") {
+			t.Fatalf("%q is a formula", got)
+		}
+		want := strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+		want = strings.ReplaceAll(want, "\r\n", "\n") // what encoding/csv makes of it
+		if got := Plain(cells[1]); got != want {
+			t.Fatalf("%q became %q", want, got)
+		}
+	})
+}
+
+// write makes a file of n URLs.
+func write(t testing.TB, n int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pages.csv")
+	var l outputtest.Ledger
+	for i := range n {
+		l = append(l, outputtest.Visit(i))
+	}
+	if err := output.NewAtEnd(false, New(path)).Finish(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// tool finds a program that reads CSV; CI has them all.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil && os.Getenv("CI") != "" {
+		t.Fatalf("install %s", name)
+	}
+	if err != nil {
+		t.Skipf("there is no %s here", name)
+	}
+	return path
+}
+
+// TestOtherReaders reads a file with the sqlite3 tool and with Python: as many
+// rows, and a title with all that is odd in it.
+func TestOtherReaders(t *testing.T) {
+	const rows = 1000
+	path := write(t, rows)
+	const odd = `Page 7, "quoted"|` + "\u2028= 1+1"
+	for name, args := range map[string]func() []string{
+		"sqlite3": func() []string {
+			return []string{
+				":memory:", ".import --csv '" + path + "' pages",
+				"select count(*), sum(outcome = 'fetched'), (select replace(title, char(10), '|') from pages where url like '%/7?%') from pages",
+			}
+		},
+		"python3": func() []string {
+			return []string{"-c", `
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], encoding="utf-8", newline="")))
+title = [r["title"] for r in rows if "/7?" in r["url"]][0].replace("\n", "|")
+sys.stdout.buffer.write("|".join([str(len(rows)), str(sum(r["outcome"] == "fetched" for r in rows)), title]).encode())
+`, path}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			out, err := exec.CommandContext(ctx, tool(t, name), args()...).CombinedOutput()
+			if want := "1000|400|" + odd; err != nil || strings.TrimSpace(string(out)) != want {
+				t.Errorf("%v\n got %q\nwant %q", err, out, want)
+			}
+		})
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	d := New(filepath.Join(b.TempDir(), "pages.csv"))
+	if err := d.Begin(); err != nil {
+		b.Fatal(err)
+	}
+	defer d.Drop()
+	v := outputtest.Visit(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := d.Add(v); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
