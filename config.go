@@ -72,6 +72,9 @@ type Config struct {
 	// Anew counts time, requests and bytes towards the limits from when the job
 	// last began to run, not from its first run. Pages are those it has.
 	Anew bool
+	// Closed looks for nothing new: what waits is all that is asked, and where a
+	// redirect leads.
+	Closed bool
 
 	// Policy is how hosts are treated; zero means the default preset. One that
 	// is only fit for owned hosts is not used for others: they get Strangers,
@@ -152,6 +155,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Sitemaps == "" {
 		c.Sitemaps = SitemapsAuto
+	}
+	if c.Closed {
+		c.Sitemaps = SitemapsOff
 	}
 	if c.Workers <= 0 {
 		c.Workers = DefaultWorkers

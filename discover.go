@@ -57,7 +57,7 @@ func (c *Crawl) judgeLinks(v *visit.Visit) []link {
 		}
 		return []link{c.judgeRedirect(item, finder)}
 	}
-	if c.cfg.Sitemaps == SitemapsOnly {
+	if c.cfg.Sitemaps == SitemapsOnly || c.cfg.Closed {
 		return nil
 	}
 	links := make([]link, 0, len(v.Links))

@@ -31,13 +31,13 @@ func neverKept(page int) bool { return page%cacheShare == cacheShare-1 }
 type cacheState map[int]time.Time
 
 // look asks for a page at an instant and fills it in if it was not there. age
-// is how long a hit has been kept.
-func (s *cacheState) look(page int, now time.Time) (r cacheResult, age time.Duration) {
+// is how long a hit has been kept, ttl how long one is.
+func (s *cacheState) look(page int, now time.Time, ttl time.Duration) (r cacheResult, age time.Duration) {
 	if neverKept(page) {
 		return cacheBypass, 0
 	}
 	filled, ok := (*s)[page]
-	if age = now.Sub(filled); ok && age < cacheTTL {
+	if age = now.Sub(filled); ok && age < ttl {
 		return cacheHit, age
 	}
 	if *s == nil {
@@ -93,8 +93,12 @@ func CacheStyles() []Choice {
 // cold pages cost time, and headers say what happened. It reports whether there
 // is nothing left to say: the client left meanwhile, or the origin refused.
 func (x *exchange) throughCache() (done bool) {
+	ttl := x.host.site.CacheTTL
+	if ttl == 0 {
+		ttl = cacheTTL
+	}
 	x.tally.mu.Lock()
-	result, age := x.tally.cache.look(x.page, time.Now())
+	result, age := x.tally.cache.look(x.page, time.Now(), ttl)
 	x.tally.mu.Unlock()
 	x.cached = result
 	if result != cacheHit && x.askOrigin() {
@@ -118,7 +122,7 @@ func (x *exchange) throughCache() (done bool) {
 	default:
 		head.Set("Age", strconv.Itoa(int(age/time.Second)))
 	}
-	head.Set("Cache-Control", "public, max-age="+strconv.Itoa(int(cacheTTL/time.Second)))
+	head.Set("Cache-Control", "public, max-age="+strconv.Itoa(int(ttl/time.Second)))
 	return false
 }
 

@@ -301,7 +301,7 @@ func TestControl(t *testing.T) {
 
 func TestConfigNamesEveryProblem(t *testing.T) {
 	bad := Plain()
-	bad.Site = Site{Pages: -1, Orphans: -1, MinKB: 2, MaxKB: 1, Links: -1, CrawlDelay: -1, RedirectRate: 2, Robots: "x", Sitemap: "x", Cache: "x", Challenge: "x"}
+	bad.Site = Site{Pages: -1, Orphans: -1, MinKB: 2, MaxKB: 1, Links: -1, CrawlDelay: -1, CacheTTL: -1, RedirectRate: 2, Robots: "x", Sitemap: "x", Cache: "x", Challenge: "x"}
 	bad.Rules.ErrorRate = -1
 	bad.Cert = "x"
 	cfg := Config{
@@ -316,7 +316,7 @@ func TestConfigNamesEveryProblem(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Hosts[1]", "is not a host name", "Rules: ErrorRate", "Cert", "Pages", "Orphans", "MinKB", "Links", "CrawlDelay",
-		"RedirectRate", "Robots", "Sitemap", "Cache", "Challenge", "Listen:", "PublicPort", "Address", "DNS.Listen", "TTL", "empty script", "Clients[0]",
+		"RedirectRate", "CacheTTL", "Robots", "Sitemap", "Cache", "Challenge", "Listen:", "PublicPort", "Address", "DNS.Listen", "TTL", "empty script", "Clients[0]",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not named in:\n%v", want, err)

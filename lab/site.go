@@ -36,8 +36,9 @@ type Site struct {
 	RedirectRate float64 // share of internal links that go through a redirect
 	ChangeRate   float64 // share of pages that change at each epoch
 
-	Cache     string // headers of a cache in front, a name from [CacheStyles]; "" means none
-	Challenge string // the page of a [temper.Challenge], a name from [Challenges]; "" means the first
+	Cache     string        // headers of a cache in front, a name from [CacheStyles]; "" means none
+	CacheTTL  time.Duration // how long that cache keeps a page; zero means five minutes
+	Challenge string        // the page of a [temper.Challenge], a name from [Challenges]; "" means the first
 }
 
 // DefaultSite is a thousand pages of ordinary size with clean links.
@@ -82,6 +83,9 @@ func (s *Site) validate() error {
 	}
 	if s.CrawlDelay < 0 {
 		bad("CrawlDelay: %v is negative", s.CrawlDelay)
+	}
+	if s.CacheTTL < 0 {
+		bad("CacheTTL: %v is negative", s.CacheTTL)
 	}
 	for name, share := range map[string]float64{"Robots5xx": s.Robots5xx, "RedirectRate": s.RedirectRate, "ChangeRate": s.ChangeRate} {
 		if share < 0 || share > 1 {
