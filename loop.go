@@ -362,7 +362,7 @@ func (c *Crawl) look(work context.Context, now time.Time) {
 	c.watchDisk(now)
 	c.count(work, now)
 	c.recordPoint(work, now)
-	c.readMail(now)
+	c.readMail(work)
 	c.publish(now)
 }
 

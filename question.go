@@ -2,6 +2,7 @@ package headway
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,7 +35,7 @@ type order struct {
 const maxOrders = 10_000
 
 // readMail looks whether anybody asks.
-func (c *Crawl) readMail(now time.Time) {
+func (c *Crawl) readMail(ctx context.Context) {
 	if c.cfg.Mail == nil || c.mailing {
 		return
 	}
@@ -56,7 +57,17 @@ func (c *Crawl) readMail(now time.Time) {
 			}
 			answers <- list
 		})
-		for i, a := range <-answers {
+		var list []ask.Answer
+		select {
+		case list = <-answers:
+		case <-ctx.Done():
+			select {
+			case list = <-answers: // what was done is still logged
+			default:
+				return // the loop has ended and answers nobody
+			}
+		}
+		for i, a := range list {
 			if err := c.cfg.Mail.Reply(letters[i].ID, a); err != nil {
 				c.cfg.Log.Warn("a question cannot be answered", "err", err)
 			}
