@@ -36,16 +36,24 @@ type simulated struct {
 	st  store.Store
 	cfg headway.Config
 	dns atomic.Bool // the resolver is silent
+	// names changes what the resolver says of a host, if it is not nil.
+	names func(guard.Answer) guard.Answer
 }
 
 func newSimulated(t *testing.T, hosts int, temper lab.Temper) *simulated {
 	t.Helper()
 	specs := make([]lab.HostSpec, hosts)
-	seeds := make([]weburl.URL, hosts)
 	for i := range specs {
-		name := fmt.Sprintf("h%d.site%d.example", i, i)
-		specs[i] = lab.HostSpec{Name: name, Temper: temper}
-		seeds[i] = mustURL("http://" + name + "/")
+		specs[i] = lab.HostSpec{Name: fmt.Sprintf("h%d.site%d.example", i, i), Temper: temper}
+	}
+	return simulate(t, specs)
+}
+
+func simulate(t *testing.T, specs []lab.HostSpec) *simulated {
+	t.Helper()
+	seeds := make([]weburl.URL, len(specs))
+	for i := range specs {
+		seeds[i] = mustURL("http://" + specs[i].Name + "/")
 	}
 	w, err := simweb.New(lab.Config{Hosts: specs})
 	if err != nil {
@@ -63,7 +71,11 @@ func newSimulated(t *testing.T, hosts int, temper lab.Temper) *simulated {
 			if err != nil {
 				return guard.Answer{}, &guard.DNSError{Host: host, Kind: guard.NXDomain, Err: err}
 			}
-			return guard.Answer{Addrs: []netip.Addr{addr}, TTL: 5 * time.Second}, nil
+			answer := guard.Answer{Addrs: []netip.Addr{addr}, TTL: 5 * time.Second}
+			if s.names != nil {
+				answer = s.names(answer)
+			}
+			return answer, nil
 		},
 		Connect: func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
 			return w.DialContext(ctx, "tcp", addr.String())

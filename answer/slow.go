@@ -1,0 +1,526 @@
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"headway/ask"
+	"headway/store"
+	"headway/visit"
+)
+
+// Fetching is the state of a host with a request under way, beside the wait
+// reasons.
+const Fetching = "fetching"
+
+// SlowFacts is what is known of where a crawl's time went.
+type SlowFacts struct {
+	Running bool
+	State   string        // how the crawl stands or ended
+	Reason  string        // why, for people
+	Elapsed time.Duration // of all runs, as far as is known
+	Workers int           // 0 is not known
+	Waiting int64         // URLs
+	Limits  []ask.Limit
+	Layers  []ask.Layer
+	Hosts   []Host // with work, or known
+	Spent   []ask.Share
+	Lately  []ask.Share // the same of the last moment; nil where nothing runs
+	Tail    time.Duration
+}
+
+// Slow is where the time of a crawl went, and what would help.
+type Slow struct {
+	Running  bool       `json:"running"`
+	State    string     `json:"state"`
+	Elapsed  ask.Millis `json:"elapsed_ms"`
+	Sentence string     `json:"sentence"` // the answer in plain words
+	// MoreWorkers and Change are those of the verdict that counts: of now, where
+	// now is another than so far.
+	MoreWorkers bool        `json:"more_workers_would_help"`
+	Change      string      `json:"change"`
+	Setting     string      `json:"setting,omitempty"`
+	SoFar       Verdict     `json:"so_far"`
+	Now         *Verdict    `json:"now,omitempty"`
+	Parts       []ask.Share `json:"parts"` // of all host-time, the largest first
+	Layers      []ask.Layer `json:"layers,omitempty"`
+	Slowest     []Host  `json:"slowest,omitempty"`
+	Left        *Left       `json:"left,omitempty"`
+	Tail        ask.Millis  `json:"tail_ms,omitempty"` // how long at the end a single host was left
+}
+
+// Verdict is what took most of the time, and what it means.
+type Verdict struct {
+	State       string  `json:"state"` // fetching, or a wait reason
+	Part        float64 `json:"part"`
+	Hosts       int     `json:"hosts,omitempty"` // in it now
+	Meaning     string  `json:"meaning"`
+	OwnLimit    bool    `json:"own_limit"` // the hosts set it, not the crawler
+	MoreWorkers bool    `json:"more_workers_would_help"`
+	Change      string  `json:"change"`
+	Setting     string  `json:"setting,omitempty"`
+}
+
+// Left is what must still be waited for: the crawl cannot end before its slowest
+// host has.
+type Left struct {
+	Hosts   int        `json:"hosts"`
+	URLs    int64      `json:"urls"`
+	Host    string     `json:"host"` // the one that takes longest
+	Waiting int64      `json:"waiting"`
+	Pace    ask.Millis `json:"pace_ms"`
+	AtLeast ask.Millis `json:"at_least_ms"`
+}
+
+// maxSlowest is how many hosts an answer names.
+const maxSlowest = 5
+
+// ExplainSlow composes the answer.
+func ExplainSlow(f SlowFacts) Slow {
+	s := Slow{Running: f.Running, State: f.State, Elapsed: ask.Millis(f.Elapsed), Tail: ask.Millis(f.Tail), Parts: parts(f.Spent)}
+	s.SoFar = f.verdict(s.Parts)
+	counts := s.SoFar
+	if f.Running {
+		now := f.verdict(parts(f.Lately))
+		s.Now = &now
+		if now.Part >= 0.5 || now.State == string(visit.WaitIdle) {
+			counts = now
+		}
+	}
+	s.MoreWorkers, s.Change, s.Setting = counts.MoreWorkers, counts.Change, counts.Setting
+	for _, l := range f.Layers {
+		if l.Waited > 0 || l.Waiting > 0 {
+			s.Layers = append(s.Layers, l)
+		}
+	}
+	s.Left = f.left()
+	s.Slowest = f.slowest()
+	s.Sentence = s.sentence(counts)
+	return s
+}
+
+// SlowRunning is what a crawl says of itself. An earlier status of the same run,
+// where there is one, tells the last moment from the whole.
+func SlowRunning(before, now *ask.Status, hosts []Host) SlowFacts {
+	f := SlowFacts{
+		Running: true, State: "running", Reason: now.Stopping, Elapsed: now.Elapsed.Duration(), Workers: now.Workers, Waiting: now.Waiting,
+		Limits: now.Limits, Layers: now.Layers, Hosts: hosts, Spent: now.Shares, Lately: slices.Clone(now.Shares),
+	}
+	if now.Stopping != "" {
+		f.State = "stopping"
+	}
+	for i := range f.Lately {
+		l := &f.Lately[i]
+		if before == nil {
+			l.Spent = ask.Millis(time.Duration(l.Hosts) * time.Second) // as many hosts as are in it
+			continue
+		}
+		for _, b := range before.Shares {
+			if b.State == l.State {
+				l.Spent -= b.Spent
+			}
+		}
+	}
+	return f
+}
+
+// SlowStored is what the stored series of a crawl says: of one that has ended,
+// or that another run will go on with.
+func SlowStored(j store.Job, waiting int64, points []store.Point, hosts []Host) SlowFacts {
+	f := SlowFacts{State: string(j.State), Reason: j.Reason, Waiting: waiting, Hosts: hosts}
+	var whole store.Point
+	for _, p := range points {
+		whole = whole.Then(p)
+	}
+	f.Elapsed = whole.Ran
+	f.Spent = append(f.Spent, ask.Share{State: Fetching, Spent: ask.Millis(whole.Fetching)})
+	for _, w := range visit.Waits {
+		f.Spent = append(f.Spent, ask.Share{State: string(w), Spent: ask.Millis(whole.Waits[w])})
+	}
+	f.Tail = tail(points)
+	return f
+}
+
+// oneHost is how much host-time a second of a crawl with a single host has, at
+// most: a little more than one, because spans do not end when hosts do.
+const oneHost = 1.2
+
+// tail is for how long at its end a crawl of several hosts had only one left.
+func tail(points []store.Point) time.Duration {
+	var sum time.Duration
+	for _, p := range slices.Backward(points) {
+		worked := p.Fetching
+		for _, d := range p.Waits {
+			worked += d
+		}
+		if float64(worked) > oneHost*float64(p.Ran) {
+			return sum
+		}
+		sum += p.Ran
+	}
+	return 0 // it never had more
+}
+
+// parts completes shares of time and puts the largest first.
+func parts(shares []ask.Share) []ask.Share {
+	var total ask.Millis
+	for _, s := range shares {
+		total += s.Spent
+	}
+	list := make([]ask.Share, 0, len(shares))
+	for _, s := range shares {
+		s.Part = 0
+		if total > 0 {
+			s.Part = float64(s.Spent) / float64(total)
+		}
+		if s.Spent > 0 || s.Hosts > 0 {
+			list = append(list, s)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b ask.Share) int { return cmp.Compare(b.Spent, a.Spent) })
+	return list
+}
+
+// verdict is about the largest part.
+func (f *SlowFacts) verdict(list []ask.Share) Verdict {
+	top := ask.Share{State: string(visit.WaitIdle)}
+	if len(list) > 0 && list[0].Spent > 0 {
+		top = list[0]
+	}
+	v := Verdict{State: top.State, Part: top.Part, Hosts: top.Hosts}
+	rule, ok := slowRules[top.State]
+	if !ok {
+		v.Meaning = top.State // of a newer store
+		return v
+	}
+	v.Meaning, v.OwnLimit, v.Setting = rule.meaning, rule.own, rule.setting
+	v.MoreWorkers = top.State == string(visit.WaitWorkers)
+	v.Change = rule.change
+	if rule.look != nil {
+		if change, setting, own := rule.look(f); change != "" {
+			v.Change, v.Setting, v.OwnLimit = change, setting, own
+		}
+	}
+	return v
+}
+
+// slowRule is what one state of hosts means for whoever wants more speed.
+type slowRule struct {
+	meaning string // after "host time:"
+	own     bool   // the hosts set it
+	setting string // that would change it
+	change  string // the one change that would help
+	// look finds a better word in the facts; no change means the one above.
+	look func(f *SlowFacts) (change, setting string, own bool)
+}
+
+// slowRules is the table of all states. Only one of them is a matter of workers.
+var slowRules = map[string]slowRule{
+	Fetching: {
+		meaning: "hosts were answering", own: true,
+		change: "nothing here: the hosts' own speed",
+	},
+	string(visit.WaitPace): {
+		meaning: "the interval between two requests to a host", own: true, setting: "pace.delay",
+		change: shorterDelay, look: paceSource,
+	},
+	string(visit.WaitCrawlDelay): {
+		meaning: "the interval that robots.txt asks for", own: true,
+		change: "nothing here: ask the webmaster for a shorter Crawl-delay, or change it where the host is yours",
+	},
+	string(visit.WaitHold): {
+		meaning: "hosts that said when to come back, or fail", own: true,
+		change: "nothing here: the hosts' own limit; it goes on by itself", look: pausedHosts,
+	},
+	string(visit.WaitInFlight): {
+		meaning: "hosts with as many requests under way as they may have", own: true, setting: "pace.in_flight",
+		change: "where the hosts are yours, a higher --in-flight",
+	},
+	string(visit.WaitDomainInterval): {
+		meaning: "hosts of one domain, which are asked in turn", own: true, setting: "pace.delay",
+		change: "where the domain is yours, a shorter --delay",
+	},
+	string(visit.WaitAddressInterval): {
+		meaning: "hosts at one address, which are asked in turn", own: true, setting: "pace.address_ranges",
+		change: "where the machine behind the address is yours, leave it out of pace.address_ranges",
+	},
+	string(visit.WaitRobots): {
+		meaning: "robots.txt that is not known yet", own: true,
+		change: "nothing here: nothing is asked before robots.txt has answered", look: robotsPlaces,
+	},
+	string(visit.WaitDNS): {
+		meaning: "names that are looked up", setting: "resolver",
+		change: "a faster name server with --resolver IP:PORT", look: lookupPlaces,
+	},
+	string(visit.WaitWorkers): {
+		meaning: "hosts that could be asked if there were more workers", setting: "workers",
+		change: "more --workers", look: workersNow,
+	},
+	string(visit.WaitParse): {
+		meaning: "pages that were not parsed yet, or memory for them", setting: "parse.workers",
+		change: "more processors or memory",
+	},
+	string(visit.WaitStorage): {
+		meaning: "the store", setting: "dir",
+		change: "a faster disk for --dir", look: diskSpace,
+	},
+	string(visit.WaitBudget): {
+		meaning: "a limit of the crawl", setting: "limits",
+		change: "a higher limit", look: nearestLimit,
+	},
+	string(visit.WaitNetwork): {
+		meaning: "our own network, which was down",
+		change:  "look at this machine's network and name server; the hosts are not to blame, and it goes on by itself",
+	},
+	string(visit.WaitLease): {
+		meaning: "another crawl on this machine, which has the same domains",
+		change:  "nothing here: the two take turns so that hosts see one pace; let the other one finish, or crawl both in one",
+	},
+	string(visit.WaitIdle): {
+		meaning: "no host has work",
+		change:  "nothing: no host is waited for",
+	},
+}
+
+const shorterDelay = "where the hosts are yours, a shorter --delay or --preset owned"
+
+// paceSource tells by what most hosts' interval is set.
+func paceSource(f *SlowFacts) (change, setting string, own bool) {
+	sources := map[string]int{}
+	for i := range f.Hosts {
+		if h := &f.Hosts[i]; h.Pace > 0 {
+			sources[h.Source]++
+		}
+	}
+	operator, learned, base := sources["operator"], sources["learned"], sources["base"]
+	switch {
+	case operator > 0 && operator >= max(learned, base):
+		return "headway host slow HOST 0 lifts the interval that an operator asked for", "", false
+	case learned > base:
+		return "nothing: the hosts' own limit, learned from their refusals", "", true
+	case base > 0:
+		return shorterDelay, "pace.delay", false
+	}
+	return "", "", false
+}
+
+// pausedHosts finds hosts that an operator holds.
+func pausedHosts(f *SlowFacts) (change, setting string, own bool) {
+	for i := range f.Hosts {
+		if h := &f.Hosts[i]; h.Paused {
+			return "headway host resume " + h.Host.Host + " goes on with a host that an operator paused", "", false
+		}
+	}
+	return "", "", false
+}
+
+// layer finds a layer by its setting.
+func (f *SlowFacts) layer(setting string) (ask.Layer, bool) {
+	for _, l := range f.Layers {
+		if l.Setting == setting {
+			return l, true
+		}
+	}
+	return ask.Layer{}, false
+}
+
+// robotsPlaces tells whether hosts wait for their turn to be asked.
+func robotsPlaces(f *SlowFacts) (change, setting string, own bool) {
+	if l, ok := f.layer("robots.parallel"); ok && l.Limit > 0 && l.Use >= l.Limit && l.Waiting > l.Limit {
+		return fmt.Sprintf("a higher robots.parallel: all %d places are taken", l.Limit), l.Setting, false
+	}
+	return "", "", false
+}
+
+// lookupPlaces tells whether lookups wait for a place.
+func lookupPlaces(f *SlowFacts) (change, setting string, own bool) {
+	if l, ok := f.layer("dns.lookups"); ok && l.Limit > 0 && l.Use >= l.Limit {
+		return fmt.Sprintf("a higher dns.lookups: all %d places are taken; or a faster name server with --resolver IP:PORT", l.Limit), l.Setting, false
+	}
+	return "", "", false
+}
+
+// workersNow names how many there are.
+func workersNow(f *SlowFacts) (change, setting string, own bool) {
+	if f.Workers > 0 {
+		return fmt.Sprintf("more --workers than %d", f.Workers), "workers", false
+	}
+	return "", "", false
+}
+
+// diskSpace tells a full disk from a slow one.
+func diskSpace(f *SlowFacts) (change, setting string, own bool) {
+	if l, ok := f.layer("store.min_free"); ok && l.Limit > 0 && l.Use > 0 && l.Use < l.Limit {
+		return fmt.Sprintf("room on the disk: %d MB are free, %d MB are kept free (store.min_free)", l.Use>>20, l.Limit>>20), l.Setting, false
+	}
+	return "", "", false
+}
+
+// nearestLimit finds the limit of which most is used.
+func nearestLimit(f *SlowFacts) (change, setting string, own bool) {
+	var nearest ask.Limit
+	most := 0.0
+	for _, l := range f.Limits {
+		if l.Max <= 0 {
+			continue
+		}
+		if part := float64(l.Used) / float64(l.Max); part > most {
+			nearest, most = l, part
+		}
+	}
+	switch {
+	case nearest.Name != "":
+		return fmt.Sprintf("a higher %s: %d of %d are used", nearest.Name, nearest.Used, nearest.Max), nearest.Name, false
+	case f.Reason != "":
+		return "a higher limit: " + f.Reason, "", false
+	}
+	return "", "", false
+}
+
+// jitter is by how much intervals are longer on average than the pace.
+const jitter = 1.025
+
+// left finds the host that takes longest.
+func (f *SlowFacts) left() *Left {
+	if f.Waiting == 0 {
+		return nil
+	}
+	l := &Left{URLs: f.Waiting}
+	for i := range f.Hosts {
+		h := &f.Hosts[i]
+		if h.Waiting == 0 {
+			continue
+		}
+		l.Hosts++
+		if takes := ask.Millis(float64(h.Waiting) * float64(h.Pace) * jitter); takes > l.AtLeast || l.Host == "" {
+			l.Host, l.Waiting, l.Pace, l.AtLeast = h.Host.Host, h.Waiting, h.Pace, takes
+		}
+	}
+	if l.Hosts == 0 {
+		return nil
+	}
+	return l
+}
+
+// slowest are the hosts with the longest interval.
+func (f *SlowFacts) slowest() []Host {
+	list := slices.Clone(f.Hosts)
+	slices.SortStableFunc(list, func(a, b Host) int { return cmp.Or(cmp.Compare(b.Pace, a.Pace), cmp.Compare(b.Waiting, a.Waiting)) })
+	list = slices.DeleteFunc(list, func(h Host) bool { return h.Pace == 0 && h.Waiting == 0 })
+	return list[:min(len(list), maxSlowest)]
+}
+
+// ownLimit are the states in which hosts are at a limit of their own.
+func ownLimit(state string) bool {
+	rule, ok := slowRules[state]
+	return ok && rule.own
+}
+
+// sentence is the answer in plain words.
+func (s *Slow) sentence(counts Verdict) string {
+	var words []string
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	switch {
+	case len(s.Parts) == 0:
+		add("No host has had work yet.")
+	case s.SoFar.Part > 0:
+		add("%s of host time: %s (%s).", percent(s.SoFar.Part), s.SoFar.Meaning, s.SoFar.State)
+	}
+	switch now := s.Now; {
+	case now == nil, now.State == s.SoFar.State && now.Part > 0:
+	case now.Part == 0:
+		add("Now no host has work.")
+	default:
+		add("Now it is %s (%s, %s).", now.Meaning, now.State, percent(now.Part))
+	}
+	if own := s.own(); own > 0.5 && counts.OwnLimit {
+		if n := counts.Hosts; n > 0 {
+			add("%s at %s own limit.", hostsAre(n), their(n))
+		} else {
+			add("The hosts' own limits took %s.", percent(own))
+		}
+	}
+	if counts.MoreWorkers {
+		add("More workers would help.")
+	} else {
+		add("More workers will not help.")
+	}
+	if l := s.Left; l != nil && s.Running && l.AtLeast > 0 {
+		if l.Hosts == 1 {
+			add("One host is left, with %s at %s: at least %s more.", urls(l.Waiting), short(l.Pace.Duration()), short(l.AtLeast.Duration()))
+		} else {
+			add("It cannot end before %s has, with %s at %s: at least %s more.", l.Host, urls(l.Waiting), short(l.Pace.Duration()), short(l.AtLeast.Duration()))
+		}
+	}
+	if s.Tail > 0 && float64(s.Tail) >= longTail*float64(s.Elapsed) {
+		add("For the last %s of %s a single host was left.", short(s.Tail.Duration()), short(s.Elapsed.Duration()))
+	}
+	return strings.Join(words, " ")
+}
+
+// longTail is the part of a crawl with a single host that is worth a sentence.
+const longTail = 0.2
+
+// own is the part of host-time at limits that hosts set.
+func (s *Slow) own() float64 {
+	var sum float64
+	for _, p := range s.Parts {
+		if ownLimit(p.State) {
+			sum += p.Part
+		}
+	}
+	return sum
+}
+
+func percent(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
+
+func hostsAre(n int) string {
+	if n == 1 {
+		return "1 host is"
+	}
+	return fmt.Sprintf("%d hosts are", n)
+}
+
+func their(n int) string {
+	if n == 1 {
+		return "its"
+	}
+	return "their"
+}
+
+// urls counts URLs: 1 URL, 2,311 URLs.
+func urls(n int64) string {
+	if n == 1 {
+		return "1 URL"
+	}
+	return thousands(n) + " URLs"
+}
+
+// thousands writes a number with commas.
+func thousands(n int64) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// short writes a time in as many digits as people read.
+func short(d time.Duration) string {
+	switch {
+	case d >= time.Hour:
+		d = d.Round(time.Minute)
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d >= 10*time.Second:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d >= time.Second:
+		return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", d.Seconds()), "0"), ".") + " s"
+	default:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+}

@@ -1,0 +1,275 @@
+package headway_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headway"
+	"headway/answer"
+	"headway/ask"
+	"headway/fetch"
+	"headway/fetch/guard"
+	"headway/lab"
+	labtemper "headway/lab/temper"
+	"headway/limit"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// curious asks a crawl each second how it stands.
+type curious struct {
+	mu     sync.Mutex
+	at     time.Time
+	status []*ask.Status
+}
+
+func (c *curious) Receive() ([]ask.Letter, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.at) < time.Second {
+		return nil, nil
+	}
+	c.at = time.Now()
+	return []ask.Letter{{ID: "how", Question: ask.Question{Kind: ask.KindStatus}}}, nil
+}
+
+func (c *curious) Reply(_ string, a ask.Answer) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.status = append(c.status, a.Status)
+	return nil
+}
+
+// moments explains each second of the crawl.
+func (c *curious) moments() []answer.Slow {
+	var list []answer.Slow
+	for i, s := range c.status {
+		if i == 0 {
+			list = append(list, answer.ExplainSlow(answer.SlowRunning(nil, s, nil)))
+		} else {
+			list = append(list, answer.ExplainSlow(answer.SlowRunning(c.status[i-1], s, nil)))
+		}
+	}
+	return list
+}
+
+// slowPages takes its time for pages, and none for robots.txt.
+type slowPages struct {
+	headway.Fetcher
+	wait time.Duration
+}
+
+func (s slowPages) Do(ctx context.Context, req fetch.Request) (*fetch.Result, error) {
+	time.Sleep(s.wait)
+	return s.Fetcher.Do(ctx, req)
+}
+
+// lateStore tells of no host for a while.
+type lateStore struct {
+	store.Store
+	until time.Time
+}
+
+func (s lateStore) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, error) {
+	time.Sleep(time.Until(s.until))
+	return s.Store.Hosts(ctx, q)
+}
+
+// takenStore is one whose domains another process keeps for a while.
+type takenStore struct {
+	store.Store
+	until time.Time
+}
+
+func (s takenStore) Claim(_ context.Context, now time.Time, domains []string) (store.Claim, error) {
+	if now.Before(s.until) {
+		return store.Claim{}, nil
+	}
+	return store.Claim{Granted: domains}, nil
+}
+
+func (takenStore) Wanted(context.Context, time.Time) ([]string, error)            { return nil, nil }
+func (takenStore) Yield(context.Context, time.Time, []string, []store.Host) error { return nil }
+
+// owned treats all hosts as the operator's own.
+func (s *simulated) owned() {
+	s.cfg.Policy, s.cfg.Owned = preset("owned"), func(weburl.URL) bool { return true }
+}
+
+// latency is a host that takes its time.
+func latency(pages int, wait time.Duration) lab.Temper {
+	t := small(pages)
+	t.Rules.Latency = labtemper.Constant(wait)
+	return t
+}
+
+// provocations makes hosts wait for each thing there is to wait for.
+var provocations = map[string]func(t *testing.T) *simulated{
+	answer.Fetching: func(t *testing.T) *simulated {
+		s := newSimulated(t, 3, latency(20, 900*time.Millisecond))
+		return s
+	},
+	string(visit.WaitPace): func(t *testing.T) *simulated { return newSimulated(t, 3, small(20)) },
+	string(visit.WaitCrawlDelay): func(t *testing.T) *simulated {
+		temper := small(10)
+		temper.Site.CrawlDelay = 5 * time.Second
+		return newSimulated(t, 2, temper)
+	},
+	string(visit.WaitHold): func(t *testing.T) *simulated {
+		temper := small(20)
+		temper.Rules.Outages = []labtemper.Outage{{After: 5 * time.Second, For: 2 * time.Minute}}
+		return newSimulated(t, 2, temper)
+	},
+	string(visit.WaitInFlight): func(t *testing.T) *simulated { return newSimulated(t, 3, latency(20, 8*time.Second)) },
+	string(visit.WaitDomainInterval): func(t *testing.T) *simulated {
+		specs := make([]lab.HostSpec, 12)
+		for i := range specs {
+			specs[i] = lab.HostSpec{Name: fmt.Sprintf("h%d.one.example", i), Temper: small(10)}
+		}
+		return simulate(t, specs)
+	},
+	string(visit.WaitAddressInterval): func(t *testing.T) *simulated {
+		s := newSimulated(t, 40, small(10))
+		s.cfg.Addresses = func(netip.Addr) bool { return true }
+		one := netip.Addr{}
+		s.names = func(a guard.Answer) guard.Answer {
+			if !one.IsValid() {
+				one = a.Addrs[0]
+			}
+			a.Addrs[0] = one
+			return a
+		}
+		return s
+	},
+	string(visit.WaitRobots): func(t *testing.T) *simulated {
+		temper := small(10)
+		temper.Site.Robots = "drip"
+		return newSimulated(t, 2, temper)
+	},
+	string(visit.WaitDNS): func(t *testing.T) *simulated {
+		s := newSimulated(t, 3, small(10))
+		s.names = func(a guard.Answer) guard.Answer {
+			time.Sleep(4 * time.Second)
+			a.TTL = time.Millisecond
+			return a
+		}
+		return s
+	},
+	string(visit.WaitWorkers): func(t *testing.T) *simulated {
+		s := newSimulated(t, 20, latency(5, time.Second))
+		s.owned()
+		s.cfg.Workers = 1
+		return s
+	},
+	string(visit.WaitParse): func(t *testing.T) *simulated {
+		s := newSimulated(t, 20, latency(5, time.Second))
+		s.owned()
+		s.cfg.MemoryLimit = 1 // all of it is in use
+		return s
+	},
+	string(visit.WaitStorage): func(t *testing.T) *simulated {
+		s := newSimulated(t, 3, small(100))
+		s.owned()
+		s.cfg.Store = &slowStore{Store: s.st, until: time.Now().Add(time.Minute)}
+		return s
+	},
+	string(visit.WaitBudget): func(t *testing.T) *simulated {
+		s := newSimulated(t, 20, small(10))
+		s.cfg.Fetcher = slowPages{s.cfg.Fetcher, time.Minute}
+		s.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: 2}})
+		return s
+	},
+	string(visit.WaitNetwork): func(t *testing.T) *simulated {
+		s := newSimulated(t, 25, small(10))
+		go func() {
+			time.Sleep(5 * time.Second)
+			s.dns.Store(true)
+			time.Sleep(2 * time.Minute)
+			s.dns.Store(false)
+		}()
+		return s
+	},
+	string(visit.WaitLease): func(t *testing.T) *simulated {
+		s := newSimulated(t, 2, small(10))
+		s.cfg.Store = takenStore{s.st, time.Now().Add(time.Minute)}
+		return s
+	},
+	string(visit.WaitIdle): func(t *testing.T) *simulated {
+		s := newSimulated(t, 2, small(3))
+		s.cfg.Store = lateStore{s.st, time.Now().Add(time.Minute)}
+		return s
+	},
+}
+
+// TestSlowNamesEveryWait provokes every wait there is, and wants `slow` to name it: at a moment
+// while it lasts, and of the whole crawl once that has ended.
+func TestSlowNamesEveryWait(t *testing.T) {
+	for _, w := range append([]string{answer.Fetching}, waits()...) {
+		provoke, ok := provocations[w]
+		if !ok {
+			t.Errorf("nothing makes a host wait for %s", w)
+			continue
+		}
+		t.Run(w, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := provoke(t)
+				asked := &curious{}
+				s.cfg.Mail = asked
+				r := s.run()
+				named := ""
+				for _, m := range asked.moments() {
+					if m.Now.State != w {
+						continue
+					}
+					if m.Now.Part > 0.5 || w == string(visit.WaitIdle) {
+						named = m.Sentence
+						if m.MoreWorkers != (w == string(visit.WaitWorkers)) || m.Change == "" {
+							t.Errorf("more workers would help: %v; change: %q", m.MoreWorkers, m.Change)
+						}
+					}
+				}
+				if named == "" {
+					t.Errorf("at no moment it was named")
+				}
+				t.Log("running: ", named)
+				whole := s.whole(r)
+				t.Log("ended:   ", whole.Sentence, whole.Change)
+				if w != string(visit.WaitIdle) && whole.SoFar.State != w {
+					t.Errorf("of the whole it names %s: %v", whole.SoFar.State, whole.Parts)
+				}
+				if strings.Contains(whole.Sentence, "would help") != (w == string(visit.WaitWorkers)) {
+					t.Errorf("it says %q", whole.Sentence)
+				}
+			})
+		})
+	}
+}
+
+// whole explains a crawl from what is stored of it.
+func (s *simulated) whole(r headway.Report) answer.Slow {
+	s.Helper()
+	points, err := s.st.Points(s.Context(), r.Job)
+	if err != nil {
+		s.Fatal(err)
+	}
+	j, err := s.st.Job(s.Context(), r.Job)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return answer.ExplainSlow(answer.SlowStored(j, r.Counts.Waiting, points, nil))
+}
+
+func waits() []string {
+	list := make([]string, len(visit.Waits))
+	for i, w := range visit.Waits {
+		list[i] = string(w)
+	}
+	return list
+}
