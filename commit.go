@@ -161,6 +161,13 @@ func (c *Crawl) encodeHost(host string, s *site, state politeness.State) (store.
 // commit stores a batch, however long that takes, and tells the loop.
 func (c *Crawl) commit(work context.Context, batch []entry, commit store.Commit) {
 	ctx := context.WithoutCancel(work)
+	if err := c.syncArchives(); err != nil {
+		c.post(func(time.Time) {
+			c.committing = false
+			c.fail(err)
+		})
+		return
+	}
 	for {
 		began := time.Now()
 		receipt, err := c.st.Commit(ctx, commit)

@@ -148,8 +148,7 @@ func record(v *visit.Visit, r reading) {
 	if res.Remote.IsValid() {
 		v.Answer.Remote = res.Remote.String()
 	}
-	t := res.Timing
-	v.Timing = visit.Timing{Sent: t.Sent, DNS: t.DNS, Connect: t.Connect, TLS: t.TLS, FirstByte: t.FirstByte, Total: t.Total, Reused: t.Reused}
+	v.Timing = timingOf(res)
 
 	if r.err != nil {
 		recordFailure(v, r.err, r.at)
@@ -168,6 +167,12 @@ func record(v *visit.Visit, r reading) {
 		return
 	}
 	recordPage(v, r)
+}
+
+// timingOf maps when things happened.
+func timingOf(res *fetch.Result) visit.Timing {
+	t := res.Timing
+	return visit.Timing{Sent: t.Sent, DNS: t.DNS, Connect: t.Connect, TLS: t.TLS, FirstByte: t.FirstByte, Total: t.Total, Reused: t.Reused}
 }
 
 // cacheAnswer maps what caches said in a header.

@@ -2,6 +2,7 @@ package headway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"headway/fetch"
 	"headway/frontier"
+	"headway/output"
 	"headway/parse"
 	"headway/robots"
 	"headway/store"
@@ -96,12 +98,14 @@ func (c *Crawl) askRobots(ctx context.Context, t task) robotsLanding {
 	}
 	// The moment it leaves is not told: redirects make it several requests, and
 	// the host's interval counts from the end of the last.
-	res, _, err := c.cfg.Fetcher.Robots(ctx, fetch.Request{
+	req := fetch.Request{
 		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart, Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
 		ETag: t.robots.ETag, LastModified: t.robots.LastModified,
-	})
+	}
+	archive := c.tap(ctx, &req, output.ForRobots, visit.Item{Job: c.job})
+	res, _, err := c.cfg.Fetcher.Robots(ctx, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
-	if l.own = ownError(ctx, err); l.own != nil {
+	if l.own = cmp.Or(archive.err, ownError(ctx, err)); l.own != nil {
 		return l
 	}
 	now := c.now()
@@ -175,9 +179,10 @@ func (c *Crawl) askPage(ctx context.Context, t task) landing {
 		req.MaxBody, req.CutBody = leafBody, true
 	}
 	req.BeforeSend, req.Looking, req.Sent = c.mayStart, c.looking(t.request), c.sent(t.request)
+	archive := c.tap(ctx, &req, output.ForPage, v.Item)
 	res, err := c.cfg.Fetcher.Do(ctx, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
-	if l.own = ownError(ctx, err); l.own != nil {
+	if l.own = cmp.Or(archive.err, ownError(ctx, err)); l.own != nil {
 		return l
 	}
 	r := reading{res: res, err: err, agent: c.cfg.Agent, key: c.key, at: c.now()}
@@ -239,11 +244,13 @@ func (c *Crawl) askSitemap(ctx context.Context, t task) {
 		c.post(func(now time.Time) { c.tookSitemap(now, r, frontier.Answer{}, 0, false) })
 		return
 	}
-	res, err := c.cfg.Fetcher.Do(ctx, fetch.Request{
+	req := fetch.Request{
 		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart, Looking: c.looking(r), Sent: c.sent(r),
-	})
+	}
+	archive := c.tap(ctx, &req, output.ForSitemap, visit.Item{Job: r.Job})
+	res, err := c.cfg.Fetcher.Do(ctx, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
-	if own := ownError(ctx, err); own != nil {
+	if own := cmp.Or(archive.err, ownError(ctx, err)); own != nil {
 		c.post(func(now time.Time) { c.f.PutBack(now, r); c.ownTrouble(own) })
 		return
 	}
