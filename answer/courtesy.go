@@ -263,6 +263,7 @@ type CourtesyFacts struct {
 	AllSent int64              // see [Receipt.AllSent]
 	Paces   []store.PaceChange // oldest first
 	Robots  map[string]int     // bytes of the files that Sums names
+	Earlier string             // another user agent that earlier runs used; empty for none
 }
 
 // Receipt writes the receipt.
@@ -298,6 +299,9 @@ func (c *Courtesy) Receipt(f CourtesyFacts) *Receipt {
 	r.RefusalList = slices.Clone(latest(c.refusals))
 	r.react(c.spans)
 	r.Instructions, r.Notes = instructions(f.Who, f.Host), r.notes()
+	if f.Earlier != "" {
+		r.Notes = append(r.Notes, fmt.Sprintf("Earlier runs of this crawl named themselves %q.", f.Earlier))
+	}
 	return &r
 }
 
@@ -397,19 +401,19 @@ func instructions(w Who, host string) []Step {
 	steps := []Step{
 		{
 			"Slow us down", fmt.Sprintf("in %s: \"User-agent: %s\", then \"Crawl-delay: 10\"", file, w.Token),
-			fmt.Sprintf("at least that many seconds between requests, one at a time; above %d we stay away. We read the file again within %d hours.", int(robots.MaxDelay.Seconds()), int(robots.MaxFresh.Hours())),
+			fmt.Sprintf("At least that many seconds between requests, one at a time; above %d we stay away. We read the file again within %d hours.", int(robots.MaxDelay.Seconds()), int(robots.MaxFresh.Hours())),
 		},
 		{
 			"Slow us down now", "answer 429 or 503, with Retry-After if you like",
-			"nothing is sent before Retry-After is over, and requests stay further apart afterwards. We never speed up on refusals.",
+			"Nothing is sent before Retry-After is over, and requests stay further apart afterwards. We never speed up on refusals.",
 		},
 		{
 			"Keep us out", fmt.Sprintf("in %s: \"User-agent: %s\", then \"Disallow: /\"", file, w.Token),
-			fmt.Sprintf("nothing more is asked for once we have read it again, within %d hours.", int(robots.MaxFresh.Hours())),
+			fmt.Sprintf("Nothing more is asked for once we have read it again, within %d hours.", int(robots.MaxFresh.Hours())),
 		},
 	}
 	if w.Contact != "" {
-		steps = append(steps, Step{"Never be crawled again", "write to " + w.Contact, "a host on the list of opt-outs is not contacted at all, not even for robots.txt."})
+		steps = append(steps, Step{"Never be crawled again", "write to " + w.Contact, "A host on the list of opt-outs is not contacted at all, not even for robots.txt."})
 	}
 	return steps
 }
@@ -419,7 +423,7 @@ func (r *Receipt) notes() []string {
 	notes := []string{
 		"Counts, gaps and concurrency are of requests for pages, each attempt included, from the moment a request left us to the end of its answer. Requests for robots.txt and sitemaps keep the same interval but are not recorded one by one.",
 		"A request that was under way when the crawl was killed left no record.",
-		"Between hosts at one address we keep a rate, not a gap: of 8 or more active hosts there, each process sends at most one request in 100 ms.",
+		"Between hosts at one address we keep a rate, not a gap: of 8 or more active hosts there, each process sends at most one request in 100 ms; hosts of the operator's own are not among them.",
 	}
 	if r.AllSent > 0 {
 		notes[0] += fmt.Sprintf(" All requests to this host that were ever counted here, those and other crawls from this machine included: %d.", r.AllSent)

@@ -1,0 +1,408 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway/answer"
+	"headway/ask"
+	"headway/politeness"
+	"headway/store"
+)
+
+func courtesyCommand() *cobra.Command {
+	var format string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "courtesy HOST",
+		Short: "Write a receipt for a webmaster: how a host was treated, and how to slow or stop us",
+		Long: `Write a receipt for the webmaster of a host that was crawled: who we are, how many
+requests, how many at once and how close together, which robots.txt was obeyed, what
+was refused and what we did then, and how to slow or stop us. All of it comes from
+what was recorded when it happened.
+
+The HTML is one file without scripts that loads nothing and prints well. Values of
+secret-looking query parameters are left out.`,
+		Example: `  headway courtesy example.com
+  headway courtesy https://shop.example.com --format html > receipt.html`,
+		Args: cobra.ExactArgs(1),
+	}
+	dir := dirFlag(cmd.Flags())
+	cmd.Flags().StringVar(&format, "format", "text", "`form`: text, json or html")
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if asJSON {
+			format = "json"
+		}
+		write := map[string]func(io.Writer, *answer.Receipt) error{
+			"text": printReceipt, "html": printReceiptHTML,
+			"json": func(w io.Writer, r *answer.Receipt) error { return printJSON(w, r) },
+		}[format]
+		if write == nil {
+			return usage(fmt.Errorf("format %q", format), "--format takes text, json or html")
+		}
+		names, err := hostsNamed(args[0])
+		if err != nil {
+			return err
+		}
+		found, err := findCrawl(*dir, names[0])
+		if err != nil {
+			return err
+		}
+		p, err := openPast(cmd.Context(), found)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, p.view.Close()) }()
+		host, err := p.chosen(cmd.Context(), names, cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		r, err := p.receipt(cmd.Context(), host, time.Now().UTC(), cmd.ErrOrStderr())
+		if err != nil {
+			return failed(err, "look at "+found+" with headway runs")
+		}
+		return write(cmd.OutOrStdout(), r)
+	}
+	return cmd
+}
+
+// chosen is the host that was meant: of https and http the one that has a part in
+// the crawl.
+func (p *past) chosen(ctx context.Context, names []string, errs io.Writer) (string, error) {
+	var known []string
+	for _, host := range names {
+		page, err := p.view.List(ctx, store.Query{Job: p.job.ID, Host: host, Max: 1})
+		if err != nil {
+			return "", failed(err, "look at "+p.dir+" with headway runs")
+		}
+		if len(page.Entries) > 0 {
+			known = append(known, host)
+		}
+	}
+	switch len(known) {
+	case 0:
+		return "", usage(fmt.Errorf("%s has no part in the crawl in %s", names[0], p.dir), "headway hosts lists those that have")
+	case 1:
+	default:
+		fmt.Fprintf(errs, "headway: this is about %s; for the other name %s\n", known[0], known[1])
+	}
+	return known[0], nil
+}
+
+// receipt gathers what was recorded of a host.
+func (p *past) receipt(ctx context.Context, host string, now time.Time, errs io.Writer) (*answer.Receipt, error) {
+	policy := p.policy(host)
+	c := answer.NewCourtesy(policy.Refuses403)
+	if err := p.eachVisit(ctx, host, c); err != nil {
+		return nil, err
+	}
+	facts := answer.CourtesyFacts{
+		Host: host, MadeAt: now, Running: p.running, Robots: map[string]int{},
+		Who: answer.Who{UserAgent: p.asked.UserAgent, Contact: p.asked.Contact, Token: p.asked.Token},
+	}
+	if facts.Who.Token == "" {
+		facts.Who.Token = productToken
+	}
+	if p.first.UserAgent != p.asked.UserAgent {
+		facts.Earlier = p.first.UserAgent
+	}
+	for _, sum := range c.Sums() {
+		size, err := p.robotsSize(ctx, sum)
+		if err != nil {
+			return nil, err
+		}
+		if size >= 0 {
+			facts.Robots[sum] = size
+		}
+	}
+	var err error
+	if facts.Paces, err = p.view.PaceChanges(ctx, host); err != nil {
+		return nil, err
+	}
+	stored, err := p.view.Host(ctx, host)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	if err == nil {
+		state := politeness.New(host)
+		if err := state.UnmarshalBinary(stored.Politeness); err != nil {
+			return nil, fmt.Errorf("state of %s: %w", host, err)
+		}
+		h := ask.HostOf(host, policy, state)
+		facts.Now, facts.AllSent = &h, state.Sends()
+	}
+	if live, ok := p.live(ctx, host, errs)[host]; ok {
+		facts.Now = &live
+	}
+	return c.Receipt(facts), nil
+}
+
+// eachVisit adds all visits of a host, and the attempts before them.
+func (p *past) eachVisit(ctx context.Context, host string, c *answer.Courtesy) error {
+	for q := (store.Query{Job: p.job.ID, Host: host, Max: store.MaxPage}); ; {
+		page, err := p.view.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Entries {
+			if v := page.Entries[i].Visit; v != nil {
+				c.Add(v)
+			}
+		}
+		if page.Next == "" {
+			break
+		}
+		q.After = page.Next
+	}
+	for q := (store.AttemptQuery{Job: p.job.ID, Host: host, Max: store.MaxPage}); ; {
+		page, err := p.view.Attempts(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Attempts {
+			c.AddAttempt(&page.Attempts[i])
+		}
+		if page.Next == "" {
+			return nil
+		}
+		q.After = page.Next
+	}
+}
+
+// robotsSize is how large a robots.txt was, -1 where it is no longer kept.
+func (p *past) robotsSize(ctx context.Context, sum string) (int, error) {
+	raw, err := hex.DecodeString(sum)
+	if err != nil || len(raw) != 32 {
+		return -1, fmt.Errorf("robots.txt %q: %w", sum, store.ErrCorrupt)
+	}
+	v, err := p.view.Robots(ctx, [32]byte(raw))
+	if errors.Is(err, store.ErrNotFound) {
+		return -1, nil
+	}
+	return len(v.Body), err
+}
+
+// receiptRows is how many refusals and changes of pace are shown to a person: the
+// latest.
+const receiptRows = 20
+
+// printReceipt shows a receipt as text.
+func printReceipt(w io.Writer, r *answer.Receipt) error {
+	fmt.Fprintf(w, "Courtesy receipt for %s\n", r.Host)
+	fmt.Fprintf(w, "made %s", utc(r.MadeAt))
+	if r.Running {
+		fmt.Fprint(w, "; the crawl still runs")
+	}
+	fmt.Fprint(w, "\n\nWho we are\n")
+	for _, row := range whoRows(r) {
+		fmt.Fprintf(w, "  %-19s %s\n", row.Name, oneLine(row.Value))
+	}
+	fmt.Fprint(w, "\nWhat we did\n")
+	for _, row := range didRows(r) {
+		fmt.Fprintf(w, "  %-19s %s\n", row.Name, row.Value)
+	}
+	fmt.Fprint(w, "\nrobots.txt we obeyed\n")
+	for _, v := range r.Robots {
+		fmt.Fprintf(w, "  %s  %s, fetched %s, last confirmed %s\n  %d decisions, %d URLs left alone\n", v.SHA256, sizeText(v.Bytes), utc(v.First), utc(v.Last), v.Decisions, v.Disallowed)
+	}
+	if len(r.Robots) == 0 {
+		fmt.Fprintln(w, "  "+noRobots(r))
+	}
+	if err := printReactions(w, r); err != nil {
+		return err
+	}
+	fmt.Fprint(w, "\nHow to slow or stop us\n")
+	for _, s := range r.Instructions {
+		fmt.Fprintf(w, "  %s: %s.\n    %s\n", s.Goal, oneLine(s.How), s.Effect)
+	}
+	fmt.Fprint(w, "\nWhat these numbers do not say\n")
+	for _, n := range r.Notes {
+		fmt.Fprintf(w, "  - %s\n", n)
+	}
+	return nil
+}
+
+// printReactions shows refusals and what followed.
+func printReactions(w io.Writer, r *answer.Receipt) error {
+	fmt.Fprint(w, "\nRefusals and what we did then\n")
+	if r.Refusals == 0 {
+		fmt.Fprintln(w, "  none")
+	}
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, x := range lastRows(r.RefusalList) {
+		fmt.Fprintf(tab, "  %s\t%d\t%s\t%s\n", utc(x.At), x.Status, reaction(&x), shorten(oneLine(x.URL), 100))
+	}
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	if n := int64(len(lastRows(r.RefusalList))); n < r.Refusals {
+		fmt.Fprintf(w, "  (the latest %d of %d; --json has more)\n", n, r.Refusals)
+	}
+	if len(r.PaceChanges) == 0 {
+		return nil
+	}
+	fmt.Fprint(w, "\nChanges of pace\n")
+	for _, p := range lastRows(r.PaceChanges) {
+		fmt.Fprintf(w, "  %s  %s to %s  %s\n", utc(p.At), paceText(p.From), paceText(p.To), causeText(p.Cause))
+	}
+	if n := len(lastRows(r.PaceChanges)); n < len(r.PaceChanges) {
+		fmt.Fprintf(w, "  (the latest %d of %d; --json has all)\n", n, len(r.PaceChanges))
+	}
+	return nil
+}
+
+func lastRows[T any](list []T) []T { return list[max(0, len(list)-receiptRows):] }
+
+// factRow is a name and a value for people.
+type factRow struct{ Name, Value string }
+
+func whoRows(r *answer.Receipt) []factRow {
+	contact := r.Who.Contact
+	if contact == "" {
+		contact = "none: only hosts of the operator's own were asked"
+	}
+	agent := r.Who.UserAgent
+	if agent == "" {
+		agent = "not recorded by the version that crawled"
+	}
+	return []factRow{{"user agent", agent}, {"contact", contact}, {"name in robots.txt", r.Who.Token}}
+}
+
+func didRows(r *answer.Receipt) []factRow {
+	if r.Requests == 0 {
+		rows := []factRow{{"requests for pages", "none"}}
+		if r.Disallowed > 0 {
+			rows = append(rows, factRow{"left alone", plural(int(r.Disallowed), "URL") + ", as robots.txt says"})
+		}
+		return rows
+	}
+	rows := []factRow{
+		{"period", utc(r.From) + " to " + utc(r.To)},
+		{"requests for pages", requestsText(r)},
+		{"pages", fmt.Sprintf("%d, %s", r.Pages, bytesText(r.Bytes))},
+		{"answers", statusesText(r.Statuses)},
+		{"most at once", fmt.Sprint(r.PeakConcurrency)},
+		{"smallest gap", gapText(r)},
+		{"busiest minute", plural(r.BusiestMinute, "request")},
+	}
+	if r.Disallowed > 0 {
+		rows = append(rows, factRow{"left alone", plural(int(r.Disallowed), "URL") + ", as robots.txt says"})
+	}
+	if r.HoldsAsked > 0 {
+		rows = append(rows, factRow{"Retry-After kept", fmt.Sprintf("%d of %d", r.HoldsKept, r.HoldsAsked)})
+	}
+	if r.Unsent > 0 {
+		rows = append(rows, factRow{"no connection", plural(int(r.Unsent), "attempt")})
+	}
+	if h := r.Now; h != nil {
+		rows = append(rows, factRow{"pace now", paceText(h.Pace) + " between requests, " + sourceText(h.Source)})
+	}
+	return rows
+}
+
+func requestsText(r *answer.Receipt) string {
+	text := fmt.Sprint(r.Requests)
+	if r.Repeated > 0 {
+		text += fmt.Sprintf(", %d of them repeated later", r.Repeated)
+	}
+	return text
+}
+
+func gapText(r *answer.Receipt) string {
+	if r.SmallestGap == nil {
+		return "there was one request"
+	}
+	return fmt.Sprintf("%.3f s between two starts, at %s; median %.3f s", r.SmallestGap.Duration().Seconds(), utc(r.SmallestGapAt), r.MedianGap.Duration().Seconds())
+}
+
+func statusesText(list []answer.StatusCount) string {
+	var parts []string
+	for _, s := range list {
+		if s.Status == 0 {
+			parts = append(parts, fmt.Sprintf("%d without an answer", s.N))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d x %d", s.N, s.Status))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sourceText says what sets a pace.
+func sourceText(source string) string {
+	switch source {
+	case "crawl_delay":
+		return "as Crawl-delay asks"
+	case "learned":
+		return "learned from refusals"
+	case "operator":
+		return "set by the operator"
+	default:
+		return "where we began"
+	}
+}
+
+// causeText says why a pace changed.
+func causeText(cause string) string {
+	switch cause {
+	case "incident":
+		return "the host pushed back"
+	case "probe":
+		return "a careful try at a shorter interval"
+	case "probe_failed":
+		return "the host pushed back: the shorter interval was given up"
+	default:
+		return oneLine(cause)
+	}
+}
+
+// reaction says what followed a refusal.
+func reaction(x *answer.Refusal) string {
+	var parts []string
+	if x.RetryAfter != "" {
+		parts = append(parts, "Retry-After "+shorten(oneLine(x.RetryAfter), 40))
+	}
+	if x.PaceTo != nil {
+		parts = append(parts, fmt.Sprintf("pace %s to %s", paceText(*x.PaceFrom), paceText(*x.PaceTo)))
+	} else {
+		parts = append(parts, "no new step of the pace")
+	}
+	if x.Next != nil {
+		parts = append(parts, fmt.Sprintf("next request %.1f s later", x.Next.Duration().Seconds()))
+	} else {
+		parts = append(parts, "nothing was sent since")
+	}
+	if x.Kept != nil && !*x.Kept {
+		parts = append(parts, "TOO EARLY")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func noRobots(r *answer.Receipt) string {
+	switch {
+	case r.RobotsIgnored > 0:
+		return "none: it was set aside, on the word of the host's owner"
+	case r.RobotsNone > 0:
+		return "the host has none, or it could not be read"
+	default:
+		return "nothing was decided by one"
+	}
+}
+
+func sizeText(n int) string {
+	if n < 0 {
+		return "text no longer kept"
+	}
+	return plural(n, "byte")
+}
+
+// utc is a moment that means the same to whoever reads it.
+func utc(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

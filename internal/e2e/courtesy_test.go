@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"headway/answer"
+	"headway/lab"
+	"headway/lab/temper"
+)
+
+// receiptSlack is how far a gap may be from what the server saw: the two clocks
+// stamp the same request at different moments, on a machine that others use.
+const receiptSlack = 25 // ms
+
+// TestCourtesyAgreesWithServer compares receipts with what the hosts counted
+// themselves: one that is fast and answers slowly, one that refuses.
+func TestCourtesyAgreesWithServer(t *testing.T) {
+	slow := site(60, func(t *lab.Temper) { t.Rules.Latency = temper.Constant(120 * time.Millisecond) })
+	limited := site(25, func(t *lab.Temper) { t.Rules.Limits = []temper.Limit{{Rate: 4, Burst: 2}} })
+	w := newWorld(t, lab.Config{Hosts: []lab.HostSpec{{Name: "slow.test", Temper: slow}, {Name: "limited.test", Temper: limited}}})
+	w.run(w.crawl("one", "--preset", "owned", "--delay", "50ms", "--sitemaps", "off"), 0)
+	w.complete()
+	w.clean()
+	for _, s := range w.lab.Stats().PerHost {
+		host := strings.TrimSuffix(s.Host, "/")
+		var r answer.Receipt
+		if err := json.Unmarshal([]byte(w.run(w.command("courtesy", host, "--dir", "one", "--json"), 0)), &r); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: receipt %d requests, %d pages, peak %d, gap %v ms, %d refusals, %d of %d holds; server %d+%d requests, %d pages, peak %d, gap %.1f ms, %d refusals",
+			host, r.Requests, r.Pages, r.PeakConcurrency, r.SmallestGap.Duration().Milliseconds(), r.Refusals, r.HoldsKept, r.HoldsAsked,
+			s.Requests-s.RobotsFetches, s.RobotsFetches, s.PageAnswers, s.MaxConcurrent, s.MinGapMS, s.Refusals)
+		if want := s.Requests - s.RobotsFetches - s.SitemapFetches; r.Requests != want {
+			t.Errorf("%s: %d requests, the server counted %d", host, r.Requests, want)
+		}
+		if r.Pages != s.PageAnswers || r.Refusals != s.Refusals {
+			t.Errorf("%s: %d pages and %d refusals, the server counted %d and %d", host, r.Pages, r.Refusals, s.PageAnswers, s.Refusals)
+		}
+		if r.AllSent < s.Requests {
+			t.Errorf("%s: %d requests in all, the server counted %d", host, r.AllSent, s.Requests)
+		}
+		if r.PeakConcurrency < s.MaxConcurrent {
+			t.Errorf("%s: %d at once, the server saw %d", host, r.PeakConcurrency, s.MaxConcurrent)
+		}
+		if gap := float64(r.SmallestGap.Duration().Milliseconds()); gap > s.MinGapMS+receiptSlack {
+			t.Errorf("%s: a smallest gap of %.0f ms, the server saw %.1f", host, gap, s.MinGapMS)
+		}
+		if r.HoldsKept != r.HoldsAsked {
+			t.Errorf("%s: %d of %d holds kept", host, r.HoldsKept, r.HoldsAsked)
+		}
+		if len(r.Robots) != 1 || r.Robots[0].Bytes <= 0 || !strings.HasPrefix(r.Who.UserAgent, "headway/") {
+			t.Errorf("%s: robots %+v, who %+v", host, r.Robots, r.Who)
+		}
+		if s.Refusals > 0 && (len(r.PaceChanges) == 0 || r.Now == nil || r.Now.Source != "learned") {
+			t.Errorf("%s: refused %d times, and the pace: %+v, %+v", host, s.Refusals, r.PaceChanges, r.Now)
+		}
+		for _, format := range []string{"text", "html"} {
+			text := w.run(w.command("courtesy", host, "--dir", "one", "--format", format), 0)
+			for _, want := range []string{host, fmt.Sprint(r.Requests), "Retry-After", "robots.txt"} {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s: the %s does not say %q:\n%s", host, format, want, text)
+				}
+			}
+		}
+	}
+	if s := w.lab.Stats().PerHost; s[1].Refusals == 0 || s[0].MaxConcurrent < 2 {
+		t.Errorf("nothing to compare: %d refusals, %d at once", s[1].Refusals, s[0].MaxConcurrent)
+	}
+}
+
+// TestHostsAndCourtesyWhileItRuns asks a crawl that runs.
+func TestHostsAndCourtesyWhileItRuns(t *testing.T) {
+	const delay = time.Second
+	w := newWorld(t, lab.Config{Hosts: lab.Uniform(2, site(50, func(t *lab.Temper) { t.Site.CrawlDelay = delay }))})
+	cmd := w.crawl("one", "--preset", "owned")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Wait() // it was killed
+	}()
+	w.eventually(30*time.Second, func() bool { return w.lab.Stats().Total.PageAnswers >= 4 })
+	var list answer.Hosts
+	if err := json.Unmarshal([]byte(w.run(w.command("hosts", "--dir", "one", "--json"), 0)), &list); err != nil {
+		t.Fatal(err)
+	}
+	if !list.Running || list.Total != 2 || len(list.Hosts) != 2 {
+		t.Fatalf("hosts %+v", list)
+	}
+	for _, h := range list.Hosts {
+		if h.Pace.Duration() != delay || h.Source != "crawl_delay" || h.State == "" || h.Waiting < 1 || h.ETA.Duration() < delay {
+			t.Errorf("host %+v", h)
+		}
+	}
+	var r answer.Receipt
+	if err := json.Unmarshal([]byte(w.run(w.command("courtesy", list.Hosts[0].Host.Host, "--dir", "one", "--json"), 0)), &r); err != nil {
+		t.Fatal(err)
+	}
+	if !r.Running || r.Requests < 1 || r.PeakConcurrency != 1 || r.SmallestGap != nil && r.SmallestGap.Duration() < delay {
+		t.Errorf("receipt %+v", r)
+	}
+	var runs struct {
+		Runs []struct {
+			Dir     string `json:"dir"`
+			Running bool   `json:"running"`
+		} `json:"runs"`
+	}
+	if err := json.Unmarshal([]byte(w.run(w.command("runs", "--json"), 0)), &runs); err != nil {
+		t.Fatal(err)
+	}
+	if len(runs.Runs) != 1 || runs.Runs[0].Dir != "one" || !runs.Runs[0].Running {
+		t.Errorf("runs %+v", runs)
+	}
+	w.run(w.command("rm", "one", "--yes"), 5)
+}
