@@ -1,0 +1,74 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"headway/answer"
+	"headway/lab"
+)
+
+// TestSlow asks a crawl where its time goes, while it runs and after it has
+// ended.
+func TestSlow(t *testing.T) {
+	w := newWorld(t, lab.Config{Hosts: lab.Uniform(2, site(12, func(t *lab.Temper) { t.Site.CrawlDelay = 500 * time.Millisecond }))})
+	crawl := w.crawl("run", "--preset", "owned", "--quiet")
+	if err := crawl.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- crawl.Wait() }()
+	for i := 0; ; i++ { // until it has taken up its work
+		if _, err := os.Stat(w.dir + "/run/ask"); err == nil && w.lab.Stats().Total.PageAnswers > 2 {
+			break
+		}
+		if i == 1000 {
+			t.Fatal("the crawl does not begin")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	running := w.slow()
+	if !running.Running || running.Now == nil || running.Now.State != "crawl_delay" || running.SoFar.State != "crawl_delay" {
+		t.Errorf("running: %+v, now %+v", running.SoFar, running.Now)
+	}
+	if running.Left == nil || running.Left.AtLeast == 0 || !strings.Contains(running.Sentence, "It cannot end before") {
+		t.Errorf("running: %q, left %+v", running.Sentence, running.Left)
+	}
+	if running.MoreWorkers || !strings.Contains(running.Change, "Crawl-delay") || len(running.Layers) == 0 {
+		t.Errorf("more workers would help: %v; change %q; layers %+v", running.MoreWorkers, running.Change, running.Layers)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	past := w.slow()
+	if past.Running || past.State != "complete" || past.Now != nil || past.SoFar.State != "crawl_delay" || past.Left != nil {
+		t.Errorf("ended: %+v", past)
+	}
+	if sum := total(past); sum < 0.999 || sum > 1.001 {
+		t.Errorf("the parts make %.3f", sum)
+	}
+	if len(past.Slowest) != 2 || past.Slowest[0].Source != "crawl_delay" {
+		t.Errorf("slowest hosts: %+v", past.Slowest)
+	}
+	t.Log(w.run(w.command("slow"), 0))
+}
+
+func total(s answer.Slow) (sum float64) {
+	for _, p := range s.Parts {
+		sum += p.Part
+	}
+	return sum
+}
+
+// slow is what headway slow says of the crawl.
+func (w *world) slow() answer.Slow {
+	w.Helper()
+	var s answer.Slow
+	if err := json.Unmarshal([]byte(w.run(w.command("slow", "--dir", "run", "--json"), 0)), &s); err != nil {
+		w.Fatal(err)
+	}
+	return s
+}
