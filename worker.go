@@ -119,6 +119,7 @@ func (c *Crawl) askRobots(ctx context.Context, t task) robotsLanding {
 	}
 	l.robots = robotsAnswer(res, err, file, now)
 	l.answer = c.answer(res, err, false, now)
+	l.answer.Latency = 0 // pages are compared with pages
 	l.wire, l.owned, l.err = res.WireBytes, res.Owned, err
 	return l
 }
@@ -255,6 +256,7 @@ func (c *Crawl) askSitemap(ctx context.Context, t task) {
 		return
 	}
 	answer, wire := c.answer(res, err, false, c.now()), res.WireBytes
+	answer.Latency = 0 // pages are compared with pages
 	c.post(func(now time.Time) { c.tookSitemap(now, r, answer, wire, true) })
 	switch target, moved := sitemapMoved(res, err); {
 	case moved:
