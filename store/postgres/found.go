@@ -9,6 +9,7 @@ import (
 
 	"headway/job"
 	"headway/store"
+	"headway/store/internal/record"
 	"headway/visit"
 )
 
@@ -129,12 +130,12 @@ func newFoundLists(found []store.Found, groups []*group, place func(g *group) in
 	for i, g := range groups {
 		at := place(g)
 		it := &found[at].Item
-		x, err := extraOf(it)
+		x, err := record.Extra(it)
 		if err != nil {
 			return nil, err
 		}
 		l.ord[i], l.job[i], l.rank[i], l.depth[i], l.priority[i] = int32(at), g.key.job, int32(store.Rank(it)), fits(it.Depth), fits(it.Priority)
-		l.host[i], l.fp[i], l.slot[i], l.hops[i], l.found[i] = g.key.host, g.key.fp, g.key.slot, int16(it.Hops), foundNumber[it.Found]
+		l.host[i], l.fp[i], l.slot[i], l.hops[i], l.found[i] = g.key.host, g.key.fp, g.key.slot, int16(it.Hops), int16(record.FoundNumber(it.Found))
 		l.path[i], l.via[i], l.extra[i] = it.URL.PathQuery(), viaOf(it), x
 	}
 	return l, nil

@@ -33,6 +33,7 @@ import (
 
 	"headway/job"
 	"headway/store"
+	"headway/store/internal/record"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -243,19 +244,8 @@ func openError(c *pgx.ConnConfig, err error) error {
 }
 
 // milli and instant are an instant as it is stored; 0 is none.
-func milli(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return store.Stored(t).UnixMilli()
-}
-
-func instant(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}
+func milli(t time.Time) int64    { return record.Milli(t) }
+func instant(ms int64) time.Time { return record.Instant(ms) }
 
 // orNull stores the zero time as null.
 func orNull(t time.Time) *int64 {

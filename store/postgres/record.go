@@ -8,52 +8,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"headway/job"
 	"headway/store"
+	"headway/store/internal/record"
 	"headway/visit"
 	"headway/weburl"
 )
-
-// recordVersion is the version of the text in columns visit. A field may be
-// added without raising it.
-const recordVersion = 1
-
-// record is a visit as it is stored: without its item, which is a row of its
-// own, and its links, which are URLs of their own.
-type record struct {
-	Version  int          `json:"v"`
-	Wait     visit.Wait   `json:"wait,omitempty"`
-	Detail   string       `json:"detail,omitempty"`
-	Attempt  int          `json:"attempt,omitempty"`
-	Answer   visit.Answer `json:"answer,omitzero"`
-	Timing   visit.Timing `json:"timing,omitzero"`
-	Page     *visit.Page  `json:"page,omitempty"`
-	Evidence []factRef    `json:"evidence,omitempty"`
-
-	// How an attempt ended its URL that was reopened since. For other visits
-	// the row says it.
-	Outcome visit.Outcome `json:"outcome,omitempty"`
-	Reason  visit.Reason  `json:"reason,omitempty"`
-}
-
-// text writes a record.
-func (r *record) text(b *bytes.Buffer) (string, error) {
-	b.Reset()
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false) // the reader is no browser, and URLs stay readable
-	err := enc.Encode(r)
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), err
-}
-
-// factRef names a row of table evidence and when it was relied on.
-type factRef struct {
-	Fact factID `json:"fact"`
-	At   int64  `json:"at"` // Unix milliseconds
-}
 
 // factID is the digest of a fact: whoever meets it first stores it, and nobody
 // has to ask for its number.
@@ -79,53 +42,26 @@ type encoder struct {
 
 // encode writes a visit.
 func (e *encoder) encode(v *visit.Visit) (string, error) {
-	r := record{Version: recordVersion, Wait: v.Wait, Detail: v.Detail, Attempt: v.Item.Attempt, Answer: v.Answer, Timing: v.Timing}
-	if !isZeroPage(&v.Page) {
-		r.Page = &v.Page
-	}
-	for _, x := range v.Evidence {
-		at := milli(x.At)
-		x.At, x.SourceAt = time.Time{}, store.Stored(x.SourceAt)
+	r, err := record.Of(v, func(x visit.Evidence) (factID, error) {
 		fact, err := json.Marshal(x)
 		if err != nil {
-			return "", err
+			return factID{}, err
 		}
 		sum := sha256.Sum256(fact)
 		id := factID(sum[:16])
 		e.facts[id] = string(fact)
-		r.Evidence = append(r.Evidence, factRef{id, at})
-	}
-	text, err := r.text(&e.buf)
+		return id, nil
+	})
 	if err != nil {
-		return "", fmt.Errorf("encode visit %s: %w", v.Item.URL, err)
+		return "", err
 	}
-	return text, nil
+	return r.Text(&e.buf)
 }
 
 // clean takes out what PostgreSQL cannot store in a text. JSON never contains
 // it, but words of people may.
 func clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "")
-}
-
-func isZeroPage(p *visit.Page) bool {
-	return p.Title == "" && p.Description == "" && p.Canonical.IsZero() && p.Language == "" && p.Charset == "" && len(p.Robots) == 0 && p.Digest == "" && p.SimHash == 0
-}
-
-// extra are the parts of an item that most have not.
-type extra struct {
-	Chain        []uint64 `json:"chain,omitempty"`
-	ETag         string   `json:"etag,omitempty"`
-	LastModified string   `json:"last_modified,omitempty"`
-}
-
-// extraOf returns the column extra of an item, empty for most.
-func extraOf(it *visit.Item) (string, error) {
-	if len(it.Chain) == 0 && it.Validators == (visit.Validators{}) {
-		return "", nil
-	}
-	data, err := json.Marshal(extra{it.Chain, it.Validators.ETag, it.Validators.LastModified})
-	return string(data), err
 }
 
 // viaOf returns the column via of an item: a path where the page is on the same
@@ -139,11 +75,6 @@ func viaOf(it *visit.Item) string {
 	}
 	return it.Via.String()
 }
-
-// Numbers of the ways a URL is found, as stored.
-var foundNumber = map[visit.FoundBy]int16{visit.FoundSeed: 1, visit.FoundLink: 2, visit.FoundSitemap: 3, visit.FoundRedirect: 4}
-
-var foundWord = [...]visit.FoundBy{"", visit.FoundSeed, visit.FoundLink, visit.FoundSitemap, visit.FoundRedirect}
 
 // itemRow is where itemColumns are scanned to.
 type itemRow struct {
@@ -164,10 +95,7 @@ func (r *itemRow) item(id job.ID) (visit.Item, error) {
 	if err != nil {
 		return visit.Item{}, fmt.Errorf("stored URL: %w: %w", store.ErrCorrupt, err)
 	}
-	it := visit.Item{Job: id, URL: u, Depth: r.depth, Hops: r.hops, Priority: r.priority, Attempt: r.tries, NotBefore: instant(r.notBefore)}
-	if r.found > 0 && int(r.found) < len(foundWord) {
-		it.Found = foundWord[r.found]
-	}
+	it := visit.Item{Job: id, URL: u, Depth: r.depth, Hops: r.hops, Priority: r.priority, Found: record.FoundBy(int64(r.found)), Attempt: r.tries, NotBefore: instant(r.notBefore)}
 	if via := r.via; via != "" {
 		if via[0] == '/' {
 			via = r.host + via
@@ -176,14 +104,7 @@ func (r *itemRow) item(id job.ID) (visit.Item, error) {
 			return visit.Item{}, fmt.Errorf("stored URL: %w: %w", store.ErrCorrupt, err)
 		}
 	}
-	if r.extra != "" {
-		var x extra
-		if err := json.Unmarshal([]byte(r.extra), &x); err != nil {
-			return visit.Item{}, fmt.Errorf("item %s: %w: %w", u, store.ErrCorrupt, err)
-		}
-		it.Chain, it.Validators = x.Chain, visit.Validators{ETag: x.ETag, LastModified: x.LastModified}
-	}
-	return it, nil
+	return it, record.ReadExtra(r.extra, &it)
 }
 
 // entryRow is where entryColumns are scanned to.
@@ -206,7 +127,7 @@ func (r *entryRow) targets() []any {
 // entries makes entries of rows, with the facts behind their visits.
 func (s *Store) entries(ctx context.Context, q querier, id job.ID, rows []entryRow) ([]store.Entry, error) {
 	list := make([]store.Entry, len(rows))
-	records := make([]record, len(rows))
+	records := make([]record.Record[factID], len(rows))
 	facts := map[factID]string{}
 	for i := range rows {
 		r := &rows[i]
@@ -233,11 +154,10 @@ func (s *Store) entries(ctx context.Context, q querier, id job.ID, rows []entryR
 		if rows[i].visit == nil {
 			continue
 		}
-		v, err := records[i].visit(&list[i].Item, facts)
+		v, err := records[i].Visit(list[i].Item, store.Ending{Outcome: list[i].Outcome, Reason: list[i].Reason}, known(facts))
 		if err != nil {
 			return nil, err
 		}
-		v.Outcome, v.Reason = list[i].Outcome, list[i].Reason
 		list[i].Visit = v
 	}
 	return list, nil
@@ -249,17 +169,19 @@ type querier interface {
 }
 
 // readRecord reads what encode wrote and notes the facts it names.
-func readRecord(data string, it *visit.Item, r *record, facts map[factID]string) error {
-	if err := json.Unmarshal([]byte(data), r); err != nil {
-		return fmt.Errorf("visit of %s: %w: %w", it.URL, store.ErrCorrupt, err)
-	}
-	if r.Version < 1 || r.Version > recordVersion {
-		return fmt.Errorf("visit of %s: version %d: %w", it.URL, r.Version, store.ErrNewer)
+func readRecord(data string, it *visit.Item, r *record.Record[factID], facts map[factID]string) error {
+	if err := record.Read(data, r); err != nil {
+		return fmt.Errorf("visit of %s: %w", it.URL, err)
 	}
 	for _, ref := range r.Evidence {
 		facts[ref.Fact] = ""
 	}
 	return nil
+}
+
+// known are facts that were read.
+func known(facts map[factID]string) func(factID) (string, error) {
+	return func(id factID) (string, error) { return facts[id], nil }
 }
 
 // readFacts fills in the texts of facts.
@@ -282,22 +204,4 @@ func readFacts(ctx context.Context, q querier, facts map[factID]string) error {
 		return nil
 	})
 	return err
-}
-
-// visit makes a visit of a record.
-func (r *record) visit(it *visit.Item, facts map[factID]string) (*visit.Visit, error) {
-	v := &visit.Visit{Item: *it, Wait: r.Wait, Detail: r.Detail, Answer: r.Answer, Timing: r.Timing}
-	v.Item.Attempt = r.Attempt
-	if r.Page != nil {
-		v.Page = *r.Page
-	}
-	for _, ref := range r.Evidence {
-		var e visit.Evidence
-		if err := json.Unmarshal([]byte(facts[ref.Fact]), &e); err != nil {
-			return nil, fmt.Errorf("fact %x: %w: %w", ref.Fact, store.ErrCorrupt, err)
-		}
-		e.At = instant(ref.At)
-		v.Evidence = append(v.Evidence, e)
-	}
-	return v, nil
 }

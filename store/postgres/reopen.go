@@ -3,12 +3,12 @@ package postgres
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"headway/job"
 	"headway/store"
+	"headway/store/internal/record"
 	"headway/weburl"
 )
 
@@ -81,7 +81,7 @@ func (b *batch) reopen(ctx context.Context, id job.ID, urls []weburl.URL) (int, 
 		if visit == "" {
 			return nil
 		}
-		text, err := endedText(visit, e, &buf)
+		text, err := record.Ended[factID](visit, e, &buf)
 		kept, texts = append(kept, url), append(texts, text)
 		return err
 	}))
@@ -100,15 +100,4 @@ func (b *batch) reopen(ctx context.Context, id job.ID, urls []weburl.URL) (int, 
 	}
 	b.finish()
 	return n, nil
-}
-
-// endedText is the record of a visit that had ended its URL. The row that said
-// how goes, so the record says it.
-func endedText(data string, e store.Ending, buf *bytes.Buffer) (string, error) {
-	var r record
-	if err := json.Unmarshal([]byte(data), &r); err != nil {
-		return "", fmt.Errorf("stored visit: %w: %w", store.ErrCorrupt, err)
-	}
-	r.Outcome, r.Reason = e.Outcome, e.Reason
-	return r.text(buf)
 }

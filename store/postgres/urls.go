@@ -12,6 +12,7 @@ import (
 
 	"headway/job"
 	"headway/store"
+	"headway/store/internal/record"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -204,7 +205,7 @@ func (s *Store) attempts(ctx context.Context, tx pgx.Tx, sh *shelf, url int64, i
 	if err != nil {
 		return nil, err
 	}
-	records := make([]record, len(texts))
+	records := make([]record.Record[factID], len(texts))
 	facts := map[factID]string{}
 	for i, text := range texts {
 		if err := readRecord(text, it, &records[i], facts); err != nil {
@@ -216,11 +217,10 @@ func (s *Store) attempts(ctx context.Context, tx pgx.Tx, sh *shelf, url int64, i
 	}
 	var list []visit.Visit
 	for i := range records {
-		v, err := records[i].visit(it, facts)
+		v, err := records[i].Visit(*it, store.Ending{Outcome: visit.Pending}, known(facts))
 		if err != nil {
 			return nil, err
 		}
-		v.Outcome, v.Reason = cmp.Or(records[i].Outcome, visit.Pending), records[i].Reason
 		list = append(list, *v)
 	}
 	return list, nil

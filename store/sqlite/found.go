@@ -10,6 +10,7 @@ import (
 
 	"headway/job"
 	"headway/store"
+	"headway/store/internal/record"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -239,7 +240,7 @@ func (b *batch) insert(ctx context.Context, t *jobTables, found []store.Found, g
 		it := &found[g.use].Item
 		x, err := extraOf(it)
 		bad = cmp.Or(bad, err)
-		args[0].Value, args[1].Value, args[2].Value, args[3].Value, args[4].Value = g.url, g.ref.id, it.URL.PathQuery(), vias[i], foundNumber[it.Found]
+		args[0].Value, args[1].Value, args[2].Value, args[3].Value, args[4].Value = g.url, g.ref.id, it.URL.PathQuery(), vias[i], record.FoundNumber(it.Found)
 		args[5].Value, args[6].Value, args[7].Value, args[8].Value, args[9].Value = int64(it.Depth), int64(it.Hops), int64(it.Priority), b.at, x
 	}, nil)
 	if err != nil || bad != nil {
@@ -317,7 +318,7 @@ func (b *batch) readmit(ctx context.Context, t *jobTables, found []store.Found, 
 		it := &found[groups[i].use].Item
 		x, err := extraOf(it)
 		bad = cmp.Or(bad, err)
-		args[0].Value, args[1].Value, args[2].Value, args[3].Value = groups[i].url, vias[i], foundNumber[it.Found], int64(it.Depth)
+		args[0].Value, args[1].Value, args[2].Value, args[3].Value = groups[i].url, vias[i], record.FoundNumber(it.Found), int64(it.Depth)
 		args[4].Value, args[5].Value, args[6].Value = int64(it.Hops), int64(it.Priority), x
 	}, nil)
 	if err != nil || bad != nil {

@@ -10,75 +10,22 @@ import (
 
 	"headway/job"
 	"headway/store"
+	"headway/store/internal/record"
 	"headway/visit"
 	"headway/weburl"
 )
 
-// recordVersion is the version of the text in outcome.visit and attempt.visit.
-// A field may be added without raising it.
-const recordVersion = 1
-
-// record is a visit as it is stored: without its item, which is a row of its
-// own, and its links, which are URLs of their own.
-type record struct {
-	Version  int          `json:"v"`
-	Wait     visit.Wait   `json:"wait,omitempty"`
-	Detail   string       `json:"detail,omitempty"`
-	Attempt  int          `json:"attempt,omitempty"`
-	Answer   visit.Answer `json:"answer,omitzero"`
-	Timing   visit.Timing `json:"timing,omitzero"`
-	Page     *visit.Page  `json:"page,omitempty"`
-	Evidence []factRef    `json:"evidence,omitempty"`
-
-	// How an attempt ended its URL that was reopened since. For other visits
-	// the row says it.
-	Outcome visit.Outcome `json:"outcome,omitempty"`
-	Reason  visit.Reason  `json:"reason,omitempty"`
-}
-
-// text writes a record.
-func (r *record) text(b *bytes.Buffer) (string, error) {
-	b.Reset()
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false) // the reader is no browser, and URLs stay readable
-	err := enc.Encode(r)
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), err
-}
-
-// factRef names a row of table evidence and when it was relied on.
-type factRef struct {
-	Fact int64 `json:"fact"`
-	At   int64 `json:"at"` // Unix milliseconds
-}
-
 // encode writes a visit. Facts behind it are stored once each, under a number.
 func (s *Store) encode(ctx context.Context, v *visit.Visit, b *bytes.Buffer) (string, error) {
-	r := record{Version: recordVersion, Wait: v.Wait, Detail: v.Detail, Attempt: v.Item.Attempt, Answer: v.Answer, Timing: v.Timing}
-	if !isZeroPage(&v.Page) {
-		r.Page = &v.Page
-	}
-	for _, e := range v.Evidence {
-		at := milli(e.At)
-		id, err := s.fact(ctx, e)
-		if err != nil {
-			return "", err
-		}
-		r.Evidence = append(r.Evidence, factRef{id, at})
-	}
-	text, err := r.text(b)
+	r, err := record.Of(v, func(e visit.Evidence) (int64, error) { return s.fact(ctx, e) })
 	if err != nil {
-		return "", fmt.Errorf("encode visit %s: %w", v.Item.URL, err)
+		return "", err
 	}
-	return text, nil
-}
-
-func isZeroPage(p *visit.Page) bool {
-	return p.Title == "" && p.Description == "" && p.Canonical.IsZero() && p.Language == "" && p.Charset == "" && len(p.Robots) == 0 && p.Digest == "" && p.SimHash == 0
+	return r.Text(b)
 }
 
 // fact returns the number of a fact, which is stored if it is new.
 func (s *Store) fact(ctx context.Context, e visit.Evidence) (int64, error) {
-	e.At, e.SourceAt = time.Time{}, store.Stored(e.SourceAt)
 	if id, ok := s.facts[e]; ok {
 		return id, nil
 	}
@@ -107,60 +54,27 @@ func (s *Store) fact(ctx context.Context, e visit.Evidence) (int64, error) {
 
 // decode reads what encode wrote into a visit of an item.
 func decode(ctx context.Context, c *conn, data string, it visit.Item, e store.Ending) (*visit.Visit, error) {
-	var r record
-	if err := json.Unmarshal([]byte(data), &r); err != nil {
-		return nil, fmt.Errorf("visit of %s: %w: %w", it.URL, store.ErrCorrupt, err)
+	var r record.Record[int64]
+	if err := record.Read(data, &r); err != nil {
+		return nil, fmt.Errorf("visit of %s: %w", it.URL, err)
 	}
-	if r.Version < 1 || r.Version > recordVersion {
-		return nil, fmt.Errorf("visit of %s: version %d: %w", it.URL, r.Version, store.ErrNewer)
-	}
-	v := &visit.Visit{Item: it, Outcome: e.Outcome, Reason: e.Reason, Wait: r.Wait, Detail: r.Detail, Answer: r.Answer, Timing: r.Timing}
-	v.Item.Attempt = r.Attempt
-	if r.Outcome != "" {
-		v.Outcome, v.Reason = r.Outcome, r.Reason
-	}
-	if r.Page != nil {
-		v.Page = *r.Page
-	}
-	for _, ref := range r.Evidence {
-		var fact string
-		found, err := c.one(ctx, "select fact from evidence where id = ?", []driver.Value{ref.Fact}, &fact)
-		if err != nil {
-			return nil, err
+	return r.Visit(it, e, func(id int64) (text string, err error) {
+		found, err := c.one(ctx, "select fact from evidence where id = ?", []driver.Value{id}, &text)
+		if err == nil && !found {
+			err = fmt.Errorf("fact %d is missing: %w", id, store.ErrCorrupt)
 		}
-		var e visit.Evidence
-		if !found {
-			return nil, fmt.Errorf("visit of %s: fact %d is missing: %w", it.URL, ref.Fact, store.ErrCorrupt)
-		}
-		if err := json.Unmarshal([]byte(fact), &e); err != nil {
-			return nil, fmt.Errorf("fact %d: %w: %w", ref.Fact, store.ErrCorrupt, err)
-		}
-		e.At = instant(ref.At)
-		v.Evidence = append(v.Evidence, e)
-	}
-	return v, nil
-}
-
-// extra are the parts of an item that most have not.
-type extra struct {
-	Chain        []uint64 `json:"chain,omitempty"`
-	ETag         string   `json:"etag,omitempty"`
-	LastModified string   `json:"last_modified,omitempty"`
+		return text, err
+	})
 }
 
 // extraOf returns the column extra of an item, nil for most.
 func extraOf(it *visit.Item) (driver.Value, error) {
-	if len(it.Chain) == 0 && it.Validators == (visit.Validators{}) {
-		return nil, nil // null is a value
+	text, err := record.Extra(it)
+	if text == "" {
+		return nil, err // null is a value
 	}
-	data, err := json.Marshal(extra{it.Chain, it.Validators.ETag, it.Validators.LastModified})
-	return string(data), err
+	return text, err
 }
-
-// Numbers of the ways a URL is found, as stored.
-var foundNumber = map[visit.FoundBy]int64{visit.FoundSeed: 1, visit.FoundLink: 2, visit.FoundSitemap: 3, visit.FoundRedirect: 4}
-
-var foundWord = [...]visit.FoundBy{"", visit.FoundSeed, visit.FoundLink, visit.FoundSitemap, visit.FoundRedirect}
 
 // itemWidth is the number of itemColumns.
 const itemWidth = 7
@@ -173,24 +87,14 @@ func scanItem(id job.ID, row []driver.Value) (visit.Item, error) {
 	}
 	it := visit.Item{
 		Job: id, URL: u, Depth: int(integer(row[3])), Hops: int(integer(row[4])), Priority: int(integer(row[5])),
-		Attempt: int(integer(row[itemWidth])), NotBefore: instant(integer(row[itemWidth+1])),
-	}
-	if n := integer(row[2]); n > 0 && n < int64(len(foundWord)) {
-		it.Found = foundWord[n]
+		Found: record.FoundBy(integer(row[2])), Attempt: int(integer(row[itemWidth])), NotBefore: instant(integer(row[itemWidth+1])),
 	}
 	if via := text(row[1]); via != "" {
 		if it.Via, err = weburl.Parse(via); err != nil {
 			return visit.Item{}, fmt.Errorf("stored URL: %w: %w", store.ErrCorrupt, err)
 		}
 	}
-	if data := text(row[6]); data != "" {
-		var x extra
-		if err := json.Unmarshal([]byte(data), &x); err != nil {
-			return visit.Item{}, fmt.Errorf("item %s: %w: %w", u, store.ErrCorrupt, err)
-		}
-		it.Chain, it.Validators = x.Chain, visit.Validators{ETag: x.ETag, LastModified: x.LastModified}
-	}
-	return it, nil
+	return it, record.ReadExtra(text(row[6]), &it)
 }
 
 // stored is an entry before its visit is decoded: that needs the connection,
@@ -229,19 +133,8 @@ func (e *stored) entry(ctx context.Context, c *conn) (store.Entry, error) {
 }
 
 // milli and instant are an instant as it is stored; 0 is none.
-func milli(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return store.Stored(t).UnixMilli()
-}
-
-func instant(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}
+func milli(t time.Time) int64    { return record.Milli(t) }
+func instant(ms int64) time.Time { return record.Instant(ms) }
 
 // orNull stores the zero time as null.
 func orNull(t time.Time) driver.Value {

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"database/sql/driver"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"headway/job"
 	"headway/store"
+	"headway/store/internal/record"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -125,15 +125,9 @@ func (b *batch) keepEnded(ctx context.Context, t *jobTables, list []reopened) er
 		if list[i].visit == "" {
 			continue
 		}
-		var r record
-		if err := json.Unmarshal([]byte(list[i].visit), &r); err != nil {
-			return fmt.Errorf("visit of %s: %w: %w", list[i].url, store.ErrCorrupt, err)
-		}
-		e := b.ending[list[i].ending]
-		r.Outcome, r.Reason = e.Outcome, e.Reason
-		text, err := r.text(&buf)
+		text, err := record.Ended[int64](list[i].visit, b.ending[list[i].ending], &buf)
 		if err != nil {
-			return fmt.Errorf("encode visit %s: %w", list[i].url, err)
+			return fmt.Errorf("visit of %s: %w", list[i].url, err)
 		}
 		ids, texts = append(ids, list[i].id), append(texts, text)
 	}
