@@ -1,0 +1,299 @@
+package parquet
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+
+	"headway/output"
+	"headway/output/internal/whole"
+	"headway/visit"
+)
+
+// Keys of what a file of links says of itself.
+const (
+	LinksKey   = "headway.links"         // AllLinks or FirstLinks
+	PagesKey   = "headway.links.pages"   // how many fetched pages it has all links of
+	MissingKey = "headway.links.missing" // how many fetched pages it has no links of, or not all
+	spoolKey   = "headway.links.spool"   // the last spool that is in it
+)
+
+// What a file of links holds.
+const (
+	AllLinks   = "all"   // each link of each page
+	FirstLinks = "first" // the link by which each URL was found first
+)
+
+// What lies beside a file of links while the crawl runs: the spool, and the file
+// as it was before the crawl was extended.
+const (
+	spoolSuffix  = ".spool"
+	beforeSuffix = ".before"
+)
+
+// Links gathers the links of the pages of a crawl. It is used by one goroutine.
+type Links struct {
+	path   string
+	spool  *spool // nil while the file is finished, and once closed
+	name   string // of the spool
+	before bool   // there is a file as it was before
+	broken error
+}
+
+var (
+	_ output.Writer   = (*Links)(nil)
+	_ output.Flusher  = (*Links)(nil)
+	_ output.Finisher = (*Links)(nil)
+)
+
+// CreateLinks begins anew. A finished file of this name stays until Finish
+// replaces it.
+func CreateLinks(path string) (*Links, error) {
+	if err := errors.Join(whole.Remove(path+spoolSuffix), whole.Remove(path+beforeSuffix)); err != nil {
+		return nil, fmt.Errorf("create links: %w", err)
+	}
+	l := &Links{path: path}
+	return l, l.open()
+}
+
+// ResumeLinks continues what an earlier writer of the same crawl left behind. It
+// reads the spool once. A finished file is continued with the first page that is
+// written.
+func ResumeLinks(path string) (*Links, error) {
+	l := &Links{path: path}
+	if err := l.resume(); err != nil {
+		return nil, fmt.Errorf("resume links: %w", err)
+	}
+	return l, nil
+}
+
+func (l *Links) resume() error {
+	var finished, begun bool
+	var err error
+	if finished, err = whole.Exists(l.path); err != nil {
+		return err
+	}
+	if begun, err = whole.Exists(l.path + spoolSuffix); err != nil {
+		return err
+	}
+	if l.before, err = whole.Exists(l.path + beforeSuffix); err != nil {
+		return err
+	}
+	if finished && !begun {
+		return nil
+	}
+	if err := l.open(); err != nil || !finished {
+		return err
+	}
+	// Either the file is of an earlier crawl, or Finish was killed after it had
+	// made it.
+	has, err := metaOf(l.path)
+	if err != nil || has[spoolKey] != l.name {
+		return nil //nolint:nilerr // a file that cannot be read is none of ours, and will be replaced
+	}
+	return errors.Join(l.spool.close(), l.clean())
+}
+
+// open opens the spool.
+func (l *Links) open() (err error) {
+	l.spool, l.name, err = openSpool(l.path+spoolSuffix, rand.Text())
+	return err
+}
+
+// clean removes what a finished file needs no longer.
+func (l *Links) clean() error {
+	l.spool, l.before = nil, false
+	return errors.Join(whole.Remove(l.path+beforeSuffix), whole.Remove(l.path+spoolSuffix))
+}
+
+// Write gathers the links of a page.
+func (l *Links) Write(_ context.Context, v *visit.Visit) error {
+	if l.broken != nil {
+		return l.broken
+	}
+	if err := v.Check(); err != nil {
+		return err
+	}
+	if v.Outcome != visit.Fetched {
+		return nil
+	}
+	if l.spool == nil {
+		if err := l.unfinish(); err != nil {
+			return l.fail(err)
+		}
+	}
+	if err := l.spool.add(v); err != nil {
+		return l.fail(err)
+	}
+	return nil
+}
+
+// unfinish sets the finished file aside and begins a spool of what is added.
+func (l *Links) unfinish() error {
+	if err := os.Rename(l.path, l.path+beforeSuffix); err != nil {
+		return err
+	}
+	l.before = true
+	return l.open()
+}
+
+func (l *Links) fail(err error) error {
+	l.broken = fmt.Errorf("write links: %w", err)
+	return l.broken
+}
+
+// Flush gives what was gathered to the operating system.
+func (l *Links) Flush() error {
+	if l.broken != nil || l.spool == nil {
+		return l.broken
+	}
+	if err := l.spool.flush(); err != nil {
+		return l.fail(err)
+	}
+	return nil
+}
+
+// Close ends the use of the writer. Unless it was finished, the spool stays.
+func (l *Links) Close() error {
+	var err error
+	if l.spool != nil {
+		err = l.spool.close()
+		l.spool = nil
+	}
+	if l.broken == nil {
+		l.broken = errors.New("write links: already closed")
+	}
+	return err
+}
+
+// Finish makes a Parquet file of the spool, and of the file before it.
+func (l *Links) Finish(ctx context.Context, ledger output.Ledger) error {
+	if l.broken != nil {
+		return l.broken
+	}
+	if l.spool == nil { // finished, and nothing was added
+		return nil
+	}
+	if err := l.Flush(); err != nil {
+		return err
+	}
+	ended, err := ledger.Ended(ctx)
+	if err != nil {
+		return fmt.Errorf("finish links: %w", err)
+	}
+	t, err := newTable[Link](l.path)
+	if err == nil {
+		err = l.fill(ctx, t, ended[output.Ending{Outcome: visit.Fetched}])
+		if err == nil {
+			err = t.publish()
+		}
+		err = errors.Join(err, t.drop())
+	}
+	if err != nil {
+		return fmt.Errorf("finish links: %w", err)
+	}
+	if err := errors.Join(l.spool.close(), l.clean()); err != nil {
+		return l.fail(err)
+	}
+	return nil
+}
+
+// fill writes all links, and how many pages they are of.
+func (l *Links) fill(ctx context.Context, t *table[Link], fetched int64) error {
+	pages := l.spool.pages
+	if l.before {
+		before, err := copyLinks(ctx, t, l.path+beforeSuffix)
+		if err != nil {
+			return err
+		}
+		pages += before
+	}
+	var from string
+	_, err := readSpool(l.spool.file, func(line string) error {
+		if page, ok := strings.CutPrefix(line, ">"); ok {
+			from = page
+			return ctx.Err()
+		}
+		to, rest, ok := strings.Cut(line, " ")
+		nofollow, kind, ok2 := strings.Cut(rest, " ")
+		if !ok || !ok2 {
+			return nil // the name of the spool, or the end of a page
+		}
+		row := Link{From: from, To: to, Kind: kind, Nofollow: nofollow == "1"}
+		return t.add(row, row.size())
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := l.spool.file.Seek(0, io.SeekEnd); err != nil { // where more would be added if this fails
+		return err
+	}
+	t.w.SetKeyValueMetadata(LinksKey, AllLinks)
+	t.w.SetKeyValueMetadata(spoolKey, l.name)
+	t.w.SetKeyValueMetadata(PagesKey, strconv.FormatInt(pages, 10))
+	t.w.SetKeyValueMetadata(MissingKey, strconv.FormatInt(max(fetched-pages, 0), 10))
+	return nil
+}
+
+// copyLinks adds the links of a finished file and returns of how many pages they
+// are.
+func copyLinks(ctx context.Context, t *table[Link], path string) (pages int64, err error) {
+	meta, err := metaOf(path)
+	if err != nil {
+		return 0, err
+	}
+	if pages, err = strconv.ParseInt(meta[PagesKey], 10, 64); err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	r := parquet.NewGenericReader[Link](f)
+	defer func() { err = errors.Join(err, r.Close()) }()
+	rows := make([]Link, batchRows)
+	for {
+		n, err := r.Read(rows)
+		for i := range rows[:n] {
+			if err := t.add(rows[i], rows[i].size()); err != nil {
+				return 0, err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return pages, nil
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// metaOf reads what a file says of itself.
+func metaOf(path string) (map[string]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	file, err := parquet.OpenFile(f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	meta := map[string]string{}
+	for _, kv := range file.Metadata().KeyValueMetadata {
+		meta[kv.Key] = kv.Value
+	}
+	return meta, nil
+}

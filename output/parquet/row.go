@@ -1,0 +1,106 @@
+package parquet
+
+import (
+	"strings"
+	"time"
+
+	"headway/visit"
+)
+
+// Page is one URL that ended. A column without a value is null. Columns keep
+// their names and types; new ones are added at the end. What each one means is
+// said by the fields of the same name of output/jsonl.Line.
+type Page struct {
+	URL     string `parquet:"url"`
+	Outcome string `parquet:"outcome,dict"`
+	Reason  string `parquet:"reason,optional,dict"`
+	Status  int32  `parquet:"status,optional"`
+	Depth   int32  `parquet:"depth"`
+	Via     string `parquet:"via,optional,dict"`
+	Found   string `parquet:"found,optional,dict"`
+	Hops    int32  `parquet:"hops"`
+	Attempt int32  `parquet:"attempt"`
+
+	Sent        int64   `parquet:"sent,optional,timestamp(millisecond)"`
+	FirstByteMS float64 `parquet:"first_byte_ms,optional"`
+	TotalMS     float64 `parquet:"total_ms,optional"`
+	WireBytes   int64   `parquet:"wire_bytes,optional"`
+	Bytes       int64   `parquet:"bytes,optional"`
+
+	ContentType  string `parquet:"content_type,optional,dict"`
+	Location     string `parquet:"location,optional"`
+	ETag         string `parquet:"etag,optional"`
+	LastModified string `parquet:"last_modified,optional"`
+	RetryAfter   string `parquet:"retry_after,optional,dict"`
+	Protocol     string `parquet:"protocol,optional,dict"`
+	Remote       string `parquet:"remote,optional,dict"`
+
+	Cache       string `parquet:"cache,optional,dict"`
+	CacheBy     string `parquet:"cache_by,optional,dict"`
+	CacheAge    int64  `parquet:"cache_age,optional"`
+	CacheBarred string `parquet:"cache_barred,optional,dict"`
+
+	Title       string   `parquet:"title,optional"`
+	Description string   `parquet:"description,optional"`
+	Canonical   string   `parquet:"canonical,optional"`
+	Language    string   `parquet:"language,optional,dict"`
+	Charset     string   `parquet:"charset,optional,dict"`
+	Directives  []string `parquet:"directives,list"`
+	Digest      string   `parquet:"digest,optional"`
+	SimHash     uint64   `parquet:"simhash,optional"`
+
+	Detail string `parquet:"detail,optional"`
+}
+
+// Link is one link from a page to a URL, in the order in which they stand on the
+// page.
+type Link struct {
+	From     string `parquet:"from,dict"`
+	To       string `parquet:"to"`
+	Kind     string `parquet:"kind,dict"` // the element or header it stood in
+	Nofollow bool   `parquet:"nofollow"`
+}
+
+// pageOf returns the row of a visit.
+func pageOf(v *visit.Visit) Page {
+	p := Page{
+		URL: v.Item.URL.String(), Outcome: string(v.Outcome), Reason: string(v.Reason), Status: int32(v.Answer.Status), Depth: int32(v.Item.Depth),
+		Via: v.Item.Via.String(), Found: string(v.Item.Found), Hops: int32(v.Item.Hops), Attempt: int32(v.Item.Attempt),
+		FirstByteMS: millis(v.Timing.FirstByte), TotalMS: millis(v.Timing.Total), WireBytes: v.Answer.WireBytes, Bytes: v.Answer.DecodedBytes,
+		ContentType: text(v.Answer.ContentType), Location: v.Answer.Location.String(), ETag: text(v.Answer.Validators.ETag),
+		LastModified: text(v.Answer.Validators.LastModified), RetryAfter: text(v.Answer.RetryAfter), Protocol: v.Answer.Protocol, Remote: v.Answer.Remote,
+		Cache: string(v.Answer.Cache.Verdict), CacheBy: text(v.Answer.Cache.By), CacheAge: int64(v.Answer.Cache.Age / time.Second), CacheBarred: text(v.Answer.Cache.Barred),
+		Title: text(v.Page.Title), Description: text(v.Page.Description), Canonical: v.Page.Canonical.String(), Language: text(v.Page.Language),
+		Charset: text(v.Page.Charset), Digest: v.Page.Digest, SimHash: v.Page.SimHash, Detail: text(v.Detail),
+	}
+	if !v.Timing.Sent.IsZero() {
+		p.Sent = v.Timing.Sent.UnixMilli()
+	}
+	for _, d := range v.Page.Robots {
+		p.Directives = append(p.Directives, text(d))
+	}
+	return p
+}
+
+// size is about how many bytes the row takes before it is compressed.
+func (p *Page) size() int64 {
+	const fixed = 200 // numbers, lengths and short words
+	n := fixed + len(p.URL) + len(p.Via) + len(p.Location) + len(p.ETag) + len(p.CacheBy) + len(p.CacheBarred) +
+		len(p.Title) + len(p.Description) + len(p.Canonical) + len(p.Detail)
+	for _, d := range p.Directives {
+		n += len(d)
+	}
+	return int64(n)
+}
+
+func (l *Link) size() int64 {
+	const fixed = 32
+	return int64(fixed + len(l.From) + len(l.To))
+}
+
+// text is a string as Parquet wants it: UTF-8.
+func text(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+
+func millis(d time.Duration) float64 {
+	return float64(d.Round(time.Microsecond)) / float64(time.Millisecond)
+}

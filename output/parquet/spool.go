@@ -1,0 +1,177 @@
+package parquet
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"headway/visit"
+)
+
+// A spool is a file that links are gathered in: frames that each stand alone, so
+// that it can be cut off behind any of them. A frame is the length of its
+// content and a checksum, four bytes each, then the content: lines of text,
+// compressed with zstd.
+//
+//	>https://example.com/          the links of this page follow
+//	https://example.com/a 1 anchor a link; 1 says nofollow
+//	.                              those were all
+const (
+	frameHead = 8
+	frameSize = 256 << 10 // of text, from which on a frame is written
+	frameMost = 16 << 20  // more than this is no frame of ours
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// spool appends to a spool file.
+type spool struct {
+	file  *os.File
+	text  []byte
+	frame []byte
+	zip   *zstd.Encoder
+	pages int64 // whole, in the file and the buffer
+}
+
+// openSpool opens a spool, cuts it off where it is no longer whole and counts
+// what it holds. The first line of a spool is its name.
+func openSpool(path, name string) (s *spool, is string, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	s = &spool{file: f}
+	if s.zip, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(frameSize*2)); err != nil {
+		return nil, "", err
+	}
+	end, err := readSpool(f, func(line string) error {
+		switch {
+		case is == "":
+			is = line
+		case line == pageEnd:
+			s.pages++
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if is == "" {
+		is = name
+		s.text = append(s.text, name+"\n"...)
+	}
+	if err := f.Truncate(end); err != nil {
+		return nil, "", err
+	}
+	_, err = f.Seek(end, io.SeekStart)
+	return s, is, err
+}
+
+const pageEnd = "."
+
+// add appends the links of a page.
+func (s *spool) add(v *visit.Visit) error {
+	from := v.Item.URL.String()
+	s.text = fmt.Appendf(s.text, ">%s\n", from)
+	for i := range v.Links {
+		if len(s.text) >= frameSize {
+			if err := s.flush(); err != nil {
+				return err
+			}
+			s.text = fmt.Appendf(s.text, ">%s\n", from)
+		}
+		l := &v.Links[i]
+		s.text = append(s.text, l.URL.String()...)
+		if l.Nofollow {
+			s.text = append(s.text, " 1 "...)
+		} else {
+			s.text = append(s.text, " 0 "...)
+		}
+		s.text = append(s.text, l.Kind...)
+		s.text = append(s.text, '\n')
+	}
+	s.text = append(s.text, pageEnd+"\n"...)
+	s.pages++
+	if len(s.text) >= frameSize {
+		return s.flush()
+	}
+	return nil
+}
+
+// flush writes what was added as a frame.
+func (s *spool) flush() error {
+	if len(s.text) == 0 {
+		return nil
+	}
+	s.frame = s.zip.EncodeAll(s.text, append(s.frame[:0], make([]byte, frameHead)...))
+	s.text = s.text[:0]
+	binary.LittleEndian.PutUint32(s.frame, uint32(len(s.frame)-frameHead))
+	binary.LittleEndian.PutUint32(s.frame[4:], crc32.Checksum(s.frame[frameHead:], castagnoli))
+	_, err := s.file.Write(s.frame)
+	return err
+}
+
+func (s *spool) close() error {
+	return errors.Join(s.flush(), s.file.Close(), s.zip.Close())
+}
+
+// readSpool calls yield for each line of the frames that are whole, and returns
+// where they end.
+func readSpool(from io.ReadSeeker, yield func(line string) error) (end int64, err error) {
+	if _, err := from.Seek(0, io.SeekStart); err != nil {
+		return 0, err
+	}
+	unzip, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(frameMost))
+	if err != nil {
+		return 0, err
+	}
+	defer unzip.Close()
+	r := bufio.NewReaderSize(from, frameSize)
+	var frame, text []byte
+	for {
+		var head [frameHead]byte
+		if _, err := io.ReadFull(r, head[:]); err != nil {
+			return end, torn(err)
+		}
+		n := binary.LittleEndian.Uint32(head[:])
+		if n == 0 || n > frameMost {
+			return end, nil
+		}
+		frame = append(frame[:0], make([]byte, n)...)
+		if _, err := io.ReadFull(r, frame); err != nil {
+			return end, torn(err)
+		}
+		if crc32.Checksum(frame, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
+			return end, nil
+		}
+		if text, err = unzip.DecodeAll(frame, text[:0]); err != nil {
+			return end, nil //nolint:nilerr // such a frame is not ours, and what follows is not read
+		}
+		for line := range strings.Lines(string(text)) {
+			if err := yield(strings.TrimSuffix(line, "\n")); err != nil {
+				return end, err
+			}
+		}
+		end += int64(frameHead) + int64(n)
+	}
+}
+
+// torn takes the end of a file for what it is.
+func torn(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package parquet
+
+import (
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"headway/output/internal/whole"
+)
+
+// The bounds of a row group, which is made in memory: whichever comes first. They
+// are variables for tests.
+var (
+	groupRows        = 100_000
+	groupBytes int64 = 32 << 20
+)
+
+// batchRows is how many rows are turned into columns at a time.
+const batchRows = 512
+
+// table is a Parquet file of rows that is being made.
+type table[T any] struct {
+	file  *whole.File
+	w     *parquet.GenericWriter[T]
+	batch []T
+	rows  int   // in the row group
+	bytes int64 // about, in the row group
+}
+
+func newTable[T any](path string) (*table[T], error) {
+	file, err := whole.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	return &table[T]{
+		file: file, batch: make([]T, 0, batchRows),
+		w: parquet.NewGenericWriter[T](file, parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.CreatedBy("headway", "", "")),
+	}, nil
+}
+
+// add appends a row of about this size.
+func (t *table[T]) add(row T, size int64) error {
+	t.batch = append(t.batch, row)
+	t.rows++
+	t.bytes += size
+	full := t.rows >= groupRows || t.bytes >= groupBytes
+	if len(t.batch) == cap(t.batch) || full {
+		if err := t.flush(); err != nil {
+			return err
+		}
+	}
+	if !full {
+		return nil
+	}
+	t.rows, t.bytes = 0, 0
+	return t.w.Flush()
+}
+
+func (t *table[T]) flush() error {
+	_, err := t.w.Write(t.batch)
+	clear(t.batch) // lets go of the strings
+	t.batch = t.batch[:0]
+	return err
+}
+
+// publish ends the file and gives it its name.
+func (t *table[T]) publish() error {
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if err := t.w.Close(); err != nil {
+		return err
+	}
+	return t.file.Publish()
+}
+
+// drop removes the file, unless it was published. A nil table has none.
+func (t *table[T]) drop() error {
+	if t == nil {
+		return nil
+	}
+	return t.file.Drop()
+}
