@@ -23,7 +23,7 @@ type Comparison struct {
 	// looked everywhere. Otherwise it may not have come that far.
 	Certain bool     `json:"certain"`
 	Changes []Change `json:"changes"` // one for each kind, in the order of Kinds
-	Same    int64    `json:"same"`    // pages that were and are there, with the same text
+	Same    int64    `json:"same"`    // pages that were and are there, unchanged
 }
 
 // CrawlSum is one of the two crawls in numbers.
@@ -43,7 +43,7 @@ const (
 	PageGone      ChangeKind = "gone"       // there before, and not met any more
 	PageDead      ChangeKind = "newly_dead" // there before, and dead now
 	PageRecovered ChangeKind = "recovered"  // there now, and seen before without success
-	PageChanged   ChangeKind = "changed"    // there before and now, with another text
+	PageChanged   ChangeKind = "changed"    // there before and now, with another text, title, description or canonical
 	PageLost      ChangeKind = "lost"       // there before, and now neither there nor dead: its outcome says what
 	PageSlower    ChangeKind = "slower"     // there before and now, and answered much later
 )
@@ -201,7 +201,7 @@ func (c *comparing) both(old, now *store.Entry) {
 	if old.Visit == nil || now.Visit == nil {
 		return
 	}
-	if now.Outcome == visit.Fetched && old.Visit.Page.Digest != now.Visit.Page.Digest {
+	if now.Outcome == visit.Fetched && differs(&old.Visit.Page, &now.Visit.Page) {
 		c.add(PageChanged, old, now)
 	} else {
 		c.out.Same++
@@ -210,6 +210,11 @@ func (c *comparing) both(old, now *store.Entry) {
 	if now.Outcome == visit.Fetched && old.Outcome == visit.Fetched && is > slowerTimes*was && is-was > slowerBy {
 		c.add(PageSlower, old, now)
 	}
+}
+
+// differs tells whether readers or search engines would notice.
+func differs(a, b *visit.Page) bool {
+	return a.Digest != b.Digest || a.Title != b.Title || a.Description != b.Description || a.Canonical != b.Canonical
 }
 
 // is looks at a URL of the later crawl.
