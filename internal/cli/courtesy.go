@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -128,6 +129,7 @@ func (p *past) receipt(ctx context.Context, host string, now time.Time, errs io.
 	if facts.Paces, err = p.view.PaceChanges(ctx, host); err != nil {
 		return nil, err
 	}
+	facts.Paces = slices.DeleteFunc(facts.Paces, func(c store.PaceChange) bool { return c.At.Before(p.job.CreatedAt) }) // of a crawl before
 	stored, err := p.view.Host(ctx, host)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err

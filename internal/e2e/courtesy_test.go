@@ -16,6 +16,11 @@ import (
 // stamp the same request at different moments, on a machine that others use.
 const receiptSlack = 25 // ms
 
+// serverLag is how many requests more a server may see at once than were under
+// way: on a machine that is busy with other tests it notices late that it has
+// answered.
+var serverLag = map[bool]int{false: 1, true: 0}[full]
+
 // TestCourtesyAgreesWithServer compares receipts with what the hosts counted
 // themselves: one that is fast and answers slowly, one that refuses.
 func TestCourtesyAgreesWithServer(t *testing.T) {
@@ -43,7 +48,7 @@ func TestCourtesyAgreesWithServer(t *testing.T) {
 		if r.AllSent < s.Requests {
 			t.Errorf("%s: %d requests in all, the server counted %d", host, r.AllSent, s.Requests)
 		}
-		if r.PeakConcurrency < s.MaxConcurrent {
+		if r.PeakConcurrency < s.MaxConcurrent-serverLag {
 			t.Errorf("%s: %d at once, the server saw %d", host, r.PeakConcurrency, s.MaxConcurrent)
 		}
 		if gap := float64(r.SmallestGap.Duration().Milliseconds()); gap > s.MinGapMS+receiptSlack {
