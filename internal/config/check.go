@@ -103,12 +103,4 @@ func checkAgent(s string) error {
 }
 
 // Formats are the formats that pages can be written in.
-var Formats = []string{"jsonl"}
-
-// checkFormat wants one of Formats.
-func checkFormat(s string) error {
-	if !slices.Contains(Formats, s) {
-		return fmt.Errorf("names %q, which is none of %s", s, strings.Join(Formats, ", "))
-	}
-	return nil
-}
+var Formats = []string{"jsonl", "csv", "sitemap", "parquet"}

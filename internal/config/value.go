@@ -200,6 +200,34 @@ func (w word) texts() []string { return []string{*w.to} }
 
 func (w word) kind() string { return strings.Join(w.words, ", ") }
 
+// words are some of a few, each given apart or several with commas between.
+type words struct {
+	to    *[]string
+	words []string
+}
+
+func (w words) set(texts []string) error {
+	var chosen []string
+	for _, text := range texts {
+		for one := range strings.SplitSeq(text, ",") {
+			one = strings.TrimSpace(one)
+			switch {
+			case one == "" || slices.Contains(chosen, one):
+			case !slices.Contains(w.words, one):
+				return fmt.Errorf("names %q, which is none of %s", one, strings.Join(w.words, ", "))
+			default:
+				chosen = append(chosen, one)
+			}
+		}
+	}
+	*w.to = chosen
+	return nil
+}
+
+func (w words) texts() []string { return slices.Clone(*w.to) }
+
+func (w words) kind() string { return "some of " + strings.Join(w.words, ", ") }
+
 // text is anything that passes a check.
 type text struct {
 	to    *string
