@@ -24,6 +24,7 @@ type Asked struct {
 	Include    []string `json:"include,omitempty"`
 	Exclude    []string `json:"exclude,omitempty"`
 	Files      bool     `json:"files,omitempty"` // also what has the ending of a file
+	Leaves     bool     `json:"leaves,omitempty"` // links out of scope are asked once
 	Preset     string   `json:"preset"`
 	Limits     []string `json:"limits,omitempty"` // for people
 
@@ -31,6 +32,8 @@ type Asked struct {
 	Sitemaps     string    `json:"sitemaps,omitempty"`
 	IgnoreRobots bool      `json:"ignore_robots,omitempty"` // of owned hosts
 	MaxWaiting   int64     `json:"max_waiting,omitempty"`   // beyond it new URLs are deferred
+
+	Purpose string `json:"purpose,omitempty"` // the command, where that is not crawl
 
 	// Who asked, and how hosts were treated, for those who look back.
 	UserAgent    string            `json:"user_agent,omitempty"`
@@ -108,7 +111,7 @@ func (a *Asked) whole() bool { return a.SeedCount > 0 && len(a.Seeds) == a.SeedC
 // rules rebuilds the scope; nil where the seeds are not known.
 func (a *Asked) rules() (*scope.Rules, []weburl.URL, error) {
 	c := scope.Config{
-		Mode: scope.Mode(a.Scope), Hosts: a.ScopeHosts, Include: a.Include, Exclude: a.Exclude, Files: a.Files,
+		Mode: scope.Mode(a.Scope), Hosts: a.ScopeHosts, Include: a.Include, Exclude: a.Exclude, Files: a.Files, Leaves: a.Leaves,
 		MaxDepth: int(a.of(limit.Depth).Max),
 	}
 	for _, raw := range a.Seeds {

@@ -114,7 +114,7 @@ type ScopeVerdict struct {
 
 // Attempt is one request for the URL.
 type Attempt struct {
-	N           int           `json:"n"`
+	N           int           `json:"n"` // in the order they were made, of those that are kept
 	Sent        time.Time     `json:"sent,omitzero"`
 	Outcome     visit.Outcome `json:"outcome"`
 	Reason      visit.Reason  `json:"reason,omitempty"`
@@ -232,6 +232,9 @@ func (x *explainer) seen(ctx context.Context) error {
 	} else if n := len(e.Attempts); n > 0 {
 		w.Evidence = e.Attempts[n-1].Evidence
 	}
+	for i := range w.Attempts {
+		w.Attempts[i].N = i + 1
+	}
 	if err := x.excerpt(ctx); err != nil {
 		return err
 	}
@@ -288,7 +291,7 @@ func (x *explainer) scopeVerdict(depth int, seed bool) {
 // attempt is a visit as an answer tells it.
 func attempt(v *visit.Visit) Attempt {
 	a := Attempt{
-		N: v.Item.Attempt + 1, Sent: v.Timing.Sent, Outcome: v.Outcome, Reason: v.Reason, Status: v.Answer.Status, Detail: v.Detail,
+		Sent: v.Timing.Sent, Outcome: v.Outcome, Reason: v.Reason, Status: v.Answer.Status, Detail: v.Detail,
 		ContentType: v.Answer.ContentType, RetryAfter: v.Answer.RetryAfter, Remote: v.Answer.Remote, Protocol: v.Answer.Protocol, Bytes: v.Answer.WireBytes,
 		DNS: ask.Millis(v.Timing.DNS), Connect: ask.Millis(v.Timing.Connect), TLS: ask.Millis(v.Timing.TLS), FirstByte: ask.Millis(v.Timing.FirstByte),
 		Total: ask.Millis(v.Timing.Total), Reused: v.Timing.Reused,

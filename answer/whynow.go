@@ -36,7 +36,7 @@ type Recheck struct {
 
 // PassCheck is one gate on the way of a URL.
 type PassCheck struct {
-	Gate   string       `json:"gate"` // opt_out, scope, traps, robots, limits, hold
+	Gate   string       `json:"gate"` // opt_out, scope, traps, link, robots, limits, hold
 	Pass   Pass         `json:"pass"`
 	Reason visit.Reason `json:"reason,omitempty"`
 	Rule   string       `json:"rule"`
@@ -59,6 +59,9 @@ func (x *explainer) recheck(ctx context.Context) error {
 	add(x.passScope())
 	if c, ok := x.passTraps(); ok {
 		add(c)
+	}
+	if x.why.Reason == visit.Nofollow {
+		add(PassCheck{Gate: "link", Pass: Unknown, Reason: visit.Nofollow, Rule: "it needs a link without nofollow; " + x.why.Rule})
 	}
 	c, err := x.passRobots(ctx)
 	if err != nil {

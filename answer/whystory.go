@@ -83,7 +83,7 @@ func (x *explainer) tellEnding(say func(string, ...any)) {
 		say("The page may well exist: %s.", w.Rule)
 	case visit.Fetched, visit.NotModified, visit.Dead, visit.ServerError:
 	}
-	if b := w.Budget; b != nil {
+	if b := w.Budget; b != nil && b.Text != w.Rule {
 		say("The limit is %s.", b.Text)
 	}
 	if s := provisionalWords(w.Reason); s != "" {
@@ -115,7 +115,7 @@ func (x *explainer) tellRobots(say func(string, ...any)) {
 	}
 	read := ""
 	if !r.FetchedAt.IsZero() {
-		read = ", read " + clock(r.FetchedAt)
+		read = ", read " + clock(r.FetchedAt) + ","
 	}
 	switch {
 	case r.Rule != "" && r.Allowed:
@@ -123,7 +123,7 @@ func (x *explainer) tellRobots(say func(string, ...any)) {
 	case r.Rule != "":
 		say("robots.txt%s forbids it: %q in line %d, group %s.", read, r.Rule, r.Line, r.Group)
 	case r.Reason == string(robots.NoFile):
-		say("The host has no robots.txt%s.", strings.Replace(read, ", read", ", asked", 1))
+		say("The host has no robots.txt.")
 	case r.Reason == string(robots.NoRule):
 		say("robots.txt%s has no line about it.", read)
 	case r.Allowed:
@@ -131,9 +131,18 @@ func (x *explainer) tellRobots(say func(string, ...any)) {
 	}
 }
 
+// maxAttempts is how many attempts are told in sentences.
+const maxAttempts = 6
+
 func (x *explainer) tellAttempts(say func(string, ...any)) {
 	for i := range x.why.Attempts {
 		a := &x.why.Attempts[i]
+		if n := len(x.why.Attempts); n > maxAttempts && i >= maxAttempts/2 && i < n-maxAttempts/2 {
+			if i == maxAttempts/2 {
+				say("And %s more like these.", times(n-maxAttempts, "attempt"))
+			}
+			continue
+		}
 		what := fmt.Sprintf("status %d", a.Status)
 		if a.Status == 0 {
 			what = "no answer"

@@ -28,7 +28,7 @@ func (e Exhibit) hidden() Exhibit {
 func Exhibits() []Exhibit { return append([]Exhibit(nil), exhibits...) }
 
 // exhibits is every exhibit: those below /fault/ first.
-var exhibits = concat(faults, bombExhibits, headerExhibits, retryExhibits, redirectExhibits, tagExhibits, titleExhibits, wafExhibits, sitemapExhibits)
+var exhibits = concat(faults, bombExhibits, headerExhibits, retryExhibits, redirectExhibits, tagExhibits, titleExhibits, wafExhibits, sitemapExhibits, spaceExhibits)
 
 func concat(lists ...[]Exhibit) (all []Exhibit) {
 	for _, list := range lists {
@@ -122,6 +122,8 @@ func (x *exchange) exhibit() {
 		x.countdown()
 	case x.path == "/fault/loop/b":
 		http.Redirect(x, x.req, "/fault/loop/a", http.StatusMovedPermanently)
+	case strings.HasPrefix(x.path, samePrefix):
+		x.same()
 	case strings.HasPrefix(x.path, reachedPrefix):
 		x.small(x.path)
 	default:

@@ -165,6 +165,9 @@ var exhibitShows = map[string]shows{
 	"/exhibit/sitemap/self.xml":    page("/exhibit/sitemap/self.xml</loc>"),
 	"/exhibit/sitemap/foreign.xml": page("<loc>http://10.0.0.1/</loc>"),
 	"/exhibit/sitemap/broken.xml":  page("</url>\n<url><lo"),
+
+	"/exhibit/same/0": page(`<a href="/exhibit/same/59">`),
+	"/exhibit/links":  page(`<a href="/exhibit/reached/nofollow" rel="nofollow">`),
 }
 
 func TestExhibits(t *testing.T) {

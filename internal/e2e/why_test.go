@@ -1,0 +1,317 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headway"
+	"headway/answer"
+	"headway/ask"
+	"headway/fetch"
+	"headway/fetch/guard"
+	"headway/lab"
+	"headway/lab/temper"
+	"headway/politeness"
+	"headway/store/sqlite"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// whyHosts is one host of every temper, and some that stand for one exhibit each,
+// so that what one does to its host does not hide another.
+func whyHosts() []lab.HostSpec {
+	specs := lab.Mixed()
+	for i := range specs {
+		s := &specs[i].Temper.Site
+		s.Pages, s.MinKB, s.MaxKB = min(s.Pages, 30), 2, 6
+	}
+	add := func(name string, change ...func(*lab.Temper)) {
+		specs = append(specs, lab.HostSpec{Name: name + ".test", Temper: site(12, change...)})
+	}
+	add("patient", func(t *lab.Temper) { t.Site.CrawlDelay = 10 * time.Minute })
+	add("optout")
+	add("failing", func(t *lab.Temper) { t.Rules.Outages = []temper.Outage{{Action: temper.Reset}} })
+	for _, name := range []string{
+		"gone", "broken", "throttled", "moved", "loop", "hang", "huge", "short", "garbled", "nowhere", "links", "same", "away", "few", "near", "some", "sick", "bytes",
+	} {
+		add(name)
+	}
+	return specs
+}
+
+// TestWhy asks, for every way in which a URL can end, about one that ended so:
+// what `headway why` names is exactly that, with the rule or the evidence.
+func TestWhy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, lab.Config{Hosts: whyHosts(), DNS: lab.DNS{Listen: "127.0.0.1:0"}})
+	if n := len(w.lab.Hosts()); n < 40 {
+		t.Fatalf("%d hosts, want 40 at least", n)
+	}
+	at := func(host, path string) string {
+		for _, h := range w.lab.Hosts() {
+			if name, _, _ := strings.Cut(h.Name, "."); name == host {
+				return strings.TrimSuffix(h.URL, "/") + path
+			}
+		}
+		t.Fatalf("there is no host %s", host)
+		return ""
+	}
+	closed := closedPort(t)
+	nobody := fmt.Sprintf("http://127.0.0.1:%d/", closed)
+	if err := os.MkdirAll(filepath.Join(w.dir, "config", "headway"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out, _, _ := strings.Cut(strings.TrimPrefix(at("optout", ""), "http://"), ":")
+	if err := os.WriteFile(filepath.Join(w.dir, "config", "headway", "optout.txt"), []byte(out+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(dir string, seeds []string, args ...string) {
+		t.Helper()
+		var env []string
+		args = slices.DeleteFunc(args, func(a string) bool {
+			if strings.HasPrefix(a, "HEADWAY_") {
+				env = append(env, a)
+			}
+			return strings.HasPrefix(a, "HEADWAY_")
+		})
+		words := append([]string{"crawl", "--dir", dir, "--preset", "owned", "--quiet", "--allow-private", fmt.Sprintf("127.0.0.0/8:%d,%d,%d", w.port, w.tlsPort(), closed)}, seeds...)
+		cmd := w.command(append(words, args...)...)
+		cmd.Env = append(cmd.Env, env...)
+		w.run(cmd, 0, 3, 4, 5)
+	}
+
+	// One crawl of all tempers, with what is wrong with single hosts.
+	every := append(w.lab.Seeds(),
+		at("gone", "/fault/404"), at("broken", "/fault/500"), at("moved", "/fault/redirect/1"), at("loop", "/fault/loop/a"),
+		at("hang", "/fault/hang"), at("huge", "/fault/bomb"), at("short", "/fault/truncated"), at("garbled", "/fault/badgzip"), at("nowhere", "/fault/badlocation"),
+		at("links", "/exhibit/links"), at("away", "/exhibit/redirect/private"))
+	every = slices.DeleteFunc(every, func(u string) bool {
+		return slices.Contains([]string{at("same", "/"), at("throttled", "/"), at("few", "/"), at("near", "/"), at("some", "/"), at("failing", "/"), at("sick", "/"), at("bytes", "/")}, u)
+	})
+	file := filepath.Join(w.dir, "every.txt")
+	if err := os.WriteFile(file, []byte(strings.Join(every, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run("every", nil, "--seeds", file, "--timeout", "2s", "--patience", "15s", "--max-time", "25s", "--exclude", "/s1/**")
+	// Those who cannot or may not be asked.
+	run("strange", []string{"http://10.0.0.5/", nobody, "http://127.0.0.1:22/", "http://nosuchname.test/"},
+		"--preset", "polite", "--contact", "me@example.test", "--resolver", w.lab.DNSAddr().String())
+	// What needs a limit, or a host, of its own.
+	w.refused("refused", at("throttled", "/fault/429"))
+	run("few", []string{at("few", "/")}, "--max-pages-per-host", "3")
+	run("near", []string{at("near", "/")}, "--max-depth", "1", "--sitemaps", "off")
+	run("some", []string{at("some", "/")}, "--max-pages", "3")
+	run("same", []string{at("same", "/exhibit/same/0")})
+	run("parked", []string{at("failing", "/")}, "HEADWAY_FAILURE_THRESHOLD=2", "--patience", "60s")
+	run("waits", []string{at("links", "/")}, "HEADWAY_FRONTIER_MAX_WAITING=3")
+	w.quarantine("sick", at("sick", "/fault/hang"))
+
+	for _, tc := range []struct {
+		crawl, url string
+		outcome    visit.Outcome
+		reason     visit.Reason
+		wait       visit.Wait
+		rule       string // a regular expression
+	}{
+		{crawl: "every", url: at("plain", "/"), outcome: visit.Fetched, rule: `^status 200$`},
+		{crawl: "every", url: at("moved", "/fault/redirect/1"), outcome: visit.Redirected, rule: `^status 302 leads to http://.*/fault/redirect/0$`},
+		{crawl: "every", url: at("gone", "/fault/404"), outcome: visit.Dead, rule: `^status 404$`},
+		{crawl: "every", url: at("broken", "/fault/500"), outcome: visit.ServerError, rule: `^status 500$`},
+		{crawl: "refused", url: at("throttled", "/fault/429"), outcome: visit.Throttled, rule: `^status 429 to each of 1 attempt$`},
+		{crawl: "every", url: at("waf-soft", "/s0/p17.html"), outcome: visit.Blocked, rule: `^a challenge page instead of content: .*anubis.*, with status 200$`},
+		{crawl: "every", url: at("refusing", "/"), outcome: visit.Deferred, rule: `^the host asked to be left alone until .*; a host is waited for 15s$`},
+		{crawl: "waits", url: at("links", "/s5/p5.html"), outcome: visit.Deferred, rule: `^3 URLs waited already \(frontier.max_waiting\)$`},
+		{crawl: "some", url: at("some", "/s5/p5.html"), outcome: visit.Pending, wait: visit.WaitBudget, rule: `a higher limit`},
+
+		{crawl: "every", url: at("forbidden", "/private/s0/p17.html"), outcome: visit.Skipped, reason: visit.RobotsDisallow, rule: `^Disallow: /private/ \(line 3, group \*\)$`},
+		{crawl: "every", url: at("robots-503", "/"), outcome: visit.Skipped, reason: visit.RobotsUnreachable, rule: `^robots.txt answered 503, \d+ times? in a row since .*; a host is waited for 15s$`},
+		{crawl: "every", url: at("patient", "/"), outcome: visit.Skipped, reason: visit.CrawlDelayTooLong, rule: `^Crawl-delay: 600 \(line \d+, group \*\)$`},
+		{crawl: "every", url: "http://10.0.0.1/", outcome: visit.Skipped, reason: visit.OutOfScope, rule: `^not a host of the seeds$`},
+		{crawl: "every", url: "http://elsewhere.test/page", outcome: visit.Skipped, reason: visit.OutOfScope, rule: `^not a host of the seeds$`},
+		{crawl: "every", url: at("plain", "/s1/p1.html"), outcome: visit.Skipped, reason: visit.Excluded, rule: `^exclude /s1/\*\*$`},
+		{crawl: "same", url: at("same", "/exhibit/same/40"), outcome: visit.Skipped, reason: visit.DuplicateContent, rule: `^\d+ pages like this one in a row had the same text$`},
+		{crawl: "near", url: at("near", "/nf/s9/p9.html"), outcome: visit.Skipped, reason: visit.Depth, rule: `^more than 1 links from a seed$`},
+		{crawl: "every", url: at("links", "/exhibit/reached/a/b/a/b/a/b"), outcome: visit.Skipped, reason: visit.TrapPath, rule: `^repeats /a/b$`},
+		{crawl: "every", url: at("links", "/exhibit/reached/?a=1&a=1&a=1"), outcome: visit.Skipped, reason: visit.TrapQuery, rule: `^has the parameter a=1 3 times or more$`},
+		{crawl: "every", url: at("links", "/exhibit/reached/picture.png"), outcome: visit.Skipped, reason: visit.NonDocument, rule: `^\.png is an image$`},
+		{crawl: "every", url: at("links", "/exhibit/reached/nofollow"), outcome: visit.Skipped, reason: visit.Nofollow, rule: `^rel=nofollow`},
+		{crawl: "strange", url: "http://10.0.0.5/", outcome: visit.Skipped, reason: visit.PrivateAddress, rule: `10\.0\.0\.5`},
+		{crawl: "strange", url: "http://127.0.0.1:22/", outcome: visit.Skipped, reason: visit.BadPort, rule: `^port 22 `},
+		{crawl: "few", url: at("few", "/s11/p11.html"), outcome: visit.Skipped, reason: visit.BudgetHost, rule: `^max_pages_per_host 3 \(job\)$`},
+		{crawl: "every", url: at("optout", "/"), outcome: visit.Skipped, reason: visit.OptedOut, rule: `^` + regexp.QuoteMeta(out) + ` is on the list`},
+
+		{crawl: "strange", url: "http://nosuchname.test/", outcome: visit.Failed, reason: visit.DNS, rule: `robots.txt: no such name`},
+		{crawl: "strange", url: nobody, outcome: visit.Failed, reason: visit.Connect, rule: `robots.txt: nobody takes the connection`},
+		{crawl: "every", url: at("expired", "/"), outcome: visit.Failed, reason: visit.TLS, rule: `robots.txt: it cannot prove who it is`},
+		{crawl: "every", url: at("hang", "/fault/hang"), outcome: visit.Failed, reason: visit.Timeout, rule: `timeout`},
+		{crawl: "every", url: at("huge", "/fault/bomb"), outcome: visit.Failed, reason: visit.TooLarge, rule: `body too large`},
+		{crawl: "every", url: at("short", "/fault/truncated"), outcome: visit.Failed, reason: visit.Truncated, rule: `truncated`},
+		{crawl: "every", url: at("garbled", "/fault/badgzip"), outcome: visit.Failed, reason: visit.BadEncoding, rule: `bad_encoding`},
+		{crawl: "every", url: at("nowhere", "/fault/badlocation"), outcome: visit.Failed, reason: visit.Protocol, rule: `status 302 leads nowhere`},
+		{crawl: "every", url: at("loop", "/fault/loop/b"), outcome: visit.Failed, reason: visit.RedirectLoop, rule: `leads to .*/fault/loop/a again`},
+		{crawl: "parked", url: at("failing", "/"), outcome: visit.Failed, reason: visit.HostParked, rule: `^2 failures in a row give a host up`},
+		{crawl: "sick", url: at("sick", "/fault/hang"), outcome: visit.Failed, reason: visit.Quarantined, rule: `in flight at several crashes`},
+	} {
+		t.Run(strings.Join([]string{tc.crawl, string(tc.outcome), string(tc.reason)}, " "), func(t *testing.T) {
+			why := (&world{T: t, lab: w.lab, dir: w.dir}).why(tc.crawl, tc.url)
+			if why.Outcome != tc.outcome || why.Reason != tc.reason {
+				t.Fatalf("%s: %s %s, want %s %s\n%s", tc.url, why.Outcome, why.Reason, tc.outcome, tc.reason, strings.Join(why.Story, "\n"))
+			}
+			if !regexp.MustCompile(tc.rule).MatchString(why.Rule) {
+				t.Errorf("%s: rule %q, want %s", tc.url, why.Rule, tc.rule)
+			}
+			if tc.wait != "" && (why.Wait == nil || why.Wait.Reason != tc.wait) {
+				t.Errorf("waits for %+v, want %s", why.Wait, tc.wait)
+			}
+			if why.Now == nil || len(why.Now.Checks) < 4 || len(why.Now.Unknown) == 0 || len(why.Story) < 2 {
+				t.Errorf("not answered in full: %+v\n%s", why.Now, strings.Join(why.Story, "\n"))
+			}
+			if !why.Counted && (why.Found == nil || why.SeenAt.IsZero()) {
+				t.Errorf("found %+v at %s", why.Found, why.SeenAt)
+			}
+		})
+	}
+}
+
+// TestWhyWhileItRuns asks a crawl that runs where a page is.
+func TestWhyWhileItRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(30, func(t *lab.Temper) { t.Site.CrawlDelay = 2 * time.Second }))})
+	crawl := w.crawl("run", "--preset", "owned", "--quiet")
+	if err := crawl.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := crawl.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = crawl.Wait() // it says that it was killed
+	}()
+	page := w.lab.Seeds()[0] + "s12/p12.html"
+	var why answer.Why
+	w.eventually(20*time.Second, func() bool {
+		if _, err := os.Stat(filepath.Join(w.dir, "run", "crawl.db")); err != nil {
+			return false
+		}
+		cmd := w.command("why", page, "--dir", "run", "--json")
+		text, err := cmd.Output()
+		why = answer.Why{}
+		return err == nil && json.Unmarshal(text, &why) == nil && why.Wait != nil && why.Wait.Live && why.Wait.Reason == visit.WaitCrawlDelay
+	})
+	if why.Outcome != visit.Pending || !why.Crawl.Running || why.Wait.Until.IsZero() || why.Wait.Host == nil || why.Wait.Host.CrawlDelay.Duration() != 2*time.Second {
+		t.Errorf("%+v\n%+v", why, why.Wait)
+	}
+}
+
+// why is the answer of `headway why --json`.
+func (w *world) why(dir, url string) answer.Why {
+	w.Helper()
+	var why answer.Why
+	if err := json.Unmarshal([]byte(w.run(w.command("why", url, "--dir", dir, "--json"), 0)), &why); err != nil {
+		w.Fatal(err)
+	}
+	return why
+}
+
+// quarantine crawls a page that brings the crawler down each time it is in
+// flight.
+func (w *world) quarantine(dir, url string) {
+	w.Helper()
+	words := []string{"crawl", url, "--dir", dir, "--preset", "owned", "--quiet", "--sitemaps", "off", "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", w.port)}
+	for range 3 {
+		cmd := w.command(words...)
+		if err := cmd.Start(); err != nil {
+			w.Fatal(err)
+		}
+		w.eventually(20*time.Second, func() bool {
+			// A question may go to the crawl that was killed: nobody answers it.
+			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+			defer cancel()
+			a, err := ask.NewMailbox(filepath.Join(w.dir, dir)).Ask(ctx, ask.Question{Kind: ask.KindURL, URL: url})
+			return err == nil && a.URL != nil && a.URL.Where == ask.PlaceInFlight && a.URL.InFlight > 0
+		})
+		if err := cmd.Process.Kill(); err != nil {
+			w.Fatal(err)
+		}
+		_ = cmd.Wait() // it says that it was killed
+	}
+	w.run(w.command(words...), 0, 3, 5)
+}
+
+// refused crawls a page that is refused, with the patience of a program that asks
+// once: a crawl of the command line asks again as long as others of its host are
+// answered.
+func (w *world) refused(dir, url string) {
+	w.Helper()
+	seed, err := weburl.Parse(url)
+	if err != nil {
+		w.Fatal(err)
+	}
+	ranges, err := guard.ParseRange(fmt.Sprintf("127.0.0.0/8:%d", w.port))
+	if err != nil {
+		w.Fatal(err)
+	}
+	dialer, err := guard.New(guard.Config{AllowPrivate: []guard.Range{ranges}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	client, err := fetch.New(fetch.Config{Dialer: dialer, Identity: fetch.Identity{Product: "headway", Version: "test"}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer client.Close()
+	st, err := sqlite.Open(w.Context(), sqlite.Config{Dir: filepath.Join(w.dir, dir)})
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer st.Close()
+	policy, _ := politeness.Preset("owned")
+	policy.RefusalRetries = 0
+	crawl, err := headway.New(headway.Config{
+		Store: st, Fetcher: client, Name: "crawl", Seeds: []weburl.URL{seed}, Policy: policy, Owned: func(weburl.URL) bool { return true }, Sitemaps: headway.SitemapsOff,
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if _, err := crawl.Run(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// tlsPort is where hosts with a certificate of their own are.
+func (w *world) tlsPort() int {
+	for _, h := range w.lab.Hosts() {
+		if rest, ok := strings.CutPrefix(h.URL, "https://"); ok {
+			_, port, err := net.SplitHostPort(strings.TrimSuffix(rest, "/"))
+			if err != nil {
+				w.Fatal(err)
+			}
+			var n int
+			if _, err := fmt.Sscan(port, &n); err != nil {
+				w.Fatal(err)
+			}
+			return n
+		}
+	}
+	return w.port
+}
+
+// closedPort is one that nobody listens on.
+func closedPort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
