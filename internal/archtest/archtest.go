@@ -52,6 +52,7 @@ output/jsonl             output visit weburl
 output/csv               output output/internal/whole visit
 output/sitemapxml        output output/internal/whole visit
 output/parquet           output output/internal/whole visit github.com/parquet-go/parquet-go github.com/klauspost/compress
+output/warc              output output/internal/whole visit github.com/klauspost/compress
 output/report            store visit job weburl github.com/zeebo/xxh3
 output/outputtest        output visit weburl github.com/google/go-cmp
 
@@ -68,7 +69,7 @@ bench/run                lab
 
 # the program
 cmd/headway              internal/cli
-internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/config internal/view github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/csv output/sitemapxml output/parquet output/report store store/sqlite golang.org/x/sys
+internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/config internal/view github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/csv output/sitemapxml output/parquet output/warc output/report store store/sqlite golang.org/x/sys
 internal/view            . ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/refgen          internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag

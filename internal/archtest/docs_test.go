@@ -19,7 +19,7 @@ func TestDocLinks(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && name != "." && strings.HasPrefix(d.Name(), ".") {
+		if d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
 			return fs.SkipDir
 		}
 		if path.Ext(name) != ".md" {

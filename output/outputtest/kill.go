@@ -35,22 +35,16 @@ const defaultKills = 20
 // does nothing but call Kill, too.
 func Kill(t *testing.T, f Format) {
 	t.Helper()
-	if place := os.Getenv(placeEnv); place != "" {
+	if place := Place(); place != "" {
 		writeUntilKilled(t, f, place)
 		return
 	}
-	kills := defaultKills
-	if text := os.Getenv(killsEnv); text != "" {
-		var err error
-		if kills, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("%s: %v", killsEnv, err)
-		}
-	}
+	kills := Kills(t)
 	place := t.TempDir()
 	s := &suite{T: t, format: f, path: filepath.Join(place, "pages")}
 	looked, urls := 0, 0
 	for i := range kills {
-		runAndKill(t, place)
+		RunAndKill(t, place)
 		if rand.IntN(3) > 0 && i < kills-1 {
 			continue // it has to survive several kills in a row, too
 		}
@@ -63,7 +57,28 @@ func Kill(t *testing.T, f Format) {
 	t.Logf("%d kills, looked at %d times, %d URLs in the end", kills, looked, urls)
 }
 
-func runAndKill(t *testing.T, place string) {
+// Place is the folder a process works in that is going to be killed, empty in
+// others.
+func Place() string { return os.Getenv(placeEnv) }
+
+// Kills is how often to kill.
+func Kills(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv(killsEnv)
+	if text == "" {
+		return defaultKills
+	}
+	kills, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", killsEnv, err)
+	}
+	return kills
+}
+
+// RunAndKill runs the calling test anew in a process of its own, which finds the
+// folder it is to work in by [Place], and kills it with SIGKILL at a random moment
+// after it has said that it is ready.
+func RunAndKill(t *testing.T, place string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), placeEnv+"="+place)

@@ -1,0 +1,156 @@
+package warc
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// The types of records.
+const (
+	typeInfo     = "warcinfo"
+	typeResponse = "response"
+	typeRequest  = "request"
+	typeRevisit  = "revisit"
+	typeMetadata = "metadata"
+)
+
+// Profiles of revisit records.
+const (
+	profileSame        = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+	profileNotModified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+)
+
+const (
+	version      = "WARC/1.1\r\n"
+	typeHTTPIn   = "application/http;msgtype=response"
+	typeHTTPOut  = "application/http;msgtype=request"
+	typeFields   = "application/warc-fields"
+	dateLayout   = "2006-01-02T15:04:05.000000Z"
+	maxKeptPress = 1 << 20 // of the memory of a press, between two exchanges
+)
+
+// digest is the SHA-256 of bytes, by which payloads are compared.
+type digest [sha256.Size]byte
+
+// String writes it as the standard has it.
+func (d digest) String() string { return "sha256:" + base32.StdEncoding.EncodeToString(d[:]) }
+
+// digestOf hashes the parts as if they were one.
+func digestOf(parts ...[]byte) (d digest) {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write(p)
+	}
+	h.Sum(d[:0])
+	return d
+}
+
+// newID names a record, for ever and everywhere: a random UUID.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b[:])
+	return "<urn:uuid:" + h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:] + ">"
+}
+
+// date writes a moment.
+func date(t time.Time) string { return t.UTC().Format(dateLayout) }
+
+// fields are named fields, in their order.
+type fields struct{ text []byte }
+
+// add writes a field on one line, whatever its value holds: a value that came
+// from elsewhere cannot begin another field. Empty ones are left out.
+func (f *fields) add(name, value string) {
+	if value = oneLine(value); value == "" {
+		return
+	}
+	f.text = append(f.text, name...)
+	f.text = append(f.text, ": "...)
+	f.text = append(f.text, value...)
+	f.text = append(f.text, "\r\n"...)
+}
+
+// oneLine replaces what may not stand in a field: controls, and bytes that are
+// no UTF-8.
+func oneLine(s string) string {
+	clean := true
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f {
+			clean = false
+			break
+		}
+	}
+	if !clean {
+		s = strings.Map(func(r rune) rune {
+			if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+				return ' '
+			}
+			return r
+		}, strings.ToValidUTF8(s, "\uFFFD"))
+	}
+	return strings.TrimSpace(s)
+}
+
+// press makes records. It is used by one goroutine.
+type press struct {
+	gz     *gzip.Writer
+	out    bytes.Buffer // the records made, one gzip member after the other
+	header fields
+}
+
+func newPress() *press {
+	// Most bodies come folded, and the rest is a small part of what a crawl costs.
+	gz, err := gzip.NewWriterLevel(nil, gzip.DefaultCompression)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	return &press{gz: gz}
+}
+
+// reset makes the press empty.
+func (p *press) reset() {
+	if p.out.Reset(); p.out.Cap() > maxKeptPress {
+		p.out = bytes.Buffer{}
+	}
+}
+
+// record adds one record with these fields and the block that the parts are.
+func (p *press) record(kind, id string, at time.Time, contentType string, more *fields, block ...[]byte) error {
+	size := 0
+	for _, part := range block {
+		size += len(part)
+	}
+	h := &p.header
+	h.text = append(h.text[:0], version...)
+	h.add("WARC-Type", kind)
+	h.add("WARC-Record-ID", id)
+	h.add("WARC-Date", date(at))
+	h.text = append(h.text, more.text...)
+	h.add("WARC-Block-Digest", digestOf(block...).String())
+	h.add("Content-Type", contentType)
+	h.add("Content-Length", strconv.Itoa(size))
+	h.text = append(h.text, "\r\n"...)
+
+	p.gz.Reset(&p.out)
+	parts := append([][]byte{h.text}, block...)
+	for _, part := range append(parts, []byte("\r\n\r\n")) {
+		if _, err := p.gz.Write(part); err != nil {
+			return fmt.Errorf("compress: %w", err)
+		}
+	}
+	if err := p.gz.Close(); err != nil {
+		return fmt.Errorf("compress: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,326 @@
+package warc
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"headway/output"
+	"headway/output/internal/whole"
+	"headway/visit"
+)
+
+const (
+	// fileSize is at which size a file ends, after the exchange that reaches it.
+	fileSize = 1 << 30
+	// bufferSize is how much is written to the operating system at once.
+	bufferSize = 256 << 10
+)
+
+// Config says where to write and what the files say of the crawl.
+type Config struct {
+	Dir       string // of the files
+	Software  string // name and version of the crawler
+	UserAgent string // that every request bears
+	Operator  string // who to ask about the crawl
+	Robots    string // how robots.txt is treated; "obey"
+	MaxSize   int64  // of a file, about; 1 GiB
+}
+
+// Writer writes the archive of one crawl. Its methods may be called from many
+// goroutines.
+type Writer struct {
+	cfg     Config
+	host    string
+	presses chan *press // bounds how many exchanges are pressed at once, and their memory
+
+	mu     sync.Mutex
+	file   *os.File // the part; nil while there is none
+	name   string   // it will have
+	buffer *bufio.Writer
+	size   int64 // of the part with what is in the buffer
+	dirty  bool  // something is not yet durable
+	lines  []string
+	index  int // bytes of the lines
+	serial int // of the next file
+	seen   *seen
+	broken error
+}
+
+var (
+	_ output.ExchangeWriter = (*Writer)(nil)
+	_ output.Flusher        = (*Writer)(nil)
+	_ output.Finisher       = (*Writer)(nil)
+)
+
+// Create begins an archive anew. What an earlier crawl archived in the folder
+// stays there; a part that it left becomes a file.
+func Create(cfg Config) (*Writer, error) {
+	w, err := Resume(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.publish(); err != nil {
+		return nil, errors.Join(fmt.Errorf("create archive: %w", err), w.Close())
+	}
+	w.seen = newSeen()
+	return w, nil
+}
+
+// Resume continues what an earlier writer of the same crawl left behind. It reads
+// the part once, and cuts it after the last exchange that is whole.
+func Resume(cfg Config) (*Writer, error) {
+	cfg.MaxSize = cmp.Or(cfg.MaxSize, fileSize)
+	cfg.Robots = cmp.Or(cfg.Robots, "obey")
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost" // the name is for people
+	}
+	w := &Writer{
+		cfg: cfg, host: plainName(host), presses: make(chan *press, runtime.GOMAXPROCS(0)),
+		buffer: bufio.NewWriterSize(nil, bufferSize), seen: newSeen(),
+	}
+	for range cap(w.presses) {
+		w.presses <- newPress()
+	}
+	if err := w.reopen(); err != nil {
+		return nil, fmt.Errorf("resume archive in %s: %w", cfg.Dir, err)
+	}
+	return w, nil
+}
+
+// Exchange archives one exchange.
+func (w *Writer) Exchange(ctx context.Context, x *output.Exchange) error {
+	var p *press
+	select {
+	case p = <-w.presses:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() {
+		p.reset()
+		w.presses <- p
+	}()
+	made, err := w.press(p, x)
+	if err != nil {
+		return fmt.Errorf("archive %s: %w", x.Item.URL, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken != nil {
+		return w.broken
+	}
+	if err := w.add(p.out.Bytes(), &made); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// add appends the records of an exchange to a file that has room. w.mu is held.
+func (w *Writer) add(records []byte, made *pressed) error {
+	if w.file != nil && (w.size >= w.cfg.MaxSize || w.index >= maxIndex) {
+		if err := w.publish(); err != nil {
+			return err
+		}
+	}
+	if w.file == nil {
+		if err := w.begin(); err != nil {
+			return err
+		}
+	}
+	made.capture.offset = w.size
+	if err := w.write(records); err != nil {
+		return err
+	}
+	return w.note(made)
+}
+
+// note takes a capture into the index and remembers its payload. w.mu is held.
+func (w *Writer) note(made *pressed) error {
+	l, err := made.capture.line(w.name)
+	if err != nil {
+		return err
+	}
+	w.lines = append(w.lines, l)
+	w.index += len(l)
+	if made.fresh {
+		w.seen.put(made.payload, made.original)
+	}
+	return nil
+}
+
+// write appends to the part. w.mu is held.
+func (w *Writer) write(p []byte) error {
+	w.dirty = true
+	w.size += int64(len(p))
+	_, err := w.buffer.Write(p)
+	return err
+}
+
+// fail breaks the writer: nobody knows how much was written. w.mu is held.
+func (w *Writer) fail(err error) error {
+	w.broken = fmt.Errorf("write archive: %w", err)
+	return w.broken
+}
+
+// Write does nothing: what a visit says is archived with its exchange.
+func (w *Writer) Write(context.Context, *visit.Visit) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.broken
+}
+
+// Flush gives what was archived so far to the operating system.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken != nil || w.file == nil {
+		return w.broken
+	}
+	if err := w.buffer.Flush(); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// Sync makes durable what was archived so far. Others go on meanwhile.
+func (w *Writer) Sync() error {
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	file := w.file
+	if !w.dirty {
+		file = nil
+	}
+	w.dirty = false
+	w.mu.Unlock()
+	if file == nil {
+		return nil
+	}
+	// One that was closed meanwhile has been published, and is durable.
+	if err := file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.fail(err)
+	}
+	return nil
+}
+
+// Finish gives the last file its name. The ledger has nothing to add: it does
+// not have the bytes.
+func (w *Writer) Finish(context.Context, output.Ledger) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken != nil {
+		return w.broken
+	}
+	if err := w.publish(); err != nil {
+		return w.fail(err)
+	}
+	w.broken = errors.New("write archive: already finished")
+	return nil
+}
+
+// Close ends the use of the writer. Unless it was finished, the part stays.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var err error
+	if w.file != nil {
+		if w.broken == nil {
+			err = w.buffer.Flush()
+		}
+		err = errors.Join(err, w.file.Close())
+		w.file = nil
+	}
+	if w.broken == nil {
+		w.broken = errors.New("write archive: already closed")
+	}
+	return err
+}
+
+// begin starts the next file with its warcinfo record. w.mu is held.
+func (w *Writer) begin() error {
+	now := time.Now()
+	name := fileName(now, w.serial, w.host)
+	f, err := os.OpenFile(w.path(name)+whole.PartSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	w.serial++
+	w.file, w.name, w.size = f, name, 0
+	w.buffer.Reset(f)
+	p := newPress()
+	if err := p.info(&w.cfg, w.host, name, now); err != nil {
+		return err
+	}
+	return w.write(p.out.Bytes())
+}
+
+// publish makes the part durable and gives it its name, the index first: a file
+// that has its name has an index. w.mu is held.
+func (w *Writer) publish() error {
+	if w.file == nil {
+		return nil
+	}
+	err := errors.Join(w.buffer.Flush(), w.file.Sync(), w.file.Close())
+	w.file, w.dirty = nil, false
+	if err != nil {
+		return err
+	}
+	lines := w.lines
+	w.lines, w.index = nil, 0
+	if len(lines) == 0 {
+		return whole.Remove(w.path(w.name) + whole.PartSuffix)
+	}
+	if err := writeIndex(strings.TrimSuffix(w.path(w.name), suffix)+indexSuffix, lines); err != nil {
+		return err
+	}
+	if err := os.Rename(w.path(w.name)+whole.PartSuffix, w.path(w.name)); err != nil {
+		return err
+	}
+	return whole.SyncDir(w.cfg.Dir)
+}
+
+func (w *Writer) path(name string) string { return filepath.Join(w.cfg.Dir, name) }
+
+const (
+	prefix = "headway"
+	suffix = ".warc.gz"
+)
+
+// fileName is the name of a file, as the standard recommends.
+func fileName(at time.Time, serial int, host string) string {
+	return fmt.Sprintf("%s-%s-%05d-%s%s", prefix, at.UTC().Format("20060102150405"), serial, host, suffix)
+}
+
+// serialOf reads the serial number from the name of one of our files.
+func serialOf(name string) (serial int, ok bool) {
+	parts := strings.SplitN(name, "-", 4)
+	if len(parts) < 4 || parts[0] != prefix || len(parts[1]) != 14 || !strings.HasSuffix(name, suffix) {
+		return 0, false
+	}
+	serial, err := strconv.Atoi(parts[2])
+	return serial, err == nil && serial >= 0
+}
+
+// plainName keeps of a host's name what can stand in the name of a file.
+func plainName(host string) string {
+	host = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
+			return r
+		}
+		return '_'
+	}, host)
+	return cmp.Or(host[:min(len(host), 100)], "localhost")
+}
