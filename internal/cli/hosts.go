@@ -242,17 +242,16 @@ func printHostList(w io.Writer, a *answer.Hosts) error {
 	if err := tab.Flush(); err != nil {
 		return err
 	}
-	shown := ""
-	if len(a.Hosts) < a.Matched {
-		shown = fmt.Sprintf(", %d shown (--max)", len(a.Hosts))
-	}
-	matched := ""
+	hosts := plural(a.Matched, "host")
 	if a.Matched < a.Total {
-		matched = fmt.Sprintf(" of %d", a.Total)
+		hosts = fmt.Sprintf("%d of %s", a.Matched, plural(a.Total, "host"))
 	}
-	fmt.Fprintf(w, "\n%d%s hosts%s, %d URLs waiting", a.Matched, matched, shown, a.Waiting)
+	if len(a.Hosts) < a.Matched {
+		hosts += fmt.Sprintf(", %d shown (--max)", len(a.Hosts))
+	}
+	fmt.Fprintf(w, "\n%s, %s waiting", hosts, plural(int(a.Waiting), "URL"))
 	if a.Last != "" {
-		fmt.Fprintf(w, "; the last one done in about %s: %s (a guess: URLs that wait now x pace)", guessText(a.Longest), a.Last)
+		fmt.Fprintf(w, "; the last one done in %s: %s (a guess: URLs that wait now x pace)", guessText(a.Longest), a.Last)
 	}
 	fmt.Fprintln(w)
 	if !a.Running {
