@@ -23,7 +23,7 @@ type Asked struct {
 	ScopeHosts []string `json:"scope_hosts,omitempty"`
 	Include    []string `json:"include,omitempty"`
 	Exclude    []string `json:"exclude,omitempty"`
-	Files      bool     `json:"files,omitempty"` // also what has the ending of a file
+	Files      bool     `json:"files,omitempty"`  // also what has the ending of a file
 	Leaves     bool     `json:"leaves,omitempty"` // links out of scope are asked once
 	Preset     string   `json:"preset"`
 	Limits     []string `json:"limits,omitempty"` // for people

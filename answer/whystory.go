@@ -52,8 +52,11 @@ func (x *explainer) tellFound(say func(string, ...any)) {
 			way = append(way, d.Chain[i].URL)
 		}
 		from := "The way from the seed"
-		if d.Cut {
+		switch {
+		case d.Cut:
 			from = "The last part of the way"
+		case d.Chain[n-1].By == "":
+			from = "The way from the sitemap"
 		}
 		say("%s: %s.", from, strings.Join(way, " → "))
 	}
@@ -68,7 +71,9 @@ func (x *explainer) tellEnding(say func(string, ...any)) {
 	x.tellAttempts(say)
 	switch w.Outcome {
 	case visit.Skipped:
-		say("It was not asked for: %s.", w.Rule)
+		if w.Robots == nil || w.Robots.Rule == "" { // which has said so
+			say("It was not asked for: %s.", w.Rule)
+		}
 	case visit.Failed:
 		say("It failed: %s.", w.Rule)
 	case visit.Deferred:
@@ -223,7 +228,7 @@ func (x *explainer) tellUnseen(say func(string, ...any)) {
 		if n.Reason != "" {
 			end += ": " + string(n.Reason)
 		}
-		say("It knows %s (%s), %s.", n.URL, end, strings.Replace(n.How, "similar", "which is similar", 1))
+		say("The crawl knows %s (%s), %s.", n.URL, end, strings.Replace(n.How, "similar", "which is similar", 1))
 	}
 }
 
@@ -241,7 +246,14 @@ func (x *explainer) tellNow(say func(string, ...any)) {
 	}
 	switch n.Pass {
 	case Passes:
-		say("It would pass now: %s. What the server would answer is not known.", "neither opt-outs, scope, robots.txt nor limits stand in the way")
+		first := "It would pass now"
+		switch {
+		case x.why.Outcome == visit.Pending:
+			first = "Nothing else keeps it back"
+		case !x.why.Seen:
+			first = "If a page named it, it would pass now"
+		}
+		say("%s: neither opt-outs, scope, robots.txt nor limits stand in the way. What the server would answer is not known.", first)
 	case Stopped:
 		say("It would not pass now: %s.", strings.Join(stops, "; "))
 	case Unknown:
