@@ -78,6 +78,7 @@ with, keeps it, and can tell why it fetched, waited, skipped or stopped.`,
 	})
 	root.AddCommand(
 		crawlCommand(),
+		exportCommand(),
 		hostCommand(),
 		stopCommand(),
 		reportCommand(),

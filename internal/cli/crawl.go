@@ -30,8 +30,6 @@ import (
 	"headway/internal/view"
 	"headway/job"
 	"headway/limit"
-	"headway/output"
-	"headway/output/jsonl"
 	"headway/robots"
 	"headway/scope"
 	"headway/store"
@@ -446,31 +444,10 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 	if err != nil || ended {
 		return cfg, err
 	}
-	w, err := c.openJSONL(begun)
-	if err != nil {
+	if cfg.Outputs, err = c.openOutputs(begun); err != nil {
 		return headway.Config{}, err
 	}
-	if w != nil {
-		cfg.Outputs = []output.Writer{w}
-	}
 	return cfg, nil
-}
-
-// openJSONL opens the file of pages, if it is wanted and not finished.
-func (c *crawlRun) openJSONL(begun bool) (*jsonl.Writer, error) {
-	if !slices.Contains(c.set.Format, "jsonl") {
-		return nil, nil //nolint:nilnil // nothing is wanted
-	}
-	cfg := jsonl.Config{Path: filepath.Join(c.dir, "pages.jsonl"), Links: c.set.JSONL.Links}
-	open := jsonl.Create
-	if begun {
-		open = jsonl.Resume
-	}
-	w, err := open(cfg)
-	if err != nil {
-		return nil, failed(err, "look whether "+c.dir+" can be written")
-	}
-	return w, nil
 }
 
 // resume looks at what the folder holds: a crawl to go on with, one that has

@@ -25,8 +25,8 @@ import (
 //	.                              those were all
 const (
 	frameHead = 8
-	frameSize = 256 << 10 // of text, from which on a frame is written
-	frameMost = 16 << 20  // more than this is no frame of ours
+	frameSize = 64 << 10 // of text, from which on a frame is written: what a kill may cost
+	frameMost = 16 << 20 // more than this is no frame of ours
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -10,8 +10,8 @@ import (
 // The bounds of a row group, which is made in memory: whichever comes first. They
 // are variables for tests.
 var (
-	groupRows        = 100_000
-	groupBytes int64 = 32 << 20
+	groupRows        = 50_000
+	groupBytes int64 = 16 << 20
 )
 
 // batchRows is how many rows are turned into columns at a time.
