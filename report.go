@@ -61,7 +61,6 @@ type Progress struct {
 	Frontier   frontier.Stats
 	Shares     []frontier.Share // host-seconds so far
 	Slowest    []ask.Host
-	Wake       time.Time // when the next host comes up, as far as a clock decides it
 	Resumed    bool      // it goes on with an earlier run
 	Before     limit.Use // what earlier runs have spent
 	Warnings   []string
@@ -163,7 +162,7 @@ func (c *Crawl) publish(now time.Time) {
 	p := &Progress{
 		At: now, Elapsed: now.Sub(c.began.Round(0)), Counts: c.counts, Spent: c.budget.Spent(), Rate: c.tally.rate(now),
 		Frontier: c.f.Stats(), Shares: c.f.Account().Shares(now), Slowest: c.slowest(now), Warnings: c.tally.warnings,
-		Ceilings: c.cfg.Limits.Ceilings(), Wake: c.nextWake, Resumed: c.resumed, Before: c.tally.before, Commits: c.tally.commits, CommitTime: c.tally.commitTime, LastCommit: c.tally.lastCommit,
+		Ceilings: c.cfg.Limits.Ceilings(), Resumed: c.resumed, Before: c.tally.before, Commits: c.tally.commits, CommitTime: c.tally.commitTime, LastCommit: c.tally.lastCommit,
 	}
 	p.Layers = c.layers(now)
 	if c.stop != nil {

@@ -96,14 +96,13 @@ var screens = map[string]func() view.Model{
 		return with(running(), func(m *view.Model, p *headway.Progress) {
 			m.Idle = 12 * time.Second
 			p.Rate = 0
-			p.Frontier = frontier.Stats{Hosts: 5, Working: 5}
+			p.Frontier = frontier.Stats{Hosts: 2, Working: 2}
 			p.Shares = []frontier.Share{
-				share(frontier.Waiting(visit.WaitHold), 3, 0.5), share(frontier.Waiting(visit.WaitRobots), 1, 0.3), share(frontier.Waiting(visit.WaitLease), 1, 0.2),
+				share(frontier.Waiting(visit.WaitHold), 1, 0.5), share(frontier.Waiting(visit.WaitCrawlDelay), 1, 0.3), share(frontier.Waiting(visit.WaitRobots), 0, 0.2),
 			}
-			p.Wake = at(122 * time.Second)
 			p.Slowest = []ask.Host{
 				host("shop.example", 8*time.Second, "learned", func(h *ask.Host) { h.State, h.HeldUntil = "hold", at(122*time.Second) }),
-				host("docs.example", 2*time.Second, "crawl_delay", func(h *ask.Host) { h.State, h.HeldUntil = "hold", at(300*time.Second) }),
+				host("docs.example", 240*time.Second, "crawl_delay", func(h *ask.Host) { h.State, h.Until = "crawl_delay", at(300*time.Second) }),
 			}
 		})
 	},

@@ -13,12 +13,12 @@ import (
 // hosts at their own pace; a limit that is met before makes it shorter.
 func guess(m Model) string {
 	p := m.Progress
-	left, what := p.Counts.Waiting, "waiting"
+	left, what, growing := p.Counts.Waiting, "waiting", m.Growing
 	if left == 0 {
 		return "guess: nearly done, nothing waits"
 	}
 	if c, used := ceiling(p, limit.Pages); c.Limited() && c.Max-used < left {
-		left, what = max(c.Max-used, 0), "pages up to "+string(limit.Pages)
+		left, what, growing = max(c.Max-used, 0), "pages up to "+string(limit.Pages), false
 	}
 	span, basis := time.Duration(0), ""
 	if p.Rate > 0 {
@@ -47,15 +47,15 @@ func guess(m Model) string {
 	if basis == "" {
 		return "guess: none yet, nothing was finished lately"
 	}
-	if m.Growing {
+	if growing {
 		basis += ", and more is found"
 	}
 	if c, used := ceiling(p, limit.Time); c.Limited() {
 		if rest := time.Duration(c.Max - used); rest < span {
-			return fmt.Sprintf("guess: %s left, then %s stops it with work left", clock(rest), limit.Time)
+			return fmt.Sprintf("guess: %s left, then %s stops it with work left", Clock(rest), limit.Time)
 		}
 	}
-	return fmt.Sprintf("guess: %s left, %s", clock(span), basis)
+	return fmt.Sprintf("guess: %s left, %s", Clock(span), basis)
 }
 
 // ceiling is a limit of the crawl and what is used of it.

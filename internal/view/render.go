@@ -150,7 +150,7 @@ func head(m Model, width int) []line {
 	if p != nil {
 		elapsed = p.Elapsed
 	}
-	right := say(look, state).add(plain, "  ").add(strong, clock(elapsed))
+	right := say(look, state).add(plain, "  ").add(strong, Clock(elapsed))
 	title := say(strong, mark).add(plain, "  "+clean(m.Title)).cut(width - right.width() - 2)
 	rows := []line{append(title.pad(width-right.width()), right...)}
 	if p == nil {
@@ -458,11 +458,7 @@ func doing(h *ask.Host, m Model, room int) string {
 		return ""
 	}
 	if h.InFlight == 0 && !h.Paused {
-		until := h.Until
-		if h.State == string(visit.WaitHold) && h.HeldUntil.After(until) {
-			until = h.HeldUntil
-		}
-		text += at(until)
+		text += at(readyAt(h))
 	}
 	if h.Queued > 0 {
 		more := ""
@@ -508,6 +504,8 @@ func counted(p *headway.Progress) []ceilingRow {
 		}
 		row := ceilingRow{name: name, used: used, most: c.Max, pct: percent(used, c.Max)}
 		switch {
+		case row.pct == 100:
+			row.look, row.word = alarm, "used up"
 		case row.pct >= nearly:
 			row.look, row.word = alarm, "nearly used up"
 		case row.pct >= nearing:
@@ -567,7 +565,7 @@ func amount(name limit.Name, n int64) string {
 	case limit.Bytes:
 		return size(n)
 	case limit.Time:
-		return clock(time.Duration(n))
+		return Clock(time.Duration(n))
 	default:
 		return count(n)
 	}

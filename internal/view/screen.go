@@ -36,6 +36,8 @@ type Config struct {
 	Interrupt func()                   // is called each time Ctrl-C is pressed
 	Colour    bool
 	Began     time.Time // when the crawl did; zero: now
+
+	Width, Height int // of an Out that is no terminal
 }
 
 // redrawEvery is how often a screen is drawn at most.
@@ -61,6 +63,9 @@ func (s *Screen) Run(ctx context.Context) error {
 		tea.WithOutput(&output{File: s.cfg.Out, drawn: s.hasDrawn}),
 		tea.WithoutSignalHandler(), // signals are the crawl's
 		tea.WithFPS(int(time.Second / redrawEvery)),
+	}
+	if s.cfg.Width > 0 {
+		options = append(options, tea.WithWindowSize(s.cfg.Width, s.cfg.Height))
 	}
 	if s.cfg.In != nil {
 		options = append(options, tea.WithInput(s.cfg.In))
@@ -90,10 +95,14 @@ func (s *Screen) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("show the crawl: %w", err)
 	}
-	if last.(*scene).suspended {
+	scene := last.(*scene)
+	if _, err := s.cfg.Out.WriteString(erase(scene.rows)); err != nil {
+		return fmt.Errorf("take the view off the screen: %w", err)
+	}
+	if scene.suspended {
 		return ErrSuspended
 	}
-	return nil
+	return scene.err
 }
 
 // Print writes lines above the view within a moment, or at once where the cursor
@@ -173,7 +182,6 @@ const eraseAll = "\x1b[2J\x1b[H"
 type (
 	ticked   struct{}
 	finished struct{}
-	cleared  struct{}
 )
 
 // scene is the view as bubbletea sees it.
@@ -182,8 +190,9 @@ type scene struct {
 	watch         Watch
 	model         Model
 	width, height int
-	over          bool // nothing is shown any more
+	rows          int // of what is shown
 	suspended     bool
+	err           error // why it cannot go on
 }
 
 // Init implements [tea.Model].
@@ -192,30 +201,39 @@ func (c *scene) Init() tea.Cmd {
 	return nil
 }
 
+// look takes a moment of the crawl.
 func (c *scene) look() {
+	defer c.catch()
 	s := c.screen
 	c.model = Model{Title: s.cfg.Title, Now: time.Now(), Began: s.cfg.Began, Progress: s.cfg.Progress(), Told: s.told.Load(), Colour: s.cfg.Colour}
 	c.watch.Look(&c.model)
+}
+
+// catch keeps what is shown from ending the crawl: the view ends instead.
+func (c *scene) catch() {
+	if v := recover(); v != nil {
+		c.err = fmt.Errorf("show the crawl: %v", v)
+	}
 }
 
 // Update implements [tea.Model].
 func (c *scene) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		narrower := msg.Width < c.width
-		c.width, c.height = msg.Width, msg.Height
-		if narrower {
-			// The terminal has broken our rows into more than we drew.
+		resized := c.width > 0
+		c.width, c.height, c.rows = msg.Width, msg.Height, 0
+		if resized {
+			// The terminal may have broken our rows into more than we drew.
 			return c, tea.Sequence(tea.Raw(eraseAll), tea.ClearScreen)
 		}
 	case ticked:
 		c.look()
+		if c.err != nil {
+			return c, tea.Quit
+		}
 		return c, c.print(c.screen.takeLines())
 	case finished:
-		return c, tea.Sequence(c.print(c.screen.takeLines()), func() tea.Msg { return cleared{} })
-	case cleared:
-		c.over = true
-		return c, tea.Quit
+		return c, tea.Sequence(c.print(c.screen.takeLines()), tea.Quit)
 	case tea.KeyPressMsg:
 		switch msg.String() {
 		case "ctrl+c":
@@ -224,7 +242,7 @@ func (c *scene) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			c.screen.cfg.Interrupt()
 		case "ctrl+z":
 			if CanSuspend {
-				c.over, c.suspended = true, true
+				c.suspended = true
 				return c, tea.Quit
 			}
 		}
@@ -248,12 +266,28 @@ func (c *scene) print(lines []string) tea.Cmd {
 	return tea.Println(strings.Join(rows, "\n"))
 }
 
-// View implements [tea.Model].
-func (c *scene) View() tea.View {
-	if c.over || c.width == 0 {
-		return tea.NewView("")
-	}
-	v := tea.NewView(Render(c.model, c.width, c.height))
+// View implements [tea.Model]. A view never has fewer rows than the one before:
+// bubbletea loses count of rows when it does, and leaves the first ones behind.
+func (c *scene) View() (v tea.View) {
+	defer c.catch()
 	v.DisableBracketedPasteMode = true // nothing is pasted here
+	if c.width == 0 {
+		return v
+	}
+	screen := Render(c.model, c.width, c.height)
+	rows := 1 + strings.Count(screen, "\n")
+	if more := c.rows - rows; more > 0 {
+		screen, rows = screen+strings.Repeat("\n", more), c.rows
+	}
+	c.rows = rows
+	v.SetContent(screen)
 	return v
+}
+
+// erase is what takes a view of so many rows off the screen, from its last one.
+func erase(rows int) string {
+	if rows > 1 {
+		return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows-1)
+	}
+	return "\r\x1b[J"
 }

@@ -101,16 +101,16 @@ func (e Ended) next() []string {
 		in = " --dir " + quote(e.Dir)
 	}
 	why := func(text string) string { return fmt.Sprintf("headway why %s%s  # %s", quote(e.Seed), in, text) }
-	slow := fmt.Sprintf("headway slow%s  # says where the time went and what would help", in)
+	slow := fmt.Sprintf("headway slow%s  # where the time went, and what would help", in)
 	switch r.State {
 	case job.Partial:
 		return []string{goOn(r), slow}
 	case job.Blocked:
-		return []string{why("names the rule that forbids it")}
+		return []string{why("names the rule")}
 	case job.Failed, job.Cancelled:
-		return []string{why("tells what was tried and what came of it"), "the same command with --fresh tries again"}
+		return []string{why("tells what was tried"), "the same command with --fresh tries again"}
 	case job.Complete:
-		return []string{fmt.Sprintf("headway why URL%s  # tells why a page ended as it did, or is missing", in), slow}
+		return []string{fmt.Sprintf("headway why URL%s  # why a page ended as it did, or is missing", in), slow}
 	default:
 		return []string{"the same command goes on where it stopped", slow}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headway"
+	"headway/ask"
 	"headway/frontier"
 	"headway/visit"
 )
@@ -73,18 +74,41 @@ func idleLine(p *headway.Progress, idle time.Duration, zone *time.Location) stri
 		why = []string{"no host has work in memory"}
 	}
 	line += strings.Join(why, ", ")
-	if next := nextAt(p); !next.IsZero() {
+	if next := nextAt(p); next.After(p.At) {
 		line += "; next at " + next.In(zone).Format(time.TimeOnly)
 	}
 	return line
 }
 
-// nextAt is when the next request may be sent, as far as a clock decides it.
+// nextAt is when the next request may be sent, where all hosts are known and a
+// clock decides it.
 func nextAt(p *headway.Progress) time.Time {
-	if p.Wake.Before(p.At.Add(time.Second)) {
+	if p.Frontier.Working > len(p.Slowest) {
 		return time.Time{}
 	}
-	return p.Wake
+	var first time.Time
+	for i := range p.Slowest {
+		at := readyAt(&p.Slowest[i])
+		if at.IsZero() {
+			return time.Time{} // it waits for something else
+		}
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
+// readyAt is when a host may be asked again, where a clock decides it.
+func readyAt(h *ask.Host) time.Time {
+	switch {
+	case h.Paused:
+		return time.Time{}
+	case h.State == string(visit.WaitHold):
+		return h.HeldUntil
+	default:
+		return h.Until
+	}
 }
 
 // hostName is a host without what all have in common.

@@ -1,0 +1,396 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"headway/lab"
+	"headway/lab/temper"
+)
+
+var update = flag.Bool("update", false, "write the screens under docs/screens; then look at them")
+
+// terminal is a pseudo-terminal in which a command runs, by tmux.
+type terminal struct {
+	*testing.T
+	socket string
+	began  time.Time
+}
+
+// terminal runs a command on a screen of this size. When it has ended, its exit
+// code and the modes of the terminal are printed.
+func (w *world) terminal(t *testing.T, cmd *exec.Cmd, width, height int) *terminal {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Fatalf("a real terminal is needed: install tmux (%v)", err)
+	}
+	var script strings.Builder
+	for _, v := range cmd.Env {
+		name, value, _ := strings.Cut(v, "=")
+		switch name {
+		case "TERM", "TMUX", "TMUX_PANE", "NO_COLOR", "_":
+			continue // the terminal's own
+		}
+		if regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(name) {
+			fmt.Fprintf(&script, "export %s=%s\n", name, quoted(value))
+		}
+	}
+	script.WriteString("trap : INT\n") // Ctrl-C is for the command
+	for _, a := range cmd.Args {
+		script.WriteString(quoted(a) + " ")
+	}
+	script.WriteString("\necho \"exit $? $(stty -a | tr -s ' ;' '\\n' | grep -x -e echo -e icanon -e isig | tr '\\n' ' ')\"\nexec sleep 600\n")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "run.sh")
+	if err := os.WriteFile(file, []byte(script.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &terminal{T: t, socket: filepath.Join(dir, "tmux"), began: time.Now()}
+	start := exec.CommandContext(t.Context(), "tmux", "-u", "-S", s.socket, "-f", os.DevNull, "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "sh "+file)
+	start.Dir = cmd.Dir
+	if out, err := start.CombinedOutput(); err != nil {
+		t.Fatalf("tmux: %v\n%s", err, out)
+	}
+	t.Cleanup(func() {
+		end := exec.Command("tmux", "-S", s.socket, "kill-server") //nolint:noctx // the test's context is over
+		if out, err := end.CombinedOutput(); err != nil {
+			t.Errorf("end tmux: %v\n%s", err, out)
+		}
+	})
+	return s
+}
+
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// tmux asks the terminal for something.
+func (s *terminal) tmux(args ...string) string {
+	s.Helper()
+	out, err := exec.CommandContext(s.Context(), "tmux", append([]string{"-u", "-S", s.socket}, args...)...).CombinedOutput()
+	if err != nil {
+		s.Fatalf("tmux %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// screen is what a person sees.
+func (s *terminal) screen() string {
+	s.Helper()
+	return strings.TrimRight(s.tmux("capture-pane", "-p"), "\n") + "\n"
+}
+
+// press types keys.
+func (s *terminal) press(keys ...string) { s.tmux(append([]string{"send-keys"}, keys...)...) }
+
+// see waits until the screen has these lines, in this order.
+func (s *terminal) see(lines ...string) string {
+	s.Helper()
+	tick := time.NewTicker(30 * time.Millisecond)
+	defer tick.Stop()
+	over := time.After(60 * time.Second)
+	for {
+		screen := s.screen()
+		missing := missing(screen, lines)
+		if missing == "" {
+			return screen
+		}
+		select {
+		case <-tick.C:
+		case <-over:
+			s.Fatalf("no line matches %q:\n%s", missing, screen)
+		}
+	}
+}
+
+// missing is the first pattern that no line matches from where the one before it
+// was found on: columns are beside each other.
+func missing(screen string, patterns []string) string {
+	lines := strings.Split(screen, "\n")
+	for _, p := range patterns {
+		re := regexp.MustCompile(p)
+		for len(lines) > 0 && !re.MatchString(lines[0]) {
+			lines = lines[1:]
+		}
+		if len(lines) == 0 {
+			return p
+		}
+	}
+	return ""
+}
+
+// Rows that every view has, between which others come.
+const (
+	rowTitle  = `^headway  http://127\.1\.0\.1:[0-9]+/.* (running|stopping)  [0-9]+:[0-9][0-9]$`
+	rowCounts = `^[0-9,]+ done  [0-9.,]+ pages/(s|min)  [0-9,]+ waiting  [0-9]+ in flight  [0-9]+ hosts?, [0-9]+ ready`
+	rowGuess  = `^guess: `
+	rowShares = `waiting on +share of host time`
+	rowHosts  = `slowest hosts +pace  set by +now$`
+	rowKeys   = `^Ctrl-C finishes what is in flight and saves; the same command goes on$`
+	rowAgain  = `^Ctrl-C once more ends at once; either way nothing is lost$`
+	rowSane   = ` (echo|icanon|isig) (echo|icanon|isig) (echo|icanon|isig) *$`
+)
+
+// sight is a moment of a crawl in a terminal.
+type sight struct {
+	hosts  func() []lab.HostSpec
+	args   []string
+	before func(t *testing.T, w *world) // what happened earlier in the same folder
+	during func(s *terminal)            // until the moment has come
+	rows   []string                     // what must be seen then
+	end    func(s *terminal)
+	then   []string // what must be seen in the end
+}
+
+func uniform(hosts, pages int, change ...func(*lab.Temper)) func() []lab.HostSpec {
+	return func() []lab.HostSpec { return lab.Uniform(hosts, site(pages, change...)) }
+}
+
+func named(names ...string) func() []lab.HostSpec {
+	return func() []lab.HostSpec {
+		list, err := lab.Select(names...)
+		if err != nil {
+			panic(err) // the names are ours
+		}
+		return list
+	}
+}
+
+func crawlDelay(d time.Duration) func(*lab.Temper) {
+	return func(t *lab.Temper) { t.Site.CrawlDelay = d }
+}
+
+// stopNow ends what would go on for long.
+func stopNow(s *terminal) { s.press("C-c", "C-c") }
+
+var interruptedRows = []string{`^interrupted: the same command goes on$`, `^seen [0-9]+ = `, `^next: the same command goes on where it stopped$`, `^exit 130` + rowSane}
+
+var sights = map[string]sight{
+	"start": {
+		hosts: named("million", "plain"),
+		rows:  []string{rowTitle, rowCounts, rowGuess, `outcomes`, rowShares, rowKeys},
+		end:   stopNow, then: interruptedRows,
+	},
+	"running": {
+		hosts:  named("plain", "docs", "blog", "slow", "window", "flaky", "redirects", "forbidden", "facets", "museum"),
+		during: func(s *terminal) { s.see(`running  00:(0[89]|[1-5])`) },
+		rows:   []string{rowTitle, rowCounts, rowGuess, `outcomes`, rowShares, `(pace|crawl_delay) +[0-9]+ %  [▇▏]+`, rowHosts, ` 2\.00 s  crawl_delay `, rowKeys},
+		end:    stopNow, then: interruptedRows,
+	},
+	"throttled": {
+		hosts:  named("shop", "silent"),
+		args:   []string{"--preset", "owned"},
+		during: func(s *terminal) { s.see(`running  00:(0[4-9]|[1-5])`) },
+		rows:   []string{rowTitle, rowCounts, rowGuess, `^127\.1\.0\..* says? not now`, rowShares, rowHosts, ` s  learned +hold`, rowKeys},
+		end:    stopNow, then: interruptedRows,
+	},
+	"idle": {
+		hosts: uniform(1, 20, func(t *lab.Temper) {
+			t.Rules.Outages = []temper.Outage{{AfterRequests: 4, RetryAfter: 5 * time.Minute}}
+		}),
+		rows: []string{rowTitle, rowCounts, rowGuess, `^nothing sent for 1[0-9] s: 1 host held \(Retry-After or backoff\); next at [0-9:]+$`, `^127\.1\.0\.1:[0-9]+ says not now, asked again at [0-9:]+$`, rowShares, `hold +[0-9]+ %`, rowHosts, `hold until [0-9:]+`, rowKeys},
+		end:  stopNow, then: interruptedRows,
+	},
+	"limit": {
+		hosts: uniform(1, 100, crawlDelay(700*time.Millisecond)),
+		args:  []string{"--max-pages", "20", "--max-time", "1h"},
+		rows:  []string{rowTitle, rowCounts, `^guess: [0-9:]+ left, .*max_pages`, `limits|max_pages`, `max_pages +[89][0-9] %.* (nearing|nearly used up)|max_pages [89][0-9] % (nearing|nearly used up)`, rowKeys},
+		then:  []string{`^partial: max_pages$`, `^exit 3` + rowSane},
+	},
+	"draining": {
+		hosts: uniform(3, 50, func(t *lab.Temper) { t.Rules.Latency = temper.Constant(2500 * time.Millisecond) }),
+		during: func(s *terminal) {
+			s.see(`[1-9] in flight`, `fetched +[0-9]`)
+			s.press("C-c")
+		},
+		rows: []string{rowTitle, rowCounts, `^finishing [0-9] requests? in flight, then it ends: interrupted$`, rowShares, rowAgain},
+		then: interruptedRows,
+	},
+	"resumed": {
+		hosts:  uniform(1, 100, crawlDelay(300*time.Millisecond)),
+		before: func(t *testing.T, w *world) { w.run(w.crawl("crawl", "--max-time", "3s"), 3) },
+		args:   []string{"--max-time", "1h"},
+		during: func(s *terminal) { s.see(`running  00:(0[2-9]|[1-5])`) },
+		rows:   []string{rowTitle, rowCounts, rowGuess, `^resumed: [0-9]+ pages? and [0-9]+ requests were done before this run$`, rowShares, rowHosts, rowKeys},
+		end:    stopNow, then: interruptedRows,
+	},
+	"complete": {
+		hosts: uniform(3, 12, crawlDelay(100*time.Millisecond)),
+		args:  []string{"--preset", "owned"},
+		rows: []string{
+			`^complete: nothing is left$`, `^seen [0-9]+ = 36 fetched \+ `, `^skipped [0-9]+ = `, `^this run: 36 pages, [0-9]+ requests in [0-9.]+s \(`,
+			`^politeness: no host pushed back$`, `^host time: .* %`, `^folder: crawl$`, `^next: headway why URL --dir crawl +# `, `^ +headway slow --dir crawl +# `, `^exit 0` + rowSane,
+		},
+	},
+	"partial": {
+		hosts: uniform(2, 30, crawlDelay(100*time.Millisecond)),
+		args:  []string{"--preset", "owned", "--max-pages", "10"},
+		rows: []string{
+			`^headway: warning: a limit comes near: limit max_pages: `, `^partial: max_pages$`, `^Job limit: Maximum 10 pages per crawl$`, `^seen [0-9]+ = 10 fetched \+ `, `^this run: 10 pages, `, `^host time: `,
+			`^next: the same command with a higher --max-pages goes on$`, `^ +headway slow --dir crawl +# `, `^exit 3` + rowSane,
+		},
+	},
+	"blocked": {
+		hosts: named("robots-deny"),
+		rows: []string{
+			`^blocked: robots\.txt or a firewall forbids everything$`, `^seen 1 = 1 skipped$`, `^skipped 1 = 1 robots_disallow$`, `^politeness: no host pushed back$`,
+			`^next: headway why http://127\.1\.0\.1:[0-9]+/ --dir crawl +# names the rule$`, `^exit 4` + rowSane,
+		},
+	},
+}
+
+// TestScreens looks at crawls in a real terminal of two sizes. The screens under
+// docs/screens are what a person saw once; they must show what is seen today.
+func TestScreens(t *testing.T) {
+	for name, look := range sights {
+		for _, size := range [][2]int{{80, 24}, {160, 50}} {
+			t.Run(fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, lab.Config{Hosts: look.hosts()})
+				if look.before != nil {
+					look.before(t, w)
+				}
+				s := w.terminal(t, w.crawl("crawl", look.args...), size[0], size[1])
+				if look.during != nil {
+					look.during(s)
+				}
+				screen := s.see(look.rows...)
+				if look.end != nil {
+					look.end(s)
+				}
+				s.see(look.then...)
+				committed(t, filepath.Base(t.Name()), screen, look.rows)
+			})
+		}
+	}
+}
+
+// committed holds a screen of the documentation to the rows a crawl shows today.
+func committed(t *testing.T, name, screen string, rows []string) {
+	t.Helper()
+	path := filepath.Join("..", "..", "docs", "screens", name+".txt")
+	if *update {
+		// The lab's port differs from run to run.
+		screen = regexp.MustCompile(`:[0-9]{5}  `).ReplaceAllString(screen, ":8780   ")
+		screen = regexp.MustCompile(`:[0-9]{5}\b`).ReplaceAllString(screen, ":8780")
+		if err := os.WriteFile(path, []byte(screen), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row := missing(string(text), rows); row != "" {
+		t.Errorf("%s has no line that matches %q: look at it again with -update", path, row)
+	}
+}
+
+// TestViewWithinASecond looks when a person first sees something, while a sitemap
+// without end is read. A busy machine may be late, not always.
+func TestViewWithinASecond(t *testing.T) {
+	w := newWorld(t, lab.Config{Hosts: named("million")()})
+	var took []time.Duration
+	for try := range 5 {
+		s := w.terminal(t, w.crawl(fmt.Sprintf("crawl%d", try)), 80, 24)
+		s.see(rowKeys)
+		took = append(took, time.Since(s.began))
+		stopNow(s)
+		s.see(`^exit`)
+		if took[try] < time.Second {
+			return
+		}
+	}
+	t.Errorf("a person saw something after %v", took)
+}
+
+// TestViewResizes makes a terminal wider, narrower and tiny under a running
+// crawl: what is seen is always one whole view.
+func TestViewResizes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, lab.Config{Hosts: lab.Uniform(3, site(100, crawlDelay(200*time.Millisecond)))})
+	s := w.terminal(t, w.crawl("crawl"), 80, 24)
+	s.see(rowTitle, rowKeys)
+	for _, size := range [][2]int{{160, 50}, {80, 24}, {120, 30}, {60, 12}, {100, 40}, {80, 15}} {
+		s.tmux("resize-window", "-x", fmt.Sprint(size[0]), "-y", fmt.Sprint(size[1]))
+		screen := s.see(fmt.Sprintf(`^headway  .{%d}(running)  00:[0-9][0-9]$`, size[0]-len("headway  running  00:00")), `^[0-9,]+ done  `, rowGuess)
+		if n := strings.Count(screen, "share of host time"); n > 1 {
+			t.Errorf("%d views at once:\n%s", n, screen)
+		}
+	}
+	s.tmux("resize-window", "-x", "40", "-y", "5")
+	s.see(`^headway 00:[0-9]+ [0-9,]+ done`)
+	stopNow(s)
+	s.see(`exit 130`)
+}
+
+// TestViewWithoutColour looks for colours where nobody wants them.
+func TestViewWithoutColour(t *testing.T) {
+	t.Parallel()
+	colour := regexp.MustCompile(`\x1b\[[0-9;]*(3[0-7]|9[0-7])[0-9;]*m`)
+	for name, tc := range map[string]struct {
+		args, env []string
+		colour    bool
+		plain     bool
+	}{
+		"colour":     {colour: true},
+		"--no-color": {args: []string{"--no-color"}},
+		"NO_COLOR":   {env: []string{"NO_COLOR=1"}},
+		"TERM=dumb":  {env: []string{"TERM=dumb"}, plain: true},
+		"--plain":    {args: []string{"--plain"}, plain: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(100, crawlDelay(200*time.Millisecond)))})
+			cmd := w.crawl("crawl", tc.args...)
+			if tc.env != nil {
+				cmd.Args = append(append([]string{"env"}, tc.env...), cmd.Args...)
+			}
+			s := w.terminal(t, cmd, 80, 24)
+			if tc.plain {
+				if screen := s.see(`^00:0[0-9]  [0-9]+ pages  [0-9.]+/s  [0-9]+ waiting`); strings.Contains(screen, "share of host time") {
+					t.Errorf("a view is shown:\n%s", screen)
+				}
+			} else {
+				s.see(rowTitle, `fetched [0-9]`, rowKeys)
+			}
+			if got := colour.MatchString(s.tmux("capture-pane", "-p", "-e")); got != tc.colour {
+				t.Errorf("colours: %v, want %v:\n%q", got, tc.colour, s.tmux("capture-pane", "-p", "-e"))
+			}
+			stopNow(s)
+			s.see(`^exit 130` + rowSane)
+		})
+	}
+}
+
+// TestViewSuspends stops a crawl with Ctrl-Z in a shell that knows jobs, and lets
+// it go on behind and before the eyes of the person.
+func TestViewSuspends(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(100, crawlDelay(200*time.Millisecond)))})
+	cmd := w.crawl("crawl")
+	cmd.Args = append([]string{"bash", "--norc", "--noprofile", "-ic", `"$@"; echo stopped; bg; sleep 6; fg`, "bash"}, cmd.Args...)
+	s := w.terminal(t, cmd, 100, 30)
+	s.see(rowTitle, rowKeys)
+	s.press("C-z")
+	s.see(`^stopped$`, `^00:[0-9]+  [0-9]+ pages`) // lines from the background
+	stopNow(s)
+	s.see(`^exit`)
+}
+
+// TestViewKeepsWarnings prints a warning above the view, and a second Ctrl-C
+// ends what a first one would wait for.
+func TestViewKeepsWarnings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(100, crawlDelay(time.Second)))})
+	s := w.terminal(t, w.crawl("crawl", "--max-pages", "5"), 100, 30)
+	s.see(`^headway: warning: a limit comes near: limit max_pages: 80 % used`, rowTitle, rowKeys)
+	stopNow(s)
+	s.see(`^headway: warning: a limit comes near`, `^exit`)
+}
