@@ -422,11 +422,14 @@ func instructions(w Who, host string) []Step {
 func (r *Receipt) notes() []string {
 	notes := []string{
 		"Counts, gaps and concurrency are of requests for pages, each attempt included, from the moment a request left us to the end of its answer. Requests for robots.txt and sitemaps keep the same interval but are not recorded one by one.",
-		"A request that was under way when the crawl was killed left no record.",
+		"A request that was under way when the crawl was killed, or cut off at its end, left no record.",
 		"Between hosts at one address we keep a rate, not a gap: of 8 or more active hosts there, each process sends at most one request in 100 ms; hosts of the operator's own are not among them.",
 	}
 	if r.AllSent > 0 {
 		notes[0] += fmt.Sprintf(" All requests to this host that were ever counted here, those and other crawls from this machine included: %d.", r.AllSent)
+	}
+	if r.Running {
+		notes = append(notes, "The crawl still runs: what is under way is not counted yet.")
 	}
 	if r.Repeated > 0 {
 		notes = append(notes, fmt.Sprintf("Of a URL that was tried in vain, the latest %d attempts are kept.", store.MaxAttempts))
