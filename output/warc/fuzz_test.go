@@ -19,6 +19,7 @@ import (
 func FuzzRecords(f *testing.F) {
 	f.Add("https://example.com/a b", "X: y\r\n\r\nWARC/1.1\r\nWARC-Type: response\r\n\r\n", "body", "agent", 200)
 	f.Add("https://example.com/\r\nWARC-Type: request", "Content-Type: a\rb\nc\r\n", "\r\n\r\nWARC/1.1\r\n", "a\r\nrobots: ignore", 304)
+	f.Add("http://example.com/", "Content-Encoding: gzip\r\n", strings.Repeat("folded", 20_000), "", 200)
 	f.Add("http://[::1]/", "transfer-encoding: chunked\n folded\nContent-Length: 7\n\n", "\x1f\x8b\x08\x00", "\xff\x00", 999)
 	f.Fuzz(func(t *testing.T, raw, head, body, agent string, status int) {
 		u, err := weburl.Parse(raw)
@@ -97,7 +98,7 @@ func FuzzScan(f *testing.F) {
 		{typeInfo, "software: headway\r\n"}, {typeResponse, "HTTP/1.1 200 OK\r\n\r\nhello"}, {typeRequest, "GET / HTTP/1.1\r\n\r\n"}, {typeMetadata, "depth: 1\r\n"},
 	} {
 		// The same in every process that fuzzes.
-		if err := p.record(r.kind, fmt.Sprintf("<urn:uuid:%d>", i), at, typeFields, &more, []byte(r.block)); err != nil {
+		if err := p.record(r.kind, fmt.Sprintf("<urn:uuid:%d>", i), at, typeFields, &more, block{head: []byte(r.block)}); err != nil {
 			f.Fatal(err)
 		}
 	}

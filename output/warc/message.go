@@ -75,3 +75,19 @@ func mediaOf(head []byte) string {
 	})
 	return media
 }
+
+// isFolded tells whether the body of a response is compressed already, as far as
+// its head says.
+func isFolded(head []byte) bool {
+	media := mediaOf(head)
+	for _, kind := range []string{"image/", "video/", "audio/", "font/woff", "application/zip", "application/gzip"} {
+		if strings.HasPrefix(media, kind) && media != "image/svg+xml" {
+			return true
+		}
+	}
+	folded := false
+	eachField(head, func(name string, value []byte) {
+		folded = folded || strings.EqualFold(name, "Content-Encoding") && len(value) > 0 && !strings.EqualFold(string(value), "identity")
+	})
+	return folded
+}

@@ -61,7 +61,7 @@ func (w *Writer) press(p *press, x *output.Exchange) (made pressed, err error) {
 		made.capture.payload = made.payload.String()
 		more.add("WARC-Payload-Digest", made.capture.payload)
 	}
-	if err := p.record(kind, id, x.Timing.Sent, typeHTTPIn, &more, head, body); err != nil {
+	if err := p.record(kind, id, x.Timing.Sent, typeHTTPIn, &more, block{head: head, body: body, folded: isFolded(head)}); err != nil {
 		return made, err
 	}
 	made.capture.length = int64(p.out.Len())
@@ -70,14 +70,14 @@ func (w *Writer) press(p *press, x *output.Exchange) (made pressed, err error) {
 	common(&more, x)
 	more.add("WARC-Concurrent-To", id)
 	more.add(hiddenField, strings.Join(x.Hidden, ", "))
-	if err := p.record(typeRequest, newID(), x.Timing.Sent, typeHTTPOut, &more, x.Request); err != nil {
+	if err := p.record(typeRequest, newID(), x.Timing.Sent, typeHTTPOut, &more, block{head: x.Request}); err != nil {
 		return made, err
 	}
 
 	more.text = more.text[:0]
 	more.add("WARC-Target-URI", target)
 	more.add("WARC-Concurrent-To", id)
-	return made, p.record(typeMetadata, newID(), x.Timing.Sent, typeFields, &more, about(x).text)
+	return made, p.record(typeMetadata, newID(), x.Timing.Sent, typeFields, &more, block{head: about(x).text})
 }
 
 // common adds what response and request records both say.
@@ -129,5 +129,5 @@ func (p *press) info(cfg *Config, host, name string, now time.Time) error {
 		"Credentials are left out of headers; a record that they are left out of names them in "+hiddenField+".")
 	var more fields
 	more.add("WARC-Filename", name)
-	return p.record(typeInfo, newID(), now, typeFields, &more, f.text)
+	return p.record(typeInfo, newID(), now, typeFields, &more, block{head: f.text})
 }

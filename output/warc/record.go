@@ -5,13 +5,17 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/flate"
 )
 
 // The types of records.
@@ -104,18 +108,18 @@ func oneLine(s string) string {
 
 // press makes records. It is used by one goroutine.
 type press struct {
-	gz     *gzip.Writer
-	out    bytes.Buffer // the records made, one gzip member after the other
-	header fields
+	deflate *flate.Writer
+	out     bytes.Buffer // the records made, one gzip member after the other
+	header  fields
 }
 
 func newPress() *press {
-	// Most bodies come folded, and the rest is a small part of what a crawl costs.
-	gz, err := gzip.NewWriterLevel(nil, gzip.DefaultCompression)
-	if err != nil {
+	p := &press{}
+	var err error
+	if p.deflate, err = flate.NewWriter(&p.out, flate.DefaultCompression); err != nil {
 		panic(err) // the level is a constant
 	}
-	return &press{gz: gz}
+	return p
 }
 
 // reset makes the press empty.
@@ -125,32 +129,78 @@ func (p *press) reset() {
 	}
 }
 
-// record adds one record with these fields and the block that the parts are.
-func (p *press) record(kind, id string, at time.Time, contentType string, more *fields, block ...[]byte) error {
-	size := 0
-	for _, part := range block {
-		size += len(part)
-	}
+// block is what a record holds: a head, and a body that may be folded already.
+type block struct {
+	head, body []byte
+	folded     bool
+}
+
+// record adds one record with these fields.
+func (p *press) record(kind, id string, at time.Time, contentType string, more *fields, b block) error {
 	h := &p.header
 	h.text = append(h.text[:0], version...)
 	h.add("WARC-Type", kind)
 	h.add("WARC-Record-ID", id)
 	h.add("WARC-Date", date(at))
 	h.text = append(h.text, more.text...)
-	h.add("WARC-Block-Digest", digestOf(block...).String())
+	h.add("WARC-Block-Digest", digestOf(b.head, b.body).String())
 	h.add("Content-Type", contentType)
-	h.add("Content-Length", strconv.Itoa(size))
+	h.add("Content-Length", strconv.Itoa(len(b.head)+len(b.body)))
 	h.text = append(h.text, "\r\n"...)
-
-	p.gz.Reset(&p.out)
-	parts := append([][]byte{h.text}, block...)
-	for _, part := range append(parts, []byte("\r\n\r\n")) {
-		if _, err := p.gz.Write(part); err != nil {
-			return fmt.Errorf("compress: %w", err)
-		}
-	}
-	if err := p.gz.Close(); err != nil {
+	if err := p.member(h.text, b); err != nil {
 		return fmt.Errorf("compress: %w", err)
 	}
 	return nil
+}
+
+// recordEnd is what a record ends with.
+const recordEnd = "\r\n\r\n"
+
+// gzipHeader begins a member: deflated, without a name or a time.
+const gzipHeader = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+
+// member adds the gzip member of a record. A body that is folded already is
+// stored in it as it is: to deflate it would cost more CPU than everything else
+// here, for nothing.
+func (p *press) member(header []byte, b block) error {
+	p.out.WriteString(gzipHeader)
+	p.deflate.Reset(&p.out)
+	parts := [][]byte{header, b.head, b.body, []byte(recordEnd)}
+	deflated := parts
+	if b.folded {
+		deflated = parts[:2]
+	}
+	for _, part := range deflated {
+		if _, err := p.deflate.Write(part); err != nil {
+			return err
+		}
+	}
+	if b.folded {
+		if err := p.deflate.Flush(); err != nil { // up to a whole byte
+			return err
+		}
+		for piece := range slices.Chunk(b.body, math.MaxUint16) {
+			p.store(0, piece)
+		}
+		p.store(1, []byte(recordEnd))
+	} else if err := p.deflate.Close(); err != nil {
+		return err
+	}
+	crc, size := uint32(0), 0
+	for _, part := range parts {
+		crc = crc32.Update(crc, crc32.IEEETable, part)
+		size += len(part)
+	}
+	end := binary.LittleEndian.AppendUint32(p.out.AvailableBuffer(), crc)
+	p.out.Write(binary.LittleEndian.AppendUint32(end, uint32(size)))
+	return nil
+}
+
+// store adds a block of deflate that is not compressed; final is 1 for the last.
+func (p *press) store(final byte, data []byte) {
+	head := append(p.out.AvailableBuffer(), final)
+	head = binary.LittleEndian.AppendUint16(head, uint16(len(data)))
+	head = binary.LittleEndian.AppendUint16(head, ^uint16(len(data)))
+	p.out.Write(head)
+	p.out.Write(data)
 }

@@ -225,6 +225,13 @@ func TestKinds(t *testing.T) {
 	put("https://[2001:db8::1]:8443/9", "secret", func(x *output.Exchange) {
 		x.Remote, x.Hidden = netip.MustParseAddr("2001:db8::1%eth0"), []string{"Authorization", "X-Token"}
 	})
+	large := make([]byte, 200_000) // several blocks of deflate
+	for i := range large {
+		large[i] = byte(i * i >> 7)
+	}
+	put("https://example.com/folded", string(large), func(x *output.Exchange) {
+		x.Response = []byte("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n")
+	})
 	put("https://example.com/robots.txt", "framed", func(x *output.Exchange) { x.Purpose = output.ForRobots })
 	check(t, w.Finish(t.Context(), nil))
 	_, list := files(t, dir)
@@ -250,6 +257,7 @@ func TestKinds(t *testing.T) {
 		{"example.com/7", "response", "HTTP/1.1 200 OK\r\nX: y\r\nContent-Length: 6\r\n\r\nframed", nil},
 		{"example.com/8", "response", "HTTP/1.1 200 OK\r\n\r\nframed too", map[string]string{"WARC-Truncated": "length"}},
 		{"[2001:db8::1]:8443/9", "response", "secret", map[string]string{"WARC-IP-Address": "2001:db8::1", "X-Headway-Omitted": "Authorization, X-Token"}},
+		{"example.com/folded", "response", "br\r\n\r\n" + string(large), nil},
 		{"example.com/robots.txt", "revisit", "Content-Length: 6\r\n\r\n", map[string]string{"WARC-Refers-To-Target-URI": "https://example.com/7"}},
 	}
 	for _, tt := range tests {

@@ -1,7 +1,10 @@
 package warc
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -58,6 +61,13 @@ func TestWarcio(t *testing.T) {
 	x = exchange(t, "https://example.com/chunked", "unframed")
 	x.Status, x.Response = 404, []byte("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n")
 	check(t, w.Exchange(t.Context(), x))
+	var folded bytes.Buffer
+	gz := gzip.NewWriter(&folded)
+	_, err = gz.Write([]byte("unfolded"))
+	check(t, errors.Join(err, gz.Close()))
+	x = exchange(t, "https://example.com/folded", folded.String())
+	x.Response = []byte("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Type: text/plain\r\n\r\n")
+	check(t, w.Exchange(t.Context(), x))
 	x = exchange(t, "https://example.com/cut", "beginn")
 	x.Cut = output.CutLength
 	check(t, w.Exchange(t.Context(), x))
@@ -91,6 +101,9 @@ func TestWarcio(t *testing.T) {
 		}
 		if r.kind() == "response" {
 			_, payload, _ = strings.Cut(string(r.block), "\r\n\r\n")
+		}
+		if payload == folded.String() {
+			payload = "unfolded"
 		}
 		want = append(want, fmt.Sprintf("%s %s %d %s", r.kind(), r.uri(), status, payload))
 	}
