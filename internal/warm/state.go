@@ -1,0 +1,70 @@
+package warm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// stateFile lies in the folder of the crawl.
+const stateFile = "warm.json"
+
+// State is what one pass leaves to the next.
+type State struct {
+	Links   bool      `json:"links,omitempty"`   // there was no sitemap: links are followed
+	AgainAt time.Time `json:"again_at,omitzero"` // when the second pass began
+	Before  *Reading  `json:"before,omitempty"`  // what the first pass found
+	First   Sum       `json:"first,omitzero"`    // what it took
+}
+
+// Sum is what a pass took.
+type Sum struct {
+	Pages     int64         `json:"pages,omitempty"`
+	Requests  int64         `json:"requests,omitempty"`
+	Elapsed   time.Duration `json:"elapsed,omitempty"`
+	Incidents int64         `json:"incidents,omitempty"`
+}
+
+// Load reads the state in a folder, which is zero if there is none.
+func Load(dir string) (State, error) {
+	var s State
+	text, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("read what the first pass found: %w", err)
+	}
+	return s, nil
+}
+
+// Save writes the state into a folder, whole or not at all.
+func (s State) Save(dir string) error {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("keep what was found: %w", err)
+	}
+	name := filepath.Join(dir, stateFile)
+	if err := os.WriteFile(name+".part", text, 0o644); err != nil {
+		return fmt.Errorf("keep what was found: %w", err)
+	}
+	if err := os.Rename(name+".part", name); err != nil {
+		return fmt.Errorf("keep what was found: %w", err)
+	}
+	return nil
+}
+
+// Forget removes the state from a folder.
+func Forget(dir string) error {
+	if err := os.Remove(filepath.Join(dir, stateFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget what was found: %w", err)
+	}
+	return nil
+}
