@@ -18,10 +18,11 @@ import (
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// shelf is a store that can only be listed, two entries at a time.
+// shelf is a store that can only be listed, a few entries at a time.
 type shelf struct {
 	store.URLs
 	entries []store.Entry
+	each    int
 }
 
 func (s shelf) List(_ context.Context, q store.Query) (store.Page, error) {
@@ -37,9 +38,9 @@ func (s shelf) List(_ context.Context, q store.Query) (store.Page, error) {
 			return store.Page{}, err
 		}
 	}
-	page := store.Page{Entries: match[from:min(from+2, len(match))]}
-	if from+2 < len(match) {
-		page.Next = store.Cursor(fmt.Sprint(from + 2))
+	page := store.Page{Entries: match[from:min(from+s.each, len(match))]}
+	if from+s.each < len(match) {
+		page.Next = store.Cursor(fmt.Sprint(from + s.each))
 	}
 	return page, nil
 }
@@ -60,7 +61,7 @@ func (s *shelf) put(t *testing.T, path string, outcome visit.Outcome, c visit.Ca
 // site is a shop of which some is warm.
 func site(t *testing.T) *shelf {
 	const ms = time.Millisecond
-	s := &shelf{}
+	s := &shelf{each: 2}
 	s.put(t, "/", visit.Fetched, visit.Cache{Verdict: visit.CacheHit, By: "X-Cache: HIT"}, 4*ms, noon)
 	for i := range 5 {
 		s.put(t, fmt.Sprintf("/p%d", i), visit.Fetched, visit.Cache{Verdict: visit.CacheMiss}, time.Duration(200+10*i)*ms, noon)
@@ -159,7 +160,7 @@ no cache said anything about 1 page
 
 // TestManyHeaders bounds what a site can make us keep.
 func TestManyHeaders(t *testing.T) {
-	s := &shelf{}
+	s := &shelf{each: 500}
 	for i := range maxBars + 50 {
 		s.put(t, fmt.Sprintf("/%d", i), visit.Fetched, visit.Cache{Barred: fmt.Sprintf("Expires: %d", i)}, 1, noon)
 	}
