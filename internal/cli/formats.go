@@ -63,6 +63,13 @@ func (c *crawlRun) openOutputs(begun bool) (list []output.Writer, err error) {
 		}
 		list = append(list, w)
 	}
+	if slices.Contains(c.set.Format, formatWARC) {
+		w, err := c.openWARC(begun)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, w)
+	}
 	return list, nil
 }
 

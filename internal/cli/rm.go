@@ -58,7 +58,7 @@ What was learned of hosts is shared by all crawls and stays.`,
 // as one of a crawl goes last, so that a removal that was cut short can be
 // repeated.
 var ourFiles = []string{
-	"ask", "pages.*", "links.*", "*.warc", "*.warc.gz", "*.cdxj", "*.parquet", "sitemaps", "sitemaps.*", "export", "report.html",
+	"ask", "pages.*", "links.*", "*.warc.gz", "*.warc.gz.part", "*.cdxj", "*.cdxj.part", "*.parquet", "sitemaps", "sitemaps.*", "export", "report.html",
 	"check*.json", "check*.xml", "verdicts.json", "warm*.json", "control.jsonl", "asked.json", "inflight.journal", "inflight.journal.*",
 	"crawl.db-wal", "crawl.db-shm", "crawl.db-journal", crawlFile,
 }

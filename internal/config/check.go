@@ -103,4 +103,4 @@ func checkAgent(s string) error {
 }
 
 // Formats are the formats that pages can be written in.
-var Formats = []string{"jsonl", "csv", "sitemap", "parquet"}
+var Formats = []string{"jsonl", "csv", "sitemap", "parquet", "warc"}
