@@ -188,6 +188,10 @@ func recordFailure(v *visit.Visit, err error, now time.Time) {
 	if !ok {
 		return
 	}
+	if errors.Is(err, fetch.ErrOverBudget) {
+		v.Outcome, v.Reason, v.Detail = visit.Skipped, visit.BudgetBytes, "it alone has more bytes than the crawl may fetch in all"
+		return
+	}
 	v.Reason = visit.Reason(failure.Reason)
 	if !failure.Reason.Skipped() {
 		return

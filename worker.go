@@ -11,6 +11,7 @@ import (
 
 	"headway/fetch"
 	"headway/frontier"
+	"headway/limit"
 	"headway/output"
 	"headway/parse"
 	"headway/robots"
@@ -180,6 +181,9 @@ func (c *Crawl) askPage(ctx context.Context, t task) landing {
 		req.MaxBody, req.CutBody = leafBody, true
 	}
 	req.BeforeSend, req.Looking, req.Sent = c.mayStart, c.looking(t.request), c.sent(t.request)
+	if most := c.cfg.Limits.Of(limit.Bytes); most.Limited() {
+		req.MaxSent = max(most.Max, 1) // what is larger can never be had under this limit
+	}
 	archive := c.tap(ctx, &req, output.ForPage, v.Item)
 	res, err := c.cfg.Fetcher.Do(ctx, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed

@@ -229,7 +229,7 @@ func TestWhyEndings(t *testing.T) {
 		"more bytes than were left": {
 			entry:  store.Entry{Outcome: visit.Skipped, Reason: visit.BudgetBytes},
 			change: func(q *WhyQuestion) { q.Asked = whyAsked(limit.Limits{Bytes: 1000}) },
-			rule:   "max_bytes 1000 (job)", by: byLimit, pass: Passes,
+			rule:   "max_bytes 1000 (job)", by: byLimit, pass: Stopped, stop: visit.BudgetBytes,
 		},
 		"nofollow of the whole page": {
 			entry: store.Entry{Item: visit.Item{Via: parseURL(t, "http://a.example/list")}, Outcome: visit.Skipped, Reason: visit.Nofollow},

@@ -203,6 +203,10 @@ func (x *explainer) passLimits(ctx context.Context) (PassCheck, error) {
 	if err != nil {
 		return c, err
 	}
+	if l := x.Asked.of(limit.Bytes); l.Max > 0 && x.why.Reason == visit.BudgetBytes {
+		c.Pass, c.Reason, c.Rule = Stopped, visit.BudgetBytes, x.why.Rule
+		return c, nil
+	}
 	if l := x.Asked.of(limit.Pages); l.Max > 0 && counts.Pages() >= l.Max {
 		stop(l, counts.Pages(), "")
 		return c, nil

@@ -124,7 +124,7 @@ func (x *explainer) skipped(ctx context.Context) (err error) {
 	case visit.BudgetBytes:
 		w.By, w.Rule = byLimit, x.budget(limit.Bytes)
 		if d := x.detail(); d != "" {
-			w.Rule = d
+			w.Rule = d + ": " + w.Rule
 		}
 	case visit.OptedOut:
 		w.By, w.Rule = byOptOut, "on the list of those who asked not to be crawled"

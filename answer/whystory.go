@@ -71,7 +71,10 @@ func (x *explainer) tellEnding(say func(string, ...any)) {
 	x.tellAttempts(say)
 	switch w.Outcome {
 	case visit.Skipped:
-		if w.Robots == nil || w.Robots.Rule == "" { // which has said so
+		switch {
+		case w.Reason == visit.BudgetBytes:
+			say("It was not read: %s.", w.Rule)
+		case w.Robots == nil || w.Robots.Rule == "": // which has said so
 			say("It was not asked for: %s.", w.Rule)
 		}
 	case visit.Failed:
@@ -88,7 +91,7 @@ func (x *explainer) tellEnding(say func(string, ...any)) {
 		say("The page may well exist: %s.", w.Rule)
 	case visit.Fetched, visit.NotModified, visit.Dead, visit.ServerError:
 	}
-	if b := w.Budget; b != nil && b.Text != w.Rule {
+	if b := w.Budget; b != nil && !strings.Contains(w.Rule, b.Text) {
 		say("The limit is %s.", b.Text)
 	}
 	if s := provisionalWords(w.Reason); s != "" {

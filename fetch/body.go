@@ -13,12 +13,15 @@ const cutSlack = 4 << 10
 
 // readBody reads the body as it is sent into the result's buffer.
 func (x *exchange) readBody(ctx context.Context, resp *http.Response) error {
-	limit, cut := x.maxBody(), x.req.CutBody
+	limit, cut, tooLarge := x.maxBody(), x.req.CutBody, errBodyTooLarge
+	if most := x.req.MaxSent; most > 0 && most < limit {
+		limit, tooLarge = most, ErrOverBudget
+	}
 	if x.result.decisive() && limit > errorPage {
 		limit, cut = errorPage, true
 	}
 	if resp.ContentLength > limit && !cut {
-		return errBodyTooLarge
+		return tooLarge
 	}
 	if cut && len(x.codings) > 0 {
 		limit += cutSlack
@@ -45,7 +48,7 @@ func (x *exchange) readBody(ctx context.Context, resp *http.Response) error {
 			if cut {
 				return nil
 			}
-			return errBodyTooLarge
+			return tooLarge
 		}
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -109,6 +109,10 @@ func printable(s string) string {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
 
+// ErrOverBudget is the error behind a [TooLarge] body that only [Request.MaxSent]
+// was too small for.
+var ErrOverBudget = fmt.Errorf("%w for the budget", errBodyTooLarge)
+
 // Errors that the reading of an answer ends with.
 var (
 	errBodyTooLarge = errors.New("body too large")

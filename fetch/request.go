@@ -34,6 +34,9 @@ type Request struct {
 
 	// MaxBody replaces the client's bound if it is not 0.
 	MaxBody int64
+	// MaxSent bounds a body as it is sent, where that is less than MaxBody and not
+	// 0: what is left of a budget. A longer body fails with [ErrOverBudget].
+	MaxSent int64
 	// CutBody keeps the first MaxBody bytes of a longer body instead of
 	// failing; [Result.Cut] tells.
 	CutBody bool
@@ -66,8 +69,8 @@ func (r *Request) validate() error {
 	if r.Method != "" && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return fmt.Errorf("fetch %s: method %q is neither GET nor HEAD", r.URL.Host(), r.Method)
 	}
-	if r.MaxBody < 0 || r.Timeout < 0 {
-		return fmt.Errorf("fetch %s: MaxBody and Timeout must not be negative", r.URL.Host())
+	if r.MaxBody < 0 || r.MaxSent < 0 || r.Timeout < 0 {
+		return fmt.Errorf("fetch %s: MaxBody, MaxSent and Timeout must not be negative", r.URL.Host())
 	}
 	return nil
 }

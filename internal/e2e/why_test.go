@@ -110,6 +110,7 @@ func TestWhy(t *testing.T) {
 	run("few", []string{at("few", "/")}, "--max-pages-per-host", "3")
 	run("near", []string{at("near", "/")}, "--max-depth", "1", "--sitemaps", "off")
 	run("some", []string{at("some", "/")}, "--max-pages", "3")
+	run("bytes", []string{at("bytes", "/")}, "--max-bytes", "1000", "--sitemaps", "off")
 	run("same", []string{at("same", "/exhibit/same/0")})
 	run("parked", []string{at("failing", "/")}, "HEADWAY_FAILURE_THRESHOLD=2", "--patience", "60s")
 	run("waits", []string{at("links", "/")}, "HEADWAY_FRONTIER_MAX_WAITING=3")
@@ -147,6 +148,7 @@ func TestWhy(t *testing.T) {
 		{crawl: "strange", url: "http://10.0.0.5/", outcome: visit.Skipped, reason: visit.PrivateAddress, rule: `10\.0\.0\.5`},
 		{crawl: "strange", url: "http://127.0.0.1:22/", outcome: visit.Skipped, reason: visit.BadPort, rule: `^port 22 `},
 		{crawl: "few", url: at("few", "/s11/p11.html"), outcome: visit.Skipped, reason: visit.BudgetHost, rule: `^max_pages_per_host 3 \(job\)$`},
+		{crawl: "bytes", url: at("bytes", "/"), outcome: visit.Skipped, reason: visit.BudgetBytes, rule: `more bytes than the crawl may fetch in all: max_bytes 1000 \(job\)`},
 		{crawl: "every", url: at("optout", "/"), outcome: visit.Skipped, reason: visit.OptedOut, rule: `^` + regexp.QuoteMeta(out) + ` is on the list`},
 
 		{crawl: "strange", url: "http://nosuchname.test/", outcome: visit.Failed, reason: visit.DNS, rule: `robots.txt: no such name`},
