@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -8,9 +9,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"headway"
+	"headway/internal/view"
 	"headway/lab"
 	"headway/lab/temper"
 )
@@ -393,4 +397,36 @@ func TestViewKeepsWarnings(t *testing.T) {
 	s.see(`^headway: warning: a limit comes near: limit max_pages: 80 % used`, rowTitle, rowKeys)
 	stopNow(s)
 	s.see(`^headway: warning: a limit comes near`, `^exit`)
+}
+
+// crash shows a view as a crawl does, and panics under it.
+func crash() {
+	screen := view.NewScreen(view.Config{Title: "a crash", Out: os.Stderr, In: os.Stdin, Progress: func() *headway.Progress { return nil }, Interrupt: func() {}})
+	ctx, cancel := context.WithCancel(context.Background())
+	var showing sync.WaitGroup
+	showing.Go(func() {
+		if err := screen.Run(ctx); err != nil {
+			panic(err)
+		}
+	})
+	defer func() {
+		cancel()
+		showing.Wait()
+	}()
+	<-time.After(time.Second)
+	panic("the crawl is out of order")
+}
+
+// TestViewAfterPanic looks at the terminal after a crash.
+func TestViewAfterPanic(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, lab.Config{Hosts: named("plain")()})
+	cmd := w.command()
+	cmd.Args = []string{"headway-crash"}
+	s := w.terminal(t, cmd, 100, 30)
+	s.see(`^headway  a crash +starting  00:00$`)
+	s.see(`^panic: the crawl is out of order$`, `^goroutine 1 `, `^exit 2`+rowSane)
+	if screen := s.screen(); strings.Contains(screen, "a crash  ") || s.tmux("display-message", "-p", "#{cursor_flag}") != "1\n" {
+		t.Errorf("the view or a hidden cursor stays:\n%s", screen)
+	}
 }
