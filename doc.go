@@ -13,4 +13,14 @@
 // on where it was and repeats no more than what was in flight; every queue and
 // every wait is bounded, and has a name. Refusals: redirects are not followed
 // (the target is a link), and a challenge page is never evaded.
+//
+// # Stability
+//
+// This is version 0. What people and programs see is kept and changed only with a
+// word in the changelog: exit codes, the names of outcomes, reasons and wait
+// reasons, settings, the keys of JSON answers and files, and that a newer version
+// goes on with the crawl of an older one. The Go API may change with every minor
+// version, and says so there too; the packages of single stops (weburl, robots,
+// politeness, output) are expected to change least, this one and store most. Nothing
+// below internal is for others. See docs/stability.md.
 package headway

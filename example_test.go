@@ -1,0 +1,139 @@
+package headway_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/netip"
+	"strings"
+	"time"
+
+	"headway"
+	"headway/fetch"
+	"headway/fetch/guard"
+	"headway/lab"
+	"headway/limit"
+	"headway/output"
+	"headway/politeness"
+	"headway/store/memory"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// titles is an output of one's own: it is handed each visit that ended a URL.
+type titles struct{ n int }
+
+func (t *titles) Write(_ context.Context, v *visit.Visit) error {
+	if v.Outcome == visit.Fetched && v.Page.Title != "" {
+		t.n++
+	}
+	return nil
+}
+
+func (t *titles) Close() error { return nil }
+
+// A whole crawl: a lab on the loopback stands in for the web, the store is in
+// memory and the output is our own.
+func ExampleRun() {
+	ctx := context.Background()
+	seeds, stop := startLab(20)
+	defer stop()
+
+	// The one door to the network. Private addresses and odd ports are closed
+	// unless they are opened by name, and whoever opens them vouches for the hosts there.
+	dialer, err := guard.New(guard.Config{AllowPrivate: []guard.Range{{Prefix: netip.MustParsePrefix("127.0.0.0/8"), Ports: []uint16{seeds[0].Port()}}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := fetch.New(fetch.Config{Dialer: dialer, Identity: fetch.Identity{Product: "example", Version: "1"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	policy, _ := politeness.Preset("owned") // "polite" is for everybody else's
+	pages := &titles{}
+	st := memory.Open(memory.Config{})
+	defer st.Close()
+	report, err := headway.Run(ctx, headway.Config{
+		Store:   st,
+		Fetcher: client,
+		Seeds:   seeds,
+		Policy:  policy,
+		Owned:   func(weburl.URL) bool { return true },
+		Outputs: []output.Writer{pages},
+		Limits:  limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: 1000, Time: time.Minute}}),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s: %s\n", report.State, report.Reason)
+	fmt.Printf("%d pages, %d with a title, %d URLs waiting\n", report.Counts.Pages(), pages.n, report.Counts.Waiting)
+	// Output:
+	// complete: nothing is left
+	// 20 pages, 20 with a title, 0 URLs waiting
+}
+
+// One page, looked at politely: robots.txt first, then the page in its turn.
+func ExampleVisitor() {
+	seeds, stop := startLab(3)
+	defer stop()
+	dialer, err := guard.New(guard.Config{AllowPrivate: []guard.Range{{Prefix: netip.MustParsePrefix("127.0.0.0/8"), Ports: []uint16{seeds[0].Port()}}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := fetch.New(fetch.Config{Dialer: dialer})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	policy, _ := politeness.Preset("owned")
+	visitor := headway.Visitor{Client: client, Agent: "example", Policy: policy, Owned: true}
+	for _, path := range []string{"/", "/private/diary.html"} {
+		u, err := seeds[0].Resolve(path)
+		if err != nil {
+			log.Fatal(err)
+		}
+		look, err := visitor.Visit(context.Background(), u)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(path, look.Visit.Outcome)
+		if !look.Robots.Decision.Allowed {
+			fmt.Println(look.Visit.Reason, "by", look.Robots.Decision.Rule)
+		}
+	}
+	// Output:
+	// / fetched
+	// /private/diary.html skipped
+	// robots_disallow by Disallow: /private/
+}
+
+// startLab serves a site of so many pages until it is stopped.
+func startLab(pages int) (seeds []weburl.URL, stop func()) {
+	site := lab.Plain()
+	site.Site.Pages = pages
+	l, err := lab.New(lab.Config{Listen: "0.0.0.0:0", ListenTLS: "0.0.0.0:0", Hosts: lab.Uniform(1, site)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := l.Listen(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- l.Run(ctx) }()
+	for _, raw := range l.Seeds() {
+		u, err := weburl.Parse(strings.TrimSpace(raw))
+		if err != nil {
+			log.Fatal(err)
+		}
+		seeds = append(seeds, u)
+	}
+	return seeds, func() {
+		cancel()
+		if err := <-done; err != nil {
+			log.Fatal(err)
+		}
+	}
+}
