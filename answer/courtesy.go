@@ -51,10 +51,14 @@ type Receipt struct {
 	RobotsIgnored int64 `json:"robots_ignored,omitempty"` // on the word of the host's owner
 	Disallowed    int64 `json:"disallowed"`               // URLs that were not asked for because robots.txt forbids it
 
-	Refusals     int64      `json:"refusals"`
-	RefusalList  []Refusal  `json:"refusal_list,omitempty"` // the latest MaxRefusals
-	HoldsAsked   int        `json:"holds_asked"`            // refusals of the list that named a time to wait
-	HoldsKept    int        `json:"holds_kept"`
+	Refusals    int64     `json:"refusals"`
+	RefusalList []Refusal `json:"refusal_list,omitempty"` // the latest MaxRefusals
+	// Incidents are the moments in which the host refused, however many answers
+	// said so: those of the list.
+	Incidents []Incident `json:"incidents,omitempty"`
+	// SentInside counts the requests that left after a refusal was read and before
+	// the time was over that it asked for.
+	SentInside   int        `json:"sent_inside_retry_after"`
 	PaceChanges  []PaceStep `json:"pace_changes,omitempty"`
 	Instructions []Step     `json:"instructions"` // how to slow or stop us
 	Notes        []string   `json:"notes"`        // what the numbers do not say
@@ -84,17 +88,32 @@ type RobotsVersion struct {
 	Disallowed int64     `json:"disallowed"`
 }
 
-// Refusal is one answer that asked us to slow down, and what we did.
+// Refusal is one answer that asked us to slow down.
 type Refusal struct {
-	At         time.Time   `json:"at"` // when it was read
-	Status     int         `json:"status"`
-	RetryAfter string      `json:"retry_after,omitempty"` // as the server wrote it
-	Asked      ask.Millis  `json:"asked_ms,omitempty"`    // the same, where it is a number
-	URL        string      `json:"url"`
+	At         time.Time  `json:"at"` // when it was read
+	Status     int        `json:"status"`
+	RetryAfter string     `json:"retry_after,omitempty"` // as the server wrote it
+	Asked      ask.Millis `json:"asked_ms,omitempty"`    // the same, where it is a number
+	URL        string     `json:"url"`
+
+	sent time.Time // its request
+}
+
+// Incident is one moment in which the host refused, and what we did: a refusal,
+// and those of requests that had left before it was read.
+type Incident struct {
+	At         time.Time   `json:"at"`
+	Answers    int         `json:"answers"`
+	Status     int         `json:"status"`                // of the first
+	URL        string      `json:"url"`                   // likewise
+	RetryAfter string      `json:"retry_after,omitempty"` // the longest, or the first that is no number
+	Asked      ask.Millis  `json:"asked_ms,omitempty"`
 	PaceFrom   *ask.Millis `json:"pace_from_ms,omitempty"` // where it changed the pace
 	PaceTo     *ask.Millis `json:"pace_to_ms,omitempty"`
-	Next       *ask.Millis `json:"next_request_ms,omitempty"` // how long after it the next request left; none if none did
-	Kept       *bool       `json:"kept,omitempty"`            // whether nothing left before the time that was asked for
+	Next       *ask.Millis `json:"next_request_ms,omitempty"` // how long after the last refusal of it the next request left; none if none did
+	SentInside int         `json:"sent_inside_retry_after,omitempty"`
+
+	last time.Time // its last refusal
 }
 
 // PaceStep is one change of the pace.
@@ -226,7 +245,7 @@ func (c *Courtesy) request(v *visit.Visit) {
 func (c *Courtesy) refused(v *visit.Visit) {
 	c.receipt.Refusals++
 	c.refusals = append(c.refusals, Refusal{
-		At: v.Timing.Sent.Add(v.Timing.Total).UTC(), Status: v.Answer.Status, RetryAfter: v.Answer.RetryAfter,
+		sent: v.Timing.Sent, At: v.Timing.Sent.Add(v.Timing.Total).UTC(), Status: v.Answer.Status, RetryAfter: v.Answer.RetryAfter,
 		Asked: ask.Millis(seconds(v.Answer.RetryAfter)), URL: visit.Redact(v.Item.URL),
 	})
 	if len(c.refusals) >= 2*MaxRefusals {
@@ -356,41 +375,66 @@ func (r *Receipt) gaps(spans []span) {
 	r.MedianGap = &median
 }
 
-// react says of each refusal what followed.
+// react makes incidents of the refusals and says what followed each.
 func (r *Receipt) react(spans []span) {
-	list := r.RefusalList
-	for i := range list {
-		x := &list[i]
-		at := x.At.UnixNano()
+	for _, x := range r.RefusalList {
+		n := len(r.Incidents)
+		if n == 0 || x.sent.After(r.Incidents[n-1].At) {
+			r.Incidents = append(r.Incidents, Incident{At: x.At, Status: x.Status, URL: x.URL, RetryAfter: x.RetryAfter})
+			n++
+		}
+		i := &r.Incidents[n-1]
+		i.Answers++
+		i.last = x.At
+		if x.Asked > i.Asked {
+			i.Asked, i.RetryAfter = x.Asked, x.RetryAfter
+		}
+	}
+	for n := range r.Incidents {
+		i := &r.Incidents[n]
+		at := i.last.UnixNano()
 		next, _ := slices.BinarySearchFunc(spans, at, func(s span, at int64) int { return cmp.Compare(s.from, at) })
 		if next < len(spans) {
 			wait := ask.Millis(time.Duration(spans[next].from - at).Truncate(time.Millisecond))
-			x.Next = &wait
-		}
-		if x.Asked > 0 {
-			r.HoldsAsked++
-			kept := x.Next == nil || *x.Next >= x.Asked
-			x.Kept = &kept
-			if kept {
-				r.HoldsKept++
-			}
+			i.Next = &wait
 		}
 	}
+	r.countInside(spans)
 	for i := range r.PaceChanges {
 		p := &r.PaceChanges[i]
-		if p.To <= p.From {
-			continue
-		}
-		// The last refusal that was read before the pace changed. Instants are
+		// The last incident that had begun when the pace changed. Instants are
 		// stored in milliseconds, rounded up.
-		n, _ := slices.BinarySearchFunc(list, p.At, func(x Refusal, at time.Time) int {
+		n, _ := slices.BinarySearchFunc(r.Incidents, p.At, func(x Incident, at time.Time) int {
 			if x.At.After(at) {
 				return 1
 			}
 			return -1
 		})
-		if n > 0 && p.At.Sub(list[n-1].At) <= sameAnswer {
-			list[n-1].PaceFrom, list[n-1].PaceTo = &p.From, &p.To
+		if p.To <= p.From || n == 0 || p.At.Sub(r.Incidents[n-1].last) > sameAnswer {
+			continue
+		}
+		if r.Incidents[n-1].PaceFrom == nil {
+			r.Incidents[n-1].PaceFrom = &p.From
+		}
+		r.Incidents[n-1].PaceTo = &p.To
+	}
+}
+
+// countInside counts the requests that left though a refusal had been read that
+// asked for a time which was not over.
+func (r *Receipt) countInside(spans []span) {
+	read, incident, until := 0, -1, int64(0)
+	for _, s := range spans {
+		for ; read < len(r.RefusalList) && r.RefusalList[read].At.UnixNano() <= s.from; read++ {
+			x := &r.RefusalList[read]
+			for incident+1 < len(r.Incidents) && !r.Incidents[incident+1].At.After(x.At) {
+				incident++
+			}
+			until = max(until, x.At.UnixNano()+int64(x.Asked))
+		}
+		if s.from < until {
+			r.SentInside++
+			r.Incidents[incident].SentInside++
 		}
 	}
 }

@@ -117,6 +117,7 @@ func TestCourtesyReactions(t *testing.T) {
 	c.Add(asked(t, "/b", 20*sec, 100*ms, 200))                       // 9.9 s later: too early
 	c.AddAttempt(refuse("/c", 30*sec, "Sun, 15 Nov 2026 12:00 GMT")) // no number
 	c.AddAttempt(refuse("/d", 40*sec, ""))                           // nothing followed
+	c.AddAttempt(refuse("/d2", 40*sec+50*ms, "2"))                   // under way when the one before was read
 
 	unsent := asked(t, "/e", 0, 0, 0)
 	unsent.Timing, unsent.Outcome, unsent.Reason = visit.Timing{}, visit.Failed, visit.Connect
@@ -134,28 +135,31 @@ func TestCourtesyReactions(t *testing.T) {
 			{At: noon.Add(40*sec + 101*ms), From: 3 * sec, To: 4 * sec, Cause: "probe_failed"},
 		},
 	})
-	if r.Requests != 7 || r.Repeated != 4 || r.Pages != 3 || r.Unsent != 1 || r.Refusals != 4 || r.HoldsAsked != 2 || r.HoldsKept != 1 {
-		t.Errorf("requests %d, repeated %d, pages %d, unsent %d, refusals %d, holds %d of %d kept", r.Requests, r.Repeated, r.Pages, r.Unsent, r.Refusals, r.HoldsKept, r.HoldsAsked)
+	if r.Requests != 8 || r.Repeated != 5 || r.Pages != 3 || r.Unsent != 1 || r.Refusals != 5 || r.SentInside != 4 {
+		t.Errorf("requests %d, repeated %d, pages %d, unsent %d, refusals %d, sent inside %d", r.Requests, r.Repeated, r.Pages, r.Unsent, r.Refusals, r.SentInside)
 	}
 	var got []string
-	for _, x := range r.RefusalList {
-		line := x.URL
+	for _, x := range r.Incidents {
+		line := fmt.Sprintf("%d x %s", x.Answers, x.URL)
 		if x.PaceTo != nil {
 			line += fmt.Sprintf(" pace %v→%v", x.PaceFrom.Duration(), x.PaceTo.Duration())
 		}
 		if x.Next != nil {
 			line += fmt.Sprintf(" next %v", x.Next.Duration())
 		}
-		if x.Kept != nil {
-			line += fmt.Sprintf(" kept %v", *x.Kept)
+		if x.RetryAfter != "" {
+			line += fmt.Sprintf(" asked %q", x.RetryAfter)
+		}
+		if x.SentInside > 0 {
+			line += fmt.Sprintf(" inside %d", x.SentInside)
 		}
 		got = append(got, line)
 	}
 	want := []string{
-		"https://example.com/a?access_token=REDACTED pace 1s→2s next 5.9s kept true",
-		"https://example.com/b next 9.9s kept false",
-		"https://example.com/c next 9.9s",
-		"https://example.com/d pace 3s→4s",
+		`1 x https://example.com/a?access_token=REDACTED pace 1s→2s next 5.9s asked "5"`,
+		`1 x https://example.com/b next 9.9s asked "30" inside 2`,                         // at 20 s and 30 s
+		`1 x https://example.com/c next 9.9s asked "Sun, 15 Nov 2026 12:00 GMT" inside 2`, // until 40.1 s, as /b asked
+		`2 x https://example.com/d pace 3s→4s asked "2"`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -235,7 +239,7 @@ func TestReceiptKeys(t *testing.T) {
 	}
 	for _, key := range []string{
 		"host", "made_at", "who", "from", "requests", "pages", "statuses", "peak_concurrency", "smallest_gap_ms", "busiest_minute", "robots", "refusals",
-		"holds_asked", "holds_kept", "instructions", "notes",
+		"sent_inside_retry_after", "instructions", "notes",
 	} {
 		if !strings.Contains(string(text), `"`+key+`":`) {
 			t.Errorf("no key %s: %s", key, text)

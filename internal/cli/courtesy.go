@@ -240,14 +240,14 @@ func printReactions(w io.Writer, r *answer.Receipt) error {
 		fmt.Fprintln(w, "  none")
 	}
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, x := range lastRows(r.RefusalList) {
-		fmt.Fprintf(tab, "  %s\t%d\t%s\t%s\n", utc(x.At), x.Status, reaction(&x), shorten(oneLine(x.URL), 100))
+	for _, x := range lastRows(r.Incidents) {
+		fmt.Fprintf(tab, "  %s\t%s\t%s\t%s\n", utc(x.At), answersText(&x), reaction(&x), shorten(oneLine(x.URL), 100))
 	}
 	if err := tab.Flush(); err != nil {
 		return err
 	}
-	if n := int64(len(lastRows(r.RefusalList))); n < r.Refusals {
-		fmt.Fprintf(w, "  (the latest %d of %d; --json has more)\n", n, r.Refusals)
+	if n := len(lastRows(r.Incidents)); n < len(r.Incidents) {
+		fmt.Fprintf(w, "  (the latest %d of %d; --json has more)\n", n, len(r.Incidents))
 	}
 	if len(r.PaceChanges) == 0 {
 		return nil
@@ -299,8 +299,8 @@ func didRows(r *answer.Receipt) []factRow {
 	if r.Disallowed > 0 {
 		rows = append(rows, factRow{"left alone", plural(int(r.Disallowed), "URL") + ", as robots.txt says"})
 	}
-	if r.HoldsAsked > 0 {
-		rows = append(rows, factRow{"Retry-After kept", fmt.Sprintf("%d of %d", r.HoldsKept, r.HoldsAsked)})
+	if r.Refusals > 0 {
+		rows = append(rows, factRow{"refusals", refusalsText(r)}, factRow{"inside Retry-After", plural(r.SentInside, "request")})
 	}
 	if r.Unsent > 0 {
 		rows = append(rows, factRow{"no connection", plural(int(r.Unsent), "attempt")})
@@ -366,8 +366,20 @@ func causeText(cause string) string {
 	}
 }
 
-// reaction says what followed a refusal.
-func reaction(x *answer.Refusal) string {
+func refusalsText(r *answer.Receipt) string {
+	return fmt.Sprintf("%d, at %s", r.Refusals, plural(len(r.Incidents), "moment"))
+}
+
+// answersText counts the refusals of an incident.
+func answersText(x *answer.Incident) string {
+	if x.Answers == 1 {
+		return fmt.Sprint(x.Status)
+	}
+	return fmt.Sprintf("%d x %d", x.Answers, x.Status)
+}
+
+// reaction says what followed an incident.
+func reaction(x *answer.Incident) string {
 	var parts []string
 	if x.RetryAfter != "" {
 		parts = append(parts, "Retry-After "+shorten(oneLine(x.RetryAfter), 40))
@@ -382,8 +394,8 @@ func reaction(x *answer.Refusal) string {
 	} else {
 		parts = append(parts, "nothing was sent since")
 	}
-	if x.Kept != nil && !*x.Kept {
-		parts = append(parts, "TOO EARLY")
+	if x.SentInside > 0 {
+		parts = append(parts, plural(x.SentInside, "request")+" left inside the time asked for")
 	}
 	return strings.Join(parts, ", ")
 }

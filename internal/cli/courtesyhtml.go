@@ -24,7 +24,8 @@ var receiptStyle string
 var receiptTemplate = template.Must(template.New("receipt").Funcs(template.FuncMap{
 	"utc":      utc,
 	"size":     sizeText,
-	"reaction": func(x answer.Refusal) string { return reaction(&x) },
+	"answers":  func(x answer.Incident) string { return answersText(&x) },
+	"reaction": func(x answer.Incident) string { return reaction(&x) },
 }).Parse(receiptPage))
 
 // receiptData is a receipt with what only a page has.
@@ -36,7 +37,7 @@ type receiptData struct {
 	WhoRows     []factRow
 	DidRows     []factRow
 	NoRobots    string
-	Refused     []answer.Refusal
+	Refused     []answer.Incident
 	MoreRefused bool
 	Plot        *pacePlot
 }
@@ -44,11 +45,11 @@ type receiptData struct {
 // printReceiptHTML writes a receipt as one file that loads nothing.
 func printReceiptHTML(w io.Writer, r *answer.Receipt) error {
 	sum := sha256.Sum256([]byte(receiptStyle))
-	refused := lastRows(r.RefusalList)
+	refused := lastRows(r.Incidents)
 	return receiptTemplate.Execute(w, receiptData{
 		Receipt: r, Style: template.CSS(receiptStyle), StyleHash: "sha256-" + base64.StdEncoding.EncodeToString(sum[:]),
 		Figures: figures(r), WhoRows: whoRows(r), DidRows: didRows(r), NoRobots: noRobots(r),
-		Refused: refused, MoreRefused: int64(len(refused)) < r.Refusals, Plot: plotPace(r),
+		Refused: refused, MoreRefused: len(refused) < len(r.Incidents), Plot: plotPace(r),
 	})
 }
 
@@ -65,12 +66,10 @@ func figures(r *answer.Receipt) []factRow {
 		{"Busiest minute", fmt.Sprint(r.BusiestMinute)},
 		{"Refusals", fmt.Sprint(r.Refusals)},
 	}
-	if r.HoldsAsked > 0 {
-		rows = append(rows, factRow{"Retry-After kept", fmt.Sprintf("%d of %d", r.HoldsKept, r.HoldsAsked)})
-	} else {
-		rows = append(rows, factRow{"Left alone", fmt.Sprint(r.Disallowed)})
+	if r.Refusals > 0 {
+		return append(rows, factRow{"Inside Retry-After", fmt.Sprint(r.SentInside)})
 	}
-	return rows
+	return append(rows, factRow{"Left alone", fmt.Sprint(r.Disallowed)})
 }
 
 // pacePlot is a line of steps.

@@ -237,7 +237,7 @@ func printHostList(w io.Writer, a *answer.Hosts) error {
 			flight = fmt.Sprintf("%d of %d", h.InFlight, h.Cap)
 		}
 		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%s\t%s\n", h.Host.Host, paceText(h.Pace), h.Source, orDash(h.Floor), h.Clean, h.Failures, h.Incidents,
-			flight, h.Waiting, guessText(h.ETA), hostState(h, a.At))
+			flight, h.Waiting, guessText(h.ETA), hostState(h, a.Running, a.At))
 	}
 	if err := tab.Flush(); err != nil {
 		return err
@@ -265,15 +265,19 @@ func printHostList(w io.Writer, a *answer.Hosts) error {
 }
 
 // hostState says what a host does or waits for.
-func hostState(h *answer.Host, now time.Time) string {
+func hostState(h *answer.Host, running bool, now time.Time) string {
 	until, held := h.Held(now)
 	switch {
 	case h.Paused:
 		return "paused by an operator"
+	case h.State == "" && h.Waiting == 0:
+		return "nothing waits"
 	case h.State == "" && held:
 		return "held until " + until.Local().Format(time.TimeOnly)
+	case h.State == "" && running:
+		return "rests in the store" // until it is ready, or there is room for it
 	case h.State == "":
-		return "-"
+		return "left waiting"
 	case h.Until.After(now):
 		return fmt.Sprintf("%s, %s more", h.State, roundTime(h.Until.Sub(now)))
 	default:
@@ -282,7 +286,12 @@ func hostState(h *answer.Host, now time.Time) string {
 }
 
 // paceText is a pace in seconds: people compare columns.
-func paceText(d ask.Millis) string { return fmt.Sprintf("%.2f s", d.Duration().Seconds()) }
+func paceText(d ask.Millis) string {
+	if d > 0 && d.Duration() < 10*time.Millisecond {
+		return d.Duration().String()
+	}
+	return fmt.Sprintf("%.2f s", d.Duration().Seconds())
+}
 
 func orDash(d ask.Millis) string {
 	if d == 0 {

@@ -36,8 +36,8 @@ func TestCourtesyAgreesWithServer(t *testing.T) {
 		if err := json.Unmarshal([]byte(w.run(w.command("courtesy", host, "--dir", "one", "--json"), 0)), &r); err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: receipt %d requests, %d pages, peak %d, gap %v ms, %d refusals, %d of %d holds; server %d+%d requests, %d pages, peak %d, gap %.1f ms (%.1f with robots.txt), %d refusals",
-			host, r.Requests, r.Pages, r.PeakConcurrency, r.SmallestGap.Duration().Milliseconds(), r.Refusals, r.HoldsKept, r.HoldsAsked,
+		t.Logf("%s: receipt %d requests, %d pages, peak %d, gap %v ms, %d refusals in %d incidents, %d inside Retry-After; server %d+%d requests, %d pages, peak %d, gap %.1f ms (%.1f with robots.txt), %d refusals",
+			host, r.Requests, r.Pages, r.PeakConcurrency, r.SmallestGap.Duration().Milliseconds(), r.Refusals, len(r.Incidents), r.SentInside,
 			s.Requests-s.RobotsFetches, s.RobotsFetches, s.PageAnswers, s.MaxConcurrent, s.MinGapMS, s.MinGapAnyMS, s.Refusals)
 		if want := s.Requests - s.RobotsFetches - s.SitemapFetches; r.Requests != want {
 			t.Errorf("%s: %d requests, the server counted %d", host, r.Requests, want)
@@ -54,8 +54,8 @@ func TestCourtesyAgreesWithServer(t *testing.T) {
 		if gap := float64(r.SmallestGap.Duration().Milliseconds()); gap > s.MinGapAnyMS+receiptSlack {
 			t.Errorf("%s: a smallest gap of %.0f ms, the server saw %.1f, robots.txt included", host, gap, s.MinGapAnyMS)
 		}
-		if r.HoldsKept != r.HoldsAsked {
-			t.Errorf("%s: %d of %d holds kept", host, r.HoldsKept, r.HoldsAsked)
+		if r.SentInside != 0 || int64(len(r.Incidents)) > r.Refusals {
+			t.Errorf("%s: %d requests inside a Retry-After, %d incidents", host, r.SentInside, len(r.Incidents))
 		}
 		if len(r.Robots) != 1 || r.Robots[0].Bytes <= 0 || !strings.HasPrefix(r.Who.UserAgent, "headway/") {
 			t.Errorf("%s: robots %+v, who %+v", host, r.Robots, r.Who)
