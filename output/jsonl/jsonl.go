@@ -9,10 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"headway/output"
+	"headway/output/internal/whole"
 	"headway/visit"
 )
 
@@ -259,7 +259,7 @@ func (w *Writer) settle(ctx context.Context, l output.Ledger, want map[output.En
 			return err
 		}
 		if have := w.lines[e]; have != want[e] {
-			return fmt.Errorf("%d URLs ended %s, but %d were listed", want[e], name(e), have)
+			return fmt.Errorf("%d URLs ended %s, but %d were listed", want[e], e, have)
 		}
 	}
 	return nil
@@ -298,13 +298,6 @@ func inOrder(ended map[output.Ending]int64) []output.Ending {
 	return list
 }
 
-func name(e output.Ending) string {
-	if e.Reason == "" {
-		return string(e.Outcome)
-	}
-	return string(e.Outcome) + ": " + string(e.Reason)
-}
-
 // publish makes the file durable and gives it its name.
 func (w *Writer) publish() error {
 	if err := w.file.Sync(); err != nil {
@@ -318,18 +311,5 @@ func (w *Writer) publish() error {
 	if err := os.Rename(w.cfg.Path+PartSuffix, w.cfg.Path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(w.cfg.Path))
-}
-
-// syncDir makes a new name in a folder durable.
-func syncDir(name string) error {
-	if runtime.GOOS == "windows" {
-		return nil // has no such call; NTFS keeps a journal of names
-	}
-	dir, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return whole.SyncDir(filepath.Dir(w.cfg.Path))
 }

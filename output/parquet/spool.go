@@ -157,7 +157,7 @@ func readSpool(from io.ReadSeeker, yield func(line string) error) (end int64, er
 			return end, nil
 		}
 		if text, err = unzip.DecodeAll(frame, text[:0]); err != nil {
-			return end, nil //nolint:nilerr // such a frame is not ours, and what follows is not read
+			return end, nil // such a frame is not ours, and what follows is not read
 		}
 		for line := range strings.Lines(string(text)) {
 			if err := yield(strings.TrimSuffix(line, "\n")); err != nil {

@@ -155,12 +155,12 @@ func (s *site) finish() error {
 		return err
 	}
 	err := create(filepath.Join(s.folder, indexName), func(w io.Writer) error {
-		b := bufio.NewWriter(w)
-		b.WriteString(indexHead)
+		b := bufio.NewWriter(w) // keeps the first error for Flush
+		fmt.Fprint(b, indexHead)
 		for n := range s.files {
 			fmt.Fprintf(b, "<sitemap><loc>%s/%s.gz</loc></sitemap>\n", escaper.Replace(s.host), s.name(n+1))
 		}
-		b.WriteString(indexFoot)
+		fmt.Fprint(b, indexFoot)
 		return b.Flush()
 	})
 	if err != nil {

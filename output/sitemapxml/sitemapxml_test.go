@@ -109,8 +109,11 @@ func readSite(folder string) ([]string, error) {
 		urls = append(urls, ours...)
 	}
 	files, err := os.ReadDir(folder)
-	if err != nil || len(files) != len(locs)+1 {
-		return nil, fmt.Errorf("%d files, %d in the index, %v", len(files), len(locs), err)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) != len(locs)+1 {
+		return nil, fmt.Errorf("%d files, %d in the index", len(files), len(locs))
 	}
 	return urls, nil
 }
