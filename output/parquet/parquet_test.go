@@ -41,7 +41,7 @@ func TestConformance(t *testing.T) { outputtest.Run(t, format) }
 // TestConformanceGroups is the same with small row groups.
 func TestConformanceGroups(t *testing.T) {
 	defer func(rows int, bytes int64) { groupRows, groupBytes = rows, bytes }(groupRows, groupBytes)
-	groupRows, groupBytes = 7, 2000
+	groupRows, groupBytes = 40, 8000
 	outputtest.Run(t, format)
 }
 
@@ -248,7 +248,7 @@ func TestLinksTorn(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for size := len(spool); size >= 0; size -= 3 {
+	for size := len(spool); size >= 0; size -= 17 {
 		for name, text := range map[string][]byte{"cut": spool[:size], "zeros": append(append([]byte{}, spool[:size]...), make([]byte, len(spool)-size)...)} {
 			if err := os.WriteFile(c.path+spoolSuffix, text, 0o600); err != nil {
 				t.Fatal(err)
