@@ -47,7 +47,7 @@ type Slow struct {
 	Now         *Verdict    `json:"now,omitempty"`
 	Parts       []ask.Share `json:"parts"` // of all host-time, the largest first
 	Layers      []ask.Layer `json:"layers,omitempty"`
-	Slowest     []Host  `json:"slowest,omitempty"`
+	Slowest     []Host      `json:"slowest,omitempty"`
 	Left        *Left       `json:"left,omitempty"`
 	Tail        ask.Millis  `json:"tail_ms,omitempty"` // how long at the end a single host was left
 }
@@ -514,8 +514,11 @@ func short(d time.Duration) string {
 	case d >= time.Hour:
 		d = d.Round(time.Minute)
 		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
-	case d >= 2*time.Minute:
+	case d >= 10*time.Minute:
 		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d >= 2*time.Minute:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 	case d >= 10*time.Second:
 		return fmt.Sprintf("%.0f s", d.Seconds())
 	case d >= time.Second:

@@ -1,0 +1,378 @@
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"headway/ask"
+	"headway/job"
+)
+
+// PlanFacts is what a look at the hosts of the seeds told, and what the crawl
+// would be held to.
+type PlanFacts struct {
+	Hosts    []PlanHost
+	NotAsked int // hosts of seeds beyond those that were looked at
+	Workers  int
+	Limits   []ask.Limit
+	Links    bool // links are followed beside sitemaps
+	Sitemaps bool // sitemaps are read
+}
+
+// Plan is how a crawl would go, as far as that can be known before.
+type Plan struct {
+	Sentence string    `json:"sentence"` // the answer in plain words
+	Ends     job.State `json:"ends"`     // as it would end: complete, partial, blocked or failed
+	// SizeKnown says that sitemaps tell how many pages there are. Without it the
+	// numbers below are the least there is.
+	SizeKnown bool       `json:"size_known"`
+	Pages     int64      `json:"pages"`
+	Requests  int64      `json:"requests"` // robots.txt and sitemaps included
+	Bytes     int64      `json:"bytes"`
+	Takes     ask.Millis `json:"takes_ms"`
+	Slowest   string     `json:"slowest,omitempty"` // the host that takes longest
+
+	StoppedBy string      `json:"stopped_by,omitempty"` // the limit that would stop it
+	Limits    []PlanLimit `json:"limits"`
+	Hosts     []PlanHost  `json:"hosts"`
+	Unknown   []string    `json:"unknown"` // what cannot be known before
+	Sent      int         `json:"sent"`    // requests that this look took
+}
+
+// PlanLimit is a limit and what the crawl would need of it.
+type PlanLimit struct {
+	ask.Limit
+	Needs int64 `json:"needs"` // 0 where nobody knows
+	Stops bool  `json:"stops"` // it would stop the crawl
+}
+
+// PlanHost is what was found out about one host, and what a crawl of it takes.
+type PlanHost struct {
+	Host    string `json:"host"`
+	Domain  string `json:"domain"`
+	Owned   bool   `json:"owned,omitempty"`
+	Blocked string `json:"blocked,omitempty"` // why nothing would be fetched
+	Failed  string `json:"failed,omitempty"`  // why it could not be asked
+	Moved   string `json:"moved,omitempty"`   // the host that the seed redirects to
+
+	Robots   PlanRobots    `json:"robots"`
+	Sitemaps []PlanSitemap `json:"sitemaps,omitempty"`
+	Unread   int           `json:"sitemaps_unread,omitempty"` // beyond those that were read
+
+	Listed     int64 `json:"listed"`     // entries of sitemaps
+	Disallowed int64 `json:"disallowed"` // of them, forbidden by robots.txt
+	Outside    int64 `json:"outside"`    // of them, out of scope or excluded
+	Repeated   int64 `json:"repeated"`   // of them, listed twice
+	Links      int   `json:"links"`      // pages in scope that the seed links to
+	Unlisted   int   `json:"unlisted"`   // of them, in no sitemap
+
+	Pace       ask.Millis `json:"pace_ms"`
+	Interval   ask.Millis `json:"interval_ms"` // on average, with what is random about it
+	Source     string     `json:"source"`      // what sets it: base, crawl_delay, learned, operator
+	Remembered bool       `json:"remembered"`  // something was learned by an earlier crawl
+	HeldUntil  time.Time  `json:"held_until,omitzero"`
+	InFlight   int        `json:"in_flight"` // at most
+	Response   ask.Millis `json:"response_ms,omitempty"`
+	PageBytes  int64      `json:"page_bytes,omitempty"`
+	Looks      []PlanPage `json:"pages_asked,omitempty"`
+	Sent       int        `json:"sent"`
+
+	SizeKnown bool       `json:"size_known"`
+	Pages     int64      `json:"pages"`
+	Requests  int64      `json:"requests"`
+	Takes     ask.Millis `json:"takes_ms"`
+}
+
+// PlanRobots is what robots.txt says.
+type PlanRobots struct {
+	Status     int        `json:"status,omitempty"`
+	Error      string     `json:"error,omitempty"`
+	Ignored    bool       `json:"ignored,omitempty"`
+	Seed       bool       `json:"seed_allowed"`
+	Reason     string     `json:"reason"` // why the seed is allowed or not
+	Rule       string     `json:"rule,omitempty"`
+	Line       int        `json:"line,omitempty"`
+	CrawlDelay ask.Millis `json:"crawl_delay_ms,omitempty"`
+	Sitemaps   []string   `json:"sitemaps,omitempty"` // that it names
+}
+
+// PlanSitemap is a sitemap that was read.
+type PlanSitemap struct {
+	URL     string `json:"url"`
+	Status  int    `json:"status,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Form    string `json:"form,omitempty"` // index, urlset, …
+	Entries int    `json:"entries"`
+}
+
+// PlanPage is a page that was asked for.
+type PlanPage struct {
+	URL     string     `json:"url"`
+	Outcome string     `json:"outcome"`
+	Status  int        `json:"status,omitempty"`
+	Detail  string     `json:"detail,omitempty"`
+	Took    ask.Millis `json:"took_ms"`
+	Bytes   int64      `json:"bytes"`
+}
+
+// MakePlan composes the answer.
+func MakePlan(f PlanFacts) Plan {
+	p := Plan{Hosts: slices.Clone(f.Hosts), SizeKnown: len(f.Hosts) > 0 && f.NotAsked == 0}
+	for i := range p.Hosts {
+		h := &p.Hosts[i]
+		h.estimate()
+		p.Sent += h.Sent
+		if h.Blocked != "" || h.Failed != "" {
+			p.SizeKnown = p.SizeKnown && h.Failed == ""
+			continue
+		}
+		p.SizeKnown = p.SizeKnown && h.SizeKnown
+		p.Pages += h.Pages
+		p.Requests += h.Requests
+		p.Bytes += h.Pages * h.PageBytes
+	}
+	p.Takes, p.Slowest = takes(p.Hosts, f.Workers)
+	p.hold(f.Limits)
+	p.Ends = p.ends()
+	p.Unknown = unknown(&f, &p)
+	p.Sentence = p.sentence()
+	return p
+}
+
+// estimate works out what the host takes.
+func (h *PlanHost) estimate() {
+	h.SizeKnown = h.Listed > 0 && h.Unread == 0
+	if h.Blocked != "" || h.Failed != "" {
+		h.Pages = 0
+		return
+	}
+	read := 0 // sitemaps that list pages
+	for _, s := range h.Sitemaps {
+		if s.Entries > 0 && s.Form != "index" {
+			read++
+		}
+	}
+	if h.Unread > 0 && read > 0 {
+		h.Pages += h.Pages / int64(read) * int64(h.Unread) // those are taken to be alike
+	}
+	if h.Listed == 0 {
+		h.Pages = max(h.Pages, 1) + int64(h.Unlisted) // what is known of, and no more
+	}
+	h.Requests = h.Pages + int64(len(h.Sitemaps)+h.Unread)
+	if !h.Robots.Ignored {
+		h.Requests++
+	}
+	h.Takes = ask.Millis(requestsTake(h.Requests, h.Interval.Duration(), h.Response.Duration(), h.InFlight))
+}
+
+// requestsTake is how long requests to one host take: one interval each, or as
+// long as answers take where those are slower, as many at once as the host may
+// have. That number begins at one and doubles with each round that goes well.
+func requestsTake(n int64, interval, response time.Duration, inFlight int) time.Duration {
+	if n <= 0 {
+		return 0
+	}
+	var sum time.Duration
+	for now := 1; n > 1 && now < inFlight && response > interval*time.Duration(now); now *= 2 {
+		round := min(n, int64(now))
+		sum += max(response, time.Duration(round)*interval)
+		n -= round
+	}
+	each := max(interval, response/time.Duration(max(inFlight, 1)))
+	return sum + time.Duration(max(n-1, 0))*each + response
+}
+
+// takes is how long all hosts take side by side, and which one takes longest.
+// Hosts of one domain are asked half an interval apart.
+func takes(hosts []PlanHost, workers int) (longest ask.Millis, slowest string) {
+	domains := map[string]ask.Millis{}
+	var work time.Duration
+	for i := range hosts {
+		h := &hosts[i]
+		if h.Takes > longest || slowest == "" && h.Requests > 0 {
+			longest, slowest = max(longest, h.Takes), h.Host
+		}
+		domains[h.Domain] += ask.Millis(time.Duration(h.Requests) * h.Pace.Duration() / 2)
+		work += time.Duration(h.Requests) * h.Response.Duration()
+	}
+	for _, d := range domains {
+		longest = max(longest, d)
+	}
+	if workers > 0 {
+		longest = max(longest, ask.Millis(work/time.Duration(workers)))
+	}
+	return longest, slowest
+}
+
+// hold holds the plan against the limits, and cuts it at the one that would be
+// met first.
+func (p *Plan) hold(limits []ask.Limit) {
+	first := 1.0
+	p.Limits = []PlanLimit{}
+	for _, l := range limits {
+		x := PlanLimit{Limit: l}
+		switch l.Name {
+		case "max_pages":
+			x.Needs = p.Pages
+		case "max_requests":
+			x.Needs = p.Requests
+		case "max_bytes":
+			x.Needs = p.Bytes
+		case "max_time":
+			x.Needs = p.Takes.Duration().Milliseconds()
+		case "max_pages_per_host":
+			for i := range p.Hosts {
+				x.Needs = max(x.Needs, p.Hosts[i].Pages)
+			}
+		}
+		// What a host has beyond its own limit is skipped, and stops nothing.
+		x.Stops = x.Needs > l.Max && l.Name != "max_pages_per_host"
+		if part := float64(l.Max) / float64(max(x.Needs, 1)); x.Stops && part < first {
+			first, p.StoppedBy = part, l.Name
+		}
+		p.Limits = append(p.Limits, x)
+	}
+	p.capHosts()
+	if p.StoppedBy != "" {
+		p.Pages = int64(float64(p.Pages) * first)
+		p.Requests = int64(float64(p.Requests) * first)
+		p.Bytes = int64(float64(p.Bytes) * first)
+		p.Takes = ask.Millis(float64(p.Takes) * first)
+	}
+}
+
+// capHosts leaves out what hosts have beyond the limit of pages per host.
+func (p *Plan) capHosts() {
+	for _, l := range p.Limits {
+		if l.Name != "max_pages_per_host" || l.Needs <= l.Max {
+			continue
+		}
+		p.Takes, p.Slowest = 0, ""
+		for i := range p.Hosts {
+			h := &p.Hosts[i]
+			if over := h.Pages - l.Max; over > 0 {
+				p.Pages -= over
+				p.Requests -= over
+				p.Bytes -= over * h.PageBytes
+				h.Pages, h.Requests = h.Pages-over, h.Requests-over
+				h.Takes = ask.Millis(requestsTake(h.Requests, h.Interval.Duration(), h.Response.Duration(), h.InFlight))
+			}
+		}
+		p.Takes, p.Slowest = takes(p.Hosts, 0)
+	}
+}
+
+// ends is how the crawl would end.
+func (p *Plan) ends() job.State {
+	var blocked, failed int
+	for i := range p.Hosts {
+		switch h := &p.Hosts[i]; {
+		case h.Failed != "":
+			failed++
+		case h.Blocked != "":
+			blocked++
+		}
+	}
+	switch all := len(p.Hosts); {
+	case all > 0 && blocked+failed == all && blocked > 0:
+		return job.Blocked
+	case all > 0 && failed == all:
+		return job.Failed
+	case p.StoppedBy != "":
+		return job.Partial
+	default:
+		return job.Complete
+	}
+}
+
+// unknown lists what nobody can know before.
+func unknown(f *PlanFacts, p *Plan) []string {
+	list := []string{}
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	for i := range p.Hosts {
+		h := &p.Hosts[i]
+		switch {
+		case h.Blocked != "" || h.Failed != "":
+			continue
+		case h.Listed == 0 && !f.Sitemaps:
+			add("%s: how many pages there are; sitemaps are not read, and the seed links to %d in scope", h.Host, h.Links)
+		case h.Listed == 0:
+			add("%s: how many pages there are; no sitemap says so, and the seed links to %d in scope", h.Host, h.Links)
+		case h.Unread > 0:
+			add("%s: what %d further sitemaps list; they are taken to be like those that were read", h.Host, h.Unread)
+		}
+		if h.Listed > 0 && h.Unlisted > 0 && f.Links {
+			add("%s: how many pages no sitemap lists; the seed links to %d such", h.Host, h.Unlisted)
+		}
+		if !h.Remembered && h.Source == "base" {
+			add("%s: whether it bears one request every %s; it was asked %d times", h.Host, short(h.Pace.Duration()), h.Sent)
+		}
+	}
+	if p.SizeKnown && p.Pages > 0 {
+		add("how many pages turn out to be copies of others; those are left out")
+	}
+	if f.NotAsked > 0 {
+		add("%d further hosts of seeds, which were not asked", f.NotAsked)
+	}
+	return list
+}
+
+// sentence is the answer in plain words.
+func (p *Plan) sentence() string {
+	var words []string
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	switch p.Ends {
+	case job.Blocked, job.Failed:
+		var why []string
+		for i := range p.Hosts {
+			h := &p.Hosts[i]
+			why = append(why, h.Host+": "+cmp.Or(h.Failed, h.Blocked))
+		}
+		return fmt.Sprintf("Nothing would be fetched (%s): %s.", p.Ends, strings.Join(why[:min(len(why), maxSlowest)], "; "))
+	}
+	about := "About"
+	if !p.SizeKnown {
+		about = "At least"
+	}
+	if p.SizeKnown || p.StoppedBy != "" {
+		add("%s %s in %s.", about, pages(p.Pages), short(p.Takes.Duration()))
+	} else {
+		add("%s %s; how many there are nobody can say before.", about, pages(p.Pages))
+	}
+	for i := range p.Hosts {
+		if h := &p.Hosts[i]; h.Host == p.Slowest && h.Pace > 0 {
+			add("%s sets the time, at one request every %s (%s).", h.Host, short(h.Pace.Duration()), h.Source)
+		}
+	}
+	for _, l := range p.Limits {
+		if l.Name == p.StoppedBy {
+			add("%s %s would stop it.", l.Name, limitText(l.Limit))
+		} else if !p.SizeKnown && l.Name == "max_pages" && p.StoppedBy == "" {
+			add("At most %s (max_pages).", pages(l.Max))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// limitText is a limit with its unit.
+func limitText(l ask.Limit) string {
+	switch l.Unit {
+	case "ms":
+		return short(time.Duration(l.Max) * time.Millisecond)
+	case "bytes":
+		return thousands(l.Max) + " bytes"
+	default:
+		return thousands(l.Max)
+	}
+}
+
+// pages counts pages: 1 page, 1,240 pages.
+func pages(n int64) string {
+	if n == 1 {
+		return "1 page"
+	}
+	return thousands(n) + " pages"
+}

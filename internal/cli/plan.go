@@ -1,0 +1,422 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway"
+	"headway/answer"
+	"headway/ask"
+	"headway/internal/config"
+	"headway/job"
+	"headway/limit"
+	"headway/politeness"
+	"headway/robots"
+	"headway/scope"
+	"headway/store/sqlite"
+	"headway/visit"
+)
+
+func planCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "plan [SEED…]",
+		Short: "Say how a crawl would go before it is begun",
+		Long: `Look at the hosts of the seeds and say how a crawl with the same flags would go:
+what robots.txt allows, what the sitemaps list and how much of it is in scope, at
+which pace each host would be asked and what sets it, how long that takes, which
+limit would stop it, whether it would be blocked, and what nobody can know before.
+
+Only robots.txt, sitemaps and at most four pages of each host are asked for, each in
+its turn and by the pace that earlier crawls have learned. No page is kept.`,
+		Example: `  headway plan https://example.com --contact you@example.com
+  headway plan --seeds hosts.txt --scope domain --max-pages 100000 --json`,
+	}
+	config.Register(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		settings, _, err := config.Load(cmd.Flags(), os.Environ())
+		if err != nil {
+			return usage(err, hintOf(err))
+		}
+		c := &crawlRun{set: settings, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &notices{w: cmd.ErrOrStderr()}}
+		plan, err := c.plan(cmd.Context(), args)
+		switch {
+		case err != nil && cmd.Context().Err() != nil:
+			return interrupted()
+		case err != nil:
+			return err
+		}
+		if asJSON {
+			err = printJSON(c.out, plan)
+		} else {
+			err = printPlan(c.out, &plan)
+		}
+		if err != nil {
+			return err
+		}
+		switch plan.Ends {
+		case job.Blocked:
+			return &Failure{Code: ExitBlocked}
+		case job.Failed:
+			return &Failure{Code: ExitFailed}
+		default:
+			return nil
+		}
+	}
+	return cmd
+}
+
+// plan looks at the hosts of the seeds and composes the answer.
+func (c *crawlRun) plan(ctx context.Context, args []string) (plan answer.Plan, err error) {
+	if err := c.readSeeds(args); err != nil {
+		return plan, err
+	}
+	if err := c.connect(ctx); err != nil {
+		return plan, err
+	}
+	defer c.client.Close()
+	if err := c.checkOwned(ctx); err != nil {
+		return plan, err
+	}
+	hosts, err := hostsFile()
+	if err != nil {
+		return plan, err
+	}
+	// A store of its own, for a moment: it is how the pace of hosts is shared
+	// with crawls that run.
+	dir, err := os.MkdirTemp("", "headway-plan-")
+	if err != nil {
+		return plan, failed(err, "look whether the folder for temporary files can be written")
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	st, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, Hosts: hosts, Log: c.log})
+	if err != nil {
+		return plan, openFailure(err)
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	cfg, err := c.planned()
+	if err != nil {
+		return plan, err
+	}
+	cfg.Store = st
+	surveys, err := headway.TakeSurvey(ctx, cfg, func(host, what string) {
+		fmt.Fprintf(c.err, "headway: asking %s for %s\n", host, oneLine(shorten(what, 80)))
+	})
+	if err != nil {
+		if hint := hintOf(err); hint != "" {
+			return plan, failed(err, hint)
+		}
+		return plan, failed(err, "nothing was kept; try again")
+	}
+	facts := answer.PlanFacts{
+		Workers: int(c.set.Workers), Limits: planLimits(cfg.Limits), Links: cfg.Sitemaps != headway.SitemapsOnly, Sitemaps: cfg.Sitemaps != headway.SitemapsOff,
+	}
+	known := map[string]bool{}
+	for _, u := range c.seeds.urls {
+		known[u.Host()] = true
+	}
+	facts.NotAsked = max(len(known)-headway.MaxSurveyed, 0)
+	facts.Hosts = planHosts(surveys)
+	return answer.MakePlan(facts), nil
+}
+
+// planned is the crawl that the settings ask for, as far as a look needs it.
+func (c *crawlRun) planned() (headway.Config, error) {
+	s := c.set
+	policy, err := s.Policy()
+	if err != nil {
+		return headway.Config{}, usage(err, "headway config shows what was set, and where")
+	}
+	secrets, err := c.secrets()
+	if err != nil {
+		return headway.Config{}, err
+	}
+	optedOut, err := readOptOuts()
+	if err != nil {
+		return headway.Config{}, err
+	}
+	product, _ := s.Product()
+	if product == "" {
+		product = productToken
+	}
+	return headway.Config{
+		Fetcher: c.client, Seeds: c.seeds.urls, Fallback: c.seeds.fallback, Name: crawlName,
+		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
+		Limits: limit.Resolve(s.Layers()...), Policy: policy, Robots: robots.Policy{AllowUnreachable: policy.AllowUnreachableRobots},
+		Owned: c.vouched, Secrets: secrets, IgnoreRobots: s.IgnoreRobots, Agent: product, Sitemaps: headway.Sitemaps(s.Sitemaps),
+		RobotsTimeout: s.Robots.Timeout, OptedOut: optedOut, Log: c.log,
+	}, nil
+}
+
+// planLimits are the limits of a job in plain data.
+func planLimits(e limit.Effective) []ask.Limit {
+	var list []ask.Limit
+	for _, l := range e.Ceilings() {
+		a := ask.Limit{Name: string(l.Limit), Layer: string(l.Layer), Max: l.Max}
+		switch l.Limit {
+		case limit.Bytes:
+			a.Unit = "bytes"
+		case limit.Time, limit.Patience:
+			a.Max, a.Unit = time.Duration(l.Max).Milliseconds(), "ms"
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// planHosts puts surveys into plain data. What the sitemap of one host lists of
+// another counts there.
+func planHosts(surveys []*headway.Survey) []answer.PlanHost {
+	list := make([]answer.PlanHost, 0, len(surveys))
+	place := map[string]int{}
+	for _, s := range surveys {
+		place[s.Host] = len(list)
+		list = append(list, planHost(s))
+	}
+	for _, s := range surveys {
+		for host, n := range s.Pages {
+			at, ok := place[host]
+			if !ok {
+				at = place[s.Host] // not met itself: it will be as this one
+			}
+			list[at].Pages += n
+		}
+	}
+	return list
+}
+
+// planHost puts one survey into plain data.
+func planHost(s *headway.Survey) answer.PlanHost {
+	stands := ask.HostOf(s.Host, s.Policy, s.State)
+	h := answer.PlanHost{
+		Host: s.Host, Domain: s.Seed.Domain(), Owned: s.Owned, Moved: s.Moved, Unread: s.Unread, Listed: s.Listed, Disallowed: s.Disallowed,
+		Outside: s.Outside, Repeated: s.Repeated, Links: s.Links, Unlisted: s.Unlisted, Pace: stands.Pace, Source: stands.Source,
+		Interval: ask.Millis(meanInterval(&s.Policy, s.State)), Remembered: s.Known, InFlight: s.Policy.InFlight, Sent: s.Requests,
+		Robots: answer.PlanRobots{
+			Status: s.Robots.Status, Ignored: s.Robots.Ignored, Seed: s.Robots.Decision.Allowed, Reason: string(s.Robots.Decision.Reason),
+			Rule: s.Robots.Decision.Rule, Line: s.Robots.Decision.Line, CrawlDelay: stands.CrawlDelay, Sitemaps: s.Names,
+		},
+	}
+	if s.Robots.Err != nil {
+		h.Robots.Error = s.Robots.Err.Error()
+	}
+	if h.Robots.CrawlDelay > 0 {
+		h.InFlight = 1
+	}
+	if held := s.State.HeldUntil(); held.After(time.Now()) {
+		h.HeldUntil = held
+	}
+	for _, m := range s.Sitemaps {
+		h.Sitemaps = append(h.Sitemaps, answer.PlanSitemap{URL: m.URL, Status: m.Status, Error: m.Err, Form: m.Form, Entries: m.Entries})
+	}
+	var took []time.Duration
+	for _, l := range s.Looks {
+		h.Looks = append(h.Looks, answer.PlanPage{URL: l.URL, Outcome: string(l.Outcome), Status: l.Status, Detail: l.Detail, Took: ask.Millis(l.Took), Bytes: l.Bytes})
+		if l.Outcome == visit.Fetched {
+			took = append(took, l.Took)
+			h.PageBytes += l.Bytes
+		}
+	}
+	if n := len(took); n > 0 {
+		slices.Sort(took)
+		h.Response, h.PageBytes = ask.Millis(took[n/2]), h.PageBytes/int64(n)
+	}
+	h.Blocked, h.Failed = planStopped(s, &h)
+	return h
+}
+
+// meanInterval is the interval with what is random about it, on average.
+func meanInterval(p *politeness.Policy, s politeness.State) time.Duration {
+	d := max(p.Pace(s), p.Base+p.Spread/2)
+	return d + d*time.Duration(p.Jitter)/200
+}
+
+// planStopped says why nothing of a host would be fetched.
+func planStopped(s *headway.Survey, h *answer.PlanHost) (blocked, failure string) {
+	d := s.Robots.Decision
+	var listed int64
+	for _, n := range s.Pages {
+		listed += n
+	}
+	switch {
+	case s.Taken:
+		return "", "another crawl on this machine has it; ask again when that has ended"
+	case s.State.Paused():
+		return "an operator has paused it", ""
+	case !s.Held.IsZero():
+		return "", "it wants to be left alone until " + s.Held.Local().Format(time.DateTime)
+	case s.Moved != "" && len(s.Looks) == 0 && s.Robots.Err != nil:
+		return "", "nobody answers; asked at " + s.Moved + " instead"
+	case s.Robots.Err != nil && s.Robots.Sent.IsZero():
+		return "", s.Robots.Err.Error()
+	case s.Requests == 0 && !s.Robots.Ignored:
+		return "it is on the list of those who asked not to be crawled", ""
+	case d.Reason == robots.DelayTooLong:
+		return fmt.Sprintf("robots.txt asks for %v between requests, more than %v", d.Delay, robots.MaxDelay), ""
+	case s.Robots.Access == robots.AccessNone:
+		return "robots.txt cannot be read, so nothing is fetched", ""
+	case !d.Allowed && listed == 0:
+		return fmt.Sprintf("robots.txt forbids the seed, line %d: %s", d.Line, d.Rule), ""
+	}
+	for _, l := range s.Looks {
+		if l.Outcome == visit.Blocked {
+			return l.Detail, ""
+		}
+	}
+	if s.State.Refusing() {
+		return fmt.Sprintf("it refuses requests (%s)", h.Source), ""
+	}
+	return "", ""
+}
+
+// printPlan shows a plan to a person.
+func printPlan(w io.Writer, p *answer.Plan) error {
+	fmt.Fprintln(w, oneLine(p.Sentence))
+	for i := range p.Hosts {
+		if err := printPlanHost(w, &p.Hosts[i]); err != nil {
+			return err
+		}
+	}
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if len(p.Limits) > 0 {
+		fmt.Fprintln(w, "\nlimits in force:")
+		for _, l := range p.Limits {
+			word := ""
+			switch {
+			case l.Stops:
+				word = "would stop it"
+			case l.Needs > 0:
+				word = "enough"
+			}
+			fmt.Fprintf(tab, "  %s\t%s\t%s\t%s\n", l.Name, planAmount(l.Max, l.Unit), l.Layer, word)
+		}
+		if err := tab.Flush(); err != nil {
+			return err
+		}
+	}
+	if len(p.Unknown) > 0 {
+		fmt.Fprintln(w, "\nnobody can know before:")
+		for _, u := range p.Unknown {
+			fmt.Fprintln(w, "  "+oneLine(u))
+		}
+	}
+	fmt.Fprintf(w, "\nthis look took %s; nothing was kept but the pace of hosts\n", plural(p.Sent, "request"))
+	return nil
+}
+
+// printPlanHost shows one host.
+func printPlanHost(w io.Writer, h *answer.PlanHost) error {
+	fmt.Fprintf(w, "\n%s\n", h.Host)
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(tab, "  %s\t%s\n", name, oneLine(text))
+		}
+	}
+	row("blocked", h.Blocked)
+	row("failed", h.Failed)
+	row("robots.txt", planRobots(&h.Robots))
+	row("moved", h.Moved)
+	row("sitemaps", planSitemaps(h))
+	if h.Blocked == "" && h.Failed == "" {
+		word := "at least, as no sitemap says how many"
+		if h.SizeKnown {
+			word = "by the sitemaps"
+		} else if h.Unread > 0 {
+			word = "by the sitemaps that were read"
+		}
+		row("size", fmt.Sprintf("%s %s, %s in all", plural(int(h.Pages), "page"), word, plural(int(h.Requests), "request")))
+		row("pace", planPace(h))
+		row("takes", "about "+h.Takes.Duration().Round(100*time.Millisecond).String())
+	}
+	return tab.Flush()
+}
+
+func planRobots(r *answer.PlanRobots) string {
+	var parts []string
+	switch {
+	case r.Ignored:
+		return "not asked, on the word of the host's owner"
+	case r.Error != "":
+		parts = append(parts, shorten(r.Error, 120))
+	case r.Status > 0:
+		parts = append(parts, fmt.Sprintf("status %d", r.Status))
+	default:
+		return ""
+	}
+	word := "the seed is forbidden"
+	if r.Seed {
+		word = "the seed is allowed"
+	}
+	if r.Line > 0 {
+		word += fmt.Sprintf(" by line %d, %s", r.Line, r.Rule)
+	}
+	parts = append(parts, word)
+	if r.CrawlDelay > 0 {
+		parts = append(parts, "Crawl-delay "+r.CrawlDelay.Duration().String())
+	}
+	if n := len(r.Sitemaps); n > 0 {
+		parts = append(parts, "names "+plural(n, "sitemap"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func planSitemaps(h *answer.PlanHost) string {
+	if len(h.Sitemaps) == 0 {
+		return ""
+	}
+	if h.Listed == 0 {
+		last := h.Sitemaps[len(h.Sitemaps)-1]
+		if last.Error != "" {
+			return "none that lists a page: " + shorten(last.Error, 120)
+		}
+		return fmt.Sprintf("none that lists a page: %s answered %d", last.URL, last.Status)
+	}
+	text := fmt.Sprintf("%s read, %s listed", plural(len(h.Sitemaps), "file"), plural(int(h.Listed), "URL"))
+	for _, x := range []struct {
+		n    int64
+		what string
+	}{{h.Outside, "out of scope"}, {h.Disallowed, "forbidden by robots.txt"}, {h.Repeated, "listed twice"}, {int64(h.Unread), "further files not read"}} {
+		if x.n > 0 {
+			text += fmt.Sprintf(", %d %s", x.n, x.what)
+		}
+	}
+	return text
+}
+
+func planPace(h *answer.PlanHost) string {
+	text := fmt.Sprintf("one request every %s (%s), at most %d at once", h.Pace.Duration(), h.Source, h.InFlight)
+	if h.Pace == 0 {
+		text = fmt.Sprintf("as fast as it answers (%s), at most %d at once", h.Source, h.InFlight)
+	}
+	if h.Response > 0 {
+		text += ", a page takes " + roundTime(h.Response.Duration())
+	}
+	if h.Remembered {
+		text += "; known from earlier crawls"
+	}
+	return text
+}
+
+// planAmount is a limit with its unit.
+func planAmount(n int64, unit string) string {
+	switch unit {
+	case "ms":
+		return (time.Duration(n) * time.Millisecond).String()
+	case "bytes":
+		return plural(int(n), "byte")
+	default:
+		return strconv.FormatInt(n, 10)
+	}
+}
