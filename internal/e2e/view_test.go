@@ -299,6 +299,10 @@ func committed(t *testing.T, name, screen string, rows []string) {
 // TestViewWithinASecond looks when a person first sees something, while a sitemap
 // without end is read. A busy machine may be late, not always.
 func TestViewWithinASecond(t *testing.T) {
+	most := time.Second
+	if raced {
+		most = 3 * time.Second // the detector slows the program down
+	}
 	w := newWorld(t, lab.Config{Hosts: named("million")()})
 	var took []time.Duration
 	for try := range 5 {
@@ -307,7 +311,8 @@ func TestViewWithinASecond(t *testing.T) {
 		took = append(took, time.Since(s.began))
 		stopNow(s)
 		s.see(`^exit`)
-		if took[try] < time.Second {
+		if took[try] < most {
+			t.Logf("after %v", took[try])
 			return
 		}
 	}

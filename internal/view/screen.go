@@ -40,8 +40,12 @@ type Config struct {
 	Width, Height int // of an Out that is no terminal
 }
 
-// redrawEvery is how often a screen is drawn at most.
-const redrawEvery = 250 * time.Millisecond
+// redrawEvery is how often there is something new to draw, and firstAfter how
+// soon the first view appears.
+const (
+	redrawEvery = 250 * time.Millisecond
+	firstAfter  = 100 * time.Millisecond
+)
 
 // ErrSuspended says that Ctrl-Z was pressed. The terminal is as it was; call
 // [Suspend], then run the screen again.
@@ -62,7 +66,7 @@ func (s *Screen) Run(ctx context.Context) error {
 	options := []tea.ProgramOption{
 		tea.WithOutput(&output{File: s.cfg.Out, drawn: s.hasDrawn}),
 		tea.WithoutSignalHandler(), // signals are the crawl's
-		tea.WithFPS(int(time.Second / redrawEvery)),
+		tea.WithFPS(int(time.Second / firstAfter)), // what has not changed is not drawn
 	}
 	if s.cfg.Width > 0 {
 		options = append(options, tea.WithWindowSize(s.cfg.Width, s.cfg.Height))
