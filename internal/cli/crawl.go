@@ -30,6 +30,7 @@ import (
 	"headway/internal/view"
 	"headway/job"
 	"headway/limit"
+	"headway/output"
 	"headway/robots"
 	"headway/scope"
 	"headway/store"
@@ -38,8 +39,7 @@ import (
 )
 
 func crawlCommand() *cobra.Command {
-	var quiet, plain, noColour bool
-	cmd := &cobra.Command{
+	return crawling(&cobra.Command{
 		Use:   "crawl [SEED…]",
 		Short: "Crawl sites politely, completely and so that it can be resumed",
 		Long: `Crawl from the seeds: pages are fetched at the pace each host is happy with,
@@ -52,19 +52,28 @@ finish; twice ends at once. Either way nothing is lost.`,
 		Example: `  headway crawl https://example.com --contact you@example.com
   headway crawl --seeds hosts.txt --scope domain --max-pages 100000
   headway crawl http://127.1.0.1:8780/ --allow-private 127.0.0.0/8:8780 --preset owned`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			settings, _, err := config.Load(cmd.Flags(), os.Environ())
-			if err != nil {
-				return usage(err, hintOf(err))
-			}
-			c := &crawlRun{set: settings, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &notices{w: cmd.ErrOrStderr()}, keys: make(chan struct{}, 2)}
-			c.live = live{quiet: quiet, plain: plain, noColour: noColour, out: c.err, in: c.in, interrupt: c.interrupt}
-			err = c.run(cmd.Context(), args)
-			if err != nil && !c.begun && cmd.Context().Err() != nil {
-				return interrupted() // whatever that stopped
-			}
-			return err
-		},
+	}, nil)
+}
+
+// crawling makes a command run a crawl, and gives it the flags of one. A command
+// whose crawl has a purpose of its own gives it to the run.
+func crawling(cmd *cobra.Command, use func(c *crawlRun)) *cobra.Command {
+	var quiet, plain, noColour bool
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		settings, _, err := config.Load(cmd.Flags(), os.Environ())
+		if err != nil {
+			return usage(err, hintOf(err))
+		}
+		c := &crawlRun{set: settings, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &notices{w: cmd.ErrOrStderr()}, keys: make(chan struct{}, 2)}
+		c.live = live{quiet: quiet, plain: plain, noColour: noColour, out: c.err, in: c.in, interrupt: c.interrupt}
+		if use != nil {
+			use(c)
+		}
+		err = c.run(cmd.Context(), args)
+		if err != nil && !c.begun && cmd.Context().Err() != nil {
+			return interrupted() // whatever that stopped
+		}
+		return err
 	}
 	config.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "nothing while the crawl runs")
@@ -73,8 +82,11 @@ finish; twice ends at once. Either way nothing is lost.`,
 	return cmd
 }
 
-// crawlRun is one call of `headway crawl`.
+// crawlRun is one call of `headway crawl`, or of a command that crawls for a
+// purpose of its own.
 type crawlRun struct {
+	purpose purpose
+
 	set   *config.Settings
 	in    io.Reader
 	out   io.Writer
@@ -107,7 +119,7 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	}
 	c.dir = c.set.Dir
 	if c.dir == "" {
-		c.dir = c.seeds.dir(c.set.Scope)
+		c.dir = c.purpose.dir(c.seeds.dir(c.set.Scope))
 	}
 	hosts, err := hostsFile()
 	if err != nil {
@@ -138,23 +150,47 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 		}
 	}()
 	cfg.Mail = mailbox
-	crawl, err := headway.New(cfg)
+	report, err := c.passes(work, st, &cfg)
 	if err != nil {
-		return usage(err, hintOf(err))
+		return err
 	}
-	report, err := c.watched(work, crawl)
-	for _, w := range cfg.Outputs {
-		if closed := w.Close(); err == nil && closed != nil {
-			err = closed
-		}
-	}
-	if err != nil {
-		return c.failure(err)
+	if c.purpose.conclude != nil {
+		return c.purpose.conclude(context.WithoutCancel(ctx), st, report)
 	}
 	fmt.Fprint(c.out, view.Summary(view.Ended{
 		Report: report, Dir: c.dir, Named: c.set.Dir != "", Seed: c.seeds.urls[0].String(), Width: widthOf(c.out),
 	}))
 	return c.exit(report)
+}
+
+// passes runs the crawl, as often as its purpose takes.
+func (c *crawlRun) passes(ctx context.Context, st store.Store, cfg *headway.Config) (headway.Report, error) {
+	for {
+		crawl, err := headway.New(*cfg)
+		if err != nil {
+			return headway.Report{}, usage(err, hintOf(err))
+		}
+		report, err := c.watched(ctx, crawl)
+		for _, w := range cfg.Outputs {
+			if closed := w.Close(); err == nil && closed != nil {
+				err = closed
+			}
+		}
+		if err != nil {
+			return report, c.failure(err)
+		}
+		if c.purpose.more == nil {
+			return report, nil
+		}
+		cfg.Outputs = nil
+		again, err := c.purpose.more(ctx, st, report, cfg)
+		if err != nil {
+			return report, c.failure(err)
+		}
+		if !again {
+			return report, nil
+		}
+	}
 }
 
 // watched runs the crawl before the eyes of whoever is there. Whatever happens,
@@ -422,6 +458,7 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 		IgnoreRobots: s.IgnoreRobots, MaxWaiting: s.Frontier.MaxWaiting,
 		UserAgent: c.who.UserAgent(), Contact: c.who.Contact, Token: product, Policy: policy, Owned: s.Owned, AllowPrivate: s.AllowPrivate,
 	}}
+	asked.Purpose = c.purpose.name
 	asked.SetSeeds(c.seeds.urls)
 	asked.SetLimits(limits)
 	cfg := headway.Config{
@@ -437,11 +474,20 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 		Ungoverned: !s.Governor.Enabled, MaxWaiting: s.Frontier.MaxWaiting,
 		Lookups: func() guard.Layer { return c.dialer.Stats().Lookups }, OptedOut: optedOut,
 	}
+	if c.purpose.shape != nil {
+		c.purpose.shape(&cfg)
+	}
+	asked.Leaves = cfg.Scope.Leaves
 	if cfg.Spec, err = json.Marshal(asked); err != nil {
 		return headway.Config{}, failed(err, "")
 	}
 	begun, ended, err := c.resume(ctx, st, &cfg, asked)
 	if err != nil || ended {
+		return cfg, err
+	}
+	if c.purpose.output != nil {
+		w, err := c.purpose.output(begun)
+		cfg.Outputs = []output.Writer{w}
 		return cfg, err
 	}
 	if cfg.Outputs, err = c.openOutputs(begun); err != nil {
@@ -472,12 +518,32 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Conf
 		if err != nil {
 			return false, false, failed(fmt.Errorf("read what was asked for last time: %w", err), "begin anew with --fresh")
 		}
+		if before.Purpose != asked.Purpose {
+			return false, false, c.purpose.other(c.dir, before.Purpose)
+		}
 		changes := before.changes(asked)
 		for _, change := range changes {
 			fmt.Fprintf(c.err, "headway: changed since last time: %s\n", oneLine(change))
 		}
 		cfg.Continue = len(changes) > 0
 		ended = j.State.Ended() && !(j.State == job.Partial && cfg.Continue)
+		if j.State.Ended() && c.purpose.again != nil {
+			again, err := c.purpose.again(ctx, st, j)
+			if err != nil {
+				return false, false, failed(err, "begin anew with --fresh")
+			}
+			ended = !again
+		}
+		if ended && c.purpose.afresh != nil {
+			if err := forget(ctx, st, j); err != nil {
+				return false, false, failed(fmt.Errorf("forget the crawl in %s: %w", c.dir, err), "remove the folder")
+			}
+			if err := c.purpose.afresh(cfg); err != nil {
+				return false, false, failed(err, "remove the folder")
+			}
+			begun, ended, cfg.Continue = false, false, false
+			continue
+		}
 		if ended {
 			if len(changes) > 0 {
 				fmt.Fprintln(c.err, "headway: warning: this crawl has ended without it; --fresh begins anew with it")

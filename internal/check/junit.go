@@ -1,0 +1,81 @@
+package check
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The parts of a JUnit file that readers of it agree on.
+type (
+	junitSuites struct {
+		XMLName xml.Name   `xml:"testsuites"`
+		Suite   junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name      string      `xml:"name,attr"`
+		Tests     int         `xml:"tests,attr"`
+		Failures  int         `xml:"failures,attr"`
+		Errors    int         `xml:"errors,attr"`
+		Skipped   int         `xml:"skipped,attr"`
+		Time      string      `xml:"time,attr"`
+		Timestamp string      `xml:"timestamp,attr"`
+		Cases     []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Name    string    `xml:"name,attr"`
+		Class   string    `xml:"classname,attr"`
+		Failure *junitWhy `xml:"failure,omitempty"`
+		Skipped *junitWhy `xml:"skipped,omitempty"`
+	}
+	junitWhy struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// WriteJUnit writes the verdicts to a file as a suite of tests, whole or not at
+// all: one that passed for all links that are ok, one for each link that is not.
+// Only what fails the check is a failure, the rest is skipped.
+func (r *Report) WriteJUnit(path string, now time.Time, took time.Duration) error {
+	s := junitSuite{Name: "headway check", Time: fmt.Sprintf("%.3f", took.Seconds()), Timestamp: now.UTC().Format("2006-01-02T15:04:05")}
+	s.Cases = append(s.Cases, junitCase{Name: fmt.Sprintf("%d links are ok", r.Counts[OK]), Class: "links." + string(OK)})
+	for i := range r.Links {
+		l := &r.Links[i]
+		why := &junitWhy{Message: valid(string(l.Verdict) + ": " + l.Word()), Text: valid(strings.Join(slices.Concat(l.Pages, l.Redirects), "\n"))}
+		c := junitCase{Name: valid(l.URL), Class: "links." + string(l.Verdict)}
+		if r.FailOn.Fails(l.Verdict) {
+			c.Failure = why
+			s.Failures++
+		} else {
+			c.Skipped = why
+			s.Skipped++
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	s.Tests = len(s.Cases)
+	return writeWhole(path, func(w io.Writer) error {
+		if _, err := io.WriteString(w, xml.Header); err != nil {
+			return err
+		}
+		enc := xml.NewEncoder(w)
+		enc.Indent("", "  ")
+		if err := enc.Encode(junitSuites{Suite: s}); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, "\n")
+		return err
+	})
+}
+
+// valid leaves out what XML cannot say, and keeps the ends of lines.
+func valid(s string) string {
+	lines := strings.Split(strings.ToValidUTF8(s, "\ufffd"), "\n")
+	for i := range lines {
+		lines[i] = oneLine(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}

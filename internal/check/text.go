@@ -1,0 +1,115 @@
+package check
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// maxShown is how many links of a verdict that fails nothing are printed for
+// people; of a page that carries a link, maxShownPages.
+const (
+	maxShown      = 20
+	maxShownPages = 3
+)
+
+// about says what a verdict means, for people.
+var about = map[Verdict]string{
+	Dead:      "",
+	Broken:    " (redirects in a circle, or too far)",
+	Throttled: " (refused for now; not dead)",
+	Blocked:   " (forbidden to us; not dead)",
+	Unknown:   " (no answer that says anything about the page)",
+}
+
+// Print writes the verdicts for people.
+func (r *Report) Print(w io.Writer) error {
+	var b strings.Builder
+	for _, v := range Listed {
+		if n := r.Counts[v]; n > 0 {
+			fmt.Fprintf(&b, "%s %d%s\n", v, n, about[v])
+			r.printLinks(&b, v)
+		}
+	}
+	b.WriteString(r.Sum() + "\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// printLinks writes the links of a verdict.
+func (r *Report) printLinks(b *strings.Builder, v Verdict) {
+	shown, left := 0, r.Left[v]
+	for i := range r.Links {
+		l := &r.Links[i]
+		if l.Verdict != v {
+			continue
+		}
+		if shown == maxShown && !r.FailOn.Fails(v) {
+			left++
+			continue
+		}
+		shown++
+		fmt.Fprintf(b, "  %s  %s\n", l.Word(), oneLine(l.URL))
+		if text := l.where(); text != "" {
+			fmt.Fprintf(b, "    %s\n", text)
+		}
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "  and %d more; --json lists them\n", left)
+	}
+}
+
+// Word is what became of a link, in a word or two.
+func (l *Link) Word() string {
+	switch {
+	case l.Reason == "dns" && l.Verdict == Dead:
+		return "no such name"
+	case l.Reason != "":
+		return string(l.Reason)
+	case l.Status != 0:
+		return fmt.Sprint(l.Status)
+	default:
+		return string(l.Outcome)
+	}
+}
+
+// where says what leads to a link.
+func (l *Link) where() string {
+	pages := l.Pages
+	more := l.MorePages
+	if over := len(pages) - maxShownPages; over > 0 {
+		pages, more = pages[:maxShownPages], more+over
+	}
+	var text string
+	if len(pages) > 0 {
+		text = "on " + strings.Join(pages, ", ")
+	}
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if len(l.Redirects) > 0 {
+		text = strings.TrimPrefix(text+", through the redirect "+strings.Join(l.Redirects[:min(len(l.Redirects), maxShownPages)], ", "), ", ")
+	}
+	return oneLine(text)
+}
+
+// Sum is the line that adds up.
+func (r *Report) Sum() string {
+	var parts []string
+	for _, v := range Verdicts {
+		if n := r.Counts[v]; n > 0 || v == OK || v == Dead {
+			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(string(v), "_", " ")))
+		}
+	}
+	return fmt.Sprintf("links %d = %s", r.Seen, strings.Join(parts, " + "))
+}
+
+// oneLine keeps what a page said from moving the cursor of whoever reads it.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+}
