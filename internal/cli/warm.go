@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway"
+	"headway/internal/config"
+	"headway/internal/view"
+	"headway/internal/warm"
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// warmPreset is how a warmer treats hosts.
+const warmPreset = "warm"
+
+func warmCommand() *cobra.Command {
+	var w warmRun
+	cmd := crawling(&cobra.Command{
+		Use:   "warm SEED…",
+		Short: "Fill the caches in front of your own site without hurting it",
+		Long: `Ask for every page that the site's sitemaps name, once, so that the caches in
+front of it have it; where there is no sitemap, links are followed. What a cache
+had not and may keep is asked once more, to see that it is there now and how much
+faster. What no cache may keep is never asked twice.
+
+The hosts must be yours: name them with --owned. They are asked at the preset
+` + "`warm`" + `, which watches how long the origin takes and slows down when that rises.
+An interrupted run goes on; one that has ended begins anew.`,
+		Example: `  headway warm https://example.com --owned example.com --contact you@example.com
+  headway warm https://example.com --owned example.com --sitemaps auto --json`,
+	}, func(c *crawlRun) {
+		w.crawlRun = c
+		c.purpose = purpose{name: "warm", shape: w.shape, afresh: w.afresh, more: w.more, conclude: w.conclude}
+	})
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		flags := cmd.Flags()
+		if preset := flags.Lookup("preset"); preset.Changed && preset.Value.String() != warmPreset {
+			return usage(fmt.Errorf("headway warm has the preset %s, not %s", warmPreset, oneLine(preset.Value.String())),
+				"change its pace with --delay, or leave --preset out")
+		}
+		w.told = flags.Changed("sitemaps")
+		for name, value := range map[string]string{"preset": warmPreset, "sitemaps": config.SitemapsOnly} {
+			if flags.Changed(name) {
+				continue
+			}
+			if err := flags.Set(name, value); err != nil {
+				return usage(err, "")
+			}
+		}
+		return run(cmd, args)
+	}
+	jsonFlag(cmd, &w.json)
+	return cmd
+}
+
+// warmRun is one call of `headway warm`.
+type warmRun struct {
+	*crawlRun
+	told   bool // what to do with sitemaps was said
+	json   bool
+	state  warm.State
+	format []string // what the first pass writes
+	slowed slowedLog
+}
+
+// shape goes on with the pass that was under way.
+func (w *warmRun) shape(cfg *headway.Config) {
+	w.slowed.next = cfg.Log.Handler()
+	cfg.Log = w.slowed.logger()
+	w.format = w.set.Format
+	var err error
+	if w.set.Fresh {
+		err = warm.Forget(w.dir)
+	} else {
+		w.state, err = warm.Load(w.dir)
+	}
+	if err != nil {
+		w.log.Warn("the first pass is done again", "err", err)
+	}
+	w.apply(cfg)
+}
+
+// apply makes a config that of the pass that the state tells.
+func (w *warmRun) apply(cfg *headway.Config) {
+	cfg.Sitemaps, cfg.Closed, w.set.Format = headway.Sitemaps(w.set.Sitemaps), false, w.format
+	if w.state.Links {
+		cfg.Sitemaps = headway.SitemapsOff
+	}
+	if !w.state.AgainAt.IsZero() {
+		cfg.Closed, w.set.Format = true, nil
+	}
+}
+
+// afresh begins with the first pass again.
+func (w *warmRun) afresh(cfg *headway.Config) error {
+	w.state = warm.State{}
+	w.apply(cfg)
+	return warm.Forget(w.dir)
+}
+
+// more decides after each pass whether there is another: along links where no
+// sitemap names a page, and once again for what was not in a cache.
+func (w *warmRun) more(ctx context.Context, st store.Store, r headway.Report, cfg *headway.Config) (bool, error) {
+	if r.State != job.Complete || !w.state.AgainAt.IsZero() {
+		return false, nil
+	}
+	before, err := warm.Read(ctx, st, r.Job, time.Time{})
+	if err != nil {
+		return false, err
+	}
+	w.state.First.Pages += r.Pages
+	w.state.First.Requests += r.Requests
+	w.state.First.Elapsed += r.Elapsed
+	w.state.First.Incidents += r.Incidents
+	var urls func(func([]weburl.URL) error) error
+	switch {
+	case !w.told && !w.state.Links && before.Sitemaps == 0:
+		fmt.Fprintf(w.err, "headway: no sitemap names a page of %s: following links instead\n", w.seeds.urls[0].Host())
+		w.state.Links = true
+		urls = func(do func([]weburl.URL) error) error { return warm.Pages(ctx, st, r.Job, do) }
+	default:
+		if w.state.Before = before; before.Cold.Pages > 0 {
+			fmt.Fprintf(w.err, "headway: %d of %d pages were not in a cache: asking for them once more\n", before.Cold.Pages, before.Pages)
+			w.state.AgainAt = time.Now().UTC()
+			urls = func(do func([]weburl.URL) error) error { return warm.Cold(ctx, st, r.Job, do) }
+		}
+	}
+	if err := w.state.Save(w.dir); err != nil || urls == nil {
+		return false, err
+	}
+	if err := w.reopen(ctx, st, r, urls); err != nil {
+		return false, err
+	}
+	w.apply(cfg)
+	if w.set.Format != nil {
+		cfg.Outputs, err = w.openOutputs(false)
+	}
+	return true, err
+}
+
+// reopen puts pages back to be asked again, and the job to the queue.
+func (w *warmRun) reopen(ctx context.Context, st store.Store, r headway.Report, each func(func([]weburl.URL) error) error) error {
+	err := each(func(urls []weburl.URL) error {
+		_, err := st.Reopen(ctx, time.Now(), r.Job, urls)
+		return err
+	})
+	if err == nil {
+		err = st.SetState(ctx, time.Now(), r.Job, r.State, job.Queued, "")
+	}
+	if err != nil {
+		return fmt.Errorf("ask again: %w", err)
+	}
+	return nil
+}
+
+// warmAnswer is what `headway warm --json` says.
+type warmAnswer struct {
+	Seed      string                  `json:"seed"`
+	Dir       string                  `json:"dir"`
+	State     job.State               `json:"state"`
+	Reason    string                  `json:"reason"`
+	Seen      int64                   `json:"seen"`
+	Outcomes  map[visit.Outcome]int64 `json:"outcomes"`
+	Links     bool                    `json:"followed_links"` // as there was no sitemap, or as told
+	Before    *warm.Reading           `json:"before"`
+	After     *warm.Reading           `json:"after,omitempty"` // if anything was asked again
+	Requests  int64                   `json:"requests"`
+	ElapsedMS int64                   `json:"elapsed_ms"`
+	Incidents int64                   `json:"incidents"`
+	Slowed    []slowedHost            `json:"slowed"`
+}
+
+// conclude prints what the caches said.
+func (w *warmRun) conclude(ctx context.Context, st store.Store, r headway.Report) error {
+	before, after := w.state.Before, (*warm.Reading)(nil)
+	var err error
+	switch {
+	case before == nil:
+		before, err = warm.Read(ctx, st, r.Job, time.Time{})
+	case !w.state.AgainAt.IsZero():
+		after, err = warm.Read(ctx, st, r.Job, w.state.AgainAt)
+		// Both passes are one run.
+		r.Pages += w.state.First.Pages
+		r.Requests += w.state.First.Requests
+		r.Elapsed += w.state.First.Elapsed
+		r.Incidents += w.state.First.Incidents
+	}
+	if err != nil {
+		return w.failure(fmt.Errorf("read what the caches said: %w", err))
+	}
+	if w.json {
+		err = printJSON(w.out, w.answer(before, after, r))
+	} else {
+		err = w.print(before, after, r)
+	}
+	if err != nil {
+		return failed(fmt.Errorf("print what the caches said: %w", err), "")
+	}
+	return w.exit(r)
+}
+
+func (w *warmRun) answer(before, after *warm.Reading, r headway.Report) warmAnswer {
+	a := warmAnswer{
+		Seed: visit.Redact(w.seeds.urls[0]), Dir: w.dir, State: r.State, Reason: r.Reason, Seen: r.Counts.Seen(), Outcomes: map[visit.Outcome]int64{},
+		Links: w.state.Links || w.set.Sitemaps != config.SitemapsOnly, Before: before, After: after,
+		Requests: r.Requests, ElapsedMS: r.Elapsed.Milliseconds(), Incidents: r.Incidents, Slowed: w.slowed.list(),
+	}
+	for e, n := range r.Counts.Ended {
+		a.Outcomes[e.Outcome] += n
+	}
+	if r.Counts.Waiting > 0 {
+		a.Outcomes[visit.Pending] = r.Counts.Waiting
+	}
+	return a
+}
+
+// shownSlowed is how many times that a host was slowed are printed.
+const shownSlowed = 5
+
+// print writes for people what the caches said, and then how the crawl ended.
+func (w *warmRun) print(before, after *warm.Reading, r headway.Report) error {
+	if err := warm.Print(w.out, before, after); err != nil {
+		return err
+	}
+	var problems []error
+	line := func(format string, args ...any) {
+		_, err := fmt.Fprintf(w.out, format, args...)
+		problems = append(problems, err)
+	}
+	slowed := w.slowed.list()
+	switch n := len(slowed); {
+	case n > shownSlowed:
+		line("slowed %d times, at first:\n", n)
+	case n > 1:
+		line("slowed %d times:\n", n)
+	case n == 1:
+		line("slowed once:\n")
+	}
+	for _, s := range slowed[:min(len(slowed), shownSlowed)] {
+		line("  %s  %s %s\n", s.At.Format(time.TimeOnly), s.Host, oneLine(s.Why))
+	}
+	if r.State == job.Partial && before.Cold.Pages > 0 && after == nil {
+		line("nothing was asked a second time, as the first pass is not complete\n")
+	}
+	_, err := fmt.Fprint(w.out, view.Summary(view.Ended{
+		Report: r, Dir: w.dir, Named: w.set.Dir != "", Seed: w.seeds.urls[0].String(), Width: widthOf(w.out),
+	}))
+	return errors.Join(append(problems, err)...)
+}
