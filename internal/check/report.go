@@ -78,6 +78,28 @@ func each(ctx context.Context, st store.Store, id job.ID, endings []store.Ending
 	return nil
 }
 
+// refusing finds the hosts that were given up on while they refused: what waited
+// there was put off and has no answer of its own, but one of them was tried.
+func refusing(ctx context.Context, st store.Store, id job.ID) (map[string]bool, error) {
+	hosts := map[string]bool{}
+	err := each(ctx, st, id, []store.Ending{{Outcome: visit.Deferred}}, func(e *store.Entry) error {
+		host := e.Item.URL.Host()
+		if hosts[host] {
+			return nil
+		}
+		whole, err := st.Lookup(ctx, id, e.Item.URL)
+		if err != nil {
+			return err
+		}
+		if n := len(whole.Attempts); n > 0 {
+			outcome, _ := visit.OfStatus(whole.Attempts[n-1].Answer.Status)
+			hosts[host] = outcome == visit.Throttled
+		}
+		return nil
+	})
+	return hosts, err
+}
+
 // lookup finds entries of a job. One that cannot be read is as good as none: it
 // only would have said where a redirect was linked.
 func lookup(ctx context.Context, st store.Store, id job.ID) func(string) *store.Entry {
@@ -109,10 +131,20 @@ func New(ctx context.Context, st store.Store, j store.Job, path string, failOn F
 			r.Counts[v] += n
 		}
 	}
+	refused, err := refusing(ctx, st, j.ID)
+	if err != nil {
+		return nil, err
+	}
 	var entries []*store.Entry
 	listed := map[Verdict]int64{}
+	verdict := func(e *store.Entry) Verdict {
+		if e.Outcome == visit.Deferred && refused[e.Item.URL.Host()] {
+			return Throttled
+		}
+		return Of(e)
+	}
 	err = each(ctx, st, j.ID, notOK, func(e *store.Entry) error {
-		v := Of(e)
+		v := verdict(e)
 		r.Counts[v]++
 		if listed[v]++; listed[v] > maxListed {
 			r.Left[v]++
@@ -130,7 +162,7 @@ func New(ctx context.Context, st store.Store, j store.Job, path string, failOn F
 		return nil, err
 	}
 	for _, e := range entries {
-		r.add(e, from.of(e))
+		r.add(e, verdict(e), from.of(e))
 	}
 	slices.SortFunc(r.Links, func(a, b Link) int {
 		return cmp.Or(cmp.Compare(slices.Index(Listed, a.Verdict), slices.Index(Listed, b.Verdict)), cmp.Compare(a.URL, b.URL))
@@ -142,8 +174,7 @@ func New(ctx context.Context, st store.Store, j store.Job, path string, failOn F
 }
 
 // add lists a link, unless nothing leads to it any more.
-func (r *Report) add(e *store.Entry, src Source) {
-	v := Of(e)
+func (r *Report) add(e *store.Entry, v Verdict, src Source) {
 	if src.Gone {
 		r.Counts[v]--
 		r.Counts[Unlinked]++

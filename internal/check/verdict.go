@@ -16,7 +16,7 @@ const (
 	OK        Verdict = "ok"        // it answered, or redirects to what is judged by itself
 	Dead      Verdict = "dead"      // somebody who must know says that it is not there
 	Broken    Verdict = "broken"    // it redirects in a circle, or too far
-	Throttled Verdict = "throttled" // refused for now, also when asked again
+	Throttled Verdict = "throttled" // refused for now, also when asked again, or its host was given up on while it refused
 	Blocked   Verdict = "blocked"   // forbidden to us, or a challenge instead of a page
 	Unknown   Verdict = "unknown"   // no answer that says anything about the page
 	NotAsked  Verdict = "not_asked" // left out on purpose; the reason says whose

@@ -325,7 +325,7 @@ func TestCheckRefused(t *testing.T) {
 			t.Rules.Outages = []temper.Outage{{Status: http.StatusTooManyRequests, Form: temper.None}}
 		})},
 	}})
-	args := []string{"check", w.lab.Seeds()[0], "--dir", "checked", "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", w.port), "--preset", "owned", "--sitemaps", "off", "--json", "--quiet"}
+	args := []string{"check", w.lab.Seeds()[0], "--dir", "checked", "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", w.port), "--preset", "owned", "--sitemaps", "off", "--patience", "10s", "--json", "--quiet"}
 	v := w.checked(w.command(args...), 0)
 	if v.Counts[check.Dead] != 0 || v.Counts[check.Throttled] != 1 || v.Counts[check.OK] != 2 {
 		t.Errorf("verdicts %v: %+v", v.Counts, v.Links)
