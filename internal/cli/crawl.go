@@ -39,7 +39,8 @@ import (
 )
 
 func crawlCommand() *cobra.Command {
-	return crawling(&cobra.Command{
+	var since string
+	cmd := crawling(&cobra.Command{
 		Use:   "crawl [SEED…]",
 		Short: "Crawl sites politely, completely and so that it can be resumed",
 		Long: `Crawl from the seeds: pages are fetched at the pace each host is happy with,
@@ -52,7 +53,9 @@ finish; twice ends at once. Either way nothing is lost.`,
 		Example: `  headway crawl https://example.com --contact you@example.com
   headway crawl --seeds hosts.txt --scope domain --max-pages 100000
   headway crawl http://127.1.0.1:8780/ --allow-private 127.0.0.0/8:8780 --preset owned`,
-	}, nil)
+	}, func(c *crawlRun) { c.since = since })
+	cmd.Flags().StringVar(&since, "since", "", "folder of an earlier crawl: what did not change since is not sent again")
+	return cmd
 }
 
 // crawling makes a command run a crawl, and gives it the flags of one. A command
@@ -95,6 +98,7 @@ type crawlRun struct {
 	keys  chan struct{} // Ctrl-C, where a view reads the keys
 	begun bool          // the crawl runs, and has the interrupts
 
+	since  string // folder of an earlier crawl
 	seeds  seeds
 	dir    string
 	who    fetch.Identity
@@ -133,6 +137,18 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	cfg, err := c.config(ctx, st)
 	if err != nil {
 		return err
+	}
+	if c.since != "" {
+		known, closeIt, err := c.openSince(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if err := closeIt(); err != nil {
+				c.log.Warn("the earlier crawl", "err", err)
+			}
+		}()
+		cfg.Since = known
 	}
 	c.begun = true
 	work, stop := c.signals(ctx, &cfg)

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+)
+
+// openSince reads an earlier crawl, for one that asks what changed: its URLs with
+// what servers gave to ask by. Close it after the crawl.
+func (c *crawlRun) openSince(ctx context.Context) (urls iter.Seq2[visit.Item, error], closeIt func() error, err error) {
+	same, err := sameFolder(c.since, c.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if same {
+		return nil, nil, usage(fmt.Errorf("--since %s is the folder of this crawl", c.since), "keep the new crawl in a folder of its own with --dir")
+	}
+	side, err := openSide(ctx, c.since)
+	if err != nil {
+		return nil, nil, err
+	}
+	return knownURLs(ctx, side.Reader, side.Job), side.Reader.Close, nil
+}
+
+// sameFolder tells whether two names are of one folder.
+func sameFolder(a, b string) (bool, error) {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false, usage(fmt.Errorf("--since: %w", err), "--since takes the folder of an earlier crawl")
+	}
+	y, err := os.Stat(b)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return os.SameFile(x, y), nil
+}
+
+// knownURLs are the URLs of a crawl that are worth asking for again.
+func knownURLs(ctx context.Context, r store.Reader, id job.ID) iter.Seq2[visit.Item, error] {
+	return func(yield func(visit.Item, error) bool) {
+		q := store.Query{Job: id, Max: knownPage}
+		for {
+			page, err := r.List(ctx, q)
+			if err != nil {
+				yield(visit.Item{}, err)
+				return
+			}
+			for i := range page.Entries {
+				e := &page.Entries[i]
+				if e.Outcome == visit.Skipped {
+					continue
+				}
+				it := e.Item
+				if e.Visit != nil && e.Visit.Answer.Validators != (visit.Validators{}) {
+					it.Validators = e.Visit.Answer.Validators
+				}
+				if !yield(it, nil) {
+					return
+				}
+			}
+			if page.Next == "" {
+				return
+			}
+			q.After = page.Next
+		}
+	}
+}
+
+// knownPage is how many URLs are read at a time.
+const knownPage = 1000

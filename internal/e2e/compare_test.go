@@ -1,0 +1,70 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"headway/answer"
+	"headway/lab"
+)
+
+// TestSinceAndCompare crawls a site twice, the second time asking by what the
+// first one learned, and wants to be told exactly what changed in between.
+func TestSinceAndCompare(t *testing.T) {
+	const hosts, pages = 2, 60
+	w := newWorld(t, lab.Config{Hosts: lab.Uniform(hosts, site(pages, func(t *lab.Temper) { t.Site.ChangeRate = 0.2 }))})
+	args := []string{"--preset", "owned", "--sitemaps", "off"}
+	w.run(w.crawl("monday", args...), 0)
+	first := w.lab.Stats().Total.PageAnswers
+	w.run(w.crawl("same", append(args, "--since", "monday")...), 0)
+	same := w.compare("monday", "same")
+	if same.Same != hosts*pages || !same.Certain {
+		t.Errorf("nothing changed, and it says %+v", same)
+	}
+	w.lab.NextEpoch()
+	w.run(w.crawl("tuesday", append(args, "--since", "monday")...), 0)
+	w.complete()
+	w.clean()
+	c := w.compare("monday", "tuesday")
+	var changed int64
+	for _, ch := range c.Changes {
+		switch ch.Kind {
+		case answer.PageChanged:
+			changed = ch.Total
+		case answer.PageSlower: // the machine's business
+		default:
+			if ch.Total > 0 {
+				t.Errorf("%d pages are %s", ch.Total, ch.Kind)
+			}
+		}
+	}
+	if changed < hosts*pages/20 || c.Same+changed != hosts*pages {
+		t.Errorf("%d pages changed and %d did not", changed, c.Same)
+	}
+	if n := w.lab.Stats().Total.PageAnswers; first == 0 || n > 3*first {
+		t.Errorf("%d pages were answered in three crawls of %d", n, first)
+	}
+	if out := w.run(w.command("compare", "monday", "tuesday"), 0); !strings.Contains(out, "changed") {
+		t.Errorf("it says:\n%s", out)
+	}
+	w.run(w.crawl("monday", append(args, "--since", "monday")...), 2) // itself
+
+	w.run(w.command("report", "--dir", "tuesday"), 0)
+	b, err := os.ReadFile(filepath.Join(w.dir, "tuesday", "report.html"))
+	if err != nil || !strings.Contains(string(b), "not_modified") {
+		t.Errorf("the report: %d bytes, %v", len(b), err)
+	}
+}
+
+// compare runs headway compare.
+func (w *world) compare(before, after string) answer.Comparison {
+	w.Helper()
+	var c answer.Comparison
+	if err := json.Unmarshal([]byte(w.run(w.command("compare", before, after, "--json"), 0)), &c); err != nil {
+		w.Fatal(err)
+	}
+	return c
+}
