@@ -21,7 +21,7 @@ import (
 // and what is never kept is asked for once. Then it asks again for what had not
 // been kept, and for nothing else.
 func TestWarm(t *testing.T) {
-	const ms, pages = time.Millisecond, 320
+	const ms, pages = time.Millisecond, 208
 	for name, rules := range map[string]temper.Rules{
 		"one worker":      {Queue: temper.Queue{Service: 700 * ms}},
 		"one slow worker": {Queue: temper.Queue{Service: 1500 * ms}},
