@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -165,7 +166,7 @@ func TestPlots(t *testing.T) {
 	for _, p := range r.Plots() {
 		ids = append(ids, p.ID)
 		for d := xml.NewDecoder(strings.NewReader(string(p.SVG))); ; {
-			if _, err := d.Token(); err == io.EOF {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				t.Errorf("%s: %v", p.ID, err)
