@@ -158,6 +158,10 @@ func record(v *visit.Visit, r reading) {
 	if v.Outcome == visit.Failed {
 		v.Detail = fmt.Sprintf("status %d is not one of HTTP's", res.Status)
 	}
+	if v.Outcome == visit.NotModified && v.Item.Validators == (visit.Validators{}) {
+		v.Outcome, v.Reason, v.Detail = visit.Failed, visit.Protocol, "304, though nothing was said to compare with"
+		return
+	}
 	if v.Outcome == visit.Redirected {
 		recordRedirect(v, res, r.key)
 		return

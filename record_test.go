@@ -44,3 +44,18 @@ func TestCacheAnswer(t *testing.T) {
 		})
 	}
 }
+
+// TestNotModifiedUnasked is an answer to a question nobody put.
+func TestNotModifiedUnasked(t *testing.T) {
+	for _, known := range []visit.Validators{{}, {ETag: `"a"`}} {
+		v := &visit.Visit{Item: visit.Item{Validators: known}}
+		record(v, reading{res: &fetch.Result{Status: 304, Header: http.Header{}}, at: time.Now()})
+		want := visit.NotModified
+		if known == (visit.Validators{}) {
+			want = visit.Failed
+		}
+		if v.Outcome != want {
+			t.Errorf("304 with %+v: %s, want %s", known, v.Outcome, want)
+		}
+	}
+}

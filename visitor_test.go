@@ -172,6 +172,8 @@ var deserts = map[string]string{
 	"/exhibit/header/refresh":   "fetched",
 	"/exhibit/header/goaway":    "fetched",
 	"/exhibit/retry-after/":     "throttled",
+	"/exhibit/same/":            "fetched",
+	"/exhibit/links":            "fetched",
 
 	"/exhibit/redirect/":        "redirected", // a private target is a link like any; the guard refuses it when it is asked for
 	"/exhibit/redirect/file":    "failed protocol",
