@@ -43,6 +43,3 @@ func printLines(ctx context.Context, w io.Writer, look func() view.Model) {
 		fmt.Fprintln(w, view.Line(m))
 	}
 }
-
-// clockTime is a span in minutes and seconds, or hours too.
-func clockTime(d time.Duration) string { return view.Clock(d) }

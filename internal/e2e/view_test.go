@@ -63,7 +63,7 @@ func (w *world) terminal(t *testing.T, cmd *exec.Cmd, width, height int) *termin
 		t.Fatalf("tmux: %v\n%s", err, out)
 	}
 	t.Cleanup(func() {
-		end := exec.Command("tmux", "-S", s.socket, "kill-server") //nolint:noctx // the test's context is over
+		end := exec.Command("tmux", "-S", s.socket, "kill-server") // the test's context is over
 		if out, err := end.CombinedOutput(); err != nil {
 			t.Errorf("end tmux: %v\n%s", err, out)
 		}

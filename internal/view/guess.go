@@ -52,10 +52,10 @@ func guess(m Model) string {
 	}
 	if c, used := ceiling(p, limit.Time); c.Limited() {
 		if rest := time.Duration(c.Max - used); rest < span {
-			return fmt.Sprintf("guess: %s left, then %s stops it with work left", Clock(rest), limit.Time)
+			return fmt.Sprintf("guess: %s left, then %s stops it with work left", clock(rest), limit.Time)
 		}
 	}
-	return fmt.Sprintf("guess: %s left, %s", Clock(span), basis)
+	return fmt.Sprintf("guess: %s left, %s", clock(span), basis)
 }
 
 // ceiling is a limit of the crawl and what is used of it.

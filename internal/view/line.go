@@ -19,13 +19,13 @@ const slowPace = 2 * time.Second
 func Line(m Model) string {
 	p := m.Progress
 	if p == nil {
-		return Clock(m.Now.Sub(m.Began)) + "  opening the folder"
+		return clock(m.Now.Sub(m.Began)) + "  opening the folder"
 	}
 	if m.Idle >= IdleAfter && p.Stopping == "" {
-		return Clock(p.Elapsed) + "  " + idleLine(p, m.Idle, m.Now.Location())
+		return clock(p.Elapsed) + "  " + idleLine(p, m.Idle, m.Now.Location())
 	}
 	parts := []string{
-		fmt.Sprintf("%s  %d pages", Clock(p.Elapsed), p.Spent.Pages),
+		fmt.Sprintf("%s  %d pages", clock(p.Elapsed), p.Spent.Pages),
 		fmt.Sprintf("%.1f/s", p.Rate),
 		fmt.Sprintf("%d waiting", p.Counts.Waiting),
 		fmt.Sprintf("%d in flight", p.Frontier.InFlight),
@@ -70,9 +70,9 @@ func waitingOn(shares []frontier.Share) string {
 func short(m Model) string {
 	p := m.Progress
 	if p == nil {
-		return mark + " " + Clock(m.Now.Sub(m.Began)) + " starting"
+		return mark + " " + clock(m.Now.Sub(m.Began)) + " starting"
 	}
-	text := fmt.Sprintf("%s %s %s done %s %s waiting", mark, Clock(p.Elapsed), count(p.Counts.Finished()), rate(p.Rate), count(p.Counts.Waiting))
+	text := fmt.Sprintf("%s %s %s done %s %s waiting", mark, clock(p.Elapsed), count(p.Counts.Finished()), rate(p.Rate), count(p.Counts.Waiting))
 	if p.Stopping != "" {
 		text += " stopping"
 	} else if m.Idle >= IdleAfter {

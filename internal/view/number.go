@@ -29,8 +29,8 @@ func plural(n int64, what string) string {
 	return count(n) + " " + what
 }
 
-// Clock is a span in minutes and seconds, or hours too: 00:42, 3:00:42.
-func Clock(d time.Duration) string {
+// clock is a span in minutes and seconds, or hours too: 00:42, 3:00:42.
+func clock(d time.Duration) string {
 	s := int(max(d, 0).Seconds())
 	if s < 3600 {
 		return fmt.Sprintf("%02d:%02d", s/60, s%60)

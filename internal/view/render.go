@@ -150,7 +150,7 @@ func head(m Model, width int) []line {
 	if p != nil {
 		elapsed = p.Elapsed
 	}
-	right := say(look, state).add(plain, "  ").add(strong, Clock(elapsed))
+	right := say(look, state).add(plain, "  ").add(strong, clock(elapsed))
 	title := say(strong, mark).add(plain, "  "+clean(m.Title)).cut(width - right.width() - 2)
 	rows := []line{append(title.pad(width-right.width()), right...)}
 	if p == nil {
@@ -565,7 +565,7 @@ func amount(name limit.Name, n int64) string {
 	case limit.Bytes:
 		return size(n)
 	case limit.Time:
-		return Clock(time.Duration(n))
+		return clock(time.Duration(n))
 	default:
 		return count(n)
 	}

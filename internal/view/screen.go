@@ -65,7 +65,7 @@ func NewScreen(cfg Config) *Screen {
 func (s *Screen) Run(ctx context.Context) error {
 	options := []tea.ProgramOption{
 		tea.WithOutput(&output{File: s.cfg.Out, drawn: s.hasDrawn}),
-		tea.WithoutSignalHandler(), // signals are the crawl's
+		tea.WithoutSignalHandler(),                 // signals are the crawl's
 		tea.WithFPS(int(time.Second / firstAfter)), // what has not changed is not drawn
 	}
 	if s.cfg.Width > 0 {
