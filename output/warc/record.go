@@ -111,6 +111,7 @@ type press struct {
 	deflate *flate.Writer
 	out     bytes.Buffer // the records made, one gzip member after the other
 	header  fields
+	heads   []byte
 }
 
 func newPress() *press {
@@ -161,30 +162,30 @@ const gzipHeader = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 
 // member adds the gzip member of a record. A body that is folded already is
 // stored in it as it is: to deflate it would cost more CPU than everything else
-// here, for nothing.
+// here, for nothing. What is small is deflated without the large tables that a
+// body is worth.
 func (p *press) member(header []byte, b block) error {
 	p.out.WriteString(gzipHeader)
-	p.deflate.Reset(&p.out)
 	parts := [][]byte{header, b.head, b.body, []byte(recordEnd)}
-	deflated := parts
-	if b.folded {
-		deflated = parts[:2]
-	}
-	for _, part := range deflated {
-		if _, err := p.deflate.Write(part); err != nil {
+	if len(b.body) > 0 && !b.folded {
+		p.deflate.Reset(&p.out)
+		for _, part := range parts {
+			if _, err := p.deflate.Write(part); err != nil {
+				return err
+			}
+		}
+		if err := p.deflate.Close(); err != nil {
 			return err
 		}
-	}
-	if b.folded {
-		if err := p.deflate.Flush(); err != nil { // up to a whole byte
+	} else {
+		p.heads = append(append(p.heads[:0], header...), b.head...)
+		if err := flate.StatelessDeflate(&p.out, p.heads, false, nil); err != nil { // up to a whole byte
 			return err
 		}
 		for piece := range slices.Chunk(b.body, math.MaxUint16) {
 			p.store(0, piece)
 		}
 		p.store(1, []byte(recordEnd))
-	} else if err := p.deflate.Close(); err != nil {
-		return err
 	}
 	crc, size := uint32(0), 0
 	for _, part := range parts {
