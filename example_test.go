@@ -3,7 +3,6 @@ package headway_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"net/netip"
 	"strings"
 	"time"
@@ -43,11 +42,11 @@ func ExampleRun() {
 	// unless they are opened by name, and whoever opens them vouches for the hosts there.
 	dialer, err := guard.New(guard.Config{AllowPrivate: []guard.Range{{Prefix: netip.MustParsePrefix("127.0.0.0/8"), Ports: []uint16{seeds[0].Port()}}}})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	client, err := fetch.New(fetch.Config{Dialer: dialer, Identity: fetch.Identity{Product: "example", Version: "1"}})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer client.Close()
 
@@ -65,7 +64,7 @@ func ExampleRun() {
 		Limits:  limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: 1000, Time: time.Minute}}),
 	})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Printf("%s: %s\n", report.State, report.Reason)
 	fmt.Printf("%d pages, %d with a title, %d URLs waiting\n", report.Counts.Pages(), pages.n, report.Counts.Waiting)
@@ -80,11 +79,11 @@ func ExampleVisitor() {
 	defer stop()
 	dialer, err := guard.New(guard.Config{AllowPrivate: []guard.Range{{Prefix: netip.MustParsePrefix("127.0.0.0/8"), Ports: []uint16{seeds[0].Port()}}}})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	client, err := fetch.New(fetch.Config{Dialer: dialer})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer client.Close()
 	policy, _ := politeness.Preset("owned")
@@ -92,11 +91,11 @@ func ExampleVisitor() {
 	for _, path := range []string{"/", "/private/diary.html"} {
 		u, err := seeds[0].Resolve(path)
 		if err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 		look, err := visitor.Visit(context.Background(), u)
 		if err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 		fmt.Println(path, look.Visit.Outcome)
 		if !look.Robots.Decision.Allowed {
@@ -115,10 +114,10 @@ func startLab(pages int) (seeds []weburl.URL, stop func()) {
 	site.Site.Pages = pages
 	l, err := lab.New(lab.Config{Listen: "0.0.0.0:0", ListenTLS: "0.0.0.0:0", Hosts: lab.Uniform(1, site)})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	if err := l.Listen(context.Background()); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -126,14 +125,14 @@ func startLab(pages int) (seeds []weburl.URL, stop func()) {
 	for _, raw := range l.Seeds() {
 		u, err := weburl.Parse(strings.TrimSpace(raw))
 		if err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 		seeds = append(seeds, u)
 	}
 	return seeds, func() {
 		cancel()
 		if err := <-done; err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 	}
 }

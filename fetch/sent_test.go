@@ -27,7 +27,7 @@ func TestMaxSent(t *testing.T) {
 			c, _ := newPiped(t, Config{}, once(tt.say))
 			tt.req.URL = parseURL(t, "http://site.test/")
 			res, err := c.Do(t.Context(), tt.req)
-			defer res.Close()
+			defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
 			e, ok := errors.AsType[*Error](err)
 			if errors.Is(err, ErrOverBudget) != tt.over || (err != nil) != tt.fail || ok && e.Reason != TooLarge {
 				t.Errorf("%v", err)

@@ -188,7 +188,7 @@ func writeWhole(path string, write func(w io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it is gone when all went well
+	defer os.Remove(f.Name()) // it is gone when all went well
 	w := bufio.NewWriter(f)
 	err = errors.Join(write(w), w.Flush(), f.Chmod(0o644), f.Sync(), f.Close())
 	if err == nil {

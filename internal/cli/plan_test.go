@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"net/netip"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -195,13 +196,8 @@ func (*remembered) Wanted(context.Context, time.Time) ([]string, error) { return
 
 func (s *remembered) Yield(_ context.Context, _ time.Time, _ []string, hosts []store.Host) error {
 	for _, h := range hosts {
-		kept := s.hosts[:0:0]
-		for _, old := range s.hosts {
-			if old.Host != h.Host {
-				kept = append(kept, old)
-			}
-		}
-		s.hosts = append(kept, h)
+		s.hosts = slices.DeleteFunc(slices.Clone(s.hosts), func(old store.Host) bool { return old.Host == h.Host })
+		s.hosts = append(s.hosts, h)
 	}
 	return nil
 }

@@ -194,7 +194,7 @@ func escapeGlob(dir string) string {
 // release lets others into what was not removed.
 func (r *remover) release() {
 	for _, h := range r.holds {
-		h.Release() // its file is read only, and the process ends
+		_ = h.Release() // its file is read only, and the process ends
 	}
 }
 

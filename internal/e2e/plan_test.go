@@ -30,10 +30,10 @@ func (w *world) plan(code int, args ...string) answer.Plan {
 const planTolerance = 0.3
 
 // near wants a guess to be within the tolerance.
-func (w *world) near(what string, guess, real float64) {
+func (w *world) near(what string, guess, came float64) {
 	w.Helper()
-	if off := math.Abs(guess-real) / real; off > planTolerance {
-		w.Errorf("%s: planned %.2f, came to %.2f: %.0f %% off", what, guess, real, 100*off)
+	if off := math.Abs(guess-came) / came; off > planTolerance {
+		w.Errorf("%s: planned %.2f, came to %.2f: %.0f %% off", what, guess, came, 100*off)
 	}
 }
 
