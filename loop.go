@@ -44,7 +44,7 @@ func (c *Crawl) fail(err error) {
 // ownTrouble ends the crawl for an error that is neither a host's nor the order
 // to stop.
 func (c *Crawl) ownTrouble(err error) {
-	if c.stop == nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errNotOurs) {
+	if c.stop == nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errNotOurs) && !errors.Is(err, errHeld) {
 		c.fail(err)
 	}
 }
@@ -197,7 +197,7 @@ func (c *Crawl) start(work context.Context, now time.Time, r frontier.Request) {
 			return
 		}
 	}
-	t := task{request: r, home: s.home, owned: s.owned, secrets: s.secrets, robots: s.robots, ignored: s.ignored, sift: c.sifting}
+	t := task{request: r, home: s.home, owned: s.owned, secrets: s.secrets, gate: &s.gate, robots: s.robots, ignored: s.ignored, sift: c.sifting}
 	if r.Kind == frontier.Sitemap {
 		t.nested = s.sitemaps[r.URL]
 	}

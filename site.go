@@ -24,6 +24,8 @@ type site struct {
 	owned   bool
 	secrets fetch.Secrets
 
+	gate gate
+
 	robots   robots.State
 	ignored  bool // robots.txt is left unread
 	definite int  // answers in a row that there is nobody to ask

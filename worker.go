@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"sync/atomic"
 	"time"
 
 	"headway/fetch"
@@ -26,6 +28,7 @@ type task struct {
 	home    weburl.URL
 	owned   bool
 	secrets fetch.Secrets
+	gate    *gate
 	robots  robots.State
 	ignored bool
 	sift    bool // only judge it
@@ -66,12 +69,42 @@ func (c *Crawl) work(ctx context.Context) {
 // errNotOurs stops a request whose lease may be somebody else's by now.
 var errNotOurs = errors.New("the lease was not renewed in time")
 
-// mayStart is asked right before the first byte of every request.
-func (c *Crawl) mayStart() error {
-	if t := c.tenure.Load(); t == nil || !t.MayStart(time.Now()) {
-		return errNotOurs
+// errHeld stops a request whose host has asked to be left alone since the request
+// was handed out.
+var errHeld = errors.New("the host has just asked to be left alone")
+
+// gate closes a host for requests that were handed out before it refused and have
+// not left yet. The schedule learns of a refusal a moment later than the worker
+// that read it; the gate bridges that moment, and no more, because it is the
+// schedule that decides.
+type gate struct{ until atomic.Int64 } // Unix milliseconds
+
+// maxGate is how long the schedule may take to learn of a refusal.
+const maxGate = 10 * time.Second
+
+// heed closes the gate as long as a refusal asks for.
+func (g *gate) heed(res *fetch.Result) {
+	if res.Status != http.StatusTooManyRequests && res.Status != http.StatusServiceUnavailable {
+		return
 	}
-	return nil
+	now := time.Now()
+	if d, ok := retryAfter(res, now); ok {
+		g.until.Store(now.Add(min(d, maxGate)).UnixMilli())
+	}
+}
+
+// mayStart is asked right before the first byte of every request.
+func (c *Crawl) mayStart(g *gate) func() error {
+	return func() error {
+		now := time.Now()
+		if t := c.tenure.Load(); t == nil || !t.MayStart(now) {
+			return errNotOurs
+		}
+		if now.UnixMilli() < g.until.Load() {
+			return errHeld
+		}
+		return nil
+	}
 }
 
 // sent tells the loop when a request leaves.
@@ -100,12 +133,13 @@ func (c *Crawl) askRobots(ctx context.Context, t task) robotsLanding {
 	// The moment it leaves is not told: redirects make it several requests, and
 	// the host's interval counts from the end of the last.
 	req := fetch.Request{
-		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart, Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
+		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart(t.gate), Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
 		ETag: t.robots.ETag, LastModified: t.robots.LastModified,
 	}
 	archive := c.tap(ctx, &req, output.ForRobots, visit.Item{Job: c.job})
 	res, _, err := c.cfg.Fetcher.Robots(ctx, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
+	t.gate.heed(res)
 	if l.own = cmp.Or(archive.err, ownError(ctx, err)); l.own != nil {
 		return l
 	}
@@ -180,13 +214,14 @@ func (c *Crawl) askPage(ctx context.Context, t task) landing {
 	if l.leaf {
 		req.MaxBody, req.CutBody = leafBody, true
 	}
-	req.BeforeSend, req.Looking, req.Sent = c.mayStart, c.looking(t.request), c.sent(t.request)
+	req.BeforeSend, req.Looking, req.Sent = c.mayStart(t.gate), c.looking(t.request), c.sent(t.request)
 	if most := c.cfg.Limits.Of(limit.Bytes); most.Limited() {
 		req.MaxSent = max(most.Max, 1) // what is larger can never be had under this limit
 	}
 	archive := c.tap(ctx, &req, output.ForPage, v.Item)
 	res, err := c.cfg.Fetcher.Do(ctx, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
+	t.gate.heed(res)
 	if l.own = cmp.Or(archive.err, ownError(ctx, err)); l.own != nil {
 		return l
 	}
@@ -250,11 +285,12 @@ func (c *Crawl) askSitemap(ctx context.Context, t task) {
 		return
 	}
 	req := fetch.Request{
-		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart, Looking: c.looking(r), Sent: c.sent(r),
+		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart(t.gate), Looking: c.looking(r), Sent: c.sent(r),
 	}
 	archive := c.tap(ctx, &req, output.ForSitemap, visit.Item{Job: r.Job})
 	res, err := c.cfg.Fetcher.Do(ctx, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
+	t.gate.heed(res)
 	if own := cmp.Or(archive.err, ownError(ctx, err)); own != nil {
 		c.post(func(now time.Time) { c.f.PutBack(now, r); c.ownTrouble(own) })
 		return
