@@ -271,7 +271,11 @@ func (c *Crawl) openJob(ctx context.Context, now time.Time) (done bool, err erro
 		c.stop = &Stop{State: last.State, Reason: last.Reason}
 		return true, nil
 	}
-	if last.State == job.Partial || last.MaxPages != pages {
+	again, err := c.putOff(ctx)
+	if err != nil {
+		return false, err
+	}
+	if last.State == job.Partial || last.MaxPages != pages || again {
 		if err := c.st.Extend(ctx, now, c.job, pages); err != nil {
 			return false, fmt.Errorf("set the page limit to %d: %w", pages, err)
 		}
@@ -291,6 +295,16 @@ func (c *Crawl) openJob(ctx context.Context, now time.Time) (done bool, err erro
 		return false, err
 	}
 	return false, c.addFirst(ctx, now)
+}
+
+// putOff tells whether URLs of the job were put off: they are asked for when it
+// goes on.
+func (c *Crawl) putOff(ctx context.Context) (bool, error) {
+	counts, err := c.st.Counts(ctx, c.job)
+	if err != nil {
+		return false, fmt.Errorf("read counts: %w", err)
+	}
+	return counts.Ended[store.Ending{Outcome: visit.Deferred}] > 0, nil
 }
 
 // addFirst makes seen what is known before anything was fetched.

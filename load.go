@@ -215,6 +215,9 @@ func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known
 		state.Robots = c.robotsState(s, now, h.delay)
 		state.State = c.applyOrders(name, state.State)
 		c.f.Loaded(now, state)
+		if state.State.Paused() {
+			c.cfg.Log.Warn("a host is paused by an operator: headway host resume goes on with it", "host", name)
+		}
 		if state.Unclean {
 			c.touch(name) // that it has to wait must outlive a clean end before its next request
 		}

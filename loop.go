@@ -466,7 +466,7 @@ func (c *Crawl) complete(ctx context.Context) bool {
 	}
 	state, reason := verdict(counts)
 	if state == job.Partial && c.enough {
-		reason = "discovery was stopped"
+		reason = DiscoveryStopped
 	}
 	c.stop = &Stop{State: state, Reason: reason}
 	return true

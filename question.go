@@ -171,7 +171,7 @@ func (c *Crawl) obey(now time.Time, q ask.Question) (ask.Answer, error) {
 		return ask.Answer{}, fmt.Errorf("an interval of %v: between 0 and %v", q.Delay.Duration(), politeness.MaxInterval)
 	}
 	o := order{q.Kind, q.Delay.Duration()}
-	change := ask.Change{At: now, By: q.By, Order: q.Kind, Host: u.Host(), Before: "not met yet", After: "when it is met"}
+	change := ask.Change{At: now, By: q.By, Order: q.Kind, Host: u.Host(), Before: "not met yet", After: "when it is met: " + o.String()}
 	if before, after, ok := c.f.Order(now, u.Host(), o.apply); ok {
 		change.Before, change.After = inWords(before), inWords(after)
 		c.touch(u.Host())
@@ -207,6 +207,13 @@ func (o order) apply(s politeness.State) politeness.State {
 		return s.Forget()
 	}
 	return s
+}
+
+func (o order) String() string {
+	if o.kind == ask.KindSlow {
+		return fmt.Sprintf("%s %v", o.kind, o.delay)
+	}
+	return string(o.kind)
 }
 
 // inWords says of a state what orders change.

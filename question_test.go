@@ -163,7 +163,7 @@ func TestOrderBeforeItsHost(t *testing.T) {
 				answers = append(answers, p.ask(q))
 			}
 		})
-		if c := answers[0].Change; c == nil || c.After != "when it is met" {
+		if c := answers[0].Change; c == nil || c.After != "when it is met: slow 1s" {
 			t.Errorf("an order for a host nobody met: %+v", answers[0])
 		}
 		for i, a := range answers[1:] {

@@ -24,6 +24,10 @@ type Stop struct {
 	timeout bool
 }
 
+// DiscoveryStopped is the reason of a crawl that is partial because it was told to
+// follow no further links.
+const DiscoveryStopped = "discovery was stopped"
+
 // stopFor is the end that a limit brings, if work is left.
 func stopFor(over *limit.ExceededError) *Stop {
 	return &Stop{State: job.Partial, Reason: string(over.Limit), Limit: over, timeout: over.Timeout()}

@@ -24,6 +24,9 @@ type Comparison struct {
 	Certain bool     `json:"certain"`
 	Changes []Change `json:"changes"` // one for each kind, in the order of Kinds
 	Same    int64    `json:"same"`    // pages that were and are there, unchanged
+	// Unread are pages that were and are there, of which the earlier crawl read
+	// only that they had not changed since one before it.
+	Unread int64 `json:"unread,omitempty"`
 }
 
 // CrawlSum is one of the two crawls in numbers.
@@ -45,11 +48,13 @@ const (
 	PageRecovered ChangeKind = "recovered"  // there now, and seen before without success
 	PageChanged   ChangeKind = "changed"    // there before and now, with another text, title, description or canonical
 	PageLost      ChangeKind = "lost"       // there before, and now neither there nor dead: its outcome says what
+	PageWaits     ChangeKind = "waits"      // there before, and not asked for yet
+	PageApart     ChangeKind = "apart"      // there before, on a host the later crawl has nothing of
 	PageSlower    ChangeKind = "slower"     // there before and now, and answered much later
 )
 
 // ChangeKinds lists the kinds in the order they are told.
-var ChangeKinds = []ChangeKind{PageDead, PageGone, PageLost, PageNew, PageRecovered, PageChanged, PageSlower}
+var ChangeKinds = []ChangeKind{PageDead, PageGone, PageLost, PageWaits, PageApart, PageNew, PageRecovered, PageChanged, PageSlower}
 
 // Change is all changes of one kind.
 type Change struct {
@@ -87,7 +92,7 @@ type Side struct {
 // up to most URLs; memory does not grow with the crawls. Progress, if not nil, is
 // told how many URLs of both were read.
 func Compare(ctx context.Context, before, after Side, most int, progress func(read, of int64)) (*Comparison, error) {
-	c := &comparing{before: before, after: after, most: most, kinds: map[ChangeKind]*Change{}, progress: progress}
+	c := &comparing{before: before, after: after, most: most, kinds: map[ChangeKind]*Change{}, progress: progress, hosts: map[string]bool{}}
 	for _, k := range ChangeKinds {
 		c.kinds[k] = &Change{Kind: k, URLs: []ChangedURL{}}
 	}
@@ -133,6 +138,7 @@ type comparing struct {
 	out           Comparison
 	progress      func(read, of int64)
 	read, of      int64
+	hosts         map[string]bool // of the later crawl: whether it has anything of them
 }
 
 // comparePage is how many URLs are read at a time.
@@ -185,10 +191,20 @@ func (c *comparing) was(ctx context.Context, old *store.Entry) error {
 	case err != nil:
 		return err
 	case now == nil:
-		c.add(PageGone, old, nil)
+		covered, err := c.covers(ctx, old.Item.URL.Host())
+		if err != nil {
+			return err
+		}
+		if covered {
+			c.add(PageGone, old, nil)
+		} else {
+			c.add(PageApart, old, nil)
+		}
 	case now.Outcome == visit.Dead:
 		c.add(PageDead, old, now)
-	case now.Outcome == visit.Pending, !there(now):
+	case now.Outcome == visit.Pending:
+		c.add(PageWaits, old, now)
+	case !there(now):
 		c.add(PageLost, old, now)
 	default:
 		c.both(old, now)
@@ -196,9 +212,32 @@ func (c *comparing) was(ctx context.Context, old *store.Entry) error {
 	return nil
 }
 
+// covers tells whether the later crawl has anything of a host.
+func (c *comparing) covers(ctx context.Context, host string) (bool, error) {
+	if known, ok := c.hosts[host]; ok {
+		return known, nil
+	}
+	page, err := c.after.Reader.List(ctx, store.Query{Job: c.after.Job, Host: host, Max: 1})
+	if err != nil {
+		return false, err
+	}
+	if len(c.hosts) >= maxCovered {
+		clear(c.hosts)
+	}
+	c.hosts[host] = len(page.Entries) > 0
+	return c.hosts[host], nil
+}
+
+// maxCovered bounds the hosts that are remembered.
+const maxCovered = 100_000
+
 // both looks at a page that was and is there.
 func (c *comparing) both(old, now *store.Entry) {
 	if old.Visit == nil || now.Visit == nil {
+		return
+	}
+	if now.Outcome == visit.Fetched && old.Outcome == visit.NotModified {
+		c.out.Unread++
 		return
 	}
 	if now.Outcome == visit.Fetched && differs(&old.Visit.Page, &now.Visit.Page) {

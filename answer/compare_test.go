@@ -32,6 +32,15 @@ func (p *pages) Counts(context.Context, job.ID) (store.Counts, error) {
 }
 
 func (p *pages) List(_ context.Context, q store.Query) (store.Page, error) {
+	if q.Host != "" {
+		var page store.Page
+		for _, e := range p.entries {
+			if e.Item.URL.Host() == q.Host {
+				page.Entries = append(page.Entries, e)
+			}
+		}
+		return page, nil
+	}
 	if q.After == "" {
 		half := len(p.entries) / 2
 		return store.Page{Entries: p.entries[:half], Next: "half"}, nil
@@ -59,6 +68,11 @@ func (p *pages) add(path string, o visit.Outcome, r visit.Reason, digest string,
 
 func TestCompare(t *testing.T) {
 	before, after := &pages{state: job.Complete}, &pages{state: job.Complete}
+	other, err := weburl.Parse("https://b.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := store.Entry{Item: visit.Item{URL: other}, Outcome: visit.Fetched, Visit: &visit.Visit{}}
 	const quick, slow = 100 * time.Millisecond, time.Second
 	before.add("/same", visit.Fetched, "", "x", quick)
 	after.add("/same", visit.Fetched, "", "x", quick)
@@ -69,6 +83,9 @@ func TestCompare(t *testing.T) {
 	before.add("/slower", visit.Fetched, "", "x", quick)
 	after.add("/slower", visit.Fetched, "", "x", slow)
 	before.add("/gone", visit.Fetched, "", "x", quick)
+	before.entries = append(before.entries, elsewhere)
+	before.add("/unread", visit.NotModified, "", "", quick)
+	after.add("/unread", visit.Fetched, "", "x", quick)
 	before.add("/dies", visit.Fetched, "", "x", quick)
 	after.add("/dies", visit.Dead, "", "", quick)
 	before.add("/refuses", visit.Fetched, "", "x", quick)
@@ -91,16 +108,20 @@ func TestCompare(t *testing.T) {
 		first string
 	}{
 		answer.PageNew: {1, "/new"}, answer.PageGone: {1, "/gone"}, answer.PageDead: {1, "/dies"}, answer.PageRecovered: {1, "/back"},
-		answer.PageChanged: {1, "/changed"}, answer.PageLost: {2, "/refuses"}, answer.PageSlower: {1, "/slower"},
+		answer.PageChanged: {1, "/changed"}, answer.PageLost: {1, "/refuses"}, answer.PageWaits: {1, "/waits"}, answer.PageApart: {1, ""}, answer.PageSlower: {1, "/slower"},
 	}
 	for _, ch := range c.Changes {
 		w := want[ch.Kind]
-		if ch.Total != w.total || len(ch.URLs) != 1 || ch.URLs[0].URL != "https://a.example"+w.first {
+		first := "https://a.example" + w.first
+		if ch.Kind == answer.PageApart {
+			first = "https://b.example/"
+		}
+		if ch.Total != w.total || len(ch.URLs) != 1 || ch.URLs[0].URL != first {
 			t.Errorf("%s: %+v, want %+v", ch.Kind, ch, w)
 		}
 		delete(want, ch.Kind)
 	}
-	if len(want) > 0 || c.Same != 3 || !c.Certain {
+	if len(want) > 0 || c.Same != 3 || c.Unread != 1 || !c.Certain {
 		t.Errorf("without %v; %d the same; certain %v", want, c.Same, c.Certain)
 	}
 	after.state = job.Partial

@@ -232,7 +232,7 @@ var slowRules = map[string]slowRule{
 		change: "nothing here: ask the webmaster for a shorter Crawl-delay, or change it where the host is yours",
 	},
 	string(visit.WaitHold): {
-		meaning: "hosts that said when to come back, or fail", own: true,
+		meaning: "hosts that said when to come back, fail or are paused", own: true,
 		change: "nothing here: the hosts' own limit; it goes on by itself", look: pausedHosts,
 	},
 	string(visit.WaitInFlight): {

@@ -29,6 +29,7 @@ type (
 		Name    string    `xml:"name,attr"`
 		Class   string    `xml:"classname,attr"`
 		Failure *junitWhy `xml:"failure,omitempty"`
+		Error   *junitWhy `xml:"error,omitempty"`
 		Skipped *junitWhy `xml:"skipped,omitempty"`
 	}
 	junitWhy struct {
@@ -39,10 +40,18 @@ type (
 
 // WriteJUnit writes the verdicts to a file as a suite of tests, whole or not at
 // all: one that passed for all links that are ok, one for each link that is not.
-// Only what fails the check is a failure, the rest is skipped.
+// Only what fails the check is a failure, the rest is skipped; links that were
+// not asked for want of time are an error.
 func (r *Report) WriteJUnit(path string, now time.Time, took time.Duration) error {
 	s := junitSuite{Name: "headway check", Time: fmt.Sprintf("%.3f", took.Seconds()), Timestamp: now.UTC().Format("2006-01-02T15:04:05")}
-	s.Cases = append(s.Cases, junitCase{Name: fmt.Sprintf("%d links are ok", r.Counts[OK]), Class: "links." + string(OK)})
+	if n := r.Counts[OK]; n > 0 {
+		s.Cases = append(s.Cases, junitCase{Name: fmt.Sprintf("%d links are ok", n), Class: "links." + string(OK)})
+	}
+	if n := r.Counts[Waiting]; n > 0 {
+		why := &junitWhy{Message: valid(fmt.Sprintf("%s: %s, %d links were not asked", r.State, r.Reason, n))}
+		s.Cases = append(s.Cases, junitCase{Name: "the check is complete", Class: "links." + string(Waiting), Error: why})
+		s.Errors++
+	}
 	for i := range r.Links {
 		l := &r.Links[i]
 		why := &junitWhy{Message: valid(string(l.Verdict) + ": " + l.Word()), Text: valid(strings.Join(slices.Concat(l.Pages, l.Redirects), "\n"))}

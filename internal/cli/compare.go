@@ -91,11 +91,15 @@ func openSide(ctx context.Context, dir string) (answer.Side, error) {
 var changeWords = map[answer.ChangeKind]string{
 	answer.PageNew: "new", answer.PageGone: "gone", answer.PageDead: "newly dead", answer.PageRecovered: "back again",
 	answer.PageChanged: "changed", answer.PageLost: "lost for another reason", answer.PageSlower: "slower",
+	answer.PageWaits: "not asked for yet", answer.PageApart: "on hosts the later crawl has nothing of",
 }
 
 func printComparison(w io.Writer, c *answer.Comparison) {
 	fmt.Fprintf(w, "before: %s, %d pages\nafter:  %s, %d pages\n", c.Before.State, c.Before.Pages, c.After.State, c.After.Pages)
 	parts := []string{fmt.Sprintf("%d the same", c.Same)}
+	if c.Unread > 0 {
+		parts = append(parts, fmt.Sprintf("%d the earlier crawl knew only to be unchanged (compare with the one before it)", c.Unread))
+	}
 	for _, ch := range c.Changes {
 		if ch.Total > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", ch.Total, kindWords(ch.Kind, c.Certain)))

@@ -174,7 +174,7 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 		return c.purpose.conclude(context.WithoutCancel(ctx), st, report)
 	}
 	fmt.Fprint(c.out, view.Summary(view.Ended{
-		Report: report, Dir: c.dir, Named: c.set.Dir != "", Seed: c.seeds.urls[0].String(), Width: widthOf(c.out),
+		Report: report, Dir: c.dir, Named: c.named(), Seed: c.seeds.urls[0].String(), Width: widthOf(c.out),
 	}))
 	return c.exit(report)
 }
@@ -227,6 +227,12 @@ func (c *crawlRun) interrupt() {
 	case c.keys <- struct{}{}:
 	default:
 	}
+}
+
+// named tells whether later commands need --dir to find the crawl.
+func (c *crawlRun) named() bool {
+	crawls, err := crawlsIn(".")
+	return c.set.Dir != "" || err != nil || len(crawls) != 1
 }
 
 // signals turns the first interrupt into a drain and the second into the end.
@@ -541,7 +547,11 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Conf
 		for _, change := range changes {
 			fmt.Fprintf(c.err, "headway: changed since last time: %s\n", oneLine(change))
 		}
-		cfg.Continue = len(changes) > 0
+		if pages := cfg.Limits.Max(limit.Pages); j.MaxPages == 0 && pages > 0 {
+			return false, false, usage(fmt.Errorf("this crawl was begun without a limit of pages, and cannot be given one of %d", pages),
+				"limit its --max-requests or --max-time, or begin anew with --fresh")
+		}
+		cfg.Continue = len(changes) > 0 || j.Reason == headway.DiscoveryStopped
 		ended = j.State.Ended() && !(j.State == job.Partial && cfg.Continue)
 		if j.State.Ended() && c.purpose.again != nil {
 			again, err := c.purpose.again(ctx, st, j)

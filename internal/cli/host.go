@@ -42,8 +42,9 @@ the crawl's folder with what was before and what is now.`,
 			args = cobra.ExactArgs(2)
 		}
 		sub := &cobra.Command{Use: o.use, Short: o.short, Example: o.example, Args: args}
-		var asJSON bool
+		var anyway, asJSON bool
 		dir := dirFlag(sub.Flags())
+		sub.Flags().BoolVar(&anyway, "anyway", false, "also for a host the crawl has not met: it is obeyed when it is met")
 		jsonFlag(sub, &asJSON)
 		sub.RunE = func(cmd *cobra.Command, args []string) error {
 			q := ask.Question{Kind: o.kind}
@@ -54,7 +55,7 @@ the crawl's folder with what was before and what is now.`,
 				}
 				q.Delay = ask.Millis(d)
 			}
-			return tellHost(cmd, *dir, args[0], q, asJSON)
+			return tellHost(cmd, *dir, args[0], q, anyway, asJSON)
 		}
 		cmd.AddCommand(sub)
 	}
@@ -90,7 +91,7 @@ To end a crawl altogether press Ctrl-C where it runs, or send it SIGTERM.`,
 }
 
 // tellHost gives an order about a host, which may be named without its scheme.
-func tellHost(cmd *cobra.Command, dir, name string, q ask.Question, asJSON bool) error {
+func tellHost(cmd *cobra.Command, dir, name string, q ask.Question, anyway, asJSON bool) error {
 	hosts, err := hostsNamed(name)
 	if err != nil {
 		return err
@@ -99,17 +100,48 @@ func tellHost(cmd *cobra.Command, dir, name string, q ask.Question, asJSON bool)
 	if err != nil {
 		return err
 	}
-	q.Host = hosts[0]
-	if len(hosts) > 1 {
-		// Of https and http the one that the crawl has met.
-		for _, h := range hosts {
-			if _, err := askCrawl(cmd.Context(), found, ask.Question{Kind: ask.KindHosts, Host: h}); err == nil {
-				q.Host = h
-				break
-			}
-		}
+	known, err := knownHost(cmd.Context(), found, hosts)
+	switch {
+	case err != nil:
+		return err
+	case known != "":
+		q.Host = known
+	case anyway:
+		q.Host = hosts[0]
+	default:
+		return usage(fmt.Errorf("%s has no part in this crawl at the moment", name), likeHosts(cmd.Context(), found, hosts[0]))
 	}
 	return tell(cmd, found, q, asJSON)
+}
+
+// knownHost is the one of some hosts that the crawl has met, empty for none.
+func knownHost(ctx context.Context, dir string, hosts []string) (string, error) {
+	for _, h := range hosts {
+		_, err := askCrawl(ctx, dir, ask.Question{Kind: ask.KindHosts, Host: h})
+		if err == nil {
+			return h, nil
+		}
+		if failure, ok := errors.AsType[*Failure](err); ok {
+			return "", failure // nobody is there to ask
+		}
+	}
+	return "", nil
+}
+
+// likeHosts is a hint that names hosts of the crawl of the same name.
+func likeHosts(ctx context.Context, dir, host string) string {
+	const hint = "headway hosts lists them; --anyway keeps the order for when it is met"
+	a, err := askCrawl(ctx, dir, ask.Question{Kind: ask.KindHosts})
+	u, parsed := weburl.Parse(host)
+	if err != nil || parsed != nil {
+		return hint
+	}
+	for _, h := range a.Hosts {
+		if other, err := weburl.Parse(h.Host); err == nil && other.Hostname() == u.Hostname() {
+			return "did you mean " + h.Host + "? " + hint
+		}
+	}
+	return hint
 }
 
 // tell gives an order and prints what it changed.

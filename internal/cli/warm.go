@@ -252,7 +252,7 @@ func (w *warmRun) print(before, after *warm.Reading, r headway.Report) error {
 		line("nothing was asked a second time, as the first pass is not complete\n")
 	}
 	_, err := fmt.Fprint(w.out, view.Summary(view.Ended{
-		Report: r, Dir: w.dir, Named: w.set.Dir != "", Seed: w.seeds.urls[0].String(), Width: widthOf(w.out),
+		Report: r, Dir: w.dir, Named: w.named(), Seed: w.seeds.urls[0].String(), Width: widthOf(w.out),
 	}))
 	return errors.Join(append(problems, err)...)
 }

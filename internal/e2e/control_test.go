@@ -46,11 +46,16 @@ func TestControl(t *testing.T) {
 	w.run(w.command("host", "resume", name, "--dir", dir), 0)
 	w.run(w.command("host", "slow", name, "400ms", "--dir", dir), 0)
 	w.run(w.command("host", "slow", name, "soon", "--dir", dir), 2)
+	w.run(w.command("host", "slow", "nobody.example", "5s", "--dir", dir), 2)
+	w.run(w.command("host", "slow", "nobody.example", "5s", "--anyway", "--dir", dir), 0)
 	w.run(w.command("stop", "--discovery", "--dir", dir), 0)
 	if err := crawl.Wait(); err != nil && crawl.ProcessState.ExitCode() != 3 {
 		t.Fatal(err)
 	}
 	w.run(w.command("host", "pause", name, "--dir", dir), 2) // nobody is there any more
+	// The same command follows what was put off.
+	w.run(w.crawl("run", "--preset", "owned", "--delay", "100ms", "--jitter", "0", "--sitemaps", "off"), 0)
+	w.complete()
 	w.clean()
 
 	b, err := os.ReadFile(filepath.Join(dir, "control.jsonl"))
@@ -65,7 +70,7 @@ func TestControl(t *testing.T) {
 		}
 		got = append(got, c.Order)
 	}
-	want := []ask.Kind{ask.KindPause, ask.KindResume, ask.KindSlow, ask.KindStopDiscovery}
+	want := []ask.Kind{ask.KindPause, ask.KindResume, ask.KindSlow, ask.KindSlow, ask.KindStopDiscovery}
 	if len(got) != len(want) {
 		t.Fatalf("logged %v, want %v", got, want)
 	}

@@ -118,6 +118,9 @@ func (e Ended) next() []string {
 
 // goOn says how to go on with a crawl that is partial.
 func goOn(r headway.Report) string {
+	if r.Reason == headway.DiscoveryStopped {
+		return "the same command follows the links that were put off"
+	}
 	switch name := limit.Name(r.Reason); name {
 	case limit.Pages, limit.Requests, limit.Bytes, limit.Time, limit.Depth, limit.PagesPerHost:
 		return fmt.Sprintf("the same command with a higher --%s goes on", strings.ReplaceAll(string(name), "_", "-"))

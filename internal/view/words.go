@@ -17,7 +17,7 @@ import (
 var waitWords = map[visit.Wait]string{
 	visit.WaitPace:            "keeping its pace",
 	visit.WaitCrawlDelay:      "keeping its Crawl-delay",
-	visit.WaitHold:            "held (Retry-After or backoff)",
+	visit.WaitHold:            "held (Retry-After, backoff or paused)",
 	visit.WaitInFlight:        "with all its requests under way",
 	visit.WaitDomainInterval:  "waiting for another host of its domain",
 	visit.WaitAddressInterval: "waiting for another host at its address",
