@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -185,16 +186,21 @@ func (x planSite) config(t *testing.T, web *simweb.Web) headway.Config {
 // remembered is a store whose hosts outlive it, as those of a user do.
 type remembered struct {
 	store.Store
+	mu    sync.Mutex
 	hosts []store.Host
 }
 
 func (s *remembered) Claim(_ context.Context, _ time.Time, domains []string) (store.Claim, error) {
-	return store.Claim{Granted: domains, Hosts: s.hosts}, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return store.Claim{Granted: domains, Hosts: slices.Clone(s.hosts)}, nil
 }
 
 func (*remembered) Wanted(context.Context, time.Time) ([]string, error) { return nil, nil }
 
 func (s *remembered) Yield(_ context.Context, _ time.Time, _ []string, hosts []store.Host) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, h := range hosts {
 		s.hosts = slices.DeleteFunc(slices.Clone(s.hosts), func(old store.Host) bool { return old.Host == h.Host })
 		s.hosts = append(s.hosts, h)
