@@ -25,9 +25,9 @@ func (w *world) eventually(within time.Duration, so func() bool) {
 // TestControl pauses, resumes and slows a host of a running crawl from another
 // terminal. The host feels it, and the log says who did what.
 func TestControl(t *testing.T) {
-	const hosts, pages = 2, 36
+	const hosts, pages = 2, 30
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(hosts, site(pages))})
-	crawl := w.crawl("run", "--preset", "owned", "--delay", "100ms", "--jitter", "0", "--sitemaps", "off")
+	crawl := w.crawl("run", "--preset", "owned", "--delay", "200ms", "--jitter", "0", "--sitemaps", "off")
 	if err := crawl.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +39,13 @@ func TestControl(t *testing.T) {
 	w.run(w.command("host", "pause", strings.TrimPrefix(name, "http://"), "--dir", dir), 0)
 	paused := w.host(h).Requests
 	other := w.lab.Stats().Total.Requests
-	w.eventually(10*time.Second, func() bool { return w.lab.Stats().Total.Requests > other+10 })
+	w.eventually(10*time.Second, func() bool { return w.lab.Stats().Total.Requests > other+5 })
 	if now := w.host(h).Requests; now > paused+1 {
 		t.Errorf("%d requests to a paused host", now-paused)
 	}
 	w.run(w.command("host", "resume", name, "--dir", dir), 0)
-	w.run(w.command("host", "slow", name, "400ms", "--dir", dir), 0)
+	w.run(w.command("host", "slow", name, "800ms", "--dir", dir), 0)
+	slowed, already := time.Now(), w.host(h).Requests
 	w.run(w.command("host", "slow", name, "soon", "--dir", dir), 2)
 	w.run(w.command("host", "slow", "nobody.example", "5s", "--dir", dir), 2)
 	w.run(w.command("host", "slow", "nobody.example", "5s", "--anyway", "--dir", dir), 0)
@@ -52,9 +53,13 @@ func TestControl(t *testing.T) {
 	if err := crawl.Wait(); err != nil && crawl.ProcessState.ExitCode() != 3 {
 		t.Fatal(err)
 	}
+	// One may have been on its way, and the first leaves when it may.
+	if n, most := w.host(h).Requests-already, int64(time.Since(slowed)/(800*time.Millisecond))+2; n > most {
+		t.Errorf("%d requests in %v at an interval of 800 ms", n, time.Since(slowed))
+	}
 	w.run(w.command("host", "pause", name, "--dir", dir), 2) // nobody is there any more
 	// The same command follows what was put off.
-	w.run(w.crawl("run", "--preset", "owned", "--delay", "100ms", "--jitter", "0", "--sitemaps", "off"), 0)
+	w.run(w.crawl("run", "--preset", "owned", "--delay", "200ms", "--jitter", "0", "--sitemaps", "off"), 0)
 	w.complete()
 	w.clean()
 
@@ -78,8 +83,5 @@ func TestControl(t *testing.T) {
 		if got[i] != want[i] {
 			t.Errorf("logged %v, want %v", got, want)
 		}
-	}
-	if gap := w.host(h).MedianGapMS; gap < 300 {
-		t.Errorf("the median gap is %.0f ms at an interval of 400 ms for most of the crawl", gap)
 	}
 }
