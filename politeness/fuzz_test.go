@@ -36,6 +36,10 @@ func FuzzStateDecoding(f *testing.F) {
 		w.reload()
 		w.asked = w.s.HeldUntil() // whatever it holds is kept
 		w.crash()
+		if w.s.Paused() {
+			w.admit()
+			w.s = w.s.WithPaused(false) // or it would wait for ever
+		}
 		for i := range 20 {
 			wait := w.admit()
 			for !wait.Go() {

@@ -51,6 +51,10 @@ func (w *watched) admit() politeness.Wait {
 		if len(w.flight) > 0 && (w.s.Refusing() || w.s.CircuitOpen() || w.delay > 0) {
 			w.fail("a request may join %d under way though it should go alone", len(w.flight))
 		}
+	case w.s.Paused():
+		if wait.Reason != politeness.Hold || !wait.Until.IsZero() {
+			w.fail("paused, and waits for %q until %v", wait.Reason, wait.Until)
+		}
 	case wait.Reason == politeness.InFlight:
 		if len(w.flight) == 0 {
 			w.fail("waits for answers, but nothing is under way: it would starve")
@@ -59,7 +63,7 @@ func (w *watched) admit() politeness.Wait {
 		if !wait.Until.After(w.now) {
 			w.fail("waits for %q until %v, which is not ahead", wait.Reason, wait.Until)
 		}
-		longest := time.Duration(float64(max(w.p.Refusing.Max, w.p.Failing.Max, 2*time.Minute, 2*w.delay, 2*w.p.Base)+w.p.Spread) * 1.06)
+		longest := time.Duration(float64(max(w.p.Refusing.Max, w.p.Failing.Max, 2*time.Minute, 2*w.delay, 2*w.p.Base, 2*w.s.Asked())+w.p.Spread) * 1.06)
 		if bound := w.now.Add(longest); wait.Until.After(bound) && wait.Until.After(w.asked.Add(time.Millisecond)) {
 			w.fail("waits for %q for %v, longer than anything asks for", wait.Reason, wait.Until.Sub(w.now))
 		}
