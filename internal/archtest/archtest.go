@@ -47,12 +47,11 @@ store/sqlite             store store/internal/ledger store/internal/record webur
 store/postgres           store store/internal/record weburl visit job github.com/jackc/pgx/v5 github.com/pressly/goose/v3
 store/storetest          store store/memory weburl visit job github.com/google/go-cmp pgregory.net/rapid
 output                   visit
-output/internal/whole
-output/jsonl             output output/internal/whole visit weburl
-output/csv               output output/internal/whole visit
-output/sitemapxml        output output/internal/whole visit
-output/parquet           output output/internal/whole visit github.com/parquet-go/parquet-go github.com/klauspost/compress
-output/warc              output output/internal/whole visit github.com/klauspost/compress
+output/jsonl             output internal/whole visit weburl
+output/csv               output internal/whole visit
+output/sitemapxml        output internal/whole visit
+output/parquet           output internal/whole visit github.com/parquet-go/parquet-go github.com/klauspost/compress
+output/warc              output internal/whole visit github.com/klauspost/compress
 output/report            store visit job weburl github.com/zeebo/xxh3
 output/outputtest        output visit weburl github.com/google/go-cmp
 
@@ -69,16 +68,17 @@ bench/run                lab
 
 # the program
 cmd/headway              internal/cli
-internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/view internal/warm github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/csv output/sitemapxml output/parquet output/warc output/report store store/sqlite golang.org/x/sys
-internal/warm            job store visit weburl
+internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/csv output/sitemapxml output/parquet output/warc output/report store store/sqlite golang.org/x/sys
+internal/warm            internal/whole job store visit weburl
 internal/view            . ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
-internal/check           job store visit weburl output fetch/guard
+internal/check           internal/whole job store visit weburl output fetch/guard
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/refgen          internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
 internal/e2e
 internal/pgtest
 internal/vectors
+internal/whole
 `
 
 // Rules is a parsed import map: package path to what it may import.

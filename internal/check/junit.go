@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"headway/internal/whole"
 )
 
 // The parts of a JUnit file that readers of it agree on.
@@ -66,7 +68,7 @@ func (r *Report) WriteJUnit(path string, now time.Time, took time.Duration) erro
 		s.Cases = append(s.Cases, c)
 	}
 	s.Tests = len(s.Cases)
-	return writeWhole(path, func(w io.Writer) error {
+	return whole.Write(path, func(w io.Writer) error {
 		if _, err := io.WriteString(w, xml.Header); err != nil {
 			return err
 		}

@@ -11,8 +11,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
+	"headway/internal/whole"
 	"headway/output"
 	"headway/visit"
 )
@@ -170,7 +170,7 @@ func compact(path string) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(path, func(w io.Writer) error {
+	return whole.Write(path, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
 		return eachLine(path, func(n int, x *line) error {
@@ -180,22 +180,4 @@ func compact(path string) error {
 			return enc.Encode(x)
 		})
 	})
-}
-
-// writeWhole writes a file that appears whole or not at all.
-func writeWhole(path string, write func(w io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer os.Remove(f.Name()) // it is gone when all went well
-	w := bufio.NewWriter(f)
-	err = errors.Join(write(w), w.Flush(), f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
 }

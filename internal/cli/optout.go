@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headway/internal/whole"
 	"headway/weburl"
 )
 
@@ -245,19 +247,10 @@ func (l *optOutList) save() error {
 	if text != "" {
 		text += "\n"
 	}
-	f, err := os.CreateTemp(filepath.Dir(l.path), "optout-*.part")
-	if err != nil {
+	return whole.Write(l.path, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
 		return err
-	}
-	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), l.path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	})
 }
 
 // readOptOuts tells who asked not to be crawled. It is asked before robots.txt.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headway/internal/whole"
 	"headway/output/report"
 	"headway/store/sqlite"
 )
@@ -77,19 +78,12 @@ func makeReport(ctx context.Context, dir, path string, progress io.Writer) (size
 	if err != nil {
 		return 0, err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".report-*")
-	if err != nil {
+	if err := whole.Write(path, r.Write); err != nil {
 		return 0, usage(fmt.Errorf("write the report: %w", err), "--out names a file in a folder that can be written to")
 	}
-	err = errors.Join(r.Write(f), f.Sync(), f.Chmod(0o644))
-	if info, failed := f.Stat(); failed == nil {
-		size = info.Size()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
+	info, err := os.Stat(path)
 	if err != nil {
-		return 0, errors.Join(fmt.Errorf("write the report: %w", err), os.Remove(f.Name()))
+		return 0, err
 	}
-	return size, nil
+	return info.Size(), nil
 }

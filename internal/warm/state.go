@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
+
+	"headway/internal/whole"
 )
 
 // stateFile lies in the folder of the crawl.
@@ -51,11 +54,11 @@ func (s State) Save(dir string) error {
 	if err != nil {
 		return fmt.Errorf("keep what was found: %w", err)
 	}
-	name := filepath.Join(dir, stateFile)
-	if err := os.WriteFile(name+".part", text, 0o644); err != nil {
-		return fmt.Errorf("keep what was found: %w", err)
-	}
-	if err := os.Rename(name+".part", name); err != nil {
+	err = whole.Write(filepath.Join(dir, stateFile), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("keep what was found: %w", err)
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"headway/output"
-	"headway/output/internal/whole"
+	"headway/internal/whole"
 	"headway/visit"
 )
 

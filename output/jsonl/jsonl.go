@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"headway/output"
-	"headway/output/internal/whole"
+	"headway/internal/whole"
 	"headway/visit"
 )
 

@@ -2,7 +2,7 @@ package parquet
 
 import (
 	"headway/output"
-	"headway/output/internal/whole"
+	"headway/internal/whole"
 	"headway/visit"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"headway/output"
-	"headway/output/internal/whole"
+	"headway/internal/whole"
 	"headway/output/outputtest"
 	"headway/visit"
 	"headway/weburl"

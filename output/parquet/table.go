@@ -4,7 +4,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
-	"headway/output/internal/whole"
+	"headway/internal/whole"
 )
 
 // The bounds of a row group, which is made in memory: whichever comes first. They

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"headway/output/internal/whole"
+	"headway/internal/whole"
 )
 
 // The bounds of one sitemap, by the protocol. They are variables for tests.

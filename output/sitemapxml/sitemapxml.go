@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"headway/output"
-	"headway/output/internal/whole"
+	"headway/internal/whole"
 	"headway/visit"
 )
 

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"headway/output"
-	"headway/output/internal/whole"
+	"headway/internal/whole"
 	"headway/output/outputtest"
 	"headway/parse"
 	"headway/visit"

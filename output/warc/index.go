@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"headway/output/internal/whole"
+	"headway/internal/whole"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"headway/output/internal/whole"
+	"headway/internal/whole"
 )
 
 // reopen finds the part that was left behind, if there is one, and recovers it.

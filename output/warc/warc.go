@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"headway/output"
-	"headway/output/internal/whole"
+	"headway/internal/whole"
 	"headway/visit"
 )
 

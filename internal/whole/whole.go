@@ -1,14 +1,16 @@
 // Package whole writes files that appear whole or not at all.
 //
-// It is what formats have in common that are made in one go: the bytes go to a
+// It is what all files have in common that are made in one go: the bytes go to a
 // file with a suffix, which takes its name after they are on the disk. Whoever
-// is killed meanwhile leaves the suffixed file behind, and the next one begins
-// it anew. It promises nothing about files that several write at once.
+// is killed meanwhile leaves the suffixed file behind. A File begins it anew the
+// next time, and promises nothing about a name that several write at once; Write
+// is for those.
 package whole
 
 import (
 	"bufio"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -95,4 +97,33 @@ func SyncDir(name string) error {
 	}
 	defer dir.Close()
 	return dir.Sync()
+}
+
+// Write makes a file of what a function writes. Several may write one name at
+// once: each file is whole, and the last one stays.
+func Write(path string, write func(w io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*"+PartSuffix)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, Remove(f.Name()))
+		}
+	}()
+	w := bufio.NewWriterSize(f, bufferSize)
+	err = write(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = errors.Join(f.Chmod(0o644), f.Sync())
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
 }
