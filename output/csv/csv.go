@@ -3,8 +3,8 @@ package csv
 import (
 	"strings"
 
-	"headway/output"
 	"headway/internal/whole"
+	"headway/output"
 	"headway/visit"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"headway/output"
 	"headway/internal/whole"
+	"headway/output"
 	"headway/output/jsonl"
 	"headway/output/outputtest"
 	"headway/visit"

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"headway/output"
 	"headway/internal/whole"
+	"headway/output"
 	"headway/visit"
 )
 

@@ -1,8 +1,8 @@
 package parquet
 
 import (
-	"headway/output"
 	"headway/internal/whole"
+	"headway/output"
 	"headway/visit"
 )
 

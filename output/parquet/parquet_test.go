@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
-	"headway/output"
 	"headway/internal/whole"
+	"headway/output"
 	"headway/output/outputtest"
 	"headway/visit"
 	"headway/weburl"

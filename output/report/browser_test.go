@@ -142,18 +142,16 @@ func TestBrowser(t *testing.T) {
 	path, _ := file(t, 20_000)
 	var empty, opened []time.Duration
 	var dom string
-	for range 3 {
+	for range 5 {
 		_, took := browser(t, "--dump-dom", "about:blank")
 		empty = append(empty, took)
 		dom, took = browser(t, "--dump-dom", "file://"+path)
 		opened = append(opened, took)
 	}
-	slices.Sort(empty)
-	slices.Sort(opened)
-	more := opened[1] - empty[1]
-	t.Logf("opened in %v, an empty page in %v", opened[1], empty[1])
-	// On a busy machine everything takes longer, the empty page too.
-	if more > max(time.Second, 2*empty[1]) {
+	// What else the machine does can only make either slower: the best of each counts.
+	more := slices.Min(opened) - slices.Min(empty)
+	t.Logf("opened in %v, an empty page in %v", slices.Min(opened), slices.Min(empty))
+	if more > time.Second {
 		t.Errorf("opening it takes %v", more)
 	}
 	if rows := strings.Count(dom, "<tr>"); rows < 200 {

@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"headway/output"
 	"headway/internal/whole"
+	"headway/output"
 	"headway/visit"
 )
 

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"headway/output"
 	"headway/internal/whole"
+	"headway/output"
 	"headway/output/outputtest"
 	"headway/parse"
 	"headway/visit"

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"headway/output"
 	"headway/internal/whole"
+	"headway/output"
 	"headway/visit"
 )
 
