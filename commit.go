@@ -143,19 +143,33 @@ func (c *Crawl) encodeHost(host string, s *site, state politeness.State) (store.
 		c.fail(fmt.Errorf("encode the robots state of %s: %w", host, err))
 		return store.Host{}, false
 	}
-	h := store.Host{
-		Host: host, Politeness: polite, Robots: file, Pace: state.Learned(), Floor: state.Floor(),
-		HoldUntil: state.HeldUntil(), LastSent: state.LastSent(),
-	}
-	slower := h.Pace > s.pace || h.Floor > s.floor || h.HoldUntil.After(s.hold)
-	switch {
-	case slower:
-		h.Change = store.Slower
-	case h.Pace < s.pace || h.Floor < s.floor:
-		h.Change = store.Faster
-	}
-	s.pace, s.floor, s.hold = h.Pace, h.Floor, h.HoldUntil
+	h := store.Host{Host: host, Politeness: polite, Robots: file}
+	learned(&h, state, s.stored)
+	s.stored = paceOf(&h)
 	return h, true
+}
+
+// pace is what is stored of a host's pace.
+type pace struct {
+	learned, floor time.Duration
+	hold           time.Time
+}
+
+// paceOf is the pace of a host as it is stored.
+func paceOf(h *store.Host) pace { return pace{h.Pace, h.Floor, h.HoldUntil} }
+
+// learned writes a state into what is stored of a host, and says whether that is
+// slower or faster than before.
+func learned(h *store.Host, state politeness.State, before pace) {
+	h.Pace, h.Floor, h.HoldUntil, h.LastSent = state.Learned(), state.Floor(), state.HeldUntil(), state.LastSent()
+	switch {
+	case h.Pace > before.learned, h.Floor > before.floor, h.HoldUntil.After(before.hold):
+		h.Change = store.Slower
+	case h.Pace < before.learned, h.Floor < before.floor:
+		h.Change = store.Faster
+	default:
+		h.Change = store.Same
+	}
 }
 
 // commit stores a batch, however long that takes, and tells the loop.

@@ -210,7 +210,7 @@ func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known
 				state.State, state.Unclean = politeness.New(name), true
 			}
 			s.robots = h.robots
-			s.pace, s.floor, s.hold = h.Pace, h.Floor, h.HoldUntil
+			s.stored = paceOf(&h.Host)
 		}
 		state.Robots = c.robotsState(s, now, h.delay)
 		state.State = c.applyOrders(name, state.State)

@@ -30,9 +30,7 @@ type site struct {
 	ignored  bool // robots.txt is left unread
 	definite int  // answers in a row that there is nobody to ask
 
-	pace  time.Duration // as last stored
-	floor time.Duration
-	hold  time.Time
+	stored pace // as last stored
 
 	sitemaps map[weburl.URL]int // asked for, with how many indexes led there
 }
