@@ -241,4 +241,3 @@ func (t *survey) claim(ctx context.Context, domain string) (store.Claim, bool, e
 		}
 	}
 }
-
