@@ -19,7 +19,7 @@ type archiver struct {
 }
 
 // tap makes a request archived, if anybody wants that.
-func (c *Crawl) tap(ctx context.Context, req *fetch.Request, purpose output.Purpose, item visit.Item) *archiver {
+func (c *crawler) tap(ctx context.Context, req *fetch.Request, purpose output.Purpose, item visit.Item) *archiver {
 	a := &archiver{purpose: purpose, item: item}
 	if len(c.archives) > 0 {
 		req.Wire = func(r *fetch.Result, w *fetch.Wire) {
@@ -32,7 +32,7 @@ func (c *Crawl) tap(ctx context.Context, req *fetch.Request, purpose output.Purp
 }
 
 // archive hands one exchange over, and waits until it is taken.
-func (c *Crawl) archive(ctx context.Context, a *archiver, r *fetch.Result, w *fetch.Wire) error {
+func (c *crawler) archive(ctx context.Context, a *archiver, r *fetch.Result, w *fetch.Wire) error {
 	x := &output.Exchange{
 		Purpose: a.purpose, Item: a.item, Remote: r.Remote.Addr(), Timing: timingOf(r), Status: r.Status, Protocol: r.Proto,
 		Request: w.Request, Response: w.Response, Body: w.Body, Cut: cutOf(w), Hidden: w.Hidden,
@@ -64,7 +64,7 @@ func cutOf(w *fetch.Wire) output.Cut {
 }
 
 // syncArchives makes the bytes of exchanges durable, before their visits are.
-func (c *Crawl) syncArchives() error {
+func (c *crawler) syncArchives() error {
 	for _, to := range c.archives {
 		if err := to.Sync(); err != nil {
 			return fmt.Errorf("write output: %w", err)

@@ -32,7 +32,7 @@ const (
 )
 
 // pend adds something to the next commit.
-func (c *Crawl) pend(e entry) {
+func (c *crawler) pend(e entry) {
 	c.pending = append(c.pending, e)
 	if e.visit != nil || e.retry != nil {
 		c.pages++
@@ -40,11 +40,11 @@ func (c *Crawl) pend(e entry) {
 }
 
 // startCommit begins a commit if none is under way and anything waits.
-func (c *Crawl) startCommit(work context.Context, now time.Time) {
+func (c *crawler) startCommit(work context.Context, now time.Time) {
 	if c.committing || len(c.pending) == 0 && len(c.paces) == 0 && len(c.resting) == 0 && len(c.touched) == 0 {
 		return
 	}
-	if wait := c.committed.Add(c.cfg.CommitGap).Sub(now); wait > 0 && c.pages < manyPages && !c.urgent && c.stop == nil {
+	if wait := c.committed.Add(c.cfg.CommitGap).Sub(now); wait > 0 && c.pages < manyPages && !c.urgent && !c.halted {
 		if at := now.Add(wait); c.nextWake.IsZero() || at.Before(c.nextWake) {
 			c.nextWake = at
 		}
@@ -63,7 +63,7 @@ func (c *Crawl) startCommit(work context.Context, now time.Time) {
 }
 
 // compose makes a commit of as much as one takes.
-func (c *Crawl) compose(now time.Time) (n int, commit store.Commit) {
+func (c *crawler) compose(now time.Time) (n int, commit store.Commit) {
 	c.number++
 	c.storing = c.storing[:0]
 	commit = store.Commit{Worker: c.worker, Number: c.number, At: now}
@@ -122,7 +122,7 @@ func (c *Crawl) compose(now time.Time) (n int, commit store.Commit) {
 }
 
 // storeHost is the state of a host as it is stored.
-func (c *Crawl) storeHost(host string) (store.Host, bool) {
+func (c *crawler) storeHost(host string) (store.Host, bool) {
 	s := c.sites[host]
 	view, ok := c.f.View(host)
 	if s == nil || !ok {
@@ -132,7 +132,7 @@ func (c *Crawl) storeHost(host string) (store.Host, bool) {
 }
 
 // encodeHost is a host as it is stored, with this state.
-func (c *Crawl) encodeHost(host string, s *site, state politeness.State) (store.Host, bool) {
+func (c *crawler) encodeHost(host string, s *site, state politeness.State) (store.Host, bool) {
 	polite, err := state.MarshalBinary()
 	if err != nil {
 		c.fail(fmt.Errorf("encode the state of %s: %w", host, err))
@@ -173,7 +173,7 @@ func learned(h *store.Host, state politeness.State, before pace) {
 }
 
 // commit stores a batch, however long that takes, and tells the loop.
-func (c *Crawl) commit(work context.Context, batch []entry, commit store.Commit) {
+func (c *crawler) commit(work context.Context, batch []entry, commit store.Commit) {
 	ctx := context.WithoutCancel(work)
 	if err := c.syncArchives(); err != nil {
 		c.post(func(time.Time) {
@@ -211,11 +211,11 @@ func (c *Crawl) commit(work context.Context, batch []entry, commit store.Commit)
 }
 
 // tookCommit goes on with what is stored now.
-func (c *Crawl) tookCommit(now time.Time, batch []entry, commit *store.Commit, receipt store.Receipt, took time.Duration) {
+func (c *crawler) tookCommit(now time.Time, batch []entry, commit *store.Commit, receipt store.Receipt, took time.Duration) {
 	c.committing = false
-	c.tally.commits++
-	c.tally.commitTime += took
-	c.tally.lastCommit = took
+	c.commits.n++
+	c.commits.time += took
+	c.commits.last = took
 	c.gov.Commit(now, took, len(commit.Visits)+len(commit.Retries))
 	requests := make([]frontier.Request, 0, len(batch))
 	visits := make([]visit.Visit, 0, len(commit.Visits))
@@ -228,7 +228,9 @@ func (c *Crawl) tookCommit(now time.Time, batch []entry, commit *store.Commit, r
 			visits = append(visits, *e.visit)
 		}
 		if e.retry != nil {
-			c.tally.attempted(&e.retry.Visit)
+			if r := c.runs[e.request.Job]; r != nil {
+				r.tally.attempted(&e.retry.Visit)
+			}
 		}
 		for j := range e.found {
 			c.seen.Put(e.found[j].mark)
@@ -264,12 +266,14 @@ func (c *Crawl) tookCommit(now time.Time, batch []entry, commit *store.Commit, r
 		c.outbox = append(c.outbox, visits)
 	}
 	for i := range visits {
-		c.tally.ended(&visits[i])
+		if r := c.runs[visits[i].Item.Job]; r != nil {
+			r.tally.ended(&visits[i])
+		}
 	}
 }
 
 // handOut gives stored visits to the outputs, as fast as they take them.
-func (c *Crawl) handOut() {
+func (c *crawler) handOut() {
 	for len(c.outbox) > 0 {
 		select {
 		case c.out <- c.outbox[0]:
@@ -284,7 +288,7 @@ func (c *Crawl) handOut() {
 // rest lets go of a host that left memory. Its state is stored already, because
 // a host leaves only after its last commit; one with work is stored once more
 // with the time at which it is ready, by which it comes back.
-func (c *Crawl) rest(r frontier.Rest) {
+func (c *crawler) rest(r frontier.Rest) {
 	s := c.sites[r.Host]
 	if s == nil {
 		return

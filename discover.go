@@ -31,8 +31,8 @@ const (
 
 // mark is what stands for a found URL in the cache. One out of scope counts once
 // for each slot it was found in.
-func (c *Crawl) mark(f *store.Found, finder store.Slot) weburl.Fingerprint128 {
-	m := frontier.Mark(f.Item.Job, f.Item.URL.Fingerprint128(c.key))
+func (r *run) mark(f *store.Found, finder store.Slot) weburl.Fingerprint128 {
+	m := frontier.Mark(f.Item.Job, f.Item.URL.Fingerprint128(r.c.key))
 	switch {
 	case f.Aside():
 		m[15] ^= markAside
@@ -45,19 +45,19 @@ func (c *Crawl) mark(f *store.Found, finder store.Slot) weburl.Fingerprint128 {
 }
 
 // judgeLinks turns the links of a page into URLs to be stored, each once.
-func (c *Crawl) judgeLinks(v *visit.Visit) []link {
+func (r *run) judgeLinks(v *visit.Visit) []link {
 	if len(v.Links) == 0 {
 		return nil
 	}
-	finder := store.SlotOf(c.key, v.Item.URL.Domain())
+	finder := store.SlotOf(r.c.key, v.Item.URL.Domain())
 	if v.Outcome == visit.Redirected {
-		item, ok := v.Item.Follow(v.Answer.Location, c.key)
+		item, ok := v.Item.Follow(v.Answer.Location, r.c.key)
 		if !ok {
 			return nil
 		}
-		return []link{c.judgeRedirect(item, finder)}
+		return []link{r.judgeRedirect(item, finder)}
 	}
-	if c.cfg.Sitemaps == SitemapsOnly || c.cfg.Closed {
+	if r.cfg.Sitemaps == SitemapsOnly || r.cfg.Closed {
 		return nil
 	}
 	links := make([]link, 0, len(v.Links))
@@ -67,56 +67,56 @@ func (c *Crawl) judgeLinks(v *visit.Visit) []link {
 		if at, ok := known[l.URL]; ok {
 			// Of two links to a page the one that passes counts.
 			if f := &links[at].found; !l.Nofollow && f.Reason == visit.Nofollow {
-				links[at] = c.judge(f.Item, false, finder)
+				links[at] = r.judge(f.Item, false, finder)
 			}
 			continue
 		}
 		known[l.URL] = len(links)
 		item := visit.Item{Job: v.Item.Job, URL: l.URL, Via: v.Item.URL, Found: visit.FoundLink, Depth: v.Item.Depth + 1}
-		links = append(links, c.judge(item, l.Nofollow, finder))
+		links = append(links, r.judge(item, l.Nofollow, finder))
 	}
 	return links
 }
 
 // judge decides whether a found URL waits or is skipped.
-func (c *Crawl) judge(item visit.Item, nofollow bool, finder store.Slot) link {
+func (r *run) judge(item visit.Item, nofollow bool, finder store.Slot) link {
 	f := store.Found{Item: item}
-	d := c.scope.Decide(item.URL, item.Depth)
+	d := r.scope.Decide(item.URL, item.Depth)
 	switch {
 	case !d.In:
 		f.Outcome, f.Reason = visit.Skipped, visit.Reason(d.Reason)
-	case c.cfg.OptedOut(item.URL):
+	case r.cfg.OptedOut(item.URL):
 		f.Outcome, f.Reason = visit.Skipped, visit.OptedOut
 	case nofollow:
 		f.Outcome, f.Reason = visit.Skipped, visit.Nofollow
 	}
-	return link{found: f, mark: c.mark(&f, finder), leaf: d.Leaf}
+	return link{found: f, mark: r.mark(&f, finder), leaf: d.Leaf}
 }
 
 // judgeRedirect decides about the target of a redirect. What a seed redirects to
 // within its domain belongs to the crawl.
-func (c *Crawl) judgeRedirect(item visit.Item, finder store.Slot) link {
+func (r *run) judgeRedirect(item visit.Item, finder store.Slot) link {
 	if item.Depth > 0 {
-		return c.judge(item, false, finder)
+		return r.judge(item, false, finder)
 	}
-	c.scope.Widen(item.Via, item.URL)
+	r.scope.Widen(item.Via, item.URL)
 	f := store.Found{Item: item}
-	switch d := c.scope.DecideSeed(item.URL); {
+	switch d := r.scope.DecideSeed(item.URL); {
 	case !d.In:
 		f.Outcome, f.Reason = visit.Skipped, visit.Reason(d.Reason)
-	case c.cfg.OptedOut(item.URL):
+	case r.cfg.OptedOut(item.URL):
 		f.Outcome, f.Reason = visit.Skipped, visit.OptedOut
 	}
-	return link{found: f, mark: c.mark(&f, finder)}
+	return link{found: f, mark: r.mark(&f, finder)}
 }
 
 // stillInScope decides again about a URL that an earlier run let in: what belongs
 // to the crawl may have been narrowed since.
-func (c *Crawl) stillInScope(item visit.Item) scope.Decision {
+func (r *run) stillInScope(item visit.Item) scope.Decision {
 	if item.Depth == 0 {
-		return c.scope.DecideSeed(item.URL)
+		return r.scope.DecideSeed(item.URL)
 	}
-	return c.scope.Decide(item.URL, item.Depth)
+	return r.scope.Decide(item.URL, item.Depth)
 }
 
 // priorityScale turns a sitemap's priority into ours.
@@ -124,31 +124,31 @@ const priorityScale = 10
 
 // judgeEntry decides about an entry of a sitemap, which is one link away from a
 // seed.
-func (c *Crawl) judgeEntry(r frontier.Request, e parse.Entry, finder store.Slot) link {
-	return c.judge(visit.Item{
-		Job: r.Job, URL: e.URL.Clone(), Via: r.URL, Found: visit.FoundSitemap, Depth: 1, Priority: int(e.Priority * priorityScale),
+func (r *run) judgeEntry(from weburl.URL, e parse.Entry, finder store.Slot) link {
+	return r.judge(visit.Item{
+		Job: r.job, URL: e.URL.Clone(), Via: from, Found: visit.FoundSitemap, Depth: 1, Priority: int(e.Priority * priorityScale),
 	}, false, finder)
 }
 
 // fresh leaves out the links that are known to be stored, and holds the others
 // against the brakes on endless spaces.
-func (c *Crawl) fresh(now time.Time, links []link) []link {
+func (r *run) fresh(now time.Time, links []link) []link {
 	kept := links[:0]
 	for i := range links {
 		l := &links[i]
-		if c.seen.Has(l.mark) {
+		if r.c.seen.Has(l.mark) {
 			continue
 		}
 		// A leaf leads nowhere, so it is no part of an endless space.
 		if l.found.Outcome == "" && l.found.Item.Found == visit.FoundLink && !l.leaf {
-			if d := c.traps.Look(l.found.Item.URL, now); !d.In {
+			if d := r.traps.Look(l.found.Item.URL, now); !d.In {
 				l.found.Outcome, l.found.Reason = visit.Skipped, visit.Reason(d.Reason)
 			}
 		}
-		if l.found.Outcome == "" && c.enough && l.found.Item.Found != visit.FoundRedirect {
+		if l.found.Outcome == "" && r.enough && l.found.Item.Found != visit.FoundRedirect {
 			l.found.Outcome = visit.Deferred
 		}
-		if l.found.Outcome == "" && c.cfg.MaxWaiting > 0 && c.counts.Waiting+int64(len(kept)) >= c.cfg.MaxWaiting {
+		if l.found.Outcome == "" && r.cfg.MaxWaiting > 0 && r.counts.Waiting+int64(len(kept)) >= r.cfg.MaxWaiting {
 			l.found.Outcome = visit.Deferred // extending the job admits it
 		}
 		kept = append(kept, *l)
@@ -156,78 +156,84 @@ func (c *Crawl) fresh(now time.Time, links []link) []link {
 	return kept
 }
 
+// findSitemaps sends for the sitemaps of a host, for all who have a part in it.
+func (c *crawler) findSitemaps(now time.Time, s *site, names []string) {
+	for _, r := range c.runsOf(s.home.Host()) {
+		r.findSitemaps(now, s, names)
+	}
+}
+
 // findSitemaps sends for the sitemaps of a host: those its robots.txt names,
 // else the usual one, for hosts of seeds.
-func (c *Crawl) findSitemaps(now time.Time, s *site, names []string) {
-	if c.cfg.Sitemaps == SitemapsOff || s.sitemaps != nil || c.cfg.Scope.Leaves && c.scope.Foreign(s.home) {
+func (r *run) findSitemaps(now time.Time, s *site, names []string) {
+	if r.cfg.Sitemaps == SitemapsOff || s.sitemaps[r.job] != nil || r.cfg.Scope.Leaves && r.scope.Foreign(s.home) {
 		return
 	}
-	s.sitemaps = map[weburl.URL]int{}
+	s.read(r.job)
 	// A host that has left memory and comes back has been asked before. Where
 	// that was forgotten it is asked again, as it is by a process that goes on
 	// with the work of another: what was read of a sitemap is not stored.
-	m := frontier.Mark(c.job, s.home.Fingerprint128(c.key))
+	m := frontier.Mark(r.job, s.home.Fingerprint128(r.c.key))
 	m[15] ^= markSitemaps
-	if c.seen.Has(m) {
+	if r.c.seen.Has(m) {
 		return
 	}
-	c.seen.Put(m)
-	if len(names) == 0 && c.seedHosts[s.home.Host()] {
+	r.c.seen.Put(m)
+	if len(names) == 0 && r.seedHosts[s.home.Host()] {
 		names = []string{"/sitemap.xml"}
 	}
 	for _, name := range names {
 		if u, err := s.home.Resolve(name); err == nil {
-			c.sendForSitemap(now, s, u, 0)
+			r.sendForSitemap(now, s, u, 0)
 		}
 	}
 }
 
 // moreSitemaps sends for what a sitemap index lists.
-func (c *Crawl) moreSitemaps(now time.Time, t task, urls []weburl.URL) {
-	s := c.sites[t.home.Host()]
+func (r *run) moreSitemaps(now time.Time, t task, urls []weburl.URL) {
+	s := r.c.sites[t.home.Host()]
 	if s == nil || t.nested+1 >= maxNested {
 		return
 	}
 	for _, u := range urls {
-		c.sendForSitemap(now, s, u.Clone(), t.nested+1)
+		r.sendForSitemap(now, s, u.Clone(), t.nested+1)
 	}
 }
 
 // movedSitemap sends for a sitemap where it is now. Each is sent for once, so
 // that a circle ends.
-func (c *Crawl) movedSitemap(now time.Time, t task, to weburl.URL) {
-	if s := c.sites[t.home.Host()]; s != nil {
-		c.sendForSitemap(now, s, to, t.nested)
+func (r *run) movedSitemap(now time.Time, t task, to weburl.URL) {
+	if s := r.c.sites[t.home.Host()]; s != nil {
+		r.sendForSitemap(now, s, to, t.nested)
 	}
 }
 
 // sendForSitemap queues an errand, once for each sitemap. A sitemap elsewhere is
 // read only if a page there would be.
-func (c *Crawl) sendForSitemap(now time.Time, s *site, u weburl.URL, nested int) {
-	if _, ok := s.sitemaps[u]; ok || len(s.sitemaps) >= maxSitemaps || c.enough {
+func (r *run) sendForSitemap(now time.Time, s *site, u weburl.URL, nested int) {
+	list := s.read(r.job)
+	if _, ok := list[u]; ok || len(list) >= maxSitemaps || r.enough {
 		return
 	}
-	if d := c.scope.DecideSeed(u); u.Host() != s.home.Host() && (!d.In || d.Leaf) {
+	if d := r.scope.DecideSeed(u); u.Host() != s.home.Host() && (!d.In || d.Leaf) {
 		return
 	}
-	s.sitemaps[u] = nested
+	list[u] = nested
 	if u.Host() != s.home.Host() {
-		other := c.site(u)
-		if other.sitemaps == nil {
-			other.sitemaps = map[weburl.URL]int{}
-		}
-		other.sitemaps[u] = nested
+		r.c.site(u).read(r.job)[u] = nested
 	}
-	c.f.Run(now, frontier.Errand{URL: u, Job: c.job})
+	r.c.f.Run(now, frontier.Errand{URL: u, Job: r.job})
 }
 
 // tookSitemap learns how the host bore the question for a sitemap.
-func (c *Crawl) tookSitemap(now time.Time, r frontier.Request, a frontier.Answer, wire int64, asked bool) {
+func (c *crawler) tookSitemap(now time.Time, r frontier.Request, a frontier.Answer, wire int64, asked bool) {
 	if !asked {
 		c.f.Skip(now, r)
 		return
 	}
-	c.spend(now, 0, left(a), wire)
+	if run := c.runs[r.Job]; run != nil {
+		run.spend(now, 0, left(a), wire)
+	}
 	settled := c.f.Settle(now, r, a, nil)
 	c.noteEffect(now, r.Host, settled.Effect)
 	c.touch(r.Host)

@@ -2,4 +2,4 @@ package headway
 
 // Sites is of how many hosts something is kept in memory. It may be called once
 // the crawl has ended.
-func (c *Crawl) Sites() int { return len(c.sites) }
+func (x *Crawl) Sites() int { return len(x.c.sites) }

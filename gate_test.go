@@ -15,7 +15,7 @@ import (
 // schedule may take to learn of that.
 func TestGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Crawl{}
+		c := &crawler{}
 		tenure := store.NewTenure(store.Terms{}.WithDefaults(), time.Now().Add(time.Hour))
 		c.tenure.Store(&tenure)
 		for _, tt := range []struct {

@@ -30,8 +30,16 @@ var Layers = []string{
 // Metered is a Fetcher that counts what it does.
 type Metered interface{ Stats() fetch.Stats }
 
+// waiting is how many URLs of all runs wait, as of a moment ago.
+func (c *crawler) waiting() (n int64) {
+	for _, r := range c.runs {
+		n += r.counts.Waiting
+	}
+	return n
+}
+
 // layers says how each layer stands.
-func (c *Crawl) layers(now time.Time) []Layer {
+func (c *crawler) layers(now time.Time) []Layer {
 	stats := c.f.Stats()
 	shares := c.f.Account().Shares(now)
 	on := func(l *Layer, waits ...visit.Wait) {
@@ -48,14 +56,14 @@ func (c *Crawl) layers(now time.Time) []Layer {
 		{Setting: "workers", Limit: int64(c.cfg.Workers), Use: int64(c.busy)},
 		{Setting: "pace.in_flight", Limit: int64(c.cfg.Policy.InFlight), Use: int64(stats.InFlight)},
 		{Setting: "frontier.head", Limit: frontier.DefaultMaxItems, Use: int64(stats.Items)},
-		{Setting: "frontier.max_waiting", Limit: c.cfg.MaxWaiting, Use: c.counts.Waiting},
+		{Setting: "frontier.max_waiting", Limit: c.cfg.MaxWaiting, Use: c.waiting()},
 		{Setting: "pace.delay"},
 		{Setting: "backoff.refusing_max"},
 		{Setting: "frontier.seen_cache", Limit: c.seen.Limit(), Use: c.seen.Bytes()},
 		{Setting: "parse.workers", Limit: int64(c.cfg.ParseWorkers), Use: int64(len(c.parsing)), Waiting: c.queued.Load()},
 		{Setting: "robots.parallel", Limit: int64(c.cfg.RobotsWorkers), Use: int64(stats.Robots)},
 		{Setting: "dns.lookups"},
-		{Setting: "store.commit_gap", Limit: 1, Waiting: int64(c.pages), Waited: c.tally.commitTime},
+		{Setting: "store.commit_gap", Limit: 1, Waiting: int64(c.pages), Waited: c.commits.time},
 		{Setting: "frontier.hot_hosts", Limit: int64(cmp.Or(c.cfg.HotHosts, frontier.DefaultHotHosts)), Use: int64(stats.Hosts)},
 		{Setting: "governor.enabled", Limit: int64(c.cfg.Workers), Use: int64(c.gov.Permits(now))},
 		{Setting: "store.min_free", Limit: c.cfg.MinFree, Use: c.free},

@@ -42,7 +42,7 @@ func (l *loader) busy() bool { return l.asking || len(l.hosts) > 0 || len(l.deni
 
 // share asks the next question, unless one is under way: what others wait for
 // comes first.
-func (c *Crawl) share(ctx context.Context, now time.Time) {
+func (c *crawler) share(ctx context.Context, now time.Time) {
 	l := &c.loader
 	if l.asking {
 		return
@@ -59,13 +59,13 @@ func (c *Crawl) share(ctx context.Context, now time.Time) {
 }
 
 // startLoad asks for hosts.
-func (c *Crawl) startLoad(ctx context.Context, now time.Time) {
+func (c *crawler) startLoad(ctx context.Context, now time.Time) {
 	l := &c.loader
 	if len(l.denied) > 0 && !now.Before(l.askAt) {
 		l.hosts = append(l.hosts, l.denied...)
 		l.denied = nil
 	}
-	if c.stop != nil {
+	if c.halted {
 		return
 	}
 	var hosts, domains, later []string
@@ -115,7 +115,7 @@ type knownHost struct {
 }
 
 // load reads what is known of hosts.
-func (c *Crawl) load(ctx context.Context, now time.Time, hosts, domains []string) (store.Claim, map[string]knownHost, error) {
+func (c *crawler) load(ctx context.Context, now time.Time, hosts, domains []string) (store.Claim, map[string]knownHost, error) {
 	claim := store.Claim{Granted: domains}
 	if shared, ok := c.st.(store.Domains); ok {
 		var err error
@@ -152,7 +152,7 @@ func (c *Crawl) load(ctx context.Context, now time.Time, hosts, domains []string
 // because a file that need not be asked for again says no other way what it asks
 // for. Another crawl may have read it and keep it in its own store: then it is
 // asked for again, and until then the interval holds that was last known.
-func (c *Crawl) knownHost(ctx context.Context, h store.Host) (knownHost, error) {
+func (c *crawler) knownHost(ctx context.Context, h store.Host) (knownHost, error) {
 	k := knownHost{Host: h}
 	if k.robots.UnmarshalBinary(h.Robots) != nil {
 		k.robots = robots.State{} // a state that cannot be read is no state: robots.txt is asked for again
@@ -180,7 +180,7 @@ func (c *Crawl) knownHost(ctx context.Context, h store.Host) (knownHost, error) 
 }
 
 // tookLoad puts hosts on the schedule.
-func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known map[string]knownHost, unclean map[string]bool) {
+func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, known map[string]knownHost, unclean map[string]bool) {
 	granted := make(map[string]bool, len(claim.Granted))
 	for _, d := range claim.Granted {
 		granted[d] = true
@@ -231,7 +231,7 @@ func (c *Crawl) tookLoad(now time.Time, hosts []string, claim store.Claim, known
 }
 
 // startWanted asks whether another process wants a domain of ours.
-func (c *Crawl) startWanted(ctx context.Context, now time.Time, shared store.Domains) {
+func (c *crawler) startWanted(ctx context.Context, now time.Time, shared store.Domains) {
 	c.loader.asking = true
 	c.loader.wantAt = now.Add(wantedEvery)
 	c.background.Go(func() {
@@ -250,7 +250,7 @@ func (c *Crawl) startWanted(ctx context.Context, now time.Time, shared store.Dom
 // tookWanted stops sending to domains that others wait for, except to those that
 // are ours only since a moment ago: one that we asked for and that was handed to
 // us before we asked again, or whose turn is not over.
-func (c *Crawl) tookWanted(now time.Time, wanted []string) {
+func (c *crawler) tookWanted(now time.Time, wanted []string) {
 	if len(wanted) == 0 {
 		return
 	}
@@ -272,7 +272,7 @@ func (c *Crawl) tookWanted(now time.Time, wanted []string) {
 }
 
 // quiet notes that nothing of a domain that others want is under way any more.
-func (c *Crawl) quiet(domain string) {
+func (c *crawler) quiet(domain string) {
 	if _, ok := c.loader.yields[domain]; ok {
 		c.loader.yields[domain] = true
 	}
@@ -281,7 +281,7 @@ func (c *Crawl) quiet(domain string) {
 // startYield gives up the domains of which nothing is under way, the states of
 // their hosts stored: what a commit says of a host that is no longer ours is
 // refused.
-func (c *Crawl) startYield(ctx context.Context, shared store.Domains) bool {
+func (c *crawler) startYield(ctx context.Context, shared store.Domains) bool {
 	l := &c.loader
 	if len(l.yields) == 0 {
 		return false
@@ -339,7 +339,7 @@ func (c *Crawl) startYield(ctx context.Context, shared store.Domains) bool {
 }
 
 // hostsOf returns the hosts of a domain that are ours, as they are stored.
-func (c *Crawl) hostsOf(domain string) []store.Host {
+func (c *crawler) hostsOf(domain string) []store.Host {
 	var hosts []store.Host
 	for _, name := range c.f.Hosts(domain) {
 		if h, ok := c.storeHost(name); ok {
@@ -350,7 +350,7 @@ func (c *Crawl) hostsOf(domain string) []store.Host {
 }
 
 // yieldAll gives all domains up at the end.
-func (c *Crawl) yieldAll(ctx context.Context, now time.Time) error {
+func (c *crawler) yieldAll(ctx context.Context, now time.Time) error {
 	shared, ok := c.st.(store.Domains)
 	if !ok {
 		return nil

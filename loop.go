@@ -12,7 +12,6 @@ import (
 	"headway/limit"
 	"headway/politeness"
 	"headway/robots"
-	"headway/scope"
 	"headway/store"
 	"headway/visit"
 )
@@ -32,10 +31,10 @@ const (
 )
 
 // post hands something to the loop. It blocks while the loop is behind.
-func (c *Crawl) post(f func(now time.Time)) { c.events <- f }
+func (c *crawler) post(f func(now time.Time)) { c.events <- f }
 
 // fail ends the crawl with an error.
-func (c *Crawl) fail(err error) {
+func (c *crawler) fail(err error) {
 	if c.fatal == nil && err != nil {
 		c.fatal = err
 	}
@@ -43,14 +42,14 @@ func (c *Crawl) fail(err error) {
 
 // ownTrouble ends the crawl for an error that is neither a host's nor the order
 // to stop.
-func (c *Crawl) ownTrouble(err error) {
-	if c.stop == nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errNotOurs) && !errors.Is(err, errHeld) {
+func (c *crawler) ownTrouble(err error) {
+	if !c.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, errNotOurs) && !errors.Is(err, errHeld) {
 		c.fail(err)
 	}
 }
 
 // loop is the owner of everything that is remembered.
-func (c *Crawl) loop(ctx, work context.Context) {
+func (c *crawler) loop(ctx, work context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	tick := time.NewTicker(tickEvery)
@@ -58,7 +57,9 @@ func (c *Crawl) loop(ctx, work context.Context) {
 	drain, ended := c.cfg.Drain, ctx.Done()
 	c.watchDisk(c.now())
 	c.warm(work)
-	c.revisit(c.now())
+	if c.alone != nil {
+		c.alone.revisit(c.now())
+	}
 	for c.fatal == nil {
 		now := c.now()
 		c.dispatch(work, now)
@@ -88,27 +89,8 @@ func (c *Crawl) loop(ctx, work context.Context) {
 	}
 }
 
-// revisit looks at the hosts of the seeds again when a crawl is resumed though
-// nothing may wait there: what is still to be read of their sitemaps is not
-// stored.
-func (c *Crawl) revisit(now time.Time) {
-	if !c.resumed || c.cfg.Sitemaps == SitemapsOff {
-		return
-	}
-	known := map[string]bool{}
-	for _, u := range c.cfg.Seeds {
-		if host := u.Host(); !known[host] {
-			known[host] = true
-			c.site(u)
-			if !c.f.Warm(now, u, []job.ID{c.job}) {
-				return // the others are met when there is room for them
-			}
-		}
-	}
-}
-
 // wake is how long to sleep unless something happens.
-func (c *Crawl) wake(now time.Time) time.Duration {
+func (c *crawler) wake(now time.Time) time.Duration {
 	if c.nextWake.IsZero() {
 		return time.Hour
 	}
@@ -117,13 +99,13 @@ func (c *Crawl) wake(now time.Time) time.Duration {
 
 // permits is how many more requests may start, and what those wait for that may
 // not.
-func (c *Crawl) permits(now time.Time) (int, visit.Wait) {
+func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 	c.gov.InFlight(c.busy)
 	if c.committing {
 		c.gov.Stalled(now, c.committed)
 	}
 	switch {
-	case c.stop != nil:
+	case c.halted:
 		return 0, visit.WaitBudget
 	case c.lowDisk, c.pages >= maxBehind, len(c.outbox) >= maxOutbox:
 		return 0, visit.WaitStorage
@@ -137,15 +119,18 @@ func (c *Crawl) permits(now time.Time) (int, visit.Wait) {
 	case "parse", "memory":
 		short = visit.WaitParse
 	}
-	if c.sifting {
+	if c.alone != nil && c.alone.sifting {
 		return max(1-c.busy, 0), visit.WaitBudget
 	}
 	permits := max(c.gov.Permits(now)-c.busy, 0)
 	if c.cfg.Ungoverned {
 		permits, short = c.cfg.Workers-c.busy, visit.WaitWorkers
 	}
-	if l := c.cfg.Limits.Of(limit.Requests); l.Limited() {
-		if left := max(l.Max-c.budget.Spent().Requests-int64(c.busy), 0); int64(permits) > left {
+	if c.alone == nil {
+		return permits, short
+	}
+	if l := c.alone.cfg.Limits.Of(limit.Requests); l.Limited() {
+		if left := max(l.Max-c.alone.budget.Spent().Requests-int64(c.busy), 0); int64(permits) > left {
 			return int(left), visit.WaitBudget
 		}
 	}
@@ -153,7 +138,7 @@ func (c *Crawl) permits(now time.Time) (int, visit.Wait) {
 }
 
 // dispatch asks the schedule what to do and does it.
-func (c *Crawl) dispatch(work context.Context, now time.Time) {
+func (c *crawler) dispatch(work context.Context, now time.Time) {
 	permits, short := c.permits(now)
 	b := c.f.Next(now, permits, short)
 	c.nextWake = b.Wake
@@ -188,18 +173,18 @@ func (c *Crawl) dispatch(work context.Context, now time.Time) {
 }
 
 // start gives a request to a worker, or ends a page that must not be fetched.
-func (c *Crawl) start(work context.Context, now time.Time, r frontier.Request) {
-	s := c.sites[r.Host]
+func (c *crawler) start(work context.Context, now time.Time, r frontier.Request) {
+	s, run := c.sites[r.Host], c.runs[r.Job]
 	if r.Kind == frontier.Page {
-		if v := c.unwanted(r.Item); v != nil {
+		if v := run.unwanted(r.Item); v != nil {
 			c.f.Skip(now, r)
 			c.settledPage(now, r, v, nil, frontier.Settled{})
 			return
 		}
 	}
-	t := task{request: r, home: s.home, owned: s.owned, secrets: s.secrets, gate: &s.gate, robots: s.robots, ignored: s.ignored, sift: c.sifting}
+	t := task{request: r, run: run, home: s.home, owned: s.owned, secrets: s.secrets, gate: &s.gate, robots: s.robots, ignored: s.ignored, sift: run != nil && run.sifting}
 	if r.Kind == frontier.Sitemap {
-		t.nested = s.sitemaps[r.URL]
+		t.nested = s.sitemaps[r.Job][r.URL]
 	}
 	if c.hands == c.busy && c.hands < c.cfg.Workers {
 		c.hands++
@@ -209,31 +194,9 @@ func (c *Crawl) start(work context.Context, now time.Time, r frontier.Request) {
 	c.tasks <- t
 }
 
-// unwanted is the visit of a page that must not be fetched though it waits, nil
-// for others.
-func (c *Crawl) unwanted(item visit.Item) *visit.Visit {
-	if c.guilty[item.URL] {
-		return &visit.Visit{Item: item, Outcome: visit.Failed, Reason: visit.Quarantined, Detail: "in flight at several crashes of the crawler"}
-	}
-	if c.cfg.OptedOut(item.URL) {
-		return &visit.Visit{Item: item, Outcome: visit.Skipped, Reason: visit.OptedOut}
-	}
-	d := scope.Decision{In: true}
-	if c.resumed || c.cfg.Scope.Leaves {
-		d = c.stillInScope(item)
-	}
-	if d.In && !d.Leaf && item.Found != visit.FoundSeed {
-		d = c.duplicates.Look(item.URL)
-	}
-	if d.In {
-		return nil
-	}
-	return &visit.Visit{Item: item, Outcome: visit.Skipped, Reason: visit.Reason(d.Reason), Detail: d.Rule}
-}
-
 // tookPage learns from a page, or from its absence.
-func (c *Crawl) tookPage(now time.Time, l landing) {
-	r := l.request
+func (c *crawler) tookPage(now time.Time, l landing) {
+	r, run := l.request, c.runs[l.request.Job]
 	if c.journal != nil && !l.skipped && !l.forgot && !l.sifted {
 		if err := c.journal.Done(r.Item.Job, r.Item.URL); err != nil {
 			c.fail(err)
@@ -245,7 +208,7 @@ func (c *Crawl) tookPage(now time.Time, l landing) {
 		c.ownTrouble(l.own)
 	case l.sifted:
 		c.f.PutBack(now, r)
-		c.sifted(now)
+		run.sifted(now)
 	case l.forgot:
 		s := c.sites[r.Host]
 		delete(c.versions, s.robots.Sum) // the store has lost it
@@ -263,16 +226,16 @@ func (c *Crawl) tookPage(now time.Time, l landing) {
 		if settled.Verdict == frontier.Ended && l.visit.Outcome.Page() {
 			pages = 1
 		}
-		c.spend(now, pages, left(l.answer), l.wire)
+		run.spend(now, pages, left(l.answer), l.wire)
 		if v := l.visit; v.Outcome == visit.Fetched && v.Page.Digest != "" && !l.leaf {
-			c.duplicates.Observe(v.Item.URL, v.Page.SimHash, v.Page.Digest)
+			run.duplicates.Observe(v.Item.URL, v.Page.SimHash, v.Page.Digest)
 		}
-		c.settledPage(now, r, l.visit, c.fresh(now, l.links), settled)
+		c.settledPage(now, r, l.visit, run.fresh(now, l.links), settled)
 	}
 }
 
 // settledPage hands a visit to the next commit.
-func (c *Crawl) settledPage(now time.Time, r frontier.Request, v *visit.Visit, links []link, s frontier.Settled) {
+func (c *crawler) settledPage(now time.Time, r frontier.Request, v *visit.Visit, links []link, s frontier.Settled) {
 	switch s.Verdict {
 	case frontier.InDoubt:
 	case frontier.Again:
@@ -295,25 +258,12 @@ func left(a frontier.Answer) int64 {
 	return 1
 }
 
-// spend counts against the limits and for the time series.
-func (c *Crawl) spend(now time.Time, pages, requests, bytes int64) {
-	use := limit.Use{Pages: pages, Requests: requests, Bytes: bytes}
-	c.budget.Observe(now, use)
-	c.tally.add(use)
-	c.holdToLimits(now)
-}
-
-// holdToLimits stops at a limit that was met. The page limit is kept by tokens.
-func (c *Crawl) holdToLimits(now time.Time) {
-	if over := c.budget.Exceeded(); over != nil && c.stop == nil && over.Limit != limit.Pages {
-		c.halt(now, stopFor(over), false)
-	}
-}
-
 // noteEffect logs and keeps what an answer did to a host.
-func (c *Crawl) noteEffect(now time.Time, host string, e politeness.Effect) {
+func (c *crawler) noteEffect(now time.Time, host string, e politeness.Effect) {
 	if e.Has(politeness.Incident) {
-		c.tally.incidents++
+		for _, r := range c.runsOf(host) {
+			r.tally.incidents++
+		}
 	}
 	from, to := e.Pace()
 	if from != to {
@@ -334,76 +284,61 @@ func (c *Crawl) noteEffect(now time.Time, host string, e politeness.Effect) {
 	if e.Urgent() {
 		c.urgent = true
 	}
-	if e.Has(politeness.Cancelled) && c.cfg.Policy.CancelAfter > 0 && c.stop == nil {
-		c.halt(now, &Stop{State: job.Cancelled, Reason: fmt.Sprintf("%s refused %d times in a row at the slowest pace", host, c.cfg.Policy.CancelAfter)}, false)
+	if !e.Has(politeness.Cancelled) {
+		return
+	}
+	for _, r := range c.runsOf(host) {
+		if most := r.cfg.Policy.CancelAfter; most > 0 && r.stop == nil {
+			r.halt(now, &Stop{State: job.Cancelled, Reason: fmt.Sprintf("%s refused %d times in a row at the slowest pace", host, most)})
+		}
 	}
 }
 
 // touch notes that the state of a host must be stored.
-func (c *Crawl) touch(host string) { c.touched[host] = struct{}{} }
+func (c *crawler) touch(host string) { c.touched[host] = struct{}{} }
 
 // look is done a few times a second: limits, disk, progress.
-func (c *Crawl) look(work context.Context, now time.Time) {
-	c.budget.Observe(now, limit.Use{})
-	for _, w := range c.budget.Warnings() {
-		c.tally.warnings = append(c.tally.warnings, w.String())
-		c.cfg.Log.Warn("a limit comes near", "limit", w.String())
-	}
-	c.holdToLimits(now)
-	if c.stop == nil && !c.sifting && c.cfg.Limits.Of(limit.Pages).Limited() && c.f.Exhausted(c.job) {
-		c.sift(now)
-	}
-	if !c.stopAt.IsZero() && !now.Before(c.stopAt) {
-		c.stopWork(errTimeUp)
-		c.stopAt = time.Time{}
+func (c *crawler) look(work context.Context, now time.Time) {
+	for _, r := range c.runs {
+		r.look(work, now)
 	}
 	c.gov.Parse(now, int(c.queued.Load()), c.cfg.Workers)
 	c.watchMemory(now)
 	c.watchDisk(now)
-	c.count(work, now)
-	c.recordPoint(work, now)
 	c.readMail(work)
-	c.publish(now)
-}
-
-// sift looks whether anything is left that the page limit keeps from being
-// fetched: what waits goes on to be judged by robots.txt, which costs no page,
-// until the first URL that would.
-func (c *Crawl) sift(now time.Time) {
-	c.sifting = true
-	j := c.frontierJob()
-	j.Limited = false
-	c.f.AddJob(j)
-	c.f.Wake(now, c.job)
-}
-
-// sifted ends a crawl at its page limit: a page would have been fetched.
-func (c *Crawl) sifted(now time.Time) {
-	if c.stop == nil {
-		c.halt(now, stopFor(c.cfg.Limits.Of(limit.Pages).Exceeded(c.budget.Spent().Pages)), false)
+	if c.alone != nil {
+		c.alone.publish(now)
 	}
 }
 
-var errTimeUp = errors.New("the time of the crawl is up")
-
-// halt sends nothing more. What is in flight goes on, gets a moment, or is ended
-// at once.
-func (c *Crawl) halt(now time.Time, s *Stop, atOnce bool) {
-	if c.stop == nil {
-		c.stop = s
-		c.f.StopJob(now, c.job)
+// halt sends nothing more, for nobody.
+func (c *crawler) halt(now time.Time, s *Stop, atOnce bool) {
+	c.halted = true
+	for _, r := range c.runs {
+		r.halt(now, s)
 	}
-	switch {
-	case atOnce:
+	if atOnce {
 		c.stopWork(context.Canceled)
-	case s.timeout:
-		c.stopAt = now.Add(graceful)
 	}
+}
+
+// runsOf lists the runs that have a part in a host.
+func (c *crawler) runsOf(host string) []*run {
+	if c.alone != nil {
+		return []*run{c.alone}
+	}
+	var list []*run
+	for _, id := range c.f.Jobs(host) {
+		if r := c.runs[id]; r != nil {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // watchMemory tells the governor how much memory is in use, where that is
 // limited.
-func (c *Crawl) watchMemory(now time.Time) {
+func (c *crawler) watchMemory(now time.Time) {
 	if c.cfg.MemoryLimit == 0 {
 		return
 	}
@@ -413,7 +348,7 @@ func (c *Crawl) watchMemory(now time.Time) {
 }
 
 // watchDisk pauses while there is too little room.
-func (c *Crawl) watchDisk(now time.Time) {
+func (c *crawler) watchDisk(now time.Time) {
 	if c.cfg.Free == nil {
 		return
 	}
@@ -429,23 +364,26 @@ func (c *Crawl) watchDisk(now time.Time) {
 		c.cfg.Log.Warn("disk nearly full, fetching pauses", "free", free, "min_free", c.cfg.MinFree)
 	}
 	c.lowDisk = low
-	if low && c.stop == nil && now.Sub(c.lowSince) > diskPatience {
+	if low && !c.halted && now.Sub(c.lowSince) > diskPatience {
 		c.halt(now, &Stop{State: job.Partial, Reason: "disk"}, false)
 	}
 }
 
 // finished tells whether the crawl is over, and how.
-func (c *Crawl) finished(ctx context.Context, now time.Time) bool {
+func (c *crawler) finished(ctx context.Context, now time.Time) bool {
 	if c.busy > 0 || len(c.pending) > 0 || len(c.touched) > 0 || c.committing || len(c.outbox) > 0 || c.loader.asking {
 		return false
 	}
-	if c.stop != nil {
-		return c.concluded(ctx)
+	if c.alone == nil {
+		return c.halted
+	}
+	if c.halted {
+		return c.alone.concluded(ctx)
 	}
 	if !c.f.Idle() || c.refilling || c.loader.busy() || c.tokens > 0 {
 		return false
 	}
-	idle, err := store.Complete(ctx, c.job, c.st)
+	idle, err := store.Complete(ctx, c.alone.job, c.st)
 	if err != nil {
 		c.fail(fmt.Errorf("ask whether anything waits: %w", err))
 		return false
@@ -454,39 +392,7 @@ func (c *Crawl) finished(ctx context.Context, now time.Time) bool {
 		c.warm(ctx)
 		return false
 	}
-	return c.complete(ctx)
-}
-
-// complete ends a crawl that has nothing left to do.
-func (c *Crawl) complete(ctx context.Context) bool {
-	counts, err := c.st.Counts(context.WithoutCancel(ctx), c.job)
-	if err != nil {
-		c.fail(fmt.Errorf("read counts: %w", err))
-		return true
-	}
-	state, reason := verdict(counts)
-	if state == job.Partial && c.enough {
-		reason = DiscoveryStopped
-	}
-	c.stop = &Stop{State: state, Reason: reason}
-	return true
-}
-
-// concluded ends a crawl that was told to stop. One that was stopped by a limit
-// with nothing left to do is complete.
-func (c *Crawl) concluded(ctx context.Context) bool {
-	if c.stop.State != job.Partial {
-		return true
-	}
-	idle, err := c.st.Idle(context.WithoutCancel(ctx), c.job)
-	if err != nil {
-		c.fail(fmt.Errorf("ask whether anything waits: %w", err))
-		return true
-	}
-	if idle.None {
-		return c.complete(ctx)
-	}
-	return true
+	return c.alone.complete(ctx)
 }
 
 // robotsSource is the store as the cache of compiled files sees it.
@@ -502,7 +408,7 @@ func (s robotsSource) LoadRobots(ctx context.Context, sum robots.Sum) ([]byte, e
 }
 
 // warm takes in hosts that wait in the store.
-func (c *Crawl) warm(ctx context.Context) {
+func (c *crawler) warm(ctx context.Context) {
 	if c.warming {
 		return
 	}
@@ -534,7 +440,7 @@ func (c *Crawl) warm(ctx context.Context) {
 const warmPage = 2000
 
 // tookHosts takes in a page of hosts and tells whether to read on.
-func (c *Crawl) tookHosts(now time.Time, hosts []store.HostWork, last bool) bool {
+func (c *crawler) tookHosts(now time.Time, hosts []store.HostWork, last bool) bool {
 	room := true
 	for i := range hosts {
 		h := &hosts[i]
@@ -545,7 +451,7 @@ func (c *Crawl) tookHosts(now time.Time, hosts []store.HostWork, last bool) bool
 		}
 		jobs := make([]job.ID, 0, len(h.Jobs))
 		for _, j := range h.Jobs {
-			if j.Job == c.job {
+			if c.runs[j.Job] != nil {
 				jobs = append(jobs, j.Job)
 			}
 		}
@@ -566,7 +472,7 @@ func (c *Crawl) tookHosts(now time.Time, hosts []store.HostWork, last bool) bool
 }
 
 // failUnless fails for an error that is not the end of ctx.
-func (c *Crawl) failUnless(ctx context.Context, err error) {
+func (c *crawler) failUnless(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		c.fail(err)
 	}
@@ -581,7 +487,7 @@ func slotsOf(leases map[store.Slot]store.Lease) []store.Slot {
 }
 
 // startRefill reads the heads of queues, one question at a time.
-func (c *Crawl) startRefill(ctx context.Context, now time.Time) {
+func (c *crawler) startRefill(ctx context.Context, now time.Time) {
 	if c.refilling || len(c.refills) == 0 {
 		return
 	}
@@ -605,7 +511,7 @@ func (c *Crawl) startRefill(ctx context.Context, now time.Time) {
 }
 
 // reserve asks for page tokens.
-func (c *Crawl) reserve(ctx context.Context, t frontier.Tokens) {
+func (c *crawler) reserve(ctx context.Context, t frontier.Tokens) {
 	c.tokens++
 	c.background.Go(func() {
 		n, err := c.st.Reserve(ctx, c.worker, t.Job, t.N)

@@ -35,7 +35,7 @@ type order struct {
 const maxOrders = 10_000
 
 // readMail looks whether anybody asks.
-func (c *Crawl) readMail(ctx context.Context) {
+func (c *crawler) readMail(ctx context.Context) {
 	if c.cfg.Mail == nil || c.mailing {
 		return
 	}
@@ -77,7 +77,7 @@ func (c *Crawl) readMail(ctx context.Context) {
 }
 
 // answerTo answers a question, or does as ordered.
-func (c *Crawl) answerTo(now time.Time, q ask.Question) ask.Answer {
+func (c *crawler) answerTo(now time.Time, q ask.Question) ask.Answer {
 	a, err := c.ask(now, q)
 	if err != nil {
 		return ask.Answer{Error: err.Error()}
@@ -85,10 +85,10 @@ func (c *Crawl) answerTo(now time.Time, q ask.Question) ask.Answer {
 	return a
 }
 
-func (c *Crawl) ask(now time.Time, q ask.Question) (ask.Answer, error) {
+func (c *crawler) ask(now time.Time, q ask.Question) (ask.Answer, error) {
 	switch q.Kind {
 	case ask.KindStatus:
-		return ask.Answer{Status: c.status(now)}, nil
+		return ask.Answer{Status: c.alone.status(now)}, nil
 	case ask.KindHosts:
 		return c.askHosts(q)
 	case ask.KindURL:
@@ -96,8 +96,8 @@ func (c *Crawl) ask(now time.Time, q ask.Question) (ask.Answer, error) {
 	case ask.KindPause, ask.KindResume, ask.KindSlow, ask.KindForget:
 		return c.obey(now, q)
 	case ask.KindStopDiscovery:
-		change := ask.Change{At: now, By: q.By, Order: q.Kind, Before: discovery(c.enough), After: discovery(true)}
-		c.enough = true
+		change := ask.Change{At: now, By: q.By, Order: q.Kind, Before: discovery(c.alone.enough), After: discovery(true)}
+		c.alone.enough = true
 		c.cfg.Log.Info("discovery stopped", "by", q.By)
 		return ask.Answer{Change: &change}, nil
 	}
@@ -112,7 +112,7 @@ func discovery(stopped bool) string {
 }
 
 // askHosts describes the host that is named, or all with work.
-func (c *Crawl) askHosts(q ask.Question) (ask.Answer, error) {
+func (c *crawler) askHosts(q ask.Question) (ask.Answer, error) {
 	if q.Host != "" {
 		v, ok := c.f.View(q.Host)
 		if !ok {
@@ -140,13 +140,13 @@ func describe(v *frontier.View) ask.Host {
 }
 
 // askURL tells where a URL is that waits.
-func (c *Crawl) askURL(q ask.Question) (ask.Answer, error) {
+func (c *crawler) askURL(q ask.Question) (ask.Answer, error) {
 	u, err := weburl.Parse(q.URL)
 	if err != nil {
 		return ask.Answer{}, fmt.Errorf("url: %w", err)
 	}
 	a := &ask.URL{URL: u.String(), Where: ask.PlaceStored}
-	sent, since, ok := c.f.Find(c.job, u)
+	sent, since, ok := c.f.Find(c.alone.job, u)
 	if ok {
 		v, _ := c.f.View(u.Host())
 		h := describe(&v)
@@ -162,7 +162,7 @@ func (c *Crawl) askURL(q ask.Question) (ask.Answer, error) {
 }
 
 // obey carries out an order for a host, at once or when the host is met.
-func (c *Crawl) obey(now time.Time, q ask.Question) (ask.Answer, error) {
+func (c *crawler) obey(now time.Time, q ask.Question) (ask.Answer, error) {
 	u, err := store.ParseHost(q.Host)
 	if err != nil {
 		return ask.Answer{}, fmt.Errorf("host: %w", err)
@@ -187,7 +187,7 @@ func (c *Crawl) obey(now time.Time, q ask.Question) (ask.Answer, error) {
 }
 
 // applyOrders carries out what was ordered before a host was met.
-func (c *Crawl) applyOrders(host string, s politeness.State) politeness.State {
+func (c *crawler) applyOrders(host string, s politeness.State) politeness.State {
 	for _, o := range c.orders[host] {
 		s = o.apply(s)
 	}
@@ -226,33 +226,33 @@ func inWords(s politeness.State) string {
 }
 
 // status is how the crawl stands, for other processes.
-func (c *Crawl) status(now time.Time) *ask.Status {
-	spent := c.budget.Spent()
-	stats := c.f.Stats()
+func (r *run) status(now time.Time) *ask.Status {
+	spent := r.budget.Spent()
+	stats := r.c.f.Stats()
 	s := &ask.Status{
-		At: now, Elapsed: ask.Millis(now.Sub(c.began.Round(0))), Pages: spent.Pages, Requests: spent.Requests, Bytes: spent.Bytes, Rate: c.tally.rate(now),
-		Seen: c.counts.Seen(), Waiting: c.counts.Waiting, Hosts: stats.Working, Ready: stats.Ready, InFlight: stats.InFlight, Workers: c.cfg.Workers,
-		Warnings: c.tally.warnings, Discovery: !c.enough, Commit: ask.Millis(c.tally.lastCommit),
+		At: now, Elapsed: ask.Millis(now.Sub(r.c.began.Round(0))), Pages: spent.Pages, Requests: spent.Requests, Bytes: spent.Bytes, Rate: r.tally.rate(now),
+		Seen: r.counts.Seen(), Waiting: r.counts.Waiting, Hosts: stats.Working, Ready: stats.Ready, InFlight: stats.InFlight, Workers: r.c.cfg.Workers,
+		Warnings: r.tally.warnings, Discovery: !r.enough, Commit: ask.Millis(r.c.commits.last),
 	}
-	if c.stop != nil {
-		s.Stopping = c.stop.Reason
+	if r.stop != nil {
+		s.Stopping = r.stop.Reason
 	}
-	for e, n := range c.counts.Ended {
+	for e, n := range r.counts.Ended {
 		s.Outcomes = append(s.Outcomes, ask.Count{Outcome: e.Outcome, Reason: e.Reason, N: n})
 	}
 	slices.SortFunc(s.Outcomes, func(a, b ask.Count) int {
 		return cmp.Or(cmp.Compare(slices.Index(visit.Outcomes, a.Outcome), slices.Index(visit.Outcomes, b.Outcome)), cmp.Compare(b.N, a.N), cmp.Compare(a.Reason, b.Reason))
 	})
-	for _, share := range c.f.Account().Shares(now) {
+	for _, share := range r.c.f.Account().Shares(now) {
 		s.Shares = append(s.Shares, ask.Share{State: share.State.String(), Hosts: share.Hosts, Spent: ask.Millis(share.Spent), Part: share.Part})
 	}
-	for _, v := range c.f.Slowest(slowest) {
+	for _, v := range r.c.f.Slowest(slowest) {
 		s.Slowest = append(s.Slowest, describe(&v))
 	}
-	for _, l := range c.layers(now) {
+	for _, l := range r.c.layers(now) {
 		s.Layers = append(s.Layers, ask.Layer{Name: l.Name, Setting: l.Setting, Limit: l.Limit, Use: l.Use, Waiting: l.Waiting, Waited: ask.Millis(l.Waited)})
 	}
-	for _, l := range c.cfg.Limits.Ceilings() {
+	for _, l := range r.cfg.Limits.Ceilings() {
 		s.Limits = append(s.Limits, limitOf(l, spent))
 	}
 	return s

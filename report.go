@@ -76,24 +76,17 @@ type Progress struct {
 	LastCommit time.Duration
 }
 
-// Progress returns how the crawl stands, as of a moment ago; nil before it has
-// begun. It may be called from any goroutine.
-func (c *Crawl) Progress() *Progress { return c.progress.Load() }
-
 // tally counts what this run did.
 type tally struct {
-	before     limit.Use
-	use        limit.Use
-	incidents  int64
-	refusals   int64
-	warnings   []string
-	commits    int64
-	commitTime time.Duration
-	lastCommit time.Duration
-	outcomes   map[visit.Outcome]int64 // since the last point
-	slowest    []ask.Host
-	slowestAt  time.Time
-	rates      []sample
+	before    limit.Use
+	use       limit.Use
+	incidents int64
+	refusals  int64
+	warnings  []string
+	outcomes  map[visit.Outcome]int64 // since the last point
+	slowest   []ask.Host
+	slowestAt time.Time
+	rates     []sample
 }
 
 // sample is a count of pages at a time.
@@ -149,46 +142,46 @@ const (
 	fewHosts     = 1000
 )
 
-func (c *Crawl) slowest(now time.Time) []ask.Host {
-	if now.Sub(c.tally.slowestAt) >= slowestEvery || c.f.Stats().Hosts <= fewHosts {
-		views := c.f.Slowest(slowest)
+func (r *run) slowest(now time.Time) []ask.Host {
+	if now.Sub(r.tally.slowestAt) >= slowestEvery || r.c.f.Stats().Hosts <= fewHosts {
+		views := r.c.f.Slowest(slowest)
 		list := make([]ask.Host, len(views))
 		for i := range views {
 			list[i] = describe(&views[i])
 		}
-		c.tally.slowestAt, c.tally.slowest = now, list
+		r.tally.slowestAt, r.tally.slowest = now, list
 	}
-	return c.tally.slowest
+	return r.tally.slowest
 }
 
 // publish makes the progress known.
-func (c *Crawl) publish(now time.Time) {
+func (r *run) publish(now time.Time) {
 	p := &Progress{
-		At: now, Elapsed: now.Sub(c.began.Round(0)), Counts: c.counts, Spent: c.budget.Spent(), Rate: c.tally.rate(now),
-		Frontier: c.f.Stats(), Shares: c.f.Account().Shares(now), Slowest: c.slowest(now), Warnings: c.tally.warnings,
-		Ceilings: c.cfg.Limits.Ceilings(), Resumed: c.resumed, Before: c.tally.before, Commits: c.tally.commits, CommitTime: c.tally.commitTime, LastCommit: c.tally.lastCommit,
+		At: now, Elapsed: now.Sub(r.c.began.Round(0)), Counts: r.counts, Spent: r.budget.Spent(), Rate: r.tally.rate(now),
+		Frontier: r.c.f.Stats(), Shares: r.c.f.Account().Shares(now), Slowest: r.slowest(now), Warnings: r.tally.warnings,
+		Ceilings: r.cfg.Limits.Ceilings(), Resumed: r.resumed, Before: r.tally.before, Commits: r.c.commits.n, CommitTime: r.c.commits.time, LastCommit: r.c.commits.last,
 	}
-	p.Layers = c.layers(now)
-	if c.stop != nil {
-		p.Stopping = c.stop.Reason
+	p.Layers = r.c.layers(now)
+	if r.stop != nil {
+		p.Stopping = r.stop.Reason
 	}
-	c.progress.Store(p)
+	r.progress.Store(p)
 }
 
 // count reads how the URLs stand, one question at a time.
-func (c *Crawl) count(ctx context.Context, now time.Time) {
-	if c.counting {
+func (r *run) count(ctx context.Context, now time.Time) {
+	if r.counting {
 		return
 	}
-	c.counting = true
-	c.background.Go(func() {
-		counts, err := c.st.Counts(ctx, c.job)
-		c.post(func(time.Time) {
-			c.counting = false
+	r.counting = true
+	r.c.background.Go(func() {
+		counts, err := r.c.st.Counts(ctx, r.job)
+		r.c.post(func(time.Time) {
+			r.counting = false
 			if err == nil {
-				c.counts = counts
+				r.counts = counts
 			} else {
-				c.failUnless(ctx, fmt.Errorf("read counts: %w", err))
+				r.c.failUnless(ctx, fmt.Errorf("read counts: %w", err))
 			}
 		})
 	})
@@ -203,92 +196,92 @@ type points struct {
 }
 
 // recordPoint writes the time series when a span has ended.
-func (c *Crawl) recordPoint(ctx context.Context, now time.Time) {
+func (r *run) recordPoint(ctx context.Context, now time.Time) {
 	start := store.SpanStart(now, store.MinSpan)
-	if c.points.span.IsZero() {
-		c.points.span = start
+	if r.points.span.IsZero() {
+		r.points.span = start
 		return
 	}
-	if start.Equal(c.points.span) {
+	if start.Equal(r.points.span) {
 		return
 	}
-	p := c.point(now)
-	c.points.span = start
-	c.background.Go(func() {
-		if err := c.st.Record(ctx, []store.Point{p}); err != nil {
-			c.post(func(time.Time) { c.failUnless(ctx, fmt.Errorf("record the time series: %w", err)) })
+	p := r.point(now)
+	r.points.span = start
+	r.c.background.Go(func() {
+		if err := r.c.st.Record(ctx, []store.Point{p}); err != nil {
+			r.c.post(func(time.Time) { r.c.failUnless(ctx, fmt.Errorf("record the time series: %w", err)) })
 		}
 	})
 }
 
 // point is what happened since the last one.
-func (c *Crawl) point(now time.Time) store.Point {
-	stats := c.f.Stats()
+func (r *run) point(now time.Time) store.Point {
+	stats := r.c.f.Stats()
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	p := store.Point{
-		Job: c.job, At: c.points.span, Span: store.MinSpan, Ended: c.tally.outcomes, Waits: map[visit.Wait]time.Duration{},
-		Ran: now.Sub(c.points.at), Requests: c.tally.use.Requests - c.points.use.Requests, Bytes: c.tally.use.Bytes - c.points.use.Bytes,
-		Waiting: c.counts.Waiting, Hosts: int64(stats.Hosts), InFlight: int64(stats.InFlight), Memory: int64(mem.Sys - mem.HeapReleased),
+		Job: r.job, At: r.points.span, Span: store.MinSpan, Ended: r.tally.outcomes, Waits: map[visit.Wait]time.Duration{},
+		Ran: now.Sub(r.points.at), Requests: r.tally.use.Requests - r.points.use.Requests, Bytes: r.tally.use.Bytes - r.points.use.Bytes,
+		Waiting: r.counts.Waiting, Hosts: int64(stats.Hosts), InFlight: int64(stats.InFlight), Memory: int64(mem.Sys - mem.HeapReleased),
 	}
-	if c.points.shares == nil {
-		c.points.shares = map[frontier.State]time.Duration{}
+	if r.points.shares == nil {
+		r.points.shares = map[frontier.State]time.Duration{}
 	}
-	for _, s := range c.f.Account().Shares(now) {
-		spent := s.Spent - c.points.shares[s.State]
-		c.points.shares[s.State] = s.Spent
+	for _, s := range r.c.f.Account().Shares(now) {
+		spent := s.Spent - r.points.shares[s.State]
+		r.points.shares[s.State] = s.Spent
 		if s.State == frontier.Fetching {
 			p.Fetching = spent
 		} else if spent > 0 {
 			p.Waits[visit.Wait(s.State.String())] = spent
 		}
 	}
-	c.points.use, c.points.at = c.tally.use, now
-	c.tally.outcomes = nil
+	r.points.use, r.points.at = r.tally.use, now
+	r.tally.outcomes = nil
 	return p
 }
 
 // record writes what happened since the last point at the end of a run.
-func (c *Crawl) record(ctx context.Context) error {
-	if c.points.span.IsZero() {
-		c.points.span = store.SpanStart(c.now(), store.MinSpan)
+func (r *run) record(ctx context.Context) error {
+	if r.points.span.IsZero() {
+		r.points.span = store.SpanStart(r.c.now(), store.MinSpan)
 	}
-	if err := c.st.Record(ctx, []store.Point{c.point(c.now())}); err != nil {
+	if err := r.c.st.Record(ctx, []store.Point{r.point(r.c.now())}); err != nil {
 		return fmt.Errorf("record the time series: %w", err)
 	}
 	return nil
 }
 
 // report says how the crawl ended.
-func (c *Crawl) report(ctx context.Context, failed error) (Report, error) {
-	r := Report{Job: c.job, Resumed: c.resumed, Elapsed: time.Since(c.began), State: job.Running, Warnings: c.tally.warnings, Incidents: c.tally.incidents, Refusals: c.tally.refusals}
-	if c.job == 0 {
-		return r, failed
+func (r *run) report(ctx context.Context, failed error) (Report, error) {
+	out := Report{Job: r.job, Resumed: r.resumed, Elapsed: time.Since(r.c.began), State: job.Running, Warnings: r.tally.warnings, Incidents: r.tally.incidents, Refusals: r.tally.refusals}
+	if r.job == 0 {
+		return out, failed
 	}
-	counts, err := c.st.Counts(ctx, c.job)
+	counts, err := r.c.st.Counts(ctx, r.job)
 	if err != nil {
-		return r, errors.Join(failed, fmt.Errorf("read counts: %w", err))
+		return out, errors.Join(failed, fmt.Errorf("read counts: %w", err))
 	}
-	r.Counts = counts
-	r.Requests, r.Pages = c.tally.use.Requests, c.tally.use.Pages
-	if c.budget != nil {
-		r.Spent = c.budget.Spent()
+	out.Counts = counts
+	out.Requests, out.Pages = r.tally.use.Requests, r.tally.use.Pages
+	if r.budget != nil {
+		out.Spent = r.budget.Spent()
 	}
-	if c.f != nil {
-		r.Shares = c.f.Account().Shares(c.now())
+	if r.c.f != nil {
+		out.Shares = r.c.f.Account().Shares(r.c.now())
 	}
-	if c.stop != nil {
-		r.State, r.Reason = c.stop.State, c.stop.Reason
-		r.Again = c.f == nil
-		if r.State == "" {
-			r.State = job.Running
+	if r.stop != nil {
+		out.State, out.Reason = r.stop.State, r.stop.Reason
+		out.Again = r.c.f == nil
+		if out.State == "" {
+			out.State = job.Running
 		}
-		if c.stop.Limit != nil {
-			r.Errors = append(r.Errors, c.stop.Limit.Error())
+		if r.stop.Limit != nil {
+			out.Errors = append(out.Errors, r.stop.Limit.Error())
 		}
-		r.Success = r.State.Success() && !c.stop.timeout
+		out.Success = out.State.Success() && !r.stop.timeout
 	}
-	return r, failed
+	return out, failed
 }
 
 // verdict names the end of a crawl that has nothing left: complete, unless

@@ -16,8 +16,8 @@ const sinceChunk = 5000
 // by whether they changed. A page that did not change names no links, so what it
 // led to last time is asked for because of that, not because of a link. Those
 // that are no longer in scope are left to be found. It may be repeated.
-func (c *Crawl) addKnown(ctx context.Context, now time.Time) error {
-	if c.cfg.Since == nil {
+func (r *run) addKnown(ctx context.Context, now time.Time) error {
+	if r.cfg.Since == nil {
 		return nil
 	}
 	found := make([]store.Found, 0, sinceChunk)
@@ -25,22 +25,22 @@ func (c *Crawl) addKnown(ctx context.Context, now time.Time) error {
 		if len(found) == 0 {
 			return nil
 		}
-		if _, err := c.st.Add(ctx, now, found); err != nil {
+		if _, err := r.c.st.Add(ctx, now, found); err != nil {
 			return fmt.Errorf("add what is known: %w", err)
 		}
 		found = found[:0]
 		return nil
 	}
-	for item, err := range c.cfg.Since {
+	for item, err := range r.cfg.Since {
 		if err != nil {
 			return fmt.Errorf("read the earlier crawl: %w", err)
 		}
-		d := c.stillInScope(item)
-		if !d.In || c.cfg.OptedOut(item.URL) {
+		d := r.stillInScope(item)
+		if !d.In || r.cfg.OptedOut(item.URL) {
 			continue
 		}
 		found = append(found, store.Found{Item: visit.Item{
-			Job: c.job, URL: item.URL, Via: item.Via, Found: item.Found, Depth: item.Depth, Priority: item.Priority, Validators: item.Validators,
+			Job: r.job, URL: item.URL, Via: item.Via, Found: item.Found, Depth: item.Depth, Priority: item.Priority, Validators: item.Validators,
 		}})
 		if len(found) == sinceChunk {
 			if err := flush(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"headway/fetch"
 	"headway/fetch/guard"
 	"headway/frontier"
+	"headway/job"
 	"headway/robots"
 	"headway/store"
 	"headway/visit"
@@ -32,7 +33,7 @@ type site struct {
 
 	stored pace // as last stored
 
-	sitemaps map[weburl.URL]int // asked for, with how many indexes led there
+	sitemaps map[job.ID]map[weburl.URL]int // asked for, with how many indexes led there
 }
 
 // maxSitemaps bounds the sitemaps of one host, and maxNested how many indexes
@@ -43,7 +44,7 @@ const (
 )
 
 // site returns what is kept of a host, and makes it if need be.
-func (c *Crawl) site(u weburl.URL) *site {
+func (c *crawler) site(u weburl.URL) *site {
 	host := u.Host()
 	if s := c.sites[host]; s != nil {
 		return s
@@ -64,16 +65,27 @@ func (c *Crawl) site(u weburl.URL) *site {
 	return s
 }
 
+// read lists the sitemaps that a job reads at the host.
+func (s *site) read(id job.ID) map[weburl.URL]int {
+	if s.sitemaps[id] == nil {
+		if s.sitemaps == nil {
+			s.sitemaps = map[job.ID]map[weburl.URL]int{}
+		}
+		s.sitemaps[id] = map[weburl.URL]int{}
+	}
+	return s.sitemaps[id]
+}
+
 // forgetUnscheduled lets go of a host that the schedule had no room for: it waits
 // in the store, and comes back from there.
-func (c *Crawl) forgetUnscheduled(host string) {
+func (c *crawler) forgetUnscheduled(host string) {
 	if _, ok := c.f.View(host); !ok {
 		delete(c.sites, host)
 	}
 }
 
 // robotsState says to the schedule what is known of a host's robots.txt.
-func (c *Crawl) robotsState(s *site, now time.Time, delay time.Duration) frontier.RobotsState {
+func (c *crawler) robotsState(s *site, now time.Time, delay time.Duration) frontier.RobotsState {
 	if s.ignored {
 		return frontier.RobotsState{Known: true, Ever: true}
 	}
@@ -110,14 +122,16 @@ type robotsLanding struct {
 }
 
 // tookRobots learns from robots.txt.
-func (c *Crawl) tookRobots(now time.Time, l robotsLanding) {
+func (c *crawler) tookRobots(now time.Time, l robotsLanding) {
 	s := c.sites[l.request.Host]
 	if l.own != nil {
 		c.f.PutBack(now, l.request)
 		c.ownTrouble(l.own)
 		return
 	}
-	c.spend(now, 0, left(l.answer), l.wire)
+	for _, r := range c.runsOf(l.request.Host) {
+		r.spend(now, 0, left(l.answer), l.wire)
+	}
 	if l.owned && !s.owned {
 		s.owned = true
 		c.f.Reconsider(now, l.request.Host)
@@ -148,7 +162,7 @@ func (c *Crawl) tookRobots(now time.Time, l robotsLanding) {
 
 // crawlDelay is the interval that the robots.txt of a host asked for when it was
 // last read.
-func (c *Crawl) crawlDelay(host string) time.Duration {
+func (c *crawler) crawlDelay(host string) time.Duration {
 	view, _ := c.f.View(host)
 	return view.State.CrawlDelay()
 }
@@ -158,7 +172,7 @@ func (c *Crawl) crawlDelay(host string) time.Duration {
 const maxRobots = 100_000
 
 // newRobots tells whether a version of robots.txt is to be stored.
-func (c *Crawl) newRobots(sum robots.Sum) bool {
+func (c *crawler) newRobots(sum robots.Sum) bool {
 	if c.versions[sum] {
 		return false
 	}
@@ -175,7 +189,7 @@ const tries = 3
 
 // unaskable gives up on a host that may not or cannot be asked: what stopped the
 // question about robots.txt would stop every page, and is their end.
-func (c *Crawl) unaskable(now time.Time, s *site, l robotsLanding) bool {
+func (c *crawler) unaskable(now time.Time, s *site, l robotsLanding) bool {
 	failure, ok := errors.AsType[*fetch.Error](l.err)
 	switch {
 	case !ok:
@@ -197,16 +211,28 @@ func (c *Crawl) unaskable(now time.Time, s *site, l robotsLanding) bool {
 }
 
 // fallBack turns to the other seed of a host that cannot be connected to.
-func (c *Crawl) fallBack(now time.Time, host string, failure *fetch.Error) bool {
-	other, ok := c.cfg.Fallback[host]
-	if !ok || failure.Phase != fetch.PhaseConnect && failure.Phase != fetch.PhaseTLS {
+func (c *crawler) fallBack(now time.Time, host string, failure *fetch.Error) (turned bool) {
+	if failure.Phase != fetch.PhaseConnect && failure.Phase != fetch.PhaseTLS {
 		return false
 	}
-	c.cfg.Log.Info("nobody answers, trying the other scheme", "host", host, "url", other.String(), "err", failure)
-	f := store.Found{Item: visit.Item{Job: c.job, URL: other, Found: visit.FoundSeed}}
-	c.seedHosts[other.Host()] = true
-	c.pend(entry{found: []link{{found: f, mark: c.mark(&f, 0)}}})
-	c.f.GiveUp(now, host, visit.Failed, visit.Reason(failure.Reason))
+	for _, r := range c.runsOf(host) {
+		turned = r.fallBack(host, failure) || turned
+	}
+	if turned {
+		c.f.GiveUp(now, host, visit.Failed, visit.Reason(failure.Reason))
+	}
+	return turned
+}
+
+func (r *run) fallBack(host string, failure *fetch.Error) bool {
+	other, ok := r.cfg.Fallback[host]
+	if !ok {
+		return false
+	}
+	r.c.cfg.Log.Info("nobody answers, trying the other scheme", "host", host, "url", other.String(), "err", failure)
+	f := store.Found{Item: visit.Item{Job: r.job, URL: other, Found: visit.FoundSeed}}
+	r.seedHosts[other.Host()] = true
+	r.c.pend(entry{found: []link{{found: f, mark: r.mark(&f, 0)}}})
 	return true
 }
 

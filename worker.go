@@ -25,6 +25,7 @@ import (
 // task is one request with what a worker needs to know of its host.
 type task struct {
 	request frontier.Request
+	run     *run // of a page or a sitemap
 	home    weburl.URL
 	owned   bool
 	secrets fetch.Secrets
@@ -50,7 +51,7 @@ type landing struct {
 }
 
 // work makes requests until there are no more.
-func (c *Crawl) work(ctx context.Context) {
+func (c *crawler) work(ctx context.Context) {
 	for t := range c.tasks {
 		switch t.request.Kind {
 		case frontier.Robots:
@@ -94,7 +95,7 @@ func (g *gate) heed(res *fetch.Result) {
 }
 
 // mayStart is asked right before the first byte of every request.
-func (c *Crawl) mayStart(g *gate) func() error {
+func (c *crawler) mayStart(g *gate) func() error {
 	return func() error {
 		now := time.Now()
 		if t := c.tenure.Load(); t == nil || !t.MayStart(now) {
@@ -108,7 +109,7 @@ func (c *Crawl) mayStart(g *gate) func() error {
 }
 
 // sent tells the loop when a request leaves.
-func (c *Crawl) sent(r frontier.Request) func(time.Time) {
+func (c *crawler) sent(r frontier.Request) func(time.Time) {
 	return func(at time.Time) {
 		at = c.steady(at)
 		c.post(func(time.Time) { c.f.Sent(at, r) })
@@ -116,14 +117,14 @@ func (c *Crawl) sent(r frontier.Request) func(time.Time) {
 }
 
 // looking tells the loop when a name is looked up.
-func (c *Crawl) looking(r frontier.Request) func(bool) {
+func (c *crawler) looking(r frontier.Request) func(bool) {
 	return func(looking bool) {
 		c.post(func(now time.Time) { c.f.Looking(now, r, looking) })
 	}
 }
 
 // askRobots fetches robots.txt.
-func (c *Crawl) askRobots(ctx context.Context, t task) robotsLanding {
+func (c *crawler) askRobots(ctx context.Context, t task) robotsLanding {
 	l := robotsLanding{request: t.request}
 	at, err := robotsURL(t.home)
 	if err != nil {
@@ -136,7 +137,7 @@ func (c *Crawl) askRobots(ctx context.Context, t task) robotsLanding {
 		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart(t.gate), Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
 		ETag: t.robots.ETag, LastModified: t.robots.LastModified,
 	}
-	archive := c.tap(ctx, &req, output.ForRobots, visit.Item{Job: c.job})
+	archive := c.tap(ctx, &req, output.ForRobots, visit.Item{})
 	res, _, err := c.cfg.Fetcher.Robots(ctx, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
 	t.gate.heed(res)
@@ -170,7 +171,7 @@ func sitemapsOf(file *robots.File) (names []string) {
 }
 
 // answer says to the schedule how a request ended.
-func (c *Crawl) answer(res *fetch.Result, err error, challenge bool, now time.Time) frontier.Answer {
+func (c *crawler) answer(res *fetch.Result, err error, challenge bool, now time.Time) frontier.Answer {
 	a := frontier.Answer{Answer: politeAnswer(res, err, challenge, now), Answered: err == nil || answered(err), Remote: res.Remote.Addr()}
 	if failure, ok := errors.AsType[*fetch.Error](err); ok {
 		a.Local = failure.Local
@@ -186,7 +187,7 @@ func (c *Crawl) answer(res *fetch.Result, err error, challenge bool, now time.Ti
 const leafBody = 64 << 10
 
 // askPage decides, fetches and reads one page.
-func (c *Crawl) askPage(ctx context.Context, t task) landing {
+func (c *crawler) askPage(ctx context.Context, t task) landing {
 	v := &visit.Visit{Item: t.request.Item}
 	l := landing{request: t.request, visit: v}
 	allowed, err := c.robotsAllow(ctx, t, v)
@@ -209,13 +210,13 @@ func (c *Crawl) askPage(ctx context.Context, t task) landing {
 			return l
 		}
 	}
-	l.leaf = c.cfg.Scope.Leaves && c.stillInScope(v.Item).Leaf
+	l.leaf = t.run.cfg.Scope.Leaves && t.run.stillInScope(v.Item).Leaf
 	req := pageRequest(v.Item, t.owned, t.secrets)
 	if l.leaf {
 		req.MaxBody, req.CutBody = leafBody, true
 	}
 	req.BeforeSend, req.Looking, req.Sent = c.mayStart(t.gate), c.looking(t.request), c.sent(t.request)
-	if most := c.cfg.Limits.Of(limit.Bytes); most.Limited() {
+	if most := t.run.cfg.Limits.Of(limit.Bytes); most.Limited() {
 		req.MaxSent = max(most.Max, 1) // what is larger can never be had under this limit
 	}
 	archive := c.tap(ctx, &req, output.ForPage, v.Item)
@@ -238,13 +239,13 @@ func (c *Crawl) askPage(ctx context.Context, t task) landing {
 		v.Links = nil
 	}
 	l.answer = c.answer(res, err, !r.page.Challenge.IsZero(), r.at)
-	l.links = c.judgeLinks(v)
+	l.links = t.run.judgeLinks(v)
 	l.wire = res.WireBytes
 	return l
 }
 
 // robotsAllow asks robots.txt about a page and writes the evidence.
-func (c *Crawl) robotsAllow(ctx context.Context, t task, v *visit.Visit) (bool, error) {
+func (c *crawler) robotsAllow(ctx context.Context, t task, v *visit.Visit) (bool, error) {
 	now := c.now()
 	if t.ignored {
 		v.Evidence = append(v.Evidence, visit.Evidence{Kind: visit.Override, At: now, Note: string(robots.Ignored), Confidence: visit.Low})
@@ -276,7 +277,7 @@ const (
 
 // askSitemap fetches a sitemap and hands its entries over in chunks, each of
 // which is stored before the next one is read.
-func (c *Crawl) askSitemap(ctx context.Context, t task) {
+func (c *crawler) askSitemap(ctx context.Context, t task) {
 	r := t.request
 	v := &visit.Visit{Item: visit.Item{Job: r.Job, URL: r.URL}}
 	allowed, err := c.robotsAllow(ctx, t, v)
@@ -300,7 +301,7 @@ func (c *Crawl) askSitemap(ctx context.Context, t task) {
 	c.post(func(now time.Time) { c.tookSitemap(now, r, answer, wire, true) })
 	switch target, moved := sitemapMoved(res, err); {
 	case moved:
-		c.post(func(now time.Time) { c.movedSitemap(now, t, target) })
+		c.post(func(now time.Time) { t.run.movedSitemap(now, t, target) })
 	case err == nil && res.Status >= 200 && res.Status < 300:
 		c.readSitemap(ctx, t, bytes.NewReader(res.Body))
 	}
@@ -316,7 +317,7 @@ func sitemapMoved(res *fetch.Result, err error) (target weburl.URL, moved bool) 
 }
 
 // readSitemap stores what a sitemap lists.
-func (c *Crawl) readSitemap(ctx context.Context, t task, body io.Reader) {
+func (c *crawler) readSitemap(ctx context.Context, t task, body io.Reader) {
 	s := parse.NewSitemap(body, t.request.URL, parse.SitemapOptions{Named: []weburl.URL{t.home}})
 	finder := store.SlotOf(c.key, t.request.URL.Domain())
 	var chunk []link
@@ -328,9 +329,9 @@ func (c *Crawl) readSitemap(ctx context.Context, t task, body io.Reader) {
 			}
 			continue
 		}
-		chunk = append(chunk, c.judgeEntry(t.request, e, finder))
+		chunk = append(chunk, t.run.judgeEntry(t.request.URL, e, finder))
 		if len(chunk) == sitemapChunk {
-			if !c.storeLinks(ctx, chunk) {
+			if !t.run.storeLinks(ctx, chunk) {
 				return
 			}
 			chunk = nil
@@ -339,17 +340,17 @@ func (c *Crawl) readSitemap(ctx context.Context, t task, body io.Reader) {
 	if err := s.Err(); err != nil {
 		c.cfg.Log.Debug("sitemap not read to its end", "url", visit.Redact(t.request.URL), "err", err)
 	}
-	if len(chunk) > 0 && !c.storeLinks(ctx, chunk) {
+	if len(chunk) > 0 && !t.run.storeLinks(ctx, chunk) {
 		return
 	}
-	c.post(func(now time.Time) { c.moreSitemaps(now, t, more) })
+	c.post(func(now time.Time) { t.run.moreSitemaps(now, t, more) })
 }
 
 // storeLinks hands links to the loop and waits until they are stored.
-func (c *Crawl) storeLinks(ctx context.Context, links []link) bool {
+func (r *run) storeLinks(ctx context.Context, links []link) bool {
 	stored := make(chan struct{})
-	c.post(func(now time.Time) {
-		c.pend(entry{found: c.fresh(now, links), ack: func() { close(stored) }})
+	r.c.post(func(now time.Time) {
+		r.c.pend(entry{found: r.fresh(now, links), ack: func() { close(stored) }})
 	})
 	select {
 	case <-stored:

@@ -25,6 +25,18 @@ type View struct {
 	More     bool // there are more in the store
 }
 
+// Jobs lists the jobs that have a part in a host, the one to be served next in
+// front.
+func (f *Frontier) Jobs(name string) []job.ID {
+	var list []job.ID
+	if h := f.hosts.find(name); h != nil {
+		for q := h.queues; q != nil; q = q.next {
+			list = append(list, q.job.ID)
+		}
+	}
+	return list
+}
+
 // View returns how a host stands, and whether it is in memory.
 func (f *Frontier) View(name string) (View, bool) {
 	h := f.hosts.find(name)

@@ -1,0 +1,278 @@
+package headway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"headway/frontier"
+	"headway/governor"
+	"headway/job"
+	"headway/limit"
+	"headway/output"
+	"headway/robots"
+	"headway/store"
+	"headway/store/journal"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// crawler works on the hosts of the slots it owns, for one job or for many.
+//
+// One goroutine, the loop, owns the schedule and everything that is remembered;
+// workers fetch and read, and at most one commit, one refill, one claim and one
+// question for counts are under way. They tell the loop what came of it by
+// posting to its channel.
+type crawler struct {
+	cfg   Config
+	st    store.Store
+	key   weburl.Key
+	began time.Time
+
+	runs  map[job.ID]*run
+	alone *run // the only one there will be; nil in a fleet
+
+	worker store.WorkerID
+	leases map[store.Slot]store.Lease
+	tenure atomic.Pointer[store.Tenure]
+
+	f        *frontier.Frontier
+	seen     *frontier.Seen
+	rules    *robots.Cache
+	sites    map[string]*site
+	journal  *journal.Journal
+	suspects []journal.Suspect
+	versions map[robots.Sum]bool // of robots.txt that are stored
+
+	events   chan func(now time.Time)
+	tasks    chan task
+	gov      *governor.Governor
+	queued   atomic.Int64  // bodies that wait for a parser
+	parsing  chan struct{} // a place among the parsers
+	hands    int           // workers started
+	busy     int           // tasks they have
+	stopWork context.CancelCauseFunc
+
+	pending    []entry
+	pages      int // visits and retries among them
+	urgent     bool
+	committing bool
+	committed  time.Time // when the last commit began
+	number     int64     // of the last commit
+	touched    map[string]struct{}
+	resting    []restingHost
+	storing    []string // domains with hosts in the commit under way
+	paces      []store.PaceChange
+	commits    commits
+
+	archives   []output.ExchangeWriter // among the outputs
+	out        chan []visit.Visit
+	outbox     [][]visit.Visit
+	refills    []frontier.Want
+	refilling  bool
+	tokens     int // reservations under way
+	loader     loader
+	background sync.WaitGroup
+
+	halted   bool // nothing more is sent, for nobody
+	lowDisk  bool
+	lowSince time.Time
+	nextWake time.Time
+	clean    map[string]bool // domains that were handed over cleanly since the start
+	warming  bool
+	orders   map[string][]order // for hosts whose state is not in memory
+	mailing  bool               // the mailbox is being looked into
+	free     int64              // room on the disk, as last seen
+	fatal    error
+}
+
+// commits is how commits went.
+type commits struct {
+	n    int64
+	time time.Duration // in all
+	last time.Duration
+}
+
+func newCrawler(cfg Config) *crawler {
+	c := &crawler{
+		cfg: cfg, st: cfg.Store, key: cfg.Store.Key(), runs: map[job.ID]*run{},
+		leases: map[store.Slot]store.Lease{}, sites: map[string]*site{}, versions: map[robots.Sum]bool{}, clean: map[string]bool{},
+		loader: loader{yields: map[string]bool{}, turns: map[string]time.Time{}}, touched: map[string]struct{}{}, orders: map[string][]order{},
+		seen: frontier.NewSeen(cfg.SeenBytes), rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
+		events: make(chan func(time.Time), 4*cfg.Workers), tasks: make(chan task, cfg.Workers),
+		parsing: make(chan struct{}, cfg.ParseWorkers), out: make(chan []visit.Visit, 4),
+		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}),
+	}
+	for _, w := range cfg.Outputs {
+		if a, ok := w.(output.ExchangeWriter); ok {
+			c.archives = append(c.archives, a)
+		}
+	}
+	return c
+}
+
+// now is the time by which everything is scheduled: it never runs backwards.
+func (c *crawler) now() time.Time { return c.steady(time.Now()) }
+
+// steady turns a moment of this process into one that is counted from its
+// beginning, so that a clock that is set does no harm.
+func (c *crawler) steady(t time.Time) time.Time {
+	return c.began.Round(0).Add(t.Sub(c.began)).UTC()
+}
+
+// open takes possession of the store: a place among its workers, and slots.
+func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "?" // the name is for people
+	}
+	c.worker, err = c.st.Join(ctx, now, fmt.Sprintf("%s %d", host, os.Getpid()))
+	if err != nil {
+		return fmt.Errorf("join the store: %w", err)
+	}
+	sent := time.Now()
+	leases, err := c.st.Acquire(ctx, now, c.worker, slots)
+	if err != nil {
+		return fmt.Errorf("acquire slots: %w", err)
+	}
+	for _, l := range leases {
+		c.leases[l.Slot] = l
+	}
+	tenure := store.NewTenure(c.cfg.Terms, sent)
+	c.tenure.Store(&tenure)
+
+	var suspects []weburl.URL
+	if c.cfg.Journal != "" {
+		c.journal, c.suspects, err = journal.Open(c.cfg.Journal)
+		if err != nil {
+			return fmt.Errorf("open journal: %w", err)
+		}
+		for _, s := range c.suspects {
+			suspects = append(suspects, s.URL)
+		}
+	}
+	c.f = frontier.New(frontier.Config{Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Robots: c.cfg.RobotsWorkers, Addresses: c.cfg.Addresses, Suspects: suspects, Trace: c.cfg.Trace}, now)
+	return nil
+}
+
+// crawl runs the loop and everything it needs.
+func (c *crawler) crawl(ctx context.Context) error {
+	work, stop := context.WithCancelCause(ctx)
+	c.stopWork = stop
+	defer stop(nil)
+	var helpers sync.WaitGroup
+	helpers.Go(func() { c.renew(work) })
+	outputErr := make(chan error, 1)
+	go func() {
+		err := output.Run(context.WithoutCancel(ctx), c.out, c.cfg.Outputs...)
+		if err != nil { // nobody takes what is stored any more
+			select {
+			case c.events <- func(time.Time) { c.fail(fmt.Errorf("write output: %w", err)) }:
+			case <-work.Done():
+			}
+		}
+		outputErr <- err
+	}()
+
+	c.loop(ctx, work)
+
+	close(c.tasks)
+	stop(errors.New("the crawl has ended"))
+	drained := make(chan struct{})
+	go func() { // whoever still wants to post is heard and ignored
+		for {
+			select {
+			case <-c.events:
+			case <-drained:
+				return
+			}
+		}
+	}()
+	c.background.Wait()
+	helpers.Wait()
+	close(drained)
+	close(c.out)
+	err := <-outputErr
+	if c.fatal != nil {
+		return c.fatal
+	}
+	if err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+// renew keeps the lease alive, and ends what is in flight when that fails for
+// too long.
+func (c *crawler) renew(ctx context.Context) {
+	tick := time.NewTicker(c.cfg.Terms.Renew)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		sent := time.Now()
+		err := c.st.Renew(ctx, c.worker)
+		switch {
+		case err == nil:
+			tenure := store.NewTenure(c.cfg.Terms, sent)
+			c.tenure.Store(&tenure)
+		case errors.Is(err, store.ErrFenced):
+			c.stopWork(err)
+			c.post(func(time.Time) { c.fail(fmt.Errorf("renew the lease: %w", err)) })
+			return
+		case c.tenure.Load().MustCancel(time.Now()):
+			c.stopWork(errNotOurs)
+			c.post(func(time.Time) { c.fail(fmt.Errorf("renew the lease: %w", err)) })
+			return
+		}
+	}
+}
+
+// giveBack returns what the store counts as ours, except the slots.
+func (c *crawler) giveBack(ctx context.Context, now time.Time) error {
+	return errors.Join(c.returnTokens(ctx, now), c.yieldAll(ctx, now))
+}
+
+// leave ends the part in the store cleanly.
+func (c *crawler) leave(ctx context.Context) error {
+	var err error
+	if left := c.st.Leave(ctx, c.worker); left != nil {
+		err = fmt.Errorf("leave the store: %w", left)
+	}
+	return errors.Join(err, c.closeJournal())
+}
+
+func (c *crawler) closeJournal() error {
+	if c.journal == nil {
+		return nil
+	}
+	if err := c.journal.Close(); err != nil {
+		return fmt.Errorf("close the journal: %w", err)
+	}
+	return nil
+}
+
+// returnTokens gives back page tokens that were not used.
+func (c *crawler) returnTokens(ctx context.Context, now time.Time) error {
+	var list []store.Return
+	for id, r := range c.runs {
+		if n := c.f.Unused(id); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
+			list = append(list, store.Return{Job: id, Tokens: n})
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	c.number++
+	if _, err := c.st.Commit(ctx, store.Commit{Worker: c.worker, Number: c.number, At: now, Returns: list}); err != nil {
+		return fmt.Errorf("return page tokens: %w", err)
+	}
+	return nil
+}

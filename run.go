@@ -1,0 +1,380 @@
+package headway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"headway/frontier"
+	"headway/job"
+	"headway/limit"
+	"headway/politeness"
+	"headway/scope"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// run is a job as a crawler works on it. It belongs to the loop; workers read
+// what does not change.
+type run struct {
+	c     *crawler
+	cfg   Config
+	job   job.ID
+	scope *scope.Rules
+
+	resumed    bool
+	started    time.Time // when the job last began to run
+	traps      *scope.Traps
+	duplicates scope.Duplicates
+	seedHosts  map[string]bool
+	guilty     map[weburl.URL]bool
+	budget     *limit.Budget
+
+	stop     *Stop // why nothing more is sent; nil while it runs
+	stopAt   time.Time
+	enough   bool // discovery was stopped: what is found from now on is deferred
+	sifting  bool // the page limit is met; see sift
+	counting bool
+	counts   store.Counts
+	tally    tally
+	points   points
+	progress atomic.Pointer[Progress]
+}
+
+func newRun(c *crawler, cfg Config) (*run, error) {
+	cfg.Scope.Seeds = cfg.Seeds
+	cfg.Scope.MaxDepth = int(cfg.Limits.Max(limit.Depth))
+	rules, err := scope.New(cfg.Scope)
+	if err != nil {
+		return nil, fmt.Errorf("scope: %w", err)
+	}
+	r := &run{c: c, cfg: cfg, scope: rules, seedHosts: map[string]bool{}, guilty: map[weburl.URL]bool{}, traps: scope.NewTraps(scope.TrapConfig{})}
+	for _, u := range cfg.Seeds {
+		r.seedHosts[u.Host()] = true
+	}
+	return r, nil
+}
+
+// begin puts the job on the schedule.
+func (r *run) begin(ctx context.Context, now time.Time) error {
+	for _, s := range r.c.suspects {
+		if s.Job == r.job && s.Guilty() {
+			r.guilty[s.URL] = true
+		}
+	}
+	r.c.runs[r.job] = r
+	r.c.f.AddJob(r.frontierJob())
+	return r.openBudget(ctx, now)
+}
+
+// frontierJob is the job as the schedule sees it.
+func (r *run) frontierJob() frontier.Job {
+	policy, strangers := r.cfg.Policy, r.cfg.Strangers
+	fit := forStrangers(&policy)
+	patience := time.Duration(r.cfg.Limits.Max(limit.Patience))
+	if patience == 0 {
+		patience = limit.CommandPatience
+	}
+	return frontier.Job{
+		ID: r.job, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited(),
+		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)),
+		Policy: func(host string) *politeness.Policy {
+			if s := r.c.sites[host]; fit || s != nil && s.owned {
+				return &policy
+			}
+			return &strangers
+		},
+	}
+}
+
+// openJob finds the job to go on with, or makes one and adds its seeds.
+func (r *run) openJob(ctx context.Context, now time.Time) (done bool, err error) {
+	var last *store.Job
+	for after := job.ID(0); ; {
+		list, err := r.c.st.JobList(ctx, after, store.MaxPage)
+		if err != nil {
+			return false, fmt.Errorf("list jobs: %w", err)
+		}
+		for i := range list {
+			if list[i].Name == r.cfg.Name {
+				last = &list[i]
+			}
+			after = list[i].ID
+		}
+		if len(list) < store.MaxPage {
+			break
+		}
+	}
+	pages := r.cfg.Limits.Max(limit.Pages)
+	r.started = now
+	if last == nil {
+		r.job, err = r.c.st.CreateJob(ctx, store.Job{Name: r.cfg.Name, State: job.Running, MaxPages: pages, Spec: r.cfg.Spec, CreatedAt: now, StartedAt: now})
+		if err != nil {
+			return false, fmt.Errorf("create job: %w", err)
+		}
+		return false, r.addFirst(ctx, now)
+	}
+	r.job, r.resumed = last.ID, true
+	if last.State.Ended() && !(last.State == job.Partial && r.cfg.Continue) {
+		r.stop = &Stop{State: last.State, Reason: last.Reason}
+		return true, nil
+	}
+	again, err := r.putOff(ctx)
+	if err != nil {
+		return false, err
+	}
+	if last.State == job.Partial || last.MaxPages != pages || again {
+		if err := r.c.st.Extend(ctx, now, r.job, pages); err != nil {
+			return false, fmt.Errorf("set the page limit to %d: %w", pages, err)
+		}
+	}
+	if last.State == job.Running {
+		r.started = last.StartedAt
+	}
+	for _, to := range []job.State{job.Queued, job.Running} {
+		if last.State == job.Partial && to == job.Queued || last.State == job.Queued && to == job.Running {
+			if err := r.c.st.SetState(ctx, now, r.job, last.State, to, ""); err != nil {
+				return false, fmt.Errorf("resume: %w", err)
+			}
+			last.State = to
+		}
+	}
+	if err := r.widenAgain(ctx); err != nil {
+		return false, err
+	}
+	return false, r.addFirst(ctx, now)
+}
+
+// putOff tells whether URLs of the job were put off: they are asked for when it
+// goes on.
+func (r *run) putOff(ctx context.Context) (bool, error) {
+	counts, err := r.c.st.Counts(ctx, r.job)
+	if err != nil {
+		return false, fmt.Errorf("read counts: %w", err)
+	}
+	return counts.Ended[store.Ending{Outcome: visit.Deferred}] > 0, nil
+}
+
+// addFirst makes seen what is known before anything was fetched.
+func (r *run) addFirst(ctx context.Context, now time.Time) error {
+	if err := r.addKnown(ctx, now); err != nil {
+		return err
+	}
+	return r.addSeeds(ctx, now)
+}
+
+// addSeeds makes the seeds seen. Those seen before are left alone.
+func (r *run) addSeeds(ctx context.Context, now time.Time) error {
+	for seeds := range slices.Chunk(r.cfg.Seeds, 10_000) {
+		found := make([]store.Found, 0, len(seeds))
+		for _, u := range seeds {
+			f := store.Found{Item: visit.Item{Job: r.job, URL: u, Found: visit.FoundSeed}}
+			switch d := r.scope.DecideSeed(u); {
+			case !d.In:
+				f.Outcome, f.Reason = visit.Skipped, visit.Reason(d.Reason)
+			case r.cfg.OptedOut(u):
+				f.Outcome, f.Reason = visit.Skipped, visit.OptedOut
+			}
+			found = append(found, f)
+		}
+		if _, err := r.c.st.Add(ctx, now, found); err != nil {
+			return fmt.Errorf("add seeds: %w", err)
+		}
+	}
+	return nil
+}
+
+// widenAgain learns from a resumed job where its seeds had redirected to.
+func (r *run) widenAgain(ctx context.Context) error {
+	q := store.Query{Job: r.job, Outcome: visit.Redirected, Max: store.MaxPage}
+	for {
+		page, err := r.c.st.List(ctx, q)
+		if err != nil {
+			return fmt.Errorf("read redirects: %w", err)
+		}
+		for i := range page.Entries {
+			if e := &page.Entries[i]; e.Item.Depth == 0 && e.Visit != nil && !e.Visit.Answer.Location.IsZero() {
+				r.scope.Widen(e.Item.URL, e.Visit.Answer.Location)
+			}
+		}
+		if page.Next == "" {
+			return nil
+		}
+		q.After = page.Next
+	}
+}
+
+// openBudget counts from what the runs before have spent.
+func (r *run) openBudget(ctx context.Context, now time.Time) error {
+	counts, err := r.c.st.Counts(ctx, r.job)
+	if err != nil {
+		return fmt.Errorf("read counts: %w", err)
+	}
+	list, err := r.c.st.Points(ctx, r.job)
+	if err != nil {
+		return fmt.Errorf("read time series: %w", err)
+	}
+	spent := limit.Use{Pages: counts.Pages()}
+	for i := range list {
+		if r.cfg.Anew && list[i].At.Before(r.started) {
+			continue
+		}
+		spent.Requests += list[i].Requests
+		spent.Bytes += list[i].Bytes
+		spent.Time += list[i].Ran
+	}
+	r.counts = counts
+	r.budget = limit.NewBudget(r.cfg.Limits, now, spent)
+	r.tally.before = spent
+	r.points.at = now
+	return nil
+}
+
+// unwanted is the visit of a page that must not be fetched though it waits, nil
+// for others.
+func (r *run) unwanted(item visit.Item) *visit.Visit {
+	if r.guilty[item.URL] {
+		return &visit.Visit{Item: item, Outcome: visit.Failed, Reason: visit.Quarantined, Detail: "in flight at several crashes of the crawler"}
+	}
+	if r.cfg.OptedOut(item.URL) {
+		return &visit.Visit{Item: item, Outcome: visit.Skipped, Reason: visit.OptedOut}
+	}
+	d := scope.Decision{In: true}
+	if r.resumed || r.cfg.Scope.Leaves {
+		d = r.stillInScope(item)
+	}
+	if d.In && !d.Leaf && item.Found != visit.FoundSeed {
+		d = r.duplicates.Look(item.URL)
+	}
+	if d.In {
+		return nil
+	}
+	return &visit.Visit{Item: item, Outcome: visit.Skipped, Reason: visit.Reason(d.Reason), Detail: d.Rule}
+}
+
+// spend counts against the limits and for the time series.
+func (r *run) spend(now time.Time, pages, requests, bytes int64) {
+	use := limit.Use{Pages: pages, Requests: requests, Bytes: bytes}
+	r.budget.Observe(now, use)
+	r.tally.add(use)
+	r.holdToLimits(now)
+}
+
+// holdToLimits stops at a limit that was met. The page limit is kept by tokens.
+func (r *run) holdToLimits(now time.Time) {
+	if over := r.budget.Exceeded(); over != nil && r.stop == nil && over.Limit != limit.Pages {
+		r.halt(now, stopFor(over))
+	}
+}
+
+// sift looks whether anything is left that the page limit keeps from being
+// fetched: what waits goes on to be judged by robots.txt, which costs no page,
+// until the first URL that would.
+func (r *run) sift(now time.Time) {
+	r.sifting = true
+	j := r.frontierJob()
+	j.Limited = false
+	r.c.f.AddJob(j)
+	r.c.f.Wake(now, r.job)
+}
+
+// sifted ends a crawl at its page limit: a page would have been fetched.
+func (r *run) sifted(now time.Time) {
+	if r.stop == nil {
+		r.halt(now, stopFor(r.cfg.Limits.Of(limit.Pages).Exceeded(r.budget.Spent().Pages)))
+	}
+}
+
+// halt sends nothing more. What is in flight goes on; after the time limit it gets
+// a moment.
+func (r *run) halt(now time.Time, s *Stop) {
+	if r.stop == nil {
+		r.stop = s
+		r.c.f.StopJob(now, r.job)
+	}
+	if s.timeout {
+		r.stopAt = now.Add(graceful)
+	}
+	if r == r.c.alone {
+		r.c.halted = true
+	}
+}
+
+// complete ends a crawl that has nothing left to do.
+func (r *run) complete(ctx context.Context) bool {
+	counts, err := r.c.st.Counts(context.WithoutCancel(ctx), r.job)
+	if err != nil {
+		r.c.fail(fmt.Errorf("read counts: %w", err))
+		return true
+	}
+	state, reason := verdict(counts)
+	if state == job.Partial && r.enough {
+		reason = DiscoveryStopped
+	}
+	r.stop = &Stop{State: state, Reason: reason}
+	return true
+}
+
+// concluded ends a crawl that was told to stop. One that was stopped by a limit
+// with nothing left to do is complete.
+func (r *run) concluded(ctx context.Context) bool {
+	if r.stop.State != job.Partial {
+		return true
+	}
+	idle, err := r.c.st.Idle(context.WithoutCancel(ctx), r.job)
+	if err != nil {
+		r.c.fail(fmt.Errorf("ask whether anything waits: %w", err))
+		return true
+	}
+	if idle.None {
+		return r.complete(ctx)
+	}
+	return true
+}
+
+var errTimeUp = errors.New("the time of the crawl is up")
+
+// look is done a few times a second: limits and counts.
+func (r *run) look(work context.Context, now time.Time) {
+	r.budget.Observe(now, limit.Use{})
+	for _, w := range r.budget.Warnings() {
+		r.tally.warnings = append(r.tally.warnings, w.String())
+		r.c.cfg.Log.Warn("a limit comes near", "limit", w.String())
+	}
+	r.holdToLimits(now)
+	if r.stop == nil && !r.sifting && r.cfg.Limits.Of(limit.Pages).Limited() && r.c.f.Exhausted(r.job) {
+		r.sift(now)
+	}
+	if !r.stopAt.IsZero() && !now.Before(r.stopAt) {
+		r.cancel(errTimeUp)
+		r.stopAt = time.Time{}
+	}
+	r.count(work, now)
+	r.recordPoint(work, now)
+}
+
+// cancel ends what is in flight.
+func (r *run) cancel(cause error) { r.c.stopWork(cause) }
+
+// revisit looks at the hosts of the seeds again when a crawl is resumed though
+// nothing may wait there: what is still to be read of their sitemaps is not
+// stored.
+func (r *run) revisit(now time.Time) {
+	if !r.resumed || r.cfg.Sitemaps == SitemapsOff {
+		return
+	}
+	known := map[string]bool{}
+	for _, u := range r.cfg.Seeds {
+		if host := u.Host(); !known[host] {
+			known[host] = true
+			r.c.site(u)
+			if !r.c.f.Warm(now, u, []job.ID{r.job}) {
+				return // the others are met when there is room for them
+			}
+		}
+	}
+}
