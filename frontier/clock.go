@@ -122,6 +122,14 @@ func (c clock) down(i int) {
 	}
 }
 
+// later is the later of two instants.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // earlier returns the earlier of two instants, where zero is none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {

@@ -245,13 +245,56 @@ func (f *Frontier) StopJob(now time.Time, id job.ID) {
 	}
 	j.stopped, j.starved = true, deque{}
 	for _, h := range f.list {
+		forgot := h.forgetErrands(id)
 		if q := h.queue(id); q != nil {
-			h.forgetErrands(id)
 			q.drop(f)
 			q.starving = false
 			f.look(h, now)
+		} else if forgot {
+			f.look(h, now)
 		}
 	}
+}
+
+// ResumeJob hands out requests for a job again that was stopped. URLs that were
+// put to waiting meanwhile on hosts that are not in memory come by [Frontier.Warm].
+func (f *Frontier) ResumeJob(now time.Time, id job.ID) {
+	j := f.jobs[id]
+	if j == nil || !j.stopped {
+		return
+	}
+	j.stopped = false
+	f.Wake(now, id)
+}
+
+// DropJob forgets a job that was stopped, and tells whether that could be done:
+// not while anything of it is under way.
+func (f *Frontier) DropJob(now time.Time, id job.ID) bool {
+	j := f.jobs[id]
+	if j == nil {
+		return true
+	}
+	if !j.stopped || j.asking {
+		return false
+	}
+	for _, h := range f.list {
+		if q := h.queue(id); q != nil && (len(q.busy) > 0 || q.asked > 0 || q.parking) {
+			return false
+		}
+	}
+	for _, h := range f.list {
+		q := h.queue(id)
+		if q == nil {
+			continue
+		}
+		q.drop(f)
+		q.dropAside(f)
+		h.remove(q)
+		f.look(h, now)
+	}
+	delete(f.jobs, id)
+	f.jobList = slices.DeleteFunc(f.jobList, func(s *jobState) bool { return s == j })
+	return true
 }
 
 // Next returns what to do now: at most limit requests, and what must be read or

@@ -17,6 +17,7 @@ const (
 	loading  stage = iota // its state is wanted from the store
 	live                  // it is scheduled
 	yielding              // another process has asked for its domain: nothing new is sent
+	gone                  // it is no longer kept here
 )
 
 // robotsStage is what is known of a host's robots.txt.
@@ -221,13 +222,27 @@ func (h *host) rotate(q *queue) {
 	if h.queues == q && q.next == nil {
 		return
 	}
+	h.unlink(q)
+	h.push(q)
+}
+
+// unlink takes a queue out.
+func (h *host) unlink(q *queue) {
 	for at := &h.queues; ; at = &(*at).next {
 		if *at == q {
 			*at = q.next
-			break
+			return
 		}
 	}
-	h.push(q)
+}
+
+// remove takes the queue of a job out that is no more.
+func (h *host) remove(q *queue) {
+	h.unlink(q)
+	if h.rarity != &noRarity {
+		delete(h.pages, q.job.ID)
+	}
+	h.merge()
 }
 
 // hasWork tells whether anything of the host waits or is under way.
@@ -257,11 +272,13 @@ func (h *host) merge() {
 	}
 }
 
-// forgetErrands drops the errands of a job.
-func (h *host) forgetErrands(id job.ID) {
-	if len(h.errands) > 0 {
+// forgetErrands drops the errands of a job, and tells whether there were any.
+func (h *host) forgetErrands(id job.ID) bool {
+	n := len(h.errands)
+	if n > 0 {
 		h.errands = slices.DeleteFunc(h.errands, func(e Errand) bool { return e.Job == id })
 	}
+	return len(h.errands) < n
 }
 
 // tidy lets go of what is empty, and of the queues of jobs that have no more

@@ -20,7 +20,10 @@ type HostState struct {
 	// Unclean says that requests may have left which nobody recorded: the host
 	// waits its full pace from now.
 	Unclean bool
-	Robots  RobotsState
+	// DomainAsked is when a host of its domain was last asked, as far as the
+	// store knows; those that are not in memory count too.
+	DomainAsked time.Time
+	Robots      RobotsState
 	// Pages are the pages each job has had of the host, for jobs with a limit
 	// per host.
 	Pages map[job.ID]int
@@ -190,10 +193,12 @@ func (f *Frontier) Loaded(now time.Time, s HostState) {
 	for h.state.InFlight() > 0 {
 		h.state, _ = h.policy.Observe(h.state, now, politeness.Answer{Fault: politeness.Ours})
 	}
+	last := later(h.state.LastSent(), s.DomainAsked)
 	if s.Unclean {
 		h.state = h.policy.Resume(h.state, now)
-		h.domain.interval = h.domain.interval.Sent(now)
-	} else if last := h.state.LastSent(); last.After(h.domain.interval.Last()) {
+		last = now
+	}
+	if last.After(h.domain.interval.Last()) {
 		h.domain.interval = h.domain.interval.Sent(last)
 	}
 	if len(s.Pages)+len(h.pages) > 0 {
@@ -290,7 +295,7 @@ func (f *Frontier) Parked(now time.Time, p Park, left int) {
 // there was room.
 func (f *Frontier) Run(now time.Time, e Errand) bool {
 	q := f.queueFor(e.URL, e.Job, now)
-	if q == nil || len(q.host.errands) >= maxErrands {
+	if q == nil || q.job.stopped || len(q.host.errands) >= maxErrands {
 		return false
 	}
 	rare := q.host.rare()
@@ -463,6 +468,15 @@ func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
 
 // rest lets go of a host.
 func (f *Frontier) rest(h *host, now, until time.Time) {
+	f.remove(h, now)
+	if !until.IsZero() {
+		f.cold.rest()
+	}
+	f.batch.Rest = append(f.batch.Rest, Rest{Host: h.name, Until: until, State: h.state})
+}
+
+// remove takes a host out of everything that leads to hosts with work.
+func (f *Frontier) remove(h *host, now time.Time) {
 	for q := h.queues; q != nil; q = q.next {
 		q.drop(f)
 	}
@@ -478,10 +492,29 @@ func (f *Frontier) rest(h *host, now, until time.Time) {
 	f.list = f.list[:len(f.list)-1]
 	h.domain.leave(h)
 	f.forgetDomain(h.domain)
-	if !until.IsZero() {
-		f.cold.rest()
+}
+
+// Release lets go of a domain that is quiet; see [Batch.Quiet]. Its hosts are
+// somebody else's from now on. No load and no refill may be under way: what was
+// read before must not be taken for news when the domain comes back.
+func (f *Frontier) Release(now time.Time, name string) {
+	d := f.domains.find(name)
+	if d == nil {
+		return
 	}
-	f.batch.Rest = append(f.batch.Rest, Rest{Host: h.name, Until: until, State: h.state})
+	d.giving, d.quiet = false, false
+	if d.first == nil {
+		f.forgetDomain(d)
+		return
+	}
+	for d.first != nil { // the domain goes with its last host
+		h := d.host(d.hosts() - 1)
+		for q := h.queues; q != nil; q = q.next {
+			q.dropAside(f)
+		}
+		f.remove(h, now)
+		h.stage, h.line = gone, noLine // lines it stands in pass it over
+	}
 }
 
 // GiveUp ends what waits on a host, for all jobs: it cannot be asked at all.

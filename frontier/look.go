@@ -10,6 +10,9 @@ import (
 // look works out what a host waits for and puts it where that is noticed: into
 // the clock, into a line, or nowhere when only an event can help.
 func (f *Frontier) look(h *host, now time.Time) {
+	if h.stage == gone {
+		return
+	}
 	f.park(h, now)
 	h.tidy()
 	h.until, h.wait, h.line = 0, NoWork, noLine

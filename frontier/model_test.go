@@ -46,6 +46,8 @@ type model struct {
 	sentAt  map[string]time.Time // of a domain
 	owned   map[string]bool      // domains, by the store
 	yields  map[string]bool      // domains being given up
+	stored  map[string]politeness.State
+	reads   int // loads and refills under way
 
 	downAt     time.Time // when our own network fails for a while
 	pending    []pendingEntry
@@ -71,6 +73,7 @@ type modelJob struct {
 	granted int
 	pages   int
 	stopped bool
+	paused  bool
 }
 
 type pendingEntry struct {
@@ -108,7 +111,7 @@ func newModel(t *testing.T, seed uint64) *model {
 	m := &model{
 		t: t, seed: seed, rng: rng, shelf: newShelf(), now: start, trace: fnv.New64a(), byName: map[string]*modelHost{},
 		under: map[jobURL]bool{}, inDoubt: map[jobURL]bool{}, sentAt: map[string]time.Time{},
-		owned: map[string]bool{}, yields: map[string]bool{}, progress: start,
+		owned: map[string]bool{}, stored: map[string]politeness.State{}, yields: map[string]bool{}, progress: start,
 		workers: 1 + rng.IntN(16), maxURLs: 20 + rng.IntN(150),
 	}
 	for i := range 1 + rng.IntN(10) {
@@ -210,13 +213,6 @@ func (m *model) run() {
 	m.final()
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // done tells whether no job has anything left.
 func (m *model) done() bool {
 	// A crawl is over when nothing is under way either.
@@ -225,7 +221,7 @@ func (m *model) done() bool {
 	}
 	left := false
 	for _, j := range m.jobs {
-		if !j.stopped && j.Limited && m.f.Exhausted(j.ID) {
+		if !j.stopped && !j.paused && j.Limited && m.f.Exhausted(j.ID) {
 			j.stopped = true
 			m.f.StopJob(m.now, j.ID)
 		}
@@ -273,6 +269,9 @@ func (m *model) turn() time.Time {
 	for _, d := range b.Quiet {
 		m.yield(d)
 	}
+	for _, r := range b.Rest {
+		m.stored[r.Host] = r.State
+	}
 	if b.Cold {
 		m.warm()
 	}
@@ -285,24 +284,29 @@ func (m *model) turn() time.Time {
 
 func (m *model) refill(wants []Want) {
 	var items []visit.Item
+	m.reads++
 	m.after(m.delay(50*time.Millisecond), func() {
 		for _, w := range wants {
 			items = append(items, m.shelf.heads(m.now, w)...)
 		}
-		m.after(m.delay(50*time.Millisecond), func() { m.f.Refilled(m.now, wants, items) })
+		m.after(m.delay(50*time.Millisecond), func() { m.reads--; m.f.Refilled(m.now, wants, items) })
 	})
 }
 
 func (m *model) load(name string) {
 	h := m.byName[name]
+	m.reads++
 	m.after(m.delay(50*time.Millisecond), func() {
 		m.owned[h.domain] = true
-		s := HostState{Host: name, State: politeness.New(name)}
-		if v, ok := m.f.View(name); ok {
+		s := HostState{Host: name, State: politeness.New(name), DomainAsked: m.sentAt[h.domain]}
+		if v, ok := m.f.View(name); ok && v.State.LastSent().After(m.stored[name].LastSent()) {
 			s.State = v.State
+		} else if was, ok := m.stored[name]; ok {
+			s.State = was
 		}
 		m.after(m.delay(20*time.Millisecond), func() {
 			h.robots = false
+			m.reads--
 			m.f.Loaded(m.now, s)
 		})
 	})
@@ -328,8 +332,53 @@ func (m *model) yield(domain string) {
 		m.owned[domain] = false
 		m.after(m.delay(20*time.Millisecond), func() {
 			delete(m.yields, domain)
+			if m.reads == 0 && len(m.f.batch.Load)+len(m.f.batch.Refill) == 0 && m.rng.IntN(2) == 0 {
+				m.release(domain)
+				return
+			}
 			m.f.Yielded(m.now, domain)
 		})
+	})
+}
+
+// release hands a domain to another worker, which gives it back after a while.
+func (m *model) release(domain string) {
+	for _, h := range m.hosts {
+		if v, ok := m.f.View(h.name); ok && h.domain == domain {
+			m.stored[h.name] = v.State
+		}
+	}
+	m.f.Release(m.now, domain)
+	if left := m.f.Hosts(domain); len(left) > 0 {
+		m.bad("%v are still here", left)
+	}
+	m.after(m.delay(5*time.Second), func() {
+		for _, h := range m.hosts {
+			var jobs []job.ID
+			for _, j := range m.jobs {
+				if h.domain == domain && len(m.shelf.waiting[queueKey{h.name, j.ID}]) > 0 {
+					jobs = append(jobs, j.ID)
+				}
+			}
+			if len(jobs) > 0 && !m.f.Warm(m.now, mustURL(h.name+"/"), jobs) {
+				return
+			}
+		}
+	})
+}
+
+// pause stops a job for a while.
+func (m *model) pause() {
+	j := m.jobs[m.rng.IntN(len(m.jobs))]
+	if j.stopped || j.paused {
+		return
+	}
+	j.paused = true
+	m.f.StopJob(m.now, j.ID)
+	m.after(m.delay(time.Minute), func() {
+		j.paused = false
+		m.f.ResumeJob(m.now, j.ID)
+		m.warm()
 	})
 }
 
@@ -416,7 +465,7 @@ func (m *model) startPage(r Request, h *modelHost) {
 	k := jobURL{r.Job, r.Item.URL}
 	j := m.jobs[r.Job-1]
 	switch {
-	case j.stopped:
+	case j.stopped || j.paused:
 		m.bad("%s handed out for a job that was stopped", r.Item.URL)
 	case !h.robots:
 		m.bad("%s handed out before robots.txt is known", r.Item.URL)
@@ -618,6 +667,9 @@ func (m *model) mayYield() {
 		m.yields[d] = true
 		m.f.Yield(m.now, d)
 	}
+	if m.rng.IntN(10) == 0 {
+		m.pause()
+	}
 }
 
 // idle looks for hosts that could be asked and were not, while workers were
@@ -716,6 +768,27 @@ func (m *model) final() {
 				m.bad("%s: %d leaving, %d under way at the end", d.name, d.leaving, d.under)
 			}
 		}
+	}
+	for _, j := range m.jobs {
+		m.f.StopJob(m.now, j.ID)
+	}
+	for range 3 { // what was not asked for yet, and what comes of it
+		b := m.f.Next(m.now, 0, visit.WaitWorkers)
+		m.f.Refilled(m.now, slices.Clone(b.Refill), nil)
+		for _, p := range b.Parks {
+			m.f.Parked(m.now, p, 0)
+		}
+		for _, t := range b.Tokens {
+			m.f.Grant(m.now, t.Job, 0)
+		}
+	}
+	for _, j := range m.jobs {
+		if !m.f.DropJob(m.now, j.ID) {
+			m.bad("job %d is not let go of", j.ID)
+		}
+	}
+	if m.f.items != 0 || len(m.f.jobs) != 0 || len(m.f.jobList) != 0 || m.f.Stats().Working != 0 {
+		m.bad("%d URLs and %d jobs are kept, %d hosts work", m.f.items, len(m.f.jobs), m.f.Stats().Working)
 	}
 	for _, a := range m.f.account.Shares(m.now) {
 		if a.Hosts < 0 {

@@ -454,6 +454,14 @@ func (f *Frontier) wakeStarved(j *jobState, now time.Time) (woke bool) {
 // wokenHungry is how many hosts without URLs are woken for tokens at a time.
 const wokenHungry = 64
 
+// Again lets a job ask for page tokens again that was given none: others may have
+// returned some.
+func (f *Frontier) Again(id job.ID) {
+	if j := f.jobs[id]; j != nil {
+		j.exhausted = false
+	}
+}
+
 // Exhausted tells whether the job has used up its page limit: no token is left,
 // and none will come back.
 func (f *Frontier) Exhausted(id job.ID) bool {
