@@ -27,6 +27,7 @@ type entry struct {
 // Times and sizes of commits.
 const (
 	manyPages   = 64                     // so many pages do not wait for the gap between commits
+	retryFirst  = 100 * time.Millisecond // how soon a worker of a fleet asks its store again
 	retryCommit = time.Second            // a commit that found no room, or a busy file, is tried again
 	slowCommit  = 250 * time.Millisecond // the ceiling of a commit that keeps up
 )
@@ -184,7 +185,11 @@ func (c *crawler) commit(work context.Context, batch []entry, commit store.Commi
 	}
 	for {
 		began := time.Now()
-		receipt, err := c.st.Commit(ctx, commit)
+		var receipt store.Receipt
+		err := c.insist(ctx, func() (err error) {
+			receipt, err = c.st.Commit(ctx, commit)
+			return err
+		})
 		took := time.Since(began)
 		if err == nil {
 			c.post(func(now time.Time) { c.tookCommit(now, batch, &commit, receipt, took) })
@@ -243,6 +248,9 @@ func (c *crawler) tookCommit(now time.Time, batch []entry, commit *store.Commit,
 	var met []string // hosts nothing was kept of so far
 	for _, i := range receipt.Fresh {
 		it := commit.Found[i].Item
+		if !c.owns(store.SlotOf(c.key, it.URL.Domain())) {
+			continue // its owner hears of it
+		}
 		if host := it.URL.Host(); c.sites[host] == nil {
 			met = append(met, host)
 		}

@@ -181,15 +181,10 @@ func (c Config) withDefaults() Config {
 // validate joins all problems.
 func (c *Config) validate() error {
 	var problems []error
-	if c.Store == nil {
-		problems = append(problems, errors.New("no store"))
-	}
-	if c.Fetcher == nil {
-		problems = append(problems, errors.New("no fetcher"))
-	}
 	if len(c.Seeds) == 0 {
 		problems = append(problems, errors.New("no seed"))
 	}
+	problems = append(problems, c.validateWorker())
 	switch c.Sitemaps {
 	case SitemapsAuto, SitemapsOnly, SitemapsOff:
 	default:
@@ -197,6 +192,18 @@ func (c *Config) validate() error {
 	}
 	if err := c.Policy.Validate(); err != nil {
 		problems = append(problems, fmt.Errorf("policy: %w", err))
+	}
+	return errors.Join(problems...)
+}
+
+// validateWorker joins the problems of what is no job's.
+func (c *Config) validateWorker() error {
+	var problems []error
+	if c.Store == nil {
+		problems = append(problems, errors.New("no store"))
+	}
+	if c.Fetcher == nil {
+		problems = append(problems, errors.New("no fetcher"))
 	}
 	if err := c.Terms.Check(); err != nil {
 		problems = append(problems, err)

@@ -34,7 +34,8 @@ type crawler struct {
 	began time.Time
 
 	runs  map[job.ID]*run
-	alone *run // the only one there will be; nil in a fleet
+	alone *run   // the only one there will be; nil in a fleet
+	fleet *fleet // what is shared with other workers; nil for one alone
 
 	worker store.WorkerID
 	leases map[store.Slot]store.Lease
@@ -78,12 +79,14 @@ type crawler struct {
 	loader     loader
 	background sync.WaitGroup
 
-	halted   bool // nothing more is sent, for nobody
+	halted   bool      // nothing more is sent, for nobody
+	haltAt   time.Time // when what is in flight is ended too; zero: it has its time
 	lowDisk  bool
 	lowSince time.Time
 	nextWake time.Time
-	clean    map[string]bool // domains that were handed over cleanly since the start
-	warming  bool
+	clean    map[string]bool    // domains that were handed over cleanly since the start
+	reading  bool               // hosts are being read
+	reads    []store.HostQuery  // further hosts to be read
 	orders   map[string][]order // for hosts whose state is not in memory
 	mailing  bool               // the mailbox is being looked into
 	free     int64              // room on the disk, as last seen
@@ -166,6 +169,9 @@ func (c *crawler) crawl(ctx context.Context) error {
 	defer stop(nil)
 	var helpers sync.WaitGroup
 	helpers.Go(func() { c.renew(work) })
+	if c.fleet != nil {
+		helpers.Go(func() { c.await(work) })
+	}
 	outputErr := make(chan error, 1)
 	go func() {
 		err := output.Run(context.WithoutCancel(ctx), c.out, c.cfg.Outputs...)

@@ -94,7 +94,12 @@ func (c *crawler) startLoad(ctx context.Context, now time.Time) {
 	slices.Sort(domains)
 	domains = slices.Compact(domains)
 	c.background.Go(func() {
-		claim, known, err := c.load(ctx, now, hosts, domains)
+		var claim store.Claim
+		var known map[string]knownHost
+		err := c.insist(ctx, func() (err error) {
+			claim, known, err = c.load(ctx, now, hosts, domains)
+			return err
+		})
 		c.post(func(now time.Time) {
 			l.asking = false
 			if err != nil {
@@ -185,6 +190,7 @@ func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 	for _, d := range claim.Granted {
 		granted[d] = true
 	}
+	asked := c.domainsAsked(claim.Hosts)
 	for _, name := range hosts {
 		s := c.sites[name]
 		if s == nil {
@@ -202,7 +208,7 @@ func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 			c.loader.turns[s.domain] = now
 		}
 		s.claimed = true
-		state := frontier.HostState{Host: name, State: politeness.New(name), Unclean: unclean[name] || slices.Contains(claim.Unclean, s.domain)}
+		state := frontier.HostState{Host: name, State: politeness.New(name), DomainAsked: asked[s.domain], Unclean: unclean[name] || slices.Contains(claim.Unclean, s.domain)}
 		h, ok := known[name]
 		if ok {
 			if err := state.State.UnmarshalBinary(h.Politeness); err != nil && len(h.Politeness) > 0 {
@@ -211,6 +217,11 @@ func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 			}
 			s.robots = h.robots
 			s.stored = paceOf(&h.Host)
+		}
+		if c.fleet != nil {
+			// What others did on a slot that has just become ours is not looked
+			// up host by host.
+			state.DomainAsked = c.fleet.moved[s.slot]
 		}
 		state.Robots = c.robotsState(s, now, h.delay)
 		state.State = c.applyOrders(name, state.State)
@@ -228,6 +239,17 @@ func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 	if len(c.loader.denied) > 0 {
 		c.loader.askAt = now.Add(claimEvery)
 	}
+}
+
+// domainsAsked is when any host of each domain was last asked, by whomever.
+func (c *crawler) domainsAsked(shared []store.Host) map[string]time.Time {
+	asked := map[string]time.Time{}
+	for i := range shared {
+		if u, err := store.ParseHost(shared[i].Host); err == nil && shared[i].LastSent.After(asked[u.Domain()]) {
+			asked[u.Domain()] = shared[i].LastSent
+		}
+	}
+	return asked
 }
 
 // startWanted asks whether another process wants a domain of ours.
@@ -286,20 +308,7 @@ func (c *crawler) startYield(ctx context.Context, shared store.Domains) bool {
 	if len(l.yields) == 0 {
 		return false
 	}
-	unstored := map[string]bool{}
-	if c.committing {
-		for _, d := range c.storing {
-			unstored[d] = true
-		}
-	}
-	for name := range c.touched {
-		if s := c.sites[name]; s != nil {
-			unstored[s.domain] = true
-		}
-	}
-	for i := range c.resting {
-		unstored[c.resting[i].domain] = true
-	}
+	unstored := c.unstored()
 	var domains []string
 	var hosts []store.Host
 	for d, quiet := range l.yields {
@@ -336,6 +345,25 @@ func (c *crawler) startYield(ctx context.Context, shared store.Domains) bool {
 		})
 	})
 	return true
+}
+
+// unstored are the domains with hosts whose state is not stored yet.
+func (c *crawler) unstored() map[string]bool {
+	list := map[string]bool{}
+	if c.committing {
+		for _, d := range c.storing {
+			list[d] = true
+		}
+	}
+	for name := range c.touched {
+		if s := c.sites[name]; s != nil {
+			list[s.domain] = true
+		}
+	}
+	for i := range c.resting {
+		list[c.resting[i].domain] = true
+	}
+	return list
 }
 
 // hostsOf returns the hosts of a domain that are ours, as they are stored.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/metrics"
+	"slices"
 	"time"
 
 	"headway/frontier"
@@ -43,7 +44,7 @@ func (c *crawler) fail(err error) {
 // ownTrouble ends the crawl for an error that is neither a host's nor the order
 // to stop.
 func (c *crawler) ownTrouble(err error) {
-	if !c.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, errNotOurs) && !errors.Is(err, errHeld) {
+	if !c.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, errNotOurs) && !errors.Is(err, errHeld) && !errors.Is(err, errEnded) {
 		c.fail(err)
 	}
 }
@@ -62,6 +63,9 @@ func (c *crawler) loop(ctx, work context.Context) {
 	}
 	for c.fatal == nil {
 		now := c.now()
+		if c.fleet != nil {
+			c.tend(work, now)
+		}
 		c.dispatch(work, now)
 		c.startCommit(work, now)
 		c.handOut()
@@ -81,6 +85,9 @@ func (c *crawler) loop(ctx, work context.Context) {
 		case <-drain:
 			drain = nil
 			c.halt(c.now(), &Stop{Reason: "interrupted"}, false)
+			if c.fleet != nil {
+				c.haltAt = c.now().Add(drainFor)
+			}
 		case <-ended:
 			ended = nil
 			c.halt(c.now(), &Stop{Reason: "interrupted"}, true)
@@ -185,6 +192,12 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 	t := task{request: r, run: run, home: s.home, owned: s.owned, secrets: s.secrets, gate: &s.gate, robots: s.robots, ignored: s.ignored, sift: run != nil && run.sifting}
 	if r.Kind == frontier.Sitemap {
 		t.nested = s.sitemaps[r.Job][r.URL]
+	}
+	if c.fleet != nil && run != nil {
+		if run.ctx == nil {
+			run.ctx, run.cancel = context.WithCancelCause(work)
+		}
+		t.ctx = run.ctx
 	}
 	if c.hands == c.busy && c.hands < c.cfg.Workers {
 		c.hands++
@@ -302,6 +315,10 @@ func (c *crawler) look(work context.Context, now time.Time) {
 	for _, r := range c.runs {
 		r.look(work, now)
 	}
+	if !c.haltAt.IsZero() && !now.Before(c.haltAt) {
+		c.stopWork(context.Canceled)
+		c.haltAt = time.Time{}
+	}
 	c.gov.Parse(now, int(c.queued.Load()), c.cfg.Workers)
 	c.watchMemory(now)
 	c.watchDisk(now)
@@ -409,20 +426,45 @@ func (s robotsSource) LoadRobots(ctx context.Context, sum robots.Sum) ([]byte, e
 
 // warm takes in hosts that wait in the store.
 func (c *crawler) warm(ctx context.Context) {
-	if c.warming {
+	c.readHosts(ctx, store.HostQuery{Slots: slotsOf(c.leases)})
+}
+
+// readHosts takes in hosts that wait in the store: those asked for, or some more.
+// One reading is under way at a time.
+func (c *crawler) readHosts(ctx context.Context, q store.HostQuery) {
+	q.Max = warmPage
+	if c.reading {
+		whole := func(q store.HostQuery) bool { return q.Job == 0 && len(q.Slots) == len(c.leases) }
+		if c.alone == nil && !(whole(q) && slices.ContainsFunc(c.reads, whole)) {
+			c.reads = append(c.reads, q)
+		}
 		return
 	}
-	c.warming = true
+	c.reading = true
 	c.background.Go(func() {
-		q := store.HostQuery{Slots: slotsOf(c.leases), Max: warmPage}
 		for {
-			page, err := c.st.Hosts(ctx, q)
+			var page store.HostPage
+			err := c.insist(ctx, func() (err error) {
+				page, err = c.st.Hosts(ctx, q)
+				return err
+			})
 			if err != nil {
-				c.post(func(time.Time) { c.warming = false; c.failUnless(ctx, fmt.Errorf("read hosts: %w", err)) })
+				c.post(func(time.Time) { c.reading = false; c.failUnless(ctx, fmt.Errorf("read hosts: %w", err)) })
 				return
 			}
 			more := make(chan bool, 1)
-			c.post(func(now time.Time) { more <- c.tookHosts(now, page.Hosts, page.Next == "") })
+			c.post(func(now time.Time) {
+				ok := c.tookHosts(now, page.Hosts, page.Next == "", q.Job == 0 && len(q.Slots) == len(c.leases))
+				if !ok {
+					c.reading = false
+					if len(c.reads) > 0 && c.fatal == nil {
+						next := c.reads[0]
+						c.reads = c.reads[1:]
+						c.readHosts(ctx, next)
+					}
+				}
+				more <- ok
+			})
 			select {
 			case ok := <-more:
 				if !ok {
@@ -439,8 +481,9 @@ func (c *crawler) warm(ctx context.Context) {
 // warmPage is how many hosts are read at a time.
 const warmPage = 2000
 
-// tookHosts takes in a page of hosts and tells whether to read on.
-func (c *crawler) tookHosts(now time.Time, hosts []store.HostWork, last bool) bool {
+// tookHosts takes in a page of hosts and tells whether to read on. The whole is
+// all hosts of all our slots.
+func (c *crawler) tookHosts(now time.Time, hosts []store.HostWork, last, whole bool) bool {
 	room := true
 	for i := range hosts {
 		h := &hosts[i]
@@ -455,20 +498,44 @@ func (c *crawler) tookHosts(now time.Time, hosts []store.HostWork, last bool) bo
 				jobs = append(jobs, j.Job)
 			}
 		}
-		if len(jobs) > 0 && room {
+		if len(jobs) > 0 && room && c.owns(store.SlotOf(c.key, u.Domain())) {
 			c.site(u)
 			room = c.f.Warm(now, u, jobs)
 			c.forgetUnscheduled(h.Host.Host)
 		}
 	}
-	if last {
+	if last && whole {
 		c.f.Warmed()
 	}
-	if last || !room || c.fatal != nil {
-		c.warming = false
-		return false
+	return !last && room && c.fatal == nil
+}
+
+// insist does something with the store. A worker of a fleet goes on trying while
+// its lease lasts: a database that restarts is back before that.
+func (c *crawler) insist(ctx context.Context, do func() error) error {
+	for wait := retryFirst; ; wait = min(2*wait, retryCommit) {
+		err := do()
+		if err == nil || c.fleet == nil || lasting(err) || c.tenure.Load().MustCancel(time.Now()) {
+			return err
+		}
+		c.cfg.Log.Warn("the store does not answer, trying again", "err", err)
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+		}
 	}
-	return true
+}
+
+// lasting tells whether an error of the store stays what it is when it is tried
+// again.
+func lasting(err error) bool {
+	for _, e := range []error{store.ErrFenced, store.ErrNotWaiting, store.ErrTokens, store.ErrNotFound, store.ErrConflict, store.ErrCorrupt, store.ErrNewer} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // failUnless fails for an error that is not the end of ctx.
@@ -498,7 +565,11 @@ func (c *crawler) startRefill(ctx context.Context, now time.Time) {
 		for i, w := range wants {
 			ask[i] = store.Want(w)
 		}
-		items, err := c.st.Heads(ctx, now, ask)
+		var items []visit.Item
+		err := c.insist(ctx, func() (err error) {
+			items, err = c.st.Heads(ctx, now, ask)
+			return err
+		})
 		c.post(func(now time.Time) {
 			c.refilling = false
 			if err != nil {
@@ -514,7 +585,11 @@ func (c *crawler) startRefill(ctx context.Context, now time.Time) {
 func (c *crawler) reserve(ctx context.Context, t frontier.Tokens) {
 	c.tokens++
 	c.background.Go(func() {
-		n, err := c.st.Reserve(ctx, c.worker, t.Job, t.N)
+		var n int
+		err := c.insist(ctx, func() (err error) {
+			n, err = c.st.Reserve(ctx, c.worker, t.Job, t.N)
+			return err
+		})
 		c.post(func(now time.Time) {
 			c.tokens--
 			if err != nil {

@@ -206,6 +206,10 @@ func (r *run) recordPoint(ctx context.Context, now time.Time) {
 		return
 	}
 	p := r.point(now)
+	if r.c.fleet != nil && p.Requests == 0 && len(p.Ended) == 0 && p.Ran == 0 {
+		r.points.span = start
+		return // nothing happened here
+	}
 	r.points.span = start
 	r.c.background.Go(func() {
 		if err := r.c.st.Record(ctx, []store.Point{p}); err != nil {
@@ -216,6 +220,9 @@ func (r *run) recordPoint(ctx context.Context, now time.Time) {
 
 // point is what happened since the last one.
 func (r *run) point(now time.Time) store.Point {
+	if r != r.c.alone {
+		return r.share(now)
+	}
 	stats := r.c.f.Stats()
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
@@ -241,12 +248,32 @@ func (r *run) point(now time.Time) store.Point {
 	return p
 }
 
+// share is a worker's part of what happened to a job since the last point. Host
+// time is not told apart by job.
+func (r *run) share(now time.Time) store.Point {
+	p := store.Point{
+		Job: r.job, At: r.points.span, Span: store.MinSpan, Ended: r.tally.outcomes,
+		Requests: r.tally.use.Requests - r.points.use.Requests, Bytes: r.tally.use.Bytes - r.points.use.Bytes,
+	}
+	if r.c.owns(r.home) {
+		p.Ran, p.Waiting = now.Sub(r.points.at), r.counts.Waiting
+	}
+	r.points.use, r.points.at = r.tally.use, now
+	r.tally.outcomes = nil
+	return p
+}
+
+// lastPoint is what happened since the last one at the end of a run.
+func (r *run) lastPoint(now time.Time) store.Point {
+	if r.points.span.IsZero() {
+		r.points.span = store.SpanStart(now, store.MinSpan)
+	}
+	return r.point(now)
+}
+
 // record writes what happened since the last point at the end of a run.
 func (r *run) record(ctx context.Context) error {
-	if r.points.span.IsZero() {
-		r.points.span = store.SpanStart(r.c.now(), store.MinSpan)
-	}
-	if err := r.c.st.Record(ctx, []store.Point{r.point(r.c.now())}); err != nil {
+	if err := r.c.st.Record(ctx, []store.Point{r.lastPoint(r.c.now())}); err != nil {
 		return fmt.Errorf("record the time series: %w", err)
 	}
 	return nil

@@ -34,6 +34,15 @@ type run struct {
 	guilty     map[weburl.URL]bool
 	budget     *limit.Budget
 
+	// In a fleet.
+	state   job.State  // of the job
+	paused  bool       // it is not running
+	home    store.Slot // whose owner is responsible for the job
+	seeded  bool       // its seeds were added by us
+	tending chore
+	ctx     context.Context // of its requests
+	cancel  context.CancelCauseFunc
+
 	stop     *Stop // why nothing more is sent; nil while it runs
 	stopAt   time.Time
 	enough   bool // discovery was stopped: what is found from now on is deferred
@@ -264,8 +273,12 @@ func (r *run) spend(now time.Time, pages, requests, bytes int64) {
 	r.holdToLimits(now)
 }
 
-// holdToLimits stops at a limit that was met. The page limit is kept by tokens.
+// holdToLimits stops at a limit that was met. The page limit is kept by tokens; in
+// a fleet the others are held by the worker that is responsible for the job.
 func (r *run) holdToLimits(now time.Time) {
+	if r != r.c.alone {
+		return
+	}
 	if over := r.budget.Exceeded(); over != nil && r.stop == nil && over.Limit != limit.Pages {
 		r.halt(now, stopFor(over))
 	}
@@ -340,6 +353,13 @@ var errTimeUp = errors.New("the time of the crawl is up")
 
 // look is done a few times a second: limits and counts.
 func (r *run) look(work context.Context, now time.Time) {
+	if r != r.c.alone {
+		r.recordPoint(work, now)
+		if r.c.f.Exhausted(r.job) {
+			r.c.f.Again(r.job) // others may have returned tokens
+		}
+		return
+	}
 	r.budget.Observe(now, limit.Use{})
 	for _, w := range r.budget.Warnings() {
 		r.tally.warnings = append(r.tally.warnings, w.String())
@@ -350,15 +370,12 @@ func (r *run) look(work context.Context, now time.Time) {
 		r.sift(now)
 	}
 	if !r.stopAt.IsZero() && !now.Before(r.stopAt) {
-		r.cancel(errTimeUp)
+		r.c.stopWork(errTimeUp)
 		r.stopAt = time.Time{}
 	}
 	r.count(work, now)
 	r.recordPoint(work, now)
 }
-
-// cancel ends what is in flight.
-func (r *run) cancel(cause error) { r.c.stopWork(cause) }
 
 // revisit looks at the hosts of the seeds again when a crawl is resumed though
 // nothing may wait there: what is still to be read of their sitemaps is not

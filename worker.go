@@ -25,7 +25,8 @@ import (
 // task is one request with what a worker needs to know of its host.
 type task struct {
 	request frontier.Request
-	run     *run // of a page or a sitemap
+	run     *run            // of a page or a sitemap
+	ctx     context.Context // of its own; nil for that of all
 	home    weburl.URL
 	owned   bool
 	secrets fetch.Secrets
@@ -53,6 +54,10 @@ type landing struct {
 // work makes requests until there are no more.
 func (c *crawler) work(ctx context.Context) {
 	for t := range c.tasks {
+		ctx := ctx
+		if t.ctx != nil {
+			ctx = t.ctx
+		}
 		switch t.request.Kind {
 		case frontier.Robots:
 			l := c.askRobots(ctx, t)

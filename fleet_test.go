@@ -1,0 +1,348 @@
+package headway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headway"
+	"headway/job"
+	"headway/limit"
+	"headway/store"
+	"headway/visit"
+)
+
+// errCut is what a worker sees of its store behind a cut line.
+var errCut = errors.New("the line is cut")
+
+// line is a store at the end of a line that can be cut.
+type line struct {
+	store.Store
+	cut atomic.Bool
+}
+
+func (l *line) err() error {
+	if l.cut.Load() {
+		return errCut
+	}
+	return nil
+}
+
+func (l *line) Join(ctx context.Context, now time.Time, name string) (store.WorkerID, error) {
+	if err := l.err(); err != nil {
+		return 0, err
+	}
+	return l.Store.Join(ctx, now, name)
+}
+
+func (l *line) Acquire(ctx context.Context, now time.Time, w store.WorkerID, most int) ([]store.Lease, error) {
+	if err := l.err(); err != nil {
+		return nil, err
+	}
+	return l.Store.Acquire(ctx, now, w, most)
+}
+
+func (l *line) Renew(ctx context.Context, w store.WorkerID) error {
+	if err := l.err(); err != nil {
+		return err
+	}
+	return l.Store.Renew(ctx, w)
+}
+
+func (l *line) Release(ctx context.Context, w store.WorkerID, leases ...store.Lease) error {
+	if err := l.err(); err != nil {
+		return err
+	}
+	return l.Store.Release(ctx, w, leases...)
+}
+
+func (l *line) Leave(ctx context.Context, w store.WorkerID) error {
+	if err := l.err(); err != nil {
+		return err
+	}
+	return l.Store.Leave(ctx, w)
+}
+
+// Commit takes a while, so that a crash finds something under way.
+func (l *line) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
+	time.Sleep(time.Duration(len(c.Visits)+1) * 150 * time.Millisecond)
+	if err := l.err(); err != nil {
+		return store.Receipt{}, err
+	}
+	return l.Store.Commit(ctx, c)
+}
+
+func (l *line) Heads(ctx context.Context, now time.Time, wants []store.Want) ([]visit.Item, error) {
+	if err := l.err(); err != nil {
+		return nil, err
+	}
+	return l.Store.Heads(ctx, now, wants)
+}
+
+// worker is one of a fleet.
+type worker struct {
+	line  *line
+	drain chan struct{}
+	kill  context.CancelFunc
+	done  chan error
+}
+
+// fleet is workers on one store and a simulated web.
+type fleet struct {
+	*simulated
+	wg sync.WaitGroup
+}
+
+// fleetTerms are the terms of leases in tests.
+var fleetTerms = store.Terms{Renew: 500 * time.Millisecond, Start: 1500 * time.Millisecond, Cancel: 2200 * time.Millisecond, TakeOver: 3 * time.Second}
+
+func (f *fleet) start() *worker {
+	w := &worker{line: &line{Store: f.st}, drain: make(chan struct{}), done: make(chan error, 1)}
+	ctx, kill := context.WithCancel(f.Context())
+	w.kill = kill
+	cfg := f.cfg
+	cfg.Store, cfg.Drain, cfg.Terms, cfg.Seeds = w.line, w.drain, fleetTerms, nil
+	f.wg.Go(func() {
+		w.done <- headway.Work(ctx, headway.FleetConfig{Config: cfg, Open: func(j store.Job) (headway.Config, error) {
+			c := f.cfg
+			return c, nil
+		}})
+	})
+	return w
+}
+
+// crash ends a worker as kill -9 does: nothing more is sent or stored.
+func (w *worker) crash() {
+	w.line.cut.Store(true)
+	w.kill()
+}
+
+// submit asks for a job.
+func (f *fleet) submit(maxPages int64) job.ID {
+	f.Helper()
+	now := time.Now().UTC()
+	id, err := f.st.CreateJob(f.Context(), store.Job{Name: "test", State: job.Running, MaxPages: maxPages, CreatedAt: now, StartedAt: now})
+	if err != nil {
+		f.Fatal(err)
+	}
+	return id
+}
+
+// await waits until a job has ended, and returns how it stands.
+func (f *fleet) await(id job.ID, within time.Duration) (store.Job, store.Counts) {
+	f.Helper()
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		j, err := f.st.Job(f.Context(), id)
+		if err != nil {
+			f.Fatal(err)
+		}
+		counts, err := f.st.Counts(f.Context(), id)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if j.State.Ended() {
+			return j, counts
+		}
+		if time.Since(began) > within {
+			f.Fatalf("the job is %s after %v: %+v", j.State, within, counts)
+		}
+	}
+}
+
+// polite holds what the hosts saw against the pace.
+func (f *fleet) polite(pace time.Duration) {
+	f.Helper()
+	total := f.web.Stats().Total
+	if total.MaxConcurrent > 1 {
+		f.Errorf("%d requests at once on a host", total.MaxConcurrent)
+	}
+	if gap := time.Duration(total.MinGapMS * float64(time.Millisecond)); gap < pace {
+		f.Errorf("the smallest gap is %v, want %v", gap, pace)
+	}
+}
+
+// drain lets all workers leave.
+func (f *fleet) drain(workers []*worker) {
+	f.Helper()
+	for _, w := range workers {
+		close(w.drain)
+		began := time.Now()
+		if err := <-w.done; err != nil {
+			f.Errorf("a worker that was drained: %v", err)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			f.Errorf("a worker took %v to leave", took)
+		}
+	}
+	f.wg.Wait()
+}
+
+// TestFleet lets workers come, go and crash while a job runs. The job is complete,
+// nothing is recorded twice, and hosts see one crawler at its pace.
+func TestFleet(t *testing.T) {
+	for seed := range uint64(10) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { comeAndGo(t, seed) })
+		})
+	}
+}
+
+func comeAndGo(t *testing.T, seed uint64) {
+	const hosts, pages, pace = 12, 20, time.Second
+	random := rand.New(rand.NewPCG(seed, 0))
+	f := &fleet{simulated: newSimulated(t, hosts, small(pages))}
+	f.cfg.Policy.Jitter = 0
+	f.cfg.Policy.InFlight = 1
+	id := f.submit(0)
+	workers := []*worker{f.start(), f.start()}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	f.wg.Go(func() {
+		defer close(stopped)
+		for crashes := 0; ; {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Duration(1+random.IntN(8000)) * time.Millisecond):
+			}
+			switch w := random.IntN(len(workers)); {
+			case len(workers) < 2 || random.IntN(2) == 0 && len(workers) < 5:
+				workers = append(workers, f.start())
+			case crashes < 4 && random.IntN(2) == 0:
+				crashes++
+				workers[w].crash()
+				workers = append(workers[:w], workers[w+1:]...)
+			default:
+				close(workers[w].drain)
+				if err := <-workers[w].done; err != nil {
+					t.Errorf("a worker that was drained: %v", err)
+				}
+				workers = append(workers[:w], workers[w+1:]...)
+			}
+		}
+	})
+	j, counts := f.await(id, 30*time.Minute)
+	close(stop)
+	<-stopped
+	f.drain(workers)
+	if fetched := counts.Ended[store.Ending{Outcome: visit.Fetched}]; j.State != job.Complete || fetched != hosts*pages {
+		t.Errorf("%s (%s): %d pages fetched, want %d; %v", j.State, j.Reason, fetched, hosts*pages, counts.Ended)
+	}
+	f.polite(pace)
+	total := f.web.Stats().Total
+	t.Logf("%d page answers for %d pages, smallest gap %.0f ms, %v", total.PageAnswers, total.UniquePages, total.MinGapMS, j.EndedAt.Sub(j.StartedAt))
+	audit, err := f.st.Audit(t.Context(), id)
+	if err != nil || !audit.Equal(counts) {
+		t.Errorf("the rows say %+v, the counts %+v (%v)", audit, counts, err)
+	}
+	if left, err := f.st.Workers(t.Context()); err != nil || len(left) > 4 {
+		t.Errorf("workers left: %v (%v)", left, err)
+	}
+}
+
+// TestFleetBudget lets a job of 50 pages run on eight workers, some of which crash:
+// exactly 50 pages are recorded.
+func TestFleetBudget(t *testing.T) {
+	for seed := range uint64(5) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { budget(t, seed) })
+		})
+	}
+}
+
+func budget(t *testing.T, seed uint64) {
+	const most = 50
+	random := rand.New(rand.NewPCG(seed, 1))
+	f := &fleet{simulated: newSimulated(t, 16, small(20))}
+	f.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: most}})
+	id := f.submit(most)
+	var workers []*worker
+	for range 8 {
+		workers = append(workers, f.start())
+	}
+	crashes := 0
+	for range 3 {
+		time.Sleep(time.Duration(500+random.IntN(3000)) * time.Millisecond)
+		if j, err := f.st.Job(t.Context(), id); err == nil && !j.State.Ended() {
+			workers[0].crash()
+			workers = append(workers[1:], f.start())
+			crashes++
+		}
+	}
+	j, counts := f.await(id, 10*time.Minute)
+	f.drain(workers)
+	if counts.Pages() != most || j.State != job.Partial || j.Reason != "max_pages" {
+		t.Errorf("%s (%s) with %d pages, want partial (max_pages) with %d", j.State, j.Reason, counts.Pages(), most)
+	}
+	// Each worker that crashed had at most one request under way on each of its hosts.
+	if asked := f.web.Stats().Total.PageAnswers; asked > int64(most+16*crashes) {
+		t.Errorf("%d pages asked for after %d crashes", asked, crashes)
+	}
+	f.polite(time.Second)
+}
+
+// TestFleetOrders pauses, resumes and cancels a job: the fleet obeys within two
+// seconds.
+func TestFleetOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{simulated: newSimulated(t, 8, small(60))}
+		id := f.submit(0)
+		workers := []*worker{f.start(), f.start(), f.start()}
+		set := func(from, to job.State) {
+			t.Helper()
+			if err := f.st.SetState(t.Context(), time.Now().UTC(), id, from, to, "an order"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asked := func() int64 { return f.web.Stats().Total.Requests }
+		still := func(what string) {
+			t.Helper()
+			time.Sleep(2 * time.Second)
+			before := asked()
+			time.Sleep(10 * time.Second)
+			if n := asked() - before; n > 0 {
+				t.Errorf("%d requests two seconds after the job was %s", n, what)
+			}
+		}
+		time.Sleep(20 * time.Second)
+		set(job.Running, job.Paused)
+		still("paused")
+		set(job.Paused, job.Running)
+		before := asked()
+		time.Sleep(10 * time.Second)
+		if n := asked() - before; n < 40 {
+			t.Errorf("%d requests in ten seconds after the job was resumed, want about 64", n)
+		}
+		set(job.Running, job.Cancelled)
+		still("cancelled")
+		f.drain(workers)
+		f.polite(time.Second)
+	})
+}
+
+// TestFleetPartition cuts a worker off its store: it starts nothing after half a
+// lease, another takes its hosts, and once the line is mended it takes part again.
+func TestFleetPartition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, pages = 8, 60
+		f := &fleet{simulated: newSimulated(t, hosts, small(pages))}
+		f.cfg.Policy.InFlight = 1
+		id := f.submit(0)
+		workers := []*worker{f.start(), f.start()}
+		time.Sleep(15 * time.Second)
+		workers[0].line.cut.Store(true)
+		time.Sleep(30 * time.Second)
+		workers[0].line.cut.Store(false)
+		j, counts := f.await(id, 10*time.Minute)
+		f.drain(workers)
+		if fetched := counts.Ended[store.Ending{Outcome: visit.Fetched}]; j.State != job.Complete || fetched != hosts*pages {
+			t.Errorf("%s (%s): %d pages fetched, want %d", j.State, j.Reason, fetched, hosts*pages)
+		}
+		f.polite(time.Second)
+	})
+}
