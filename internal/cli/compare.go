@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway/answer"
-	"headway/store/sqlite"
 )
 
 func compareCommand() *cobra.Command {
@@ -76,13 +75,9 @@ func openSide(ctx context.Context, dir string) (answer.Side, error) {
 	if err != nil {
 		return answer.Side{}, err
 	}
-	view, err := sqlite.OpenView(ctx, found)
+	view, j, err := openLast(ctx, found)
 	if err != nil {
-		return answer.Side{}, openFailure(err)
-	}
-	j, err := lastJob(ctx, view)
-	if err != nil {
-		return answer.Side{Reader: view}, fmt.Errorf("%s: %w", dir, err)
+		return answer.Side{}, err
 	}
 	return answer.Side{Reader: view, Job: j.ID}, nil
 }

@@ -20,7 +20,6 @@ import (
 	"headway/output/jsonl"
 	"headway/output/parquet"
 	"headway/store"
-	"headway/store/sqlite"
 	"headway/visit"
 )
 
@@ -95,15 +94,11 @@ type export struct {
 
 // run writes the files.
 func (e *export) run(ctx context.Context, dir string) (err error) {
-	view, err := sqlite.OpenView(ctx, dir)
+	view, j, err := openLast(ctx, dir)
 	if err != nil {
-		return openFailure(err)
+		return err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	j, err := lastJob(ctx, view)
-	if err != nil {
-		return failed(err, "begin a crawl with headway crawl")
-	}
 	e.running = !j.State.Ended()
 	l := &exported{reader: view, job: j.ID, running: e.running, seen: e.progress.add}
 	ended, err := l.Ended(ctx)

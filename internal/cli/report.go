@@ -13,7 +13,6 @@ import (
 
 	"headway/internal/whole"
 	"headway/output/report"
-	"headway/store/sqlite"
 )
 
 func reportCommand() *cobra.Command {
@@ -51,15 +50,11 @@ dead, redirected, throttled, blocked, skipped, slow and duplicate pages.`,
 
 // makeReport writes the report of a crawl. The file appears whole or not at all.
 func makeReport(ctx context.Context, dir, path string, progress io.Writer) (size int64, err error) {
-	view, err := sqlite.OpenView(ctx, dir)
-	if err != nil {
-		return 0, openFailure(err)
-	}
-	defer func() { err = errors.Join(err, view.Close()) }()
-	j, err := lastJob(ctx, view)
+	view, j, err := openLast(ctx, dir)
 	if err != nil {
 		return 0, err
 	}
+	defer func() { err = errors.Join(err, view.Close()) }()
 	row := readRun(ctx, dir)
 	title := filepath.Base(dir)
 	if len(row.Seeds) > 0 {
