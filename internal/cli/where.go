@@ -6,10 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"headway/store"
 )
 
 // crawlFile is what makes a folder that of a crawl.
@@ -83,4 +86,28 @@ func folderOf(host string) string {
 		name = host
 	}
 	return "headway-" + strings.NewReplacer(":", "_", "[", "", "]", "").Replace(name)
+}
+
+// hostsFile is where all crawls of a user share what they learn of hosts.
+func hostsFile() (string, error) {
+	dir := os.Getenv("XDG_STATE_HOME")
+	if dir == "" && runtime.GOOS == "windows" {
+		dir = os.Getenv("LocalAppData")
+	}
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", failed(fmt.Errorf("where to remember hosts: %w", err), "set XDG_STATE_HOME")
+		}
+		dir = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(dir, "headway", "hosts.db"), nil
+}
+
+// openFailure says why the folder cannot be used.
+func openFailure(err error) error {
+	if open, ok := errors.AsType[*store.OpenError](err); ok {
+		return failed(err, open.Hint)
+	}
+	return failed(err, "choose another folder with --dir")
 }
