@@ -64,7 +64,7 @@ func Root() *cobra.Command {
 		Use:   "headway",
 		Short: "A polite, fast web crawler",
 		Long: `Headway crawls politely: it finds the shortest interval each host is happy
-with, keeps it, and can tell why it fetched, waited, skipped or stopped.`,
+with, keeps it, and can tell why it fetched, waited, skipped or stopped.` + exitHelp(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

@@ -31,7 +31,7 @@ it is kept in one folder (--dir); the same command goes on where the last one
 stopped, whatever stopped it.
 
 A bare example.com means https, then http. Ctrl-C once lets what is in flight
-finish; twice ends at once. Either way nothing is lost.`,
+finish; twice ends at once. Either way nothing is lost.` + exitHelp(crawlExits...),
 		Example: `  headway crawl https://example.com --contact you@example.com
   headway crawl --seeds hosts.txt --scope domain --max-pages 100000
   headway crawl http://127.1.0.1:8780/ --allow-private 127.0.0.0/8:8780 --preset owned`,
