@@ -67,15 +67,9 @@ func Root() *cobra.Command {
 with, keeps it, and can tell why it fetched, waited, skipped or stopped.` + exitHelp(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))
-	})
+	root.SetFlagErrorFunc(noFlag)
 	root.AddCommand(
 		crawlCommand(),
 		exportCommand(),
@@ -100,6 +94,7 @@ with, keeps it, and can tell why it fetched, waited, skipped or stopped.` + exit
 		configCommand(),
 		versionCommand(),
 	)
+	suggest(root)
 	return root
 }
 

@@ -20,8 +20,6 @@ func labCommand() *cobra.Command {
 		Long: `Serve a synthetic web on loopback: hosts of every temper, the same pages for the
 same seed, no internet needed. The lab counts from the server's side what a
 crawler did: requests, gaps, overlaps, robots violations, ignored refusals.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(labUpCommand(), labHostsCommand(), labStatsCommand())
 	return cmd
