@@ -76,6 +76,7 @@ internal/check           internal/whole job store visit weburl output fetch/guar
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/refgen          internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
+internal/doccheck
 internal/e2e
 internal/pgtest
 internal/vectors
