@@ -87,6 +87,7 @@ with, keeps it, and can tell why it fetched, waited, skipped or stopped.` + exit
 		rmCommand(),
 		optOutCommand(),
 		whyCommand(),
+		urlsCommand(),
 		fetchCommand(),
 		urlCommand(),
 		robotsCommand(),
