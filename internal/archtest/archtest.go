@@ -74,7 +74,7 @@ internal/view            . internal/figures ask frontier job limit store visit c
 internal/figures         store visit
 internal/check           internal/whole job store visit weburl output fetch/guard
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
-internal/refgen          internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
+internal/refgen          . job visit internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
 internal/doccheck
 internal/e2e
