@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"headway/ask"
 	"headway/store"
+	"headway/store/sqlite"
 )
 
 // crawlFile is what makes a folder that of a crawl.
@@ -106,8 +109,33 @@ func hostsFile() (string, error) {
 
 // openFailure says why the folder cannot be used.
 func openFailure(err error) error {
-	if open, ok := errors.AsType[*store.OpenError](err); ok {
+	open, ok := errors.AsType[*store.OpenError](err)
+	switch {
+	case !ok:
+		return failed(err, "choose another folder with --dir")
+	case errors.Is(err, store.ErrInUse):
+		return inUse(open)
+	default:
 		return failed(err, open.Hint)
 	}
-	return failed(err, "choose another folder with --dir")
+}
+
+// inUse says who works in a folder, as far as it answers, and what to do.
+func inUse(open *store.OpenError) error {
+	dir := strings.TrimSuffix(open.Path, string(filepath.Separator)+crawlFile)
+	if running, err := sqlite.Running(dir); err != nil || !running {
+		return failed(open, open.Hint) // it is what crawls share that is busy
+	}
+	who, end := "", "press Ctrl-C where it runs, or send it SIGTERM"
+	a, err := askCrawl(context.Background(), dir, ask.Question{Kind: ask.KindStatus})
+	if err == nil && a.Status != nil {
+		who = plural(int(a.Status.Pages), "page") + " so far"
+		if pid := a.Status.PID; pid != 0 {
+			who = fmt.Sprintf("process %d, %s", pid, who)
+			end = fmt.Sprintf("press Ctrl-C where it runs, or kill %d", pid)
+		}
+		who = " (" + who + ")"
+	}
+	return failed(fmt.Errorf("a crawl runs in %s already%s", dir, who),
+		"headway slow --dir "+dir+" tells how it goes; to end it "+end+"; another crawl needs another --dir")
 }
