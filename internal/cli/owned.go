@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -13,18 +14,71 @@ import (
 	"headway/weburl"
 )
 
-// checkAllowed refuses a seed at an address that is not of the public web and
+// checkAllowed refuses seeds at addresses that are not of the public web and
 // that nobody allowed: a contact would not help.
 func (c *crawlRun) checkAllowed() error {
+	var hosts []string
+	var addrs []netip.Addr
+	var ports []uint16
 	for _, u := range c.seeds.urls {
 		addr, err := netip.ParseAddr(u.Hostname())
 		if err != nil || guard.Public(addr) || slices.ContainsFunc(c.ranges, func(r guard.Range) bool { return r.Allows(addr, u.Port()) }) {
 			continue
 		}
-		want := guard.Range{Prefix: netip.PrefixFrom(addr, addr.BitLen()), Ports: []uint16{u.Port()}}
-		return usage(fmt.Errorf("%s is not an address of the public web", u.Host()), "if you mean it, allow it with --allow-private "+want.String())
+		hosts, addrs, ports = append(hosts, u.Host()), append(addrs, addr), append(ports, u.Port())
 	}
-	return nil
+	if len(hosts) == 0 {
+		return nil
+	}
+	what := hosts[0] + " is not an address of the public web"
+	if more := len(hosts) - 1; more > 0 {
+		what += fmt.Sprintf(" (and %s more)", plural(more, "seed"))
+	}
+	return usage(errors.New(what), "if you mean it, allow it with "+strings.Join(allowFlags(addrs, ports), " "))
+}
+
+// Addresses that agree in so many bits are of one private network.
+const (
+	network4 = 8
+	network6 = 7
+)
+
+// allowFlags are the flags that allow all of some addresses at all of some ports:
+// for each network of them the smallest range.
+func allowFlags(addrs []netip.Addr, ports []uint16) []string {
+	addrs, ports = slices.Clone(addrs), slices.Clone(ports)
+	slices.SortFunc(addrs, netip.Addr.Compare)
+	slices.Sort(ports)
+	ports = slices.Compact(ports)
+	var ranges []netip.Prefix
+	for _, a := range addrs {
+		if n := len(ranges); n > 0 {
+			if wide, ok := widen(ranges[n-1], a); ok {
+				ranges[n-1] = wide
+				continue
+			}
+		}
+		ranges = append(ranges, netip.PrefixFrom(a, a.BitLen()))
+	}
+	flags := make([]string, len(ranges))
+	for i, p := range ranges {
+		flags[i] = "--allow-private " + guard.Range{Prefix: p, Ports: ports}.String()
+	}
+	return flags
+}
+
+// widen makes a range contain an address of the same network.
+func widen(p netip.Prefix, a netip.Addr) (netip.Prefix, bool) {
+	least := network4
+	if a.Is6() {
+		least = network6
+	}
+	for bits := p.Bits(); bits >= least && p.Addr().BitLen() == a.BitLen(); bits-- {
+		if wide := netip.PrefixFrom(p.Addr(), bits).Masked(); wide.Contains(a) {
+			return wide, true
+		}
+	}
+	return p, false
 }
 
 // allPrivate tells whether every seed lies in a range that counts as owned.
