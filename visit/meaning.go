@@ -27,7 +27,7 @@ var outcomeMeanings = map[Outcome]Meaning{
 	NotModified: {"asked with what an earlier crawl learned, the server said that the page is still the same (304)", "fetch"},
 	Redirected:  {"the server sent us elsewhere (3xx); the target is a URL of its own with an outcome of its own", "fetch"},
 	Dead:        {"the server says that there is no such page: 404, 410 and the other 4xx that speak of the page", "fetch"},
-	ServerError: {"the server failed (5xx but 503; 408, 425), also when it was asked again", "fetch"},
+	ServerError: {"the server failed (5xx but 503), also when it was asked again, or spoke of the connection (408, 425)", "fetch"},
 	Throttled:   {"the server said not now (429, 503), also when it was asked again; never dead", "fetch"},
 	Blocked:     {"the server let us see no page: 401, 402, 403, 407, 451, or a challenge page instead of content", "fetch, parse"},
 	Skipped:     {"not asked for; the reason says why", "scope, robots, fetch/guard, limit"},
