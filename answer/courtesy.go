@@ -60,8 +60,9 @@ type Receipt struct {
 	// the time was over that it asked for.
 	SentInside   int        `json:"sent_inside_retry_after"`
 	PaceChanges  []PaceStep `json:"pace_changes,omitempty"`
-	Instructions []Step     `json:"instructions"` // how to slow or stop us
-	Notes        []string   `json:"notes"`        // what the numbers do not say
+	Orders       []Order    `json:"orders,omitempty"` // of the operator about the host, the latest MaxOrders
+	Instructions []Step     `json:"instructions"`     // how to slow or stop us
+	Notes        []string   `json:"notes"`            // what the numbers do not say
 }
 
 // Who names those behind a crawl as they named themselves in every request.
@@ -123,6 +124,18 @@ type PaceStep struct {
 	To    ask.Millis `json:"to_ms"`   // the interval after
 	Cause string     `json:"cause"`   // incident, probe, probe_failed
 }
+
+// Order is what the operator of the crawl told it to do with the host. Who that
+// was is not the webmaster's business.
+type Order struct {
+	At     time.Time `json:"at"`
+	Order  ask.Kind  `json:"order"`
+	Before string    `json:"before"` // in words
+	After  string    `json:"after"`  // likewise
+}
+
+// MaxOrders is how many orders a receipt lists: the latest.
+const MaxOrders = 100
 
 // Step is something a webmaster can do, and what follows.
 type Step struct {
@@ -281,6 +294,7 @@ type CourtesyFacts struct {
 	Now     *ask.Host          // how the host stands; nil where nothing is known
 	AllSent int64              // see [Receipt.AllSent]
 	Paces   []store.PaceChange // oldest first
+	Orders  []ask.Change       // of the operator, oldest first; those about other hosts are left out
 	Robots  map[string]int     // bytes of the files that Sums names
 	Earlier string             // another user agent that earlier runs used; empty for none
 }
@@ -315,6 +329,12 @@ func (c *Courtesy) Receipt(f CourtesyFacts) *Receipt {
 	for _, p := range f.Paces {
 		r.PaceChanges = append(r.PaceChanges, PaceStep{At: p.At.UTC(), From: ask.Millis(p.From), To: ask.Millis(p.To), Cause: p.Cause})
 	}
+	for _, o := range f.Orders {
+		if o.Host == f.Host {
+			r.Orders = append(r.Orders, Order{At: o.At.UTC(), Order: o.Order, Before: o.Before, After: o.After})
+		}
+	}
+	r.Orders = r.Orders[max(0, len(r.Orders)-MaxOrders):]
 	r.RefusalList = slices.Clone(latest(c.refusals))
 	r.react(c.spans)
 	r.Instructions, r.Notes = instructions(f.Who, f.Host), r.notes()
