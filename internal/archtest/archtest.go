@@ -52,7 +52,7 @@ output/csv               output internal/whole visit
 output/sitemapxml        output internal/whole visit
 output/parquet           output internal/whole visit github.com/parquet-go/parquet-go github.com/klauspost/compress
 output/warc              output internal/whole visit github.com/klauspost/compress
-output/report            store visit job weburl github.com/zeebo/xxh3
+output/report            answer internal/figures store visit job weburl github.com/zeebo/xxh3
 output/outputtest        output visit weburl github.com/google/go-cmp
 
 # how much, for whom
