@@ -53,6 +53,8 @@ output/sitemapxml        output internal/whole visit
 output/parquet           output internal/whole visit github.com/parquet-go/parquet-go github.com/klauspost/compress
 output/warc              output internal/whole visit github.com/klauspost/compress
 output/report            answer internal/figures store visit job weburl github.com/zeebo/xxh3
+output/s3                fetch/guard github.com/aws/aws-sdk-go-v2 github.com/aws/smithy-go
+output/s3/s3test         fetch/guard
 output/outputtest        output visit weburl github.com/google/go-cmp
 
 # how much, for whom
@@ -68,7 +70,7 @@ bench/run                lab
 
 # the program
 cmd/headway              internal/cli
-internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/csv output/sitemapxml output/parquet output/warc output/report store store/sqlite golang.org/x/sys
+internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/csv output/sitemapxml output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys
 internal/warm            internal/whole job store visit weburl
 internal/view            . internal/figures ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
 internal/figures         store visit
@@ -79,6 +81,7 @@ internal/archtest
 internal/doccheck
 internal/e2e
 internal/pgtest
+internal/unraced
 internal/vectors
 internal/whole
 `

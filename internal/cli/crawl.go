@@ -22,6 +22,7 @@ import (
 
 func crawlCommand() *cobra.Command {
 	var since string
+	var to delivery
 	cmd := crawling(&cobra.Command{
 		Use:   "crawl [SEED…]",
 		Short: "Crawl sites politely, completely and so that it can be resumed",
@@ -35,8 +36,9 @@ finish; twice ends at once. Either way nothing is lost.` + exitHelp(crawlExits..
 		Example: `  headway crawl https://example.com --contact you@example.com
   headway crawl --seeds hosts.txt --scope domain --max-pages 100000
   headway crawl http://127.1.0.1:8780/ --allow-private 127.0.0.0/8:8780 --preset owned`,
-	}, func(c *crawlRun) { c.since = since })
+	}, func(c *crawlRun) { c.since, c.to = since, to })
 	cmd.Flags().StringVar(&since, "since", "", "folder of an earlier crawl: what did not change since is not sent again")
+	to.register(cmd.Flags())
 	return cmd
 }
 
@@ -81,6 +83,7 @@ type crawlRun struct {
 	begun bool          // the crawl runs, and has the interrupts
 
 	since  string // folder of an earlier crawl
+	to     delivery
 	seeds  seeds
 	dir    string
 	who    fetch.Identity
@@ -103,6 +106,11 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	if err := c.checkOwned(ctx); err != nil {
 		return err
 	}
+	c.to.quiet, c.to.err, c.to.door = c.live.quiet, c.err, guard.Config{Resolver: c.set.Resolver, IP: guard.Family(c.set.IP)}
+	if err := c.to.open(ctx); err != nil {
+		return err
+	}
+	defer c.to.close()
 	c.dir = c.set.Dir
 	if c.dir == "" {
 		c.dir = c.purpose.dir(c.seeds.dir(c.set.Scope))
@@ -158,6 +166,9 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	fmt.Fprint(c.out, view.Summary(view.Ended{
 		Report: report, Dir: c.dir, Named: c.named(), Seed: c.seeds.urls[0].String(), Width: widthOf(c.out),
 	}))
+	if err := c.deliver(ctx, report.State); err != nil {
+		return err
+	}
 	return c.exit(report)
 }
 

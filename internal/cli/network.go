@@ -55,18 +55,27 @@ func (f *networkFlags) client(stderr io.Writer) (*fetch.Client, error) {
 
 // openDoor makes the dialler, which may also go to the private ranges named.
 func openDoor(cfg guard.Config, private []string) (*guard.Dialer, []guard.Range, error) {
-	for _, text := range private {
-		r, err := guard.ParseRange(text)
-		if err != nil {
-			return nil, nil, usage(fmt.Errorf("--allow-private: %w", err), "a range looks like 127.0.0.0/8:8780 or 10.0.0.0/8")
-		}
-		cfg.AllowPrivate = append(cfg.AllowPrivate, r)
+	var err error
+	if cfg.AllowPrivate, err = parseRanges("--allow-private", private); err != nil {
+		return nil, nil, err
 	}
 	dialer, err := guard.New(cfg)
 	if err != nil {
 		return nil, nil, usage(err, "--resolver takes IP:PORT, such as 127.0.0.1:53, and --ip auto, 4 or 6")
 	}
 	return dialer, cfg.AllowPrivate, nil
+}
+
+// parseRanges reads the values of a flag that opens private addresses.
+func parseRanges(flag string, texts []string) (list []guard.Range, err error) {
+	for _, text := range texts {
+		r, err := guard.ParseRange(text)
+		if err != nil {
+			return nil, usage(fmt.Errorf("%s: %w", flag, err), "a range looks like 127.0.0.0/8:8780 or 10.0.0.0/8")
+		}
+		list = append(list, r)
+	}
+	return list, nil
 }
 
 // warnOfDoor says what a person should know about where requests may go.
