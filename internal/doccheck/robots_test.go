@@ -22,16 +22,15 @@ var codeSpans = regexp.MustCompile("`([^`]+)`")
 // TestRobotsAndYou runs the examples of the page for site owners, and looks up the
 // tests it names.
 func TestRobotsAndYou(t *testing.T) {
-	root := os.DirFS(moduleRoot)
-	text, err := fs.ReadFile(root, "docs/robots-and-you.md")
+	c, err := ours()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := fs.ReadFile(c.root, "docs/robots-and-you.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := string(text)
-	c, err := newCatalogue(root)
-	if err != nil {
-		t.Fatal(err)
-	}
 	parts := shownBy.FindAllStringSubmatch(page, -1)
 	if sections := strings.Count(page, "\n## "); len(parts) != sections {
 		t.Errorf("%d of %d parts name tests", len(parts), sections)

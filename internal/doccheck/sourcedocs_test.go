@@ -5,22 +5,25 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 )
 
 const moduleRoot = "../.."
 
+// ours is the catalogue of the module: parsing all of its tests takes a while.
+var ours = sync.OnceValues(func() (*catalogue, error) { return newCatalogue(os.DirFS(moduleRoot)) })
+
 // TestSourceDocuments reads the page that says what became of the documents the
 // product grew out of: each setting, flag, test and decision it names exists, no
 // row is without, and nothing that the documents name is missing.
 func TestSourceDocuments(t *testing.T) {
-	root := os.DirFS(moduleRoot)
-	c, err := newCatalogue(root)
+	c, err := ours()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := fs.ReadFile(root, "docs/source-documents.md")
+	text, err := fs.ReadFile(c.root, "docs/source-documents.md")
 	if err != nil {
 		t.Fatal(err)
 	}
