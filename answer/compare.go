@@ -56,6 +56,21 @@ const (
 // ChangeKinds lists the kinds in the order they are told.
 var ChangeKinds = []ChangeKind{PageDead, PageGone, PageLost, PageWaits, PageApart, PageNew, PageRecovered, PageChanged, PageSlower}
 
+// changeWords are the kinds in words.
+var changeWords = map[ChangeKind]string{
+	PageNew: "new", PageGone: "gone", PageDead: "newly dead", PageRecovered: "back again", PageChanged: "changed",
+	PageLost: "lost for another reason", PageSlower: "slower", PageWaits: "not asked for yet", PageApart: "on hosts the later crawl has nothing of",
+}
+
+// Words names a kind for people. A page that was not met again is gone only if
+// the later crawl looked everywhere.
+func (c *Comparison) Words(k ChangeKind) string {
+	if k == PageGone && !c.Certain {
+		return "not met again (the later crawl is not complete)"
+	}
+	return changeWords[k]
+}
+
 // Change is all changes of one kind.
 type Change struct {
 	Kind  ChangeKind   `json:"kind"`

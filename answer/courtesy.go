@@ -30,18 +30,18 @@ type Receipt struct {
 	Repeated int64         `json:"repeated"`      // of them, attempts that did not end their URL
 	Pages    int64         `json:"pages"`         // URLs with a final answer other than a refusal or a redirect
 	Bytes    int64         `json:"bytes"`         // of bodies, as they were sent
-	Statuses []StatusCount `json:"statuses"`
+	Statuses []StatusCount `json:"statuses"`      // of the answers
 	// Unsent counts attempts that got no connection: no request left.
 	Unsent int64 `json:"unsent,omitempty"`
 	// AllSent counts every request, robots.txt and sitemaps and those of other
 	// crawls from the same machine included; 0 where that is not known.
 	AllSent int64 `json:"all_sent,omitempty"`
 
-	PeakConcurrency int         `json:"peak_concurrency"`
+	PeakConcurrency int         `json:"peak_concurrency"`          // requests under way at once, at most
 	SmallestGap     *ask.Millis `json:"smallest_gap_ms,omitempty"` // between the starts of two requests; none if fewer than two
 	SmallestGapAt   time.Time   `json:"smallest_gap_at,omitzero"`
-	MedianGap       *ask.Millis `json:"median_gap_ms,omitempty"`
-	BusiestMinute   int         `json:"busiest_minute"` // requests in the fullest 60 seconds
+	MedianGap       *ask.Millis `json:"median_gap_ms,omitempty"` // half of the gaps are shorter
+	BusiestMinute   int         `json:"busiest_minute"`          // requests in the fullest 60 seconds
 
 	Now    *ask.Host       `json:"now,omitempty"` // the pace that stands
 	Robots []RobotsVersion `json:"robots"`        // in the order they were obeyed
@@ -51,7 +51,7 @@ type Receipt struct {
 	RobotsIgnored int64 `json:"robots_ignored,omitempty"` // on the word of the host's owner
 	Disallowed    int64 `json:"disallowed"`               // URLs that were not asked for because robots.txt forbids it
 
-	Refusals    int64     `json:"refusals"`
+	Refusals    int64     `json:"refusals"`               // answers 429 and 503, in preset warm 403
 	RefusalList []Refusal `json:"refusal_list,omitempty"` // the latest MaxRefusals
 	// Incidents are the moments in which the host refused, however many answers
 	// said so: those of the list.
@@ -60,8 +60,9 @@ type Receipt struct {
 	// the time was over that it asked for.
 	SentInside   int        `json:"sent_inside_retry_after"`
 	PaceChanges  []PaceStep `json:"pace_changes,omitempty"`
-	Instructions []Step     `json:"instructions"` // how to slow or stop us
-	Notes        []string   `json:"notes"`        // what the numbers do not say
+	Orders       []Order    `json:"orders,omitempty"` // of the operator about the host, the latest MaxOrders
+	Instructions []Step     `json:"instructions"`     // how to slow or stop us
+	Notes        []string   `json:"notes"`            // what the numbers do not say
 }
 
 // Who names those behind a crawl as they named themselves in every request.
@@ -75,7 +76,7 @@ type Who struct {
 // answer.
 type StatusCount struct {
 	Status int   `json:"status"`
-	N      int64 `json:"n"`
+	N      int64 `json:"n"` // requests
 }
 
 // RobotsVersion is a robots.txt that decided.
@@ -84,8 +85,8 @@ type RobotsVersion struct {
 	Bytes      int       `json:"bytes"` // -1 where the text is no longer kept
 	First      time.Time `json:"first_fetched"`
 	Last       time.Time `json:"last_confirmed"`
-	Decisions  int64     `json:"decisions"`
-	Disallowed int64     `json:"disallowed"`
+	Decisions  int64     `json:"decisions"`  // about URLs that it made
+	Disallowed int64     `json:"disallowed"` // of those, that kept us away
 }
 
 // Refusal is one answer that asked us to slow down.
@@ -103,15 +104,15 @@ type Refusal struct {
 // and those of requests that had left before it was read.
 type Incident struct {
 	At         time.Time   `json:"at"`
-	Answers    int         `json:"answers"`
-	Status     int         `json:"status"`                // of the first
-	URL        string      `json:"url"`                   // likewise
-	RetryAfter string      `json:"retry_after,omitempty"` // the longest, or the first that is no number
-	Asked      ask.Millis  `json:"asked_ms,omitempty"`
-	PaceFrom   *ask.Millis `json:"pace_from_ms,omitempty"` // where it changed the pace
-	PaceTo     *ask.Millis `json:"pace_to_ms,omitempty"`
-	Next       *ask.Millis `json:"next_request_ms,omitempty"` // how long after the last refusal of it the next request left; none if none did
-	SentInside int         `json:"sent_inside_retry_after,omitempty"`
+	Answers    int         `json:"answers"`                           // that said so
+	Status     int         `json:"status"`                            // of the first
+	URL        string      `json:"url"`                               // likewise
+	RetryAfter string      `json:"retry_after,omitempty"`             // the longest, or the first that is no number
+	Asked      ask.Millis  `json:"asked_ms,omitempty"`                // the same, where it is a number
+	PaceFrom   *ask.Millis `json:"pace_from_ms,omitempty"`            // where it changed the pace
+	PaceTo     *ask.Millis `json:"pace_to_ms,omitempty"`              // likewise
+	Next       *ask.Millis `json:"next_request_ms,omitempty"`         // how long after the last refusal of it the next request left; none if none did
+	SentInside int         `json:"sent_inside_retry_after,omitempty"` // requests that left before that time was over
 
 	last time.Time // its last refusal
 }
@@ -119,10 +120,22 @@ type Incident struct {
 // PaceStep is one change of the pace.
 type PaceStep struct {
 	At    time.Time  `json:"at"`
-	From  ask.Millis `json:"from_ms"`
-	To    ask.Millis `json:"to_ms"`
-	Cause string     `json:"cause"`
+	From  ask.Millis `json:"from_ms"` // the interval before
+	To    ask.Millis `json:"to_ms"`   // the interval after
+	Cause string     `json:"cause"`   // incident, probe, probe_failed
 }
+
+// Order is what the operator of the crawl told it to do with the host. Who that
+// was is not the webmaster's business.
+type Order struct {
+	At     time.Time `json:"at"`
+	Order  ask.Kind  `json:"order"`
+	Before string    `json:"before"` // in words
+	After  string    `json:"after"`  // likewise
+}
+
+// MaxOrders is how many orders a receipt lists: the latest.
+const MaxOrders = 100
 
 // Step is something a webmaster can do, and what follows.
 type Step struct {
@@ -281,6 +294,7 @@ type CourtesyFacts struct {
 	Now     *ask.Host          // how the host stands; nil where nothing is known
 	AllSent int64              // see [Receipt.AllSent]
 	Paces   []store.PaceChange // oldest first
+	Orders  []ask.Change       // of the operator, oldest first; those about other hosts are left out
 	Robots  map[string]int     // bytes of the files that Sums names
 	Earlier string             // another user agent that earlier runs used; empty for none
 }
@@ -315,6 +329,12 @@ func (c *Courtesy) Receipt(f CourtesyFacts) *Receipt {
 	for _, p := range f.Paces {
 		r.PaceChanges = append(r.PaceChanges, PaceStep{At: p.At.UTC(), From: ask.Millis(p.From), To: ask.Millis(p.To), Cause: p.Cause})
 	}
+	for _, o := range f.Orders {
+		if o.Host == f.Host {
+			r.Orders = append(r.Orders, Order{At: o.At.UTC(), Order: o.Order, Before: o.Before, After: o.After})
+		}
+	}
+	r.Orders = r.Orders[max(0, len(r.Orders)-MaxOrders):]
 	r.RefusalList = slices.Clone(latest(c.refusals))
 	r.react(c.spans)
 	r.Instructions, r.Notes = instructions(f.Who, f.Host), r.notes()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"headway/ask"
@@ -247,5 +248,30 @@ func TestReceiptKeys(t *testing.T) {
 	}
 	if !strings.Contains(string(text), `"smallest_gap_ms":1000`) {
 		t.Errorf("durations are milliseconds: %s", text)
+	}
+}
+
+// TestReceiptOrders lists what the operator ordered about this host, and not who.
+func TestReceiptOrders(t *testing.T) {
+	orders := []ask.Change{
+		{At: noon, By: "ann", Order: ask.KindSlow, Host: "https://example.com", Before: "1s", After: "5s"},
+		{At: noon.Add(sec), By: "ann", Order: ask.KindPause, Host: "https://other.example", Before: "1s", After: "paused"},
+		{At: noon.Add(2 * sec), By: "ann", Order: ask.KindStopDiscovery, Before: "on", After: "stopped"},
+	}
+	r := NewCourtesy(false).Receipt(CourtesyFacts{Host: "https://example.com", Orders: orders})
+	if diff := cmp.Diff([]Order{{At: noon, Order: ask.KindSlow, Before: "1s", After: "5s"}}, r.Orders); diff != "" {
+		t.Error(diff)
+	}
+	text, err := json.Marshal(r)
+	if err != nil || strings.Contains(string(text), "ann") {
+		t.Errorf("%s, %v", text, err)
+	}
+	many := make([]ask.Change, MaxOrders+7)
+	for i := range many {
+		many[i] = orders[0]
+		many[i].At = noon.Add(time.Duration(i) * sec)
+	}
+	if r := NewCourtesy(false).Receipt(CourtesyFacts{Host: "https://example.com", Orders: many}); len(r.Orders) != MaxOrders || !r.Orders[0].At.Equal(noon.Add(7*sec)) {
+		t.Errorf("%d orders, from %v", len(r.Orders), r.Orders[0].At)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"headway/ask"
 	"headway/politeness"
 	"headway/store"
+	"headway/visit"
 )
 
 // Hosts is how the hosts of a crawl stand.
@@ -21,9 +22,9 @@ type Hosts struct {
 	Total   int       `json:"total"`            // hosts of the crawl
 	Matched int       `json:"matched"`          // of them, those the filter lets through
 	Waiting int64     `json:"waiting"`          // URLs of those
-	// Longest is the longest of all guesses, and Last the host it is of.
+	// Longest is the longest of all guesses at when a host is done.
 	Longest ask.Millis `json:"longest_eta_guess_ms,omitempty"`
-	Last    string     `json:"longest_eta_host,omitempty"`
+	Last    string     `json:"longest_eta_host,omitempty"` // the host it is of
 	Hosts   []Host     `json:"hosts"`
 }
 
@@ -86,6 +87,9 @@ var HostSorts = []string{"pace", "wait", "queue", "eta", "incidents", "failures"
 // their names and source=, state= and domain= with a value.
 var HostFilters = []string{"waiting", "refusing", "failing", "held", "paused", "learned", "incidents"}
 
+// HostSources are what can set the pace of a host.
+var HostSources = []string{"base", "crawl_delay", "learned", "operator"}
+
 // HostQuery says which hosts are listed, and in which order.
 type HostQuery struct {
 	Sort    string   // one of HostSorts; empty is the first
@@ -99,15 +103,45 @@ func (q *HostQuery) Check() error {
 		return fmt.Errorf("sort by %q: one of %s", q.Sort, strings.Join(HostSorts, ", "))
 	}
 	for _, f := range q.Filters {
-		key, _, ok := strings.Cut(f, "=")
-		if ok && key != "source" && key != "state" && key != "domain" && key != "host" || f == "" {
-			return fmt.Errorf("filter %q: a part of a host's name, one of %s, or host=, domain=, source= or state= with a value", f, strings.Join(HostFilters, ", "))
+		if err := checkFilter(f); err != nil {
+			return fmt.Errorf("filter %q: %w", f, err)
 		}
 	}
 	if q.Max < 0 {
 		return fmt.Errorf("at most %d hosts", q.Max)
 	}
 	return nil
+}
+
+// checkFilter reports a filter that no host could ever meet.
+func checkFilter(f string) error {
+	key, value, ok := strings.Cut(f, "=")
+	switch {
+	case f != "" && !ok, key == "domain", key == "host":
+		return nil
+	case key == "source":
+		return oneOf(value, HostSources)
+	case key == "state":
+		return oneOf(value, hostStates())
+	}
+	return fmt.Errorf("a part of a host's name, one of %s, or host=, domain=, source= or state= with a value", strings.Join(HostFilters, ", "))
+}
+
+// oneOf reports a word that is not on a list.
+func oneOf(word string, words []string) error {
+	if slices.Contains(words, word) {
+		return nil
+	}
+	return fmt.Errorf("%q is none of %s", word, strings.Join(words, ", "))
+}
+
+// hostStates are what a host with work can do: fetching, or waiting for a reason.
+func hostStates() []string {
+	states := []string{"fetching"}
+	for _, w := range visit.Waits {
+		states = append(states, string(w))
+	}
+	return states
 }
 
 // match tells whether a host is listed.

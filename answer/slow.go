@@ -36,26 +36,26 @@ type SlowFacts struct {
 type Slow struct {
 	Running  bool       `json:"running"`
 	State    string     `json:"state"`
-	Elapsed  ask.Millis `json:"elapsed_ms"`
-	Sentence string     `json:"sentence"` // the answer in plain words
-	// MoreWorkers and Change are those of the verdict that counts: of now, where
-	// now is another than so far.
+	Elapsed  ask.Millis `json:"elapsed_ms"` // of all runs as far as it is known, of this run while it runs
+	Sentence string     `json:"sentence"`   // the answer in plain words
+	// These three are those of the verdict that counts: of now, where now is
+	// another than so far.
 	MoreWorkers bool        `json:"more_workers_would_help"`
-	Change      string      `json:"change"`
-	Setting     string      `json:"setting,omitempty"`
+	Change      string      `json:"change"`            // the one thing that would help
+	Setting     string      `json:"setting,omitempty"` // where that is changed
 	SoFar       Verdict     `json:"so_far"`
 	Now         *Verdict    `json:"now,omitempty"`
-	Parts       []ask.Share `json:"parts"` // of all host-time, the largest first
-	Layers      []ask.Layer `json:"layers,omitempty"`
-	Slowest     []Host      `json:"slowest,omitempty"`
+	Parts       []ask.Share `json:"parts"`             // of all host-time, the largest first
+	Layers      []ask.Layer `json:"layers,omitempty"`  // those that were waited for
+	Slowest     []Host      `json:"slowest,omitempty"` // the hosts with the longest pace
 	Left        *Left       `json:"left,omitempty"`
 	Tail        ask.Millis  `json:"tail_ms,omitempty"` // how long at the end a single host was left
 }
 
 // Verdict is what took most of the time, and what it means.
 type Verdict struct {
-	State       string  `json:"state"` // fetching, or a wait reason
-	Part        float64 `json:"part"`
+	State       string  `json:"state"`           // fetching, or a wait reason
+	Part        float64 `json:"part"`            // of all host-time, from 0 to 1
 	Hosts       int     `json:"hosts,omitempty"` // in it now
 	Meaning     string  `json:"meaning"`
 	OwnLimit    bool    `json:"own_limit"` // the hosts set it, not the crawler
@@ -67,12 +67,12 @@ type Verdict struct {
 // Left is what must still be waited for: the crawl cannot end before its slowest
 // host has.
 type Left struct {
-	Hosts   int        `json:"hosts"`
-	URLs    int64      `json:"urls"`
-	Host    string     `json:"host"` // the one that takes longest
-	Waiting int64      `json:"waiting"`
-	Pace    ask.Millis `json:"pace_ms"`
-	AtLeast ask.Millis `json:"at_least_ms"`
+	Hosts   int        `json:"hosts"`       // with URLs that wait
+	URLs    int64      `json:"urls"`        // that wait
+	Host    string     `json:"host"`        // the one that takes longest
+	Waiting int64      `json:"waiting"`     // URLs of that host
+	Pace    ask.Millis `json:"pace_ms"`     // of that host
+	AtLeast ask.Millis `json:"at_least_ms"` // one pace for each of them
 }
 
 // maxSlowest is how many hosts an answer names.

@@ -14,24 +14,24 @@ type Host struct {
 
 	State    string    `json:"state,omitempty"` // fetching, or a wait reason; empty where nothing runs
 	Until    time.Time `json:"until,omitzero"`  // when that wait ends, where a clock ends it
-	InFlight int       `json:"in_flight"`
-	Cap      int       `json:"cap"`            // as many may be in flight
-	Queued   int       `json:"queued"`         // URLs in memory
-	More     bool      `json:"more,omitempty"` // and further ones in the store
+	InFlight int       `json:"in_flight"`       // requests under way
+	Cap      int       `json:"cap"`             // as many may be in flight
+	Queued   int       `json:"queued"`          // URLs in memory
+	More     bool      `json:"more,omitempty"`  // and further ones in the store
 
-	Pace       Millis `json:"pace_ms"` // the interval in force
-	Source     string `json:"source"`  // what sets it: base, crawl_delay, learned, operator
-	Base       Millis `json:"base_ms"`
-	CrawlDelay Millis `json:"crawl_delay_ms,omitempty"`
-	Learned    Millis `json:"learned_ms,omitempty"`
-	Floor      Millis `json:"floor_ms,omitempty"`
-	Asked      Millis `json:"asked_ms,omitempty"` // by an operator
-	Paused     bool   `json:"paused,omitempty"`   // by an operator
+	Pace       Millis `json:"pace_ms"`                  // the interval in force
+	Source     string `json:"source"`                   // what sets it: base, crawl_delay, learned, operator
+	Base       Millis `json:"base_ms"`                  // the interval of a host that has never complained
+	CrawlDelay Millis `json:"crawl_delay_ms,omitempty"` // that robots.txt asks for
+	Learned    Millis `json:"learned_ms,omitempty"`     // from how the host answered
+	Floor      Millis `json:"floor_ms,omitempty"`       // the interval that was too short
+	Asked      Millis `json:"asked_ms,omitempty"`       // by an operator
+	Paused     bool   `json:"paused,omitempty"`         // by an operator
 
-	Refusing     bool      `json:"refusing,omitempty"`
-	Failures     int       `json:"failures,omitempty"` // in a row
-	Clean        int       `json:"clean"`              // answers since the last incident
-	Incidents    int       `json:"incidents,omitempty"`
+	Refusing     bool      `json:"refusing,omitempty"`  // its last word was not now
+	Failures     int       `json:"failures,omitempty"`  // in a row
+	Clean        int       `json:"clean"`               // answers since the last incident
+	Incidents    int       `json:"incidents,omitempty"` // times it pushed back and was slowed for it, as far as they are kept
 	LastIncident time.Time `json:"last_incident,omitzero"`
 	LastSent     time.Time `json:"last_sent,omitzero"`
 	HeldUntil    time.Time `json:"held_until,omitzero"`

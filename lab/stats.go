@@ -22,16 +22,16 @@ type HostStats struct {
 	RobotsViolations int64   `json:"robots_violations"`  // requests to disallowed paths
 	BeforeRobots     int64   `json:"before_robots"`      // content requests before robots.txt was asked for
 	Robots5xxIgnored int64   `json:"robots_5xx_ignored"` // content requests although robots.txt is out of reach
-	SitemapFetches   int64   `json:"sitemap_fetches"`    //
+	SitemapFetches   int64   `json:"sitemap_fetches"`    // of all kinds of sitemaps
 	NofollowHits     int64   `json:"nofollow_hits"`      // to what only rel=nofollow links name, the maze included
 	TrapHits         int64   `json:"trap_hits"`          // to calendar, facets and sessions
 	FacetHits        int64   `json:"facet_hits"`         // of those, facets
 	SessionHits      int64   `json:"session_hits"`       // of those, sessions
-	RedirectHits     int64   `json:"redirect_hits"`      //
+	RedirectHits     int64   `json:"redirect_hits"`      // to paths that redirect
 	ExhibitHits      int64   `json:"exhibit_hits"`       // to /fault/ and /exhibit/
-	NotFound         int64   `json:"not_found"`          //
-	TooMany          int64   `json:"answered_429"`       //
-	Errors5xx        int64   `json:"answered_5xx"`       //
+	NotFound         int64   `json:"not_found"`          // 404
+	TooMany          int64   `json:"answered_429"`       // 429
+	Errors5xx        int64   `json:"answered_5xx"`       // 5xx
 	Unanswered       int64   `json:"unanswered"`         // ended without an answer: cut by the host, or the client left
 	Challenges       int64   `json:"challenges"`         // answered with a challenge page
 	CacheHits        int64   `json:"cache_hits"`         // pages the cache in front had
@@ -45,7 +45,7 @@ type HostStats struct {
 	MaxConcurrent    int     `json:"max_concurrent"`     // requests handled at once
 	MinGapMS         float64 `json:"min_gap_ms"`         // between starts of content requests; -1 if fewer than two
 	GapP01MS         float64 `json:"gap_p01_ms"`         // one gap in a hundred is shorter
-	MedianGapMS      float64 `json:"median_gap_ms"`      //
+	MedianGapMS      float64 `json:"median_gap_ms"`      // half of the gaps are shorter
 	MinGapAnyMS      float64 `json:"min_gap_any_ms"`     // robots.txt and sitemaps included
 
 	Origin *OriginStats `json:"origin,omitempty"` // what is behind the cache in front, if there is one; not in sums
@@ -53,18 +53,18 @@ type HostStats struct {
 
 // Stats is what the whole lab saw since it was made or reset.
 type Stats struct {
-	Hosts           int         `json:"hosts"`
+	Hosts           int         `json:"hosts"`            // it serves
 	Pages           int         `json:"pages"`            // linked pages of all hosts
 	Complete        float64     `json:"complete"`         // unique pages / all pages
 	HostsTouched    int         `json:"hosts_touched"`    // hosts that had a request
 	HostsIncomplete int         `json:"hosts_incomplete"` // of those, with a page missing
-	Connections     int64       `json:"connections"`
-	BytesOut        int64       `json:"bytes_out"`
-	SpanSeconds     float64     `json:"span_seconds"`    // first request to last answer
-	LabCPUSeconds   float64     `json:"lab_cpu_seconds"` // user and system, since the process started
-	GapP01MS        float64     `json:"gap_p01_ms"`      // over the gaps of all hosts
-	GapMedianMS     float64     `json:"gap_median_ms"`   //
-	Epoch           int         `json:"epoch"`
+	Connections     int64       `json:"connections"`      // accepted
+	BytesOut        int64       `json:"bytes_out"`        // of bodies, as sent
+	SpanSeconds     float64     `json:"span_seconds"`     // first request to last answer
+	LabCPUSeconds   float64     `json:"lab_cpu_seconds"`  // user and system, since the process started
+	GapP01MS        float64     `json:"gap_p01_ms"`       // over the gaps of all hosts
+	GapMedianMS     float64     `json:"gap_median_ms"`    // likewise
+	Epoch           int         `json:"epoch"`            // how often pages were changed
 	DNS             DNSStats    `json:"dns"`
 	Total           HostStats   `json:"total"`              // sums; the largest max_concurrent, the smallest gaps
 	PerHost         []HostStats `json:"per_host,omitempty"` // the hosts touched

@@ -52,7 +52,9 @@ output/csv               output internal/whole visit
 output/sitemapxml        output internal/whole visit
 output/parquet           output internal/whole visit github.com/parquet-go/parquet-go github.com/klauspost/compress
 output/warc              output internal/whole visit github.com/klauspost/compress
-output/report            store visit job weburl github.com/zeebo/xxh3
+output/report            answer internal/figures store visit job weburl github.com/zeebo/xxh3
+output/s3                fetch/guard github.com/aws/aws-sdk-go-v2 github.com/aws/smithy-go
+output/s3/s3test         fetch/guard
 output/outputtest        output visit weburl github.com/google/go-cmp
 
 # how much, for whom
@@ -68,15 +70,18 @@ bench/run                lab
 
 # the program
 cmd/headway              internal/cli
-internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/csv output/sitemapxml output/parquet output/warc output/report store store/sqlite golang.org/x/sys
+internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/csv output/sitemapxml output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys
 internal/warm            internal/whole job store visit weburl
-internal/view            . ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
+internal/view            . internal/figures ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
+internal/figures         store visit
 internal/check           internal/whole job store visit weburl output fetch/guard
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
-internal/refgen          internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
+internal/refgen          . job visit internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
+internal/doccheck
 internal/e2e
 internal/pgtest
+internal/unraced
 internal/vectors
 internal/whole
 `

@@ -296,3 +296,23 @@ func TestWorkflow(t *testing.T) {
 		t.Errorf("%d steps check links", checks)
 	}
 }
+
+// TestWord says for people what became of a link, and what keeps us from asking.
+func TestWord(t *testing.T) {
+	for _, test := range []struct {
+		link Link
+		want string
+	}{
+		{Link{Verdict: Dead, Outcome: visit.Dead, Status: 404}, "404"},
+		{Link{Verdict: Dead, Outcome: visit.Failed, Reason: visit.DNS}, "no such name"},
+		{Link{Verdict: Unknown, Outcome: visit.Failed, Reason: visit.Connect}, "connect"},
+		{Link{Verdict: Unknown, Outcome: visit.Skipped, Reason: visit.RobotsDisallow}, "not checked (robots.txt forbids)"},
+		{Link{Verdict: Unknown, Outcome: visit.Skipped, Reason: visit.RobotsUnreachable}, "not checked (robots.txt cannot be read)"},
+		{Link{Verdict: Unknown, Outcome: visit.Skipped, Reason: visit.CrawlDelayTooLong}, "not checked (Crawl-delay is too long)"},
+		{Link{Verdict: Unknown, Outcome: visit.Deferred}, "deferred"},
+	} {
+		if got := test.link.Word(); got != test.want {
+			t.Errorf("%s %s: got %q, want %q", test.link.Outcome, test.link.Reason, got, test.want)
+		}
+	}
+}

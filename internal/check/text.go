@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"headway/visit"
 )
 
 // maxShown is how many links of a verdict that fails nothing are printed for
@@ -19,7 +21,15 @@ var about = map[Verdict]string{
 	Broken:    " (redirects in a circle, or too far)",
 	Throttled: " (refused for now; not dead)",
 	Blocked:   " (forbidden to us; not dead)",
-	Unknown:   " (no answer that says anything about the page)",
+	Unknown:   " (no answer that says anything about the page, or not checked)",
+}
+
+// notChecked says why a link was not asked for although somebody wants to know of
+// it, for people: its host keeps us from asking.
+var notChecked = map[visit.Reason]string{
+	visit.RobotsDisallow:    "robots.txt forbids",
+	visit.RobotsUnreachable: "robots.txt cannot be read",
+	visit.CrawlDelayTooLong: "Crawl-delay is too long",
 }
 
 // Print writes the verdicts for people.
@@ -64,6 +74,8 @@ func (l *Link) Word() string {
 	switch {
 	case l.Reason == "dns" && l.Verdict == Dead:
 		return "no such name"
+	case notChecked[l.Reason] != "":
+		return "not checked (" + notChecked[l.Reason] + ")"
 	case l.Reason != "":
 		return string(l.Reason)
 	case l.Status != 0:

@@ -35,7 +35,7 @@ and never fail a check.
 
 Verdicts are kept in the folder of the check. The same command asks again only
 what was not ok, the pages that carry dead links, and what was ok longer ago than
---recheck.`,
+--recheck.` + exitHelp(append([]int{ExitDead}, crawlExits...)...),
 		Example: `  headway check https://example.com --contact you@example.com
   headway check https://example.com --junit links.xml --recheck 6h
   headway check https://example.com --json | jq '.not_ok[] | select(.verdict == "dead")'`,

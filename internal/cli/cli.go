@@ -64,18 +64,12 @@ func Root() *cobra.Command {
 		Use:   "headway",
 		Short: "A polite, fast web crawler",
 		Long: `Headway crawls politely: it finds the shortest interval each host is happy
-with, keeps it, and can tell why it fetched, waited, skipped or stopped.`,
+with, keeps it, and can tell why it fetched, waited, skipped or stopped.` + exitHelp(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))
-	})
+	root.SetFlagErrorFunc(noFlag)
 	root.AddCommand(
 		crawlCommand(),
 		exportCommand(),
@@ -93,6 +87,7 @@ with, keeps it, and can tell why it fetched, waited, skipped or stopped.`,
 		rmCommand(),
 		optOutCommand(),
 		whyCommand(),
+		urlsCommand(),
 		fetchCommand(),
 		urlCommand(),
 		robotsCommand(),
@@ -100,6 +95,7 @@ with, keeps it, and can tell why it fetched, waited, skipped or stopped.`,
 		configCommand(),
 		versionCommand(),
 	)
+	suggest(root)
 	return root
 }
 

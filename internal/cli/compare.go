@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway/answer"
-	"headway/store/sqlite"
 )
 
 func compareCommand() *cobra.Command {
@@ -61,13 +60,18 @@ func compareDirs(ctx context.Context, before, after string, most int, progress i
 			return nil, err
 		}
 	}
+	return answer.Compare(ctx, sides[0], sides[1], most, sayRead(progress))
+}
+
+// sayRead says now and then how much of a crawl was read.
+func sayRead(w io.Writer) func(read, of int64) {
 	said := time.Now()
-	return answer.Compare(ctx, sides[0], sides[1], most, func(read, of int64) {
+	return func(read, of int64) {
 		if time.Since(said) > time.Second {
 			said = time.Now()
-			fmt.Fprintf(progress, "headway: read %d of %d URLs\n", read, of)
+			fmt.Fprintf(w, "headway: read %d of %d URLs\n", read, of)
 		}
-	})
+	}
 }
 
 // openSide opens the crawl of a folder.
@@ -76,22 +80,11 @@ func openSide(ctx context.Context, dir string) (answer.Side, error) {
 	if err != nil {
 		return answer.Side{}, err
 	}
-	view, err := sqlite.OpenView(ctx, found)
+	view, j, err := openLast(ctx, found)
 	if err != nil {
-		return answer.Side{}, openFailure(err)
-	}
-	j, err := lastJob(ctx, view)
-	if err != nil {
-		return answer.Side{Reader: view}, fmt.Errorf("%s: %w", dir, err)
+		return answer.Side{}, err
 	}
 	return answer.Side{Reader: view, Job: j.ID}, nil
-}
-
-// changeWords are the kinds of change in words.
-var changeWords = map[answer.ChangeKind]string{
-	answer.PageNew: "new", answer.PageGone: "gone", answer.PageDead: "newly dead", answer.PageRecovered: "back again",
-	answer.PageChanged: "changed", answer.PageLost: "lost for another reason", answer.PageSlower: "slower",
-	answer.PageWaits: "not asked for yet", answer.PageApart: "on hosts the later crawl has nothing of",
 }
 
 func printComparison(w io.Writer, c *answer.Comparison) {
@@ -102,7 +95,7 @@ func printComparison(w io.Writer, c *answer.Comparison) {
 	}
 	for _, ch := range c.Changes {
 		if ch.Total > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", ch.Total, kindWords(ch.Kind, c.Certain)))
+			parts = append(parts, fmt.Sprintf("%d %s", ch.Total, c.Words(ch.Kind)))
 		}
 	}
 	fmt.Fprintln(w, strings.Join(parts, ", "))
@@ -110,7 +103,7 @@ func printComparison(w io.Writer, c *answer.Comparison) {
 		if ch.Total == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "\n%s: %d\n", kindWords(ch.Kind, c.Certain), ch.Total)
+		fmt.Fprintf(w, "\n%s: %d\n", c.Words(ch.Kind), ch.Total)
 		for _, u := range ch.URLs {
 			fmt.Fprintf(w, "  %s%s\n", oneLine(u.URL), changeDetail(ch.Kind, &u))
 		}
@@ -118,14 +111,6 @@ func printComparison(w io.Writer, c *answer.Comparison) {
 			fmt.Fprintf(w, "  and %d more; --max names them\n", more)
 		}
 	}
-}
-
-// kindWords says of a page that was not met again whether that means anything.
-func kindWords(k answer.ChangeKind, certain bool) string {
-	if k == answer.PageGone && !certain {
-		return "not met again (the later crawl is not complete)"
-	}
-	return changeWords[k]
 }
 
 func changeDetail(k answer.ChangeKind, u *answer.ChangedURL) string {

@@ -111,3 +111,26 @@ func isTerminal(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
+
+// contact finds who to name, and asks the person at the terminal once. Without
+// one only owned hosts are crawled, and a seed that is none is refused here
+// rather than by every request.
+func (c *crawlRun) contact(ctx context.Context) (string, error) {
+	contact, err := findContact(c.set.Contact)
+	if err != nil || contact != "" {
+		return contact, err
+	}
+	if err := c.checkAllowed(); err != nil {
+		return "", err
+	}
+	if c.allPrivate(ctx) {
+		return "", nil
+	}
+	if isTerminal(c.in) {
+		if contact, err = askContact(ctx, c.in, c.err); err != nil || contact != "" {
+			return contact, err
+		}
+	}
+	return "", usage(errors.New("public hosts are not asked without a contact"),
+		"name who a webmaster can write to with --contact you@example.com, or in "+contactEnv)
+}

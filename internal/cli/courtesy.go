@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -130,6 +131,10 @@ func (p *past) receipt(ctx context.Context, host string, now time.Time, errs io.
 		return nil, err
 	}
 	facts.Paces = slices.DeleteFunc(facts.Paces, func(c store.PaceChange) bool { return c.At.Before(p.job.CreatedAt) }) // of a crawl before
+	if facts.Orders, err = ask.NewMailbox(p.dir).Log(); err != nil {
+		return nil, err
+	}
+	facts.Orders = slices.DeleteFunc(facts.Orders, func(c ask.Change) bool { return c.At.Before(p.job.CreatedAt) })
 	stored, err := p.view.Host(ctx, host)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
@@ -221,6 +226,12 @@ func printReceipt(w io.Writer, r *answer.Receipt) error {
 	}
 	if err := printReactions(w, r); err != nil {
 		return err
+	}
+	if len(r.Orders) > 0 {
+		fmt.Fprint(w, "\nOrders of the operator\n")
+		for _, o := range lastRows(r.Orders) {
+			fmt.Fprintf(w, "  %s  %s\n", utc(o.At), orderText(&o))
+		}
 	}
 	fmt.Fprint(w, "\nHow to slow or stop us\n")
 	for _, s := range r.Instructions {
@@ -364,6 +375,14 @@ func causeText(cause string) string {
 	default:
 		return oneLine(cause)
 	}
+}
+
+// orderText says what the operator told the crawl.
+func orderText(o *answer.Order) string {
+	text := map[ask.Kind]string{
+		ask.KindPause: "send nothing more", ask.KindResume: "go on", ask.KindSlow: "keep an interval", ask.KindForget: "forget the pace learned",
+	}[o.Order]
+	return oneLine(fmt.Sprintf("%s (before: %s; then: %s)", cmp.Or(text, string(o.Order)), o.Before, o.After))
 }
 
 func refusalsText(r *answer.Receipt) string {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"headway/answer"
+	"headway/ask"
 	"headway/store"
 	"headway/visit"
 	"headway/weburl"
@@ -35,7 +36,8 @@ func hostileReceipt(t *testing.T) *answer.Receipt {
 	}
 	return c.Receipt(answer.CourtesyFacts{
 		Host: "https://example.com", MadeAt: noon, Who: answer.Who{UserAgent: "headway/1 (+<script>ua</script>)", Contact: "<b>you@example.com</b>", Token: "headway"},
-		Paces: []store.PaceChange{{At: noon.Add(time.Second), From: time.Second, To: 2 * time.Second, Cause: "<script>cause</script>"}},
+		Orders: []ask.Change{{At: noon, Order: "<script>order</script>", Host: "https://example.com", Before: "<b>before</b>", After: "<img src=x>\x1b[31m"}},
+		Paces:  []store.PaceChange{{At: noon.Add(time.Second), From: time.Second, To: 2 * time.Second, Cause: "<script>cause</script>"}},
 	})
 }
 

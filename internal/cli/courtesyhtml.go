@@ -25,6 +25,7 @@ var receiptTemplate = template.Must(template.New("receipt").Funcs(template.FuncM
 	"utc":      utc,
 	"size":     sizeText,
 	"answers":  func(x answer.Incident) string { return answersText(&x) },
+	"order":    func(o answer.Order) string { return orderText(&o) },
 	"reaction": func(x answer.Incident) string { return reaction(&x) },
 }).Parse(receiptPage))
 

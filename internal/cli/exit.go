@@ -1,6 +1,11 @@
 package cli
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Exit codes. A script may rely on them.
 const (
@@ -13,19 +18,35 @@ const (
 	ExitInterrupted = 130
 )
 
-// ExitCodes is the one list of what each code means; the reference page is
-// made from it.
+// ExitCodes is the one list of what each code means; the reference page and
+// the help of commands are made from it.
 var ExitCodes = []struct {
 	Code    int
 	Meaning string
 }{
 	{ExitOK, "complete; all allowed"},
-	{ExitDead, "`check` found dead links"},
+	{ExitDead, "check found dead links"},
 	{ExitUsage, "the words or the configuration make no sense"},
-	{ExitPartial, "partial: stopped by a limit with work left"},
+	{ExitPartial, "partial: stopped by a limit with work left; 0 with --partial-ok"},
 	{ExitBlocked, "blocked: robots.txt or challenge pages forbid it"},
 	{ExitFailed, "failed: the work could not be done"},
 	{ExitInterrupted, "interrupted; can be resumed"},
+}
+
+// crawlExits are the codes that a crawl can end with.
+var crawlExits = []int{ExitOK, ExitUsage, ExitPartial, ExitBlocked, ExitFailed, ExitInterrupted}
+
+// exitHelp lists what exit codes mean, as a section of a command's help; without
+// codes it lists all.
+func exitHelp(codes ...int) string {
+	var b strings.Builder
+	b.WriteString("\n\nExit codes:\n")
+	for _, e := range ExitCodes {
+		if len(codes) == 0 || slices.Contains(codes, e.Code) {
+			fmt.Fprintf(&b, "\n    %3d  %s", e.Code, e.Meaning)
+		}
+	}
+	return b.String()
 }
 
 // Failure ends a command with an exit code. Without Err nothing is printed:

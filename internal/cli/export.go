@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,29 +19,33 @@ import (
 	"headway/output/jsonl"
 	"headway/output/parquet"
 	"headway/store"
-	"headway/store/sqlite"
 	"headway/visit"
 )
 
 func exportCommand() *cobra.Command {
 	var formats []string
 	var out string
+	var quiet bool
+	var to delivery
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write a crawl in other formats, also while it runs",
 		Long: `Read what a crawl recorded and write it as JSONL, CSV, sitemaps or Parquet. Every
 URL that ended is in it once; of a crawl that still runs, those that have ended so
-far. Files appear whole or not at all.
+far. Files appear whole or not at all, in a bucket of S3 (--to), too.
 
 Links between pages are gathered while a crawl runs (--format parquet of headway
 crawl); afterwards there is the link by which each URL was found first.`,
 		Example: `  headway export --format csv
-  headway export --dir headway-example.com --format csv,sitemap,parquet --out results`,
+  headway export --dir headway-example.com --format csv,sitemap,parquet --out results
+  headway export --format parquet --to s3://bucket/crawls/example.com`,
 		Args: cobra.NoArgs,
 	}
 	dir := dirFlag(cmd.Flags())
 	cmd.Flags().StringSliceVar(&formats, "format", nil, "`formats` to write: "+strings.Join(exportable(), ", "))
 	cmd.Flags().StringVar(&out, "out", "", "`folder` to write to (default: export in the crawl's folder)")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
+	to.register(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkExport(formats); err != nil {
 			return err
@@ -51,14 +54,25 @@ crawl); afterwards there is the link by which each URL was found first.`,
 		if err != nil {
 			return err
 		}
-		e := &export{formats: formats, out: out, progress: progress{w: cmd.ErrOrStderr()}}
+		e := &export{formats: formats, out: out, progress: progress{w: cmd.ErrOrStderr(), quiet: quiet, say: sayURLs}}
 		if e.out == "" {
 			e.out = filepath.Join(found, "export")
 		}
+		to.quiet, to.err = quiet, cmd.ErrOrStderr()
+		if to.to != "" {
+			warnOfDoor(to.err, nil)
+		}
+		if err := to.open(cmd.Context()); err != nil {
+			return err
+		}
+		defer to.close()
 		if err := e.run(cmd.Context(), found); err != nil {
 			return err
 		}
-		return e.print(cmd.OutOrStdout())
+		if err := e.print(cmd.OutOrStdout()); err != nil {
+			return err
+		}
+		return to.deliver(cmd.Context(), cmd.OutOrStdout(), e.out, filesOf(e.formats))
 	}
 	return cmd
 }
@@ -95,17 +109,13 @@ type export struct {
 
 // run writes the files.
 func (e *export) run(ctx context.Context, dir string) (err error) {
-	view, err := sqlite.OpenView(ctx, dir)
+	view, j, err := openLast(ctx, dir)
 	if err != nil {
-		return openFailure(err)
+		return err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	j, err := lastJob(ctx, view)
-	if err != nil {
-		return failed(err, "begin a crawl with headway crawl")
-	}
 	e.running = !j.State.Ended()
-	l := &exported{reader: view, job: j.ID, running: e.running, seen: e.progress.add}
+	l := &exported{reader: view, job: j.ID, running: e.running, seen: e.progress.step}
 	ended, err := l.Ended(ctx)
 	if err != nil {
 		return failed(err, "")
@@ -171,17 +181,23 @@ func (e *export) print(w io.Writer) error {
 		so = " so far"
 	}
 	fmt.Fprintf(w, "%d URLs ended%s\n", e.urls, so)
-	for _, format := range e.formats {
-		for _, name := range formatFiles[format] {
-			path := filepath.Join(e.out, name)
-			size, err := sizeOf(path)
-			if err != nil {
-				return failed(err, "")
-			}
-			fmt.Fprintf(w, "%s  %.1f MB\n", path, float64(size)/(1<<20))
+	for _, name := range filesOf(e.formats) {
+		path := filepath.Join(e.out, name)
+		size, err := sizeOf(path)
+		if err != nil {
+			return failed(err, "")
 		}
+		fmt.Fprintf(w, "%s  %.1f MB\n", path, float64(size)/(1<<20))
 	}
 	return nil
+}
+
+// filesOf are the files of formats in their folder.
+func filesOf(formats []string) (names []string) {
+	for _, format := range formats {
+		names = append(names, formatFiles[format]...)
+	}
+	return names
 }
 
 // sizeOf is the size of a file, or of all files in a folder.
@@ -259,61 +275,4 @@ func (l *exported) Each(ctx context.Context, e output.Ending, yield func(*visit.
 		q.After = page.Next
 	}
 	return nil
-}
-
-// progress shows how far something is that takes long: in one line that changes
-// on a terminal, in lines otherwise.
-type progress struct {
-	w        io.Writer
-	terminal bool
-	shown    bool
-	of, done int64
-	began    time.Time
-	next     time.Time
-}
-
-// When a line is shown: the first and each on a terminal soon, others late.
-const (
-	progressSoon = time.Second
-	progressLate = 5 * time.Second
-)
-
-// progressStep is how many steps are taken between looks at the clock.
-const progressStep = 256
-
-func (p *progress) begin(of int64) {
-	p.of, p.began = of, time.Now()
-	p.next = p.began.Add(progressSoon)
-	if r, ok := p.w.(io.Reader); ok {
-		p.terminal = isTerminal(r)
-	}
-}
-
-// add counts one step.
-func (p *progress) add() {
-	p.done++
-	if p.done%progressStep != 0 {
-		return
-	}
-	now := time.Now()
-	if now.Before(p.next) {
-		return
-	}
-	rate := float64(p.done) / now.Sub(p.began).Seconds()
-	line := fmt.Sprintf("%d of %d URLs written, %d %%, %.0f/s", p.done, p.of, 100*p.done/max(p.of, 1), rate)
-	if p.terminal {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
-		p.next = now.Add(progressSoon)
-	} else {
-		fmt.Fprintf(p.w, "headway: %s\n", line)
-		p.next = now.Add(progressLate)
-	}
-	p.shown = true
-}
-
-// end leaves the line clean.
-func (p *progress) end() {
-	if p.terminal && p.shown {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
 }

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -21,7 +18,6 @@ import (
 	"headway/fetch/guard"
 	"headway/politeness"
 	"headway/store"
-	"headway/store/sqlite"
 )
 
 // hostsListed is how many hosts are shown unless told.
@@ -74,59 +70,6 @@ or source=, state= or domain= with a value. Several must all hold.`,
 		return printHostList(cmd.OutOrStdout(), hosts)
 	}
 	return cmd
-}
-
-// past is a crawl as it is stored, for commands that look at one.
-type past struct {
-	dir     string
-	view    *sqlite.View
-	job     store.Job
-	asked   answer.Asked
-	first   answer.Asked // by the first run
-	running bool
-	ranges  []guard.Range
-}
-
-// openPast opens a crawl to look at it.
-func openPast(ctx context.Context, dir string) (*past, error) {
-	running, err := sqlite.Running(dir)
-	if err != nil {
-		return nil, failed(fmt.Errorf("look at %s: %w", dir, err), "look whether the folder can be read")
-	}
-	view, err := sqlite.OpenView(ctx, dir)
-	if err != nil {
-		return nil, openFailure(err)
-	}
-	p := &past{dir: dir, view: view, running: running}
-	if err := p.load(ctx); err != nil {
-		return nil, failed(errors.Join(err, view.Close()), "look at "+dir+" with headway runs")
-	}
-	return p, nil
-}
-
-func (p *past) load(ctx context.Context) (err error) {
-	if p.job, err = lastJob(ctx, p.view); err != nil {
-		return err
-	}
-	if p.first, err = answer.AskedOf(p.job); err != nil {
-		return err
-	}
-	p.asked = p.first
-	switch text, err := os.ReadFile(filepath.Join(p.dir, "asked.json")); { // what the last run was asked for
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return fmt.Errorf("read what was asked for: %w", err)
-	default:
-		if p.asked, err = answer.ReadAsked(text); err != nil {
-			return err
-		}
-	}
-	for _, r := range p.asked.AllowPrivate {
-		if parsed, err := guard.ParseRange(r); err == nil { // it was checked when it was asked for
-			p.ranges = append(p.ranges, parsed)
-		}
-	}
-	return nil
 }
 
 // policy is how a host was treated: one that is only fit for owned hosts did not

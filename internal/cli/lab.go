@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
+	"net/netip"
 	"os"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -20,8 +24,6 @@ func labCommand() *cobra.Command {
 		Long: `Serve a synthetic web on loopback: hosts of every temper, the same pages for the
 same seed, no internet needed. The lab counts from the server's side what a
 crawler did: requests, gaps, overlaps, robots violations, ignored refusals.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(labUpCommand(), labHostsCommand(), labStatsCommand())
 	return cmd
@@ -108,8 +110,25 @@ func labReady(l *lab.Lab, asJSON bool, w io.Writer) error {
 	if resolver != "" {
 		fmt.Fprintf(w, "names are resolved at %s\n", resolver)
 	}
-	fmt.Fprintln(w, "headway lab stats tells what a crawler did; Ctrl-C ends the lab")
+	stats := "headway lab stats"
+	if at := labAt(l, hosts[0]); at != defaultLab {
+		stats += " --at " + at
+	}
+	fmt.Fprintf(w, "%s tells what a crawler did; Ctrl-C ends the lab\n", stats)
 	return nil
+}
+
+// labAt is a URL of the lab that needs no name to be looked up.
+func labAt(l *lab.Lab, first lab.Host) string {
+	scheme, _, _ := strings.Cut(first.URL, "://")
+	addr, err := netip.ParseAddrPort(l.Addr().String())
+	if err != nil {
+		return first.URL // it listens on something that has no address
+	}
+	if addr.Addr().IsUnspecified() { // at all of them, the host's own included
+		return fmt.Sprintf("%s://%s", scheme, net.JoinHostPort(first.Addr, strconv.Itoa(int(addr.Port()))))
+	}
+	return fmt.Sprintf("%s://%s", scheme, addr)
 }
 
 func printHosts(w io.Writer, hosts []lab.Host, most int) error {
@@ -149,6 +168,9 @@ func labHostsCommand() *cobra.Command {
 	return cmd
 }
 
+// defaultLab is where a lab is unless told.
+const defaultLab = "http://127.1.0.1:8780"
+
 func atFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "at", "http://127.1.0.1:8780", "a `URL` of the running lab")
+	cmd.Flags().StringVar(to, "at", defaultLab, "a `URL` of the running lab")
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -93,6 +94,40 @@ func TestLabUpHostsStats(t *testing.T) {
 	var stats lab.Stats
 	if err := json.Unmarshal([]byte(out), &stats); err != nil || code != ExitOK || stats.Total.Requests != 0 {
 		t.Errorf("after the reset: exit code %d, %v\n%s", code, err, out)
+	}
+}
+
+// TestLabSaysHowToAsk prints the exact command that asks this lab.
+func TestLabSaysHowToAsk(t *testing.T) {
+	for _, listen := range []string{"0.0.0.0:0", "127.0.0.1:0"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		out, in := io.Pipe()
+		done := make(chan int, 1)
+		go func() {
+			var stderr bytes.Buffer
+			done <- run(ctx, []string{"lab", "up", "--listen", listen, "--temper", "plain"}, strings.NewReader(""), in, &stderr)
+			in.Close()
+		}()
+		lines := bufio.NewScanner(out)
+		asked := false
+		for !asked && lines.Scan() {
+			said, _, ok := strings.Cut(lines.Text(), " tells what a crawler did")
+			if !ok {
+				continue
+			}
+			asked = true
+			if !strings.HasPrefix(said, "headway lab stats --at http://127.") {
+				t.Errorf("%s: %s", listen, said)
+			}
+			if code, _, stderr := command(t, strings.Fields(said)[1:]...); code != ExitOK {
+				t.Errorf("%s: exit code %d, %s", said, code, stderr)
+			}
+		}
+		if !asked {
+			t.Errorf("%s: the lab does not say how to ask it", listen)
+		}
+		cancel()
+		<-done
 	}
 }
 

@@ -11,25 +11,30 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headway/answer"
 	"headway/internal/whole"
 	"headway/output/report"
-	"headway/store/sqlite"
 )
 
 func reportCommand() *cobra.Command {
-	var out string
+	var out, since string
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Make one HTML file of a crawl: plots, and tables of what needs attention",
 		Long: `Read what a crawl recorded, running or ended, and write one HTML file that needs
 no network: throughput, waits, learned intervals, latency, and searchable tables of
-dead, redirected, throttled, blocked, skipped, slow and duplicate pages.`,
+dead, redirected, throttled, blocked, skipped, slow and duplicate pages.
+
+With --since it also shows what is new, gone, changed, newly dead or slower than in
+an earlier crawl, as headway compare does.`,
 		Example: `  headway report
-  headway report --dir headway-example.com --out audit.html`,
+  headway report --dir headway-example.com --out audit.html
+  headway report --dir tuesday --since monday`,
 		Args: cobra.NoArgs,
 	}
 	dir := dirFlag(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "file to write (default: report.html in the crawl's folder)")
+	cmd.Flags().StringVar(&since, "since", "", "`folder` of an earlier crawl to compare with")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		found, err := findCrawl(*dir, "")
 		if err != nil {
@@ -39,7 +44,7 @@ dead, redirected, throttled, blocked, skipped, slow and duplicate pages.`,
 		if path == "" {
 			path = filepath.Join(found, "report.html")
 		}
-		size, err := makeReport(cmd.Context(), found, path, cmd.ErrOrStderr())
+		size, err := makeReport(cmd.Context(), found, since, path, cmd.ErrOrStderr())
 		if err != nil {
 			return err
 		}
@@ -49,34 +54,23 @@ dead, redirected, throttled, blocked, skipped, slow and duplicate pages.`,
 	return cmd
 }
 
-// makeReport writes the report of a crawl. The file appears whole or not at all.
-func makeReport(ctx context.Context, dir, path string, progress io.Writer) (size int64, err error) {
-	view, err := sqlite.OpenView(ctx, dir)
+// makeReport writes the report of a crawl, compared with an earlier one if that
+// has a name. The file appears whole or not at all.
+func makeReport(ctx context.Context, dir, since, path string, progress io.Writer) (size int64, err error) {
+	view, j, err := openLast(ctx, dir)
 	if err != nil {
-		return 0, openFailure(err)
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	j, err := lastJob(ctx, view)
-	if err != nil {
-		return 0, err
-	}
-	row := readRun(ctx, dir)
-	title := filepath.Base(dir)
-	if len(row.Seeds) > 0 {
-		title = row.Seeds[0]
-	}
-	if len(row.Seeds) > 1 || row.MoreSeeds {
-		title += " and others"
-	}
-	said := time.Now()
-	r, err := report.Collect(ctx, view, j.ID, report.Options{Title: title, Version: version, Now: time.Now(), Progress: func(read, of int64) {
-		if time.Since(said) > time.Second {
-			said = time.Now()
-			fmt.Fprintf(progress, "headway: read %d of %d URLs\n", read, of)
+	opt := report.Options{Title: reportTitle(ctx, dir), Version: version, Now: time.Now(), Progress: sayRead(progress)}
+	if since != "" {
+		if opt.Since, err = compareSince(ctx, since, answer.Side{Reader: view, Job: j.ID}, dir, progress); err != nil {
+			return 0, err
 		}
-	}})
+	}
+	r, err := report.Collect(ctx, view, j.ID, opt)
 	if err != nil {
-		return 0, err
+		return 0, failed(err, "look at "+dir+" with headway runs")
 	}
 	if err := whole.Write(path, r.Write); err != nil {
 		return 0, usage(fmt.Errorf("write the report: %w", err), "--out names a file in a folder that can be written to")
@@ -86,4 +80,36 @@ func makeReport(ctx context.Context, dir, path string, progress io.Writer) (size
 		return 0, err
 	}
 	return info.Size(), nil
+}
+
+// compareSince compares a crawl with an earlier one, as far as a report shows it.
+func compareSince(ctx context.Context, since string, after answer.Side, dir string, progress io.Writer) (c *answer.Comparison, err error) {
+	same, err := sameFolder(since, dir)
+	if err != nil {
+		return nil, err
+	}
+	if same {
+		return nil, usage(fmt.Errorf("--since %s is the folder of this crawl", since), "--since takes the folder of an earlier crawl")
+	}
+	before, err := openSide(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, before.Reader.Close()) }()
+	return answer.Compare(ctx, before, after, report.MostChanges, sayRead(progress))
+}
+
+// reportTitle names a crawl by its seeds.
+func reportTitle(ctx context.Context, dir string) string {
+	row := readRun(ctx, dir)
+	switch n := len(row.Seeds); {
+	case n == 0:
+		return filepath.Base(dir)
+	case row.MoreSeeds:
+		return row.Seeds[0] + " and others"
+	case n > 1:
+		return row.Seeds[0] + " and " + plural(n-1, "other")
+	default:
+		return row.Seeds[0]
+	}
 }

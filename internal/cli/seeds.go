@@ -95,3 +95,24 @@ func (s *seeds) dir(scope string) string {
 	}
 	return name + "-" + hex.EncodeToString(h.Sum(nil))[:hashLength]
 }
+
+// readSeeds collects the seeds of arguments, config and files.
+func (c *crawlRun) readSeeds(args []string) error {
+	if len(args) == 0 {
+		args = c.set.Seeds
+	}
+	for _, raw := range args {
+		if err := c.seeds.add(raw); err != nil {
+			return err
+		}
+	}
+	if c.set.SeedsFile != "" {
+		if err := c.seeds.read(c.set.SeedsFile, c.in); err != nil {
+			return err
+		}
+	}
+	if len(c.seeds.urls) == 0 {
+		return usage(errors.New("nothing to crawl"), "name a seed, such as headway crawl https://example.com, or a file of them with --seeds")
+	}
+	return nil
+}

@@ -33,7 +33,7 @@ faster. What no cache may keep is never asked twice.
 
 The hosts must be yours: name them with --owned. They are asked at the preset
 ` + "`warm`" + `, which watches how long the origin takes and slows down when that rises.
-An interrupted run goes on; one that has ended begins anew.`,
+An interrupted run goes on; one that has ended begins anew.` + exitHelp(crawlExits...),
 		Example: `  headway warm https://example.com --owned example.com --contact you@example.com
   headway warm https://example.com --owned example.com --sitemaps auto --json`,
 	}, func(c *crawlRun) {

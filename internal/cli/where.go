@@ -1,15 +1,21 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"headway/ask"
+	"headway/store"
+	"headway/store/sqlite"
 )
 
 // crawlFile is what makes a folder that of a crawl.
@@ -83,4 +89,53 @@ func folderOf(host string) string {
 		name = host
 	}
 	return "headway-" + strings.NewReplacer(":", "_", "[", "", "]", "").Replace(name)
+}
+
+// hostsFile is where all crawls of a user share what they learn of hosts.
+func hostsFile() (string, error) {
+	dir := os.Getenv("XDG_STATE_HOME")
+	if dir == "" && runtime.GOOS == "windows" {
+		dir = os.Getenv("LocalAppData")
+	}
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", failed(fmt.Errorf("where to remember hosts: %w", err), "set XDG_STATE_HOME")
+		}
+		dir = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(dir, "headway", "hosts.db"), nil
+}
+
+// openFailure says why the folder cannot be used.
+func openFailure(err error) error {
+	open, ok := errors.AsType[*store.OpenError](err)
+	switch {
+	case !ok:
+		return failed(err, "choose another folder with --dir")
+	case errors.Is(err, store.ErrInUse):
+		return inUse(open)
+	default:
+		return failed(err, open.Hint)
+	}
+}
+
+// inUse says who works in a folder, as far as it answers, and what to do.
+func inUse(open *store.OpenError) error {
+	dir := strings.TrimSuffix(open.Path, string(filepath.Separator)+crawlFile)
+	if running, err := sqlite.Running(dir); err != nil || !running {
+		return failed(open, open.Hint) // it is what crawls share that is busy
+	}
+	who, end := "", "press Ctrl-C where it runs, or send it SIGTERM"
+	a, err := askCrawl(context.Background(), dir, ask.Question{Kind: ask.KindStatus})
+	if err == nil && a.Status != nil {
+		who = plural(int(a.Status.Pages), "page") + " so far"
+		if pid := a.Status.PID; pid != 0 {
+			who = fmt.Sprintf("process %d, %s", pid, who)
+			end = fmt.Sprintf("press Ctrl-C where it runs, or kill %d", pid)
+		}
+		who = " (" + who + ")"
+	}
+	return failed(fmt.Errorf("a crawl runs in %s already%s", dir, who),
+		"headway slow --dir "+dir+" tells how it goes; to end it "+end+"; another crawl needs another --dir")
 }

@@ -2,13 +2,9 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -60,15 +56,12 @@ func explainWhy(ctx context.Context, dir, text string) (*answer.Why, error) {
 	if err != nil {
 		return nil, err
 	}
-	view, err := sqlite.OpenView(ctx, found)
+	view, j, err := openLast(ctx, found)
 	if err != nil {
-		return nil, openFailure(err)
+		return nil, err
 	}
 	defer view.Close()
-	q := answer.WhyQuestion{Store: view, Now: time.Now().UTC()}
-	if q.Job, err = lastJob(ctx, view); err != nil {
-		return nil, failed(err, "the crawl may just be starting; ask again in a moment")
-	}
+	q := answer.WhyQuestion{Store: view, Job: j, Now: time.Now().UTC()}
 	if q.Asked, err = lastAsked(found, q.Job); err != nil {
 		return nil, failed(err, "")
 	}
@@ -137,22 +130,6 @@ func knownReading(ctx context.Context, r store.Reader, j store.Job, list []urlRe
 	}
 	return list[0], nil
 }
-
-// lastAsked is what the crawl in a folder was last asked for: the job keeps what
-// it was asked at first.
-func lastAsked(dir string, j store.Job) (answer.Asked, error) {
-	text, err := os.ReadFile(filepath.Join(dir, askedFile))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !json.Valid(text) {
-		return answer.AskedOf(j)
-	}
-	if err != nil {
-		return answer.Asked{}, fmt.Errorf("read what was asked for: %w", err)
-	}
-	return answer.ReadAsked(text)
-}
-
-// askedFile keeps what the last call of a crawl asked for.
-const askedFile = "asked.json"
 
 // optOutRule names who on the list of opt-outs speaks for a URL.
 func optOutRule() (func(weburl.URL) string, error) {

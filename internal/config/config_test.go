@@ -355,6 +355,21 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestNear(t *testing.T) {
+	known := []string{"max-pages", "max-depth", "allow-private", "quiet", "dir", "pace"}
+	for name, want := range map[string]string{
+		"max-page": "max-pages", "maxpages": "max-pages", "alow-private": "allow-private", "allow": "allow-private", "depth": "max-depth",
+		"Quiet": "quiet", "dri": "dir", "zebra": "", "d": "dir", "x": "", "": "",
+	} {
+		if got := Near(name, known); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+	if got := Near("x", nil); got != "" {
+		t.Errorf("of nothing: %q", got)
+	}
+}
+
 func FuzzFile(f *testing.F) {
 	f.Add([]byte("preset: audit\npace:\n  delay: 3m\nexclude: [a, b]\n"))
 	f.Add([]byte("a: &a [*a]\n<<: *a\n"))

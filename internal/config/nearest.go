@@ -28,6 +28,24 @@ func nearest(name string, known []string) string {
 	return best
 }
 
+// Near returns the known name that somebody may have meant: one that begins or
+// ends with what was typed, else one that takes a few changes of a letter to get
+// to. It is empty where none is near.
+func Near(name string, known []string) string {
+	best := nearest(name, known)
+	if best == "" || name == "" {
+		return ""
+	}
+	if distance(strings.ToLower(name), strings.ToLower(best)) <= max(1, min(len(name)/3, 3)) {
+		return best
+	}
+	i := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, name) || strings.HasSuffix(k, "-"+name) })
+	if i < 0 {
+		return ""
+	}
+	return known[i]
+}
+
 // distance counts the letters to be added, dropped, changed or swapped with
 // their neighbour to make b of a.
 func distance(a, b string) int {

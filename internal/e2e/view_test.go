@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"headway"
 	"headway/internal/view"
@@ -113,12 +114,17 @@ func (s *terminal) see(lines ...string) string {
 }
 
 // missing is the first pattern that no line matches from where the one before it
-// was found on: columns are beside each other.
+// was found on: columns are beside each other. A line that was too long for the
+// terminal is one line.
 func missing(screen string, patterns []string) string {
 	lines := strings.Split(screen, "\n")
+	width := 0
+	for _, line := range lines {
+		width = max(width, utf8.RuneCountInString(line))
+	}
 	for _, p := range patterns {
 		re := regexp.MustCompile(p)
-		for len(lines) > 0 && !re.MatchString(lines[0]) {
+		for len(lines) > 0 && !re.MatchString(lines[0]) && !re.MatchString(unbroken(lines, width)) {
 			lines = lines[1:]
 		}
 		if len(lines) == 0 {
@@ -126,6 +132,21 @@ func missing(screen string, patterns []string) string {
 		}
 	}
 	return ""
+}
+
+// unbroken is the first line with the rows that follow because a word more would
+// not have fitted; they are indented.
+func unbroken(lines []string, width int) string {
+	whole, last := lines[0], lines[0]
+	for _, row := range lines[1:] {
+		rest := strings.TrimPrefix(row, "  ")
+		word, _, _ := strings.Cut(rest, " ")
+		if rest == row || word == "" || utf8.RuneCountInString(last)+1+utf8.RuneCountInString(word) <= width {
+			break
+		}
+		whole, last = whole+" "+rest, row
+	}
+	return whole
 }
 
 // Rows that every view has, between which others come.
@@ -251,6 +272,7 @@ var sights = map[string]sight{
 // TestScreens looks at crawls in a real terminal of two sizes. The screens under
 // docs/screens are what a person saw once; they must show what is seen today.
 func TestScreens(t *testing.T) {
+	t.Parallel()
 	for name, look := range sights {
 		for _, size := range [][2]int{{80, 24}, {160, 50}} {
 			t.Run(fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), func(t *testing.T) {
@@ -268,14 +290,15 @@ func TestScreens(t *testing.T) {
 					look.end(s)
 				}
 				s.see(look.then...)
-				committed(t, filepath.Base(t.Name()), screen, look.rows)
+				committed(t, filepath.Base(t.Name()), size, screen, look.rows)
 			})
 		}
 	}
 }
 
-// committed holds a screen of the documentation to the rows a crawl shows today.
-func committed(t *testing.T, name, screen string, rows []string) {
+// committed holds a screen of the documentation to the rows a crawl shows today,
+// and to the size it was seen in.
+func committed(t *testing.T, name string, size [2]int, screen string, rows []string) {
 	t.Helper()
 	path := filepath.Join("..", "..", "docs", "screens", name+".txt")
 	if *update {
@@ -290,6 +313,14 @@ func committed(t *testing.T, name, screen string, rows []string) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > size[0] {
+			t.Errorf("%s has a line of %d characters: it was not seen so", path, n)
+		}
+	}
+	if n := strings.Count(string(text), "\n"); n > size[1] {
+		t.Errorf("%s has %d lines: it was not seen so", path, n)
 	}
 	if row := missing(string(text), rows); row != "" {
 		t.Errorf("%s has no line that matches %q: look at it again with -update", path, row)

@@ -1,6 +1,7 @@
-// Command refgen writes the reference pages from the command tree and the table
-// of settings: Markdown pages for people and one man page per command. It runs
-// through go generate; make verify fails when its output is out of date.
+// Command refgen writes the reference pages from the command tree, the table of
+// settings, the closed sets of words and the types that carry numbers: Markdown
+// pages for people and one man page per command. It runs through go generate;
+// make verify fails when its output is out of date.
 package main
 
 import (
@@ -40,7 +41,27 @@ func run(docs string) error {
 	if err := writeSettings(filepath.Join(docs, "reference", "settings.md")); err != nil {
 		return err
 	}
+	if err := writeOutcomes(filepath.Join(docs, "reference", "outcomes.md")); err != nil {
+		return err
+	}
+	if err := writeMetrics(filepath.Join(docs, "reference", "metrics.md"), filepath.Dir(filepath.Clean(docs))); err != nil {
+		return err
+	}
 	return writeMan(filepath.Join(docs, "man"), root)
+}
+
+func writeOutcomes(name string) error {
+	var b bytes.Buffer
+	outcomes(&b)
+	return os.WriteFile(name, b.Bytes(), 0o644)
+}
+
+func writeMetrics(name, module string) error {
+	var b bytes.Buffer
+	if err := metrics(&b, module); err != nil {
+		return err
+	}
+	return os.WriteFile(name, b.Bytes(), 0o644)
 }
 
 // writeMan replaces all man pages, so that one of a removed command goes too.

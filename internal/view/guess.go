@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"headway"
+	"headway/internal/figures"
 	"headway/limit"
 )
 
@@ -23,7 +24,7 @@ func guess(m Model) string {
 	span, basis := time.Duration(0), ""
 	if p.Rate > 0 {
 		span = time.Duration(float64(left) / p.Rate * float64(time.Second))
-		basis = fmt.Sprintf("%s %s at %s", count(left), what, rate(p.Rate))
+		basis = fmt.Sprintf("%s %s at %s", figures.Count(left), what, rate(p.Rate))
 	}
 	for i := range p.Slowest {
 		h := &p.Slowest[i]
@@ -41,7 +42,7 @@ func guess(m Model) string {
 		}
 		if queued > 0 && bound > span {
 			span = bound
-			basis = fmt.Sprintf("bound by %s, %s%s at %s", hostName(h.Host), least, count(queued), seconds(h.Pace.Duration()))
+			basis = fmt.Sprintf("bound by %s, %s%s at %s", hostName(h.Host), least, figures.Count(queued), seconds(h.Pace.Duration()))
 		}
 	}
 	if basis == "" {
@@ -52,10 +53,10 @@ func guess(m Model) string {
 	}
 	if c, used := ceiling(p, limit.Time); c.Limited() {
 		if rest := time.Duration(c.Max - used); rest < span {
-			return fmt.Sprintf("guess: %s left, then %s stops it with work left", clock(rest), limit.Time)
+			return fmt.Sprintf("guess: %s left, then %s stops it with work left", figures.Clock(rest), limit.Time)
 		}
 	}
-	return fmt.Sprintf("guess: %s left, %s", clock(span), basis)
+	return fmt.Sprintf("guess: %s left, %s", figures.Clock(span), basis)
 }
 
 // ceiling is a limit of the crawl and what is used of it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/internal/figures"
 	"headway/limit"
 )
 
@@ -19,17 +20,17 @@ const slowPace = 2 * time.Second
 func Line(m Model) string {
 	p := m.Progress
 	if p == nil {
-		return clock(m.Now.Sub(m.Began)) + "  opening the folder"
+		return figures.Clock(m.Now.Sub(m.Began)) + "  opening the folder"
 	}
 	if m.Idle >= IdleAfter && p.Stopping == "" {
-		return clock(p.Elapsed) + "  " + idleLine(p, m.Idle, m.Now.Location())
+		return figures.Clock(p.Elapsed) + "  " + idleLine(p, m.Idle, m.Now.Location())
 	}
 	parts := []string{
-		fmt.Sprintf("%s  %d pages", clock(p.Elapsed), p.Spent.Pages),
+		fmt.Sprintf("%s  %d pages", figures.Clock(p.Elapsed), p.Spent.Pages),
 		fmt.Sprintf("%.1f/s", p.Rate),
 		fmt.Sprintf("%d waiting", p.Counts.Waiting),
 		fmt.Sprintf("%d in flight", p.Frontier.InFlight),
-		plural(int64(p.Frontier.Working), "host"),
+		figures.Plural(int64(p.Frontier.Working), "host"),
 	}
 	if on := waitingOn(p.Shares); on != "" {
 		parts = append(parts, "waiting on "+on)
@@ -70,9 +71,9 @@ func waitingOn(shares []frontier.Share) string {
 func short(m Model) string {
 	p := m.Progress
 	if p == nil {
-		return mark + " " + clock(m.Now.Sub(m.Began)) + " starting"
+		return mark + " " + figures.Clock(m.Now.Sub(m.Began)) + " starting"
 	}
-	text := fmt.Sprintf("%s %s %s done %s %s waiting", mark, clock(p.Elapsed), count(p.Counts.Finished()), rate(p.Rate), count(p.Counts.Waiting))
+	text := fmt.Sprintf("%s %s %s done %s %s waiting", mark, figures.Clock(p.Elapsed), figures.Count(p.Counts.Finished()), rate(p.Rate), figures.Count(p.Counts.Waiting))
 	if p.Stopping != "" {
 		text += " stopping"
 	} else if m.Idle >= IdleAfter {

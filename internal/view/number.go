@@ -6,37 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"headway/internal/figures"
 )
-
-// count writes a number for people: 1,930.
-func count(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	first := 0
-	if n < 0 {
-		first = 1
-	}
-	for i := len(digits) - 3; i > first; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
-// plural counts things: 1 host, 2 hosts.
-func plural(n int64, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return count(n) + " " + what
-}
-
-// clock is a span in minutes and seconds, or hours too: 00:42, 3:00:42.
-func clock(d time.Duration) string {
-	s := int(max(d, 0).Seconds())
-	if s < 3600 {
-		return fmt.Sprintf("%02d:%02d", s/60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-}
 
 // seconds is an interval of a host: 0.52 s, 2 s, 45 s.
 func seconds(d time.Duration) string {
@@ -55,25 +27,12 @@ func seconds(d time.Duration) string {
 func rate(perSecond float64) string {
 	switch {
 	case perSecond >= 10:
-		return fmt.Sprintf("%s pages/s", count(int64(perSecond+0.5)))
+		return fmt.Sprintf("%s pages/s", figures.Count(int64(perSecond+0.5)))
 	case perSecond >= 0.1 || perSecond == 0:
 		return fmt.Sprintf("%.1f pages/s", perSecond)
 	default:
 		return fmt.Sprintf("%.1f pages/min", perSecond*60)
 	}
-}
-
-// size is a number of bytes: 3.4 MB.
-func size(bytes int64) string {
-	units := []string{"B", "kB", "MB", "GB", "TB"}
-	v, u := float64(bytes), 0
-	for v >= 1000 && u < len(units)-1 {
-		v, u = v/1000, u+1
-	}
-	if u == 0 {
-		return fmt.Sprintf("%d B", bytes)
-	}
-	return fmt.Sprintf("%.1f %s", v, units[u])
 }
 
 // whole turns parts into whole numbers that add up to total, each at most one

@@ -10,7 +10,9 @@ import (
 	"headway"
 	"headway/ask"
 	"headway/frontier"
+	"headway/internal/figures"
 	"headway/limit"
+	"headway/store"
 	"headway/visit"
 )
 
@@ -150,21 +152,21 @@ func head(m Model, width int) []line {
 	if p != nil {
 		elapsed = p.Elapsed
 	}
-	right := say(look, state).add(plain, "  ").add(strong, clock(elapsed))
+	right := say(look, state).add(plain, "  ").add(strong, figures.Clock(elapsed))
 	title := say(strong, mark).add(plain, "  "+clean(m.Title)).cut(width - right.width() - 2)
 	rows := []line{append(title.pad(width-right.width()), right...)}
 	if p == nil {
 		return append(rows, say(faint, "opening the folder and looking what is there"))
 	}
-	hosts := fmt.Sprintf("%s, %s ready", plural(int64(p.Frontier.Working), "host"), count(int64(p.Frontier.Ready)))
+	hosts := fmt.Sprintf("%s, %s ready", figures.Plural(int64(p.Frontier.Working), "host"), figures.Count(int64(p.Frontier.Ready)))
 	rows = append(rows,
 		flow(nil, []line{
-			say(strong, count(p.Counts.Finished())).add(plain, " done"),
+			say(strong, figures.Count(p.Counts.Finished())).add(plain, " done"),
 			say(strong, rate(p.Rate)),
-			say(strong, count(p.Counts.Waiting)).add(plain, " waiting"),
-			say(strong, count(int64(p.Frontier.InFlight))).add(plain, " in flight"),
+			say(strong, figures.Count(p.Counts.Waiting)).add(plain, " waiting"),
+			say(strong, figures.Count(int64(p.Frontier.InFlight))).add(plain, " in flight"),
 			say(plain, hosts),
-			say(faint, size(p.Spent.Bytes)),
+			say(faint, figures.Size(p.Spent.Bytes)),
 		}, width, nil))
 	switch {
 	case p.Stopping != "":
@@ -175,7 +177,7 @@ func head(m Model, width int) []line {
 		rows = append(rows, say(plain, guess(m)))
 	}
 	if p.Resumed {
-		rows = append(rows, say(faint, fmt.Sprintf("resumed: %s and %s were done before this run", plural(p.Before.Pages, "page"), plural(p.Before.Requests, "request"))))
+		rows = append(rows, say(faint, fmt.Sprintf("resumed: %s and %s were done before this run", figures.Plural(p.Before.Pages, "page"), figures.Plural(p.Before.Requests, "request"))))
 	}
 	if m.Idle >= IdleAfter && p.Stopping == "" {
 		rows = append(rows, wrap(warn, idleLine(p, m.Idle, m.Now.Location()), width)...)
@@ -222,7 +224,7 @@ const slowCommit = 500 * time.Millisecond
 func stopping(p *headway.Progress) line {
 	left := "storing what was fetched"
 	if n := p.Frontier.InFlight; n > 0 {
-		left = "finishing " + plural(int64(n), "request") + " in flight"
+		left = "finishing " + figures.Plural(int64(n), "request") + " in flight"
 	}
 	return say(warn, fmt.Sprintf("%s, then it ends: %s", left, clean(p.Stopping)))
 }
@@ -259,17 +261,11 @@ type ending struct {
 	n    int64
 }
 
-// byOutcome sums URLs by outcome, in the order of the set.
+// byOutcome sums URLs that ended by outcome, in the order of the set.
 func byOutcome(p *headway.Progress) []ending {
-	sums := map[visit.Outcome]int64{}
-	for e, n := range p.Counts.Ended {
-		sums[e.Outcome] += n
-	}
 	var list []ending
-	for _, o := range visit.Outcomes {
-		if sums[o] > 0 {
-			list = append(list, ending{string(o), sums[o]})
-		}
+	for _, s := range figures.Sums(store.Counts{Ended: p.Counts.Ended}) {
+		list = append(list, ending{string(s.Outcome), s.N})
 	}
 	return list
 }
@@ -277,12 +273,13 @@ func byOutcome(p *headway.Progress) []ending {
 // byReason sums the URLs of an outcome by reason, the most frequent first.
 func byReason(p *headway.Progress, o visit.Outcome) []ending {
 	var list []ending
-	for e, n := range p.Counts.Ended {
-		if e.Outcome == o && n > 0 && e.Reason != "" {
-			list = append(list, ending{string(e.Reason), n})
+	for _, s := range figures.Sums(p.Counts) {
+		for _, r := range s.Reasons {
+			if s.Outcome == o {
+				list = append(list, ending{string(r.Reason), r.N})
+			}
 		}
 	}
-	slices.SortFunc(list, func(a, b ending) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.name, b.name)) })
 	return list
 }
 
@@ -309,7 +306,7 @@ func outcomes(p *headway.Progress, width int) []line {
 	var items []line
 	for _, e := range byOutcome(p) {
 		if o := visit.Outcome(e.name); o != visit.Skipped && o != visit.Failed {
-			items = append(items, say(outcomeStyle(e.name), e.name).add(plain, " "+count(e.n)))
+			items = append(items, say(outcomeStyle(e.name), e.name).add(plain, " "+figures.Count(e.n)))
 		}
 	}
 	if items == nil {
@@ -321,10 +318,10 @@ func outcomes(p *headway.Progress, width int) []line {
 		var items []line
 		for _, e := range byReason(p, o) {
 			sum += e.n
-			items = append(items, say(plain, e.name+" "+count(e.n)))
+			items = append(items, say(plain, e.name+" "+figures.Count(e.n)))
 		}
 		if items != nil {
-			rows = append(rows, flow(say(outcomeStyle(string(o)), fitName(string(o), labels)).add(plain, count(sum)+": "), items, width, moreOf))
+			rows = append(rows, flow(say(outcomeStyle(string(o)), fitName(string(o), labels)).add(plain, figures.Count(sum)+": "), items, width, moreOf))
 		}
 	}
 	return rows
@@ -336,7 +333,7 @@ func moreOf(left int) string { return fmt.Sprintf("  and %d more", left) }
 func outcomeTable(p *headway.Progress, width, reasons int) []line {
 	const names, numbers = 24, 13
 	row := func(s style, name string, n int64) line {
-		return say(s, fitName(name, names)).add(plain, fmt.Sprintf("%*s", numbers, count(n)))
+		return say(s, fitName(name, names)).add(plain, fmt.Sprintf("%*s", numbers, figures.Count(n)))
 	}
 	rows := []line{say(strong, "outcomes")}
 	list := byOutcome(p)
@@ -406,7 +403,7 @@ func hostTime(p *headway.Progress, width, rows int) []line {
 		}
 		now := ""
 		if s.hosts > 0 {
-			now = plural(int64(s.hosts), "host")
+			now = figures.Plural(int64(s.hosts), "host")
 		}
 		l := say(look, fitName("  "+s.name, names)).add(plain, fmt.Sprintf("%3d %%  ", s.pct)).add(look, bar(s.part, width-names-numbers-hosts-2))
 		list = append(list, l.pad(width-hosts).add(faint, fmt.Sprintf("%*s", hosts, now)))
@@ -465,7 +462,7 @@ func doing(h *ask.Host, m Model, room int) string {
 		if h.More {
 			more = "+"
 		}
-		text += fmt.Sprintf(", %s%s queued", count(int64(h.Queued)), more)
+		text += fmt.Sprintf(", %s%s queued", figures.Count(int64(h.Queued)), more)
 	}
 	if h.Source == "learned" && h.Floor > 0 && h.Floor != h.Base {
 		if more := ", floor " + seconds(h.Floor.Duration()); len(text)+len(more) <= room {
@@ -563,10 +560,10 @@ func percent(used, most int64) int {
 func amount(name limit.Name, n int64) string {
 	switch name {
 	case limit.Bytes:
-		return size(n)
+		return figures.Size(n)
 	case limit.Time:
-		return clock(time.Duration(n))
+		return figures.Clock(time.Duration(n))
 	default:
-		return count(n)
+		return figures.Count(n)
 	}
 }

@@ -3,16 +3,15 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"headway"
 	"headway/frontier"
+	"headway/internal/figures"
 	"headway/job"
 	"headway/limit"
-	"headway/store"
 	"headway/visit"
 )
 
@@ -54,13 +53,16 @@ func Summary(e Ended) string {
 	for _, text := range r.Errors {
 		put(text)
 	}
-	put(sumLine(r.Counts))
-	for _, outcome := range []visit.Outcome{visit.Skipped, visit.Failed} {
-		put(reasonsLine(r.Counts, outcome))
+	sums := figures.Sums(r.Counts)
+	put(sumLine(sums))
+	for _, s := range sums {
+		if s.Outcome == visit.Skipped || s.Outcome == visit.Failed {
+			put(reasonsLine(s))
+		}
 	}
 	if r.Elapsed > 0 && !r.Again {
 		put(fmt.Sprintf("this run: %s, %s in %s (%.1f pages/s)",
-			plural(r.Pages, "page"), plural(r.Requests, "request"), r.Elapsed.Round(100*time.Millisecond), float64(r.Pages)/r.Elapsed.Seconds()))
+			figures.Plural(r.Pages, "page"), figures.Plural(r.Requests, "request"), r.Elapsed.Round(100*time.Millisecond), float64(r.Pages)/r.Elapsed.Seconds()))
 		put(politenessLine(r))
 		put(sharesLine(r.Shares))
 	}
@@ -80,7 +82,7 @@ func politenessLine(r headway.Report) string {
 	if r.Refusals == 0 && r.Incidents == 0 {
 		return "politeness: no host pushed back"
 	}
-	line := fmt.Sprintf("politeness: %s pushed back, %s (429, 503)", plural(r.Incidents, "time")+" a host", plural(r.Refusals, "refusal"))
+	line := fmt.Sprintf("politeness: %s pushed back, %s (429, 503)", figures.Plural(r.Incidents, "time")+" a host", figures.Plural(r.Refusals, "refusal"))
 	var throttled int64
 	for e, n := range r.Counts.Ended {
 		if e.Outcome == visit.Throttled {
@@ -88,7 +90,7 @@ func politenessLine(r headway.Report) string {
 		}
 	}
 	if throttled > 0 {
-		line += fmt.Sprintf("; %s stayed throttled, which is not dead", plural(throttled, "URL"))
+		line += fmt.Sprintf("; %s stayed throttled, which is not dead", figures.Plural(throttled, "URL"))
 	}
 	return line
 }
@@ -149,45 +151,26 @@ func quote(text string) string {
 }
 
 // sumLine is the sum of all outcomes.
-func sumLine(c store.Counts) string {
-	sums := map[visit.Outcome]int64{}
-	for e, n := range c.Ended {
-		sums[e.Outcome] += n
-	}
-	sums[visit.Pending] += c.Waiting
+func sumLine(sums []figures.Sum) string {
+	var seen int64
 	var parts []string
-	for _, o := range visit.Outcomes {
-		if n := sums[o]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, o))
-		}
+	for _, s := range sums {
+		seen += s.N
+		parts = append(parts, fmt.Sprintf("%d %s", s.N, s.Outcome))
 	}
 	if len(parts) == 0 {
 		parts = []string{"0"}
 	}
-	return fmt.Sprintf("seen %d = %s", c.Seen(), strings.Join(parts, " + "))
+	return fmt.Sprintf("seen %d = %s", seen, strings.Join(parts, " + "))
 }
 
 // reasonsLine splits an outcome by reason, the most frequent first.
-func reasonsLine(c store.Counts, o visit.Outcome) string {
-	reasons := map[visit.Reason]int64{}
-	var sum int64
-	for e, n := range c.Ended {
-		if e.Outcome == o {
-			reasons[e.Reason] += n
-			sum += n
-		}
-	}
-	if sum == 0 {
-		return ""
-	}
-	names := slices.SortedFunc(maps.Keys(reasons), func(a, b visit.Reason) int {
-		return cmp.Or(cmp.Compare(reasons[b], reasons[a]), cmp.Compare(a, b))
-	})
+func reasonsLine(s figures.Sum) string {
 	var parts []string
-	for _, r := range names {
-		parts = append(parts, fmt.Sprintf("%d %s", reasons[r], r))
+	for _, r := range s.Reasons {
+		parts = append(parts, fmt.Sprintf("%d %s", r.N, r.Reason))
 	}
-	return fmt.Sprintf("%s %d = %s", o, sum, strings.Join(parts, " + "))
+	return fmt.Sprintf("%s %d = %s", s.Outcome, s.N, strings.Join(parts, " + "))
 }
 
 // sharesLine says where host time went, in parts that add up to 100 %.

@@ -10,6 +10,7 @@ import (
 	"headway"
 	"headway/ask"
 	"headway/frontier"
+	"headway/internal/figures"
 	"headway/visit"
 )
 
@@ -65,10 +66,10 @@ func idleLine(p *headway.Progress, idle time.Duration, zone *time.Location) stri
 			for _, s := range now[i:] {
 				rest += s.Hosts
 			}
-			why = append(why, plural(int64(rest), "more host"))
+			why = append(why, figures.Plural(int64(rest), "more host"))
 			break
 		}
-		why = append(why, plural(int64(s.Hosts), "host")+" "+stateWords(s.State))
+		why = append(why, figures.Plural(int64(s.Hosts), "host")+" "+stateWords(s.State))
 	}
 	if len(why) == 0 {
 		why = []string{"no host has work in memory"}

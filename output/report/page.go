@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"crypto/sha256"
 	_ "embed" // style, script and page
 	"encoding/base64"
@@ -9,13 +8,11 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"headway/store"
+	"headway/internal/figures"
+	"headway/job"
 	"headway/visit"
 )
 
@@ -28,7 +25,7 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-var page = template.Must(template.New("report").Funcs(template.FuncMap{"thousands": thousands}).Parse(pageHTML))
+var page = template.Must(template.New("report").Funcs(template.FuncMap{"count": figures.Count}).Parse(pageHTML))
 
 // hash is how a security policy names what it allows.
 func hash(text string) string {
@@ -39,106 +36,137 @@ func hash(text string) string {
 // view is what the page is made of.
 type view struct {
 	*Report
-	Policy  string
-	Style   template.CSS
-	Script  template.JS
-	Plots   []Plot
-	Data    template.JS
-	Sum     string
-	Reasons []string
-	When    string
-	Took    string
+	Policy    string
+	Style     template.CSS
+	Script    template.JS
+	Data      template.JS
+	State     string // in a sentence
+	When      string
+	Sum       string
+	Tiles     []Tile
+	Plots     []Plot
+	SincePlot Plot
+	SinceLine string
+	Full      []*Table // with rows
+	Empty     string   // the names of those without
 }
+
+// Tile is a number that is read first.
+type Tile struct {
+	Name, Value string
+	Alarm       bool
+}
+
+// minute is how moments are written.
+const minute = "2006-01-02 15:04 UTC"
 
 // Write makes the page.
 func (r *Report) Write(w io.Writer) error {
-	data, err := tables(r.Tables)
-	if err != nil {
+	v := view{
+		Report: r, Plots: r.Plots(), Tiles: r.tiles(), Sum: sumLine(r), State: stateWords[r.Job.State], When: r.when(),
+		Policy: "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) + "; base-uri 'none'; form-action 'none'",
+		Style:  template.CSS(pageCSS), Script: template.JS(pageJS), //nolint:gosec // our own files
+	}
+	var empty []string
+	for _, t := range r.Tables {
+		if len(t.Rows) > 0 {
+			v.Full = append(v.Full, t)
+		} else {
+			empty = append(empty, t.Title)
+		}
+	}
+	v.Empty = strings.Join(empty, " · ")
+	shown := v.Full
+	if r.Changes != nil {
+		v.SincePlot, v.SinceLine = since(r.Since), sinceLine(r.Since)
+		shown = append([]*Table{r.Changes}, shown...)
+	}
+	var err error
+	if v.Data, err = rowsOf(shown); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	v := view{
-		Report: r, Plots: r.Plots(), Sum: sumLine(r.Counts), Reasons: reasonLines(r.Counts),
-		Policy: "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) + "; base-uri 'none'; form-action 'none'",
-		Style:  template.CSS(pageCSS), Script: template.JS(pageJS), Data: data, //nolint:gosec // our own files, and JSON without < > and &
-		When: r.Job.CreatedAt.UTC().Format("2006-01-02 15:04 UTC"),
-	}
-	var ran time.Duration
-	for i := range r.Points {
-		ran += r.Points[i].Ran
-	}
-	v.Took = ran.Round(time.Second).String()
 	if err := page.Execute(w, v); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
 }
 
-// tables are the rows as the script reads them. The encoder writes <, > and & as
-// escapes, so that nothing a page said can end the element it stands in.
-func tables(list []*Table) (template.JS, error) {
+// stateWords say what a state means for who reads the page.
+var stateWords = map[job.State]string{
+	job.Queued: "it has not begun", job.Running: "it was still running, or was interrupted, when this page was made", job.Paused: "it was paused when this page was made",
+	job.Draining: "it was being ended when this page was made", job.Complete: "every URL that was found has ended", job.Partial: "a limit stopped it with work left",
+	job.Blocked: "robots.txt or challenges forbid everything", job.Cancelled: "it was stopped on request", job.Failed: "no host could be reached, or the work could not be done",
+}
+
+// ran is how long the crawl ran.
+func (r *Report) ran() time.Duration {
+	var ran time.Duration
+	for i := range r.Points {
+		ran += r.Points[i].Ran
+	}
+	return ran
+}
+
+// when says when it was and how long it took.
+func (r *Report) when() string {
+	text := "begun " + r.Job.CreatedAt.UTC().Format(minute)
+	if ran := r.ran(); ran > 0 {
+		text += ", ran " + ran.Round(time.Second).String()
+	}
+	return text
+}
+
+// tiles are the numbers that are read first.
+func (r *Report) tiles() []Tile {
+	by := map[visit.Outcome]int64{}
+	for _, s := range figures.Sums(r.Counts) {
+		by[s.Outcome] = s.N
+	}
+	var requests, bytes int64
+	for i := range r.Points {
+		requests += r.Points[i].Requests
+		bytes += r.Points[i].Bytes
+	}
+	pages, failed := by[visit.Fetched]+by[visit.NotModified], by[visit.Failed]+by[visit.ServerError]
+	list := []Tile{
+		{Name: "pages", Value: figures.Count(pages)},
+		{Name: "dead", Value: figures.Count(by[visit.Dead]), Alarm: by[visit.Dead] > 0},
+		{Name: "failed", Value: figures.Count(failed), Alarm: failed > 0},
+		{Name: "throttled, not dead", Value: figures.Count(by[visit.Throttled])},
+		{Name: "blocked", Value: figures.Count(by[visit.Blocked])},
+	}
+	if requests > 0 {
+		list = append(list, Tile{Name: "requests", Value: figures.Count(requests)}, Tile{Name: "received", Value: figures.Size(bytes)})
+	}
+	if ran := r.ran(); ran > 0 {
+		list = append(list, Tile{Name: "pages a second", Value: number(float64(pages) / ran.Seconds())})
+	}
+	return list
+}
+
+// sumLine is the sum of all outcomes.
+func sumLine(r *Report) string {
+	var parts []string
+	for _, s := range figures.Sums(r.Counts) {
+		parts = append(parts, figures.Count(s.N)+" "+string(s.Outcome))
+	}
+	if len(parts) == 0 {
+		return "Nothing was seen."
+	}
+	return figures.Count(r.Counts.Seen()) + " URLs seen = " + strings.Join(parts, " + ")
+}
+
+// rowsOf are the tables as the script reads them. The encoder writes <, > and &
+// as escapes, so that nothing a page said can end the element it stands in.
+func rowsOf(list []*Table) (template.JS, error) {
 	type table struct {
 		Columns []Column `json:"columns"`
 		Rows    [][]any  `json:"rows"`
 	}
 	all := map[string]table{}
 	for _, t := range list {
-		rows := t.Rows
-		if rows == nil {
-			rows = [][]any{}
-		}
-		all[t.ID] = table{t.Columns, rows}
+		all[t.ID] = table{t.Columns, t.Rows}
 	}
 	b, err := json.Marshal(all)
 	return template.JS(b), err //nolint:gosec // see above
-}
-
-// sumLine is the sum of all outcomes.
-func sumLine(c store.Counts) string {
-	sums := map[visit.Outcome]int64{visit.Pending: c.Waiting}
-	for e, n := range c.Ended {
-		sums[e.Outcome] += n
-	}
-	var parts []string
-	for _, o := range visit.Outcomes {
-		if sums[o] > 0 {
-			parts = append(parts, thousands(sums[o])+" "+string(o))
-		}
-	}
-	return thousands(c.Seen()) + " seen = " + cmp.Or(strings.Join(parts, " + "), "0")
-}
-
-// reasonLines split outcomes by reason.
-func reasonLines(c store.Counts) []string {
-	by := map[visit.Outcome]map[visit.Reason]int64{}
-	for e, n := range c.Ended {
-		if e.Reason != "" {
-			if by[e.Outcome] == nil {
-				by[e.Outcome] = map[visit.Reason]int64{}
-			}
-			by[e.Outcome][e.Reason] += n
-		}
-	}
-	var lines []string
-	for _, o := range visit.Outcomes {
-		if reasons := by[o]; len(reasons) > 0 {
-			names := slices.SortedFunc(maps.Keys(reasons), func(a, b visit.Reason) int {
-				return cmp.Or(cmp.Compare(reasons[b], reasons[a]), cmp.Compare(a, b))
-			})
-			var parts []string
-			for _, r := range names {
-				parts = append(parts, thousands(reasons[r])+" "+string(r))
-			}
-			lines = append(lines, string(o)+": "+strings.Join(parts, ", "))
-		}
-	}
-	return lines
-}
-
-// thousands is a number with its thousands apart.
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -1,13 +1,20 @@
 "use strict";
 (() => {
-  const first = 50, step = 500;
+  const first = 25, step = 500;
   const data = JSON.parse(document.getElementById("data").textContent);
   const pick = (name, id) => document.querySelector(`[data-${name}="${id}"]`);
+  const grouped = (n) => n.toLocaleString("en");
+  const link = (url) => {
+    if (!/^https?:\/\//.test(url)) return url;
+    const a = document.createElement("a");
+    a.href = url;
+    a.rel = "noopener noreferrer nofollow";
+    a.title = a.textContent = url;
+    return a;
+  };
   for (const [id, { columns, rows }] of Object.entries(data)) {
-    const table = pick("table", id);
-    if (!table) continue;
-    const search = pick("search", id), more = pick("more", id), count = pick("count", id);
-    let shown = rows, limit = first, sorted = -1, down = false;
+    const table = pick("table", id), search = pick("search", id), more = pick("more", id), count = pick("count", id);
+    let limit = first, sorted = -1, down = false;
     const head = table.createTHead().insertRow(), body = table.createTBody();
     columns.forEach((column, i) => {
       const th = document.createElement("th"), button = document.createElement("button");
@@ -24,35 +31,28 @@
       th.append(button);
       head.append(th);
     });
+    const cell = (value, column) => {
+      const td = document.createElement("td");
+      td.dataset.label = column.name;
+      td.className = column.number ? "number" : column.link ? "link" : column.word ? "word" : "";
+      if (column.link) [value].flat().filter(Boolean).forEach((url) => td.append(link(url)));
+      else td.textContent = !column.number ? value : column.none && !value ? "" : grouped(value);
+      return td;
+    };
     const draw = () => {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      shown = words.length ? rows.filter((row) => { const text = row.join("\n").toLowerCase(); return words.every((word) => text.includes(word)); }) : rows.slice();
+      const shown = rows.filter((row) => { const text = row.join("\n").toLowerCase(); return words.every((word) => text.includes(word)); });
       if (sorted >= 0) {
         const number = columns[sorted].number;
         shown.sort((a, b) => (number ? a[sorted] - b[sorted] : String(a[sorted]).localeCompare(String(b[sorted]))) * (down ? -1 : 1));
       }
-      const part = document.createDocumentFragment();
-      for (const row of shown.slice(0, limit)) {
+      body.replaceChildren(...shown.slice(0, limit).map((row) => {
         const tr = document.createElement("tr");
-        row.forEach((value, i) => {
-          const td = document.createElement("td");
-          if (columns[i].number) td.className = "number";
-          if (columns[i].link && /^https?:\/\//.test(value)) {
-            const a = document.createElement("a");
-            a.href = value;
-            a.rel = "noopener noreferrer nofollow";
-            a.textContent = value;
-            td.append(a);
-          } else {
-            td.textContent = columns[i].number ? Number(value).toLocaleString("en") : value;
-          }
-          tr.append(td);
-        });
-        part.append(tr);
-      }
-      body.replaceChildren(part);
+        tr.append(...row.map((value, i) => cell(value, columns[i])));
+        return tr;
+      }));
       more.hidden = shown.length <= limit;
-      count.textContent = `${Math.min(limit, shown.length).toLocaleString("en")} of ${shown.length.toLocaleString("en")}`;
+      count.textContent = `${grouped(Math.min(limit, shown.length))} of ${grouped(shown.length)} rows`;
     };
     search.addEventListener("input", () => { limit = first; draw(); });
     more.addEventListener("click", () => { limit += step; draw(); });

@@ -9,14 +9,17 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
+	"headway/answer"
 	"headway/job"
 	"headway/output/report"
 	"headway/store"
@@ -31,7 +34,8 @@ type crawl struct {
 	entries []store.Entry
 	points  []store.Point
 	paces   []store.PaceChange
-	reads   int
+	hosts   []store.HostEntry
+	since   *answer.Comparison
 }
 
 func (c *crawl) Job(context.Context, job.ID) (store.Job, error) {
@@ -46,8 +50,16 @@ func (c *crawl) Counts(context.Context, job.ID) (store.Counts, error) {
 	return counts, nil
 }
 
+func (c *crawl) Lookup(_ context.Context, _ job.ID, u weburl.URL) (store.Entry, error) {
+	for i := range c.entries {
+		if c.entries[i].Item.URL == u {
+			return c.entries[i], nil
+		}
+	}
+	return store.Entry{}, store.ErrNotFound
+}
+
 func (c *crawl) List(_ context.Context, q store.Query) (store.Page, error) {
-	c.reads++
 	from := 0
 	if q.After != "" {
 		if _, err := fmt.Sscan(string(q.After), &from); err != nil {
@@ -63,10 +75,21 @@ func (c *crawl) List(_ context.Context, q store.Query) (store.Page, error) {
 }
 
 func (c *crawl) HostList(context.Context, store.HostListQuery) (store.HostListPage, error) {
+	if c.hosts != nil {
+		return store.HostListPage{Hosts: c.hosts}, nil
+	}
 	return store.HostListPage{Hosts: []store.HostEntry{{Host: store.Host{Host: "https://shop.example", Pace: 2 * time.Second, Floor: time.Second}, Waiting: 3}}}, nil
 }
 
-func (c *crawl) PaceChanges(context.Context, string) ([]store.PaceChange, error) { return c.paces, nil }
+func (c *crawl) PaceChanges(_ context.Context, host string) ([]store.PaceChange, error) {
+	var list []store.PaceChange
+	for _, ch := range c.paces {
+		if ch.Host == host {
+			list = append(list, ch)
+		}
+	}
+	return list, nil
+}
 
 func (c *crawl) Points(context.Context, job.ID) ([]store.Point, error) { return c.points, nil }
 
@@ -102,6 +125,7 @@ func everything() *crawl {
 	c.add(site+"/busy", visit.Throttled, "", func(v *visit.Visit) { v.Answer.Status, v.Item.Attempt = 429, 3 })
 	c.add(site+"/wall", visit.Blocked, "", func(v *visit.Visit) { v.Detail = hostile })
 	c.add(site+"/broken", visit.Failed, visit.Timeout, func(v *visit.Visit) { v.Answer.Status, v.Detail = 0, "no answer" })
+	c.add(site+"/late", visit.Deferred, "", func(v *visit.Visit) { v.Answer, v.Timing = visit.Answer{}, visit.Timing{} })
 	for i := range 3 {
 		c.add(fmt.Sprintf("%s/private/%d", site, i), visit.Skipped, visit.RobotsDisallow)
 	}
@@ -126,7 +150,7 @@ func everything() *crawl {
 // write makes the page of a crawl.
 func write(t *testing.T, c *crawl) (*report.Report, string) {
 	t.Helper()
-	r, err := report.Collect(t.Context(), c, 1, report.Options{Title: "shop.example " + hostile, Version: "test", Now: begin})
+	r, err := report.Collect(t.Context(), c, 1, report.Options{Title: "shop.example " + hostile, Version: "test", Now: begin, Since: c.since})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +164,7 @@ func write(t *testing.T, c *crawl) (*report.Report, string) {
 func TestTables(t *testing.T) {
 	r, _ := write(t, everything())
 	want := map[string]int64{
-		"dead": 1, "redirected": 1, "throttled": 1, "blocked": 1, "failed": 1, "skipped": 1, "slow": 4, "duplicates": 1,
+		"dead": 1, "redirected": 1, "throttled": 1, "blocked": 1, "failed": 1, "deferred": 1, "skipped": 1, "slow": 4, "duplicates": 1,
 		"titles": 3, "canonicals": 1, "hosts": 1,
 	}
 	for _, table := range r.Tables {
@@ -159,25 +183,93 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// TestTargets tells what redirects and canonicals lead to, the worst first.
+func TestTargets(t *testing.T) {
+	c := &crawl{}
+	to := func(name string) func(*visit.Visit) {
+		return func(v *visit.Visit) { v.Answer.Status, v.Answer.Location = 301, mustURL("https://shop.example/"+name) }
+	}
+	c.add("https://shop.example/", visit.Fetched, "", func(v *visit.Visit) { v.Page.Canonical = mustURL("https://shop.example/gone") })
+	c.add("https://shop.example/gone", visit.Dead, "")
+	c.add("https://shop.example/a", visit.Redirected, "", to(""))
+	c.add("https://shop.example/b", visit.Redirected, "", to("elsewhere"))
+	c.add("https://shop.example/c", visit.Redirected, "", to("a"))
+	c.add("https://shop.example/d", visit.Redirected, "", to("gone"))
+	r, _ := write(t, c)
+	var got []string
+	for _, table := range r.Tables {
+		for _, row := range table.Rows {
+			if table.ID == "redirected" || table.ID == "canonicals" {
+				got = append(got, fmt.Sprint(row[0], " ", row[2], " ", row[3]))
+			}
+		}
+	}
+	want := []string{
+		"https://shop.example/d https://shop.example/gone dead",
+		"https://shop.example/c https://shop.example/a redirected",
+		"https://shop.example/b https://shop.example/elsewhere not in this crawl",
+		"https://shop.example/a https://shop.example/ fetched",
+		"https://shop.example/ https://shop.example/gone dead",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSince shows what differs from an earlier crawl, each kind in its order.
+func TestSince(t *testing.T) {
+	c := shop()
+	c.since = lastWeek(c)
+	r, page := write(t, c)
+	if r.Changes.Total != 311 || len(r.Changes.Rows) != 311 || r.Changes.Missing() != "" {
+		t.Errorf("%d rows of %d", len(r.Changes.Rows), r.Changes.Total)
+	}
+	counts := map[any]int{}
+	var order []any
+	for _, row := range r.Changes.Rows {
+		if counts[row[1]]++; counts[row[1]] == 1 {
+			order = append(order, row[1])
+		}
+	}
+	if got := fmt.Sprint(order); got != "[newly dead gone new back again changed slower]" || counts["newly dead"] != 14 || counts["new"] != 143 {
+		t.Errorf("%s, %v", got, counts)
+	}
+	for _, want := range []string{`id="since"`, "The earlier crawl: complete, ended 2026-11-08 09:00 UTC, 1,978 pages. This one: complete, 2,090 pages.", "newly dead: 14 · 0.7 %", "the same: 1,840"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page is without %q", want)
+		}
+	}
+	c.since.Certain = false
+	if _, page = write(t, c); !strings.Contains(page, "not met again (the later crawl is not complete)") {
+		t.Error("a crawl that is not complete calls pages gone")
+	}
+	c.since = &answer.Comparison{}
+	if _, page = write(t, c); !strings.Contains(page, "Nothing differs.") {
+		t.Error("two crawls that are the same differ")
+	}
+}
+
 // TestPlots draws each plot as well-formed SVG.
 func TestPlots(t *testing.T) {
 	r, _ := write(t, everything())
 	var ids []string
 	for _, p := range r.Plots() {
 		ids = append(ids, p.ID)
-		for d := xml.NewDecoder(strings.NewReader(string(p.SVG))); ; {
-			if _, err := d.Token(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Errorf("%s: %v", p.ID, err)
-				break
+		for _, drawing := range []template.HTML{p.Wide, p.Narrow} {
+			for d := xml.NewDecoder(strings.NewReader(string(drawing))); ; {
+				if _, err := d.Token(); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Errorf("%s: %v", p.ID, err)
+					break
+				}
+			}
+			if strings.Contains(string(drawing), "NaN") || strings.Contains(string(drawing), "Inf") {
+				t.Errorf("%s has a number that is none", p.ID)
 			}
 		}
-		if strings.Contains(string(p.SVG), "NaN") || strings.Contains(string(p.SVG), "Inf") {
-			t.Errorf("%s has a number that is none", p.ID)
-		}
 	}
-	if got := strings.Join(ids, " "); got != "throughput waits frontier paces latency status memory" {
+	if got := strings.Join(ids, " "); got != "outcomes status throughput frontier waits paces latency memory" {
 		t.Errorf("plots: %s", got)
 	}
 	empty, _ := write(t, &crawl{})
@@ -188,7 +280,11 @@ func TestPlots(t *testing.T) {
 
 // TestHostile wants what pages say to be text, and secrets to be left out.
 func TestHostile(t *testing.T) {
-	_, page := write(t, everything())
+	c := everything()
+	c.since = &answer.Comparison{Certain: true, Changes: []answer.Change{
+		{Kind: answer.PageDead, Total: 1, URLs: []answer.ChangedURL{{URL: "https://shop.example/" + hostile, FoundOn: "javascript:alert(1)//" + hostile}}},
+	}}
+	_, page := write(t, c)
 	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {
 		t.Fatal(err)
@@ -256,10 +352,10 @@ func TestSampled(t *testing.T) {
 	}
 	r, page := write(t, c)
 	dead := r.Tables[0]
-	if dead.Total != pages || len(dead.Rows) != 2000 || !dead.Sampled() {
+	if dead.Total != pages || len(dead.Rows) != 2000 || dead.Missing() == "" {
 		t.Errorf("%d rows of %d", len(dead.Rows), dead.Total)
 	}
-	if !strings.Contains(page, "2000 of 30,000 rows are here, a random sample") {
+	if !strings.Contains(page, "2,000 of 30,000 rows are here, a random sample") {
 		t.Error("the page does not say so")
 	}
 	// A sample is of all of it, not of the beginning.

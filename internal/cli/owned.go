@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"headway/fetch"
+	"headway/fetch/guard"
+	"headway/weburl"
+)
+
+// checkAllowed refuses seeds at addresses that are not of the public web and
+// that nobody allowed: a contact would not help.
+func (c *crawlRun) checkAllowed() error {
+	var hosts []string
+	var addrs []netip.Addr
+	var ports []uint16
+	for _, u := range c.seeds.urls {
+		addr, err := netip.ParseAddr(u.Hostname())
+		if err != nil || guard.Public(addr) || slices.ContainsFunc(c.ranges, func(r guard.Range) bool { return r.Allows(addr, u.Port()) }) {
+			continue
+		}
+		hosts, addrs, ports = append(hosts, u.Host()), append(addrs, addr), append(ports, u.Port())
+	}
+	if len(hosts) == 0 {
+		return nil
+	}
+	what := hosts[0] + " is not an address of the public web"
+	if more := len(hosts) - 1; more > 0 {
+		what += fmt.Sprintf(" (and %s more)", plural(more, "seed"))
+	}
+	return usage(errors.New(what), "if you mean it, allow it with "+strings.Join(allowFlags(addrs, ports), " "))
+}
+
+// Addresses that agree in so many bits are of one private network.
+const (
+	network4 = 8
+	network6 = 7
+)
+
+// allowFlags are the flags that allow all of some addresses at all of some ports:
+// for each network of them the smallest range.
+func allowFlags(addrs []netip.Addr, ports []uint16) []string {
+	addrs, ports = slices.Clone(addrs), slices.Clone(ports)
+	slices.SortFunc(addrs, netip.Addr.Compare)
+	slices.Sort(ports)
+	ports = slices.Compact(ports)
+	var ranges []netip.Prefix
+	for _, a := range addrs {
+		if n := len(ranges); n > 0 {
+			if wide, ok := widen(ranges[n-1], a); ok {
+				ranges[n-1] = wide
+				continue
+			}
+		}
+		ranges = append(ranges, netip.PrefixFrom(a, a.BitLen()))
+	}
+	flags := make([]string, len(ranges))
+	for i, p := range ranges {
+		flags[i] = "--allow-private " + guard.Range{Prefix: p, Ports: ports}.String()
+	}
+	return flags
+}
+
+// widen makes a range contain an address of the same network.
+func widen(p netip.Prefix, a netip.Addr) (netip.Prefix, bool) {
+	least := network4
+	if a.Is6() {
+		least = network6
+	}
+	for bits := p.Bits(); bits >= least && p.Addr().BitLen() == a.BitLen(); bits-- {
+		if wide := netip.PrefixFrom(p.Addr(), bits).Masked(); wide.Contains(a) {
+			return wide, true
+		}
+	}
+	return p, false
+}
+
+// allPrivate tells whether every seed lies in a range that counts as owned.
+func (c *crawlRun) allPrivate(ctx context.Context) bool {
+	if len(c.ranges) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(c.seeds.urls, func(u weburl.URL) bool { return !c.private(ctx, u) })
+}
+
+// private tells whether a seed lies in a range that counts as owned.
+func (c *crawlRun) private(ctx context.Context, u weburl.URL) bool {
+	if len(c.ranges) == 0 {
+		return false
+	}
+	target, err := c.dialer.Resolve(ctx, u.Hostname(), u.Port())
+	return err == nil && target.Private()
+}
+
+// checkOwned refuses settings that only the owner of a site may use, unless all
+// seeds are owned.
+func (c *crawlRun) checkOwned(ctx context.Context) error {
+	c.owned = map[string]bool{}
+	for _, h := range c.set.Owned {
+		c.owned[strings.ToLower(h)] = true
+	}
+	needs := c.set.OwnedOnly()
+	if len(needs) == 0 {
+		return nil
+	}
+	for _, u := range c.seeds.urls {
+		if !c.vouched(u) && !c.private(ctx, u) {
+			return usage(fmt.Errorf("%s needs an owned host, and %s is not known to be one", strings.Join(needs, ", "), u.Hostname()),
+				"if the host is yours, say so with --owned "+u.Hostname())
+		}
+	}
+	return nil
+}
+
+// vouched tells whether the operator has named the host as owned, or its address
+// lies in a range that counts as such.
+func (c *crawlRun) vouched(u weburl.URL) bool {
+	if c.owned[u.Hostname()] {
+		return true
+	}
+	addr, err := netip.ParseAddr(u.Hostname())
+	return err == nil && slices.ContainsFunc(c.ranges, func(r guard.Range) bool { return r.Prefix.Contains(addr) })
+}
+
+// secrets are the extra header fields, for each seed's host, all of which are
+// owned when there are any.
+func (c *crawlRun) secrets() ([]fetch.Secrets, error) {
+	if len(c.set.Header) == 0 && c.set.BasicAuth == "" {
+		return nil, nil
+	}
+	header := http.Header{}
+	for _, line := range c.set.Header {
+		name, value, _ := strings.Cut(line, ":")
+		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	user, password, _ := strings.Cut(c.set.BasicAuth, ":")
+	var list []fetch.Secrets
+	known := map[string]bool{}
+	for _, u := range c.seeds.urls {
+		if known[u.Host()] {
+			continue
+		}
+		known[u.Host()] = true
+		s, err := fetch.NewSecrets(u, header, user, password)
+		if err != nil {
+			return nil, usage(err, "header fields are plain names and values of one line")
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"headway/answer"
+	"headway/fetch/guard"
+	"headway/store"
+	"headway/store/sqlite"
+)
+
+// openLast opens the crawl in a folder to read it, and finds its last job. It
+// works while the crawl runs and after it.
+func openLast(ctx context.Context, dir string) (*sqlite.View, store.Job, error) {
+	view, err := sqlite.OpenView(ctx, dir)
+	if err != nil {
+		return nil, store.Job{}, openFailure(err)
+	}
+	j, err := lastJob(ctx, view)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("%s: %w", dir, err), view.Close())
+		return nil, store.Job{}, failed(err, "the crawl may just be starting: ask again in a moment")
+	}
+	return view, j, nil
+}
+
+// past is a crawl as it is stored and as it was asked for, for commands that look
+// at how it treats hosts.
+type past struct {
+	dir     string
+	view    *sqlite.View
+	job     store.Job
+	asked   answer.Asked
+	first   answer.Asked // by the first run
+	running bool
+	ranges  []guard.Range
+}
+
+// openPast opens a crawl to look at it.
+func openPast(ctx context.Context, dir string) (*past, error) {
+	running, err := sqlite.Running(dir)
+	if err != nil {
+		return nil, failed(fmt.Errorf("look at %s: %w", dir, err), "look whether the folder can be read")
+	}
+	view, j, err := openLast(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &past{dir: dir, view: view, job: j, running: running}
+	if err := p.load(); err != nil {
+		return nil, failed(errors.Join(err, view.Close()), "look at "+dir+" with headway runs")
+	}
+	return p, nil
+}
+
+// load reads what was asked for.
+func (p *past) load() (err error) {
+	if p.first, err = answer.AskedOf(p.job); err != nil {
+		return err
+	}
+	if p.asked, err = lastAsked(p.dir, p.job); err != nil {
+		return err
+	}
+	for _, r := range p.asked.AllowPrivate {
+		if parsed, err := guard.ParseRange(r); err == nil { // it was checked when it was asked for
+			p.ranges = append(p.ranges, parsed)
+		}
+	}
+	return nil
+}
+
+// lastAsked is what the crawl in a folder was last asked for: the job keeps what
+// it was asked at first.
+func lastAsked(dir string, j store.Job) (answer.Asked, error) {
+	text, err := os.ReadFile(filepath.Join(dir, askedFile))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !json.Valid(text) {
+		return answer.AskedOf(j)
+	}
+	if err != nil {
+		return answer.Asked{}, fmt.Errorf("read what was asked for: %w", err)
+	}
+	return answer.ReadAsked(text)
+}
+
+// askedFile keeps what the last call of a crawl asked for.
+const askedFile = "asked.json"

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"headway"
+	"headway/answer"
+	"headway/job"
+	"headway/limit"
+	"headway/store"
+)
+
+// resume looks at what the folder holds: a crawl to go on with, one that has
+// ended, or nothing. What was asked for differently last time is named.
+func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Config, asked *answer.Asked) (begun, ended bool, err error) {
+	jobs, err := st.JobList(ctx, 0, store.MaxPage)
+	if err != nil {
+		return false, false, failed(err, "")
+	}
+	for _, j := range jobs {
+		if j.Name != crawlName {
+			continue
+		}
+		if c.set.Fresh {
+			if err := forget(ctx, st, j); err != nil {
+				return false, false, failed(fmt.Errorf("forget the crawl in %s: %w", c.dir, err), "remove the folder")
+			}
+			continue
+		}
+		begun = true
+		before, err := lastAsked(c.dir, j)
+		if err != nil {
+			return false, false, failed(fmt.Errorf("read what was asked for last time: %w", err), "begin anew with --fresh")
+		}
+		if before.Purpose != asked.Purpose {
+			return false, false, c.purpose.other(c.dir, before.Purpose)
+		}
+		changed := changes(&before, asked)
+		for _, change := range changed {
+			fmt.Fprintf(c.err, "headway: changed since last time: %s\n", oneLine(change))
+		}
+		if pages := cfg.Limits.Max(limit.Pages); j.MaxPages == 0 && pages > 0 {
+			return false, false, usage(fmt.Errorf("this crawl was begun without a limit of pages, and cannot be given one of %d", pages),
+				"limit its --max-requests or --max-time, or begin anew with --fresh")
+		}
+		cfg.Continue = len(changed) > 0 || j.Reason == headway.DiscoveryStopped
+		ended = j.State.Ended() && !(j.State == job.Partial && cfg.Continue)
+		if j.State.Ended() && c.purpose.again != nil {
+			again, err := c.purpose.again(ctx, st, j)
+			if err != nil {
+				return false, false, failed(err, "begin anew with --fresh")
+			}
+			ended = !again
+		}
+		if ended && c.purpose.afresh != nil {
+			if err := forget(ctx, st, j); err != nil {
+				return false, false, failed(fmt.Errorf("forget the crawl in %s: %w", c.dir, err), "remove the folder")
+			}
+			if err := c.purpose.afresh(cfg); err != nil {
+				return false, false, failed(err, "remove the folder")
+			}
+			begun, ended, cfg.Continue = false, false, false
+			continue
+		}
+		if ended {
+			if len(changed) > 0 {
+				fmt.Fprintln(c.err, "headway: warning: this crawl has ended without it; --fresh begins anew with it")
+			}
+			return begun, ended, nil
+		}
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, askedFile), cfg.Spec, 0o644); err != nil {
+		return false, false, failed(fmt.Errorf("keep what was asked for: %w", err), "look whether "+c.dir+" can be written")
+	}
+	return begun, ended, nil
+}
+
+// forget ends a job and everything known of it.
+func forget(ctx context.Context, st store.Store, j store.Job) error {
+	if !j.State.Ended() {
+		if err := st.SetState(ctx, j.CreatedAt, j.ID, j.State, job.Cancelled, "begun anew"); err != nil {
+			return err
+		}
+	}
+	return st.Drop(ctx, j.ID)
+}

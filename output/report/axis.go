@@ -1,0 +1,123 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"headway/internal/figures"
+	"headway/store"
+)
+
+// axis is the time of a crawl as plots show it: the time that it ran. What it
+// stood still between two runs takes no room, and is marked.
+type axis struct {
+	bins  []bin
+	pause []pause
+	end   float64 // seconds
+}
+
+// bin is a point of the series at its place on the axis, in seconds.
+type bin struct {
+	from, to float64
+	at       time.Time // of its beginning
+	store.Point
+}
+
+func (b *bin) seconds() float64 { return b.to - b.from }
+
+// pause is a time the crawl did not run in.
+type pause struct {
+	at   float64 // where it is on the axis
+	took time.Duration
+}
+
+// newAxis lines points up.
+func newAxis(points []store.Point) *axis {
+	a := &axis{}
+	var last time.Time
+	for _, p := range points {
+		if gap := p.At.Sub(last); len(a.bins) > 0 && gap > 0 {
+			a.pause = append(a.pause, pause{a.end, gap})
+		}
+		a.bins = append(a.bins, bin{a.end, a.end + p.Span.Seconds(), p.At, p})
+		a.end += p.Span.Seconds()
+		last = p.At.Add(p.Span)
+	}
+	return a
+}
+
+// about adds to the words below a title what the marks are.
+func (a *axis) about(text string) string {
+	if len(a.pause) > 0 {
+		text += " Dotted: the crawl stood still there between two runs."
+	}
+	return text
+}
+
+// merged joins neighbours until there are few enough to draw.
+func (a *axis) merged(most int) []bin {
+	bins := a.bins
+	for len(bins) > most {
+		var fewer []bin
+		for pair := range slices.Chunk(bins, 2) {
+			b := pair[0]
+			if len(pair) == 2 {
+				b.to, b.Point = pair[1].to, b.Then(pair[1].Point)
+			}
+			fewer = append(fewer, b)
+		}
+		bins = fewer
+	}
+	return bins
+}
+
+// seconds is where a moment is on the axis.
+func (a *axis) seconds(t time.Time) float64 {
+	i, _ := slices.BinarySearchFunc(a.bins, t, func(b bin, t time.Time) int { return b.at.Compare(t) })
+	if i < len(a.bins) && a.bins[i].at.Equal(t) {
+		return a.bins[i].from
+	}
+	if i == 0 {
+		return 0
+	}
+	b := a.bins[i-1]
+	return min(b.from+t.Sub(b.at).Seconds(), b.to)
+}
+
+// timeSteps are how far apart marks of time may be, in seconds.
+var timeSteps = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 432_000, 864_000, 1_728_000, 4_320_000}
+
+// times are the marks of an axis that ends after so many seconds, about n of
+// them, and how they are written.
+func times(end float64, n int) (marks []float64, text func(float64) string) {
+	step := timeSteps[len(timeSteps)-1]
+	for _, s := range timeSteps {
+		if end/s <= float64(n)+0.5 {
+			step = s
+			break
+		}
+	}
+	for v := 0.0; v <= end; v += step {
+		marks = append(marks, v)
+	}
+	unit := func(seconds float64, name string) func(float64) string {
+		return func(v float64) string { return fmt.Sprintf("%.0f %s", v/seconds, name) }
+	}
+	switch {
+	case step >= 86_400:
+		return marks, unit(86_400, "d")
+	case step >= 3600:
+		return marks, unit(3600, "h")
+	case step >= 60:
+		return marks, unit(60, "min")
+	default:
+		return marks, clock
+	}
+}
+
+// clock is a time from the start.
+func clock(seconds float64) string {
+	return figures.Clock(time.Duration(math.Round(seconds) * float64(time.Second)))
+}

@@ -1,0 +1,210 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+)
+
+// The parts of an upload. The smallest size is a variable for tests.
+var partSize int64 = 16 << 20
+
+// maxParts is how many parts an object may have, by the protocol: beyond 160 GB
+// parts are larger.
+const maxParts = 10_000
+
+// Put copies a file, or all files of a folder, and returns how many objects it
+// made. In a folder the files go in the order of their names, so that an index
+// that comes last is never there without what it names.
+func (b *Bucket) Put(ctx context.Context, from, name string) (objects int, err error) {
+	err = filepath.WalkDir(from, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(from, file)
+		if err != nil {
+			return err
+		}
+		if err := b.put(ctx, file, path.Join(name, filepath.ToSlash(rel))); err != nil {
+			return err
+		}
+		objects++
+		return nil
+	})
+	return objects, err
+}
+
+// put copies one file.
+func (b *Bucket) put(ctx context.Context, file, name string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() <= partSize {
+		err = b.putAtOnce(ctx, f, info.Size(), name)
+	} else {
+		err = b.putInParts(ctx, f, info.Size(), name)
+	}
+	if err != nil {
+		return b.explain("write", name, err)
+	}
+	return nil
+}
+
+func (b *Bucket) putAtOnce(ctx context.Context, f io.ReaderAt, size int64, name string) error {
+	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &b.cfg.Place.Bucket, Key: aws.String(b.cfg.Place.key(name)), ContentType: aws.String(typeOf(name)),
+		Body: io.NewSectionReader(f, 0, size), ContentLength: &size, ChecksumAlgorithm: b.checksum(),
+	})
+	if err == nil {
+		b.cfg.Sent(size)
+	}
+	return err
+}
+
+// putInParts sends a file in parts, which become an object in one step after the
+// last. If any fails all are given up.
+func (b *Bucket) putInParts(ctx context.Context, f io.ReaderAt, size int64, name string) error {
+	if err := b.tidy(ctx, name); err != nil {
+		return err
+	}
+	id, err := b.begin(ctx, name, typeOf(name))
+	if err != nil {
+		return err
+	}
+	parts, err := b.sendParts(ctx, f, size, name, id)
+	if err == nil {
+		_, err = b.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
+			Bucket: &b.cfg.Place.Bucket, Key: aws.String(b.cfg.Place.key(name)), UploadId: id,
+			MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
+		})
+	}
+	if err != nil {
+		return errors.Join(err, b.giveUp(ctx, name, id))
+	}
+	return nil
+}
+
+func (b *Bucket) sendParts(ctx context.Context, f io.ReaderAt, size int64, name string, id *string) ([]types.CompletedPart, error) {
+	each := max(partSize, (size+maxParts-1)/maxParts)
+	var parts []types.CompletedPart
+	for at := int64(0); at < size; at += each {
+		n := min(each, size-at)
+		number := aws.Int32(int32(len(parts) + 1))
+		sent, err := b.client.UploadPart(ctx, &s3.UploadPartInput{
+			Bucket: &b.cfg.Place.Bucket, Key: aws.String(b.cfg.Place.key(name)), UploadId: id, PartNumber: number,
+			Body: io.NewSectionReader(f, at, n), ContentLength: &n, ChecksumAlgorithm: b.checksum(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, types.CompletedPart{
+			PartNumber: number, ETag: sent.ETag, ChecksumCRC32: sent.ChecksumCRC32,
+		})
+		b.cfg.Sent(n)
+	}
+	return parts, nil
+}
+
+// checksum is what the server is to compare what arrived by. For servers that know
+// none there is AWS_REQUEST_CHECKSUM_CALCULATION=when_required.
+func (b *Bucket) checksum() types.ChecksumAlgorithm {
+	if b.client.Options().RequestChecksumCalculation == aws.RequestChecksumCalculationWhenRequired {
+		return ""
+	}
+	return types.ChecksumAlgorithmCrc32
+}
+
+// begin starts an upload and returns its id.
+func (b *Bucket) begin(ctx context.Context, name, contentType string) (*string, error) {
+	begun, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
+		Bucket: &b.cfg.Place.Bucket, Key: aws.String(b.cfg.Place.key(name)), ContentType: &contentType,
+		ChecksumAlgorithm: b.checksum(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return begun.UploadId, nil
+}
+
+func (b *Bucket) abort(ctx context.Context, name string, id *string) error {
+	_, err := b.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{
+		Bucket: &b.cfg.Place.Bucket, Key: aws.String(b.cfg.Place.key(name)), UploadId: id,
+	})
+	return err
+}
+
+// giveUp removes the parts of an upload, also after an interrupt.
+func (b *Bucket) giveUp(ctx context.Context, name string, id *string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
+	defer cancel()
+	if err := b.abort(ctx, name, id); err != nil && codeOf(err) != "NoSuchUpload" {
+		return fmt.Errorf("give up what was sent: %w", err)
+	}
+	return nil
+}
+
+// maxLeft bounds how many uploads of one file are given up: each is left by a
+// process that was killed.
+const maxLeft = 1000
+
+// tidy gives up what killed processes left of the same object. Where we may not
+// look, it is left to the rules of the bucket.
+func (b *Bucket) tidy(ctx context.Context, name string) error {
+	key := b.cfg.Place.key(name)
+	left, err := b.client.ListMultipartUploads(ctx, &s3.ListMultipartUploadsInput{
+		Bucket: &b.cfg.Place.Bucket, Prefix: &key, MaxUploads: aws.Int32(maxLeft),
+	})
+	if code := codeOf(err); code == "AccessDenied" || code == "NotImplemented" {
+		b.cfg.Log.Warn("what an earlier run may have left half sent cannot be looked for", "object", b.cfg.Place.at(name), "err", code)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for what was left half sent: %w", err)
+	}
+	for _, u := range left.Uploads {
+		if aws.ToString(u.Key) != key {
+			continue
+		}
+		if err := b.abort(ctx, name, u.UploadId); err != nil && codeOf(err) != "NoSuchUpload" {
+			return fmt.Errorf("give up what was left half sent: %w", err)
+		}
+	}
+	return nil
+}
+
+// types of what we write, by the ends of names, longest first.
+var contentTypes = []struct{ end, is string }{
+	{".warc.gz", "application/warc"},
+	{".parquet", "application/vnd.apache.parquet"},
+	{".jsonl", "application/x-ndjson"},
+	{".cdxj", "text/plain"},
+	{".html", "text/html; charset=utf-8"},
+	{".csv", "text/csv; charset=utf-8"},
+	{".xml", "application/xml"},
+	{".gz", "application/gzip"},
+}
+
+func typeOf(name string) string {
+	for _, t := range contentTypes {
+		if strings.HasSuffix(name, t.end) {
+			return t.is
+		}
+	}
+	return "application/octet-stream"
+}
