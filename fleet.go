@@ -99,7 +99,6 @@ type fleet struct {
 	balance  chore
 	jobs     chore
 	arrivals chore
-	releases chore
 	opening  map[job.ID]bool
 	broken   map[job.ID]bool // jobs that cannot be opened here
 	told     bool            // somebody tells us of news

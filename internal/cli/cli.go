@@ -93,6 +93,8 @@ with, keeps it, and can tell why it fetched, waited, skipped or stopped.` + exit
 		robotsCommand(),
 		labCommand(),
 		configCommand(),
+		workerCommand(),
+		jobCommand(),
 		versionCommand(),
 	)
 	suggest(root)

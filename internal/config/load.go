@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ type Layer string
 
 // The layers.
 const (
+	ByJob         Layer = "job" // of a fleet
 	ByFlag        Layer = "flag"
 	ByEnvironment Layer = "environment"
 	ByFile        Layer = "file"
@@ -66,9 +68,32 @@ const fileFlag = "config"
 
 // Register adds a flag for each setting that has one, and the flag that names
 // the file.
-func Register(fs *pflag.FlagSet) {
+func Register(fs *pflag.FlagSet) { register(fs, func(s *Setting) bool { return !s.Fleet }) }
+
+// RegisterWorker adds the flags of a worker of a fleet: those that are not a
+// job's.
+func RegisterWorker(fs *pflag.FlagSet) {
+	register(fs, func(s *Setting) bool { return s.Fleet || slices.Contains(workerFlags, s.Key) })
+}
+
+// workerFlags are the settings that have a flag of a worker.
+var workerFlags = []string{"owned", "contact", "user_agent", "timeout", "allow_private", "resolver", "ip", "workers"}
+
+// RegisterJob adds the flags by which somebody asks for a job of a fleet.
+func RegisterJob(fs *pflag.FlagSet) {
+	register(fs, func(s *Setting) bool {
+		return s.OfJob() || s.Key == "seeds_file" || s.Key == "fleet.store" || s.Key == "fleet.schema"
+	})
+}
+
+// RegisterStore adds the flags that say where the fleet is.
+func RegisterStore(fs *pflag.FlagSet) {
+	register(fs, func(s *Setting) bool { return s.Key == "fleet.store" || s.Key == "fleet.schema" })
+}
+
+func register(fs *pflag.FlagSet, which func(*Setting) bool) {
 	for s := range all {
-		if s.Flag == "" {
+		if s.Flag == "" || !which(s) {
 			continue
 		}
 		v := &flagValue{setting: s}
@@ -133,6 +158,40 @@ type given struct {
 // rest. The origins are in the order of the table. Errors are *[Error], or
 // about reading the file.
 func Load(flags *pflag.FlagSet, environ []string) (*Settings, []Origin, error) {
+	return loadWith(flags, environ, nil)
+}
+
+// Asked is what a job of a fleet asks for: settings by key, as they were written.
+type Asked map[string][]string
+
+// AskedBy collects what flags that [RegisterJob] was called for ask of a job.
+func AskedBy(flags *pflag.FlagSet) Asked {
+	asked := Asked{}
+	flags.Visit(func(f *pflag.Flag) {
+		if v, ok := f.Value.(*flagValue); ok && v.setting.OfJob() {
+			asked[v.setting.Key] = v.given
+		}
+	})
+	return asked
+}
+
+// LoadJob is [Load] for a job: what it asks for is stronger than the worker's own
+// settings, as far as it is a job's to ask.
+func LoadJob(flags *pflag.FlagSet, environ []string, asked Asked) (*Settings, error) {
+	for key := range asked {
+		if s := find(key); s == nil || !s.OfJob() {
+			return nil, &Error{Key: key, Source: "job", Err: errors.New("is not a job's to ask for")}
+		}
+	}
+	settings, _, err := loadWith(flags, environ, asked)
+	return settings, err
+}
+
+func loadWith(flags *pflag.FlagSet, environ []string, asked Asked) (*Settings, []Origin, error) {
+	byJob := map[string]given{}
+	for key, texts := range asked {
+		byJob[key] = given{texts, "job"}
+	}
 	byFlag := map[string]given{}
 	flags.Visit(func(f *pflag.Flag) {
 		if v, ok := f.Value.(*flagValue); ok {
@@ -156,7 +215,7 @@ func Load(flags *pflag.FlagSet, environ []string) (*Settings, []Origin, error) {
 		layers: []struct {
 			layer Layer
 			given map[string]given
-		}{{ByFlag, byFlag}, {ByEnvironment, byEnv}, {ByFile, byFile}},
+		}{{ByJob, byJob}, {ByFlag, byFlag}, {ByEnvironment, byEnv}, {ByFile, byFile}},
 	}
 	return l.load()
 }

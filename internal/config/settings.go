@@ -70,6 +70,7 @@ type Settings struct {
 	Frontier Frontier
 	Store    Store
 	Governor Governor
+	Fleet    Fleet
 }
 
 // JSONL is what a line of JSON holds.
@@ -133,6 +134,14 @@ type Store struct {
 
 // Governor is the brake on ourselves.
 type Governor struct{ Enabled bool }
+
+// Fleet is what workers of a fleet share.
+type Fleet struct {
+	Store      string
+	Schema     string
+	Lease      time.Duration
+	MaxRunning int64
+}
 
 // Product returns the product token and version to be named by, if any were
 // set.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ type Setting struct {
 	Default string // as it would be written; empty: none, or the preset's
 	Preset  bool   // the preset decides unless a stronger layer does
 	Secret  bool   // never printed
+	Fleet   bool   // of the workers of a fleet; a crawl on one machine has no use for it
 	Doc     string // one sentence without a full stop; `word` names the flag's argument
 
 	at func(*Settings) value
@@ -137,6 +139,29 @@ var Table = []Section{
 		{Key: "store.min_free", Default: "1GiB", Doc: "free disk below which fetching pauses (storage)", at: func(s *Settings) value { return size{&s.Store.MinFree, 0} }},
 		{Key: "governor.enabled", Default: "true", Doc: "take workers away while commits, parsing or memory fall behind", at: func(s *Settings) value { return yes{&s.Governor.Enabled} }},
 	}},
+	{"The fleet", []Setting{
+		{Key: "fleet.store", Flag: "store", Fleet: true, Secret: true, Doc: "`connection` string of the PostgreSQL that the fleet works on; several hosts follow a failover", at: func(s *Settings) value { return text{&s.Fleet.Store, "connection string", nil} }},
+		{Key: "fleet.schema", Flag: "schema", Fleet: true, Default: "headway", Doc: "`schema` its tables lie in", at: func(s *Settings) value { return text{&s.Fleet.Schema, "schema", nil} }},
+		{Key: "fleet.lease", Flag: "lease", Fleet: true, Default: "30s", Doc: "how long a worker that is silent keeps its hosts; the same for all workers", at: func(s *Settings) value { return span{&s.Fleet.Lease, time.Second, time.Hour} }},
+		{Key: "fleet.max_running", Flag: "max-running", Fleet: true, Default: "0", Doc: "jobs that run at once in the whole fleet; 0 is no limit", at: func(s *Settings) value { return number{&s.Fleet.MaxRunning, 0, 1_000_000} }},
+	}},
+}
+
+// ofJob are the sections whose settings are a job's own, and what of them is the
+// worker's all the same.
+var (
+	ofJob    = []string{"What is crawled", "How hosts are treated", "When to stop"}
+	ofWorker = []string{"seeds", "seeds_file", "owned", "ignore_robots", "pace.address_ranges", "robots.on_unreachable"}
+)
+
+// OfJob tells whether a job of a fleet may ask for it. The rest is the operator's.
+func (s *Setting) OfJob() bool {
+	for i := range Table {
+		if slices.Contains(ofJob, Table[i].Title) && slices.ContainsFunc(Table[i].Settings, func(x Setting) bool { return x.Key == s.Key }) {
+			return !slices.Contains(ofWorker, s.Key)
+		}
+	}
+	return false
 }
 
 // maxPolicySpan is the longest duration politeness takes.

@@ -1,0 +1,315 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway/internal/config"
+	"headway/job"
+	"headway/limit"
+	"headway/store"
+	"headway/store/postgres"
+)
+
+func jobCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "job",
+		Short: "Ask a fleet for crawls, and see and change how they stand",
+		Long: `Jobs are what a fleet of headway worker crawls for. These commands speak to its
+PostgreSQL; HEADWAY_FLEET_STORE saves repeating --store.`,
+	}
+	cmd.AddCommand(
+		jobSubmitCommand(), jobListCommand(), jobShowCommand(), jobExtendCommand(),
+		jobOrderCommand("pause", "Start no further request of a job; it keeps its place", job.Running, job.Paused),
+		jobOrderCommand("resume", "Go on with a job that was paused", job.Paused, job.Running),
+		jobOrderCommand("drain", "Let what is in flight finish and end the job there", job.Running, job.Draining),
+		jobOrderCommand("cancel", "End a job at once; what was fetched is kept", "", job.Cancelled),
+	)
+	return cmd
+}
+
+// inFleet opens the store for one command.
+func inFleet(cmd *cobra.Command, do func(ctx context.Context, s *config.Settings, st *postgres.Store) error) error {
+	settings, _, err := config.Load(cmd.Flags(), os.Environ())
+	if err != nil {
+		return usage(err, hintOf(err))
+	}
+	st, err := openFleet(cmd.Context(), settings, store.Terms{}, nil)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	return do(cmd.Context(), settings, st)
+}
+
+func jobSubmitCommand() *cobra.Command {
+	var name, tenant string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "submit SEED…",
+		Short: "Ask for a crawl",
+		Long: `Ask the fleet for a crawl of the seeds. It waits in the queue until there is a
+place for it, and then runs on all workers. The number that is printed names it.`,
+		Example: `  headway job submit https://example.com --max-pages 1000
+  headway job submit --seeds hosts.txt --scope domain --tenant acme`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return inFleet(cmd, func(ctx context.Context, s *config.Settings, st *postgres.Store) error {
+				run := crawlRun{set: s, in: cmd.InOrStdin()}
+				if err := run.readSeeds(args); err != nil {
+					return err
+				}
+				if _, err := s.Policy(); err != nil {
+					return usage(err, "headway config shows what was set, and where")
+				}
+				spec := jobSpec{Settings: config.AskedBy(cmd.Flags())}
+				for _, u := range run.seeds.urls {
+					spec.Seeds = append(spec.Seeds, u.String())
+				}
+				if len(args) > 0 && s.SeedsFile == "" {
+					spec.Seeds = args // as they were written: a bare host may fall back to http
+				}
+				text, err := json.Marshal(spec)
+				if err != nil {
+					return failed(err, "")
+				}
+				limits := limit.Resolve(s.Layers()...)
+				if name == "" {
+					name = run.seeds.urls[0].Host()
+				}
+				id, err := st.CreateJob(ctx, store.Job{
+					Tenant: tenant, Name: name, State: job.Queued, MaxPages: limits.Max(limit.Pages), Spec: text, CreatedAt: time.Now().UTC(),
+				})
+				if err != nil {
+					return failed(err, "")
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"job": id})
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d is queued; headway job show %d tells how it stands\n", id, id)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "`name` for people; by default the host of the first seed")
+	cmd.Flags().StringVar(&tenant, "tenant", "", "`who` asks: tenants take turns")
+	config.RegisterJob(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// jobRow is a job as it is told.
+type jobRow struct {
+	Job      job.ID           `json:"job"`
+	Tenant   string           `json:"tenant,omitempty"`
+	Name     string           `json:"name"`
+	State    job.State        `json:"state"`
+	Reason   string           `json:"reason,omitempty"`
+	Success  bool             `json:"success"`
+	MaxPages int64            `json:"max_pages,omitempty"`
+	Pages    int64            `json:"pages"`
+	Waiting  int64            `json:"waiting"`
+	Outcomes map[string]int64 `json:"outcomes,omitempty"`
+	Created  time.Time        `json:"created"`
+	Started  time.Time        `json:"started,omitzero"`
+	Ended    time.Time        `json:"ended,omitzero"`
+}
+
+func readJob(ctx context.Context, st store.Store, j store.Job) (jobRow, error) {
+	counts, err := st.Counts(ctx, j.ID)
+	if err != nil {
+		return jobRow{}, failed(err, "")
+	}
+	row := jobRow{
+		Job: j.ID, Tenant: j.Tenant, Name: j.Name, State: j.State, Reason: j.Reason, Success: j.State.Success() && j.Reason != string(limit.Time), MaxPages: j.MaxPages,
+		Pages: counts.Pages(), Waiting: counts.Waiting, Outcomes: map[string]int64{}, Created: j.CreatedAt, Started: j.StartedAt, Ended: j.EndedAt,
+	}
+	for e, n := range counts.Ended {
+		if n > 0 {
+			key := string(e.Outcome)
+			if e.Reason != "" {
+				key += ": " + string(e.Reason)
+			}
+			row.Outcomes[key] = n
+		}
+	}
+	return row, nil
+}
+
+func jobListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the jobs of the fleet",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+				rows := []jobRow{}
+				for after := job.ID(0); ; {
+					list, err := st.JobList(ctx, after, store.MaxPage)
+					if err != nil {
+						return failed(err, "")
+					}
+					for i := range list {
+						row, err := readJob(ctx, st, list[i])
+						if err != nil {
+							return err
+						}
+						rows = append(rows, row)
+						after = list[i].ID
+					}
+					if len(list) < store.MaxPage {
+						break
+					}
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"jobs": rows})
+				}
+				return printJobs(cmd.OutOrStdout(), rows)
+			})
+		},
+	}
+	config.RegisterStore(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func printJobs(w io.Writer, rows []jobRow) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(w, "no jobs; headway job submit asks for one")
+		return err
+	}
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab, "JOB\tNAME\tTENANT\tSTATE\tPAGES\tWAITING\tCREATED\tENDED")
+	for i := range rows {
+		r := &rows[i]
+		state := string(r.State)
+		if r.Reason != "" {
+			state += ": " + oneLine(r.Reason)
+		}
+		fmt.Fprintf(tab, "%d\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", r.Job, oneLine(r.Name), oneLine(r.Tenant), state, r.Pages, r.Waiting, shortTime(r.Created), shortTime(r.Ended))
+	}
+	return tab.Flush()
+}
+
+// jobNumber reads the number of a job.
+func jobNumber(arg string) (job.ID, error) {
+	n, err := strconv.ParseInt(arg, 10, 64)
+	if err != nil || n < 1 {
+		return 0, usage(fmt.Errorf("%q is no number of a job", arg), "headway job list names them")
+	}
+	return job.ID(n), nil
+}
+
+// findJob reads one job.
+func findJob(ctx context.Context, st store.Store, arg string) (store.Job, error) {
+	id, err := jobNumber(arg)
+	if err != nil {
+		return store.Job{}, err
+	}
+	j, err := st.Job(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return j, usage(fmt.Errorf("there is no job %d", id), "headway job list names them")
+	}
+	if err != nil {
+		return j, failed(err, "")
+	}
+	return j, nil
+}
+
+func jobShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show JOB",
+		Short: "Tell how a job stands",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+				j, err := findJob(ctx, st, args[0])
+				if err != nil {
+					return err
+				}
+				row, err := readJob(ctx, st, j)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), row)
+				}
+				return printJobs(cmd.OutOrStdout(), []jobRow{row})
+			})
+		},
+	}
+	config.RegisterStore(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// jobOrderCommand moves a job to another state; from any where none is named.
+func jobOrderCommand(name, short string, from, to job.State) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   name + " JOB",
+		Short: short,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+				j, err := findJob(ctx, st, args[0])
+				if err != nil {
+					return err
+				}
+				is := j.State
+				if from != "" && is != from {
+					return usage(fmt.Errorf("job %d is %s", j.ID, is), fmt.Sprintf("only a job that is %s can be changed so", from))
+				}
+				if err := job.Check(is, to); err != nil {
+					return usage(err, fmt.Sprintf("headway job show %d tells how it stands", j.ID))
+				}
+				if err := st.SetState(ctx, time.Now().UTC(), j.ID, is, to, "by an operator"); err != nil {
+					return failed(err, "try again")
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d: %s, was %s\n", j.ID, to, is)
+				return err
+			})
+		},
+	}
+	config.RegisterStore(cmd.Flags())
+	return cmd
+}
+
+func jobExtendCommand() *cobra.Command {
+	var pages int64
+	cmd := &cobra.Command{
+		Use:   "extend JOB --max-pages N",
+		Short: "Go on with a job that a page limit stopped",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+				j, err := findJob(ctx, st, args[0])
+				if err != nil {
+					return err
+				}
+				if err := st.Extend(ctx, time.Now().UTC(), j.ID, pages); err != nil {
+					return usage(err, fmt.Sprintf("headway job show %d tells how it stands", j.ID))
+				}
+				if j.State == job.Partial {
+					if err := st.SetState(ctx, time.Now().UTC(), j.ID, job.Partial, job.Queued, "extended"); err != nil {
+						return failed(err, "try again")
+					}
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d may have %d pages\n", j.ID, pages)
+				return err
+			})
+		},
+	}
+	cmd.Flags().Int64Var(&pages, "max-pages", 0, "new limit of pages; 0 is none")
+	config.RegisterStore(cmd.Flags())
+	return cmd
+}

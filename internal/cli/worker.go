@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"headway"
+	"headway/fetch/guard"
+	"headway/internal/config"
+	"headway/limit"
+	"headway/robots"
+	"headway/scope"
+	"headway/store"
+	"headway/store/postgres"
+)
+
+func workerCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Work for a fleet: any number of these share one PostgreSQL",
+		Long: `Take a share of the hosts of a fleet and crawl for every job that runs. Workers
+come and go as they like: each host has one owner at a time, and what was learned
+of it moves with it. There is nothing else to run beside PostgreSQL 15 or newer.
+
+The first SIGTERM or Ctrl-C finishes what is in flight, hands the hosts over and
+ends with 0; the second ends at once.` + exitHelp(ExitOK, ExitUsage, ExitFailed),
+		Example: `  headway worker --store postgres://headway@db/headway --contact you@example.com
+  headway worker --store "host=db1,db2 dbname=headway target_session_attrs=read-write" --contact you@example.com`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, _, err := config.Load(cmd.Flags(), os.Environ())
+			if err != nil {
+				return usage(err, hintOf(err))
+			}
+			w := &fleetWorker{crawlRun: crawlRun{set: settings, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &notices{w: cmd.ErrOrStderr()}, keys: make(chan struct{}, 2)}, flags: cmd.Flags()}
+			return w.run(cmd.Context())
+		},
+	}
+	config.RegisterWorker(cmd.Flags())
+	return cmd
+}
+
+// fleetWorker is one call of `headway worker`.
+type fleetWorker struct {
+	crawlRun
+	flags *pflag.FlagSet
+}
+
+func (w *fleetWorker) run(ctx context.Context) error {
+	if err := w.connect(ctx); err != nil {
+		return err
+	}
+	defer w.client.Close()
+	if err := w.checkOwned(ctx); err != nil {
+		return err
+	}
+	w.log = slog.New(slog.NewTextHandler(w.err, nil))
+	terms := termsOf(w.set.Fleet.Lease)
+	st, err := openFleet(ctx, w.set, terms, w.log)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	optedOut, err := readOptOuts()
+	if err != nil {
+		return err
+	}
+	s := w.set
+	cfg := headway.Config{
+		Store: st, Fetcher: w.client, Owned: w.vouched, Agent: w.who.Product, OptedOut: optedOut, Addresses: w.addresses(), Terms: terms,
+		Workers: int(s.Workers), ParseWorkers: int(s.Parse.Workers), RobotsWorkers: int(s.Robots.Parallel), RobotsTimeout: s.Robots.Timeout, RobotsCache: s.Robots.Cache,
+		Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache, CommitGap: cmp.Or(s.Store.CommitGap, fleetCommitGap),
+		Strained: w.strain.Strained, Ungoverned: !s.Governor.Enabled, Lookups: func() guard.Layer { return w.dialer.Stats().Lookups }, Log: w.log,
+	}
+	work, stop := w.signals(ctx, &cfg)
+	defer stop()
+	if cfg.MemoryLimit = memoryLimit(); cfg.MemoryLimit == 0 {
+		go tendMemory(work)
+	}
+	fmt.Fprintf(w.err, "headway: working for the fleet in schema %s as %s\n", s.Fleet.Schema, w.who.UserAgent())
+	err = headway.Work(work, headway.FleetConfig{Config: cfg, Open: w.open, MaxRunning: int(s.Fleet.MaxRunning)})
+	if err != nil && work.Err() == nil {
+		return failed(err, "what was done is kept; start the worker again")
+	}
+	return nil
+}
+
+// fleetCommitGap gathers pages of many hosts into one transaction.
+const fleetCommitGap = 100 * time.Millisecond
+
+// termsOf are the times of a lease: silent after half of it, gone after three
+// quarters, replaced at its end.
+func termsOf(lease time.Duration) store.Terms {
+	return store.Terms{Renew: lease / 6, Start: lease / 2, Cancel: lease * 22 / 30, TakeOver: lease}
+}
+
+// openFleet opens the store of a fleet.
+func openFleet(ctx context.Context, s *config.Settings, terms store.Terms, log *slog.Logger) (*postgres.Store, error) {
+	if s.Fleet.Store == "" {
+		return nil, usage(errors.New("no store"), "name the PostgreSQL of the fleet with --store or in HEADWAY_FLEET_STORE")
+	}
+	st, err := postgres.Open(ctx, postgres.Config{DSN: s.Fleet.Store, Schema: s.Fleet.Schema, Terms: terms, Log: log})
+	if err != nil {
+		return nil, openFailure(err)
+	}
+	return st, nil
+}
+
+// jobSpec is what a job of a fleet is stored with.
+type jobSpec struct {
+	Seeds    []string     `json:"seeds"`
+	Settings config.Asked `json:"settings,omitempty"`
+}
+
+// open turns a stored job into a crawl.
+func (w *fleetWorker) open(j store.Job) (headway.Config, error) {
+	var spec jobSpec
+	if err := json.Unmarshal(j.Spec, &spec); err != nil {
+		return headway.Config{}, fmt.Errorf("read what was asked for: %w", err)
+	}
+	s, err := config.LoadJob(w.flags, os.Environ(), spec.Settings)
+	if err != nil {
+		return headway.Config{}, err
+	}
+	policy, err := s.Policy()
+	if err != nil {
+		return headway.Config{}, err
+	}
+	var from seeds
+	for _, raw := range spec.Seeds {
+		if err := from.add(raw); err != nil {
+			return headway.Config{}, err
+		}
+	}
+	s.Limits.Pages = j.MaxPages // which may have been extended
+	return headway.Config{
+		Name: j.Name, Seeds: from.urls, Fallback: from.fallback,
+		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
+		Limits: limit.Resolve(s.Layers()...), Policy: policy, Robots: robots.Policy{AllowUnreachable: policy.AllowUnreachableRobots},
+		Owned: w.vouched, Agent: w.who.Product, OptedOut: nil, Sitemaps: headway.Sitemaps(s.Sitemaps), MaxWaiting: s.Frontier.MaxWaiting, Log: w.log,
+	}, nil
+}
