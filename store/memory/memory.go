@@ -44,8 +44,15 @@ type run struct {
 	urls     map[weburl.URL]*row
 	order    []*row // by age
 	aside    map[aside]bool
+	errands  []*errand // by age
 	tenures  map[string][]byte
 	points   []store.Point
+}
+
+// errand is an errand of a run.
+type errand struct {
+	store.Errand
+	ended bool
 }
 
 // row is one URL of one run.

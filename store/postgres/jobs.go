@@ -216,15 +216,15 @@ func (b *batch) readmitDeferred(ctx context.Context, id job.ID) (more bool, err 
 
 // Rows of counts that are no ending.
 const (
-	countTokens = -2
-	countJob    = -3
+	countTokens = -3
+	countJob    = -4
 )
 
 // counts reads the tally of a job and its tokens as of one moment.
 func (s *Store) counts(ctx context.Context, q querier, id job.ID) (store.Counts, error) {
 	c := store.Counts{Ended: map[store.Ending]int64{}}
 	r, err := q.Query(ctx, `select ending, sum(n)::bigint from tally where job = $1 group by ending
-		union all select -2, coalesce(sum(n), 0)::bigint from token where job = $1 union all select -3, 1 from job where id = $1`, number(id))
+		union all select -3, coalesce(sum(n), 0)::bigint from token where job = $1 union all select -4, 1 from job where id = $1`, number(id))
 	if err != nil {
 		return c, err
 	}
@@ -241,6 +241,8 @@ func (s *Store) counts(ctx context.Context, q querier, id job.ID) (store.Counts,
 			c.Waiting = n
 		case tallyAdmitted:
 			c.Admitted = n
+		case tallyErrands:
+			c.Errands = n
 		default:
 			c.Ended[s.ending[ending]] += n
 		}
@@ -309,6 +311,9 @@ func (s *Store) audit(ctx context.Context, tx pgx.Tx, sh *shelf, id job.ID, c *s
 	if err := ask(sh.auditAside, once, &aside); err != nil {
 		return err
 	}
+	if err := ask(sh.auditErrands, once, &c.Errands); err != nil {
+		return err
+	}
 	if err := ask(sh.auditSeen, once, &seen, &both, &neither); err != nil {
 		return err
 	}
@@ -327,7 +332,7 @@ func (s *Store) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
 	if err != nil {
 		return store.Idle{}, fmt.Errorf("is job %d idle: %w", id, wrap(err))
 	}
-	return store.Idle{None: c.Waiting == 0, Admitted: c.Admitted}, nil
+	return store.Idle{None: c.Waiting == 0 && c.Errands == 0, Admitted: c.Admitted}, nil
 }
 
 // Drop implements [store.Jobs]. The shelf of a large job goes as it is; a small

@@ -202,6 +202,7 @@ func TestPlans(t *testing.T) {
 		"end": sh.end, "retry": sh.retry, "trimAttempts": sh.trimAttempts, "park": sh.park, "parkLeft": sh.parkLeft, "head": sh.head, "headLater": sh.headLater,
 		"lookup": sh.lookup, "attempts": sh.attempts, "tenures": sh.tenures, "listKeys": sh.listKeys, "listHost": sh.listHost, "listQueue": sh.listQueue,
 		"listEnding": sh.listEnding, "listFetched": sh.listFetched,
+		"addErrands": sh.addErrands, "endErrands": sh.endErrands, "parkErrands": sh.parkErrands, "errands": sh.errands,
 	} {
 		d, err := conn.Conn().Prepare(ctx, name, sql)
 		if err != nil {

@@ -29,6 +29,7 @@ func Run(t *testing.T, open Open) {
 		{"Slots", testSlots},
 		{"URLs", testURLs},
 		{"Commit", testCommit},
+		{"Errands", testErrands},
 		{"Budget", testBudget},
 		{"Reopen", testReopen},
 		{"Hosts", testHosts},
