@@ -29,7 +29,7 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 		j.StartedAt = j.CreatedAt
 	}
 	s.jobs[j.ID] = &run{
-		Job:  j,
+		Job: j, turn: s.queue.next(),
 		urls: map[weburl.URL]*row{}, aside: map[aside]bool{}, tenures: map[string][]byte{},
 	}
 	s.ledger.SetLimit(j.ID, j.MaxPages, 0)
@@ -91,6 +91,9 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 		return fmt.Errorf("job %d is %s, not %s: %w", id, r.State, from, store.ErrConflict)
 	}
 	r.State, r.Reason, r.EndedAt = to, reason, time.Time{}
+	if to == job.Queued {
+		r.turn = s.queue.next()
+	}
 	if to == job.Running {
 		r.StartedAt = store.Stored(now)
 	}

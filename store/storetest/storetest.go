@@ -34,6 +34,7 @@ func Run(t *testing.T, open Open) {
 		{"Reopen", testReopen},
 		{"Hosts", testHosts},
 		{"Jobs", testJobs},
+		{"Queue", testQueue},
 		{"Series", testSeries},
 		{"Crash", testCrash},
 		{"Concurrent", testConcurrent},
