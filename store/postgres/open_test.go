@@ -164,7 +164,10 @@ func TestFirstFormat(t *testing.T) {
 	fatal(t, err)
 	_, err = s.Add(ctx, now, []store.Found{{Item: pageItem(t, id, 1)}})
 	fatal(t, err)
-	for _, q := range []string{"drop table errand_0, errand_" + fmt.Sprint(id), "delete from goose_db_version where version_id > 1"} {
+	for _, q := range []string{
+		"drop table served, errand_0, errand_" + fmt.Sprint(id), "drop index job_live", "alter table job drop column turn", "drop sequence turn",
+		"delete from goose_db_version where version_id > 1",
+	} {
 		_, err = s.pool.Exec(ctx, q)
 		fatal(t, err)
 	}

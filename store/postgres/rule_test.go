@@ -203,7 +203,7 @@ func TestPlans(t *testing.T) {
 		"lookup": sh.lookup, "attempts": sh.attempts, "tenures": sh.tenures, "listKeys": sh.listKeys, "listHost": sh.listHost, "listQueue": sh.listQueue,
 		"listEnding": sh.listEnding, "listFetched": sh.listFetched,
 		"addErrands": sh.addErrands, "endErrands": sh.endErrands, "parkErrands": sh.parkErrands, "errands": sh.errands,
-		"pickQueued": pickQueued, "mayAdmit": mayAdmit, "activeJobs": "select " + jobFacts + " from job j where " + active,
+		"pickQueued": pickQueued, "mayAdmit": mayAdmit,
 	} {
 		d, err := conn.Conn().Prepare(ctx, name, sql)
 		if err != nil {

@@ -171,7 +171,6 @@ type queueModel struct {
 	queued  map[string][]job.ID // by tenant, in order
 	overdue map[string]map[string]bool
 	running []job.ID
-	admits  int
 }
 
 // testQueueHistory queues, admits, ends and cancels jobs of some tenants at
