@@ -30,8 +30,8 @@ type Commit struct {
 	// applied is acknowledged with Receipt.Repeated and not applied again, so a
 	// commit whose answer was lost can be sent once more.
 	Number int64
-	// Leases are those of all slots that visits, retries, parks, tenures and
-	// hosts belong to. One that is no longer valid refuses the commit with
+	// Leases are those of all slots that visits, retries, parks, tenures, hosts
+	// and errands that were run belong to. One that is no longer valid refuses the commit with
 	// ErrFenced.
 	Leases []Lease
 	At     time.Time
@@ -45,6 +45,12 @@ type Commit struct {
 	Found []Found
 	// Parks end what waits of a job on a host.
 	Parks []Park
+	// Errands are to be run. They may be of slots the worker does not own; see
+	// [Receipt.Errands].
+	Errands []Errand
+	// Ran are errands that were run, however they ended. One that does not wait
+	// is passed over.
+	Ran []Errand
 
 	Hosts   []Host
 	Tenures []JobHost
@@ -61,8 +67,8 @@ type Retry struct {
 }
 
 // Park ends all URLs of a job that wait on a host, up to MaxPark of them, with
-// one outcome: the job has given up on the host. URLs that are added later wait
-// as usual, and the owner parks them again.
+// one outcome, and its errands there: the job has given up on the host. What is
+// added later waits as usual, and the owner parks it again.
 type Park struct {
 	Job     job.ID
 	Host    string
@@ -151,6 +157,9 @@ func (c *Commit) checkRest() error {
 	if err := c.checkTenures(); err != nil {
 		return err
 	}
+	if err := c.checkErrands(); err != nil {
+		return err
+	}
 	for i := range c.Paces {
 		if _, err := ParseHost(c.Paces[i].Host); err != nil {
 			return err
@@ -219,6 +228,9 @@ func (c *Commit) Slots(k weburl.Key) []Slot {
 	}
 	for i := range c.Retries {
 		domains[c.Retries[i].Visit.Item.URL.Domain()] = true
+	}
+	for i := range c.Ran {
+		domains[c.Ran[i].URL.Domain()] = true
 	}
 	add := func(host string) {
 		if u, err := ParseHost(host); err == nil {

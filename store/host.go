@@ -80,10 +80,13 @@ type JobHost struct {
 	State []byte
 }
 
-// HostQuery asks for hosts of slots that have waiting URLs.
+// HostQuery asks for hosts of slots on which URLs or errands wait.
 type HostQuery struct {
 	Slots []Slot
-	Job   job.ID     // only hosts with URLs of this job; zero for any
+	// Job, whatever its state, is the one whose work is asked for; zero for all
+	// that are running, paused or draining. What is left of a job that has ended
+	// is no work.
+	Job   job.ID
 	After HostCursor // where the page before ended
 	Max   int        // at most MaxPage
 }
@@ -100,7 +103,7 @@ type HostPage struct {
 	Next  HostCursor // empty after the last page
 }
 
-// HostWork is a host and the jobs that have waiting URLs there.
+// HostWork is a host and the jobs that have waiting URLs or errands there.
 type HostWork struct {
 	Host Host
 	Jobs []JobHost // by job; State is nil where the job has stored none

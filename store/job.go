@@ -47,6 +47,10 @@ func (j *Job) Check() error {
 	return nil
 }
 
+// Active tells whether a job in this state has a place among the running: it has
+// begun and not ended.
+func Active(s job.State) bool { return s != job.Queued && !s.Ended() }
+
 // Ending is how a URL can stand: an outcome and, where the outcome has them, a
 // reason.
 type Ending struct {
@@ -60,7 +64,10 @@ type Counts struct {
 	// them, once for each slot they were found in.
 	Ended   map[Ending]int64
 	Waiting int64
-	// Admitted counts how often a URL was put to waiting. It only grows.
+	// Errands are those that wait. They are not URLs of the run.
+	Errands int64
+	// Admitted counts how often a URL or an errand was put to waiting. It only
+	// grows.
 	Admitted int64
 	// Tokens are page tokens that workers hold.
 	Tokens int64
@@ -92,7 +99,7 @@ func (c Counts) Pages() int64 {
 // Equal tells whether two counts say the same. Endings that nobody met and
 // endings that are not listed are the same.
 func (c Counts) Equal(d Counts) bool {
-	if c.Waiting != d.Waiting || c.Admitted != d.Admitted || c.Tokens != d.Tokens {
+	if c.Waiting != d.Waiting || c.Errands != d.Errands || c.Admitted != d.Admitted || c.Tokens != d.Tokens {
 		return false
 	}
 	return maps.Equal(withoutZeros(c.Ended), withoutZeros(d.Ended))
@@ -106,18 +113,20 @@ func withoutZeros(m map[Ending]int64) map[Ending]int64 {
 
 // Idle is one reading of whether a job has work.
 type Idle struct {
-	None     bool  // no URL of it waits
+	None     bool  // neither a URL nor an errand of it waits
 	Admitted int64 // see [Counts.Admitted]
 }
 
-// Complete tells whether no URL of the job waits in any of the cells.
+// Complete tells whether nothing of the job, URL or errand, waits in any of the
+// cells.
 //
 // A link may move from cell to cell while they are read one after the other, so
 // they are read twice: only when nothing waited in either reading and nothing
 // was put to waiting between them was there a moment, the one between the
 // readings, at which nothing waited anywhere. A URL in flight waits until its
-// commit, and links are stored before or with the page that carries them, so
-// after such a moment nothing can come up any more.
+// commit, and links are stored before or with the page that carries them, entries
+// of a sitemap before or with the end of its errand, so after such a moment
+// nothing can come up any more.
 func Complete(ctx context.Context, id job.ID, cells ...Jobs) (bool, error) {
 	if len(cells) == 0 {
 		return false, errors.New("complete: no store to ask")

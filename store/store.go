@@ -63,14 +63,18 @@ type URLs interface {
 	// wanted, after them those with a later NotBefore, soonest first. URLs under
 	// way are still waiting and are returned again.
 	Heads(ctx context.Context, now time.Time, wants []Want) ([]visit.Item, error)
+	// Errands returns waiting errands, for each want in order, those of one want
+	// in the order they were added. Errands under way are still waiting and are
+	// returned again.
+	Errands(ctx context.Context, wants []Want) ([]Errand, error)
 	// Commit records what an owner did; see [Commit].
 	Commit(ctx context.Context, c Commit) (Receipt, error)
 	// Lookup returns what is known of one URL, or ErrNotFound.
 	Lookup(ctx context.Context, id job.ID, u weburl.URL) (Entry, error)
 	// List pages through the URLs of a job.
 	List(ctx context.Context, q Query) (Page, error)
-	// Arrivals takes up to most notices that somebody else added waiting URLs
-	// to the worker's slots. Each notice is handed out once; what was there
+	// Arrivals takes up to most notices that somebody else added waiting URLs or
+	// errands to the worker's slots. Each notice is handed out once; what was there
 	// when a slot was acquired has none, see Hosts.
 	Arrivals(ctx context.Context, w WorkerID, most int) ([]Arrival, error)
 }
@@ -87,7 +91,7 @@ type Budget interface {
 
 // Hosts is what was learned of hosts, shared by all jobs.
 type Hosts interface {
-	// Hosts returns hosts that have waiting URLs, earliest ready first.
+	// Hosts returns hosts on which URLs or errands wait, earliest ready first.
 	Hosts(ctx context.Context, q HostQuery) (HostPage, error)
 	// Host returns what is known of one host, or ErrNotFound.
 	Host(ctx context.Context, host string) (Host, error)
@@ -133,7 +137,7 @@ type Jobs interface {
 	// Audit counts the same from the rows themselves. It is slow, and at rest
 	// it agrees with Counts.
 	Audit(ctx context.Context, id job.ID) (Counts, error)
-	// Idle reads whether no URL of the job waits. See [Complete].
+	// Idle reads whether nothing of the job waits. See [Complete].
 	Idle(ctx context.Context, id job.ID) (Idle, error)
 	// Drop forgets a job that has ended and everything about it, without
 	// deleting row by row.

@@ -72,6 +72,9 @@ type Receipt struct {
 	// Fresh are the places in the list of found URLs whose URL now waits
 	// because of it, in order; of a URL named twice, the first.
 	Fresh []int
+	// Errands are the places in the list of errands that wait because of it, in
+	// order; of one named twice, the first.
+	Errands []int
 	// Seen is how many found URLs were not seen before, waiting or not.
 	Seen int
 	// Left is how many URLs a Park left waiting because there were more than
@@ -89,11 +92,11 @@ type Want struct {
 	Max  int
 }
 
-// MaxWants bounds one call of Heads.
+// MaxWants bounds one call of Heads or Errands.
 const MaxWants = 10_000
 
-// Arrival is a notice that URLs of a job were put into a host's queue by
-// somebody who does not own it.
+// Arrival is a notice that URLs or errands of a job were put into a host's queue
+// by somebody who does not own it.
 type Arrival struct {
 	Host string
 	Job  job.ID

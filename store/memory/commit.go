@@ -81,6 +81,9 @@ func jobsOf(c *store.Commit) []job.ID {
 	for _, r := range c.Returns {
 		ids = append(ids, r.Job)
 	}
+	for i := range c.Errands {
+		ids = append(ids, c.Errands[i].Job)
+	}
 	return ids
 }
 
@@ -110,6 +113,7 @@ func (s *Store) apply(c *store.Commit) store.Receipt {
 			x.end(p.Outcome, p.Reason, c.At)
 		}
 	}
+	receipt.Errands = s.errands(c)
 	s.learn(c)
 	return receipt
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"headway/store"
@@ -18,21 +19,14 @@ func (s *Store) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, e
 	defer s.mu.Unlock()
 	work := map[string]*store.HostWork{}
 	for id, r := range s.jobs {
-		if q.Job != 0 && q.Job != id {
+		if q.Job != id && (q.Job != 0 || !store.Active(r.State)) {
 			continue
 		}
-		for _, x := range r.order {
-			if x.outcome != visit.Pending {
-				continue
-			}
-			host := x.item.URL.Host()
+		for _, host := range r.hostsWithWork() {
 			if work[host] == nil {
 				work[host] = s.work(host)
 			}
-			jobs := &work[host].Jobs
-			if !slices.ContainsFunc(*jobs, func(j store.JobHost) bool { return j.Job == id }) {
-				*jobs = append(*jobs, store.JobHost{Job: id, Host: host, State: r.tenures[host]})
-			}
+			work[host].Jobs = append(work[host].Jobs, store.JobHost{Job: id, Host: host, State: r.tenures[host]})
 		}
 	}
 	var list []store.HostWork
@@ -46,6 +40,22 @@ func (s *Store) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, e
 		return cmp.Or(a.Host.Rest.Compare(b.Host.Rest), cmp.Compare(a.Host.Host, b.Host.Host))
 	})
 	return pageOf(list, q), nil
+}
+
+// hostsWithWork lists the hosts on which something of a run waits, each once.
+func (r *run) hostsWithWork() []string {
+	hosts := map[string]bool{}
+	for _, x := range r.order {
+		if x.outcome == visit.Pending {
+			hosts[x.item.URL.Host()] = true
+		}
+	}
+	for _, e := range r.errands {
+		if !e.ended {
+			hosts[e.URL.Host()] = true
+		}
+	}
+	return slices.Collect(maps.Keys(hosts))
 }
 
 // work is a host without jobs.

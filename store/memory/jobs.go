@@ -29,7 +29,7 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 		j.StartedAt = j.CreatedAt
 	}
 	s.jobs[j.ID] = &run{
-		Job:  j,
+		Job: j, turn: s.queue.next(),
 		urls: map[weburl.URL]*row{}, aside: map[aside]bool{}, tenures: map[string][]byte{},
 	}
 	s.ledger.SetLimit(j.ID, j.MaxPages, 0)
@@ -91,6 +91,9 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 		return fmt.Errorf("job %d is %s, not %s: %w", id, r.State, from, store.ErrConflict)
 	}
 	r.State, r.Reason, r.EndedAt = to, reason, time.Time{}
+	if to == job.Queued {
+		r.turn = s.queue.next()
+	}
 	if to == job.Running {
 		r.StartedAt = store.Stored(now)
 	}
@@ -120,7 +123,7 @@ func (s *Store) Extend(ctx context.Context, _ time.Time, id job.ID, maxPages int
 		if x.outcome == visit.Deferred {
 			x.outcome, x.reason, x.endedAt, x.visit = visit.Pending, "", time.Time{}, nil
 			r.admitted++
-			s.arrive(x.item)
+			s.arrive(id, x.item.URL.Host())
 		}
 	}
 	return nil
@@ -154,17 +157,16 @@ func (s *Store) Reopen(ctx context.Context, _ time.Time, id job.ID, urls []webur
 		x.item.Attempt, x.item.NotBefore = 0, time.Time{}
 		x.outcome, x.reason, x.endedAt, x.visit = visit.Pending, "", time.Time{}, nil
 		r.admitted++
-		s.arrive(x.item)
+		s.arrive(id, u.Host())
 		n++
 	}
 	return n, nil
 }
 
-// arrive notes a URL that nobody's receipt tells of.
-func (s *Store) arrive(it visit.Item) {
-	host := it.URL.Host()
+// arrive notes something that the owner's receipt does not tell of.
+func (s *Store) arrive(id job.ID, host string) {
 	if s.ledger.Slots[s.slotOf(host)].Owner != 0 {
-		s.arrivals[store.Arrival{Host: host, Job: it.Job}] = true
+		s.arrivals[store.Arrival{Host: host, Job: id}] = true
 	}
 }
 
@@ -176,6 +178,11 @@ func (s *Store) count(r *run) store.Counts {
 			c.Waiting++
 		} else {
 			c.Ended[store.Ending{Outcome: x.outcome, Reason: x.reason}]++
+		}
+	}
+	for _, e := range r.errands {
+		if !e.ended {
+			c.Errands++
 		}
 	}
 	if n := len(r.aside); n > 0 {
@@ -204,7 +211,7 @@ func (s *Store) Audit(ctx context.Context, id job.ID) (store.Counts, error) { re
 // Idle implements [store.Jobs].
 func (s *Store) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
 	c, err := s.Counts(ctx, id)
-	return store.Idle{None: c.Waiting == 0, Admitted: c.Admitted}, err
+	return store.Idle{None: c.Waiting == 0 && c.Errands == 0, Admitted: c.Admitted}, err
 }
 
 // Drop implements [store.Jobs].

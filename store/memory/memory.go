@@ -35,17 +35,26 @@ type Store struct {
 	paces    map[string][]store.PaceChange
 	robots   map[[32]byte]store.RobotsVersion
 	arrivals map[store.Arrival]bool
+	queue    queue
 }
 
 // run is a job and all its URLs.
 type run struct {
 	store.Job
+	turn     int64 // when it was queued
 	admitted int64
 	urls     map[weburl.URL]*row
 	order    []*row // by age
 	aside    map[aside]bool
+	errands  []*errand // by age
 	tenures  map[string][]byte
 	points   []store.Point
+}
+
+// errand is an errand of a run.
+type errand struct {
+	store.Errand
+	ended bool
 }
 
 // row is one URL of one run.
@@ -66,7 +75,10 @@ type aside struct {
 	url  weburl.URL
 }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store = (*Store)(nil)
+	_ store.Queue = (*Store)(nil)
+)
 
 // Config is how a Store is opened. The zero Config is useful.
 type Config struct {
@@ -79,6 +91,7 @@ func Open(c Config) *Store {
 	s := &Store{
 		fault: c.Fault, ledger: ledger.New(c.Terms, 0), jobs: map[job.ID]*run{}, hosts: map[string]store.Host{},
 		paces: map[string][]store.PaceChange{}, robots: map[[32]byte]store.RobotsVersion{}, arrivals: map[store.Arrival]bool{},
+		queue: queue{served: map[string]int64{}},
 	}
 	// crypto/rand does not fail: it ends the process where it would have to.
 	_, _ = rand.Read(s.key[:])

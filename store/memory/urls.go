@@ -79,7 +79,7 @@ func (s *Store) add(now time.Time, w store.WorkerID, found []store.Found) store.
 		receipt.Fresh = append(receipt.Fresh, i)
 		host := f.Item.URL.Host()
 		if s.ledger.Slots[s.slotOf(host)].Owner != w {
-			s.arrive(f.Item)
+			s.arrive(f.Item.Job, host)
 		}
 	}
 	return receipt

@@ -50,6 +50,7 @@ type arrivalKey struct {
 const (
 	tallyWaiting  = 0
 	tallyAdmitted = -1
+	tallyErrands  = -2 // that wait
 )
 
 func (b *batch) count(id job.ID, ending int16, n int64) { b.tally[tallyKey{int32(id), ending}] += n }

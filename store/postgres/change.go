@@ -128,6 +128,7 @@ const (
 	lockOfJob    int32 = 0x48576a
 	lockOfSeries int32 = 0x485773
 	lockOfShelf  int32 = 0x485768
+	lockOfQueue  int32 = 0x485771
 )
 
 // errf is fmt.Errorf for the functions of affected.

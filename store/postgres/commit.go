@@ -94,6 +94,8 @@ func needsOf(c *store.Commit) *needs {
 	for _, r := range c.Returns {
 		n.jobs[r.Job] = true
 	}
+	n.errands(c.Errands)
+	n.errands(c.Ran)
 	return n
 }
 
@@ -157,6 +159,8 @@ func (b *batch) commit(ctx context.Context, c *store.Commit, texts visitTexts) e
 	if err != nil {
 		return err
 	}
+	b.queueErrands(c.Errands)
+	b.queueRan(c.Ran)
 	if err := b.send(ctx); err != nil {
 		return err
 	}
@@ -171,6 +175,7 @@ func (b *batch) commit(ctx context.Context, c *store.Commit, texts visitTexts) e
 	if err := b.settleFound(ctx, c.Found, groups); err != nil {
 		return err
 	}
+	slices.Sort(b.receipt.Errands)
 	for sh, urls := range tried {
 		b.exec(sh.trimAttempts, *urls)
 	}
@@ -202,6 +207,11 @@ func (b *batch) checkJobs(c *store.Commit) error {
 	}
 	for _, r := range c.Returns {
 		if err := b.must(r.Job); err != nil {
+			return err
+		}
+	}
+	for i := range c.Errands {
+		if err := b.must(c.Errands[i].Job); err != nil {
 			return err
 		}
 	}
@@ -340,6 +350,7 @@ func (b *batch) parks(ctx context.Context, parks []store.Park) error {
 			ords, jobs, hosts = append(ords, int32(i)), append(jobs, int32(p.Job)), append(hosts, ref.id)
 			slots, endings = append(slots, int16(ref.slot)), append(endings, b.s.endings[store.Ending{Outcome: p.Outcome, Reason: p.Reason}])
 		}
+		b.queue(sh.parkErrands, hosts, jobs).Query(b.endErrands())
 		var at, n int64
 		b.queue(sh.park, b.at, store.MaxPark, ords, hosts, jobs, slots, endings).Query(rows([]any{&at, &n}, func() error {
 			p := &parks[at]

@@ -84,7 +84,7 @@ func (s *Store) hostPage(ctx context.Context, tx pgx.Tx, q store.HostQuery) (sto
 		work = append(work, sh.hostWork)
 	}
 	args := []any{rest, id, limit + 1}
-	only, where := "", ""
+	only, where := " where exists (select from job j where j.id = x.job and "+active+")", ""
 	if q.Job != 0 {
 		args = append(args, number(q.Job))
 		only = fmt.Sprintf(" where x.job = $%d", len(args))
@@ -127,13 +127,17 @@ func (s *Store) hostPage(ctx context.Context, tx pgx.Tx, q store.HostQuery) (sto
 	return page, s.tenures(ctx, tx, shelves, &page, places)
 }
 
-// shelvesWithWork finds the shelves on which URLs wait, of one job or of any.
+// active is [store.Active] of a row j of table job.
+const active = "j.state in ('running', 'paused', 'draining')"
+
+// shelvesWithWork finds the shelves on which something waits, of one job or of
+// all that are active.
 func (s *Store) shelvesWithWork(ctx context.Context, tx pgx.Tx, only job.ID) ([]*shelf, error) {
-	which := int32(0)
+	which, args := active, []any(nil)
 	if only != 0 {
-		which = number(only)
+		which, args = "j.id = $1", []any{number(only)}
 	}
-	r, err := tx.Query(ctx, "select distinct j.shelf from job j where ($1 = 0 or j.id = $1) and (select sum(t.n) from tally t where t.job = j.id and t.ending = 0) > 0 order by j.shelf", which)
+	r, err := tx.Query(ctx, "select distinct j.shelf from job j where "+which+" and (select sum(t.n) from tally t where t.job = j.id and t.ending in (0, -2)) > 0 order by j.shelf", args...)
 	if err != nil {
 		return nil, err
 	}

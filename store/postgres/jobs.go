@@ -25,7 +25,7 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	}
 	var id int32
 	err := s.change(ctx, func(ctx context.Context, c *change) error {
-		c.queue("insert into job (shelf, tenant, name, state, reason, max_pages, spec, created_at, started_at) values (0, $1, $2, $3, $4, $5, $6, $7, $8) returning id",
+		c.queue("insert into job (shelf, tenant, name, state, reason, max_pages, spec, created_at, started_at, turn) values (0, $1, $2, $3, $4, $5, $6, $7, $8, "+turnOf(j.State)+") returning id",
 			clean(j.Tenant), clean(j.Name), j.State, clean(j.Reason), j.MaxPages, notNil(j.Spec), milli(j.CreatedAt), started).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 		if err := c.send(ctx); err != nil {
 			return err
@@ -75,20 +75,12 @@ func (s *Store) JobList(ctx context.Context, after job.ID, most int) ([]store.Jo
 }
 
 func jobList(ctx context.Context, q querier, after job.ID, most int) ([]store.Job, error) {
-	r, err := q.Query(ctx, `select id, tenant, name, state, reason, max_pages, spec, created_at, coalesce(started_at, 0), coalesce(ended_at, 0)
-		from job where id > $1 order by id limit $2`, int32(min(max(after, 0), math.MaxInt32)), max(most, 0))
+	r, err := q.Query(ctx, "select "+jobFacts+", j.spec from job j where j.id > $1 order by j.id limit $2", int32(min(max(after, 0), math.MaxInt32)), max(most, 0))
 	if err != nil {
 		return nil, err
 	}
 	var list []store.Job
-	var j store.Job
-	var created, started, ended int64
-	_, err = pgx.ForEachRow(r, []any{&j.ID, &j.Tenant, &j.Name, &j.State, &j.Reason, &j.MaxPages, &j.Spec, &created, &started, &ended}, func() error {
-		j.CreatedAt, j.StartedAt, j.EndedAt = instant(created), instant(started), instant(ended)
-		list = append(list, j)
-		j.Spec = nil
-		return nil
-	})
+	err = scanJobs(&list, func(j *store.Job) any { return &j.Spec })(r)
 	return list, err
 }
 
@@ -106,7 +98,7 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	}
 	err := s.change(ctx, func(_ context.Context, c *change) error {
 		var n int64
-		c.queue("update job set state = $3, reason = $4, started_at = coalesce($5, started_at), ended_at = $6 where id = $1 and state = $2", number(id), from, to, clean(reason), started, ended).
+		c.queue("update job set state = $3, reason = $4, started_at = coalesce($5, started_at), ended_at = $6, turn = "+turnOf(to)+" where id = $1 and state = $2", number(id), from, to, clean(reason), started, ended).
 			Exec(func(tag pgconn.CommandTag) error {
 				n = tag.RowsAffected()
 				return nil
@@ -216,15 +208,15 @@ func (b *batch) readmitDeferred(ctx context.Context, id job.ID) (more bool, err 
 
 // Rows of counts that are no ending.
 const (
-	countTokens = -2
-	countJob    = -3
+	countTokens = -3
+	countJob    = -4
 )
 
 // counts reads the tally of a job and its tokens as of one moment.
 func (s *Store) counts(ctx context.Context, q querier, id job.ID) (store.Counts, error) {
 	c := store.Counts{Ended: map[store.Ending]int64{}}
 	r, err := q.Query(ctx, `select ending, sum(n)::bigint from tally where job = $1 group by ending
-		union all select -2, coalesce(sum(n), 0)::bigint from token where job = $1 union all select -3, 1 from job where id = $1`, number(id))
+		union all select -3, coalesce(sum(n), 0)::bigint from token where job = $1 union all select -4, 1 from job where id = $1`, number(id))
 	if err != nil {
 		return c, err
 	}
@@ -241,6 +233,8 @@ func (s *Store) counts(ctx context.Context, q querier, id job.ID) (store.Counts,
 			c.Waiting = n
 		case tallyAdmitted:
 			c.Admitted = n
+		case tallyErrands:
+			c.Errands = n
 		default:
 			c.Ended[s.ending[ending]] += n
 		}
@@ -309,6 +303,9 @@ func (s *Store) audit(ctx context.Context, tx pgx.Tx, sh *shelf, id job.ID, c *s
 	if err := ask(sh.auditAside, once, &aside); err != nil {
 		return err
 	}
+	if err := ask(sh.auditErrands, once, &c.Errands); err != nil {
+		return err
+	}
 	if err := ask(sh.auditSeen, once, &seen, &both, &neither); err != nil {
 		return err
 	}
@@ -327,7 +324,7 @@ func (s *Store) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
 	if err != nil {
 		return store.Idle{}, fmt.Errorf("is job %d idle: %w", id, wrap(err))
 	}
-	return store.Idle{None: c.Waiting == 0, Admitted: c.Admitted}, nil
+	return store.Idle{None: c.Waiting == 0 && c.Errands == 0, Admitted: c.Admitted}, nil
 }
 
 // Drop implements [store.Jobs]. The shelf of a large job goes as it is; a small

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -149,6 +150,42 @@ func TestStoppedInACommit(t *testing.T) {
 		t.Errorf("sent again: %v", err)
 	}
 	if c, err := other.Audit(ctx, id); err != nil || c.Pages() != 1 || c.Ended[store.Ending{Outcome: visit.Dead}] != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestFirstFormat opens tables of the first format, which know no errands, with
+// shelves of jobs on them.
+func TestFirstFormat(t *testing.T) {
+	place := t.TempDir()
+	s := openTest(t, place, nil)
+	ctx, now := t.Context(), time.Now()
+	id, err := s.CreateJob(ctx, store.Job{State: job.Running})
+	fatal(t, err)
+	_, err = s.Add(ctx, now, []store.Found{{Item: pageItem(t, id, 1)}})
+	fatal(t, err)
+	for _, q := range []string{
+		"drop table served, errand_0, errand_" + fmt.Sprint(id), "drop index job_live", "alter table job drop column turn", "drop sequence turn",
+		"delete from goose_db_version where version_id > 1",
+	} {
+		_, err = s.pool.Exec(ctx, q)
+		fatal(t, err)
+	}
+	fatal(t, s.Close())
+	s = openTest(t, place, nil)
+	defer s.Close()
+	w, err := s.Join(ctx, now, "w")
+	fatal(t, err)
+	leases, err := s.Acquire(ctx, now, w, store.SlotCount)
+	fatal(t, err)
+	small, err := s.CreateJob(ctx, store.Job{State: job.Running, MaxPages: 5})
+	fatal(t, err)
+	u := pageItem(t, id, 1).URL
+	r, err := s.Commit(ctx, store.Commit{Worker: w, Number: 1, At: now, Leases: leases, Errands: []store.Errand{{Job: id, URL: u}, {Job: small, URL: u}}})
+	if err != nil || len(r.Errands) != 2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if c, err := s.Counts(ctx, id); err != nil || c.Waiting != 1 || c.Errands != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

@@ -202,6 +202,8 @@ func TestPlans(t *testing.T) {
 		"end": sh.end, "retry": sh.retry, "trimAttempts": sh.trimAttempts, "park": sh.park, "parkLeft": sh.parkLeft, "head": sh.head, "headLater": sh.headLater,
 		"lookup": sh.lookup, "attempts": sh.attempts, "tenures": sh.tenures, "listKeys": sh.listKeys, "listHost": sh.listHost, "listQueue": sh.listQueue,
 		"listEnding": sh.listEnding, "listFetched": sh.listFetched,
+		"addErrands": sh.addErrands, "endErrands": sh.endErrands, "parkErrands": sh.parkErrands, "errands": sh.errands,
+		"pickQueued": pickQueued, "mayAdmit": mayAdmit,
 	} {
 		d, err := conn.Conn().Prepare(ctx, name, sql)
 		if err != nil {

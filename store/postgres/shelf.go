@@ -32,6 +32,9 @@ type shelf struct {
 	// Visits.
 	end, retry, trimAttempts, park, parkLeft, setTenure string
 
+	// Errands.
+	addErrands, endErrands, parkErrands, errands, auditErrands string
+
 	// Questions.
 	head, headLater, lookup, attempts, tenures                string
 	listKeys, listHost, listQueue, listEnding, listFetched    string
@@ -139,6 +142,20 @@ func newShelf(id int32) *shelf {
 		parkLeft:  f(`select count(*) from queue_{s} where host = $1 and job = $2 and slot = $3`),
 		setTenure: f(`insert into tenure_{s} (host, job, state) select * from unnest($1::bigint[], $2::int[], $3::bytea[]) on conflict (job, host) do update set state = excluded.state`),
 
+		// A host gets as many errands of a job as it has room for.
+		addErrands: f(`with w as materialized (select w.* from unnest($1::int[], $2::bigint[], $3::int[], $4::uuid[], $5::smallint[], $6::text[]) as w (ord, host, job, fp, nested, path)
+				where not exists (select from errand_{s} e where e.job = w.job and e.host = w.host and e.fp = w.fp)),
+			has as materialized (select p.job, p.host, (select count(*) from errand_{s} e where e.job = p.job and e.host = p.host) as n from (select distinct job, host from w) as p),
+			placed as (select w.*, has.n + row_number() over (partition by w.job, w.host order by w.ord) as place from w join has on has.job = w.job and has.host = w.host)
+			insert into errand_{s} (id, host, fp, job, nested, path) select (select currval('batch') << 17) + ord, host, fp, job, nested, path from placed where place <= ` + strconv.Itoa(store.MaxErrands) + ` order by job, host, fp
+			on conflict (job, host, fp) do nothing returning (id & 131071)::int`),
+		endErrands: f(`update errand_{s} e set ended = true from unnest($1::bigint[], $2::int[], $3::uuid[]) as w (host, job, fp)
+			where e.job = w.job and e.host = w.host and e.fp = w.fp and not e.ended returning e.job`),
+		parkErrands: f(`update errand_{s} e set ended = true from unnest($1::bigint[], $2::int[]) as w (host, job) where e.host = w.host and e.job = w.job and not e.ended returning e.job`),
+		errands: f(`select w.ord, e.path, e.nested from unnest($1::int[], $2::bigint[], $3::int[], $4::int[]) as w (ord, host, job, most)
+			cross join lateral (select e.id, e.path, e.nested from errand_{s} e where e.host = w.host and e.job = w.job and not e.ended order by e.id limit w.most) as e order by w.ord, e.id`),
+		auditErrands: f(`select count(*) from errand_{s} where job = $1 and not ended`),
+
 		head:      head("<=", "q.rank, q.id"),
 		headLater: head(">", "q.not_before, q.rank, q.id"),
 		lookup:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and u.slot = $2 and u.host = $3 and u.fp = $4`),
@@ -162,15 +179,15 @@ func newShelf(id int32) *shelf {
 	}
 }
 
-// hostWork selects the jobs that have waiting URLs on host h. On the shared
-// shelf it steps from job to job, whatever the length of their queues.
+// hostWork selects the jobs that have waiting URLs or errands on host h. On the
+// shared shelf it steps from job to job, whatever the length of their queues.
 func hostWork(id int32) string {
 	if id != 0 {
-		return `select {s} as job where exists (select from queue_{s} q where q.slot = h.slot and q.host = h.id)`
+		return `select {s} as job where exists (select from queue_{s} q where q.slot = h.slot and q.host = h.id) or exists (select from errand_{s} e where e.host = h.id and not e.ended)`
 	}
 	return `select job from (with recursive step as ((select q.job from queue_{s} q where q.slot = h.slot and q.host = h.id order by q.job limit 1)
 		union all select (select q.job from queue_{s} q where q.slot = h.slot and q.host = h.id and q.job > step.job order by q.job limit 1) from step where step.job is not null)
-		select job from step where job is not null) as j`
+		select job from step where job is not null union select e.job from errand_{s} e where e.host = h.id and not e.ended) as j`
 }
 
 // createShelf makes the tables of a shelf.
@@ -202,7 +219,7 @@ func (c *change) createShelf(ctx context.Context, id int32) error {
 // dropShelf takes the tables of a shelf away.
 func (c *change) dropShelf(id int32) {
 	c.exec(forShelf("drop view urls_{s}", id))
-	c.exec(forShelf("drop table url_{s}, queue_{s}, outcome_{s}, attempt_{s}, aside_{s}, tenure_{s}", id))
+	c.exec(forShelf("drop table url_{s}, queue_{s}, outcome_{s}, attempt_{s}, aside_{s}, errand_{s}, tenure_{s}", id))
 	c.exec("delete from shelf where id = $1", id)
 }
 
@@ -215,6 +232,7 @@ func (c *change) clearShelf(id int32) {
 		`delete from attempt_0 a using url_0 u where u.job = $1 and a.url = u.id`,
 		`delete from url_0 where job = $1`,
 		`delete from aside_0 where job = $1`,
+		`delete from errand_0 where job = $1`,
 		`delete from tenure_0 where job = $1`,
 	} {
 		c.exec(text, id)

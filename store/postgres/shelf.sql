@@ -83,6 +83,20 @@ create table tenure_{s} (
     primary key (job, host)
 );
 
+-- Sitemaps that jobs are to read, and have read. id grows with age.
+create table errand_{s} (
+    id     bigint not null,
+    host   bigint not null,
+    fp     uuid not null,
+    job    integer not null,
+    nested smallint not null,
+    ended  boolean not null default false,
+    path   text not null,
+    primary key (job, host, fp)
+);
+
+create index errand_{s}_waiting on errand_{s} (host, job, id) where not ended;
+
 -- For people with a SQL tool.
 create view urls_{s} as
 select u.job, h.name || u.path as url, h.name as host, coalesce(e.outcome, 'pending') as outcome, coalesce(e.reason, '') as reason, o.status,

@@ -60,25 +60,13 @@ func compareBool(x, y bool) int {
 // heads reads the heads in no order: those that are ready, and where there are
 // not enough, later ones.
 func (s *Store) heads(ctx context.Context, now time.Time, wants []store.Want) ([]headItem, error) {
-	names, jobs := make(map[string]bool, len(wants)), map[job.ID]bool{}
-	for _, w := range wants {
-		names[w.Host], jobs[w.Job] = true, true
-	}
-	refs, err := s.hostRefs(ctx, names, false)
-	if err != nil {
-		return nil, err
-	}
-	shelves, err := s.shelvesOf(ctx, keys(jobs))
+	byShelf, refs, err := s.wanted(ctx, wants)
 	if err != nil {
 		return nil, err
 	}
 	left := make([]int, len(wants))
-	byShelf := map[*shelf][]int{}
 	for i, w := range wants {
 		left[i] = max(w.Max, 0)
-		if sh := shelves[w.Job]; sh != nil && refs[w.Host].id != 0 {
-			byShelf[sh] = append(byShelf[sh], i)
-		}
 	}
 	var all []headItem
 	for sh, places := range byShelf {
@@ -95,6 +83,30 @@ func (s *Store) heads(ctx context.Context, now time.Time, wants []store.Want) ([
 		}
 	}
 	return all, nil
+}
+
+// wanted finds the shelves and hosts of wants, by their place in the list. Those
+// whose job or host is not known are left out.
+func (s *Store) wanted(ctx context.Context, wants []store.Want) (map[*shelf][]int, map[string]hostRef, error) {
+	names, jobs := make(map[string]bool, len(wants)), map[job.ID]bool{}
+	for _, w := range wants {
+		names[w.Host], jobs[w.Job] = true, true
+	}
+	refs, err := s.hostRefs(ctx, names, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	shelves, err := s.shelvesOf(ctx, keys(jobs))
+	if err != nil {
+		return nil, nil, err
+	}
+	byShelf := map[*shelf][]int{}
+	for i, w := range wants {
+		if sh := shelves[w.Job]; sh != nil && refs[w.Host].id != 0 {
+			byShelf[sh] = append(byShelf[sh], i)
+		}
+	}
+	return byShelf, refs, nil
 }
 
 func keys[K comparable](m map[K]bool) []K {

@@ -75,6 +75,9 @@ func (b *batch) commit(ctx context.Context, c *store.Commit) error {
 	if err := b.add(ctx, c.Found); err != nil {
 		return err
 	}
+	if err := b.errands(ctx, c); err != nil {
+		return err
+	}
 	if err := b.parks(ctx, c.Parks); err != nil {
 		return err
 	}
@@ -99,6 +102,9 @@ func (b *batch) checkJobs(c *store.Commit) error {
 	}
 	for _, r := range c.Returns {
 		ids = append(ids, r.Job)
+	}
+	for i := range c.Errands {
+		ids = append(ids, c.Errands[i].Job)
 	}
 	for _, id := range ids {
 		if _, err := b.tables(id); err != nil {
@@ -148,6 +154,11 @@ func (b *batch) collectHosts(c *store.Commit) {
 	}
 	for _, p := range c.Paces {
 		b.refs[p.Host] = hostRef{}
+	}
+	for _, list := range [][]store.Errand{c.Errands, c.Ran} {
+		for i := range list {
+			b.refs[list[i].URL.Host()] = hostRef{}
+		}
 	}
 }
 
@@ -332,6 +343,11 @@ func (b *batch) parks(ctx context.Context, parks []store.Park) error {
 		}
 		b.count(p.Job, e, n)
 		b.count(p.Job, tallyWaiting, -n)
+		errands, err := b.w.exec(ctx, parkErrands, int64(p.Job), host)
+		if err != nil {
+			return err
+		}
+		b.count(p.Job, tallyErrands, -errands)
 		if n == store.MaxPark {
 			var left int64
 			if _, err := b.w.one(ctx, t.countQueue, []driver.Value{host}, &left); err != nil {

@@ -66,6 +66,7 @@ func newBatch(s *Store, at time.Time, w store.WorkerID) *batch {
 const (
 	tallyWaiting  = 0
 	tallyAdmitted = -1
+	tallyErrands  = -2 // that wait
 )
 
 func (b *batch) count(id job.ID, ending, n int64) {

@@ -39,12 +39,15 @@ func orNil(v driver.Value) []byte {
 // Hosts implements [store.Hosts].
 func (s *Store) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, error) {
 	for {
-		jobs := s.jobsWithWork(q.Job)
+		jobs, err := s.jobsWithWork(ctx, q.Job)
+		if err != nil {
+			return store.HostPage{}, fmt.Errorf("hosts: %w", err)
+		}
 		page, err := s.hostPage(ctx, q, jobs)
 		if err == nil {
 			return page, nil
 		}
-		if now := s.jobsWithWork(q.Job); slices.Equal(now, jobs) {
+		if now, again := s.jobsWithWork(ctx, q.Job); again != nil || slices.Equal(now, jobs) {
 			return store.HostPage{}, fmt.Errorf("hosts: %w", err)
 		} // else a job was dropped while it was asked about
 	}
@@ -103,17 +106,31 @@ func (s *Store) hostPage(ctx context.Context, q store.HostQuery, jobs []*jobTabl
 }
 
 // jobsWithWork lists the jobs a question about hosts is about, by number.
-func (s *Store) jobsWithWork(only job.ID) []*jobTables {
+func (s *Store) jobsWithWork(ctx context.Context, only job.ID) ([]*jobTables, error) {
+	ids := []job.ID{only}
+	if only == 0 {
+		ids = nil
+		err := s.ask(ctx, func(c *conn) error {
+			return c.query(ctx, "select id, state from job order by id", nil, func(row []driver.Value) error {
+				if store.Active(job.State(text(row[1]))) {
+					ids = append(ids, job.ID(integer(row[0])))
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
 	s.tablesMu.RLock()
 	defer s.tablesMu.RUnlock()
 	var list []*jobTables
-	for id, t := range s.jobs {
-		if only == 0 || only == id {
+	for _, id := range ids {
+		if t := s.jobs[id]; t != nil {
 			list = append(list, t)
 		}
 	}
-	slices.SortFunc(list, func(a, b *jobTables) int { return int(a.id - b.id) })
-	return list
+	return list, nil
 }
 
 // Host implements [store.Hosts].

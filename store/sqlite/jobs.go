@@ -232,6 +232,8 @@ func (s *reader) counts(ctx context.Context, c *conn, id job.ID) (store.Counts, 
 			counts.Waiting = n
 		case tallyAdmitted:
 			counts.Admitted = n
+		case tallyErrands:
+			counts.Errands = n
 		default:
 			counts.Ended[s.ending[ending]] += n
 		}
@@ -302,6 +304,9 @@ func (s *Store) audit(ctx context.Context, c *conn, t *jobTables, counts *store.
 	if _, err := c.one(ctx, t.auditAside, nil, &aside); err != nil {
 		return err
 	}
+	if _, err := c.one(ctx, auditErrand, []driver.Value{int64(t.id)}, &counts.Errands); err != nil {
+		return err
+	}
 	if _, err := c.one(ctx, t.idle, nil, &idle, &counts.Admitted); err != nil {
 		return err
 	}
@@ -354,7 +359,7 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 		if err := s.w.script(ctx, dropTables(id)); err != nil {
 			return err
 		}
-		for _, q := range []string{"delete from tally where job = ?", "delete from point where job = ?", "delete from arrival where job = ?", "delete from job where id = ?"} {
+		for _, q := range []string{"delete from tally where job = ?", "delete from point where job = ?", "delete from arrival where job = ?", "delete from errand where job = ?", "delete from job where id = ?"} {
 			if _, err := s.w.exec(ctx, q, int64(id)); err != nil {
 				return err
 			}

@@ -22,12 +22,15 @@ type schema struct {
 	name string // for people
 	mark int64  // application_id of the file
 	fsys fs.FS  // migrations
+	// since is the oldest format in which everything that is only read stands
+	// as it does now: such a file is read as it is.
+	since int64
 }
 
 // The two kinds of file. The marks spell HWc1 and HWh1.
 var (
-	crawlSchema = schema{"crawl file", 0x48576331, sub("crawl")}
-	hostsSchema = schema{"hosts file", 0x48576831, sub("hosts")}
+	crawlSchema = schema{"crawl file", 0x48576331, sub("crawl"), 1}
+	hostsSchema = schema{"hosts file", 0x48576831, sub("hosts"), 1}
 )
 
 // sub is one folder of migrations, which is there because it is embedded.

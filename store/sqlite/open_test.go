@@ -114,7 +114,7 @@ func TestForeignDatabaseIsRefused(t *testing.T) {
 // then with the older one again.
 func TestUpgrade(t *testing.T) {
 	dir := made(t)
-	next := fstest.MapFS{"00002_more.sql": {Data: []byte("-- +goose Up\nalter table job add column colour text;\n")}}
+	next := fstest.MapFS{"00003_more.sql": {Data: []byte("-- +goose Up\nalter table job add column colour text;\n")}}
 	entries, err := fs.ReadDir(crawlSchema.fsys, ".")
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestUpgrade(t *testing.T) {
 		next[e.Name()] = &fstest.MapFile{Data: data}
 	}
 	path := filepath.Join(dir, crawlFile)
-	newer := schema{crawlSchema.name, crawlSchema.mark, next}
+	newer := schema{crawlSchema.name, crawlSchema.mark, next, 1}
 	if err := newer.migrate(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("hint: %s", e.Hint)
 	}
 	// The copy made before is what the older program can read.
-	if err := os.Rename(path+".v1.bak", path); err != nil {
+	if err := os.Rename(path+".v2.bak", path); err != nil {
 		t.Fatal(err)
 	}
 	for _, suffix := range []string{"-wal", "-shm"} {
@@ -150,7 +150,7 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if err := newer.migrate(t.Context(), path); err == nil {
-		if _, err := os.Stat(path + ".v1.bak"); err != nil {
+		if _, err := os.Stat(path + ".v2.bak"); err != nil {
 			t.Errorf("no backup: %v", err)
 		}
 	}
@@ -300,4 +300,44 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("after opening again: %+v, %v", c, err)
 	}
 	t.Logf("%d URLs until the disk was full", acknowledged)
+}
+
+// TestFirstFormat opens a file of the first format, which knows no errands: it is
+// read as it is, and brought up to date where it is written to.
+func TestFirstFormat(t *testing.T) {
+	dir := made(t)
+	path := filepath.Join(dir, crawlFile)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("drop table errand; delete from goose_db_version where version_id > 1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	v, err := OpenView(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := v.Counts(t.Context(), 1); err != nil || c.Waiting != 3 {
+		t.Errorf("read as it is: %+v, %v", c, err)
+	}
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path + ".v1.bak"); err == nil {
+		t.Error("reading has changed the file")
+	}
+	s := openTest(t, dir, nil)
+	if idle, err := s.Idle(t.Context(), 1); err != nil || idle.None {
+		t.Errorf("brought up to date: %+v, %v", idle, err)
+	}
+	if list, err := s.Errands(t.Context(), []store.Want{{Host: "http://a.example", Job: 1, Max: 1}}); err != nil || len(list) != 0 {
+		t.Errorf("errands: %v, %v", list, err)
+	}
+	if _, err := os.Stat(path + ".v1.bak"); err != nil {
+		t.Errorf("no copy of the file as it was: %v", err)
+	}
 }

@@ -88,10 +88,10 @@ func newJobTables(id job.ID) *jobTables {
 		lookup:    j(entryQuery + ` where s.host = (select id from host where host = ?1) and s.fp = ?2`),
 		attempts:  j(`select visit from attempt_{j} where url = ? order by n`),
 		deferred:  j(`select o.id, u.host, h.host || u.path, u.depth, u.priority, o.attempt from outcome_{j} o join url_{j} u on u.id = o.id join host h on h.id = u.host where o.ending = ?1 and o.ending > 1 order by o.id limit ?2`),
-		hasWork:   j(`exists (select 1 from queue_{j} where host = h.id)`),
+		hasWork:   j(`exists (select 1 from queue_{j} where host = h.id union all select 1 from errand where job = {j} and host = h.id and ended = 0)`),
 		tenure:    j(`(select state from tenure_{j} where host = h.id)`),
 
-		idle:         j(`select not exists (select 1 from queue_{j}), coalesce((select n from tally where job = {j} and ending = -1), 0)`),
+		idle:         j(`select not exists (select 1 from queue_{j} union all select 1 from errand where job = {j} and ended = 0), coalesce((select n from tally where job = {j} and ending = -1), 0)`),
 		auditWaiting: j(`select count(*) from queue_{j}`),
 		auditEnded:   j(`select ending, count(*) from outcome_{j} group by ending`),
 		auditAside:   j(`select count(*) from aside_{j}`),

@@ -142,8 +142,8 @@ func (k schema) checkReadable(ctx context.Context, uri string) (err error) {
 		return err
 	case has > want:
 		return fmt.Errorf("the %s has format %d, this program knows formats up to %d: %w", k.name, has, want, store.ErrNewer)
-	case has < want:
-		return fmt.Errorf("the %s has format %d, this program reads format %d: %w", k.name, has, want, errOlder)
+	case has < k.since:
+		return fmt.Errorf("the %s has format %d, this program reads formats from %d on: %w", k.name, has, k.since, errOlder)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -118,6 +119,7 @@ func newCrashWorld(t *testing.T, s store.Store) *world {
 		{Item: w.item("http://a.example/later"), Outcome: visit.Deferred},
 	})
 	w.check(err)
+	w.w.must(store.Commit{Errands: w.errands("http://a.example/old.xml")})
 	for range 3 {
 		_, err := s.Reserve(w.ctx, w.w.id, w.job, 1)
 		w.check(err)
@@ -133,6 +135,13 @@ func (w *world) inspectCrash(n int, acknowledged bool, before, after string) {
 		w.t.Fatalf("stopped at statement %d (acknowledged: %v): %s", n, acknowledged, got)
 	}
 	pages := w.counts().Pages()
+	want, errands := "[http://a.example/old.xml]", w.waitingErrands("http://a.example", 9)
+	if pages > 0 {
+		want = "[http://a.example/s.xml]"
+	}
+	if fmt.Sprint(errands) != want {
+		w.t.Fatalf("stopped at statement %d: with %d pages the errands %v wait", n, pages, errands)
+	}
 	host, err := w.store.Host(w.ctx, "http://a.example")
 	if (err == nil) != (pages > 0) || err == nil && host.Pace != time.Second {
 		w.t.Fatalf("stopped at statement %d: host %+v, %v", n, host, err)
@@ -146,10 +155,10 @@ func (w *world) inspectCrash(n int, acknowledged bool, before, after string) {
 	}
 	j, err := w.store.Job(w.ctx, w.job)
 	w.check(err)
-	want := int(j.MaxPages - pages)
-	for i := range want + 1 {
-		if k, err := w.store.Reserve(w.ctx, w.w.id, w.job, 1); err != nil || (k == 1) != (i < want) {
-			w.t.Fatalf("stopped at statement %d: token %d of %d: %d, %v", n, i+1, want, k, err)
+	left := int(j.MaxPages - pages)
+	for i := range left + 1 {
+		if k, err := w.store.Reserve(w.ctx, w.w.id, w.job, 1); err != nil || (k == 1) != (i < left) {
+			w.t.Fatalf("stopped at statement %d: token %d of %d: %d, %v", n, i+1, left, k, err)
 		}
 	}
 	w.w.must(store.Commit{Visits: visits(w.visited("http://a.example/3"))})
@@ -166,6 +175,8 @@ func everything(w *world) store.Commit {
 		Tenures: []store.JobHost{{Job: w.job, Host: "http://p.example", State: []byte("x")}},
 		Paces:   []store.PaceChange{{Host: "http://a.example", At: w.now, To: time.Second, Cause: "incident"}},
 		Robots:  []store.RobotsVersion{emptyRobots(w.now)},
+		Errands: w.errands("http://a.example/s.xml", "http://p.example/s.xml"),
+		Ran:     w.errands("http://a.example/old.xml"),
 		Returns: []store.Return{{Job: w.job, Tokens: 1}},
 	}
 }

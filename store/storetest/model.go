@@ -44,7 +44,7 @@ func testModel(t *testing.T, open Open) {
 		r.Repeat(map[string]func(*rapid.T){
 			"add": m.add, "commit": m.commit, "heads": m.heads, "reserve": m.reserve, "join": m.join, "acquire": m.acquire, "leave": m.leave,
 			"renew": m.renew, "pass": m.pass, "create job": m.createJob, "set state": m.setState, "extend": m.extend, "ask again": m.askAgain, "drop": m.drop,
-			"arrivals": m.arrivals, "list": m.list, "hosts": m.hosts, "reopen": m.reopen, "": m.look,
+			"arrivals": m.arrivals, "errands": m.errands, "list": m.list, "hosts": m.hosts, "reopen": m.reopen, "": m.look,
 		})
 	})
 }
@@ -207,6 +207,8 @@ func (m *model) commit(r *rapid.T) {
 	if rapid.IntRange(0, 5).Draw(r, "return") == 0 {
 		c.Returns = []store.Return{{Job: job.ID(m.anyJob(r)), Tokens: 1}}
 	}
+	c.Errands = rapid.SliceOfN(rapid.Custom(m.anyErrand), 0, 3).Draw(r, "errands")
+	c.Ran = rapid.SliceOfN(rapid.Custom(m.anyErrand), 0, 1).Draw(r, "ran")
 	m.both(r, "commit", func(ctx context.Context, s *side) (string, error) {
 		receipt, err := s.store.Commit(ctx, s.placeCommit(c, found, worker, number, stale, m.now))
 		if err != nil && !strings.HasPrefix(class(err), "unexpected") {
@@ -240,6 +242,12 @@ func (s *side) placeCommit(c store.Commit, found []store.Found, worker, number i
 	for i := range c.Returns {
 		c.Returns[i].Job = s.job(int(c.Returns[i].Job))
 	}
+	c.Errands, c.Ran = slices.Clone(c.Errands), slices.Clone(c.Ran)
+	for _, list := range [][]store.Errand{c.Errands, c.Ran} {
+		for i := range list {
+			list[i].Job = s.job(int(list[i].Job))
+		}
+	}
 	for _, slot := range c.Slots(s.store.Key()) {
 		l, ok := w.leases[slot]
 		if !ok {
@@ -251,6 +259,27 @@ func (s *side) placeCommit(c store.Commit, found []store.Found, worker, number i
 		c.Leases = append(c.Leases, l)
 	}
 	return c
+}
+
+// anyErrand draws an errand; the job is its place in the list.
+func (m *model) anyErrand(r *rapid.T) store.Errand {
+	return store.Errand{Job: job.ID(m.anyJob(r)), URL: anyURL(r), Nested: rapid.IntRange(0, 2).Draw(r, "nested")}
+}
+
+func (m *model) errands(r *rapid.T) {
+	id, most := m.anyJob(r), rapid.IntRange(0, 3).Draw(r, "most")
+	m.both(r, "errands", func(ctx context.Context, s *side) (string, error) {
+		var wants []store.Want
+		for _, host := range modelHosts {
+			wants = append(wants, store.Want{Host: host, Job: s.job(id), Max: most})
+		}
+		list, err := s.store.Errands(ctx, wants)
+		var text []string
+		for _, e := range list {
+			text = append(text, fmt.Sprint(s.index(e.Job), e.URL, e.Nested))
+		}
+		return strings.Join(text, "\n"), err
+	})
 }
 
 func (m *model) heads(r *rapid.T) {
@@ -487,7 +516,7 @@ func (m *model) look(r *rapid.T) {
 				return "", err
 			}
 			j, err := s.store.Job(ctx, s.job(i))
-			return fmt.Sprint(describe(c), c.Admitted, c.Tokens, idle, j.State, j.MaxPages, j.EndedAt), err
+			return fmt.Sprint(describe(c), c.Errands, c.Admitted, c.Tokens, idle, j.State, j.MaxPages, j.EndedAt), err
 		})
 	}
 }
