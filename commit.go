@@ -21,7 +21,9 @@ type entry struct {
 	found   []link
 	park    *frontier.Park
 	robots  *store.RobotsVersion
-	ack     func() // called when it is stored
+	errand  *store.Errand // to be run
+	ran     *store.Errand // that was run
+	ack     func()        // called when it is stored
 }
 
 // Times and sizes of commits.
@@ -71,7 +73,7 @@ func (c *crawler) compose(now time.Time) (n int, commit store.Commit) {
 	slots := map[store.Slot]struct{}{}
 	for ; n < len(c.pending); n++ {
 		e := &c.pending[n]
-		if len(commit.Visits)+len(commit.Retries) == store.MaxVisits || len(commit.Found)+len(e.found) > store.MaxFound || len(commit.Parks) == store.MaxHosts || len(commit.Robots) == store.MaxVisits {
+		if len(commit.Visits)+len(commit.Retries) == store.MaxVisits || len(commit.Found)+len(e.found) > store.MaxFound || len(commit.Parks) == store.MaxHosts || len(commit.Robots) == store.MaxVisits || max(len(commit.Errands), len(commit.Ran)) == store.MaxHosts {
 			break
 		}
 		switch {
@@ -84,6 +86,11 @@ func (c *crawler) compose(now time.Time) (n int, commit store.Commit) {
 		case e.park != nil:
 			commit.Parks = append(commit.Parks, store.Park(*e.park))
 			slots[c.sites[e.park.Host].slot] = struct{}{}
+		case e.errand != nil:
+			commit.Errands = append(commit.Errands, *e.errand)
+		case e.ran != nil:
+			commit.Ran = append(commit.Ran, *e.ran)
+			slots[store.SlotOf(c.key, e.ran.URL.Domain())] = struct{}{}
 		case e.robots != nil:
 			commit.Robots = append(commit.Robots, *e.robots)
 		}
@@ -263,6 +270,11 @@ func (c *crawler) tookCommit(now time.Time, batch []entry, commit *store.Commit,
 	for _, host := range met {
 		c.forgetUnscheduled(host)
 	}
+	errands := make([]store.Errand, 0, len(receipt.Errands))
+	for _, i := range receipt.Errands {
+		errands = append(errands, commit.Errands[i])
+	}
+	c.run(now, errands)
 	for i := range batch {
 		// A park may have ended links of its own commit.
 		if p := batch[i].park; p != nil {
@@ -308,6 +320,13 @@ func (c *crawler) rest(r frontier.Rest) {
 		}
 	}
 	delete(c.sites, r.Host)
+	// A domain without work is not kept from others.
+	if _, giving := c.loader.yields[s.domain]; s.claimed && r.Until.IsZero() && !giving && len(c.f.Hosts(s.domain)) == 0 {
+		if _, ok := c.st.(store.Domains); ok {
+			c.loader.yields[s.domain] = false
+			c.f.Yield(c.now(), s.domain)
+		}
+	}
 }
 
 // restingHost is a host on its way out of memory.

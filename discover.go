@@ -1,6 +1,7 @@
 package headway
 
 import (
+	"slices"
 	"time"
 
 	"headway/frontier"
@@ -157,22 +158,21 @@ func (r *run) fresh(now time.Time, links []link) []link {
 }
 
 // findSitemaps sends for the sitemaps of a host, for all who have a part in it.
-func (c *crawler) findSitemaps(now time.Time, s *site, names []string) {
+func (c *crawler) findSitemaps(s *site, names []string) {
 	for _, r := range c.runsOf(s.home.Host()) {
-		r.findSitemaps(now, s, names)
+		r.findSitemaps(s, names)
 	}
 }
 
 // findSitemaps sends for the sitemaps of a host: those its robots.txt names,
 // else the usual one, for hosts of seeds.
-func (r *run) findSitemaps(now time.Time, s *site, names []string) {
+func (r *run) findSitemaps(s *site, names []string) {
 	if r.cfg.Sitemaps == SitemapsOff || s.sitemaps[r.job] != nil || r.cfg.Scope.Leaves && r.scope.Foreign(s.home) {
 		return
 	}
 	s.read(r.job)
 	// A host that has left memory and comes back has been asked before. Where
-	// that was forgotten it is asked again, as it is by a process that goes on
-	// with the work of another: what was read of a sitemap is not stored.
+	// that was forgotten the store knows.
 	m := frontier.Mark(r.job, s.home.Fingerprint128(r.c.key))
 	m[15] ^= markSitemaps
 	if r.c.seen.Has(m) {
@@ -184,33 +184,33 @@ func (r *run) findSitemaps(now time.Time, s *site, names []string) {
 	}
 	for _, name := range names {
 		if u, err := s.home.Resolve(name); err == nil {
-			r.sendForSitemap(now, s, u, 0)
+			r.sendForSitemap(s, u, 0)
 		}
 	}
 }
 
 // moreSitemaps sends for what a sitemap index lists.
-func (r *run) moreSitemaps(now time.Time, t task, urls []weburl.URL) {
+func (r *run) moreSitemaps(t task, urls []weburl.URL) {
 	s := r.c.sites[t.home.Host()]
 	if s == nil || t.nested+1 >= maxNested {
 		return
 	}
 	for _, u := range urls {
-		r.sendForSitemap(now, s, u.Clone(), t.nested+1)
+		r.sendForSitemap(s, u.Clone(), t.nested+1)
 	}
 }
 
 // movedSitemap sends for a sitemap where it is now. Each is sent for once, so
 // that a circle ends.
-func (r *run) movedSitemap(now time.Time, t task, to weburl.URL) {
+func (r *run) movedSitemap(t task, to weburl.URL) {
 	if s := r.c.sites[t.home.Host()]; s != nil {
-		r.sendForSitemap(now, s, to, t.nested)
+		r.sendForSitemap(s, to, t.nested)
 	}
 }
 
-// sendForSitemap queues an errand, once for each sitemap. A sitemap elsewhere is
+// sendForSitemap asks for an errand, once for each sitemap. A sitemap elsewhere is
 // read only if a page there would be.
-func (r *run) sendForSitemap(now time.Time, s *site, u weburl.URL, nested int) {
+func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
 	list := s.read(r.job)
 	if _, ok := list[u]; ok || len(list) >= maxSitemaps || r.enough {
 		return
@@ -219,10 +219,31 @@ func (r *run) sendForSitemap(now time.Time, s *site, u weburl.URL, nested int) {
 		return
 	}
 	list[u] = nested
-	if u.Host() != s.home.Host() {
-		r.c.site(u).read(r.job)[u] = nested
+	r.c.pend(entry{errand: &store.Errand{Job: r.job, URL: u, Nested: nested}})
+}
+
+// run puts errands on the schedule that wait in the store.
+func (c *crawler) run(now time.Time, errands []store.Errand) {
+	for _, e := range errands {
+		if !c.owns(store.SlotOf(c.key, e.URL.Domain())) || c.runs[e.Job] == nil {
+			continue // its owner hears of it
+		}
+		c.site(e.URL).read(e.Job)[e.URL] = e.Nested
+		c.f.Run(now, frontier.Errand{URL: e.URL, Job: e.Job})
+		c.forgetUnscheduled(e.URL.Host())
 	}
-	r.c.f.Run(now, frontier.Errand{URL: u, Job: r.job})
+}
+
+// unknown leaves out the errands that are on the schedule already.
+func (c *crawler) unknown(errands []store.Errand) []store.Errand {
+	return slices.DeleteFunc(errands, func(e store.Errand) bool {
+		s := c.sites[e.URL.Host()]
+		if s == nil {
+			return false
+		}
+		_, ok := s.sitemaps[e.Job][e.URL]
+		return ok
+	})
 }
 
 // tookSitemap learns how the host bore the question for a sitemap.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -61,13 +62,16 @@ func Work(ctx context.Context, cfg FleetConfig) error {
 	if err := cfg.validateWorker(); err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}
+	if _, ok := cfg.Store.(store.Queue); !ok {
+		return errors.New("worker: the store is not one that a fleet can share")
+	}
 	if cfg.Open == nil {
 		return errors.New("worker: nothing turns jobs into crawls")
 	}
 	wait := rejoinFirst
 	for {
 		began := time.Now()
-		err := newMember(cfg).run(ctx)
+		err := newMember(cfg).live(ctx)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -92,6 +96,7 @@ func Work(ctx context.Context, cfg FleetConfig) error {
 // fleet is the part of a crawler that shares its store with others.
 type fleet struct {
 	open       func(store.Job) (Config, error)
+	queue      store.Queue
 	maxRunning int
 
 	leaving  map[store.Slot]bool      // slots to be given up
@@ -126,14 +131,14 @@ func (c *chore) done(at time.Time) { c.busy, c.at = false, at }
 func newMember(cfg FleetConfig) *crawler {
 	c := newCrawler(cfg.Config)
 	c.fleet = &fleet{
-		open: cfg.Open, maxRunning: cfg.MaxRunning, leaving: map[store.Slot]bool{}, moved: map[store.Slot]time.Time{},
+		open: cfg.Open, queue: cfg.Store.(store.Queue), maxRunning: cmp.Or(cfg.MaxRunning, math.MaxInt32), leaving: map[store.Slot]bool{}, moved: map[store.Slot]time.Time{},
 		opening: map[job.ID]bool{}, broken: map[job.ID]bool{},
 	}
 	return c
 }
 
-// run is one life of a worker.
-func (c *crawler) run(ctx context.Context) error {
+// live is one life of a worker.
+func (c *crawler) live(ctx context.Context) error {
 	c.began = time.Now()
 	if err := c.open(ctx, c.now(), 0); err != nil {
 		return errors.Join(err, c.closeJournal())
@@ -358,7 +363,11 @@ func (c *crawler) followJobs(work context.Context, now time.Time) {
 		return
 	}
 	c.background.Go(func() {
-		list, err := c.activeJobs(work)
+		_, err := f.queue.Admit(work, c.now(), f.maxRunning)
+		var list []store.Job
+		if err == nil {
+			list, err = f.queue.ActiveJobs(work)
+		}
 		c.post(func(now time.Time) {
 			f.jobs.done(c.nextPoll(now))
 			if err != nil {
@@ -432,6 +441,10 @@ func (c *crawler) openRun(work context.Context, j store.Job) {
 
 // readRun makes the run of a stored job.
 func (c *crawler) readRun(ctx context.Context, j store.Job) (*run, error) {
+	j, err := c.st.Job(ctx, j.ID) // with what was asked for
+	if err != nil {
+		return nil, err
+	}
 	cfg, err := c.fleet.open(j)
 	if err != nil {
 		return nil, err
@@ -483,6 +496,14 @@ func (c *crawler) takeArrivals(work context.Context, now time.Time) {
 	}
 	c.background.Go(func() {
 		list, err := c.st.Arrivals(work, c.worker, maxArrivals)
+		var errands []store.Errand
+		if err == nil && len(list) > 0 {
+			wants := make([]store.Want, len(list))
+			for i, a := range list {
+				wants[i] = store.Want{Host: a.Host, Job: a.Job, Max: store.MaxErrands}
+			}
+			errands, err = c.errands(work, wants)
+		}
 		c.post(func(now time.Time) {
 			f.arrivals.done(c.nextPoll(now))
 			if err != nil {
@@ -506,6 +527,7 @@ func (c *crawler) takeArrivals(work context.Context, now time.Time) {
 					c.forgetUnscheduled(a.Host)
 				}
 			}
+			c.run(now, c.unknown(errands))
 		})
 	})
 }
@@ -549,7 +571,7 @@ func (r *run) standing(ctx context.Context, is job.State, seeded bool) (end *Sto
 	switch {
 	case is == job.Draining:
 		end = &Stop{State: job.Partial, Reason: "drained"}
-	case counts.Waiting > 0:
+	case counts.Waiting > 0 || counts.Errands > 0:
 		if end, err = r.overLimit(ctx, &counts); err != nil {
 			return nil, counts, err
 		}
@@ -593,24 +615,4 @@ func (r *run) overLimit(ctx context.Context, counts *store.Counts) (*Stop, error
 		return stopFor(over), nil
 	}
 	return nil, nil
-}
-
-// activeJobs lists the jobs that have begun and not ended.
-func (c *crawler) activeJobs(ctx context.Context) ([]store.Job, error) {
-	var active []store.Job
-	for after := job.ID(0); ; {
-		list, err := c.st.JobList(ctx, after, store.MaxPage)
-		if err != nil {
-			return nil, err
-		}
-		for i := range list {
-			if j := &list[i]; !j.State.Ended() && j.State != job.Queued {
-				active = append(active, *j)
-			}
-			after = list[i].ID
-		}
-		if len(list) < store.MaxPage {
-			return active, nil
-		}
-	}
 }

@@ -15,6 +15,7 @@ import (
 	"headway/job"
 	"headway/limit"
 	"headway/store"
+	"headway/store/memory"
 	"headway/visit"
 )
 
@@ -23,7 +24,7 @@ var errCut = errors.New("the line is cut")
 
 // line is a store at the end of a line that can be cut.
 type line struct {
-	store.Store
+	*memory.Store
 	cut atomic.Bool
 }
 
@@ -103,7 +104,7 @@ type fleet struct {
 var fleetTerms = store.Terms{Renew: 500 * time.Millisecond, Start: 1500 * time.Millisecond, Cancel: 2200 * time.Millisecond, TakeOver: 3 * time.Second}
 
 func (f *fleet) start() *worker {
-	w := &worker{line: &line{Store: f.st}, drain: make(chan struct{}), done: make(chan error, 1)}
+	w := &worker{line: &line{Store: f.st.(*memory.Store)}, drain: make(chan struct{}), done: make(chan error, 1)}
 	ctx, kill := context.WithCancel(f.Context())
 	w.kill = kill
 	cfg := f.cfg

@@ -233,7 +233,7 @@ func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 			c.touch(name) // that it has to wait must outlive a clean end before its next request
 		}
 		if state.Robots.Known && !state.Robots.Closed {
-			c.findSitemaps(now, s, h.sitemaps)
+			c.findSitemaps(s, h.sitemaps)
 		}
 	}
 	if len(c.loader.denied) > 0 {

@@ -58,9 +58,6 @@ func (c *crawler) loop(ctx, work context.Context) {
 	drain, ended := c.cfg.Drain, ctx.Done()
 	c.watchDisk(c.now())
 	c.warm(work)
-	if c.alone != nil {
-		c.alone.revisit(c.now())
-	}
 	for c.fatal == nil {
 		now := c.now()
 		if c.fleet != nil {
@@ -444,8 +441,11 @@ func (c *crawler) readHosts(ctx context.Context, q store.HostQuery) {
 	c.background.Go(func() {
 		for {
 			var page store.HostPage
+			var errands []store.Errand
 			err := c.insist(ctx, func() (err error) {
-				page, err = c.st.Hosts(ctx, q)
+				if page, err = c.st.Hosts(ctx, q); err == nil {
+					errands, err = c.errandsOf(ctx, page.Hosts)
+				}
 				return err
 			})
 			if err != nil {
@@ -455,6 +455,7 @@ func (c *crawler) readHosts(ctx context.Context, q store.HostQuery) {
 			more := make(chan bool, 1)
 			c.post(func(now time.Time) {
 				ok := c.tookHosts(now, page.Hosts, page.Next == "", q.Job == 0 && len(q.Slots) == len(c.leases))
+				c.run(now, c.unknown(errands))
 				if !ok {
 					c.reading = false
 					if len(c.reads) > 0 && c.fatal == nil {
@@ -476,6 +477,30 @@ func (c *crawler) readHosts(ctx context.Context, q store.HostQuery) {
 			q.After = page.Next
 		}
 	})
+}
+
+// errandsOf reads the errands that wait on hosts.
+func (c *crawler) errandsOf(ctx context.Context, hosts []store.HostWork) ([]store.Errand, error) {
+	var wants []store.Want
+	for i := range hosts {
+		for _, j := range hosts[i].Jobs {
+			wants = append(wants, store.Want{Host: hosts[i].Host.Host, Job: j.Job, Max: store.MaxErrands})
+		}
+	}
+	return c.errands(ctx, wants)
+}
+
+// errands reads errands, as many queues at a time as the store takes.
+func (c *crawler) errands(ctx context.Context, wants []store.Want) ([]store.Errand, error) {
+	var all []store.Errand
+	for some := range slices.Chunk(wants, store.MaxWants) {
+		list, err := c.st.Errands(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
 }
 
 // warmPage is how many hosts are read at a time.

@@ -376,22 +376,3 @@ func (r *run) look(work context.Context, now time.Time) {
 	r.count(work, now)
 	r.recordPoint(work, now)
 }
-
-// revisit looks at the hosts of the seeds again when a crawl is resumed though
-// nothing may wait there: what is still to be read of their sitemaps is not
-// stored.
-func (r *run) revisit(now time.Time) {
-	if !r.resumed || r.cfg.Sitemaps == SitemapsOff {
-		return
-	}
-	known := map[string]bool{}
-	for _, u := range r.cfg.Seeds {
-		if host := u.Host(); !known[host] {
-			known[host] = true
-			r.c.site(u)
-			if !r.c.f.Warm(now, u, []job.ID{r.job}) {
-				return // the others are met when there is room for them
-			}
-		}
-	}
-}

@@ -156,7 +156,7 @@ func (c *crawler) tookRobots(now time.Time, l robotsLanding) {
 		return
 	}
 	if s.robots.Known != robots.Nothing {
-		c.findSitemaps(now, s, l.names)
+		c.findSitemaps(s, l.names)
 	}
 }
 

@@ -63,8 +63,13 @@ func (c *crawler) work(ctx context.Context) {
 			l := c.askRobots(ctx, t)
 			c.post(func(now time.Time) { c.busy--; c.tookRobots(now, l) })
 		case frontier.Sitemap:
-			c.askSitemap(ctx, t)
-			c.post(func(time.Time) { c.busy-- })
+			ran := c.askSitemap(ctx, t)
+			c.post(func(time.Time) {
+				c.busy--
+				if ran {
+					c.pend(entry{ran: &store.Errand{Job: t.request.Job, URL: t.request.URL, Nested: t.nested}})
+				}
+			})
 		case frontier.Page:
 			l := c.askPage(ctx, t)
 			c.post(func(now time.Time) { c.busy--; c.tookPage(now, l) })
@@ -281,14 +286,15 @@ const (
 )
 
 // askSitemap fetches a sitemap and hands its entries over in chunks, each of
-// which is stored before the next one is read.
-func (c *crawler) askSitemap(ctx context.Context, t task) {
+// which is stored before the next one is read. It tells whether that was done to
+// the end, whatever that was.
+func (c *crawler) askSitemap(ctx context.Context, t task) (ran bool) {
 	r := t.request
 	v := &visit.Visit{Item: visit.Item{Job: r.Job, URL: r.URL}}
 	allowed, err := c.robotsAllow(ctx, t, v)
 	if err != nil || !allowed {
 		c.post(func(now time.Time) { c.tookSitemap(now, r, frontier.Answer{}, 0, false) })
-		return
+		return err == nil
 	}
 	req := fetch.Request{
 		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart(t.gate), Looking: c.looking(r), Sent: c.sent(r),
@@ -299,17 +305,18 @@ func (c *crawler) askSitemap(ctx context.Context, t task) {
 	t.gate.heed(res)
 	if own := cmp.Or(archive.err, ownError(ctx, err)); own != nil {
 		c.post(func(now time.Time) { c.f.PutBack(now, r); c.ownTrouble(own) })
-		return
+		return false
 	}
 	answer, wire := c.answer(res, err, false, c.now()), res.WireBytes
 	answer.Latency = 0 // pages are compared with pages
 	c.post(func(now time.Time) { c.tookSitemap(now, r, answer, wire, true) })
 	switch target, moved := sitemapMoved(res, err); {
 	case moved:
-		c.post(func(now time.Time) { t.run.movedSitemap(now, t, target) })
+		c.post(func(time.Time) { t.run.movedSitemap(t, target) })
 	case err == nil && res.Status >= 200 && res.Status < 300:
-		c.readSitemap(ctx, t, bytes.NewReader(res.Body))
+		return c.readSitemap(ctx, t, bytes.NewReader(res.Body))
 	}
+	return true
 }
 
 // sitemapMoved is where a sitemap has moved to, if it has.
@@ -321,8 +328,8 @@ func sitemapMoved(res *fetch.Result, err error) (target weburl.URL, moved bool) 
 	return target, err == nil
 }
 
-// readSitemap stores what a sitemap lists.
-func (c *crawler) readSitemap(ctx context.Context, t task, body io.Reader) {
+// readSitemap stores what a sitemap lists, and tells whether that was all of it.
+func (c *crawler) readSitemap(ctx context.Context, t task, body io.Reader) bool {
 	s := parse.NewSitemap(body, t.request.URL, parse.SitemapOptions{Named: []weburl.URL{t.home}})
 	finder := store.SlotOf(c.key, t.request.URL.Domain())
 	var chunk []link
@@ -337,7 +344,7 @@ func (c *crawler) readSitemap(ctx context.Context, t task, body io.Reader) {
 		chunk = append(chunk, t.run.judgeEntry(t.request.URL, e, finder))
 		if len(chunk) == sitemapChunk {
 			if !t.run.storeLinks(ctx, chunk) {
-				return
+				return false
 			}
 			chunk = nil
 		}
@@ -346,9 +353,10 @@ func (c *crawler) readSitemap(ctx context.Context, t task, body io.Reader) {
 		c.cfg.Log.Debug("sitemap not read to its end", "url", visit.Redact(t.request.URL), "err", err)
 	}
 	if len(chunk) > 0 && !t.run.storeLinks(ctx, chunk) {
-		return
+		return false
 	}
-	c.post(func(now time.Time) { t.run.moreSitemaps(now, t, more) })
+	c.post(func(time.Time) { t.run.moreSitemaps(t, more) })
+	return true
 }
 
 // storeLinks hands links to the loop and waits until they are stored.
