@@ -137,12 +137,20 @@ type Attempt struct {
 // Waiting is what a URL that has not ended waits for.
 type Waiting struct {
 	Reason   visit.Wait `json:"reason"`
-	Until    time.Time  `json:"until,omitzero"`  // where a clock ends it
+	Until    time.Time  `json:"until,omitzero"`  // the next turn of its host, where a clock ends the wait
 	Where    ask.Place  `json:"where,omitempty"` // where a crawl runs
 	InFlight ask.Millis `json:"in_flight_ms,omitempty"`
 	Live     bool       `json:"live"` // the running crawl says so; else it follows from what is stored
 	Note     string     `json:"note,omitempty"`
 	Host     *ask.Host  `json:"host,omitempty"`
+
+	// Ahead are the URLs of its host that go before it, as far as they were
+	// counted: see Least. Turn guesses when its own turn comes: one pace for each.
+	// Both are left out where no crawl runs, the host is paused, or nothing but
+	// its answers sets its pace.
+	Ahead *int64    `json:"ahead,omitempty"`
+	Least bool      `json:"ahead_at_least,omitempty"` // there are more than were counted
+	Turn  time.Time `json:"turn_guess,omitzero"`
 }
 
 // NearURL is a URL that the crawl knows and that is like the one asked for.
@@ -317,7 +325,7 @@ func (x *explainer) wait(ctx context.Context) error {
 			if w.Reason == "" {
 				w.Reason = visit.WaitIdle
 			}
-			return nil
+			return x.guessTurn(ctx)
 		}
 	}
 	h, err := x.Store.Host(ctx, x.URL.Host())
@@ -335,6 +343,43 @@ func (x *explainer) wait(ctx context.Context) error {
 	default:
 		w.Reason, w.Note = visit.WaitIdle, "nobody crawls at the moment; the same crawl command goes on with it"
 	}
+	return nil
+}
+
+// guessTurn counts who goes before a URL that is queued, and guesses its turn.
+func (x *explainer) guessTurn(ctx context.Context) error {
+	w := x.why.Wait
+	if w.Where == ask.PlaceInFlight || w.Host == nil || w.Host.Paused || w.Host.Pace <= 0 {
+		return nil
+	}
+	var ahead int64
+	mine, passed := x.entry.Item.Rank(), false
+	q := store.Query{Job: x.Job.ID, Host: x.URL.Host(), Outcome: visit.Pending, Max: maxLook / 10}
+	for looked := 0; ; looked += q.Max {
+		page, err := x.Store.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Entries {
+			it := &page.Entries[i].Item
+			switch rank := it.Rank(); {
+			case it.URL == x.URL:
+				passed = true // those of the same rank go by age
+			case rank < mine, rank == mine && !passed:
+				ahead++
+			}
+		}
+		if q.After = page.Next; q.After == "" {
+			break
+		}
+		if looked+q.Max >= maxLook {
+			w.Least = true
+			break
+		}
+	}
+	w.Ahead = &ahead
+	turn := later(x.Now, w.Until).Add(time.Duration(ahead) * w.Host.Pace.Duration())
+	w.Turn = later(turn, x.entry.Item.NotBefore).UTC() // a retry has a time of its own
 	return nil
 }
 
