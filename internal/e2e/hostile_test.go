@@ -13,6 +13,7 @@ import (
 // cut, lie and never end. The crawl ends within its budget, the good hosts are
 // complete, and hardly later than without the others.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	good, pages, delay := 10, 20, 100*time.Millisecond
 	if full {
 		good, pages = 100, 40

@@ -14,6 +14,7 @@ import (
 // TestTwoTerminals runs two crawls of the same hosts at once. The hosts see one
 // pace.
 func TestTwoTerminals(t *testing.T) {
+	t.Parallel()
 	const hosts, pages, delay = 4, 12, 300 * time.Millisecond
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(hosts, site(pages, func(t *lab.Temper) { t.Site.CrawlDelay = delay }))})
 	args := []string{"--preset", "owned", "--jitter", "0", "--sitemaps", "off"}
@@ -40,6 +41,7 @@ func TestTwoTerminals(t *testing.T) {
 // TestInterruptedBeforeItsTurn interrupts a crawl that waits for a host another
 // one holds. It has nothing to give back, and says that it can go on.
 func TestInterruptedBeforeItsTurn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(5, func(t *lab.Temper) { t.Rules.Latency = temper.Constant(3 * time.Second) }))})
 	first := w.crawl("one")
 	if err := first.Start(); err != nil {
