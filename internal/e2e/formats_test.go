@@ -305,7 +305,7 @@ func TestExportFlat(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const most = 200 << 20
+	const most = 160 << 20
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(1))})
 	w.measurable()
 	w.record(filepath.Join(w.dir, "run"), pages)
