@@ -143,6 +143,7 @@ type Waiting struct {
 	Live     bool       `json:"live"` // the running crawl says so; else it follows from what is stored
 	Note     string     `json:"note,omitempty"`
 	Host     *ask.Host  `json:"host,omitempty"`
+	Paused   bool       `json:"paused,omitempty"` // an operator has paused the host
 
 	// Ahead are the URLs of its host that go before it, as far as they were
 	// counted: see Least. Turn guesses when its own turn comes: one pace for each.
@@ -322,6 +323,7 @@ func (x *explainer) wait(ctx context.Context) error {
 		}
 		if u != nil {
 			w.Live, w.Reason, w.Until, w.Where, w.InFlight, w.Host = true, u.Wait, u.Until, u.Where, u.InFlight, u.Host
+			w.Paused = w.Host != nil && w.Host.Paused
 			if w.Reason == "" {
 				w.Reason = visit.WaitIdle
 			}
@@ -332,6 +334,11 @@ func (x *explainer) wait(ctx context.Context) error {
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
+	state, known, err := x.hostState(ctx)
+	if err != nil {
+		return err
+	}
+	w.Paused = known && state.Paused()
 	held := later(x.entry.Item.NotBefore, h.HoldUntil)
 	switch {
 	case x.Job.State == job.Partial || x.Job.State == job.Cancelled:

@@ -269,6 +269,16 @@ func TestWhyEndings(t *testing.T) {
 			change: func(q *WhyQuestion) { q.Job.State = job.Running },
 			rule:   "waits for its turn", by: byCrawl, pass: Passes,
 		},
+		"paused by an operator": {
+			entry: store.Entry{Outcome: visit.Pending},
+			change: func(q *WhyQuestion) {
+				q.Job.State = job.Running
+				q.Running = func(context.Context, weburl.URL) (*ask.URL, error) {
+					return &ask.URL{Where: ask.PlaceQueued, Wait: visit.WaitHold, Host: &ask.Host{Paused: true}}, nil
+				}
+			},
+			rule: "its host is paused by an operator", by: byCrawl, pass: Passes,
+		},
 		"a crawl that runs says where it is": {
 			entry: store.Entry{Outcome: visit.Pending},
 			change: func(q *WhyQuestion) {

@@ -204,6 +204,8 @@ func (x *explainer) tellWait(say func(string, ...any)) {
 	switch {
 	case t.Where == ask.PlaceInFlight:
 		say("It is in flight: asked %s ago, not answered or not stored yet.", roundMillis(t.InFlight.Duration()))
+	case t.Paused:
+		say("An operator has paused its host: headway host resume %s goes on with it.", x.URL.Host())
 	case t.Until.IsZero():
 		say("It waits for %s.", waitWords(t.Reason))
 	default:

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -165,6 +167,7 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	}
 	fmt.Fprint(c.out, view.Summary(view.Ended{
 		Report: report, Dir: c.dir, Named: c.named(), Seed: c.seeds.urls[0].String(), Width: widthOf(c.out),
+		Paused: c.paused(),
 	}))
 	if err := c.deliver(ctx, report.State); err != nil {
 		return err
@@ -212,6 +215,28 @@ func (c *crawlRun) watched(ctx context.Context, crawl *headway.Crawl) (headway.R
 	c.live.progress = crawl.Progress
 	defer c.live.watch(ctx)()
 	return crawl.Run(ctx)
+}
+
+// paused are the hosts that an operator has paused: by orders to this crawl, or
+// before it, as far as the view names them.
+func (c *crawlRun) paused() []string {
+	hosts := map[string]bool{}
+	if p := c.live.progress(); p != nil {
+		for i := range p.Slowest {
+			hosts[p.Slowest[i].Host] = p.Slowest[i].Paused
+		}
+	}
+	orders, err := ask.NewMailbox(c.dir).Log()
+	if err != nil {
+		c.log.Warn("the log of orders", "err", err)
+	}
+	for _, o := range orders {
+		if o.Order == ask.KindPause || o.Order == ask.KindResume {
+			hosts[o.Host] = o.Order == ask.KindPause
+		}
+	}
+	maps.DeleteFunc(hosts, func(_ string, paused bool) bool { return !paused })
+	return slices.Sorted(maps.Keys(hosts))
 }
 
 // named tells whether later commands need --dir to find the crawl.

@@ -218,7 +218,7 @@ var sights = map[string]sight{
 		hosts: uniform(1, 20, func(t *lab.Temper) {
 			t.Rules.Outages = []temper.Outage{{AfterRequests: 4, RetryAfter: 5 * time.Minute}}
 		}),
-		rows: []string{rowTitle, rowCounts, rowGuess, `^nothing sent for 1[0-9] s: 1 host held \(Retry-After, backoff or paused\); next at [0-9:]+$`, `^127\.1\.0\.1:[0-9]+ says not now, asked again at [0-9:]+$`, rowShares, `hold +[0-9]+ %`, rowHosts, `hold until [0-9:]+`, rowKeys},
+		rows: []string{rowTitle, rowCounts, rowGuess, `^nothing sent for 1[0-9] s: 1 host held \(Retry-After or backoff\); next at [0-9:]+$`, `^127\.1\.0\.1:[0-9]+ says not now, asked again at [0-9:]+$`, rowShares, `hold +[0-9]+ %`, rowHosts, `hold until [0-9:]+`, rowKeys},
 		end:  stopNow, then: interruptedRows,
 	},
 	"limit": {

@@ -18,10 +18,11 @@ import (
 // Ended is what the summary of a crawl is made of.
 type Ended struct {
 	Report headway.Report
-	Dir    string // the folder of the crawl
-	Named  bool   // the folder was chosen by --dir, so that later commands need it too
-	Seed   string // the first one
-	Width  int    // of the terminal it is read on; 0: lines are not broken
+	Dir    string   // the folder of the crawl
+	Named  bool     // the folder was chosen by --dir, so that later commands need it too
+	Seed   string   // the first one
+	Paused []string // hosts that an operator has paused
+	Width  int      // of the terminal it is read on; 0: lines are not broken
 }
 
 // Summary says how a crawl ended, in numbers that add up, and what to type next.
@@ -66,6 +67,13 @@ func Summary(e Ended) string {
 		put(politenessLine(r))
 		put(sharesLine(r.Shares))
 	}
+	if n := len(e.Paused); n > 0 {
+		hosts := strings.Join(e.Paused[:min(n, maxPaused)], ", ")
+		if n > maxPaused {
+			hosts += fmt.Sprintf(" and %d more", n-maxPaused)
+		}
+		put("paused by an operator: " + hosts)
+	}
 	put("folder: " + e.Dir)
 	for i, step := range e.next() {
 		if i == 0 {
@@ -76,6 +84,9 @@ func Summary(e Ended) string {
 	}
 	return b.String()
 }
+
+// maxPaused is how many hosts that were paused are named.
+const maxPaused = 3
 
 // politenessLine says how hosts took it, as far as it was recorded.
 func politenessLine(r headway.Report) string {
