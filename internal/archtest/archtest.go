@@ -79,6 +79,7 @@ internal/config          limit politeness weburl fetch/guard github.com/spf13/pf
 internal/refgen          . job visit internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
 internal/doccheck
+internal/doctest
 internal/e2e
 internal/pgtest
 internal/unraced
