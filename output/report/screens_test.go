@@ -1,0 +1,190 @@
+package report_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"flag"
+	"fmt"
+	"html"
+	"image/png"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"headway/output/report"
+)
+
+var update = flag.Bool("update", false, "take the screens of the docs anew")
+
+// screenFolder is where the docs keep what people see.
+const screenFolder = "../../docs/screens"
+
+// maxScreen is how heavy a screen of the docs may be.
+const maxScreen = 300_000
+
+// screens are the sizes a report is looked at in.
+var screens = []struct {
+	name          string
+	width, height int
+	dark          bool
+}{
+	{"report-1440", 1440, 1860, false},
+	{"report-390", 390, 2600, false},
+	{"report-1440-dark", 1440, 1860, true},
+}
+
+// shopPage writes the report of the shop to a file.
+func shopPage(t *testing.T, change func(page string) string) string {
+	t.Helper()
+	c := shop()
+	r, err := report.Collect(t.Context(), c, 1, report.Options{Title: "https://shop.example/", Version: "v0.1.0", Now: begin.Add(9 * time.Hour), Since: lastWeek(c)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := r.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(path, []byte(change(b.String())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// probe looks from inside the page for what does not fit: a page wider than the
+// window, texts that leave their plot or lie on each other, a policy that forbids
+// what the page does. It tells who framed the page.
+const probe = `
+const bad = [];
+addEventListener("securitypolicyviolation", (e) => bad.push("policy: " + e.violatedDirective + " " + e.blockedURI));
+addEventListener("error", (e) => bad.push("script: " + e.message));
+addEventListener("load", () => {
+  const root = document.documentElement;
+  if (root.scrollWidth > innerWidth) bad.push("the page is " + root.scrollWidth + " wide");
+  const seen = (e) => e.getClientRects().length > 0;
+  for (const e of document.body.querySelectorAll("*")) {
+    const r = e.getBoundingClientRect();
+    if (seen(e) && !e.closest("svg") && r.right > innerWidth + 1) bad.push(e.tagName + "." + e.className + " ends at " + r.right);
+  }
+  let plots = 0;
+  for (const svg of document.querySelectorAll("svg")) {
+    if (!seen(svg)) continue;
+    plots++;
+    const box = svg.closest("figure").getBoundingClientRect();
+    const texts = [...svg.querySelectorAll("text")].map((e) => [e.textContent, e.getBoundingClientRect()]);
+    texts.forEach(([a, r], i) => {
+      if (r.left < box.left || r.right > box.right || r.top < box.top || r.bottom > box.bottom) bad.push("text " + a + " leaves " + svg.ariaLabel);
+      for (const [b, s] of texts.slice(i + 1))
+        if (r.left < s.right - 1 && s.left < r.right - 1 && r.top < s.bottom - 2 && s.top < r.bottom - 2) bad.push("text " + a + " lies on " + b + " in " + svg.ariaLabel);
+    });
+  }
+  parent.postMessage(innerWidth + " wide, " + plots + " plots, " + document.querySelectorAll("tbody tr").length + " rows; " + bad.join("; "), "*");
+});
+`
+
+// withProbe puts the probe in front of the page's own script, and its hash into
+// the policy, which stays as strict as it is.
+func withProbe(page string) string {
+	sum := sha256.Sum256([]byte(probe))
+	page = strings.Replace(page, "script-src ", "script-src &#39;sha256-"+html.EscapeString(base64.StdEncoding.EncodeToString(sum[:]))+"&#39; ", 1)
+	return strings.Replace(page, "<style>", "<script>"+probe+"</script><style>", 1)
+}
+
+// framed is a page that shows another in a frame of so many pixels, as narrow as
+// no window of the browser can be, and says what the probe in it found.
+func framed(t *testing.T, path string, width, height int) string {
+	t.Helper()
+	page := fmt.Sprintf(`<!doctype html><title>nothing</title><script>addEventListener("message", (e) => document.title = e.data)</script><iframe src="%s" width="%d" height="%d"></iframe>`,
+		html.EscapeString("file://"+path), width, height)
+	frame := filepath.Join(t.TempDir(), "frame.html")
+	if err := os.WriteFile(frame, []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return frame
+}
+
+// TestLayout lays the report out in a real browser, for a telephone, a tablet and
+// a desk, in light and dark: nothing sticks out, no text lies on another, nothing
+// is complained of.
+func TestLayout(t *testing.T) {
+	path := shopPage(t, withProbe)
+	for _, s := range []struct {
+		name  string
+		width int
+		dark  bool
+	}{{"telephone", 390, false}, {"tablet", 768, false}, {"small window", 960, false}, {"desk", 1440, false}, {"desk, dark", 1440, true}} {
+		t.Run(s.name, func(t *testing.T) {
+			const height = 900
+			dom, _ := browser(t, append(window(s.width+100, height, s.dark), "--dump-dom", "file://"+framed(t, path, s.width, height))...)
+			title := html.UnescapeString(regexp.MustCompile(`<title>([^<]*)</title>`).FindStringSubmatch(dom)[1])
+			if want := fmt.Sprintf("%d wide, 9 plots, ", s.width); !strings.HasPrefix(title, want) {
+				t.Fatalf("%q, want %q", title, want)
+			}
+			if _, bad, _ := strings.Cut(title, "; "); bad != "" {
+				t.Error(strings.ReplaceAll(bad, "; ", "\n"))
+			}
+		})
+	}
+}
+
+// window is how the browser is opened.
+func window(width, height int, dark bool) []string {
+	scheme := 1
+	if dark {
+		scheme = 0
+	}
+	return []string{fmt.Sprintf("--window-size=%d,%d", width, height), fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme)}
+}
+
+// TestScreens keeps the screens of the docs: with -update it takes them. Two
+// machines draw letters differently, so that only their sizes are compared.
+func TestScreens(t *testing.T) {
+	path := shopPage(t, func(page string) string { return page })
+	for _, s := range screens {
+		t.Run(s.name, func(t *testing.T) {
+			file := filepath.Join(screenFolder, s.name+".png")
+			if *update {
+				shot := filepath.Join(t.TempDir(), "shot.png")
+				browser(t, append(window(s.width, s.height, s.dark), "--screenshot="+shot, "file://"+path)...)
+				smaller(t, shot, file)
+			}
+			f, err := os.Open(file)
+			if err != nil {
+				t.Fatalf("%v: go test ./output/report -run TestScreens -update takes it", err)
+			}
+			defer f.Close()
+			config, err := png.DecodeConfig(f)
+			if err != nil || config.Width != s.width || config.Height != s.height {
+				t.Errorf("%d x %d (%v), want %d x %d", config.Width, config.Height, err, s.width, s.height)
+			}
+			if info, err := f.Stat(); err != nil || info.Size() > maxScreen {
+				t.Errorf("%d bytes (%v), want at most %d", info.Size(), err, maxScreen)
+			}
+		})
+	}
+}
+
+// smaller writes a picture again, packed as well as it can be.
+func smaller(t *testing.T, from, to string) {
+	t.Helper()
+	in, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture, err := png.Decode(bytes.NewReader(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, picture); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, b.Bytes(), 0o644); err != nil { //nolint:gosec // a page of the docs
+		t.Fatal(err)
+	}
+}
