@@ -2,9 +2,11 @@ package parquet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +138,14 @@ func (c *crawl) write(w output.Writer, a, b int) {
 		}
 		c.expect(v)
 	}
+}
+
+// reopen forgets what was known of a page and expects what it says now.
+func (c *crawl) reopen(v *visit.Visit) {
+	c.ledger = slices.DeleteFunc(c.ledger, func(w *visit.Visit) bool { return w.Item.URL == v.Item.URL })
+	c.ledger = append(c.ledger, v)
+	c.want = slices.DeleteFunc(c.want, func(l Link) bool { return l.From == v.Item.URL.String() })
+	c.expect(v)
 }
 
 func (c *crawl) expect(v *visit.Visit) {
@@ -343,6 +353,85 @@ func TestLinksStopped(t *testing.T) {
 	}
 	c.absent()
 	c.write(w, 10, 20)
+	c.finish(w, "0")
+}
+
+// TestLinksReopened asks for pages again, once within a run and once after the
+// file was finished: what they link to now counts, once.
+func TestLinksReopened(t *testing.T) {
+	for name, between := range map[string]func(c *crawl, w *Links) *Links{
+		"in one run": func(_ *crawl, w *Links) *Links { return w },
+		"in another run": func(c *crawl, w *Links) *Links {
+			if err := w.Close(); err != nil {
+				c.t.Fatal(err)
+			}
+			return c.open(ResumeLinks)
+		},
+		"after it was finished": func(c *crawl, w *Links) *Links {
+			c.finish(w, "0")
+			return c.open(ResumeLinks)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func(most int) { mostPages = most }(mostPages)
+			mostPages = 3 // looked at together
+			c := newCrawl(t)
+			w := c.open(CreateLinks)
+			c.write(w, 0, 10)
+			w = between(c, w)
+			again := func(v *visit.Visit) {
+				c.reopen(v)
+				if err := w.Write(t.Context(), v); err != nil {
+					t.Fatal(err)
+				}
+			}
+			more := linked(t, 3)
+			more.Links = append(more.Links, visit.Link{URL: mustURL(t, "https://example.com/new"), Kind: "anchor"})
+			again(more)
+			again(linked(t, 5))
+			none := linked(t, 6)
+			none.Links = nil
+			again(none)
+			gone := linked(t, 7)
+			gone.Outcome, gone.Answer.Status, gone.Links = visit.Dead, 404, nil
+			again(gone)
+			same := linked(t, 9) // did not change: its links are those it had
+			same.Outcome, same.Answer.Status, same.Links = visit.NotModified, 304, nil
+			if err := w.Write(t.Context(), same); err != nil {
+				t.Fatal(err)
+			}
+			c.write(w, 10, 15)
+			c.finish(w, "0")
+			c.finish(c.open(ResumeLinks), "0")
+		})
+	}
+}
+
+// TestLinksTornAndReopened cuts the spool within the links of a page that was
+// asked for again: those it had, all of them, are better than some of the new.
+func TestLinksTornAndReopened(t *testing.T) {
+	c := newCrawl(t)
+	w := c.open(CreateLinks)
+	c.write(w, 0, 4)
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	long := linked(t, 3)
+	for n := range 5000 {
+		long.Links = append(long.Links, visit.Link{URL: mustURL(t, fmt.Sprintf("https://example.com/%d/%s", n, strings.Repeat("x", 50))), Kind: "anchor"})
+	}
+	if err := errors.Join(w.Write(t.Context(), long), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	spool, err := os.ReadFile(c.path + spoolSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(c.path+spoolSuffix, spool[:len(spool)-1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w = c.open(ResumeLinks)
+	c.write(w, 4, 6)
 	c.finish(w, "0")
 }
 
