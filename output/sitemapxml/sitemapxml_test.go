@@ -206,6 +206,7 @@ func page(t testing.TB, raw string) *visit.Visit {
 
 // TestBelongs names what is no page to be shown to a search engine.
 func TestBelongs(t *testing.T) {
+	unchanged := func(v *visit.Visit) { v.Outcome, v.Answer.Status = visit.NotModified, 304 }
 	for name, tc := range map[string]struct {
 		change func(*visit.Visit)
 		want   bool
@@ -216,6 +217,10 @@ func TestBelongs(t *testing.T) {
 		"noindex":                   {func(v *visit.Visit) { v.Page.Robots = []string{"nofollow", "noindex"} }, false},
 		"none":                      {func(v *visit.Visit) { v.Page.Robots = []string{"NONE"} }, false},
 		"nofollow":                  {func(v *visit.Visit) { v.Page.Robots = []string{"nofollow"} }, true},
+		"not modified":              {unchanged, true},
+		"not modified, noindex":     {func(v *visit.Visit) { unchanged(v); v.Page.Robots = []string{"noindex"} }, false},
+		"not modified, an image":    {func(v *visit.Visit) { unchanged(v); v.Answer.ContentType = "image/png" }, false},
+		"not modified, not known":   {func(v *visit.Visit) { unchanged(v); v.Answer.ContentType = "" }, false},
 		"no content":                {func(v *visit.Visit) { v.Answer.Status = 204 }, false},
 		"dead":                      {func(v *visit.Visit) { v.Outcome, v.Answer.Status = visit.Dead, 404 }, false},
 		"an image":                  {func(v *visit.Visit) { v.Answer.ContentType = "image/png" }, false},
@@ -230,6 +235,17 @@ func TestBelongs(t *testing.T) {
 				t.Errorf("got %v", got)
 			}
 		})
+	}
+}
+
+// TestLastModUnchanged is that of the earlier crawl where the server does not
+// repeat it.
+func TestLastModUnchanged(t *testing.T) {
+	v := page(t, "https://example.com/a")
+	v.Outcome, v.Answer.Status = visit.NotModified, 304
+	v.Item.Validators.LastModified = "Sat, 14 Nov 2026 09:08:07 GMT"
+	if at, ok := lastMod(v); !ok || at.Format(time.RFC3339) != "2026-11-14T09:08:07Z" {
+		t.Errorf("%v, %v", at, ok)
 	}
 }
 
