@@ -87,12 +87,22 @@ addEventListener("load", () => {
 });
 `
 
-// withProbe puts the probe in front of the page's own script, and its hash into
-// the policy, which stays as strict as it is.
-func withProbe(page string) string {
-	sum := sha256.Sum256([]byte(probe))
+// with puts a script in front of the page's own, and its hash into the policy,
+// which stays as strict as it is.
+func with(page, script string) string {
+	sum := sha256.Sum256([]byte(script))
 	page = strings.Replace(page, "script-src ", "script-src &#39;sha256-"+html.EscapeString(base64.StdEncoding.EncodeToString(sum[:]))+"&#39; ", 1)
-	return strings.Replace(page, "<style>", "<script>"+probe+"</script><style>", 1)
+	return strings.Replace(page, "<style>", "<script>"+script+"</script><style>", 1)
+}
+
+// titleOf is the title of a page as the browser left it.
+func titleOf(t *testing.T, dom string) string {
+	t.Helper()
+	found := regexp.MustCompile(`<title>([^<]*)</title>`).FindStringSubmatch(dom)
+	if found == nil {
+		t.Fatal("the page has no title")
+	}
+	return html.UnescapeString(found[1])
 }
 
 // framed is a page that shows another in a frame of so many pixels, as narrow as
@@ -112,7 +122,7 @@ func framed(t *testing.T, path string, width, height int) string {
 // a desk, in light and dark: nothing sticks out, no text lies on another, nothing
 // is complained of.
 func TestLayout(t *testing.T) {
-	path := shopPage(t, withProbe)
+	path := shopPage(t, func(page string) string { return with(page, probe) })
 	for _, s := range []struct {
 		name  string
 		width int
@@ -120,8 +130,8 @@ func TestLayout(t *testing.T) {
 	}{{"telephone", 390, false}, {"tablet", 768, false}, {"small window", 960, false}, {"desk", 1440, false}, {"desk, dark", 1440, true}} {
 		t.Run(s.name, func(t *testing.T) {
 			const height = 900
-			dom, _ := browser(t, append(window(s.width+100, height, s.dark), "--dump-dom", "file://"+framed(t, path, s.width, height))...)
-			title := html.UnescapeString(regexp.MustCompile(`<title>([^<]*)</title>`).FindStringSubmatch(dom)[1])
+			dom := browser(t, append(window(s.width+100, height, s.dark), "--dump-dom", "file://"+framed(t, path, s.width, height))...)
+			title := titleOf(t, dom)
 			if want := fmt.Sprintf("%d wide, 9 plots, ", s.width); !strings.HasPrefix(title, want) {
 				t.Fatalf("%q, want %q", title, want)
 			}
