@@ -55,7 +55,7 @@ output/warc              output internal/whole visit github.com/klauspost/compre
 output/report            answer internal/figures store visit job weburl github.com/zeebo/xxh3
 output/s3                fetch/guard github.com/aws/aws-sdk-go-v2 github.com/aws/smithy-go
 output/s3/s3test         fetch/guard
-output/outputtest        output visit weburl github.com/google/go-cmp
+output/outputtest        output internal/whole visit weburl github.com/google/go-cmp
 
 # how much, for whom
 limit

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
@@ -21,12 +20,7 @@ import (
 	"headway/weburl"
 )
 
-var format = outputtest.Format{
-	Create: func(path string) (outputtest.Writer, error) { return output.NewAtEnd(false, NewPages(path)), nil },
-	Resume: func(path string) (outputtest.Writer, error) { return output.NewAtEnd(true, NewPages(path)), nil },
-	Part:   func(path string) string { return path + whole.PartSuffix },
-	Read:   readRows,
-}
+var format = outputtest.Drafts(NewPages, readRows)
 
 func readRows(path string) ([]outputtest.Row, error) {
 	pages, err := parquet.ReadFile[Page](path)
@@ -49,37 +43,6 @@ func TestConformanceGroups(t *testing.T) {
 
 func TestKill(t *testing.T) { outputtest.Kill(t, format) }
 
-func mustURL(t testing.TB, raw string) weburl.URL {
-	t.Helper()
-	u, err := weburl.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
-// full is a visit with every field set that a row shows.
-func full(t testing.TB) *visit.Visit {
-	at := time.Date(2026, 11, 15, 10, 0, 0, 123456789, time.FixedZone("", 3600))
-	return &visit.Visit{
-		Item: visit.Item{
-			Job: 9, URL: mustURL(t, `https://example.com/b?a,b`), Via: mustURL(t, "https://example.com/a"), Found: visit.FoundRedirect,
-			Depth: 2, Hops: 1, Attempt: 1,
-		},
-		Outcome: visit.Failed, Reason: visit.Parse, Detail: "odd\x7f\xff",
-		Answer: visit.Answer{
-			Status: 200, Protocol: "HTTP/2.0", Remote: "192.0.2.1:443", ContentType: "text/html", Location: mustURL(t, "https://example.com/c"),
-			RetryAfter: "5", Validators: visit.Validators{ETag: `W/"y"`, LastModified: "Sun, 15 Nov 2026 10:00:00 GMT"}, WireBytes: 10, DecodedBytes: 20,
-			Cache: visit.Cache{Verdict: visit.CacheExpired, By: "X-Cache: EXPIRED", Age: 7 * time.Second, Barred: "Vary: *"},
-		},
-		Timing: visit.Timing{Sent: at, FirstByte: 1234567, Total: time.Second},
-		Page: visit.Page{
-			Title: "<b>\u2028", Description: "two\nlines", Canonical: mustURL(t, "https://example.com/b"), Language: "en", Charset: "utf-8",
-			Robots: []string{"noindex", "nofollow"}, Digest: "ab", SimHash: 0xfedcba9876543210,
-		},
-	}
-}
-
 // TestPage pins the row.
 func TestPage(t *testing.T) {
 	want := Page{
@@ -90,11 +53,11 @@ func TestPage(t *testing.T) {
 		Title: "<b>\u2028", Description: "two\nlines", Canonical: "https://example.com/b", Language: "en", Charset: "utf-8",
 		Directives: []string{"noindex", "nofollow"}, Digest: "ab", SimHash: 0xfedcba9876543210, Detail: "odd\x7f\ufffd",
 	}
-	if diff := cmp.Diff(want, pageOf(full(t))); diff != "" {
+	if diff := cmp.Diff(want, pageOf(outputtest.Full(t))); diff != "" {
 		t.Error(diff)
 	}
 	path := filepath.Join(t.TempDir(), "pages.parquet")
-	if err := output.NewAtEnd(false, NewPages(path)).Finish(t.Context(), outputtest.Ledger{full(t)}); err != nil {
+	if err := output.NewAtEnd(false, NewPages(path)).Finish(t.Context(), outputtest.Ledger{outputtest.Full(t)}); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := parquet.ReadFile[Page](path)
@@ -110,7 +73,7 @@ func TestPage(t *testing.T) {
 func linked(t testing.TB, n int) *visit.Visit {
 	v := outputtest.Visit(10 * n) // those are fetched
 	for i := range n % 4 {
-		v.Links = append(v.Links, visit.Link{URL: mustURL(t, fmt.Sprintf("https://example.com/%d/%d", n, i)), Kind: "anchor", Nofollow: i == 1})
+		v.Links = append(v.Links, visit.Link{URL: outputtest.URL(t, fmt.Sprintf("https://example.com/%d/%d", n, i)), Kind: "anchor", Nofollow: i == 1})
 	}
 	return v
 }
@@ -386,7 +349,7 @@ func TestLinksReopened(t *testing.T) {
 				}
 			}
 			more := linked(t, 3)
-			more.Links = append(more.Links, visit.Link{URL: mustURL(t, "https://example.com/new"), Kind: "anchor"})
+			more.Links = append(more.Links, visit.Link{URL: outputtest.URL(t, "https://example.com/new"), Kind: "anchor"})
 			again(more)
 			again(linked(t, 5))
 			none := linked(t, 6)
@@ -418,7 +381,7 @@ func TestLinksTornAndReopened(t *testing.T) {
 	}
 	long := linked(t, 3)
 	for n := range 5000 {
-		long.Links = append(long.Links, visit.Link{URL: mustURL(t, fmt.Sprintf("https://example.com/%d/%s", n, strings.Repeat("x", 50))), Kind: "anchor"})
+		long.Links = append(long.Links, visit.Link{URL: outputtest.URL(t, fmt.Sprintf("https://example.com/%d/%s", n, strings.Repeat("x", 50))), Kind: "anchor"})
 	}
 	if err := errors.Join(w.Write(t.Context(), long), w.Close()); err != nil {
 		t.Fatal(err)
@@ -440,7 +403,7 @@ func TestLinksOfOnePage(t *testing.T) {
 	c := newCrawl(t)
 	v := outputtest.Visit(0)
 	for n := range 20_000 {
-		v.Links = append(v.Links, visit.Link{URL: mustURL(t, fmt.Sprintf("https://example.com/%d/%s", n, strings.Repeat("x", 50))), Kind: "anchor"})
+		v.Links = append(v.Links, visit.Link{URL: outputtest.URL(t, fmt.Sprintf("https://example.com/%d/%s", n, strings.Repeat("x", 50))), Kind: "anchor"})
 	}
 	w := c.open(CreateLinks)
 	c.ledger = append(c.ledger, v)
@@ -482,18 +445,7 @@ func FuzzSpool(f *testing.F) {
 }
 
 func BenchmarkPage(b *testing.B) {
-	d := NewPages(filepath.Join(b.TempDir(), "pages.parquet"))
-	if err := d.Begin(); err != nil {
-		b.Fatal(err)
-	}
-	defer d.Drop()
-	v := outputtest.Visit(0)
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := d.Add(v); err != nil {
-			b.Fatal(err)
-		}
-	}
+	outputtest.BenchmarkAdd(b, NewPages(filepath.Join(b.TempDir(), "pages.parquet")))
 }
 
 // BenchmarkLinks gathers the links of a page with 50.
@@ -505,7 +457,7 @@ func BenchmarkLinks(b *testing.B) {
 	defer w.Close()
 	v := outputtest.Visit(0)
 	for n := range 50 {
-		v.Links = append(v.Links, visit.Link{URL: mustURL(b, fmt.Sprintf("https://example.com/section/%d/page-%d", n%7, n*n)), Kind: "anchor"})
+		v.Links = append(v.Links, visit.Link{URL: outputtest.URL(b, fmt.Sprintf("https://example.com/section/%d/page-%d", n%7, n*n)), Kind: "anchor"})
 	}
 	b.ReportAllocs()
 	for b.Loop() {
