@@ -59,7 +59,8 @@ func (w *world) exchanges(dir string) map[string][]exchange {
 		v := recorded[url][0]
 		recorded[url] = recorded[url][1:]
 		x := exchange{url: url, status: r.Status, start: r.Start, answer: r.Answer, sent: v.Timing.Sent, end: v.Timing.Sent.Add(v.Timing.Total)}
-		if v.Answer.Status != r.Status || x.end.Before(x.answer) {
+		// What failed may have been given up while the lab was still about to answer.
+		if v.Outcome != visit.Failed && (v.Answer.Status != r.Status || x.end.Before(x.answer)) {
 			w.Errorf("%s answered %d at %v; the crawl read %d until %v", url, r.Status, x.answer, v.Answer.Status, x.end)
 		}
 		if n, err := strconv.Atoi(v.Answer.RetryAfter); err == nil {
@@ -173,6 +174,11 @@ func (w *world) heeded(dir string) {
 	}
 	if n := w.lab.Stats().Total.InsideRetryAfter; n != inside {
 		w.Errorf("%d requests came inside a Retry-After, %d are accounted for", n, inside)
+		for _, h := range w.lab.Stats().PerHost {
+			if h.InsideRetryAfter > 0 {
+				w.Logf("%s: %d inside, %d refusals, %d of %d requests for robots.txt", h.Host, h.InsideRetryAfter, h.Refusals, h.RobotsFetches, h.Requests)
+			}
+		}
 	}
 	w.Logf("%d requests crossed a refusal on their way", inside)
 }
