@@ -16,8 +16,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(stageDocument) != "" {
-		stage()
+	switch {
+	case os.Getenv(stageDocument) != "":
+		stage(play)
+	case os.Getenv(stageRecording) != "":
+		stage(shoot)
 	}
 	flag.Parse()
 	// Documents wait most of their time: all may run at once on a few processors.

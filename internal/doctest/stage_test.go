@@ -20,11 +20,12 @@ import (
 // A stage is a process in a network of its own in which one document is run. It
 // is this test binary once more, told by the environment what to do.
 const (
-	stageDocument = "DOCTEST_DOCUMENT" // the page to run
-	stageDir      = "DOCTEST_DIR"      // where its reader sits
-	stageHome     = "DOCTEST_HOME"
-	stagePath     = "DOCTEST_PATH"
-	stageAlone    = "DOCTEST_ALONE" // whether the network is its own
+	stageDocument  = "DOCTEST_DOCUMENT"  // the page to run
+	stageRecording = "DOCTEST_RECORDING" // the tree to write a recording to, instead
+	stageDir       = "DOCTEST_DIR"       // where its reader sits
+	stageHome      = "DOCTEST_HOME"
+	stagePath      = "DOCTEST_PATH"
+	stageAlone     = "DOCTEST_ALONE" // whether the network is its own
 )
 
 // longest is how long a document may take.
@@ -47,8 +48,8 @@ func mayBeAlone(ctx context.Context) bool {
 	return cmd.Run() == nil
 }
 
-// stage runs a document and ends the process.
-func stage() {
+// stage does what it is for and ends the process.
+func stage(play func() error) {
 	if err := play(); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -56,6 +57,7 @@ func stage() {
 	os.Exit(0)
 }
 
+// play runs a document.
 func play() error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), longest, errors.New("the document takes too long"))
 	defer cancel()
