@@ -135,7 +135,7 @@ func TestBrowser(t *testing.T) {
 	}
 	var dom string
 	best := math.Inf(1) // what else the machine does can only make it slower
-	for range 5 {
+	for n := 0; n < 5 && best > 1000; n++ {
 		dom = browser(t, "--dump-dom", "file://"+path)
 		var ms float64
 		if _, err := fmt.Sscanf(titleOf(t, dom), "opened %g", &ms); err != nil {

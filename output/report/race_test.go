@@ -2,6 +2,4 @@
 
 package report_test
 
-// raced is whether memory tells nothing: the race detector takes several times as
-// much.
 const raced = true

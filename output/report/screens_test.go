@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"html"
@@ -15,7 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"headway/answer"
 	"headway/output/report"
+	"headway/store"
+	"headway/visit"
 )
 
 var update = flag.Bool("update", false, "take the screens of the docs anew")
@@ -41,7 +45,43 @@ var screens = []struct {
 func shopPage(t *testing.T, change func(page string) string) string {
 	t.Helper()
 	c := shop()
-	r, err := report.Collect(t.Context(), c, 1, report.Options{Title: "https://shop.example/", Version: "v0.1.0", Now: begin.Add(9 * time.Hour), Since: lastWeek(c)})
+	c.since = lastWeek(c)
+	return pageOf(t, c, "https://shop.example/", change)
+}
+
+// monsters is a crawl of all that is longer than anybody expects.
+func monsters() *crawl {
+	c := everything()
+	long := strings.Repeat("unbroken", 250)
+	name := "https://" + strings.Repeat(strings.Repeat("a", 60)+".", 3) + "example"
+	c.add(name+"/"+long, visit.Fetched, "", func(v *visit.Visit) {
+		v.Page.Title, v.Page.Canonical, v.Timing.Total = long, mustURL(name+"/"), time.Hour
+	})
+	c.add(name+"/gone/"+long, visit.Dead, "", func(v *visit.Visit) { v.Item.Via = mustURL(name + "/" + long) })
+	c.add(name+"/failed/"+long, visit.Failed, visit.Timeout, func(v *visit.Visit) { v.Detail = long + " " + hostile })
+	c.add(name+"/skipped/"+long, visit.Skipped, visit.RobotsUnreachable)
+	for code := 200; code < 600; code += 13 {
+		c.add(fmt.Sprintf("%s/status/%d", name, code), visit.Fetched, "", func(v *visit.Visit) { v.Answer.Status, v.Answer.DecodedBytes = code, 1<<50 })
+	}
+	c.hosts = []store.HostEntry{{Host: store.Host{Host: name, Pace: 300 * time.Hour, Floor: time.Nanosecond}, Incidents: 1 << 40, Waiting: 1 << 40}}
+	c.paces = []store.PaceChange{{Host: name, At: begin.Add(time.Minute), From: time.Nanosecond, To: 300 * time.Hour, Cause: "incident"}}
+	for i := range c.points {
+		c.points[i].At, c.points[i].Ended = begin.Add(time.Duration(i)*24*time.Hour), map[visit.Outcome]int64{visit.Fetched: 1e8}
+		for _, w := range visit.Waits {
+			c.points[i].Waits[w] = time.Second
+		}
+	}
+	c.since = &answer.Comparison{Same: 1e10}
+	for _, k := range answer.ChangeKinds {
+		c.since.Changes = append(c.since.Changes, answer.Change{Kind: k, Total: 1e10, URLs: []answer.ChangedURL{{URL: name + "/" + long, FoundOn: name + "/" + long, BeforeMS: 1 << 60}}})
+	}
+	return c
+}
+
+// pageOf writes the report of a crawl to a file.
+func pageOf(t *testing.T, c *crawl, title string, change func(page string) string) string {
+	t.Helper()
+	r, err := report.Collect(t.Context(), c, 1, report.Options{Title: title, Version: "v0.1.0", Now: begin.Add(9 * time.Hour), Since: c.since})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,40 +145,67 @@ func titleOf(t *testing.T, dom string) string {
 	return html.UnescapeString(found[1])
 }
 
-// framed is a page that shows another in a frame of so many pixels, as narrow as
-// no window of the browser can be, and says what the probe in it found.
-func framed(t *testing.T, path string, width, height int) string {
-	t.Helper()
-	page := fmt.Sprintf(`<!doctype html><title>nothing</title><script>addEventListener("message", (e) => document.title = e.data)</script><iframe src="%s" width="%d" height="%d"></iframe>`,
-		html.EscapeString("file://"+path), width, height)
-	frame := filepath.Join(t.TempDir(), "frame.html")
-	if err := os.WriteFile(frame, []byte(page), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return frame
+// layout is a page in a window.
+type layout struct {
+	name, path string
+	width      int
 }
 
-// TestLayout lays the report out in a real browser, for a telephone, a tablet and
-// a desk, in light and dark: nothing sticks out, no text lies on another, nothing
-// is complained of.
+// lay opens pages in frames of one page, which can be as narrow as no window of
+// the browser, and returns what the probe in each found.
+func lay(t *testing.T, dark bool, list []layout) map[string]string {
+	t.Helper()
+	const height = 900
+	page := `<!doctype html><title>nothing</title><script>
+const found = {};
+addEventListener("message", (e) => {
+  const name = [...document.querySelectorAll("iframe")].find((f) => f.contentWindow === e.source).name;
+  found[name] = e.data;
+  document.title = JSON.stringify(found);
+});
+</script>`
+	for _, l := range list {
+		page += fmt.Sprintf(`<iframe name="%s" src="%s" width="%d" height="%d"></iframe>`, html.EscapeString(l.name), html.EscapeString("file://"+l.path), l.width, height)
+	}
+	path := filepath.Join(t.TempDir(), "frames.html")
+	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dom := browser(t, append(window(1600, height, dark), "--dump-dom", "file://"+path)...)
+	found := map[string]string{}
+	if err := json.Unmarshal([]byte(titleOf(t, dom)), &found); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestLayout lays reports out in a real browser, for a telephone, a tablet and a
+// desk, in light and dark: nothing sticks out, no text lies on another, nothing is
+// complained of. One is as usual, one of all that is too long.
 func TestLayout(t *testing.T) {
-	path := shopPage(t, func(page string) string { return with(page, probe) })
-	for _, s := range []struct {
-		name  string
-		width int
-		dark  bool
-	}{{"telephone", 390, false}, {"tablet", 768, false}, {"small window", 960, false}, {"desk", 1440, false}, {"desk, dark", 1440, true}} {
-		t.Run(s.name, func(t *testing.T) {
-			const height = 900
-			dom := browser(t, append(window(s.width+100, height, s.dark), "--dump-dom", "file://"+framed(t, path, s.width, height))...)
-			title := titleOf(t, dom)
-			if want := fmt.Sprintf("%d wide, 9 plots, ", s.width); !strings.HasPrefix(title, want) {
-				t.Fatalf("%q, want %q", title, want)
-			}
-			if _, bad, _ := strings.Cut(title, "; "); bad != "" {
-				t.Error(strings.ReplaceAll(bad, "; ", "\n"))
-			}
-		})
+	probed := func(page string) string { return with(page, probe) }
+	usual, long := shopPage(t, probed), pageOf(t, monsters(), strings.Repeat("https://shop.example/", 20)+hostile, probed)
+	list := []layout{
+		{"telephone", usual, 390},
+		{"tablet", usual, 768},
+		{"small window", usual, 960},
+		{"desk", usual, 1440},
+		{"telephone, too long", long, 390},
+		{"desk, too long", long, 1440},
+	}
+	for _, dark := range []bool{false, true} {
+		found := lay(t, dark, list)
+		for _, l := range list {
+			t.Run(fmt.Sprintf("%s, dark=%t", l.name, dark), func(t *testing.T) {
+				what, bad, _ := strings.Cut(found[l.name], "; ")
+				if want := fmt.Sprintf("%d wide, 9 plots, ", l.width); !strings.HasPrefix(what, want) {
+					t.Errorf("%q, want %q", what, want)
+				}
+				if bad != "" {
+					t.Error(strings.ReplaceAll(bad, "; ", "\n"))
+				}
+			})
+		}
 	}
 }
 
