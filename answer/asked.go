@@ -35,6 +35,12 @@ type Asked struct {
 
 	Purpose string `json:"purpose,omitempty"` // the command, where that is not crawl
 
+	// Flags are those of the last call, as name=value, without those that are
+	// about one call alone; Withheld are the names of others that were not kept:
+	// secrets.
+	Flags    []string `json:"flags,omitempty"`
+	Withheld []string `json:"withheld,omitempty"`
+
 	// Who asked, and how hosts were treated, for those who look back.
 	UserAgent    string            `json:"user_agent,omitempty"`
 	Contact      string            `json:"contact,omitempty"`

@@ -49,6 +49,7 @@ type Slow struct {
 	Layers      []ask.Layer `json:"layers,omitempty"`  // those that were waited for
 	Slowest     []Host      `json:"slowest,omitempty"` // the hosts with the longest pace
 	Left        *Left       `json:"left,omitempty"`
+	Paused      int         `json:"paused,omitempty"`  // hosts with work that an operator has paused, of those that were looked at
 	Tail        ask.Millis  `json:"tail_ms,omitempty"` // how long at the end a single host was left
 }
 
@@ -94,6 +95,11 @@ func ExplainSlow(f SlowFacts) Slow {
 	for _, l := range f.Layers {
 		if l.Waited > 0 || l.Waiting > 0 {
 			s.Layers = append(s.Layers, l)
+		}
+	}
+	for i := range f.Hosts {
+		if f.Hosts[i].Paused {
+			s.Paused++
 		}
 	}
 	s.Left = f.left()

@@ -177,3 +177,15 @@ func TestSlowStored(t *testing.T) {
 		t.Errorf("a crawl of one host has a tail of %v", s.Tail.Duration())
 	}
 }
+
+// TestSlowCountsPaused tells hosts that an operator paused from those that ask to
+// be left alone.
+func TestSlowCountsPaused(t *testing.T) {
+	s := ExplainSlow(SlowFacts{
+		Spent: []ask.Share{{State: string(visit.WaitHold), Hosts: 3, Spent: 9 * slowSecond}},
+		Hosts: []Host{{Host: ask.Host{Paused: true}}, {Host: ask.Host{}}, {Host: ask.Host{Paused: true}}},
+	})
+	if s.Paused != 2 {
+		t.Errorf("%d paused", s.Paused)
+	}
+}

@@ -137,12 +137,21 @@ type Attempt struct {
 // Waiting is what a URL that has not ended waits for.
 type Waiting struct {
 	Reason   visit.Wait `json:"reason"`
-	Until    time.Time  `json:"until,omitzero"`  // where a clock ends it
+	Until    time.Time  `json:"until,omitzero"`  // the next turn of its host, where a clock ends the wait
 	Where    ask.Place  `json:"where,omitempty"` // where a crawl runs
 	InFlight ask.Millis `json:"in_flight_ms,omitempty"`
 	Live     bool       `json:"live"` // the running crawl says so; else it follows from what is stored
 	Note     string     `json:"note,omitempty"`
 	Host     *ask.Host  `json:"host,omitempty"`
+	Paused   bool       `json:"paused,omitempty"` // an operator has paused the host
+
+	// Ahead are the URLs of its host that go before it, as far as they were
+	// counted: see Least. Turn guesses when its own turn comes: one pace for each.
+	// Both are left out where no crawl runs, the host is paused, or nothing but
+	// its answers sets its pace.
+	Ahead *int64    `json:"ahead,omitempty"`
+	Least bool      `json:"ahead_at_least,omitempty"` // there are more than were counted
+	Turn  time.Time `json:"turn_guess,omitzero"`
 }
 
 // NearURL is a URL that the crawl knows and that is like the one asked for.
@@ -314,16 +323,22 @@ func (x *explainer) wait(ctx context.Context) error {
 		}
 		if u != nil {
 			w.Live, w.Reason, w.Until, w.Where, w.InFlight, w.Host = true, u.Wait, u.Until, u.Where, u.InFlight, u.Host
+			w.Paused = w.Host != nil && w.Host.Paused
 			if w.Reason == "" {
 				w.Reason = visit.WaitIdle
 			}
-			return nil
+			return x.guessTurn(ctx)
 		}
 	}
 	h, err := x.Store.Host(ctx, x.URL.Host())
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
+	state, known, err := x.hostState(ctx)
+	if err != nil {
+		return err
+	}
+	w.Paused = known && state.Paused()
 	held := later(x.entry.Item.NotBefore, h.HoldUntil)
 	switch {
 	case x.Job.State == job.Partial || x.Job.State == job.Cancelled:
@@ -335,6 +350,43 @@ func (x *explainer) wait(ctx context.Context) error {
 	default:
 		w.Reason, w.Note = visit.WaitIdle, "nobody crawls at the moment; the same crawl command goes on with it"
 	}
+	return nil
+}
+
+// guessTurn counts who goes before a URL that is queued, and guesses its turn.
+func (x *explainer) guessTurn(ctx context.Context) error {
+	w := x.why.Wait
+	if w.Where == ask.PlaceInFlight || w.Host == nil || w.Host.Paused || w.Host.Pace <= 0 {
+		return nil
+	}
+	var ahead int64
+	mine, passed := x.entry.Item.Rank(), false
+	q := store.Query{Job: x.Job.ID, Host: x.URL.Host(), Outcome: visit.Pending, Max: maxLook / 10}
+	for looked := 0; ; looked += q.Max {
+		page, err := x.Store.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Entries {
+			it := &page.Entries[i].Item
+			switch rank := it.Rank(); {
+			case it.URL == x.URL:
+				passed = true // those of the same rank go by age
+			case rank < mine, rank == mine && !passed:
+				ahead++
+			}
+		}
+		if q.After = page.Next; q.After == "" {
+			break
+		}
+		if looked+q.Max >= maxLook {
+			w.Least = true
+			break
+		}
+	}
+	w.Ahead = &ahead
+	turn := later(x.Now, w.Until).Add(time.Duration(ahead) * w.Host.Pace.Duration())
+	w.Turn = later(turn, x.entry.Item.NotBefore).UTC() // a retry has a time of its own
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -268,6 +269,16 @@ func TestWhyEndings(t *testing.T) {
 			change: func(q *WhyQuestion) { q.Job.State = job.Running },
 			rule:   "waits for its turn", by: byCrawl, pass: Passes,
 		},
+		"paused by an operator": {
+			entry: store.Entry{Outcome: visit.Pending},
+			change: func(q *WhyQuestion) {
+				q.Job.State = job.Running
+				q.Running = func(context.Context, weburl.URL) (*ask.URL, error) {
+					return &ask.URL{Where: ask.PlaceQueued, Wait: visit.WaitHold, Host: &ask.Host{Paused: true}}, nil
+				}
+			},
+			rule: "its host is paused by an operator", by: byCrawl, pass: Passes,
+		},
 		"a crawl that runs says where it is": {
 			entry: store.Entry{Outcome: visit.Pending},
 			change: func(q *WhyQuestion) {
@@ -430,5 +441,55 @@ func TestAskedKeepsSeedsWithinBounds(t *testing.T) {
 	}
 	if b, err = ReadAsked(nil); err != nil || b.Scope != "" {
 		t.Errorf("%+v, %v", b, err)
+	}
+}
+
+// TestWhyGuessesTheTurn tells the host's next turn from that of the URL.
+func TestWhyGuessesTheTurn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		url    string
+		host   ask.Host
+		where  ask.Place
+		ahead  int64
+		turn   time.Duration
+		told   string
+		untold bool
+	}{
+		"the first": {url: "http://a.example/0", host: ask.Host{Pace: ask.Millis(2 * time.Second)}, turn: time.Second, told: "that turn is its own"},
+		"in the middle": {
+			url: "http://a.example/7", host: ask.Host{Pace: ask.Millis(2 * time.Second)}, ahead: 7, turn: 15 * time.Second,
+			told: "Of its host 7 URLs go before it: its own turn comes in 15s (a guess: one pace of 2s each).",
+		},
+		"deeper ones go later": {url: "http://a.example/deep", host: ask.Host{Pace: ask.Millis(time.Second)}, ahead: 20, turn: 21 * time.Second, told: "20 URLs go before it"},
+		"paused":               {url: "http://a.example/7", host: ask.Host{Pace: ask.Millis(time.Second), Paused: true}, untold: true},
+		"no pace":              {url: "http://a.example/7", untold: true},
+		"in flight":            {url: "http://a.example/7", where: ask.PlaceInFlight, host: ask.Host{Pace: ask.Millis(time.Second)}, untold: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := whyStore(t)
+			s.put(store.Entry{Item: link(t, "http://a.example/deep", "http://a.example/", 9), Outcome: visit.Pending})
+			for i := range 20 {
+				s.put(store.Entry{Item: link(t, fmt.Sprintf("http://a.example/%d", i), "http://a.example/", 1), Outcome: visit.Pending})
+			}
+			w := explain(t, s, tc.url, func(q *WhyQuestion) {
+				q.Job.State = job.Running
+				q.Running = func(context.Context, weburl.URL) (*ask.URL, error) {
+					return &ask.URL{Where: tc.where, Wait: visit.WaitPace, Until: whyNow.Add(time.Second), Host: &tc.host}, nil
+				}
+			})
+			story := strings.Join(w.Story, "\n")
+			if tc.untold {
+				if w.Wait.Ahead != nil || strings.Contains(story, "before it") {
+					t.Errorf("%+v\n%s", w.Wait, story)
+				}
+				return
+			}
+			if w.Wait.Ahead == nil || *w.Wait.Ahead != tc.ahead || w.Wait.Turn.Sub(whyNow) != tc.turn || !strings.Contains(story, tc.told) {
+				t.Errorf("%+v\n%s", w.Wait, story)
+			}
+			if want := "It waits for the host's pace; the next turn of its host is at 2026-11-15 10:00:01 UTC."; !strings.Contains(story, want) {
+				t.Errorf("no %q in\n%s", want, story)
+			}
+		})
 	}
 }

@@ -40,6 +40,9 @@ func (x *explainer) decide(ctx context.Context) (err error) {
 		return x.failed(ctx)
 	case visit.Pending:
 		w.By, w.Rule = byCrawl, "waits for "+waitWords(w.Wait.Reason)
+		if w.Wait.Paused {
+			w.Rule = "its host is paused by an operator"
+		}
 	case visit.Deferred:
 		w.By = byHost
 		w.Rule, err = x.deferredRule(ctx)

@@ -204,14 +204,37 @@ func (x *explainer) tellWait(say func(string, ...any)) {
 	switch {
 	case t.Where == ask.PlaceInFlight:
 		say("It is in flight: asked %s ago, not answered or not stored yet.", roundMillis(t.InFlight.Duration()))
+	case t.Paused:
+		say("An operator has paused its host: headway host resume %s goes on with it.", x.URL.Host())
 	case t.Until.IsZero():
 		say("It waits for %s.", waitWords(t.Reason))
 	default:
-		say("It waits for %s, until %s.", waitWords(t.Reason), clock(t.Until))
+		say("It waits for %s; the next turn of its host is at %s.", waitWords(t.Reason), clock(t.Until))
+	}
+	if t.Ahead != nil {
+		least := ""
+		if t.Least {
+			least = "at least "
+		}
+		switch *t.Ahead {
+		case 0:
+			say("No URL of its host goes before it: that turn is its own.")
+		default:
+			say("Of its host %s%s before it: its own turn comes %sin %s (a guess: one pace of %s each).", least, goes(*t.Ahead), least,
+				t.Turn.Sub(x.Now).Round(time.Second), t.Host.Pace.Duration())
+		}
 	}
 	if t.Note != "" {
 		say("%s.", strings.ToUpper(t.Note[:1])+t.Note[1:])
 	}
+}
+
+// goes counts URLs that go.
+func goes(n int64) string {
+	if n == 1 {
+		return "1 URL goes"
+	}
+	return fmt.Sprintf("%d URLs go", n)
 }
 
 func (x *explainer) tellUnseen(say func(string, ...any)) {

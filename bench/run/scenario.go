@@ -73,6 +73,7 @@ var scenarios = []scenario{
 			yardstick("bare", "-workers", "64"),
 			yardstick("reference", "-workers", "64", "-per-host", "64"),
 			headway("headway", "--preset", "owned", "--workers", "64", "--sitemaps", "off"),
+			headway("headway formats", "--preset", "owned", "--workers", "64", "--sitemaps", "off", "--format", "jsonl,csv,sitemap,parquet,warc"),
 			peer("colly", "-workers", "64"),
 		},
 	},

@@ -55,7 +55,7 @@ output/warc              output internal/whole visit github.com/klauspost/compre
 output/report            answer internal/figures store visit job weburl github.com/zeebo/xxh3
 output/s3                fetch/guard github.com/aws/aws-sdk-go-v2 github.com/aws/smithy-go
 output/s3/s3test         fetch/guard
-output/outputtest        output visit weburl github.com/google/go-cmp
+output/outputtest        output internal/whole visit weburl github.com/google/go-cmp
 
 # how much, for whom
 limit
@@ -79,6 +79,7 @@ internal/config          limit politeness weburl fetch/guard github.com/spf13/pf
 internal/refgen          . job visit internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
 internal/doccheck
+internal/doctest
 internal/e2e
 internal/pgtest
 internal/unraced

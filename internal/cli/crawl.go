@@ -5,11 +5,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"headway"
+	"headway/answer"
 	"headway/ask"
 	"headway/fetch"
 	"headway/fetch/guard"
@@ -29,7 +34,8 @@ func crawlCommand() *cobra.Command {
 		Long: `Crawl from the seeds: pages are fetched at the pace each host is happy with,
 robots.txt is obeyed, and every URL seen ends in one outcome with a reason. All of
 it is kept in one folder (--dir); the same command goes on where the last one
-stopped, whatever stopped it.
+stopped, whatever stopped it. So does headway crawl --dir with that folder alone:
+seeds and flags are kept there, but for secrets.
 
 A bare example.com means https, then http. Ctrl-C once lets what is in flight
 finish; twice ends at once. Either way nothing is lost.` + exitHelp(crawlExits...),
@@ -47,11 +53,11 @@ finish; twice ends at once. Either way nothing is lost.` + exitHelp(crawlExits..
 func crawling(cmd *cobra.Command, use func(c *crawlRun)) *cobra.Command {
 	var quiet, plain, noColour bool
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		settings, _, err := config.Load(cmd.Flags(), os.Environ())
+		settings, args, err := loadCrawl(cmd, args)
 		if err != nil {
-			return usage(err, hintOf(err))
+			return err
 		}
-		c := &crawlRun{set: settings, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &notices{w: cmd.ErrOrStderr()}, keys: make(chan struct{}, 2)}
+		c := &crawlRun{set: settings, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &notices{w: cmd.ErrOrStderr()}, flags: cmd.Flags(), keys: make(chan struct{}, 2)}
 		c.live = live{quiet: quiet, plain: plain, noColour: noColour, out: c.err, in: c.in, interrupt: c.interrupt}
 		if use != nil {
 			use(c)
@@ -69,18 +75,43 @@ func crawling(cmd *cobra.Command, use func(c *crawlRun)) *cobra.Command {
 	return cmd
 }
 
+// loadCrawl reads the settings of a crawl and its seeds. Where no seeds are named
+// but a folder that has a crawl is, they and the flags are those of the last call.
+func loadCrawl(cmd *cobra.Command, seeds []string) (*config.Settings, []string, error) {
+	s, _, err := config.Load(cmd.Flags(), os.Environ())
+	if err != nil {
+		return nil, nil, usage(err, hintOf(err))
+	}
+	if len(seeds)+len(s.Seeds) > 0 || s.SeedsFile != "" || s.Dir == "" {
+		return s, seeds, nil
+	}
+	p := purpose{name: cmd.Name()}
+	if p.name == crawlName {
+		p.name = ""
+	}
+	if seeds, err = p.recall(cmd.Flags(), s.Dir); err != nil || len(seeds) == 0 {
+		return s, seeds, err
+	}
+	if s, _, err = config.Load(cmd.Flags(), os.Environ()); err != nil {
+		return nil, nil, usage(err, hintOf(err))
+	}
+	return s, seeds, nil
+}
+
 // crawlRun is one call of `headway crawl`, or of a command that crawls for a
 // purpose of its own.
 type crawlRun struct {
 	purpose purpose
 
 	set   *config.Settings
+	flags *pflag.FlagSet
 	in    io.Reader
 	out   io.Writer
 	err   *notices
 	live  live
 	keys  chan struct{} // Ctrl-C, where a view reads the keys
 	begun bool          // the crawl runs, and has the interrupts
+	over  bool          // it had ended before
 
 	since  string // folder of an earlier crawl
 	to     delivery
@@ -156,6 +187,7 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 		}
 	}()
 	cfg.Mail = mailbox
+	c.announce()
 	report, err := c.passes(work, st, &cfg)
 	if err != nil {
 		return err
@@ -165,6 +197,7 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	}
 	fmt.Fprint(c.out, view.Summary(view.Ended{
 		Report: report, Dir: c.dir, Named: c.named(), Seed: c.seeds.urls[0].String(), Width: widthOf(c.out),
+		Paused: c.paused(), More: c.more(),
 	}))
 	if err := c.deliver(ctx, report.State); err != nil {
 		return err
@@ -202,16 +235,67 @@ func (c *crawlRun) passes(ctx context.Context, st store.Store, cfg *headway.Conf
 	}
 }
 
+// announce says where a crawl is kept that runs where nobody sees a view of it.
+func (c *crawlRun) announce() {
+	if c.over || c.live.quiet || c.live.terminal() != nil {
+		return
+	}
+	fmt.Fprintf(c.err, "headway: crawling %s into %s; headway slow --dir %s tells how it goes\n", c.title(), c.dir, c.dir)
+}
+
+// title names what is crawled.
+func (c *crawlRun) title() string {
+	title := c.seeds.urls[0].String()
+	if more := len(c.seeds.urls) - 1; more > 0 {
+		title += fmt.Sprintf(" and %d more", more)
+	}
+	return title
+}
+
 // watched runs the crawl before the eyes of whoever is there. Whatever happens,
 // a panic included, the terminal is given back first.
 func (c *crawlRun) watched(ctx context.Context, crawl *headway.Crawl) (headway.Report, error) {
-	c.live.title = c.seeds.urls[0].String()
-	if more := len(c.seeds.urls) - 1; more > 0 {
-		c.live.title += fmt.Sprintf(" and %d more", more)
-	}
+	c.live.title = c.title()
 	c.live.progress = crawl.Progress
 	defer c.live.watch(ctx)()
 	return crawl.Run(ctx)
+}
+
+// more are the words that going on needs beside the folder: what is not kept there.
+func (c *crawlRun) more() string {
+	var asked answer.Asked
+	keepFlags(c.flags, &asked)
+	asked.SetSeeds(c.seeds.urls)
+	var words []string
+	if len(asked.Seeds) < asked.SeedCount {
+		words = append(words, "--seeds FILE")
+	}
+	for _, name := range asked.Withheld {
+		words = append(words, "--"+name+" …")
+	}
+	return strings.Join(words, " ")
+}
+
+// paused are the hosts that an operator has paused: by orders to this crawl, or
+// before it, as far as the view names them.
+func (c *crawlRun) paused() []string {
+	hosts := map[string]bool{}
+	if p := c.live.progress(); p != nil {
+		for i := range p.Slowest {
+			hosts[p.Slowest[i].Host] = p.Slowest[i].Paused
+		}
+	}
+	orders, err := ask.NewMailbox(c.dir).Log()
+	if err != nil {
+		c.log.Warn("the log of orders", "err", err)
+	}
+	for _, o := range orders {
+		if o.Order == ask.KindPause || o.Order == ask.KindResume {
+			hosts[o.Host] = o.Order == ask.KindPause
+		}
+	}
+	maps.DeleteFunc(hosts, func(_ string, paused bool) bool { return !paused })
+	return slices.Sorted(maps.Keys(hosts))
 }
 
 // named tells whether later commands need --dir to find the crawl.

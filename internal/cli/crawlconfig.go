@@ -49,6 +49,7 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 		UserAgent: c.who.UserAgent(), Contact: c.who.Contact, Token: product, Policy: policy, Owned: s.Owned, AllowPrivate: s.AllowPrivate,
 	}
 	asked.Purpose = c.purpose.name
+	keepFlags(c.flags, &asked)
 	asked.SetSeeds(c.seeds.urls)
 	asked.SetLimits(limits)
 	cfg := headway.Config{
@@ -73,6 +74,7 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 	}
 	begun, ended, err := c.resume(ctx, st, &cfg, &asked)
 	if err != nil || ended {
+		c.over = ended
 		return cfg, err
 	}
 	if c.purpose.output != nil {

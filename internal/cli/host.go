@@ -173,7 +173,8 @@ func askCrawl(ctx context.Context, dir string, q ask.Question) (ask.Answer, erro
 	defer cancel()
 	a, err := ask.NewMailbox(dir).Ask(ctx, q)
 	if errors.Is(err, ask.ErrNobody) {
-		return a, usage(fmt.Errorf("no crawl runs in %s", dir), "orders are for a crawl that runs; start it, then say it again")
+		return a, usage(fmt.Errorf("no crawl runs in %s", dir), "orders are for a crawl that runs: start it with headway crawl --dir "+dir+
+			" and say it again while it runs; what was ordered before holds from its start")
 	}
 	return a, err
 }

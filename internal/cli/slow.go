@@ -14,6 +14,7 @@ import (
 	"headway/answer"
 	"headway/ask"
 	"headway/job"
+	"headway/visit"
 )
 
 // slowMoment is how long a running crawl is watched to tell now from so far.
@@ -137,6 +138,9 @@ func printSlow(w io.Writer, s *answer.Slow) error {
 		if s.Running {
 			hosts = plural(p.Hosts, "host") + " now"
 		}
+		if n := s.Paused; n > 0 && p.State == string(visit.WaitHold) {
+			hosts = strings.TrimPrefix(fmt.Sprintf("%s, %d paused by an operator", hosts, n), ", ")
+		}
 		fmt.Fprintf(tab, "  %s\t%5.1f %%\t%s\t%s\n", p.State, 100*p.Part, hosts, strings.Repeat("▇", int(p.Part*slowBar+0.5)))
 	}
 	if err := tab.Flush(); err != nil {
@@ -147,8 +151,11 @@ func printSlow(w io.Writer, s *answer.Slow) error {
 		for i := range s.Slowest {
 			h := &s.Slowest[i]
 			waiting := ""
+			if h.Paused {
+				waiting = "paused by an operator"
+			}
 			if h.Waiting > 0 {
-				waiting = fmt.Sprintf("%d waiting", h.Waiting)
+				waiting = strings.TrimPrefix(fmt.Sprintf("%s, %d waiting", waiting, h.Waiting), ", ")
 				if h.ETA > 0 {
 					waiting += ", " + guessText(h.ETA)
 				}

@@ -178,6 +178,8 @@ func printWhy(out io.Writer, w *answer.Why) {
 		switch {
 		case w.Reason != "":
 			head = append(head, string(w.Reason))
+		case w.Wait != nil && w.Wait.Paused:
+			head = append(head, "paused")
 		case w.Wait != nil:
 			head = append(head, string(w.Wait.Reason))
 		}

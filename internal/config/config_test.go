@@ -387,3 +387,22 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+// TestGiven hands out what a flag was given so that it can be given again.
+func TestGiven(t *testing.T) {
+	fs := pflag.NewFlagSet("t", pflag.ContinueOnError)
+	Register(fs)
+	fs.StringArray("more", nil, "")
+	fs.Bool("plain", false, "")
+	if err := fs.Parse([]string{"--exclude=a,b", "--exclude=c", "--max-pages=1", "--max-pages=2", "--basic-auth=ann:x", "--more=1", "--more=2,3", "--plain"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]string{
+		"exclude": {"a,b", "c"}, "max-pages": {"2"}, "basic-auth": {"ann:x"}, "more": {"1", "2,3"}, "plain": {"true"},
+	} {
+		got, secret := Given(fs.Lookup(name))
+		if !slices.Equal(got, want) || secret != (name == "basic-auth") {
+			t.Errorf("%s: %q, secret %v", name, got, secret)
+		}
+	}
+}

@@ -147,6 +147,19 @@ func (f *flagValue) Type() string {
 	}
 }
 
+// Given returns what a flag was given, so that setting it to each again gives the
+// same, and whether that is a secret.
+func Given(f *pflag.Flag) (texts []string, secret bool) {
+	switch v := f.Value.(type) {
+	case *flagValue:
+		return slices.Clone(v.given), v.setting.Secret
+	case pflag.SliceValue:
+		return v.GetSlice(), false
+	default:
+		return []string{f.Value.String()}, false
+	}
+}
+
 // given is what a layer says about a setting.
 type given struct {
 	texts  []string

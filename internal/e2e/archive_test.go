@@ -180,6 +180,7 @@ func TestArchive(t *testing.T) {
 // TestArchiveKilled kills a crawl that archives. In the end every answer of the
 // ledger is archived, and twice at most what was in flight.
 func TestArchiveKilled(t *testing.T) {
+	t.Parallel()
 	hosts, pages, kills, delay := 20, 20, 3, 100*time.Millisecond
 	if full {
 		hosts, pages, kills = 100, 100, 20

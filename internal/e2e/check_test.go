@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"headway/internal/check"
 	"headway/lab"
@@ -57,33 +56,12 @@ func (v *verdicts) of(which check.Verdict) []string {
 	return list
 }
 
-// heeded wants robots.txt obeyed, and nothing sent into an announced Retry-After
-// by somebody who could have known: answers and requests pass each other on the
-// way.
-func (w *world) heeded() {
-	w.Helper()
-	if t := w.lab.Stats().Total; t.RobotsViolations != 0 || t.BeforeRobots != 0 || t.NofollowHits != 0 {
-		w.Errorf("robots violations %d, before robots.txt %d, nofollow %d; want none", t.RobotsViolations, t.BeforeRobots, t.NofollowHits)
-	}
-	const passing, announced = 200 * time.Millisecond, time.Second // the lab says a second at least
-	refused := map[string]time.Time{}
-	log := w.lab.Log()
-	slices.SortFunc(log, func(a, b lab.Request) int { return a.Start.Compare(b.Start) })
-	for _, r := range log {
-		if at, ok := refused[r.Host]; ok && r.Start.After(at.Add(passing)) && r.Start.Before(at.Add(announced)) {
-			w.Errorf("%s%s was asked %v after a refusal", r.Host, r.Target, r.Start.Sub(at))
-		}
-		if r.Status == http.StatusTooManyRequests {
-			refused[r.Host] = r.Answer
-		}
-	}
-}
-
 // TestCheckThrottled checks a site that refuses above 2 requests a second, with
 // links to hosts that do and hosts that do not. Only links to pages that are not
 // there are dead, by the lab's own log, and a second run asks only for those and
 // for the pages that carry them.
 func TestCheckThrottled(t *testing.T) {
+	t.Parallel()
 	pages, dead, rate, redirects := 260, 20, 25.0, 0.05
 	if full { // about 45 minutes on a machine with nothing else to do
 		pages, dead, rate, redirects = 4800, 100, 2, 0
@@ -99,7 +77,7 @@ func TestCheckThrottled(t *testing.T) {
 	args := []string{"check", seed, "--dir", "checked", "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", w.port), "--preset", "owned", "--sitemaps", "off", "--json", "--quiet"}
 
 	first := w.checked(w.command(args...), 1)
-	w.heeded()
+	w.heeded("checked")
 	s := w.lab.Stats()
 	if s.PerHost[0].UniquePages != int64(pages) {
 		t.Errorf("%d of %d pages of the site were asked for", s.PerHost[0].UniquePages, pages)
@@ -161,7 +139,7 @@ func TestCheckThrottled(t *testing.T) {
 		t.Errorf("the second time %v, %d verdicts kept; the first time %v", second.Counts, second.Kept, first.Counts)
 	}
 	t.Logf("the second run asked for %d URLs of %d", len(asked), first.Seen)
-	w.heeded()
+	w.heeded("checked")
 }
 
 // mutable is a small site whose answers a test changes.
@@ -211,6 +189,7 @@ func (m *mutable) asked() []string {
 
 // TestCheckVerdicts looks at every verdict, and at what a mended link does.
 func TestCheckVerdicts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(1)), DNS: lab.DNS{Listen: "127.0.0.1:0"}}) // for its name server
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -317,6 +296,7 @@ func TestCheckVerdicts(t *testing.T) {
 // TestCheckRefused checks a site that links to a host which refuses for good, and
 // to nothing dead: that is no failure.
 func TestCheckRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: []lab.HostSpec{
 		{Name: "site", Temper: site(2, func(t *lab.Temper) {
 			t.Site.Links, t.Site.CrossLinks, t.Site.PrivateLinks, t.Site.NofollowLinks = 2, 0, 0, 0

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,9 +53,9 @@ func TestSinceAndCompare(t *testing.T) {
 	}
 	w.run(w.crawl("monday", append(args, "--since", "monday")...), 2) // itself
 
-	w.run(w.command("report", "--dir", "tuesday"), 0)
+	w.run(w.command("report", "--dir", "tuesday", "--since", "monday"), 0)
 	b, err := os.ReadFile(filepath.Join(w.dir, "tuesday", "report.html"))
-	if err != nil || !strings.Contains(string(b), "not_modified") {
+	if err != nil || !strings.Contains(string(b), "not_modified") || !strings.Contains(string(b), fmt.Sprintf("changed: %d · ", changed)) {
 		t.Errorf("the report: %d bytes, %v", len(b), err)
 	}
 }

@@ -3,6 +3,8 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,24 +14,59 @@ import (
 	"headway/lab/temper"
 )
 
-// receiptSlack is how far a gap may be from what the server saw: the two clocks
-// stamp the same request at different moments, on a machine that others use.
-const receiptSlack = 25 // ms
+// mostLag is how far apart both stamps of a request may usually be: in the median
+// of a host. Of single requests nothing can be said on a machine that others use.
+// Under the race detector at a load of 8 to 25 on two cores the medians were 0.1
+// to 0.3 ms and the longest 3 to 73 ms.
+const mostLag = 10 * time.Millisecond
 
-// serverLag is how many requests more a server may see at once than were under
-// way: on a machine that is busy with other tests it notices late that it has
-// answered.
-var serverLag = map[bool]int{false: 1, true: 0}[full]
+// agrees holds a receipt to the exchanges of its host. A gap between two stamps
+// of the lab differs from that between the crawl's by the difference of two lags,
+// either way, so that gaps are compared on one clock; how many were under way at
+// once is at least what both sides agree on, and the lab cannot have seen more
+// than either side did.
+func (w *world) agrees(host string, r *answer.Receipt, list []exchange, seen int) {
+	w.Helper()
+	var sent []time.Time
+	var lags []time.Duration
+	var both, either, crawl []moments
+	for _, x := range list {
+		sent, lags = append(sent, x.sent), append(lags, x.lag().Abs())
+		late := x.sent // of the two beginnings
+		if x.start.After(late) {
+			late = x.start
+		}
+		both, either, crawl = append(both, moments{late, x.answer}), append(either, moments{x.left(), x.end}), append(crawl, moments{x.sent, x.end})
+	}
+	slices.SortFunc(sent, time.Time.Compare)
+	gap := time.Duration(math.MaxInt64)
+	for i := range sent[1:] {
+		gap = min(gap, sent[i+1].Sub(sent[i]))
+	}
+	slices.Sort(lags)
+	w.Logf("%s: lags of %v in the median, %v at most; at once %d by both, %d by the crawl, %d by either", host, lags[len(lags)/2], lags[len(lags)-1], atMost(both), atMost(crawl), atMost(either))
+	if r.SmallestGap == nil || r.SmallestGap.Duration() != gap.Truncate(time.Millisecond) {
+		w.Errorf("%s: a smallest gap of %v, the requests left %v apart", host, r.SmallestGap, gap)
+	}
+	if r.PeakConcurrency != atMost(crawl) || r.PeakConcurrency < atMost(both) || seen > atMost(either) {
+		w.Errorf("%s: %d at once, the server saw %d; by both %d, by the crawl %d, by either %d", host, r.PeakConcurrency, seen, atMost(both), atMost(crawl), atMost(either))
+	}
+	if lag := lags[len(lags)/2]; lag > mostLag {
+		w.Errorf("%s: the stamps of both sides are %v apart in the median", host, lag)
+	}
+}
 
 // TestCourtesyAgreesWithServer compares receipts with what the hosts counted
 // themselves: one that is fast and answers slowly, one that refuses.
 func TestCourtesyAgreesWithServer(t *testing.T) {
+	t.Parallel()
 	slow := site(60, func(t *lab.Temper) { t.Rules.Latency = temper.Constant(120 * time.Millisecond) })
 	limited := site(25, func(t *lab.Temper) { t.Rules.Limits = []temper.Limit{{Rate: 4, Burst: 2}} })
 	w := newWorld(t, lab.Config{Hosts: []lab.HostSpec{{Name: "slow.test", Temper: slow}, {Name: "limited.test", Temper: limited}}})
 	w.run(w.crawl("one", "--preset", "owned", "--delay", "50ms", "--sitemaps", "off"), 0)
 	w.complete()
 	w.clean()
+	exchanges := w.exchanges("one")
 	for _, s := range w.lab.Stats().PerHost {
 		host := strings.TrimSuffix(s.Host, "/")
 		var r answer.Receipt
@@ -48,12 +85,7 @@ func TestCourtesyAgreesWithServer(t *testing.T) {
 		if r.AllSent < s.Requests {
 			t.Errorf("%s: %d requests in all, the server counted %d", host, r.AllSent, s.Requests)
 		}
-		if r.PeakConcurrency < s.MaxConcurrent-serverLag {
-			t.Errorf("%s: %d at once, the server saw %d", host, r.PeakConcurrency, s.MaxConcurrent)
-		}
-		if gap := float64(r.SmallestGap.Duration().Milliseconds()); gap > s.MinGapAnyMS+receiptSlack {
-			t.Errorf("%s: a smallest gap of %.0f ms, the server saw %.1f, robots.txt included", host, gap, s.MinGapAnyMS)
-		}
+		w.agrees(host, &r, exchanges[host], s.MaxConcurrent)
 		if r.SentInside != 0 || int64(len(r.Incidents)) > r.Refusals {
 			t.Errorf("%s: %d requests inside a Retry-After, %d incidents", host, r.SentInside, len(r.Incidents))
 		}
@@ -79,6 +111,7 @@ func TestCourtesyAgreesWithServer(t *testing.T) {
 
 // TestHostsAndCourtesyWhileItRuns asks a crawl that runs.
 func TestHostsAndCourtesyWhileItRuns(t *testing.T) {
+	t.Parallel()
 	const delay = time.Second
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(2, site(50, func(t *lab.Temper) { t.Site.CrawlDelay = delay }))})
 	cmd := w.crawl("one", "--preset", "owned")

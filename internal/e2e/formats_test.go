@@ -57,6 +57,7 @@ func (w *world) add(e endings, file, url, outcome, reason string) {
 // file holds each URL that ended once, as the store counts them; an export holds
 // the same, and one made while the crawl runs holds what had ended.
 func TestFormats(t *testing.T) {
+	t.Parallel()
 	const hosts, pages, kills = 10, 40, 3
 	delay := 100 * time.Millisecond
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(hosts, site(pages, func(t *lab.Temper) { t.Site.CrawlDelay = delay }))})
@@ -304,7 +305,7 @@ func TestExportFlat(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const most = 200 << 20
+	const most = 160 << 20
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(1))})
 	w.measurable()
 	w.record(filepath.Join(w.dir, "run"), pages)

@@ -72,6 +72,7 @@ func TestKill(t *testing.T) {
 // robots.txt is out of order. The next one leaves the host alone as long as the
 // first would have.
 func TestKillKeepsHold(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(5, func(t *lab.Temper) { t.Site.Robots = "500" }))})
 	for range 3 {
 		cmd := w.crawl("run")

@@ -55,6 +55,7 @@ func lasted(log []lab.Request) time.Duration {
 // TestPlan plans the crawl of ten sites with sitemaps, then crawls them, and
 // compares.
 func TestPlan(t *testing.T) {
+	t.Parallel()
 	latency := func(l time.Duration) func(*lab.Temper) {
 		return func(t *lab.Temper) { t.Rules.Latency = labtemper.Constant(l) }
 	}
@@ -119,6 +120,7 @@ func TestPlan(t *testing.T) {
 
 // TestPlanWithoutSitemap says what nobody can know, and what is there at least.
 func TestPlanWithoutSitemap(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(100, func(t *lab.Temper) { t.Site.Sitemap = "none" }))})
 	p := w.plan(0, "--preset", "owned", "--delay", "10ms")
 	if p.SizeKnown || p.Pages < 2 || p.Pages > 100 || p.Hosts[0].Links == 0 {
@@ -136,6 +138,7 @@ func TestPlanWithoutSitemap(t *testing.T) {
 // TestPlanStopped says what would keep a crawl from fetching anything, and has
 // asked for no page that it may not.
 func TestPlanStopped(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		temper lab.Temper
 		want   string // a part of why
@@ -163,6 +166,7 @@ func TestPlanStopped(t *testing.T) {
 
 // TestPlanKeepsNothing leaves no folder behind, and no crawl to be resumed.
 func TestPlanKeepsNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(5))})
 	w.plan(0, "--preset", "owned")
 	left, err := filepath.Glob(filepath.Join(w.dir, "headway-*"))

@@ -1,8 +1,8 @@
 package e2e
 
 import (
-	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +14,7 @@ import (
 // TestTwoTerminals runs two crawls of the same hosts at once. The hosts see one
 // pace.
 func TestTwoTerminals(t *testing.T) {
+	t.Parallel()
 	const hosts, pages, delay = 4, 12, 300 * time.Millisecond
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(hosts, site(pages, func(t *lab.Temper) { t.Site.CrawlDelay = delay }))})
 	args := []string{"--preset", "owned", "--jitter", "0", "--sitemaps", "off"}
@@ -40,6 +41,7 @@ func TestTwoTerminals(t *testing.T) {
 // TestInterruptedBeforeItsTurn interrupts a crawl that waits for a host another
 // one holds. It has nothing to give back, and says that it can go on.
 func TestInterruptedBeforeItsTurn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(5, func(t *lab.Temper) { t.Rules.Latency = temper.Constant(3 * time.Second) }))})
 	first := w.crawl("one")
 	if err := first.Start(); err != nil {
@@ -47,16 +49,22 @@ func TestInterruptedBeforeItsTurn(t *testing.T) {
 	}
 	w.eventually(10*time.Second, func() bool { return w.lab.Stats().Total.InFlight > 0 })
 	second := w.crawl("two")
-	var out bytes.Buffer
-	second.Stdout, second.Stderr = &out, &out
+	out, err := os.Create(filepath.Join(w.dir, "two.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	second.Stdout, second.Stderr = out, out
 	if err := second.Start(); err != nil {
 		t.Fatal(err)
 	}
-	interrupt := time.AfterFunc(time.Second, func() { _ = second.Process.Signal(os.Interrupt) }) // one that has ended is told nothing
-	defer interrupt.Stop()
-	err := second.Wait()
-	if code := second.ProcessState.ExitCode(); code != 130 || !strings.Contains(out.String(), "the same command goes on") {
-		t.Errorf("exit code %d, %v; it says:\n%s", code, err, &out)
+	w.eventually(30*time.Second, func() bool { return strings.Contains(string(w.read("two.txt")), "waiting on lease 1") })
+	if err := second.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	err = second.Wait()
+	if code, said := second.ProcessState.ExitCode(), string(w.read("two.txt")); code != 130 || !strings.Contains(said, "the same command goes on") {
+		t.Errorf("exit code %d, %v; it says:\n%s", code, err, said)
 	}
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)

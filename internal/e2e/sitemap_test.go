@@ -48,6 +48,7 @@ func TestSitemapStreams(t *testing.T) {
 // TestSitemapMoved follows a sitemap to where it has moved, as many sites have
 // theirs, and does not run in a circle.
 func TestSitemapMoved(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(1))})
 	mux := http.NewServeMux()
 	moved := func(to string) http.HandlerFunc {

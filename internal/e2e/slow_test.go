@@ -14,6 +14,7 @@ import (
 // TestSlow asks a crawl where its time goes, while it runs and after it has
 // ended.
 func TestSlow(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(2, site(12, func(t *lab.Temper) { t.Site.CrawlDelay = 500 * time.Millisecond }))})
 	crawl := w.crawl("run", "--preset", "owned", "--quiet")
 	if err := crawl.Start(); err != nil {

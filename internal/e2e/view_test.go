@@ -193,7 +193,7 @@ func crawlDelay(d time.Duration) func(*lab.Temper) {
 // stopNow ends what would go on for long.
 func stopNow(s *terminal) { s.press("C-c", "C-c") }
 
-var interruptedRows = []string{`^interrupted: the same command goes on$`, `^seen [0-9]+ = `, `^next: the same command goes on where it stopped$`, `^exit 130` + rowSane}
+var interruptedRows = []string{`^interrupted: the same command goes on$`, `^seen [0-9]+ = `, `^next: headway crawl --dir crawl +# goes on where it stopped$`, `^exit 130` + rowSane}
 
 var sights = map[string]sight{
 	"start": {
@@ -218,7 +218,7 @@ var sights = map[string]sight{
 		hosts: uniform(1, 20, func(t *lab.Temper) {
 			t.Rules.Outages = []temper.Outage{{AfterRequests: 4, RetryAfter: 5 * time.Minute}}
 		}),
-		rows: []string{rowTitle, rowCounts, rowGuess, `^nothing sent for 1[0-9] s: 1 host held \(Retry-After, backoff or paused\); next at [0-9:]+$`, `^127\.1\.0\.1:[0-9]+ says not now, asked again at [0-9:]+$`, rowShares, `hold +[0-9]+ %`, rowHosts, `hold until [0-9:]+`, rowKeys},
+		rows: []string{rowTitle, rowCounts, rowGuess, `^nothing sent for 1[0-9] s: 1 host held \(Retry-After or backoff\); next at [0-9:]+$`, `^127\.1\.0\.1:[0-9]+ says not now, asked again at [0-9:]+$`, rowShares, `hold +[0-9]+ %`, rowHosts, `hold until [0-9:]+`, rowKeys},
 		end:  stopNow, then: interruptedRows,
 	},
 	"limit": {
@@ -257,7 +257,7 @@ var sights = map[string]sight{
 		args:  []string{"--preset", "owned", "--max-pages", "10"},
 		rows: []string{
 			`^headway: warning: a limit comes near: limit max_pages: `, `^partial: max_pages$`, `^Job limit: Maximum 10 pages per crawl$`, `^seen [0-9]+ = 10 fetched \+ `, `^this run: 10 pages, `, `^host time: `,
-			`^next: the same command with a higher --max-pages goes on$`, `^ +headway slow --dir crawl +# `, `^exit 3` + rowSane,
+			`^next: headway crawl --dir crawl --max-pages N +# goes on, with a higher N$`, `^ +headway slow --dir crawl +# `, `^exit 3` + rowSane,
 		},
 	},
 	"blocked": {

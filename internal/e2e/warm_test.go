@@ -74,6 +74,7 @@ func (w *world) readWarm(out string) warmReport {
 // above twice what it is when idle for no more than ten seconds, and what cannot
 // be kept is asked for once.
 func TestWarmSparesTheOrigin(t *testing.T) {
+	t.Parallel()
 	pages, service, pace := int64(32), 250*time.Millisecond, []string{"--delay", "100ms"}
 	if full {
 		pages, service, pace = 600, 700*time.Millisecond, nil
@@ -115,6 +116,7 @@ func TestWarmSparesTheOrigin(t *testing.T) {
 
 // TestWarmWithoutSitemap follows links where there is no sitemap, and says so.
 func TestWarmWithoutSitemap(t *testing.T) {
+	t.Parallel()
 	const pages = 20
 	s := warmed(pages, time.Millisecond)
 	s.Site.Sitemap = "none"
@@ -139,6 +141,7 @@ func TestWarmWithoutSitemap(t *testing.T) {
 // TestWarmKilled kills the second pass. The same command goes on with it, and
 // knows what the first pass found.
 func TestWarmKilled(t *testing.T) {
+	t.Parallel()
 	const pages = 32
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, warmed(pages, time.Millisecond))})
 	args := w.warm("--delay", "100ms")

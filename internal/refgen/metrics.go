@@ -45,6 +45,7 @@ var sections = []section{
 			{"answer", "Refusal"},
 			{"answer", "Incident"},
 			{"answer", "PaceStep"},
+			{"answer", "Order"},
 		},
 	},
 	{

@@ -1,12 +1,12 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"headway"
 	"headway/frontier"
 	"headway/internal/figures"
 	"headway/limit"
@@ -32,7 +32,7 @@ func Line(m Model) string {
 		fmt.Sprintf("%d in flight", p.Frontier.InFlight),
 		figures.Plural(int64(p.Frontier.Working), "host"),
 	}
-	if on := waitingOn(p.Shares); on != "" {
+	if on := waitingOn(p); on != "" {
 		parts = append(parts, "waiting on "+on)
 	}
 	if len(p.Slowest) > 0 && p.Slowest[0].Pace.Duration() >= slowPace {
@@ -57,12 +57,11 @@ func Line(m Model) string {
 const mostShares = 3
 
 // waitingOn names what hosts wait for now.
-func waitingOn(shares []frontier.Share) string {
-	now := slices.DeleteFunc(slices.Clone(shares), func(s frontier.Share) bool { return s.Hosts == 0 || s.State == frontier.Fetching })
-	slices.SortStableFunc(now, func(a, b frontier.Share) int { return cmp.Compare(b.Hosts, a.Hosts) })
+func waitingOn(p *headway.Progress) string {
+	now := slices.DeleteFunc(waits(p), func(c waitCount) bool { return c.name == frontier.Fetching.String() })
 	var words []string
-	for _, s := range now[:min(len(now), mostShares)] {
-		words = append(words, fmt.Sprintf("%s %d", s.State, s.Hosts))
+	for _, c := range now[:min(len(now), mostShares)] {
+		words = append(words, fmt.Sprintf("%s %d", c.name, c.hosts))
 	}
 	return strings.Join(words, ", ")
 }

@@ -404,6 +404,9 @@ func hostTime(p *headway.Progress, width, rows int) []line {
 		now := ""
 		if s.hosts > 0 {
 			now = figures.Plural(int64(s.hosts), "host")
+			if n := min(paused(p.Slowest), s.hosts); n > 0 && s.name == string(visit.WaitHold) {
+				now = fmt.Sprintf("%d of %d paused", n, s.hosts)
+			}
 		}
 		l := say(look, fitName("  "+s.name, names)).add(plain, fmt.Sprintf("%3d %%  ", s.pct)).add(look, bar(s.part, width-names-numbers-hosts-2))
 		list = append(list, l.pad(width-hosts).add(faint, fmt.Sprintf("%*s", hosts, now)))

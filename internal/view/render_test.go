@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"headway"
+	"headway/ask"
 	"headway/frontier"
 	"headway/internal/view"
 	"headway/job"
@@ -256,12 +257,36 @@ func TestIdleNamesEveryWait(t *testing.T) {
 	for _, w := range visit.Waits {
 		m := with(running(), func(m *view.Model, p *headway.Progress) {
 			m.Idle, p.Shares = 12*time.Second, []frontier.Share{share(frontier.Waiting(w), 2, 1)}
+			p.Slowest = nil // nobody is paused
 		})
 		got := view.Line(m)
 		words, ok := strings.CutPrefix(got, "00:42  nothing sent for 12 s: 2 hosts ")
 		if !ok || len(words) < 4 {
 			t.Errorf("%s: %q", w, got)
 		}
+	}
+}
+
+// TestPausedIsSaid tells hosts that an operator paused from those that are held.
+func TestPausedIsSaid(t *testing.T) {
+	m := with(running(), func(m *view.Model, p *headway.Progress) {
+		m.Idle, p.Shares = 12*time.Second, []frontier.Share{share(frontier.Waiting(visit.WaitHold), 3, 1)}
+		p.Slowest = []ask.Host{host("a.example", 0, "base", func(h *ask.Host) { h.State, h.Paused = "hold", true })}
+	})
+	if got, want := view.Line(m), "00:42  nothing sent for 12 s: 2 hosts held (Retry-After or backoff), 1 host paused by an operator"; got != want {
+		t.Errorf("idle: %q, want %q", got, want)
+	}
+	m.Idle = 0
+	if got := view.Line(m); !strings.Contains(got, "waiting on hold 2, paused 1") {
+		t.Errorf("line: %q", got)
+	}
+	if got := view.Render(m, 100, 40); !strings.Contains(got, "1 of 3 paused") {
+		t.Errorf("screen:\n%s", got)
+	}
+	e := summaries["partial"]()
+	e.Paused = []string{"http://a.example", "http://b.example", "http://c.example", "http://d.example", "http://e.example"}
+	if got := view.Summary(e); !strings.Contains(got, "\npaused by an operator: http://a.example, http://b.example, http://c.example and 2 more\n") {
+		t.Errorf("summary:\n%s", got)
 	}
 }
 

@@ -18,10 +18,12 @@ import (
 // Ended is what the summary of a crawl is made of.
 type Ended struct {
 	Report headway.Report
-	Dir    string // the folder of the crawl
-	Named  bool   // the folder was chosen by --dir, so that later commands need it too
-	Seed   string // the first one
-	Width  int    // of the terminal it is read on; 0: lines are not broken
+	Dir    string   // the folder of the crawl
+	Named  bool     // the folder was chosen by --dir, so that later commands need it too
+	Seed   string   // the first one
+	More   string   // words, beside the folder, that the command to go on needs; empty for none
+	Paused []string // hosts that an operator has paused
+	Width  int      // of the terminal it is read on; 0: lines are not broken
 }
 
 // Summary says how a crawl ended, in numbers that add up, and what to type next.
@@ -66,6 +68,13 @@ func Summary(e Ended) string {
 		put(politenessLine(r))
 		put(sharesLine(r.Shares))
 	}
+	if n := len(e.Paused); n > 0 {
+		hosts := strings.Join(e.Paused[:min(n, maxPaused)], ", ")
+		if n > maxPaused {
+			hosts += fmt.Sprintf(" and %d more", n-maxPaused)
+		}
+		put("paused by an operator: " + hosts)
+	}
 	put("folder: " + e.Dir)
 	for i, step := range e.next() {
 		if i == 0 {
@@ -76,6 +85,9 @@ func Summary(e Ended) string {
 	}
 	return b.String()
 }
+
+// maxPaused is how many hosts that were paused are named.
+const maxPaused = 3
 
 // politenessLine says how hosts took it, as far as it was recorded.
 func politenessLine(r headway.Report) string {
@@ -106,37 +118,43 @@ func (e Ended) next() []string {
 	slow := fmt.Sprintf("headway slow%s  # where the time went, and what would help", in)
 	switch r.State {
 	case job.Partial:
-		return []string{goOn(r), slow}
+		return []string{e.goOn(), slow}
 	case job.Blocked:
 		return []string{why("names the rule")}
 	case job.Failed, job.Cancelled:
-		return []string{why("tells what was tried"), "the same command with --fresh tries again"}
+		return []string{why("tells what was tried"), e.command("--fresh", "tries again")}
 	case job.Complete:
 		return []string{fmt.Sprintf("headway why URL%s  # why a page ended as it did, or is missing", in), slow}
 	default:
-		return []string{"the same command goes on where it stopped", slow}
+		return []string{e.command("", "goes on where it stopped"), slow}
 	}
 }
 
+// command is the crawl's command with more words, and what that does.
+func (e Ended) command(more, does string) string {
+	return strings.Join(slices.DeleteFunc([]string{"headway crawl --dir", quote(e.Dir), e.More, more}, func(w string) bool { return w == "" }), " ") + "  # " + does
+}
+
 // goOn says how to go on with a crawl that is partial.
-func goOn(r headway.Report) string {
+func (e Ended) goOn() string {
+	r := e.Report
 	if r.Reason == headway.DiscoveryStopped {
-		return "the same command follows the links that were put off"
+		return e.command("", "follows the links that were put off")
 	}
 	switch name := limit.Name(r.Reason); name {
 	case limit.Pages, limit.Requests, limit.Bytes, limit.Time, limit.Depth, limit.PagesPerHost:
-		return fmt.Sprintf("the same command with a higher --%s goes on", strings.ReplaceAll(string(name), "_", "-"))
+		return e.command(fmt.Sprintf("--%s N", strings.ReplaceAll(string(name), "_", "-")), "goes on, with a higher N")
 	case "disk":
-		return "make room on the disk; the same command goes on"
+		return e.command("", "goes on, once there is room on the disk")
 	case limit.Patience:
 		for ending := range r.Counts.Ended {
 			if ending.Outcome == visit.Deferred {
-				return "the same command with more --patience goes on"
+				return e.command("--patience N", "goes on, with a longer N")
 			}
 		}
-		return "the same command with --fresh tries again"
+		return e.command("--fresh", "tries again")
 	default:
-		return "the same command with a higher limit goes on"
+		return e.command("", "goes on, with a higher limit")
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 var waitWords = map[visit.Wait]string{
 	visit.WaitPace:            "keeping its pace",
 	visit.WaitCrawlDelay:      "keeping its Crawl-delay",
-	visit.WaitHold:            "held (Retry-After, backoff or paused)",
+	visit.WaitHold:            "held (Retry-After or backoff)",
 	visit.WaitInFlight:        "with all its requests under way",
 	visit.WaitDomainInterval:  "waiting for another host of its domain",
 	visit.WaitAddressInterval: "waiting for another host at its address",
@@ -41,6 +41,41 @@ func stateWords(s frontier.State) string {
 	return waitWords[visit.Wait(s.String())]
 }
 
+// paused counts the hosts that an operator has paused, of those that are named.
+func paused(hosts []ask.Host) int {
+	n := 0
+	for i := range hosts {
+		if hosts[i].Paused {
+			n++
+		}
+	}
+	return n
+}
+
+// waits is what hosts wait for now and how many do, the most first. A host that
+// an operator paused is held by our own order: people are told so.
+func waits(p *headway.Progress) []waitCount {
+	var list []waitCount
+	for _, s := range p.Shares {
+		c := waitCount{s.State.String(), stateWords(s.State), s.Hosts}
+		if s.State == frontier.Waiting(visit.WaitHold) {
+			n := min(paused(p.Slowest), s.Hosts)
+			c.hosts -= n
+			list = append(list, waitCount{"paused", "paused by an operator", n})
+		}
+		list = append(list, c)
+	}
+	list = slices.DeleteFunc(list, func(c waitCount) bool { return c.hosts == 0 })
+	slices.SortStableFunc(list, func(a, b waitCount) int { return cmp.Compare(b.hosts, a.hosts) })
+	return list
+}
+
+// waitCount is how many hosts are in a state.
+type waitCount struct {
+	name, words string
+	hosts       int
+}
+
 // idleNames is how many reasons an idle line names.
 const idleNames = 3
 
@@ -57,19 +92,18 @@ func idleLine(p *headway.Progress, idle time.Duration, zone *time.Location) stri
 	if p.Frontier.Down {
 		line += "our own network seems to be down; "
 	}
-	now := slices.DeleteFunc(slices.Clone(p.Shares), func(s frontier.Share) bool { return s.Hosts == 0 })
-	slices.SortStableFunc(now, func(a, b frontier.Share) int { return cmp.Compare(b.Hosts, a.Hosts) })
+	now := waits(p)
 	var why []string
 	for i, s := range now {
 		if i == idleNames {
 			rest := 0
 			for _, s := range now[i:] {
-				rest += s.Hosts
+				rest += s.hosts
 			}
 			why = append(why, figures.Plural(int64(rest), "more host"))
 			break
 		}
-		why = append(why, figures.Plural(int64(s.Hosts), "host")+" "+stateWords(s.State))
+		why = append(why, figures.Plural(int64(s.hosts), "host")+" "+s.words)
 	}
 	if len(why) == 0 {
 		why = []string{"no host has work in memory"}

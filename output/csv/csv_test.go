@@ -15,20 +15,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"headway/internal/whole"
 	"headway/output"
 	"headway/output/jsonl"
 	"headway/output/outputtest"
 	"headway/visit"
-	"headway/weburl"
 )
 
-var format = outputtest.Format{
-	Create: func(path string) (outputtest.Writer, error) { return output.NewAtEnd(false, New(path)), nil },
-	Resume: func(path string) (outputtest.Writer, error) { return output.NewAtEnd(true, New(path)), nil },
-	Part:   func(path string) string { return path + whole.PartSuffix },
-	Read:   readRows,
-}
+var format = outputtest.Drafts(New, readRows)
 
 // readCells reads a file with the reader of the standard library, which shares
 // nothing with our writer.
@@ -56,35 +49,12 @@ func TestConformance(t *testing.T) { outputtest.Run(t, format) }
 
 func TestKill(t *testing.T) { outputtest.Kill(t, format) }
 
-func mustURL(t testing.TB, raw string) weburl.URL {
-	t.Helper()
-	u, err := weburl.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
 // full is a visit with every field set that a row shows.
 func full(t testing.TB) *visit.Visit {
-	at := time.Date(2026, 11, 15, 10, 0, 0, 123456789, time.FixedZone("", 3600))
-	return &visit.Visit{
-		Item: visit.Item{
-			Job: 9, URL: mustURL(t, `https://example.com/b?a,b`), Via: mustURL(t, "https://example.com/a"), Found: visit.FoundRedirect,
-			Depth: 2, Hops: 1, Attempt: 1,
-		},
-		Outcome: visit.Failed, Reason: visit.Parse, Detail: "odd\x00\x7f\xff",
-		Answer: visit.Answer{
-			Status: 200, Protocol: "HTTP/2.0", Remote: "192.0.2.1:443", ContentType: "text/html", Location: mustURL(t, "https://example.com/c"),
-			RetryAfter: "-5", Validators: visit.Validators{ETag: `W/"y"`, LastModified: "Sun, 15 Nov 2026 10:00:00 GMT"}, WireBytes: 10, DecodedBytes: 20,
-			Cache: visit.Cache{Verdict: visit.CacheExpired, By: "X-Cache: EXPIRED", Age: 7 * time.Second, Barred: "Vary: *"},
-		},
-		Timing: visit.Timing{Sent: at, FirstByte: 1234567, Total: time.Second},
-		Page: visit.Page{
-			Title: `=HYPERLINK("http://evil.example")`, Description: "two\nlines", Canonical: mustURL(t, "https://example.com/b"), Language: "en", Charset: "utf-8",
-			Robots: []string{"noindex", "nofollow"}, Digest: "ab", SimHash: 0xfedcba9876543210,
-		},
-	}
+	v := outputtest.Full(t)
+	v.Answer.RetryAfter, v.Page.Title, v.Detail = "-5", `=HYPERLINK("http://evil.example")`, "odd\x00\x7f\xff"
+	v.Links, v.Evidence = nil, nil // lists are in no cell
+	return v
 }
 
 // TestRow pins the row: people's scripts read it.
@@ -246,16 +216,5 @@ sys.stdout.buffer.write("|".join([str(len(rows)), str(sum(r["outcome"] == "fetch
 }
 
 func BenchmarkAdd(b *testing.B) {
-	d := New(filepath.Join(b.TempDir(), "pages.csv"))
-	if err := d.Begin(); err != nil {
-		b.Fatal(err)
-	}
-	defer d.Drop()
-	v := outputtest.Visit(0)
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := d.Add(v); err != nil {
-			b.Fatal(err)
-		}
-	}
+	outputtest.BenchmarkAdd(b, New(filepath.Join(b.TempDir(), "pages.csv")))
 }

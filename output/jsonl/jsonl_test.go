@@ -8,14 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"headway/output"
 	"headway/output/outputtest"
 	"headway/visit"
-	"headway/weburl"
 )
 
 var format = outputtest.Format{
@@ -55,40 +53,12 @@ func TestConformanceInRounds(t *testing.T) {
 
 func TestKill(t *testing.T) { outputtest.Kill(t, format) }
 
-func mustURL(t testing.TB, raw string) weburl.URL {
-	t.Helper()
-	u, err := weburl.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
 // full is a visit with every field set that a line shows.
 func full(t testing.TB) *visit.Visit {
-	at := time.Date(2026, 11, 15, 10, 0, 0, 123456789, time.FixedZone("", 3600))
-	return &visit.Visit{
-		Item: visit.Item{
-			Job: 9, URL: mustURL(t, `https://example.com/b?token=x&q=\`), Via: mustURL(t, "https://example.com/a"), Found: visit.FoundRedirect,
-			Depth: 2, Hops: 1, Attempt: 1,
-		},
-		Outcome: visit.Failed, Reason: visit.Parse, Detail: "odd\x00\x7f\xff",
-		Answer: visit.Answer{
-			Status: 200, Protocol: "HTTP/2.0", Remote: "192.0.2.1:443", ContentType: "text/html", Location: mustURL(t, "https://example.com/c"),
-			RetryAfter: "5", Validators: visit.Validators{ETag: `W/"y"`, LastModified: "Sun, 15 Nov 2026 10:00:00 GMT"}, WireBytes: 10, DecodedBytes: 20,
-			Cache: visit.Cache{Verdict: visit.CacheExpired, By: "X-Cache: EXPIRED", Age: 7 * time.Second, Barred: "Vary: *"},
-		},
-		Timing: visit.Timing{Sent: at, FirstByte: 1234567, Total: time.Second},
-		Page: visit.Page{
-			Title: "<b>\u2028\u0085é\n", Description: "d", Canonical: mustURL(t, "https://example.com/b"), Language: "en", Charset: "utf-8",
-			Robots: []string{"noindex", "nofollow"}, Digest: "ab", SimHash: 0xfedcba9876543210,
-		},
-		Links: []visit.Link{{URL: mustURL(t, "https://example.com/c"), Kind: "a", Nofollow: true}},
-		Evidence: []visit.Evidence{
-			{Kind: visit.RobotsAllowed, At: at, Rule: "Allow: /", Line: 3, Group: "*", Source: "sha", SourceAt: at, Confidence: visit.High, Note: "n"},
-			{Kind: visit.Override, At: at},
-		},
-	}
+	v := outputtest.Full(t)
+	v.Item.URL = outputtest.URL(t, `https://example.com/b?token=x&q=\`)
+	v.Page.Title, v.Page.Description, v.Detail = "<b>\u2028\u0085é\n", "d", "odd\x00\x7f\xff"
+	return v
 }
 
 // TestLine pins the line: people's scripts read it.

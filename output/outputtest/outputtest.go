@@ -22,6 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headway/internal/whole"
 	"headway/output"
 	"headway/visit"
 	"headway/weburl"
@@ -45,6 +46,14 @@ type Format struct {
 	Keeps func(*visit.Visit) bool
 	// Read reads the rows of a finished file in their order.
 	Read func(path string) ([]Row, error)
+}
+
+// Drafts is the format of a draft, which is made at the end.
+func Drafts[D output.Draft](draft func(path string) D, read func(path string) ([]Row, error)) Format {
+	open := func(resumed bool) func(string) (Writer, error) {
+		return func(path string) (Writer, error) { return output.NewAtEnd(resumed, draft(path)), nil }
+	}
+	return Format{Create: open(false), Resume: open(true), Part: func(path string) string { return path + whole.PartSuffix }, Read: read}
 }
 
 // Row is what the suite looks at of one row of a file.

@@ -104,7 +104,7 @@ func batches[T any](t *testing.T, col file.ColumnChunkReader, rows int64, read f
 // TestArrow reads all columns of a row with everything in it.
 func TestArrow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pages.parquet")
-	if err := output.NewAtEnd(false, NewPages(path)).Finish(t.Context(), outputtest.Ledger{full(t)}); err != nil {
+	if err := output.NewAtEnd(false, NewPages(path)).Finish(t.Context(), outputtest.Ledger{outputtest.Full(t)}); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := arrowFile(t, path)

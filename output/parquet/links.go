@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -113,7 +112,8 @@ func (l *Links) clean() error {
 	return errors.Join(whole.Remove(l.path+beforeSuffix), whole.Remove(l.path+spoolSuffix))
 }
 
-// Write gathers the links of a page.
+// Write gathers the links of a page. Asked for again, it has those that it has
+// now.
 func (l *Links) Write(_ context.Context, v *visit.Visit) error {
 	if l.broken != nil {
 		return l.broken
@@ -121,15 +121,21 @@ func (l *Links) Write(_ context.Context, v *visit.Visit) error {
 	if err := v.Check(); err != nil {
 		return err
 	}
+	add := (*spool).add
 	if v.Outcome != visit.Fetched {
-		return nil
+		// One that did not change has the links it had; one that nobody asked for
+		// never had any.
+		if v.Outcome == visit.NotModified || v.Timing.Sent.IsZero() {
+			return nil
+		}
+		add = (*spool).forget
 	}
 	if l.spool == nil {
 		if err := l.unfinish(); err != nil {
 			return l.fail(err)
 		}
 	}
-	if err := l.spool.add(v); err != nil {
+	if err := add(l.spool, v); err != nil {
 		return l.fail(err)
 	}
 	return nil
@@ -209,25 +215,29 @@ func (l *Links) Finish(ctx context.Context, ledger output.Ledger) error {
 func (l *Links) fill(ctx context.Context, t *table[Link], fetched int64) error {
 	pages := l.spool.pages
 	if l.before {
-		before, err := copyLinks(ctx, t, l.path+beforeSuffix)
+		before, err := l.pagesBefore()
 		if err != nil {
 			return err
 		}
 		pages += before
 	}
-	var from string
-	_, err := readSpool(l.spool.file, func(line string) error {
-		if page, ok := strings.CutPrefix(line, ">"); ok {
-			from = page
-			return ctx.Err()
-		}
-		to, rest, ok := strings.Cut(line, " ")
-		nofollow, kind, ok2 := strings.Cut(rest, " ")
-		if !ok || !ok2 {
-			return nil // the name of the spool, or the end of a page
-		}
-		row := Link{From: from, To: to, Kind: kind, Nofollow: nofollow == "1"}
-		return t.add(row, row.size())
+	old, err := l.outdated(ctx, pages)
+	if err != nil {
+		return err
+	}
+	err = l.walk(ctx, walker{
+		link: func(s *stretch, row Link) error {
+			if old[s.at] {
+				return nil
+			}
+			return t.add(row, row.size())
+		},
+		end: func(s *stretch, whole bool) error {
+			if whole && !s.gone && old[s.at] {
+				pages--
+			}
+			return nil
+		},
 	})
 	if err != nil {
 		return err
@@ -235,45 +245,25 @@ func (l *Links) fill(ctx context.Context, t *table[Link], fetched int64) error {
 	if _, err := l.spool.file.Seek(0, io.SeekEnd); err != nil { // where more would be added if this fails
 		return err
 	}
+	pages = min(pages, fetched) // a page without links is in no file that could tell whether it came again
 	t.w.SetKeyValueMetadata(LinksKey, AllLinks)
 	t.w.SetKeyValueMetadata(spoolKey, l.name)
 	t.w.SetKeyValueMetadata(PagesKey, strconv.FormatInt(pages, 10))
-	t.w.SetKeyValueMetadata(MissingKey, strconv.FormatInt(max(fetched-pages, 0), 10))
+	t.w.SetKeyValueMetadata(MissingKey, strconv.FormatInt(fetched-pages, 10))
 	return nil
 }
 
-// copyLinks adds the links of a finished file and returns of how many pages they
-// are.
-func copyLinks(ctx context.Context, t *table[Link], path string) (pages int64, err error) {
-	meta, err := metaOf(path)
+// pagesBefore is how many pages the file before has all links of.
+func (l *Links) pagesBefore() (int64, error) {
+	meta, err := metaOf(l.path + beforeSuffix)
 	if err != nil {
 		return 0, err
 	}
-	if pages, err = strconv.ParseInt(meta[PagesKey], 10, 64); err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
-	}
-	f, err := os.Open(path)
+	pages, err := strconv.ParseInt(meta[PagesKey], 10, 64)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%s: %w", l.path+beforeSuffix, err)
 	}
-	defer f.Close()
-	r := parquet.NewGenericReader[Link](f)
-	defer func() { err = errors.Join(err, r.Close()) }()
-	rows := make([]Link, batchRows)
-	for {
-		n, err := r.Read(rows)
-		for i := range rows[:n] {
-			if err := t.add(rows[i], rows[i].size()); err != nil {
-				return 0, err
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return pages, nil
-		}
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return 0, err
-		}
-	}
+	return pages, nil
 }
 
 // metaOf reads what a file says of itself.

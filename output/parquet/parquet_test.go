@@ -2,12 +2,13 @@ package parquet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
@@ -19,12 +20,7 @@ import (
 	"headway/weburl"
 )
 
-var format = outputtest.Format{
-	Create: func(path string) (outputtest.Writer, error) { return output.NewAtEnd(false, NewPages(path)), nil },
-	Resume: func(path string) (outputtest.Writer, error) { return output.NewAtEnd(true, NewPages(path)), nil },
-	Part:   func(path string) string { return path + whole.PartSuffix },
-	Read:   readRows,
-}
+var format = outputtest.Drafts(NewPages, readRows)
 
 func readRows(path string) ([]outputtest.Row, error) {
 	pages, err := parquet.ReadFile[Page](path)
@@ -47,37 +43,6 @@ func TestConformanceGroups(t *testing.T) {
 
 func TestKill(t *testing.T) { outputtest.Kill(t, format) }
 
-func mustURL(t testing.TB, raw string) weburl.URL {
-	t.Helper()
-	u, err := weburl.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
-// full is a visit with every field set that a row shows.
-func full(t testing.TB) *visit.Visit {
-	at := time.Date(2026, 11, 15, 10, 0, 0, 123456789, time.FixedZone("", 3600))
-	return &visit.Visit{
-		Item: visit.Item{
-			Job: 9, URL: mustURL(t, `https://example.com/b?a,b`), Via: mustURL(t, "https://example.com/a"), Found: visit.FoundRedirect,
-			Depth: 2, Hops: 1, Attempt: 1,
-		},
-		Outcome: visit.Failed, Reason: visit.Parse, Detail: "odd\x7f\xff",
-		Answer: visit.Answer{
-			Status: 200, Protocol: "HTTP/2.0", Remote: "192.0.2.1:443", ContentType: "text/html", Location: mustURL(t, "https://example.com/c"),
-			RetryAfter: "5", Validators: visit.Validators{ETag: `W/"y"`, LastModified: "Sun, 15 Nov 2026 10:00:00 GMT"}, WireBytes: 10, DecodedBytes: 20,
-			Cache: visit.Cache{Verdict: visit.CacheExpired, By: "X-Cache: EXPIRED", Age: 7 * time.Second, Barred: "Vary: *"},
-		},
-		Timing: visit.Timing{Sent: at, FirstByte: 1234567, Total: time.Second},
-		Page: visit.Page{
-			Title: "<b>\u2028", Description: "two\nlines", Canonical: mustURL(t, "https://example.com/b"), Language: "en", Charset: "utf-8",
-			Robots: []string{"noindex", "nofollow"}, Digest: "ab", SimHash: 0xfedcba9876543210,
-		},
-	}
-}
-
 // TestPage pins the row.
 func TestPage(t *testing.T) {
 	want := Page{
@@ -88,11 +53,11 @@ func TestPage(t *testing.T) {
 		Title: "<b>\u2028", Description: "two\nlines", Canonical: "https://example.com/b", Language: "en", Charset: "utf-8",
 		Directives: []string{"noindex", "nofollow"}, Digest: "ab", SimHash: 0xfedcba9876543210, Detail: "odd\x7f\ufffd",
 	}
-	if diff := cmp.Diff(want, pageOf(full(t))); diff != "" {
+	if diff := cmp.Diff(want, pageOf(outputtest.Full(t))); diff != "" {
 		t.Error(diff)
 	}
 	path := filepath.Join(t.TempDir(), "pages.parquet")
-	if err := output.NewAtEnd(false, NewPages(path)).Finish(t.Context(), outputtest.Ledger{full(t)}); err != nil {
+	if err := output.NewAtEnd(false, NewPages(path)).Finish(t.Context(), outputtest.Ledger{outputtest.Full(t)}); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := parquet.ReadFile[Page](path)
@@ -108,7 +73,7 @@ func TestPage(t *testing.T) {
 func linked(t testing.TB, n int) *visit.Visit {
 	v := outputtest.Visit(10 * n) // those are fetched
 	for i := range n % 4 {
-		v.Links = append(v.Links, visit.Link{URL: mustURL(t, fmt.Sprintf("https://example.com/%d/%d", n, i)), Kind: "anchor", Nofollow: i == 1})
+		v.Links = append(v.Links, visit.Link{URL: outputtest.URL(t, fmt.Sprintf("https://example.com/%d/%d", n, i)), Kind: "anchor", Nofollow: i == 1})
 	}
 	return v
 }
@@ -136,6 +101,14 @@ func (c *crawl) write(w output.Writer, a, b int) {
 		}
 		c.expect(v)
 	}
+}
+
+// reopen forgets what was known of a page and expects what it says now.
+func (c *crawl) reopen(v *visit.Visit) {
+	c.ledger = slices.DeleteFunc(c.ledger, func(w *visit.Visit) bool { return w.Item.URL == v.Item.URL })
+	c.ledger = append(c.ledger, v)
+	c.want = slices.DeleteFunc(c.want, func(l Link) bool { return l.From == v.Item.URL.String() })
+	c.expect(v)
 }
 
 func (c *crawl) expect(v *visit.Visit) {
@@ -346,12 +319,91 @@ func TestLinksStopped(t *testing.T) {
 	c.finish(w, "0")
 }
 
+// TestLinksReopened asks for pages again, once within a run and once after the
+// file was finished: what they link to now counts, once.
+func TestLinksReopened(t *testing.T) {
+	for name, between := range map[string]func(c *crawl, w *Links) *Links{
+		"in one run": func(_ *crawl, w *Links) *Links { return w },
+		"in another run": func(c *crawl, w *Links) *Links {
+			if err := w.Close(); err != nil {
+				c.t.Fatal(err)
+			}
+			return c.open(ResumeLinks)
+		},
+		"after it was finished": func(c *crawl, w *Links) *Links {
+			c.finish(w, "0")
+			return c.open(ResumeLinks)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func(most int) { mostPages = most }(mostPages)
+			mostPages = 3 // looked at together
+			c := newCrawl(t)
+			w := c.open(CreateLinks)
+			c.write(w, 0, 10)
+			w = between(c, w)
+			again := func(v *visit.Visit) {
+				c.reopen(v)
+				if err := w.Write(t.Context(), v); err != nil {
+					t.Fatal(err)
+				}
+			}
+			more := linked(t, 3)
+			more.Links = append(more.Links, visit.Link{URL: outputtest.URL(t, "https://example.com/new"), Kind: "anchor"})
+			again(more)
+			again(linked(t, 5))
+			none := linked(t, 6)
+			none.Links = nil
+			again(none)
+			gone := linked(t, 7)
+			gone.Outcome, gone.Answer.Status, gone.Links = visit.Dead, 404, nil
+			again(gone)
+			same := linked(t, 9) // did not change: its links are those it had
+			same.Outcome, same.Answer.Status, same.Links = visit.NotModified, 304, nil
+			if err := w.Write(t.Context(), same); err != nil {
+				t.Fatal(err)
+			}
+			c.write(w, 10, 15)
+			c.finish(w, "0")
+			c.finish(c.open(ResumeLinks), "0")
+		})
+	}
+}
+
+// TestLinksTornAndReopened cuts the spool within the links of a page that was
+// asked for again: those it had, all of them, are better than some of the new.
+func TestLinksTornAndReopened(t *testing.T) {
+	c := newCrawl(t)
+	w := c.open(CreateLinks)
+	c.write(w, 0, 4)
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	long := linked(t, 3)
+	for n := range 5000 {
+		long.Links = append(long.Links, visit.Link{URL: outputtest.URL(t, fmt.Sprintf("https://example.com/%d/%s", n, strings.Repeat("x", 50))), Kind: "anchor"})
+	}
+	if err := errors.Join(w.Write(t.Context(), long), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	spool, err := os.ReadFile(c.path + spoolSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(c.path+spoolSuffix, spool[:len(spool)-1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w = c.open(ResumeLinks)
+	c.write(w, 4, 6)
+	c.finish(w, "0")
+}
+
 // TestLinksOfOnePage is a page whose links fill many frames.
 func TestLinksOfOnePage(t *testing.T) {
 	c := newCrawl(t)
 	v := outputtest.Visit(0)
 	for n := range 20_000 {
-		v.Links = append(v.Links, visit.Link{URL: mustURL(t, fmt.Sprintf("https://example.com/%d/%s", n, strings.Repeat("x", 50))), Kind: "anchor"})
+		v.Links = append(v.Links, visit.Link{URL: outputtest.URL(t, fmt.Sprintf("https://example.com/%d/%s", n, strings.Repeat("x", 50))), Kind: "anchor"})
 	}
 	w := c.open(CreateLinks)
 	c.ledger = append(c.ledger, v)
@@ -393,18 +445,7 @@ func FuzzSpool(f *testing.F) {
 }
 
 func BenchmarkPage(b *testing.B) {
-	d := NewPages(filepath.Join(b.TempDir(), "pages.parquet"))
-	if err := d.Begin(); err != nil {
-		b.Fatal(err)
-	}
-	defer d.Drop()
-	v := outputtest.Visit(0)
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := d.Add(v); err != nil {
-			b.Fatal(err)
-		}
-	}
+	outputtest.BenchmarkAdd(b, NewPages(filepath.Join(b.TempDir(), "pages.parquet")))
 }
 
 // BenchmarkLinks gathers the links of a page with 50.
@@ -416,7 +457,7 @@ func BenchmarkLinks(b *testing.B) {
 	defer w.Close()
 	v := outputtest.Visit(0)
 	for n := range 50 {
-		v.Links = append(v.Links, visit.Link{URL: mustURL(b, fmt.Sprintf("https://example.com/section/%d/page-%d", n%7, n*n)), Kind: "anchor"})
+		v.Links = append(v.Links, visit.Link{URL: outputtest.URL(b, fmt.Sprintf("https://example.com/section/%d/page-%d", n%7, n*n)), Kind: "anchor"})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -22,7 +22,16 @@ import (
 //
 //	>https://example.com/          the links of this page follow
 //	https://example.com/a 1 anchor a link; 1 says nofollow
+//	+https://example.com/          more of them in another frame
 //	.                              those were all
+//	-https://example.com/b         this page has none any more
+const (
+	pageBegin = ">"
+	pageMore  = "+"
+	pageEnd   = "."
+	pageGone  = "-"
+)
+
 const (
 	frameHead = 8
 	frameSize = 64 << 10 // of text, from which on a frame is written: what a kill may cost
@@ -79,18 +88,16 @@ func openSpool(path, name string) (s *spool, is string, err error) {
 	return s, is, err
 }
 
-const pageEnd = "."
-
 // add appends the links of a page.
 func (s *spool) add(v *visit.Visit) error {
 	from := v.Item.URL.String()
-	s.text = fmt.Appendf(s.text, ">%s\n", from)
+	s.text = fmt.Appendf(s.text, "%s%s\n", pageBegin, from)
 	for i := range v.Links {
 		if len(s.text) >= frameSize {
 			if err := s.flush(); err != nil {
 				return err
 			}
-			s.text = fmt.Appendf(s.text, ">%s\n", from)
+			s.text = fmt.Appendf(s.text, "%s%s\n", pageMore, from)
 		}
 		l := &v.Links[i]
 		s.text = append(s.text, l.URL.String()...)
@@ -104,6 +111,15 @@ func (s *spool) add(v *visit.Visit) error {
 	}
 	s.text = append(s.text, pageEnd+"\n"...)
 	s.pages++
+	if len(s.text) >= frameSize {
+		return s.flush()
+	}
+	return nil
+}
+
+// forget notes that a page is none any more.
+func (s *spool) forget(v *visit.Visit) error {
+	s.text = fmt.Appendf(s.text, "%s%s\n", pageGone, v.Item.URL)
 	if len(s.text) >= frameSize {
 		return s.flush()
 	}

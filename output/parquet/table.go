@@ -2,7 +2,6 @@ package parquet
 
 import (
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"headway/internal/whole"
 )
@@ -27,13 +26,17 @@ type table[T any] struct {
 }
 
 func newTable[T any](path string) (*table[T], error) {
+	zip, err := newCodec()
+	if err != nil {
+		return nil, err
+	}
 	file, err := whole.Create(path)
 	if err != nil {
 		return nil, err
 	}
 	return &table[T]{
 		file: file, batch: make([]T, 0, batchRows),
-		w: parquet.NewGenericWriter[T](file, parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.CreatedBy("headway", "", "")),
+		w: parquet.NewGenericWriter[T](file, parquet.Compression(zip), parquet.PageBufferSize(pageSize), parquet.CreatedBy("headway", "", "")),
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -46,6 +47,16 @@ func newAxis(points []store.Point) *axis {
 		last = p.At.Add(p.Span)
 	}
 	return a
+}
+
+// maxPauses is how many pauses are marked.
+const maxPauses = 12
+
+// longest are the pauses that are marked.
+func (a *axis) longest() []pause {
+	list := slices.Clone(a.pause)
+	slices.SortStableFunc(list, func(x, y pause) int { return cmp.Compare(y.took, x.took) })
+	return list[:min(len(list), maxPauses)]
 }
 
 // about adds to the words below a title what the marks are.

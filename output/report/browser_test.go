@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,7 +92,7 @@ func file(t *testing.T, pages int) (path string, r *report.Report) {
 }
 
 // browser runs Chromium without a window and returns what it printed.
-func browser(t *testing.T, args ...string) (out string, took time.Duration) {
+func browser(t *testing.T, args ...string) string {
 	t.Helper()
 	name, err := exec.LookPath("chromium")
 	if err != nil {
@@ -105,7 +105,6 @@ func browser(t *testing.T, args ...string) (out string, took time.Duration) {
 	}, args...)...)
 	var errs strings.Builder
 	cmd.Stderr = &errs
-	began := time.Now()
 	b, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("chromium: %v\n%s", err, &errs)
@@ -115,30 +114,38 @@ func browser(t *testing.T, args ...string) (out string, took time.Duration) {
 			t.Errorf("the browser complains: %s", line)
 		}
 	}
-	return string(b), time.Since(began)
+	return string(b)
 }
+
+// watch tells, in the title, when the page was there and laid out, in milliseconds
+// from the moment it was asked for.
+const watch = `addEventListener("load", () => { document.body.getBoundingClientRect(); document.title = "opened " + performance.now(); });`
 
 // TestBrowser opens the report of 20,000 pages in a real browser: it is small, the
 // script runs under the page's own policy and shows the beginning of each table,
-// and it takes less than a second more than an empty page does.
+// and all of it is there within a second.
 func TestBrowser(t *testing.T) {
 	path, r := file(t, 20_000)
-	if info, err := os.Stat(path); err != nil || info.Size() > 5<<20 {
-		t.Errorf("%d bytes, %v", info.Size(), err)
+	page, err := os.ReadFile(path)
+	if err != nil || len(page) > 5<<20 {
+		t.Errorf("%d bytes, %v", len(page), err)
 	}
-	var empty, opened []time.Duration
+	if err := os.WriteFile(path, []byte(with(string(page), watch)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var dom string
-	for range 5 {
-		_, took := browser(t, "--dump-dom", "about:blank")
-		empty = append(empty, took)
-		dom, took = browser(t, "--dump-dom", "file://"+path)
-		opened = append(opened, took)
+	best := math.Inf(1) // what else the machine does can only make it slower
+	for n := 0; n < 5 && best > 1000; n++ {
+		dom = browser(t, "--dump-dom", "file://"+path)
+		var ms float64
+		if _, err := fmt.Sscanf(titleOf(t, dom), "opened %g", &ms); err != nil {
+			t.Fatal(err)
+		}
+		best = min(best, ms)
 	}
-	// What else the machine does can only make either slower: the best of each counts.
-	more := slices.Min(opened) - slices.Min(empty)
-	t.Logf("opened in %v, an empty page in %v", slices.Min(opened), slices.Min(empty))
-	if more > time.Second {
-		t.Errorf("opening it takes %v", more)
+	t.Logf("%.1f MB, opened in %.0f ms", float64(len(page))/(1<<20), best)
+	if best > 1000 {
+		t.Errorf("opening it takes %.0f ms", best)
 	}
 	want := 0
 	for _, table := range r.Tables {

@@ -87,7 +87,7 @@ func (c *canvas) below(marks []float64, text func(float64) string, about string)
 func (c *canvas) time(a *axis) {
 	marks, text := times(c.x1, c.frame.columns)
 	c.below(marks, text, "time the crawl ran")
-	for _, p := range a.pause[:min(len(a.pause), c.bins)] {
+	for _, p := range a.longest() {
 		x := c.x(p.at)
 		fmt.Fprintf(&c.b, `<line class="pause" x1="%.1f" x2="%.1f" y1="%g" y2="%g"><title>stood still for %s</title></line>`, x, x, c.top, c.height-c.bottom, figures.Clock(p.took))
 	}
@@ -146,20 +146,28 @@ const (
 // bars draws numbers below each other, with what they are and their share.
 func (f frame) bars(label string, list []bar) *canvas {
 	var most, all int64
-	longest := 0
-	for i := range list {
-		list[i].name = clip(list[i].name, f.name)
-		most, all, longest = max(most, list[i].n), all+list[i].n, max(longest, len([]rune(list[i].name)))
+	for _, b := range list {
+		most, all = max(most, b.n), all+b.n
 	}
-	f.height, f.left, f.right = float64(len(list))*barStep+f.top, float64(longest)*letter+12, 104
+	names, words := make([]string, len(list)), make([]string, len(list))
+	longest := func(texts []string) float64 {
+		n := 0
+		for _, text := range texts {
+			n = max(n, len([]rune(text)))
+		}
+		return float64(n) * letter
+	}
+	for i, b := range list {
+		names[i], words[i] = clip(b.name, f.name), figures.Count(b.n)+" · "+percent(b.n, all)
+	}
+	f.height, f.left, f.right = float64(len(list))*barStep+f.top, longest(names)+12, longest(words)+12
 	c := f.canvas(label, 0, float64(most), 0, 1)
 	for i, b := range list {
 		y := c.top + float64(i)*barStep
-		words := figures.Count(b.n) + " · " + percent(b.n, all)
-		c.text(c.left-6, y+12, "end", b.name)
+		c.text(c.left-6, y+12, "end", names[i])
 		w := max(c.x(float64(b.n))-c.left, 1.5)
-		c.rect(c.left, y, w, barHigh, b.class, b.name+": "+words)
-		c.text(c.left+w+6, y+12, "start", words)
+		c.rect(c.left, y, w, barHigh, b.class, b.name+": "+words[i])
+		c.text(c.left+w+6, y+12, "start", words[i])
 	}
 	return c
 }
@@ -227,6 +235,8 @@ func decades(lo, hi float64, n int) []float64 {
 // number is a value in few characters.
 func number(v float64) string {
 	switch a := math.Abs(v); {
+	case a >= 1e9:
+		return trim(fmt.Sprintf("%.1f", v/1e9)) + " G"
 	case a >= 1e6:
 		return trim(fmt.Sprintf("%.1f", v/1e6)) + " M"
 	case a >= 1e3:

@@ -153,7 +153,7 @@ func sumLine(r *Report) string {
 	if len(parts) == 0 {
 		return "Nothing was seen."
 	}
-	return figures.Count(r.Counts.Seen()) + " URLs seen = " + strings.Join(parts, " + ")
+	return figures.Plural(r.Counts.Seen(), "URL") + " seen = " + strings.Join(parts, " + ")
 }
 
 // rowsOf are the tables as the script reads them. The encoder writes <, > and &

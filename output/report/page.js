@@ -41,7 +41,7 @@
     };
     const draw = () => {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const shown = rows.filter((row) => { const text = row.join("\n").toLowerCase(); return words.every((word) => text.includes(word)); });
+      const shown = words.length ? rows.filter((row) => { const text = row.join("\n").toLowerCase(); return words.every((word) => text.includes(word)); }) : rows.slice();
       if (sorted >= 0) {
         const number = columns[sorted].number;
         shown.sort((a, b) => (number ? a[sorted] - b[sorted] : String(a[sorted]).localeCompare(String(b[sorted]))) * (down ? -1 : 1));

@@ -23,6 +23,10 @@ import (
 // attemptTime bounds one request with its answer: 16 MiB at 27 KiB/s.
 const attemptTime = 10 * time.Minute
 
+// hearFirst is how long a server may take to refuse before a part is sent. One that
+// refuses meanwhile could not be heard.
+const hearFirst = time.Second
+
 // abortTime bounds giving an upload up, which is done after an interrupt, too.
 const abortTime = 15 * time.Second
 
@@ -135,8 +139,11 @@ func (b *Bucket) door(cfg guard.Config) (door, error) {
 		return door{}, err
 	}
 	c := dialer.Client(attemptTime)
-	if t, ok := c.Transport.(*http.Transport); ok && b.cfg.Roots != nil {
-		t.TLSClientConfig = &tls.Config{RootCAs: b.cfg.Roots, MinVersion: tls.VersionTLS12}
+	if t, ok := c.Transport.(*http.Transport); ok {
+		t.ExpectContinueTimeout = hearFirst
+		if b.cfg.Roots != nil {
+			t.TLSClientConfig = &tls.Config{RootCAs: b.cfg.Roots, MinVersion: tls.VersionTLS12}
+		}
 	}
 	b.doors = append(b.doors, door{c})
 	return door{c}, nil

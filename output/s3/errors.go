@@ -60,6 +60,7 @@ var answers = map[string]struct{ says, hint string }{
 	"SignatureDoesNotMatch": {"the secret key is not that of the access key", "look at AWS_SECRET_ACCESS_KEY"},
 	"ExpiredToken":          {"the credentials have expired", "get new ones, such as with aws sso login, and run the same command again"},
 	"AccessDenied":          {"access denied", "the key needs s3:PutObject and s3:AbortMultipartUpload there"},
+	"NoSuchUpload":          {"another process sends the same file", "let one of them finish; the same command sends it again"},
 	"NotImplemented":        {"the server does not know how", "it must know multipart uploads"},
 	"RequestTimeTooSkewed":  {"the clock of this machine is wrong", "set the clock"},
 }

@@ -200,6 +200,34 @@ func TestOverwrite(t *testing.T) {
 	}
 }
 
+// TestTwoAtOnce sends two files to one object at once: the one that began last
+// is there, whole, and the other is told.
+func TestTwoAtOnce(t *testing.T) {
+	s := s3test.Start(t)
+	inSmallParts(t)
+	dir := t.TempDir()
+	file(t, filepath.Join(dir, "first.csv"), 2*smallestPart)
+	want := file(t, filepath.Join(dir, "second.csv"), 2*smallestPart)
+	second := open(t, s)
+	var once sync.Once
+	first := open(t, s, func(c *Config) {
+		c.Sent = func(int64) {
+			once.Do(func() {
+				if _, err := second.Put(t.Context(), filepath.Join(dir, "second.csv"), "pages.csv"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
+	_, err := first.Put(t.Context(), filepath.Join(dir, "first.csv"), "pages.csv")
+	if err == nil || !strings.Contains(err.Error(), "another process sends the same file") {
+		t.Errorf("it says %v", err)
+	}
+	if !bytes.Equal(s.Read(t, "2026/november/pages.csv"), want) || len(halfSent(t, first)) != 0 {
+		t.Error("the object is not the second file")
+	}
+}
+
 // TestKill kills the process at random moments while it sends. Each object is
 // whole or not there, and the next run leaves nothing half sent.
 func TestKill(t *testing.T) {

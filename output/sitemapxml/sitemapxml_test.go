@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"headway/internal/whole"
 	"headway/output"
 	"headway/output/outputtest"
 	"headway/parse"
@@ -23,13 +22,11 @@ import (
 	"headway/weburl"
 )
 
-var format = outputtest.Format{
-	Create: func(path string) (outputtest.Writer, error) { return output.NewAtEnd(false, New(path)), nil },
-	Resume: func(path string) (outputtest.Writer, error) { return output.NewAtEnd(true, New(path)), nil },
-	Part:   func(path string) string { return path + whole.PartSuffix },
-	Keeps:  Belongs,
-	Read:   readRows,
-}
+var format = func() outputtest.Format {
+	f := outputtest.Drafts(New, readRows)
+	f.Keeps = Belongs
+	return f
+}()
 
 func TestConformance(t *testing.T) { outputtest.Run(t, format) }
 
@@ -188,40 +185,36 @@ func validate(text []byte, root, entry string) ([]string, error) {
 	return locs, nil
 }
 
-func mustURL(t testing.TB, raw string) weburl.URL {
-	t.Helper()
-	u, err := weburl.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
 func page(t testing.TB, raw string) *visit.Visit {
 	return &visit.Visit{
-		Item: visit.Item{URL: mustURL(t, raw)}, Outcome: visit.Fetched,
+		Item: visit.Item{URL: outputtest.URL(t, raw)}, Outcome: visit.Fetched,
 		Answer: visit.Answer{Status: 200, ContentType: "text/html; charset=utf-8"},
 	}
 }
 
 // TestBelongs names what is no page to be shown to a search engine.
 func TestBelongs(t *testing.T) {
+	unchanged := func(v *visit.Visit) { v.Outcome, v.Answer.Status = visit.NotModified, 304 }
 	for name, tc := range map[string]struct {
 		change func(*visit.Visit)
 		want   bool
 	}{
 		"a page":                    {func(*visit.Visit) {}, true},
 		"its own canonical":         {func(v *visit.Visit) { v.Page.Canonical = v.Item.URL }, true},
-		"another canonical":         {func(v *visit.Visit) { v.Page.Canonical = mustURL(t, "https://example.com/b") }, false},
+		"another canonical":         {func(v *visit.Visit) { v.Page.Canonical = outputtest.URL(t, "https://example.com/b") }, false},
 		"noindex":                   {func(v *visit.Visit) { v.Page.Robots = []string{"nofollow", "noindex"} }, false},
 		"none":                      {func(v *visit.Visit) { v.Page.Robots = []string{"NONE"} }, false},
 		"nofollow":                  {func(v *visit.Visit) { v.Page.Robots = []string{"nofollow"} }, true},
+		"not modified":              {unchanged, true},
+		"not modified, noindex":     {func(v *visit.Visit) { unchanged(v); v.Page.Robots = []string{"noindex"} }, false},
+		"not modified, an image":    {func(v *visit.Visit) { unchanged(v); v.Answer.ContentType = "image/png" }, false},
+		"not modified, not known":   {func(v *visit.Visit) { unchanged(v); v.Answer.ContentType = "" }, false},
 		"no content":                {func(v *visit.Visit) { v.Answer.Status = 204 }, false},
 		"dead":                      {func(v *visit.Visit) { v.Outcome, v.Answer.Status = visit.Dead, 404 }, false},
 		"an image":                  {func(v *visit.Visit) { v.Answer.ContentType = "image/png" }, false},
 		"a document for reading":    {func(v *visit.Visit) { v.Answer.ContentType = "Application/PDF" }, true},
 		"no type":                   {func(v *visit.Visit) { v.Answer.ContentType = "" }, false},
-		"an address that is so big": {func(v *visit.Visit) { v.Item.URL = mustURL(t, "https://example.com/"+strings.Repeat("x", 2030)) }, false},
+		"an address that is so big": {func(v *visit.Visit) { v.Item.URL = outputtest.URL(t, "https://example.com/"+strings.Repeat("x", 2030)) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := page(t, "https://example.com/a")
@@ -230,6 +223,17 @@ func TestBelongs(t *testing.T) {
 				t.Errorf("got %v", got)
 			}
 		})
+	}
+}
+
+// TestLastModUnchanged is that of the earlier crawl where the server does not
+// repeat it.
+func TestLastModUnchanged(t *testing.T) {
+	v := page(t, "https://example.com/a")
+	v.Outcome, v.Answer.Status = visit.NotModified, 304
+	v.Item.Validators.LastModified = "Sat, 14 Nov 2026 09:08:07 GMT"
+	if at, ok := lastMod(v); !ok || at.Format(time.RFC3339) != "2026-11-14T09:08:07Z" {
+		t.Errorf("%v, %v", at, ok)
 	}
 }
 

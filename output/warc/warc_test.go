@@ -19,25 +19,16 @@ import (
 	"github.com/nlnwa/gowarc"
 
 	"headway/output"
+	"headway/output/outputtest"
 	"headway/visit"
-	"headway/weburl"
 )
-
-func parseURL(t testing.TB, raw string) weburl.URL {
-	t.Helper()
-	u, err := weburl.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
 
 // exchange is an exchange for a URL that brought a body.
 func exchange(t testing.TB, raw, body string) *output.Exchange {
 	t.Helper()
 	return &output.Exchange{
 		Purpose: output.ForPage,
-		Item:    visit.Item{URL: parseURL(t, raw), Via: parseURL(t, "https://example.com/"), Found: visit.FoundLink, Depth: 1},
+		Item:    visit.Item{URL: outputtest.URL(t, raw), Via: outputtest.URL(t, "https://example.com/"), Found: visit.FoundLink, Depth: 1},
 		Remote:  netip.MustParseAddr("192.0.2.1"),
 		Timing:  visit.Timing{Sent: time.Date(2026, 11, 15, 10, 0, 1, 123456789, time.UTC), FirstByte: time.Millisecond, Total: 2 * time.Millisecond},
 		Status:  200, Protocol: "HTTP/1.1",

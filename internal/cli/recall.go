@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"headway/answer"
+	"headway/internal/config"
+)
+
+// callFlags are the flags that are about one call, not about the crawl; seeds are
+// kept by themselves.
+var callFlags = []string{"dir", "fresh", "help", "json", "no-color", "plain", "quiet", "seeds"}
+
+// maxFlagBytes bounds the flags that are kept with a crawl.
+const maxFlagBytes = 64 << 10
+
+// keepFlags keeps the flags of a call with what was asked for, so that the folder
+// alone is enough to go on. Secrets are never written down.
+func keepFlags(flags *pflag.FlagSet, asked *answer.Asked) {
+	size := 0
+	flags.Visit(func(f *pflag.Flag) {
+		if slices.Contains(callFlags, f.Name) {
+			return
+		}
+		texts, secret := config.Given(f)
+		size += len(strings.Join(texts, ""))
+		if secret || size > maxFlagBytes {
+			asked.Withheld = append(asked.Withheld, f.Name)
+			return
+		}
+		for _, text := range texts {
+			asked.Flags = append(asked.Flags, f.Name+"="+text)
+		}
+	})
+}
+
+// recall sets the flags that the last call in a folder had and this one has not,
+// and returns the seeds of the crawl there; none where nothing was kept.
+func (p *purpose) recall(flags *pflag.FlagSet, dir string) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, askedFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failed(fmt.Errorf("read what was asked for: %w", err), "name the seeds again")
+	}
+	asked, err := answer.ReadAsked(text)
+	if err != nil {
+		return nil, failed(err, "name the seeds again")
+	}
+	if asked.Purpose != p.name {
+		return nil, p.other(dir, asked.Purpose)
+	}
+	again := fmt.Sprintf("headway %s --dir %s", cmp.Or(p.name, "crawl"), dir)
+	if len(asked.Seeds) < asked.SeedCount {
+		return nil, usage(fmt.Errorf("%s keeps the first %d of %d seeds", dir, len(asked.Seeds), asked.SeedCount), "name the file again: "+again+" --seeds FILE")
+	}
+	given := map[string]bool{}
+	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
+	for _, name := range asked.Withheld {
+		if !given[name] {
+			return nil, usage(fmt.Errorf("this crawl was begun with --%s, which is not kept", name), "give it again: "+again+" --"+name+" …")
+		}
+	}
+	for _, kept := range asked.Flags {
+		name, value, _ := strings.Cut(kept, "=")
+		if given[name] {
+			continue
+		}
+		if err := flags.Set(name, value); err != nil {
+			return nil, usage(fmt.Errorf("--%s, as the last call had it: %w", name, err), "give it again: "+again+" --"+name+" …")
+		}
+	}
+	return asked.Seeds, nil
+}

@@ -1,0 +1,155 @@
+//go:build linux
+
+package doctest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A stage is a process in a network of its own in which one document is run. It
+// is this test binary once more, told by the environment what to do.
+const (
+	stageDocument  = "DOCTEST_DOCUMENT"  // the page to run
+	stageRecording = "DOCTEST_RECORDING" // the tree to write a recording to, instead
+	stageDir       = "DOCTEST_DIR"       // where its reader sits
+	stageHome      = "DOCTEST_HOME"
+	stagePath      = "DOCTEST_PATH"
+	stageAlone     = "DOCTEST_ALONE" // whether the network is its own
+)
+
+// longest is how long a document may take.
+const longest = 3 * time.Minute
+
+// alone makes a command start in a network of its own.
+func alone(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	if os.Getuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
+	}
+}
+
+// mayBeAlone tells whether this machine allows it.
+func mayBeAlone(ctx context.Context) bool {
+	cmd := exec.CommandContext(ctx, "true")
+	alone(cmd)
+	return cmd.Run() == nil
+}
+
+// stage does what it is for and ends the process.
+func stage(play func() error) {
+	if err := play(); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// play runs a document.
+func play() error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), longest, errors.New("the document takes too long"))
+	defer cancel()
+	page, err := os.ReadFile(os.Getenv(stageDocument))
+	if err != nil {
+		return err
+	}
+	doc, err := read(string(page))
+	if err != nil {
+		return err
+	}
+	r := &reader{dir: os.Getenv(stageDir), env: readerEnv(os.Getenv(stageHome), os.Getenv(stagePath))}
+	own, err := strconv.ParseBool(os.Getenv(stageAlone))
+	if err != nil {
+		return err
+	}
+	if own {
+		if err := bringUp(); err != nil {
+			return err
+		}
+		shop, err := openShop(ctx, os.Getenv(stageHome))
+		if err != nil {
+			return err
+		}
+		defer shop.close()
+		r.env = append(r.env, shop.env()...)
+	}
+	if err := r.start(); err != nil {
+		return err
+	}
+	defer r.kill()
+	for _, c := range doc.commands {
+		began := time.Now()
+		out, err := r.run(ctx, c)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%5.1fs $ %s\n%s", time.Since(began).Seconds(), c.text, out)
+	}
+	return r.stop()
+}
+
+// shopAddr is the address of example.com on a stage: a public one, so that the
+// crawler needs no leave to go there.
+var shopAddr = netip.MustParseAddr("93.184.215.14")
+
+// bringUp switches the loopback of this network on and gives it the addresses of
+// those who play there.
+func bringUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return fmt.Errorf("open a socket: %w", err)
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
+		return fmt.Errorf("switch the loopback on: %w", err)
+	}
+	for i, addr := range append(nameServers(), shopAddr, netip.MustParseAddr(bucketAddr)) {
+		alias, err := unix.NewIfreq(fmt.Sprintf("lo:%d", i))
+		if err != nil {
+			return err
+		}
+		if err := alias.SetInet4Addr(addr.AsSlice()); err != nil {
+			return err
+		}
+		if err := unix.IoctlIfreq(fd, unix.SIOCSIFADDR, alias); err != nil {
+			return fmt.Errorf("give the loopback the address %s: %w", addr, err)
+		}
+	}
+	return nil
+}
+
+// nameServers are those that programs on this machine ask: here that is the shop.
+func nameServers() []netip.Addr {
+	text, err := os.ReadFile("/etc/resolv.conf")
+	if err != nil {
+		return nil // then they ask the loopback
+	}
+	var list []netip.Addr
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || fields[0] != "nameserver" {
+			continue
+		}
+		if addr, err := netip.ParseAddr(fields[1]); err == nil && addr.Is4() && !addr.IsLoopback() {
+			list = append(list, addr)
+		}
+	}
+	return list
+}

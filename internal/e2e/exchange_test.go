@@ -1,0 +1,209 @@
+package e2e
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"headway/job"
+	"headway/lab"
+	"headway/store"
+	"headway/store/sqlite"
+	"headway/visit"
+)
+
+// exchange is a request as both sides saw it, by one clock. Of these moments
+// only some are in an order that no busy machine can change: the lab stamps a
+// request when it comes to it and an answer before it writes it, the crawl stamps
+// a request when it has written it and the end of an answer when it has read it.
+type exchange struct {
+	url           string
+	status        int
+	after         time.Duration // what a refusal asks for
+	start, answer time.Time     // by the lab
+	sent, end     time.Time     // by the crawl
+}
+
+// lag is how much later the lab came to a request than the crawl knew that it had
+// left; below zero, the lab was first.
+func (x *exchange) lag() time.Duration { return x.start.Sub(x.sent) }
+
+// left is a moment at which the request had left for certain.
+func (x *exchange) left() time.Time {
+	if x.start.Before(x.sent) {
+		return x.start
+	}
+	return x.sent
+}
+
+// exchanges holds what a crawl recorded of its hosts against the log of the lab:
+// each request for a page stands in both, once. They are listed by host, in the
+// lab's order.
+func (w *world) exchanges(dir string) map[string][]exchange {
+	w.Helper()
+	recorded := w.attempts(dir)
+	log := w.lab.Log()
+	slices.SortStableFunc(log, func(a, b lab.Request) int { return a.Start.Compare(b.Start) })
+	all := map[string][]exchange{}
+	for _, r := range log {
+		if r.Target == "/robots.txt" || strings.HasPrefix(r.Target, "/sitemap") {
+			continue // these have no record each
+		}
+		url := r.Host + r.Target
+		if len(recorded[url]) == 0 {
+			w.Errorf("%s was asked for at %v, and the crawl has no record of it", url, r.Start)
+			continue
+		}
+		v := recorded[url][0]
+		recorded[url] = recorded[url][1:]
+		x := exchange{url: url, status: r.Status, start: r.Start, answer: r.Answer, sent: v.Timing.Sent, end: v.Timing.Sent.Add(v.Timing.Total)}
+		// What failed may have been given up while the lab was still about to answer.
+		if v.Outcome != visit.Failed && (v.Answer.Status != r.Status || x.end.Before(x.answer)) {
+			w.Errorf("%s answered %d at %v; the crawl read %d until %v", url, r.Status, x.answer, v.Answer.Status, x.end)
+		}
+		if n, err := strconv.Atoi(v.Answer.RetryAfter); err == nil {
+			x.after = time.Duration(n) * time.Second
+		}
+		all[r.Host] = append(all[r.Host], x)
+	}
+	for url, left := range recorded {
+		if len(left) > 0 {
+			w.Errorf("%s was asked for %d times more than the lab has seen", url, len(left))
+		}
+	}
+	return all
+}
+
+// attempts are all requests that a crawl recorded, by URL, in the order in which
+// they left.
+func (w *world) attempts(dir string) map[string][]*visit.Visit {
+	w.Helper()
+	view, err := sqlite.OpenView(w.Context(), w.dir+"/"+dir)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer view.Close()
+	all := map[string][]*visit.Visit{}
+	add := func(v *visit.Visit) {
+		if v != nil && !v.Timing.Sent.IsZero() {
+			all[v.Item.URL.String()] = append(all[v.Item.URL.String()], v)
+		}
+	}
+	jobs, err := view.JobList(w.Context(), 0, 10)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, j := range jobs {
+		for _, h := range w.lab.Hosts() {
+			w.attemptsOf(view, j.ID, strings.TrimSuffix(h.URL, "/"), add)
+		}
+	}
+	for _, list := range all {
+		slices.SortFunc(list, func(a, b *visit.Visit) int { return a.Timing.Sent.Compare(b.Timing.Sent) })
+	}
+	return all
+}
+
+func (w *world) attemptsOf(view *sqlite.View, id job.ID, host string, add func(*visit.Visit)) {
+	w.Helper()
+	for q := (store.Query{Job: id, Host: host, Max: store.MaxPage}); ; {
+		page, err := view.List(w.Context(), q)
+		if err != nil {
+			w.Fatal(err)
+		}
+		for _, e := range page.Entries {
+			add(e.Visit)
+		}
+		if q.After = page.Next; page.Next == "" {
+			break
+		}
+	}
+	for q := (store.AttemptQuery{Job: id, Host: host, Max: store.MaxPage}); ; {
+		page, err := view.Attempts(w.Context(), q)
+		if err != nil {
+			w.Fatal(err)
+		}
+		for i := range page.Attempts {
+			add(&page.Attempts[i])
+		}
+		if q.After = page.Next; page.Next == "" {
+			break
+		}
+	}
+}
+
+// stall is how long a machine that others use may hold up a thread between two
+// steps that follow each other, if nothing longer was measured. Of a request it is
+// not known when it was let go, only when it had left: of some 20 that crossed a
+// refusal at a load of 20 on two cores, one had left 0.4 ms after the refusal was
+// read.
+const stall = 20 * time.Millisecond
+
+// heeded wants what clean wants, except that a request may cross a refusal on its
+// way, which it cannot be called back from: each one that the lab counts inside a
+// Retry-After had left when the crawl had read that it should not, give or take
+// the longest lag of all requests.
+func (w *world) heeded(dir string) {
+	w.Helper()
+	w.obedient()
+	var inside int64
+	all, leave := w.exchanges(dir), stall
+	for _, list := range all {
+		for i := range list {
+			leave = max(leave, list[i].lag().Abs())
+		}
+	}
+	for _, list := range all {
+		for i := range list {
+			x, counted := &list[i], false
+			for _, r := range list {
+				if r.after == 0 || x.start.Before(r.answer) || !x.start.Before(r.answer.Add(r.after)) {
+					continue
+				}
+				counted = true
+				if x.left().After(r.end.Add(leave)) {
+					w.Errorf("%s was asked %v after %s had asked to be left alone for %v", x.url, x.left().Sub(r.end), r.url, r.after)
+				}
+			}
+			if counted {
+				inside++
+			}
+		}
+	}
+	if n := w.lab.Stats().Total.InsideRetryAfter; n != inside {
+		w.Errorf("%d requests came inside a Retry-After, %d are accounted for", n, inside)
+		for _, h := range w.lab.Stats().PerHost {
+			if h.InsideRetryAfter > 0 {
+				w.Logf("%s: %d inside, %d refusals, %d of %d requests for robots.txt", h.Host, h.InsideRetryAfter, h.Refusals, h.RobotsFetches, h.Requests)
+			}
+		}
+	}
+	w.Logf("%d requests crossed a refusal on their way", inside)
+}
+
+// moments are a beginning and an end.
+type moments struct{ from, to time.Time }
+
+// atMost is how many of these are under way at once. One that ends when another
+// begins is over.
+func atMost(list []moments) int {
+	type edge struct {
+		at   time.Time
+		step int
+	}
+	var edges []edge
+	for _, m := range list {
+		if m.from.Before(m.to) {
+			edges = append(edges, edge{m.from, 1}, edge{m.to, -1})
+		}
+	}
+	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.step, b.step)) })
+	now, most := 0, 0
+	for _, e := range edges {
+		now += e.step
+		most = max(most, now)
+	}
+	return most
+}

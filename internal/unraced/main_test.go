@@ -1,0 +1,45 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTouched finds the tests that reach what only one build has, whatever is
+// between.
+func TestTouched(t *testing.T) {
+	const flag = "package p\nconst raced = false\n"
+	for _, tc := range []struct {
+		name, source string
+		want         []string
+		err          string
+	}{
+		{name: "itself", source: "func TestA() { if raced { return } }\nfunc TestB() {}", want: []string{"TestA"}},
+		{name: "by a function", source: "func TestA() { help() }\nfunc help() { more() }\nfunc more() { _ = raced }\nfunc TestB() {}", want: []string{"TestA"}},
+		{name: "by a method", source: "type w struct{}\nfunc (w) measurable() { _ = raced }\nfunc TestA() { w{}.measurable() }\nfunc TestB() { w{}.other() }\nfunc (w) other() {}", want: []string{"TestA"}},
+		{name: "by a variable", source: "var most = f(raced)\nfunc f(bool) int { return 1 }\nfunc TestA() { _ = most }\nfunc TestB() {}", want: []string{"TestA"}},
+		{name: "by one of a group", source: "var (\n\ta = 1\n\tb = raced\n)\nfunc TestA() { _ = b }", want: []string{"TestA"}},
+		{name: "in a closure", source: "func TestA() { func() { _ = raced }() }", want: []string{"TestA"}},
+		{name: "a seed of fuzzing and an example", source: "func FuzzA() { _ = raced }\nfunc ExampleA() { _ = raced }", want: []string{"ExampleA", "FuzzA"}},
+		{name: "each test", source: "func TestMain() { _ = raced }", err: "every test"},
+		{name: "before each test", source: "func init() { _ = raced }", err: "every test"},
+		{name: "no test", source: "func TestA() {}", err: "no test"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sources := map[string][]byte{"norace_test.go": []byte(flag), "a_test.go": []byte("package p\n" + tc.source)}
+			got, err := touched(sources, func(name string) bool { return name == "norace_test.go" })
+			if slices.Sort(got); !slices.Equal(got, tc.want) {
+				t.Errorf("found %q, want %q", got, tc.want)
+			}
+			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("error %v, want %q", err, tc.err)
+			}
+		})
+	}
+	// A test in a file that only one build has.
+	got, err := touched(map[string][]byte{"arrow_test.go": []byte("package p\nfunc TestArrow() {}"), "a_test.go": []byte("package p\nfunc TestA() {}")}, func(name string) bool { return name == "arrow_test.go" })
+	if err != nil || !slices.Equal(got, []string{"TestArrow"}) {
+		t.Errorf("found %q, %v", got, err)
+	}
+}
