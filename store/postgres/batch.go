@@ -218,7 +218,7 @@ func (b *batch) committed() {
 		b.s.facts[id] = true
 	}
 	b.s.cacheMu.Unlock()
-	b.s.notifier.tell(b.told)
+	b.s.notifier.tell(store.NewArrivals, b.told...)
 }
 
 // gone turns the error of a batch on a job that was dropped while it was under

@@ -42,6 +42,7 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	if err != nil {
 		return 0, fmt.Errorf("create job %q: %w", j.Name, err)
 	}
+	s.notifier.tell(store.NewJobs, everybody)
 	return job.ID(id), nil
 }
 
@@ -120,6 +121,7 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	if err != nil {
 		return fmt.Errorf("set job %d to %s: %w", id, to, err)
 	}
+	s.notifier.tell(store.NewJobs, everybody)
 	return nil
 }
 
@@ -149,6 +151,7 @@ func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages i
 		}
 		b.committed()
 	}
+	s.notifier.tell(store.NewJobs, everybody)
 	return nil
 }
 
