@@ -13,6 +13,7 @@ import (
 
 	"headway/job"
 	"headway/store"
+	"headway/visit"
 )
 
 // joined adds a worker with up to most slots.
@@ -321,4 +322,75 @@ func TestNewsOf(t *testing.T) {
 			t.Errorf("%q: %b, want %b", payload, got, want)
 		}
 	}
+}
+
+// TestCancelUnderLoad cancels a job while workers reserve and commit its pages:
+// nobody's commit is refused, and no token, account or notice of it stays.
+func TestCancelUnderLoad(t *testing.T) {
+	const workers, pages = 3, 300
+	s := openTest(t, t.TempDir(), nil)
+	defer s.Close()
+	ctx, now := t.Context(), time.Now()
+	id, err := s.CreateJob(ctx, store.Job{State: job.Running, MaxPages: pages})
+	fatal(t, err)
+	var found []store.Found
+	for n := range pages {
+		found = append(found, store.Found{Item: pageItem(t, id, n)})
+	}
+	_, err = s.Add(ctx, now, found)
+	fatal(t, err)
+	var done atomic.Int64
+	errs := make(chan error, workers)
+	for range workers {
+		w, leases := joined(t, s, store.SlotCount/workers)
+		mine := map[store.Slot]bool{}
+		for _, l := range leases {
+			mine[l.Slot] = true
+		}
+		work := func() error {
+			number := int64(0)
+			for i := range found {
+				it := found[i].Item
+				if !mine[store.SlotOf(s.Key(), it.URL.Domain())] {
+					continue
+				}
+				got, err := s.Reserve(ctx, w, id, 1)
+				if err != nil || got == 0 {
+					return err
+				}
+				number++
+				link := found[(i*7+1)%pages].Item
+				link.URL, err = link.URL.Resolve("/next")
+				if err != nil {
+					return err
+				}
+				c := store.Commit{Worker: w, Number: number, At: now, Leases: leases, Visits: []visit.Visit{{Item: it, Outcome: visit.Fetched}}, Found: []store.Found{{Item: link}}}
+				if _, err := s.Commit(ctx, c); err != nil {
+					return err
+				}
+				done.Add(1)
+			}
+			return nil
+		}
+		go func() { errs <- work() }()
+	}
+	for tick := time.NewTicker(time.Millisecond); done.Load() < 20; <-tick.C {
+		if ctx.Err() != nil {
+			t.Fatal(ctx.Err())
+		}
+	}
+	fatal(t, s.SetState(ctx, now, id, job.Running, job.Cancelled, ""))
+	for range workers {
+		fatal(t, <-errs)
+	}
+	c, err := s.Audit(ctx, id)
+	if err != nil || c.Pages() != done.Load() || c.Tokens != 0 {
+		t.Errorf("%d pages were acknowledged: %+v, %v", done.Load(), c, err)
+	}
+	var left int
+	fatal(t, s.pool.QueryRow(ctx, "select (select count(*) from token) + (select count(*) from account)").Scan(&left))
+	if left != 0 {
+		t.Errorf("%d rows of tokens are left", left)
+	}
+	t.Logf("%d pages of %d", c.Pages(), pages)
 }

@@ -222,15 +222,27 @@ func (s *Store) Reserve(ctx context.Context, w store.WorkerID, id job.ID, n int)
 	var got int
 	err := s.change(ctx, func(ctx context.Context, c *change) error {
 		var free int64
+		var state job.State
 		limited := false
 		c.queue(lockWorker, w).Exec(affected(1, errf("%w", store.ErrFenced)))
-		c.queue("select 1 from job where id = $1", number(id)).Exec(affected(1, errf("%w", store.ErrNotFound)))
 		c.queue("select free from account where job = $1 for update", number(id)).Query(rows([]any{&free}, func() error {
 			limited = true
 			return nil
 		}))
+		// After the account: a job that was cancelled has none.
+		c.queue("select state from job where id = $1", number(id)).QueryRow(func(row pgx.Row) error {
+			err := row.Scan(&state)
+			if noRows(err) {
+				err = store.ErrNotFound
+			}
+			return err
+		})
 		if err := c.send(ctx); err != nil {
 			return err
+		}
+		if state.Ended() {
+			got = 0
+			return nil
 		}
 		if got = max(n, 0); !limited {
 			return nil
