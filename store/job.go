@@ -162,10 +162,12 @@ func Grant(left int64, n int) int {
 }
 
 // CheckExtend reports a page limit that a job cannot be given: one below what
-// was spent or is reserved, and any limit for a job that had none, because
-// nobody kept account of its tokens.
+// was spent or is reserved, any limit for a job that had none, because nobody
+// kept account of its tokens, and any for one that was cancelled, for good.
 func CheckExtend(j Job, c Counts, maxPages int64) error {
 	switch {
+	case j.State == job.Cancelled:
+		return fmt.Errorf("extend job %d, which was cancelled: %w", j.ID, ErrConflict)
 	case maxPages < 0, maxPages > 0 && maxPages < c.Pages()+c.Tokens:
 		return fmt.Errorf("extend job %d to %d pages, with %d spent or reserved: %w", j.ID, maxPages, c.Pages()+c.Tokens, ErrConflict)
 	case j.MaxPages == 0 && maxPages > 0:

@@ -85,7 +85,7 @@ type URLs interface {
 type Budget interface {
 	// Reserve takes up to n tokens of the job for the worker: as many as are
 	// left, and one at a time once fewer than SingleTokens are. A job without a
-	// page limit gives n and keeps no account.
+	// page limit gives n and keeps no account. One that has ended gives none.
 	Reserve(ctx context.Context, w WorkerID, id job.ID, n int) (got int, err error)
 }
 
@@ -114,6 +114,11 @@ type Jobs interface {
 	// SetState moves a job from one state to another, with the reason for
 	// people. It answers ErrConflict when the job is not in the state from, and
 	// an error when the one cannot follow the other.
+	//
+	// A job that is cancelled gives up its page tokens, whoever holds them, and
+	// notices of it at once. What is under way may still be committed, without a
+	// token: it was reserved, and what was fetched is recorded. What waits stays
+	// pending, so that the sum adds up, and is no work any more; Drop forgets it.
 	SetState(ctx context.Context, now time.Time, id job.ID, from, to job.State, reason string) error
 	// Extend sets a new page limit, 0 for none, and puts deferred URLs back to
 	// waiting. ErrConflict: see [CheckExtend]. It may take long; interrupted, it

@@ -100,6 +100,10 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	if to.Ended() {
 		r.EndedAt = store.Stored(now)
 	}
+	s.ledger.SetState(id, to)
+	if to == job.Cancelled {
+		s.forgetArrivalsOf(id)
+	}
 	return nil
 }
 
@@ -229,12 +233,17 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 	}
 	delete(s.jobs, id)
 	s.ledger.CloseJob(id)
+	s.forgetArrivalsOf(id)
+	return nil
+}
+
+// forgetArrivalsOf drops the notices of a job.
+func (s *Store) forgetArrivalsOf(id job.ID) {
 	for a := range s.arrivals {
 		if a.Job == id {
 			delete(s.arrivals, a)
 		}
 	}
-	return nil
 }
 
 // Record implements [store.Series].

@@ -26,7 +26,7 @@ type batch struct {
 	owned   map[store.Slot]bool // slots the worker is sure to own
 	shelves map[job.ID]*shelf   // of all jobs of the batch
 	refs    map[string]hostRef  // of all hosts of the batch
-	limited map[job.ID]bool     // jobs with a page limit
+	limited map[job.ID]bool     // jobs with a page limit that keep account of it
 	exists  map[job.ID]bool     // jobs there are, as of this transaction
 	tally   map[tallyKey]int64  // changes of the counts
 	arrived map[arrivalKey]bool // queues that others may own
@@ -114,7 +114,7 @@ func newBatch(c *change, at time.Time, w store.WorkerID, n *needs) *batch {
 	c.lockJobs(ids)
 	var id job.ID
 	var limited bool
-	c.queue("select id, max_pages > 0 from job where id = any($1::int[])", ids).Query(rows([]any{&id, &limited}, func() error {
+	c.queue("select id, max_pages > 0 and state <> 'cancelled' from job where id = any($1::int[])", ids).Query(rows([]any{&id, &limited}, func() error {
 		b.exists[id], b.limited[id] = true, limited
 		return nil
 	}))
@@ -218,7 +218,7 @@ func (b *batch) committed() {
 		b.s.facts[id] = true
 	}
 	b.s.cacheMu.Unlock()
-	b.s.notifier.tell(b.told)
+	b.s.notifier.tell(store.NewArrivals, b.told...)
 }
 
 // gone turns the error of a batch on a job that was dropped while it was under

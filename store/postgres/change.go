@@ -37,6 +37,23 @@ func (s *Store) change(ctx context.Context, do func(ctx context.Context, c *chan
 	}
 }
 
+// single runs a change that is one statement and needs no transaction around it.
+func (s *Store) single(ctx context.Context, sql string, args []any, take func(pgx.Rows) error) error {
+	for try := 1; ; try++ {
+		err := s.fault.Stop(sql)
+		if err == nil {
+			var r pgx.Rows
+			if r, err = s.pool.Query(ctx, sql, args...); err == nil {
+				err = take(r)
+			}
+		}
+		if err == nil || !isRetriable(err) || try == tries {
+			return wrap(err)
+		}
+		s.log.WarnContext(ctx, "change tried again", "attempt", try, "err", err)
+	}
+}
+
 func (s *Store) tryChange(ctx context.Context, do func(ctx context.Context, c *change) error) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {

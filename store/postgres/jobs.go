@@ -42,6 +42,7 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	if err != nil {
 		return 0, fmt.Errorf("create job %q: %w", j.Name, err)
 	}
+	s.notifier.tell(store.NewJobs, everybody)
 	return job.ID(id), nil
 }
 
@@ -96,8 +97,11 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	if to.Ended() {
 		ended = orNull(now)
 	}
-	err := s.change(ctx, func(_ context.Context, c *change) error {
+	err := s.change(ctx, func(ctx context.Context, c *change) error {
 		var n int64
+		if to == job.Cancelled {
+			c.lockJob(number(id)) // commits see all of it or nothing
+		}
 		c.queue("update job set state = $3, reason = $4, started_at = coalesce($5, started_at), ended_at = $6, turn = "+turnOf(to)+" where id = $1 and state = $2", number(id), from, to, clean(reason), started, ended).
 			Exec(func(tag pgconn.CommandTag) error {
 				n = tag.RowsAffected()
@@ -115,11 +119,18 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 			}
 			return nil
 		})
+		if err := c.send(ctx); err != nil || to != job.Cancelled {
+			return err
+		}
+		for _, text := range []string{"delete from account where job = $1", "delete from token where job = $1", "delete from arrival where job = $1"} {
+			c.exec(text, number(id))
+		}
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("set job %d to %s: %w", id, to, err)
 	}
+	s.notifier.tell(store.NewJobs, everybody)
 	return nil
 }
 
@@ -149,6 +160,7 @@ func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages i
 		}
 		b.committed()
 	}
+	s.notifier.tell(store.NewJobs, everybody)
 	return nil
 }
 

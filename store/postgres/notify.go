@@ -14,17 +14,20 @@ import (
 	"headway/store"
 )
 
-// Arrivals are rows; a notification is only a reason to look for them sooner.
-// So it is not part of the commit that brings them: PostgreSQL would let such
-// commits pass one at a time. It follows shortly after, one for many.
+// What happens is in rows; a notification is only a reason to look for them
+// sooner. So it is not part of the change that brings them: PostgreSQL would let
+// such changes pass one at a time. It follows shortly after, one for many.
 
-// notifyEvery is how long notices are gathered before the owners are told.
+// notifyEvery is how long news are gathered before they are told.
 const notifyEvery = 50 * time.Millisecond
 
 // notifyTime is how long telling them may take.
 const notifyTime = 5 * time.Second
 
-// notifier tells owners that something arrived for them.
+// everybody stands for all workers.
+const everybody store.WorkerID = 0
+
+// notifier tells workers that there is something to look at.
 type notifier struct {
 	pool *pgxpool.Pool
 	log  *slog.Logger
@@ -32,31 +35,31 @@ type notifier struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 
-	mu     sync.Mutex
-	owners map[store.WorkerID]bool // bounded by the workers there are
+	mu   sync.Mutex
+	news map[store.WorkerID]store.News // bounded by the workers there are
 }
 
 func newNotifier(pool *pgxpool.Pool, log *slog.Logger) *notifier {
 	ctx, stop := context.WithCancel(context.Background())
-	n := &notifier{pool: pool, log: log, wake: make(chan struct{}, 1), stop: stop, owners: map[store.WorkerID]bool{}}
+	n := &notifier{pool: pool, log: log, wake: make(chan struct{}, 1), stop: stop, news: map[store.WorkerID]store.News{}}
 	n.done.Go(func() { n.run(ctx) })
 	return n
 }
 
-// close waits for the end of the notifier.
+// close tells what is still to be told and waits for the end of the notifier.
 func (n *notifier) close() {
 	n.stop()
 	n.done.Wait()
 }
 
-// tell notes owners to be told.
-func (n *notifier) tell(owners []store.WorkerID) {
-	if len(owners) == 0 {
+// tell notes news for workers.
+func (n *notifier) tell(what store.News, workers ...store.WorkerID) {
+	if len(workers) == 0 {
 		return
 	}
 	n.mu.Lock()
-	for _, w := range owners {
-		n.owners[w] = true
+	for _, w := range workers {
+		n.news[w] |= what
 	}
 	n.mu.Unlock()
 	select {
@@ -66,50 +69,64 @@ func (n *notifier) tell(owners []store.WorkerID) {
 }
 
 func (n *notifier) run(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			return
 		case <-n.wake:
+			select {
+			case <-ctx.Done():
+			case <-time.After(notifyEvery):
+			}
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(notifyEvery):
-		}
-		if err := n.send(ctx); err != nil && ctx.Err() == nil {
-			n.log.WarnContext(ctx, "owners not notified", "err", err)
+		// What is left at the end is told at once: a command that submits a job
+		// and ends is heard of.
+		if err := n.send(context.WithoutCancel(ctx)); err != nil {
+			n.log.WarnContext(ctx, "workers not notified", "err", err)
 		}
 	}
 }
 
 func (n *notifier) send(ctx context.Context) error {
 	n.mu.Lock()
-	var channels []string
-	for w := range n.owners {
-		channels = append(channels, channelOf(w))
+	var channels, what []string
+	for w, news := range n.news {
+		channels, what = append(channels, channelOf(w)), append(what, strconv.FormatUint(uint64(news), 10))
 	}
-	clear(n.owners)
+	clear(n.news)
 	n.mu.Unlock()
+	if len(channels) == 0 {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, notifyTime)
 	defer cancel()
-	_, err := n.pool.Exec(ctx, "select pg_notify(current_schema() || '_' || w, '') from unnest($1::text[]) as w", channels)
+	_, err := n.pool.Exec(ctx, "select pg_notify(current_schema() || '_' || w.channel, w.what) from unnest($1::text[], $2::text[]) as w (channel, what)", channels, what)
 	return err
 }
 
-// channelOf is the channel of a worker, without the schema.
-func channelOf(w store.WorkerID) string { return "arrivals_" + strconv.FormatInt(int64(w), 10) }
-
-// Await calls look once it listens, and again whenever somebody has put URLs
-// into queues of the worker: then [Store.Arrivals] is worth asking. It returns
-// when ctx ends or the connection it holds is lost; call it again then, and ask
-// every ten seconds in any case, because a notification goes with its connection.
-func (s *Store) Await(ctx context.Context, w store.WorkerID, look func()) error {
-	err := s.await(ctx, w, look)
-	return fmt.Errorf("await arrivals of worker %d: %w", w, err)
+// channelOf is the channel of a worker, or of all, without the schema.
+func channelOf(w store.WorkerID) string {
+	if w == everybody {
+		return "workers"
+	}
+	return "worker_" + strconv.FormatInt(int64(w), 10)
 }
 
-func (s *Store) await(ctx context.Context, w store.WorkerID, look func()) error {
+// newsOf reads what a notification says. A word that is not understood may mean
+// anything.
+func newsOf(payload string) store.News {
+	if n, err := strconv.ParseUint(payload, 10, 8); err == nil {
+		return store.News(n)
+	}
+	return store.AllNews
+}
+
+// Await implements [store.Fleet].
+func (s *Store) Await(ctx context.Context, w store.WorkerID, look func(store.News)) error {
+	err := s.await(ctx, w, look)
+	return fmt.Errorf("await news for worker %d: %w", w, err)
+}
+
+func (s *Store) await(ctx context.Context, w store.WorkerID, look func(store.News)) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return err
@@ -120,13 +137,17 @@ func (s *Store) await(ctx context.Context, w store.WorkerID, look func()) error 
 	if err := c.QueryRow(ctx, "select current_schema()").Scan(&schema); err != nil {
 		return err
 	}
-	if _, err := c.Exec(ctx, "listen "+pgx.Identifier{schema + "_" + channelOf(w)}.Sanitize()); err != nil {
-		return err
-	}
-	for {
-		look()
-		if _, err := c.WaitForNotification(ctx); err != nil {
+	for _, to := range []store.WorkerID{w, everybody} {
+		if _, err := c.Exec(ctx, "listen "+pgx.Identifier{schema + "_" + channelOf(to)}.Sanitize()); err != nil {
 			return err
 		}
+	}
+	for what := store.AllNews; ; {
+		look(what)
+		n, err := c.WaitForNotification(ctx)
+		if err != nil {
+			return err
+		}
+		what = newsOf(n.Payload)
 	}
 }

@@ -165,7 +165,7 @@ func TestFirstFormat(t *testing.T) {
 	_, err = s.Add(ctx, now, []store.Found{{Item: pageItem(t, id, 1)}})
 	fatal(t, err)
 	for _, q := range []string{
-		"drop table served, errand_0, errand_" + fmt.Sprint(id), "drop index job_live", "alter table job drop column turn", "drop sequence turn",
+		"drop table reply, letter, served, errand_0, errand_" + fmt.Sprint(id), "drop index job_live", "alter table job drop column turn", "drop sequence turn",
 		"delete from goose_db_version where version_id > 1",
 	} {
 		_, err = s.pool.Exec(ctx, q)

@@ -73,7 +73,8 @@ type Config struct {
 	Log   *slog.Logger // nil for none
 	Fault store.Fault  // for tests
 
-	partitions int // for tests: fewer are made faster
+	partitions int             // for tests: fewer are made faster
+	tracer     pgx.QueryTracer // for tests that count statements
 }
 
 // Store is an open database. Make one with [Open].
@@ -124,6 +125,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.ConnConfig.Tracer = c.tracer
 	if err := s.open(ctx, config); err != nil {
 		if s.pool != nil {
 			s.pool.Close()
@@ -156,6 +158,10 @@ func (s *Store) poolConfig(dsn string) (*pgxpool.Config, error) {
 	// whoever takes over from it.
 	session["idle_in_transaction_session_timeout"] = strconv.FormatInt(max(1000, s.terms.TakeOver.Milliseconds()/3), 10)
 	session["tcp_keepalives_idle"], session["tcp_keepalives_interval"], session["tcp_keepalives_count"] = "10", "5", "2"
+	// A connection that heartbeats keep alive need not be tried before its use.
+	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
+		return p.IdleDuration > max(time.Second, 2*s.terms.Renew)
+	}
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		// Whatever the server's default is, acknowledged means on disk.
 		_, err := c.Exec(ctx, "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') in ('off', 'local')")

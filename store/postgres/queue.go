@@ -12,8 +12,6 @@ import (
 	"headway/store"
 )
 
-var _ store.Queue = (*Store)(nil)
-
 // mayAdmit tells whether a job is queued and a place is free. It is asked
 // without a lock, because most of the time one of the two is not so.
 const mayAdmit = "select exists (select from job j where j.state = 'queued') and (select count(*) from (select from job j where " + active + " limit $1) as x) < $1"
@@ -42,6 +40,9 @@ func (s *Store) Admit(ctx context.Context, now time.Time, most int) ([]store.Job
 	}
 	if err != nil {
 		return nil, fmt.Errorf("admit jobs: %w", wrap(err))
+	}
+	if len(list) > 0 {
+		s.notifier.tell(store.NewJobs, everybody)
 	}
 	return list, nil
 }

@@ -153,37 +153,6 @@ func TestJobDroppedElsewhere(t *testing.T) {
 	}
 }
 
-// TestAwait hears of an arrival by notification.
-func TestAwait(t *testing.T) {
-	s := openTest(t, t.TempDir(), nil)
-	defer s.Close()
-	ctx, now := t.Context(), time.Now()
-	id, err := s.CreateJob(ctx, store.Job{State: job.Running})
-	fatal(t, err)
-	w, err := s.Join(ctx, now, "w")
-	fatal(t, err)
-	_, err = s.Acquire(ctx, now, w, store.SlotCount)
-	fatal(t, err)
-	listening, stop := context.WithTimeout(ctx, time.Minute)
-	defer stop()
-	looks := 0
-	err = s.Await(listening, w, func() {
-		switch looks++; looks {
-		case 1:
-			_, err := s.Add(ctx, now, []store.Found{{Item: pageItem(t, id, 1)}})
-			fatal(t, err)
-		case 2:
-			stop()
-		}
-	})
-	if looks != 2 || !errors.Is(err, context.Canceled) {
-		t.Errorf("looked %d times: %v", looks, err)
-	}
-	if list, err := s.Arrivals(ctx, w, 10); err != nil || len(list) != 1 {
-		t.Errorf("arrivals %v, %v", list, err)
-	}
-}
-
 // TestPlans asks for the plan of every statement of a shelf: none may read a
 // whole table.
 func TestPlans(t *testing.T) {

@@ -34,9 +34,12 @@ type beat struct {
 
 // Acquire implements [store.Slots].
 func (s *Store) Acquire(ctx context.Context, now time.Time, w store.WorkerID, most int) ([]store.Lease, error) {
-	dead, err := s.observe(ctx, now, w)
+	dead, free, err := s.observe(ctx, now, w)
 	if err != nil {
 		return nil, fmt.Errorf("acquire slots for worker %d: %w", w, err)
+	}
+	if len(dead) == 0 && (free == 0 || most <= 0) {
+		return nil, nil // as nearly always
 	}
 	for _, b := range dead {
 		if err := s.bury(ctx, b); err != nil {
@@ -73,34 +76,33 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, w store.WorkerID, mo
 const lockWorker = "select 1 from progress where worker = $1 for key share"
 
 // observe returns the workers that have stood still for too long, by the time of
-// the caller alone. Heartbeats are read after now, so the reading must not take
+// the caller alone, and how many slots nobody owns. Heartbeats are read after now, so the reading must not take
 // a noticeable part of the time between the last deed of an owner and its death.
-func (s *Store) observe(ctx context.Context, now time.Time, w store.WorkerID) ([]beat, error) {
+func (s *Store) observe(ctx context.Context, now time.Time, w store.WorkerID) (dead []beat, free int, err error) {
 	s.watchMu.Lock()
 	defer s.watchMu.Unlock()
 	begin := time.Now()
-	workers, err := s.Workers(ctx)
+	workers, free, err := s.census(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	counts := make(map[store.WorkerID]int64, len(workers))
 	for _, x := range workers {
 		counts[x.ID] = x.Heartbeat
 	}
 	if _, alive := counts[w]; !alive {
-		return nil, store.ErrFenced // the dead declare nobody dead
+		return nil, 0, store.ErrFenced // the dead declare nobody dead
 	}
 	if took, most := time.Since(begin), (s.terms.TakeOver-s.terms.Cancel)/2; took > most {
 		s.log.WarnContext(ctx, "heartbeats read too slowly to declare anybody dead", "delay", took)
-		return nil, nil
+		return nil, free, nil
 	}
-	var dead []beat
 	for _, id := range s.watch.Observe(now, s.terms.TakeOver, workers) {
 		if id != w {
 			dead = append(dead, beat{id, counts[id]})
 		}
 	}
-	return dead, nil
+	return dead, free, nil
 }
 
 // bury declares a worker dead, unless it has moved since it was seen. It waits
@@ -135,9 +137,12 @@ func (c *change) end(w store.WorkerID, unclean bool) {
 
 // Renew implements [store.Slots].
 func (s *Store) Renew(ctx context.Context, w store.WorkerID) error {
-	err := s.change(ctx, func(_ context.Context, c *change) error {
-		c.queue("update worker set heartbeat = heartbeat + 1 where id = $1", w).Exec(affected(1, errf("%w", store.ErrFenced)))
-		return nil
+	err := s.single(ctx, "update worker set heartbeat = heartbeat + 1 where id = $1", []any{w}, func(r pgx.Rows) error {
+		r.Close()
+		if err := r.Err(); err != nil {
+			return err
+		}
+		return affected(1, errf("%w", store.ErrFenced))(r.CommandTag())
 	})
 	if err != nil {
 		return fmt.Errorf("renew worker %d: %w", w, err)
@@ -184,21 +189,32 @@ func (s *Store) Leave(ctx context.Context, w store.WorkerID) error {
 
 // Workers implements [store.Slots].
 func (s *Store) Workers(ctx context.Context) ([]store.Worker, error) {
-	var list []store.Worker
-	r, err := s.pool.Query(ctx, "select w.id, w.name, w.joined_at, w.heartbeat, (select count(*) from slot where owner = w.id) from worker w order by w.id")
+	list, _, err := s.census(ctx)
+	return list, err
+}
+
+// census lists the workers and counts the slots that nobody owns.
+func (s *Store) census(ctx context.Context) (list []store.Worker, free int, err error) {
+	r, err := s.pool.Query(ctx, `with held as materialized (select owner, count(*) as n from slot group by owner)
+		select w.id, w.name, w.joined_at, w.heartbeat, coalesce(h.n, 0) from worker w left join held h on h.owner = w.id
+		union all select 0, '', 0, 0, h.n from held h where h.owner = 0 order by 1`)
 	if err == nil {
 		var w store.Worker
 		var joined int64
 		_, err = pgx.ForEachRow(r, []any{&w.ID, &w.Name, &joined, &w.Heartbeat, &w.Slots}, func() error {
+			if w.ID == 0 {
+				free = w.Slots
+				return nil
+			}
 			w.JoinedAt = instant(joined)
 			list = append(list, w)
 			return nil
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list workers: %w", wrap(err))
+		return nil, 0, fmt.Errorf("list workers: %w", wrap(err))
 	}
-	return list, nil
+	return list, free, nil
 }
 
 // Reserve implements [store.Budget].
@@ -206,15 +222,27 @@ func (s *Store) Reserve(ctx context.Context, w store.WorkerID, id job.ID, n int)
 	var got int
 	err := s.change(ctx, func(ctx context.Context, c *change) error {
 		var free int64
+		var state job.State
 		limited := false
 		c.queue(lockWorker, w).Exec(affected(1, errf("%w", store.ErrFenced)))
-		c.queue("select 1 from job where id = $1", number(id)).Exec(affected(1, errf("%w", store.ErrNotFound)))
 		c.queue("select free from account where job = $1 for update", number(id)).Query(rows([]any{&free}, func() error {
 			limited = true
 			return nil
 		}))
+		// After the account: a job that was cancelled has none.
+		c.queue("select state from job where id = $1", number(id)).QueryRow(func(row pgx.Row) error {
+			err := row.Scan(&state)
+			if noRows(err) {
+				err = store.ErrNotFound
+			}
+			return err
+		})
 		if err := c.send(ctx); err != nil {
 			return err
+		}
+		if state.Ended() {
+			got = 0
+			return nil
 		}
 		if got = max(n, 0); !limited {
 			return nil

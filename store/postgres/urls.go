@@ -438,16 +438,15 @@ func (l *lister) ended(ctx context.Context, endings []int16) error {
 // Arrivals implements [store.URLs].
 func (s *Store) Arrivals(ctx context.Context, w store.WorkerID, most int) ([]store.Arrival, error) {
 	var list []store.Arrival
-	err := s.change(ctx, func(_ context.Context, c *change) error {
+	err := s.single(ctx, `with mine as (select a.slot, a.host, a.job from slot s join arrival a on a.slot = s.id where s.owner = $1 limit $2),
+			taken as (delete from arrival a using mine m where a.slot = m.slot and a.host = m.host and a.job = m.job returning a.host, a.job)
+		select h.name, t.job from taken t join host h on h.id = t.host`, []any{w, max(most, 0)}, func(r pgx.Rows) error {
 		list = nil
 		var a store.Arrival
-		c.queue(`with mine as (select a.slot, a.host, a.job from slot s join arrival a on a.slot = s.id where s.owner = $1 limit $2),
-				taken as (delete from arrival a using mine m where a.slot = m.slot and a.host = m.host and a.job = m.job returning a.host, a.job)
-			select h.name, t.job from taken t join host h on h.id = t.host`, w, max(most, 0)).Query(rows([]any{&a.Host, &a.Job}, func() error {
+		return rows([]any{&a.Host, &a.Job}, func() error {
 			list = append(list, a)
 			return nil
-		}))
-		return nil
+		})(r)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("arrivals of worker %d: %w", w, err)

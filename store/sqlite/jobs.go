@@ -16,9 +16,10 @@ import (
 
 // loadJobs reads which jobs there are and how many of their tokens are spent.
 func (s *Store) loadJobs(ctx context.Context) error {
-	limits := map[job.ID]int64{}
-	err := s.w.query(ctx, "select id, max_pages from job", nil, func(row []driver.Value) error {
-		limits[job.ID(integer(row[0]))] = integer(row[1])
+	limits, states := map[job.ID]int64{}, map[job.ID]job.State{}
+	err := s.w.query(ctx, "select id, max_pages, state from job", nil, func(row []driver.Value) error {
+		id := job.ID(integer(row[0]))
+		limits[id], states[id] = integer(row[1]), job.State(text(row[2]))
 		return nil
 	})
 	if err != nil {
@@ -31,6 +32,7 @@ func (s *Store) loadJobs(ctx context.Context) error {
 			return err
 		}
 		s.ledger.SetLimit(id, limit, c.Pages())
+		s.ledger.SetState(id, states[id])
 	}
 	return nil
 }
@@ -122,7 +124,9 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	if to.Ended() {
 		ended = milli(now)
 	}
-	err := s.change(ctx, func(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.changeLocked(ctx, func(ctx context.Context) error {
 		if _, err := s.tables(id); err != nil {
 			return err
 		}
@@ -131,11 +135,15 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 		if err == nil && n == 0 {
 			err = fmt.Errorf("it is not %s: %w", from, store.ErrConflict)
 		}
+		if err == nil && to == job.Cancelled {
+			_, err = s.w.exec(ctx, "delete from arrival where job = ?", int64(id))
+		}
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("set job %d to %s: %w", id, to, err)
 	}
+	s.ledger.SetState(id, to)
 	return nil
 }
 

@@ -374,7 +374,7 @@ func (m *model) createJob(r *rapid.T) {
 
 func (m *model) setState(r *rapid.T) {
 	id := m.anyJob(r)
-	step := rapid.SampledFrom([][2]job.State{{job.Running, job.Partial}, {job.Partial, job.Queued}, {job.Running, job.Complete}, {job.Complete, job.Queued}, {job.Queued, job.Running}, {job.Running, job.Paused}, {job.Paused, job.Running}}).Draw(r, "step")
+	step := rapid.SampledFrom([][2]job.State{{job.Running, job.Partial}, {job.Partial, job.Queued}, {job.Running, job.Complete}, {job.Complete, job.Queued}, {job.Queued, job.Running}, {job.Running, job.Paused}, {job.Paused, job.Running}, {job.Running, job.Cancelled}}).Draw(r, "step")
 	m.both(r, "set state", func(ctx context.Context, s *side) (string, error) {
 		return "", s.store.SetState(ctx, m.now, s.job(id), step[0], step[1], "r")
 	})

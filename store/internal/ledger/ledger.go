@@ -48,6 +48,7 @@ type worker struct {
 type account struct {
 	limited bool
 	left    int64 // tokens nobody holds
+	ended   bool  // gives none
 }
 
 // New returns a ledger in which nobody owns anything. Numbers of workers go on
@@ -227,10 +228,21 @@ func (l *Ledger) Known(id job.ID) bool { return l.accounts[id] != nil }
 // SetLimit opens the account of a job or gives it a new page limit, 0 for none,
 // when pages of it are spent.
 func (l *Ledger) SetLimit(id job.ID, limit, pages int64) {
+	ended := l.accounts[id] != nil && l.accounts[id].ended
 	if limit == 0 {
 		l.CloseJob(id)
 	}
-	l.accounts[id] = &account{limited: limit > 0, left: max(0, limit-pages-l.Held(id))}
+	l.accounts[id] = &account{limited: limit > 0, left: max(0, limit-pages-l.Held(id)), ended: ended}
+}
+
+// SetState notes that a job with an account has come into a state. One that was
+// cancelled keeps no account any more.
+func (l *Ledger) SetState(id job.ID, s job.State) {
+	if s == job.Cancelled {
+		l.CloseJob(id)
+		l.accounts[id] = &account{}
+	}
+	l.accounts[id].ended = s.Ended()
 }
 
 // CloseJob forgets the account of a job and all tokens held of it.
@@ -265,6 +277,9 @@ func (l *Ledger) Reserve(w store.WorkerID, id job.ID, n int) (int, error) {
 	}
 	if a == nil {
 		return 0, fmt.Errorf("reserve pages of job %d: %w", id, store.ErrNotFound)
+	}
+	if a.ended {
+		return 0, nil
 	}
 	if !a.limited || n <= 0 {
 		return max(n, 0), nil

@@ -1,0 +1,396 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+)
+
+// joined adds a worker with up to most slots.
+func joined(t *testing.T, s *Store, most int) (store.WorkerID, []store.Lease) {
+	t.Helper()
+	w, err := s.Join(t.Context(), time.Now(), "w")
+	fatal(t, err)
+	leases, err := s.Acquire(t.Context(), time.Now(), w, most)
+	fatal(t, err)
+	return w, leases
+}
+
+// TestAwait hears by notification, on one connection, of everything that another
+// process does and that concerns a worker, and of nothing else.
+func TestAwait(t *testing.T) {
+	place := t.TempDir()
+	s, other := openTest(t, place, nil), openTest(t, place, nil)
+	defer s.Close()
+	defer other.Close()
+	now := time.Now()
+	w, _ := joined(t, s, store.SlotCount)
+	slot := store.SlotOf(s.Key(), pageItem(t, 1, 1).URL.Domain())
+	var id job.ID
+	steps := []struct {
+		name string
+		do   func(ctx context.Context) error
+		want store.News
+	}{
+		{"a job is made", func(ctx context.Context) (err error) {
+			id, err = other.CreateJob(ctx, store.Job{State: job.Queued, MaxPages: 3})
+			return err
+		}, store.NewJobs},
+		{"admitted", func(ctx context.Context) error {
+			list, err := other.Admit(ctx, now, 1)
+			if len(list) != 1 {
+				err = errors.Join(err, fmt.Errorf("admitted %v", list))
+			}
+			return err
+		}, store.NewJobs},
+		{"extended", func(ctx context.Context) error { return other.Extend(ctx, now, id, 5) }, store.NewJobs},
+		{"paused", func(ctx context.Context) error { return other.SetState(ctx, now, id, job.Running, job.Paused, "") }, store.NewJobs},
+		{"URLs arrive", func(ctx context.Context) error {
+			_, err := other.Add(ctx, now, []store.Found{{Item: pageItem(t, id, 1)}})
+			return err
+		}, store.NewArrivals},
+		{"a letter to the owner", func(ctx context.Context) error {
+			_, err := other.Post(ctx, now, store.Letter{Slot: slot})
+			return err
+		}, store.NewLetters},
+		{"a letter to all", func(ctx context.Context) error {
+			_, err := other.Post(ctx, now, store.Letter{All: true})
+			return err
+		}, store.NewLetters},
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	at := -1
+	err := s.Await(ctx, w, func(news store.News) {
+		want, name := store.AllNews, "it listens"
+		if at >= 0 {
+			want, name = steps[at].want, steps[at].name
+		}
+		if news != want {
+			t.Errorf("%s: news %b, want %b", name, news, want)
+		}
+		if at++; at == len(steps) {
+			stop()
+			return
+		}
+		fatal(t, steps[at].do(ctx))
+	})
+	if at != len(steps) || !errors.Is(err, context.Canceled) {
+		t.Errorf("heard of %d of %d: %v", at, len(steps), err)
+	}
+	if list, err := s.Arrivals(t.Context(), w, 10); err != nil || len(list) != 1 {
+		t.Errorf("arrivals %v, %v", list, err)
+	}
+}
+
+// TestToldAtTheEnd makes a job and closes the store at once, as a command does:
+// the workers hear of it all the same.
+func TestToldAtTheEnd(t *testing.T) {
+	place := t.TempDir()
+	s := openTest(t, place, nil)
+	defer s.Close()
+	w, _ := joined(t, s, 1)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	looks := 0
+	err := s.Await(ctx, w, func(news store.News) {
+		if looks++; looks == 2 {
+			if news != store.NewJobs {
+				t.Errorf("news %b", news)
+			}
+			stop()
+			return
+		}
+		other := openTest(t, place, nil)
+		_, err := other.CreateJob(ctx, store.Job{State: job.Queued, MaxPages: 1})
+		fatal(t, err)
+		fatal(t, other.Close())
+	})
+	if looks != 2 || !errors.Is(err, context.Canceled) {
+		t.Errorf("looked %d times: %v", looks, err)
+	}
+}
+
+func TestMail(t *testing.T) {
+	open := func(t *testing.T) (s *Store, first, second store.WorkerID, leases []store.Lease) {
+		s = openTest(t, t.TempDir(), nil)
+		t.Cleanup(func() { s.Close() })
+		first, leases = joined(t, s, store.SlotCount/2)
+		second, _ = joined(t, s, store.SlotCount)
+		return s, first, second, leases
+	}
+	now := time.Now()
+	post := func(t *testing.T, s *Store, l store.Letter) store.LetterID {
+		t.Helper()
+		id, err := s.Post(t.Context(), now, l)
+		fatal(t, err)
+		return id
+	}
+	// read writes the bodies of a worker's letters.
+	read := func(t *testing.T, s *Store, w store.WorkerID, at time.Time) string {
+		t.Helper()
+		list, err := s.Letters(t.Context(), at, w)
+		fatal(t, err)
+		var text []string
+		for _, l := range list {
+			text = append(text, string(l.Body))
+		}
+		return strings.Join(text, " ")
+	}
+	t.Run("to the owner of a slot", func(t *testing.T) {
+		s, first, second, leases := open(t)
+		ctx := t.Context()
+		id := post(t, s, store.Letter{Slot: leases[0].Slot, Body: []byte("why")})
+		if got := read(t, s, second, now); got != "" {
+			t.Errorf("another reads %q", got)
+		}
+		list, err := s.Letters(ctx, now, first)
+		if err != nil || len(list) != 1 || list[0].ID != id || list[0].All || list[0].Slot != leases[0].Slot || !list[0].At.Equal(store.Stored(now)) {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		if err := s.Reply(ctx, now, second, id, []byte("no")); !errors.Is(err, store.ErrFenced) {
+			t.Errorf("answered by another: %v", err)
+		}
+		// The slot changes hands before it is answered.
+		fatal(t, s.Release(ctx, first, leases[0]))
+		_, err = s.Acquire(ctx, now, second, 1)
+		fatal(t, err)
+		if err := s.Reply(ctx, now, first, id, []byte("late")); !errors.Is(err, store.ErrFenced) {
+			t.Errorf("answered by the owner before: %v", err)
+		}
+		if got := read(t, s, second, now); got != "why" {
+			t.Errorf("the next owner reads %q", got)
+		}
+		for _, body := range []string{"because", "again"} { // the first answer stands
+			fatal(t, s.Reply(ctx, now, second, id, []byte(body)))
+		}
+		replies, err := s.Replies(ctx, id)
+		if err != nil || len(replies) != 1 || replies[0].Worker != second || string(replies[0].Body) != "because" || !replies[0].At.Equal(store.Stored(now)) {
+			t.Errorf("replies %+v, %v", replies, err)
+		}
+		fatal(t, s.Leave(ctx, second))
+		_, err = s.Acquire(ctx, now, first, store.SlotCount)
+		fatal(t, err)
+		if got := read(t, s, first, now); got != "" {
+			t.Errorf("asked again: %q", got)
+		}
+	})
+	t.Run("to all", func(t *testing.T) {
+		s, first, second, _ := open(t)
+		ctx := t.Context()
+		one, two := post(t, s, store.Letter{All: true, Body: []byte("slow")}), post(t, s, store.Letter{All: true, Body: []byte("hosts")})
+		if one >= two {
+			t.Errorf("letters %d and %d", one, two)
+		}
+		fatal(t, s.Reply(ctx, now, first, one, []byte("1")))
+		fatal(t, s.Reply(ctx, now, second, one, nil))
+		for w, want := range map[store.WorkerID]string{first: "hosts", second: "hosts", second + 1: "slow hosts"} {
+			if got := read(t, s, w, now); got != want {
+				t.Errorf("worker %d reads %q, want %q", w, got, want)
+			}
+		}
+		if replies, err := s.Replies(ctx, one); err != nil || len(replies) != 2 || replies[0].Worker != first {
+			t.Errorf("replies %+v, %v", replies, err)
+		}
+		if err := s.Reply(ctx, now, second+1, one, nil); !errors.Is(err, store.ErrFenced) {
+			t.Errorf("answered by nobody: %v", err)
+		}
+	})
+	t.Run("letters grow old", func(t *testing.T) {
+		s, first, _, _ := open(t)
+		ctx := t.Context()
+		id := post(t, s, store.Letter{All: true, Body: []byte("old")})
+		fatal(t, s.Reply(ctx, now, first, id, []byte("x")))
+		later := now.Add(store.LetterLife + time.Second)
+		if got := read(t, s, first+1, later); got != "" {
+			t.Errorf("read after its life: %q", got)
+		}
+		_, err := s.Post(ctx, later, store.Letter{All: true})
+		fatal(t, err)
+		if err := s.Reply(ctx, now, first, id, nil); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("answered after its life: %v", err)
+		}
+		if replies, err := s.Replies(ctx, id); err != nil || len(replies) != 0 {
+			t.Errorf("replies %+v, %v", replies, err)
+		}
+	})
+	t.Run("and few", func(t *testing.T) {
+		s, first, _, _ := open(t)
+		ctx := t.Context()
+		for i := range store.MaxLetters + 20 {
+			post(t, s, store.Letter{All: true, Body: fmt.Append(nil, i)})
+		}
+		var n int
+		fatal(t, s.pool.QueryRow(ctx, "select count(*) from letter").Scan(&n))
+		if n != store.MaxLetters {
+			t.Errorf("%d letters are kept", n)
+		}
+		if got := strings.Fields(read(t, s, first, now)); len(got) != lettersAtOnce || got[0] != "20" {
+			t.Errorf("%d letters are read, from %s on", len(got), got[0])
+		}
+		for name, l := range map[string]store.Letter{"too long": {All: true, Body: make([]byte, store.MaxLetter+1)}, "no such slot": {Slot: store.SlotCount}} {
+			if _, err := s.Post(ctx, now, l); err == nil {
+				t.Errorf("%s: posted", name)
+			}
+		}
+		if err := s.Reply(ctx, now, first, 1, make([]byte, store.MaxLetter+1)); err == nil || errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a long answer: %v", err)
+		}
+	})
+}
+
+// counter counts statements, those of transactions among them.
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	c.n.Add(1)
+	return ctx
+}
+func (c *counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (c *counter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return ctx
+}
+
+func (c *counter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) { c.n.Add(1) }
+func (c *counter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
+
+// TestIdleFleet counts what a worker asks that has nothing to do: every call is
+// one statement, so that twenty workers ask fewer than twenty times a second.
+func TestIdleFleet(t *testing.T) {
+	const workers, most = 20, 20
+	place := t.TempDir()
+	made := openTest(t, place, nil)
+	defer made.Close()
+	c := &counter{}
+	ctx, now := t.Context(), time.Now()
+	s, err := Open(ctx, Config{DSN: cluster.DSN(nameOf(place)), partitions: 2, tracer: c})
+	fatal(t, err)
+	defer s.Close()
+	w, _ := joined(t, s, store.SlotCount)
+	busy, err := s.CreateJob(ctx, store.Job{State: job.Running, MaxPages: 1})
+	fatal(t, err)
+	_, err = s.CreateJob(ctx, store.Job{State: job.Queued, MaxPages: 1}) // there is no place for it
+	fatal(t, err)
+	for try := range 2 { // the first prepares the statements
+		rate := 0.0
+		for _, call := range []struct {
+			name  string
+			every time.Duration
+			do    func() error
+		}{
+			{"renew", store.DefaultTerms.Renew, func() error { return s.Renew(ctx, w) }},
+			{"acquire", store.DefaultTerms.Renew, func() error { return second(s.Acquire(ctx, now, w, 10)) }},
+			{"arrivals", store.PollEvery, func() error { return second(s.Arrivals(ctx, w, 10)) }},
+			{"admit", store.PollEvery, func() error { return second(s.Admit(ctx, now, 1)) }},
+			{"active jobs", store.PollEvery, func() error { return second(s.ActiveJobs(ctx)) }},
+			{"letters", store.PollEvery, func() error { return second(s.Letters(ctx, now, w)) }},
+			{"is a job idle", store.PollEvery, func() error { return second(s.Idle(ctx, busy)) }},
+		} {
+			before := c.n.Load()
+			fatal(t, call.do())
+			n := c.n.Load() - before
+			rate += float64(n) * workers / call.every.Seconds()
+			if try > 0 && n != 1 {
+				t.Errorf("%s: %d statements", call.name, n)
+			}
+		}
+		if try > 0 && rate > most {
+			t.Errorf("%d workers ask %.1f times a second, at most %d", workers, rate, most)
+		}
+		if try > 0 {
+			t.Logf("%d idle workers: %.1f statements a second", workers, rate)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// TestNewsOf reads notifications, also of a program that says more.
+func TestNewsOf(t *testing.T) {
+	for payload, want := range map[string]store.News{"1": store.NewArrivals, "6": store.NewJobs | store.NewLetters, "": store.AllNews, "what": store.AllNews, "999": store.AllNews} {
+		if got := newsOf(payload); got != want {
+			t.Errorf("%q: %b, want %b", payload, got, want)
+		}
+	}
+}
+
+// TestCancelUnderLoad cancels a job while workers reserve and commit its pages:
+// nobody's commit is refused, and no token, account or notice of it stays.
+func TestCancelUnderLoad(t *testing.T) {
+	const workers, pages = 3, 300
+	s := openTest(t, t.TempDir(), nil)
+	defer s.Close()
+	ctx, now := t.Context(), time.Now()
+	id, err := s.CreateJob(ctx, store.Job{State: job.Running, MaxPages: pages})
+	fatal(t, err)
+	var found []store.Found
+	for n := range pages {
+		found = append(found, store.Found{Item: pageItem(t, id, n)})
+	}
+	_, err = s.Add(ctx, now, found)
+	fatal(t, err)
+	var done atomic.Int64
+	errs := make(chan error, workers)
+	for range workers {
+		w, leases := joined(t, s, store.SlotCount/workers)
+		mine := map[store.Slot]bool{}
+		for _, l := range leases {
+			mine[l.Slot] = true
+		}
+		work := func() error {
+			number := int64(0)
+			for i := range found {
+				it := found[i].Item
+				if !mine[store.SlotOf(s.Key(), it.URL.Domain())] {
+					continue
+				}
+				got, err := s.Reserve(ctx, w, id, 1)
+				if err != nil || got == 0 {
+					return err
+				}
+				number++
+				link := found[(i*7+1)%pages].Item
+				link.URL, err = link.URL.Resolve("/next")
+				if err != nil {
+					return err
+				}
+				c := store.Commit{Worker: w, Number: number, At: now, Leases: leases, Visits: []visit.Visit{{Item: it, Outcome: visit.Fetched}}, Found: []store.Found{{Item: link}}}
+				if _, err := s.Commit(ctx, c); err != nil {
+					return err
+				}
+				done.Add(1)
+			}
+			return nil
+		}
+		go func() { errs <- work() }()
+	}
+	for tick := time.NewTicker(time.Millisecond); done.Load() < 20; <-tick.C {
+		if ctx.Err() != nil {
+			t.Fatal(ctx.Err())
+		}
+	}
+	fatal(t, s.SetState(ctx, now, id, job.Running, job.Cancelled, ""))
+	for range workers {
+		fatal(t, <-errs)
+	}
+	c, err := s.Audit(ctx, id)
+	if err != nil || c.Pages() != done.Load() || c.Tokens != 0 {
+		t.Errorf("%d pages were acknowledged: %+v, %v", done.Load(), c, err)
+	}
+	var left int
+	fatal(t, s.pool.QueryRow(ctx, "select (select count(*) from token) + (select count(*) from account)").Scan(&left))
+	if left != 0 {
+		t.Errorf("%d rows of tokens are left", left)
+	}
+	t.Logf("%d pages of %d", c.Pages(), pages)
+}
