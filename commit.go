@@ -29,7 +29,7 @@ type entry struct {
 // Times and sizes of commits.
 const (
 	manyPages   = 64                     // so many pages do not wait for the gap between commits
-	retryFirst  = 100 * time.Millisecond // how soon a worker of a fleet asks its store again
+	retryFirst  = 500 * time.Millisecond // how soon a worker of a fleet asks its store again, which takes longer each time
 	retryCommit = time.Second            // a commit that found no room, or a busy file, is tried again
 	slowCommit  = 250 * time.Millisecond // the ceiling of a commit that keeps up
 )

@@ -29,11 +29,14 @@ type FleetConfig struct {
 const (
 	// pollEvery is how often a worker asks what it is told of anyway, in case it
 	// was not; pollBlind the same where nobody tells.
-	pollEvery = 10 * time.Second
+	pollEvery = store.PollEvery
 	pollBlind = time.Second
 	// upkeepEvery is how often the worker that is responsible for a job looks how
 	// it stands.
 	upkeepEvery = time.Second
+	// retryLast is how long a worker waits at most before it asks a store again
+	// that did not answer.
+	retryLast = 2 * time.Second
 	// drainFor is what requests under way get when a worker is told to leave.
 	drainFor = 10 * time.Second
 	// rejoinFirst and rejoinLast bound the wait before a worker that lost its
@@ -44,13 +47,6 @@ const (
 
 // maxArrivals is how many notices are taken at a time.
 const maxArrivals = 1000
-
-// Awaiter is a store that tells a worker when something was done for it.
-type Awaiter interface {
-	// Await calls look once it listens and whenever it is worth looking, until
-	// ctx ends or the connection is lost.
-	Await(ctx context.Context, w store.WorkerID, look func()) error
-}
 
 // Work is a worker of a fleet, until ctx ends or it is drained: it takes its share
 // of the slots, works on every job that runs, and gives everything back at the
@@ -157,15 +153,20 @@ func (c *crawler) live(ctx context.Context) error {
 
 // await listens for news until ctx ends.
 func (c *crawler) await(ctx context.Context) {
-	teller, ok := c.st.(Awaiter)
+	teller, ok := c.st.(store.Fleet)
 	if !ok {
 		return
 	}
 	for ctx.Err() == nil {
-		err := teller.Await(ctx, c.worker, func() {
+		err := teller.Await(ctx, c.worker, func(n store.News) {
 			c.post(func(now time.Time) {
 				c.fleet.told = true
-				c.fleet.arrivals.at, c.fleet.jobs.at = now, now
+				if n&store.NewArrivals != 0 {
+					c.fleet.arrivals.at = now
+				}
+				if n&store.NewJobs != 0 {
+					c.fleet.jobs.at = now
+				}
 			})
 		})
 		if ctx.Err() != nil {
@@ -175,7 +176,7 @@ func (c *crawler) await(ctx context.Context) {
 		c.post(func(time.Time) { c.fleet.told = false })
 		select {
 		case <-ctx.Done():
-		case <-time.After(rejoinFirst):
+		case <-time.After(retryLast):
 		}
 	}
 }
@@ -241,6 +242,7 @@ func (c *crawler) rebalance(work context.Context, now time.Time) {
 		c.post(func(now time.Time) {
 			f.balance.done(now.Add(c.cfg.Terms.Renew))
 			if err != nil {
+				f.balance.at = now.Add(retryLast)
 				c.lostStore(work, fmt.Errorf("share the slots: %w", err))
 				return
 			}
@@ -371,6 +373,7 @@ func (c *crawler) followJobs(work context.Context, now time.Time) {
 		c.post(func(now time.Time) {
 			f.jobs.done(c.nextPoll(now))
 			if err != nil {
+				f.jobs.at = now.Add(retryLast)
 				c.lostStore(work, fmt.Errorf("list jobs: %w", err))
 				return
 			}
@@ -507,6 +510,7 @@ func (c *crawler) takeArrivals(work context.Context, now time.Time) {
 		c.post(func(now time.Time) {
 			f.arrivals.done(c.nextPoll(now))
 			if err != nil {
+				f.arrivals.at = now.Add(retryLast)
 				c.lostStore(work, fmt.Errorf("take arrivals: %w", err))
 				return
 			}
@@ -545,6 +549,7 @@ func (r *run) upkeep(work context.Context, now time.Time) {
 			r.tending.done(now.Add(upkeepEvery))
 			switch {
 			case err != nil && work.Err() == nil:
+				r.tending.at = now.Add(retryLast)
 				c.cfg.Log.Warn("a job is not looked after", "job", r.job, "err", err)
 			case err == nil:
 				r.counts, r.seeded = counts, true

@@ -538,7 +538,7 @@ func (c *crawler) tookHosts(now time.Time, hosts []store.HostWork, last, whole b
 // insist does something with the store. A worker of a fleet goes on trying while
 // its lease lasts: a database that restarts is back before that.
 func (c *crawler) insist(ctx context.Context, do func() error) error {
-	for wait := retryFirst; ; wait = min(2*wait, retryCommit) {
+	for wait := retryFirst; ; wait = min(2*wait, retryLast) {
 		err := do()
 		if err == nil || c.fleet == nil || lasting(err) || c.tenure.Load().MustCancel(time.Now()) {
 			return err
