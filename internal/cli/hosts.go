@@ -83,7 +83,7 @@ func (p *past) policy(host string) politeness.Policy {
 			return preset
 		}
 	}
-	if policy.Base >= 200*time.Millisecond && policy.Name != "owned" && policy.Name != "warm" || p.owned(host) {
+	if policy.ForStrangers() || p.owned(host) {
 		return policy
 	}
 	return preset
