@@ -135,6 +135,7 @@ func checkSVG(t *testing.T) {
 	if len(data) > maxSVG {
 		t.Errorf("%s has %d bytes, more than %d", svgFile, len(data), maxSVG)
 	}
+	ids := map[string]bool{}
 	d := xml.NewDecoder(bytes.NewReader(data))
 	for {
 		token, err := d.Token()
@@ -152,6 +153,12 @@ func checkSVG(t *testing.T) {
 			t.Errorf("%s has an element %s", svgFile, start.Name.Local)
 		}
 		for _, a := range start.Attr {
+			if a.Name.Local == "id" {
+				if ids[a.Value] {
+					t.Errorf("%s: two elements are called %s", svgFile, a.Value)
+				}
+				ids[a.Value] = true
+			}
 			if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") || strings.HasPrefix(a.Name.Local, "on") {
 				t.Errorf("%s: %s=%q", svgFile, a.Name.Local, a.Value)
 			}
