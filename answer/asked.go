@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -97,6 +98,9 @@ func ReadAsked(text []byte) (Asked, error) {
 	}
 	return a, nil
 }
+
+// agent is the name that robots.txt is read for.
+func (a *Asked) agent() string { return cmp.Or(a.Token, "headway") }
 
 // of returns the ceiling of a kind; one of 0 where there is none.
 func (a *Asked) of(n limit.Name) Ceiling {

@@ -30,6 +30,9 @@ type SlowFacts struct {
 	Spent   []ask.Share
 	Lately  []ask.Share // the same of the last moment; nil where nothing runs
 	Tail    time.Duration
+	// Forbidden has, of the hosts that take longest, what robots.txt is known to
+	// forbid of the URLs that wait there.
+	Forbidden map[string]Forbidden
 }
 
 // Slow is where the time of a crawl went, and what would help.
@@ -68,12 +71,14 @@ type Verdict struct {
 // Left is what must still be waited for: the crawl cannot end before its slowest
 // host has.
 type Left struct {
-	Hosts   int        `json:"hosts"`       // with URLs that wait
-	URLs    int64      `json:"urls"`        // that wait
-	Host    string     `json:"host"`        // the one that takes longest
-	Waiting int64      `json:"waiting"`     // URLs of that host
-	Pace    ask.Millis `json:"pace_ms"`     // of that host
-	AtLeast ask.Millis `json:"at_least_ms"` // one pace for each of them
+	Hosts     int        `json:"hosts"`               // with URLs that wait
+	URLs      int64      `json:"urls"`                // that wait
+	Host      string     `json:"host"`                // the one that takes longest
+	Waiting   int64      `json:"waiting"`             // URLs of that host, but for those that robots.txt is known to forbid
+	Forbidden int64      `json:"forbidden,omitempty"` // of that host, which take no time
+	Unsure    bool       `json:"unsure,omitempty"`    // robots.txt may forbid more of them: that is no lower bound
+	Pace      ask.Millis `json:"pace_ms"`             // of that host
+	AtLeast   ask.Millis `json:"at_least_ms"`         // one pace for each of them; a guess where Unsure is set
 }
 
 // maxSlowest is how many hosts an answer names.
@@ -401,8 +406,10 @@ func (f *SlowFacts) left() *Left {
 			continue
 		}
 		l.Hosts++
-		if takes := ask.Millis(float64(h.Waiting) * float64(h.Pace) * jitter); takes > l.AtLeast || l.Host == "" {
-			l.Host, l.Waiting, l.Pace, l.AtLeast = h.Host.Host, h.Waiting, h.Pace, takes
+		forbidden := f.Forbidden[h.Host.Host]
+		waiting := max(h.Waiting-forbidden.URLs, 0)
+		if takes := ask.Millis(float64(waiting) * float64(h.Pace) * jitter); takes > l.AtLeast || l.Host == "" {
+			l.Host, l.Waiting, l.Pace, l.AtLeast, l.Forbidden, l.Unsure = h.Host.Host, waiting, h.Pace, takes, forbidden.URLs, !forbidden.All
 		}
 	}
 	if l.Hosts == 0 {
@@ -455,10 +462,17 @@ func (s *Slow) sentence(counts Verdict) string {
 		add("More workers will not help.")
 	}
 	if l := s.Left; l != nil && s.Running && l.AtLeast > 0 {
+		least := "at least"
+		if l.Unsure {
+			least = "about" // robots.txt is not known, or too many wait to ask it of each
+		}
 		if l.Hosts == 1 {
-			add("One host is left, with %s at %s: at least %s more.", urls(l.Waiting), short(l.Pace.Duration()), short(l.AtLeast.Duration()))
+			add("One host is left, with %s at %s: %s %s more.", urls(l.Waiting), short(l.Pace.Duration()), least, short(l.AtLeast.Duration()))
 		} else {
-			add("It cannot end before %s has, with %s at %s: at least %s more.", l.Host, urls(l.Waiting), short(l.Pace.Duration()), short(l.AtLeast.Duration()))
+			add("It cannot end before %s has, with %s at %s: %s %s more.", l.Host, urls(l.Waiting), short(l.Pace.Duration()), least, short(l.AtLeast.Duration()))
+		}
+		if l.Forbidden > 0 {
+			add("%s more that wait there take no time: robots.txt forbids them.", urls(l.Forbidden))
 		}
 	}
 	if s.Tail > 0 && float64(s.Tail) >= longTail*float64(s.Elapsed) {

@@ -64,7 +64,7 @@ func TestExplainSlow(t *testing.T) {
 		"a pace that hosts have taught": {
 			facts: SlowFacts{
 				Spent: []ask.Share{share(visit.WaitPace, 3, 9*slowSecond)}, Lately: []ask.Share{share(visit.WaitPace, 3, 3*slowSecond)}, Running: true, Waiting: 9,
-				Hosts: []Host{slowHost("https://a.example", "learned", slowSecond, 4), slowHost("https://b.example", "learned", 2*slowSecond, 5)},
+				Hosts: []Host{slowHost("https://a.example", "learned", slowSecond, 4), slowHost("https://b.example", "learned", 2*slowSecond, 5)}, Forbidden: map[string]Forbidden{"https://b.example": {All: true}},
 			},
 			sentence: []string{"3 hosts are at their own limit.", "It cannot end before https://b.example has, with 5 URLs at 2 s: at least 10 s more."}, change: "nothing: the hosts' own limit",
 		},
@@ -83,9 +83,23 @@ func TestExplainSlow(t *testing.T) {
 		"one host left": {
 			facts: SlowFacts{
 				Spent: []ask.Share{share(visit.WaitPace, 1, 900*slowSecond)}, Lately: []ask.Share{share(visit.WaitPace, 1, slowSecond)}, Running: true, Waiting: 2311,
-				Hosts: []Host{slowHost("https://a.example", "base", slowSecond, 2311)},
+				Hosts: []Host{slowHost("https://a.example", "base", slowSecond, 2311)}, Forbidden: map[string]Forbidden{"https://a.example": {All: true}},
 			},
 			sentence: []string{"One host is left, with 2,311 URLs at 1 s: at least 39 min more."}, setting: "pace.delay", change: "--delay",
+		},
+		"one host left, a part of it forbidden": {
+			facts: SlowFacts{
+				Spent: []ask.Share{share(visit.WaitPace, 1, 900*slowSecond)}, Lately: []ask.Share{share(visit.WaitPace, 1, slowSecond)}, Running: true, Waiting: 2311,
+				Hosts: []Host{slowHost("https://a.example", "base", slowSecond, 2311)}, Forbidden: map[string]Forbidden{"https://a.example": {URLs: 1111, All: true}},
+			},
+			sentence: []string{"One host is left, with 1,200 URLs at 1 s: at least 20 min more. 1,111 URLs more that wait there take no time: robots.txt forbids them."}, setting: "pace.delay", change: "--delay",
+		},
+		"one host left, its robots.txt not known": {
+			facts: SlowFacts{
+				Spent: []ask.Share{share(visit.WaitPace, 1, 900*slowSecond)}, Lately: []ask.Share{share(visit.WaitPace, 1, slowSecond)}, Running: true, Waiting: 2311,
+				Hosts: []Host{slowHost("https://a.example", "base", slowSecond, 2311)},
+			},
+			sentence: []string{"One host is left, with 2,311 URLs at 1 s: about 39 min more."}, setting: "pace.delay", change: "--delay",
 		},
 		"fast so far, stuck now": {
 			facts: SlowFacts{

@@ -162,7 +162,7 @@ func (x *explainer) passRobots(ctx context.Context) (PassCheck, error) {
 		if err != nil {
 			return c, err
 		}
-		rules = robots.Parse(version.Body).For(x.agent())
+		rules = robots.Parse(version.Body).For(x.Asked.agent())
 	}
 	d := verdict.Decide(rules, x.URL)
 	switch {

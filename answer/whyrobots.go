@@ -74,18 +74,10 @@ func (x *explainer) quote(ctx context.Context, r *RobotsExcerpt) error {
 		return err
 	}
 	if r.Reason == string(robots.DelayTooLong) && r.Line == 0 {
-		r.Line, r.Rule = delayLine(version.Body, x.agent())
+		r.Line, r.Rule = delayLine(version.Body, x.Asked.agent())
 	}
 	r.Lines = excerptLines(version.Body, r.Line)
 	return nil
-}
-
-// agent is the product token of the crawl.
-func (x *explainer) agent() string {
-	if x.Asked.Token != "" {
-		return x.Asked.Token
-	}
-	return "headway"
 }
 
 // linesOf splits a robots.txt as it is read: at CR, LF and both.

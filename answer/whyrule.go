@@ -188,7 +188,12 @@ func unreachable(s robots.State, patience time.Duration) string {
 
 // robotsState is what is stored of the host's robots.txt.
 func (x *explainer) robotsState(ctx context.Context) (state robots.State, known bool, err error) {
-	h, err := x.Store.Host(ctx, x.URL.Host())
+	return storedRobots(ctx, x.Store, x.URL.Host())
+}
+
+// storedRobots is what is stored of a host's robots.txt.
+func storedRobots(ctx context.Context, r store.Reader, host string) (state robots.State, known bool, err error) {
+	h, err := r.Host(ctx, host)
 	if errors.Is(err, store.ErrNotFound) || err == nil && len(h.Robots) == 0 {
 		return robots.State{}, false, nil
 	}
@@ -196,7 +201,7 @@ func (x *explainer) robotsState(ctx context.Context) (state robots.State, known 
 		return robots.State{}, false, err
 	}
 	if err := state.UnmarshalBinary(h.Robots); err != nil {
-		return robots.State{}, false, fmt.Errorf("robots state of %s: %w", x.URL.Host(), err)
+		return robots.State{}, false, fmt.Errorf("robots state of %s: %w", host, err)
 	}
 	return state, true, nil
 }
@@ -233,7 +238,7 @@ func (x *explainer) nofollowRule(ctx context.Context) (string, error) {
 		return rule, nil
 	}
 	for _, word := range page.Visit.Page.Robots {
-		if d := robots.ParseMeta(x.agent(), "robots", word); d.NoFollow {
+		if d := robots.ParseMeta(x.Asked.agent(), "robots", word); d.NoFollow {
 			return fmt.Sprintf("the page that links to it says %q about all of its links", word), nil
 		}
 	}

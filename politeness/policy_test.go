@@ -251,3 +251,18 @@ func TestAdmitNamesOneReasonAtATime(t *testing.T) {
 	h.wait()
 	check(politeness.Ready, "", time.Time{})
 }
+
+// TestForStrangers keeps the presets and paces of owned hosts from others.
+func TestForStrangers(t *testing.T) {
+	want := map[string]bool{"polite": true, "audit": true, "warm": false, "map": true, "owned": false}
+	for _, name := range politeness.PresetNames() {
+		p, _ := politeness.Preset(name)
+		if p.ForStrangers() != want[name] {
+			t.Errorf("%s: %v", name, p.ForStrangers())
+		}
+		p.Base = politeness.MinPublic - time.Millisecond
+		if p.ForStrangers() {
+			t.Errorf("%s at %v", name, p.Base)
+		}
+	}
+}

@@ -100,3 +100,12 @@ func PresetNames() []string {
 	}
 	return names
 }
+
+// MinPublic is the shortest base for hosts that nobody vouches for.
+const MinPublic = 200 * time.Millisecond
+
+// ForStrangers tells whether hosts that nobody vouches for may be treated so: the
+// presets owned and warm, and any base below [MinPublic], are for owned hosts.
+func (p *Policy) ForStrangers() bool {
+	return p.Base >= MinPublic && p.Name != "owned" && p.Name != "warm"
+}

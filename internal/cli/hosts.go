@@ -33,7 +33,8 @@ func hostsCommand() *cobra.Command {
 crawl_delay, learned or operator), the floor that refusals have shown, clean answers
 and failures in a row, how often it pushed back, what is in flight and waits, and
 what it waits for. When a host is done is a guess: the URLs that wait now, one pace
-each. Links that are still to be found make it longer.
+each. Links that are still to be found make it longer, URLs that robots.txt turns
+out to forbid shorter.
 
 --filter takes a part of a host's name, one of ` + strings.Join(answer.HostFilters, ", ") + `,
 or source=, state= or domain= with a value. Several must all hold.`,
@@ -82,7 +83,7 @@ func (p *past) policy(host string) politeness.Policy {
 			return preset
 		}
 	}
-	if policy.Base >= 200*time.Millisecond && policy.Name != "owned" && policy.Name != "warm" || p.owned(host) {
+	if policy.ForStrangers() || p.owned(host) {
 		return policy
 	}
 	return preset

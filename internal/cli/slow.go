@@ -88,7 +88,9 @@ func (p *past) slow(ctx context.Context, errs io.Writer) (answer.SlowFacts, erro
 		return answer.SlowFacts{}, err
 	}
 	if now != nil {
-		return answer.SlowRunning(before, now, hosts.Hosts), nil
+		facts := answer.SlowRunning(before, now, hosts.Hosts)
+		facts.Forbidden, err = p.forbidden(ctx, hosts.Hosts)
+		return facts, err
 	}
 	points, err := p.view.Points(ctx, p.job.ID)
 	if err != nil {
@@ -103,6 +105,25 @@ func (p *past) slow(ctx context.Context, errs io.Writer) (answer.SlowFacts, erro
 		facts.State = "interrupted"
 	}
 	return facts, nil
+}
+
+// slowForbidden is how many hosts are looked at for URLs that robots.txt forbids:
+// those that take longest.
+const slowForbidden = 5
+
+// forbidden counts what robots.txt forbids of that which waits on the hosts that
+// take longest.
+func (p *past) forbidden(ctx context.Context, hosts []answer.Host) (map[string]answer.Forbidden, error) {
+	counts := map[string]answer.Forbidden{}
+	for i := range hosts[:min(len(hosts), slowForbidden)] {
+		host := hosts[i].Host.Host
+		n, err := answer.CountForbidden(ctx, p.view, p.job.ID, host, &p.asked, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		counts[host] = n
+	}
+	return counts, nil
 }
 
 // status asks the crawl how it stands; nil if it does not answer.

@@ -167,9 +167,6 @@ func (s *Settings) Policy() (politeness.Policy, error) {
 	return p, p.Validate()
 }
 
-// leastPublicPace is the shortest pace for hosts that are not owned.
-const leastPublicPace = 200 * time.Millisecond
-
 // OwnedOnly names what was set that only owned hosts may be treated with, for
 // people; nothing where any host may be crawled like this.
 func (s *Settings) OwnedOnly() []string {
@@ -177,7 +174,7 @@ func (s *Settings) OwnedOnly() []string {
 	if s.Preset == "owned" || s.Preset == "warm" {
 		list = append(list, "preset "+s.Preset)
 	}
-	if s.Pace.Delay < leastPublicPace && s.Preset != "owned" {
+	if s.Pace.Delay < politeness.MinPublic && s.Preset != "owned" {
 		list = append(list, "pace.delay "+short(s.Pace.Delay))
 	}
 	if s.IgnoreRobots {

@@ -135,6 +135,7 @@ func checkSVG(t *testing.T) {
 	if len(data) > maxSVG {
 		t.Errorf("%s has %d bytes, more than %d", svgFile, len(data), maxSVG)
 	}
+	ids := map[string]bool{}
 	d := xml.NewDecoder(bytes.NewReader(data))
 	for {
 		token, err := d.Token()
@@ -152,6 +153,12 @@ func checkSVG(t *testing.T) {
 			t.Errorf("%s has an element %s", svgFile, start.Name.Local)
 		}
 		for _, a := range start.Attr {
+			if a.Name.Local == "id" {
+				if ids[a.Value] {
+					t.Errorf("%s: two elements are called %s", svgFile, a.Value)
+				}
+				ids[a.Value] = true
+			}
 			if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") || strings.HasPrefix(a.Name.Local, "on") {
 				t.Errorf("%s: %s=%q", svgFile, a.Name.Local, a.Value)
 			}
@@ -197,6 +204,9 @@ func shoot() error {
 	if _, err := f.tmux("set", "-g", "status", "off", ";", "resize-window", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows)); err != nil {
 		return err
 	}
+	if err := f.await(prompt); err != nil {
+		return err
+	}
 	for _, s := range scenes {
 		if err := f.play(s); err != nil {
 			return err
@@ -237,6 +247,32 @@ func (f *film) look() (string, error) {
 	return escapes.ReplaceAllString(strings.Join(now.lines, "\n"), ""), nil
 }
 
+// await watches until something is to be seen.
+func (f *film) await(what *regexp.Regexp) error {
+	for {
+		f.pause(2 * blink)
+		screen, err := f.look()
+		if err != nil {
+			return err
+		}
+		if err := f.ctx.Err(); err != nil {
+			return fmt.Errorf("%w; the screen is\n%s", err, screen)
+		}
+		if what.MatchString(strings.TrimRight(screen, "\n ")) {
+			return nil
+		}
+	}
+}
+
+func (f *film) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-f.ctx.Done():
+	}
+}
+
 // Someone types keysAtOnce characters in a blink.
 const (
 	blink      = 100 * time.Millisecond
@@ -245,19 +281,11 @@ const (
 
 // play types what a scene says and waits for what is to be seen then.
 func (f *film) play(s scene) error {
-	pause := func(d time.Duration) {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-f.ctx.Done():
-		}
-	}
 	if s.text == "clear" { // not to be read
 		if _, err := f.tmux("send-keys", "C-l"); err != nil {
 			return err
 		}
-		pause(s.hold)
+		f.pause(s.hold)
 		_, err := f.look()
 		return err
 	}
@@ -267,7 +295,7 @@ func (f *film) play(s scene) error {
 			return err
 		}
 		keys = keys[n:]
-		pause(blink)
+		f.pause(blink)
 		if _, err := f.look(); err != nil {
 			return err
 		}
@@ -275,19 +303,11 @@ func (f *film) play(s scene) error {
 	if _, err := f.tmux("send-keys", "Enter"); err != nil {
 		return err
 	}
-	for pause(3 * blink); ; pause(2 * blink) {
-		screen, err := f.look()
-		if err != nil {
-			return err
-		}
-		if err := f.ctx.Err(); err != nil {
-			return fmt.Errorf("%s: %w; the screen is\n%s", s.text, err, screen)
-		}
-		if s.until.MatchString(strings.TrimRight(screen, "\n ")) {
-			break
-		}
+	f.pause(blink)
+	if err := f.await(s.until); err != nil {
+		return fmt.Errorf("%s: %w", s.text, err)
 	}
-	pause(s.hold)
+	f.pause(s.hold)
 	_, err := f.look()
 	return err
 }

@@ -124,7 +124,7 @@ func TestHostsAndCourtesyWhileItRuns(t *testing.T) {
 		}
 		_ = cmd.Wait() // it was killed
 	}()
-	w.eventually(30*time.Second, func() bool { return w.lab.Stats().Total.PageAnswers >= 4 })
+	w.eventually(func() bool { return w.lab.Stats().Total.PageAnswers >= 4 })
 	var list answer.Hosts
 	if err := json.Unmarshal([]byte(w.run(w.command("hosts", "--dir", "one", "--json"), 0)), &list); err != nil {
 		t.Fatal(err)

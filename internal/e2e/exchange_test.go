@@ -38,12 +38,18 @@ func (x *exchange) left() time.Time {
 	return x.sent
 }
 
-// exchanges holds what a crawl recorded of its hosts against the log of the lab:
+// exchanges holds what crawls recorded of their hosts against the log of the lab:
 // each request for a page stands in both, once. They are listed by host, in the
 // lab's order.
-func (w *world) exchanges(dir string) map[string][]exchange {
+func (w *world) exchanges(dirs ...string) map[string][]exchange {
 	w.Helper()
-	recorded := w.attempts(dir)
+	recorded := map[string][]*visit.Visit{}
+	for _, dir := range dirs {
+		w.attempts(dir, recorded)
+	}
+	for _, list := range recorded {
+		slices.SortFunc(list, func(a, b *visit.Visit) int { return a.Timing.Sent.Compare(b.Timing.Sent) })
+	}
 	log := w.lab.Log()
 	slices.SortStableFunc(log, func(a, b lab.Request) int { return a.Start.Compare(b.Start) })
 	all := map[string][]exchange{}
@@ -76,16 +82,14 @@ func (w *world) exchanges(dir string) map[string][]exchange {
 	return all
 }
 
-// attempts are all requests that a crawl recorded, by URL, in the order in which
-// they left.
-func (w *world) attempts(dir string) map[string][]*visit.Visit {
+// attempts adds all requests that a crawl recorded, by URL.
+func (w *world) attempts(dir string, all map[string][]*visit.Visit) {
 	w.Helper()
 	view, err := sqlite.OpenView(w.Context(), w.dir+"/"+dir)
 	if err != nil {
 		w.Fatal(err)
 	}
 	defer view.Close()
-	all := map[string][]*visit.Visit{}
 	add := func(v *visit.Visit) {
 		if v != nil && !v.Timing.Sent.IsZero() {
 			all[v.Item.URL.String()] = append(all[v.Item.URL.String()], v)
@@ -100,10 +104,6 @@ func (w *world) attempts(dir string) map[string][]*visit.Visit {
 			w.attemptsOf(view, j.ID, strings.TrimSuffix(h.URL, "/"), add)
 		}
 	}
-	for _, list := range all {
-		slices.SortFunc(list, func(a, b *visit.Visit) int { return a.Timing.Sent.Compare(b.Timing.Sent) })
-	}
-	return all
 }
 
 func (w *world) attemptsOf(view *sqlite.View, id job.ID, host string, add func(*visit.Visit)) {
@@ -181,6 +181,20 @@ func (w *world) heeded(dir string) {
 		}
 	}
 	w.Logf("%d requests crossed a refusal on their way", inside)
+}
+
+// apart wants the requests to each host to have left at least an interval apart,
+// whichever crawl they are of.
+func (w *world) apart(interval time.Duration, dirs ...string) {
+	w.Helper()
+	for host, list := range w.exchanges(dirs...) {
+		slices.SortFunc(list, func(a, b exchange) int { return a.sent.Compare(b.sent) })
+		for i := range list[1:] {
+			if gap := list[i+1].sent.Sub(list[i].sent); gap < interval {
+				w.Errorf("%s: two requests left %v apart, want %v", host, gap, interval)
+			}
+		}
+	}
 }
 
 // moments are a beginning and an end.

@@ -67,7 +67,7 @@ func TestFormats(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		w.eventually(20*time.Second, func() bool { return w.lab.Stats().Total.UniquePages >= int64((n+1)*hosts*pages/(kills+2)) })
+		w.eventually(func() bool { return w.lab.Stats().Total.UniquePages >= int64((n+1)*hosts*pages/(kills+2)) })
 		if n == 1 { // while it runs
 			w.run(w.command("export", "--dir", "run", "--format", allFormats, "--out", "meanwhile"), 0)
 		}

@@ -238,7 +238,7 @@ var sights = map[string]sight{
 	},
 	"resumed": {
 		hosts:  uniform(1, 100, crawlDelay(300*time.Millisecond)),
-		before: func(t *testing.T, w *world) { w.run(w.crawl("crawl", "--max-time", "3s"), 3) },
+		before: func(t *testing.T, w *world) { w.interrupted(w.crawl("crawl", "--max-time", "30m"), 4) },
 		args:   []string{"--max-time", "1h"},
 		during: func(s *terminal) { s.see(`running  00:(0[2-9]|[1-5])`) },
 		rows:   []string{rowTitle, rowCounts, rowGuess, `^resumed: [0-9]+ pages? and [0-9]+ requests were done before this run$`, rowShares, rowHosts, rowKeys},
@@ -293,6 +293,21 @@ func TestScreens(t *testing.T) {
 				committed(t, filepath.Base(t.Name()), size, screen, look.rows)
 			})
 		}
+	}
+}
+
+// interrupted runs a crawl until so many pages were fetched.
+func (w *world) interrupted(cmd *exec.Cmd, pages int64) {
+	w.Helper()
+	if err := cmd.Start(); err != nil {
+		w.Fatal(err)
+	}
+	w.eventually(func() bool { return w.lab.Stats().Total.UniquePages >= pages })
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		w.Fatal(err)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+		w.Fatalf("interrupted: %v", err)
 	}
 }
 

@@ -149,7 +149,7 @@ func TestWarmKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually(time.Minute, func() bool { return w.lab.Stats().Total.CacheHits >= 5 })
+	w.eventually(func() bool { return w.lab.Stats().Total.CacheHits >= 5 })
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

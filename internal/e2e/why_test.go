@@ -226,7 +226,7 @@ func TestWhyWhileItRuns(t *testing.T) {
 	}()
 	page := w.lab.Seeds()[0] + "s12/p12.html"
 	var why answer.Why
-	w.eventually(20*time.Second, func() bool {
+	w.eventually(func() bool {
 		if _, err := os.Stat(filepath.Join(w.dir, "run", "crawl.db")); err != nil {
 			return false
 		}
@@ -260,7 +260,7 @@ func (w *world) quarantine(dir, url string) {
 		if err := cmd.Start(); err != nil {
 			w.Fatal(err)
 		}
-		w.eventually(20*time.Second, func() bool {
+		w.eventually(func() bool {
 			// A question may go to the crawl that was killed: nobody answers it.
 			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 			defer cancel()
