@@ -17,6 +17,12 @@
 // a commit by an owner that has been replaced is refused whole with
 // [ErrFenced]. Adding a URL that waits is idempotent and needs no fence.
 //
+// # A fleet
+//
+// A store that many processes share has the abilities of [Fleet], too: a fair
+// queue of jobs, letters to the owners of hosts, and news of what others did. No
+// process is told anything that is not in a row: it only looks sooner.
+//
 // # Known links
 //
 // Most links of a page are known. Whoever keeps a cache of fingerprints known

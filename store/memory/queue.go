@@ -40,7 +40,8 @@ func (s *Store) Admit(ctx context.Context, now time.Time, most int) ([]store.Job
 		s.queue.served[r.Tenant] = s.queue.next()
 		list = append(list, withoutSpec(r.Job))
 	}
-	maps.DeleteFunc(s.queue.served, func(tenant string, _ int64) bool { return s.firstQueued()[tenant] == nil })
+	first := s.firstQueued()
+	maps.DeleteFunc(s.queue.served, func(tenant string, _ int64) bool { return first[tenant] == nil })
 	return list, nil
 }
 
