@@ -1,6 +1,7 @@
 package headway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -49,4 +50,22 @@ func (r *run) addKnown(ctx context.Context, now time.Time) error {
 		}
 	}
 	return flush()
+}
+
+// recall gives a page that did not change what the earlier crawl read of it. An
+// answer of 304 has no body to read it from.
+func (r *run) recall(ctx context.Context, v *visit.Visit) error {
+	if v.Outcome != visit.NotModified || r.cfg.Known == nil {
+		return nil
+	}
+	was, err := r.cfg.Known(ctx, v.Item.URL)
+	if err != nil {
+		return fmt.Errorf("read the earlier crawl: %w", err)
+	}
+	if was == nil {
+		return nil
+	}
+	v.Page = was.Page
+	v.Answer.ContentType = cmp.Or(v.Answer.ContentType, was.Answer.ContentType)
+	return nil
 }

@@ -245,6 +245,9 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 		<-c.parsing
 	}
 	record(v, r)
+	if l.own = t.run.recall(ctx, v); l.own != nil {
+		return l
+	}
 	if l.leaf && v.Outcome != visit.Redirected {
 		v.Links = nil
 	}

@@ -81,6 +81,7 @@ internal/archtest
 internal/doccheck
 internal/doctest
 internal/e2e
+internal/fleettest
 internal/pgtest
 internal/unraced
 internal/vectors

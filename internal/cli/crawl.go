@@ -160,7 +160,7 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.since != "" {
-		known, closeIt, err := c.openSince(ctx)
+		closeIt, err := c.openSince(ctx, &cfg)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,6 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 				c.log.Warn("the earlier crawl", "err", err)
 			}
 		}()
-		cfg.Since = known
 	}
 	c.begun = true
 	work, stop := c.signals(ctx, &cfg)

@@ -7,26 +7,36 @@ import (
 	"iter"
 	"os"
 
+	"headway"
 	"headway/job"
 	"headway/store"
 	"headway/visit"
+	"headway/weburl"
 )
 
 // openSince reads an earlier crawl, for one that asks what changed: its URLs with
-// what servers gave to ask by. Close it after the crawl.
-func (c *crawlRun) openSince(ctx context.Context) (urls iter.Seq2[visit.Item, error], closeIt func() error, err error) {
+// what servers gave to ask by, and what they were. Close it after the crawl.
+func (c *crawlRun) openSince(ctx context.Context, cfg *headway.Config) (closeIt func() error, err error) {
 	same, err := sameFolder(c.since, c.dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if same {
-		return nil, nil, usage(fmt.Errorf("--since %s is the folder of this crawl", c.since), "keep the new crawl in a folder of its own with --dir")
+		return nil, usage(fmt.Errorf("--since %s is the folder of this crawl", c.since), "keep the new crawl in a folder of its own with --dir")
 	}
 	side, err := openSide(ctx, c.since)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return knownURLs(ctx, side.Reader, side.Job), side.Reader.Close, nil
+	cfg.Since = knownURLs(ctx, side.Reader, side.Job)
+	cfg.Known = func(ctx context.Context, u weburl.URL) (*visit.Visit, error) {
+		e, err := side.Reader.Lookup(ctx, side.Job, u)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil
+		}
+		return e.Visit, err
+	}
+	return side.Reader.Close, nil
 }
 
 // sameFolder tells whether two names are of one folder.
