@@ -49,13 +49,13 @@ func printReceiptHTML(w io.Writer, r *answer.Receipt) error {
 	refused := lastRows(r.Incidents)
 	return receiptTemplate.Execute(w, receiptData{
 		Receipt: r, Style: template.CSS(receiptStyle), StyleHash: "sha256-" + base64.StdEncoding.EncodeToString(sum[:]),
-		Figures: figures(r), WhoRows: whoRows(r), DidRows: didRows(r), NoRobots: noRobots(r),
+		Figures: receiptFigures(r), WhoRows: whoRows(r), DidRows: didRows(r), NoRobots: noRobots(r),
 		Refused: refused, MoreRefused: len(refused) < len(r.Incidents), Plot: plotPace(r),
 	})
 }
 
-// figures are the numbers a webmaster looks for first.
-func figures(r *answer.Receipt) []factRow {
+// receiptFigures are the numbers a webmaster looks for first.
+func receiptFigures(r *answer.Receipt) []factRow {
 	gap := "–"
 	if r.SmallestGap != nil {
 		gap = fmt.Sprintf("%.3f s", r.SmallestGap.Duration().Seconds())

@@ -20,16 +20,13 @@ import (
 // crawlName is the name of the one job in a folder.
 const crawlName = "crawl"
 
-// config makes the crawl that the settings ask for.
-func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, error) {
+// essentials are what a crawl of the settings would ask for and how, without where
+// it is kept: all that a look ahead needs.
+func (c *crawlRun) essentials() (headway.Config, error) {
 	s := c.set
 	policy, err := s.Policy()
 	if err != nil {
 		return headway.Config{}, usage(err, "headway config shows what was set, and where")
-	}
-	limits := limit.Resolve(s.Layers()...)
-	for _, capped := range limits.Capped() {
-		fmt.Fprintf(c.err, "headway: warning: %s\n", capped)
 	}
 	secrets, err := c.secrets()
 	if err != nil {
@@ -40,31 +37,42 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 		return headway.Config{}, err
 	}
 	product, _ := s.Product()
-	if product == "" {
-		product = productToken
+	return headway.Config{
+		Fetcher: c.client, Seeds: c.seeds.urls, Fallback: c.seeds.fallback, Name: crawlName,
+		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
+		Limits: limit.Resolve(s.Layers()...), Policy: policy, Robots: robots.Policy{AllowUnreachable: policy.AllowUnreachableRobots},
+		Owned: c.vouched, Secrets: secrets, IgnoreRobots: s.IgnoreRobots, Agent: cmp.Or(product, productToken), Sitemaps: headway.Sitemaps(s.Sitemaps),
+		RobotsTimeout: s.Robots.Timeout, OptedOut: optedOut, Log: c.log,
+	}, nil
+}
+
+// config makes the crawl that the settings ask for.
+func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, error) {
+	s := c.set
+	cfg, err := c.essentials()
+	if err != nil {
+		return cfg, err
+	}
+	for _, capped := range cfg.Limits.Capped() {
+		fmt.Fprintf(c.err, "headway: warning: %s\n", capped)
 	}
 	asked := answer.Asked{
 		Scope: s.Scope, ScopeHosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files, Preset: s.Preset, Sitemaps: s.Sitemaps,
 		IgnoreRobots: s.IgnoreRobots, MaxWaiting: s.Frontier.MaxWaiting,
-		UserAgent: c.who.UserAgent(), Contact: c.who.Contact, Token: product, Policy: policy, Owned: s.Owned, AllowPrivate: s.AllowPrivate,
+		UserAgent: c.who.UserAgent(), Contact: c.who.Contact, Token: cfg.Agent, Policy: cfg.Policy, Owned: s.Owned, AllowPrivate: s.AllowPrivate,
 	}
 	asked.Purpose = c.purpose.name
 	keepFlags(c.flags, &asked)
 	asked.SetSeeds(c.seeds.urls)
-	asked.SetLimits(limits)
-	cfg := headway.Config{
-		Store: st, Fetcher: c.client, Journal: filepath.Join(c.dir, "inflight.journal"), Name: crawlName,
-		Seeds: c.seeds.urls, Fallback: c.seeds.fallback,
-		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
-		Limits: limits, Policy: policy, Robots: robots.Policy{AllowUnreachable: policy.AllowUnreachableRobots},
-		Owned: c.vouched, Secrets: secrets, IgnoreRobots: s.IgnoreRobots, Agent: product, Sitemaps: headway.Sitemaps(s.Sitemaps),
-		Addresses: c.addresses(), Workers: int(s.Workers), ParseWorkers: int(s.Parse.Workers),
-		Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache,
-		CommitGap: s.Store.CommitGap, Free: func() (int64, error) { return freeBytes(c.dir) }, MinFree: cmp.Or(s.Store.MinFree, -1), Log: c.log,
-		Strained: c.strain.Strained, RobotsWorkers: int(s.Robots.Parallel), RobotsTimeout: s.Robots.Timeout, RobotsCache: s.Robots.Cache,
-		Ungoverned: !s.Governor.Enabled, MaxWaiting: s.Frontier.MaxWaiting,
-		Lookups: func() guard.Layer { return c.dialer.Stats().Lookups }, OptedOut: optedOut,
-	}
+	asked.SetLimits(cfg.Limits)
+	cfg.Store, cfg.Journal = st, filepath.Join(c.dir, "inflight.journal")
+	cfg.Workers, cfg.ParseWorkers, cfg.Addresses = int(s.Workers), int(s.Parse.Workers), c.addresses()
+	cfg.Head, cfg.HotHosts, cfg.SeenBytes, cfg.MaxWaiting = int(s.Frontier.Head), int(s.Frontier.HotHosts), s.Frontier.SeenCache, s.Frontier.MaxWaiting
+	cfg.CommitGap, cfg.MinFree = s.Store.CommitGap, cmp.Or(s.Store.MinFree, -1)
+	cfg.Free = func() (int64, error) { return freeBytes(c.dir) }
+	cfg.RobotsWorkers, cfg.RobotsCache = int(s.Robots.Parallel), s.Robots.Cache
+	cfg.Ungoverned, cfg.Strained = !s.Governor.Enabled, c.strain.Strained
+	cfg.Lookups = func() guard.Layer { return c.dialer.Stats().Lookups }
 	if c.purpose.shape != nil {
 		c.purpose.shape(&cfg)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"headway"
+	"headway/internal/figures"
 	"headway/robots"
 	"headway/visit"
 )
@@ -253,16 +254,7 @@ func roundTime(d time.Duration) string {
 }
 
 // plural counts things: 1 byte, 2,048 bytes.
-func plural(n int, what string) string {
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	if n != 1 {
-		what += "s"
-	}
-	return digits + " " + what
-}
+func plural(n int, what string) string { return figures.Plural(int64(n), what) }
 
 // shorten cuts a text at a character, and says so.
 func shorten(s string, most int) string {

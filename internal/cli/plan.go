@@ -22,7 +22,6 @@ import (
 	"headway/limit"
 	"headway/politeness"
 	"headway/robots"
-	"headway/scope"
 	"headway/store/sqlite"
 	"headway/visit"
 )
@@ -105,7 +104,7 @@ func (c *crawlRun) plan(ctx context.Context, args []string) (plan answer.Plan, e
 		return plan, openFailure(err)
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	cfg, err := c.planned()
+	cfg, err := c.essentials()
 	if err != nil {
 		return plan, err
 	}
@@ -129,34 +128,6 @@ func (c *crawlRun) plan(ctx context.Context, args []string) (plan answer.Plan, e
 	facts.NotAsked = max(len(known)-headway.MaxSurveyed, 0)
 	facts.Hosts = planHosts(surveys)
 	return answer.MakePlan(facts), nil
-}
-
-// planned is the crawl that the settings ask for, as far as a look needs it.
-func (c *crawlRun) planned() (headway.Config, error) {
-	s := c.set
-	policy, err := s.Policy()
-	if err != nil {
-		return headway.Config{}, usage(err, "headway config shows what was set, and where")
-	}
-	secrets, err := c.secrets()
-	if err != nil {
-		return headway.Config{}, err
-	}
-	optedOut, err := readOptOuts()
-	if err != nil {
-		return headway.Config{}, err
-	}
-	product, _ := s.Product()
-	if product == "" {
-		product = productToken
-	}
-	return headway.Config{
-		Fetcher: c.client, Seeds: c.seeds.urls, Fallback: c.seeds.fallback, Name: crawlName,
-		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
-		Limits: limit.Resolve(s.Layers()...), Policy: policy, Robots: robots.Policy{AllowUnreachable: policy.AllowUnreachableRobots},
-		Owned: c.vouched, Secrets: secrets, IgnoreRobots: s.IgnoreRobots, Agent: product, Sitemaps: headway.Sitemaps(s.Sitemaps),
-		RobotsTimeout: s.Robots.Timeout, OptedOut: optedOut, Log: c.log,
-	}, nil
 }
 
 // planLimits are the limits of a job in plain data.

@@ -29,4 +29,7 @@
 // https://example.com is a small shop that the tests serve there: with a public
 // address, a certificate and a name server; so is a bucket to copy files to. No
 // byte leaves the machine.
+//
+// The recording that the README shows is made here, too, from a crawl in a
+// terminal: go test ./internal/doctest -run TestRecording -update
 package doctest
