@@ -26,6 +26,18 @@ type entry struct {
 	ack     func()        // called when it is stored
 }
 
+// fenced is the domain that must be ours when the entry is stored, though no
+// request of it is under way.
+func (e *entry) fenced(c *crawler) string {
+	switch {
+	case e.park != nil && c.sites[e.park.Host] != nil:
+		return c.sites[e.park.Host].domain
+	case e.ran != nil:
+		return e.ran.URL.Domain()
+	}
+	return ""
+}
+
 // Times and sizes of commits.
 const (
 	manyPages   = 64                     // so many pages do not wait for the gap between commits
@@ -93,6 +105,9 @@ func (c *crawler) compose(now time.Time) (n int, commit store.Commit) {
 			slots[store.SlotOf(c.key, e.ran.URL.Domain())] = struct{}{}
 		case e.robots != nil:
 			commit.Robots = append(commit.Robots, *e.robots)
+		}
+		if d := e.fenced(c); d != "" {
+			c.storing = append(c.storing, d)
 		}
 		for i := range e.found {
 			commit.Found = append(commit.Found, e.found[i].found)

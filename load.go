@@ -363,6 +363,11 @@ func (c *crawler) unstored() map[string]bool {
 	for i := range c.resting {
 		list[c.resting[i].domain] = true
 	}
+	for i := range c.pending {
+		if d := c.pending[i].fenced(c); d != "" {
+			list[d] = true
+		}
+	}
 	return list
 }
 

@@ -66,7 +66,7 @@ func (c *crawler) work(ctx context.Context) {
 			ran := c.askSitemap(ctx, t)
 			c.post(func(time.Time) {
 				c.busy--
-				if ran {
+				if ran && c.owns(store.SlotOf(c.key, t.request.URL.Domain())) { // else its next owner reads it again
 					c.pend(entry{ran: &store.Errand{Job: t.request.Job, URL: t.request.URL, Nested: t.nested}})
 				}
 			})
