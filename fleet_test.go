@@ -200,6 +200,9 @@ func comeAndGo(t *testing.T, seed uint64) {
 	f := &fleet{simulated: newSimulated(t, hosts, small(pages))}
 	f.cfg.Policy.Jitter = 0
 	f.cfg.Policy.InFlight = 1
+	if seed%2 == 1 {
+		f.cfg.Sitemaps = headway.SitemapsAuto
+	}
 	id := f.submit(0)
 	workers := []*worker{f.start(), f.start()}
 	stop, stopped := make(chan struct{}), make(chan struct{})
