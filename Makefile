@@ -14,6 +14,10 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 # `make full`, there on all cores.
 FUZZTIME ?= 6s
 
+# What takes longest begins first, and three packages run at once: these wait for
+# the pace of a crawl or for the disk more than they compute.
+LONGEST := ./internal/e2e ./store/sqlite ./internal/cli ./store/postgres
+
 # The stages of `make check`, cheapest verdict first. Everything runs under the
 # race detector, and once more without it what is then another test.
 STAGES := lint cross verify vectors race plain fuzz
@@ -39,7 +43,7 @@ test: ## Run all tests in random order
 
 .PHONY: race
 race: ## Run all tests under the race detector, in random order
-	go test -race -shuffle=on -timeout 30m ./...
+	go test -race -shuffle=on -timeout 30m -p 3 $(LONGEST) ./...
 
 .PHONY: plain
 plain: ## Run without the race detector the tests that do less under it

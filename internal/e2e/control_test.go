@@ -41,19 +41,20 @@ func TestControl(t *testing.T) {
 	name := strings.TrimSuffix(h.URL, "/")
 	w.eventually(func() bool { return w.lab.Stats().Total.UniquePages > 4 })
 
+	// While one host is paused the crawl cannot end, however long the orders take.
+	other := w.lab.Stats().Total.Requests
 	w.run(w.command("host", "pause", strings.TrimPrefix(name, "http://"), "--dir", dir), 0)
 	paused := w.host(h).Requests
-	other := w.lab.Stats().Total.Requests
 	w.eventually(func() bool { return w.lab.Stats().Total.Requests > other+5 })
+	w.run(w.command("host", "slow", name, "soon", "--dir", dir), 2)
+	w.run(w.command("host", "slow", "nobody.example", "5s", "--dir", dir), 2)
+	w.run(w.command("host", "slow", "nobody.example", "5s", "--anyway", "--dir", dir), 0)
+	w.run(w.command("host", "slow", name, "800ms", "--dir", dir), 0)
+	slowed := time.Now()
 	if now := w.host(h).Requests; now > paused+1 {
 		t.Errorf("%d requests to a paused host", now-paused)
 	}
 	w.run(w.command("host", "resume", name, "--dir", dir), 0)
-	w.run(w.command("host", "slow", name, "800ms", "--dir", dir), 0)
-	slowed := time.Now()
-	w.run(w.command("host", "slow", name, "soon", "--dir", dir), 2)
-	w.run(w.command("host", "slow", "nobody.example", "5s", "--dir", dir), 2)
-	w.run(w.command("host", "slow", "nobody.example", "5s", "--anyway", "--dir", dir), 0)
 	w.run(w.command("stop", "--discovery", "--dir", dir), 0)
 	if err := crawl.Wait(); err != nil && crawl.ProcessState.ExitCode() != 3 {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func TestControl(t *testing.T) {
 		}
 		got = append(got, c.Order)
 	}
-	want := []ask.Kind{ask.KindPause, ask.KindResume, ask.KindSlow, ask.KindSlow, ask.KindStopDiscovery}
+	want := []ask.Kind{ask.KindPause, ask.KindSlow, ask.KindSlow, ask.KindResume, ask.KindStopDiscovery}
 	if len(got) != len(want) {
 		t.Fatalf("logged %v, want %v", got, want)
 	}

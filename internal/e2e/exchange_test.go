@@ -148,6 +148,9 @@ const stall = 20 * time.Millisecond
 func (w *world) heeded(dir string) {
 	w.Helper()
 	w.obedient()
+	if w.lab.Stats().Total.InsideRetryAfter == 0 {
+		return
+	}
 	var inside int64
 	all, leave := w.exchanges(dir), stall
 	for _, list := range all {

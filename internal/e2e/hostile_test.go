@@ -15,9 +15,9 @@ import (
 // complete, and hardly later than without the others.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	good, pages, delay := 10, 20, 100*time.Millisecond
+	good, pages, delay := 10, 12, 300*time.Millisecond
 	if full {
-		good, pages = 100, 40
+		good, pages, delay = 100, 40, 100*time.Millisecond
 	}
 	args := []string{
 		"--preset", "owned", "--delay", delay.String(), "--jitter", "0", "--sitemaps", "off",

@@ -89,24 +89,29 @@ func TestWhy(t *testing.T) {
 		w.run(cmd, 0, 3, 4, 5)
 	}
 
-	// One crawl of all tempers, with what is wrong with single hosts.
-	every := append(w.lab.Seeds(),
+	// One crawl of what is asked about below, with what is wrong with single hosts,
+	// and one of all other tempers, some of which never end.
+	every := []string{
 		at("gone", "/fault/404"), at("broken", "/fault/500"), at("moved", "/fault/redirect/1"), at("loop", "/fault/loop/a"),
 		at("huge", "/fault/bomb"), at("short", "/fault/truncated"), at("garbled", "/fault/badgzip"), at("nowhere", "/fault/badlocation"),
-		at("links", "/exhibit/links"), at("away", "/exhibit/redirect/private"))
-	every = slices.DeleteFunc(every, func(u string) bool {
-		return slices.Contains([]string{at("same", "/"), at("throttled", "/"), at("few", "/"), at("near", "/"), at("some", "/"), at("failing", "/"), at("sick", "/"), at("bytes", "/"), at("hang", "/"), at("waits", "/")}, u)
-	})
-	file := filepath.Join(w.dir, "every.txt")
-	if err := os.WriteFile(file, []byte(strings.Join(every, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
+		at("links", "/exhibit/links"), at("away", "/exhibit/redirect/private"),
+	}
+	for _, name := range []string{"plain", "waf-soft", "refusing", "forbidden", "robots-503", "patient", "optout", "expired"} {
+		every = append(every, at(name, "/"))
+	}
+	var others []string
+	for _, h := range lab.Mixed() {
+		if name, _, _ := strings.Cut(h.Name, "."); !slices.Contains(every, at(name, "/")) {
+			others = append(others, at(name, "/"))
+		}
 	}
 	crawls := map[string]func(w *world, dir string){
 		"every": func(w *world, dir string) {
 			// A host is asked three times before it is given up as one that cannot be
 			// asked, and that must be over before patience is.
-			run(w, dir, nil, "HEADWAY_BACKOFF_FAILING_START=100ms", "--seeds", file, "--patience", "15s", "--max-time", "45s", "--exclude", "/s1/**")
+			run(w, dir, every, "HEADWAY_BACKOFF_FAILING_START=100ms", "--patience", "15s", "--exclude", "/s1/**")
 		},
+		"others": func(w *world, dir string) { run(w, dir, others, "--max-time", "20s") },
 		// Those who cannot or may not be asked.
 		"strange": func(w *world, dir string) {
 			run(w, dir, []string{"http://10.0.0.5/", nobody, "http://127.0.0.1:22/", "http://nosuchname.test/"},
@@ -115,7 +120,7 @@ func TestWhy(t *testing.T) {
 		// What needs a limit, or a host, of its own.
 		"refused": func(w *world, dir string) { w.refused(dir, at("throttled", "/fault/429")) },
 		"hang": func(w *world, dir string) {
-			run(w, dir, []string{at("hang", "/fault/hang")}, "--timeout", "2s", "--sitemaps", "off")
+			run(w, dir, []string{at("hang", "/fault/hang")}, "HEADWAY_BACKOFF_FAILING_START=100ms", "--timeout", "2s", "--sitemaps", "off")
 		},
 		"few": func(w *world, dir string) { run(w, dir, []string{at("few", "/")}, "--max-pages-per-host", "3") },
 		"near": func(w *world, dir string) {

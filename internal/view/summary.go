@@ -124,7 +124,13 @@ func (e Ended) next() []string {
 	case job.Failed, job.Cancelled:
 		return []string{why("tells what was tried"), e.command("--fresh", "tries again")}
 	case job.Complete:
-		return []string{fmt.Sprintf("headway why URL%s  # why a page ended as it did, or is missing", in), slow}
+		steps := []string{fmt.Sprintf("headway why URL%s  # why a page ended as it did, or is missing", in), slow}
+		for ending := range r.Counts.Ended {
+			if ending.Outcome == visit.Dead {
+				return append(steps, fmt.Sprintf("headway urls --outcome dead%s  # lists them; so for all outcomes", in))
+			}
+		}
+		return steps
 	default:
 		return []string{e.command("", "goes on where it stopped"), slow}
 	}
