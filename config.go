@@ -214,11 +214,3 @@ func (c *Config) validateWorker() error {
 	}
 	return errors.Join(problems...)
 }
-
-// slowestOwned is the pace below which only owned hosts are asked.
-const slowestOwned = 200 * time.Millisecond
-
-// forStrangers tells whether a policy may be used for hosts nobody vouches for.
-func forStrangers(p *politeness.Policy) bool {
-	return p.Base >= slowestOwned && p.Name != "owned" && p.Name != "warm"
-}

@@ -60,7 +60,7 @@ func (l *lookout) begin(claim store.Claim, unclean bool) {
 // treat chooses the policy.
 func (l *lookout) treat() {
 	l.Policy = l.cfg.Strangers
-	if p := l.cfg.Policy; forStrangers(&p) || l.Owned {
+	if p := l.cfg.Policy; p.ForStrangers() || l.Owned {
 		l.Policy = p
 	}
 }

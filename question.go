@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -230,7 +231,7 @@ func (r *run) status(now time.Time) *ask.Status {
 	spent := r.budget.Spent()
 	stats := r.c.f.Stats()
 	s := &ask.Status{
-		At: now, Elapsed: ask.Millis(now.Sub(r.c.began.Round(0))), Pages: spent.Pages, Requests: spent.Requests, Bytes: spent.Bytes, Rate: r.tally.rate(now),
+		PID: os.Getpid(), At: now, Elapsed: ask.Millis(now.Sub(r.c.began.Round(0))), Pages: spent.Pages, Requests: spent.Requests, Bytes: spent.Bytes, Rate: r.tally.rate(now),
 		Seen: r.counts.Seen(), Waiting: r.counts.Waiting, Hosts: stats.Working, Ready: stats.Ready, InFlight: stats.InFlight, Workers: r.c.cfg.Workers,
 		Warnings: r.tally.warnings, Discovery: !r.enough, Commit: ask.Millis(r.c.commits.last),
 	}

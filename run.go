@@ -83,7 +83,7 @@ func (r *run) begin(ctx context.Context, now time.Time) error {
 // frontierJob is the job as the schedule sees it.
 func (r *run) frontierJob() frontier.Job {
 	policy, strangers := r.cfg.Policy, r.cfg.Strangers
-	fit := forStrangers(&policy)
+	fit := policy.ForStrangers()
 	patience := time.Duration(r.cfg.Limits.Max(limit.Patience))
 	if patience == 0 {
 		patience = limit.CommandPatience
@@ -308,6 +308,9 @@ func (r *run) halt(now time.Time, s *Stop) {
 	if r.stop == nil {
 		r.stop = s
 		r.c.f.StopJob(now, r.job)
+		if s.Limit != nil {
+			r.c.cfg.Log.Info("stopped by a limit", "job", r.job, "limit", s.Limit.Error())
+		}
 	}
 	if s.timeout {
 		r.stopAt = now.Add(graceful)
