@@ -16,7 +16,7 @@ FUZZTIME ?= 6s
 
 # What takes longest begins first, and three packages run at once: these wait for
 # the pace of a crawl or for the disk more than they compute.
-LONGEST := ./internal/e2e ./store/sqlite ./internal/cli ./store/postgres
+LONGEST := ./internal/e2e ./store/sqlite ./internal/cli ./internal/fleettest ./store/postgres
 
 # The stages of `make check`, cheapest verdict first. Everything runs under the
 # race detector, and once more without it what is then another test.
@@ -93,6 +93,10 @@ bench-store: ## What a page costs in each store, beside pgbench; fails when a ba
 check: ## Everything CI runs, with the time of each stage
 	@scripts/stages $(STAGES)
 
+.PHONY: e2e-fleet
+e2e-fleet: ## The fleet under faults at its real size: 500 hosts, a worker killed every 20 s; one test after the other
+	HEADWAY_FULL=1 go test -count=1 -timeout 120m -parallel 1 -v ./internal/fleettest
+
 .PHONY: full
 full: ## The long forms of all that has one: fuzzing, memory, kills, a million pages, PostgreSQL, benchmarks; takes hours
 	@$(MAKE) --no-print-directory check
@@ -110,6 +114,7 @@ full: ## The long forms of all that has one: fuzzing, memory, kills, a million p
 	HEADWAY_FULL=1 go test -count=1 -timeout 120m -run 'TestSteady|TestScale' -v ./store/storetest/bench
 	HEADWAY_FULL=1 go test -count=1 -p 1 -timeout 60m -v ./output/... ./internal/cli
 	HEADWAY_FULL=1 go test -count=1 -parallel 1 -timeout 240m -v ./internal/e2e
+	@$(MAKE) --no-print-directory e2e-fleet
 	@$(MAKE) --no-print-directory bench-store
 	@$(MAKE) --no-print-directory bench-parts
 	@$(MAKE) --no-print-directory bench

@@ -1,0 +1,135 @@
+package fleettest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headway/internal/pgtest"
+)
+
+// TestGuide runs the commands of the fleet's guide as printed, on a database and a
+// port of its own, and compares what they say comes out.
+func TestGuide(t *testing.T) {
+	t.Parallel()
+	db, err := pgtest.Start(t.Context(), pgtest.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	text, err := os.ReadFile("../../docs/guide/fleet.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The guide prints the lab's usual port, which another test may have.
+	port := fmt.Sprint(freePort(t))
+	steps := commands(strings.ReplaceAll(string(text), "8780", port))
+	if len(steps) < 10 {
+		t.Fatalf("%d commands found in the guide", len(steps))
+	}
+	dir := t.TempDir()
+	env := append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"),
+		fmt.Sprintf("HEADWAY_FLEET_STORE=postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", db.Port))
+	for _, s := range steps {
+		words := s.command
+		if strings.HasPrefix(words, "headway lab up") {
+			words += " --listen 0.0.0.0:" + port
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		cmd := exec.CommandContext(ctx, "sh", "-c", words)
+		cmd.Dir, cmd.Env = dir, env
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if s.stays {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it started, too
+				_ = cmd.Wait()                                      // it was killed
+				cancel()
+				if t.Failed() {
+					t.Logf("%s:\n%s%s", s.command, &out, &errs)
+				}
+			})
+			continue
+		}
+		err := cmd.Run()
+		cancel()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s%s", s.command, err, &out, &errs)
+		}
+		s.compare(t, out.String())
+	}
+}
+
+// freePort is a port that nobody has.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// step is a command of the guide and what it prints.
+type step struct {
+	command string
+	stays   bool
+	prints  []string
+}
+
+// commands finds the commands of a guide: indented lines that begin with "$ ".
+func commands(text string) (steps []step) {
+	stays := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		body, indented := strings.CutPrefix(line, "    ")
+		switch {
+		case strings.Contains(line, "<!-- stays -->"):
+			stays = true
+		case indented && strings.HasPrefix(body, "$ "):
+			steps = append(steps, step{command: body[2:], stays: stays})
+			stays = false
+		case indented && len(steps) > 0:
+			s := &steps[len(steps)-1]
+			s.prints = append(s.prints, body)
+		case line != "" && len(steps) > 0 && !indented:
+			stays = false
+		}
+	}
+	return steps
+}
+
+// compare looks for the lines that are printed in the guide, in order; "…" stands
+// for anything.
+func (s *step) compare(t *testing.T, out string) {
+	t.Helper()
+	for _, want := range s.prints {
+		begin, _, _ := strings.Cut(strings.TrimSpace(want), "…")
+		if begin == "" {
+			continue
+		}
+		at := strings.Index(out, strings.TrimSpace(begin))
+		if at < 0 {
+			t.Errorf("%s prints no %q:\n%s", s.command, want, out)
+			return
+		}
+		out = out[at+len(strings.TrimSpace(begin)):]
+	}
+}
