@@ -190,9 +190,6 @@ func (c *crawler) tend(work context.Context, now time.Time) {
 	c.rebalance(work, now)
 	c.followJobs(work, now)
 	c.takeArrivals(work, now)
-	for _, r := range c.runs {
-		r.upkeep(work, now)
-	}
 }
 
 // nextPoll is when to ask again for what we may have been told of.
@@ -539,7 +536,7 @@ func (c *crawler) takeArrivals(work context.Context, now time.Time) {
 // upkeep is done for a job by the one worker that owns the slot of its first seed:
 // it adds the seeds, and finds out when the job is over.
 func (r *run) upkeep(work context.Context, now time.Time) {
-	if r.stop != nil || !r.c.owns(r.home) || !r.tending.due(now) {
+	if r.stop != nil || r.c.halted || !r.c.owns(r.home) || !r.tending.due(now) {
 		return
 	}
 	c, state, seeded := r.c, r.state, r.seeded

@@ -357,6 +357,7 @@ var errTimeUp = errors.New("the time of the crawl is up")
 // look is done a few times a second: limits and counts.
 func (r *run) look(work context.Context, now time.Time) {
 	if r != r.c.alone {
+		r.upkeep(work, now)
 		r.recordPoint(work, now)
 		if r.c.f.Exhausted(r.job) {
 			r.c.f.Again(r.job) // others may have returned tokens
