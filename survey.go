@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -175,10 +176,13 @@ func (t *survey) domain(ctx context.Context, domain string, seeds []weburl.URL) 
 		}
 		return nil
 	}
-	var asked []store.Host
+	left, err := t.waiting(claim)
+	if err != nil {
+		return err
+	}
 	defer func() {
 		if shared, ok := t.cfg.Store.(store.Domains); ok {
-			err = errors.Join(err, shared.Yield(context.WithoutCancel(ctx), time.Now().UTC(), []string{domain}, asked))
+			err = errors.Join(err, shared.Yield(context.WithoutCancel(ctx), time.Now().UTC(), []string{domain}, slices.Collect(maps.Values(left))))
 		}
 	}()
 	var interval politeness.Interval
@@ -199,7 +203,7 @@ func (t *survey) domain(ctx context.Context, domain string, seeds []weburl.URL) 
 		if h, encErr := l.stored(); encErr != nil {
 			err = errors.Join(err, encErr)
 		} else if l.Requests > 0 {
-			asked = append(asked, h)
+			left[h.Host] = h
 		}
 		if err != nil {
 			return err
@@ -209,6 +213,31 @@ func (t *survey) domain(ctx context.Context, domain string, seeds []weburl.URL) 
 		}
 	}
 	return nil
+}
+
+// waiting are the hosts of domains whose owner died, as they are handed on though
+// nobody asks them: what was sent to them last is not known, so they wait their
+// pace from now.
+func (t *survey) waiting(claim store.Claim) (map[string]store.Host, error) {
+	list := map[string]store.Host{}
+	if len(claim.Unclean) == 0 {
+		return list, nil
+	}
+	for _, h := range claim.Hosts {
+		var state politeness.State
+		if state.UnmarshalBinary(h.Politeness) != nil {
+			state = politeness.New(h.Host) // what cannot be read is met anew
+		}
+		state = t.cfg.Strangers.Resume(state, time.Now())
+		before := paceOf(&h)
+		var err error
+		if h.Politeness, err = state.MarshalBinary(); err != nil {
+			return nil, fmt.Errorf("encode the state of %s: %w", h.Host, err)
+		}
+		learned(&h, state, before)
+		list[h.Host] = h
+	}
+	return list, nil
 }
 
 func (t *survey) add(s *Survey) {

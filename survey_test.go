@@ -3,6 +3,8 @@ package headway_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +23,7 @@ import (
 type sharing struct {
 	store.Store
 	granted bool
+	unclean bool // whoever had the domains before died
 	hosts   []store.Host
 	yielded []store.Host
 }
@@ -29,7 +32,11 @@ func (s *sharing) Claim(_ context.Context, _ time.Time, domains []string) (store
 	if !s.granted {
 		return store.Claim{}, nil
 	}
-	return store.Claim{Granted: domains, Hosts: s.hosts}, nil
+	claim := store.Claim{Granted: domains, Hosts: s.hosts}
+	if s.unclean {
+		claim.Unclean = domains
+	}
+	return claim, nil
 }
 
 func (s *sharing) Wanted(context.Context, time.Time) ([]string, error) { return nil, nil }
@@ -146,6 +153,36 @@ func TestSurveyRemembers(t *testing.T) {
 		}
 		if !list[0].Known || len(st.yielded) != 1 || !st.yielded[0].LastSent.After(began) {
 			t.Errorf("known %v, handed over %+v", list[0].Known, st.yielded)
+		}
+	})
+}
+
+// TestSurveyAfterACrash hands a domain on whose owner had died. What may have been
+// sent to hosts that the look did not ask is still not known: they wait their pace.
+func TestSurveyAfterACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(t, 1, small(10))
+		host := s.cfg.Seeds[0].Host()
+		other := strings.Replace(host, "h0.", "other.", 1)
+		state := s.cfg.Policy.Sent(politeness.New(other), time.Now().Add(-time.Hour))
+		b, err := state.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared := &sharing{Store: s.st, granted: true, unclean: true, hosts: []store.Host{{Host: other, Politeness: b, LastSent: state.LastSent()}}}
+		s.cfg.Store = shared
+		began := time.Now()
+		s.survey()
+		at := slices.IndexFunc(shared.yielded, func(h store.Host) bool { return h.Host == other })
+		if at < 0 {
+			t.Fatalf("%s is handed on as if it had been left alone: %+v", other, shared.yielded)
+		}
+		var got politeness.State
+		if err := got.UnmarshalBinary(shared.yielded[at].Politeness); err != nil {
+			t.Fatal(err)
+		}
+		if w := s.cfg.Policy.Admit(got, began.Add(500*time.Millisecond)); w.Go() {
+			t.Errorf("%s may be asked half a second after a crash", other)
 		}
 	})
 }
