@@ -495,3 +495,21 @@ func TestHostsInMemory(t *testing.T) {
 		}
 	})
 }
+
+// TestNobodyThere: a name that does not exist ends its URLs with that reason, also
+// where the patience is shorter than the wait before the next try.
+func TestNobodyThere(t *testing.T) {
+	for _, patience := range []time.Duration{5 * time.Second, 12 * time.Second, 30 * time.Second, 10 * time.Minute} {
+		t.Run(patience.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSimulated(t, 1, small(3))
+				s.cfg.Seeds = append(s.cfg.Seeds, mustURL("http://nobody.example/"))
+				s.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Patience: patience}})
+				r := s.run()
+				if n := r.Counts.Ended[store.Ending{Outcome: visit.Failed, Reason: visit.DNS}]; n != 1 {
+					t.Errorf("%d URLs failed for their name, want 1: %v", n, r.Counts.Ended)
+				}
+			})
+		})
+	}
+}

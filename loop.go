@@ -154,6 +154,7 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 		c.start(work, now, b.Requests[i])
 	}
 	for _, p := range b.Parks {
+		p = c.parked(p)
 		c.pend(entry{park: &p})
 	}
 	for _, r := range b.Rest {

@@ -28,8 +28,9 @@ type site struct {
 	gate gate
 
 	robots   robots.State
-	ignored  bool // robots.txt is left unread
-	definite int  // answers in a row that there is nobody to ask
+	ignored  bool         // robots.txt is left unread
+	definite int          // answers in a row that there is nobody to ask
+	nobody   visit.Reason // that the last answer gave, if it was such a one
 
 	stored pace // as last stored
 
@@ -191,6 +192,7 @@ const tries = 3
 // question about robots.txt would stop every page, and is their end.
 func (c *crawler) unaskable(now time.Time, s *site, l robotsLanding) bool {
 	failure, ok := errors.AsType[*fetch.Error](l.err)
+	s.nobody = ""
 	switch {
 	case !ok:
 		s.definite = 0
@@ -203,11 +205,21 @@ func (c *crawler) unaskable(now time.Time, s *site, l robotsLanding) bool {
 	case !l.answer.Answered || s.robots.Known != robots.Nothing:
 		return false
 	}
+	s.nobody = visit.Reason(failure.Reason)
 	if s.definite++; s.definite < tries {
 		return false
 	}
 	c.f.GiveUp(now, l.request.Host, visit.Failed, visit.Reason(failure.Reason))
 	return true
+}
+
+// parked is how URLs end that a job waits for no longer. Where robots.txt could
+// not be read because there is nobody to ask, that is their end, too.
+func (c *crawler) parked(p frontier.Park) frontier.Park {
+	if s := c.sites[p.Host]; s != nil && s.nobody != "" && p.Reason == visit.RobotsUnreachable {
+		p.Outcome, p.Reason = visit.Failed, s.nobody
+	}
+	return p
 }
 
 // fallBack turns to the other seed of a host that cannot be connected to.
