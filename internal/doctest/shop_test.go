@@ -38,7 +38,8 @@ const (
 
 // shop is example.com as the guides tell of it, and what is around it.
 type shop struct {
-	server *http.Server
+	server *http.Server // the shop
+	bucket *http.Server // without TLS
 	names  net.PacketConn
 	roots  string // the file with its authority
 	done   sync.WaitGroup
@@ -87,22 +88,27 @@ func openShop(ctx context.Context, dir string) (*shop, error) {
 	if err != nil {
 		return nil, err
 	}
+	quiet := log.New(io.Discard, "", 0) // clients that were killed
 	s.server = &http.Server{
-		Handler: s, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0), // clients that were killed
+		Handler: s, ReadHeaderTimeout: 10 * time.Second, ErrorLog: quiet,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
 	}
+	// A server of its own: one that serves without TLS first offers HTTP/2 with it
+	// and does not speak it.
+	s.bucket = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ErrorLog: quiet}
 	plain, err := lc.Listen(ctx, "tcp", net.JoinHostPort(bucketAddr, bucketPort))
 	if err != nil {
 		return nil, err
 	}
 	s.done.Go(func() { _ = s.server.ServeTLS(ln, "", "") }) // until it is closed
-	s.done.Go(func() { _ = s.server.Serve(plain) })
+	s.done.Go(func() { _ = s.bucket.Serve(plain) })
 	s.done.Go(s.name)
 	return s, nil
 }
 
 func (s *shop) close() {
 	_ = s.server.Close() // the process ends
+	_ = s.bucket.Close()
 	_ = s.names.Close()
 	s.done.Wait()
 }
