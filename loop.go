@@ -51,8 +51,11 @@ func (c *crawler) ownTrouble(err error) {
 
 // loop is the owner of everything that is remembered.
 func (c *crawler) loop(ctx, work context.Context) {
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	ready := make(chan struct{})
+	close(ready)
+	soon := ready // receives while there is something to do at once
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	drain, ended := c.cfg.Drain, ctx.Done()
@@ -76,6 +79,7 @@ func (c *crawler) loop(ctx, work context.Context) {
 				f := <-c.events
 				f(c.now())
 			}
+		case <-soon:
 		case <-timer.C:
 		case <-tick.C:
 			c.look(work, c.now())
@@ -89,7 +93,12 @@ func (c *crawler) loop(ctx, work context.Context) {
 			ended = nil
 			c.halt(c.now(), &Stop{Reason: "interrupted"}, true)
 		}
-		timer.Reset(c.wake(c.now()))
+		soon = nil
+		if wait := c.wake(c.now()); wait > 0 {
+			timer.Reset(wait)
+		} else {
+			soon = ready
+		}
 	}
 }
 

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -244,13 +247,31 @@ func jobShowCommand() *cobra.Command {
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), row)
 				}
-				return printJobs(cmd.OutOrStdout(), []jobRow{row})
+				if err := printJobs(cmd.OutOrStdout(), []jobRow{row}); err != nil {
+					return err
+				}
+				return printOutcomes(cmd.OutOrStdout(), row.Outcomes)
 			})
 		},
 	}
 	config.RegisterStore(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// printOutcomes lists how URLs ended, the most frequent first.
+func printOutcomes(w io.Writer, outcomes map[string]int64) error {
+	if len(outcomes) == 0 {
+		return nil
+	}
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab)
+	for _, key := range slices.SortedFunc(maps.Keys(outcomes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(outcomes[b], outcomes[a]), cmp.Compare(a, b))
+	}) {
+		fmt.Fprintf(tab, "%s\t%d\n", key, outcomes[key])
+	}
+	return tab.Flush()
 }
 
 // jobOrderCommand moves a job to another state; from any where none is named.

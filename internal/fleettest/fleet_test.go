@@ -39,6 +39,7 @@ const (
 	pace  = time.Second
 )
 
+// Size of the web they crawl.
 var hosts, pages = 24, 12
 
 // share is how much of the pace is left of one gap in a hundred by the lab's
@@ -56,6 +57,8 @@ func init() {
 type fleet struct {
 	*testing.T
 	lab     *lab.Lab
+	hosts   int
+	pages   int
 	db      *pgtest.Cluster
 	line    *proxy // between the workers and the database
 	dir     string
@@ -72,8 +75,13 @@ type worker struct {
 	err    error
 }
 
-// newFleet starts a database and a lab.
+// newFleet starts a database and a lab of the usual size.
 func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	return newFleetOf(t, hosts, pages)
+}
+
+func newFleetOf(t *testing.T, hosts, pages int) *fleet {
 	t.Helper()
 	site := lab.DefaultSite()
 	site.Pages = pages
@@ -102,7 +110,7 @@ func newFleet(t *testing.T) *fleet {
 			t.Error(err)
 		}
 	})
-	f := &fleet{T: t, lab: l, db: db, dir: t.TempDir(), port: l.Addr().(*net.TCPAddr).Port, random: rand.New(rand.NewPCG(1, 2))}
+	f := &fleet{T: t, lab: l, hosts: hosts, pages: pages, db: db, dir: t.TempDir(), port: l.Addr().(*net.TCPAddr).Port, random: rand.New(rand.NewPCG(1, 2))}
 	f.line = newProxy(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(db.Port)))
 	t.Cleanup(f.endAll)
 	return f
@@ -119,10 +127,10 @@ func (f *fleet) command(port int, args ...string) *exec.Cmd {
 }
 
 // start starts a worker.
-func (f *fleet) start() *worker {
+func (f *fleet) start(args ...string) *worker {
 	f.Helper()
 	w := &worker{
-		cmd:  f.command(f.line.port(), "worker", "--lease", lease.String(), "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", f.port), "--workers", "64"),
+		cmd:  f.command(f.line.port(), append([]string{"worker", "--lease", lease.String(), "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", f.port), "--workers", "64"}, args...)...),
 		errs: &bytes.Buffer{}, exited: make(chan struct{}),
 	}
 	w.cmd.Stderr = w.errs
@@ -202,8 +210,13 @@ type job struct {
 // submit asks for a crawl of the whole lab.
 func (f *fleet) submit(args ...string) int64 {
 	f.Helper()
+	return f.submitFor(f.lab.Seeds(), args...)
+}
+
+func (f *fleet) submitFor(seeds []string, args ...string) int64 {
+	f.Helper()
 	var j job
-	out := f.run(append(append([]string{"job", "submit", "--json", "--delay", pace.String(), "--in-flight", "1", "--jitter", "0"}, args...), f.lab.Seeds()...)...)
+	out := f.run(append(append([]string{"job", "submit", "--json", "--delay", pace.String(), "--in-flight", "1", "--jitter", "0"}, args...), seeds...)...)
 	if err := json.Unmarshal(out, &j); err != nil {
 		f.Fatal(err)
 	}
@@ -241,12 +254,19 @@ func (f *fleet) await(id int64, within time.Duration, disturb func()) job {
 // judge holds what the lab saw and what is stored against the promises.
 func (f *fleet) judge(j job) {
 	f.Helper()
-	want := int64(hosts * pages)
+	want := int64(f.hosts * f.pages)
 	total := f.lab.Stats().Total
 	f.Logf("%s (%s): %d pages, %d answers; gaps: smallest %.0f ms, one in a hundred %.0f ms; at once %d", j.State, j.Reason, j.Pages, total.PageAnswers, total.MinGapMS, total.GapP01MS, total.MaxConcurrent)
 	if j.State != "complete" || j.Outcomes["fetched"] != want || total.UniquePages != want {
 		f.Errorf("%s (%s): %d pages recorded and %d seen by the lab, want %d; %v", j.State, j.Reason, j.Outcomes["fetched"], total.UniquePages, want, j.Outcomes)
 	}
+	f.polite()
+}
+
+// polite holds what the lab saw against the pace.
+func (f *fleet) polite() {
+	f.Helper()
+	total := f.lab.Stats().Total
 	if total.MaxConcurrent > 1 {
 		f.Errorf("%d requests at once on a host", total.MaxConcurrent)
 	}
