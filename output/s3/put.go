@@ -88,16 +88,22 @@ func (b *Bucket) putInParts(ctx context.Context, f io.ReaderAt, size int64, name
 		return err
 	}
 	parts, err := b.sendParts(ctx, f, size, name, id)
-	if err == nil {
+	sent := err == nil
+	if sent {
 		_, err = b.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
 			Bucket: &b.cfg.Place.Bucket, Key: aws.String(b.cfg.Place.key(name)), UploadId: id,
 			MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
 		})
 	}
-	if err != nil {
-		return errors.Join(err, b.giveUp(ctx, name, id))
+	if err == nil {
+		return nil
 	}
-	return nil
+	gone, left := b.giveUp(ctx, name, id)
+	if gone && !sent && codeOf(err) == "" && ctx.Err() == nil {
+		// Servers say so and hang up, and what they said may be lost with the line.
+		err = &types.NoSuchUpload{}
+	}
+	return errors.Join(err, left)
 }
 
 func (b *Bucket) sendParts(ctx context.Context, f io.ReaderAt, size int64, name string, id *string) ([]types.CompletedPart, error) {
@@ -149,14 +155,19 @@ func (b *Bucket) abort(ctx context.Context, name string, id *string) error {
 	return err
 }
 
-// giveUp removes the parts of an upload, also after an interrupt.
-func (b *Bucket) giveUp(ctx context.Context, name string, id *string) error {
+// giveUp removes the parts of an upload, also after an interrupt, and tells whether
+// they were gone.
+func (b *Bucket) giveUp(ctx context.Context, name string, id *string) (gone bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 	defer cancel()
-	if err := b.abort(ctx, name, id); err != nil && codeOf(err) != "NoSuchUpload" {
-		return fmt.Errorf("give up what was sent: %w", err)
+	err = b.abort(ctx, name, id)
+	switch {
+	case codeOf(err) == "NoSuchUpload":
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("give up what was sent: %w", err)
 	}
-	return nil
+	return false, nil
 }
 
 // maxLeft bounds how many uploads of one file are given up: each is left by a
