@@ -449,8 +449,9 @@ func (c *crawler) readRun(ctx context.Context, j store.Job) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What is the operator's no job decides.
+	cfg.Store, cfg.Fetcher, cfg.Agent, cfg.Owned, cfg.OptedOut, cfg.Log = c.cfg.Store, c.cfg.Fetcher, c.cfg.Agent, c.cfg.Owned, c.cfg.OptedOut, c.cfg.Log
 	cfg = cfg.withDefaults()
-	cfg.Store, cfg.Fetcher = c.cfg.Store, c.cfg.Fetcher
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}

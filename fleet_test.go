@@ -17,6 +17,7 @@ import (
 	"headway/store"
 	"headway/store/memory"
 	"headway/visit"
+	"headway/weburl"
 )
 
 // errCut is what a worker sees of its store behind a cut line.
@@ -97,7 +98,9 @@ type worker struct {
 // fleet is workers on one store and a simulated web.
 type fleet struct {
 	*simulated
-	wg sync.WaitGroup
+	wg     sync.WaitGroup
+	worker func(*headway.Config)                                   // changes what is a worker's; may be nil
+	open   func(store.Job, headway.Config) (headway.Config, error) // changes what is a job's; may be nil
 }
 
 // fleetTerms are the terms of leases in tests.
@@ -109,10 +112,15 @@ func (f *fleet) start() *worker {
 	w.kill = kill
 	cfg := f.cfg
 	cfg.Store, cfg.Drain, cfg.Terms, cfg.Seeds = w.line, w.drain, fleetTerms, nil
+	if f.worker != nil {
+		f.worker(&cfg)
+	}
 	f.wg.Go(func() {
 		w.done <- headway.Work(ctx, headway.FleetConfig{Config: cfg, Open: func(j store.Job) (headway.Config, error) {
-			c := f.cfg
-			return c, nil
+			if f.open != nil {
+				return f.open(j, f.cfg)
+			}
+			return f.cfg, nil
 		}})
 	})
 	return w
@@ -348,5 +356,21 @@ func TestFleetPartition(t *testing.T) {
 			t.Errorf("%s (%s): %d pages fetched, want %d", j.State, j.Reason, fetched, hosts*pages)
 		}
 		f.polite(time.Second)
+	})
+}
+
+// TestFleetOptedOut: whoever asked not to be crawled is not, whatever a job says.
+func TestFleetOptedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{simulated: newSimulated(t, 2, small(3))}
+		gone := f.cfg.Seeds[1].Host()
+		f.worker = func(c *headway.Config) { c.OptedOut = func(u weburl.URL) bool { return u.Host() == gone } }
+		id := f.submit(0)
+		workers := []*worker{f.start()}
+		_, counts := f.await(id, time.Minute)
+		f.drain(workers)
+		if n := f.web.Host("h1.site1.example").Requests; n != 0 || counts.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.OptedOut}] == 0 {
+			t.Errorf("%d requests to a host that opted out: %v", n, counts.Ended)
+		}
 	})
 }

@@ -17,7 +17,6 @@ import (
 	"headway/fetch/guard"
 	"headway/internal/config"
 	"headway/limit"
-	"headway/robots"
 	"headway/scope"
 	"headway/store"
 	"headway/store/postgres"
@@ -145,7 +144,6 @@ func (w *fleetWorker) open(j store.Job) (headway.Config, error) {
 	return headway.Config{
 		Name: j.Name, Seeds: from.urls, Fallback: from.fallback,
 		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
-		Limits: limit.Resolve(s.Layers()...), Policy: policy, Robots: robots.Policy{AllowUnreachable: policy.AllowUnreachableRobots},
-		Owned: w.vouched, Agent: w.who.Product, OptedOut: nil, Sitemaps: headway.Sitemaps(s.Sitemaps), MaxWaiting: s.Frontier.MaxWaiting, Log: w.log,
+		Limits: limit.Resolve(s.Layers()...), Policy: policy, Sitemaps: headway.Sitemaps(s.Sitemaps), MaxWaiting: s.Frontier.MaxWaiting,
 	}, nil
 }
