@@ -101,7 +101,6 @@ type fleet struct {
 	jobs     chore
 	arrivals chore
 	opening  map[job.ID]bool
-	broken   map[job.ID]bool // jobs that cannot be opened here
 	told     bool            // somebody tells us of news
 }
 
@@ -128,7 +127,7 @@ func newMember(cfg FleetConfig) *crawler {
 	c := newCrawler(cfg.Config)
 	c.fleet = &fleet{
 		open: cfg.Open, queue: cfg.Store.(store.Queue), maxRunning: cmp.Or(cfg.MaxRunning, math.MaxInt32), leaving: map[store.Slot]bool{}, moved: map[store.Slot]time.Time{},
-		opening: map[job.ID]bool{}, broken: map[job.ID]bool{},
+		opening: map[job.ID]bool{},
 	}
 	return c
 }
@@ -379,27 +378,26 @@ func (c *crawler) followJobs(work context.Context, now time.Time) {
 	})
 }
 
-// tookJobs begins, pauses, resumes and ends runs as their jobs stand.
+// tookJobs begins, stops and ends runs as their jobs stand.
 func (c *crawler) tookJobs(work context.Context, now time.Time, list []store.Job) {
 	active := make(map[job.ID]bool, len(list))
 	for i := range list {
 		j := &list[i]
 		active[j.ID] = true
-		r := c.runs[j.ID]
-		switch {
-		case r == nil && j.State == job.Running:
-			c.openRun(work, *j)
+		switch r := c.runs[j.ID]; {
+		case r == nil && j.State != job.Paused:
+			c.openRun(work, j.ID)
 		case r == nil:
-		case j.State == job.Running && r.paused:
-			r.paused = false
-			c.f.ResumeJob(now, j.ID)
-			c.readHosts(work, store.HostQuery{Slots: slotsOf(c.leases), Job: j.ID})
-		case j.State != job.Running && !r.paused:
-			r.paused = true
-			c.f.StopJob(now, j.ID)
-		}
-		if r != nil {
+		case !r.started.Equal(j.StartedAt):
+			// It was resumed or extended: what waits, and how much may be done,
+			// is read anew.
+			c.endRun(work, now, r)
+			c.fleet.jobs.at = now.Add(retryFirst)
+		default:
 			r.state = j.State
+			if j.State != job.Running {
+				c.f.StopJob(now, j.ID)
+			}
 		}
 	}
 	for id, r := range c.runs {
@@ -407,44 +405,59 @@ func (c *crawler) tookJobs(work context.Context, now time.Time, list []store.Job
 			c.endRun(work, now, r)
 		}
 	}
-	for id := range c.fleet.broken {
-		if !active[id] {
-			delete(c.fleet.broken, id)
-		}
-	}
 }
 
 // openRun takes a job in that has begun to run.
-func (c *crawler) openRun(work context.Context, j store.Job) {
+func (c *crawler) openRun(work context.Context, id job.ID) {
 	f := c.fleet
-	if f.opening[j.ID] || f.broken[j.ID] {
+	if f.opening[id] {
 		return
 	}
-	f.opening[j.ID] = true
+	f.opening[id] = true
 	c.background.Go(func() {
-		r, err := c.readRun(work, j)
+		r, err := c.readRun(work, id)
 		c.post(func(now time.Time) {
-			delete(f.opening, j.ID)
+			delete(f.opening, id)
 			switch {
 			case work.Err() != nil:
 			case err != nil:
-				f.broken[j.ID] = true
-				c.cfg.Log.Error("a job cannot be worked on", "job", j.ID, "err", err)
-			default:
-				c.runs[r.job] = r
+				c.lostStore(work, fmt.Errorf("open job %d: %w", id, err))
+			case r != nil:
+				c.runs[id] = r
 				c.f.AddJob(r.frontierJob())
-				c.readHosts(work, store.HostQuery{Slots: slotsOf(c.leases), Job: j.ID})
+				if r.state != job.Running {
+					c.f.StopJob(now, id)
+				}
+				c.readHosts(work, store.HostQuery{Slots: slotsOf(c.leases), Job: id})
 			}
 		})
 	})
 }
 
-// readRun makes the run of a stored job.
-func (c *crawler) readRun(ctx context.Context, j store.Job) (*run, error) {
-	j, err := c.st.Job(ctx, j.ID) // with what was asked for
+// readRun makes the run of a stored job. It is nil for a job that cannot be worked
+// on, which has ended then. The error is the store's.
+func (c *crawler) readRun(ctx context.Context, id job.ID) (*run, error) {
+	j, err := c.st.Job(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	r, broken := c.newRun(j)
+	if broken != nil {
+		c.cfg.Log.Error("a job cannot be worked on", "job", id, "err", broken)
+		err := c.st.SetState(ctx, c.now(), id, j.State, job.Failed, broken.Error())
+		if errors.Is(err, store.ErrConflict) {
+			err = nil // others have found the same
+		}
+		return nil, err
+	}
+	if err := r.widenAgain(ctx); err != nil {
+		return nil, err
+	}
+	return r, r.openBudget(ctx, c.now())
+}
+
+// newRun makes the run of what a job asked for.
+func (c *crawler) newRun(j store.Job) (*run, error) {
 	cfg, err := c.fleet.open(j)
 	if err != nil {
 		return nil, err
@@ -461,10 +474,7 @@ func (c *crawler) readRun(ctx context.Context, j store.Job) (*run, error) {
 	}
 	r.job, r.state, r.resumed, r.started = j.ID, j.State, true, j.StartedAt
 	r.home = store.SlotOf(c.key, cfg.Seeds[0].Domain())
-	if err := r.widenAgain(ctx); err != nil {
-		return nil, err
-	}
-	return r, r.openBudget(ctx, c.now())
+	return r, nil
 }
 
 // endRun lets go of a job that runs no more, here or anywhere.
@@ -537,12 +547,13 @@ func (c *crawler) takeArrivals(work context.Context, now time.Time) {
 // upkeep is done for a job by the one worker that owns the slot of its first seed:
 // it adds the seeds, and finds out when the job is over.
 func (r *run) upkeep(work context.Context, now time.Time) {
-	if r.stop != nil || r.c.halted || !r.c.owns(r.home) || !r.tending.due(now) {
+	if r.stop != nil || r.c.halted || r.state == job.Paused || !r.c.owns(r.home) || !r.tending.due(now) {
 		return
 	}
-	c, state, seeded := r.c, r.state, r.seeded
+	r.budget.Observe(now, limit.Use{})
+	c, state, seeded, ran := r.c, r.state, r.seeded, r.budget.Spent().Time
 	c.background.Go(func() {
-		end, counts, err := r.standing(work, state, seeded)
+		end, counts, err := r.standing(work, state, seeded, ran)
 		c.post(func(now time.Time) {
 			r.tending.done(now.Add(upkeepEvery))
 			switch {
@@ -560,7 +571,7 @@ func (r *run) upkeep(work context.Context, now time.Time) {
 }
 
 // standing looks how a job stands, and ends it when it is over.
-func (r *run) standing(ctx context.Context, is job.State, seeded bool) (end *Stop, counts store.Counts, err error) {
+func (r *run) standing(ctx context.Context, is job.State, seeded bool, ran time.Duration) (end *Stop, counts store.Counts, err error) {
 	st := r.c.st
 	if !seeded {
 		if err := r.addFirst(ctx, r.c.now()); err != nil {
@@ -575,7 +586,7 @@ func (r *run) standing(ctx context.Context, is job.State, seeded bool) (end *Sto
 	case is == job.Draining:
 		end = &Stop{State: job.Partial, Reason: "drained"}
 	case counts.Waiting > 0 || counts.Errands > 0:
-		if end, err = r.overLimit(ctx, &counts); err != nil {
+		if end, err = r.overLimit(ctx, &counts, ran); err != nil {
 			return nil, counts, err
 		}
 	default:
@@ -602,8 +613,8 @@ func (r *run) standing(ctx context.Context, is job.State, seeded bool) (end *Sto
 }
 
 // overLimit is the end that a limit brings to a job with work left, if it is met.
-func (r *run) overLimit(ctx context.Context, counts *store.Counts) (*Stop, error) {
-	spent := limit.Use{Pages: counts.Pages(), Time: r.c.now().Sub(r.started)}
+func (r *run) overLimit(ctx context.Context, counts *store.Counts, ran time.Duration) (*Stop, error) {
+	spent := limit.Use{Pages: counts.Pages(), Time: ran}
 	if r.cfg.Limits.Of(limit.Requests).Limited() || r.cfg.Limits.Of(limit.Bytes).Limited() {
 		list, err := r.c.st.Points(ctx, r.job)
 		if err != nil {

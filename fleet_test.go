@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -372,5 +373,84 @@ func TestFleetOptedOut(t *testing.T) {
 		if n := f.web.Host("h1.site1.example").Requests; n != 0 || counts.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.OptedOut}] == 0 {
 			t.Errorf("%d requests to a host that opted out: %v", n, counts.Ended)
 		}
+	})
+}
+
+// TestFleetBrokenJob ends a job that nobody can work on, and says why.
+func TestFleetBrokenJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{simulated: newSimulated(t, 1, small(3))}
+		f.open = func(store.Job, headway.Config) (headway.Config, error) {
+			return headway.Config{}, errors.New("not understood")
+		}
+		id := f.submit(0)
+		workers := []*worker{f.start(), f.start()}
+		j, _ := f.await(id, time.Minute)
+		f.drain(workers)
+		if j.State != job.Failed || !strings.Contains(j.Reason, "not understood") {
+			t.Errorf("%s (%s)", j.State, j.Reason)
+		}
+	})
+}
+
+// TestFleetLateWorkers finds jobs in every state that no worker has seen before.
+func TestFleetLateWorkers(t *testing.T) {
+	for _, tc := range []struct {
+		state job.State
+		want  job.State // in the end; empty: it stays what it is
+	}{{job.Running, job.Complete}, {job.Draining, job.Partial}, {job.Paused, ""}} {
+		t.Run(string(tc.state), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fleet{simulated: newSimulated(t, 2, small(3))}
+				id := f.submit(0)
+				if tc.state != job.Running {
+					if err := f.st.SetState(t.Context(), time.Now().UTC(), id, job.Running, tc.state, ""); err != nil {
+						t.Fatal(err)
+					}
+				}
+				workers := []*worker{f.start()}
+				if tc.want != "" {
+					if j, _ := f.await(id, time.Minute); j.State != tc.want {
+						t.Errorf("%s (%s), want %s", j.State, j.Reason, tc.want)
+					}
+				} else {
+					time.Sleep(time.Minute)
+					if j, err := f.st.Job(t.Context(), id); err != nil || j.State != tc.state || f.web.Stats().Total.Requests != 0 {
+						t.Errorf("%s (%s) after %d requests: %v", j.State, j.Reason, f.web.Stats().Total.Requests, err)
+					}
+				}
+				f.drain(workers)
+			})
+		})
+	}
+}
+
+// TestFleetAgain extends a job the moment its limit stopped it, before any worker
+// has seen it stopped: the new limit holds.
+func TestFleetAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{simulated: newSimulated(t, 4, small(10))}
+		f.open = func(j store.Job, c headway.Config) (headway.Config, error) {
+			c.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: j.MaxPages}})
+			return c, nil
+		}
+		id := f.submit(10)
+		workers := []*worker{f.start(), f.start(), f.start()}
+		f.await(id, time.Minute)
+		for _, err := range []error{
+			f.st.Extend(t.Context(), time.Now().UTC(), id, 20),
+			f.st.SetState(t.Context(), time.Now().UTC(), id, job.Partial, job.Queued, ""),
+			f.st.SetState(t.Context(), time.Now().UTC(), id, job.Queued, job.Running, ""),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		j, counts := f.await(id, time.Minute)
+		f.drain(workers)
+		if counts.Pages() != 20 || j.State != job.Partial {
+			t.Errorf("%s (%s) with %d pages, want partial with 20", j.State, j.Reason, counts.Pages())
+		}
+		f.polite(time.Second)
 	})
 }

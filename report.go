@@ -255,7 +255,7 @@ func (r *run) share(now time.Time) store.Point {
 		Job: r.job, At: r.points.span, Span: store.MinSpan, Ended: r.tally.outcomes,
 		Requests: r.tally.use.Requests - r.points.use.Requests, Bytes: r.tally.use.Bytes - r.points.use.Bytes,
 	}
-	if r.c.owns(r.home) {
+	if r.c.owns(r.home) && r.state == job.Running {
 		p.Ran, p.Waiting = now.Sub(r.points.at), r.counts.Waiting
 	}
 	r.points.use, r.points.at = r.tally.use, now

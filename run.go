@@ -36,7 +36,6 @@ type run struct {
 
 	// In a fleet.
 	state   job.State  // of the job
-	paused  bool       // it is not running
 	home    store.Slot // whose owner is responsible for the job
 	seeded  bool       // its seeds were added by us
 	tending chore
