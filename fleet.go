@@ -101,7 +101,7 @@ type fleet struct {
 	jobs     chore
 	arrivals chore
 	opening  map[job.ID]bool
-	told     bool            // somebody tells us of news
+	told     bool // somebody tells us of news
 }
 
 // chore is something that is asked of the store now and then, one at a time.

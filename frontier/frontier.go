@@ -256,17 +256,6 @@ func (f *Frontier) StopJob(now time.Time, id job.ID) {
 	}
 }
 
-// ResumeJob hands out requests for a job again that was stopped. URLs that were
-// put to waiting meanwhile on hosts that are not in memory come by [Frontier.Warm].
-func (f *Frontier) ResumeJob(now time.Time, id job.ID) {
-	j := f.jobs[id]
-	if j == nil || !j.stopped {
-		return
-	}
-	j.stopped = false
-	f.Wake(now, id)
-}
-
 // DropJob forgets a job that was stopped, and tells whether that could be done:
 // not while anything of it is under way.
 func (f *Frontier) DropJob(now time.Time, id job.ID) bool {

@@ -73,7 +73,6 @@ type modelJob struct {
 	granted int
 	pages   int
 	stopped bool
-	paused  bool
 }
 
 type pendingEntry struct {
@@ -221,7 +220,7 @@ func (m *model) done() bool {
 	}
 	left := false
 	for _, j := range m.jobs {
-		if !j.stopped && !j.paused && j.Limited && m.f.Exhausted(j.ID) {
+		if !j.stopped && j.Limited && m.f.Exhausted(j.ID) {
 			j.stopped = true
 			m.f.StopJob(m.now, j.ID)
 		}
@@ -367,21 +366,6 @@ func (m *model) release(domain string) {
 	})
 }
 
-// pause stops a job for a while.
-func (m *model) pause() {
-	j := m.jobs[m.rng.IntN(len(m.jobs))]
-	if j.stopped || j.paused {
-		return
-	}
-	j.paused = true
-	m.f.StopJob(m.now, j.ID)
-	m.after(m.delay(time.Minute), func() {
-		j.paused = false
-		m.f.ResumeJob(m.now, j.ID)
-		m.warm()
-	})
-}
-
 func (m *model) warm() {
 	if m.warming {
 		return
@@ -465,7 +449,7 @@ func (m *model) startPage(r Request, h *modelHost) {
 	k := jobURL{r.Job, r.Item.URL}
 	j := m.jobs[r.Job-1]
 	switch {
-	case j.stopped || j.paused:
+	case j.stopped:
 		m.bad("%s handed out for a job that was stopped", r.Item.URL)
 	case !h.robots:
 		m.bad("%s handed out before robots.txt is known", r.Item.URL)
@@ -666,9 +650,6 @@ func (m *model) mayYield() {
 	if !m.yields[d] && m.owned[d] {
 		m.yields[d] = true
 		m.f.Yield(m.now, d)
-	}
-	if m.rng.IntN(10) == 0 {
-		m.pause()
 	}
 }
 
