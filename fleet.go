@@ -96,6 +96,7 @@ type fleet struct {
 	maxRunning int
 
 	leaving  map[store.Slot]bool      // slots to be given up
+	released int                      // slots that are being given up
 	moved    map[store.Slot]time.Time // when slots became ours
 	balance  chore
 	jobs     chore
@@ -226,11 +227,17 @@ func (c *crawler) rebalance(work context.Context, now time.Time) {
 	if !f.balance.due(now) {
 		return
 	}
-	own := len(c.leases)
+	own, most := len(c.leases), len(c.leases)+f.released
 	c.background.Go(func() {
 		workers, err := c.st.Workers(work)
 		var leases []store.Lease
 		share := fairShare(workers, c.worker)
+		for _, w := range workers {
+			if w.ID == c.worker && w.Slots > most {
+				// The answer to a question for slots was lost, and nobody works on them.
+				err = fmt.Errorf("the store counts %d slots as ours, we know of %d: %w", w.Slots, most, store.ErrFenced)
+			}
+		}
 		if err == nil {
 			// Also for none: it is here that the dead are noticed.
 			leases, err = c.st.Acquire(work, c.now(), c.worker, max(share-own, 0))
@@ -334,10 +341,15 @@ func (c *crawler) giveUp(work context.Context, now time.Time) {
 			delete(c.sites, name)
 		}
 	}
+	f.released += len(leases)
 	c.background.Go(func() {
-		if err := c.st.Release(context.WithoutCancel(work), c.worker, leases...); err != nil {
-			c.post(func(time.Time) { c.lostStore(work, fmt.Errorf("release slots: %w", err)) })
-		}
+		err := c.insist(work, func() error { return c.st.Release(context.WithoutCancel(work), c.worker, leases...) })
+		c.post(func(time.Time) {
+			f.released -= len(leases)
+			if err != nil {
+				c.failUnless(work, fmt.Errorf("release slots: %w", err)) // nobody else gets them while we live
+			}
+		})
 	})
 }
 

@@ -27,7 +27,9 @@ var errCut = errors.New("the line is cut")
 // line is a store at the end of a line that can be cut.
 type line struct {
 	*memory.Store
-	cut atomic.Bool
+	cut  atomic.Bool
+	deaf atomic.Bool  // the answer to the next slots that are given is lost
+	held atomic.Int64 // how often giving slots up fails
 }
 
 func (l *line) err() error {
@@ -48,7 +50,11 @@ func (l *line) Acquire(ctx context.Context, now time.Time, w store.WorkerID, mos
 	if err := l.err(); err != nil {
 		return nil, err
 	}
-	return l.Store.Acquire(ctx, now, w, most)
+	leases, err := l.Store.Acquire(ctx, now, w, most)
+	if err == nil && len(leases) > 0 && l.deaf.Swap(false) {
+		return nil, errCut
+	}
+	return leases, err
 }
 
 func (l *line) Renew(ctx context.Context, w store.WorkerID) error {
@@ -61,6 +67,9 @@ func (l *line) Renew(ctx context.Context, w store.WorkerID) error {
 func (l *line) Release(ctx context.Context, w store.WorkerID, leases ...store.Lease) error {
 	if err := l.err(); err != nil {
 		return err
+	}
+	if l.held.Add(-1) >= 0 {
+		return errCut
 	}
 	return l.Store.Release(ctx, w, leases...)
 }
@@ -451,6 +460,51 @@ func TestFleetAgain(t *testing.T) {
 		if counts.Pages() != 20 || j.State != job.Partial {
 			t.Errorf("%s (%s) with %d pages, want partial with 20", j.State, j.Reason, counts.Pages())
 		}
+		f.polite(time.Second)
+	})
+}
+
+// TestFleetLostAnswer loses the answer to a question for slots: those that the
+// store has given are not left to nobody.
+func TestFleetLostAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, pages = 8, 5
+		f := &fleet{simulated: newSimulated(t, hosts, small(pages))}
+		id := f.submit(0)
+		w := f.start()
+		w.line.deaf.Store(true)
+		j, counts := f.await(id, 5*time.Minute)
+		if w.line.deaf.Load() {
+			t.Error("no answer was lost")
+		}
+		f.drain([]*worker{w})
+		if fetched := counts.Ended[store.Ending{Outcome: visit.Fetched}]; j.State != job.Complete || fetched != hosts*pages {
+			t.Errorf("%s (%s): %d pages fetched, want %d", j.State, j.Reason, fetched, hosts*pages)
+		}
+	})
+}
+
+// TestFleetRelease tries again to give slots up that the store did not hear of.
+func TestFleetRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, pages = 8, 20
+		f := &fleet{simulated: newSimulated(t, hosts, small(pages))}
+		id := f.submit(0)
+		workers := []*worker{f.start()}
+		time.Sleep(3 * time.Second)
+		workers[0].line.held.Store(2)
+		workers = append(workers, f.start())
+		time.Sleep(6 * time.Second)
+		owned := 0
+		list, err := f.st.Workers(t.Context())
+		for _, w := range list {
+			owned += w.Slots
+		}
+		if err != nil || len(list) != 2 || owned != store.SlotCount || list[0].Slots != list[1].Slots || workers[0].line.held.Load() > 0 {
+			t.Errorf("%+v: %v", list, err)
+		}
+		f.await(id, 5*time.Minute)
+		f.drain(workers)
 		f.polite(time.Second)
 	})
 }
