@@ -289,7 +289,7 @@ func (c *crawler) tookCommit(now time.Time, batch []entry, commit *store.Commit,
 	for _, i := range receipt.Errands {
 		errands = append(errands, commit.Errands[i])
 	}
-	c.run(now, errands)
+	c.sendErrands(now, errands)
 	for i := range batch {
 		// A park may have ended links of its own commit.
 		if p := batch[i].park; p != nil {

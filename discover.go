@@ -222,8 +222,8 @@ func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
 	r.c.pend(entry{errand: &store.Errand{Job: r.job, URL: u, Nested: nested}})
 }
 
-// run puts errands on the schedule that wait in the store.
-func (c *crawler) run(now time.Time, errands []store.Errand) {
+// sendErrands puts errands on the schedule that wait in the store.
+func (c *crawler) sendErrands(now time.Time, errands []store.Errand) {
 	for _, e := range errands {
 		if !c.owns(store.SlotOf(c.key, e.URL.Domain())) || c.runs[e.Job] == nil {
 			continue // its owner hears of it

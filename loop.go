@@ -465,7 +465,7 @@ func (c *crawler) readHosts(ctx context.Context, q store.HostQuery) {
 			more := make(chan bool, 1)
 			c.post(func(now time.Time) {
 				ok := c.tookHosts(now, page.Hosts, page.Next == "", q.Job == 0 && len(q.Slots) == len(c.leases))
-				c.run(now, c.unknown(errands))
+				c.sendErrands(now, c.unknown(errands))
 				if !ok {
 					c.reading = false
 					if len(c.reads) > 0 && c.fatal == nil {
