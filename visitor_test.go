@@ -11,6 +11,7 @@ import (
 	"headway/fetch"
 	"headway/fetch/guard"
 	"headway/lab"
+	"headway/lab/labtest"
 	"headway/politeness"
 	"headway/visit"
 	"headway/weburl"
@@ -21,23 +22,7 @@ import (
 // seconds to prepare a bomb.
 func startLab(t *testing.T, cfg lab.Config) (*lab.Lab, *fetch.Client) {
 	t.Helper()
-	cfg.Listen, cfg.ListenTLS = "0.0.0.0:0", "0.0.0.0:0"
-	l, err := lab.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Listen(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- l.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	l := labtest.Serve(t, cfg)
 	return l, labClient(t, l, 30*time.Second)
 }
 

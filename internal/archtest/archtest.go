@@ -65,6 +65,7 @@ job
 # a web to prove it in
 lab                      lab/temper github.com/klauspost/compress github.com/andybalholm/brotli
 lab/temper
+lab/labtest              lab
 internal/simweb          lab lab/temper
 bench/run                lab
 

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"fmt"
 	"net"
@@ -18,6 +17,7 @@ import (
 
 	"headway/internal/cli"
 	"headway/lab"
+	"headway/lab/labtest"
 )
 
 // atOnce is how many tests run at once, whatever the number of cores. Most wait
@@ -57,23 +57,8 @@ type world struct {
 // newWorld serves a lab until the test ends.
 func newWorld(t *testing.T, cfg lab.Config) *world {
 	t.Helper()
-	cfg.Listen, cfg.ListenTLS, cfg.Log = "0.0.0.0:0", "0.0.0.0:0", 1<<20
-	l, err := lab.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Listen(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- l.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	cfg.Log = 1 << 20
+	l := labtest.Serve(t, cfg)
 	w := &world{T: t, lab: l, dir: t.TempDir(), port: l.Addr().(*net.TCPAddr).Port}
 	w.seeds = filepath.Join(w.dir, "seeds.txt")
 	if err := os.WriteFile(w.seeds, []byte(strings.Join(l.Seeds(), "\n")+"\n"), 0o600); err != nil {

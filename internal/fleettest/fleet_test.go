@@ -2,7 +2,6 @@ package fleettest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -22,6 +21,7 @@ import (
 	"headway/internal/cli"
 	"headway/internal/pgtest"
 	"headway/lab"
+	"headway/lab/labtest"
 )
 
 func TestMain(m *testing.M) {
@@ -85,22 +85,7 @@ func newFleetOf(t *testing.T, hosts, pages int) *fleet {
 	t.Helper()
 	site := lab.DefaultSite()
 	site.Pages = pages
-	l, err := lab.New(lab.Config{Hosts: lab.Uniform(hosts, lab.Temper{Site: site}), Listen: "0.0.0.0:0", Log: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Listen(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- l.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	l := labtest.Serve(t, lab.Config{Hosts: lab.Uniform(hosts, lab.Temper{Site: site}), Log: 1 << 20})
 	db, err := pgtest.Start(t.Context(), pgtest.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -328,72 +313,63 @@ func TestTerm(t *testing.T) {
 	f.judge(j)
 }
 
-// TestStop stops a worker for three leases: it comes back as one that was replaced,
-// starts nothing it does not own and takes part again.
-func TestStop(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t)
-	w := f.start()
-	f.start()
-	id := f.submit()
-	time.Sleep(4 * time.Second)
-	f.signal(w, syscall.SIGSTOP)
-	time.Sleep(3 * lease)
-	f.signal(w, syscall.SIGCONT)
-	f.judge(f.await(id, long(), nil))
-	f.leave(w)
-}
-
-// TestDatabase kills the database under all workers, and starts it again.
-func TestDatabase(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t)
-	f.start()
-	f.start()
-	id := f.submit()
-	time.Sleep(4 * time.Second)
-	before := f.line.accepted.Load()
-	if err := f.db.Kill(); err != nil {
-		t.Fatal(err)
+// TestFaults does one thing to a fleet of two in the middle of its work. Whatever it
+// is, nothing is lost and no host notices.
+func TestFaults(t *testing.T) {
+	for name, fault := range map[string]func(f *fleet){
+		// It comes back as one that was replaced, and takes part again.
+		"a worker stopped for three leases": func(f *fleet) {
+			f.signal(f.workers[0], syscall.SIGSTOP)
+			time.Sleep(3 * lease)
+			f.signal(f.workers[0], syscall.SIGCONT)
+		},
+		"all workers killed": func(f *fleet) {
+			for len(f.workers) > 0 {
+				f.kill(f.workers[0])
+			}
+			f.start()
+			f.start()
+		},
+		"the database killed": func(f *fleet) {
+			before := f.line.accepted.Load()
+			if err := f.db.Kill(); err != nil {
+				f.Fatal(err)
+			}
+			time.Sleep(2 * lease)
+			if n := f.line.accepted.Load() - before; n > int64(5*len(f.workers)*int(2*lease/time.Second)) {
+				f.Errorf("%d connections were tried in %v", n, 2*lease)
+			}
+			if err := f.db.StartServer(f.Context()); err != nil {
+				f.Fatal(err)
+			}
+		},
+		"a partition": func(f *fleet) {
+			f.line.down.Store(true)
+			time.Sleep(lease) // half of it to stop, and some for what was on its way
+			before := f.lab.Stats().Total.Requests
+			time.Sleep(lease)
+			if n := f.lab.Stats().Total.Requests - before; n > 0 {
+				f.Errorf("%d requests later than a lease after the cut", n)
+			}
+			f.line.down.Store(false)
+			f.line.sever()
+		},
+		"a database that answers half a second later": func(f *fleet) {
+			f.line.delay.Store(int64(250 * time.Millisecond)) // each way
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t)
+			f.start()
+			f.start()
+			id := f.submit()
+			time.Sleep(4 * time.Second) // real processes at work
+			fault(f)
+			f.judge(f.await(id, long(), nil))
+			for len(f.workers) > 0 {
+				f.leave(f.workers[0])
+			}
+		})
 	}
-	time.Sleep(2 * lease)
-	if n := f.line.accepted.Load() - before; n > int64(5*len(f.workers)*int(2*lease/time.Second)) {
-		t.Errorf("%d connections were tried in %v", n, 2*lease)
-	}
-	if err := f.db.StartServer(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	f.judge(f.await(id, long(), nil))
-}
-
-// TestPartition cuts all workers off the database in silence, and mends the line.
-func TestPartition(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t)
-	f.start()
-	f.start()
-	id := f.submit()
-	time.Sleep(4 * time.Second)
-	f.line.down.Store(true)
-	time.Sleep(lease) // half of it to stop, and some for what was on its way
-	before := f.lab.Stats().Total.Requests
-	time.Sleep(lease)
-	if n := f.lab.Stats().Total.Requests - before; n > 0 {
-		t.Errorf("%d requests later than a lease after the cut", n)
-	}
-	f.line.down.Store(false)
-	f.line.sever()
-	f.judge(f.await(id, long(), nil))
-}
-
-// TestSlowDatabase makes every answer of the database half a second later.
-func TestSlowDatabase(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t)
-	f.start()
-	f.start()
-	id := f.submit()
-	time.Sleep(3 * time.Second)
-	f.line.delay.Store(int64(250 * time.Millisecond)) // each way
-	f.judge(f.await(id, long(), nil))
 }

@@ -19,22 +19,6 @@ func (f *fleet) list() []job {
 	return answer.Jobs
 }
 
-// TestKillAll kills every worker at once; new ones go on.
-func TestKillAll(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t)
-	f.start()
-	f.start()
-	id := f.submit()
-	time.Sleep(4 * time.Second)
-	for len(f.workers) > 0 {
-		f.kill(f.workers[0])
-	}
-	f.start()
-	f.start()
-	f.judge(f.await(id, long(), nil))
-}
-
 // TestShares lets jobs of three tenants crawl the same hosts: the hosts see one
 // pace, and each job gets its share.
 func TestShares(t *testing.T) {
