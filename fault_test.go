@@ -496,6 +496,35 @@ func TestHostsInMemory(t *testing.T) {
 	})
 }
 
+// cutStore is told to stop while it is asked whether anything waits.
+type cutStore struct {
+	store.Store
+	stop func()
+}
+
+func (s *cutStore) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
+	s.stop()
+	if ctx.Err() != nil {
+		return store.Idle{}, ctx.Err()
+	}
+	return s.Store.Idle(ctx, id)
+}
+
+// TestStoppedAtTheEnd is interrupted while it asks whether it is done: that is an
+// interrupted crawl, not a broken store.
+func TestStoppedAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(t, 1, small(3))
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		s.cfg.Store = &cutStore{Store: s.st, stop: stop}
+		r, err := headway.Run(ctx, s.cfg)
+		if err != nil || r.Reason != "interrupted" {
+			t.Errorf("%s (%s), %v", r.State, r.Reason, err)
+		}
+	})
+}
+
 // TestNobodyThere: a name that does not exist ends its URLs with that reason, also
 // where the patience is shorter than the wait before the next try.
 func TestNobodyThere(t *testing.T) {

@@ -409,7 +409,7 @@ func (c *crawler) finished(ctx context.Context, now time.Time) bool {
 	}
 	idle, err := store.Complete(ctx, c.alone.job, c.st)
 	if err != nil {
-		c.fail(fmt.Errorf("ask whether anything waits: %w", err))
+		c.failUnless(ctx, fmt.Errorf("ask whether anything waits: %w", err))
 		return false
 	}
 	if !idle {
