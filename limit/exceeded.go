@@ -20,6 +20,14 @@ func (c Ceiling) Exceeded(observed int64) *ExceededError {
 	return &ExceededError{Limit: c.Limit, Layer: c.Layer, Max: c.Max, Observed: observed, Requested: c.Requested}
 }
 
+// UsedUp returns the error of a crawl that had had so much when the quota of its
+// tenant was used up, by it or by others.
+func (e Effective) UsedUp(n Name, had int64) *ExceededError {
+	c := e.Of(n)
+	c.Layer, c.Max = Usage, had
+	return c.Exceeded(had)
+}
+
 // Error tells the ceiling as in
 // `Safety limit: Maximum 50 pages per crawl (requested: 100)` and
 // `Safety limit: Crawl timeout exceeded (60000ms)`.

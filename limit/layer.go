@@ -33,8 +33,8 @@ func (l Level) title() string {
 
 // Layer is what one level allows.
 type Layer struct {
-	Level  Level
-	Limits Limits
+	Level  Level  `json:"level"`
+	Limits Limits `json:"limits"`
 }
 
 // NewService is the safety layer a new service starts with, until its operator
@@ -62,21 +62,35 @@ func Preset(name string) Limits {
 type Quota struct {
 	Pages, UsedPages int64
 	Bytes, UsedBytes int64
+
+	// What the crawl in question has had before: its own, in whichever month.
+	HadPages, HadBytes int64
 }
 
-// Layer is what the quota leaves for a crawl.
+// Layer is what the quota leaves for a crawl, with what it has had.
 func (q Quota) Layer() Layer {
-	return Layer{Usage, Limits{Pages: left(q.Pages, q.UsedPages), Bytes: left(q.Bytes, q.UsedBytes)}}
+	return Layer{Usage, Limits{Pages: left(q.Pages, q.UsedPages, q.HadPages), Bytes: left(q.Bytes, q.UsedBytes, q.HadBytes)}}
 }
 
-// left is quota less used, in the form of [Limits].
-func left(quota, used int64) int64 {
-	switch {
-	case quota == 0:
+// left is quota less used and what was had, in the form of [Limits].
+func left(quota, used, had int64) int64 {
+	if quota == 0 {
 		return 0
-	case used >= quota:
-		return -1
-	default:
-		return quota - used
 	}
+	if n := max(quota-used, 0) + had; n > 0 {
+		return n
+	}
+	return -1
+}
+
+// Month holds what was used against the quota as a whole: how near the tenant is
+// to it, whichever crawls brought it there, and which part of it is used up, if
+// one is.
+func (q Quota) Month() (near []Warning, met Name) {
+	b := NewBudget(Resolve(Layer{Usage, Limits{Pages: q.Pages, Bytes: q.Bytes}}), time.Time{}, Use{})
+	b.Observe(time.Time{}, Use{Pages: q.UsedPages, Bytes: q.UsedBytes})
+	if over := b.Exceeded(); over != nil {
+		met = over.Limit
+	}
+	return b.Warnings(), met
 }
