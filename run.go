@@ -35,6 +35,7 @@ type run struct {
 	budget     *limit.Budget
 
 	// In a fleet.
+	tenant  string
 	state   job.State  // of the job
 	home    store.Slot // whose owner is responsible for the job
 	seeded  bool       // its seeds were added by us
@@ -88,7 +89,7 @@ func (r *run) frontierJob() frontier.Job {
 		patience = limit.CommandPatience
 	}
 	return frontier.Job{
-		ID: r.job, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited(),
+		ID: r.job, Tenant: r.tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited(),
 		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)),
 		Policy: func(host string) *politeness.Policy {
 			if s := r.c.sites[host]; fit || s != nil && s.owned {

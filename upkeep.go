@@ -129,7 +129,7 @@ func (c *crawler) newRun(j store.Job) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.job, r.state, r.resumed, r.started = j.ID, j.State, true, j.StartedAt
+	r.job, r.tenant, r.state, r.resumed, r.started = j.ID, j.Tenant, j.State, true, j.StartedAt
 	r.home = store.SlotOf(c.key, cfg.Seeds[0].Domain())
 	return r, nil
 }

@@ -62,11 +62,12 @@ type Frontier struct {
 	addresses map[netip.Addr]*address
 	jobs      map[job.ID]*jobState
 	jobList   []*jobState // by number
+	byTenant  map[string]*tenant
 
-	clock  clock
-	ready  deque // hosts that could be asked
-	hungry deque // hosts that could be asked if their URLs were here
-	short  visit.Wait
+	clock   clock
+	tenants contest[*tenant] // those with hosts that could be asked
+	hungry  deque            // hosts that could be asked if their URLs were here
+	short   visit.Wait
 
 	items   int     // in all heads
 	page    *beyond // of the last URL that was found on one
@@ -128,6 +129,7 @@ type flight struct {
 	queue *queue // nil unless it is a page
 	entry *entry
 	job   *jobState // nil for robots.txt
+	payer *jobState // who holds the place
 	kind  Kind
 
 	sent    bool
@@ -216,7 +218,7 @@ func New(cfg Config, now time.Time) *Frontier {
 	}
 	f := &Frontier{
 		cfg: cfg, hosts: newTable[host](), domains: newTable[domain](), addresses: map[netip.Addr]*address{},
-		jobs: map[job.ID]*jobState{}, short: visit.WaitWorkers, account: NewAccount(now), sweepAt: now.Add(sweepEvery),
+		jobs: map[job.ID]*jobState{}, byTenant: map[string]*tenant{}, short: visit.WaitWorkers, account: NewAccount(now), sweepAt: now.Add(sweepEvery),
 		suspects: map[weburl.URL]struct{}{},
 	}
 	for _, u := range cfg.Suspects {
@@ -231,7 +233,13 @@ func (f *Frontier) AddJob(j Job) {
 		known.Job = j
 		return
 	}
-	added := &jobState{Job: j}
+	t := f.byTenant[j.Tenant]
+	if t == nil {
+		t = &tenant{claim: claim{place: -1}}
+		f.byTenant[j.Tenant] = t
+	}
+	t.known++
+	added := &jobState{Job: j, claim: claim{place: -1}, tenant: t}
 	f.jobs[j.ID] = added
 	i, _ := slices.BinarySearchFunc(f.jobList, j.ID, func(s *jobState, id job.ID) int { return cmp.Compare(s.ID, id) })
 	f.jobList = slices.Insert(f.jobList, i, added)
@@ -281,6 +289,16 @@ func (f *Frontier) DropJob(now time.Time, id job.ID) bool {
 		h.remove(q)
 		f.look(h, now)
 	}
+	for j.ready.len() > 0 {
+		h := j.ready.pop(0)
+		if h.standing[inReady] = false; h.line == inReady {
+			f.look(h, now)
+		}
+	}
+	f.contend(j)
+	if j.tenant.known--; j.tenant.known == 0 {
+		delete(f.byTenant, j.Tenant)
+	}
 	delete(f.jobs, id)
 	f.jobList = slices.DeleteFunc(f.jobList, func(s *jobState) bool { return s == j })
 	return true
@@ -297,14 +315,15 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 		f.look(f.clock[0], now)
 	}
 	for len(b.Requests) < limit {
-		h := f.pick(now)
-		if h == nil {
+		if len(f.tenants) == 0 {
 			if f.spend(now) {
 				continue
 			}
 			break
 		}
-		b.Requests = append(b.Requests, f.take(h, now))
+		if h := f.pick(f.tenants[0].jobs[0], now); h != nil {
+			b.Requests = append(b.Requests, f.take(h, now))
+		}
 	}
 	f.feed(now)
 	f.load()
@@ -333,66 +352,70 @@ func (f *Frontier) shortOf(now time.Time, short visit.Wait) {
 		return
 	}
 	f.short = short
-	for i := range f.ready.len() {
-		if h := f.ready.at(i); h.line == inReady {
-			h.wait = Waiting(short)
-			f.move(h, now)
+	for _, j := range f.jobList {
+		for i := range j.ready.len() {
+			if h := j.ready.at(i); h.line == inReady {
+				h.wait = Waiting(short)
+				f.move(h, now)
+			}
 		}
 	}
 }
 
-// pick takes the next host out of the line that may be asked now, preferring
-// one whose connection is probably open, but passing over nobody for long, and
-// nobody for another host of its domain: then it would have to wait again.
-func (f *Frontier) pick(now time.Time) *host {
-	for f.ready.len() > 0 {
-		i, first := 0, f.ready.at(0)
-		if first.line == inReady && first.passed < maxBypassed {
-			for k := 0; k < f.ready.len() && k < maxBypassed; k++ {
-				if h := f.ready.at(k); h.line == inReady && (k == 0 || h.domain != first.domain) && h.lastAt.since(now) < warmFor {
-					i = k
-					break
-				}
+// pick takes the next host out of the line of a job, preferring one whose
+// connection is probably open, but passing over nobody for long, and nobody for
+// another host of its domain: then it would have to wait again. It is nil for one
+// that has left the line, or cannot be asked for this job now.
+func (f *Frontier) pick(j *jobState, now time.Time) *host {
+	i, first := 0, j.ready.at(0)
+	if first.line == inReady && first.passed < maxBypassed {
+		for k := 0; k < j.ready.len() && k < maxBypassed; k++ {
+			if h := j.ready.at(k); h.line == inReady && (k == 0 || h.domain != first.domain) && h.lastAt.since(now) < warmFor {
+				i = k
+				break
 			}
 		}
-		if i > 0 {
-			first.passed++
-		}
-		h := f.ready.pop(i)
-		h.standing[inReady] = false
-		if h.line != inReady {
-			continue
-		}
-		h.line = noLine
-		if _, reason := f.admit(h, now); reason == "" && !f.hungryFor(h) {
-			return h
-		}
-		f.look(h, now)
 	}
-	return nil
+	if i > 0 {
+		first.passed++
+	}
+	h := j.ready.pop(i)
+	f.contend(j)
+	h.standing[inReady] = false
+	if h.line != inReady {
+		return nil
+	}
+	h.line = noLine
+	if _, reason := f.admit(h, now); reason != "" || f.hungryFor(h) {
+		f.look(h, now)
+		return nil
+	}
+	if _, _, turn := f.turn(h, now); turn != j {
+		f.lineUp(h, now) // it stands behind those of the job whose turn it has become
+		return nil
+	}
+	return h
 }
 
 // take hands out the next request of a host that may be asked.
 func (f *Frontier) take(h *host, now time.Time) Request {
-	fl := &flight{host: h}
+	kind, q, j := f.turn(h, now)
+	fl := &flight{host: h, kind: kind, payer: j}
 	r := Request{Host: h.name, flight: fl}
-	f.number++
+	f.served(j)
 	h.number, h.passed = f.number, 0
-	switch {
-	case f.robotsWanted(h, now):
-		fl.kind = Robots
+	switch kind {
+	case Robots:
 		h.robots = robotsAsked
 		f.readers++
-	case len(h.errands) > 0 && (h.turn || !f.hasPage(h)):
-		fl.kind = Sitemap
+	case Sitemap:
 		e := h.errands[0]
 		h.errands = h.errands[1:]
 		h.turn = false
-		fl.job, r.URL, r.Job = f.jobs[e.Job], e.URL, e.Job
-	default:
-		fl.kind = Page
+		fl.job, r.URL, r.Job = j, e.URL, e.Job
+	case Page:
 		h.turn = true
-		f.takePage(h, fl)
+		f.takePage(q, fl)
 		r.Item, r.Job = fl.entry.item(fl.job.ID), fl.job.ID
 	}
 	r.Kind = fl.kind
@@ -416,28 +439,48 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 	return r
 }
 
-// takePage takes the first URL of the job whose turn it is.
-func (f *Frontier) takePage(h *host, fl *flight) {
-	for q := h.queues; q != nil; q = q.next {
-		if !q.may() || !f.peel(q) {
-			continue
-		}
-		h.rotate(q)
-		e := q.take(f)
-		fl.queue, fl.entry, fl.job = q, e, q.job
-		held := q.own()
-		held.busy = append(held.busy, fl)
-		if _, ok := f.suspects[e.url]; ok {
-			f.suspect = fl
-		}
-		if q.job.Limited {
-			q.job.tokens--
-			q.job.out++
-			fl.token = true
-		}
-		return
+// turn tells what comes next on a host that may be asked: which kind of request,
+// of which queue if it is for a page, and for which job.
+func (f *Frontier) turn(h *host, now time.Time) (Kind, *queue, *jobState) {
+	q := f.nextPage(h)
+	switch {
+	case f.robotsWanted(h, now):
+		return Robots, nil, h.reader(f, q)
+	case len(h.errands) > 0 && (h.turn || q == nil):
+		return Sitemap, nil, f.jobs[h.errands[0].Job]
+	default:
+		return Page, q, q.job
 	}
-	panic("frontier: a host was taken to have a page")
+}
+
+// reader is the job for which robots.txt is read: the one that needs it next.
+func (h *host) reader(f *Frontier, page *queue) *jobState {
+	if page != nil {
+		return page.job
+	}
+	for q := h.queues; q != nil; q = q.next {
+		if q.waits() && q.may() {
+			return q.job
+		}
+	}
+	return f.jobs[h.errands[0].Job]
+}
+
+// takePage takes the first URL of a queue.
+func (f *Frontier) takePage(q *queue, fl *flight) {
+	q.host.rotate(q)
+	e := q.take(f)
+	fl.queue, fl.entry, fl.job = q, e, q.job
+	held := q.own()
+	held.busy = append(held.busy, fl)
+	if _, ok := f.suspects[e.url]; ok {
+		f.suspect = fl
+	}
+	if q.job.Limited {
+		q.job.tokens--
+		q.job.out++
+		fl.token = true
+	}
 }
 
 // may tells whether the queue may have another page, as far as its job goes.
@@ -445,14 +488,15 @@ func (q *queue) may() bool {
 	return !q.parking && !q.closing && q.job.may() && (q.job.MaxPagesPerHost == 0 || int(q.pages)+len(q.busy) < q.job.MaxPagesPerHost)
 }
 
-// hasPage tells whether a URL in memory may be asked for.
-func (f *Frontier) hasPage(h *host) bool {
+// nextPage is the queue of the job whose turn it is for a page, or nil where no URL in
+// memory may be asked for.
+func (f *Frontier) nextPage(h *host) *queue {
 	for q := h.queues; q != nil; q = q.next {
 		if q.may() && f.peel(q) {
-			return true
+			return q
 		}
 	}
-	return false
+	return nil
 }
 
 // peel sets suspects at the front of a head aside while another is under way,
@@ -496,7 +540,7 @@ func (f *Frontier) hungryFor(h *host) bool {
 		}
 		return true
 	default:
-		return !f.hasPage(h)
+		return f.nextPage(h) == nil
 	}
 }
 

@@ -14,6 +14,8 @@ const tokensAtOnce = 256
 // Job is a crawl whose URLs are scheduled.
 type Job struct {
 	ID job.ID
+	// Tenant is who asked for it: tenants share the places among the fetches.
+	Tenant string
 	// Policy is how the job treats a host. It must return the same pointer for
 	// hosts that are treated alike, and what it points to must not change.
 	Policy func(host string) *politeness.Policy
@@ -29,6 +31,9 @@ type Job struct {
 // jobState is a job and what it may still do.
 type jobState struct {
 	Job
+	claim
+	tenant  *tenant
+	ready   deque // hosts that could be asked and on which it has its turn
 	stopped bool
 
 	tokens    int // reserved and not in use

@@ -56,7 +56,7 @@ func (f *Frontier) stand(h *host, now time.Time) {
 	}
 	if !f.hungryFor(h) {
 		h.wait = Waiting(f.short)
-		f.join(h, inReady, &f.ready)
+		f.lineUp(h, now)
 		for q := h.queues; q != nil; q = q.next {
 			if q.low(f) && q.may() && f.refills < maxRefills {
 				f.refill(q, now)
@@ -84,22 +84,15 @@ func (f *Frontier) stand(h *host, now time.Time) {
 	h.wait = Waiting(visit.WaitStorage) // where nothing below says more, a park is being written
 	switch {
 	case hungry:
-		f.join(h, inHungry, &f.hungry)
+		if h.line = inHungry; !h.standing[inHungry] {
+			h.standing[inHungry] = true
+			f.hungry.push(h)
+		}
 	case refilling:
 	case !soonest.IsZero():
 		h.until, h.wait = at(soonest), Waiting(visit.WaitHold)
 	case short:
 		h.wait = Waiting(visit.WaitBudget)
-	}
-}
-
-// join puts a host at the end of a line, unless it stands there already: one
-// that left the line for a moment has kept its place.
-func (f *Frontier) join(h *host, l line, d *deque) {
-	h.line = l
-	if !h.standing[l] {
-		h.standing[l] = true
-		d.push(h)
 	}
 }
 

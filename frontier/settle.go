@@ -155,6 +155,7 @@ func (f *Frontier) callOff(fl *flight, now time.Time) {
 // landed notes that a request is no longer under way.
 func (f *Frontier) landed(fl *flight, now time.Time) {
 	fl.host.flights--
+	f.returned(fl.payer)
 	if fl.looking {
 		fl.looking = false
 		fl.host.rare().lookups--

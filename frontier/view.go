@@ -108,7 +108,7 @@ type Stats struct {
 // Stats counts.
 func (f *Frontier) Stats() Stats {
 	_, down := f.outage.Down()
-	return Stats{Hosts: f.hosts.len(), Working: f.working, Ready: f.ready.len(), Items: f.items, InFlight: f.flights, Robots: f.readers, Down: down}
+	return Stats{Hosts: f.hosts.len(), Working: f.working, Ready: f.readyHosts(), Items: f.items, InFlight: f.flights, Robots: f.readers, Down: down}
 }
 
 // Idle tells whether nothing waits or is under way, here or, as far as is known,
