@@ -11,6 +11,10 @@ import (
 type Fleet interface {
 	Queue
 	Mail
+	Control
+
+	// Holdings lists all slots and who owns them, by number.
+	Holdings(ctx context.Context) ([]Holding, error)
 
 	// Await calls look with all news once it listens, and then with whatever has
 	// come up for the worker, until ctx ends or the connection it holds is lost.
@@ -18,6 +22,14 @@ type Fleet interface {
 	// and look every PollEvery in any case, because a notice goes with its
 	// connection. One call for each worker is enough.
 	Await(ctx context.Context, w WorkerID, look func(News)) error
+}
+
+// Holding is who owns a slot, for people.
+type Holding struct {
+	Slot  Slot
+	Owner WorkerID  // 0 is nobody
+	Since time.Time // by the owner's clock; zero where it is not known, or nobody's
+	Fence int64
 }
 
 // PollEvery is how often a worker looks for news that it was not told of. While
@@ -48,19 +60,23 @@ type Mail interface {
 	// there are more than MaxLetters.
 	Post(ctx context.Context, now time.Time, l Letter) (LetterID, error)
 	// Letters returns the letters to all that the worker has not answered, and
-	// those to slots it owns that nobody has, oldest first, some at a time.
+	// those to slots it owns that nobody has, oldest first, at most MaxMail.
 	Letters(ctx context.Context, now time.Time, w WorkerID) ([]Letter, error)
 	// Reply answers a letter, once. ErrNotFound says that it is gone, ErrFenced
 	// that the worker is, or no longer owns the slot.
 	Reply(ctx context.Context, now time.Time, w WorkerID, id LetterID, body []byte) error
 	// Replies returns the answers to a letter so far, by worker.
 	Replies(ctx context.Context, id LetterID) ([]Reply, error)
+	// Withdraw takes a letter back, with its answers. Who has read it already may
+	// still do as it says. One that is gone is no error.
+	Withdraw(ctx context.Context, id LetterID) error
 }
 
 // Bounds of letters.
 const (
 	LetterLife = time.Minute
 	MaxLetters = 1000
+	MaxMail    = 100     // letters a worker takes at a time
 	MaxLetter  = 1 << 20 // bytes of a letter or an answer
 )
 

@@ -13,7 +13,7 @@ import (
 var _ store.Fleet = (*Store)(nil)
 
 // lettersAtOnce bounds the letters a worker takes at a time.
-const lettersAtOnce = 100
+const lettersAtOnce = store.MaxMail
 
 // Post implements [store.Mail].
 func (s *Store) Post(ctx context.Context, now time.Time, l store.Letter) (store.LetterID, error) {
@@ -119,4 +119,16 @@ func (s *Store) Replies(ctx context.Context, id store.LetterID) ([]store.Reply, 
 		return nil, fmt.Errorf("answers to letter %d: %w", id, wrap(err))
 	}
 	return list, nil
+}
+
+// Withdraw implements [store.Mail].
+func (s *Store) Withdraw(ctx context.Context, id store.LetterID) error {
+	err := s.change(ctx, func(_ context.Context, c *change) error {
+		c.exec("delete from letter where id = $1", id)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("take letter %d back: %w", id, err)
+	}
+	return nil
 }

@@ -53,7 +53,7 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, w store.WorkerID, mo
 		c.queue(lockWorker, w).Exec(affected(1, errf("%w", store.ErrFenced)))
 		// Who else acquires takes other slots instead of waiting for these.
 		c.queue(`with f as (select id, unclean from slot where owner = 0 order by id limit $2 for update skip locked)
-			update slot set owner = $1, fence = fence + 1, unclean = false from f where slot.id = f.id returning slot.id, slot.fence, not f.unclean`, w, max(most, 0)).
+			update slot set owner = $1, fence = fence + 1, unclean = false, since = $3 from f where slot.id = f.id returning slot.id, slot.fence, not f.unclean`, w, max(most, 0), milli(now)).
 			Query(rows([]any{&l.Slot, &l.Fence, &l.Clean}, func() error {
 				leases = append(leases, l)
 				return nil
@@ -215,6 +215,25 @@ func (s *Store) census(ctx context.Context) (list []store.Worker, free int, err 
 		return nil, 0, fmt.Errorf("list workers: %w", wrap(err))
 	}
 	return list, free, nil
+}
+
+// Holdings implements [store.Fleet].
+func (s *Store) Holdings(ctx context.Context) ([]store.Holding, error) {
+	var list []store.Holding
+	r, err := s.pool.Query(ctx, "select id, owner, case owner when 0 then 0 else since end, fence from slot order by id")
+	if err == nil {
+		var h store.Holding
+		var since int64
+		_, err = pgx.ForEachRow(r, []any{&h.Slot, &h.Owner, &since, &h.Fence}, func() error {
+			h.Since = instant(since)
+			list = append(list, h)
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list slots: %w", wrap(err))
+	}
+	return list, nil
 }
 
 // Reserve implements [store.Budget].

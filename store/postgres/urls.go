@@ -12,7 +12,6 @@ import (
 
 	"headway/job"
 	"headway/store"
-	"headway/store/internal/record"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -217,25 +216,11 @@ func (s *Store) attempts(ctx context.Context, tx pgx.Tx, sh *shelf, url int64, i
 	if err != nil {
 		return nil, err
 	}
-	records := make([]record.Record[factID], len(texts))
-	facts := map[factID]string{}
-	for i, text := range texts {
-		if err := readRecord(text, it, &records[i], facts); err != nil {
-			return nil, err
-		}
+	items := make([]visit.Item, len(texts))
+	for i := range items {
+		items[i] = *it
 	}
-	if err := readFacts(ctx, tx, facts); err != nil {
-		return nil, err
-	}
-	var list []visit.Visit
-	for i := range records {
-		v, err := records[i].Visit(*it, store.Ending{Outcome: visit.Pending}, known(facts))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, *v)
-	}
-	return list, nil
+	return unfinished(ctx, tx, items, texts)
 }
 
 // goneJob turns the error of a question about a job that was dropped meanwhile

@@ -15,7 +15,6 @@ create table control (
     after  text not null
 );
 
--- When a worker last moved its heartbeat, and since when a slot has its owner, by
--- the clock of the server. They are for people; nothing is decided by them.
-alter table worker add column beat_at timestamptz not null default now();
-alter table slot add column since timestamptz not null default now();
+-- Since when a slot has its owner, by the owner's clock; 0 is not known. It is for
+-- people: nothing is decided by it.
+alter table slot add column since bigint not null default 0;

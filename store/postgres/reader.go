@@ -1,0 +1,177 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"headway/job"
+	"headway/store"
+	"headway/store/internal/record"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// A store is also read by those who look back. What they ask for is asked too
+// rarely for its statements to be kept.
+var _ store.Reader = (*Store)(nil)
+
+// listAttempts reads attempts of a host. They are few: all of the job are looked
+// at.
+const listAttempts = `select a.url, a.n, a.visit, ` + itemColumns + ` from attempt_{s} a join url_{s} u on u.id = a.url and u.job = a.job join host h on h.id = u.host
+	where a.job = $1 and u.host = $2 and u.slot = $3 and (a.url, a.n) > ($4, $5) order by a.url, a.n limit $6`
+
+// Attempts implements [store.Reader].
+func (s *Store) Attempts(ctx context.Context, q store.AttemptQuery) (store.AttemptPage, error) {
+	page, err := s.attemptPage(ctx, q)
+	if err != nil {
+		return store.AttemptPage{}, fmt.Errorf("attempts of job %d on %s: %w", q.Job, q.Host, s.goneJob(ctx, q.Job, err))
+	}
+	return page, nil
+}
+
+func (s *Store) attemptPage(ctx context.Context, q store.AttemptQuery) (store.AttemptPage, error) {
+	var page store.AttemptPage
+	var url, n int64
+	if q.After != "" {
+		if _, err := fmt.Sscanf(string(q.After), "%d %d", &url, &n); err != nil {
+			return page, fmt.Errorf("cursor %q is none of this list", q.After)
+		}
+	}
+	sh, err := s.shelfOf(ctx, q.Job)
+	if err != nil {
+		return page, err
+	}
+	refs, err := s.hostRefs(ctx, map[string]bool{q.Host: true}, false)
+	if err != nil {
+		return page, err
+	}
+	ref, ok := refs[q.Host]
+	if !ok {
+		return page, nil // nothing was seen there
+	}
+	most := min(max(q.Max, 1), store.MaxPage)
+	err = s.read(ctx, func(tx pgx.Tx) error {
+		r, err := tx.Query(ctx, forShelf(listAttempts, sh.id), int32(q.Job), ref.id, int16(ref.slot), url, n, most+1)
+		if err != nil {
+			return err
+		}
+		var items []visit.Item
+		var texts []string
+		var row itemRow
+		var text string
+		var nextURL, nextN int64
+		_, err = pgx.ForEachRow(r, append([]any{&nextURL, &nextN, &text, &row.host}, row.targets()...), func() error {
+			if len(items) == most {
+				page.Next = store.Cursor(fmt.Sprintf("%d %d", url, n))
+				return nil
+			}
+			url, n = nextURL, nextN
+			it, err := row.item(q.Job)
+			items, texts = append(items, it), append(texts, text)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		page.Attempts, err = unfinished(ctx, tx, items, texts)
+		return err
+	})
+	return page, err
+}
+
+// unfinished reads the records of attempts that did not end their URLs.
+func unfinished(ctx context.Context, tx pgx.Tx, items []visit.Item, texts []string) ([]visit.Visit, error) {
+	records := make([]record.Record[factID], len(texts))
+	facts := map[factID]string{}
+	for i, text := range texts {
+		if err := readRecord(text, &items[i], &records[i], facts); err != nil {
+			return nil, err
+		}
+	}
+	if err := readFacts(ctx, tx, facts); err != nil {
+		return nil, err
+	}
+	var list []visit.Visit
+	for i := range records {
+		v, err := records[i].Visit(items[i], store.Ending{Outcome: visit.Pending}, known(facts))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, *v)
+	}
+	return list, nil
+}
+
+// aside looks into each slot: where a URL was found is a part of the key.
+const aside = `select exists (select from unnest($3::smallint[]) as w (slot) join aside_{s} a on a.job = $1 and a.slot = w.slot and a.fp = $2)`
+
+// Aside implements [store.Reader].
+func (s *Store) Aside(ctx context.Context, id job.ID, u weburl.URL) (bool, error) {
+	var found bool
+	sh, err := s.shelfOf(ctx, id)
+	if err == nil {
+		slots := make([]int16, store.SlotCount)
+		for i := range slots {
+			slots[i] = int16(i)
+		}
+		err = wrap(s.pool.QueryRow(ctx, forShelf(aside, sh.id), int32(id), [16]byte(u.Fingerprint128(s.key)), slots).Scan(&found))
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up %s aside in job %d: %w", u, id, s.goneJob(ctx, id, err))
+	}
+	return found, nil
+}
+
+// listHosts steps from host to host, however many URLs each has: all jobs share
+// the table of hosts.
+const listHosts = `with recursive step as ((select u.host from url_{s} u where u.job = $1 and u.host > $2 order by u.host limit 1)
+		union all select (select u.host from url_{s} u where u.job = $1 and u.host > step.host order by u.host limit 1) from step where step.host is not null),
+	listed as materialized (select host from step where host is not null limit $3)
+	select ` + hostColumns + `, (select count(*) from queue_{s} q where q.host = h.id and q.job = $1 and q.slot = h.slot),
+		(select t.state from tenure_{s} t where t.job = $1 and t.host = h.id), (select count(*) from pace_change p where p.host = h.id and p.cause in ('incident', 'probe_failed'))
+	from listed join host h on h.id = listed.host order by h.id`
+
+// HostList implements [store.Reader].
+func (s *Store) HostList(ctx context.Context, q store.HostListQuery) (store.HostListPage, error) {
+	page, err := s.hostListPage(ctx, q)
+	if err != nil {
+		return store.HostListPage{}, fmt.Errorf("list hosts of job %d: %w", q.Job, s.goneJob(ctx, q.Job, err))
+	}
+	return page, nil
+}
+
+func (s *Store) hostListPage(ctx context.Context, q store.HostListQuery) (store.HostListPage, error) {
+	var page store.HostListPage
+	var after int64
+	if q.After != "" {
+		var err error
+		if after, err = strconv.ParseInt(string(q.After), 10, 64); err != nil {
+			return page, fmt.Errorf("cursor %q is none of this list", q.After)
+		}
+	}
+	sh, err := s.shelfOf(ctx, q.Job)
+	if err != nil {
+		return page, err
+	}
+	most := min(max(q.Max, 1), store.MaxPage)
+	r, err := s.pool.Query(ctx, forShelf(listHosts, sh.id), int32(q.Job), after, most+1)
+	if err != nil {
+		return page, wrap(err)
+	}
+	var row hostRow
+	var waiting, incidents int64
+	var tenure []byte
+	_, err = pgx.ForEachRow(r, append(row.targets(), &waiting, &tenure, &incidents), func() error {
+		if len(page.Hosts) == most {
+			page.Next = store.HostCursor(strconv.FormatInt(after, 10))
+			return nil
+		}
+		after = row.id
+		page.Hosts = append(page.Hosts, store.HostEntry{Host: row.host(), Waiting: waiting, Tenure: orNil(tenure), Incidents: incidents})
+		return nil
+	})
+	return page, wrap(err)
+}
