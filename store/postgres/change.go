@@ -142,10 +142,13 @@ func (c *change) lockJob(id int32) { c.exec("select pg_advisory_xact_lock($1, $2
 
 // Classes of advisory locks.
 const (
-	lockOfJob    int32 = 0x48576a
-	lockOfSeries int32 = 0x485773
-	lockOfShelf  int32 = 0x485768
-	lockOfQueue  int32 = 0x485771
+	lockOfJob        int32 = 0x48576a
+	lockOfSeries     int32 = 0x485773
+	lockOfShelf      int32 = 0x485768
+	lockOfQueue      int32 = 0x485771
+	lockOfKeys       int32 = 0x48576b
+	lockOfEvents     int32 = 0x485765
+	lockOfSubmission int32 = 0x48576f
 )
 
 // errf is fmt.Errorf for the functions of affected.

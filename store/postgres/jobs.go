@@ -19,31 +19,37 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	if err := j.Check(); err != nil {
 		return 0, err
 	}
-	var started *int64
-	if j.State == job.Running {
-		started = orNull(j.CreatedAt)
-	}
-	var id int32
-	err := s.change(ctx, func(ctx context.Context, c *change) error {
-		c.queue("insert into job (shelf, tenant, name, state, reason, max_pages, spec, created_at, started_at, turn) values (0, $1, $2, $3, $4, $5, $6, $7, $8, "+turnOf(j.State)+") returning id",
-			clean(j.Tenant), clean(j.Name), j.State, clean(j.Reason), j.MaxPages, notNil(j.Spec), milli(j.CreatedAt), started).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
-		if err := c.send(ctx); err != nil {
-			return err
-		}
-		if j.MaxPages > 0 {
-			c.exec("insert into account (job, free) values ($1, $2)", id, j.MaxPages)
-		}
-		if shelfFor(id, j.MaxPages) == 0 {
-			return nil
-		}
-		c.exec("update job set shelf = $1 where id = $1", id)
-		return c.createShelf(ctx, id)
+	var id job.ID
+	err := s.change(ctx, func(ctx context.Context, c *change) (err error) {
+		id, err = c.createJob(ctx, &j)
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("create job %q: %w", j.Name, err)
 	}
 	s.notifier.tell(store.NewJobs, everybody)
-	return job.ID(id), nil
+	return id, nil
+}
+
+func (c *change) createJob(ctx context.Context, j *store.Job) (job.ID, error) {
+	var started *int64
+	if j.State == job.Running {
+		started = orNull(j.CreatedAt)
+	}
+	var id int32
+	c.queue("insert into job (shelf, tenant, name, state, reason, max_pages, spec, created_at, started_at, turn) values (0, $1, $2, $3, $4, $5, $6, $7, $8, "+turnOf(j.State)+") returning id",
+		clean(j.Tenant), clean(j.Name), j.State, clean(j.Reason), j.MaxPages, notNil(j.Spec), milli(j.CreatedAt), started).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+	if err := c.send(ctx); err != nil {
+		return 0, err
+	}
+	if j.MaxPages > 0 {
+		c.exec("insert into account (job, free) values ($1, $2)", id, j.MaxPages)
+	}
+	if shelfFor(id, j.MaxPages) == 0 {
+		return job.ID(id), nil
+	}
+	c.exec("update job set shelf = $1 where id = $1", id)
+	return job.ID(id), c.createShelf(ctx, id)
 }
 
 // number is a job as it is stored; one that cannot be there is none.
@@ -102,7 +108,7 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 		if to == job.Cancelled {
 			c.lockJob(number(id)) // commits see all of it or nothing
 		}
-		c.queue("update job set state = $3, reason = $4, started_at = coalesce($5, started_at), ended_at = $6, turn = "+turnOf(to)+" where id = $1 and state = $2", number(id), from, to, clean(reason), started, ended).
+		c.queue("update job set state = $3, reason = $4, started_at = coalesce($5, started_at), ended_at = $6, changed_at = $7, turn = "+turnOf(to)+" where id = $1 and state = $2", number(id), from, to, clean(reason), started, ended, milli(now)).
 			Exec(func(tag pgconn.CommandTag) error {
 				n = tag.RowsAffected()
 				return nil
@@ -145,7 +151,7 @@ func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages i
 	if n.shelves[id] == nil {
 		return fmt.Errorf("extend job %d: %w", id, store.ErrNotFound)
 	}
-	if err := s.change(ctx, func(ctx context.Context, c *change) error { return c.setLimit(ctx, id, maxPages) }); err != nil {
+	if err := s.change(ctx, func(ctx context.Context, c *change) error { return c.setLimit(ctx, now, id, maxPages) }); err != nil {
 		return fmt.Errorf("extend job %d: %w", id, err)
 	}
 	for more := true; more; {
@@ -167,7 +173,7 @@ func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages i
 // setLimit gives a job a new page limit. No commit of the job is under way
 // meanwhile, and the account is locked: what is spent, held and free is seen as
 // of one moment.
-func (c *change) setLimit(ctx context.Context, id job.ID, maxPages int64) error {
+func (c *change) setLimit(ctx context.Context, now time.Time, id job.ID, maxPages int64) error {
 	c.lockJob(int32(id))
 	c.exec("select 1 from account where job = $1 for update", id)
 	if err := c.send(ctx); err != nil {
@@ -187,7 +193,7 @@ func (c *change) setLimit(ctx context.Context, id job.ID, maxPages int64) error 
 	if err := store.CheckExtend(list[0], counts, maxPages); err != nil {
 		return err
 	}
-	c.exec("update job set max_pages = $2 where id = $1", id, maxPages)
+	c.exec("update job set max_pages = $2, changed_at = $3 where id = $1", id, maxPages, milli(now))
 	if maxPages == 0 {
 		c.exec("delete from account where job = $1", id)
 		c.exec("delete from token where job = $1", id)

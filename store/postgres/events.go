@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"headway/store"
+)
+
+var _ store.Events = (*Store)(nil)
+
+// numberEvents gives numbers to events that have none, in the order they were
+// written. Changes of one job are written one after the other, so its events
+// never change places.
+const numberEvents = `with fresh as materialized (select e.id from event e where e.number is null order by e.id limit $1),
+	numbered as materialized (select f.id, nextval('event_number') as number from fresh f)
+	update event e set number = n.number from numbered n where e.id = n.id`
+
+// Events implements [store.Events].
+func (s *Store) Events(ctx context.Context, now time.Time, q store.EventQuery) ([]store.Event, error) {
+	list, err := s.events(ctx, now, q)
+	if err != nil {
+		return nil, fmt.Errorf("events after %d: %w", q.After, err)
+	}
+	return list, nil
+}
+
+func (s *Store) events(ctx context.Context, now time.Time, q store.EventQuery) ([]store.Event, error) {
+	if err := s.numberEvents(ctx, now); err != nil {
+		return nil, err
+	}
+	which, args := "", []any{int64(q.After), min(max(q.Max, 0), store.MaxEvents)}
+	if !q.All {
+		args = append(args, q.Tenant)
+		which += fmt.Sprintf(" and e.tenant = $%d", len(args))
+	}
+	if q.Job != 0 {
+		args = append(args, number(q.Job))
+		which += fmt.Sprintf(" and e.job = $%d", len(args))
+	}
+	r, err := s.pool.Query(ctx, "select e.number, e.at, e.tenant, e.job, e.kind, e.body from event e where e.number > $1"+which+" order by e.number limit $2", args...)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	var list []store.Event
+	var e store.Event
+	var at int64
+	_, err = pgx.ForEachRow(r, []any{&e.Number, &at, &e.Tenant, &e.Job, &e.Kind, &e.Body}, func() error {
+		e.At = instant(at)
+		list = append(list, e)
+		e.Body = nil
+		return nil
+	})
+	return list, wrap(err)
+}
+
+// numberEvents numbers what is there, all of it, and forgets as much of what is
+// old. One caller does it at a time, and its numbers are seen before those of
+// the next.
+func (s *Store) numberEvents(ctx context.Context, now time.Time) error {
+	for {
+		var fresh bool
+		if err := s.pool.QueryRow(ctx, "select exists (select from event e where e.number is null)").Scan(&fresh); err != nil || !fresh {
+			return wrap(err)
+		}
+		err := s.change(ctx, func(_ context.Context, c *change) error {
+			c.exec("select pg_advisory_xact_lock($1, 0)", lockOfEvents)
+			c.exec(numberEvents, store.MaxEvents)
+			c.exec("delete from event e where e.at < $1 and e.number in (select o.number from event o where o.number is not null order by o.number limit $2)", milli(now.Add(-store.EventLife)), store.MaxEvents)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// LastEvent implements [store.Events].
+func (s *Store) LastEvent(ctx context.Context, now time.Time) (store.EventNumber, error) {
+	var last store.EventNumber
+	err := s.numberEvents(ctx, now)
+	if err == nil {
+		err = wrap(s.pool.QueryRow(ctx, "select coalesce(max(e.number), 0) from event e where e.number is not null").Scan(&last))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("the last event: %w", err)
+	}
+	return last, nil
+}
+
+// AwaitEvents implements [store.Events]. Whatever makes an event of a job is news
+// to all workers, too.
+func (s *Store) AwaitEvents(ctx context.Context, look func()) error {
+	err := s.await(ctx, everybody, func(what store.News) {
+		if what&store.NewJobs != 0 {
+			look()
+		}
+	})
+	return fmt.Errorf("await events: %w", err)
+}

@@ -1,0 +1,246 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headway/job"
+	"headway/store"
+)
+
+// TestKeys lets keys live their lives: made, used, replaced, revoked.
+func TestKeys(t *testing.T) {
+	s := openTest(t, t.TempDir(), nil)
+	defer s.Close()
+	ctx, now := t.Context(), store.Stored(time.Now())
+	k := store.APIKey{ID: "a", Tenant: "acme", Name: "ci", Scope: store.ScopeWrite, Sum: sha256.Sum256([]byte("a")), CreatedAt: now}
+	fatal(t, s.CreateKey(ctx, now, k))
+	got, err := s.APIKey(ctx, "a")
+	fatal(t, err)
+	if diff := cmp.Diff(k, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := s.APIKey(ctx, "b"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a key that is not there: %v", err)
+	}
+
+	fatal(t, s.UseKey(ctx, now.Add(time.Minute), "a"))
+	fatal(t, s.UseKey(ctx, now.Add(2*time.Minute), "a"))
+	if got, err = s.APIKey(ctx, "a"); err != nil || !got.UsedAt.Equal(now.Add(time.Minute)) {
+		t.Errorf("used at %s, %v: the second use within the step is not written", got.UsedAt, err)
+	}
+
+	next := store.APIKey{ID: "b", Tenant: "acme", Name: "ci", Scope: store.ScopeWrite, Sum: sha256.Sum256([]byte("b")), CreatedAt: now}
+	fatal(t, s.RotateKey(ctx, now, "a", now.Add(time.Hour), next))
+	fatal(t, s.CreateKey(ctx, now, store.APIKey{ID: "c", Tenant: "other", Scope: store.ScopeRead, CreatedAt: now}))
+	list, err := s.APIKeys(ctx, store.KeyQuery{Tenant: "acme"})
+	fatal(t, err)
+	if len(list) != 2 || !list[0].Valid(now) || list[0].Valid(now.Add(time.Hour)) || !list[1].Valid(now.Add(time.Hour)) {
+		t.Errorf("after rotation: %+v", list)
+	}
+	fatal(t, s.RevokeKey(ctx, now, "b"))
+	if got, err = s.APIKey(ctx, "b"); err != nil || got.Valid(now) {
+		t.Errorf("revoked: %+v, %v", got, err)
+	}
+	if err := s.RotateKey(ctx, now, "b", now, store.APIKey{ID: "d", Tenant: "acme", Scope: store.ScopeRead}); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("rotate a revoked key: %v", err)
+	}
+	if err := s.RevokeKey(ctx, now, "x"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("revoke nothing: %v", err)
+	}
+	if all, err := s.APIKeys(ctx, store.KeyQuery{All: true}); err != nil || len(all) != 3 {
+		t.Errorf("all keys: %+v, %v", all, err)
+	}
+
+	later := now.Add(store.KeyKeep + 2*time.Hour)
+	fatal(t, s.CreateKey(ctx, later, store.APIKey{ID: "e", Tenant: "acme", Scope: store.ScopeRead, CreatedAt: later}))
+	if list, err = s.APIKeys(ctx, store.KeyQuery{Tenant: "acme"}); err != nil || len(list) != 1 {
+		t.Errorf("keys long out of use: %+v, %v", list, err)
+	}
+}
+
+// TestEventsOfJob tells every state of a job, once and in order, to its tenant
+// alone.
+func TestEventsOfJob(t *testing.T) {
+	s := openTest(t, t.TempDir(), nil)
+	defer s.Close()
+	ctx, now := t.Context(), time.Now()
+	id, err := s.CreateJob(ctx, store.Job{Tenant: "acme", Name: "shop", State: job.Queued, MaxPages: 10, CreatedAt: now})
+	fatal(t, err)
+	_, err = s.CreateJob(ctx, store.Job{Tenant: "other", State: job.Queued, CreatedAt: now})
+	fatal(t, err)
+	_, err = s.Admit(ctx, now, 1)
+	fatal(t, err)
+	for _, step := range []struct{ from, to job.State }{{job.Running, job.Paused}, {job.Paused, job.Running}, {job.Running, job.Partial}} {
+		fatal(t, s.SetState(ctx, now, id, step.from, step.to, "max_pages"))
+	}
+	fatal(t, s.Extend(ctx, now, id, 20))
+	fatal(t, s.SetState(ctx, now, id, job.Partial, job.Queued, "extended"))
+	if err := s.SetState(ctx, now, id, job.Running, job.Paused, ""); !errors.Is(err, store.ErrConflict) {
+		t.Fatal(err)
+	}
+
+	list, err := s.Events(ctx, now, store.EventQuery{Tenant: "acme", Max: 100})
+	fatal(t, err)
+	var kinds []store.EventKind
+	for i, e := range list {
+		kinds = append(kinds, e.Kind)
+		if e.Job != id || e.Tenant != "acme" || e.At.IsZero() || i > 0 && e.Number <= list[i-1].Number {
+			t.Errorf("event %+v", e)
+		}
+		if !slices.Contains(store.EventKinds(), e.Kind) {
+			t.Errorf("%s is not in the closed set", e.Kind)
+		}
+	}
+	want := []store.EventKind{"job.created", "job.running", "job.paused", "job.running", "job.partial", "job.extended", "job.queued"}
+	if diff := cmp.Diff(want, kinds); diff != "" {
+		t.Error(diff)
+	}
+	var body map[string]any
+	fatal(t, json.Unmarshal(list[4].Body, &body))
+	if diff := cmp.Diff(map[string]any{"state": "partial", "was": "running", "reason": "max_pages", "name": "shop", "max_pages": 10.0}, body); diff != "" {
+		t.Error(diff)
+	}
+	rest, err := s.Events(ctx, now, store.EventQuery{Tenant: "acme", Job: id, After: list[2].Number, Max: 2})
+	fatal(t, err)
+	if diff := cmp.Diff(list[3:5], rest); diff != "" {
+		t.Error(diff)
+	}
+	if last, err := s.LastEvent(ctx, now); err != nil || last < list[6].Number {
+		t.Errorf("last event %d, %v", last, err)
+	}
+
+	// All are forgotten after their life, with the next one that comes.
+	fatal(t, s.SetState(ctx, now, id, job.Queued, job.Cancelled, ""))
+	list, err = s.Events(ctx, now.Add(store.EventLife+time.Hour), store.EventQuery{All: true, Max: 100})
+	fatal(t, err)
+	if len(list) != 0 {
+		t.Errorf("events after their life: %+v", list)
+	}
+}
+
+// TestEventsAreNeverPassed follows events while many transactions of different
+// length write them: what a follower has gone past never turns up behind it.
+func TestEventsAreNeverPassed(t *testing.T) {
+	s := openTest(t, t.TempDir(), nil)
+	defer s.Close()
+	const writers, each = 4, 25
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				err := s.change(ctx, func(ctx context.Context, c *change) error {
+					c.exec("insert into event (at, tenant, job, kind, body) values (1e15, 'acme', $1, 'job.created', '{}')", w*each+i+1)
+					c.exec("select pg_sleep($1)", float64(w)*0.002) // later than others that began after it
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	seen := map[job.ID]int{}
+	var after store.EventNumber
+	for done := false; ; {
+		list, err := s.Events(ctx, time.Now(), store.EventQuery{Tenant: "acme", After: after, Max: 7})
+		fatal(t, err)
+		for _, e := range list {
+			seen[e.Job]++
+			after = e.Number
+		}
+		if len(seen) == writers*each || len(list) == 0 && done {
+			break
+		}
+		if len(list) == 0 && len(seen) > writers*each/2 && !done {
+			wg.Wait()
+			done = true
+		}
+	}
+	wg.Wait()
+	if len(seen) != writers*each {
+		t.Errorf("followed %d events of %d", len(seen), writers*each)
+	}
+	for id, n := range seen {
+		if n != 1 {
+			t.Errorf("event %d seen %d times", id, n)
+		}
+	}
+}
+
+// TestAwaitEvents hears of a change of a job that another process makes.
+func TestAwaitEvents(t *testing.T) {
+	place := t.TempDir()
+	s, other := openTest(t, place, nil), openTest(t, place, nil)
+	defer s.Close()
+	defer other.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	looks := make(chan struct{}, 10)
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = s.AwaitEvents(ctx, func() { looks <- struct{}{} }) }) // ends with ctx
+	defer wg.Wait()
+	defer cancel()
+	<-looks // it listens
+	_, err := other.CreateJob(ctx, store.Job{State: job.Queued})
+	fatal(t, err)
+	<-looks
+}
+
+// TestSubmit creates one job for one submission, however often and at once it is
+// sent, and says the same each time.
+func TestSubmit(t *testing.T) {
+	s := openTest(t, t.TempDir(), nil)
+	defer s.Close()
+	ctx, now := t.Context(), store.Stored(time.Now())
+	submit := func(tenant, key, what string, at time.Time) (string, bool, error) {
+		text, repeated, err := s.Submit(ctx, store.Job{Tenant: tenant, Name: what, State: job.Queued, MaxPages: 5, CreatedAt: at}, store.Submission{Key: key, Sum: sha256.Sum256([]byte(what))},
+			func(id job.ID) ([]byte, error) { return fmt.Appendf(nil, "job %d", id), nil })
+		return string(text), repeated, err
+	}
+	var mu sync.Mutex
+	answers, fresh := map[string]int{}, 0
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			text, repeated, err := submit("acme", "k", "shop", now)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				t.Error(err)
+			}
+			answers[text]++
+			if !repeated {
+				fresh++
+			}
+		})
+	}
+	wg.Wait()
+	if fresh != 1 || len(answers) != 1 {
+		t.Errorf("%d jobs made, answers %v", fresh, answers)
+	}
+	if _, _, err := submit("acme", "k", "another", now); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("the key again for something else: %v", err)
+	}
+	if text, repeated, err := submit("other", "k", "shop", now); err != nil || repeated || answers[text] != 0 {
+		t.Errorf("another tenant: %q, %v, %v", text, repeated, err)
+	}
+	if text, repeated, err := submit("acme", "k", "another", now.Add(store.SubmissionLife+time.Second)); err != nil || repeated || answers[text] != 0 {
+		t.Errorf("after its life: %q, %v, %v", text, repeated, err)
+	}
+	list, err := s.JobList(ctx, 0, 10)
+	fatal(t, err)
+	if len(list) != 3 {
+		t.Errorf("%d jobs, want 3", len(list))
+	}
+}
