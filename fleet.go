@@ -97,6 +97,8 @@ type fleet struct {
 	released int                      // slots that are being given up
 	moved    map[store.Slot]time.Time // when slots became ours
 	balance  chore
+	crowds   chore
+	crowding bool // others were told of our crowds
 	jobs     chore
 	arrivals chore
 	opening  map[job.ID]bool
@@ -186,6 +188,7 @@ func (c *crawler) tend(work context.Context, now time.Time) {
 		return
 	}
 	c.rebalance(work, now)
+	c.tellCrowds(work, now)
 	c.followJobs(work, now)
 	c.takeArrivals(work, now)
 }

@@ -508,3 +508,25 @@ func TestFleetRelease(t *testing.T) {
 		f.polite(time.Second)
 	})
 }
+
+// TestFleetAddress lets three workers crawl 60 hosts on one address: together they
+// ask it ten times a second, as one worker would.
+func TestFleetAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{simulated: onOneAddress(t, 60, 20)}
+		f.worker = func(c *headway.Config) { c.Store = f.st } // one that commits at once
+		f.cfg.Policy.Jitter = 0
+		id := f.submit(0)
+		workers := []*worker{f.start(), f.start(), f.start()}
+		time.Sleep(20 * time.Second) // robots.txt, first answers, first tellings
+		before := f.web.Stats().Total.Requests
+		time.Sleep(30 * time.Second)
+		rate := float64(f.web.Stats().Total.Requests-before) / 30
+		if rate < 9 || rate > 10.2 {
+			t.Errorf("the address was asked %.1f times a second, want 10", rate)
+		}
+		f.await(id, 30*time.Minute)
+		f.drain(workers)
+		f.polite(time.Second)
+	})
+}

@@ -135,19 +135,7 @@ var provocations = map[string]func(t *testing.T) *simulated{
 		}
 		return simulate(t, specs)
 	},
-	string(visit.WaitAddressInterval): func(t *testing.T) *simulated {
-		s := newSimulated(t, 40, small(10))
-		s.cfg.Addresses = func(netip.Addr) bool { return true }
-		one := netip.Addr{}
-		s.names = func(a guard.Answer) guard.Answer {
-			if !one.IsValid() {
-				one = a.Addrs[0]
-			}
-			a.Addrs[0] = one
-			return a
-		}
-		return s
-	},
+	string(visit.WaitAddressInterval): func(t *testing.T) *simulated { return onOneAddress(t, 40, 10) },
 	string(visit.WaitRobots): func(t *testing.T) *simulated {
 		temper := small(10)
 		temper.Site.Robots = "drip"
@@ -206,6 +194,20 @@ var provocations = map[string]func(t *testing.T) *simulated{
 		s.cfg.Store = lateStore{s.st, time.Now().Add(time.Minute)}
 		return s
 	},
+}
+
+// onOneAddress is a web of hosts that answer at one address, which is asked as if
+// it were a public one.
+func onOneAddress(t *testing.T, hosts, pages int) *simulated {
+	t.Helper()
+	s := newSimulated(t, hosts, small(pages))
+	s.cfg.Addresses = func(netip.Addr) bool { return true }
+	one := netip.MustParseAddr("127.1.0.1")
+	s.names = func(a guard.Answer) guard.Answer {
+		a.Addrs[0] = one
+		return a
+	}
+	return s
 }
 
 // TestSlowNamesEveryWait provokes every wait there is, and wants `slow` to name it: at a moment

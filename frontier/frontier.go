@@ -60,6 +60,7 @@ type Frontier struct {
 	list      []*host // the same, in an order that does not depend on the map
 	domains   table[domain, *domain]
 	addresses map[netip.Addr]*address
+	crowded   map[*address]struct{} // those that other workers ask, too
 	jobs      map[job.ID]*jobState
 	jobList   []*jobState // by number
 	byTenant  map[string]*tenant
@@ -217,7 +218,7 @@ func New(cfg Config, now time.Time) *Frontier {
 		cfg.Robots = DefaultRobots
 	}
 	f := &Frontier{
-		cfg: cfg, hosts: newTable[host](), domains: newTable[domain](), addresses: map[netip.Addr]*address{},
+		cfg: cfg, hosts: newTable[host](), domains: newTable[domain](), addresses: map[netip.Addr]*address{}, crowded: map[*address]struct{}{},
 		jobs: map[job.ID]*jobState{}, byTenant: map[string]*tenant{}, short: visit.WaitWorkers, account: NewAccount(now), sweepAt: now.Add(sweepEvery),
 		suspects: map[weburl.URL]struct{}{},
 	}

@@ -194,6 +194,7 @@ func (d *domain) leave(h *host) {
 type address struct {
 	addr     netip.Addr
 	hosts    int // with work
+	others   int // with work, of other workers
 	known    int // that answer there
 	interval politeness.Interval
 }

@@ -143,7 +143,7 @@ func (f *Frontier) admit(h *host, now time.Time) (time.Time, visit.Wait) {
 		}
 	}
 	if a := h.address; a != nil {
-		if w := a.interval.Admit(now, h.policy.AddressGap(a.hosts, a.hosts), politeness.AddressInterval); !w.Go() {
+		if w := a.interval.Admit(now, h.policy.AddressGap(a.hosts, a.hosts+a.others), politeness.AddressInterval); !w.Go() {
 			return w.Until, visit.WaitAddressInterval
 		}
 	}

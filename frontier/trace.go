@@ -36,7 +36,7 @@ func (f *Frontier) promise(h *host) Promise {
 		Cap: h.policy.Cap(h.state), Domain: f.gap(h),
 	}
 	if a := h.address; a != nil {
-		p.Address = h.policy.AddressGap(a.hosts, a.hosts)
+		p.Address = h.policy.AddressGap(a.hosts, a.hosts+a.others)
 	}
 	return p
 }

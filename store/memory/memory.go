@@ -36,6 +36,7 @@ type Store struct {
 	robots   map[[32]byte]store.RobotsVersion
 	arrivals map[store.Arrival]bool
 	queue    queue
+	crowds   map[store.WorkerID][]store.Crowd
 }
 
 // run is a job and all its URLs.

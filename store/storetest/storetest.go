@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open) {
 		{"Hosts", testHosts},
 		{"Jobs", testJobs},
 		{"Queue", testQueue},
+		{"Crowds", testCrowds},
 		{"Cancel", testCancel},
 		{"Series", testSeries},
 		{"Crash", testCrash},
