@@ -1,14 +1,13 @@
 package headway
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"headway/job"
+	"headway/limit"
 	"headway/store"
 )
 
@@ -19,8 +18,10 @@ type FleetConfig struct {
 	Config
 	// Open turns a stored job into what is to be crawled, from what was asked for.
 	Open func(store.Job) (Config, error)
-	// MaxRunning is how many jobs run at once in the whole fleet; 0 is no limit.
-	MaxRunning int
+	// Safety is the operator's layer of limits, the same in all workers: no plan
+	// and no job can raise it. ConcurrentCrawls is how many jobs run at once in
+	// the whole fleet.
+	Safety limit.Limits
 }
 
 // Times of a worker of a fleet.
@@ -89,9 +90,9 @@ func Work(ctx context.Context, cfg FleetConfig) error {
 
 // fleet is the part of a crawler that shares its store with others.
 type fleet struct {
-	open       func(store.Job) (Config, error)
-	queue      store.Queue
-	maxRunning int
+	open   func(store.Job) (Config, error)
+	queue  store.Queue
+	safety limit.Limits
 
 	leaving  map[store.Slot]bool      // slots to be given up
 	released int                      // slots that are being given up
@@ -103,6 +104,8 @@ type fleet struct {
 	arrivals chore
 	opening  map[job.ID]bool
 	told     bool // somebody tells us of news
+
+	lettersAt time.Time // when to look whether anybody asks
 }
 
 // chore is something that is asked of the store now and then, one at a time.
@@ -127,7 +130,7 @@ func (c *chore) done(at time.Time) { c.busy, c.at = false, at }
 func newMember(cfg FleetConfig) *crawler {
 	c := newCrawler(cfg.Config)
 	c.fleet = &fleet{
-		open: cfg.Open, queue: cfg.Store.(store.Queue), maxRunning: cmp.Or(cfg.MaxRunning, math.MaxInt32), leaving: map[store.Slot]bool{}, moved: map[store.Slot]time.Time{},
+		open: cfg.Open, queue: cfg.Store.(store.Queue), safety: cfg.Safety, leaving: map[store.Slot]bool{}, moved: map[store.Slot]time.Time{},
 		opening: map[job.ID]bool{},
 	}
 	return c
@@ -166,6 +169,9 @@ func (c *crawler) await(ctx context.Context) {
 				}
 				if n&store.NewJobs != 0 {
 					c.fleet.jobs.at = now
+				}
+				if n&store.NewLetters != 0 {
+					c.fleet.lettersAt = now
 				}
 			})
 		})

@@ -18,7 +18,7 @@ func (c *crawler) followJobs(work context.Context, now time.Time) {
 		return
 	}
 	c.background.Go(func() {
-		_, err := f.queue.Admit(work, c.now(), f.maxRunning)
+		_, err := f.queue.Admit(work, c.now(), f.safety)
 		var list []store.Job
 		if err == nil {
 			list, err = f.queue.ActiveJobs(work)

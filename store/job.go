@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"headway/job"
+	"headway/limit"
 	"headway/visit"
 )
 
@@ -27,6 +29,9 @@ type Job struct {
 	Reason   string // why it is in this state, for people
 	MaxPages int64  // 0: no limit
 	Spec     []byte // seeds, scope, limits as they were asked for; JSON, opaque to the store
+	// Layers are those of its limits: what was asked for and, where there is a
+	// [Queue], what the layers above allowed when it last got a place.
+	Layers []limit.Layer
 
 	CreatedAt time.Time
 	StartedAt time.Time // when it last began to run
@@ -45,6 +50,35 @@ func (j *Job) Check() error {
 		return fmt.Errorf("create job %q: spec of %d bytes, at most %d", j.Name, len(j.Spec), MaxSpec)
 	}
 	return nil
+}
+
+// asked is what the job is known to ask for, with a number of pages.
+func (j *Job) asked(pages int64) limit.Layer {
+	l := limit.Layer{Level: limit.Job}
+	for i := range j.Layers {
+		if j.Layers[i].Level == limit.Job {
+			l = j.Layers[i]
+		}
+	}
+	l.Limits.Pages = pages
+	return l
+}
+
+// AskedPages is the page limit that was asked for, at first or to extend the job;
+// 0: none.
+func (j *Job) AskedPages() int64 {
+	for i := range j.Layers {
+		if j.Layers[i].Level == limit.Job {
+			return j.Layers[i].Limits.Pages
+		}
+	}
+	return j.MaxPages
+}
+
+// Limits are those in force: of the layers around the job, what it asks for, and
+// more.
+func (j *Job) Limits(more ...limit.Layer) limit.Effective {
+	return limit.Resolve(slices.Concat(j.Layers, []limit.Layer{j.asked(j.AskedPages())}, more)...)
 }
 
 // Active tells whether a job in this state has a place among the running: it has

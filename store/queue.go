@@ -2,24 +2,102 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	"headway/limit"
 )
 
 // Queue is a further ability of stores that many workers share: jobs that wait
-// for a place among the running. A job has a place from when it is set running
-// until it has ended, while it is paused or draining, too, and whatever becomes
-// of the workers.
+// for a place among the running, and the limits of the layers above them. A job
+// has a place from when it is set running until it has ended, while it is paused
+// or draining, too, and whatever becomes of the workers.
 type Queue interface {
-	// Admit sets queued jobs running, in order, while fewer than most have a
-	// place, and returns them without their Spec.
+	Notices
+
+	// Admit sets queued jobs running, in order, while there are places, and
+	// returns them without their Spec and Layers. Safety is the operator's
+	// layer: its ConcurrentCrawls are the places of the fleet, those of the plan
+	// of a tenant the places of its jobs.
 	//
 	// Tenants take turns: next is the one whose first queued job has been first
 	// of its tenant for longest, so between that moment and its own turn no
-	// other tenant is served twice, however many come. Within a tenant jobs go in
-	// the order they were queued. All workers may call it at the same time; each
-	// job is returned to one of them.
-	Admit(ctx context.Context, now time.Time, most int) ([]Job, error)
+	// other tenant is served twice, however many come. A tenant that has all the
+	// places of its plan lets others pass and keeps its turn. Within a tenant
+	// jobs go in the order they were queued. All workers may call it at the same
+	// time; each job is returned to one of them.
+	//
+	// With its place a job gets the limits of the layers above it: see
+	// [Surroundings.Admit]. A job for which nothing is left in this month gets no
+	// place and ends as partial.
+	Admit(ctx context.Context, now time.Time, safety limit.Limits) ([]Job, error)
 	// ActiveJobs returns the jobs that have a place, by number, without their
-	// Spec.
+	// Spec and Layers.
 	ActiveJobs(ctx context.Context) ([]Job, error)
+	// Quota returns what the plan of a tenant allows in the month of now and
+	// what was used of it; zero for a tenant without.
+	Quota(ctx context.Context, now time.Time, tenant string) (limit.Quota, error)
+}
+
+// Surroundings are the layers above a job, as an engine finds them when the job
+// gets its place or is extended.
+type Surroundings struct {
+	Safety limit.Limits
+	Plan   limit.Limits // of its tenant
+	Quota  limit.Quota  // likewise
+}
+
+// layers are the layers around a job that asks for so many pages.
+func (s *Surroundings) layers(j *Job, pages int64) []limit.Layer {
+	return []limit.Layer{{Level: limit.Safety, Limits: s.Safety}, {Level: limit.Plan, Limits: s.Plan}, s.Quota.Layer(), j.asked(pages)}
+}
+
+// Admit writes down with a job that gets a place which layers it has around it,
+// and makes the strictest page limit its own. A limit of nothing at all keeps it
+// from its place, and is returned.
+//
+// A job that has run without a page limit, of whose pages nobody has kept
+// account, gets none: it is held by those who work on it.
+func (s *Surroundings) Admit(j *Job) (over *limit.ExceededError) {
+	asked := j.AskedPages()
+	first := j.StartedAt.IsZero()
+	j.Layers = s.layers(j, asked)
+	e := limit.Resolve(j.Layers...)
+	for _, n := range []limit.Name{limit.Pages, limit.Bytes} {
+		if c := e.Of(n); c.Limited() && c.Max == 0 {
+			return c.Exceeded(0)
+		}
+	}
+	if pages := e.Of(limit.Pages); pages.Limited() && (first || j.MaxPages > 0) {
+		j.MaxPages = pages.Max
+	}
+	return nil
+}
+
+// Extend gives a job a new page limit, as far as the layers around it allow: its
+// safety is what it got with its place. One that has never had a place gets what is
+// asked for, and the layers are asked when it gets one.
+func (s *Surroundings) Extend(j *Job, c Counts, maxPages int64) error {
+	if err := CheckExtend(*j, c, maxPages); err != nil {
+		return err
+	}
+	placed := false
+	for _, l := range j.Layers {
+		if l.Level == limit.Safety {
+			s.Safety, placed = l.Limits, true
+		}
+	}
+	if !placed {
+		j.Layers = []limit.Layer{j.asked(maxPages)}
+		j.MaxPages = maxPages
+		return nil
+	}
+	layers, most := s.layers(j, maxPages), maxPages
+	if pages := limit.Resolve(layers...).Of(limit.Pages); pages.Limited() && j.MaxPages > 0 {
+		if most = max(pages.Max, c.Pages()+c.Tokens); most == 0 {
+			return fmt.Errorf("extend job %d: %s: %w", j.ID, pages, ErrConflict)
+		}
+	}
+	j.MaxPages, j.Layers = most, layers
+	return nil
 }

@@ -30,7 +30,7 @@ frontier                 weburl visit job politeness
 robots                   weburl
 politeness
 politeness/internal/sim  politeness
-ask                      politeness visit
+ask                      politeness visit job store weburl
 answer                   ask store visit robots scope politeness limit job weburl frontier fetch
 fetch                    weburl fetch/guard fetch/internal/inflate github.com/klauspost/compress github.com/andybalholm/brotli
 fetch/internal/inflate
@@ -38,14 +38,14 @@ fetch/guard              github.com/miekg/dns
 fetch/guard/guardtest    github.com/miekg/dns
 parse                    weburl golang.org/x/text github.com/zeebo/xxh3
 visit                    weburl job
-store                    weburl visit job
+store                    weburl visit job limit
 store/journal            weburl job
 store/internal/ledger    store job
 store/internal/record    store visit
-store/memory             store store/internal/ledger weburl visit job
+store/memory             store store/internal/ledger weburl visit job limit
 store/sqlite             store store/internal/ledger store/internal/record weburl visit job modernc.org/sqlite github.com/pressly/goose/v3 golang.org/x/sys
-store/postgres           store store/internal/record weburl visit job github.com/jackc/pgx/v5 github.com/pressly/goose/v3
-store/storetest          store store/memory weburl visit job github.com/google/go-cmp pgregory.net/rapid
+store/postgres           store store/internal/record weburl visit job limit github.com/jackc/pgx/v5 github.com/pressly/goose/v3
+store/storetest          store store/memory weburl visit job limit github.com/google/go-cmp pgregory.net/rapid
 output                   visit
 output/jsonl             output internal/whole visit weburl
 output/csv               output internal/whole visit

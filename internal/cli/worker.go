@@ -16,7 +16,6 @@ import (
 	"headway"
 	"headway/fetch/guard"
 	"headway/internal/config"
-	"headway/limit"
 	"headway/scope"
 	"headway/store"
 	"headway/store/postgres"
@@ -86,7 +85,7 @@ func (w *fleetWorker) run(ctx context.Context) error {
 		go tendMemory(work)
 	}
 	fmt.Fprintf(w.err, "headway: working for the fleet in schema %s as %s\n", s.Fleet.Schema, w.who.UserAgent())
-	err = headway.Work(work, headway.FleetConfig{Config: cfg, Open: w.open, MaxRunning: int(s.Fleet.MaxRunning)})
+	err = headway.Work(work, headway.FleetConfig{Config: cfg, Open: w.open, Safety: s.FleetSafety()})
 	if err != nil && work.Err() == nil {
 		return failed(err, "what was done is kept; start the worker again")
 	}
@@ -140,10 +139,10 @@ func (w *fleetWorker) open(j store.Job) (headway.Config, error) {
 			return headway.Config{}, err
 		}
 	}
-	s.Limits.Pages = j.MaxPages // which may have been extended
+	s.Limits.Pages = 0 // what the job was submitted or extended with counts
 	return headway.Config{
 		Name: j.Name, Seeds: from.urls, Fallback: from.fallback,
 		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
-		Limits: limit.Resolve(s.Layers()...), Policy: policy, Sitemaps: headway.Sitemaps(s.Sitemaps), MaxWaiting: s.Frontier.MaxWaiting,
+		Limits: j.Limits(s.Layers()...), Policy: policy, Sitemaps: headway.Sitemaps(s.Sitemaps), MaxWaiting: s.Frontier.MaxWaiting,
 	}, nil
 }

@@ -155,6 +155,14 @@ func (s *Settings) Layers() []limit.Layer {
 	return []limit.Layer{{Level: limit.Safety, Limits: s.Safety}, {Level: limit.Job, Limits: s.Limits}}
 }
 
+// FleetSafety returns the layer of limits that the workers of a fleet put around
+// every job.
+func (s *Settings) FleetSafety() limit.Limits {
+	l := s.Safety
+	l.ConcurrentCrawls = s.Fleet.MaxRunning
+	return l
+}
+
 // Policy returns the preset with what was set in place of it.
 func (s *Settings) Policy() (politeness.Policy, error) {
 	p, _ := politeness.Preset(s.Preset) // the zero Policy is refused below

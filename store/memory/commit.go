@@ -115,6 +115,7 @@ func (s *Store) apply(c *store.Commit) store.Receipt {
 	}
 	receipt.Errands = s.errands(c)
 	s.learn(c)
+	s.meter(c)
 	return receipt
 }
 

@@ -23,7 +23,7 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	}
 	defer s.mu.Unlock()
 	s.lastJob++
-	j.ID, j.Spec, j.CreatedAt = s.lastJob, slices.Clone(j.Spec), store.Stored(j.CreatedAt)
+	j.ID, j.Spec, j.Layers, j.CreatedAt = s.lastJob, slices.Clone(j.Spec), slices.Clone(j.Layers), store.Stored(j.CreatedAt)
 	j.StartedAt, j.EndedAt = time.Time{}, time.Time{}
 	if j.State == job.Running {
 		j.StartedAt = j.CreatedAt
@@ -108,7 +108,7 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 }
 
 // Extend implements [store.Jobs].
-func (s *Store) Extend(ctx context.Context, _ time.Time, id job.ID, maxPages int64) error {
+func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages int64) error {
 	if err := s.begin(ctx, "extend"); err != nil {
 		return err
 	}
@@ -118,11 +118,11 @@ func (s *Store) Extend(ctx context.Context, _ time.Time, id job.ID, maxPages int
 		return err
 	}
 	c := s.count(r)
-	if err := store.CheckExtend(r.Job, c, maxPages); err != nil {
+	around := s.around(now, r)
+	if err := around.Extend(&r.Job, c, maxPages); err != nil {
 		return err
 	}
-	r.MaxPages = maxPages
-	s.ledger.SetLimit(id, maxPages, c.Pages())
+	s.ledger.SetLimit(id, r.MaxPages, c.Pages())
 	for _, x := range r.order {
 		if x.outcome == visit.Deferred {
 			x.outcome, x.reason, x.endedAt, x.visit = visit.Pending, "", time.Time{}, nil

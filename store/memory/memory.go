@@ -36,6 +36,7 @@ type Store struct {
 	robots   map[[32]byte]store.RobotsVersion
 	arrivals map[store.Arrival]bool
 	queue    queue
+	tenants  tenants
 	crowds   map[store.WorkerID][]store.Crowd
 }
 
@@ -50,6 +51,7 @@ type run struct {
 	errands  []*errand // by age
 	tenures  map[string][]byte
 	points   []store.Point
+	notices  []store.Notice // oldest first
 }
 
 // errand is an errand of a run.
@@ -92,7 +94,7 @@ func Open(c Config) *Store {
 	s := &Store{
 		fault: c.Fault, ledger: ledger.New(c.Terms, 0), jobs: map[job.ID]*run{}, hosts: map[string]store.Host{},
 		paces: map[string][]store.PaceChange{}, robots: map[[32]byte]store.RobotsVersion{}, arrivals: map[store.Arrival]bool{},
-		queue: queue{served: map[string]int64{}},
+		queue: queue{served: map[string]int64{}}, tenants: tenants{map[string]store.Plan{}, map[string]store.Tenant{}, map[month]store.Usage{}},
 	}
 	// crypto/rand does not fail: it ends the process where it would have to.
 	_, _ = rand.Read(s.key[:])

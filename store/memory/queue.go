@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headway/job"
+	"headway/limit"
 	"headway/store"
 )
 
@@ -25,20 +26,28 @@ func (q *queue) next() int64 {
 }
 
 // Admit implements [store.Queue].
-func (s *Store) Admit(ctx context.Context, now time.Time, most int) ([]store.Job, error) {
+func (s *Store) Admit(ctx context.Context, now time.Time, safety limit.Limits) ([]store.Job, error) {
 	if err := s.begin(ctx, "admit"); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
 	var list []store.Job
-	for range most - len(s.active()) {
-		r := s.nextQueued()
-		if r == nil {
-			break
-		}
+	for r := s.nextQueued(safety); r != nil; r = s.nextQueued(safety) {
+		around := s.around(now, r)
+		around.Safety = safety
+		over := around.Admit(&r.Job)
 		r.State, r.Reason, r.StartedAt, r.EndedAt = job.Running, "", store.Stored(now), time.Time{}
 		s.queue.served[r.Tenant] = s.queue.next()
-		list = append(list, withoutSpec(r.Job))
+		if over != nil {
+			r.State, r.Reason, r.EndedAt = job.Partial, string(over.Limit), r.StartedAt
+			r.note(store.StopOf(r.ID, now, over))
+		} else {
+			if r.MaxPages > 0 {
+				s.ledger.SetLimit(r.ID, r.MaxPages, s.count(r).Pages())
+			}
+			list = append(list, withoutSpec(r.Job))
+		}
+		s.ledger.SetState(r.ID, r.State)
 	}
 	first := s.firstQueued()
 	maps.DeleteFunc(s.queue.served, func(tenant string, _ int64) bool { return first[tenant] == nil })
@@ -56,14 +65,28 @@ func (s *Store) firstQueued() map[string]*run {
 	return first
 }
 
-// nextQueued is the job whose turn it is, nil for none.
-func (s *Store) nextQueued() *run {
-	since := func(r *run) int64 { return max(r.turn, s.queue.served[r.Tenant]) }
-	first := slices.SortedFunc(maps.Values(s.firstQueued()), func(a, b *run) int { return cmp.Compare(since(a), since(b)) })
-	if len(first) == 0 {
+// nextQueued is the job whose turn it is, nil for none or where there is no place.
+func (s *Store) nextQueued(safety limit.Limits) *run {
+	busy := map[string]int64{}
+	for _, r := range s.active() {
+		busy[r.Tenant]++
+	}
+	if full(safety, int64(len(s.active()))) {
 		return nil
 	}
-	return first[0]
+	first := s.firstQueued()
+	maps.DeleteFunc(first, func(tenant string, _ *run) bool { return full(s.planOf(tenant).Limits, busy[tenant]) })
+	since := func(r *run) int64 { return max(r.turn, s.queue.served[r.Tenant]) }
+	list := slices.SortedFunc(maps.Values(first), func(a, b *run) int { return cmp.Compare(since(a), since(b)) })
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
+}
+
+// full tells whether there is no place left beside those that are taken.
+func full(l limit.Limits, taken int64) bool {
+	return l.ConcurrentCrawls != 0 && taken >= max(l.ConcurrentCrawls, 0)
 }
 
 // active lists the jobs that have a place, in no order.
@@ -92,6 +115,6 @@ func (s *Store) ActiveJobs(ctx context.Context) ([]store.Job, error) {
 }
 
 func withoutSpec(j store.Job) store.Job {
-	j.Spec = nil
+	j.Spec, j.Layers = nil, nil
 	return j
 }

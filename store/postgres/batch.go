@@ -28,6 +28,7 @@ type batch struct {
 	refs    map[string]hostRef  // of all hosts of the batch
 	limited map[job.ID]bool     // jobs with a page limit that keep account of it
 	exists  map[job.ID]bool     // jobs there are, as of this transaction
+	tenants map[job.ID]string   // whose they are; nobody's are left out
 	tally   map[tallyKey]int64  // changes of the counts
 	arrived map[arrivalKey]bool // queues that others may own
 	told    []store.WorkerID    // who has to hear of them
@@ -104,7 +105,7 @@ func (s *Store) resolve(ctx context.Context, n *needs) (err error) {
 func newBatch(c *change, at time.Time, w store.WorkerID, n *needs) *batch {
 	b := &batch{
 		change: c, at: milli(at), worker: w, owned: map[store.Slot]bool{}, shelves: n.shelves, refs: n.refs,
-		limited: map[job.ID]bool{}, exists: map[job.ID]bool{}, tally: map[tallyKey]int64{}, arrived: map[arrivalKey]bool{}, learned: map[factID]string{},
+		limited: map[job.ID]bool{}, exists: map[job.ID]bool{}, tenants: map[job.ID]string{}, tally: map[tallyKey]int64{}, arrived: map[arrivalKey]bool{}, learned: map[factID]string{},
 	}
 	var ids []int32
 	for id := range n.shelves {
@@ -114,8 +115,12 @@ func newBatch(c *change, at time.Time, w store.WorkerID, n *needs) *batch {
 	c.lockJobs(ids)
 	var id job.ID
 	var limited bool
-	c.queue("select id, max_pages > 0 and state <> 'cancelled' from job where id = any($1::int[])", ids).Query(rows([]any{&id, &limited}, func() error {
+	var tenant string
+	c.queue("select id, max_pages > 0 and state <> 'cancelled', tenant from job where id = any($1::int[])", ids).Query(rows([]any{&id, &limited, &tenant}, func() error {
 		b.exists[id], b.limited[id] = true, limited
+		if tenant != "" {
+			b.tenants[id] = tenant
+		}
 		return nil
 	}))
 	c.exec("select nextval('batch')")
@@ -200,12 +205,16 @@ func (b *batch) storeTally() {
 	for i, k := range keys {
 		jobs[i], endings[i], numbers[i] = k.job, k.ending, b.tally[k]
 	}
-	shard := b.s.shard
-	if b.worker != 0 {
-		shard = int16(b.worker % shards)
-	}
 	b.exec(`insert into tally (job, shard, ending, n) select w.job, $1, w.ending, w.n from unnest($2::int[], $3::smallint[], $4::bigint[]) as w (job, ending, n)
-		on conflict (job, shard, ending) do update set n = tally.n + excluded.n`, shard, jobs, endings, numbers)
+		on conflict (job, shard, ending) do update set n = tally.n + excluded.n`, b.shard(), jobs, endings, numbers)
+}
+
+// shard is the part of counts that this batch adds to.
+func (b *batch) shard() int16 {
+	if b.worker != 0 {
+		return int16(b.worker % shards)
+	}
+	return b.s.shard
 }
 
 // committed remembers what is stored now and tells who has to hear of it.

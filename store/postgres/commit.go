@@ -183,6 +183,7 @@ func (b *batch) commit(ctx context.Context, c *store.Commit, texts visitTexts) e
 		return err
 	}
 	b.learn(c)
+	b.meter(c)
 	b.finish()
 	return nil
 }

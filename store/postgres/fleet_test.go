@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headway/job"
+	"headway/limit"
 	"headway/store"
 	"headway/visit"
 )
@@ -47,7 +48,7 @@ func TestAwait(t *testing.T) {
 			return err
 		}, store.NewJobs},
 		{"admitted", func(ctx context.Context) error {
-			list, err := other.Admit(ctx, now, 1)
+			list, err := other.Admit(ctx, now, limit.Limits{ConcurrentCrawls: 1})
 			if len(list) != 1 {
 				err = errors.Join(err, fmt.Errorf("admitted %v", list))
 			}
@@ -291,7 +292,7 @@ func TestIdleFleet(t *testing.T) {
 			{"renew", store.DefaultTerms.Renew, func() error { return s.Renew(ctx, w) }},
 			{"acquire", store.DefaultTerms.Renew, func() error { return second(s.Acquire(ctx, now, w, 10)) }},
 			{"arrivals", store.PollEvery, func() error { return second(s.Arrivals(ctx, w, 10)) }},
-			{"admit", store.PollEvery, func() error { return second(s.Admit(ctx, now, 1)) }},
+			{"admit", store.PollEvery, func() error { return second(s.Admit(ctx, now, limit.Limits{ConcurrentCrawls: 1})) }},
 			{"active jobs", store.PollEvery, func() error { return second(s.ActiveJobs(ctx)) }},
 			{"letters", store.PollEvery, func() error { return second(s.Letters(ctx, now, w)) }},
 			{"is a job idle", store.PollEvery, func() error { return second(s.Idle(ctx, busy)) }},

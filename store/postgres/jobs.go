@@ -37,8 +37,8 @@ func (c *change) createJob(ctx context.Context, j *store.Job) (job.ID, error) {
 		started = orNull(j.CreatedAt)
 	}
 	var id int32
-	c.queue("insert into job (shelf, tenant, name, state, reason, max_pages, spec, created_at, started_at, turn) values (0, $1, $2, $3, $4, $5, $6, $7, $8, "+turnOf(j.State)+") returning id",
-		clean(j.Tenant), clean(j.Name), j.State, clean(j.Reason), j.MaxPages, notNil(j.Spec), milli(j.CreatedAt), started).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+	c.queue("insert into job (shelf, tenant, name, state, reason, max_pages, spec, created_at, started_at, layers, turn) values (0, $1, $2, $3, $4, $5, $6, $7, $8, $9, "+turnOf(j.State)+") returning id",
+		clean(j.Tenant), clean(j.Name), j.State, clean(j.Reason), j.MaxPages, notNil(j.Spec), milli(j.CreatedAt), started, notNone(j.Layers)).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 	if err := c.send(ctx); err != nil {
 		return 0, err
 	}
@@ -82,12 +82,12 @@ func (s *Store) JobList(ctx context.Context, after job.ID, most int) ([]store.Jo
 }
 
 func jobList(ctx context.Context, q querier, after job.ID, most int) ([]store.Job, error) {
-	r, err := q.Query(ctx, "select "+jobFacts+", j.spec from job j where j.id > $1 order by j.id limit $2", int32(min(max(after, 0), math.MaxInt32)), max(most, 0))
+	r, err := q.Query(ctx, "select "+jobFacts+", j.spec, j.layers from job j where j.id > $1 order by j.id limit $2", int32(min(max(after, 0), math.MaxInt32)), max(most, 0))
 	if err != nil {
 		return nil, err
 	}
 	var list []store.Job
-	err = scanJobs(&list, func(j *store.Job) any { return &j.Spec })(r)
+	err = scanJobs(&list, func(j *store.Job) any { return &j.Spec }, layersOf)(r)
 	return list, err
 }
 
@@ -186,19 +186,25 @@ func (c *change) setLimit(ctx context.Context, now time.Time, id job.ID, maxPage
 	if len(list) == 0 || list[0].ID != id {
 		return store.ErrNotFound
 	}
-	counts, err := c.s.counts(ctx, c.conn, id)
+	j, around := &list[0], map[string]store.Surroundings{}
+	c.queue(aroundTenants, []string{j.Tenant}, store.MonthOf(now)).Query(scanAround(around))
+	if err := c.send(ctx); err != nil {
+		return err
+	}
+	s := around[j.Tenant]
+	counts, err := c.had(ctx, id, &s)
 	if err != nil {
 		return err
 	}
-	if err := store.CheckExtend(list[0], counts, maxPages); err != nil {
+	if err := s.Extend(j, counts, maxPages); err != nil {
 		return err
 	}
-	c.exec("update job set max_pages = $2, changed_at = $3 where id = $1", id, maxPages, milli(now))
-	if maxPages == 0 {
+	c.exec("update job set max_pages = $2, layers = $3, changed_at = $4 where id = $1", id, j.MaxPages, notNone(j.Layers), milli(now))
+	if j.MaxPages == 0 {
 		c.exec("delete from account where job = $1", id)
 		c.exec("delete from token where job = $1", id)
 	} else {
-		c.exec("update account set free = $2 where job = $1", id, maxPages-counts.Pages()-counts.Tokens)
+		c.exec("update account set free = $2 where job = $1", id, j.MaxPages-counts.Pages()-counts.Tokens)
 	}
 	return nil
 }
@@ -367,7 +373,7 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 		}
 		for _, text := range []string{
 			"delete from account where job = $1", "delete from token where job = $1", "delete from tally where job = $1", "delete from point where job = $1",
-			"delete from arrival where job = $1", "delete from job where id = $1",
+			"delete from arrival where job = $1", "delete from notice where job = $1", "delete from job where id = $1",
 		} {
 			c.exec(text, number(id))
 		}

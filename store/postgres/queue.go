@@ -3,80 +3,158 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"headway/job"
+	"headway/limit"
 	"headway/store"
 )
 
-// mayAdmit tells whether a job is queued and a place is free. It is asked
-// without a lock, because most of the time one of the two is not so.
-const mayAdmit = "select exists (select from job j where j.state = 'queued') and (select count(*) from (select from job j where " + active + " limit $1) as x) < $1"
-
-// pickQueued chooses jobs to fill places. It steps from tenant to tenant and
-// reads no more of a queue than could be admitted. In the first round tenants go
-// by how long they have waited, and in the same order in those that follow.
-const pickQueued = `with recursive t as ((select j.tenant from job j where j.state = 'queued' order by j.tenant limit 1)
+// pickQueued chooses jobs to fill places: those of the fleet, of which there are
+// $1, and those of the plans of tenants. It steps from tenant to tenant and reads
+// no more of a queue than could be admitted. In the first round tenants go by how
+// long they have waited, and in the same order in those that follow.
+const pickQueued = `with recursive busy as materialized (select j.tenant, count(*) as n from job j where ` + active + ` group by j.tenant),
+	place as (select greatest($1 - coalesce(sum(busy.n), 0), 0)::bigint as n from busy),
+	t as ((select j.tenant from job j where j.state = 'queued' order by j.tenant limit 1)
 		union all select (select j.tenant from job j where j.state = 'queued' and j.tenant > t.tenant order by j.tenant limit 1) from t where t.tenant is not null),
 	q as (select t.tenant, j.id, row_number() over w as round, greatest(first_value(j.turn) over w, coalesce((select s.turn from served s where s.tenant = t.tenant), 0)) as since
-		from t cross join lateral (select j.id, j.turn from job j where j.state = 'queued' and j.tenant = t.tenant order by j.turn limit $1) as j
+		from t left join tenant x on x.name = t.tenant left join plan p on p.name = x.plan left join busy on busy.tenant = t.tenant
+			cross join lateral (select j.id, j.turn from job j where j.state = 'queued' and j.tenant = t.tenant order by j.turn
+				limit greatest(least((select n from place), (p.limits ->> 'max_concurrent_crawls')::bigint - coalesce(busy.n, 0)), 0)) as j
 		window w as (partition by t.tenant order by j.turn))
-	select id, tenant from q order by round, since limit $1`
+	select id, tenant from q order by round, since limit (select least(n, $2) from place)`
+
+// places is how many jobs may have a place.
+func places(safety limit.Limits) int64 {
+	if safety.ConcurrentCrawls == 0 {
+		return math.MaxInt32
+	}
+	return max(safety.ConcurrentCrawls, 0)
+}
 
 // Admit implements [store.Queue]. One caller at a time counts places and fills
-// them; the others wait for it.
-func (s *Store) Admit(ctx context.Context, now time.Time, most int) ([]store.Job, error) {
-	var worth bool
+// them; the others wait for it. Most of the time there is nothing to do, which is
+// found out without a lock.
+func (s *Store) Admit(ctx context.Context, now time.Time, safety limit.Limits) ([]store.Job, error) {
 	var list []store.Job
-	err := s.pool.QueryRow(ctx, mayAdmit, most).Scan(&worth)
-	if err == nil && worth {
-		err = s.change(ctx, func(ctx context.Context, c *change) (err error) {
-			list, err = c.admit(ctx, now, most)
-			return err
-		})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("admit jobs: %w", wrap(err))
-	}
-	if len(list) > 0 {
-		s.notifier.tell(store.NewJobs, everybody)
+	for more := true; more; {
+		r, err := s.pool.Query(ctx, pickQueued, places(safety), maxAdmit)
+		if err == nil {
+			more = r.Next()
+			r.Close()
+			err = r.Err()
+		}
+		if err == nil && more {
+			var some []store.Job
+			err = s.change(ctx, func(ctx context.Context, c *change) (err error) {
+				some, more, err = c.admit(ctx, now, safety)
+				return err
+			})
+			if err == nil {
+				list = append(list, some...)
+				s.notifier.tell(store.NewJobs, everybody)
+			}
+		}
+		if err != nil {
+			return list, fmt.Errorf("admit jobs: %w", wrap(err))
+		}
 	}
 	return list, nil
 }
 
-func (c *change) admit(ctx context.Context, now time.Time, most int) ([]store.Job, error) {
-	var taken int
-	c.exec("select pg_advisory_xact_lock($1, 0)", lockOfQueue)
-	c.queue("select count(*) from job j where " + active).QueryRow(func(row pgx.Row) error { return row.Scan(&taken) })
-	if err := c.send(ctx); err != nil || taken >= most {
-		return nil, err
-	}
+// maxAdmit is how many jobs get a place in one transaction.
+const maxAdmit = 100
+
+// admit fills places. There may be more to do if a job was turned away, whose place
+// is still free, or if there were many.
+func (c *change) admit(ctx context.Context, now time.Time, safety limit.Limits) (list []store.Job, more bool, err error) {
 	var ids []int32
 	var tenants []string // in the order of their last turn
 	var id int32
 	var tenant string
-	c.queue(pickQueued, most-taken).Query(rows([]any{&id, &tenant}, func() error {
+	c.exec("select pg_advisory_xact_lock($1, 0)", lockOfQueue)
+	c.queue(pickQueued, places(safety), maxAdmit).Query(rows([]any{&id, &tenant}, func() error {
 		ids = append(ids, id)
 		tenants = append(slices.DeleteFunc(tenants, func(t string) bool { return t == tenant }), tenant)
 		return nil
 	}))
 	if err := c.send(ctx); err != nil || len(ids) == 0 {
-		return nil, err
+		return nil, false, err
 	}
-	var list []store.Job
-	// One that was cancelled meanwhile is not queued any more.
-	c.queue("update job j set state = 'running', reason = '', started_at = $2, ended_at = null where j.id = any($1::int[]) and j.state = 'queued' returning "+jobFacts, ids, milli(now)).
-		Query(scanJobs(&list))
+	for _, id := range slices.Sorted(slices.Values(ids)) {
+		c.lockJob(id) // nobody commits for it, extends or cancels it meanwhile
+	}
+	var jobs []store.Job
+	around := map[string]store.Surroundings{}
+	c.queue("select "+jobFacts+", j.layers from job j where j.id = any($1::int[]) and j.state = 'queued'", ids).Query(scanJobs(&jobs, layersOf))
+	c.queue(aroundTenants, tenants, store.MonthOf(now)).Query(scanAround(around))
+	if err := c.send(ctx); err != nil {
+		return nil, false, err
+	}
+	slices.SortFunc(jobs, func(a, b store.Job) int { return slices.Index(ids, int32(a.ID)) - slices.Index(ids, int32(b.ID)) })
+	for i := range jobs {
+		j, s := &jobs[i], around[jobs[i].Tenant]
+		s.Safety = safety
+		placed, err := c.place(ctx, now, j, &s)
+		if err != nil {
+			return nil, false, err
+		}
+		if placed {
+			j.Layers = nil
+			list = append(list, *j)
+		}
+	}
 	c.exec("insert into served (tenant, turn) select w.tenant, nextval('turn') from unnest($1::text[]) as w (tenant) on conflict (tenant) do update set turn = excluded.turn", tenants)
 	c.exec("delete from served s where not exists (select from job j where j.state = 'queued' and j.tenant = s.tenant)")
-	if err := c.send(ctx); err != nil {
-		return nil, err
+	return list, len(list) < len(ids) || len(ids) == maxAdmit, nil
+}
+
+// place gives a job a place and the limits that go with it, or ends it where they
+// leave it nothing.
+func (c *change) place(ctx context.Context, now time.Time, j *store.Job, s *store.Surroundings) (placed bool, err error) {
+	var counts store.Counts
+	if !j.StartedAt.IsZero() {
+		if counts, err = c.had(ctx, j.ID, s); err != nil {
+			return false, err
+		}
 	}
-	slices.SortFunc(list, func(a, b store.Job) int { return slices.Index(ids, int32(a.ID)) - slices.Index(ids, int32(b.ID)) })
-	return list, nil
+	over := s.Admit(j)
+	j.State, j.Reason, j.StartedAt, j.EndedAt = job.Running, "", store.Stored(now), time.Time{}
+	switch {
+	case over != nil:
+		j.State, j.Reason, j.EndedAt = job.Partial, string(over.Limit), store.Stored(now)
+		c.queueNote(store.StopOf(j.ID, now, over))
+	case j.MaxPages > 0:
+		c.exec("insert into account (job, free) values ($1, $2) on conflict (job) do update set free = excluded.free", j.ID, max(j.MaxPages-counts.Pages()-counts.Tokens, 0))
+	}
+	c.exec("update job set state = $2, reason = $3, max_pages = $4, layers = $5, started_at = $6, ended_at = $7, turn = 0 where id = $1",
+		j.ID, j.State, j.Reason, j.MaxPages, notNone(j.Layers), milli(now), orNull(j.EndedAt))
+	return over == nil, nil
+}
+
+// had notes in the surroundings of a job what it has had, and returns how it
+// stands.
+func (c *change) had(ctx context.Context, id job.ID, s *store.Surroundings) (store.Counts, error) {
+	counts, err := c.s.counts(ctx, c.conn, id)
+	if err != nil {
+		return counts, err
+	}
+	s.Quota.HadPages = counts.Pages()
+	if s.Quota.Bytes > 0 {
+		points, err := readPoints(ctx, c.conn, id, "")
+		if err != nil {
+			return counts, err
+		}
+		for i := range points {
+			s.Quota.HadBytes += points[i].Bytes
+		}
+	}
+	return counts, nil
 }
 
 // ActiveJobs implements [store.Queue].
@@ -92,7 +170,7 @@ func (s *Store) ActiveJobs(ctx context.Context) ([]store.Job, error) {
 	return list, nil
 }
 
-// jobFacts are the columns of a job but its spec, as scanJobs reads them.
+// jobFacts are the columns of a job but its spec and layers, as scanJobs reads them.
 const jobFacts = `j.id, j.tenant, j.name, j.state, j.reason, j.max_pages, j.created_at, coalesce(j.started_at, 0), coalesce(j.ended_at, 0)`
 
 // scanJobs reads jobs into a list.
@@ -106,9 +184,20 @@ func scanJobs(list *[]store.Job, more ...func(j *store.Job) any) func(pgx.Rows) 
 	return rows(targets, func() error {
 		j.CreatedAt, j.StartedAt, j.EndedAt = instant(created), instant(started), instant(ended)
 		*list = append(*list, j)
-		j.Spec = nil
+		j.Spec, j.Layers = nil, nil
 		return nil
 	})
+}
+
+// layersOf makes scanJobs read the layers, too.
+func layersOf(j *store.Job) any { return &j.Layers }
+
+// notNone stores no layers as an empty list.
+func notNone(layers []limit.Layer) []limit.Layer {
+	if layers == nil {
+		return []limit.Layer{}
+	}
+	return layers
 }
 
 // turnOf is the statement's term for the turn of a job that comes into a state.

@@ -172,7 +172,7 @@ func TestPlans(t *testing.T) {
 		"lookup": sh.lookup, "attempts": sh.attempts, "tenures": sh.tenures, "listKeys": sh.listKeys, "listHost": sh.listHost, "listQueue": sh.listQueue,
 		"listEnding": sh.listEnding, "listFetched": sh.listFetched,
 		"addErrands": sh.addErrands, "endErrands": sh.endErrands, "parkErrands": sh.parkErrands, "errands": sh.errands,
-		"pickQueued": pickQueued, "mayAdmit": mayAdmit,
+		"pickQueued": pickQueued, "aroundTenants": aroundTenants,
 	} {
 		d, err := conn.Conn().Prepare(ctx, name, sql)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"headway/job"
+	"headway/limit"
 	"headway/store"
 )
 
@@ -44,13 +45,21 @@ func (w *queueWorld) submit(tenant, name string) job.ID {
 	return id
 }
 
+// places is a layer with so many of them; none is none.
+func places(most int) limit.Limits {
+	if most == 0 {
+		most = -1
+	}
+	return limit.Limits{ConcurrentCrawls: int64(most)}
+}
+
 // admit returns the names of the jobs that were admitted.
 func (w *queueWorld) admit(most int) (names []string) {
 	w.t.Helper()
-	list, err := w.q.Admit(w.ctx, w.now, most)
+	list, err := w.q.Admit(w.ctx, w.now, places(most))
 	w.check(err)
 	for _, j := range list {
-		if j.State != job.Running || !j.StartedAt.Equal(w.now) || j.Spec != nil {
+		if j.State != job.Running || !j.StartedAt.Equal(w.now) || j.Spec != nil || j.Layers != nil {
 			w.t.Errorf("admitted %+v", j)
 		}
 		names = append(names, j.Name)
@@ -192,7 +201,7 @@ func testQueueHistory(t *testing.T, open Open) {
 			},
 			"admit": func(r *rapid.T) {
 				stop.armed, stop.left = true, rapid.IntRange(0, 12).Draw(r, "stop")
-				list, err := w.q.Admit(w.ctx, w.now, m.most)
+				list, err := w.q.Admit(w.ctx, w.now, places(m.most))
 				stop.armed = false
 				if err != nil && !errors.Is(err, errStop) {
 					r.Fatal(err)
@@ -294,7 +303,7 @@ func testQueueCallers(t *testing.T, open Open) {
 			if tries > 100_000 {
 				return errors.New("no end of it")
 			}
-			list, err := w.q.Admit(w.ctx, w.now, most)
+			list, err := w.q.Admit(w.ctx, w.now, places(most))
 			if err != nil && !errors.Is(err, errStop) {
 				return err
 			}

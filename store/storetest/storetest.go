@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open) {
 		{"Hosts", testHosts},
 		{"Jobs", testJobs},
 		{"Queue", testQueue},
+		{"Tenants", testTenants},
 		{"Crowds", testCrowds},
 		{"Cancel", testCancel},
 		{"Series", testSeries},
