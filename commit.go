@@ -224,6 +224,7 @@ func (c *crawler) commit(work context.Context, batch []entry, commit store.Commi
 			})
 			return
 		}
+		c.meter.stored(ctx, err)
 		c.cfg.Log.Warn("nothing can be stored, trying again", "err", err)
 		select {
 		case <-work.Done():
@@ -243,6 +244,7 @@ func (c *crawler) tookCommit(now time.Time, batch []entry, commit *store.Commit,
 	c.commits.n++
 	c.commits.time += took
 	c.commits.last = took
+	c.meter.totals.Commits.add(took)
 	c.gov.Commit(now, took, len(commit.Visits)+len(commit.Retries))
 	requests := make([]frontier.Request, 0, len(batch))
 	visits := make([]visit.Visit, 0, len(commit.Visits))
@@ -301,6 +303,7 @@ func (c *crawler) tookCommit(now time.Time, batch []entry, commit *store.Commit,
 		c.outbox = append(c.outbox, visits)
 	}
 	for i := range visits {
+		c.meter.ended(&visits[i])
 		if r := c.runs[visits[i].Item.Job]; r != nil {
 			r.tally.ended(&visits[i])
 		}

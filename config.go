@@ -133,6 +133,7 @@ type Config struct {
 	Mail Mail
 
 	Log   *slog.Logger   // nil for none
+	Gauge *Gauge         // shows how it stands; nil for nobody who looks
 	Trace frontier.Trace // watches the schedule
 }
 

@@ -69,6 +69,7 @@ type crawler struct {
 	storing    []string // domains with hosts in the commit under way
 	paces      []store.PaceChange
 	commits    commits
+	meter      *meter
 
 	archives   []output.ExchangeWriter // among the outputs
 	out        chan []visit.Visit
@@ -108,7 +109,7 @@ func newCrawler(cfg Config) *crawler {
 		seen: frontier.NewSeen(cfg.SeenBytes), rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
 		events: make(chan func(time.Time), 4*cfg.Workers), tasks: make(chan task, cfg.Workers),
 		parsing: make(chan struct{}, cfg.ParseWorkers), out: make(chan []visit.Visit, 4),
-		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}),
+		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}), meter: newMeter(cfg.Gauge),
 	}
 	for _, w := range cfg.Outputs {
 		if a, ok := w.(output.ExchangeWriter); ok {
@@ -158,7 +159,7 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 			suspects = append(suspects, s.URL)
 		}
 	}
-	c.f = frontier.New(frontier.Config{Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Robots: c.cfg.RobotsWorkers, Addresses: c.cfg.Addresses, Suspects: suspects, Trace: c.cfg.Trace}, now)
+	c.f = frontier.New(frontier.Config{Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Robots: c.cfg.RobotsWorkers, Addresses: c.cfg.Addresses, Suspects: suspects, Trace: c.watching(c.cfg.Trace)}, now)
 	return nil
 }
 
@@ -201,6 +202,7 @@ func (c *crawler) crawl(ctx context.Context) error {
 	c.background.Wait()
 	helpers.Wait()
 	close(drained)
+	c.show(c.now(), true)
 	close(c.out)
 	err := <-outputErr
 	if c.fatal != nil {
@@ -225,6 +227,7 @@ func (c *crawler) renew(ctx context.Context) {
 		}
 		sent := time.Now()
 		err := c.st.Renew(ctx, c.worker)
+		c.meter.stored(ctx, err)
 		switch {
 		case err == nil:
 			tenure := store.NewTenure(c.cfg.Terms, sent)

@@ -256,6 +256,7 @@ func (c *crawler) tookSitemap(now time.Time, r frontier.Request, a frontier.Answ
 		run.spend(now, 0, left(a), wire)
 	}
 	settled := c.f.Settle(now, r, a, nil)
+	c.measure(r, &a, wire, settled.Effect)
 	c.noteEffect(now, r.Host, settled.Effect)
 	c.touch(r.Host)
 }

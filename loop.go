@@ -196,7 +196,7 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 			return
 		}
 	}
-	t := task{request: r, run: run, home: s.home, owned: s.owned, secrets: s.secrets, gate: &s.gate, robots: s.robots, ignored: s.ignored, sift: run != nil && run.sifting}
+	t := task{request: r, run: run, home: s.home, owned: s.owned, secrets: s.secrets, gate: &s.gate, watched: &s.watched, promise: s.watched.promise, robots: s.robots, ignored: s.ignored, sift: run != nil && run.sifting}
 	if r.Kind == frontier.Sitemap {
 		t.nested = s.sitemaps[r.Job][r.URL]
 	}
@@ -240,6 +240,7 @@ func (c *crawler) tookPage(now time.Time, l landing) {
 		c.settledPage(now, r, l.visit, nil, frontier.Settled{})
 	default:
 		settled := c.f.Settle(now, r, l.answer, l.visit)
+		c.measure(r, &l.answer, l.wire, settled.Effect)
 		c.noteEffect(now, r.Host, settled.Effect)
 		c.touch(r.Host)
 		pages := int64(0)
@@ -261,6 +262,7 @@ func (c *crawler) settledPage(now time.Time, r frontier.Request, v *visit.Visit,
 	case frontier.Again:
 		v.Outcome, v.Reason, v.Wait = visit.Pending, "", visit.WaitHold
 		v.Links = nil
+		c.meter.totals.Retries[s.Effect.Charge()]++
 		c.pend(entry{request: &r, retry: &store.Retry{Visit: *v, Attempt: s.Attempt}})
 		if s.Effect.Urgent() {
 			c.urgent = true
@@ -309,6 +311,7 @@ func (c *crawler) noteEffect(now time.Time, host string, e politeness.Effect) {
 	}
 	for _, r := range c.runsOf(host) {
 		if most := r.cfg.Policy.CancelAfter; most > 0 && r.stop == nil {
+			c.meter.totals.Cancelled++
 			r.halt(now, &Stop{State: job.Cancelled, Reason: fmt.Sprintf("%s refused %d times in a row at the slowest pace", host, most)})
 		}
 	}
@@ -333,6 +336,7 @@ func (c *crawler) look(work context.Context, now time.Time) {
 	if c.alone != nil {
 		c.alone.publish(now)
 	}
+	c.show(now, false)
 }
 
 // halt sends nothing more, for nobody.
@@ -550,6 +554,7 @@ func (c *crawler) tookHosts(now time.Time, hosts []store.HostWork, last, whole b
 func (c *crawler) insist(ctx context.Context, do func() error) error {
 	for wait := retryFirst; ; wait = min(2*wait, retryLast) {
 		err := do()
+		c.meter.stored(ctx, err)
 		if err == nil || c.fleet == nil || lasting(err) || c.tenure.Load().MustCancel(time.Now()) {
 			return err
 		}

@@ -25,7 +25,8 @@ type site struct {
 	owned   bool
 	secrets fetch.Secrets
 
-	gate gate
+	gate    gate
+	watched watched
 
 	robots   robots.State
 	ignored  bool         // robots.txt is left unread
@@ -138,6 +139,7 @@ func (c *crawler) tookRobots(now time.Time, l robotsLanding) {
 		c.f.Reconsider(now, l.request.Host)
 	}
 	settled := c.f.Settle(now, l.request, l.answer, nil)
+	c.measure(l.request, &l.answer, l.wire, settled.Effect)
 	c.noteEffect(now, l.request.Host, settled.Effect)
 	s.robots = c.cfg.Robots.Observe(s.robots, now, l.robots)
 	if l.body != nil && c.newRobots(s.robots.Sum) {

@@ -31,6 +31,8 @@ type task struct {
 	owned   bool
 	secrets fetch.Secrets
 	gate    *gate
+	watched *watched
+	promise promise // to its host
 	robots  robots.State
 	ignored bool
 	sift    bool // only judge it
@@ -148,9 +150,14 @@ func (c *crawler) askRobots(ctx context.Context, t task) robotsLanding {
 		ETag: t.robots.ETag, LastModified: t.robots.LastModified,
 	}
 	archive := c.tap(ctx, &req, output.ForRobots, visit.Item{})
+	t.watched.under.Add(1)
 	res, _, err := c.cfg.Fetcher.Robots(ctx, req)
-	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
+	t.watched.under.Add(-1)
+	defer res.Close() // there beside an error too
 	t.gate.heed(res)
+	if at := res.Timing.Sent; !at.IsZero() {
+		t.watched.follows(c.steady(at), t.promise, c.meter)
+	}
 	if l.own = cmp.Or(archive.err, ownError(ctx, err)); l.own != nil {
 		return l
 	}
@@ -225,12 +232,12 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 	if l.leaf {
 		req.MaxBody, req.CutBody = leafBody, true
 	}
-	req.BeforeSend, req.Looking, req.Sent = c.mayStart(t.gate), c.looking(t.request), c.sent(t.request)
+	req.BeforeSend, req.Looking = c.mayStart(t.gate), c.looking(t.request)
 	if most := t.run.cfg.Limits.Of(limit.Bytes); most.Limited() {
 		req.MaxSent = max(most.Max, 1) // what is larger can never be had under this limit
 	}
 	archive := c.tap(ctx, &req, output.ForPage, v.Item)
-	res, err := c.cfg.Fetcher.Do(ctx, req)
+	res, err := c.exchange(ctx, &t, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
 	t.gate.heed(res)
 	if l.own = cmp.Or(archive.err, ownError(ctx, err)); l.own != nil {
@@ -300,10 +307,10 @@ func (c *crawler) askSitemap(ctx context.Context, t task) (ran bool) {
 		return err == nil
 	}
 	req := fetch.Request{
-		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart(t.gate), Looking: c.looking(r), Sent: c.sent(r),
+		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart(t.gate), Looking: c.looking(r),
 	}
 	archive := c.tap(ctx, &req, output.ForSitemap, visit.Item{Job: r.Job})
-	res, err := c.cfg.Fetcher.Do(ctx, req)
+	res, err := c.exchange(ctx, &t, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
 	t.gate.heed(res)
 	if own := cmp.Or(archive.err, ownError(ctx, err)); own != nil {

@@ -1,0 +1,96 @@
+package headway
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"headway/fetch"
+	"headway/frontier"
+	"headway/politeness"
+)
+
+// watched is what is seen of a host where its requests leave. The schedule says
+// when a request may leave and how many may be under way; this is whether they do
+// as it says. It is asked by workers at the moment the first byte of a request is
+// written, knows nothing of the schedule but what that promised when it handed the
+// request out, and changes nothing.
+type watched struct {
+	promise promise      // to the request that was handed out last; the loop's
+	left    atomic.Int64 // when the last request left, in nanoseconds since 1970; 0: none that we saw
+	under   atomic.Int32 // requests that have left and are not over
+}
+
+// promise is what a host was promised when a request was handed out.
+type promise struct {
+	pace time.Duration
+	cap  int32
+}
+
+// watching lets the schedule tell what it promises.
+func (c *crawler) watching(t frontier.Trace) frontier.Trace {
+	taken := t.Taken
+	t.Taken = func(now time.Time, r frontier.Request, p frontier.Promise) {
+		if s := c.sites[r.Host]; s != nil {
+			s.watched.promise = promise{pace: p.Pace, cap: int32(p.Cap)}
+		}
+		if taken != nil {
+			taken(now, r, p)
+		}
+	}
+	return t
+}
+
+// leaves notes that a request leaves, and counts what it breaks.
+func (w *watched) leaves(at time.Time, p promise, m *meter) {
+	if under := w.under.Add(1); under > p.cap {
+		m.overCap.Add(1)
+	}
+	w.follows(at, p, m)
+}
+
+// follows counts a request that left too soon after the last one. Requests to a
+// host with a pace leave one after the other: none is handed out while another is
+// about to leave.
+func (w *watched) follows(at time.Time, p promise, m *meter) {
+	if last := w.left.Swap(at.UnixNano()); last != 0 && at.UnixNano()-last < int64(p.pace) {
+		m.shortGaps.Add(1)
+	}
+}
+
+// How far an exchange has come.
+const (
+	exchangeLeft int32 = iota + 1
+	exchangeOver
+)
+
+// exchange asks for a page or a sitemap and watches it leave.
+func (c *crawler) exchange(ctx context.Context, t *task, req fetch.Request) (*fetch.Result, error) {
+	w, p, sent := t.watched, t.promise, c.sent(t.request)
+	var stage atomic.Int32
+	req.Sent = func(at time.Time) {
+		if stage.CompareAndSwap(0, exchangeLeft) { // it may be overtaken by the end
+			w.leaves(c.steady(at), p, c.meter)
+		}
+		sent(at)
+	}
+	res, err := c.cfg.Fetcher.Do(ctx, req)
+	if stage.Swap(exchangeOver) == exchangeLeft {
+		w.under.Add(-1)
+	}
+	return res, err
+}
+
+// measure counts a request that is over, and what its answer did to the host.
+func (c *crawler) measure(r frontier.Request, a *frontier.Answer, wire int64, e politeness.Effect) {
+	view, ok := c.f.View(r.Host)
+	s := c.sites[r.Host]
+	refusal, cut := a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable, false
+	if ok && view.Policy != nil {
+		refusal = refusal || a.Status == http.StatusForbidden && view.Policy.Refuses403
+		cut = e.Has(politeness.Incident) && s != nil && view.Policy.Cap(view.State) < int(s.watched.promise.cap)
+	}
+	c.meter.landed(r.Kind, a, wire)
+	c.meter.affected(a.Status, refusal, cut, e)
+}

@@ -1,0 +1,53 @@
+package headway
+
+import (
+	"testing"
+	"time"
+)
+
+// TestWatched lets requests leave that the schedule would never have sent.
+func TestWatched(t *testing.T) {
+	start := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		promise   promise
+		leave     []time.Duration // since the start
+		back      []bool          // whether each is over before the next leaves
+		shortGaps int64
+		overCap   int64
+	}{
+		"kept":            {promise{time.Second, 1}, []time.Duration{0, time.Second, 3 * time.Second}, []bool{true, true, true}, 0, 0},
+		"too soon":        {promise{time.Second, 1}, []time.Duration{0, time.Second - 1, 3 * time.Second}, []bool{true, true, true}, 1, 0},
+		"too many":        {promise{time.Second, 2}, []time.Duration{0, time.Second, 2 * time.Second}, []bool{false, false, false}, 0, 1},
+		"room for two":    {promise{time.Second, 2}, []time.Duration{0, time.Second, 2 * time.Second}, []bool{true, false, false}, 0, 0},
+		"no pace, no gap": {promise{0, 3}, []time.Duration{0, 0, 0}, []bool{false, false, false}, 0, 0},
+		"both":            {promise{time.Second, 1}, []time.Duration{0, 1, 2}, []bool{false, false, false}, 2, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w watched
+			m := newMeter(nil)
+			for i, after := range tc.leave {
+				w.leaves(start.Add(after), tc.promise, m)
+				if tc.back[i] {
+					w.under.Add(-1)
+				}
+			}
+			if s, o := m.shortGaps.Load(), m.overCap.Load(); s != tc.shortGaps || o != tc.overCap {
+				t.Errorf("%d short gaps and %d over the cap, want %d and %d", s, o, tc.shortGaps, tc.overCap)
+			}
+		})
+	}
+}
+
+// TestMeterGoesOn begins a second life with what the first one counted.
+func TestMeterGoesOn(t *testing.T) {
+	var g Gauge
+	first := newMeter(&g)
+	first.totals.Pages, first.totals.Refusals[429] = 7, 3
+	first.totals.ShortGaps = 1
+	g.Set(Reading{Totals: first.totals.copy(), Life: first.life})
+	first.totals.Refusals[429]++ // what was read stays as it was
+	second := newMeter(&g)
+	if second.life != 2 || second.totals.Pages != 7 || second.totals.Refusals[429] != 3 || second.shortGaps.Load() != 1 {
+		t.Errorf("life %d with %+v", second.life, second.totals)
+	}
+}
