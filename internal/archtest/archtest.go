@@ -71,13 +71,14 @@ bench/run                lab
 
 # the program
 cmd/headway              internal/cli
-internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/figures internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/csv output/sitemapxml output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres
+internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/figures internal/metrics internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/csv output/sitemapxml output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres
 internal/warm            internal/whole job store visit weburl
 internal/view            . internal/figures ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
 internal/figures         store visit
 internal/check           internal/whole job store visit weburl output fetch/guard
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
-internal/refgen          . job visit internal/cli internal/config github.com/spf13/cobra github.com/spf13/pflag
+internal/metrics         . frontier politeness visit job github.com/prometheus/client_golang
+internal/refgen          . job visit internal/cli internal/config internal/metrics github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
 internal/doccheck
 internal/doctest

@@ -16,6 +16,7 @@ import (
 	"headway"
 	"headway/fetch/guard"
 	"headway/internal/config"
+	"headway/internal/metrics"
 	"headway/scope"
 	"headway/store"
 	"headway/store/postgres"
@@ -39,7 +40,8 @@ ends with 0; the second ends at once.` + exitHelp(ExitOK, ExitUsage, ExitFailed)
 			if err != nil {
 				return usage(err, hintOf(err))
 			}
-			w := &fleetWorker{crawlRun: crawlRun{set: settings, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &notices{w: cmd.ErrOrStderr()}, keys: make(chan struct{}, 2)}, flags: cmd.Flags()}
+			records, people := newRecords(settings.Log.Format, cmd.ErrOrStderr())
+			w := &fleetWorker{crawlRun: crawlRun{set: settings, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &notices{w: people}, keys: make(chan struct{}, 2)}, flags: cmd.Flags(), records: records}
 			return w.run(cmd.Context())
 		},
 	}
@@ -50,7 +52,8 @@ ends with 0; the second ends at once.` + exitHelp(ExitOK, ExitUsage, ExitFailed)
 // fleetWorker is one call of `headway worker`.
 type fleetWorker struct {
 	crawlRun
-	flags *pflag.FlagSet
+	flags   *pflag.FlagSet
+	records *slog.Logger
 }
 
 func (w *fleetWorker) run(ctx context.Context) error {
@@ -61,7 +64,7 @@ func (w *fleetWorker) run(ctx context.Context) error {
 	if err := w.checkOwned(ctx); err != nil {
 		return err
 	}
-	w.log = slog.New(slog.NewTextHandler(w.err, nil))
+	w.log = w.records
 	terms := termsOf(w.set.Fleet.Lease)
 	st, err := openFleet(ctx, w.set, terms, w.log)
 	if err != nil {
@@ -78,6 +81,19 @@ func (w *fleetWorker) run(ctx context.Context) error {
 		Workers: int(s.Workers), ParseWorkers: int(s.Parse.Workers), RobotsWorkers: int(s.Robots.Parallel), RobotsTimeout: s.Robots.Timeout, RobotsCache: s.Robots.Cache,
 		Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache, CommitGap: cmp.Or(s.Store.CommitGap, fleetCommitGap),
 		Strained: w.strain.Strained, Ungoverned: !s.Governor.Enabled, Lookups: func() guard.Layer { return w.dialer.Stats().Lookups }, Log: w.log,
+	}
+	if s.Worker.Listen != "" {
+		cfg.Gauge = new(headway.Gauge)
+		shown := metrics.NewWorker(cfg.Gauge)
+		handler, err := metrics.Handler(version, shown.Live, shown.Ready, shown)
+		if err != nil {
+			return err
+		}
+		stop, err := serveBeside(ctx, s.Worker.Listen, handler, w.err)
+		if err != nil {
+			return usage(err, "--listen takes an address of this machine and a free port, such as 127.0.0.1:9464")
+		}
+		defer stop()
 	}
 	work, stop := w.signals(ctx, &cfg)
 	defer stop()

@@ -60,6 +60,14 @@ func checkServer(s string) error {
 	return nil
 }
 
+// checkListen wants an address to listen at.
+func checkListen(s string) error {
+	if _, err := netip.ParseAddrPort(s); err != nil {
+		return fmt.Errorf("is %q, which is no address such as 127.0.0.1:9464", s)
+	}
+	return nil
+}
+
 // checkHeader wants a field of a request. The value may be a secret and is not
 // repeated.
 func checkHeader(s string) error {

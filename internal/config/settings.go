@@ -71,6 +71,8 @@ type Settings struct {
 	Store    Store
 	Governor Governor
 	Fleet    Fleet
+	Worker   Worker
+	Log      Log
 }
 
 // JSONL is what a line of JSON holds.
@@ -142,6 +144,22 @@ type Fleet struct {
 	Lease      time.Duration
 	MaxRunning int64
 }
+
+// Worker is what each worker of a fleet has for itself.
+type Worker struct {
+	Listen string
+}
+
+// Log is how a program that runs for long tells what happens.
+type Log struct {
+	Format string
+}
+
+// The formats of a log.
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
 
 // Product returns the product token and version to be named by, if any were
 // set.

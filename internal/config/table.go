@@ -144,6 +144,8 @@ var Table = []Section{
 		{Key: "fleet.schema", Flag: "schema", Fleet: true, Default: "headway", Doc: "`schema` its tables lie in", at: func(s *Settings) value { return text{&s.Fleet.Schema, "schema", nil} }},
 		{Key: "fleet.lease", Flag: "lease", Fleet: true, Default: "30s", Doc: "how long a worker that is silent keeps its hosts; the same for all workers", at: func(s *Settings) value { return span{&s.Fleet.Lease, time.Second, time.Hour} }},
 		{Key: "fleet.max_running", Flag: "max-running", Fleet: true, Default: "0", Doc: "jobs that run at once in the whole fleet; 0 is no limit", at: func(s *Settings) value { return number{&s.Fleet.MaxRunning, 0, 1_000_000} }},
+		{Key: "worker.listen", Flag: "listen", Fleet: true, Doc: "`address` and port to serve /metrics, /livez and /readyz at, to whoever can reach it; by default nowhere", at: func(s *Settings) value { return text{&s.Worker.Listen, "address and port", checkListen} }},
+		{Key: "log.format", Flag: "log", Fleet: true, Default: LogText, Doc: "lines for people (text), or one JSON object a line (json)", at: func(s *Settings) value { return word{&s.Log.Format, []string{LogText, LogJSON}} }},
 	}},
 }
 
