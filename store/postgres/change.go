@@ -149,6 +149,7 @@ const (
 	lockOfKeys       int32 = 0x48576b
 	lockOfEvents     int32 = 0x485765
 	lockOfSubmission int32 = 0x48576f
+	lockOfEndpoints  int32 = 0x48576e
 )
 
 // errf is fmt.Errorf for the functions of affected.

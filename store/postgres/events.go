@@ -32,6 +32,11 @@ func (s *Store) events(ctx context.Context, now time.Time, q store.EventQuery) (
 	if err := s.numberEvents(ctx, now); err != nil {
 		return nil, err
 	}
+	return readEvents(ctx, s.pool, q)
+}
+
+// readEvents reads events that have their numbers.
+func readEvents(ctx context.Context, db querier, q store.EventQuery) ([]store.Event, error) {
 	which, args := "", []any{int64(q.After), min(max(q.Max, 0), store.MaxEvents)}
 	if !q.All {
 		args = append(args, q.Tenant)
@@ -41,7 +46,7 @@ func (s *Store) events(ctx context.Context, now time.Time, q store.EventQuery) (
 		args = append(args, number(q.Job))
 		which += fmt.Sprintf(" and e.job = $%d", len(args))
 	}
-	r, err := s.pool.Query(ctx, "select e.number, e.at, e.tenant, e.job, e.kind, e.body from event e where e.number > $1"+which+" order by e.number limit $2", args...)
+	r, err := db.Query(ctx, "select e.number, e.at, e.tenant, e.job, e.kind, e.body from event e where e.number > $1"+which+" order by e.number limit $2", args...)
 	if err != nil {
 		return nil, wrap(err)
 	}

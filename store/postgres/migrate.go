@@ -82,7 +82,7 @@ func (s *Store) upgrade(ctx context.Context, config *pgx.ConnConfig) (err error)
 	}
 	config = config.Copy()
 	// Migrations want the planner as it is.
-	for _, way := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "plan_cache_mode", "idle_in_transaction_session_timeout"} {
+	for _, way := range plainSessions {
 		delete(config.RuntimeParams, way)
 	}
 	// Two that make the same schema at once would fail each other.
