@@ -45,11 +45,11 @@ func (c *change) createJob(ctx context.Context, j *store.Job) (job.ID, error) {
 	if j.MaxPages > 0 {
 		c.exec("insert into account (job, free) values ($1, $2)", id, j.MaxPages)
 	}
-	if shelfFor(id, j.MaxPages) == 0 {
-		return job.ID(id), nil
+	if j.State == job.Queued {
+		return job.ID(id), nil // how large it may become is known when it gets a place
 	}
-	c.exec("update job set shelf = $1 where id = $1", id)
-	return job.ID(id), c.createShelf(ctx, id)
+	_, err := c.giveShelf(ctx, id, j.MaxPages)
+	return job.ID(id), err
 }
 
 // number is a job as it is stored; one that cannot be there is none.

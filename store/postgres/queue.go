@@ -97,16 +97,30 @@ func (c *change) admit(ctx context.Context, now time.Time, safety limit.Limits) 
 		return nil, false, err
 	}
 	slices.SortFunc(jobs, func(a, b store.Job) int { return slices.Index(ids, int32(a.ID)) - slices.Index(ids, int32(b.ID)) })
+	tenants = nil
 	for i := range jobs {
 		j, s := &jobs[i], around[jobs[i].Tenant]
 		s.Safety = safety
+		first := j.StartedAt.IsZero()
 		placed, err := c.place(ctx, now, j, &s)
 		if err != nil {
 			return nil, false, err
 		}
-		if placed {
-			j.Layers = nil
-			list = append(list, *j)
+		tenants = append(slices.DeleteFunc(tenants, func(t string) bool { return t == j.Tenant }), j.Tenant)
+		if !placed {
+			continue
+		}
+		j.Layers = nil
+		list = append(list, *j)
+		if !first {
+			continue
+		}
+		made, err := c.giveShelf(ctx, int32(j.ID), j.MaxPages)
+		if err != nil {
+			return nil, false, err
+		}
+		if made {
+			break // it takes a while, and others wait for this transaction
 		}
 	}
 	c.exec("insert into served (tenant, turn) select w.tenant, nextval('turn') from unnest($1::text[]) as w (tenant) on conflict (tenant) do update set turn = excluded.turn", tenants)

@@ -239,12 +239,20 @@ func (c *change) clearShelf(id int32) {
 	}
 }
 
-// shelfFor chooses the shelf of a new job.
-func shelfFor(id int32, maxPages int64) int32 {
+// giveShelf makes a shelf for a job that has none of its own, and tells whether it
+// did: one that may become large gets one, unless it has begun to fill the shared
+// one.
+func (c *change) giveShelf(ctx context.Context, id int32, maxPages int64) (made bool, err error) {
 	if maxPages > 0 && maxPages <= smallJob {
-		return 0
+		return false, nil
 	}
-	return id
+	var begun bool
+	c.queue("select exists (select from tally where job = $1)", id).QueryRow(func(row pgx.Row) error { return row.Scan(&begun) })
+	if err := c.send(ctx); err != nil || begun {
+		return false, err
+	}
+	c.exec("update job set shelf = $1 where id = $1", id)
+	return true, c.createShelf(ctx, id)
 }
 
 // shelfOf finds the shelf of a job, or ErrNotFound.
@@ -276,14 +284,18 @@ func (s *Store) shelvesOf(ctx context.Context, ids []job.ID) (map[job.ID]*shelf,
 	if len(unknown) == 0 {
 		return found, nil
 	}
-	r, err := s.pool.Query(ctx, "select id, shelf from job where id = any($1::int[])", unknown)
+	r, err := s.pool.Query(ctx, "select id, shelf, started_at is not null from job where id = any($1::int[])", unknown)
 	if err != nil {
 		return nil, wrap(err)
 	}
 	var id job.ID
 	var number int32
-	_, err = pgx.ForEachRow(r, []any{&id, &number}, func() error {
-		found[id] = s.rememberShelf(id, number)
+	var started bool
+	_, err = pgx.ForEachRow(r, []any{&id, &number, &started}, func() error {
+		found[id] = &sharedShelf
+		if started || number > 0 { // else it may still get one of its own
+			found[id] = s.rememberShelf(id, number)
+		}
 		return nil
 	})
 	return found, wrap(err)
