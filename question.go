@@ -20,10 +20,11 @@ import (
 
 // Mail brings questions and orders to a running crawl. [*ask.Mailbox] is one.
 type Mail interface {
-	// Receive returns what was asked since the last call, without waiting.
-	Receive() ([]ask.Letter, error)
+	// Receive returns what was asked since the last call, without waiting for
+	// more.
+	Receive(ctx context.Context) ([]ask.Letter, error)
 	// Reply answers a letter. What an order changed is logged first.
-	Reply(id string, a ask.Answer) error
+	Reply(ctx context.Context, id string, a ask.Answer) error
 }
 
 // order is an operator's order for a host.
@@ -37,58 +38,108 @@ const maxOrders = 10_000
 
 // readMail looks whether anybody asks.
 func (c *crawler) readMail(ctx context.Context) {
-	if c.cfg.Mail == nil || c.mailing {
+	mail, now := c.mail(), c.now()
+	if mail == nil || c.mailing || c.fleet != nil && now.Before(c.fleet.lettersAt) {
 		return
 	}
 	c.mailing = true
+	if c.fleet != nil {
+		c.fleet.lettersAt = c.nextPoll(now)
+	}
 	c.background.Go(func() {
-		letters, err := c.cfg.Mail.Receive()
-		if err != nil {
-			c.cfg.Log.Warn("questions cannot be read", "err", err)
-		}
-		if len(letters) == 0 {
-			c.post(func(time.Time) { c.mailing = false })
-			return
-		}
-		answers := make(chan []ask.Answer, 1)
+		again := c.answerMail(ctx, mail)
 		c.post(func(now time.Time) {
-			list := make([]ask.Answer, len(letters))
-			for i := range letters {
-				list[i] = c.answerTo(now, letters[i].Question)
+			c.mailing = false
+			if again && c.fleet != nil {
+				c.fleet.lettersAt = now.Add(retryFirst)
 			}
-			answers <- list
 		})
-		var list []ask.Answer
-		select {
-		case list = <-answers:
-		case <-ctx.Done():
-			select {
-			case list = <-answers: // what was done is still logged
-			default:
-				return // the loop has ended and answers nobody
-			}
-		}
-		for i, a := range list {
-			if err := c.cfg.Mail.Reply(letters[i].ID, a); err != nil {
-				c.cfg.Log.Warn("a question cannot be answered", "err", err)
-			}
-		}
-		c.post(func(time.Time) { c.mailing = false })
 	})
 }
 
-// answerTo answers a question, or does as ordered.
-func (c *crawler) answerTo(now time.Time, q ask.Question) ask.Answer {
-	a, err := c.ask(now, q)
+// answerMail takes what was asked, lets the loop answer and replies. It tells
+// whether there is reason to look again soon.
+func (c *crawler) answerMail(ctx context.Context, mail Mail) (again bool) {
+	letters, err := mail.Receive(ctx)
 	if err != nil {
-		return ask.Answer{Error: err.Error()}
+		c.cfg.Log.Warn("questions cannot be read", "err", err)
 	}
-	return a
+	if len(letters) == 0 {
+		return false
+	}
+	answers := make(chan []*ask.Answer, 1)
+	c.post(func(now time.Time) {
+		list, left := make([]*ask.Answer, len(letters)), len(letters)
+		for i := range letters {
+			c.answerTo(ctx, now, letters[i].Question, func(a *ask.Answer) {
+				list[i] = a
+				if left--; left == 0 {
+					answers <- list
+				}
+			})
+		}
+	})
+	var list []*ask.Answer
+	select {
+	case list = <-answers:
+	case <-ctx.Done():
+		select {
+		case list = <-answers: // what was done is still logged
+		default:
+			return false // the loop has ended and answers nobody
+		}
+	}
+	again = len(letters) >= store.MaxMail
+	for i, a := range list {
+		if a == nil {
+			again = true
+			continue
+		}
+		if err := mail.Reply(context.WithoutCancel(ctx), letters[i].ID, *a); err != nil {
+			c.cfg.Log.Warn("a question cannot be answered", "err", err)
+		}
+	}
+	return again
+}
+
+// errElsewhere says that the host of a question is not ours: whoever owns it
+// answers.
+var errElsewhere = errors.New("another worker owns the host")
+
+// answerTo answers a question, or does as ordered. It tells nil where somebody
+// else has to answer. What was ordered is told once it is stored, so that it holds
+// whatever becomes of us.
+func (c *crawler) answerTo(ctx context.Context, now time.Time, q ask.Question, tell func(*ask.Answer)) {
+	a, err := c.ask(now, q)
+	switch {
+	case errors.Is(err, errElsewhere):
+		tell(nil)
+	case errors.Is(err, errNotMet):
+		c.obeyStored(ctx, q, tell)
+	case err != nil:
+		tell(&ask.Answer{Error: err.Error()})
+	case a.Change != nil && a.Change.Host != "":
+		c.tellStored(&a, tell)
+	default:
+		tell(&a)
+	}
+}
+
+// tellStored tells an answer once all that was changed until now is stored.
+func (c *crawler) tellStored(a *ask.Answer, tell func(*ask.Answer)) {
+	c.pend(entry{ack: func() { tell(a) }})
+	c.urgent = true
 }
 
 func (c *crawler) ask(now time.Time, q ask.Question) (ask.Answer, error) {
+	if err := c.mine(q); err != nil {
+		return ask.Answer{}, err
+	}
 	switch q.Kind {
 	case ask.KindStatus:
+		if c.fleet != nil {
+			return c.askPart(now, q), nil
+		}
 		return ask.Answer{Status: c.alone.status(now)}, nil
 	case ask.KindHosts:
 		return c.askHosts(q)
@@ -97,10 +148,17 @@ func (c *crawler) ask(now time.Time, q ask.Question) (ask.Answer, error) {
 	case ask.KindPause, ask.KindResume, ask.KindSlow, ask.KindForget:
 		return c.obey(now, q)
 	case ask.KindStopDiscovery:
+		if c.alone == nil {
+			return ask.Answer{}, errors.New("discovery of a job of a fleet cannot be stopped; headway job drain ends the job")
+		}
 		change := ask.Change{At: now, By: q.By, Order: q.Kind, Before: discovery(c.alone.enough), After: discovery(true)}
 		c.alone.enough = true
 		c.cfg.Log.Info("discovery stopped", "by", q.By)
 		return ask.Answer{Change: &change}, nil
+	case ask.KindWorkers, ask.KindDrain:
+		if c.fleet != nil {
+			return c.askWorker(now, q), nil
+		}
 	}
 	return ask.Answer{}, fmt.Errorf("%q is no question", q.Kind)
 }
@@ -112,7 +170,7 @@ func discovery(stopped bool) string {
 	return "on"
 }
 
-// askHosts describes the host that is named, or all with work.
+// askHosts describes the host that is named, or all with work for the job.
 func (c *crawler) askHosts(q ask.Question) (ask.Answer, error) {
 	if q.Host != "" {
 		v, ok := c.f.View(q.Host)
@@ -122,9 +180,19 @@ func (c *crawler) askHosts(q ask.Question) (ask.Answer, error) {
 		return ask.Answer{Hosts: []ask.Host{describe(&v)}}, nil
 	}
 	views := c.f.Slowest(min(cmp.Or(q.Max, ask.MaxHosts), ask.MaxHosts))
-	list := make([]ask.Host, len(views))
+	list := make([]ask.Host, 0, len(views))
 	for i := range views {
-		list[i] = describe(&views[i])
+		h := describe(&views[i])
+		if q.Job != 0 {
+			jobs := c.f.Jobs(h.Host)
+			if !slices.Contains(jobs, q.Job) {
+				continue
+			}
+			if len(jobs) > 1 {
+				h.Queued, h.More = 0, true // how many are of this job is not told apart
+			}
+		}
+		list = append(list, h)
 	}
 	return ask.Answer{Hosts: list}, nil
 }
@@ -147,7 +215,11 @@ func (c *crawler) askURL(q ask.Question) (ask.Answer, error) {
 		return ask.Answer{}, fmt.Errorf("url: %w", err)
 	}
 	a := &ask.URL{URL: u.String(), Where: ask.PlaceStored}
-	sent, since, ok := c.f.Find(c.alone.job, u)
+	id := q.Job
+	if c.alone != nil {
+		id = c.alone.job
+	}
+	sent, since, ok := c.f.Find(id, u)
 	if ok {
 		v, _ := c.f.View(u.Host())
 		h := describe(&v)
@@ -162,7 +234,11 @@ func (c *crawler) askURL(q ask.Question) (ask.Answer, error) {
 	return ask.Answer{URL: a}, nil
 }
 
-// obey carries out an order for a host, at once or when the host is met.
+// errNotMet says that the state of a host is not in memory.
+var errNotMet = errors.New("the host is not in memory")
+
+// obey carries out an order for a host, at once or when the host is met. A worker
+// of a fleet, which may not be the one that meets it, turns to what is stored.
 func (c *crawler) obey(now time.Time, q ask.Question) (ask.Answer, error) {
 	u, err := store.ParseHost(q.Host)
 	if err != nil {
@@ -176,23 +252,37 @@ func (c *crawler) obey(now time.Time, q ask.Question) (ask.Answer, error) {
 	if before, after, ok := c.f.Order(now, u.Host(), o.apply); ok {
 		change.Before, change.After = inWords(before), inWords(after)
 		c.touch(u.Host())
-		c.urgent = true
 	} else {
 		if len(c.orders) >= maxOrders {
 			return ask.Answer{}, errors.New("too many orders wait for hosts that were not met yet")
 		}
 		c.orders[u.Host()] = append(c.orders[u.Host()], o)
+		if c.fleet != nil {
+			return ask.Answer{}, errNotMet
+		}
 	}
-	c.cfg.Log.Info("order", "order", string(q.Kind), "host", change.Host, "by", q.By, "before", change.Before, "after", change.After)
-	return ask.Answer{Change: &change}, nil
+	return c.obeyed(change), nil
+}
+
+// obeyed logs what an order changed, and answers with it.
+func (c *crawler) obeyed(change ask.Change) ask.Answer {
+	if c.fleet != nil {
+		change.Worker = c.worker
+	}
+	c.cfg.Log.Info("order", "order", string(change.Order), "host", change.Host, "by", change.By, "before", change.Before, "after", change.After)
+	return ask.Answer{Change: &change}
 }
 
 // applyOrders carries out what was ordered before a host was met.
 func (c *crawler) applyOrders(host string, s politeness.State) politeness.State {
+	if len(c.orders[host]) == 0 {
+		return s
+	}
 	for _, o := range c.orders[host] {
 		s = o.apply(s)
 	}
 	delete(c.orders, host)
+	c.touch(host)
 	return s
 }
 
@@ -250,13 +340,26 @@ func (r *run) status(now time.Time) *ask.Status {
 	for _, v := range r.c.f.Slowest(slowest) {
 		s.Slowest = append(s.Slowest, describe(&v))
 	}
-	for _, l := range r.c.layers(now) {
-		s.Layers = append(s.Layers, ask.Layer{Name: l.Name, Setting: l.Setting, Limit: l.Limit, Use: l.Use, Waiting: l.Waiting, Waited: ask.Millis(l.Waited)})
-	}
-	for _, l := range r.cfg.Limits.Ceilings() {
-		s.Limits = append(s.Limits, limitOf(l, spent))
-	}
+	s.Layers, s.Limits = r.c.layersAsked(now), r.limits()
 	return s
+}
+
+// layersAsked says how each layer stands, for other processes.
+func (c *crawler) layersAsked(now time.Time) (list []ask.Layer) {
+	for _, l := range c.layers(now) {
+		list = append(list, ask.Layer{Name: l.Name, Setting: l.Setting, Limit: l.Limit, Use: l.Use, Waiting: l.Waiting, Waited: ask.Millis(l.Waited)})
+	}
+	return list
+}
+
+// limits are the ceilings of the job and how much of them is used, as far as this
+// process knows.
+func (r *run) limits() (list []ask.Limit) {
+	spent := r.budget.Spent()
+	for _, l := range r.cfg.Limits.Ceilings() {
+		list = append(list, limitOf(l, spent))
+	}
+	return list
 }
 
 // limitOf is a ceiling and how much of it is used.

@@ -1,6 +1,7 @@
 package headway_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ type post struct {
 	n       int
 }
 
-func (p *post) Receive() ([]ask.Letter, error) {
+func (p *post) Receive(context.Context) ([]ask.Letter, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	letters := p.letters
@@ -31,7 +32,7 @@ func (p *post) Receive() ([]ask.Letter, error) {
 	return letters, nil
 }
 
-func (p *post) Reply(id string, a ask.Answer) error {
+func (p *post) Reply(_ context.Context, id string, a ask.Answer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.replies == nil {

@@ -75,6 +75,7 @@ func (c *crawler) acquired(work context.Context, now time.Time, leases []store.L
 		c.leases[l.Slot], slots[i] = l, l.Slot
 		c.fleet.moved[l.Slot] = now
 	}
+	c.fleet.lettersAt = now // what was asked of the owner before
 	c.cfg.Log.Info("slots acquired", "slots", len(leases), "owned", len(c.leases))
 	c.readHosts(work, store.HostQuery{Slots: slots})
 }
@@ -111,6 +112,12 @@ func (c *crawler) giveUp(work context.Context, now time.Time) {
 	unstored := c.unstored()
 	domains := map[store.Slot][]string{}
 	waits := map[store.Slot]bool{}
+	for d := range unstored { // also of hosts that have left memory
+		if s := store.SlotOf(c.key, d); f.leaving[s] {
+			c.urgent = true
+			waits[s] = true
+		}
+	}
 	for _, s := range c.sites {
 		if !f.leaving[s.slot] {
 			continue

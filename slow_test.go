@@ -30,7 +30,7 @@ type curious struct {
 	status []*ask.Status
 }
 
-func (c *curious) Receive() ([]ask.Letter, error) {
+func (c *curious) Receive(context.Context) ([]ask.Letter, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.at) < time.Second {
@@ -40,7 +40,7 @@ func (c *curious) Receive() ([]ask.Letter, error) {
 	return []ask.Letter{{ID: "how", Question: ask.Question{Kind: ask.KindStatus}}}, nil
 }
 
-func (c *curious) Reply(_ string, a ask.Answer) error {
+func (c *curious) Reply(_ context.Context, _ string, a ask.Answer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.status = append(c.status, a.Status)

@@ -68,8 +68,8 @@ func (m *Mailbox) Close() error {
 	return nil
 }
 
-// Receive returns the questions that wait, in the order of their names.
-func (m *Mailbox) Receive() ([]Letter, error) {
+// Receive returns the questions that wait, in the order they were put.
+func (m *Mailbox) Receive(ctx context.Context) ([]Letter, error) {
 	files, err := os.ReadDir(m.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -93,7 +93,7 @@ func (m *Mailbox) Receive() ([]Letter, error) {
 			return letters, fmt.Errorf("take a question: %w", gone)
 		}
 		if err != nil {
-			if err := m.Reply(id, Answer{Error: fmt.Sprintf("question not understood: %v", err)}); err != nil {
+			if err := m.Reply(ctx, id, Answer{Error: fmt.Sprintf("question not understood: %v", err)}); err != nil {
 				return letters, err
 			}
 			continue
@@ -105,7 +105,7 @@ func (m *Mailbox) Receive() ([]Letter, error) {
 }
 
 // Reply answers a question, and logs what an order changed.
-func (m *Mailbox) Reply(id string, a Answer) error {
+func (m *Mailbox) Reply(_ context.Context, id string, a Answer) error {
 	if a.Change != nil {
 		if err := m.record(a.Change); err != nil {
 			return err

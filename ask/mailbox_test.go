@@ -25,13 +25,13 @@ func serve(t *testing.T, m *ask.Mailbox, answer func(ask.Question) ask.Answer) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			letters, err := m.Receive()
+			letters, err := m.Receive(ctx)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			for _, l := range letters {
-				if err := m.Reply(l.ID, answer(l.Question)); err != nil {
+				if err := m.Reply(ctx, l.ID, answer(l.Question)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -116,7 +116,7 @@ func TestNobody(t *testing.T) {
 	if _, err := m.Ask(ctx, ask.Question{}); !errors.Is(err, ask.ErrNobody) {
 		t.Errorf("nobody looks: %v", err)
 	}
-	if letters, err := m.Receive(); len(letters) > 0 || err != nil {
+	if letters, err := m.Receive(t.Context()); len(letters) > 0 || err != nil {
 		t.Errorf("a question that was given up is still there: %v, %v", letters, err)
 	}
 	go func() { _ = m.Close() }() // what it says is seen below
@@ -137,7 +137,7 @@ func TestGarbage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if letters, err := m.Receive(); len(letters) > 0 || err != nil {
+	if letters, err := m.Receive(t.Context()); len(letters) > 0 || err != nil {
 		t.Errorf("%v, %v", letters, err)
 	}
 	for _, id := range []string{"x", "y"} {

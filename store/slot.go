@@ -103,6 +103,9 @@ func (t Tenure) MustCancel(now time.Time) bool {
 	return t.sent.IsZero() || t.elapsed(now) >= t.terms.Cancel
 }
 
+// Age is how long ago the renewal was sent, for people.
+func (t Tenure) Age(now time.Time) time.Duration { return t.elapsed(now) }
+
 // elapsed is the time since the renewal, by the clock that says more. The
 // monotonic one stands still while a machine sleeps, the clock on the wall does
 // not; when that one is set forward, the owner pauses until its next renewal,

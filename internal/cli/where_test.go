@@ -24,13 +24,13 @@ func answering(t *testing.T, dir string, a ask.Answer) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			letters, err := m.Receive()
+			letters, err := m.Receive(t.Context())
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			for _, l := range letters {
-				if err := m.Reply(l.ID, a); err != nil {
+				if err := m.Reply(t.Context(), l.ID, a); err != nil {
 					t.Error(err)
 				}
 			}

@@ -35,9 +35,12 @@ type Store struct {
 	paces    map[string][]store.PaceChange
 	robots   map[[32]byte]store.RobotsVersion
 	arrivals map[store.Arrival]bool
+	crowds   map[store.WorkerID][]store.Crowd
 	queue    queue
 	tenants  tenants
-	crowds   map[store.WorkerID][]store.Crowd
+
+	letters    []*letter // by age
+	lastLetter store.LetterID
 }
 
 // run is a job and all its URLs.

@@ -12,9 +12,6 @@ import (
 
 var _ store.Fleet = (*Store)(nil)
 
-// lettersAtOnce bounds the letters a worker takes at a time.
-const lettersAtOnce = store.MaxMail
-
 // Post implements [store.Mail].
 func (s *Store) Post(ctx context.Context, now time.Time, l store.Letter) (store.LetterID, error) {
 	if err := l.Check(); err != nil {
@@ -52,7 +49,7 @@ func (s *Store) Letters(ctx context.Context, now time.Time, w store.WorkerID) ([
 	var list []store.Letter
 	r, err := s.pool.Query(ctx, `select l.id, l.slot is null, coalesce(l.slot, 0), l.at, l.body from letter l
 		where l.at >= $2 and (l.slot is null or exists (select from slot s where s.id = l.slot and s.owner = $1))
-		and not exists (select from reply r where r.letter = l.id and (r.worker = $1 or l.slot is not null)) order by l.id limit $3`, w, milli(now.Add(-store.LetterLife)), lettersAtOnce)
+		and not exists (select from reply r where r.letter = l.id and (r.worker = $1 or l.slot is not null)) order by l.id limit $3`, w, milli(now.Add(-store.LetterLife)), store.MaxMail)
 	if err == nil {
 		var l store.Letter
 		var at int64
