@@ -226,7 +226,10 @@ func (c *crawler) renew(ctx context.Context) {
 		case <-tick.C:
 		}
 		sent := time.Now()
-		err := c.st.Renew(ctx, c.worker)
+		// A store that says nothing until it is too late is one that did not answer.
+		attempt, cancel := context.WithTimeout(ctx, max(c.cfg.Terms.Renew, time.Until(c.tenure.Load().CancelAt())))
+		err := c.st.Renew(attempt, c.worker)
+		cancel()
 		c.meter.stored(ctx, err)
 		switch {
 		case err == nil:

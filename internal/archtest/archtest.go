@@ -84,7 +84,7 @@ internal/doccheck
 internal/doctest
 internal/e2e
 internal/fleettest
-internal/pgtest
+internal/pgtest          github.com/jackc/pgx/v5
 internal/unraced
 internal/vectors
 internal/whole

@@ -2,7 +2,9 @@ package fleettest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -23,9 +25,19 @@ import (
 	"headway/internal/pgtest"
 	"headway/lab"
 	"headway/lab/labtest"
+	"headway/lab/temper"
 )
 
+// atOnce is how many tests run at once in CI. They wait for the pace of a crawl far
+// more than they compute.
+const atOnce = 6
+
 func TestMain(m *testing.M) {
+	if !full {
+		if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
+			panic(err)
+		}
+	}
 	testscript.Main(m, map[string]func(){
 		"headway": func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
@@ -34,20 +46,13 @@ func TestMain(m *testing.M) {
 // full tells whether tests run at their real size.
 var full = os.Getenv("HEADWAY_FULL") != ""
 
-// Sizes of the fleet.
+// Times of the fleet.
 const (
 	lease = 3 * time.Second
 	pace  = time.Second
+	// takeOver is how long after its end a worker's hosts are asked by another.
+	takeOver = lease + 5*time.Second
 )
-
-// Size of the web they crawl.
-var hosts, pages = 24, 12
-
-func init() {
-	if full {
-		hosts, pages = 500, 40
-	}
-}
 
 // fleet is workers, their database and the web they crawl.
 type fleet struct {
@@ -57,7 +62,7 @@ type fleet struct {
 	pages   int
 	pace    time.Duration
 	db      *pgtest.Cluster
-	line    *proxy // between the workers and the database
+	standby *pgtest.Cluster // nil without one
 	dir     string
 	port    int
 	workers []*worker // that live
@@ -69,6 +74,7 @@ type fleet struct {
 // worker is one process.
 type worker struct {
 	cmd    *exec.Cmd
+	lines  []*proxy // to the database, and its standby
 	errs   *journal
 	exited chan struct{}
 	err    error
@@ -92,18 +98,45 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-// newFleet starts a database and a lab of the usual size.
-func newFleet(t *testing.T) *fleet {
-	t.Helper()
-	return newFleetOf(t, hosts, pages)
+// setup is what a fleet is to crawl, and on which database.
+type setup struct {
+	hosts, pages int
+	pace         time.Duration // zero means the usual one
+	rules        temper.Rules  // how the hosts answer
+	db           pgtest.Config
 }
 
-func newFleetOf(t *testing.T, hosts, pages int) *fleet {
+// newFleet starts a database and a lab. What is left to chance follows from a seed,
+// which HEADWAY_SEED repeats.
+func newFleet(t *testing.T, s setup) *fleet {
 	t.Helper()
 	site := lab.DefaultSite()
-	site.Pages = pages
-	l := labtest.Serve(t, lab.Config{Hosts: lab.Uniform(hosts, lab.Temper{Site: site}), Log: 1 << 20})
-	db, err := pgtest.Start(t.Context(), pgtest.Config{})
+	site.Pages = s.pages
+	l := labtest.Serve(t, lab.Config{Hosts: lab.Uniform(s.hosts, lab.Temper{Site: site, Rules: s.rules}), Log: 1 << 20})
+	seed := rand.Uint64()
+	if given := os.Getenv("HEADWAY_SEED"); given != "" {
+		var err error
+		if seed, err = strconv.ParseUint(given, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("HEADWAY_SEED=%d", seed)
+	f := &fleet{
+		T: t, lab: l, hosts: s.hosts, pages: s.pages, pace: cmp.Or(s.pace, pace), db: startDB(t, s.db), dir: t.TempDir(), port: l.Addr().(*net.TCPAddr).Port,
+		random: rand.New(rand.NewPCG(seed, 0)), stalls: watchStalls(t),
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			f.tell()
+		}
+	})
+	return f
+}
+
+// startDB starts a database until the test ends.
+func startDB(t *testing.T, c pgtest.Config) *pgtest.Cluster {
+	t.Helper()
+	db, err := pgtest.Start(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,34 +145,42 @@ func newFleetOf(t *testing.T, hosts, pages int) *fleet {
 			t.Error(err)
 		}
 	})
-	f := &fleet{T: t, lab: l, hosts: hosts, pages: pages, pace: pace, db: db, dir: t.TempDir(), port: l.Addr().(*net.TCPAddr).Port, random: rand.New(rand.NewPCG(1, 2)), stalls: watchStalls(t)}
-	f.line = newProxy(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(db.Port)))
-	t.Cleanup(func() {
-		f.endAll()
-		if t.Failed() {
-			f.tell()
-		}
-	})
-	return f
+	return db
 }
 
-// command is headway with these words.
-func (f *fleet) command(port int, args ...string) *exec.Cmd {
+// servers are the database and its standby.
+func (f *fleet) servers() []*pgtest.Cluster {
+	if f.standby == nil {
+		return []*pgtest.Cluster{f.db}
+	}
+	return []*pgtest.Cluster{f.db, f.standby}
+}
+
+// command is headway with these words, for a database behind these ports.
+func (f *fleet) command(ports []int, args ...string) *exec.Cmd {
 	cmd := exec.Command("headway", args...)
 	cmd.Dir = f.dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEADWAY_") })
-	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+filepath.Join(f.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(f.dir, "config"), "HOME="+f.dir,
-		fmt.Sprintf("HEADWAY_FLEET_STORE=postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port))
+	dsn := "dbname=postgres user=postgres sslmode=disable target_session_attrs=read-write"
+	var hosts, numbers []string
+	for _, p := range ports {
+		hosts, numbers = append(hosts, "127.0.0.1"), append(numbers, strconv.Itoa(p))
+	}
+	dsn += " host=" + strings.Join(hosts, ",") + " port=" + strings.Join(numbers, ",")
+	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+filepath.Join(f.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(f.dir, "config"), "HOME="+f.dir, "HEADWAY_FLEET_STORE="+dsn)
 	return cmd
 }
 
-// start starts a worker.
+// start starts a worker on lines of its own.
 func (f *fleet) start(args ...string) *worker {
 	f.Helper()
-	w := &worker{
-		cmd:  f.command(f.line.port(), append([]string{"worker", "--lease", lease.String(), "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", f.port), "--workers", "64"}, args...)...),
-		errs: &journal{}, exited: make(chan struct{}),
+	w := &worker{errs: &journal{}, exited: make(chan struct{})}
+	var ports []int
+	for _, s := range f.servers() {
+		line := newProxy(f.T, s.Port)
+		w.lines, ports = append(w.lines, line), append(ports, line.port())
 	}
+	w.cmd = f.command(ports, append([]string{"worker", "--lease", lease.String(), "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", f.port), "--workers", "64"}, args...)...)
 	w.cmd.Stderr = w.errs
 	if err := w.cmd.Start(); err != nil {
 		f.Fatal(err)
@@ -148,8 +189,30 @@ func (f *fleet) start(args ...string) *worker {
 		w.err = w.cmd.Wait()
 		close(w.exited)
 	}()
+	f.Cleanup(func() {
+		_ = w.cmd.Process.Kill() // it may have ended
+		<-w.exited
+	})
 	f.workers, f.started = append(f.workers, w), append(f.started, w)
 	return w
+}
+
+// victim is a worker that owns hosts, chosen by chance, and which they are.
+func (f *fleet) victim() (w *worker, hosts []string) {
+	f.Helper()
+	for _, i := range f.random.Perm(len(f.workers)) {
+		w = f.workers[i]
+		if hosts = f.owned(w); len(hosts) > 0 {
+			return w, hosts
+		}
+	}
+	f.Fatal("no worker owns a host")
+	return nil, nil
+}
+
+// chance is a time of at most d.
+func (f *fleet) chance(d time.Duration) time.Duration {
+	return time.Duration(f.random.Int64N(int64(d)))
 }
 
 // signal sends a signal to a worker that lives.
@@ -160,35 +223,46 @@ func (f *fleet) signal(w *worker, s syscall.Signal) {
 	}
 }
 
+// ended takes a worker that has ended off the list of those that live.
+func (f *fleet) ended(w *worker) {
+	f.workers = slices.DeleteFunc(f.workers, func(x *worker) bool { return x == w })
+}
+
 // kill ends a worker as the machine would.
 func (f *fleet) kill(w *worker) {
 	f.Helper()
 	f.signal(w, syscall.SIGKILL)
 	<-w.exited
-	f.workers = slices.DeleteFunc(f.workers, func(x *worker) bool { return x == w })
-}
-
-// endAll ends what is left, whatever the test has done.
-func (f *fleet) endAll() {
-	for _, w := range f.workers {
-		_ = w.cmd.Process.Kill() // it may have ended
-		<-w.exited
-	}
+	f.ended(w)
 }
 
 // leave lets a worker go, which must be over in time and in order.
 func (f *fleet) leave(w *worker) {
 	f.Helper()
 	f.signal(w, syscall.SIGTERM)
-	select {
-	case <-w.exited:
-	case <-time.After(20 * time.Second):
-		f.Fatalf("a worker has not left after 20 s:\n%s", w.errs)
-	}
+	f.awaitExit(w, 20*time.Second)
 	if w.err != nil {
 		f.Errorf("a worker that was told to leave: %v\n%s", w.err, w.errs)
 	}
-	f.workers = slices.DeleteFunc(f.workers, func(x *worker) bool { return x == w })
+}
+
+// awaitExit waits for the end of a worker.
+func (f *fleet) awaitExit(w *worker, within time.Duration) {
+	f.Helper()
+	select {
+	case <-w.exited:
+	case <-time.After(within):
+		f.Fatalf("a worker has not left after %v:\n%s", within, w.errs)
+	}
+	f.ended(w)
+}
+
+// leaveAll lets all workers go.
+func (f *fleet) leaveAll() {
+	f.Helper()
+	for len(f.workers) > 0 {
+		f.leave(f.workers[0])
+	}
 }
 
 // tell prints what workers said, those that are gone among them.
@@ -211,7 +285,11 @@ func (f *fleet) lost() (n int64) {
 // run waits for a command and returns what it printed.
 func (f *fleet) run(args ...string) []byte {
 	f.Helper()
-	cmd := f.command(f.db.Port, args...)
+	var ports []int
+	for _, s := range f.servers() {
+		ports = append(ports, s.Port)
+	}
+	cmd := f.command(ports, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
@@ -255,6 +333,18 @@ func (f *fleet) show(id int64) (j job) {
 	return j
 }
 
+// list is what `headway job list --json` says.
+func (f *fleet) list() []job {
+	f.Helper()
+	var answer struct {
+		Jobs []job `json:"jobs"`
+	}
+	if err := json.Unmarshal(f.run("job", "list", "--json"), &answer); err != nil {
+		f.Fatal(err)
+	}
+	return answer.Jobs
+}
+
 // await waits for the end of a job, and lets disturb do something meanwhile.
 func (f *fleet) await(id int64, within time.Duration, disturb func()) job {
 	f.Helper()
@@ -272,139 +362,5 @@ func (f *fleet) await(id int64, within time.Duration, disturb func()) job {
 	}
 }
 
-// judge holds what the lab saw and what is stored against the promises.
-func (f *fleet) judge(j job) {
-	f.Helper()
-	want := int64(f.hosts * f.pages)
-	total := f.lab.Stats().Total
-	f.Logf("%s (%s): %d pages, %d answers; at once %d", j.State, j.Reason, j.Pages, total.PageAnswers, total.MaxConcurrent)
-	if j.State != "complete" || j.Outcomes["fetched"] != want || total.UniquePages != want {
-		f.Errorf("%s (%s): %d pages recorded and %d seen by the lab, want %d; %v", j.State, j.Reason, j.Outcomes["fetched"], total.UniquePages, want, j.Outcomes)
-	}
-	f.polite()
-}
-
-// polite holds what the lab saw against the pace.
-func (f *fleet) polite() {
-	f.Helper()
-	total := f.lab.Stats().Total
-	if total.MaxConcurrent > 1 {
-		f.Errorf("%d requests at once on a host", total.MaxConcurrent)
-	}
-	if total.RobotsViolations+total.BeforeRobots+total.NofollowHits > 0 {
-		f.Errorf("robots violations %d, before robots.txt %d, nofollow %d", total.RobotsViolations, total.BeforeRobots, total.NofollowHits)
-	}
-	f.stamped()
-	f.paced()
-}
-
 // long is what a job may take.
-func long() time.Duration { return 5*time.Duration(pages)*pace + 2*time.Minute }
-
-// TestKill kills a worker every so often and adds others: nothing is lost, nothing
-// is recorded twice, and no host notices.
-func TestKill(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t)
-	for range 4 {
-		f.start()
-	}
-	id := f.submit()
-	every := 4 * time.Second
-	if full {
-		every = 20 * time.Second
-	}
-	next, kills := time.Now().Add(every), 0
-	j := f.await(id, long(), func() {
-		if time.Now().After(next) {
-			next = time.Now().Add(every)
-			f.kill(f.workers[f.random.IntN(len(f.workers))])
-			f.start()
-			kills++
-		}
-	})
-	t.Logf("%d workers were killed", kills)
-	f.judge(j)
-	for len(f.workers) > 0 {
-		f.leave(f.workers[0])
-	}
-}
-
-// TestTerm lets workers leave in order, one after the other, while others come.
-func TestTerm(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t)
-	f.start()
-	f.start()
-	id := f.submit()
-	next := time.Now().Add(4 * time.Second)
-	j := f.await(id, long(), func() {
-		if time.Now().After(next) {
-			next = time.Now().Add(4 * time.Second)
-			f.start()
-			f.leave(f.workers[0])
-		}
-	})
-	f.judge(j)
-}
-
-// TestFaults does one thing to a fleet of two in the middle of its work. Whatever it
-// is, nothing is lost and no host notices.
-func TestFaults(t *testing.T) {
-	for name, fault := range map[string]func(f *fleet){
-		// It comes back as one that was replaced, and takes part again.
-		"a worker stopped for three leases": func(f *fleet) {
-			f.signal(f.workers[0], syscall.SIGSTOP)
-			time.Sleep(3 * lease)
-			f.signal(f.workers[0], syscall.SIGCONT)
-		},
-		"all workers killed": func(f *fleet) {
-			for len(f.workers) > 0 {
-				f.kill(f.workers[0])
-			}
-			f.start()
-			f.start()
-		},
-		"the database killed": func(f *fleet) {
-			before := f.line.accepted.Load()
-			if err := f.db.Kill(); err != nil {
-				f.Fatal(err)
-			}
-			time.Sleep(2 * lease)
-			if n := f.line.accepted.Load() - before; n > int64(5*len(f.workers)*int(2*lease/time.Second)) {
-				f.Errorf("%d connections were tried in %v", n, 2*lease)
-			}
-			if err := f.db.StartServer(f.Context()); err != nil {
-				f.Fatal(err)
-			}
-		},
-		"a partition": func(f *fleet) {
-			f.line.down.Store(true)
-			time.Sleep(lease) // half of it to stop, and some for what was on its way
-			before := f.lab.Stats().Total.Requests
-			time.Sleep(lease)
-			if n := f.lab.Stats().Total.Requests - before; n > 0 {
-				f.Errorf("%d requests later than a lease after the cut", n)
-			}
-			f.line.down.Store(false)
-			f.line.sever()
-		},
-		"a database that answers half a second later": func(f *fleet) {
-			f.line.delay.Store(int64(250 * time.Millisecond)) // each way
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFleet(t)
-			f.start()
-			f.start()
-			id := f.submit()
-			time.Sleep(4 * time.Second) // real processes at work
-			fault(f)
-			f.judge(f.await(id, long(), nil))
-			for len(f.workers) > 0 {
-				f.leave(f.workers[0])
-			}
-		})
-	}
-}
+func (f *fleet) long() time.Duration { return 5*time.Duration(f.pages)*f.pace + 2*time.Minute }

@@ -1,42 +1,34 @@
 package fleettest
 
 import (
-	"encoding/json"
 	"math"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
-)
 
-// list is what `headway job list --json` says.
-func (f *fleet) list() []job {
-	f.Helper()
-	var answer struct {
-		Jobs []job `json:"jobs"`
-	}
-	if err := json.Unmarshal(f.run("job", "list", "--json"), &answer); err != nil {
-		f.Fatal(err)
-	}
-	return answer.Jobs
-}
+	"github.com/jackc/pgx/v5"
+
+	"headway/lab/temper"
+)
 
 // TestShares lets jobs of three tenants crawl the same hosts: the hosts see one
 // pace, and each job gets its share.
 func TestShares(t *testing.T) {
 	t.Parallel()
 	jobs, tenants := 4, []string{"a", "b", "c"}
-	f := newFleetOf(t, 6, 12)
-	f.pace = pace / 2 // more turns in the same time
+	web := setup{hosts: 6, pages: 12, pace: pace / 2} // more turns in the same time
 	if full {
-		jobs = 10
-		f = newFleetOf(t, 20, 20)
+		jobs, web = 10, setup{hosts: 20, pages: 20}
 	}
+	f := newFleet(t, web)
 	for i := range jobs {
 		f.submit("--tenant", tenants[i%len(tenants)])
 	}
 	f.start()
 	f.start()
 	for id := range jobs {
-		f.await(int64(id+1), time.Duration(jobs)*long(), nil)
+		f.await(int64(id+1), time.Duration(jobs)*f.long(), nil)
 	}
 	want := int64(f.hosts * f.pages)
 	for _, j := range f.list() {
@@ -103,7 +95,7 @@ func TestQueue(t *testing.T) {
 	if full {
 		jobs = 20
 	}
-	f := newFleetOf(t, jobs, 3)
+	f := newFleet(t, setup{hosts: jobs, pages: 3})
 	seeds := f.lab.Seeds()
 	for i := range jobs {
 		f.submitFor(seeds[i : i+1])
@@ -151,40 +143,191 @@ func TestQueue(t *testing.T) {
 	f.polite()
 }
 
-// TestBudget gives a job 50 pages and eight workers, some of which are killed:
-// exactly 50 are recorded.
+// TestBudget gives jobs 50 pages each and eight workers, some of which are killed:
+// exactly 50 are recorded, each time.
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	runs := 1
+	const atOnce, each, workers, most = 5, 20, 8, 50
+	rounds := 1
 	if full {
-		runs = 100
+		rounds = 20
 	}
-	for range runs {
-		f := newFleetOf(t, 20, 10)
-		for range 8 {
-			f.start()
+	f := newFleet(t, setup{hosts: atOnce * each, pages: 10})
+	for range workers {
+		f.start()
+	}
+	f.awaitWorkers(workers)
+	for range rounds {
+		f.lab.Reset()
+		groups, ids := slices.Collect(slices.Chunk(f.lab.Seeds(), each)), []int64{}
+		for _, seeds := range groups {
+			ids = append(ids, f.submitFor(seeds, "--max-pages", strconv.Itoa(most)))
 		}
-		id := f.submit("--max-pages", "50")
-		next, kills := time.Now().Add(3*time.Second), 0
-		j := f.await(id, long(), func() {
-			if kills < 2 && time.Now().After(next) {
-				next = time.Now().Add(2 * time.Second)
-				f.kill(f.workers[f.random.IntN(len(f.workers))])
-				kills++
+		var dead []string // hosts whose owner was killed, once for each time
+		next, kills := time.Now().Add(f.chance(2*time.Second)), 0
+		for i, id := range ids {
+			j := f.await(id, f.long(), func() {
+				if kills < 2 && time.Now().After(next) {
+					next = time.Now().Add(f.chance(2 * time.Second))
+					w, hosts := f.victim()
+					f.kill(w)
+					f.start()
+					dead = append(dead, hosts...)
+					kills++
+				}
+			})
+			if j.State != "partial" || j.Reason != "max_pages" || j.Pages != most || f.recorded(id) != most {
+				t.Errorf("job %d: %s (%s) with %d pages, %d stored, want partial (max_pages) with %d", id, j.State, j.Reason, j.Pages, f.recorded(id), most)
 			}
-		})
-		asked := f.lab.Stats().Total.PageAnswers
-		t.Logf("%s (%s) with %d pages, %d asked for, %d kills", j.State, j.Reason, j.Pages, asked, kills)
-		if j.State != "partial" || j.Reason != "max_pages" || j.Pages != 50 {
-			t.Errorf("%s (%s) with %d pages, want partial (max_pages) with 50", j.State, j.Reason, j.Pages)
+			// A worker that was killed had at most one request under way or not
+			// committed on each of its hosts.
+			asked, flying := int64(0), int64(0)
+			for _, h := range f.lab.Stats().PerHost {
+				if slices.Contains(groups[i], h.Host+"/") {
+					asked += h.PageAnswers
+				}
+			}
+			for _, host := range dead {
+				if slices.Contains(groups[i], host+"/") {
+					flying++
+				}
+			}
+			t.Logf("job %d: %d pages asked for, at most %d of them twice", id, asked, flying)
+			if asked > most+flying+f.lost() {
+				t.Errorf("job %d: %d pages asked for, at most %d", id, asked, most+flying)
+			}
 		}
-		// A worker that was killed had at most one request under way on each of
-		// its hosts, and what it had not committed.
-		if most := int64(50 + 2*kills*f.hosts); asked > most {
-			t.Errorf("%d pages asked for, at most %d", asked, most)
-		}
+		t.Logf("%d kills", kills)
 		f.polite()
-		f.endAll()
-		f.workers = nil
 	}
+	f.leaveAll()
+}
+
+// awaitWorkers waits until so many workers own slots.
+func (f *fleet) awaitWorkers(n int) {
+	f.Helper()
+	f.list() // whoever comes first makes the tables
+	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		var have int
+		f.sql(func(conn *pgx.Conn) error {
+			return conn.QueryRow(f.Context(), "select count(distinct owner) from slot where owner > 0").Scan(&have)
+		})
+		if have == n {
+			return
+		}
+		if time.Since(began) > time.Minute {
+			f.Fatalf("%d workers own slots, want %d", have, n)
+		}
+	}
+}
+
+// cancelled asks for a crawl, cancels it in the middle of its work, and returns its
+// number: no request of it follows, and nothing of it is held.
+func (f *fleet) cancelled() int64 {
+	f.Helper()
+	id := f.submit("--max-pages", "700", "--sitemaps", "off")
+	time.Sleep(6*time.Second + f.chance(4*time.Second))
+	f.run("job", "cancel", strconv.FormatInt(id, 10))
+	at := time.Now()
+	time.Sleep(4 * time.Second)
+	for _, r := range f.lab.Log() {
+		if late := r.Start.Sub(at); late > 2*time.Second {
+			f.Errorf("%s%s was asked for %v after the job was cancelled", r.Host, r.Target, late)
+		}
+	}
+	for _, table := range []string{"token", "account", "arrival"} {
+		if n := f.left(table, id); n > 0 {
+			f.Errorf("%d rows of a cancelled job are left in %s", n, table)
+		}
+	}
+	if j := f.show(id); j.State != "cancelled" || j.Pages != f.recorded(id) || j.Pages == 0 {
+		f.Errorf("%s with %d pages, %d stored", j.State, j.Pages, f.recorded(id))
+	}
+	return id
+}
+
+// gapsOf are the times between the requests of a job on each host, in order.
+func (f *fleet) gapsOf(id int64) map[string][]time.Duration {
+	f.Helper()
+	gaps := map[string][]time.Duration{}
+	for host, list := range f.stamps() {
+		list = slices.DeleteFunc(list, func(s stamp) bool { return s.job != id })
+		for i := 1; i < len(list); i++ {
+			gaps[host] = append(gaps[host], list[i].sent.Sub(list[i-1].sent))
+		}
+	}
+	return gaps
+}
+
+// TestCancel cancels a job and asks for the same again, which goes on at the same
+// pace.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, setup{hosts: 8, pages: 100, pace: pace / 2})
+	f.start()
+	f.start()
+	f.awaitWorkers(2)
+	mean := func(id int64) time.Duration {
+		sum, n := time.Duration(0), 0
+		for _, gaps := range f.gapsOf(id) {
+			for _, g := range gaps {
+				sum += g
+				n++
+			}
+		}
+		return sum / time.Duration(n)
+	}
+	first, second := mean(f.cancelled()), mean(f.cancelled())
+	t.Logf("%v a page, then %v", first, second)
+	if off := float64(second)/float64(first) - 1; math.Abs(off) > 0.05 {
+		t.Errorf("%v a page in the first run, %v in the second", first, second)
+	}
+	f.leaveAll()
+}
+
+// TestCancelLearned cancels a job whose hosts refuse what comes faster than twice a
+// second: the next begins at what was learned of them, not at the pace it was asked
+// for.
+func TestCancelLearned(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, setup{hosts: 8, pages: 100, pace: 300 * time.Millisecond, rules: temper.Rules{Limits: []temper.Limit{{Rate: 2, Burst: 1}}}})
+	f.start()
+	f.start()
+	f.awaitWorkers(2)
+	f.cancelled()
+	if n := f.lab.Stats().Total.Refusals; n < int64(f.hosts) {
+		t.Errorf("%d refusals of %d hosts: there was too little to learn", n, f.hosts)
+	}
+	for host, gaps := range f.gapsOf(f.cancelled()) {
+		if gaps[0] < f.pace*3/2 {
+			t.Errorf("%s was asked again after %v by the second run", host, gaps[0])
+		}
+	}
+	f.leaveAll()
+}
+
+// TestForeignLinks follows links from host to host, over as many as there are, of
+// which each belongs to one of the workers.
+func TestForeignLinks(t *testing.T) {
+	t.Parallel()
+	web := setup{hosts: 300, pages: 3, pace: 200 * time.Millisecond}
+	if full {
+		web.hosts = 10_000
+	}
+	const workers = 3
+	f := newFleet(t, web)
+	for range workers {
+		f.start()
+	}
+	f.awaitWorkers(workers)
+	j := f.await(f.submitFor(f.lab.Seeds()[:1], "--scope", "any"), f.long()+time.Duration(f.hosts)*30*time.Millisecond, nil)
+	f.judge(j)
+	for _, w := range f.workers {
+		n := len(f.owned(w))
+		t.Logf("worker %d has %d hosts", w.cmd.Process.Pid, n)
+		if n < f.hosts/workers/2 {
+			t.Errorf("a worker has %d of %d hosts", n, f.hosts)
+		}
+	}
+	f.leaveAll()
 }

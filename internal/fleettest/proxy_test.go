@@ -5,32 +5,40 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// proxy is a line to a server that can be cut and slowed.
+// proxy is a line from one worker to a server that can be cut, slowed and left
+// half open.
 type proxy struct {
 	listener net.Listener
 	to       string
-	down     atomic.Bool  // no new connection, and nothing passes on those there are
+	cut      atomic.Bool  // what is sent waits, as if it was sent again and again
 	delay    atomic.Int64 // of each piece of data, in either direction
 	accepted atomic.Int64
 
 	mu    sync.Mutex
-	conns map[net.Conn]bool
+	links map[*link]bool
+}
+
+// link is one connection on a line.
+type link struct {
+	client, server net.Conn
+	forgotten      atomic.Bool // what is sent is lost, and nobody says so
 }
 
 // newProxy opens a line until the test ends.
-func newProxy(t *testing.T, to string) *proxy {
+func newProxy(t *testing.T, port int) *proxy {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: l, to: to, conns: map[net.Conn]bool{}}
+	p := &proxy{listener: l, to: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), links: map[*link]bool{}}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -46,7 +54,8 @@ func newProxy(t *testing.T, to string) *proxy {
 		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			t.Error(err)
 		}
-		p.sever()
+		p.cut.Store(false)
+		p.each((*link).close)
 		wg.Wait()
 	})
 	return p
@@ -55,57 +64,57 @@ func newProxy(t *testing.T, to string) *proxy {
 // port is where the line begins.
 func (p *proxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
-// sever ends all connections.
-func (p *proxy) sever() {
+// forget leaves all connections half open: neither end hears of the other again.
+// New ones are served.
+func (p *proxy) forget() {
+	p.each(func(l *link) { l.forgotten.Store(true) })
+}
+
+func (p *proxy) each(do func(*link)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for c := range p.conns {
-		_ = c.Close() // it is cut, whatever it says
+	for l := range p.links {
+		do(l)
 	}
 }
 
-func (p *proxy) keep(c net.Conn, keep bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if keep {
-		p.conns[c] = true
-	} else {
-		delete(p.conns, c)
-		_ = c.Close() // both ends are done with it
-	}
+func (l *link) close() {
+	_, _ = l.client.Close(), l.server.Close() // it is over, whatever they say
 }
 
-func (p *proxy) serve(c net.Conn) {
-	p.keep(c, true)
-	defer p.keep(c, false)
-	if p.down.Load() {
-		return
-	}
+func (p *proxy) serve(client net.Conn) {
 	server, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(context.Background(), "tcp", p.to)
 	if err != nil {
+		_ = client.Close() // nobody is there
 		return
 	}
-	p.keep(server, true)
-	defer p.keep(server, false)
-	done := make(chan struct{}, 2)
-	for _, way := range [][2]net.Conn{{c, server}, {server, c}} {
-		go func() {
-			p.pass(way[0], way[1])
-			done <- struct{}{}
-		}()
-	}
-	<-done
-	_ = c.Close() // ends the other way, too
-	_ = server.Close()
-	<-done
+	l := &link{client: client, server: server}
+	p.mu.Lock()
+	p.links[l] = true
+	p.mu.Unlock()
+	var ways sync.WaitGroup
+	ways.Go(func() { p.pass(l, client, server) })
+	ways.Go(func() { p.pass(l, server, client) })
+	ways.Wait()
+	p.mu.Lock()
+	delete(p.links, l)
+	p.mu.Unlock()
 }
 
-// pass hands data on; behind a cut it is lost in silence.
-func (p *proxy) pass(from io.Reader, to io.Writer) {
+// pass hands data on until an end closes, and then closes the other.
+func (p *proxy) pass(l *link, from io.Reader, to io.Writer) {
+	defer func() {
+		if !l.forgotten.Load() {
+			l.close()
+		}
+	}()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
-		if n > 0 && !p.down.Load() {
+		for p.cut.Load() {
+			time.Sleep(tick)
+		}
+		if n > 0 && !l.forgotten.Load() {
 			time.Sleep(time.Duration(p.delay.Load()))
 			if _, err := to.Write(buf[:n]); err != nil {
 				return

@@ -26,6 +26,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // What to do when there is no server to start.
@@ -227,6 +229,28 @@ func (p *Cluster) Stop(ctx context.Context) error {
 // Promote makes a standby the primary.
 func (p *Cluster) Promote(ctx context.Context) error {
 	return p.run(ctx, "pg_ctl", "promote", "-w", "-t", patience, "-D", p.data())
+}
+
+// MakeSynchronous makes the commits of a primary wait for its standby, once that is
+// connected.
+func (p *Cluster) MakeSynchronous(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, p.DSN("postgres"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	for _, q := range []string{"alter system set synchronous_standby_names = '*'", "select pg_reload_conf()"} {
+		if _, err := conn.Exec(ctx, q); err != nil {
+			return err
+		}
+	}
+	for tick := time.NewTicker(10 * time.Millisecond); ; <-tick.C {
+		var state string
+		err := conn.QueryRow(ctx, "select coalesce(max(sync_state), '') from pg_stat_replication where state = 'streaming'").Scan(&state)
+		if err != nil || state == "sync" {
+			return err
+		}
+	}
 }
 
 // PID is the postmaster's process, read from its file.

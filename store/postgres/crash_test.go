@@ -233,7 +233,7 @@ func TestFailover(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	fatal(t, makeSynchronous(t.Context(), primary))
+	fatal(t, primary.MakeSynchronous(t.Context()))
 	dsn := fmt.Sprintf("postgres://postgres@/postgres?host=%s,%s&port=%d,%d&target_session_attrs=read-write&connect_timeout=5", primary.Dir, standby.Dir, primary.Port, standby.Port)
 	s := openAt(t, dsn, t.TempDir(), nil)
 	defer s.Close()
@@ -264,28 +264,6 @@ func TestFailover(t *testing.T) {
 		t.Errorf("%d pages are there, %d were acknowledged", c.Pages(), acknowledged)
 	}
 	t.Logf("%d pages acknowledged, %d there", f.pages.Load(), c.Pages())
-}
-
-// makeSynchronous makes commits of a primary wait for its standby, once that is
-// connected.
-func makeSynchronous(ctx context.Context, primary *pgtest.Cluster) error {
-	conn, err := pgx.Connect(ctx, primary.DSN("postgres"))
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	for _, q := range []string{"alter system set synchronous_standby_names = '*'", "select pg_reload_conf()"} {
-		if _, err := conn.Exec(ctx, q); err != nil {
-			return err
-		}
-	}
-	for tick := time.NewTicker(10 * time.Millisecond); ; <-tick.C {
-		var state string
-		err := conn.QueryRow(ctx, "select coalesce(max(sync_state), '') from pg_stat_replication where state = 'streaming'").Scan(&state)
-		if err != nil || state == "sync" {
-			return err
-		}
-	}
 }
 
 // failover is a load of commits, one page each, that are sent again until they

@@ -142,6 +142,7 @@ func (s *Store) await(ctx context.Context, w store.WorkerID, look func(store.New
 			return err
 		}
 	}
+	listen(c.PgConn().Conn())
 	for what := store.AllNews; ; {
 		look(what)
 		n, err := c.WaitForNotification(ctx)

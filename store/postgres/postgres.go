@@ -173,10 +173,12 @@ func (s *Store) poolConfig(dsn string) (*pgxpool.Config, error) {
 // open does what can fail after the configuration was read.
 func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
 	var err error
+	patient := config.ConnConfig.Copy() // a migration takes as long as it takes
+	config.ConnConfig.DialFunc = s.dial
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return err
 	}
-	if err := s.migrate(ctx, config.ConnConfig); err != nil {
+	if err := s.migrate(ctx, patient); err != nil {
 		return err
 	}
 	if err := s.prepare(ctx); err != nil {

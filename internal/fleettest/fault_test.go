@@ -1,0 +1,300 @@
+package fleettest
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headway/internal/pgtest"
+	"headway/lab/temper"
+	"headway/store"
+)
+
+// maxReconnects is how often a worker may try its database in a second.
+const maxReconnects = 5
+
+// TestKill kills a worker every so often and adds others: nothing is lost, nothing
+// is recorded twice, and no host notices.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	hosts, pages, every := 40, 12, 4*time.Second
+	if full {
+		hosts, pages, every = 500, 40, 20*time.Second
+	}
+	f := newFleet(t, setup{hosts: hosts, pages: pages})
+	for range 4 {
+		f.start()
+	}
+	id := f.submit()
+	type death struct {
+		at    time.Time
+		hosts []string
+	}
+	var deaths []death
+	next := time.Now().Add(every)
+	j := f.await(id, f.long(), func() {
+		if time.Now().After(next) {
+			next = time.Now().Add(every)
+			w, hosts := f.victim()
+			f.kill(w)
+			deaths = append(deaths, death{time.Now(), hosts})
+			f.start()
+		}
+	})
+	t.Logf("%d workers were killed", len(deaths))
+	f.judge(j)
+	for _, d := range deaths {
+		// In CI the next is killed before the first is replaced.
+		if full && d.at.Add(takeOver).Before(j.Ended) {
+			f.takenOver(d.hosts, d.at, 0)
+		}
+	}
+	f.leaveAll()
+}
+
+// TestTerm lets workers leave in order, one after the other, while others come.
+func TestTerm(t *testing.T) {
+	t.Parallel()
+	f := newFaultFleet(t, pgtest.Config{})
+	f.start()
+	f.start()
+	id := f.submit()
+	next := time.Now().Add(4 * time.Second)
+	f.judge(f.await(id, f.long(), func() {
+		if time.Now().After(next) {
+			next = time.Now().Add(4 * time.Second)
+			f.start()
+			f.leave(f.workers[0])
+		}
+	}))
+}
+
+// TestTermTwice tells a worker to leave that has answers to wait for, and then to
+// leave at once.
+func TestTermTwice(t *testing.T) {
+	t.Parallel()
+	latency, err := temper.ParseLatency("const:2s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFleet(t, setup{hosts: 8, pages: 6, rules: temper.Rules{Latency: latency}})
+	f.suffer(func(f *fleet) func() {
+		w, hosts := f.victim()
+		f.signal(w, syscall.SIGTERM)
+		time.Sleep(100*time.Millisecond + f.chance(400*time.Millisecond))
+		select {
+		case <-w.exited:
+			f.Errorf("a worker left before its answers had come:\n%s", w.errs)
+		default:
+		}
+		at := time.Now()
+		f.signal(w, syscall.SIGTERM)
+		f.awaitExit(w, 20*time.Second)
+		took := time.Since(at)
+		f.Logf("ended %v after the second signal: %v", took, w.err)
+		if took > time.Second {
+			f.Errorf("a worker that was told twice to leave ended after %v", took)
+		}
+		return func() { f.takenOver(hosts, at, 0) }
+	})
+}
+
+// newFaultFleet is a fleet of the size that faults are done to.
+func newFaultFleet(t *testing.T, c pgtest.Config) *fleet {
+	t.Helper()
+	if full {
+		return newFleet(t, setup{hosts: 500, pages: 40, db: c})
+	}
+	return newFleet(t, setup{hosts: 16, pages: 12, db: c})
+}
+
+// fault is done to a fleet of two in the middle of its work. It returns what must
+// hold once the work is done, if that is more than always.
+type fault func(f *fleet) (after func())
+
+// suffer does a fault at a moment that is left to chance. Whatever it is, nothing
+// is lost and no host notices.
+func (f *fleet) suffer(do fault) {
+	f.Helper()
+	f.start()
+	f.start()
+	id := f.submit()
+	time.Sleep(3*time.Second + f.chance(3*time.Second)) // real processes at work
+	before := f.peaks()
+	after := do(f)
+	f.judge(f.await(id, f.long(), nil))
+	if after != nil {
+		after()
+	}
+	f.flat(before)
+	f.leaveAll()
+}
+
+// reconnects starts to count the connections of all workers; the function it returns
+// wants few of them.
+func (f *fleet) reconnects() (stop func()) {
+	began, before := time.Now(), map[*proxy]int64{}
+	for _, w := range f.workers {
+		for _, l := range w.lines {
+			before[l] = l.accepted.Load()
+		}
+	}
+	return func() {
+		f.Helper()
+		for l, n := range before {
+			rate := float64(l.accepted.Load()-n) / time.Since(began).Seconds()
+			f.Logf("%.1f connections a second", rate)
+			if rate >= maxReconnects {
+				f.Errorf("a worker tried %.1f connections a second, want fewer than %d", rate, maxReconnects)
+			}
+		}
+	}
+}
+
+// cutOff parts workers from the database for a while, and returns when that began.
+// By half a lease later they have stopped to send requests.
+func (f *fleet) cutOff(d time.Duration, list ...*worker) (at time.Time) {
+	f.Helper()
+	var hosts []string
+	for _, w := range list {
+		hosts = append(hosts, f.owned(w)...)
+	}
+	stop := f.reconnects()
+	for _, w := range list {
+		w.lines[0].cut.Store(true)
+	}
+	at = time.Now()
+	time.Sleep(d)
+	for _, w := range list {
+		w.lines[0].cut.Store(false)
+	}
+	stop()
+	f.silent(hosts, at.Add(lease/2), at.Add(lease)) // nobody else may begin before
+	return at
+}
+
+// silent wants no request to hosts between two moments, but for one that the lab was
+// late to notice.
+func (f *fleet) silent(hosts []string, from, to time.Time) {
+	f.Helper()
+	for _, r := range f.lab.Log() {
+		if r.Start.Before(to) && r.Start.Add(-f.stalls.before(r.Start)).After(from) && slices.Contains(hosts, r.Host) {
+			f.Errorf("%s%s was asked for %v too late", r.Host, r.Target, r.Start.Sub(from))
+		}
+	}
+}
+
+// allHosts are the hosts of the lab.
+func (f *fleet) allHosts() (hosts []string) {
+	for _, seed := range f.lab.Seeds() {
+		hosts = append(hosts, strings.TrimSuffix(seed, "/"))
+	}
+	return hosts
+}
+
+// TestFaults does each fault to a fleet of its own.
+func TestFaults(t *testing.T) {
+	for name, do := range map[string]fault{
+		"a worker killed": func(f *fleet) func() {
+			w, hosts := f.victim()
+			f.kill(w)
+			at := time.Now()
+			return func() { f.takenOver(hosts, at, 0) }
+		},
+		"all workers killed": func(f *fleet) func() {
+			for len(f.workers) > 0 {
+				f.kill(f.workers[0])
+			}
+			f.start()
+			f.start()
+			return nil
+		},
+		// It comes back as one that was replaced, and takes part again.
+		"a worker stopped for three leases": func(f *fleet) func() {
+			w, hosts := f.victim()
+			f.signal(w, syscall.SIGSTOP)
+			at := time.Now()
+			time.Sleep(3 * lease)
+			f.signal(w, syscall.SIGCONT)
+			return func() {
+				f.takenOver(hosts, at, 0)
+				if !strings.Contains(w.errs.String(), store.ErrFenced.Error()) {
+					f.Error("nothing of the worker that was stopped was refused")
+				}
+			}
+		},
+		"the database killed": func(f *fleet) func() {
+			stop := f.reconnects()
+			if err := f.db.Kill(); err != nil {
+				f.Fatal(err)
+			}
+			time.Sleep(2 * lease)
+			stop()
+			if err := f.db.StartServer(f.Context()); err != nil {
+				f.Fatal(err)
+			}
+			return nil
+		},
+		// What was sent before it ends arrives after it.
+		"a worker cut off": func(f *fleet) func() {
+			w, hosts := f.victim()
+			at := f.cutOff(3*lease, w)
+			return func() {
+				f.takenOver(hosts, at, lease/2)
+				if !strings.Contains(w.errs.String(), "lost its place") {
+					f.Error("the worker that was cut off has not noticed")
+				}
+			}
+		},
+		"all workers cut off": func(f *fleet) func() {
+			at := f.cutOff(3*lease, f.workers...)
+			f.silent(f.allHosts(), at.Add(lease/2), at.Add(3*lease))
+			return nil
+		},
+		"connections half open": func(f *fleet) func() {
+			stop := f.reconnects()
+			w, _ := f.victim()
+			w.lines[0].forget()
+			return stop
+		},
+		"a database that answers half a second later": func(f *fleet) func() {
+			for _, w := range f.workers {
+				w.lines[0].delay.Store(int64(250 * time.Millisecond)) // each way
+			}
+			return f.reconnects()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			newFaultFleet(t, pgtest.Config{Durable: true}).suffer(do)
+		})
+	}
+}
+
+// TestFailover kills the database and promotes its standby, which had to confirm
+// every commit: workers find it by themselves.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	f := newFaultFleet(t, pgtest.Config{Durable: true})
+	f.standby = startDB(t, pgtest.Config{Durable: true, From: f.db})
+	if err := f.db.MakeSynchronous(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.suffer(func(f *fleet) func() {
+		stop := f.reconnects()
+		if err := f.db.Kill(); err != nil {
+			f.Fatal(err)
+		}
+		at := time.Now()
+		if err := f.standby.Promote(f.Context()); err != nil {
+			f.Fatal(err)
+		}
+		f.db, f.standby = f.standby, nil
+		return func() {
+			stop()
+			f.takenOver(f.allHosts(), at, 0)
+		}
+	})
+}

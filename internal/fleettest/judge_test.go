@@ -1,0 +1,172 @@
+package fleettest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// judge holds what the lab saw and what is stored against the promises, for a job
+// that had the lab to itself.
+func (f *fleet) judge(j job) {
+	f.Helper()
+	want := int64(f.hosts * f.pages)
+	total := f.lab.Stats().Total
+	f.Logf("%s (%s): %d pages, %d answers; at once %d", j.State, j.Reason, j.Pages, total.PageAnswers, total.MaxConcurrent)
+	if j.State != "complete" || j.Outcomes["fetched"] != want || total.UniquePages != want {
+		f.Errorf("%s (%s): %d pages recorded and %d seen by the lab, want %d; %v", j.State, j.Reason, j.Outcomes["fetched"], total.UniquePages, want, j.Outcomes)
+	}
+	if n := f.recorded(j.Job); n != want {
+		f.Errorf("%d pages are stored, want %d", n, want)
+	}
+	f.over(j)
+	f.polite()
+}
+
+// over holds the end of the last job against what was done after it: nothing, and
+// nothing is left to do.
+func (f *fleet) over(j job) {
+	f.Helper()
+	for _, r := range f.lab.Log() {
+		if r.Start.After(j.Ended) {
+			f.Errorf("%s%s was asked for at %s, after the job had ended at %s", r.Host, r.Target, r.Start.Format(time.StampMilli), j.Ended.Format(time.StampMilli))
+		}
+	}
+	for _, table := range []string{"queue_%d", "errand_%d", "arrival", "token"} {
+		if n := f.left(table, j.Job); n > 0 {
+			f.Errorf("%d rows are left in %s", n, table)
+		}
+	}
+}
+
+// left counts the rows of a job in a table that mean work.
+func (f *fleet) left(table string, id int64) (n int64) {
+	f.Helper()
+	where := map[string]string{"errand_%d": " and not ended", "token": " and n > 0"}[table]
+	f.sql(func(conn *pgx.Conn) error {
+		if strings.Contains(table, "%d") {
+			var shelf int
+			if err := conn.QueryRow(f.Context(), "select shelf from job where id = $1", id).Scan(&shelf); err != nil {
+				return err
+			}
+			table = fmt.Sprintf(table, shelf)
+		}
+		return conn.QueryRow(f.Context(), "select count(*) from "+table+" where job = $1"+where, id).Scan(&n)
+	})
+	return n
+}
+
+// recorded counts the pages of a job that were fetched, each of which is stored
+// once.
+func (f *fleet) recorded(id int64) (n int64) {
+	f.Helper()
+	f.sql(func(conn *pgx.Conn) error {
+		var shelf int
+		if err := conn.QueryRow(f.Context(), "select shelf from job where id = $1", id).Scan(&shelf); err != nil {
+			return err
+		}
+		var different int64
+		err := conn.QueryRow(f.Context(), fmt.Sprintf("select count(*), count(distinct fp) from outcome_%d where job = $1 and ending = 1", shelf), id).Scan(&n, &different)
+		if n != different {
+			f.Errorf("%d records of %d pages", n, different)
+		}
+		return err
+	})
+	return n
+}
+
+// polite holds what was sent, and what the lab saw of it, against the rules.
+func (f *fleet) polite() {
+	f.Helper()
+	total := f.lab.Stats().Total
+	if total.MaxConcurrent > 1 {
+		f.Errorf("%d requests at once on a host", total.MaxConcurrent)
+	}
+	if total.RobotsViolations+total.BeforeRobots+total.NofollowHits > 0 {
+		f.Errorf("robots violations %d, before robots.txt %d, nofollow %d", total.RobotsViolations, total.BeforeRobots, total.NofollowHits)
+	}
+	f.stamped()
+	f.paced()
+}
+
+// owned are the hosts that a worker owns.
+func (f *fleet) owned(w *worker) (hosts []string) {
+	f.Helper()
+	f.sql(func(conn *pgx.Conn) (err error) {
+		rows, err := conn.Query(f.Context(), "select h.name from host h join slot s on s.id = h.slot join worker w on w.id = s.owner where w.name like '% ' || $1", strconv.Itoa(w.cmd.Process.Pid))
+		if err == nil {
+			hosts, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return err
+	})
+	return hosts
+}
+
+// takenOver wants the hosts of a worker that ended at a moment to be asked again in
+// time. What is asked within quiet of that moment was asked by itself.
+func (f *fleet) takenOver(hosts []string, since time.Time, quiet time.Duration) {
+	f.Helper()
+	next := map[string]time.Duration{}
+	for _, r := range f.lab.Log() {
+		d := r.Start.Sub(since)
+		if at, ok := next[r.Host]; d > quiet+slack && (!ok || d < at) && slices.Contains(hosts, r.Host) {
+			next[r.Host] = d
+		}
+	}
+	if len(next) == 0 {
+		f.Error("none of the hosts was asked again")
+		return
+	}
+	times := slices.Sorted(maps.Values(next))
+	last := times[len(times)-1]
+	f.Logf("%d of %d hosts were asked again, the first after %v, the last after %v", len(times), len(hosts), times[0], last)
+	if last > takeOver {
+		f.Errorf("a host was asked again after %v, want at most %v", last, takeOver)
+	}
+}
+
+// growth is by how much a worker's largest use of memory may grow after the middle
+// of a run.
+const growth = 64 << 20
+
+// peaks are the largest uses of memory of the workers so far, in bytes.
+func (f *fleet) peaks() map[*worker]int64 {
+	f.Helper()
+	peaks := map[*worker]int64{}
+	for _, w := range f.workers {
+		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(w.cmd.Process.Pid), "status"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), "VmHWM:")
+		kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+		if err != nil {
+			f.Fatal(err)
+		}
+		peaks[w] = kb << 10
+	}
+	return peaks
+}
+
+// flat wants the memory of workers to have grown little since.
+func (f *fleet) flat(before map[*worker]int64) {
+	f.Helper()
+	var most, grown int64
+	for w, peak := range f.peaks() {
+		most = max(most, peak)
+		if was, ok := before[w]; ok {
+			grown = max(grown, peak-was)
+		}
+	}
+	f.Logf("memory: at most %d MB, grown by %d MB", most>>20, grown>>20)
+	if grown > growth {
+		f.Errorf("the memory of a worker has grown by %d MB, at most %d MB", grown>>20, int64(growth)>>20)
+	}
+}

@@ -1,0 +1,77 @@
+package postgres
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"time"
+)
+
+// minSilence is the least time after which a server that owes an answer is taken
+// for lost.
+const minSilence = 10 * time.Second
+
+// keepAlive is how a connection on which nothing is asked is tried, so that one
+// without another end is noticed after half a minute.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
+
+// line is a connection whose other end may be lost without a word: behind a broken
+// router, or stopped. Whoever waits for an answer reads, so a read that takes too
+// long fails and takes the connection with it.
+type line struct {
+	net.Conn
+	silence time.Duration
+
+	mu        sync.Mutex
+	deadline  time.Time // that was set from outside
+	listening bool      // nothing is owed: somebody waits for news
+}
+
+// dial opens a line.
+func (s *Store) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &line{Conn: conn, silence: max(minSilence, s.terms.TakeOver)}, nil
+}
+
+// Read implements [net.Conn].
+func (l *line) Read(p []byte) (int, error) {
+	if err := l.limit(); err != nil {
+		return 0, err
+	}
+	return l.Conn.Read(p)
+}
+
+// limit sets the time that the next read may take.
+func (l *line) limit() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	until := time.Now().Add(l.silence)
+	if l.listening || !l.deadline.IsZero() && l.deadline.Before(until) {
+		until = l.deadline
+	}
+	return l.SetReadDeadline(until)
+}
+
+// SetDeadline implements [net.Conn].
+func (l *line) SetDeadline(t time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.deadline = t
+	return l.Conn.SetDeadline(t)
+}
+
+// listen says that nothing is owed on a connection from now on.
+func listen(c net.Conn) {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	if l, ok := c.(*line); ok {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.listening = true
+	}
+}
