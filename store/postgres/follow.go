@@ -74,12 +74,17 @@ func (s *Store) Connect(ctx context.Context) (*pgxpool.Pool, error) {
 		delete(config.ConnConfig.RuntimeParams, way)
 	}
 	config.ConnConfig.Tracer = nil
+	config.MaxConns = max(config.MaxConns, fewestConns)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect once more: %w", err)
 	}
 	return pool, nil
 }
+
+// fewestConns is how many connections a queue needs at least: one hears of work
+// and one holds a lock while others work.
+const fewestConns = 4
 
 // plainSessions are the settings of our sessions that only our own statements
 // want.

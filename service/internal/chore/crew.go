@@ -1,0 +1,113 @@
+package chore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"headway/service/internal/webhook"
+	"headway/store/postgres"
+)
+
+// lockOfRiver keeps two processes from making the tables of River at once.
+const lockOfRiver int64 = 0x48577200
+
+// Bounds of chores.
+const (
+	rescueAfter = time.Minute           // when a chore whose process died is done again, or after its timeout
+	stopWithin  = 10 * time.Second      // what is under way when the process ends is stopped then
+	fetchGap    = 20 * time.Millisecond // between two looks for chores, while there are some
+)
+
+// Config is what a crew works with.
+type Config struct {
+	Store   *postgres.Store
+	Webhook webhook.Config
+	Log     *slog.Logger // nil for none
+}
+
+// Crew does the chores of a process. Make one with [Open].
+type Crew struct {
+	pool   *pgxpool.Pool
+	client *river.Client[pgx.Tx]
+	hooks  *webhook.Sender
+}
+
+// Open connects to the store's database once more and makes the tables of River,
+// if they are not there.
+func Open(ctx context.Context, cfg Config) (*Crew, error) {
+	log := cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	hooks, err := webhook.New(cfg.Webhook, cfg.Store)
+	if err != nil {
+		return nil, err
+	}
+	c := &Crew{hooks: hooks}
+	if c.pool, err = cfg.Store.Connect(ctx); err != nil {
+		return nil, err
+	}
+	workers := river.NewWorkers()
+	hooks.Register(workers)
+	c.client, err = river.NewClient(riverpgxv5.New(c.pool), &river.Config{
+		Workers:              workers,
+		Queues:               map[string]river.QueueConfig{webhook.Queue: {MaxWorkers: webhook.MaxWorking, FetchCooldown: fetchGap}},
+		JobTimeout:           rescueAfter,
+		RescueStuckJobsAfter: rescueAfter,
+		SoftStopTimeout:      stopWithin,
+		Logger:               log,
+	})
+	if err == nil {
+		err = migrate(ctx, c.pool, log)
+	}
+	if err != nil {
+		c.pool.Close()
+		return nil, fmt.Errorf("open chores: %w", err)
+	}
+	return c, nil
+}
+
+// Close closes the connections. It is called after Run has returned.
+func (c *Crew) Close() { c.pool.Close() }
+
+// Run does chores until ctx ends and those under way are done or put back.
+func (c *Crew) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if err := c.client.Start(ctx); err != nil {
+		return fmt.Errorf("start chores: %w", err)
+	}
+	err := c.hooks.Run(ctx, c.client)
+	cancel(err)
+	<-c.client.Stopped()
+	return err
+}
+
+// migrate makes the tables of River, one process at a time.
+func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) (err error) {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(ctx, "select pg_advisory_lock($1)", lockOfRiver); err != nil {
+		return err
+	}
+	defer func() {
+		_, free := conn.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1)", lockOfRiver)
+		err = errors.Join(err, free)
+	}()
+	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: log})
+	if err != nil {
+		return err
+	}
+	_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	return err
+}

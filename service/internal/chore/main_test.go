@@ -1,0 +1,181 @@
+package chore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"headway/fetch/guard"
+	"headway/internal/pgtest"
+	"headway/job"
+	"headway/service/internal/webhook"
+	"headway/store"
+	"headway/store/postgres"
+)
+
+// cluster is the server of this test binary.
+var cluster *pgtest.Cluster
+
+// template is a database with an empty store.
+const template = "empty"
+
+// What a process that a test starts and kills is told.
+const (
+	childDSN  = "HEADWAY_TEST_DSN"
+	childPort = "HEADWAY_TEST_PORT"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childDSN) != "" {
+		os.Exit(m.Run()) // a helper of a test: the server is there
+	}
+	os.Exit(pgtest.Main(m, pgtest.Config{}, func(c *pgtest.Cluster) error {
+		cluster = c
+		ctx := context.Background()
+		if err := execOn(ctx, c.DSN("postgres"), "create database "+template); err != nil {
+			return err
+		}
+		s, err := postgres.Open(ctx, postgres.Config{DSN: c.DSN(template)})
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	}))
+}
+
+func execOn(ctx context.Context, dsn, sql string, args ...any) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, sql, args...)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// bench is a store of a test and those who work on it.
+type bench struct {
+	*testing.T
+	dsn   string
+	store *postgres.Store
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	name := "t" + strings.ToLower(rand.Text())
+	fatal(t, execOn(t.Context(), cluster.DSN("postgres"), "create database "+name+" template "+template))
+	return openBench(t, cluster.DSN(name))
+}
+
+// openBench opens a store that is there.
+func openBench(t *testing.T, dsn string) *bench {
+	t.Helper()
+	b := &bench{T: t, dsn: dsn}
+	var err error
+	b.store, err = postgres.Open(t.Context(), postgres.Config{DSN: b.dsn})
+	fatal(t, err)
+	t.Cleanup(func() {
+		if err := b.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// work lets a crew work until the test ends or the function it returns is called.
+func (b *bench) work(cfg webhook.Config) (stop func()) {
+	b.Helper()
+	c, err := Open(b.Context(), Config{Store: b.store, Webhook: cfg, Log: quiet})
+	fatal(b.T, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := c.Run(ctx); !errors.Is(err, context.Canceled) {
+			b.Errorf("the crew ended: %v", err)
+		}
+		c.Close()
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	b.Cleanup(stop)
+	return stop
+}
+
+// quiet says only what somebody should look at.
+var quiet = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+
+// happen makes events of a tenant, one for each job it creates.
+func (b *bench) happen(tenant string, n int) {
+	b.Helper()
+	for range n {
+		_, err := b.store.CreateJob(b.Context(), store.Job{Tenant: tenant, State: job.Queued, MaxPages: 1, CreatedAt: time.Now()})
+		fatal(b.T, err)
+	}
+}
+
+// events are what happened to a tenant.
+func (b *bench) events(tenant string) []store.Event {
+	b.Helper()
+	list, err := b.store.Events(b.Context(), time.Now(), store.EventQuery{Tenant: tenant, Max: store.MaxEvents})
+	fatal(b.T, err)
+	return list
+}
+
+// one asks the database for one value.
+func (b *bench) one(sql string, args ...any) (n int64) {
+	b.Helper()
+	conn, err := pgx.Connect(b.Context(), b.dsn)
+	fatal(b.T, err)
+	defer func() { fatal(b.T, conn.Close(context.WithoutCancel(b.Context()))) }()
+	fatal(b.T, conn.QueryRow(b.Context(), sql, args...).Scan(&n))
+	return n
+}
+
+// until waits for something to be so. What never comes true fails the test.
+func (b *bench) until(what string, is func() bool) {
+	b.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			b.Fatalf("after a minute not: %s", what)
+		}
+	}
+}
+
+// pass lets time go by for River: what is under way is an hour older, waits are
+// over and whoever leads has lost its lease.
+func (b *bench) pass() {
+	b.Helper()
+	for _, sql := range []string{
+		"update headway.river_job set attempted_at = attempted_at - interval '1 hour' where state = 'running'",
+		"update headway.river_leader set expires_at = now() - interval '1 second'",
+	} {
+		fatal(b.T, execOn(b.Context(), b.dsn, sql))
+	}
+}
+
+// loopback opens ports of this machine.
+func loopback(ports ...uint16) guard.Config {
+	r, err := guard.ParseRange("127.0.0.0/8")
+	if err != nil {
+		panic(fmt.Sprintf("a constant range: %v", err))
+	}
+	r.Ports = ports
+	return guard.Config{AllowPrivate: []guard.Range{r}}
+}
+
+func fatal(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

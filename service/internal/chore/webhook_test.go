@@ -1,0 +1,267 @@
+package chore
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"headway/service/internal/webhook"
+	"headway/store"
+)
+
+// soon are the waits of a standard whose hours last a moment.
+var soon = []time.Duration{
+	20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond,
+	800 * time.Millisecond, 1600 * time.Millisecond, 3200 * time.Millisecond, 4 * time.Second,
+}
+
+// TestDelivered sends events to those who want them and to nobody else.
+func TestDelivered(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	acme, other, deaf := newReceiver(t, nil), newReceiver(t, nil), newReceiver(t, nil)
+	b.happen("acme", 3) // before there was an endpoint
+	before := len(b.events("acme"))
+	acme.endpoint(b, "acme", store.JobCreated)
+	other.endpoint(b, "other")
+	deaf.endpoint(b, "acme", store.LimitNear)
+	b.work(webhook.Config{Guard: loopback(acme.port(), other.port(), deaf.port()), Retries: soon})
+	b.happen("acme", 20)
+	b.happen("other", 5)
+	b.happen("nobody", 5)
+	b.until("all have arrived", func() bool { return acme.has() == 20 && other.has() == 5 })
+	if again := acme.judge(b.events("acme")[before:]) + other.judge(b.events("other")); again != 0 {
+		t.Errorf("%d came twice", again)
+	}
+	if all, _ := deaf.attempts(); all != 0 {
+		t.Errorf("%d were sent to an endpoint that wants other kinds", all)
+	}
+}
+
+// TestReceiverDown answers 503 and cuts connections for most of the time that
+// attempts are made.
+func TestReceiverDown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	down := time.Now().Add(2 * time.Second)
+	var n atomic.Int64
+	v := newReceiver(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
+		if time.Now().After(down) {
+			return
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		if n.Add(1)%2 == 0 {
+			panic(http.ErrAbortHandler)
+		}
+	})
+	v.endpoint(b, "acme")
+	b.work(webhook.Config{Guard: loopback(v.port()), Retries: soon})
+	const events = 60
+	b.happen("acme", events)
+	b.until("all have arrived", func() bool { return v.has() == events })
+	v.judge(b.events("acme"))
+	all, ids := v.attempts()
+	if all <= events || ids != events {
+		t.Errorf("%d attempts at %d deliveries of %d events", all, ids, events)
+	}
+	if kept := b.one("select count(*) from headway.river_job"); kept != events {
+		t.Errorf("%d deliveries were made of %d events", kept, events)
+	}
+}
+
+// TestGivenUp stops after the last attempt.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	v := newReceiver(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		http.Redirect(w, r, "/elsewhere", http.StatusFound) // not followed, so a failure
+	})
+	v.endpoint(b, "acme")
+	b.work(webhook.Config{Guard: loopback(v.port()), Retries: soon[:3]})
+	b.happen("acme", 2)
+	b.until("both are given up", func() bool {
+		return b.one("select count(*) from headway.river_job where state = 'discarded'") == 2
+	})
+	if all, ids := v.attempts(); all != 8 || ids != 2 {
+		t.Errorf("%d attempts at %d deliveries, want 4 at each of 2", all, ids)
+	}
+	if said := b.one("select count(*) from headway.river_job, unnest(errors) as e where e ->> 'error' = 'answered 302: redirects are not followed'"); said != 8 {
+		t.Errorf("%d attempts say why they failed", said)
+	}
+}
+
+// TestGone turns an endpoint off that answers 410, and on again.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var back atomic.Bool
+	v := newReceiver(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
+		if !back.Load() {
+			w.WriteHeader(http.StatusGone)
+		}
+	})
+	e := v.endpoint(b, "acme")
+	b.work(webhook.Config{Guard: loopback(v.port()), Retries: soon})
+	b.happen("acme", 1)
+	is := func() store.Endpoint {
+		got, err := b.store.Endpoint(t.Context(), e.ID)
+		fatal(t, err)
+		return got
+	}
+	b.until("it is off", func() bool { off := is(); return !off.Enabled() && off.Disabled == "it answered 410 Gone" })
+	before, _ := v.attempts()
+	b.happen("acme", 3)
+	missed := len(b.events("acme"))
+	back.Store(true)
+	fatal(t, b.store.EnableEndpoint(t.Context(), time.Now(), e.ID))
+	b.happen("acme", 2)
+	b.until("what came later arrived", func() bool { return v.has() == 2 })
+	v.judge(b.events("acme")[missed:])
+	if all, _ := v.attempts(); before != 1 || all != 3 {
+		t.Errorf("%d attempts before and %d in all, want 1 and 3", before, all)
+	}
+}
+
+// TestWrongKey is refused by the receiver until both have the same secret again.
+func TestWrongKey(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	v := newReceiver(t, nil)
+	e := v.endpoint(b, "acme")
+	v.mu.Lock()
+	v.secret = webhook.NewSecret()
+	next := v.secret
+	v.mu.Unlock()
+	b.work(webhook.Config{Guard: loopback(v.port()), Retries: soon})
+	b.happen("acme", 3)
+	b.until("it was refused", func() bool { v.mu.Lock(); defer v.mu.Unlock(); return v.wrong >= 3 })
+	if v.has() != 0 {
+		t.Error("the library took a wrong signature")
+	}
+	fatal(t, b.store.RotateEndpoint(t.Context(), e.ID, next, time.Now().Add(time.Hour)))
+	b.until("all have arrived", func() bool { return v.has() == 3 })
+	v.judge(b.events("acme"))
+}
+
+// TestSlowReceiver lets one receiver hang on everything it is sent. Others do not
+// wait for it, and it has no more than its share at once.
+func TestSlowReceiver(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	gate := make(chan struct{})
+	slow := newReceiver(t, func(http.ResponseWriter, *http.Request, string) { <-gate })
+	open := sync.OnceFunc(func() { close(gate) })
+	t.Cleanup(open)
+	fast := newReceiver(t, nil)
+	slow.endpoint(b, "acme")
+	b.work(webhook.Config{Guard: loopback(slow.port(), fast.port()), Retries: soon})
+	const backlog, events = 150, 30
+	b.happen("acme", backlog)
+	b.until("the slow one is busy", func() bool { all, _ := slow.attempts(); return all >= 4 })
+	fast.endpoint(b, "other")
+	b.happen("other", events)
+	b.until("all have arrived at the fast one", func() bool { return fast.has() == events })
+	fast.judge(b.events("other"))
+	if slow.has() != 0 {
+		t.Errorf("the slow one took %d before it was let", slow.has())
+	}
+	open()
+	b.until("all have arrived at the slow one", func() bool { return slow.has() == backlog })
+	if again := slow.judge(b.events("acme")); again != 0 || slow.most > 4 {
+		t.Errorf("%d came twice, %d at once", again, slow.most)
+	}
+}
+
+// TestTwoCrews lets two processes work at once. Each event is delivered once.
+func TestTwoCrews(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	v := newReceiver(t, nil)
+	v.endpoint(b, "acme")
+	cfg := webhook.Config{Guard: loopback(v.port()), Retries: soon}
+	b.work(cfg)
+	b.work(cfg)
+	const events = 300
+	b.happen("acme", events)
+	b.until("all have arrived", func() bool { return v.has() == events })
+	b.until("all are noted", func() bool {
+		return b.one("select count(*) from headway.river_job where state = 'completed'") == events
+	})
+	if again := v.judge(b.events("acme")); again != 0 {
+		t.Errorf("%d came twice", again)
+	}
+}
+
+// TestKilledCrew kills processes while they make deliveries and send them. Each
+// event arrives, and twice only if it was under way at a kill.
+func TestKilledCrew(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const kills, each = 4, 15
+	var hang atomic.Bool
+	hang.Store(true)
+	var hung, sent atomic.Int64
+	v := newReceiver(t, func(_ http.ResponseWriter, r *http.Request, _ string) {
+		if hang.Load() && sent.Add(1)%7 == 0 {
+			hung.Add(1)
+			<-r.Context().Done() // the sender is killed
+		}
+	})
+	v.endpoint(b, "acme")
+	for range kills {
+		b.happen("acme", each)
+		before := hung.Load()
+		kill := b.child(v.port())
+		b.happen("acme", each)
+		b.until("something is under way", func() bool { return hung.Load() > before })
+		kill()
+	}
+	hang.Store(false)
+	b.until("the dead are unheard", func() bool { v.mu.Lock(); defer v.mu.Unlock(); return v.busy == 0 })
+	b.pass()
+	b.work(webhook.Config{Guard: loopback(v.port()), Retries: soon})
+	const events = 2 * kills * each
+	b.until("all have arrived", func() bool { return v.has() == events })
+	// Whatever was under way at a kill and had been answered comes again.
+	if again := v.judge(b.events("acme")); again > kills*webhook.MaxWorking {
+		t.Errorf("%d came twice", again)
+	}
+	if made := b.one("select count(*) from headway.river_job"); made != events {
+		t.Errorf("%d deliveries were made of %d events", made, events)
+	}
+}
+
+// child starts a process with a crew, and returns how to kill it.
+func (b *bench) child(port uint16) (kill func()) {
+	b.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$")
+	cmd.Env = append(os.Environ(), childDSN+"="+b.dsn, childPort+"="+strconv.Itoa(int(port)))
+	cmd.Stderr = os.Stderr
+	fatal(b.T, cmd.Start())
+	kill = sync.OnceFunc(func() {
+		if err := cmd.Process.Kill(); err != nil {
+			b.Error(err)
+		}
+		_ = cmd.Wait() // it was killed
+	})
+	b.Cleanup(kill)
+	return kill
+}
+
+// TestChild is the process of [bench.child].
+func TestChild(t *testing.T) {
+	dsn := os.Getenv(childDSN)
+	if dsn == "" {
+		return // it is no test by itself
+	}
+	port, err := strconv.ParseUint(os.Getenv(childPort), 10, 16)
+	fatal(t, err)
+	b := openBench(t, dsn)
+	b.work(webhook.Config{Guard: loopback(uint16(port)), Retries: soon})
+	time.Sleep(time.Minute) // to be killed meanwhile
+}

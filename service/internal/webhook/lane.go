@@ -1,0 +1,95 @@
+package webhook
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Bounds of what one process has to do with one endpoint.
+const (
+	laneWidth = 4                      // deliveries under way
+	maxWait   = 2 * time.Second        // how long a delivery waits for one of them to end
+	maxTurn   = 30 * time.Second       // how long it is put off if that is too long
+	firstTook = 100 * time.Millisecond // how long a delivery is believed to take before one was timed
+)
+
+// lanes keep the deliveries to one endpoint from taking the places of all others.
+// As many wait for their lane as it will soon have room for. The rest are put off,
+// each a little longer than the one before, as fast as the lane moves.
+type lanes struct {
+	mu   sync.Mutex
+	lane map[string]*lane // those in use, so no more than there are endpoints
+}
+
+// lane is what is under way to one endpoint.
+type lane struct {
+	places chan struct{} // one for each delivery under way
+	users  int           // deliveries under way or waiting
+	took   time.Duration // by deliveries, lately
+	last   time.Time     // when the last that was put off comes back
+}
+
+func newLanes() *lanes { return &lanes{lane: map[string]*lane{}} }
+
+// enter takes a place in the lane of an endpoint, or says for how long to put the
+// delivery off.
+func (l *lanes) enter(ctx context.Context, endpoint string) (turn time.Duration) {
+	n, turn := l.join(endpoint)
+	if n == nil {
+		return turn
+	}
+	patience := time.NewTimer(maxWait)
+	defer patience.Stop()
+	select {
+	case n.places <- struct{}{}:
+		return 0
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n.users--
+	return n.turn(time.Now())
+}
+
+// join counts a delivery to those of a lane, if it will soon have room.
+func (l *lanes) join(endpoint string) (*lane, time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.lane[endpoint]
+	if n == nil {
+		n = &lane{places: make(chan struct{}, laneWidth), took: firstTook}
+		l.lane[endpoint] = n
+	}
+	if n.ahead() > maxWait {
+		return nil, n.turn(time.Now())
+	}
+	n.users++
+	return n, 0
+}
+
+// ahead is how long it will take until there is room for one more.
+func (n *lane) ahead() time.Duration {
+	return time.Duration(max(n.users-laneWidth+1, 0)) * n.took / laneWidth
+}
+
+// turn is how long to put a delivery off.
+func (n *lane) turn(now time.Time) time.Duration {
+	turn := min(max(n.last.Sub(now), n.ahead())+n.took/laneWidth, maxTurn)
+	n.last = now.Add(turn)
+	return turn
+}
+
+// leave gives the place back.
+func (l *lanes) leave(endpoint string, took time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.lane[endpoint]
+	<-n.places
+	n.users--
+	n.took += (took - n.took) / 4
+	if n.users == 0 && n.last.Before(time.Now()) {
+		delete(l.lane, endpoint)
+	}
+}

@@ -1,0 +1,305 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"headway/fetch/guard"
+	"headway/store"
+)
+
+// TestSignOfStandard holds a signature against the one that the standard prints.
+func TestSignOfStandard(t *testing.T) {
+	secret, err := base64.StdEncoding.DecodeString("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := sign([][]byte{secret}, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
+	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; got != want {
+		t.Errorf("signed %s, the standard has %s", got, want)
+	}
+}
+
+// verify is what a receiver does, with the library of the standard.
+func verify(t *testing.T, secret []byte, body []byte, h http.Header) error {
+	t.Helper()
+	wh, err := standardwebhooks.NewWebhook(FormatSecret(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wh.Verify(body, h)
+}
+
+// TestVerified lets the library of the standard judge what is sent, and what
+// somebody on the way made of it.
+func TestVerified(t *testing.T) {
+	now, old, fresh := time.Now(), NewSecret(), NewSecret()
+	body := []byte(`{"type":"job.complete"}`)
+	e := store.Endpoint{Secret: fresh, OldSecret: old, OldEnds: now.Add(time.Minute)}
+	headers := func(secrets [][]byte, at time.Time) http.Header {
+		h := http.Header{}
+		h.Set("Webhook-Id", "msg_1")
+		h.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
+		h.Set("Webhook-Signature", sign(secrets, "msg_1", at, body))
+		return h
+	}
+	moved := headers([][]byte{fresh}, now.Add(-time.Hour))
+	moved.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
+	renamed := headers([][]byte{fresh}, now)
+	renamed.Set("Webhook-Id", "msg_2")
+	for _, c := range []struct {
+		name   string
+		secret []byte
+		body   string
+		h      http.Header
+		want   error
+	}{
+		{"the new secret", fresh, string(body), headers(e.Secrets(now), now), nil},
+		{"the old secret while it is rotated", old, string(body), headers(e.Secrets(now), now), nil},
+		{"the old secret later", old, string(body), headers(e.Secrets(now.Add(time.Hour)), now), standardwebhooks.ErrNoMatchingSignature},
+		{"another key", NewSecret(), string(body), headers(e.Secrets(now), now), standardwebhooks.ErrNoMatchingSignature},
+		{"another body", fresh, `{"type":"job.failed"}`, headers(e.Secrets(now), now), standardwebhooks.ErrNoMatchingSignature},
+		{"sent again an hour later", fresh, string(body), headers(e.Secrets(now), now.Add(-time.Hour)), standardwebhooks.ErrMessageTooOld},
+		{"sent again with a new time", fresh, string(body), moved, standardwebhooks.ErrNoMatchingSignature},
+		{"sent again with a new id", fresh, string(body), renamed, standardwebhooks.ErrNoMatchingSignature},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := verify(t, c.secret, []byte(c.body), c.h); !errors.Is(err, c.want) {
+				t.Errorf("the library says %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNewEndpoint(t *testing.T) {
+	a, b := NewEndpoint("acme", "https://example.com/", nil), NewEndpoint("acme", "https://example.com/", nil)
+	if err := a.Check(); err != nil || a.ID == b.ID || bytes.Equal(a.Secret, b.Secret) {
+		t.Errorf("%v: %s and %s", err, a.ID, b.ID)
+	}
+	if text := FormatSecret(a.Secret); !strings.HasPrefix(text, "whsec_") || len(text) != len("whsec_")+44 {
+		t.Errorf("secret %q", text)
+	}
+}
+
+func TestCheckURL(t *testing.T) {
+	private := []guard.Range{{Prefix: netip.MustParsePrefix("10.0.0.0/8")}}
+	for address, ok := range map[string]bool{
+		"https://example.com/hook?token=1": true,
+		"https://10.0.0.5/hook":            true, // the guard decides
+		"http://10.0.0.5:8080/hook":        true,
+		"http://example.com/hook":          false,
+		"http://192.168.0.1/":              false,
+		"http://10.0.0.5.example.com/":     false,
+		"http://localhost/":                false,
+		"https://user:pass@example.com/":   false,
+		"https://example.com/#part":        false,
+		"https:example.com":                false,
+		"https:///hook":                    false,
+		"ftp://example.com/":               false,
+		"/hook":                            false,
+		"":                                 false,
+		"https://exa mple.com/":            false,
+	} {
+		if err := CheckURL(address, private); (err == nil) != ok {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
+
+// TestMessage is what a receiver reads.
+func TestMessage(t *testing.T) {
+	e := store.Event{Number: 7, At: time.Date(2026, 11, 15, 12, 0, 0, 5e6, time.FixedZone("", 3600)), Job: 3, Kind: "job.partial", Body: []byte(`{"state":"partial","reason":"max_pages"}`)}
+	body, err := bodyOf(&e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"type":"job.partial","timestamp":"2026-11-15T11:00:00.005Z","data":{"event":7,"job":3,"reason":"max_pages","state":"partial"}}`
+	if diff := cmp.Diff(want, string(body)); diff != "" {
+		t.Error(diff)
+	}
+	ids := map[string]bool{idOf(&e, "a"): true, idOf(&e, "b"): true}
+	later := e
+	later.At = later.At.Add(time.Millisecond)
+	ids[idOf(&later, "a")] = true
+	next := e
+	next.Number++
+	ids[idOf(&next, "a")] = true
+	if len(ids) != 4 {
+		t.Errorf("ids are not apart: %v", ids)
+	}
+}
+
+// TestWaits holds the waits against the standard: an attempt at once, the last
+// after three days, each a little later than it says.
+func TestWaits(t *testing.T) {
+	s := &Sender{retries: Retries}
+	var least time.Duration
+	for attempt := 1; attempt <= len(Retries); attempt++ {
+		base := Retries[attempt-1]
+		least += base
+		spread := map[time.Duration]bool{}
+		for range 200 {
+			w := s.waitAfter(attempt)
+			if w < base || w > base+time.Duration(jitter*float64(base)) {
+				t.Fatalf("after attempt %d: %s", attempt, w)
+			}
+			spread[w] = true
+		}
+		if len(spread) < 100 {
+			t.Errorf("after attempt %d: %d different waits of 200", attempt, len(spread))
+		}
+	}
+	if least < 72*time.Hour || least > 80*time.Hour {
+		t.Errorf("the last attempt comes %s after the first", least)
+	}
+}
+
+// TestLanes lets many deliveries wait for a receiver that takes 15 s each. No more
+// than the lane is wide are under way, it is never empty for long, and few come
+// back in vain.
+func TestLanes(t *testing.T) {
+	const deliveries, took = 400, 15 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes()
+		begun := time.Now()
+		var busy, most, asked, done, ended atomic.Int64
+		for range deliveries {
+			go func() {
+				for {
+					asked.Add(1)
+					turn := l.enter(t.Context(), "slow")
+					if turn == 0 {
+						break
+					}
+					time.Sleep(turn)
+				}
+				if n := busy.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				time.Sleep(took)
+				busy.Add(-1)
+				done.Add(1)
+				l.leave("slow", took)
+				ended.Store(int64(time.Since(begun)))
+			}()
+		}
+		if turn := l.enter(t.Context(), "fast"); turn != 0 || time.Since(begun) != 0 {
+			t.Errorf("another endpoint waits %s, then %s", time.Since(begun), turn)
+		}
+		time.Sleep(2 * deliveries / laneWidth * took)
+		synctest.Wait()
+		ideal := deliveries / laneWidth * took
+		if most.Load() != laneWidth || done.Load() != deliveries {
+			t.Errorf("%d at once, %d of %d done after twice the ideal time", most.Load(), done.Load(), deliveries)
+		}
+		// At worst each is put off for maxTurn until it is its turn.
+		if most := int64(deliveries * (2 + ideal/maxTurn)); asked.Load() > most {
+			t.Errorf("asked %d times, want at most %d", asked.Load(), most)
+		}
+		if end := time.Duration(ended.Load()); end > ideal+ideal/4 {
+			t.Errorf("the last was done after %s, at best after %s", end, ideal)
+		}
+		if _, ok := l.lane["slow"]; ok {
+			t.Error("a lane that nobody uses is kept")
+		}
+	})
+}
+
+// TestPost makes single attempts at receivers of all kinds.
+func TestPost(t *testing.T) {
+	var led atomic.Int64
+	handle := func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/ok":
+			w.WriteHeader(http.StatusNoContent)
+		case "/moved":
+			http.Redirect(w, r, "/target", http.StatusTemporaryRedirect)
+		case "/target":
+			led.Add(1)
+		case "/gone":
+			w.WriteHeader(http.StatusGone)
+		case "/endless":
+			for {
+				if _, err := w.Write(make([]byte, 1<<16)); err != nil {
+					return
+				}
+			}
+		case "/silent":
+			_, _ = io.Copy(io.Discard, r.Body) // or the server does not hear us go
+			<-r.Context().Done()
+		}
+	}
+	plain := httptest.NewServer(http.HandlerFunc(handle))
+	t.Cleanup(plain.Close)
+	secure := httptest.NewTLSServer(http.HandlerFunc(handle))
+	t.Cleanup(secure.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(secure.Certificate())
+	open := guard.Config{AllowPrivate: []guard.Range{loopback(t, plain), loopback(t, secure)}}
+	cases := []struct {
+		name, url string
+		cfg       Config
+		status    int
+		err       string
+	}{
+		{"plain to an address that was opened", plain.URL + "/ok", Config{Guard: open}, 204, ""},
+		{"encrypted", secure.URL + "/ok", Config{Guard: open, Roots: roots}, 204, ""},
+		{"encrypted by a stranger", secure.URL + "/ok", Config{Guard: open}, 0, "certificate"},
+		{"a redirect", plain.URL + "/moved", Config{Guard: open}, 307, ""},
+		{"gone", plain.URL + "/gone", Config{Guard: open}, 410, ""},
+		{"an endless answer", plain.URL + "/endless", Config{Guard: open}, 200, ""},
+		{"no answer", plain.URL + "/silent", Config{Guard: open}, 0, "Timeout"},
+		{"an address inside", secure.URL + "/ok", Config{Roots: roots, Guard: guard.Config{ExtraPorts: open.AllowPrivate[1].Ports}}, 0, "is blocked: 127.0.0.1 is loopback"},
+		{"plain to an address inside", plain.URL + "/ok", Config{}, 0, "is not https"},
+		{"plain to the public", "http://example.com/ok", Config{Guard: open}, 0, "is not https"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := New(c.cfg, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.client.Timeout = 2 * time.Second
+			defer s.client.CloseIdleConnections()
+			e := store.Endpoint{URL: c.url, Secret: NewSecret()}
+			status, err := s.post(context.Background(), &e, &delivery{ID: "msg_1", Body: json.RawMessage(`{}`)})
+			if status != c.status || c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+				t.Errorf("status %d, %v; want %d, %q", status, err, c.status, c.err)
+			}
+			if err != nil && strings.Contains(err.Error(), "/ok") && !strings.Contains(err.Error(), "https") {
+				t.Errorf("the address is in %q", err)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if n := led.Load(); n != 0 {
+			t.Errorf("a redirect was followed %d times", n)
+		}
+	})
+}
+
+// loopback opens the address of a server of a test.
+func loopback(t *testing.T, s *httptest.Server) guard.Range {
+	t.Helper()
+	a := s.Listener.Addr().(*net.TCPAddr).AddrPort()
+	return guard.Range{Prefix: netip.PrefixFrom(a.Addr(), a.Addr().BitLen()), Ports: []uint16{a.Port()}}
+}
