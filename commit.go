@@ -23,6 +23,7 @@ type entry struct {
 	robots  *store.RobotsVersion
 	errand  *store.Errand // to be run
 	ran     *store.Errand // that was run
+	tokens  *store.Return // not used
 	ack     func()        // called when it is stored
 }
 
@@ -103,6 +104,8 @@ func (c *crawler) compose(now time.Time) (n int, commit store.Commit) {
 		case e.ran != nil:
 			commit.Ran = append(commit.Ran, *e.ran)
 			slots[store.SlotOf(c.key, e.ran.URL.Domain())] = struct{}{}
+		case e.tokens != nil:
+			commit.Returns = append(commit.Returns, *e.tokens)
 		case e.robots != nil:
 			commit.Robots = append(commit.Robots, *e.robots)
 		}

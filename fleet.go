@@ -38,6 +38,9 @@ const (
 	retryLast = 2 * time.Second
 	// drainFor is what requests under way get when a worker is told to leave.
 	drainFor = 10 * time.Second
+	// settleFor is what the last pages of a job that drains get to be stored before
+	// it ends.
+	settleFor = time.Second
 	// rejoinFirst and rejoinLast bound the wait before a worker that lost its
 	// place, or its store, tries again.
 	rejoinFirst = time.Second

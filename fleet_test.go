@@ -111,6 +111,7 @@ type fleet struct {
 	wg     sync.WaitGroup
 	worker func(*headway.Config)                                   // changes what is a worker's; may be nil
 	open   func(store.Job, headway.Config) (headway.Config, error) // changes what is a job's; may be nil
+	safety limit.Limits
 }
 
 // fleetTerms are the terms of leases in tests.
@@ -126,7 +127,7 @@ func (f *fleet) start() *worker {
 		f.worker(&cfg)
 	}
 	f.wg.Go(func() {
-		w.done <- headway.Work(ctx, headway.FleetConfig{Config: cfg, Open: func(j store.Job) (headway.Config, error) {
+		w.done <- headway.Work(ctx, headway.FleetConfig{Config: cfg, Safety: f.safety, Open: func(j store.Job) (headway.Config, error) {
 			if f.open != nil {
 				return f.open(j, f.cfg)
 			}

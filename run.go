@@ -35,13 +35,17 @@ type run struct {
 	budget     *limit.Budget
 
 	// In a fleet.
-	tenant  string
-	state   job.State  // of the job
-	home    store.Slot // whose owner is responsible for the job
-	seeded  bool       // its seeds were added by us
-	tending chore
-	ctx     context.Context // of its requests
-	cancel  context.CancelCauseFunc
+	tenant   string
+	state    job.State  // of the job
+	reason   string     // of that
+	maxPages int64      // as stored
+	metered  bool       // it counts against the quota of its tenant
+	home     store.Slot // whose owner is responsible for the job
+	seeded   bool       // its seeds were added by us
+	told     map[told]bool
+	tending  chore
+	ctx      context.Context // of its requests
+	cancel   context.CancelCauseFunc
 
 	stop     *Stop // why nothing more is sent; nil while it runs
 	stopAt   time.Time
@@ -357,6 +361,7 @@ var errTimeUp = errors.New("the time of the crawl is up")
 // look is done a few times a second: limits and counts.
 func (r *run) look(work context.Context, now time.Time) {
 	if r != r.c.alone {
+		r.giveUpInFlight(now)
 		r.upkeep(work, now)
 		r.recordPoint(work, now)
 		if r.c.f.Exhausted(r.job) {

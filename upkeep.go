@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"headway/job"
@@ -45,13 +46,13 @@ func (c *crawler) tookJobs(work context.Context, now time.Time, list []store.Job
 		case r == nil && j.State != job.Paused:
 			c.openRun(work, j.ID)
 		case r == nil:
-		case !r.started.Equal(j.StartedAt):
+		case !r.started.Equal(j.StartedAt) || r.maxPages != j.MaxPages:
 			// It was resumed or extended: what waits, and how much may be done,
 			// is read anew.
 			c.endRun(work, now, r)
 			c.fleet.jobs.at = now.Add(retryFirst)
 		default:
-			r.state = j.State
+			r.stands(now, j)
 			if j.State != job.Running {
 				c.f.StopJob(now, j.ID)
 			}
@@ -61,6 +62,31 @@ func (c *crawler) tookJobs(work context.Context, now time.Time, list []store.Job
 		if !active[id] {
 			c.endRun(work, now, r)
 		}
+	}
+}
+
+// stands notes the state of the job. One that drains lets what is in flight finish,
+// for a time.
+func (r *run) stands(now time.Time, j *store.Job) {
+	if j.State == job.Draining && r.state != job.Draining {
+		r.stopAt = now.Add(drainTime(j.Reason))
+		r.tending.at = now
+	}
+	r.state, r.reason = j.State, j.Reason
+}
+
+// drainTime is what the requests in flight of a job get that drains for a reason.
+func drainTime(reason string) time.Duration {
+	if reason == string(limit.Time) {
+		return graceful
+	}
+	return drainFor
+}
+
+// giveUpInFlight ends what is in flight of a job that has drained for long enough.
+func (r *run) giveUpInFlight(now time.Time) {
+	if r.state == job.Draining && r.cancel != nil && !now.Before(r.stopAt) {
+		r.cancel(errEnded)
 	}
 }
 
@@ -129,7 +155,9 @@ func (c *crawler) newRun(j store.Job) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.job, r.tenant, r.state, r.resumed, r.started = j.ID, j.Tenant, j.State, true, j.StartedAt
+	r.job, r.tenant, r.resumed, r.started, r.maxPages, r.told = j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, map[told]bool{}
+	r.stands(c.now(), &j)
+	r.metered = slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Usage && l.Limits != (limit.Limits{}) })
 	r.home = store.SlotOf(c.key, cfg.Seeds[0].Domain())
 	return r, nil
 }
@@ -149,6 +177,9 @@ func (c *crawler) endRun(work context.Context, now time.Time, r *run) {
 			}
 		})
 	}
+	if n := c.f.Unused(r.job); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
+		c.pend(entry{tokens: &store.Return{Job: r.job, Tokens: n}})
+	}
 	if c.f.DropJob(now, r.job) {
 		delete(c.runs, r.job)
 	}
@@ -163,18 +194,18 @@ func (r *run) upkeep(work context.Context, now time.Time) {
 		return
 	}
 	r.budget.Observe(now, limit.Use{})
-	c, state, seeded, ran := r.c, r.state, r.seeded, r.budget.Spent().Time
+	c, q := r.c, inquiry{state: r.state, reason: r.reason, drained: r.stopAt.Add(settleFor), seeded: r.seeded, ran: r.budget.Spent().Time}
 	c.background.Go(func() {
-		end, counts, err := r.standing(work, state, seeded, ran)
+		changed, counts, err := r.standing(work, q)
 		c.post(func(now time.Time) {
-			r.tending.done(now.Add(upkeepEvery))
+			r.tending.done(r.nextUpkeep(now))
 			switch {
 			case err != nil && work.Err() == nil:
 				r.tending.at = now.Add(retryLast)
 				c.cfg.Log.Warn("a job is not looked after", "job", r.job, "err", err)
 			case err == nil:
 				r.counts, r.seeded = counts, true
-				if end != nil {
+				if changed {
 					c.fleet.jobs.at = now
 				}
 			}
@@ -182,63 +213,82 @@ func (r *run) upkeep(work context.Context, now time.Time) {
 	})
 }
 
-// standing looks how a job stands, and ends it when it is over.
-func (r *run) standing(ctx context.Context, is job.State, seeded bool, ran time.Duration) (end *Stop, counts store.Counts, err error) {
+// nextUpkeep is when to look again: in a while, and when the time of the job is
+// up.
+func (r *run) nextUpkeep(now time.Time) time.Time {
+	next := now.Add(upkeepEvery)
+	if at, ok := r.budget.Deadline(); ok && at.After(now) && at.Before(next) {
+		next = at
+	}
+	return next
+}
+
+// inquiry is what the loop knows of a job when it is looked how it stands.
+type inquiry struct {
+	state   job.State
+	reason  string
+	drained time.Time // when it has drained
+	seeded  bool
+	ran     time.Duration
+}
+
+// standing looks how a job stands, tells what comes near, and ends it when it is
+// over. It tells whether the state of the job was changed.
+func (r *run) standing(ctx context.Context, q inquiry) (changed bool, counts store.Counts, err error) {
 	st := r.c.st
-	if !seeded {
+	if !q.seeded {
 		if err := r.addFirst(ctx, r.c.now()); err != nil {
-			return nil, counts, err
+			return false, counts, err
 		}
 	}
 	counts, err = st.Counts(ctx, r.job)
 	if err != nil {
-		return nil, counts, fmt.Errorf("read counts: %w", err)
+		return false, counts, fmt.Errorf("read counts: %w", err)
 	}
+	var end *Stop
 	switch {
-	case is == job.Draining:
-		end = &Stop{State: job.Partial, Reason: "drained"}
-	case counts.Waiting > 0 || counts.Errands > 0:
-		if end, err = r.overLimit(ctx, &counts, ran); err != nil {
-			return nil, counts, err
-		}
+	case counts.Waiting == 0 && counts.Errands == 0:
+		end, err = r.completed(ctx, &counts)
+	case q.state == job.Draining:
+		end = q.drainedBy(r.c.now())
 	default:
-		done, err := store.Complete(ctx, r.job, st)
-		if err != nil {
-			return nil, counts, fmt.Errorf("ask whether anything waits: %w", err)
-		}
-		if done {
-			if counts, err = st.Counts(ctx, r.job); err != nil {
-				return nil, counts, fmt.Errorf("read counts: %w", err)
-			}
-			state, reason := verdict(counts)
-			end = &Stop{State: state, Reason: reason}
-		}
+		end, err = r.stoppedByLimit(ctx, &counts, q.ran)
 	}
-	if end == nil {
-		return nil, counts, nil
+	if err != nil || end == nil {
+		return false, counts, err
 	}
-	err = st.SetState(ctx, r.c.now(), r.job, is, end.State, end.Reason)
+	err = st.SetState(ctx, r.c.now(), r.job, q.state, end.State, end.Reason)
 	if errors.Is(err, store.ErrConflict) {
 		err = nil // somebody paused or cancelled it meanwhile
 	}
-	return end, counts, err
+	return true, counts, err
 }
 
-// overLimit is the end that a limit brings to a job with work left, if it is met.
-func (r *run) overLimit(ctx context.Context, counts *store.Counts, ran time.Duration) (*Stop, error) {
-	spent := limit.Use{Pages: counts.Pages(), Time: ran}
-	if r.cfg.Limits.Of(limit.Requests).Limited() || r.cfg.Limits.Of(limit.Bytes).Limited() {
-		list, err := r.c.st.Points(ctx, r.job)
-		if err != nil {
-			return nil, fmt.Errorf("read time series: %w", err)
-		}
-		for i := range list {
-			spent.Requests += list[i].Requests
-			spent.Bytes += list[i].Bytes
-		}
+// completed is the end of a job that has nothing left to do, if that is so.
+func (r *run) completed(ctx context.Context, counts *store.Counts) (*Stop, error) {
+	done, err := store.Complete(ctx, r.job, r.c.st)
+	if err != nil {
+		return nil, fmt.Errorf("ask whether anything waits: %w", err)
 	}
-	if over := limit.NewBudget(r.cfg.Limits, r.c.now(), spent).Exceeded(); over != nil {
-		return stopFor(over), nil
+	if !done {
+		return nil, nil
 	}
-	return nil, nil
+	if *counts, err = r.c.st.Counts(ctx, r.job); err != nil {
+		return nil, fmt.Errorf("read counts: %w", err)
+	}
+	state, reason := verdict(*counts)
+	return &Stop{State: state, Reason: reason}, nil
+}
+
+// drainedBy is the end of a job that has drained, if it has: for a limit, or
+// because somebody said so.
+func (q *inquiry) drainedBy(now time.Time) *Stop {
+	switch {
+	case q.state != job.Draining || now.Before(q.drained):
+		return nil
+	case slices.Contains(limit.Names, limit.Name(q.reason)):
+		return &Stop{State: job.Partial, Reason: q.reason}
+	default:
+		return &Stop{State: job.Partial, Reason: "drained"}
+	}
 }

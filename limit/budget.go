@@ -69,7 +69,7 @@ func (b *Budget) Observe(now time.Time, more Use) {
 
 // observe holds one ceiling against what was spent.
 func (l *line) observe(b *Budget) {
-	amount := b.spent.of(l.Limit)
+	amount := b.spent.Of(l.Limit)
 	passed := 0
 	for _, m := range marks {
 		if amount >= mark(l.Max, m) {
@@ -92,7 +92,8 @@ func mark(limit int64, percent int) int64 {
 	return limit - (limit/100*rest + limit%100*rest/100)
 }
 
-func (u Use) of(n Name) int64 {
+// Of returns what was spent of a limit that is counted, durations in nanoseconds.
+func (u Use) Of(n Name) int64 {
 	switch n {
 	case Pages:
 		return u.Pages

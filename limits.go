@@ -1,0 +1,86 @@
+package headway
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"headway/job"
+	"headway/limit"
+	"headway/store"
+)
+
+// told is a warning that was told.
+type told struct {
+	limit   limit.Name
+	max     int64
+	percent int
+}
+
+// overLimit holds a job of a fleet against its limits: it tells those that come
+// near, and returns the one that is met, if any.
+func (r *run) overLimit(ctx context.Context, counts *store.Counts, ran time.Duration) (*limit.ExceededError, error) {
+	spent := limit.Use{Pages: counts.Pages(), Time: ran}
+	if r.cfg.Limits.Of(limit.Requests).Limited() || r.cfg.Limits.Of(limit.Bytes).Limited() {
+		list, err := r.c.st.Points(ctx, r.job)
+		if err != nil {
+			return nil, fmt.Errorf("read time series: %w", err)
+		}
+		for i := range list {
+			spent.Requests += list[i].Requests
+			spent.Bytes += list[i].Bytes
+		}
+	}
+	b := limit.NewBudget(r.cfg.Limits, r.c.now(), limit.Use{})
+	b.Observe(r.c.now(), spent)
+	near, over := b.Warnings(), b.Exceeded()
+	if r.metered {
+		// Others of the tenant share the quota.
+		quota, err := r.c.fleet.queue.Quota(ctx, r.c.now(), r.tenant)
+		if err != nil {
+			return nil, err
+		}
+		month, met := quota.Month()
+		near = append(near, month...)
+		if over == nil && met != "" {
+			over = r.cfg.Limits.UsedUp(met, spent.Of(met))
+		}
+	}
+	return over, r.warn(ctx, near)
+}
+
+// warn tells what comes near: each mark of each ceiling once in the whole fleet.
+func (r *run) warn(ctx context.Context, near []limit.Warning) error {
+	for _, w := range near {
+		key := told{w.Limit, w.Max, w.Percent}
+		if r.told[key] {
+			continue
+		}
+		first, err := r.c.fleet.queue.Note(ctx, store.NoticeOf(r.job, r.c.now(), w))
+		if err != nil {
+			return err
+		}
+		if r.told[key] = true; first {
+			r.c.cfg.Log.Warn("a limit comes near", "job", r.job, "limit", w.String())
+		}
+	}
+	return nil
+}
+
+// stoppedByLimit is the state that a limit brings to a job with work left, if it is
+// met: what is in flight has a moment. The page limit leaves nothing in flight.
+func (r *run) stoppedByLimit(ctx context.Context, counts *store.Counts, ran time.Duration) (*Stop, error) {
+	over, err := r.overLimit(ctx, counts, ran)
+	if err != nil || over == nil {
+		return nil, err
+	}
+	if _, err := r.c.fleet.queue.Note(ctx, store.StopOf(r.job, r.c.now(), over)); err != nil {
+		return nil, err
+	}
+	r.c.cfg.Log.Info("stopped by a limit", "job", r.job, "limit", over.Error())
+	end := stopFor(over)
+	if over.Limit != limit.Pages || over.Layer == limit.Usage {
+		end.State = job.Draining
+	}
+	return end, nil
+}

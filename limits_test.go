@@ -1,0 +1,311 @@
+package headway_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headway"
+	"headway/job"
+	"headway/lab"
+	"headway/lab/temper"
+	"headway/limit"
+	"headway/store"
+	"headway/store/memory"
+)
+
+// newLimited returns a fleet whose jobs have the limits that are stored with them.
+func newLimited(t *testing.T, specs []lab.HostSpec, safety limit.Limits) *fleet {
+	f := &fleet{simulated: simulate(t, specs), safety: safety}
+	f.open = func(j store.Job, c headway.Config) (headway.Config, error) {
+		c.Limits = j.Limits()
+		return c, nil
+	}
+	return f
+}
+
+// farm is hosts of one temper.
+func farm(hosts int, t lab.Temper) []lab.HostSpec {
+	specs := make([]lab.HostSpec, hosts)
+	for i := range specs {
+		specs[i] = lab.HostSpec{Name: fmt.Sprintf("h%d.site%d.example", i, i), Temper: t}
+	}
+	return specs
+}
+
+// plan makes a plan and its only tenant, of the same name.
+func (f *fleet) plan(p store.Plan) {
+	f.Helper()
+	st := f.st.(*memory.Store)
+	for _, err := range []error{st.SetPlan(f.Context(), p), st.SetTenant(f.Context(), store.Tenant{Name: p.Name, Plan: p.Name})} {
+		if err != nil {
+			f.Fatal(err)
+		}
+	}
+}
+
+// request queues a job.
+func (f *fleet) request(tenant string, pages int64) job.ID {
+	f.Helper()
+	id, err := f.st.CreateJob(f.Context(), store.Job{Tenant: tenant, State: job.Queued, MaxPages: pages, CreatedAt: time.Now().UTC()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	return id
+}
+
+// notices is what was told of the limits of a job, one a line.
+func (f *fleet) notices(id job.ID) string {
+	f.Helper()
+	list, err := f.st.(*memory.Store).Notices(f.Context(), id)
+	if err != nil {
+		f.Fatal(err)
+	}
+	var lines []string
+	for _, n := range list {
+		lines = append(lines, n.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// used is how many pages a tenant used this month.
+func (f *fleet) used(tenant string) int64 {
+	f.Helper()
+	q, err := f.st.(*memory.Store).Quota(f.Context(), time.Now(), tenant)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return q.UsedPages
+}
+
+// TestLimitsOfLayers lets each layer stop a job on several workers, one of which
+// crashes: exactly so many pages are recorded and used, and the layer is named.
+func TestLimitsOfLayers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		safety limit.Limits
+		plan   store.Plan
+		asked  int64
+		pages  int64
+		told   []string
+	}{
+		"safety": {
+			limit.Limits{Pages: 40},
+			store.Plan{Limits: limit.Limits{Pages: 1000}, MonthPages: 1000},
+			100, 40,
+			[]string{"max_pages: 80 % used, * of 40 (safety)", "Safety limit: Maximum 40 pages per crawl (requested: 100)"},
+		},
+		"plan": {
+			limit.Limits{Pages: 90},
+			store.Plan{Limits: limit.Limits{Pages: 40}},
+			0, 40,
+			[]string{"max_pages: 80 % used, * of 40 (plan)", "Plan limit: Maximum 40 pages per crawl"},
+		},
+		"usage": {
+			limit.Limits{Pages: 90},
+			store.Plan{MonthPages: 40},
+			100, 40,
+			[]string{"max_pages: 80 % used, * of 40 (usage)", "Usage limit: Maximum 40 pages left this month (requested: 100)"},
+		},
+		"job": {
+			limit.Limits{Pages: 90},
+			store.Plan{Limits: limit.Limits{Pages: 45}, MonthPages: 1000},
+			40, 40,
+			[]string{"max_pages: 80 % used, * of 40 (job)", "Job limit: Maximum 40 pages per crawl"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newLimited(t, farm(2, small(60)), tc.safety)
+				tc.plan.Name = "acme"
+				f.plan(tc.plan)
+				id := f.request("acme", tc.asked)
+				workers := []*worker{f.start(), f.start(), f.start()}
+				time.Sleep(5 * time.Second)
+				workers[0].crash()
+				workers = append(workers[1:], f.start())
+				j, counts := f.await(id, 5*time.Minute)
+				f.drain(workers)
+				if j.State != job.Partial || j.Reason != "max_pages" || counts.Pages() != tc.pages || f.used("acme") != tc.pages {
+					t.Errorf("%s (%s) with %d pages, %d used; want partial (max_pages) with %d", j.State, j.Reason, counts.Pages(), f.used("acme"), tc.pages)
+				}
+				told := f.notices(id)
+				for _, want := range tc.told {
+					before, after, _ := strings.Cut(want, "*")
+					if !slices.ContainsFunc(strings.Split(told, "\n"), func(line string) bool { return strings.HasPrefix(line, before) && strings.HasSuffix(line, after) }) {
+						t.Errorf("not told: %q in\n%s", want, told)
+					}
+				}
+				f.polite(time.Second)
+			})
+		})
+	}
+}
+
+// TestLimitsAtTimeout stops a job by its timeout: nothing starts after it, what is
+// in flight gets two seconds and is recorded, and what takes longer is given up.
+func TestLimitsAtTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, hanging := small(60), small(60)
+		slow.Rules.Latency = temper.Constant(1700 * time.Millisecond)
+		hanging.Rules.Latency = temper.Constant(time.Minute)
+		specs := append(farm(8, slow), lab.HostSpec{Name: "h.hanging.example", Temper: hanging})
+		f := newLimited(t, specs, limit.Limits{Time: 20 * time.Second})
+		id := f.request("", 0)
+		workers := []*worker{f.start(), f.start(), f.start()}
+		for { // until it runs
+			if j, err := f.st.Job(t.Context(), id); err != nil {
+				t.Fatal(err)
+			} else if j.State == job.Running {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(20*time.Second + 500*time.Millisecond)
+		asked := f.web.Stats().Total.Requests
+		if j, err := f.st.Job(t.Context(), id); err != nil || j.State != job.Draining || j.Reason != "max_time" {
+			t.Errorf("%s (%s) at the timeout: %v", j.State, j.Reason, err)
+		}
+		j, _ := f.await(id, time.Minute)
+		time.Sleep(3 * time.Second)
+		counts, err := f.st.Counts(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := f.web.Stats().Total.Requests - asked; n != 0 {
+			t.Errorf("%d requests after the timeout", n)
+		}
+		f.drain(workers)
+		if ran := j.EndedAt.Sub(j.StartedAt); j.State != job.Partial || j.Reason != "max_time" || ran < 23*time.Second || ran > 24500*time.Millisecond {
+			t.Errorf("%s (%s) after %v, want partial (max_time) after 23s", j.State, j.Reason, ran)
+		}
+		if answered := f.web.Stats().Total.PageAnswers; counts.Pages() != answered {
+			t.Errorf("%d pages recorded, %d answered: what was in flight is lost", counts.Pages(), answered)
+		}
+		if told := f.notices(id); !strings.HasSuffix(told, "Safety limit: Crawl timeout exceeded (20000ms)") || !strings.Contains(told, "max_time: 80 % used") {
+			t.Errorf("told:\n%s", told)
+		}
+	})
+}
+
+// TestLimitsShared lets jobs of a tenant share a quota: it is exceeded by no more
+// than a moment of crawling brings, what was used is what was recorded, and each
+// job names the quota.
+func TestLimitsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const quota, jobs, hosts = 60, 3, 4
+		f := newLimited(t, farm(hosts, small(60)), limit.Limits{})
+		f.plan(store.Plan{Name: "acme", MonthPages: quota})
+		var ids []job.ID
+		for range jobs {
+			ids = append(ids, f.request("acme", 0))
+		}
+		workers := []*worker{f.start(), f.start()}
+		var pages int64
+		for _, id := range ids {
+			j, counts := f.await(id, 10*time.Minute)
+			pages += counts.Pages()
+			if told := f.notices(id); j.State != job.Partial || j.Reason != "max_pages" || !strings.Contains(told, "Usage limit: Maximum ") || !strings.Contains(told, "max_pages: 80 % used") {
+				t.Errorf("job %d: %s (%s), told\n%s", id, j.State, j.Reason, told)
+			}
+		}
+		f.drain(workers)
+		if used := f.used("acme"); used != pages || used < quota || used > quota+2*hosts {
+			t.Errorf("%d pages used, %d recorded, want %d and at most what two seconds bring", used, pages, quota)
+		}
+		// The month is over for the tenant.
+		late := f.request("acme", 5)
+		workers = []*worker{f.start()}
+		j, counts := f.await(late, time.Minute)
+		f.drain(workers)
+		if told := f.notices(late); j.State != job.Partial || counts.Seen() != 0 || told != "Usage limit: Maximum 0 pages left this month (requested: 5)" {
+			t.Errorf("%s (%s) with %+v, told\n%s", j.State, j.Reason, counts, told)
+		}
+	})
+}
+
+// TestLimitsOfPlaces runs jobs of two tenants whose plans have one place each, in a
+// fleet that loses workers: never two of a tenant at once, none is forgotten.
+func TestLimitsOfPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(1, 2))
+		f := newLimited(t, farm(2, small(5)), limit.Limits{ConcurrentCrawls: 3})
+		owner := map[job.ID]string{}
+		for _, tenant := range []string{"acme", "byte"} {
+			f.plan(store.Plan{Name: tenant, Limits: limit.Limits{ConcurrentCrawls: 1}})
+			for range 3 {
+				owner[f.request(tenant, 0)] = tenant
+			}
+		}
+		workers := []*worker{f.start(), f.start()}
+		var order []job.ID
+		for began := time.Now(); len(order) < len(owner); time.Sleep(200 * time.Millisecond) {
+			if time.Since(began) > 10*time.Minute {
+				t.Fatalf("%v have ended", order)
+			}
+			list, err := f.st.(*memory.Store).ActiveJobs(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			busy := map[string]int{}
+			for _, j := range list {
+				if busy[j.Tenant]++; busy[j.Tenant] > 1 {
+					t.Fatalf("two jobs of %s at once", j.Tenant)
+				}
+			}
+			for id := range owner {
+				if j, err := f.st.Job(t.Context(), id); err == nil && j.State == job.Complete && !slices.Contains(order, id) {
+					order = append(order, id)
+				}
+			}
+			if random.IntN(40) == 0 {
+				workers[0].crash()
+				workers = append(workers[1:], f.start())
+			}
+		}
+		f.drain(workers)
+		for _, tenant := range []string{"acme", "byte"} {
+			own := slices.DeleteFunc(slices.Clone(order), func(id job.ID) bool { return owner[id] != tenant })
+			if !slices.IsSorted(own) {
+				t.Errorf("jobs of %s ended in the order %v", tenant, own)
+			}
+		}
+	})
+}
+
+// TestLimitsChanged pauses, resumes and extends a job with a page limit while it
+// runs: no page token is lost or spent twice.
+func TestLimitsChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newLimited(t, farm(6, small(30)), limit.Limits{Pages: 60})
+		id := f.request("", 40)
+		workers := []*worker{f.start(), f.start(), f.start()}
+		now := func() time.Time { return time.Now().UTC() }
+		for range 3 {
+			time.Sleep(1700 * time.Millisecond)
+			for _, err := range []error{
+				f.st.SetState(t.Context(), now(), id, job.Running, job.Paused, ""),
+				f.st.SetState(t.Context(), now(), id, job.Paused, job.Running, ""),
+			} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := f.st.Extend(t.Context(), now(), id, 100); err != nil {
+			t.Fatal(err)
+		}
+		j, counts := f.await(id, 5*time.Minute)
+		f.drain(workers)
+		if j.State != job.Partial || counts.Pages() != 60 || counts.Tokens != 0 || j.MaxPages != 60 {
+			t.Errorf("%s (%s) with %d pages and %d tokens of %d, want 60", j.State, j.Reason, counts.Pages(), counts.Tokens, j.MaxPages)
+		}
+		if told := f.notices(id); !strings.HasSuffix(told, "Safety limit: Maximum 60 pages per crawl (requested: 100)") {
+			t.Errorf("told:\n%s", told)
+		}
+		f.polite(time.Second)
+	})
+}
