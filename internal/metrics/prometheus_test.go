@@ -1,0 +1,340 @@
+package metrics_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"headway/internal/cli"
+	"headway/internal/metrics"
+	"headway/internal/pgtest"
+	"headway/lab"
+	"headway/lab/labtest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"headway": func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// The web of the test: half of its hosts serve, half refuse every other page.
+const (
+	servingHosts  = 12
+	refusingHosts = 12
+	pagesEach     = 400 // more than the test waits for
+)
+
+// patience is how long anything may take to show, on a machine that is busy with
+// other tests.
+const patience = time.Minute
+
+// scene is a worker at work, and a Prometheus that watches it.
+type scene struct {
+	*testing.T
+	dir    string
+	lab    *lab.Lab
+	db     *pgtest.Cluster
+	worker *exec.Cmd
+	prom   string // its address
+}
+
+// headway makes a command of headway.
+func (s *scene) headway(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(context.Background(), "headway", args...)
+	cmd.Dir = s.dir
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEADWAY_") })
+	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+s.dir, "XDG_CONFIG_HOME="+s.dir, "HOME="+s.dir, "HEADWAY_FLEET_STORE="+s.db.DSN("postgres"))
+	return cmd
+}
+
+// start runs a command until the test ends.
+func (s *scene) start(cmd *exec.Cmd) {
+	s.Helper()
+	if err := cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+	})
+}
+
+// startWorker starts a worker and returns where its metrics are. Everything it
+// says must be JSON.
+func (s *scene) startWorker() (address string) {
+	s.Helper()
+	port := s.lab.Addr().(*net.TCPAddr).Port
+	s.worker = s.headway("worker", "--listen", "127.0.0.1:0", "--log", "json", "--lease", "6s", "--workers", "64", "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", port))
+	errs, err := s.worker.StderrPipe()
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.start(s.worker)
+	found := make(chan string, 1)
+	go func() {
+		for lines := bufio.NewScanner(errs); lines.Scan(); {
+			var record struct{ Level, Msg string }
+			if err := json.Unmarshal(lines.Bytes(), &record); err != nil || record.Level == "" {
+				s.Errorf("the worker said %q: %v", lines.Text(), err)
+			}
+			if _, at, ok := strings.Cut(record.Msg, "metrics at http://"); ok {
+				found <- strings.TrimSuffix(at, metrics.MetricsPath)
+			}
+		}
+	}()
+	select {
+	case address = <-found:
+	case <-time.After(patience):
+		s.Fatal("the worker does not listen")
+	}
+	return address
+}
+
+// Times of the rules, shortened: what they look back, and what they wait before
+// they fire.
+const (
+	lookBack = 60
+	waitFor  = 120
+)
+
+// shortened divides the durations of the rules.
+func shortened(rules string) string {
+	divide := func(by time.Duration) func(string) string {
+		return func(text string) string {
+			return regexp.MustCompile(`\d+m`).ReplaceAllStringFunc(text, func(d string) string {
+				n, err := strconv.Atoi(strings.TrimSuffix(d, "m"))
+				if err != nil {
+					panic(err)
+				}
+				return fmt.Sprintf("%dms", (time.Duration(n) * time.Minute / by).Milliseconds())
+			})
+		}
+	}
+	rules = regexp.MustCompile(`\[\d+m\]`).ReplaceAllStringFunc(rules, divide(lookBack))
+	return regexp.MustCompile(`for: \d+m`).ReplaceAllStringFunc(rules, divide(waitFor))
+}
+
+// startPrometheus lets a Prometheus scrape an address by our rules.
+func (s *scene) startPrometheus(target string) {
+	s.Helper()
+	l, err := (&net.ListenConfig{}).Listen(s.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.prom = l.Addr().String()
+	if err := l.Close(); err != nil {
+		s.Fatal(err)
+	}
+	s.write("headway.rules.yml", shortened(read(s.T, rulesFile)))
+	s.write("prometheus.yml", fmt.Sprintf(`
+global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}
+rule_files: [headway.rules.yml]
+scrape_configs:
+  - {job_name: headway, static_configs: [{targets: ["%s"]}]}
+`, target))
+	var said bytes.Buffer
+	cmd := exec.CommandContext(context.Background(), installed(s.T, "prometheus"), "--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address="+s.prom, "--log.level=warn")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, &said, &said
+	s.start(cmd)
+	s.Cleanup(func() {
+		if s.Failed() {
+			s.Logf("Prometheus said:\n%s", &said)
+		}
+	})
+}
+
+func (s *scene) write(name, text string) {
+	s.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// sample is one result of a query.
+type sample struct {
+	Metric map[string]string
+	Value  [2]any
+}
+
+// get asks the API of Prometheus.
+func (s *scene) get(path string, into any) error {
+	req, err := http.NewRequestWithContext(s.Context(), http.MethodGet, "http://"+s.prom+path, nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", res.Status, body)
+	}
+	return json.Unmarshal(body, into)
+}
+
+// query asks Prometheus for the values of an expression.
+func (s *scene) query(expr string) ([]float64, error) {
+	var answer struct{ Data struct{ Result []sample } }
+	if err := s.get("/api/v1/query?query="+url.QueryEscape(expr), &answer); err != nil {
+		return nil, err
+	}
+	var list []float64
+	for _, r := range answer.Data.Result {
+		text, ok := r.Value[1].(string)
+		v, err := strconv.ParseFloat(text, 64)
+		if !ok || err != nil {
+			return nil, fmt.Errorf("%s: %v", expr, r.Value)
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+// eventually waits until an expression has a value that will do.
+func (s *scene) eventually(expr string, ok func(float64) bool) {
+	s.Helper()
+	var last []float64
+	var err error
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(100 * time.Millisecond) {
+		if last, err = s.query(expr); err == nil && len(last) == 1 && ok(last[0]) {
+			return
+		}
+	}
+	s.Fatalf("%s: %v, %v", expr, last, err)
+}
+
+// one is the single value of an expression.
+func (s *scene) one(expr string) float64 {
+	s.Helper()
+	list, err := s.query(expr)
+	if err != nil || len(list) != 1 {
+		s.Fatalf("%s: %v, %v", expr, list, err)
+	}
+	return list[0]
+}
+
+// fires waits for an alert.
+func (s *scene) fires(alert string) {
+	s.Helper()
+	began := time.Now()
+	s.eventually(fmt.Sprintf(`count(ALERTS{alertname=%q, alertstate="firing"})`, alert), func(v float64) bool { return v > 0 })
+	s.Logf("%s fires after %v", alert, time.Since(began).Round(100*time.Millisecond))
+}
+
+func is(want float64) func(float64) bool { return func(v float64) bool { return v == want } }
+
+// TestPrometheus lets a Prometheus watch a worker that crawls a lab of which half
+// refuses: everything it shows is there, adds up and is what the lab saw; every
+// query of the board has an answer; alerts fire when they should.
+func TestPrometheus(t *testing.T) {
+	t.Parallel()
+	installed(t, "prometheus")
+	site := lab.DefaultSite()
+	site.Pages = pagesEach
+	serving, refusing := lab.Temper{Site: site}, lab.Temper{Site: site}
+	refusing.Rules.ErrorRate = 0.5
+	s := &scene{T: t, dir: t.TempDir()}
+	specs := lab.Uniform(servingHosts+refusingHosts, serving)
+	for i := range refusingHosts {
+		specs[i].Temper = refusing
+	}
+	s.lab = labtest.Serve(t, lab.Config{Hosts: specs})
+	var err error
+	if s.db, err = pgtest.Start(t.Context(), pgtest.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	address := s.startWorker()
+	s.startPrometheus(address)
+	if out, err := s.headway(append([]string{"job", "submit", "--delay", "200ms"}, s.lab.Seeds()...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	// Every host has work, and every second of each is charged to one state.
+	const hosts = servingHosts + refusingHosts
+	s.eventually(`min_over_time(sum(headway_hosts)[5s:500ms]) and count_over_time(sum(headway_hosts)[5s:500ms]) > 8`, is(hosts))
+	since := func(metric string) string { return fmt.Sprintf("(sum(%s) - sum(%s offset 3s))", metric, metric) }
+	if got := s.one(since("headway_host_seconds_total") + "/" + since("headway_last_reading_timestamp_seconds")); math.Abs(got-hosts) > 0.01*hosts {
+		t.Errorf("%d hosts with work spent %.3f seconds a second", hosts, got)
+	}
+	s.eventually("sum(headway:host_seconds:share5m)", func(v float64) bool { return math.Abs(v-1) < 1e-9 })
+	for _, m := range metrics.Metrics() {
+		name := m.Name
+		if m.Kind == "histogram" {
+			name += "_count"
+		}
+		if list, err := s.query(name); err != nil || len(list) == 0 || len(m.Values) > 0 && len(list) != len(m.Values) {
+			t.Errorf("%s: %v, %v; labels %v", name, list, err, m.Values)
+		}
+	}
+	if n := s.one("count(headway_layer_use)"); n != 14 {
+		t.Errorf("%v layers", n)
+	}
+
+	// The lab refuses: one alert fires, and no other.
+	s.fires("HeadwayRefusals")
+	for _, p := range board(t) {
+		for _, q := range p.Targets {
+			expr := strings.NewReplacer("$job", ".+", "$__rate_interval", "5s").Replace(q.Expr)
+			if list, err := s.query(expr); err != nil || len(list) == 0 {
+				t.Errorf("%s: %s: %v, %v", p.Title, expr, list, err)
+			}
+		}
+	}
+	// On a busy machine a scrape may take longer than it has here: then it is
+	// right that a worker is taken to be gone.
+	if list, err := s.query(`ALERTS{alertstate="firing", alertname!~"HeadwayRefusals|HeadwayWorkerGone|HeadwayNoWorkers"}`); err != nil || len(list) > 0 {
+		t.Errorf("other alerts fire: %v, %v", list, err)
+	}
+
+	// What was counted is what the lab saw.
+	if out, err := s.headway("job", "pause", "1").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s.eventually(`sum(headway_jobs{state="paused"}) + sum(headway_hosts{state="fetching"}) + sum(headway_layer_use{layer="workers"})`, is(1))
+	saw := s.lab.Stats().Total
+	s.eventually("sum(headway_requests_total)", is(float64(saw.Requests)))
+	for expr, want := range map[string]int64{
+		`headway_requests_total{kind="robots"}`: saw.RobotsFetches, "sum(headway_refusals_total)": saw.Refusals, "headway_received_bytes_total": saw.BytesOut,
+		"headway_gap_violations_total": 0, "headway_in_flight_over_cap_total": 0, "headway_rejoins_total": 0, "headway_slots": 1024, "headway_lease_valid": 1,
+	} {
+		if got := s.one(expr); got != float64(want) {
+			t.Errorf("%s is %v, the lab says %d", expr, got, want)
+		}
+	}
+
+	// The worker is killed.
+	if err := s.worker.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.fires("HeadwayWorkerGone")
+	s.fires("HeadwayNoWorkers")
+}
