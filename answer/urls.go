@@ -19,6 +19,7 @@ type URLQuery struct {
 	Reason  visit.Reason
 	Hosts   []string // of any of these
 	Prefix  string   // of the URL, or of its path where it begins with a slash
+	Status  int      // of the answer
 }
 
 // Check reports words that are not of the closed sets, and a reason that no URL
@@ -92,14 +93,14 @@ func ListURLs(ctx context.Context, r Lister, id job.ID, q URLQuery) iter.Seq2[UR
 	}
 	return func(yield func(URLRow, error) bool) {
 		for _, host := range hosts {
-			for page := (store.Query{Job: id, Host: host, Outcome: q.outcome(), Reason: q.Reason, Max: urlPage}); ; {
+			for page := q.Of(id, host, urlPage); ; {
 				answer, err := r.List(ctx, page)
 				if err != nil {
 					yield(URLRow{}, err)
 					return
 				}
 				for i := range answer.Entries {
-					if e := &answer.Entries[i]; q.match(e) && !yield(urlRow(e), nil) {
+					if e := &answer.Entries[i]; q.Match(e) && !yield(NewURLRow(e), nil) {
 						return
 					}
 				}
@@ -111,15 +112,25 @@ func ListURLs(ctx context.Context, r Lister, id job.ID, q URLQuery) iter.Seq2[UR
 	}
 }
 
-// match tells whether the prefix lets a URL through.
-func (q *URLQuery) match(e *store.Entry) bool {
+// Of is what a store is asked for, of one host or, where that is empty, of all. It
+// does not know prefixes and statuses: see Match.
+func (q *URLQuery) Of(id job.ID, host string, most int) store.Query {
+	return store.Query{Job: id, Host: host, Outcome: q.outcome(), Reason: q.Reason, Max: most}
+}
+
+// Match tells whether the prefix and the status let a URL through.
+func (q *URLQuery) Match(e *store.Entry) bool {
+	if q.Status != 0 && (e.Visit == nil || e.Visit.Answer.Status != q.Status) {
+		return false
+	}
 	if strings.HasPrefix(q.Prefix, "/") {
 		return strings.HasPrefix(e.Item.URL.PathQuery(), q.Prefix)
 	}
 	return strings.HasPrefix(e.Item.URL.String(), q.Prefix)
 }
 
-func urlRow(e *store.Entry) URLRow {
+// NewURLRow describes one URL.
+func NewURLRow(e *store.Entry) URLRow {
 	row := URLRow{
 		URL: visit.Redact(e.Item.URL), Outcome: e.Outcome, Reason: e.Reason, Depth: e.Item.Depth, Found: e.Item.Found, SeenAt: e.SeenAt, EndedAt: e.EndedAt,
 	}

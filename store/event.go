@@ -40,14 +40,15 @@ type EventKind string
 
 // The kinds that are no state.
 const (
-	JobCreated  EventKind = "job.created"
-	JobExtended EventKind = "job.extended"
-	LimitNear   EventKind = "limit.near" // 80 % or 95 % of a limit
+	JobCreated   EventKind = "job.created"
+	JobExtended  EventKind = "job.extended"
+	LimitNear    EventKind = "limit.near"    // a mark of a limit was passed, see [Notice]
+	LimitReached EventKind = "limit.reached" // a limit stopped the job
 )
 
 // EventKinds lists the closed set.
 func EventKinds() []EventKind {
-	kinds := []EventKind{JobCreated, JobExtended, LimitNear}
+	kinds := []EventKind{JobCreated, JobExtended, LimitNear, LimitReached}
 	for _, s := range job.States {
 		kinds = append(kinds, EventKind("job."+string(s)))
 	}

@@ -62,6 +62,12 @@ limit
 governor
 job
 
+# for whom: the service
+service                  internal/config service/internal/api store/postgres golang.org/x/net
+service/apikey
+service/internal/openapi service/internal/api
+service/internal/api     answer ask internal/config internal/jobspec job limit service/apikey store visit github.com/danielgtaylor/huma/v2
+
 # a web to prove it in
 lab                      lab/temper github.com/klauspost/compress github.com/andybalholm/brotli
 lab/temper
@@ -73,11 +79,12 @@ bench/run                lab
 cmd/headway              internal/cli
 service/internal/chore   service/internal/webhook store/postgres github.com/jackc/pgx/v5 github.com/riverqueue/river
 service/internal/webhook fetch/guard store github.com/jackc/pgx/v5 github.com/riverqueue/river
-internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/figures internal/metrics internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/csv output/sitemapxml output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres
+internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/figures internal/metrics internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/csv output/sitemapxml output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres internal/jobspec service service/apikey
 internal/warm            internal/whole job store visit weburl
 internal/view            . internal/figures ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
 internal/figures         store visit
 internal/check           internal/whole job store visit weburl output fetch/guard
+internal/jobspec         internal/config job limit store weburl
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/metrics         . frontier politeness visit job github.com/prometheus/client_golang
 internal/refgen          . job visit internal/cli internal/config internal/metrics github.com/spf13/cobra github.com/spf13/pflag

@@ -9,5 +9,6 @@ func adminCommand() *cobra.Command {
 		Long: `Look after a fleet of headway worker. These commands speak to its PostgreSQL;
 HEADWAY_FLEET_STORE saves repeating --store.`,
 	}
+	cmd.AddCommand(adminKeyCommand())
 	return cmd
 }

@@ -95,6 +95,7 @@ with, keeps it, and can tell why it fetched, waited, skipped or stopped.` + exit
 		configCommand(),
 		workerCommand(),
 		jobCommand(),
+		serveCommand(),
 		adminCommand(),
 		versionCommand(),
 	)

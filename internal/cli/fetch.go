@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"headway"
 	"headway/fetch"
+	"headway/internal/jobspec"
 	"headway/politeness"
 	"headway/visit"
 	"headway/weburl"
@@ -157,20 +157,11 @@ func hintOf(err error) string {
 
 // seedURL reads a URL that a person typed: example.com means https.
 func seedURL(raw string) (weburl.URL, error) {
-	u, err := weburl.Parse(raw)
-	bad, ok := errors.AsType[*weburl.Error](err)
-	if ok && (bad.Code == weburl.NoBase || bad.Code == weburl.BadScheme) && !strings.Contains(raw, "@") && !strings.Contains(raw, "://") {
-		if bare, err := weburl.Parse("https://" + raw); err == nil && strings.Contains(bare.Hostname(), ".") {
-			return bare, nil
-		}
+	u, err := jobspec.SeedURL(raw)
+	if bad, ok := errors.AsType[*jobspec.Error](err); ok {
+		return weburl.URL{}, usage(bad.Err, bad.Hint)
 	}
-	if err != nil {
-		return weburl.URL{}, usage(err, "write a whole URL, such as https://example.com/")
-	}
-	if parsed, err := url.Parse(raw); err == nil && parsed.User != nil {
-		return weburl.URL{}, usage(fmt.Errorf("the URL of %s carries credentials, which would be dropped", u.Host()), "give them to an owned host with --basic-auth, and leave them out here")
-	}
-	return u, nil
+	return u, err
 }
 
 // lookCode is the exit code for how a visit ended.

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,9 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headway/answer"
 	"headway/internal/config"
+	"headway/internal/jobspec"
 	"headway/job"
-	"headway/limit"
 	"headway/store"
 	"headway/store/postgres"
 )
@@ -70,27 +70,22 @@ place for it, and then runs on all workers. The number that is printed names it.
 				if err := run.readSeeds(args); err != nil {
 					return err
 				}
-				if _, err := s.Policy(); err != nil {
-					return usage(err, "headway config shows what was set, and where")
-				}
-				spec := jobSpec{Settings: config.AskedBy(cmd.Flags())}
+				request := jobspec.Request{Spec: jobspec.Spec{Settings: config.AskedBy(cmd.Flags())}, Tenant: tenant, Name: name}
 				for _, u := range run.seeds.urls {
-					spec.Seeds = append(spec.Seeds, u.String())
+					request.Seeds = append(request.Seeds, u.String())
 				}
 				if len(args) > 0 && s.SeedsFile == "" {
-					spec.Seeds = args // as they were written: a bare host may fall back to http
+					request.Seeds = args // as they were written: a bare host may fall back to http
 				}
-				text, err := json.Marshal(spec)
+				j, err := request.Job(s)
+				if bad, ok := errors.AsType[*jobspec.Error](err); ok {
+					return usage(bad.Err, bad.Hint)
+				}
 				if err != nil {
 					return failed(err, "")
 				}
-				limits := limit.Resolve(s.Layers()...)
-				if name == "" {
-					name = run.seeds.urls[0].Host()
-				}
-				id, err := st.CreateJob(ctx, store.Job{
-					Tenant: tenant, Name: name, State: job.Queued, MaxPages: limits.Max(limit.Pages), Spec: text, CreatedAt: time.Now().UTC(),
-				})
+				j.CreatedAt = time.Now().UTC()
+				id, err := st.CreateJob(ctx, j)
 				if err != nil {
 					return failed(err, "")
 				}
@@ -109,40 +104,10 @@ place for it, and then runs on all workers. The number that is printed names it.
 	return cmd
 }
 
-// jobRow is a job as it is told.
-type jobRow struct {
-	Job      job.ID           `json:"job"`
-	Tenant   string           `json:"tenant,omitempty"`
-	Name     string           `json:"name"`
-	State    job.State        `json:"state"`
-	Reason   string           `json:"reason,omitempty"`
-	Success  bool             `json:"success"`
-	MaxPages int64            `json:"max_pages,omitempty"`
-	Pages    int64            `json:"pages"`
-	Waiting  int64            `json:"waiting"`
-	Outcomes map[string]int64 `json:"outcomes,omitempty"`
-	Created  time.Time        `json:"created"`
-	Started  time.Time        `json:"started,omitzero"`
-	Ended    time.Time        `json:"ended,omitzero"`
-}
-
-func readJob(ctx context.Context, st store.Store, j store.Job) (jobRow, error) {
-	counts, err := st.Counts(ctx, j.ID)
+func readJob(ctx context.Context, st store.Store, j store.Job) (answer.Job, error) {
+	row, err := answer.ReadJob(ctx, st, &j)
 	if err != nil {
-		return jobRow{}, failed(err, "")
-	}
-	row := jobRow{
-		Job: j.ID, Tenant: j.Tenant, Name: j.Name, State: j.State, Reason: j.Reason, Success: j.State.Success() && j.Reason != string(limit.Time), MaxPages: j.MaxPages,
-		Pages: counts.Pages(), Waiting: counts.Waiting, Outcomes: map[string]int64{}, Created: j.CreatedAt, Started: j.StartedAt, Ended: j.EndedAt,
-	}
-	for e, n := range counts.Ended {
-		if n > 0 {
-			key := string(e.Outcome)
-			if e.Reason != "" {
-				key += ": " + string(e.Reason)
-			}
-			row.Outcomes[key] = n
-		}
+		return row, failed(err, "")
 	}
 	return row, nil
 }
@@ -155,7 +120,7 @@ func jobListCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
-				rows := []jobRow{}
+				rows := []answer.Job{}
 				for after := job.ID(0); ; {
 					list, err := st.JobList(ctx, after, store.MaxPage)
 					if err != nil {
@@ -185,7 +150,7 @@ func jobListCommand() *cobra.Command {
 	return cmd
 }
 
-func printJobs(w io.Writer, rows []jobRow) error {
+func printJobs(w io.Writer, rows []answer.Job) error {
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(w, "no jobs; headway job submit asks for one")
 		return err
@@ -247,7 +212,7 @@ func jobShowCommand() *cobra.Command {
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), row)
 				}
-				if err := printJobs(cmd.OutOrStdout(), []jobRow{row}); err != nil {
+				if err := printJobs(cmd.OutOrStdout(), []answer.Job{row}); err != nil {
 					return err
 				}
 				return printOutcomes(cmd.OutOrStdout(), row.Outcomes)

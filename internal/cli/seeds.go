@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"headway/internal/jobspec"
 	"headway/weburl"
 )
 
@@ -26,21 +27,13 @@ const maxSeedLine = 64 << 10
 
 // add reads one seed. A bare example.com means https, then http.
 func (s *seeds) add(raw string) error {
-	u, err := seedURL(raw)
-	if err != nil {
-		return err
+	from := jobspec.Seeds{URLs: s.urls, Fallback: s.fallback}
+	err := from.Add(raw)
+	if bad, ok := errors.AsType[*jobspec.Error](err); ok {
+		return usage(bad.Err, bad.Hint)
 	}
-	if u.Scheme() == "https" && !strings.Contains(raw, "://") {
-		plain, err := weburl.Parse("http://" + strings.TrimPrefix(u.String(), "https://"))
-		if err == nil {
-			if s.fallback == nil {
-				s.fallback = map[string]weburl.URL{}
-			}
-			s.fallback[u.Host()] = plain
-		}
-	}
-	s.urls = append(s.urls, u)
-	return nil
+	s.urls, s.fallback = from.URLs, from.Fallback
+	return err
 }
 
 // read adds the seeds of a file, one a line; empty lines and those that begin

@@ -23,6 +23,9 @@ func (s *Store) Note(ctx context.Context, n store.Notice) (first bool, err error
 	if err != nil {
 		return false, fmt.Errorf("note of job %d: %w", n.Job, err)
 	}
+	if first {
+		s.notifier.tell(store.NewJobs, everybody) // it is an event, too
+	}
 	return first, nil
 }
 

@@ -1,0 +1,64 @@
+package answer
+
+import (
+	"context"
+	"time"
+
+	"headway/job"
+	"headway/limit"
+	"headway/store"
+)
+
+// JobHead is a job of a fleet without its counts.
+type JobHead struct {
+	Job      job.ID    `json:"job"`
+	Tenant   string    `json:"tenant,omitempty"`
+	Name     string    `json:"name"`
+	State    job.State `json:"state"`
+	Reason   string    `json:"reason,omitempty"`
+	Success  bool      `json:"success"` // false for a job that has not ended
+	MaxPages int64     `json:"max_pages,omitempty"`
+	Created  time.Time `json:"created"`
+	Started  time.Time `json:"started,omitzero"`
+	Ended    time.Time `json:"ended,omitzero"`
+}
+
+// Job is how a job of a fleet stands.
+type Job struct {
+	JobHead
+	Pages    int64            `json:"pages"`
+	Waiting  int64            `json:"waiting"`
+	Outcomes map[string]int64 `json:"outcomes,omitempty"` // by outcome, with the reason after a colon
+}
+
+// NewJobHead describes a job.
+func NewJobHead(j *store.Job) JobHead {
+	return JobHead{
+		Job: j.ID, Tenant: j.Tenant, Name: j.Name, State: j.State, Reason: j.Reason, Success: j.State.Success() && j.Reason != string(limit.Time),
+		MaxPages: j.MaxPages, Created: j.CreatedAt, Started: j.StartedAt, Ended: j.EndedAt,
+	}
+}
+
+// Counter is the part of a [store.Reader] that counts the URLs of a job.
+type Counter interface {
+	Counts(ctx context.Context, id job.ID) (store.Counts, error)
+}
+
+// ReadJob describes a job and counts its URLs.
+func ReadJob(ctx context.Context, r Counter, j *store.Job) (Job, error) {
+	counts, err := r.Counts(ctx, j.ID)
+	if err != nil {
+		return Job{}, err
+	}
+	row := Job{JobHead: NewJobHead(j), Pages: counts.Pages(), Waiting: counts.Waiting, Outcomes: map[string]int64{}}
+	for e, n := range counts.Ended {
+		if n > 0 {
+			key := string(e.Outcome)
+			if e.Reason != "" {
+				key += ": " + string(e.Reason)
+			}
+			row.Outcomes[key] = n
+		}
+	}
+	return row, nil
+}

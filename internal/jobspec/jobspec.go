@@ -1,0 +1,77 @@
+// Package jobspec is what a job of a fleet is asked for and stored with.
+//
+// There are two ways to ask, the command line and the API, and one document: seeds
+// as they were written, and the settings that were asked for, by the keys of
+// package config. Whoever runs the job reads it under its own settings.
+//
+// Reading promises the same answer to everybody: what the API refuses, `headway
+// job submit` refuses, with the same words.
+package jobspec
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"headway/internal/config"
+	"headway/job"
+	"headway/limit"
+	"headway/store"
+)
+
+// Spec is the document.
+type Spec struct {
+	Seeds    []string     `json:"seeds"`
+	Settings config.Asked `json:"settings,omitempty"`
+}
+
+// Read reads what a job was stored with.
+func Read(text []byte) (Spec, error) {
+	var s Spec
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, fmt.Errorf("read what was asked for: %w", err)
+	}
+	return s, nil
+}
+
+// Request is a job that somebody asks for.
+type Request struct {
+	Spec
+	Tenant string
+	Name   string // for people; empty for the host of the first seed
+}
+
+// Job makes the job to store, under the settings that [config.LoadJob] read with
+// those of the request.
+func (r *Request) Job(set *config.Settings) (store.Job, error) {
+	from, err := ReadSeeds(r.Seeds)
+	if err != nil {
+		return store.Job{}, err
+	}
+	if _, err := set.Policy(); err != nil {
+		return store.Job{}, &Error{Err: err, Hint: "headway config shows what was set, and where"}
+	}
+	text, err := json.Marshal(r.Spec)
+	if err != nil {
+		return store.Job{}, err
+	}
+	name := r.Name
+	if name == "" {
+		name = from.URLs[0].Host()
+	}
+	return store.Job{
+		Tenant: r.Tenant, Name: name, State: job.Queued, Spec: text,
+		MaxPages: limit.Resolve(set.Layers()...).Max(limit.Pages), Layers: []limit.Layer{{Level: limit.Job, Limits: set.Limits}},
+	}, nil
+}
+
+// Error is a request that makes no sense, with what to do about it.
+type Error struct {
+	Err  error
+	Hint string
+}
+
+// Error says what is wrong.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,177 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"headway/internal/config"
+	"headway/store"
+)
+
+// maxBody bounds the body of a request: a job has room for its spec.
+const maxBody = store.MaxSpec
+
+// bodyTime is how long a client may take to send a body.
+const bodyTime = 10 * time.Second
+
+// Store is what the API needs of a store.
+type Store interface {
+	store.Reader
+	store.Keys
+	store.Events
+	store.Submissions
+	store.JobLists
+
+	CreateJob(ctx context.Context, j store.Job) (id jobID, err error)
+	SetState(ctx context.Context, now time.Time, id jobID, from, to jobState, reason string) error
+	Extend(ctx context.Context, now time.Time, id jobID, maxPages int64) error
+}
+
+// Config is how the API is set up.
+type Config struct {
+	Store Store
+	// Settings reads what a job asks for under the settings of the server.
+	Settings func(config.Asked) (*config.Settings, error)
+	// Anonymous lets requests without a key through, with all scopes, for the
+	// jobs that are nobody's. It is for listeners on loopback alone.
+	Anonymous bool
+	Rate      Rate         // of each key; zero is no limit
+	Log       *slog.Logger // nil for none
+}
+
+// API answers requests. Make one with [New].
+type API struct {
+	store     Store
+	settings  func(config.Asked) (*config.Settings, error)
+	anonymous bool
+	rates     *rates
+	log       *slog.Logger
+	followers *followers
+	mux       *http.ServeMux
+	huma      huma.API
+}
+
+// New makes an API. It follows events while [API.Run] runs.
+func New(c Config) *API {
+	ourErrors()
+	a := &API{
+		store: c.Store, settings: c.Settings, anonymous: c.Anonymous, rates: newRates(c.Rate), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+		followers: newFollowers(), mux: http.NewServeMux(),
+	}
+	h := huma.DefaultConfig("Headway", "1")
+	h.Info.Description = "A polite web crawler as a service: jobs, what became of every URL, and what happens. Every request comes with a key; docs/guide/api.md begins with how to get one."
+	h.Info.License = &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"}
+	h.OpenAPIPath, h.DocsPath, h.SchemasPath, h.CreateHooks = "", "", "", nil
+	h.RejectUnknownQueryParameters = true
+	h.Servers = []*huma.Server{{URL: "http://127.0.0.1:8788", Description: "where headway serve listens unless it is told otherwise"}}
+	h.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"key": {Type: "http", Scheme: "bearer", Description: "A key as headway admin key create prints it: hw_… Its scope is read, write (which includes read) or operator (which includes both)."},
+	}
+	wordsInSchemas(h.Components.Schemas)
+	a.huma = humago.New(a.mux, h)
+	a.mux.HandleFunc("/", a.nothingThere)
+	a.registerMe()
+	a.registerJobs()
+	a.registerPages()
+	a.registerEvents()
+	return a
+}
+
+// Handler answers all requests but those after the health of the server.
+func (a *API) Handler() http.Handler { return a.recovered(a.fromHere(a.authenticate(a.mux))) }
+
+// Run follows what happens, for those who do, until ctx ends.
+func (a *API) Run(ctx context.Context) error { return a.follow(ctx) }
+
+// Document is the OpenAPI document of the API.
+func (a *API) Document() ([]byte, error) {
+	text, err := json.MarshalIndent(a.huma.OpenAPI(), "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(text, '\n'), nil
+}
+
+// register adds an operation that needs a scope. The statuses are those of its
+// problems besides the ones that every operation has.
+func register[I, O any](a *API, scope store.Scope, op huma.Operation, do func(context.Context, *I) (*O, error), statuses ...int) {
+	op.Security = []map[string][]string{{"key": {string(scope)}}}
+	op.Middlewares = huma.Middlewares{a.demand(scope)}
+	op.MaxBodyBytes, op.BodyReadTimeout = maxBody, bodyTime
+	op.Errors = append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable}, statuses...)
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := do(ctx, in)
+		if err != nil {
+			return nil, a.explain(ctx, err)
+		}
+		return out, nil
+	})
+}
+
+// nothingThere answers requests that no operation takes.
+func (a *API) nothingThere(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := a.mux.Handler(other); pattern != "/" && pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		writeProblem(w, problem(http.StatusNotFound, "there is nothing at this path", "paths begin with /v1; docs/reference/openapi.json lists them"))
+		return
+	}
+	p := newProblem(http.StatusMethodNotAllowed, "this path does not take the method "+r.Method)
+	p.header = http.Header{"Allow": {strings.Join(allowed, ", ")}}
+	writeProblem(w, p)
+}
+
+// recovered keeps a fault in one request from ending the server.
+func (a *API) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch fault := recover(); fault {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(fault)
+			default:
+				a.log.ErrorContext(r.Context(), "request panicked", "method", r.Method, "path", r.URL.Path, "err", fault)
+				writeProblem(w, newProblem(http.StatusInternalServerError, "the server made a mistake"))
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// write sends a problem from a middleware.
+func (a *API) write(ctx huma.Context, p *Problem) {
+	_, w := humago.Unwrap(ctx)
+	writeProblem(w, p)
+}
+
+// writeProblem sends a problem.
+func writeProblem(w http.ResponseWriter, p *Problem) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		text = []byte(`{}`) // plain strings and numbers: it cannot fail
+	}
+	for name, values := range p.header {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Content-Type", p.ContentType(""))
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(text, '\n')) // the client is told, or is gone
+}
+
+// isGone tells an error of a client that went away or of a server that stops.
+func isGone(err error) bool { return errors.Is(err, context.Canceled) }

@@ -1,0 +1,251 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"headway/job"
+	"headway/limit"
+	"headway/store"
+)
+
+// Times of a stream of events.
+const (
+	aliveEvery      = 15 * time.Second // a comment, so that nobody in between takes it for dead
+	eventWriteTime  = 10 * time.Second // how long a client may take to read what it is sent
+	eventRetry      = time.Second      // how soon a client should come again
+	maxEventStreams = 1000             // on one server
+)
+
+// Event is something that happened.
+type Event struct {
+	ID   store.EventNumber `json:"id" doc:"Its place among all events. It only grows."`
+	At   time.Time         `json:"at"`
+	Kind store.EventKind   `json:"kind"`
+	Job  job.ID            `json:"job,omitempty"`
+	Data EventData         `json:"data"`
+}
+
+// EventData is what an event says, by its kind.
+type EventData struct {
+	Name     string    `json:"name,omitempty" doc:"Of the job."`
+	State    job.State `json:"state,omitempty" doc:"The state the job came into."`
+	Was      job.State `json:"was,omitempty" doc:"The state before."`
+	Reason   string    `json:"reason,omitempty" doc:"Why, for people."`
+	MaxPages int64     `json:"max_pages,omitempty" doc:"The page limit of the job."`
+
+	Limit    limit.Name  `json:"limit,omitempty" doc:"The limit that came near or was reached."`
+	Layer    limit.Level `json:"layer,omitempty" doc:"Who set it."`
+	Max      int64       `json:"max,omitempty" doc:"The limit; of times in nanoseconds."`
+	Observed int64       `json:"observed,omitempty" doc:"Where the count stood, likewise."`
+	Percent  int         `json:"percent,omitempty" doc:"The mark that was passed."`
+}
+
+// EventList is events in order.
+type EventList struct {
+	Events []Event `json:"events" nullable:"false"`
+	Last   int64   `json:"last" doc:"The number to go on after."`
+}
+
+func (a *API) registerEvents() {
+	tags := []string{"events"}
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "list-events", Method: http.MethodGet, Path: "/v1/events", Tags: tags, Summary: "List events, the oldest first",
+		Description: fmt.Sprintf("Events are kept for %d days.", int(store.EventLife.Hours()/24)),
+	}, a.listEvents, http.StatusNotFound)
+	schema := a.huma.OpenAPI().Components.Schemas.Schema(typeOf[Event](), true, "Event")
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "follow-events", Method: http.MethodGet, Path: "/v1/events/stream", Tags: tags, Summary: "Follow events as they happen",
+		Description: "Server-sent events: the field id is the number of the event, event its kind, data the object. A client that comes again with Last-Event-ID misses nothing. Without it, or after, the stream begins with what happens next.",
+		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString, Description: "The field data of each event is an Event.", Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": schema}}},
+		}}},
+	}, a.followEvents, http.StatusNotFound)
+}
+
+// eventFilter says which events.
+type eventFilter struct {
+	Job int64 `query:"job" minimum:"1" doc:"Only those of this job."`
+}
+
+type listEventsInput struct {
+	eventFilter
+	After int64 `query:"after" minimum:"0" doc:"Only those after this one."`
+	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many to return at most."`
+}
+
+func (a *API) listEvents(ctx context.Context, in *listEventsInput) (*struct{ Body EventList }, error) {
+	q, err := a.eventQuery(ctx, in.Job)
+	if err != nil {
+		return nil, err
+	}
+	q.After, q.Max = store.EventNumber(in.After), in.Limit
+	list, err := a.store.Events(ctx, time.Now(), q)
+	if err != nil {
+		return nil, err
+	}
+	out := &struct{ Body EventList }{EventList{Events: []Event{}, Last: in.After}}
+	for i := range list {
+		e, err := newEvent(&list[i])
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Events, out.Body.Last = append(out.Body.Events, e), int64(e.ID)
+	}
+	return out, nil
+}
+
+// eventQuery asks for events that the caller may see.
+func (a *API) eventQuery(ctx context.Context, n int64) (store.EventQuery, error) {
+	q := store.EventQuery{Tenant: callerOf(ctx).tenant(), Max: store.MaxEvents}
+	if n == 0 {
+		return q, nil
+	}
+	j, err := a.findJob(ctx, n)
+	q.Job = j.ID
+	return q, err
+}
+
+func newEvent(e *store.Event) (Event, error) {
+	out := Event{ID: e.Number, At: e.At, Kind: e.Kind, Job: e.Job}
+	if err := json.Unmarshal(e.Body, &out.Data); err != nil {
+		return out, fmt.Errorf("event %d: %w", e.Number, err)
+	}
+	return out, nil
+}
+
+type followInput struct {
+	eventFilter
+	After  string `query:"after" pattern:"^[0-9]{1,18}$" doc:"Begin after this event; 0 for all that are kept."`
+	LastID string `header:"Last-Event-ID" pattern:"^[0-9]{1,18}$" doc:"Begin after this event; stronger than after. Browsers send it by themselves."`
+}
+
+func (a *API) followEvents(ctx context.Context, in *followInput) (*huma.StreamResponse, error) {
+	q, err := a.eventQuery(ctx, in.Job)
+	if err != nil {
+		return nil, err
+	}
+	f := a.followers.join(q.Tenant)
+	if f == nil {
+		return nil, problem(http.StatusServiceUnavailable, "as many streams as this server has are open", "close one, or read GET /v1/events from time to time").retryAfter(aliveEvery)
+	}
+	if q.After, err = a.eventStart(ctx, in); err != nil {
+		a.followers.leave(f)
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(h huma.Context) {
+		defer a.followers.leave(f)
+		_, w := humago.Unwrap(h)
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Cache-Control", "no-store")
+		if err := a.sendEvents(ctx, w, f, q); err != nil && !isGone(err) {
+			a.log.InfoContext(ctx, "stream of events ended", "err", err)
+		}
+	}}, nil
+}
+
+// eventStart is the number after which a stream begins.
+func (a *API) eventStart(ctx context.Context, in *followInput) (store.EventNumber, error) {
+	for _, text := range []string{in.LastID, in.After} {
+		if text != "" {
+			n, err := strconv.ParseInt(text, 10, 64)
+			return store.EventNumber(n), err
+		}
+	}
+	return a.store.LastEvent(ctx, time.Now())
+}
+
+// sendEvents writes events until the client goes, the server stops or the key
+// opens nothing any more.
+func (a *API) sendEvents(ctx context.Context, w http.ResponseWriter, f *follower, q store.EventQuery) error {
+	out := eventWriter{w: w, control: http.NewResponseController(w)}
+	if err := out.send(fmt.Appendf(nil, "retry: %d\n\n", eventRetry.Milliseconds())); err != nil {
+		return err
+	}
+	alive := time.NewTicker(aliveEvery)
+	defer alive.Stop()
+	for {
+		list, err := a.store.Events(ctx, time.Now(), q)
+		if err != nil {
+			return err
+		}
+		var text bytes.Buffer
+		for i := range list {
+			if err := writeEvent(&text, &list[i]); err != nil {
+				return err
+			}
+			q.After = list[i].Number
+		}
+		if err := out.send(text.Bytes()); err != nil {
+			return err
+		}
+		if len(list) == q.Max {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-a.followers.stopped:
+			return nil
+		case <-f.news:
+		case <-alive.C:
+			if err := out.send([]byte(":\n\n")); err != nil {
+				return err
+			}
+			if err := a.stillValid(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// stillValid looks whether the key of a long request was revoked meanwhile.
+func (a *API) stillValid(ctx context.Context) error {
+	c := callerOf(ctx)
+	if c.anonymous {
+		return nil
+	}
+	k, err := a.store.APIKey(ctx, c.key.ID)
+	if err == nil && !k.Valid(time.Now()) {
+		err = refuse("the key opens nothing any more")
+	}
+	return err
+}
+
+// writeEvent writes one event as it is sent. JSON has no line feeds.
+func writeEvent(b *bytes.Buffer, e *store.Event) error {
+	event, err := newEvent(e)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(event)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "id: %d\nevent: %s\ndata: %s\n\n", e.Number, e.Kind, data)
+	return nil
+}
+
+// eventWriter sends parts of a stream, each within a time.
+type eventWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (e *eventWriter) send(text []byte) error {
+	if err := e.control.SetWriteDeadline(time.Now().Add(eventWriteTime)); err != nil {
+		return err
+	}
+	if _, err := e.w.Write(text); err != nil {
+		return err
+	}
+	return e.control.Flush()
+}

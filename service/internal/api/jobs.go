@@ -1,0 +1,317 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"headway/answer"
+	"headway/internal/config"
+	"headway/internal/jobspec"
+	"headway/job"
+	"headway/store"
+)
+
+// maxCompare is how many URLs two jobs may have together to be compared while
+// somebody waits.
+const maxCompare = 500_000
+
+// maxCompared is how many URLs of each kind of change are named.
+const maxCompared = 1000
+
+// OneJob names a job in a path.
+type OneJob struct {
+	Job int64 `path:"job" minimum:"1" doc:"The number of the job." example:"1"`
+}
+
+// JobAnswer is how a job stands.
+type JobAnswer struct {
+	Body JobView
+}
+
+// JobView is a job and what was asked for.
+type JobView struct {
+	answer.Job
+	Seeds    []string            `json:"seeds" doc:"As they were written."`
+	Settings map[string][]string `json:"settings,omitempty" doc:"What was asked for, by the keys of the settings of Headway."`
+}
+
+// JobCreated is the answer to a request for a job.
+type JobCreated struct {
+	Location string `header:"Location" doc:"Where the job is."`
+	Replayed string `header:"Idempotency-Replayed" doc:"true where the job was created by an earlier request with the same key."`
+	Body     JobView
+}
+
+// JobList is a page of jobs, the newest first.
+type JobList struct {
+	Jobs       []answer.JobHead `json:"jobs" nullable:"false"`
+	NextCursor string           `json:"next_cursor,omitempty" doc:"The cursor of the next page; missing after the last."`
+}
+
+// Extension is a new page limit.
+type Extension struct {
+	MaxPages int64 `json:"max_pages" minimum:"0" doc:"Pages of the crawl, those it has included; 0 is no limit."`
+}
+
+func (a *API) registerJobs() {
+	tags := []string{"jobs"}
+	register(a, store.ScopeWrite, huma.Operation{
+		OperationID: "create-job", Method: http.MethodPost, Path: "/v1/jobs", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Ask for a crawl",
+		Description: "The job waits in the queue until there is a place for it. With an Idempotency-Key the request can be sent again, for a day: it creates one job and is answered with the same words.",
+	}, a.createJob, http.StatusConflict)
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: tags, Summary: "List jobs, the newest first",
+	}, a.listJobs)
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "get-job", Method: http.MethodGet, Path: "/v1/jobs/{job}", Tags: tags, Summary: "Tell how a job stands",
+	}, func(ctx context.Context, in *OneJob) (*JobAnswer, error) {
+		j, err := a.findJob(ctx, in.Job)
+		if err != nil {
+			return nil, err
+		}
+		return a.showJob(ctx, &j)
+	}, http.StatusNotFound)
+	for _, o := range []struct {
+		name, summary string
+		from          []job.State // empty for any from which it is possible
+		to            job.State
+	}{
+		{"pause", "Start no further request of a job; it keeps its place", []job.State{job.Running}, job.Paused},
+		{"resume", "Go on with a job that was paused", []job.State{job.Paused}, job.Running},
+		{"drain", "Let what is in flight finish and end the job there", nil, job.Draining},
+		{"cancel", "End a job at once; what was fetched is kept", nil, job.Cancelled},
+	} {
+		register(a, store.ScopeWrite, huma.Operation{
+			OperationID: o.name + "-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/" + o.name, Tags: tags, Summary: o.summary,
+			Description: "A job that is so already stays as it is.",
+		}, func(ctx context.Context, in *OneJob) (*JobAnswer, error) {
+			return a.orderJob(ctx, in.Job, o.from, o.to)
+		}, http.StatusNotFound, http.StatusConflict)
+	}
+	register(a, store.ScopeWrite, huma.Operation{
+		OperationID: "extend-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/extend", Tags: tags, Summary: "Go on with a job that a page limit stopped",
+		Description: "Sets a new page limit and puts URLs that were deferred back to waiting; a job that ended partial is queued again.",
+	}, a.extendJob, http.StatusNotFound, http.StatusConflict)
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "compare-jobs", Method: http.MethodGet, Path: "/v1/jobs/{job}/compare", Tags: tags, Summary: "Tell what changed since another job",
+		Description: fmt.Sprintf("Pages that are new, gone, changed or newly dead, at most %d of each kind by name. Two jobs of more than %d URLs together are refused: export them and compare outside.", maxCompared, maxCompare),
+	}, a.compareJobs, http.StatusNotFound)
+}
+
+// findJob reads a job of the caller's tenant. That of another is not there.
+func (a *API) findJob(ctx context.Context, n int64) (store.Job, error) {
+	j, err := a.store.Job(ctx, job.ID(n))
+	if errors.Is(err, store.ErrNotFound) || err == nil && j.Tenant != callerOf(ctx).tenant() {
+		return store.Job{}, problem(http.StatusNotFound, fmt.Sprintf("there is no job %d", n), "GET /v1/jobs lists the jobs")
+	}
+	return j, err
+}
+
+func (a *API) showJob(ctx context.Context, j *store.Job) (*JobAnswer, error) {
+	counted, err := answer.ReadJob(ctx, a.store, j)
+	if err != nil {
+		return nil, err
+	}
+	view, err := viewOf(counted, j.Spec)
+	return &JobAnswer{view}, err
+}
+
+// viewOf adds what was asked for.
+func viewOf(counted answer.Job, text []byte) (JobView, error) {
+	spec, err := jobspec.Read(text)
+	return JobView{Job: counted, Seeds: spec.Seeds, Settings: spec.Settings}, err
+}
+
+// createInput is a request for a job.
+type createInput struct {
+	Key  string `header:"Idempotency-Key" maxLength:"255" pattern:"^[!-~]*$" doc:"Any text of your own that is new for each job, such as a UUID."`
+	Body JobRequest
+}
+
+func (a *API) createJob(ctx context.Context, in *createInput) (*JobCreated, error) {
+	spec := in.Body.spec()
+	set, err := a.settings(spec.Settings)
+	if bad, ok := errors.AsType[*config.Error](err); ok {
+		return nil, problem(http.StatusUnprocessableEntity, bad.Error(), bad.Hint())
+	}
+	if err != nil {
+		return nil, err
+	}
+	request := jobspec.Request{Spec: spec, Tenant: callerOf(ctx).tenant(), Name: in.Body.Name}
+	j, err := request.Job(set)
+	if err != nil {
+		return nil, err
+	}
+	j.CreatedAt = store.Stored(time.Now())
+	view := func(id job.ID) (JobView, error) {
+		made := j
+		made.ID = id
+		return viewOf(answer.Job{JobHead: answer.NewJobHead(&made)}, j.Spec)
+	}
+	out := new(JobCreated)
+	if in.Key == "" {
+		id, err := a.store.CreateJob(ctx, j)
+		if err == nil {
+			out.Body, err = view(id)
+		}
+		out.Location = pathOf(id)
+		return out, err
+	}
+	asked, err := json.Marshal(in.Body)
+	if err != nil {
+		return nil, err
+	}
+	text, repeated, err := a.store.Submit(ctx, j, store.Submission{Key: in.Key, Sum: sha256.Sum256(asked)}, func(id job.ID) ([]byte, error) {
+		v, err := view(id)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(v)
+	})
+	if errors.Is(err, store.ErrConflict) {
+		return nil, problem(http.StatusConflict, "the Idempotency-Key was sent before with another request", "take a new key for each job")
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &out.Body)
+	}
+	out.Location = pathOf(out.Body.Job.Job)
+	if repeated {
+		out.Replayed = "true"
+	}
+	return out, err
+}
+
+// pathOf is where a job is.
+func pathOf(id job.ID) string { return "/v1/jobs/" + strconv.FormatInt(int64(id), 10) }
+
+// listInput asks for jobs.
+type listInput struct {
+	Paging
+	State job.State `query:"state" doc:"Only jobs in this state."`
+}
+
+func (a *API) listJobs(ctx context.Context, in *listInput) (*struct{ Body JobList }, error) {
+	tenant := callerOf(ctx).tenant()
+	list := listName("jobs", tenant, string(in.State))
+	place, err := a.openCursor(list, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	q := store.JobQuery{Tenant: tenant, State: in.State, Max: in.Limit + 1}
+	if place != "" {
+		before, err := strconv.ParseInt(place, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		q.Before = job.ID(before)
+	}
+	found, err := a.store.FindJobs(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := &struct{ Body JobList }{JobList{Jobs: []answer.JobHead{}}}
+	for i := range found {
+		if i == in.Limit {
+			out.Body.NextCursor = a.sealCursor(list, strconv.FormatInt(int64(found[i-1].ID), 10))
+			break
+		}
+		out.Body.Jobs = append(out.Body.Jobs, answer.NewJobHead(&found[i]))
+	}
+	return out, nil
+}
+
+// orderTries is how often an order is given to a job that changes meanwhile.
+const orderTries = 3
+
+// orderJob moves a job to another state.
+func (a *API) orderJob(ctx context.Context, n int64, from []job.State, to job.State) (*JobAnswer, error) {
+	for try := 1; ; try++ {
+		j, err := a.findJob(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		if j.State == to {
+			return a.showJob(ctx, &j)
+		}
+		err = job.Check(j.State, to)
+		if len(from) > 0 && j.State != from[0] {
+			err = fmt.Errorf("a job that is %s cannot become %s", j.State, to)
+		}
+		if err != nil {
+			return nil, problem(http.StatusConflict, err.Error(), fmt.Sprintf("GET %s tells how it stands", pathOf(j.ID)))
+		}
+		err = a.store.SetState(ctx, time.Now(), j.ID, j.State, to, "by "+callerOf(ctx).name())
+		if errors.Is(err, store.ErrConflict) && try < orderTries {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if j, err = a.findJob(ctx, n); err != nil {
+			return nil, err
+		}
+		return a.showJob(ctx, &j)
+	}
+}
+
+// extendInput is a new limit for a job.
+type extendInput struct {
+	OneJob
+	Body Extension
+}
+
+func (a *API) extendJob(ctx context.Context, in *extendInput) (*JobAnswer, error) {
+	j, err := a.findJob(ctx, in.Job)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.store.Extend(ctx, time.Now(), j.ID, in.Body.MaxPages); err != nil {
+		return nil, err
+	}
+	if j.State == job.Partial {
+		if err := a.store.SetState(ctx, time.Now(), j.ID, job.Partial, job.Queued, "extended"); err != nil {
+			return nil, err
+		}
+	}
+	if j, err = a.findJob(ctx, in.Job); err != nil {
+		return nil, err
+	}
+	return a.showJob(ctx, &j)
+}
+
+// compareInput names two jobs.
+type compareInput struct {
+	OneJob
+	With int64 `query:"with" required:"true" minimum:"1" doc:"The number of the earlier job."`
+}
+
+func (a *API) compareJobs(ctx context.Context, in *compareInput) (*struct{ Body answer.Comparison }, error) {
+	var urls int64
+	for _, n := range []int64{in.Job, in.With} {
+		j, err := a.findJob(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		counts, err := a.store.Counts(ctx, j.ID)
+		if err != nil {
+			return nil, err
+		}
+		urls += counts.Seen()
+	}
+	if urls > maxCompare {
+		return nil, problem(http.StatusUnprocessableEntity, fmt.Sprintf("the two jobs have %d URLs", urls), fmt.Sprintf("up to %d are compared here; export both and compare them outside", maxCompare))
+	}
+	c, err := answer.Compare(ctx, answer.Side{Reader: a.store, Job: job.ID(in.With)}, answer.Side{Reader: a.store, Job: job.ID(in.Job)}, maxCompared, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &struct{ Body answer.Comparison }{*c}, nil
+}

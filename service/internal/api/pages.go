@@ -1,0 +1,175 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"headway/answer"
+	"headway/store"
+	"headway/visit"
+)
+
+// maxLooked is how many URLs are looked at for one page of a list. A filter that
+// lets few through gives short pages.
+const maxLooked = 10_000
+
+// exportWriteTime is how long a client may take to read a part of an export.
+const exportWriteTime = 30 * time.Second
+
+// ndjson is the type of lines of JSON.
+const ndjson = "application/x-ndjson"
+
+// PageFilter says which URLs are listed.
+type PageFilter struct {
+	Outcome visit.Outcome `query:"outcome" doc:"Only those that ended so; pending are those that wait."`
+	Reason  visit.Reason  `query:"reason" doc:"Only those that were skipped or failed for this reason."`
+	Host    string        `query:"host" maxLength:"300" doc:"Only those of this host: scheme, name and port, such as https://example.com."`
+	Prefix  string        `query:"prefix" maxLength:"2048" doc:"Only those that begin with this: a URL, or a path with its slash."`
+	Status  int           `query:"status" minimum:"100" maximum:"999" doc:"Only those that were answered with this status."`
+}
+
+// PageList is a page of the URLs of a job, in the order they are stored.
+type PageList struct {
+	Pages      []answer.URLRow `json:"pages" nullable:"false"`
+	NextCursor string          `json:"next_cursor,omitempty" doc:"The cursor of the next page; missing after the last. A page may be short, even empty, and have a next one."`
+}
+
+func (a *API) registerPages() {
+	tags := []string{"pages"}
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "list-pages", Method: http.MethodGet, Path: "/v1/jobs/{job}/pages", Tags: tags, Summary: "List the URLs of a job by how they stand",
+		Description: "Every URL the job has seen is in it once, but those out of scope, which are kept as counts.",
+	}, a.listPages, http.StatusNotFound)
+	export := huma.Operation{
+		OperationID: "export-pages", Method: http.MethodGet, Path: "/v1/jobs/{job}/export", Tags: tags, Summary: "Read all URLs of a job as lines of JSON",
+		Description: "One object a line, as in the list of pages. The stream ends with the last line; one that is cut short lacks the line feed of its last.",
+		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+			ndjson: {Schema: &huma.Schema{Type: huma.TypeString, Description: "Lines of JSON."}},
+		}}},
+	}
+	register(a, store.ScopeRead, export, a.exportPages, http.StatusNotFound)
+}
+
+// pagesInput asks for URLs.
+type pagesInput struct {
+	OneJob
+	PageFilter
+	Paging
+}
+
+// query checks a filter.
+func (f *PageFilter) query() (*answer.URLQuery, error) {
+	q := &answer.URLQuery{Outcome: f.Outcome, Reason: f.Reason, Prefix: f.Prefix, Status: f.Status}
+	if err := q.Check(); err != nil {
+		return nil, problem(http.StatusUnprocessableEntity, err.Error(), "docs/reference/outcomes.md lists the outcomes and their reasons")
+	}
+	if f.Host != "" {
+		if _, err := store.ParseHost(f.Host); err != nil {
+			return nil, problem(http.StatusUnprocessableEntity, err.Error(), "write a host as https://example.com, with its port if it is not the scheme's")
+		}
+	}
+	return q, nil
+}
+
+func (a *API) listPages(ctx context.Context, in *pagesInput) (*struct{ Body PageList }, error) {
+	j, err := a.findJob(ctx, in.Job)
+	if err != nil {
+		return nil, err
+	}
+	which, err := in.query()
+	if err != nil {
+		return nil, err
+	}
+	f := &in.PageFilter
+	list := listName("pages", j.Tenant, strconv.FormatInt(in.Job, 10), string(f.Outcome), string(f.Reason), f.Host, f.Prefix, strconv.Itoa(f.Status))
+	place, err := a.openCursor(list, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	q := which.Of(j.ID, f.Host, in.Limit)
+	q.After = store.Cursor(place)
+	out := &struct{ Body PageList }{PageList{Pages: []answer.URLRow{}}}
+	for looked := 0; looked < maxLooked; {
+		page, err := a.store.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Entries {
+			if e := &page.Entries[i]; which.Match(e) {
+				out.Body.Pages = append(out.Body.Pages, answer.NewURLRow(e))
+			}
+		}
+		looked += len(page.Entries)
+		q.After = page.Next
+		// A page of the store is read whole, so the cursor loses nothing.
+		if q.Max = in.Limit - len(out.Body.Pages); q.Max == 0 || q.After == "" {
+			break
+		}
+	}
+	out.Body.NextCursor = a.sealCursor(list, string(q.After))
+	return out, nil
+}
+
+// exportInput asks for all URLs.
+type exportInput struct {
+	OneJob
+	PageFilter
+}
+
+func (a *API) exportPages(ctx context.Context, in *exportInput) (*huma.StreamResponse, error) {
+	j, err := a.findJob(ctx, in.Job)
+	if err != nil {
+		return nil, err
+	}
+	which, err := in.query()
+	if err != nil {
+		return nil, err
+	}
+	q := which.Of(j.ID, in.Host, maxPage)
+	first, err := a.store.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(h huma.Context) {
+		_, w := humago.Unwrap(h)
+		w.Header().Set("Content-Type", ndjson)
+		if err := a.stream(ctx, w, which, q, first); err != nil && !isGone(err) {
+			a.log.WarnContext(ctx, "export cut short", "job", j.ID, "err", err)
+			panic(http.ErrAbortHandler) // the client must not take it for whole
+		}
+	}}, nil
+}
+
+// stream writes the URLs of a query, whose first page was read.
+func (a *API) stream(ctx context.Context, w http.ResponseWriter, which *answer.URLQuery, q store.Query, page store.Page) error {
+	control := http.NewResponseController(w)
+	out := bufio.NewWriterSize(w, 64<<10)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	for {
+		if err := control.SetWriteDeadline(time.Now().Add(exportWriteTime)); err != nil {
+			return err
+		}
+		for i := range page.Entries {
+			if e := &page.Entries[i]; which.Match(e) {
+				if err := enc.Encode(answer.NewURLRow(e)); err != nil {
+					return err
+				}
+			}
+		}
+		if q.After = page.Next; q.After == "" {
+			return out.Flush()
+		}
+		var err error
+		if page, err = a.store.List(ctx, q); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package api
+
+import (
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"headway/answer"
+	"headway/ask"
+	"headway/job"
+	"headway/limit"
+	"headway/store"
+	"headway/visit"
+)
+
+// Short names of what handlers speak of most.
+type (
+	jobID    = job.ID
+	jobState = job.State
+)
+
+// The closed sets as types that describe themselves. The packages that own the
+// words know nothing of schemas, so the schemas are told to take these in their
+// place.
+type (
+	outcomeWord string
+	reasonWord  string
+	foundWord   string
+	stateWord   string
+	scopeWord   string
+	kindWord    string
+	codeWord    string
+	changeWord  string
+	levelWord   string
+	limitWord   string
+	millis      int64
+)
+
+func enum[T ~string](words []T) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, w := range words {
+		s.Enum = append(s.Enum, string(w))
+	}
+	return s
+}
+
+// Schema lists the words.
+func (outcomeWord) Schema(huma.Registry) *huma.Schema { return enum(visit.Outcomes) }
+
+// Schema lists the words.
+func (reasonWord) Schema(huma.Registry) *huma.Schema {
+	return enum(append(append([]visit.Reason{}, visit.Reasons[visit.Skipped]...), visit.Reasons[visit.Failed]...))
+}
+
+// Schema lists the words.
+func (foundWord) Schema(huma.Registry) *huma.Schema {
+	return enum([]visit.FoundBy{visit.FoundSeed, visit.FoundLink, visit.FoundSitemap, visit.FoundRedirect})
+}
+
+// Schema lists the words.
+func (stateWord) Schema(huma.Registry) *huma.Schema { return enum(job.States) }
+
+// Schema lists the words.
+func (scopeWord) Schema(huma.Registry) *huma.Schema { return enum(store.Scopes) }
+
+// Schema lists the words.
+func (kindWord) Schema(huma.Registry) *huma.Schema { return enum(store.EventKinds()) }
+
+// Schema lists the words.
+func (codeWord) Schema(huma.Registry) *huma.Schema { return enum(Codes) }
+
+// Schema lists the words.
+func (changeWord) Schema(huma.Registry) *huma.Schema { return enum(answer.ChangeKinds) }
+
+// Schema lists the words.
+func (levelWord) Schema(huma.Registry) *huma.Schema {
+	return enum([]limit.Level{limit.Safety, limit.Plan, limit.Usage, limit.Job})
+}
+
+// Schema lists the words.
+func (limitWord) Schema(huma.Registry) *huma.Schema { return enum(limit.Names) }
+
+// Schema is a number of milliseconds.
+func (millis) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeInteger, Format: "int64"}
+}
+
+// wordsInSchemas makes the schemas name every word of the closed sets.
+func wordsInSchemas(r huma.Registry) {
+	alias[visit.Outcome, outcomeWord](r)
+	alias[visit.Reason, reasonWord](r)
+	alias[visit.FoundBy, foundWord](r)
+	alias[job.State, stateWord](r)
+	alias[store.Scope, scopeWord](r)
+	alias[store.EventKind, kindWord](r)
+	alias[Code, codeWord](r)
+	alias[answer.ChangeKind, changeWord](r)
+	alias[limit.Level, levelWord](r)
+	alias[limit.Name, limitWord](r)
+	alias[ask.Millis, millis](r)
+}
+
+func alias[T, By any](r huma.Registry) {
+	r.RegisterTypeAlias(reflect.TypeFor[T](), reflect.TypeFor[By]())
+}

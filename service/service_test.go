@@ -1,0 +1,309 @@
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"headway/internal/config"
+	"headway/internal/pgtest"
+	"headway/service"
+	"headway/service/apikey"
+	"headway/store"
+	"headway/store/postgres"
+)
+
+// cluster is the server of this test binary.
+var cluster *pgtest.Cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(pgtest.Main(m, pgtest.Config{}, func(c *pgtest.Cluster) error {
+		cluster = c
+		return nil
+	}))
+}
+
+// schemas numbers the schemas of tests.
+var schemas atomic.Int64
+
+// openStore opens a store of the test's own.
+func openStore(t testing.TB) *postgres.Store {
+	t.Helper()
+	return openSchema(t, fmt.Sprintf("s%d", schemas.Add(1)))
+}
+
+func openSchema(t testing.TB, schema string) *postgres.Store {
+	t.Helper()
+	st, err := postgres.Open(t.Context(), postgres.Config{DSN: cluster.DSN("postgres"), Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() }) // it never fails
+	return st
+}
+
+// settings reads what a job asks for under no settings at all.
+func settings(asked config.Asked) (*config.Settings, error) {
+	return config.LoadJob(pflag.NewFlagSet("test", pflag.ContinueOnError), nil, asked)
+}
+
+// server is a service that runs for a test.
+type server struct {
+	t    testing.TB
+	st   *postgres.Store
+	base string
+	stop func()
+}
+
+// start runs a service until the test ends or stop is called.
+func start(t testing.TB, c service.Config) *server {
+	t.Helper()
+	if c.Listen == "" {
+		c.Listen = "127.0.0.1:0"
+	}
+	if c.Rate == 0 {
+		c.Rate = 1e6
+	}
+	c.Settings = settings
+	ctx, cancel := context.WithCancel(context.Background())
+	at, ended := make(chan net.Addr, 1), make(chan error, 1)
+	c.Listening = func(a net.Addr) { at <- a }
+	go func() { ended <- service.Run(ctx, c) }()
+	s := &server{t: t, st: c.Store}
+	select {
+	case a := <-at:
+		s.base = "http://" + a.String()
+	case err := <-ended:
+		cancel()
+		t.Fatal(err)
+	}
+	stopped := false
+	s.stop = func() {
+		if !stopped {
+			stopped = true
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+// key makes a key and returns it.
+func key(t testing.TB, st *postgres.Store, tenant string, scope store.Scope, change ...func(*store.APIKey)) string {
+	t.Helper()
+	made := apikey.New()
+	k := store.APIKey{ID: made.ID, Sum: made.Sum(), Tenant: tenant, Scope: scope, CreatedAt: time.Now()}
+	for _, c := range change {
+		c(&k)
+	}
+	if err := st.CreateKey(t.Context(), time.Now(), k); err != nil {
+		t.Fatal(err)
+	}
+	if !k.RevokedAt.IsZero() {
+		if err := st.RevokeKey(t.Context(), k.RevokedAt, k.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return made.Text
+}
+
+// answered is an answer that was read.
+type answered struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// ask sends a request. Body is sent as JSON, or as it is where it is bytes.
+func (s *server) ask(method, path, key string, body any, header ...string) answered {
+	s.t.Helper()
+	var in io.Reader
+	switch b := body.(type) {
+	case nil:
+	case []byte:
+		in = bytes.NewReader(b)
+	default:
+		text, err := json.Marshal(b)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		in = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, in)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if in != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	a, err := (&http.Transport{DisableKeepAlives: false}).RoundTrip(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answered{a.StatusCode, a.Header, text}
+}
+
+// read reads the body of an answer that must have a status.
+func (a answered) read(t testing.TB, status int, into any) {
+	t.Helper()
+	if a.status != status {
+		t.Fatalf("status %d, want %d: %s", a.status, status, a.body)
+	}
+	if into != nil {
+		if err := json.Unmarshal(a.body, into); err != nil {
+			t.Fatalf("%v: %s", err, a.body)
+		}
+	}
+}
+
+// jobView is what tests look at in a job.
+type jobView struct {
+	Job      int64
+	State    string
+	Tenant   string
+	Name     string
+	MaxPages int64 `json:"max_pages"`
+	Seeds    []string
+}
+
+// TestJobs leads a job through its life.
+func TestJobs(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	k := key(t, s.st, "acme", store.ScopeWrite)
+	var j jobView
+	a := s.ask("POST", "/v1/jobs", k, map[string]any{"seeds": []string{"example.com"}, "limits": map[string]any{"max_pages": 5}, "pace": map[string]any{"delay_ms": 1500}})
+	a.read(t, http.StatusCreated, &j)
+	if j.State != "queued" || j.Tenant != "acme" || j.Name != "https://example.com" || j.MaxPages != 5 || a.header.Get("Location") != fmt.Sprintf("/v1/jobs/%d", j.Job) {
+		t.Errorf("%+v, %v", j, a.header)
+	}
+	stored, err := s.st.Job(t.Context(), 1)
+	if err != nil || string(stored.Spec) != `{"seeds":["example.com"],"settings":{"max_pages":["5"],"pace.delay":["1.5s"]}}` {
+		t.Errorf("stored %s, %v", stored.Spec, err)
+	}
+	path := fmt.Sprintf("/v1/jobs/%d", j.Job)
+	s.ask("POST", path+"/pause", k, nil).read(t, http.StatusConflict, nil)
+	s.ask("POST", path+"/extend", k, map[string]any{"max_pages": 9}).read(t, http.StatusOK, &j)
+	if j.MaxPages != 9 {
+		t.Errorf("extended: %+v", j)
+	}
+	s.ask("POST", path+"/cancel", k, nil).read(t, http.StatusOK, &j)
+	s.ask("POST", path+"/cancel", k, nil).read(t, http.StatusOK, &j)
+	if j.State != "cancelled" {
+		t.Errorf("cancelled: %+v", j)
+	}
+	s.ask("GET", path+"/compare?with=1", k, nil).read(t, http.StatusOK, nil)
+	s.ask("GET", path+"/pages", k, nil).read(t, http.StatusOK, nil)
+	s.ask("GET", path+"/export", k, nil).read(t, http.StatusOK, nil)
+	var list struct {
+		Jobs       []jobView
+		NextCursor string `json:"next_cursor"`
+	}
+	s.ask("POST", "/v1/jobs", k, map[string]any{"seeds": []string{"https://example.org/"}}).read(t, http.StatusCreated, nil)
+	s.ask("GET", "/v1/jobs?limit=1", k, nil).read(t, http.StatusOK, &list)
+	if len(list.Jobs) != 1 || list.Jobs[0].Name != "https://example.org" || list.NextCursor == "" {
+		t.Errorf("first page %+v", list)
+	}
+	next := list.NextCursor
+	list.NextCursor = ""
+	s.ask("GET", "/v1/jobs?limit=1&cursor="+next, k, nil).read(t, http.StatusOK, &list)
+	if len(list.Jobs) != 1 || list.Jobs[0].Job != 1 || list.NextCursor != "" {
+		t.Errorf("second page %+v", list)
+	}
+	s.ask("GET", "/v1/jobs?state=running&cursor="+next, k, nil).read(t, http.StatusUnprocessableEntity, nil)
+	var events struct{ Events []struct{ Kind string } }
+	s.ask("GET", "/v1/events", k, nil).read(t, http.StatusOK, &events)
+	if got := fmt.Sprint(events.Events); got != "[{job.created} {job.extended} {job.cancelled} {job.created}]" {
+		t.Errorf("events %s", got)
+	}
+}
+
+// TestIdempotency creates one job for one key, and says the same each time.
+func TestIdempotency(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	k := key(t, s.st, "acme", store.ScopeWrite)
+	body := map[string]any{"seeds": []string{"https://example.com/"}}
+	first := s.ask("POST", "/v1/jobs", k, body, "Idempotency-Key", "one")
+	first.read(t, http.StatusCreated, nil)
+	s.ask("POST", "/v1/jobs/1/cancel", k, nil).read(t, http.StatusOK, nil)
+	again := s.ask("POST", "/v1/jobs", k, body, "Idempotency-Key", "one")
+	again.read(t, http.StatusCreated, nil)
+	if !bytes.Equal(first.body, again.body) || again.header.Get("Idempotency-Replayed") != "true" || first.header.Get("Location") != again.header.Get("Location") {
+		t.Errorf("first %s\nagain %s %v", first.body, again.body, again.header)
+	}
+	s.ask("POST", "/v1/jobs", k, map[string]any{"seeds": []string{"https://example.org/"}}, "Idempotency-Key", "one").read(t, http.StatusConflict, nil)
+	s.ask("POST", "/v1/jobs", key(t, s.st, "other", store.ScopeWrite), body, "Idempotency-Key", "one").read(t, http.StatusCreated, nil)
+}
+
+// TestBounds refuses what is too large, too often, or for nobody.
+func TestBounds(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t), Rate: 2})
+	k := key(t, s.st, "acme", store.ScopeWrite)
+	s.ask("POST", "/v1/jobs", k, append([]byte(`{"seeds":["`), append(bytes.Repeat([]byte("a"), store.MaxSpec), `"]}`...)...)).read(t, http.StatusRequestEntityTooLarge, nil)
+	s.ask("DELETE", "/v1/jobs", k, nil).read(t, http.StatusMethodNotAllowed, nil)
+	if a := s.ask("DELETE", "/v1/jobs", k, nil); a.header.Get("Allow") != "GET, POST" {
+		t.Errorf("Allow %q", a.header.Get("Allow"))
+	}
+	s.ask("GET", "/v2", k, nil).read(t, http.StatusNotFound, nil)
+	limited := false
+	for range 20 {
+		if a := s.ask("GET", "/v1/me", k, nil); a.status == http.StatusTooManyRequests {
+			limited = a.header.Get("Retry-After") != "" && strings.HasPrefix(a.header.Get("Content-Type"), "application/problem+json")
+		}
+	}
+	if !limited {
+		t.Error("no limit after twenty requests")
+	}
+	s.ask("GET", "/livez", "", nil).read(t, http.StatusOK, nil)
+	s.ask("GET", "/readyz", "", nil).read(t, http.StatusOK, nil)
+}
+
+// TestNoKeys answers anonymous requests on loopback alone, and not for a web page.
+func TestNoKeys(t *testing.T) {
+	st := openStore(t)
+	if err := service.Run(t.Context(), service.Config{Store: st, Listen: "0.0.0.0:0", NoKeys: true}); err == nil {
+		t.Error("listened to everybody without keys")
+	}
+	s := start(t, service.Config{Store: st, NoKeys: true})
+	s.ask("POST", "/v1/jobs", "", map[string]any{"seeds": []string{"https://example.com/"}}).read(t, http.StatusCreated, nil)
+	s.ask("GET", "/v1/jobs/1", "", nil).read(t, http.StatusOK, nil)
+	s.ask("GET", "/v1/jobs/1", key(t, st, "acme", store.ScopeRead), nil).read(t, http.StatusNotFound, nil)
+	s.ask("POST", "/v1/jobs", "", map[string]any{"seeds": []string{"https://example.com/"}}, "Sec-Fetch-Site", "cross-site").read(t, http.StatusForbidden, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/v1/jobs", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = "rebound.example"
+	a, err := new(http.Transport).RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	if a.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("another name: %d", a.StatusCode)
+	}
+}
