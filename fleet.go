@@ -47,8 +47,12 @@ const (
 	rejoinLast  = 15 * time.Second
 )
 
-// maxArrivals is how many notices are taken at a time.
-const maxArrivals = 1000
+// Bounds of a worker of a fleet.
+const (
+	maxArrivals = 1000 // notices taken at a time
+	maxOpening  = 32   // jobs that are being opened
+	maxTending  = 32   // jobs that are being looked after
+)
 
 // Work is a worker of a fleet, until ctx ends or it is drained: it takes its share
 // of the slots, works on every job that runs, and gives everything back at the
@@ -106,6 +110,8 @@ type fleet struct {
 	jobs     chore
 	arrivals chore
 	opening  map[job.ID]bool
+	unopened bool // more jobs are to be opened
+	tending  int  // jobs that are being looked after
 	told     bool // somebody tells us of news
 
 	lettersAt time.Time // when to look whether anybody asks

@@ -325,6 +325,7 @@ func (c *crawler) look(work context.Context, now time.Time) {
 	for _, r := range c.runs {
 		r.look(work, now)
 	}
+	c.recordPoints(work, now)
 	if !c.haltAt.IsZero() && !now.Before(c.haltAt) {
 		c.stopWork(context.Canceled)
 		c.haltAt = time.Time{}
@@ -446,7 +447,11 @@ func (c *crawler) readHosts(ctx context.Context, q store.HostQuery) {
 	q.Max = warmPage
 	if c.reading {
 		whole := func(q store.HostQuery) bool { return q.Job == 0 && len(q.Slots) == len(c.leases) }
-		if c.alone == nil && !(whole(q) && slices.ContainsFunc(c.reads, whole)) {
+		switch {
+		case c.alone != nil || slices.ContainsFunc(c.reads, whole):
+		case len(c.reads) == maxReads:
+			c.reads = []store.HostQuery{{Slots: slotsOf(c.leases), Max: warmPage}} // all at once is cheaper
+		default:
 			c.reads = append(c.reads, q)
 		}
 		return
@@ -517,8 +522,11 @@ func (c *crawler) errands(ctx context.Context, wants []store.Want) ([]store.Erra
 	return all, nil
 }
 
-// warmPage is how many hosts are read at a time.
-const warmPage = 2000
+// Bounds of reading hosts.
+const (
+	warmPage = 2000 // hosts read at a time
+	maxReads = 16   // readings that wait: of jobs or slots that are new
+)
 
 // tookHosts takes in a page of hosts and tells whether to read on. The whole is
 // all hosts of all our slots.

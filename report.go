@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
 	"time"
 
 	"headway/ask"
@@ -195,27 +196,43 @@ type points struct {
 	shares map[frontier.State]time.Duration
 }
 
-// recordPoint writes the time series when a span has ended.
-func (r *run) recordPoint(ctx context.Context, now time.Time) {
+// pointsAtOnce bounds the points that are written together: whoever writes one of a
+// job makes others wait who do.
+const pointsAtOnce = 50
+
+// recordPoints writes the time series of the runs whose span has ended.
+func (c *crawler) recordPoints(ctx context.Context, now time.Time) {
+	var list []store.Point
+	for _, r := range c.runs {
+		if p, ok := r.endSpan(now); ok {
+			list = append(list, p)
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	c.background.Go(func() {
+		for some := range slices.Chunk(list, pointsAtOnce) {
+			if err := c.insist(ctx, func() error { return c.st.Record(ctx, some) }); err != nil {
+				c.post(func(time.Time) { c.failUnless(ctx, fmt.Errorf("record the time series: %w", err)) })
+				return
+			}
+		}
+	})
+}
+
+// endSpan is the point of a span that has ended, if there is anything to tell.
+func (r *run) endSpan(now time.Time) (store.Point, bool) {
 	start := store.SpanStart(now, store.MinSpan)
 	if r.points.span.IsZero() {
 		r.points.span = start
-		return
 	}
 	if start.Equal(r.points.span) {
-		return
+		return store.Point{}, false
 	}
 	p := r.point(now)
-	if r.c.fleet != nil && p.Requests == 0 && len(p.Ended) == 0 && p.Ran == 0 {
-		r.points.span = start
-		return // nothing happened here
-	}
 	r.points.span = start
-	r.c.background.Go(func() {
-		if err := r.c.st.Record(ctx, []store.Point{p}); err != nil {
-			r.c.post(func(time.Time) { r.c.failUnless(ctx, fmt.Errorf("record the time series: %w", err)) })
-		}
-	})
+	return p, r == r.c.alone || p.Requests > 0 || len(p.Ended) > 0 || p.Ran > 0
 }
 
 // point is what happened since the last one.

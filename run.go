@@ -363,7 +363,6 @@ func (r *run) look(work context.Context, now time.Time) {
 	if r != r.c.alone {
 		r.giveUpInFlight(now)
 		r.upkeep(work, now)
-		r.recordPoint(work, now)
 		if r.c.f.Exhausted(r.job) {
 			r.c.f.Again(r.job) // others may have returned tokens
 		}
@@ -383,5 +382,4 @@ func (r *run) look(work context.Context, now time.Time) {
 		r.stopAt = time.Time{}
 	}
 	r.count(work, now)
-	r.recordPoint(work, now)
 }

@@ -96,11 +96,18 @@ func (c *crawler) openRun(work context.Context, id job.ID) {
 	if f.opening[id] {
 		return
 	}
+	if len(f.opening) == maxOpening {
+		f.unopened = true
+		return
+	}
 	f.opening[id] = true
 	c.background.Go(func() {
 		r, err := c.readRun(work, id)
 		c.post(func(now time.Time) {
 			delete(f.opening, id)
+			if f.unopened {
+				f.unopened, f.jobs.at = false, now
+			}
 			switch {
 			case work.Err() != nil:
 			case err != nil:
@@ -190,14 +197,16 @@ var errEnded = errors.New("the job has ended")
 // upkeep is done for a job by the one worker that owns the slot of its first seed:
 // it adds the seeds, and finds out when the job is over.
 func (r *run) upkeep(work context.Context, now time.Time) {
-	if r.stop != nil || r.c.halted || r.state == job.Paused || !r.c.owns(r.home) || !r.tending.due(now) {
+	if r.stop != nil || r.c.halted || r.state == job.Paused || !r.c.owns(r.home) || r.c.fleet.tending == maxTending || !r.tending.due(now) {
 		return
 	}
+	r.c.fleet.tending++
 	r.budget.Observe(now, limit.Use{})
 	c, q := r.c, inquiry{state: r.state, reason: r.reason, drained: r.stopAt.Add(settleFor), seeded: r.seeded, ran: r.budget.Spent().Time}
 	c.background.Go(func() {
 		changed, counts, err := r.standing(work, q)
 		c.post(func(now time.Time) {
+			c.fleet.tending--
 			r.tending.done(r.nextUpkeep(now))
 			switch {
 			case err != nil && work.Err() == nil:
