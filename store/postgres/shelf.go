@@ -120,15 +120,20 @@ func newShelf(id int32) *shelf {
 
 		// A URL that does not wait is in no queue, so fewer rows come out
 		// than went in.
-		end: f(`with gone as (delete from queue_{s} q using unnest($2::bigint[], $3::uuid[], $4::int[], $5::smallint[], $6::smallint[], $7::smallint[], $8::text[]) as w (host, fp, job, slot, ending, status, visit)
-				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp
-				where q.host = w.host and q.job = w.job and q.rank = u.rank and q.id = u.id and q.slot = w.slot
-				returning u.id, w.host, w.fp, w.job, q.attempt, w.slot, w.ending, w.status, w.visit)
+		//
+		// The URLs are looked up first, as a step of its own: a planner that knows
+		// nothing of new tables reads the whole queue of a host for each of them.
+		end: f(`with known as materialized (select u.id, u.rank, w.host, w.fp, w.job, w.slot, w.ending, w.status, w.visit
+				from unnest($2::bigint[], $3::uuid[], $4::int[], $5::smallint[], $6::smallint[], $7::smallint[], $8::text[]) as w (host, fp, job, slot, ending, status, visit)
+				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp),
+			gone as (delete from queue_{s} q using known w where q.host = w.host and q.job = w.job and q.rank = w.rank and q.id = w.id and q.slot = w.slot
+				returning w.id, w.host, w.fp, w.job, q.attempt, w.slot, w.ending, w.status, w.visit)
 			insert into outcome_{s} (id, host, ended_at, fp, job, attempt, slot, ending, status, visit) select id, host, $1, fp, job, attempt, slot, ending, nullif(status, 0), visit from gone`),
-		retry: f(`with tried as (update queue_{s} q set attempt = w.attempt, not_before = w.not_before
+		retry: f(`with known as materialized (select u.id, u.rank, w.host, w.job, w.slot, w.attempt, w.not_before, w.visit
 				from unnest($1::bigint[], $2::uuid[], $3::int[], $4::smallint[], $5::int[], $6::bigint[], $7::text[]) as w (host, fp, job, slot, attempt, not_before, visit)
-				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp
-				where q.host = w.host and q.job = w.job and q.rank = u.rank and q.id = u.id and q.slot = w.slot returning u.id, w.job, w.visit)
+				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp),
+			tried as (update queue_{s} q set attempt = w.attempt, not_before = w.not_before from known w
+				where q.host = w.host and q.job = w.job and q.rank = w.rank and q.id = w.id and q.slot = w.slot returning w.id, w.job, w.visit)
 			insert into attempt_{s} (url, n, job, visit) select t.id, coalesce((select max(a.n) from attempt_{s} a where a.url = t.id), 0) + 1, t.job, t.visit from tried t returning url`),
 		trimAttempts: f(`delete from attempt_{s} a using unnest($1::bigint[]) as w (url) where a.url = w.url and a.n <= (select max(b.n) from attempt_{s} b where b.url = w.url) - ` + strconv.Itoa(store.MaxAttempts)),
 		// The last of those that are ended marks where to stop.

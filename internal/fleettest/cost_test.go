@@ -1,0 +1,104 @@
+package fleettest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// TestCost counts what a page costs PostgreSQL when nothing but the workers holds
+// the crawl back, and how that grows with their number.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	// Of processor time a page. In CI there are too few pages for what comes once,
+	// but a statement that reads a whole queue for each is noticed.
+	most := 2 * time.Millisecond
+	web, fleets := setup{hosts: 5, pages: 300}, []int{2}
+	if full {
+		most, web, fleets = 300*time.Microsecond, setup{hosts: 200, pages: 250}, []int{1, 2, 4}
+	}
+	for _, workers := range fleets {
+		f := newFleet(t, web)
+		var owned []string
+		for _, host := range f.allHosts() {
+			owned = append(owned, "--owned", strings.TrimPrefix(host, "http://"))
+		}
+		for range workers {
+			f.start(owned...)
+		}
+		f.awaitWorkers(workers)
+		before, commits := f.cpu(), f.commits()
+		began := time.Now()
+		j := f.await(f.submit("--preset", "owned", "--delay", "0", "--in-flight", "8", "--sitemaps", "off"), f.long(), nil)
+		took := time.Since(began)
+		cpu, commits := f.cpu()-before, f.commits()-commits
+		if want := int64(f.hosts * f.pages); j.State != "complete" || j.Pages != want {
+			t.Errorf("%s (%s) with %d pages, want %d", j.State, j.Reason, j.Pages, want)
+		}
+		f.over(j)
+		each := cpu / time.Duration(j.Pages)
+		t.Logf("%d workers: %d pages in %v; PostgreSQL used %v a page at %.1f pages a transaction", workers, j.Pages, took.Round(time.Millisecond), each, float64(j.Pages)/float64(commits))
+		if each > most {
+			t.Errorf("%d workers: a page costs PostgreSQL %v, at most %v", workers, each, most)
+		}
+		f.leaveAll()
+	}
+}
+
+// cpu is the processor time of the database so far.
+func (f *fleet) cpu() time.Duration {
+	f.Helper()
+	d, err := f.db.CPU()
+	if err != nil {
+		f.Fatal(err)
+	}
+	return d
+}
+
+// commits is how many transactions workers have stored pages with so far.
+func (f *fleet) commits() (n int64) {
+	f.Helper()
+	f.sql(func(conn *pgx.Conn) error {
+		return conn.QueryRow(f.Context(), "select coalesce(sum(commits), 0) from progress").Scan(&n)
+	})
+	return n
+}
+
+// TestIdle counts what workers ask of PostgreSQL that have nothing to do.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	const ours = 8 // transactions of this test and of the server itself
+	workers, rest := 3, 10*time.Second
+	if full {
+		workers, rest = 20, time.Minute
+	}
+	f := newFleet(t, setup{hosts: 1, pages: 1})
+	for range workers {
+		f.start("--lease", "30s")
+	}
+	f.awaitWorkers(workers)
+	time.Sleep(rest) // they settle
+	before := f.transactions()
+	time.Sleep(rest)
+	rate := float64(f.transactions()-before) / rest.Seconds()
+	t.Logf("%d idle workers: %.1f transactions a second", workers, rate)
+	if most := float64(workers); rate > most+ours/rest.Seconds() {
+		t.Errorf("%d idle workers: %.1f transactions a second, at most %.0f", workers, rate, most)
+	}
+	f.leaveAll()
+}
+
+// transactions is how many there were in the database; each statement of a worker
+// that has nothing to do is one.
+func (f *fleet) transactions() (n int64) {
+	f.Helper()
+	f.sql(func(conn *pgx.Conn) error {
+		if _, err := conn.Exec(f.Context(), "select pg_stat_clear_snapshot()"); err != nil {
+			return err
+		}
+		return conn.QueryRow(f.Context(), "select xact_commit + xact_rollback from pg_stat_database where datname = 'postgres'").Scan(&n)
+	})
+	return n
+}
