@@ -220,6 +220,7 @@ func (c *crawler) nextPoll(now time.Time) time.Time {
 // What waits longer than a lease is ended by the renewal; a question that failed
 // is asked again.
 func (c *crawler) lostStore(work context.Context, err error) {
+	c.meter.stored(work, err)
 	switch {
 	case work.Err() != nil:
 	case errors.Is(err, store.ErrFenced):

@@ -1,8 +1,12 @@
 package headway
 
 import (
+	"fmt"
 	"testing"
 	"time"
+
+	"headway/store"
+	"headway/store/memory"
 )
 
 // TestWatched lets requests leave that the schedule would never have sent.
@@ -49,5 +53,23 @@ func TestMeterGoesOn(t *testing.T) {
 	second := newMeter(&g)
 	if second.life != 2 || second.totals.Pages != 7 || second.totals.Refusals[429] != 3 || second.shortGaps.Load() != 1 {
 		t.Errorf("life %d with %+v", second.life, second.totals)
+	}
+}
+
+// BenchmarkShow is what the loop spends on its gauge, four times a second.
+func BenchmarkShow(b *testing.B) {
+	var g Gauge
+	cfg := Config{Store: memory.Open(memory.Config{}), Gauge: &g}.withDefaults()
+	c := newCrawler(cfg)
+	c.began = time.Now()
+	if err := c.open(b.Context(), c.now(), store.SlotCount); err != nil {
+		b.Fatal(err)
+	}
+	for i := range 10_000 {
+		c.sites[fmt.Sprint("http://h", i, ".example")] = &site{}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		c.show(c.now(), false)
 	}
 }

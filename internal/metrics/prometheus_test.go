@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -36,11 +37,12 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// The web of the test: half of its hosts serve, half refuse every other page.
+// The web of the test. Hosts that refuse every other page are soon asked ever less
+// often: there are many of them, so that refusals stay a large part of all answers.
 const (
-	servingHosts  = 12
-	refusingHosts = 12
-	pagesEach     = 400 // more than the test waits for
+	servingHosts  = 4
+	refusingHosts = 20
+	pagesEach     = 200 // more than the test waits for
 )
 
 // patience is how long anything may take to show, on a machine that is busy with
@@ -247,9 +249,10 @@ func (s *scene) fires(alert string) {
 
 func is(want float64) func(float64) bool { return func(v float64) bool { return v == want } }
 
-// TestPrometheus lets a Prometheus watch a worker that crawls a lab of which half
+// TestPrometheus lets a Prometheus watch a worker that crawls a lab that mostly
 // refuses: everything it shows is there, adds up and is what the lab saw; every
-// query of the board has an answer; alerts fire when they should.
+// query of the board has an answer; alerts fire for refusals, for a store that is
+// gone and for a worker that was killed.
 func TestPrometheus(t *testing.T) {
 	t.Parallel()
 	installed(t, "prometheus")
@@ -274,7 +277,7 @@ func TestPrometheus(t *testing.T) {
 	})
 	address := s.startWorker()
 	s.startPrometheus(address)
-	if out, err := s.headway(append([]string{"job", "submit", "--delay", "200ms"}, s.lab.Seeds()...)...).CombinedOutput(); err != nil {
+	if out, err := s.headway(append([]string{"job", "submit", "--delay", "500ms"}, s.lab.Seeds()...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 
@@ -331,10 +334,35 @@ func TestPrometheus(t *testing.T) {
 		}
 	}
 
-	// The worker is killed.
+	// The store goes away: the worker lives and may not work.
+	s.probe(address, metrics.ReadyPath, http.StatusOK)
+	if err := s.db.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.fires("HeadwayNoWorkers")
+	s.eventually("headway_store_errors_total", func(v float64) bool { return v > 0 })
+	s.probe(address, metrics.ReadyPath, http.StatusServiceUnavailable)
+	s.probe(address, metrics.LivePath, http.StatusOK)
+
 	if err := s.worker.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	s.fires("HeadwayWorkerGone")
-	s.fires("HeadwayNoWorkers")
+}
+
+// probe asks the worker itself.
+func (s *scene) probe(address, path string, want int) {
+	s.Helper()
+	req, err := http.NewRequestWithContext(s.Context(), http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.Fatal(err)
+	}
+	body, err := io.ReadAll(res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil || res.StatusCode != want {
+		s.Errorf("%s: %s %q, want %d (%v)", path, res.Status, body, want, err)
+	}
 }
