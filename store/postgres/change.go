@@ -150,6 +150,7 @@ const (
 	lockOfEvents     int32 = 0x485765
 	lockOfSubmission int32 = 0x48576f
 	lockOfEndpoints  int32 = 0x48576e
+	lockOfSchedules  int32 = 0x485774
 )
 
 // errf is fmt.Errorf for the functions of affected.

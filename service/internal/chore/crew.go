@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,6 +15,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
+	"headway/service/internal/schedule"
 	"headway/service/internal/webhook"
 	"headway/store/postgres"
 )
@@ -40,6 +42,7 @@ type Crew struct {
 	pool   *pgxpool.Pool
 	client *river.Client[pgx.Tx]
 	hooks  *webhook.Sender
+	runs   *schedule.Runner
 }
 
 // Open connects to the store's database once more and makes the tables of River,
@@ -50,15 +53,19 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Crew{hooks: hooks}
+	c := &Crew{hooks: hooks, runs: schedule.New(cfg.Store, log)}
 	if c.pool, err = cfg.Store.Connect(ctx); err != nil {
 		return nil, err
 	}
 	workers := river.NewWorkers()
 	hooks.Register(workers)
+	c.runs.Register(workers)
 	c.client, err = river.NewClient(riverpgxv5.New(c.pool), &river.Config{
-		Workers:              workers,
-		Queues:               map[string]river.QueueConfig{webhook.Queue: {MaxWorkers: webhook.MaxWorking, FetchCooldown: fetchGap}},
+		Workers: workers,
+		Queues: map[string]river.QueueConfig{
+			webhook.Queue:  {MaxWorkers: webhook.MaxWorking, FetchCooldown: fetchGap},
+			schedule.Queue: {MaxWorkers: schedule.MaxComparing},
+		},
 		JobTimeout:           rescueAfter,
 		RescueStuckJobsAfter: rescueAfter,
 		SoftStopTimeout:      stopWithin,
@@ -84,10 +91,13 @@ func (c *Crew) Run(ctx context.Context) error {
 	if err := c.client.Start(ctx); err != nil {
 		return fmt.Errorf("start chores: %w", err)
 	}
-	err := c.hooks.Run(ctx, c.client)
-	cancel(err)
+	var group sync.WaitGroup
+	for _, part := range []func(context.Context, *river.Client[pgx.Tx]) error{c.hooks.Run, c.runs.Run} {
+		group.Go(func() { cancel(part(ctx, c.client)) })
+	}
+	group.Wait()
 	<-c.client.Stopped()
-	return err
+	return context.Cause(ctx)
 }
 
 // migrate makes the tables of River, one process at a time.

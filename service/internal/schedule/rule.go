@@ -1,0 +1,120 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"headway/answer"
+	"headway/store"
+)
+
+// The shares of pages that changed from one run to the next from which a schedule
+// is run twice as often, and up to which half as often. Between them its interval
+// is left alone, so that one that fits stays.
+const (
+	busy = 0.10
+	calm = 0.02
+)
+
+// looks is how many times of an expression are looked at to see how close they
+// come: those of an hour in which it is due every minute.
+const looks = 60
+
+// parse reads a cron expression of five fields, or a word such as @daily. It is in
+// UTC unless it begins with CRON_TZ=Europe/Berlin or the like.
+func parse(text string) (cron.Schedule, error) {
+	for _, zone := range []string{"TZ=", "CRON_TZ="} {
+		if strings.HasPrefix(text, zone) && !strings.Contains(text, " ") {
+			return nil, fmt.Errorf("%q is a time zone without an expression", text)
+		}
+	}
+	if !strings.HasPrefix(text, "TZ=") && !strings.HasPrefix(text, "CRON_TZ=") {
+		text = "CRON_TZ=UTC " + text
+	}
+	s, err := cron.ParseStandard(text)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not an expression like 30 4 * * 1: %w", strings.TrimPrefix(text, "CRON_TZ=UTC "), err)
+	}
+	return s, nil
+}
+
+// Check reports a cron expression that no schedule can have.
+func Check(text string, now time.Time) error {
+	if len(text) > store.MaxCron {
+		return fmt.Errorf("an expression of %d bytes, at most %d", len(text), store.MaxCron)
+	}
+	s, err := parse(text)
+	if err != nil {
+		return err
+	}
+	last := s.Next(now)
+	if last.IsZero() {
+		return fmt.Errorf("%q is never due", text)
+	}
+	for range looks {
+		next := s.Next(last)
+		if next.IsZero() {
+			break
+		}
+		if next.Sub(last) < store.MinEvery {
+			return fmt.Errorf("%q is due more often than every %s", text, store.MinEvery)
+		}
+		last = next
+	}
+	return nil
+}
+
+// Next is when a schedule is due after it was run at now: at the next time of its
+// expression, however many have passed, or after its interval.
+func Next(s *store.Schedule, now time.Time) (time.Time, error) {
+	if s.Cron == "" {
+		return now.Add(s.Every), nil
+	}
+	c, err := parse(s.Cron)
+	if err != nil {
+		return time.Time{}, err
+	}
+	next := c.Next(now).UTC()
+	if next.IsZero() {
+		return time.Time{}, errors.New("it is never due again")
+	}
+	return next, nil
+}
+
+// adapt is the interval of a schedule after a run in which this share of pages had
+// changed.
+func adapt(s *store.Schedule, share float64) time.Duration {
+	every := s.Every
+	switch {
+	case share >= busy:
+		every /= 2
+	case share <= calm:
+		every *= 2
+	}
+	return min(max(every, s.Least), s.Most)
+}
+
+// changed are the kinds of change that count. What answers more slowly has not
+// changed, and what was not looked at is not known to have.
+var changed = map[answer.ChangeKind]bool{
+	answer.PageNew: true, answer.PageGone: true, answer.PageDead: true, answer.PageRecovered: true, answer.PageChanged: true,
+}
+
+// shareOf is the share of pages that changed, of those that both runs can tell
+// something of. Without any nothing is known.
+func shareOf(c *answer.Comparison) (share float64, known bool) {
+	var n int64
+	for _, k := range c.Changes {
+		if changed[k.Kind] && (k.Kind != answer.PageGone || c.Certain) {
+			n += k.Total
+		}
+	}
+	if n+c.Same == 0 {
+		return 0, false
+	}
+	return float64(n) / float64(n+c.Same), true
+}

@@ -1,0 +1,163 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"headway/answer"
+	"headway/store"
+)
+
+// Queue is the queue of River in which comparisons wait.
+const Queue = "schedule"
+
+// Bounds of schedules.
+const (
+	MaxComparing = 2           // under way in one process
+	compareTime  = time.Hour   // of one comparison
+	compareTries = 3           // after which the interval stays as it is
+	lookEvery    = time.Second // for what is due
+	retryAfter   = 5 * time.Second
+	atOnce       = 100 // schedules read at a time
+)
+
+// Store is what a runner needs of a store.
+type Store interface {
+	store.Schedules
+	store.Reader
+}
+
+// Runner makes jobs of schedules. Make one with [New].
+type Runner struct {
+	store Store
+	log   *slog.Logger
+}
+
+// New returns a runner.
+func New(s Store, log *slog.Logger) *Runner {
+	return &Runner{store: s, log: cmp.Or(log, slog.New(slog.DiscardHandler))}
+}
+
+// Register adds the work of comparisons, which wait in [Queue].
+func (r *Runner) Register(workers *river.Workers) { river.AddWorker(workers, &worker{Runner: r}) }
+
+// Run makes jobs of what is due until ctx ends. Any number of processes may.
+func (r *Runner) Run(ctx context.Context, client *river.Client[pgx.Tx]) error {
+	for {
+		wait := lookEvery
+		err := r.look(ctx, client, time.Now())
+		if ctx.Err() == nil && err != nil {
+			r.log.WarnContext(ctx, "schedules not looked at", "err", err)
+			wait = retryAfter
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// look makes jobs of what is due, and lets runs that have ended be compared.
+func (r *Runner) look(ctx context.Context, client *river.Client[pgx.Tx], now time.Time) error {
+	due, err := r.store.DueSchedules(ctx, now, atOnce)
+	if err != nil {
+		return err
+	}
+	for i := range due {
+		if err := r.run(ctx, &due[i], now); err != nil {
+			return err
+		}
+	}
+	fresh, err := r.store.FreshSchedules(ctx, atOnce)
+	if err != nil || len(fresh) == 0 {
+		return err
+	}
+	var jobs []river.InsertManyParams
+	for i := range fresh {
+		jobs = append(jobs, river.InsertManyParams{Args: comparison{Schedule: fresh[i].ID, Turn: fresh[i].Turn}, InsertOpts: &river.InsertOpts{
+			Queue: Queue, MaxAttempts: compareTries, UniqueOpts: river.UniqueOpts{ByArgs: true},
+		}})
+	}
+	_, err = client.InsertMany(ctx, jobs)
+	return err
+}
+
+// run makes the job of one schedule. One that can never be due again is paused:
+// somebody should look at it.
+func (r *Runner) run(ctx context.Context, s *store.Schedule, now time.Time) error {
+	next, err := Next(s, now)
+	if err != nil {
+		r.log.WarnContext(ctx, "schedule paused", "schedule", s.ID, "err", err)
+		return r.store.PauseSchedule(ctx, now, s.ID)
+	}
+	id, err := r.store.RunSchedule(ctx, now, *s, next)
+	if err != nil {
+		return err
+	}
+	if id != 0 {
+		r.log.InfoContext(ctx, "schedule run", "schedule", s.ID, "job", id, "late", now.Sub(s.DueAt))
+	}
+	return nil
+}
+
+// comparison is the last two runs of a schedule to be compared: the arguments of a
+// job of River. The turn makes it one of its kind.
+type comparison struct {
+	Schedule string `json:"schedule"`
+	Turn     int64  `json:"turn"`
+}
+
+// Kind implements [river.JobArgs].
+func (comparison) Kind() string { return "schedule_compare" }
+
+// worker makes comparisons.
+type worker struct {
+	river.WorkerDefaults[comparison]
+	*Runner
+}
+
+// Timeout implements [river.Worker].
+func (*worker) Timeout(*river.Job[comparison]) time.Duration { return compareTime }
+
+// Work implements [river.Worker].
+func (w *worker) Work(ctx context.Context, j *river.Job[comparison]) error {
+	s, err := w.store.Schedule(ctx, j.Args.Schedule)
+	if errors.Is(err, store.ErrNotFound) || err == nil && s.Turn != j.Args.Turn {
+		return nil // nobody waits for it any more
+	}
+	if err != nil {
+		return err
+	}
+	share, every, err := w.measure(ctx, &s)
+	if err != nil && ctx.Err() == nil && j.Attempt < j.MaxAttempts && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return river.JobSnooze(0) // we are stopping
+	}
+	if err != nil {
+		w.log.WarnContext(ctx, "runs not compared", "schedule", s.ID, "err", err)
+	}
+	return w.store.MeasureSchedule(context.WithoutCancel(ctx), s, share, every)
+}
+
+// measure compares the last two runs. Of what cannot be compared the interval
+// stays as it is.
+func (w *worker) measure(ctx context.Context, s *store.Schedule) (share float64, every time.Duration, err error) {
+	c, err := answer.Compare(ctx, answer.Side{Reader: w.store, Job: s.Before}, answer.Side{Reader: w.store, Job: s.Last}, 0, nil)
+	if err != nil {
+		return s.Share, s.Every, err
+	}
+	share, known := shareOf(c)
+	if !known || !c.Before.State.Success() || !c.After.State.Success() {
+		return s.Share, s.Every, nil
+	}
+	return share, adapt(s, share), nil
+}

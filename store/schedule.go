@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"headway/job"
+	"headway/limit"
+)
+
+// Schedules is a further ability of stores behind a service: crawls that are asked
+// for again and again.
+type Schedules interface {
+	// CreateSchedule stores a schedule. ErrConflict says that its tenant has
+	// MaxSchedules.
+	CreateSchedule(ctx context.Context, s Schedule) error
+	// Schedule returns one schedule, or ErrNotFound.
+	Schedule(ctx context.Context, id string) (Schedule, error)
+	// Schedules returns the schedules of a tenant, or of all, by tenant and then
+	// age.
+	Schedules(ctx context.Context, q ScheduleQuery) ([]Schedule, error)
+	// PauseSchedule keeps a schedule from making jobs. Those it made go on.
+	PauseSchedule(ctx context.Context, now time.Time, id string) error
+	// ResumeSchedule lets a schedule that was paused go on, first at due.
+	ResumeSchedule(ctx context.Context, id string, due time.Time) error
+	// DropSchedule forgets a schedule. The jobs it made stay.
+	DropSchedule(ctx context.Context, id string) error
+
+	// DueSchedules returns schedules that are due and whose last job has ended,
+	// the longest overdue first.
+	DueSchedules(ctx context.Context, now time.Time, most int) ([]Schedule, error)
+	// RunSchedule creates the job of a schedule that was read as s, and sets when
+	// it is due again, in one change. If somebody else has done so since, or the
+	// schedule was paused or dropped, nothing is created and the job is 0.
+	RunSchedule(ctx context.Context, now time.Time, s Schedule, next time.Time) (job.ID, error)
+	// FreshSchedules returns schedules without a cron expression whose last job
+	// has ended and was not yet held against the one before.
+	FreshSchedules(ctx context.Context, most int) ([]Schedule, error)
+	// MeasureSchedule stores what share of pages changed in the last run of a
+	// schedule that was read as s, and the interval that follows from it. If it
+	// has made another job since, nothing is stored.
+	MeasureSchedule(ctx context.Context, s Schedule, share float64, every time.Duration) error
+}
+
+// Bounds of schedules.
+const (
+	MaxSchedules    = 1000 // of a tenant
+	MaxCron         = 200  // bytes of an expression
+	MaxScheduleName = 200  // bytes
+	MinEvery        = time.Minute
+	MaxEvery        = 366 * 24 * time.Hour
+)
+
+// Schedule is a crawl that is asked for again and again.
+type Schedule struct {
+	ID     string
+	Tenant string
+	Name   string // of its jobs, for people
+
+	// When: a cron expression or, without one, an interval between two bounds that
+	// follows what changes.
+	Cron               string
+	Every, Least, Most time.Duration
+
+	// What its jobs ask for; see [Job].
+	Spec     []byte
+	MaxPages int64
+	Layers   []limit.Layer
+
+	CreatedAt time.Time
+	DueAt     time.Time
+	PausedAt  time.Time // zero while it is not
+
+	Turn         int64     // how many jobs it has made
+	Last, Before job.ID    // the latest two, 0 for none
+	BegunAt      time.Time // when it made the last one
+	Share        float64   // of the pages of the last two runs that were compared, those that changed
+}
+
+// Job is the job that is created now.
+func (s *Schedule) Job(now time.Time) Job {
+	return Job{Tenant: s.Tenant, Name: s.Name, State: job.Queued, MaxPages: s.MaxPages, Spec: s.Spec, Layers: s.Layers, CreatedAt: now}
+}
+
+// Check reports what makes a schedule impossible to store. Whether its expression
+// can be read is the business of whoever runs it.
+func (s *Schedule) Check() error {
+	switch {
+	case s.ID == "" || s.Tenant == "":
+		return errors.New("a schedule without an id or a tenant")
+	case len(s.Name) > MaxScheduleName:
+		return fmt.Errorf("schedule %s: a name of %d bytes, at most %d", s.ID, len(s.Name), MaxScheduleName)
+	case len(s.Cron) > MaxCron:
+		return fmt.Errorf("schedule %s: an expression of %d bytes, at most %d", s.ID, len(s.Cron), MaxCron)
+	case s.Cron != "" && (s.Every != 0 || s.Least != 0 || s.Most != 0):
+		return fmt.Errorf("schedule %s: both an expression and an interval", s.ID)
+	case s.Cron == "" && (s.Least < MinEvery || s.Every < s.Least || s.Most < s.Every || s.Most > MaxEvery):
+		return fmt.Errorf("schedule %s: every %s, between %s and %s: not within %s and %s", s.ID, s.Every, s.Least, s.Most, MinEvery, MaxEvery)
+	case s.DueAt.IsZero():
+		return fmt.Errorf("schedule %s: never due", s.ID)
+	}
+	j := s.Job(s.CreatedAt)
+	return j.Check()
+}
+
+// ScheduleQuery asks for schedules.
+type ScheduleQuery struct {
+	All    bool   // of all tenants
+	Tenant string // else of this one
+}
