@@ -30,6 +30,7 @@ type SlowFacts struct {
 	Spent   []ask.Share
 	Lately  []ask.Share // the same of the last moment; nil where nothing runs
 	Tail    time.Duration
+	Untold  bool // how host-time was spent was not recorded
 	// Forbidden has, of the hosts that take longest, what robots.txt is known to
 	// forbid of the URLs that wait there.
 	Forbidden map[string]Forbidden
@@ -110,6 +111,9 @@ func ExplainSlow(f SlowFacts) Slow {
 	s.Left = f.left()
 	s.Slowest = f.slowest()
 	s.Sentence = s.sentence(counts)
+	if f.Untold && len(s.Parts) == 0 {
+		s.Sentence, s.Change, s.Setting = "How host time was spent is not kept of a job of a fleet: it is told while the job runs.", "", ""
+	}
 	return s
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/user"
 	"strings"
 	"time"
@@ -12,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway/ask"
+	"headway/internal/config"
+	"headway/store/postgres"
 	"headway/weburl"
 )
 
@@ -21,10 +25,14 @@ const patient = 5 * time.Second
 func hostCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "host",
-		Short: "Pause, resume, slow or forget a host of a running crawl",
+		Short: "Pause, resume, slow or forget a host of a running crawl, or of a fleet",
 		Long: `Give an order about one host to a crawl that runs. It takes effect within a
 second, is kept with the host for later crawls, and is written to control.jsonl in
-the crawl's folder with what was before and what is now.`,
+the crawl's folder with what was before and what is now.
+
+With --store, or HEADWAY_FLEET_STORE and no --dir, it goes to the worker of a fleet
+that owns the host, holds for all jobs and whoever owns the host later, and is
+written to the table control.`,
 	}
 	for _, o := range []struct {
 		kind        ask.Kind
@@ -46,14 +54,26 @@ the crawl's folder with what was before and what is now.`,
 		dir := dirFlag(sub.Flags())
 		sub.Flags().BoolVar(&anyway, "anyway", false, "also for a host the crawl has not met: it is obeyed when it is met")
 		jsonFlag(sub, &asJSON)
+		config.RegisterStore(sub.Flags())
 		sub.RunE = func(cmd *cobra.Command, args []string) error {
-			q := ask.Question{Kind: o.kind}
+			q := ask.Question{Kind: o.kind, By: userName()}
 			if o.takesSecond {
 				d, err := interval(args[1])
 				if err != nil {
 					return err
 				}
 				q.Delay = ask.Millis(d)
+			}
+			if *dir == "" {
+				settings, _, err := config.Load(cmd.Flags(), os.Environ())
+				if err != nil {
+					return usage(err, hintOf(err))
+				}
+				if settings.Fleet.Store != "" {
+					return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+						return tellFleetHost(ctx, cmd.OutOrStdout(), st, args[0], q, anyway, asJSON)
+					})
+				}
 			}
 			return tellHost(cmd, *dir, args[0], q, anyway, asJSON)
 		}
@@ -85,7 +105,7 @@ To end a crawl altogether press Ctrl-C where it runs, or send it SIGTERM.`,
 		if err != nil {
 			return err
 		}
-		return tell(cmd, found, ask.Question{Kind: ask.KindStopDiscovery}, asJSON)
+		return tell(cmd, found, ask.Question{Kind: ask.KindStopDiscovery, By: userName()}, asJSON)
 	}
 	return cmd
 }
@@ -146,15 +166,24 @@ func likeHosts(ctx context.Context, dir, host string) string {
 
 // tell gives an order and prints what it changed.
 func tell(cmd *cobra.Command, dir string, q ask.Question, asJSON bool) error {
-	q.By = "unknown"
-	if u, err := user.Current(); err == nil {
-		q.By = u.Username
-	}
 	a, err := askCrawl(cmd.Context(), dir, q)
 	if err != nil {
 		return err
 	}
-	out := cmd.OutOrStdout()
+	return printChange(cmd.OutOrStdout(), a, asJSON)
+}
+
+// userName is who gives an order, for the log.
+func userName() string {
+	u, err := user.Current()
+	if err != nil {
+		return "unknown"
+	}
+	return u.Username
+}
+
+// printChange prints what an order changed.
+func printChange(out io.Writer, a ask.Answer, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(a.Change)
 	}

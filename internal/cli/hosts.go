@@ -44,9 +44,7 @@ or source=, state= or domain= with a value. Several must all hold.`,
 		Args: cobra.NoArgs,
 	}
 	dir := dirFlag(cmd.Flags())
-	cmd.Flags().StringVar(&q.Sort, "sort", answer.HostSorts[0], "the largest first: `order` is "+strings.Join(answer.HostSorts, ", "))
-	cmd.Flags().StringSliceVar(&q.Filters, "filter", nil, "only hosts that are so, see above")
-	cmd.Flags().IntVar(&q.Max, "max", hostsListed, "how many are shown; 0 is all")
+	hostQueryFlags(cmd, &q)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if err := q.Check(); err != nil {
@@ -71,6 +69,13 @@ or source=, state= or domain= with a value. Several must all hold.`,
 		return printHostList(cmd.OutOrStdout(), hosts)
 	}
 	return cmd
+}
+
+// hostQueryFlags adds the flags that say which hosts are listed.
+func hostQueryFlags(cmd *cobra.Command, q *answer.HostQuery) {
+	cmd.Flags().StringVar(&q.Sort, "sort", answer.HostSorts[0], "the largest first: `order` is "+strings.Join(answer.HostSorts, ", "))
+	cmd.Flags().StringSliceVar(&q.Filters, "filter", nil, "only hosts that are so, see headway hosts --help")
+	cmd.Flags().IntVar(&q.Max, "max", hostsListed, "how many are shown; 0 is all")
 }
 
 // policy is how a host was treated: one that is only fit for owned hosts did not
@@ -116,10 +121,11 @@ func (p *past) live(ctx context.Context, host string, errs io.Writer) map[string
 	}
 	ctx, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
-	a, err := ask.NewMailbox(p.dir).Ask(ctx, ask.Question{Kind: ask.KindHosts, Host: host})
+	a, err := p.asker.Ask(ctx, ask.Question{Kind: ask.KindHosts, Job: p.job.ID, Host: host})
 	if errors.Is(err, ask.ErrNobody) {
 		fmt.Fprintln(errs, "headway: warning: the crawl runs but does not answer; this is what it has stored")
 	}
+	warnSilent(errs, a)
 	live := make(map[string]ask.Host, len(a.Hosts))
 	for _, h := range a.Hosts {
 		live[h.Host] = h

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"headway/answer"
+	"headway/ask"
 	"headway/fetch/guard"
 	"headway/store"
 	"headway/store/sqlite"
@@ -33,8 +34,9 @@ func openLast(ctx context.Context, dir string) (*sqlite.View, store.Job, error) 
 // past is a crawl as it is stored and as it was asked for, for commands that look
 // at how it treats hosts.
 type past struct {
-	dir     string
-	view    *sqlite.View
+	dir     string // empty for a job of a fleet
+	view    store.Reader
+	asker   ask.Asker // who answers while it runs
 	job     store.Job
 	asked   answer.Asked
 	first   answer.Asked // by the first run
@@ -52,7 +54,7 @@ func openPast(ctx context.Context, dir string) (*past, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &past{dir: dir, view: view, job: j, running: running}
+	p := &past{dir: dir, view: view, asker: ask.NewMailbox(dir), job: j, running: running}
 	if err := p.load(); err != nil {
 		return nil, failed(errors.Join(err, view.Close()), "look at "+dir+" with headway runs")
 	}
@@ -67,12 +69,17 @@ func (p *past) load() (err error) {
 	if p.asked, err = lastAsked(p.dir, p.job); err != nil {
 		return err
 	}
+	p.readRanges()
+	return nil
+}
+
+// readRanges finds the addresses that count as owned.
+func (p *past) readRanges() {
 	for _, r := range p.asked.AllowPrivate {
 		if parsed, err := guard.ParseRange(r); err == nil { // it was checked when it was asked for
 			p.ranges = append(p.ranges, parsed)
 		}
 	}
-	return nil
 }
 
 // lastAsked is what the crawl in a folder was last asked for: the job keeps what

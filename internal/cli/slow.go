@@ -69,6 +69,9 @@ func (p *past) slow(ctx context.Context, errs io.Writer) (answer.SlowFacts, erro
 	if p.running {
 		before = p.status(ctx)
 	}
+	if before != nil && p.dir == "" {
+		before, now = nil, before // what the hosts of a fleet do now is told apart by job, what they did is not
+	}
 	if before != nil {
 		select {
 		case <-time.After(slowMoment):
@@ -89,7 +92,12 @@ func (p *past) slow(ctx context.Context, errs io.Writer) (answer.SlowFacts, erro
 	}
 	if now != nil {
 		facts := answer.SlowRunning(before, now, hosts.Hosts)
-		facts.Forbidden, err = p.forbidden(ctx, hosts.Hosts)
+		if facts.Forbidden, err = p.forbidden(ctx, hosts.Hosts); err != nil || p.dir != "" {
+			return facts, err
+		}
+		counts, err := p.view.Counts(ctx, p.job.ID)
+		facts.Waiting, facts.State = counts.Waiting, string(p.job.State)
+		fmt.Fprintln(errs, "headway: note: what hosts do now is of this job; host time so far is that of all jobs on its workers")
 		return facts, err
 	}
 	points, err := p.view.Points(ctx, p.job.ID)
@@ -101,6 +109,7 @@ func (p *past) slow(ctx context.Context, errs io.Writer) (answer.SlowFacts, erro
 		return answer.SlowFacts{}, err
 	}
 	facts := answer.SlowStored(p.job, counts.Waiting, points, hosts.Hosts)
+	facts.Untold = p.dir == ""
 	if p.job.State == job.Running && !p.running {
 		facts.State = "interrupted"
 	}
@@ -130,7 +139,7 @@ func (p *past) forbidden(ctx context.Context, hosts []answer.Host) (map[string]a
 func (p *past) status(ctx context.Context) *ask.Status {
 	ctx, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
-	a, err := ask.NewMailbox(p.dir).Ask(ctx, ask.Question{Kind: ask.KindStatus})
+	a, err := p.asker.Ask(ctx, ask.Question{Kind: ask.KindStatus, Job: p.job.ID})
 	if err != nil {
 		return nil
 	}

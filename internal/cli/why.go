@@ -12,6 +12,7 @@ import (
 
 	"headway/answer"
 	"headway/ask"
+	"headway/job"
 	"headway/store"
 	"headway/store/sqlite"
 	"headway/weburl"
@@ -61,17 +62,28 @@ func explainWhy(ctx context.Context, dir, text string) (*answer.Why, error) {
 		return nil, err
 	}
 	defer view.Close()
-	q := answer.WhyQuestion{Store: view, Job: j, Now: time.Now().UTC()}
+	q := answer.WhyQuestion{Store: view, Job: j}
 	if q.Asked, err = lastAsked(found, q.Job); err != nil {
 		return nil, failed(err, "")
 	}
+	running, err := sqlite.Running(found)
+	if err != nil {
+		return nil, failed(err, "")
+	}
+	if running {
+		q.Running = runningURL(ask.NewMailbox(found), j.ID)
+	}
+	return whyAny(ctx, q, text, readings)
+}
+
+// whyAny answers for a URL of a crawl, running or ended.
+func whyAny(ctx context.Context, q answer.WhyQuestion, text string, readings []urlReading) (*answer.Why, error) {
+	var err error
+	q.Now = time.Now().UTC()
 	if q.OptedOut, err = optOutRule(); err != nil {
 		return nil, err
 	}
-	if q.Running, err = runningURL(found); err != nil {
-		return nil, err
-	}
-	chosen, err := knownReading(ctx, view, q.Job, readings)
+	chosen, err := knownReading(ctx, q.Store, q.Job, readings)
 	if err != nil {
 		return nil, failed(err, "")
 	}
@@ -144,19 +156,12 @@ func optOutRule() (func(weburl.URL) string, error) {
 	return func(u weburl.URL) string { return list.coveredBy(u.Hostname()) }, nil
 }
 
-// runningURL asks the crawl of a folder where a URL is; nil where none runs.
-func runningURL(dir string) (func(context.Context, weburl.URL) (*ask.URL, error), error) {
-	running, err := sqlite.Running(dir)
-	if err != nil {
-		return nil, failed(err, "")
-	}
-	if !running {
-		return nil, nil //nolint:nilnil // nobody to ask
-	}
+// runningURL asks a crawl that runs where a URL is.
+func runningURL(asker ask.Asker, id job.ID) func(context.Context, weburl.URL) (*ask.URL, error) {
 	return func(ctx context.Context, u weburl.URL) (*ask.URL, error) {
 		ctx, cancel := context.WithTimeout(ctx, whyPatience)
 		defer cancel()
-		a, err := ask.NewMailbox(dir).Ask(ctx, ask.Question{Kind: ask.KindURL, URL: u.String()})
+		a, err := asker.Ask(ctx, ask.Question{Kind: ask.KindURL, Job: id, URL: u.String()})
 		if errors.Is(err, ask.ErrNobody) || errors.Is(err, context.DeadlineExceeded) {
 			return nil, nil //nolint:nilnil // it is just starting or ending: what is stored has to do
 		}
@@ -164,7 +169,7 @@ func runningURL(dir string) (func(context.Context, weburl.URL) (*ask.URL, error)
 			return nil, err
 		}
 		return a.URL, nil
-	}, nil
+	}
 }
 
 // whyPatience is how long a crawl that runs is waited for.

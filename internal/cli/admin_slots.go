@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway/internal/config"
+	"headway/store"
+	"headway/store/postgres"
+)
+
+// slotsAnswer is who owns the slots of a fleet.
+type slotsAnswer struct {
+	Slots  int         `json:"slots"`
+	Free   int         `json:"free"` // that nobody owns
+	Owners []slotOwner `json:"owners"`
+	List   []slotRow   `json:"list"` // by number
+}
+
+// slotOwner is how many slots a worker owns, and for how long.
+type slotOwner struct {
+	Worker  store.WorkerID `json:"worker"`
+	Name    string         `json:"name"`
+	Slots   int            `json:"slots"`
+	Leaving int            `json:"leaving,omitempty"` // of them, those it is giving up
+	Oldest  time.Time      `json:"oldest,omitzero"`   // since when it has the first and the last of them
+	Newest  time.Time      `json:"newest,omitzero"`
+	state   string
+}
+
+// slotRow is one slot.
+type slotRow struct {
+	Slot   store.Slot     `json:"slot"`
+	Worker store.WorkerID `json:"worker,omitempty"`
+	Since  time.Time      `json:"since,omitzero"`
+	Fence  int64          `json:"fence"`
+}
+
+func adminSlotsCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "slots",
+		Short: "Show who owns the slots of a fleet, for how long, and which are free",
+		Long: `Show how the slots of a fleet, into which all domains are cut, are shared out among
+its workers: how many each owns, for how long, and how many it is giving up. Slots
+are free for a moment while they move. --json lists each slot.`,
+		Example: `  headway admin slots
+  headway admin slots --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+				a, err := readSlots(ctx, st)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), a)
+				}
+				return printSlots(cmd.OutOrStdout(), a, time.Now())
+			})
+		},
+	}
+	config.RegisterStore(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func readSlots(ctx context.Context, st *postgres.Store) (*slotsAnswer, error) {
+	workers, err := readWorkers(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	list, err := st.Holdings(ctx)
+	if err != nil {
+		return nil, failed(err, "")
+	}
+	a := &slotsAnswer{Slots: len(list), Owners: make([]slotOwner, len(workers)), List: make([]slotRow, len(list))}
+	place := map[store.WorkerID]*slotOwner{}
+	for i := range workers {
+		w := &workers[i]
+		a.Owners[i] = slotOwner{Worker: w.Worker, Name: w.Name, state: w.state()}
+		if w.Said != nil {
+			a.Owners[i].Leaving = w.Said.Leaving
+		}
+		place[w.Worker] = &a.Owners[i]
+	}
+	for i, h := range list {
+		a.List[i] = slotRow{Slot: h.Slot, Worker: h.Owner, Since: h.Since, Fence: h.Fence}
+		if h.Owner == 0 {
+			a.Free++
+			continue
+		}
+		o := place[h.Owner]
+		if o == nil {
+			continue // it has joined or left since the workers were read
+		}
+		if o.Slots++; o.Oldest.IsZero() || h.Since.Before(o.Oldest) {
+			o.Oldest = h.Since
+		}
+		if h.Since.After(o.Newest) {
+			o.Newest = h.Since
+		}
+	}
+	return a, nil
+}
+
+func printSlots(w io.Writer, a *slotsAnswer, now time.Time) error {
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if len(a.Owners) > 0 {
+		fmt.Fprintln(tab, "WORKER\tNAME\tSLOTS\tGIVING UP\tOLDEST LEASE\tNEWEST LEASE\tSTATE")
+	}
+	for i := range a.Owners {
+		o := &a.Owners[i]
+		oldest, newest := "-", "-"
+		if !o.Oldest.IsZero() {
+			oldest, newest = age(now.Sub(o.Oldest)), age(now.Sub(o.Newest))
+		}
+		fmt.Fprintf(tab, "%d\t%s\t%d\t%d\t%s\t%s\t%s\n", o.Worker, shorten(oneLine(o.Name), 32), o.Slots, o.Leaving, oldest, newest, o.state)
+	}
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d of %s free\n", a.Free, plural(a.Slots, "slot"))
+	return err
+}

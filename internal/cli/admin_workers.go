@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway/ask"
+	"headway/internal/config"
+	"headway/store"
+	"headway/store/postgres"
+)
+
+// workerRow is a worker as the store knows it, and as it says itself.
+type workerRow struct {
+	Worker store.WorkerID `json:"worker"`
+	Name   string         `json:"name"`
+	Joined time.Time      `json:"joined"`
+	Slots  int            `json:"slots"`
+	Said   *ask.Worker    `json:"said,omitempty"` // missing where it does not answer
+}
+
+func adminWorkersCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "workers",
+		Short: "List the workers of a fleet and what they do",
+		Long: `List the workers of a fleet: since when they are there, the slots they own, how
+long ago they renewed their lease, what they have in flight and which jobs they have
+open. One that does not answer within two seconds is busy, cut off or dead; after
+--lease the others take its slots.`,
+		Example: `  headway admin workers
+  headway admin workers --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+				rows, err := readWorkers(ctx, st)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"workers": rows})
+				}
+				return printWorkers(cmd.OutOrStdout(), rows, time.Now())
+			})
+		},
+	}
+	config.RegisterStore(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// readWorkers lists the workers, with the word of those that answer.
+func readWorkers(ctx context.Context, st *postgres.Store) ([]workerRow, error) {
+	list, err := st.Workers(ctx)
+	if err != nil {
+		return nil, failed(err, "")
+	}
+	said := map[store.WorkerID]*ask.Worker{}
+	if len(list) > 0 {
+		ctx, cancel := context.WithTimeout(ctx, soon)
+		defer cancel()
+		a, err := ask.NewFleet(st).Ask(ctx, ask.Question{Kind: ask.KindWorkers})
+		if err == nil { // else nobody says anything, which is shown
+			for i := range a.Workers {
+				said[a.Workers[i].Worker] = &a.Workers[i]
+			}
+		}
+	}
+	rows := []workerRow{}
+	for _, w := range list {
+		rows = append(rows, workerRow{Worker: w.ID, Name: w.Name, Joined: w.JoinedAt, Slots: w.Slots, Said: said[w.ID]})
+	}
+	return rows, nil
+}
+
+// state says in a word what a worker does.
+func (r *workerRow) state() string {
+	switch {
+	case r.Said == nil:
+		return "no answer"
+	case r.Said.Draining:
+		return "draining"
+	case r.Said.InFlight > 0:
+		return "working"
+	default:
+		return "idle"
+	}
+}
+
+func printWorkers(w io.Writer, rows []workerRow, now time.Time) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(w, "no workers; headway worker starts one")
+		return err
+	}
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab, "WORKER\tNAME\tUP\tSLOTS\tRENEWED\tIN FLIGHT\tHOSTS\tJOBS\tSTATE")
+	for i := range rows {
+		r := &rows[i]
+		renewed, flight, hosts, jobs := "-", "-", "-", "-"
+		if s := r.Said; s != nil {
+			renewed, flight = roundTime(s.Renewed.Duration())+" ago", fmt.Sprintf("%d of %d", s.InFlight, s.Most)
+			hosts, jobs = fmt.Sprint(s.Hosts), fmt.Sprint(len(s.Jobs))
+		}
+		fmt.Fprintf(tab, "%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Worker, shorten(oneLine(r.Name), 32), age(now.Sub(r.Joined)), r.Slots, renewed, flight, hosts, jobs, r.state())
+	}
+	return tab.Flush()
+}
+
+// age is a time in whole seconds.
+func age(d time.Duration) string { return max(d, 0).Round(time.Second).String() }

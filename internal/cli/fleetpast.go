@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway/answer"
+	"headway/ask"
+	"headway/internal/config"
+	"headway/limit"
+	"headway/store"
+	"headway/store/postgres"
+)
+
+// ofJob opens a job of a fleet to look at it.
+func ofJob(cmd *cobra.Command, arg string, do func(ctx context.Context, p *past) error) error {
+	return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+		j, err := findJob(ctx, st, arg)
+		if err != nil {
+			return err
+		}
+		p := &past{view: st, asker: ask.NewFleet(st), job: j, running: store.Active(j.State)}
+		if p.asked, err = jobAsked(cmd, j); err != nil {
+			return failed(err, fmt.Sprintf("headway job show %d tells how the job stands", j.ID))
+		}
+		p.first = p.asked
+		p.readRanges()
+		return do(ctx, p)
+	})
+}
+
+// jobAsked is what a job of a fleet was asked for, with the settings of this
+// process where the job says nothing, as its workers take theirs.
+func jobAsked(cmd *cobra.Command, j store.Job) (answer.Asked, error) {
+	var spec jobSpec
+	if err := json.Unmarshal(j.Spec, &spec); err != nil {
+		return answer.Asked{}, fmt.Errorf("read what was asked for: %w", err)
+	}
+	s, err := config.LoadJob(cmd.Flags(), os.Environ(), spec.Settings)
+	if err != nil {
+		return answer.Asked{}, err
+	}
+	policy, err := s.Policy()
+	if err != nil {
+		return answer.Asked{}, err
+	}
+	s.Limits.Pages = j.MaxPages // which may have been extended
+	product, _ := s.Product()
+	asked := answer.Asked{
+		Scope: s.Scope, ScopeHosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files, Preset: s.Preset, Sitemaps: s.Sitemaps,
+		MaxWaiting: s.Frontier.MaxWaiting, Token: product, Policy: policy, Owned: s.Owned, AllowPrivate: s.AllowPrivate,
+	}
+	var from seeds
+	for _, raw := range spec.Seeds {
+		if err := from.add(raw); err != nil {
+			return answer.Asked{}, err
+		}
+	}
+	asked.SetSeeds(from.urls)
+	asked.SetLimits(limit.Resolve(s.Layers()...))
+	return asked, nil
+}
+
+// warnSilent says that not all workers of a fleet have answered.
+func warnSilent(errs io.Writer, a ask.Answer) {
+	if a.Answered < a.Asked {
+		fmt.Fprintf(errs, "headway: warning: %d of %s answered; of the others' hosts this is what is stored\n", a.Answered, plural(a.Asked, "worker"))
+	}
+}
+
+// askFleet asks the workers of a fleet.
+func askFleet(ctx context.Context, st *postgres.Store, q ask.Question, within time.Duration) (ask.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	a, err := ask.NewFleet(st).Ask(ctx, q)
+	switch {
+	case errors.Is(err, ask.ErrNobody):
+		return a, failed(fmt.Errorf("no worker has answered within %v", within),
+			"headway admin workers tells who is there; the hosts of a worker that died have another owner after --lease")
+	case err != nil:
+		return a, failed(err, "headway admin workers tells who is there")
+	}
+	return a, nil
+}
+
+// tellFleetHost gives the owner of a host an order.
+func tellFleetHost(ctx context.Context, out io.Writer, st *postgres.Store, name string, q ask.Question, anyway, asJSON bool) error {
+	hosts, err := hostsNamed(name)
+	if err != nil {
+		return err
+	}
+	for _, h := range hosts {
+		_, err := st.Host(ctx, h)
+		switch {
+		case err == nil && q.Host == "":
+			q.Host = h
+		case err != nil && !errors.Is(err, store.ErrNotFound):
+			return failed(err, "")
+		}
+	}
+	if q.Host == "" && !anyway {
+		return usage(fmt.Errorf("nothing is known of %s", name), "headway job hosts JOB lists the hosts of a job; --anyway keeps the order for when it is met")
+	}
+	if q.Host == "" {
+		q.Host = hosts[0]
+	}
+	a, err := askFleet(ctx, st, q, patient)
+	if err != nil {
+		return err
+	}
+	return printChange(out, a, asJSON)
+}
+
+// whyJob answers for a URL of a job of a fleet.
+func (p *past) whyJob(ctx context.Context, text string) (*answer.Why, error) {
+	readings, err := readURL(text)
+	if err != nil {
+		return nil, err
+	}
+	q := answer.WhyQuestion{Store: p.view, Job: p.job, Asked: p.asked}
+	if p.running {
+		q.Running = runningURL(p.asker, p.job.ID)
+	}
+	return whyAny(ctx, q, text, readings)
+}

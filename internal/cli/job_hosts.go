@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway/answer"
+	"headway/internal/config"
+)
+
+func jobHostsCommand() *cobra.Command {
+	var q answer.HostQuery
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "hosts JOB",
+		Short: "Show how the hosts of a job stand: pace, what sets it, incidents, queue",
+		Long: `Show each host of a job, as headway hosts does of a crawl on one machine: those
+that workers have in memory as they say, the others as they are stored. Pace and
+incidents are the host's, whatever job they come from. Sorting and filters are those
+of headway hosts.`,
+		Example: `  headway job hosts 7 --sort wait
+  headway job hosts 7 --filter state=hold --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := q.Check(); err != nil {
+				return usage(err, "headway hosts --help lists them")
+			}
+			return ofJob(cmd, args[0], func(ctx context.Context, p *past) error {
+				hosts, err := p.hosts(ctx, q, time.Now().UTC(), cmd.ErrOrStderr())
+				if err != nil {
+					return failed(err, "headway job show "+args[0]+" tells how the job stands")
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), hosts)
+				}
+				return printHostList(cmd.OutOrStdout(), hosts)
+			})
+		},
+	}
+	hostQueryFlags(cmd, &q)
+	config.RegisterStore(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
