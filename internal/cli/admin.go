@@ -10,5 +10,6 @@ func adminCommand() *cobra.Command {
 HEADWAY_FLEET_STORE saves repeating --store.`,
 	}
 	cmd.AddCommand(adminKeyCommand())
+	cmd.AddCommand(adminTenantCommand(), adminPlanCommand(), adminUsageCommand())
 	return cmd
 }

@@ -19,6 +19,7 @@ import (
 	"headway/internal/config"
 	"headway/internal/jobspec"
 	"headway/job"
+	"headway/limit"
 	"headway/store"
 	"headway/store/postgres"
 )
@@ -209,13 +210,23 @@ func jobShowCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				limits, err := answer.ReadJobLimits(ctx, st, &j)
+				if err != nil {
+					return failed(err, "")
+				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), row)
+					return printJSON(cmd.OutOrStdout(), struct {
+						answer.Job
+						answer.JobLimits
+					}{row, limits})
 				}
 				if err := printJobs(cmd.OutOrStdout(), []answer.Job{row}); err != nil {
 					return err
 				}
-				return printOutcomes(cmd.OutOrStdout(), row.Outcomes)
+				if err := printOutcomes(cmd.OutOrStdout(), row.Outcomes); err != nil {
+					return err
+				}
+				return printLimits(cmd.OutOrStdout(), &limits)
 			})
 		},
 	}
@@ -275,7 +286,10 @@ func jobExtendCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "extend JOB --max-pages N",
 		Short: "Go on with a job that a page limit stopped",
-		Args:  cobra.ExactArgs(1),
+		Long: `Give a job another page limit. What was put off waits again, and a job that had
+ended queues for a place. Safety and the plan of the tenant cap it as they do at first,
+and the answer says so; they are asked again when the job gets its place.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
 				j, err := findJob(ctx, st, args[0])
@@ -290,7 +304,14 @@ func jobExtendCommand() *cobra.Command {
 						return failed(err, "try again")
 					}
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d may have %d pages\n", j.ID, pages)
+				if j, err = st.Job(ctx, j.ID); err != nil {
+					return failed(err, "")
+				}
+				if got := j.Limits().Of(limit.Pages); got.Capped() || pages == 0 {
+					_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d: %s\n", j.ID, got)
+				} else {
+					_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d may have %d pages\n", j.ID, pages)
+				}
 				return err
 			})
 		},

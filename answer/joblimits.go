@@ -1,0 +1,65 @@
+package answer
+
+import (
+	"context"
+	"time"
+
+	"headway/job"
+	"headway/limit"
+	"headway/store"
+)
+
+// JobLimit is a limit of a job of a fleet in force.
+type JobLimit struct {
+	Name      limit.Name  `json:"name"`
+	Layer     limit.Level `json:"layer"` // that set it
+	Max       int64       `json:"max"`
+	Requested int64       `json:"requested,omitempty"` // by the job, if it did
+	Unit      string      `json:"unit,omitempty"`      // ms or bytes; empty for a count
+	Text      string      `json:"text"`                // for people
+}
+
+// JobLimits is what limits a job of a fleet, and what was told of that. Before it
+// has a place a job has the limits that it asks for.
+type JobLimits struct {
+	Limits   []JobLimit `json:"limits"`
+	Warnings []string   `json:"warnings"` // at 80 % and 95 % of a limit
+	Errors   []string   `json:"errors"`   // the limit that stopped it
+}
+
+// ReadJobLimits reads the limits of a job.
+func ReadJobLimits(ctx context.Context, st store.Notices, j *store.Job) (JobLimits, error) {
+	l := JobLimits{Limits: jobLimits(j.Limits()), Warnings: []string{}, Errors: []string{}}
+	notices, err := st.Notices(ctx, j.ID)
+	if err != nil {
+		return l, err
+	}
+	for i := range notices {
+		n := &notices[i]
+		switch {
+		case n.Percent != store.StoppedBy:
+			l.Warnings = append(l.Warnings, n.Text)
+		case !n.At.Before(j.StartedAt) && (j.State == job.Partial || j.State == job.Draining):
+			l.Errors = append(l.Errors, n.Text)
+		}
+	}
+	return l, nil
+}
+
+// jobLimits are the limits that are a crawl's own.
+func jobLimits(e limit.Effective) []JobLimit {
+	list := []JobLimit{}
+	for _, c := range e.Ceilings() {
+		l := JobLimit{Name: c.Limit, Layer: c.Layer, Max: c.Max, Requested: c.Requested, Text: c.String()}
+		switch c.Limit {
+		case limit.ConcurrentCrawls:
+			continue
+		case limit.Bytes:
+			l.Unit = "bytes"
+		case limit.Time, limit.Patience:
+			l.Max, l.Requested, l.Unit = time.Duration(c.Max).Milliseconds(), time.Duration(c.Requested).Milliseconds(), "ms"
+		}
+		list = append(list, l)
+	}
+	return list
+}

@@ -1,0 +1,72 @@
+package answer
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headway/job"
+	"headway/limit"
+	"headway/store"
+	"headway/store/memory"
+)
+
+// TestReadJobLimits tells the limits of a job before it has a place, with its place
+// and when one of them has stopped it, and forgets the stop when it goes on.
+func TestReadJobLimits(t *testing.T) {
+	ctx, now := t.Context(), time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
+	st := memory.Open(memory.Config{})
+	asked := limit.Limits{Pages: 100, Time: time.Hour}
+	id, err := st.CreateJob(ctx, store.Job{State: job.Queued, MaxPages: 100, CreatedAt: now, Layers: []limit.Layer{{Level: limit.Job, Limits: asked}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(what string, want JobLimits) {
+		t.Helper()
+		j, err := st.Job(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadJobLimits(ctx, st, &j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+	}
+	admit := func() {
+		t.Helper()
+		now = now.Add(time.Minute)
+		if _, err := st.Admit(ctx, now, limit.Limits{Pages: 50, ConcurrentCrawls: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := func(from, to job.State) {
+		t.Helper()
+		if err := st.SetState(ctx, now, id, from, to, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hour := JobLimit{Name: limit.Time, Layer: limit.Job, Max: 3_600_000, Requested: 3_600_000, Unit: "ms", Text: "max_time 1h (job)"}
+	capped := JobLimit{Name: limit.Pages, Layer: limit.Safety, Max: 50, Requested: 100, Text: "max_pages 50 (safety; requested 100)"}
+	read("queued", JobLimits{[]JobLimit{{Name: limit.Pages, Layer: limit.Job, Max: 100, Requested: 100, Text: "max_pages 100 (job)"}, hour}, []string{}, []string{}})
+	admit()
+	read("running", JobLimits{[]JobLimit{capped, hour}, []string{}, []string{}})
+	for _, n := range []store.Notice{
+		{Job: id, At: now, Limit: limit.Pages, Max: 50, Percent: 80, Text: "near"},
+		{Job: id, At: now, Limit: limit.Pages, Max: 50, Percent: store.StoppedBy, Text: "met"},
+	} {
+		if _, err := st.Note(ctx, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(job.Running, job.Partial)
+	read("stopped", JobLimits{[]JobLimit{capped, hour}, []string{"near"}, []string{"met"}})
+	set(job.Partial, job.Queued)
+	admit()
+	read("going on", JobLimits{[]JobLimit{capped, hour}, []string{"near"}, []string{}})
+	set(job.Running, job.Partial)
+	read("stopped by something else", JobLimits{[]JobLimit{capped, hour}, []string{"near"}, []string{}})
+}

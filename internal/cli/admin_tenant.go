@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"headway/internal/config"
+	"headway/store"
+	"headway/store/postgres"
+)
+
+func adminTenantCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tenant",
+		Short: "For whom a fleet works",
+		Long: `Tenants have a plan, and what they use is counted by month. Jobs of others, as
+those that are submitted without --tenant, have neither.`,
+	}
+	cmd.AddCommand(adminTenantListCommand(), adminTenantSetCommand())
+	return cmd
+}
+
+// tenantRow is a tenant as it is told.
+type tenantRow struct {
+	Tenant string `json:"tenant"`
+	Plan   string `json:"plan,omitempty"`
+}
+
+func adminTenantListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the tenants",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+				tenants, err := st.Tenants(ctx)
+				if err != nil {
+					return failed(err, "")
+				}
+				rows := []tenantRow{}
+				for _, t := range tenants {
+					rows = append(rows, tenantRow{t.Name, t.Plan})
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"tenants": rows})
+				}
+				if len(rows) == 0 {
+					_, err := fmt.Fprintln(cmd.OutOrStdout(), "no tenants; headway admin tenant set makes one")
+					return err
+				}
+				tab := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+				fmt.Fprintln(tab, "TENANT\tPLAN")
+				for _, r := range rows {
+					fmt.Fprintf(tab, "%s\t%s\n", oneLine(r.Tenant), oneLine(cmp.Or(r.Plan, "none")))
+				}
+				return tab.Flush()
+			})
+		},
+	}
+	config.RegisterStore(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func adminTenantSetCommand() *cobra.Command {
+	var plan string
+	cmd := &cobra.Command{
+		Use:     "set NAME --plan PLAN",
+		Short:   "Make a tenant or give it another plan",
+		Example: `  headway admin tenant set acme --plan small`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+				t := store.Tenant{Name: args[0], Plan: plan}
+				if err := t.Check(); err != nil {
+					return usage(err, "")
+				}
+				err := st.SetTenant(ctx, t)
+				if errors.Is(err, store.ErrNotFound) {
+					return usage(fmt.Errorf("there is no plan %q", plan), "headway admin plan list names them")
+				}
+				if err != nil {
+					return failed(err, "")
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "tenant %s has plan %s\n", oneLine(t.Name), oneLine(cmp.Or(plan, "none")))
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&plan, "plan", "", "`name` of its plan; empty for none")
+	config.RegisterStore(cmd.Flags())
+	return cmd
+}

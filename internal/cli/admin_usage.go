@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway/internal/config"
+	"headway/internal/figures"
+	"headway/store"
+	"headway/store/postgres"
+)
+
+// usageRow is what a tenant used in a month, as it is told.
+type usageRow struct {
+	Tenant     string `json:"tenant"`
+	Plan       string `json:"plan,omitempty"`
+	Month      string `json:"month"`
+	Pages      int64  `json:"pages"`
+	MonthPages int64  `json:"month_pages,omitempty"`
+	Bytes      int64  `json:"bytes"`
+	MonthBytes int64  `json:"month_bytes,omitempty"`
+}
+
+func adminUsageCommand() *cobra.Command {
+	var asJSON bool
+	var when string
+	cmd := &cobra.Command{
+		Use:   "usage [TENANT]",
+		Short: "Tell what tenants used in a month",
+		Long: `Tell what tenants used in a month, in UTC. Pages are those that page limits count,
+bytes those of bodies as sent, of every attempt. They are counted with the pages
+themselves, so they are exact.`,
+		Example: `  headway admin usage
+  headway admin usage acme --month 2026-10 --json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			month := store.MonthOf(time.Now())
+			if when != "" {
+				var err error
+				if month, err = store.ParseMonth(when); err != nil {
+					return usage(err, "")
+				}
+			}
+			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+				rows, err := readUsage(ctx, st, month)
+				if err != nil {
+					return failed(err, "")
+				}
+				if len(args) > 0 {
+					rows = slices.DeleteFunc(rows, func(r usageRow) bool { return r.Tenant != args[0] })
+					if len(rows) == 0 {
+						return usage(fmt.Errorf("there is no tenant %q", args[0]), "headway admin tenant list names them")
+					}
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"usage": rows})
+				}
+				return printUsage(cmd.OutOrStdout(), rows)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&when, "month", "", "`month` such as 2026-11; by default this one")
+	config.RegisterStore(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// readUsage lists all tenants with what they used.
+func readUsage(ctx context.Context, st store.Tenants, month store.Month) ([]usageRow, error) {
+	tenants, err := st.Tenants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plans, err := st.Plans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	used, err := st.Usage(ctx, month)
+	if err != nil {
+		return nil, err
+	}
+	rows := []usageRow{}
+	for _, t := range tenants {
+		row := usageRow{Tenant: t.Name, Plan: t.Plan, Month: month.String()}
+		for _, p := range plans {
+			if p.Name == t.Plan {
+				row.MonthPages, row.MonthBytes = p.MonthPages, p.MonthBytes
+			}
+		}
+		for _, u := range used {
+			if u.Tenant == t.Name {
+				row.Pages, row.Bytes = u.Pages, u.Bytes
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func printUsage(w io.Writer, rows []usageRow) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(w, "no tenants; headway admin tenant set makes one")
+		return err
+	}
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab, "TENANT\tMONTH\tPAGES\tOF\tBYTES\tOF")
+	for i := range rows {
+		r := &rows[i]
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(r.Tenant), r.Month, figures.Count(r.Pages), orUnlimited(r.MonthPages, figures.Count), figures.Size(r.Bytes), orUnlimited(r.MonthBytes, figures.Size))
+	}
+	return tab.Flush()
+}

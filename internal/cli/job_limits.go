@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"headway/answer"
+)
+
+// printLimits tells the limits of a job, and what was told of them.
+func printLimits(w io.Writer, l *answer.JobLimits) error {
+	_, err := fmt.Fprintln(w)
+	for _, c := range l.Limits {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "limit: %s\n", c.Text)
+		}
+	}
+	for _, text := range l.Warnings {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "warning: %s\n", oneLine(text))
+		}
+	}
+	for _, text := range l.Errors {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "error: %s\n", oneLine(text))
+		}
+	}
+	return err
+}
