@@ -19,6 +19,9 @@ const numberEvents = `with fresh as materialized (select e.id from event e where
 	numbered as materialized (select f.id, nextval('event_number') as number from fresh f)
 	update event e set number = n.number from numbered n where e.id = n.id`
 
+// forgetEvents forgets those of the first $2 events that are from before $1.
+const forgetEvents = "delete from event e where e.at < $1 and e.number in (select o.number from event o where o.number is not null order by o.number limit $2)"
+
 // Events implements [store.Events].
 func (s *Store) Events(ctx context.Context, now time.Time, q store.EventQuery) ([]store.Event, error) {
 	list, err := s.events(ctx, now, q)
@@ -74,7 +77,7 @@ func (s *Store) numberEvents(ctx context.Context, now time.Time) error {
 		err := s.change(ctx, func(_ context.Context, c *change) error {
 			c.exec("select pg_advisory_xact_lock($1, 0)", lockOfEvents)
 			c.exec(numberEvents, store.MaxEvents)
-			c.exec("delete from event e where e.at < $1 and e.number in (select o.number from event o where o.number is not null order by o.number limit $2)", milli(now.Add(-store.EventLife)), store.MaxEvents)
+			c.exec(forgetEvents, milli(now.Add(-store.EventLife)), store.MaxEvents)
 			return nil
 		})
 		if err != nil {

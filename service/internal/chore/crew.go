@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
+	"headway/service/internal/retention"
 	"headway/service/internal/schedule"
 	"headway/service/internal/webhook"
 	"headway/store/postgres"
@@ -60,12 +61,16 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 	workers := river.NewWorkers()
 	hooks.Register(workers)
 	c.runs.Register(workers)
+	keeper := retention.New(cfg.Store, log)
+	keeper.Register(workers)
 	c.client, err = river.NewClient(riverpgxv5.New(c.pool), &river.Config{
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{
-			webhook.Queue:  {MaxWorkers: webhook.MaxWorking, FetchCooldown: fetchGap},
-			schedule.Queue: {MaxWorkers: schedule.MaxComparing},
+			webhook.Queue:   {MaxWorkers: webhook.MaxWorking, FetchCooldown: fetchGap},
+			schedule.Queue:  {MaxWorkers: schedule.MaxComparing},
+			retention.Queue: {MaxWorkers: 1},
 		},
+		PeriodicJobs:         []*river.PeriodicJob{keeper.Periodic()},
 		JobTimeout:           rescueAfter,
 		RescueStuckJobsAfter: rescueAfter,
 		SoftStopTimeout:      stopWithin,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"headway/job"
+	"headway/limit"
 	"headway/service/internal/webhook"
 	"headway/store"
 	"headway/visit"
@@ -17,7 +18,8 @@ import (
 func (b *bench) record(id job.ID, pages, changed int) {
 	b.Helper()
 	ctx, now := b.Context(), time.Now()
-	fatal(b.T, b.store.SetState(ctx, now, id, job.Queued, job.Running, ""))
+	_, err := b.store.Admit(ctx, now, limit.Limits{})
+	fatal(b.T, err)
 	var found []store.Found
 	visits := make([]visit.Visit, pages)
 	for i := range visits {
@@ -31,7 +33,7 @@ func (b *bench) record(id job.ID, pages, changed int) {
 		}
 		visits[i] = visit.Visit{Item: item, Outcome: visit.Fetched, Answer: visit.Answer{Status: 200}, Page: visit.Page{Digest: text}}
 	}
-	_, err := b.store.Add(ctx, now, found)
+	_, err = b.store.Add(ctx, now, found)
 	fatal(b.T, err)
 	w, err := b.store.Join(ctx, now, "test")
 	fatal(b.T, err)

@@ -1,0 +1,46 @@
+package chore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"headway/job"
+	"headway/limit"
+	"headway/service/internal/webhook"
+	"headway/store"
+)
+
+// TestRetention lets crews forget what a plan says: a large job with its tables, a
+// small one, and neither that of another plan nor one that runs.
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx, old := t.Context(), time.Now().Add(-48*time.Hour)
+	fatal(t, b.store.SetPlan(ctx, store.Plan{Name: "day", Limits: limit.Limits{Retention: 24 * time.Hour}}))
+	fatal(t, b.store.SetTenant(ctx, store.Tenant{Name: "acme", Plan: "day"}))
+	create := func(tenant string, pages int64) job.ID {
+		id, err := b.store.CreateJob(ctx, store.Job{Tenant: tenant, State: job.Queued, MaxPages: pages, CreatedAt: old})
+		fatal(t, err)
+		return id
+	}
+	large := create("acme", 0)
+	b.record(large, 20, 0)
+	small, other, runs := create("acme", 1), create("other", 1), create("acme", 1)
+	fatal(t, execOn(ctx, b.dsn, "update headway.job set ended_at = $2 where id = $1", large, old.UnixMilli()))
+	for _, id := range []job.ID{small, other} {
+		fatal(t, b.store.SetState(ctx, old, id, job.Queued, job.Cancelled, ""))
+	}
+	tables := func() int64 {
+		return b.one("select count(to_regclass(format('headway.%s_%s', kind, $1::text))) from unnest(array['url', 'queue', 'outcome']) as kind", fmt.Sprint(large))
+	}
+	if tables() == 0 {
+		t.Fatal("the large job has no tables of its own")
+	}
+	b.work(webhook.Config{})
+	b.work(webhook.Config{})
+	b.until("they are forgotten", func() bool { return b.one("select count(*) from headway.job where id in ($1, $2)", large, small) == 0 })
+	if n := b.one("select count(*) from headway.job where id in ($1, $2)", other, runs); n != 2 || tables() != 0 {
+		t.Errorf("%d of those to keep are left, and %d tables of one that is gone", n, tables())
+	}
+}

@@ -1,0 +1,78 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"headway/job"
+	"headway/store"
+)
+
+// shelf is a store with so many expired jobs and old events.
+type shelf struct {
+	jobs   []job.ID
+	events int
+	stuck  map[job.ID]error
+}
+
+func (s *shelf) Expired(_ context.Context, _ time.Time, most int) ([]job.ID, error) {
+	return s.jobs[:min(most, len(s.jobs))], nil
+}
+
+func (s *shelf) Drop(_ context.Context, id job.ID) error {
+	if err := s.stuck[id]; err != nil {
+		return err
+	}
+	for i, j := range s.jobs {
+		if j == id {
+			s.jobs = append(append([]job.ID{}, s.jobs[:i]...), s.jobs[i+1:]...)
+			return nil
+		}
+	}
+	return store.ErrNotFound
+}
+
+func (s *shelf) ForgetEvents(context.Context, time.Time) (int, error) {
+	n := min(s.events, store.MaxEvents)
+	s.events -= n
+	return n, nil
+}
+
+func TestForget(t *testing.T) {
+	errDisk := errors.New("no disk")
+	for _, c := range []struct {
+		name   string
+		jobs   int
+		events int
+		stuck  map[job.ID]error
+		left   int
+		err    error
+	}{
+		{"nothing to do", 0, 0, nil, 0, nil},
+		{"more than at once", 250, 2500, nil, 0, nil},
+		{"some run again", 250, 10, map[job.ID]error{3: store.ErrConflict, 120: store.ErrConflict}, 2, nil},
+		{"one fails", 50, 0, map[job.ID]error{7: errDisk}, 1, errDisk},
+		{"a whole page is stuck", 100, 5, func() map[job.ID]error {
+			all := map[job.ID]error{}
+			for i := range 100 {
+				all[job.ID(i+1)] = store.ErrConflict
+			}
+			return all
+		}(), 100, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &shelf{events: c.events, stuck: c.stuck}
+			for i := range c.jobs {
+				s.jobs = append(s.jobs, job.ID(i+1))
+			}
+			if err := New(s, nil).forget(t.Context(), time.Now()); !errors.Is(err, c.err) {
+				t.Fatal(err)
+			}
+			if len(s.jobs) != c.left || c.err == nil && s.events != 0 {
+				t.Errorf("%d jobs and %d events are left, want %d and 0", len(s.jobs), s.events, c.left)
+			}
+		})
+	}
+}
