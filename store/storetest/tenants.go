@@ -130,6 +130,7 @@ func testTenants(t *testing.T, open Open) {
 		}
 	})
 	t.Run("usage is what was recorded", func(t *testing.T) { testUsage(t, open) })
+	t.Run("usage under faults", func(t *testing.T) { testUsageFaults(t, open) })
 	t.Run("a job gets the strictest limit with its place", func(t *testing.T) { testAdmission(t, open) })
 	t.Run("a job that goes on", func(t *testing.T) { testExtension(t, open) })
 	t.Run("places of a plan", func(t *testing.T) { testPlanPlaces(t, open) })
@@ -185,6 +186,33 @@ func testUsage(t *testing.T, open Open) {
 	}
 	if q, err = w.q.Quota(w.ctx, w.now, "unknown"); err != nil || q != (limit.Quota{}) {
 		t.Errorf("one that is not in the table: %+v, %v", q, err)
+	}
+}
+
+// testUsageFaults stops commits before each of their statements in turn: what was
+// used is what was recorded.
+func testUsageFaults(t *testing.T, open Open) {
+	stop := &stopper{}
+	w := newTenantWorld(t, open, t.TempDir(), stop.fault)
+	w.check(w.tenants.SetTenant(w.ctx, store.Tenant{Name: "acme"}))
+	w.job = w.ask("acme", 0)
+	w.admit(limit.Limits{}, w.job)
+	o := w.newOwner(store.SlotCount)
+	for i, done := 0, false; !done; i++ {
+		url := fmt.Sprintf("http://a.example/%d", i)
+		w.add(url)
+		stop.armed, stop.left = true, i
+		_, err := o.commit(store.Commit{Visits: visits(w.visited(url))})
+		stop.armed = false
+		if done = err == nil; !done && !errors.Is(err, errStop) {
+			t.Fatal(err)
+		}
+		if pages, bytes := w.used("acme"); pages != w.counts().Pages() || bytes != 1000*pages {
+			t.Fatalf("stopped at statement %d: %d pages and %d bytes used, %d recorded", i, pages, bytes, w.counts().Pages())
+		}
+	}
+	if pages, _ := w.used("acme"); pages != 1 {
+		t.Errorf("%d pages used", pages)
 	}
 }
 

@@ -1,0 +1,116 @@
+package fleettest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// limited is what `headway job show --json` says of limits.
+type limited struct {
+	Success bool `json:"success"`
+	Limits  []struct {
+		Name      string `json:"name"`
+		Layer     string `json:"layer"`
+		Max       int64  `json:"max"`
+		Requested int64  `json:"requested"`
+	} `json:"limits"`
+	Errors []string `json:"errors"`
+}
+
+// limits reads the limits of a job.
+func (f *fleet) limits(id int64) (l limited) {
+	f.Helper()
+	if err := json.Unmarshal(f.run("job", "show", "--json", strconv.FormatInt(id, 10)), &l); err != nil {
+		f.Fatal(err)
+	}
+	return l
+}
+
+// used is how many pages a tenant used this month.
+func (f *fleet) used(tenant string) int64 {
+	f.Helper()
+	var answer struct {
+		Usage []struct {
+			Pages int64 `json:"pages"`
+		} `json:"usage"`
+	}
+	if err := json.Unmarshal(f.run("admin", "usage", "--json", tenant), &answer); err != nil {
+		f.Fatal(err)
+	}
+	return answer.Usage[0].Pages
+}
+
+// TestLimits lets safety, a plan and the month's quota each stop a job that asks for
+// more, while workers are killed: each has exactly its pages, usage is what was
+// recorded, and the messages name the layer.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	const safety, plan, quota = 36, 24, 30
+	f := newFleet(t, setup{hosts: 12, pages: 20})
+	config := filepath.Join(f.dir, "worker.yaml")
+	if err := os.WriteFile(config, []byte("safety:\n  max_pages: "+strconv.Itoa(safety)+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"plan", "set", "large", "--max-pages", "10000"},
+		{"plan", "set", "small", "--max-pages", strconv.Itoa(plan)},
+		{"plan", "set", "trial", "--month-pages", strconv.Itoa(quota)},
+		{"tenant", "set", "acme", "--plan", "large"},
+		{"tenant", "set", "byte", "--plan", "small"},
+		{"tenant", "set", "cent", "--plan", "trial"},
+	} {
+		f.run(append([]string{"admin"}, args...)...)
+	}
+	for range 3 {
+		f.start("--config", config)
+	}
+	f.awaitWorkers(3)
+	seeds := slices.Collect(slices.Chunk(f.lab.Seeds(), 4))
+	kills, next := 0, time.Now().Add(4*time.Second)
+	type want struct {
+		tenant, layer, message string
+		pages                  int64
+		id                     int64
+	}
+	wants := []want{
+		{"acme", "safety", "Safety limit: Maximum 36 pages per crawl (requested: 1000)", safety, 0},
+		{"byte", "plan", "Plan limit: Maximum 24 pages per crawl (requested: 1000)", plan, 0},
+		{"cent", "usage", "Usage limit: Maximum 30 pages left this month (requested: 1000)", quota, 0},
+	}
+	for i := range wants {
+		wants[i].id = f.submitFor(seeds[i], "--tenant", wants[i].tenant, "--max-pages", "1000")
+	}
+	for _, w := range wants {
+		j := f.await(w.id, f.long(), func() {
+			if kills < 2 && time.Now().After(next) {
+				next = time.Now().Add(lease)
+				victim, _ := f.victim()
+				f.kill(victim)
+				f.start("--config", config)
+				kills++
+			}
+		})
+		if j.State != "partial" || j.Reason != "max_pages" || j.Pages != w.pages || f.recorded(w.id) != w.pages || f.used(w.tenant) != w.pages {
+			t.Errorf("%s: %s (%s) with %d pages, %d stored, %d used, want partial (max_pages) with %d", w.tenant, j.State, j.Reason, j.Pages, f.recorded(w.id), f.used(w.tenant), w.pages)
+		}
+		l := f.limits(w.id)
+		if !l.Success || !slices.Equal(l.Errors, []string{w.message}) || len(l.Limits) == 0 || l.Limits[0].Name != "max_pages" || l.Limits[0].Layer != w.layer || l.Limits[0].Max != w.pages || l.Limits[0].Requested != 1000 {
+			t.Errorf("%s: %+v", w.tenant, l)
+		}
+	}
+	if kills == 0 {
+		t.Error("nobody was killed")
+	}
+	// Nothing is left of the month: the job ends without a request.
+	before := f.lab.Stats().Total.Requests
+	late := f.submitFor(seeds[0], "--tenant", "cent", "--max-pages", "5")
+	if j := f.await(late, time.Minute, nil); j.State != "partial" || j.Pages != 0 || f.lab.Stats().Total.Requests != before {
+		t.Errorf("%s (%s) with %d pages and %d requests", j.State, j.Reason, j.Pages, f.lab.Stats().Total.Requests-before)
+	}
+	f.leaveAll()
+}
