@@ -9,7 +9,8 @@ func adminCommand() *cobra.Command {
 		Long: `Look after a fleet of headway worker. These commands speak to its PostgreSQL;
 HEADWAY_FLEET_STORE saves repeating --store.`,
 	}
-	cmd.AddCommand(adminKeyCommand())
+	cmd.AddCommand(adminWorkersCommand(), adminSlotsCommand(), adminDrainCommand())
 	cmd.AddCommand(adminTenantCommand(), adminPlanCommand(), adminUsageCommand())
+	cmd.AddCommand(adminKeyCommand())
 	return cmd
 }

@@ -179,15 +179,11 @@ func (p *past) host(e *store.HostEntry, live map[string]ask.Host, now time.Time)
 // printHostList shows hosts to a person.
 func printHostList(w io.Writer, a *answer.Hosts) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "HOST\tPACE\tSET BY\tFLOOR\tCLEAN\tFAILED\tINCIDENTS\tIN FLIGHT\tWAITING\tDONE IN (GUESS)\tSTATE")
+	fmt.Fprintln(tab, "HOST\tPACE\tSET BY\tFLOOR\tCLEAN\tFAILED\tINCIDENTS\tWAITING\tDONE IN\tSTATE")
 	for i := range a.Hosts {
 		h := &a.Hosts[i]
-		flight := "-"
-		if a.Running {
-			flight = fmt.Sprintf("%d of %d", h.InFlight, h.Cap)
-		}
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%s\t%s\n", h.Host.Host, paceText(h.Pace), h.Source, orDash(h.Floor), h.Clean, h.Failures, h.Incidents,
-			flight, h.Waiting, guessText(h.ETA), hostState(h, a.Running, a.At))
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", h.Host.Host, paceText(h.Pace), h.Source, orDash(h.Floor), h.Clean, h.Failures, h.Incidents,
+			h.Waiting, guessText(h.ETA), hostState(h, a.Running, a.At))
 	}
 	if err := tab.Flush(); err != nil {
 		return err
@@ -219,17 +215,19 @@ func hostState(h *answer.Host, running bool, now time.Time) string {
 	until, held := h.Held(now)
 	switch {
 	case h.Paused:
-		return "paused by an operator"
+		return "paused"
 	case h.State == "" && h.Waiting == 0:
 		return "nothing waits"
 	case h.State == "" && held:
-		return "held until " + until.Local().Format(time.TimeOnly)
+		return "held to " + until.Local().Format(time.TimeOnly)
 	case h.State == "" && running:
-		return "rests in the store" // until it is ready, or there is room for it
+		return "at rest" // in the store, until it is ready, or there is room for it
 	case h.State == "":
 		return "left waiting"
+	case h.State == answer.Fetching:
+		return fmt.Sprintf("%s, %d of %d", h.State, h.InFlight, h.Cap)
 	case h.Until.After(now):
-		return fmt.Sprintf("%s, %s more", h.State, roundTime(h.Until.Sub(now)))
+		return fmt.Sprintf("%s %v", h.State, max(h.Until.Sub(now).Round(time.Second), time.Second))
 	default:
 		return h.State
 	}

@@ -33,6 +33,7 @@ PostgreSQL; HEADWAY_FLEET_STORE saves repeating --store.`,
 	}
 	cmd.AddCommand(
 		jobSubmitCommand(), jobListCommand(), jobShowCommand(), jobExtendCommand(),
+		jobWhyCommand(), jobSlowCommand(), jobHostsCommand(),
 		jobOrderCommand("pause", "Start no further request of a job; it keeps its place", job.Running, job.Paused),
 		jobOrderCommand("resume", "Go on with a job that was paused", job.Paused, job.Running),
 		jobOrderCommand("drain", "Let what is in flight finish and end the job there", job.Running, job.Draining),

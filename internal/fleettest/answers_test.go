@@ -1,0 +1,207 @@
+package fleettest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// promptly is how long a question to a fleet may take, and starting the command
+// that puts it: a race detector on two busy cores takes its part.
+const promptly = 2*time.Second + 3*time.Second
+
+// question runs a command, which must be over in time, and reads what it says.
+func (f *fleet) question(into any, args ...string) {
+	f.Helper()
+	began := time.Now()
+	out := f.run(append(args, "--json")...)
+	if took := time.Since(began); took > promptly {
+		f.Errorf("%v took %v", args, took)
+	}
+	if err := json.Unmarshal(out, into); err != nil {
+		f.Fatalf("%v: %v\n%s", args, err, out)
+	}
+}
+
+// member is what `headway admin workers --json` says of one.
+type member struct {
+	Worker int64 `json:"worker"`
+	Slots  int   `json:"slots"`
+	Said   *struct {
+		Jobs []int64 `json:"jobs"`
+	} `json:"said"`
+}
+
+func (f *fleet) members() []member {
+	f.Helper()
+	var a struct {
+		Workers []member `json:"workers"`
+	}
+	f.question(&a, "admin", "workers")
+	return a.Workers
+}
+
+// until waits for something that a fleet does by itself.
+func (f *fleet) until(what string, is func() bool) {
+	f.Helper()
+	for began := time.Now(); !is(); time.Sleep(200 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			f.Fatalf("not after a minute: %s", what)
+		}
+	}
+}
+
+// TestAnswers asks a fleet of two why, slow and hosts, slows a host down, kills its
+// owner, and lets the other leave by order.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, setup{hosts: 6, pages: 40})
+	owner := f.start()
+	f.until("a worker", func() bool { return len(f.members()) == 1 })
+	first := f.members()[0].Worker
+	f.start()
+	id := strconv.FormatInt(f.submit(), 10)
+	f.until("both at work", func() bool {
+		list := f.members()
+		return len(list) == 2 && list[0].Slots == list[1].Slots && list[0].Said != nil && list[1].Said != nil && len(list[0].Said.Jobs)+len(list[1].Said.Jobs) == 2
+	})
+
+	type host struct {
+		Host   string `json:"host"`
+		State  string `json:"state"`
+		Source string `json:"source"`
+		Pace   int64  `json:"pace_ms"`
+	}
+	hosts := func() map[string]host {
+		t.Helper()
+		var a struct {
+			Running bool   `json:"running"`
+			Hosts   []host `json:"hosts"`
+		}
+		f.question(&a, "job", "hosts", id)
+		list := map[string]host{}
+		for _, h := range a.Hosts {
+			list[h.Host] = h
+		}
+		if !a.Running || len(list) != f.hosts {
+			t.Errorf("%d hosts: %+v", len(list), a)
+		}
+		return list
+	}
+	f.until("every host has a state", func() bool {
+		for _, h := range hosts() {
+			if h.State == "" {
+				return false
+			}
+		}
+		return true
+	})
+
+	var slow struct {
+		Running bool   `json:"running"`
+		Change  string `json:"change"`
+		Now     struct {
+			State string `json:"state"`
+			Hosts int    `json:"hosts"`
+		} `json:"now"`
+		Parts []struct {
+			Part float64 `json:"part"`
+		} `json:"parts"`
+	}
+	f.question(&slow, "job", "slow", id)
+	sum := 0.0
+	for _, p := range slow.Parts {
+		sum += p.Part
+	}
+	if !slow.Running || slow.Now.State != "pace" || slow.Now.Hosts == 0 || slow.Now.Hosts > f.hosts || sum < 0.999 || sum > 1.001 {
+		t.Errorf("slow: %+v", slow)
+	}
+
+	var why struct {
+		Seen    bool   `json:"seen"`
+		Outcome string `json:"outcome"`
+		Crawl   struct {
+			Running bool `json:"running"`
+		} `json:"crawl"`
+	}
+	f.until("a page", func() bool {
+		f.question(&why, "job", "why", id, f.lab.Seeds()[0])
+		return why.Outcome == "fetched"
+	})
+	if !why.Seen || !why.Crawl.Running {
+		t.Errorf("why: %+v", why)
+	}
+
+	// A host of the worker that came first is slowed, and the worker killed.
+	var change struct {
+		Worker int64  `json:"worker"`
+		Host   string `json:"host"`
+		After  string `json:"after"`
+	}
+	for name := range hosts() {
+		f.question(&change, "host", "slow", name, "4s")
+		if change.Worker == first {
+			break
+		}
+		f.question(&change, "host", "slow", name, "0")
+	}
+	if change.Worker != first || !strings.Contains(change.After, "interval 4s") {
+		t.Fatalf("no host is the first worker's: %+v", change)
+	}
+	f.kill(owner)
+	f.until("its next owner", func() bool {
+		list := f.members()
+		return len(list) == 1 && list[0].Slots == 1024
+	})
+	f.until("the host has an owner", func() bool { return hosts()[change.Host].State != "" })
+	if h := hosts()[change.Host]; h.Source != "operator" || h.Pace != 4000 {
+		t.Errorf("the next owner of %s says %+v", change.Host, h)
+	}
+	before := f.requestsTo(change.Host)
+	time.Sleep(9 * time.Second) // the host's own time
+	if n := f.requestsTo(change.Host) - before; n < 1 || n > 3 {
+		t.Errorf("%d requests in 9 s at an interval of 4 s", n)
+	}
+
+	var slots struct {
+		Slots  int `json:"slots"`
+		Free   int `json:"free"`
+		Owners []struct {
+			Slots int `json:"slots"`
+		} `json:"owners"`
+	}
+	f.question(&slots, "admin", "slots")
+	if slots.Slots != 1024 || slots.Free != 0 || len(slots.Owners) != 1 || slots.Owners[0].Slots != 1024 {
+		t.Errorf("slots: %+v", slots)
+	}
+
+	// The other leaves by order. Of a job that nobody works on any more it is told
+	// what is stored.
+	last := f.workers[0]
+	f.run("job", "cancel", id)
+	f.run("admin", "drain", fmt.Sprint(f.members()[0].Worker))
+	f.awaitExit(last, 20*time.Second)
+	if last.err != nil {
+		t.Errorf("a worker that was drained: %v\n%s", last.err, last.errs)
+	}
+	f.question(&why, "job", "why", id, f.lab.Seeds()[0])
+	if !why.Seen || why.Crawl.Running || why.Outcome != "fetched" {
+		t.Errorf("why, without a worker: %+v", why)
+	}
+	f.run("job", "slow", id)
+	f.paced()
+}
+
+// requestsTo counts what the lab saw of a host.
+func (f *fleet) requestsTo(host string) (n int) {
+	f.Helper()
+	for _, r := range f.lab.Log() {
+		if r.Host == host {
+			n++
+		}
+	}
+	return n
+}
