@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -104,6 +105,7 @@ func adminPlanSetCommand() *cobra.Command {
 	var asJSON bool
 	var crawls, pages int64
 	var bytes string
+	var retention time.Duration
 	cmd := &cobra.Command{
 		Use:   "set NAME",
 		Short: "Make a plan or change it",
@@ -129,6 +131,9 @@ the limits they began with.`,
 				if cmd.Flags().Changed("max-concurrent") {
 					p.Limits.ConcurrentCrawls = crawls
 				}
+				if cmd.Flags().Changed("retention") {
+					p.Limits.Retention = retention
+				}
 				if cmd.Flags().Changed("month-pages") {
 					p.MonthPages = pages
 				}
@@ -152,6 +157,7 @@ the limits they began with.`,
 	}
 	config.RegisterPlan(cmd.Flags())
 	cmd.Flags().Int64Var(&crawls, "max-concurrent", 0, "`jobs` of a tenant that run at once; 0 is no limit")
+	cmd.Flags().DurationVar(&retention, "retention", 0, "how long a service keeps the results of jobs that have ended; 0 is for ever")
 	cmd.Flags().Int64Var(&pages, "month-pages", 0, "`pages` of a tenant in a month; 0 is no limit")
 	cmd.Flags().StringVar(&bytes, "month-bytes", "", "`size` of bodies as sent of a tenant in a month; 0 is no limit")
 	jsonFlag(cmd, &asJSON)
