@@ -14,10 +14,46 @@ import (
 	"headway/answer"
 	"headway/ask"
 	"headway/internal/config"
+	"headway/job"
 	"headway/limit"
+	"headway/politeness"
 	"headway/store"
 	"headway/store/postgres"
 )
+
+// meansFleet tells whether a command that serves both is about a fleet: one is
+// named, and no folder.
+func meansFleet(cmd *cobra.Command, dir string) (bool, error) {
+	if dir != "" {
+		return false, nil
+	}
+	settings, _, err := config.Load(cmd.Flags(), os.Environ())
+	if err != nil {
+		return false, usage(err, hintOf(err))
+	}
+	return settings.Fleet.Store != "", nil
+}
+
+// fleetHosts lists the hosts that the workers of a fleet have in memory.
+func fleetHosts(ctx context.Context, st *postgres.Store, q answer.HostQuery, errs io.Writer) (*answer.Hosts, error) {
+	a, err := askFleet(ctx, st, ask.Question{Kind: ask.KindHosts}, soon)
+	if err != nil {
+		return nil, err
+	}
+	if a.Answered < a.Asked {
+		fmt.Fprintf(errs, "headway: warning: %d of %s answered; the others' hosts are missing\n", a.Answered, plural(a.Asked, "worker"))
+	}
+	now := time.Now().UTC()
+	list := answer.NewHostLister(q, now, true, store.Job{State: job.Running})
+	for i := range a.Hosts {
+		h, err := answer.NewHost(&store.HostEntry{Host: store.Host{Host: a.Hosts[i].Host}}, politeness.Policy{}, &a.Hosts[i], now)
+		if err != nil {
+			return nil, failed(err, "")
+		}
+		list.Add(h)
+	}
+	return list.Hosts(), nil
+}
 
 // ofJob opens a job of a fleet to look at it.
 func ofJob(cmd *cobra.Command, arg string, do func(ctx context.Context, p *past) error) error {
@@ -129,4 +165,13 @@ func (p *past) whyJob(ctx context.Context, text string) (*answer.Why, error) {
 		q.Running = runningURL(p.asker, p.job.ID)
 	}
 	return whyAny(ctx, q, text, readings)
+}
+
+// logJobOrder logs what a person ordered of a job, once it is done.
+func logJobOrder(ctx context.Context, st *postgres.Store, j store.Job, what, before, after string) error {
+	err := st.LogOrder(ctx, store.Order{At: time.Now().UTC(), By: userName(), What: what, Tenant: j.Tenant, Job: j.ID, Before: before, After: after})
+	if err != nil {
+		return failed(err, fmt.Sprintf("it was done, and is not in the log; headway job show %d tells how the job stands", j.ID))
+	}
+	return nil
 }

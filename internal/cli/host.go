@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/user"
 	"strings"
 	"time"
@@ -64,16 +63,13 @@ written to the table control.`,
 				}
 				q.Delay = ask.Millis(d)
 			}
-			if *dir == "" {
-				settings, _, err := config.Load(cmd.Flags(), os.Environ())
+			if fleet, err := meansFleet(cmd, *dir); fleet || err != nil {
 				if err != nil {
-					return usage(err, hintOf(err))
+					return err
 				}
-				if settings.Fleet.Store != "" {
-					return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
-						return tellFleetHost(ctx, cmd.OutOrStdout(), st, args[0], q, anyway, asJSON)
-					})
-				}
+				return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+					return tellFleetHost(ctx, cmd.OutOrStdout(), st, args[0], q, anyway, asJSON)
+				})
 			}
 			return tellHost(cmd, *dir, args[0], q, anyway, asJSON)
 		}

@@ -16,8 +16,10 @@ import (
 	"headway/answer"
 	"headway/ask"
 	"headway/fetch/guard"
+	"headway/internal/config"
 	"headway/politeness"
 	"headway/store"
+	"headway/store/postgres"
 )
 
 // hostsListed is how many hosts are shown unless told.
@@ -37,7 +39,11 @@ each. Links that are still to be found make it longer, URLs that robots.txt turn
 out to forbid shorter.
 
 --filter takes a part of a host's name, one of ` + strings.Join(answer.HostFilters, ", ") + `,
-or source=, state= or domain= with a value. Several must all hold.`,
+or source=, state= or domain= with a value. Several must all hold.
+
+With --store, or HEADWAY_FLEET_STORE and no --dir, the workers of a fleet are asked for
+all hosts that they have in memory, whatever the job; headway job hosts JOB lists
+those of one job, also those at rest.`,
 		Example: `  headway hosts --sort wait
   headway hosts --filter learned --sort incidents
   headway hosts --filter state=hold --json`,
@@ -45,10 +51,26 @@ or source=, state= or domain= with a value. Several must all hold.`,
 	}
 	dir := dirFlag(cmd.Flags())
 	hostQueryFlags(cmd, &q)
+	config.RegisterStore(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if err := q.Check(); err != nil {
 			return usage(err, "headway hosts --help lists them")
+		}
+		if fleet, err := meansFleet(cmd, *dir); fleet || err != nil {
+			if err != nil {
+				return err
+			}
+			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+				hosts, err := fleetHosts(ctx, st, q, cmd.ErrOrStderr())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), hosts)
+				}
+				return printHostList(cmd.OutOrStdout(), hosts)
+			})
 		}
 		found, err := findCrawl(*dir, "")
 		if err != nil {

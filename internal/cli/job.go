@@ -273,6 +273,9 @@ func jobOrderCommand(name, short string, from, to job.State) *cobra.Command {
 				if err := st.SetState(ctx, time.Now().UTC(), j.ID, is, to, "by an operator"); err != nil {
 					return failed(err, "try again")
 				}
+				if err := logJobOrder(ctx, st, j, name, string(is), string(to)); err != nil {
+					return err
+				}
 				_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d: %s, was %s\n", j.ID, to, is)
 				return err
 			})
@@ -305,8 +308,12 @@ and the answer says so; they are asked again when the job gets its place.`,
 						return failed(err, "try again")
 					}
 				}
+				was := j.Limits().Of(limit.Pages)
 				if j, err = st.Job(ctx, j.ID); err != nil {
 					return failed(err, "")
+				}
+				if err := logJobOrder(ctx, st, j, "extend", was.String(), j.Limits().Of(limit.Pages).String()); err != nil {
+					return err
 				}
 				if got := j.Limits().Of(limit.Pages); got.Capped() || pages == 0 {
 					_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d: %s\n", j.ID, got)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // promptly is how long a question to a fleet may take, and starting the command
@@ -166,6 +168,13 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%d requests in 9 s at an interval of 4 s", n)
 	}
 
+	var everywhere struct {
+		Hosts []host `json:"hosts"`
+	}
+	if f.question(&everywhere, "hosts"); len(everywhere.Hosts) != f.hosts {
+		t.Errorf("hosts of the fleet: %+v", everywhere)
+	}
+
 	var slots struct {
 		Slots  int `json:"slots"`
 		Free   int `json:"free"`
@@ -192,6 +201,17 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("why, without a worker: %+v", why)
 	}
 	f.run("job", "slow", id)
+	var orders []string
+	f.sql(func(conn *pgx.Conn) error {
+		rows, err := conn.Query(f.Context(), "select what from control where who <> '' and before <> after order by id")
+		if err == nil {
+			orders, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return err
+	})
+	if n := len(orders); n < 3 || orders[0] != "slow" || orders[n-2] != "cancel" || orders[n-1] != "drain" {
+		t.Errorf("orders in the log: %v", orders)
+	}
 	f.paced()
 }
 
