@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"headway/fetch/guard"
+	"headway/internal/export"
 	"headway/internal/whole"
 	"headway/job"
 	"headway/output/s3"
@@ -143,7 +144,7 @@ func (c *crawlRun) deliver(ctx context.Context, state job.State) error {
 		fmt.Fprintf(c.err, "headway: nothing is copied to %s before the crawl has ended\n", c.to.place)
 		return nil
 	}
-	names := filesOf(c.set.Format)
+	names := export.Files(c.set.Format...)
 	for _, pattern := range archiveFiles {
 		archive, err := filepath.Glob(filepath.Join(c.dir, pattern))
 		if err != nil {

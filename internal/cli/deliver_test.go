@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	parquetgo "github.com/parquet-go/parquet-go"
 
+	"headway/internal/export"
 	"headway/output/parquet"
 	"headway/output/s3/s3test"
 )
@@ -137,7 +138,7 @@ func TestDeliverGuide(t *testing.T) {
 func localFiles(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
 	files := map[string]int64{}
-	for _, pattern := range append(filesOf(exportable()), "sitemaps/*/*", archiveFiles[0], archiveFiles[1]) {
+	for _, pattern := range append(export.Files(exportable()...), "sitemaps/*/*", archiveFiles[0], archiveFiles[1]) {
 		paths, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -171,13 +172,10 @@ func storeCount(t *testing.T, dir string) (ended int) {
 		t.Fatal(err)
 	}
 	defer view.Close()
-	l := &exported{reader: view, job: j.ID}
-	counts, err := l.Ended(t.Context())
+	l := &export.Ledger{Reader: view, Job: j.ID}
+	n, err := l.Total(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range counts {
-		ended += int(n)
-	}
-	return ended
+	return int(n)
 }

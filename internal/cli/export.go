@@ -14,12 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway/internal/config"
-	"headway/job"
-	"headway/output"
-	"headway/output/jsonl"
-	"headway/output/parquet"
-	"headway/store"
-	"headway/visit"
+	"headway/internal/export"
 )
 
 func exportCommand() *cobra.Command {
@@ -54,7 +49,7 @@ crawl); afterwards there is the link by which each URL was found first.`,
 		if err != nil {
 			return err
 		}
-		e := &export{formats: formats, out: out, progress: progress{w: cmd.ErrOrStderr(), quiet: quiet, say: sayURLs}}
+		e := &exporting{formats: formats, out: out, progress: progress{w: cmd.ErrOrStderr(), quiet: quiet, say: sayURLs}}
 		if e.out == "" {
 			e.out = filepath.Join(found, "export")
 		}
@@ -72,14 +67,14 @@ crawl); afterwards there is the link by which each URL was found first.`,
 		if err := e.print(cmd.OutOrStdout()); err != nil {
 			return err
 		}
-		return to.deliver(cmd.Context(), cmd.OutOrStdout(), e.out, filesOf(e.formats))
+		return to.deliver(cmd.Context(), cmd.OutOrStdout(), e.out, export.Files(e.formats...))
 	}
 	return cmd
 }
 
 // exportable are the formats that need nothing but the store.
 func exportable() []string {
-	return slices.DeleteFunc(slices.Clone(config.Formats), func(f string) bool { return formatFiles[f] == nil })
+	return slices.DeleteFunc(slices.Clone(config.Formats), func(f string) bool { return !slices.Contains(export.Formats, f) })
 }
 
 func checkExport(formats []string) error {
@@ -98,8 +93,8 @@ func checkExport(formats []string) error {
 	return nil
 }
 
-// export is one call of `headway export`.
-type export struct {
+// exporting is one call of `headway export`.
+type exporting struct {
 	formats  []string
 	out      string
 	urls     int64
@@ -108,37 +103,27 @@ type export struct {
 }
 
 // run writes the files.
-func (e *export) run(ctx context.Context, dir string) (err error) {
+func (e *exporting) run(ctx context.Context, dir string) (err error) {
 	view, j, err := openLast(ctx, dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
 	e.running = !j.State.Ended()
-	l := &exported{reader: view, job: j.ID, running: e.running, seen: e.progress.step}
-	ended, err := l.Ended(ctx)
-	if err != nil {
+	l := &export.Ledger{Reader: view, Job: j.ID, Running: e.running, Seen: e.progress.step}
+	if e.urls, err = l.Total(ctx); err != nil {
 		return failed(err, "")
-	}
-	for _, n := range ended {
-		e.urls += n
 	}
 	if err := os.MkdirAll(e.out, 0o755); err != nil {
 		return usage(err, "--out names a folder that can be written to")
 	}
-	writers, err := e.open()
+	writers, err := export.Open(e.formats, e.out, newWarner(e.progress.w))
 	if err != nil {
 		return failed(err, "look whether "+e.out+" can be written")
 	}
 	e.progress.begin(e.urls * int64(len(writers)))
 	defer e.progress.end()
-	for _, w := range writers {
-		if err == nil {
-			err = w.Finish(ctx, l)
-		}
-		err = errors.Join(err, w.Close())
-	}
-	switch {
+	switch err := export.Finish(ctx, l, writers); {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
@@ -148,40 +133,14 @@ func (e *export) run(ctx context.Context, dir string) (err error) {
 	}
 }
 
-// finisher is a writer whose file is made at the end.
-type finisher interface {
-	output.Writer
-	output.Finisher
-}
-
-// open opens what is to be written.
-func (e *export) open() ([]finisher, error) {
-	var list []finisher
-	if slices.Contains(e.formats, formatJSONL) {
-		w, err := jsonl.Create(jsonl.Config{Path: filepath.Join(e.out, formatFiles[formatJSONL][0])})
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, w)
-	}
-	drafts := openDrafts(e.formats, e.out, newWarner(e.progress.w))
-	if slices.Contains(e.formats, formatParquet) {
-		drafts = append(drafts, parquet.NewFirstLinks(filepath.Join(e.out, formatFiles[formatParquet][1])))
-	}
-	if len(drafts) > 0 {
-		list = append(list, output.NewAtEnd(false, drafts...))
-	}
-	return list, nil
-}
-
 // print says what was written.
-func (e *export) print(w io.Writer) error {
+func (e *exporting) print(w io.Writer) error {
 	so := ""
 	if e.running {
 		so = " so far"
 	}
 	fmt.Fprintf(w, "%d URLs ended%s\n", e.urls, so)
-	for _, name := range filesOf(e.formats) {
+	for _, name := range export.Files(e.formats...) {
 		path := filepath.Join(e.out, name)
 		size, err := sizeOf(path)
 		if err != nil {
@@ -190,14 +149,6 @@ func (e *export) print(w io.Writer) error {
 		fmt.Fprintf(w, "%s  %.1f MB\n", path, float64(size)/(1<<20))
 	}
 	return nil
-}
-
-// filesOf are the files of formats in their folder.
-func filesOf(formats []string) (names []string) {
-	for _, format := range formats {
-		names = append(names, formatFiles[format]...)
-	}
-	return names
 }
 
 // sizeOf is the size of a file, or of all files in a folder.
@@ -213,66 +164,4 @@ func sizeOf(path string) (size int64, err error) {
 		return err
 	})
 	return size, err
-}
-
-// exported is a crawl as outputs see it: [output.Ledger]. Of one that still runs
-// it holds as many URLs as had ended when they were counted.
-type exported struct {
-	reader  store.Reader
-	job     job.ID
-	running bool
-	seen    func() // is told of each URL
-	ended   map[output.Ending]int64
-}
-
-// Ended counts once, so that it says the same each time.
-func (l *exported) Ended(ctx context.Context) (map[output.Ending]int64, error) {
-	if l.ended != nil {
-		return l.ended, nil
-	}
-	counts, err := l.reader.Counts(ctx, l.job)
-	if err != nil {
-		return nil, err
-	}
-	l.ended = map[output.Ending]int64{}
-	for e, n := range counts.Ended {
-		// What is not settled may wait again before it is read.
-		if e.Reason != visit.OutOfScope && (!l.running || output.Ending(e).Settled()) {
-			l.ended[output.Ending(e)] = n
-		}
-	}
-	return l.ended, nil
-}
-
-// exportPage is how many URLs are in memory at a time.
-const exportPage = 2000
-
-// Each implements [output.Ledger]. What was settled stays in the list, so that as
-// many as were counted are always found, among others that ended since.
-func (l *exported) Each(ctx context.Context, e output.Ending, yield func(*visit.Visit) error) error {
-	left := l.ended[e]
-	q := store.Query{Job: l.job, Outcome: e.Outcome, Reason: e.Reason, Max: exportPage}
-	for left > 0 {
-		page, err := l.reader.List(ctx, q)
-		if err != nil {
-			return err
-		}
-		for i := range page.Entries[:min(int64(len(page.Entries)), left)] {
-			x := &page.Entries[i]
-			v := x.Visit
-			if v == nil {
-				v = &visit.Visit{Item: x.Item, Outcome: x.Outcome, Reason: x.Reason}
-			}
-			if err := yield(v); err != nil {
-				return err
-			}
-			left--
-			l.seen()
-		}
-		if page.Next == "" {
-			return nil
-		}
-		q.After = page.Next
-	}
-	return nil
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
+	"headway/job"
+	"headway/service/internal/export"
 	"headway/service/internal/retention"
 	"headway/service/internal/schedule"
 	"headway/service/internal/webhook"
@@ -35,6 +37,7 @@ const (
 type Config struct {
 	Store   *postgres.Store
 	Webhook webhook.Config
+	Export  export.Config
 	Log     *slog.Logger // nil for none
 }
 
@@ -44,6 +47,7 @@ type Crew struct {
 	client *river.Client[pgx.Tx]
 	hooks  *webhook.Sender
 	runs   *schedule.Runner
+	out    *export.Exporter
 }
 
 // Open connects to the store's database once more and makes the tables of River,
@@ -54,13 +58,18 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Crew{hooks: hooks, runs: schedule.New(cfg.Store, log)}
+	out, err := export.New(cfg.Export, cfg.Store)
+	if err != nil {
+		return nil, err
+	}
+	c := &Crew{hooks: hooks, runs: schedule.New(cfg.Store, log), out: out}
 	if c.pool, err = cfg.Store.Connect(ctx); err != nil {
 		return nil, err
 	}
 	workers := river.NewWorkers()
 	hooks.Register(workers)
 	c.runs.Register(workers)
+	out.Register(workers)
 	keeper := retention.New(cfg.Store, log)
 	keeper.Register(workers)
 	c.client, err = river.NewClient(riverpgxv5.New(c.pool), &river.Config{
@@ -68,6 +77,7 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 		Queues: map[string]river.QueueConfig{
 			webhook.Queue:   {MaxWorkers: webhook.MaxWorking, FetchCooldown: fetchGap},
 			schedule.Queue:  {MaxWorkers: schedule.MaxComparing},
+			export.Queue:    {MaxWorkers: export.MaxExporting},
 			retention.Queue: {MaxWorkers: 1},
 		},
 		PeriodicJobs:         []*river.PeriodicJob{keeper.Periodic()},
@@ -103,6 +113,16 @@ func (c *Crew) Run(ctx context.Context) error {
 	group.Wait()
 	<-c.client.Stopped()
 	return context.Cause(ctx)
+}
+
+// Export orders an export of a job; see [export.Exporter.Ask].
+func (c *Crew) Export(ctx context.Context, id job.ID, formats []string) (export.Export, error) {
+	return c.out.Ask(ctx, c.client, id, formats)
+}
+
+// ExportOf returns an export that was ordered; see [export.Exporter.Get].
+func (c *Crew) ExportOf(ctx context.Context, id int64) (export.Export, error) {
+	return c.out.Get(ctx, c.client, id)
 }
 
 // migrate makes the tables of River, one process at a time.

@@ -89,11 +89,25 @@ func openBench(t *testing.T, dsn string) *bench {
 	return b
 }
 
-// work lets a crew work until the test ends or the function it returns is called.
-func (b *bench) work(cfg webhook.Config) (stop func()) {
+// work lets a crew send webhooks, and what else is to be done, until the test
+// ends.
+func (b *bench) work(cfg webhook.Config) {
 	b.Helper()
-	c, err := Open(b.Context(), Config{Store: b.store, Webhook: cfg, Log: quiet})
+	b.run(b.crew(Config{Webhook: cfg}))
+}
+
+// crew opens a crew, which is closed when the test ends.
+func (b *bench) crew(cfg Config) *Crew {
+	b.Helper()
+	cfg.Store, cfg.Log = b.store, quiet
+	c, err := Open(b.Context(), cfg)
 	fatal(b.T, err)
+	b.Cleanup(c.Close)
+	return c
+}
+
+// run lets a crew work until the test ends.
+func (b *bench) run(c *Crew) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -101,14 +115,11 @@ func (b *bench) work(cfg webhook.Config) (stop func()) {
 		if err := c.Run(ctx); !errors.Is(err, context.Canceled) {
 			b.Errorf("the crew ended: %v", err)
 		}
-		c.Close()
 	}()
-	stop = func() {
+	b.Cleanup(func() {
 		cancel()
 		<-done
-	}
-	b.Cleanup(stop)
-	return stop
+	})
 }
 
 // quiet says only what somebody should look at.

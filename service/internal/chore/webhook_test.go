@@ -69,7 +69,7 @@ func TestReceiverDown(t *testing.T) {
 	if all <= events || ids != events {
 		t.Errorf("%d attempts at %d deliveries of %d events", all, ids, events)
 	}
-	if kept := b.one("select count(*) from headway.river_job"); kept != events {
+	if kept := b.one("select count(*) from headway.river_job where kind = 'webhook'"); kept != events {
 		t.Errorf("%d deliveries were made of %d events", kept, events)
 	}
 }
@@ -85,7 +85,7 @@ func TestGivenUp(t *testing.T) {
 	b.work(webhook.Config{Guard: loopback(v.port()), Retries: soon[:3]})
 	b.happen("acme", 2)
 	b.until("both are given up", func() bool {
-		return b.one("select count(*) from headway.river_job where state = 'discarded'") == 2
+		return b.one("select count(*) from headway.river_job where kind = 'webhook' and state = 'discarded'") == 2
 	})
 	if all, ids := v.attempts(); all != 8 || ids != 2 {
 		t.Errorf("%d attempts at %d deliveries, want 4 at each of 2", all, ids)
@@ -190,7 +190,7 @@ func TestTwoCrews(t *testing.T) {
 	b.happen("acme", events)
 	b.until("all have arrived", func() bool { return v.has() == events })
 	b.until("all are noted", func() bool {
-		return b.one("select count(*) from headway.river_job where state = 'completed'") == events
+		return b.one("select count(*) from headway.river_job where kind = 'webhook' and state = 'completed'") == events
 	})
 	if again := v.judge(b.events("acme")); again != 0 {
 		t.Errorf("%d came twice", again)
@@ -231,7 +231,7 @@ func TestKilledCrew(t *testing.T) {
 	if again := v.judge(b.events("acme")); again > kills*webhook.MaxWorking {
 		t.Errorf("%d came twice", again)
 	}
-	if made := b.one("select count(*) from headway.river_job"); made != events {
+	if made := b.one("select count(*) from headway.river_job where kind = 'webhook'"); made != events {
 		t.Errorf("%d deliveries were made of %d events", made, events)
 	}
 }

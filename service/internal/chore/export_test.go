@@ -1,0 +1,129 @@
+package chore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"headway/fetch/guard"
+	"headway/job"
+	"headway/output/s3/s3test"
+	"headway/service/internal/export"
+	"headway/store"
+)
+
+// recorded is a job of a tenant with some pages.
+func (b *bench) recorded(tenant string, pages int) job.ID {
+	b.Helper()
+	id, err := b.store.CreateJob(b.Context(), store.Job{Tenant: tenant, State: job.Queued, CreatedAt: time.Now()})
+	fatal(b.T, err)
+	b.record(id, pages, 0)
+	return id
+}
+
+// ended waits for the end of an export.
+func (b *bench) ended(c *Crew, id int64) export.Export {
+	b.Helper()
+	var e export.Export
+	b.until("the export has ended", func() bool {
+		var err error
+		e, err = c.ExportOf(b.Context(), id)
+		fatal(b.T, err)
+		return !e.EndedAt.IsZero()
+	})
+	return e
+}
+
+// TestExport writes files of a job to a folder, once however often it is asked
+// for, and anew when it is asked for later.
+func TestExport(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx, dir := t.Context(), t.TempDir()
+	id := b.recorded("../acme", 20)
+	c := b.crew(Config{Export: export.Config{To: dir}})
+	first, err := c.Export(ctx, id, []string{"jsonl", "csv"})
+	fatal(t, err)
+	again, err := c.Export(ctx, id, []string{"csv", "jsonl", "csv"})
+	fatal(t, err)
+	if first.ID != again.ID || first.State != export.Waiting {
+		t.Errorf("asked for twice: %+v and %+v", first, again)
+	}
+	b.run(c)
+	e := b.ended(c, first.ID)
+	in := filepath.Join(dir, "tenant-..%2Facme", fmt.Sprint("job-", id))
+	want := []string{filepath.Join(in, "pages.csv"), filepath.Join(in, "pages.jsonl")}
+	if e.State != export.Done || e.URLs != 20 || !slices.Equal(e.Files, want) || e.Job != id || e.Error != "" {
+		t.Errorf("exported: %+v, want %v", e, want)
+	}
+	text, err := os.ReadFile(filepath.Join(in, "pages.jsonl"))
+	fatal(t, err)
+	if n := bytes.Count(text, []byte("\n")); n != 20 {
+		t.Errorf("%d lines of JSON, want 20", n)
+	}
+	later, err := c.Export(ctx, id, []string{"jsonl", "csv"})
+	fatal(t, err)
+	if e := b.ended(c, later.ID); later.ID == first.ID || e.State != export.Done {
+		t.Errorf("asked for later: %+v", e)
+	}
+	fatal(t, b.store.Drop(ctx, id))
+	if _, err := c.Export(ctx, id, []string{"csv"}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a job that is gone: %v", err)
+	}
+	if _, err := c.ExportOf(ctx, 1<<40); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an export that is not there: %v", err)
+	}
+}
+
+// TestExportRefused says no to what cannot be.
+func TestExportRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.recorded("acme", 1)
+	nowhere := b.crew(Config{})
+	if _, err := nowhere.Export(t.Context(), id, []string{"csv"}); !errors.Is(err, export.ErrNoPlace) {
+		t.Errorf("without a place: %v", err)
+	}
+	c := b.crew(Config{Export: export.Config{To: t.TempDir()}})
+	for _, formats := range [][]string{nil, {"warc"}, {"csv", "pdf"}} {
+		if _, err := c.Export(t.Context(), id, formats); err == nil {
+			t.Errorf("formats %q were taken", formats)
+		}
+	}
+	if _, err := Open(t.Context(), Config{Store: b.store, Export: export.Config{To: "s3://"}}); err == nil {
+		t.Error("a place without a bucket was taken")
+	}
+}
+
+// TestExportToS3 copies files to a real server, and says what went wrong where it
+// cannot.
+func TestExportToS3(t *testing.T) {
+	s := s3test.Start(t)
+	s.Setenv(t)
+	b := newBench(t)
+	id := b.recorded("acme", 20)
+	scratch := t.TempDir()
+	c := b.crew(Config{Export: export.Config{To: "s3://" + s3test.Bucket + "/out", Scratch: scratch, Guard: guard.Config{AllowPrivate: []guard.Range{s.Range(t)}}}})
+	b.run(c)
+	asked, err := c.Export(t.Context(), id, []string{"csv", "parquet"})
+	fatal(t, err)
+	e := b.ended(c, asked.ID)
+	at := fmt.Sprintf("s3://%s/out/tenant-acme/job-%d/", s3test.Bucket, id)
+	if want := []string{at + "pages.csv", at + "pages.parquet", at + "links.parquet"}; e.State != export.Done || e.URLs != 20 || !slices.Equal(e.Files, want) {
+		t.Errorf("exported: %+v, want %v", e, want)
+	}
+	objects := s.Objects(t)
+	for _, name := range []string{"pages.csv", "pages.parquet", "links.parquet"} {
+		if objects[fmt.Sprintf("out/tenant-acme/job-%d/%s", id, name)] == 0 {
+			t.Errorf("%s is not there: %v", name, objects)
+		}
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

@@ -1,0 +1,131 @@
+package export
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	files "headway/internal/export"
+	"headway/job"
+	"headway/store"
+)
+
+// order is a job to be exported: the arguments of a job of River.
+type order struct {
+	Job     job.ID   `json:"job"`
+	Formats []string `json:"formats"`
+}
+
+// Kind implements [river.JobArgs].
+func (order) Kind() string { return "export" }
+
+// State is how an export stands.
+type State string
+
+// The states of an export.
+const (
+	Waiting State = "waiting" // for its turn, or for another attempt
+	Running State = "running"
+	Done    State = "done"
+	Failed  State = "failed" // for good
+)
+
+// Export is an order for files, and what became of it.
+type Export struct {
+	ID      int64
+	Job     job.ID
+	Formats []string
+	State   State
+	URLs    int64    // in each file
+	Files   []string // where they are, once they are there
+	Error   string   // of the last attempt that failed
+	AskedAt time.Time
+	EndedAt time.Time // zero while it has not
+}
+
+// Ask orders an export. One that was asked for and has not ended is not made
+// twice.
+func (x *Exporter) Ask(ctx context.Context, client *river.Client[pgx.Tx], id job.ID, formats []string) (Export, error) {
+	if x.cfg.To == "" {
+		return Export{}, ErrNoPlace
+	}
+	formats = slices.Compact(slices.Sorted(slices.Values(formats)))
+	if len(formats) == 0 {
+		return Export{}, errors.New("no format is named")
+	}
+	for _, f := range formats {
+		if !slices.Contains(files.Formats, f) {
+			return Export{}, fmt.Errorf("there is no format %q for exports", f)
+		}
+	}
+	if _, err := x.store.Job(ctx, id); err != nil {
+		return Export{}, err
+	}
+	made, err := client.Insert(ctx, order{Job: id, Formats: formats}, &river.InsertOpts{Queue: Queue, MaxAttempts: attempts, UniqueOpts: river.UniqueOpts{
+		ByArgs: true, ByState: []rivertype.JobState{
+			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
+		},
+	}})
+	if err != nil {
+		return Export{}, fmt.Errorf("ask for an export of job %d: %w", id, err)
+	}
+	return read(made.Job)
+}
+
+// Get returns an export, or [store.ErrNotFound]. Those that ended are kept for a
+// day, a week if they failed.
+func (x *Exporter) Get(ctx context.Context, client *river.Client[pgx.Tx], id int64) (Export, error) {
+	row, err := client.JobGet(ctx, id)
+	if errors.Is(err, river.ErrNotFound) || err == nil && row.Kind != (order{}).Kind() {
+		return Export{}, fmt.Errorf("export %d: %w", id, store.ErrNotFound)
+	}
+	if err != nil {
+		return Export{}, fmt.Errorf("export %d: %w", id, err)
+	}
+	return read(row)
+}
+
+// written is what is kept of an export that was made.
+type written struct {
+	URLs  int64    `json:"urls"`
+	Files []string `json:"files"`
+}
+
+// read reads an export from its row.
+func read(row *rivertype.JobRow) (Export, error) {
+	var o order
+	if err := json.Unmarshal(row.EncodedArgs, &o); err != nil {
+		return Export{}, fmt.Errorf("export %d: %w", row.ID, err)
+	}
+	e := Export{ID: row.ID, Job: o.Job, Formats: o.Formats, State: Waiting, AskedAt: row.CreatedAt}
+	switch row.State {
+	case rivertype.JobStateRunning:
+		e.State = Running
+	case rivertype.JobStateCompleted:
+		e.State = Done
+	case rivertype.JobStateCancelled, rivertype.JobStateDiscarded:
+		e.State = Failed
+	default:
+	}
+	if row.FinalizedAt != nil {
+		e.EndedAt = *row.FinalizedAt
+	}
+	if n := len(row.Errors); n > 0 {
+		e.Error = row.Errors[n-1].Error
+	}
+	if text := row.Output(); text != nil && e.State == Done {
+		var w written
+		if err := json.Unmarshal(text, &w); err != nil {
+			return Export{}, fmt.Errorf("export %d: %w", row.ID, err)
+		}
+		e.URLs, e.Files, e.Error = w.URLs, w.Files, ""
+	}
+	return e, nil
+}

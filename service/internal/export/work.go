@@ -1,0 +1,125 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	files "headway/internal/export"
+	"headway/internal/whole"
+	"headway/output/s3"
+	"headway/store"
+)
+
+// Register adds the work of exports, which wait in [Queue].
+func (x *Exporter) Register(workers *river.Workers) { river.AddWorker(workers, x) }
+
+// Timeout implements [river.Worker].
+func (*Exporter) Timeout(*river.Job[order]) time.Duration { return exportTime }
+
+// Work implements [river.Worker].
+func (x *Exporter) Work(ctx context.Context, j *river.Job[order]) error {
+	w, err := x.fulfil(ctx, j.ID, &j.Args)
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return river.JobSnooze(0) // we are stopping
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, ErrNoPlace):
+		return river.JobCancel(err) // the job was forgotten meanwhile, or the place
+	case err != nil:
+		return err
+	}
+	return river.RecordOutput(ctx, w)
+}
+
+// fulfil writes the files of an export and puts them in their place.
+func (x *Exporter) fulfil(ctx context.Context, id int64, o *order) (written, error) {
+	if x.cfg.To == "" {
+		return written{}, ErrNoPlace
+	}
+	j, err := x.store.Job(ctx, o.Job)
+	if err != nil {
+		return written{}, err
+	}
+	below := placeOf(&j)
+	if !s3.IsPlace(x.cfg.To) {
+		return x.write(ctx, &j, o.Formats, filepath.Join(x.cfg.To, filepath.FromSlash(below)))
+	}
+	// By its number, so that another attempt clears away what a kill left.
+	scratch := filepath.Join(x.cfg.Scratch, fmt.Sprint("headway-export-", id))
+	if err := os.RemoveAll(scratch); err != nil {
+		return written{}, err
+	}
+	defer func() {
+		if err := os.RemoveAll(scratch); err != nil {
+			x.cfg.Log.WarnContext(ctx, "export left behind", "path", scratch, "err", err)
+		}
+	}()
+	w, err := x.write(ctx, &j, o.Formats, scratch)
+	if err != nil {
+		return written{}, err
+	}
+	return x.send(ctx, w, below)
+}
+
+// placeOf is the folder of a job below the place. No name of a tenant leads
+// elsewhere.
+func placeOf(j *store.Job) string {
+	return path.Join("tenant-"+url.PathEscape(j.Tenant), fmt.Sprint("job-", j.ID))
+}
+
+// write writes the files of a job to a folder.
+func (x *Exporter) write(ctx context.Context, j *store.Job, formats []string, dir string) (w written, err error) {
+	l := &files.Ledger{Reader: x.store, Job: j.ID, Running: !j.State.Ended()}
+	if w.URLs, err = l.Total(ctx); err != nil {
+		return written{}, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return written{}, err
+	}
+	writers, err := files.Open(formats, dir, x.cfg.Log)
+	if err == nil {
+		err = files.Finish(ctx, l, writers)
+	}
+	if err != nil {
+		return written{}, err
+	}
+	for _, name := range files.Files(formats...) {
+		there, err := whole.Exists(filepath.Join(dir, name))
+		if err != nil {
+			return written{}, err
+		}
+		if there {
+			w.Files = append(w.Files, filepath.Join(dir, name))
+		}
+	}
+	return w, nil
+}
+
+// send copies what was written to the bucket.
+func (x *Exporter) send(ctx context.Context, w written, below string) (written, error) {
+	place, err := s3.ParsePlace(x.cfg.To)
+	if err != nil {
+		return written{}, err
+	}
+	place.Prefix = path.Join(place.Prefix, below)
+	bucket, err := s3.Open(ctx, s3.Config{Place: place, Guard: x.cfg.Guard, Roots: x.cfg.Roots, Log: x.cfg.Log})
+	if err != nil {
+		return written{}, err
+	}
+	defer bucket.Close()
+	for i, file := range w.Files {
+		name := filepath.Base(file)
+		if _, err := bucket.Put(ctx, file, name); err != nil {
+			return written{}, err
+		}
+		w.Files[i] = place.String() + "/" + name
+	}
+	return w, nil
+}
