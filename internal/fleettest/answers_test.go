@@ -20,8 +20,10 @@ func (f *fleet) question(into any, args ...string) {
 	f.Helper()
 	began := time.Now()
 	out := f.run(append(args, "--json")...)
-	if took := time.Since(began); took > promptly {
-		f.Errorf("%v took %v", args, took)
+	took := time.Since(began)
+	f.Logf("%v took %v", args, took)
+	if took > promptly {
+		f.Errorf("%v took longer than %v", args, promptly)
 	}
 	if err := json.Unmarshal(out, into); err != nil {
 		f.Fatalf("%v: %v\n%s", args, err, out)
