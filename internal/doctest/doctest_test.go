@@ -36,8 +36,9 @@ func documents(t *testing.T) []string {
 
 // elsewhere names documents that another test makes and runs, and where it is.
 var elsewhere = map[string]struct{ test, file string }{
-	"docs/guide/fetch.md": {"TestFetchTour", "internal/cli/fetch_test.go"},
-	"docs/guide/fleet.md": {"TestGuide", "internal/fleettest/guide_test.go"},
+	"docs/guide/fetch.md":    {"TestFetchTour", "internal/cli/fetch_test.go"},
+	"docs/guide/fleet.md":    {"TestGuide", "internal/fleettest/guide_test.go"},
+	"docs/guide/webhooks.md": {"TestGuide", "service/internal/webhook/guide_test.go"},
 }
 
 // notRunHere counts the blocks that the tests cannot run: one more is a choice
