@@ -115,6 +115,12 @@ func (c *Crew) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
+// Deliveries returns the latest deliveries to an endpoint; see
+// [webhook.Sender.Recent].
+func (c *Crew) Deliveries(ctx context.Context, endpoint string, most int) ([]webhook.Delivery, error) {
+	return c.hooks.Recent(ctx, c.client, endpoint, most)
+}
+
 // Export orders an export of a job; see [export.Exporter.Ask].
 func (c *Crew) Export(ctx context.Context, id job.ID, formats []string) (export.Export, error) {
 	return c.out.Ask(ctx, c.client, id, formats)

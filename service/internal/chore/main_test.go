@@ -106,8 +106,8 @@ func (b *bench) crew(cfg Config) *Crew {
 	return c
 }
 
-// run lets a crew work until the test ends.
-func (b *bench) run(c *Crew) {
+// run lets a crew work until the test ends or the function it returns is called.
+func (b *bench) run(c *Crew) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -116,10 +116,12 @@ func (b *bench) run(c *Crew) {
 			b.Errorf("the crew ended: %v", err)
 		}
 	}()
-	b.Cleanup(func() {
+	stop = func() {
 		cancel()
 		<-done
-	})
+	}
+	b.Cleanup(stop)
+	return stop
 }
 
 // quiet says only what somebody should look at.

@@ -81,17 +81,27 @@ func TestGivenUp(t *testing.T) {
 	v := newReceiver(t, func(w http.ResponseWriter, r *http.Request, _ string) {
 		http.Redirect(w, r, "/elsewhere", http.StatusFound) // not followed, so a failure
 	})
-	v.endpoint(b, "acme")
-	b.work(webhook.Config{Guard: loopback(v.port()), Retries: soon[:3]})
+	e := v.endpoint(b, "acme")
+	c := b.crew(Config{Webhook: webhook.Config{Guard: loopback(v.port()), Retries: soon[:3]}})
+	b.run(c)
 	b.happen("acme", 2)
+	var list []webhook.Delivery
 	b.until("both are given up", func() bool {
-		return b.one("select count(*) from headway.river_job where kind = 'webhook' and state = 'discarded'") == 2
+		var err error
+		list, err = c.Deliveries(t.Context(), e.ID, 10)
+		fatal(t, err)
+		return len(list) == 2 && list[0].State == webhook.GivenUp && list[1].State == webhook.GivenUp
 	})
 	if all, ids := v.attempts(); all != 8 || ids != 2 {
 		t.Errorf("%d attempts at %d deliveries, want 4 at each of 2", all, ids)
 	}
-	if said := b.one("select count(*) from headway.river_job, unnest(errors) as e where e ->> 'error' = 'answered 302: redirects are not followed'"); said != 8 {
-		t.Errorf("%d attempts say why they failed", said)
+	for _, d := range list {
+		if d.Attempts != 4 || d.Error != "answered 302: redirects are not followed" || d.Kind != store.JobCreated || v.asked[d.ID] != 4 || d.EndedAt.IsZero() || !d.NextAt.IsZero() {
+			t.Errorf("given up: %+v", d)
+		}
+	}
+	if others, err := c.Deliveries(t.Context(), "another", 10); err != nil || len(others) != 0 {
+		t.Errorf("to another endpoint: %+v, %v", others, err)
 	}
 }
 
@@ -125,6 +135,36 @@ func TestGone(t *testing.T) {
 	if all, _ := v.attempts(); before != 1 || all != 3 {
 		t.Errorf("%d attempts before and %d in all, want 1 and 3", before, all)
 	}
+}
+
+// TestStop ends a crew while a receiver hangs. It is over in time, and the attempt
+// that was cut short is not held against the receiver.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	gate := make(chan struct{})
+	v := newReceiver(t, func(http.ResponseWriter, *http.Request, string) { <-gate })
+	open := sync.OnceFunc(func() { close(gate) })
+	t.Cleanup(open)
+	e := v.endpoint(b, "acme")
+	c := b.crew(Config{Webhook: webhook.Config{Guard: loopback(v.port())}}) // with the waits of the standard
+	stop := b.run(c)
+	b.happen("acme", 1)
+	b.until("it is under way", func() bool { all, _ := v.attempts(); return all == 1 })
+	begun := time.Now()
+	stop()
+	if took := time.Since(begun); took > stopWithin+5*time.Second {
+		t.Errorf("it took %s to stop", took)
+	}
+	list, err := c.Deliveries(t.Context(), e.ID, 10)
+	fatal(t, err)
+	if len(list) != 1 || list[0].State != webhook.Waiting || list[0].Attempts != 0 || list[0].Error != "" || list[0].NextAt.After(time.Now()) {
+		t.Errorf("after the stop: %+v", list)
+	}
+	open()
+	b.work(webhook.Config{Guard: loopback(v.port())})
+	b.until("it has arrived", func() bool { return v.has() == 1 })
+	v.judge(b.events("acme"))
 }
 
 // TestWrongKey is refused by the receiver until both have the same secret again.

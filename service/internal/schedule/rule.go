@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -66,6 +67,23 @@ func Check(text string, now time.Time) error {
 		last = next
 	}
 	return nil
+}
+
+// Make completes a schedule that somebody asks for, to be stored with
+// [store.Schedules]: its id, and when it is first due. One with a cron expression
+// is due at the next of its times, another at once.
+func Make(s store.Schedule, now time.Time) (store.Schedule, error) {
+	s.ID, s.CreatedAt, s.DueAt = "sc_"+strings.ToLower(rand.Text()), now, now
+	if s.Cron != "" {
+		if err := Check(s.Cron, now); err != nil {
+			return s, err
+		}
+		var err error
+		if s.DueAt, err = Next(&s, now); err != nil {
+			return s, err
+		}
+	}
+	return s, s.Check()
 }
 
 // Next is when a schedule is due after it was run at now: at the next time of its

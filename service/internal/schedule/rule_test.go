@@ -41,6 +41,33 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestMake(t *testing.T) {
+	day := 24 * time.Hour
+	for _, c := range []struct {
+		name string
+		s    store.Schedule
+		due  time.Duration // from start; below zero for an error
+	}{
+		{"by cron", store.Schedule{Cron: "0 13 * * *"}, 30 * time.Minute},
+		{"by what changes", store.Schedule{Every: day, Least: time.Hour, Most: 7 * day}, 0},
+		{"by neither", store.Schedule{}, -1},
+		{"by both", store.Schedule{Cron: "@daily", Every: day, Least: day, Most: day}, -1},
+		{"by no cron", store.Schedule{Cron: "daily"}, -1},
+		{"outside its bounds", store.Schedule{Every: time.Minute, Least: time.Hour, Most: day}, -1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.s.Tenant = "acme"
+			s, err := Make(c.s, start)
+			if (err != nil) != (c.due < 0) {
+				t.Fatal(err)
+			}
+			if err == nil && (s.ID == "" || !s.CreatedAt.Equal(start) || s.DueAt.Sub(start) != c.due) {
+				t.Errorf("made %+v", s)
+			}
+		})
+	}
+}
+
 // TestNext looks at what is due after a run: times that have passed are not made
 // up for one by one.
 func TestNext(t *testing.T) {
