@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway/internal/config"
+	"headway/internal/figures"
 	"headway/store"
 	"headway/store/postgres"
 )
@@ -125,6 +126,6 @@ func printSlots(w io.Writer, a *slotsAnswer, now time.Time) error {
 	if err := tab.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d of %s free\n", a.Free, plural(a.Slots, "slot"))
+	_, err := fmt.Fprintf(w, "%s of %s free\n", figures.Count(int64(a.Free)), plural(a.Slots, "slot"))
 	return err
 }

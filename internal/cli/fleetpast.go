@@ -118,7 +118,7 @@ func askFleet(ctx context.Context, st *postgres.Store, q ask.Question, within ti
 	a, err := ask.NewFleet(st).Ask(ctx, q)
 	switch {
 	case errors.Is(err, ask.ErrNobody):
-		return a, failed(fmt.Errorf("no worker has answered within %v", within),
+		return a, failed(errors.New("no worker answers"),
 			"headway admin workers tells who is there; the hosts of a worker that died have another owner after --lease")
 	case err != nil:
 		return a, failed(err, "headway admin workers tells who is there")
