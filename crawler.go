@@ -226,8 +226,8 @@ func (c *crawler) renew(ctx context.Context) {
 		case <-tick.C:
 		}
 		sent := time.Now()
-		// A store that says nothing until it is too late is one that did not answer.
-		attempt, cancel := context.WithTimeout(ctx, max(c.cfg.Terms.Renew, time.Until(c.tenure.Load().CancelAt())))
+		// A store that says nothing for a whole lease is one that did not answer.
+		attempt, cancel := context.WithTimeout(ctx, c.cfg.Terms.TakeOver)
 		err := c.st.Renew(attempt, c.worker)
 		cancel()
 		c.meter.stored(ctx, err)

@@ -92,10 +92,6 @@ type Tenure struct {
 // the one at which its answer came.
 func NewTenure(t Terms, sent time.Time) Tenure { return Tenure{t.WithDefaults(), sent} }
 
-// CancelAt is when requests in flight must be given up, unless the lease is renewed
-// before.
-func (t Tenure) CancelAt() time.Time { return t.sent.Add(t.terms.Cancel) }
-
 // MayStart reports whether a request may still be sent at now. Ask again right
 // before the first byte.
 func (t Tenure) MayStart(now time.Time) bool {
