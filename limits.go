@@ -67,6 +67,14 @@ func (r *run) warn(ctx context.Context, near []limit.Warning) error {
 	return nil
 }
 
+// stopInTime starts nothing more when the time of the job is up, whoever is to end
+// it and whether he lives.
+func (r *run) stopInTime(now time.Time) {
+	if at, ok := r.budget.Deadline(); ok && r.state == job.Running && !now.Before(at) {
+		r.c.f.StopJob(now, r.job)
+	}
+}
+
 // stoppedByLimit is the state that a limit brings to a job with work left, if it is
 // met: what is in flight has a moment. The page limit leaves nothing in flight.
 func (r *run) stoppedByLimit(ctx context.Context, counts *store.Counts, ran time.Duration) (*Stop, error) {

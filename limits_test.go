@@ -164,7 +164,8 @@ func TestLimitsAtTimeout(t *testing.T) {
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		time.Sleep(20*time.Second + 500*time.Millisecond)
+		// Nobody is told of anything here: workers look every second.
+		time.Sleep(20*time.Second + 1500*time.Millisecond)
 		asked := f.web.Stats().Total.Requests
 		if j, err := f.st.Job(t.Context(), id); err != nil || j.State != job.Draining || j.Reason != "max_time" {
 			t.Errorf("%s (%s) at the timeout: %v", j.State, j.Reason, err)

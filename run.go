@@ -361,6 +361,7 @@ var errTimeUp = errors.New("the time of the crawl is up")
 // look is done a few times a second: limits and counts.
 func (r *run) look(work context.Context, now time.Time) {
 	if r != r.c.alone {
+		r.stopInTime(now)
 		r.giveUpInFlight(now)
 		r.upkeep(work, now)
 		if r.c.f.Exhausted(r.job) {
