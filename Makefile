@@ -111,6 +111,7 @@ full: ## The long forms of all that has one: fuzzing, memory, kills, a million p
 		echo "not run: the loss of power (TestPower of ./store/sqlite) needs root"; \
 	fi
 	HEADWAY_FULL=1 go test -count=1 -timeout 60m -v ./store/postgres
+	HEADWAY_FULL=1 go test -count=1 -timeout 60m -v ./service
 	HEADWAY_FULL=1 go test -count=1 -timeout 120m -run 'TestSteady|TestScale' -v ./store/storetest/bench
 	HEADWAY_FULL=1 go test -count=1 -p 1 -timeout 60m -v ./output/... ./internal/cli
 	HEADWAY_FULL=1 go test -count=1 -parallel 1 -timeout 240m -v ./internal/e2e

@@ -128,26 +128,35 @@ type answered struct {
 	body   []byte
 }
 
-// ask sends a request. Body is sent as JSON, or as it is where it is bytes.
+// web speaks to the servers of tests.
+var web = &http.Transport{MaxIdleConnsPerHost: 16}
+
+// ask sends a request and reads the answer. Body is sent as JSON, or as it is where
+// it is bytes.
 func (s *server) ask(method, path, key string, body any, header ...string) answered {
 	s.t.Helper()
-	var in io.Reader
+	var in []byte
 	switch b := body.(type) {
 	case nil:
 	case []byte:
-		in = bytes.NewReader(b)
+		in = b
 	default:
-		text, err := json.Marshal(b)
-		if err != nil {
+		var err error
+		if in, err = json.Marshal(b); err != nil {
 			s.t.Fatal(err)
 		}
-		in = bytes.NewReader(text)
 	}
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, in)
+	return s.finish(s.send(method, path, key, in, header...))
+}
+
+// send sends a request.
+func (s *server) send(method, path, key string, body []byte, header ...string) *http.Response {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, bytes.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if in != nil {
+	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	if key != "" {
@@ -156,10 +165,16 @@ func (s *server) ask(method, path, key string, body any, header ...string) answe
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	a, err := (&http.Transport{DisableKeepAlives: false}).RoundTrip(r)
+	a, err := web.RoundTrip(r)
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return a
+}
+
+// finish reads an answer.
+func (s *server) finish(a *http.Response) answered {
+	s.t.Helper()
 	defer a.Body.Close()
 	text, err := io.ReadAll(a.Body)
 	if err != nil {

@@ -60,7 +60,8 @@ func (r *Request) Job(set *config.Settings) (store.Job, error) {
 	}
 	return store.Job{
 		Tenant: r.Tenant, Name: name, State: job.Queued, Spec: text,
-		MaxPages: limit.Resolve(set.Layers()...).Max(limit.Pages), Layers: []limit.Layer{{Level: limit.Job, Limits: set.Limits}},
+		// What the layers above allow is asked when it gets its place.
+		MaxPages: set.Limits.Pages, Layers: []limit.Layer{{Level: limit.Job, Limits: set.Limits}},
 	}, nil
 }
 

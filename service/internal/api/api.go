@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -107,7 +108,10 @@ func register[I, O any](a *API, scope store.Scope, op huma.Operation, do func(co
 	op.Security = []map[string][]string{{"key": {string(scope)}}}
 	op.Middlewares = huma.Middlewares{a.demand(scope)}
 	op.MaxBodyBytes, op.BodyReadTimeout = maxBody, bodyTime
-	op.Errors = append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable}, statuses...)
+	op.Errors = append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusServiceUnavailable}, statuses...)
+	if _, ok := reflect.TypeFor[I]().FieldByName("Body"); ok {
+		op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := do(ctx, in)
 		if err != nil {

@@ -1,0 +1,217 @@
+package service_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headway/job"
+	"headway/service"
+	"headway/service/apikey"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// marker is in everything that is the first tenant's.
+const marker = "zanzibar"
+
+// fill makes a request for an operation: ids for parameters that name something,
+// and a body that fits.
+func (o *operation) fill(t testing.TB, d *document, ids map[string]string) (path string, body []byte, used int) {
+	t.Helper()
+	path = o.path
+	query := url.Values{}
+	for _, p := range o.Parameters {
+		id, known := ids[p.Name]
+		switch {
+		case p.In == "path" && !known:
+			t.Fatalf("%s: the path has a parameter %q: tell this test an id of it", o.OperationID, p.Name)
+		case p.In == "path":
+			path = strings.Replace(path, "{"+p.Name+"}", url.PathEscape(id), 1)
+			used++
+		case p.In == "query" && known:
+			query.Set(p.Name, id)
+			used++
+		case p.In == "query" && p.Required:
+			text := fmt.Sprint(d.example(p.Schema))
+			query.Set(p.Name, text)
+		}
+	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	if s := o.body(); s != nil {
+		var err error
+		if body, err = json.Marshal(d.example(s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path, body, used
+}
+
+// example is a value that fits a schema.
+func (d *document) example(s *schema) any {
+	s = d.resolve(s)
+	if len(s.Enum) > 0 {
+		return s.Enum[0]
+	}
+	kind := s.Type
+	if several, ok := kind.([]any); ok {
+		kind = several[0]
+	}
+	switch kind {
+	case "object":
+		out := map[string]any{}
+		for _, name := range s.Required {
+			out[name] = d.example(s.Properties[name])
+		}
+		return out
+	case "array":
+		return []any{d.example(s.Items)}
+	case "integer", "number":
+		if s.Minimum != nil {
+			return *s.Minimum + 1
+		}
+		return 1
+	case "boolean":
+		return true
+	default:
+		return "https://example.com/"
+	}
+}
+
+// TestKeysOfEveryRoute asks every route without a key, with keys that open nothing
+// any more, and with one that opens less.
+func TestKeysOfEveryRoute(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	d := readDocument(t)
+	fill(t, s, "acme")
+	valid := key(t, s.st, "acme", store.ScopeRead)
+	refused := map[string]string{
+		"no key":       "",
+		"garbage":      "hw_nonsense",
+		"unknown":      apikey.New().Text,
+		"expired":      key(t, s.st, "acme", store.ScopeOperator, func(k *store.APIKey) { k.ExpiresAt = time.Now().Add(-time.Minute) }),
+		"revoked":      key(t, s.st, "acme", store.ScopeOperator, func(k *store.APIKey) { k.RevokedAt = time.Now() }),
+		"wrong secret": valid[:len(valid)-4] + "AAAA",
+	}
+	n := 0
+	for _, o := range d.operations() {
+		path, body, _ := o.fill(t, d, map[string]string{"job": "1", "with": "1"})
+		for name, k := range refused {
+			a := s.ask(o.method, path, k, body)
+			if a.status != http.StatusUnauthorized || a.header.Get("Www-Authenticate") == "" {
+				t.Errorf("%s, %s: %d %s", o.OperationID, name, a.status, a.body)
+			}
+			a.problem(t)
+			n++
+		}
+		for _, scope := range store.Scopes[:slices.Index(store.Scopes, o.scope(t))] {
+			a := s.ask(o.method, path, key(t, s.st, "acme", scope), body)
+			if a.status != http.StatusForbidden {
+				t.Errorf("%s with the scope %s: %d %s", o.OperationID, scope, a.status, a.body)
+			}
+			a.problem(t)
+			n++
+		}
+	}
+	t.Logf("%d requests to %d routes, all refused", n, len(d.operations()))
+}
+
+// fill gives a tenant a job with a URL, both marked.
+func fill(t testing.TB, s *server, tenant string) job.ID {
+	t.Helper()
+	now := time.Now()
+	seed := "https://" + marker + ".example/" + marker
+	id, err := s.st.CreateJob(t.Context(), store.Job{
+		Tenant: tenant, Name: marker, State: job.Running, MaxPages: 7777, CreatedAt: now, Reason: marker, Spec: fmt.Appendf(nil, `{"seeds":[%q]}`, seed),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := weburl.Parse(seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.st.Add(t.Context(), now, []store.Found{{Item: visit.Item{URL: u, Job: id, Found: visit.FoundSeed}}}); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// problem checks that an error is told as RFC 9457 asks.
+func (a answered) problem(t testing.TB) {
+	t.Helper()
+	var p struct {
+		Type, Title, Code, Detail, Hint string
+		Status                          int
+	}
+	if err := json.Unmarshal(a.body, &p); err != nil || a.header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("status %d of type %q: %v: %s", a.status, a.header.Get("Content-Type"), err, a.body)
+		return
+	}
+	if p.Type != "about:blank" || p.Title != http.StatusText(a.status) || p.Status != a.status || p.Code == "" || p.Detail == "" || p.Hint == "" {
+		t.Errorf("problem %s", a.body)
+	}
+}
+
+// TestTenantsApart asks every route, with the widest key of one tenant, for
+// everything of another that has an id: it is not there. What is asked for without
+// an id has nothing of the other in it.
+func TestTenantsApart(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	d := readDocument(t)
+	theirs := fill(t, s, "acme")
+	ids := map[string]string{"job": fmt.Sprint(theirs), "with": fmt.Sprint(theirs)}
+	own := key(t, s.st, "acme", store.ScopeRead)
+	other := key(t, s.st, "other", store.ScopeOperator)
+	named := 0
+	for _, o := range d.operations() {
+		path, body, used := o.fill(t, d, ids)
+		a := s.askHead(o, path, other, body)
+		if used > 0 {
+			named++
+			if a.status != http.StatusNotFound {
+				t.Errorf("%s of another tenant: %d %s", o.OperationID, a.status, a.body)
+			}
+			a.problem(t)
+		}
+		if strings.Contains(string(a.body), marker) || strings.Contains(string(a.body), "7777") {
+			t.Errorf("%s tells of another tenant: %s", o.OperationID, a.body)
+		}
+		if o.method == http.MethodGet && used > 0 {
+			if a := s.askHead(o, path, own, body); a.status != http.StatusOK {
+				t.Errorf("%s of its own tenant: %d %s", o.OperationID, a.status, a.body)
+			}
+		}
+	}
+	if named < 8 {
+		t.Errorf("only %d routes name something of a tenant", named)
+	}
+	if j, err := s.st.Job(t.Context(), theirs); err != nil || j.State != job.Running || j.MaxPages != 7777 {
+		t.Errorf("the other tenant changed it: %+v, %v", j, err)
+	}
+}
+
+// askHead is ask, but of a stream that goes on it reads nothing but the head.
+func (s *server) askHead(o *operation, path, key string, body []byte) answered {
+	s.t.Helper()
+	if !o.streams() {
+		if body == nil {
+			return s.ask(o.method, path, key, nil)
+		}
+		return s.ask(o.method, path, key, body)
+	}
+	a := s.send(o.method, path, key, nil)
+	defer a.Body.Close()
+	if a.StatusCode == http.StatusOK {
+		return answered{a.StatusCode, a.Header, nil}
+	}
+	return s.finish(a)
+}
