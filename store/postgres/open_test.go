@@ -174,7 +174,7 @@ begin
 			and not exists (select from pg_depend d where d.objid = c.oid and d.deptype in ('a', 'i')) loop
 		execute format('drop sequence %I', x.name);
 	end loop;
-	drop index if exists job_live;
+	drop index if exists job_live, job_tenant;
 	delete from goose_db_version where version_id > 1;
 end $$`
 
