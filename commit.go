@@ -248,6 +248,9 @@ func (c *crawler) tookCommit(now time.Time, batch []entry, commit *store.Commit,
 	c.commits.time += took
 	c.commits.last = took
 	c.meter.totals.Commits.add(took)
+	if c.cfg.Committed != nil {
+		c.cfg.Committed(time.Now().Add(-took), took, len(commit.Visits))
+	}
 	c.gov.Commit(now, took, len(commit.Visits)+len(commit.Retries))
 	requests := make([]frontier.Request, 0, len(batch))
 	visits := make([]visit.Visit, 0, len(commit.Visits))

@@ -132,9 +132,12 @@ type Config struct {
 	// Mail brings questions and orders while the crawl runs; nil for none.
 	Mail Mail
 
-	Log   *slog.Logger   // nil for none
-	Gauge *Gauge         // shows how it stands; nil for nobody who looks
-	Trace frontier.Trace // watches the schedule
+	Log   *slog.Logger // nil for none
+	Gauge *Gauge       // shows how it stands; nil for nobody who looks
+	// Committed is told by the loop of each commit, and must not block; nil for
+	// nobody.
+	Committed func(began time.Time, took time.Duration, visits int)
+	Trace     frontier.Trace // watches the schedule
 }
 
 // withDefaults returns the config with its defaults filled in.

@@ -17,6 +17,7 @@ import (
 	"headway/fetch/guard"
 	"headway/internal/config"
 	"headway/internal/metrics"
+	"headway/internal/traces"
 	"headway/scope"
 	"headway/store"
 	"headway/store/postgres"
@@ -95,6 +96,14 @@ func (w *fleetWorker) run(ctx context.Context) error {
 		}
 		defer stop()
 	}
+	if s.Trace.Endpoint != "" {
+		tracer, err := traces.New(ctx, traces.Config{Endpoint: s.Trace.Endpoint, Guard: guard.Config{Resolver: s.Resolver, IP: guard.Family(s.IP), AllowPrivate: w.ranges}, Version: version, Log: w.log})
+		if err != nil {
+			return usage(err, "--traces takes the URL of a collector, such as http://127.0.0.1:4318")
+		}
+		cfg.Outputs, cfg.Committed = append(cfg.Outputs, tracer), tracer.Committed
+		defer sendLast(ctx, tracer)
+	}
 	work, stop := w.signals(ctx, &cfg)
 	defer stop()
 	if cfg.MemoryLimit = memoryLimit(); cfg.MemoryLimit == 0 {
@@ -106,6 +115,13 @@ func (w *fleetWorker) run(ctx context.Context) error {
 		return failed(err, "what was done is kept; start the worker again")
 	}
 	return nil
+}
+
+// sendLast sends the spans that are left, if somebody takes them soon.
+func sendLast(ctx context.Context, t *traces.Tracer) {
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), besideFor)
+	defer cancel()
+	_ = t.Shutdown(last) // what is late is lost; a worker does not stay for it
 }
 
 // fleetCommitGap gathers pages of many hosts into one transaction.

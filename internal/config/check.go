@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -64,6 +65,15 @@ func checkServer(s string) error {
 func checkListen(s string) error {
 	if _, err := netip.ParseAddrPort(s); err != nil {
 		return fmt.Errorf("is %q, which is no address such as 127.0.0.1:9464", s)
+	}
+	return nil
+}
+
+// checkEndpoint wants the URL of a service that something is sent to.
+func checkEndpoint(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("is %q, which is no URL such as http://127.0.0.1:4318", s)
 	}
 	return nil
 }

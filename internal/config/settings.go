@@ -72,6 +72,7 @@ type Settings struct {
 	Governor Governor
 	Fleet    Fleet
 	Worker   Worker
+	Trace    Trace
 	Log      Log
 }
 
@@ -148,6 +149,11 @@ type Fleet struct {
 // Worker is what each worker of a fleet has for itself.
 type Worker struct {
 	Listen string
+}
+
+// Trace is who is told of single visits.
+type Trace struct {
+	Endpoint string
 }
 
 // Log is how a program that runs for long tells what happens.

@@ -145,6 +145,7 @@ var Table = []Section{
 		{Key: "fleet.lease", Flag: "lease", Fleet: true, Default: "30s", Doc: "how long a worker that is silent keeps its hosts; the same for all workers", at: func(s *Settings) value { return span{&s.Fleet.Lease, time.Second, time.Hour} }},
 		{Key: "fleet.max_running", Flag: "max-running", Fleet: true, Default: "0", Doc: "jobs that run at once in the whole fleet; 0 is no limit", at: func(s *Settings) value { return number{&s.Fleet.MaxRunning, 0, 1_000_000} }},
 		{Key: "worker.listen", Flag: "listen", Fleet: true, Doc: "`address` and port to serve /metrics, /livez and /readyz at, to whoever can reach it; by default nowhere", at: func(s *Settings) value { return text{&s.Worker.Listen, "address and port", checkListen} }},
+		{Key: "trace.endpoint", Flag: "traces", Fleet: true, Doc: "`URL` of a collector of OpenTelemetry that is sent a span for each visit and each commit; by default none", at: func(s *Settings) value { return text{&s.Trace.Endpoint, "URL", checkEndpoint} }},
 		{Key: "log.format", Flag: "log", Fleet: true, Default: LogText, Doc: "lines for people (text), or one JSON object a line (json)", at: func(s *Settings) value { return word{&s.Log.Format, []string{LogText, LogJSON}} }},
 	}},
 }

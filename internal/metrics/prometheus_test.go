@@ -11,6 +11,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,6 +59,22 @@ type scene struct {
 	db     *pgtest.Cluster
 	worker *exec.Cmd
 	prom   string // its address
+
+	visits, commits atomic.Int64 // spans that a collector was sent
+}
+
+// collect is a collector of OpenTelemetry.
+func (s *scene) collect() (endpoint string) {
+	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			s.Error(err)
+		}
+		s.visits.Add(int64(bytes.Count(body, []byte(`"name":"visit"`))))
+		s.commits.Add(int64(bytes.Count(body, []byte(`"name":"commit"`))))
+	}))
+	s.Cleanup(c.Close)
+	return c.URL
 }
 
 // headway makes a command of headway.
@@ -85,7 +103,7 @@ func (s *scene) start(cmd *exec.Cmd) {
 func (s *scene) startWorker() (address string) {
 	s.Helper()
 	port := s.lab.Addr().(*net.TCPAddr).Port
-	s.worker = s.headway("worker", "--listen", "127.0.0.1:0", "--log", "json", "--lease", "6s", "--workers", "64", "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", port))
+	s.worker = s.headway("worker", "--listen", "127.0.0.1:0", "--log", "json", "--traces", s.collect(), "--lease", "6s", "--workers", "64", "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", port))
 	errs, err := s.worker.StderrPipe()
 	if err != nil {
 		s.Fatal(err)
@@ -332,6 +350,16 @@ func TestPrometheus(t *testing.T) {
 		if got := s.one(expr); got != float64(want) {
 			t.Errorf("%s is %v, the lab says %d", expr, got, want)
 		}
+	}
+
+	// A span for every page that was stored, as far as they are sent by now.
+	for began := time.Now(); s.visits.Load() == 0 || s.commits.Load() == 0; time.Sleep(100 * time.Millisecond) {
+		if time.Since(began) > patience {
+			t.Fatalf("%d visits and %d commits were traced", s.visits.Load(), s.commits.Load())
+		}
+	}
+	if n := s.visits.Load(); float64(n) > s.one("sum(headway_urls_ended_total)") {
+		t.Errorf("%d visits were traced, more than there were", n)
 	}
 
 	// The store goes away: the worker lives and may not work.
