@@ -322,3 +322,53 @@ func TestNoKeys(t *testing.T) {
 		t.Errorf("another name: %d", a.StatusCode)
 	}
 }
+
+// TestAnswers tells why a URL waits, what limits a job, what was used and who
+// ordered what.
+func TestAnswers(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	id := fill(t, s, "acme")
+	k := key(t, s.st, "acme", store.ScopeOperator)
+	path := fmt.Sprintf("/v1/jobs/%d", id)
+	var why struct {
+		Seen    bool
+		Outcome string
+	}
+	s.ask("GET", path+"/why?url=https://"+marker+".example/"+marker, k, nil).read(t, http.StatusOK, &why)
+	if !why.Seen || why.Outcome != "pending" {
+		t.Errorf("why: %+v", why)
+	}
+	var limits struct {
+		Limits []struct {
+			Name, Layer string
+			Max         int64
+		}
+	}
+	s.ask("GET", path+"/limits", k, nil).read(t, http.StatusOK, &limits)
+	if len(limits.Limits) != 1 || limits.Limits[0].Name != "max_pages" || limits.Limits[0].Layer != "job" || limits.Limits[0].Max != 7777 {
+		t.Errorf("limits: %+v", limits)
+	}
+	if err := s.st.SetPlan(t.Context(), store.Plan{Name: "small", MonthPages: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.st.SetTenant(t.Context(), store.Tenant{Name: "acme", Plan: "small"}); err != nil {
+		t.Fatal(err)
+	}
+	var usage struct {
+		Plan       string
+		Pages      int64
+		MonthPages int64 `json:"month_pages"`
+	}
+	s.ask("GET", "/v1/usage", k, nil).read(t, http.StatusOK, &usage)
+	if usage.Plan != "small" || usage.MonthPages != 1000 || usage.Pages != 0 {
+		t.Errorf("usage: %+v", usage)
+	}
+	s.ask("POST", path+"/pause", k, nil).read(t, http.StatusOK, nil)
+	var orders struct {
+		Orders []struct{ By, What, Tenant, Before, After string }
+	}
+	s.ask("GET", "/v1/orders", k, nil).read(t, http.StatusOK, &orders)
+	if len(orders.Orders) != 1 || orders.Orders[0].What != "pause" || orders.Orders[0].Before != "running" || orders.Orders[0].After != "paused" || !strings.HasPrefix(orders.Orders[0].By, "key ") {
+		t.Errorf("orders: %+v", orders)
+	}
+}

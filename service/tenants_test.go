@@ -39,8 +39,7 @@ func (o *operation) fill(t testing.TB, d *document, ids map[string]string) (path
 			query.Set(p.Name, id)
 			used++
 		case p.In == "query" && p.Required:
-			text := fmt.Sprint(d.example(p.Schema))
-			query.Set(p.Name, text)
+			query.Set(p.Name, fmt.Sprint(d.example(p.Schema)))
 		}
 	}
 	if len(query) > 0 {

@@ -66,7 +66,7 @@ job
 service                  internal/config service/internal/api store/postgres golang.org/x/net
 service/apikey
 service/internal/openapi service/internal/api
-service/internal/api     answer ask internal/config internal/jobspec job limit service/apikey store visit github.com/danielgtaylor/huma/v2
+service/internal/api     answer ask internal/config internal/jobspec job limit service/apikey store visit weburl github.com/danielgtaylor/huma/v2
 
 # a web to prove it in
 lab                      lab/temper github.com/klauspost/compress github.com/andybalholm/brotli
@@ -88,7 +88,7 @@ internal/view            . internal/figures ask frontier job limit store visit c
 internal/export          job output output/csv output/jsonl output/parquet output/sitemapxml store visit
 internal/figures         store visit
 internal/check           internal/whole job store visit weburl output fetch/guard
-internal/jobspec         internal/config job limit store weburl
+internal/jobspec         answer internal/config job limit store weburl
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/traces          fetch/guard output visit go.opentelemetry.io/otel
 internal/metrics         . frontier politeness visit job github.com/prometheus/client_golang

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +13,8 @@ import (
 	"headway/answer"
 	"headway/ask"
 	"headway/internal/config"
+	"headway/internal/jobspec"
 	"headway/job"
-	"headway/limit"
 	"headway/politeness"
 	"headway/store"
 	"headway/store/postgres"
@@ -75,33 +74,15 @@ func ofJob(cmd *cobra.Command, arg string, do func(ctx context.Context, p *past)
 // jobAsked is what a job of a fleet was asked for, with the settings of this
 // process where the job says nothing, as its workers take theirs.
 func jobAsked(cmd *cobra.Command, j store.Job) (answer.Asked, error) {
-	var spec jobSpec
-	if err := json.Unmarshal(j.Spec, &spec); err != nil {
-		return answer.Asked{}, fmt.Errorf("read what was asked for: %w", err)
+	spec, err := jobspec.Read(j.Spec)
+	if err != nil {
+		return answer.Asked{}, err
 	}
 	s, err := config.LoadJob(cmd.Flags(), os.Environ(), spec.Settings)
 	if err != nil {
 		return answer.Asked{}, err
 	}
-	policy, err := s.Policy()
-	if err != nil {
-		return answer.Asked{}, err
-	}
-	s.Limits.Pages = j.MaxPages // which may have been extended
-	product, _ := s.Product()
-	asked := answer.Asked{
-		Scope: s.Scope, ScopeHosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files, Preset: s.Preset, Sitemaps: s.Sitemaps,
-		MaxWaiting: s.Frontier.MaxWaiting, Token: product, Policy: policy, Owned: s.Owned, AllowPrivate: s.AllowPrivate,
-	}
-	var from seeds
-	for _, raw := range spec.Seeds {
-		if err := from.add(raw); err != nil {
-			return answer.Asked{}, err
-		}
-	}
-	asked.SetSeeds(from.urls)
-	asked.SetLimits(limit.Resolve(s.Layers()...))
-	return asked, nil
+	return spec.Asked(s, &j)
 }
 
 // warnSilent says that not all workers of a fleet have answered.

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +15,7 @@ import (
 	"headway"
 	"headway/fetch/guard"
 	"headway/internal/config"
+	"headway/internal/jobspec"
 	"headway/internal/metrics"
 	"headway/internal/traces"
 	"headway/scope"
@@ -145,17 +145,11 @@ func openFleet(ctx context.Context, s *config.Settings, terms store.Terms, log *
 	return st, nil
 }
 
-// jobSpec is what a job of a fleet is stored with.
-type jobSpec struct {
-	Seeds    []string     `json:"seeds"`
-	Settings config.Asked `json:"settings,omitempty"`
-}
-
 // open turns a stored job into a crawl.
 func (w *fleetWorker) open(j store.Job) (headway.Config, error) {
-	var spec jobSpec
-	if err := json.Unmarshal(j.Spec, &spec); err != nil {
-		return headway.Config{}, fmt.Errorf("read what was asked for: %w", err)
+	spec, err := jobspec.Read(j.Spec)
+	if err != nil {
+		return headway.Config{}, err
 	}
 	s, err := config.LoadJob(w.flags, os.Environ(), spec.Settings)
 	if err != nil {
@@ -165,15 +159,13 @@ func (w *fleetWorker) open(j store.Job) (headway.Config, error) {
 	if err != nil {
 		return headway.Config{}, err
 	}
-	var from seeds
-	for _, raw := range spec.Seeds {
-		if err := from.add(raw); err != nil {
-			return headway.Config{}, err
-		}
+	from, err := jobspec.ReadSeeds(spec.Seeds)
+	if err != nil {
+		return headway.Config{}, err
 	}
 	s.Limits.Pages = 0 // what the job was submitted or extended with counts
 	return headway.Config{
-		Name: j.Name, Seeds: from.urls, Fallback: from.fallback,
+		Name: j.Name, Seeds: from.URLs, Fallback: from.Fallback,
 		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
 		Limits: j.Limits(s.Layers()...), Policy: policy, Sitemaps: headway.Sitemaps(s.Sitemaps), MaxWaiting: s.Frontier.MaxWaiting,
 	}, nil

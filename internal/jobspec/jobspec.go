@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"headway/answer"
 	"headway/internal/config"
 	"headway/job"
 	"headway/limit"
@@ -63,6 +64,27 @@ func (r *Request) Job(set *config.Settings) (store.Job, error) {
 		// What the layers above allow is asked when it gets its place.
 		MaxPages: set.Limits.Pages, Layers: []limit.Layer{{Level: limit.Job, Limits: set.Limits}},
 	}, nil
+}
+
+// Asked is what the job was asked for as package answer explains it, under the
+// settings that were read with those of the spec.
+func (s *Spec) Asked(set *config.Settings, j *store.Job) (answer.Asked, error) {
+	policy, err := set.Policy()
+	if err != nil {
+		return answer.Asked{}, err
+	}
+	from, err := ReadSeeds(s.Seeds)
+	if err != nil {
+		return answer.Asked{}, err
+	}
+	product, _ := set.Product()
+	asked := answer.Asked{
+		Scope: set.Scope, ScopeHosts: set.ScopeHosts, Include: set.Include, Exclude: set.Exclude, Files: set.Files, Preset: set.Preset, Sitemaps: set.Sitemaps,
+		MaxWaiting: set.Frontier.MaxWaiting, Token: product, Policy: policy, Owned: set.Owned, AllowPrivate: set.AllowPrivate,
+	}
+	asked.SetSeeds(from.URLs)
+	asked.SetLimits(j.Limits())
+	return asked, nil
 }
 
 // Error is a request that makes no sense, with what to do about it.

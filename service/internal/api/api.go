@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"headway/ask"
 	"headway/internal/config"
 	"headway/store"
 )
@@ -31,6 +32,10 @@ type Store interface {
 	store.Events
 	store.Submissions
 	store.JobLists
+	store.Notices
+	store.Tenants
+	store.Control
+	ask.Office
 
 	CreateJob(ctx context.Context, j store.Job) (id jobID, err error)
 	SetState(ctx context.Context, now time.Time, id jobID, from, to jobState, reason string) error
@@ -83,7 +88,10 @@ func New(c Config) *API {
 	a.registerMe()
 	a.registerJobs()
 	a.registerPages()
+	a.registerWhy()
+	a.registerLimits()
 	a.registerEvents()
+	a.registerControl()
 	return a
 }
 

@@ -93,7 +93,7 @@ func (a *API) registerJobs() {
 			OperationID: o.name + "-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/" + o.name, Tags: tags, Summary: o.summary,
 			Description: "A job that is so already stays as it is.",
 		}, func(ctx context.Context, in *OneJob) (*JobAnswer, error) {
-			return a.orderJob(ctx, in.Job, o.from, o.to)
+			return a.orderJob(ctx, in.Job, o.name, o.from, o.to)
 		}, http.StatusNotFound, http.StatusConflict)
 	}
 	register(a, store.ScopeWrite, huma.Operation{
@@ -232,7 +232,7 @@ func (a *API) listJobs(ctx context.Context, in *listInput) (*struct{ Body JobLis
 const orderTries = 3
 
 // orderJob moves a job to another state.
-func (a *API) orderJob(ctx context.Context, n int64, from []job.State, to job.State) (*JobAnswer, error) {
+func (a *API) orderJob(ctx context.Context, n int64, what string, from []job.State, to job.State) (*JobAnswer, error) {
 	for try := 1; ; try++ {
 		j, err := a.findJob(ctx, n)
 		if err != nil {
@@ -255,6 +255,7 @@ func (a *API) orderJob(ctx context.Context, n int64, from []job.State, to job.St
 		if err != nil {
 			return nil, err
 		}
+		a.logOrder(ctx, &j, what, string(j.State), string(to))
 		if j, err = a.findJob(ctx, n); err != nil {
 			return nil, err
 		}
@@ -281,9 +282,11 @@ func (a *API) extendJob(ctx context.Context, in *extendInput) (*JobAnswer, error
 			return nil, err
 		}
 	}
+	before := j.MaxPages
 	if j, err = a.findJob(ctx, in.Job); err != nil {
 		return nil, err
 	}
+	a.logOrder(ctx, &j, "extend", fmt.Sprintf("%d pages", before), fmt.Sprintf("%d pages", j.MaxPages))
 	return a.showJob(ctx, &j)
 }
 

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"headway/internal/config"
+)
+
+// TestEverySettingOfAJob asks by the API for everything that a job may ask for, and
+// the settings take it.
+func TestEverySettingOfAJob(t *testing.T) {
+	n := func(n int64) *int64 { return &n }
+	yes := true
+	r := JobRequest{
+		Seeds: []string{"https://example.com/"}, Scope: "list", ScopeHosts: []string{"example.org"}, Include: []string{"/a/*"}, Exclude: []string{"re:b"}, Files: &yes, Sitemaps: "off",
+		Preset: "polite", Pace: &JobPace{n(1500), n(10), n(3), n(2)}, Backoff: &JobBackoff{n(2000), n(4000), n(3000), n(6000)}, FailureThreshold: n(7), CancelAfter: n(9),
+		Limits: &JobCeilings{n(100), n(200), n(60_000), n(5), n(1 << 20), n(50), n(90_000)},
+	}
+	v := reflect.ValueOf(r)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() && v.Type().Field(i).Name != "Name" {
+			t.Errorf("%s is not asked for", v.Type().Field(i).Name)
+		}
+	}
+	spec := r.spec()
+	var want []string
+	for i := range config.Table {
+		for j := range config.Table[i].Settings {
+			if s := &config.Table[i].Settings[j]; s.OfJob() {
+				want = append(want, s.Key)
+			}
+		}
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(spec.Settings))); diff != "" {
+		t.Errorf("settings of a job that the API does not ask for, or that are none: %s", diff)
+	}
+	set, err := config.LoadJob(pflag.NewFlagSet("test", pflag.ContinueOnError), nil, spec.Settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.Pace.Delay != 1500*time.Millisecond || set.Limits.Time != time.Minute || set.Limits.Pages != 100 || !set.Files || set.Backoff.FailingMax != 6*time.Second {
+		t.Errorf("settings %+v", set)
+	}
+}
+
+// TestRate lets a burst through, then the rate, and remembers a bounded number of
+// keys.
+func TestRate(t *testing.T) {
+	r := newRates(Rate{PerSecond: 2, Burst: 3})
+	now := time.Unix(1e9, 0)
+	for i := range 3 {
+		if _, ok := r.take(now, "a"); !ok {
+			t.Fatalf("request %d of the burst was refused", i)
+		}
+	}
+	if wait, ok := r.take(now, "a"); ok || wait != 500*time.Millisecond {
+		t.Errorf("after the burst: %s, %v", wait, ok)
+	}
+	if _, ok := r.take(now, "b"); !ok {
+		t.Error("another key was refused")
+	}
+	if _, ok := r.take(now.Add(500*time.Millisecond), "a"); !ok {
+		t.Error("refused after the time that was named")
+	}
+	for i := range maxBuckets + 100 {
+		r.take(now, string(rune(i+1000)))
+	}
+	if len(r.buckets) > maxBuckets {
+		t.Errorf("%d keys are remembered", len(r.buckets))
+	}
+}

@@ -1,0 +1,90 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"headway/answer"
+	"headway/store"
+)
+
+// Usage is what a tenant used in a month, and may.
+type Usage struct {
+	Month      string `json:"month" doc:"In UTC." example:"2026-11"`
+	Plan       string `json:"plan,omitempty" doc:"The plan of the tenant; missing for none."`
+	Pages      int64  `json:"pages" doc:"Pages as page limits count them."`
+	Bytes      int64  `json:"bytes" doc:"Bytes of bodies as sent."`
+	MonthPages int64  `json:"month_pages,omitempty" doc:"Pages that the plan allows in a month; missing for no limit."`
+	MonthBytes int64  `json:"month_bytes,omitempty" doc:"Bytes that the plan allows in a month; missing for no limit."`
+}
+
+func (a *API) registerLimits() {
+	tags := []string{"limits"}
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "get-job-limits", Method: http.MethodGet, Path: "/v1/jobs/{job}/limits", Tags: tags, Summary: "Tell what limits a job, and which layer set each limit",
+		Description: "The strictest of safety, plan, usage and job counts. Before a job has a place it has the limits that it asks for.",
+	}, func(ctx context.Context, in *OneJob) (*struct{ Body answer.JobLimits }, error) {
+		j, err := a.findJob(ctx, in.Job)
+		if err != nil {
+			return nil, err
+		}
+		l, err := answer.ReadJobLimits(ctx, a.store, &j)
+		return &struct{ Body answer.JobLimits }{l}, err
+	}, http.StatusNotFound)
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "get-usage", Method: http.MethodGet, Path: "/v1/usage", Tags: tags, Summary: "Tell what was used in a month, and what the plan allows",
+	}, a.getUsage)
+}
+
+// usageInput names a month.
+type usageInput struct {
+	Month string `query:"month" pattern:"^[0-9]{4}-[0-9]{2}$" doc:"By default the one that is now, in UTC." example:"2026-11"`
+}
+
+func (a *API) getUsage(ctx context.Context, in *usageInput) (*struct{ Body Usage }, error) {
+	m := store.MonthOf(time.Now())
+	if in.Month != "" {
+		var err error
+		if m, err = store.ParseMonth(in.Month); err != nil {
+			return nil, problem(http.StatusUnprocessableEntity, err.Error(), "a month is written as 2026-11")
+		}
+	}
+	tenant := callerOf(ctx).tenant()
+	out := &struct{ Body Usage }{Usage{Month: m.String()}}
+	used, err := a.store.Usage(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range used {
+		if u.Tenant == tenant {
+			out.Body.Pages, out.Body.Bytes = u.Pages, u.Bytes
+		}
+	}
+	return out, a.addPlan(ctx, tenant, &out.Body)
+}
+
+// addPlan says what the plan of a tenant allows.
+func (a *API) addPlan(ctx context.Context, tenant string, u *Usage) error {
+	tenants, err := a.store.Tenants(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tenants {
+		if t.Name == tenant {
+			u.Plan = t.Plan
+		}
+	}
+	plans, err := a.store.Plans(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range plans {
+		if u.Plan != "" && plans[i].Name == u.Plan {
+			u.MonthPages, u.MonthBytes = plans[i].MonthPages, plans[i].MonthBytes
+		}
+	}
+	return nil
+}
