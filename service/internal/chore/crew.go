@@ -31,6 +31,7 @@ const (
 	rescueAfter = time.Minute           // when a chore whose process died is done again, or after its timeout
 	stopWithin  = 10 * time.Second      // what is under way when the process ends is stopped then
 	fetchGap    = 20 * time.Millisecond // between two looks for chores, while there are some
+	lookRarely  = 10 * time.Second      // for chores that nobody waits for by the second, where no notice says that there are any
 )
 
 // Config is what a crew works with.
@@ -76,9 +77,9 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{
 			webhook.Queue:   {MaxWorkers: webhook.MaxWorking, FetchCooldown: fetchGap},
-			schedule.Queue:  {MaxWorkers: schedule.MaxComparing},
-			export.Queue:    {MaxWorkers: export.MaxExporting},
-			retention.Queue: {MaxWorkers: 1},
+			schedule.Queue:  {MaxWorkers: schedule.MaxComparing, FetchPollInterval: lookRarely},
+			export.Queue:    {MaxWorkers: export.MaxExporting, FetchPollInterval: lookRarely},
+			retention.Queue: {MaxWorkers: 1, FetchPollInterval: lookRarely},
 		},
 		PeriodicJobs:         []*river.PeriodicJob{keeper.Periodic()},
 		JobTimeout:           rescueAfter,

@@ -21,7 +21,7 @@ import (
 func (b *bench) recorded(tenant string, pages int) job.ID {
 	b.Helper()
 	id, err := b.store.CreateJob(b.Context(), store.Job{Tenant: tenant, State: job.Queued, CreatedAt: time.Now()})
-	fatal(b.T, err)
+	fatal(b.TB, err)
 	b.record(id, pages, 0)
 	return id
 }
@@ -33,7 +33,7 @@ func (b *bench) ended(c *Crew, id int64) export.Export {
 	b.until("the export has ended", func() bool {
 		var err error
 		e, err = c.ExportOf(b.Context(), id)
-		fatal(b.T, err)
+		fatal(b.TB, err)
 		return !e.EndedAt.IsZero()
 	})
 	return e

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -37,6 +38,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childDSN) != "" {
 		os.Exit(m.Run()) // a helper of a test: the server is there
 	}
+	// They wait more than they compute.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(pgtest.Main(m, pgtest.Config{}, func(c *pgtest.Cluster) error {
 		cluster = c
 		ctx := context.Background()
@@ -62,12 +68,12 @@ func execOn(ctx context.Context, dsn, sql string, args ...any) error {
 
 // bench is a store of a test and those who work on it.
 type bench struct {
-	*testing.T
+	testing.TB
 	dsn   string
 	store *postgres.Store
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
 	name := "t" + strings.ToLower(rand.Text())
 	fatal(t, execOn(t.Context(), cluster.DSN("postgres"), "create database "+name+" template "+template))
@@ -75,9 +81,9 @@ func newBench(t *testing.T) *bench {
 }
 
 // openBench opens a store that is there.
-func openBench(t *testing.T, dsn string) *bench {
+func openBench(t testing.TB, dsn string) *bench {
 	t.Helper()
-	b := &bench{T: t, dsn: dsn}
+	b := &bench{TB: t, dsn: dsn}
 	var err error
 	b.store, err = postgres.Open(t.Context(), postgres.Config{DSN: b.dsn})
 	fatal(t, err)
@@ -101,7 +107,7 @@ func (b *bench) crew(cfg Config) *Crew {
 	b.Helper()
 	cfg.Store, cfg.Log = b.store, quiet
 	c, err := Open(b.Context(), cfg)
-	fatal(b.T, err)
+	fatal(b.TB, err)
 	b.Cleanup(c.Close)
 	return c
 }
@@ -132,7 +138,7 @@ func (b *bench) happen(tenant string, n int) {
 	b.Helper()
 	for range n {
 		_, err := b.store.CreateJob(b.Context(), store.Job{Tenant: tenant, State: job.Queued, MaxPages: 1, CreatedAt: time.Now()})
-		fatal(b.T, err)
+		fatal(b.TB, err)
 	}
 }
 
@@ -140,7 +146,7 @@ func (b *bench) happen(tenant string, n int) {
 func (b *bench) events(tenant string) []store.Event {
 	b.Helper()
 	list, err := b.store.Events(b.Context(), time.Now(), store.EventQuery{Tenant: tenant, Max: store.MaxEvents})
-	fatal(b.T, err)
+	fatal(b.TB, err)
 	return list
 }
 
@@ -148,9 +154,9 @@ func (b *bench) events(tenant string) []store.Event {
 func (b *bench) one(sql string, args ...any) (n int64) {
 	b.Helper()
 	conn, err := pgx.Connect(b.Context(), b.dsn)
-	fatal(b.T, err)
-	defer func() { fatal(b.T, conn.Close(context.WithoutCancel(b.Context()))) }()
-	fatal(b.T, conn.QueryRow(b.Context(), sql, args...).Scan(&n))
+	fatal(b.TB, err)
+	defer func() { fatal(b.TB, conn.Close(context.WithoutCancel(b.Context()))) }()
+	fatal(b.TB, conn.QueryRow(b.Context(), sql, args...).Scan(&n))
 	return n
 }
 
@@ -172,7 +178,7 @@ func (b *bench) pass() {
 		"update headway.river_job set attempted_at = attempted_at - interval '1 hour' where state = 'running'",
 		"update headway.river_leader set expires_at = now() - interval '1 second'",
 	} {
-		fatal(b.T, execOn(b.Context(), b.dsn, sql))
+		fatal(b.TB, execOn(b.Context(), b.dsn, sql))
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // receiver is somebody who is sent events. It believes only what the library of
 // the standard has verified.
 type receiver struct {
-	*testing.T
+	testing.TB
 	server *httptest.Server
 
 	mu     sync.Mutex
@@ -32,9 +32,9 @@ type receiver struct {
 	wrong  int // not verified
 }
 
-func newReceiver(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, id string)) *receiver {
+func newReceiver(t testing.TB, answer func(w http.ResponseWriter, r *http.Request, id string)) *receiver {
 	t.Helper()
-	v := &receiver{T: t, answer: answer, took: map[string][]store.EventNumber{}, asked: map[string]int{}}
+	v := &receiver{TB: t, answer: answer, took: map[string][]store.EventNumber{}, asked: map[string]int{}}
 	v.server = httptest.NewServer(v)
 	t.Cleanup(v.server.Close)
 	return v
@@ -47,7 +47,7 @@ func (v *receiver) port() uint16 { return v.server.Listener.Addr().(*net.TCPAddr
 func (v *receiver) endpoint(b *bench, tenant string, kinds ...store.EventKind) store.Endpoint {
 	v.Helper()
 	e := webhook.NewEndpoint(tenant, v.server.URL+"/hook", kinds)
-	fatal(v.T, b.store.CreateEndpoint(v.Context(), time.Now(), e))
+	fatal(v.TB, b.store.CreateEndpoint(v.Context(), time.Now(), e))
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.secret = e.Secret

@@ -19,12 +19,12 @@ func (b *bench) record(id job.ID, pages, changed int) {
 	b.Helper()
 	ctx, now := b.Context(), time.Now()
 	_, err := b.store.Admit(ctx, now, limit.Limits{})
-	fatal(b.T, err)
+	fatal(b.TB, err)
 	var found []store.Found
 	visits := make([]visit.Visit, pages)
 	for i := range visits {
 		u, err := weburl.Parse(fmt.Sprintf("https://example.com/%d", i))
-		fatal(b.T, err)
+		fatal(b.TB, err)
 		item := visit.Item{Job: id, URL: u, Found: visit.FoundSeed}
 		found = append(found, store.Found{Item: item})
 		text := "as ever"
@@ -34,15 +34,15 @@ func (b *bench) record(id job.ID, pages, changed int) {
 		visits[i] = visit.Visit{Item: item, Outcome: visit.Fetched, Answer: visit.Answer{Status: 200}, Page: visit.Page{Digest: text}}
 	}
 	_, err = b.store.Add(ctx, now, found)
-	fatal(b.T, err)
+	fatal(b.TB, err)
 	w, err := b.store.Join(ctx, now, "test")
-	fatal(b.T, err)
+	fatal(b.TB, err)
 	leases, err := b.store.Acquire(ctx, now, w, store.SlotCount)
-	fatal(b.T, err)
+	fatal(b.TB, err)
 	_, err = b.store.Commit(ctx, store.Commit{Worker: w, Number: 1, Leases: leases, At: now, Visits: visits})
-	fatal(b.T, err)
-	fatal(b.T, b.store.Release(ctx, w, leases...))
-	fatal(b.T, b.store.SetState(ctx, now, id, job.Running, job.Complete, ""))
+	fatal(b.TB, err)
+	fatal(b.TB, b.store.Release(ctx, w, leases...))
+	fatal(b.TB, b.store.SetState(ctx, now, id, job.Running, job.Complete, ""))
 }
 
 // TestSchedule lets two crews run schedules: one of cron that nobody looked at for

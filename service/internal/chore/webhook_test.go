@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/pgtest"
+	"headway/job"
 	"headway/service/internal/webhook"
 	"headway/store"
 )
@@ -200,7 +202,7 @@ func TestSlowReceiver(t *testing.T) {
 	fast := newReceiver(t, nil)
 	slow.endpoint(b, "acme")
 	b.work(webhook.Config{Guard: loopback(slow.port(), fast.port()), Retries: soon})
-	const backlog, events = 150, 30
+	const backlog, events = 24, 30
 	b.happen("acme", backlog)
 	b.until("the slow one is busy", func() bool { all, _ := slow.attempts(); return all >= 4 })
 	fast.endpoint(b, "other")
@@ -282,7 +284,7 @@ func (b *bench) child(port uint16) (kill func()) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$")
 	cmd.Env = append(os.Environ(), childDSN+"="+b.dsn, childPort+"="+strconv.Itoa(int(port)))
 	cmd.Stderr = os.Stderr
-	fatal(b.T, cmd.Start())
+	fatal(b.TB, cmd.Start())
 	kill = sync.OnceFunc(func() {
 		if err := cmd.Process.Kill(); err != nil {
 			b.Error(err)
@@ -304,4 +306,44 @@ func TestChild(t *testing.T) {
 	b := openBench(t, dsn)
 	b.work(webhook.Config{Guard: loopback(uint16(port)), Retries: soon})
 	time.Sleep(time.Minute) // to be killed meanwhile
+}
+
+// TestServerKilled kills PostgreSQL while deliveries are made and sent. The crew
+// goes on when it is back, and nothing that was acknowledged is lost.
+func TestServerKilled(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	server, err := pgtest.Start(ctx, pgtest.Config{Durable: true})
+	fatal(t, err)
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b := openBench(t, server.DSN("postgres"))
+	v := newReceiver(t, nil)
+	v.endpoint(b, "acme")
+	b.work(webhook.Config{Guard: loopback(v.port()), Retries: soon})
+	const each = 40
+	b.happen("acme", each)
+	b.until("some have arrived", func() bool { return v.has() > 0 })
+	fatal(t, server.Kill())
+	fatal(t, server.StartServer(ctx))
+	// Connections of before are found broken one by one.
+	for range each {
+		b.until("it answers again", func() bool {
+			_, err := b.store.CreateJob(ctx, store.Job{Tenant: "acme", State: job.Queued, MaxPages: 1, CreatedAt: time.Now()})
+			return err == nil
+		})
+	}
+	events := b.events("acme")
+	var passed time.Time
+	b.until("all have arrived", func() bool {
+		if time.Since(passed) > 5*time.Second { // for what was under way at the kill
+			b.pass()
+			passed = time.Now()
+		}
+		return v.has() == len(events)
+	})
+	v.judge(events)
 }

@@ -19,10 +19,10 @@ const Queue = "schedule"
 
 // Bounds of schedules.
 const (
-	MaxComparing = 2           // under way in one process
-	compareTime  = time.Hour   // of one comparison
-	compareTries = 3           // after which the interval stays as it is
-	lookEvery    = time.Second // for what is due
+	MaxComparing = 2               // under way in one process
+	compareTime  = time.Hour       // of one comparison
+	compareTries = 3               // after which the interval stays as it is
+	lookEvery    = 2 * time.Second // for what is due
 	retryAfter   = 5 * time.Second
 	atOnce       = 100 // schedules read at a time
 )

@@ -8,10 +8,10 @@ import (
 
 // Bounds of what one process has to do with one endpoint.
 const (
-	laneWidth = 4                      // deliveries under way
-	maxWait   = 2 * time.Second        // how long a delivery waits for one of them to end
-	maxTurn   = 30 * time.Second       // how long it is put off if that is too long
-	firstTook = 100 * time.Millisecond // how long a delivery is believed to take before one was timed
+	laneWidth = 4                     // deliveries under way
+	maxWait   = 2 * time.Second       // how long a delivery waits for one of them to end
+	maxTurn   = 30 * time.Second      // how long it is put off if that is too long
+	firstTook = 20 * time.Millisecond // how long a delivery is believed to take before one was timed
 )
 
 // lanes keep the deliveries to one endpoint from taking the places of all others.
@@ -27,6 +27,7 @@ type lane struct {
 	places chan struct{} // one for each delivery under way
 	users  int           // deliveries under way or waiting
 	took   time.Duration // by deliveries, lately
+	left   time.Time     // when the last one ended, or the first came
 	last   time.Time     // when the last that was put off comes back
 }
 
@@ -50,6 +51,9 @@ func (l *lanes) enter(ctx context.Context, endpoint string) (turn time.Duration)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n.users--
+	if time.Since(n.left) >= maxWait {
+		n.took = max(n.took, maxWait) // those under way hang
+	}
 	return n.turn(time.Now())
 }
 
@@ -59,7 +63,7 @@ func (l *lanes) join(endpoint string) (*lane, time.Duration) {
 	defer l.mu.Unlock()
 	n := l.lane[endpoint]
 	if n == nil {
-		n = &lane{places: make(chan struct{}, laneWidth), took: firstTook}
+		n = &lane{places: make(chan struct{}, laneWidth), took: firstTook, left: time.Now()}
 		l.lane[endpoint] = n
 	}
 	if n.ahead() > maxWait {
@@ -89,7 +93,8 @@ func (l *lanes) leave(endpoint string, took time.Duration) {
 	<-n.places
 	n.users--
 	n.took += (took - n.took) / 4
-	if n.users == 0 && n.last.Before(time.Now()) {
+	n.left = time.Now()
+	if n.users == 0 && n.last.Before(n.left) {
 		delete(l.lane, endpoint)
 	}
 }

@@ -74,8 +74,11 @@ func New(cfg Config, s Store) (*Sender, error) {
 	if w.retries == nil {
 		w.retries = Retries
 	}
-	if t, ok := w.client.Transport.(*http.Transport); ok && cfg.Roots != nil {
-		t.TLSClientConfig = &tls.Config{RootCAs: cfg.Roots, MinVersion: tls.VersionTLS12}
+	if t, ok := w.client.Transport.(*http.Transport); ok {
+		t.MaxIdleConnsPerHost = laneWidth
+		if cfg.Roots != nil {
+			t.TLSClientConfig = &tls.Config{RootCAs: cfg.Roots, MinVersion: tls.VersionTLS12}
+		}
 	}
 	return w, nil
 }

@@ -172,55 +172,80 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestLanes lets many deliveries wait for a receiver that takes 15 s each. No more
-// than the lane is wide are under way, it is never empty for long, and few come
-// back in vain.
+// TestLanes lets many deliveries wait for receivers that are quick, slow and very
+// slow. No more than the lane is wide are under way, it is hardly ever empty, few
+// come back in vain, and as soon as it is known to be slow few wait in memory.
 func TestLanes(t *testing.T) {
-	const deliveries, took = 400, 15 * time.Second
-	synctest.Test(t, func(t *testing.T) {
-		l := newLanes()
-		begun := time.Now()
-		var busy, most, asked, done, ended atomic.Int64
-		for range deliveries {
-			go func() {
-				for {
-					asked.Add(1)
-					turn := l.enter(t.Context(), "slow")
-					if turn == 0 {
-						break
-					}
-					time.Sleep(turn)
+	for _, c := range []struct {
+		name       string
+		took       time.Duration
+		deliveries int
+		waiting    int64 // in memory, once its speed is known
+	}{
+		{"quick", 2 * time.Millisecond, 4000, 4000},
+		{"slow", 200 * time.Millisecond, 1000, 40},
+		{"very slow", 15 * time.Second, 400, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testLane(t, c.took, c.deliveries, c.waiting) })
+		})
+	}
+}
+
+func testLane(t *testing.T, took time.Duration, deliveries int, waiting int64) {
+	l, begun := newLanes(), time.Now()
+	var in, busy, most, asked, done, ended atomic.Int64
+	for range deliveries {
+		go func() {
+			for {
+				asked.Add(1)
+				in.Add(1)
+				turn := l.enter(t.Context(), "it")
+				in.Add(-1)
+				if turn == 0 {
+					break
 				}
-				if n := busy.Add(1); n > most.Load() {
-					most.Store(n)
-				}
-				time.Sleep(took)
-				busy.Add(-1)
-				done.Add(1)
-				l.leave("slow", took)
-				ended.Store(int64(time.Since(begun)))
-			}()
+				time.Sleep(turn)
+			}
+			if n := busy.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			time.Sleep(took)
+			busy.Add(-1)
+			done.Add(1)
+			l.leave("it", took)
+			ended.Store(int64(time.Since(begun)))
+		}()
+	}
+	if turn := l.enter(t.Context(), "another"); turn != 0 || time.Since(begun) != 0 {
+		t.Errorf("another endpoint waits %s, then %s", time.Since(begun), turn)
+	}
+	ideal := time.Duration(deliveries) * took / laneWidth
+	if known := 2*maxWait + 4*took; known < ideal {
+		time.Sleep(known)
+		if n := in.Load(); n > waiting {
+			t.Errorf("%d wait in memory after %s, at most %d", n, known, waiting)
 		}
-		if turn := l.enter(t.Context(), "fast"); turn != 0 || time.Since(begun) != 0 {
-			t.Errorf("another endpoint waits %s, then %s", time.Since(begun), turn)
-		}
-		time.Sleep(2 * deliveries / laneWidth * took)
-		synctest.Wait()
-		ideal := deliveries / laneWidth * took
-		if most.Load() != laneWidth || done.Load() != deliveries {
-			t.Errorf("%d at once, %d of %d done after twice the ideal time", most.Load(), done.Load(), deliveries)
-		}
-		// At worst each is put off for maxTurn until it is its turn.
-		if most := int64(deliveries * (2 + ideal/maxTurn)); asked.Load() > most {
-			t.Errorf("asked %d times, want at most %d", asked.Load(), most)
-		}
-		if end := time.Duration(ended.Load()); end > ideal+ideal/4 {
-			t.Errorf("the last was done after %s, at best after %s", end, ideal)
-		}
-		if _, ok := l.lane["slow"]; ok {
-			t.Error("a lane that nobody uses is kept")
-		}
-	})
+	}
+	time.Sleep(2*ideal + maxTurn)
+	synctest.Wait()
+	if most.Load() != laneWidth || done.Load() != int64(deliveries) {
+		t.Errorf("%d at once, %d of %d done", most.Load(), done.Load(), deliveries)
+	}
+	// Before its speed is known some are put off for too long.
+	if end := time.Duration(ended.Load()); end > ideal+ideal/4+maxTurn {
+		t.Errorf("the last was done after %s, at best after %s", end, ideal)
+	}
+	// At worst each is put off for maxTurn until it is its turn.
+	if most := int64(deliveries) * int64(4+ideal/maxTurn); asked.Load() > most {
+		t.Errorf("asked %d times, at most %d", asked.Load(), most)
+	}
+	t.Logf("the last was done after %s, at best after %s; asked %d times", time.Duration(ended.Load()), ideal, asked.Load())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.lane["it"]; ok {
+		t.Error("a lane that nobody uses is kept")
+	}
 }
 
 // TestPost makes single attempts at receivers of all kinds.
