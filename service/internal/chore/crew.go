@@ -67,7 +67,7 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 	if c.pool, err = cfg.Store.Connect(ctx); err != nil {
 		return nil, err
 	}
-	workers := river.NewWorkers()
+	workers, warner := river.NewWorkers(), slog.New(warnings{log.Handler()})
 	hooks.Register(workers)
 	c.runs.Register(workers)
 	out.Register(workers)
@@ -85,10 +85,10 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 		JobTimeout:           rescueAfter,
 		RescueStuckJobsAfter: rescueAfter,
 		SoftStopTimeout:      stopWithin,
-		Logger:               log,
+		Logger:               warner,
 	})
 	if err == nil {
-		err = migrate(ctx, c.pool, log)
+		err = migrate(ctx, c.pool, warner)
 	}
 	if err != nil {
 		c.pool.Close()
