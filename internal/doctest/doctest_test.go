@@ -38,6 +38,7 @@ func documents(t *testing.T) []string {
 var elsewhere = map[string]struct{ test, file string }{
 	"docs/guide/fetch.md":    {"TestFetchTour", "internal/cli/fetch_test.go"},
 	"docs/guide/fleet.md":    {"TestGuide", "internal/fleettest/guide_test.go"},
+	"docs/guide/operate.md":  {"TestOperate", "internal/fleettest/operate_test.go"},
 	"docs/guide/webhooks.md": {"TestGuide", "service/internal/webhook/guide_test.go"},
 }
 

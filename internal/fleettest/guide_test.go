@@ -16,37 +16,39 @@ import (
 	"headway/internal/pgtest"
 )
 
-// TestGuide runs the commands of the fleet's guide as printed, on a database and a
-// port of its own, and compares what they say comes out.
+// TestGuide runs docs/guide/fleet.md.
 func TestGuide(t *testing.T) {
 	t.Parallel()
-	db, err := pgtest.Start(t.Context(), pgtest.Config{})
+	follow(t, "../../docs/guide/fleet.md", nil, "8780", "9464")
+}
+
+// follow runs the commands of a guide as printed, on a database of its own and with
+// settings besides, and compares what they say comes out. The guide prints the usual
+// ports, which another test may have, so they are replaced; the first is the lab's.
+func follow(t *testing.T, guide string, settings []string, ports ...string) {
+	t.Helper()
+	db := startDB(t, pgtest.Config{})
+	text, err := os.ReadFile(guide)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	text, err := os.ReadFile("../../docs/guide/fleet.md")
-	if err != nil {
-		t.Fatal(err)
+	var free []string // the port that is printed, and the one instead of it
+	for _, p := range ports {
+		free = append(free, p, fmt.Sprint(freePort(t)))
 	}
-	// The guide prints the usual ports, which another test may have.
-	port := fmt.Sprint(freePort(t))
-	steps := commands(strings.NewReplacer("8780", port, "9464", fmt.Sprint(freePort(t))).Replace(string(text)))
+	steps := commands(strings.NewReplacer(free...).Replace(string(text)))
 	if len(steps) < 10 {
 		t.Fatalf("%d commands found in the guide", len(steps))
 	}
 	dir := t.TempDir()
 	env := append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"),
 		fmt.Sprintf("HEADWAY_FLEET_STORE=postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", db.Port))
+	env = append(env, settings...)
 	for _, s := range steps {
 		words := s.command
 		if strings.HasPrefix(words, "headway lab up") {
 			// Without the hosts that serve https, on a port that another lab may have.
-			words += " --temper plain,shop,docs,blog,slow --listen 0.0.0.0:" + port
+			words += " --temper plain,shop,docs,blog,slow --listen 0.0.0.0:" + free[1]
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		cmd := exec.CommandContext(ctx, "sh", "-c", words)
