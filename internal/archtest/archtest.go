@@ -66,7 +66,7 @@ job
 service                  internal/config service/internal/api store/postgres golang.org/x/net
 service/apikey
 service/internal/openapi service/internal/api
-service/internal/api     answer ask internal/config internal/jobspec job limit service/apikey store visit weburl github.com/danielgtaylor/huma/v2
+service/internal/api     answer ask internal/config internal/jobspec job limit politeness service/apikey store visit weburl github.com/danielgtaylor/huma/v2
 
 # a web to prove it in
 lab                      lab/temper github.com/klauspost/compress github.com/andybalholm/brotli

@@ -36,6 +36,7 @@ func documents(t *testing.T) []string {
 
 // elsewhere names documents that another test makes and runs, and where it is.
 var elsewhere = map[string]struct{ test, file string }{
+	"docs/guide/api.md":      {"TestAPIGuide", "internal/fleettest/api_test.go"},
 	"docs/guide/fetch.md":    {"TestFetchTour", "internal/cli/fetch_test.go"},
 	"docs/guide/fleet.md":    {"TestGuide", "internal/fleettest/guide_test.go"},
 	"docs/guide/operate.md":  {"TestOperate", "internal/fleettest/operate_test.go"},

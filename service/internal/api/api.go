@@ -82,6 +82,7 @@ func New(c Config) *API {
 	h.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"key": {Type: "http", Scheme: "bearer", Description: "A key as headway admin key create prints it: hw_… Its scope is read, write (which includes read) or operator (which includes both)."},
 	}
+	h.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	wordsInSchemas(h.Components.Schemas)
 	a.huma = humago.New(a.mux, h)
 	a.mux.HandleFunc("/", a.nothingThere)
@@ -91,6 +92,7 @@ func New(c Config) *API {
 	a.registerWhy()
 	a.registerLimits()
 	a.registerEvents()
+	a.registerHosts()
 	a.registerControl()
 	return a
 }

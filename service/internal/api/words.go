@@ -85,6 +85,19 @@ func (millis) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeInteger, Format: "int64"}
 }
 
+// schemaName names a type in the document. What a worker says of a host has the
+// same name as what is told of it.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.PkgPath() == reflect.TypeFor[ask.Host]().PkgPath() {
+		return "Live" + name
+	}
+	return name
+}
+
 // wordsInSchemas makes the schemas name every word of the closed sets.
 func wordsInSchemas(r huma.Registry) {
 	alias[visit.Outcome, outcomeWord](r)

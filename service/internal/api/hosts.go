@@ -1,0 +1,180 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"headway/answer"
+	"headway/ask"
+	"headway/politeness"
+	"headway/store"
+)
+
+// orderTime is how long the owner of a host is waited for to obey.
+const orderTime = 10 * time.Second
+
+// HostName names a host in a body.
+type HostName struct {
+	Host string `json:"host" minLength:"1" maxLength:"300" doc:"Scheme, name and port if it is not the scheme's." example:"https://example.com"`
+}
+
+// HostPace is a pace for a host.
+type HostPace struct {
+	HostName
+	DelayMS int64 `json:"delay_ms" minimum:"0" maximum:"604800000" doc:"The least interval between two requests; 0 lifts it. What the host itself asks for still holds."`
+}
+
+// HostChange is what an order to a host changed.
+type HostChange struct {
+	Host   string `json:"host"`
+	Order  string `json:"order"`
+	Before string `json:"before" doc:"How the host stood before, for people."`
+	After  string `json:"after" doc:"How it stands now, likewise."`
+	Worker int64  `json:"worker,omitempty" doc:"The worker that owns the host and carried it out."`
+}
+
+// HostList is how the hosts stand that workers have in memory.
+type HostList struct {
+	Hosts    []answer.Host `json:"hosts" nullable:"false"`
+	Asked    int           `json:"asked" doc:"Workers that were asked."`
+	Answered int           `json:"answered" doc:"Workers that answered; the hosts of the others are missing."`
+}
+
+// JobHosts is a page of the hosts of a job, in the order they were found.
+type JobHosts struct {
+	Hosts      []answer.Host `json:"hosts" nullable:"false"`
+	NextCursor string        `json:"next_cursor,omitempty" doc:"The cursor of the next page; missing after the last."`
+}
+
+func (a *API) registerHosts() {
+	tags := []string{"hosts"}
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "list-hosts-of-job", Method: http.MethodGet, Path: "/v1/jobs/{job}/hosts", Tags: tags, Summary: "List the hosts of a job as they are stored: pace, what sets it, incidents, queue",
+		Description: "Pace and incidents are the host's, whatever job they come from.",
+	}, a.listJobHosts, http.StatusNotFound)
+	register(a, store.ScopeOperator, huma.Operation{
+		OperationID: "list-hosts", Method: http.MethodGet, Path: "/v1/hosts", Tags: tags, Summary: "Tell how the hosts stand that workers have in memory",
+		Description: "Pace, what sets it, floor, hold and incidents, as their owners say. Hosts are shared by all tenants.",
+	}, a.listHosts, http.StatusConflict)
+	for _, o := range []struct {
+		name, summary string
+		kind          ask.Kind
+	}{
+		{"pause", "Send nothing more to a host, for any job", ask.KindPause},
+		{"resume", "Go on with a host that was paused", ask.KindResume},
+		{"forget", "Forget what was learned of a host", ask.KindForget},
+	} {
+		register(a, store.ScopeOperator, huma.Operation{
+			OperationID: o.name + "-host", Method: http.MethodPost, Path: "/v1/hosts/" + o.name, Tags: tags, Summary: o.summary,
+		}, func(ctx context.Context, in *struct{ Body HostName }) (*struct{ Body HostChange }, error) {
+			return a.orderHost(ctx, ask.Question{Kind: o.kind, Host: in.Body.Host})
+		}, http.StatusConflict)
+	}
+	register(a, store.ScopeOperator, huma.Operation{
+		OperationID: "set-pace-of-host", Method: http.MethodPost, Path: "/v1/hosts/set-pace", Tags: tags, Summary: "Keep at least an interval between requests to a host",
+	}, func(ctx context.Context, in *struct{ Body HostPace }) (*struct{ Body HostChange }, error) {
+		return a.orderHost(ctx, ask.Question{Kind: ask.KindSlow, Host: in.Body.Host, Delay: ask.Millis(time.Duration(in.Body.DelayMS) * time.Millisecond)})
+	}, http.StatusConflict)
+}
+
+// jobHostsInput asks for the hosts of a job.
+type jobHostsInput struct {
+	OneJob
+	Paging
+}
+
+func (a *API) listJobHosts(ctx context.Context, in *jobHostsInput) (*struct{ Body JobHosts }, error) {
+	j, err := a.findJob(ctx, in.Job)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := a.askedOf(&j)
+	if err != nil {
+		return nil, err
+	}
+	list := listName("hosts", j.Tenant, strconv.FormatInt(in.Job, 10))
+	place, err := a.openCursor(list, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	page, err := a.store.HostList(ctx, store.HostListQuery{Job: j.ID, After: store.HostCursor(place), Max: in.Limit})
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now().UTC()
+	out := &struct{ Body JobHosts }{JobHosts{Hosts: []answer.Host{}, NextCursor: a.sealCursor(list, string(page.Next))}}
+	for i := range page.Hosts {
+		h, err := answer.NewHost(&page.Hosts[i], asked.Policy, nil, now)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Hosts = append(out.Body.Hosts, h)
+	}
+	return out, nil
+}
+
+// hostsInput asks for hosts.
+type hostsInput struct {
+	Host  string `query:"host" maxLength:"300" doc:"Only this one."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many to return at most."`
+}
+
+func (a *API) listHosts(ctx context.Context, in *hostsInput) (*struct{ Body HostList }, error) {
+	q := ask.Question{Kind: ask.KindHosts, Host: in.Host, Max: in.Limit}
+	answered, err := a.askFleet(ctx, askTime, q)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now().UTC()
+	out := &struct{ Body HostList }{HostList{Hosts: []answer.Host{}, Asked: answered.Asked, Answered: answered.Answered}}
+	for i := range answered.Hosts[:min(in.Limit, len(answered.Hosts))] {
+		live := &answered.Hosts[i]
+		h, err := answer.NewHost(&store.HostEntry{Host: store.Host{Host: live.Host}}, politeness.Policy{}, live, now)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Hosts = append(out.Body.Hosts, h)
+	}
+	return out, nil
+}
+
+// orderHost gives the owner of a host an order. The owner logs it.
+func (a *API) orderHost(ctx context.Context, q ask.Question) (*struct{ Body HostChange }, error) {
+	q.By = callerOf(ctx).name()
+	answered, err := a.askFleet(ctx, orderTime, q)
+	if err != nil {
+		return nil, err
+	}
+	if answered.Change == nil {
+		return nil, problem(http.StatusConflict, "the owner of the host did not say what it did", "look at GET /v1/orders and try again")
+	}
+	c := answered.Change
+	return &struct{ Body HostChange }{HostChange{Host: c.Host, Order: string(c.Order), Before: c.Before, After: c.After, Worker: int64(c.Worker)}}, nil
+}
+
+// askFleet asks the owners of hosts.
+func (a *API) askFleet(ctx context.Context, within time.Duration, q ask.Question) (ask.Answer, error) {
+	if q.Host != "" {
+		if _, err := store.ParseHost(q.Host); err != nil {
+			return ask.Answer{}, problem(http.StatusUnprocessableEntity, err.Error(), "write a host as https://example.com, with its port if it is not the scheme's")
+		}
+	}
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	answered, err := ask.NewFleet(a.store).Ask(bounded, q)
+	switch {
+	case errors.Is(err, ask.ErrNobody), errors.Is(err, context.DeadlineExceeded):
+		return answered, problem(http.StatusConflict, "no worker answers", "headway admin workers tells who is there; the hosts of a worker that died have another owner after its lease")
+	case err != nil:
+		return answered, err
+	case answered.Error != "":
+		return answered, newProblem(http.StatusConflict, answered.Error)
+	default:
+		return answered, nil
+	}
+}
