@@ -114,3 +114,16 @@ func TestStreamThroughRestarts(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestHeadOfStream answers a question for the head of a stream at once, and leaves
+// its connection free for the next request.
+func TestHeadOfStream(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	k := key(t, s.st, "acme", store.ScopeRead)
+	for range 3 {
+		if a := s.ask("HEAD", "/v1/events/stream", k, nil); a.status != http.StatusOK || a.header.Get("Content-Type") != "text/event-stream" {
+			t.Errorf("status %d, type %q", a.status, a.header.Get("Content-Type"))
+		}
+		s.ask("GET", "/v1/me", k, nil).read(t, http.StatusOK, nil)
+	}
+}

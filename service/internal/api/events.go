@@ -143,9 +143,12 @@ func (a *API) followEvents(ctx context.Context, in *followInput) (*huma.StreamRe
 	}
 	return &huma.StreamResponse{Body: func(h huma.Context) {
 		defer a.followers.leave(f)
-		_, w := humago.Unwrap(h)
+		r, w := humago.Unwrap(h)
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Cache-Control", "no-store")
+		if r.Method == http.MethodHead {
+			return // its connection would wait for a body that never ends
+		}
 		if err := a.sendEvents(ctx, w, f, q); err != nil && !isGone(err) {
 			a.log.InfoContext(ctx, "stream of events ended", "err", err)
 		}
