@@ -219,9 +219,16 @@ func (c *crawler) crawl(ctx context.Context) error {
 func (c *crawler) renew(ctx context.Context) {
 	tick := time.NewTicker(c.cfg.Terms.Renew)
 	defer tick.Stop()
+	// A renewal that hangs does not keep requests in flight: by the time somebody
+	// may take our hosts over there are none.
+	late := time.AfterFunc(c.tenure.Load().CancelIn(time.Now()), func() { c.stopWork(errNotOurs) })
+	defer late.Stop()
 	for {
 		select {
 		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), errNotOurs) {
+				c.post(func(time.Time) { c.fail(fmt.Errorf("renew the lease: %w", errNotOurs)) })
+			}
 			return
 		case <-tick.C:
 		}
@@ -235,6 +242,7 @@ func (c *crawler) renew(ctx context.Context) {
 		case err == nil:
 			tenure := store.NewTenure(c.cfg.Terms, sent)
 			c.tenure.Store(&tenure)
+			late.Reset(tenure.CancelIn(time.Now()))
 		case errors.Is(err, store.ErrFenced):
 			c.stopWork(err)
 			c.post(func(time.Time) { c.fail(fmt.Errorf("renew the lease: %w", err)) })

@@ -41,6 +41,8 @@ const (
 	// settleFor is what the last pages of a job that drains get to be stored before
 	// it ends.
 	settleFor = time.Second
+	// endWithin is what giving back gets when a worker ends at once.
+	endWithin = time.Second
 	// rejoinFirst and rejoinLast bound the wait before a worker that lost its
 	// place, or its store, tries again.
 	rejoinFirst = time.Second
@@ -153,9 +155,21 @@ func (c *crawler) live(ctx context.Context) error {
 	}
 	err := c.crawl(ctx)
 	if c.fatal != nil {
+		// Nothing of us is under way any more, so nobody need wait until we are
+		// found dead. Where the store is not to be had, they must.
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
+		defer stop()
+		if gone := c.st.Abandon(ctx, c.worker); gone != nil {
+			c.cfg.Log.Warn("the slots are ours until we are found dead", "err", gone)
+		}
 		return errors.Join(err, c.closeJournal())
 	}
-	ctx = context.WithoutCancel(ctx)
+	within := drainFor
+	if ctx.Err() != nil {
+		within = endWithin // what we do not give back is taken from us
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer stop()
 	errs := []error{err, c.giveBack(ctx, c.now())}
 	for _, r := range c.runs {
 		errs = append(errs, r.record(ctx))

@@ -35,17 +35,18 @@ type run struct {
 	budget     *limit.Budget
 
 	// In a fleet.
-	tenant   string
-	state    job.State  // of the job
-	reason   string     // of that
-	maxPages int64      // as stored
-	metered  bool       // it counts against the quota of its tenant
-	home     store.Slot // whose owner is responsible for the job
-	seeded   bool       // its seeds were added by us
-	told     map[told]bool
-	tending  chore
-	ctx      context.Context // of its requests
-	cancel   context.CancelCauseFunc
+	tenant    string
+	state     job.State  // of the job
+	reason    string     // of that
+	maxPages  int64      // as stored
+	metered   bool       // it counts against the quota of its tenant
+	home      store.Slot // whose owner is responsible for the job
+	seeded    bool       // its seeds were added by us
+	told      map[told]bool
+	tending   chore
+	unspentAt time.Time       // when to look next whether page tokens are used
+	ctx       context.Context // of its requests
+	cancel    context.CancelCauseFunc
 
 	stop     *Stop // why nothing more is sent; nil while it runs
 	stopAt   time.Time
@@ -358,6 +359,18 @@ func (r *run) concluded(ctx context.Context) bool {
 
 var errTimeUp = errors.New("the time of the crawl is up")
 
+// returnUnspent returns page tokens that were not used for a while: the host they
+// were for may be somebody else's by now.
+func (r *run) returnUnspent(now time.Time) {
+	if now.Before(r.unspentAt) {
+		return
+	}
+	r.unspentAt = now.Add(upkeepEvery)
+	if n := r.c.f.Unspent(r.job); n > 0 {
+		r.c.pend(entry{tokens: &store.Return{Job: r.job, Tokens: n}})
+	}
+}
+
 // look is done a few times a second: limits and counts.
 func (r *run) look(work context.Context, now time.Time) {
 	if r != r.c.alone {
@@ -367,6 +380,7 @@ func (r *run) look(work context.Context, now time.Time) {
 		if r.c.f.Exhausted(r.job) {
 			r.c.f.Again(r.job) // others may have returned tokens
 		}
+		r.returnUnspent(now)
 		return
 	}
 	r.budget.Observe(now, limit.Use{})

@@ -80,7 +80,8 @@ func (c *crawler) acquired(work context.Context, now time.Time, leases []store.L
 	c.readHosts(work, store.HostQuery{Slots: slots})
 }
 
-// surplus marks slots to be given up, those with the fewest hosts first.
+// surplus marks slots to be given up: some of each size, so that whoever has come
+// gets its share of the hosts, too.
 func (c *crawler) surplus(n int) {
 	if n <= 0 {
 		return
@@ -96,8 +97,9 @@ func (c *crawler) surplus(n int) {
 		}
 	}
 	slices.SortFunc(slots, func(a, b store.Slot) int { return cmp.Or(cmp.Compare(hosts[a], hosts[b]), cmp.Compare(a, b)) })
-	for _, s := range slots[:min(n, len(slots))] {
-		c.fleet.leaving[s] = true
+	n = min(n, len(slots))
+	for i := range n {
+		c.fleet.leaving[slots[(i+1)*len(slots)/n-1]] = true
 	}
 	c.cfg.Log.Info("slots to be given up", "slots", n, "owned", len(c.leases))
 }

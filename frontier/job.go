@@ -36,8 +36,9 @@ type jobState struct {
 	ready   deque // hosts that could be asked and on which it has its turn
 	stopped bool
 
-	tokens    int // reserved and not in use
-	out       int // with requests under way
+	tokens    int    // reserved and not in use
+	out       int    // with requests under way
+	looked    uint64 // the turn at which it was last looked whether tokens are used
 	asking    bool
 	exhausted bool
 	starved   deque // hosts that wait for a token

@@ -427,6 +427,7 @@ func (f *Frontier) Grant(now time.Time, id job.ID, n int) {
 	j.asking = false
 	j.exhausted = n == 0
 	j.tokens += n
+	j.looked = 0
 	f.wakeStarved(j, now)
 }
 
@@ -468,6 +469,17 @@ func (f *Frontier) Again(id job.ID) {
 func (f *Frontier) Exhausted(id job.ID) bool {
 	j := f.jobs[id]
 	return j.exhausted && j.tokens == 0 && j.out == 0
+}
+
+// Unspent takes the tokens of a job if nothing was sent for it since the last call,
+// nor any given to it, to be returned: others may have hosts to ask.
+func (f *Frontier) Unspent(id job.ID) int {
+	j := f.jobs[id]
+	if turn := j.claim.turn + 1; turn != j.looked {
+		j.looked = turn
+		return 0
+	}
+	return f.Unused(id)
 }
 
 // Unused takes the tokens of a job that are not in use, to be returned.

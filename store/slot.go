@@ -103,6 +103,10 @@ func (t Tenure) MustCancel(now time.Time) bool {
 	return t.sent.IsZero() || t.elapsed(now) >= t.terms.Cancel
 }
 
+// CancelIn is how long it is until requests in flight must be given up, as long as
+// no clock is set.
+func (t Tenure) CancelIn(now time.Time) time.Duration { return t.terms.Cancel - t.elapsed(now) }
+
 // Age is how long ago the renewal was sent, for people.
 func (t Tenure) Age(now time.Time) time.Duration { return t.elapsed(now) }
 

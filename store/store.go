@@ -49,6 +49,9 @@ type Slots interface {
 	// Leave gives back all leases and tokens of the worker cleanly and forgets
 	// it. A worker that is not known has left already.
 	Leave(ctx context.Context, w WorkerID) error
+	// Abandon is Leave for a worker that has stopped, and may not have stored all
+	// it did: its slots are as after a declared death.
+	Abandon(ctx context.Context, w WorkerID) error
 	// Workers lists the workers that are known, by number.
 	Workers(ctx context.Context) ([]Worker, error)
 }

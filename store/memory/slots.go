@@ -70,6 +70,16 @@ func (s *Store) Leave(ctx context.Context, w store.WorkerID) error {
 	return nil
 }
 
+// Abandon implements [store.Slots].
+func (s *Store) Abandon(ctx context.Context, w store.WorkerID) error {
+	if err := s.begin(ctx, "abandon"); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	s.ledger.End(w, true)
+	return nil
+}
+
 // Workers implements [store.Slots].
 func (s *Store) Workers(ctx context.Context) ([]store.Worker, error) {
 	if err := s.begin(ctx, "workers"); err != nil {

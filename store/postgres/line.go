@@ -3,9 +3,12 @@ package postgres
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // minSilence is the least time after which a server that owes an answer is taken
@@ -28,13 +31,20 @@ type line struct {
 	listening bool      // nothing is owed: somebody waits for news
 }
 
-// dial opens a line.
-func (s *Store) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
+// lines makes lines of the connections that the driver opens.
+func (s *Store) lines(dial pgconn.DialFunc) pgconn.DialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		if tcp, ok := conn.(*net.TCPConn); ok { // else it is a socket of this machine
+			if err := tcp.SetKeepAliveConfig(keepAlive); err != nil {
+				return nil, errors.Join(err, conn.Close())
+			}
+		}
+		return &line{Conn: conn, silence: max(minSilence, s.terms.TakeOver)}, nil
 	}
-	return &line{Conn: conn, silence: max(minSilence, s.terms.TakeOver)}, nil
 }
 
 // Read implements [net.Conn].

@@ -88,6 +88,7 @@ type Store struct {
 	parts    int
 	shard    int16 // of counts changed for nobody in particular
 	notifier *notifier
+	pulse    pulse
 
 	endings map[store.Ending]int16
 	ending  map[int16]store.Ending
@@ -143,6 +144,7 @@ func (s *Store) poolConfig(dsn string) (*pgxpool.Config, error) {
 		return nil, fmt.Errorf("connection string: %w", err) // pgx leaves the password out
 	}
 	config.ConnConfig.StatementCacheCapacity = statements
+	config.MaxConns++ // one is for heartbeats
 	session := config.ConnConfig.RuntimeParams
 	session["search_path"] = pgx.Identifier{s.schema}.Sanitize()
 	session["application_name"] = cmp.Or(session["application_name"], "headway")
@@ -174,7 +176,7 @@ func (s *Store) poolConfig(dsn string) (*pgxpool.Config, error) {
 func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
 	var err error
 	patient := config.ConnConfig.Copy() // a migration takes as long as it takes
-	config.ConnConfig.DialFunc = s.dial
+	config.ConnConfig.DialFunc = s.lines(config.ConnConfig.DialFunc)
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return err
 	}
@@ -229,6 +231,9 @@ func (s *Store) Key() weburl.Key { return s.key }
 // still held end when their worker is found dead.
 func (s *Store) Close() error {
 	s.notifier.close()
+	s.pulse.mu.Lock()
+	s.pulse.drop()
+	s.pulse.mu.Unlock()
 	s.pool.Close()
 	return nil
 }

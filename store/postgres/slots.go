@@ -20,6 +20,9 @@ func (s *Store) Join(ctx context.Context, now time.Time, name string) (store.Wor
 			clean(name), milli(now)).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 		return nil
 	})
+	if err == nil {
+		err = wrap(s.readyPulse(ctx))
+	}
 	if err != nil {
 		return 0, fmt.Errorf("join: %w", err)
 	}
@@ -135,21 +138,6 @@ func (c *change) end(w store.WorkerID, unclean bool) {
 	c.exec("with t as (delete from token where worker = $1 returning job, n) update account set free = free + t.n from t where account.job = t.job", w)
 }
 
-// Renew implements [store.Slots].
-func (s *Store) Renew(ctx context.Context, w store.WorkerID) error {
-	err := s.single(ctx, "update worker set heartbeat = heartbeat + 1 where id = $1", []any{w}, func(r pgx.Rows) error {
-		r.Close()
-		if err := r.Err(); err != nil {
-			return err
-		}
-		return affected(1, errf("%w", store.ErrFenced))(r.CommandTag())
-	})
-	if err != nil {
-		return fmt.Errorf("renew worker %d: %w", w, err)
-	}
-	return nil
-}
-
 // Release implements [store.Slots].
 func (s *Store) Release(ctx context.Context, w store.WorkerID, leases ...store.Lease) error {
 	ids, fences := leaseColumns(leases)
@@ -176,9 +164,16 @@ func leaseColumns(leases []store.Lease) (ids []int16, fences []int64) {
 }
 
 // Leave implements [store.Slots].
-func (s *Store) Leave(ctx context.Context, w store.WorkerID) error {
+func (s *Store) Leave(ctx context.Context, w store.WorkerID) error { return s.endWorker(ctx, w, false) }
+
+// Abandon implements [store.Slots].
+func (s *Store) Abandon(ctx context.Context, w store.WorkerID) error {
+	return s.endWorker(ctx, w, true)
+}
+
+func (s *Store) endWorker(ctx context.Context, w store.WorkerID, unclean bool) error {
 	err := s.change(ctx, func(_ context.Context, c *change) error {
-		c.end(w, false)
+		c.end(w, unclean)
 		return nil
 	})
 	if err != nil {

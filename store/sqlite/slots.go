@@ -124,6 +124,14 @@ func (s *Store) Leave(ctx context.Context, w store.WorkerID) error {
 	})
 }
 
+// Abandon implements [store.Slots].
+func (s *Store) Abandon(ctx context.Context, w store.WorkerID) error {
+	return s.changeSlots(ctx, "abandon", func(l *ledger.Ledger) error {
+		l.End(w, true)
+		return nil
+	})
+}
+
 // Workers implements [store.Slots].
 func (s *Store) Workers(ctx context.Context) ([]store.Worker, error) {
 	s.mu.Lock()

@@ -38,23 +38,31 @@ func testSlots(t *testing.T, open Open) {
 			t.Error("an old owner released slots of the new one")
 		}
 	})
-	t.Run("leaving gives everything back", func(t *testing.T) {
-		w := newWorld(t, open, 0)
-		w.check(w.store.Leave(w.ctx, w.w.id))
-		w.check(w.store.Leave(w.ctx, w.w.id))
-		other := w.newOwner(store.SlotCount)
-		if len(other.leases) != store.SlotCount {
-			t.Fatalf("got %d slots", len(other.leases))
-		}
-		for _, l := range other.leases {
-			if !l.Clean {
-				t.Fatalf("slot %d was not left cleanly", l.Slot)
+	for name, end := range map[string]struct {
+		do    func(w *world) error
+		clean bool
+	}{
+		"leaving gives everything back":              {func(w *world) error { return w.store.Leave(w.ctx, w.w.id) }, true},
+		"and so does abandoning, though not cleanly": {func(w *world) error { return w.store.Abandon(w.ctx, w.w.id) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, open, 0)
+			w.check(end.do(w))
+			w.check(end.do(w))
+			other := w.newOwner(store.SlotCount)
+			if len(other.leases) != store.SlotCount {
+				t.Fatalf("got %d slots", len(other.leases))
 			}
-		}
-		if err := w.store.Renew(w.ctx, w.w.id); !errors.Is(err, store.ErrFenced) {
-			t.Errorf("a worker that left renews: %v", err)
-		}
-	})
+			for _, l := range other.leases {
+				if l.Clean != end.clean {
+					t.Fatalf("slot %d: clean is %v", l.Slot, l.Clean)
+				}
+			}
+			if err := w.store.Renew(w.ctx, w.w.id); !errors.Is(err, store.ErrFenced) {
+				t.Errorf("a worker that left renews: %v", err)
+			}
+		})
+	}
 	t.Run("a worker is dead when its heartbeat stood still for the whole time", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		other := w.newOwner(1)

@@ -1,0 +1,170 @@
+package headway_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headway"
+	"headway/fetch"
+	"headway/store"
+	"headway/store/memory"
+)
+
+// mute is a store that stops answering renewals.
+type mute struct {
+	*memory.Store
+	mu    sync.Mutex
+	since time.Time
+}
+
+func (m *mute) silent() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.since.IsZero()
+}
+
+func (m *mute) Renew(ctx context.Context, w store.WorkerID) error {
+	if m.silent() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return m.Store.Renew(ctx, w)
+}
+
+// calledOff is a fetcher that notes when requests were called off.
+type calledOff struct {
+	headway.Fetcher
+	mu sync.Mutex
+	at []time.Time
+}
+
+func (c *calledOff) Do(ctx context.Context, r fetch.Request) (*fetch.Result, error) {
+	res, err := c.Fetcher.Do(ctx, r)
+	if ctx.Err() != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.at = append(c.at, time.Now())
+	}
+	return res, err
+}
+
+// TestSilentStore lets a renewal hang while requests are in flight: they are called
+// off before anybody may take their hosts over.
+func TestSilentStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{simulated: newSimulated(t, 4, latency(10, 8*time.Second))}
+		off := &calledOff{Fetcher: f.cfg.Fetcher}
+		m := &mute{Store: f.st.(*memory.Store)}
+		f.worker = func(c *headway.Config) { c.Fetcher, c.Store = off, m }
+		f.submit(0)
+		w := f.start()
+		time.Sleep(10 * time.Second) // robots.txt took eight of them
+		m.mu.Lock()
+		m.since = time.Now()
+		m.mu.Unlock()
+		time.Sleep(fleetTerms.TakeOver)
+		off.mu.Lock()
+		if len(off.at) == 0 {
+			t.Error("nothing was called off")
+		}
+		for _, at := range off.at {
+			if late := at.Sub(m.since); late > fleetTerms.Cancel {
+				t.Errorf("called off %v after the last renewal could have been sent, want at most %v", late, fleetTerms.Cancel)
+			}
+		}
+		off.mu.Unlock()
+		w.crash()
+		f.wg.Wait()
+	})
+}
+
+// TestNewcomer lets a second worker join one that has all hosts: it gets its share
+// of the hosts, not only of the slots.
+func TestNewcomer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{simulated: newSimulated(t, 200, small(60))}
+		f.submit(0)
+		first := f.start()
+		time.Sleep(20 * time.Second)
+		off := &calledOff{Fetcher: f.cfg.Fetcher}
+		asked := map[string]bool{}
+		f.worker = func(c *headway.Config) { c.Fetcher = hostsAsked{off, asked} }
+		second := f.start()
+		time.Sleep(30 * time.Second)
+		off.mu.Lock()
+		n := len(asked)
+		off.mu.Unlock()
+		if n < 70 || n > 130 {
+			t.Errorf("the second of two workers asked %d of 200 hosts", n)
+		}
+		first.crash()
+		second.crash()
+		f.wg.Wait()
+	})
+}
+
+// hostsAsked notes which hosts are asked.
+type hostsAsked struct {
+	*calledOff
+	hosts map[string]bool
+}
+
+func (h hostsAsked) Do(ctx context.Context, r fetch.Request) (*fetch.Result, error) {
+	h.mu.Lock()
+	h.hosts[r.URL.Host()] = true
+	h.mu.Unlock()
+	return h.Fetcher.Do(ctx, r)
+}
+
+// TestEndAtOnce ends a worker whose store takes ten seconds for everything: it is
+// gone in little more than one.
+func TestEndAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{simulated: newSimulated(t, 4, small(60))}
+		slow := &sluggish{Store: f.st.(*memory.Store)}
+		f.worker = func(c *headway.Config) { c.Store = slow }
+		f.submit(0)
+		w := f.start()
+		time.Sleep(10 * time.Second)
+		slow.by.Store(int64(10 * time.Second))
+		began := time.Now()
+		w.kill()
+		<-w.done
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// sluggish is a store that takes its time when it is left.
+type sluggish struct {
+	*memory.Store
+	by atomic.Int64
+}
+
+func (s *sluggish) wait(ctx context.Context) error {
+	select {
+	case <-time.After(time.Duration(s.by.Load())):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *sluggish) Leave(ctx context.Context, w store.WorkerID) error {
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
+	return s.Store.Leave(ctx, w)
+}
+
+func (s *sluggish) Record(ctx context.Context, points []store.Point) error {
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
+	return s.Store.Record(ctx, points)
+}
