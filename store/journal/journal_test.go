@@ -166,9 +166,12 @@ func FuzzReplay(f *testing.F) {
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
-		_, again, err := Open(path)
+		j, again, err := Open(path)
 		if err != nil || len(again) != len(first) {
 			t.Fatalf("%d suspects, then %d: %v", len(first), len(again), err)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
 		}
 		for i := range first {
 			if first[i] != again[i] {
