@@ -140,7 +140,10 @@ func openFleet(ctx context.Context, s *config.Settings, terms store.Terms, log *
 	}
 	st, err := postgres.Open(ctx, postgres.Config{DSN: s.Fleet.Store, Schema: s.Fleet.Schema, Terms: terms, Log: log})
 	if err != nil {
-		return nil, openFailure(err)
+		if open, ok := errors.AsType[*store.OpenError](err); ok {
+			return nil, failed(err, open.Hint)
+		}
+		return nil, failed(err, "headway worker --help shows the form of --store")
 	}
 	return st, nil
 }
