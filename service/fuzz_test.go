@@ -33,7 +33,8 @@ var odd = []string{
 // maker makes requests of schemas, by chance.
 type maker struct {
 	*rand.Rand
-	d *document
+	d   *document
+	ids []map[string]string // of what is there, by the parameters that name it
 }
 
 // often is true so many times in a hundred.
@@ -137,6 +138,9 @@ func (m *maker) request(o *operation, base string) (*http.Request, error) {
 			if id == "" || m.often(70) { // a path without it is another path
 				id = fmt.Sprint(1 + m.IntN(20))
 			}
+			if m.often(50) {
+				id = m.ids[m.IntN(len(m.ids))][p.Name]
+			}
 			path = strings.Replace(path, "{"+p.Name+"}", url.PathEscape(id), 1)
 		case p.In == "query" && (p.Required && m.often(90) || m.often(25)):
 			query.Add(p.Name, m.text(p.Schema))
@@ -182,15 +186,16 @@ func TestRequestsOfSchemas(t *testing.T) {
 	if os.Getenv("HEADWAY_FULL") != "" {
 		n = allRequests
 	}
-	s := start(t, service.Config{Store: openStore(t)})
+	s := start(t, service.Config{Store: openStore(t), Exports: service.Exports{To: t.TempDir()}})
+	var ids []map[string]string
 	for range 3 {
-		fill(t, s, "acme")
+		ids = append(ids, things(t, s, "acme"))
 	}
 	k := key(t, s.st, "acme", store.ScopeOperator)
 	d, v := readDocument(t), newValidator(t)
 	operations := d.operations()
 	seed := uint64(n)
-	m := &maker{rand.New(rand.NewPCG(seed, 1)), d}
+	m := &maker{rand.New(rand.NewPCG(seed, 1)), d, ids}
 	statuses := map[int]int{}
 	for i := range n {
 		o := operations[i%len(operations)]

@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,8 +16,12 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"headway/fetch/guard"
 	"headway/internal/config"
 	"headway/service/internal/api"
+	"headway/service/internal/chore"
+	"headway/service/internal/export"
+	"headway/service/internal/webhook"
 	"headway/store/postgres"
 )
 
@@ -52,23 +57,52 @@ type Config struct {
 	// Rate is how many requests a second each key may send to this server; 0
 	// means DefaultRate. What was not used for some seconds may come at once.
 	Rate float64
-	Log  *slog.Logger // nil for none
+	// Webhooks is the door to the network for webhooks. Ranges in its AllowPrivate
+	// are sent to, by plain http, too.
+	Webhooks guard.Config
+	// Exports says where exports go; the zero value is nowhere.
+	Exports Exports
+	Log     *slog.Logger // nil for none
 	// Listening, when not nil, is told the address once requests are taken.
 	Listening func(net.Addr)
 }
 
-// Run listens and answers until ctx ends, then lets requests under way finish.
+// Exports says where exports go.
+type Exports struct {
+	To    string         // a folder, or s3://BUCKET/PREFIX; empty for none
+	Guard guard.Config   // the door to S3
+	Roots *x509.CertPool // who may vouch for S3; nil for those of the system
+}
+
+// Run listens and answers, and does what is done behind the scenes (webhooks,
+// schedules, exports, retention), until ctx ends; then it lets requests under way
+// finish.
 func Run(ctx context.Context, c Config) error {
 	c.Listen, c.Log = cmp.Or(c.Listen, DefaultListen), cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if err := c.check(); err != nil {
 		return err
 	}
+	workers, err := chore.Open(ctx, chore.Config{
+		Store: c.Store, Log: c.Log,
+		Webhook: webhook.Config{Guard: c.Webhooks, Log: c.Log},
+		Export:  export.Config{To: c.Exports.To, Guard: c.Exports.Guard, Roots: c.Exports.Roots, Log: c.Log},
+	})
+	if err != nil {
+		return err
+	}
+	defer workers.Close()
 	var from net.ListenConfig
 	l, err := from.Listen(ctx, "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen at %s: %w", c.Listen, err)
 	}
-	return serve(ctx, c, l)
+	return serve(ctx, c, l, workers)
+}
+
+// crew works behind the API.
+type crew interface {
+	api.Chores
+	Run(ctx context.Context) error
 }
 
 // check reports an address at which a service must not listen.
@@ -87,10 +121,14 @@ func (c *Config) check() error {
 // them for no key.
 var ErrOpen = errors.New("only a loopback address may be listened at without keys")
 
-// serve answers on a listener.
-func serve(ctx context.Context, c Config, l net.Listener) error {
+// serve answers on a listener while the crew works. If one of the two ends by
+// itself so does the other: a service that does half of its work looks healthy.
+func serve(ctx context.Context, c Config, l net.Listener, behind crew) error {
 	rate := cmp.Or(c.Rate, DefaultRate)
-	a := api.New(api.Config{Store: c.Store, Settings: c.Settings, Anonymous: c.NoKeys, Rate: api.Rate{PerSecond: rate, Burst: max(1, int(rate*burst))}, Log: c.Log})
+	a := api.New(api.Config{
+		Store: c.Store, Chores: behind, Private: c.Webhooks.AllowPrivate, Settings: c.Settings, Anonymous: c.NoKeys,
+		Rate: api.Rate{PerSecond: rate, Burst: max(1, int(rate*burst))}, Log: c.Log,
+	})
 	h := &health{store: c.Store}
 	server := &http.Server{
 		Handler:           h.beside(a.Handler()),
@@ -98,14 +136,16 @@ func serve(ctx context.Context, c Config, l net.Listener) error {
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 	}
 	// Requests outlive the order to stop; what only waits for news does not.
-	following, stop := context.WithCancel(ctx)
+	working, stop := context.WithCancel(ctx)
 	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := a.Run(following); err != nil {
+		if err := a.Run(working); err != nil {
 			c.Log.ErrorContext(ctx, "events not followed", "err", err)
 		}
 	})
+	crewed := make(chan error, 1)
+	wg.Go(func() { crewed <- behind.Run(working) })
 	defer wg.Wait()
 	defer stop()
 	ended := make(chan error, 1)
@@ -113,9 +153,15 @@ func serve(ctx context.Context, c Config, l net.Listener) error {
 	if c.Listening != nil {
 		c.Listening(l.Addr())
 	}
+	var failed error
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve at %s: %w", l.Addr(), err)
+	case err := <-crewed:
+		if ctx.Err() == nil {
+			failed = fmt.Errorf("webhooks, schedules and exports ended: %w", err)
+			stop()
+		}
 	case <-ctx.Done():
 	}
 	h.stopping.Store(true)
@@ -126,7 +172,7 @@ func serve(ctx context.Context, c Config, l net.Listener) error {
 		err = errors.Join(fmt.Errorf("requests under way did not finish: %w", err), server.Close())
 	}
 	<-ended
-	return err
+	return errors.Join(failed, err)
 }
 
 // health answers whether the service lives and can work.
@@ -155,9 +201,14 @@ func (h *health) ready(ctx context.Context) error {
 	if h.stopping.Load() {
 		return errors.New("stopping")
 	}
+	return Answers(ctx, h.store)
+}
+
+// Answers tells whether a store answers soon.
+func Answers(ctx context.Context, st *postgres.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
-	if _, err := h.store.JobList(ctx, 0, 0); err != nil {
+	if _, err := st.JobList(ctx, 0, 0); err != nil {
 		return errors.New("the store does not answer")
 	}
 	return nil

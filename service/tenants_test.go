@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -102,7 +103,7 @@ func TestKeysOfEveryRoute(t *testing.T) {
 	}
 	n := 0
 	for _, o := range d.operations() {
-		path, body, _ := o.fill(t, d, map[string]string{"job": "1", "with": "1"})
+		path, body, _ := o.fill(t, d, map[string]string{"job": "1", "with": "1", "webhook": "ep_1", "schedule": "sc_1", "export": "1"})
 		for name, k := range refused {
 			a := s.ask(o.method, path, k, body)
 			if a.status != http.StatusUnauthorized || a.header.Get("Www-Authenticate") == "" {
@@ -144,6 +145,19 @@ func fill(t testing.TB, s *server, tenant string) job.ID {
 	return id
 }
 
+// things are the ids of what a tenant has, by the parameters that name them.
+func things(t testing.TB, s *server, tenant string) map[string]string {
+	t.Helper()
+	id := fmt.Sprint(fill(t, s, tenant))
+	k := key(t, s.st, tenant, store.ScopeWrite)
+	var hook, plan struct{ ID string }
+	var files struct{ ID int64 }
+	s.ask("POST", "/v1/webhooks", k, map[string]any{"url": "https://example.com/" + marker}).read(t, http.StatusCreated, &hook)
+	s.ask("POST", "/v1/schedules", k, map[string]any{"cron": "@yearly", "job": map[string]any{"seeds": []string{"example.com"}, "name": marker}}).read(t, http.StatusCreated, &plan)
+	s.ask("POST", "/v1/jobs/"+id+"/exports", k, map[string]any{"formats": []string{"csv"}}).read(t, http.StatusAccepted, &files)
+	return map[string]string{"job": id, "with": id, "webhook": hook.ID, "schedule": plan.ID, "export": fmt.Sprint(files.ID)}
+}
+
 // problem checks that an error is told as RFC 9457 asks.
 func (a answered) problem(t testing.TB) {
 	t.Helper()
@@ -164,10 +178,17 @@ func (a answered) problem(t testing.TB) {
 // everything of another that has an id: it is not there. What is asked for without
 // an id has nothing of the other in it.
 func TestTenantsApart(t *testing.T) {
-	s := start(t, service.Config{Store: openStore(t)})
+	s := start(t, service.Config{Store: openStore(t), Exports: service.Exports{To: t.TempDir()}})
 	d := readDocument(t)
-	theirs := fill(t, s, "acme")
-	ids := map[string]string{"job": fmt.Sprint(theirs), "with": fmt.Sprint(theirs)}
+	ids := things(t, s, "acme")
+	hook, err := s.st.Endpoint(t.Context(), ids["webhook"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := s.st.Schedule(t.Context(), ids["schedule"])
+	if err != nil {
+		t.Fatal(err)
+	}
 	own := key(t, s.st, "acme", store.ScopeRead)
 	other := key(t, s.st, "other", store.ScopeOperator)
 	named := 0
@@ -190,11 +211,17 @@ func TestTenantsApart(t *testing.T) {
 			}
 		}
 	}
-	if named < 8 {
+	if named < 23 {
 		t.Errorf("only %d routes name something of a tenant", named)
 	}
-	if j, err := s.st.Job(t.Context(), theirs); err != nil || j.State != job.Running || j.MaxPages != 7777 {
+	if j, err := s.st.Job(t.Context(), 1); err != nil || j.State != job.Running || j.MaxPages != 7777 {
 		t.Errorf("the other tenant changed it: %+v, %v", j, err)
+	}
+	if e, err := s.st.Endpoint(t.Context(), hook.ID); err != nil || !reflect.DeepEqual(e, hook) {
+		t.Errorf("the other tenant changed the webhook: %+v, %v", e, err)
+	}
+	if c, err := s.st.Schedule(t.Context(), plan.ID); err != nil || !reflect.DeepEqual(c, plan) {
+		t.Errorf("the other tenant changed the schedule: %+v, %v", c, err)
 	}
 }
 

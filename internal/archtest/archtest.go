@@ -63,10 +63,10 @@ governor
 job
 
 # for whom: the service
-service                  internal/config service/internal/api store/postgres golang.org/x/net
+service                  fetch/guard internal/config service/internal/api service/internal/chore service/internal/export service/internal/webhook store/postgres golang.org/x/net
 service/apikey
 service/internal/openapi service/internal/api
-service/internal/api     answer ask internal/config internal/jobspec job limit politeness service/apikey store visit weburl github.com/danielgtaylor/huma/v2
+service/internal/api     answer ask fetch/guard internal/config internal/jobspec job limit politeness service/apikey service/internal/export service/internal/schedule service/internal/webhook store visit weburl github.com/danielgtaylor/huma/v2
 
 # a web to prove it in
 lab                      lab/temper github.com/klauspost/compress github.com/andybalholm/brotli

@@ -15,7 +15,10 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"headway/ask"
+	"headway/fetch/guard"
 	"headway/internal/config"
+	"headway/service/internal/export"
+	"headway/service/internal/webhook"
 	"headway/store"
 )
 
@@ -35,6 +38,8 @@ type Store interface {
 	store.Notices
 	store.Tenants
 	store.Control
+	store.Endpoints
+	store.Schedules
 	ask.Office
 
 	CreateJob(ctx context.Context, j store.Job) (id jobID, err error)
@@ -42,9 +47,19 @@ type Store interface {
 	Extend(ctx context.Context, now time.Time, id jobID, maxPages int64) error
 }
 
+// Chores is what the API needs of those who work behind it.
+type Chores interface {
+	Deliveries(ctx context.Context, endpoint string, most int) ([]webhook.Delivery, error)
+	Export(ctx context.Context, id jobID, formats []string) (export.Export, error)
+	ExportOf(ctx context.Context, id int64) (export.Export, error)
+}
+
 // Config is how the API is set up.
 type Config struct {
-	Store Store
+	Store  Store
+	Chores Chores
+	// Private are the private addresses that webhooks may be sent to.
+	Private []guard.Range
 	// Settings reads what a job asks for under the settings of the server.
 	Settings func(config.Asked) (*config.Settings, error)
 	// Anonymous lets requests without a key through, with all scopes, for the
@@ -57,6 +72,8 @@ type Config struct {
 // API answers requests. Make one with [New].
 type API struct {
 	store     Store
+	chores    Chores
+	private   []guard.Range
 	settings  func(config.Asked) (*config.Settings, error)
 	anonymous bool
 	rates     *rates
@@ -70,7 +87,7 @@ type API struct {
 func New(c Config) *API {
 	ourErrors()
 	a := &API{
-		store: c.Store, settings: c.Settings, anonymous: c.Anonymous, rates: newRates(c.Rate), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+		store: c.Store, chores: c.Chores, private: c.Private, settings: c.Settings, anonymous: c.Anonymous, rates: newRates(c.Rate), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 		followers: newFollowers(), mux: http.NewServeMux(),
 	}
 	h := huma.DefaultConfig("Headway", "1")
@@ -92,6 +109,9 @@ func New(c Config) *API {
 	a.registerWhy()
 	a.registerLimits()
 	a.registerEvents()
+	a.registerWebhooks()
+	a.registerSchedules()
+	a.registerExports()
 	a.registerHosts()
 	a.registerControl()
 	return a

@@ -136,17 +136,22 @@ type createInput struct {
 	Body JobRequest
 }
 
-func (a *API) createJob(ctx context.Context, in *createInput) (*JobCreated, error) {
-	spec := in.Body.spec()
+// newJob reads a request for a job, which is not yet created.
+func (a *API) newJob(ctx context.Context, r *JobRequest) (store.Job, error) {
+	spec := r.spec()
 	set, err := a.settings(spec.Settings)
 	if bad, ok := errors.AsType[*config.Error](err); ok {
-		return nil, problem(http.StatusUnprocessableEntity, bad.Error(), bad.Hint())
+		return store.Job{}, problem(http.StatusUnprocessableEntity, bad.Error(), bad.Hint())
 	}
 	if err != nil {
-		return nil, err
+		return store.Job{}, err
 	}
-	request := jobspec.Request{Spec: spec, Tenant: callerOf(ctx).tenant(), Name: in.Body.Name}
-	j, err := request.Job(set)
+	request := jobspec.Request{Spec: spec, Tenant: callerOf(ctx).tenant(), Name: r.Name}
+	return request.Job(set)
+}
+
+func (a *API) createJob(ctx context.Context, in *createInput) (*JobCreated, error) {
+	j, err := a.newJob(ctx, &in.Body)
 	if err != nil {
 		return nil, err
 	}

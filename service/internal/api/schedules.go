@@ -1,0 +1,204 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"headway/internal/jobspec"
+	"headway/service/internal/schedule"
+	"headway/store"
+)
+
+// OneSchedule names a schedule in a path.
+type OneSchedule struct {
+	Schedule string `path:"schedule" maxLength:"64" pattern:"^sc_[a-z0-9]+$" doc:"The id of the schedule." example:"sc_5x2"`
+}
+
+// ScheduleRequest is a crawl that is asked for again and again: at the times of a
+// cron expression, or as often as pages change.
+type ScheduleRequest struct {
+	Cron     string     `json:"cron,omitempty" maxLength:"200" doc:"Five fields, or a word such as @daily; in UTC, unless it begins with CRON_TZ=Europe/Berlin or the like. At most every minute." example:"30 4 * * 1"`
+	Adaptive *Adaptive  `json:"adaptive,omitempty" doc:"In place of cron: begin at once and follow what changes."`
+	Job      JobRequest `json:"job" doc:"What each of its jobs asks for."`
+}
+
+// Adaptive is an interval that follows what changes: it is halved after a run in
+// which a tenth of the pages had changed, doubled after one in which less than a
+// fiftieth had.
+type Adaptive struct {
+	EveryMS int64 `json:"every_ms" minimum:"60000" maximum:"31622400000" doc:"The interval to begin with; later, as it stands."`
+	LeastMS int64 `json:"least_ms" minimum:"60000" maximum:"31622400000" doc:"The shortest it may become."`
+	MostMS  int64 `json:"most_ms" minimum:"60000" maximum:"31622400000" doc:"The longest it may become."`
+}
+
+// Schedule is a crawl that is asked for again and again.
+type Schedule struct {
+	ID        string              `json:"id"`
+	Name      string              `json:"name" doc:"Of its jobs."`
+	Cron      string              `json:"cron,omitempty"`
+	Adaptive  *Adaptive           `json:"adaptive,omitempty"`
+	Seeds     []string            `json:"seeds" nullable:"false" doc:"As they were written."`
+	Settings  map[string][]string `json:"settings,omitempty" doc:"What its jobs ask for, by the keys of the settings of Headway."`
+	CreatedAt time.Time           `json:"created_at"`
+	DueAt     time.Time           `json:"due_at" doc:"When the next job is made, if the one before has ended by then."`
+	PausedAt  time.Time           `json:"paused_at,omitzero" doc:"Since when it makes no jobs; missing while it does."`
+	Jobs      int64               `json:"jobs" doc:"How many it has made."`
+	LastJob   jobID               `json:"last_job,omitempty" doc:"The latest; missing before the first."`
+	Changed   float64             `json:"changed,omitempty" doc:"The share of pages that had changed when two runs were last compared."`
+}
+
+// ScheduleMade is the answer to a request for a schedule.
+type ScheduleMade struct {
+	Location string `header:"Location" doc:"Where the schedule is."`
+	Body     Schedule
+}
+
+// ScheduleList is all schedules of a tenant, the oldest first.
+type ScheduleList struct {
+	Schedules []Schedule `json:"schedules" nullable:"false"`
+}
+
+func (a *API) registerSchedules() {
+	tags, one := []string{"schedules"}, "/v1/schedules/{schedule}"
+	register(a, store.ScopeWrite, huma.Operation{
+		OperationID: "create-schedule", Method: http.MethodPost, Path: "/v1/schedules", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Ask for a crawl again and again",
+		Description: fmt.Sprintf("Times that were missed are made up for once. No job is made while the one before has not ended. A tenant has at most %d.", store.MaxSchedules),
+	}, a.createSchedule, http.StatusConflict)
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "list-schedules", Method: http.MethodGet, Path: "/v1/schedules", Tags: tags, Summary: "List schedules, the oldest first",
+	}, a.listSchedules)
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "get-schedule", Method: http.MethodGet, Path: one, Tags: tags, Summary: "Tell how a schedule stands",
+	}, func(ctx context.Context, in *OneSchedule) (*struct{ Body Schedule }, error) {
+		return a.showSchedule(ctx, in.Schedule)
+	}, http.StatusNotFound)
+	register(a, store.ScopeWrite, huma.Operation{
+		OperationID: "pause-schedule", Method: http.MethodPost, Path: one + "/pause", Tags: tags, Summary: "Make no jobs of a schedule; those it made go on",
+	}, func(ctx context.Context, in *OneSchedule) (*struct{ Body Schedule }, error) {
+		s, err := a.findSchedule(ctx, in.Schedule)
+		if err == nil {
+			err = a.store.PauseSchedule(ctx, time.Now(), s.ID)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return a.showSchedule(ctx, s.ID)
+	}, http.StatusNotFound)
+	register(a, store.ScopeWrite, huma.Operation{
+		OperationID: "resume-schedule", Method: http.MethodPost, Path: one + "/resume", Tags: tags, Summary: "Go on with a schedule that was paused",
+		Description: "It is due at the next of its times, or after its interval.",
+	}, a.resumeSchedule, http.StatusNotFound)
+	register(a, store.ScopeWrite, huma.Operation{
+		OperationID: "delete-schedule", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Forget a schedule; the jobs it made stay",
+	}, func(ctx context.Context, in *OneSchedule) (*struct{}, error) {
+		s, err := a.findSchedule(ctx, in.Schedule)
+		if err != nil {
+			return nil, err
+		}
+		return nil, a.store.DropSchedule(ctx, s.ID)
+	}, http.StatusNotFound)
+}
+
+// findSchedule reads a schedule of the caller's tenant. That of another is not
+// there.
+func (a *API) findSchedule(ctx context.Context, id string) (store.Schedule, error) {
+	s, err := a.store.Schedule(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && s.Tenant != callerOf(ctx).tenant() {
+		return store.Schedule{}, problem(http.StatusNotFound, "there is no schedule "+id, "GET /v1/schedules lists the schedules")
+	}
+	return s, err
+}
+
+func (a *API) showSchedule(ctx context.Context, id string) (*struct{ Body Schedule }, error) {
+	s, err := a.findSchedule(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	view, err := newSchedule(&s)
+	return &struct{ Body Schedule }{view}, err
+}
+
+func newSchedule(s *store.Schedule) (Schedule, error) {
+	spec, err := jobspec.Read(s.Spec)
+	view := Schedule{
+		ID: s.ID, Name: s.Name, Cron: s.Cron, Seeds: spec.Seeds, Settings: spec.Settings,
+		CreatedAt: s.CreatedAt, DueAt: s.DueAt, PausedAt: s.PausedAt, Jobs: s.Turn, LastJob: s.Last, Changed: s.Share,
+	}
+	if s.Cron == "" {
+		view.Adaptive = &Adaptive{EveryMS: s.Every.Milliseconds(), LeastMS: s.Least.Milliseconds(), MostMS: s.Most.Milliseconds()}
+	}
+	return view, err
+}
+
+func (a *API) createSchedule(ctx context.Context, in *struct{ Body ScheduleRequest }) (*ScheduleMade, error) {
+	if _, err := ofTenant(ctx); err != nil {
+		return nil, err
+	}
+	r := &in.Body
+	if (r.Cron == "") == (r.Adaptive == nil) {
+		return nil, problem(http.StatusUnprocessableEntity, "a schedule has either a cron expression or an adaptive interval", `say "cron": "@daily", or "adaptive" with every_ms, least_ms and most_ms`)
+	}
+	j, err := a.newJob(ctx, &r.Job)
+	if err != nil {
+		return nil, err
+	}
+	asked := store.Schedule{Tenant: j.Tenant, Name: j.Name, Cron: r.Cron, Spec: j.Spec, MaxPages: j.MaxPages, Layers: j.Layers}
+	if d := r.Adaptive; d != nil {
+		asked.Every, asked.Least, asked.Most = fromMillis(d.EveryMS), fromMillis(d.LeastMS), fromMillis(d.MostMS)
+	}
+	s, err := schedule.Make(asked, time.Now())
+	if err != nil {
+		return nil, problem(http.StatusUnprocessableEntity, err.Error(), "an expression has five fields, such as 30 4 * * 1; of an interval least_ms is the shortest and most_ms the longest")
+	}
+	err = a.store.CreateSchedule(ctx, s)
+	if errors.Is(err, store.ErrConflict) {
+		return nil, problem(http.StatusConflict, fmt.Sprintf("there are %d schedules already", store.MaxSchedules), "delete one first")
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := a.showSchedule(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &ScheduleMade{Location: "/v1/schedules/" + s.ID, Body: out.Body}, nil
+}
+
+// fromMillis reads a duration of a request.
+func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func (a *API) listSchedules(ctx context.Context, _ *struct{}) (*struct{ Body ScheduleList }, error) {
+	list, err := a.store.Schedules(ctx, store.ScheduleQuery{Tenant: callerOf(ctx).tenant()})
+	if err != nil {
+		return nil, err
+	}
+	out := &struct{ Body ScheduleList }{ScheduleList{Schedules: []Schedule{}}}
+	for i := range list {
+		view, err := newSchedule(&list[i])
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Schedules = append(out.Body.Schedules, view)
+	}
+	return out, nil
+}
+
+func (a *API) resumeSchedule(ctx context.Context, in *OneSchedule) (*struct{ Body Schedule }, error) {
+	s, err := a.findSchedule(ctx, in.Schedule)
+	if err != nil {
+		return nil, err
+	}
+	due, err := schedule.Next(&s, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if err := a.store.ResumeSchedule(ctx, s.ID, due); err != nil {
+		return nil, err
+	}
+	return a.showSchedule(ctx, s.ID)
+}
