@@ -4,59 +4,119 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"net"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"headway/fetch/guard"
 	"headway/internal/config"
+	"headway/internal/metrics"
 	"headway/service"
+	"headway/store"
 	"headway/store/postgres"
 )
 
 func serveCommand() *cobra.Command {
-	var listen string
-	var noKeys bool
-	var rate float64
+	s := new(serving)
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the API of a fleet",
 		Long: `Answer the API of a fleet: jobs, pages and events, for the tenants that have keys.
-It crawls nothing itself: headway worker does. Any number of servers may share one
-PostgreSQL 15 or newer.
+Beside it do what is done behind the scenes: send webhooks, make the jobs of
+schedules, write exports, drop results that a plan keeps no longer. It crawls nothing
+itself: headway worker does. Any number of servers may share one PostgreSQL 15 or
+newer, and they share the work.
 
 Every request needs a key, which headway admin key create makes. With --no-keys
 requests without one are answered, too, for jobs that are nobody's: only on an
 address that nobody but this machine can reach.
 
+Webhooks go to public addresses by https; --allow-private opens further ones, for
+all tenants.
+
 The first SIGTERM or Ctrl-C lets requests under way finish and ends with 0.` + exitHelp(ExitOK, ExitUsage, ExitFailed),
 		Example: `  headway serve --store postgres://headway@db/headway
-  headway serve --listen 10.0.0.5:8788
+  headway serve --listen 10.0.0.5:8788 --exports s3://results/headway
   headway serve --no-keys`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
-				flags, environ := cmd.Flags(), os.Environ()
-				err := service.Run(ctx, service.Config{
-					Store: st, Listen: listen, NoKeys: noKeys, Rate: rate, Log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)),
-					Settings:  func(asked config.Asked) (*config.Settings, error) { return config.LoadJob(flags, environ, asked) },
-					Listening: func(at net.Addr) { fmt.Fprintf(cmd.ErrOrStderr(), "headway: serving the API at http://%s\n", at) },
-				})
-				switch {
-				case errors.Is(err, service.ErrOpen):
-					return usage(err, "leave --no-keys out, or listen at 127.0.0.1")
-				case err != nil:
-					return failed(err, "--listen names an address of this machine and a free port")
-				default:
-					return nil
-				}
-			})
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
-	cmd.Flags().StringVar(&listen, "listen", service.DefaultListen, "`address` and port to listen at")
-	cmd.Flags().BoolVar(&noKeys, "no-keys", false, "answer requests without a key; only at a loopback address")
-	cmd.Flags().Float64Var(&rate, "rate", service.DefaultRate, "requests a second that each key may send to this server")
-	config.RegisterStore(cmd.Flags())
+	fs := cmd.Flags()
+	fs.StringVar(&s.listen, "listen", service.DefaultListen, "`address` and port to listen at")
+	fs.BoolVar(&s.noKeys, "no-keys", false, "answer requests without a key; only at a loopback address")
+	fs.Float64Var(&s.rate, "rate", service.DefaultRate, "requests a second that each key may send to this server")
+	fs.StringVar(&s.exports, "exports", "", "write exports to a `folder` or s3://BUCKET/PREFIX, below it by tenant and job; by default there are none")
+	fs.StringArrayVar(&s.exportsPrivate, "exports-private", nil, "--exports may connect to these private addresses, as `CIDR[:PORT,…]`")
+	fs.StringVar(&s.metrics, "metrics", "", "`address` and port to show metrics and probes at; by default nowhere")
+	config.RegisterServer(fs)
 	return cmd
+}
+
+// serving is one call of `headway serve`.
+type serving struct {
+	listen, exports, metrics string
+	exportsPrivate           []string
+	noKeys                   bool
+	rate                     float64
+}
+
+func (s *serving) run(cmd *cobra.Command) error {
+	ctx, flags, environ := cmd.Context(), cmd.Flags(), os.Environ()
+	set, _, err := config.Load(flags, environ)
+	if err != nil {
+		return usage(err, hintOf(err))
+	}
+	log, people := newRecords(set.Log.Format, cmd.ErrOrStderr())
+	door := guard.Config{Resolver: set.Resolver, IP: guard.Family(set.IP)}
+	webhooks, exports := door, service.Exports{To: s.exports, Guard: door}
+	if webhooks.AllowPrivate, err = parseRanges("--allow-private", set.AllowPrivate); err != nil {
+		return err
+	}
+	if exports.Guard.AllowPrivate, err = parseRanges("--exports-private", s.exportsPrivate); err != nil {
+		return err
+	}
+	if exports.Roots, err = takeBundle(); err != nil {
+		return err
+	}
+	st, err := openFleet(ctx, set, store.Terms{}, log)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	warnOfDoor(people, set.AllowPrivate)
+	stop, err := s.show(ctx, st, people)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	err = service.Run(ctx, service.Config{
+		Store: st, Listen: s.listen, NoKeys: s.noKeys, Rate: s.rate, Webhooks: webhooks, Exports: exports, Log: log,
+		Settings:  func(asked config.Asked) (*config.Settings, error) { return config.LoadJob(flags, environ, asked) },
+		Listening: func(at net.Addr) { fmt.Fprintf(people, "headway: serving the API at http://%s\n", at) },
+	})
+	switch {
+	case errors.Is(err, service.ErrOpen):
+		return usage(err, "leave --no-keys out, or listen at 127.0.0.1")
+	case err != nil:
+		return failed(err, "--listen names an address of this machine and a free port, --exports a folder or s3://BUCKET/PREFIX")
+	default:
+		return nil
+	}
+}
+
+// show serves metrics and probes beside the API, if somebody asked for that.
+func (s *serving) show(ctx context.Context, st *postgres.Store, people io.Writer) (stop func(), err error) {
+	if s.metrics == "" {
+		return func() {}, nil
+	}
+	handler, err := metrics.Handler(version, nil, func() error { return service.Answers(ctx, st) })
+	if err != nil {
+		return nil, err
+	}
+	if stop, err = serveBeside(ctx, s.metrics, handler, people); err != nil {
+		return nil, usage(err, "--metrics takes an address of this machine and a free port, such as 127.0.0.1:9465")
+	}
+	return stop, nil
 }

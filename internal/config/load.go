@@ -86,6 +86,14 @@ func RegisterJob(fs *pflag.FlagSet) {
 	})
 }
 
+// RegisterServer adds the flags of a server of a fleet's API.
+func RegisterServer(fs *pflag.FlagSet) {
+	register(fs, func(s *Setting) bool { return slices.Contains(serverFlags, s.Key) })
+}
+
+// serverFlags are the settings that have a flag of a server.
+var serverFlags = []string{"fleet.store", "fleet.schema", "allow_private", "resolver", "ip", "log.format"}
+
 // RegisterStore adds the flags that say where the fleet is.
 func RegisterStore(fs *pflag.FlagSet) {
 	register(fs, func(s *Setting) bool { return s.Key == "fleet.store" || s.Key == "fleet.schema" })
