@@ -17,7 +17,7 @@ const notRun = 7
 // for dead after a lease, which is short here.
 func TestOperate(t *testing.T) {
 	t.Parallel()
-	follow(t, operateGuide, []string{"HEADWAY_FLEET_LEASE=" + lease.String()}, "8780", "9464", "9465", "8788")
+	follow(t, operateGuide, []string{"HEADWAY_FLEET_LEASE=" + lease.String()}, "8780", "9464", "9465", "9466", "8788")
 }
 
 // TestOperateNames holds what the operator's guide names, and does not run, against
