@@ -198,9 +198,16 @@ func learned(h *store.Host, state politeness.State, before pace) {
 	}
 }
 
-// commit stores a batch, however long that takes, and tells the loop.
+// commit stores a batch, however long that takes, and tells the loop. Only one of a
+// worker that may have been replaced is given up: it would be refused.
 func (c *crawler) commit(work context.Context, batch []entry, commit store.Commit) {
-	ctx := context.WithoutCancel(work)
+	ctx, giveUp := context.WithCancel(context.WithoutCancel(work))
+	defer giveUp()
+	defer context.AfterFunc(work, func() {
+		if errors.Is(context.Cause(work), errNotOurs) {
+			giveUp()
+		}
+	})()
 	if err := c.syncArchives(); err != nil {
 		c.post(func(time.Time) {
 			c.committing = false

@@ -14,11 +14,12 @@ import (
 	"headway/store/memory"
 )
 
-// mute is a store that stops answering renewals.
+// mute is a store that stops answering renewals and commits.
 type mute struct {
 	*memory.Store
 	mu    sync.Mutex
 	since time.Time
+	gone  time.Time
 }
 
 func (m *mute) silent() bool {
@@ -33,6 +34,25 @@ func (m *mute) Renew(ctx context.Context, w store.WorkerID) error {
 		return ctx.Err()
 	}
 	return m.Store.Renew(ctx, w)
+}
+
+func (m *mute) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
+	if m.silent() {
+		select {
+		case <-ctx.Done():
+			return store.Receipt{}, ctx.Err()
+		case <-time.After(10 * time.Second): // as a line to PostgreSQL does
+			return store.Receipt{}, errCut
+		}
+	}
+	return m.Store.Commit(ctx, c)
+}
+
+func (m *mute) Abandon(ctx context.Context, w store.WorkerID) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gone = time.Now()
+	return m.Store.Abandon(ctx, w)
 }
 
 // calledOff is a fetcher that notes when requests were called off.
@@ -52,8 +72,9 @@ func (c *calledOff) Do(ctx context.Context, r fetch.Request) (*fetch.Result, err
 	return res, err
 }
 
-// TestSilentStore lets a renewal hang while requests are in flight: they are called
-// off before anybody may take their hosts over.
+// TestSilentStore lets a renewal and a commit hang while requests are in flight: they
+// are called off before anybody may take their hosts over, and the worker ends this
+// life without waiting for what would be refused.
 func TestSilentStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 4, latency(10, 8*time.Second))}
@@ -77,6 +98,11 @@ func TestSilentStore(t *testing.T) {
 			}
 		}
 		off.mu.Unlock()
+		m.mu.Lock()
+		if m.gone.IsZero() {
+			t.Error("the worker has not ended its life")
+		}
+		m.mu.Unlock()
 		w.crash()
 		f.wg.Wait()
 	})

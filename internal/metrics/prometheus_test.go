@@ -174,12 +174,12 @@ scrape_configs:
 	var said bytes.Buffer
 	cmd := exec.CommandContext(context.Background(), installed(s.T, "prometheus"), "--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address="+s.prom, "--log.level=warn")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, &said, &said
-	s.start(cmd)
-	s.Cleanup(func() {
+	s.Cleanup(func() { // after it has ended
 		if s.Failed() {
 			s.Logf("Prometheus said:\n%s", &said)
 		}
 	})
+	s.start(cmd)
 }
 
 func (s *scene) write(name, text string) {
@@ -330,9 +330,9 @@ func TestPrometheus(t *testing.T) {
 			}
 		}
 	}
-	// On a busy machine a scrape may take longer than it has here: then it is
-	// right that a worker is taken to be gone.
-	if list, err := s.query(`ALERTS{alertstate="firing", alertname!~"HeadwayRefusals|HeadwayWorkerGone|HeadwayNoWorkers"}`); err != nil || len(list) > 0 {
+	// What is about time is shortened here, so on a busy machine it is right that a
+	// worker is taken to be gone, or it and its store to be slow.
+	if list, err := s.query(`ALERTS{alertstate="firing", alertname!~"HeadwayRefusals|HeadwayWorkerGone|HeadwayNoWorkers|HeadwayNoProgress|HeadwayLoopStuck|HeadwayStoreSlow"}`); err != nil || len(list) > 0 {
 		t.Errorf("other alerts fire: %v, %v", list, err)
 	}
 

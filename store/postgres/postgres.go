@@ -227,14 +227,27 @@ func (s *Store) loadKey(ctx context.Context) error {
 // Key returns the secret of the store.
 func (s *Store) Key() weburl.Key { return s.key }
 
+// closeTime is what the server gets to take its leave.
+const closeTime = 3 * time.Second
+
 // Close waits for calls under way and closes the connections. Leases that are
-// still held end when their worker is found dead.
+// still held end when their worker is found dead. A server that says nothing does
+// not hold us up: what is left of its connections ends by itself.
 func (s *Store) Close() error {
 	s.notifier.close()
 	s.pulse.mu.Lock()
 	s.pulse.drop()
 	s.pulse.mu.Unlock()
-	s.pool.Close()
+	closed := make(chan struct{})
+	go func() {
+		s.pool.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeTime):
+		s.log.Warn("the server does not let go of its connections")
+	}
 	return nil
 }
 
