@@ -3,6 +3,7 @@ package frontier
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -128,5 +129,84 @@ func TestDroppedJobLeavesItsHosts(t *testing.T) {
 	r.limit = 10
 	if n := len(r.drain(100)); n != 3 {
 		t.Errorf("%d pages, want the 3 of job 2", n)
+	}
+}
+
+// TestTurnWaitsForItsToken lets a job with a page limit share hosts with one that
+// has none. A token comes a moment after it was asked for, one at a time: the jobs
+// have every other turn of each host all the same.
+func TestTurnWaitsForItsToken(t *testing.T) {
+	for name, store := range map[string]struct{ late, hosts, head int }{
+		"at once":           {0, 1, 0},
+		"a moment later":    {1, 1, 0},
+		"for many hosts":    {1, 6, 0},
+		"and for few pages": {2, 6, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const step, each = 50 * time.Millisecond, 12
+			limited := of("b", 2)
+			limited.Limited = true
+			r := newRig(t, Config{Head: store.head}, of("a", 1), limited)
+			r.manual = true
+			for i := range store.hosts {
+				for id := job.ID(1); id <= 2; id++ {
+					r.add(id, pages(fmt.Sprintf("h%d.example", i), each)...)
+				}
+			}
+			turns := map[string]string{}
+			asked := -1 // how many steps ago, or not at all
+			for r.now.Before(start.Add(2 * each * 2 * time.Second)) {
+				for _, req := range r.next() {
+					turns[req.Host] += fmt.Sprint(req.Job)
+					r.ok(req)
+				}
+				b := r.batch
+				if len(b.Tokens) > 0 {
+					asked = 0
+				}
+				b.Tokens = nil
+				r.answer(&b)
+				if asked >= store.late {
+					r.f.Grant(r.now, 2, 1)
+					asked = -1
+				} else if asked >= 0 {
+					asked++
+				}
+				r.pass(step)
+			}
+			if len(turns) != store.hosts {
+				t.Fatalf("%d hosts were asked, want %d", len(turns), store.hosts)
+			}
+			for host, got := range turns {
+				if len(got) != 2*each || strings.Contains(got[2:], "111") || strings.Contains(got, "222") || strings.Count(got[:each], "2") < each/2-2 {
+					t.Errorf("%s: turns %s, want each other's", host, got)
+				}
+			}
+		})
+	}
+}
+
+// TestTurnIsNotKeptForNobody lets a job go on with a host that it shares with one
+// that has used up its pages.
+func TestTurnIsNotKeptForNobody(t *testing.T) {
+	limited := of("b", 2)
+	limited.Limited = true
+	r := newRig(t, Config{}, of("a", 1), limited)
+	r.tokens[2] = 2
+	r.add(1, pages("a.example", 6)...)
+	r.add(2, pages("a.example", 6)...)
+	got := ""
+	for range 100 {
+		for _, req := range r.next() {
+			got += fmt.Sprint(req.Job)
+			r.ok(req)
+		}
+		if r.f.Exhausted(2) {
+			r.f.Again(2)
+		}
+		r.pass(200 * time.Millisecond)
+	}
+	if got != "12121111" {
+		t.Errorf("turns %s, want 12121111", got)
 	}
 }

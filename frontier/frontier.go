@@ -485,16 +485,26 @@ func (f *Frontier) takePage(q *queue, fl *flight) {
 }
 
 // may tells whether the queue may have another page, as far as its job goes.
-func (q *queue) may() bool {
-	return !q.parking && !q.closing && q.job.may() && (q.job.MaxPagesPerHost == 0 || int(q.pages)+len(q.busy) < q.job.MaxPagesPerHost)
+func (q *queue) may() bool { return q.job.may() && q.open() }
+
+// hopes tells whether it may once its job is given a token.
+func (q *queue) hopes() bool { return q.job.hopes() && q.open() }
+
+// open tells whether the job wants another page of the host.
+func (q *queue) open() bool {
+	return !q.parking && !q.closing && (q.job.MaxPagesPerHost == 0 || int(q.pages)+len(q.busy) < q.job.MaxPagesPerHost)
 }
 
 // nextPage is the queue of the job whose turn it is for a page, or nil where no URL in
-// memory may be asked for.
+// memory may be asked for, or not before a token has come: near its limit a job is
+// given single ones, and would never have its turn on a host that others keep busy.
 func (f *Frontier) nextPage(h *host) *queue {
 	for q := h.queues; q != nil; q = q.next {
-		if q.may() && f.peel(q) {
+		switch {
+		case q.may() && f.peel(q):
 			return q
+		case q.hopes() && f.peel(q):
+			return nil
 		}
 	}
 	return nil

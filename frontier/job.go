@@ -45,4 +45,10 @@ type jobState struct {
 }
 
 // may tells whether the job may have another page.
-func (j *jobState) may() bool { return !j.stopped && (!j.Limited || j.tokens > 0) }
+func (j *jobState) may() bool { return !j.stopped && !j.short() }
+
+// short tells whether the job needs a token first.
+func (j *jobState) short() bool { return j.Limited && j.tokens == 0 }
+
+// hopes tells whether the job needs a token first that it may be given.
+func (j *jobState) hopes() bool { return !j.stopped && j.short() && !j.exhausted }

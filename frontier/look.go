@@ -58,8 +58,8 @@ func (f *Frontier) stand(h *host, now time.Time) {
 		h.wait = Waiting(f.short)
 		f.lineUp(h, now)
 		for q := h.queues; q != nil; q = q.next {
-			if q.low(f) && q.may() && f.refills < maxRefills {
-				f.refill(q, now)
+			if q.low(f) && (q.may() || q.hopes()) && f.refills < maxRefills {
+				f.refill(q, now) // before the turn of its job, token or not
 			}
 		}
 		return

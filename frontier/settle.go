@@ -429,6 +429,14 @@ func (f *Frontier) Grant(now time.Time, id job.ID, n int) {
 	j.tokens += n
 	j.looked = 0
 	f.wakeStarved(j, now)
+	if !j.exhausted {
+		return
+	}
+	for i := range j.starved.len() {
+		if h := j.starved.at(i); h.queues != nil && h.queues.next != nil {
+			f.look(h, now) // others need not wait for its turn
+		}
+	}
 }
 
 // wakeStarved lets hosts look again until as many can go as there are tokens,
