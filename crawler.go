@@ -82,6 +82,7 @@ type crawler struct {
 
 	halted   bool      // nothing more is sent, for nobody
 	haltAt   time.Time // when what is in flight is ended too; zero: it has its time
+	upAt     time.Time // when the time of the next job is up; zero: of none
 	lowDisk  bool
 	lowSince time.Time
 	nextWake time.Time

@@ -192,6 +192,43 @@ func TestLimitsAtTimeout(t *testing.T) {
 	})
 }
 
+// TestLimitsAtTimeoutTakenOver stops a job by its timeout whose workers crash, early
+// or just before it, and are replaced: whoever works on the job knows when it began,
+// starts nothing after its time and gives up what is in flight two seconds later.
+func TestLimitsAtTimeoutTakenOver(t *testing.T) {
+	const most = 20 * time.Second
+	for _, at := range []time.Duration{7 * time.Second, 12 * time.Second, 18 * time.Second} {
+		t.Run(at.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hanging := small(60)
+				hanging.Rules.Latency = temper.Constant(time.Minute)
+				specs := append(farm(8, small(60)), lab.HostSpec{Name: "h.hanging.example", Temper: hanging})
+				f := newLimited(t, specs, limit.Limits{Time: most})
+				id := f.request("", 0)
+				workers := []*worker{f.start(), f.start(), f.start()}
+				time.Sleep(at)
+				workers[0].crash()
+				workers[1].crash()
+				workers = append(workers[2:], f.start())
+				j, _ := f.await(id, time.Minute)
+				f.drain(workers)
+				if j.State != job.Partial || j.Reason != "max_time" {
+					t.Errorf("%s (%s), want partial (max_time)", j.State, j.Reason)
+				}
+				up := j.StartedAt.Add(most)
+				for _, r := range f.web.Log() {
+					if r.Start.After(up) {
+						t.Errorf("%s%s was asked for %v after the timeout", r.Host, r.Target, r.Start.Sub(up))
+					}
+					if r.Answer.After(up.Add(2300 * time.Millisecond)) {
+						t.Errorf("%s%s was in flight until %v after the timeout", r.Host, r.Target, r.Answer.Sub(up))
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestLimitsShared lets jobs of a tenant share a quota: it is exceeded by no more
 // than a moment of crawling brings, what was used is what was recorded, and each
 // job names the quota.

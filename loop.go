@@ -152,6 +152,9 @@ func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 
 // dispatch asks the schedule what to do and does it.
 func (c *crawler) dispatch(work context.Context, now time.Time) {
+	if !c.upAt.IsZero() && !now.Before(c.upAt) {
+		c.stopInTime(now)
+	}
 	permits, short := c.permits(now)
 	b := c.f.Next(now, permits, short)
 	c.nextWake = b.Wake
@@ -322,6 +325,9 @@ func (c *crawler) touch(host string) { c.touched[host] = struct{}{} }
 
 // look is done a few times a second: limits, disk, progress.
 func (c *crawler) look(work context.Context, now time.Time) {
+	if c.fleet != nil {
+		c.stopInTime(now)
+	}
 	for _, r := range c.runs {
 		r.look(work, now)
 	}

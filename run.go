@@ -233,13 +233,19 @@ func (r *run) openBudget(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("read time series: %w", err)
 	}
 	spent := limit.Use{Pages: counts.Pages()}
+	if r != r.c.alone {
+		// Since it began somebody has worked on it, whether that was recorded or not.
+		spent.Time = max(now.Sub(r.started), 0)
+	}
 	for i := range list {
 		if r.cfg.Anew && list[i].At.Before(r.started) {
 			continue
 		}
 		spent.Requests += list[i].Requests
 		spent.Bytes += list[i].Bytes
-		spent.Time += list[i].Ran
+		if r == r.c.alone || !list[i].At.Add(list[i].Span).After(r.started) {
+			spent.Time += list[i].Ran
+		}
 	}
 	r.counts = counts
 	r.budget = limit.NewBudget(r.cfg.Limits, now, spent)
@@ -374,7 +380,6 @@ func (r *run) returnUnspent(now time.Time) {
 // look is done a few times a second: limits and counts.
 func (r *run) look(work context.Context, now time.Time) {
 	if r != r.c.alone {
-		r.stopInTime(now)
 		r.giveUpInFlight(now)
 		r.upkeep(work, now)
 		if r.c.f.Exhausted(r.job) {

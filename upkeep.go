@@ -69,18 +69,13 @@ func (c *crawler) tookJobs(work context.Context, now time.Time, list []store.Job
 // for a time.
 func (r *run) stands(now time.Time, j *store.Job) {
 	if j.State == job.Draining && r.state != job.Draining {
-		r.stopAt = now.Add(drainTime(j.Reason))
+		r.stopAt = now.Add(drainFor)
+		if at, ok := r.budget.Deadline(); ok && j.Reason == string(limit.Time) {
+			r.stopAt = at.Add(graceful)
+		}
 		r.tending.at = now
 	}
 	r.state, r.reason = j.State, j.Reason
-}
-
-// drainTime is what the requests in flight of a job get that drains for a reason.
-func drainTime(reason string) time.Duration {
-	if reason == string(limit.Time) {
-		return graceful
-	}
-	return drainFor
 }
 
 // giveUpInFlight ends what is in flight of a job that has drained for long enough.
@@ -143,7 +138,11 @@ func (c *crawler) readRun(ctx context.Context, id job.ID) (*run, error) {
 	if err := r.widenAgain(ctx); err != nil {
 		return nil, err
 	}
-	return r, r.openBudget(ctx, c.now())
+	if err := r.openBudget(ctx, c.now()); err != nil {
+		return nil, err
+	}
+	r.stands(c.now(), &j)
+	return r, nil
 }
 
 // newRun makes the run of what a job asked for.
@@ -163,7 +162,6 @@ func (c *crawler) newRun(j store.Job) (*run, error) {
 		return nil, err
 	}
 	r.job, r.tenant, r.resumed, r.started, r.maxPages, r.told = j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, map[told]bool{}
-	r.stands(c.now(), &j)
 	r.metered = slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Usage && l.Limits != (limit.Limits{}) })
 	r.home = store.SlotOf(c.key, cfg.Seeds[0].Domain())
 	return r, nil
