@@ -25,7 +25,9 @@ const (
 )
 
 // migrate brings the schema to what this program knows. Most of the time that
-// is what is there, and one question settles it.
+// is what is there, and one question settles it. Tables that are ahead, because a
+// newer program has migrated them, are left as they are: they say whether this one
+// may work on them.
 func (s *Store) migrate(ctx context.Context, config *pgx.ConnConfig) error {
 	want, err := latest()
 	if err != nil {
@@ -36,7 +38,7 @@ func (s *Store) migrate(ctx context.Context, config *pgx.ConnConfig) error {
 	case err != nil:
 		return err
 	case has > want:
-		return fmt.Errorf("the tables have format %d, this program knows formats up to %d: %w", has, want, store.ErrNewer)
+		return s.admit(ctx, has, want)
 	case has == want:
 		return nil
 	default:
@@ -71,6 +73,20 @@ func (s *Store) version(ctx context.Context) (int64, error) {
 		err = s.pool.QueryRow(ctx, "select coalesce(max(version_id), 0) from goose_db_version where is_applied").Scan(&has)
 	}
 	return has, err
+}
+
+// admit asks tables of a newer format whether a program that knows formats up to
+// knows may work on them.
+func (s *Store) admit(ctx context.Context, has, knows int64) error {
+	var oldest int64
+	if err := s.pool.QueryRow(ctx, "select oldest from format").Scan(&oldest); err != nil {
+		return fmt.Errorf("read which programs may work on format %d: %w", has, err)
+	}
+	if knows < oldest {
+		return fmt.Errorf("the tables have format %d, for programs that know %d or newer; this one knows formats up to %d: %w", has, oldest, knows, store.ErrNewer)
+	}
+	s.log.Info("tables of a newer version", "format", has, "knows", knows)
+	return nil
 }
 
 // upgrade makes the migrations that are missing. Several processes may try at

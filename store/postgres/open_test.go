@@ -16,10 +16,10 @@ import (
 
 func TestOpenRefuses(t *testing.T) {
 	ctx := t.Context()
-	newer := nameOf(t.TempDir())
-	s, err := Open(ctx, Config{DSN: cluster.DSN("postgres"), Schema: newer, partitions: 1})
+	newer, latest := ahead(t)
+	s, err := Open(ctx, Config{DSN: cluster.DSN("postgres"), Schema: newer})
 	fatal(t, err)
-	_, err = s.pool.Exec(ctx, "insert into goose_db_version (version_id, is_applied) values (99, true)")
+	_, err = s.pool.Exec(ctx, "update format set oldest = $1", latest+1)
 	fatal(t, err)
 	fatal(t, s.Close())
 	for name, tc := range map[string]struct {
@@ -27,7 +27,7 @@ func TestOpenRefuses(t *testing.T) {
 		want   error
 		hint   string
 	}{
-		"written by a newer version": {Config{DSN: cluster.DSN("postgres"), Schema: newer}, store.ErrNewer, "upgrade headway"},
+		"not for this version": {Config{DSN: cluster.DSN("postgres"), Schema: newer}, store.ErrNewer, "start the version of headway"},
 		"nobody there":               {Config{DSN: "postgres://postgres@127.0.0.1:1/none?connect_timeout=2"}, nil, "check that the server runs"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,6 +43,56 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	if _, err := Open(ctx, Config{DSN: "postgres://u:secret@[bad"}); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("a bad connection string: %v", err)
+	}
+}
+
+// ahead makes tables and adds to them what a newer program would have added.
+func ahead(t *testing.T) (schema string, knows int64) {
+	t.Helper()
+	ctx := t.Context()
+	schema = nameOf(t.TempDir())
+	knows, err := latest()
+	fatal(t, err)
+	s, err := Open(ctx, Config{DSN: cluster.DSN("postgres"), Schema: schema, partitions: 1})
+	fatal(t, err)
+	defer s.Close()
+	_, err = s.pool.Exec(ctx, "alter table job add column of_tomorrow bigint not null default 0")
+	fatal(t, err)
+	_, err = s.pool.Exec(ctx, "insert into goose_db_version (version_id, is_applied) values ($1, true)", knows+1)
+	fatal(t, err)
+	return schema, knows
+}
+
+// TestOpenBehind starts a program on tables that a newer one has migrated. It works
+// on them as before, down to the oldest that the tables name, and leaves them as they
+// are.
+func TestOpenBehind(t *testing.T) {
+	schema, knows := ahead(t)
+	ctx, now := t.Context(), time.Now()
+	s, err := Open(ctx, Config{DSN: cluster.DSN("postgres"), Schema: schema, partitions: 1})
+	fatal(t, err)
+	defer s.Close()
+	id, err := s.CreateJob(ctx, store.Job{State: job.Running})
+	fatal(t, err)
+	_, err = s.Add(ctx, now, []store.Found{{Item: pageItem(t, id, 1)}})
+	fatal(t, err)
+	w, err := s.Join(ctx, now, "behind")
+	fatal(t, err)
+	leases, err := s.Acquire(ctx, now, w, store.SlotCount)
+	fatal(t, err)
+	_, err = s.Commit(ctx, pageCommit(t, w, id, leases, visit.Fetched))
+	fatal(t, err)
+	has, err := s.version(ctx)
+	if err != nil || has != knows+1 {
+		t.Errorf("format %d, %v, want %d", has, err, knows+1)
+	}
+	for _, tc := range []struct {
+		knows int64
+		want  error
+	}{{11, nil}, {10, store.ErrNewer}} {
+		if err := s.admit(ctx, has, tc.knows); !errors.Is(err, tc.want) {
+			t.Errorf("a program that knows %d: %v, want %v", tc.knows, err, tc.want)
+		}
 	}
 }
 

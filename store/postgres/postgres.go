@@ -13,8 +13,8 @@
 // server's disk, and on that of its synchronous standby where there is one; no
 // clock of the server decides about a lease; and after a failover a
 // connection string with several hosts finds the new primary by itself. It
-// refuses a server that is too old and a database written by a newer version,
-// each with a hint.
+// refuses a server that is too old, and tables of a newer version that are no
+// longer for this one, each with a hint.
 package postgres
 
 import (
@@ -258,7 +258,7 @@ func openError(c *pgx.ConnConfig, err error) error {
 	var hint string
 	switch {
 	case errors.Is(err, store.ErrNewer):
-		hint = "upgrade headway to the version that wrote it, or choose another schema"
+		hint = "start the version of headway that migrated these tables or a newer one, or choose another schema"
 	case errors.Is(err, errOldServer):
 		hint = "upgrade the server to PostgreSQL 15 or newer"
 	case isConnectError(err):
