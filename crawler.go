@@ -140,7 +140,8 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 		return fmt.Errorf("join the store: %w", err)
 	}
 	sent := time.Now()
-	leases, err := c.st.Acquire(ctx, now, c.worker, slots)
+	// By the time of now, not of before: joining may have taken long.
+	leases, err := c.st.Acquire(ctx, c.now(), c.worker, slots)
 	if err != nil {
 		return fmt.Errorf("acquire slots: %w", err)
 	}

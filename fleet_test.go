@@ -28,8 +28,11 @@ var errCut = errors.New("the line is cut")
 type line struct {
 	*memory.Store
 	cut  atomic.Bool
-	deaf atomic.Bool  // the answer to the next slots that are given is lost
-	held atomic.Int64 // how often giving slots up fails
+	deaf atomic.Bool   // the answer to the next slots that are given is lost
+	held atomic.Int64  // how often giving slots up fails
+	slow time.Duration // what it takes to join
+
+	stale atomic.Int64 // how old the time was by which slots were asked for, at most
 }
 
 func (l *line) err() error {
@@ -43,6 +46,7 @@ func (l *line) Join(ctx context.Context, now time.Time, name string) (store.Work
 	if err := l.err(); err != nil {
 		return 0, err
 	}
+	time.Sleep(l.slow)
 	return l.Store.Join(ctx, now, name)
 }
 
@@ -50,6 +54,7 @@ func (l *line) Acquire(ctx context.Context, now time.Time, w store.WorkerID, mos
 	if err := l.err(); err != nil {
 		return nil, err
 	}
+	l.stale.Store(max(l.stale.Load(), int64(time.Since(now))))
 	leases, err := l.Store.Acquire(ctx, now, w, most)
 	if err == nil && len(leases) > 0 && l.deaf.Swap(false) {
 		return nil, errCut
@@ -117,8 +122,12 @@ type fleet struct {
 // fleetTerms are the terms of leases in tests.
 var fleetTerms = store.Terms{Renew: 500 * time.Millisecond, Start: 1500 * time.Millisecond, Cancel: 2200 * time.Millisecond, TakeOver: 3 * time.Second}
 
-func (f *fleet) start() *worker {
+func (f *fleet) start() *worker { return f.startWith(func(*line) {}) }
+
+// startWith starts a worker on a line of some kind.
+func (f *fleet) startWith(kind func(*line)) *worker {
 	w := &worker{line: &line{Store: f.st.(*memory.Store)}, drain: make(chan struct{}), done: make(chan error, 1)}
+	kind(w.line)
 	ctx, kill := context.WithCancel(f.Context())
 	w.kill = kill
 	cfg := f.cfg
@@ -367,6 +376,21 @@ func TestFleetPartition(t *testing.T) {
 			t.Errorf("%s (%s): %d pages fetched, want %d", j.State, j.Reason, fetched, hosts*pages)
 		}
 		f.polite(time.Second)
+	})
+}
+
+// TestFleetLateJoin lets a worker join that waits for its place longer than anybody
+// may be silent. It looks at others by the time at which it looks, or it would take
+// whoever it sees alive for dead a moment later.
+func TestFleetLateJoin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{simulated: newSimulated(t, 1, small(1))}
+		w := f.startWith(func(l *line) { l.slow = 2 * fleetTerms.TakeOver })
+		time.Sleep(2 * w.line.slow)
+		if stale := time.Duration(w.line.stale.Load()); stale > 0 {
+			t.Errorf("slots were asked for as of %v ago", stale)
+		}
+		f.drain([]*worker{w})
 	})
 }
 

@@ -28,7 +28,7 @@ func TestOpenRefuses(t *testing.T) {
 		hint   string
 	}{
 		"not for this version": {Config{DSN: cluster.DSN("postgres"), Schema: newer}, store.ErrNewer, "start the version of headway"},
-		"nobody there":               {Config{DSN: "postgres://postgres@127.0.0.1:1/none?connect_timeout=2"}, nil, "check that the server runs"},
+		"nobody there":         {Config{DSN: "postgres://postgres@127.0.0.1:1/none?connect_timeout=2"}, nil, "check that the server runs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open(ctx, tc.config)

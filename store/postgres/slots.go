@@ -82,9 +82,9 @@ const lockWorker = "select 1 from progress where worker = $1 for key share"
 // the caller alone, and how many slots nobody owns. Heartbeats are read after now, so the reading must not take
 // a noticeable part of the time between the last deed of an owner and its death.
 func (s *Store) observe(ctx context.Context, now time.Time, w store.WorkerID) (dead []beat, free int, err error) {
+	begin := time.Now()
 	s.watchMu.Lock()
 	defer s.watchMu.Unlock()
-	begin := time.Now()
 	workers, free, err := s.census(ctx)
 	if err != nil {
 		return nil, 0, err
