@@ -220,8 +220,8 @@ func TestAnswers(t *testing.T) {
 // requestsTo counts what the lab saw of a host.
 func (f *fleet) requestsTo(host string) (n int) {
 	f.Helper()
-	for _, r := range f.lab.Log() {
-		if r.Host == host {
+	for _, r := range f.arrivals() {
+		if r.host == host {
 			n++
 		}
 	}

@@ -174,13 +174,12 @@ func (f *fleet) cutOff(d time.Duration, list ...*worker) (at time.Time) {
 	return at
 }
 
-// silent wants no request to hosts between two moments, but for one that the lab was
-// late to notice.
+// silent wants no request to hosts between two moments.
 func (f *fleet) silent(hosts []string, from, to time.Time) {
 	f.Helper()
-	for _, r := range f.lab.Log() {
-		if r.Start.Before(to) && r.Start.Add(-f.stalls.before(r.Start)).After(from) && slices.Contains(hosts, r.Host) {
-			f.Errorf("%s%s was asked for %v too late", r.Host, r.Target, r.Start.Sub(from))
+	for _, r := range f.arrivals() {
+		if r.at.Before(to) && r.at.After(from) && slices.Contains(hosts, r.host) {
+			f.Errorf("%s%s was asked for %v too late", r.host, r.target, r.at.Sub(from))
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +23,6 @@ import (
 	"headway/internal/cli"
 	"headway/internal/pgtest"
 	"headway/lab"
-	"headway/lab/labtest"
 	"headway/lab/temper"
 )
 
@@ -57,18 +55,17 @@ const (
 // fleet is workers, their database and the web they crawl.
 type fleet struct {
 	*testing.T
-	lab     *lab.Lab
+	lab     *origin
 	hosts   int
 	pages   int
 	pace    time.Duration
 	db      *pgtest.Cluster
 	standby *pgtest.Cluster // nil without one
 	dir     string
-	port    int
+	program string    // that is run; empty means this version's
 	workers []*worker // that live
 	started []*worker // all there ever were
 	random  *rand.Rand
-	stalls  *stalls
 }
 
 // worker is one process.
@@ -112,7 +109,7 @@ func newFleet(t *testing.T, s setup) *fleet {
 	t.Helper()
 	site := lab.DefaultSite()
 	site.Pages = s.pages
-	l := labtest.Serve(t, lab.Config{Hosts: lab.Uniform(s.hosts, lab.Temper{Site: site, Rules: s.rules}), Log: 1 << 20})
+	o := serveOrigin(t, lab.Uniform(s.hosts, lab.Temper{Site: site, Rules: s.rules}))
 	seed := rand.Uint64()
 	if given := os.Getenv("HEADWAY_SEED"); given != "" {
 		var err error
@@ -122,8 +119,8 @@ func newFleet(t *testing.T, s setup) *fleet {
 	}
 	t.Logf("HEADWAY_SEED=%d", seed)
 	f := &fleet{
-		T: t, lab: l, hosts: s.hosts, pages: s.pages, pace: cmp.Or(s.pace, pace), db: startDB(t, s.db), dir: t.TempDir(), port: l.Addr().(*net.TCPAddr).Port,
-		random: rand.New(rand.NewPCG(seed, 0)), stalls: watchStalls(t),
+		T: t, lab: o, hosts: s.hosts, pages: s.pages, pace: cmp.Or(s.pace, pace), db: startDB(t, s.db), dir: t.TempDir(),
+		random: rand.New(rand.NewPCG(seed, 0)),
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -158,7 +155,7 @@ func (f *fleet) servers() []*pgtest.Cluster {
 
 // command is headway with these words, for a database behind these ports.
 func (f *fleet) command(ports []int, args ...string) *exec.Cmd {
-	cmd := exec.Command("headway", args...)
+	cmd := exec.Command(cmp.Or(f.program, "headway"), args...)
 	cmd.Dir = f.dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEADWAY_") })
 	dsn := "dbname=postgres user=postgres sslmode=disable target_session_attrs=read-write"
@@ -174,13 +171,21 @@ func (f *fleet) command(ports []int, args ...string) *exec.Cmd {
 // start starts a worker on lines of its own.
 func (f *fleet) start(args ...string) *worker {
 	f.Helper()
+	w := f.spawn(append([]string{"worker", "--lease", lease.String(), "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", f.lab.port), "--workers", "64"}, args...)...)
+	f.workers = append(f.workers, w)
+	return w
+}
+
+// spawn starts a process of the fleet on lines of its own.
+func (f *fleet) spawn(args ...string) *worker {
+	f.Helper()
 	w := &worker{errs: &journal{}, exited: make(chan struct{})}
 	var ports []int
 	for _, s := range f.servers() {
 		line := newProxy(f.T, s.Port)
 		w.lines, ports = append(w.lines, line), append(ports, line.port())
 	}
-	w.cmd = f.command(ports, append([]string{"worker", "--lease", lease.String(), "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", f.port), "--workers", "64"}, args...)...)
+	w.cmd = f.command(ports, args...)
 	w.cmd.Stderr = w.errs
 	if err := w.cmd.Start(); err != nil {
 		f.Fatal(err)
@@ -193,15 +198,21 @@ func (f *fleet) start(args ...string) *worker {
 		_ = w.cmd.Process.Kill() // it may have ended
 		<-w.exited
 	})
-	f.workers, f.started = append(f.workers, w), append(f.started, w)
+	f.started = append(f.started, w)
 	return w
 }
 
 // victim is a worker that owns hosts, chosen by chance, and which they are.
 func (f *fleet) victim() (w *worker, hosts []string) {
 	f.Helper()
-	for _, i := range f.random.Perm(len(f.workers)) {
-		w = f.workers[i]
+	return f.victimOf(f.workers)
+}
+
+// victimOf is one of some workers.
+func (f *fleet) victimOf(list []*worker) (w *worker, hosts []string) {
+	f.Helper()
+	for _, i := range f.random.Perm(len(list)) {
+		w = list[i]
 		if hosts = f.owned(w); len(hosts) > 0 {
 			return w, hosts
 		}
@@ -269,7 +280,7 @@ func (f *fleet) leaveAll() {
 func (f *fleet) tell() {
 	f.Helper()
 	for _, w := range f.started {
-		f.Logf("worker %d:\n%s", w.cmd.Process.Pid, w.errs)
+		f.Logf("%s %d:\n%s", w.cmd.Args[1], w.cmd.Process.Pid, w.errs)
 	}
 }
 

@@ -234,9 +234,9 @@ func (f *fleet) cancelled() int64 {
 	f.run("job", "cancel", strconv.FormatInt(id, 10))
 	at := time.Now()
 	time.Sleep(4 * time.Second)
-	for _, r := range f.lab.Log() {
-		if late := r.Start.Sub(at); late > 2*time.Second {
-			f.Errorf("%s%s was asked for %v after the job was cancelled", r.Host, r.Target, late)
+	for _, r := range f.arrivals() {
+		if late := r.at.Sub(at); late > 2*time.Second {
+			f.Errorf("%s%s was asked for %v after the job was cancelled", r.host, r.target, late)
 		}
 	}
 	for _, table := range []string{"token", "account", "arrival"} {

@@ -34,9 +34,9 @@ func (f *fleet) judge(j job) {
 // nothing is left to do.
 func (f *fleet) over(j job) {
 	f.Helper()
-	for _, r := range f.lab.Log() {
-		if r.Start.After(j.Ended) {
-			f.Errorf("%s%s was asked for at %s, after the job had ended at %s", r.Host, r.Target, r.Start.Format(time.StampMilli), j.Ended.Format(time.StampMilli))
+	for _, r := range f.arrivals() {
+		if r.at.After(j.Ended) {
+			f.Errorf("%s%s was asked for at %s, after the job had ended at %s", r.host, r.target, r.at.Format(time.StampMilli), j.Ended.Format(time.StampMilli))
 		}
 	}
 	for _, table := range []string{"queue_%d", "errand_%d", "arrival", "token"} {
@@ -114,10 +114,10 @@ func (f *fleet) owned(w *worker) (hosts []string) {
 func (f *fleet) takenOver(hosts []string, since time.Time, quiet time.Duration) {
 	f.Helper()
 	next := map[string]time.Duration{}
-	for _, r := range f.lab.Log() {
-		d := r.Start.Sub(since)
-		if at, ok := next[r.Host]; d > quiet+slack && (!ok || d < at) && slices.Contains(hosts, r.Host) {
-			next[r.Host] = d
+	for _, r := range f.arrivals() {
+		d := r.at.Sub(since)
+		if _, ok := next[r.host]; d > quiet && !ok && slices.Contains(hosts, r.host) {
+			next[r.host] = d
 		}
 	}
 	if len(next) == 0 {

@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// tick is how often a line that is cut looks whether it still is.
+const tick = 10 * time.Millisecond
+
 // proxy is a line from one worker to a server that can be cut, slowed and left
 // half open.
 type proxy struct {

@@ -1,0 +1,102 @@
+package fleettest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"headway/lab"
+)
+
+// request is one that arrived, when its first byte did by the clock of the kernel.
+type request struct {
+	at     time.Time
+	host   string // base URL
+	target string // path and query
+}
+
+// origin serves a lab and keeps when requests arrived. A lab that is late to handle
+// one, because the machine is busy, does not make it look late.
+type origin struct {
+	*lab.Lab
+	port int
+
+	mu       sync.Mutex
+	requests []request
+	unknown  int // requests that the kernel gave no time of
+}
+
+// connKey is where a request finds its connection.
+type connKey struct{}
+
+// serveOrigin serves a lab until the test ends.
+func serveOrigin(t *testing.T, hosts []lab.HostSpec) *origin {
+	t.Helper()
+	ln, err := listen(t.Context(), "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &origin{port: ln.Addr().(*net.TCPAddr).Port}
+	if o.Lab, err = lab.New(lab.Config{Hosts: hosts, PublicPort: o.port, Log: -1}); err != nil {
+		t.Fatal(err)
+	}
+	pages := o.Handler()
+	server := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			o.note(r)
+			pages.ServeHTTP(w, r)
+		}),
+		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ReadHeaderTimeout: time.Minute,
+		ErrorLog:          log.New(io.Discard, "", 0), // clients are killed here
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ln) }()
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	return o
+}
+
+// note keeps a request, before it is answered.
+func (o *origin) note(r *http.Request) {
+	at := r.Context().Value(connKey{}).(*stampedConn).arrived()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if at.IsZero() {
+		o.unknown++
+		return
+	}
+	o.requests = append(o.requests, request{at, "http://" + r.Host, r.RequestURI})
+}
+
+// arrivals are the requests so far in the order in which they arrived, whichever
+// connection they came by.
+func (f *fleet) arrivals() []request {
+	f.Helper()
+	o := f.lab
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.unknown > 0 {
+		f.Fatalf("the kernel did not say when %d requests arrived", o.unknown)
+	}
+	list := slices.Clone(o.requests)
+	slices.SortStableFunc(list, func(a, b request) int { return a.at.Compare(b.at) })
+	return list
+}
+
+// forRobots tells whether a request is for robots.txt, which has no pace.
+func (r request) forRobots() bool { return strings.HasPrefix(r.target, "/robots.txt") }
