@@ -167,7 +167,7 @@ func (c *crawler) findSitemaps(s *site, names []string) {
 // findSitemaps sends for the sitemaps of a host: those its robots.txt names,
 // else the usual one, for hosts of seeds.
 func (r *run) findSitemaps(s *site, names []string) {
-	if r.cfg.Sitemaps == SitemapsOff || s.sitemaps[r.job] != nil || r.cfg.Scope.Leaves && r.scope.Foreign(s.home) {
+	if !r.wantsSitemaps(s) {
 		return
 	}
 	s.read(r.job)
@@ -187,6 +187,12 @@ func (r *run) findSitemaps(s *site, names []string) {
 			r.sendForSitemap(s, u, 0)
 		}
 	}
+}
+
+// wantsSitemaps tells whether the sitemaps of a host are to be sent for: they are
+// once for each job, whoever brought the host into memory.
+func (r *run) wantsSitemaps(s *site) bool {
+	return r.cfg.Sitemaps != SitemapsOff && s.sitemaps[r.job] == nil && !(r.cfg.Scope.Leaves && r.scope.Foreign(s.home))
 }
 
 // moreSitemaps sends for what a sitemap index lists.

@@ -200,6 +200,7 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 		}
 	}
 	t := task{request: r, run: run, home: s.home, owned: s.owned, secrets: s.secrets, gate: &s.gate, watched: &s.watched, promise: s.watched.promise, robots: s.robots, ignored: s.ignored, sift: run != nil && run.sifting}
+	t.first = r.Kind == frontier.Page && run.wantsSitemaps(s)
 	if r.Kind == frontier.Sitemap {
 		t.nested = s.sitemaps[r.Job][r.URL]
 	}
@@ -224,6 +225,9 @@ func (c *crawler) tookPage(now time.Time, l landing) {
 		if err := c.journal.Done(r.Item.Job, r.Item.URL); err != nil {
 			c.fail(err)
 		}
+	}
+	if l.first && l.own == nil && !l.forgot {
+		run.findSitemaps(c.sites[r.Host], l.names) // before its end is committed, which may be that of the job
 	}
 	switch {
 	case l.own != nil:

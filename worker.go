@@ -36,6 +36,7 @@ type task struct {
 	robots  robots.State
 	ignored bool
 	sift    bool // only judge it
+	first   bool // of its job on the host: the sitemaps are to be sent for
 	nested  int  // of a sitemap: how many indexes led to it
 }
 
@@ -46,11 +47,13 @@ type landing struct {
 	answer  frontier.Answer
 	links   []link
 	wire    int64
-	leaf    bool  // its links are not followed
-	skipped bool  // it was not asked for: its visit says why
-	sifted  bool  // it would have been asked for, if pages were left
-	forgot  bool  // robots.txt must be fetched again first
-	own     error // our own trouble: nothing is known of the page
+	first   bool     // of its job on the host
+	names   []string // sitemaps that robots.txt names, of a first
+	leaf    bool     // its links are not followed
+	skipped bool     // it was not asked for: its visit says why
+	sifted  bool     // it would have been asked for, if pages were left
+	forgot  bool     // robots.txt must be fetched again first
+	own     error    // our own trouble: nothing is known of the page
 }
 
 // work makes requests until there are no more.
@@ -206,7 +209,7 @@ const leafBody = 64 << 10
 // askPage decides, fetches and reads one page.
 func (c *crawler) askPage(ctx context.Context, t task) landing {
 	v := &visit.Visit{Item: t.request.Item}
-	l := landing{request: t.request, visit: v}
+	l := landing{request: t.request, visit: v, first: t.first}
 	allowed, err := c.robotsAllow(ctx, t, v)
 	switch {
 	case errors.Is(err, robots.ErrNotStored):
@@ -217,9 +220,13 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 		return l
 	case !allowed:
 		l.skipped = true
-		return l
 	case t.sift:
 		l.sifted = true
+	}
+	if t.first {
+		l.names, l.own = c.sitemapNames(ctx, t)
+	}
+	if l.skipped || l.sifted || l.own != nil {
 		return l
 	}
 	if c.journal != nil {
@@ -286,6 +293,22 @@ func (c *crawler) robotsAllow(ctx context.Context, t task, v *visit.Visit) (bool
 		v.Outcome, v.Reason = robotsOutcome(decision)
 	}
 	return decision.Allowed, nil
+}
+
+// sitemapNames lists the sitemaps that the robots.txt of a host names which was
+// read before the job came.
+func (c *crawler) sitemapNames(ctx context.Context, t task) ([]string, error) {
+	if t.ignored || t.robots.Known != robots.Copy {
+		return nil, nil
+	}
+	file, err := c.rules.Get(ctx, t.robots.Sum)
+	switch {
+	case errors.Is(err, robots.ErrNotStored):
+		return nil, nil // as if it named none
+	case err != nil:
+		return nil, err
+	}
+	return sitemapsOf(file), nil
 }
 
 // sitemapChunk is how many entries of a sitemap are stored at a time, and

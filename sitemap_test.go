@@ -1,0 +1,37 @@
+package headway_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headway"
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+)
+
+// TestFleetSitemapsAgain asks for a second job on hosts that a worker has in
+// memory: it reads their sitemaps for itself, and finds what only they name.
+func TestFleetSitemapsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, pages, orphans = 3, 5, 15
+		temper := small(pages)
+		temper.Site.Orphans = orphans
+		f := &fleet{simulated: newSimulated(t, hosts, temper)}
+		f.cfg.Sitemaps = headway.SitemapsAuto
+		workers := []*worker{f.start()}
+		for range 2 {
+			j, counts := f.await(f.submit(0), time.Hour)
+			found := counts.Ended[store.Ending{Outcome: visit.Fetched}] + counts.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.DuplicateContent}]
+			if j.State != job.Complete || found != hosts*(pages+orphans) {
+				t.Errorf("%s: %d pages found, want %d; %v", j.State, found, hosts*(pages+orphans), counts.Ended)
+			}
+		}
+		f.drain(workers)
+		f.polite(time.Second)
+		if total := f.web.Stats().Total; total.RobotsFetches != hosts {
+			t.Errorf("robots.txt was read %d times, want %d", total.RobotsFetches, hosts)
+		}
+	})
+}
