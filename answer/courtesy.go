@@ -125,6 +125,10 @@ type PaceStep struct {
 	Cause string     `json:"cause"`   // incident, probe, probe_failed
 }
 
+func newPaceStep(p store.PaceChange) PaceStep {
+	return PaceStep{At: p.At.UTC(), From: ask.Millis(p.From), To: ask.Millis(p.To), Cause: p.Cause}
+}
+
 // Order is what the operator of the crawl told it to do with the host. Who that
 // was is not the webmaster's business.
 type Order struct {
@@ -155,6 +159,7 @@ const sameAnswer = 5 * time.Second
 // request and a bounded list of refusals.
 type Courtesy struct {
 	refuses403 bool
+	urls       int // that were looked at
 	receipt    Receipt
 	spans      []span
 	refusals   []Refusal
@@ -297,6 +302,7 @@ type CourtesyFacts struct {
 	Orders  []ask.Change       // of the operator, oldest first; those about other hosts are left out
 	Robots  map[string]int     // bytes of the files that Sums names
 	Earlier string             // another user agent that earlier runs used; empty for none
+	Cut     bool               // not all URLs were counted
 }
 
 // Receipt writes the receipt.
@@ -327,7 +333,7 @@ func (c *Courtesy) Receipt(f CourtesyFacts) *Receipt {
 		return cmp.Or(a.First.Compare(b.First), cmp.Compare(a.SHA256, b.SHA256))
 	})
 	for _, p := range f.Paces {
-		r.PaceChanges = append(r.PaceChanges, PaceStep{At: p.At.UTC(), From: ask.Millis(p.From), To: ask.Millis(p.To), Cause: p.Cause})
+		r.PaceChanges = append(r.PaceChanges, newPaceStep(p))
 	}
 	for _, o := range f.Orders {
 		if o.Host == f.Host {
@@ -340,6 +346,9 @@ func (c *Courtesy) Receipt(f CourtesyFacts) *Receipt {
 	r.Instructions, r.Notes = instructions(f.Who, f.Host), r.notes()
 	if f.Earlier != "" {
 		r.Notes = append(r.Notes, fmt.Sprintf("Earlier runs of this crawl named themselves %q.", f.Earlier))
+	}
+	if f.Cut {
+		r.Notes = append(r.Notes, fmt.Sprintf("More of the host was asked for than is counted here: the numbers are of %d URLs.", c.urls))
 	}
 	return &r
 }

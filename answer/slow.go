@@ -55,6 +55,7 @@ type Slow struct {
 	Left        *Left       `json:"left,omitempty"`
 	Paused      int         `json:"paused,omitempty"`  // hosts with work that an operator has paused, of those that were looked at
 	Tail        ask.Millis  `json:"tail_ms,omitempty"` // how long at the end a single host was left
+	Notes       []string    `json:"notes,omitempty"`   // what the numbers do not say
 }
 
 // Verdict is what took most of the time, and what it means.

@@ -23,6 +23,7 @@ type schema struct {
 	Ref        string `json:"$ref"`
 	Type       any
 	Enum       []any
+	Examples   []any
 	Pattern    string
 	Minimum    *float64
 	Maximum    *float64

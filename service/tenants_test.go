@@ -61,6 +61,9 @@ func (d *document) example(s *schema) any {
 	if len(s.Enum) > 0 {
 		return s.Enum[0]
 	}
+	if len(s.Examples) > 0 {
+		return s.Examples[0]
+	}
 	kind := s.Type
 	if several, ok := kind.([]any); ok {
 		kind = several[0]
@@ -135,14 +138,19 @@ func fill(t testing.TB, s *server, tenant string) job.ID {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := weburl.Parse(seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.st.Add(t.Context(), now, []store.Found{{Item: visit.Item{URL: u, Job: id, Found: visit.FoundSeed}}}); err != nil {
+	if _, err := s.st.Add(t.Context(), now, []store.Found{{Item: visit.Item{URL: mustURL(t, seed), Job: id, Found: visit.FoundSeed}}}); err != nil {
 		t.Fatal(err)
 	}
 	return id
+}
+
+func mustURL(t testing.TB, raw string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
 }
 
 // things are the ids of what a tenant has, by the parameters that name them.

@@ -15,6 +15,9 @@ type Control interface {
 	// Orders returns orders with a number above after, by number, not more than
 	// most.
 	Orders(ctx context.Context, after int64, most int) ([]Order, error)
+	// HostOrders returns the latest orders about a host, oldest first, not more
+	// than most.
+	HostOrders(ctx context.Context, host string, most int) ([]Order, error)
 }
 
 // Order is what a person ordered, and what it changed. What an order is not about

@@ -13,9 +13,10 @@ type JobLists interface {
 	FindJobs(ctx context.Context, q JobQuery) ([]Job, error)
 }
 
-// JobQuery asks for the jobs of a tenant.
+// JobQuery asks for the jobs of a tenant, or of all.
 type JobQuery struct {
 	Tenant string
+	All    bool      // those of all tenants
 	State  job.State // empty for all
 	Before job.ID    // only older ones; 0 for all
 	Max    int       // at most MaxPage

@@ -71,6 +71,7 @@ type AttemptPage struct {
 // HostListQuery asks for the hosts of a job.
 type HostListQuery struct {
 	Job   job.ID     // whose waiting URLs are counted
+	Host  string     // only this one, if it has a part in the job; empty for all
 	After HostCursor // where the page before ended
 	Max   int        // at most MaxPage
 }

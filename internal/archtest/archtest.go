@@ -31,7 +31,7 @@ robots                   weburl
 politeness
 politeness/internal/sim  politeness
 ask                      politeness visit job store weburl
-answer                   ask store visit robots scope politeness limit job weburl frontier fetch
+answer                   ask store visit robots scope politeness limit job weburl frontier fetch fetch/guard
 fetch                    weburl fetch/guard fetch/internal/inflate github.com/klauspost/compress github.com/andybalholm/brotli
 fetch/internal/inflate
 fetch/guard              github.com/miekg/dns
@@ -88,7 +88,7 @@ internal/view            . internal/figures ask frontier job limit store visit c
 internal/export          job output output/csv output/jsonl output/parquet output/sitemapxml store visit
 internal/figures         store visit
 internal/check           internal/whole job store visit weburl output fetch/guard
-internal/jobspec         answer internal/config job limit store weburl
+internal/jobspec         answer fetch internal/config job limit store weburl
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/traces          fetch/guard output visit go.opentelemetry.io/otel
 internal/metrics         . frontier politeness visit job github.com/prometheus/client_golang

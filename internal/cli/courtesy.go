@@ -3,11 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,7 +14,6 @@ import (
 
 	"headway/answer"
 	"headway/ask"
-	"headway/politeness"
 	"headway/store"
 )
 
@@ -102,100 +99,18 @@ func (p *past) chosen(ctx context.Context, names []string, errs io.Writer) (stri
 
 // receipt gathers what was recorded of a host.
 func (p *past) receipt(ctx context.Context, host string, now time.Time, errs io.Writer) (*answer.Receipt, error) {
-	policy := p.policy(host)
-	c := answer.NewCourtesy(policy.Refuses403)
-	if err := p.eachVisit(ctx, host, c); err != nil {
-		return nil, err
-	}
-	facts := answer.CourtesyFacts{
-		Host: host, MadeAt: now, Running: p.running, Robots: map[string]int{},
-		Who: answer.Who{UserAgent: p.asked.UserAgent, Contact: p.asked.Contact, Token: p.asked.Token},
-	}
-	if facts.Who.Token == "" {
-		facts.Who.Token = productToken
+	q := answer.ReceiptQuestion{
+		Host: host, Now: now, Since: p.job.CreatedAt, // what was before is of another crawl
+		Who: answer.Who{UserAgent: p.asked.UserAgent, Contact: p.asked.Contact, Token: cmp.Or(p.asked.Token, productToken)},
 	}
 	if p.first.UserAgent != p.asked.UserAgent {
-		facts.Earlier = p.first.UserAgent
-	}
-	for _, sum := range c.Sums() {
-		size, err := p.robotsSize(ctx, sum)
-		if err != nil {
-			return nil, err
-		}
-		if size >= 0 {
-			facts.Robots[sum] = size
-		}
+		q.Earlier = p.first.UserAgent
 	}
 	var err error
-	if facts.Paces, err = p.view.PaceChanges(ctx, host); err != nil {
+	if q.Orders, err = ask.NewMailbox(p.dir).Log(); err != nil {
 		return nil, err
 	}
-	facts.Paces = slices.DeleteFunc(facts.Paces, func(c store.PaceChange) bool { return c.At.Before(p.job.CreatedAt) }) // of a crawl before
-	if facts.Orders, err = ask.NewMailbox(p.dir).Log(); err != nil {
-		return nil, err
-	}
-	facts.Orders = slices.DeleteFunc(facts.Orders, func(c ask.Change) bool { return c.At.Before(p.job.CreatedAt) })
-	stored, err := p.view.Host(ctx, host)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return nil, err
-	}
-	if err == nil {
-		state := politeness.New(host)
-		if err := state.UnmarshalBinary(stored.Politeness); err != nil {
-			return nil, fmt.Errorf("state of %s: %w", host, err)
-		}
-		h := ask.HostOf(host, policy, state)
-		facts.Now, facts.AllSent = &h, state.Sends()
-	}
-	if live, ok := p.live(ctx, host, errs)[host]; ok {
-		facts.Now = &live
-	}
-	return c.Receipt(facts), nil
-}
-
-// eachVisit adds all visits of a host, and the attempts before them.
-func (p *past) eachVisit(ctx context.Context, host string, c *answer.Courtesy) error {
-	for q := (store.Query{Job: p.job.ID, Host: host, Max: store.MaxPage}); ; {
-		page, err := p.view.List(ctx, q)
-		if err != nil {
-			return err
-		}
-		for i := range page.Entries {
-			if v := page.Entries[i].Visit; v != nil {
-				c.Add(v)
-			}
-		}
-		if page.Next == "" {
-			break
-		}
-		q.After = page.Next
-	}
-	for q := (store.AttemptQuery{Job: p.job.ID, Host: host, Max: store.MaxPage}); ; {
-		page, err := p.view.Attempts(ctx, q)
-		if err != nil {
-			return err
-		}
-		for i := range page.Attempts {
-			c.AddAttempt(&page.Attempts[i])
-		}
-		if page.Next == "" {
-			return nil
-		}
-		q.After = page.Next
-	}
-}
-
-// robotsSize is how large a robots.txt was, -1 where it is no longer kept.
-func (p *past) robotsSize(ctx context.Context, sum string) (int, error) {
-	raw, err := hex.DecodeString(sum)
-	if err != nil || len(raw) != 32 {
-		return -1, fmt.Errorf("robots.txt %q: %w", sum, store.ErrCorrupt)
-	}
-	v, err := p.view.Robots(ctx, [32]byte(raw))
-	if errors.Is(err, store.ErrNotFound) {
-		return -1, nil
-	}
-	return len(v.Body), err
+	return answer.ReadReceipt(ctx, q, p.crawl(errs))
 }
 
 // receiptRows is how many refusals and changes of pace are shown to a person: the

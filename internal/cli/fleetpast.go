@@ -66,7 +66,6 @@ func ofJob(cmd *cobra.Command, arg string, do func(ctx context.Context, p *past)
 			return failed(err, fmt.Sprintf("headway job show %d tells how the job stands", j.ID))
 		}
 		p.first = p.asked
-		p.readRanges()
 		return do(ctx, p)
 	})
 }
@@ -83,13 +82,6 @@ func jobAsked(cmd *cobra.Command, j store.Job) (answer.Asked, error) {
 		return answer.Asked{}, err
 	}
 	return spec.Asked(s, &j)
-}
-
-// warnSilent says that not all workers of a fleet have answered.
-func warnSilent(errs io.Writer, a ask.Answer) {
-	if a.Answered < a.Asked {
-		fmt.Fprintf(errs, "headway: warning: %d of %s answered; of the others' hosts this is what is stored\n", a.Answered, plural(a.Asked, "worker"))
-	}
 }
 
 // askFleet asks the workers of a fleet.

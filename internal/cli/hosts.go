@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,10 +13,7 @@ import (
 
 	"headway/answer"
 	"headway/ask"
-	"headway/fetch/guard"
 	"headway/internal/config"
-	"headway/politeness"
-	"headway/store"
 	"headway/store/postgres"
 )
 
@@ -100,102 +95,13 @@ func hostQueryFlags(cmd *cobra.Command, q *answer.HostQuery) {
 	cmd.Flags().IntVar(&q.Max, "max", hostsListed, "how many are shown; 0 is all")
 }
 
-// policy is how a host was treated: one that is only fit for owned hosts did not
-// apply to others.
-func (p *past) policy(host string) politeness.Policy {
-	preset, _ := politeness.Preset(politeness.DefaultPreset)
-	policy := p.asked.Policy
-	if policy == (politeness.Policy{}) {
-		if policy, _ = politeness.Preset(p.asked.Preset); policy == (politeness.Policy{}) {
-			return preset
-		}
-	}
-	if policy.ForStrangers() || p.owned(host) {
-		return policy
-	}
-	return preset
-}
-
-// owned tells whether a host counted as the operator's own.
-func (p *past) owned(host string) bool {
-	u, err := store.ParseHost(host)
-	if err != nil {
-		return false
-	}
-	if slices.ContainsFunc(p.asked.Owned, func(name string) bool { return strings.EqualFold(name, u.Hostname()) }) {
-		return true
-	}
-	addr, err := netip.ParseAddr(u.Hostname())
-	if err != nil && (u.Hostname() == "localhost" || strings.HasSuffix(u.Hostname(), ".localhost")) {
-		addr, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
-	}
-	return err == nil && slices.ContainsFunc(p.ranges, func(r guard.Range) bool { return r.Prefix.Contains(addr) })
-}
-
 // soon is how long a running crawl is given to answer before what is stored must
 // do.
 const soon = 2 * time.Second
 
-// live asks the crawl, if one runs, about one host or all with work, by name.
-func (p *past) live(ctx context.Context, host string, errs io.Writer) map[string]ask.Host {
-	if !p.running {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, soon)
-	defer cancel()
-	a, err := p.asker.Ask(ctx, ask.Question{Kind: ask.KindHosts, Job: p.job.ID, Host: host})
-	if errors.Is(err, ask.ErrNobody) {
-		fmt.Fprintln(errs, "headway: warning: the crawl runs but does not answer; this is what it has stored")
-	}
-	warnSilent(errs, a)
-	live := make(map[string]ask.Host, len(a.Hosts))
-	for _, h := range a.Hosts {
-		live[h.Host] = h
-	}
-	return live
-}
-
 // hosts lists the hosts that have a part in the crawl.
 func (p *past) hosts(ctx context.Context, q answer.HostQuery, now time.Time, errs io.Writer) (*answer.Hosts, error) {
-	live := p.live(ctx, "", errs)
-	list := answer.NewHostLister(q, now, p.running, p.job)
-	for query := (store.HostListQuery{Job: p.job.ID, Max: store.MaxPage}); ; {
-		page, err := p.view.HostList(ctx, query)
-		if err != nil {
-			return nil, err
-		}
-		for i := range page.Hosts {
-			h, err := p.host(&page.Hosts[i], live, now)
-			if err != nil {
-				return nil, err
-			}
-			if h.Known || h.Waiting > 0 {
-				list.Add(h)
-			}
-		}
-		if page.Next == "" {
-			return list.Hosts(), nil
-		}
-		query.After = page.Next
-	}
-}
-
-// host describes one host.
-func (p *past) host(e *store.HostEntry, live map[string]ask.Host, now time.Time) (answer.Host, error) {
-	var running *ask.Host
-	if h, ok := live[e.Host.Host]; ok {
-		running = &h
-	}
-	h, err := answer.NewHost(e, p.policy(e.Host.Host), running, now)
-	if err != nil {
-		return h, err
-	}
-	if h.Domain == "" {
-		if u, err := store.ParseHost(h.Host.Host); err == nil {
-			h.Domain = u.Domain()
-		}
-	}
-	return h, nil
+	return p.crawl(errs).Hosts(ctx, q, now)
 }
 
 // printHostList shows hosts to a person.

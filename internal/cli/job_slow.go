@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headway/answer"
 	"headway/internal/config"
 )
 
@@ -22,16 +21,8 @@ ended.`,
   headway job slow 7 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return ofJob(cmd, args[0], func(ctx context.Context, p *past) error {
-				facts, err := p.slow(ctx, cmd.ErrOrStderr())
-				if err != nil {
-					return failed(err, "headway job show "+args[0]+" tells how the job stands")
-				}
-				slow := answer.ExplainSlow(facts)
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), slow)
-				}
-				return printSlow(cmd.OutOrStdout(), &slow)
+			return ofJob(cmd, args[0], func(_ context.Context, p *past) error {
+				return p.printSlow(cmd, asJSON, "headway job show "+args[0]+" tells how the job stands")
 			})
 		},
 	}

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"headway/answer"
 	"headway/ask"
-	"headway/fetch/guard"
 	"headway/store"
 	"headway/store/sqlite"
 )
@@ -41,7 +41,6 @@ type past struct {
 	asked   answer.Asked
 	first   answer.Asked // by the first run
 	running bool
-	ranges  []guard.Range
 }
 
 // openPast opens a crawl to look at it.
@@ -69,16 +68,14 @@ func (p *past) load() (err error) {
 	if p.asked, err = lastAsked(p.dir, p.job); err != nil {
 		return err
 	}
-	p.readRanges()
 	return nil
 }
 
-// readRanges finds the addresses that count as owned.
-func (p *past) readRanges() {
-	for _, r := range p.asked.AllowPrivate {
-		if parsed, err := guard.ParseRange(r); err == nil { // it was checked when it was asked for
-			p.ranges = append(p.ranges, parsed)
-		}
+// crawl is the crawl for package answer, which says on errs what its answers lack.
+func (p *past) crawl(errs io.Writer) *answer.Crawl {
+	return &answer.Crawl{
+		Store: p.view, Job: p.job, Asked: p.asked, Fleet: p.dir == "", Running: p.running, Asker: p.asker,
+		Warn: func(text string) { fmt.Fprintln(errs, "headway: warning: "+text) },
 	}
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,16 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway/answer"
-	"headway/ask"
-	"headway/job"
 	"headway/visit"
 )
-
-// slowMoment is how long a running crawl is watched to tell now from so far.
-const slowMoment = time.Second
-
-// slowHosts is how many hosts are looked at for what sets their interval.
-const slowHosts = 1000
 
 func slowCommand() *cobra.Command {
 	var asJSON bool
@@ -49,101 +40,24 @@ waits for now from what it waited for so far.`,
 			return err
 		}
 		defer func() { err = errors.Join(err, past.view.Close()) }()
-		facts, err := past.slow(cmd.Context(), cmd.ErrOrStderr())
-		if err != nil {
-			return failed(err, "look at "+found+" with headway runs")
-		}
-		slow := answer.ExplainSlow(facts)
-		if asJSON {
-			return printJSON(cmd.OutOrStdout(), slow)
-		}
-		return printSlow(cmd.OutOrStdout(), &slow)
+		return past.printSlow(cmd, asJSON, "look at "+found+" with headway runs")
 	}
 	return cmd
 }
 
-// slow collects where the time went: by the word of the crawl if it runs, else
-// by what it stored.
-func (p *past) slow(ctx context.Context, errs io.Writer) (answer.SlowFacts, error) {
-	var before, now *ask.Status
-	if p.running {
-		before = p.status(ctx)
-	}
-	if before != nil && p.dir == "" {
-		before, now = nil, before // what the hosts of a fleet do now is told apart by job, what they did is not
-	}
-	if before != nil {
-		select {
-		case <-time.After(slowMoment):
-		case <-ctx.Done():
-			return answer.SlowFacts{}, ctx.Err()
-		}
-		now = p.status(ctx)
-	}
-	query := answer.HostQuery{Sort: "pace", Max: slowHosts}
-	if now != nil {
-		query.Sort, query.Filters = "eta", []string{"waiting"}
-	} else if p.running {
-		fmt.Fprintln(errs, "headway: warning: the crawl does not answer, or has just ended; this is what it has stored")
-	}
-	hosts, err := p.hosts(ctx, query, time.Now().UTC(), io.Discard)
+// printSlow says where the time went.
+func (p *past) printSlow(cmd *cobra.Command, asJSON bool, hint string) error {
+	slow, err := p.crawl(cmd.ErrOrStderr()).Slow(cmd.Context())
 	if err != nil {
-		return answer.SlowFacts{}, err
+		return failed(err, hint)
 	}
-	if now != nil {
-		facts := answer.SlowRunning(before, now, hosts.Hosts)
-		if facts.Forbidden, err = p.forbidden(ctx, hosts.Hosts); err != nil || p.dir != "" {
-			return facts, err
-		}
-		counts, err := p.view.Counts(ctx, p.job.ID)
-		facts.Waiting, facts.State = counts.Waiting, string(p.job.State)
-		fmt.Fprintln(errs, "headway: note: what hosts do now is of this job; host time so far is that of all jobs on its workers")
-		return facts, err
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), slow)
 	}
-	points, err := p.view.Points(ctx, p.job.ID)
-	if err != nil {
-		return answer.SlowFacts{}, err
+	for _, n := range slow.Notes {
+		fmt.Fprintln(cmd.ErrOrStderr(), "headway: note: "+n)
 	}
-	counts, err := p.view.Counts(ctx, p.job.ID)
-	if err != nil {
-		return answer.SlowFacts{}, err
-	}
-	facts := answer.SlowStored(p.job, counts.Waiting, points, hosts.Hosts)
-	facts.Untold = p.dir == ""
-	if p.job.State == job.Running && !p.running {
-		facts.State = "interrupted"
-	}
-	return facts, nil
-}
-
-// slowForbidden is how many hosts are looked at for URLs that robots.txt forbids:
-// those that take longest.
-const slowForbidden = 5
-
-// forbidden counts what robots.txt forbids of that which waits on the hosts that
-// take longest.
-func (p *past) forbidden(ctx context.Context, hosts []answer.Host) (map[string]answer.Forbidden, error) {
-	counts := map[string]answer.Forbidden{}
-	for i := range hosts[:min(len(hosts), slowForbidden)] {
-		host := hosts[i].Host.Host
-		n, err := answer.CountForbidden(ctx, p.view, p.job.ID, host, &p.asked, time.Now())
-		if err != nil {
-			return nil, err
-		}
-		counts[host] = n
-	}
-	return counts, nil
-}
-
-// status asks the crawl how it stands; nil if it does not answer.
-func (p *past) status(ctx context.Context) *ask.Status {
-	ctx, cancel := context.WithTimeout(ctx, soon)
-	defer cancel()
-	a, err := p.asker.Ask(ctx, ask.Question{Kind: ask.KindStatus, Job: p.job.ID})
-	if err != nil {
-		return nil
-	}
-	return a.Status
+	return printSlow(cmd.OutOrStdout(), &slow)
 }
 
 // slowBar is how long the bar of a hundred per cent is.

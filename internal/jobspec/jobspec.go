@@ -9,10 +9,12 @@
 package jobspec
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
 	"headway/answer"
+	"headway/fetch"
 	"headway/internal/config"
 	"headway/job"
 	"headway/limit"
@@ -77,14 +79,22 @@ func (s *Spec) Asked(set *config.Settings, j *store.Job) (answer.Asked, error) {
 	if err != nil {
 		return answer.Asked{}, err
 	}
-	product, _ := set.Product()
+	who := Who(set)
 	asked := answer.Asked{
 		Scope: set.Scope, ScopeHosts: set.ScopeHosts, Include: set.Include, Exclude: set.Exclude, Files: set.Files, Preset: set.Preset, Sitemaps: set.Sitemaps,
-		MaxWaiting: set.Frontier.MaxWaiting, Token: product, Policy: policy, Owned: set.Owned, AllowPrivate: set.AllowPrivate,
+		MaxWaiting: set.Frontier.MaxWaiting, UserAgent: who.UserAgent, Contact: who.Contact, Token: who.Token, Policy: policy, Owned: set.Owned, AllowPrivate: set.AllowPrivate,
 	}
 	asked.SetSeeds(from.URLs)
 	asked.SetLimits(j.Limits())
 	return asked, nil
+}
+
+// Who is behind the crawls of a server with these settings.
+func Who(set *config.Settings) answer.Who {
+	product, version := set.Product()
+	product = cmp.Or(product, "headway") // as it calls itself unless told otherwise
+	id := fetch.Identity{Product: product, Version: version, Contact: set.Contact}
+	return answer.Who{UserAgent: id.UserAgent(), Contact: id.Contact, Token: product}
 }
 
 // Error is a request that makes no sense, with what to do about it.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -26,8 +27,20 @@ func (s *Store) LogOrder(ctx context.Context, o store.Order) error {
 
 // Orders implements [store.Control].
 func (s *Store) Orders(ctx context.Context, after int64, most int) ([]store.Order, error) {
+	return s.orders(ctx, "where id > $1 order by id", after, most)
+}
+
+// HostOrders implements [store.Control].
+func (s *Store) HostOrders(ctx context.Context, host string, most int) ([]store.Order, error) {
+	list, err := s.orders(ctx, "where host = $1 order by id desc", clean(host), most)
+	slices.Reverse(list)
+	return list, err
+}
+
+// orders reads a part of the log.
+func (s *Store) orders(ctx context.Context, which string, arg any, most int) ([]store.Order, error) {
 	var list []store.Order
-	r, err := s.pool.Query(ctx, "select id, at, who, what, tenant, job, host, worker, before, after from control where id > $1 order by id limit $2", after, min(max(most, 1), store.MaxPage))
+	r, err := s.pool.Query(ctx, "select id, at, who, what, tenant, job, host, worker, before, after from control "+which+" limit $2", arg, min(max(most, 1), store.MaxPage))
 	if err == nil {
 		var o store.Order
 		var at int64

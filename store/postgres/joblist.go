@@ -16,8 +16,12 @@ func (s *Store) FindJobs(ctx context.Context, q store.JobQuery) ([]store.Job, er
 	if q.Before > 0 {
 		before = int32(min(q.Before, math.MaxInt32))
 	}
+	whose := "j.tenant = $1" // by its index
+	if q.All {
+		whose = "$1::text is not null"
+	}
 	var list []store.Job
-	r, err := s.pool.Query(ctx, "select "+jobFacts+", j.spec from job j where j.tenant = $1 and j.id < $2 and ($3 = '' or j.state = $3) order by j.id desc limit $4",
+	r, err := s.pool.Query(ctx, "select "+jobFacts+", j.spec from job j where "+whose+" and j.id < $2 and ($3 = '' or j.state = $3) order by j.id desc limit $4",
 		q.Tenant, before, string(q.State), min(max(q.Max, 0), store.MaxPage))
 	if err == nil {
 		err = scanJobs(&list, func(j *store.Job) any { return &j.Spec })(r)

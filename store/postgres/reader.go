@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -157,6 +158,14 @@ func (s *Store) hostListPage(ctx context.Context, q store.HostListQuery) (store.
 		return page, err
 	}
 	most := min(max(q.Max, 1), store.MaxPage)
+	if q.Host != "" {
+		refs, err := s.hostRefs(ctx, map[string]bool{q.Host: true}, false)
+		ref, ok := refs[q.Host]
+		if err != nil || !ok || ref.id <= after {
+			return page, err
+		}
+		after, most = ref.id-1, 1 // it is the next, or has no part in the job
+	}
 	r, err := s.pool.Query(ctx, forShelf(listHosts, sh.id), int32(q.Job), after, most+1)
 	if err != nil {
 		return page, wrap(err)
@@ -173,5 +182,9 @@ func (s *Store) hostListPage(ctx context.Context, q store.HostListQuery) (store.
 		page.Hosts = append(page.Hosts, store.HostEntry{Host: row.host(), Waiting: waiting, Tenure: orNil(tenure), Incidents: incidents})
 		return nil
 	})
+	if q.Host != "" {
+		page.Next = ""
+		page.Hosts = slices.DeleteFunc(page.Hosts, func(e store.HostEntry) bool { return e.Host.Host != q.Host })
+	}
 	return page, wrap(err)
 }

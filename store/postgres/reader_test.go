@@ -76,6 +76,12 @@ func TestReader(t *testing.T) {
 				t.Errorf("hosts %v, want %v", got, want)
 			}
 
+			for host, n := range map[string]int{"http://host6.example": 1, "http://host8.example": 0, "http://nobody.example": 0} {
+				page, err := s.HostList(t.Context(), store.HostListQuery{Job: ids[0], Host: host, Max: 5})
+				if err != nil || len(page.Hosts) != n || page.Next != "" || n == 1 && (page.Hosts[0].Host.Host != host || page.Hosts[0].Waiting != 7) {
+					t.Errorf("the host %s alone: %+v, %v", host, page, err)
+				}
+			}
 			page, err := s.Attempts(t.Context(), store.AttemptQuery{Job: ids[0], Host: tried.URL.Host(), Max: 1})
 			fatal(t, err)
 			if len(page.Attempts) != 1 || page.Attempts[0].Item.URL != tried.URL || page.Attempts[0].Detail != "not now" || page.Next != "" {

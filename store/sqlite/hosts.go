@@ -163,7 +163,7 @@ func (s *reader) HostList(ctx context.Context, q store.HostListQuery) (store.Hos
 				return fmt.Errorf("cursor %q is none of this list", q.After)
 			}
 		}
-		return c.query(ctx, t.listHosts, []driver.Value{after, int64(limit + 1)}, func(row []driver.Value) error {
+		return c.query(ctx, t.listHosts, []driver.Value{after, int64(limit + 1), q.Host}, func(row []driver.Value) error {
 			if len(page.Hosts) == limit {
 				page.Next = store.HostCursor(strconv.FormatInt(after, 10))
 				return nil

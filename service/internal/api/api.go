@@ -105,7 +105,9 @@ func New(c Config) *API {
 	a.mux.HandleFunc("/", a.nothingThere)
 	a.registerMe()
 	a.registerJobs()
+	a.registerSlow()
 	a.registerPages()
+	a.registerEvidence()
 	a.registerWhy()
 	a.registerLimits()
 	a.registerEvents()
@@ -113,6 +115,7 @@ func New(c Config) *API {
 	a.registerSchedules()
 	a.registerExports()
 	a.registerHosts()
+	a.registerCourtesy()
 	a.registerControl()
 	return a
 }

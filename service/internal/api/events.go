@@ -71,13 +71,13 @@ func (a *API) registerEvents() {
 	}, a.followEvents, http.StatusNotFound)
 }
 
-// eventFilter says which events.
-type eventFilter struct {
+// EventFilter says which events.
+type EventFilter struct {
 	Job int64 `query:"job" minimum:"1" doc:"Only those of this job."`
 }
 
 type listEventsInput struct {
-	eventFilter
+	EventFilter
 	After int64 `query:"after" minimum:"0" doc:"Only those after this one."`
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many to return at most."`
 }
@@ -123,7 +123,7 @@ func newEvent(e *store.Event) (Event, error) {
 }
 
 type followInput struct {
-	eventFilter
+	EventFilter
 	After  string `query:"after" pattern:"^[0-9]{1,18}$" doc:"Begin after this event; 0 for all that are kept."`
 	LastID string `header:"Last-Event-ID" pattern:"^[0-9]{1,18}$" doc:"Begin after this event; stronger than after. Browsers send it by themselves."`
 }

@@ -61,6 +61,10 @@ func (a *API) registerHosts() {
 		OperationID: "list-hosts", Method: http.MethodGet, Path: "/v1/hosts", Tags: tags, Summary: "Tell how the hosts stand that workers have in memory",
 		Description: "Pace, what sets it, floor, hold and incidents, as their owners say. Hosts are shared by all tenants.",
 	}, a.listHosts, http.StatusConflict)
+	register(a, store.ScopeOperator, huma.Operation{
+		OperationID: "get-host", Method: http.MethodGet, Path: "/v1/hosts/one", Tags: tags, Summary: "Tell how one host stands, and how its pace came about",
+		Description: "By the word of the worker that owns it, or as it is stored: learned pace, floor, streaks, incidents, hold.",
+	}, a.getHost, http.StatusNotFound)
 	for _, o := range []struct {
 		name, summary string
 		kind          ask.Kind
@@ -82,9 +86,23 @@ func (a *API) registerHosts() {
 	}, http.StatusConflict)
 }
 
+// getHost tells how one host stands: by the word of its owner, or as it is stored.
+func (a *API) getHost(ctx context.Context, in *OneHost) (*struct{ Body answer.HostStory }, error) {
+	if err := checkHost(in.Host); err != nil {
+		return nil, err
+	}
+	all := answer.Crawl{Store: a.store, Fleet: true, Running: true, Asker: ask.NewFleet(a.store)}
+	h, err := all.Host(ctx, in.Host, time.Now().UTC())
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, problem(http.StatusNotFound, "nothing is known of "+in.Host, "GET /v1/jobs/{job}/hosts lists the hosts of a job")
+	}
+	return &struct{ Body answer.HostStory }{h}, err
+}
+
 // jobHostsInput asks for the hosts of a job.
 type jobHostsInput struct {
 	OneJob
+	Host string `query:"host" maxLength:"300" doc:"Only this one."`
 	Paging
 }
 
@@ -97,12 +115,15 @@ func (a *API) listJobHosts(ctx context.Context, in *jobHostsInput) (*struct{ Bod
 	if err != nil {
 		return nil, err
 	}
-	list := listName("hosts", j.Tenant, strconv.FormatInt(in.Job, 10))
+	if err := checkHost(in.Host); err != nil {
+		return nil, err
+	}
+	list := listName("hosts", j.Tenant, strconv.FormatInt(in.Job, 10), in.Host)
 	place, err := a.openCursor(list, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	page, err := a.store.HostList(ctx, store.HostListQuery{Job: j.ID, After: store.HostCursor(place), Max: in.Limit})
+	page, err := a.store.HostList(ctx, store.HostListQuery{Job: j.ID, Host: in.Host, After: store.HostCursor(place), Max: in.Limit})
 	if err != nil {
 		return nil, err
 	}
@@ -159,10 +180,8 @@ func (a *API) orderHost(ctx context.Context, q ask.Question) (*struct{ Body Host
 
 // askFleet asks the owners of hosts.
 func (a *API) askFleet(ctx context.Context, within time.Duration, q ask.Question) (ask.Answer, error) {
-	if q.Host != "" {
-		if _, err := store.ParseHost(q.Host); err != nil {
-			return ask.Answer{}, problem(http.StatusUnprocessableEntity, err.Error(), "write a host as https://example.com, with its port if it is not the scheme's")
-		}
+	if err := checkHost(q.Host); err != nil {
+		return ask.Answer{}, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

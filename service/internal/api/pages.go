@@ -70,12 +70,7 @@ func (f *PageFilter) query() (*answer.URLQuery, error) {
 	if err := q.Check(); err != nil {
 		return nil, problem(http.StatusUnprocessableEntity, err.Error(), "docs/reference/outcomes.md lists the outcomes and their reasons")
 	}
-	if f.Host != "" {
-		if _, err := store.ParseHost(f.Host); err != nil {
-			return nil, problem(http.StatusUnprocessableEntity, err.Error(), "write a host as https://example.com, with its port if it is not the scheme's")
-		}
-	}
-	return q, nil
+	return q, checkHost(f.Host)
 }
 
 func (a *API) listPages(ctx context.Context, in *pagesInput) (*struct{ Body PageList }, error) {

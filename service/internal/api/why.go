@@ -40,7 +40,7 @@ func (a *API) explainURL(ctx context.Context, in *whyInput) (*struct{ Body answe
 	}
 	u, steps, err := weburl.Explain(in.URL, weburl.URL{})
 	if err != nil {
-		return nil, problem(http.StatusUnprocessableEntity, err.Error(), "write a whole URL, such as https://example.com/page")
+		return nil, badURL(err)
 	}
 	q := answer.WhyQuestion{Text: in.URL, URL: u, Steps: steps, Store: a.store, Job: j, Now: time.Now().UTC()}
 	if q.Asked, err = a.askedOf(&j); err != nil {

@@ -86,14 +86,17 @@ func (millis) Schema(huma.Registry) *huma.Schema {
 }
 
 // schemaName names a type in the document. What a worker says of a host has the
-// same name as what is told of it.
+// same name as what is told of it, and an order on a receipt as one in the log.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t.PkgPath() == reflect.TypeFor[ask.Host]().PkgPath() {
+	switch {
+	case t.PkgPath() == reflect.TypeFor[ask.Host]().PkgPath():
 		return "Live" + name
+	case t == reflect.TypeFor[answer.Order]():
+		return "Receipt" + name
 	}
 	return name
 }

@@ -1,0 +1,99 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"headway/answer"
+	"headway/ask"
+	"headway/internal/jobspec"
+	"headway/store"
+)
+
+// Bounds of a receipt.
+const (
+	maxReceiptJobs = 1000    // the latest that are looked at for one host
+	maxReceiptURLs = 500_000 // that are counted
+)
+
+// OneHost names a host in a query.
+type OneHost struct {
+	Host string `query:"host" required:"true" minLength:"1" maxLength:"300" doc:"Scheme, name and port if it is not the scheme's." example:"https://example.com"`
+}
+
+func (a *API) registerCourtesy() {
+	tags := []string{"hosts"}
+	register(a, store.ScopeOperator, huma.Operation{
+		OperationID: "get-courtesy", Method: http.MethodGet, Path: "/v1/hosts/courtesy", Tags: tags, Summary: "Write a receipt for a webmaster: how a host was treated, for whatever job, and how to slow or stop us",
+		Description: "All of it comes from what was recorded when it happened. Values of secret-looking query parameters are left out.",
+	}, a.getCourtesy)
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "get-courtesy-of-job", Method: http.MethodGet, Path: "/v1/jobs/{job}/courtesy", Tags: tags, Summary: "Write a receipt for a webmaster of what one job did to a host",
+		Description: "Only requests of this job are counted.",
+	}, a.getJobCourtesy, http.StatusNotFound)
+}
+
+// courtesyInput names a host of a job.
+type courtesyInput struct {
+	OneJob
+	OneHost
+}
+
+func (a *API) getJobCourtesy(ctx context.Context, in *courtesyInput) (*struct{ Body answer.Receipt }, error) {
+	j, err := a.findJob(ctx, in.Job)
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.crawlOf(&j)
+	if err != nil {
+		return nil, err
+	}
+	q := answer.ReceiptQuestion{Host: in.Host, Since: j.CreatedAt, Own: true, Who: answer.Who{UserAgent: c.Asked.UserAgent, Contact: c.Asked.Contact, Token: c.Asked.Token}}
+	return a.receipt(ctx, q, c)
+}
+
+func (a *API) getCourtesy(ctx context.Context, in *OneHost) (*struct{ Body answer.Receipt }, error) {
+	set, err := a.settings(nil)
+	if err != nil {
+		return nil, err
+	}
+	q := answer.ReceiptQuestion{Host: in.Host, Who: jobspec.Who(set)}
+	jobs, err := a.store.FindJobs(ctx, store.JobQuery{All: true, Max: maxReceiptJobs})
+	if err != nil {
+		return nil, err
+	}
+	var crawls []*answer.Crawl
+	for i := range jobs {
+		c, err := a.crawlOf(&jobs[i])
+		if err != nil { // stored under other settings: what it did counts all the same
+			a.log.WarnContext(ctx, "job not understood", "job", jobs[i].ID, "err", err)
+			c = &answer.Crawl{Store: a.store, Job: jobs[i], Fleet: true}
+		}
+		crawls = append(crawls, c)
+	}
+	return a.receipt(ctx, q, crawls...)
+}
+
+// receipt writes a receipt.
+func (a *API) receipt(ctx context.Context, q answer.ReceiptQuestion, crawls ...*answer.Crawl) (*struct{ Body answer.Receipt }, error) {
+	if err := checkHost(q.Host); err != nil {
+		return nil, err
+	}
+	orders, err := a.store.HostOrders(ctx, q.Host, answer.MaxOrders)
+	if err != nil {
+		return nil, err
+	}
+	for i := range orders {
+		o := &orders[i]
+		q.Orders = append(q.Orders, ask.Change{At: o.At, Order: ask.Kind(o.What), Host: o.Host, Before: o.Before, After: o.After})
+	}
+	q.Now, q.MaxURLs = time.Now().UTC(), maxReceiptURLs
+	r, err := answer.ReadReceipt(ctx, q, crawls...)
+	if err != nil {
+		return nil, err
+	}
+	return &struct{ Body answer.Receipt }{*r}, nil
+}

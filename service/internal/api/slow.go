@@ -1,0 +1,47 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"headway/answer"
+	"headway/ask"
+	"headway/store"
+)
+
+// maxLookedHosts is how many hosts of a job are looked at for one answer.
+const maxLookedHosts = 10_000
+
+func (a *API) registerSlow() {
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "explain-pace-of-job", Method: http.MethodGet, Path: "/v1/jobs/{job}/slow", Tags: []string{"jobs"}, Summary: "Tell where the time of a job goes, whether more workers would help, and what would",
+		Description: "In shares of host-time, which add up to 1: each host with work is at every instant fetching or waiting for exactly one thing. The workers are asked while the job runs; of one that has ended how its time was spent is not kept.",
+	}, func(ctx context.Context, in *OneJob) (*struct{ Body answer.Slow }, error) {
+		j, err := a.findJob(ctx, in.Job)
+		if err != nil {
+			return nil, err
+		}
+		c, err := a.crawlOf(&j)
+		if err != nil {
+			return nil, err
+		}
+		var lacks []string
+		c.Warn = func(text string) { lacks = append(lacks, text) }
+		slow, err := c.Slow(ctx)
+		slow.Notes = append(slow.Notes, lacks...)
+		return &struct{ Body answer.Slow }{slow}, err
+	}, http.StatusNotFound)
+}
+
+// crawlOf is a job to look at.
+func (a *API) crawlOf(j *store.Job) (*answer.Crawl, error) {
+	asked, err := a.askedOf(j)
+	if err != nil {
+		return nil, err
+	}
+	return &answer.Crawl{
+		Store: a.store, Job: *j, Asked: asked, Fleet: true, Running: store.Active(j.State), Asker: ask.NewFleet(a.store), MaxHosts: maxLookedHosts,
+	}, nil
+}
