@@ -65,6 +65,8 @@ job
 # for whom: the service
 service                  fetch/guard internal/config service/internal/api service/internal/chore service/internal/export service/internal/webhook store/postgres golang.org/x/net
 service/apikey
+client
+client/internal/generate
 service/internal/openapi service/internal/api
 service/internal/api     answer ask fetch/guard internal/config internal/jobspec job limit politeness service/apikey service/internal/export service/internal/schedule service/internal/webhook store visit weburl github.com/danielgtaylor/huma/v2
 

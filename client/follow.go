@@ -1,0 +1,153 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of a stream of events.
+const (
+	followTries = 10               // failures in a row before it is given up
+	followQuiet = time.Minute      // without a word; servers say one every 15 seconds
+	followFirst = time.Second      // before the next attempt, unless the server says; it doubles
+	followLast  = 30 * time.Second // the longest wait
+	maxLine     = 1 << 20          // bytes of a line
+)
+
+// follow yields events as they happen. A stream that breaks is taken up again after
+// the last event that was yielded, so none is missed and none comes twice. It ends
+// with an error: that of ctx, a problem that waiting does not mend, or the last of
+// too many failures in a row.
+func follow[T any](ctx context.Context, c *Client, r request) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		f := follower[T]{client: c, request: r, pause: followFirst, yield: yield}
+		f.request.header = r.header.Clone() // the iterator may be used again
+		f.request.head("Accept", "text/event-stream")
+		for failures := 0; ; {
+			begun, err := f.connect(ctx)
+			switch {
+			case errors.Is(err, errEnough):
+				return
+			case ctx.Err() != nil:
+				err = ctx.Err()
+			case begun:
+				failures = 0
+			}
+			failures++
+			if ctx.Err() != nil || isFinal(err) || failures > followTries {
+				var zero T
+				yield(zero, err)
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(min(f.pause<<(failures-1), followLast)):
+			}
+		}
+	}
+}
+
+// errEnough says that nobody reads any more.
+var errEnough = errors.New("nobody reads")
+
+// isFinal tells a problem that waiting does not mend.
+func isFinal(err error) bool {
+	p, ok := errors.AsType[*Problem](err)
+	return ok && p.Status/100 == 4 && p.Status != http.StatusTooManyRequests && p.Status != http.StatusRequestTimeout || errors.Is(err, errFormat)
+}
+
+// errFormat says that something was sent which is no event.
+var errFormat = errors.New("not an event")
+
+// follower reads one stream after the other.
+type follower[T any] struct {
+	client  *Client
+	request request
+	pause   time.Duration
+	yield   func(T, error) bool
+
+	id   string // of the event that is read
+	data string
+}
+
+// connect reads one stream to its end, and says whether it had begun.
+func (f *follower[T]) connect(ctx context.Context) (begun bool, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	quiet := time.AfterFunc(followQuiet, func() { cancel(fmt.Errorf("no word from the server for %v", followQuiet)) })
+	defer cancel(nil)
+	defer quiet.Stop()
+	a, err := f.client.send(ctx, f.request)
+	if err != nil {
+		return false, err
+	}
+	if a.StatusCode != http.StatusOK {
+		return false, readProblem(a)
+	}
+	defer a.Body.Close()
+	lines := bufio.NewScanner(a.Body)
+	lines.Buffer(nil, maxLine)
+	f.id, f.data = "", ""
+	for lines.Scan() {
+		quiet.Reset(followQuiet)
+		if err := f.line(lines.Text()); err != nil {
+			return true, err
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return true, fmt.Errorf("%w: a line of more than %d bytes", errFormat, maxLine)
+	case err != nil && context.Cause(ctx) != nil:
+		return true, context.Cause(ctx)
+	case err != nil:
+		return true, fmt.Errorf("reading events: %w", err)
+	}
+	return true, io.ErrUnexpectedEOF
+}
+
+// line reads one line of a stream. What is cut off in the middle of an event is
+// forgotten: it comes again.
+func (f *follower[T]) line(text string) error {
+	if text == "" {
+		return f.dispatch()
+	}
+	name, value, _ := strings.Cut(text, ":")
+	value = strings.TrimPrefix(value, " ")
+	switch name {
+	case "id":
+		f.id = value
+	case "data":
+		f.data += value
+	case "retry":
+		if ms, err := strconv.ParseUint(value, 10, 31); err == nil {
+			f.pause = min(time.Duration(ms)*time.Millisecond, followLast)
+		}
+	}
+	return nil
+}
+
+// dispatch yields the event that was read.
+func (f *follower[T]) dispatch() error {
+	data, id := f.data, f.id
+	f.data, f.id = "", ""
+	if data == "" {
+		return nil
+	}
+	var event T
+	if err := json.Unmarshal([]byte(data), &event); err != nil {
+		return fmt.Errorf("%w: %w", errFormat, err)
+	}
+	f.request.head("Last-Event-ID", id)
+	if !f.yield(event, nil) {
+		return errEnough
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headway/client"
+)
+
+// streams answers one attempt after the other.
+type streams struct {
+	t        *testing.T
+	attempts []func(r *http.Request) (*http.Response, error)
+	began    time.Time
+	log      []string // when which attempt came, and after which event
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (s *streams) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.log = append(s.log, fmt.Sprintf("%v:%s", time.Since(s.began), r.Header.Get("Last-Event-ID")))
+	next := s.attempts[min(len(s.log), len(s.attempts))-1]
+	return next(r)
+}
+
+// says is a stream that says something and ends.
+func says(text string) func(*http.Request) (*http.Response, error) {
+	return func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
+	}
+}
+
+// down is a server that is not there.
+func down(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
+
+// mute is a server that answers and says nothing more.
+func mute(r *http.Request) (*http.Response, error) {
+	body, w := io.Pipe()
+	context.AfterFunc(r.Context(), func() { w.CloseWithError(r.Context().Err()) })
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: body, Request: r}, nil
+}
+
+// follow collects events until the stream ends or there were enough.
+func (s *streams) follow(enough int, attempts ...func(*http.Request) (*http.Response, error)) ([]int64, error) {
+	s.attempts, s.began, s.log = attempts, time.Now(), nil
+	var got []int64
+	for e, err := range open(s.t, s).FollowEvents(s.t.Context(), client.FollowEventsParams{LastEventID: "2"}) {
+		if err != nil {
+			return got, err
+		}
+		if got = append(got, e.ID); len(got) == enough {
+			break
+		}
+	}
+	return got, nil
+}
+
+// TestFollow goes on after the last event whatever becomes of the server, and gives
+// up after a while.
+func TestFollow(t *testing.T) {
+	event := func(id int) string { return fmt.Sprintf("id: %d\nevent: job.running\ndata: {\"id\":%d}\n\n", id, id) }
+	synctest.Test(t, func(t *testing.T) {
+		s := &streams{t: t}
+		got, err := s.follow(3,
+			says("retry: 3000\n\n:\n\n"+event(3)+"id: 4\ndata: {\"id"), down, down, mute, says(event(4)), says(event(9)))
+		if err != nil || fmt.Sprint(got) != "[3 4 9]" {
+			t.Errorf("events %v, %v", got, err)
+		}
+		if log := fmt.Sprint(s.log); log != "[0s:2 3s:3 9s:3 21s:3 1m24s:3 1m27s:4]" {
+			t.Errorf("attempts %s", log)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := &streams{t: t}
+		if _, err := s.follow(1, down); err == nil || !strings.Contains(err.Error(), "connection refused") || len(s.log) != 11 {
+			t.Errorf("gave up with %v after %d attempts", err, len(s.log))
+		}
+		refused := handle(func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusUnauthorized) })
+		if p, ok := errors.AsType[*client.Problem](func() error { _, err := s.follow(1, refused.RoundTrip); return err }()); !ok || p.Status != http.StatusUnauthorized || len(s.log) != 1 {
+			t.Errorf("refused with %v after %d attempts", p, len(s.log))
+		}
+		if _, err := s.follow(1, says("data: {\n\n")); err == nil || len(s.log) != 1 {
+			t.Errorf("no event: %v after %d attempts", err, len(s.log))
+		}
+	})
+}

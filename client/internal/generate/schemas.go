@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// schemas writes a type for each schema.
+func schemas(d *document) (string, error) {
+	var b strings.Builder
+	b.WriteString("import \"time\"\n")
+	sent, uses := d.sent(), d.uses()
+	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
+		s := d.Components.Schemas[name]
+		b.WriteString("\n")
+		comment(&b, "", name+" is "+uses[name]+".", s.Description)
+		fmt.Fprintf(&b, "type %s struct {\n", name)
+		for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
+			if err := field(&b, key, s.Properties[key], slices.Contains(s.Required, key), sent[name]); err != nil {
+				return "", fmt.Errorf("%s.%s: %w", name, key, err)
+			}
+		}
+		b.WriteString("}\n")
+	}
+	return b.String(), nil
+}
+
+// field writes a field of a type. What a request may leave out is a pointer, so that
+// zero can be asked for.
+func field(b *strings.Builder, key string, s *schema, required, sent bool) error {
+	kind, err := s.goType()
+	if err != nil {
+		return err
+	}
+	tag := key
+	if !required {
+		tag += ",omitzero"
+		if s.Ref != "" || sent && s.isScalar() {
+			kind = "*" + kind
+		}
+	}
+	words := s.Enum
+	if s.Items != nil {
+		words = s.Items.Enum
+	}
+	comment(b, "\t", strings.TrimSpace(s.Description+" "+enum(words)))
+	fmt.Fprintf(b, "\t%s %s `json:%q`\n", goName(key), kind, tag)
+	return nil
+}
+
+// uses says of each schema who sends, answers or contains it.
+func (d *document) uses() map[string]string {
+	answers, sends, parts := map[string][]string{}, map[string][]string{}, map[string][]string{}
+	for _, o := range d.operations() {
+		if s := o.body(); s != nil {
+			sends[s.name()] = append(sends[s.name()], "[Client."+goName(o.ID)+"]")
+		}
+		_, s := o.good()
+		if s != nil && s.Data != nil {
+			s = s.Data
+		}
+		if s != nil && s.Ref != "" {
+			answers[s.name()] = append(answers[s.name()], "[Client."+goName(o.ID)+"]")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
+		for _, p := range d.Components.Schemas[name].Properties {
+			for ; p != nil; p = p.Items {
+				if p.Ref != "" {
+					parts[p.name()] = append(parts[p.name()], "["+name+"]")
+				}
+			}
+		}
+	}
+	texts := map[string]string{}
+	for name := range d.Components.Schemas {
+		switch {
+		case len(sends[name]) > 0:
+			texts[name] = "what " + listed(sends[name]) + " asks for"
+		case len(answers[name]) > 0:
+			texts[name] = "the answer of " + listed(answers[name])
+		case len(parts[name]) > 0:
+			texts[name] = "part of " + listed(parts[name])
+		default:
+			texts[name] = "how an operation fails"
+		}
+	}
+	return texts
+}
+
+// listed joins names for a sentence.
+func listed(names []string) string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if len(names) == 1 {
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}

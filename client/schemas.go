@@ -1,0 +1,866 @@
+// Code generated from docs/reference/openapi.json by client/internal/generate. DO NOT EDIT.
+
+package client
+
+import "time"
+
+// Adaptive is part of [ScheduleRequest] and [Schedule].
+type Adaptive struct {
+	// The interval to begin with; later, as it stands.
+	EveryMS int64 `json:"every_ms"`
+	// The shortest it may become.
+	LeastMS int64 `json:"least_ms"`
+	// The longest it may become.
+	MostMS int64 `json:"most_ms"`
+}
+
+// Attempt is part of [Why].
+type Attempt struct {
+	Bytes       int64  `json:"bytes,omitzero"`
+	ConnectMS   int64  `json:"connect_ms"`
+	ContentType string `json:"content_type,omitzero"`
+	Detail      string `json:"detail,omitzero"`
+	DNSMS       int64  `json:"dns_ms"`
+	FirstByteMS int64  `json:"first_byte_ms"`
+	Location    string `json:"location,omitzero"`
+	N           int64  `json:"n"`
+	// One of fetched, not_modified, redirected, dead, server_error, throttled,
+	// blocked, skipped, deferred, failed, pending.
+	Outcome  string `json:"outcome"`
+	Protocol string `json:"protocol,omitzero"`
+	// One of robots_disallow, robots_unreachable, crawl_delay_too_long,
+	// out_of_scope, excluded, duplicate_content, depth, trap_path, trap_query,
+	// non_document, nofollow, private_address, bad_port, budget_bytes,
+	// budget_host, opted_out, dns, connect, tls, timeout, too_large, truncated,
+	// bad_encoding, protocol, parse, redirect_loop, host_parked, quarantined.
+	Reason           string    `json:"reason,omitzero"`
+	Remote           string    `json:"remote,omitzero"`
+	RetryAfter       string    `json:"retry_after,omitzero"`
+	ReusedConnection bool      `json:"reused_connection,omitzero"`
+	Sent             time.Time `json:"sent,omitzero"`
+	Status           int64     `json:"status,omitzero"`
+	TLSMS            int64     `json:"tls_ms"`
+	TotalMS          int64     `json:"total_ms"`
+}
+
+// CanonicalStep is part of [Why].
+type CanonicalStep struct {
+	After  string `json:"after"`
+	Before string `json:"before"`
+	Reason string `json:"reason"`
+}
+
+// Ceiling is part of [Why].
+type Ceiling struct {
+	// One of safety, plan, usage, job.
+	Layer string `json:"layer"`
+	// One of max_pages, max_requests, max_time, max_depth, max_bytes,
+	// max_pages_per_host, patience, max_concurrent_crawls, max_hosts,
+	// max_requests_per_second, retention.
+	Limit string `json:"limit"`
+	Max   int64  `json:"max"`
+	Text  string `json:"text"`
+}
+
+// ChainLink is part of [Discovery].
+type ChainLink struct {
+	// One of seed, link, sitemap, redirect.
+	By    string `json:"by,omitzero"`
+	Depth int64  `json:"depth"`
+	URL   string `json:"url"`
+}
+
+// Change is part of [Comparison].
+type Change struct {
+	// One of newly_dead, gone, lost, waits, apart, new, recovered, changed,
+	// slower.
+	Kind  string       `json:"kind"`
+	Total int64        `json:"total"`
+	URLs  []ChangedURL `json:"urls"`
+}
+
+// ChangedURL is part of [Change].
+type ChangedURL struct {
+	// One of fetched, not_modified, redirected, dead, server_error, throttled,
+	// blocked, skipped, deferred, failed, pending.
+	After   string `json:"after,omitzero"`
+	AfterMS int64  `json:"after_ms,omitzero"`
+	// One of fetched, not_modified, redirected, dead, server_error, throttled,
+	// blocked, skipped, deferred, failed, pending.
+	Before   string `json:"before,omitzero"`
+	BeforeMS int64  `json:"before_ms,omitzero"`
+	FoundOn  string `json:"found_on,omitzero"`
+	// One of robots_disallow, robots_unreachable, crawl_delay_too_long,
+	// out_of_scope, excluded, duplicate_content, depth, trap_path, trap_query,
+	// non_document, nofollow, private_address, bad_port, budget_bytes,
+	// budget_host, opted_out, dns, connect, tls, timeout, too_large, truncated,
+	// bad_encoding, protocol, parse, redirect_loop, host_parked, quarantined.
+	Reason string `json:"reason,omitzero"`
+	Status int64  `json:"status,omitzero"`
+	URL    string `json:"url"`
+}
+
+// Comparison is the answer of [Client.CompareJobs].
+type Comparison struct {
+	After   CrawlSum `json:"after"`
+	Before  CrawlSum `json:"before"`
+	Certain bool     `json:"certain"`
+	Changes []Change `json:"changes"`
+	Same    int64    `json:"same"`
+	Unread  int64    `json:"unread,omitzero"`
+}
+
+// CrawlSum is part of [Comparison].
+type CrawlSum struct {
+	Ended time.Time `json:"ended,omitzero"`
+	Pages int64     `json:"pages"`
+	Seen  int64     `json:"seen"`
+	// One of queued, running, paused, draining, complete, partial, blocked,
+	// cancelled, failed.
+	State string `json:"state"`
+}
+
+// Delivery is part of [DeliveryList].
+type Delivery struct {
+	// Attempts that have begun.
+	Attempts int64 `json:"attempts"`
+	// Missing while it has not ended.
+	EndedAt time.Time `json:"ended_at,omitzero"`
+	// What was wrong with the last attempt that failed.
+	Error string `json:"error,omitzero"`
+	// The webhook-id of all its attempts.
+	ID string `json:"id"`
+	// One of job.created, job.extended, limit.near, limit.reached, job.queued,
+	// job.running, job.paused, job.draining, job.complete, job.partial,
+	// job.blocked, job.cancelled, job.failed.
+	Kind   string    `json:"kind"`
+	MadeAt time.Time `json:"made_at"`
+	// When the next attempt is due; missing where there is none.
+	NextAt time.Time `json:"next_at,omitzero"`
+	// dropped is one whose webhook was off or gone, given_up one whose last
+	// attempt failed. One of waiting, sending, delivered, dropped, given_up.
+	State string `json:"state"`
+}
+
+// DeliveryList is the answer of [Client.ListDeliveries].
+type DeliveryList struct {
+	Deliveries []Delivery `json:"deliveries"`
+}
+
+// Discovery is part of [Why].
+type Discovery struct {
+	// One of seed, link, sitemap, redirect.
+	By       string      `json:"by"`
+	Chain    []ChainLink `json:"chain,omitzero"`
+	ChainCut bool        `json:"chain_cut,omitzero"`
+	Depth    int64       `json:"depth"`
+	Hops     int64       `json:"hops,omitzero"`
+	On       string      `json:"on,omitzero"`
+}
+
+// ErrorDetail is part of [Problem].
+type ErrorDetail struct {
+	// Where the error occurred, e.g. 'body.items[3].tags' or 'path.thing-id'
+	Location string `json:"location,omitzero"`
+	// Error message text
+	Message string `json:"message,omitzero"`
+	// The value at the given location
+	Value any `json:"value,omitzero"`
+}
+
+// Event is the answer of [Client.FollowEvents].
+type Event struct {
+	At   time.Time `json:"at"`
+	Data EventData `json:"data"`
+	// Its place among all events. It only grows.
+	ID  int64 `json:"id"`
+	Job int64 `json:"job,omitzero"`
+	// One of job.created, job.extended, limit.near, limit.reached, job.queued,
+	// job.running, job.paused, job.draining, job.complete, job.partial,
+	// job.blocked, job.cancelled, job.failed.
+	Kind string `json:"kind"`
+}
+
+// EventData is part of [Event].
+type EventData struct {
+	// Who set it. One of safety, plan, usage, job.
+	Layer string `json:"layer,omitzero"`
+	// The limit that came near or was reached. One of max_pages, max_requests,
+	// max_time, max_depth, max_bytes, max_pages_per_host, patience,
+	// max_concurrent_crawls, max_hosts, max_requests_per_second, retention.
+	Limit string `json:"limit,omitzero"`
+	// The limit; of times in nanoseconds.
+	Max int64 `json:"max,omitzero"`
+	// The page limit of the job.
+	MaxPages int64 `json:"max_pages,omitzero"`
+	// Of the job.
+	Name string `json:"name,omitzero"`
+	// Where the count stood, likewise.
+	Observed int64 `json:"observed,omitzero"`
+	// The mark that was passed.
+	Percent int64 `json:"percent,omitzero"`
+	// Why, for people.
+	Reason string `json:"reason,omitzero"`
+	// The state the job came into. One of queued, running, paused, draining,
+	// complete, partial, blocked, cancelled, failed.
+	State string `json:"state,omitzero"`
+	// The state before. One of queued, running, paused, draining, complete,
+	// partial, blocked, cancelled, failed.
+	Was string `json:"was,omitzero"`
+}
+
+// EventList is the answer of [Client.ListEvents].
+type EventList struct {
+	Events []Event `json:"events"`
+	// The number to go on after.
+	Last int64 `json:"last"`
+}
+
+// Evidence is part of [Why].
+type Evidence struct {
+	At         time.Time `json:"at"`
+	Confidence string    `json:"confidence,omitzero"`
+	Group      string    `json:"group,omitzero"`
+	Kind       string    `json:"kind"`
+	Line       int64     `json:"line,omitzero"`
+	Note       string    `json:"note,omitzero"`
+	Rule       string    `json:"rule,omitzero"`
+	Source     string    `json:"source,omitzero"`
+	SourceAt   time.Time `json:"source_at,omitzero"`
+}
+
+// ExcerptLine is part of [RobotsExcerpt].
+type ExcerptLine struct {
+	Mark bool   `json:"mark,omitzero"`
+	N    int64  `json:"n"`
+	Text string `json:"text"`
+}
+
+// Export is the answer of [Client.GetExport] and [Client.OrderExport].
+type Export struct {
+	AskedAt time.Time `json:"asked_at"`
+	// Missing while it has not ended.
+	EndedAt time.Time `json:"ended_at,omitzero"`
+	// What was wrong with the last attempt that failed.
+	Error string `json:"error,omitzero"`
+	// Where they are, once they are there.
+	Files   []string `json:"files,omitzero"`
+	Formats []string `json:"formats"`
+	ID      int64    `json:"id"`
+	Job     int64    `json:"job"`
+	// waiting is for its turn or for another attempt; failed is for good. One of
+	// waiting, running, done, failed.
+	State string `json:"state"`
+	// How many are in each file, once they are there.
+	URLs int64 `json:"urls,omitzero"`
+}
+
+// ExportRequest is what [Client.OrderExport] asks for.
+type ExportRequest struct {
+	// One or more. One of jsonl, csv, sitemap, parquet.
+	Formats []string `json:"formats"`
+}
+
+// Extension is what [Client.ExtendJob] asks for.
+type Extension struct {
+	// Pages of the crawl, those it has included; 0 is no limit.
+	MaxPages int64 `json:"max_pages"`
+}
+
+// Host is part of [HostList] and [JobHosts].
+type Host struct {
+	AskedMS      int64     `json:"asked_ms,omitzero"`
+	BaseMS       int64     `json:"base_ms"`
+	Cap          int64     `json:"cap"`
+	Clean        int64     `json:"clean"`
+	CrawlDelayMS int64     `json:"crawl_delay_ms,omitzero"`
+	Domain       string    `json:"domain,omitzero"`
+	ETAGuessMS   int64     `json:"eta_guess_ms,omitzero"`
+	Failures     int64     `json:"failures,omitzero"`
+	FloorMS      int64     `json:"floor_ms,omitzero"`
+	HeldUntil    time.Time `json:"held_until,omitzero"`
+	Host         string    `json:"host"`
+	InFlight     int64     `json:"in_flight"`
+	Incidents    int64     `json:"incidents,omitzero"`
+	Known        bool      `json:"known"`
+	LastIncident time.Time `json:"last_incident,omitzero"`
+	LastSent     time.Time `json:"last_sent,omitzero"`
+	LearnedMS    int64     `json:"learned_ms,omitzero"`
+	More         bool      `json:"more,omitzero"`
+	PaceMS       int64     `json:"pace_ms"`
+	Paused       bool      `json:"paused,omitzero"`
+	Queued       int64     `json:"queued"`
+	Refusing     bool      `json:"refusing,omitzero"`
+	Source       string    `json:"source"`
+	State        string    `json:"state,omitzero"`
+	Until        time.Time `json:"until,omitzero"`
+	Waiting      int64     `json:"waiting"`
+}
+
+// HostChange is the answer of [Client.ForgetHost], [Client.PauseHost],
+// [Client.ResumeHost] and [Client.SetPaceOfHost].
+type HostChange struct {
+	// How it stands now, likewise.
+	After string `json:"after"`
+	// How the host stood before, for people.
+	Before string `json:"before"`
+	Host   string `json:"host"`
+	Order  string `json:"order"`
+	// The worker that owns the host and carried it out.
+	Worker int64 `json:"worker,omitzero"`
+}
+
+// HostList is the answer of [Client.ListHosts].
+type HostList struct {
+	// Workers that answered; the hosts of the others are missing.
+	Answered int64 `json:"answered"`
+	// Workers that were asked.
+	Asked int64  `json:"asked"`
+	Hosts []Host `json:"hosts"`
+}
+
+// HostName is what [Client.ForgetHost], [Client.PauseHost] and
+// [Client.ResumeHost] asks for.
+type HostName struct {
+	// Scheme, name and port if it is not the scheme's.
+	Host string `json:"host"`
+}
+
+// HostPace is what [Client.SetPaceOfHost] asks for.
+type HostPace struct {
+	// The least interval between two requests; 0 lifts it. What the host itself
+	// asks for still holds.
+	DelayMS int64 `json:"delay_ms"`
+	// Scheme, name and port if it is not the scheme's.
+	Host string `json:"host"`
+}
+
+// JobBackoff is part of [JobRequest].
+type JobBackoff struct {
+	// Longest such hold.
+	FailingMaxMS *int64 `json:"failing_max_ms,omitzero"`
+	// First hold of a host that fails; it doubles.
+	FailingStartMS *int64 `json:"failing_start_ms,omitzero"`
+	// Longest such hold.
+	RefusingMaxMS *int64 `json:"refusing_max_ms,omitzero"`
+	// First hold of a host that refuses without saying for how long; it doubles.
+	RefusingStartMS *int64 `json:"refusing_start_ms,omitzero"`
+}
+
+// JobCeilings is part of [JobRequest].
+type JobCeilings struct {
+	// Bytes of bodies as sent.
+	MaxBytes *int64 `json:"max_bytes,omitzero"`
+	// Links from a seed.
+	MaxDepth *int64 `json:"max_depth,omitzero"`
+	// Pages of the crawl.
+	MaxPages *int64 `json:"max_pages,omitzero"`
+	// Pages of each host.
+	MaxPagesPerHost *int64 `json:"max_pages_per_host,omitzero"`
+	// Requests of the crawl, robots.txt and sitemaps included.
+	MaxRequests *int64 `json:"max_requests,omitzero"`
+	// Running time of the crawl.
+	MaxTimeMS *int64 `json:"max_time_ms,omitzero"`
+	// How long to wait for a host that is held, failing or unreadable before it is
+	// given up.
+	PatienceMS *int64 `json:"patience_ms,omitzero"`
+}
+
+// JobHead is part of [JobList].
+type JobHead struct {
+	Created  time.Time `json:"created"`
+	Ended    time.Time `json:"ended,omitzero"`
+	Job      int64     `json:"job"`
+	MaxPages int64     `json:"max_pages,omitzero"`
+	Name     string    `json:"name"`
+	Reason   string    `json:"reason,omitzero"`
+	Started  time.Time `json:"started,omitzero"`
+	// One of queued, running, paused, draining, complete, partial, blocked,
+	// cancelled, failed.
+	State   string `json:"state"`
+	Success bool   `json:"success"`
+	Tenant  string `json:"tenant,omitzero"`
+}
+
+// JobHosts is the answer of [Client.ListHostsOfJob].
+type JobHosts struct {
+	Hosts []Host `json:"hosts"`
+	// The cursor of the next page; missing after the last.
+	NextCursor string `json:"next_cursor,omitzero"`
+}
+
+// JobLimit is part of [JobLimits].
+type JobLimit struct {
+	// One of safety, plan, usage, job.
+	Layer string `json:"layer"`
+	Max   int64  `json:"max"`
+	// One of max_pages, max_requests, max_time, max_depth, max_bytes,
+	// max_pages_per_host, patience, max_concurrent_crawls, max_hosts,
+	// max_requests_per_second, retention.
+	Name      string `json:"name"`
+	Requested int64  `json:"requested,omitzero"`
+	Text      string `json:"text"`
+	Unit      string `json:"unit,omitzero"`
+}
+
+// JobLimits is the answer of [Client.GetJobLimits].
+type JobLimits struct {
+	Errors   []string   `json:"errors"`
+	Limits   []JobLimit `json:"limits"`
+	Warnings []string   `json:"warnings"`
+}
+
+// JobList is the answer of [Client.ListJobs].
+type JobList struct {
+	Jobs []JobHead `json:"jobs"`
+	// The cursor of the next page; missing after the last.
+	NextCursor string `json:"next_cursor,omitzero"`
+}
+
+// JobPace is part of [JobRequest].
+type JobPace struct {
+	// Between two requests to a host that does not complain.
+	DelayMS *int64 `json:"delay_ms,omitzero"`
+	// Requests to a host under way at once.
+	InFlight *int64 `json:"in_flight,omitzero"`
+	// Percent that an interval is lengthened by at most.
+	Jitter *int64 `json:"jitter,omitzero"`
+	// Random part on top of it.
+	SpreadMS *int64 `json:"spread_ms,omitzero"`
+}
+
+// JobRequest is what [Client.CreateJob] asks for.
+type JobRequest struct {
+	// In place of the preset's holds.
+	Backoff *JobBackoff `json:"backoff,omitzero"`
+	// Cancel the crawl after this many 429 in a row at the slowest pace; 0 is
+	// never.
+	CancelAfter *int64 `json:"cancel_after,omitzero"`
+	// No URLs that match one of these; stronger than include.
+	Exclude []string `json:"exclude,omitzero"`
+	// Failures in a row after which a host is given up.
+	FailureThreshold *int64 `json:"failure_threshold,omitzero"`
+	// Also fetch what is no page by its name.
+	Files *bool `json:"files,omitzero"`
+	// Only URLs that match one of these: globs, or re: and a regular expression.
+	Include []string `json:"include,omitzero"`
+	// When to stop. More than the server or the plan allows is capped, not
+	// refused.
+	Limits *JobCeilings `json:"limits,omitzero"`
+	// For people; by default the host of the first seed.
+	Name *string `json:"name,omitzero"`
+	// In place of the preset's pace.
+	Pace *JobPace `json:"pace,omitzero"`
+	// How to treat hosts. One of polite, audit, warm, map, owned.
+	Preset *string `json:"preset,omitzero"`
+	// Which hosts belong to the crawl, seen from the seeds. One of host, domain,
+	// prefix, list, any.
+	Scope *string `json:"scope,omitzero"`
+	// Hosts that belong to the crawl besides.
+	ScopeHosts []string `json:"scope_hosts,omitzero"`
+	// Where to begin: URLs, or hosts such as example.com.
+	Seeds []string `json:"seeds"`
+	// Read sitemaps beside links, instead of them, or not at all. One of auto,
+	// only, off.
+	Sitemaps *string `json:"sitemaps,omitzero"`
+}
+
+// JobView is the answer of [Client.CancelJob], [Client.CreateJob],
+// [Client.DrainJob], [Client.ExtendJob], [Client.GetJob], [Client.PauseJob] and
+// [Client.ResumeJob].
+type JobView struct {
+	Created  time.Time        `json:"created"`
+	Ended    time.Time        `json:"ended,omitzero"`
+	Job      int64            `json:"job"`
+	MaxPages int64            `json:"max_pages,omitzero"`
+	Name     string           `json:"name"`
+	Outcomes map[string]int64 `json:"outcomes,omitzero"`
+	Pages    int64            `json:"pages"`
+	Reason   string           `json:"reason,omitzero"`
+	// As they were written.
+	Seeds []string `json:"seeds"`
+	// What was asked for, by the keys of the settings of Headway.
+	Settings map[string][]string `json:"settings,omitzero"`
+	Started  time.Time           `json:"started,omitzero"`
+	// One of queued, running, paused, draining, complete, partial, blocked,
+	// cancelled, failed.
+	State   string `json:"state"`
+	Success bool   `json:"success"`
+	Tenant  string `json:"tenant,omitzero"`
+	Waiting int64  `json:"waiting"`
+}
+
+// LiveHost is part of [Waiting].
+type LiveHost struct {
+	AskedMS      int64     `json:"asked_ms,omitzero"`
+	BaseMS       int64     `json:"base_ms"`
+	Cap          int64     `json:"cap"`
+	Clean        int64     `json:"clean"`
+	CrawlDelayMS int64     `json:"crawl_delay_ms,omitzero"`
+	Domain       string    `json:"domain,omitzero"`
+	Failures     int64     `json:"failures,omitzero"`
+	FloorMS      int64     `json:"floor_ms,omitzero"`
+	HeldUntil    time.Time `json:"held_until,omitzero"`
+	Host         string    `json:"host"`
+	InFlight     int64     `json:"in_flight"`
+	Incidents    int64     `json:"incidents,omitzero"`
+	LastIncident time.Time `json:"last_incident,omitzero"`
+	LastSent     time.Time `json:"last_sent,omitzero"`
+	LearnedMS    int64     `json:"learned_ms,omitzero"`
+	More         bool      `json:"more,omitzero"`
+	PaceMS       int64     `json:"pace_ms"`
+	Paused       bool      `json:"paused,omitzero"`
+	Queued       int64     `json:"queued"`
+	Refusing     bool      `json:"refusing,omitzero"`
+	Source       string    `json:"source"`
+	State        string    `json:"state,omitzero"`
+	Until        time.Time `json:"until,omitzero"`
+}
+
+// Me is the answer of [Client.GetMe].
+type Me struct {
+	// The request came without a key, from this machine.
+	Anonymous bool `json:"anonymous"`
+	// When the key ends; missing for never.
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	// The public part of the key.
+	Key string `json:"key,omitzero"`
+	// What the key is called.
+	Name string `json:"name,omitzero"`
+	// What the key opens. One of read, write, operator.
+	Scope string `json:"scope"`
+	// For whom the key speaks; empty for jobs that are nobody's.
+	Tenant string `json:"tenant"`
+}
+
+// NearURL is part of [Why].
+type NearURL struct {
+	How string `json:"how"`
+	// One of fetched, not_modified, redirected, dead, server_error, throttled,
+	// blocked, skipped, deferred, failed, pending.
+	Outcome string `json:"outcome"`
+	// One of robots_disallow, robots_unreachable, crawl_delay_too_long,
+	// out_of_scope, excluded, duplicate_content, depth, trap_path, trap_query,
+	// non_document, nofollow, private_address, bad_port, budget_bytes,
+	// budget_host, opted_out, dns, connect, tls, timeout, too_large, truncated,
+	// bad_encoding, protocol, parse, redirect_loop, host_parked, quarantined.
+	Reason string `json:"reason,omitzero"`
+	URL    string `json:"url"`
+}
+
+// Order is part of [OrderList].
+type Order struct {
+	// How it stood after.
+	After string    `json:"after,omitzero"`
+	At    time.Time `json:"at"`
+	// How it stood before.
+	Before string `json:"before,omitzero"`
+	// Who ordered it: a key, or a user of the command line.
+	By   string `json:"by"`
+	Host string `json:"host,omitzero"`
+	// Its place in the log. It only grows.
+	ID     int64  `json:"id"`
+	Job    int64  `json:"job,omitzero"`
+	Tenant string `json:"tenant,omitzero"`
+	// What was ordered.
+	What   string `json:"what"`
+	Worker int64  `json:"worker,omitzero"`
+}
+
+// OrderList is the answer of [Client.ListOrders].
+type OrderList struct {
+	// The number to go on after.
+	Last   int64   `json:"last"`
+	Orders []Order `json:"orders"`
+}
+
+// PageList is the answer of [Client.ListPages].
+type PageList struct {
+	// The cursor of the next page; missing after the last. A page may be short,
+	// even empty, and have a next one.
+	NextCursor string   `json:"next_cursor,omitzero"`
+	Pages      []URLRow `json:"pages"`
+}
+
+// PassCheck is part of [Recheck].
+type PassCheck struct {
+	Gate string `json:"gate"`
+	Pass string `json:"pass"`
+	// One of robots_disallow, robots_unreachable, crawl_delay_too_long,
+	// out_of_scope, excluded, duplicate_content, depth, trap_path, trap_query,
+	// non_document, nofollow, private_address, bad_port, budget_bytes,
+	// budget_host, opted_out, dns, connect, tls, timeout, too_large, truncated,
+	// bad_encoding, protocol, parse, redirect_loop, host_parked, quarantined.
+	Reason string `json:"reason,omitzero"`
+	Rule   string `json:"rule"`
+}
+
+// Problem is how an operation fails.
+type Problem struct {
+	// What kind of problem it is. One of invalid, unauthorised, forbidden,
+	// not_found, not_allowed, conflict, too_large, too_many, unavailable,
+	// internal.
+	Code string `json:"code"`
+	// What is wrong with this request, in a sentence.
+	Detail string `json:"detail"`
+	// The faults of the request, one by one.
+	Errors []ErrorDetail `json:"errors,omitzero"`
+	// What to do next, in a sentence.
+	Hint string `json:"hint"`
+	// The status of the answer.
+	Status int64 `json:"status"`
+	// The status in words.
+	Title string `json:"title"`
+	// Always about:blank; the code tells problems apart.
+	Type string `json:"type"`
+}
+
+// Recheck is part of [Why].
+type Recheck struct {
+	CannotKnow []string    `json:"cannot_know"`
+	Checks     []PassCheck `json:"checks"`
+	Pass       string      `json:"pass"`
+	// One of robots_disallow, robots_unreachable, crawl_delay_too_long,
+	// out_of_scope, excluded, duplicate_content, depth, trap_path, trap_query,
+	// non_document, nofollow, private_address, bad_port, budget_bytes,
+	// budget_host, opted_out, dns, connect, tls, timeout, too_large, truncated,
+	// bad_encoding, protocol, parse, redirect_loop, host_parked, quarantined.
+	Reason string `json:"reason,omitzero"`
+}
+
+// RobotsExcerpt is part of [Why].
+type RobotsExcerpt struct {
+	Allowed    bool          `json:"allowed"`
+	Confidence string        `json:"confidence,omitzero"`
+	DecidedAt  time.Time     `json:"decided_at,omitzero"`
+	FetchedAt  time.Time     `json:"fetched_at,omitzero"`
+	Group      string        `json:"group,omitzero"`
+	Line       int64         `json:"line,omitzero"`
+	Lines      []ExcerptLine `json:"lines,omitzero"`
+	Reason     string        `json:"reason"`
+	Rule       string        `json:"rule,omitzero"`
+	SHA256     string        `json:"sha256,omitzero"`
+	URL        string        `json:"url"`
+}
+
+// Schedule is the answer of [Client.CreateSchedule], [Client.GetSchedule],
+// [Client.PauseSchedule] and [Client.ResumeSchedule].
+type Schedule struct {
+	Adaptive *Adaptive `json:"adaptive,omitzero"`
+	// The share of pages that had changed when two runs were last compared.
+	Changed   float64   `json:"changed,omitzero"`
+	CreatedAt time.Time `json:"created_at"`
+	Cron      string    `json:"cron,omitzero"`
+	// When the next job is made, if the one before has ended by then.
+	DueAt time.Time `json:"due_at"`
+	ID    string    `json:"id"`
+	// How many it has made.
+	Jobs int64 `json:"jobs"`
+	// The latest; missing before the first.
+	LastJob int64 `json:"last_job,omitzero"`
+	// Of its jobs.
+	Name string `json:"name"`
+	// Since when it makes no jobs; missing while it does.
+	PausedAt time.Time `json:"paused_at,omitzero"`
+	// As they were written.
+	Seeds []string `json:"seeds"`
+	// What its jobs ask for, by the keys of the settings of Headway.
+	Settings map[string][]string `json:"settings,omitzero"`
+}
+
+// ScheduleList is the answer of [Client.ListSchedules].
+type ScheduleList struct {
+	Schedules []Schedule `json:"schedules"`
+}
+
+// ScheduleRequest is what [Client.CreateSchedule] asks for.
+type ScheduleRequest struct {
+	// In place of cron: begin at once and follow what changes.
+	Adaptive *Adaptive `json:"adaptive,omitzero"`
+	// Five fields, or a word such as @daily; in UTC, unless it begins with
+	// CRON_TZ=Europe/Berlin or the like. At most every minute.
+	Cron *string `json:"cron,omitzero"`
+	// What each of its jobs asks for.
+	Job JobRequest `json:"job"`
+}
+
+// ScopeVerdict is part of [Why].
+type ScopeVerdict struct {
+	In bool `json:"in"`
+	// One of robots_disallow, robots_unreachable, crawl_delay_too_long,
+	// out_of_scope, excluded, duplicate_content, depth, trap_path, trap_query,
+	// non_document, nofollow, private_address, bad_port, budget_bytes,
+	// budget_host, opted_out, dns, connect, tls, timeout, too_large, truncated,
+	// bad_encoding, protocol, parse, redirect_loop, host_parked, quarantined.
+	Reason string `json:"reason,omitzero"`
+	Rule   string `json:"rule"`
+}
+
+// URLRow is part of [PageList].
+type URLRow struct {
+	Depth   int64     `json:"depth"`
+	EndedAt time.Time `json:"ended_at,omitzero"`
+	// One of seed, link, sitemap, redirect.
+	Found   string `json:"found"`
+	FoundOn string `json:"found_on,omitzero"`
+	// One of fetched, not_modified, redirected, dead, server_error, throttled,
+	// blocked, skipped, deferred, failed, pending.
+	Outcome string `json:"outcome"`
+	// One of robots_disallow, robots_unreachable, crawl_delay_too_long,
+	// out_of_scope, excluded, duplicate_content, depth, trap_path, trap_query,
+	// non_document, nofollow, private_address, bad_port, budget_bytes,
+	// budget_host, opted_out, dns, connect, tls, timeout, too_large, truncated,
+	// bad_encoding, protocol, parse, redirect_loop, host_parked, quarantined.
+	Reason string    `json:"reason,omitzero"`
+	SeenAt time.Time `json:"seen_at"`
+	Status int64     `json:"status,omitzero"`
+	URL    string    `json:"url"`
+}
+
+// Usage is the answer of [Client.GetUsage].
+type Usage struct {
+	// Bytes of bodies as sent.
+	Bytes int64 `json:"bytes"`
+	// In UTC.
+	Month string `json:"month"`
+	// Bytes that the plan allows in a month; missing for no limit.
+	MonthBytes int64 `json:"month_bytes,omitzero"`
+	// Pages that the plan allows in a month; missing for no limit.
+	MonthPages int64 `json:"month_pages,omitzero"`
+	// Pages as page limits count them.
+	Pages int64 `json:"pages"`
+	// The plan of the tenant; missing for none.
+	Plan string `json:"plan,omitzero"`
+}
+
+// Waiting is part of [Why].
+type Waiting struct {
+	Ahead        int64     `json:"ahead,omitzero"`
+	AheadAtLeast bool      `json:"ahead_at_least,omitzero"`
+	Host         *LiveHost `json:"host,omitzero"`
+	InFlightMS   int64     `json:"in_flight_ms,omitzero"`
+	Live         bool      `json:"live"`
+	Note         string    `json:"note,omitzero"`
+	Paused       bool      `json:"paused,omitzero"`
+	Reason       string    `json:"reason"`
+	TurnGuess    time.Time `json:"turn_guess,omitzero"`
+	Until        time.Time `json:"until,omitzero"`
+	Where        string    `json:"where,omitzero"`
+}
+
+// Webhook is the answer of [Client.ChangeWebhook] and [Client.GetWebhook].
+type Webhook struct {
+	CreatedAt time.Time `json:"created_at"`
+	// Since when nothing is sent; missing while something is.
+	DisabledAt time.Time `json:"disabled_at,omitzero"`
+	// Why nothing is sent.
+	DisabledReason string `json:"disabled_reason,omitzero"`
+	// Whether events are sent.
+	Enabled bool   `json:"enabled"`
+	ID      string `json:"id"`
+	// Only events of these kinds; none for all. One of job.created, job.extended,
+	// limit.near, limit.reached, job.queued, job.running, job.paused,
+	// job.draining, job.complete, job.partial, job.blocked, job.cancelled,
+	// job.failed.
+	Kinds []string `json:"kinds"`
+	// Until when the secret that was replaced signs, too; missing where it does
+	// not.
+	OldSecretEnds time.Time `json:"old_secret_ends,omitzero"`
+	URL           string    `json:"url"`
+}
+
+// WebhookChange is what [Client.ChangeWebhook] asks for.
+type WebhookChange struct {
+	// Whether events are sent. What happens while they are not is not sent later.
+	Enabled *bool `json:"enabled,omitzero"`
+	// Only events of these kinds; an empty list is all. One of job.created,
+	// job.extended, limit.near, limit.reached, job.queued, job.running,
+	// job.paused, job.draining, job.complete, job.partial, job.blocked,
+	// job.cancelled, job.failed.
+	Kinds []string `json:"kinds,omitzero"`
+	// An address of https, without credentials.
+	URL *string `json:"url,omitzero"`
+}
+
+// WebhookList is the answer of [Client.ListWebhooks].
+type WebhookList struct {
+	Webhooks []Webhook `json:"webhooks"`
+}
+
+// WebhookRequest is what [Client.CreateWebhook] asks for.
+type WebhookRequest struct {
+	// Only events of these kinds; by default all. One of job.created,
+	// job.extended, limit.near, limit.reached, job.queued, job.running,
+	// job.paused, job.draining, job.complete, job.partial, job.blocked,
+	// job.cancelled, job.failed.
+	Kinds []string `json:"kinds,omitzero"`
+	// An address of https, without credentials.
+	URL string `json:"url"`
+}
+
+// WebhookSecret is the answer of [Client.CreateWebhook] and
+// [Client.RotateWebhook].
+type WebhookSecret struct {
+	CreatedAt time.Time `json:"created_at"`
+	// Since when nothing is sent; missing while something is.
+	DisabledAt time.Time `json:"disabled_at,omitzero"`
+	// Why nothing is sent.
+	DisabledReason string `json:"disabled_reason,omitzero"`
+	// Whether events are sent.
+	Enabled bool   `json:"enabled"`
+	ID      string `json:"id"`
+	// Only events of these kinds; none for all. One of job.created, job.extended,
+	// limit.near, limit.reached, job.queued, job.running, job.paused,
+	// job.draining, job.complete, job.partial, job.blocked, job.cancelled,
+	// job.failed.
+	Kinds []string `json:"kinds"`
+	// Until when the secret that was replaced signs, too; missing where it does
+	// not.
+	OldSecretEnds time.Time `json:"old_secret_ends,omitzero"`
+	// What the receiver verifies signatures with. It is not shown again.
+	Secret string `json:"secret"`
+	URL    string `json:"url"`
+}
+
+// Why is the answer of [Client.ExplainURL].
+type Why struct {
+	Attempts       []Attempt       `json:"attempts,omitzero"`
+	Budget         *Ceiling        `json:"budget,omitzero"`
+	CanonicalSteps []CanonicalStep `json:"canonical_steps,omitzero"`
+	CountedOnly    bool            `json:"counted_only,omitzero"`
+	Crawl          WhyCrawl        `json:"crawl"`
+	DecidedBy      string          `json:"decided_by,omitzero"`
+	EndedAt        time.Time       `json:"ended_at,omitzero"`
+	Evidence       []Evidence      `json:"evidence,omitzero"`
+	Found          *Discovery      `json:"found,omitzero"`
+	Near           []NearURL       `json:"near,omitzero"`
+	// One of fetched, not_modified, redirected, dead, server_error, throttled,
+	// blocked, skipped, deferred, failed, pending.
+	Outcome string `json:"outcome,omitzero"`
+	// One of robots_disallow, robots_unreachable, crawl_delay_too_long,
+	// out_of_scope, excluded, duplicate_content, depth, trap_path, trap_query,
+	// non_document, nofollow, private_address, bad_port, budget_bytes,
+	// budget_host, opted_out, dns, connect, tls, timeout, too_large, truncated,
+	// bad_encoding, protocol, parse, redirect_loop, host_parked, quarantined.
+	Reason         string         `json:"reason,omitzero"`
+	Robots         *RobotsExcerpt `json:"robots,omitzero"`
+	Rule           string         `json:"rule,omitzero"`
+	Scope          *ScopeVerdict  `json:"scope,omitzero"`
+	Seen           bool           `json:"seen"`
+	SeenAt         time.Time      `json:"seen_at,omitzero"`
+	Story          []string       `json:"story"`
+	Typed          string         `json:"typed,omitzero"`
+	URL            string         `json:"url"`
+	Wait           *Waiting       `json:"wait,omitzero"`
+	WouldItPassNow *Recheck       `json:"would_it_pass_now,omitzero"`
+}
+
+// WhyCrawl is part of [Why].
+type WhyCrawl struct {
+	Job     int64  `json:"job"`
+	Reason  string `json:"reason,omitzero"`
+	Running bool   `json:"running"`
+	// One of queued, running, paused, draining, complete, partial, blocked,
+	// cancelled, failed.
+	State string `json:"state"`
+}
