@@ -1,0 +1,229 @@
+package fleettest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// before is the last commit whose program knows tables of format 11.
+const before = "4fb89a5"
+
+// buildBefore makes the program of that commit, once for all tests on this machine.
+// Only where its history is not there can that not be done.
+func buildBefore(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(cache, "headway-fleettest", before)
+	if _, err := os.Stat(program); err == nil {
+		return program
+	}
+	git := func(args ...string) (string, error) {
+		out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput()
+		return strings.TrimSpace(string(out)), err
+	}
+	if out, err := git("rev-parse", "--is-shallow-repository"); err != nil || out == "true" {
+		t.Skipf("THE UPGRADE WAS NOT TRIED: this is no clone with all of its history, so the program of commit %s cannot be built (%s, %v)", before, out, err)
+	}
+	root, err := git("rev-parse", "--show-toplevel")
+	if err != nil {
+		t.Fatalf("%v: %s", err, root)
+	}
+	if out, err := git("cat-file", "-e", before+"^{commit}"); err != nil {
+		t.Fatalf("commit %s, whose program the upgrade begins with, is not in this repository: fetch the history of main (%s, %v)", before, out, err)
+	}
+	dir := t.TempDir()
+	archive, source, built := filepath.Join(dir, "source.tar"), filepath.Join(dir, "source"), fmt.Sprint(program, ".", os.Getpid())
+	if err := errors.Join(os.Mkdir(source, 0o755), os.MkdirAll(filepath.Dir(program), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range [][]string{
+		{"git", "-C", root, "archive", "--output", archive, before},
+		{"tar", "-xf", archive, "-C", source},
+		{"go", "-C", source, "build", "-o", built, "./cmd/headway"},
+	} {
+		if out, err := exec.CommandContext(t.Context(), words[0], words[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", words, err, out)
+		}
+	}
+	if err := os.Rename(built, program); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// TestUpgrade replaces a fleet at work, its tables and its server with those of the
+// new version, one process after the other. One is killed. Nobody outside notices.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	const workers, tenant = 3, "acme"
+	old := buildBefore(t)
+	web := setup{hosts: 16, pages: 12}
+	if full {
+		web = setup{hosts: 500, pages: 40}
+	}
+	f := newFleet(t, web)
+	heard := newReceiver(t)
+
+	f.program = old
+	server := f.serve(heard)
+	for range workers {
+		f.start()
+	}
+	f.awaitWorkers(workers)
+	f.subscribe(server, tenant, heard)
+	olds := slices.Clone(f.workers)
+	id := f.submit("--tenant", tenant)
+	f.awaitPages(id, int64(f.hosts))
+
+	// The new version migrates, and comes beside the old one.
+	f.program = ""
+	was := f.format()
+	f.list()
+	t.Logf("format %d became %d", was, f.format())
+	if now := f.format(); was != 11 || now <= was {
+		t.Errorf("the tables went from format %d to %d", was, now)
+	}
+	successor := f.serve(heard)
+	for range workers {
+		f.start()
+	}
+	f.awaitWorkers(2 * workers)
+
+	victim, hosts := f.victimOf(olds)
+	f.kill(victim)
+	at := time.Now()
+	f.leave(server)
+	for _, w := range olds {
+		if w != victim {
+			f.leave(w)
+		}
+	}
+	if j := f.show(id); !j.Ended.IsZero() {
+		t.Errorf("the job ended before the old version had left: %+v", j)
+	}
+	f.judge(f.await(id, f.long(), nil))
+	f.takenOver(hosts, at, 0)
+	heard.once(f, tenant)
+	f.leave(successor)
+	f.leaveAll()
+}
+
+// format is the number of the last migration.
+func (f *fleet) format() (n int64) {
+	f.Helper()
+	f.sql(func(conn *pgx.Conn) error {
+		return conn.QueryRow(f.Context(), "select max(version_id) from goose_db_version").Scan(&n)
+	})
+	return n
+}
+
+// serving finds the address of a server in what it says.
+var serving = regexp.MustCompile(`serving the API at (http://\S+)`)
+
+// serve starts a server that may send to a receiver, and waits until it answers.
+func (f *fleet) serve(to *receiver) *worker {
+	f.Helper()
+	s := f.spawn("serve", "--listen", "127.0.0.1:0", "--allow-private", "127.0.0.0/8:"+to.port())
+	f.until("a server", func() bool { return serving.MatchString(s.errs.String()) })
+	return s
+}
+
+// subscribe has the events of a tenant sent to a receiver.
+func (f *fleet) subscribe(server *worker, tenant string, to *receiver) {
+	f.Helper()
+	key := strings.TrimSpace(string(f.run("admin", "key", "create", "--tenant", tenant, "--scope", "write")))
+	body, err := json.Marshal(map[string]string{"url": to.URL})
+	if err != nil {
+		f.Fatal(err)
+	}
+	at := serving.FindStringSubmatch(server.errs.String())[1] + "/v1/webhooks"
+	r, err := http.NewRequestWithContext(f.Context(), http.MethodPost, at, bytes.NewReader(body))
+	if err != nil {
+		f.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode >= 300 {
+		f.Fatalf("%s: %s, %v\n%s", at, resp.Status, err, text)
+	}
+}
+
+// receiver is somebody's server that webhooks are sent to.
+type receiver struct {
+	*httptest.Server
+	mu    sync.Mutex
+	heard []int64 // the numbers of the events, one for each time
+	ended bool    // the job, by what was told
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		var e struct {
+			Type string `json:"type"`
+			Data struct {
+				Event int64 `json:"event"`
+			} `json:"data"`
+		}
+		if err := json.NewDecoder(req.Body).Decode(&e); err != nil {
+			t.Error(err)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.heard = append(r.heard, e.Data.Event)
+		r.ended = r.ended || e.Type == "job.complete"
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// port is where it listens.
+func (r *receiver) port() string { return r.URL[strings.LastIndexByte(r.URL, ':')+1:] }
+
+// once wants each event of a tenant to have been sent, and none of them twice.
+func (r *receiver) once(f *fleet, tenant string) {
+	f.Helper()
+	f.until("the end of the job is told", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.ended
+	})
+	var want []int64
+	f.sql(func(conn *pgx.Conn) error {
+		rows, err := conn.Query(f.Context(), "select number from event where tenant = $1 order by number", tenant)
+		if err == nil {
+			want, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		}
+		return err
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f.Logf("events %v, told %v", want, r.heard)
+	if slices.Sort(r.heard); len(want) < 3 || !slices.Equal(r.heard, want) {
+		f.Errorf("the events are %v, and %v were sent", want, r.heard)
+	}
+}
