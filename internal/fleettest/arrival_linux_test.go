@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync/atomic"
 	"syscall"
+	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -128,4 +129,62 @@ func stampIn(control []byte) int64 {
 		}
 	}
 	return 0
+}
+
+// TestArrival holds that a request is stamped by its first byte, when that arrives
+// and not when somebody reads it, one after the other on a connection.
+func TestArrival(t *testing.T) {
+	ln, err := listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	client, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	accepted, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer accepted.Close()
+	server := accepted.(*stampedConn)
+	send := func(to io.Writer, text string) (before, after time.Time) {
+		t.Helper()
+		before = time.Now().Round(0) // by the wall, as the kernel's are
+		if _, err := io.WriteString(to, text); err != nil {
+			t.Fatal(err)
+		}
+		return before, time.Now()
+	}
+	read := func(want string) {
+		t.Helper()
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(server, got); err != nil || string(got) != want {
+			t.Fatalf("%q, %v, want %q", got, err, want)
+		}
+	}
+	// The kernel begins a moment after the first socket has asked it to.
+	for range 1000 {
+		send(client, "?")
+		read("?")
+		send(server, "!")
+		if !server.arrived().IsZero() {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	for _, parts := range [][]string{{"GET /", " HTTP/1.1\r\n\r\n"}, {"GET /b HTTP/1.1\r\n\r\n"}, {"G", "ET /c HTTP/1.1\r\n\r\n"}} {
+		before, after := send(client, parts[0])
+		read(parts[0])
+		for _, rest := range parts[1:] {
+			send(client, rest)
+			read(rest)
+		}
+		if at := server.arrived(); at.Before(before) || at.After(after) {
+			t.Errorf("%q arrived at %v, sent between %v and %v", parts, at, before, after)
+		}
+		send(server, "HTTP/1.1 204 No Content\r\n\r\n")
+	}
 }
