@@ -218,7 +218,7 @@ func (r *run) movedSitemap(t task, to weburl.URL) {
 // read only if a page there would be.
 func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
 	list := s.read(r.job)
-	if _, ok := list[u]; ok || len(list) >= maxSitemaps || r.enough {
+	if _, ok := list[u]; ok || len(list) >= maxSitemaps || r.enough || r.cfg.OptedOut(u) {
 		return
 	}
 	if d := r.scope.DecideSeed(u); u.Host() != s.home.Host() && (!d.In || d.Leaf) {

@@ -30,6 +30,8 @@ const (
 	// was not; pollBlind the same where nobody tells.
 	pollEvery = store.PollEvery
 	pollBlind = time.Second
+	// optOutsEvery is how often a worker looks at the list of opt-outs by itself.
+	optOutsEvery = time.Minute
 	// upkeepEvery is how often the worker that is responsible for a job looks how
 	// it stands.
 	upkeepEvery = time.Second
@@ -111,6 +113,7 @@ type fleet struct {
 	crowding bool // others were told of our crowds
 	jobs     chore
 	arrivals chore
+	optOuts  optOuts
 	opening  map[job.ID]bool
 	unopened bool // more jobs are to be opened
 	tending  int  // jobs that are being looked after
@@ -144,6 +147,7 @@ func newMember(cfg FleetConfig) *crawler {
 		open: cfg.Open, queue: cfg.Store.(store.Queue), safety: cfg.Safety, leaving: map[store.Slot]bool{}, moved: map[store.Slot]time.Time{},
 		opening: map[job.ID]bool{},
 	}
+	c.cfg.OptedOut = c.fleet.optOuts.beside(cfg.OptedOut)
 	return c
 }
 
@@ -153,7 +157,12 @@ func (c *crawler) live(ctx context.Context) error {
 	if err := c.open(ctx, c.now(), 0); err != nil {
 		return errors.Join(err, c.closeJournal())
 	}
-	err := c.crawl(ctx)
+	err := c.firstOptOuts(ctx)
+	if err == nil {
+		err = c.crawl(ctx)
+	} else {
+		c.fatal = err
+	}
 	if c.fatal != nil {
 		// Nothing of us is under way any more, so nobody need wait until we are
 		// found dead. Where the store is not to be had, they must.
@@ -196,6 +205,9 @@ func (c *crawler) await(ctx context.Context) {
 				if n&store.NewLetters != 0 {
 					c.fleet.lettersAt = now
 				}
+				if n&store.NewOptOuts != 0 {
+					c.fleet.optOuts.told(now)
+				}
 			})
 		})
 		if ctx.Err() != nil {
@@ -218,6 +230,7 @@ func (c *crawler) tend(work context.Context, now time.Time) {
 	}
 	c.rebalance(work, now)
 	c.tellCrowds(work, now)
+	c.followOptOuts(work, now)
 	c.followJobs(work, now)
 	c.takeArrivals(work, now)
 }
@@ -282,6 +295,7 @@ func (c *crawler) takeArrivals(work context.Context, now time.Time) {
 					c.site(u)
 					c.f.Warm(now, u, []job.ID{a.Job})
 					c.forgetUnscheduled(a.Host)
+					c.shun(now, a.Host)
 				}
 			}
 			c.sendErrands(now, c.unknown(errands))

@@ -9,13 +9,15 @@ import (
 
 	"headway/fetch"
 	"headway/store"
+	"headway/weburl"
 )
 
 // TestGate stops what was handed out before a host refused, for as long as the
 // schedule may take to learn of that.
 func TestGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &crawler{}
+		out := false
+		c := &crawler{cfg: Config{OptedOut: func(weburl.URL) bool { return out }}}
 		tenure := store.NewTenure(store.Terms{}.WithDefaults(), time.Now().Add(time.Hour))
 		c.tenure.Store(&tenure)
 		for _, tt := range []struct {
@@ -36,14 +38,18 @@ func TestGate(t *testing.T) {
 			}
 			g.heed(res)
 			if tt.held > 0 {
-				if err := c.mayStart(&g)(); !errors.Is(err, errHeld) {
+				if err := c.mayStart(&g, weburl.URL{})(); !errors.Is(err, errHeld) {
 					t.Errorf("%d, Retry-After %q: %v", tt.status, tt.after, err)
 				}
 				time.Sleep(tt.held)
 			}
-			if err := c.mayStart(&g)(); err != nil {
+			if err := c.mayStart(&g, weburl.URL{})(); err != nil {
 				t.Errorf("%d, Retry-After %q, after %v: %v", tt.status, tt.after, tt.held, err)
 			}
+		}
+		out = true
+		if err := c.mayStart(new(gate), weburl.URL{})(); !errors.Is(err, errOptedOut) {
+			t.Errorf("a host that opted out: %v", err)
 		}
 	})
 }

@@ -235,6 +235,7 @@ func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 		if state.Robots.Known && !state.Robots.Closed {
 			c.findSitemaps(s, h.sitemaps)
 		}
+		c.shun(now, name)
 	}
 	if len(c.loader.denied) > 0 {
 		c.loader.askAt = now.Add(claimEvery)

@@ -44,7 +44,7 @@ func (c *crawler) fail(err error) {
 // ownTrouble ends the crawl for an error that is neither a host's nor the order
 // to stop.
 func (c *crawler) ownTrouble(err error) {
-	if !c.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, errNotOurs) && !errors.Is(err, errHeld) && !errors.Is(err, errEnded) {
+	if !c.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, errNotOurs) && !errors.Is(err, errHeld) && !errors.Is(err, errOptedOut) && !errors.Is(err, errEnded) {
 		c.fail(err)
 	}
 }
@@ -198,6 +198,10 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 			c.settledPage(now, r, v, nil, frontier.Settled{})
 			return
 		}
+	} else if c.cfg.OptedOut(s.home) {
+		c.f.PutBack(now, r)
+		c.shun(now, r.Host)
+		return
 	}
 	t := task{request: r, run: run, home: s.home, owned: s.owned, secrets: s.secrets, gate: &s.gate, watched: &s.watched, promise: s.watched.promise, robots: s.robots, ignored: s.ignored, sift: run != nil && run.sifting}
 	t.first = r.Kind == frontier.Page && run.wantsSitemaps(s)

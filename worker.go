@@ -89,6 +89,10 @@ var errNotOurs = errors.New("the lease was not renewed in time")
 // was handed out.
 var errHeld = errors.New("the host has just asked to be left alone")
 
+// errOptedOut stops a request whose host asked not to be crawled since the request
+// was handed out.
+var errOptedOut = errors.New("the host has just opted out")
+
 // gate closes a host for requests that were handed out before it refused and have
 // not left yet. The schedule learns of a refusal a moment later than the worker
 // that read it; the gate bridges that moment, and no more, because it is the
@@ -110,7 +114,7 @@ func (g *gate) heed(res *fetch.Result) {
 }
 
 // mayStart is asked right before the first byte of every request.
-func (c *crawler) mayStart(g *gate) func() error {
+func (c *crawler) mayStart(g *gate, u weburl.URL) func() error {
 	return func() error {
 		now := time.Now()
 		if t := c.tenure.Load(); t == nil || !t.MayStart(now) {
@@ -118,6 +122,9 @@ func (c *crawler) mayStart(g *gate) func() error {
 		}
 		if now.UnixMilli() < g.until.Load() {
 			return errHeld
+		}
+		if c.cfg.OptedOut(u) {
+			return errOptedOut
 		}
 		return nil
 	}
@@ -149,7 +156,7 @@ func (c *crawler) askRobots(ctx context.Context, t task) robotsLanding {
 	// The moment it leaves is not told: redirects make it several requests, and
 	// the host's interval counts from the end of the last.
 	req := fetch.Request{
-		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart(t.gate), Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
+		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart(t.gate, at), Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
 		ETag: t.robots.ETag, LastModified: t.robots.LastModified,
 	}
 	archive := c.tap(ctx, &req, output.ForRobots, visit.Item{})
@@ -239,7 +246,7 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 	if l.leaf {
 		req.MaxBody, req.CutBody = leafBody, true
 	}
-	req.BeforeSend, req.Looking = c.mayStart(t.gate), c.looking(t.request)
+	req.BeforeSend, req.Looking = c.mayStart(t.gate, v.Item.URL), c.looking(t.request)
 	if most := t.run.cfg.Limits.Of(limit.Bytes); most.Limited() {
 		req.MaxSent = max(most.Max, 1) // what is larger can never be had under this limit
 	}
@@ -330,7 +337,7 @@ func (c *crawler) askSitemap(ctx context.Context, t task) (ran bool) {
 		return err == nil
 	}
 	req := fetch.Request{
-		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart(t.gate), Looking: c.looking(r),
+		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart(t.gate, r.URL), Looking: c.looking(r),
 	}
 	archive := c.tap(ctx, &req, output.ForSitemap, visit.Item{Job: r.Job})
 	res, err := c.exchange(ctx, &t, req)

@@ -12,6 +12,8 @@ type Fleet interface {
 	Queue
 	Mail
 	Control
+	OptOuts
+	OwnedHosts
 
 	// Holdings lists all slots and who owns them, by number.
 	Holdings(ctx context.Context) ([]Holding, error)
@@ -44,8 +46,9 @@ const (
 	NewArrivals News = 1 << iota // URLs or errands of others for the worker's slots: [URLs.Arrivals]
 	NewJobs                      // a job was made, extended or changed its state: [Queue.Admit], [Queue.ActiveJobs]
 	NewLetters                   // a letter for the worker: [Mail.Letters]
+	NewOptOuts                   // the list of opt-outs changed: [OptOuts.OptOutNames]
 
-	AllNews = NewArrivals | NewJobs | NewLetters
+	AllNews = NewArrivals | NewJobs | NewLetters | NewOptOuts
 )
 
 // Mail is questions and orders to workers, and their answers. What they say means

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway/internal/whole"
+	"headway/store"
 	"headway/weburl"
 )
 
@@ -193,28 +194,7 @@ func (l *optOutList) names() []string {
 }
 
 // coveredBy is the name on the list that speaks for a host, empty for none.
-func (l *optOutList) coveredBy(host string) string {
-	listed := map[string]bool{}
-	for _, name := range l.names() {
-		listed[name] = true
-	}
-	return covering(listed, host)
-}
-
-// covering is the host, or the name above it, that is listed.
-func covering(listed map[string]bool, host string) string {
-	for name := host; name != ""; {
-		if listed[name] {
-			return name
-		}
-		_, rest, ok := strings.Cut(name, ".")
-		if !ok {
-			return ""
-		}
-		name = rest
-	}
-	return ""
-}
+func (l *optOutList) coveredBy(host string) string { return store.NewNames(l.names()).Covering(host) }
 
 // add puts a name on the list, unless it is covered already.
 func (l *optOutList) add(name string) (bool, error) {
@@ -263,9 +243,6 @@ func readOptOuts() (func(weburl.URL) bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	listed := map[string]bool{}
-	for _, name := range list.names() {
-		listed[name] = true
-	}
-	return func(u weburl.URL) bool { return covering(listed, u.Hostname()) != "" }, nil
+	listed := store.NewNames(list.names())
+	return func(u weburl.URL) bool { return listed.Covering(u.Hostname()) != "" }, nil
 }

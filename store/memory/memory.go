@@ -38,6 +38,8 @@ type Store struct {
 	crowds   map[store.WorkerID][]store.Crowd
 	queue    queue
 	tenants  tenants
+	optOuts  optOuts
+	owned    owned
 
 	letters    []*letter // by age
 	lastLetter store.LetterID
@@ -98,6 +100,7 @@ func Open(c Config) *Store {
 		fault: c.Fault, ledger: ledger.New(c.Terms, 0), jobs: map[job.ID]*run{}, hosts: map[string]store.Host{},
 		paces: map[string][]store.PaceChange{}, robots: map[[32]byte]store.RobotsVersion{}, arrivals: map[store.Arrival]bool{},
 		queue: queue{served: map[string]int64{}}, tenants: tenants{map[string]store.Plan{}, map[string]store.Tenant{}, map[month]store.Usage{}},
+		optOuts: optOuts{names: map[string]store.OptOut{}}, owned: owned{map[string]map[string]store.OwnedHost{}, map[string]time.Time{}},
 	}
 	// crypto/rand does not fail: it ends the process where it would have to.
 	_, _ = rand.Read(s.key[:])

@@ -151,6 +151,7 @@ const (
 	lockOfSubmission int32 = 0x48576f
 	lockOfEndpoints  int32 = 0x48576e
 	lockOfSchedules  int32 = 0x485774
+	lockOfHosts      int32 = 0x485775
 )
 
 // errf is fmt.Errorf for the functions of affected.

@@ -67,6 +67,11 @@ func TestAwait(t *testing.T) {
 			_, err := other.Post(ctx, now, store.Letter{All: true})
 			return err
 		}, store.NewLetters},
+		{"an opt-out", func(ctx context.Context) error {
+			_, _, err := other.AddOptOut(ctx, store.OptOut{Name: "a.example", At: now})
+			return err
+		}, store.NewOptOuts},
+		{"none any more", func(ctx context.Context) error { return other.DropOptOut(ctx, "a.example") }, store.NewOptOuts},
 	}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()

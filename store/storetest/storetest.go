@@ -38,6 +38,8 @@ func Run(t *testing.T, open Open) {
 		{"Queue", testQueue},
 		{"Tenants", testTenants},
 		{"Mail", testMail},
+		{"OptOuts", testOptOuts},
+		{"OwnedHosts", testOwnedHosts},
 		{"Cancel", testCancel},
 		{"Series", testSeries},
 		{"Crash", testCrash},

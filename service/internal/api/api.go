@@ -40,6 +40,8 @@ type Store interface {
 	store.Control
 	store.Endpoints
 	store.Schedules
+	store.OptOuts
+	store.OwnedHosts
 	ask.Office
 
 	CreateJob(ctx context.Context, j store.Job) (id jobID, err error)
@@ -116,6 +118,7 @@ func New(c Config) *API {
 	a.registerExports()
 	a.registerHosts()
 	a.registerCourtesy()
+	a.registerOptOuts()
 	a.registerControl()
 	return a
 }

@@ -57,8 +57,13 @@ func (a *API) registerControl() {
 
 // logOrder logs what the caller ordered of a job, once it is done.
 func (a *API) logOrder(ctx context.Context, j *store.Job, what, before, after string) {
-	o := store.Order{At: time.Now().UTC(), By: callerOf(ctx).name(), What: what, Tenant: j.Tenant, Job: j.ID, Before: before, After: after}
+	a.logged(ctx, store.Order{What: what, Tenant: j.Tenant, Job: j.ID, Before: before, After: after})
+}
+
+// logged logs an order of the caller, once it is done.
+func (a *API) logged(ctx context.Context, o store.Order) {
+	o.At, o.By = time.Now().UTC(), callerOf(ctx).name()
 	if err := a.store.LogOrder(ctx, o); err != nil {
-		a.log.ErrorContext(ctx, "order not logged", "job", j.ID, "err", err)
+		a.log.ErrorContext(ctx, "order not logged", "order", o.What, "job", o.Job, "host", o.Host, "err", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -13,6 +14,7 @@ import (
 	"headway/ask"
 	"headway/politeness"
 	"headway/store"
+	"headway/weburl"
 )
 
 // orderTime is how long the owner of a host is waited for to obey.
@@ -176,6 +178,18 @@ func (a *API) orderHost(ctx context.Context, q ask.Question) (*struct{ Body Host
 	}
 	c := answered.Change
 	return &struct{ Body HostChange }{HostChange{Host: c.Host, Order: string(c.Order), Before: c.Before, After: c.After, Worker: int64(c.Worker)}}, nil
+}
+
+// namedHost reads a host as people name it, and returns its home page. A name alone
+// means https.
+func namedHost(text string) (weburl.URL, error) {
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	if err := checkHost(text); err != nil {
+		return weburl.URL{}, err
+	}
+	return store.ParseHost(text)
 }
 
 // askFleet asks the owners of hosts.

@@ -46,6 +46,11 @@ func (a *API) explainURL(ctx context.Context, in *whyInput) (*struct{ Body answe
 	if q.Asked, err = a.askedOf(&j); err != nil {
 		return nil, err
 	}
+	out, err := a.store.CoveringOptOut(ctx, u.Hostname())
+	if err != nil {
+		return nil, err
+	}
+	q.OptedOut = func(weburl.URL) string { return out }
 	if store.Active(j.State) {
 		q.Running = a.runningURL(j.ID)
 	}

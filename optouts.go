@@ -1,0 +1,105 @@
+package headway
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// optOuts is who asked a fleet not to be crawled, as the store says. Workers are
+// told of changes.
+type optOuts struct {
+	chore
+	news   bool                        // we were told of a change since we began to read
+	mark   string                      // of the list as it was read
+	listed atomic.Pointer[store.Names] // read by many
+}
+
+// beside is a rule that also lets out whom the list of the fleet names.
+func (o *optOuts) beside(local func(weburl.URL) bool) func(weburl.URL) bool {
+	return func(u weburl.URL) bool {
+		if names := o.listed.Load(); names != nil && names.Covering(u.Hostname()) != "" {
+			return true
+		}
+		return local(u)
+	}
+}
+
+// told notes that the list changed.
+func (o *optOuts) told(now time.Time) { o.news, o.at = true, now }
+
+// take keeps a list.
+func (o *optOuts) take(names []string, mark string) {
+	set := store.NewNames(names)
+	o.listed.Store(&set)
+	o.mark = mark
+}
+
+// firstOptOuts reads the list before anybody is asked for anything.
+func (c *crawler) firstOptOuts(ctx context.Context) error {
+	list, ok := c.st.(store.OptOuts)
+	if !ok {
+		return nil
+	}
+	names, mark, err := list.OptOutNames(ctx, "")
+	if err != nil {
+		return err
+	}
+	o := &c.fleet.optOuts
+	o.take(names, mark)
+	o.at = c.now().Add(optOutsEvery)
+	return nil
+}
+
+// followOptOuts reads the list when we were told that it changed, and now and then.
+func (c *crawler) followOptOuts(work context.Context, now time.Time) {
+	list, ok := c.st.(store.OptOuts)
+	o := &c.fleet.optOuts
+	if !ok || !o.due(now) {
+		return
+	}
+	o.news = false
+	had := o.mark
+	c.background.Go(func() {
+		names, mark, err := list.OptOutNames(work, had)
+		c.post(func(now time.Time) {
+			o.done(now.Add(optOutsEvery))
+			if o.news {
+				o.at = now
+			}
+			switch {
+			case err != nil:
+				o.at = now.Add(retryLast)
+				c.lostStore(work, fmt.Errorf("follow opt-outs: %w", err))
+			case mark != had:
+				o.take(names, mark)
+				for host := range c.sites {
+					c.shun(now, host)
+				}
+			}
+		})
+	})
+}
+
+// shun ends what waits on a host, if it asked not to be crawled: pages, and the
+// sitemaps that were sent for.
+func (c *crawler) shun(now time.Time, host string) {
+	s := c.sites[host]
+	if s == nil || !c.cfg.OptedOut(s.home) {
+		return
+	}
+	c.f.GiveUp(now, host, visit.Skipped, visit.OptedOut)
+	for id, list := range s.sitemaps {
+		for u, nested := range list {
+			if u.Host() == host && c.owns(s.slot) {
+				c.pend(entry{ran: &store.Errand{Job: id, URL: u, Nested: nested}})
+				delete(list, u)
+			}
+		}
+	}
+}
