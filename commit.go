@@ -198,16 +198,10 @@ func learned(h *store.Host, state politeness.State, before pace) {
 	}
 }
 
-// commit stores a batch, however long that takes, and tells the loop. Only one of a
-// worker that may have been replaced is given up: it would be refused.
+// commit stores a batch, also when everything else has ended, and tells the loop.
 func (c *crawler) commit(work context.Context, batch []entry, commit store.Commit) {
-	ctx, giveUp := context.WithCancel(context.WithoutCancel(work))
-	defer giveUp()
-	defer context.AfterFunc(work, func() {
-		if errors.Is(context.Cause(work), errNotOurs) {
-			giveUp()
-		}
-	})()
+	ctx, done := c.afterlife()
+	defer done()
 	if err := c.syncArchives(); err != nil {
 		c.post(func(time.Time) {
 			c.committing = false

@@ -52,10 +52,12 @@ type crawler struct {
 	events   chan func(now time.Time)
 	tasks    chan task
 	gov      *governor.Governor
-	queued   atomic.Int64  // bodies that wait for a parser
-	parsing  chan struct{} // a place among the parsers
-	hands    int           // workers started
-	busy     int           // tasks they have
+	queued   atomic.Int64    // bodies that wait for a parser
+	parsing  chan struct{}   // a place among the parsers
+	hands    int             // workers started
+	busy     int             // tasks they have
+	life     context.Context // ends when we are told to end at once
+	shift    context.Context // of all that is under way; ends with life, or before
 	stopWork context.CancelCauseFunc
 
 	pending    []entry
@@ -168,7 +170,7 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 // crawl runs the loop and everything it needs.
 func (c *crawler) crawl(ctx context.Context) error {
 	work, stop := context.WithCancelCause(ctx)
-	c.stopWork = stop
+	c.life, c.shift, c.stopWork = ctx, work, stop
 	defer stop(nil)
 	var helpers sync.WaitGroup
 	helpers.Go(func() { c.renew(work) })

@@ -43,7 +43,9 @@ const (
 	// settleFor is what the last pages of a job that drains get to be stored before
 	// it ends.
 	settleFor = time.Second
-	// endWithin is what giving back gets when a worker ends at once.
+	// lastFor is what storing and giving back get after that, and endWithin when a
+	// worker ends at once.
+	lastFor   = 10 * time.Second
 	endWithin = time.Second
 	// rejoinFirst and rejoinLast bound the wait before a worker that lost its
 	// place, or its store, tries again.
@@ -173,17 +175,37 @@ func (c *crawler) live(ctx context.Context) error {
 		}
 		return errors.Join(err, c.closeJournal())
 	}
-	within := drainFor
-	if ctx.Err() != nil {
-		within = endWithin // what we do not give back is taken from us
-	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), within)
-	defer stop()
-	errs := []error{err, c.giveBack(ctx, c.now())}
+	last, done := c.afterlife()
+	defer done()
+	errs := []error{err, c.giveBack(last, c.now())}
 	for _, r := range c.runs {
-		errs = append(errs, r.record(ctx))
+		errs = append(errs, r.record(last))
 	}
-	return errors.Join(append(errs, c.leave(ctx))...)
+	return errors.Join(append(errs, c.leave(last))...)
+}
+
+// afterlife is a context for what is to be stored when all else has ended, too. One
+// alone takes the time it needs. A worker of a fleet goes without: what it does not
+// store is done again, and what it does not give back is taken from it. Whoever may
+// have been replaced gives up at once: it would be refused.
+func (c *crawler) afterlife() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.shift))
+	in := func(d time.Duration) func() {
+		return func() {
+			switch {
+			case errors.Is(context.Cause(c.shift), errNotOurs):
+				cancel()
+			case c.fleet != nil:
+				time.AfterFunc(d, cancel)
+			}
+		}
+	}
+	ended, told := context.AfterFunc(c.shift, in(lastFor)), context.AfterFunc(c.life, in(endWithin))
+	return ctx, func() {
+		ended()
+		told()
+		cancel()
+	}
 }
 
 // await listens for news until ctx ends.

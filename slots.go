@@ -162,7 +162,9 @@ func (c *crawler) giveUp(work context.Context, now time.Time) {
 	}
 	f.released += len(leases)
 	c.background.Go(func() {
-		err := c.insist(work, func() error { return c.st.Release(context.WithoutCancel(work), c.worker, leases...) })
+		last, done := c.afterlife()
+		defer done()
+		err := c.insist(work, func() error { return c.st.Release(last, c.worker, leases...) })
 		c.post(func(time.Time) {
 			f.released -= len(leases)
 			if err != nil {

@@ -49,7 +49,7 @@ func (c *crawler) tookJobs(work context.Context, now time.Time, list []store.Job
 		case !r.started.Equal(j.StartedAt) || r.maxPages != j.MaxPages:
 			// It was resumed or extended: what waits, and how much may be done,
 			// is read anew.
-			c.endRun(work, now, r)
+			c.endRun(now, r)
 			c.fleet.jobs.at = now.Add(retryFirst)
 		default:
 			r.stands(now, j)
@@ -60,7 +60,7 @@ func (c *crawler) tookJobs(work context.Context, now time.Time, list []store.Job
 	}
 	for id, r := range c.runs {
 		if !active[id] {
-			c.endRun(work, now, r)
+			c.endRun(now, r)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (c *crawler) newRun(j store.Job) (*run, error) {
 }
 
 // endRun lets go of a job that runs no more, here or anywhere.
-func (c *crawler) endRun(work context.Context, now time.Time, r *run) {
+func (c *crawler) endRun(now time.Time, r *run) {
 	if r.stop == nil {
 		r.stop = &Stop{State: job.Cancelled}
 		c.f.StopJob(now, r.job)
@@ -177,7 +177,9 @@ func (c *crawler) endRun(work context.Context, now time.Time, r *run) {
 		}
 		last := []store.Point{r.lastPoint(now)}
 		c.background.Go(func() {
-			if err := c.st.Record(context.WithoutCancel(work), last); err != nil {
+			ctx, done := c.afterlife()
+			defer done()
+			if err := c.st.Record(ctx, last); err != nil {
 				c.cfg.Log.Warn("the last of a job's time series is lost", "job", r.job, "err", err)
 			}
 		})
