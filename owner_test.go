@@ -10,8 +10,10 @@ import (
 
 	"headway"
 	"headway/fetch"
+	"headway/job"
 	"headway/store"
 	"headway/store/memory"
+	"headway/weburl"
 )
 
 // mute is a store that stops answering renewals and commits.
@@ -193,4 +195,64 @@ func (s *sluggish) Record(ctx context.Context, points []store.Point) error {
 		return err
 	}
 	return s.Store.Record(ctx, points)
+}
+
+// frozen is a fetcher that loses its store, and so much time that its lease may be
+// somebody else's, between the word that its tenth request may be sent and the first
+// byte.
+type frozen struct {
+	headway.Fetcher
+	mute *mute
+	n    atomic.Int64
+	url  weburl.URL
+	said atomic.Bool // that it may not be sent after all
+}
+
+func (f *frozen) Do(ctx context.Context, r fetch.Request) (*fetch.Result, error) {
+	may, asked := r.BeforeSend, 0
+	tenth := f.n.Add(1) == 10
+	r.BeforeSend = func() error {
+		if asked++; asked == 2 && tenth {
+			f.mute.mu.Lock()
+			f.mute.since, f.url = time.Now(), r.URL
+			f.mute.mu.Unlock()
+			time.Sleep(fleetTerms.Start)
+			err := may()
+			f.said.Store(err != nil)
+			return err
+		}
+		return may()
+	}
+	return f.Fetcher.Do(ctx, r)
+}
+
+// TestFrozenBeforeFirstByte freezes a request in the moment between the last question
+// before it is sent and its first byte, for longer than its worker may send: it is not
+// sent, and its URL waits for the next owner.
+func TestFrozenBeforeFirstByte(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{simulated: newSimulated(t, 1, small(20))}
+		m := &mute{Store: f.st.(*memory.Store)}
+		stopped := &frozen{Fetcher: f.cfg.Fetcher, mute: m}
+		f.worker = func(c *headway.Config) { c.Store, c.Fetcher = m, stopped }
+		id := f.submit(0)
+		first := f.start()
+		for !m.silent() {
+			time.Sleep(10 * time.Millisecond)
+		}
+		f.worker = nil
+		second := f.start()
+		j, _ := f.await(id, 5*time.Minute)
+		first.crash()
+		f.drain([]*worker{second})
+		if n := f.web.Stats().Total.UniquePages; j.State != job.Complete || n != 20 || !stopped.said.Load() {
+			t.Errorf("%s (%s) with %d pages, want complete with 20; the request was refused: %v", j.State, j.Reason, n, stopped.said.Load())
+		}
+		for _, r := range f.web.Log() {
+			if r.Target == stopped.url.PathQuery() && r.Start.Before(m.since.Add(fleetTerms.Cancel)) {
+				t.Errorf("%s was asked for %v after the store was last heard", r.Target, r.Start.Sub(m.since))
+			}
+		}
+		f.polite(time.Second)
+	})
 }

@@ -24,8 +24,9 @@ type exchange struct {
 	codings []coding // of the body, in the order they were applied
 
 	mu      sync.Mutex
-	over    bool // no byte of the request may leave any more
-	started bool // one may have left
+	over    bool  // no byte of the request may leave any more
+	started bool  // one may have left
+	refused error // why none may
 	sent    time.Time
 	first   time.Time // of the first byte of the answer
 }
@@ -163,7 +164,7 @@ func (x *exchange) talkOn(ctx context.Context, conn *conn) error {
 		if err := x.req.BeforeSend(); err != nil {
 			conn.cc.Release()
 			reusable = conn.cc.Err() == nil
-			return x.stopped(fmt.Errorf("not sent: %w", err))
+			return x.notSent(err)
 		}
 	}
 	x.expect(conn.wire == nil)
@@ -200,7 +201,10 @@ func (x *exchange) ask(ctx context.Context, conn *conn) (*http.Response, error) 
 	x.watch.enter(PhaseHeader)
 	req := x.client.httpRequest(ctx, &x.req)
 	resp, err := conn.cc.RoundTrip(req)
-	answered := x.asked()
+	answered, refused := x.asked()
+	if refused != nil {
+		return nil, x.notSent(refused)
+	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
@@ -267,14 +271,34 @@ func (x *exchange) statusDecides(err error) bool {
 func (x *exchange) expect(http2 bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.over, x.started = false, http2
+	x.over, x.started, x.refused = false, http2, nil
 	if x.heads != nil {
 		x.heads.reset()
 	}
 }
 
+// notSent is the error of a request that its caller called back.
+func (x *exchange) notSent(err error) error { return x.stopped(fmt.Errorf("not sent: %w", err)) }
+
+// confirm asks the caller for the last time, before the first byte on an HTTP/1
+// connection.
+func (x *exchange) confirm() {
+	x.mu.Lock()
+	first := !x.started && !x.over
+	x.mu.Unlock()
+	if !first || x.req.BeforeSend == nil {
+		return
+	}
+	if err := x.req.BeforeSend(); err != nil {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.over, x.refused = true, err
+	}
+}
+
 // begin is asked before bytes leave on an HTTP/1 connection.
 func (x *exchange) begin(p []byte) bool {
+	x.confirm()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.started = x.started || !x.over
@@ -310,9 +334,9 @@ func (x *exchange) mark(t *time.Time) (at time.Time, first bool) {
 }
 
 // asked ends the sending, takes the marks into the result and tells whether a
-// byte of the answer has come. The answer, or the end, may have overtaken the
-// word that the request has left.
-func (x *exchange) asked() (answered bool) {
+// byte of the answer has come, and whether the caller called the request back. The
+// answer, or the end, may have overtaken the word that the request has left.
+func (x *exchange) asked() (answered bool, refused error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.over = true
@@ -327,5 +351,5 @@ func (x *exchange) asked() (answered bool) {
 	if answered {
 		x.result.Timing.FirstByte = max(x.first.Sub(x.sent), 0)
 	}
-	return answered
+	return answered, x.refused
 }

@@ -300,6 +300,35 @@ func TestBeforeSend(t *testing.T) {
 	})
 }
 
+// TestBeforeFirstByte stops a request that the connection has already, between the
+// last question before it was handed over and its first byte.
+func TestBeforeFirstByte(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fenced := errors.New("lease lost")
+		var requests, asked atomic.Int64
+		c, _ := newPiped(t, Config{}, func(c net.Conn) {
+			if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+				requests.Add(1)
+				io.WriteString(c, response("", []byte("hello")))
+			}
+		})
+		r, err := do(t, c, Request{URL: mustURL("http://site.test/"), BeforeSend: func() error {
+			if asked.Add(1) > 1 {
+				return fenced
+			}
+			return nil
+		}})
+		synctest.Wait()
+		if !errors.Is(err, fenced) || !r.Timing.Sent.IsZero() || requests.Load() != 0 || asked.Load() != 2 {
+			t.Errorf("%v, sent %v, %d requests, asked %d times", err, r.Timing.Sent, requests.Load(), asked.Load())
+		}
+		asked.Store(-100)
+		if _, err := do(t, c, Request{URL: mustURL("http://site.test/"), BeforeSend: func() error { asked.Add(1); return nil }}); err != nil || asked.Load() != -98 {
+			t.Errorf("%v, asked %d times, want twice", err, asked.Load()+100)
+		}
+	})
+}
+
 // TestNothingIsSentAfterTheEnd: a kept connection is at hand, the caller has
 // ended.
 func TestNothingIsSentAfterTheEnd(t *testing.T) {

@@ -43,8 +43,10 @@ type Request struct {
 	// Timeout replaces the client's bound of the whole exchange if it is not 0.
 	Timeout time.Duration
 
-	// BeforeSend is called last before the request is handed to a connection.
-	// An error ends the exchange with nothing sent, and is returned wrapped.
+	// BeforeSend is called last before the request is handed to a connection, and
+	// on HTTP/1 once more right before its first byte: the process may have been
+	// stopped in between. It must not block. An error ends the exchange with nothing
+	// sent, and is returned wrapped.
 	BeforeSend func() error
 	// Sent is called once, at the moment that becomes [Timing.Sent], while the
 	// exchange goes on; it must not block. It may be overtaken by the end of
