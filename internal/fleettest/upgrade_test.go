@@ -102,6 +102,7 @@ func TestUpgrade(t *testing.T) {
 	if now := f.format(); was != 11 || now <= was {
 		t.Errorf("the tables went from format %d to %d", was, now)
 	}
+	f.refuses(old)
 	successor := f.serve(heard)
 	for range workers {
 		f.start()
@@ -125,6 +126,18 @@ func TestUpgrade(t *testing.T) {
 	heard.once(f, tenant)
 	f.leave(successor)
 	f.leaveAll()
+}
+
+// refuses wants a program to say that the tables are too new for it, as the guide
+// tells.
+func (f *fleet) refuses(program string) {
+	f.Helper()
+	cmd := f.command([]int{f.db.Port}, "job", "list")
+	cmd.Path = program
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 5 || !strings.Contains(string(out), "this program knows formats up to 11") {
+		f.Errorf("started on newer tables: %v\n%s", err, out)
+	}
 }
 
 // format is the number of the last migration.
