@@ -160,9 +160,10 @@ func (s *Store) poolConfig(dsn string) (*pgxpool.Config, error) {
 	// whoever takes over from it.
 	session["idle_in_transaction_session_timeout"] = strconv.FormatInt(max(1000, s.terms.TakeOver.Milliseconds()/3), 10)
 	session["tcp_keepalives_idle"], session["tcp_keepalives_interval"], session["tcp_keepalives_count"] = "10", "5", "2"
-	// A connection that heartbeats keep alive need not be tried before its use.
+	// A connection that was used a moment ago need not be tried before its use. An
+	// idle worker uses each of its own that often.
 	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
-		return p.IdleDuration > max(time.Second, 2*s.terms.Renew)
+		return p.IdleDuration > max(time.Second, 4*s.terms.Renew)
 	}
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		// Whatever the server's default is, acknowledged means on disk.
