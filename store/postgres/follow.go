@@ -83,8 +83,8 @@ func (s *Store) Connect(ctx context.Context) (*pgxpool.Pool, error) {
 }
 
 // fewestConns is how many connections a queue needs at least: one hears of work
-// and one holds a lock while others work.
-const fewestConns = 4
+// and some hold locks while others work.
+const fewestConns = 6
 
 // plainSessions are the settings of our sessions that only our own statements
 // want.

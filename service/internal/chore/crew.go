@@ -70,7 +70,7 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 	workers, warner := river.NewWorkers(), slog.New(warnings{log.Handler()})
 	hooks.Register(workers)
 	c.runs.Register(workers)
-	out.Register(workers)
+	out.Register(workers, c.pool)
 	keeper := retention.New(cfg.Store, log)
 	keeper.Register(workers)
 	c.client, err = river.NewClient(riverpgxv5.New(c.pool), &river.Config{
@@ -78,7 +78,7 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 		Queues: map[string]river.QueueConfig{
 			webhook.Queue:   {MaxWorkers: webhook.MaxWorking, FetchCooldown: fetchGap},
 			schedule.Queue:  {MaxWorkers: schedule.MaxComparing, FetchPollInterval: lookRarely},
-			export.Queue:    {MaxWorkers: export.MaxExporting, FetchPollInterval: lookRarely},
+			export.Queue:    {MaxWorkers: export.MaxExporting},
 			retention.Queue: {MaxWorkers: 1, FetchPollInterval: lookRarely},
 		},
 		PeriodicJobs:         []*river.PeriodicJob{keeper.Periodic()},
@@ -108,7 +108,7 @@ func (c *Crew) Run(ctx context.Context) error {
 		return fmt.Errorf("start chores: %w", err)
 	}
 	var group sync.WaitGroup
-	for _, part := range []func(context.Context, *river.Client[pgx.Tx]) error{c.hooks.Run, c.runs.Run} {
+	for _, part := range []func(context.Context, *river.Client[pgx.Tx]) error{c.hooks.Run, c.runs.Run, c.out.Run} {
 		group.Go(func() { cancel(part(ctx, c.client)) })
 	}
 	group.Wait()

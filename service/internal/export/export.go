@@ -4,7 +4,8 @@
 // An export is a job of River, made by the same code as that of `headway export`.
 // Its files lie below the place by tenant and job, so that nobody chooses where a
 // service writes. They appear whole or not at all; an export that is done again,
-// after a kill or because somebody asked twice, writes the same files anew.
+// after a kill or because somebody asked twice, writes the same files anew. One whose
+// process is killed is made by another, or by the next, within seconds.
 //
 // It refuses a service without a place, and formats that need what only a running
 // crawl sees.
@@ -19,6 +20,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 
 	"headway/fetch/guard"
@@ -58,6 +60,7 @@ type Exporter struct {
 	river.WorkerDefaults[order]
 	cfg   Config
 	store store.Reader
+	pool  *pgxpool.Pool
 }
 
 // New returns an exporter.

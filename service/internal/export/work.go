@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 
 	files "headway/internal/export"
@@ -18,15 +19,24 @@ import (
 	"headway/store"
 )
 
-// Register adds the work of exports, which wait in [Queue].
-func (x *Exporter) Register(workers *river.Workers) { river.AddWorker(workers, x) }
+// Register adds the work of exports, which wait in [Queue]. The pool is that of the
+// queue: sessions of it hold the locks of exports.
+func (x *Exporter) Register(workers *river.Workers, pool *pgxpool.Pool) {
+	x.pool = pool
+	river.AddWorker(workers, x)
+}
 
 // Timeout implements [river.Worker].
 func (*Exporter) Timeout(*river.Job[order]) time.Duration { return exportTime }
 
 // Work implements [river.Worker].
 func (x *Exporter) Work(ctx context.Context, j *river.Job[order]) error {
-	w, err := x.fulfil(ctx, j.ID, &j.Args)
+	held, free, err := x.hold(ctx, j.ID)
+	var w written
+	if err == nil {
+		w, err = x.fulfil(held, j.ID, &j.Args)
+		free()
+	}
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return river.JobSnooze(0) // we are stopping

@@ -1,0 +1,137 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+)
+
+// An export belongs to the process that holds its lock, on a connection that dies
+// with the process. Whoever loses the connection stops; what nobody holds the lock
+// of is put back to waiting, by anybody.
+const (
+	lockWithin = 10 * time.Second // for a lock that is looked at by others
+	stillHeld  = time.Second      // how often the connection is asked whether it lives, and how long it has to answer
+	lookEvery  = 4 * time.Second  // for exports that nobody makes; longer than it takes to stop without a lock
+	maxLost    = 100              // exports that are put back at a time
+)
+
+// lockOf is the lock of an export, apart from those of other schemas.
+const lockOf = `hashtextextended(current_schema() || ' export ' || %s::text, 0)`
+
+// errLost says that the export may be somebody else's by now.
+var errLost = errors.New("the connection that holds the lock is lost")
+
+// hold takes the lock of an export. The context ends with the lock, which is given
+// back by free.
+func (x *Exporter) hold(ctx context.Context, id int64) (_ context.Context, free func(), err error) {
+	conn, err := x.pool.Acquire(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("lock export %d: %w", id, err)
+	}
+	locking, cancel := context.WithTimeout(ctx, lockWithin)
+	defer cancel()
+	if _, err := conn.Exec(locking, "select pg_advisory_lock("+fmt.Sprintf(lockOf, "$1")+")", fmt.Sprint(id)); err != nil {
+		conn.Release()
+		return nil, nil, fmt.Errorf("lock export %d: %w", id, err)
+	}
+	work, stop := context.WithCancelCause(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		watch(work, conn, stop)
+	}()
+	return work, func() {
+		stop(nil)
+		<-watched
+		// The lock goes with the session, whatever state that is in.
+		if err := conn.Hijack().Close(context.WithoutCancel(ctx)); err != nil {
+			x.cfg.Log.DebugContext(ctx, "connection of an export", "err", err)
+		}
+	}, nil
+}
+
+// watch ends the work when the connection does.
+func watch(ctx context.Context, conn *pgxpool.Conn, stop context.CancelCauseFunc) {
+	tick := time.NewTicker(stillHeld)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), stillHeld)
+		err := conn.Ping(asking)
+		cancel()
+		if err != nil {
+			stop(fmt.Errorf("%w: %w", errLost, err))
+			return
+		}
+	}
+}
+
+// lost are the attempts at exports, by number.
+type lost map[int64]int
+
+// Run puts exports back to waiting that nobody makes, until ctx ends: their process
+// was killed. Any number of processes may.
+func (x *Exporter) Run(ctx context.Context, _ *river.Client[pgx.Tx]) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	var before lost
+	for {
+		now, err := x.unheld(ctx)
+		for id, attempt := range now {
+			// Twice in a row: by now whoever has lost the lock has stopped.
+			if err == nil && before[id] == attempt {
+				err = x.putBack(ctx, id, attempt)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			x.cfg.Log.WarnContext(ctx, "exports that nobody makes are not looked for", "err", err)
+		}
+		before = now
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+// unheld are exports under way whose lock nobody holds.
+func (x *Exporter) unheld(ctx context.Context) (lost, error) {
+	rows, err := x.pool.Query(ctx, `with running as materialized (select id, attempt from river_job where kind = $1 and state = 'running' order by id limit $2)
+		select id, attempt from running where pg_try_advisory_xact_lock(`+fmt.Sprintf(lockOf, "id")+`)`, (order{}).Kind(), maxLost)
+	if err != nil {
+		return nil, fmt.Errorf("look for exports: %w", err)
+	}
+	found := lost{}
+	var id int64
+	var attempt int
+	if _, err = pgx.ForEachRow(rows, []any{&id, &attempt}, func() error { found[id] = attempt; return nil }); err != nil {
+		return nil, fmt.Errorf("look for exports: %w", err)
+	}
+	return found, nil
+}
+
+// putBack lets an export be made again, unless it was tried often enough.
+func (x *Exporter) putBack(ctx context.Context, id int64, attempt int) error {
+	tag, err := x.pool.Exec(ctx, `update river_job set scheduled_at = now(), state = (case when attempt < max_attempts then 'available' else 'discarded' end)::river_job_state,
+		finalized_at = case when attempt < max_attempts then null else now() end,
+		errors = array_append(errors, jsonb_build_object('at', now(), 'attempt', attempt, 'error', 'the server that made it has ended', 'trace', ''))
+		where id = $1 and attempt = $2 and state = 'running'`, id, attempt)
+	if err != nil {
+		return fmt.Errorf("put export %d back: %w", id, err)
+	}
+	if tag.RowsAffected() > 0 {
+		x.cfg.Log.InfoContext(ctx, "export put back: the server that made it has ended", "export", id, "attempt", attempt)
+	}
+	return nil
+}
