@@ -80,6 +80,10 @@ type Config struct {
 	// redirect leads.
 	Closed bool
 
+	// DryRun asks for robots.txt and sitemaps alone. Every page that would be
+	// fetched ends as deferred, and the crawl as complete.
+	DryRun bool
+
 	// Policy is how hosts are treated; zero means the default preset. One that
 	// is only fit for owned hosts is not used for others: they get Strangers,
 	// zero for the default preset.

@@ -328,6 +328,15 @@ func (r *run) report(ctx context.Context, failed error) (Report, error) {
 	return out, failed
 }
 
+// verdict names the end of the run when nothing is left. What a crawl would come to
+// is not the end of its dry run.
+func (r *run) verdict(c store.Counts) (job.State, string) {
+	if r.cfg.DryRun {
+		return job.Complete, "a dry run"
+	}
+	return verdict(c)
+}
+
 // verdict names the end of a crawl that has nothing left: complete, unless
 // nobody let it in, nobody could be reached, or a host was given up on.
 func verdict(c store.Counts) (job.State, string) {

@@ -93,7 +93,7 @@ func (r *run) frontierJob() frontier.Job {
 	if patience == 0 {
 		patience = limit.CommandPatience
 	}
-	return frontier.Job{
+	j := frontier.Job{
 		ID: r.job, Tenant: r.tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited(),
 		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)),
 		Policy: func(host string) *politeness.Policy {
@@ -103,6 +103,10 @@ func (r *run) frontierJob() frontier.Job {
 			return &strangers
 		},
 	}
+	if r.cfg.DryRun { // which has no pages
+		j.Limited, j.MaxPagesPerHost = false, 0
+	}
+	return j
 }
 
 // openJob finds the job to go on with, or makes one and adds its seeds.
@@ -338,7 +342,7 @@ func (r *run) complete(ctx context.Context) bool {
 		r.c.fail(fmt.Errorf("read counts: %w", err))
 		return true
 	}
-	state, reason := verdict(counts)
+	state, reason := r.verdict(counts)
 	if state == job.Partial && r.enough {
 		reason = DiscoveryStopped
 	}

@@ -286,7 +286,7 @@ func (r *run) completed(ctx context.Context, counts *store.Counts) (*Stop, error
 	if *counts, err = r.c.st.Counts(ctx, r.job); err != nil {
 		return nil, fmt.Errorf("read counts: %w", err)
 	}
-	state, reason := verdict(*counts)
+	state, reason := r.verdict(*counts)
 	return &Stop{State: state, Reason: reason}, nil
 }
 

@@ -227,6 +227,8 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 		return l
 	case !allowed:
 		l.skipped = true
+	case t.run.cfg.DryRun:
+		v.Outcome, v.Detail, l.skipped = visit.Deferred, "not asked for: a dry run", true
 	case t.sift:
 		l.sifted = true
 	}

@@ -20,6 +20,11 @@ type PlanFacts struct {
 	Limits   []ask.Limit
 	Links    bool // links are followed beside sitemaps
 	Sitemaps bool // sitemaps are read
+
+	// Of a dry run, which looks at no page.
+	Dry      bool
+	Outside  int64 // URLs out of scope, of hosts that have no part in it
+	Unlooked int64 // URLs beyond those that were looked at
 }
 
 // Plan is how a crawl would go, as far as that can be known before.
@@ -38,6 +43,7 @@ type Plan struct {
 	StoppedBy string      `json:"stopped_by,omitempty"` // the limit that would stop it
 	Limits    []PlanLimit `json:"limits"`
 	Hosts     []PlanHost  `json:"hosts"`
+	Outside   int64       `json:"outside"` // URLs out of scope or excluded
 	Unknown   []string    `json:"unknown"` // what cannot be known before
 	Sent      int         `json:"sent"`    // requests that this look took
 }
@@ -61,6 +67,7 @@ type PlanHost struct {
 	Robots   PlanRobots    `json:"robots"`
 	Sitemaps []PlanSitemap `json:"sitemaps,omitempty"`
 	Unread   int           `json:"sitemaps_unread,omitempty"` // beyond those that were read
+	Prefixes []PlanPrefix  `json:"prefixes,omitempty"`        // what would be fetched, by the first part of the path, the largest first
 
 	Listed     int64 `json:"listed"`     // entries of sitemaps
 	Disallowed int64 `json:"disallowed"` // of them, forbidden by robots.txt
@@ -92,7 +99,8 @@ type PlanRobots struct {
 	Error      string     `json:"error,omitempty"`
 	Ignored    bool       `json:"ignored,omitempty"`
 	Seed       bool       `json:"seed_allowed"`
-	Reason     string     `json:"reason"` // why the seed is allowed or not
+	Reason     string     `json:"reason"`           // why the seed is allowed or not
+	Access     string     `json:"access,omitempty"` // what the host's robots.txt comes to: rules, allow_all, …
 	Rule       string     `json:"rule,omitempty"`
 	Line       int        `json:"line,omitempty"`
 	CrawlDelay ask.Millis `json:"crawl_delay_ms,omitempty"`
@@ -105,7 +113,13 @@ type PlanSitemap struct {
 	Status  int    `json:"status,omitempty"`
 	Error   string `json:"error,omitempty"`
 	Form    string `json:"form,omitempty"` // index, urlset, …
-	Entries int    `json:"entries"`
+	Entries int    `json:"entries"` // of a dry run those that were not known before
+}
+
+// PlanPrefix is how many URLs of a host have paths that begin alike.
+type PlanPrefix struct {
+	Prefix string `json:"prefix"`
+	URLs   int64  `json:"urls"`
 }
 
 // PlanPage is a page that was asked for.
@@ -120,11 +134,12 @@ type PlanPage struct {
 
 // MakePlan composes the answer.
 func MakePlan(f PlanFacts) Plan {
-	p := Plan{Hosts: slices.Clone(f.Hosts), SizeKnown: len(f.Hosts) > 0 && f.NotAsked == 0}
+	p := Plan{Hosts: slices.Clone(f.Hosts), SizeKnown: len(f.Hosts) > 0 && f.NotAsked == 0, Outside: f.Outside}
 	for i := range p.Hosts {
 		h := &p.Hosts[i]
 		h.estimate()
 		p.Sent += h.Sent
+		p.Outside += h.Outside
 		if h.Blocked != "" || h.Failed != "" {
 			p.SizeKnown = p.SizeKnown && h.Failed == ""
 			continue
@@ -297,6 +312,8 @@ func unknown(f *PlanFacts, p *Plan) []string {
 		switch {
 		case h.Blocked != "" || h.Failed != "":
 			continue
+		case h.Listed == 0 && f.Dry:
+			add("%s: how many pages there are; no sitemap says so, and no page was asked for links", h.Host)
 		case h.Listed == 0 && !f.Sitemaps:
 			add("%s: how many pages there are; sitemaps are not read, and the seed links to %d in scope", h.Host, h.Links)
 		case h.Listed == 0:
@@ -307,12 +324,23 @@ func unknown(f *PlanFacts, p *Plan) []string {
 		if h.Listed > 0 && h.Unlisted > 0 && f.Links {
 			add("%s: how many pages no sitemap lists; the seed links to %d such", h.Host, h.Unlisted)
 		}
-		if !h.Remembered && h.Source == "base" {
+		if !h.Remembered && h.Source == "base" && f.Dry {
+			add("%s: whether it bears one request every %s", h.Host, short(h.Pace.Duration()))
+		} else if !h.Remembered && h.Source == "base" {
 			add("%s: whether it bears one request every %s; it was asked %d times", h.Host, short(h.Pace.Duration()), h.Sent)
 		}
 	}
 	if p.SizeKnown && p.Pages > 0 {
 		add("how many pages turn out to be copies of others; those are left out")
+	}
+	if f.Dry && f.Links && len(p.Hosts) > 0 {
+		add("which pages no sitemap lists: a dry run follows no link")
+	}
+	if f.Dry && p.Pages > 0 {
+		add("how large pages are and how long they take to come: none was asked for")
+	}
+	if f.Unlooked > 0 {
+		add("where %s lie; they are taken to be spread like the others", thousands(f.Unlooked)+" further URLs")
 	}
 	if f.NotAsked > 0 {
 		add("%d further hosts of seeds, which were not asked", f.NotAsked)

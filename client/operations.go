@@ -101,11 +101,48 @@ func (c *Client) ListHosts(ctx context.Context, params ListHostsParams) (*HostLi
 	return answer[HostList](ctx, c, r)
 }
 
+// GetCourtesyParams are the parameters of [Client.GetCourtesy]. What is zero is
+// not sent.
+type GetCourtesyParams struct {
+	// Scheme, name and port if it is not the scheme's.
+	Host string
+}
+
+// GetCourtesy is GET /v1/hosts/courtesy: write a receipt for a webmaster: how a
+// host was treated, for whatever job, and how to slow or stop us. It needs a
+// key with the scope operator.
+//
+// All of it comes from what was recorded when it happened. Values of
+// secret-looking query parameters are left out.
+func (c *Client) GetCourtesy(ctx context.Context, params GetCourtesyParams) (*Receipt, error) {
+	r := request{method: "GET", path: "/v1/hosts/courtesy"}
+	r.text("host", params.Host)
+	return answer[Receipt](ctx, c, r)
+}
+
 // ForgetHost is POST /v1/hosts/forget: forget what was learned of a host. It
 // needs a key with the scope operator.
 func (c *Client) ForgetHost(ctx context.Context, body HostName) (*HostChange, error) {
 	r := request{method: "POST", path: "/v1/hosts/forget", body: body}
 	return answer[HostChange](ctx, c, r)
+}
+
+// GetHostParams are the parameters of [Client.GetHost]. What is zero is not
+// sent.
+type GetHostParams struct {
+	// Scheme, name and port if it is not the scheme's.
+	Host string
+}
+
+// GetHost is GET /v1/hosts/one: tell how one host stands, and how its pace came
+// about. It needs a key with the scope operator.
+//
+// By the word of the worker that owns it, or as it is stored: learned pace,
+// floor, streaks, incidents, hold.
+func (c *Client) GetHost(ctx context.Context, params GetHostParams) (*HostStory, error) {
+	r := request{method: "GET", path: "/v1/hosts/one"}
+	r.text("host", params.Host)
+	return answer[HostStory](ctx, c, r)
 }
 
 // PauseHost is POST /v1/hosts/pause: send nothing more to a host, for any job.
@@ -219,6 +256,23 @@ func (c *Client) CompareJobs(ctx context.Context, job int64, params CompareJobsP
 	return answer[Comparison](ctx, c, r)
 }
 
+// GetCourtesyOfJobParams are the parameters of [Client.GetCourtesyOfJob]. What
+// is zero is not sent.
+type GetCourtesyOfJobParams struct {
+	// Scheme, name and port if it is not the scheme's.
+	Host string
+}
+
+// GetCourtesyOfJob is GET /v1/jobs/{job}/courtesy: write a receipt for a
+// webmaster of what one job did to a host. It needs a key with the scope read.
+//
+// Only requests of this job are counted.
+func (c *Client) GetCourtesyOfJob(ctx context.Context, job int64, params GetCourtesyOfJobParams) (*Receipt, error) {
+	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/courtesy", job)}
+	r.text("host", params.Host)
+	return answer[Receipt](ctx, c, r)
+}
+
 // DrainJob is POST /v1/jobs/{job}/drain: let what is in flight finish and end
 // the job there. It needs a key with the scope write.
 //
@@ -226,6 +280,48 @@ func (c *Client) CompareJobs(ctx context.Context, job int64, params CompareJobsP
 func (c *Client) DrainJob(ctx context.Context, job int64) (*JobView, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/jobs/%d/drain", job)}
 	return answer[JobView](ctx, c, r)
+}
+
+// ListEvidenceParams are the parameters of [Client.ListEvidence]. What is zero
+// is not sent.
+type ListEvidenceParams struct {
+	// Only of this URL.
+	URL string
+	// Only of this host: scheme, name and port, such as https://example.com.
+	Host string
+	// How many to return at most. A page may hold fewer, even none, and still have
+	// a next one.
+	Limit int64
+	// The next_cursor of the page before.
+	Cursor string
+}
+
+// ListEvidence is GET /v1/jobs/{job}/evidence: list the facts behind decisions:
+// the rule of robots.txt with its line, the file's SHA-256, confidence and
+// times. It needs a key with the scope read.
+//
+// Of one URL, of those of a host, or of all, in the order they are stored. URLs
+// that wait have none yet.
+func (c *Client) ListEvidence(ctx context.Context, job int64, params ListEvidenceParams) (*EvidenceList, error) {
+	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/evidence", job)}
+	r.text("url", params.URL)
+	r.text("host", params.Host)
+	r.number("limit", params.Limit)
+	r.text("cursor", params.Cursor)
+	return answer[EvidenceList](ctx, c, r)
+}
+
+// AllEvidence goes through all pages of [Client.ListEvidence]. An error is the
+// last it yields.
+func (c *Client) AllEvidence(ctx context.Context, job int64, params ListEvidenceParams) iter.Seq2[Proof, error] {
+	return pages(params.Cursor, func(place string) ([]Proof, string, error) {
+		params.Cursor = place
+		page, err := c.ListEvidence(ctx, job, params)
+		if err != nil {
+			return nil, place, err
+		}
+		return page.URLs, page.NextCursor, nil
+	})
 }
 
 // ExportPagesParams are the parameters of [Client.ExportPages]. What is zero is
@@ -288,6 +384,8 @@ func (c *Client) ExtendJob(ctx context.Context, job int64, body Extension) (*Job
 // ListHostsOfJobParams are the parameters of [Client.ListHostsOfJob]. What is
 // zero is not sent.
 type ListHostsOfJobParams struct {
+	// Only this one.
+	Host string
 	// How many to return at most. A page may hold fewer, even none, and still have
 	// a next one.
 	Limit int64
@@ -302,6 +400,7 @@ type ListHostsOfJobParams struct {
 // Pace and incidents are the host's, whatever job they come from.
 func (c *Client) ListHostsOfJob(ctx context.Context, job int64, params ListHostsOfJobParams) (*JobHosts, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/hosts", job)}
+	r.text("host", params.Host)
 	r.number("limit", params.Limit)
 	r.text("cursor", params.Cursor)
 	return answer[JobHosts](ctx, c, r)
@@ -396,6 +495,18 @@ func (c *Client) PauseJob(ctx context.Context, job int64) (*JobView, error) {
 	return answer[JobView](ctx, c, r)
 }
 
+// GetJobPlan is GET /v1/jobs/{job}/plan: tell how a crawl would go, by a dry
+// run of it. It needs a key with the scope read.
+//
+// A job that was created with dry_run reads robots.txt and sitemaps and fetches
+// no page. The plan is what it found: what robots.txt allows, what sitemaps
+// list, at which pace hosts would be asked, how long that takes as a guess, and
+// which limit would stop it.
+func (c *Client) GetJobPlan(ctx context.Context, job int64) (*PlanView, error) {
+	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/plan", job)}
+	return answer[PlanView](ctx, c, r)
+}
+
 // ResumeJob is POST /v1/jobs/{job}/resume: go on with a job that was paused. It
 // needs a key with the scope write.
 //
@@ -403,6 +514,18 @@ func (c *Client) PauseJob(ctx context.Context, job int64) (*JobView, error) {
 func (c *Client) ResumeJob(ctx context.Context, job int64) (*JobView, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/jobs/%d/resume", job)}
 	return answer[JobView](ctx, c, r)
+}
+
+// ExplainPaceOfJob is GET /v1/jobs/{job}/slow: tell where the time of a job
+// goes, whether more workers would help, and what would. It needs a key with
+// the scope read.
+//
+// In shares of host-time, which add up to 1: each host with work is at every
+// instant fetching or waiting for exactly one thing. The workers are asked
+// while the job runs; of one that has ended how its time was spent is not kept.
+func (c *Client) ExplainPaceOfJob(ctx context.Context, job int64) (*Slow, error) {
+	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/slow", job)}
+	return answer[Slow](ctx, c, r)
 }
 
 // ExplainURLParams are the parameters of [Client.ExplainURL]. What is zero is

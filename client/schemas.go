@@ -216,7 +216,7 @@ type EventList struct {
 	Last int64 `json:"last"`
 }
 
-// Evidence is part of [Why].
+// Evidence is part of [Proof] and [Why].
 type Evidence struct {
 	At         time.Time `json:"at"`
 	Confidence string    `json:"confidence,omitzero"`
@@ -227,6 +227,13 @@ type Evidence struct {
 	Rule       string    `json:"rule,omitzero"`
 	Source     string    `json:"source,omitzero"`
 	SourceAt   time.Time `json:"source_at,omitzero"`
+}
+
+// EvidenceList is the answer of [Client.ListEvidence].
+type EvidenceList struct {
+	// The cursor of the next page; missing after the last.
+	NextCursor string  `json:"next_cursor,omitzero"`
+	URLs       []Proof `json:"urls"`
 }
 
 // ExcerptLine is part of [RobotsExcerpt].
@@ -267,7 +274,7 @@ type Extension struct {
 	MaxPages int64 `json:"max_pages"`
 }
 
-// Host is part of [HostList] and [JobHosts].
+// Host is part of [HostList], [JobHosts] and [Slow].
 type Host struct {
 	AskedMS      int64     `json:"asked_ms,omitzero"`
 	BaseMS       int64     `json:"base_ms"`
@@ -333,6 +340,51 @@ type HostPace struct {
 	DelayMS int64 `json:"delay_ms"`
 	// Scheme, name and port if it is not the scheme's.
 	Host string `json:"host"`
+}
+
+// HostStory is the answer of [Client.GetHost].
+type HostStory struct {
+	AskedMS      int64      `json:"asked_ms,omitzero"`
+	BaseMS       int64      `json:"base_ms"`
+	Cap          int64      `json:"cap"`
+	Clean        int64      `json:"clean"`
+	CrawlDelayMS int64      `json:"crawl_delay_ms,omitzero"`
+	Domain       string     `json:"domain,omitzero"`
+	ETAGuessMS   int64      `json:"eta_guess_ms,omitzero"`
+	Failures     int64      `json:"failures,omitzero"`
+	FloorMS      int64      `json:"floor_ms,omitzero"`
+	HeldUntil    time.Time  `json:"held_until,omitzero"`
+	Host         string     `json:"host"`
+	InFlight     int64      `json:"in_flight"`
+	Incidents    int64      `json:"incidents,omitzero"`
+	Known        bool       `json:"known"`
+	LastIncident time.Time  `json:"last_incident,omitzero"`
+	LastSent     time.Time  `json:"last_sent,omitzero"`
+	LearnedMS    int64      `json:"learned_ms,omitzero"`
+	More         bool       `json:"more,omitzero"`
+	PaceChanges  []PaceStep `json:"pace_changes"`
+	PaceMS       int64      `json:"pace_ms"`
+	Paused       bool       `json:"paused,omitzero"`
+	Queued       int64      `json:"queued"`
+	Refusing     bool       `json:"refusing,omitzero"`
+	Source       string     `json:"source"`
+	State        string     `json:"state,omitzero"`
+	Until        time.Time  `json:"until,omitzero"`
+	Waiting      int64      `json:"waiting"`
+}
+
+// Incident is part of [Receipt].
+type Incident struct {
+	Answers              int64     `json:"answers"`
+	AskedMS              int64     `json:"asked_ms,omitzero"`
+	At                   time.Time `json:"at"`
+	NextRequestMS        int64     `json:"next_request_ms,omitzero"`
+	PaceFromMS           int64     `json:"pace_from_ms,omitzero"`
+	PaceToMS             int64     `json:"pace_to_ms,omitzero"`
+	RetryAfter           string    `json:"retry_after,omitzero"`
+	SentInsideRetryAfter int64     `json:"sent_inside_retry_after,omitzero"`
+	Status               int64     `json:"status"`
+	URL                  string    `json:"url"`
 }
 
 // JobBackoff is part of [JobRequest].
@@ -436,6 +488,9 @@ type JobRequest struct {
 	// Cancel the crawl after this many 429 in a row at the slowest pace; 0 is
 	// never.
 	CancelAfter *int64 `json:"cancel_after,omitzero"`
+	// Read robots.txt and sitemaps, and fetch no page: GET /v1/jobs/{job}/plan
+	// tells how the crawl would go.
+	DryRun *bool `json:"dry_run,omitzero"`
 	// No URLs that match one of these; stronger than include.
 	Exclude []string `json:"exclude,omitzero"`
 	// Failures in a row after which a host is given up.
@@ -469,7 +524,9 @@ type JobRequest struct {
 // [Client.DrainJob], [Client.ExtendJob], [Client.GetJob], [Client.PauseJob] and
 // [Client.ResumeJob].
 type JobView struct {
-	Created  time.Time        `json:"created"`
+	Created time.Time `json:"created"`
+	// No page is fetched.
+	DryRun   bool             `json:"dry_run,omitzero"`
 	Ended    time.Time        `json:"ended,omitzero"`
 	Job      int64            `json:"job"`
 	MaxPages int64            `json:"max_pages,omitzero"`
@@ -490,7 +547,19 @@ type JobView struct {
 	Waiting int64  `json:"waiting"`
 }
 
-// LiveHost is part of [Waiting].
+// Left is part of [Slow].
+type Left struct {
+	AtLeastMS int64  `json:"at_least_ms"`
+	Forbidden int64  `json:"forbidden,omitzero"`
+	Host      string `json:"host"`
+	Hosts     int64  `json:"hosts"`
+	PaceMS    int64  `json:"pace_ms"`
+	Unsure    bool   `json:"unsure,omitzero"`
+	URLs      int64  `json:"urls"`
+	Waiting   int64  `json:"waiting"`
+}
+
+// LiveHost is part of [Receipt] and [Waiting].
 type LiveHost struct {
 	AskedMS      int64     `json:"asked_ms,omitzero"`
 	BaseMS       int64     `json:"base_ms"`
@@ -515,6 +584,24 @@ type LiveHost struct {
 	Source       string    `json:"source"`
 	State        string    `json:"state,omitzero"`
 	Until        time.Time `json:"until,omitzero"`
+}
+
+// LiveLayer is part of [Slow].
+type LiveLayer struct {
+	Limit    int64  `json:"limit,omitzero"`
+	Name     string `json:"name"`
+	Setting  string `json:"setting"`
+	Use      int64  `json:"use"`
+	WaitedMS int64  `json:"waited_ms"`
+	Waiting  int64  `json:"waiting"`
+}
+
+// LiveShare is part of [Slow].
+type LiveShare struct {
+	Hosts   int64   `json:"hosts"`
+	Part    float64 `json:"part"`
+	SpentMS int64   `json:"spent_ms"`
+	State   string  `json:"state"`
 }
 
 // Me is the answer of [Client.GetMe].
@@ -574,6 +661,14 @@ type OrderList struct {
 	Orders []Order `json:"orders"`
 }
 
+// PaceStep is part of [HostStory] and [Receipt].
+type PaceStep struct {
+	At     time.Time `json:"at"`
+	Cause  string    `json:"cause"`
+	FromMS int64     `json:"from_ms"`
+	ToMS   int64     `json:"to_ms"`
+}
+
 // PageList is the answer of [Client.ListPages].
 type PageList struct {
 	// The cursor of the next page; missing after the last. A page may be short,
@@ -593,6 +688,116 @@ type PassCheck struct {
 	// bad_encoding, protocol, parse, redirect_loop, host_parked, quarantined.
 	Reason string `json:"reason,omitzero"`
 	Rule   string `json:"rule"`
+}
+
+// PlanHost is part of [PlanView].
+type PlanHost struct {
+	Blocked        string        `json:"blocked,omitzero"`
+	Disallowed     int64         `json:"disallowed"`
+	Domain         string        `json:"domain"`
+	Failed         string        `json:"failed,omitzero"`
+	HeldUntil      time.Time     `json:"held_until,omitzero"`
+	Host           string        `json:"host"`
+	InFlight       int64         `json:"in_flight"`
+	IntervalMS     int64         `json:"interval_ms"`
+	Links          int64         `json:"links"`
+	Listed         int64         `json:"listed"`
+	Moved          string        `json:"moved,omitzero"`
+	Outside        int64         `json:"outside"`
+	Owned          bool          `json:"owned,omitzero"`
+	PaceMS         int64         `json:"pace_ms"`
+	PageBytes      int64         `json:"page_bytes,omitzero"`
+	Pages          int64         `json:"pages"`
+	PagesAsked     []PlanPage    `json:"pages_asked,omitzero"`
+	Prefixes       []PlanPrefix  `json:"prefixes,omitzero"`
+	Remembered     bool          `json:"remembered"`
+	Repeated       int64         `json:"repeated"`
+	Requests       int64         `json:"requests"`
+	ResponseMS     int64         `json:"response_ms,omitzero"`
+	Robots         PlanRobots    `json:"robots"`
+	Sent           int64         `json:"sent"`
+	Sitemaps       []PlanSitemap `json:"sitemaps,omitzero"`
+	SitemapsUnread int64         `json:"sitemaps_unread,omitzero"`
+	SizeKnown      bool          `json:"size_known"`
+	Source         string        `json:"source"`
+	TakesMS        int64         `json:"takes_ms"`
+	Unlisted       int64         `json:"unlisted"`
+}
+
+// PlanLimit is part of [PlanView].
+type PlanLimit struct {
+	Layer string `json:"layer"`
+	Max   int64  `json:"max"`
+	Name  string `json:"name"`
+	Needs int64  `json:"needs"`
+	Stops bool   `json:"stops"`
+	Unit  string `json:"unit,omitzero"`
+	Used  int64  `json:"used"`
+}
+
+// PlanPage is part of [PlanHost].
+type PlanPage struct {
+	Bytes   int64  `json:"bytes"`
+	Detail  string `json:"detail,omitzero"`
+	Outcome string `json:"outcome"`
+	Status  int64  `json:"status,omitzero"`
+	TookMS  int64  `json:"took_ms"`
+	URL     string `json:"url"`
+}
+
+// PlanPrefix is part of [PlanHost].
+type PlanPrefix struct {
+	Prefix string `json:"prefix"`
+	URLs   int64  `json:"urls"`
+}
+
+// PlanRobots is part of [PlanHost].
+type PlanRobots struct {
+	Access       string   `json:"access,omitzero"`
+	CrawlDelayMS int64    `json:"crawl_delay_ms,omitzero"`
+	Error        string   `json:"error,omitzero"`
+	Ignored      bool     `json:"ignored,omitzero"`
+	Line         int64    `json:"line,omitzero"`
+	Reason       string   `json:"reason"`
+	Rule         string   `json:"rule,omitzero"`
+	SeedAllowed  bool     `json:"seed_allowed"`
+	Sitemaps     []string `json:"sitemaps,omitzero"`
+	Status       int64    `json:"status,omitzero"`
+}
+
+// PlanSitemap is part of [PlanHost].
+type PlanSitemap struct {
+	Entries int64  `json:"entries"`
+	Error   string `json:"error,omitzero"`
+	Form    string `json:"form,omitzero"`
+	Status  int64  `json:"status,omitzero"`
+	URL     string `json:"url"`
+}
+
+// PlanView is the answer of [Client.GetJobPlan].
+type PlanView struct {
+	Bytes int64 `json:"bytes"`
+	// One of queued, running, paused, draining, complete, partial, blocked,
+	// cancelled, failed.
+	Ends      string      `json:"ends"`
+	Hosts     []PlanHost  `json:"hosts"`
+	Job       int64       `json:"job"`
+	Limits    []PlanLimit `json:"limits"`
+	Outside   int64       `json:"outside"`
+	Pages     int64       `json:"pages"`
+	Reason    string      `json:"reason,omitzero"`
+	Requests  int64       `json:"requests"`
+	Sent      int64       `json:"sent"`
+	Sentence  string      `json:"sentence"`
+	SizeKnown bool        `json:"size_known"`
+	Slowest   string      `json:"slowest,omitzero"`
+	// Of the dry run. Before it is complete the plan is what is known so far. One
+	// of queued, running, paused, draining, complete, partial, blocked, cancelled,
+	// failed.
+	State     string   `json:"state"`
+	StoppedBy string   `json:"stopped_by,omitzero"`
+	TakesMS   int64    `json:"takes_ms"`
+	Unknown   []string `json:"unknown"`
 }
 
 // Problem is how an operation fails.
@@ -615,6 +820,65 @@ type Problem struct {
 	Type string `json:"type"`
 }
 
+// Proof is part of [EvidenceList].
+type Proof struct {
+	Detail   string     `json:"detail,omitzero"`
+	Evidence []Evidence `json:"evidence"`
+	// One of fetched, not_modified, redirected, dead, server_error, throttled,
+	// blocked, skipped, deferred, failed, pending.
+	Outcome string `json:"outcome"`
+	// One of robots_disallow, robots_unreachable, crawl_delay_too_long,
+	// out_of_scope, excluded, duplicate_content, depth, trap_path, trap_query,
+	// non_document, nofollow, private_address, bad_port, budget_bytes,
+	// budget_host, opted_out, dns, connect, tls, timeout, too_large, truncated,
+	// bad_encoding, protocol, parse, redirect_loop, host_parked, quarantined.
+	Reason string `json:"reason,omitzero"`
+	URL    string `json:"url"`
+}
+
+// Receipt is the answer of [Client.GetCourtesyOfJob] and [Client.GetCourtesy].
+type Receipt struct {
+	AllSent              int64           `json:"all_sent,omitzero"`
+	BusiestMinute        int64           `json:"busiest_minute"`
+	Bytes                int64           `json:"bytes"`
+	Disallowed           int64           `json:"disallowed"`
+	From                 time.Time       `json:"from,omitzero"`
+	Host                 string          `json:"host"`
+	Incidents            []Incident      `json:"incidents,omitzero"`
+	Instructions         []Step          `json:"instructions"`
+	MadeAt               time.Time       `json:"made_at"`
+	MedianGapMS          int64           `json:"median_gap_ms,omitzero"`
+	Notes                []string        `json:"notes"`
+	Now                  *LiveHost       `json:"now,omitzero"`
+	Orders               []ReceiptOrder  `json:"orders,omitzero"`
+	PaceChanges          []PaceStep      `json:"pace_changes,omitzero"`
+	Pages                int64           `json:"pages"`
+	PeakConcurrency      int64           `json:"peak_concurrency"`
+	RefusalList          []Refusal       `json:"refusal_list,omitzero"`
+	Refusals             int64           `json:"refusals"`
+	Repeated             int64           `json:"repeated"`
+	Requests             int64           `json:"requests"`
+	Robots               []RobotsVersion `json:"robots"`
+	RobotsIgnored        int64           `json:"robots_ignored,omitzero"`
+	RobotsNone           int64           `json:"robots_none,omitzero"`
+	Running              bool            `json:"running"`
+	SentInsideRetryAfter int64           `json:"sent_inside_retry_after"`
+	SmallestGapAt        time.Time       `json:"smallest_gap_at,omitzero"`
+	SmallestGapMS        int64           `json:"smallest_gap_ms,omitzero"`
+	Statuses             []StatusCount   `json:"statuses"`
+	To                   time.Time       `json:"to,omitzero"`
+	Unsent               int64           `json:"unsent,omitzero"`
+	Who                  Who             `json:"who"`
+}
+
+// ReceiptOrder is part of [Receipt].
+type ReceiptOrder struct {
+	After  string    `json:"after"`
+	At     time.Time `json:"at"`
+	Before string    `json:"before"`
+	Order  string    `json:"order"`
+}
+
 // Recheck is part of [Why].
 type Recheck struct {
 	CannotKnow []string    `json:"cannot_know"`
@@ -626,6 +890,15 @@ type Recheck struct {
 	// budget_host, opted_out, dns, connect, tls, timeout, too_large, truncated,
 	// bad_encoding, protocol, parse, redirect_loop, host_parked, quarantined.
 	Reason string `json:"reason,omitzero"`
+}
+
+// Refusal is part of [Receipt].
+type Refusal struct {
+	AskedMS    int64     `json:"asked_ms,omitzero"`
+	At         time.Time `json:"at"`
+	RetryAfter string    `json:"retry_after,omitzero"`
+	Status     int64     `json:"status"`
+	URL        string    `json:"url"`
 }
 
 // RobotsExcerpt is part of [Why].
@@ -641,6 +914,16 @@ type RobotsExcerpt struct {
 	Rule       string        `json:"rule,omitzero"`
 	SHA256     string        `json:"sha256,omitzero"`
 	URL        string        `json:"url"`
+}
+
+// RobotsVersion is part of [Receipt].
+type RobotsVersion struct {
+	Bytes         int64     `json:"bytes"`
+	Decisions     int64     `json:"decisions"`
+	Disallowed    int64     `json:"disallowed"`
+	FirstFetched  time.Time `json:"first_fetched"`
+	LastConfirmed time.Time `json:"last_confirmed"`
+	SHA256        string    `json:"sha256"`
 }
 
 // Schedule is the answer of [Client.CreateSchedule], [Client.GetSchedule],
@@ -696,6 +979,39 @@ type ScopeVerdict struct {
 	Rule   string `json:"rule"`
 }
 
+// Slow is the answer of [Client.ExplainPaceOfJob].
+type Slow struct {
+	Change               string      `json:"change"`
+	ElapsedMS            int64       `json:"elapsed_ms"`
+	Layers               []LiveLayer `json:"layers,omitzero"`
+	Left                 *Left       `json:"left,omitzero"`
+	MoreWorkersWouldHelp bool        `json:"more_workers_would_help"`
+	Notes                []string    `json:"notes,omitzero"`
+	Now                  *Verdict    `json:"now,omitzero"`
+	Parts                []LiveShare `json:"parts"`
+	Paused               int64       `json:"paused,omitzero"`
+	Running              bool        `json:"running"`
+	Sentence             string      `json:"sentence"`
+	Setting              string      `json:"setting,omitzero"`
+	Slowest              []Host      `json:"slowest,omitzero"`
+	SoFar                Verdict     `json:"so_far"`
+	State                string      `json:"state"`
+	TailMS               int64       `json:"tail_ms,omitzero"`
+}
+
+// StatusCount is part of [Receipt].
+type StatusCount struct {
+	N      int64 `json:"n"`
+	Status int64 `json:"status"`
+}
+
+// Step is part of [Receipt].
+type Step struct {
+	Effect string `json:"effect"`
+	Goal   string `json:"goal"`
+	How    string `json:"how"`
+}
+
 // URLRow is part of [PageList].
 type URLRow struct {
 	Depth   int64     `json:"depth"`
@@ -731,6 +1047,18 @@ type Usage struct {
 	Pages int64 `json:"pages"`
 	// The plan of the tenant; missing for none.
 	Plan string `json:"plan,omitzero"`
+}
+
+// Verdict is part of [Slow].
+type Verdict struct {
+	Change               string  `json:"change"`
+	Hosts                int64   `json:"hosts,omitzero"`
+	Meaning              string  `json:"meaning"`
+	MoreWorkersWouldHelp bool    `json:"more_workers_would_help"`
+	OwnLimit             bool    `json:"own_limit"`
+	Part                 float64 `json:"part"`
+	Setting              string  `json:"setting,omitzero"`
+	State                string  `json:"state"`
 }
 
 // Waiting is part of [Why].
@@ -820,6 +1148,13 @@ type WebhookSecret struct {
 	// What the receiver verifies signatures with. It is not shown again.
 	Secret string `json:"secret"`
 	URL    string `json:"url"`
+}
+
+// Who is part of [Receipt].
+type Who struct {
+	Contact   string `json:"contact,omitzero"`
+	Token     string `json:"token"`
+	UserAgent string `json:"user_agent,omitzero"`
 }
 
 // Why is the answer of [Client.ExplainURL].

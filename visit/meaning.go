@@ -31,7 +31,7 @@ var outcomeMeanings = map[Outcome]Meaning{
 	Throttled:   {"the server said not now (429, 503), also when it was asked again; never dead", "fetch"},
 	Blocked:     {"the server let us see no page: 401, 402, 403, 407, 451, or a challenge page instead of content", "fetch, parse"},
 	Skipped:     {"not asked for; the reason says why", "scope, robots, fetch/guard, limit"},
-	Deferred:    {"put off beyond this crawl: the patience with its host ended, discovery was stopped, or too many URLs waited", "frontier"},
+	Deferred:    {"put off beyond this crawl: the patience with its host ended, discovery was stopped, too many URLs waited, or it was a dry run", "frontier"},
 	Failed:      {"no usable answer; the reason says why", "fetch, parse, frontier"},
 	Pending:     {"has not ended; the wait reason says what it waits for", "frontier"},
 }

@@ -33,7 +33,7 @@ PostgreSQL; HEADWAY_FLEET_STORE saves repeating --store.`,
 	}
 	cmd.AddCommand(
 		jobSubmitCommand(), jobListCommand(), jobShowCommand(), jobExtendCommand(),
-		jobWhyCommand(), jobSlowCommand(), jobHostsCommand(),
+		jobPlanCommand(), jobWhyCommand(), jobSlowCommand(), jobHostsCommand(),
 		jobOrderCommand("pause", "Start no further request of a job; it keeps its place", job.Running, job.Paused),
 		jobOrderCommand("resume", "Go on with a job that was paused", job.Paused, job.Running),
 		jobOrderCommand("drain", "Let what is in flight finish and end the job there", job.Running, job.Draining),
@@ -58,12 +58,15 @@ func inFleet(cmd *cobra.Command, do func(ctx context.Context, s *config.Settings
 
 func jobSubmitCommand() *cobra.Command {
 	var name, tenant string
-	var asJSON bool
+	var asJSON, dry bool
 	cmd := &cobra.Command{
 		Use:   "submit SEED…",
 		Short: "Ask for a crawl",
 		Long: `Ask the fleet for a crawl of the seeds. It waits in the queue until there is a
-place for it, and then runs on all workers. The number that is printed names it.`,
+place for it, and then runs on all workers. The number that is printed names it.
+
+With --dry-run robots.txt and sitemaps are read and no page is fetched; headway job
+plan tells then how the crawl would go.`,
 		Example: `  headway job submit https://example.com --max-pages 1000
   headway job submit --seeds hosts.txt --scope domain --tenant acme`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,7 +75,7 @@ place for it, and then runs on all workers. The number that is printed names it.
 				if err := run.readSeeds(args); err != nil {
 					return err
 				}
-				request := jobspec.Request{Spec: jobspec.Spec{Settings: config.AskedBy(cmd.Flags())}, Tenant: tenant, Name: name}
+				request := jobspec.Request{Spec: jobspec.Spec{Settings: config.AskedBy(cmd.Flags()), DryRun: dry}, Tenant: tenant, Name: name}
 				for _, u := range run.seeds.urls {
 					request.Seeds = append(request.Seeds, u.String())
 				}
@@ -101,6 +104,7 @@ place for it, and then runs on all workers. The number that is printed names it.
 	}
 	cmd.Flags().StringVar(&name, "name", "", "`name` for people; by default the host of the first seed")
 	cmd.Flags().StringVar(&tenant, "tenant", "", "`who` asks: tenants take turns")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "read robots.txt and sitemaps and fetch no page")
 	config.RegisterJob(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd

@@ -19,8 +19,6 @@ import (
 	"headway/ask"
 	"headway/internal/config"
 	"headway/job"
-	"headway/limit"
-	"headway/politeness"
 	"headway/robots"
 	"headway/store/sqlite"
 	"headway/visit"
@@ -60,6 +58,7 @@ its turn and by the pace that earlier crawls have learned. No page is kept.`,
 			err = printJSON(c.out, plan)
 		} else {
 			err = printPlan(c.out, &plan)
+			fmt.Fprintf(c.out, "\nthis look took %s; nothing was kept but the pace of hosts\n", plural(plan.Sent, "request"))
 		}
 		if err != nil {
 			return err
@@ -119,7 +118,7 @@ func (c *crawlRun) plan(ctx context.Context, args []string) (plan answer.Plan, e
 		return plan, failed(err, "nothing was kept; try again")
 	}
 	facts := answer.PlanFacts{
-		Workers: int(c.set.Workers), Limits: planLimits(cfg.Limits), Links: cfg.Sitemaps != headway.SitemapsOnly, Sitemaps: cfg.Sitemaps != headway.SitemapsOff,
+		Workers: int(c.set.Workers), Limits: answer.PlanLimits(cfg.Limits), Links: cfg.Sitemaps != headway.SitemapsOnly, Sitemaps: cfg.Sitemaps != headway.SitemapsOff,
 	}
 	known := map[string]bool{}
 	for _, u := range c.seeds.urls {
@@ -128,22 +127,6 @@ func (c *crawlRun) plan(ctx context.Context, args []string) (plan answer.Plan, e
 	facts.NotAsked = max(len(known)-headway.MaxSurveyed, 0)
 	facts.Hosts = planHosts(surveys)
 	return answer.MakePlan(facts), nil
-}
-
-// planLimits are the limits of a job in plain data.
-func planLimits(e limit.Effective) []ask.Limit {
-	var list []ask.Limit
-	for _, l := range e.Ceilings() {
-		a := ask.Limit{Name: string(l.Limit), Layer: string(l.Layer), Max: l.Max}
-		switch l.Limit {
-		case limit.Bytes:
-			a.Unit = "bytes"
-		case limit.Time, limit.Patience:
-			a.Max, a.Unit = time.Duration(l.Max).Milliseconds(), "ms"
-		}
-		list = append(list, a)
-	}
-	return list
 }
 
 // planHosts puts surveys into plain data. What the sitemap of one host lists of
@@ -169,24 +152,17 @@ func planHosts(surveys []*headway.Survey) []answer.PlanHost {
 
 // planHost puts one survey into plain data.
 func planHost(s *headway.Survey) answer.PlanHost {
-	stands := ask.HostOf(s.Host, s.Policy, s.State)
 	h := answer.PlanHost{
 		Host: s.Host, Domain: s.Seed.Domain(), Owned: s.Owned, Moved: s.Moved, Unread: s.Unread, Listed: s.Listed, Disallowed: s.Disallowed,
-		Outside: s.Outside, Repeated: s.Repeated, Links: s.Links, Unlisted: s.Unlisted, Pace: stands.Pace, Source: stands.Source,
-		Interval: ask.Millis(meanInterval(&s.Policy, s.State)), Remembered: s.Known, InFlight: s.Policy.InFlight, Sent: s.Requests,
+		Outside: s.Outside, Repeated: s.Repeated, Links: s.Links, Unlisted: s.Unlisted, Remembered: s.Known, Sent: s.Requests,
 		Robots: answer.PlanRobots{
 			Status: s.Robots.Status, Ignored: s.Robots.Ignored, Seed: s.Robots.Decision.Allowed, Reason: string(s.Robots.Decision.Reason),
-			Rule: s.Robots.Decision.Rule, Line: s.Robots.Decision.Line, CrawlDelay: stands.CrawlDelay, Sitemaps: s.Names,
+			Rule: s.Robots.Decision.Rule, Line: s.Robots.Decision.Line, Access: string(s.Robots.Access), Sitemaps: s.Names,
 		},
 	}
+	h.Treat(s.Policy, s.State, time.Now())
 	if s.Robots.Err != nil {
 		h.Robots.Error = s.Robots.Err.Error()
-	}
-	if h.Robots.CrawlDelay > 0 {
-		h.InFlight = 1
-	}
-	if held := s.State.HeldUntil(); held.After(time.Now()) {
-		h.HeldUntil = held
 	}
 	for _, m := range s.Sitemaps {
 		h.Sitemaps = append(h.Sitemaps, answer.PlanSitemap{URL: m.URL, Status: m.Status, Error: m.Err, Form: m.Form, Entries: m.Entries})
@@ -205,12 +181,6 @@ func planHost(s *headway.Survey) answer.PlanHost {
 	}
 	h.Blocked, h.Failed = planStopped(s, &h)
 	return h
-}
-
-// meanInterval is the interval with what is random about it, on average.
-func meanInterval(p *politeness.Policy, s politeness.State) time.Duration {
-	d := max(p.Pace(s), p.Base+p.Spread/2)
-	return d + d*time.Duration(p.Jitter)/200
 }
 
 // planStopped says why nothing of a host would be fetched.
@@ -282,7 +252,6 @@ func printPlan(w io.Writer, p *answer.Plan) error {
 			fmt.Fprintln(w, "  "+oneLine(u))
 		}
 	}
-	fmt.Fprintf(w, "\nthis look took %s; nothing was kept but the pace of hosts\n", plural(p.Sent, "request"))
 	return nil
 }
 
@@ -300,6 +269,7 @@ func printPlanHost(w io.Writer, h *answer.PlanHost) error {
 	row("robots.txt", planRobots(&h.Robots))
 	row("moved", h.Moved)
 	row("sitemaps", planSitemaps(h))
+	row("paths", planPrefixes(h))
 	if h.Blocked == "" && h.Failed == "" {
 		word := "at least, as no sitemap says how many"
 		if h.SizeKnown {
@@ -323,6 +293,7 @@ func planRobots(r *answer.PlanRobots) string {
 		parts = append(parts, shorten(r.Error, 120))
 	case r.Status > 0:
 		parts = append(parts, fmt.Sprintf("status %d", r.Status))
+	case r.Access != "": // by what was read before
 	default:
 		return ""
 	}
@@ -365,6 +336,17 @@ func planSitemaps(h *answer.PlanHost) string {
 	}
 	return text
 }
+
+func planPrefixes(h *answer.PlanHost) string {
+	var parts []string
+	for _, p := range h.Prefixes[:min(len(h.Prefixes), prefixesShown)] {
+		parts = append(parts, fmt.Sprintf("%s %d", p.Prefix, p.URLs))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// prefixesShown is how many beginnings of paths are shown to a person.
+const prefixesShown = 5
 
 func planPace(h *answer.PlanHost) string {
 	text := fmt.Sprintf("one request every %s (%s), at most %d at once", h.Pace.Duration(), h.Source, h.InFlight)

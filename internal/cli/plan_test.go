@@ -112,7 +112,7 @@ func (x planSite) holds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := answer.MakePlan(answer.PlanFacts{Hosts: planHosts(surveys), Workers: headway.DefaultWorkers, Limits: planLimits(cfg.Limits), Links: true, Sitemaps: true})
+	p := answer.MakePlan(answer.PlanFacts{Hosts: planHosts(surveys), Workers: headway.DefaultWorkers, Limits: answer.PlanLimits(cfg.Limits), Links: true, Sitemaps: true})
 	before := web.Stats().Total.PageAnswers
 	r, err := headway.Run(t.Context(), cfg)
 	if err != nil {

@@ -25,6 +25,7 @@ import (
 type Spec struct {
 	Seeds    []string     `json:"seeds"`
 	Settings config.Asked `json:"settings,omitempty"`
+	DryRun   bool         `json:"dry_run,omitempty"` // read robots.txt and sitemaps, and fetch no page
 }
 
 // Read reads what a job was stored with.

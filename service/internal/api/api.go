@@ -112,6 +112,7 @@ func New(c Config) *API {
 	a.registerEvidence()
 	a.registerWhy()
 	a.registerLimits()
+	a.registerPlan()
 	a.registerEvents()
 	a.registerWebhooks()
 	a.registerSchedules()

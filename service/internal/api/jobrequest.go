@@ -27,6 +27,8 @@ type JobRequest struct {
 	FailureThreshold *int64       `json:"failure_threshold,omitempty" minimum:"1" maximum:"10000" doc:"Failures in a row after which a host is given up."`
 	CancelAfter      *int64       `json:"cancel_after,omitempty" minimum:"0" maximum:"255" doc:"Cancel the crawl after this many 429 in a row at the slowest pace; 0 is never."`
 	Limits           *JobCeilings `json:"limits,omitempty" doc:"When to stop. More than the server or the plan allows is capped, not refused."`
+
+	DryRun bool `json:"dry_run,omitempty" doc:"Read robots.txt and sitemaps, and fetch no page: GET /v1/jobs/{job}/plan tells how the crawl would go."`
 }
 
 // JobPace is how often a host is asked.
@@ -91,7 +93,7 @@ func (r *JobRequest) spec() jobspec.Spec {
 		number(asked, "max_pages_per_host", l.MaxPagesPerHost)
 		span(asked, "patience", l.PatienceMS)
 	}
-	return jobspec.Spec{Seeds: r.Seeds, Settings: asked}
+	return jobspec.Spec{Seeds: r.Seeds, Settings: asked, DryRun: r.DryRun}
 }
 
 func word(asked config.Asked, key, value string) {

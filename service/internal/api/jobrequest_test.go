@@ -22,6 +22,7 @@ func TestEverySettingOfAJob(t *testing.T) {
 		Seeds: []string{"https://example.com/"}, Scope: "list", ScopeHosts: []string{"example.org"}, Include: []string{"/a/*"}, Exclude: []string{"re:b"}, Files: &yes, Sitemaps: "off",
 		Preset: "polite", Pace: &JobPace{n(1500), n(10), n(3), n(2)}, Backoff: &JobBackoff{n(2000), n(4000), n(3000), n(6000)}, FailureThreshold: n(7), CancelAfter: n(9),
 		Limits: &JobCeilings{n(100), n(200), n(60_000), n(5), n(1 << 20), n(50), n(90_000)},
+		DryRun: true,
 	}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {

@@ -41,6 +41,7 @@ type JobView struct {
 	answer.Job
 	Seeds    []string            `json:"seeds" doc:"As they were written."`
 	Settings map[string][]string `json:"settings,omitempty" doc:"What was asked for, by the keys of the settings of Headway."`
+	DryRun   bool                `json:"dry_run,omitempty" doc:"No page is fetched."`
 }
 
 // JobCreated is the answer to a request for a job.
@@ -127,7 +128,7 @@ func (a *API) showJob(ctx context.Context, j *store.Job) (*JobAnswer, error) {
 // viewOf adds what was asked for.
 func viewOf(counted answer.Job, text []byte) (JobView, error) {
 	spec, err := jobspec.Read(text)
-	return JobView{Job: counted, Seeds: spec.Seeds, Settings: spec.Settings}, err
+	return JobView{Job: counted, Seeds: spec.Seeds, Settings: spec.Settings, DryRun: spec.DryRun}, err
 }
 
 // createInput is a request for a job.

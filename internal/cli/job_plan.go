@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headway/internal/config"
+	"headway/internal/jobspec"
+)
+
+func jobPlanCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "plan JOB",
+		Short: "Say how a crawl would go, by a dry run of it",
+		Long: `Say how a crawl would go, as headway plan does of a crawl on one machine, by what a
+job found that was submitted with --dry-run: what robots.txt allows, what the sitemaps
+list, the pace of each host and what sets it, how long that takes, and which limit
+would stop it. Of a dry run that has not ended it is what is known so far.`,
+		Example: `  headway job submit https://example.com --dry-run
+  headway job plan 7
+  headway job plan 7 --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return ofJob(cmd, args[0], func(ctx context.Context, p *past) error {
+				spec, err := jobspec.Read(p.job.Spec)
+				if err != nil {
+					return failed(err, "")
+				}
+				if !spec.DryRun {
+					return usage(fmt.Errorf("job %d is a crawl, not a dry run", p.job.ID), "headway job submit --dry-run asks for a plan")
+				}
+				plan, err := p.crawl(cmd.ErrOrStderr()).Plan(ctx, time.Now().UTC())
+				if err != nil {
+					return failed(err, "headway job show "+args[0]+" tells how the job stands")
+				}
+				out := cmd.OutOrStdout()
+				if asJSON {
+					return printJSON(out, plan)
+				}
+				if err := printPlan(out, &plan); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(out, "\nthe dry run is %s and took %s\n", p.job.State, plural(plan.Sent, "request"))
+				return err
+			})
+		},
+	}
+	config.RegisterStore(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
