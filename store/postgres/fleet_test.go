@@ -192,6 +192,48 @@ func TestIdleFleet(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+// slowly answers so much later.
+type slowly struct {
+	counter
+	by atomic.Int64
+}
+
+func (s *slowly) TraceQueryStart(ctx context.Context, c *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	time.Sleep(time.Duration(s.by.Load()))
+	return s.counter.TraceQueryStart(ctx, c, d)
+}
+
+// TestSlowWatch watches a worker that stands still over a line on which an answer takes
+// long: it is declared dead all the same, and no sooner than a take-over after the
+// answer in which it was first seen.
+func TestSlowWatch(t *testing.T) {
+	place := t.TempDir()
+	made := openTest(t, place, nil)
+	defer made.Close()
+	line := &slowly{}
+	terms := store.Terms{Renew: 500 * time.Millisecond, Start: 1500 * time.Millisecond, Cancel: 2900 * time.Millisecond, TakeOver: 3 * time.Second}
+	ctx, now := t.Context(), time.Now()
+	s, err := Open(ctx, Config{DSN: cluster.DSN(nameOf(place)), partitions: 2, tracer: line, Terms: terms})
+	fatal(t, err)
+	defer s.Close()
+	joined(t, s, store.SlotCount) // and stands still
+	w, err := s.Join(ctx, now, "watches")
+	fatal(t, err)
+	acquire := func(after, delay time.Duration, want int) {
+		t.Helper()
+		line.by.Store(int64(delay))
+		leases, err := s.Acquire(ctx, now.Add(after), w, 10)
+		fatal(t, err)
+		if len(leases) != want {
+			t.Errorf("%d slots after %v, want %d", len(leases), after, want)
+		}
+	}
+	const late = time.Second // answers on that line
+	acquire(0, late, 0)
+	acquire(terms.TakeOver, 0, 0)
+	acquire(terms.TakeOver+2*late, late, 10)
+}
+
 // TestNewsOf reads notifications, also of a program that says more.
 func TestNewsOf(t *testing.T) {
 	for payload, want := range map[string]store.News{"1": store.NewArrivals, "6": store.NewJobs | store.NewLetters, "": store.AllNews, "what": store.AllNews, "999": store.AllNews} {
