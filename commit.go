@@ -50,9 +50,18 @@ const (
 // pend adds something to the next commit.
 func (c *crawler) pend(e entry) {
 	c.pending = append(c.pending, e)
+	c.weigh(&e, 1)
+}
+
+// weigh counts what waits, or with -1 does no longer.
+func (c *crawler) weigh(e *entry, by int) {
 	if e.visit != nil || e.retry != nil {
-		c.pages++
+		c.pages += by
 	}
+	if e.visit != nil {
+		c.links += by * len(e.visit.Links)
+	}
+	c.links += by * len(e.found)
 }
 
 // startCommit begins a commit if none is under way and anything waits.
@@ -71,9 +80,7 @@ func (c *crawler) startCommit(work context.Context, now time.Time) {
 	c.pending = append([]entry(nil), c.pending[n:]...)
 	c.committing, c.committed, c.urgent = true, now, false
 	for i := range batch {
-		if batch[i].visit != nil || batch[i].retry != nil {
-			c.pages--
-		}
+		c.weigh(&batch[i], -1)
 	}
 	c.background.Go(func() { c.commit(work, batch, commit) })
 }

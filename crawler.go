@@ -62,6 +62,7 @@ type crawler struct {
 
 	pending    []entry
 	pages      int // visits and retries among them
+	links      int // of theirs, and those that were found
 	urgent     bool
 	committing bool
 	committed  time.Time // when the last commit began

@@ -167,10 +167,16 @@ type slowStore struct {
 	store.Store
 	until time.Time
 	most  atomic.Int64 // visits in one commit
+	links atomic.Int64 // in one commit
 }
 
 func (s *slowStore) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
 	s.most.Store(max(s.most.Load(), int64(len(c.Visits))))
+	links := len(c.Found)
+	for i := range c.Visits {
+		links += len(c.Visits[i].Links)
+	}
+	s.links.Store(max(s.links.Load(), int64(links)))
 	if time.Now().Before(s.until) {
 		time.Sleep(20 * time.Second)
 	}
@@ -193,6 +199,28 @@ func TestSlowStore(t *testing.T) {
 		}
 		if r.Incidents > 0 {
 			t.Errorf("hosts were blamed %d times", r.Incidents)
+		}
+	})
+}
+
+// TestSlowStoreOfLinks lets commits of pages with many links hang: the links that wait
+// are bounded, not only the pages.
+func TestSlowStoreOfLinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, pages, links, workers = 20, 60, 100, 32
+		linked := small(pages)
+		linked.Site.Links = links
+		s := newSimulated(t, hosts, linked)
+		s.cfg.Policy, s.cfg.Owned = preset("owned"), func(weburl.URL) bool { return true }
+		s.cfg.Ungoverned, s.cfg.Workers, s.cfg.Gauge = true, workers, new(headway.Gauge)
+		slow := &slowStore{Store: s.st, until: time.Now().Add(time.Minute)}
+		s.cfg.Store = slow
+		s.fetched(s.run(), hosts*pages)
+		t.Logf("at most %d pages and %d links in a commit", slow.most.Load(), slow.links.Load())
+		// What is in flight when the bound is met lands beyond it. A link counts where
+		// it stands and where it is new.
+		if got, most := slow.links.Load(), int64(headway.MaxLinksBehind+workers*2*2*links); got > most || got < headway.MaxLinksBehind/2 {
+			t.Errorf("%d links in a commit, want at most %d, and the test to be hard enough", got, most)
 		}
 	})
 }

@@ -44,6 +44,7 @@ type Reading struct {
 	Jobs     map[job.State]int
 	Frontier frontier.Stats
 	Hosts    []HostTime // of every state, in their order
+	Links    int        // that wait for the next commit
 	Layers   []Layer
 }
 
@@ -201,7 +202,7 @@ func (c *crawler) show(now time.Time, over bool) {
 	m.totals.ShortGaps, m.totals.OverCap, m.totals.StoreErrors = m.shortGaps.Load(), m.overCap.Load(), m.storeErrors.Load()
 	r := Reading{
 		Totals: m.totals.copy(), At: time.Now(), Life: m.life, Over: over, Tenure: *c.tenure.Load(), Slots: len(c.leases), Jobs: map[job.State]int{},
-		Frontier: c.f.Stats(), Layers: c.layers(now),
+		Frontier: c.f.Stats(), Links: c.links, Layers: c.layers(now),
 	}
 	for _, run := range c.runs {
 		if run == c.alone {

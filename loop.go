@@ -25,10 +25,12 @@ const (
 )
 
 // maxBehind is how many visits may wait for their commit before nothing more is
-// fetched, and maxOutbox how many batches for the outputs.
+// fetched, maxLinksBehind how many links of theirs, and maxOutbox how many batches for
+// the outputs.
 const (
-	maxBehind = 2 * store.MaxVisits
-	maxOutbox = 64
+	maxBehind      = 2 * store.MaxVisits
+	maxLinksBehind = 20_000
+	maxOutbox      = 64
 )
 
 // post hands something to the loop. It blocks while the loop is behind.
@@ -120,7 +122,7 @@ func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 	switch {
 	case c.halted:
 		return 0, visit.WaitBudget
-	case c.lowDisk, c.pages >= maxBehind, len(c.outbox) >= maxOutbox:
+	case c.lowDisk, c.pages >= maxBehind, c.links >= maxLinksBehind, len(c.outbox) >= maxOutbox:
 		return 0, visit.WaitStorage
 	case !c.tenure.Load().MayStart(time.Now()):
 		return 0, visit.WaitLease

@@ -118,6 +118,8 @@ var table = []metric{
 	{"headway_layer_waiting", prometheus.GaugeValue, "layer", "hosts, requests or pages that wait for a layer now", layer(func(l *headway.Layer) float64 { return float64(l.Waiting) })},
 	{"headway_layer_waited_seconds_total", prometheus.CounterValue, "layer", "how long all of them together have waited for a layer", layer(func(l *headway.Layer) float64 { return l.Waited.Seconds() })},
 
+	{"headway_links_behind", prometheus.GaugeValue, "", "links of finished pages that wait for the next commit; from 20,000 on nothing more is fetched", count(func(r *headway.Reading) int64 { return int64(r.Links) })},
+
 	{"headway_jobs", prometheus.GaugeValue, "state", "jobs that the worker has open", func(r *headway.Reading, emit emit) {
 		for _, s := range job.States {
 			if !s.Ended() {
