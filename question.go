@@ -364,18 +364,11 @@ func (r *run) limits() (list []ask.Limit) {
 
 // limitOf is a ceiling and how much of it is used.
 func limitOf(l limit.Ceiling, spent limit.Use) ask.Limit {
-	a := ask.Limit{Name: string(l.Limit), Layer: string(l.Layer), Max: l.Max}
+	a := ask.Limit{Name: string(l.Limit), Layer: string(l.Layer)}
+	a.Max, a.Unit = l.Limit.Told(l.Max)
 	switch l.Limit {
-	case limit.Pages:
-		a.Used = spent.Pages
-	case limit.Requests:
-		a.Used = spent.Requests
-	case limit.Bytes:
-		a.Used, a.Unit = spent.Bytes, "bytes"
-	case limit.Time:
-		a.Used, a.Max, a.Unit = spent.Time.Milliseconds(), time.Duration(l.Max).Milliseconds(), "ms"
-	case limit.Patience:
-		a.Max, a.Unit = time.Duration(l.Max).Milliseconds(), "ms"
+	case limit.Pages, limit.Requests, limit.Bytes, limit.Time:
+		a.Used, _ = l.Limit.Told(spent.Of(l.Limit))
 	}
 	return a
 }

@@ -118,6 +118,12 @@ func (a *Asked) patience() time.Duration { return time.Duration(a.of(limit.Patie
 // whole tells whether all seeds are known.
 func (a *Asked) whole() bool { return a.SeedCount > 0 && len(a.Seeds) == a.SeedCount }
 
+// Check reports a scope that cannot be, such as a pattern that is none.
+func (a *Asked) Check() error {
+	_, _, err := a.rules()
+	return err
+}
+
 // rules rebuilds the scope; nil where the seeds are not known.
 func (a *Asked) rules() (*scope.Rules, []weburl.URL, error) {
 	c := scope.Config{
@@ -127,7 +133,7 @@ func (a *Asked) rules() (*scope.Rules, []weburl.URL, error) {
 	for _, raw := range a.Seeds {
 		u, err := weburl.Parse(raw)
 		if err != nil {
-			return nil, nil, fmt.Errorf("stored seed: %w", err)
+			return nil, nil, fmt.Errorf("seed: %w", err)
 		}
 		c.Seeds = append(c.Seeds, u)
 	}
@@ -136,7 +142,7 @@ func (a *Asked) rules() (*scope.Rules, []weburl.URL, error) {
 	}
 	r, err := scope.New(c)
 	if err != nil {
-		return nil, nil, fmt.Errorf("stored scope: %w", err)
+		return nil, nil, fmt.Errorf("scope: %w", err)
 	}
 	return r, c.Seeds, nil
 }

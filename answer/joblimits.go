@@ -2,7 +2,6 @@ package answer
 
 import (
 	"context"
-	"time"
 
 	"headway/job"
 	"headway/limit"
@@ -50,16 +49,25 @@ func ReadJobLimits(ctx context.Context, st store.Notices, j *store.Job) (JobLimi
 func jobLimits(e limit.Effective) []JobLimit {
 	list := []JobLimit{}
 	for _, c := range e.Ceilings() {
-		l := JobLimit{Name: c.Limit, Layer: c.Layer, Max: c.Max, Requested: c.Requested, Text: c.String()}
-		switch c.Limit {
-		case limit.ConcurrentCrawls:
+		if c.Limit == limit.ConcurrentCrawls {
 			continue
-		case limit.Bytes:
-			l.Unit = "bytes"
-		case limit.Time, limit.Patience:
-			l.Max, l.Requested, l.Unit = time.Duration(c.Max).Milliseconds(), time.Duration(c.Requested).Milliseconds(), "ms"
 		}
+		l := JobLimit{Name: c.Limit, Layer: c.Layer, Text: c.String()}
+		l.Max, l.Unit = c.Limit.Told(c.Max)
+		l.Requested, _ = c.Limit.Told(c.Requested)
 		list = append(list, l)
 	}
 	return list
+}
+
+// SimulateLimits tells the limits that a job which asks for these would get within
+// its surroundings, and what would keep it from a place.
+func SimulateLimits(around store.Surroundings, asked limit.Limits) JobLimits {
+	j := store.Job{MaxPages: asked.Pages, Layers: []limit.Layer{{Level: limit.Job, Limits: asked}}}
+	over := around.Admit(&j)
+	l := JobLimits{Limits: jobLimits(limit.Resolve(j.Layers...)), Warnings: []string{}, Errors: []string{}}
+	if over != nil {
+		l.Errors = append(l.Errors, over.Error())
+	}
+	return l
 }

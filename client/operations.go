@@ -61,8 +61,9 @@ type FollowEventsParams struct {
 // a key with the scope read.
 //
 // Server-sent events: the field id is the number of the event, event its kind,
-// data the object. A client that comes again with Last-Event-ID misses nothing.
-// Without it, or after, the stream begins with what happens next.
+// data the object. A client that comes again with Last-Event-ID misses nothing:
+// the stream begins with an id, before any event. Without it, or after, the
+// stream begins with what happens next.
 func (c *Client) FollowEvents(ctx context.Context, params FollowEventsParams) iter.Seq2[Event, error] {
 	r := request{method: "GET", path: "/v1/events/stream"}
 	r.number("job", params.Job)
@@ -545,11 +546,81 @@ func (c *Client) ExplainURL(ctx context.Context, job int64, params ExplainURLPar
 	return answer[Why](ctx, c, r)
 }
 
+// SimulateLimits is POST /v1/limits/simulate: tell which limits a job would
+// get, and which layer would set each. It needs a key with the scope read.
+//
+// By the rule that jobs get theirs by, with what is left of this month and the
+// safety layer of this server's settings. Nothing is created.
+func (c *Client) SimulateLimits(ctx context.Context, body LimitWish) (*SimulatedLimits, error) {
+	r := request{method: "POST", path: "/v1/limits/simulate", body: body}
+	return answer[SimulatedLimits](ctx, c, r)
+}
+
 // GetMe is GET /v1/me: tell who a key speaks for. It needs a key with the scope
 // read.
 func (c *Client) GetMe(ctx context.Context) (*Me, error) {
 	r := request{method: "GET", path: "/v1/me"}
 	return answer[Me](ctx, c, r)
+}
+
+// DropOptOutParams are the parameters of [Client.DropOptOut]. What is zero is
+// not sent.
+type DropOptOutParams struct {
+	// The name, as the list has it.
+	Host string
+}
+
+// DropOptOut is DELETE /v1/opt-outs: take a name off the list. It needs a key
+// with the scope operator.
+//
+// What was skipped stays so; jobs that are asked for from now on may go there.
+func (c *Client) DropOptOut(ctx context.Context, params DropOptOutParams) error {
+	r := request{method: "DELETE", path: "/v1/opt-outs"}
+	r.text("host", params.Host)
+	return c.carryOut(ctx, r)
+}
+
+// ListOptOutsParams are the parameters of [Client.ListOptOuts]. What is zero is
+// not sent.
+type ListOptOutsParams struct {
+	// How many to return at most. A page may hold fewer, even none, and still have
+	// a next one.
+	Limit int64
+	// The next_cursor of the page before.
+	Cursor string
+}
+
+// ListOptOuts is GET /v1/opt-outs: list the hosts and domains that asked not to
+// be crawled. It needs a key with the scope operator.
+func (c *Client) ListOptOuts(ctx context.Context, params ListOptOutsParams) (*OptOutList, error) {
+	r := request{method: "GET", path: "/v1/opt-outs"}
+	r.number("limit", params.Limit)
+	r.text("cursor", params.Cursor)
+	return answer[OptOutList](ctx, c, r)
+}
+
+// AllOptOuts goes through all pages of [Client.ListOptOuts]. An error is the
+// last it yields.
+func (c *Client) AllOptOuts(ctx context.Context, params ListOptOutsParams) iter.Seq2[OptOut, error] {
+	return pages(params.Cursor, func(place string) ([]OptOut, string, error) {
+		params.Cursor = place
+		page, err := c.ListOptOuts(ctx, params)
+		if err != nil {
+			return nil, place, err
+		}
+		return page.OptOuts, page.NextCursor, nil
+	})
+}
+
+// AddOptOut is POST /v1/opt-outs: never crawl a host or domain, for any job. It
+// needs a key with the scope operator.
+//
+// Workers that run begin no request there from a moment after the answer on,
+// not even for robots.txt; what waits there ends as skipped: opted_out. A name
+// that is on the list stays as it is. There are at most 100000.
+func (c *Client) AddOptOut(ctx context.Context, body OptOutRequest) (*OptOut, error) {
+	r := request{method: "POST", path: "/v1/opt-outs", body: body}
+	return answer[OptOut](ctx, c, r)
 }
 
 // ListOrdersParams are the parameters of [Client.ListOrders]. What is zero is

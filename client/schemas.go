@@ -399,7 +399,7 @@ type JobBackoff struct {
 	RefusingStartMS *int64 `json:"refusing_start_ms,omitzero"`
 }
 
-// JobCeilings is part of [JobRequest].
+// JobCeilings is part of [JobRequest] and [LimitWish].
 type JobCeilings struct {
 	// Bytes of bodies as sent.
 	MaxBytes *int64 `json:"max_bytes,omitzero"`
@@ -441,7 +441,7 @@ type JobHosts struct {
 	NextCursor string `json:"next_cursor,omitzero"`
 }
 
-// JobLimit is part of [JobLimits].
+// JobLimit is part of [JobLimits] and [SimulatedLimits].
 type JobLimit struct {
 	// One of safety, plan, usage, job.
 	Layer string `json:"layer"`
@@ -559,6 +559,18 @@ type Left struct {
 	Waiting   int64  `json:"waiting"`
 }
 
+// LimitWish is what [Client.SimulateLimits] asks for.
+type LimitWish struct {
+	// As POST /v1/jobs takes them.
+	Limits *JobCeilings `json:"limits,omitzero"`
+	// As if the tenant had this plan. Operators only.
+	Plan *string `json:"plan,omitzero"`
+	// Some presets bring limits along. One of polite, audit, warm, map, owned.
+	Preset *string `json:"preset,omitzero"`
+	// For another tenant. Operators only.
+	Tenant *string `json:"tenant,omitzero"`
+}
+
 // LiveHost is part of [Receipt] and [Waiting].
 type LiveHost struct {
 	AskedMS      int64     `json:"asked_ms,omitzero"`
@@ -633,6 +645,30 @@ type NearURL struct {
 	// bad_encoding, protocol, parse, redirect_loop, host_parked, quarantined.
 	Reason string `json:"reason,omitzero"`
 	URL    string `json:"url"`
+}
+
+// OptOut is the answer of [Client.AddOptOut].
+type OptOut struct {
+	// When it was put on the list.
+	At time.Time `json:"at"`
+	// Who put it there.
+	By string `json:"by"`
+	// The name, which stands for itself and all names below it.
+	Host string `json:"host"`
+}
+
+// OptOutList is the answer of [Client.ListOptOuts].
+type OptOutList struct {
+	// The cursor of the next page; missing after the last.
+	NextCursor string   `json:"next_cursor,omitzero"`
+	OptOuts    []OptOut `json:"opt_outs"`
+}
+
+// OptOutRequest is what [Client.AddOptOut] asks for.
+type OptOutRequest struct {
+	// A name, which stands for itself and all names below it; a host or URL stands
+	// for its name.
+	Host string `json:"host"`
 }
 
 // Order is part of [OrderList].
@@ -977,6 +1013,16 @@ type ScopeVerdict struct {
 	// bad_encoding, protocol, parse, redirect_loop, host_parked, quarantined.
 	Reason string `json:"reason,omitzero"`
 	Rule   string `json:"rule"`
+}
+
+// SimulatedLimits is the answer of [Client.SimulateLimits].
+type SimulatedLimits struct {
+	// What would keep the job from a place.
+	Errors []string   `json:"errors"`
+	Limits []JobLimit `json:"limits"`
+	// Missing for none.
+	Plan   string `json:"plan,omitzero"`
+	Tenant string `json:"tenant,omitzero"`
 }
 
 // Slow is the answer of [Client.ExplainPaceOfJob].

@@ -82,6 +82,19 @@ func (l *Limits) Of(n Name) int64 {
 // span tells limits that are durations from those that are numbers.
 func (n Name) span() bool { return n == Time || n == Patience || n == Retention }
 
+// Told is an amount of the limit as programs are told it, and its unit: durations
+// in milliseconds (ms), bodies in bytes, the rest is a count and has none.
+func (n Name) Told(amount int64) (value int64, unit string) {
+	switch {
+	case n.span():
+		return time.Duration(amount).Milliseconds(), "ms"
+	case n == Bytes:
+		return amount, "bytes"
+	default:
+		return amount, ""
+	}
+}
+
 // format writes an amount of the limit for people: numbers as they are,
 // durations in milliseconds and without
 // empty units.

@@ -18,6 +18,7 @@ import (
 
 	"headway/internal/config"
 	"headway/internal/pgtest"
+	"headway/limit"
 	"headway/service"
 	"headway/service/apikey"
 	"headway/store"
@@ -256,6 +257,77 @@ func TestJobs(t *testing.T) {
 	if got := fmt.Sprint(events.Events); got != "[{job.created} {job.extended} {job.cancelled} {job.created}]" {
 		t.Errorf("events %s", got)
 	}
+}
+
+// TestScopeThatCannotBe refuses a job that nobody could work on or explain.
+func TestScopeThatCannotBe(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	k := key(t, s.st, "acme", store.ScopeWrite)
+	for name, scope := range map[string]map[string]any{
+		"pattern":   {"include": []string{"re:("}},
+		"exclusion": {"exclude": []string{"re:" + strings.Repeat("(a*)*", 500) + "["}},
+		"host":      {"scope": "list", "scope_hosts": []string{"http://[::1"}},
+	} {
+		scope["seeds"] = []string{"https://example.com/"}
+		a := s.ask("POST", "/v1/jobs", k, scope)
+		if a.status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+			continue
+		}
+		a.problem(t)
+		a = s.ask("POST", "/v1/schedules", k, map[string]any{"cron": "@daily", "job": scope})
+		if a.status != http.StatusUnprocessableEntity {
+			t.Errorf("a schedule of %s: %d %s", name, a.status, a.body)
+		}
+	}
+}
+
+// TestSimulatedLimits are those that a job would get, with the layer of each.
+func TestSimulatedLimits(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	for _, p := range []store.Plan{{Name: "small", Limits: limit.Limits{Pages: 100}, MonthPages: 60}, {Name: "large", Limits: limit.Limits{Pages: 1000, Time: time.Hour}}} {
+		if err := s.st.SetPlan(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.st.SetTenant(t.Context(), store.Tenant{Name: "acme", Plan: "small"}); err != nil {
+		t.Fatal(err)
+	}
+	k, operator := key(t, s.st, "acme", store.ScopeRead), key(t, s.st, "", store.ScopeOperator)
+	wish := func(more ...any) map[string]any {
+		body := map[string]any{"limits": map[string]any{"max_pages": 5000, "max_time_ms": 1e9, "max_depth": 3}}
+		for i := 0; i+1 < len(more); i += 2 {
+			body[more[i].(string)] = more[i+1]
+		}
+		return body
+	}
+	for _, c := range []struct {
+		key  string
+		body map[string]any
+		want string
+	}{
+		{k, wish(), "max_pages 60 usage, max_time 1000000000 job ms, max_depth 3 job, patience 600000 job ms"},
+		{operator, wish("plan", "large"), "max_pages 1000 plan, max_time 3600000 plan ms, max_depth 3 job, patience 600000 job ms"},
+		{operator, wish("tenant", "acme"), "max_pages 60 usage, max_time 1000000000 job ms, max_depth 3 job, patience 600000 job ms"},
+		{k, map[string]any{"preset": "audit"}, "max_pages 60 usage, max_time 3600000 job ms, patience 600000 job ms"},
+	} {
+		var got struct {
+			Limits []struct {
+				Name, Layer, Unit string
+				Max               int64
+			}
+		}
+		s.ask("POST", "/v1/limits/simulate", c.key, c.body).read(t, http.StatusOK, &got)
+		var words []string
+		for _, l := range got.Limits {
+			words = append(words, strings.TrimSpace(fmt.Sprintf("%s %d %s %s", l.Name, l.Max, l.Layer, l.Unit)))
+		}
+		if text := strings.Join(words, ", "); text != c.want {
+			t.Errorf("%v: %s, want %s", c.body, text, c.want)
+		}
+	}
+	s.ask("POST", "/v1/limits/simulate", k, wish("plan", "large")).read(t, http.StatusForbidden, nil)
+	s.ask("POST", "/v1/limits/simulate", operator, wish("plan", "none")).read(t, http.StatusUnprocessableEntity, nil)
 }
 
 // TestIdempotency creates one job for one key, and says the same each time.

@@ -115,6 +115,47 @@ func TestStreamThroughRestarts(t *testing.T) {
 	}
 }
 
+// TestStreamOfJob follows one job, from a client that has seen no event yet: what
+// happens between two of its streams is in the second.
+func TestStreamOfJob(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	now := time.Now()
+	var ids []job.ID
+	create := func() {
+		id, err := s.st.CreateJob(t.Context(), store.Job{Tenant: "acme", State: job.Running, CreatedAt: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	create()
+	create()
+	k := key(t, s.st, "acme", store.ScopeRead)
+	a := s.send("GET", fmt.Sprintf("/v1/events/stream?job=%d", ids[1]), k, nil)
+	line, err := bufio.NewReader(a.Body).ReadString('\n')
+	if closed := a.Body.Close(); err != nil || closed != nil || !strings.HasPrefix(line, "id: ") {
+		t.Fatalf("a stream begins with %q, %v, %v", line, err, closed)
+	}
+	create()
+	for _, id := range ids {
+		if err := s.st.SetState(t.Context(), now, id, job.Running, job.Cancelled, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := &follower{url: fmt.Sprintf("%s/v1/events/stream?job=%d", s.base, ids[1]), key: k, last: strings.TrimSpace(strings.TrimPrefix(line, "id: "))}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	f.follow(ctx, t, 1)
+	if want := fmt.Sprintf("[job.cancelled %d]", ids[1]); fmt.Sprint(f.got) != want {
+		t.Errorf("got %v, want %s", f.got, want)
+	}
+	var list struct{ Events []struct{ Job int64 } }
+	s.ask("GET", fmt.Sprintf("/v1/events?job=%d", ids[0]), k, nil).read(t, http.StatusOK, &list)
+	if len(list.Events) != 2 || list.Events[0].Job != int64(ids[0]) || list.Events[1].Job != int64(ids[0]) {
+		t.Errorf("events of one job: %+v", list)
+	}
+}
+
 // TestHeadOfStream answers a question for the head of a stream at once, and leaves
 // its connection free for the next request.
 func TestHeadOfStream(t *testing.T) {

@@ -62,11 +62,19 @@ func (r *Request) Job(set *config.Settings) (store.Job, error) {
 	if name == "" {
 		name = from.URLs[0].Host()
 	}
-	return store.Job{
+	j := store.Job{
 		Tenant: r.Tenant, Name: name, State: job.Queued, Spec: text,
 		// What the layers above allow is asked when it gets its place.
 		MaxPages: set.Limits.Pages, Layers: []limit.Layer{{Level: limit.Job, Limits: set.Limits}},
-	}, nil
+	}
+	asked, err := r.Asked(set, &j)
+	if err == nil {
+		err = asked.Check()
+	}
+	if err != nil {
+		return store.Job{}, &Error{Err: err, Hint: "a pattern is a glob such as /blog/**, or re: and a regular expression; a host of the scope is a name such as example.com"}
+	}
+	return j, nil
 }
 
 // Asked is what the job was asked for as package answer explains it, under the

@@ -64,7 +64,7 @@ func (a *API) registerEvents() {
 	schema := a.huma.OpenAPI().Components.Schemas.Schema(typeOf[Event](), true, "Event")
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "follow-events", Method: http.MethodGet, Path: "/v1/events/stream", Tags: tags, Summary: "Follow events as they happen",
-		Description: "Server-sent events: the field id is the number of the event, event its kind, data the object. A client that comes again with Last-Event-ID misses nothing. Without it, or after, the stream begins with what happens next.",
+		Description: "Server-sent events: the field id is the number of the event, event its kind, data the object. A client that comes again with Last-Event-ID misses nothing: the stream begins with an id, before any event. Without it, or after, the stream begins with what happens next.",
 		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString, Description: "The field data of each event is an Event.", Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": schema}}},
 		}}},
@@ -170,7 +170,9 @@ func (a *API) eventStart(ctx context.Context, in *followInput) (store.EventNumbe
 // opens nothing any more.
 func (a *API) sendEvents(ctx context.Context, w http.ResponseWriter, f *follower, q store.EventQuery) error {
 	out := eventWriter{w: w, control: http.NewResponseController(w)}
-	if err := out.send(fmt.Appendf(nil, "retry: %d\n\n", eventRetry.Milliseconds())); err != nil {
+	// Without data it is no event; who loses the stream before the first one comes
+	// again from here.
+	if err := out.send(fmt.Appendf(nil, "id: %d\nretry: %d\n\n", q.After, eventRetry.Milliseconds())); err != nil {
 		return err
 	}
 	alive := time.NewTicker(aliveEvery)

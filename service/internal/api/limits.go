@@ -37,6 +37,10 @@ func (a *API) registerLimits() {
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "get-usage", Method: http.MethodGet, Path: "/v1/usage", Tags: tags, Summary: "Tell what was used in a month, and what the plan allows",
 	}, a.getUsage)
+	register(a, store.ScopeRead, huma.Operation{
+		OperationID: "simulate-limits", Method: http.MethodPost, Path: "/v1/limits/simulate", Tags: tags, Summary: "Tell which limits a job would get, and which layer would set each",
+		Description: "By the rule that jobs get theirs by, with what is left of this month and the safety layer of this server's settings. Nothing is created.",
+	}, a.simulateLimits)
 }
 
 // usageInput names a month.
@@ -54,28 +58,40 @@ func (a *API) getUsage(ctx context.Context, in *usageInput) (*struct{ Body Usage
 	}
 	tenant := callerOf(ctx).tenant()
 	out := &struct{ Body Usage }{Usage{Month: m.String()}}
-	used, err := a.store.Usage(ctx, m)
+	used, err := a.usageOf(ctx, tenant, m)
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range used {
-		if u.Tenant == tenant {
-			out.Body.Pages, out.Body.Bytes = u.Pages, u.Bytes
-		}
-	}
+	out.Body.Pages, out.Body.Bytes = used.Pages, used.Bytes
 	return out, a.addPlan(ctx, tenant, &out.Body)
 }
 
-// addPlan says what the plan of a tenant allows.
-func (a *API) addPlan(ctx context.Context, tenant string, u *Usage) error {
-	tenants, err := a.store.Tenants(ctx)
-	if err != nil {
-		return err
+// usageOf is what a tenant used in a month.
+func (a *API) usageOf(ctx context.Context, tenant string, m store.Month) (store.Usage, error) {
+	list, err := a.store.Usage(ctx, m)
+	for _, u := range list {
+		if u.Tenant == tenant {
+			return u, err
+		}
 	}
+	return store.Usage{Tenant: tenant, Month: m}, err
+}
+
+// planOf is the plan of a tenant; empty for none.
+func (a *API) planOf(ctx context.Context, tenant string) (string, error) {
+	tenants, err := a.store.Tenants(ctx)
 	for _, t := range tenants {
 		if t.Name == tenant {
-			u.Plan = t.Plan
+			return t.Plan, err
 		}
+	}
+	return "", err
+}
+
+// addPlan says what the plan of a tenant allows.
+func (a *API) addPlan(ctx context.Context, tenant string, u *Usage) (err error) {
+	if u.Plan, err = a.planOf(ctx, tenant); err != nil {
+		return err
 	}
 	plans, err := a.store.Plans(ctx)
 	if err != nil {

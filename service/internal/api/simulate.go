@@ -1,0 +1,84 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"headway/answer"
+	"headway/internal/config"
+	"headway/limit"
+	"headway/store"
+)
+
+// LimitWish is what a job would ask for, and for whom.
+type LimitWish struct {
+	Preset string       `json:"preset,omitempty" enum:"polite,audit,warm,map,owned" doc:"Some presets bring limits along."`
+	Limits *JobCeilings `json:"limits,omitempty" doc:"As POST /v1/jobs takes them."`
+	Tenant *string      `json:"tenant,omitempty" maxLength:"200" doc:"For another tenant. Operators only."`
+	Plan   string       `json:"plan,omitempty" maxLength:"200" doc:"As if the tenant had this plan. Operators only."`
+}
+
+// SimulatedLimits is what a job would get.
+type SimulatedLimits struct {
+	Tenant string            `json:"tenant,omitempty"`
+	Plan   string            `json:"plan,omitempty" doc:"Missing for none."`
+	Limits []answer.JobLimit `json:"limits" nullable:"false"`
+	Errors []string          `json:"errors" nullable:"false" doc:"What would keep the job from a place."`
+}
+
+func (a *API) simulateLimits(ctx context.Context, in *struct{ Body LimitWish }) (*struct{ Body SimulatedLimits }, error) {
+	wish, c := &in.Body, callerOf(ctx)
+	if (wish.Tenant != nil || wish.Plan != "") && !c.key.Opens(store.ScopeOperator) {
+		return nil, problem(http.StatusForbidden, "for another tenant or plan the key needs the scope operator", "leave out tenant and plan")
+	}
+	request := JobRequest{Preset: wish.Preset, Limits: wish.Limits}
+	set, err := a.settings(request.spec().Settings)
+	if bad, ok := errors.AsType[*config.Error](err); ok {
+		return nil, problem(http.StatusUnprocessableEntity, bad.Error(), bad.Hint())
+	}
+	if err != nil {
+		return nil, err
+	}
+	tenant := c.tenant()
+	if wish.Tenant != nil {
+		tenant = *wish.Tenant
+	}
+	plan, around, err := a.surroundings(ctx, tenant, wish.Plan)
+	if err != nil {
+		return nil, err
+	}
+	around.Safety = set.FleetSafety()
+	l := answer.SimulateLimits(around, set.Limits)
+	return &struct{ Body SimulatedLimits }{SimulatedLimits{Tenant: tenant, Plan: plan, Limits: l.Limits, Errors: l.Errors}}, nil
+}
+
+// surroundings are the plan and the usage of a tenant, under its own plan or, where
+// one is named, another.
+func (a *API) surroundings(ctx context.Context, tenant, plan string) (string, store.Surroundings, error) {
+	used, err := a.usageOf(ctx, tenant, store.MonthOf(time.Now()))
+	if err != nil {
+		return "", store.Surroundings{}, err
+	}
+	named := plan != ""
+	if !named {
+		if plan, err = a.planOf(ctx, tenant); err != nil {
+			return "", store.Surroundings{}, err
+		}
+	}
+	plans, err := a.store.Plans(ctx)
+	if err != nil {
+		return "", store.Surroundings{}, err
+	}
+	for i := range plans {
+		if p := &plans[i]; plan != "" && p.Name == plan {
+			quota := limit.Quota{Pages: p.MonthPages, UsedPages: used.Pages, Bytes: p.MonthBytes, UsedBytes: used.Bytes}
+			return plan, store.Surroundings{Plan: p.Limits, Quota: quota}, nil
+		}
+	}
+	if named {
+		return "", store.Surroundings{}, problem(http.StatusUnprocessableEntity, "there is no such plan", "headway admin plan list names the plans")
+	}
+	return plan, store.Surroundings{}, nil
+}
