@@ -126,7 +126,7 @@ type fleet struct {
 
 // chore is something that is asked of the store now and then, one at a time.
 type chore struct {
-	at   time.Time
+	at   time.Time // while it is under way zero, unless there are news since
 	busy bool
 }
 
@@ -135,12 +135,18 @@ func (c *chore) due(now time.Time) bool {
 	if c.busy || now.Before(c.at) {
 		return false
 	}
-	c.busy = true
+	c.busy, c.at = true, time.Time{}
 	return true
 }
 
-// done says when to ask again.
-func (c *chore) done(at time.Time) { c.busy, c.at = false, at }
+// done says when to ask again: sooner where there were news meanwhile, which the
+// answer may not know of.
+func (c *chore) done(at time.Time) {
+	c.busy = false
+	if c.at.IsZero() {
+		c.at = at
+	}
+}
 
 // newMember returns a crawler that is one of a fleet.
 func newMember(cfg FleetConfig) *crawler {
