@@ -23,8 +23,9 @@ type Queue interface {
 	// Tenants take turns: next is the one whose first queued job has been first
 	// of its tenant for longest, so between that moment and its own turn no
 	// other tenant is served twice, however many come. A tenant that has all the
-	// places of its plan lets others pass and keeps its turn. Within a tenant
-	// jobs go in the order they were queued. All workers may call it at the same
+	// places of its plan lets others pass and keeps its turn. So does one that has
+	// a place where no more are free than are [Kept]. Within a tenant jobs go in
+	// the order they were queued. All workers may call it at the same
 	// time; each job is returned to one of them.
 	//
 	// With its place a job gets the limits of the layers above it: see
@@ -38,6 +39,13 @@ type Queue interface {
 	// what was used of it; zero for a tenant without.
 	Quota(ctx context.Context, now time.Time, tenant string) (limit.Quota, error)
 }
+
+// keptPart is the part of the places that is kept.
+const keptPart = 10
+
+// Kept is how many of so many places are kept for tenants that have none, which need
+// not wait then until a job of somebody else ends.
+func Kept(places int64) int64 { return places / keptPart }
 
 // Surroundings are the layers above a job, as an engine finds them when the job
 // gets its place or is extended.

@@ -71,11 +71,15 @@ func (s *Store) nextQueued(safety limit.Limits) *run {
 	for _, r := range s.active() {
 		busy[r.Tenant]++
 	}
-	if full(safety, int64(len(s.active()))) {
+	taken := int64(len(s.active()))
+	if full(safety, taken) {
 		return nil
 	}
+	open := !full(safety, taken+store.Kept(safety.ConcurrentCrawls))
 	first := s.firstQueued()
-	maps.DeleteFunc(first, func(tenant string, _ *run) bool { return full(s.planOf(tenant).Limits, busy[tenant]) })
+	maps.DeleteFunc(first, func(tenant string, _ *run) bool {
+		return full(s.planOf(tenant).Limits, busy[tenant]) || busy[tenant] > 0 && !open
+	})
 	since := func(r *run) int64 { return max(r.turn, s.queue.served[r.Tenant]) }
 	list := slices.SortedFunc(maps.Values(first), func(a, b *run) int { return cmp.Compare(since(a), since(b)) })
 	if len(list) == 0 {

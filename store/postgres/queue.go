@@ -15,26 +15,29 @@ import (
 )
 
 // pickQueued chooses jobs to fill places: those of the fleet, of which there are
-// $1, and those of the plans of tenants. It steps from tenant to tenant and reads
+// $1, and those of the plans of tenants; $3 of the fleet's are kept for the first
+// job of tenants that have none. It steps from tenant to tenant and reads
 // no more of a queue than could be admitted. In the first round tenants go by how
 // long they have waited, and in the same order in those that follow.
 const pickQueued = `with recursive busy as materialized (select j.tenant, count(*) as n from job j where ` + active + ` group by j.tenant),
 	place as (select greatest($1 - coalesce(sum(busy.n), 0), 0)::bigint as n from busy),
 	t as ((select j.tenant from job j where j.state = 'queued' order by j.tenant limit 1)
 		union all select (select j.tenant from job j where j.state = 'queued' and j.tenant > t.tenant order by j.tenant limit 1) from t where t.tenant is not null),
-	q as (select t.tenant, j.id, row_number() over w as round, greatest(first_value(j.turn) over w, coalesce((select s.turn from served s where s.tenant = t.tenant), 0)) as since
+	q as (select t.tenant, j.id, busy.n is null as newcomer, row_number() over w as round, greatest(first_value(j.turn) over w, coalesce((select s.turn from served s where s.tenant = t.tenant), 0)) as since
 		from t left join tenant x on x.name = t.tenant left join plan p on p.name = x.plan left join busy on busy.tenant = t.tenant
 			cross join lateral (select j.id, j.turn from job j where j.state = 'queued' and j.tenant = t.tenant order by j.turn
 				limit greatest(least((select n from place), (p.limits ->> 'max_concurrent_crawls')::bigint - coalesce(busy.n, 0)), 0)) as j
-		window w as (partition by t.tenant order by j.turn))
-	select id, tenant from q order by round, since limit (select least(n, $2) from place)`
+		window w as (partition by t.tenant order by j.turn)),
+	line as (select id, tenant, newcomer and round = 1 as first, row_number() over (order by round, since) as nth from q)
+	select id, tenant from line where first or nth <= (select n - $3 from place) order by nth limit (select least(n, $2) from place)`
 
-// places is how many jobs may have a place.
-func places(safety limit.Limits) int64 {
+// pickArgs are the arguments of pickQueued.
+func pickArgs(safety limit.Limits) []any {
 	if safety.ConcurrentCrawls == 0 {
-		return math.MaxInt32
+		return []any{math.MaxInt32, maxAdmit, 0}
 	}
-	return max(safety.ConcurrentCrawls, 0)
+	n := max(safety.ConcurrentCrawls, 0)
+	return []any{n, maxAdmit, store.Kept(n)}
 }
 
 // Admit implements [store.Queue]. One caller at a time counts places and fills
@@ -43,7 +46,7 @@ func places(safety limit.Limits) int64 {
 func (s *Store) Admit(ctx context.Context, now time.Time, safety limit.Limits) ([]store.Job, error) {
 	var list []store.Job
 	for more := true; more; {
-		r, err := s.pool.Query(ctx, pickQueued, places(safety), maxAdmit)
+		r, err := s.pool.Query(ctx, pickQueued, pickArgs(safety)...)
 		if err == nil {
 			more = r.Next()
 			r.Close()
@@ -78,7 +81,7 @@ func (c *change) admit(ctx context.Context, now time.Time, safety limit.Limits) 
 	var id int32
 	var tenant string
 	c.exec("select pg_advisory_xact_lock($1, 0)", lockOfQueue)
-	c.queue(pickQueued, places(safety), maxAdmit).Query(rows([]any{&id, &tenant}, func() error {
+	c.queue(pickQueued, pickArgs(safety)...).Query(rows([]any{&id, &tenant}, func() error {
 		ids = append(ids, id)
 		tenants = append(slices.DeleteFunc(tenants, func(t string) bool { return t == tenant }), tenant)
 		return nil

@@ -169,8 +169,50 @@ func testQueue(t *testing.T, open Open) {
 			t.Errorf("served %d times", served)
 		}
 	})
+	t.Run("places are kept for tenants that have none", func(t *testing.T) { testQueueKept(t, open) })
 	t.Run("random histories with faults", func(t *testing.T) { testQueueHistory(t, open) })
 	t.Run("many callers at once", func(t *testing.T) { testQueueCallers(t, open) })
+}
+
+// testQueueKept lets a tenant fill all places that it may have. Those that come get
+// the rest at once, one each, and the tenant goes on when enough are free again.
+func testQueueKept(t *testing.T, open Open) {
+	w := newQueueWorld(t, open, t.TempDir(), nil)
+	const most = 20
+	kept := int(store.Kept(most))
+	if kept != 2 || store.Kept(9) != 0 {
+		t.Fatalf("%d of %d are kept, %d of 9", kept, most, store.Kept(9))
+	}
+	for i := range 2 * most {
+		w.submit("a", fmt.Sprint("a", i))
+	}
+	if got := w.admit(most); len(got) != most-kept || got[0] != "a0" {
+		t.Errorf("alone: %v", got)
+	}
+	for _, name := range []string{"b1", "b2", "c1", "d1"} {
+		w.submit(name[:1], name)
+	}
+	if got := fmt.Sprint(w.admit(most)); got != "[b1 c1]" {
+		t.Errorf("beside it: %s", got)
+	}
+	end := func(n int) {
+		t.Helper()
+		for _, j := range w.active()[:n] {
+			w.set(j.ID, job.Running, job.Complete)
+		}
+	}
+	end(1)
+	if got := fmt.Sprint(w.admit(most)); got != "[d1]" {
+		t.Errorf("to the one that has none: %s", got)
+	}
+	end(kept)
+	if got := w.admit(most); len(got) != 0 {
+		t.Errorf("to places that are kept: %v", got)
+	}
+	end(2)
+	if got := fmt.Sprint(w.admit(most)); got != "[a18 b2]" {
+		t.Errorf("in turn: %s", got)
+	}
 }
 
 // queueModel is what a test of random histories remembers.
