@@ -51,17 +51,19 @@ func (r *run) overLimit(ctx context.Context, counts *store.Counts, ran time.Dura
 
 // warn tells what comes near: each mark of each ceiling once in the whole fleet.
 func (r *run) warn(ctx context.Context, near []limit.Warning) error {
-	for _, w := range near {
-		key := told{w.Limit, w.Max, w.Percent}
-		if r.told[key] {
-			continue
-		}
-		first, err := r.c.fleet.queue.Note(ctx, store.NoticeOf(r.job, r.c.now(), w))
-		if err != nil {
-			return err
-		}
-		if r.told[key] = true; first {
-			r.c.cfg.Log.Warn("a limit comes near", "job", r.job, "limit", w.String())
+	for _, highest := range near {
+		for _, w := range highest.Passed() {
+			key := told{w.Limit, w.Max, w.Percent}
+			if r.told[key] {
+				continue
+			}
+			first, err := r.c.fleet.queue.Note(ctx, store.NoticeOf(r.job, r.c.now(), w))
+			if err != nil {
+				return err
+			}
+			if r.told[key] = true; first {
+				r.c.cfg.Log.Warn("a limit comes near", "job", r.job, "limit", w.String())
+			}
 		}
 	}
 	return nil

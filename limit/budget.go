@@ -140,9 +140,21 @@ type Warning struct {
 	Observed int64
 }
 
+// Passed are the warnings of this mark and of those below it, which may have been
+// passed at once. Whoever waits for one of them need not know that.
+func (w Warning) Passed() []Warning {
+	var list []Warning
+	for _, m := range marks {
+		if m <= w.Percent {
+			list = append(list, Warning{w.Ceiling, m, w.Observed})
+		}
+	}
+	return list
+}
+
 // String tells the warning as in `max_pages: 80 % used, 40 of 50 (safety)`.
 func (w Warning) String() string {
-	if w.Observed >= w.Max {
+	if w.Observed >= w.Max && w.Percent == marks[len(marks)-1] {
 		return fmt.Sprintf("%s: used up, %s of %s (%s)", w.Limit, w.Limit.format(w.Observed), w.Limit.format(w.Max), w.Layer)
 	}
 	return fmt.Sprintf("%s: %d %% used, %s of %s (%s)", w.Limit, w.Percent, w.Limit.format(w.Observed), w.Limit.format(w.Max), w.Layer)
