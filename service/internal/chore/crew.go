@@ -31,6 +31,7 @@ const (
 	rescueAfter = time.Minute           // when a chore whose process died is done again, or after its timeout
 	stopWithin  = 10 * time.Second      // what is under way when the process ends is stopped then
 	fetchGap    = 20 * time.Millisecond // between two looks for chores, while there are some
+	startAgain  = time.Second           // after a start that the database did not answer
 	lookRarely  = 10 * time.Second      // for chores that nobody waits for by the second, where no notice says that there are any
 )
 
@@ -49,6 +50,7 @@ type Crew struct {
 	hooks  *webhook.Sender
 	runs   *schedule.Runner
 	out    *export.Exporter
+	log    *slog.Logger
 }
 
 // Open connects to the store's database once more and makes the tables of River,
@@ -63,7 +65,7 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Crew{hooks: hooks, runs: schedule.New(cfg.Store, log), out: out}
+	c := &Crew{hooks: hooks, runs: schedule.New(cfg.Store, log), out: out, log: log}
 	if c.pool, err = cfg.Store.Connect(ctx); err != nil {
 		return nil, err
 	}
@@ -104,7 +106,7 @@ func (c *Crew) Close() { c.pool.Close() }
 func (c *Crew) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := c.client.Start(ctx); err != nil {
+	if err := c.start(ctx); err != nil {
 		return fmt.Errorf("start chores: %w", err)
 	}
 	var group sync.WaitGroup
@@ -114,6 +116,22 @@ func (c *Crew) Run(ctx context.Context) error {
 	group.Wait()
 	<-c.client.Stopped()
 	return context.Cause(ctx)
+}
+
+// start starts River. A database that does not answer at this moment is waited for, as
+// it is later on.
+func (c *Crew) start(ctx context.Context) error {
+	for {
+		err := c.client.Start(ctx)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		c.log.WarnContext(ctx, "chores not started, trying again", "err", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(startAgain):
+		}
+	}
 }
 
 // Deliveries returns the latest deliveries to an endpoint; see

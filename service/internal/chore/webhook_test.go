@@ -1,6 +1,7 @@
 package chore
 
 import (
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -308,12 +309,10 @@ func TestChild(t *testing.T) {
 	time.Sleep(time.Minute) // to be killed meanwhile
 }
 
-// TestServerKilled kills PostgreSQL while deliveries are made and sent. The crew
-// goes on when it is back, and nothing that was acknowledged is lost.
-func TestServerKilled(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	server, err := pgtest.Start(ctx, pgtest.Config{Durable: true})
+// newOwnServer starts a server of the test's own, with a receiver of what happens there.
+func newOwnServer(t *testing.T) (*pgtest.Cluster, *bench, *receiver) {
+	t.Helper()
+	server, err := pgtest.Start(t.Context(), pgtest.Config{Durable: true})
 	fatal(t, err)
 	t.Cleanup(func() {
 		if err := server.Close(); err != nil {
@@ -323,6 +322,44 @@ func TestServerKilled(t *testing.T) {
 	b := openBench(t, server.DSN("postgres"))
 	v := newReceiver(t, nil)
 	v.endpoint(b, "acme")
+	return server, b, v
+}
+
+// noted is a log that says when something was written.
+type noted chan struct{}
+
+func (n noted) Write(p []byte) (int, error) {
+	select {
+	case n <- struct{}{}:
+	default:
+	}
+	return len(p), nil
+}
+
+// TestServerAway starts a crew while PostgreSQL is away. It works once it is back.
+func TestServerAway(t *testing.T) {
+	t.Parallel()
+	server, b, v := newOwnServer(t)
+	c := b.crew(Config{Webhook: webhook.Config{Guard: loopback(v.port()), Retries: soon}})
+	tried := make(noted, 1)
+	c.log = slog.New(slog.NewTextHandler(tried, nil))
+	fatal(t, server.Kill())
+	b.run(c)
+	<-tried
+	fatal(t, server.StartServer(t.Context()))
+	b.until("it answers again", func() bool {
+		_, err := b.store.CreateJob(t.Context(), store.Job{Tenant: "acme", State: job.Queued, MaxPages: 1, CreatedAt: time.Now()})
+		return err == nil
+	})
+	b.until("it has arrived", func() bool { return v.has() == 1 })
+}
+
+// TestServerKilled kills PostgreSQL while deliveries are made and sent. The crew
+// goes on when it is back, and nothing that was acknowledged is lost.
+func TestServerKilled(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	server, b, v := newOwnServer(t)
 	b.work(webhook.Config{Guard: loopback(v.port()), Retries: soon})
 	const each = 40
 	b.happen("acme", each)
