@@ -95,7 +95,11 @@ check: ## Everything CI runs, with the time of each stage
 
 .PHONY: e2e-fleet
 e2e-fleet: ## The fleet under faults at its real size: 500 hosts, a worker killed every 20 s; one test after the other
-	HEADWAY_FULL=1 go test -count=1 -timeout 120m -parallel 1 -v ./internal/fleettest
+	HEADWAY_FULL=1 go test -count=1 -timeout 120m -parallel 1 -skip '^TestService' -v ./internal/fleettest
+
+.PHONY: e2e-service
+e2e-service: ## The service at its real size: tenants, load, usage, restarts and outages; one test after the other
+	HEADWAY_FULL=1 go test -count=1 -timeout 60m -parallel 1 -run '^TestService' -v ./internal/fleettest
 
 .PHONY: full
 full: ## The long forms of all that has one: fuzzing, memory, kills, a million pages, PostgreSQL, benchmarks; takes hours
@@ -116,6 +120,7 @@ full: ## The long forms of all that has one: fuzzing, memory, kills, a million p
 	HEADWAY_FULL=1 go test -count=1 -p 1 -timeout 60m -v ./output/... ./internal/cli
 	HEADWAY_FULL=1 go test -count=1 -parallel 1 -timeout 240m -v ./internal/e2e
 	@$(MAKE) --no-print-directory e2e-fleet
+	@$(MAKE) --no-print-directory e2e-service
 	@$(MAKE) --no-print-directory bench-store
 	@$(MAKE) --no-print-directory bench-parts
 	@$(MAKE) --no-print-directory bench

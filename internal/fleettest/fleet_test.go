@@ -68,7 +68,7 @@ type fleet struct {
 	random  *rand.Rand
 }
 
-// worker is one process.
+// worker is one process: of a worker, or of a server.
 type worker struct {
 	cmd    *exec.Cmd
 	lines  []*proxy // to the database, and its standby
@@ -179,13 +179,21 @@ func (f *fleet) start(args ...string) *worker {
 // spawn starts a process of the fleet on lines of its own.
 func (f *fleet) spawn(args ...string) *worker {
 	f.Helper()
-	w := &worker{errs: &journal{}, exited: make(chan struct{})}
+	w := new(worker)
 	var ports []int
 	for _, s := range f.servers() {
 		line := newProxy(f.T, s.Port)
 		w.lines, ports = append(w.lines, line), append(ports, line.port())
 	}
 	w.cmd = f.command(ports, args...)
+	f.launch(w)
+	return w
+}
+
+// launch starts a process, which ends with the test.
+func (f *fleet) launch(w *worker) {
+	f.Helper()
+	w.errs, w.exited = &journal{}, make(chan struct{})
 	w.cmd.Stderr = w.errs
 	if err := w.cmd.Start(); err != nil {
 		f.Fatal(err)
@@ -199,7 +207,6 @@ func (f *fleet) spawn(args ...string) *worker {
 		<-w.exited
 	})
 	f.started = append(f.started, w)
-	return w
 }
 
 // victim is a worker that owns hosts, chosen by chance, and which they are.
