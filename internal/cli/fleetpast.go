@@ -20,6 +20,20 @@ import (
 	"headway/store/postgres"
 )
 
+// inFleet opens the store for one command.
+func inFleet(cmd *cobra.Command, do func(ctx context.Context, s *config.Settings, st *postgres.Store) error) error {
+	settings, _, err := config.Load(cmd.Flags(), os.Environ())
+	if err != nil {
+		return usage(err, hintOf(err))
+	}
+	st, err := openFleet(cmd.Context(), settings, store.Terms{}, nil)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	return do(cmd.Context(), settings, st)
+}
+
 // meansFleet tells whether a command that serves both is about a fleet: one is
 // named, and no folder.
 func meansFleet(cmd *cobra.Command, dir string) (bool, error) {
@@ -52,22 +66,6 @@ func fleetHosts(ctx context.Context, st *postgres.Store, q answer.HostQuery, err
 		list.Add(h)
 	}
 	return list.Hosts(), nil
-}
-
-// ofJob opens a job of a fleet to look at it.
-func ofJob(cmd *cobra.Command, arg string, do func(ctx context.Context, p *past) error) error {
-	return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
-		j, err := findJob(ctx, st, arg)
-		if err != nil {
-			return err
-		}
-		p := &past{view: st, asker: ask.NewFleet(st), job: j, running: store.Active(j.State)}
-		if p.asked, err = jobAsked(cmd, j); err != nil {
-			return failed(err, fmt.Sprintf("headway job show %d tells how the job stands", j.ID))
-		}
-		p.first = p.asked
-		return do(ctx, p)
-	})
 }
 
 // jobAsked is what a job of a fleet was asked for, with the settings of this
@@ -138,13 +136,4 @@ func (p *past) whyJob(ctx context.Context, text string) (*answer.Why, error) {
 		q.Running = runningURL(p.asker, p.job.ID)
 	}
 	return whyAny(ctx, q, text, readings)
-}
-
-// logJobOrder logs what a person ordered of a job, once it is done.
-func logJobOrder(ctx context.Context, st *postgres.Store, j store.Job, what, before, after string) error {
-	err := st.LogOrder(ctx, store.Order{At: time.Now().UTC(), By: userName(), What: what, Tenant: j.Tenant, Job: j.ID, Before: before, After: after})
-	if err != nil {
-		return failed(err, fmt.Sprintf("it was done, and is not in the log; headway job show %d tells how the job stands", j.ID))
-	}
-	return nil
 }

@@ -3,15 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,16 +17,16 @@ import (
 	"headway/internal/jobspec"
 	"headway/job"
 	"headway/limit"
-	"headway/store"
-	"headway/store/postgres"
 )
 
 func jobCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "job",
 		Short: "Ask a fleet for crawls, and see and change how they stand",
-		Long: `Jobs are what a fleet of headway worker crawls for. These commands speak to its
-PostgreSQL; HEADWAY_FLEET_STORE saves repeating --store.`,
+		Long: `Jobs are what a fleet of headway worker crawls for. These commands speak to a
+headway serve with --server and a key, or to the PostgreSQL of the fleet with --store,
+and print the same. HEADWAY_SERVER and HEADWAY_KEY, or HEADWAY_FLEET_STORE, save
+repeating them.`,
 	}
 	cmd.AddCommand(
 		jobSubmitCommand(), jobListCommand(), jobShowCommand(), jobExtendCommand(),
@@ -40,20 +37,6 @@ PostgreSQL; HEADWAY_FLEET_STORE saves repeating --store.`,
 		jobOrderCommand("cancel", "End a job at once; what was fetched is kept", "", job.Cancelled),
 	)
 	return cmd
-}
-
-// inFleet opens the store for one command.
-func inFleet(cmd *cobra.Command, do func(ctx context.Context, s *config.Settings, st *postgres.Store) error) error {
-	settings, _, err := config.Load(cmd.Flags(), os.Environ())
-	if err != nil {
-		return usage(err, hintOf(err))
-	}
-	st, err := openFleet(cmd.Context(), settings, store.Terms{}, nil)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	return do(cmd.Context(), settings, st)
 }
 
 func jobSubmitCommand() *cobra.Command {
@@ -70,7 +53,7 @@ plan tells then how the crawl would go.`,
 		Example: `  headway job submit https://example.com --max-pages 1000
   headway job submit --seeds hosts.txt --scope domain --tenant acme`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return inFleet(cmd, func(ctx context.Context, s *config.Settings, st *postgres.Store) error {
+			return withJobs(cmd, func(ctx context.Context, s *config.Settings, f jobs) error {
 				run := crawlRun{set: s, in: cmd.InOrStdin()}
 				if err := run.readSeeds(args); err != nil {
 					return err
@@ -82,17 +65,9 @@ plan tells then how the crawl would go.`,
 				if len(args) > 0 && s.SeedsFile == "" {
 					request.Seeds = args // as they were written: a bare host may fall back to http
 				}
-				j, err := request.Job(s)
-				if bad, ok := errors.AsType[*jobspec.Error](err); ok {
-					return usage(bad.Err, bad.Hint)
-				}
+				id, err := f.submit(ctx, request, s)
 				if err != nil {
-					return failed(err, "")
-				}
-				j.CreatedAt = time.Now().UTC()
-				id, err := st.CreateJob(ctx, j)
-				if err != nil {
-					return failed(err, "")
+					return err
 				}
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"job": id})
@@ -110,39 +85,18 @@ plan tells then how the crawl would go.`,
 	return cmd
 }
 
-func readJob(ctx context.Context, st store.Store, j store.Job) (answer.Job, error) {
-	row, err := answer.ReadJob(ctx, st, &j)
-	if err != nil {
-		return row, failed(err, "")
-	}
-	return row, nil
-}
-
 func jobListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the jobs of the fleet",
+		Long:  `List the jobs of the fleet, by a server those of the key's tenant.`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
-				rows := []answer.Job{}
-				for after := job.ID(0); ; {
-					list, err := st.JobList(ctx, after, store.MaxPage)
-					if err != nil {
-						return failed(err, "")
-					}
-					for i := range list {
-						row, err := readJob(ctx, st, list[i])
-						if err != nil {
-							return err
-						}
-						rows = append(rows, row)
-						after = list[i].ID
-					}
-					if len(list) < store.MaxPage {
-						break
-					}
+			return withJobs(cmd, func(ctx context.Context, _ *config.Settings, f jobs) error {
+				rows, err := f.list(ctx)
+				if err != nil {
+					return err
 				}
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"jobs": rows})
@@ -151,7 +105,7 @@ func jobListCommand() *cobra.Command {
 			})
 		},
 	}
-	config.RegisterStore(cmd.Flags())
+	config.RegisterClient(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -183,22 +137,6 @@ func jobNumber(arg string) (job.ID, error) {
 	return job.ID(n), nil
 }
 
-// findJob reads one job.
-func findJob(ctx context.Context, st store.Store, arg string) (store.Job, error) {
-	id, err := jobNumber(arg)
-	if err != nil {
-		return store.Job{}, err
-	}
-	j, err := st.Job(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return j, usage(fmt.Errorf("there is no job %d", id), "headway job list names them")
-	}
-	if err != nil {
-		return j, failed(err, "")
-	}
-	return j, nil
-}
-
 func jobShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -206,36 +144,28 @@ func jobShowCommand() *cobra.Command {
 		Short: "Tell how a job stands",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
-				j, err := findJob(ctx, st, args[0])
+			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
+				limits, err := f.limits(ctx, j.Job)
 				if err != nil {
 					return err
-				}
-				row, err := readJob(ctx, st, j)
-				if err != nil {
-					return err
-				}
-				limits, err := answer.ReadJobLimits(ctx, st, &j)
-				if err != nil {
-					return failed(err, "")
 				}
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), struct {
 						answer.Job
 						answer.JobLimits
-					}{row, limits})
+					}{*j, limits})
 				}
-				if err := printJobs(cmd.OutOrStdout(), []answer.Job{row}); err != nil {
+				if err := printJobs(cmd.OutOrStdout(), []answer.Job{*j}); err != nil {
 					return err
 				}
-				if err := printOutcomes(cmd.OutOrStdout(), row.Outcomes); err != nil {
+				if err := printOutcomes(cmd.OutOrStdout(), j.Outcomes); err != nil {
 					return err
 				}
 				return printLimits(cmd.OutOrStdout(), &limits)
 			})
 		},
 	}
-	config.RegisterStore(cmd.Flags())
+	config.RegisterClient(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -262,30 +192,22 @@ func jobOrderCommand(name, short string, from, to job.State) *cobra.Command {
 		Short: short,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
-				j, err := findJob(ctx, st, args[0])
-				if err != nil {
+			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
+				if from != "" && j.State != from {
+					return usage(fmt.Errorf("job %d is %s", j.Job, j.State), fmt.Sprintf("only a job that is %s can be changed so", from))
+				}
+				if err := job.Check(j.State, to); err != nil {
+					return usage(err, fmt.Sprintf("headway job show %d tells how it stands", j.Job))
+				}
+				if err := f.order(ctx, j, name, to); err != nil {
 					return err
 				}
-				is := j.State
-				if from != "" && is != from {
-					return usage(fmt.Errorf("job %d is %s", j.ID, is), fmt.Sprintf("only a job that is %s can be changed so", from))
-				}
-				if err := job.Check(is, to); err != nil {
-					return usage(err, fmt.Sprintf("headway job show %d tells how it stands", j.ID))
-				}
-				if err := st.SetState(ctx, time.Now().UTC(), j.ID, is, to, "by an operator"); err != nil {
-					return failed(err, "try again")
-				}
-				if err := logJobOrder(ctx, st, j, name, string(is), string(to)); err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d: %s, was %s\n", j.ID, to, is)
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "job %d: %s, was %s\n", j.Job, to, j.State)
 				return err
 			})
 		},
 	}
-	config.RegisterStore(cmd.Flags())
+	config.RegisterClient(cmd.Flags())
 	return cmd
 }
 
@@ -299,36 +221,29 @@ ended queues for a place. Safety and the plan of the tenant cap it as they do at
 and the answer says so; they are asked again when the job gets its place.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
-				j, err := findJob(ctx, st, args[0])
+			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
+				if err := f.extend(ctx, j, pages); err != nil {
+					return err
+				}
+				limits, err := f.limits(ctx, j.Job)
 				if err != nil {
 					return err
 				}
-				if err := st.Extend(ctx, time.Now().UTC(), j.ID, pages); err != nil {
-					return usage(err, fmt.Sprintf("headway job show %d tells how it stands", j.ID))
+				told := fmt.Sprintf("job %d may have %d pages", j.Job, pages)
+				if pages == 0 {
+					told = fmt.Sprintf("job %d: %s", j.Job, limit.Ceiling{Limit: limit.Pages})
 				}
-				if j.State == job.Partial {
-					if err := st.SetState(ctx, time.Now().UTC(), j.ID, job.Partial, job.Queued, "extended"); err != nil {
-						return failed(err, "try again")
+				for _, l := range limits.Limits {
+					if l.Name == limit.Pages && (l.Requested > l.Max || pages == 0) {
+						told = fmt.Sprintf("job %d: %s", j.Job, l.Text)
 					}
 				}
-				was := j.Limits().Of(limit.Pages)
-				if j, err = st.Job(ctx, j.ID); err != nil {
-					return failed(err, "")
-				}
-				if err := logJobOrder(ctx, st, j, "extend", was.String(), j.Limits().Of(limit.Pages).String()); err != nil {
-					return err
-				}
-				if got := j.Limits().Of(limit.Pages); got.Capped() || pages == 0 {
-					_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d: %s\n", j.ID, got)
-				} else {
-					_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d may have %d pages\n", j.ID, pages)
-				}
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), told)
 				return err
 			})
 		},
 	}
 	cmd.Flags().Int64Var(&pages, "max-pages", 0, "new limit of pages; 0 is none")
-	config.RegisterStore(cmd.Flags())
+	config.RegisterClient(cmd.Flags())
 	return cmd
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,10 +26,10 @@ of headway hosts.`,
 			if err := q.Check(); err != nil {
 				return usage(err, "headway hosts --help lists them")
 			}
-			return ofJob(cmd, args[0], func(ctx context.Context, p *past) error {
-				hosts, err := p.hosts(ctx, q, time.Now().UTC(), cmd.ErrOrStderr())
+			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
+				hosts, err := f.hosts(ctx, j.Job, q, cmd.ErrOrStderr())
 				if err != nil {
-					return failed(err, "headway job show "+args[0]+" tells how the job stands")
+					return err
 				}
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), hosts)
@@ -40,7 +39,7 @@ of headway hosts.`,
 		},
 	}
 	hostQueryFlags(cmd, &q)
-	config.RegisterStore(cmd.Flags())
+	config.RegisterClient(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

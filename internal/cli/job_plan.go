@@ -3,12 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"headway/answer"
 	"headway/internal/config"
-	"headway/internal/jobspec"
 )
 
 func jobPlanCommand() *cobra.Command {
@@ -25,31 +24,24 @@ would stop it. Of a dry run that has not ended it is what is known so far.`,
   headway job plan 7 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return ofJob(cmd, args[0], func(ctx context.Context, p *past) error {
-				spec, err := jobspec.Read(p.job.Spec)
+			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
+				plan, err := f.plan(ctx, j.Job, cmd.ErrOrStderr())
 				if err != nil {
-					return failed(err, "")
-				}
-				if !spec.DryRun {
-					return usage(fmt.Errorf("job %d is a crawl, not a dry run", p.job.ID), "headway job submit --dry-run asks for a plan")
-				}
-				plan, err := p.crawl(cmd.ErrOrStderr()).Plan(ctx, time.Now().UTC())
-				if err != nil {
-					return failed(err, "headway job show "+args[0]+" tells how the job stands")
+					return err
 				}
 				out := cmd.OutOrStdout()
 				if asJSON {
 					return printJSON(out, plan)
 				}
-				if err := printPlan(out, &plan); err != nil {
+				if err := printPlan(out, plan); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(out, "\nthe dry run is %s and took %s\n", p.job.State, plural(plan.Sent, "request"))
+				_, err = fmt.Fprintf(out, "\nthe dry run is %s and took %s\n", j.State, plural(plan.Sent, "request"))
 				return err
 			})
 		},
 	}
-	config.RegisterStore(cmd.Flags())
+	config.RegisterClient(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

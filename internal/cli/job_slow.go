@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headway/answer"
 	"headway/internal/config"
 )
 
@@ -21,12 +22,16 @@ ended.`,
   headway job slow 7 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return ofJob(cmd, args[0], func(_ context.Context, p *past) error {
-				return p.printSlow(cmd, asJSON, "headway job show "+args[0]+" tells how the job stands")
+			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
+				slow, err := f.slow(ctx, j.Job, cmd.ErrOrStderr())
+				if err != nil {
+					return err
+				}
+				return tellSlow(cmd, slow, asJSON)
 			})
 		},
 	}
-	config.RegisterStore(cmd.Flags())
+	config.RegisterClient(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headway/answer"
 	"headway/internal/config"
 )
 
@@ -20,8 +21,8 @@ Of a job that has ended nobody is asked.`,
   headway job why 7 example.com/cart --json`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return ofJob(cmd, args[0], func(ctx context.Context, p *past) error {
-				w, err := p.whyJob(ctx, args[1])
+			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
+				w, err := f.why(ctx, j.Job, args[1])
 				if err != nil {
 					return err
 				}
@@ -33,7 +34,7 @@ Of a job that has ended nobody is asked.`,
 			})
 		},
 	}
-	config.RegisterStore(cmd.Flags())
+	config.RegisterClient(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -40,24 +40,24 @@ waits for now from what it waited for so far.`,
 			return err
 		}
 		defer func() { err = errors.Join(err, past.view.Close()) }()
-		return past.printSlow(cmd, asJSON, "look at "+found+" with headway runs")
+		slow, err := past.crawl(cmd.ErrOrStderr()).Slow(cmd.Context())
+		if err != nil {
+			return failed(err, "look at "+found+" with headway runs")
+		}
+		return tellSlow(cmd, &slow, asJSON)
 	}
 	return cmd
 }
 
-// printSlow says where the time went.
-func (p *past) printSlow(cmd *cobra.Command, asJSON bool, hint string) error {
-	slow, err := p.crawl(cmd.ErrOrStderr()).Slow(cmd.Context())
-	if err != nil {
-		return failed(err, hint)
-	}
+// tellSlow says where the time went.
+func tellSlow(cmd *cobra.Command, slow *answer.Slow, asJSON bool) error {
 	if asJSON {
 		return printJSON(cmd.OutOrStdout(), slow)
 	}
 	for _, n := range slow.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), "headway: note: "+n)
 	}
-	return printSlow(cmd.OutOrStdout(), &slow)
+	return printSlow(cmd.OutOrStdout(), slow)
 }
 
 // slowBar is how long the bar of a hundred per cent is.

@@ -73,7 +73,9 @@ func Register(fs *pflag.FlagSet) { register(fs, func(s *Setting) bool { return !
 // RegisterWorker adds the flags of a worker of a fleet: those that are not a
 // job's.
 func RegisterWorker(fs *pflag.FlagSet) {
-	register(fs, func(s *Setting) bool { return s.Fleet || slices.Contains(workerFlags, s.Key) })
+	register(fs, func(s *Setting) bool {
+		return s.Fleet && !slices.Contains(clientFlags, s.Key) || slices.Contains(workerFlags, s.Key)
+	})
 }
 
 // workerFlags are the settings that have a flag of a worker.
@@ -82,8 +84,20 @@ var workerFlags = []string{"owned", "contact", "user_agent", "timeout", "allow_p
 // RegisterJob adds the flags by which somebody asks for a job of a fleet.
 func RegisterJob(fs *pflag.FlagSet) {
 	register(fs, func(s *Setting) bool {
-		return s.OfJob() || s.Key == "seeds_file" || s.Key == "fleet.store" || s.Key == "fleet.schema"
+		return s.OfJob() || s.Key == "seeds_file" || isClient(s)
 	})
+}
+
+// RegisterClient adds the flags that say where the fleet is, to one who may speak to
+// a server of it.
+func RegisterClient(fs *pflag.FlagSet) { register(fs, isClient) }
+
+// clientFlags are the settings by which a server is spoken to.
+var clientFlags = []string{"server", "key_file"}
+
+// isClient tells the settings of those who may speak to a server or to the store.
+func isClient(s *Setting) bool {
+	return slices.Contains(clientFlags, s.Key) || s.Key == "fleet.store" || s.Key == "fleet.schema"
 }
 
 // RegisterServer adds the flags of a server of a fleet's API.

@@ -71,6 +71,9 @@ type Settings struct {
 	Store    Store
 	Governor Governor
 	Fleet    Fleet
+	Server   string
+	Key      string
+	KeyFile  string
 	Worker   Worker
 	Trace    Trace
 	Log      Log

@@ -142,6 +142,9 @@ var Table = []Section{
 	{"The fleet", []Setting{
 		{Key: "fleet.store", Flag: "store", Fleet: true, Secret: true, Doc: "`connection` string of the PostgreSQL that the fleet works on; several hosts follow a failover", at: func(s *Settings) value { return text{&s.Fleet.Store, "connection string", nil} }},
 		{Key: "fleet.schema", Flag: "schema", Fleet: true, Default: "headway", Doc: "`schema` its tables lie in", at: func(s *Settings) value { return text{&s.Fleet.Schema, "schema", nil} }},
+		{Key: "server", Flag: "server", Fleet: true, Doc: "`URL` of a headway serve to speak to in place of PostgreSQL", at: func(s *Settings) value { return text{&s.Server, "URL", nil} }},
+		{Key: "key", Fleet: true, Secret: true, Doc: "key for that server, as headway admin key create prints it", at: func(s *Settings) value { return text{&s.Key, "key", nil} }},
+		{Key: "key_file", Flag: "key-file", Fleet: true, Doc: "`file` with the key for that server; HEADWAY_KEY holds the key itself", at: func(s *Settings) value { return text{&s.KeyFile, "path", nil} }},
 		{Key: "fleet.lease", Flag: "lease", Fleet: true, Default: "30s", Doc: "how long a worker that is silent keeps its hosts; the same for all workers", at: func(s *Settings) value { return span{&s.Fleet.Lease, time.Second, time.Hour} }},
 		{Key: "fleet.max_running", Flag: "max-running", Fleet: true, Default: "0", Doc: "jobs that run at once in the whole fleet; 0 is no limit", at: func(s *Settings) value { return number{&s.Fleet.MaxRunning, 0, 1_000_000} }},
 		{Key: "worker.listen", Flag: "listen", Fleet: true, Doc: "`address` and port to serve /metrics, /livez and /readyz at, to whoever can reach it; by default nowhere", at: func(s *Settings) value { return text{&s.Worker.Listen, "address and port", checkListen} }},

@@ -1,0 +1,99 @@
+//go:build unix
+
+package cli
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/pflag"
+
+	"headway/internal/config"
+	"headway/internal/pgtest"
+	"headway/service"
+	"headway/service/apikey"
+	"headway/store"
+	"headway/store/postgres"
+)
+
+// TestJobScripts runs one transcript of the commands of jobs over both ways to a
+// fleet, and one of what can be wrong with a server.
+func TestJobScripts(t *testing.T) {
+	db, err := pgtest.Start(t.Context(), pgtest.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byStore := func(env *testscript.Env) error {
+		env.Setenv("HEADWAY_FLEET_STORE", db.DSN("postgres"))
+		env.Setenv("HEADWAY_FLEET_SCHEMA", schemaOf(env))
+		return nil
+	}
+	byServer := func(env *testscript.Env) error { return serveFleet(env, db.DSN("postgres")) }
+	t.Run("run", func(t *testing.T) {
+		for _, way := range []struct {
+			name, dir string
+			setup     func(*testscript.Env) error
+		}{{"store", "jobs", byStore}, {"server", "jobs", byServer}, {"errors", "server", byServer}} {
+			t.Run(way.name, func(t *testing.T) {
+				testscript.Run(t, testscript.Params{
+					Dir: "testdata/" + way.dir, RequireExplicitExec: true, Setup: way.setup,
+					Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+				})
+			})
+		}
+	})
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// schemaOf names a schema for a transcript.
+func schemaOf(env *testscript.Env) string {
+	return "j" + strings.ToLower(strings.NewReplacer("-", "", "/", "").Replace(env.WorkDir[strings.LastIndexByte(env.WorkDir, '-')+1:]+env.T().(testing.TB).Name()))
+}
+
+// serveFleet starts a server for a transcript, and makes its keys.
+func serveFleet(env *testscript.Env, dsn string) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	st, err := postgres.Open(ctx, postgres.Config{DSN: dsn, Schema: schemaOf(env)})
+	if err != nil {
+		cancel()
+		return err
+	}
+	for name, scope := range map[string]store.Scope{"HEADWAY_KEY": store.ScopeWrite, "READ": store.ScopeRead} {
+		made := apikey.New()
+		if err := st.CreateKey(ctx, time.Now(), store.APIKey{ID: made.ID, Sum: made.Sum(), Scope: scope, CreatedAt: time.Now()}); err != nil {
+			cancel()
+			return err
+		}
+		env.Setenv(name, made.Text)
+	}
+	at, ended := make(chan net.Addr, 1), make(chan error, 1)
+	go func() {
+		ended <- service.Run(ctx, service.Config{
+			Store: st, Listen: "127.0.0.1:0", Rate: 1e6, Listening: func(a net.Addr) { at <- a },
+			Settings: func(asked config.Asked) (*config.Settings, error) {
+				return config.LoadJob(pflag.NewFlagSet("server", pflag.ContinueOnError), nil, asked)
+			},
+		})
+	}()
+	env.Defer(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			env.T().Log("serving:", err)
+		}
+		_ = st.Close() // it never fails
+	})
+	select {
+	case a := <-at:
+		env.Setenv("HEADWAY_SERVER", "http://"+a.String())
+		return nil
+	case err := <-ended:
+		ended <- err
+		return err
+	}
+}
