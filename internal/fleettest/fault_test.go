@@ -120,7 +120,7 @@ func (f *fleet) suffer(do fault) {
 	f.start()
 	f.start()
 	id := f.submit()
-	time.Sleep(3*time.Second + f.chance(3*time.Second)) // real processes at work
+	f.awaitWork()
 	before := f.peaks()
 	after := do(f)
 	f.judge(f.await(id, f.long(), nil))
@@ -129,6 +129,19 @@ func (f *fleet) suffer(do fault) {
 	}
 	f.flat(before)
 	f.leaveAll()
+}
+
+// awaitWork waits until every worker owns hosts and a number of pages was answered that
+// is left to chance: at least one for each host, at most a third of all.
+func (f *fleet) awaitWork() {
+	f.Helper()
+	f.until("every worker owns hosts", func() bool {
+		return !slices.ContainsFunc(f.workers, func(w *worker) bool { return len(f.owned(w)) == 0 })
+	})
+	most := max(f.hosts*f.pages/3, f.hosts+1)
+	enough := int64(f.hosts + f.random.IntN(most-f.hosts))
+	f.until("work is under way", func() bool { return f.lab.Stats().Total.PageAnswers >= enough })
+	f.Logf("%d pages were answered", f.lab.Stats().Total.PageAnswers)
 }
 
 // reconnects starts to count the connections of all workers; the function it returns

@@ -28,7 +28,7 @@ import (
 
 // atOnce is how many tests run at once in CI. They wait for the pace of a crawl far
 // more than they compute.
-const atOnce = 6
+const atOnce = 4
 
 func TestMain(m *testing.M) {
 	if !full {
