@@ -127,13 +127,13 @@ func TestKeysOfEveryRoute(t *testing.T) {
 	t.Logf("%d requests to %d routes, all refused", n, len(d.operations()))
 }
 
-// fill gives a tenant a job with a URL, both marked.
+// fill gives a tenant a job with a URL, both marked: a dry run, which has a plan.
 func fill(t testing.TB, s *server, tenant string) job.ID {
 	t.Helper()
 	now := time.Now()
 	seed := "https://" + marker + ".example/" + marker
 	id, err := s.st.CreateJob(t.Context(), store.Job{
-		Tenant: tenant, Name: marker, State: job.Running, MaxPages: 7777, CreatedAt: now, Reason: marker, Spec: fmt.Appendf(nil, `{"seeds":[%q]}`, seed),
+		Tenant: tenant, Name: marker, State: job.Running, MaxPages: 7777, CreatedAt: now, Reason: marker, Spec: fmt.Appendf(nil, `{"seeds":[%q],"dry_run":true}`, seed),
 	})
 	if err != nil {
 		t.Fatal(err)
