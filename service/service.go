@@ -62,6 +62,9 @@ type Config struct {
 	Webhooks guard.Config
 	// Exports says where exports go; the zero value is nowhere.
 	Exports Exports
+	// Observe, when not nil, is told of each request: the operation of the API,
+	// the status and how long it took, 0 for a stream.
+	Observe func(operation string, status int, took time.Duration)
 	Log     *slog.Logger // nil for none
 	// Listening, when not nil, is told the address once requests are taken.
 	Listening func(net.Addr)
@@ -127,7 +130,7 @@ func serve(ctx context.Context, c Config, l net.Listener, behind crew) error {
 	rate := cmp.Or(c.Rate, DefaultRate)
 	a := api.New(api.Config{
 		Store: c.Store, Chores: behind, Private: c.Webhooks.AllowPrivate, Settings: c.Settings, Anonymous: c.NoKeys,
-		Rate: api.Rate{PerSecond: rate, Burst: max(1, int(rate*burst))}, Log: c.Log,
+		Rate: api.Rate{PerSecond: rate, Burst: max(1, int(rate*burst))}, Observe: c.Observe, Log: c.Log,
 	})
 	h := &health{store: c.Store}
 	server := &http.Server{

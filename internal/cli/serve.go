@@ -86,13 +86,14 @@ func (s *serving) run(cmd *cobra.Command) error {
 	}
 	defer st.Close()
 	warnOfDoor(people, set.AllowPrivate)
-	stop, err := s.show(ctx, st, people)
+	requests := metrics.NewServer()
+	stop, err := s.show(ctx, st, requests, people)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	err = service.Run(ctx, service.Config{
-		Store: st, Listen: s.listen, NoKeys: s.noKeys, Rate: s.rate, Webhooks: webhooks, Exports: exports, Log: log,
+		Store: st, Listen: s.listen, NoKeys: s.noKeys, Rate: s.rate, Webhooks: webhooks, Exports: exports, Observe: requests.Observe, Log: log,
 		Settings:  func(asked config.Asked) (*config.Settings, error) { return config.LoadJob(flags, environ, asked) },
 		Listening: func(at net.Addr) { fmt.Fprintf(people, "headway: serving the API at http://%s\n", at) },
 	})
@@ -107,11 +108,11 @@ func (s *serving) run(cmd *cobra.Command) error {
 }
 
 // show serves metrics and probes beside the API, if somebody asked for that.
-func (s *serving) show(ctx context.Context, st *postgres.Store, people io.Writer) (stop func(), err error) {
+func (s *serving) show(ctx context.Context, st *postgres.Store, requests *metrics.Server, people io.Writer) (stop func(), err error) {
 	if s.metrics == "" {
 		return func() {}, nil
 	}
-	handler, err := metrics.Handler(version, nil, func() error { return service.Answers(ctx, st) })
+	handler, err := metrics.Handler(version, nil, func() error { return service.Answers(ctx, st) }, requests)
 	if err != nil {
 		return nil, err
 	}

@@ -88,8 +88,9 @@ var ofProcess = []string{"process_resident_memory_bytes", "process_cpu_seconds_t
 func TestBoard(t *testing.T) {
 	rules := read(t, rulesFile)
 	labels := map[string][]string{"headway_build_info": {"version", "go"}}
-	for _, m := range metrics.Metrics() {
-		labels[m.Name] = []string{m.Label}
+	shown := slices.Concat(metrics.Metrics(), metrics.ServerMetrics())
+	for _, m := range shown {
+		labels[m.Name] = strings.Split(m.Label, ", ")
 		if m.Kind == "histogram" {
 			labels[m.Name+"_bucket"], labels[m.Name+"_count"], labels[m.Name+"_sum"] = []string{m.Label}, nil, nil
 		}
@@ -138,7 +139,7 @@ func TestBoard(t *testing.T) {
 			check(p.Title, q.Expr)
 		}
 	}
-	for _, m := range metrics.Metrics() {
+	for _, m := range shown {
 		if !used[m.Name] {
 			t.Errorf("%s is not on the board", m.Name)
 		}

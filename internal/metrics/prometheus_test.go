@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -98,35 +99,60 @@ func (s *scene) start(cmd *exec.Cmd) {
 	})
 }
 
-// startWorker starts a worker and returns where its metrics are. Everything it
-// says must be JSON.
+// startWorker starts a worker and returns where its metrics are.
 func (s *scene) startWorker() (address string) {
 	s.Helper()
 	port := s.lab.Addr().(*net.TCPAddr).Port
 	s.worker = s.headway("worker", "--listen", "127.0.0.1:0", "--log", "json", "--traces", s.collect(), "--lease", "6s", "--workers", "64", "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", port))
-	errs, err := s.worker.StderrPipe()
+	return s.says(s.worker, "metrics at http://")[0]
+}
+
+// startServer starts a server of the API and returns where that and its metrics
+// are.
+func (s *scene) startServer() (api, address string) {
+	s.Helper()
+	cmd := s.headway("serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--no-keys", "--log", "json")
+	found := s.says(cmd, "metrics at http://", "serving the API at http://")
+	return found[1], found[0]
+}
+
+// says starts a command and returns what it says after some words. Everything it
+// says must be JSON.
+func (s *scene) says(cmd *exec.Cmd, words ...string) []string {
+	s.Helper()
+	errs, err := cmd.StderrPipe()
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.start(s.worker)
-	found := make(chan string, 1)
+	s.start(cmd)
+	type part struct {
+		n    int
+		text string
+	}
+	found := make(chan part, len(words))
 	go func() {
 		for lines := bufio.NewScanner(errs); lines.Scan(); {
 			var record struct{ Level, Msg string }
 			if err := json.Unmarshal(lines.Bytes(), &record); err != nil || record.Level == "" {
-				s.Errorf("the worker said %q: %v", lines.Text(), err)
+				s.Errorf("%s said %q: %v", cmd.Args[1], lines.Text(), err)
 			}
-			if _, at, ok := strings.Cut(record.Msg, "metrics at http://"); ok {
-				found <- strings.TrimSuffix(at, metrics.MetricsPath)
+			for n, w := range words {
+				if _, at, ok := strings.Cut(record.Msg, w); ok {
+					found <- part{n, strings.TrimSuffix(at, metrics.MetricsPath)}
+				}
 			}
 		}
 	}()
-	select {
-	case address = <-found:
-	case <-time.After(patience):
-		s.Fatal("the worker does not listen")
+	list := make([]string, len(words))
+	for range words {
+		select {
+		case p := <-found:
+			list[p.n] = p.text
+		case <-time.After(patience):
+			s.Fatalf("%s does not listen", cmd.Args[1])
+		}
 	}
-	return address
+	return list
 }
 
 // Times of the rules, shortened: what they look back, and what they wait before
@@ -153,8 +179,8 @@ func shortened(rules string) string {
 	return regexp.MustCompile(`for: \d+m`).ReplaceAllStringFunc(rules, divide(waitFor))
 }
 
-// startPrometheus lets a Prometheus scrape an address by our rules.
-func (s *scene) startPrometheus(target string) {
+// startPrometheus lets a Prometheus scrape a worker and a server by our rules.
+func (s *scene) startPrometheus(worker, server string) {
 	s.Helper()
 	l, err := (&net.ListenConfig{}).Listen(s.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -170,7 +196,8 @@ global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500
 rule_files: [headway.rules.yml]
 scrape_configs:
   - {job_name: headway, static_configs: [{targets: ["%s"]}]}
-`, target))
+  - {job_name: headway-serve, static_configs: [{targets: ["%s"]}]}
+`, worker, server))
 	var said bytes.Buffer
 	cmd := exec.CommandContext(context.Background(), installed(s.T, "prometheus"), "--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address="+s.prom, "--log.level=warn")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, &said, &said
@@ -270,7 +297,8 @@ func is(want float64) func(float64) bool { return func(v float64) bool { return 
 // TestPrometheus lets a Prometheus watch a worker that crawls a lab that mostly
 // refuses: everything it shows is there, adds up and is what the lab saw; every
 // query of the board has an answer; alerts fire for refusals, for a store that is
-// gone and for a worker that was killed.
+// gone (nobody may work, it fails, slots are nobody's, the API fails) and for a worker
+// that was killed.
 func TestPrometheus(t *testing.T) {
 	t.Parallel()
 	installed(t, "prometheus")
@@ -294,7 +322,9 @@ func TestPrometheus(t *testing.T) {
 		}
 	})
 	address := s.startWorker()
-	s.startPrometheus(address)
+	api, server := s.startServer()
+	s.startPrometheus(address, server)
+	s.useAPI(api)
 	if out, err := s.headway(append([]string{"job", "submit", "--delay", "500ms"}, s.lab.Seeds()...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -307,7 +337,8 @@ func TestPrometheus(t *testing.T) {
 		t.Errorf("%d hosts with work spent %.3f seconds a second", hosts, got)
 	}
 	s.eventually("sum(headway:host_seconds:share5m)", func(v float64) bool { return math.Abs(v-1) < 1e-9 })
-	for _, m := range metrics.Metrics() {
+	s.eventually(`sum(rate(headway_api_seconds_count[5s]))`, func(v float64) bool { return v > 0 })
+	for _, m := range slices.Concat(metrics.Metrics(), metrics.ServerMetrics()) {
 		name := m.Name
 		if m.Kind == "histogram" {
 			name += "_count"
@@ -332,7 +363,7 @@ func TestPrometheus(t *testing.T) {
 	}
 	// What is about time is shortened here, so on a busy machine it is right that a
 	// worker is taken to be gone, or it and its store to be slow.
-	if list, err := s.query(`ALERTS{alertstate="firing", alertname!~"HeadwayRefusals|HeadwayWorkerGone|HeadwayNoWorkers|HeadwayNoProgress|HeadwayLoopStuck|HeadwayStoreSlow"}`); err != nil || len(list) > 0 {
+	if list, err := s.query(`ALERTS{alertstate="firing", alertname!~"HeadwayRefusals|HeadwayWorkerGone|HeadwayNoWorkers|HeadwaySlotsUnowned|HeadwayNoProgress|HeadwayLoopStuck|HeadwayStoreSlow"}`); err != nil || len(list) > 0 {
 		t.Errorf("other alerts fire: %v, %v", list, err)
 	}
 
@@ -368,7 +399,9 @@ func TestPrometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.fires("HeadwayNoWorkers")
-	s.eventually("headway_store_errors_total", func(v float64) bool { return v > 0 })
+	s.fires("HeadwayStoreErrors")
+	s.fires("HeadwaySlotsUnowned")
+	s.fires("HeadwayAPIFails")
 	s.probe(address, metrics.ReadyPath, http.StatusServiceUnavailable)
 	s.probe(address, metrics.LivePath, http.StatusOK)
 
@@ -376,6 +409,29 @@ func TestPrometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.fires("HeadwayWorkerGone")
+}
+
+// useAPI asks a server for its jobs, again and again, until the test ends.
+func (s *scene) useAPI(address string) {
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/v1/jobs", nil)
+			if err != nil {
+				s.Error(err)
+				return
+			}
+			if res, err := http.DefaultClient.Do(req); err == nil {
+				_ = res.Body.Close() // what it says is counted where it is said
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond): // a client's own pace
+			}
+		}
+	})
+	s.Cleanup(func() { stop(); wg.Wait() })
 }
 
 // probe asks the worker itself.

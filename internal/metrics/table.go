@@ -49,6 +49,9 @@ func layer(read func(*headway.Layer) float64) func(*headway.Reading, emit) {
 	}
 }
 
+// leased tells whether the worker still owns what it took.
+func leased(r *headway.Reading) bool { return !r.Over && r.Tenure.MayStart(time.Now()) }
+
 // refusals are the statuses that can be one.
 var refusals = []int{403, 429, 503}
 
@@ -127,8 +130,13 @@ var table = []metric{
 			}
 		}
 	}},
-	{"headway_slots", prometheus.GaugeValue, "", "slots that the worker owns, of 1,024 in the fleet", count(func(r *headway.Reading) int64 { return int64(r.Slots) })},
-	{"headway_lease_valid", prometheus.GaugeValue, "", "1 while requests may start, because the lease was renewed lately", yes(func(r *headway.Reading) bool { return !r.Over && r.Tenure.MayStart(time.Now()) })},
+	{"headway_slots", prometheus.GaugeValue, "", "slots that the worker owns, of 1,024 in the fleet; 0 once its lease was not renewed in time", count(func(r *headway.Reading) int64 {
+		if !leased(r) {
+			return 0 // others may own them by now
+		}
+		return int64(r.Slots)
+	})},
+	{"headway_lease_valid", prometheus.GaugeValue, "", "1 while requests may start, because the lease was renewed lately", yes(leased)},
 	{"headway_rejoins_total", prometheus.CounterValue, "", "times the worker lost its place, or its store, and began anew", count(func(r *headway.Reading) int64 { return max(int64(r.Life)-1, 0) })},
 	{"headway_store_errors_total", prometheus.CounterValue, "", "questions, commits and renewals that the store failed at, those included that were tried again", count(func(r *headway.Reading) int64 { return r.StoreErrors })},
 	{"headway_last_reading_timestamp_seconds", prometheus.GaugeValue, "", "when the loop of the worker last told how it stands", func(r *headway.Reading, emit emit) {

@@ -125,17 +125,24 @@ on, ` + "`/readyz`" + ` whether it works. Counters begin at 0 with the process. 
 | metric | kind | label | meaning |
 |---|---|---|---|
 `)
-	for _, m := range exported.Metrics() {
+	metricRows(b, exported.Metrics())
+	b.WriteString("| `headway_build_info` | gauge | `version`, `go` | 1; the labels say what runs |\n")
+	b.WriteString("\nA server of the API shows these where `headway serve --metrics` listens:\n\n| metric | kind | label | meaning |\n|---|---|---|---|\n")
+	metricRows(b, exported.ServerMetrics())
+}
+
+// metricRows writes a row for each metric.
+func metricRows(b *bytes.Buffer, list []exported.Metric) {
+	for _, m := range list {
 		label := ""
 		if m.Label != "" {
-			label = "`" + m.Label + "`"
+			label = "`" + strings.ReplaceAll(m.Label, ", ", "`, `") + "`"
 		}
 		if len(m.Values) > 0 {
 			label += ": " + strings.Join(m.Values, ", ")
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", m.Name, m.Kind, label, m.Help)
 	}
-	b.WriteString("| `headway_build_info` | gauge | `version`, `go` | 1; the labels say what runs |\n")
 }
 
 // field is one key of an answer.

@@ -68,6 +68,7 @@ type Config struct {
 	// jobs that are nobody's. It is for listeners on loopback alone.
 	Anonymous bool
 	Rate      Rate         // of each key; zero is no limit
+	Observe   Observer     // nil for none
 	Log       *slog.Logger // nil for none
 }
 
@@ -81,8 +82,11 @@ type API struct {
 	rates     *rates
 	log       *slog.Logger
 	followers *followers
-	mux       *http.ServeMux
-	huma      huma.API
+	observe   Observer
+	// operations are the names of operations by their patterns.
+	operations map[string]string
+	mux        *http.ServeMux
+	huma       huma.API
 }
 
 // New makes an API. It follows events while [API.Run] runs.
@@ -90,7 +94,7 @@ func New(c Config) *API {
 	ourErrors()
 	a := &API{
 		store: c.Store, chores: c.Chores, private: c.Private, settings: c.Settings, anonymous: c.Anonymous, rates: newRates(c.Rate), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
-		followers: newFollowers(), mux: http.NewServeMux(),
+		followers: newFollowers(), observe: c.Observe, operations: map[string]string{}, mux: http.NewServeMux(),
 	}
 	h := huma.DefaultConfig("Headway", "1")
 	h.Info.Description = "A polite web crawler as a service: jobs, what became of every URL, and what happens. Every request comes with a key; docs/guide/api.md begins with how to get one."
@@ -125,7 +129,9 @@ func New(c Config) *API {
 }
 
 // Handler answers all requests but those after the health of the server.
-func (a *API) Handler() http.Handler { return a.recovered(a.fromHere(a.authenticate(a.mux))) }
+func (a *API) Handler() http.Handler {
+	return a.observed(a.recovered(a.fromHere(a.authenticate(a.mux))))
+}
 
 // Run follows what happens, for those who do, until ctx ends.
 func (a *API) Run(ctx context.Context) error { return a.follow(ctx) }
@@ -145,6 +151,7 @@ func register[I, O any](a *API, scope store.Scope, op huma.Operation, do func(co
 	op.Security = []map[string][]string{{"key": {string(scope)}}}
 	op.Middlewares = huma.Middlewares{a.demand(scope)}
 	op.MaxBodyBytes, op.BodyReadTimeout = maxBody, bodyTime
+	a.operations[op.Method+" "+op.Path] = op.OperationID
 	op.Errors = append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusServiceUnavailable}, statuses...)
 	if _, ok := reflect.TypeFor[I]().FieldByName("Body"); ok {
 		op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)

@@ -55,6 +55,9 @@ type EventList struct {
 	Last   int64   `json:"last" doc:"The number to go on after."`
 }
 
+// eventStream is the type of server-sent events.
+const eventStream = "text/event-stream"
+
 func (a *API) registerEvents() {
 	tags := []string{"events"}
 	register(a, store.ScopeRead, huma.Operation{
@@ -66,7 +69,7 @@ func (a *API) registerEvents() {
 		OperationID: "follow-events", Method: http.MethodGet, Path: "/v1/events/stream", Tags: tags, Summary: "Follow events as they happen",
 		Description: "Server-sent events: the field id is the number of the event, event its kind, data the object. A client that comes again with Last-Event-ID misses nothing: the stream begins with an id, before any event. Without it, or after, the stream begins with what happens next.",
 		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
-			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString, Description: "The field data of each event is an Event.", Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": schema}}},
+			eventStream: {Schema: &huma.Schema{Type: huma.TypeString, Description: "The field data of each event is an Event.", Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": schema}}},
 		}}},
 	}, a.followEvents, http.StatusNotFound)
 }
@@ -144,7 +147,7 @@ func (a *API) followEvents(ctx context.Context, in *followInput) (*huma.StreamRe
 	return &huma.StreamResponse{Body: func(h huma.Context) {
 		defer a.followers.leave(f)
 		r, w := humago.Unwrap(h)
-		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Content-Type", eventStream)
 		w.Header().Set("Cache-Control", "no-store")
 		if r.Method == http.MethodHead {
 			return // its connection would wait for a body that never ends
