@@ -143,22 +143,22 @@ func (r *planReader) readURLs(ctx context.Context) error {
 }
 
 // add counts one URL.
-func (h *hostFinds) add(e *store.Entry) {
+func (f *hostFinds) add(e *store.Entry) {
 	u, via := e.Item.URL, e.Item.Via
-	if h.seed.IsZero() {
-		h.seed = u
+	if f.seed.IsZero() {
+		f.seed = u
 	}
-	if _, known := h.sitemaps[via]; e.Item.Found == visit.FoundSitemap && (known || len(h.sitemaps) < maxPlanSitemaps) {
-		h.sitemaps[via]++
+	if _, known := f.sitemaps[via]; e.Item.Found == visit.FoundSitemap && (known || len(f.sitemaps) < maxPlanSitemaps) {
+		f.sitemaps[via]++
 	}
 	switch {
 	case e.Outcome == visit.Pending, e.Outcome == visit.Deferred && e.Visit != nil:
-		h.pages++
-		if p := prefixOf(u); h.prefixes[p] > 0 || len(h.prefixes) < maxPlanPrefixes {
-			h.prefixes[p]++
+		f.pages++
+		if p := prefixOf(u); f.prefixes[p] > 0 || len(f.prefixes) < maxPlanPrefixes {
+			f.prefixes[p]++
 		}
 	default:
-		h.counts[cmp.Or(e.Reason, visit.Reason(e.Outcome))]++
+		f.counts[cmp.Or(e.Reason, visit.Reason(e.Outcome))]++
 	}
 }
 

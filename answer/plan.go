@@ -113,7 +113,7 @@ type PlanSitemap struct {
 	Status  int    `json:"status,omitempty"`
 	Error   string `json:"error,omitempty"`
 	Form    string `json:"form,omitempty"` // index, urlset, …
-	Entries int    `json:"entries"` // of a dry run those that were not known before
+	Entries int    `json:"entries"`        // of a dry run those that were not known before
 }
 
 // PlanPrefix is how many URLs of a host have paths that begin alike.
