@@ -20,14 +20,14 @@ type service struct {
 	web  *http.Client
 }
 
-// maxIdle is how many connections to a server are kept.
-const maxIdle = 512
+// maxConns is how many connections there are to a server; more requests wait.
+const maxConns = 512
 
 // service starts a server, with these flags besides.
 func (f *fleet) service(args ...string) *service {
 	f.Helper()
 	at := fmt.Sprintf("127.0.0.1:%d", freePort(f.T))
-	web := &http.Transport{MaxIdleConnsPerHost: maxIdle, MaxIdleConns: maxIdle}
+	web := &http.Transport{MaxConnsPerHost: maxConns, MaxIdleConnsPerHost: maxConns, MaxIdleConns: maxConns}
 	f.Cleanup(web.CloseIdleConnections)
 	s := &service{fleet: f, base: "http://" + at, args: append([]string{"serve", "--listen", at, "--rate", "100000"}, args...), web: &http.Client{Transport: web, Timeout: time.Minute}}
 	s.again()
