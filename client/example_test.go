@@ -61,8 +61,8 @@ func ExampleClient_ExportPages() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer lines.Close()
-	if _, err := io.Copy(os.Stdout, lines); err != nil {
+	_, err = io.Copy(os.Stdout, lines)
+	if err := errors.Join(err, lines.Close()); err != nil {
 		log.Fatal(err)
 	}
 }

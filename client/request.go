@@ -43,13 +43,6 @@ func (r *request) number(name string, n int64) {
 	}
 }
 
-// flag adds a parameter if it is true.
-func (r *request) flag(name string, on bool) {
-	if on {
-		r.text(name, "true")
-	}
-}
-
 // head adds a header unless it is empty.
 func (r *request) head(name, value string) {
 	if value != "" {

@@ -127,7 +127,7 @@ func build(b *strings.Builder, o *operation) error {
 	}
 	fmt.Fprintf(b, "\tr := request{method: %q, path: %s%s}\n", o.method, text, body)
 	for _, p := range o.in("query", "header") {
-		call := ""
+		var call string
 		switch {
 		case p.Name == "Idempotency-Key" && o.method == http.MethodPost:
 			call = "once("
@@ -135,8 +135,6 @@ func build(b *strings.Builder, o *operation) error {
 			call = fmt.Sprintf("head(%q, ", p.Name)
 		case p.Schema.Type == "integer":
 			call = fmt.Sprintf("number(%q, ", p.Name)
-		case p.Schema.Type == "boolean":
-			call = fmt.Sprintf("flag(%q, ", p.Name)
 		case p.Schema.Type == "string":
 			call = fmt.Sprintf("text(%q, ", p.Name)
 		default:
