@@ -220,7 +220,8 @@ func TestLimitsAtTimeoutTakenOver(t *testing.T) {
 					if r.Start.After(up) {
 						t.Errorf("%s%s was asked for %v after the timeout", r.Host, r.Target, r.Start.Sub(up))
 					}
-					if r.Answer.After(up.Add(2300 * time.Millisecond)) {
+					// robots.txt is its host's, and of all jobs.
+					if r.Answer.After(up.Add(2300*time.Millisecond)) && r.Target != "/robots.txt" {
 						t.Errorf("%s%s was in flight until %v after the timeout", r.Host, r.Target, r.Answer.Sub(up))
 					}
 				}

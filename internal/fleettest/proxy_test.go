@@ -111,20 +111,44 @@ func (p *proxy) pass(l *link, from io.Reader, to io.Writer) {
 			l.close()
 		}
 	}()
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buf)
-		for p.cut.Load() {
-			time.Sleep(tick)
-		}
-		if n > 0 && !l.forgotten.Load() {
-			time.Sleep(time.Duration(p.delay.Load()))
-			if _, err := to.Write(buf[:n]); err != nil {
+	under := make(chan piece, maxPieces)
+	go func() {
+		defer close(under)
+		for {
+			buf := make([]byte, 64<<10)
+			n, err := from.Read(buf)
+			if n > 0 {
+				under <- piece{buf[:n], time.Now().Add(time.Duration(p.delay.Load()))}
+			}
+			if err != nil {
 				return
 			}
 		}
-		if err != nil {
+	}()
+	defer func() {
+		for range under { // until whoever reads has noticed the end
+		}
+	}()
+	for x := range under {
+		time.Sleep(time.Until(x.due))
+		for p.cut.Load() {
+			time.Sleep(tick)
+		}
+		if l.forgotten.Load() {
+			continue
+		}
+		if _, err := to.Write(x.data); err != nil {
+			l.close()
 			return
 		}
 	}
 }
+
+// piece is data on its way: a line that is long is not thin.
+type piece struct {
+	data []byte
+	due  time.Time
+}
+
+// maxPieces is how many are on their way.
+const maxPieces = 64

@@ -157,8 +157,9 @@ func (s *Store) poolConfig(dsn string) (*pgxpool.Config, error) {
 		session[way] = "off"
 	}
 	// A process that was stopped in the middle of a commit must not hold up
-	// whoever takes over from it.
-	session["idle_in_transaction_session_timeout"] = strconv.FormatInt(max(1000, s.terms.TakeOver.Milliseconds()/3), 10)
+	// whoever takes over from it. That is not before a lease has passed, and a
+	// commit on its way over a thin line looks the same until it is here.
+	session["idle_in_transaction_session_timeout"] = strconv.FormatInt(max(1000, s.terms.TakeOver.Milliseconds()), 10)
 	session["tcp_keepalives_idle"], session["tcp_keepalives_interval"], session["tcp_keepalives_count"] = "10", "5", "2"
 	// A connection that was used a moment ago need not be tried before its use. An
 	// idle worker uses each of its own that often.
