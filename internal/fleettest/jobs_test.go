@@ -270,12 +270,13 @@ func TestCancel(t *testing.T) {
 	f.start()
 	f.start()
 	f.awaitWorkers(2)
-	median := func(id int64) time.Duration {
+	// A busy machine makes gaps longer, none shorter: one in ten is the pace itself.
+	kept := func(id int64) time.Duration {
 		all := slices.Concat(slices.Collect(maps.Values(f.gapsOf(id)))...)
 		slices.Sort(all)
-		return all[len(all)/2]
+		return all[len(all)/10]
 	}
-	first, second := median(f.cancelled()), median(f.cancelled())
+	first, second := kept(f.cancelled()), kept(f.cancelled())
 	t.Logf("%v a page, then %v", first, second)
 	if off := float64(second)/float64(first) - 1; math.Abs(off) > 0.05 {
 		t.Errorf("%v a page in the first run, %v in the second", first, second)
