@@ -36,12 +36,13 @@ type run struct {
 
 	// In a fleet.
 	tenant    string
-	state     job.State  // of the job
-	reason    string     // of that
-	maxPages  int64      // as stored
-	metered   bool       // it counts against the quota of its tenant
-	home      store.Slot // whose owner is responsible for the job
-	seeded    bool       // its seeds were added by us
+	owned     map[string]bool // hosts of its tenant, as they were when it began here
+	state     job.State       // of the job
+	reason    string          // of that
+	maxPages  int64           // as stored
+	metered   bool            // it counts against the quota of its tenant
+	home      store.Slot      // whose owner is responsible for the job
+	seeded    bool            // its seeds were added by us
 	told      map[told]bool
 	tending   chore
 	unspentAt time.Time       // when to look next whether page tokens are used
@@ -97,7 +98,7 @@ func (r *run) frontierJob() frontier.Job {
 		ID: r.job, Tenant: r.tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited(),
 		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)),
 		Policy: func(host string) *politeness.Policy {
-			if s := r.c.sites[host]; fit || s != nil && s.owned {
+			if s := r.c.sites[host]; fit || s != nil && s.owned || r.owned[host] {
 				return &policy
 			}
 			return &strangers
@@ -107,6 +108,26 @@ func (r *run) frontierJob() frontier.Job {
 		j.Limited, j.MaxPagesPerHost = false, 0
 	}
 	return j
+}
+
+// readOwned reads which hosts are those of the tenant: what a job asks for does not
+// decide that.
+func (r *run) readOwned(ctx context.Context) error {
+	st, ok := r.c.st.(store.OwnedHosts)
+	if !ok || r.cfg.Policy.ForStrangers() {
+		return nil
+	}
+	list, err := st.OwnedHosts(ctx, r.tenant)
+	if err != nil {
+		return err
+	}
+	r.owned = map[string]bool{}
+	for i := range list {
+		if h := &list[i]; h.Owned() {
+			r.owned[h.Host] = true
+		}
+	}
+	return nil
 }
 
 // openJob finds the job to go on with, or makes one and adds its seeds.

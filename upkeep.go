@@ -135,6 +135,9 @@ func (c *crawler) readRun(ctx context.Context, id job.ID) (*run, error) {
 		}
 		return nil, err
 	}
+	if err := r.readOwned(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.widenAgain(ctx); err != nil {
 		return nil, err
 	}

@@ -657,6 +657,44 @@ func (c *Client) AllOrders(ctx context.Context, params ListOrdersParams) iter.Se
 	})
 }
 
+// ListOwnedHosts is GET /v1/owned-hosts: list the hosts you say are your own.
+// It needs a key with the scope read.
+func (c *Client) ListOwnedHosts(ctx context.Context) (*OwnedHostList, error) {
+	r := request{method: "GET", path: "/v1/owned-hosts"}
+	return answer[OwnedHostList](ctx, c, r)
+}
+
+// ClaimHost is POST /v1/owned-hosts: say that a host is your own, and get the
+// token that proves it. It needs a key with the scope write.
+//
+// The presets owned and warm, and a pace below 200 ms, are for owned hosts. A
+// host that was claimed before keeps its token. A tenant has at most 1000.
+func (c *Client) ClaimHost(ctx context.Context, body OwnedHostRequest) (*OwnedHost, error) {
+	r := request{method: "POST", path: "/v1/owned-hosts", body: body}
+	return answer[OwnedHost](ctx, c, r)
+}
+
+// DropOwnedHost is DELETE /v1/owned-hosts/{owned_host}: say that a host is no
+// longer your own. It needs a key with the scope write.
+//
+// Jobs that run go on as they began; those that start from now on treat it as
+// anybody's.
+func (c *Client) DropOwnedHost(ctx context.Context, owned_host string) error {
+	r := request{method: "DELETE", path: fmt.Sprintf("/v1/owned-hosts/%s", url.PathEscape(owned_host))}
+	return c.carryOut(ctx, r)
+}
+
+// CheckOwnedHost is POST /v1/owned-hosts/{owned_host}/check: look for the token
+// of a host, in the record and in the file. It needs a key with the scope
+// write.
+//
+// A domain is looked at once in 10 seconds at most. Redirects are not followed.
+// A host that was found to be yours is not asked again.
+func (c *Client) CheckOwnedHost(ctx context.Context, owned_host string) (*OwnedHost, error) {
+	r := request{method: "POST", path: fmt.Sprintf("/v1/owned-hosts/%s/check", url.PathEscape(owned_host))}
+	return answer[OwnedHost](ctx, c, r)
+}
+
 // ListSchedules is GET /v1/schedules: list schedules, the oldest first. It
 // needs a key with the scope read.
 func (c *Client) ListSchedules(ctx context.Context) (*ScheduleList, error) {

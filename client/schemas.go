@@ -697,6 +697,38 @@ type OrderList struct {
 	Orders []Order `json:"orders"`
 }
 
+// OwnedHost is the answer of [Client.CheckOwnedHost] and [Client.ClaimHost].
+type OwnedHost struct {
+	AskedAt time.Time `json:"asked_at"`
+	// A file of the host with the token on a line of its own.
+	File string `json:"file"`
+	Host string `json:"host"`
+	// Whether it is known to be the tenant's.
+	Owned bool `json:"owned"`
+	// Since when it is known; missing while it is not.
+	OwnedAt time.Time `json:"owned_at,omitzero"`
+	// How that is known; missing while it is not. One of file, dns, operator.
+	Proof string `json:"proof,omitzero"`
+	// Or a TXT record that is the token; missing for an address.
+	Record string `json:"record,omitzero"`
+	// What proves it: put it where file or record say.
+	Token string `json:"token"`
+}
+
+// OwnedHostList is the answer of [Client.ListOwnedHosts].
+type OwnedHostList struct {
+	OwnedHosts []OwnedHost `json:"owned_hosts"`
+}
+
+// OwnedHostRequest is what [Client.ClaimHost] asks for.
+type OwnedHostRequest struct {
+	// Scheme, name and port if it is not the scheme's.
+	Host string `json:"host"`
+	// Whose it is; by default the caller's tenant. Only operators may name
+	// another, and it needs no check then.
+	Tenant *string `json:"tenant,omitzero"`
+}
+
 // PaceStep is part of [HostStory] and [Receipt].
 type PaceStep struct {
 	At     time.Time `json:"at"`

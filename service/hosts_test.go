@@ -2,12 +2,21 @@ package service_test
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"headway/fetch/guard"
+	"headway/fetch/guard/guardtest"
 	"headway/service"
 	"headway/store"
+	"headway/weburl"
 )
 
 // TestOptOuts puts names on the list and takes them off again, and logs who did.
@@ -56,5 +65,138 @@ func TestOptOuts(t *testing.T) {
 	want := "opt out shop.example: crawled → not crawled, opt out blog.example: crawled → not crawled, opt out " + marker + ".example: crawled → not crawled, opt in shop.example: not crawled → crawled"
 	if got := strings.Join(said, ", "); got != want {
 		t.Errorf("log %s", got)
+	}
+}
+
+// site is a host at a loopback address, which is a domain of its own.
+func site(t *testing.T, addr string, serve http.HandlerFunc) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: serve, ReadHeaderTimeout: time.Minute}}
+	s.Start()
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// ownedHost is what tests look at in a claim.
+type ownedHost struct {
+	Host, Token, File, Record, Proof string
+	Owned                            bool
+}
+
+// TestOwnedHosts: a tenant asks, is told where to put what, and may treat the host
+// as its own once it was found there. Nothing else proves it.
+func TestOwnedHosts(t *testing.T) {
+	names := guardtest.Serve(t)
+	trap := guardtest.SetTrap(t, "127.0.0.77")
+	token := new(atomic.Value)
+	token.Store("")
+	asked := new(atomic.Int64)
+	file := site(t, "127.0.0.2", func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if r.URL.Path != "/.well-known/headway.txt" || r.Header.Get("Authorization") != "" {
+			t.Errorf("%s was asked for", r.URL)
+		}
+		fmt.Fprintf(w, "# ours\n%v\r\n", token.Load())
+	})
+	moved := site(t, "127.0.0.3", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, file+r.URL.Path, http.StatusFound) })
+	partly := site(t, "127.0.0.4", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, "x%v\n", token.Load()) })
+	door := guard.Config{Resolver: names.Addr}
+	for i, host := range []string{file, moved, partly} {
+		u, err := weburl.Parse(host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		door.AllowPrivate = append(door.AllowPrivate, guard.Range{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{127, 0, 0, byte(2 + i)}), 32), Ports: []uint16{u.Port()}})
+	}
+	s := start(t, service.Config{Store: openStore(t), Webhooks: door})
+	k, other := key(t, s.st, "acme", store.ScopeWrite), key(t, s.st, "other", store.ScopeWrite)
+	claim := func(k, host string) (h ownedHost) {
+		t.Helper()
+		s.ask("POST", "/v1/owned-hosts", k, map[string]any{"host": host}).read(t, http.StatusOK, &h)
+		return h
+	}
+	check := func(k, host string) answered {
+		t.Helper()
+		return s.ask("POST", "/v1/owned-hosts/"+url.PathEscape(host)+"/check", k, nil)
+	}
+	job := func(k, seed string, want int) {
+		t.Helper()
+		s.ask("POST", "/v1/jobs", k, map[string]any{"seeds": []string{seed + "/"}, "pace": map[string]any{"delay_ms": 100}}).read(t, want, nil)
+	}
+
+	h := claim(k, file)
+	if h.Host != file || h.Owned || h.File != file+"/.well-known/headway.txt" || h.Record != "" || h != claim(k, file) {
+		t.Errorf("claimed %+v", h)
+	}
+	token.Store(h.Token)
+	job(k, file, http.StatusUnprocessableEntity)
+	check(other, file).read(t, http.StatusNotFound, nil)
+	if theirs := claim(other, file); theirs.Token == h.Token || theirs.Owned {
+		t.Errorf("another has the token %s", theirs.Token)
+	}
+	for _, host := range []string{moved, partly} { // with the right token
+		token.Store(claim(k, host).Token)
+		check(k, host).read(t, http.StatusConflict, nil)
+	}
+	token.Store(h.Token)
+	if asked.Load() != 0 {
+		t.Error("a redirect was followed")
+	}
+	check(k, file).read(t, http.StatusOK, &h)
+	check(k, file).read(t, http.StatusOK, nil) // is not asked again
+	if !h.Owned || h.Proof != "file" || asked.Load() != 1 {
+		t.Errorf("checked %+v, %d requests", h, asked.Load())
+	}
+	if a := check(other, file); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" {
+		t.Errorf("again at once: %d %s", a.status, a.body)
+	}
+	job(k, file, http.StatusCreated)
+	job(other, file, http.StatusUnprocessableEntity)
+	s.ask("POST", "/v1/schedules", other, map[string]any{"cron": "@daily", "job": map[string]any{"seeds": []string{file + "/"}, "preset": "owned"}}).read(t, http.StatusUnprocessableEntity, nil)
+
+	// By a record, of the name itself.
+	h = claim(k, "shop.example")
+	if h.Host != "https://shop.example" || h.Record != "_headway.shop.example" {
+		t.Errorf("claimed %+v", h)
+	}
+	names.Set("_headway.shop.example", guardtest.Reply{Texts: []string{"v=spf1 -all", h.Token}})
+	check(k, "shop.example").read(t, http.StatusOK, &h)
+	if h.Proof != "dns" {
+		t.Errorf("checked %+v", h)
+	}
+	job(k, "https://shop.example", http.StatusCreated)
+	job(k, "http://shop.example", http.StatusUnprocessableEntity)
+
+	// Nobody inside is asked, whatever a name says.
+	names.Set("inside.example", guardtest.Reply{Addrs: []string{"127.0.0.77"}})
+	for _, host := range []string{fmt.Sprintf("http://inside.example:%d", trap.Addr.Port()), "http://" + trap.Addr.String()} {
+		claim(k, host)
+		check(k, host).read(t, http.StatusConflict, nil)
+	}
+	if n := trap.Hits(t); n != 0 {
+		t.Errorf("%d connections to a private address", n)
+	}
+
+	// An operator may say so; nobody else may.
+	granted := map[string]any{"host": "https://granted.example", "tenant": "acme"}
+	s.ask("POST", "/v1/owned-hosts", other, granted).read(t, http.StatusForbidden, nil)
+	s.ask("POST", "/v1/owned-hosts", key(t, s.st, "", store.ScopeOperator), granted).read(t, http.StatusOK, &h)
+	if !h.Owned || h.Proof != "operator" {
+		t.Errorf("granted %+v", h)
+	}
+	job(k, "https://granted.example", http.StatusCreated)
+	s.ask("DELETE", "/v1/owned-hosts/granted.example", other, nil).read(t, http.StatusNotFound, nil)
+	s.ask("DELETE", "/v1/owned-hosts/granted.example", k, nil).read(t, http.StatusNoContent, nil)
+	job(k, "https://granted.example", http.StatusUnprocessableEntity)
+	var list struct {
+		OwnedHosts []ownedHost `json:"owned_hosts"`
+	}
+	s.ask("GET", "/v1/owned-hosts", other, nil).read(t, http.StatusOK, &list)
+	if len(list.OwnedHosts) != 1 || list.OwnedHosts[0].Owned {
+		t.Errorf("the other has %+v", list)
 	}
 }

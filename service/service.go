@@ -21,6 +21,7 @@ import (
 	"headway/service/internal/api"
 	"headway/service/internal/chore"
 	"headway/service/internal/export"
+	"headway/service/internal/proof"
 	"headway/service/internal/webhook"
 	"headway/store/postgres"
 )
@@ -128,8 +129,12 @@ var ErrOpen = errors.New("only a loopback address may be listened at without key
 // itself so does the other: a service that does half of its work looks healthy.
 func serve(ctx context.Context, c Config, l net.Listener, behind crew) error {
 	rate := cmp.Or(c.Rate, DefaultRate)
+	prover, err := proof.New(c.Webhooks, c.Exports.Roots)
+	if err != nil {
+		return err
+	}
 	a := api.New(api.Config{
-		Store: c.Store, Chores: behind, Private: c.Webhooks.AllowPrivate, Settings: c.Settings, Anonymous: c.NoKeys,
+		Store: c.Store, Chores: behind, Prover: prover, Private: c.Webhooks.AllowPrivate, Settings: c.Settings, Anonymous: c.NoKeys,
 		Rate: api.Rate{PerSecond: rate, Burst: max(1, int(rate*burst))}, Observe: c.Observe, Log: c.Log,
 	})
 	h := &health{store: c.Store}
@@ -170,7 +175,7 @@ func serve(ctx context.Context, c Config, l net.Listener, behind crew) error {
 	h.stopping.Store(true)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	err := server.Shutdown(last)
+	err = server.Shutdown(last)
 	if err != nil {
 		err = errors.Join(fmt.Errorf("requests under way did not finish: %w", err), server.Close())
 	}

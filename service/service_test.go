@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -77,7 +78,7 @@ func start(t testing.TB, c service.Config) *server {
 		c.Rate = 1e6
 	}
 	c.Settings = settings
-	c.Webhooks.Resolver = "127.0.0.1:1" // no name leads anywhere
+	c.Webhooks.Resolver = cmp.Or(c.Webhooks.Resolver, "127.0.0.1:1") // no name leads anywhere
 	ctx, cancel := context.WithCancel(context.Background())
 	at, ended := make(chan net.Addr, 1), make(chan error, 1)
 	c.Listening = func(a net.Addr) { at <- a }

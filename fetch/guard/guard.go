@@ -144,6 +144,7 @@ type Dialer struct {
 	cache    *cache
 	flight   *flight
 	lookups  *gate
+	resolver *resolver
 	counters counters
 }
 
@@ -154,12 +155,13 @@ func New(cfg Config) (*Dialer, error) {
 		return nil, fmt.Errorf("guard config: %w", err)
 	}
 	d := &Dialer{
-		cache:   newCache(cfg.MaxEntries),
-		flight:  newFlight(),
-		lookups: newGate(cfg.MaxLookups),
+		cache:    newCache(cfg.MaxEntries),
+		flight:   newFlight(),
+		lookups:  newGate(cfg.MaxLookups),
+		resolver: newResolver(cfg),
 	}
 	if cfg.Lookup == nil {
-		cfg.Lookup = newResolver(cfg).lookup
+		cfg.Lookup = d.resolver.lookup
 	}
 	if cfg.Connect == nil {
 		cfg.Connect = newConnect(d.control)

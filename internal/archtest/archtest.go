@@ -63,12 +63,12 @@ governor
 job
 
 # for whom: the service
-service                  fetch/guard internal/config service/internal/api service/internal/chore service/internal/export service/internal/webhook store/postgres golang.org/x/net
+service                  fetch/guard internal/config service/internal/api service/internal/chore service/internal/export service/internal/proof service/internal/webhook store/postgres golang.org/x/net
 service/apikey
 client
 client/internal/generate
 service/internal/openapi service/internal/api
-service/internal/api     answer ask fetch/guard internal/config internal/jobspec job limit politeness service/apikey service/internal/export service/internal/schedule service/internal/webhook store visit weburl github.com/danielgtaylor/huma/v2
+service/internal/api     answer ask fetch/guard internal/config internal/jobspec job limit politeness service/apikey service/internal/export service/internal/proof service/internal/schedule service/internal/webhook store visit weburl github.com/danielgtaylor/huma/v2
 
 # a web to prove it in
 lab                      lab/temper github.com/klauspost/compress github.com/andybalholm/brotli
@@ -81,6 +81,7 @@ bench/run                lab
 cmd/headway              internal/cli
 service/internal/chore   job service/internal/export service/internal/retention service/internal/schedule service/internal/webhook store/postgres github.com/jackc/pgx/v5 github.com/riverqueue/river
 service/internal/export  fetch/guard internal/export internal/whole job output/s3 store github.com/jackc/pgx/v5 github.com/riverqueue/river
+service/internal/proof   fetch/guard store weburl
 service/internal/retention job store github.com/riverqueue/river
 service/internal/schedule answer store github.com/jackc/pgx/v5 github.com/riverqueue/river github.com/robfig/cron/v3
 service/internal/webhook fetch/guard store github.com/jackc/pgx/v5 github.com/riverqueue/river

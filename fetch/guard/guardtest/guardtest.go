@@ -17,6 +17,7 @@ import (
 // Reply is what the name server says about a name.
 type Reply struct {
 	Addrs  []string // A and AAAA records
+	Texts  []string // TXT records
 	Alias  string   // a CNAME in front of the addresses
 	TTL    uint32   // of all records
 	Code   int      // such as dns.RcodeNameError
@@ -140,6 +141,11 @@ func (n *Names) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 			m.Answer = append(m.Answer, &dns.A{Hdr: head(dns.TypeA), A: a.AsSlice()})
 		case a.Is6() && kind == dns.TypeAAAA:
 			m.Answer = append(m.Answer, &dns.AAAA{Hdr: head(dns.TypeAAAA), AAAA: a.AsSlice()})
+		}
+	}
+	for _, text := range reply.Texts {
+		if kind == dns.TypeTXT {
+			m.Answer = append(m.Answer, &dns.TXT{Hdr: head(dns.TypeTXT), Txt: []string{text}})
 		}
 	}
 	if reply.SOA > 0 {

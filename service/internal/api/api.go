@@ -60,6 +60,7 @@ type Chores interface {
 type Config struct {
 	Store  Store
 	Chores Chores
+	Prover Prover
 	// Private are the private addresses that webhooks may be sent to.
 	Private []guard.Range
 	// Settings reads what a job asks for under the settings of the server.
@@ -76,6 +77,7 @@ type Config struct {
 type API struct {
 	store     Store
 	chores    Chores
+	prover    Prover
 	private   []guard.Range
 	settings  func(config.Asked) (*config.Settings, error)
 	anonymous bool
@@ -93,7 +95,7 @@ type API struct {
 func New(c Config) *API {
 	ourErrors()
 	a := &API{
-		store: c.Store, chores: c.Chores, private: c.Private, settings: c.Settings, anonymous: c.Anonymous, rates: newRates(c.Rate), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+		store: c.Store, chores: c.Chores, prover: c.Prover, private: c.Private, settings: c.Settings, anonymous: c.Anonymous, rates: newRates(c.Rate), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 		followers: newFollowers(), observe: c.Observe, operations: map[string]string{}, mux: http.NewServeMux(),
 	}
 	h := huma.DefaultConfig("Headway", "1")
@@ -124,6 +126,7 @@ func New(c Config) *API {
 	a.registerHosts()
 	a.registerCourtesy()
 	a.registerOptOuts()
+	a.registerOwnedHosts()
 	a.registerControl()
 	return a
 }

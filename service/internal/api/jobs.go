@@ -148,7 +148,11 @@ func (a *API) newJob(ctx context.Context, r *JobRequest) (store.Job, error) {
 		return store.Job{}, err
 	}
 	request := jobspec.Request{Spec: spec, Tenant: callerOf(ctx).tenant(), Name: r.Name}
-	return request.Job(set)
+	j, err := request.Job(set)
+	if err == nil {
+		err = a.mustOwn(ctx, &spec, set, request.Tenant)
+	}
+	return j, err
 }
 
 func (a *API) createJob(ctx context.Context, in *createInput) (*JobCreated, error) {

@@ -1,0 +1,71 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// maxTexts bounds the text records that are read of a name.
+const maxTexts = 100
+
+// Texts returns the text records of a name, which prove whose it is. Like lookups
+// of addresses they are bounded; they are not remembered.
+func (d *Dialer) Texts(ctx context.Context, name string) ([]string, error) {
+	host, addr, why := readHost(name)
+	if why != "" || addr.IsValid() {
+		return nil, &DNSError{Host: name, Kind: NXDomain}
+	}
+	if err := d.lookups.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer d.lookups.leave()
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.LookupTimeout)
+	defer cancel()
+	return d.resolver.lookupTexts(ctx, host)
+}
+
+// lookupTexts asks each name server in turn until one answers.
+func (r *resolver) lookupTexts(ctx context.Context, name string) ([]string, error) {
+	servers := r.nameServers()
+	if len(servers) == 0 {
+		return net.DefaultResolver.LookupTXT(ctx, name+".")
+	}
+	var last error
+	for _, server := range servers {
+		texts, err := askTexts(ctx, server, name)
+		if err == nil {
+			return texts, nil
+		}
+		last = err
+	}
+	return nil, last
+}
+
+// askTexts asks one name server.
+func askTexts(ctx context.Context, server, name string) (texts []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	replies, err := exchange(ctx, server, name, []uint16{dns.TypeTXT})
+	if err != nil {
+		return nil, &DNSError{Host: name, Kind: Unreachable, Err: err}
+	}
+	for _, m := range replies {
+		switch m.Rcode {
+		case dns.RcodeSuccess:
+		case dns.RcodeNameError:
+			return nil, &DNSError{Host: name, Kind: NXDomain}
+		default:
+			return nil, &DNSError{Host: name, Kind: ServFail, Err: errors.New(dns.RcodeToString[m.Rcode])}
+		}
+		for _, rr := range m.Answer {
+			if t, ok := rr.(*dns.TXT); ok && len(texts) < maxTexts {
+				texts = append(texts, strings.Join(t.Txt, ""))
+			}
+		}
+	}
+	return texts, nil
+}
