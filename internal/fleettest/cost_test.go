@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"headway/internal/pgtest"
 )
 
 // TestCost counts what a page costs PostgreSQL when nothing but the workers holds
@@ -73,7 +75,8 @@ func TestIdle(t *testing.T) {
 	if full {
 		workers, rest, kinds = 20, time.Minute, 0
 	}
-	f := newFleet(t, setup{hosts: 1, pages: 1})
+	// The server cleans up in transactions of its own, which nobody asked for.
+	f := newFleet(t, setup{hosts: 1, pages: 1, db: pgtest.Config{Settings: []string{"autovacuum=off"}}})
 	f.list() // makes the tables
 	rate := func() float64 {
 		before := f.transactions()
