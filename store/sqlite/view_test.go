@@ -135,6 +135,10 @@ func TestHostListPages(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	one, err := v.HostList(t.Context(), store.HostListQuery{Job: w.job, Host: "http://h4.example", Max: 3})
+	if err != nil || len(one.Hosts) != 1 || one.Hosts[0].Waiting != 5 || one.Next != "" {
+		t.Errorf("one host alone: %+v, %v", one, err)
+	}
 	q.After = "x"
 	if _, err := v.HostList(t.Context(), q); err == nil {
 		t.Error("a cursor of another list is taken")

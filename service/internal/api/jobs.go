@@ -137,13 +137,19 @@ type createInput struct {
 	Body JobRequest
 }
 
+// readSettings reads what is asked for now, and may be nonsense.
+func (a *API) readSettings(asked config.Asked) (*config.Settings, error) {
+	set, err := a.settings(asked)
+	if bad, ok := errors.AsType[*config.Error](err); ok {
+		return nil, problem(http.StatusUnprocessableEntity, bad.Error(), bad.Hint())
+	}
+	return set, err
+}
+
 // newJob reads a request for a job, which is not yet created.
 func (a *API) newJob(ctx context.Context, r *JobRequest) (store.Job, error) {
 	spec := r.spec()
-	set, err := a.settings(spec.Settings)
-	if bad, ok := errors.AsType[*config.Error](err); ok {
-		return store.Job{}, problem(http.StatusUnprocessableEntity, bad.Error(), bad.Hint())
-	}
+	set, err := a.readSettings(spec.Settings)
 	if err != nil {
 		return store.Job{}, err
 	}

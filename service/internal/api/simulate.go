@@ -2,12 +2,10 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
 	"headway/answer"
-	"headway/internal/config"
 	"headway/limit"
 	"headway/store"
 )
@@ -34,10 +32,7 @@ func (a *API) simulateLimits(ctx context.Context, in *struct{ Body LimitWish }) 
 		return nil, problem(http.StatusForbidden, "for another tenant or plan the key needs the scope operator", "leave out tenant and plan")
 	}
 	request := JobRequest{Preset: wish.Preset, Limits: wish.Limits}
-	set, err := a.settings(request.spec().Settings)
-	if bad, ok := errors.AsType[*config.Error](err); ok {
-		return nil, problem(http.StatusUnprocessableEntity, bad.Error(), bad.Hint())
-	}
+	set, err := a.readSettings(request.spec().Settings)
 	if err != nil {
 		return nil, err
 	}
