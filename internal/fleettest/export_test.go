@@ -80,7 +80,7 @@ func TestExportKilled(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer tx.Rollback(t.Context()) //nolint:errcheck // it changed nothing
+		defer tx.Rollback(t.Context()) // it changed nothing
 		rows, err := tx.Query(t.Context(), "select format('outcome_%s', id) from shelf")
 		if err != nil {
 			return err
