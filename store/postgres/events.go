@@ -23,16 +23,16 @@ const numberEvents = `with fresh as materialized (select e.id from event e where
 const forgetEvents = "delete from event e where e.at < $1 and e.number in (select o.number from event o where o.number is not null order by o.number limit $2)"
 
 // Events implements [store.Events].
-func (s *Store) Events(ctx context.Context, now time.Time, q store.EventQuery) ([]store.Event, error) {
-	list, err := s.events(ctx, now, q)
+func (s *Store) Events(ctx context.Context, _ time.Time, q store.EventQuery) ([]store.Event, error) {
+	list, err := s.events(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("events after %d: %w", q.After, err)
 	}
 	return list, nil
 }
 
-func (s *Store) events(ctx context.Context, now time.Time, q store.EventQuery) ([]store.Event, error) {
-	if err := s.numberEvents(ctx, now); err != nil {
+func (s *Store) events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	if err := s.numberEvents(ctx); err != nil {
 		return nil, err
 	}
 	return readEvents(ctx, s.pool, q)
@@ -65,10 +65,10 @@ func readEvents(ctx context.Context, db querier, q store.EventQuery) ([]store.Ev
 	return list, wrap(err)
 }
 
-// numberEvents numbers what is there, all of it, and forgets as much of what is
-// old. One caller does it at a time, and its numbers are seen before those of
-// the next.
-func (s *Store) numberEvents(ctx context.Context, now time.Time) error {
+// numberEvents numbers what is there, all of it. One caller does it at a time, and its
+// numbers are seen before those of the next. What is old is forgotten elsewhere: all who
+// read would wait for it here.
+func (s *Store) numberEvents(ctx context.Context) error {
 	for {
 		var fresh bool
 		if err := s.pool.QueryRow(ctx, "select exists (select from event e where e.number is null)").Scan(&fresh); err != nil || !fresh {
@@ -77,7 +77,6 @@ func (s *Store) numberEvents(ctx context.Context, now time.Time) error {
 		err := s.change(ctx, func(_ context.Context, c *change) error {
 			c.exec("select pg_advisory_xact_lock($1, 0)", lockOfEvents)
 			c.exec(numberEvents, store.MaxEvents)
-			c.exec(forgetEvents, milli(now.Add(-store.EventLife)), store.MaxEvents)
 			return nil
 		})
 		if err != nil {
@@ -87,9 +86,9 @@ func (s *Store) numberEvents(ctx context.Context, now time.Time) error {
 }
 
 // LastEvent implements [store.Events].
-func (s *Store) LastEvent(ctx context.Context, now time.Time) (store.EventNumber, error) {
+func (s *Store) LastEvent(ctx context.Context, _ time.Time) (store.EventNumber, error) {
 	var last store.EventNumber
-	err := s.numberEvents(ctx, now)
+	err := s.numberEvents(ctx)
 	if err == nil {
 		err = wrap(s.pool.QueryRow(ctx, "select coalesce(max(e.number), 0) from event e where e.number is not null").Scan(&last))
 	}

@@ -18,7 +18,7 @@ import (
 // and wherever they are killed. One of them is at it at a time; to the others there
 // is nothing new. A name that is new begins with the first event that is kept.
 func (s *Store) Follow(ctx context.Context, now time.Time, name string, take func(context.Context, pgx.Tx, []store.Event, []store.Endpoint) error) (had int, err error) {
-	if err := s.numberEvents(ctx, now); err != nil {
+	if err := s.numberEvents(ctx); err != nil {
 		return 0, fmt.Errorf("follow events as %s: %w", name, err)
 	}
 	var fresh bool
