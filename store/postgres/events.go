@@ -3,9 +3,11 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"headway/store"
 )
@@ -21,6 +23,16 @@ const numberEvents = `with fresh as materialized (select e.id from event e where
 
 // forgetEvents forgets those of the first $2 events that are from before $1.
 const forgetEvents = "delete from event e where e.at < $1 and e.number in (select o.number from event o where o.number is not null order by o.number limit $2)"
+
+// numbering lets those who want events numbered share the work: one of a process
+// does it at a time, and those who came before it began need not do it again.
+type numbering struct {
+	begun  atomic.Int64  // passes that have begun
+	turn   chan struct{} // holds one entry while somebody is at it
+	passed int64         // the last pass that went well; guarded by turn
+}
+
+func newNumbering() *numbering { return &numbering{turn: make(chan struct{}, 1)} }
 
 // Events implements [store.Events].
 func (s *Store) Events(ctx context.Context, _ time.Time, q store.EventQuery) ([]store.Event, error) {
@@ -65,24 +77,47 @@ func readEvents(ctx context.Context, db querier, q store.EventQuery) ([]store.Ev
 	return list, wrap(err)
 }
 
-// numberEvents numbers what is there, all of it. One caller does it at a time, and its
-// numbers are seen before those of the next. What is old is forgotten elsewhere: all who
-// read would wait for it here.
+// numberEvents numbers all that was there when it was called. Most of the time that
+// is nothing, which is found out without a lock.
 func (s *Store) numberEvents(ctx context.Context) error {
-	for {
-		var fresh bool
-		if err := s.pool.QueryRow(ctx, "select exists (select from event e where e.number is null)").Scan(&fresh); err != nil || !fresh {
-			return wrap(err)
-		}
-		err := s.change(ctx, func(_ context.Context, c *change) error {
-			c.exec("select pg_advisory_xact_lock($1, 0)", lockOfEvents)
-			c.exec(numberEvents, store.MaxEvents)
-			return nil
-		})
-		if err != nil {
+	n := s.numbering
+	before := n.begun.Load() // what begins later finds all that is there now
+	var fresh bool
+	if err := s.pool.QueryRow(ctx, "select exists (select from event e where e.number is null)").Scan(&fresh); err != nil || !fresh {
+		return wrap(err)
+	}
+	select {
+	case n.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-n.turn }()
+	if n.passed > before {
+		return nil
+	}
+	pass := n.begun.Add(1)
+	for more := true; more; {
+		var err error
+		if more, err = s.numberSome(ctx); err != nil {
 			return err
 		}
 	}
+	n.passed = pass
+	return nil
+}
+
+// numberSome numbers some events, and tells whether there may be more. One process
+// does it at a time, and its numbers are seen before those of the next.
+func (s *Store) numberSome(ctx context.Context) (more bool, err error) {
+	err = s.change(ctx, func(_ context.Context, c *change) error {
+		c.exec("select pg_advisory_xact_lock($1, 0)", lockOfEvents)
+		c.queue(numberEvents, store.MaxEvents).Exec(func(tag pgconn.CommandTag) error {
+			more = tag.RowsAffected() == store.MaxEvents
+			return nil
+		})
+		return nil
+	})
+	return more, err
 }
 
 // LastEvent implements [store.Events].

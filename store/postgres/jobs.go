@@ -48,8 +48,7 @@ func (c *change) createJob(ctx context.Context, j *store.Job) (job.ID, error) {
 	if j.State == job.Queued {
 		return job.ID(id), nil // how large it may become is known when it gets a place
 	}
-	_, err := c.giveShelf(ctx, id, j.MaxPages)
-	return job.ID(id), err
+	return job.ID(id), c.giveShelf(ctx, id, j.MaxPages)
 }
 
 // number is a job as it is stored; one that cannot be there is none.

@@ -90,6 +90,8 @@ type Store struct {
 	notifier *notifier
 	pulse    pulse
 
+	numbering *numbering
+
 	endings map[store.Ending]int16
 	ending  map[int16]store.Ending
 
@@ -120,7 +122,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		schema: cmp.Or(c.Schema, DefaultSchema), terms: terms, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), fault: c.Fault,
 		parts: cmp.Or(c.partitions, partitions), endings: map[store.Ending]int16{}, ending: map[int16]store.Ending{},
-		hosts: map[string]hostRef{}, facts: map[[16]byte]bool{}, shelves: map[job.ID]*shelf{},
+		hosts: map[string]hostRef{}, facts: map[[16]byte]bool{}, shelves: map[job.ID]*shelf{}, numbering: newNumbering(),
 	}
 	config, err := s.poolConfig(c.DSN)
 	if err != nil {

@@ -42,93 +42,171 @@ func pickArgs(safety limit.Limits) []any {
 
 // Admit implements [store.Queue]. One caller at a time counts places and fills
 // them; the others wait for it. Most of the time there is nothing to do, which is
-// found out without a lock.
+// found out without a lock. So is which job needs a shelf of its own, and it gets it
+// before: tables take a while to make.
 func (s *Store) Admit(ctx context.Context, now time.Time, safety limit.Limits) ([]store.Job, error) {
 	var list []store.Job
 	for more := true; more; {
-		r, err := s.pool.Query(ctx, pickQueued, pickArgs(safety)...)
-		if err == nil {
-			more = r.Next()
-			r.Close()
-			err = r.Err()
-		}
-		if err == nil && more {
-			var some []store.Job
-			err = s.change(ctx, func(ctx context.Context, c *change) (err error) {
-				some, more, err = c.admit(ctx, now, safety)
-				return err
-			})
-			if err == nil {
-				list = append(list, some...)
-				s.notifier.tell(store.NewJobs, everybody)
-			}
-		}
+		some, again, err := s.admit(ctx, now, safety)
 		if err != nil {
 			return list, fmt.Errorf("admit jobs: %w", wrap(err))
 		}
+		list, more = append(list, some...), again
 	}
 	return list, nil
+}
+
+func (s *Store) admit(ctx context.Context, now time.Time, safety limit.Limits) (list []store.Job, more bool, err error) {
+	var next []picked
+	r, err := s.pool.Query(ctx, pickQueued, pickArgs(safety)...)
+	if err == nil {
+		err = scanPicked(&next)(r)
+	}
+	if err != nil || len(next) == 0 {
+		return nil, false, err
+	}
+	err = s.change(ctx, func(ctx context.Context, c *change) error { return c.makeShelf(ctx, now, safety, next) })
+	if err != nil {
+		return nil, false, err
+	}
+	err = s.change(ctx, func(ctx context.Context, c *change) (err error) {
+		list, more, err = c.admit(ctx, now, safety)
+		return err
+	})
+	if err == nil {
+		s.notifier.tell(store.NewJobs, everybody)
+	}
+	return list, more, err
 }
 
 // maxAdmit is how many jobs get a place in one transaction.
 const maxAdmit = 100
 
-// admit fills places. There may be more to do if a job was turned away, whose place
-// is still free, or if there were many.
-func (c *change) admit(ctx context.Context, now time.Time, safety limit.Limits) (list []store.Job, more bool, err error) {
-	var ids []int32
-	var tenants []string // in the order of their last turn
-	var id int32
-	var tenant string
-	c.exec("select pg_advisory_xact_lock($1, 0)", lockOfQueue)
-	c.queue(pickQueued, pickArgs(safety)...).Query(rows([]any{&id, &tenant}, func() error {
-		ids = append(ids, id)
-		tenants = append(slices.DeleteFunc(tenants, func(t string) bool { return t == tenant }), tenant)
+// picked is a job that is next.
+type picked struct {
+	id     int32
+	tenant string
+}
+
+// scanPicked reads what pickQueued chose.
+func scanPicked(list *[]picked) func(pgx.Rows) error {
+	var p picked
+	return rows([]any{&p.id, &p.tenant}, func() error {
+		*list = append(*list, p)
 		return nil
-	}))
-	if err := c.send(ctx); err != nil || len(ids) == 0 {
-		return nil, false, err
-	}
-	for _, id := range slices.Sorted(slices.Values(ids)) {
-		c.lockJob(id) // nobody commits for it, extends or cancels it meanwhile
+	})
+}
+
+// candidate is a queued job whose turn it is.
+type candidate struct {
+	store.Job
+	around store.Surroundings
+	shelf  int32
+	filled bool // it has URLs already, on the shelf it has
+}
+
+// needsShelf tells whether a job must get a shelf of its own before its place: it
+// may become large, and none of it lies on the shared one.
+func (j *candidate) needsShelf() bool {
+	large := j.MaxPages == 0 || j.MaxPages > smallJob
+	return large && j.shelf == 0 && !j.filled && j.StartedAt.IsZero()
+}
+
+// limited is the job as it will be with its place.
+func (j *candidate) limited() (with candidate, over bool) {
+	with = *j
+	return with, with.around.Admit(&with.Job) != nil
+}
+
+// candidates reads jobs that are still queued, in the order of the list.
+func (c *change) candidates(ctx context.Context, now time.Time, safety limit.Limits, next []picked) ([]candidate, error) {
+	ids, tenants := make([]int32, len(next)), make([]string, len(next))
+	for i, p := range next {
+		ids[i], tenants[i] = p.id, p.tenant
 	}
 	var jobs []store.Job
 	around := map[string]store.Surroundings{}
+	shelves, filled := map[int32]int32{}, map[int32]bool{}
+	var id, shelf int32
+	var has bool
 	c.queue("select "+jobFacts+", j.layers from job j where j.id = any($1::int[]) and j.state = 'queued'", ids).Query(scanJobs(&jobs, layersOf))
+	c.queue("select j.id, j.shelf, exists (select from tally t where t.job = j.id) from job j where j.id = any($1::int[])", ids).Query(rows([]any{&id, &shelf, &has}, func() error {
+		shelves[id], filled[id] = shelf, has
+		return nil
+	}))
 	c.queue(aroundTenants, tenants, store.MonthOf(now)).Query(scanAround(around))
 	if err := c.send(ctx); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	slices.SortFunc(jobs, func(a, b store.Job) int { return slices.Index(ids, int32(a.ID)) - slices.Index(ids, int32(b.ID)) })
-	tenants = nil
+	list := make([]candidate, len(jobs))
 	for i := range jobs {
-		j, s := &jobs[i], around[jobs[i].Tenant]
-		s.Safety = safety
-		first := j.StartedAt.IsZero()
-		placed, err := c.place(ctx, now, j, &s)
+		id := int32(jobs[i].ID)
+		list[i] = candidate{jobs[i], around[jobs[i].Tenant], shelves[id], filled[id]}
+		list[i].around.Safety = safety
+	}
+	return list, nil
+}
+
+// makeShelf makes the first shelf that one of the next jobs needs. The others wait
+// for another round: each takes a while.
+func (c *change) makeShelf(ctx context.Context, now time.Time, safety limit.Limits, next []picked) error {
+	list, err := c.candidates(ctx, now, safety, next)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		with, over := list[i].limited()
+		if over || !with.needsShelf() {
+			continue
+		}
+		var free bool
+		id := int32(with.ID)
+		c.lockJob(id) // nobody adds URLs of it meanwhile
+		c.queue("select exists (select from job j where j.id = $1 and j.state = 'queued' and j.shelf = 0)", id).QueryRow(func(row pgx.Row) error { return row.Scan(&free) })
+		if err := c.send(ctx); err != nil || !free {
+			return err
+		}
+		return c.giveShelf(ctx, id, with.MaxPages)
+	}
+	return nil
+}
+
+// admit fills places. There may be more to do if a job was turned away, whose place
+// is still free, if one has no shelf yet, or if there were many.
+func (c *change) admit(ctx context.Context, now time.Time, safety limit.Limits) (list []store.Job, more bool, err error) {
+	var next []picked
+	c.exec("select pg_advisory_xact_lock($1, 0)", lockOfQueue)
+	c.queue(pickQueued, pickArgs(safety)...).Query(scanPicked(&next))
+	if err := c.send(ctx); err != nil || len(next) == 0 {
+		return nil, false, err
+	}
+	for _, p := range slices.SortedFunc(slices.Values(next), func(a, b picked) int { return int(a.id - b.id) }) {
+		c.lockJob(p.id) // nobody commits for it, extends or cancels it meanwhile
+	}
+	jobs, err := c.candidates(ctx, now, safety, next)
+	if err != nil {
+		return nil, false, err
+	}
+	var tenants []string // in the order of their last turn
+	for i := range jobs {
+		j := &jobs[i]
+		if with, over := j.limited(); !over && with.needsShelf() {
+			break // its turn comes with its shelf
+		}
+		placed, err := c.place(ctx, now, &j.Job, &j.around)
 		if err != nil {
 			return nil, false, err
 		}
 		tenants = append(slices.DeleteFunc(tenants, func(t string) bool { return t == j.Tenant }), j.Tenant)
-		if !placed {
-			continue
-		}
-		j.Layers = nil
-		list = append(list, *j)
-		if !first {
-			continue
-		}
-		made, err := c.giveShelf(ctx, int32(j.ID), j.MaxPages)
-		if err != nil {
-			return nil, false, err
-		}
-		if made {
-			break // it takes a while, and others wait for this transaction
+		if placed {
+			j.Layers = nil
+			list = append(list, j.Job)
 		}
 	}
 	c.exec("insert into served (tenant, turn) select w.tenant, nextval('turn') from unnest($1::text[]) as w (tenant) on conflict (tenant) do update set turn = excluded.turn", tenants)
 	c.exec("delete from served s where not exists (select from job j where j.state = 'queued' and j.tenant = s.tenant)")
-	return list, len(list) < len(ids) || len(ids) == maxAdmit, nil
+	return list, len(list) < len(next) || len(next) == maxAdmit, nil
 }
 
 // place gives a job a place and the limits that go with it, or ends it where they

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,6 +129,58 @@ func TestEventsOfJob(t *testing.T) {
 	fatal(t, err)
 	if len(list) != 0 {
 		t.Errorf("events after their life: %+v", list)
+	}
+}
+
+// TestReadersShareTheNumbering lets many read events while another process numbers
+// them: one of this process waits for it, the others for that one, and those that
+// find all numbered for nobody.
+func TestReadersShareTheNumbering(t *testing.T) {
+	var passes atomic.Int64
+	s := openTest(t, t.TempDir(), func(statement string) error {
+		if statement == numberEvents {
+			passes.Add(1)
+		}
+		return nil
+	})
+	defer s.Close()
+	ctx := t.Context()
+	_, err := s.pool.Exec(ctx, "insert into event (at, tenant, job, kind, body) values (1e15, 'acme', 1, 'job.created', '{}')")
+	fatal(t, err)
+	other, err := s.pool.Begin(ctx)
+	fatal(t, err)
+	_, err = other.Exec(ctx, "select pg_advisory_xact_lock($1, 0)", lockOfEvents)
+	fatal(t, err)
+	const readers = 100
+	var wg sync.WaitGroup
+	for range readers {
+		wg.Go(func() {
+			list, err := s.Events(ctx, time.Now(), store.EventQuery{Tenant: "acme", Max: 10})
+			if err != nil || len(list) != 1 {
+				t.Errorf("read %d events, %v", len(list), err)
+			}
+		})
+	}
+	waiting := func() (n int) {
+		err := s.pool.QueryRow(ctx, "select count(*) from pg_locks where locktype = 'advisory' and classid = $1 and not granted", uint32(lockOfEvents)).Scan(&n)
+		fatal(t, err)
+		return n
+	}
+	for range 50 { // every question goes through the connections that readers wait for, too
+		if n := waiting(); n > 1 {
+			t.Fatalf("%d readers wait for the lock", n)
+		}
+	}
+	fatal(t, other.Commit(ctx))
+	wg.Wait()
+	// Those that came while the first pass was under way share the second.
+	if n := passes.Load(); n > 2 {
+		t.Errorf("%d readers numbered %d times", readers, n)
+	}
+	_, err = s.Events(ctx, time.Now(), store.EventQuery{Tenant: "acme", Max: 10})
+	fatal(t, err)
+	if n := passes.Load(); n > 2 {
+		t.Error("a reader took the lock to number nothing")
 	}
 }
 

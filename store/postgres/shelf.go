@@ -244,20 +244,19 @@ func (c *change) clearShelf(id int32) {
 	}
 }
 
-// giveShelf makes a shelf for a job that has none of its own, and tells whether it
-// did: one that may become large gets one, unless it has begun to fill the shared
-// one.
-func (c *change) giveShelf(ctx context.Context, id int32, maxPages int64) (made bool, err error) {
+// giveShelf makes a shelf for a job that has none of its own: one that may become
+// large gets one, unless it has begun to fill the shared one.
+func (c *change) giveShelf(ctx context.Context, id int32, maxPages int64) error {
 	if maxPages > 0 && maxPages <= smallJob {
-		return false, nil
+		return nil
 	}
 	var begun bool
 	c.queue("select exists (select from tally where job = $1)", id).QueryRow(func(row pgx.Row) error { return row.Scan(&begun) })
 	if err := c.send(ctx); err != nil || begun {
-		return false, err
+		return err
 	}
 	c.exec("update job set shelf = $1 where id = $1", id)
-	return true, c.createShelf(ctx, id)
+	return c.createShelf(ctx, id)
 }
 
 // shelfOf finds the shelf of a job, or ErrNotFound.

@@ -55,3 +55,32 @@ func TestShelves(t *testing.T) {
 		}
 	}
 }
+
+// TestShelvesAreMadeOutsideTheQueue looks who holds the queue while the tables of a
+// job are made: nobody, so that other jobs get their places meanwhile.
+func TestShelvesAreMadeOutsideTheQueue(t *testing.T) {
+	var s *Store
+	made := 0
+	ctx, now := t.Context(), time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+	s = openTest(t, t.TempDir(), func(statement string) error {
+		if statement != "create shelf" || s == nil {
+			return nil
+		}
+		made++
+		var held int
+		err := s.pool.QueryRow(ctx, "select count(*) from pg_locks where locktype = 'advisory' and classid = $1", uint32(lockOfQueue)).Scan(&held)
+		if err != nil || held > 0 {
+			t.Errorf("the queue is held %d times while a shelf is made, %v", held, err)
+		}
+		return nil
+	})
+	defer s.Close()
+	for range 2 {
+		_, err := s.CreateJob(ctx, store.Job{Tenant: "acme", Name: "x", State: job.Queued, CreatedAt: now})
+		fatal(t, err)
+	}
+	list, err := s.Admit(ctx, now, limit.Limits{})
+	if err != nil || len(list) != 2 || made != 2 {
+		t.Errorf("%d jobs got places, %d shelves were made, %v", len(list), made, err)
+	}
+}
