@@ -40,6 +40,7 @@ type run struct {
 	state     job.State       // of the job
 	reason    string          // of that
 	maxPages  int64           // as stored
+	pace      time.Duration   // likewise
 	metered   bool            // it counts against the quota of its tenant
 	home      store.Slot      // whose owner is responsible for the job
 	seeded    bool            // its seeds were added by us
@@ -90,12 +91,13 @@ func (r *run) begin(ctx context.Context, now time.Time) error {
 func (r *run) frontierJob() frontier.Job {
 	policy, strangers := r.cfg.Policy, r.cfg.Strangers
 	fit := policy.ForStrangers()
+	policy.Base, strangers.Base = max(policy.Base, r.pace), max(strangers.Base, r.pace)
 	patience := time.Duration(r.cfg.Limits.Max(limit.Patience))
 	if patience == 0 {
 		patience = limit.CommandPatience
 	}
 	j := frontier.Job{
-		ID: r.job, Tenant: r.tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited(),
+		ID: r.job, Tenant: r.tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited() && !r.sifting,
 		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)),
 		Policy: func(host string) *politeness.Policy {
 			if s := r.c.sites[host]; fit || s != nil && s.owned || r.owned[host] {
@@ -325,9 +327,7 @@ func (r *run) holdToLimits(now time.Time) {
 // until the first URL that would.
 func (r *run) sift(now time.Time) {
 	r.sifting = true
-	j := r.frontierJob()
-	j.Limited = false
-	r.c.f.AddJob(j)
+	r.c.f.AddJob(r.frontierJob())
 	r.c.f.Wake(now, r.job)
 }
 

@@ -53,6 +53,7 @@ func (c *crawler) tookJobs(work context.Context, now time.Time, list []store.Job
 			c.fleet.jobs.at = now.Add(retryFirst)
 		default:
 			r.stands(now, j)
+			r.slow(now, j.Pace)
 			if j.State != job.Running {
 				c.f.StopJob(now, j.ID)
 			}
@@ -76,6 +77,15 @@ func (r *run) stands(now time.Time, j *store.Job) {
 		r.tending.at = now
 	}
 	r.state, r.reason = j.State, j.Reason
+}
+
+// slow keeps the hosts of the job at least this far apart, from the next request on.
+func (r *run) slow(now time.Time, pace time.Duration) {
+	if r.pace != pace {
+		r.pace = pace
+		r.c.f.AddJob(r.frontierJob())
+		r.c.f.ReconsiderJob(now, r.job)
+	}
 }
 
 // giveUpInFlight ends what is in flight of a job that has drained for long enough.
@@ -164,7 +174,7 @@ func (c *crawler) newRun(j store.Job) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.job, r.tenant, r.resumed, r.started, r.maxPages, r.told = j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, map[told]bool{}
+	r.job, r.tenant, r.resumed, r.started, r.maxPages, r.pace, r.told = j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, j.Pace, map[told]bool{}
 	r.metered = slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Usage && l.Limits != (limit.Limits{}) })
 	r.home = store.SlotOf(c.key, cfg.Seeds[0].Domain())
 	return r, nil

@@ -18,6 +18,7 @@ type JobHead struct {
 	Reason   string    `json:"reason,omitempty"`
 	Success  bool      `json:"success"` // false for a job that has not ended
 	MaxPages int64     `json:"max_pages,omitempty"`
+	PaceMS   int64     `json:"pace_ms,omitempty" doc:"The least interval between two requests to a host that was ordered since; missing where none was."`
 	Created  time.Time `json:"created"`
 	Started  time.Time `json:"started,omitzero"`
 	Ended    time.Time `json:"ended,omitzero"`
@@ -35,7 +36,7 @@ type Job struct {
 func NewJobHead(j *store.Job) JobHead {
 	return JobHead{
 		Job: j.ID, Tenant: j.Tenant, Name: j.Name, State: j.State, Reason: j.Reason, Success: j.State.Success() && j.Reason != string(limit.Time),
-		MaxPages: j.MaxPages, Created: j.CreatedAt, Started: j.StartedAt, Ended: j.EndedAt,
+		MaxPages: j.MaxPages, PaceMS: j.Pace.Milliseconds(), Created: j.CreatedAt, Started: j.StartedAt, Ended: j.EndedAt,
 	}
 }
 

@@ -206,7 +206,9 @@ func (c *Client) AllJobs(ctx context.Context, params ListJobsParams) iter.Seq2[J
 // CreateJobParams are the parameters of [Client.CreateJob]. What is zero is not
 // sent.
 type CreateJobParams struct {
-	// Any text of your own that is new for each job, such as a UUID.
+	// Any text of your own that is new for each thing you create, such as a UUID.
+	// For a day the same request with the same key creates nothing more and has
+	// the same answer.
 	IdempotencyKey string
 }
 
@@ -362,13 +364,23 @@ func (c *Client) ExportPages(ctx context.Context, job int64, params ExportPagesP
 	return c.stream(ctx, r)
 }
 
+// OrderExportParams are the parameters of [Client.OrderExport]. What is zero is
+// not sent.
+type OrderExportParams struct {
+	// Any text of your own that is new for each thing you create, such as a UUID.
+	// For a day the same request with the same key creates nothing more and has
+	// the same answer.
+	IdempotencyKey string
+}
+
 // OrderExport is POST /v1/jobs/{job}/exports: have files of a job written to
 // the place of the service. It needs a key with the scope write.
 //
 // The operator says where that is. One that was ordered and has not ended is
 // not made twice; one ordered later writes the same files anew.
-func (c *Client) OrderExport(ctx context.Context, job int64, body ExportRequest) (*Export, error) {
+func (c *Client) OrderExport(ctx context.Context, job int64, body ExportRequest, params OrderExportParams) (*Export, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/jobs/%d/exports", job), body: body}
+	r.once(params.IdempotencyKey)
 	return answer[Export](ctx, c, r)
 }
 
@@ -517,6 +529,16 @@ func (c *Client) ResumeJob(ctx context.Context, job int64) (*JobView, error) {
 	return answer[JobView](ctx, c, r)
 }
 
+// SetPaceOfJob is POST /v1/jobs/{job}/set-pace: slow a job down, from its next
+// request on. It needs a key with the scope write.
+//
+// Hosts that other jobs crawl, too, are asked by all of them at the slowest
+// pace among those jobs; other hosts keep theirs.
+func (c *Client) SetPaceOfJob(ctx context.Context, job int64, body JobPaceOrder) (*JobView, error) {
+	r := request{method: "POST", path: fmt.Sprintf("/v1/jobs/%d/set-pace", job), body: body}
+	return answer[JobView](ctx, c, r)
+}
+
 // ExplainPaceOfJob is GET /v1/jobs/{job}/slow: tell where the time of a job
 // goes, whether more workers would help, and what would. It needs a key with
 // the scope read.
@@ -626,34 +648,41 @@ func (c *Client) AddOptOut(ctx context.Context, body OptOutRequest) (*OptOut, er
 // ListOrdersParams are the parameters of [Client.ListOrders]. What is zero is
 // not sent.
 type ListOrdersParams struct {
-	// Only those after this one.
-	After int64
-	// How many to return at most.
+	// How many to return at most. A page may hold fewer, even none, and still have
+	// a next one.
 	Limit int64
+	// The next_cursor of the page before.
+	Cursor string
+	// Only those about this job.
+	Job int64
+	// Only those about this host, which are of interest to operators alone.
+	Host string
 }
 
 // ListOrders is GET /v1/orders: read the log of orders: who, what, before,
-// after. It needs a key with the scope operator.
+// after. It needs a key with the scope read.
 //
-// Orders to hosts and workers, which all tenants share, and to jobs of all
-// tenants.
+// Orders about what is the tenant's, whoever gave them. Operators read all of
+// them, those to hosts and workers, which all tenants share, included.
 func (c *Client) ListOrders(ctx context.Context, params ListOrdersParams) (*OrderList, error) {
 	r := request{method: "GET", path: "/v1/orders"}
-	r.number("after", params.After)
 	r.number("limit", params.Limit)
+	r.text("cursor", params.Cursor)
+	r.number("job", params.Job)
+	r.text("host", params.Host)
 	return answer[OrderList](ctx, c, r)
 }
 
 // AllOrders goes through all pages of [Client.ListOrders]. An error is the last
 // it yields.
 func (c *Client) AllOrders(ctx context.Context, params ListOrdersParams) iter.Seq2[Order, error] {
-	return pages(params.After, func(place int64) ([]Order, int64, error) {
-		params.After = place
+	return pages(params.Cursor, func(place string) ([]Order, string, error) {
+		params.Cursor = place
 		page, err := c.ListOrders(ctx, params)
-		if err != nil || len(page.Orders) == 0 {
+		if err != nil {
 			return nil, place, err
 		}
-		return page.Orders, page.Last, nil
+		return page.Orders, page.NextCursor, nil
 	})
 }
 
@@ -702,13 +731,23 @@ func (c *Client) ListSchedules(ctx context.Context) (*ScheduleList, error) {
 	return answer[ScheduleList](ctx, c, r)
 }
 
+// CreateScheduleParams are the parameters of [Client.CreateSchedule]. What is
+// zero is not sent.
+type CreateScheduleParams struct {
+	// Any text of your own that is new for each thing you create, such as a UUID.
+	// For a day the same request with the same key creates nothing more and has
+	// the same answer.
+	IdempotencyKey string
+}
+
 // CreateSchedule is POST /v1/schedules: ask for a crawl again and again. It
 // needs a key with the scope write.
 //
 // Times that were missed are made up for once. No job is made while the one
 // before has not ended. A tenant has at most 1000.
-func (c *Client) CreateSchedule(ctx context.Context, body ScheduleRequest) (*Schedule, error) {
+func (c *Client) CreateSchedule(ctx context.Context, body ScheduleRequest, params CreateScheduleParams) (*Schedule, error) {
 	r := request{method: "POST", path: "/v1/schedules", body: body}
+	r.once(params.IdempotencyKey)
 	return answer[Schedule](ctx, c, r)
 }
 
@@ -723,6 +762,17 @@ func (c *Client) DeleteSchedule(ctx context.Context, schedule string) error {
 // needs a key with the scope read.
 func (c *Client) GetSchedule(ctx context.Context, schedule string) (*Schedule, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/schedules/%s", url.PathEscape(schedule))}
+	return answer[Schedule](ctx, c, r)
+}
+
+// ChangeSchedule is PATCH /v1/schedules/{schedule}: change when and what a
+// schedule crawls, pause it or go on. It needs a key with the scope write.
+//
+// A job that it has made goes on as it was asked for. After a change of its
+// times, or a pause, it is due at the next of them; an interval counts from the
+// last job.
+func (c *Client) ChangeSchedule(ctx context.Context, schedule string, body ScheduleChange) (*Schedule, error) {
+	r := request{method: "PATCH", path: fmt.Sprintf("/v1/schedules/%s", url.PathEscape(schedule)), body: body}
 	return answer[Schedule](ctx, c, r)
 }
 
@@ -764,13 +814,23 @@ func (c *Client) ListWebhooks(ctx context.Context) (*WebhookList, error) {
 	return answer[WebhookList](ctx, c, r)
 }
 
+// CreateWebhookParams are the parameters of [Client.CreateWebhook]. What is
+// zero is not sent.
+type CreateWebhookParams struct {
+	// Any text of your own that is new for each thing you create, such as a UUID.
+	// For a day the same request with the same key creates nothing more and has
+	// the same answer.
+	IdempotencyKey string
+}
+
 // CreateWebhook is POST /v1/webhooks: have events sent to an address. It needs
 // a key with the scope write.
 //
 // It is sent what happens from now on, signed with the secret of the answer,
 // which is not shown again. A tenant has at most 50.
-func (c *Client) CreateWebhook(ctx context.Context, body WebhookRequest) (*WebhookSecret, error) {
+func (c *Client) CreateWebhook(ctx context.Context, body WebhookRequest, params CreateWebhookParams) (*WebhookSecret, error) {
 	r := request{method: "POST", path: "/v1/webhooks", body: body}
+	r.once(params.IdempotencyKey)
 	return answer[WebhookSecret](ctx, c, r)
 }
 

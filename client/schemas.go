@@ -4,7 +4,7 @@ package client
 
 import "time"
 
-// Adaptive is part of [ScheduleRequest] and [Schedule].
+// Adaptive is part of [ScheduleChange], [ScheduleRequest] and [Schedule].
 type Adaptive struct {
 	// The interval to begin with; later, as it stands.
 	EveryMS int64 `json:"every_ms"`
@@ -425,8 +425,11 @@ type JobHead struct {
 	Job      int64     `json:"job"`
 	MaxPages int64     `json:"max_pages,omitzero"`
 	Name     string    `json:"name"`
-	Reason   string    `json:"reason,omitzero"`
-	Started  time.Time `json:"started,omitzero"`
+	// The least interval between two requests to a host that was ordered since;
+	// missing where none was.
+	PaceMS  int64     `json:"pace_ms,omitzero"`
+	Reason  string    `json:"reason,omitzero"`
+	Started time.Time `json:"started,omitzero"`
 	// One of queued, running, paused, draining, complete, partial, blocked,
 	// cancelled, failed.
 	State   string `json:"state"`
@@ -481,6 +484,13 @@ type JobPace struct {
 	SpreadMS *int64 `json:"spread_ms,omitzero"`
 }
 
+// JobPaceOrder is what [Client.SetPaceOfJob] asks for.
+type JobPaceOrder struct {
+	// The least interval between two requests to a host of the job; 0 lifts it. It
+	// never makes a job faster than it was asked for.
+	DelayMS int64 `json:"delay_ms"`
+}
+
 // JobRequest is what [Client.CreateJob] asks for.
 type JobRequest struct {
 	// In place of the preset's holds.
@@ -521,8 +531,8 @@ type JobRequest struct {
 }
 
 // JobView is the answer of [Client.CancelJob], [Client.CreateJob],
-// [Client.DrainJob], [Client.ExtendJob], [Client.GetJob], [Client.PauseJob] and
-// [Client.ResumeJob].
+// [Client.DrainJob], [Client.ExtendJob], [Client.GetJob], [Client.PauseJob],
+// [Client.ResumeJob] and [Client.SetPaceOfJob].
 type JobView struct {
 	Created time.Time `json:"created"`
 	// No page is fetched.
@@ -532,8 +542,11 @@ type JobView struct {
 	MaxPages int64            `json:"max_pages,omitzero"`
 	Name     string           `json:"name"`
 	Outcomes map[string]int64 `json:"outcomes,omitzero"`
-	Pages    int64            `json:"pages"`
-	Reason   string           `json:"reason,omitzero"`
+	// The least interval between two requests to a host that was ordered since;
+	// missing where none was.
+	PaceMS int64  `json:"pace_ms,omitzero"`
+	Pages  int64  `json:"pages"`
+	Reason string `json:"reason,omitzero"`
 	// As they were written.
 	Seeds []string `json:"seeds"`
 	// What was asked for, by the keys of the settings of Headway.
@@ -673,6 +686,8 @@ type OptOutRequest struct {
 
 // Order is part of [OrderList].
 type Order struct {
+	// The id of something else it was about: a webhook, a schedule, a key, a plan.
+	About string `json:"about,omitzero"`
 	// How it stood after.
 	After string    `json:"after,omitzero"`
 	At    time.Time `json:"at"`
@@ -692,9 +707,9 @@ type Order struct {
 
 // OrderList is the answer of [Client.ListOrders].
 type OrderList struct {
-	// The number to go on after.
-	Last   int64   `json:"last"`
-	Orders []Order `json:"orders"`
+	// The cursor of the next page; missing after the last.
+	NextCursor string  `json:"next_cursor,omitzero"`
+	Orders     []Order `json:"orders"`
 }
 
 // OwnedHost is the answer of [Client.CheckOwnedHost] and [Client.ClaimHost].
@@ -994,8 +1009,8 @@ type RobotsVersion struct {
 	SHA256        string    `json:"sha256"`
 }
 
-// Schedule is the answer of [Client.CreateSchedule], [Client.GetSchedule],
-// [Client.PauseSchedule] and [Client.ResumeSchedule].
+// Schedule is the answer of [Client.ChangeSchedule], [Client.CreateSchedule],
+// [Client.GetSchedule], [Client.PauseSchedule] and [Client.ResumeSchedule].
 type Schedule struct {
 	Adaptive *Adaptive `json:"adaptive,omitzero"`
 	// The share of pages that had changed when two runs were last compared.
@@ -1017,6 +1032,18 @@ type Schedule struct {
 	Seeds []string `json:"seeds"`
 	// What its jobs ask for, by the keys of the settings of Headway.
 	Settings map[string][]string `json:"settings,omitzero"`
+}
+
+// ScheduleChange is what [Client.ChangeSchedule] asks for.
+type ScheduleChange struct {
+	// An interval in place of the one it has, or of its times.
+	Adaptive *Adaptive `json:"adaptive,omitzero"`
+	// Times in place of those it has, or of its interval.
+	Cron *string `json:"cron,omitzero"`
+	// What its jobs ask for from now on; all of it is replaced.
+	Job *JobRequest `json:"job,omitzero"`
+	// Whether it makes no jobs. Those it made go on.
+	Paused *bool `json:"paused,omitzero"`
 }
 
 // ScheduleList is the answer of [Client.ListSchedules].

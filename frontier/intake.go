@@ -541,11 +541,25 @@ func (f *Frontier) Reconsider(now time.Time, name string) {
 	if h == nil {
 		return
 	}
+	f.reconsider(now, h, name)
+}
+
+func (f *Frontier) reconsider(now time.Time, h *host, name string) {
 	for q := h.queues; q != nil; q = q.next {
 		q.policy = q.job.Policy(name)
 	}
 	h.merge()
 	f.look(h, now)
+}
+
+// ReconsiderJob asks the jobs anew how they treat the hosts of one of them: what it
+// wants has changed.
+func (f *Frontier) ReconsiderJob(now time.Time, id job.ID) {
+	for _, h := range f.list {
+		if h.queue(id) != nil {
+			f.reconsider(now, h, h.name)
+		}
+	}
 }
 
 // Wake looks at all hosts of a job again: what it may do has changed.

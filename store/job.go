@@ -32,6 +32,9 @@ type Job struct {
 	// Layers are those of its limits: what was asked for and, where there is a
 	// [Queue], what the layers above allowed when it last got a place.
 	Layers []limit.Layer
+	// Pace is the least interval between two requests to a host, by an order that
+	// came later; see [Queue.SetPace]. 0: none.
+	Pace time.Duration
 
 	CreatedAt time.Time
 	StartedAt time.Time // when it last began to run

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"headway/job"
 	"headway/limit"
 )
 
@@ -35,6 +36,10 @@ type Queue interface {
 	// ActiveJobs returns the jobs that have a place, by number, without their
 	// Spec and Layers.
 	ActiveJobs(ctx context.Context) ([]Job, error)
+	// SetPace slows a job that has not ended: its hosts are asked at least so far
+	// apart from now on, or as it was asked for, whichever is slower. 0 takes it
+	// back.
+	SetPace(ctx context.Context, now time.Time, id job.ID, pace time.Duration) error
 	// Quota returns what the plan of a tenant allows in the month of now and
 	// what was used of it; zero for a tenant without.
 	Quota(ctx context.Context, now time.Time, tenant string) (limit.Quota, error)
@@ -46,6 +51,22 @@ const keptPart = 10
 // Kept is how many of so many places are kept for tenants that have none, which need
 // not wait then until a job of somebody else ends.
 func Kept(places int64) int64 { return places / keptPart }
+
+// MaxPace bounds the pace that a job can be slowed to.
+const MaxPace = 7 * 24 * time.Hour
+
+// CheckPace reports a pace that a job cannot be slowed to: one out of bounds, and
+// any for one that has ended.
+func CheckPace(j *Job, pace time.Duration) error {
+	switch {
+	case pace < 0 || pace > MaxPace:
+		return fmt.Errorf("slow job %d to %s: not within 0 and %s", j.ID, pace, MaxPace)
+	case j.State.Ended():
+		return fmt.Errorf("slow job %d, which is %s: %w", j.ID, j.State, ErrConflict)
+	default:
+		return nil
+	}
+}
 
 // Surroundings are the layers above a job, as an engine finds them when the job
 // gets its place or is extended.

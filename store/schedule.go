@@ -21,10 +21,13 @@ type Schedules interface {
 	// Schedules returns the schedules of a tenant, or of all, by tenant and then
 	// age.
 	Schedules(ctx context.Context, q ScheduleQuery) ([]Schedule, error)
-	// PauseSchedule keeps a schedule from making jobs. Those it made go on.
+	// SetSchedule changes when a schedule makes jobs, which, and whether it is
+	// paused: its Name, what is between it and Spec, MaxPages, Layers, DueAt and
+	// PausedAt. The jobs it made go on. ErrConflict says that it has made another
+	// job since it was read as s.
+	SetSchedule(ctx context.Context, s Schedule) error
+	// PauseSchedule keeps a schedule from making jobs.
 	PauseSchedule(ctx context.Context, now time.Time, id string) error
-	// ResumeSchedule lets a schedule that was paused go on, first at due.
-	ResumeSchedule(ctx context.Context, id string, due time.Time) error
 	// DropSchedule forgets a schedule. The jobs it made stay.
 	DropSchedule(ctx context.Context, id string) error
 
@@ -33,7 +36,7 @@ type Schedules interface {
 	DueSchedules(ctx context.Context, now time.Time, most int) ([]Schedule, error)
 	// RunSchedule creates the job of a schedule that was read as s, and sets when
 	// it is due again, in one change. If somebody else has done so since, or the
-	// schedule was paused or dropped, nothing is created and the job is 0.
+	// schedule was changed, paused or dropped, nothing is created and the job is 0.
 	RunSchedule(ctx context.Context, now time.Time, s Schedule, next time.Time) (job.ID, error)
 	// FreshSchedules returns schedules without a cron expression whose last job
 	// has ended and was not yet held against the one before.

@@ -4,19 +4,18 @@ import (
 	"context"
 	"crypto/sha256"
 	"time"
-
-	"headway/job"
 )
 
-// Submissions is a further ability of stores behind a service: jobs that are
-// created once, however often they are asked for.
+// Submissions is a further ability of stores behind a service: what is created
+// once, however often it is asked for.
 type Submissions interface {
-	// Submit creates a job as [Jobs.CreateJob] does, unless the tenant has sent
-	// this submission within SubmissionLife. It returns what answer said to the
-	// number of the job when it was created, and whether that was before. Two
-	// that are sent at once wait for each other. ErrConflict says that the key
-	// was used for something else.
-	Submit(ctx context.Context, j Job, s Submission, answer func(job.ID) ([]byte, error)) (text []byte, repeated bool, err error)
+	// Once does something, unless the tenant has sent this submission within
+	// SubmissionLife. It returns what do answered when it was done, and whether
+	// that was before. What do changes in the store with the context it is given
+	// is kept with its answer or not at all, as with [Control.Together]. Two that
+	// are sent at once wait for each other. ErrConflict says that the key was used
+	// for something else.
+	Once(ctx context.Context, now time.Time, tenant string, s Submission, do func(context.Context) ([]byte, error)) (text []byte, repeated bool, err error)
 }
 
 // SubmissionLife is how long a submission is remembered.

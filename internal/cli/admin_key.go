@@ -92,7 +92,8 @@ func keyCreateCommand() *cobra.Command {
 				}
 				made := apikey.New()
 				k.ID, k.Sum = made.ID, made.Sum()
-				if err := st.CreateKey(ctx, now, k); err != nil {
+				o := store.Order{What: "create-key", Tenant: k.Tenant, About: k.ID, After: keyInWords(&k, now)}
+				if err := ordered(ctx, st, o, func(ctx context.Context) error { return st.CreateKey(ctx, now, k) }); err != nil {
 					return keyFailure(err)
 				}
 				return printKey(cmd, &k, made, asJSON)
@@ -191,7 +192,9 @@ change over.`,
 				}
 				made := apikey.New()
 				k.ID, k.Sum = made.ID, made.Sum()
-				if err := st.RotateKey(ctx, now, old.ID, now.Add(grace), k); err != nil {
+				o := store.Order{What: "rotate-key", Tenant: k.Tenant, About: old.ID, Before: keyInWords(&old, now), After: "key " + k.ID + ": " + keyInWords(&k, now)}
+				err = ordered(ctx, st, o, func(ctx context.Context) error { return st.RotateKey(ctx, now, old.ID, now.Add(grace), k) })
+				if err != nil {
 					return keyFailure(err)
 				}
 				return printKey(cmd, &k, made, asJSON)
@@ -211,14 +214,34 @@ func keyRevokeCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
-				if err := st.RevokeKey(ctx, time.Now().UTC(), args[0]); err != nil {
+				now := time.Now().UTC()
+				k, err := st.APIKey(ctx, args[0])
+				if err == nil {
+					o := store.Order{What: "revoke-key", Tenant: k.Tenant, About: k.ID, Before: keyInWords(&k, now), After: "revoked"}
+					err = ordered(ctx, st, o, func(ctx context.Context) error { return st.RevokeKey(ctx, now, k.ID) })
+				}
+				if err != nil {
 					return keyFailure(err)
 				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "key %s is revoked\n", oneLine(args[0]))
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "key %s is revoked\n", oneLine(args[0]))
 				return err
 			})
 		},
 	}
 	config.RegisterStore(cmd.Flags())
 	return cmd
+}
+
+// keyInWords is what a key opens, for the log.
+func keyInWords(k *store.APIKey, now time.Time) string {
+	switch {
+	case !k.RevokedAt.IsZero():
+		return "revoked"
+	case !k.Valid(now):
+		return "expired"
+	case k.ExpiresAt.IsZero():
+		return string(k.Scope)
+	default:
+		return string(k.Scope) + " until " + k.ExpiresAt.UTC().Format(time.RFC3339)
+	}
 }

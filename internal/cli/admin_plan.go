@@ -101,6 +101,11 @@ func ofCrawl(l limit.Limits) string {
 	return strings.Join(list, ", ")
 }
 
+// planInWords is what a plan allows, for the log.
+func planInWords(p store.Plan) string {
+	return fmt.Sprintf("%s; in a month %d pages, %d bytes", ofCrawl(p.Limits), p.MonthPages, p.MonthBytes)
+}
+
 func adminPlanSetCommand() *cobra.Command {
 	var asJSON bool
 	var crawls, pages int64
@@ -121,9 +126,10 @@ the limits they began with.`,
 				if err != nil {
 					return failed(err, "")
 				}
-				p := store.Plan{Name: args[0]}
+				p, o := store.Plan{Name: args[0]}, store.Order{What: "set-plan", About: args[0]}
 				if at := slices.IndexFunc(plans, func(x store.Plan) bool { return x.Name == args[0] }); at >= 0 {
 					p = plans[at]
+					o.Before = planInWords(p)
 				}
 				if err := config.ChangeLimits(cmd.Flags(), &p.Limits); err != nil {
 					return usage(err, hintOf(err))
@@ -145,7 +151,8 @@ the limits they began with.`,
 				if err := p.Check(); err != nil {
 					return usage(err, "a limit of 0 is none")
 				}
-				if err := st.SetPlan(ctx, p); err != nil {
+				o.After = planInWords(p)
+				if err := ordered(ctx, st, o, func(ctx context.Context) error { return st.SetPlan(ctx, p) }); err != nil {
 					return failed(err, "")
 				}
 				if asJSON {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -81,7 +82,14 @@ func adminTenantSetCommand() *cobra.Command {
 				if err := t.Check(); err != nil {
 					return usage(err, "")
 				}
-				err := st.SetTenant(ctx, t)
+				o := store.Order{What: "set-tenant", Tenant: t.Name, After: "plan " + cmp.Or(plan, "none")}
+				list, err := st.Tenants(ctx)
+				if at := slices.IndexFunc(list, func(x store.Tenant) bool { return x.Name == t.Name }); at >= 0 {
+					o.Before = "plan " + cmp.Or(list[at].Plan, "none")
+				}
+				if err == nil {
+					err = ordered(ctx, st, o, func(ctx context.Context) error { return st.SetTenant(ctx, t) })
+				}
 				if errors.Is(err, store.ErrNotFound) {
 					return usage(fmt.Errorf("there is no plan %q", plan), "headway admin plan list names them")
 				}

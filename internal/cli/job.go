@@ -35,6 +35,7 @@ repeating them.`,
 		jobOrderCommand("resume", "Go on with a job that was paused", job.Paused, job.Running),
 		jobOrderCommand("drain", "Let what is in flight finish and end the job there", job.Running, job.Draining),
 		jobOrderCommand("cancel", "End a job at once; what was fetched is kept", "", job.Cancelled),
+		jobPaceCommand(),
 	)
 	return cmd
 }

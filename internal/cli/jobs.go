@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,7 @@ type jobs interface {
 	// order moves a job that may be moved to another state.
 	order(ctx context.Context, j *answer.Job, what string, to job.State) error
 	extend(ctx context.Context, j *answer.Job, pages int64) error
+	setPace(ctx context.Context, j *answer.Job, pace time.Duration) error
 	why(ctx context.Context, id job.ID, url string) (*answer.Why, error)
 	// hosts, slow and plan write warnings to errs.
 	hosts(ctx context.Context, id job.ID, q answer.HostQuery, errs io.Writer) (*answer.Hosts, error)

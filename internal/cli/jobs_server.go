@@ -159,6 +159,13 @@ func (f *jobsOfServer) order(ctx context.Context, j *answer.Job, what string, _ 
 	return nil
 }
 
+func (f *jobsOfServer) setPace(ctx context.Context, j *answer.Job, pace time.Duration) error {
+	if _, err := f.api.SetPaceOfJob(ctx, int64(j.Job), client.JobPaceOrder{DelayMS: pace.Milliseconds()}); err != nil {
+		return f.about(j.Job, err)
+	}
+	return nil
+}
+
 func (f *jobsOfServer) extend(ctx context.Context, j *answer.Job, pages int64) error {
 	if _, err := f.api.ExtendJob(ctx, int64(j.Job), client.Extension{MaxPages: pages}); err != nil {
 		return f.about(j.Job, err)

@@ -110,10 +110,9 @@ func (f *jobsOfStore) limits(ctx context.Context, id job.ID) (answer.JobLimits, 
 }
 
 func (f *jobsOfStore) order(ctx context.Context, j *answer.Job, what string, to job.State) error {
-	if err := f.SetState(ctx, time.Now().UTC(), j.Job, j.State, to, "by an operator"); err != nil {
-		return failed(err, "try again")
-	}
-	return f.log(ctx, j, what, string(j.State), string(to))
+	return f.ordered(ctx, j, what, string(j.State), string(to), func(ctx context.Context) error {
+		return f.SetState(ctx, time.Now().UTC(), j.Job, j.State, to, "by an operator")
+	})
 }
 
 func (f *jobsOfStore) extend(ctx context.Context, j *answer.Job, pages int64) error {
@@ -124,23 +123,29 @@ func (f *jobsOfStore) extend(ctx context.Context, j *answer.Job, pages int64) er
 	if err := f.Extend(ctx, time.Now().UTC(), j.Job, pages); err != nil {
 		return usage(err, showHint(j.Job))
 	}
-	if j.State == job.Partial {
-		if err := f.SetState(ctx, time.Now().UTC(), j.Job, job.Partial, job.Queued, "extended"); err != nil {
-			return failed(err, "try again")
-		}
-	}
 	after, err := f.stored(ctx, j.Job)
 	if err != nil {
 		return err
 	}
-	return f.log(ctx, j, "extend", before.Limits().Of(limit.Pages).String(), after.Limits().Of(limit.Pages).String())
+	return f.ordered(ctx, j, "extend", before.Limits().Of(limit.Pages).String(), after.Limits().Of(limit.Pages).String(), func(ctx context.Context) error {
+		if j.State != job.Partial {
+			return nil
+		}
+		return f.SetState(ctx, time.Now().UTC(), j.Job, job.Partial, job.Queued, "extended")
+	})
 }
 
-// log logs what a person ordered of a job, once it is done.
-func (f *jobsOfStore) log(ctx context.Context, j *answer.Job, what, before, after string) error {
-	err := f.LogOrder(ctx, store.Order{At: time.Now().UTC(), By: userName(), What: what, Tenant: j.Tenant, Job: j.Job, Before: before, After: after})
-	if err != nil {
-		return failed(err, "it was done, and is not in the log; "+showHint(j.Job))
+func (f *jobsOfStore) setPace(ctx context.Context, j *answer.Job, pace time.Duration) error {
+	return f.ordered(ctx, j, "set-pace", (time.Duration(j.PaceMS) * time.Millisecond).String(), pace.String(), func(ctx context.Context) error {
+		return f.SetPace(ctx, time.Now().UTC(), j.Job, pace)
+	})
+}
+
+// ordered does what a person ordered of a job, and logs it with the change.
+func (f *jobsOfStore) ordered(ctx context.Context, j *answer.Job, what, before, after string, do func(context.Context) error) error {
+	o := store.Order{What: what, Tenant: j.Tenant, Job: j.Job, Before: before, After: after}
+	if err := ordered(ctx, f.Store, o, do); err != nil {
+		return failed(err, "try again; "+showHint(j.Job))
 	}
 	return nil
 }

@@ -118,6 +118,23 @@ func (s *Store) ActiveJobs(ctx context.Context) ([]store.Job, error) {
 	return list, nil
 }
 
+// SetPace implements [store.Queue].
+func (s *Store) SetPace(ctx context.Context, _ time.Time, id job.ID, pace time.Duration) error {
+	if err := s.begin(ctx, "set pace"); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	r, err := s.run(id)
+	if err != nil {
+		return err
+	}
+	if err := store.CheckPace(&r.Job, pace); err != nil {
+		return err
+	}
+	r.Pace = pace.Truncate(time.Millisecond)
+	return nil
+}
+
 func withoutSpec(j store.Job) store.Job {
 	j.Spec, j.Layers = nil, nil
 	return j

@@ -27,7 +27,12 @@ type change struct {
 // change runs a transaction. What do returns is returned; on any error nothing
 // of it stays. After a deadlock do is run again, so it must begin anew each
 // time. What it has put into the queue last is sent with the commit.
+//
+// Within [Store.Together] it is a part of that transaction.
 func (s *Store) change(ctx context.Context, do func(ctx context.Context, c *change) error) error {
+	if t := togetherOf(ctx); t != nil {
+		return t.join(ctx, do)
+	}
 	for try := 1; ; try++ {
 		err := s.tryChange(ctx, do)
 		if err == nil || !isRetriable(err) || try == tries {

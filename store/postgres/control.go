@@ -15,8 +15,8 @@ var _ store.Control = (*Store)(nil)
 // LogOrder implements [store.Control].
 func (s *Store) LogOrder(ctx context.Context, o store.Order) error {
 	err := s.change(ctx, func(_ context.Context, c *change) error {
-		c.exec("insert into control (at, who, what, tenant, job, host, worker, before, after) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-			milli(o.At), clean(o.By), clean(o.What), clean(o.Tenant), o.Job, clean(o.Host), o.Worker, clean(o.Before), clean(o.After))
+		c.exec("insert into control (at, who, what, tenant, job, host, worker, about, before, after) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+			milli(o.At), clean(o.By), clean(o.What), clean(o.Tenant), o.Job, clean(o.Host), o.Worker, clean(o.About), clean(o.Before), clean(o.After))
 		return nil
 	})
 	if err != nil {
@@ -26,25 +26,43 @@ func (s *Store) LogOrder(ctx context.Context, o store.Order) error {
 }
 
 // Orders implements [store.Control].
-func (s *Store) Orders(ctx context.Context, after int64, most int) ([]store.Order, error) {
-	return s.orders(ctx, "where id > $1 order by id", after, most)
+func (s *Store) Orders(ctx context.Context, q store.OrderQuery) ([]store.Order, error) {
+	which, args := "o.id > $1", []any{q.After, min(max(q.Max, 1), store.MaxPage)}
+	only := func(column string, value any) {
+		args = append(args, value)
+		which += fmt.Sprintf(" and o.%s = $%d", column, len(args))
+	}
+	// The conditions beside the values are those of the indexes.
+	if !q.All {
+		only("tenant", q.Tenant)
+		which += " and o.tenant <> ''"
+	}
+	if q.Job != 0 {
+		only("job", number(q.Job))
+		which += " and o.job <> 0"
+	}
+	if q.Host != "" {
+		only("host", q.Host)
+		which += " and o.host <> ''"
+	}
+	return s.orders(ctx, which+" order by o.id limit $2", args...)
 }
 
 // HostOrders implements [store.Control].
 func (s *Store) HostOrders(ctx context.Context, host string, most int) ([]store.Order, error) {
-	list, err := s.orders(ctx, "where host = $1 order by id desc", clean(host), most)
+	list, err := s.orders(ctx, "o.host = $1 and o.host <> '' order by o.id desc limit $2", clean(host), min(max(most, 1), store.MaxPage))
 	slices.Reverse(list)
 	return list, err
 }
 
 // orders reads a part of the log.
-func (s *Store) orders(ctx context.Context, which string, arg any, most int) ([]store.Order, error) {
+func (s *Store) orders(ctx context.Context, which string, args ...any) ([]store.Order, error) {
 	var list []store.Order
-	r, err := s.pool.Query(ctx, "select id, at, who, what, tenant, job, host, worker, before, after from control "+which+" limit $2", arg, min(max(most, 1), store.MaxPage))
+	r, err := s.pool.Query(ctx, "select o.id, o.at, o.who, o.what, o.tenant, o.job, o.host, o.worker, o.about, o.before, o.after from control o where "+which, args...)
 	if err == nil {
 		var o store.Order
 		var at int64
-		_, err = pgx.ForEachRow(r, []any{&o.Number, &at, &o.By, &o.What, &o.Tenant, &o.Job, &o.Host, &o.Worker, &o.Before, &o.After}, func() error {
+		_, err = pgx.ForEachRow(r, []any{&o.Number, &at, &o.By, &o.What, &o.Tenant, &o.Job, &o.Host, &o.Worker, &o.About, &o.Before, &o.After}, func() error {
 			o.At = instant(at)
 			list = append(list, o)
 			return nil

@@ -109,7 +109,7 @@ func (s *Store) numberEvents(ctx context.Context) error {
 // numberSome numbers some events, and tells whether there may be more. One process
 // does it at a time, and its numbers are seen before those of the next.
 func (s *Store) numberSome(ctx context.Context) (more bool, err error) {
-	err = s.change(ctx, func(_ context.Context, c *change) error {
+	err = s.change(apart(ctx), func(_ context.Context, c *change) error {
 		c.exec("select pg_advisory_xact_lock($1, 0)", lockOfEvents)
 		c.queue(numberEvents, store.MaxEvents).Exec(func(tag pgconn.CommandTag) error {
 			more = tag.RowsAffected() == store.MaxEvents

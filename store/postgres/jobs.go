@@ -27,7 +27,7 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	if err != nil {
 		return 0, fmt.Errorf("create job %q: %w", j.Name, err)
 	}
-	s.notifier.tell(store.NewJobs, everybody)
+	s.news(ctx, store.NewJobs)
 	return id, nil
 }
 
@@ -135,7 +135,7 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	if err != nil {
 		return fmt.Errorf("set job %d to %s: %w", id, to, err)
 	}
-	s.notifier.tell(store.NewJobs, everybody)
+	s.news(ctx, store.NewJobs)
 	return nil
 }
 

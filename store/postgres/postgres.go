@@ -91,6 +91,7 @@ type Store struct {
 	pulse    pulse
 
 	numbering *numbering
+	joint     chan struct{} // holds an entry for each Together under way
 
 	endings map[store.Ending]int16
 	ending  map[int16]store.Ending
@@ -136,6 +137,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, openError(config.ConnConfig, err)
 	}
 	s.notifier = newNotifier(s.pool, s.log)
+	s.joint = make(chan struct{}, max(1, s.pool.Config().MaxConns/2))
 	return s, nil
 }
 

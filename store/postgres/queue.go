@@ -47,7 +47,7 @@ func pickArgs(safety limit.Limits) []any {
 func (s *Store) Admit(ctx context.Context, now time.Time, safety limit.Limits) ([]store.Job, error) {
 	var list []store.Job
 	for more := true; more; {
-		some, again, err := s.admit(ctx, now, safety)
+		some, again, err := s.fill(ctx, now, safety)
 		if err != nil {
 			return list, fmt.Errorf("admit jobs: %w", wrap(err))
 		}
@@ -56,7 +56,8 @@ func (s *Store) Admit(ctx context.Context, now time.Time, safety limit.Limits) (
 	return list, nil
 }
 
-func (s *Store) admit(ctx context.Context, now time.Time, safety limit.Limits) (list []store.Job, more bool, err error) {
+// fill fills places once.
+func (s *Store) fill(ctx context.Context, now time.Time, safety limit.Limits) (list []store.Job, more bool, err error) {
 	var next []picked
 	r, err := s.pool.Query(ctx, pickQueued, pickArgs(safety)...)
 	if err == nil {
@@ -265,19 +266,47 @@ func (s *Store) ActiveJobs(ctx context.Context) ([]store.Job, error) {
 	return list, nil
 }
 
+// SetPace implements [store.Queue].
+func (s *Store) SetPace(ctx context.Context, now time.Time, id job.ID, pace time.Duration) error {
+	err := s.change(ctx, func(ctx context.Context, c *change) error {
+		j := store.Job{ID: id}
+		c.queue("select state from job where id = $1 for update", number(id)).QueryRow(func(row pgx.Row) error {
+			err := row.Scan(&j.State)
+			if noRows(err) {
+				return store.ErrNotFound
+			}
+			return err
+		})
+		if err := c.send(ctx); err != nil {
+			return err
+		}
+		if err := store.CheckPace(&j, pace); err != nil {
+			return err
+		}
+		c.exec("update job set pace = $2, changed_at = $3 where id = $1", number(id), pace.Milliseconds(), milli(now))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("set the pace of job %d: %w", id, err)
+	}
+	s.news(ctx, store.NewJobs)
+	return nil
+}
+
 // jobFacts are the columns of a job but its spec and layers, as scanJobs reads them.
-const jobFacts = `j.id, j.tenant, j.name, j.state, j.reason, j.max_pages, j.created_at, coalesce(j.started_at, 0), coalesce(j.ended_at, 0)`
+const jobFacts = `j.id, j.tenant, j.name, j.state, j.reason, j.max_pages, j.created_at, coalesce(j.started_at, 0), coalesce(j.ended_at, 0), j.pace`
 
 // scanJobs reads jobs into a list.
 func scanJobs(list *[]store.Job, more ...func(j *store.Job) any) func(pgx.Rows) error {
 	var j store.Job
-	var created, started, ended int64
-	targets := []any{&j.ID, &j.Tenant, &j.Name, &j.State, &j.Reason, &j.MaxPages, &created, &started, &ended}
+	var created, started, ended, pace int64
+	targets := []any{&j.ID, &j.Tenant, &j.Name, &j.State, &j.Reason, &j.MaxPages, &created, &started, &ended, &pace}
 	for _, m := range more {
 		targets = append(targets, m(&j))
 	}
 	return rows(targets, func() error {
 		j.CreatedAt, j.StartedAt, j.EndedAt = instant(created), instant(started), instant(ended)
+		j.Pace = time.Duration(pace) * time.Millisecond
 		*list = append(*list, j)
 		j.Spec, j.Layers = nil, nil
 		return nil

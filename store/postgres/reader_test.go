@@ -123,7 +123,7 @@ func TestControl(t *testing.T) {
 	}
 	var got []store.Order
 	for after := int64(0); ; {
-		list, err := s.Orders(t.Context(), after, 1)
+		list, err := s.Orders(t.Context(), store.OrderQuery{All: true, After: after, Max: 1})
 		fatal(t, err)
 		if len(list) == 0 {
 			break

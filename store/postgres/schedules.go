@@ -92,14 +92,39 @@ func (s *Store) Schedules(ctx context.Context, q store.ScheduleQuery) ([]store.S
 	return list, nil
 }
 
+// SetSchedule implements [store.Schedules]. What was not held against the run
+// before is not with times of an expression.
+func (s *Store) SetSchedule(ctx context.Context, n store.Schedule) error {
+	if err := n.Check(); err != nil {
+		return err
+	}
+	err := s.change(ctx, func(_ context.Context, c *change) error {
+		c.queue("select s.turn = $2 from schedule s where s.id = $1 for update", clean(n.ID), n.Turn).QueryRow(func(row pgx.Row) error {
+			var same bool
+			err := row.Scan(&same)
+			switch {
+			case noRows(err):
+				return store.ErrNotFound
+			case err == nil && !same:
+				return fmt.Errorf("it has made another job: %w", store.ErrConflict)
+			default:
+				return err
+			}
+		})
+		c.exec(`update schedule set name = $2, cron = $3, every = $4, least = $5, most = $6, spec = $7, max_pages = $8, layers = $9, due_at = $10, paused_at = $11,
+			measured = measured or $3 <> '' where id = $1`,
+			clean(n.ID), clean(n.Name), clean(n.Cron), n.Every.Milliseconds(), n.Least.Milliseconds(), n.Most.Milliseconds(), notNil(n.Spec), n.MaxPages, notNone(n.Layers), milli(n.DueAt), orNull(n.PausedAt))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("set schedule %q: %w", n.ID, err)
+	}
+	return nil
+}
+
 // PauseSchedule implements [store.Schedules].
 func (s *Store) PauseSchedule(ctx context.Context, now time.Time, id string) error {
 	return s.changeSchedule(ctx, "pause", id, "update schedule set paused_at = coalesce(paused_at, $2) where id = $1", milli(now))
-}
-
-// ResumeSchedule implements [store.Schedules].
-func (s *Store) ResumeSchedule(ctx context.Context, id string, due time.Time) error {
-	return s.changeSchedule(ctx, "resume", id, "update schedule set due_at = case when paused_at is null then due_at else $2 end, paused_at = null where id = $1", milli(due))
 }
 
 // DropSchedule implements [store.Schedules].
@@ -135,7 +160,8 @@ func (s *Store) RunSchedule(ctx context.Context, now time.Time, n store.Schedule
 	err := s.change(ctx, func(ctx context.Context, c *change) (err error) {
 		same := false
 		id = 0
-		c.queue("select s.turn = $2 and s.paused_at is null from schedule s where s.id = $1 for update", n.ID, n.Turn).Query(rows([]any{&same}, func() error { return nil }))
+		c.queue("select s.turn = $2 and s.paused_at is null and s.cron = $3 and s.every = $4 and s.spec = $5 from schedule s where s.id = $1 for update",
+			n.ID, n.Turn, n.Cron, n.Every.Milliseconds(), notNil(n.Spec)).Query(rows([]any{&same}, func() error { return nil }))
 		if err := c.send(ctx); err != nil || !same {
 			return err
 		}
@@ -166,7 +192,7 @@ func (s *Store) FreshSchedules(ctx context.Context, most int) ([]store.Schedule,
 
 // MeasureSchedule implements [store.Schedules].
 func (s *Store) MeasureSchedule(ctx context.Context, n store.Schedule, share float64, every time.Duration) error {
-	_, err := s.pool.Exec(ctx, "update schedule set measured = true, share = $3, every = $4, due_at = begun_at + $4 where id = $1 and turn = $2 and not measured", n.ID, n.Turn, share, every.Milliseconds())
+	_, err := s.pool.Exec(ctx, "update schedule set measured = true, share = $3, every = greatest(least(most, $4), least), due_at = begun_at + greatest(least(most, $4), least) where id = $1 and turn = $2 and not measured", n.ID, n.Turn, share, every.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("measure schedule %s: %w", n.ID, wrap(err))
 	}

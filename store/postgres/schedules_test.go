@@ -63,18 +63,44 @@ func TestSchedules(t *testing.T) {
 	if id, err := s.RunSchedule(ctx, now, got, now.Add(time.Hour)); err != nil || id != 0 {
 		t.Errorf("paused, and made job %d, %v", id, err)
 	}
-	fatal(t, s.ResumeSchedule(ctx, "a", now.Add(time.Minute)))
-	fatal(t, s.ResumeSchedule(ctx, "a", now)) // which it was already
+	changed := want
+	changed.Name, changed.Spec, changed.MaxPages, changed.Layers = "other", []byte(`{"seeds":["https://example.org/"]}`), 20, nil
+	changed.Every, changed.Least, changed.Most, changed.DueAt = 3*time.Hour, 2*time.Hour, 4*time.Hour, now.Add(time.Minute)
+	fatal(t, s.SetSchedule(ctx, changed))
 	if soon, later := due(now), due(now.Add(time.Minute)); soon != "" || later != "a" {
 		t.Errorf("resumed, and due %q and %q", soon, later)
+	}
+	if id, err := s.RunSchedule(ctx, now, got, now.Add(time.Hour)); err != nil || id != 0 {
+		t.Errorf("changed, and made job %d as it was before, %v", id, err)
+	}
+	got, err = s.Schedule(ctx, "a")
+	fatal(t, err)
+	changed.Layers = got.Layers // none, however it is written
+	if diff := cmp.Diff(changed, got); diff != "" || len(got.Layers) > 0 {
+		t.Error(diff)
+	}
+	id, err := s.RunSchedule(ctx, now, got, now.Add(time.Hour))
+	if err != nil || id == 0 {
+		t.Fatalf("not run: %d, %v", id, err)
+	}
+	if err := s.SetSchedule(ctx, got); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("set as it was before its last job: %v", err)
+	}
+	if got, err = s.Schedule(ctx, "a"); err != nil || got.Turn != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	got.Cron, got.Every, got.Least, got.Most, got.PausedAt = "@daily", 0, 0, 0, now
+	fatal(t, s.SetSchedule(ctx, got))
+	if paused := due(now.Add(48 * time.Hour)); paused != "b" {
+		t.Errorf("paused by a change, and due: %q", paused)
 	}
 
 	fatal(t, s.DropSchedule(ctx, "a"))
 	for name, err := range map[string]error{
-		"read":   func() error { _, err := s.Schedule(ctx, "a"); return err }(),
-		"pause":  s.PauseSchedule(ctx, now, "a"),
-		"resume": s.ResumeSchedule(ctx, "a", now),
-		"drop":   s.DropSchedule(ctx, "a"),
+		"read":  func() error { _, err := s.Schedule(ctx, "a"); return err }(),
+		"pause": s.PauseSchedule(ctx, now, "a"),
+		"set":   s.SetSchedule(ctx, got),
+		"drop":  s.DropSchedule(ctx, "a"),
 	} {
 		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s a schedule that is gone: %v", name, err)

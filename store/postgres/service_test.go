@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -260,8 +261,10 @@ func TestSubmit(t *testing.T) {
 	defer s.Close()
 	ctx, now := t.Context(), store.Stored(time.Now())
 	submit := func(tenant, key, what string, at time.Time) (string, bool, error) {
-		text, repeated, err := s.Submit(ctx, store.Job{Tenant: tenant, Name: what, State: job.Queued, MaxPages: 5, CreatedAt: at}, store.Submission{Key: key, Sum: sha256.Sum256([]byte(what))},
-			func(id job.ID) ([]byte, error) { return fmt.Appendf(nil, "job %d", id), nil })
+		text, repeated, err := s.Once(ctx, at, tenant, store.Submission{Key: key, Sum: sha256.Sum256([]byte(what))}, func(ctx context.Context) ([]byte, error) {
+			id, err := s.CreateJob(ctx, store.Job{Tenant: tenant, Name: what, State: job.Queued, MaxPages: 5, CreatedAt: at})
+			return fmt.Appendf(nil, "job %d", id), err
+		})
 		return string(text), repeated, err
 	}
 	var mu sync.Mutex
@@ -294,9 +297,78 @@ func TestSubmit(t *testing.T) {
 	if text, repeated, err := submit("acme", "k", "another", now.Add(store.SubmissionLife+time.Second)); err != nil || repeated || answers[text] != 0 {
 		t.Errorf("after its life: %q, %v, %v", text, repeated, err)
 	}
+	// What cannot be answered was not done, and the key is free.
+	fails := errors.New("no answer")
+	_, _, err := s.Once(ctx, now, "acme", store.Submission{Key: "new"}, func(ctx context.Context) ([]byte, error) {
+		_, err := s.CreateJob(ctx, store.Job{Tenant: "acme", Name: "lost", State: job.Queued, CreatedAt: now})
+		return nil, errors.Join(err, fails)
+	})
+	if !errors.Is(err, fails) {
+		t.Errorf("a submission that fails: %v", err)
+	}
+	if text, repeated, err := submit("acme", "new", "shop", now); err != nil || repeated || text == "" {
+		t.Errorf("the key of one that failed: %q, %v, %v", text, repeated, err)
+	}
 	list, err := s.JobList(ctx, 0, 10)
 	fatal(t, err)
-	if len(list) != 3 {
-		t.Errorf("%d jobs, want 3", len(list))
+	if len(list) != 4 {
+		t.Errorf("%d jobs, want 4", len(list))
+	}
+}
+
+// TestTogether keeps an order and its entry in the log, or neither, and tells
+// workers of it when it is there.
+func TestTogether(t *testing.T) {
+	s := openTest(t, t.TempDir(), nil)
+	defer s.Close()
+	ctx, now := t.Context(), store.Stored(time.Now())
+	id, err := s.CreateJob(ctx, store.Job{Tenant: "acme", Name: "x", State: job.Running, MaxPages: 5, CreatedAt: now})
+	fatal(t, err)
+	pause := func(o store.Order) error {
+		return s.Together(ctx, func(ctx context.Context) error {
+			if err := s.SetState(ctx, now, id, job.Running, job.Paused, ""); err != nil {
+				return err
+			}
+			if j, err := s.Job(ctx, id); err != nil || j.State != job.Running {
+				t.Errorf("read before its end: %+v, %v", j, err)
+			}
+			return s.LogOrder(ctx, o)
+		})
+	}
+	if err := pause(store.Order{At: now, What: "pause", Job: -1 << 40}); err == nil { // no number of the table
+		t.Error("an order that cannot be logged was carried out")
+	}
+	if j, err := s.Job(ctx, id); err != nil || j.State != job.Running {
+		t.Errorf("after an order that was not logged: %+v, %v", j, err)
+	}
+	fatal(t, pause(store.Order{At: now, By: "me", What: "pause", Tenant: "acme", Job: id, Before: "running", After: "paused"}))
+	fatal(t, s.LogOrder(ctx, store.Order{At: now, By: "op", What: "slow", Host: "http://a.example"}))
+	fatal(t, s.LogOrder(ctx, store.Order{At: now, By: "op", What: "create-webhook", Tenant: "other", About: "ep_1"}))
+	for _, c := range []struct {
+		q    store.OrderQuery
+		want string
+	}{
+		{store.OrderQuery{All: true, Max: 10}, "pause slow create-webhook"},
+		{store.OrderQuery{All: true, Max: 1}, "pause"},
+		{store.OrderQuery{Tenant: "acme", Max: 10}, "pause"},
+		{store.OrderQuery{Tenant: "other", Max: 10}, "create-webhook"},
+		{store.OrderQuery{Tenant: "nobody", Max: 10}, ""},
+		{store.OrderQuery{All: true, Host: "http://a.example", Max: 10}, "slow"},
+		{store.OrderQuery{All: true, Job: id, Max: 10}, "pause"},
+		{store.OrderQuery{Tenant: "other", Job: id, Max: 10}, ""},
+	} {
+		list, err := s.Orders(ctx, c.q)
+		fatal(t, err)
+		var got []string
+		for _, o := range list {
+			got = append(got, o.What)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%+v: %v, want %s", c.q, got, c.want)
+		}
+	}
+	list, err := s.Orders(ctx, store.OrderQuery{All: true, After: 1, Max: 10})
+	if err != nil || len(list) == 0 || list[len(list)-1].About != "ep_1" {
+		t.Errorf("after the first: %+v, %v", list, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -95,6 +96,31 @@ func testQueue(t *testing.T, open Open) {
 			for _, j := range w.active() {
 				w.set(j.ID, job.Running, job.Complete)
 			}
+		}
+	})
+	t.Run("a job is slowed and let go", func(t *testing.T) {
+		w := newQueueWorld(t, open, t.TempDir(), nil)
+		id := w.submit("a", "a1")
+		w.check(w.q.SetPace(w.ctx, w.now, id, 3*time.Second))
+		w.admit(1)
+		if list := w.active(); len(list) != 1 || list[0].Pace != 3*time.Second {
+			t.Errorf("slowed in the queue: %+v", list)
+		}
+		w.check(w.q.SetPace(w.ctx, w.now, id, 0))
+		if j, err := w.store.Job(w.ctx, id); err != nil || j.Pace != 0 || j.State != job.Running {
+			t.Errorf("let go: %+v, %v", j, err)
+		}
+		for _, pace := range []time.Duration{-1, store.MaxPace + time.Second} {
+			if err := w.q.SetPace(w.ctx, w.now, id, pace); err == nil {
+				t.Errorf("slowed to %v", pace)
+			}
+		}
+		if err := w.q.SetPace(w.ctx, w.now, id+1, time.Second); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("no job: %v", err)
+		}
+		w.set(id, job.Running, job.Complete)
+		if err := w.q.SetPace(w.ctx, w.now, id, time.Second); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("a job that has ended: %v", err)
 		}
 	})
 	t.Run("several at once go in the same order", func(t *testing.T) {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -20,44 +21,66 @@ type Order struct {
 	Job    jobID     `json:"job,omitempty"`
 	Host   string    `json:"host,omitempty"`
 	Worker int64     `json:"worker,omitempty"`
+	About  string    `json:"about,omitempty" doc:"The id of something else it was about: a webhook, a schedule, a key, a plan."`
 	Before string    `json:"before,omitempty" doc:"How it stood before."`
 	After  string    `json:"after,omitempty" doc:"How it stood after."`
 }
 
-// OrderList is orders in the order they were given.
+// OrderList is a page of orders, in the order they were given.
 type OrderList struct {
-	Orders []Order `json:"orders" nullable:"false"`
-	Last   int64   `json:"last" doc:"The number to go on after."`
+	Orders     []Order `json:"orders" nullable:"false"`
+	NextCursor string  `json:"next_cursor,omitempty" doc:"The cursor of the next page; missing after the last."`
 }
 
 // orderInput asks for a part of the log.
 type orderInput struct {
-	After int64 `query:"after" minimum:"0" doc:"Only those after this one."`
-	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many to return at most."`
+	Paging
+	Job  int64  `query:"job" minimum:"1" doc:"Only those about this job."`
+	Host string `query:"host" maxLength:"300" doc:"Only those about this host, which are of interest to operators alone."`
 }
 
 func (a *API) registerControl() {
-	register(a, store.ScopeOperator, huma.Operation{
+	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-orders", Method: http.MethodGet, Path: "/v1/orders", Tags: []string{"control"}, Summary: "Read the log of orders: who, what, before, after",
-		Description: "Orders to hosts and workers, which all tenants share, and to jobs of all tenants.",
-	}, func(ctx context.Context, in *orderInput) (*struct{ Body OrderList }, error) {
-		list, err := a.store.Orders(ctx, in.After, in.Limit)
-		if err != nil {
-			return nil, err
-		}
-		out := &struct{ Body OrderList }{OrderList{Orders: []Order{}, Last: in.After}}
-		for i := range list {
-			o := &list[i]
-			out.Body.Orders = append(out.Body.Orders, Order{o.Number, o.At, o.By, o.What, o.Tenant, o.Job, o.Host, int64(o.Worker), o.Before, o.After})
-			out.Body.Last = o.Number
-		}
-		return out, nil
-	})
+		Description: "Orders about what is the tenant's, whoever gave them. Operators read all of them, those to hosts and workers, which all tenants share, included.",
+	}, a.listOrders)
 }
 
-// logOrder logs what the caller ordered of a job, once it is done.
-func (a *API) logOrder(ctx context.Context, j *store.Job, what, before, after string) {
-	a.logged(ctx, store.Order{What: what, Tenant: j.Tenant, Job: j.ID, Before: before, After: after})
+func (a *API) listOrders(ctx context.Context, in *orderInput) (*struct{ Body OrderList }, error) {
+	c := callerOf(ctx)
+	q := store.OrderQuery{All: c.key.Opens(store.ScopeOperator), Tenant: c.tenant(), Job: jobID(in.Job), Host: in.Host, Max: in.Limit}
+	list := listName("orders", q.Tenant, strconv.FormatBool(q.All), strconv.FormatInt(in.Job, 10), in.Host)
+	place, err := a.openCursor(list, in.Cursor)
+	if err == nil && place != "" {
+		q.After, err = strconv.ParseInt(place, 10, 64)
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.store.Orders(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := &struct{ Body OrderList }{OrderList{Orders: []Order{}}}
+	for i := range found {
+		o := &found[i]
+		out.Body.Orders = append(out.Body.Orders, Order{o.Number, o.At, o.By, o.What, o.Tenant, o.Job, o.Host, int64(o.Worker), o.About, o.Before, o.After})
+	}
+	if n := len(found); n == in.Limit {
+		out.Body.NextCursor = a.sealCursor(list, strconv.FormatInt(found[n-1].Number, 10))
+	}
+	return out, nil
+}
+
+// ordered does what the caller orders, and logs it with the change.
+func (a *API) ordered(ctx context.Context, o store.Order, do func(context.Context) error) error {
+	o.At, o.By = time.Now().UTC(), callerOf(ctx).name()
+	return a.store.Together(ctx, func(ctx context.Context) error {
+		if err := do(ctx); err != nil {
+			return err
+		}
+		return a.store.LogOrder(ctx, o)
+	})
 }
 
 // logged logs an order of the caller, once it is done.
@@ -66,4 +89,9 @@ func (a *API) logged(ctx context.Context, o store.Order) {
 	if err := a.store.LogOrder(ctx, o); err != nil {
 		a.log.ErrorContext(ctx, "order not logged", "order", o.What, "job", o.Job, "host", o.Host, "err", err)
 	}
+}
+
+// orderedJob is ordered for what is about a job.
+func (a *API) orderedJob(ctx context.Context, j *store.Job, what, before, after string, do func(context.Context) error) error {
+	return a.ordered(ctx, store.Order{What: what, Tenant: j.Tenant, Job: j.ID, Before: before, After: after}, do)
 }

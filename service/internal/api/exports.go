@@ -31,18 +31,14 @@ type Export struct {
 	EndedAt time.Time    `json:"ended_at,omitzero" doc:"Missing while it has not ended."`
 }
 
-// ExportOrdered is the answer to an order for files.
-type ExportOrdered struct {
-	Location string `header:"Location" doc:"Where the export tells how it stands."`
-	Body     Export
-}
+func (e Export) place() string { return fmt.Sprintf("/v1/exports/%d", e.ID) }
 
 func (a *API) registerExports() {
 	tags := []string{"exports"}
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "order-export", Method: http.MethodPost, Path: "/v1/jobs/{job}/exports", Tags: tags, DefaultStatus: http.StatusAccepted, Summary: "Have files of a job written to the place of the service",
 		Description: "The operator says where that is. One that was ordered and has not ended is not made twice; one ordered later writes the same files anew.",
-	}, a.orderExport, http.StatusNotFound, http.StatusConflict)
+	}, once(a, "order-export", a.orderExport), http.StatusNotFound, http.StatusConflict)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "get-export", Method: http.MethodGet, Path: "/v1/exports/{export}", Tags: tags, Summary: "Tell how an export stands",
 		Description: "Those that ended are kept for a day, for a week if they failed.",
@@ -52,19 +48,24 @@ func (a *API) registerExports() {
 // orderExportInput is an order for files of a job.
 type orderExportInput struct {
 	OneJob
-	Body ExportRequest
+	Creating[ExportRequest]
 }
 
-func (a *API) orderExport(ctx context.Context, in *orderExportInput) (*ExportOrdered, error) {
+// submitted adds the job to what was asked for.
+func (in *orderExportInput) submitted() (key string, asked any) {
+	return in.Key, []any{in.Job, &in.Body}
+}
+
+func (a *API) orderExport(ctx context.Context, in *orderExportInput) (Export, error) {
 	j, err := a.findJob(ctx, in.Job)
 	if err != nil {
-		return nil, err
+		return Export{}, err
 	}
 	e, err := a.chores.Export(ctx, j.ID, in.Body.Formats)
 	if errors.Is(err, export.ErrNoPlace) {
-		return nil, problem(http.StatusConflict, err.Error(), "headway serve --exports names one; GET "+pathOf(j.ID)+"/export reads the pages without")
+		return Export{}, problem(http.StatusConflict, err.Error(), "headway serve --exports names one; GET "+pathOf(j.ID)+"/export reads the pages without")
 	}
-	return &ExportOrdered{Location: fmt.Sprintf("/v1/exports/%d", e.ID), Body: Export(e)}, err
+	return Export(e), err
 }
 
 // oneExport names an export in a path.

@@ -31,20 +31,21 @@ type JobRequest struct {
 	DryRun bool `json:"dry_run,omitempty" doc:"Read robots.txt and sitemaps, and fetch no page: GET /v1/jobs/{job}/plan tells how the crawl would go."`
 }
 
-// JobPace is how often a host is asked.
+// JobPace is how often a host is asked. The slowest job sets the pace of a host for
+// all, so what a tenant can ask for is bounded: a minute, and an hour for holds.
 type JobPace struct {
-	DelayMS  *int64 `json:"delay_ms,omitempty" minimum:"0" maximum:"604800000" doc:"Between two requests to a host that does not complain."`
-	SpreadMS *int64 `json:"spread_ms,omitempty" minimum:"0" maximum:"604800000" doc:"Random part on top of it."`
+	DelayMS  *int64 `json:"delay_ms,omitempty" minimum:"0" maximum:"60000" doc:"Between two requests to a host that does not complain."`
+	SpreadMS *int64 `json:"spread_ms,omitempty" minimum:"0" maximum:"60000" doc:"Random part on top of it."`
 	Jitter   *int64 `json:"jitter,omitempty" minimum:"0" maximum:"100" doc:"Percent that an interval is lengthened by at most."`
 	InFlight *int64 `json:"in_flight,omitempty" minimum:"1" maximum:"10000" doc:"Requests to a host under way at once."`
 }
 
 // JobBackoff is how long a host that refuses or fails is left alone.
 type JobBackoff struct {
-	RefusingStartMS *int64 `json:"refusing_start_ms,omitempty" minimum:"1" maximum:"604800000" doc:"First hold of a host that refuses without saying for how long; it doubles."`
-	RefusingMaxMS   *int64 `json:"refusing_max_ms,omitempty" minimum:"1" maximum:"604800000" doc:"Longest such hold."`
-	FailingStartMS  *int64 `json:"failing_start_ms,omitempty" minimum:"1" maximum:"604800000" doc:"First hold of a host that fails; it doubles."`
-	FailingMaxMS    *int64 `json:"failing_max_ms,omitempty" minimum:"1" maximum:"604800000" doc:"Longest such hold."`
+	RefusingStartMS *int64 `json:"refusing_start_ms,omitempty" minimum:"1" maximum:"3600000" doc:"First hold of a host that refuses without saying for how long; it doubles."`
+	RefusingMaxMS   *int64 `json:"refusing_max_ms,omitempty" minimum:"1" maximum:"3600000" doc:"Longest such hold."`
+	FailingStartMS  *int64 `json:"failing_start_ms,omitempty" minimum:"1" maximum:"3600000" doc:"First hold of a host that fails; it doubles."`
+	FailingMaxMS    *int64 `json:"failing_max_ms,omitempty" minimum:"1" maximum:"3600000" doc:"Longest such hold."`
 }
 
 // JobCeilings are the limits of a job; 0 is no limit.

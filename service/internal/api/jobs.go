@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -44,12 +42,7 @@ type JobView struct {
 	DryRun   bool                `json:"dry_run,omitempty" doc:"No page is fetched."`
 }
 
-// JobCreated is the answer to a request for a job.
-type JobCreated struct {
-	Location string `header:"Location" doc:"Where the job is."`
-	Replayed string `header:"Idempotency-Replayed" doc:"true where the job was created by an earlier request with the same key."`
-	Body     JobView
-}
+func (v JobView) place() string { return pathOf(v.Job.Job) }
 
 // JobList is a page of jobs, the newest first.
 type JobList struct {
@@ -67,7 +60,7 @@ func (a *API) registerJobs() {
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "create-job", Method: http.MethodPost, Path: "/v1/jobs", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Ask for a crawl",
 		Description: "The job waits in the queue until there is a place for it. With an Idempotency-Key the request can be sent again, for a day: it creates one job and is answered with the same words.",
-	}, a.createJob, http.StatusConflict)
+	}, once(a, "", a.createJob), http.StatusConflict) // without a name, as when only jobs were created once
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: tags, Summary: "List jobs, the newest first",
 	}, a.listJobs)
@@ -101,6 +94,10 @@ func (a *API) registerJobs() {
 		OperationID: "extend-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/extend", Tags: tags, Summary: "Go on with a job that a page limit stopped",
 		Description: "Sets a new page limit and puts URLs that were deferred back to waiting; a job that ended partial is queued again.",
 	}, a.extendJob, http.StatusNotFound, http.StatusConflict)
+	register(a, store.ScopeWrite, huma.Operation{
+		OperationID: "set-pace-of-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/set-pace", Tags: tags, Summary: "Slow a job down, from its next request on",
+		Description: "Hosts that other jobs crawl, too, are asked by all of them at the slowest pace among those jobs; other hosts keep theirs.",
+	}, a.setPace, http.StatusNotFound, http.StatusConflict)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "compare-jobs", Method: http.MethodGet, Path: "/v1/jobs/{job}/compare", Tags: tags, Summary: "Tell what changed since another job",
 		Description: fmt.Sprintf("Pages that are new, gone, changed or newly dead, at most %d of each kind by name. Two jobs of more than %d URLs together are refused: export them and compare outside.", maxCompared, maxCompare),
@@ -131,12 +128,6 @@ func viewOf(counted answer.Job, text []byte) (JobView, error) {
 	return JobView{Job: counted, Seeds: spec.Seeds, Settings: spec.Settings, DryRun: spec.DryRun}, err
 }
 
-// createInput is a request for a job.
-type createInput struct {
-	Key  string `header:"Idempotency-Key" maxLength:"255" pattern:"^[!-~]*$" doc:"Any text of your own that is new for each job, such as a UUID."`
-	Body JobRequest
-}
-
 // readSettings reads what is asked for now, and may be nonsense.
 func (a *API) readSettings(asked config.Asked) (*config.Settings, error) {
 	set, err := a.settings(asked)
@@ -161,48 +152,16 @@ func (a *API) newJob(ctx context.Context, r *JobRequest) (store.Job, error) {
 	return j, err
 }
 
-func (a *API) createJob(ctx context.Context, in *createInput) (*JobCreated, error) {
+func (a *API) createJob(ctx context.Context, in *Creating[JobRequest]) (view JobView, err error) {
 	j, err := a.newJob(ctx, &in.Body)
 	if err != nil {
-		return nil, err
+		return view, err
 	}
 	j.CreatedAt = store.Stored(time.Now())
-	view := func(id job.ID) (JobView, error) {
-		made := j
-		made.ID = id
-		return viewOf(answer.Job{JobHead: answer.NewJobHead(&made)}, j.Spec)
+	if j.ID, err = a.store.CreateJob(ctx, j); err != nil {
+		return view, err
 	}
-	out := new(JobCreated)
-	if in.Key == "" {
-		id, err := a.store.CreateJob(ctx, j)
-		if err == nil {
-			out.Body, err = view(id)
-		}
-		out.Location = pathOf(id)
-		return out, err
-	}
-	asked, err := json.Marshal(in.Body)
-	if err != nil {
-		return nil, err
-	}
-	text, repeated, err := a.store.Submit(ctx, j, store.Submission{Key: in.Key, Sum: sha256.Sum256(asked)}, func(id job.ID) ([]byte, error) {
-		v, err := view(id)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(v)
-	})
-	if errors.Is(err, store.ErrConflict) {
-		return nil, problem(http.StatusConflict, "the Idempotency-Key was sent before with another request", "take a new key for each job")
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &out.Body)
-	}
-	out.Location = pathOf(out.Body.Job.Job)
-	if repeated {
-		out.Replayed = "true"
-	}
-	return out, err
+	return viewOf(answer.Job{JobHead: answer.NewJobHead(&j)}, j.Spec)
 }
 
 // pathOf is where a job is.
@@ -264,14 +223,15 @@ func (a *API) orderJob(ctx context.Context, n int64, what string, from []job.Sta
 		if err != nil {
 			return nil, problem(http.StatusConflict, err.Error(), fmt.Sprintf("GET %s tells how it stands", pathOf(j.ID)))
 		}
-		err = a.store.SetState(ctx, time.Now(), j.ID, j.State, to, "by "+callerOf(ctx).name())
+		err = a.orderedJob(ctx, &j, what, string(j.State), string(to), func(ctx context.Context) error {
+			return a.store.SetState(ctx, time.Now(), j.ID, j.State, to, "by "+callerOf(ctx).name())
+		})
 		if errors.Is(err, store.ErrConflict) && try < orderTries {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		a.logOrder(ctx, &j, what, string(j.State), string(to))
 		if j, err = a.findJob(ctx, n); err != nil {
 			return nil, err
 		}
@@ -293,16 +253,54 @@ func (a *API) extendJob(ctx context.Context, in *extendInput) (*JobAnswer, error
 	if err := a.store.Extend(ctx, time.Now(), j.ID, in.Body.MaxPages); err != nil {
 		return nil, err
 	}
-	if j.State == job.Partial {
-		if err := a.store.SetState(ctx, time.Now(), j.ID, job.Partial, job.Queued, "extended"); err != nil {
-			return nil, err
-		}
-	}
-	before := j.MaxPages
+	is, before := j.State, j.MaxPages
 	if j, err = a.findJob(ctx, in.Job); err != nil {
 		return nil, err
 	}
-	a.logOrder(ctx, &j, "extend", fmt.Sprintf("%d pages", before), fmt.Sprintf("%d pages", j.MaxPages))
+	err = a.orderedJob(ctx, &j, "extend", fmt.Sprintf("%d pages", before), fmt.Sprintf("%d pages", j.MaxPages), func(ctx context.Context) error {
+		if is != job.Partial {
+			return nil
+		}
+		return a.store.SetState(ctx, time.Now(), j.ID, job.Partial, job.Queued, "extended")
+	})
+	if err != nil {
+		return nil, err
+	}
+	if j, err = a.findJob(ctx, in.Job); err != nil {
+		return nil, err
+	}
+	return a.showJob(ctx, &j)
+}
+
+// JobPaceOrder is a pace for a job.
+type JobPaceOrder struct {
+	DelayMS int64 `json:"delay_ms" minimum:"0" maximum:"60000" doc:"The least interval between two requests to a host of the job; 0 lifts it. It never makes a job faster than it was asked for."`
+}
+
+// paceInput slows a job.
+type paceInput struct {
+	OneJob
+	Body JobPaceOrder
+}
+
+func (a *API) setPace(ctx context.Context, in *paceInput) (*JobAnswer, error) {
+	j, err := a.findJob(ctx, in.Job)
+	if err != nil {
+		return nil, err
+	}
+	pace := fromMillis(in.Body.DelayMS)
+	err = a.orderedJob(ctx, &j, "set-pace", j.Pace.String(), pace.String(), func(ctx context.Context) error {
+		return a.store.SetPace(ctx, time.Now(), j.ID, pace)
+	})
+	if errors.Is(err, store.ErrConflict) {
+		return nil, problem(http.StatusConflict, "the job has ended", "create another with the pace you want")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if j, err = a.findJob(ctx, in.Job); err != nil {
+		return nil, err
+	}
 	return a.showJob(ctx, &j)
 }
 

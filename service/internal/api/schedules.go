@@ -52,10 +52,14 @@ type Schedule struct {
 	Changed   float64             `json:"changed,omitempty" doc:"The share of pages that had changed when two runs were last compared."`
 }
 
-// ScheduleMade is the answer to a request for a schedule.
-type ScheduleMade struct {
-	Location string `header:"Location" doc:"Where the schedule is."`
-	Body     Schedule
+func (s Schedule) place() string { return "/v1/schedules/" + s.ID }
+
+// ScheduleChange is what is to be different. What is left out stays as it is.
+type ScheduleChange struct {
+	Cron     string      `json:"cron,omitempty" maxLength:"200" doc:"Times in place of those it has, or of its interval." example:"30 4 * * 1"`
+	Adaptive *Adaptive   `json:"adaptive,omitempty" doc:"An interval in place of the one it has, or of its times."`
+	Job      *JobRequest `json:"job,omitempty" doc:"What its jobs ask for from now on; all of it is replaced."`
+	Paused   *bool       `json:"paused,omitempty" doc:"Whether it makes no jobs. Those it made go on."`
 }
 
 // ScheduleList is all schedules of a tenant, the oldest first.
@@ -68,7 +72,7 @@ func (a *API) registerSchedules() {
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "create-schedule", Method: http.MethodPost, Path: "/v1/schedules", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Ask for a crawl again and again",
 		Description: fmt.Sprintf("Times that were missed are made up for once. No job is made while the one before has not ended. A tenant has at most %d.", store.MaxSchedules),
-	}, a.createSchedule, http.StatusConflict)
+	}, once(a, "create-schedule", a.createSchedule), http.StatusConflict)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-schedules", Method: http.MethodGet, Path: "/v1/schedules", Tags: tags, Summary: "List schedules, the oldest first",
 	}, a.listSchedules)
@@ -78,21 +82,22 @@ func (a *API) registerSchedules() {
 		return a.showSchedule(ctx, in.Schedule)
 	}, http.StatusNotFound)
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "pause-schedule", Method: http.MethodPost, Path: one + "/pause", Tags: tags, Summary: "Make no jobs of a schedule; those it made go on",
-	}, func(ctx context.Context, in *OneSchedule) (*struct{ Body Schedule }, error) {
-		s, err := a.findSchedule(ctx, in.Schedule)
-		if err == nil {
-			err = a.store.PauseSchedule(ctx, time.Now(), s.ID)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return a.showSchedule(ctx, s.ID)
-	}, http.StatusNotFound)
-	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "resume-schedule", Method: http.MethodPost, Path: one + "/resume", Tags: tags, Summary: "Go on with a schedule that was paused",
-		Description: "It is due at the next of its times, or after its interval.",
-	}, a.resumeSchedule, http.StatusNotFound)
+		OperationID: "change-schedule", Method: http.MethodPatch, Path: one, Tags: tags, Summary: "Change when and what a schedule crawls, pause it or go on",
+		Description: "A job that it has made goes on as it was asked for. After a change of its times, or a pause, it is due at the next of them; an interval counts from the last job.",
+	}, a.changeSchedule, http.StatusNotFound)
+	for _, o := range []struct {
+		name, summary, description string
+		paused                     bool
+	}{
+		{"pause", "Make no jobs of a schedule; those it made go on", "", true},
+		{"resume", "Go on with a schedule that was paused", "It is due at the next of its times, or after its interval.", false},
+	} {
+		register(a, store.ScopeWrite, huma.Operation{
+			OperationID: o.name + "-schedule", Method: http.MethodPost, Path: one + "/" + o.name, Tags: tags, Summary: o.summary, Description: o.description,
+		}, func(ctx context.Context, in *OneSchedule) (*struct{ Body Schedule }, error) {
+			return a.setSchedule(ctx, in.Schedule, o.name+"-schedule", &ScheduleChange{Paused: &o.paused})
+		}, http.StatusNotFound)
+	}
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "delete-schedule", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Forget a schedule; the jobs it made stay",
 	}, func(ctx context.Context, in *OneSchedule) (*struct{}, error) {
@@ -100,7 +105,8 @@ func (a *API) registerSchedules() {
 		if err != nil {
 			return nil, err
 		}
-		return nil, a.store.DropSchedule(ctx, s.ID)
+		o := store.Order{What: "delete-schedule", Tenant: s.Tenant, About: s.ID, Before: scheduleInWords(&s)}
+		return nil, a.ordered(ctx, o, func(ctx context.Context) error { return a.store.DropSchedule(ctx, s.ID) })
 	}, http.StatusNotFound)
 }
 
@@ -135,38 +141,132 @@ func newSchedule(s *store.Schedule) (Schedule, error) {
 	return view, err
 }
 
-func (a *API) createSchedule(ctx context.Context, in *struct{ Body ScheduleRequest }) (*ScheduleMade, error) {
-	if _, err := ofTenant(ctx); err != nil {
-		return nil, err
+// badSchedule is a schedule that nobody could keep.
+func badSchedule(err error) error {
+	return problem(http.StatusUnprocessableEntity, err.Error(), "an expression has five fields, such as 30 4 * * 1; of an interval least_ms is the shortest and most_ms the longest")
+}
+
+// timed sets when a schedule is due.
+func timed(s *store.Schedule, expression string, d *Adaptive) {
+	s.Cron, s.Every, s.Least, s.Most = expression, 0, 0, 0
+	if d != nil {
+		s.Every, s.Least, s.Most = fromMillis(d.EveryMS), fromMillis(d.LeastMS), fromMillis(d.MostMS)
+	}
+}
+
+// crawling sets what the jobs of a schedule ask for.
+func crawling(s *store.Schedule, j *store.Job) {
+	s.Name, s.Spec, s.MaxPages, s.Layers = j.Name, j.Spec, j.MaxPages, j.Layers
+}
+
+// scheduleInWords is how a schedule stands, for the log.
+func scheduleInWords(s *store.Schedule) string {
+	words := fmt.Sprintf("%s: every %s, within %s and %s", s.Name, s.Every, s.Least, s.Most)
+	if s.Cron != "" {
+		words = s.Name + ": " + s.Cron
+	}
+	if !s.PausedAt.IsZero() {
+		words += ", paused"
+	}
+	return words
+}
+
+func (a *API) createSchedule(ctx context.Context, in *Creating[ScheduleRequest]) (view Schedule, err error) {
+	tenant, err := ofTenant(ctx)
+	if err != nil {
+		return view, err
 	}
 	r := &in.Body
 	if (r.Cron == "") == (r.Adaptive == nil) {
-		return nil, problem(http.StatusUnprocessableEntity, "a schedule has either a cron expression or an adaptive interval", `say "cron": "@daily", or "adaptive" with every_ms, least_ms and most_ms`)
+		return view, oneOfTwo()
 	}
 	j, err := a.newJob(ctx, &r.Job)
 	if err != nil {
-		return nil, err
+		return view, err
 	}
-	asked := store.Schedule{Tenant: j.Tenant, Name: j.Name, Cron: r.Cron, Spec: j.Spec, MaxPages: j.MaxPages, Layers: j.Layers}
-	if d := r.Adaptive; d != nil {
-		asked.Every, asked.Least, asked.Most = fromMillis(d.EveryMS), fromMillis(d.LeastMS), fromMillis(d.MostMS)
-	}
-	s, err := schedule.Make(asked, time.Now())
+	asked := store.Schedule{Tenant: tenant}
+	timed(&asked, r.Cron, r.Adaptive)
+	crawling(&asked, &j)
+	s, err := schedule.Make(asked, store.Stored(time.Now()))
 	if err != nil {
-		return nil, problem(http.StatusUnprocessableEntity, err.Error(), "an expression has five fields, such as 30 4 * * 1; of an interval least_ms is the shortest and most_ms the longest")
+		return view, badSchedule(err)
 	}
-	err = a.store.CreateSchedule(ctx, s)
+	o := store.Order{What: "create-schedule", Tenant: s.Tenant, About: s.ID, After: scheduleInWords(&s)}
+	err = a.ordered(ctx, o, func(ctx context.Context) error { return a.store.CreateSchedule(ctx, s) })
 	if errors.Is(err, store.ErrConflict) {
-		return nil, problem(http.StatusConflict, fmt.Sprintf("there are %d schedules already", store.MaxSchedules), "delete one first")
+		return view, problem(http.StatusConflict, fmt.Sprintf("there are %d schedules already", store.MaxSchedules), "delete one first")
 	}
 	if err != nil {
-		return nil, err
+		return view, err
 	}
-	out, err := a.showSchedule(ctx, s.ID)
+	return newSchedule(&s)
+}
+
+// oneOfTwo is a schedule with both kinds of times, or none.
+func oneOfTwo() error {
+	return problem(http.StatusUnprocessableEntity, "a schedule has either a cron expression or an adaptive interval", `say "cron": "@daily", or "adaptive" with every_ms, least_ms and most_ms`)
+}
+
+// changeScheduleInput is a change of a schedule.
+type changeScheduleInput struct {
+	OneSchedule
+	Body ScheduleChange
+}
+
+func (a *API) changeSchedule(ctx context.Context, in *changeScheduleInput) (*struct{ Body Schedule }, error) {
+	return a.setSchedule(ctx, in.Schedule, "change-schedule", &in.Body)
+}
+
+// setSchedule changes a schedule, which may make a job meanwhile.
+func (a *API) setSchedule(ctx context.Context, id, what string, c *ScheduleChange) (*struct{ Body Schedule }, error) {
+	for try := 1; ; try++ {
+		was, err := a.findSchedule(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		s, err := a.changed(ctx, was, c)
+		if err != nil {
+			return nil, err
+		}
+		o := store.Order{What: what, Tenant: s.Tenant, About: s.ID, Before: scheduleInWords(&was), After: scheduleInWords(&s)}
+		err = a.ordered(ctx, o, func(ctx context.Context) error { return a.store.SetSchedule(ctx, s) })
+		if errors.Is(err, store.ErrConflict) && try < orderTries {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return a.showSchedule(ctx, s.ID)
+	}
+}
+
+// changed is a schedule as it is to be.
+func (a *API) changed(ctx context.Context, was store.Schedule, c *ScheduleChange) (store.Schedule, error) {
+	s, now := was, store.Stored(time.Now())
+	if c.Cron != "" && c.Adaptive != nil {
+		return s, oneOfTwo()
+	}
+	if c.Cron != "" || c.Adaptive != nil {
+		timed(&s, c.Cron, c.Adaptive)
+	}
+	if c.Job != nil {
+		j, err := a.newJob(ctx, c.Job)
+		if err != nil {
+			return s, err
+		}
+		crawling(&s, &j)
+	}
+	switch {
+	case c.Paused != nil && !*c.Paused:
+		s.PausedAt = time.Time{}
+	case c.Paused != nil && s.PausedAt.IsZero():
+		s.PausedAt = now
+	}
+	s, err := schedule.Change(was, s, now)
 	if err != nil {
-		return nil, err
+		return s, badSchedule(err)
 	}
-	return &ScheduleMade{Location: "/v1/schedules/" + s.ID, Body: out.Body}, nil
+	return s, nil
 }
 
 // fromMillis reads a duration of a request.
@@ -186,19 +286,4 @@ func (a *API) listSchedules(ctx context.Context, _ *struct{}) (*struct{ Body Sch
 		out.Body.Schedules = append(out.Body.Schedules, view)
 	}
 	return out, nil
-}
-
-func (a *API) resumeSchedule(ctx context.Context, in *OneSchedule) (*struct{ Body Schedule }, error) {
-	s, err := a.findSchedule(ctx, in.Schedule)
-	if err != nil {
-		return nil, err
-	}
-	due, err := schedule.Next(&s, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	if err := a.store.ResumeSchedule(ctx, s.ID, due); err != nil {
-		return nil, err
-	}
-	return a.showSchedule(ctx, s.ID)
 }

@@ -52,10 +52,25 @@ type WebhookSecret struct {
 	Secret string `json:"secret" doc:"What the receiver verifies signatures with. It is not shown again." example:"whsec_…"`
 }
 
-// WebhookMade is the answer to a request for a webhook.
-type WebhookMade struct {
-	Location string `header:"Location" doc:"Where the webhook is."`
-	Body     WebhookSecret
+func (w WebhookSecret) place() string { return "/v1/webhooks/" + w.ID }
+
+// hide leaves the secret out of what is kept for requests that are sent again.
+func (w WebhookSecret) hide() any {
+	w.Secret = ""
+	return w
+}
+
+// reveal shows the secret again to whoever sends the same request again, because the
+// answer may have been lost; not once it was replaced, or the webhook is gone.
+func (w *WebhookSecret) reveal(ctx context.Context, a *API) error {
+	e, err := a.store.Endpoint(ctx, w.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil && len(e.OldSecret) == 0 {
+		w.Secret = webhook.FormatSecret(e.Secret)
+	}
+	return err
 }
 
 // WebhookList is all webhooks of a tenant, the oldest first.
@@ -85,7 +100,7 @@ func (a *API) registerWebhooks() {
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "create-webhook", Method: http.MethodPost, Path: "/v1/webhooks", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Have events sent to an address",
 		Description: fmt.Sprintf("It is sent what happens from now on, signed with the secret of the answer, which is not shown again. A tenant has at most %d.", store.MaxEndpoints),
-	}, a.createWebhook, http.StatusConflict)
+	}, once(a, "create-webhook", a.createWebhook), http.StatusConflict)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-webhooks", Method: http.MethodGet, Path: "/v1/webhooks", Tags: tags, Summary: "List webhooks, the oldest first",
 	}, a.listWebhooks)
@@ -109,7 +124,7 @@ func (a *API) registerWebhooks() {
 		if err != nil {
 			return nil, err
 		}
-		return nil, a.store.DropEndpoint(ctx, e.ID)
+		return nil, a.orderedWebhook(ctx, &e, "delete-webhook", nil, func(ctx context.Context) error { return a.store.DropEndpoint(ctx, e.ID) })
 	}, http.StatusNotFound)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-deliveries", Method: http.MethodGet, Path: one + "/deliveries", Tags: tags, Summary: "List the latest deliveries of a webhook, the newest first",
@@ -155,30 +170,50 @@ func ofTenant(ctx context.Context) (string, error) {
 	return tenant, nil
 }
 
-func (a *API) createWebhook(ctx context.Context, in *struct{ Body WebhookRequest }) (*WebhookMade, error) {
+// orderedWebhook does what is ordered of a webhook, and logs it.
+func (a *API) orderedWebhook(ctx context.Context, was *store.Endpoint, what string, is *store.Endpoint, do func(context.Context) error) error {
+	o := store.Order{What: what, Tenant: callerOf(ctx).tenant(), Before: webhookInWords(was), After: webhookInWords(is)}
+	for _, e := range []*store.Endpoint{was, is} {
+		if e != nil {
+			o.About = e.ID
+		}
+	}
+	return a.ordered(ctx, o, do)
+}
+
+// webhookInWords is how a webhook stands, for the log; nothing for none.
+func webhookInWords(e *store.Endpoint) string {
+	if e == nil {
+		return ""
+	}
+	words := e.URL
+	if len(e.Kinds) > 0 {
+		words += fmt.Sprintf(" %v", e.Kinds)
+	}
+	if !e.Enabled() {
+		words += ", off"
+	}
+	return words
+}
+
+func (a *API) createWebhook(ctx context.Context, in *Creating[WebhookRequest]) (made WebhookSecret, err error) {
 	tenant, err := ofTenant(ctx)
 	if err != nil {
-		return nil, err
+		return made, err
 	}
 	if err := a.checkAddress(in.Body.URL); err != nil {
-		return nil, err
+		return made, err
 	}
 	e := webhook.NewEndpoint(tenant, in.Body.URL, in.Body.Kinds)
 	if err := e.Check(); err != nil {
-		return nil, newProblem(http.StatusUnprocessableEntity, err.Error())
+		return made, newProblem(http.StatusUnprocessableEntity, err.Error())
 	}
-	err = a.store.CreateEndpoint(ctx, time.Now(), e)
+	e.CreatedAt = store.Stored(time.Now())
+	err = a.orderedWebhook(ctx, nil, "create-webhook", &e, func(ctx context.Context) error { return a.store.CreateEndpoint(ctx, e.CreatedAt, e) })
 	if errors.Is(err, store.ErrConflict) {
-		return nil, problem(http.StatusConflict, fmt.Sprintf("there are %d webhooks already", store.MaxEndpoints), "delete one first")
+		return made, problem(http.StatusConflict, fmt.Sprintf("there are %d webhooks already", store.MaxEndpoints), "delete one first")
 	}
-	if err != nil {
-		return nil, err
-	}
-	out, err := a.showSecret(ctx, e.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &WebhookMade{Location: "/v1/webhooks/" + e.ID, Body: out.Body}, nil
+	return WebhookSecret{Webhook: newWebhook(&e), Secret: webhook.FormatSecret(e.Secret)}, err
 }
 
 // showSecret shows a webhook whose secret is new.
@@ -213,6 +248,7 @@ func (a *API) changeWebhook(ctx context.Context, in *changeWebhookInput) (*struc
 	if err != nil {
 		return nil, err
 	}
+	was := e
 	if in.Body.URL != "" {
 		if err := a.checkAddress(in.Body.URL); err != nil {
 			return nil, err
@@ -225,14 +261,21 @@ func (a *API) changeWebhook(ctx context.Context, in *changeWebhookInput) (*struc
 	if err := store.CheckEndpoint(e.URL, e.Kinds); err != nil {
 		return nil, newProblem(http.StatusUnprocessableEntity, err.Error())
 	}
-	if err := a.store.SetEndpoint(ctx, e.ID, e.URL, e.Kinds); err != nil {
-		return nil, err
+	now, on := time.Now(), in.Body.Enabled
+	if on != nil && !*on && e.Enabled() {
+		e.DisabledAt = now
+	} else if on != nil && *on {
+		e.DisabledAt = time.Time{}
 	}
-	if on := in.Body.Enabled; on != nil && *on {
-		err = a.store.EnableEndpoint(ctx, time.Now(), e.ID)
-	} else if on != nil {
-		err = a.store.DisableEndpoint(ctx, time.Now(), e.ID, "by "+callerOf(ctx).name())
-	}
+	err = a.orderedWebhook(ctx, &was, "change-webhook", &e, func(ctx context.Context) error {
+		if err := a.store.SetEndpoint(ctx, e.ID, e.URL, e.Kinds); err != nil || on == nil {
+			return err
+		}
+		if *on {
+			return a.store.EnableEndpoint(ctx, now, e.ID)
+		}
+		return a.store.DisableEndpoint(ctx, now, e.ID, "by "+callerOf(ctx).name())
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +288,10 @@ func (a *API) rotateWebhook(ctx context.Context, in *OneWebhook) (*struct{ Body 
 	if err != nil {
 		return nil, err
 	}
-	if err := a.store.RotateEndpoint(ctx, e.ID, webhook.NewSecret(), time.Now().Add(rotateFor)); err != nil {
+	err = a.orderedWebhook(ctx, &e, "rotate-webhook", &e, func(ctx context.Context) error {
+		return a.store.RotateEndpoint(ctx, e.ID, webhook.NewSecret(), time.Now().Add(rotateFor))
+	})
+	if err != nil {
 		return nil, err
 	}
 	return a.showSecret(ctx, e.ID)

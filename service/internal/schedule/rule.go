@@ -86,6 +86,30 @@ func Make(s store.Schedule, now time.Time) (store.Schedule, error) {
 	return s, s.Check()
 }
 
+// Change completes a change of a schedule: when it is due by other times, or after a
+// pause. An interval counts from the last job.
+func Change(was, s store.Schedule, now time.Time) (store.Schedule, error) {
+	if s.Cron != "" && s.Cron != was.Cron {
+		if err := Check(s.Cron, now); err != nil {
+			return s, err
+		}
+	}
+	resumed := !was.PausedAt.IsZero() && s.PausedAt.IsZero()
+	var err error
+	switch {
+	case resumed, s.Cron != "" && s.Cron != was.Cron:
+		s.DueAt, err = Next(&s, now)
+	case s.Cron == "" && (s.Every != was.Every || was.Cron != ""):
+		if s.DueAt = s.BegunAt.Add(s.Every); s.BegunAt.IsZero() || s.DueAt.Before(now) {
+			s.DueAt = now
+		}
+	}
+	if err != nil {
+		return s, err
+	}
+	return s, s.Check()
+}
+
 // Next is when a schedule is due after it was run at now: at the next time of its
 // expression, however many have passed, or after its interval.
 func Next(s *store.Schedule, now time.Time) (time.Time, error) {
