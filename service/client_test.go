@@ -59,7 +59,7 @@ func TestClient(t *testing.T) {
 	if p, ok := errors.AsType[*client.Problem](err); !ok || p.Status != http.StatusUnauthorized || p.Hint == "" {
 		t.Errorf("with a wrong key: %v", err)
 	}
-	hook, err := c.CreateWebhook(ctx, client.WebhookRequest{URL: "https://example.com/hook"})
+	hook, err := c.CreateWebhook(ctx, client.WebhookRequest{URL: "https://example.com/hook"}, client.CreateWebhookParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
