@@ -160,7 +160,8 @@ func TestOrders(t *testing.T) {
 	want(read(k, ""), jobs, hooks)
 	want(read(k, "&job=1"), jobs)
 	want(read(other, ""), schedules)
-	want(read(other, "&job=1"))
+	s.ask("GET", "/v1/orders?job=1", other, nil).read(t, http.StatusNotFound, nil)
+	want(read(operator, "&job=1"), jobs)
 	want(read(operator, ""), jobs, hooks, schedules)
 }
 

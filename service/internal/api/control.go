@@ -43,12 +43,17 @@ func (a *API) registerControl() {
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-orders", Method: http.MethodGet, Path: "/v1/orders", Tags: []string{"control"}, Summary: "Read the log of orders: who, what, before, after",
 		Description: "Orders about what is the tenant's, whoever gave them. Operators read all of them, those to hosts and workers, which all tenants share, included.",
-	}, a.listOrders)
+	}, a.listOrders, http.StatusNotFound)
 }
 
 func (a *API) listOrders(ctx context.Context, in *orderInput) (*struct{ Body OrderList }, error) {
 	c := callerOf(ctx)
 	q := store.OrderQuery{All: c.key.Opens(store.ScopeOperator), Tenant: c.tenant(), Job: jobID(in.Job), Host: in.Host, Max: in.Limit}
+	if in.Job != 0 && !q.All {
+		if _, err := a.findJob(ctx, in.Job); err != nil {
+			return nil, err
+		}
+	}
 	list := listName("orders", q.Tenant, strconv.FormatBool(q.All), strconv.FormatInt(in.Job, 10), in.Host)
 	place, err := a.openCursor(list, in.Cursor)
 	if err == nil && place != "" {
