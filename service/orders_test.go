@@ -182,8 +182,12 @@ func TestChangeSchedule(t *testing.T) {
 	s.ask("POST", "/v1/schedules", k, map[string]any{"job": crawl("https://example.com/"), "cron": "0 0 1 1 *"}).read(t, http.StatusCreated, &is)
 	path, newYear := "/v1/schedules/"+is.ID, is.DueAt
 	for _, bad := range []map[string]any{
-		{"cron": "* * * * * *"}, {"cron": "no"}, {"cron": "@daily", "adaptive": apt}, {"adaptive": map[string]any{"every_ms": 60000, "least_ms": 120000, "most_ms": 240000}},
-		{"job": map[string]any{"seeds": []string{}}}, {"job": crawl("ftp://example.com/")},
+		{"cron": "* * * * * *"},
+		{"cron": "no"},
+		{"cron": "@daily", "adaptive": apt},
+		{"adaptive": map[string]any{"every_ms": 60000, "least_ms": 120000, "most_ms": 240000}},
+		{"job": map[string]any{"seeds": []string{}}},
+		{"job": crawl("ftp://example.com/")},
 	} {
 		if a := s.ask("PATCH", path, k, bad); a.status != http.StatusUnprocessableEntity {
 			t.Errorf("%v: %d %s", bad, a.status, a.body)
