@@ -2,39 +2,14 @@ package fleettest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
-)
 
-// plan is what a dry run told.
-type plan struct {
-	State     string `json:"state"`
-	Ends      string `json:"ends"`
-	StoppedBy string `json:"stopped_by"`
-	Limits    []struct {
-		Name  string `json:"name"`
-		Layer string `json:"layer"`
-		Max   int64  `json:"max"`
-	} `json:"limits"`
-	Hosts []struct {
-		Host     string `json:"host"`
-		Pages    int64  `json:"pages"`
-		Pace     int64  `json:"pace_ms"`
-		Takes    int64  `json:"takes_ms"`
-		Sitemaps []struct {
-			Entries int64 `json:"entries"`
-		} `json:"sitemaps"`
-		Prefixes []struct {
-			URLs int64 `json:"urls"`
-		} `json:"prefixes"`
-		Robots struct {
-			Seed     bool     `json:"seed_allowed"`
-			Access   string   `json:"access"`
-			Sitemaps []string `json:"sitemaps"`
-		} `json:"robots"`
-	} `json:"hosts"`
-}
+	"headway/client"
+)
 
 // TestDryRun asks for a plan: no page is requested, as the lab counts, and a crawl
 // afterwards has the pages that were planned.
@@ -42,9 +17,9 @@ func TestDryRun(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, setup{hosts: 2, pages: 5, pace: 200 * time.Millisecond})
 	f.start()
-	c := f.service().client("acme")
+	c := f.service().tenant("acme")
 	request := f.crawl(3, f.lab.Seeds()...)
-	request["sitemaps"], request["dry_run"] = "only", true
+	request.Sitemaps, request.DryRun = new("only"), new(true)
 	id := c.create(request)
 	j := f.await(id, f.long(), nil)
 	saw := f.lab.Stats().Total
@@ -54,22 +29,25 @@ func TestDryRun(t *testing.T) {
 	if saw.PageRequests != 0 || saw.SitemapFetches == 0 || saw.Requests != saw.RobotsFetches+saw.SitemapFetches {
 		t.Errorf("%d requests: %d for pages, %d for robots.txt, %d for sitemaps", saw.Requests, saw.PageRequests, saw.RobotsFetches, saw.SitemapFetches)
 	}
-	var p, told plan
-	c.must("GET", fmt.Sprintf("/v1/jobs/%d/plan", id), nil, &p)
+	p, err := c.GetJobPlan(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told client.PlanView
 	if err := json.Unmarshal(f.run("job", "plan", "--json", fmt.Sprint(id)), &told); err != nil {
 		t.Fatal(err)
 	}
-	planned := f.planned(&p)
+	planned := f.planned(p)
 	if p.State != "complete" || p.Ends != "partial" || p.StoppedBy != "max_pages" || planned != int64(f.hosts*f.pages) || f.planned(&told) != planned {
 		t.Errorf("the plan: %+v, by the command %+v", p, told)
 	}
-	request["limits"], request["dry_run"] = map[string]any{}, false
+	request.Limits, request.DryRun = nil, nil
 	crawl := c.create(request)
 	if j := f.await(crawl, f.long(), nil); j.State != "complete" || j.Pages != planned {
 		t.Errorf("%d pages were planned; the crawl: %+v", planned, j)
 	}
-	if status, text, err := c.ask(t.Context(), "GET", fmt.Sprintf("/v1/jobs/%d/plan", crawl), nil); status != 409 || err != nil {
-		t.Errorf("the plan of a crawl: %d %s (%v)", status, text, err)
+	if p, ok := errors.AsType[*client.Problem](second(c.GetJobPlan(t.Context(), crawl))); !ok || p.Status != http.StatusConflict {
+		t.Errorf("the plan of a crawl: %v", p)
 	}
 	if saw := f.lab.Stats(); saw.Complete != 1 {
 		t.Errorf("%.0f %% of the lab were crawled", 100*saw.Complete)
@@ -78,7 +56,7 @@ func TestDryRun(t *testing.T) {
 }
 
 // planned holds a plan against the lab, and counts its pages.
-func (f *fleet) planned(p *plan) (pages int64) {
+func (f *fleet) planned(p *client.PlanView) (pages int64) {
 	f.Helper()
 	if len(p.Hosts) != f.hosts {
 		f.Errorf("a plan of %d hosts, want %d", len(p.Hosts), f.hosts)
@@ -100,7 +78,7 @@ func (f *fleet) planned(p *plan) (pages int64) {
 			by += x.URLs
 		}
 		if listed != int64(f.pages)-1 || // beside the seed
-			by != h.Pages || h.Pace != f.pace.Milliseconds() || h.Takes <= 0 || !h.Robots.Seed || h.Robots.Access != "rules" || len(h.Robots.Sitemaps) != 1 {
+			by != h.Pages || h.PaceMS != f.pace.Milliseconds() || h.TakesMS <= 0 || !h.Robots.SeedAllowed || h.Robots.Access != "rules" || len(h.Robots.Sitemaps) != 1 {
 			f.Errorf("a host of the plan: %+v", h)
 		}
 	}

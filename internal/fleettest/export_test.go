@@ -12,37 +12,35 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"headway/client"
 	"headway/output/s3/s3test"
 )
 
-// export is how an export stands.
-type export struct {
-	ID    int64    `json:"id"`
-	State string   `json:"state"`
-	URLs  int64    `json:"urls"`
-	Files []string `json:"files"`
-	Error string   `json:"error"`
-}
-
 // order has files of a job written.
-func (c *client) order(id int64, formats ...string) (e export) {
+func (c *tenant) order(id int64, formats ...string) *client.Export {
 	c.Helper()
-	c.must("POST", fmt.Sprintf("/v1/jobs/%d/exports", id), map[string]any{"formats": formats}, &e)
+	e, err := c.OrderExport(c.Context(), id, client.ExportRequest{Formats: formats}, client.OrderExportParams{})
+	if err != nil {
+		c.Fatal(err)
+	}
 	return e
 }
 
 // export tells how an export stands.
-func (c *client) export(id int64) (e export) {
+func (c *tenant) export(id int64) *client.Export {
 	c.Helper()
-	c.must("GET", fmt.Sprintf("/v1/exports/%d", id), nil, &e)
+	e, err := c.GetExport(c.Context(), id)
+	if err != nil {
+		c.Fatal(err)
+	}
 	return e
 }
 
-// crawled is a client with a job that has ended.
-func (s *service) crawled() (c *client, id, urls int64) {
+// crawled is a tenant with a job that has ended.
+func (s *service) crawled() (c *tenant, id, urls int64) {
 	s.Helper()
 	s.start()
-	c = s.client("acme")
+	c = s.tenant("acme")
 	id = c.create(s.crawl(0, s.lab.Seeds()...))
 	j := s.await(id, s.long(), nil)
 	for outcome, n := range j.Outcomes {
@@ -72,7 +70,7 @@ func TestExportKilled(t *testing.T) {
 		}
 		return list
 	}
-	var ordered export
+	var ordered *client.Export
 	f.sql(func(conn *pgx.Conn) error {
 		// Nobody reads what was recorded while this holds: the export has begun and
 		// cannot end.
@@ -104,7 +102,7 @@ func TestExportKilled(t *testing.T) {
 		t.Errorf("after the kill there is %v", list)
 	}
 	s.again()
-	var e export
+	var e *client.Export
 	f.until("the export is done", func() bool {
 		e = c.export(ordered.ID)
 		return e.State == "done" || e.State == "failed"
@@ -127,7 +125,7 @@ func TestExportToS3(t *testing.T) {
 	s := f.service("--exports", "s3://"+s3test.Bucket+"/out", "--exports-private", bucket.Range(t).String())
 	c, id, urls := s.crawled()
 	ordered := c.order(id, "csv", "parquet")
-	var e export
+	var e *client.Export
 	f.until("the export is done", func() bool {
 		e = c.export(ordered.ID)
 		return e.State == "done" || e.State == "failed"

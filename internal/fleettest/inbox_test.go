@@ -13,6 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"headway/client"
 )
 
 // inbox receives webhooks. It believes only what the library of the standard has
@@ -24,13 +26,13 @@ type inbox struct {
 	mu       sync.Mutex
 	secret   string
 	down     bool
-	refused  int                // deliveries that came while it was down
-	received map[string][]event // by id of the delivery, once for each time
+	refused  int                       // deliveries that came while it was down
+	received map[string][]client.Event // by id of the delivery, once for each time
 }
 
 func newInbox(t *testing.T) *inbox {
 	t.Helper()
-	in := &inbox{T: t, received: map[string][]event{}}
+	in := &inbox{T: t, received: map[string][]client.Event{}}
 	in.server = httptest.NewServer(in)
 	t.Cleanup(in.server.Close)
 	return in
@@ -42,10 +44,12 @@ func (in *inbox) door() string {
 }
 
 // endpoint has everything that happens to a tenant sent here.
-func (in *inbox) endpoint(c *client) {
+func (in *inbox) endpoint(f *fleet, c *client.Client) {
 	in.Helper()
-	var made struct{ Secret string }
-	c.must("POST", "/v1/webhooks", map[string]any{"url": in.server.URL + "/hook"}, &made)
+	made, err := c.CreateWebhook(f.Context(), client.WebhookRequest{URL: in.server.URL + "/hook"}, client.CreateWebhookParams{})
+	if err != nil {
+		in.Fatal(err)
+	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.secret = made.Secret
@@ -76,7 +80,7 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Data struct {
 			Event   int64 `json:"event"`
 			Job     int64 `json:"job"`
-			Percent int   `json:"percent"`
+			Percent int64 `json:"percent"`
 		} `json:"data"`
 	}
 	wh, err := standardwebhooks.NewWebhook(in.secret)
@@ -91,18 +95,18 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	e := event{ID: said.Data.Event, Kind: said.Type, Job: said.Data.Job}
+	e := client.Event{ID: said.Data.Event, Kind: said.Type, Job: said.Data.Job}
 	e.Data.Percent = said.Data.Percent
 	id := r.Header.Get(standardwebhooks.HeaderWebhookID)
 	in.received[id] = append(in.received[id], e)
 }
 
 // events are what was told, each once; none came under two ids, and no id had two.
-func (in *inbox) events() map[int64]event {
+func (in *inbox) events() map[int64]client.Event {
 	in.Helper()
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	all := map[int64]event{}
+	all := map[int64]client.Event{}
 	for id, list := range in.received {
 		for _, e := range list {
 			if e != list[0] {
@@ -128,7 +132,7 @@ func (in *inbox) again() (n int) {
 }
 
 // missing are those of these events that have not come.
-func (in *inbox) missing(events []event) (list []event) {
+func (in *inbox) missing(events []client.Event) (list []client.Event) {
 	in.Helper()
 	got := in.events()
 	for _, e := range events {
@@ -148,12 +152,12 @@ func (in *inbox) missing(events []event) (list []event) {
 const passEvery = 5 * time.Second
 
 // until lets time pass for deliveries until something has happened.
-func (in *inbox) until(s *service, what string, happened func() bool) {
+func (in *inbox) until(f *fleet, what string, happened func() bool) {
 	in.Helper()
 	var passed time.Time
 	for began := time.Now(); !happened(); time.Sleep(50 * time.Millisecond) {
 		if time.Since(passed) > passEvery {
-			s.pass()
+			f.pass()
 			passed = time.Now()
 		}
 		if time.Since(began) > time.Minute {
@@ -163,15 +167,15 @@ func (in *inbox) until(s *service, what string, happened func() bool) {
 }
 
 // await waits until each of these events has come, and no other.
-func (in *inbox) await(s *service, events []event) {
+func (in *inbox) await(f *fleet, events []client.Event) {
 	in.Helper()
-	in.until(s, "all is delivered", func() bool { return len(in.missing(events)) == 0 })
+	in.until(f, "all is delivered", func() bool { return len(in.missing(events)) == 0 })
 }
 
 // awaitRefused waits until something was sent while it was down.
-func (in *inbox) awaitRefused(s *service) {
+func (in *inbox) awaitRefused(f *fleet) {
 	in.Helper()
-	in.until(s, "something is sent", func() bool {
+	in.until(f, "something is sent", func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		return in.refused > 0
@@ -181,15 +185,15 @@ func (in *inbox) awaitRefused(s *service) {
 // pass lets the time pass that deliveries wait for: those to be tried again, and those
 // that were under way in a server that was killed, which another takes for lost after
 // an hour.
-func (s *service) pass() {
-	s.Helper()
-	s.sql(func(conn *pgx.Conn) error {
+func (f *fleet) pass() {
+	f.Helper()
+	f.sql(func(conn *pgx.Conn) error {
 		for _, q := range []string{
 			"update river_job set scheduled_at = now() where state = 'retryable'",
 			"update river_job set attempted_at = attempted_at - interval '1 hour' where state = 'running'",
 			"update river_leader set expires_at = now() - interval '1 second'",
 		} {
-			if _, err := conn.Exec(s.Context(), q); err != nil {
+			if _, err := conn.Exec(f.Context(), q); err != nil {
 				return err
 			}
 		}

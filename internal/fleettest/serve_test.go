@@ -1,14 +1,12 @@
 package fleettest
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
+	"iter"
 	"net/http"
-	"strings"
 	"time"
+
+	"headway/client"
 )
 
 // service is the API of a fleet: one server at a time, always at the same address.
@@ -27,9 +25,9 @@ const maxConns = 512
 func (f *fleet) service(args ...string) *service {
 	f.Helper()
 	at := fmt.Sprintf("127.0.0.1:%d", freePort(f.T))
-	web := &http.Transport{MaxConnsPerHost: maxConns, MaxIdleConnsPerHost: maxConns, MaxIdleConns: maxConns}
+	web := &http.Transport{MaxConnsPerHost: maxConns, MaxIdleConnsPerHost: maxConns, MaxIdleConns: maxConns, ResponseHeaderTimeout: time.Minute}
 	f.Cleanup(web.CloseIdleConnections)
-	s := &service{fleet: f, base: "http://" + at, args: append([]string{"serve", "--listen", at, "--rate", "100000"}, args...), web: &http.Client{Transport: web, Timeout: time.Minute}}
+	s := &service{fleet: f, base: "http://" + at, args: append([]string{"serve", "--listen", at, "--rate", "100000"}, args...), web: &http.Client{Transport: web}}
 	s.again()
 	return s
 }
@@ -69,103 +67,70 @@ func (s *service) ready() {
 	}
 }
 
-// client is somebody with a key.
-type client struct {
+// tenant is somebody with a key, who asks by the client for programs in Go. A request is
+// sent once: none is well only because it was tried again.
+type tenant struct {
 	*service
-	key string
+	*client.Client
 }
 
-// client makes a key of a tenant.
-func (s *service) client(tenant string) *client {
+// tenant makes a key and a client that has it.
+func (s *service) tenant(name string) *tenant {
 	s.Helper()
-	return &client{s, strings.TrimSpace(string(s.run("admin", "key", "create", "--tenant", tenant, "--scope", "write")))}
+	return &tenant{s, s.client(s.base, s.web, name)}
 }
 
-// ask sends a request and reads the answer.
-func (c *client) ask(ctx context.Context, method, path string, body any) (status int, text []byte, err error) {
-	var in io.Reader
-	if body != nil {
-		sent, err := json.Marshal(body)
+// client makes a key of a tenant, and a client of a server that has it; without a name
+// one without a key.
+func (f *fleet) client(server string, web *http.Client, name string) *client.Client {
+	f.Helper()
+	var key []byte
+	if name != "" {
+		key = f.run("admin", "key", "create", "--tenant", name, "--scope", "write")
+	}
+	c, err := client.New(client.Config{Server: server, Key: string(key), HTTP: web, Tries: 1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	return c
+}
+
+// all is a list that has to be there.
+func all[T any](f *fleet, list iter.Seq2[T, error]) (whole []T) {
+	f.Helper()
+	for one, err := range list {
 		if err != nil {
-			return 0, nil, err
+			f.Fatal(err)
 		}
-		in = bytes.NewReader(sent)
+		whole = append(whole, one)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, c.base+path, in)
-	if err != nil {
-		return 0, nil, err
-	}
-	r.Header.Set("Authorization", "Bearer "+c.key)
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	a, err := c.web.Do(r)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer a.Body.Close()
-	text, err = io.ReadAll(a.Body)
-	return a.StatusCode, text, err
-}
-
-// must is ask for what has to succeed, and reads the answer into something.
-func (c *client) must(method, path string, body, into any) {
-	c.Helper()
-	status, text, err := c.ask(c.Context(), method, path, body)
-	if err == nil && status/100 == 2 && into != nil {
-		err = json.Unmarshal(text, into)
-	}
-	if err != nil || status/100 != 2 {
-		c.Fatalf("%s %s: %d: %v: %s", method, path, status, err, text)
-	}
+	return whole
 }
 
 // crawl is a request for a job at the pace of the fleet.
-func (f *fleet) crawl(maxPages int64, seeds ...string) map[string]any {
-	limits := map[string]any{}
+func (f *fleet) crawl(maxPages int64, seeds ...string) client.JobRequest {
+	r := client.JobRequest{
+		Seeds: seeds, Sitemaps: new("off"), Limits: &client.JobCeilings{},
+		Pace: &client.JobPace{DelayMS: new(f.pace.Milliseconds()), SpreadMS: new(int64(0)), Jitter: new(int64(0)), InFlight: new(int64(1))},
+	}
 	if maxPages > 0 {
-		limits["max_pages"] = maxPages
+		r.Limits.MaxPages = &maxPages
 	}
-	return map[string]any{
-		"seeds": seeds, "sitemaps": "off", "limits": limits,
-		"pace": map[string]any{"delay_ms": f.pace.Milliseconds(), "spread_ms": 0, "jitter": 0, "in_flight": 1},
-	}
+	return r
 }
 
 // create asks for a job and returns its number.
-func (c *client) create(request map[string]any) int64 {
+func (c *tenant) create(request client.JobRequest) int64 {
 	c.Helper()
-	var j job
-	c.must("POST", "/v1/jobs", request, &j)
+	j, err := c.CreateJob(c.Context(), request, client.CreateJobParams{})
+	if err != nil {
+		c.Fatal(err)
+	}
 	return j.Job
 }
 
-// event is something that happened, as the API tells it.
-type event struct {
-	ID   int64  `json:"id"`
-	Kind string `json:"kind"`
-	Job  int64  `json:"job"`
-	Data struct {
-		Limit    string `json:"limit"`
-		Layer    string `json:"layer"`
-		Max      int64  `json:"max"`
-		Observed int64  `json:"observed"`
-		Percent  int    `json:"percent"`
-	} `json:"data"`
-}
-
 // events lists all events of the tenant.
-func (c *client) events() (all []event) {
+func (c *tenant) events() []client.Event {
 	c.Helper()
-	for after := int64(0); ; {
-		var page struct {
-			Events []event `json:"events"`
-			Last   int64   `json:"last"`
-		}
-		c.must("GET", fmt.Sprintf("/v1/events?limit=1000&after=%d", after), nil, &page)
-		if len(page.Events) == 0 {
-			return all
-		}
-		all, after = append(all, page.Events...), page.Last
-	}
+	return all(c.fleet, c.AllEvents(c.Context(), client.ListEventsParams{Limit: 1000}))
 }

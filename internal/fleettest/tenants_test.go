@@ -35,7 +35,7 @@ func TestServiceTenants(t *testing.T) {
 	f.awaitWorkers(1)
 	seeds := f.lab.Seeds()
 	many, one := seeds[:crowd.hosts], seeds[crowd.hosts:]
-	busy, other := s.client("busy"), s.client("other")
+	busy, other := s.tenant("busy"), s.tenant("other")
 
 	alone := other.firstPages(one[:crowd.rounds])
 	began := time.Now()
@@ -70,14 +70,17 @@ func median(list []time.Duration) time.Duration {
 
 // firstPages asks for a page of each of these hosts, one after the other, and returns
 // how long after it was asked for it was sent.
-func (c *client) firstPages(seeds []string) (took []time.Duration) {
+func (c *tenant) firstPages(seeds []string) (took []time.Duration) {
 	c.Helper()
 	for _, seed := range seeds {
 		asked := time.Now()
 		id := c.create(c.crawl(1, seed))
 		for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-			var j job
-			if c.must("GET", fmt.Sprintf("/v1/jobs/%d", id), nil, &j); !j.Ended.IsZero() {
+			j, err := c.GetJob(c.Context(), id)
+			if err != nil {
+				c.Fatal(err)
+			}
+			if !j.Ended.IsZero() {
 				break
 			}
 			if time.Since(began) > time.Minute {
@@ -101,7 +104,7 @@ func (c *client) firstPages(seeds []string) (took []time.Duration) {
 const maxAsking = 8
 
 // createMany asks for all the jobs of a crowd.
-func (c *client) createMany(s crowdSetup, seeds []string) (ids []int64) {
+func (c *tenant) createMany(s crowdSetup, seeds []string) (ids []int64) {
 	c.Helper()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -110,7 +113,7 @@ func (c *client) createMany(s crowdSetup, seeds []string) (ids []int64) {
 		wg.Go(func() {
 			for i := range next {
 				request := c.crawl(int64(s.pages), seeds[i%len(seeds)])
-				request["pace"] = map[string]any{"delay_ms": s.pace.Milliseconds(), "jitter": 0, "in_flight": 1}
+				request.Pace.DelayMS = new(s.pace.Milliseconds())
 				id := c.create(request)
 				mu.Lock()
 				ids = append(ids, id)
@@ -127,7 +130,7 @@ func (c *client) createMany(s crowdSetup, seeds []string) (ids []int64) {
 }
 
 // running is how many jobs of the tenant have a place.
-func (c *client) running() int {
+func (c *tenant) running() int {
 	c.Helper()
 	n := 0
 	for _, j := range c.list() {
@@ -139,7 +142,7 @@ func (c *client) running() int {
 }
 
 // awaitRunning waits until so many jobs have a place.
-func (c *client) awaitRunning(n int) {
+func (c *tenant) awaitRunning(n int) {
 	c.Helper()
 	ctx, stop := context.WithTimeout(c.Context(), time.Minute)
 	defer stop()

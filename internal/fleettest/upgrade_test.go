@@ -1,24 +1,20 @@
 package fleettest
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"headway/client"
 )
 
 // before is the last commit whose program knows tables of format 11.
@@ -81,15 +77,15 @@ func TestUpgrade(t *testing.T) {
 		web = setup{hosts: 500, pages: 40}
 	}
 	f := newFleet(t, web)
-	heard := newReceiver(t)
+	heard := newInbox(t)
 
 	f.program = old
-	server := f.serve(heard)
+	server, at := f.serve(heard)
 	for range workers {
 		f.start()
 	}
 	f.awaitWorkers(workers)
-	f.subscribe(server, tenant, heard)
+	heard.endpoint(f, f.client(at, nil, tenant))
 	olds := slices.Clone(f.workers)
 	id := f.submit("--tenant", tenant)
 	f.awaitPages(id, int64(f.hosts))
@@ -103,7 +99,8 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("the tables went from format %d to %d", was, now)
 	}
 	f.refuses(old)
-	successor := f.serve(heard)
+	successor, at := f.serve(heard)
+	api := f.client(at, nil, tenant)
 	for range workers {
 		f.start()
 	}
@@ -111,7 +108,7 @@ func TestUpgrade(t *testing.T) {
 
 	victim, hosts := f.victimOf(olds)
 	f.kill(victim)
-	at := time.Now()
+	killed := time.Now()
 	f.leave(server)
 	for _, w := range olds {
 		if w != victim {
@@ -122,8 +119,15 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("the job ended before the old version had left: %+v", j)
 	}
 	f.judge(f.await(id, f.long(), nil))
-	f.takenOver(hosts, at, 0)
-	heard.once(f, tenant)
+	f.takenOver(hosts, killed, 0)
+	var events []client.Event
+	f.until("the end of the job is told, and all before", func() bool {
+		events = all(f, api.AllEvents(t.Context(), client.ListEventsParams{}))
+		return events[len(events)-1].Kind == "job.complete" && len(heard.missing(events)) == 0
+	})
+	if again := heard.again(); len(events) < 3 || again != 0 {
+		t.Errorf("%d events were told, and %d of them again", len(events), again)
+	}
 	f.leave(successor)
 	f.leaveAll()
 }
@@ -152,91 +156,11 @@ func (f *fleet) format() (n int64) {
 // serving finds the address of a server in what it says.
 var serving = regexp.MustCompile(`serving the API at (http://\S+)`)
 
-// serve starts a server that may send to a receiver, and waits until it answers.
-func (f *fleet) serve(to *receiver) *worker {
+// serve starts a server that may send to a receiver, waits until it answers and
+// returns where.
+func (f *fleet) serve(to *inbox) (server *worker, at string) {
 	f.Helper()
-	s := f.spawn("serve", "--listen", "127.0.0.1:0", "--allow-private", "127.0.0.0/8:"+to.port())
-	f.until("a server", func() bool { return serving.MatchString(s.errs.String()) })
-	return s
-}
-
-// subscribe has the events of a tenant sent to a receiver.
-func (f *fleet) subscribe(server *worker, tenant string, to *receiver) {
-	f.Helper()
-	key := strings.TrimSpace(string(f.run("admin", "key", "create", "--tenant", tenant, "--scope", "write")))
-	body, err := json.Marshal(map[string]string{"url": to.URL})
-	if err != nil {
-		f.Fatal(err)
-	}
-	at := serving.FindStringSubmatch(server.errs.String())[1] + "/v1/webhooks"
-	r, err := http.NewRequestWithContext(f.Context(), http.MethodPost, at, bytes.NewReader(body))
-	if err != nil {
-		f.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+key)
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		f.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if text, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode >= 300 {
-		f.Fatalf("%s: %s, %v\n%s", at, resp.Status, err, text)
-	}
-}
-
-// receiver is somebody's server that webhooks are sent to.
-type receiver struct {
-	*httptest.Server
-	mu    sync.Mutex
-	heard []int64 // the numbers of the events, one for each time
-	ended bool    // the job, by what was told
-}
-
-func newReceiver(t *testing.T) *receiver {
-	r := &receiver{}
-	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
-		var e struct {
-			Type string `json:"type"`
-			Data struct {
-				Event int64 `json:"event"`
-			} `json:"data"`
-		}
-		if err := json.NewDecoder(req.Body).Decode(&e); err != nil {
-			t.Error(err)
-		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.heard = append(r.heard, e.Data.Event)
-		r.ended = r.ended || e.Type == "job.complete"
-	}))
-	t.Cleanup(r.Close)
-	return r
-}
-
-// port is where it listens.
-func (r *receiver) port() string { return r.URL[strings.LastIndexByte(r.URL, ':')+1:] }
-
-// once wants each event of a tenant to have been sent, and none of them twice.
-func (r *receiver) once(f *fleet, tenant string) {
-	f.Helper()
-	f.until("the end of the job is told", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.ended
-	})
-	var want []int64
-	f.sql(func(conn *pgx.Conn) error {
-		rows, err := conn.Query(f.Context(), "select number from event where tenant = $1 order by number", tenant)
-		if err == nil {
-			want, err = pgx.CollectRows(rows, pgx.RowTo[int64])
-		}
-		return err
-	})
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	f.Logf("events %v, told %v", want, r.heard)
-	if slices.Sort(r.heard); len(want) < 3 || !slices.Equal(r.heard, want) {
-		f.Errorf("the events are %v, and %v were sent", want, r.heard)
-	}
+	server = f.spawn("serve", "--listen", "127.0.0.1:0", "--allow-private", to.door())
+	f.until("a server", func() bool { return serving.MatchString(server.errs.String()) })
+	return server, serving.FindStringSubmatch(server.errs.String())[1]
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"headway/client"
 )
 
 // TestServiceUsage meters tenants while workers and servers are killed: what was used
@@ -32,8 +34,8 @@ func TestServiceUsage(t *testing.T) {
 		f.start()
 	}
 	f.awaitWorkers(3)
-	acme, large := s.client("acme"), s.client("byte")
-	in.endpoint(acme)
+	acme, large := s.tenant("acme"), s.tenant("byte")
+	in.endpoint(f, acme.Client)
 	seeds := f.lab.Seeds()
 	half := len(seeds) / 2
 	trial := acme.create(f.crawl(100_000, seeds[:half]...))
@@ -87,14 +89,14 @@ func TestServiceUsage(t *testing.T) {
 		t.Errorf("events tell %v, want %v", told, want)
 	}
 	events := acme.events()
-	in.await(s, events)
-	marks := map[int]int{}
+	in.await(f, events)
+	marks := map[int64]int{}
 	for _, e := range in.events() {
 		if e.Data.Percent != 0 {
 			marks[e.Data.Percent]++
 		}
 	}
-	if got := slices.Sorted(maps.Keys(marks)); !slices.Equal(got, []int{80, 95, 100}) {
+	if got := slices.Sorted(maps.Keys(marks)); !slices.Equal(got, []int64{80, 95, 100}) {
 		t.Errorf("webhooks tell of %v", marks)
 	}
 	t.Logf("%d kills of a worker and the server; %d deliveries of %d events came again", done, in.again(), len(events))
@@ -103,9 +105,11 @@ func TestServiceUsage(t *testing.T) {
 }
 
 // used is how many pages the tenant used this month.
-func (c *client) used() int64 {
+func (c *tenant) used() int64 {
 	c.Helper()
-	var usage struct{ Pages int64 }
-	c.must("GET", "/v1/usage", nil, &usage)
+	usage, err := c.GetUsage(c.Context(), client.GetUsageParams{})
+	if err != nil {
+		c.Fatal(err)
+	}
 	return usage.Pages
 }
