@@ -81,7 +81,7 @@ func checkService(t *testing.T, s types.ServiceConfig) {
 	if !s.ReadOnly || !slices.Contains(s.CapDrop, "ALL") || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
 		t.Error("it may write, or has privileges to gain")
 	}
-	if s.StopGracePeriod == nil || s.StopGracePeriod.String() != "30s" || s.Restart != "on-failure" {
+	if s.StopGracePeriod == nil || s.StopGracePeriod.String() != "45s" || s.Restart != "on-failure" {
 		t.Errorf("it is stopped within %v and restarted %s", s.StopGracePeriod, s.Restart)
 	}
 	if from, err := filepath.Abs(dockerfile); err != nil || s.Build == nil || filepath.Join(s.Build.Context, s.Build.Dockerfile) != from {

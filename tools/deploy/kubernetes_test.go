@@ -144,7 +144,7 @@ func (c *cluster) checkDeployment(t *testing.T, d *apps.Deployment) {
 	if c.selected(t, d.Spec.Selector) != 1 {
 		t.Error("it does not select its own pods alone")
 	}
-	if g := pod.TerminationGracePeriodSeconds; g == nil || *g < 30 {
+	if g := pod.TerminationGracePeriodSeconds; g == nil || *g < 45 {
 		t.Error("it has no time to hand its hosts over")
 	}
 	guarded := slices.ContainsFunc(c.budgets, func(b policy.PodDisruptionBudget) bool {

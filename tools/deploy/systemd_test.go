@@ -26,7 +26,7 @@ func TestUnits(t *testing.T) {
 			}
 			unit := parseUnit(t, string(text))
 			for key, want := range map[string]string{
-				"Restart": "on-failure", "KillSignal": "SIGTERM", "TimeoutStopSec": "30", "DynamicUser": "yes", "ProtectSystem": "strict", "NoNewPrivileges": "yes",
+				"Restart": "on-failure", "KillSignal": "SIGTERM", "TimeoutStopSec": "45", "DynamicUser": "yes", "ProtectSystem": "strict", "NoNewPrivileges": "yes",
 				"EnvironmentFile": "/etc/headway/headway.env",
 			} {
 				if got := strings.Join(unit[key], " "); got != want {
