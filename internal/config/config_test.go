@@ -406,3 +406,27 @@ func TestGiven(t *testing.T) {
 		}
 	}
 }
+
+// TestPatienceOfJobs: a job of a fleet waits for a day, unless somebody said
+// otherwise.
+func TestPatienceOfJobs(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		args    []string
+		environ []string
+		asked   Asked
+		want    time.Duration
+	}{
+		{name: "nobody", want: limit.ServicePatience},
+		{name: "job", asked: Asked{"patience": {"3m"}}, args: []string{"--patience", "2h"}, want: 3 * time.Minute},
+		{name: "flag", args: []string{"--patience", "10m"}, want: 10 * time.Minute},
+		{name: "environment", environ: []string{"HEADWAY_PATIENCE=2h"}, want: 2 * time.Hour},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := LoadJob(flagSet(t, test.args), test.environ, test.asked)
+			if err != nil || s.Limits.Patience != test.want {
+				t.Errorf("%v (%v), want %v", s.Limits.Patience, err, test.want)
+			}
+		})
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"headway/limit"
 )
 
 // Layer is who can set a value, the strongest first.
@@ -65,6 +67,9 @@ func (e *Error) Hint() string { return e.hint }
 
 // fileFlag is the flag that names the file.
 const fileFlag = "config"
+
+// patienceKey is the setting whose default is another for a job.
+const patienceKey = "patience"
 
 // Register adds a flag for each setting that has one, and the flag that names
 // the file.
@@ -211,15 +216,24 @@ func AskedBy(flags *pflag.FlagSet) Asked {
 }
 
 // LoadJob is [Load] for a job: what it asks for is stronger than the worker's own
-// settings, as far as it is a job's to ask.
+// settings, as far as it is a job's to ask. Nobody watches it, so it has more patience
+// than a crawl by hand unless somebody said otherwise.
 func LoadJob(flags *pflag.FlagSet, environ []string, asked Asked) (*Settings, error) {
 	for key := range asked {
 		if s := find(key); s == nil || !s.OfJob() {
 			return nil, &Error{Key: key, Source: "job", Err: errors.New("is not a job's to ask for")}
 		}
 	}
-	settings, _, err := loadWith(flags, environ, asked)
-	return settings, err
+	settings, origins, err := loadWith(flags, environ, asked)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range origins {
+		if o.Setting.Key == patienceKey && o.Layer == ByDefault {
+			settings.Limits.Patience = limit.ServicePatience
+		}
+	}
+	return settings, nil
 }
 
 func loadWith(flags *pflag.FlagSet, environ []string, asked Asked) (*Settings, []Origin, error) {

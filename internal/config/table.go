@@ -96,7 +96,7 @@ var Table = []Section{
 		{Key: "max_depth", Flag: "max-depth", Default: "0", Doc: "links from a seed; 0 is no limit", at: func(s *Settings) value { return number{&s.Limits.Depth, 0, 65_535} }},
 		{Key: "max_bytes", Flag: "max-bytes", Default: "0", Doc: "bytes of bodies as sent; 0 is no limit", at: func(s *Settings) value { return size{&s.Limits.Bytes, 0} }},
 		{Key: "max_pages_per_host", Flag: "max-pages-per-host", Default: "0", Doc: "pages of each host; 0 is no limit", at: func(s *Settings) value { return number{&s.Limits.PagesPerHost, 0, many} }},
-		{Key: "patience", Flag: "patience", Default: "10m", Doc: "how long to wait for a host that is held, failing or unreadable before it is given up", at: func(s *Settings) value { return span{&s.Limits.Patience, time.Second, maxSpan} }},
+		{Key: patienceKey, Flag: "patience", Default: "10m", Doc: "how long to wait for a host that is held, failing or unreadable before it is given up; 24h for a job of a fleet", at: func(s *Settings) value { return span{&s.Limits.Patience, time.Second, maxSpan} }},
 	}},
 	{"Ceilings nobody may raise", []Setting{
 		{Key: "safety.max_pages", Default: "0", Doc: "ceiling of max_pages; 0 is none", at: func(s *Settings) value { return number{&s.Safety.Pages, 0, many} }},
