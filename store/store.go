@@ -38,7 +38,8 @@ type Slots interface {
 	// Acquire leases up to most further slots that nobody owns, and returns
 	// them. A worker whose heartbeat has stood still for Terms.TakeOver of the
 	// caller's own time, as seen by earlier calls of Acquire on this Store, is
-	// declared dead first: it loses all its leases and tokens at once.
+	// declared dead first: it loses all its leases and tokens at once. The time it
+	// takes to read heartbeats may count as passed before they are.
 	Acquire(ctx context.Context, now time.Time, w WorkerID, most int) ([]Lease, error)
 	// Renew moves the worker's heartbeat. ErrFenced says that it was declared
 	// dead: it owns nothing any more and must Join again.

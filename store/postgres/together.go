@@ -14,7 +14,7 @@ type together struct {
 
 type togetherKey struct{}
 
-// of is the transaction that the changes of a context belong to, nil for none.
+// togetherOf is the transaction that the changes of a context belong to, nil for none.
 func togetherOf(ctx context.Context) *together {
 	t, _ := ctx.Value(togetherKey{}).(*together)
 	return t

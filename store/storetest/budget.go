@@ -81,7 +81,7 @@ func testBudget(t *testing.T, open Open) {
 		if n := reserve(third, 1); n != 1 {
 			t.Fatal("the token of a worker that left is lost")
 		}
-		w.now = w.now.Add(store.DefaultTerms.TakeOver)
+		w.now = w.now.Add(overdue)
 		w.check(w.store.Renew(w.ctx, third.id))
 		third.acquire(0) // finds the first worker dead
 		if n := reserve(third, 1); n != 1 {

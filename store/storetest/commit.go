@@ -149,7 +149,7 @@ func testCommit(t *testing.T, open Open) {
 		w.w.number++
 		late := w.w.prepare(store.Commit{Visits: visits(w.visited("http://a.example/1")), Found: w.found("http://a.example/2")})
 		next := w.newOwner(0)
-		w.now = w.now.Add(store.DefaultTerms.TakeOver)
+		w.now = w.now.Add(overdue)
 		next.acquire(store.SlotCount)
 		next.must(store.Commit{Visits: visits(w.ended("http://a.example/1", visit.Dead, ""))})
 		if _, err := w.w.send(late); !errors.Is(err, store.ErrFenced) {

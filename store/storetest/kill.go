@@ -120,10 +120,9 @@ func runAndKill(t *testing.T, place string, before int, crash Crash) (acknowledg
 			output += lines.Text() + "\n"
 		}
 	}
-	if err := cmd.Wait(); err == nil || timer == nil {
+	if err := cmd.Wait(); err == nil || timer == nil || timer.Stop() {
 		t.Fatalf("the process ended by itself: %v\n%s", err, output)
 	}
-	timer.Stop()
 	if crash.Restore != nil {
 		if err := crash.Restore(); err != nil {
 			t.Fatalf("restore: %v", err)
@@ -140,7 +139,7 @@ func commitUntilKilled(t *testing.T, s store.Store) {
 	w.check(err)
 	w.job = jobs[0].ID
 	o := w.newOwner(store.SlotCount)
-	w.now = w.now.Add(store.DefaultTerms.TakeOver)
+	w.now = w.now.Add(overdue)
 	o.acquire(store.SlotCount) // what the killed process before still holds
 	c, err := s.Counts(w.ctx, w.job)
 	w.check(err)

@@ -72,14 +72,14 @@ func testSlots(t *testing.T, open Open) {
 			return len(other.acquire(store.SlotCount))
 		}
 		takeOver := store.DefaultTerms.TakeOver
-		if at(takeOver-time.Millisecond) != 0 {
+		if at(takeOver-reading) != 0 {
 			t.Fatal("taken over too early")
 		}
 		w.check(w.store.Renew(w.ctx, w.w.id))
-		if at(takeOver) != 0 || at(2*takeOver-time.Millisecond) != 0 {
+		if at(takeOver) != 0 || at(2*takeOver-reading) != 0 {
 			t.Fatal("a renewal did not count")
 		}
-		if n := at(2 * takeOver); n != store.SlotCount {
+		if n := at(takeOver + overdue); n != store.SlotCount {
 			t.Fatalf("took over %d slots", n)
 		}
 		for _, l := range other.leases {
@@ -103,7 +103,7 @@ func testSlots(t *testing.T, open Open) {
 		w := newWorld(t, open, 0)
 		w.add("http://a.example/")
 		other := w.newOwner(1)
-		w.now = start.Add(store.DefaultTerms.TakeOver)
+		w.now = start.Add(overdue)
 		w.check(w.store.Renew(w.ctx, other.id))
 		if n := len(other.acquire(1)); n != 1 {
 			t.Fatalf("acquired %d slots", n)
@@ -123,7 +123,7 @@ func testSlots(t *testing.T, open Open) {
 		w.check(w.store.Close())
 		w.store = open(t, place, nil)
 		second := w.newOwner(store.SlotCount)
-		w.now = w.now.Add(store.DefaultTerms.TakeOver)
+		w.now = w.now.Add(overdue)
 		second.acquire(store.SlotCount)
 		if len(second.leases) != store.SlotCount || second.id == first.id {
 			t.Fatalf("after opening again worker %d has %d slots", second.id, len(second.leases))
