@@ -307,10 +307,10 @@ func TestSimulatedLimits(t *testing.T) {
 		body map[string]any
 		want string
 	}{
-		{k, wish(), "max_pages 60 usage, max_time 1000000000 job ms, max_depth 3 job, patience 600000 job ms"},
-		{operator, wish("plan", "large"), "max_pages 1000 plan, max_time 3600000 plan ms, max_depth 3 job, patience 600000 job ms"},
-		{operator, wish("tenant", "acme"), "max_pages 60 usage, max_time 1000000000 job ms, max_depth 3 job, patience 600000 job ms"},
-		{k, map[string]any{"preset": "audit"}, "max_pages 60 usage, max_time 3600000 job ms, patience 600000 job ms"},
+		{k, wish(), "max_pages 60 usage, max_time 1000000000 job ms, max_depth 3 job, patience 86400000 job ms"},
+		{operator, wish("plan", "large"), "max_pages 1000 plan, max_time 3600000 plan ms, max_depth 3 job, patience 86400000 job ms"},
+		{operator, wish("tenant", "acme"), "max_pages 60 usage, max_time 1000000000 job ms, max_depth 3 job, patience 86400000 job ms"},
+		{k, map[string]any{"preset": "audit"}, "max_pages 60 usage, max_time 3600000 job ms, patience 86400000 job ms"},
 	} {
 		var got struct {
 			Limits []struct {

@@ -20,6 +20,7 @@ var mayDial = map[string]string{
 	"fetch/guard":           "the guard itself",
 	"fetch/guard/guardtest": "a name server for tests",
 	"bench/run":             "a driver of measurements that is not shipped; speaks to the lab on the loopback",
+	"client":                "for programs of others; speaks to the one server it was told",
 	"lab":                   "a server; speaks to itself on the loopback",
 }
 
