@@ -70,7 +70,7 @@ func (f *fleet) until(what string, is func() bool) {
 // owner, and lets the other leave by order.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, setup{hosts: 6, pages: 40})
+	f := newFleet(t, setup{hosts: 6, pages: 400}) // more than are asked for meanwhile
 	owner := f.start()
 	f.until("a worker", func() bool { return len(f.members()) == 1 })
 	first := f.members()[0].Worker
