@@ -161,6 +161,7 @@ func TestOrders(t *testing.T) {
 	want(read(k, "&job=1"), jobs)
 	want(read(other, ""), schedules)
 	s.ask("GET", "/v1/orders?job=1", other, nil).read(t, http.StatusNotFound, nil)
+	s.ask("GET", "/v1/orders?host=%00", other, nil).read(t, http.StatusOK, nil) // no host is called so
 	want(read(operator, ""), jobs, hooks, schedules)
 }
 

@@ -34,7 +34,7 @@ func (s *Store) Orders(ctx context.Context, q store.OrderQuery) ([]store.Order, 
 	}
 	// The conditions beside the values are those of the indexes.
 	if !q.All {
-		only("tenant", q.Tenant)
+		only("tenant", clean(q.Tenant))
 		which += " and o.tenant <> ''"
 	}
 	if q.Job != 0 {
@@ -42,7 +42,7 @@ func (s *Store) Orders(ctx context.Context, q store.OrderQuery) ([]store.Order, 
 		which += " and o.job <> 0"
 	}
 	if q.Host != "" {
-		only("host", q.Host)
+		only("host", clean(q.Host))
 		which += " and o.host <> ''"
 	}
 	return s.orders(ctx, which+" order by o.id limit $2", args...)
