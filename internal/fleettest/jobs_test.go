@@ -239,14 +239,11 @@ func (f *fleet) cancelled() int64 {
 			f.Errorf("%s%s was asked for %v after the job was cancelled", r.host, r.target, late)
 		}
 	}
-	for _, table := range []string{"token", "account"} {
+	for _, table := range []string{"token", "account", "arrival"} {
 		if n := f.left(table, id); n > 0 {
 			f.Errorf("%d rows of a cancelled job are left in %s", n, table)
 		}
 	}
-	// What a request that was under way brought is told to its owner, who looks every
-	// ten seconds if the notice got lost.
-	f.until("no owner has to hear of a cancelled job", func() bool { return f.left("arrival", id) == 0 })
 	if j := f.show(id); j.State != "cancelled" || j.Pages != f.recorded(id) || j.Pages == 0 {
 		f.Errorf("%s with %d pages, %d stored", j.State, j.Pages, f.recorded(id))
 	}

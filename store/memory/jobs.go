@@ -167,9 +167,10 @@ func (s *Store) Reopen(ctx context.Context, _ time.Time, id job.ID, urls []webur
 	return n, nil
 }
 
-// arrive notes something that the owner's receipt does not tell of.
+// arrive notes something that the owner's receipt does not tell of. Of a job that was
+// cancelled nobody has to hear.
 func (s *Store) arrive(id job.ID, host string) {
-	if s.ledger.Slots[s.slotOf(host)].Owner != 0 {
+	if s.ledger.Slots[s.slotOf(host)].Owner != 0 && s.jobs[id].State != job.Cancelled {
 		s.arrivals[store.Arrival{Host: host, Job: id}] = true
 	}
 }

@@ -172,7 +172,8 @@ func (b *batch) storeFacts() {
 }
 
 // storeArrivals leaves notices for the owners of queues. A slot without an owner
-// gets them too: whoever acquires it may read its hosts before this is visible.
+// gets them too: whoever acquires it may read its hosts before this is visible. Of a
+// job that was cancelled nobody has to hear.
 func (b *batch) storeArrivals() {
 	if len(b.arrived) == 0 {
 		return
@@ -186,7 +187,7 @@ func (b *batch) storeArrivals() {
 	}
 	var owner store.WorkerID
 	b.queue(`with a as (insert into arrival (slot, host, job) select w.slot, w.host, w.job from unnest($2::smallint[], $3::bigint[], $4::int[]) as w (slot, host, job)
-			join slot s on s.id = w.slot where s.owner <> $1 on conflict do nothing returning slot)
+			join slot s on s.id = w.slot join job j on j.id = w.job where s.owner <> $1 and j.state <> 'cancelled' on conflict do nothing returning slot)
 		select distinct s.owner from a join slot s on s.id = a.slot where s.owner <> 0`, b.worker, slots, hosts, jobs).Query(rows([]any{&owner}, func() error {
 		b.told = append(b.told, owner)
 		return nil

@@ -509,5 +509,8 @@ func (b *batch) finish(ctx context.Context) error {
 	_, err = b.w.bulk(ctx, &addArrival, len(arrived), func(i int, args []driver.NamedValue) {
 		args[0].Value, args[1].Value = arrived[i].job, arrived[i].ending
 	}, nil)
+	if err == nil && len(arrived) > 0 { // of a job that was cancelled nobody has to hear
+		_, err = b.w.exec(ctx, "delete from arrival where job in (select id from job where state = 'cancelled')")
+	}
 	return err
 }

@@ -54,13 +54,16 @@ func testCancel(t *testing.T, open Open) {
 			other := w.visited("http://a.example/1")
 			w.job = cancelled
 			w.w.must(store.Commit{
-				Visits: visits(w.visited("http://a.example/1"), other), Found: w.found("http://a.example/4"), Ran: w.errands("http://a.example/s.xml"),
+				Visits: visits(w.visited("http://a.example/1"), other), Found: w.found("http://a.example/4", "http://b.example/2"), Ran: w.errands("http://a.example/s.xml"),
 				Retries: []store.Retry{{Visit: visit.Visit{Item: w.item("http://a.example/2"), Outcome: visit.Pending, Wait: visit.WaitHold}, Attempt: 1}},
 				Returns: []store.Return{{Job: w.job, Tokens: 1}},
 			})
-			w.expect("waiting 4, fetched 1")
+			w.expect("waiting 5, fetched 1")
 			if c := w.counts(); c.Tokens != 0 || c.Errands != 1 {
 				t.Errorf("%+v", c)
+			}
+			if list, err := w.store.Arrivals(w.ctx, next.id, 10); err != nil || len(list) != 0 {
+				t.Errorf("arrivals of a cancelled job %v, %v", list, err)
 			}
 			if err := w.store.Extend(w.ctx, w.now, w.job, 100); !errors.Is(err, store.ErrConflict) {
 				t.Errorf("extended: %v", err)
