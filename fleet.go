@@ -46,7 +46,7 @@ const (
 	// lastFor is what storing and giving back get after that, and endWithin when a
 	// worker ends at once.
 	lastFor   = 10 * time.Second
-	endWithin = time.Second
+	endWithin = 500 * time.Millisecond
 	// rejoinFirst and rejoinLast bound the wait before a worker that lost its
 	// place, or its store, tries again.
 	rejoinFirst = time.Second

@@ -93,7 +93,7 @@ func TestTermTwice(t *testing.T) {
 		f.awaitExit(w, 20*time.Second)
 		took := time.Since(at)
 		f.Logf("ended %v after the second signal: %v", took, w.err)
-		if took > 3*time.Second { // a second of it is for what waits to be stored
+		if took > 2*time.Second {
 			f.Errorf("a worker that was told twice to leave ended after %v", took)
 		}
 		return func() { f.takenOver(hosts, at, 0) }
