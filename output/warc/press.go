@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"headway/output"
+	"headway/weburl"
 )
 
 // The fields that are not of the standard.
@@ -28,7 +29,7 @@ type pressed struct {
 // what is known beside.
 func (w *Writer) press(p *press, x *output.Exchange) (made pressed, err error) {
 	head := message(x.Response, len(x.Body), x.Cut == "")
-	id, target := newID(), x.Item.URL.String()
+	id, target := newID(), targetURI(x.Item.URL)
 	made.original = original{id: id, url: target, date: date(x.Timing.Sent)}
 	made.capture = capture{url: target, at: x.Timing.Sent, media: mediaOf(head), status: x.Status}
 
@@ -82,10 +83,24 @@ func (w *Writer) press(p *press, x *output.Exchange) (made pressed, err error) {
 
 // common adds what response and request records both say.
 func common(more *fields, x *output.Exchange) {
-	more.add("WARC-Target-URI", x.Item.URL.String())
+	more.add("WARC-Target-URI", targetURI(x.Item.URL))
 	if x.Remote.IsValid() {
 		more.add("WARC-IP-Address", x.Remote.Unmap().WithZone("").String())
 	}
+}
+
+// notInNames spells what the URL standard lets stand in a host and RFC 3986, the
+// grammar of a WARC-Target-URI, does not. Whoever reads a URL by the standard
+// gets the same host from both.
+var notInNames = strings.NewReplacer(`"`, "%22", "`", "%60", "{", "%7B", "}", "%7D")
+
+// targetURI is how records name a URL. Its query stays as it was asked for: there,
+// a character and its escape are two URLs.
+func targetURI(u weburl.URL) string {
+	if host := u.Host(); strings.ContainsAny(host, "\"`{}") {
+		return notInNames.Replace(host) + u.PathQuery()
+	}
+	return u.String()
 }
 
 // about is the block of a metadata record. Names that others use, too, are
