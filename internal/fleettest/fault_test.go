@@ -81,6 +81,11 @@ func TestTermTwice(t *testing.T) {
 	f := newFleet(t, setup{hosts: 8, pages: 4, rules: temper.Rules{Latency: latency}})
 	f.suffer(func(f *fleet) func() {
 		w, hosts := f.victim()
+		f.until("it waits for an answer that is seconds away", func() bool {
+			return slices.ContainsFunc(f.arrivals(), func(r request) bool {
+				return slices.Contains(hosts, r.host) && time.Since(r.at) < time.Second
+			})
+		})
 		f.signal(w, syscall.SIGTERM)
 		time.Sleep(100*time.Millisecond + f.chance(400*time.Millisecond))
 		select {
