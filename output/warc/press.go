@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"headway/output"
-	"headway/weburl"
 )
 
 // The fields that are not of the standard.
@@ -29,7 +28,7 @@ type pressed struct {
 // what is known beside.
 func (w *Writer) press(p *press, x *output.Exchange) (made pressed, err error) {
 	head := message(x.Response, len(x.Body), x.Cut == "")
-	id, target := newID(), targetURI(x.Item.URL)
+	id, target := newID(), targetURI(x)
 	made.original = original{id: id, url: target, date: date(x.Timing.Sent)}
 	made.capture = capture{url: target, at: x.Timing.Sent, media: mediaOf(head), status: x.Status}
 
@@ -83,7 +82,7 @@ func (w *Writer) press(p *press, x *output.Exchange) (made pressed, err error) {
 
 // common adds what response and request records both say.
 func common(more *fields, x *output.Exchange) {
-	more.add("WARC-Target-URI", targetURI(x.Item.URL))
+	more.add("WARC-Target-URI", targetURI(x))
 	if x.Remote.IsValid() {
 		more.add("WARC-IP-Address", x.Remote.Unmap().WithZone("").String())
 	}
@@ -94,9 +93,10 @@ func common(more *fields, x *output.Exchange) {
 // gets the same host from both.
 var notInNames = strings.NewReplacer(`"`, "%22", "`", "%60", "{", "%7B", "}", "%7D")
 
-// targetURI is how records name a URL. Its query stays as it was asked for: there,
-// a character and its escape are two URLs.
-func targetURI(u weburl.URL) string {
+// targetURI is how records name the URL of an exchange. Its query stays as it was
+// asked for: there, a character and its escape are two URLs.
+func targetURI(x *output.Exchange) string {
+	u := x.Item.URL
 	if host := u.Host(); strings.ContainsAny(host, "\"`{}") {
 		return notInNames.Replace(host) + u.PathQuery()
 	}
