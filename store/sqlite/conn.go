@@ -36,14 +36,15 @@ func openConn(path string, pragmas ...string) (*conn, error) {
 	return openURI(fileURI(path), pragmas...)
 }
 
-// openURI opens what a URI of SQLite names and runs the pragmas.
+// openURI opens what a URI of SQLite names and runs the pragmas. The first is how
+// long to wait for others: some that follow read the file.
 func openURI(uri string, pragmas ...string) (*conn, error) {
 	d, err := (&sqlite.Driver{}).Open(uri)
 	if err != nil {
 		return nil, wrap(err)
 	}
 	c := &conn{c: d, stmts: map[string]driver.Stmt{}}
-	for _, p := range pragmas {
+	for _, p := range append([]string{fmt.Sprintf("busy_timeout = %d", busyTimeout.Milliseconds())}, pragmas...) {
 		if err := c.query(context.Background(), "pragma "+p, nil, func([]driver.Value) error { return nil }); err != nil {
 			return nil, errors.Join(err, c.close())
 		}

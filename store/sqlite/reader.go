@@ -42,7 +42,7 @@ func newReader(path string) reader {
 
 // openReading opens a connection that cannot change anything.
 func openReading(uri string) (*conn, error) {
-	return openURI(uri, "query_only = on", "trusted_schema = off", fmt.Sprintf("cache_size = %d", -readCache/1024), fmt.Sprintf("busy_timeout = %d", busyTimeout.Milliseconds()))
+	return openURI(uri, "query_only = on", "trusted_schema = off", fmt.Sprintf("cache_size = %d", -readCache/1024))
 }
 
 // connect opens the connections.

@@ -59,7 +59,7 @@ func openShared(ctx context.Context, path string, fault store.Fault) (_ *sharedH
 	if err := hostsSchema.migrate(ctx, path); err != nil {
 		return nil, err
 	}
-	s.c, err = openConn(path, fmt.Sprintf("busy_timeout = %d", busyTimeout.Milliseconds()), "journal_mode = wal", "synchronous = full", "trusted_schema = off")
+	s.c, err = openConn(path, "journal_mode = wal", "synchronous = full", "trusted_schema = off")
 	if err != nil {
 		return nil, err
 	}

@@ -171,7 +171,7 @@ func (s *Store) open(ctx context.Context, c Config) error {
 		sync = "synchronous = off"
 	}
 	var err error
-	s.w, err = openConn(s.path, fmt.Sprintf("busy_timeout = %d", busyTimeout.Milliseconds()), "journal_mode = wal", sync, "trusted_schema = off", "cell_size_check = on",
+	s.w, err = openConn(s.path, "journal_mode = wal", sync, "trusted_schema = off", "cell_size_check = on",
 		fmt.Sprintf("cache_size = %d", -writeCache/1024), fmt.Sprintf("wal_autocheckpoint = %d", checkpoint), fmt.Sprintf("journal_size_limit = %d", 2*checkpoint*4096))
 	if err != nil {
 		return err

@@ -266,6 +266,29 @@ func TestViewOfReadOnlyDirectory(t *testing.T) {
 	}
 }
 
+// TestViewWaits opens a view while another process has the file for itself, as one
+// does that mends what a killed crawl left.
+func TestViewWaits(t *testing.T) {
+	dir := made(t)
+	other, err := openConn(filepath.Join(dir, crawlFile), "locking_mode = exclusive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.exec(t.Context(), "begin exclusive"); err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	// A lock of the file system: whoever does not wait for it fails at once.
+	time.AfterFunc(100*time.Millisecond, func() { closed <- other.close() })
+	v := openView(t, dir)
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	if c, err := v.Counts(t.Context(), 1); err != nil || c.Seen() != 3 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
 // TestImmutableView reads a file the way that is taken where a directory cannot
 // be written to, which the owner of a machine always can.
 func TestImmutableView(t *testing.T) {
