@@ -24,7 +24,7 @@ const (
 )
 
 // follow yields events as they happen. A stream that breaks is taken up again after
-// the last event that was yielded, so none is missed and none comes twice. It ends
+// the last event that was yielded, or where it began, so none is missed and none comes twice. It ends
 // with an error: that of ctx, a problem that waiting does not mend, or the last of
 // too many failures in a row.
 func follow[T any](ctx context.Context, c *Client, r request) iter.Seq2[T, error] {
@@ -134,11 +134,12 @@ func (f *follower[T]) line(text string) error {
 	return nil
 }
 
-// dispatch yields the event that was read.
+// dispatch yields the event that was read, if it was one.
 func (f *follower[T]) dispatch() error {
 	data, id := f.data, f.id
 	f.data, f.id = "", ""
-	if data == "" {
+	if data == "" { // where the stream begins: to come again from, before any event
+		f.request.head("Last-Event-ID", id)
 		return nil
 	}
 	var event T

@@ -17,6 +17,7 @@ import (
 // streams answers one attempt after the other.
 type streams struct {
 	t        *testing.T
+	after    string // what the first attempt asks for
 	attempts []func(r *http.Request) (*http.Response, error)
 	began    time.Time
 	log      []string // when which attempt came, and after which event
@@ -50,7 +51,7 @@ func mute(r *http.Request) (*http.Response, error) {
 func (s *streams) follow(enough int, attempts ...func(*http.Request) (*http.Response, error)) ([]int64, error) {
 	s.attempts, s.began, s.log = attempts, time.Now(), nil
 	var got []int64
-	for e, err := range open(s.t, s).FollowEvents(s.t.Context(), client.FollowEventsParams{LastEventID: "2"}) {
+	for e, err := range open(s.t, s).FollowEvents(s.t.Context(), client.FollowEventsParams{LastEventID: s.after}) {
 		if err != nil {
 			return got, err
 		}
@@ -66,7 +67,7 @@ func (s *streams) follow(enough int, attempts ...func(*http.Request) (*http.Resp
 func TestFollow(t *testing.T) {
 	event := func(id int) string { return fmt.Sprintf("id: %d\nevent: job.running\ndata: {\"id\":%d}\n\n", id, id) }
 	synctest.Test(t, func(t *testing.T) {
-		s := &streams{t: t}
+		s := &streams{t: t, after: "2"}
 		got, err := s.follow(3,
 			says("retry: 3000\n\n:\n\n"+event(3)+"id: 4\ndata: {\"id"), down, down, mute, says(event(4)), says(event(9)))
 		if err != nil || fmt.Sprint(got) != "[3 4 9]" {
@@ -76,8 +77,15 @@ func TestFollow(t *testing.T) {
 			t.Errorf("attempts %s", log)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // from now on, and lost before the first event
 		s := &streams{t: t}
+		got, err := s.follow(1, says("id: 7\nretry: 1000\n\n"), down, says("id: 7\n\n"+event(8)))
+		if log := fmt.Sprint(s.log); err != nil || fmt.Sprint(got) != "[8]" || log != "[0s: 1s:7 3s:7]" {
+			t.Errorf("events %v, %v, attempts %s", got, err, log)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := &streams{t: t, after: "2"}
 		if _, err := s.follow(1, down); err == nil || !strings.Contains(err.Error(), "connection refused") || len(s.log) != 11 {
 			t.Errorf("gave up with %v after %d attempts", err, len(s.log))
 		}
