@@ -92,24 +92,43 @@ func (a *API) listPages(ctx context.Context, in *pagesInput) (*struct{ Body Page
 	q.After = store.Cursor(place)
 	out := &struct{ Body PageList }{PageList{Pages: []answer.URLRow{}}}
 	for looked := 0; looked < maxLooked; {
-		page, err := a.store.List(ctx, q)
+		page, rows, err := a.matching(ctx, q, which, in.Limit-len(out.Body.Pages))
 		if err != nil {
 			return nil, err
 		}
-		for i := range page.Entries {
-			if e := &page.Entries[i]; which.Match(e) {
-				out.Body.Pages = append(out.Body.Pages, answer.NewURLRow(e))
-			}
-		}
+		out.Body.Pages = append(out.Body.Pages, rows...)
 		looked += len(page.Entries)
-		q.After = page.Next
-		// A page of the store is read whole, so the cursor loses nothing.
-		if q.Max = in.Limit - len(out.Body.Pages); q.Max == 0 || q.After == "" {
+		if q.After = page.Next; len(out.Body.Pages) == in.Limit || q.After == "" {
 			break
 		}
+		q.Max = min(4*q.Max, maxPage) // few are let through: more are looked at at a time
 	}
 	out.Body.NextCursor = a.sealCursor(list, string(q.After))
 	return out, nil
+}
+
+// matching reads a page of the store and what a filter lets through of it, at most
+// some. Where that is more, less is read: a page is used whole, so that its cursor
+// loses nothing.
+func (a *API) matching(ctx context.Context, q store.Query, which *answer.URLQuery, most int) (page store.Page, rows []answer.URLRow, err error) {
+	for {
+		if page, err = a.store.List(ctx, q); err != nil {
+			return page, nil, err
+		}
+		rows, q.Max = rows[:0], 0
+		for i := range page.Entries {
+			if e := &page.Entries[i]; which.Match(e) {
+				if len(rows) == most {
+					q.Max = i // up to here there was room
+					break
+				}
+				rows = append(rows, answer.NewURLRow(e))
+			}
+		}
+		if q.Max == 0 {
+			return page, rows, nil
+		}
+	}
 }
 
 // exportInput asks for all URLs.
