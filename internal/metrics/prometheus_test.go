@@ -59,6 +59,7 @@ type scene struct {
 	lab    *lab.Lab
 	db     *pgtest.Cluster
 	worker *exec.Cmd
+	server *exec.Cmd
 	prom   string // its address
 
 	visits, commits atomic.Int64 // spans that a collector was sent
@@ -111,8 +112,8 @@ func (s *scene) startWorker() (address string) {
 // are.
 func (s *scene) startServer() (api, address string) {
 	s.Helper()
-	cmd := s.headway("serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--no-keys", "--log", "json")
-	found := s.says(cmd, "metrics at http://", "serving the API at http://")
+	s.server = s.headway("serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--no-keys", "--log", "json")
+	found := s.says(s.server, "metrics at http://", "serving the API at http://")
 	return found[1], found[0]
 }
 
@@ -298,7 +299,7 @@ func is(want float64) func(float64) bool { return func(v float64) bool { return 
 // refuses: everything it shows is there, adds up and is what the lab saw; every
 // query of the board has an answer; alerts fire for refusals, for a store that is
 // gone (nobody may work, it fails, slots are nobody's, the API fails) and for a worker
-// that was killed.
+// and a server that were killed.
 func TestPrometheus(t *testing.T) {
 	t.Parallel()
 	installed(t, "prometheus")
@@ -363,7 +364,7 @@ func TestPrometheus(t *testing.T) {
 	}
 	// What is about time is shortened here, so on a busy machine it is right that a
 	// worker is taken to be gone, or it and its store to be slow.
-	if list, err := s.query(`ALERTS{alertstate="firing", alertname!~"HeadwayRefusals|HeadwayWorkerGone|HeadwayNoWorkers|HeadwaySlotsUnowned|HeadwayNoProgress|HeadwayLoopStuck|HeadwayStoreSlow"}`); err != nil || len(list) > 0 {
+	if list, err := s.query(`ALERTS{alertstate="firing", alertname!~"HeadwayRefusals|HeadwayAPIGone|HeadwayWorkerGone|HeadwayNoWorkers|HeadwaySlotsUnowned|HeadwayNoProgress|HeadwayLoopStuck|HeadwayStoreSlow"}`); err != nil || len(list) > 0 {
 		t.Errorf("other alerts fire: %v, %v", list, err)
 	}
 
@@ -405,10 +406,13 @@ func TestPrometheus(t *testing.T) {
 	s.probe(address, metrics.ReadyPath, http.StatusServiceUnavailable)
 	s.probe(address, metrics.LivePath, http.StatusOK)
 
-	if err := s.worker.Process.Kill(); err != nil {
-		t.Fatal(err)
+	for _, cmd := range []*exec.Cmd{s.worker, s.server} {
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s.fires("HeadwayWorkerGone")
+	s.fires("HeadwayAPIGone")
 }
 
 // useAPI asks a server for its jobs, again and again, until the test ends.

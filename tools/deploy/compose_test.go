@@ -62,7 +62,7 @@ func checkService(t *testing.T, s types.ServiceConfig) {
 	}
 	u := use{s.Command, env}
 	u.check(t)
-	port := u.port(t)
+	port := u.ports(t)[0]
 
 	if s.HealthCheck == nil || len(s.HealthCheck.Test) < 3 || !slices.Equal(s.HealthCheck.Test[:2], []string{"CMD", installed}) {
 		t.Fatalf("health is checked by %+v", s.HealthCheck)

@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -76,6 +77,11 @@ func (u use) check(t *testing.T) {
 	if len(args) == 0 {
 		t.Fatal("no command")
 	}
+	for name, value := range small {
+		if u.env[name] != value {
+			t.Errorf("a new service starts with %s=%q, want %s", name, u.env[name], value)
+		}
+	}
 	if args[0] == "fetch" {
 		args, want, says = u.answered(t), exitOK, "fetched"
 	}
@@ -125,21 +131,28 @@ func (u use) answered(t *testing.T) []string {
 	return strings.Fields(strings.ReplaceAll(strings.Join(u.args, " "), ":"+asked.Port(), ":"+port))
 }
 
-// port is where a command listens.
-func (u use) port(t *testing.T) string {
+// ports are where a command listens, that of its own first.
+func (u use) ports(t *testing.T) (list []string) {
 	t.Helper()
-	for i, a := range u.args[:len(u.args)-1] {
-		if a == "--listen" {
-			_, port, err := net.SplitHostPort(u.args[i+1])
-			if err != nil {
-				t.Fatal(err)
-			}
-			return port
+	for _, flag := range []string{"--listen", "--metrics"} {
+		at := slices.Index(u.args, flag)
+		if at < 0 {
+			continue
 		}
+		_, port, err := net.SplitHostPort(u.args[at+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, port)
 	}
-	t.Fatalf("%v listens nowhere", u.args)
-	return ""
+	if len(list) == 0 || u.args[0] == "serve" && len(list) != 2 {
+		t.Fatalf("%v shows its metrics nowhere", u.args)
+	}
+	return list
 }
+
+// small are the ceilings that a new service starts with.
+var small = map[string]string{"HEADWAY_SAFETY_MAX_PAGES": "50", "HEADWAY_SAFETY_MAX_TIME": "60s", "HEADWAY_FLEET_MAX_RUNNING": "1"}
 
 // headway runs the program of the image to its end.
 func headway(t *testing.T, env []string, args ...string) (code int, out string) {

@@ -58,7 +58,7 @@ func TestManifests(t *testing.T) {
 			}
 		}
 	}
-	if got := slices.Sorted(maps.Keys(ports)); !slices.Equal(got, []int32{8788, 9464}) {
+	if got := slices.Sorted(maps.Keys(ports)); !slices.Equal(got, []int32{8788, 9464, 9466}) {
 		t.Errorf("ports %v can be reached", got)
 	}
 }
@@ -157,8 +157,12 @@ func (c *cluster) checkDeployment(t *testing.T, d *apps.Deployment) {
 	one := pod.Containers[0]
 	u := use{one.Args, c.environment(t, &one)}
 	u.check(t)
-	if len(one.Ports) != 1 || strconv.Itoa(int(one.Ports[0].ContainerPort)) != u.port(t) {
-		t.Errorf("it has ports %+v and listens at %s", one.Ports, u.port(t))
+	var ports []string
+	for _, p := range one.Ports {
+		ports = append(ports, strconv.Itoa(int(p.ContainerPort)))
+	}
+	if !slices.Equal(ports, u.ports(t)) {
+		t.Fatalf("it has ports %v and listens at %v", ports, u.ports(t))
 	}
 	for path, probe := range map[string]*core.Probe{"/livez": one.LivenessProbe, "/readyz": one.ReadinessProbe} {
 		if probe == nil || probe.HTTPGet == nil || probe.HTTPGet.Path != path || probe.HTTPGet.Port.StrVal != one.Ports[0].Name {

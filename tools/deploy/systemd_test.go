@@ -42,7 +42,9 @@ func TestUnits(t *testing.T) {
 				name, value, _ := strings.Cut(pair, "=")
 				env[name] = value
 			}
-			use{words[1:], env}.check(t)
+			u := use{words[1:], env}
+			u.check(t)
+			u.ports(t)
 			analyze(t, filepath.Base(path), string(text))
 		})
 	}
