@@ -113,13 +113,16 @@ type crew interface {
 func (c *Config) check() error {
 	at, err := netip.ParseAddrPort(c.Listen)
 	if err != nil {
-		return fmt.Errorf("listen at %q: not an address and port such as %s", c.Listen, DefaultListen)
+		return fmt.Errorf("listen at %q: %w", c.Listen, ErrAddress)
 	}
 	if c.NoKeys && !at.Addr().IsLoopback() {
 		return fmt.Errorf("listen at %s without keys: %w", c.Listen, ErrOpen)
 	}
 	return nil
 }
+
+// ErrAddress says that a service is to listen where there is nothing to listen at.
+var ErrAddress = errors.New("not an address and port")
 
 // ErrOpen says that a service would listen to others than this machine and ask
 // them for no key.

@@ -357,6 +357,9 @@ func TestBounds(t *testing.T) {
 	if a := s.ask("DELETE", "/v1/jobs", k, nil); a.header.Get("Allow") != "GET, POST" {
 		t.Errorf("Allow %q", a.header.Get("Allow"))
 	}
+	if a := s.ask("POST", "/v1/jobs", k, []byte(`{}`), "Content-Type", "text/plain"); a.status != http.StatusUnsupportedMediaType || !strings.Contains(string(a.body), "send JSON, and say so") {
+		t.Errorf("a body of another type: %d %s", a.status, a.body)
+	}
 	s.ask("GET", "/v2", k, nil).read(t, http.StatusNotFound, nil)
 	limited := false
 	for range 20 {

@@ -74,6 +74,8 @@ func keyCreateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Make a key and print it, once",
+		Long: `Make a key for a tenant that there is. Without --tenant it speaks for nobody: that is
+for operators, and for jobs that were submitted without a tenant.`,
 		Example: `  headway admin key create --tenant acme --scope write --name ci
   headway admin key create --tenant acme --scope read --expires 2160h`,
 		Args: cobra.NoArgs,
@@ -85,6 +87,9 @@ func keyCreateCommand() *cobra.Command {
 				return usage(fmt.Errorf("a key that expires after %s", life), "--expires is a time from now, such as 2160h; 0 is never")
 			}
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
+				if err := knownTenant(ctx, st, tenant); err != nil {
+					return err
+				}
 				now := time.Now().UTC()
 				k := store.APIKey{Tenant: tenant, Name: name, Scope: store.Scope(scope), CreatedAt: now}
 				if life > 0 {
@@ -100,13 +105,28 @@ func keyCreateCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&tenant, "tenant", "", "`who` the key speaks for")
+	cmd.Flags().StringVar(&tenant, "tenant", "", "`who` the key speaks for; by default nobody")
 	cmd.Flags().StringVar(&name, "name", "", "`name` for people")
 	cmd.Flags().StringVar(&scope, "scope", string(store.ScopeRead), "what it opens: read, write or operator")
 	cmd.Flags().DurationVar(&life, "expires", 0, "how long it is valid; 0 is for good")
 	config.RegisterStore(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// knownTenant refuses a tenant that nobody has made: it would have no plan, and what
+// it uses would be counted nowhere. No tenant at all is fine.
+func knownTenant(ctx context.Context, st store.Tenants, name string) error {
+	list, err := st.Tenants(ctx)
+	switch {
+	case name == "":
+		return nil
+	case err != nil:
+		return failed(err, "")
+	case findTenant(list, name) < 0:
+		return usage(fmt.Errorf("there is no tenant %q", name), fmt.Sprintf("headway admin tenant set %s makes it", oneLine(name)))
+	}
+	return nil
 }
 
 // printKey shows a key that was made. The key alone is on the standard output, so
@@ -117,7 +137,11 @@ func printKey(cmd *cobra.Command, k *store.APIKey, made apikey.Key, asJSON bool)
 		row.Secret = made.Text
 		return printJSON(cmd.OutOrStdout(), row)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "headway: key %s with the scope %s for tenant %q; it is not shown again\n", k.ID, k.Scope, k.Tenant)
+	whose := "for no tenant"
+	if k.Tenant != "" {
+		whose = fmt.Sprintf("for tenant %q", k.Tenant)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "headway: key %s with the scope %s %s; it is not shown again\n", k.ID, k.Scope, whose)
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), made.Text)
 	return err
 }

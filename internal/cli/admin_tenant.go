@@ -69,24 +69,35 @@ func adminTenantListCommand() *cobra.Command {
 	return cmd
 }
 
+// findTenant is where a list has a tenant, or less than 0.
+func findTenant(list []store.Tenant, name string) int {
+	return slices.IndexFunc(list, func(t store.Tenant) bool { return t.Name == name })
+}
+
 func adminTenantSetCommand() *cobra.Command {
 	var plan string
 	cmd := &cobra.Command{
-		Use:     "set NAME --plan PLAN",
-		Short:   "Make a tenant or give it another plan",
+		Use:   "set NAME",
+		Short: "Make a tenant or give it another plan",
+		Long: `Make a tenant, or give one another plan. Without --plan a new one has none, so that
+only safety limits it, and one that there is keeps the plan it has.`,
 		Example: `  headway admin tenant set acme --plan small`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
 				t := store.Tenant{Name: args[0], Plan: plan}
 				if err := t.Check(); err != nil {
-					return usage(err, "")
+					return usage(err, "a tenant has a name of its own; headway admin tenant list shows those there are")
 				}
-				o := store.Order{What: "set-tenant", Tenant: t.Name, After: "plan " + cmp.Or(plan, "none")}
+				o := store.Order{What: "set-tenant", Tenant: t.Name}
 				list, err := st.Tenants(ctx)
-				if at := slices.IndexFunc(list, func(x store.Tenant) bool { return x.Name == t.Name }); at >= 0 {
+				if at := findTenant(list, t.Name); at >= 0 {
 					o.Before = "plan " + cmp.Or(list[at].Plan, "none")
+					if !cmd.Flags().Changed("plan") {
+						t.Plan = list[at].Plan
+					}
 				}
+				o.After = "plan " + cmp.Or(t.Plan, "none")
 				if err == nil {
 					err = ordered(ctx, st, o, func(ctx context.Context) error { return st.SetTenant(ctx, t) })
 				}
@@ -96,12 +107,12 @@ func adminTenantSetCommand() *cobra.Command {
 				if err != nil {
 					return failed(err, "")
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "tenant %s has plan %s\n", oneLine(t.Name), oneLine(cmp.Or(plan, "none")))
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "tenant %s has plan %s\n", oneLine(t.Name), oneLine(cmp.Or(t.Plan, "none")))
 				return err
 			})
 		},
 	}
-	cmd.Flags().StringVar(&plan, "plan", "", "`name` of its plan; empty for none")
+	cmd.Flags().StringVar(&plan, "plan", "", "`name` of its plan; empty takes it away")
 	config.RegisterStore(cmd.Flags())
 	return cmd
 }

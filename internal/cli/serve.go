@@ -68,6 +68,9 @@ func (s *serving) run(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err, hintOf(err))
 	}
+	if !(s.rate > 0) {
+		return usage(fmt.Errorf("a rate of %g requests a second", s.rate), "--rate is more than 0; a large number is as good as no limit")
+	}
 	log, people := newRecords(set.Log.Format, cmd.ErrOrStderr())
 	door := guard.Config{Resolver: set.Resolver, IP: guard.Family(set.IP)}
 	webhooks, exports := door, service.Exports{To: s.exports, Guard: door}
@@ -98,6 +101,8 @@ func (s *serving) run(cmd *cobra.Command) error {
 		Listening: func(at net.Addr) { fmt.Fprintf(people, "headway: serving the API at http://%s\n", at) },
 	})
 	switch {
+	case errors.Is(err, service.ErrAddress):
+		return usage(err, "--listen takes an address of this machine, not a name, and a port, such as "+service.DefaultListen)
 	case errors.Is(err, service.ErrOpen):
 		return usage(err, "leave --no-keys out, or listen at 127.0.0.1")
 	case err != nil:

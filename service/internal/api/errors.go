@@ -62,6 +62,7 @@ var kinds = map[int]struct {
 	http.StatusMethodNotAllowed:      {NotAllowed, "the field Allow names the methods"},
 	http.StatusConflict:              {Conflict, "look how it stands and try again"},
 	http.StatusRequestEntityTooLarge: {TooLarge, "send less at a time"},
+	http.StatusUnsupportedMediaType:  {Invalid, "send JSON, and say so: Content-Type: application/json"},
 	http.StatusTooManyRequests:       {TooMany, "wait as long as Retry-After says"},
 	http.StatusServiceUnavailable:    {Unavailable, "try again in a moment"},
 }
