@@ -9,35 +9,41 @@ import (
 	"headway/store"
 )
 
-// JobHead is a job of a fleet without its counts.
-type JobHead struct {
-	Job      job.ID    `json:"job"`
-	Tenant   string    `json:"tenant,omitempty"`
-	Name     string    `json:"name"`
-	State    job.State `json:"state"`
-	Reason   string    `json:"reason,omitempty"`
-	Success  bool      `json:"success"` // false for a job that has not ended
-	MaxPages int64     `json:"max_pages,omitempty"`
-	PaceMS   int64     `json:"pace_ms,omitempty" doc:"The least interval between two requests to a host that was ordered since; missing where none was."`
-	Created  time.Time `json:"created"`
-	Started  time.Time `json:"started,omitzero"`
-	Ended    time.Time `json:"ended,omitzero"`
-}
-
 // Job is how a job of a fleet stands.
 type Job struct {
-	JobHead
+	Job      job.ID           `json:"job"`
+	Tenant   string           `json:"tenant,omitempty"`
+	Name     string           `json:"name"`
+	State    job.State        `json:"state"`
+	Reason   string           `json:"reason,omitempty"`
+	Success  bool             `json:"success"` // false for a job that has not ended
+	MaxPages int64            `json:"max_pages,omitempty"`
+	PaceMS   int64            `json:"pace_ms,omitempty" doc:"The least interval between two requests to a host that was ordered since; missing where none was."`
+	Created  time.Time        `json:"created"`
+	Started  time.Time        `json:"started,omitzero"`
+	Ended    time.Time        `json:"ended,omitzero"`
 	Pages    int64            `json:"pages"`
 	Waiting  int64            `json:"waiting"`
 	Outcomes map[string]int64 `json:"outcomes,omitempty"` // by outcome, with the reason after a colon
 }
 
-// NewJobHead describes a job.
-func NewJobHead(j *store.Job) JobHead {
-	return JobHead{
+// NewJob describes a job whose URLs were counted.
+func NewJob(j *store.Job, counts store.Counts) Job {
+	row := Job{
 		Job: j.ID, Tenant: j.Tenant, Name: j.Name, State: j.State, Reason: j.Reason, Success: j.State.Success() && j.Reason != string(limit.Time),
 		MaxPages: j.MaxPages, PaceMS: j.Pace.Milliseconds(), Created: j.CreatedAt, Started: j.StartedAt, Ended: j.EndedAt,
+		Pages: counts.Pages(), Waiting: counts.Waiting, Outcomes: map[string]int64{},
 	}
+	for e, n := range counts.Ended {
+		if n > 0 {
+			key := string(e.Outcome)
+			if e.Reason != "" {
+				key += ": " + string(e.Reason)
+			}
+			row.Outcomes[key] = n
+		}
+	}
+	return row
 }
 
 // Counter is the part of a [store.Reader] that counts the URLs of a job.
@@ -51,15 +57,22 @@ func ReadJob(ctx context.Context, r Counter, j *store.Job) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	row := Job{JobHead: NewJobHead(j), Pages: counts.Pages(), Waiting: counts.Waiting, Outcomes: map[string]int64{}}
-	for e, n := range counts.Ended {
-		if n > 0 {
-			key := string(e.Outcome)
-			if e.Reason != "" {
-				key += ": " + string(e.Reason)
-			}
-			row.Outcomes[key] = n
-		}
+	return NewJob(j, counts), nil
+}
+
+// ReadJobs is ReadJob for a page of jobs, whose URLs are counted at once.
+func ReadJobs(ctx context.Context, st store.JobLists, list []store.Job) ([]Job, error) {
+	ids := make([]job.ID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
 	}
-	return row, nil
+	counts, err := st.CountJobs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]Job, len(list))
+	for i := range list {
+		rows[i] = NewJob(&list[i], counts[list[i].ID])
+	}
+	return rows, nil
 }

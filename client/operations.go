@@ -182,6 +182,9 @@ type ListJobsParams struct {
 
 // ListJobs is GET /v1/jobs: list jobs, the newest first. It needs a key with
 // the scope read.
+//
+// Each stands as its own answer tells it, counts included; what was asked for
+// is left out.
 func (c *Client) ListJobs(ctx context.Context, params ListJobsParams) (*JobList, error) {
 	r := request{method: "GET", path: "/v1/jobs"}
 	r.number("limit", params.Limit)
@@ -192,8 +195,8 @@ func (c *Client) ListJobs(ctx context.Context, params ListJobsParams) (*JobList,
 
 // AllJobs goes through all pages of [Client.ListJobs]. An error is the last it
 // yields.
-func (c *Client) AllJobs(ctx context.Context, params ListJobsParams) iter.Seq2[JobHead, error] {
-	return pages(params.Cursor, func(place string) ([]JobHead, string, error) {
+func (c *Client) AllJobs(ctx context.Context, params ListJobsParams) iter.Seq2[Job, error] {
+	return pages(params.Cursor, func(place string) ([]Job, string, error) {
 		params.Cursor = place
 		page, err := c.ListJobs(ctx, params)
 		if err != nil {

@@ -387,6 +387,28 @@ type Incident struct {
 	URL                  string    `json:"url"`
 }
 
+// Job is part of [JobList].
+type Job struct {
+	Created  time.Time        `json:"created"`
+	Ended    time.Time        `json:"ended,omitzero"`
+	Job      int64            `json:"job"`
+	MaxPages int64            `json:"max_pages,omitzero"`
+	Name     string           `json:"name"`
+	Outcomes map[string]int64 `json:"outcomes,omitzero"`
+	// The least interval between two requests to a host that was ordered since;
+	// missing where none was.
+	PaceMS  int64     `json:"pace_ms,omitzero"`
+	Pages   int64     `json:"pages"`
+	Reason  string    `json:"reason,omitzero"`
+	Started time.Time `json:"started,omitzero"`
+	// One of queued, running, paused, draining, complete, partial, blocked,
+	// cancelled, failed.
+	State   string `json:"state"`
+	Success bool   `json:"success"`
+	Tenant  string `json:"tenant,omitzero"`
+	Waiting int64  `json:"waiting"`
+}
+
 // JobBackoff is part of [JobRequest].
 type JobBackoff struct {
 	// Longest such hold.
@@ -416,25 +438,6 @@ type JobCeilings struct {
 	// How long to wait for a host that is held, failing or unreadable before it is
 	// given up.
 	PatienceMS *int64 `json:"patience_ms,omitzero"`
-}
-
-// JobHead is part of [JobList].
-type JobHead struct {
-	Created  time.Time `json:"created"`
-	Ended    time.Time `json:"ended,omitzero"`
-	Job      int64     `json:"job"`
-	MaxPages int64     `json:"max_pages,omitzero"`
-	Name     string    `json:"name"`
-	// The least interval between two requests to a host that was ordered since;
-	// missing where none was.
-	PaceMS  int64     `json:"pace_ms,omitzero"`
-	Reason  string    `json:"reason,omitzero"`
-	Started time.Time `json:"started,omitzero"`
-	// One of queued, running, paused, draining, complete, partial, blocked,
-	// cancelled, failed.
-	State   string `json:"state"`
-	Success bool   `json:"success"`
-	Tenant  string `json:"tenant,omitzero"`
 }
 
 // JobHosts is the answer of [Client.ListHostsOfJob].
@@ -467,7 +470,7 @@ type JobLimits struct {
 
 // JobList is the answer of [Client.ListJobs].
 type JobList struct {
-	Jobs []JobHead `json:"jobs"`
+	Jobs []Job `json:"jobs"`
 	// The cursor of the next page; missing after the last.
 	NextCursor string `json:"next_cursor,omitzero"`
 }

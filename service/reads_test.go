@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"reflect"
 	"testing"
 	"time"
 
@@ -56,6 +57,33 @@ func crawled(t *testing.T, s *server, tenant, host string) job.ID {
 		t.Fatal(err)
 	}
 	return id
+}
+
+// TestJobListCounts: a list tells of each job what its own answer does.
+func TestJobListCounts(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	k := key(t, s.st, "acme", store.ScopeRead)
+	type row struct {
+		Job            int64
+		Pages, Waiting int
+		Outcomes       map[string]int
+	}
+	var list struct{ Jobs []row }
+	want := []row{}
+	for i := range 3 {
+		var one row
+		id := crawled(t, s, "acme", fmt.Sprintf("https://shop%d.example", i))
+		s.ask("GET", fmt.Sprintf("/v1/jobs/%d", id), k, nil).read(t, http.StatusOK, &one)
+		want = append([]row{one}, want...) // the newest first
+	}
+	crawled(t, s, "other", "https://other.example")
+	s.ask("GET", "/v1/jobs", k, nil).read(t, http.StatusOK, &list)
+	if !reflect.DeepEqual(list.Jobs, want) {
+		t.Errorf("the list says %+v, the jobs say %+v", list.Jobs, want)
+	}
+	if one := want[0]; one.Pages != 1 || one.Waiting != 1 || one.Outcomes["skipped: robots_disallow"] != 1 {
+		t.Errorf("counted %+v", one)
+	}
 }
 
 // TestReads asks where time goes, for evidence, for one host and for receipts. What

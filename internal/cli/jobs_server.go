@@ -116,18 +116,14 @@ func (f *jobsOfServer) submit(ctx context.Context, r jobspec.Request, s *config.
 	return job.ID(made.Job), nil
 }
 
-// list asks for each job by itself: lists of the API count nothing.
 func (f *jobsOfServer) list(ctx context.Context) ([]answer.Job, error) {
 	rows := []answer.Job{}
-	for head, err := range f.api.AllJobs(ctx, client.ListJobsParams{Limit: serverPage}) {
+	for found, err := range f.api.AllJobs(ctx, client.ListJobsParams{Limit: serverPage}) {
+		row, err := as[answer.Job](found, err)
 		if err != nil {
 			return nil, f.explain(err)
 		}
-		row, err := f.job(ctx, job.ID(head.Job))
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
+		rows = append(rows, *row)
 	}
 	slices.Reverse(rows)
 	return rows, nil

@@ -54,17 +54,14 @@ func (f *jobsOfStore) list(ctx context.Context) ([]answer.Job, error) {
 		if err != nil {
 			return nil, failed(err, "")
 		}
-		for i := range list {
-			row, err := answer.ReadJob(ctx, f, &list[i])
-			if err != nil {
-				return nil, failed(err, "")
-			}
-			rows = append(rows, row)
-			after = list[i].ID
+		page, err := answer.ReadJobs(ctx, f, list)
+		if err != nil {
+			return nil, failed(err, "")
 		}
-		if len(list) < store.MaxPage {
+		if rows = append(rows, page...); len(list) < store.MaxPage {
 			return rows, nil
 		}
+		after = list[len(list)-1].ID
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"headway/job"
 	"headway/store"
 )
 
@@ -30,4 +31,16 @@ func (s *Store) FindJobs(ctx context.Context, q store.JobQuery) ([]store.Job, er
 		return nil, fmt.Errorf("find jobs of tenant %q: %w", q.Tenant, wrap(err))
 	}
 	return list, nil
+}
+
+// CountJobs implements [store.JobLists].
+func (s *Store) CountJobs(ctx context.Context, ids []job.ID) (map[job.ID]store.Counts, error) {
+	if len(ids) > store.MaxPage {
+		return nil, fmt.Errorf("count %d jobs, at most %d", len(ids), store.MaxPage)
+	}
+	counts, err := s.countJobs(ctx, s.pool, ids...)
+	if err != nil {
+		return nil, fmt.Errorf("count %d jobs: %w", len(ids), wrap(err))
+	}
+	return counts, nil
 }

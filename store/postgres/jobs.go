@@ -237,36 +237,57 @@ const (
 
 // counts reads the tally of a job and its tokens as of one moment.
 func (s *Store) counts(ctx context.Context, q querier, id job.ID) (store.Counts, error) {
-	c := store.Counts{Ended: map[store.Ending]int64{}}
-	r, err := q.Query(ctx, `select ending, sum(n)::bigint from tally where job = $1 group by ending
-		union all select -3, coalesce(sum(n), 0)::bigint from token where job = $1 union all select -4, 1 from job where id = $1`, number(id))
-	if err != nil {
-		return c, err
-	}
-	known := false
-	var ending int16
-	var n int64
-	_, err = pgx.ForEachRow(r, []any{&ending, &n}, func() error {
-		switch ending {
-		case countJob:
-			known = true
-		case countTokens:
-			c.Tokens = n
-		case tallyWaiting:
-			c.Waiting = n
-		case tallyAdmitted:
-			c.Admitted = n
-		case tallyErrands:
-			c.Errands = n
-		default:
-			c.Ended[s.ending[ending]] += n
-		}
-		return nil
-	})
+	all, err := s.countJobs(ctx, q, id)
+	c, known := all[id]
 	if err == nil && !known {
 		err = store.ErrNotFound
 	}
 	return c, err
+}
+
+// countJobs is counts for several jobs; one that is not there has none.
+func (s *Store) countJobs(ctx context.Context, q querier, ids ...job.ID) (map[job.ID]store.Counts, error) {
+	numbers := make([]int32, len(ids))
+	for i, id := range ids {
+		numbers[i] = number(id)
+	}
+	r, err := q.Query(ctx, `select id, -4, 1::bigint from job where id = any($1)
+		union all select job, ending, sum(n)::bigint from tally where job = any($1) group by job, ending
+		union all select job, -3, sum(n)::bigint from token where job = any($1) group by job`, numbers)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[job.ID]store.Counts, len(ids))
+	var id int32
+	var ending int16
+	var n int64
+	_, err = pgx.ForEachRow(r, []any{&id, &ending, &n}, func() error {
+		c, ok := all[job.ID(id)]
+		if !ok {
+			c.Ended = map[store.Ending]int64{}
+		}
+		s.count(&c, ending, n)
+		all[job.ID(id)] = c
+		return nil
+	})
+	return all, err
+}
+
+// count takes in one row of counts.
+func (s *Store) count(c *store.Counts, ending int16, n int64) {
+	switch ending {
+	case countJob: // it is there
+	case countTokens:
+		c.Tokens = n
+	case tallyWaiting:
+		c.Waiting = n
+	case tallyAdmitted:
+		c.Admitted = n
+	case tallyErrands:
+		c.Errands = n
+	default:
+		c.Ended[s.ending[ending]] += n
+	}
 }
 
 // Counts implements [store.Jobs].

@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open) {
 		{"Hosts", testHosts},
 		{"Crowds", testCrowds},
 		{"Jobs", testJobs},
+		{"JobLists", testJobLists},
 		{"Queue", testQueue},
 		{"Tenants", testTenants},
 		{"Mail", testMail},

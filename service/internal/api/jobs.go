@@ -46,8 +46,8 @@ func (v JobView) place() string { return pathOf(v.Job.Job) }
 
 // JobList is a page of jobs, the newest first.
 type JobList struct {
-	Jobs       []answer.JobHead `json:"jobs" nullable:"false"`
-	NextCursor string           `json:"next_cursor,omitempty" doc:"The cursor of the next page; missing after the last."`
+	Jobs       []answer.Job `json:"jobs" nullable:"false"`
+	NextCursor string       `json:"next_cursor,omitempty" doc:"The cursor of the next page; missing after the last."`
 }
 
 // Extension is a new page limit.
@@ -63,6 +63,7 @@ func (a *API) registerJobs() {
 	}, once(a, "", a.createJob), http.StatusConflict) // without a name, as when only jobs were created once
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: tags, Summary: "List jobs, the newest first",
+		Description: "Each stands as its own answer tells it, counts included; what was asked for is left out.",
 	}, a.listJobs)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "get-job", Method: http.MethodGet, Path: "/v1/jobs/{job}", Tags: tags, Summary: "Tell how a job stands",
@@ -161,7 +162,7 @@ func (a *API) createJob(ctx context.Context, in *Creating[JobRequest]) (view Job
 	if j.ID, err = a.store.CreateJob(ctx, j); err != nil {
 		return view, err
 	}
-	return viewOf(answer.Job{JobHead: answer.NewJobHead(&j)}, j.Spec)
+	return viewOf(answer.NewJob(&j, store.Counts{}), j.Spec)
 }
 
 // pathOf is where a job is.
@@ -192,15 +193,13 @@ func (a *API) listJobs(ctx context.Context, in *listInput) (*struct{ Body JobLis
 	if err != nil {
 		return nil, err
 	}
-	out := &struct{ Body JobList }{JobList{Jobs: []answer.JobHead{}}}
-	for i := range found {
-		if i == in.Limit {
-			out.Body.NextCursor = a.sealCursor(list, strconv.FormatInt(int64(found[i-1].ID), 10))
-			break
-		}
-		out.Body.Jobs = append(out.Body.Jobs, answer.NewJobHead(&found[i]))
+	out := new(struct{ Body JobList })
+	if len(found) > in.Limit {
+		found = found[:in.Limit]
+		out.Body.NextCursor = a.sealCursor(list, strconv.FormatInt(int64(found[in.Limit-1].ID), 10))
 	}
-	return out, nil
+	out.Body.Jobs, err = answer.ReadJobs(ctx, a.store, found)
+	return out, err
 }
 
 // orderTries is how often an order is given to a job that changes meanwhile.
