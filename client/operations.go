@@ -599,6 +599,7 @@ type DropOptOutParams struct {
 // with the scope operator.
 //
 // What was skipped stays so; jobs that are asked for from now on may go there.
+// Sent again it changes nothing, and is answered with 404.
 func (c *Client) DropOptOut(ctx context.Context, params DropOptOutParams) error {
 	r := request{method: "DELETE", path: "/v1/opt-outs"}
 	r.text("host", params.Host)
@@ -642,7 +643,9 @@ func (c *Client) AllOptOuts(ctx context.Context, params ListOptOutsParams) iter.
 //
 // Workers that run begin no request there from a moment after the answer on,
 // not even for robots.txt; what waits there ends as skipped: opted_out. A name
-// that is on the list stays as it is. There are at most 100000.
+// that is on the list stays as it is, so the request may be sent again: it has
+// the same answer, changes nothing and needs no Idempotency-Key. There are at
+// most 100000.
 func (c *Client) AddOptOut(ctx context.Context, body OptOutRequest) (*OptOut, error) {
 	r := request{method: "POST", path: "/v1/opt-outs", body: body}
 	return answer[OptOut](ctx, c, r)
@@ -689,10 +692,18 @@ func (c *Client) AllOrders(ctx context.Context, params ListOrdersParams) iter.Se
 	})
 }
 
+// ListOwnedHostsParams are the parameters of [Client.ListOwnedHosts]. What is
+// zero is not sent.
+type ListOwnedHostsParams struct {
+	// Whose; by default the caller's tenant. Only operators may name another.
+	Tenant string
+}
+
 // ListOwnedHosts is GET /v1/owned-hosts: list the hosts you say are your own.
 // It needs a key with the scope read.
-func (c *Client) ListOwnedHosts(ctx context.Context) (*OwnedHostList, error) {
+func (c *Client) ListOwnedHosts(ctx context.Context, params ListOwnedHostsParams) (*OwnedHostList, error) {
 	r := request{method: "GET", path: "/v1/owned-hosts"}
+	r.text("tenant", params.Tenant)
 	return answer[OwnedHostList](ctx, c, r)
 }
 
@@ -700,19 +711,29 @@ func (c *Client) ListOwnedHosts(ctx context.Context) (*OwnedHostList, error) {
 // token that proves it. It needs a key with the scope write.
 //
 // The presets owned and warm, and a pace below 200 ms, are for owned hosts. A
-// host that was claimed before keeps its token. A tenant has at most 1000.
+// host that was claimed before keeps its token, and one that is known to be
+// owned stays so: the request may be sent again, has the same answer and needs
+// no Idempotency-Key. A tenant has at most 1000.
 func (c *Client) ClaimHost(ctx context.Context, body OwnedHostRequest) (*OwnedHost, error) {
 	r := request{method: "POST", path: "/v1/owned-hosts", body: body}
 	return answer[OwnedHost](ctx, c, r)
+}
+
+// DropOwnedHostParams are the parameters of [Client.DropOwnedHost]. What is
+// zero is not sent.
+type DropOwnedHostParams struct {
+	// Whose; by default the caller's tenant. Only operators may name another.
+	Tenant string
 }
 
 // DropOwnedHost is DELETE /v1/owned-hosts/{owned_host}: say that a host is no
 // longer your own. It needs a key with the scope write.
 //
 // Jobs that run go on as they began; those that start from now on treat it as
-// anybody's.
-func (c *Client) DropOwnedHost(ctx context.Context, owned_host string) error {
+// anybody's. Sent again it changes nothing, and is answered with 404.
+func (c *Client) DropOwnedHost(ctx context.Context, owned_host string, params DropOwnedHostParams) error {
 	r := request{method: "DELETE", path: fmt.Sprintf("/v1/owned-hosts/%s", url.PathEscape(owned_host))}
+	r.text("tenant", params.Tenant)
 	return c.carryOut(ctx, r)
 }
 

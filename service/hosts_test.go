@@ -1,13 +1,17 @@
 package service_test
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -66,6 +70,75 @@ func TestOptOuts(t *testing.T) {
 	if got := strings.Join(said, ", "); got != want {
 		t.Errorf("log %s", got)
 	}
+}
+
+// TestAgain: a request about opt-outs or owned hosts that is sent again, by several at
+// once, changes nothing, is answered the same and adds nothing to the log.
+func TestAgain(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	operator, k := key(t, s.st, "", store.ScopeOperator), key(t, s.st, "acme", store.ScopeWrite)
+	lines := 0
+	for _, c := range []struct {
+		what, method, path, key string
+		body                    any
+		first, again            int // statuses
+		logged                  int // lines in the log
+	}{
+		{"opt out", "POST", "/v1/opt-outs", operator, map[string]any{"host": "shop.example"}, http.StatusOK, http.StatusOK, 1},
+		{"opt in", "DELETE", "/v1/opt-outs?host=shop.example", operator, nil, http.StatusNoContent, http.StatusNotFound, 1},
+		{"claim", "POST", "/v1/owned-hosts", k, map[string]any{"host": "mine.example"}, http.StatusOK, http.StatusOK, 0},
+		{"grant", "POST", "/v1/owned-hosts", operator, map[string]any{"host": "mine.example", "tenant": "acme"}, http.StatusOK, http.StatusOK, 1},
+		{"check", "POST", "/v1/owned-hosts/mine.example/check", k, nil, http.StatusOK, http.StatusOK, 0},
+		{"drop", "DELETE", "/v1/owned-hosts/mine.example?tenant=acme", operator, nil, http.StatusNoContent, http.StatusNotFound, 1},
+		{"claim and drop", "POST", "/v1/owned-hosts", k, map[string]any{"host": "other.example"}, http.StatusOK, http.StatusOK, 0},
+		{"drop what was not proven", "DELETE", "/v1/owned-hosts/other.example", k, nil, http.StatusNoContent, http.StatusNotFound, 0},
+	} {
+		const senders = 4
+		answers := make([]answered, senders)
+		var wg sync.WaitGroup
+		for i := range senders {
+			wg.Go(func() { answers[i] = s.ask(c.method, c.path, c.key, c.body) })
+		}
+		wg.Wait()
+		slices.SortFunc(answers, func(a, b answered) int { return cmp.Compare(a.status, b.status) })
+		for i, a := range answers {
+			want := c.again
+			if i == 0 {
+				want = c.first
+			}
+			a.read(t, want, nil)
+			if c.first == c.again && !bytes.Equal(a.body, answers[0].body) {
+				t.Errorf("%s: %s, and %s", c.what, a.body, answers[0].body)
+			}
+		}
+		log, err := s.st.Orders(t.Context(), store.OrderQuery{All: true, Max: store.MaxPage})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines += c.logged; len(log) != lines {
+			t.Errorf("%s: the log has %d lines, want %d: %+v", c.what, len(log), lines, log)
+		}
+	}
+}
+
+// TestOwnedHostsOfOthers: an operator names the tenant; nobody else may.
+func TestOwnedHostsOfOthers(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	operator, k, other := key(t, s.st, "", store.ScopeOperator), key(t, s.st, "acme", store.ScopeWrite), key(t, s.st, "other", store.ScopeWrite)
+	s.ask("POST", "/v1/owned-hosts", k, map[string]any{"host": "mine.example"}).read(t, http.StatusOK, nil)
+	for _, who := range []string{operator, k} {
+		var list struct {
+			OwnedHosts []ownedHost `json:"owned_hosts"`
+		}
+		s.ask("GET", "/v1/owned-hosts?tenant=acme", who, nil).read(t, http.StatusOK, &list)
+		if len(list.OwnedHosts) != 1 || list.OwnedHosts[0].Host != "https://mine.example" {
+			t.Errorf("the list of the tenant: %+v", list)
+		}
+	}
+	s.ask("GET", "/v1/owned-hosts?tenant=acme", other, nil).read(t, http.StatusForbidden, nil)
+	s.ask("DELETE", "/v1/owned-hosts/mine.example?tenant=acme", other, nil).read(t, http.StatusForbidden, nil)
+	s.ask("DELETE", "/v1/owned-hosts/mine.example", operator, nil).read(t, http.StatusNotFound, nil)
+	s.ask("DELETE", "/v1/owned-hosts/mine.example?tenant=acme", operator, nil).read(t, http.StatusNoContent, nil)
 }
 
 // site is a host at a loopback address, which is a domain of its own.

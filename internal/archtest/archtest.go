@@ -65,10 +65,11 @@ job
 # for whom: the service
 service                  fetch/guard internal/config service/internal/api service/internal/chore service/internal/export service/internal/proof service/internal/webhook store/postgres golang.org/x/net
 service/apikey
+service/orders           service/internal/proof store
 client
 client/internal/generate
 service/internal/openapi service/internal/api
-service/internal/api     answer ask fetch/guard internal/config internal/jobspec job limit politeness service/apikey service/internal/export service/internal/proof service/internal/schedule service/internal/webhook store visit weburl github.com/danielgtaylor/huma/v2
+service/internal/api     answer ask fetch/guard internal/config internal/jobspec job limit politeness service/apikey service/internal/export service/internal/proof service/internal/schedule service/internal/webhook service/orders store visit weburl github.com/danielgtaylor/huma/v2
 
 # a web to prove it in
 lab                      lab/temper github.com/klauspost/compress github.com/andybalholm/brotli
@@ -85,7 +86,7 @@ service/internal/proof   fetch/guard store weburl
 service/internal/retention job store github.com/riverqueue/river
 service/internal/schedule answer store github.com/jackc/pgx/v5 github.com/riverqueue/river github.com/robfig/cron/v3
 service/internal/webhook fetch/guard store github.com/jackc/pgx/v5 github.com/riverqueue/river
-internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/export internal/figures internal/metrics internal/traces internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres internal/jobspec service service/apikey client
+internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/export internal/figures internal/metrics internal/traces internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres internal/jobspec service service/apikey service/orders client
 internal/warm            internal/whole job store visit weburl
 internal/view            . internal/figures ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
 internal/export          job output output/csv output/jsonl output/parquet output/sitemapxml store visit

@@ -16,6 +16,7 @@ import (
 	"headway/internal/jobspec"
 	"headway/job"
 	"headway/politeness"
+	"headway/service/orders"
 	"headway/store"
 	"headway/store/postgres"
 )
@@ -140,11 +141,5 @@ func (p *past) whyJob(ctx context.Context, text string) (*answer.Why, error) {
 
 // ordered does what a person ordered, and logs it with the change.
 func ordered(ctx context.Context, st *postgres.Store, o store.Order, do func(context.Context) error) error {
-	o.At, o.By = time.Now().UTC(), userName()
-	return st.Together(ctx, func(ctx context.Context) error {
-		if err := do(ctx); err != nil {
-			return err
-		}
-		return st.LogOrder(ctx, o)
-	})
+	return orders.Do(ctx, st, userName(), o, do)
 }

@@ -17,8 +17,8 @@ import (
 	"headway/store"
 )
 
-// jobs is a fleet as the commands of jobs see it: by its store, or by a server. Both
-// fail alike.
+// jobs is a fleet as the commands see it that take a store or a server. Both fail
+// alike.
 type jobs interface {
 	submit(ctx context.Context, r jobspec.Request, s *config.Settings) (job.ID, error)
 	list(ctx context.Context) ([]answer.Job, error)
@@ -33,6 +33,7 @@ type jobs interface {
 	hosts(ctx context.Context, id job.ID, q answer.HostQuery, errs io.Writer) (*answer.Hosts, error)
 	slow(ctx context.Context, id job.ID, errs io.Writer) (*answer.Slow, error)
 	plan(ctx context.Context, id job.ID, errs io.Writer) (*answer.Plan, error)
+	hostLists
 	Close() error
 }
 

@@ -4,7 +4,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +22,8 @@ import (
 	"headway/store/postgres"
 )
 
-// TestJobScripts runs one transcript of the commands of jobs over both ways to a
-// fleet, and one of what can be wrong with a server.
+// TestJobScripts runs the transcripts of commands that know both ways to a fleet over
+// each of them, and one of what can be wrong with a server.
 func TestJobScripts(t *testing.T) {
 	db, err := pgtest.Start(t.Context(), pgtest.Config{})
 	if err != nil {
@@ -33,15 +35,35 @@ func TestJobScripts(t *testing.T) {
 		return nil
 	}
 	byServer := func(env *testscript.Env) error { return serveFleet(env, db.DSN("postgres")) }
+	byOperator := func(env *testscript.Env) error {
+		err := byServer(env)
+		env.Setenv("HEADWAY_KEY", env.Getenv("OPERATOR"))
+		return err
+	}
 	t.Run("run", func(t *testing.T) {
 		for _, way := range []struct {
 			name, dir string
 			setup     func(*testscript.Env) error
-		}{{"store", "jobs", byStore}, {"server", "jobs", byServer}, {"errors", "server", byServer}} {
+		}{
+			{"store", "jobs", byStore},
+			{"server", "jobs", byServer},
+			{"errors", "server", byServer},
+			{"lists of a store", "lists", byStore},
+			{"lists of a server", "lists", byOperator},
+		} {
 			t.Run(way.name, func(t *testing.T) {
 				testscript.Run(t, testscript.Params{
-					Dir: "testdata/" + way.dir, RequireExplicitExec: true, Setup: way.setup,
-					Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+					Dir: "testdata/" + way.dir, RequireExplicitExec: true,
+					Setup: func(env *testscript.Env) error {
+						env.Setenv("SCHEMA", schemaOf(env))
+						return way.setup(env)
+					},
+					Cmds: map[string]func(*testscript.TestScript, bool, []string){
+						"exits": exits,
+						"logged": func(ts *testscript.TestScript, _ bool, args []string) {
+							ts.Check(logged(t.Context(), db.DSN("postgres"), ts.Getenv("SCHEMA"), args))
+						},
+					},
 				})
 			})
 		}
@@ -49,6 +71,32 @@ func TestJobScripts(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// logged compares the log of orders with what a transcript says is in it, and wants to
+// know of each who gave it.
+func logged(ctx context.Context, dsn, schema string, want []string) error {
+	st, err := postgres.Open(ctx, postgres.Config{DSN: dsn, Schema: schema})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	list, err := st.Orders(ctx, store.OrderQuery{All: true, Max: store.MaxPage})
+	if err != nil {
+		return err
+	}
+	var got []string
+	for i := range list {
+		o := &list[i]
+		if o.By == "" || o.At.IsZero() {
+			return fmt.Errorf("nobody gave the order %+v", o)
+		}
+		got = append(got, fmt.Sprintf("%s %s %s: %s > %s", o.What, o.Tenant, o.Host, o.Before, o.After))
+	}
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("the log has %q", got)
+	}
+	return nil
 }
 
 // schemaOf names a schema for a transcript.
@@ -64,7 +112,7 @@ func serveFleet(env *testscript.Env, dsn string) error {
 		cancel()
 		return err
 	}
-	for name, scope := range map[string]store.Scope{"HEADWAY_KEY": store.ScopeWrite, "READ": store.ScopeRead} {
+	for name, scope := range map[string]store.Scope{"HEADWAY_KEY": store.ScopeWrite, "READ": store.ScopeRead, "OPERATOR": store.ScopeOperator} {
 		made := apikey.New()
 		if err := st.CreateKey(ctx, time.Now(), store.APIKey{ID: made.ID, Sum: made.Sum(), Scope: scope, CreatedAt: time.Now()}); err != nil {
 			cancel()

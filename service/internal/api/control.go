@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"headway/service/orders"
 	"headway/store"
 )
 
@@ -79,21 +80,7 @@ func (a *API) listOrders(ctx context.Context, in *orderInput) (*struct{ Body Ord
 
 // ordered does what the caller orders, and logs it with the change.
 func (a *API) ordered(ctx context.Context, o store.Order, do func(context.Context) error) error {
-	o.At, o.By = time.Now().UTC(), callerOf(ctx).name()
-	return a.store.Together(ctx, func(ctx context.Context) error {
-		if err := do(ctx); err != nil {
-			return err
-		}
-		return a.store.LogOrder(ctx, o)
-	})
-}
-
-// logged logs an order of the caller, once it is done.
-func (a *API) logged(ctx context.Context, o store.Order) {
-	o.At, o.By = time.Now().UTC(), callerOf(ctx).name()
-	if err := a.store.LogOrder(ctx, o); err != nil {
-		a.log.ErrorContext(ctx, "order not logged", "order", o.What, "job", o.Job, "host", o.Host, "err", err)
-	}
+	return orders.Do(ctx, a.store, callerOf(ctx).name(), o, do)
 }
 
 // orderedJob is ordered for what is about a job.

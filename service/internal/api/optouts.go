@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"headway/service/orders"
 	"headway/store"
 )
 
@@ -37,11 +38,11 @@ func (a *API) registerOptOuts() {
 	}, a.listOptOuts)
 	register(a, store.ScopeOperator, huma.Operation{
 		OperationID: "add-opt-out", Method: http.MethodPost, Path: path, Tags: tags, Summary: "Never crawl a host or domain, for any job",
-		Description: fmt.Sprintf("Workers that run begin no request there from a moment after the answer on, not even for robots.txt; what waits there ends as skipped: opted_out. A name that is on the list stays as it is. There are at most %d.", store.MaxOptOuts),
+		Description: fmt.Sprintf("Workers that run begin no request there from a moment after the answer on, not even for robots.txt; what waits there ends as skipped: opted_out. A name that is on the list stays as it is, so the request may be sent again: it has the same answer, changes nothing and needs no Idempotency-Key. There are at most %d.", store.MaxOptOuts),
 	}, a.addOptOut, http.StatusConflict)
 	register(a, store.ScopeOperator, huma.Operation{
 		OperationID: "drop-opt-out", Method: http.MethodDelete, Path: path, Tags: tags, Summary: "Take a name off the list",
-		Description: "What was skipped stays so; jobs that are asked for from now on may go there.",
+		Description: "What was skipped stays so; jobs that are asked for from now on may go there. Sent again it changes nothing, and is answered with 404.",
 	}, a.dropOptOut, http.StatusNotFound)
 }
 
@@ -71,15 +72,12 @@ func (a *API) addOptOut(ctx context.Context, in *struct{ Body OptOutRequest }) (
 	if err != nil {
 		return nil, err
 	}
-	o, added, err := a.store.AddOptOut(ctx, store.OptOut{Name: u.Hostname(), At: time.Now(), By: callerOf(ctx).name()})
+	o, err := orders.OptOut(ctx, a.store, callerOf(ctx).name(), u.Hostname())
 	if errors.Is(err, store.ErrConflict) {
 		return nil, problem(http.StatusConflict, fmt.Sprintf("there are %d opt-outs already", store.MaxOptOuts), "put domains on the list in place of their hosts")
 	}
 	if err != nil {
 		return nil, err
-	}
-	if added {
-		a.logged(ctx, store.Order{What: "opt out", Host: o.Name, Before: "crawled", After: "not crawled"})
 	}
 	return &struct{ Body OptOut }{OptOut{o.Name, o.At, o.By}}, nil
 }
@@ -95,13 +93,9 @@ func (a *API) dropOptOut(ctx context.Context, in *dropOptOutInput) (*struct{}, e
 		return nil, err
 	}
 	name := u.Hostname()
-	err = a.store.DropOptOut(ctx, name)
+	err = orders.OptIn(ctx, a.store, callerOf(ctx).name(), name)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, problem(http.StatusNotFound, name+" is not on the list", "GET /v1/opt-outs lists the names; one that is above it may speak for it")
 	}
-	if err != nil {
-		return nil, err
-	}
-	a.logged(ctx, store.Order{What: "opt in", Host: name, Before: "not crawled", After: "crawled"})
-	return nil, nil
+	return nil, err
 }

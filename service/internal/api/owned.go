@@ -15,6 +15,7 @@ import (
 	"headway/internal/config"
 	"headway/internal/jobspec"
 	"headway/service/internal/proof"
+	"headway/service/orders"
 	"headway/store"
 	"headway/weburl"
 )
@@ -22,6 +23,19 @@ import (
 // OneOwnedHost names a host in a path.
 type OneOwnedHost struct {
 	Host string `path:"owned_host" minLength:"1" maxLength:"300" doc:"The host: a name alone means https; slashes are written %2F." example:"example.com"`
+}
+
+// OfTenant names a tenant in a query.
+type OfTenant struct {
+	Tenant string `query:"tenant" maxLength:"200" doc:"Whose; by default the caller's tenant. Only operators may name another."`
+}
+
+// whose is the tenant that a request of the caller is about.
+func (q *OfTenant) whose(c *caller) (string, error) {
+	if q.Tenant != "" && q.Tenant != c.tenant() && !c.key.Opens(store.ScopeOperator) {
+		return "", problem(http.StatusForbidden, "only an operator may name another tenant", "leave tenant out")
+	}
+	return cmp.Or(q.Tenant, c.tenant()), nil
 }
 
 // OwnedHostRequest says that a host is the tenant's own.
@@ -57,12 +71,16 @@ func (a *API) registerOwnedHosts() {
 	tags, all, one := []string{"owned hosts"}, "/v1/owned-hosts", "/v1/owned-hosts/{owned_host}"
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "claim-host", Method: http.MethodPost, Path: all, Tags: tags, Summary: "Say that a host is your own, and get the token that proves it",
-		Description: fmt.Sprintf("The presets owned and warm, and a pace below 200 ms, are for owned hosts. A host that was claimed before keeps its token. A tenant has at most %d.", store.MaxOwnedHosts),
+		Description: fmt.Sprintf("The presets owned and warm, and a pace below 200 ms, are for owned hosts. A host that was claimed before keeps its token, and one that is known to be owned stays so: the request may be sent again, has the same answer and needs no Idempotency-Key. A tenant has at most %d.", store.MaxOwnedHosts),
 	}, a.claimHost, http.StatusConflict)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-owned-hosts", Method: http.MethodGet, Path: all, Tags: tags, Summary: "List the hosts you say are your own",
-	}, func(ctx context.Context, _ *struct{}) (*struct{ Body OwnedHostList }, error) {
-		list, err := a.store.OwnedHosts(ctx, callerOf(ctx).tenant())
+	}, func(ctx context.Context, in *OfTenant) (*struct{ Body OwnedHostList }, error) {
+		tenant, err := in.whose(callerOf(ctx))
+		if err != nil {
+			return nil, err
+		}
+		list, err := a.store.OwnedHosts(ctx, tenant)
 		out := &struct{ Body OwnedHostList }{OwnedHostList{OwnedHosts: []OwnedHost{}}}
 		for i := range list {
 			out.Body.OwnedHosts = append(out.Body.OwnedHosts, newOwnedHost(&list[i]))
@@ -75,7 +93,7 @@ func (a *API) registerOwnedHosts() {
 	}, a.checkOwnedHost, http.StatusNotFound, http.StatusConflict)
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "drop-owned-host", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Say that a host is no longer your own",
-		Description: "Jobs that run go on as they began; those that start from now on treat it as anybody's.",
+		Description: "Jobs that run go on as they began; those that start from now on treat it as anybody's. Sent again it changes nothing, and is answered with 404.",
 	}, a.dropOwnedHost, http.StatusNotFound)
 }
 
@@ -92,33 +110,21 @@ func (a *API) claimHost(ctx context.Context, in *struct{ Body OwnedHostRequest }
 	if err != nil {
 		return nil, err
 	}
-	c := callerOf(ctx)
-	tenant, granted := c.tenant(), in.Body.Tenant != ""
-	if granted {
-		if !c.key.Opens(store.ScopeOperator) {
-			return nil, problem(http.StatusForbidden, "only an operator may say whose a host is", "leave tenant out, and prove that the host is yours")
-		}
-		tenant = in.Body.Tenant
+	c, claim := callerOf(ctx), orders.Claim(in.Body.Tenant, home.Host())
+	var h store.OwnedHost
+	switch {
+	case claim.Tenant == "":
+		claim.Tenant = c.tenant()
+		h, err = a.store.ClaimHost(ctx, claim)
+	case c.key.Opens(store.ScopeOperator):
+		h, err = orders.Own(ctx, a.store, c.name(), claim, store.ByOperator)
+	default:
+		err = problem(http.StatusForbidden, "only an operator may say whose a host is", "leave tenant out, and prove that the host is yours")
 	}
-	h, err := a.store.ClaimHost(ctx, store.OwnedHost{Tenant: tenant, Host: home.Host(), Token: proof.NewToken(), AskedAt: time.Now()})
 	if errors.Is(err, store.ErrConflict) {
 		return nil, problem(http.StatusConflict, fmt.Sprintf("there are %d hosts already", store.MaxOwnedHosts), "delete one first")
 	}
-	if err == nil && granted && !h.Owned() {
-		err = a.prove(ctx, &h, store.ByOperator)
-	}
 	return &struct{ Body OwnedHost }{newOwnedHost(&h)}, err
-}
-
-// prove notes why a host is a tenant's, and logs it.
-func (a *API) prove(ctx context.Context, h *store.OwnedHost, p store.Proof) error {
-	now := time.Now()
-	if err := a.store.ProveHost(ctx, now, h.Tenant, h.Host, p, callerOf(ctx).name()); err != nil {
-		return err
-	}
-	h.OwnedAt, h.Proof = store.Stored(now), p
-	a.logged(ctx, store.Order{What: "own host", Tenant: h.Tenant, Host: h.Host, Before: "not owned", After: "owned by " + string(p)})
-	return nil
 }
 
 // findOwnedHost reads a claim of the caller's tenant. That of another is not there.
@@ -133,23 +139,37 @@ func (a *API) findOwnedHost(ctx context.Context, text string) (h store.OwnedHost
 	}
 	at := slices.IndexFunc(list, func(h store.OwnedHost) bool { return h.Host == home.Host() })
 	if at < 0 {
-		return h, home, problem(http.StatusNotFound, "there is no such host among yours", "POST /v1/owned-hosts says that it is, GET lists them")
+		return h, home, noOwnedHost()
 	}
 	return list[at], home, nil
 }
 
-func (a *API) dropOwnedHost(ctx context.Context, in *OneOwnedHost) (*struct{}, error) {
-	h, _, err := a.findOwnedHost(ctx, in.Host)
+// dropHostInput names a host of a tenant.
+type dropHostInput struct {
+	OneOwnedHost
+	OfTenant
+}
+
+func (a *API) dropOwnedHost(ctx context.Context, in *dropHostInput) (*struct{}, error) {
+	c := callerOf(ctx)
+	tenant, err := in.whose(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.store.DropHost(ctx, h.Tenant, h.Host); err != nil {
+	home, err := namedHost(in.Host)
+	if err != nil {
 		return nil, err
 	}
-	if h.Owned() {
-		a.logged(ctx, store.Order{What: "disown host", Tenant: h.Tenant, Host: h.Host, Before: "owned by " + string(h.Proof), After: "not owned"})
+	err = orders.Disown(ctx, a.store, c.name(), tenant, home.Host())
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, noOwnedHost()
 	}
-	return nil, nil
+	return nil, err
+}
+
+// noOwnedHost says that a tenant has no such host.
+func noOwnedHost() *Problem {
+	return problem(http.StatusNotFound, "there is no such host among yours", "POST /v1/owned-hosts says that it is, GET lists them")
 }
 
 func (a *API) checkOwnedHost(ctx context.Context, in *OneOwnedHost) (*struct{ Body OwnedHost }, error) {
@@ -160,7 +180,7 @@ func (a *API) checkOwnedHost(ctx context.Context, in *OneOwnedHost) (*struct{ Bo
 	if !h.Owned() {
 		p, err := a.findToken(ctx, home, h.Token)
 		if err == nil {
-			err = a.prove(ctx, &h, p)
+			h, err = orders.Own(ctx, a.store, callerOf(ctx).name(), h, p)
 		}
 		if err != nil {
 			return nil, err
