@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/job"
 	"headway/parse"
 	"headway/scope"
 	"headway/store"
@@ -149,6 +150,9 @@ func (r *run) fresh(now time.Time, links []link) []link {
 		if l.found.Outcome == "" && r.enough && l.found.Item.Found != visit.FoundRedirect {
 			l.found.Outcome = visit.Deferred
 		}
+		if l.found.Outcome == "" && r.hosts.out(l.found.Item.URL.Host()) {
+			l.found.Outcome = visit.Deferred
+		}
 		if l.found.Outcome == "" && r.cfg.MaxWaiting > 0 && r.counts.Waiting+int64(len(kept)) >= r.cfg.MaxWaiting {
 			l.found.Outcome = visit.Deferred // extending the job admits it
 		}
@@ -192,7 +196,7 @@ func (r *run) findSitemaps(s *site, names []string) {
 // wantsSitemaps tells whether the sitemaps of a host are to be sent for: they are
 // once for each job, whoever brought the host into memory.
 func (r *run) wantsSitemaps(s *site) bool {
-	return r.cfg.Sitemaps != SitemapsOff && s.sitemaps[r.job] == nil && !(r.cfg.Scope.Leaves && r.scope.Foreign(s.home))
+	return r.cfg.Sitemaps != SitemapsOff && s.sitemaps[r.job] == nil && r.hosts.has(s.home.Host()) && !(r.cfg.Scope.Leaves && r.scope.Foreign(s.home))
 }
 
 // moreSitemaps sends for what a sitemap index lists.
@@ -218,7 +222,7 @@ func (r *run) movedSitemap(t task, to weburl.URL) {
 // read only if a page there would be.
 func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
 	list := s.read(r.job)
-	if _, ok := list[u]; ok || len(list) >= maxSitemaps || r.enough || r.cfg.OptedOut(u) {
+	if _, ok := list[u]; ok || len(list) >= maxSitemaps || r.enough || r.hosts.out(u.Host()) || r.cfg.OptedOut(u) {
 		return
 	}
 	if d := r.scope.DecideSeed(u); u.Host() != s.home.Host() && (!d.In || d.Leaf) {
@@ -233,6 +237,12 @@ func (c *crawler) sendErrands(now time.Time, errands []store.Errand) {
 	for _, e := range errands {
 		if !c.owns(store.SlotOf(c.key, e.URL.Domain())) || c.runs[e.Job] == nil {
 			continue // its owner hears of it
+		}
+		if !c.runs[e.Job].hosts.has(e.URL.Host()) {
+			c.site(e.URL)
+			c.f.Warm(now, e.URL, []job.ID{e.Job}) // they come back when the host was taken up
+			c.forgetUnscheduled(e.URL.Host())
+			continue
 		}
 		c.site(e.URL).read(e.Job)[e.URL] = e.Nested
 		c.f.Run(now, frontier.Errand{URL: e.URL, Job: e.Job})

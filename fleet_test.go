@@ -102,6 +102,13 @@ func (l *line) Heads(ctx context.Context, now time.Time, wants []store.Want) ([]
 	return l.Store.Heads(ctx, now, wants)
 }
 
+func (l *line) TakeHosts(ctx context.Context, id job.ID, most int64, hosts []string) (store.Taken, error) {
+	if err := l.err(); err != nil {
+		return store.Taken{}, err
+	}
+	return l.Store.TakeHosts(ctx, id, most, hosts)
+}
+
 // worker is one of a fleet.
 type worker struct {
 	line  *line

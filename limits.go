@@ -18,9 +18,10 @@ type told struct {
 }
 
 // overLimit holds a job of a fleet against its limits: it tells those that come
-// near, and returns the one that is met, if any.
-func (r *run) overLimit(ctx context.Context, counts *store.Counts, ran time.Duration) (*limit.ExceededError, error) {
-	spent := limit.Use{Pages: counts.Pages(), Time: ran}
+// near, and returns the one that is met, if any. Known is what the loop knows to be
+// spent.
+func (r *run) overLimit(ctx context.Context, counts *store.Counts, known limit.Use) (*limit.ExceededError, error) {
+	spent := limit.Use{Pages: counts.Pages(), Time: known.Time, Hosts: known.Hosts}
 	if r.cfg.Limits.Of(limit.Requests).Limited() || r.cfg.Limits.Of(limit.Bytes).Limited() {
 		list, err := r.c.st.Points(ctx, r.job)
 		if err != nil {
@@ -30,6 +31,13 @@ func (r *run) overLimit(ctx context.Context, counts *store.Counts, ran time.Dura
 			spent.Requests += list[i].Requests
 			spent.Bytes += list[i].Bytes
 		}
+	}
+	if most := r.cfg.Limits.Of(limit.Hosts); most.Limited() && !most.Reached(known.Hosts) {
+		t, _, err := r.take(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		spent.Hosts = t.N
 	}
 	b := limit.NewBudget(r.cfg.Limits, r.c.now(), limit.Use{})
 	b.Observe(r.c.now(), spent)
@@ -98,8 +106,8 @@ func earliest(a, b time.Time) time.Time {
 
 // stoppedByLimit is the state that a limit brings to a job with work left, if it is
 // met: what is in flight has a moment. The page limit leaves nothing in flight.
-func (r *run) stoppedByLimit(ctx context.Context, counts *store.Counts, ran time.Duration) (*Stop, error) {
-	over, err := r.overLimit(ctx, counts, ran)
+func (r *run) stoppedByLimit(ctx context.Context, counts *store.Counts, known limit.Use) (*Stop, error) {
+	over, err := r.overLimit(ctx, counts, known)
 	if err != nil || over == nil {
 		return nil, err
 	}

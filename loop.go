@@ -167,6 +167,7 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 	for i := range b.Requests {
 		c.start(work, now, b.Requests[i])
 	}
+	c.takeHosts(work, now, b.Take)
 	for _, p := range b.Parks {
 		p = c.parked(p)
 		c.pend(entry{park: &p})

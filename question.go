@@ -367,7 +367,7 @@ func limitOf(l limit.Ceiling, spent limit.Use) ask.Limit {
 	a := ask.Limit{Name: string(l.Limit), Layer: string(l.Layer)}
 	a.Max, a.Unit = l.Limit.Told(l.Max)
 	switch l.Limit {
-	case limit.Pages, limit.Requests, limit.Bytes, limit.Time:
+	case limit.Pages, limit.Requests, limit.Bytes, limit.Time, limit.Hosts:
 		a.Used, _ = l.Limit.Told(spent.Of(l.Limit))
 	}
 	return a

@@ -33,6 +33,7 @@ type run struct {
 	seedHosts  map[string]bool
 	guilty     map[weburl.URL]bool
 	budget     *limit.Budget
+	hosts      *hostLimit // nil where hosts are not limited
 
 	// In a fleet.
 	tenant    string
@@ -98,7 +99,7 @@ func (r *run) frontierJob() frontier.Job {
 	}
 	j := frontier.Job{
 		ID: r.job, Tenant: r.tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited() && !r.sifting,
-		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)),
+		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)), Choosy: r.cfg.Limits.Of(limit.Hosts).Limited(),
 		Policy: func(host string) *politeness.Policy {
 			if s := r.c.sites[host]; fit || s != nil && s.owned || r.owned[host] {
 				return &policy
@@ -222,6 +223,9 @@ func (r *run) addSeeds(ctx context.Context, now time.Time) error {
 			}
 			found = append(found, f)
 		}
+		if err := r.takeSeeds(ctx, found); err != nil {
+			return err
+		}
 		if _, err := r.c.st.Add(ctx, now, found); err != nil {
 			return fmt.Errorf("add seeds: %w", err)
 		}
@@ -274,8 +278,16 @@ func (r *run) openBudget(ctx context.Context, now time.Time) error {
 			spent.Time += list[i].Ran
 		}
 	}
+	hosts, err := r.openHosts(ctx)
+	if err != nil {
+		return err
+	}
+	if r.resumed {
+		spent.Hosts = hosts
+	}
 	r.counts = counts
 	r.budget = limit.NewBudget(r.cfg.Limits, now, spent)
+	r.budget.Observe(now, limit.Use{Hosts: hosts - spent.Hosts}) // those of its seeds are news
 	r.tally.before = spent
 	r.points.at = now
 	return nil
@@ -363,12 +375,37 @@ func (r *run) complete(ctx context.Context) bool {
 		r.c.fail(fmt.Errorf("read counts: %w", err))
 		return true
 	}
-	state, reason := r.verdict(counts)
-	if state == job.Partial && r.enough {
-		reason = DiscoveryStopped
+	end, err := r.ending(context.WithoutCancel(ctx), counts)
+	if err != nil {
+		r.c.fail(err)
+		return true
 	}
-	r.stop = &Stop{State: state, Reason: reason}
-	return true
+	if end != nil {
+		r.stop = end
+	}
+	return end != nil
+}
+
+// ending is the end of a job that has nothing left to do, nil for one that has after
+// all: what was put off may have been so by a limit.
+func (r *run) ending(ctx context.Context, counts store.Counts) (*Stop, error) {
+	state, reason := r.verdict(counts)
+	switch {
+	case state == job.Partial && r.enough:
+		reason = DiscoveryStopped
+	case state == job.Partial:
+		over, again, err := r.leftOut(ctx)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("ask for hosts that were left out: %w", err)
+		case again:
+			return nil, nil
+		case over != nil:
+			r.c.cfg.Log.Info("stopped by a limit", "job", r.job, "limit", over.Error())
+			return stopFor(over), nil
+		}
+	}
+	return &Stop{State: state, Reason: reason}, nil
 }
 
 // concluded ends a crawl that was told to stop. One that was stopped by a limit

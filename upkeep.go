@@ -215,7 +215,7 @@ func (r *run) upkeep(work context.Context, now time.Time) {
 	}
 	r.c.fleet.tending++
 	r.budget.Observe(now, limit.Use{})
-	c, q := r.c, inquiry{state: r.state, reason: r.reason, drained: r.stopAt.Add(settleFor), seeded: r.seeded, ran: r.budget.Spent().Time}
+	c, q := r.c, inquiry{state: r.state, reason: r.reason, drained: r.stopAt.Add(settleFor), seeded: r.seeded, spent: r.budget.Spent()}
 	c.background.Go(func() {
 		changed, counts, err := r.standing(work, q)
 		c.post(func(now time.Time) {
@@ -252,7 +252,7 @@ type inquiry struct {
 	reason  string
 	drained time.Time // when it has drained
 	seeded  bool
-	ran     time.Duration
+	spent   limit.Use // as far as is known here
 }
 
 // standing looks how a job stands, tells what comes near, and ends it when it is
@@ -271,11 +271,11 @@ func (r *run) standing(ctx context.Context, q inquiry) (changed bool, counts sto
 	var end *Stop
 	switch {
 	case counts.Waiting == 0 && counts.Errands == 0:
-		end, err = r.completed(ctx, &counts)
+		end, err = r.completed(ctx, &counts, q.spent)
 	case q.state == job.Draining:
 		end = q.drainedBy(r.c.now())
 	default:
-		end, err = r.stoppedByLimit(ctx, &counts, q.ran)
+		end, err = r.stoppedByLimit(ctx, &counts, q.spent)
 	}
 	if err != nil || end == nil {
 		return false, counts, err
@@ -288,7 +288,7 @@ func (r *run) standing(ctx context.Context, q inquiry) (changed bool, counts sto
 }
 
 // completed is the end of a job that has nothing left to do, if that is so.
-func (r *run) completed(ctx context.Context, counts *store.Counts) (*Stop, error) {
+func (r *run) completed(ctx context.Context, counts *store.Counts, known limit.Use) (*Stop, error) {
 	done, err := store.Complete(ctx, r.job, r.c.st)
 	if err != nil {
 		return nil, fmt.Errorf("ask whether anything waits: %w", err)
@@ -299,8 +299,16 @@ func (r *run) completed(ctx context.Context, counts *store.Counts) (*Stop, error
 	if *counts, err = r.c.st.Counts(ctx, r.job); err != nil {
 		return nil, fmt.Errorf("read counts: %w", err)
 	}
-	state, reason := r.verdict(*counts)
-	return &Stop{State: state, Reason: reason}, nil
+	if r.cfg.Limits.Of(limit.Hosts).Limited() { // which may have come near and gone by since it was last looked
+		if _, err := r.overLimit(ctx, counts, known); err != nil {
+			return nil, err
+		}
+	}
+	end, err := r.ending(ctx, *counts)
+	if err == nil && end != nil && end.Limit != nil {
+		_, err = r.c.fleet.queue.Note(ctx, store.StopOf(r.job, r.c.now(), end.Limit))
+	}
+	return end, err
 }
 
 // drainedBy is the end of a job that has drained, if it has: for a limit, or

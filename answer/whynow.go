@@ -207,6 +207,10 @@ func (x *explainer) passLimits(ctx context.Context) (PassCheck, error) {
 		c.Pass, c.Reason, c.Rule = Stopped, visit.BudgetBytes, x.why.Rule
 		return c, nil
 	}
+	if b := x.why.Budget; b != nil && b.Limit == limit.Hosts {
+		c.Pass, c.Rule = Stopped, x.why.Rule
+		return c, nil
+	}
 	if l := x.Asked.of(limit.Pages); l.Max > 0 && counts.Pages() >= l.Max {
 		stop(l, counts.Pages(), "")
 		return c, nil

@@ -309,6 +309,9 @@ func (x *explainer) deferredRule(ctx context.Context) (string, error) {
 			x.budget(limit.Patience)
 		}
 		return rule, nil
+	case x.Asked.of(limit.Hosts).Max > 0:
+		x.why.By = byLimit
+		return "its host is one too many: " + x.budget(limit.Hosts), nil
 	case x.Asked.MaxWaiting > 0:
 		x.why.By = byLimit
 		return fmt.Sprintf("%d URLs waited already (frontier.max_waiting)", x.Asked.MaxWaiting), nil

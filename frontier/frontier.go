@@ -152,6 +152,8 @@ type Batch struct {
 	Load []string
 	// Tokens are jobs that need page tokens; answer with [Frontier.Grant].
 	Tokens []Tokens
+	// Take are hosts that jobs want to take up; answer with [Frontier.Took].
+	Take []Taking
 	// Parks end what waits of a job on a host; answer with [Frontier.Parked].
 	Parks []Park
 	// Resolved are visits that were in doubt.
@@ -179,6 +181,12 @@ type Want struct {
 type Tokens struct {
 	Job job.ID
 	N   int
+}
+
+// Taking asks whether a job may take a host up.
+type Taking struct {
+	Host string
+	Job  job.ID
 }
 
 // Park ends what waits of a job on a host.
@@ -342,7 +350,7 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 	f.out, f.batch = f.batch, f.out
 	f.batch = Batch{
 		Requests: f.batch.Requests[:0], Refill: f.batch.Refill[:0], Load: f.batch.Load[:0], Tokens: f.batch.Tokens[:0],
-		Parks: f.batch.Parks[:0], Resolved: f.batch.Resolved[:0], Rest: f.batch.Rest[:0], Quiet: f.batch.Quiet[:0],
+		Take: f.batch.Take[:0], Parks: f.batch.Parks[:0], Resolved: f.batch.Resolved[:0], Rest: f.batch.Rest[:0], Quiet: f.batch.Quiet[:0],
 	}
 	return &f.out
 }
@@ -492,8 +500,11 @@ func (q *queue) hopes() bool { return q.job.hopes() && q.open() }
 
 // open tells whether the job wants another page of the host.
 func (q *queue) open() bool {
-	return !q.parking && !q.closing && (q.job.MaxPagesPerHost == 0 || int(q.pages)+len(q.busy) < q.job.MaxPagesPerHost)
+	return !q.parking && !q.closing && !q.undecided() && (q.job.MaxPagesPerHost == 0 || int(q.pages)+len(q.busy) < q.job.MaxPagesPerHost)
 }
+
+// undecided tells whether it is not known yet that the job may take the host up.
+func (q *queue) undecided() bool { return q.job.Choosy && q.choice != taken }
 
 // nextPage is the queue of the job whose turn it is for a page, or nil where no URL in
 // memory may be asked for, or not before a token has come: near its limit a job is

@@ -291,7 +291,24 @@ func (f *Frontier) Parked(now time.Time, p Park, left int) {
 	f.look(h, now)
 }
 
-// Run queues an errand. At most maxErrands of a host wait; it tells whether
+// Took tells whether a job may take a host up; see [Batch.Take]. What waits on one
+// that it may not ends as deferred, now and whenever more comes.
+func (f *Frontier) Took(now time.Time, t Taking, ok bool) {
+	h := f.hosts.find(t.Host)
+	if h == nil {
+		return
+	}
+	q := h.queue(t.Job)
+	if q == nil {
+		return
+	}
+	if q.choice = refused; ok {
+		q.choice = taken
+	}
+	f.look(h, now)
+}
+
+// Run queues an errand, of a choosy job on a host it has taken up. At most maxErrands of a host wait; it tells whether
 // there was room.
 func (f *Frontier) Run(now time.Time, e Errand) bool {
 	q := f.queueFor(e.URL, e.Job, now)

@@ -26,6 +26,8 @@ type Job struct {
 	// MaxPagesPerHost ends what waits on a host after so many pages; 0 is no
 	// limit.
 	MaxPagesPerHost int
+	// Choosy says that each host must be taken up first; see [Batch.Take].
+	Choosy bool
 }
 
 // jobState is a job and what it may still do.

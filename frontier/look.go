@@ -13,6 +13,7 @@ func (f *Frontier) look(h *host, now time.Time) {
 	if h.stage == gone {
 		return
 	}
+	f.choose(h)
 	f.park(h, now)
 	h.tidy()
 	h.until, h.wait, h.line = 0, NoWork, noLine
@@ -32,6 +33,16 @@ func (f *Frontier) look(h *host, now time.Time) {
 		f.quiet(h.domain)
 	}
 	f.move(h, now)
+}
+
+// choose asks whether choosy jobs with work on a host may take it up.
+func (f *Frontier) choose(h *host) {
+	for q := h.queues; q != nil; q = q.next {
+		if q.job.Choosy && q.choice == unchosen && !q.job.stopped && q.waits() {
+			q.choice = choosing
+			f.batch.Take = append(f.batch.Take, Taking{Host: h.name, Job: q.job.ID})
+		}
+	}
 }
 
 // wants tells whether there is anything to ask the host for.
@@ -68,7 +79,7 @@ func (f *Frontier) stand(h *host, now time.Time) {
 	short, refilling, hungry := false, false, false
 	for q := h.queues; q != nil; q = q.next {
 		switch {
-		case !q.waits() || q.parking || q.closing:
+		case !q.waits() || q.parking || q.closing || q.undecided():
 		case !q.may():
 			short = true
 			if q.job.Limited && !q.job.stopped && q.job.tokens == 0 && !q.starving {
@@ -199,6 +210,10 @@ func (q *queue) over(now time.Time) (Park, bool) {
 	}
 	h := q.host
 	p := Park{Job: q.job.ID, Host: h.name}
+	if q.job.Choosy && q.choice == refused {
+		p.Outcome = visit.Deferred
+		return p, true
+	}
 	s := h.state
 	if h.robots == robotsClosed {
 		s = s.WithHold(now, h.robotsDue.time())

@@ -73,7 +73,12 @@ type modelJob struct {
 	granted int
 	pages   int
 	stopped bool
+	hosts   int             // that it may take up, if it is choosy
+	taken   map[string]bool // those it has
 }
+
+// may tells whether the job may ask a host for anything.
+func (j *modelJob) may(host string) bool { return !j.Choosy || j.taken[host] }
 
 type pendingEntry struct {
 	request Request
@@ -139,6 +144,9 @@ func newModel(t *testing.T, seed uint64) *model {
 		}
 		if rng.IntN(3) == 0 {
 			j.MaxPagesPerHost = 1 + rng.IntN(15)
+		}
+		if rng.IntN(3) == 0 {
+			j.Choosy, j.hosts, j.taken = true, 1+rng.IntN(4), map[string]bool{}
 		}
 		m.jobs = append(m.jobs, j)
 		m.f.AddJob(j.Job)
@@ -265,6 +273,9 @@ func (m *model) turn() time.Time {
 	for _, t := range b.Tokens {
 		m.tokens(t)
 	}
+	for _, t := range b.Take {
+		m.take(t)
+	}
 	for _, d := range b.Quiet {
 		m.yield(d)
 	}
@@ -318,6 +329,17 @@ func (m *model) tokens(t Tokens) {
 		j.budget -= n
 		j.granted += n
 		m.f.Grant(m.now, t.Job, n)
+	})
+}
+
+// take lets a job take a host up while there is room.
+func (m *model) take(t Taking) {
+	j := m.jobs[t.Job-1]
+	m.after(m.delay(20*time.Millisecond), func() {
+		if len(j.taken) < j.hosts {
+			j.taken[t.Host] = true
+		}
+		m.f.Took(m.now, t, j.taken[t.Host])
 	})
 }
 
@@ -408,6 +430,8 @@ func (m *model) start(r Request) {
 		m.bad("%s asked in its hold", r.Host)
 	case v.InFlight > policy.Cap(v.State):
 		m.bad("%s has %d in flight, at most %d", r.Host, v.InFlight, policy.Cap(v.State))
+	case !slices.ContainsFunc(m.jobs, func(j *modelJob) bool { return (r.Job == 0 || j.ID == r.Job) && j.may(r.Host) }):
+		m.bad("%s asked for a job that has not taken it up", r.Host)
 	}
 	if r.Kind == Page {
 		m.startPage(r, h)
@@ -544,8 +568,8 @@ func (m *model) tookRobots(h *modelHost, a Answer) {
 	if m.rng.IntN(10) == 0 {
 		m.f.GiveUp(m.now, h.name, visit.Skipped, visit.CrawlDelayTooLong)
 	}
-	if m.rng.IntN(4) == 0 {
-		m.f.Run(m.now, Errand{URL: mustURL(h.name + "/sitemap.xml"), Job: m.jobs[m.rng.IntN(len(m.jobs))].ID})
+	if j := m.jobs[m.rng.IntN(len(m.jobs))]; m.rng.IntN(4) == 0 && j.may(h.name) {
+		m.f.Run(m.now, Errand{URL: mustURL(h.name + "/sitemap.xml"), Job: j.ID})
 	}
 }
 
@@ -726,7 +750,7 @@ func (m *model) checkWait(h *host) {
 		return
 	}
 	for q := h.queues; q != nil; q = q.next {
-		if q.asked > 0 || q.parking || q.starving || q.aside > 0 || q.job.stopped || len(q.busy) > 0 {
+		if q.asked > 0 || q.parking || q.starving || q.aside > 0 || q.choice == choosing || q.job.stopped || len(q.busy) > 0 {
 			return
 		}
 	}

@@ -47,7 +47,18 @@ type queue struct {
 	starving bool // in the line for page tokens
 	closing  bool // the job gives up on the host: nothing more is handed out
 	parking  bool // and a park is under way
+	choice   choice
 }
+
+// choice is whether a choosy job has taken the host up.
+type choice uint8
+
+const (
+	unchosen choice = iota
+	choosing        // it was asked whether it may
+	taken
+	refused
+)
 
 // held is what a queue has in memory. Those without share nothing, which nobody
 // changes: what is to be changed is asked for with own.

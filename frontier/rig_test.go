@@ -94,6 +94,7 @@ type rig struct {
 	robots RobotsState // of hosts that are loaded
 	states map[string]HostState
 	tokens map[job.ID]int // that the store still gives
+	refuse bool           // choosy jobs may take up no more hosts
 	manual bool           // the test answers what a batch asks for
 	batch  Batch          // what the last next brought
 	limit  int
@@ -182,6 +183,7 @@ func (r *rig) next() []Request {
 		r.batch.Refill = append(r.batch.Refill, b.Refill...)
 		r.batch.Load = append(r.batch.Load, b.Load...)
 		r.batch.Tokens = append(r.batch.Tokens, b.Tokens...)
+		r.batch.Take = append(r.batch.Take, b.Take...)
 		r.batch.Parks = append(r.batch.Parks, b.Parks...)
 		r.batch.Resolved = append(r.batch.Resolved, b.Resolved...)
 		r.batch.Rest = append(r.batch.Rest, b.Rest...)
@@ -199,7 +201,7 @@ func (r *rig) next() []Request {
 // answer does what a batch asks of the store, and tells whether that was
 // anything.
 func (r *rig) answer(b *Batch) bool {
-	loads, refills, tokens, parks := slices.Clone(b.Load), slices.Clone(b.Refill), slices.Clone(b.Tokens), slices.Clone(b.Parks)
+	loads, refills, tokens, parks, takings := slices.Clone(b.Load), slices.Clone(b.Refill), slices.Clone(b.Tokens), slices.Clone(b.Parks), slices.Clone(b.Take)
 	for _, name := range loads {
 		r.load(name)
 	}
@@ -211,10 +213,13 @@ func (r *rig) answer(b *Batch) bool {
 		r.tokens[w.Job] -= n
 		r.f.Grant(r.now, w.Job, n)
 	}
+	for _, t := range takings {
+		r.f.Took(r.now, t, !r.refuse)
+	}
 	for _, p := range parks {
 		r.park(p)
 	}
-	return len(loads)+len(refills)+len(tokens)+len(parks) > 0
+	return len(loads)+len(refills)+len(tokens)+len(parks)+len(takings) > 0
 }
 
 func (r *rig) load(name string) {

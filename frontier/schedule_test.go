@@ -293,6 +293,7 @@ func TestParks(t *testing.T) {
 			map[visit.Outcome]int{visit.Deferred: 9},
 		},
 		{"robots.txt never answered", func(*Job) {}, RobotsState{}, reply{fault: politeness.Connect, answered: true}, map[visit.Outcome]int{visit.Skipped: 9}},
+		{"a host too many", func(j *Job) { j.Choosy = true }, RobotsState{}, status(200), map[visit.Outcome]int{visit.Deferred: 9}},
 		{"pages per host", func(j *Job) { j.MaxPagesPerHost = 3 }, RobotsState{Known: true, Ever: true}, status(200), map[visit.Outcome]int{visit.Fetched: 3, visit.Skipped: 6}},
 	}
 	for _, c := range cases {
@@ -300,7 +301,7 @@ func TestParks(t *testing.T) {
 			j := plainJob(1)
 			c.job(&j)
 			r := newRig(t, Config{}, j)
-			r.robots = c.robots
+			r.robots, r.refuse = c.robots, j.Choosy
 			r.add(1, pages("a.example", 9)...)
 			for range 200 {
 				if r.f.Idle() {
@@ -322,6 +323,47 @@ func TestParks(t *testing.T) {
 				t.Errorf("ended %v, want %v%s", got, c.want, r.describe())
 			}
 		})
+	}
+}
+
+// TestTake lets a choosy job ask whether it may take hosts up: nobody is asked for
+// anything before the answer, what waits on a host too many ends as deferred however
+// often more comes, and other jobs do not notice.
+func TestTake(t *testing.T) {
+	choosy := plainJob(1)
+	choosy.Choosy = true
+	r := newRig(t, Config{}, choosy, plainJob(2))
+	r.robots, r.manual = RobotsState{}, true
+	r.add(1, pages("a.example", 2)...)
+	r.add(1, pages("b.example", 2)...)
+	r.next()
+	takings := slices.Clone(r.batch.Take)
+	if fmt.Sprint(takings) != "[{https://a.example 1} {https://b.example 1}]" {
+		t.Fatalf("asked for %v", takings)
+	}
+	r.load("https://a.example")
+	r.load("https://b.example")
+	if list := r.next(); len(list) > 0 || len(r.batch.Take) > 0 {
+		t.Fatalf("%v before the answer, asked for %v", list, r.batch.Take)
+	}
+	r.f.Took(r.now, takings[0], true)
+	r.f.Took(r.now, takings[1], false)
+	if list := r.next(); len(list) != 1 || list[0].Host != "https://a.example" || list[0].Kind != Robots || len(r.batch.Parks) != 1 || r.batch.Parks[0].Outcome != visit.Deferred {
+		t.Fatalf("%v, parked %v", list, r.batch.Parks)
+	}
+	// More comes while the park is under way.
+	park := r.batch.Parks[0]
+	late := r.put(1, "https://b.example/3")
+	r.park(park)
+	r.shelf.waiting[keyOf(&late[0])], r.shelf.ended = late, map[jobURL]visit.Outcome{}
+	r.f.Warm(r.now, late[0].URL, []job.ID{1})
+	if list := r.next(); len(list) > 0 || len(r.batch.Parks) != 1 {
+		t.Fatalf("%v, parked %v", list, r.batch.Parks)
+	}
+	r.park(r.batch.Parks[0])
+	r.add(2, pages("b.example", 1)...)
+	if list := r.next(); len(list) != 1 || list[0].Host != "https://b.example" || len(r.batch.Take)+len(r.batch.Parks) > 0 {
+		t.Fatalf("%v for the other job, asked for %v, parked %v", list, r.batch.Take, r.batch.Parks)
 	}
 }
 

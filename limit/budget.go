@@ -11,6 +11,7 @@ type Use struct {
 	Requests int64
 	Bytes    int64
 	Time     time.Duration // spent running, in runs before this one
+	Hosts    int64         // taken up
 }
 
 // Budget counts one crawl against its ceilings. It is owned by one goroutine.
@@ -30,7 +31,7 @@ type line struct {
 
 // counted are the limits a Budget counts. The others are asked where they
 // apply: depth and pages per host of a URL, patience of a host.
-var counted = []Name{Pages, Requests, Bytes, Time}
+var counted = []Name{Pages, Requests, Bytes, Time, Hosts}
 
 // marks are the shares of a ceiling, in percent, at which to warn.
 var marks = []int{80, 95}
@@ -58,6 +59,7 @@ func (b *Budget) Observe(now time.Time, more Use) {
 	b.spent.Requests += more.Requests
 	b.spent.Bytes += more.Bytes
 	b.spent.Time += more.Time
+	b.spent.Hosts += more.Hosts
 	if d := now.Sub(b.start); d > 0 {
 		b.spent.Time += d
 		b.start = now
@@ -80,7 +82,8 @@ func (l *line) observe(b *Budget) {
 		l.warned = passed
 		b.warnings = append(b.warnings, Warning{l.Ceiling, passed, amount})
 	}
-	if b.exceeded == nil && l.Reached(amount) {
+	// With as many hosts as it may have a crawl goes on: it takes up no more.
+	if b.exceeded == nil && l.Reached(amount) && l.Limit != Hosts {
 		b.exceeded = l.Exceeded(amount)
 	}
 }
@@ -101,6 +104,8 @@ func (u Use) Of(n Name) int64 {
 		return u.Requests
 	case Bytes:
 		return u.Bytes
+	case Hosts:
+		return u.Hosts
 	default:
 		return int64(u.Time)
 	}

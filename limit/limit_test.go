@@ -183,6 +183,7 @@ func TestBudget(t *testing.T) {
 	start := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 	e := Resolve(
 		Layer{Safety, Limits{Pages: 50, Time: time.Minute}},
+		Layer{Plan, Limits{Hosts: 10}},
 		Layer{Job, Limits{Pages: 100, Requests: 1000, Bytes: 1 << 20}},
 	)
 	type step struct {
@@ -218,6 +219,11 @@ func TestBudget(t *testing.T) {
 		}},
 		"two at once": {steps: []step{
 			{time.Second, Use{Pages: 45, Bytes: 1 << 20}, "max_pages: 80 % used, 45 of 50 (safety); max_bytes: used up, 1048576 of 1048576 (job)", "Job limit: Maximum 1048576 bytes per crawl"},
+		}},
+		"hosts warn and stop nothing": {steps: []step{
+			{time.Second, Use{Hosts: 7}, "", ""},
+			{time.Second, Use{Hosts: 1}, "max_hosts: 80 % used, 8 of 10 (plan)", ""},
+			{time.Second, Use{Hosts: 2}, "max_hosts: used up, 10 of 10 (plan)", ""},
 		}},
 		"resumed": {spent: Use{Pages: 41, Time: 50 * time.Second}, steps: []step{
 			{0, Use{}, "", ""}, // 80 % was told before

@@ -286,7 +286,7 @@ func TestScopeThatCannotBe(t *testing.T) {
 // TestSimulatedLimits are those that a job would get, with the layer of each.
 func TestSimulatedLimits(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
-	for _, p := range []store.Plan{{Name: "small", Limits: limit.Limits{Pages: 100}, MonthPages: 60}, {Name: "large", Limits: limit.Limits{Pages: 1000, Time: time.Hour}}} {
+	for _, p := range []store.Plan{{Name: "small", Limits: limit.Limits{Pages: 100}, MonthPages: 60}, {Name: "large", Limits: limit.Limits{Pages: 1000, Time: time.Hour, Hosts: 20}}} {
 		if err := s.st.SetPlan(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +308,7 @@ func TestSimulatedLimits(t *testing.T) {
 		want string
 	}{
 		{k, wish(), "max_pages 60 usage, max_time 1000000000 job ms, max_depth 3 job, patience 86400000 job ms"},
-		{operator, wish("plan", "large"), "max_pages 1000 plan, max_time 3600000 plan ms, max_depth 3 job, patience 86400000 job ms"},
+		{operator, wish("plan", "large"), "max_pages 1000 plan, max_time 3600000 plan ms, max_depth 3 job, patience 86400000 job ms, max_hosts 20 plan"},
 		{operator, wish("tenant", "acme"), "max_pages 60 usage, max_time 1000000000 job ms, max_depth 3 job, patience 86400000 job ms"},
 		{k, map[string]any{"preset": "audit"}, "max_pages 60 usage, max_time 3600000 job ms, patience 86400000 job ms"},
 	} {

@@ -83,14 +83,20 @@ type URLs interface {
 	Arrivals(ctx context.Context, w WorkerID, most int) ([]Arrival, error)
 }
 
-// Budget keeps page limits exact over any number of workers. A request for a
-// page needs a token, reserved here; a page in a [Commit] spends one, a
+// Budget keeps limits of pages and hosts exact over any number of workers. A
+// request for a page needs a token, reserved here; a page in a [Commit] spends one, a
 // [Return] in a commit gives some back, and so do Leave and a declared death.
 type Budget interface {
 	// Reserve takes up to n tokens of the job for the worker: as many as are
 	// left, and one at a time once fewer than SingleTokens are. A job without a
 	// page limit gives n and keeps no account. One that has ended gives none.
 	Reserve(ctx context.Context, w WorkerID, id job.ID, n int) (got int, err error)
+	// TakeHosts takes hosts up for a job that may have so many of them: those it
+	// does not have yet, in the order given, while there is room. What was taken
+	// stays taken, whatever becomes of workers and of the limit. It may be
+	// repeated and may name a host twice; without hosts it only tells. At most
+	// MaxHosts at a time.
+	TakeHosts(ctx context.Context, id job.ID, most int64, hosts []string) (Taken, error)
 }
 
 // Hosts is what was learned of hosts, shared by all jobs.

@@ -108,7 +108,7 @@ func planInWords(p store.Plan) string {
 
 func adminPlanSetCommand() *cobra.Command {
 	var asJSON bool
-	var crawls, pages int64
+	var crawls, hosts, pages int64
 	var bytes string
 	var retention time.Duration
 	cmd := &cobra.Command{
@@ -137,6 +137,9 @@ the limits they began with.`,
 				if cmd.Flags().Changed("max-concurrent") {
 					p.Limits.ConcurrentCrawls = crawls
 				}
+				if cmd.Flags().Changed("max-hosts") {
+					p.Limits.Hosts = hosts
+				}
 				if cmd.Flags().Changed("retention") {
 					p.Limits.Retention = retention
 				}
@@ -164,6 +167,7 @@ the limits they began with.`,
 	}
 	config.RegisterPlan(cmd.Flags())
 	cmd.Flags().Int64Var(&crawls, "max-concurrent", 0, "`jobs` of a tenant that run at once; 0 is no limit")
+	cmd.Flags().Int64Var(&hosts, "max-hosts", 0, "`hosts` that a crawl may take up, those of its seeds first; 0 is no limit")
 	cmd.Flags().DurationVar(&retention, "retention", 0, "how long a service keeps the results of jobs that have ended; 0 is for ever")
 	cmd.Flags().Int64Var(&pages, "month-pages", 0, "`pages` of a tenant in a month; 0 is no limit")
 	cmd.Flags().StringVar(&bytes, "month-bytes", "", "`size` of bodies as sent of a tenant in a month; 0 is no limit")

@@ -8,18 +8,23 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // limited is what `headway job show --json` says of limits.
 type limited struct {
-	Success bool `json:"success"`
-	Limits  []struct {
-		Name      string `json:"name"`
-		Layer     string `json:"layer"`
-		Max       int64  `json:"max"`
-		Requested int64  `json:"requested"`
-	} `json:"limits"`
-	Errors []string `json:"errors"`
+	Success bool       `json:"success"`
+	Limits  []limitRow `json:"limits"`
+	Errors  []string   `json:"errors"`
+}
+
+// limitRow is one of them.
+type limitRow struct {
+	Name      string `json:"name"`
+	Layer     string `json:"layer"`
+	Max       int64  `json:"max"`
+	Requested int64  `json:"requested"`
 }
 
 // limits reads the limits of a job.
@@ -111,6 +116,61 @@ func TestLimits(t *testing.T) {
 	late := f.submitFor(seeds[0], "--tenant", "cent", "--max-pages", "5")
 	if j := f.await(late, time.Minute, nil); j.State != "partial" || j.Pages != 0 || f.lab.Stats().Total.Requests != before {
 		t.Errorf("%s (%s) with %d pages and %d requests", j.State, j.Reason, j.Pages, f.lab.Stats().Total.Requests-before)
+	}
+	f.leaveAll()
+}
+
+// TestLimitsOfHosts lets a plan limit the hosts of a job that could go to all of the
+// lab, while workers are killed: the servers see exactly so many, and what was left out
+// is told.
+func TestLimitsOfHosts(t *testing.T) {
+	t.Parallel()
+	const most = 5
+	f := newFleet(t, setup{hosts: 12, pages: 8, pace: 500 * time.Millisecond})
+	for _, args := range [][]string{
+		{"plan", "set", "few", "--max-hosts", strconv.Itoa(most)},
+		{"tenant", "set", "acme", "--plan", "few"},
+	} {
+		f.run(append([]string{"admin"}, args...)...)
+	}
+	for range 3 {
+		f.start()
+	}
+	f.awaitWorkers(3)
+	id := f.submitFor(f.lab.Seeds()[:2], "--tenant", "acme", "--scope", "any")
+	killed := false
+	j := f.await(id, f.long(), func() {
+		if !killed && f.lab.Stats().HostsTouched > 2 { // it has begun to take up others
+			victim, _ := f.victim()
+			f.kill(victim)
+			f.start()
+			killed = true
+		}
+	})
+	if !killed {
+		t.Error("nobody was killed")
+	}
+	if n := f.lab.Stats().HostsTouched; n != most {
+		t.Errorf("%d hosts were asked, want %d", n, most)
+	}
+	if j.State != "partial" || j.Reason != "max_hosts" || j.Waiting != 0 || j.Outcomes["deferred"] == 0 || f.recorded(id) != j.Pages {
+		t.Errorf("%s (%s): %d pages, %d stored, %v", j.State, j.Reason, j.Pages, f.recorded(id), j.Outcomes)
+	}
+	l := f.limits(id)
+	at := slices.IndexFunc(l.Limits, func(x limitRow) bool { return x.Name == "max_hosts" })
+	if !l.Success || !slices.Equal(l.Errors, []string{"Plan limit: Maximum 5 hosts per crawl"}) || at < 0 || l.Limits[at].Layer != "plan" || l.Limits[at].Max != most {
+		t.Errorf("%+v", l)
+	}
+	var told []string
+	f.sql(func(conn *pgx.Conn) error {
+		rows, err := conn.Query(f.Context(), "select e.kind || ' ' || (e.body::jsonb ->> 'percent') from event e where e.job = $1 and e.kind like 'limit.%' order by 1", id)
+		if err == nil {
+			told, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return err
+	})
+	if !slices.Equal(told, []string{"limit.near 80", "limit.near 95", "limit.reached 100"}) {
+		t.Errorf("events tell %v", told)
 	}
 	f.leaveAll()
 }

@@ -80,6 +80,8 @@ func used(p *headway.Progress, name limit.Name) int64 {
 		return p.Spent.Bytes
 	case limit.Time:
 		return int64(p.Spent.Time)
+	case limit.Hosts:
+		return p.Spent.Hosts
 	default:
 		return 0
 	}

@@ -497,7 +497,7 @@ type ceilingRow struct {
 // counted are the limits that are counted, and how much of each is used.
 func counted(p *headway.Progress) []ceilingRow {
 	var rows []ceilingRow
-	for _, name := range []limit.Name{limit.Pages, limit.Requests, limit.Bytes, limit.Time} {
+	for _, name := range []limit.Name{limit.Pages, limit.Requests, limit.Bytes, limit.Time, limit.Hosts} {
 		c, used := ceiling(p, name)
 		if !c.Limited() {
 			continue

@@ -55,6 +55,7 @@ type run struct {
 	aside    map[aside]bool
 	errands  []*errand // by age
 	tenures  map[string][]byte
+	taken    map[string]bool
 	points   []store.Point
 	notices  []store.Notice // oldest first
 }

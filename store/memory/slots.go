@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"headway/job"
@@ -96,4 +97,33 @@ func (s *Store) Reserve(ctx context.Context, w store.WorkerID, id job.ID, n int)
 	}
 	defer s.mu.Unlock()
 	return s.ledger.Reserve(w, id, n)
+}
+
+// TakeHosts implements [store.Budget].
+func (s *Store) TakeHosts(ctx context.Context, id job.ID, most int64, hosts []string) (store.Taken, error) {
+	if err := store.CheckTake(most, hosts); err != nil {
+		return store.Taken{}, err
+	}
+	if err := s.begin(ctx, "take hosts"); err != nil {
+		return store.Taken{}, err
+	}
+	defer s.mu.Unlock()
+	r, err := s.run(id)
+	if err != nil {
+		return store.Taken{}, err
+	}
+	asked := make(map[string]bool, len(hosts))
+	for _, h := range hosts {
+		if asked[h] = true; int64(len(r.taken)) < most {
+			r.taken[h] = true
+		}
+	}
+	t := store.Taken{N: int64(len(r.taken))}
+	for h := range r.taken {
+		if asked[h] || t.N >= most {
+			t.Hosts = append(t.Hosts, h)
+		}
+	}
+	slices.Sort(t.Hosts)
+	return t, nil
 }

@@ -157,6 +157,7 @@ const (
 	lockOfEndpoints  int32 = 0x48576e
 	lockOfSchedules  int32 = 0x485774
 	lockOfHosts      int32 = 0x485775
+	lockOfTaken      int32 = 0x485778
 )
 
 // errf is fmt.Errorf for the functions of affected.

@@ -145,6 +145,7 @@ func dropTables(id job.ID) string {
 	for _, t := range []string{"seen", "url", "queue", "outcome", "attempt", "aside", "tenure"} {
 		fmt.Fprintf(&b, "drop table %s_%d;\n", t, id)
 	}
+	fmt.Fprintf(&b, "drop table if exists taken_%d;\n", id)
 	return b.String()
 }
 

@@ -31,6 +31,7 @@ func Run(t *testing.T, open Open) {
 		{"Commit", testCommit},
 		{"Errands", testErrands},
 		{"Budget", testBudget},
+		{"Taken", testTaken},
 		{"Reopen", testReopen},
 		{"Hosts", testHosts},
 		{"Crowds", testCrowds},
