@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headway/ask"
+	"headway/job"
 	"headway/store"
 	"headway/visit"
 )
@@ -114,6 +115,9 @@ func ExplainSlow(f SlowFacts) Slow {
 	s.Sentence = s.sentence(counts)
 	if f.Untold && len(s.Parts) == 0 {
 		s.Sentence, s.Change, s.Setting = "How host time was spent is not kept of a job of a fleet: it is told while the job runs.", "", ""
+		if f.State == string(job.Running) {
+			s.Sentence = "No worker tells yet what the hosts of the job do: ask again in a moment."
+		}
 	}
 	return s
 }

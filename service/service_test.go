@@ -234,6 +234,11 @@ func TestJobs(t *testing.T) {
 	if j.State != "cancelled" {
 		t.Errorf("cancelled: %+v", j)
 	}
+	var refused struct{ Detail, Hint string }
+	s.ask("POST", path+"/extend", k, map[string]any{"max_pages": 10}).read(t, http.StatusConflict, &refused)
+	if refused.Detail != "extend job 1: it was cancelled: the state has changed" || !strings.HasPrefix(refused.Hint, "create another job") {
+		t.Errorf("extended once cancelled: %+v", refused)
+	}
 	s.ask("GET", path+"/compare?with=1", k, nil).read(t, http.StatusOK, nil)
 	s.ask("GET", path+"/pages", k, nil).read(t, http.StatusOK, nil)
 	s.ask("GET", path+"/export", k, nil).read(t, http.StatusOK, nil)

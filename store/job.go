@@ -204,11 +204,11 @@ func Grant(left int64, n int) int {
 func CheckExtend(j Job, c Counts, maxPages int64) error {
 	switch {
 	case j.State == job.Cancelled:
-		return fmt.Errorf("extend job %d, which was cancelled: %w", j.ID, ErrConflict)
+		return fmt.Errorf("it was cancelled: %w", ErrConflict)
 	case maxPages < 0, maxPages > 0 && maxPages < c.Pages()+c.Tokens:
-		return fmt.Errorf("extend job %d to %d pages, with %d spent or reserved: %w", j.ID, maxPages, c.Pages()+c.Tokens, ErrConflict)
+		return fmt.Errorf("%d pages, with %d spent or reserved: %w", maxPages, c.Pages()+c.Tokens, ErrConflict)
 	case j.MaxPages == 0 && maxPages > 0:
-		return fmt.Errorf("extend job %d to %d pages: it has no limit: %w", j.ID, maxPages, ErrConflict)
+		return fmt.Errorf("%d pages: it has no limit: %w", maxPages, ErrConflict)
 	default:
 		return nil
 	}

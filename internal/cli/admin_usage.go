@@ -44,7 +44,7 @@ themselves, so they are exact.`,
 			if when != "" {
 				var err error
 				if month, err = store.ParseMonth(when); err != nil {
-					return usage(err, "")
+					return usage(err, "--month takes a year and a month, such as 2026-11")
 				}
 			}
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {

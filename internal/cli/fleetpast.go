@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"headway/service/orders"
 	"headway/store"
 	"headway/store/postgres"
+	"headway/weburl"
 )
 
 // inFleet opens the store for one command.
@@ -126,13 +128,23 @@ func tellFleetHost(ctx context.Context, out io.Writer, st *postgres.Store, name 
 	return printChange(out, a, asJSON)
 }
 
-// whyJob answers for a URL of a job of a fleet.
-func (p *past) whyJob(ctx context.Context, text string) (*answer.Why, error) {
+// whyJob answers for a URL of a job of a fleet, which has a list of opt-outs beside
+// the files of its workers.
+func (p *past) whyJob(ctx context.Context, list store.OptOuts, text string) (*answer.Why, error) {
 	readings, err := readURL(text)
 	if err != nil {
 		return nil, err
 	}
+	byFile, err := optOutRule()
+	if err != nil {
+		return nil, err
+	}
+	byList, err := list.CoveringOptOut(ctx, readings[0].url.Hostname())
+	if err != nil {
+		return nil, failed(err, "")
+	}
 	q := answer.WhyQuestion{Store: p.view, Job: p.job, Asked: p.asked}
+	q.OptedOut = func(u weburl.URL) string { return cmp.Or(byList, byFile(u)) }
 	if p.running {
 		q.Running = runningURL(p.asker, p.job.ID)
 	}

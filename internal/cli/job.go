@@ -223,6 +223,12 @@ and the answer says so; they are asked again when the job gets its place.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
+				if !cmd.Flags().Changed("max-pages") {
+					return usage(fmt.Errorf("extend job %d to how many pages?", j.Job), "--max-pages takes the new limit, those it has included; 0 is none")
+				}
+				if j.State == job.Cancelled {
+					return usage(fmt.Errorf("job %d was cancelled, for good", j.Job), "headway job submit asks for another")
+				}
 				if err := f.extend(ctx, j, pages); err != nil {
 					return err
 				}

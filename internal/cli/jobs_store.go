@@ -166,7 +166,7 @@ func (f *jobsOfStore) why(ctx context.Context, id job.ID, url string) (*answer.W
 	if err != nil {
 		return nil, err
 	}
-	return p.whyJob(ctx, url)
+	return p.whyJob(ctx, f, url)
 }
 
 func (f *jobsOfStore) hosts(ctx context.Context, id job.ID, q answer.HostQuery, errs io.Writer) (*answer.Hosts, error) {

@@ -63,6 +63,9 @@ func explainWhy(ctx context.Context, dir, text string) (*answer.Why, error) {
 	}
 	defer view.Close()
 	q := answer.WhyQuestion{Store: view, Job: j}
+	if q.OptedOut, err = optOutRule(); err != nil {
+		return nil, err
+	}
 	if q.Asked, err = lastAsked(found, q.Job); err != nil {
 		return nil, failed(err, "")
 	}
@@ -78,11 +81,7 @@ func explainWhy(ctx context.Context, dir, text string) (*answer.Why, error) {
 
 // whyAny answers for a URL of a crawl, running or ended.
 func whyAny(ctx context.Context, q answer.WhyQuestion, text string, readings []urlReading) (*answer.Why, error) {
-	var err error
 	q.Now = time.Now().UTC()
-	if q.OptedOut, err = optOutRule(); err != nil {
-		return nil, err
-	}
 	chosen, err := knownReading(ctx, q.Store, q.Job, readings)
 	if err != nil {
 		return nil, failed(err, "")

@@ -120,7 +120,7 @@ func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages i
 	c := s.count(r)
 	around := s.around(now, r)
 	if err := around.Extend(&r.Job, c, maxPages); err != nil {
-		return err
+		return fmt.Errorf("extend job %d: %w", id, err)
 	}
 	s.ledger.SetLimit(id, r.MaxPages, c.Pages())
 	for _, x := range r.order {

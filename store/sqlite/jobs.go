@@ -166,7 +166,7 @@ func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages i
 		}
 		c.Tokens = s.ledger.Held(id)
 		if err := store.CheckExtend(j, c, maxPages); err != nil {
-			return err
+			return fmt.Errorf("extend job %d: %w", id, err)
 		}
 		_, err := s.w.exec(ctx, "update job set max_pages = ? where id = ?", maxPages, int64(id))
 		return err

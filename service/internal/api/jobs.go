@@ -249,7 +249,15 @@ func (a *API) extendJob(ctx context.Context, in *extendInput) (*JobAnswer, error
 	if err != nil {
 		return nil, err
 	}
-	if err := a.store.Extend(ctx, time.Now(), j.ID, in.Body.MaxPages); err != nil {
+	err = a.store.Extend(ctx, time.Now(), j.ID, in.Body.MaxPages)
+	if errors.Is(err, store.ErrConflict) {
+		hint := fmt.Sprintf("GET %s tells the pages it has and its limit", pathOf(j.ID))
+		if j.State == job.Cancelled {
+			hint = "create another job: one that was cancelled does not go on"
+		}
+		return nil, problem(http.StatusConflict, err.Error(), hint)
+	}
+	if err != nil {
 		return nil, err
 	}
 	is, before := j.State, j.MaxPages
