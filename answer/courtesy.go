@@ -303,6 +303,7 @@ type CourtesyFacts struct {
 	Robots  map[string]int     // bytes of the files that Sums names
 	Earlier string             // another user agent that earlier runs used; empty for none
 	Cut     bool               // not all URLs were counted
+	Newest  int                // crawls that were looked at, where there are older ones; 0 for all
 }
 
 // Receipt writes the receipt.
@@ -346,6 +347,9 @@ func (c *Courtesy) Receipt(f CourtesyFacts) *Receipt {
 	r.Instructions, r.Notes = instructions(f.Who, f.Host), r.notes()
 	if f.Earlier != "" {
 		r.Notes = append(r.Notes, fmt.Sprintf("Earlier runs of this crawl named themselves %q.", f.Earlier))
+	}
+	if f.Newest > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("Only the newest %d jobs were looked at: what older ones asked of the host is not counted.", f.Newest))
 	}
 	if f.Cut {
 		r.Notes = append(r.Notes, fmt.Sprintf("More of the host was asked for than is counted here: the numbers are of %d URLs.", c.urls))

@@ -24,6 +24,9 @@ type ReceiptQuestion struct {
 	// Own leaves out how often the host was asked for crawls that are none of
 	// these.
 	Own bool
+	// Older tells that there are older crawls than these, which may have asked the
+	// host, too.
+	Older bool
 	// MaxURLs bounds the URLs that are counted; 0 is all.
 	MaxURLs int
 }
@@ -33,6 +36,9 @@ type ReceiptQuestion struct {
 func ReadReceipt(ctx context.Context, q ReceiptQuestion, crawls ...*Crawl) (*Receipt, error) {
 	c := NewCourtesy(false)
 	facts := CourtesyFacts{Host: q.Host, MadeAt: q.Now, Who: q.Who, Earlier: q.Earlier, Robots: map[string]int{}}
+	if q.Older {
+		facts.Newest = len(crawls)
+	}
 	var knows *Crawl // who tells how the host stands: one that runs, where there is one
 	for _, one := range crawls {
 		before := c.urls

@@ -114,7 +114,8 @@ type GetCourtesyParams struct {
 // key with the scope operator.
 //
 // All of it comes from what was recorded when it happened. Values of
-// secret-looking query parameters are left out.
+// secret-looking query parameters are left out. The newest 1000 jobs are looked
+// at, and up to 500000 URLs are counted; where there are more, notes says so.
 func (c *Client) GetCourtesy(ctx context.Context, params GetCourtesyParams) (*Receipt, error) {
 	r := request{method: "GET", path: "/v1/hosts/courtesy"}
 	r.text("host", params.Host)

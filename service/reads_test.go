@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,4 +189,33 @@ func TestReads(t *testing.T) {
 		}
 	}
 	s.ask("GET", path+"/courtesy?host=shop", k, nil).read(t, http.StatusUnprocessableEntity, nil)
+}
+
+// TestReceiptOfManyJobs: a receipt of a host counts the newest thousand jobs, and says
+// so where there are older ones.
+func TestReceiptOfManyJobs(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	k := key(t, s.st, "", store.ScopeOperator)
+	const host, note = "https://shop.example", "Only the newest 1000 jobs were looked at: what older ones asked of the host is not counted."
+	crawled(t, s, "acme", host)
+	receipt := func() (requests int, told bool) {
+		t.Helper()
+		var r struct {
+			Requests int
+			Notes    []string
+		}
+		s.ask("GET", "/v1/hosts/courtesy?host="+host, k, nil).read(t, http.StatusOK, &r)
+		return r.Requests, slices.Contains(r.Notes, note)
+	}
+	if requests, told := receipt(); requests != 1 || told {
+		t.Errorf("of all jobs: %d requests, told of others: %v", requests, told)
+	}
+	for range 1000 {
+		if _, err := s.st.CreateJob(t.Context(), store.Job{State: job.Queued, CreatedAt: time.Now(), Spec: []byte(`{"seeds":["https://new.example"]}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if requests, told := receipt(); requests != 0 || !told {
+		t.Errorf("of the newest: %d requests, told of others: %v", requests, told)
+	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -28,7 +29,7 @@ func (a *API) registerCourtesy() {
 	tags := []string{"hosts"}
 	register(a, store.ScopeOperator, huma.Operation{
 		OperationID: "get-courtesy", Method: http.MethodGet, Path: "/v1/hosts/courtesy", Tags: tags, Summary: "Write a receipt for a webmaster: how a host was treated, for whatever job, and how to slow or stop us",
-		Description: "All of it comes from what was recorded when it happened. Values of secret-looking query parameters are left out.",
+		Description: fmt.Sprintf("All of it comes from what was recorded when it happened. Values of secret-looking query parameters are left out. The newest %d jobs are looked at, and up to %d URLs are counted; where there are more, notes says so.", maxReceiptJobs, maxReceiptURLs),
 	}, a.getCourtesy)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "get-courtesy-of-job", Method: http.MethodGet, Path: "/v1/jobs/{job}/courtesy", Tags: tags, Summary: "Write a receipt for a webmaster of what one job did to a host",
@@ -60,11 +61,12 @@ func (a *API) getCourtesy(ctx context.Context, in *OneHost) (*struct{ Body answe
 	if err != nil {
 		return nil, err
 	}
-	q := answer.ReceiptQuestion{Host: in.Host, Who: jobspec.Who(set)}
-	jobs, err := a.store.FindJobs(ctx, store.JobQuery{All: true, Max: maxReceiptJobs})
+	jobs, err := a.store.FindJobs(ctx, store.JobQuery{All: true, Max: maxReceiptJobs + 1})
 	if err != nil {
 		return nil, err
 	}
+	q := answer.ReceiptQuestion{Host: in.Host, Who: jobspec.Who(set), Older: len(jobs) > maxReceiptJobs}
+	jobs = jobs[:min(len(jobs), maxReceiptJobs)]
 	var crawls []*answer.Crawl
 	for i := range jobs {
 		c, err := a.crawlOf(&jobs[i])
