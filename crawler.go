@@ -79,7 +79,8 @@ type crawler struct {
 	outbox     [][]visit.Visit
 	refills    []frontier.Want
 	refilling  bool
-	tokens     int // reservations under way
+	tokens     int            // reservations under way
+	rates      store.Timeline // of tenants, where nobody shares the store
 	loader     loader
 	background sync.WaitGroup
 
@@ -110,7 +111,7 @@ func newCrawler(cfg Config) *crawler {
 		cfg: cfg, st: cfg.Store, key: cfg.Store.Key(), runs: map[job.ID]*run{},
 		leases: map[store.Slot]store.Lease{}, sites: map[string]*site{}, versions: map[robots.Sum]bool{}, clean: map[string]bool{},
 		loader: loader{yields: map[string]bool{}, turns: map[string]time.Time{}}, touched: map[string]struct{}{}, orders: map[string][]order{},
-		seen: frontier.NewSeen(cfg.SeenBytes), rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
+		rates: store.Timeline{}, seen: frontier.NewSeen(cfg.SeenBytes), rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
 		events: make(chan func(time.Time), 4*cfg.Workers), tasks: make(chan task, cfg.Workers),
 		parsing: make(chan struct{}, cfg.ParseWorkers), out: make(chan []visit.Visit, 4),
 		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}), meter: newMeter(cfg.Gauge),

@@ -95,6 +95,13 @@ func (l *line) Commit(ctx context.Context, c store.Commit) (store.Receipt, error
 	return l.Store.Commit(ctx, c)
 }
 
+func (l *line) Stretch(ctx context.Context, now time.Time, wants []store.Stretch) ([]time.Duration, error) {
+	if err := l.err(); err != nil {
+		return nil, err
+	}
+	return l.Store.Stretch(ctx, now, wants)
+}
+
 func (l *line) Heads(ctx context.Context, now time.Time, wants []store.Want) ([]visit.Item, error) {
 	if err := l.err(); err != nil {
 		return nil, err

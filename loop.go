@@ -182,6 +182,7 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 	for _, t := range b.Tokens {
 		c.reserve(work, t)
 	}
+	c.askTurns(work, now, b.Turns)
 	c.loader.want(b.Load)
 	for _, d := range b.Quiet {
 		c.quiet(d)

@@ -100,6 +100,7 @@ func (r *run) frontierJob() frontier.Job {
 	j := frontier.Job{
 		ID: r.job, Tenant: r.tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited() && !r.sifting,
 		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)), Choosy: r.cfg.Limits.Of(limit.Hosts).Limited(),
+		Rate: r.cfg.Limits.Max(limit.RequestsPerSecond),
 		Policy: func(host string) *politeness.Policy {
 			if s := r.c.sites[host]; fit || s != nil && s.owned || r.owned[host] {
 				return &policy

@@ -25,8 +25,18 @@ func (c *claim) claimed() *claim { return c }
 // tenant is whoever asked for jobs.
 type tenant struct {
 	claim
-	known int // jobs of it
-	jobs  contest[*jobState]
+	name string
+	all  []*jobState // those that are known
+	jobs contest[*jobState]
+
+	rate     int64 // requests a second; 0 is any
+	window   window
+	free     int  // turns that may be used
+	lined    int  // hosts that stand in line for a place, those that have left it included
+	turnless int  // hosts that wait for turns, for all jobs
+	passed   bool // a host was asked for others, because it had no turn
+	waking   bool // one of its hosts looks again, for which there is a turn
+	asking   bool // for turns
 }
 
 // contest is those who want places, the one to be served next in front.
@@ -83,15 +93,25 @@ func (f *Frontier) contend(j *jobState) {
 }
 
 // lineUp puts a host that could be asked at the end of the line of the job whose
-// turn it is there.
+// turn it is there, or in that for turns of its tenant where there is none.
 func (f *Frontier) lineUp(h *host, now time.Time) {
-	h.line = inReady
 	if h.standing[inReady] {
+		h.line = inReady
 		return // one that left the line for a moment has kept its place
 	}
-	h.standing[inReady] = true
 	_, _, j := f.turn(h, now)
+	if len(f.rated) > 0 {
+		f.wantTurns(h, j, now)
+		if j.tenant.shut() {
+			h.wait = waitingBudget
+			f.move(h, now)
+			return
+		}
+	}
+	h.line = inReady
+	h.standing[inReady] = true
 	j.ready.push(h)
+	j.tenant.lined++
 	f.contend(j)
 }
 

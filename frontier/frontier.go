@@ -67,8 +67,14 @@ type Frontier struct {
 
 	clock   clock
 	tenants contest[*tenant] // those with hosts that could be asked
-	hungry  deque            // hosts that could be asked if their URLs were here
-	short   visit.Wait
+
+	rated    []*tenant // those with a rate
+	unrated  []*tenant // those that have none any more, until their hosts look again
+	turnsDue bool      // something happened since turns were last given
+	turnAt   time.Time // when the next turn comes; zero: after something happened
+
+	hungry deque // hosts that could be asked if their URLs were here
+	short  visit.Wait
 
 	items   int     // in all heads
 	page    *beyond // of the last URL that was found on one
@@ -131,6 +137,7 @@ type flight struct {
 	entry *entry
 	job   *jobState // nil for robots.txt
 	payer *jobState // who holds the place
+	turn  tick      // when it was handed out, where the tenant has a rate
 	kind  Kind
 
 	sent    bool
@@ -154,6 +161,8 @@ type Batch struct {
 	Tokens []Tokens
 	// Take are hosts that jobs want to take up; answer with [Frontier.Took].
 	Take []Taking
+	// Turns are wanted for tenants with a rate; answer with [Frontier.Given].
+	Turns []Turns
 	// Parks end what waits of a job on a host; answer with [Frontier.Parked].
 	Parks []Park
 	// Resolved are visits that were in doubt.
@@ -239,16 +248,21 @@ func New(cfg Config, now time.Time) *Frontier {
 // AddJob makes a job known, or changes one that is.
 func (f *Frontier) AddJob(j Job) {
 	if known := f.jobs[j.ID]; known != nil {
-		known.Job = j
+		changed := known.Rate != j.Rate
+		if known.Job = j; changed {
+			f.setRate(known.tenant)
+		}
 		return
 	}
 	t := f.byTenant[j.Tenant]
 	if t == nil {
-		t = &tenant{claim: claim{place: -1}}
+		t = &tenant{claim: claim{place: -1}, name: j.Tenant}
 		f.byTenant[j.Tenant] = t
 	}
-	t.known++
 	added := &jobState{Job: j, claim: claim{place: -1}, tenant: t}
+	if t.all = append(t.all, added); j.Rate > 0 {
+		f.setRate(t)
+	}
 	f.jobs[j.ID] = added
 	i, _ := slices.BinarySearchFunc(f.jobList, j.ID, func(s *jobState, id job.ID) int { return cmp.Compare(s.ID, id) })
 	f.jobList = slices.Insert(f.jobList, i, added)
@@ -261,11 +275,14 @@ func (f *Frontier) StopJob(now time.Time, id job.ID) {
 		return
 	}
 	j.stopped, j.starved = true, deque{}
+	if j.tenant.rate > 0 {
+		f.forgetTurns(j)
+	}
 	for _, h := range f.list {
 		forgot := h.forgetErrands(id)
 		if q := h.queue(id); q != nil {
 			q.drop(f)
-			q.starving = false
+			q.starving, q.turnless = false, false
 			f.look(h, now)
 		} else if forgot {
 			f.look(h, now)
@@ -300,13 +317,18 @@ func (f *Frontier) DropJob(now time.Time, id job.ID) bool {
 	}
 	for j.ready.len() > 0 {
 		h := j.ready.pop(0)
+		j.tenant.lined--
 		if h.standing[inReady] = false; h.line == inReady {
 			f.look(h, now)
 		}
 	}
 	f.contend(j)
-	if j.tenant.known--; j.tenant.known == 0 {
+	t := j.tenant
+	if t.all = slices.DeleteFunc(t.all, func(s *jobState) bool { return s == j }); len(t.all) == 0 {
 		delete(f.byTenant, j.Tenant)
+	}
+	if t.rate > 0 {
+		f.setRate(t)
 	}
 	delete(f.jobs, id)
 	f.jobList = slices.DeleteFunc(f.jobList, func(s *jobState) bool { return s == j })
@@ -323,24 +345,32 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 	for len(f.clock) > 0 && f.clock[0].until.past(now) {
 		f.look(f.clock[0], now)
 	}
+	f.giveTurns(now)
 	for len(b.Requests) < limit {
 		if len(f.tenants) == 0 {
-			if f.spend(now) {
+			if f.spend(now) || f.giveTurns(now) {
 				continue
 			}
 			break
 		}
-		if h := f.pick(f.tenants[0].jobs[0], now); h != nil {
+		t := f.tenants[0]
+		t.waking = true
+		if h := f.pick(t.jobs[0], now); h != nil {
 			b.Requests = append(b.Requests, f.take(h, now))
 		}
+		t.waking = false
 	}
 	f.feed(now)
 	f.load()
 	f.ask()
+	f.giveTurns(now)
 	if !now.Before(f.sweepAt) {
 		f.sweep(now)
 	}
-	b.Wake = f.clock.next()
+	b.Wake = earlier(f.clock.next(), f.turnAt)
+	if f.turnsDue {
+		b.Wake = now
+	}
 	if len(f.doubts) > 0 {
 		b.Wake = earlier(b.Wake, f.doubts[0].at.Add(doubtFor))
 	}
@@ -349,7 +379,7 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 	}
 	f.out, f.batch = f.batch, f.out
 	f.batch = Batch{
-		Requests: f.batch.Requests[:0], Refill: f.batch.Refill[:0], Load: f.batch.Load[:0], Tokens: f.batch.Tokens[:0],
+		Requests: f.batch.Requests[:0], Refill: f.batch.Refill[:0], Load: f.batch.Load[:0], Tokens: f.batch.Tokens[:0], Turns: f.batch.Turns[:0],
 		Take: f.batch.Take[:0], Parks: f.batch.Parks[:0], Resolved: f.batch.Resolved[:0], Rest: f.batch.Rest[:0], Quiet: f.batch.Quiet[:0],
 	}
 	return &f.out
@@ -376,6 +406,9 @@ func (f *Frontier) shortOf(now time.Time, short visit.Wait) {
 // another host of its domain: then it would have to wait again. It is nil for one
 // that has left the line, or cannot be asked for this job now.
 func (f *Frontier) pick(j *jobState, now time.Time) *host {
+	if j.tenant.rate > 0 && f.lapsed(j.tenant, now) {
+		return nil
+	}
 	i, first := 0, j.ready.at(0)
 	if first.line == inReady && first.passed < maxBypassed {
 		for k := 0; k < j.ready.len() && k < maxBypassed; k++ {
@@ -389,6 +422,7 @@ func (f *Frontier) pick(j *jobState, now time.Time) *host {
 		first.passed++
 	}
 	h := j.ready.pop(i)
+	j.tenant.lined--
 	f.contend(j)
 	h.standing[inReady] = false
 	if h.line != inReady {
@@ -412,6 +446,7 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 	fl := &flight{host: h, kind: kind, payer: j}
 	r := Request{Host: h.name, flight: fl}
 	f.served(j)
+	f.useTurn(fl, j.tenant, now)
 	h.number, h.passed = f.number, 0
 	switch kind {
 	case Robots:
@@ -455,22 +490,43 @@ func (f *Frontier) turn(h *host, now time.Time) (Kind, *queue, *jobState) {
 	switch {
 	case f.robotsWanted(h, now):
 		return Robots, nil, h.reader(f, q)
-	case len(h.errands) > 0 && (h.turn || q == nil):
+	case len(h.errands) > 0 && f.errandNext(h, q):
 		return Sitemap, nil, f.jobs[h.errands[0].Job]
 	default:
 		return Page, q, q.job
 	}
 }
 
-// reader is the job for which robots.txt is read: the one that needs it next.
+// errandNext tells whether an errand comes before a page: every other time, unless
+// the tenant of one of them has no turn.
+func (f *Frontier) errandNext(h *host, page *queue) bool {
+	if page == nil {
+		return true
+	}
+	if shut := page.job.tenant.shut(); shut != f.jobs[h.errands[0].Job].tenant.shut() {
+		return shut
+	}
+	return h.turn
+}
+
+// reader is the job for which robots.txt is read: the one that needs it next, of those
+// whose tenants have turns if there is any.
 func (h *host) reader(f *Frontier, page *queue) *jobState {
 	if page != nil {
 		return page.job
 	}
+	var first *jobState
 	for q := h.queues; q != nil; q = q.next {
-		if q.waits() && q.may() {
+		switch {
+		case !q.waits() || !q.may():
+		case !q.job.tenant.shut():
 			return q.job
+		case first == nil:
+			first = q.job
 		}
+	}
+	if first != nil {
+		return first
 	}
 	return f.jobs[h.errands[0].Job]
 }
@@ -509,16 +565,24 @@ func (q *queue) undecided() bool { return q.job.Choosy && q.choice != taken }
 // nextPage is the queue of the job whose turn it is for a page, or nil where no URL in
 // memory may be asked for, or not before a token has come: near its limit a job is
 // given single ones, and would never have its turn on a host that others keep busy.
+// Those whose tenants have no turn are passed over for others, which shall not wait for
+// them; they keep their place in front.
 func (f *Frontier) nextPage(h *host) *queue {
+	var first *queue
 	for q := h.queues; q != nil; q = q.next {
 		switch {
 		case q.may() && f.peel(q):
-			return q
+			if !q.job.tenant.shut() {
+				return q
+			}
+			if first == nil {
+				first = q
+			}
 		case q.hopes() && f.peel(q):
 			return nil
 		}
 	}
-	return nil
+	return first
 }
 
 // peel sets suspects at the front of a head aside while another is under way,

@@ -299,7 +299,7 @@ func (h *host) tidy() {
 	for at := &h.queues; *at != nil; {
 		q := *at
 		q.tidy()
-		if !q.idle() {
+		if !q.idle() || q.turnless {
 			at = &q.next
 			continue
 		}

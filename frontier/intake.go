@@ -458,7 +458,7 @@ func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
 	}
 	stopped := true
 	for q := h.queues; q != nil; q = q.next {
-		if q.asked > 0 || q.parking || q.starving || q.aside > 0 {
+		if q.asked > 0 || q.parking || q.starving || q.turnless || q.aside > 0 {
 			return
 		}
 		stopped = stopped && q.job.stopped

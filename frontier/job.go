@@ -28,6 +28,9 @@ type Job struct {
 	MaxPagesPerHost int
 	// Choosy says that each host must be taken up first; see [Batch.Take].
 	Choosy bool
+	// Rate is how many requests a second its tenant may make with all its jobs, the
+	// lowest of them all; 0 is any number. See [Batch.Turns].
+	Rate int64
 }
 
 // jobState is a job and what it may still do.
@@ -44,6 +47,7 @@ type jobState struct {
 	asking    bool
 	exhausted bool
 	starved   deque // hosts that wait for a token
+	turnless  deque // hosts that wait for a turn of the tenant
 }
 
 // may tells whether the job may have another page.

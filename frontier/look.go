@@ -16,6 +16,9 @@ func (f *Frontier) look(h *host, now time.Time) {
 	f.choose(h)
 	f.park(h, now)
 	h.tidy()
+	if len(f.rated) > 0 {
+		f.refreshTurns(h, now)
+	}
 	h.until, h.wait, h.line = 0, NoWork, noLine
 	if f.wants(h) {
 		if until, reason := f.admit(h, now); reason == "" {

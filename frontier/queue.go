@@ -45,6 +45,7 @@ type queue struct {
 	spilled  bool // since a refill was asked, a URL found no room in the head
 	dry      bool // what the store holds beyond may not be tried before what is in later
 	starving bool // in the line for page tokens
+	turnless bool // in the line for turns of the tenant
 	closing  bool // the job gives up on the host: nothing more is handed out
 	parking  bool // and a park is under way
 	choice   choice

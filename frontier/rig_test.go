@@ -11,6 +11,7 @@ import (
 
 	"headway/job"
 	"headway/politeness"
+	"headway/store"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -95,6 +96,7 @@ type rig struct {
 	states map[string]HostState
 	tokens map[job.ID]int // that the store still gives
 	refuse bool           // choosy jobs may take up no more hosts
+	turns  store.Timeline // of tenants with a rate
 	manual bool           // the test answers what a batch asks for
 	batch  Batch          // what the last next brought
 	limit  int
@@ -123,7 +125,7 @@ func newRig(t *testing.T, cfg Config, jobs ...Job) *rig {
 	t.Helper()
 	r := &rig{
 		t: t, f: New(cfg, start), shelf: newShelf(), now: start, robots: RobotsState{Known: true, Ever: true},
-		states: map[string]HostState{}, tokens: map[job.ID]int{}, limit: 1000,
+		states: map[string]HostState{}, tokens: map[job.ID]int{}, turns: store.Timeline{}, limit: 1000,
 	}
 	if len(jobs) == 0 {
 		jobs = []Job{plainJob(1)}
@@ -184,6 +186,7 @@ func (r *rig) next() []Request {
 		r.batch.Load = append(r.batch.Load, b.Load...)
 		r.batch.Tokens = append(r.batch.Tokens, b.Tokens...)
 		r.batch.Take = append(r.batch.Take, b.Take...)
+		r.batch.Turns = append(r.batch.Turns, b.Turns...)
 		r.batch.Parks = append(r.batch.Parks, b.Parks...)
 		r.batch.Resolved = append(r.batch.Resolved, b.Resolved...)
 		r.batch.Rest = append(r.batch.Rest, b.Rest...)
@@ -202,6 +205,10 @@ func (r *rig) next() []Request {
 // anything.
 func (r *rig) answer(b *Batch) bool {
 	loads, refills, tokens, parks, takings := slices.Clone(b.Load), slices.Clone(b.Refill), slices.Clone(b.Tokens), slices.Clone(b.Parks), slices.Clone(b.Take)
+	turns := slices.Clone(b.Turns)
+	for _, w := range turns {
+		r.f.Given(w, r.now.Add(r.turns.Take(r.now, store.Stretch{Tenant: w.Tenant, Length: w.Length()})))
+	}
 	for _, name := range loads {
 		r.load(name)
 	}
@@ -219,7 +226,7 @@ func (r *rig) answer(b *Batch) bool {
 	for _, p := range parks {
 		r.park(p)
 	}
-	return len(loads)+len(refills)+len(tokens)+len(parks)+len(takings) > 0
+	return len(loads)+len(refills)+len(tokens)+len(parks)+len(takings)+len(turns) > 0
 }
 
 func (r *rig) load(name string) {

@@ -143,6 +143,9 @@ func (f *Frontier) PutBack(now time.Time, r Request) {
 // nothing about the host.
 func (f *Frontier) callOff(fl *flight, now time.Time) {
 	fl.settled = true
+	if !fl.sent {
+		f.returnTurn(fl, now)
+	}
 	if h := fl.host; fl.sent {
 		h.state, _ = h.policy.Observe(h.state, now, politeness.Answer{SentAt: fl.sentAt, Fault: politeness.Ours})
 	} else {

@@ -80,7 +80,7 @@ var waitMeanings = map[Wait]Meaning{
 	WaitWorkers:         {"a place among the workers", "frontier"},
 	WaitParse:           {"a place among the parsers, or memory for its body", "parse"},
 	WaitStorage:         {"a commit that takes long, or free disk", "store"},
-	WaitBudget:          {"a limit of the crawl: nothing more is sent before it is raised", "limit"},
+	WaitBudget:          {"a limit of the crawl, until it is raised, or the requests per second of its tenant, until its turn", "limit"},
 	WaitNetwork:         {"our own network, which seems to be down; no host is charged", "politeness"},
 	WaitLease:           {"another process, which owns its domain at the moment", "store"},
 	WaitIdle:            {"nothing stands in its way; it was not picked yet", "frontier"},

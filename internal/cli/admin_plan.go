@@ -108,7 +108,7 @@ func planInWords(p store.Plan) string {
 
 func adminPlanSetCommand() *cobra.Command {
 	var asJSON bool
-	var crawls, hosts, pages int64
+	var crawls, hosts, rate, pages int64
 	var bytes string
 	var retention time.Duration
 	cmd := &cobra.Command{
@@ -118,7 +118,7 @@ func adminPlanSetCommand() *cobra.Command {
 workers' configuration sets for safety no plan can raise. Jobs that have begun keep
 the limits they began with.`,
 		Example: `  headway admin plan set small --max-pages 500 --max-concurrent 2 --month-pages 10000
-  headway admin plan set small --month-bytes 50GiB`,
+  headway admin plan set small --month-bytes 50GiB --max-requests-per-second 20`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
@@ -139,6 +139,9 @@ the limits they began with.`,
 				}
 				if cmd.Flags().Changed("max-hosts") {
 					p.Limits.Hosts = hosts
+				}
+				if cmd.Flags().Changed("max-requests-per-second") {
+					p.Limits.RequestsPerSecond = rate
 				}
 				if cmd.Flags().Changed("retention") {
 					p.Limits.Retention = retention
@@ -168,6 +171,7 @@ the limits they began with.`,
 	config.RegisterPlan(cmd.Flags())
 	cmd.Flags().Int64Var(&crawls, "max-concurrent", 0, "`jobs` of a tenant that run at once; 0 is no limit")
 	cmd.Flags().Int64Var(&hosts, "max-hosts", 0, "`hosts` that a crawl may take up, those of its seeds first; 0 is no limit")
+	cmd.Flags().Int64Var(&rate, "max-requests-per-second", 0, "`requests` a second of a tenant with all its jobs, over all workers; 0 is no limit")
 	cmd.Flags().DurationVar(&retention, "retention", 0, "how long a service keeps the results of jobs that have ended; 0 is for ever")
 	cmd.Flags().Int64Var(&pages, "month-pages", 0, "`pages` of a tenant in a month; 0 is no limit")
 	cmd.Flags().StringVar(&bytes, "month-bytes", "", "`size` of bodies as sent of a tenant in a month; 0 is no limit")

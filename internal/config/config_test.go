@@ -61,7 +61,7 @@ func TestTable(t *testing.T) {
 		}
 		fields[place] = s.Key
 	}
-	const ofService = 1 // limits that only safety has: its hosts
+	const ofService = 2 // limits that only safety has: its hosts, and the rate
 	if want := countFields(reflect.TypeFor[Settings]()) + ofService; len(fields) != want {
 		t.Errorf("%d settings, but %d fields", len(fields), want)
 	}

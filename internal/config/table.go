@@ -106,6 +106,7 @@ var Table = []Section{
 		{Key: "safety.max_bytes", Default: "0", Doc: "ceiling of max_bytes; 0 is none", at: func(s *Settings) value { return size{&s.Safety.Bytes, 0} }},
 		{Key: "safety.max_pages_per_host", Default: "0", Doc: "ceiling of max_pages_per_host; 0 is none", at: func(s *Settings) value { return number{&s.Safety.PagesPerHost, 0, many} }},
 		{Key: "safety.max_hosts", Default: "0", Doc: "hosts that a crawl may take up, those of its seeds first; 0 is no limit", at: func(s *Settings) value { return number{&s.Safety.Hosts, 0, many} }},
+		{Key: "safety.max_requests_per_second", Default: "0", Doc: "requests a second of each tenant with all its jobs, over all workers; of a crawl on one machine those of the crawl; 0 is no limit", at: func(s *Settings) value { return number{&s.Safety.RequestsPerSecond, 0, many} }},
 		{Key: "safety.patience", Default: "0s", Doc: "ceiling of patience; 0 is none", at: func(s *Settings) value { return span{&s.Safety.Patience, 0, maxSpan} }},
 	}},
 	{"Who asks, and how", []Setting{

@@ -36,6 +36,7 @@ type Store struct {
 	robots   map[[32]byte]store.RobotsVersion
 	arrivals map[store.Arrival]bool
 	crowds   map[store.WorkerID][]store.Crowd
+	rates    store.Timeline
 	queue    queue
 	tenants  tenants
 	optOuts  optOuts
@@ -101,7 +102,7 @@ func Open(c Config) *Store {
 		fault: c.Fault, ledger: ledger.New(c.Terms, 0), jobs: map[job.ID]*run{}, hosts: map[string]store.Host{},
 		paces: map[string][]store.PaceChange{}, robots: map[[32]byte]store.RobotsVersion{}, arrivals: map[store.Arrival]bool{},
 		queue: queue{served: map[string]int64{}}, tenants: tenants{map[string]store.Plan{}, map[string]store.Tenant{}, map[month]store.Usage{}},
-		optOuts: optOuts{names: map[string]store.OptOut{}}, owned: owned{map[string]map[string]store.OwnedHost{}, map[string]time.Time{}},
+		rates: store.Timeline{}, optOuts: optOuts{names: map[string]store.OptOut{}}, owned: owned{map[string]map[string]store.OwnedHost{}, map[string]time.Time{}},
 	}
 	// crypto/rand does not fail: it ends the process where it would have to.
 	_, _ = rand.Read(s.key[:])

@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open) {
 		{"Reopen", testReopen},
 		{"Hosts", testHosts},
 		{"Crowds", testCrowds},
+		{"Stretches", testStretches},
 		{"Jobs", testJobs},
 		{"JobLists", testJobLists},
 		{"Queue", testQueue},

@@ -1,0 +1,55 @@
+package fleettest
+
+import (
+	"strconv"
+	"testing"
+	"time"
+)
+
+// TestRate holds a tenant to the rate of its plan on two workers, one of which is killed
+// and replaced: by the stamps of the kernel no second has more requests than the rate and
+// what may come late. The pace of the hosts would allow six times as many.
+func TestRate(t *testing.T) {
+	t.Parallel()
+	const rate, pages, late = 5, 20, 2
+	f := newFleet(t, setup{hosts: 30, pages: 20})
+	f.run("admin", "plan", "set", "small", "--max-requests-per-second", strconv.Itoa(rate))
+	f.run("admin", "tenant", "set", "acme", "--plan", "small")
+	f.start()
+	f.start()
+	f.awaitWorkers(2)
+	id := f.submit("--tenant", "acme", "--max-pages", strconv.Itoa(pages))
+	killed := false
+	j := f.await(id, f.long(), func() {
+		if n := len(f.arrivals()); n >= 3*rate && !killed {
+			killed = true
+			victim, _ := f.victim()
+			f.kill(victim)
+			f.start()
+		}
+	})
+	if !killed || j.State != "partial" || j.Pages != pages {
+		t.Errorf("killed %v: %s (%s) with %d pages, want partial with %d", killed, j.State, j.Reason, j.Pages, pages)
+	}
+	list := f.arrivals()
+	most := 0
+	for from, to := 0, 0; to < len(list); to++ {
+		for list[to].at.Sub(list[from].at) >= time.Second {
+			from++
+		}
+		most = max(most, to-from+1)
+	}
+	t.Logf("%d requests in %v, at most %d within a second", len(list), list[len(list)-1].at.Sub(list[0].at), most)
+	if most > rate+late {
+		t.Errorf("%d requests within a second, want at most %d", most, rate+late)
+	}
+	told := false
+	for _, l := range f.limits(id).Limits {
+		told = told || l.Name == "max_requests_per_second" && l.Layer == "plan" && l.Max == rate
+	}
+	if !told {
+		t.Errorf("the rate is not told: %+v", f.limits(id))
+	}
+	f.polite()
+	f.leaveAll()
+}
