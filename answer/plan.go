@@ -227,9 +227,12 @@ func takes(hosts []PlanHost, workers int) (longest ask.Millis, slowest string) {
 func (p *Plan) hold(limits []ask.Limit) {
 	first := 1.0
 	p.Limits = []PlanLimit{}
+	p.leaveOut(limits)
 	for _, l := range limits {
 		x := PlanLimit{Limit: l}
 		switch l.Name {
+		case "max_hosts":
+			x.Needs = int64(len(p.Hosts))
 		case "max_pages":
 			x.Needs = p.Pages
 		case "max_requests":
@@ -245,7 +248,7 @@ func (p *Plan) hold(limits []ask.Limit) {
 		}
 		// What a host has beyond its own limit is skipped, and stops nothing.
 		x.Stops = x.Needs > l.Max && l.Name != "max_pages_per_host"
-		if part := float64(l.Max) / float64(max(x.Needs, 1)); x.Stops && part < first {
+		if part := float64(l.Max) / float64(max(x.Needs, 1)); x.Stops && part < first && l.Name != "max_hosts" {
 			first, p.StoppedBy = part, l.Name
 		}
 		p.Limits = append(p.Limits, x)
@@ -256,6 +259,24 @@ func (p *Plan) hold(limits []ask.Limit) {
 		p.Requests = int64(float64(p.Requests) * first)
 		p.Bytes = int64(float64(p.Bytes) * first)
 		p.Takes = ask.Millis(float64(p.Takes) * first)
+	}
+}
+
+// leaveOut leaves out the hosts beyond the limit of hosts: the last ones.
+func (p *Plan) leaveOut(limits []ask.Limit) {
+	for _, l := range limits {
+		if l.Name != "max_hosts" || int64(len(p.Hosts)) <= l.Max {
+			continue
+		}
+		p.StoppedBy = l.Name
+		for i := range p.Hosts[l.Max:] {
+			h := &p.Hosts[int(l.Max)+i]
+			p.Pages -= h.Pages
+			p.Requests -= h.Requests
+			p.Bytes -= h.Pages * h.PageBytes
+			h.Pages, h.Requests, h.Takes = 0, 0, 0
+		}
+		p.Takes, p.Slowest = takes(p.Hosts, 0)
 	}
 }
 

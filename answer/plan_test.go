@@ -93,6 +93,10 @@ func TestMakePlan(t *testing.T) {
 			facts: PlanFacts{Hosts: []PlanHost{listed("a.example", 1000, second), listed("b.example", 20, second)}, Limits: limits("max_pages_per_host", 50)},
 			ends:  job.Complete, pages: 70, requests: 74, takes: 51 * time.Second, known: true,
 		},
+		"a host too many": {
+			facts: PlanFacts{Hosts: []PlanHost{listed("a.example", 100, second), listed("b.example", 20, second), listed("c.example", 5000, second)}, Limits: limits("max_hosts", 2)},
+			ends:  job.Partial, pages: 120, requests: 124, takes: 101 * time.Second, known: true, stopped: "max_hosts", says: "max_hosts 2 would stop it.",
+		},
 		"no sitemap": {
 			facts: PlanFacts{Hosts: []PlanHost{{Host: "https://a.example", Pages: 1, Links: 30, Unlisted: 29, Interval: second, Pace: second, Source: "base"}}, Sitemaps: true, Links: true},
 			ends:  job.Complete, pages: 30, requests: 31, takes: 30 * time.Second,

@@ -134,6 +134,9 @@ func TestWhy(t *testing.T) {
 		"parked": func(w *world, dir string) {
 			run(w, dir, []string{at("failing", "/")}, "HEADWAY_FAILURE_THRESHOLD=2", "--patience", "60s")
 		},
+		"one": func(w *world, dir string) {
+			run(w, dir, []string{at("near", "/"), at("waits", "/")}, "HEADWAY_SAFETY_MAX_HOSTS=1", "--max-pages-per-host", "1", "--sitemaps", "off")
+		},
 		"waits": func(w *world, dir string) { run(w, dir, []string{at("waits", "/")}, "HEADWAY_FRONTIER_MAX_WAITING=3") },
 		"sick":  func(w *world, dir string) { w.quarantine(dir, at("sick", "/fault/hang")) },
 	}
@@ -160,6 +163,7 @@ func TestWhy(t *testing.T) {
 		{crawl: "refused", url: at("throttled", "/fault/429"), outcome: visit.Throttled, rule: `^status 429 to each of 1 attempt$`},
 		{crawl: "every", url: at("waf-soft", "/s0/p17.html"), outcome: visit.Blocked, rule: `^a challenge page instead of content: .*anubis.*, with status 200$`},
 		{crawl: "every", url: at("refusing", "/"), outcome: visit.Deferred, rule: `^the host asked to be left alone until .*; a host is waited for 15s$`},
+		{crawl: "one", url: at("waits", "/"), outcome: visit.Deferred, rule: `^its host is one too many: max_hosts 1 \(safety\)$`},
 		{crawl: "waits", url: at("waits", "/s5/p5.html"), outcome: visit.Deferred, rule: `^3 URLs waited already \(frontier.max_waiting\)$`},
 		{crawl: "some", url: at("some", "/s5/p5.html"), outcome: visit.Pending, wait: visit.WaitBudget, rule: `a higher limit`},
 
