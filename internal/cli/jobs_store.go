@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,11 @@ func showHint(id job.ID) string {
 	return fmt.Sprintf("headway job show %d tells how the job stands", id)
 }
 
-func (f *jobsOfStore) submit(ctx context.Context, r jobspec.Request, s *config.Settings) (job.ID, error) {
+func (f *jobsOfStore) submit(ctx context.Context, r jobspec.Request, _ *config.Settings) (job.ID, error) {
+	s, err := config.LoadJob(f.cmd.Flags(), os.Environ(), r.Settings)
+	if err != nil {
+		return 0, usage(err, hintOf(err))
+	}
 	j, err := r.Job(s)
 	if bad, ok := errors.AsType[*jobspec.Error](err); ok {
 		return 0, usage(bad.Err, bad.Hint)
