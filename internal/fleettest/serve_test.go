@@ -86,6 +86,7 @@ func (f *fleet) client(server string, web *http.Client, name string) *client.Cli
 	f.Helper()
 	var key []byte
 	if name != "" {
+		f.run("admin", "tenant", "set", name) // which leaves it its plan
 		key = f.run("admin", "key", "create", "--tenant", name, "--scope", "write")
 	}
 	c, err := client.New(client.Config{Server: server, Key: string(key), HTTP: web, Tries: 1})
