@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -74,14 +75,43 @@ func (l *line) SetDeadline(t time.Time) error {
 	return l.Conn.SetDeadline(t)
 }
 
-// listen says that nothing is owed on a connection from now on.
-func listen(c net.Conn) {
+// lineOf finds the line below a connection of the driver; nil if there is none.
+func lineOf(c net.Conn) *line {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
-	if l, ok := c.(*line); ok {
+	l, _ := c.(*line)
+	return l
+}
+
+// listen says that nothing is owed on a connection from now on.
+func listen(c net.Conn) {
+	if l := lineOf(c); l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.listening = true
 	}
+}
+
+// spoken tells whether something has come on a connection on which nothing is owed,
+// which mostly is the last word of a server that went away. It does not wait. Where
+// the system does not say, something may have come.
+func spoken(c net.Conn) bool {
+	l := lineOf(c)
+	if l == nil {
+		return true
+	}
+	s, ok := l.Conn.(syscall.Conn)
+	if !ok {
+		return true
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return true
+	}
+	came := true
+	if err := raw.Control(func(fd uintptr) { came = readable(fd) }); err != nil {
+		return true
+	}
+	return came
 }

@@ -166,9 +166,10 @@ func (s *Store) poolConfig(dsn string) (*pgxpool.Config, error) {
 	session["idle_in_transaction_session_timeout"] = strconv.FormatInt(max(1000, s.terms.TakeOver.Milliseconds()), 10)
 	session["tcp_keepalives_idle"], session["tcp_keepalives_interval"], session["tcp_keepalives_count"] = "10", "5", "2"
 	// A connection that was used a moment ago need not be tried before its use. An
-	// idle worker uses each of its own that often.
+	// idle worker uses each of its own that often. One on which the server has said
+	// something since, unasked, is probably at its end.
 	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
-		return p.IdleDuration > max(time.Second, 4*s.terms.Renew)
+		return p.IdleDuration > max(time.Second, 4*s.terms.Renew) || spoken(p.Conn.PgConn().Conn())
 	}
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		// Whatever the server's default is, acknowledged means on disk.
