@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"headway"
+	"headway/job"
 	"headway/limit"
 	"headway/store"
 	"headway/store/memory"
@@ -144,5 +145,37 @@ func TestLeave(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestLeaveAtOnce lets a worker end while requests are under way. They are called off,
+// and whoever has the hosts next keeps the pace from when they left.
+func TestLeaveAtOnce(t *testing.T) {
+	for after := time.Duration(0); after < 4*time.Second; after += 250 * time.Millisecond {
+		t.Run(after.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fleet{simulated: newSimulated(t, 8, latency(30, 4*time.Second))}
+				f.worker = func(c *headway.Config) { c.Store = f.st } // which is not slow
+				id := f.submit(0)
+				w := f.start()
+				time.Sleep(20*time.Second + after) // at work, whatever robots.txt took
+				close(w.drain)
+				time.Sleep(100 * time.Millisecond)
+				w.kill()
+				if err := <-w.done; err != nil {
+					t.Error(err)
+				}
+				next := f.start()
+				if j, _ := f.await(id, time.Hour); j.State != job.Complete {
+					t.Errorf("%s (%s)", j.State, j.Reason)
+				}
+				f.drain([]*worker{next})
+				// A server goes on with what nobody waits for any more, so that it may have
+				// two at once.
+				if gap := time.Duration(f.web.Stats().Total.MinGapMS * float64(time.Millisecond)); gap < time.Second {
+					t.Errorf("the smallest gap is %v", gap)
+				}
+			})
+		})
 	}
 }

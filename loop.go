@@ -239,8 +239,7 @@ func (c *crawler) tookPage(now time.Time, l landing) {
 	}
 	switch {
 	case l.own != nil:
-		c.f.PutBack(now, r)
-		c.ownTrouble(l.own)
+		c.calledOff(now, r, l.sent, l.own)
 	case l.sifted:
 		c.f.PutBack(now, r)
 		run.sifted(now)
@@ -268,6 +267,18 @@ func (c *crawler) tookPage(now time.Time, l landing) {
 		}
 		c.settledPage(now, r, l.visit, run.fresh(now, l.links), settled)
 	}
+}
+
+// calledOff takes a request back that our own trouble kept from its end. One that had
+// left counts for the pace, whoever has the host next; sent is zero if it had not.
+func (c *crawler) calledOff(now time.Time, r frontier.Request, sent time.Time, own error) {
+	if !sent.IsZero() {
+		c.f.Sent(sent, r) // as it may have been told
+	}
+	if c.f.PutBack(now, r) {
+		c.touch(r.Host)
+	}
+	c.ownTrouble(own)
 }
 
 // settledPage hands a visit to the next commit.

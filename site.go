@@ -121,14 +121,14 @@ type robotsLanding struct {
 	owned   bool  // the address says that the host is the operator's
 	err     error // what went wrong, for people and for the verdict on the host
 	own     error // our own trouble: nothing is known
+	sent    time.Time
 }
 
 // tookRobots learns from robots.txt.
 func (c *crawler) tookRobots(now time.Time, l robotsLanding) {
 	s := c.sites[l.request.Host]
 	if l.own != nil {
-		c.f.PutBack(now, l.request)
-		c.ownTrouble(l.own)
+		c.calledOff(now, l.request, l.sent, l.own)
 		return
 	}
 	for _, r := range c.runsOf(l.request.Host) {

@@ -54,6 +54,7 @@ type landing struct {
 	sifted  bool     // it would have been asked for, if pages were left
 	forgot  bool     // robots.txt must be fetched again first
 	own     error    // our own trouble: nothing is known of the page
+	sent    time.Time
 }
 
 // work makes requests until there are no more.
@@ -138,6 +139,14 @@ func (c *crawler) sent(r frontier.Request) func(time.Time) {
 	}
 }
 
+// leftAt is when a request left, by the loop's clock; zero if it did not.
+func (c *crawler) leftAt(res *fetch.Result) time.Time {
+	if res.Timing.Sent.IsZero() {
+		return time.Time{}
+	}
+	return c.steady(res.Timing.Sent)
+}
+
 // looking tells the loop when a name is looked up.
 func (c *crawler) looking(r frontier.Request) func(bool) {
 	return func(looking bool) {
@@ -165,8 +174,8 @@ func (c *crawler) askRobots(ctx context.Context, t task) robotsLanding {
 	t.watched.under.Add(-1)
 	defer res.Close() // there beside an error too
 	t.gate.heed(res)
-	if at := res.Timing.Sent; !at.IsZero() {
-		t.watched.follows(c.steady(at), t.promise, c.meter)
+	if l.sent = c.leftAt(res); !l.sent.IsZero() {
+		t.watched.follows(l.sent, t.promise, c.meter)
 	}
 	if l.own = cmp.Or(archive.err, ownError(ctx, err)); l.own != nil {
 		return l
@@ -256,6 +265,7 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 	res, err := c.exchange(ctx, &t, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
 	t.gate.heed(res)
+	l.sent = c.leftAt(res)
 	if l.own = cmp.Or(archive.err, ownError(ctx, err)); l.own != nil {
 		return l
 	}
@@ -346,7 +356,8 @@ func (c *crawler) askSitemap(ctx context.Context, t task) (ran bool) {
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
 	t.gate.heed(res)
 	if own := cmp.Or(archive.err, ownError(ctx, err)); own != nil {
-		c.post(func(now time.Time) { c.f.PutBack(now, r); c.ownTrouble(own) })
+		sent := c.leftAt(res)
+		c.post(func(now time.Time) { c.calledOff(now, r, sent, own) })
 		return false
 	}
 	answer, wire := c.answer(res, err, false, c.now()), res.WireBytes

@@ -119,8 +119,9 @@ func (f *Frontier) Skip(now time.Time, r Request) {
 }
 
 // PutBack tells that a page was not asked for and waits again, as if it had not
-// been handed out.
-func (f *Frontier) PutBack(now time.Time, r Request) {
+// been handed out. It tells whether the request had left after all: then the state of
+// the host has changed.
+func (f *Frontier) PutBack(now time.Time, r Request) (left bool) {
 	fl := r.flight
 	f.callOff(fl, now)
 	fl.host.domain.under--
@@ -137,6 +138,7 @@ func (f *Frontier) PutBack(now time.Time, r Request) {
 		}
 	}
 	f.look(fl.host, now)
+	return fl.sent
 }
 
 // callOff ends a request without an answer. One that had left after all says
