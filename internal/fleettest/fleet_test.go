@@ -164,6 +164,8 @@ func (f *fleet) command(ports []int, args ...string) *exec.Cmd {
 		hosts, numbers = append(hosts, "127.0.0.1"), append(numbers, strconv.Itoa(p))
 	}
 	dsn += " host=" + strings.Join(hosts, ",") + " port=" + strings.Join(numbers, ",")
+	// The race detector would hold each process for a second at its end.
+	cmd.Env = append(cmd.Env, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+filepath.Join(f.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(f.dir, "config"), "HOME="+f.dir, "HEADWAY_FLEET_STORE="+dsn)
 	return cmd
 }

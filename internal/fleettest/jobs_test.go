@@ -1,7 +1,6 @@
 package fleettest
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -225,15 +224,18 @@ func (f *fleet) awaitWorkers(n int) {
 	}
 }
 
-// cancelled asks for a crawl, cancels it in the middle of its work, and returns its
-// number: no request of it follows, and nothing of it is held.
-func (f *fleet) cancelled() int64 {
+// cancelled asks for a crawl, cancels it when its hosts were asked a number of times or
+// half as often again, and returns when it began: no request of it follows, and
+// nothing of it is held.
+func (f *fleet) cancelled(each int) (from time.Time) {
 	f.Helper()
+	from = time.Now()
 	id := f.submit("--max-pages", "700", "--sitemaps", "off")
-	time.Sleep(6*time.Second + f.chance(4*time.Second))
+	n := each*f.hosts + f.random.IntN(each*f.hosts/2)
+	f.until("it is in the middle of its work", func() bool { return len(f.gapsSince(from)) >= n })
 	f.run("job", "cancel", strconv.FormatInt(id, 10))
 	at := time.Now()
-	time.Sleep(4 * time.Second)
+	time.Sleep(4 * time.Second) // in which nothing happens
 	for _, r := range f.arrivals() {
 		if late := r.at.Sub(at); late > 2*time.Second {
 			f.Errorf("%s%s was asked for %v after the job was cancelled", r.host, r.target, late)
@@ -247,39 +249,37 @@ func (f *fleet) cancelled() int64 {
 	if j := f.show(id); j.State != "cancelled" || j.Pages != f.recorded(id) || j.Pages == 0 {
 		f.Errorf("%s with %d pages, %d stored", j.State, j.Pages, f.recorded(id))
 	}
-	return id
+	return from
 }
 
-// gapsOf are the times between the requests of a job on each host, in order.
-func (f *fleet) gapsOf(id int64) map[string][]time.Duration {
+// gapsSince are those between requests that came after a moment.
+func (f *fleet) gapsSince(from time.Time) []gap {
 	f.Helper()
-	gaps := map[string][]time.Duration{}
-	for host, list := range f.stamps() {
-		list = slices.DeleteFunc(list, func(s stamp) bool { return s.job != id })
-		for i := 1; i < len(list); i++ {
-			gaps[host] = append(gaps[host], list[i].sent.Sub(list[i-1].sent))
-		}
-	}
-	return gaps
+	return slices.DeleteFunc(f.gaps(), func(g gap) bool { return !g.after.After(from) })
 }
 
 // TestCancel cancels a job and asks for the same again, which goes on at the same
-// pace. It runs alone: two paces are compared to the twentieth part.
+// pace.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, setup{hosts: 8, pages: 100, pace: pace / 2})
 	f.start()
 	f.start()
 	f.awaitWorkers(2)
-	// A busy machine makes gaps longer, none shorter: one in ten is the pace itself.
-	kept := func(id int64) time.Duration {
-		all := slices.Concat(slices.Collect(maps.Values(f.gapsOf(id)))...)
-		slices.Sort(all)
-		return all[len(all)/10]
+	gap := func(list []gap) time.Duration {
+		var all []time.Duration
+		for _, g := range list {
+			all = append(all, g.time)
+		}
+		return median(all)
 	}
-	first, second := kept(f.cancelled()), kept(f.cancelled())
-	t.Logf("%v a page, then %v", first, second)
-	if off := float64(second)/float64(first) - 1; math.Abs(off) > 0.05 {
-		t.Errorf("%v a page in the first run, %v in the second", first, second)
+	const each = 12
+	f.cancelled(each)
+	before := gap(f.gaps())
+	after := gap(f.gapsSince(f.cancelled(each)))
+	t.Logf("%v a page, then %v", before, after)
+	if off := float64(after)/float64(before) - 1; math.Abs(off) > 0.05 {
+		t.Errorf("%v a page in the first run, %v in the second", before, after)
 	}
 	f.leaveAll()
 }
@@ -293,14 +293,17 @@ func TestCancelLearned(t *testing.T) {
 	f.start()
 	f.start()
 	f.awaitWorkers(2)
-	f.cancelled()
+	const each = 4
+	f.cancelled(each)
 	if n := f.lab.Stats().Total.Refusals; n < int64(f.hosts) {
 		t.Errorf("%d refusals of %d hosts: there was too little to learn", n, f.hosts)
 	}
-	for host, gaps := range f.gapsOf(f.cancelled()) {
-		if gaps[0] < f.pace*3/2 {
-			t.Errorf("%s was asked again after %v by the second run", host, gaps[0])
+	known := map[string]bool{}
+	for _, g := range f.gapsSince(f.cancelled(each)) {
+		if !known[g.host] && g.time < f.pace*3/2 {
+			t.Errorf("%s was asked again after %v by the second run", g.host, g.time)
 		}
+		known[g.host] = true
 	}
 	f.leaveAll()
 }
