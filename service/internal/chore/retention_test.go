@@ -7,7 +7,6 @@ import (
 
 	"headway/job"
 	"headway/limit"
-	"headway/service/internal/webhook"
 	"headway/store"
 )
 
@@ -37,10 +36,16 @@ func TestRetention(t *testing.T) {
 	if tables() == 0 {
 		t.Fatal("the large job has no tables of its own")
 	}
-	b.work(webhook.Config{})
-	b.work(webhook.Config{})
+	first, second := b.run(b.crew(Config{})), b.run(b.crew(Config{}))
 	b.until("they are forgotten", func() bool { return b.one("select count(*) from headway.job where id in ($1, $2)", large, small) == 0 })
 	if n := b.one("select count(*) from headway.job where id in ($1, $2)", other, runs); n != 2 || tables() != 0 {
 		t.Errorf("%d of those to keep are left, and %d tables of one that is gone", n, tables())
 	}
+
+	// One that starts later in the same hour looks again.
+	fatal(t, b.store.SetState(ctx, old, runs, job.Queued, job.Cancelled, ""))
+	first()
+	second()
+	b.run(b.crew(Config{}))
+	b.until("what ended since is forgotten, too", func() bool { return b.one("select count(*) from headway.job where id = $1", runs) == 0 })
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"headway/job"
 	"headway/store"
@@ -59,11 +60,16 @@ func (run) Kind() string { return "retention" }
 // Register adds the work, which waits in [Queue].
 func (k *Keeper) Register(workers *river.Workers) { river.AddWorker(workers, k) }
 
+// unfinished are the states of a run that makes another one useless.
+var unfinished = []rivertype.JobState{
+	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
+}
+
 // Periodic is when to run: soon after somebody begins to lead, and then by the
 // hour. One that waits or runs is enough.
 func (*Keeper) Periodic() *river.PeriodicJob {
 	return river.NewPeriodicJob(river.PeriodicInterval(Every), func() (river.JobArgs, *river.InsertOpts) {
-		return run{}, &river.InsertOpts{Queue: Queue, MaxAttempts: attempts, UniqueOpts: river.UniqueOpts{ByPeriod: Every}}
+		return run{}, &river.InsertOpts{Queue: Queue, MaxAttempts: attempts, UniqueOpts: river.UniqueOpts{ByState: unfinished}}
 	}, &river.PeriodicJobOpts{RunOnStart: true})
 }
 
