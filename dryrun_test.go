@@ -17,9 +17,7 @@ import (
 func TestFleetDryRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages, orphans = 3, 5, 15
-		temper := small(pages)
-		temper.Site.Orphans = orphans
-		f := &fleet{simulated: newSimulated(t, hosts, temper)}
+		f := newListed(t, hosts, pages, orphans)
 		f.cfg.Sitemaps = headway.SitemapsOnly
 		f.open = func(j store.Job, c headway.Config) (headway.Config, error) {
 			if c.DryRun = j.MaxPages > 0; c.DryRun {

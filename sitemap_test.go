@@ -11,14 +11,20 @@ import (
 	"headway/visit"
 )
 
+// newListed is a fleet and hosts with pages that only their sitemaps name.
+func newListed(t *testing.T, hosts, pages, orphans int) *fleet {
+	t.Helper()
+	temper := small(pages)
+	temper.Site.Orphans = orphans
+	return &fleet{simulated: newSimulated(t, hosts, temper)}
+}
+
 // TestFleetSitemapsAgain asks for a second job on hosts that a worker has in
 // memory: it reads their sitemaps for itself, and finds what only they name.
 func TestFleetSitemapsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages, orphans = 3, 5, 15
-		temper := small(pages)
-		temper.Site.Orphans = orphans
-		f := &fleet{simulated: newSimulated(t, hosts, temper)}
+		f := newListed(t, hosts, pages, orphans)
 		f.cfg.Sitemaps = headway.SitemapsAuto
 		workers := []*worker{f.start()}
 		for range 2 {

@@ -49,7 +49,8 @@ func (f *fleet) members() []member {
 	return a.Workers
 }
 
-// until waits for something that a fleet does by itself.
+// until waits for something that a fleet does by itself: other processes, which tell
+// nobody here, so it looks again and again.
 func (f *fleet) until(what string, is func() bool) {
 	f.Helper()
 	for began := time.Now(); !is(); time.Sleep(200 * time.Millisecond) {
@@ -64,7 +65,7 @@ func (f *fleet) until(what string, is func() bool) {
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, setup{hosts: 6, pages: 400}) // more than are asked for meanwhile
-	f.list() // makes the tables, which is no question
+	f.list()                                      // makes the tables, which is no question
 	owner := f.start()
 	f.until("a worker", func() bool { return len(f.members()) == 1 })
 	first := f.members()[0].Worker

@@ -80,7 +80,7 @@ func TestIdle(t *testing.T) {
 	f.list() // makes the tables
 	rate := func() float64 {
 		before := f.transactions()
-		time.Sleep(rest)
+		time.Sleep(rest) // what happens in it is counted
 		return float64(f.transactions()-before) / rest.Seconds()
 	}
 	alone := rate() // the server itself, and this test

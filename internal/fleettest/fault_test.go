@@ -87,7 +87,7 @@ func TestTermTwice(t *testing.T) {
 			})
 		})
 		f.signal(w, syscall.SIGTERM)
-		time.Sleep(100*time.Millisecond + f.chance(400*time.Millisecond))
+		time.Sleep(100*time.Millisecond + f.chance(400*time.Millisecond)) // it waits for its answers
 		select {
 		case <-w.exited:
 			f.Errorf("a worker left before its answers had come:\n%s", w.errs)
@@ -183,7 +183,7 @@ func (f *fleet) cutOff(d time.Duration, list ...*worker) (at time.Time) {
 		w.lines[0].cut.Store(true)
 	}
 	at = time.Now()
-	time.Sleep(d)
+	time.Sleep(d) // so long it lasts
 	for _, w := range list {
 		w.lines[0].cut.Store(false)
 	}
@@ -233,7 +233,7 @@ func TestFaults(t *testing.T) {
 			w, hosts := f.victim()
 			f.signal(w, syscall.SIGSTOP)
 			at := time.Now()
-			time.Sleep(3 * lease)
+			time.Sleep(3 * lease) // so long it lasts
 			f.signal(w, syscall.SIGCONT)
 			return func() {
 				f.takenOver(hosts, at, 0)
@@ -247,7 +247,7 @@ func TestFaults(t *testing.T) {
 			if err := f.db.Kill(); err != nil {
 				f.Fatal(err)
 			}
-			time.Sleep(2 * lease)
+			time.Sleep(2 * lease) // so long it lasts
 			stop()
 			if err := f.db.StartServer(f.Context()); err != nil {
 				f.Fatal(err)

@@ -365,7 +365,8 @@ func (f *fleet) list() []job {
 	return answer.Jobs
 }
 
-// await waits for the end of a job, and lets disturb do something meanwhile.
+// await waits for the end of a job, which other processes bring about, and lets disturb
+// do something meanwhile.
 func (f *fleet) await(id int64, within time.Duration, disturb func()) job {
 	f.Helper()
 	for began := time.Now(); ; time.Sleep(500 * time.Millisecond) {

@@ -151,7 +151,8 @@ func (in *inbox) missing(events []client.Event) (list []client.Event) {
 // passEvery is how often time is let pass for deliveries.
 const passEvery = 5 * time.Second
 
-// until lets time pass for deliveries until something has happened.
+// until lets time pass for deliveries until something has happened, of which nobody
+// here is told.
 func (in *inbox) until(f *fleet, what string, happened func() bool) {
 	in.Helper()
 	var passed time.Time

@@ -1,6 +1,7 @@
 package fleettest
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -103,6 +104,7 @@ func TestQueue(t *testing.T) {
 	f.start("--max-running", "1")
 	f.start("--max-running", "1")
 	killed := false
+	// How many run is looked at again and again: more than one may be for a moment only.
 	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		list := f.list()
 		ended, running := 0, 0
@@ -210,18 +212,13 @@ func TestBudget(t *testing.T) {
 func (f *fleet) awaitWorkers(n int) {
 	f.Helper()
 	f.list() // whoever comes first makes the tables
-	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+	f.until(fmt.Sprintf("%d workers own slots", n), func() bool {
 		var have int
 		f.sql(func(conn *pgx.Conn) error {
 			return conn.QueryRow(f.Context(), "select count(distinct owner) from slot where owner > 0").Scan(&have)
 		})
-		if have == n {
-			return
-		}
-		if time.Since(began) > time.Minute {
-			f.Fatalf("%d workers own slots, want %d", have, n)
-		}
-	}
+		return have == n
+	})
 }
 
 // cancelled asks for a crawl, cancels it when its hosts were asked a number of times or

@@ -32,11 +32,7 @@ func TestOptOut(t *testing.T) {
 	out := f.lab.Seeds()[1]
 	name, _, _ := strings.Cut(strings.TrimPrefix(out, "http://"), ":")
 	host := strings.TrimSuffix(out, "/")
-	for began := time.Now(); f.requestsTo(host) < 3; time.Sleep(50 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatalf("%s is not crawled", host)
-		}
-	}
+	f.until(host+" is crawled", func() bool { return f.requestsTo(host) >= 3 })
 	if _, err := api.AddOptOut(t.Context(), client.OptOutRequest{Host: name}); err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// awaitPages waits until a job that runs has so many pages.
+// awaitPages waits until a job that other processes work on has so many pages.
 func (f *fleet) awaitPages(id, n int64) {
 	f.Helper()
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {

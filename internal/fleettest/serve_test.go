@@ -45,7 +45,7 @@ func (s *service) again() {
 	s.ready()
 }
 
-// ready waits until the server says that it can work.
+// ready asks the server, which is another process, until it says that it can work.
 func (s *service) ready() {
 	s.Helper()
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {

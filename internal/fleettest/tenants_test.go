@@ -1,7 +1,6 @@
 package fleettest
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,7 +74,7 @@ func (c *tenant) firstPages(seeds []string) (took []time.Duration) {
 	for _, seed := range seeds {
 		asked := time.Now()
 		id := c.create(c.crawl(1, seed))
-		for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		for began := time.Now(); ; time.Sleep(50 * time.Millisecond) { // a worker does it
 			j, err := c.GetJob(c.Context(), id)
 			if err != nil {
 				c.Fatal(err)
@@ -144,12 +143,5 @@ func (c *tenant) running() int {
 // awaitRunning waits until so many jobs have a place.
 func (c *tenant) awaitRunning(n int) {
 	c.Helper()
-	ctx, stop := context.WithTimeout(c.Context(), time.Minute)
-	defer stop()
-	for have := c.running(); have < n; have = c.running() {
-		if ctx.Err() != nil {
-			c.Fatalf("%d jobs run, want %d", have, n)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	c.until(fmt.Sprintf("%d jobs run", n), func() bool { return c.running() >= n })
 }

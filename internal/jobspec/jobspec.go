@@ -4,8 +4,11 @@
 // as they were written, and the settings that were asked for, by the keys of
 // package config. Whoever runs the job reads it under its own settings.
 //
-// Reading promises the same answer to everybody: what the API refuses, `headway
-// job submit` refuses, with the same words.
+// Reading promises the same answer to everybody: what the API cannot read, `headway
+// job submit` cannot, with the same words. What a tenant may do is not asked here: the
+// API refuses settings that only owned hosts may be treated with, where it does not
+// know that they are the tenant's; whoever has the database may submit them, and
+// workers treat strangers as strangers all the same.
 package jobspec
 
 import (
