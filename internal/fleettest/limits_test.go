@@ -126,7 +126,7 @@ func TestLimits(t *testing.T) {
 func TestLimitsOfHosts(t *testing.T) {
 	t.Parallel()
 	const most = 5
-	f := newFleet(t, setup{hosts: 12, pages: 8, pace: 500 * time.Millisecond})
+	f := newFleet(t, setup{hosts: 12, pages: 5, pace: 500 * time.Millisecond})
 	for _, args := range [][]string{
 		{"plan", "set", "few", "--max-hosts", strconv.Itoa(most)},
 		{"tenant", "set", "acme", "--plan", "few"},
