@@ -9,6 +9,7 @@ import (
 
 	"headway/ask"
 	"headway/job"
+	"headway/limit"
 	"headway/store"
 	"headway/visit"
 )
@@ -379,12 +380,17 @@ func diskSpace(f *SlowFacts) (change, setting string, own bool) {
 	return "", "", false
 }
 
-// nearestLimit finds the limit of which most is used.
+// nearestLimit finds the limit of which most is used, or the rate where there is one and
+// none is used up: only that keeps hosts waiting without an end.
 func nearestLimit(f *SlowFacts) (change, setting string, own bool) {
-	var nearest ask.Limit
+	var nearest, rate ask.Limit
 	most := 0.0
 	for _, l := range f.Limits {
-		if l.Max <= 0 {
+		switch {
+		case l.Max <= 0:
+			continue
+		case l.Name == string(limit.RequestsPerSecond):
+			rate = l
 			continue
 		}
 		if part := float64(l.Used) / float64(l.Max); part > most {
@@ -392,6 +398,8 @@ func nearestLimit(f *SlowFacts) (change, setting string, own bool) {
 		}
 	}
 	switch {
+	case rate.Name != "" && most < 1:
+		return fmt.Sprintf("a higher %s: %d a second of the tenant with all its jobs (%s)", rate.Name, rate.Max, rate.Layer), rate.Name, false
 	case nearest.Name != "":
 		return fmt.Sprintf("a higher %s: %d of %d are used", nearest.Name, nearest.Used, nearest.Max), nearest.Name, false
 	case f.Reason != "":

@@ -119,6 +119,13 @@ func TestExplainSlow(t *testing.T) {
 			},
 			change: "a higher max_pages: 50 of 50 are used", setting: "max_pages",
 		},
+		"the rate of the tenant": {
+			facts: SlowFacts{
+				Spent:  []ask.Share{share(visit.WaitBudget, 5, 9*slowSecond)},
+				Limits: []ask.Limit{{Name: "max_pages", Max: 50, Used: 49}, {Name: "max_requests_per_second", Layer: "plan", Max: 5}},
+			},
+			change: "a higher max_requests_per_second: 5 a second of the tenant with all its jobs (plan)", setting: "max_requests_per_second",
+		},
 		"lookups that wait for a place": {
 			facts:  SlowFacts{Spent: []ask.Share{share(visit.WaitDNS, 5, 9*slowSecond)}, Layers: []ask.Layer{{Setting: "dns.lookups", Limit: 2, Use: 2, Waiting: 3}}},
 			change: "a higher dns.lookups: all 2 places are taken", setting: "dns.lookups",

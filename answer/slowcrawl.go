@@ -6,6 +6,7 @@ import (
 
 	"headway/ask"
 	"headway/job"
+	"headway/limit"
 )
 
 // Bounds of what [Crawl.Slow] looks at.
@@ -59,6 +60,13 @@ func (c *Crawl) slow(ctx context.Context) (SlowFacts, error) {
 	}
 	counts, err := c.Store.Counts(ctx, c.Job.ID)
 	facts.Waiting, facts.State = counts.Waiting, string(c.Job.State)
+	if facts.Limits = PlanLimits(c.Job.Limits()); err == nil {
+		for i := range facts.Limits {
+			if l := &facts.Limits[i]; l.Name == string(limit.Pages) {
+				l.Used = counts.Pages()
+			}
+		}
+	}
 	return facts, err
 }
 

@@ -269,6 +269,16 @@ func TestWhyEndings(t *testing.T) {
 			change: func(q *WhyQuestion) { q.Job.State = job.Running },
 			rule:   "waits for its turn", by: byCrawl, pass: Passes,
 		},
+		"the rate of its tenant": {
+			entry: store.Entry{Outcome: visit.Pending},
+			change: func(q *WhyQuestion) {
+				q.Asked, q.Job.State = whyAsked(limit.Limits{RequestsPerSecond: 5}), job.Running
+				q.Running = func(context.Context, weburl.URL) (*ask.URL, error) {
+					return &ask.URL{Where: ask.PlaceQueued, Wait: visit.WaitBudget}, nil
+				}
+			},
+			rule: "waits for a turn of its tenant: max_requests_per_second 5 (job)", by: byCrawl, pass: Passes,
+		},
 		"paused by an operator": {
 			entry: store.Entry{Outcome: visit.Pending},
 			change: func(q *WhyQuestion) {

@@ -39,7 +39,7 @@ func (x *explainer) decide(ctx context.Context) (err error) {
 	case visit.Failed:
 		return x.failed(ctx)
 	case visit.Pending:
-		w.By, w.Rule = byCrawl, "waits for "+waitWords(w.Wait.Reason)
+		w.By, w.Rule = byCrawl, "waits for "+x.waitsFor()
 		if w.Wait.Paused {
 			w.Rule = "its host is paused by an operator"
 		}
@@ -369,6 +369,15 @@ func failureWords(r visit.Reason) string {
 		return w
 	}
 	return strings.ReplaceAll(string(r), "_", " ")
+}
+
+// waitsFor says what the URL waits for.
+func (x *explainer) waitsFor() string {
+	w := x.why.Wait
+	if rate := x.Asked.of(limit.RequestsPerSecond); w.Live && w.Reason == visit.WaitBudget && rate.Max > 0 {
+		return "a turn of its tenant: " + rate.Text
+	}
+	return waitWords(w.Reason)
 }
 
 // waitWords says what a wait reason means.

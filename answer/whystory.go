@@ -207,9 +207,9 @@ func (x *explainer) tellWait(say func(string, ...any)) {
 	case t.Paused:
 		say("An operator has paused its host: headway host resume %s goes on with it.", x.URL.Host())
 	case t.Until.IsZero():
-		say("It waits for %s.", waitWords(t.Reason))
+		say("It waits for %s.", x.waitsFor())
 	default:
-		say("It waits for %s; the next turn of its host is at %s.", waitWords(t.Reason), clock(t.Until))
+		say("It waits for %s; the next turn of its host is at %s.", x.waitsFor(), clock(t.Until))
 	}
 	if t.Ahead != nil {
 		least := ""

@@ -13,6 +13,7 @@ import (
 
 	"headway/job"
 	"headway/politeness"
+	"headway/store"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -40,6 +41,9 @@ type model struct {
 	busy    int
 	maxURLs int
 	found   int
+
+	rates store.Timeline
+	asked map[string][]time.Time // of tenants with a rate, in the last second
 
 	under   map[jobURL]bool // handed out and not committed
 	inDoubt map[jobURL]bool
@@ -114,7 +118,7 @@ func newModel(t *testing.T, seed uint64) *model {
 	rng := rand.New(rand.NewPCG(seed, 17))
 	m := &model{
 		t: t, seed: seed, rng: rng, shelf: newShelf(), now: start, trace: fnv.New64a(), byName: map[string]*modelHost{},
-		under: map[jobURL]bool{}, inDoubt: map[jobURL]bool{}, sentAt: map[string]time.Time{},
+		rates: store.Timeline{}, asked: map[string][]time.Time{}, under: map[jobURL]bool{}, inDoubt: map[jobURL]bool{}, sentAt: map[string]time.Time{},
 		owned: map[string]bool{}, stored: map[string]politeness.State{}, yields: map[string]bool{}, progress: start,
 		workers: 1 + rng.IntN(16), maxURLs: 20 + rng.IntN(150),
 	}
@@ -133,6 +137,7 @@ func newModel(t *testing.T, seed uint64) *model {
 		cfg.Suspects = append(cfg.Suspects, m.randomURL())
 	}
 	m.f = New(cfg, start)
+	rates := map[string]int64{"a": []int64{0, 1, 3, 20, 1000}[rng.IntN(5)], "b": []int64{0, 0, 5}[rng.IntN(3)]}
 	for i := range 1 + rng.IntN(3) {
 		base := []time.Duration{0, 200 * time.Millisecond, time.Second}[rng.IntN(3)]
 		j := &modelJob{Job: Job{ID: job.ID(i + 1), Patience: time.Duration(1+rng.IntN(60)) * time.Minute}}
@@ -147,6 +152,9 @@ func newModel(t *testing.T, seed uint64) *model {
 		}
 		if rng.IntN(3) == 0 {
 			j.Choosy, j.hosts, j.taken = true, 1+rng.IntN(4), map[string]bool{}
+		}
+		if j.Tenant = []string{"a", "b"}[rng.IntN(2)]; rates[j.Tenant] > 0 {
+			j.Rate = rates[j.Tenant]
 		}
 		m.jobs = append(m.jobs, j)
 		m.f.AddJob(j.Job)
@@ -259,6 +267,7 @@ func (m *model) turn() time.Time {
 		m.settled(r.Request, r.Visit, r.Settled)
 	}
 	for _, r := range b.Requests {
+		m.keepsRate(r)
 		m.start(r)
 	}
 	for _, p := range b.Parks {
@@ -275,6 +284,9 @@ func (m *model) turn() time.Time {
 	}
 	for _, t := range b.Take {
 		m.take(t)
+	}
+	for _, t := range slices.Clone(b.Turns) {
+		m.turns(t)
 	}
 	for _, d := range b.Quiet {
 		m.yield(d)
@@ -320,6 +332,34 @@ func (m *model) load(name string) {
 			m.f.Loaded(m.now, s)
 		})
 	})
+}
+
+// answered is how long the store takes at most to give turns.
+const answered = 20 * time.Millisecond
+
+func (m *model) turns(t Turns) {
+	m.after(m.delay(answered/2), func() {
+		wait := m.rates.Take(m.now, store.Stretch{Tenant: t.Tenant, Length: t.Length()})
+		m.after(m.delay(answered/2), func() { m.f.Given(t, m.now.Add(wait)) })
+	})
+}
+
+// keepsRate looks whether a tenant with a rate has had more requests within a second
+// than it may: those of the second, what may be late, and a last turn that was kept.
+func (m *model) keepsRate(r Request) {
+	j := r.payer
+	if j.Rate == 0 {
+		return
+	}
+	list := append(m.asked[j.Tenant], m.now)
+	for m.now.Sub(list[0]) >= time.Second {
+		list = list[1:]
+	}
+	m.asked[j.Tenant] = list
+	most := float64(j.Rate)*(time.Second+turnLate+answered).Seconds() + 2
+	if float64(len(list)) > most {
+		m.bad("%d requests of tenant %s within a second, want at most %v", len(list), j.Tenant, most)
+	}
 }
 
 func (m *model) tokens(t Tokens) {
@@ -736,6 +776,16 @@ func (m *model) check() {
 	case m.f.hosts.len() > m.f.cfg.HotHosts || m.f.hosts.len() != len(m.f.list):
 		m.bad("%d hosts in memory, %d in the list, at most %d", m.f.hosts.len(), len(m.f.list), m.f.cfg.HotHosts)
 	}
+	for name, t := range m.f.byTenant {
+		lined, turnless := 0, 0
+		for _, j := range t.all {
+			lined += j.ready.len()
+			turnless += j.turnless.len()
+		}
+		if lined != t.lined || turnless != t.turnless || t.waking {
+			m.bad("tenant %s: %d in line for places, %d counted; %d for turns, %d counted", name, lined, t.lined, turnless, t.turnless)
+		}
+	}
 	for _, j := range m.jobs {
 		s := m.f.jobs[j.ID]
 		if j.Limited && (s.tokens+s.out+j.pages != j.granted) {
@@ -750,7 +800,7 @@ func (m *model) checkWait(h *host) {
 		return
 	}
 	for q := h.queues; q != nil; q = q.next {
-		if q.asked > 0 || q.parking || q.starving || q.aside > 0 || q.choice == choosing || q.job.stopped || len(q.busy) > 0 {
+		if q.asked > 0 || q.parking || q.starving || q.turnless || q.aside > 0 || q.choice == choosing || q.job.stopped || len(q.busy) > 0 {
 			return
 		}
 	}

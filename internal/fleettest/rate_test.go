@@ -11,14 +11,14 @@ import (
 // what may come late. The pace of the hosts would allow six times as many.
 func TestRate(t *testing.T) {
 	t.Parallel()
-	const rate, pages, late = 5, 20, 2
+	const rate, pages, late = 5, 24, 2
 	f := newFleet(t, setup{hosts: 30, pages: 20})
 	f.run("admin", "plan", "set", "small", "--max-requests-per-second", strconv.Itoa(rate))
 	f.run("admin", "tenant", "set", "acme", "--plan", "small")
 	f.start()
 	f.start()
 	f.awaitWorkers(2)
-	id := f.submit("--tenant", "acme", "--max-pages", strconv.Itoa(pages))
+	id := f.submit("--tenant", "acme", "--sitemaps", "off", "--max-pages", strconv.Itoa(pages))
 	killed := false
 	j := f.await(id, f.long(), func() {
 		if n := len(f.arrivals()); n >= 3*rate && !killed {
@@ -50,6 +50,6 @@ func TestRate(t *testing.T) {
 	if !told {
 		t.Errorf("the rate is not told: %+v", f.limits(id))
 	}
-	f.polite()
+	f.stamped()
 	f.leaveAll()
 }
