@@ -13,6 +13,7 @@ import (
 	"headway/fetch/guard"
 	"headway/internal/config"
 	"headway/internal/metrics"
+	"headway/output/s3"
 	"headway/service"
 	"headway/store"
 	"headway/store/postgres"
@@ -79,6 +80,11 @@ func (s *serving) run(cmd *cobra.Command) error {
 	}
 	if exports.Guard.AllowPrivate, err = parseRanges("--exports-private", s.exportsPrivate); err != nil {
 		return err
+	}
+	if s3.IsPlace(s.exports) {
+		if _, err := s3.ParsePlace(s.exports); err != nil {
+			return usage(err, "--exports takes a folder or s3://BUCKET/PREFIX")
+		}
 	}
 	if exports.Roots, err = takeBundle(); err != nil {
 		return err

@@ -143,7 +143,7 @@ func openFleet(ctx context.Context, s *config.Settings, terms store.Terms, log *
 		if open, ok := errors.AsType[*store.OpenError](err); ok {
 			return nil, failed(err, open.Hint)
 		}
-		return nil, failed(err, "headway worker --help shows the form of --store")
+		return nil, usage(err, "--store takes postgres://USER@HOST/DATABASE, or host=HOST dbname=DATABASE user=USER")
 	}
 	return st, nil
 }

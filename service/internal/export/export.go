@@ -66,10 +66,15 @@ type Exporter struct {
 // New returns an exporter.
 func New(cfg Config, s store.Reader) (*Exporter, error) {
 	cfg.Log, cfg.Scratch = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Scratch, os.TempDir())
-	if s3.IsPlace(cfg.To) {
-		if _, err := s3.ParsePlace(cfg.To); err != nil {
-			return nil, fmt.Errorf("exports: %w", err)
-		}
+	var err error
+	switch {
+	case s3.IsPlace(cfg.To):
+		_, err = s3.ParsePlace(cfg.To)
+	case cfg.To != "": // a folder that cannot be is noticed before somebody waits for its files
+		err = os.MkdirAll(cfg.To, 0o755)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("exports: %w", err)
 	}
 	return &Exporter{cfg: cfg, store: s}, nil
 }
