@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// endAtOnce keeps the race detector from holding each command for a second at its end.
+func endAtOnce(env *testscript.Env) { env.Setenv("GORACE", "atexit_sleep_ms=0") }
+
 // TestScripts runs the transcripts: exact output, exact exit code.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -27,6 +30,10 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
+		Setup: func(env *testscript.Env) error {
+			endAtOnce(env)
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
 		},

@@ -26,6 +26,7 @@ func TestFleetScripts(t *testing.T) {
 			RequireUniqueNames:  true,
 			UpdateScripts:       *update,
 			Setup: func(env *testscript.Env) error {
+				endAtOnce(env)
 				env.Setenv("HEADWAY_FLEET_STORE", db.DSN("postgres"))
 				env.Setenv("HEADWAY_FLEET_SCHEMA", "s"+strings.ToLower(env.WorkDir[strings.LastIndexByte(env.WorkDir, '-')+1:]))
 				return nil

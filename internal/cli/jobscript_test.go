@@ -55,6 +55,7 @@ func TestJobScripts(t *testing.T) {
 				testscript.Run(t, testscript.Params{
 					Dir: "testdata/" + way.dir, RequireExplicitExec: true,
 					Setup: func(env *testscript.Env) error {
+						endAtOnce(env)
 						env.Setenv("SCHEMA", schemaOf(env))
 						return way.setup(env)
 					},

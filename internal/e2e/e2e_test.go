@@ -81,6 +81,8 @@ func (w *world) command(args ...string) *exec.Cmd {
 	// A setting in the environment would be one of the crawl, and a name that is
 	// no setting an error.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEADWAY_") })
+	// The race detector would hold each process for a second at its end.
+	cmd.Env = append(cmd.Env, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+filepath.Join(w.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(w.dir, "config"), "HOME="+w.dir)
 	return cmd
 }
