@@ -14,7 +14,8 @@ import (
 
 // TestFleetRate holds a tenant with two jobs to its plan's rate while workers come, leave
 // and crash, which its hosts and another tenant's job would not. By what the hosts saw
-// no second has more requests than the rate and one, and the rate is nearly all used.
+// no second has more requests than the rate, one, and one for each worker, which may have
+// kept a turn of hosts that have gone to another; and the rate is nearly all used.
 func TestFleetRate(t *testing.T) {
 	for name, layers := range map[string]struct{ safety, plan int64 }{"plan": {0, 5}, "safety": {5, 50}} {
 		t.Run(name, func(t *testing.T) {
@@ -47,8 +48,8 @@ func TestFleetRate(t *testing.T) {
 				f.polite(time.Second)
 				n, most := f.seen()
 				t.Logf("%d requests in %v, at most %d within a second", n, took, most)
-				if most > rate+1 {
-					t.Errorf("%d requests within a second, want at most %d", most, rate+1)
+				if bound := rate + 1 + len(workers); most > bound {
+					t.Errorf("%d requests within a second, want at most %d", most, bound)
 				}
 				if float64(n) < 0.7*rate*took.Seconds() {
 					t.Errorf("%d requests in %v: the rate was not used", n, took)

@@ -101,7 +101,7 @@ func (f *Frontier) lineUp(h *host, now time.Time) {
 	}
 	_, _, j := f.turn(h, now)
 	if len(f.rated) > 0 {
-		f.wantTurns(h, j, now)
+		f.wantTurns(h, j)
 		if j.tenant.shut() {
 			h.wait = waitingBudget
 			f.move(h, now)

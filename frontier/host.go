@@ -282,6 +282,11 @@ func (h *host) forgetErrands(id job.ID) bool {
 	return len(h.errands) < n
 }
 
+// hasErrand tells whether a job has errands on the host.
+func (h *host) hasErrand(id job.ID) bool {
+	return slices.ContainsFunc(h.errands, func(e Errand) bool { return e.Job == id })
+}
+
 // tidy lets go of what is empty, and of the queues of jobs that have no more
 // work here.
 func (h *host) tidy() {
@@ -299,7 +304,7 @@ func (h *host) tidy() {
 	for at := &h.queues; *at != nil; {
 		q := *at
 		q.tidy()
-		if !q.idle() || q.turnless {
+		if !q.idle() || q.turnless || h.hasErrand(q.job.ID) {
 			at = &q.next
 			continue
 		}

@@ -351,7 +351,8 @@ func (m *model) keepsRate(r Request) {
 	if j.Rate == 0 {
 		return
 	}
-	list := append(m.asked[j.Tenant], m.now)
+	m.asked[j.Tenant] = append(m.asked[j.Tenant], m.now)
+	list := m.asked[j.Tenant]
 	for m.now.Sub(list[0]) >= time.Second {
 		list = list[1:]
 	}
@@ -359,6 +360,14 @@ func (m *model) keepsRate(r Request) {
 	most := float64(j.Rate)*(time.Second+turnLate+answered).Seconds() + 2
 	if float64(len(list)) > most {
 		m.bad("%d requests of tenant %s within a second, want at most %v", len(list), j.Tenant, most)
+	}
+}
+
+// calledOff takes a request out that was not sent: its turn is another's.
+func (m *model) calledOff(r Request, taken time.Time) {
+	list := m.asked[r.payer.Tenant]
+	if i := slices.IndexFunc(list, taken.Equal); i >= 0 {
+		m.asked[r.payer.Tenant] = slices.Delete(list, i, i+1)
 	}
 }
 
@@ -488,16 +497,19 @@ func (m *model) start(r Request) {
 		m.f.Sent(m.now, r)
 		m.after(m.delay(2*time.Second), func() { m.answer(r) })
 	}
+	taken := m.now
 	m.after(m.delay(300*time.Millisecond), func() {
 		switch n := m.rng.IntN(100); {
 		case n < 3:
 			m.landed(r)
+			m.calledOff(r, taken)
 			if r.Kind == Page {
 				delete(m.under, jobURL{r.Job, r.Item.URL})
 			}
 			m.f.PutBack(m.now, r)
 		case n < 7 && r.Kind == Page:
 			m.landed(r)
+			m.calledOff(r, taken)
 			m.f.Skip(m.now, r)
 			m.settled(r, &visit.Visit{Item: r.Item, Outcome: visit.Skipped, Reason: visit.RobotsDisallow}, Settled{})
 		case n < 9:

@@ -121,15 +121,12 @@ func (f *Frontier) refreshTurns(h *host, now time.Time) {
 // wantTurns puts a host in line for turns, for all whose tenants have none: whoever gets
 // one first asks the host. Where a job with a turn goes before, the others are noted: the
 // turn that they get is kept for when the host is ready.
-func (f *Frontier) wantTurns(h *host, j *jobState, now time.Time) {
+func (f *Frontier) wantTurns(h *host, j *jobState) {
 	shut := j.tenant.shut()
-	if shut && h.queue(j.ID) == nil { // it has errands only
-		f.queueFor(h.errands[0].URL, j.ID, now)
-	}
 	for q := h.queues; q != nil; q = q.next {
 		t := q.job.tenant
 		switch {
-		case q.turnless || !t.shut() || q.job != j && !(q.waits() && q.may()):
+		case !t.shut() || h.turnless(t) || q.job != j && !(q.waits() && q.may()):
 		case !shut:
 			f.turnsDue = f.turnsDue || !t.passed
 			t.passed = true
@@ -140,6 +137,16 @@ func (f *Frontier) wantTurns(h *host, j *jobState, now time.Time) {
 			f.turnsDue = true
 		}
 	}
+}
+
+// turnless tells whether the host waits for a turn of the tenant, for any of its jobs.
+func (h *host) turnless(t *tenant) bool {
+	for q := h.queues; q != nil; q = q.next {
+		if q.turnless && q.job.tenant == t {
+			return true
+		}
+	}
+	return false
 }
 
 // useTurn counts a request for which a job has its turn.

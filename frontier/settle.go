@@ -133,6 +133,7 @@ func (f *Frontier) PutBack(now time.Time, r Request) (left bool) {
 		fl.host.robots = robotsUnknown
 	case Sitemap:
 		if !fl.job.stopped {
+			f.queueFor(r.URL, r.Job, now) // it may have gone meanwhile
 			rare := fl.host.rare()
 			rare.errands = append(rare.errands, Errand{URL: r.URL, Job: r.Job})
 		}
