@@ -25,9 +25,9 @@ type world struct {
 	w     *owner
 }
 
-// reading is more than it takes a store to read heartbeats. It may count them from when
-// it had read them, by a clock of its own on top of the caller's.
-const reading = time.Second
+// reading is more than it takes a store to read heartbeats, on a busy machine, too. It may
+// count them from when it had read them, by a clock of its own on top of the caller's.
+const reading = 10 * time.Second
 
 // overdue is after how long a worker that stood still is surely found dead.
 var overdue = store.DefaultTerms.TakeOver + reading

@@ -141,7 +141,7 @@ func TestScale(t *testing.T) {
 	_, err = p.s.Acquire(c.ctx, c.now, next, 0) // sees the first one for the first time
 	c.check(err)
 	began = time.Now()
-	leases, err := p.s.Acquire(c.ctx, c.now.Add(store.DefaultTerms.TakeOver+time.Second), next, store.SlotCount/4) // a second for the reading
+	leases, err := p.s.Acquire(c.ctx, c.now.Add(store.DefaultTerms.TakeOver+10*time.Second), next, store.SlotCount/4) // ten for the reading
 	c.check(err)
 	if len(leases) != store.SlotCount/4 || leases[0].Clean {
 		t.Fatalf("took over %d slots, the first cleanly: %v", len(leases), leases[0].Clean)
