@@ -97,7 +97,7 @@ func (w *watched) observe(i int, a politeness.Answer) politeness.Effect {
 
 // check holds after every answer.
 func (w *watched) check(before politeness.State, e politeness.Effect) {
-	limit := max(time.Minute, 2*w.delay, 2*w.p.Base)
+	limit := max(time.Minute, 2*w.delay, 2*w.p.Base, 2*w.s.Asked())
 	if w.s.Learned() < 0 || w.s.Learned() > limit {
 		w.fail("learned %v, beyond %v", w.s.Learned(), limit)
 	}
