@@ -425,6 +425,7 @@ func (f *Frontier) pick(j *jobState, now time.Time) *host {
 	j.tenant.lined--
 	f.contend(j)
 	h.standing[inReady] = false
+	f.turnsDue = f.turnsDue || j.tenant.turnless > 0 // the turn that it stood for may be another's
 	if h.line != inReady {
 		return nil
 	}
