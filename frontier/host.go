@@ -118,7 +118,7 @@ type domain struct {
 	interval politeness.Interval
 	leaving  int32 // requests of it that are not known to have been sent
 	spaced   int32 // those of them that keep an interval
-	under    int32 // requests of it that are under way or not committed
+	under    int32 // requests and parks of it that are under way or not committed
 	giving   bool  // another process has asked for it, and it is not given up yet
 	quiet    bool  // that nothing is under way any more was said
 	yielding bool  // it was given up

@@ -280,6 +280,7 @@ func (f *Frontier) Parked(now time.Time, p Park, left int) {
 		return
 	}
 	q.parking = false
+	h.domain.under--
 	if left == 0 {
 		q.closing = false
 		if q.given != nil {

@@ -202,6 +202,7 @@ func (f *Frontier) park(h *host, now time.Time) {
 		q.drop(f)
 		q.dropAside(f)
 		q.parking, q.spilled = true, false
+		h.domain.under++
 		f.batch.Parks = append(f.batch.Parks, p)
 	}
 }
