@@ -303,7 +303,9 @@ func TestPost(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.client.Timeout = 2 * time.Second
+			if strings.HasSuffix(c.url, "/silent") { // all others answer, however busy the machine is
+				s.client.Timeout = 2 * time.Second
+			}
 			defer s.client.CloseIdleConnections()
 			e := store.Endpoint{URL: c.url, Secret: NewSecret()}
 			status, err := s.post(context.Background(), &e, &delivery{ID: "msg_1", Body: json.RawMessage(`{}`)})
