@@ -121,9 +121,21 @@ func browser(t *testing.T, args ...string) string {
 // from the moment it was asked for.
 const watch = `addEventListener("load", () => { document.body.getBoundingClientRect(); document.title = "opened " + performance.now(); });`
 
+// opened opens a page that has [watch] and returns what it became and after how many
+// milliseconds it was there.
+func opened(t *testing.T, path string) (dom string, ms float64) {
+	t.Helper()
+	dom = browser(t, "--dump-dom", "file://"+path)
+	if _, err := fmt.Sscanf(titleOf(t, dom), "opened %g", &ms); err != nil {
+		t.Fatal(err)
+	}
+	return dom, ms
+}
+
 // TestBrowser opens the report of 20,000 pages in a real browser: it is small, the
 // script runs under the page's own policy and shows the beginning of each table,
-// and all of it is there within a second.
+// and all of it is there within a second; where the machine is too busy to tell, within
+// ten times of what an empty page takes there.
 func TestBrowser(t *testing.T) {
 	path, r := file(t, 20_000)
 	page, err := os.ReadFile(path)
@@ -133,19 +145,24 @@ func TestBrowser(t *testing.T) {
 	if err := os.WriteFile(path, []byte(with(string(page), watch)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var dom string
-	best := math.Inf(1) // what else the machine does can only make it slower
-	for n := 0; n < 5 && best > 1000; n++ {
-		dom = browser(t, "--dump-dom", "file://"+path)
-		var ms float64
-		if _, err := fmt.Sscanf(titleOf(t, dom), "opened %g", &ms); err != nil {
-			t.Fatal(err)
-		}
-		best = min(best, ms)
+	empty := filepath.Join(t.TempDir(), "empty.html")
+	if err := os.WriteFile(empty, []byte("<!DOCTYPE html><title></title><body><script>"+watch+"</script>"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	t.Logf("%.1f MB, opened in %.0f ms", float64(len(page))/(1<<20), best)
-	if best > 1000 {
-		t.Errorf("opening it takes %.0f ms", best)
+	var dom string
+	best, within := math.Inf(1), 1000.0 // what else the machine does can only make it slower
+	for n := 0; n < 5 && best > within; n++ {
+		var ms float64
+		dom, ms = opened(t, path)
+		best = min(best, ms)
+		if best > within {
+			_, ms = opened(t, empty)
+			within = max(within, 10*ms)
+		}
+	}
+	t.Logf("%.1f MB, opened in %.0f ms, allowed %.0f", float64(len(page))/(1<<20), best, within)
+	if best > within {
+		t.Errorf("opening it takes %.0f ms, want at most %.0f", best, within)
 	}
 	want := 0
 	for _, table := range r.Tables {
