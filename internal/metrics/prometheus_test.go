@@ -262,27 +262,31 @@ func (s *scene) query(expr string) ([]float64, error) {
 	return list, nil
 }
 
-// eventually waits until an expression has a value that will do.
-func (s *scene) eventually(expr string, ok func(float64) bool) {
+// wait asks for an expression until its values will do: a scrape that was late on a busy
+// machine leaves Prometheus without an answer until the next.
+func (s *scene) wait(expr string, ok func([]float64) bool) []float64 {
 	s.Helper()
 	var last []float64
 	var err error
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(100 * time.Millisecond) {
-		if last, err = s.query(expr); err == nil && len(last) == 1 && ok(last[0]) {
-			return
+		if last, err = s.query(expr); err == nil && ok(last) {
+			return last
 		}
 	}
 	s.Fatalf("%s: %v, %v", expr, last, err)
+	return nil
+}
+
+// eventually waits until an expression has a value that will do.
+func (s *scene) eventually(expr string, ok func(float64) bool) {
+	s.Helper()
+	s.wait(expr, func(list []float64) bool { return len(list) == 1 && ok(list[0]) })
 }
 
 // one is the single value of an expression.
 func (s *scene) one(expr string) float64 {
 	s.Helper()
-	list, err := s.query(expr)
-	if err != nil || len(list) != 1 {
-		s.Fatalf("%s: %v, %v", expr, list, err)
-	}
-	return list[0]
+	return s.wait(expr, func(list []float64) bool { return len(list) == 1 })[0]
 }
 
 // fires waits for an alert.
@@ -292,6 +296,8 @@ func (s *scene) fires(alert string) {
 	s.eventually(fmt.Sprintf(`count(ALERTS{alertname=%q, alertstate="firing"})`, alert), func(v float64) bool { return v > 0 })
 	s.Logf("%s fires after %v", alert, time.Since(began).Round(100*time.Millisecond))
 }
+
+func some(list []float64) bool { return len(list) > 0 }
 
 func is(want float64) func(float64) bool { return func(v float64) bool { return v == want } }
 
@@ -344,8 +350,8 @@ func TestPrometheus(t *testing.T) {
 		if m.Kind == "histogram" {
 			name += "_count"
 		}
-		if list, err := s.query(name); err != nil || len(list) == 0 || len(m.Values) > 0 && len(list) != len(m.Values) {
-			t.Errorf("%s: %v, %v; labels %v", name, list, err, m.Values)
+		if list := s.wait(name, some); len(m.Values) > 0 && len(list) != len(m.Values) {
+			t.Errorf("%s: %v; labels %v", name, list, m.Values)
 		}
 	}
 	if n := s.one("count(headway_layer_use)"); n != 14 {
@@ -357,9 +363,7 @@ func TestPrometheus(t *testing.T) {
 	for _, p := range board(t) {
 		for _, q := range p.Targets {
 			expr := strings.NewReplacer("$job", ".+", "$__rate_interval", "5s").Replace(q.Expr)
-			if list, err := s.query(expr); err != nil || len(list) == 0 {
-				t.Errorf("%s: %s: %v, %v", p.Title, expr, list, err)
-			}
+			s.wait(expr, some)
 		}
 	}
 	// What is about time is shortened here, so on a busy machine it is right that a
