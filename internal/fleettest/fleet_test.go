@@ -157,7 +157,7 @@ func (f *fleet) servers() []*pgtest.Cluster {
 func (f *fleet) command(ports []int, args ...string) *exec.Cmd {
 	cmd := exec.Command(cmp.Or(f.program, "headway"), args...)
 	cmd.Dir = f.dir
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEADWAY_") })
+	cmd.Env = outside()
 	dsn := "dbname=postgres user=postgres sslmode=disable target_session_attrs=read-write"
 	var hosts, numbers []string
 	for _, p := range ports {
@@ -168,6 +168,12 @@ func (f *fleet) command(ports []int, args ...string) *exec.Cmd {
 	cmd.Env = append(cmd.Env, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+filepath.Join(f.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(f.dir, "config"), "HOME="+f.dir, "HEADWAY_FLEET_STORE="+dsn)
 	return cmd
+}
+
+// outside is the environment without what is meant for the tests: a process would take it
+// for a setting, and refuse it.
+func outside() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEADWAY_") })
 }
 
 // start starts a worker on lines of its own.

@@ -41,7 +41,7 @@ func follow(t *testing.T, guide string, settings []string, ports ...string) {
 		t.Fatalf("%d commands found in the guide", len(steps))
 	}
 	dir := t.TempDir()
-	env := append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"),
+	env := append(outside(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"),
 		fmt.Sprintf("HEADWAY_FLEET_STORE=postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", db.Port))
 	env = append(env, settings...)
 	for _, s := range steps {
