@@ -103,6 +103,7 @@ internal/doctest
 internal/e2e
 internal/fleettest
 internal/pgtest          github.com/jackc/pgx/v5
+internal/stall
 internal/unraced
 internal/vectors
 internal/whole

@@ -22,6 +22,7 @@ import (
 
 	"headway/internal/cli"
 	"headway/internal/pgtest"
+	"headway/internal/stall"
 	"headway/lab"
 	"headway/lab/temper"
 )
@@ -65,6 +66,7 @@ type fleet struct {
 	program string    // that is run; empty means this version's
 	workers []*worker // that live
 	started []*worker // all there ever were
+	stalls  *stall.Watch
 	random  *rand.Rand
 }
 
@@ -120,7 +122,7 @@ func newFleet(t *testing.T, s setup) *fleet {
 	t.Logf("HEADWAY_SEED=%d", seed)
 	f := &fleet{
 		T: t, lab: o, hosts: s.hosts, pages: s.pages, pace: cmp.Or(s.pace, pace), db: startDB(t, s.db), dir: t.TempDir(),
-		random: rand.New(rand.NewPCG(seed, 0)),
+		stalls: stall.Start(t), random: rand.New(rand.NewPCG(seed, 0)),
 	}
 	t.Cleanup(func() {
 		if t.Failed() {

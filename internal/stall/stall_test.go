@@ -1,0 +1,33 @@
+package stall
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestBetween counts what is late of looks at the clock, as far as it lies between two
+// moments.
+func TestBetween(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		at := func(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
+		w := Start(t)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if d := w.Between(began, time.Now()); d != 0 {
+			t.Errorf("a machine that is not busy stood still for %v", d)
+		}
+		w.looked(at(2000), at(2010))
+		w.looked(at(2010), at(2011)) // a tick that comes after a late one is early
+		w.looked(at(2011), at(2121))
+		w.looked(at(3000), at(3510))
+		for _, tt := range []struct{ from, to, want int }{
+			{0, 1000, 0}, {0, 9000, 600}, {2000, 2500, 100}, {2071, 3000, 50}, {3500, 3600, 10}, {3100, 3200, 100},
+		} {
+			if got := w.Between(at(tt.from), at(tt.to)); got != time.Duration(tt.want)*time.Millisecond {
+				t.Errorf("between %d and %d it stood still for %v, want %d ms", tt.from, tt.to, got, tt.want)
+			}
+		}
+	})
+}
