@@ -72,7 +72,7 @@ func (c *Crawl) owned(host string) bool {
 	}
 	return err == nil && slices.ContainsFunc(c.Asked.AllowPrivate, func(text string) bool {
 		r, err := guard.ParseRange(text)
-		return err == nil && r.Prefix.Contains(addr) // it was checked when it was asked for
+		return err == nil && r.Opens(addr) // it was checked when it was asked for
 	})
 }
 

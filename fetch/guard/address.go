@@ -61,6 +61,52 @@ var specials = []special{
 	{netip.MustParsePrefix("ff00::/8"), "multicast"},
 }
 
+// exacts are addresses that give whoever reaches them the keys of a machine or of
+// an account: link-local ones, and those where clouds serve metadata. They open
+// only by their exact address.
+var exacts = []special{
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"},
+	{netip.MustParsePrefix("fe80::/10"), "link-local"},
+	{netip.MustParsePrefix("168.63.129.16/32"), "cloud host agent"},
+	{netip.MustParsePrefix("100.100.100.200/32"), "cloud metadata"},
+	{netip.MustParsePrefix("192.0.0.192/32"), "cloud metadata"},
+	{netip.MustParsePrefix("fd00:ec2::/32"), "cloud metadata"},
+	{netip.MustParsePrefix("fd20:ce::254/128"), "cloud metadata"},
+}
+
+// exactOnly says why an address opens only by itself, or "". An IPv4 address that an
+// IPv6 address carries counts as well.
+func exactOnly(a netip.Addr) string {
+	for _, s := range exacts {
+		if s.prefix.Contains(a) {
+			return s.why
+		}
+	}
+	for _, inner := range carried(a) {
+		if why := exactOnly(inner); why != "" {
+			return why + " inside"
+		}
+	}
+	return ""
+}
+
+// carried are the IPv4 addresses that an IPv6 address may stand for: in its last
+// four bytes, plain or as Teredo writes them, or behind the prefix of 6to4.
+func carried(a netip.Addr) []netip.Addr {
+	if a.Is4() {
+		return nil
+	}
+	b := a.As16()
+	list := []netip.Addr{netip.AddrFrom4([4]byte(b[12:]))}
+	if b[0] == 0x20 && b[1] == 0x02 {
+		list = append(list, netip.AddrFrom4([4]byte(b[2:6])))
+	}
+	if b[0] == 0x20 && b[1] == 0x01 && b[2] == 0 && b[3] == 0 {
+		list = append(list, netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]}))
+	}
+	return list
+}
+
 var (
 	globalUnicast = netip.MustParsePrefix("2000::/3")
 	nat64         = netip.MustParsePrefix("64:ff9b::/96")
@@ -132,6 +178,9 @@ func ParseRange(s string) (Range, error) {
 		}
 		r.Prefix = netip.PrefixFrom(a, a.BitLen())
 	}
+	if err := r.Check(); err != nil {
+		return Range{}, fmt.Errorf("range %q: %w", s, err)
+	}
 	if ports == "" {
 		return r, nil
 	}
@@ -143,6 +192,22 @@ func ParseRange(s string) (Range, error) {
 		r.Ports = append(r.Ports, n)
 	}
 	return r, nil
+}
+
+// Check refuses a range that is wider than the private block it lies in, and one
+// of addresses that open only one by one.
+func (r Range) Check() error {
+	within := func(s special) bool { return s.prefix.Bits() <= r.Prefix.Bits() && s.prefix.Contains(r.Prefix.Addr()) }
+	if !slices.ContainsFunc(specials, within) {
+		return fmt.Errorf("%s does not lie within a private block", r.Prefix)
+	}
+	if r.Prefix.IsSingleIP() {
+		return nil
+	}
+	if i := slices.IndexFunc(exacts, within); i >= 0 {
+		return fmt.Errorf("%s is %s, which opens only by its exact address", r.Prefix, exacts[i].why)
+	}
+	return nil
 }
 
 // splitRange cuts the port list, with its colon, from a range. IPv6 colons
@@ -184,7 +249,13 @@ func (r Range) String() string {
 
 // Allows reports whether the block opens this address and port.
 func (r Range) Allows(a netip.Addr, port uint16) bool {
-	return r.Prefix.Contains(a) && r.hasPort(port)
+	return r.Opens(a) && r.hasPort(port)
+}
+
+// Opens reports whether the block opens this address at some port. Link-local and
+// cloud metadata addresses are opened only by a range of that one address.
+func (r Range) Opens(a netip.Addr) bool {
+	return r.Prefix.Contains(a) && (r.Prefix.IsSingleIP() || exactOnly(a) == "")
 }
 
 func (r Range) hasPort(port uint16) bool {
@@ -238,7 +309,7 @@ func embedded(a netip.Addr) netip.Addr {
 }
 
 func (d *Dialer) inRange(a netip.Addr) bool {
-	return slices.ContainsFunc(d.cfg.AllowPrivate, func(r Range) bool { return r.Prefix.Contains(a) })
+	return slices.ContainsFunc(d.cfg.AllowPrivate, func(r Range) bool { return r.Opens(a) })
 }
 
 func (d *Dialer) publicPort(port uint16) bool {

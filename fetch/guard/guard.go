@@ -8,7 +8,8 @@
 // is asked once more, just before it connects, what it is about to connect to.
 //
 // Promises: no connection to an address that is not public unless the operator
-// named its range ([Config.AllowPrivate]); an answer with one forbidden address
+// named its range ([Config.AllowPrivate]), which must lie within a private block;
+// none to a link-local or cloud metadata address unless it was named by itself; an answer with one forbidden address
 // is refused as a whole; only ports 80 and 443 unless listed; lookups, cache
 // entries and waiting are bounded and counted ([Dialer.Stats]); any string is
 // safe as a host.
@@ -133,6 +134,8 @@ func (c Config) validate() error {
 	for _, r := range c.AllowPrivate {
 		if !r.Prefix.IsValid() {
 			bad("AllowPrivate: a range without a prefix")
+		} else if err := r.Check(); err != nil {
+			bad("AllowPrivate: %w", err)
 		}
 	}
 	return errors.Join(errs...)

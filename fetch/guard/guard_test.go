@@ -496,6 +496,23 @@ func TestParseRange(t *testing.T) {
 		{"fe80::1%eth0", ""},
 		{"[::1]x", ""},
 		{"[::1", ""},
+		// Wider than the private block, or of public addresses.
+		{"0.0.0.0/0", ""},
+		{"::/0", ""},
+		{"::/9", ""},
+		{"10.0.0.0/7", ""},
+		{"172.0.0.0/8", ""},
+		{"93.184.215.0/24", ""},
+		{"93.184.215.14", ""},
+		// What opens only by its exact address.
+		{"169.254.0.0/16", ""},
+		{"169.254.169.254/31", ""},
+		{"fe80::/10", ""},
+		{"fd00:ec2::/32", ""},
+		{"169.254.169.254:80", "169.254.169.254/32:80"},
+		{"fe80::1", "fe80::1/128"},
+		{"fd00:ec2::254", "fd00:ec2::254/128"},
+		{"168.63.129.16", "168.63.129.16/32"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.in, func(t *testing.T) {
@@ -510,6 +527,36 @@ func TestParseRange(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestExactOnly keeps link-local and metadata addresses shut under the widest range
+// that can be named. Nothing is dialled.
+func TestExactOnly(t *testing.T) {
+	wide := newDialer(t, Config{AllowPrivate: ranges(t, "100.64.0.0/10", "192.0.0.0/24", "fc00::/7", "64:ff9b::/96", "2002::/16", "::ffff:0:0/96", "::/96", "2001::/32")})
+	for _, text := range []string{
+		"169.254.169.254", "169.254.170.2", "169.254.0.1", "168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254", "fe80::1",
+		"64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "::ffff:169.254.169.254", "::a9fe:a9fe", "2001:0:1:2:3:4:5601:5601",
+	} {
+		a := netip.MustParseAddr(text)
+		if v := wide.judge(a, 80); v.why == "" {
+			t.Errorf("%s is open under wide ranges", text)
+		}
+		if nat64.Contains(a) {
+			continue // what it carries is judged by its own right
+		}
+		exact := newDialer(t, Config{AllowPrivate: ranges(t, text)})
+		if v := exact.judge(a, 80); v.why != "" {
+			t.Errorf("%s is shut although it was named: %s", text, v.why)
+		}
+		if v := exact.judge(a.Next(), 80); v.why == "" && !Public(a.Next()) {
+			t.Errorf("%s opens its neighbour", text)
+		}
+	}
+	for _, text := range []string{"100.64.0.1", "fd00::1"} {
+		if v := wide.judge(netip.MustParseAddr(text), 80); v.why != "" {
+			t.Errorf("%s: %s", text, v.why)
+		}
 	}
 }
 

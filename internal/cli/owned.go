@@ -37,12 +37,6 @@ func (c *crawlRun) checkAllowed() error {
 	return usage(errors.New(what), "if you mean it, allow it with "+strings.Join(allowFlags(addrs, ports), " "))
 }
 
-// Addresses that agree in so many bits are of one private network.
-const (
-	network4 = 8
-	network6 = 7
-)
-
 // allowFlags are the flags that allow all of some addresses at all of some ports:
 // for each network of them the smallest range.
 func allowFlags(addrs []netip.Addr, ports []uint16) []string {
@@ -67,15 +61,16 @@ func allowFlags(addrs []netip.Addr, ports []uint16) []string {
 	return flags
 }
 
-// widen makes a range contain an address of the same network.
+// widen makes a range contain an address of the same private block, unless one of
+// them opens only by itself.
 func widen(p netip.Prefix, a netip.Addr) (netip.Prefix, bool) {
-	least := network4
-	if a.Is6() {
-		least = network6
-	}
-	for bits := p.Bits(); bits >= least && p.Addr().BitLen() == a.BitLen(); bits-- {
-		if wide := netip.PrefixFrom(p.Addr(), bits).Masked(); wide.Contains(a) {
-			return wide, true
+	for bits := p.Bits(); bits >= 0 && p.Addr().BitLen() == a.BitLen(); bits-- {
+		wide := guard.Range{Prefix: netip.PrefixFrom(p.Addr(), bits).Masked()}
+		if wide.Check() != nil {
+			return p, false
+		}
+		if wide.Prefix.Contains(a) {
+			return wide.Prefix, wide.Opens(a) && wide.Opens(p.Addr())
 		}
 	}
 	return p, false
@@ -125,7 +120,7 @@ func (c *crawlRun) vouched(u weburl.URL) bool {
 		return true
 	}
 	addr, err := netip.ParseAddr(u.Hostname())
-	return err == nil && slices.ContainsFunc(c.ranges, func(r guard.Range) bool { return r.Prefix.Contains(addr) })
+	return err == nil && slices.ContainsFunc(c.ranges, func(r guard.Range) bool { return r.Opens(addr) })
 }
 
 // secrets are the extra header fields, for each seed's host, all of which are

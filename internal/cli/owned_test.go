@@ -21,6 +21,8 @@ func TestAllowFlags(t *testing.T) {
 		"neighbours":          {"127.1.0.1 127.1.0.2 127.1.0.9", []uint16{8780, 8780, 8780}, "--allow-private 127.1.0.0/28:8780"},
 		"of several ports":    {"10.0.0.1 10.200.0.1", []uint16{443, 80}, "--allow-private 10.0.0.0/8:80,443"},
 		"of several networks": {"192.168.1.2 127.0.0.1 192.168.7.1", []uint16{80, 80, 80}, "--allow-private 127.0.0.1/32:80 --allow-private 192.168.0.0/21:80"},
+		"one by one":          {"169.254.1.1 169.254.1.2 fe80::1 fe80::2", []uint16{80, 80, 80, 80}, "--allow-private 169.254.1.1/32:80 --allow-private 169.254.1.2/32:80 --allow-private fe80::1/128:80 --allow-private fe80::2/128:80"},
+		"far apart":           {"::1 100::1 fd00::1", []uint16{80, 80, 80}, "--allow-private ::1/128:80 --allow-private 100::1/128:80 --allow-private fd00::1/128:80"},
 		"of both families":    {"127.0.0.1 ::1 fd00::1 fd00::2", []uint16{80, 80, 80, 80}, "--allow-private 127.0.0.1/32:80 --allow-private ::1/128:80 --allow-private fd00::/126:80"},
 	} {
 		var addrs []netip.Addr
