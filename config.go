@@ -65,9 +65,10 @@ type Config struct {
 	// Since are the URLs of an earlier crawl, asked for again with what is known
 	// of them: what did not change ends as not modified. Nil for none.
 	Since iter.Seq2[visit.Item, error]
-	// Known tells what the earlier crawl recorded of a URL, nil where that is
-	// nothing: a page that did not change is what it was. It is called by many
-	// goroutines at once. Nil for nobody to ask.
+	// Known tells what the earlier crawl, or an earlier run of this one, recorded
+	// of a URL, nil where that is nothing: it is asked whether it changed, and a
+	// page that did not is what it was. It is called by many goroutines at once.
+	// Nil for nobody to ask.
 	Known func(ctx context.Context, u weburl.URL) (*visit.Visit, error)
 	// Limits are the ceilings in force.
 	Limits limit.Effective

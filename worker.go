@@ -170,7 +170,7 @@ func (c *crawler) askRobots(ctx context.Context, t task) robotsLanding {
 	}
 	archive := c.tap(ctx, &req, output.ForRobots, visit.Item{})
 	t.watched.under.Add(1)
-	res, _, err := c.cfg.Fetcher.Robots(ctx, req)
+	res, hops, err := c.cfg.Fetcher.Robots(ctx, req)
 	t.watched.under.Add(-1)
 	defer res.Close() // there beside an error too
 	t.gate.heed(res)
@@ -193,6 +193,9 @@ func (c *crawler) askRobots(ctx context.Context, t task) robotsLanding {
 	l.answer = c.answer(res, err, false, now)
 	l.answer.Latency = 0 // pages are compared with pages
 	l.wire, l.owned, l.err = res.WireBytes, res.Owned, err
+	if l.asked = int64(len(hops)); res.Timing.Sent.IsZero() {
+		l.asked-- // the last did not leave
+	}
 	return l
 }
 
@@ -253,6 +256,9 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 		}
 	}
 	l.leaf = t.run.cfg.Scope.Leaves && t.run.stillInScope(v.Item).Leaf
+	if l.own = t.run.remember(ctx, &v.Item); l.own != nil {
+		return l
+	}
 	req := pageRequest(v.Item, t.owned, t.secrets)
 	if l.leaf {
 		req.MaxBody, req.CutBody = leafBody, true

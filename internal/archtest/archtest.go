@@ -91,7 +91,7 @@ internal/warm            internal/whole job store visit weburl
 internal/view            . internal/figures ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
 internal/export          job output output/csv output/jsonl output/parquet output/sitemapxml store visit
 internal/figures         store visit
-internal/check           internal/whole job store visit weburl output fetch/guard
+internal/check           internal/whole job store visit weburl output fetch/guard scope
 internal/jobspec         answer fetch internal/config job limit store weburl
 internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/traces          fetch/guard output visit go.opentelemetry.io/otel

@@ -16,7 +16,10 @@ type Again struct {
 	Store   store.Store
 	Job     job.ID
 	Log     string        // the file of what pages link to
-	Recheck time.Duration // what was ok longer ago is asked again
+	Recheck time.Duration // what was ok on other sites longer ago is asked again
+	// Own tells whether a URL is one of the site that is checked: its pages are
+	// always read again, because only they say which links there are.
+	Own func(u weburl.URL) bool
 	// Nameless tells whether a name server still says that the host of a URL
 	// does not exist; nil never does. There is nobody to ask then, and waiting
 	// for such a host, as for one that fails, would take longer each time.
@@ -24,8 +27,9 @@ type Again struct {
 }
 
 // Reopen puts back to waiting what was not ok, the pages that carry dead and
-// broken links, because only they can say whether the link is still there, and
-// what was ok but is too old. It tells how many URLs these are.
+// broken links, because only they can say whether the link is still there, all of
+// the site itself, and what was ok elsewhere but is too old. It tells how many URLs
+// these are.
 func (a *Again) Reopen(ctx context.Context, now time.Time) (int, error) {
 	entries, err := a.notOK(ctx)
 	if err != nil {
@@ -87,11 +91,11 @@ func (a *Again) notOK(ctx context.Context) (list []*store.Entry, err error) {
 	return list, err
 }
 
-// stale reads which URLs were ok, too long ago.
+// stale reads which URLs were ok, on the site itself or too long ago.
 func (a *Again) stale(ctx context.Context, now time.Time) (list []weburl.URL, err error) {
 	ok := []store.Ending{{Outcome: visit.Fetched}, {Outcome: visit.NotModified}, {Outcome: visit.Redirected}}
 	err = each(ctx, a.Store, a.Job, ok, func(e *store.Entry) error {
-		if now.Sub(e.EndedAt) >= a.Recheck {
+		if now.Sub(e.EndedAt) >= a.Recheck || a.Own != nil && a.Own(e.Item.URL) {
 			list = append(list, e.Item.URL)
 		}
 		return nil

@@ -26,6 +26,7 @@ func TestOf(t *testing.T) {
 	}
 	other := map[visit.Reason]Verdict{
 		visit.RedirectLoop: Broken, visit.DNS: Dead, visit.RobotsDisallow: Unknown, visit.RobotsUnreachable: Unknown, visit.CrawlDelayTooLong: Unknown,
+		visit.BadPort: Unknown, visit.PrivateAddress: Unknown, visit.BudgetHost: Unknown,
 	}
 	for _, o := range visit.Outcomes {
 		reasons := visit.Reasons[o]

@@ -88,6 +88,9 @@ func (l *Log) Write(_ context.Context, v *visit.Visit) error {
 	if l.err != nil {
 		return l.err
 	}
+	if v.Outcome == visit.NotModified {
+		return nil // it links to what it did
+	}
 	page := v.Item.URL.String()
 	_, before := l.known[hash(page)]
 	if len(v.Links) == 0 && !before {

@@ -54,6 +54,9 @@ var notOK = []store.Ending{
 	{Outcome: visit.Skipped, Reason: visit.RobotsDisallow},
 	{Outcome: visit.Skipped, Reason: visit.RobotsUnreachable},
 	{Outcome: visit.Skipped, Reason: visit.CrawlDelayTooLong},
+	{Outcome: visit.Skipped, Reason: visit.BadPort},
+	{Outcome: visit.Skipped, Reason: visit.PrivateAddress},
+	{Outcome: visit.Skipped, Reason: visit.BudgetHost},
 }
 
 // each calls do for every URL of a job that ended in one of the ways given.

@@ -25,11 +25,14 @@ var about = map[Verdict]string{
 }
 
 // notChecked says why a link was not asked for although somebody wants to know of
-// it, for people: its host keeps us from asking.
+// it, for people: its host keeps us from asking, or a setting does.
 var notChecked = map[visit.Reason]string{
 	visit.RobotsDisallow:    "robots.txt forbids",
 	visit.RobotsUnreachable: "robots.txt cannot be read",
 	visit.CrawlDelayTooLong: "Crawl-delay is too long",
+	visit.BadPort:           "its port is not open: --ports opens it",
+	visit.PrivateAddress:    "a private address: --allow-private opens it",
+	visit.BudgetHost:        "max_pages_per_host was met",
 }
 
 // Print writes the verdicts for people.

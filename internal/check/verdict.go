@@ -66,7 +66,7 @@ func ofEnding(e store.Ending) Verdict {
 		return Waiting
 	case visit.Skipped:
 		switch e.Reason {
-		case visit.RobotsDisallow, visit.RobotsUnreachable, visit.CrawlDelayTooLong:
+		case visit.RobotsDisallow, visit.RobotsUnreachable, visit.CrawlDelayTooLong, visit.BadPort, visit.PrivateAddress, visit.BudgetHost:
 			return Unknown
 		default:
 			return NotAsked

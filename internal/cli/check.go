@@ -15,6 +15,7 @@ import (
 	"headway/internal/check"
 	"headway/job"
 	"headway/output"
+	"headway/scope"
 	"headway/store"
 	"headway/weburl"
 )
@@ -33,9 +34,9 @@ dead when its server says that there is no such page (404, 410 and the like) or
 its name does not exist. Throttled, blocked and unknown links are printed apart
 and never fail a check.
 
-Verdicts are kept in the folder of the check. The same command asks again only
-what was not ok, the pages that carry dead links, and what was ok longer ago than
---recheck.` + exitHelp(append([]int{ExitDead}, crawlExits...)...),
+Verdicts are kept in the folder of the check. The same command reads every page
+of the site again, asking its server only whether it changed. Of other sites it asks
+again what was not ok, and what was ok longer ago than --recheck.` + exitHelp(append([]int{ExitDead}, crawlExits...)...),
 		Example: `  headway check https://example.com --contact you@example.com
   headway check https://example.com --junit links.xml --recheck 6h
   headway check https://example.com --json | jq '.not_ok[] | select(.verdict == "dead")'`,
@@ -54,7 +55,7 @@ what was not ok, the pages that carry dead links, and what was ok longer ago tha
 		return run(cmd, args)
 	}
 	cmd.Flags().StringVar(&k.failOn, "fail-on", string(check.FailOnDead), "which links make the exit code 1: `dead`, broken (also redirects in a circle) or none")
-	cmd.Flags().DurationVar(&k.recheck, "recheck", defaultRecheck, "ask again what was ok longer ago than this; 0 means everything")
+	cmd.Flags().DurationVar(&k.recheck, "recheck", defaultRecheck, "ask again what was ok on other sites longer ago than this; 0 means everything")
 	cmd.Flags().StringVar(&k.junit, "junit", "", "also write the verdicts to this `file`, as JUnit XML")
 	jsonFlag(cmd, &k.json)
 	return cmd
@@ -68,10 +69,14 @@ type checkRun struct {
 	junit   string
 	json    bool
 	kept    int64 // verdicts of earlier runs
+	cfg     *headway.Config
 }
 
 // shape makes links out of scope leaves. Limits count for each run by itself.
-func (k *checkRun) shape(cfg *headway.Config) { cfg.Scope.Leaves, cfg.Anew = true, true }
+func (k *checkRun) shape(cfg *headway.Config) {
+	cfg.Scope.Leaves, cfg.Anew = true, true
+	k.cfg = cfg
+}
 
 // links is the file of which page links to what.
 func (k *checkRun) links() string { return filepath.Join(k.dir, "links.jsonl") }
@@ -89,7 +94,12 @@ func (k *checkRun) again(ctx context.Context, st store.Store, j store.Job) (bool
 	if j.State == job.Cancelled {
 		return false, nil
 	}
-	a := check.Again{Store: st, Job: j.ID, Log: k.links(), Recheck: k.recheck, Nameless: k.nameless}
+	own, err := k.ownSite(ctx, st, j.ID)
+	if err != nil {
+		return false, err
+	}
+	k.cfg.Known = check.Known(st, j.ID)
+	a := check.Again{Store: st, Job: j.ID, Log: k.links(), Recheck: k.recheck, Own: own, Nameless: k.nameless}
 	n, err := a.Reopen(ctx, time.Now())
 	if err != nil {
 		return false, fmt.Errorf("find what is to be asked again: %w", err)
@@ -103,12 +113,27 @@ func (k *checkRun) again(ctx context.Context, st store.Store, j store.Job) (bool
 		return false, nil
 	}
 	if n > 0 {
-		fmt.Fprintf(k.err, "headway: %d links are asked again, %d verdicts are kept\n", n, k.kept)
+		fmt.Fprintf(k.err, "headway: %s to ask again, %s kept\n", plural(n, "link"), plural(int(k.kept), "verdict"))
 	}
 	if err := st.SetState(ctx, time.Now(), j.ID, j.State, job.Queued, ""); err != nil {
 		return false, fmt.Errorf("queue the check: %w", err)
 	}
 	return true, nil
+}
+
+// ownSite tells the URLs of the site that is checked from links to others. A file of
+// the site is its own, too.
+func (k *checkRun) ownSite(ctx context.Context, st store.Store, id job.ID) (func(weburl.URL) bool, error) {
+	cfg := k.cfg.Scope
+	cfg.Seeds, cfg.Leaves, cfg.Files = k.cfg.Seeds, false, true
+	rules, err := scope.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("scope: %w", err)
+	}
+	if err := check.Widen(ctx, st, id, rules); err != nil {
+		return nil, fmt.Errorf("read redirects: %w", err)
+	}
+	return func(u weburl.URL) bool { return rules.Decide(u, 0).In }, nil
 }
 
 // nameless tells whether a name server says that there is no such host.
@@ -157,8 +182,8 @@ func (k *checkRun) print(rep *check.Report, r headway.Report) error {
 	if err := rep.Print(k.out); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(k.out, "%s: %s; %d requests in %s, %d verdicts kept from before, in %s\n",
-		r.State, r.Reason, r.Requests, r.Elapsed.Round(time.Second), k.kept, k.dir)
+	_, err := fmt.Fprintf(k.out, "%s: %s; %s in %s, %s kept from before, in %s\n",
+		r.State, r.Reason, plural(int(r.Requests), "request"), r.Elapsed.Round(time.Second), plural(int(k.kept), "verdict"), k.dir)
 	return err
 }
 

@@ -32,10 +32,12 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
 			endAtOnce(env)
+			env.Values[siteKey{}] = &scriptSites{addrs: map[string]string{}}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
+			"site":  serveSite,
 		},
 	})
 }

@@ -1,0 +1,60 @@
+package check
+
+import (
+	"context"
+	"errors"
+
+	"headway/job"
+	"headway/scope"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// Known tells what the last run of a check read of a URL, for [headway.Config]:
+// the visit that was put back to be made again, nil where it has none that a
+// server could compare with.
+func Known(st store.Store, id job.ID) func(context.Context, weburl.URL) (*visit.Visit, error) {
+	return func(ctx context.Context, u weburl.URL) (*visit.Visit, error) {
+		e, err := st.Lookup(ctx, id, u)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return lastRead(e.Attempts), nil
+	}
+}
+
+// lastRead is the last of some attempts if it read the page, or was told that it
+// had not changed since it was read. A server need not repeat then what to compare
+// with: it is what it said before.
+func lastRead(attempts []visit.Visit) *visit.Visit {
+	var last *visit.Visit
+	for i := len(attempts) - 1; i >= 0; i-- {
+		v := &attempts[i]
+		if v.Outcome != visit.Fetched && v.Outcome != visit.NotModified {
+			break
+		}
+		if last == nil {
+			last = v
+		}
+		if known := v.Answer.Validators; known != (visit.Validators{}) || v.Outcome == visit.Fetched {
+			last.Answer.Validators = known
+			break
+		}
+	}
+	return last
+}
+
+// Widen lets a scope follow the seeds of a job to where they redirect, as the
+// crawl did.
+func Widen(ctx context.Context, st store.Store, id job.ID, rules *scope.Rules) error {
+	return each(ctx, st, id, []store.Ending{{Outcome: visit.Redirected}}, func(e *store.Entry) error {
+		if e.Item.Depth == 0 && e.Visit != nil && !e.Visit.Answer.Location.IsZero() {
+			rules.Widen(e.Item.URL, e.Visit.Answer.Location)
+		}
+		return nil
+	})
+}
