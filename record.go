@@ -274,5 +274,6 @@ func robotsURL(u weburl.URL) (weburl.URL, error) { return u.Resolve("/robots.txt
 // us.
 func hostError(err error) bool {
 	_, ok := errors.AsType[*fetch.Error](err)
-	return ok || errors.Is(err, fetch.ErrTooManyRedirects) || errors.Is(err, fetch.ErrNoLocation)
+	_, hop := errors.AsType[*fetch.RefusedHopError](err)
+	return ok || hop || errors.Is(err, fetch.ErrTooManyRedirects) || errors.Is(err, fetch.ErrNoLocation)
 }

@@ -118,6 +118,7 @@ type robotsLanding struct {
 	delay   time.Duration // that it asks for
 	names   []string      // sitemaps it names
 	wire    int64
+	asked   int64 // requests that were sent, redirects included
 	owned   bool  // the address says that the host is the operator's
 	err     error // what went wrong, for people and for the verdict on the host
 	own     error // our own trouble: nothing is known
@@ -132,7 +133,7 @@ func (c *crawler) tookRobots(now time.Time, l robotsLanding) {
 		return
 	}
 	for _, r := range c.runsOf(l.request.Host) {
-		r.spend(now, 0, left(l.answer), l.wire)
+		r.spend(now, 0, l.asked, l.wire)
 	}
 	if l.owned && !s.owned {
 		s.owned = true
@@ -195,6 +196,12 @@ const tries = 3
 func (c *crawler) unaskable(now time.Time, s *site, l robotsLanding) bool {
 	failure, ok := errors.AsType[*fetch.Error](l.err)
 	s.nobody = ""
+	if hop, ok := errors.AsType[*fetch.RefusedHopError](l.err); ok {
+		// Waiting would not open it.
+		c.cfg.Log.Warn("robots.txt redirects to where we do not go", "host", l.request.Host, "to", hop.To.Host(), "err", hop.Err)
+		c.f.GiveUp(now, l.request.Host, visit.Skipped, visit.RobotsUnreachable)
+		return true
+	}
 	switch {
 	case !ok:
 		s.definite = 0

@@ -19,6 +19,18 @@ const (
 	robotsTimeout = 10 * time.Second
 )
 
+// RefusedHopError reports a robots.txt that redirects to where we do not go: a
+// private address, or a port that is not open.
+type RefusedHopError struct {
+	From, To weburl.URL
+	Err      error // why not
+}
+
+// Error names the hop.
+func (e *RefusedHopError) Error() string {
+	return fmt.Sprintf("fetch %s: robots.txt redirects to %s, which is refused: %s", e.From.Host(), e.To.Host(), printable(e.Err.Error()))
+}
+
 // The ways a chain of redirects ends without an answer.
 var (
 	ErrTooManyRedirects = errors.New("too many redirects")
@@ -32,7 +44,9 @@ var (
 //
 // Body and time are bounded as robots.txt has it: a longer body is cut, not
 // refused. A chain that leads nowhere ends with [ErrTooManyRedirects] or
-// [ErrNoLocation]; a Location that no URL can be read from is an [*Error].
+// [ErrNoLocation]; a Location that no URL can be read from is an [*Error]. One that
+// leads to where we do not go is a [*RefusedHopError], beside the result of the hop
+// before, which is the last that was sent.
 func (c *Client) Robots(ctx context.Context, req Request) (last *Result, hops []weburl.URL, err error) {
 	req.MaxBody, req.CutBody = robotsBody, true
 	if req.Timeout == 0 {
@@ -41,9 +55,14 @@ func (c *Client) Robots(ctx context.Context, req Request) (last *Result, hops []
 	for {
 		hops = append(hops, req.URL)
 		r, err := c.Do(ctx, req)
+		if refused, ok := errors.AsType[*Error](err); ok && refused.Reason.Skipped() && last != nil {
+			r.Close()
+			return last, hops[:len(hops)-1], &RefusedHopError{From: last.URL, To: req.URL, Err: refused.Err}
+		}
 		if err != nil || !isRedirect(r.Status) {
 			return r, hops, err
 		}
+		last = r
 		r.Close() // its header says it all
 		if len(hops) > maxRobotsHops {
 			return r, hops, fmt.Errorf("fetch %s: %w", hops[0].Host(), ErrTooManyRedirects)

@@ -72,7 +72,6 @@ func TestRobots(t *testing.T) {
 		{path: "/nowhere", status: 302, hops: 1, err: ErrNoLocation},
 		{path: "/bad", status: 302, hops: 1, reason: Protocol},
 		{path: "/file", status: 302, hops: 1, reason: Protocol},
-		{path: "/inside", hops: 2, reason: PrivateAddress},
 		{path: "/other", status: 200, hops: 2, body: "Disallow: /other", size: 16},
 		{path: "/missing", status: 404, hops: 1, body: "404", size: 19},
 		{path: "/long", status: 200, hops: 1, body: "Disallow", size: 512_001, cut: true},
@@ -104,6 +103,25 @@ func TestRobots(t *testing.T) {
 				t.Errorf("%d KiB of body memory not given back", use)
 			}
 		})
+	}
+}
+
+// TestRefusedHop names the hop that we do not take; the request before it was sent.
+func TestRefusedHop(t *testing.T) {
+	for to, why := range map[string]string{"http://10.0.0.1/robots.txt": "10.0.0.1 is private", "http://127.0.0.1:9/robots.txt": `port "9" not allowed`} {
+		srv := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusFound)
+		})
+		at := parseURL(t, srv.URL+"/robots.txt")
+		r, hops, err := newLocal(t, Config{}, srv).Robots(t.Context(), Request{URL: at})
+		refused, ok := errors.AsType[*RefusedHopError](err)
+		if !ok || refused.From != at || refused.To != parseURL(t, to) || !strings.Contains(err.Error(), why) {
+			t.Errorf("to %s: %v", to, err)
+		}
+		if r.Status != http.StatusFound || r.Timing.Sent.IsZero() || len(hops) != 1 {
+			t.Errorf("to %s: status %d after %d requests, the last sent %v", to, r.Status, len(hops), r.Timing.Sent)
+		}
 	}
 }
 
