@@ -68,6 +68,7 @@ type Progress struct {
 	Slowest    []ask.Host
 	Resumed    bool      // it goes on with an earlier run
 	Before     limit.Use // what earlier runs have spent
+	AtLeast    bool      // one of them was killed, so that it may be more requests than that
 	Warnings   []string
 	Ceilings   []limit.Ceiling
 	Stopping   string // why nothing more is sent
@@ -80,6 +81,7 @@ type Progress struct {
 // tally counts what this run did.
 type tally struct {
 	before    limit.Use
+	atLeast   bool // of requests before
 	use       limit.Use
 	incidents int64
 	refusals  int64
@@ -160,7 +162,7 @@ func (r *run) publish(now time.Time) {
 	p := &Progress{
 		At: now, Elapsed: now.Sub(r.c.began.Round(0)), Counts: r.counts, Spent: r.budget.Spent(), Rate: r.tally.rate(now),
 		Frontier: r.c.f.Stats(), Shares: r.c.f.Account().Shares(now), Slowest: r.slowest(now), Warnings: r.tally.warnings,
-		Ceilings: r.cfg.Limits.Ceilings(), Resumed: r.resumed, Before: r.tally.before, Commits: r.c.commits.n, CommitTime: r.c.commits.time, LastCommit: r.c.commits.last,
+		Ceilings: r.cfg.Limits.Ceilings(), Resumed: r.resumed, Before: r.tally.before, AtLeast: r.tally.atLeast, Commits: r.c.commits.n, CommitTime: r.c.commits.time, LastCommit: r.c.commits.last,
 	}
 	p.Layers = r.c.layers(now)
 	if r.stop != nil {

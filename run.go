@@ -279,6 +279,9 @@ func (r *run) openBudget(ctx context.Context, now time.Time) error {
 			spent.Time += list[i].Ran
 		}
 	}
+	if least := requestsOf(counts); !r.cfg.Anew && r == r.c.alone && spent.Requests < least {
+		spent.Requests, r.tally.atLeast = least, true // a run that was killed had not recorded all
+	}
 	hosts, err := r.openHosts(ctx)
 	if err != nil {
 		return err
@@ -292,6 +295,18 @@ func (r *run) openBudget(ctx context.Context, now time.Time) error {
 	r.tally.before = spent
 	r.points.at = now
 	return nil
+}
+
+// requestsOf is how many requests it took at least to come to the outcomes that
+// were stored.
+func requestsOf(c store.Counts) (n int64) {
+	for e, ended := range c.Ended {
+		switch e.Outcome {
+		case visit.Fetched, visit.NotModified, visit.Redirected, visit.Dead, visit.ServerError, visit.Throttled, visit.Blocked:
+			n += ended
+		}
+	}
+	return n
 }
 
 // unwanted is the visit of a page that must not be fetched though it waits, nil

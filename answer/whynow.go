@@ -174,11 +174,13 @@ func (x *explainer) passRobots(ctx context.Context) (PassCheck, error) {
 		c.Rule = unreachable(state, 0)
 	default:
 		c.Rule = map[robots.Reason]string{
-			robots.NoRule: "no line of robots.txt is about it", robots.NoFile: "the host has no robots.txt",
-			robots.Unreadable: "robots.txt cannot be read, and the crawl goes on regardless", robots.Unknown: "robots.txt has to be asked for again",
+			robots.NoRule: "no line of robots.txt is about it", robots.NoFile: "the host has no robots.txt", robots.Unknown: "robots.txt has to be asked for again",
 		}[d.Reason]
 	}
 	switch {
+	case d.Reason == robots.Unreadable:
+		c.Pass = Unknown
+		c.Rule = unreachable(state, 0) + "; this crawl goes on regardless (robots.on_unreachable allow), and would ask again"
 	case d.Allowed && !verdict.Until.After(x.Now):
 		c.Pass = Unknown
 		c.Rule += "; that is the copy of " + clock(verdict.AnsweredAt) + ", and would be asked for again"

@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
+	"headway/fetch/guard"
 	"headway/limit"
 	"headway/politeness"
 	"headway/robots"
 	"headway/scope"
 	"headway/store"
 	"headway/visit"
+	"headway/weburl"
 )
 
 // Who decides how a URL ends.
@@ -121,7 +124,7 @@ func (x *explainer) skipped(ctx context.Context) (err error) {
 			w.Rule = fmt.Sprintf("%s has an address that is not of the public web", x.URL.Hostname())
 		}
 	case visit.BadPort:
-		w.By, w.Rule = byGuard, fmt.Sprintf("port %d is not one that web pages are served on", x.URL.Port())
+		w.By, w.Rule = byGuard, badPortRule(x.URL)
 	case visit.BudgetHost:
 		w.By, w.Rule = byLimit, x.budget(limit.PagesPerHost)
 	case visit.BudgetBytes:
@@ -140,6 +143,15 @@ func (x *explainer) skipped(ctx context.Context) (err error) {
 		}
 	}
 	return err
+}
+
+// badPortRule says how to open a port.
+func badPortRule(u weburl.URL) string {
+	text := fmt.Sprintf("port %d is not open: public hosts are asked at 80 and 443", u.Port())
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && !guard.Public(addr) {
+		return text + fmt.Sprintf(", and --allow-private opens others of this host (%s:%d)", netip.PrefixFrom(addr, addr.BitLen()), u.Port())
+	}
+	return text + fmt.Sprintf("; --ports %d opens it", u.Port())
 }
 
 // budget names a limit as the one that decided.

@@ -49,7 +49,7 @@ var reasonMeanings = map[Reason]Meaning{
 	NonDocument:       {"no page by its name: an image, an archive, a PDF; files takes them in", "scope"},
 	Nofollow:          {"only nofollow links lead there; another link found later takes it back", "parse"},
 	PrivateAddress:    {"its address is not one of the public web, and allow_private does not name it", "fetch/guard"},
-	BadPort:           {"its port is no web server's, and allow_private does not name it", "fetch/guard"},
+	BadPort:           {"its port is neither 80 nor 443, and neither ports nor allow_private names it", "fetch/guard"},
 	BudgetBytes:       {"it alone has more bytes than max_bytes leaves for the whole crawl", "limit"},
 	BudgetHost:        {"its host has had as many pages as max_pages_per_host allows", "limit"},
 	OptedOut:          {"its host is on the list of those who asked not to be crawled", "headway"},

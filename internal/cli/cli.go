@@ -65,9 +65,11 @@ func Root() *cobra.Command {
 		Short: "A polite, fast web crawler",
 		Long: `Headway crawls politely: it finds the shortest interval each host is happy
 with, keeps it, and can tell why it fetched, waited, skipped or stopped.` + exitHelp(),
+		Version:       versionLine(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(noFlag)
 	root.AddCommand(

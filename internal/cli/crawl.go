@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -89,13 +91,25 @@ func loadCrawl(cmd *cobra.Command, seeds []string) (*config.Settings, []string, 
 	if p.name == crawlName {
 		p.name = ""
 	}
-	if seeds, err = p.recall(cmd.Flags(), s.Dir); err != nil || len(seeds) == 0 {
-		return s, seeds, err
+	if seeds, err = p.recall(cmd.Flags(), s.Dir); err != nil {
+		return nil, nil, err
+	}
+	if len(seeds) == 0 {
+		return nil, nil, nothingIn(s.Dir)
 	}
 	if s, _, err = config.Load(cmd.Flags(), os.Environ()); err != nil {
 		return nil, nil, usage(err, hintOf(err))
 	}
 	return s, seeds, nil
+}
+
+// nothingIn says why a folder alone is not enough to go on with.
+func nothingIn(dir string) error {
+	const hint = "headway runs lists the crawls; a new one needs a seed, such as headway crawl https://example.com --dir "
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return usage(fmt.Errorf("folder not found: %s", dir), hint+dir)
+	}
+	return usage(fmt.Errorf("there is no crawl in %s to go on with", dir), hint+dir)
 }
 
 // crawlRun is one call of `headway crawl`, or of a command that crawls for a

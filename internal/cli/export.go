@@ -146,7 +146,7 @@ func (e *exporting) print(w io.Writer) error {
 		if err != nil {
 			return failed(err, "")
 		}
-		fmt.Fprintf(w, "%s  %.1f MB\n", path, float64(size)/(1<<20))
+		fmt.Fprintf(w, "%s  %s\n", path, bytesText(size))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"headway"
 	"headway/fetch"
+	"headway/internal/config"
 	"headway/internal/jobspec"
 	"headway/politeness"
 	"headway/visit"
@@ -53,7 +54,7 @@ redirected, 1 dead, 4 blocked by robots.txt or a challenge page, 5 anything else
 		},
 	}
 	fs := cmd.Flags()
-	words.network.register(fs)
+	config.RegisterNetwork(fs)
 	fs.StringVar(&words.preset, "preset", politeness.DefaultPreset, "how to treat the host: "+strings.Join(politeness.PresetNames(), ", "))
 	fs.BoolVar(&words.owned, "owned", false, "the host is mine: allows credentials, extra headers and --ignore-robots")
 	fs.BoolVar(&words.ignoreRobots, "ignore-robots", false, "do not ask robots.txt; only for owned hosts")
@@ -67,7 +68,7 @@ redirected, 1 dead, 4 blocked by robots.txt or a challenge page, 5 anything else
 
 // fetchFlags are the words of `headway fetch`.
 type fetchFlags struct {
-	network      networkFlags
+	contact      string // as the person at the terminal answered
 	preset       string
 	owned        bool
 	ignoreRobots bool
@@ -90,7 +91,7 @@ func (f *fetchFlags) visit(cmd *cobra.Command, u weburl.URL) (headway.Look, erro
 	}
 	look, err := f.visitOnce(cmd, u, policy, secrets)
 	if _, ok := errors.AsType[*fetch.NoContactError](err); ok && isTerminal(cmd.InOrStdin()) {
-		if f.network.contact, err = askContact(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr()); err == nil {
+		if f.contact, err = askContact(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr()); err == nil {
 			look, err = f.visitOnce(cmd, u, policy, secrets)
 		}
 	}
@@ -107,7 +108,7 @@ func (f *fetchFlags) visit(cmd *cobra.Command, u weburl.URL) (headway.Look, erro
 }
 
 func (f *fetchFlags) visitOnce(cmd *cobra.Command, u weburl.URL, policy politeness.Policy, secrets fetch.Secrets) (headway.Look, error) {
-	client, err := f.network.client(cmd.ErrOrStderr())
+	client, err := oneClient(cmd.Flags(), f.contact, cmd.ErrOrStderr())
 	if err != nil {
 		return headway.Look{}, err
 	}

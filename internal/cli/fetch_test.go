@@ -150,7 +150,7 @@ func TestFetchMistakes(t *testing.T) {
 		"ignore robots":      {"fetch http://93.184.216.34/ --contact a@b.example --ignore-robots", ExitUsage, "say so with --owned"},
 		"unknown preset":     {"fetch http://127.0.0.1/ --preset rude", ExitUsage, "the presets are polite, audit,"},
 		"bad range":          {"fetch http://127.0.0.1/ --allow-private home", ExitUsage, "127.0.0.0/8:8780"},
-		"bad family":         {"fetch http://127.0.0.1/ --ip 5", ExitUsage, "--ip auto, 4 or 6"},
+		"bad family":         {"fetch http://127.0.0.1/ --ip 5", ExitUsage, "none of auto, 4, 6"},
 		"bad URL":            {"fetch mailto:a@b.example", ExitUsage, "write a whole URL"},
 		"header sans colon":  {"fetch http://127.0.0.1/ --header x", ExitUsage, "Name: value"},
 		"secret for a guest": {"fetch http://93.184.216.34/ --contact a@b.example --basic-auth u:hunter2", ExitUsage, "owned"},

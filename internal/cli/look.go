@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"headway"
+	"headway/fetch/guard"
 	"headway/internal/figures"
 	"headway/robots"
 	"headway/visit"
@@ -208,7 +209,13 @@ func evidenceSentence(e visit.Evidence) string {
 func nextSentence(v visit.Visit) string {
 	u := v.Item.URL
 	switch v.Reason {
-	case visit.PrivateAddress, visit.BadPort:
+	case visit.BadPort:
+		addr, err := netip.ParseAddr(u.Hostname())
+		if err != nil || guard.Public(addr) {
+			return fmt.Sprintf("open its port with --ports %d", u.Port())
+		}
+		return fmt.Sprintf("if that host is yours: --allow-private %s:%d", netip.PrefixFrom(addr, addr.BitLen()), u.Port())
+	case visit.PrivateAddress:
 		if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
 			return fmt.Sprintf("if that host is yours: --allow-private %s:%d", netip.PrefixFrom(addr, addr.BitLen()), u.Port())
 		}

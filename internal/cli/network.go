@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,29 +17,19 @@ import (
 	"headway/internal/config"
 )
 
-// networkFlags are the words that every command which goes out has.
-type networkFlags struct {
-	contact      string
-	allowPrivate []string
-	resolver     string
-	ip           string
-}
-
-func (f *networkFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.contact, "contact", "", "who to name in every request: a mail `address` or web page ("+contactEnv+")")
-	fs.StringArrayVar(&f.allowPrivate, "allow-private", nil, "may go to these private addresses, as `CIDR[:PORT,…]`; they count as owned")
-	fs.StringVar(&f.resolver, "resolver", "", "name server to ask, as `IP:PORT`")
-	fs.StringVar(&f.ip, "ip", string(guard.Auto), "address `family`: auto, 4 or 6")
-}
-
-// client makes the one door to the network, and says what a person should know
-// about it.
-func (f *networkFlags) client(stderr io.Writer) (*fetch.Client, error) {
-	dialer, _, err := openDoor(guard.Config{Resolver: f.resolver, IP: guard.Family(f.ip)}, f.allowPrivate)
+// oneClient makes the one door to the network of a command that has the flags of
+// [config.RegisterNetwork], and says what a person should know about it. A contact,
+// if there is one, is stronger than the settings.
+func oneClient(flags *pflag.FlagSet, contact string, stderr io.Writer) (*fetch.Client, error) {
+	s, _, err := config.Load(flags, os.Environ())
+	if err != nil {
+		return nil, usage(err, hintOf(err))
+	}
+	dialer, _, err := openDoor(guard.Config{Resolver: s.Resolver, IP: guard.Family(s.IP), ExtraPorts: s.Ports}, s.AllowPrivate)
 	if err != nil {
 		return nil, err
 	}
-	contact, err := findContact(f.contact)
+	contact, err = findContact(cmp.Or(contact, s.Contact))
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +40,7 @@ func (f *networkFlags) client(stderr io.Writer) (*fetch.Client, error) {
 	if err != nil {
 		return nil, usage(err, "")
 	}
-	warnOfDoor(stderr, f.allowPrivate)
+	warnOfDoor(stderr, s.AllowPrivate)
 	return client, nil
 }
 
@@ -71,7 +62,7 @@ func parseRanges(flag string, texts []string) (list []guard.Range, err error) {
 	for _, text := range texts {
 		r, err := guard.ParseRange(text)
 		if err != nil {
-			return nil, usage(fmt.Errorf("%s: %w", flag, err), "a range looks like 127.0.0.0/8:8780 or 10.0.0.0/8")
+			return nil, usage(fmt.Errorf("%s: %w", flag, err), "a range lies within a private block, such as 127.0.0.0/8:8780 or 10.0.0.0/8; link-local and cloud metadata addresses are named one by one")
 		}
 		list = append(list, r)
 	}
@@ -94,6 +85,7 @@ func (c *crawlRun) connect(ctx context.Context) error {
 	var err error
 	if c.dialer, c.ranges, err = openDoor(guard.Config{
 		Resolver: s.Resolver, IP: guard.Family(s.IP), MaxLookups: int(s.DNS.Lookups), MaxEntries: int(s.DNS.Entries), NegativeMax: s.DNS.Negative,
+		ExtraPorts: s.Ports,
 	}, s.AllowPrivate); err != nil {
 		return err
 	}

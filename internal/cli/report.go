@@ -48,7 +48,7 @@ an earlier crawl, as headway compare does.`,
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s (%.1f MB)\n", path, float64(size)/(1<<20))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s (%s)\n", path, bytesText(size))
 		return nil
 	}
 	return cmd

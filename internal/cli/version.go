@@ -28,12 +28,17 @@ func versionCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), v)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "headway %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
-			return nil
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionLine())
+			return err
 		},
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// versionLine names what was built, with what, for what.
+func versionLine() string {
+	return fmt.Sprintf("headway %s (%s, %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // jsonFlag adds the flag that every command with an answer has.

@@ -111,6 +111,8 @@ func hostsFile() (string, error) {
 func openFailure(err error) error {
 	open, ok := errors.AsType[*store.OpenError](err)
 	switch {
+	case openedHosts(err):
+		return failed(err, "what is learned of hosts is kept there: set XDG_STATE_HOME to a folder that can be written")
 	case !ok:
 		return failed(err, "choose another folder with --dir")
 	case errors.Is(err, store.ErrInUse):
@@ -118,6 +120,14 @@ func openFailure(err error) error {
 	default:
 		return failed(err, open.Hint)
 	}
+}
+
+// openedHosts tells whether it is the file that all crawls share which cannot be made
+// or written.
+func openedHosts(err error) bool {
+	hosts, unknown := hostsFile()
+	at, ok := errors.AsType[*fs.PathError](err)
+	return unknown == nil && ok && strings.HasPrefix(hosts, at.Path)
 }
 
 // inUse says who works in a folder, as far as it answers, and what to do.

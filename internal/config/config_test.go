@@ -241,7 +241,7 @@ func TestErrors(t *testing.T) {
 		"a section with dots":   {file: "pace.dely: 5s\n", want: `headway.yaml:1: there is no setting "pace.dely"`, hint: "did you mean pace.delay?"},
 		"unknown variable":      {environ: []string{"HEADWAY_MAXPAGES=5"}, want: `environment: HEADWAY_MAXPAGES is no setting`, hint: "did you mean HEADWAY_MAX_PAGES?"},
 		"bad value in a flag":   {args: []string{"--max-pages", "many"}, want: `--max-pages: max_pages is "many", which is no whole number from 0`, hint: "max_pages: pages of the crawl"},
-		"bad value in the env":  {environ: []string{"HEADWAY_PACE_DELAY=5"}, want: `HEADWAY_PACE_DELAY: pace.delay is "5", which is no duration from 0s to 168h`, hint: "pace.delay: "},
+		"bad value in the env":  {environ: []string{"HEADWAY_PACE_DELAY=5"}, want: `HEADWAY_PACE_DELAY: pace.delay is "5", which is no duration from 0s to 168h`, hint: "add a unit, for example 5s"},
 		"bad value in the file": {file: "pace:\n  in_flight: 0\n", want: `headway.yaml:2: pace.in_flight is "0", which is no whole number from 1 to 10000`, hint: "pace.in_flight: "},
 		"bad word":              {args: []string{"--preset=rude"}, want: `--preset: preset is "rude", which is none of polite, audit, warm, map, owned`, hint: "preset: "},
 		"bad size":              {args: []string{"--max-bytes=1MB"}, want: `--max-bytes: max_bytes is "1MB", which is no size from 0, in bytes or such as 64KiB, 256MiB, 1GiB`, hint: "max_bytes: "},

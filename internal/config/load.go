@@ -84,7 +84,15 @@ func RegisterWorker(fs *pflag.FlagSet) {
 }
 
 // workerFlags are the settings that have a flag of a worker.
-var workerFlags = []string{"owned", "contact", "user_agent", "timeout", "allow_private", "resolver", "ip", "workers"}
+var workerFlags = []string{"owned", "contact", "user_agent", "timeout", "allow_private", "ports", "resolver", "ip", "workers"}
+
+// RegisterNetwork adds the flags that say who asks, and where requests may go.
+func RegisterNetwork(fs *pflag.FlagSet) {
+	register(fs, func(s *Setting) bool { return slices.Contains(networkFlags, s.Key) })
+}
+
+// networkFlags are the settings that every command which goes out has a flag of.
+var networkFlags = []string{"contact", "allow_private", "ports", "resolver", "ip"}
 
 // RegisterJob adds the flags by which somebody asks for a job of a fleet.
 func RegisterJob(fs *pflag.FlagSet) {
@@ -334,7 +342,11 @@ func (l *loader) set(s *Setting, preset *Settings) (Origin, error) {
 			continue
 		}
 		if err := at.set(g.texts); err != nil {
-			return Origin{}, &Error{Key: s.Key, Source: g.source, Err: err, hint: s.Key + ": " + s.plainDoc()}
+			hint := s.Key + ": " + s.plainDoc()
+			if unit, ok := errors.AsType[*unitError](err); ok {
+				hint = fmt.Sprintf("add a unit, for example %s", unit.meant)
+			}
+			return Origin{}, &Error{Key: s.Key, Source: g.source, Err: err, hint: hint}
 		}
 		return Origin{s, at.texts(), layer.layer, g.source}, nil
 	}

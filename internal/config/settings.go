@@ -60,6 +60,7 @@ type Settings struct {
 	BasicAuth    string
 	Timeout      time.Duration
 	AllowPrivate []string
+	Ports        []uint16
 	Resolver     string
 	IP           string
 

@@ -36,7 +36,7 @@ func (s *Setting) Kind() string { return s.at(new(Settings)).kind() }
 // List tells whether it has any number of values.
 func (s *Setting) List() bool {
 	switch s.at(new(Settings)).(type) {
-	case list, words:
+	case list, words, ports:
 		return true
 	default:
 		return false
@@ -117,7 +117,8 @@ var Table = []Section{
 		{Key: "header", Flag: "header", Secret: true, Doc: "extra request `field: value`, only for owned hosts", at: func(s *Settings) value { return list{&s.Header, "header fields", checkHeader} }},
 		{Key: "basic_auth", Flag: "basic-auth", Secret: true, Doc: "`user:password`, only for owned hosts", at: func(s *Settings) value { return text{&s.BasicAuth, "user:password", checkUserInfo} }},
 		{Key: "timeout", Flag: "timeout", Default: "1m", Doc: "time for one exchange, from dialling to the end of the body", at: func(s *Settings) value { return span{&s.Timeout, 100 * time.Millisecond, time.Hour} }},
-		{Key: "allow_private", Flag: "allow-private", Doc: "may go to these private addresses, as `CIDR[:PORT,…]`; they count as owned", at: func(s *Settings) value { return list{&s.AllowPrivate, "address blocks with ports", checkRange} }},
+		{Key: "allow_private", Flag: "allow-private", Doc: "may go to these private addresses, as `CIDR[:PORT,…]` such as 127.0.0.0/8:8780; they count as owned; link-local and cloud metadata addresses only one by one", at: func(s *Settings) value { return list{&s.AllowPrivate, "address blocks with ports", checkRange} }},
+		{Key: "ports", Flag: "ports", Doc: "further `ports` of public hosts that may be asked, beside 80 and 443, with commas between", at: func(s *Settings) value { return ports{&s.Ports} }},
 		{Key: "resolver", Flag: "resolver", Doc: "name server to ask, as `IP:PORT`; by default the system's", at: func(s *Settings) value { return text{&s.Resolver, "address and port", checkServer} }},
 		{Key: "ip", Flag: "ip", Default: "auto", Doc: "address family", at: func(s *Settings) value { return word{&s.IP, []string{"auto", "4", "6"}} }},
 	}},

@@ -73,10 +73,20 @@ func (s span) set(texts []string) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < s.min || d > s.max {
-		return fmt.Errorf("is %q, which is no %s", text, s.kind())
+		err := fmt.Errorf("is %q, which is no %s", text, s.kind())
+		if _, bare := strconv.ParseFloat(text, 64); bare == nil {
+			return &unitError{err, text + "s"}
+		}
+		return err
 	}
 	*s.to = d
 	return nil
+}
+
+// unitError is a duration without its unit.
+type unitError struct {
+	error
+	meant string // as it was probably meant
 }
 
 func (s span) texts() []string { return []string{short(*s.to)} }
@@ -286,3 +296,44 @@ func (l list) set(texts []string) error {
 func (l list) texts() []string { return slices.Clone(*l.to) }
 
 func (l list) kind() string { return "list of " + l.what }
+
+// ports are numbers of ports, each given apart or several with commas between.
+type ports struct{ to *[]uint16 }
+
+// maxPorts bounds the ports that are open beside those of the web: more are no
+// list any more but a scan.
+const maxPorts = 100
+
+func (p ports) set(texts []string) error {
+	var chosen []uint16
+	for _, text := range texts {
+		for one := range strings.SplitSeq(text, ",") {
+			one = strings.TrimSpace(one)
+			if one == "" {
+				continue
+			}
+			n, err := strconv.ParseUint(one, 10, 16)
+			if err != nil || n == 0 {
+				return fmt.Errorf("names %q, which is not a port from 1 to 65535", one)
+			}
+			if !slices.Contains(chosen, uint16(n)) {
+				chosen = append(chosen, uint16(n))
+			}
+		}
+	}
+	if len(chosen) > maxPorts {
+		return fmt.Errorf("names %d ports, at most %d", len(chosen), maxPorts)
+	}
+	*p.to = chosen
+	return nil
+}
+
+func (p ports) texts() []string {
+	var list []string
+	for _, n := range *p.to {
+		list = append(list, strconv.Itoa(int(n)))
+	}
+	return list
+}
+
+func (p ports) kind() string { return "list of ports" }

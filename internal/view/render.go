@@ -177,7 +177,7 @@ func head(m Model, width int) []line {
 		rows = append(rows, say(plain, guess(m)))
 	}
 	if p.Resumed {
-		rows = append(rows, say(faint, fmt.Sprintf("resumed: %s and %s were done before this run", figures.Plural(p.Before.Pages, "page"), figures.Plural(p.Before.Requests, "request"))))
+		rows = append(rows, say(faint, resumed(p)))
 	}
 	if m.Idle >= IdleAfter && p.Stopping == "" {
 		rows = append(rows, wrap(warn, idleLine(p, m.Idle, m.Now.Location()), width)...)

@@ -161,3 +161,12 @@ func clean(s string) string {
 		return r
 	}, s)
 }
+
+// resumed says what was done before this run.
+func resumed(p *headway.Progress) string {
+	requests := figures.Plural(p.Before.Requests, "request")
+	if p.AtLeast {
+		requests = "at least " + requests
+	}
+	return fmt.Sprintf("resumed: %s and %s were done before this run", figures.Plural(p.Before.Pages, "page"), requests)
+}
