@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"headway/internal/cli"
+	"headway/internal/stall"
 	"headway/lab"
 	"headway/lab/labtest"
 )
@@ -52,6 +53,8 @@ type world struct {
 	dir   string
 	seeds string
 	port  int
+
+	stalls *stall.Watch
 }
 
 // newWorld serves a lab until the test ends.
@@ -59,7 +62,7 @@ func newWorld(t *testing.T, cfg lab.Config) *world {
 	t.Helper()
 	cfg.Log = 1 << 20
 	l := labtest.Serve(t, cfg)
-	w := &world{T: t, lab: l, dir: t.TempDir(), port: l.Addr().(*net.TCPAddr).Port}
+	w := &world{T: t, lab: l, dir: t.TempDir(), port: l.Addr().(*net.TCPAddr).Port, stalls: stall.Start(t)}
 	w.seeds = filepath.Join(w.dir, "seeds.txt")
 	if err := os.WriteFile(w.seeds, []byte(strings.Join(l.Seeds(), "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)

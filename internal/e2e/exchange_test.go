@@ -134,12 +134,12 @@ func (w *world) attemptsOf(view *sqlite.View, id job.ID, host string, add func(*
 	}
 }
 
-// stall is how long a machine that others use may hold up a thread between two
+// crossing is how long a machine that others use may hold up a thread between two
 // steps that follow each other, if nothing longer was measured. Of a request it is
 // not known when it was let go, only when it had left: of some 20 that crossed a
 // refusal at a load of 20 on two cores, one had left 0.4 ms after the refusal was
 // read.
-const stall = 20 * time.Millisecond
+const crossing = 20 * time.Millisecond
 
 // heeded wants what clean wants, except that a request may cross a refusal on its
 // way, which it cannot be called back from: each one that the lab counts inside a
@@ -152,7 +152,7 @@ func (w *world) heeded(dir string) {
 		return
 	}
 	var inside int64
-	all, leave := w.exchanges(dir), stall
+	all, leave := w.exchanges(dir), crossing
 	for _, list := range all {
 		for i := range list {
 			leave = max(leave, list[i].lag().Abs())
