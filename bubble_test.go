@@ -1,9 +1,20 @@
 package headway_test
 
-import "runtime"
+import (
+	"runtime"
+	"testing/synctest"
+	"time"
+)
 
 // One processor: the race detector of Go 1.26 dies when two of them run timers of
 // one synctest bubble at the same moment (a segmentation fault below selectgo, in
 // about one of four runs of internal/simweb on two cores).
 // Most of these tests wait for nothing but each other anyway.
 func init() { runtime.GOMAXPROCS(1) }
+
+// pass lets time pass in a bubble, and waits for what is to happen by then: what is due at
+// the very moment a sleep ends may happen before it or after.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}

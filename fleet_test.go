@@ -313,7 +313,7 @@ func budget(t *testing.T, seed uint64) {
 	}
 	crashes := 0
 	for range 3 {
-		time.Sleep(time.Duration(500+random.IntN(3000)) * time.Millisecond)
+		pass(time.Duration(500+random.IntN(3000)) * time.Millisecond)
 		if j, err := f.st.Job(t.Context(), id); err == nil && !j.State.Ended() {
 			workers[0].crash()
 			workers = append(workers[1:], f.start())
@@ -348,19 +348,19 @@ func TestFleetOrders(t *testing.T) {
 		asked := func() int64 { return f.web.Stats().Total.Requests }
 		still := func(what string) {
 			t.Helper()
-			time.Sleep(2 * time.Second)
+			pass(2 * time.Second)
 			before := asked()
-			time.Sleep(10 * time.Second)
+			pass(10 * time.Second)
 			if n := asked() - before; n > 0 {
 				t.Errorf("%d requests two seconds after the job was %s", n, what)
 			}
 		}
-		time.Sleep(20 * time.Second)
+		pass(20 * time.Second)
 		set(job.Running, job.Paused)
 		still("paused")
 		set(job.Paused, job.Running)
 		before := asked()
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		if n := asked() - before; n < 40 {
 			t.Errorf("%d requests in ten seconds after the job was resumed, want about 64", n)
 		}
@@ -380,9 +380,9 @@ func TestFleetPartition(t *testing.T) {
 		f.cfg.Policy.InFlight = 1
 		id := f.submit(0)
 		workers := []*worker{f.start(), f.start()}
-		time.Sleep(15 * time.Second)
+		pass(15 * time.Second)
 		workers[0].line.cut.Store(true)
-		time.Sleep(30 * time.Second)
+		pass(30 * time.Second)
 		workers[0].line.cut.Store(false)
 		j, counts := f.await(id, 10*time.Minute)
 		f.drain(workers)
@@ -400,7 +400,7 @@ func TestFleetLateJoin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 1, small(1))}
 		w := f.startWith(func(l *line) { l.slow = 2 * fleetTerms.TakeOver })
-		time.Sleep(2 * w.line.slow)
+		pass(2 * w.line.slow)
 		if stale := time.Duration(w.line.stale.Load()); stale > 0 {
 			t.Errorf("slots were asked for as of %v ago", stale)
 		}
@@ -462,7 +462,7 @@ func TestFleetLateWorkers(t *testing.T) {
 						t.Errorf("%s (%s), want %s", j.State, j.Reason, tc.want)
 					}
 				} else {
-					time.Sleep(time.Minute)
+					pass(time.Minute)
 					if j, err := f.st.Job(t.Context(), id); err != nil || j.State != tc.state || f.web.Stats().Total.Requests != 0 {
 						t.Errorf("%s (%s) after %d requests: %v", j.State, j.Reason, f.web.Stats().Total.Requests, err)
 					}
@@ -530,10 +530,10 @@ func TestFleetRelease(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, hosts, small(pages))}
 		id := f.submit(0)
 		workers := []*worker{f.start()}
-		time.Sleep(3 * time.Second)
+		pass(3 * time.Second)
 		workers[0].line.held.Store(2)
 		workers = append(workers, f.start())
-		time.Sleep(6 * time.Second)
+		pass(6 * time.Second)
 		owned := 0
 		list, err := f.st.Workers(t.Context())
 		for _, w := range list {
@@ -557,9 +557,9 @@ func TestFleetAddress(t *testing.T) {
 		f.cfg.Policy.Jitter = 0
 		id := f.submit(0)
 		workers := []*worker{f.start(), f.start(), f.start()}
-		time.Sleep(20 * time.Second) // robots.txt, first answers, first tellings
+		pass(20 * time.Second) // robots.txt, first answers, first tellings
 		before := f.web.Stats().Total.Requests
-		time.Sleep(30 * time.Second)
+		pass(30 * time.Second)
 		rate := float64(f.web.Stats().Total.Requests-before) / 30
 		if rate < 9 || rate > 10.2 {
 			t.Errorf("the address was asked %.1f times a second, want 10", rate)

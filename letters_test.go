@@ -91,7 +91,7 @@ func TestFleetQuestions(t *testing.T) {
 		}
 		id := f.submit(0)
 		workers := f.startAll(3)
-		time.Sleep(15 * time.Second)
+		pass(15 * time.Second)
 
 		status := f.must(ask.Question{Kind: ask.KindStatus, Job: id}, answered)
 		var parts float64
@@ -153,7 +153,7 @@ func TestFleetOrder(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 4, small(100))}
 		f.submit(0)
 		workers := f.startAll(2)
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		owner := f.ownerOf(host(3), workers)
 		a := f.must(ask.Question{Kind: ask.KindSlow, Host: host(3), Delay: ask.Millis(slow), By: "test"}, obeyed)
 		if c := a.Change; c == nil || c.By != "test" || !strings.Contains(c.Before, "operator's interval 0s") || !strings.Contains(c.After, "operator's interval 10s") {
@@ -164,7 +164,7 @@ func TestFleetOrder(t *testing.T) {
 		if s := f.state(host(3)); s.Asked() != slow {
 			t.Errorf("stored: %v", s.Asked())
 		}
-		time.Sleep(2 * time.Minute)
+		pass(2 * time.Minute)
 		if n := f.requests(host(3), crashed, time.Now()); n < 8 || n > 12 {
 			t.Errorf("%d requests in two minutes at an interval of %v", n, slow)
 		}
@@ -188,7 +188,7 @@ func TestFleetOrderAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 4, small(3))}
 		workers := f.startAll(2)
-		time.Sleep(5 * time.Second)
+		pass(5 * time.Second)
 		for _, q := range []ask.Question{
 			{Kind: ask.KindSlow, Host: host(1), Delay: ask.Millis(20 * time.Second)},
 			{Kind: ask.KindPause, Host: host(1)},
@@ -202,7 +202,7 @@ func TestFleetOrderAtRest(t *testing.T) {
 			t.Errorf("stored: interval %v, paused %v", s.Asked(), s.Paused())
 		}
 		id := f.submit(0)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if n := f.requests(host(1), time.Time{}, time.Now()) + f.requests(host(2), time.Time{}, time.Now()); n > 0 {
 			t.Errorf("%d requests to hosts that are paused", n)
 		}
@@ -223,7 +223,7 @@ func TestFleetOwnerGone(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 4, small(100))}
 		f.submit(0)
 		workers := f.startAll(2)
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		owner := f.ownerOf(host(2), workers)
 		owner.crash()
 		if _, err := f.ask(ask.Question{Kind: ask.KindHosts, Host: host(2)}, answered); !errors.Is(err, ask.ErrNobody) {
@@ -253,7 +253,7 @@ func TestFleetDrain(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, hosts, small(pages))}
 		id := f.submit(0)
 		workers := f.startAll(2)
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		list, err := f.st.Workers(t.Context())
 		if err != nil || len(list) != 2 {
 			t.Fatalf("%v, %v", list, err)

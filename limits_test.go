@@ -124,7 +124,7 @@ func TestLimitsOfLayers(t *testing.T) {
 				f.plan(tc.plan)
 				id := f.request("acme", tc.asked)
 				workers := []*worker{f.start(), f.start(), f.start()}
-				time.Sleep(5 * time.Second)
+				pass(5 * time.Second)
 				workers[0].crash()
 				workers = append(workers[1:], f.start())
 				j, counts := f.await(id, 5*time.Minute)
@@ -165,13 +165,13 @@ func TestLimitsAtTimeout(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		// Nobody is told of anything here: workers look every second.
-		time.Sleep(20*time.Second + 1500*time.Millisecond)
+		pass(20*time.Second + 1500*time.Millisecond)
 		asked := f.web.Stats().Total.Requests
 		if j, err := f.st.Job(t.Context(), id); err != nil || j.State != job.Draining || j.Reason != "max_time" {
 			t.Errorf("%s (%s) at the timeout: %v", j.State, j.Reason, err)
 		}
 		j, _ := f.await(id, time.Minute)
-		time.Sleep(3 * time.Second)
+		pass(3 * time.Second)
 		counts, err := f.st.Counts(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
@@ -206,7 +206,7 @@ func TestLimitsAtTimeoutTakenOver(t *testing.T) {
 				f := newLimited(t, specs, limit.Limits{Time: most})
 				id := f.request("", 0)
 				workers := []*worker{f.start(), f.start(), f.start()}
-				time.Sleep(at)
+				pass(at)
 				workers[0].crash()
 				workers[1].crash()
 				workers = append(workers[2:], f.start())
