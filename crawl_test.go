@@ -100,6 +100,6 @@ func TestCrawlOneHost(t *testing.T) {
 // small is a host of a few pages with clean links.
 func small(pages int) lab.Temper {
 	s := lab.DefaultSite()
-	s.Pages = pages
+	s.Pages, s.MinKB, s.MaxKB = pages, 1, 2
 	return lab.Temper{Site: s}
 }

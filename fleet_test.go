@@ -185,6 +185,10 @@ func (f *fleet) await(id job.ID, within time.Duration) (store.Job, store.Counts)
 		if err != nil {
 			f.Fatal(err)
 		}
+		over := time.Since(began) > within
+		if !j.State.Ended() && !over {
+			continue
+		}
 		counts, err := f.st.Counts(f.Context(), id)
 		if err != nil {
 			f.Fatal(err)
@@ -192,9 +196,7 @@ func (f *fleet) await(id job.ID, within time.Duration) (store.Job, store.Counts)
 		if j.State.Ended() {
 			return j, counts
 		}
-		if time.Since(began) > within {
-			f.Fatalf("the job is %s after %v: %+v", j.State, within, counts)
-		}
+		f.Fatalf("the job is %s after %v: %+v", j.State, within, counts)
 	}
 }
 
