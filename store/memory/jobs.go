@@ -178,12 +178,23 @@ func (s *Store) arrive(id job.ID, host string) {
 // count counts the rows of a run.
 func (s *Store) count(r *run) store.Counts {
 	c := store.Counts{Ended: map[store.Ending]int64{}, Admitted: r.admitted}
+	var ending store.Ending // of the last so many: most are like the one before
+	var alike int64
 	for _, x := range r.order {
 		if x.outcome == visit.Pending {
 			c.Waiting++
-		} else {
-			c.Ended[store.Ending{Outcome: x.outcome, Reason: x.reason}]++
+			continue
 		}
+		if e := (store.Ending{Outcome: x.outcome, Reason: x.reason}); e != ending {
+			if alike > 0 {
+				c.Ended[ending] += alike
+			}
+			ending, alike = e, 0
+		}
+		alike++
+	}
+	if alike > 0 {
+		c.Ended[ending] += alike
 	}
 	for _, e := range r.errands {
 		if !e.ended {

@@ -138,14 +138,14 @@ func (l *Ledger) End(w store.WorkerID, unclean bool) {
 
 // Workers lists the workers by number.
 func (l *Ledger) Workers() []store.Worker {
-	held := map[store.WorkerID]int{}
-	for i := range l.Slots {
-		held[l.Slots[i].Owner]++
-	}
 	list := make([]store.Worker, 0, len(l.workers))
 	for id, x := range l.workers {
 		w := x.Worker
-		w.Slots = held[id]
+		for i := range l.Slots {
+			if l.Slots[i].Owner == id {
+				w.Slots++
+			}
+		}
 		list = append(list, w)
 	}
 	slices.SortFunc(list, func(a, b store.Worker) int { return cmp.Compare(a.ID, b.ID) })
