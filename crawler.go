@@ -54,6 +54,7 @@ type crawler struct {
 	gov      *governor.Governor
 	queued   atomic.Int64    // bodies that wait for a parser
 	parsing  chan struct{}   // a place among the parsers
+	heard    atomic.Int64    // when something last answered, in Unix nanoseconds
 	hands    int             // workers started
 	busy     int             // tasks they have
 	life     context.Context // ends when we are told to end at once

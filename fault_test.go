@@ -55,7 +55,7 @@ func simulate(t *testing.T, specs []lab.HostSpec) *simulated {
 	for i := range specs {
 		seeds[i] = mustURL("http://" + specs[i].Name + "/")
 	}
-	w, err := simweb.New(lab.Config{Hosts: specs})
+	w, err := simweb.New(lab.Config{Hosts: specs, Log: 1 << 16})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -253,6 +253,7 @@ func (c *crawler) tookPage(now time.Time, l landing) {
 		c.f.Skip(now, r)
 		c.settledPage(now, r, l.visit, nil, frontier.Settled{})
 	default:
+		c.tellHeard(now)
 		settled := c.f.Settle(now, r, l.answer, l.visit)
 		c.measure(r, &l.answer, l.wire, settled.Effect)
 		c.noteEffect(now, r.Host, settled.Effect)
@@ -359,6 +360,7 @@ func (c *crawler) look(work context.Context, now time.Time) {
 		c.stopWork(context.Canceled)
 		c.haltAt = time.Time{}
 	}
+	c.tellHeard(now)
 	c.gov.Parse(now, int(c.queued.Load()), c.cfg.Workers)
 	c.watchMemory(now)
 	c.watchDisk(now)

@@ -139,6 +139,7 @@ func (c *crawler) tookRobots(now time.Time, l robotsLanding) {
 		s.owned = true
 		c.f.Reconsider(now, l.request.Host)
 	}
+	c.tellHeard(now)
 	settled := c.f.Settle(now, l.request, l.answer, nil)
 	c.measure(l.request, &l.answer, l.wire, settled.Effect)
 	c.noteEffect(now, l.request.Host, settled.Effect)

@@ -139,6 +139,18 @@ func (c *crawler) sent(r frontier.Request) func(time.Time) {
 	}
 }
 
+// noteAnswer keeps when something last answered. Workers note it the moment an answer
+// begins, so that a long one is evidence of our own network before it ends. Of two at
+// once the earlier may be kept, which does no harm.
+func (c *crawler) noteAnswer(at time.Time) { c.heard.Store(c.steady(at).UnixNano()) }
+
+// tellHeard tells the schedule when something last answered.
+func (c *crawler) tellHeard(now time.Time) {
+	if at := c.heard.Load(); at != 0 {
+		c.f.Heard(now, time.Unix(0, at).UTC())
+	}
+}
+
 // leftAt is when a request left, by the loop's clock; zero if it did not.
 func (c *crawler) leftAt(res *fetch.Result) time.Time {
 	if res.Timing.Sent.IsZero() {
@@ -165,7 +177,7 @@ func (c *crawler) askRobots(ctx context.Context, t task) robotsLanding {
 	// The moment it leaves is not told: redirects make it several requests, and
 	// the host's interval counts from the end of the last.
 	req := fetch.Request{
-		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart(t.gate, at), Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
+		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart(t.gate, at), Answered: c.noteAnswer, Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
 		ETag: t.robots.ETag, LastModified: t.robots.LastModified,
 	}
 	archive := c.tap(ctx, &req, output.ForRobots, visit.Item{})
@@ -214,6 +226,9 @@ func (c *crawler) answer(res *fetch.Result, err error, challenge bool, now time.
 	a := frontier.Answer{Answer: politeAnswer(res, err, challenge, now), Answered: err == nil || answered(err), Remote: res.Remote.Addr()}
 	if failure, ok := errors.AsType[*fetch.Error](err); ok {
 		a.Local = failure.Local
+		if first := res.Timing.FirstByte; first > 0 {
+			a.FirstByte = c.steady(res.Timing.Sent.Add(first))
+		}
 	}
 	if c.cfg.Strained() {
 		a.Latency = 0

@@ -195,7 +195,7 @@ func (x *exchange) ask(ctx context.Context, conn *conn) (*http.Response, error) 
 	if http2 {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 			WroteHeaders:         x.left,
-			GotFirstResponseByte: func() { x.mark(&x.first) },
+			GotFirstResponseByte: x.answered,
 		})
 	}
 	x.watch.enter(PhaseHeader)
@@ -310,7 +310,7 @@ func (x *exchange) begin(p []byte) bool {
 
 // read is told what has come on an HTTP/1 connection.
 func (x *exchange) read(p []byte) {
-	x.mark(&x.first)
+	x.answered()
 	if x.heads != nil {
 		x.heads.read(p)
 	}
@@ -320,6 +320,13 @@ func (x *exchange) read(p []byte) {
 func (x *exchange) left() {
 	if at, first := x.mark(&x.sent); first && x.req.Sent != nil {
 		x.req.Sent(at)
+	}
+}
+
+// answered notes that an answer has begun.
+func (x *exchange) answered() {
+	if at, first := x.mark(&x.first); first && x.req.Answered != nil {
+		x.req.Answered(at)
 	}
 }
 

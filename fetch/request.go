@@ -52,6 +52,9 @@ type Request struct {
 	// exchange goes on; it must not block. It may be overtaken by the end of
 	// [Client.Do], and is not called for a request that was never seen to leave.
 	Sent func(at time.Time)
+	// Answered is called once per exchange, when the first byte of its answer has
+	// come; it must not block.
+	Answered func(at time.Time)
 	// Looking is called with true when the host's name must be looked up first,
 	// and with false when that has ended. The exchange waits for it to return.
 	Looking func(looking bool)

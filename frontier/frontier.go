@@ -29,7 +29,9 @@ const (
 	sweepHosts  = 4096             // how many hosts are looked at in one go
 	maxCharged  = 10_000           // failures that may be taken back
 	restAfter   = 30 * time.Second // hosts that wait longer than this make room for others
-	doubtFor    = 10 * time.Second // how long a failure may turn out to be our own network's
+	doubtFor    = 20 * time.Second // how long a failure may turn out to be our own network's
+	maxCanaries = 256              // hosts that are looked at in one go for one that can be asked while our network is down
+	canaryAgain = time.Second      // how long until others are looked at where none could
 )
 
 // Config sets up a Frontier; zero fields have the defaults.
@@ -84,12 +86,15 @@ type Frontier struct {
 	flights int
 	working int // hosts with work
 
-	outage  politeness.Outage
-	stalled []*host   // hosts that wait for our network
-	readers int       // requests for robots.txt under way
-	toRead  deque     // hosts that wait to ask for theirs
-	charged []charged // failures that may turn out to be our network's
-	doubts  []doubt
+	outage   politeness.Outage
+	stalled  []*host   // hosts that wait for our network
+	canary   *host     // the one of them that may go
+	canaryAt time.Time // when to look for one again that can
+	upAt     time.Time // when it last ceased to be down: what was sent before says nothing of hosts
+	readers  int       // requests for robots.txt under way
+	toRead   deque     // hosts that wait to ask for theirs
+	charged  []charged // failures that may turn out to be our network's
+	doubts   []doubt
 
 	suspects map[weburl.URL]struct{}
 	suspect  *flight    // the one under way
@@ -132,13 +137,14 @@ type Request struct {
 
 // flight is a request under way, until it is committed.
 type flight struct {
-	host  *host
-	queue *queue // nil unless it is a page
-	entry *entry
-	job   *jobState // nil for robots.txt
-	payer *jobState // who holds the place
-	turn  tick      // when it was handed out, where the tenant has a rate
-	kind  Kind
+	host    *host
+	queue   *queue // nil unless it is a page
+	entry   *entry
+	job     *jobState // nil for robots.txt
+	payer   *jobState // who holds the place
+	turn    tick      // when it was handed out, where the tenant has a rate
+	takenAt time.Time // when it was handed out
+	kind    Kind
 
 	sent    bool
 	sentAt  time.Time
@@ -345,6 +351,7 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 	for len(f.clock) > 0 && f.clock[0].until.past(now) {
 		f.look(f.clock[0], now)
 	}
+	f.chooseCanary(now)
 	f.giveTurns(now)
 	for len(b.Requests) < limit {
 		if len(f.tenants) == 0 {
@@ -367,7 +374,7 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 	if !now.Before(f.sweepAt) {
 		f.sweep(now)
 	}
-	b.Wake = earlier(f.clock.next(), f.turnAt)
+	b.Wake = earlier(earlier(f.clock.next(), f.turnAt), f.canaryDue())
 	if f.turnsDue {
 		b.Wake = now
 	}
@@ -444,7 +451,7 @@ func (f *Frontier) pick(j *jobState, now time.Time) *host {
 // take hands out the next request of a host that may be asked.
 func (f *Frontier) take(h *host, now time.Time) Request {
 	kind, q, j := f.turn(h, now)
-	fl := &flight{host: h, kind: kind, payer: j}
+	fl := &flight{host: h, kind: kind, payer: j, takenAt: now}
 	r := Request{Host: h.name, flight: fl}
 	f.served(j)
 	f.useTurn(fl, j.tenant, now)
@@ -479,7 +486,9 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 	if h.address != nil {
 		h.address.interval = h.address.interval.Sent(now)
 	}
-	f.outage = f.outage.Sent(now)
+	if f.outage = f.outage.Sent(now); f.canary == h {
+		f.canary = nil
+	}
 	f.look(h, now)
 	return r
 }

@@ -327,6 +327,7 @@ func (h *host) tidy() {
 var (
 	waitingInFlight = Waiting(visit.WaitInFlight)
 	waitingDNS      = Waiting(visit.WaitDNS)
+	waitingNetwork  = Waiting(visit.WaitNetwork)
 )
 
 // doing is the one state the host is in. A host with requests under way is

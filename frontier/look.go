@@ -133,12 +133,12 @@ func (f *Frontier) admit(h *host, now time.Time) (time.Time, visit.Wait) {
 	if h.robots == robotsClosed && !h.robotsDue.past(now) {
 		return h.robotsDue.time(), visit.WaitRobots
 	}
-	if w := f.outage.Admit(now); !w.Go() {
+	if since, down := f.outage.Down(); down && h != f.canary {
 		if !h.stalled {
 			h.stalled = true
 			f.stalled = append(f.stalled, h)
 		}
-		return w.Until, visit.WaitNetwork
+		return h.patientUntil(since), visit.WaitNetwork
 	}
 	gap := f.gap(h)
 	if d := h.domain; d.spaced > 0 || gap > 0 && d.leaving > 0 {
@@ -190,7 +190,7 @@ func (f *Frontier) park(h *host, now time.Time) {
 		if q.parking || !q.waits() && len(h.errands) == 0 {
 			continue
 		}
-		p, over := q.over(now)
+		p, over := q.over(now, f.outage)
 		q.closing = over
 		if !over {
 			continue
@@ -208,7 +208,7 @@ func (f *Frontier) park(h *host, now time.Time) {
 }
 
 // over tells whether the job gives up on the host, and how its URLs there end.
-func (q *queue) over(now time.Time) (Park, bool) {
+func (q *queue) over(now time.Time, outage politeness.Outage) (Park, bool) {
 	if q.given != nil {
 		return *q.given, true
 	}
@@ -222,6 +222,10 @@ func (q *queue) over(now time.Time) (Park, bool) {
 	if h.robots == robotsClosed {
 		s = s.WithHold(now, h.robotsDue.time())
 	}
+	if since, down := outage.Down(); down && !now.Before(q.tenure.Until(since, q.job.Patience)) {
+		p.Outcome, p.Reason = h.unheard()
+		return p, true
+	}
 	switch q.policy.Park(s, q.tenure, now, q.job.Patience) {
 	case politeness.ParkedByFailures:
 		p.Outcome, p.Reason = visit.Failed, visit.HostParked
@@ -230,15 +234,31 @@ func (q *queue) over(now time.Time) (Park, bool) {
 		if !s.HeldUntil().After(now) {
 			break // it waits for us, not we for it
 		}
-		p.Outcome = visit.Deferred
-		if !h.robotsEver {
-			p.Outcome, p.Reason = visit.Skipped, visit.RobotsUnreachable
-		}
+		p.Outcome, p.Reason = h.unheard()
 		return p, true
 	case politeness.NotParked:
 	}
 	p.Outcome, p.Reason = visit.Skipped, visit.BudgetHost
 	return p, q.job.MaxPagesPerHost > 0 && int(q.pages) >= q.job.MaxPagesPerHost
+}
+
+// unheard is how URLs end on a host that was waited for long enough.
+func (h *host) unheard() (visit.Outcome, visit.Reason) {
+	if !h.robotsEver {
+		return visit.Skipped, visit.RobotsUnreachable
+	}
+	return visit.Deferred, ""
+}
+
+// patientUntil is when the first job has waited long enough for our own network,
+// which is down since a moment.
+func (h *host) patientUntil(since time.Time) (first time.Time) {
+	for q := h.queues; q != nil; q = q.next {
+		if (q.waits() || h.hasErrand(q.job.ID)) && !q.parking && !q.closing {
+			first = earlier(first, q.tenure.Until(since, q.job.Patience))
+		}
+	}
+	return first
 }
 
 // move tells the account what a host does now.

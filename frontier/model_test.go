@@ -816,6 +816,9 @@ func (m *model) checkWait(h *host) {
 			return
 		}
 	}
+	if h.wait == waitingNetwork && slices.Contains(m.f.stalled, h) && !m.f.canaryDue().IsZero() {
+		return
+	}
 	m.bad("%s waits for nothing: %s", h.name, h.doing())
 }
 

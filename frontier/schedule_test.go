@@ -660,8 +660,15 @@ func TestOutageTakesFailuresBack(t *testing.T) {
 	j.Policy = policyWith(func(p *politeness.Policy) { p.FailureRetries = 0 })
 	r := newRig(t, Config{}, j)
 	for i := range 30 {
-		r.add(1, fmt.Sprintf("https://h%d.example/1", i))
+		r.add(1, fmt.Sprintf("https://h%d.example/0", i), fmt.Sprintf("https://h%d.example/1", i))
 	}
+	for i, req := range r.next() {
+		r.pass(time.Duration(i) * time.Millisecond) // the last of them is the last to answer
+		r.ok(req)
+	}
+	answered := r.now
+	r.pass(11 * time.Second)
+	began := r.now
 	doubts := 0
 	for _, req := range r.next() {
 		r.sent(req)
@@ -687,11 +694,14 @@ func TestOutageTakesFailuresBack(t *testing.T) {
 		r.commit(d.Request)
 	}
 	r.limit = 1000
-	r.at(1001 * time.Millisecond)
+	r.at(began.Sub(start) + 1001*time.Millisecond)
 	r.none()
 	r.waits("h0.example", visit.WaitNetwork)
 	r.pass(2 * time.Second)
 	canary := r.one()
+	if at := r.f.hosts.find(canary.Host).lastAt; at != tickAt(answered) {
+		t.Errorf("the canary is %s, which was not the last to answer", canary.Host)
+	}
 	r.none()
 	r.ok(canary)
 	if list := r.next(); len(list) != 29 {

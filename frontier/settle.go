@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -15,9 +16,10 @@ import (
 // Answer is what came of a request.
 type Answer struct {
 	politeness.Answer
-	Answered bool // see [politeness.Attempt]
-	Local    bool
-	Remote   netip.Addr // who was asked; invalid without a connection
+	Answered  bool // see [politeness.Attempt]
+	Local     bool
+	FirstByte time.Time  // of an answer that was not finished
+	Remote    netip.Addr // who was asked; invalid without a connection
 }
 
 // Verdict says what a settled page becomes.
@@ -221,9 +223,9 @@ func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Se
 	fl.settled = true
 	a.SentAt = fl.sentAt
 	f.landed(fl, now)
-	f.notice(now, h, a)
+	f.notice(now, fl, a)
 	doubtful := a.Fault != politeness.NoFault && !a.Answered
-	if _, down := f.outage.Down(); down && doubtful {
+	if _, down := f.outage.Down(); doubtful && (down || fl.takenAt.Before(f.upAt)) {
 		a.Fault = politeness.Ours
 	}
 	var e politeness.Effect
@@ -316,9 +318,14 @@ func (f *Frontier) Committed(now time.Time, requests []Request) {
 // notice tells the outage of an attempt. When it thereby sees that our own
 // network is down, the failures it saw it by are taken back: those of the last
 // seconds, and all since something last got through.
-func (f *Frontier) notice(now time.Time, h *host, a Answer) {
+func (f *Frontier) notice(now time.Time, fl *flight, a Answer) {
+	h := fl.host
 	_, before := f.outage.Down()
-	f.outage = f.outage.Observe(now, politeness.Attempt{Domain: h.domain.name, Fault: a.Fault, Answered: a.Answered, Local: a.Local})
+	try := politeness.Attempt{Domain: h.domain.name, Fault: a.Fault, Sent: fl.takenAt, Answered: a.Answered, FirstByte: a.FirstByte, Local: a.Local}
+	if h.lastAt != 0 {
+		try.Heard = now.Add(-h.lastAt.since(now))
+	}
+	f.outage = f.outage.Observe(now, try)
 	_, down := f.outage.Down()
 	if a.Fault == politeness.NoFault {
 		old := 0
@@ -337,14 +344,59 @@ func (f *Frontier) notice(now time.Time, h *host, a Answer) {
 	if down && !before {
 		f.refund(now)
 	}
-	if down != before {
-		stalled := f.stalled
-		f.stalled = nil
-		for _, s := range stalled {
-			s.stalled = false
-			f.look(s, now)
+	if before && !down {
+		f.networkUp(now)
+	}
+}
+
+// Heard tells that something answered at a moment, though the exchange goes on.
+func (f *Frontier) Heard(now, at time.Time) {
+	_, before := f.outage.Down()
+	f.outage = f.outage.Heard(at)
+	if _, down := f.outage.Down(); before && !down {
+		f.networkUp(now)
+	}
+}
+
+// networkUp lets the hosts go that waited for our own network.
+func (f *Frontier) networkUp(now time.Time) {
+	stalled := f.stalled
+	f.stalled, f.canary, f.canaryAt, f.upAt = nil, nil, time.Time{}, now
+	for _, s := range stalled {
+		s.stalled = false
+		f.look(s, now)
+	}
+}
+
+// chooseCanary lets one host go while our own network is down: of those that
+// wait for it and can be asked, the one that answered last.
+func (f *Frontier) chooseCanary(now time.Time) {
+	if _, down := f.outage.Down(); !down || !f.outage.Admit(now).Go() || now.Before(f.canaryAt) || f.canary != nil && f.canary.line == inReady {
+		return
+	}
+	slices.SortStableFunc(f.stalled, func(a, b *host) int {
+		return cmp.Or(cmp.Compare(a.lastAt.since(now), b.lastAt.since(now)), cmp.Compare(a.number, b.number))
+	})
+	for _, h := range f.stalled[:min(len(f.stalled), maxCanaries)] {
+		f.canary = h
+		if f.look(h, now); h.line == inReady {
+			return
 		}
 	}
+	f.canary, f.canaryAt = nil, now.Add(canaryAgain)
+	f.stalled = slices.DeleteFunc(f.stalled, func(h *host) bool {
+		h.stalled = h.stage != gone && h.wait == waitingNetwork
+		return !h.stalled
+	})
+}
+
+// canaryDue is when a canary may be sent; zero while our own network is up, or
+// nobody waits for it.
+func (f *Frontier) canaryDue() time.Time {
+	if _, down := f.outage.Down(); !down || len(f.stalled) == 0 || f.canary != nil && f.canary.line == inReady {
+		return time.Time{}
+	}
+	return later(f.outage.Admit(time.Time{}).Until, f.canaryAt)
 }
 
 // refund takes back the failures that were put down to hosts.

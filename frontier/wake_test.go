@@ -460,13 +460,13 @@ func TestOutageAtTheStart(t *testing.T) {
 	for _, req := range r.next() {
 		r.sent(req)
 		r.pass(time.Millisecond)
-		r.settle(req, reply{fault: politeness.Timeout})
+		r.settle(req, reply{fault: politeness.DNS, local: true})
 		r.f.SetRobots(r.now, req.Host, RobotsState{Known: true, Closed: true, Due: r.now.Add(time.Minute)})
 	}
 	if !r.f.Stats().Down {
 		t.Fatal("our network is not taken to be down")
 	}
-	for r.now.Before(start.Add(time.Hour)) {
+	for r.now.Before(start.Add(9 * time.Minute)) {
 		for _, req := range r.next() {
 			r.sent(req)
 			r.settle(req, reply{fault: politeness.Timeout})

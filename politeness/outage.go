@@ -3,35 +3,39 @@ package politeness
 import "time"
 
 const (
-	outageWindow  = 10 // seconds that attempts are looked back on
-	outageDomains = 20 // distinct domains that make a majority speak for the network
-	outageTries   = 2  // attempts that must meet local trouble, and none get through, when domains are fewer
-
-	// domainsKept is how many recent domains are remembered; it only has to
-	// exceed outageDomains for their number to be exact where it matters.
-	domainsKept = 32
+	outageSilence = 10_000 // milliseconds without any answer before our own network is suspected
+	outageRecent  = 300_000
+	outageVoters  = 3 // domains that must have answered within outageRecent and fail now
+	outageTries   = 2 // attempts that must meet local trouble where voters are fewer
 
 	canaryFirst = int64(time.Second / time.Millisecond)
-	canaryLast  = int64(30 * time.Second / time.Millisecond)
+	canaryLast  = int64(4 * time.Second / time.Millisecond)
 )
 
 // Outage tells our own network's trouble from that of hosts. There is one for
 // a process, fed with every attempt; while it is down, dispatch pauses but for
-// a canary now and then, and failures are told to [Policy.Observe] as [Ours].
+// a canary now and then, and failures are reported to [Policy.Observe] as [Ours].
+//
+// The network is taken to be down when nothing has answered for 10 seconds and,
+// since the last answer, hosts of 3 domains failed that had answered within the 5
+// minutes before. Hosts that never answered have no vote, however many they are.
+// Where fewer hosts could vote, the local side has to say so itself: everything
+// tried in those 10 seconds found no route, or no name server that answers. One
+// answer ends it.
+//
 // The zero Outage is up.
 type Outage struct {
-	seconds [outageWindow]attempts
-	newest  int64 // the second of the newest bucket
-	domains [domainsKept]domainSeen
-	since   int64 // when it went down; 0 is up
-	ask     int64 // when the next canary may go
-	canary  int64 // how long until the one after it
+	answered int64                    // when something last answered
+	votes    [outageVoters]domainVote // the latest of each domain
+	local    [outageTries]int64       // when the local side last reported trouble, the latest first
+	other    int64                    // when an attempt of the last seconds last failed otherwise
+	since    int64                    // when it went down; 0 is up
+	ask      int64                    // when the next canary may go
+	canary   int64                    // how long until the one after it
 }
 
-// attempts counts what happened in one second.
-type attempts struct{ all, failed, local uint32 }
-
-type domainSeen struct {
+// domainVote is a failure of a host that had answered before.
+type domainVote struct {
 	key uint64
 	at  int64
 }
@@ -40,11 +44,18 @@ type domainSeen struct {
 type Attempt struct {
 	Domain string
 	Fault  Fault
+	Sent   time.Time // when it began
 
 	// Answered is set when something beyond our own network spoke, though the
 	// attempt failed: a resolver that says there is no such name, a host that
 	// refuses the connection.
 	Answered bool
+
+	// FirstByte is when an answer began that was not finished; zero: none did.
+	FirstByte time.Time
+
+	// Heard is when the host last answered before; zero: never.
+	Heard time.Time
 
 	// Local is set when the trouble is on our side for certain: the resolver
 	// does not answer, or there is no route.
@@ -52,24 +63,51 @@ type Attempt struct {
 }
 
 // failed reports whether the attempt could be our own network's fault.
-func (a Attempt) failed() bool {
+func (a *Attempt) failed() bool {
 	return !a.Answered && (a.Local || a.Fault == DNS || a.Fault == Connect || a.Fault == Timeout)
 }
 
 // Observe returns the outage after an attempt that ended at now.
 func (o Outage) Observe(now time.Time, a Attempt) Outage {
 	at := ceilMilli(now)
-	if o.since != 0 {
-		if !a.failed() {
-			return Outage{} // something got through: all is forgotten
+	switch {
+	case !a.failed():
+		return o.Heard(now)
+	case !a.FirstByte.IsZero():
+		return o.Heard(a.FirstByte)
+	case o.since != 0:
+		if ceilMilli(a.Sent) >= o.since { // what was under way before is no canary
+			o.canary = min(2*o.canary, canaryLast)
 		}
-		o.canary = min(2*o.canary, canaryLast)
 		return o
 	}
-	o.count(at, a)
+	if !a.Heard.IsZero() && at-ceilMilli(a.Heard) <= outageRecent {
+		o.vote(hostKey(a.Domain), at)
+	}
+	switch {
+	case a.Local:
+		copy(o.local[1:], o.local[:])
+		o.local[0] = at
+	case at-ceilMilli(a.Sent) < outageSilence:
+		o.other = at
+	}
 	if o.down(at) {
 		o.since, o.ask, o.canary = at, at+canaryFirst, canaryFirst
 	}
+	return o
+}
+
+// Heard returns the outage after something answered at a moment, be it the
+// beginning of an answer.
+func (o Outage) Heard(at time.Time) Outage {
+	ms := ceilMilli(at)
+	if o.since != 0 && ms < o.since {
+		return o
+	}
+	if o.since != 0 {
+		o = Outage{}
+	}
+	o.answered = max(o.answered, ms)
 	return o
 }
 
@@ -93,54 +131,36 @@ func (o Outage) Sent(now time.Time) Outage {
 	return o
 }
 
-// count adds an attempt to its second and its domain to those seen.
-func (o *Outage) count(at int64, a Attempt) {
-	second := at / 1000
-	for o.newest < second {
-		if second-o.newest > outageWindow {
-			o.newest = second - outageWindow
-		}
-		o.newest++
-		o.seconds[o.newest%outageWindow] = attempts{}
-	}
-	b := &o.seconds[o.newest%outageWindow]
-	b.all++
-	if a.failed() {
-		b.failed++
-		if a.Local {
-			b.local++
-		}
-	}
-	key, oldest := hostKey(a.Domain), 0
-	for i, d := range o.domains {
-		if d.key == key {
+// vote counts a failure of a host that had answered. Of more domains than are
+// needed the latest are kept.
+func (o *Outage) vote(key uint64, at int64) {
+	oldest := 0
+	for i, v := range o.votes {
+		if v.key == key {
 			oldest = i
 			break
 		}
-		if d.at < o.domains[oldest].at {
+		if v.at < o.votes[oldest].at {
 			oldest = i
 		}
 	}
-	o.domains[oldest] = domainSeen{key, at}
+	o.votes[oldest] = domainVote{key, at}
 }
 
-// down decides from the attempts of the last ten seconds.
+// down decides from what happened since something last answered.
 func (o *Outage) down(at int64) bool {
-	var sum attempts
-	for _, b := range o.seconds {
-		sum.all += b.all
-		sum.failed += b.failed
-		sum.local += b.local
+	if at-o.answered < outageSilence {
+		return false
 	}
-	domains := 0
-	for _, d := range o.domains {
-		if d.at != 0 && at-d.at < outageWindow*1000 {
-			domains++
+	voters := 0
+	for _, v := range o.votes {
+		if v.at > o.answered && at-v.at <= outageRecent {
+			voters++
 		}
 	}
-	if domains >= outageDomains {
-		return 2*sum.failed > sum.all
+	if voters == outageVoters {
+		return true
 	}
 	// One that was under way when the way was lost ends without a word.
-	return sum.local >= outageTries && sum.failed == sum.all
+	return at-o.local[outageTries-1] < outageSilence && at-o.other >= outageSilence
 }

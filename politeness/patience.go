@@ -24,6 +24,11 @@ func (t Tenure) Observe(e Effect) Tenure {
 	return t
 }
 
+// Until is when the job has waited for its patience, if it has since a moment.
+func (t Tenure) Until(since time.Time, patience time.Duration) time.Time {
+	return instant(max(since.UnixMilli(), t.since) + ceilMillis(patience))
+}
+
 // Parking says whether a job gives up on a host, and why.
 type Parking uint8
 
