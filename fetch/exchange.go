@@ -115,6 +115,7 @@ func (x *exchange) maxBody() int64 {
 // talk sends the request and reads the body as it was sent, on a connection
 // that works.
 func (x *exchange) talk(ctx context.Context) error {
+	var scarce guard.Scarce
 	for {
 		conn, err := x.client.pool.take(ctx, x.req.URL.Host())
 		if err != nil {
@@ -123,6 +124,10 @@ func (x *exchange) talk(ctx context.Context) error {
 		err = x.talkOn(ctx, conn)
 		if err == nil {
 			return nil
+		}
+		if scarce.Again(ctx, err) { // nothing was sent: there was no socket
+			x.client.pool.relieve()
+			continue
 		}
 		// A kept connection that died before a byte was written is nobody's
 		// fault and nobody's request; each try uses one such connection up.

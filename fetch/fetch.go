@@ -71,8 +71,12 @@ type Config struct {
 	Decoders int
 
 	// MaxConns bounds open connections, idle ones included, over all hosts;
-	// the one that idles longest makes room. 1,024.
+	// the one that idles longest makes room, plain http first. 8,192, or as many
+	// as there are descriptors for.
 	MaxConns int
+	// IdleMemory bounds what idle connections hold, each taken at what its kind
+	// is known to need. TLS sessions follow it. 128 MiB.
+	IdleMemory int64
 	// MaxConnsPerHost bounds them for one host; 256.
 	MaxConnsPerHost int
 	// KeepAlive is how long an idle connection is kept; 60 s.
@@ -100,7 +104,8 @@ func (c Config) withDefaults() Config {
 	c.RatioAfter = cmp.Or(c.RatioAfter, 1<<20)
 	c.BodyMemory = cmp.Or(c.BodyMemory, 256<<20)
 	c.Decoders = cmp.Or(c.Decoders, runtime.GOMAXPROCS(0))
-	c.MaxConns = cmp.Or(c.MaxConns, 1024)
+	c.MaxConns = cmp.Or(c.MaxConns, 8192)
+	c.IdleMemory = cmp.Or(c.IdleMemory, 128<<20)
 	c.MaxConnsPerHost = cmp.Or(c.MaxConnsPerHost, 256)
 	c.KeepAlive = cmp.Or(c.KeepAlive, time.Minute)
 	return c
@@ -119,7 +124,7 @@ func (c Config) validate() error {
 		"TLSTimeout": int64(c.TLSTimeout), "HeaderTimeout": int64(c.HeaderTimeout), "IdleTimeout": int64(c.IdleTimeout),
 		"Timeout": int64(c.Timeout), "LeastRate": c.LeastRate, "LeastRateAfter": int64(c.LeastRateAfter), "MaxHeader": c.MaxHeader,
 		"MaxBody": c.MaxBody, "MaxRatio": c.MaxRatio, "RatioAfter": c.RatioAfter, "BodyMemory": c.BodyMemory, "Decoders": int64(c.Decoders),
-		"MaxConns": int64(c.MaxConns), "MaxConnsPerHost": int64(c.MaxConnsPerHost), "KeepAlive": int64(c.KeepAlive),
+		"MaxConns": int64(c.MaxConns), "MaxConnsPerHost": int64(c.MaxConnsPerHost), "KeepAlive": int64(c.KeepAlive), "IdleMemory": c.IdleMemory,
 	} {
 		if v < 0 {
 			errs = append(errs, fmt.Errorf("%s must not be negative", name))
@@ -164,7 +169,8 @@ func (c *Client) Close() { c.pool.close() }
 // the cause of ctx's end.
 //
 // Do may wait for a place before it dials: for a lookup, for body memory, for
-// a connection. Such waits end with ctx and count against no timeout.
+// a connection, for a descriptor. Such waits end with ctx and count against no
+// timeout; that for a descriptor ends after a minute.
 func (c *Client) Do(ctx context.Context, req Request) (*Result, error) {
 	x := &exchange{client: c, req: req, result: &Result{URL: req.URL}}
 	err := x.run(ctx)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,16 +22,19 @@ type pool struct {
 	transport *http.Transport
 	maxOpen   int
 	maxHost   int
+	maxIdle   int64 // bytes
 	keepAlive time.Duration
 
-	mu      sync.Mutex
-	open    int
-	hosts   map[string]*hostConns
-	idle    list.List // of *conn, the one that idles longest at the front
-	waiters list.List // of *connWaiter
-	closed  bool
-	waits   uint64
-	waited  time.Duration
+	mu    sync.Mutex
+	open  int
+	hosts map[string]*hostConns
+	// Idle connections, of *conn, the one that idles longest at the front. A
+	// handshake is dear on both sides, so the plain ones go first.
+	plain, secure list.List
+	waiters       list.List // of *connWaiter
+	closed        bool
+	waits         uint64
+	waited        time.Duration
 }
 
 // hostConns are the connections of one host, those being dialled included.
@@ -39,12 +43,23 @@ type hostConns struct {
 	conns []*conn
 }
 
+// What an idle connection is taken to hold in memory: its buffers, two
+// goroutines, of a secure one its keys, certificates and, for HTTP/2, tables.
+const (
+	idlePlainBytes  = 24 << 10
+	idleSecureBytes = 48 << 10
+	// maxIdlePlain is how many plain ones are kept at most: all that is lost with
+	// one is the time of a dial.
+	maxIdlePlain = 1024
+)
+
 // maxStreams bounds how many exchanges share one HTTP/2 connection.
 const maxStreams = 100
 
 // conn is an open connection, or a place for one that is being dialled.
 type conn struct {
 	host   string
+	secure bool
 	cc     *http.ClientConn // nil until dialled
 	wire   *wireConn        // nil for HTTP/2
 	info   dialled
@@ -65,6 +80,7 @@ func newPool(cfg Config) *pool {
 		transport: newTransport(cfg),
 		maxOpen:   cfg.MaxConns,
 		maxHost:   min(cfg.MaxConnsPerHost, cfg.MaxConns),
+		maxIdle:   cfg.IdleMemory,
 		keepAlive: cfg.KeepAlive,
 		hosts:     map[string]*hostConns{},
 	}
@@ -110,15 +126,16 @@ func (p *pool) tryTake(host string) (c, victim *conn, wait *list.Element) {
 		}
 	}
 	if h.open < p.maxHost {
-		if p.open >= p.maxOpen && p.idle.Len() > 0 {
-			victim = p.idle.Front().Value.(*conn)
-			p.retire(victim)
-			p.free(victim)
+		if p.open >= p.maxOpen {
+			if victim = p.oldest(); victim != nil {
+				p.retire(victim)
+				p.free(victim)
+			}
 		}
 		if p.open < p.maxOpen {
 			p.open++
 			h.open++
-			return &conn{host: host, active: 1}, victim, nil
+			return &conn{host: host, secure: strings.HasPrefix(host, "https:"), active: 1}, victim, nil
 		}
 	}
 	p.waits++
@@ -198,22 +215,43 @@ func (p *pool) give(c *conn, reusable bool) {
 	p.mu.Lock()
 	c.active--
 	last := false
+	var over []*conn
 	switch {
 	case c.gone || p.closed || !reusable:
 		last = p.retire(c)
 	case c.active == 0:
-		c.place = p.idle.PushBack(c)
+		c.place = p.idle(c).PushBack(c)
 		if c.timer == nil {
 			c.timer = time.AfterFunc(p.keepAlive, func() { p.expire(c) })
 		} else {
 			c.timer.Reset(p.keepAlive)
 		}
+		over = p.tooMany()
 	}
 	if !last {
 		p.wake(c.host)
 	}
 	p.mu.Unlock()
 	if last {
+		p.shut(c)
+	}
+	for _, c := range over {
+		p.shut(c)
+	}
+}
+
+// relieve closes the connections that have idled longest, an eighth of them: this
+// process has no descriptor left, whoever holds them.
+func (p *pool) relieve() {
+	p.mu.Lock()
+	var list []*conn
+	for range (p.plain.Len() + p.secure.Len() + 7) / 8 {
+		c := p.oldest()
+		p.retire(c)
+		list = append(list, c)
+	}
+	p.mu.Unlock()
+	for _, c := range list {
 		p.shut(c)
 	}
 }
@@ -256,11 +294,39 @@ func (c *conn) close() {
 	}
 }
 
-// busy marks an exchange on a kept connection. p.mu is held, here and below.
+// idle is the list a connection idles in. p.mu is held, here and below.
+func (p *pool) idle(c *conn) *list.List {
+	if c.secure {
+		return &p.secure
+	}
+	return &p.plain
+}
+
+// oldest is the idle connection that is missed least, or nil.
+func (p *pool) oldest() *conn {
+	for _, l := range []*list.List{&p.plain, &p.secure} {
+		if e := l.Front(); e != nil {
+			return e.Value.(*conn)
+		}
+	}
+	return nil
+}
+
+// tooMany retires idle connections that are too many, for the caller to shut.
+func (p *pool) tooMany() (over []*conn) {
+	for p.plain.Len() > maxIdlePlain || int64(p.plain.Len())*idlePlainBytes+int64(p.secure.Len())*idleSecureBytes > p.maxIdle {
+		c := p.oldest()
+		p.retire(c)
+		over = append(over, c)
+	}
+	return over
+}
+
+// busy marks an exchange on a kept connection.
 func (p *pool) busy(c *conn) {
 	c.active++
 	if c.place != nil {
-		p.idle.Remove(c.place)
+		p.idle(c).Remove(c.place)
 		c.place = nil
 		c.timer.Stop()
 	}
@@ -274,7 +340,7 @@ func (p *pool) retire(c *conn) (last bool) {
 		h := p.hosts[c.host]
 		h.conns = slices.DeleteFunc(h.conns, func(other *conn) bool { return other == c })
 		if c.place != nil {
-			p.idle.Remove(c.place)
+			p.idle(c).Remove(c.place)
 			c.place = nil
 		}
 		if c.timer != nil {
@@ -319,8 +385,7 @@ func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true
 	var idle []*conn
-	for e := p.idle.Front(); e != nil; e = p.idle.Front() {
-		c := e.Value.(*conn)
+	for c := p.oldest(); c != nil; c = p.oldest() {
 		p.retire(c)
 		idle = append(idle, c)
 	}
@@ -336,5 +401,5 @@ func (p *pool) stats() (guard.Layer, int) {
 	defer p.mu.Unlock()
 	return guard.Layer{
 		Limit: p.maxOpen, Use: p.open, Waiting: p.waiters.Len(), Waits: p.waits, Waited: p.waited,
-	}, p.idle.Len()
+	}, p.plain.Len() + p.secure.Len()
 }

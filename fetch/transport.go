@@ -18,8 +18,9 @@ const (
 	// on one stream and on one connection.
 	streamBuffer = 256 << 10
 	connBuffer   = 1 << 20
-	// tlsSessions is how many hosts a handshake can be resumed with.
-	tlsSessions = 1024
+	// sessionsPerConn is how many hosts a handshake can be resumed with for each
+	// connection that may idle: a session is a small part of one, and outlives it.
+	sessionsPerConn = 4
 )
 
 // newTransport returns what makes connections of dialled ones. Its own pool,
@@ -43,11 +44,16 @@ func newTransport(cfg Config) *http.Transport {
 		MinVersion:         tls.VersionTLS12,
 		RootCAs:            cfg.RootCAs,
 		NextProtos:         protocols,
-		ClientSessionCache: tls.NewLRUClientSessionCache(tlsSessions),
+		ClientSessionCache: tls.NewLRUClientSessionCache(tlsSessions(cfg)),
 	}}
 	t.DialContext = d.plain
 	t.DialTLSContext = d.secure
 	return t
+}
+
+// tlsSessions is how many hosts a handshake can be resumed with.
+func tlsSessions(cfg Config) int {
+	return int(max(sessionsPerConn*min(cfg.IdleMemory/idleSecureBytes, int64(cfg.MaxConns)), 1))
 }
 
 // dialling makes the connections of a transport.

@@ -49,7 +49,10 @@ func newResolver(cfg Config) *resolver {
 // lookup asks each name server in turn until one gives an answer that says
 // something about the name: addresses, or that there are none.
 func (r *resolver) lookup(ctx context.Context, host string) (Answer, error) {
-	servers := r.nameServers()
+	servers, err := r.nameServers()
+	if err != nil {
+		return Answer{}, &DNSError{Host: host, Kind: Unreachable, Err: err}
+	}
 	if len(servers) == 0 {
 		return r.systemLookup(ctx, host)
 	}
@@ -69,34 +72,39 @@ func (r *resolver) lookup(ctx context.Context, host string) (Answer, error) {
 	return Answer{}, last
 }
 
-// nameServers returns who to ask, as IP:PORT.
-func (r *resolver) nameServers() []string {
+// nameServers returns who to ask, as IP:PORT. The error is that there is no
+// descriptor to read it with.
+func (r *resolver) nameServers() ([]string, error) {
 	if r.fixed != "" {
-		return []string{r.fixed}
+		return []string{r.fixed}, nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.read.IsZero() || time.Since(r.read) > resolvConfAge {
-		r.read = time.Now()
 		// A file that cannot be read now, or is empty while the network
 		// changes, is not a reason to forget the last one.
-		if servers := readResolvConf(resolvConf); len(servers) > 0 {
+		servers, err := readResolvConf(resolvConf)
+		if NoDescriptor(err) && len(r.servers) == 0 {
+			return nil, err
+		}
+		r.read = time.Now()
+		if len(servers) > 0 {
 			r.servers = servers
 		}
 	}
-	return r.servers
+	return r.servers, nil
 }
 
-func readResolvConf(path string) []string {
+func readResolvConf(path string) ([]string, error) {
 	conf, err := dns.ClientConfigFromFile(path)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	var servers []string
 	for _, s := range conf.Servers {
 		servers = append(servers, net.JoinHostPort(s, conf.Port))
 	}
-	return servers
+	return servers, nil
 }
 
 // systemLookup uses the platform's own resolver, without its search list.

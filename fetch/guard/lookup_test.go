@@ -123,10 +123,10 @@ func TestReadResolvConf(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"192.0.2.53:53", "[2001:db8::53]:53"}
-	if got := readResolvConf(path); !slices.Equal(got, want) {
+	if got, err := readResolvConf(path); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := readResolvConf(path + ".missing"); got != nil {
+	if got, err := readResolvConf(path + ".missing"); err == nil || got != nil {
 		t.Errorf("%v from a missing file", got)
 	}
 }

@@ -177,9 +177,7 @@ func (d *Dialer) look(ctx context.Context, name string) ([]netip.Addr, error) {
 		return nil, err
 	}
 	defer d.lookups.leave()
-	ctx, cancel := context.WithTimeout(ctx, d.cfg.LookupTimeout)
-	defer cancel()
-	answer, err := d.cfg.Lookup(ctx, name)
+	answer, err := d.ask(ctx, name)
 	if err == nil && len(answer.Addrs) == 0 {
 		err = &DNSError{Host: name, Kind: NoAddress}
 	}
@@ -193,6 +191,19 @@ func (d *Dialer) look(ctx context.Context, name string) ([]netip.Addr, error) {
 	addrs := keepAddrs(answer.Addrs)
 	d.cache.put(name, addrs, "", answer.TTL)
 	return addrs, nil
+}
+
+// ask asks for a name, and again as long as there is no descriptor to ask with.
+func (d *Dialer) ask(ctx context.Context, name string) (Answer, error) {
+	var scarce Scarce
+	for {
+		once, cancel := context.WithTimeout(ctx, d.cfg.LookupTimeout)
+		answer, err := d.cfg.Lookup(once, name)
+		cancel()
+		if err == nil || !scarce.Again(ctx, err) {
+			return answer, err
+		}
+	}
 }
 
 // keepAddrs bounds an answer. Addresses that are not public come first, so

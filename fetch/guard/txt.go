@@ -30,7 +30,10 @@ func (d *Dialer) Texts(ctx context.Context, name string) ([]string, error) {
 
 // lookupTexts asks each name server in turn until one answers.
 func (r *resolver) lookupTexts(ctx context.Context, name string) ([]string, error) {
-	servers := r.nameServers()
+	servers, err := r.nameServers()
+	if err != nil {
+		return nil, &DNSError{Host: name, Kind: Unreachable, Err: err}
+	}
 	if len(servers) == 0 {
 		return net.DefaultResolver.LookupTXT(ctx, name+".")
 	}

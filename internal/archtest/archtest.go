@@ -86,14 +86,14 @@ service/internal/proof   fetch/guard store weburl
 service/internal/retention job store github.com/riverqueue/river
 service/internal/schedule answer store github.com/jackc/pgx/v5 github.com/riverqueue/river github.com/robfig/cron/v3
 service/internal/webhook fetch/guard store github.com/jackc/pgx/v5 github.com/riverqueue/river
-internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/export internal/figures internal/metrics internal/traces internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres internal/jobspec service service/apikey service/orders client
+internal/cli             . answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/export internal/figures internal/machine internal/metrics internal/traces internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres internal/jobspec service service/apikey service/orders client
 internal/warm            internal/whole job store visit weburl
 internal/view            . internal/figures ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
 internal/export          job output output/csv output/jsonl output/parquet output/sitemapxml store visit
 internal/figures         store visit
 internal/check           internal/whole job store visit weburl output fetch/guard scope
 internal/jobspec         answer fetch internal/config job limit store weburl
-internal/config          limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
+internal/config          internal/machine limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/traces          fetch/guard output visit go.opentelemetry.io/otel
 internal/metrics         . frontier politeness visit job github.com/prometheus/client_golang
 internal/refgen          . job visit internal/cli internal/config internal/metrics github.com/spf13/cobra github.com/spf13/pflag
@@ -102,6 +102,7 @@ internal/doccheck
 internal/doctest
 internal/e2e
 internal/fleettest
+internal/machine
 internal/pgtest          github.com/jackc/pgx/v5
 internal/stall
 internal/unraced

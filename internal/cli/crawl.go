@@ -187,9 +187,7 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	c.begun = true
 	work, stop := c.signals(ctx, &cfg)
 	defer stop()
-	if cfg.MemoryLimit = memoryLimit(); cfg.MemoryLimit == 0 {
-		go tendMemory(work)
-	}
+	cfg.MemoryLimit = c.mindMemory(work)
 	mailbox := ask.NewMailbox(c.dir)
 	if err := mailbox.Open(); err != nil {
 		return err

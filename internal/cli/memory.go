@@ -26,6 +26,18 @@ func memoryLimit() int64 {
 	return 0
 }
 
+// mindMemory keeps the process within the memory there is, and returns how much
+// that is: what a person has set, or nine tenths of the machine's or of the control
+// group's; 0 if nobody knows.
+func (c *crawlRun) mindMemory(ctx context.Context) int64 {
+	if most := memoryLimit(); most > 0 {
+		return most
+	}
+	most := c.set.Machine.Memory / 10 * 9
+	go tendMemory(ctx)
+	return most
+}
+
 // tendMemory keeps a large process near what it uses: the collector, left to
 // itself, lets the heap double. Below leastMemory it is left to itself, and it
 // never works against what is really in use.

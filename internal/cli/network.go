@@ -98,11 +98,16 @@ func (c *crawlRun) connect(ctx context.Context) error {
 		product, productVersion = productToken, version
 	}
 	c.who = fetch.Identity{Product: product, Version: productVersion, Contact: contact}
+	shares := s.Shares()
+	if s.Fetch.MaxConns > shares.Conns {
+		fmt.Fprintf(c.err, "headway: warning: fetch.max_conns is %d, but %d descriptors are enough for %d connections; ulimit -n allows more\n", s.Fetch.MaxConns, s.Machine.Descriptors, shares.Conns)
+		s.Fetch.MaxConns = shares.Conns
+	}
 	conns := int(s.Fetch.MaxConns)
 	c.client, err = fetch.New(fetch.Config{
 		Dialer: c.dialer, Identity: c.who,
 		Timeout: s.Timeout, MaxBody: s.Fetch.MaxBody, BodyMemory: s.Fetch.BodyMemory,
-		MaxConns: conns, MaxConnsPerHost: min(conns, int(s.Pace.InFlight)),
+		MaxConns: conns, IdleMemory: shares.Idle, MaxConnsPerHost: min(conns, int(s.Pace.InFlight)),
 	})
 	if err != nil {
 		return usage(err, "")

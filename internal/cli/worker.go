@@ -106,9 +106,7 @@ func (w *fleetWorker) run(ctx context.Context) error {
 	}
 	work, stop := w.signals(ctx, &cfg)
 	defer stop()
-	if cfg.MemoryLimit = memoryLimit(); cfg.MemoryLimit == 0 {
-		go tendMemory(work)
-	}
+	cfg.MemoryLimit = w.mindMemory(work)
 	fmt.Fprintf(w.err, "headway: working for the fleet in schema %s as %s\n", s.Fleet.Schema, w.who.UserAgent())
 	err = headway.Work(work, headway.FleetConfig{Config: cfg, Open: w.open, Safety: s.FleetSafety()})
 	if err != nil && work.Err() == nil {

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
+	"headway/internal/machine"
 	"headway/limit"
 )
 
@@ -21,6 +24,7 @@ const (
 	ByEnvironment Layer = "environment"
 	ByFile        Layer = "file"
 	ByPreset      Layer = "preset"
+	ByMachine     Layer = "machine"
 	ByDefault     Layer = "default"
 )
 
@@ -29,7 +33,7 @@ type Origin struct {
 	Setting *Setting
 	Values  []string // as they would be written; several for lists
 	Layer   Layer
-	Source  string // "--delay", "HEADWAY_PACE_DELAY", "headway.yaml:7", "audit", or empty
+	Source  string // "--delay", "HEADWAY_PACE_DELAY", "headway.yaml:7", "audit", "ulimit -n", or empty
 }
 
 // String names the origin: "flag --delay", "file headway.yaml:7", "default".
@@ -313,12 +317,33 @@ type loader struct {
 		layer Layer
 		given map[string]given
 	}
+	machine machine.Machine
+	shares  machine.Division
+}
+
+// readMachine looks at the machine once: what it allows does not change while a
+// process runs.
+var readMachine = sync.OnceValue(machine.Read)
+
+// divide reads how much there is to divide, before what are shares of it.
+func (l *loader) divide() error {
+	l.machine = readMachine()
+	for _, key := range []string{machineDescriptors, machineMemory} {
+		if _, err := l.set(find(key), nil); err != nil {
+			return err
+		}
+	}
+	l.shares = l.settings.Shares()
+	return nil
 }
 
 func (l *loader) load() (*Settings, []Origin, error) {
 	// Others follow from the preset, so it comes first.
 	preset := find("preset")
 	if _, err := l.set(preset, nil); err != nil {
+		return nil, nil, err
+	}
+	if err := l.divide(); err != nil {
 		return nil, nil, err
 	}
 	values := presetValues(l.settings.Preset)
@@ -348,6 +373,9 @@ func (l *loader) set(s *Setting, preset *Settings) (Origin, error) {
 			}
 			return Origin{}, &Error{Key: s.Key, Source: g.source, Err: err, hint: hint}
 		}
+		if m := &l.settings.Machine; s.Key == machineDescriptors && m.Descriptors > l.machine.Descriptors {
+			break // nobody can have more than there are
+		}
 		return Origin{s, at.texts(), layer.layer, g.source}, nil
 	}
 	if s.Preset && preset != nil {
@@ -356,10 +384,41 @@ func (l *loader) set(s *Setting, preset *Settings) (Origin, error) {
 			return Origin{s, texts, ByPreset, preset.Preset}, at.set(texts)
 		}
 	}
+	if o, ok := l.allowed(s, at); ok {
+		return o, nil
+	}
 	if s.Default == "" {
 		return Origin{s, at.texts(), ByDefault, ""}, nil
 	}
 	return Origin{s, []string{s.Default}, ByDefault, ""}, at.set([]string{s.Default})
+}
+
+// allowed gives a setting what the machine allows, where that decides: it is no
+// more than the default, or there is none.
+func (l *loader) allowed(s *Setting, at value) (Origin, bool) {
+	var n int64
+	var by string
+	m := l.machine
+	switch {
+	case s.Key == machineDescriptors:
+		n, by = m.Descriptors, m.DescriptorsBy
+	case s.Key == machineMemory:
+		n, by = m.Memory, m.MemoryBy
+	case s.share != nil:
+		m.Descriptors, m.Memory = l.settings.Machine.Descriptors, l.settings.Machine.Memory
+		n, by = s.share(&l.shares), m.String()
+	default:
+		return Origin{}, false
+	}
+	if s.Default != "" {
+		if err := at.set([]string{s.Default}); err != nil || n >= amount(at) {
+			return Origin{}, false
+		}
+	}
+	if err := at.set([]string{strconv.FormatInt(n, 10)}); err != nil {
+		return Origin{}, false
+	}
+	return Origin{s, at.texts(), ByMachine, by}, true
 }
 
 // plainDoc is the sentence of a setting without the marks for flags.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"headway/internal/machine"
 	"headway/limit"
 	"headway/politeness"
 )
@@ -64,6 +65,7 @@ type Settings struct {
 	Resolver     string
 	IP           string
 
+	Machine  Machine
 	Workers  int64
 	Fetch    Fetch
 	DNS      DNS
@@ -106,6 +108,17 @@ type Robots struct {
 	Parallel      int64
 	Timeout       time.Duration
 	Cache         int64 // bytes
+}
+
+// Machine is what there is to divide.
+type Machine struct {
+	Descriptors int64
+	Memory      int64 // bytes; 0 if nobody knows
+}
+
+// Shares divides what the machine allows.
+func (s *Settings) Shares() machine.Division {
+	return machine.Divide(machine.Machine{Descriptors: s.Machine.Descriptors, Memory: s.Machine.Memory})
 }
 
 // Fetch bounds exchanges.

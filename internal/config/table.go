@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"headway/internal/machine"
 	"headway/politeness"
 )
 
@@ -20,6 +21,9 @@ type Setting struct {
 	Doc     string // one sentence without a full stop; `word` names the flag's argument
 
 	at func(*Settings) value
+	// share is what the machine gives it unless a stronger layer than the default
+	// decides; a Default is the most it gives.
+	share func(*machine.Division) int64
 }
 
 // Env is the variable of the environment that sets it.
@@ -123,20 +127,22 @@ var Table = []Section{
 		{Key: "ip", Flag: "ip", Default: "auto", Doc: "address family", at: func(s *Settings) value { return word{&s.IP, []string{"auto", "4", "6"}} }},
 	}},
 	{"How much at once", []Setting{
-		{Key: "workers", Flag: "workers", Default: "512", Doc: "requests under way over all hosts; beyond it hosts that are ready wait (workers)", at: func(s *Settings) value { return number{&s.Workers, 1, 100_000} }},
+		{Key: machineDescriptors, Doc: "descriptors to divide among the store, connections, lookups and files; by default, and at most, as many as the system allows (ulimit -n)", at: func(s *Settings) value { return number{&s.Machine.Descriptors, 32, 1 << 20} }},
+		{Key: machineMemory, Doc: "memory to stay within; by default that of the control group, or of the machine", at: func(s *Settings) value { return size{&s.Machine.Memory, 0} }},
+		{Key: "workers", Flag: "workers", Default: "512", Doc: "requests under way over all hosts; beyond it hosts that are ready wait (workers)", share: func(d *machine.Division) int64 { return d.Workers }, at: func(s *Settings) value { return number{&s.Workers, 1, 100_000} }},
 		{Key: "fetch.max_body", Default: "10MiB", Doc: "longest body, as sent and unfolded; a longer one ends its URL (too_large)", at: func(s *Settings) value { return size{&s.Fetch.MaxBody, 1 << 10} }},
-		{Key: "fetch.body_memory", Default: "256MiB", Doc: "all bodies together until they are read; beyond it fetching waits (parse)", at: func(s *Settings) value { return size{&s.Fetch.BodyMemory, 1 << 20} }},
-		{Key: "fetch.max_conns", Default: "1024", Doc: "open connections, idle ones included; the one that idles longest makes room", at: func(s *Settings) value { return number{&s.Fetch.MaxConns, 1, 100_000} }},
+		{Key: "fetch.body_memory", Default: "256MiB", Doc: "all bodies together until they are read; beyond it fetching waits (parse)", share: func(d *machine.Division) int64 { return d.Bodies }, at: func(s *Settings) value { return size{&s.Fetch.BodyMemory, 1 << 20} }},
+		{Key: "fetch.max_conns", Doc: "open connections, idle ones included; the one that idles longest makes room, plain http first; by default as many as there are descriptors for", share: func(d *machine.Division) int64 { return d.Conns }, at: func(s *Settings) value { return number{&s.Fetch.MaxConns, 1, 100_000} }},
 		{Key: "parse.workers", Default: "0", Doc: "pages read at once; 0 is the number of CPUs", at: func(s *Settings) value { return number{&s.Parse.Workers, 0, 1024} }},
-		{Key: "robots.parallel", Default: "64", Doc: "robots.txt fetched at once; beyond it hosts wait (robots)", at: func(s *Settings) value { return number{&s.Robots.Parallel, 1, 10_000} }},
+		{Key: "robots.parallel", Default: "64", Doc: "robots.txt fetched at once; beyond it hosts wait (robots)", share: func(d *machine.Division) int64 { return d.Robots }, at: func(s *Settings) value { return number{&s.Robots.Parallel, 1, 10_000} }},
 		{Key: "robots.timeout", Default: "10s", Doc: "time for one robots.txt", at: func(s *Settings) value { return span{&s.Robots.Timeout, 100 * time.Millisecond, 5 * time.Minute} }},
-		{Key: "robots.cache", Default: "256MiB", Doc: "memory for robots.txt that were read; colder ones are read again from the store", at: func(s *Settings) value { return size{&s.Robots.Cache, 1 << 20} }},
-		{Key: "dns.lookups", Default: "256", Doc: "names looked up at once; beyond it hosts wait (dns)", at: func(s *Settings) value { return number{&s.DNS.Lookups, 1, 10_000} }},
+		{Key: "robots.cache", Default: "256MiB", Doc: "memory for robots.txt that were read; colder ones are read again from the store", share: func(d *machine.Division) int64 { return d.RobotsCache }, at: func(s *Settings) value { return size{&s.Robots.Cache, 1 << 20} }},
+		{Key: "dns.lookups", Default: "256", Doc: "names looked up at once; beyond it hosts wait (dns)", share: func(d *machine.Division) int64 { return d.Lookups }, at: func(s *Settings) value { return number{&s.DNS.Lookups, 1, 10_000} }},
 		{Key: "dns.entries", Default: "1000000", Doc: "answers remembered", at: func(s *Settings) value { return number{&s.DNS.Entries, 1, 100_000_000} }},
 		{Key: "dns.negative", Default: "5m", Doc: "how long the answer that there is no such name is believed at most", at: func(s *Settings) value { return span{&s.DNS.Negative, time.Second, time.Hour} }},
 		{Key: "frontier.head", Default: "64", Doc: "waiting URLs of each host kept in memory; the rest waits in the store", at: func(s *Settings) value { return number{&s.Frontier.Head, 1, 4096} }},
-		{Key: "frontier.hot_hosts", Default: "500000", Doc: "hosts scheduled in memory; colder ones rest in the store", at: func(s *Settings) value { return number{&s.Frontier.HotHosts, 1, 100_000_000} }},
-		{Key: "frontier.seen_cache", Default: "64MiB", Doc: "memory for URLs known to be stored; a miss asks the store", at: func(s *Settings) value { return size{&s.Frontier.SeenCache, 1 << 16} }},
+		{Key: "frontier.hot_hosts", Default: "500000", Doc: "hosts scheduled in memory; colder ones rest in the store", share: func(d *machine.Division) int64 { return d.Hosts }, at: func(s *Settings) value { return number{&s.Frontier.HotHosts, 1, 100_000_000} }},
+		{Key: "frontier.seen_cache", Default: "64MiB", Doc: "memory for URLs known to be stored; a miss asks the store", share: func(d *machine.Division) int64 { return d.Seen }, at: func(s *Settings) value { return size{&s.Frontier.SeenCache, 1 << 16} }},
 		{Key: "frontier.max_waiting", Default: "0", Doc: "waiting URLs beyond which new links are put off (deferred); 0 is no limit", at: func(s *Settings) value { return number{&s.Frontier.MaxWaiting, 0, many} }},
 		{Key: "store.commit_gap", Default: "0s", Doc: "least time between two commits", at: func(s *Settings) value { return span{&s.Store.CommitGap, 0, 250 * time.Millisecond} }},
 		{Key: "store.min_free", Default: "1GiB", Doc: "free disk below which fetching pauses (storage)", at: func(s *Settings) value { return size{&s.Store.MinFree, 0} }},
@@ -175,6 +181,12 @@ func (s *Setting) OfJob() bool {
 
 // maxPolicySpan is the longest duration politeness takes.
 const maxPolicySpan = 7 * 24 * time.Hour
+
+// The settings that others are shares of.
+const (
+	machineDescriptors = "machine.descriptors"
+	machineMemory      = "machine.memory"
+)
 
 // all goes through the table.
 func all(yield func(*Setting) bool) {

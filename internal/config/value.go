@@ -165,6 +165,18 @@ func (s size) kind() string {
 	return fmt.Sprintf("size from %s, in bytes or such as 64KiB, 256MiB, 1GiB", formatSize(s.min))
 }
 
+// amount is what a number or a size is set to.
+func amount(v value) int64 {
+	switch v := v.(type) {
+	case number:
+		return *v.to
+	case size:
+		return *v.to
+	default:
+		return 0
+	}
+}
+
 // yes is true or false.
 type yes struct{ to *bool }
 

@@ -1,0 +1,18 @@
+//go:build unix
+
+package machine
+
+import "syscall"
+
+// leastDescriptors is what is assumed where the system does not say.
+const leastDescriptors = 256
+
+// descriptors is how many this process may have open. Go has raised the soft limit
+// to the hard one when the process began.
+func descriptors() (n int64, by string) {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return leastDescriptors, "the system does not say"
+	}
+	return int64(min(uint64(l.Cur), manyDescriptors)), "ulimit -Hn" //nolint:unconvert // the types differ between systems
+}
