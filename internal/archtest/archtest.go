@@ -45,7 +45,7 @@ store/internal/record    store visit
 store/memory             store store/internal/ledger weburl visit job limit
 store/sqlite             store store/internal/ledger store/internal/record weburl visit job modernc.org/sqlite github.com/pressly/goose/v3 golang.org/x/sys
 store/postgres           store store/internal/record weburl visit job limit github.com/jackc/pgx/v5 github.com/pressly/goose/v3
-store/storetest          store store/memory weburl visit job limit github.com/google/go-cmp pgregory.net/rapid
+store/storetest          internal/stall store store/memory weburl visit job limit github.com/google/go-cmp pgregory.net/rapid
 output                   visit
 output/jsonl             output internal/whole visit weburl
 output/csv               output internal/whole visit

@@ -22,8 +22,9 @@ func (f *fleet) question(into any, args ...string) {
 	began := time.Now()
 	out := f.run(append(args, "--json")...)
 	took := time.Since(began)
-	f.Logf("%v took %v", args, took)
-	if took > promptly {
+	stood := f.stalls.Between(began, began.Add(took))
+	f.Logf("%v took %v, in which the machine stood still for %v", args, took, stood)
+	if took-stood > promptly {
 		f.Errorf("%v took longer than %v", args, promptly)
 	}
 	if err := json.Unmarshal(out, into); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/stall"
 	"headway/job"
 	"headway/store"
 	"headway/visit"
@@ -66,13 +67,15 @@ func KillBy(t *testing.T, open Open, place string, crash Crash) {
 	w.add(chainURL(0))
 	w.check(w.store.Close())
 	pages := 0
-	var starts []time.Duration
+	stalls := stall.Start(t)
+	var starts []time.Duration // but for what the machine stood still
 	for i := range kills {
 		acknowledged, tried := runAndKill(t, place, pages, crash)
 		begin := time.Now()
 		w.store = open(t, place, nil)
 		w.mustHaveWork()
-		starts = append(starts, time.Since(begin))
+		took := time.Since(begin)
+		starts = append(starts, took-stalls.Between(begin, begin.Add(took)))
 		pages = w.inspect(acknowledged, tried)
 		w.check(w.store.Close())
 		if t.Failed() {
