@@ -111,6 +111,9 @@ func newFleet(t *testing.T, s setup) *fleet {
 	t.Helper()
 	site := lab.DefaultSite()
 	site.Pages = s.pages
+	if !full { // nobody looks at what is in them
+		site.MinKB, site.MaxKB = 2, 6
+	}
 	o := serveOrigin(t, lab.Uniform(s.hosts, lab.Temper{Site: site, Rules: s.rules}))
 	seed := rand.Uint64()
 	if given := os.Getenv("HEADWAY_SEED"); given != "" {

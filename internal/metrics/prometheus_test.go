@@ -310,7 +310,7 @@ func TestPrometheus(t *testing.T) {
 	t.Parallel()
 	installed(t, "prometheus")
 	site := lab.DefaultSite()
-	site.Pages = pagesEach
+	site.Pages, site.MinKB, site.MaxKB = pagesEach, 2, 6
 	serving, refusing := lab.Temper{Site: site}, lab.Temper{Site: site}
 	refusing.Rules.ErrorRate = 0.5
 	s := &scene{T: t, dir: t.TempDir()}
