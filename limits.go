@@ -51,6 +51,12 @@ func (r *run) overLimit(ctx context.Context, counts *store.Counts, known limit.U
 		month, met := quota.Month()
 		near = append(near, month...)
 		if over == nil && met != "" {
+			// A page that came between the two readings is in the quota only.
+			again, err := r.c.st.Counts(ctx, r.job)
+			if err != nil {
+				return nil, fmt.Errorf("count URLs: %w", err)
+			}
+			spent.Pages = again.Pages()
 			over = r.cfg.Limits.UsedUp(met, spent.Of(met))
 		}
 	}
