@@ -78,7 +78,7 @@ func TestTermTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFleet(t, setup{hosts: 8, pages: 4, rules: temper.Rules{Latency: latency}})
+	f := newFleet(t, setup{hosts: 16, pages: 4, rules: temper.Rules{Latency: latency}}) // of eight a worker may own none
 	f.suffer(func(f *fleet) func() {
 		w, hosts := f.victim()
 		f.until("it waits for an answer that is seconds away", func() bool {
