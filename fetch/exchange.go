@@ -129,6 +129,9 @@ func (x *exchange) talk(ctx context.Context) error {
 			x.client.pool.relieve()
 			continue
 		}
+		if why := conn.shared.refusal(); why != nil {
+			return x.stopped(why)
+		}
 		// A kept connection that died before a byte was written is nobody's
 		// fault and nobody's request; each try uses one such connection up.
 		e, ok := errors.AsType[*Error](err)
@@ -160,6 +163,9 @@ func (x *exchange) talkOn(ctx context.Context, conn *conn) error {
 		}
 	}
 	x.result.Remote = conn.info.remote
+	if conn.shared != nil {
+		conn.shared.fence.Store(&x.req.Fence)
+	}
 
 	if ctx.Err() != nil { // net/http would look only after it has sent
 		conn.cc.Release()

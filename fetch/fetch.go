@@ -163,6 +163,10 @@ func New(cfg Config) (*Client, error) {
 // Close closes the idle connections. Exchanges under way end by their context.
 func (c *Client) Close() { c.pool.close() }
 
+// Sever closes all connections at once, also those in use: whatever was about to
+// leave on one of them does not. New exchanges dial anew.
+func (c *Client) Sever() { c.pool.sever() }
+
 // Do makes one exchange. The Result is never nil: without an error it must be
 // closed, beside one it is closed already and holds what was learned before.
 // The error is an [*Error], a refusal ([*NoContactError], [*NotOwnedError]), or

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -265,6 +267,100 @@ func TestTLSErrors(t *testing.T) {
 			}
 			if tt.reason == TLS && !r.Timing.Sent.IsZero() {
 				t.Error("a request was sent without trust")
+			}
+		})
+	}
+}
+
+// TestFence: on a connection that requests share nothing leaves any more once the
+// fence says so, and that is not put down to the host. A request before it is fine.
+func TestFence(t *testing.T) {
+	var asked atomic.Int64
+	srv := newTLS(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		io.WriteString(w, "here")
+	})
+	c := newLocal(t, Config{}, srv)
+	errStopped := errors.New("the process was stopped")
+	var stopped atomic.Bool
+	req := Request{
+		URL: mustURL(srv.URL),
+		Fence: func() error {
+			if stopped.Load() {
+				return errStopped
+			}
+			return nil
+		},
+	}
+	for range 2 {
+		r, err := c.Do(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+	}
+	before := asked.Load()
+	req.BeforeSend = func() error { // the last word of the request itself
+		stopped.Store(true)
+		return nil
+	}
+	_, err := c.Do(t.Context(), req)
+	if _, theirs := errors.AsType[*Error](err); !errors.Is(err, errStopped) || theirs {
+		t.Errorf("%v", err)
+	}
+	stopped.Store(false)
+	req.BeforeSend = nil
+	r, err := c.Do(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	if r.Timing.Reused || asked.Load() != before+1 {
+		t.Errorf("reused %v, %d requests came, want %d", r.Timing.Reused, asked.Load(), before+1)
+	}
+}
+
+// TestSever closes connections that idle and that are in use, of both kinds. The
+// next requests have new ones.
+func TestSever(t *testing.T) {
+	for name, change := range map[string]Config{"HTTP/1": {DisableHTTP2: true}, "HTTP/2": {}} {
+		t.Run(name, func(t *testing.T) {
+			arrived, release := make(chan struct{}, 1), make(chan struct{})
+			defer close(release)
+			srv := newTLS(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/slow" {
+					arrived <- struct{}{}
+					select {
+					case <-release:
+					case <-r.Context().Done():
+						panic(http.ErrAbortHandler)
+					}
+				}
+				io.WriteString(w, "here")
+			})
+			c := newLocal(t, change, srv)
+			for range 2 { // in use, and idle
+				ended := make(chan error, 1)
+				go func() {
+					r, err := c.Do(t.Context(), Request{URL: mustURL(srv.URL + "/slow")})
+					r.Close()
+					ended <- err
+				}()
+				<-arrived
+				c.Sever()
+				if err := <-ended; err == nil {
+					t.Error("an exchange lived on")
+				}
+				for i := range 2 {
+					r, err := get(t, c, srv.URL)
+					if err != nil || r.Timing.Reused != (i > 0) {
+						t.Errorf("request %d: reused %v, %v", i, r.Timing.Reused, err)
+					}
+				}
+				c.Sever()
+				if layer, idle := c.pool.stats(); layer.Use != 0 || idle != 0 {
+					t.Errorf("%d connections are open, %d idle", layer.Use, idle)
+				}
 			}
 		})
 	}

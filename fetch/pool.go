@@ -62,6 +62,7 @@ type conn struct {
 	secure bool
 	cc     *http.ClientConn // nil until dialled
 	wire   *wireConn        // nil for HTTP/2
+	shared *sharedConn      // only for HTTP/2
 	info   dialled
 	active int  // exchanges under way
 	gone   bool // is not handed out any more
@@ -189,7 +190,7 @@ func (p *pool) dial(ctx context.Context, c *conn, u weburl.URL, t guard.Target) 
 		}
 		return dialError(err, info.phase)
 	}
-	c.cc, c.wire = cc, info.wire
+	c.cc, c.wire, c.shared = cc, info.wire, info.shared
 	if c.wire == nil {
 		// Like a kept one: a stream is reserved, or the server allows none.
 		if err := cc.Reserve(); err != nil {
@@ -390,6 +391,28 @@ func (p *pool) close() {
 		idle = append(idle, c)
 	}
 	p.mu.Unlock()
+	for _, c := range idle {
+		p.shut(c)
+	}
+}
+
+// sever closes all connections, also those in use. Their places are free once the
+// exchanges on them have ended.
+func (p *pool) sever() {
+	p.mu.Lock()
+	var all, idle []*conn
+	for _, h := range p.hosts {
+		all = append(all, h.conns...)
+	}
+	for _, c := range all {
+		if p.retire(c) {
+			idle = append(idle, c)
+		}
+	}
+	p.mu.Unlock()
+	for _, c := range all {
+		c.close()
+	}
 	for _, c := range idle {
 		p.shut(c)
 	}

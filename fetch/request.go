@@ -48,6 +48,12 @@ type Request struct {
 	// stopped in between. It must not block. An error ends the exchange with nothing
 	// sent, and is returned wrapped.
 	BeforeSend func() error
+	// Fence is asked before bytes leave on a connection that requests share, as
+	// HTTP/2 does, that of the request which came there last, whosever the bytes are:
+	// there the last word before the first byte of a request cannot be its own. It
+	// must not block. An error closes the connection and ends all exchanges on it;
+	// they may have been sent, and return it wrapped.
+	Fence func() error
 	// Sent is called once, at the moment that becomes [Timing.Sent], while the
 	// exchange goes on; it must not block. It may be overtaken by the end of
 	// [Client.Do], and is not called for a request that was never seen to leave.

@@ -67,7 +67,8 @@ type dialling struct {
 // context, because http.Transport passes nothing else on to its dial functions.
 type dialled struct {
 	phase   Phase
-	wire    *wireConn // nil for HTTP/2
+	wire    *wireConn   // nil for HTTP/2
+	shared  *sharedConn // only for HTTP/2
 	remote  netip.AddrPort
 	connect time.Duration
 	tls     time.Duration
@@ -116,7 +117,8 @@ func (d *dialling) secure(ctx context.Context, network, addr string) (net.Conn, 
 	}
 	cfg := d.tls.Clone()
 	cfg.ServerName = host
-	conn := tls.Client(raw, cfg)
+	shared := &sharedConn{Conn: raw}
+	conn := tls.Client(shared, cfg)
 	ctx, cancel := context.WithTimeoutCause(ctx, d.tlsTimeout, &TimeoutError{"no handshake within", d.tlsTimeout})
 	defer cancel()
 	start := time.Now()
@@ -129,6 +131,7 @@ func (d *dialling) secure(ctx context.Context, network, addr string) (net.Conn, 
 	}
 	info.tls = time.Since(start)
 	if conn.ConnectionState().NegotiatedProtocol == "h2" {
+		info.shared = shared
 		return conn, nil // net/http must see the type to speak HTTP/2
 	}
 	info.wire = &wireConn{Conn: conn}
@@ -140,6 +143,36 @@ func (d *dialling) secure(ctx context.Context, network, addr string) (net.Conn, 
 type wireConn struct {
 	net.Conn
 	seen atomic.Pointer[exchange]
+}
+
+// sharedConn is what lies below a connection that requests share. It lets nothing
+// out that the fence of the request which came last forbids.
+type sharedConn struct {
+	net.Conn
+	fence   atomic.Pointer[func() error]
+	refused atomic.Pointer[error]
+}
+
+// Write passes on what may leave.
+func (c *sharedConn) Write(p []byte) (int, error) {
+	if f := c.fence.Load(); f != nil && *f != nil {
+		if err := (*f)(); err != nil {
+			c.refused.CompareAndSwap(nil, &err)
+			return 0, errors.Join(err, c.Close())
+		}
+	}
+	return c.Conn.Write(p)
+}
+
+// refusal is why nothing may leave any more, or nil.
+func (c *sharedConn) refusal() error {
+	if c == nil {
+		return nil
+	}
+	if err := c.refused.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // errOver stops a request whose exchange has ended meanwhile.
