@@ -96,6 +96,7 @@ func (s takenStore) Claim(_ context.Context, now time.Time, domains []string) (s
 }
 
 func (takenStore) Wanted(context.Context, time.Time) ([]string, error)            { return nil, nil }
+func (takenStore) Keep(context.Context) ([]string, error)                         { return nil, nil }
 func (takenStore) Yield(context.Context, time.Time, []string, []store.Host) error { return nil }
 
 // owned treats all hosts as the operator's own.

@@ -41,6 +41,8 @@ func (s *sharing) Claim(_ context.Context, _ time.Time, domains []string) (store
 
 func (s *sharing) Wanted(context.Context, time.Time) ([]string, error) { return nil, nil }
 
+func (s *sharing) Keep(context.Context) ([]string, error) { return nil, nil }
+
 func (s *sharing) Yield(_ context.Context, _ time.Time, _ []string, hosts []store.Host) error {
 	s.yielded = append(s.yielded, hosts...)
 	return nil

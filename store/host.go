@@ -154,7 +154,21 @@ const HandOver = 2 * time.Second
 type Claim struct {
 	Granted []string
 	Hosts   []Host // of the granted domains
-	// Unclean are the granted domains whose owner before died: their hosts
-	// wait their full pace from now.
+	// Unclean are the granted domains whose owner before died or was stopped: their
+	// hosts wait their full pace from now.
 	Unclean []string
+	Held    []Possession // domains that were not granted because another process has them
+	Taken   []Possession // granted domains that were taken from a process that has stopped
+}
+
+// Possession is a domain and who has it, or had it.
+type Possession struct {
+	Domain string
+	Holder
+}
+
+// Holder is a process that shares hosts with this one, for people.
+type Holder struct {
+	PID int
+	Dir string // the folder it crawls into
 }

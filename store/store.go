@@ -181,7 +181,14 @@ type Domains interface {
 	// still waits for. The owner finishes what is in flight there and yields
 	// within HandOver; asking for them again itself, it has its turn next.
 	Wanted(ctx context.Context, now time.Time) ([]string, error)
-	// Yield gives domains up, with the last state of their hosts.
+	// Keep tells the others that this process runs. A process that has called it
+	// does so as often as Terms.Renew says: one whose calls have stopped for
+	// Terms.TakeOver, by the clock of whoever waits for a domain of it, is stopped,
+	// and the domain is taken from it. Keep returns the domains that were taken, each
+	// once: nothing may be sent to them until they are granted again.
+	Keep(ctx context.Context) (lost []string, err error)
+	// Yield gives domains up, with the last state of their hosts. Those that were
+	// taken meanwhile are passed over, and so they are in commits.
 	Yield(ctx context.Context, now time.Time, domains []string, hosts []Host) error
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -25,22 +26,31 @@ const pruneAtOnce = 10_000
 // sharedHosts is the file that all crawls of a user share: who owns a domain
 // and what was learned of its hosts.
 //
-// A process owns domains as long as it lives: it holds the lock of a file named
-// after its number, and whoever gets that lock knows that it is gone. A process
-// that is alive loses a domain only by yielding it, so there are no zombies
-// here, and no clock decides who owns what.
+// A process owns domains as long as it runs. It holds the lock of a file named
+// after its number, and whoever gets that lock knows that it is gone. One that is
+// stopped keeps its lock but not its beat: whoever waits for a domain and sees the
+// beat of its owner stand still for the time of a lease takes the domain, and
+// leaves word of it. A beat is looked at by the clock of the one who waits alone.
+//
+// The beat is a number in a file of its own, because whoever is stopped while it
+// changes the shared file keeps all others from changing it.
 type sharedHosts struct {
-	dir  string // of the lock files
-	me   int64
-	lock *os.File
+	dir   string // of the lock files and the beats
+	terms store.Terms
+	me    int64
+	lock  *os.File
 
-	mu sync.Mutex
-	c  *conn
+	mu    sync.Mutex
+	c     *conn
+	watch store.Watch // the beats of other processes
+	pulse *os.File    // of the beat; nil before the first
+	beat  int64
+	kept  store.Tenure // by the last beat
 }
 
-// openShared opens the file and enters this process.
-func openShared(ctx context.Context, path string, fault store.Fault) (_ *sharedHosts, err error) {
-	s := &sharedHosts{dir: filepath.Join(filepath.Dir(path), "locks")}
+// openShared opens the file and enters this process, which crawls into a folder.
+func openShared(ctx context.Context, path, crawl string, terms store.Terms, fault store.Fault) (_ *sharedHosts, err error) {
+	s := &sharedHosts{dir: filepath.Join(filepath.Dir(path), "locks"), terms: terms.WithDefaults()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(openError(path, err), s.close())
@@ -63,7 +73,10 @@ func openShared(ctx context.Context, path string, fault store.Fault) (_ *sharedH
 	if err != nil {
 		return nil, err
 	}
-	if err := s.change(ctx, s.enter); err != nil {
+	if crawl, err = filepath.Abs(crawl); err != nil {
+		return nil, err
+	}
+	if err := s.change(ctx, func(ctx context.Context) error { return s.enter(ctx, crawl) }); err != nil {
 		return nil, err
 	}
 	s.c.fault = fault
@@ -88,12 +101,13 @@ func waitLock(ctx context.Context, path string) (*os.File, error) {
 
 // enter adds this process, and forgets those that are gone and hosts nobody
 // came back to. The lock is taken before anybody can see the number.
-func (s *sharedHosts) enter(ctx context.Context) error {
+func (s *sharedHosts) enter(ctx context.Context, crawl string) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "?" // the name is for people
 	}
-	_, err = s.c.one(ctx, "insert into process (name, started_at) values (?, unixepoch() * 1000) returning id", []driver.Value{fmt.Sprintf("%s %d", host, os.Getpid())}, &s.me)
+	pid := os.Getpid()
+	_, err = s.c.one(ctx, "insert into process (name, started_at, pid, dir) values (?, unixepoch() * 1000, ?, ?) returning id", []driver.Value{fmt.Sprintf("%s %d", host, pid), int64(pid), crawl}, &s.me)
 	if err != nil {
 		return err
 	}
@@ -119,11 +133,16 @@ func (s *sharedHosts) enter(ctx context.Context) error {
 		if _, err := s.c.exec(ctx, "delete from request where process = ?", id); err != nil {
 			return err
 		}
+		if _, err := s.c.exec(ctx, "delete from loss where process = ?", id); err != nil {
+			return err
+		}
 		if _, err := s.c.exec(ctx, "delete from process where id = ?", id); err != nil {
 			return err
 		}
-		if err := os.Remove(s.lockFile(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		for _, name := range []string{s.beatFile(id), s.lockFile(id)} {
+			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
 		}
 	}
 	_, err = s.c.exec(ctx, "delete from host where rowid in (select rowid from host where changed_at < unixepoch() * 1000 - ? limit ?)", keepHosts.Milliseconds(), int64(pruneAtOnce))
@@ -157,8 +176,10 @@ func (s *sharedHosts) close() error {
 	if s.c != nil {
 		errs = append(errs, s.c.close())
 	}
-	if s.lock != nil {
-		errs = append(errs, s.lock.Close())
+	for _, f := range []*os.File{s.pulse, s.lock} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -206,12 +227,79 @@ func (s *Store) Claim(ctx context.Context, now time.Time, domains []string) (sto
 	return claim, nil
 }
 
+// Keep implements [store.Domains].
+func (s *Store) Keep(ctx context.Context) ([]string, error) {
+	if s.shared == nil {
+		return nil, ctx.Err()
+	}
+	lost, err := s.shared.keep(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("tell other crawls that this one runs: %w", err)
+	}
+	return lost, nil
+}
+
+// keep moves the beat and tells what was lost. Nothing can have been lost while the
+// beat was in time. After a gap somebody may be taking domains just now, by the beat
+// as it was: the question is a change of the file, which comes before that or after.
+func (s *sharedHosts) keep(ctx context.Context) (lost []string, err error) {
+	s.mu.Lock()
+	now := time.Now()
+	inTime := s.kept.MayStart(now)
+	err = s.strike()
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if !inTime {
+		err = s.change(ctx, func(ctx context.Context) error {
+			return s.c.query(ctx, "update loss set told = 1 where process = ? and told = 0 returning domain", []driver.Value{s.me}, func(row []driver.Value) error {
+				lost = append(lost, text(row[0]))
+				return nil
+			})
+		})
+	}
+	if err == nil {
+		s.mu.Lock()
+		s.kept = store.NewTenure(s.terms, now)
+		s.mu.Unlock()
+	}
+	return lost, err
+}
+
+// strike moves the beat. It is as long as before, so that nobody finds half of it.
+func (s *sharedHosts) strike() (err error) {
+	if s.pulse == nil {
+		if s.pulse, err = os.OpenFile(s.beatFile(s.me), os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
+			return err
+		}
+	}
+	s.beat++
+	_, err = s.pulse.WriteAt(fmt.Appendf(nil, "%019d", s.beat), 0)
+	return err
+}
+
+func (s *sharedHosts) beatFile(id int64) string {
+	return filepath.Join(s.dir, fmt.Sprintf("process-%d.beat", id))
+}
+
+// beatOf reads the beat of a process; it is none for one that shows none.
+func (s *sharedHosts) beatOf(id int64) (beat int64, ok bool) {
+	b, err := os.ReadFile(s.beatFile(id))
+	if err != nil {
+		return 0, false
+	}
+	beat, err = strconv.ParseInt(string(b), 10, 64)
+	return beat, err == nil
+}
+
 // Statements on domains.
 var (
 	readDomains = newBulk(`with w (domain) as (values `, `(?)`, `) select w.domain, d.owner, r.process, r.asked_at from w left join domain d on d.domain = w.domain left join request r on r.domain = w.domain order by r.id`)
 	takeDomains = newBulk(`insert into domain (domain, owner, fence) values `, `(?,?,1)`, ` on conflict (domain) do update set owner = excluded.owner, fence = fence + 1`)
 	askDomains  = newBulk(`insert into request (domain, process, asked_at) values `, `(?,?,?)`, ` on conflict (domain, process) do update set asked_at = excluded.asked_at`)
 	dropAsking  = newBulk(`delete from request where (domain, process) in (values `, `(?,?)`, `)`)
+	dropLosses  = newBulk(`delete from loss where (process, domain) in (values `, `(?,?)`, `)`)
 	readHosts   = newBulk(`with w (domain) as (values `, `(?)`, `) select h.host, h.politeness, h.robots, h.pace_ms, h.floor_ms, h.hold_until, h.last_sent from w cross join host h on h.domain = w.domain`)
 )
 
@@ -219,46 +307,84 @@ var (
 type domainState struct {
 	owner int64
 	queue []int64 // processes that wait, in order, their requests fresh
+	asked int64   // when this one asked last
 }
 
-// claim takes the domains that are free, or whose owner is gone, unless
-// somebody asked before; for the others it leaves a request.
+// deal is what a claim comes to.
+type deal struct {
+	store.Claim
+	take []string
+	from map[string]int64 // processes that have stopped, by the domain taken from them
+	ask  []string         // requests to be noted, or renewed
+}
+
+// claim takes the domains that are free, or whose owner is gone or has stopped,
+// unless somebody asked before; for the others it leaves a request. Nothing is
+// written as long as there is nothing to do but wait.
 func (s *sharedHosts) claim(ctx context.Context, now time.Time, domains []string) (store.Claim, error) {
 	domains = slices.Compact(slices.Sorted(slices.Values(domains)))
-	var claim store.Claim
-	err := s.change(ctx, func(ctx context.Context) error {
-		states, err := s.states(ctx, now, domains)
-		if err != nil {
+	began := time.Now()
+	s.mu.Lock()
+	d, err := s.consider(ctx, now, began, domains)
+	s.mu.Unlock()
+	if err != nil || len(d.Granted)+len(d.ask) == 0 {
+		return d.Claim, err
+	}
+	err = s.change(ctx, func(ctx context.Context) error {
+		if d, err = s.consider(ctx, now, began, domains); err != nil {
 			return err
 		}
-		var take, ask []string
-		living := map[int64]bool{0: false, s.me: true}
-		for _, d := range domains {
-			x := states[d]
-			for _, id := range append(x.queue, x.owner) {
-				if _, ok := living[id]; !ok {
-					if living[id], err = s.alive(id); err != nil {
-						return err
-					}
+		return s.settle(ctx, now, &d)
+	})
+	return d.Claim, err
+}
+
+// consider looks what a claim comes to that was made at now, at the moment began.
+func (s *sharedHosts) consider(ctx context.Context, now, began time.Time, domains []string) (deal, error) {
+	d := deal{from: map[string]int64{}}
+	states, err := s.states(ctx, now, domains)
+	if err != nil {
+		return d, err
+	}
+	others, stopped, err := s.beats(ctx, now, began)
+	if err != nil {
+		return d, err
+	}
+	living := map[int64]bool{0: false, s.me: true}
+	for _, name := range domains {
+		x := states[name]
+		for _, id := range append(x.queue, x.owner) {
+			if _, ok := living[id]; !ok {
+				if living[id], err = s.alive(id); err != nil {
+					return d, err
 				}
-			}
-			first := slices.IndexFunc(x.queue, func(id int64) bool { return living[id] })
-			switch {
-			case x.owner == s.me: // handed over, or asked for twice
-				claim.Granted = append(claim.Granted, d)
-			case !living[x.owner] && (first < 0 || x.queue[first] == s.me):
-				claim.Granted = append(claim.Granted, d)
-				take = append(take, d)
-				if x.owner != 0 {
-					claim.Unclean = append(claim.Unclean, d)
-				}
-			default:
-				ask = append(ask, d)
 			}
 		}
-		return s.settle(ctx, now, &claim, take, ask)
-	})
-	return claim, err
+		first := slices.IndexFunc(x.queue, func(id int64) bool { return living[id] })
+		next := first < 0 || x.queue[first] == s.me
+		switch {
+		case x.owner == s.me: // handed over, or asked for twice
+			d.Granted = append(d.Granted, name)
+		case next && (!living[x.owner] || stopped[x.owner]):
+			d.Granted = append(d.Granted, name)
+			d.take = append(d.take, name)
+			if x.owner != 0 {
+				d.Unclean = append(d.Unclean, name)
+			}
+			if living[x.owner] {
+				d.from[name] = x.owner
+				d.Taken = append(d.Taken, store.Possession{Domain: name, Holder: others[x.owner]})
+			}
+		default:
+			if x.owner != 0 {
+				d.Held = append(d.Held, store.Possession{Domain: name, Holder: others[x.owner]})
+			}
+			if x.asked < now.Add(-store.ClaimAgain/4).UnixMilli() {
+				d.ask = append(d.ask, name)
+			}
+		}
+	}
+	return d, nil
 }
 
 // states reads who owns domains and who waits for them.
@@ -268,8 +394,12 @@ func (s *sharedHosts) states(ctx context.Context, now time.Time, domains []strin
 	_, err := s.c.bulk(ctx, &readDomains, len(domains), func(i int, args []driver.NamedValue) { args[0].Value = domains[i] }, func(row []driver.Value) error {
 		x := states[text(row[0])]
 		x.owner = integer(row[1])
-		if id := integer(row[2]); id != 0 && integer(row[3]) >= stale {
+		id, asked := integer(row[2]), integer(row[3])
+		if id != 0 && asked >= stale {
 			x.queue = append(x.queue, id)
+		}
+		if id == s.me {
+			x.asked = asked
 		}
 		states[text(row[0])] = x
 		return nil
@@ -277,19 +407,52 @@ func (s *sharedHosts) states(ctx context.Context, now time.Time, domains []strin
 	return states, err
 }
 
+// beats reads who the other processes are, and which of them have shown the same
+// beat for the time of a lease. The time counts from after a beat was read, so that
+// a question that waited does not make it look older than it is.
+func (s *sharedHosts) beats(ctx context.Context, now, began time.Time) (others map[int64]store.Holder, stopped map[int64]bool, err error) {
+	others, stopped = map[int64]store.Holder{}, map[int64]bool{}
+	var beating []store.Worker
+	err = s.c.query(ctx, "select id, pid, dir from process where id <> ?", []driver.Value{s.me}, func(row []driver.Value) error {
+		id := integer(row[0])
+		others[id] = store.Holder{PID: int(integer(row[1])), Dir: text(row[2])}
+		if beat, ok := s.beatOf(id); ok {
+			beating = append(beating, store.Worker{ID: store.WorkerID(id), Heartbeat: beat})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, id := range s.watch.Observe(now.Add(time.Since(began)), s.terms.TakeOver, beating) {
+		stopped[int64(id)] = true
+	}
+	return others, stopped, nil
+}
+
 // settle writes down a claim and reads what is known of the granted hosts.
-func (s *sharedHosts) settle(ctx context.Context, now time.Time, claim *store.Claim, take, ask []string) error {
-	_, err := s.c.bulk(ctx, &takeDomains, len(take), func(i int, args []driver.NamedValue) { args[0].Value, args[1].Value = take[i], s.me }, nil)
+func (s *sharedHosts) settle(ctx context.Context, now time.Time, d *deal) error {
+	claim := &d.Claim
+	_, err := s.c.bulk(ctx, &takeDomains, len(d.take), func(i int, args []driver.NamedValue) { args[0].Value, args[1].Value = d.take[i], s.me }, nil)
 	if err != nil {
 		return err
 	}
-	_, err = s.c.bulk(ctx, &askDomains, len(ask), func(i int, args []driver.NamedValue) {
-		args[0].Value, args[1].Value, args[2].Value = ask[i], s.me, milli(now)
+	for name, owner := range d.from {
+		if _, err := s.c.exec(ctx, "insert into loss (process, domain, told) values (?, ?, 0) on conflict (process, domain) do update set told = 0", owner, name); err != nil {
+			return err
+		}
+	}
+	_, err = s.c.bulk(ctx, &askDomains, len(d.ask), func(i int, args []driver.NamedValue) {
+		args[0].Value, args[1].Value, args[2].Value = d.ask[i], s.me, milli(now)
 	}, nil)
 	if err != nil {
 		return err
 	}
 	_, err = s.c.bulk(ctx, &dropAsking, len(claim.Granted), func(i int, args []driver.NamedValue) { args[0].Value, args[1].Value = claim.Granted[i], s.me }, nil)
+	if err != nil {
+		return err
+	}
+	_, err = s.c.bulk(ctx, &dropLosses, len(claim.Granted), func(i int, args []driver.NamedValue) { args[0].Value, args[1].Value = s.me, claim.Granted[i] }, nil)
 	if err != nil {
 		return err
 	}
@@ -380,7 +543,8 @@ func (s *sharedHosts) handOver(ctx context.Context, now time.Time, domains []str
 var putHosts = newBulk(`insert into host (host, domain, pace_ms, floor_ms, hold_until, last_sent, politeness, robots, changed_at) values `, `(?,?,?,?,?,?,?,?,?)`,
 	` on conflict (host) do update set pace_ms = excluded.pace_ms, floor_ms = excluded.floor_ms, hold_until = max(hold_until, excluded.hold_until), last_sent = max(last_sent, excluded.last_sent), politeness = excluded.politeness, robots = excluded.robots, changed_at = excluded.changed_at`)
 
-// putHosts writes what was learned of hosts of domains this process owns.
+// putHosts writes what was learned of hosts of domains this process owns. Those of
+// domains that were taken from it are passed over: whoever has them knows better.
 func (s *sharedHosts) putHosts(ctx context.Context, hosts []store.Host, now time.Time) error {
 	domains := make([]string, len(hosts))
 	for i := range hosts {
@@ -394,11 +558,22 @@ func (s *sharedHosts) putHosts(ctx context.Context, hosts []store.Host, now time
 	if err != nil {
 		return err
 	}
+	lost, err := s.losses(ctx)
+	if err != nil {
+		return err
+	}
+	var put []store.Host
+	var of []string
 	for i, d := range domains {
-		if states[d].owner != s.me {
+		switch {
+		case lost[d]:
+		case states[d].owner != s.me:
 			return fmt.Errorf("host %s: another process owns its domain, or none: %w", hosts[i].Host, store.ErrFenced)
+		default:
+			put, of = append(put, hosts[i]), append(of, d)
 		}
 	}
+	hosts, domains = put, of
 	_, err = s.c.bulk(ctx, &putHosts, len(hosts), func(i int, args []driver.NamedValue) {
 		h := &hosts[i]
 		args[0].Value, args[1].Value, args[2].Value, args[3].Value = h.Host, domains[i], h.Pace.Milliseconds(), h.Floor.Milliseconds()
@@ -406,6 +581,16 @@ func (s *sharedHosts) putHosts(ctx context.Context, hosts []store.Host, now time
 		args[8].Value = milli(now)
 	}, nil)
 	return err
+}
+
+// losses are the domains that were taken from this process.
+func (s *sharedHosts) losses(ctx context.Context) (map[string]bool, error) {
+	lost := map[string]bool{}
+	err := s.c.query(ctx, "select domain from loss where process = ?", []driver.Value{s.me}, func(row []driver.Value) error {
+		lost[text(row[0])] = true
+		return nil
+	})
+	return lost, err
 }
 
 // share writes the hosts of a commit that changed in one way.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -218,5 +219,131 @@ func TestOpenSharedAtOnce(t *testing.T) {
 		if err := <-errs; err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestStoppedProcess lets a process stop that owns domains, its lock held: it shows
+// no beat any more. Whoever has waited for the time of a lease takes what it waits
+// for, and no more.
+func TestStoppedProcess(t *testing.T) {
+	ts := terminals(t, 3)
+	a, b, c := ts[0], ts[1], ts[2]
+	keep := func(o *owner) []string {
+		t.Helper()
+		lost, err := o.s.Keep(t.Context())
+		o.check(err)
+		return lost
+	}
+	wait := func(d time.Duration) {
+		for _, o := range ts {
+			o.now = o.now.Add(d)
+		}
+	}
+	const pace = 3 * time.Second
+	lease := store.DefaultTerms.TakeOver
+	a.claim("a.example", "b.example")
+	keep(a)
+	if _, err := a.commit(store.Commit{Hosts: []store.Host{host("http://a.example", pace, store.Slower)}}); err != nil {
+		t.Fatal(err)
+	}
+
+	got := b.claim("a.example")
+	want := []store.Possession{{Domain: "a.example", Holder: store.Holder{PID: os.Getpid(), Dir: filepath.Dir(a.s.path)}}}
+	if diff := cmp.Diff(store.Claim{Held: want}, got); diff != "" {
+		t.Errorf("who waits is not told for whom: %s", diff)
+	}
+	wait(lease - time.Second)
+	keep(a) // late, and in time
+	b.claim("a.example")
+	c.claim("a.example")
+	wait(lease - time.Millisecond)
+	if got := b.claim("a.example"); len(got.Granted) != 0 {
+		t.Fatalf("taken from a process that runs: %+v", got)
+	}
+	wait(time.Millisecond)
+	if got := c.claim("a.example"); len(got.Granted) != 0 {
+		t.Errorf("the third came before the second: %+v", got)
+	}
+	got = b.claim("a.example")
+	if !slices.Equal(got.Granted, []string{"a.example"}) || !slices.Equal(got.Unclean, got.Granted) || len(got.Hosts) != 1 || got.Hosts[0].Pace != pace {
+		t.Fatalf("after the owner stopped: %+v", got)
+	}
+	if diff := cmp.Diff(want, got.Taken); diff != "" {
+		t.Error(diff)
+	}
+
+	// It goes on. What it says of the host is its own affair until it has it again.
+	stale := []store.Host{host("http://a.example", time.Second, store.Faster), host("http://b.example", 2*time.Second, store.Slower)}
+	if _, err := a.commit(store.Commit{Hosts: stale}); err != nil {
+		t.Fatal(err)
+	}
+	a.s.shared.kept = store.Tenure{} // it was stopped
+	if got := keep(a); !slices.Equal(got, []string{"a.example"}) {
+		t.Errorf("it is told of the loss of %v", got)
+	}
+	if got := keep(a); len(got) != 0 {
+		t.Errorf("it is told again of the loss of %v", got)
+	}
+	a.check(a.s.Yield(t.Context(), a.now, []string{"a.example"}, stale[:1]))
+	if got := a.claim("a.example", "b.example"); !slices.Equal(got.Granted, []string{"b.example"}) || len(got.Hosts) != 1 || got.Hosts[0].Pace != 2*time.Second {
+		t.Errorf("it owns %+v", got)
+	}
+	b.check(b.s.Yield(t.Context(), b.now, []string{"a.example"}, nil))
+	c.claim("a.example")
+	c.check(c.s.Yield(t.Context(), c.now, []string{"a.example"}, nil))
+	if got := a.claim("a.example"); len(got.Granted) != 1 || len(got.Unclean) != 0 || got.Hosts[0].Pace != pace {
+		t.Errorf("in its next turn: %+v", got)
+	}
+	if got := keep(a); len(got) != 0 {
+		t.Errorf("it is told of the loss of %v, which it owns", got)
+	}
+	if _, err := a.commit(store.Commit{Hosts: stale[:1]}); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.claim("a.example").Hosts[0].Pace; got != time.Second {
+		t.Errorf("what its owner says is not written: pace %s", got)
+	}
+}
+
+// TestWithoutBeat keeps off a process that has never shown a beat: it may be one
+// that shows none, as those of older versions do.
+func TestWithoutBeat(t *testing.T) {
+	ts := terminals(t, 2)
+	a, b := ts[0], ts[1]
+	a.claim("a.example")
+	for range 20 {
+		if got := b.claim("a.example"); len(got.Granted) != 0 {
+			t.Fatalf("taken: %+v", got)
+		}
+		b.now = b.now.Add(store.DefaultTerms.TakeOver / 2)
+	}
+}
+
+// TestWaitingWritesNothing asks again and again for a domain that another process
+// has: many times a second are no burden for the disk.
+func TestWaitingWritesNothing(t *testing.T) {
+	hosts := filepath.Join(t.TempDir(), "hosts.db")
+	a := newOwner(t, openShares(t, hosts, nil), 0)
+	a.claim("a.example")
+	var writes int
+	b := newOwner(t, openShares(t, hosts, func(q string) error {
+		if q == "begin immediate" {
+			writes++
+		}
+		return nil
+	}), 0)
+	b.claim("a.example")
+	writes = 0
+	for range 100 { // 2 s
+		b.claim("a.example")
+		b.now = b.now.Add(20 * time.Millisecond)
+	}
+	if writes != 0 {
+		t.Errorf("%d changes of the file in two seconds", writes)
+	}
+	b.now = b.now.Add(store.ClaimAgain / 2)
+	b.claim("a.example")
+	if writes != 1 {
+		t.Errorf("%d changes to renew the request", writes)
 	}
 }

@@ -183,7 +183,7 @@ func (s *Store) open(ctx context.Context, c Config) error {
 		return err
 	}
 	if c.Hosts != "" {
-		if s.shared, err = openShared(ctx, c.Hosts, c.Fault); err != nil {
+		if s.shared, err = openShared(ctx, c.Hosts, c.Dir, c.Terms, c.Fault); err != nil {
 			return err
 		}
 	}
