@@ -40,6 +40,7 @@ type crawler struct {
 	worker store.WorkerID
 	leases map[store.Slot]store.Lease
 	tenure atomic.Pointer[store.Tenure]
+	spell  atomic.Pointer[spell]
 
 	f        *frontier.Frontier
 	seen     *frontier.Seen
@@ -111,7 +112,7 @@ func newCrawler(cfg Config) *crawler {
 	c := &crawler{
 		cfg: cfg, st: cfg.Store, key: cfg.Store.Key(), runs: map[job.ID]*run{},
 		leases: map[store.Slot]store.Lease{}, sites: map[string]*site{}, versions: map[robots.Sum]bool{}, clean: map[string]bool{},
-		loader: loader{yields: map[string]bool{}, turns: map[string]time.Time{}}, touched: map[string]struct{}{}, orders: map[string][]order{},
+		loader: loader{yields: map[string]bool{}, turns: map[string]time.Time{}, doubts: map[string]bool{}, told: map[store.Holder]bool{}}, touched: map[string]struct{}{}, orders: map[string][]order{},
 		rates: store.Timeline{}, seen: frontier.NewSeen(cfg.SeenBytes), rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
 		events: make(chan func(time.Time), 4*cfg.Workers), tasks: make(chan task, cfg.Workers),
 		parsing: make(chan struct{}, cfg.ParseWorkers), out: make(chan []visit.Visit, 4),
@@ -153,6 +154,9 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 	for _, l := range leases {
 		c.leases[l.Slot] = l
 	}
+	if _, err := c.keep(ctx); err != nil {
+		return err
+	}
 	tenure := store.NewTenure(c.cfg.Terms, sent)
 	c.tenure.Store(&tenure)
 
@@ -174,6 +178,7 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 func (c *crawler) crawl(ctx context.Context) error {
 	work, stop := context.WithCancelCause(ctx)
 	c.life, c.shift, c.stopWork = ctx, work, stop
+	c.newSpell()
 	defer stop(nil)
 	var helpers sync.WaitGroup
 	helpers.Go(func() { c.renew(work) })
@@ -228,8 +233,8 @@ func (c *crawler) renew(ctx context.Context) {
 	defer tick.Stop()
 	// A renewal that hangs does not keep requests in flight: by the time somebody
 	// may take our hosts over there are none.
-	late := time.AfterFunc(c.tenure.Load().CancelIn(time.Now()), func() { c.stopWork(errNotOurs) })
-	defer late.Stop()
+	r := renewal{c: c, late: time.AfterFunc(c.tenure.Load().CancelIn(time.Now()), c.overdue)}
+	defer r.late.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -239,24 +244,7 @@ func (c *crawler) renew(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		sent := time.Now()
-		// A store that says nothing for a whole lease is one that did not answer.
-		attempt, cancel := context.WithTimeout(ctx, c.cfg.Terms.TakeOver)
-		err := c.st.Renew(attempt, c.worker)
-		cancel()
-		c.meter.stored(ctx, err)
-		switch {
-		case err == nil:
-			tenure := store.NewTenure(c.cfg.Terms, sent)
-			c.tenure.Store(&tenure)
-			late.Reset(tenure.CancelIn(time.Now()))
-		case errors.Is(err, store.ErrFenced):
-			c.stopWork(err)
-			c.post(func(time.Time) { c.fail(fmt.Errorf("renew the lease: %w", err)) })
-			return
-		case c.tenure.Load().MustCancel(time.Now()):
-			c.stopWork(errNotOurs)
-			c.post(func(time.Time) { c.fail(fmt.Errorf("renew the lease: %w", err)) })
+		if r.attempt(ctx) {
 			return
 		}
 	}

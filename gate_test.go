@@ -38,17 +38,17 @@ func TestGate(t *testing.T) {
 			}
 			g.heed(res)
 			if tt.held > 0 {
-				if err := c.mayStart(&g, weburl.URL{})(); !errors.Is(err, errHeld) {
+				if err := c.mayStart(&task{gate: &g}, weburl.URL{})(); !errors.Is(err, errHeld) {
 					t.Errorf("%d, Retry-After %q: %v", tt.status, tt.after, err)
 				}
 				time.Sleep(tt.held)
 			}
-			if err := c.mayStart(&g, weburl.URL{})(); err != nil {
+			if err := c.mayStart(&task{gate: &g}, weburl.URL{})(); err != nil {
 				t.Errorf("%d, Retry-After %q, after %v: %v", tt.status, tt.after, tt.held, err)
 			}
 		}
 		out = true
-		if err := c.mayStart(new(gate), weburl.URL{})(); !errors.Is(err, errOptedOut) {
+		if err := c.mayStart(&task{gate: new(gate)}, weburl.URL{})(); !errors.Is(err, errOptedOut) {
 			t.Errorf("a host that opted out: %v", err)
 		}
 	})

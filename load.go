@@ -24,6 +24,8 @@ type loader struct {
 	asking bool
 	yields map[string]bool      // domains to be given up: true when nothing of them is under way
 	turns  map[string]time.Time // when our turn began on domains that we waited for
+	doubts map[string]bool      // domains that were granted before the process was stopped: not known what their owner before did
+	told   map[store.Holder]bool
 }
 
 // Times of the loader: a domain changes hands within [store.HandOver].
@@ -33,8 +35,12 @@ const (
 	minTurn     = time.Second // what was waited for is not given back before
 )
 
-// maxLoad is how many hosts are loaded at a time.
-const maxLoad = 1000
+// maxLoad is how many hosts are loaded at a time, maxHolders how many other crawls
+// are remembered whose names were told.
+const (
+	maxLoad    = 1000
+	maxHolders = 1000
+)
 
 func (l *loader) want(hosts []string) { l.hosts = append(l.hosts, hosts...) }
 
@@ -93,20 +99,29 @@ func (c *crawler) startLoad(ctx context.Context, now time.Time) {
 	l.asking = true
 	slices.Sort(domains)
 	domains = slices.Compact(domains)
+	spell := c.spell.Load()
 	c.background.Go(func() {
 		var claim store.Claim
 		var known map[string]knownHost
 		err := c.insist(ctx, func() (err error) {
-			claim, known, err = c.load(ctx, now, hosts, domains)
+			claim, known, err = c.load(ctx, hosts, domains)
 			return err
 		})
 		c.post(func(now time.Time) {
 			l.asking = false
-			if err != nil {
+			switch {
+			case err != nil:
 				c.failUnless(ctx, err)
-				return
+			case c.spell.Load() != spell:
+				// What was granted may have been taken since. It is asked for again.
+				l.hosts = append(l.hosts, hosts...)
+				for _, d := range claim.Granted {
+					l.doubts[d] = true
+				}
+			default:
+				c.tookLoad(now, hosts, claim, known, unclean)
+				l.askAt = now.Add(claimEvery)
 			}
-			c.tookLoad(now, hosts, claim, known, unclean)
 		})
 	})
 }
@@ -120,11 +135,11 @@ type knownHost struct {
 }
 
 // load reads what is known of hosts.
-func (c *crawler) load(ctx context.Context, now time.Time, hosts, domains []string) (store.Claim, map[string]knownHost, error) {
+func (c *crawler) load(ctx context.Context, hosts, domains []string) (store.Claim, map[string]knownHost, error) {
 	claim := store.Claim{Granted: domains}
 	if shared, ok := c.st.(store.Domains); ok {
 		var err error
-		if claim, err = shared.Claim(ctx, now, domains); err != nil {
+		if claim, err = shared.Claim(ctx, c.now(), domains); err != nil || len(claim.Granted) == 0 {
 			return claim, nil, err
 		}
 	}
@@ -208,7 +223,7 @@ func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 			c.loader.turns[s.domain] = now
 		}
 		s.claimed = true
-		state := frontier.HostState{Host: name, State: politeness.New(name), DomainAsked: asked[s.domain], Unclean: unclean[name] || slices.Contains(claim.Unclean, s.domain)}
+		state := frontier.HostState{Host: name, State: politeness.New(name), DomainAsked: asked[s.domain], Unclean: unclean[name] || c.loader.doubts[s.domain] || slices.Contains(claim.Unclean, s.domain)}
 		h, ok := known[name]
 		if ok {
 			if err := state.State.UnmarshalBinary(h.Politeness); err != nil && len(h.Politeness) > 0 {
@@ -237,9 +252,32 @@ func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 		}
 		c.shun(now, name)
 	}
-	if len(c.loader.denied) > 0 {
-		c.loader.askAt = now.Add(claimEvery)
+	for _, d := range claim.Granted {
+		delete(c.loader.doubts, d)
 	}
+	c.tellHolders(claim)
+}
+
+// tellHolders says with whom hosts are shared, once of each.
+func (c *crawler) tellHolders(claim store.Claim) {
+	l := &c.loader
+	say := func(list []store.Possession, what string) {
+		for _, p := range list {
+			if l.told[p.Holder] {
+				continue
+			}
+			if len(l.told) == maxHolders {
+				clear(l.told)
+			}
+			l.told[p.Holder] = true
+			c.cfg.Log.Warn(what, "domain", p.Domain, "pid", p.PID, "folder", p.Dir)
+		}
+	}
+	say(claim.Held, "another crawl has hosts that this one wants: they take turns")
+	for _, p := range claim.Taken {
+		delete(l.told, p.Holder)
+	}
+	say(claim.Taken, "another crawl has stopped without giving up its hosts: they are taken over")
 }
 
 // domainsAsked is when any host of each domain was last asked, by whomever.
@@ -258,7 +296,11 @@ func (c *crawler) startWanted(ctx context.Context, now time.Time, shared store.D
 	c.loader.asking = true
 	c.loader.wantAt = now.Add(wantedEvery)
 	c.background.Go(func() {
-		wanted, err := shared.Wanted(ctx, now)
+		var wanted []string
+		err := c.insist(ctx, func() (err error) {
+			wanted, err = shared.Wanted(ctx, c.now())
+			return err
+		})
 		c.post(func(now time.Time) {
 			c.loader.asking = false
 			if err != nil {
@@ -330,7 +372,7 @@ func (c *crawler) startYield(ctx context.Context, shared store.Domains) bool {
 	}
 	l.asking = true
 	c.background.Go(func() {
-		err := shared.Yield(context.WithoutCancel(ctx), c.now(), domains, hosts)
+		err := c.insist(ctx, func() error { return shared.Yield(context.WithoutCancel(ctx), c.now(), domains, hosts) })
 		c.post(func(now time.Time) {
 			l.asking = false
 			if err != nil {

@@ -208,6 +208,9 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 		return
 	}
 	t := task{request: r, run: run, home: s.home, owned: s.owned, secrets: s.secrets, gate: &s.gate, watched: &s.watched, promise: s.watched.promise, robots: s.robots, ignored: s.ignored, sift: run != nil && run.sifting}
+	if c.alone != nil {
+		t.spell = c.spell.Load()
+	}
 	t.first = r.Kind == frontier.Page && run.wantsSitemaps(s)
 	if r.Kind == frontier.Sitemap {
 		t.nested = s.sitemaps[r.Job][r.URL]
@@ -589,17 +592,23 @@ func (c *crawler) tookHosts(now time.Time, hosts []store.HostWork, last, whole b
 }
 
 // insist does something with the store. A worker of a fleet goes on trying while
-// its lease lasts: a database that restarts is back before that.
+// its lease lasts: a database that restarts is back before that. One alone does so
+// while another process, which may be stopped, has the file locked.
 func (c *crawler) insist(ctx context.Context, do func() error) error {
 	for wait := retryFirst; ; wait = min(2*wait, retryLast) {
 		err := do()
 		c.meter.stored(ctx, err)
-		if err == nil || c.fleet == nil || lasting(err) || c.tenure.Load().MustCancel(time.Now()) {
+		switch {
+		case err == nil || lasting(err):
+			return err
+		case c.fleet == nil && !errors.Is(err, store.ErrInUse), c.fleet != nil && c.tenure.Load().MustCancel(time.Now()):
 			return err
 		}
 		c.cfg.Log.Warn("the store does not answer, trying again", "err", err)
 		select {
 		case <-ctx.Done():
+			return err
+		case <-c.shift.Done():
 			return err
 		case <-time.After(wait):
 		}

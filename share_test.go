@@ -25,12 +25,25 @@ type board struct {
 	queue  map[string][]*member
 	hosts  map[string]store.Host
 	moves  int
+	slow   time.Duration // most that half a question takes
+	beats  map[*member]time.Time
+	losses map[*member][]string // to be told
+	lost   map[*member]map[string]bool
+	taken  int
+}
+
+// newBoard returns a board whose questions take up to twice a time.
+func newBoard(seed uint64, slow time.Duration) *board {
+	return &board{
+		random: rand.New(rand.NewPCG(seed, 0)), slow: slow, owner: map[string]*member{}, queue: map[string][]*member{}, hosts: map[string]store.Host{},
+		beats: map[*member]time.Time{}, losses: map[*member][]string{}, lost: map[*member]map[string]bool{},
+	}
 }
 
 // take lets a random while pass.
 func (b *board) take() {
 	b.mu.Lock()
-	wait := time.Duration(b.random.IntN(400)) * time.Millisecond
+	wait := time.Duration(b.random.Int64N(int64(b.slow)))
 	b.mu.Unlock()
 	time.Sleep(wait)
 }
@@ -41,6 +54,7 @@ type member struct {
 	t      *testing.T
 	board  *board
 	asking sync.Mutex // one question at a time
+	stop   *stop      // nil: it is never stopped
 }
 
 func (m *member) alone() func() {
@@ -53,6 +67,8 @@ func (m *member) alone() func() {
 
 func (m *member) Claim(_ context.Context, _ time.Time, domains []string) (store.Claim, error) {
 	defer m.alone()()
+	defer m.stop.wait()
+	m.stop.wait()
 	m.board.take()
 	defer m.board.take()
 	m.board.mu.Lock()
@@ -60,8 +76,20 @@ func (m *member) Claim(_ context.Context, _ time.Time, domains []string) (store.
 	var claim store.Claim
 	for _, d := range domains {
 		queue := m.board.queue[d]
-		if o := m.board.owner[d]; o == nil && (len(queue) == 0 || queue[0] == m) {
-			m.board.owner[d] = m
+		if o := m.board.owner[d]; len(queue) == 0 || queue[0] == m {
+			switch {
+			case o == nil:
+				m.board.owner[d] = m
+			case o != m && time.Since(m.board.beats[o]) >= store.DefaultTerms.TakeOver:
+				m.board.owner[d] = m
+				m.board.losses[o] = append(m.board.losses[o], d)
+				if m.board.lost[o] == nil {
+					m.board.lost[o] = map[string]bool{}
+				}
+				m.board.lost[o][d] = true
+				claim.Unclean = append(claim.Unclean, d)
+				m.board.taken++
+			}
 		}
 		if m.board.owner[d] != m {
 			if !slices.Contains(queue, m) {
@@ -71,6 +99,7 @@ func (m *member) Claim(_ context.Context, _ time.Time, domains []string) (store.
 		}
 		m.board.queue[d] = slices.DeleteFunc(queue, func(q *member) bool { return q == m })
 		claim.Granted = append(claim.Granted, d)
+		delete(m.board.lost[m], d)
 		for name, h := range m.board.hosts {
 			if u, err := store.ParseHost(name); err == nil && u.Domain() == d {
 				claim.Hosts = append(claim.Hosts, h)
@@ -82,6 +111,7 @@ func (m *member) Claim(_ context.Context, _ time.Time, domains []string) (store.
 
 func (m *member) Wanted(context.Context, time.Time) ([]string, error) {
 	defer m.alone()()
+	m.stop.wait()
 	m.board.take()
 	defer m.board.take()
 	m.board.mu.Lock()
@@ -95,8 +125,19 @@ func (m *member) Wanted(context.Context, time.Time) ([]string, error) {
 	return list, nil
 }
 
+func (m *member) Keep(context.Context) ([]string, error) {
+	m.stop.wait()
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	m.board.beats[m] = time.Now()
+	lost := m.board.losses[m]
+	delete(m.board.losses, m)
+	return lost, nil
+}
+
 func (m *member) Yield(_ context.Context, _ time.Time, domains []string, hosts []store.Host) error {
 	defer m.alone()()
+	m.stop.wait()
 	m.board.take()
 	defer m.board.take()
 	m.board.mu.Lock()
@@ -124,6 +165,9 @@ func (m *member) put(hosts []store.Host) error {
 		if err != nil {
 			return err
 		}
+		if m.board.lost[m][u.Domain()] {
+			continue
+		}
 		if m.board.owner[u.Domain()] != m {
 			return fmt.Errorf("%s is another's: %w", h.Host, store.ErrFenced)
 		}
@@ -136,6 +180,7 @@ func (m *member) put(hosts []store.Host) error {
 }
 
 func (m *member) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
+	m.stop.wait()
 	m.board.take()
 	m.board.mu.Lock()
 	changed := slices.DeleteFunc(slices.Clone(c.Hosts), func(h store.Host) bool { return h.Change == store.Same })
@@ -162,7 +207,7 @@ func share(t *testing.T, seed uint64) {
 	temper := small(pages)
 	temper.Site.CrawlDelay = delay
 	s := newSimulated(t, hosts, temper)
-	b := &board{random: rand.New(rand.NewPCG(seed, 0)), owner: map[string]*member{}, queue: map[string][]*member{}, hosts: map[string]store.Host{}}
+	b := newBoard(seed, 400*time.Millisecond)
 	s.cfg.Policy = preset("owned")
 	s.cfg.Policy.Jitter = 0
 	s.cfg.Owned = func(weburl.URL) bool { return true }

@@ -76,7 +76,7 @@ func (c *crawler) exchange(ctx context.Context, t *task, req fetch.Request) (*fe
 		sent(at)
 	}
 	req.Answered = c.noteAnswer
-	res, err := c.cfg.Fetcher.Do(ctx, req)
+	res, err := c.cfg.Fetcher.Do(t.asking(ctx), req)
 	if stage.Swap(exchangeOver) == exchangeLeft {
 		w.under.Add(-1)
 	}

@@ -30,6 +30,7 @@ type task struct {
 	home    weburl.URL
 	owned   bool
 	secrets fetch.Secrets
+	spell   *spell // in which it was handed out; nil in a fleet
 	gate    *gate
 	watched *watched
 	promise promise // to its host
@@ -115,13 +116,14 @@ func (g *gate) heed(res *fetch.Result) {
 }
 
 // mayStart is asked right before the first byte of every request.
-func (c *crawler) mayStart(g *gate, u weburl.URL) func() error {
+func (c *crawler) mayStart(t *task, u weburl.URL) func() error {
+	spell, gate := t.spell, t.gate
 	return func() error {
 		now := time.Now()
-		if t := c.tenure.Load(); t == nil || !t.MayStart(now) {
+		if t := c.tenure.Load(); t == nil || !t.MayStart(now) || spell != nil && spell.ctx.Err() != nil {
 			return errNotOurs
 		}
-		if now.UnixMilli() < g.until.Load() {
+		if now.UnixMilli() < gate.until.Load() {
 			return errHeld
 		}
 		if c.cfg.OptedOut(u) {
@@ -177,19 +179,19 @@ func (c *crawler) askRobots(ctx context.Context, t task) robotsLanding {
 	// The moment it leaves is not told: redirects make it several requests, and
 	// the host's interval counts from the end of the last.
 	req := fetch.Request{
-		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart(t.gate, at), Answered: c.noteAnswer, Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
+		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart(&t, at), Fence: c.fence, Answered: c.noteAnswer, Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
 		ETag: t.robots.ETag, LastModified: t.robots.LastModified,
 	}
 	archive := c.tap(ctx, &req, output.ForRobots, visit.Item{})
 	t.watched.under.Add(1)
-	res, hops, err := c.cfg.Fetcher.Robots(ctx, req)
+	res, hops, err := c.cfg.Fetcher.Robots(t.asking(ctx), req)
 	t.watched.under.Add(-1)
 	defer res.Close() // there beside an error too
 	t.gate.heed(res)
 	if l.sent = c.leftAt(res); !l.sent.IsZero() {
 		t.watched.follows(l.sent, t.promise, c.meter)
 	}
-	if l.own = cmp.Or(archive.err, ownError(ctx, err)); l.own != nil {
+	if l.own = cmp.Or(archive.err, c.own(ctx, &t, err)); l.own != nil {
 		return l
 	}
 	now := c.now()
@@ -278,7 +280,7 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 	if l.leaf {
 		req.MaxBody, req.CutBody = leafBody, true
 	}
-	req.BeforeSend, req.Looking = c.mayStart(t.gate, v.Item.URL), c.looking(t.request)
+	req.BeforeSend, req.Fence, req.Looking = c.mayStart(&t, v.Item.URL), c.fence, c.looking(t.request)
 	if most := t.run.cfg.Limits.Of(limit.Bytes); most.Limited() {
 		req.MaxSent = max(most.Max, 1) // what is larger can never be had under this limit
 	}
@@ -287,7 +289,7 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
 	t.gate.heed(res)
 	l.sent = c.leftAt(res)
-	if l.own = cmp.Or(archive.err, ownError(ctx, err)); l.own != nil {
+	if l.own = cmp.Or(archive.err, c.own(ctx, &t, err)); l.own != nil {
 		return l
 	}
 	r := reading{res: res, err: err, agent: c.cfg.Agent, key: c.key, at: c.now()}
@@ -306,6 +308,9 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 		v.Links = nil
 	}
 	l.answer = c.answer(res, err, !r.page.Challenge.IsZero(), r.at)
+	if c.stopped(&t) {
+		l.answer.Latency = 0
+	}
 	l.links = t.run.judgeLinks(v)
 	l.wire = res.WireBytes
 	return l
@@ -370,13 +375,13 @@ func (c *crawler) askSitemap(ctx context.Context, t task) (ran bool) {
 		return err == nil
 	}
 	req := fetch.Request{
-		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart(t.gate, r.URL), Looking: c.looking(r),
+		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart(&t, r.URL), Fence: c.fence, Looking: c.looking(r),
 	}
 	archive := c.tap(ctx, &req, output.ForSitemap, visit.Item{Job: r.Job})
 	res, err := c.exchange(ctx, &t, req)
 	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
 	t.gate.heed(res)
-	if own := cmp.Or(archive.err, ownError(ctx, err)); own != nil {
+	if own := cmp.Or(archive.err, c.own(ctx, &t, err)); own != nil {
 		sent := c.leftAt(res)
 		c.post(func(now time.Time) { c.calledOff(now, r, sent, own) })
 		return false
