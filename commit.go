@@ -70,9 +70,7 @@ func (c *crawler) startCommit(work context.Context, now time.Time) {
 		return
 	}
 	if wait := c.committed.Add(c.cfg.CommitGap).Sub(now); wait > 0 && c.pages < manyPages && !c.urgent && !c.halted {
-		if at := now.Add(wait); c.nextWake.IsZero() || at.Before(c.nextWake) {
-			c.nextWake = at
-		}
+		c.wakeAt(now.Add(wait))
 		return
 	}
 	n, commit := c.compose(now)

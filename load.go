@@ -28,9 +28,13 @@ type loader struct {
 	told   map[store.Holder]bool
 }
 
-// Times of the loader: a domain changes hands within [store.HandOver].
+// Times of the loader: a domain changes hands within [store.HandOver]. What is
+// waited for is asked for often, because the time between a yield and the next
+// question is lost to everybody; where a question takes long, less often.
 const (
-	claimEvery  = 250 * time.Millisecond
+	claimEvery  = 20 * time.Millisecond
+	claimSeldom = 250 * time.Millisecond
+	claimShare  = 5 // at most a sixth of the time is spent on asking
 	wantedEvery = 500 * time.Millisecond
 	minTurn     = time.Second // what was waited for is not given back before
 )
@@ -103,10 +107,12 @@ func (c *crawler) startLoad(ctx context.Context, now time.Time) {
 	c.background.Go(func() {
 		var claim store.Claim
 		var known map[string]knownHost
+		began := time.Now()
 		err := c.insist(ctx, func() (err error) {
 			claim, known, err = c.load(ctx, hosts, domains)
 			return err
 		})
+		took := time.Since(began)
 		c.post(func(now time.Time) {
 			l.asking = false
 			switch {
@@ -120,7 +126,7 @@ func (c *crawler) startLoad(ctx context.Context, now time.Time) {
 				}
 			default:
 				c.tookLoad(now, hosts, claim, known, unclean)
-				l.askAt = now.Add(claimEvery)
+				l.askAt = now.Add(min(max(claimEvery, claimShare*took), claimSeldom))
 			}
 		})
 	})
@@ -356,7 +362,8 @@ func (c *crawler) startYield(ctx context.Context, shared store.Domains) bool {
 	var hosts []store.Host
 	for d, quiet := range l.yields {
 		switch {
-		case !quiet:
+		case !quiet: // what was answered is stored at once: others wait
+			c.urgent = c.urgent || len(c.pending) > 0
 		case unstored[d]:
 			c.urgent = true
 		default:

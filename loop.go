@@ -57,7 +57,6 @@ func (c *crawler) loop(ctx, work context.Context) {
 	defer timer.Stop()
 	ready := make(chan struct{})
 	close(ready)
-	soon := ready // receives while there is something to do at once
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	drain, ended := c.cfg.Drain, ctx.Done()
@@ -73,6 +72,12 @@ func (c *crawler) loop(ctx, work context.Context) {
 		c.handOut()
 		if c.finished(work, now) {
 			return
+		}
+		var soon chan struct{} // receives while there is something to do at once
+		if wait := c.wake(c.now()); wait > 0 {
+			timer.Reset(wait)
+		} else {
+			soon = ready
 		}
 		select {
 		case f := <-c.events:
@@ -95,12 +100,6 @@ func (c *crawler) loop(ctx, work context.Context) {
 			ended = nil
 			c.halt(c.now(), &Stop{Reason: "interrupted"}, true)
 		}
-		soon = nil
-		if wait := c.wake(c.now()); wait > 0 {
-			timer.Reset(wait)
-		} else {
-			soon = ready
-		}
 	}
 }
 
@@ -110,6 +109,13 @@ func (c *crawler) wake(now time.Time) time.Duration {
 		return time.Hour
 	}
 	return max(c.nextWake.Sub(now), 0)
+}
+
+// wakeAt sleeps no longer than until a time.
+func (c *crawler) wakeAt(at time.Time) {
+	if c.nextWake.IsZero() || at.Before(c.nextWake) {
+		c.nextWake = at
+	}
 }
 
 // permits is how many more requests may start, and what those wait for that may
@@ -188,6 +194,9 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 		c.quiet(d)
 	}
 	c.share(work, now)
+	if l := &c.loader; len(l.denied) > 0 && !l.asking {
+		c.wakeAt(l.askAt)
+	}
 	if b.Cold {
 		c.warm(work)
 	}

@@ -161,3 +161,49 @@ func TestTakeOverStops(t *testing.T) {
 		})
 	}
 }
+
+// TestShareOfPace lets two crawls of one host take turns, whose questions take as long
+// as they do on a disk: what is lost between a turn and the next is little.
+func TestShareOfPace(t *testing.T) {
+	for _, pace := range []time.Duration{100 * time.Millisecond, time.Second} {
+		t.Run(pace.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const pages = 200
+				temper := small(pages)
+				temper.Site.CrawlDelay = pace
+				s := newSimulated(t, 1, temper)
+				s.owned()
+				s.cfg.Policy.Jitter = 0
+				s.cfg.Sitemaps = headway.SitemapsOff
+				b := newBoard(1, 10*time.Millisecond)
+				began := time.Now()
+				var wg sync.WaitGroup
+				for range 2 {
+					cfg := s.cfg
+					cfg.Store = &member{Store: memory.Open(memory.Config{}), t: t, board: b}
+					wg.Go(func() {
+						r, err := headway.Run(t.Context(), cfg)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						s.fetched(r, pages)
+					})
+				}
+				wg.Wait()
+				total := s.web.Stats().Total
+				used := float64(total.Requests-1) * pace.Seconds() / time.Since(began).Seconds()
+				t.Logf("%.3f of the pace used, %d turns, smallest gap %.1f ms", used, b.moves, total.MinGapMS)
+				if used < 0.9 {
+					t.Errorf("%.3f of the pace was used by both together, want 0.9", used)
+				}
+				if total.MaxConcurrent > 1 || total.MinGapMS < pace.Seconds()*1000 {
+					t.Errorf("%d at once, smallest gap %.1f ms", total.MaxConcurrent, total.MinGapMS)
+				}
+				if b.moves < 10 {
+					t.Errorf("the host changed hands %d times: the test is too easy", b.moves)
+				}
+			})
+		})
+	}
+}
