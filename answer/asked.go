@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"headway/limit"
@@ -145,4 +148,33 @@ func (a *Asked) rules() (*scope.Rules, []weburl.URL, error) {
 		return nil, nil, fmt.Errorf("scope: %w", err)
 	}
 	return r, c.Seeds, nil
+}
+
+// Differences names the settings of two crawls that differ and decide what is
+// crawled, for people: what the later one has, and what the earlier one had.
+func Differences(before, now *Asked) []string {
+	var list []string
+	add := func(what string, before, now []string) {
+		if !slices.Equal(before, now) {
+			list = append(list, fmt.Sprintf("%s %s, was %s", what, cmp.Or(strings.Join(now, ", "), "none"), cmp.Or(strings.Join(before, ", "), "none")))
+		}
+	}
+	one := func(text string) []string { return []string{text} }
+	yes := func(b bool) []string { return []string{strconv.FormatBool(b)} }
+	if !slices.Equal(before.Seeds, now.Seeds) || before.SeedCount != now.SeedCount {
+		list = append(list, fmt.Sprintf("%d seeds, others than the %d before", now.SeedCount, before.SeedCount))
+	}
+	add("scope", one(before.Scope), one(now.Scope))
+	add("scope_hosts", before.ScopeHosts, now.ScopeHosts)
+	add("include", before.Include, now.Include)
+	add("exclude", before.Exclude, now.Exclude)
+	add("files", yes(before.Files), yes(now.Files))
+	add("sitemaps", one(before.Sitemaps), one(now.Sitemaps))
+	add("ignore_robots", yes(before.IgnoreRobots), yes(now.IgnoreRobots))
+	for _, n := range []limit.Name{limit.Pages, limit.Requests, limit.Time, limit.Depth, limit.Bytes, limit.PagesPerHost, limit.Hosts} {
+		if was, is := before.of(n), now.of(n); was.Max != is.Max {
+			add("limit", one(cmp.Or(was.Text, string(n)+" none")), one(cmp.Or(is.Text, string(n)+" none")))
+		}
+	}
+	return list
 }

@@ -10,6 +10,7 @@ import (
 
 	"headway/ask"
 	"headway/job"
+	"headway/scope"
 	"headway/store"
 	"headway/visit"
 	"headway/weburl"
@@ -21,9 +22,14 @@ type Comparison struct {
 	After  CrawlSum `json:"after"`
 	// Certain tells whether a page that the later crawl did not meet is gone: it
 	// looked everywhere. Otherwise it may not have come that far.
-	Certain bool     `json:"certain"`
-	Changes []Change `json:"changes"` // one for each kind, in the order of Kinds
-	Same    int64    `json:"same"`    // pages that were and are there, unchanged
+	Certain bool `json:"certain"`
+	// Whole tells whether a page that the earlier crawl did not meet is new: it
+	// looked everywhere.
+	Whole bool `json:"whole"`
+	// Settings are those that differ and decide what is crawled, for people.
+	Settings []string `json:"settings,omitempty"`
+	Changes  []Change `json:"changes"` // one for each kind, in the order of Kinds
+	Same     int64    `json:"same"`    // pages that were and are there, unchanged
 	// Unread are pages that were and are there, of which the earlier crawl read
 	// only that they had not changed since one before it.
 	Unread int64 `json:"unread,omitempty"`
@@ -51,20 +57,26 @@ const (
 	PageWaits     ChangeKind = "waits"      // there before, and not asked for yet
 	PageApart     ChangeKind = "apart"      // there before, on a host the later crawl has nothing of
 	PageSlower    ChangeKind = "slower"     // there before and now, and answered much later
+	PageExcluded  ChangeKind = "excluded"   // there before, and left out by the settings of the later crawl
+	PageIncluded  ChangeKind = "included"   // there now, and not looked for by the earlier crawl
 )
 
 // ChangeKinds lists the kinds in the order they are told.
-var ChangeKinds = []ChangeKind{PageDead, PageGone, PageLost, PageWaits, PageApart, PageNew, PageRecovered, PageChanged, PageSlower}
+var ChangeKinds = []ChangeKind{PageDead, PageGone, PageLost, PageWaits, PageApart, PageExcluded, PageNew, PageIncluded, PageRecovered, PageChanged, PageSlower}
 
 // changeWords are the kinds in words.
 var changeWords = map[ChangeKind]string{
 	PageNew: "new", PageGone: "gone", PageDead: "newly dead", PageRecovered: "back again", PageChanged: "changed",
 	PageLost: "lost for another reason", PageSlower: "slower", PageWaits: "not asked for yet", PageApart: "on hosts the later crawl has nothing of",
+	PageExcluded: "left out by the settings of the later crawl", PageIncluded: "not looked for before",
 }
 
 // Words names a kind for people. A page that was not met again is gone only if
-// the later crawl looked everywhere.
+// the later crawl looked everywhere, and new only if the earlier one did.
 func (c *Comparison) Words(k ChangeKind) string {
+	if k == PageNew && !c.Whole {
+		return "not met before (the earlier crawl is not complete)"
+	}
 	if k == PageGone && !c.Certain {
 		return "not met again (the later crawl is not complete)"
 	}
@@ -101,6 +113,26 @@ const (
 type Side struct {
 	Reader store.Reader
 	Job    job.ID
+	// Asked is what was asked for; nil for what the job says.
+	Asked *Asked
+	// Interrupted says that nobody works on it, though its job still runs.
+	Interrupted bool
+}
+
+// Interrupted is how a crawl stands that was killed.
+const Interrupted job.State = "interrupted"
+
+// asked is what the crawl was asked for.
+func (s Side) asked(ctx context.Context) (*Asked, error) {
+	if s.Asked != nil {
+		return s.Asked, nil
+	}
+	j, err := s.Reader.Job(ctx, s.Job)
+	if err != nil {
+		return nil, err
+	}
+	a, err := AskedOf(j)
+	return &a, err
 }
 
 // Compare reads two crawls, the earlier one first. Of each kind of change it names
@@ -118,7 +150,10 @@ func Compare(ctx context.Context, before, after Side, most int, progress func(re
 	if c.out.After, err = after.sum(ctx); err != nil {
 		return nil, fmt.Errorf("compare: the later crawl: %w", err)
 	}
-	c.out.Certain = c.out.After.State == job.Complete
+	c.out.Certain, c.out.Whole = c.out.After.State == job.Complete, c.out.Before.State == job.Complete
+	if err := c.readSettings(ctx); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
 	c.of = c.out.Before.Seen + c.out.After.Seen
 	if err := c.walk(ctx, before, c.was); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
@@ -142,7 +177,60 @@ func (s Side) sum(ctx context.Context) (CrawlSum, error) {
 	if err != nil {
 		return CrawlSum{}, err
 	}
-	return CrawlSum{State: j.State, Ended: j.EndedAt, Pages: counts.Pages(), Seen: counts.Seen()}, nil
+	sum := CrawlSum{State: j.State, Ended: j.EndedAt, Pages: counts.Pages(), Seen: counts.Seen()}
+	if s.Interrupted {
+		sum.State = Interrupted
+	}
+	return sum, nil
+}
+
+// readSettings finds which settings differ, and the scopes that follow from them.
+func (c *comparing) readSettings(ctx context.Context) error {
+	before, err := c.before.asked(ctx)
+	if err != nil {
+		return err
+	}
+	after, err := c.after.asked(ctx)
+	if err != nil {
+		return err
+	}
+	c.out.Settings = Differences(before, after)
+	if !before.whole() || !after.whole() {
+		return nil // of many seeds the first are kept: no scope follows from them
+	}
+	if c.wasIn, _, err = before.rules(); err != nil {
+		return err
+	}
+	c.isIn, _, err = after.rules()
+	return err
+}
+
+// leftOut tells whether the settings of one crawl leave out what those of the other
+// let in.
+func leftOut(by, not *scope.Rules, e *store.Entry) bool {
+	if by == nil || not == nil {
+		return false
+	}
+	decide := func(r *scope.Rules) bool {
+		if e.Item.Depth == 0 {
+			return r.DecideSeed(e.Item.URL).In
+		}
+		return r.Decide(e.Item.URL, e.Item.Depth).In
+	}
+	return !decide(by) && decide(not)
+}
+
+// notLookedFor tells whether a crawl met a URL but had no reason, or no time, to ask
+// for it.
+func notLookedFor(e *store.Entry) bool {
+	switch e.Outcome {
+	case visit.Pending, visit.Deferred:
+		return true
+	case visit.Skipped:
+		return e.Reason != visit.RobotsDisallow && e.Reason != visit.OptedOut
+	default:
+		return false
+	}
 }
 
 // comparing is a comparison under way.
@@ -154,6 +242,7 @@ type comparing struct {
 	progress      func(read, of int64)
 	read, of      int64
 	hosts         map[string]bool // of the later crawl: whether it has anything of them
+	wasIn, isIn   *scope.Rules    // of the earlier and the later crawl; nil where that is not known
 }
 
 // comparePage is how many URLs are read at a time.
@@ -205,6 +294,8 @@ func (c *comparing) was(ctx context.Context, old *store.Entry) error {
 	switch {
 	case err != nil:
 		return err
+	case (now == nil || now.Outcome == visit.Skipped) && leftOut(c.isIn, c.wasIn, old):
+		c.add(PageExcluded, old, now)
 	case now == nil:
 		covered, err := c.covers(ctx, old.Item.URL.Host())
 		if err != nil {
@@ -280,6 +371,8 @@ func (c *comparing) is(ctx context.Context, now *store.Entry) error {
 	switch {
 	case err != nil:
 		return err
+	case (old == nil || old.Outcome == visit.Skipped) && leftOut(c.wasIn, c.isIn, now), old != nil && notLookedFor(old):
+		c.add(PageIncluded, old, now)
 	case old == nil:
 		c.add(PageNew, nil, now)
 	case !there(old):

@@ -16,11 +16,12 @@ import (
 type pages struct {
 	store.Reader
 	state   job.State
+	spec    string
 	entries []store.Entry
 }
 
 func (p *pages) Job(context.Context, job.ID) (store.Job, error) {
-	return store.Job{State: p.state}, nil
+	return store.Job{State: p.state, Spec: []byte(p.spec)}, nil
 }
 
 func (p *pages) Counts(context.Context, job.ID) (store.Counts, error) {
@@ -111,6 +112,9 @@ func TestCompare(t *testing.T) {
 		answer.PageChanged: {1, "/changed"}, answer.PageLost: {1, "/refuses"}, answer.PageWaits: {1, "/waits"}, answer.PageApart: {1, ""}, answer.PageSlower: {1, "/slower"},
 	}
 	for _, ch := range c.Changes {
+		if ch.Kind == answer.PageExcluded || ch.Kind == answer.PageIncluded {
+			continue // see TestCompareSettings
+		}
 		w := want[ch.Kind]
 		first := "https://a.example" + w.first
 		if ch.Kind == answer.PageApart {
@@ -127,5 +131,49 @@ func TestCompare(t *testing.T) {
 	after.state = job.Partial
 	if c, err := answer.Compare(t.Context(), answer.Side{Reader: before}, answer.Side{Reader: after}, 0, nil); err != nil || c.Certain || len(c.Changes[0].URLs) > 0 {
 		t.Errorf("of a partial crawl: %+v, %v", c, err)
+	}
+}
+
+// TestCompareSettings keeps what settings left out apart from what is gone or new.
+func TestCompareSettings(t *testing.T) {
+	const seed = `"seeds":["https://a.example/"],"seed_count":1,"scope":"host"`
+	before := &pages{state: job.Complete, spec: `{` + seed + `,"exclude":["/new/**"]}`}
+	after := &pages{state: job.Complete, spec: `{` + seed + `,"exclude":["/old/**"]}`}
+	for _, p := range []*pages{before, after} {
+		p.add("/", visit.Fetched, "", "x", time.Millisecond)
+	}
+	before.add("/old/unmet", visit.Fetched, "", "x", time.Millisecond)
+	before.add("/old/met", visit.Fetched, "", "x", time.Millisecond)
+	after.add("/old/met", visit.Skipped, visit.Excluded, "", 0)
+	before.add("/gone", visit.Fetched, "", "x", time.Millisecond)
+	after.add("/new/unmet", visit.Fetched, "", "x", time.Millisecond)
+	before.add("/new/met", visit.Skipped, visit.Excluded, "", 0)
+	after.add("/new/met", visit.Fetched, "", "x", time.Millisecond)
+	before.add("/put-off", visit.Deferred, "", "", 0)
+	after.add("/put-off", visit.Fetched, "", "x", time.Millisecond)
+	after.add("/new", visit.Fetched, "", "x", time.Millisecond)
+	for i := range before.entries {
+		before.entries[i].Item.Depth = 1
+	}
+	for i := range after.entries {
+		after.entries[i].Item.Depth = 1
+	}
+	c, err := answer.Compare(t.Context(), answer.Side{Reader: before}, answer.Side{Reader: after}, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[answer.ChangeKind]int64{answer.PageExcluded: 2, answer.PageGone: 1, answer.PageIncluded: 3, answer.PageNew: 1}
+	for _, ch := range c.Changes {
+		if ch.Total != want[ch.Kind] {
+			t.Errorf("%s: %d, want %d", ch.Kind, ch.Total, want[ch.Kind])
+		}
+	}
+	if len(c.Settings) != 1 || c.Settings[0] != "exclude /old/**, was /new/**" {
+		t.Errorf("settings %q", c.Settings)
+	}
+	before.state = job.Partial
+	c, err = answer.Compare(t.Context(), answer.Side{Reader: before}, answer.Side{Reader: after, Interrupted: true}, 0, nil)
+	if err != nil || c.Words(answer.PageNew) != "not met before (the earlier crawl is not complete)" || c.After.State != answer.Interrupted || c.Certain {
+		t.Errorf("of a partial crawl and one that was killed: %+v, %v", c, err)
 	}
 }

@@ -72,8 +72,8 @@ type ChainLink struct {
 
 // Change is part of [Comparison].
 type Change struct {
-	// One of newly_dead, gone, lost, waits, apart, new, recovered, changed,
-	// slower.
+	// One of newly_dead, gone, lost, waits, apart, excluded, new, included,
+	// recovered, changed, slower.
 	Kind  string       `json:"kind"`
 	Total int64        `json:"total"`
 	URLs  []ChangedURL `json:"urls"`
@@ -102,12 +102,14 @@ type ChangedURL struct {
 
 // Comparison is the answer of [Client.CompareJobs].
 type Comparison struct {
-	After   CrawlSum `json:"after"`
-	Before  CrawlSum `json:"before"`
-	Certain bool     `json:"certain"`
-	Changes []Change `json:"changes"`
-	Same    int64    `json:"same"`
-	Unread  int64    `json:"unread,omitzero"`
+	After    CrawlSum `json:"after"`
+	Before   CrawlSum `json:"before"`
+	Certain  bool     `json:"certain"`
+	Changes  []Change `json:"changes"`
+	Same     int64    `json:"same"`
+	Settings []string `json:"settings,omitzero"`
+	Unread   int64    `json:"unread,omitzero"`
+	Whole    bool     `json:"whole"`
 }
 
 // CrawlSum is part of [Comparison].
@@ -569,7 +571,9 @@ type Left struct {
 	Forbidden int64  `json:"forbidden,omitzero"`
 	Host      string `json:"host"`
 	Hosts     int64  `json:"hosts"`
+	Limit     string `json:"limit,omitzero"`
 	PaceMS    int64  `json:"pace_ms"`
+	Rest      int64  `json:"rest,omitzero"`
 	Unsure    bool   `json:"unsure,omitzero"`
 	URLs      int64  `json:"urls"`
 	Waiting   int64  `json:"waiting"`

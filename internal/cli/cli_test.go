@@ -36,8 +36,9 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"site":  serveSite,
+			"exits":   exits,
+			"site":    serveSite,
+			"waitfor": waitFor,
 		},
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway/answer"
+	"headway/store"
+	"headway/store/sqlite"
 )
 
 func compareCommand() *cobra.Command {
@@ -21,7 +23,9 @@ func compareCommand() *cobra.Command {
 		Short: "Tell what is new, gone, changed, newly dead or slower between two crawls",
 		Long: `Compare what two crawls recorded, the earlier folder first: pages that are new,
 gone, newly dead, lost for another reason, back again, with another text, or much
-slower. A page counts as gone only when the later crawl is complete.`,
+slower. A page counts as gone only when the later crawl is complete and its settings
+do not leave it out, and as new only when the earlier one would have met it. Settings
+that differ are named.`,
 		Example: `  headway compare monday tuesday
   headway compare monday tuesday --json --max 100000`,
 		Args: cobra.ExactArgs(2),
@@ -84,11 +88,30 @@ func openSide(ctx context.Context, dir string) (answer.Side, error) {
 	if err != nil {
 		return answer.Side{}, err
 	}
-	return answer.Side{Reader: view, Job: j.ID}, nil
+	side := answer.Side{Reader: view, Job: j.ID}
+	if err := completeSide(&side, found, j); err != nil {
+		return answer.Side{}, failed(errors.Join(err, view.Close()), "look at "+found+" with headway runs")
+	}
+	return side, nil
+}
+
+// completeSide says of the crawl in a folder what it was last asked for, and whether
+// it was killed.
+func completeSide(side *answer.Side, dir string, j store.Job) error {
+	running, err := sqlite.Running(dir)
+	if err != nil {
+		return err
+	}
+	asked, err := lastAsked(dir, j)
+	side.Asked, side.Interrupted = &asked, !running && !j.State.Ended()
+	return err
 }
 
 func printComparison(w io.Writer, c *answer.Comparison) {
 	fmt.Fprintf(w, "before: %s, %d pages\nafter:  %s, %d pages\n", c.Before.State, c.Before.Pages, c.After.State, c.After.Pages)
+	for _, s := range c.Settings {
+		fmt.Fprintf(w, "settings differ: %s\n", oneLine(s))
+	}
 	parts := []string{fmt.Sprintf("%d the same", c.Same)}
 	if c.Unread > 0 {
 		parts = append(parts, fmt.Sprintf("%d the earlier crawl knew only to be unchanged (compare with the one before it)", c.Unread))
@@ -123,6 +146,8 @@ func changeDetail(k answer.ChangeKind, u *answer.ChangedURL) string {
 			words += ": " + string(u.Reason)
 		}
 		return "  " + words
+	case answer.PageExcluded, answer.PageIncluded:
+		return ""
 	case answer.PageRecovered:
 		return "  was " + string(u.Before)
 	case answer.PageSlower:

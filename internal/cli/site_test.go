@@ -134,3 +134,22 @@ func (w *statusWriter) WriteHeader(code int) {
 	w.status = code
 	w.ResponseWriter.WriteHeader(code)
 }
+
+// waitFor waits until files are there, as those of a command in the background:
+//
+//	waitfor one/crawl.db
+func waitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: waitfor FILE…")
+	}
+	for _, name := range args {
+		for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Stat(ts.MkAbs(name)); err == nil {
+				break
+			}
+			if time.Since(began) > time.Minute {
+				ts.Fatalf("%s is not there after a minute", name)
+			}
+		}
+	}
+}

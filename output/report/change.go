@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"headway/answer"
 	"headway/internal/figures"
@@ -13,6 +14,7 @@ import (
 var changeClasses = map[answer.ChangeKind]string{
 	answer.PageDead: "c10", answer.PageGone: "c1", answer.PageLost: "c3", answer.PageWaits: "c0", answer.PageApart: "c7",
 	answer.PageNew: "c2", answer.PageRecovered: "c9", answer.PageChanged: "c5", answer.PageSlower: "c4",
+	answer.PageExcluded: "c6", answer.PageIncluded: "c8",
 }
 
 // changes is the table of what differs from an earlier crawl.
@@ -74,7 +76,11 @@ func sinceLine(s *answer.Comparison) string {
 	if !s.Before.Ended.IsZero() {
 		ended = ", ended " + s.Before.Ended.UTC().Format(minute)
 	}
-	return fmt.Sprintf("The earlier crawl: %s%s, %s. This one: %s, %s.", s.Before.State, ended, figures.Plural(s.Before.Pages, "page"), s.After.State, figures.Plural(s.After.Pages, "page"))
+	line := fmt.Sprintf("The earlier crawl: %s%s, %s. This one: %s, %s.", s.Before.State, ended, figures.Plural(s.Before.Pages, "page"), s.After.State, figures.Plural(s.After.Pages, "page"))
+	if len(s.Settings) > 0 {
+		line += " Settings that differ: " + strings.Join(s.Settings, "; ") + "."
+	}
+	return line
 }
 
 // since draws how many URLs differ in which way.

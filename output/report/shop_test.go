@@ -122,7 +122,7 @@ func shopPaces(hosts []string) []store.PaceChange {
 func lastWeek(c *crawl) *answer.Comparison {
 	s := &answer.Comparison{
 		Before: answer.CrawlSum{State: job.Complete, Ended: begin.Add(-7 * 24 * time.Hour), Pages: 1978, Seen: 2391},
-		After:  answer.CrawlSum{State: job.Complete, Pages: 2090, Seen: 2600}, Certain: true, Same: 1840,
+		After:  answer.CrawlSum{State: job.Complete, Pages: 2090, Seen: 2600}, Certain: true, Whole: true, Same: 1840,
 	}
 	totals := map[answer.ChangeKind]int{answer.PageDead: 14, answer.PageGone: 31, answer.PageNew: 143, answer.PageRecovered: 3, answer.PageChanged: 93, answer.PageSlower: 27}
 	next := 0

@@ -151,7 +151,7 @@ var changed = map[answer.ChangeKind]bool{
 func shareOf(c *answer.Comparison) (share float64, known bool) {
 	var n int64
 	for _, k := range c.Changes {
-		if changed[k.Kind] && (k.Kind != answer.PageGone || c.Certain) {
+		if changed[k.Kind] && (k.Kind != answer.PageGone || c.Certain) && (k.Kind != answer.PageNew || c.Whole) {
 			n += k.Total
 		}
 	}

@@ -147,7 +147,7 @@ func TestShare(t *testing.T) {
 	}{
 		{"nothing there", answer.Comparison{}, 0, false},
 		{"nothing changed", answer.Comparison{Same: 10}, 0, true},
-		{"each kind", answer.Comparison{Same: 5, Certain: true, Changes: []answer.Change{
+		{"each kind", answer.Comparison{Same: 5, Certain: true, Whole: true, Changes: []answer.Change{
 			change(answer.PageNew, 1), change(answer.PageGone, 1), change(answer.PageDead, 1), change(answer.PageRecovered, 1), change(answer.PageChanged, 1),
 		}}, 0.5, true},
 		{"slower is no change, and not looked at is none", answer.Comparison{Same: 9, Changes: []answer.Change{
