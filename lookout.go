@@ -347,7 +347,7 @@ func (l *lookout) askPages(ctx context.Context) error {
 			case l.scope.DecideSeed(to).In:
 				l.other, l.Moved = to, to.Host()
 			default:
-				l.Moved = to.Host()
+				l.Moved, l.Left = to.Host(), true
 			}
 		}
 		l.countLinks(v)

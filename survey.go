@@ -60,6 +60,7 @@ type Survey struct {
 	Links    int    // pages in scope that the seed links to
 	Unlisted int    // of them, those that no sitemap lists
 	Moved    string // the host that the seed redirects to
+	Left     bool   // which is out of scope
 	Requests int    // that were sent
 }
 

@@ -107,15 +107,15 @@ func (m *Mailbox) Receive(ctx context.Context) ([]Letter, error) {
 // Reply answers a question, and logs what an order changed.
 func (m *Mailbox) Reply(_ context.Context, id string, a Answer) error {
 	if a.Change != nil {
-		if err := m.record(a.Change); err != nil {
+		if err := m.Record(a.Change); err != nil {
 			return err
 		}
 	}
 	return m.write(id+answerEnd, a)
 }
 
-// record adds to the log of changes.
-func (m *Mailbox) record(c *Change) (err error) {
+// Record adds to the log of changes.
+func (m *Mailbox) Record(c *Change) (err error) {
 	line, err := json.Marshal(c)
 	if err != nil {
 		return fmt.Errorf("log a change: %w", err)

@@ -6,15 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/user"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"headway"
 	"headway/ask"
 	"headway/internal/config"
 	"headway/store/postgres"
+	"headway/store/sqlite"
 	"headway/weburl"
 )
 
@@ -24,10 +27,11 @@ const patient = 5 * time.Second
 func hostCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "host",
-		Short: "Pause, resume, slow or forget a host of a running crawl, or of a fleet",
+		Short: "Pause, resume, slow or forget a host of a crawl, or of a fleet",
 		Long: `Give an order about one host to a crawl that runs. It takes effect within a
 second, is kept with the host for later crawls, and is written to control.jsonl in
-the crawl's folder with what was before and what is now.
+the crawl's folder with what was before and what is now. Where no crawl runs, it
+changes what is kept of the host, and later crawls begin with that.
 
 With --store, or HEADWAY_FLEET_STORE and no --dir, it goes to the worker of a fleet
 that owns the host, holds for all jobs and whoever owns the host later, and is
@@ -113,8 +117,18 @@ func tellHost(cmd *cobra.Command, dir, name string, q ask.Question, anyway, asJS
 		return err
 	}
 	found, err := findCrawl(dir, hosts[0])
-	if err != nil {
+	if err != nil && dir != "" {
 		return err
+	}
+	if err != nil {
+		return orderAtRest(cmd, "", name, hosts, q, asJSON)
+	}
+	running, err := sqlite.Running(found)
+	if err != nil {
+		return failed(fmt.Errorf("look at %s: %w", found, err), "look whether the folder can be read")
+	}
+	if !running {
+		return orderAtRest(cmd, found, name, hosts, q, asJSON)
 	}
 	known, err := knownHost(cmd.Context(), found, hosts)
 	switch {
@@ -128,6 +142,49 @@ func tellHost(cmd *cobra.Command, dir, name string, q ask.Question, anyway, asJS
 		return usage(fmt.Errorf("%s has no part in this crawl at the moment", name), likeHosts(cmd.Context(), found, hosts[0]))
 	}
 	return tell(cmd, found, q, asJSON)
+}
+
+// orderAtRest gives an order to what is kept of a host, as no crawl runs in the
+// folder, if there is one.
+func orderAtRest(cmd *cobra.Command, dir, name string, hosts []string, q ask.Question, asJSON bool) error {
+	for _, q.Host = range hosts {
+		change, err := changeKept(cmd.Context(), q)
+		switch {
+		case errors.Is(err, headway.ErrHostUnknown):
+			continue
+		case errors.Is(err, headway.ErrHostTaken):
+			return failed(err, "name the folder of that crawl with --dir, or end it")
+		case err != nil:
+			return err
+		}
+		if dir != "" {
+			if err := ask.NewMailbox(dir).Record(&change); err != nil {
+				return failed(err, "the order holds, but is not in the log of "+dir)
+			}
+		}
+		return printChange(cmd.OutOrStdout(), ask.Answer{Change: &change}, asJSON)
+	}
+	return usage(fmt.Errorf("no crawl runs here, and nothing is kept of %s", name), "orders are for hosts that a crawl has met: headway hosts lists those of one")
+}
+
+// changeKept changes what all crawls of this user keep of a host.
+func changeKept(ctx context.Context, q ask.Question) (change ask.Change, err error) {
+	hosts, err := hostsFile()
+	if err != nil {
+		return change, err
+	}
+	// A store of its own, for a moment, as a look ahead has.
+	dir, err := os.MkdirTemp("", "headway-host-")
+	if err != nil {
+		return change, failed(err, "look whether the folder for temporary files can be written")
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	st, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, Hosts: hosts})
+	if err != nil {
+		return change, openFailure(err)
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	return headway.OrderAtRest(ctx, st, q)
 }
 
 // knownHost is the one of some hosts that the crawl has met, empty for none.

@@ -209,6 +209,8 @@ func planStopped(s *headway.Survey, h *answer.PlanHost) (blocked, failure string
 		return "robots.txt cannot be read, so nothing is fetched", ""
 	case !d.Allowed && listed == 0:
 		return fmt.Sprintf("robots.txt forbids the seed, line %d: %s", d.Line, d.Rule), ""
+	case s.Left && listed <= 1: // the seed itself
+		return "", "its seed redirects to " + s.Moved + ", which is out of scope"
 	}
 	for _, l := range s.Looks {
 		if l.Outcome == visit.Blocked {
