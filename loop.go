@@ -155,6 +155,9 @@ func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 			return int(left), visit.WaitBudget
 		}
 	}
+	if left, ok := c.alone.bytesLeft(c.busy); ok && permits > left {
+		return left, visit.WaitBudget
+	}
 	return permits, short
 }
 

@@ -29,6 +29,10 @@ type Stop struct {
 // follow no further links.
 const DiscoveryStopped = "discovery was stopped"
 
+// NothingInScope is the reason of a crawl that has failed because no URL that it saw
+// belongs to it: its seeds are excluded, or redirect to elsewhere.
+const NothingInScope = "no page in scope"
+
 // stopFor is the end that a limit brings, if work is left.
 func stopFor(over *limit.ExceededError) *Stop {
 	return &Stop{State: job.Partial, Reason: string(over.Limit), Limit: over, timeout: over.Timeout()}
@@ -44,6 +48,8 @@ type Report struct {
 	Resumed bool      // it went on with an earlier run
 	Again   bool      // it had ended before, and nothing was done
 	Errors  []string  // limits that stopped it
+	// Limit is the one that stopped it with work left; nil for none.
+	Limit *limit.Ceiling
 
 	Counts    store.Counts
 	Spent     limit.Use     // all runs together
@@ -81,7 +87,8 @@ type Progress struct {
 // tally counts what this run did.
 type tally struct {
 	before    limit.Use
-	atLeast   bool // of requests before
+	atLeast   bool  // of requests before
+	largest   int64 // page so far, as sent
 	use       limit.Use
 	incidents int64
 	refusals  int64
@@ -325,6 +332,11 @@ func (r *run) report(ctx context.Context, failed error) (Report, error) {
 		if r.stop.Limit != nil {
 			out.Errors = append(out.Errors, r.stop.Limit.Error())
 		}
+		if out.State == job.Partial {
+			if l := r.cfg.Limits.Of(limit.Name(out.Reason)); l.Limited() {
+				out.Limit = &l
+			}
+		}
 		out.Success = out.State.Success() && !r.stop.timeout
 	}
 	return out, failed
@@ -368,6 +380,8 @@ func verdict(c store.Counts) (job.State, string) {
 		return job.Blocked, "all of it is on the list of those who asked not to be crawled"
 	case other == 0 && lost > 0:
 		return job.Failed, "no host could be reached"
+	case other == 0 && c.Seen() > 0:
+		return job.Failed, NothingInScope
 	default:
 		return job.Complete, "nothing is left"
 	}

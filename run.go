@@ -334,9 +334,30 @@ func (r *run) unwanted(item visit.Item) *visit.Visit {
 // spend counts against the limits and for the time series.
 func (r *run) spend(now time.Time, pages, requests, bytes int64) {
 	use := limit.Use{Pages: pages, Requests: requests, Bytes: bytes}
+	if pages > 0 {
+		r.tally.largest = max(r.tally.largest, bytes)
+	}
 	r.budget.Observe(now, use)
 	r.tally.add(use)
 	r.holdToLimits(now)
+}
+
+// bytesLeft is how many requests may be started beside those that are busy, so that
+// bodies as large as the largest so far stay within max_bytes. One is always started
+// where nothing is busy: the first, to learn how large bodies are, and the last, which
+// meets the limit. Not ok: there is no such limit.
+func (r *run) bytesLeft(busy int) (n int, ok bool) {
+	l := r.cfg.Limits.Of(limit.Bytes)
+	if !l.Limited() {
+		return 0, false
+	}
+	if r.tally.largest > 0 {
+		n = int(max(l.Max-r.budget.Spent().Bytes, 0)/r.tally.largest) - busy
+	}
+	if busy == 0 {
+		n = max(n, 1)
+	}
+	return max(n, 0), true
 }
 
 // holdToLimits stops at a limit that was met. The page limit is kept by tokens; in

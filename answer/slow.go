@@ -83,6 +83,8 @@ type Left struct {
 	Unsure    bool       `json:"unsure,omitempty"`    // robots.txt may forbid more of them: that is no lower bound
 	Pace      ask.Millis `json:"pace_ms"`             // of that host
 	AtLeast   ask.Millis `json:"at_least_ms"`         // one pace for each of them; a guess where Unsure is set
+	Limit     string     `json:"limit,omitempty"`     // that stops it before
+	Rest      int64      `json:"rest,omitempty"`      // of that limit; durations in milliseconds
 }
 
 // maxSlowest is how many hosts an answer names.
@@ -220,6 +222,9 @@ func (f *SlowFacts) verdict(list []ask.Share) Verdict {
 	v.Meaning, v.OwnLimit, v.Setting = rule.meaning, rule.own, rule.setting
 	v.MoreWorkers = top.State == string(visit.WaitWorkers)
 	v.Change = rule.change
+	if !f.Running { // nothing goes on
+		v.Change = strings.TrimSuffix(strings.TrimSuffix(v.Change, "; it goes on by itself"), ", and it goes on by itself")
+	}
 	if rule.look != nil {
 		if change, setting, own := rule.look(f); change != "" {
 			v.Change, v.Setting, v.OwnLimit = change, setting, own
@@ -432,7 +437,27 @@ func (f *SlowFacts) left() *Left {
 	if l.Hosts == 0 {
 		return nil
 	}
+	f.limited(l)
 	return l
+}
+
+// limited finds the limit that stops a crawl before all that waits was asked for.
+func (f *SlowFacts) limited(l *Left) {
+	for _, c := range f.Limits {
+		rest := max(c.Max-c.Used, 0)
+		switch {
+		case c.Max <= 0:
+		case c.Name == string(limit.Pages) && rest < l.URLs, c.Name == string(limit.Requests) && rest < l.URLs && l.Limit == "":
+			l.Limit, l.Rest = c.Name, rest
+			if l.Hosts == 1 {
+				l.AtLeast = min(l.AtLeast, ask.Millis(float64(rest)*float64(l.Pace)*jitter))
+			} else {
+				l.AtLeast = 0 // which hosts they are of is not known
+			}
+		case c.Name == string(limit.Time) && time.Duration(rest)*time.Millisecond < l.AtLeast.Duration():
+			l.Limit, l.Rest, l.AtLeast = c.Name, rest, ask.Millis(time.Duration(rest)*time.Millisecond)
+		}
+	}
 }
 
 // slowest are the hosts with the longest interval.
@@ -478,7 +503,18 @@ func (s *Slow) sentence(counts Verdict) string {
 	} else {
 		add("More workers will not help.")
 	}
-	if l := s.Left; l != nil && s.Running && l.AtLeast > 0 {
+	switch l := s.Left; {
+	case l == nil || !s.Running:
+	case l.Limit == string(limit.Time):
+		add("%s stops it in %s, with %s left.", l.Limit, short(time.Duration(l.Rest)*time.Millisecond), urls(l.URLs))
+	case l.Limit != "":
+		after := fmt.Sprintf("after %d more", l.Rest)
+		if l.AtLeast > 0 {
+			after += fmt.Sprintf(", in about %s", short(l.AtLeast.Duration()))
+		}
+		add("%s stops it %s; %s wait.", l.Limit, after, urls(l.URLs))
+	}
+	if l := s.Left; l != nil && s.Running && l.AtLeast > 0 && l.Limit == "" {
 		least := "at least"
 		if l.Unsure {
 			least = "about" // robots.txt is not known, or too many wait to ask it of each

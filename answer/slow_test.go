@@ -210,3 +210,32 @@ func TestSlowCountsPaused(t *testing.T) {
 		t.Errorf("%d paused", s.Paused)
 	}
 }
+
+// TestSlowLimits lets the time that is left end where a limit does.
+func TestSlowLimits(t *testing.T) {
+	host := func(name string, waiting int64) Host {
+		h := Host{Waiting: waiting}
+		h.Host.Host, h.Pace = name, ask.Millis(time.Second)
+		return h
+	}
+	pages := ask.Limit{Name: "max_pages", Layer: "job", Max: 200, Used: 190}
+	span := ask.Limit{Name: "max_time", Layer: "job", Max: 3_600_000, Used: 3_540_000, Unit: "ms"}
+	for name, tc := range map[string]struct {
+		limits []ask.Limit
+		hosts  []Host
+		want   string
+		not    string
+	}{
+		"none":             {nil, []Host{host("http://a.example", 1000)}, "at least 17 min more", "stops it"},
+		"pages":            {[]ask.Limit{pages}, []Host{host("http://a.example", 1000)}, "max_pages stops it after 10 more, in about 10 s; 1,000 URLs wait.", "at least"},
+		"pages, two hosts": {[]ask.Limit{pages}, []Host{host("http://a.example", 999), host("http://b.example", 1)}, "max_pages stops it after 10 more; 1,000 URLs wait.", "at least"},
+		"time":             {[]ask.Limit{span}, []Host{host("http://a.example", 1000)}, "max_time stops it in 60 s, with 1,000 URLs left.", "at least"},
+		"far away":         {[]ask.Limit{{Name: "max_pages", Max: 5000}}, []Host{host("http://a.example", 1000)}, "at least 17 min more", "stops it"},
+	} {
+		forbidden := map[string]Forbidden{"http://a.example": {All: true}, "http://b.example": {All: true}}
+		s := ExplainSlow(SlowFacts{Running: true, State: "running", Waiting: 1000, Limits: tc.limits, Hosts: tc.hosts, Forbidden: forbidden})
+		if !strings.Contains(s.Sentence, tc.want) || strings.Contains(s.Sentence, tc.not) {
+			t.Errorf("%s: %s", name, s.Sentence)
+		}
+	}
+}

@@ -21,7 +21,6 @@ import (
 	"headway/fetch"
 	"headway/fetch/guard"
 	"headway/internal/config"
-	"headway/internal/view"
 	"headway/job"
 	"headway/store"
 	"headway/store/sqlite"
@@ -29,6 +28,7 @@ import (
 
 func crawlCommand() *cobra.Command {
 	var since string
+	var asJSON bool
 	var to delivery
 	cmd := crawling(&cobra.Command{
 		Use:   "crawl [SEED…]",
@@ -44,8 +44,9 @@ finish; twice ends at once. Either way nothing is lost.` + exitHelp(crawlExits..
 		Example: `  headway crawl https://example.com --contact you@example.com
   headway crawl --seeds hosts.txt --scope domain --max-pages 100000
   headway crawl http://127.1.0.1:8780/ --allow-private 127.0.0.0/8:8780 --preset owned`,
-	}, func(c *crawlRun) { c.since, c.to = since, to })
+	}, func(c *crawlRun) { c.since, c.to, c.json = since, to, asJSON })
 	cmd.Flags().StringVar(&since, "since", "", "folder of an earlier crawl: what did not change since is not sent again")
+	jsonFlag(cmd, &asJSON)
 	to.register(cmd.Flags())
 	return cmd
 }
@@ -128,6 +129,7 @@ type crawlRun struct {
 	over  bool          // it had ended before
 
 	since  string // folder of an earlier crawl
+	json   bool   // the result is for a program
 	to     delivery
 	seeds  seeds
 	dir    string
@@ -136,6 +138,7 @@ type crawlRun struct {
 	client *fetch.Client
 	ranges []guard.Range
 	owned  map[string]bool // hostnames
+	limits []string        // that may stop it, for people
 	log    *slog.Logger
 	strain headway.Strain
 }
@@ -206,10 +209,9 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	if c.purpose.conclude != nil {
 		return c.purpose.conclude(context.WithoutCancel(ctx), st, report)
 	}
-	fmt.Fprint(c.out, view.Summary(view.Ended{
-		Report: report, Dir: c.dir, Named: c.named(), Seed: c.seeds.urls[0].String(), Width: widthOf(c.out),
-		Paused: c.paused(), More: c.more(),
-	}))
+	if err := c.printResult(report); err != nil {
+		return failed(fmt.Errorf("print the result: %w", err), "it is kept in "+c.dir)
+	}
 	if err := c.deliver(ctx, report.State); err != nil {
 		return err
 	}
@@ -251,7 +253,11 @@ func (c *crawlRun) announce() {
 	if c.over || c.live.quiet || c.live.terminal() != nil {
 		return
 	}
-	fmt.Fprintf(c.err, "headway: crawling %s into %s; headway slow --dir %s tells how it goes\n", c.title(), c.dir, c.dir)
+	limits := ""
+	if len(c.limits) > 0 {
+		limits = "; stops at " + strings.Join(c.limits, ", ")
+	}
+	fmt.Fprintf(c.err, "headway: crawling %s into %s%s; headway slow --dir %s tells how it goes\n", c.title(), c.dir, limits, c.dir)
 }
 
 // title names what is crawled.

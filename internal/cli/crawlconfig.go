@@ -56,6 +56,11 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 	for _, capped := range cfg.Limits.Capped() {
 		fmt.Fprintf(c.err, "headway: warning: %s\n", capped)
 	}
+	for _, l := range cfg.Limits.Ceilings() {
+		if l.Limit != limit.Patience && l.Limit != limit.RequestsPerSecond {
+			c.limits = append(c.limits, l.String())
+		}
+	}
 	asked := answer.Asked{
 		Scope: s.Scope, ScopeHosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files, Preset: s.Preset, Sitemaps: s.Sitemaps,
 		IgnoreRobots: s.IgnoreRobots, MaxWaiting: s.Frontier.MaxWaiting,

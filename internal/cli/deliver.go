@@ -154,7 +154,11 @@ func (c *crawlRun) deliver(ctx context.Context, state job.State) error {
 			names = append(names, filepath.Base(path))
 		}
 	}
-	return c.to.deliver(ctx, c.out, c.dir, names)
+	out := c.out
+	if c.json {
+		out = c.err // what is printed is one value
+	}
+	return c.to.deliver(ctx, out, c.dir, names)
 }
 
 // archiveFiles are the files of an archive, of which there may be many.

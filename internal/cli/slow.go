@@ -100,7 +100,7 @@ func printSlow(w io.Writer, s *answer.Slow) error {
 			}
 			if h.Waiting > 0 {
 				waiting = strings.TrimPrefix(fmt.Sprintf("%s, %d waiting", waiting, h.Waiting), ", ")
-				if h.ETA > 0 {
+				if h.ETA > 0 && (s.Left == nil || s.Left.Limit == "") { // a limit stops it before
 					waiting += ", " + guessText(h.ETA)
 				}
 			}

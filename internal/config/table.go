@@ -75,7 +75,7 @@ var Table = []Section{
 		{Key: "partial_ok", Flag: "partial-ok", Default: "false", Doc: "exit with 0 when a limit stopped the crawl", at: func(s *Settings) value { return yes{&s.PartialOK} }},
 	}},
 	{"How hosts are treated", []Setting{
-		{Key: "preset", Flag: "preset", Default: politeness.DefaultPreset, Doc: "how to treat hosts; the settings marked preset follow from it", at: func(s *Settings) value { return word{&s.Preset, politeness.PresetNames()} }},
+		{Key: "preset", Flag: "preset", Default: politeness.DefaultPreset, Doc: "how to treat hosts; the settings marked preset follow from it; audit also stops at 200 pages and after an hour", at: func(s *Settings) value { return word{&s.Preset, politeness.PresetNames()} }},
 		{Key: "owned", Flag: "owned", Doc: "`host` that is mine: allows the presets owned and warm, a pace under 200ms, credentials and ignoring robots.txt there", at: func(s *Settings) value { return list{&s.Owned, "hosts", checkHost} }},
 		{Key: "ignore_robots", Flag: "ignore-robots", Default: "false", Doc: "do not ask robots.txt; only owned hosts", at: func(s *Settings) value { return yes{&s.IgnoreRobots} }},
 		{Key: "pace.delay", Flag: "delay", Preset: true, Doc: "interval between two requests to a host that does not complain", at: func(s *Settings) value { return span{&s.Pace.Delay, 0, maxPolicySpan} }},

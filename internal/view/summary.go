@@ -118,6 +118,9 @@ func (e Ended) next() []string {
 	slow := fmt.Sprintf("headway slow%s  # where the time went, and what would help", in)
 	switch r.State {
 	case job.Partial:
+		if l := r.Limit; l != nil && l.Layer != limit.Job {
+			return []string{fmt.Sprintf("headway config  # shows where %s.%s is set, which no flag can raise", l.Layer, l.Limit), slow}
+		}
 		return []string{e.goOn(), slow}
 	case job.Blocked:
 		return []string{why("names the rule")}
