@@ -58,3 +58,21 @@ func Widen(ctx context.Context, st store.Store, id job.ID, rules *scope.Rules) e
 		return nil
 	})
 }
+
+// errFound ends a search.
+var errFound = errors.New("found")
+
+// AnyRead tells whether a page of the site that is checked was read: without one
+// nothing is known of its links.
+func AnyRead(ctx context.Context, st store.Store, id job.ID, own func(weburl.URL) bool) (bool, error) {
+	err := each(ctx, st, id, []store.Ending{{Outcome: visit.Fetched}, {Outcome: visit.NotModified}}, func(e *store.Entry) error {
+		if own(e.Item.URL) {
+			return errFound
+		}
+		return nil
+	})
+	if errors.Is(err, errFound) {
+		return true, nil
+	}
+	return false, err
+}

@@ -14,9 +14,11 @@ import (
 	"headway/fetch/guard"
 	"headway/internal/check"
 	"headway/job"
+	"headway/limit"
 	"headway/output"
 	"headway/scope"
 	"headway/store"
+	"headway/visit"
 	"headway/weburl"
 )
 
@@ -69,6 +71,7 @@ type checkRun struct {
 	junit   string
 	json    bool
 	kept    int64 // verdicts of earlier runs
+	read    bool  // a page of the site itself
 	cfg     *headway.Config
 }
 
@@ -150,6 +153,7 @@ type checkAnswer struct {
 	Asked   int64  `json:"requests"` // of this run
 	Elapsed int64  `json:"elapsed_ms"`
 	Kept    int64  `json:"verdicts_kept"` // of earlier runs
+	Read    bool   `json:"site_read"`     // at least one page of the site itself
 }
 
 // conclude prints the verdicts.
@@ -166,8 +170,15 @@ func (k *checkRun) conclude(ctx context.Context, st store.Store, r headway.Repor
 			return failed(err, "look whether the folder of the file is there and can be written")
 		}
 	}
+	own, err := k.ownSite(ctx, st, r.Job)
+	if err == nil {
+		k.read, err = check.AnyRead(ctx, st, r.Job, own)
+	}
+	if err != nil {
+		return k.failure(fmt.Errorf("read the verdicts: %w", err))
+	}
 	if k.json {
-		err = printJSON(k.out, checkAnswer{rep, k.dir, r.Requests, r.Elapsed.Milliseconds(), k.kept})
+		err = printJSON(k.out, checkAnswer{rep, k.dir, r.Requests, r.Elapsed.Milliseconds(), k.kept, k.read})
 	} else {
 		err = k.print(rep, r)
 	}
@@ -182,22 +193,34 @@ func (k *checkRun) print(rep *check.Report, r headway.Report) error {
 	if err := rep.Print(k.out); err != nil {
 		return err
 	}
+	if !k.read {
+		if _, err := fmt.Fprintf(k.out, "no page of %s was read: nothing is known of its links\n", k.seeds.urls[0].Host()); err != nil {
+			return err
+		}
+	}
 	_, err := fmt.Fprintf(k.out, "%s: %s; %s in %s, %s kept from before, in %s\n",
 		r.State, r.Reason, plural(int(r.Requests), "request"), r.Elapsed.Round(time.Second), plural(int(k.kept), "verdict"), k.dir)
 	return err
 }
 
 // exitCode is 1 for what fails the check, whatever else happened but an
-// interruption. A host that never let us in within the crawl's patience leaves
-// links unknown, which is no failure; a limit that left links unasked is.
+// interruption. Another host that never let us in within the crawl's patience leaves
+// links unknown, which is no failure; a limit that left links unasked is one, and so
+// is a site that could not be read itself.
 func (k *checkRun) exitCode(rep *check.Report, r headway.Report) error {
 	switch {
 	case r.State == job.Running:
 		return k.exit(r)
 	case rep.Failed:
 		return &Failure{Code: ExitDead}
-	case r.State == job.Partial && rep.Counts[check.Waiting] == 0:
+	case !k.read && r.State == job.Complete:
+		return &Failure{Code: ExitFailed}
+	case !k.read && r.State == job.Partial:
+		return &Failure{Code: ExitPartial}
+	case r.State == job.Partial && r.Reason == string(limit.Patience) && rep.Counts[check.Waiting] == 0:
 		return nil
+	case r.State == job.Complete && r.Counts.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.BudgetHost}] > 0 && !k.set.PartialOK:
+		return &Failure{Code: ExitPartial}
 	default:
 		return k.exit(r)
 	}

@@ -163,7 +163,7 @@ func printReceipt(w io.Writer, r *answer.Receipt) error {
 func printReactions(w io.Writer, r *answer.Receipt) error {
 	fmt.Fprint(w, "\nRefusals and what we did then\n")
 	if r.Refusals == 0 {
-		fmt.Fprintln(w, "  none")
+		fmt.Fprintln(w, "  none to requests for pages")
 	}
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, x := range lastRows(r.Incidents) {

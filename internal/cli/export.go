@@ -15,6 +15,8 @@ import (
 
 	"headway/internal/config"
 	"headway/internal/export"
+	"headway/job"
+	"headway/store/sqlite"
 )
 
 func exportCommand() *cobra.Command {
@@ -52,6 +54,8 @@ crawl); afterwards there is the link by which each URL was found first.`,
 		e := &exporting{formats: formats, out: out, progress: progress{w: cmd.ErrOrStderr(), quiet: quiet, say: sayURLs}}
 		if e.out == "" {
 			e.out = filepath.Join(found, "export")
+		} else if isCrawl(e.out) {
+			return usage(fmt.Errorf("%s is the folder of a crawl, whose own files would be replaced", e.out), "--out takes another folder; by default it is export in the folder of the crawl")
 		}
 		to.quiet, to.err = quiet, cmd.ErrOrStderr()
 		if to.to != "" {
@@ -99,6 +103,8 @@ type exporting struct {
 	out      string
 	urls     int64
 	running  bool
+	state    string // how the crawl stands
+	waiting  int64  // URLs that did not end
 	progress progress
 }
 
@@ -110,6 +116,15 @@ func (e *exporting) run(ctx context.Context, dir string) (err error) {
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
 	e.running = !j.State.Ended()
+	counts, err := view.Counts(ctx, j.ID)
+	if err != nil {
+		return failed(err, "look at "+dir+" with headway runs")
+	}
+	row := runRow{State: j.State, Reason: j.Reason}
+	if row.Running, err = sqlite.Running(dir); err != nil {
+		return failed(err, "look whether the folder can be read")
+	}
+	e.state, e.waiting = row.standing(), counts.Waiting
 	l := &export.Ledger{Reader: view, Job: j.ID, Running: e.running, Seen: e.progress.step}
 	if e.urls, err = l.Total(ctx); err != nil {
 		return failed(err, "")
@@ -140,6 +155,9 @@ func (e *exporting) print(w io.Writer) error {
 		so = " so far"
 	}
 	fmt.Fprintf(w, "%d URLs ended%s\n", e.urls, so)
+	if e.state != string(job.Complete) {
+		fmt.Fprintf(w, "the crawl is not complete (%s)%s\n", e.state, unended(e.waiting))
+	}
 	for _, name := range export.Files(e.formats...) {
 		path := filepath.Join(e.out, name)
 		size, err := sizeOf(path)
@@ -149,6 +167,18 @@ func (e *exporting) print(w io.Writer) error {
 		fmt.Fprintf(w, "%s  %s\n", path, bytesText(size))
 	}
 	return nil
+}
+
+// unended says how many URLs wait, and are in no file.
+func unended(n int64) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return ": 1 URL that waits is not in it"
+	default:
+		return fmt.Sprintf(": %d URLs that wait are not in it", n)
+	}
 }
 
 // sizeOf is the size of a file, or of all files in a folder.

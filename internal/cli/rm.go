@@ -83,7 +83,8 @@ type removedRow struct {
 	Dir   string   `json:"dir"`
 	Bytes int64    `json:"bytes"`
 	Files int      `json:"files"`
-	Kept  []string `json:"kept,omitempty"` // what is not a crawl's, and keeps the folder
+	Kept  []string `json:"kept,omitempty"`  // what is not a crawl's, and keeps the folder
+	Error string   `json:"error,omitempty"` // what kept the rest from being removed
 }
 
 // add takes a folder that may be removed.
@@ -141,6 +142,10 @@ func (r *remover) remove() (rmAnswer, error) {
 	answer := rmAnswer{Removed: []removedRow{}}
 	for i, dir := range r.dirs {
 		row, err := removeCrawl(dir, r.holds[i])
+		if err != nil {
+			row.Error = err.Error()
+			row.Bytes -= folderSize(dir)
+		}
 		answer.Removed = append(answer.Removed, row)
 		if err != nil {
 			return answer, failed(err, "what is left can be removed by the same command")
@@ -201,7 +206,11 @@ func (r *remover) release() {
 // print says what was removed.
 func (a *rmAnswer) print(w io.Writer) {
 	for _, row := range a.Removed {
-		fmt.Fprintf(w, "removed %s (%s, %s)\n", oneLine(row.Dir), plural(row.Files, "file"), bytesText(row.Bytes))
+		part := ""
+		if row.Error != "" {
+			part = "a part of "
+		}
+		fmt.Fprintf(w, "removed %s%s (%s, %s)\n", part, oneLine(row.Dir), plural(row.Files, "file"), bytesText(row.Bytes))
 		if len(row.Kept) > 0 {
 			kept := slices.Clone(row.Kept)
 			if len(kept) > 5 {

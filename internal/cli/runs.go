@@ -89,6 +89,8 @@ func (a *runsAnswer) search(ctx context.Context, root string) error {
 			return usage(fmt.Errorf("look for crawls: %w", err), "name a folder that can be read")
 		case err != nil:
 			return nil //nolint:nilerr // what cannot be read is not ours
+		case !d.IsDir() && path == root:
+			return usage(fmt.Errorf("%s is not a folder", root), "name the folder of a crawl, or one above it")
 		case !d.IsDir():
 			return nil
 		case path != root && strings.HasPrefix(d.Name(), "."):
@@ -167,6 +169,14 @@ func folderSize(dir string) int64 {
 		return nil
 	})
 	return sum
+}
+
+// standing is how a crawl stands, and why it ended so.
+func (r *runRow) standing() string {
+	if r.Reason != "" && r.State.Ended() && r.State != job.Complete {
+		return r.stands() + ": " + oneLine(r.Reason)
+	}
+	return r.stands()
 }
 
 // stands is how a crawl stands, in a word.

@@ -64,10 +64,13 @@ it was met.`,
 		out := bufio.NewWriter(cmd.OutOrStdout())
 		enc := json.NewEncoder(out)
 		enc.SetEscapeHTML(false)
-		n := 0
+		n, more := 0, false
 		for row, err := range answer.ListURLs(cmd.Context(), view, j.ID, q) {
 			if err != nil {
 				return failed(err, "look at "+found+" with headway runs")
+			}
+			if more = most > 0 && n == most; more {
+				break
 			}
 			if asJSON {
 				err = enc.Encode(row)
@@ -77,14 +80,16 @@ it was met.`,
 			if err != nil {
 				return failed(fmt.Errorf("print the URLs: %w", err), "")
 			}
-			if n++; n == most {
-				break
-			}
+			n++
 		}
 		if err := out.Flush(); err != nil {
 			return failed(fmt.Errorf("print the URLs: %w", err), "")
 		}
-		if !asJSON {
+		switch {
+		case asJSON:
+		case more:
+			fmt.Fprintf(cmd.ErrOrStderr(), "the first %s; there are more, --max 0 lists all\n", plural(n, "URL"))
+		default:
 			fmt.Fprintln(cmd.ErrOrStderr(), plural(n, "URL"))
 		}
 		return nil

@@ -205,7 +205,15 @@ func (w *warmRun) conclude(ctx context.Context, st store.Store, r headway.Report
 	if err != nil {
 		return failed(fmt.Errorf("print what the caches said: %w", err), "")
 	}
+	if r.State == job.Complete && !warmed(r) {
+		return failed(errors.New("no page was fetched: no cache is warmer than before"), fmt.Sprintf("headway urls --dir %s lists what was asked for, and how it ended", w.dir))
+	}
 	return w.exit(r)
+}
+
+// warmed tells whether any page was fetched.
+func warmed(r headway.Report) bool {
+	return r.Counts.Ended[store.Ending{Outcome: visit.Fetched}]+r.Counts.Ended[store.Ending{Outcome: visit.NotModified}] > 0
 }
 
 func (w *warmRun) answer(before, after *warm.Reading, r headway.Report) warmAnswer {
