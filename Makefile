@@ -108,6 +108,15 @@ e2e-fleet: ## The fleet under faults at its real size: 500 hosts, a worker kille
 e2e-service: ## The service at its real size: tenants, load, usage, restarts and outages; one test after the other
 	HEADWAY_FULL=1 go test -count=1 -timeout 60m -parallel 1 -run '^TestService' -v ./internal/fleettest
 
+.PHONY: e2e-messy
+e2e-messy: ## The messy web with real processes at its real size; one test after the other
+	HEADWAY_FULL=1 go test -count=1 -timeout 60m -parallel 1 -run '^TestMessy' -v ./internal/e2e
+
+.PHONY: e2e-messy-long
+e2e-messy-long: ## What takes longest of it: a stop of ten minutes, and two terminals 50 times under the race detector
+	HEADWAY_FULL=1 HEADWAY_LONG=1 go test -count=1 -timeout 60m -run '^TestMessyStop$$' -v ./internal/e2e
+	HEADWAY_FULL=1 HEADWAY_LONG=1 go test $(RACE) -count=1 -timeout 60m -run '^TestMessyTerminals$$' -v ./internal/e2e
+
 .PHONY: full
 full: ## The long forms of all that has one: fuzzing, memory, kills, a million pages, PostgreSQL, benchmarks; takes hours
 	@$(MAKE) --no-print-directory check

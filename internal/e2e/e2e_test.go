@@ -19,6 +19,7 @@ import (
 	"headway/internal/stall"
 	"headway/lab"
 	"headway/lab/labtest"
+	"headway/store"
 )
 
 // atOnce is how many tests run at once, whatever the number of cores. Most wait
@@ -32,9 +33,20 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){
-		"headway":       func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-		"headway-crash": crash,
+		"headway":         func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"headway-crash":   crash,
+		"headway-shortly": shortly,
 	})
+}
+
+// shortLease is how much shorter leases are in the short forms.
+const shortLease = 10
+
+// shortly is the command with leases that are ten times shorter.
+func shortly() {
+	t := &store.DefaultTerms
+	t.Renew, t.Start, t.Cancel, t.TakeOver = t.Renew/shortLease, t.Start/shortLease, t.Cancel/shortLease, t.TakeOver/shortLease
+	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // full tells whether tests run at their real size.

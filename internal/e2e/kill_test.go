@@ -99,6 +99,16 @@ func TestKillKeepsHold(t *testing.T) {
 // late, because the machine stood still, looks closer to the next than it was.
 func (w *world) gaps(delay time.Duration) {
 	w.Helper()
+	list := w.gapsByLab(delay)
+	if len(list) == 0 {
+		w.Fatal("no two requests arrived at a host")
+	}
+	w.atLeast("one gap in a hundred", float64(list[len(list)/100])/float64(time.Millisecond), delay, serverShare)
+}
+
+// gapsByLab are the gaps by the lab's clock, the shortest first, each with the time that
+// the machine stood still before it.
+func (w *world) gapsByLab(delay time.Duration) []time.Duration {
 	arrived := map[string][]time.Time{}
 	for _, r := range w.lab.Log() {
 		if r.Target != "/robots.txt" {
@@ -112,11 +122,8 @@ func (w *world) gaps(delay time.Duration) {
 			list = append(list, at[i].Sub(at[i-1])+w.stalls.Between(at[i-1].Add(-delay), at[i-1]))
 		}
 	}
-	if len(list) == 0 {
-		w.Fatal("no two requests arrived at a host")
-	}
 	slices.Sort(list)
-	w.atLeast("one gap in a hundred", float64(list[len(list)/100])/float64(time.Millisecond), delay, serverShare)
+	return list
 }
 
 // each wants a line for each page, none twice, and the moments at which requests
