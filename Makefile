@@ -100,6 +100,10 @@ bench-store: ## What a page costs in each store, beside pgbench; fails when a ba
 check: ## Everything CI runs, with the time of each stage
 	@scripts/stages $(STAGES)
 
+.PHONY: e2e-messy
+e2e-messy: ## The messy web at its real size: dead, slow and refusing hosts, our own outages, few descriptors; one test after the other
+	HEADWAY_FULL=1 go test -count=1 -timeout 60m -parallel 1 -run '^TestMessy' -v ./internal/e2e
+
 .PHONY: e2e-fleet
 e2e-fleet: ## The fleet under faults at its real size: 500 hosts, a worker killed every 20 s; one test after the other
 	HEADWAY_FULL=1 go test -count=1 -timeout 120m -parallel 1 -skip '^TestService' -v ./internal/fleettest

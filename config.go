@@ -102,6 +102,7 @@ type Config struct {
 	Addresses    func(netip.Addr) bool // to which the interval per address applies; nil for none
 
 	Workers       int           // requests under way at once
+	Slow          int           // exchanges without progress, beyond Workers; 4096
 	ParseWorkers  int           // bodies read at once; the number of CPUs
 	RobotsWorkers int           // robots.txt asked for at once; 64
 	RobotsTimeout time.Duration // of one robots.txt; that of the fetcher
@@ -174,6 +175,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Workers <= 0 {
 		c.Workers = DefaultWorkers
+	}
+	if c.Slow <= 0 {
+		c.Slow = frontier.DefaultSlow
 	}
 	if c.ParseWorkers <= 0 {
 		c.ParseWorkers = runtime.GOMAXPROCS(0)

@@ -57,7 +57,8 @@ type crawler struct {
 	parsing  chan struct{}   // a place among the parsers
 	heard    atomic.Int64    // when something last answered, in Unix nanoseconds
 	hands    int             // workers started
-	busy     int             // tasks they have
+	busy     int             // tasks they have, but for those without progress
+	dragging int             // tasks they have that make no progress
 	life     context.Context // ends when we are told to end at once
 	shift    context.Context // of all that is under way; ends with life, or before
 	stopWork context.CancelCauseFunc
@@ -170,7 +171,7 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 			suspects = append(suspects, s.URL)
 		}
 	}
-	c.f = frontier.New(frontier.Config{Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Robots: c.cfg.RobotsWorkers, Addresses: c.cfg.Addresses, Suspects: suspects, Trace: c.watching(c.cfg.Trace)}, now)
+	c.f = frontier.New(frontier.Config{Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Robots: c.cfg.RobotsWorkers, Slow: c.cfg.Slow, Addresses: c.cfg.Addresses, Suspects: suspects, Trace: c.watching(c.cfg.Trace)}, now)
 	return nil
 }
 

@@ -24,7 +24,7 @@ type Layer struct {
 // Layers names the layers in their order.
 var Layers = []string{
 	"workers", "in flight per host", "URLs in memory", "waiting URLs", "pace", "backoff", "known URLs (bytes)", "parsers",
-	"robots.txt", "lookups", "commits", "hosts in memory", "governor", "free disk (bytes)",
+	"robots.txt", "lookups", "commits", "hosts in memory", "governor", "free disk (bytes)", "slow exchanges",
 }
 
 // Metered is a Fetcher that counts what it does.
@@ -67,6 +67,7 @@ func (c *crawler) layers(now time.Time) []Layer {
 		{Setting: "frontier.hot_hosts", Limit: int64(cmp.Or(c.cfg.HotHosts, frontier.DefaultHotHosts)), Use: int64(stats.Hosts)},
 		{Setting: "governor.enabled", Limit: int64(c.cfg.Workers), Use: int64(c.gov.Permits(now))},
 		{Setting: "store.min_free", Limit: c.cfg.MinFree, Use: c.free},
+		{Setting: "fetch.slow", Limit: int64(c.cfg.Slow), Use: int64(stats.Slow), Waiting: int64(stats.Lingering), Waited: stats.Lingered},
 	}
 	on(&list[0], visit.WaitWorkers)
 	on(&list[1], visit.WaitInFlight)

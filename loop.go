@@ -46,7 +46,7 @@ func (c *crawler) fail(err error) {
 // ownTrouble ends the crawl for an error that is neither a host's nor the order
 // to stop.
 func (c *crawler) ownTrouble(err error) {
-	if !c.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, errNotOurs) && !errors.Is(err, errHeld) && !errors.Is(err, errOptedOut) && !errors.Is(err, errEnded) {
+	if !c.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, errNotOurs) && !errors.Is(err, errHeld) && !errors.Is(err, errOptedOut) && !errors.Is(err, errEnded) && !errors.Is(err, errCrowded) {
 		c.fail(err)
 	}
 }
@@ -141,7 +141,7 @@ func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 		short = visit.WaitParse
 	}
 	if c.alone != nil && c.alone.sifting {
-		return max(1-c.busy, 0), visit.WaitBudget
+		return max(1-c.busy-c.dragging, 0), visit.WaitBudget
 	}
 	permits := max(c.gov.Permits(now)-c.busy, 0)
 	if c.cfg.Ungoverned {
@@ -151,7 +151,7 @@ func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 		return permits, short
 	}
 	if l := c.alone.cfg.Limits.Of(limit.Requests); l.Limited() {
-		if left := max(l.Max-c.alone.budget.Spent().Requests-int64(c.busy), 0); int64(permits) > left {
+		if left := max(l.Max-c.alone.budget.Spent().Requests-int64(c.busy+c.dragging), 0); int64(permits) > left {
 			return int(left), visit.WaitBudget
 		}
 	}
@@ -219,7 +219,7 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 		c.shun(now, r.Host)
 		return
 	}
-	t := task{request: r, run: run, home: s.home, owned: s.owned, secrets: s.secrets, gate: &s.gate, watched: &s.watched, promise: s.watched.promise, robots: s.robots, ignored: s.ignored, sift: run != nil && run.sifting}
+	t := task{request: r, run: run, place: &place{}, home: s.home, owned: s.owned, secrets: s.secrets, gate: &s.gate, watched: &s.watched, promise: s.watched.promise, robots: s.robots, ignored: s.ignored, sift: run != nil && run.sifting}
 	if c.alone != nil {
 		t.spell = c.spell.Load()
 	}
@@ -233,11 +233,15 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 		}
 		t.ctx = run.ctx
 	}
-	if c.hands == c.busy && c.hands < c.cfg.Workers {
+	if c.hands == c.busy+c.dragging && c.hands < c.cfg.Workers+c.cfg.Slow {
 		c.hands++
 		c.background.Go(func() { c.work(work) })
 	}
-	c.busy++
+	if t.place.slow = r.Apart(); t.place.slow {
+		c.dragging++
+	} else {
+		c.busy++
+	}
 	c.tasks <- t
 }
 
@@ -446,7 +450,7 @@ func (c *crawler) watchDisk(now time.Time) {
 
 // finished tells whether the crawl is over, and how.
 func (c *crawler) finished(ctx context.Context, now time.Time) bool {
-	if c.busy > 0 || len(c.pending) > 0 || len(c.touched) > 0 || c.committing || len(c.outbox) > 0 || c.loader.asking {
+	if c.busy+c.dragging > 0 || len(c.pending) > 0 || len(c.touched) > 0 || c.committing || len(c.outbox) > 0 || c.loader.asking {
 		return false
 	}
 	if c.alone == nil {

@@ -46,7 +46,7 @@ func (u *underWay) add(n int) {
 // of them where hosts are ready.
 func TestWorkersBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSimulated(t, 20, latency(5, time.Second))
+		s := newSimulated(t, 20, latency(5, 900*time.Millisecond)) // after a second a place is given back
 		s.owned()
 		s.cfg.Workers = 3
 		count := &underWay{Fetcher: s.cfg.Fetcher}

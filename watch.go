@@ -75,7 +75,7 @@ func (c *crawler) exchange(ctx context.Context, t *task, req fetch.Request) (*fe
 		}
 		sent(at)
 	}
-	req.Answered = c.noteAnswer
+	req.Answered, req.Slow = c.noteAnswer, c.slow(ctx, t)
 	res, err := c.cfg.Fetcher.Do(t.asking(ctx), req)
 	if stage.Swap(exchangeOver) == exchangeLeft {
 		w.under.Add(-1)

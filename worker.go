@@ -27,6 +27,7 @@ type task struct {
 	request frontier.Request
 	run     *run            // of a page or a sitemap
 	ctx     context.Context // of its own; nil for that of all
+	place   *place
 	home    weburl.URL
 	owned   bool
 	secrets fetch.Secrets
@@ -39,6 +40,12 @@ type task struct {
 	sift    bool // only judge it
 	first   bool // of its job on the host: the sitemaps are to be sent for
 	nested  int  // of a sitemap: how many indexes led to it
+}
+
+// place is what a task holds of the places among the fetches. It belongs to the loop.
+type place struct {
+	slow bool // one among the exchanges without progress
+	over bool // none any more
 }
 
 // landing is what came of asking for a page.
@@ -68,18 +75,18 @@ func (c *crawler) work(ctx context.Context) {
 		switch t.request.Kind {
 		case frontier.Robots:
 			l := c.askRobots(ctx, t)
-			c.post(func(now time.Time) { c.busy--; c.tookRobots(now, l) })
+			c.post(func(now time.Time) { c.leavePlace(t); c.tookRobots(now, l) })
 		case frontier.Sitemap:
 			ran := c.askSitemap(ctx, t)
 			c.post(func(time.Time) {
-				c.busy--
+				c.leavePlace(t)
 				if ran && c.owns(store.SlotOf(c.key, t.request.URL.Domain())) { // else its next owner reads it again
 					c.pend(entry{ran: &store.Errand{Job: t.request.Job, URL: t.request.URL, Nested: t.nested}})
 				}
 			})
 		case frontier.Page:
 			l := c.askPage(ctx, t)
-			c.post(func(now time.Time) { c.busy--; c.tookPage(now, l) })
+			c.post(func(now time.Time) { c.leavePlace(t); c.tookPage(now, l) })
 		}
 	}
 }
@@ -94,6 +101,51 @@ var errHeld = errors.New("the host has just asked to be left alone")
 // errOptedOut stops a request whose host asked not to be crawled since the request
 // was handed out.
 var errOptedOut = errors.New("the host has just opted out")
+
+// errCrowded calls an exchange off that makes no progress while as many others make
+// none as may. It is tried again when there is a place for it.
+var errCrowded = errors.New("too many exchanges make no progress")
+
+// slow is called when an exchange makes no progress: it gives its place to others.
+func (c *crawler) slow(ctx context.Context, t *task) func() error {
+	return func() error {
+		verdict := make(chan error, 1)
+		select {
+		case c.events <- func(now time.Time) { verdict <- c.turnSlow(now, t) }:
+		case <-ctx.Done():
+			return nil
+		}
+		select {
+		case err := <-verdict:
+			return err
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// turnSlow moves a task to the places of those without progress, or calls it off.
+func (c *crawler) turnSlow(now time.Time, t *task) error {
+	switch ok := c.f.Slow(now, t.request); {
+	case t.place.over || t.place.slow:
+		return nil
+	case !ok:
+		return errCrowded
+	}
+	t.place.slow = true
+	c.busy--
+	c.dragging++
+	return nil
+}
+
+// leavePlace frees what a task held.
+func (c *crawler) leavePlace(t task) {
+	if t.place.over = true; t.place.slow {
+		c.dragging--
+	} else {
+		c.busy--
+	}
+}
 
 // gate closes a host for requests that were handed out before it refused and have
 // not left yet. The schedule learns of a refusal a moment later than the worker
@@ -179,7 +231,7 @@ func (c *crawler) askRobots(ctx context.Context, t task) robotsLanding {
 	// The moment it leaves is not told: redirects make it several requests, and
 	// the host's interval counts from the end of the last.
 	req := fetch.Request{
-		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart(&t, at), Fence: c.fence, Answered: c.noteAnswer, Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
+		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart(&t, at), Fence: c.fence, Answered: c.noteAnswer, Slow: c.slow(ctx, &t), Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
 		ETag: t.robots.ETag, LastModified: t.robots.LastModified,
 	}
 	archive := c.tap(ctx, &req, output.ForRobots, visit.Item{})

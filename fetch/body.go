@@ -30,7 +30,7 @@ func (x *exchange) readBody(ctx context.Context, resp *http.Response) error {
 	for {
 		if len(r.buf.room()) == 0 {
 			var err error
-			if r.buf, err = x.client.buffers.widenOn(ctx, r.hold, r.buf, limit, x.watch.pause, x.watch.resume); err != nil {
+			if r.buf, err = x.client.buffers.widenOn(ctx, r.hold, r.buf, limit, x.pauses, x.resumes); err != nil {
 				return err
 			}
 		}
@@ -41,6 +41,7 @@ func (x *exchange) readBody(ctx context.Context, resp *http.Response) error {
 		}
 		n, err := resp.Body.Read(room)
 		x.watch.progress(n)
+		x.pulse.more(n)
 		r.buf.data = r.buf.data[:len(r.buf.data)+n]
 		if int64(len(r.buf.data)) > limit {
 			r.buf.data = r.buf.data[:limit]
@@ -58,6 +59,12 @@ func (x *exchange) readBody(ctx context.Context, resp *http.Response) error {
 		}
 	}
 }
+
+// pauses stops the clocks while the server waits for us.
+func (x *exchange) pauses() { x.watch.pause(); x.pulse.pause() }
+
+// resumes lets them go on.
+func (x *exchange) resumes() { x.watch.resume(); x.pulse.resume() }
 
 // decode undoes the content codings of the body, the last one first.
 func (x *exchange) decode(ctx context.Context) error {

@@ -20,6 +20,7 @@ type exchange struct {
 	result  *Result
 	target  guard.Target
 	watch   *watch
+	pulse   *pulse
 	heads   *heads   // if the exchange is archived
 	codings []coding // of the body, in the order they were applied
 
@@ -36,19 +37,23 @@ func (x *exchange) run(ctx context.Context) error {
 	if err := x.req.validate(); err != nil {
 		return err
 	}
+	ctx, x.pulse = newPulse(ctx, x.req.Slow)
+	defer x.pulse.end()
 	if err := x.admit(ctx); err != nil {
 		return err
 	}
+	x.pulse.beat()
 	x.result.hold = x.client.budget.open()
 	// Most bodies never need more, so that most waiting is done here, where no
 	// server waits with us.
-	if err := x.result.hold.grow(ctx, leastBuffer, func() {}, func() {}); err != nil {
+	if err := x.result.hold.grow(ctx, leastBuffer, x.pulse.pause, x.pulse.resume); err != nil {
 		return x.stopped(err)
 	}
 	if x.req.Wire != nil {
 		x.heads = newHeads(x.client.cfg.MaxHeader)
 	}
 	err := x.talk(ctx)
+	x.pulse.stop()
 	if x.heads != nil {
 		x.hand(err)
 	}
@@ -117,7 +122,9 @@ func (x *exchange) maxBody() int64 {
 func (x *exchange) talk(ctx context.Context) error {
 	var scarce guard.Scarce
 	for {
+		x.pulse.pause()
 		conn, err := x.client.pool.take(ctx, x.req.URL.Host())
+		x.pulse.resume()
 		if err != nil {
 			return x.stopped(err)
 		}
@@ -210,6 +217,7 @@ func (x *exchange) ask(ctx context.Context, conn *conn) (*http.Response, error) 
 		})
 	}
 	x.watch.enter(PhaseHeader)
+	x.pulse.beat()
 	req := x.client.httpRequest(ctx, &x.req)
 	resp, err := conn.cc.RoundTrip(req)
 	answered, refused := x.asked()
@@ -245,6 +253,7 @@ func (x *exchange) answer(ctx context.Context, resp *http.Response) error {
 		return &Error{Reason: BadEncoding, Phase: PhaseHeader, Err: err}
 	}
 	x.watch.enter(PhaseBody)
+	x.pulse.beat()
 	err = x.readBody(ctx, resp)
 	r.WireBytes = int64(len(r.buf.data))
 	if err == nil {

@@ -61,6 +61,11 @@ type Request struct {
 	// Answered is called once per exchange, when the first byte of its answer has
 	// come; it must not block.
 	Answered func(at time.Time)
+	// Slow is called when the exchange has made no progress for a second: no
+	// address, no connection, no header, hardly any body. It is called at most once
+	// per exchange, which goes on meanwhile; it may block. An error ends the
+	// exchange, and is returned wrapped.
+	Slow func() error
 	// Looking is called with true when the host's name must be looked up first,
 	// and with false when that has ended. The exchange waits for it to return.
 	Looking func(looking bool)

@@ -17,6 +17,7 @@ const (
 	DefaultHotHosts = 500_000
 	DefaultMaxItems = 100_000
 	DefaultRobots   = 64
+	DefaultSlow     = 4096
 )
 
 // Bounds that nobody needs to turn.
@@ -44,6 +45,9 @@ type Config struct {
 	HotHosts int
 	// Robots is how many robots.txt are asked for at once.
 	Robots int
+	// Slow is how many requests without progress may be under way; see
+	// [Frontier.Slow].
+	Slow int
 	// Addresses tells whether the interval per address applies to an address.
 	// Nil means to none.
 	Addresses func(netip.Addr) bool
@@ -95,6 +99,8 @@ type Frontier struct {
 	toRead   deque     // hosts that wait to ask for theirs
 	charged  []charged // failures that may turn out to be our network's
 	doubts   []doubt
+
+	slow slowness
 
 	suspects map[weburl.URL]struct{}
 	suspect  *flight    // the one under way
@@ -153,6 +159,8 @@ type flight struct {
 	token   bool
 	spaced  bool // counted in its domain's spaced
 	looking bool // counted in its host's lookups
+	apart   bool // has a place among slow requests, and no other
+	dragged bool // made no progress for a while
 }
 
 // Batch is what to do now.
@@ -239,6 +247,9 @@ func New(cfg Config, now time.Time) *Frontier {
 	}
 	if cfg.Robots <= 0 {
 		cfg.Robots = DefaultRobots
+	}
+	if cfg.Slow <= 0 {
+		cfg.Slow = DefaultSlow
 	}
 	f := &Frontier{
 		cfg: cfg, hosts: newTable[host](), domains: newTable[domain](), addresses: map[netip.Addr]*address{}, crowded: map[*address]struct{}{},
@@ -353,7 +364,7 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 	}
 	f.chooseCanary(now)
 	f.giveTurns(now)
-	for len(b.Requests) < limit {
+	for limit > 0 {
 		if len(f.tenants) == 0 {
 			if f.spend(now) || f.giveTurns(now) {
 				continue
@@ -363,7 +374,10 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 		t := f.tenants[0]
 		t.waking = true
 		if h := f.pick(t.jobs[0], now); h != nil {
-			b.Requests = append(b.Requests, f.take(h, now))
+			r := f.take(h, now)
+			if b.Requests = append(b.Requests, r); !r.Apart() || short == visit.WaitBudget {
+				limit-- // a budget counts slow ones, too
+			}
 		}
 		t.waking = false
 	}
@@ -451,15 +465,21 @@ func (f *Frontier) pick(j *jobState, now time.Time) *host {
 // take hands out the next request of a host that may be asked.
 func (f *Frontier) take(h *host, now time.Time) Request {
 	kind, q, j := f.turn(h, now)
-	fl := &flight{host: h, kind: kind, payer: j, takenAt: now}
+	fl := &flight{host: h, kind: kind, payer: j, takenAt: now, apart: h.slow}
 	r := Request{Host: h.name, flight: fl}
-	f.served(j)
+	if fl.apart {
+		f.slow.use++
+	} else {
+		f.served(j)
+	}
 	f.useTurn(fl, j.tenant, now)
 	h.number, h.passed = f.number, 0
 	switch kind {
 	case Robots:
 		h.robots = robotsAsked
-		f.readers++
+		if !fl.apart {
+			f.readers++
+		}
 	case Sitemap:
 		e := h.errands[0]
 		h.errands = h.errands[1:]

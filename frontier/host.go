@@ -74,6 +74,8 @@ type host struct {
 	stalled    bool // in the list of those that wait for our network
 	behind     bool // in the list of those that wait for another host of the domain
 	reading    bool // in the line for a place among those that ask for robots.txt
+	slow       bool // its last request made no progress for a while
+	lingering  bool // in the line for a place among requests without progress
 	line       line
 	passed     uint8   // how often it was passed over for one with an open connection
 	standing   [3]bool // where it stands, though it may have left the line

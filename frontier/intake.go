@@ -454,7 +454,7 @@ func (f *Frontier) sweep(now time.Time) {
 }
 
 func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
-	if h.flights > 0 || h.settled > 0 || h.stage != live || h.line != noLine || h.standing != [3]bool{} || h.behind || h.reading {
+	if h.flights > 0 || h.settled > 0 || h.stage != live || h.line != noLine || h.standing != [3]bool{} || h.behind || h.reading || h.lingering {
 		return
 	}
 	stopped := true

@@ -161,7 +161,11 @@ func (f *Frontier) admit(h *host, now time.Time) (time.Time, visit.Wait) {
 			return w.Until, visit.WaitAddressInterval
 		}
 	}
-	if f.readers >= f.cfg.Robots && f.robotsWanted(h, now) {
+	if h.slow && f.slow.use >= f.cfg.Slow {
+		f.linger(h, now)
+		return time.Time{}, visit.WaitWorkers
+	}
+	if f.readers >= f.cfg.Robots && !h.slow && f.robotsWanted(h, now) {
 		if !h.reading {
 			h.reading = true
 			f.toRead.push(h)

@@ -808,7 +808,7 @@ func (m *model) check() {
 
 // checkWait looks for a host that waits for nothing.
 func (m *model) checkWait(h *host) {
-	if h.booked == NoWork || h.flights > 0 || h.settled > 0 || h.until != 0 || h.line != noLine || h.stage != live || h.behind {
+	if h.booked == NoWork || h.flights > 0 || h.settled > 0 || h.until != 0 || h.line != noLine || h.stage != live || h.behind || h.lingering {
 		return
 	}
 	for q := h.queues; q != nil; q = q.next {

@@ -163,13 +163,16 @@ func (f *Frontier) callOff(fl *flight, now time.Time) {
 // landed notes that a request is no longer under way.
 func (f *Frontier) landed(fl *flight, now time.Time) {
 	fl.host.flights--
-	f.returned(fl.payer)
+	if !fl.apart {
+		f.returned(fl.payer)
+	}
+	f.freeSlow(fl, now)
 	if fl.looking {
 		fl.looking = false
 		fl.host.rare().lookups--
 	}
 	f.flights--
-	if fl.kind == Robots {
+	if fl.kind == Robots && !fl.apart {
 		f.read(now)
 	}
 	if f.suspect == fl {
@@ -179,11 +182,11 @@ func (f *Frontier) landed(fl *flight, now time.Time) {
 }
 
 // read notes that a robots.txt is no longer under way, and lets hosts look again
-// that wait to ask for theirs: a few when half of the places are free, and all
-// when nobody is left whose end would let others look.
+// that wait to ask for theirs: one for the place, a few when half of the places are
+// free, and all when nobody is left whose end would let others look.
 func (f *Frontier) read(now time.Time) {
 	f.readers--
-	n := 0
+	n := min(f.toRead.len(), 1)
 	switch {
 	case f.readers == 0:
 		n = f.toRead.len()
@@ -221,6 +224,7 @@ func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Se
 		f.left(fl, now)
 	}
 	fl.settled = true
+	h.slow = fl.dragged
 	a.SentAt = fl.sentAt
 	f.landed(fl, now)
 	f.notice(now, fl, a)

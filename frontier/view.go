@@ -96,19 +96,22 @@ func (f *Frontier) Slowest(n int) []View {
 
 // Stats is how much the frontier holds.
 type Stats struct {
-	Hosts    int // in memory
-	Working  int // of those, with work
-	Ready    int // hosts that could be asked now
-	Items    int // URLs in memory
-	InFlight int
-	Robots   int  // of those, for robots.txt
-	Down     bool // our own network is taken to be down
+	Hosts     int // in memory
+	Working   int // of those, with work
+	Ready     int // hosts that could be asked now
+	Items     int // URLs in memory
+	InFlight  int
+	Robots    int           // of those, for robots.txt and not slow
+	Slow      int           // places among requests without progress that are taken
+	Lingering int           // hosts that wait for such a place
+	Lingered  time.Duration // by all of them, so far
+	Down      bool          // our own network is taken to be down
 }
 
 // Stats counts.
 func (f *Frontier) Stats() Stats {
 	_, down := f.outage.Down()
-	return Stats{Hosts: f.hosts.len(), Working: f.working, Ready: f.readyHosts(), Items: f.items, InFlight: f.flights, Robots: f.readers, Down: down}
+	return Stats{Hosts: f.hosts.len(), Working: f.working, Ready: f.readyHosts(), Items: f.items, InFlight: f.flights, Robots: f.readers, Slow: f.slow.use, Lingering: f.slow.line.len(), Lingered: f.slow.waited, Down: down}
 }
 
 // Idle tells whether nothing waits or is under way, here or, as far as is known,

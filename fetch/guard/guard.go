@@ -66,7 +66,9 @@ type Config struct {
 	// LookupTimeout bounds one lookup over all tries and name servers, not
 	// counting the wait for a place among MaxLookups.
 	LookupTimeout time.Duration
-	// MaxLookups is how many lookups may be under way; further ones wait.
+	// MaxLookups is how many lookups may be under way; further ones wait. One that
+	// takes longer than a second no longer counts, so that name servers that do not
+	// answer keep nobody else waiting: how many there are is bounded by the callers.
 	MaxLookups int
 	// MaxEntries bounds the cache of answers.
 	MaxEntries int

@@ -155,7 +155,7 @@ func TestLookupsAreBounded(t *testing.T) {
 		d := newDialer(t, Config{Lookup: func(context.Context, string) (Answer, error) {
 			most.Store(max(most.Load(), now.Add(1)))
 			defer now.Add(-1)
-			time.Sleep(time.Second)
+			time.Sleep(900 * time.Millisecond) // in time, so that each keeps its place
 			return public(time.Hour), nil
 		}})
 		var wg sync.WaitGroup
@@ -175,8 +175,48 @@ func TestLookupsAreBounded(t *testing.T) {
 		if most.Load() != 256 {
 			t.Errorf("%d lookups at once, want 256", most.Load())
 		}
-		if waited := d.Stats().Lookups.Waited; waited != (256*1+256*2+232*3)*time.Second {
+		if waited := d.Stats().Lookups.Waited; waited != (256*1+256*2+232*3)*900*time.Millisecond {
 			t.Errorf("waited %v in all", waited)
+		}
+	})
+}
+
+// TestSlowLookups looks 1,000 names up that no name server answers for, and then one
+// that is answered at once: it waits for the others as long as they keep their places.
+func TestSlowLookups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now atomic.Int64
+		d := newDialer(t, Config{LookupTimeout: 10 * time.Second, Lookup: func(ctx context.Context, host string) (Answer, error) {
+			now.Add(1)
+			defer now.Add(-1)
+			if host != "good.test" {
+				<-ctx.Done()
+				return Answer{}, &DNSError{Host: host, Kind: Timeout}
+			}
+			return public(time.Hour), nil
+		}})
+		var wg sync.WaitGroup
+		for i := range 1000 {
+			wg.Go(func() {
+				if _, err := d.Resolve(t.Context(), fmt.Sprintf("h%d.test", i), 80); err == nil {
+					t.Error("an address of nobody")
+				}
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		if _, err := d.Resolve(t.Context(), "good.test", 80); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 3*slowLookup {
+			t.Errorf("a name behind 1,000 that nobody answers for took %v", took)
+		}
+		if got := d.Stats().Lookups; got.Use > got.Limit {
+			t.Errorf("layer %+v", got)
+		}
+		wg.Wait()
+		if got := d.Stats().Lookups; got.Use != 0 || got.Waiting != 0 || now.Load() != 0 {
+			t.Errorf("layer %+v, %d under way at the end", got, now.Load())
 		}
 	})
 }

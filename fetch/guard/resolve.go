@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -169,6 +170,9 @@ func (d *Dialer) ordered(addrs []netip.Addr) []netip.Addr {
 	return mixed
 }
 
+// slowLookup is how long a lookup keeps its place among those under way.
+const slowLookup = time.Second
+
 // look asks for a name within its bounds and remembers what it
 // said. An answer without a verdict on the name, such as a server failure, is
 // not remembered: the next caller may have better luck.
@@ -176,7 +180,11 @@ func (d *Dialer) look(ctx context.Context, name string) ([]netip.Addr, error) {
 	if err := d.lookups.enter(ctx); err != nil {
 		return nil, err
 	}
-	defer d.lookups.leave()
+	// One that takes long lets others in: those who wait for it are bounded where
+	// they come from.
+	leave := sync.OnceFunc(d.lookups.leave)
+	defer leave()
+	defer time.AfterFunc(slowLookup, leave).Stop()
 	answer, err := d.ask(ctx, name)
 	if err == nil && len(answer.Addrs) == 0 {
 		err = &DNSError{Host: name, Kind: NoAddress}

@@ -75,7 +75,7 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 	cfg.Head, cfg.HotHosts, cfg.SeenBytes, cfg.MaxWaiting = int(s.Frontier.Head), int(s.Frontier.HotHosts), s.Frontier.SeenCache, s.Frontier.MaxWaiting
 	cfg.CommitGap, cfg.MinFree = s.Store.CommitGap, cmp.Or(s.Store.MinFree, -1)
 	cfg.Free = func() (int64, error) { return freeBytes(c.dir) }
-	cfg.RobotsWorkers, cfg.RobotsCache = int(s.Robots.Parallel), s.Robots.Cache
+	cfg.Slow, cfg.RobotsWorkers, cfg.RobotsCache = slowPlaces(s), int(s.Robots.Parallel), s.Robots.Cache
 	cfg.Ungoverned, cfg.Strained = !s.Governor.Enabled, c.strain.Strained
 	cfg.Lookups = func() guard.Layer { return c.dialer.Stats().Lookups }
 	if c.purpose.shape != nil {

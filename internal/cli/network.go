@@ -134,3 +134,10 @@ func (c *crawlRun) addresses() func(netip.Addr) bool {
 		return public && guard.Public(a) || slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(a) })
 	}
 }
+
+// slowPlaces is how many exchanges without progress may be under way: no more than
+// leave every worker a connection.
+func slowPlaces(s *config.Settings) int {
+	rest := max(s.Fetch.MaxConns-s.Workers, s.Fetch.MaxConns/8, 1)
+	return int(min(s.Fetch.Slow, rest))
+}

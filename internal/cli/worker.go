@@ -79,7 +79,7 @@ func (w *fleetWorker) run(ctx context.Context) error {
 	s := w.set
 	cfg := headway.Config{
 		Store: st, Fetcher: w.client, Owned: w.vouched, Agent: w.who.Product, OptedOut: optedOut, Addresses: w.addresses(), Terms: terms,
-		Workers: int(s.Workers), ParseWorkers: int(s.Parse.Workers), RobotsWorkers: int(s.Robots.Parallel), RobotsTimeout: s.Robots.Timeout, RobotsCache: s.Robots.Cache,
+		Workers: int(s.Workers), Slow: slowPlaces(s), ParseWorkers: int(s.Parse.Workers), RobotsWorkers: int(s.Robots.Parallel), RobotsTimeout: s.Robots.Timeout, RobotsCache: s.Robots.Cache,
 		Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache, CommitGap: cmp.Or(s.Store.CommitGap, fleetCommitGap),
 		Strained: w.strain.Strained, Ungoverned: !s.Governor.Enabled, Lookups: func() guard.Layer { return w.dialer.Stats().Lookups }, Log: w.log,
 	}

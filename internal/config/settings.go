@@ -126,6 +126,7 @@ type Fetch struct {
 	MaxBody    int64 // bytes
 	BodyMemory int64 // bytes
 	MaxConns   int64
+	Slow       int64
 }
 
 // DNS bounds lookups.
