@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -126,7 +127,17 @@ for from now on may go there.`,
 					if err := f.optIn(ctx, name); err != nil {
 						return err
 					}
-					fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", name)
+					rest, err := f.optOuts(ctx)
+					if err != nil {
+						return failed(fmt.Errorf("%s is off the list, which cannot be read any more: %w", name, err), "headway admin optout list shows it")
+					}
+					still := ""
+					for _, row := range rest {
+						if strings.HasSuffix(name, "."+row.Host) {
+							still = fmt.Sprintf("; %s is on the list, and covers it still", row.Host)
+						}
+					}
+					fmt.Fprintf(cmd.OutOrStdout(), "removed %s%s\n", name, still)
 				}
 				return nil
 			})

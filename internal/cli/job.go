@@ -245,6 +245,9 @@ and the answer says so; they are asked again when the job gets its place.`,
 						told = fmt.Sprintf("job %d: %s", j.Job, l.Text)
 					}
 				}
+				if j.State.Ended() && j.State != job.Partial {
+					told += fmt.Sprintf(", but is %s and does not go on", j.State)
+				}
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), told)
 				return err
 			})

@@ -31,13 +31,14 @@ would stop it. Of a dry run that has not ended it is what is known so far.`,
 				}
 				out := cmd.OutOrStdout()
 				if asJSON {
-					return printJSON(out, plan)
+					err = printJSON(out, plan)
+				} else if err = printPlan(out, plan); err == nil {
+					_, err = fmt.Fprintf(out, "\nthe dry run is %s and took %s\n", j.State, plural(plan.Sent, "request"))
 				}
-				if err := printPlan(out, plan); err != nil {
+				if err != nil || !j.State.Ended() { // it may come to something yet
 					return err
 				}
-				_, err = fmt.Fprintf(out, "\nthe dry run is %s and took %s\n", j.State, plural(plan.Sent, "request"))
-				return err
+				return planExit(plan)
 			})
 		},
 	}

@@ -63,16 +63,21 @@ its turn and by the pace that earlier crawls have learned. No page is kept.`,
 		if err != nil {
 			return err
 		}
-		switch plan.Ends {
-		case job.Blocked:
-			return &Failure{Code: ExitBlocked}
-		case job.Failed:
-			return &Failure{Code: ExitFailed}
-		default:
-			return nil
-		}
+		return planExit(&plan)
 	}
 	return cmd
+}
+
+// planExit is the code of a plan by which nothing would be fetched.
+func planExit(p *answer.Plan) error {
+	switch p.Ends {
+	case job.Blocked:
+		return &Failure{Code: ExitBlocked}
+	case job.Failed:
+		return &Failure{Code: ExitFailed}
+	default:
+		return nil
+	}
 }
 
 // plan looks at the hosts of the seeds and composes the answer.

@@ -63,11 +63,12 @@ func makeReport(ctx context.Context, dir, since, path string, progress io.Writer
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
 	opt := report.Options{Title: reportTitle(ctx, dir), Version: version, Now: time.Now(), Progress: sayRead(progress)}
+	side := answer.Side{Reader: view, Job: j.ID}
+	if err := completeSide(&side, dir, j); err != nil {
+		return 0, failed(err, "look at "+dir+" with headway runs")
+	}
+	opt.Interrupted = side.Interrupted
 	if since != "" {
-		side := answer.Side{Reader: view, Job: j.ID}
-		if err := completeSide(&side, dir, j); err != nil {
-			return 0, failed(err, "look at "+dir+" with headway runs")
-		}
 		if opt.Since, err = compareSince(ctx, since, side, dir, progress); err != nil {
 			return 0, err
 		}

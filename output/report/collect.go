@@ -30,11 +30,13 @@ type Source interface {
 
 // Options say what a report is about.
 type Options struct {
-	Title    string // the seed, for people
-	Version  string // of this program
-	Now      time.Time
-	Since    *answer.Comparison   // with an earlier crawl; nil for none
-	Progress func(read, of int64) // told while rows are read; nil for nobody
+	Title   string // the seed, for people
+	Version string // of this program
+	Now     time.Time
+	Since   *answer.Comparison // with an earlier crawl; nil for none
+	// Interrupted says that nobody works on the crawl, though its job still runs.
+	Interrupted bool
+	Progress    func(read, of int64) // told while rows are read; nil for nobody
 }
 
 // Report is what is shown.
@@ -97,6 +99,9 @@ func (c *collector) collect(ctx context.Context) (err error) {
 	r := c.report
 	if r.Job, err = c.src.Job(ctx, c.id); err != nil {
 		return err
+	}
+	if c.opt.Interrupted {
+		r.Job.State = answer.Interrupted
 	}
 	if r.Counts, err = c.src.Counts(ctx, c.id); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"headway/answer"
 	"headway/internal/figures"
 	"headway/job"
 	"headway/visit"
@@ -93,7 +94,7 @@ func (r *Report) Write(w io.Writer) error {
 
 // stateWords say what a state means for who reads the page.
 var stateWords = map[job.State]string{
-	job.Queued: "it has not begun", job.Running: "it was still running, or was interrupted, when this page was made", job.Paused: "it was paused when this page was made",
+	job.Queued: "it has not begun", job.Running: "it was still running when this page was made", answer.Interrupted: "it was interrupted; the same crawl command goes on with it", job.Paused: "it was paused when this page was made",
 	job.Draining: "it was being ended when this page was made", job.Complete: "every URL that was found has ended", job.Partial: "a limit stopped it with work left",
 	job.Blocked: "robots.txt or challenges forbid everything", job.Cancelled: "it was stopped on request", job.Failed: "no host could be reached, or the work could not be done",
 }
