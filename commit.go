@@ -214,6 +214,7 @@ func (c *crawler) commit(work context.Context, batch []entry, commit store.Commi
 		})
 		return
 	}
+	first := time.Now()
 	for {
 		began := time.Now()
 		var receipt store.Receipt
@@ -226,7 +227,7 @@ func (c *crawler) commit(work context.Context, batch []entry, commit store.Commi
 			c.post(func(now time.Time) { c.tookCommit(now, batch, &commit, receipt, took) })
 			return
 		}
-		if !errors.Is(err, store.ErrFull) && !errors.Is(err, store.ErrInUse) {
+		if !errors.Is(err, store.ErrInUse) && !(errors.Is(err, store.ErrFull) && began.Sub(first) < fullPatience) {
 			c.post(func(time.Time) {
 				c.committing = false
 				c.fail(fmt.Errorf("commit: %w", err))

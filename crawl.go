@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"headway/job"
@@ -56,7 +57,21 @@ func (x *Crawl) Run(ctx context.Context) (Report, error) {
 	if left := x.leave(context.WithoutCancel(ctx)); err == nil {
 		err = left
 	}
+	if noRoom(err) {
+		// Nothing can be written, not even how it ended: what is stored is that of
+		// a crawl to go on with, and what was not is asked for again.
+		x.c.cfg.Log.Warn("the disk is full, so this is the end", "err", err)
+		x.r.stop, err = &Stop{State: job.Partial, Reason: Disk}, nil
+	}
 	return x.r.report(context.WithoutCancel(ctx), err)
+}
+
+// Disk is the reason of a crawl that is partial for want of room on the disk.
+const Disk = "disk"
+
+// noRoom tells whether an error is that the disk is full, whoever found out.
+func noRoom(err error) bool {
+	return errors.Is(err, store.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // Progress returns how the crawl stands, as of a moment ago; nil before it has

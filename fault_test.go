@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"math"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -256,6 +260,83 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("ended %s (%s), want partial (disk)", r.State, r.Reason)
 		}
 	})
+}
+
+// TestStoreFull finds no room at all in the middle of a crawl: it waits a little,
+// ends as partial, and goes on when there is room again.
+func TestStoreFull(t *testing.T) {
+	for name, full := range map[string]error{
+		"the store": store.ErrFull, "a file": &fs.PathError{Op: "write", Path: "hosts.db", Err: syscall.ENOSPC}, "a quota": syscall.EDQUOT,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSimulated(t, 2, small(30))
+				st := &crammed{Store: s.st, err: full, room: 3}
+				s.cfg.Store, s.cfg.MinFree = st, -1
+				r := s.run()
+				if r.State != job.Partial || r.Reason != headway.Disk || !r.Success || r.Counts.Waiting == 0 {
+					t.Errorf("ended %s (%s), %d waiting; want partial (disk)", r.State, r.Reason, r.Counts.Waiting)
+				}
+				if r.Elapsed > time.Minute {
+					t.Errorf("it took %v", r.Elapsed)
+				}
+				if errors.Is(full, store.ErrFull) {
+					return
+				}
+				time.Sleep(time.Minute) // until nobody has the slots of this process, which is one here
+				st.room = math.MaxInt
+				if r := s.run(); r.State != job.Complete || r.Counts.Pages() != 60 {
+					t.Errorf("with room again: %s (%s), %d pages", r.State, r.Reason, r.Counts.Pages())
+				}
+			})
+		})
+	}
+}
+
+// crammed is a store that has room for so many commits.
+type crammed struct {
+	store.Store
+	err  error
+	room int
+}
+
+func (s *crammed) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
+	if s.room--; s.room < 0 {
+		return store.Receipt{}, fmt.Errorf("commit: %w", s.err)
+	}
+	return s.Store.Commit(ctx, c)
+}
+
+// TestScarceStore cannot open a file for a while, for want of descriptors: the crawl
+// waits and is complete.
+func TestScarceStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(t, 2, small(30))
+		s.cfg.Store = &starved{Store: s.st, until: time.Now().Add(20 * time.Second)}
+		if r := s.run(); r.State != job.Complete || r.Counts.Pages() != 60 {
+			t.Errorf("%s (%s), %d pages", r.State, r.Reason, r.Counts.Pages())
+		}
+	})
+}
+
+// starved is a store that cannot open files until a time.
+type starved struct {
+	store.Store
+	until time.Time
+}
+
+func (s *starved) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
+	if time.Now().Before(s.until) {
+		return store.Receipt{}, store.ErrScarce
+	}
+	return s.Store.Commit(ctx, c)
+}
+
+func (s *starved) Heads(ctx context.Context, now time.Time, wants []store.Want) ([]visit.Item, error) {
+	if time.Now().Before(s.until) {
+		return nil, os.NewSyscallError("open", syscall.EMFILE)
+	}
+	return s.Store.Heads(ctx, now, wants)
 }
 
 // TestLimits stops at each limit, says which, and keeps what is left.

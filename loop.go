@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"headway/fetch/guard"
 	"headway/frontier"
 	"headway/job"
 	"headway/limit"
@@ -22,6 +23,7 @@ const (
 	tickEvery    = 250 * time.Millisecond // limits, disk and progress are looked at
 	graceful     = 2 * time.Second        // what is in flight gets after the time limit
 	diskPatience = 10 * time.Minute       // how long too little room is waited out
+	fullPatience = 15 * time.Second       // how long a commit waits that found none at all
 )
 
 // maxBehind is how many visits may wait for their commit before nothing more is
@@ -444,7 +446,7 @@ func (c *crawler) watchDisk(now time.Time) {
 	}
 	c.lowDisk = low
 	if low && !c.halted && now.Sub(c.lowSince) > diskPatience {
-		c.halt(now, &Stop{State: job.Partial, Reason: "disk"}, false)
+		c.halt(now, &Stop{State: job.Partial, Reason: Disk}, false)
 	}
 }
 
@@ -607,13 +609,18 @@ func (c *crawler) tookHosts(now time.Time, hosts []store.HostWork, last, whole b
 	return !last && room && c.fatal == nil
 }
 
-// insist does something with the store. A worker of a fleet goes on trying while
-// its lease lasts: a database that restarts is back before that. One alone does so
-// while another process, which may be stopped, has the file locked.
+// insist does something with the store, again where there was no descriptor for it.
+// A worker of a fleet goes on trying while its lease lasts: a database that restarts
+// is back before that. One alone does so while another process, which may be stopped,
+// has the file locked.
 func (c *crawler) insist(ctx context.Context, do func() error) error {
+	var scarce guard.Scarce
 	for wait := retryFirst; ; wait = min(2*wait, retryLast) {
 		err := do()
 		c.meter.stored(ctx, err)
+		if (errors.Is(err, store.ErrScarce) || guard.NoDescriptor(err)) && scarce.Wait(ctx) {
+			continue
+		}
 		switch {
 		case err == nil || lasting(err):
 			return err

@@ -24,6 +24,9 @@ var (
 	// ErrFull says that there is no room left to store on. Nothing was changed;
 	// the store works again when there is.
 	ErrFull = errors.New("the disk is full")
+	// ErrScarce says that a file could not be opened, which is so when the process
+	// has no descriptor left. Nothing was changed; trying again may help.
+	ErrScarce = errors.New("a file cannot be opened now")
 	// ErrCorrupt says that the files are damaged.
 	ErrCorrupt = errors.New("the file is damaged")
 	// ErrNewer says that a newer version of the program has written the files.

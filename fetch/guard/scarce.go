@@ -30,9 +30,12 @@ func NoDescriptor(err error) bool {
 // Again tells whether what failed is worth another try, after waiting for it. It is
 // not when the error is another, when ctx ends, and after a minute.
 func (s *Scarce) Again(ctx context.Context, err error) bool {
-	if !NoDescriptor(err) {
-		return false
-	}
+	return NoDescriptor(err) && s.Wait(ctx)
+}
+
+// Wait waits for a descriptor, and tells whether to try again; as [Scarce.Again] for
+// an error that is told in another way.
+func (s *Scarce) Wait(ctx context.Context) bool {
 	now := time.Now()
 	if s.until.IsZero() {
 		s.until, s.wait = now.Add(scarceFor), scarceFirst

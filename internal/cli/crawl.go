@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -227,7 +228,7 @@ func (c *crawlRun) passes(ctx context.Context, st store.Store, cfg *headway.Conf
 		}
 		report, err := c.watched(ctx, crawl)
 		for _, w := range cfg.Outputs {
-			if closed := w.Close(); err == nil && closed != nil {
+			if closed := w.Close(); err == nil && closed != nil && report.Reason != headway.Disk {
 				err = closed
 			}
 		}
@@ -325,6 +326,11 @@ func (c *crawlRun) named() bool {
 func (c *crawlRun) failure(err error) error {
 	if hint := hintOf(err); hint != "" {
 		return failed(err, hint)
+	}
+	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNotWaiting) {
+		path := filepath.Join(c.dir, "crawl.db")
+		return failed(fmt.Errorf("%s was damaged, or changed by another program, while the crawl ran: %w", path, err),
+			"restore a backup, or move "+path+" away and begin anew with --fresh; `sqlite3 "+path+" .recover` shows what can still be read")
 	}
 	return failed(err, "what was done is kept in "+c.dir+"; the same command goes on with it")
 }

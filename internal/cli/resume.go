@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"headway"
 	"headway/answer"
+	"headway/internal/export"
 	"headway/job"
 	"headway/limit"
+	"headway/output/jsonl"
 	"headway/store"
 )
 
@@ -20,6 +23,7 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Conf
 	if err != nil {
 		return false, false, failed(err, "")
 	}
+	anew := false // by a purpose that begins anew each time
 	for _, j := range jobs {
 		if j.Name != crawlName {
 			continue
@@ -46,7 +50,7 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Conf
 			return false, false, usage(fmt.Errorf("this crawl was begun without a limit of pages, and cannot be given one of %d", pages),
 				"limit its --max-requests or --max-time, or begin anew with --fresh")
 		}
-		cfg.Continue = len(changed) > 0 || j.Reason == headway.DiscoveryStopped
+		cfg.Continue = len(changed) > 0 || j.Reason == headway.DiscoveryStopped || j.Reason == headway.Disk
 		ended = j.State.Ended() && !(j.State == job.Partial && cfg.Continue)
 		if j.State.Ended() && c.purpose.again != nil {
 			again, err := c.purpose.again(ctx, st, j)
@@ -62,7 +66,7 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Conf
 			if err := c.purpose.afresh(cfg); err != nil {
 				return false, false, failed(err, "remove the folder")
 			}
-			begun, ended, cfg.Continue = false, false, false
+			begun, ended, cfg.Continue, anew = false, false, false, true
 			continue
 		}
 		if ended {
@@ -72,10 +76,38 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Conf
 			return begun, ended, nil
 		}
 	}
+	if !begun && !anew && !c.set.Fresh {
+		if err := c.keepResults(); err != nil {
+			return false, false, err
+		}
+	}
 	if err := os.WriteFile(filepath.Join(c.dir, askedFile), cfg.Spec, 0o644); err != nil {
 		return false, false, failed(fmt.Errorf("keep what was asked for: %w", err), "look whether "+c.dir+" can be written")
 	}
 	return begun, ended, nil
+}
+
+// keepResults refuses to write over results of a crawl that the folder does not know:
+// its file was lost, or they were put there by somebody.
+func (c *crawlRun) keepResults() error {
+	patterns := archiveFiles
+	for _, name := range export.Files(c.set.Format...) {
+		patterns = append(slices.Clip(patterns), name, name+jsonl.PartSuffix)
+	}
+	for _, pattern := range patterns {
+		paths, err := filepath.Glob(filepath.Join(escapeGlob(c.dir), pattern))
+		if err != nil {
+			return failed(err, "")
+		}
+		for _, path := range paths {
+			if n, err := sizeOf(path); err != nil || n == 0 {
+				continue // nothing is lost with it
+			}
+			return usage(fmt.Errorf("%s holds results, but %s knows of no crawl", path, filepath.Join(c.dir, "crawl.db")),
+				"choose another folder with --dir, or write over them with --fresh")
+		}
+	}
+	return nil
 }
 
 // forget ends a job and everything known of it.

@@ -279,10 +279,15 @@ func wrap(err error) error {
 	if !ok {
 		return err
 	}
+	if e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE {
+		return fmt.Errorf("%w: %w", store.ErrFull, err) // the index of the log found no room
+	}
 	var kind error
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_FULL:
 		kind = store.ErrFull
+	case sqlite3.SQLITE_CANTOPEN:
+		kind = store.ErrScarce
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		kind = store.ErrCorrupt
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/pressly/goose/v3"
 
@@ -42,15 +43,56 @@ func sub(dir string) fs.FS {
 	return f
 }
 
-// migrate brings a file to the schema this program knows. A file that is older
-// is copied first; a newer or strange one is refused and left as it is.
-func (k schema) migrate(ctx context.Context, path string) (err error) {
-	var size int64
-	if info, err := os.Stat(path); err == nil {
-		size = info.Size()
-	} else if !errors.Is(err, fs.ErrNotExist) {
+// errEmpty is a file without anything in it. Files appear whole, so somebody else
+// has emptied it.
+var errEmpty = fmt.Errorf("it is empty: %w", store.ErrCorrupt)
+
+// migrate brings a file to the schema this program knows, and makes it if there is
+// none. A file that is older is copied first; a newer, strange or empty one is
+// refused and left as it is.
+func (k schema) migrate(ctx context.Context, path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return k.create(ctx, path)
+	case err != nil:
+		return err
+	case info.Size() == 0:
+		return errEmpty
+	}
+	return k.upgrade(ctx, path, info.Size())
+}
+
+// create makes a file, under another name until it is whole.
+func (k schema) create(ctx context.Context, path string) error {
+	part := path + ".part"
+	// What a file that is gone has left behind would be taken for this one's.
+	for _, old := range []string{part, part + "-journal", path + "-journal", path + "-wal", path + "-shm"} {
+		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := k.upgrade(ctx, part, 0); err != nil {
 		return err
 	}
+	if err := os.Rename(part, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes a new name last. Some systems cannot, and need not.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	_ = d.Sync()
+	return d.Close()
+}
+
+// upgrade brings a file of this size to the schema; of none, if it is new.
+func (k schema) upgrade(ctx context.Context, path string, size int64) (err error) {
 	isNew := size == 0
 	db, err := sql.Open("sqlite", fileURI(path)+"?_pragma=busy_timeout(5000)")
 	if err != nil {
@@ -98,7 +140,7 @@ func (k schema) checkMark(ctx context.Context, db *sql.DB) error {
 	if err := db.QueryRowContext(ctx, "select application_id, (select count(*) from sqlite_schema) from pragma_application_id").Scan(&mark, &tables); err != nil {
 		return wrap(err)
 	}
-	if mark != k.mark && tables > 0 {
+	if mark != k.mark {
 		// A crash between the first tables and the mark leaves only tables
 		// of ours.
 		var ours int64

@@ -95,19 +95,102 @@ func TestDamagedFileIsRefused(t *testing.T) {
 }
 
 func TestForeignDatabaseIsRefused(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, crawlFile)
+	for name, make := range map[string]string{
+		"somebody's tables": "create table recipes (name text)",
+		"no tables":         "create table x (y); drop table x",
+		"another's mark":    "pragma application_id = 77; create table goose_db_version (x)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, crawlFile)
+			foreign(t, path, make)
+			refused(t, dir, store.ErrCorrupt)
+		})
+	}
+	t.Run("nothing in it", func(t *testing.T) {
+		dir := made(t)
+		path := filepath.Join(dir, crawlFile)
+		if err := os.Truncate(path, 0); err != nil {
+			t.Fatal(err)
+		}
+		if e := refused(t, dir, errEmpty); !strings.Contains(e.Hint, path) {
+			t.Errorf("the hint does not name the file: %s", e.Hint)
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() != 0 {
+			t.Errorf("it was written to: %v, %v", info, err)
+		}
+	})
+}
+
+// foreign makes a database of somebody else.
+func foreign(t *testing.T, path, script string) {
+	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec("create table recipes (name text)"); err != nil {
+	if _, err := db.Exec(script); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, dir, store.ErrCorrupt)
+}
+
+// TestEmptyHostsFile refuses a file of hosts that somebody has emptied, and one that
+// is not ours.
+func TestEmptyHostsFile(t *testing.T) {
+	hosts := filepath.Join(t.TempDir(), "hosts.db")
+	for _, write := range []func() error{
+		func() error { return os.WriteFile(hosts, nil, 0o644) },
+		func() error { foreign(t, hosts, "create table recipes (name text)"); return nil },
+	} {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(t.Context(), Config{Dir: t.TempDir(), Hosts: hosts})
+		if err == nil {
+			s.Close()
+			t.Fatal("opened")
+		}
+		e, ok := errors.AsType[*store.OpenError](err)
+		if !ok || !errors.Is(err, store.ErrCorrupt) || e.Path != hosts || !strings.Contains(e.Hint, hosts) {
+			t.Errorf("%v, want a hint that names %s", err, hosts)
+		}
+		if err := os.Remove(hosts); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestHostsFileIsMadeWhole leaves behind what a process leaves that is killed while
+// it makes the file of hosts, or after somebody removed the file alone: the next one
+// makes it, and takes nothing of that for its own.
+func TestHostsFileIsMadeWhole(t *testing.T) {
+	hosts := filepath.Join(t.TempDir(), "hosts.db")
+	for range 2 {
+		for _, name := range []string{hosts + ".part", hosts + ".part-journal", hosts + "-wal"} {
+			if err := os.WriteFile(name, []byte(strings.Repeat("half of it\n", 1000)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := openShares(t, hosts, nil)
+		o := newOwner(t, s, 0)
+		if c := o.claim("a.example"); len(c.Granted) != 1 {
+			t.Errorf("%+v", c)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(hosts + ".part"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a part stays: %v", err)
+		}
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			if err := os.Remove(hosts + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+	}
 }
 
 // TestUpgrade opens a file with a program that knows one migration more, and

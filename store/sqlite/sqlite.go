@@ -143,12 +143,17 @@ func lockPath(path string) (*os.File, error) {
 
 // openError adds what a person can do about it.
 func openError(path string, err error) error {
+	if e, ok := errors.AsType[*store.OpenError](err); ok {
+		return e // of another file
+	}
 	var hint string
 	switch {
 	case errors.Is(err, store.ErrInUse):
 		hint = "another headway works in this directory; wait for it, or choose another directory"
 	case errors.Is(err, store.ErrNewer):
 		hint = "upgrade headway to the version that wrote it, or choose another directory"
+	case errors.Is(err, errEmpty):
+		hint = "restore a backup, or move " + path + " away to begin anew"
 	case errors.Is(err, store.ErrCorrupt):
 		hint = "move the file away and start anew, or restore a backup; `sqlite3 " + path + " .recover` shows what can still be read"
 	case errors.Is(err, store.ErrFull):
