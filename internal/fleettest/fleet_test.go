@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"headway/internal/cli"
@@ -376,17 +377,26 @@ func (f *fleet) list() []job {
 	return answer.Jobs
 }
 
+// hasEnded tells whether a job has. It asks the database, since a command each time would
+// cost more than the fleet.
+func (f *fleet) hasEnded(id int64) (ended bool) {
+	f.Helper()
+	f.sql(func(conn *pgx.Conn) error {
+		return conn.QueryRow(f.Context(), "select state in ('complete', 'partial', 'blocked', 'cancelled', 'failed') from job where id = $1", id).Scan(&ended)
+	})
+	return ended
+}
+
 // await waits for the end of a job, which other processes bring about, and lets disturb
 // do something meanwhile.
 func (f *fleet) await(id int64, within time.Duration, disturb func()) job {
 	f.Helper()
 	for began := time.Now(); ; time.Sleep(500 * time.Millisecond) {
-		j := f.show(id)
-		if !j.Ended.IsZero() {
-			return j
+		if f.hasEnded(id) {
+			return f.show(id)
 		}
 		if time.Since(began) > within {
-			f.Fatalf("the job has not ended after %v: %+v", within, j)
+			f.Fatalf("the job has not ended after %v: %+v", within, f.show(id))
 		}
 		if disturb != nil {
 			disturb()
