@@ -1,17 +1,24 @@
 package headway_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"headway/fetch"
+	"headway/fetch/guard"
 	"headway/internal/simweb"
 	"headway/job"
 	"headway/lab"
 	"headway/limit"
+	"headway/politeness"
 	"headway/store"
 	"headway/visit"
 )
@@ -139,4 +146,44 @@ func TestPatienceEndsAnOutage(t *testing.T) {
 // patience is how long the crawl waits for hosts.
 func (s *simulated) patience(d time.Duration) {
 	s.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Patience: d}})
+}
+
+// TestRefusedHostIsNotHeld crawls a host that may not be asked: nothing was sent, so
+// nothing is kept that the next crawl would have to wait for.
+func TestRefusedHostIsNotHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(t, 1, small(1))
+		shut, err := guard.New(guard.Config{
+			Lookup: func(context.Context, string) (guard.Answer, error) {
+				return guard.Answer{Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.9")}, TTL: time.Second}, nil
+			},
+			Connect: func(context.Context, netip.AddrPort) (net.Conn, error) { return nil, errors.New("not to be dialled") },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := fetch.New(fetch.Config{Dialer: shut, Identity: fetch.Identity{Contact: "mailto:ops@example.com"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(client.Close)
+		s.cfg.Fetcher = client
+		r := s.run()
+		if r.Counts.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.PrivateAddress}] != 1 || r.Requests != 0 {
+			t.Fatalf("%d requests: %v", r.Requests, r.Counts.Ended)
+		}
+		h, err := s.st.Host(t.Context(), s.cfg.Seeds[0].Host())
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			t.Fatal(err)
+		}
+		var state politeness.State
+		if len(h.Politeness) > 0 {
+			if err := state.UnmarshalBinary(h.Politeness); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !state.LastSent().IsZero() || len(h.Robots) > 0 {
+			t.Errorf("a host that was never asked is known as asked at %v, robots.txt %d bytes", state.LastSent(), len(h.Robots))
+		}
+	})
 }

@@ -125,6 +125,14 @@ type robotsLanding struct {
 	sent    time.Time
 }
 
+// refused is why the host was not asked at all; "" if it was, or could not be reached.
+func (l *robotsLanding) refused() visit.Reason {
+	if failure, ok := errors.AsType[*fetch.Error](l.err); ok && failure.Reason.Skipped() && l.asked == 0 {
+		return visit.Reason(failure.Reason)
+	}
+	return ""
+}
+
 // tookRobots learns from robots.txt.
 func (c *crawler) tookRobots(now time.Time, l robotsLanding) {
 	s := c.sites[l.request.Host]
@@ -134,6 +142,12 @@ func (c *crawler) tookRobots(now time.Time, l robotsLanding) {
 	}
 	for _, r := range c.runsOf(l.request.Host) {
 		r.spend(now, 0, l.asked, l.wire)
+	}
+	if reason := l.refused(); reason != "" {
+		// Nothing was sent, so there is nothing to learn or to wait for.
+		c.f.PutBack(now, l.request)
+		c.f.GiveUp(now, l.request.Host, visit.Skipped, reason)
+		return
 	}
 	if l.owned && !s.owned {
 		s.owned = true
