@@ -47,7 +47,7 @@ type hostConns struct {
 // goroutines, of a secure one its keys, certificates and, for HTTP/2, tables.
 const (
 	idlePlainBytes  = 24 << 10
-	idleSecureBytes = 48 << 10
+	idleSecureBytes = 64 << 10
 	// maxIdlePlain is how many plain ones are kept at most: all that is lost with
 	// one is the time of a dial.
 	maxIdlePlain = 1024
