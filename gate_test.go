@@ -20,6 +20,7 @@ func TestGate(t *testing.T) {
 		c := &crawler{cfg: Config{OptedOut: func(weburl.URL) bool { return out }}}
 		tenure := store.NewTenure(store.Terms{}.WithDefaults(), time.Now().Add(time.Hour))
 		c.tenure.Store(&tenure)
+		time.Sleep(time.Millisecond / 2) // the clock seldom stands at a whole millisecond
 		for _, tt := range []struct {
 			status int
 			after  string
@@ -41,7 +42,11 @@ func TestGate(t *testing.T) {
 				if err := c.mayStart(&task{gate: &g}, weburl.URL{})(); !errors.Is(err, errHeld) {
 					t.Errorf("%d, Retry-After %q: %v", tt.status, tt.after, err)
 				}
-				time.Sleep(tt.held)
+				time.Sleep(tt.held - time.Nanosecond)
+				if err := c.mayStart(&task{gate: &g}, weburl.URL{})(); !errors.Is(err, errHeld) {
+					t.Errorf("%d, Retry-After %q, a moment before its end: %v", tt.status, tt.after, err)
+				}
+				time.Sleep(time.Nanosecond)
 			}
 			if err := c.mayStart(&task{gate: &g}, weburl.URL{})(); err != nil {
 				t.Errorf("%d, Retry-After %q, after %v: %v", tt.status, tt.after, tt.held, err)

@@ -176,7 +176,7 @@ func record(v *visit.Visit, r reading) {
 // timingOf maps when things happened.
 func timingOf(res *fetch.Result) visit.Timing {
 	t := res.Timing
-	return visit.Timing{Sent: t.Sent, DNS: t.DNS, Connect: t.Connect, TLS: t.TLS, FirstByte: t.FirstByte, Total: t.Total, Reused: t.Reused}
+	return visit.Timing{Sent: t.Sent, DNS: t.DNS, Connect: t.Connect, TLS: t.TLS, Send: t.Send, FirstByte: t.FirstByte, Total: t.Total, Reused: t.Reused}
 }
 
 // cacheAnswer maps what caches said in a header.

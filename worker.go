@@ -151,7 +151,7 @@ func (c *crawler) leavePlace(t task) {
 // not left yet. The schedule learns of a refusal a moment later than the worker
 // that read it; the gate bridges that moment, and no more, because it is the
 // schedule that decides.
-type gate struct{ until atomic.Int64 } // Unix milliseconds
+type gate struct{ until atomic.Int64 } // Unix nanoseconds
 
 // maxGate is how long the schedule may take to learn of a refusal.
 const maxGate = 10 * time.Second
@@ -163,7 +163,7 @@ func (g *gate) heed(res *fetch.Result) {
 	}
 	now := time.Now()
 	if d, ok := retryAfter(res, now); ok {
-		g.until.Store(now.Add(min(d, maxGate)).UnixMilli())
+		g.until.Store(now.Add(min(d, maxGate)).UnixNano())
 	}
 }
 
@@ -175,7 +175,7 @@ func (c *crawler) mayStart(t *task, u weburl.URL) func() error {
 		if t := c.tenure.Load(); t == nil || !t.MayStart(now) || spell != nil && spell.ctx.Err() != nil {
 			return errNotOurs
 		}
-		if now.UnixMilli() < gate.until.Load() {
+		if now.UnixNano() < gate.until.Load() {
 			return errHeld
 		}
 		if c.cfg.OptedOut(u) {

@@ -249,8 +249,7 @@ func (c *Courtesy) evidence(v *visit.Visit) {
 
 // request counts a request that left.
 func (c *Courtesy) request(v *visit.Visit) {
-	from := v.Timing.Sent.UnixNano()
-	c.spans = append(c.spans, span{from, from + int64(v.Timing.Total)})
+	c.spans = append(c.spans, span{v.Timing.Sent.UnixNano(), v.Timing.End().UnixNano()})
 	c.receipt.Bytes += v.Answer.WireBytes
 	c.statuses[v.Answer.Status]++
 	switch s := v.Answer.Status; {
@@ -263,7 +262,7 @@ func (c *Courtesy) request(v *visit.Visit) {
 func (c *Courtesy) refused(v *visit.Visit) {
 	c.receipt.Refusals++
 	c.refusals = append(c.refusals, Refusal{
-		sent: v.Timing.Sent, At: v.Timing.Sent.Add(v.Timing.Total).UTC(), Status: v.Answer.Status, RetryAfter: v.Answer.RetryAfter,
+		sent: v.Timing.Sent, At: v.Timing.End().UTC(), Status: v.Answer.Status, RetryAfter: v.Answer.RetryAfter,
 		Asked: ask.Millis(seconds(v.Answer.RetryAfter)), URL: visit.Redact(v.Item.URL),
 	})
 	if len(c.refusals) >= 2*MaxRefusals {

@@ -170,6 +170,22 @@ func TestCourtesyReactions(t *testing.T) {
 	}
 }
 
+// TestCourtesyCountsFromTheEnd holds a request that left when the time was over, and
+// not a moment before, against a refusal whose request was slow to leave.
+func TestCourtesyCountsFromTheEnd(t *testing.T) {
+	for early, want := range map[time.Duration]int{0: 0, time.Nanosecond: 1} {
+		c := NewCourtesy(false)
+		v := asked(t, "/a", 40*ms, 100*ms, 429) // its writing took 40 ms, its answer was read at 100 ms
+		v.Timing.Send, v.Answer.RetryAfter = 40*ms, "5"
+		c.AddAttempt(v)
+		c.Add(asked(t, "/b", 5*sec+100*ms-early, 10*ms, 200))
+		r := c.Receipt(CourtesyFacts{})
+		if at := r.RefusalList[0].At; !at.Equal(noon.Add(100*ms)) || r.SentInside != want {
+			t.Errorf("%v early: refused at %v, %d requests inside, want %d", early, at, r.SentInside, want)
+		}
+	}
+}
+
 func TestCourtesyForbidden(t *testing.T) {
 	for refuses, want := range map[bool]int64{false: 0, true: 1} {
 		c := NewCourtesy(refuses)

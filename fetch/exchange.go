@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,9 +26,10 @@ type exchange struct {
 	codings []coding // of the body, in the order they were applied
 
 	mu      sync.Mutex
-	over    bool  // no byte of the request may leave any more
-	started bool  // one may have left
-	refused error // why none may
+	over    bool      // no byte of the request may leave any more
+	started bool      // one may have left
+	refused error     // why none may
+	begun   time.Time // the writing
 	sent    time.Time
 	first   time.Time // of the first byte of the answer
 }
@@ -198,7 +200,7 @@ func (x *exchange) talkOn(ctx context.Context, conn *conn) error {
 	// the body closes the connection too.
 	defer resp.Body.Close()
 	err = x.answer(ctx, resp)
-	timing.Total = time.Since(timing.Sent)
+	timing.Total = timing.Send + time.Since(timing.Sent)
 	if err != nil && !x.statusDecides(err) {
 		return err
 	}
@@ -212,6 +214,7 @@ func (x *exchange) ask(ctx context.Context, conn *conn) (*http.Response, error) 
 	http2 := conn.wire == nil
 	if http2 {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			WroteHeaderField:     func(string, []string) { x.mark(&x.begun) }, // the first is encoded right before all are written
 			WroteHeaders:         x.left,
 			GotFirstResponseByte: x.answered,
 		})
@@ -291,7 +294,7 @@ func (x *exchange) statusDecides(err error) bool {
 func (x *exchange) expect(http2 bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.over, x.started, x.refused = false, http2, nil
+	x.over, x.started, x.refused, x.begun = false, http2, nil, time.Time{}
 	if x.heads != nil {
 		x.heads.reset()
 	}
@@ -321,7 +324,9 @@ func (x *exchange) begin(p []byte) bool {
 	x.confirm()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.started = x.started || !x.over
+	if !x.over && !x.started {
+		x.started, x.begun = true, time.Now()
+	}
 	if !x.over && x.heads != nil {
 		x.heads.write(p) // now, because the answer may overtake the word that they left
 	}
@@ -374,9 +379,13 @@ func (x *exchange) asked() (answered bool, refused error) {
 			x.sent = x.first
 		}
 	}
-	x.result.Timing.Sent = x.sent
-	if answered {
-		x.result.Timing.FirstByte = max(x.first.Sub(x.sent), 0)
+	timing := &x.result.Timing
+	timing.Sent = x.sent
+	if begun := cmp.Or(x.begun, x.sent); !x.sent.IsZero() {
+		timing.Send = x.sent.Sub(begun)
+		if answered {
+			timing.FirstByte = max(x.first.Sub(begun), 1)
+		}
 	}
 	return answered, x.refused
 }

@@ -57,6 +57,7 @@ func parseURL(t testing.TB, raw string) weburl.URL {
 // connection is a pipe to serve. It works in real and in virtual time.
 type piped struct {
 	serve func(net.Conn)
+	wrap  func(net.Conn) net.Conn // our end; nil for nothing
 	wg    sync.WaitGroup
 
 	mu    sync.Mutex
@@ -108,6 +109,9 @@ func (p *piped) connect(context.Context, netip.AddrPort) (net.Conn, error) {
 		defer far.Close()
 		p.serve(far)
 	})
+	if p.wrap != nil {
+		near = p.wrap(near)
+	}
 	return near, nil
 }
 

@@ -381,8 +381,55 @@ func TestSentIsNeverEarly(t *testing.T) {
 		if r.Timing.Sent.Before(arrived) {
 			t.Errorf("sent %v, arrived %v", r.Timing.Sent, arrived)
 		}
-		if r.Timing.FirstByte != 2*time.Second || r.Timing.Total != 2*time.Second {
+		if r.Timing.Send != 3*time.Second || r.Timing.FirstByte != 5*time.Second || r.Timing.Total != 5*time.Second {
 			t.Errorf("timing %+v", r.Timing)
 		}
 	})
+}
+
+// lateWriter is a connection whose writes return long after the bytes have left,
+// as on a machine whose cores are busy elsewhere.
+type lateWriter struct {
+	net.Conn
+	late time.Duration
+}
+
+func (c lateWriter) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	time.Sleep(c.late)
+	return n, err
+}
+
+// TestTimings measures exchanges whose answer is there before the writer knows that
+// the request has left, and others: each counts from the beginning of the writing.
+func TestTimings(t *testing.T) {
+	for _, late := range []time.Duration{0, 500 * time.Millisecond, 1500 * time.Millisecond} {
+		t.Run(late.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, p := newPiped(t, Config{}, func(c net.Conn) {
+					if _, err := http.ReadRequest(bufio.NewReader(c)); err != nil {
+						return
+					}
+					time.Sleep(time.Second)
+					io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+					time.Sleep(time.Second)
+					io.WriteString(c, "hello")
+				})
+				p.wrap = func(c net.Conn) net.Conn { return lateWriter{c, late} }
+				began := time.Now()
+				r, err := get(t, c, "http://site.test/")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer time.Sleep(late) // until the writer is done
+				// What cannot be known is never early, and never after the answer.
+				if send := min(late, time.Second); r.Timing.Send != send || !r.Timing.Sent.Equal(began.Add(send)) {
+					t.Errorf("sent %v after the beginning, send %v, want %v", r.Timing.Sent.Sub(began), r.Timing.Send, send)
+				}
+				if r.Timing.FirstByte != time.Second || r.Timing.Total != 2*time.Second {
+					t.Errorf("first byte %v, total %v", r.Timing.FirstByte, r.Timing.Total)
+				}
+			})
+		})
+	}
 }

@@ -40,12 +40,16 @@ type Timing struct {
 	// Sent is when the request left: never before its first byte did, so that
 	// an interval counted from here is kept on the server's side too. Zero
 	// means that nothing was sent.
-	Sent      time.Time
-	DNS       time.Duration // asking name servers
-	Connect   time.Duration // dialling
-	TLS       time.Duration // handshake
-	FirstByte time.Duration // from Sent to the first byte of the answer
-	Total     time.Duration // from Sent to the end of the body
+	Sent    time.Time
+	DNS     time.Duration // asking name servers
+	Connect time.Duration // dialling
+	TLS     time.Duration // handshake
+	// Send is how long before Sent the writing began. On a busy machine the
+	// answer may be there before the writer knows that it is done, so what follows
+	// counts from that beginning.
+	Send      time.Duration
+	FirstByte time.Duration // from the beginning of the writing to the first byte of the answer
+	Total     time.Duration // from the beginning of the writing to the end of the body
 	Reused    bool          // the connection was open already
 }
 

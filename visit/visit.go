@@ -45,10 +45,17 @@ type Timing struct {
 	DNS       time.Duration `json:"dns,omitempty"`        // looking up the name
 	Connect   time.Duration `json:"connect,omitempty"`    // dialling
 	TLS       time.Duration `json:"tls,omitempty"`        // handshake
-	FirstByte time.Duration `json:"first_byte,omitempty"` // from Sent to the first byte of the answer
-	Total     time.Duration `json:"total,omitempty"`      // from Sent to the end of the body
+	Send      time.Duration `json:"send,omitempty"`       // how long before Sent its writing began
+	FirstByte time.Duration `json:"first_byte,omitempty"` // from the beginning of the writing to the first byte of the answer
+	Total     time.Duration `json:"total,omitempty"`      // from the beginning of the writing to the end of the body
 	Reused    bool          `json:"reused,omitempty"`     // the connection was open already
 }
+
+// Begun is when the writing of the request began.
+func (t Timing) Begun() time.Time { return t.Sent.Add(-t.Send) }
+
+// End is when the answer had ended.
+func (t Timing) End() time.Time { return t.Begun().Add(t.Total) }
 
 // Page is what was read from the body.
 type Page struct {

@@ -35,7 +35,7 @@ func whole(t testing.TB) *Visit {
 			RetryAfter: "5", Validators: Validators{ETag: `"y"`}, WireBytes: 10, DecodedBytes: 20,
 			Cache: Cache{Verdict: CacheMiss, By: "X-Cache: MISS", Age: 3, Barred: "Set-Cookie"},
 		},
-		Timing: Timing{Sent: at, DNS: 1, Connect: 2, TLS: 3, FirstByte: 4, Total: 5, Reused: true},
+		Timing: Timing{Sent: at, DNS: 1, Connect: 2, TLS: 3, Send: 6, FirstByte: 4, Total: 5, Reused: true},
 		Page: Page{
 			Title: "<b>\u2028", Description: "d", Canonical: mustURL(t, "https://example.com/b"), Language: "en", Charset: "utf-8",
 			Robots: []string{"noindex"}, Digest: "ab", SimHash: 1<<64 - 1,

@@ -81,7 +81,8 @@ func (t *Tracer) Write(ctx context.Context, v *visit.Visit) error {
 	if times.Sent.IsZero() {
 		return nil
 	}
-	connected := times.Sent.Add(-times.TLS)
+	begun := times.Begun()
+	connected := begun.Add(-times.TLS)
 	named := connected.Add(-times.Connect)
 	began := named.Add(-times.DNS)
 	_, span := t.tracer.Start(ctx, "visit", trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(began), trace.WithAttributes(
@@ -104,13 +105,13 @@ func (t *Tracer) Write(ctx context.Context, v *visit.Visit) error {
 	}
 	event("name looked up", named, times.DNS > 0)
 	event("connected", connected, times.Connect > 0)
-	event("handshake done", times.Sent, times.TLS > 0)
+	event("handshake done", begun, times.TLS > 0)
 	event("request sent", times.Sent, true)
-	event("first byte", times.Sent.Add(times.FirstByte), times.FirstByte > 0)
+	event("first byte", begun.Add(times.FirstByte), times.FirstByte > 0)
 	if v.Outcome == visit.Failed || v.Outcome == visit.ServerError {
 		span.SetStatus(codes.Error, string(v.Reason))
 	}
-	span.End(trace.WithTimestamp(times.Sent.Add(times.Total)))
+	span.End(trace.WithTimestamp(times.End()))
 	return nil
 }
 

@@ -24,8 +24,8 @@ type Line struct {
 	Attempt int    `json:"attempt,omitempty"`
 
 	Sent        string  `json:"sent,omitempty"`          // RFC 3339, UTC, milliseconds
-	FirstByteMS float64 `json:"first_byte_ms,omitempty"` // from Sent
-	TotalMS     float64 `json:"total_ms,omitempty"`      // from Sent to the end of the body
+	FirstByteMS float64 `json:"first_byte_ms,omitempty"` // from the first byte sent
+	TotalMS     float64 `json:"total_ms,omitempty"`      // from the first byte sent to the end of the body
 	WireBytes   int64   `json:"wire_bytes,omitempty"`    // body as sent
 	Bytes       int64   `json:"bytes,omitempty"`         // body as read
 
