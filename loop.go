@@ -692,15 +692,27 @@ func (c *crawler) startRefill(ctx context.Context, now time.Time) {
 	})
 }
 
+// reserveTokens asks the store for page tokens. Near the limit it gives single ones,
+// because of others that may need them; on one machine there are none.
+func (c *crawler) reserveTokens(ctx context.Context, t frontier.Tokens) (n int, err error) {
+	for more := true; more; more = c.alone != nil && n < t.N {
+		var got int
+		err = c.insist(ctx, func() (err error) {
+			got, err = c.st.Reserve(ctx, c.worker, t.Job, t.N-n)
+			return err
+		})
+		if n += got; err != nil || got == 0 {
+			break
+		}
+	}
+	return n, err
+}
+
 // reserve asks for page tokens.
 func (c *crawler) reserve(ctx context.Context, t frontier.Tokens) {
 	c.tokens++
 	c.background.Go(func() {
-		var n int
-		err := c.insist(ctx, func() (err error) {
-			n, err = c.st.Reserve(ctx, c.worker, t.Job, t.N)
-			return err
-		})
+		n, err := c.reserveTokens(ctx, t)
 		c.post(func(now time.Time) {
 			c.tokens--
 			if err != nil {

@@ -699,12 +699,17 @@ func (f *Frontier) load() {
 	}
 }
 
-// ask asks for tokens.
+// ask asks for tokens: when half of those kept ahead are used, and at the latest
+// when a host waits for one.
 func (f *Frontier) ask() {
 	for _, j := range f.jobList {
-		if j.Limited && j.tokens == 0 && !j.asking && !j.exhausted && !j.stopped && j.starved.len() > 0 {
+		if !j.Limited || j.asking || j.exhausted || j.stopped {
+			continue
+		}
+		if hungry := j.tokens == 0 && j.starved.len() > 0; hungry || !j.scarce && j.tokens < (j.stock+1)/2 {
 			j.asking = true
-			f.batch.Tokens = append(f.batch.Tokens, Tokens{Job: j.ID, N: min(tokensAtOnce, j.starved.len())})
+			j.wanted = min(tokensAtOnce, max(j.starved.len(), j.stock-j.tokens))
+			f.batch.Tokens = append(f.batch.Tokens, Tokens{Job: j.ID, N: j.wanted})
 		}
 	}
 }

@@ -42,6 +42,9 @@ type jobState struct {
 	stopped bool
 
 	tokens    int    // reserved and not in use
+	stock     int    // how many are kept ahead, so that no host waits for one
+	wanted    int    // how many were last asked for
+	scarce    bool   // fewer were given: the limit is near, and others may need them
 	out       int    // with requests under way
 	looked    uint64 // the turn at which it was last looked whether tokens are used
 	asking    bool

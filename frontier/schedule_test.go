@@ -820,3 +820,57 @@ func (r *rig) waitsFetching(host string) {
 		r.t.Errorf("%s: %s, want fetching", host, v.Doing)
 	}
 }
+
+// TestFarPageLimit crawls one host quickly under a page limit that is far away. The
+// store takes its time to hand out page tokens; they are asked for before they are
+// needed, so the host hardly ever waits for them, and few are held where it is slow.
+func TestFarPageLimit(t *testing.T) {
+	const step, late = time.Millisecond, 5 // steps that the store takes
+	for _, host := range []struct {
+		pace  time.Duration
+		pages int
+		most  int // tokens held and not in use
+	}{{0, 3000, tokensAtOnce}, {time.Second, 60, 2}} {
+		t.Run(host.pace.String(), func(t *testing.T) {
+			j := limited(1)
+			j.Policy = policyWith(func(p *politeness.Policy) { p.Base, p.InFlight = host.pace, 8 })
+			r := newRig(t, Config{}, j)
+			r.manual, r.tokens[1] = true, 1_000_000
+			r.add(1, pages("a.example", host.pages)...)
+			var under []Request
+			var asked []Tokens
+			since, held := 0, 0
+			for done := 0; done < host.pages; r.pass(step) {
+				for _, req := range under { // answered and committed one step after they left
+					r.settle(req, status(http.StatusOK))
+					r.commit(req)
+					done++
+				}
+				under = slices.Clone(r.next())
+				for _, req := range under {
+					r.sent(req)
+				}
+				b := r.batch
+				asked, b.Tokens = append(asked, b.Tokens...), nil
+				r.answer(&b)
+				if since++; len(asked) == 0 || since < late {
+					if len(asked) == 0 {
+						since = 0
+					}
+					continue
+				}
+				r.answer(&Batch{Tokens: asked})
+				asked, since = nil, 0
+				held = max(held, r.f.jobs[1].tokens)
+			}
+			for _, s := range r.f.account.Shares(r.now) {
+				if s.State == Waiting(visit.WaitBudget) && s.Part > 0.05 {
+					t.Errorf("%.0f %% of host time is waiting for the budget", 100*s.Part)
+				}
+			}
+			if held > host.most {
+				t.Errorf("%d tokens held, want %d at most", held, host.most)
+			}
+		})
+	}
+}

@@ -488,6 +488,10 @@ func (f *Frontier) Grant(now time.Time, id job.ID, n int) {
 	j := f.jobs[id]
 	j.asking = false
 	j.exhausted = n == 0
+	j.scarce = n < j.wanted
+	if j.starved.len() > 0 { // too few were asked for, or too late
+		j.stock = min(tokensAtOnce, max(4*j.stock, j.starved.len()))
+	}
 	j.tokens += n
 	j.looked = 0
 	f.wakeStarved(j, now)
@@ -556,6 +560,6 @@ func (f *Frontier) Unspent(id job.ID) int {
 func (f *Frontier) Unused(id job.ID) int {
 	j := f.jobs[id]
 	n := j.tokens
-	j.tokens = 0
+	j.tokens, j.stock = 0, 0
 	return n
 }
