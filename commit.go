@@ -66,25 +66,25 @@ func (c *crawler) weigh(e *entry, by int) {
 
 // startCommit begins a commit if none is under way and anything waits.
 func (c *crawler) startCommit(work context.Context, now time.Time) {
-	if c.committing || len(c.pending) == 0 && len(c.paces) == 0 && len(c.resting) == 0 && len(c.touched) == 0 {
+	if c.committing || len(c.pending)+len(c.endings) == 0 && len(c.paces) == 0 && len(c.resting) == 0 && len(c.touched) == 0 {
 		return
 	}
-	if wait := c.committed.Add(c.cfg.CommitGap).Sub(now); wait > 0 && c.pages < manyPages && !c.urgent && !c.halted {
+	if wait := c.committed.Add(c.cfg.CommitGap).Sub(now); wait > 0 && c.pages+len(c.endings) < manyPages && !c.urgent && !c.halted {
 		c.wakeAt(now.Add(wait))
 		return
 	}
-	n, commit := c.compose(now)
-	batch := c.pending[:n:n]
+	n, ended, commit := c.compose(now)
+	batch := append(c.pending[:n:n], ended...)
 	c.pending = append([]entry(nil), c.pending[n:]...)
 	c.committing, c.committed, c.urgent = true, now, false
-	for i := range batch {
+	for i := range batch[:n] {
 		c.weigh(&batch[i], -1)
 	}
 	c.background.Go(func() { c.commit(work, batch, commit) })
 }
 
 // compose makes a commit of as much as one takes.
-func (c *crawler) compose(now time.Time) (n int, commit store.Commit) {
+func (c *crawler) compose(now time.Time) (n int, ended []entry, commit store.Commit) {
 	c.number++
 	c.storing = c.storing[:0]
 	commit = store.Commit{Worker: c.worker, Number: c.number, At: now}
@@ -121,6 +121,11 @@ func (c *crawler) compose(now time.Time) (n int, commit store.Commit) {
 			commit.Found = append(commit.Found, e.found[i].found)
 		}
 	}
+	ended = c.takeEndings(len(commit.Visits) + len(commit.Retries))
+	for i := range ended {
+		commit.Visits = append(commit.Visits, *ended[i].visit)
+		slots[c.sites[ended[i].request.Host].slot] = struct{}{}
+	}
 	for host := range c.touched {
 		if len(commit.Hosts) == store.MaxHosts {
 			break
@@ -149,7 +154,7 @@ func (c *crawler) compose(now time.Time) (n int, commit store.Commit) {
 	for s := range slots {
 		commit.Leases = append(commit.Leases, c.leases[s])
 	}
-	return n, commit
+	return n, ended, commit
 }
 
 // storeHost is the state of a host as it is stored.
@@ -250,7 +255,7 @@ func (c *crawler) commit(work context.Context, batch []entry, commit store.Commi
 
 // tookCommit goes on with what is stored now.
 func (c *crawler) tookCommit(now time.Time, batch []entry, commit *store.Commit, receipt store.Receipt, took time.Duration) {
-	c.committing = false
+	c.committing, c.ending = false, false
 	c.commits.n++
 	c.commits.time += took
 	c.commits.last = took
@@ -268,6 +273,9 @@ func (c *crawler) tookCommit(now time.Time, batch []entry, commit *store.Commit,
 		}
 		if e.visit != nil {
 			visits = append(visits, *e.visit)
+			if !e.visit.Answer.Location.IsZero() {
+				c.redirects.drop(&e.visit.Item)
+			}
 		}
 		if e.retry != nil {
 			if r := c.runs[e.request.Job]; r != nil {
@@ -355,7 +363,7 @@ func (c *crawler) rest(r frontier.Rest) {
 	if _, giving := c.loader.yields[s.domain]; s.claimed && r.Until.IsZero() && !giving && len(c.f.Hosts(s.domain)) == 0 {
 		if _, ok := c.st.(store.Domains); ok {
 			c.loader.yields[s.domain] = false
-			c.f.Yield(c.now(), s.domain)
+			c.yield(c.now(), s.domain)
 		}
 	}
 }

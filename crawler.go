@@ -77,11 +77,18 @@ type crawler struct {
 	commits    commits
 	meter      *meter
 
+	redirects redirects
+
 	archives   []output.ExchangeWriter // among the outputs
 	out        chan []visit.Visit
 	outbox     [][]visit.Visit
 	refills    []frontier.Want
 	refilling  bool
+	sifts      []frontier.Sift // queues to be judged by a robots.txt that is new
+	sifting    bool
+	siftStored func()         // called when what it ended is stored
+	endings    []entry        // visits that had no turn, at most as many as the schedule hands out: they let others go first
+	ending     bool           // some of them are in the commit under way
 	tokens     int            // reservations under way
 	rates      store.Timeline // of tenants, where nobody shares the store
 	loader     loader
@@ -171,7 +178,10 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 			suspects = append(suspects, s.URL)
 		}
 	}
-	c.f = frontier.New(frontier.Config{Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Robots: c.cfg.RobotsWorkers, Slow: c.cfg.Slow, Addresses: c.cfg.Addresses, Suspects: suspects, Trace: c.watching(c.cfg.Trace)}, now)
+	c.f = frontier.New(frontier.Config{
+		Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Robots: c.cfg.RobotsWorkers, Slow: c.cfg.Slow, Addresses: c.cfg.Addresses,
+		Suspects: suspects, Forbidden: c.forbidden, Trace: c.watching(c.cfg.Trace),
+	}, now)
 	return nil
 }
 

@@ -338,7 +338,7 @@ func (c *crawler) tookWanted(now time.Time, wanted []string) {
 			continue
 		}
 		l.yields[d] = false
-		c.f.Yield(now, d)
+		c.yield(now, d)
 	}
 }
 

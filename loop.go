@@ -96,6 +96,7 @@ func (c *crawler) loop(ctx, work context.Context) {
 			drain = nil
 			c.halt(c.now(), &Stop{Reason: "interrupted"}, false)
 			if c.fleet != nil {
+				c.spareEndings(c.now(), func(*frontier.Request) bool { return true })
 				c.haltAt = c.now().Add(drainFor)
 			}
 		case <-ended:
@@ -173,8 +174,14 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 	c.nextWake = b.Wake
 	for i := range b.Resolved {
 		r := &b.Resolved[i]
+		if r.Forbidden {
+			request := r.Request // the batch is used again
+			c.endings = append(c.endings, entry{request: &request, visit: r.Visit})
+			continue
+		}
 		c.settledPage(now, r.Request, r.Visit, nil, r.Settled)
 	}
+	c.siftOn()
 	for i := range b.Requests {
 		c.start(work, now, b.Requests[i])
 	}
@@ -190,6 +197,8 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 		c.refills = append(c.refills, b.Refill...)
 	}
 	c.startRefill(work, now)
+	c.sifts = append(c.sifts, b.Sift...)
+	c.startSift(work)
 	for _, t := range b.Tokens {
 		c.reserve(work, t)
 	}
@@ -260,6 +269,7 @@ func (c *crawler) tookPage(now time.Time, l landing) {
 	}
 	switch {
 	case l.own != nil:
+		c.redirects.drop(&r.Item)
 		c.calledOff(now, r, l.sent, l.own)
 	case l.sifted:
 		c.f.PutBack(now, r)
@@ -452,7 +462,7 @@ func (c *crawler) watchDisk(now time.Time) {
 
 // finished tells whether the crawl is over, and how.
 func (c *crawler) finished(ctx context.Context, now time.Time) bool {
-	if c.busy+c.dragging > 0 || len(c.pending) > 0 || len(c.touched) > 0 || c.committing || len(c.outbox) > 0 || c.loader.asking {
+	if c.busy+c.dragging > 0 || len(c.pending)+len(c.endings) > 0 || len(c.touched) > 0 || c.committing || len(c.outbox) > 0 || c.loader.asking {
 		return false
 	}
 	if c.alone == nil {

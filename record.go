@@ -102,7 +102,7 @@ func robotsEvidence(e robots.Evidence) visit.Evidence {
 		kind = visit.BlockedByRobots
 	}
 	v := visit.Evidence{
-		Kind: kind, At: e.At, Rule: e.Rule, Line: e.Line, Group: e.Group, SourceAt: e.FetchedAt,
+		Kind: kind, At: e.At, Rule: e.Rule, Line: e.Line, Group: e.Group, CrawlDelayMS: e.Delay.Milliseconds(), SourceAt: e.FetchedAt,
 		Confidence: visit.Confidence(e.Confidence), Note: string(e.Reason),
 	}
 	if !e.Sum.IsZero() {

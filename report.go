@@ -354,13 +354,15 @@ func (r *run) verdict(c store.Counts) (job.State, string) {
 // verdict names the end of a crawl that has nothing left: complete, unless
 // nobody let it in, nobody could be reached, or a host was given up on.
 func verdict(c store.Counts) (job.State, string) {
-	var forbidden, optedOut, lost, deferred, other int64
+	var forbidden, optedOut, lost, loops, deferred, other int64
 	for e, n := range c.Ended {
 		switch {
-		case e.Reason == visit.RobotsDisallow, e.Outcome == visit.Blocked:
+		case e.Reason == visit.RobotsDisallow, e.Reason == visit.CrawlDelayTooLong, e.Outcome == visit.Blocked:
 			forbidden += n
 		case e.Reason == visit.OptedOut:
 			optedOut += n
+		case e.Reason == visit.RedirectLoop:
+			loops += n
 		case e.Outcome == visit.Failed, e.Reason == visit.PrivateAddress, e.Reason == visit.BadPort:
 			lost += n
 		case e.Outcome == visit.Deferred, e.Reason == visit.RobotsUnreachable:
@@ -378,6 +380,8 @@ func verdict(c store.Counts) (job.State, string) {
 		return job.Blocked, "robots.txt or a firewall forbids everything"
 	case other == 0 && optedOut > 0:
 		return job.Blocked, "all of it is on the list of those who asked not to be crawled"
+	case other == 0 && loops > 0:
+		return job.Failed, "every redirect leads in a circle, or too far"
 	case other == 0 && lost > 0:
 		return job.Failed, "no host could be reached"
 	case other == 0 && c.Seen() > 0:

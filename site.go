@@ -170,6 +170,7 @@ func (c *crawler) tookRobots(now time.Time, l robotsLanding) {
 		delay = 0
 	}
 	c.f.SetRobots(now, l.request.Host, c.robotsState(s, now, delay))
+	c.f.Judge(now, l.request.Host)
 	c.touch(l.request.Host)
 	if gone {
 		return

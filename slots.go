@@ -128,7 +128,7 @@ func (c *crawler) giveUp(work context.Context, now time.Time) {
 		switch {
 		case !asked:
 			c.loader.yields[s.domain] = false
-			c.f.Yield(now, s.domain)
+			c.yield(now, s.domain)
 			waits[s.slot] = true
 		case !quiet:
 			waits[s.slot] = true

@@ -55,7 +55,7 @@ func (c *crawler) tookJobs(work context.Context, now time.Time, list []store.Job
 			r.stands(now, j)
 			r.slow(now, j.Pace)
 			if j.State != job.Running {
-				c.f.StopJob(now, j.ID)
+				c.stopJob(now, j.ID)
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (c *crawler) newRun(j store.Job) (*run, error) {
 func (c *crawler) endRun(now time.Time, r *run) {
 	if r.stop == nil {
 		r.stop = &Stop{State: job.Cancelled}
-		c.f.StopJob(now, r.job)
+		c.stopJob(now, r.job)
 		if r.cancel != nil {
 			r.cancel(errEnded)
 		}

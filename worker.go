@@ -356,6 +356,11 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 	if l.own = t.run.recall(ctx, v); l.own != nil {
 		return l
 	}
+	if v.Outcome == visit.Redirected {
+		if l.own = t.run.endLoop(ctx, v); l.own != nil {
+			return l
+		}
+	}
 	if l.leaf && v.Outcome != visit.Redirected {
 		v.Links = nil
 	}
@@ -377,7 +382,7 @@ func (c *crawler) robotsAllow(ctx context.Context, t task, v *visit.Visit) (bool
 	}
 	verdict := c.cfg.Robots.Verdict(t.robots, now)
 	var rules *robots.Rules
-	if verdict.Access == robots.AccessRules || verdict.Access == robots.AccessCached {
+	if byRules(verdict) {
 		file, err := c.rules.Get(ctx, verdict.Sum)
 		if err != nil {
 			return false, err

@@ -23,17 +23,18 @@ const (
 // RobotsExcerpt is the robots.txt that was asked, and the line in it that
 // decided.
 type RobotsExcerpt struct {
-	URL        string           `json:"url"`
-	Allowed    bool             `json:"allowed"`
-	Reason     string           `json:"reason"` // see package robots
-	Rule       string           `json:"rule,omitempty"`
-	Line       int              `json:"line,omitempty"`
-	Group      string           `json:"group,omitempty"`
-	SHA256     string           `json:"sha256,omitempty"`
-	FetchedAt  time.Time        `json:"fetched_at,omitzero"`
-	Confidence visit.Confidence `json:"confidence,omitempty"`
-	At         time.Time        `json:"decided_at,omitzero"`
-	Lines      []ExcerptLine    `json:"lines,omitempty"`
+	URL          string           `json:"url"`
+	Allowed      bool             `json:"allowed"`
+	Reason       string           `json:"reason"` // see package robots
+	Rule         string           `json:"rule,omitempty"`
+	Line         int              `json:"line,omitempty"`
+	Group        string           `json:"group,omitempty"`
+	CrawlDelayMS int64            `json:"crawl_delay_ms,omitempty"` // that the group asks for
+	SHA256       string           `json:"sha256,omitempty"`
+	FetchedAt    time.Time        `json:"fetched_at,omitzero"`
+	Confidence   visit.Confidence `json:"confidence,omitempty"`
+	At           time.Time        `json:"decided_at,omitzero"`
+	Lines        []ExcerptLine    `json:"lines,omitempty"`
 }
 
 // ExcerptLine is a line of a robots.txt.
@@ -51,7 +52,7 @@ func (x *explainer) excerpt(ctx context.Context) error {
 			continue
 		}
 		r := &RobotsExcerpt{
-			URL: x.URL.Host() + "/robots.txt", Allowed: e.Kind == visit.RobotsAllowed, Reason: e.Note, Rule: e.Rule, Line: e.Line, Group: e.Group,
+			URL: x.URL.Host() + "/robots.txt", Allowed: e.Kind == visit.RobotsAllowed, Reason: e.Note, Rule: e.Rule, Line: e.Line, Group: e.Group, CrawlDelayMS: e.CrawlDelayMS,
 			SHA256: e.Source, FetchedAt: e.SourceAt, Confidence: e.Confidence, At: e.At,
 		}
 		x.why.Robots = r

@@ -137,6 +137,9 @@ func (x *explainer) tellRobots(say func(string, ...any)) {
 	case r.Allowed:
 		say("robots.txt: %s.", strings.ReplaceAll(r.Reason, "_", " "))
 	}
+	if r.CrawlDelayMS > 0 {
+		say("It asks for %s between requests (Crawl-delay).", short(time.Duration(r.CrawlDelayMS)*time.Millisecond))
+	}
 }
 
 // maxAttempts is how many attempts are told in sentences.

@@ -220,15 +220,16 @@ type EventList struct {
 
 // Evidence is part of [Proof] and [Why].
 type Evidence struct {
-	At         time.Time `json:"at"`
-	Confidence string    `json:"confidence,omitzero"`
-	Group      string    `json:"group,omitzero"`
-	Kind       string    `json:"kind"`
-	Line       int64     `json:"line,omitzero"`
-	Note       string    `json:"note,omitzero"`
-	Rule       string    `json:"rule,omitzero"`
-	Source     string    `json:"source,omitzero"`
-	SourceAt   time.Time `json:"source_at,omitzero"`
+	At           time.Time `json:"at"`
+	Confidence   string    `json:"confidence,omitzero"`
+	CrawlDelayMS int64     `json:"crawl_delay_ms,omitzero"`
+	Group        string    `json:"group,omitzero"`
+	Kind         string    `json:"kind"`
+	Line         int64     `json:"line,omitzero"`
+	Note         string    `json:"note,omitzero"`
+	Rule         string    `json:"rule,omitzero"`
+	Source       string    `json:"source,omitzero"`
+	SourceAt     time.Time `json:"source_at,omitzero"`
 }
 
 // EvidenceList is the answer of [Client.ListEvidence].
@@ -993,17 +994,18 @@ type Refusal struct {
 
 // RobotsExcerpt is part of [Why].
 type RobotsExcerpt struct {
-	Allowed    bool          `json:"allowed"`
-	Confidence string        `json:"confidence,omitzero"`
-	DecidedAt  time.Time     `json:"decided_at,omitzero"`
-	FetchedAt  time.Time     `json:"fetched_at,omitzero"`
-	Group      string        `json:"group,omitzero"`
-	Line       int64         `json:"line,omitzero"`
-	Lines      []ExcerptLine `json:"lines,omitzero"`
-	Reason     string        `json:"reason"`
-	Rule       string        `json:"rule,omitzero"`
-	SHA256     string        `json:"sha256,omitzero"`
-	URL        string        `json:"url"`
+	Allowed      bool          `json:"allowed"`
+	Confidence   string        `json:"confidence,omitzero"`
+	CrawlDelayMS int64         `json:"crawl_delay_ms,omitzero"`
+	DecidedAt    time.Time     `json:"decided_at,omitzero"`
+	FetchedAt    time.Time     `json:"fetched_at,omitzero"`
+	Group        string        `json:"group,omitzero"`
+	Line         int64         `json:"line,omitzero"`
+	Lines        []ExcerptLine `json:"lines,omitzero"`
+	Reason       string        `json:"reason"`
+	Rule         string        `json:"rule,omitzero"`
+	SHA256       string        `json:"sha256,omitzero"`
+	URL          string        `json:"url"`
 }
 
 // RobotsVersion is part of [Receipt].

@@ -51,6 +51,10 @@ type Config struct {
 	// Addresses tells whether the interval per address applies to an address.
 	// Nil means to none.
 	Addresses func(netip.Addr) bool
+	// Forbidden is asked about URLs that wait on hosts whose robots.txt is known. It
+	// returns how one ends that is forbidden there, without a turn: see
+	// [Batch.Resolved]. Nil means that none is.
+	Forbidden func(it *visit.Item) *visit.Visit
 	// Suspects are URLs that were in flight at a crash: one at a time.
 	Suspects []weburl.URL
 	// Trace watches.
@@ -102,6 +106,8 @@ type Frontier struct {
 
 	slow slowness
 
+	forbidding int // URLs that end without a turn, not committed
+
 	suspects map[weburl.URL]struct{}
 	suspect  *flight    // the one under way
 	aside    []setAside // those that wait for it
@@ -152,6 +158,8 @@ type flight struct {
 	takenAt time.Time // when it was handed out
 	kind    Kind
 
+	forbidden bool // it had no turn
+
 	sent    bool
 	sentAt  time.Time
 	settled bool
@@ -177,9 +185,12 @@ type Batch struct {
 	Take []Taking
 	// Turns are wanted for tenants with a rate; answer with [Frontier.Given].
 	Turns []Turns
+	// Sift are queues whose URLs in the store are to be judged; see [Sift].
+	Sift []Sift
 	// Parks end what waits of a job on a host; answer with [Frontier.Parked].
 	Parks []Park
-	// Resolved are visits that were in doubt.
+	// Resolved are visits that were in doubt, and those of URLs that end without a
+	// turn.
 	Resolved []Resolved
 	// Rest are hosts that are no longer kept here. The caller stores those with
 	// work under the time at which they will be ready.
@@ -232,6 +243,8 @@ type Resolved struct {
 	Request Request
 	Visit   *visit.Visit
 	Settled Settled
+	// Forbidden says that it had no turn, and no doubt: see [Config.Forbidden].
+	Forbidden bool
 }
 
 // New returns an empty frontier.
@@ -318,7 +331,7 @@ func (f *Frontier) DropJob(now time.Time, id job.ID) bool {
 		return false
 	}
 	for _, h := range f.list {
-		if q := h.queue(id); q != nil && (len(q.busy) > 0 || q.asked > 0 || q.parking) {
+		if q := h.queue(id); q != nil && (len(q.busy) > 0 || q.asked > 0 || q.sifting || q.parking) {
 			return false
 		}
 	}
@@ -401,7 +414,7 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 	f.out, f.batch = f.batch, f.out
 	f.batch = Batch{
 		Requests: f.batch.Requests[:0], Refill: f.batch.Refill[:0], Load: f.batch.Load[:0], Tokens: f.batch.Tokens[:0], Turns: f.batch.Turns[:0],
-		Take: f.batch.Take[:0], Parks: f.batch.Parks[:0], Resolved: f.batch.Resolved[:0], Rest: f.batch.Rest[:0], Quiet: f.batch.Quiet[:0],
+		Sift: f.batch.Sift[:0], Take: f.batch.Take[:0], Parks: f.batch.Parks[:0], Resolved: f.batch.Resolved[:0], Rest: f.batch.Rest[:0], Quiet: f.batch.Quiet[:0],
 	}
 	return &f.out
 }

@@ -200,7 +200,7 @@ func (f *Frontier) park(h *host, now time.Time) {
 			continue
 		}
 		h.forgetErrands(p.Job)
-		if !q.waits() || len(q.busy) > 0 || q.asked > 0 {
+		if !q.waits() || len(q.busy) > 0 || q.asked > 0 || q.sifting {
 			continue
 		}
 		q.drop(f)

@@ -46,6 +46,8 @@ type queue struct {
 	dry      bool // what the store holds beyond may not be tried before what is in later
 	starving bool // in the line for page tokens
 	turnless bool // in the line for turns of the tenant
+	judged   bool // what waits in the store was judged, or is being
+	sifting  bool // it is being judged
 	closing  bool // the job gives up on the host: nothing more is handed out
 	parking  bool // and a park is under way
 	choice   choice
@@ -68,7 +70,7 @@ type held struct {
 	later []*entry                // those with a NotBefore in the future, the soonest last
 	known map[weburl.URL]struct{} // URLs of head and later; nil while they are few
 	busy  []*flight               // handed out and not yet committed
-	ended map[weburl.URL]struct{} // committed since a refill was asked for: it may bring them back
+	ended map[weburl.URL]struct{} // committed since a refill or a sift was asked for: it may bring them back
 	given *Park                   // how URLs end on a host that cannot be asked at all
 	aside int                     // suspects that wait for another one
 }
@@ -211,7 +213,7 @@ func (q *queue) waits() bool {
 }
 
 // idle tells whether the job has no more work on the host.
-func (q *queue) idle() bool { return !q.waits() && len(q.busy) == 0 && q.asked == 0 }
+func (q *queue) idle() bool { return !q.waits() && len(q.busy) == 0 && q.asked == 0 && !q.sifting }
 
 // low tells whether the head should be filled up.
 func (q *queue) low(f *Frontier) bool {
@@ -251,9 +253,10 @@ func (q *queue) refill(now time.Time, items []visit.Item, f *Frontier) {
 	}
 	q.dry = q.dry && len(q.later) > 0
 	q.asked, q.refilledAt = 0, tickAt(now)
-	if q.ended != nil {
+	if q.ended != nil && !q.sifting {
 		q.ended = nil
 	}
+	f.sift(q)
 }
 
 // add takes in one URL that waits in the store and is not in memory.
@@ -263,9 +266,11 @@ func (q *queue) add(now time.Time, it *visit.Item, f *Frontier) {
 	// allowed are taken to be refusals, the rest failures.
 	refusals := min(it.Attempt, q.policy.RefusalRetries)
 	e.tries = politeness.Tries{Refusals: uint8(refusals), Failures: uint8(min(it.Attempt-refusals, q.policy.FailureRetries))}
-	if it.NotBefore.After(now) {
+	switch {
+	case q.forbidden(e, f):
+	case it.NotBefore.After(now):
 		q.keepLater(e, f)
-	} else {
+	default:
 		q.keep(e, f)
 	}
 }

@@ -187,6 +187,7 @@ func (r *rig) next() []Request {
 		r.batch.Tokens = append(r.batch.Tokens, b.Tokens...)
 		r.batch.Take = append(r.batch.Take, b.Take...)
 		r.batch.Turns = append(r.batch.Turns, b.Turns...)
+		r.batch.Sift = append(r.batch.Sift, b.Sift...)
 		r.batch.Parks = append(r.batch.Parks, b.Parks...)
 		r.batch.Resolved = append(r.batch.Resolved, b.Resolved...)
 		r.batch.Rest = append(r.batch.Rest, b.Rest...)

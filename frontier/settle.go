@@ -298,9 +298,12 @@ func (f *Frontier) Committed(now time.Time, requests []Request) {
 		h.domain.under--
 		u := fl.entry.url
 		q.finish(fl)
+		if fl.forbidden {
+			f.forbidding--
+		}
 		if !fl.again {
 			delete(f.suspects, u)
-			if q.asked > 0 {
+			if q.asked > 0 || q.sifting {
 				held := q.own()
 				if held.ended == nil {
 					held.ended = map[weburl.URL]struct{}{}

@@ -95,6 +95,13 @@ func (c *Cache) Put(body []byte) *File {
 	return c.insert(f)
 }
 
+// Peek returns the file with a sum if it is in memory, else nil.
+func (c *Cache) Peek(sum Sum) *File {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lookup(sum)
+}
+
 // Get returns the file with a sum, from memory or from the source. The error
 // is the source's: with [ErrNotStored] the host has to be asked again, any
 // other one means that the store could not answer.

@@ -79,15 +79,16 @@ type Link struct {
 // Evidence is one fact behind a decision. Large things are named by reference:
 // a robots.txt by the SHA-256 of its version.
 type Evidence struct {
-	Kind       EvidenceKind `json:"kind"`
-	At         time.Time    `json:"at"`
-	Rule       string       `json:"rule,omitempty"` // the words that decided
-	Line       int          `json:"line,omitempty"`
-	Group      string       `json:"group,omitempty"`  // the group of robots.txt
-	Source     string       `json:"source,omitempty"` // reference to the whole, such as a SHA-256
-	SourceAt   time.Time    `json:"source_at,omitzero"`
-	Confidence Confidence   `json:"confidence,omitempty"`
-	Note       string       `json:"note,omitempty"`
+	Kind         EvidenceKind `json:"kind"`
+	At           time.Time    `json:"at"`
+	Rule         string       `json:"rule,omitempty"` // the words that decided
+	Line         int          `json:"line,omitempty"`
+	Group        string       `json:"group,omitempty"`          // the group of robots.txt
+	CrawlDelayMS int64        `json:"crawl_delay_ms,omitempty"` // that the group asks for, in milliseconds
+	Source       string       `json:"source,omitempty"`         // reference to the whole, such as a SHA-256
+	SourceAt     time.Time    `json:"source_at,omitzero"`
+	Confidence   Confidence   `json:"confidence,omitempty"`
+	Note         string       `json:"note,omitempty"`
 }
 
 // EvidenceKind says what a piece of evidence is about.

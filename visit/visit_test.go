@@ -42,7 +42,7 @@ func whole(t testing.TB) *Visit {
 		},
 		Links: []Link{{URL: mustURL(t, "https://example.com/c"), Kind: "a", Nofollow: true}},
 		Evidence: []Evidence{{
-			Kind: RobotsAllowed, At: at, Rule: "Allow: /", Line: 3, Group: "*", Source: "sha", SourceAt: at, Confidence: High, Note: "n",
+			Kind: RobotsAllowed, At: at, Rule: "Allow: /", Line: 3, Group: "*", CrawlDelayMS: 8, Source: "sha", SourceAt: at, Confidence: High, Note: "n",
 		}},
 	}
 }

@@ -1,0 +1,101 @@
+package headway_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headway/fetch"
+	"headway/job"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// fenced is a web whose front pages link to pages that robots.txt forbids, and to some
+// that it does not.
+type fenced struct {
+	yes, no int // links to pages of each kind
+
+	mu       sync.Mutex
+	last     time.Time // when the last page was asked for
+	trespass []string  // forbidden pages that were asked for
+}
+
+// Do implements [headway.Fetcher].
+func (w *fenced) Do(_ context.Context, req fetch.Request) (*fetch.Result, error) {
+	time.Sleep(10 * time.Millisecond)
+	res := &fetch.Result{URL: req.URL, Status: http.StatusOK, Header: http.Header{}, Owned: true, Timing: fetch.Timing{Sent: time.Now(), FirstByte: 1, Total: 1}}
+	res.Header.Set("Content-Type", "text/html")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = res.Timing.Sent
+	switch path := strings.TrimPrefix(req.URL.String(), req.URL.Host()); {
+	case strings.HasPrefix(path, "/no/"):
+		w.trespass = append(w.trespass, req.URL.String())
+	case path == "/":
+		var page strings.Builder
+		for i := range max(w.yes, w.no) {
+			if i < w.no {
+				fmt.Fprintf(&page, `<a href="/no/%d">x</a>`, i)
+			}
+			if i < w.yes {
+				fmt.Fprintf(&page, `<a href="/yes/%d">x</a>`, i)
+			}
+		}
+		res.Body = []byte(page.String())
+	}
+	if req.Sent != nil {
+		req.Sent(res.Timing.Sent)
+	}
+	return res, nil
+}
+
+// Robots implements [headway.Fetcher].
+func (w *fenced) Robots(_ context.Context, req fetch.Request) (*fetch.Result, []weburl.URL, error) {
+	return &fetch.Result{
+		URL: req.URL, Status: http.StatusOK, Header: http.Header{}, Owned: true, Timing: fetch.Timing{Sent: time.Now()}, Body: []byte("User-agent: *\nDisallow: /no/\n"),
+	}, []weburl.URL{req.URL}, nil
+}
+
+// TestFleetForbiddenEndsWithLastPage has two workers, many forbidden URLs and few pages:
+// the job ends with its last page, and every URL with its verdict.
+func TestFleetForbiddenEndsWithLastPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, yes, no = 4, 20, 15
+		web := &fenced{yes: yes, no: no}
+		f := &fleet{simulated: newSimulated(t, 1, small(1))}
+		f.cfg.Seeds, f.cfg.Fetcher = nil, web
+		for i := range hosts {
+			f.cfg.Seeds = append(f.cfg.Seeds, mustURL(fmt.Sprintf("http://a%d.example/", i)))
+		}
+		workers := f.startAll(2)
+		time.Sleep(10 * time.Second)
+		id := f.submit(0)
+		j, counts := f.await(id, 10*time.Minute)
+		ended := time.Now()
+		f.drain(workers)
+		forbidden := counts.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.RobotsDisallow}]
+		if j.State != job.Complete || counts.Pages() != hosts*(yes+1) || forbidden != hosts*no || counts.Waiting != 0 || len(web.trespass) > 0 {
+			t.Errorf("%s (%s): %+v; asked for %v", j.State, j.Reason, counts, web.trespass)
+		}
+		if after := ended.Sub(web.last); after > 15*time.Second {
+			t.Errorf("ended %v after the last page", after)
+		}
+		page, err := f.st.List(t.Context(), store.Query{Job: id, Outcome: visit.Skipped, Max: store.MaxPage})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range page.Entries {
+			e := &page.Entries[i]
+			if e.Visit == nil || len(e.Visit.Evidence) != 1 || e.Visit.Evidence[0].Kind != visit.BlockedByRobots || e.Visit.Evidence[0].Line != 2 {
+				t.Fatalf("%s ended without evidence: %+v", e.Item.URL, e.Visit)
+			}
+		}
+	})
+}
