@@ -70,6 +70,9 @@ type Config struct {
 	// page that did not is what it was. It is called by many goroutines at once.
 	// Nil for nobody to ask.
 	Known func(ctx context.Context, u weburl.URL) (*visit.Visit, error)
+	// Widened says that what belongs to the crawl differs from when it last ran: what
+	// was skipped for that and belongs to it now is crawled.
+	Widened bool
 	// Limits are the ceilings in force.
 	Limits limit.Effective
 	// Continue goes on with a job that has ended as partial.

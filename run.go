@@ -189,7 +189,11 @@ func (r *run) openJob(ctx context.Context, now time.Time) (done bool, err error)
 	if err := r.widenAgain(ctx); err != nil {
 		return false, err
 	}
-	return false, r.addFirst(ctx, now)
+	if err := r.addKnown(ctx, now); err != nil {
+		return false, err
+	}
+	_, err = r.renew(ctx, now)
+	return false, err
 }
 
 // putOff tells whether URLs of the job were put off: they are asked for when it
@@ -207,11 +211,13 @@ func (r *run) addFirst(ctx context.Context, now time.Time) error {
 	if err := r.addKnown(ctx, now); err != nil {
 		return err
 	}
-	return r.addSeeds(ctx, now)
+	_, err := r.addSeeds(ctx, now)
+	return err
 }
 
-// addSeeds makes the seeds seen. Those seen before are left alone.
-func (r *run) addSeeds(ctx context.Context, now time.Time) error {
+// addSeeds makes the seeds seen, and tells how many are new and wait. Those seen
+// before are left alone.
+func (r *run) addSeeds(ctx context.Context, now time.Time) (fresh int, err error) {
 	for seeds := range slices.Chunk(r.cfg.Seeds, 10_000) {
 		found := make([]store.Found, 0, len(seeds))
 		for _, u := range seeds {
@@ -225,13 +231,15 @@ func (r *run) addSeeds(ctx context.Context, now time.Time) error {
 			found = append(found, f)
 		}
 		if err := r.takeSeeds(ctx, found); err != nil {
-			return err
+			return fresh, err
 		}
-		if _, err := r.c.st.Add(ctx, now, found); err != nil {
-			return fmt.Errorf("add seeds: %w", err)
+		receipt, err := r.c.st.Add(ctx, now, found)
+		if err != nil {
+			return fresh, fmt.Errorf("add seeds: %w", err)
 		}
+		fresh += len(receipt.Fresh)
 	}
-	return nil
+	return fresh, nil
 }
 
 // widenAgain learns from a resumed job where its seeds had redirected to.

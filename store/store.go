@@ -77,6 +77,14 @@ type URLs interface {
 	Lookup(ctx context.Context, id job.ID, u weburl.URL) (Entry, error)
 	// List pages through the URLs of a job.
 	List(ctx context.Context, q Query) (Page, error)
+	// ListAside pages through the URLs of a job that are out of scope, each once for
+	// every slot it was found in.
+	ListAside(ctx context.Context, id job.ID, after Cursor, most int) (AsidePage, error)
+	// Readmit puts URLs to waiting that ListAside returned with their address, unless
+	// the run has seen them in scope, and tells how many wait because of it. They are
+	// out of scope no more; those that are not are passed over, so it may be repeated.
+	// At most MaxFound at a time.
+	Readmit(ctx context.Context, now time.Time, id job.ID, urls []Aside) (int, error)
 	// Arrivals takes up to most notices that somebody else added waiting URLs or
 	// errands to the worker's slots. Each notice is handed out once; what was there
 	// when a slot was acquired has none, see Hosts.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"headway/answer"
+	"headway/limit"
 )
 
 // changes names what was asked for differently last time.
@@ -26,7 +27,27 @@ func changes(before, now *answer.Asked) []string {
 		return func(l string) bool { return slices.Contains(of, l) }
 	}
 	add("limits", slices.DeleteFunc(slices.Clone(before.Limits), same(now.Limits)), slices.DeleteFunc(slices.Clone(now.Limits), same(before.Limits)))
+	switch {
+	case before.SeedCount != now.SeedCount:
+		list = append(list, fmt.Sprintf("seeds %d, was %d", now.SeedCount, before.SeedCount))
+	case !slices.Equal(before.Seeds, now.Seeds):
+		list = append(list, fmt.Sprintf("seeds: other %d", now.SeedCount))
+	}
 	return list
+}
+
+// otherScope tells whether what belongs to the crawl may differ from last time.
+func otherScope(before, now *answer.Asked) bool {
+	depth := func(a *answer.Asked) (n int64) {
+		for _, c := range a.Ceilings {
+			if c.Limit == limit.Depth {
+				n = c.Max
+			}
+		}
+		return n
+	}
+	return before.Scope != now.Scope || before.Files != now.Files || depth(before) != depth(now) || before.SeedCount != now.SeedCount || !slices.Equal(before.Seeds, now.Seeds) ||
+		!slices.Equal(before.ScopeHosts, now.ScopeHosts) || !slices.Equal(before.Include, now.Include) || !slices.Equal(before.Exclude, now.Exclude)
 }
 
 func orNone(list []string) string {

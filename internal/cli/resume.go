@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"headway"
 	"headway/answer"
@@ -51,7 +52,13 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Conf
 				"limit its --max-requests or --max-time, or begin anew with --fresh")
 		}
 		cfg.Continue = len(changed) > 0 || j.Reason == headway.DiscoveryStopped || j.Reason == headway.Disk
+		cfg.Widened = otherScope(&before, asked)
 		ended = j.State.Ended() && !(j.State == job.Partial && cfg.Continue)
+		if ended && j.State != job.Cancelled && c.purpose.afresh == nil {
+			if ended, err = c.renew(ctx, st, cfg, &j); err != nil {
+				return false, false, failed(err, "begin anew with --fresh")
+			}
+		}
 		if j.State.Ended() && c.purpose.again != nil {
 			again, err := c.purpose.again(ctx, st, j)
 			if err != nil {
@@ -108,6 +115,40 @@ func (c *crawlRun) keepResults() error {
 		}
 	}
 	return nil
+}
+
+// renew takes up what is asked anew of a crawl that has ended, and tells whether it has
+// ended still.
+func (c *crawlRun) renew(ctx context.Context, st store.Store, cfg *headway.Config, j *store.Job) (ended bool, err error) {
+	more, err := headway.Renew(ctx, *cfg, j.ID)
+	if err != nil {
+		return true, err
+	}
+	if more.Lost > 0 {
+		fmt.Fprintf(c.err, "headway: warning: %d URLs out of scope cannot be taken in: only the first %d were kept; --fresh starts over\n", more.Lost, store.MaxAside)
+	}
+	if more.Seeds > 0 {
+		fmt.Fprintf(c.err, "headway: %s crawled\n", oneOrMany(more.Seeds, "new seed is", "new seeds are"))
+	}
+	if more.Revived > 0 {
+		fmt.Fprintf(c.err, "headway: %s crawled\n", oneOrMany(more.Revived, "URL that was skipped is", "URLs that were skipped are"))
+	}
+	if !more.Any() || c.purpose.again != nil { // which queues it
+		return true, nil
+	}
+	if err := st.SetState(ctx, time.Now(), j.ID, j.State, job.Queued, ""); err != nil {
+		return true, err
+	}
+	j.State = job.Queued
+	return false, nil
+}
+
+// oneOrMany counts things.
+func oneOrMany(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // forget ends a job and everything known of it.

@@ -53,7 +53,7 @@ type run struct {
 	admitted int64
 	urls     map[weburl.URL]*row
 	order    []*row // by age
-	aside    map[aside]bool
+	aside    map[aside]visit.Item
 	errands  []*errand // by age
 	tenures  map[string][]byte
 	taken    map[string]bool

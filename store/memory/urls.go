@@ -52,8 +52,8 @@ func (s *Store) add(now time.Time, w store.WorkerID, found []store.Found) store.
 		r := s.jobs[f.Item.Job]
 		if f.Aside() {
 			k := aside{f.FinderSlot(s.key), f.Item.URL}
-			if !r.aside[k] {
-				r.aside[k] = true
+			if _, known := r.aside[k]; !known {
+				r.aside[k] = stored(f.Item)
 				receipt.Seen++
 			}
 			continue

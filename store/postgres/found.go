@@ -168,8 +168,7 @@ func (b *batch) queueFound(found []store.Found) ([]shelfGroups, error) {
 			return nil, err
 		}
 	}
-	b.queueAside(found)
-	return groups, nil
+	return groups, b.queueAside(found)
 }
 
 func useOf(g *group) int  { return g.use }
@@ -218,7 +217,7 @@ func (b *batch) queueOther(sh *shelf, found []store.Found, groups []*group, byPl
 }
 
 // queueAside stores URLs out of scope.
-func (b *batch) queueAside(found []store.Found) {
+func (b *batch) queueAside(found []store.Found) error {
 	ending := b.s.endings[store.Ending{Outcome: visit.Skipped, Reason: visit.OutOfScope}]
 	for sh, places := range b.byShelf(len(found), func(i int) job.ID { return found[i].Item.Job }) {
 		type row struct {
@@ -238,18 +237,23 @@ func (b *batch) queueAside(found []store.Found) {
 		}
 		slices.SortFunc(list, func(x, y row) int { return compareKeys(&x.key, &y.key) })
 		n := len(list)
-		fps, jobs, slots, urls, hosts := make([][16]byte, n), make([]int32, n), make([]int16, n), make([]string, n), make([]string, n)
+		fps, jobs, slots, urls, hosts, items := make([][16]byte, n), make([]int32, n), make([]int16, n), make([]string, n), make([]string, n), make([]string, n)
 		for i := range list {
 			r := &list[i]
 			fps[i], jobs[i], slots[i], urls[i], hosts[i] = r.key.fp, r.key.job, r.key.slot, r.it.URL.String(), r.it.URL.Host()
+			var err error
+			if items[i], err = store.EncodeAside(r.it); err != nil {
+				return err
+			}
 		}
 		var id job.ID
-		b.queue(sh.setAside, fps, jobs, slots, urls, hosts, slices.Collect(maps.Keys(which)), ending, maxAside).Query(rows([]any{&id}, func() error {
+		b.queue(sh.setAside, fps, jobs, slots, urls, hosts, slices.Collect(maps.Keys(which)), ending, store.MaxAside, items).Query(rows([]any{&id}, func() error {
 			b.receipt.Seen++
 			b.count(id, ending, 1)
 			return nil
 		}))
 	}
+	return nil
 }
 
 // settleFound writes what follows from which URLs were new: how those ended

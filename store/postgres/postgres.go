@@ -49,7 +49,6 @@ const (
 	jobCache   = 1 << 12 // jobs whose shelves are remembered
 	statements = 512     // prepared statements a connection keeps: those of about 60 jobs
 	tries      = 5       // of a change that got into a deadlock
-	maxAside   = 100_000 // URLs out of scope of which a job keeps the address
 	shards     = 64      // parts of the counts of a job
 )
 

@@ -100,8 +100,12 @@ func newShelf(id int32) *shelf {
 		addEnded: f(`insert into outcome_{s} (id, host, ended_at, fp, job, attempt, slot, ending)
 			select w.id, w.host, $1, w.fp, w.job, w.attempt, w.slot, w.ending from unnest($2::bigint[], $3::bigint[], $4::uuid[], $5::int[], $6::int[], $7::smallint[], $8::smallint[]) as w (id, host, fp, job, attempt, slot, ending)`),
 		setAside: f(`with kept as materialized (select j as job, (select coalesce(sum(t.n), 0) from tally t where t.job = j and t.ending = $7) as n from unnest($6::int[]) as j)
-			insert into aside_{s} (fp, job, slot, url) select w.fp, w.job, w.slot, case when kept.n < $8 then w.url else w.host end
-			from unnest($1::uuid[], $2::int[], $3::smallint[], $4::text[], $5::text[]) as w (fp, job, slot, url, host) join kept on kept.job = w.job on conflict do nothing returning job`),
+			, w as materialized (select * from unnest($1::uuid[], $2::int[], $3::smallint[], $4::text[], $5::text[], $9::text[]) as w (fp, job, slot, url, host, item))
+			, new as (insert into aside_{s} (fp, job, slot, url) select w.fp, w.job, w.slot, case when kept.n < $8 then w.url else w.host end from w join kept on kept.job = w.job
+				on conflict do nothing returning fp, job, slot)
+			, items as (insert into aside_item (fp, job, slot, item) select distinct on (w.job, w.slot, w.fp) w.fp, w.job, w.slot, w.item
+				from new join w on w.job = new.job and w.slot = new.slot and w.fp = new.fp join kept on kept.job = w.job where kept.n < $8 on conflict do nothing)
+			select job from new`),
 		readmit: f(`delete from outcome_{s} o using unnest($1::int[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[]) as w (ord, host, fp, job, slot)
 			join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp
 			where o.id = u.id and o.slot = w.slot and o.ending in (` + provisional + `) returning w.ord, u.id, o.ending`),

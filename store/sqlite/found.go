@@ -398,11 +398,14 @@ func (b *batch) setAside(ctx context.Context, found []store.Found, places []int)
 			f := &found[places[i]]
 			fp := f.Item.URL.Fingerprint128(b.key)
 			args[0].Value, args[1].Value, args[2].Value = int64(f.FinderSlot(b.key)), fp[:], f.Item.URL.String()
-			if kept+int64(i) >= maxAside {
+			if kept+int64(i) >= store.MaxAside {
 				args[2].Value = f.Item.URL.Host()
 			}
 		}, nil)
 		if err != nil {
+			return err
+		}
+		if err := b.keepAsideItems(ctx, t, found, places[:min(int64(len(places)), max(store.MaxAside-kept, 0))]); err != nil {
 			return err
 		}
 		b.receipt.Seen += int(n)

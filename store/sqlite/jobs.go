@@ -367,7 +367,7 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 		if err := s.w.script(ctx, dropTables(id)); err != nil {
 			return err
 		}
-		for _, q := range []string{"delete from tally where job = ?", "delete from point where job = ?", "delete from arrival where job = ?", "delete from errand where job = ?", "delete from job where id = ?"} {
+		for _, q := range []string{"delete from tally where job = ?", "delete from point where job = ?", "delete from arrival where job = ?", "delete from errand where job = ?", "delete from aside_item where job = ?", "delete from job where id = ?"} {
 			if _, err := s.w.exec(ctx, q, int64(id)); err != nil {
 				return err
 			}

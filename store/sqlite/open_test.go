@@ -394,7 +394,7 @@ func TestFirstFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec("drop table errand; delete from goose_db_version where version_id > 1"); err != nil {
+	if _, err := db.Exec("drop table errand; drop table aside_item; delete from goose_db_version where version_id > 1"); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

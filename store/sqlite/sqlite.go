@@ -53,7 +53,6 @@ const (
 	busyTimeout  = 10 * time.Second
 	hostCache    = 1 << 16 // hosts whose numbers are remembered
 	factCache    = 1 << 14 // facts whose numbers are remembered
-	maxAside     = 100_000 // URLs out of scope of which a job keeps the address
 	maxViewTerms = 100     // latest jobs in the view urls
 )
 

@@ -26,6 +26,7 @@ type jobTables struct {
 
 	// Found URLs.
 	see, addURL, enqueue, addOutcome, setAside bulk
+	asideItem, takeAside, dropAsideItem        bulk
 	readmitURL, forgetOutcome, setRank         bulk
 	reopen, requeue                            bulk
 
@@ -46,12 +47,13 @@ type jobTables struct {
 	listAll, listHost, listWaiting, listEnding string
 	listFetched, listHosts, listAttempts       string
 	aside                                      bulk
+	listAside                                  string
 }
 
 // newJobTables writes the statements for a job.
 func newJobTables(id job.ID) *jobTables {
 	j := func(text string) string { return forJob(text, id) }
-	b := func(before, row, after string) bulk { return newBulk(j(before), row, j(after)) }
+	b := func(before, row, after string) bulk { return newBulk(j(before), j(row), j(after)) }
 	return &jobTables{
 		id:      id,
 		lastURL: j(`select max(id) from url_{j}`),
@@ -64,6 +66,9 @@ func newJobTables(id job.ID) *jobTables {
 		enqueue:       b(`insert into queue_{j} (host, rank, id, attempt, not_before) values `, `(?,?,?,?,?)`, ``),
 		addOutcome:    b(`insert into outcome_{j} (id, ending, ended_at, attempt) values `, `(?,?,?,?)`, ``),
 		setAside:      b(`insert into aside_{j} (slot, fp, url) values `, `(?,?,?)`, ` on conflict do nothing`),
+		asideItem:     b(`insert into aside_item (job, slot, fp, item) values `, `({j},?,?,?)`, ` on conflict do nothing`),
+		takeAside:     b(`delete from aside_{j} where (slot, fp) in (values `, `(?,?)`, `) returning slot, fp`),
+		dropAsideItem: b(`delete from aside_item where job = {j} and (slot, fp) in (values `, `(?,?)`, `)`),
 		readmitURL:    b(`with w (id, via, found, depth, hops, priority, extra) as (values `, `(?,?,?,?,?,?,?)`, `) update url_{j} set via = w.via, found = w.found, depth = w.depth, hops = w.hops, priority = w.priority, extra = w.extra from w where url_{j}.id = w.id`),
 		forgetOutcome: b(`delete from outcome_{j} where id in (values `, `(?)`, `) returning id, ending`),
 		// A URL that waits has no row in outcome.
@@ -95,6 +100,7 @@ func newJobTables(id job.ID) *jobTables {
 		auditWaiting: j(`select count(*) from queue_{j}`),
 		auditEnded:   j(`select ending, count(*) from outcome_{j} group by ending`),
 		auditAside:   j(`select count(*) from aside_{j}`),
+		listAside:    j(`select a.slot, a.fp, a.url, i.item from aside_{j} a left join aside_item i on i.job = {j} and i.slot = a.slot and i.fp = a.fp where (a.slot, a.fp) > (?, ?) order by a.slot, a.fp limit ?`),
 		// Every seen URL has its one row, and waits or has ended, not both.
 		auditSeen: j(`select (select count(*) from seen_{j}), (select count(*) from url_{j}), (select count(*) from seen_{j} s join url_{j} u on u.id = s.id and u.host = s.host),
 			(select count(*) from queue_{j} q join outcome_{j} o on o.id = q.id)`),

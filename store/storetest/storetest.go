@@ -28,6 +28,7 @@ func Run(t *testing.T, open Open) {
 	}{
 		{"Slots", testSlots},
 		{"URLs", testURLs},
+		{"Aside", testAside},
 		{"Commit", testCommit},
 		{"Errands", testErrands},
 		{"Budget", testBudget},
