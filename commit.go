@@ -320,6 +320,7 @@ func (c *crawler) tookCommit(now time.Time, batch []entry, commit *store.Commit,
 		}
 	}
 	c.f.Committed(now, requests)
+	c.lookForLoops(c.shift, visits)
 	if len(visits) > 0 && len(c.cfg.Outputs) > 0 {
 		c.outbox = append(c.outbox, visits)
 	}

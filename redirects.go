@@ -1,11 +1,13 @@
 package headway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"headway/job"
 	"headway/store"
@@ -55,8 +57,8 @@ func (r *redirects) drop(it *visit.Item) {
 func (r *run) endLoop(ctx context.Context, v *visit.Visit) error {
 	target := v.Answer.Location
 	r.c.redirects.put(&v.Item, target)
-	loop, err := r.leadsBack(ctx, &v.Item, target)
-	if err != nil || len(loop) == 0 {
+	chain, end, err := r.follow(ctx, &v.Item, target)
+	if err != nil || end != v.Item.URL && v.Item.Hops+len(chain) <= visit.MaxHops {
 		return err
 	}
 	v.Outcome, v.Reason, v.Links = visit.Failed, visit.RedirectLoop, nil
@@ -64,24 +66,61 @@ func (r *run) endLoop(ctx context.Context, v *visit.Visit) error {
 	return nil
 }
 
-// leadsBack follows the redirects that are known from a URL and its target on. It
-// returns the URLs of the loop, or of the chain that is too long, and nil where it comes
-// to something else.
-func (r *run) leadsBack(ctx context.Context, from *visit.Item, target weburl.URL) ([]weburl.URL, error) {
-	chain := []weburl.URL{from.URL}
-	for hops := from.Hops + 1; ; hops++ {
+// follow follows the redirects that are known from a URL on, as far as they may be
+// followed or until they come back. It returns the URLs that redirect, and where the last
+// one leads.
+func (r *run) follow(ctx context.Context, from *visit.Item, target weburl.URL) (chain []weburl.URL, end weburl.URL, err error) {
+	for chain = []weburl.URL{from.URL}; from.Hops+len(chain) <= visit.MaxHops && !slices.Contains(chain, target); {
 		next, ok, err := r.redirectOf(ctx, from.Job, target)
 		if err != nil || !ok {
-			return nil, err
+			return chain, target, err
 		}
-		if chain = append(chain, target); hops >= visit.MaxHops || next == from.URL {
-			return chain, nil
-		}
-		if slices.Contains(chain, next) {
-			return nil, nil // a loop that this URL only leads to
-		}
-		target = next
+		chain, target = append(chain, target), next
 	}
+	return chain, target, nil
+}
+
+// maxFollowed bounds the redirects of a commit that are followed again.
+const maxFollowed = store.MaxVisits
+
+// lookForLoops follows the redirects of a commit again, in a fleet: of URLs that close a
+// loop together, two workers may have stored theirs at the same time, neither knowing of
+// the other's. The last one to do so sees it now. One URL of the loop is asked for once
+// more, the same whoever sees it, and ends as what it is.
+func (c *crawler) lookForLoops(ctx context.Context, visits []visit.Visit) {
+	if c.fleet == nil {
+		return
+	}
+	var list []visit.Visit
+	for i := range visits {
+		if v := &visits[i]; v.Outcome == visit.Redirected && c.runs[v.Item.Job] != nil && len(list) < maxFollowed {
+			list = append(list, visit.Visit{Item: v.Item, Answer: visit.Answer{Location: v.Answer.Location}})
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	runs := make([]*run, len(list))
+	for i := range list {
+		runs[i] = c.runs[list[i].Item.Job]
+	}
+	c.background.Go(func() {
+		for i := range list {
+			it := &list[i].Item
+			chain, end, err := runs[i].follow(ctx, it, list[i].Answer.Location)
+			if err == nil && end == it.URL && len(chain) > 1 {
+				first := slices.MinFunc(chain, func(a, b weburl.URL) int { return cmp.Compare(a.String(), b.String()) })
+				err = c.insist(ctx, func() error {
+					_, err := c.st.Reopen(ctx, c.now(), it.Job, []weburl.URL{first})
+					return err
+				})
+			}
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				c.post(func(time.Time) { c.failUnless(ctx, fmt.Errorf("look for redirects in a circle: %w", err)) })
+				return
+			}
+		}
+	})
 }
 
 // redirectOf is where a URL of the job leads, if that is known.
