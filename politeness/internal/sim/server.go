@@ -12,6 +12,7 @@ type Request struct {
 	At       time.Time
 	InFlight int // requests under way with this one
 	Number   int // of the request, from 0
+	URL      int // which of the URLs it is for, from 0
 }
 
 // Server answers requests. The Latency of an answer says when it arrives.
@@ -30,6 +31,7 @@ type Limited struct {
 	Limit      Limit
 	RetryAfter bool // whether refusals name the time, in whole seconds rounded up
 	Latency    time.Duration
+	Status     int // of a refusal; 429 when zero
 }
 
 // Serve implements [Server].
@@ -38,7 +40,10 @@ func (s *Limited) Serve(r Request) politeness.Answer {
 	if wait == 0 {
 		return OK(s.Latency)
 	}
-	a := politeness.Answer{Status: http.StatusTooManyRequests, Latency: s.Latency}
+	a := Refuse(s.Latency)
+	if s.Status != 0 {
+		a.Status = s.Status
+	}
 	if s.RetryAfter {
 		a.HasRetryAfter = true
 		a.RetryAfter = (wait + time.Second - 1).Truncate(time.Second)

@@ -57,7 +57,13 @@ type Result struct {
 type underWay struct {
 	due    time.Time
 	answer politeness.Answer
-	tries  politeness.Tries
+	item   item
+}
+
+// item is a URL that waits, and what it was charged with.
+type item struct {
+	url   int
+	tries politeness.Tries
 }
 
 // Run crawls until every URL is fetched or given up, or time is over.
@@ -65,7 +71,10 @@ func (c Crawl) Run() Result {
 	if c.Start.IsZero() {
 		c.Start = Epoch
 	}
-	r := run{Crawl: c, now: c.Start, waiting: make([]politeness.Tries, c.Pages)}
+	r := run{Crawl: c, now: c.Start, waiting: make([]item, c.Pages)}
+	for i := range r.waiting {
+		r.waiting[i].url = i
+	}
 	r.State = c.State
 	for r.step() {
 	}
@@ -78,8 +87,8 @@ func (c Crawl) Run() Result {
 type run struct {
 	Crawl
 	now      time.Time
-	waiting  []politeness.Tries // the queue of URLs: all alike but for what they were charged with
-	underWay []underWay         // by due time
+	waiting  []item     // the queue of URLs
+	underWay []underWay // by due time
 
 	pages, givenUp, requests, refusals, late int
 }
@@ -114,13 +123,13 @@ func (r *run) step() bool {
 }
 
 func (r *run) send() {
-	tries := r.waiting[0]
+	it := r.waiting[0]
 	r.waiting = r.waiting[1:]
-	a := r.Server.Serve(Request{At: r.now, InFlight: r.State.InFlight() + 1, Number: r.requests})
+	a := r.Server.Serve(Request{At: r.now, InFlight: r.State.InFlight() + 1, Number: r.requests, URL: it.url})
 	a.SentAt = r.now
 	r.State = r.Policy.Sent(r.State, r.now)
 	r.requests++
-	u := underWay{due: r.now.Add(a.Latency), answer: a, tries: tries}
+	u := underWay{due: r.now.Add(a.Latency), answer: a, item: it}
 	i := len(r.underWay)
 	for i > 0 && r.underWay[i-1].due.After(u.due) {
 		i--
@@ -142,9 +151,9 @@ func (r *run) observe() {
 		if 2*r.pages >= r.Pages {
 			r.late++
 		}
-		r.again(u.tries.Add(e.Charge()))
+		r.again(u.item, e)
 	case u.answer.Fault != politeness.NoFault || u.answer.Status >= 500:
-		r.again(u.tries.Add(e.Charge()))
+		r.again(u.item, e)
 	default:
 		r.pages++
 	}
@@ -153,12 +162,13 @@ func (r *run) observe() {
 
 // again puts a URL at the end of the queue, so that a canary is a different one
 // each time.
-func (r *run) again(t politeness.Tries) {
-	if !r.Policy.Retries(t) {
+func (r *run) again(it item, e politeness.Effect) {
+	it.tries = it.tries.Add(e.Charge())
+	if !r.Policy.Retries(it.tries) {
 		r.givenUp++
 		return
 	}
-	r.waiting = append(r.waiting, t)
+	r.waiting = append(r.waiting, it)
 }
 
 func (r *run) trace(e Event) {

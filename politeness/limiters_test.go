@@ -1,0 +1,107 @@
+package politeness_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headway/politeness"
+	"headway/politeness/internal/sim"
+)
+
+// limiter is a server that refuses only what is too fast.
+type limiter struct {
+	bar
+	preset  string
+	latency time.Duration
+}
+
+// limiters draws real limiters: buckets and sliding windows, most of them unlike
+// those of the bars.
+func limiters(seed1, seed2 uint64, n int) (list []limiter) {
+	rng := rand.New(rand.NewPCG(seed1, seed2))
+	between := func(low, high float64) float64 { return low * math.Exp(rng.Float64()*math.Log(high/low)) }
+	for range n {
+		burst, every := int(between(1, 60)), time.Duration(between(150, 30000))*time.Millisecond
+		limit := bucket(every, burst)
+		if rng.IntN(2) == 0 {
+			burst, every = int(between(5, 500)), time.Duration(between(150, 5000))*time.Millisecond
+			limit = window(burst, every*time.Duration(burst))
+		}
+		l := limiter{bar: bar{limit: limit, pages: 3000, base: []time.Duration{100 * time.Millisecond, time.Second}[rng.IntN(2)]}}
+		l.preset = []string{"polite", "audit", "map", "owned"}[rng.IntN(4)]
+		l.latency = time.Duration(between(5, 500)) * time.Millisecond
+		list = append(list, l)
+	}
+	return list
+}
+
+// drawn is what came of one draw of limiters of one kind.
+type drawn struct {
+	status     int
+	headerless bool
+
+	refusals, most int
+	p90            float64 // of the ideal time
+}
+
+// before are the figures of the rule of ADR 0010 over this draw. A rule that asks
+// whether a refusal was about our pace may not exceed them.
+var before = map[bool]drawn{
+	false: {refusals: 2700, most: 28, p90: 1.222},
+	true:  {refusals: 3659, most: 58, p90: 1.476, headerless: true},
+}
+
+const (
+	drawSeed1, drawSeed2 = 1, 2
+	drawSize             = 400
+)
+
+func draw(t testing.TB, status int, headerless bool) drawn {
+	t.Helper()
+	d := drawn{status: status, headerless: headerless}
+	var times []float64
+	for _, l := range limiters(drawSeed1, drawSeed2, drawSize) {
+		p := steady(t, l.preset)
+		p.Base = l.base
+		server := &sim.Limited{Limit: l.limit(), RetryAfter: !headerless, Latency: l.latency, Status: status}
+		r := sim.Crawl{Policy: p, State: politeness.New("host"), Server: server, Pages: l.pages}.Run()
+		d.refusals += r.Refusals
+		d.most = max(d.most, r.Refusals)
+		times = append(times, float64(r.Took)/float64(sim.Ideal(l.limit(), l.base, l.pages)))
+	}
+	slices.Sort(times)
+	d.p90 = times[len(times)*9/10]
+	return d
+}
+
+// TestRealLimiters wants manners kept where refusals are about our pace: over a
+// draw of real limiters of each kind no more of them than was reached once.
+func TestRealLimiters(t *testing.T) {
+	skipUnlessLong(t)
+	var table strings.Builder
+	fmt.Fprintf(&table, "| %-60v | %8v | %4v | %8v | %-32v | %-3v |\n", "server", "refusals", "most", "time p90", "before", "ok")
+	fmt.Fprintf(&table, "| --- | --- | --- | --- | --- | --- |\n")
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		for _, headerless := range []bool{false, true} {
+			d, was := draw(t, status, headerless), before[headerless]
+			verdict := "yes"
+			if d.refusals > was.refusals || d.most > was.most || d.p90 > was.p90 {
+				verdict = "NO"
+				t.Errorf("%+v; the rule before: %+v", d, was)
+			}
+			name := fmt.Sprintf("%d limiters, seed %d, %d: %d", drawSize, drawSeed1, drawSeed2, status)
+			if headerless {
+				name += " without Retry-After"
+			}
+			fmt.Fprintf(&table, "| %-60v | %8d | %4d | %7.3fx | %-32v | %-3v |\n", name, d.refusals, d.most, d.p90,
+				fmt.Sprintf("%d, at most %d, %.3fx", was.refusals, was.most, was.p90), verdict)
+		}
+	}
+	t.Logf("real limiters:\n%s", table.String())
+}
