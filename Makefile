@@ -103,6 +103,7 @@ check: ## Everything CI runs, with the time of each stage
 .PHONY: e2e-messy
 e2e-messy: ## The messy web at its real size: dead, slow and refusing hosts, our own outages, few descriptors; one test after the other
 	HEADWAY_FULL=1 go test -count=1 -timeout 60m -parallel 1 -run '^TestMessy' -v ./internal/e2e
+	HEADWAY_FULL=1 go test -count=1 -timeout 20m -run '^TestDeadSeeds$$' -v ./internal/fleettest
 
 .PHONY: e2e-fleet
 e2e-fleet: ## The fleet under faults at its real size: 500 hosts, a worker killed every 20 s; one test after the other
@@ -111,10 +112,6 @@ e2e-fleet: ## The fleet under faults at its real size: 500 hosts, a worker kille
 .PHONY: e2e-service
 e2e-service: ## The service at its real size: tenants, load, usage, restarts and outages; one test after the other
 	HEADWAY_FULL=1 go test -count=1 -timeout 60m -parallel 1 -run '^TestService' -v ./internal/fleettest
-
-.PHONY: e2e-messy
-e2e-messy: ## The messy web with real processes at its real size; one test after the other
-	HEADWAY_FULL=1 go test -count=1 -timeout 60m -parallel 1 -run '^TestMessy' -v ./internal/e2e
 
 .PHONY: e2e-messy-long
 e2e-messy-long: ## What takes longest of it: a stop of ten minutes, and two terminals 50 times under the race detector

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"headway/frontier"
@@ -74,7 +75,7 @@ func (c *crawler) startCommit(work context.Context, now time.Time) {
 		return
 	}
 	n, ended, commit := c.compose(now)
-	batch := append(c.pending[:n:n], ended...)
+	batch := slices.Concat(c.pending[:n], ended)
 	c.pending = append([]entry(nil), c.pending[n:]...)
 	c.committing, c.committed, c.urgent = true, now, false
 	for i := range batch[:n] {

@@ -95,7 +95,8 @@ func (s takenStore) Claim(_ context.Context, now time.Time, domains []string) (s
 	return store.Claim{Granted: domains}, nil
 }
 
-func (takenStore) Wanted(context.Context, time.Time) ([]string, error)            { return nil, nil }
+func (takenStore) Wanted(context.Context, time.Time) ([]string, error) { return nil, nil }
+
 func (takenStore) Keep(context.Context) ([]string, error)                         { return nil, nil }
 func (takenStore) Yield(context.Context, time.Time, []string, []store.Host) error { return nil }
 
