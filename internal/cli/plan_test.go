@@ -198,6 +198,8 @@ func (s *remembered) Claim(_ context.Context, _ time.Time, domains []string) (st
 
 func (*remembered) Wanted(context.Context, time.Time) ([]string, error) { return nil, nil }
 
+func (*remembered) Keep(context.Context) ([]string, error) { return nil, nil }
+
 func (s *remembered) Yield(_ context.Context, _ time.Time, _ []string, hosts []store.Host) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

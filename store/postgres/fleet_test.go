@@ -158,36 +158,43 @@ func TestIdleFleet(t *testing.T) {
 	fatal(t, err)
 	_, err = s.CreateJob(ctx, store.Job{State: job.Queued, MaxPages: 1}) // there is no place for it
 	fatal(t, err)
-	for try := range 2 { // the first prepares the statements
-		rate := 0.0
-		for _, call := range []struct {
-			name  string
-			every time.Duration
-			do    func() error
-		}{
-			{"renew", store.DefaultTerms.Renew, func() error { return s.Renew(ctx, w) }},
-			{"acquire", store.DefaultTerms.Renew, func() error { return second(s.Acquire(ctx, now, w, 10)) }},
-			{"arrivals", store.PollEvery, func() error { return second(s.Arrivals(ctx, w, 10)) }},
-			{"admit", store.PollEvery, func() error { return second(s.Admit(ctx, now, limit.Limits{ConcurrentCrawls: 1})) }},
-			{"active jobs", store.PollEvery, func() error { return second(s.ActiveJobs(ctx)) }},
-			{"letters", store.PollEvery, func() error { return second(s.Letters(ctx, now, w)) }},
-			{"is a job idle", store.PollEvery, func() error { return second(s.Idle(ctx, busy)) }},
-		} {
+	calls := []struct {
+		name  string
+		every time.Duration
+		do    func() error
+	}{
+		{"renew", store.DefaultTerms.Renew, func() error { return s.Renew(ctx, w) }},
+		{"acquire", store.DefaultTerms.Renew, func() error { return second(s.Acquire(ctx, now, w, 10)) }},
+		{"arrivals", store.PollEvery, func() error { return second(s.Arrivals(ctx, w, 10)) }},
+		{"admit", store.PollEvery, func() error { return second(s.Admit(ctx, now, limit.Limits{ConcurrentCrawls: 1})) }},
+		{"active jobs", store.PollEvery, func() error { return second(s.ActiveJobs(ctx)) }},
+		{"letters", store.PollEvery, func() error { return second(s.Letters(ctx, now, w)) }},
+		{"is a job idle", store.PollEvery, func() error { return second(s.Idle(ctx, busy)) }},
+	}
+	// The first try prepares the statements. A pool that opens another connection, which
+	// it does when the machine is busy, sends a statement of its own: the fewest count.
+	const tries = 5
+	fewest := make([]int64, len(calls))
+	for try := range tries {
+		for i, call := range calls {
 			before := c.n.Load()
 			fatal(t, call.do())
-			n := c.n.Load() - before
-			rate += float64(n) * workers / call.every.Seconds()
-			if try > 0 && n != 1 {
-				t.Errorf("%s: %d statements", call.name, n)
+			if n := c.n.Load() - before; try > 0 && (fewest[i] == 0 || n < fewest[i]) {
+				fewest[i] = n
 			}
 		}
-		if try > 0 && rate > most {
-			t.Errorf("%d workers ask %.1f times a second, at most %d", workers, rate, most)
-		}
-		if try > 0 {
-			t.Logf("%d idle workers: %.1f statements a second", workers, rate)
+	}
+	rate := 0.0
+	for i, call := range calls {
+		rate += float64(fewest[i]) * workers / call.every.Seconds()
+		if fewest[i] != 1 {
+			t.Errorf("%s: %d statements", call.name, fewest[i])
 		}
 	}
+	if rate > most {
+		t.Errorf("%d workers ask %.1f times a second, at most %d", workers, rate, most)
+	}
+	t.Logf("%d idle workers: %.1f statements a second", workers, rate)
 }
 
 func second[T any](_ T, err error) error { return err }

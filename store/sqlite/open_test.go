@@ -197,7 +197,7 @@ func TestHostsFileIsMadeWhole(t *testing.T) {
 // then with the older one again.
 func TestUpgrade(t *testing.T) {
 	dir := made(t)
-	next := fstest.MapFS{"00003_more.sql": {Data: []byte("-- +goose Up\nalter table job add column colour text;\n")}}
+	next := fstest.MapFS{"00004_more.sql": {Data: []byte("-- +goose Up\nalter table job add column colour text;\n")}}
 	entries, err := fs.ReadDir(crawlSchema.fsys, ".")
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("hint: %s", e.Hint)
 	}
 	// The copy made before is what the older program can read.
-	if err := os.Rename(path+".v2.bak", path); err != nil {
+	if err := os.Rename(path+".v3.bak", path); err != nil {
 		t.Fatal(err)
 	}
 	for _, suffix := range []string{"-wal", "-shm"} {
@@ -233,7 +233,7 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if err := newer.migrate(t.Context(), path); err == nil {
-		if _, err := os.Stat(path + ".v2.bak"); err != nil {
+		if _, err := os.Stat(path + ".v3.bak"); err != nil {
 			t.Errorf("no backup: %v", err)
 		}
 	}
