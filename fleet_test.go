@@ -86,6 +86,13 @@ func (l *line) Leave(ctx context.Context, w store.WorkerID) error {
 	return l.Store.Leave(ctx, w)
 }
 
+func (l *line) Abandon(ctx context.Context, w store.WorkerID) error {
+	if err := l.err(); err != nil {
+		return err
+	}
+	return l.Store.Abandon(ctx, w)
+}
+
 // Commit takes a while, so that a crash finds something under way.
 func (l *line) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
 	time.Sleep(time.Duration(len(c.Visits)+1) * 150 * time.Millisecond)
