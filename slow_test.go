@@ -153,13 +153,13 @@ var provocations = map[string]func(t *testing.T) *simulated{
 		return s
 	},
 	string(visit.WaitWorkers): func(t *testing.T) *simulated {
-		s := newSimulated(t, 20, latency(5, time.Second))
+		s := newSimulated(t, 20, latency(5, 900*time.Millisecond))
 		s.owned()
 		s.cfg.Workers = 1
 		return s
 	},
 	string(visit.WaitParse): func(t *testing.T) *simulated {
-		s := newSimulated(t, 20, latency(5, time.Second))
+		s := newSimulated(t, 20, latency(5, 900*time.Millisecond))
 		s.owned()
 		s.cfg.MemoryLimit = 1 // all of it is in use
 		return s

@@ -354,7 +354,7 @@ func TestPrometheus(t *testing.T) {
 			t.Errorf("%s: %v; labels %v", name, list, m.Values)
 		}
 	}
-	if n := s.one("count(headway_layer_use)"); n != 14 {
+	if n := s.one("count(headway_layer_use)"); n != 15 {
 		t.Errorf("%v layers", n)
 	}
 
