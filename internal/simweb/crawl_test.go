@@ -119,8 +119,12 @@ func (c *crawl) run(ctx context.Context, drain <-chan struct{}, fetcher headway.
 		}
 	}
 	from := time.Now()
+	clear(c.store.again)
 	report, err := headway.Run(ctx, cfg)
 	l.end = time.Now()
+	for name := range c.store.again {
+		l.worked[c.world.names[name]] = 0
+	}
 	if err == nil {
 		l.shares = report.Shares
 	}

@@ -6,8 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	jobs "headway/job"
 	"headway/store"
 	"headway/store/memory"
+	"headway/visit"
 )
 
 // errKilled is what a killed process hears from its store, where it can still
@@ -21,6 +23,7 @@ type shelf struct {
 	killed  *atomic.Bool
 	waiting map[string]int       // URLs of each host
 	ended   map[string]time.Time // when a URL of it last did
+	again   map[string]bool      // hosts of which something waits again that was put off
 }
 
 func newShelf() *shelf {
@@ -31,7 +34,7 @@ func newShelf() *shelf {
 		}
 		return nil
 	}})
-	return &shelf{Store: st, killed: killed, waiting: map[string]int{}, ended: map[string]time.Time{}}
+	return &shelf{Store: st, killed: killed, waiting: map[string]int{}, ended: map[string]time.Time{}, again: map[string]bool{}}
 }
 
 // revive lets a new process have what the killed one left.
@@ -67,6 +70,32 @@ func (s *shelf) Commit(ctx context.Context, c store.Commit) (store.Receipt, erro
 	}
 	s.fresh(c.Found, receipt)
 	return receipt, nil
+}
+
+// Extend implements [store.Jobs]: what was put off waits again when a crawl goes on.
+func (s *shelf) Extend(ctx context.Context, now time.Time, id jobs.ID, maxPages int64) error {
+	putOff := map[string]int{}
+	for q := (store.Query{Job: id, Outcome: visit.Deferred, Max: store.MaxPage}); ; {
+		page, err := s.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Entries {
+			putOff[page.Entries[i].Item.URL.Host()]++
+		}
+		if page.Next == "" {
+			break
+		}
+		q.After = page.Next
+	}
+	if err := s.Store.Extend(ctx, now, id, maxPages); err != nil {
+		return err
+	}
+	for host, n := range putOff {
+		s.waiting[host] += n
+		s.again[host] = true
+	}
+	return nil
 }
 
 func (s *shelf) end(host string, n int) {
