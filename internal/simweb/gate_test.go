@@ -35,6 +35,7 @@ type turn uint8
 const (
 	leaving turn = iota // was decided before
 	landing
+	slowing // an answer of the same instant was not slow
 	halting // ends the instant
 )
 
@@ -101,12 +102,24 @@ type gated struct {
 
 // Do makes one exchange.
 func (g gated) Do(ctx context.Context, req fetch.Request) (res *fetch.Result, err error) {
-	g.world.gate.exchange(req.URL.Host(), g.world.number(req.URL), func() { res, err = g.client.Do(ctx, req) })
+	g.exchange(&req, func() { res, err = g.client.Do(ctx, req) })
 	return res, err
 }
 
 // Robots fetches a robots.txt.
 func (g gated) Robots(ctx context.Context, req fetch.Request) (res *fetch.Result, hops []weburl.URL, err error) {
-	g.world.gate.exchange(req.URL.Host(), g.world.number(req.URL), func() { res, hops, err = g.client.Robots(ctx, req) })
+	g.exchange(&req, func() { res, hops, err = g.client.Robots(ctx, req) })
 	return res, hops, err
+}
+
+// exchange makes a request, and tells that it is slow, in turn.
+func (g gated) exchange(req *fetch.Request, do func()) {
+	host, number := req.URL.Host(), g.world.number(req.URL)
+	if slow := req.Slow; slow != nil {
+		req.Slow = func() error {
+			g.world.gate.pass(slowing, host, number)
+			return slow()
+		}
+	}
+	g.world.gate.exchange(host, number, do)
 }
