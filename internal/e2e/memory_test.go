@@ -75,7 +75,7 @@ func TestManyWaiting(t *testing.T) {
 	w.measurable()
 	dir := filepath.Join(w.dir, "run")
 	w.fill(dir, each)
-	cmd := w.crawl("run", "--preset", "owned", "--in-flight", "2", "--sitemaps", "off", "--max-requests", strconv.Itoa(hosts*4))
+	cmd := w.crawl("run", "--preset", "owned", "--in-flight", "2", "--sitemaps", "off", "--max-requests", strconv.Itoa(hosts*8))
 	var peak int64
 	began := time.Now()
 	w.watch(cmd, 50*time.Millisecond, func(rss int64) { peak = max(peak, rss) }, 3)
