@@ -68,8 +68,15 @@ func TestAnswers(t *testing.T) {
 	f := newFleet(t, setup{hosts: 6, pages: 400}) // more than are asked for meanwhile
 	f.list()                                      // makes the tables, which is no question
 	owner := f.start()
-	f.until("a worker", func() bool { return len(f.members()) == 1 })
-	first := f.members()[0].Worker
+	var first int64
+	f.until("a worker", func() bool {
+		list := f.members()
+		if len(list) != 1 {
+			return false
+		}
+		first = list[0].Worker
+		return true
+	})
 	f.start()
 	id := strconv.FormatInt(f.submit(), 10)
 	f.until("both at work", func() bool {
