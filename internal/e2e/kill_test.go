@@ -34,13 +34,16 @@ func TestKill(t *testing.T) {
 	// stand still.
 	var inFlight int64
 	for range kills {
-		began := time.Now()
+		began, before := time.Now(), w.lab.Stats().Total.PageAnswers
 		cmd := w.crawl("run", args...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
+		// Each host is asked first for what it was asked for last; what is under way
+		// at three kills is quarantined.
+		w.answers(before+int64(hosts), ended)
 		select {
 		case <-ended:
 			t.Error("it ended before it was killed: the moments are badly chosen")
@@ -67,6 +70,16 @@ func TestKill(t *testing.T) {
 	}
 	w.gaps(delay)
 	w.each(filepath.Join(w.dir, "run", "pages.jsonl"), int64(hosts*pages), delay)
+}
+
+// answers waits until the lab has answered so many requests for pages, a minute at most.
+func (w *world) answers(n int64, ended <-chan error) {
+	w.Helper()
+	for began := time.Now(); w.lab.Stats().Total.PageAnswers < n; time.Sleep(10 * time.Millisecond) {
+		if len(ended) > 0 || time.Since(began) > time.Minute {
+			w.Fatalf("%d pages were answered, want %d", w.lab.Stats().Total.PageAnswers, n)
+		}
+	}
 }
 
 // TestKillKeepsHold kills a crawl whose host has answered nothing but that its
