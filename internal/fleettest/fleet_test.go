@@ -48,7 +48,7 @@ var full = os.Getenv("HEADWAY_FULL") != ""
 
 // Times of the fleet.
 const (
-	lease = 3 * time.Second
+	lease = 5 * time.Second // a busy machine stands still for seconds
 	pace  = time.Second
 	// takeOver is how long after its end a worker's hosts are asked by another.
 	takeOver = lease + 5*time.Second

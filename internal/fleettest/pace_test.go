@@ -73,9 +73,7 @@ func TestSlowedJob(t *testing.T) {
 	if n, of := since(one, from, slowed), since(other, from, f.pace); of <= n {
 		t.Errorf("%d requests of the slowed job, %d of the other", n, of)
 	}
-	if !at(other, f.pace)() {
-		t.Errorf("the other job's hosts: %+v", paces(other))
-	}
+	f.until("the other job at its pace", at(other, f.pace))
 
 	f.leave(first)
 	f.start()
