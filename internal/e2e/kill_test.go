@@ -41,9 +41,9 @@ func TestKill(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		// Each host is asked first for what it was asked for last; what is under way
-		// at three kills is quarantined.
-		w.answers(before+int64(hosts), ended)
+		// Each host is asked first for what was under way before. What still is at
+		// the third kill in a row is quarantined, so that is answered first.
+		w.eventually(func() bool { return w.lab.Stats().Total.PageAnswers >= before+int64(hosts) || len(ended) > 0 })
 		select {
 		case <-ended:
 			t.Error("it ended before it was killed: the moments are badly chosen")
@@ -70,16 +70,6 @@ func TestKill(t *testing.T) {
 	}
 	w.gaps(delay)
 	w.each(filepath.Join(w.dir, "run", "pages.jsonl"), int64(hosts*pages), delay)
-}
-
-// answers waits until the lab has answered so many requests for pages, a minute at most.
-func (w *world) answers(n int64, ended <-chan error) {
-	w.Helper()
-	for began := time.Now(); w.lab.Stats().Total.PageAnswers < n; time.Sleep(10 * time.Millisecond) {
-		if len(ended) > 0 || time.Since(began) > time.Minute {
-			w.Fatalf("%d pages were answered, want %d", w.lab.Stats().Total.PageAnswers, n)
-		}
-	}
 }
 
 // TestKillKeepsHold kills a crawl whose host has answered nothing but that its
