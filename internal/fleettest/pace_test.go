@@ -73,7 +73,11 @@ func TestSlowedJob(t *testing.T) {
 	if n, of := since(one, from, slowed), since(other, from, f.pace); of <= n {
 		t.Errorf("%d requests of the slowed job, %d of the other", n, of)
 	}
-	f.until("the other job at its pace", at(other, f.pace))
+	for _, p := range paces(other) {
+		if p.Pace != f.pace.Milliseconds() || p.Source != "base" {
+			t.Errorf("a host of the other job: %+v", p)
+		}
+	}
 
 	f.leave(first)
 	f.start()
