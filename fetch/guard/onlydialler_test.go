@@ -22,6 +22,7 @@ var mayDial = map[string]string{
 	"bench/run":             "a driver of measurements that is not shipped; speaks to the lab on the loopback",
 	"client":                "for programs of others; speaks to the one server it was told",
 	"lab":                   "a server; speaks to itself on the loopback",
+	"internal/ownnet":       "switches the loopback of a test's own network; sends nothing, and is not shipped",
 }
 
 // side doors: what opens a connection or looks a name up, by import path. A

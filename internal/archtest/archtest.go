@@ -103,6 +103,7 @@ internal/doctest
 internal/e2e
 internal/fleettest
 internal/machine
+internal/ownnet          golang.org/x/sys
 internal/pgtest          github.com/jackc/pgx/v5
 internal/stall
 internal/unraced

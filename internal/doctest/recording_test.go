@@ -20,6 +20,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"headway/internal/ownnet"
 )
 
 var update = flag.Bool("update", false, "record docs/recording.cast and docs/recording.svg anew; then look at them")
@@ -59,7 +61,7 @@ var scenes = []scene{
 func TestRecording(t *testing.T) {
 	if *update {
 		goEnv(t)
-		if !mayBeAlone(t.Context()) {
+		if !ownnet.Allowed(t.Context()) {
 			t.Fatal("a recording is made in a network namespace: run as root, or allow unprivileged user namespaces")
 		}
 		to, err := filepath.Abs(root)
@@ -67,7 +69,7 @@ func TestRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		alone(cmd)
+		ownnet.Command(cmd)
 		cmd.Env = append(os.Environ(), stageRecording+"="+to, stageDir+"="+t.TempDir(), stageHome+"="+t.TempDir(), stagePath+"="+build(t)+":"+os.Getenv("PATH"))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("record: %v\n%s", err, out)

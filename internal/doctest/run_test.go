@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"headway/internal/ownnet"
 )
 
 func TestMain(m *testing.M) {
@@ -39,7 +41,7 @@ func TestDocuments(t *testing.T) {
 		t.Skip("documents run at the pace that they promise to hosts")
 	}
 	goEnv(t)
-	own := mayBeAlone(t.Context())
+	own := ownnet.Allowed(t.Context())
 	bin := build(t)
 	for _, name := range documents(t) {
 		if _, other := elsewhere[name]; other || slices.Contains(silent, name) {
@@ -75,7 +77,7 @@ func onStage(t *testing.T, name, bin string, own bool) ([]byte, error) {
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	if own {
-		alone(cmd)
+		ownnet.Command(cmd)
 	}
 	cmd.Env = append(os.Environ(), stageDocument+"="+path, stageDir+"="+dir, stageHome+"="+home, stagePath+"="+bin+":"+os.Getenv("PATH"), stageAlone+"="+strconv.FormatBool(own))
 	return cmd.CombinedOutput()

@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"headway/internal/ownnet"
 )
 
 // A stage is a process in a network of its own in which one document is run. It
@@ -30,23 +28,6 @@ const (
 
 // longest is how long a document may take.
 const longest = 3 * time.Minute
-
-// alone makes a command start in a network of its own.
-func alone(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	if os.Getuid() != 0 {
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
-	}
-}
-
-// mayBeAlone tells whether this machine allows it.
-func mayBeAlone(ctx context.Context) bool {
-	cmd := exec.CommandContext(ctx, "true")
-	alone(cmd)
-	return cmd.Run() == nil
-}
 
 // stage does what it is for and ends the process.
 func stage(play func() error) {
@@ -107,29 +88,12 @@ var shopAddr = netip.MustParseAddr("93.184.215.14")
 // bringUp switches the loopback of this network on and gives it the addresses of
 // those who play there.
 func bringUp() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
-	if err != nil {
-		return fmt.Errorf("open a socket: %w", err)
-	}
-	defer unix.Close(fd)
-	lo, err := unix.NewIfreq("lo")
-	if err != nil {
+	if err := ownnet.Up(); err != nil {
 		return err
 	}
-	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
-		return fmt.Errorf("switch the loopback on: %w", err)
-	}
 	for i, addr := range append(nameServers(), shopAddr, netip.MustParseAddr(bucketAddr)) {
-		alias, err := unix.NewIfreq(fmt.Sprintf("lo:%d", i))
-		if err != nil {
+		if err := ownnet.Add(i, addr); err != nil {
 			return err
-		}
-		if err := alias.SetInet4Addr(addr.AsSlice()); err != nil {
-			return err
-		}
-		if err := unix.IoctlIfreq(fd, unix.SIOCSIFADDR, alias); err != nil {
-			return fmt.Errorf("give the loopback the address %s: %w", addr, err)
 		}
 	}
 	return nil
