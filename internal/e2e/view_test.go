@@ -222,7 +222,7 @@ var sights = map[string]sight{
 		end:  stopNow, then: interruptedRows,
 	},
 	"limit": {
-		hosts: uniform(1, 100, crawlDelay(700*time.Millisecond)),
+		hosts: uniform(1, 100, crawlDelay(1500*time.Millisecond)),
 		args:  []string{"--max-pages", "20", "--max-time", "1h"},
 		rows:  []string{rowTitle, rowCounts, `^guess: [0-9:]+ left, .*max_pages`, `limits|max_pages`, `max_pages +[89][0-9] %.* (nearing|nearly used up)|max_pages [89][0-9] % (nearing|nearly used up)`, rowKeys},
 		then:  []string{`^partial: max_pages$`, `^exit 3` + rowSane},
