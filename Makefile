@@ -62,7 +62,7 @@ fuzz: ## Fuzz each target for FUZZTIME (default 6s)
 
 .PHONY: sim
 sim: ## Hold the rule of politeness against the servers of its bar table, in virtual time
-	@go test -count=1 -run '^(TestBars|TestRealLimiters|TestRandomServers)$$' -v ./politeness | sed -n 's/^        |/|/p; /random servers/p; /FAIL/p; /^ok/p'
+	@go test -count=1 -run '^(TestBars|TestNoiseBars|TestRealLimiters|TestRandomServers)$$' -v ./politeness | sed -n 's/^        |/|/p; /random servers/p; /FAIL/p; /^ok/p'
 
 .PHONY: vectors
 vectors: ## Run the agreed vectors and print a count per file

@@ -349,6 +349,10 @@ func (c *crawler) noteEffect(now time.Time, host string, e politeness.Effect) {
 	if from != to {
 		cause := "probe"
 		switch {
+		case e.Has(politeness.Noise):
+			cause = "noise"
+		case e.Has(politeness.Relieved):
+			cause = "url"
 		case e.Has(politeness.ProbeFailed):
 			cause = "probe_failed"
 		case e.Has(politeness.Incident), e.Has(politeness.Slowed):

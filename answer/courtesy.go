@@ -114,7 +114,8 @@ type Incident struct {
 	Next       *ask.Millis `json:"next_request_ms,omitempty"`         // how long after the last refusal of it the next request left; none if none did
 	SentInside int         `json:"sent_inside_retry_after,omitempty"` // requests that left before that time was over
 
-	last time.Time // its last refusal
+	last  time.Time // its last refusal
+	known time.Time // when what followed it was known: the answer to the next request
 }
 
 // PaceStep is one change of the pace.
@@ -122,7 +123,7 @@ type PaceStep struct {
 	At    time.Time  `json:"at"`
 	From  ask.Millis `json:"from_ms"` // the interval before
 	To    ask.Millis `json:"to_ms"`   // the interval after
-	Cause string     `json:"cause"`   // incident, probe, probe_failed
+	Cause string     `json:"cause"`   // incident, probe, probe_failed, noise, url
 }
 
 func newPaceStep(p store.PaceChange) PaceStep {
@@ -425,10 +426,11 @@ func (r *Receipt) react(spans []span) {
 	for n := range r.Incidents {
 		i := &r.Incidents[n]
 		at := i.last.UnixNano()
+		i.known = i.last
 		next, _ := slices.BinarySearchFunc(spans, at, func(s span, at int64) int { return cmp.Compare(s.from, at) })
 		if next < len(spans) {
 			wait := ask.Millis(time.Duration(spans[next].from - at).Truncate(time.Millisecond))
-			i.Next = &wait
+			i.Next, i.known = &wait, time.Unix(0, spans[next].to)
 		}
 	}
 	r.countInside(spans)
@@ -442,7 +444,7 @@ func (r *Receipt) react(spans []span) {
 			}
 			return -1
 		})
-		if p.To <= p.From || n == 0 || p.At.Sub(r.Incidents[n-1].last) > sameAnswer {
+		if p.To <= p.From || n == 0 || p.At.Sub(r.Incidents[n-1].known) > sameAnswer {
 			continue
 		}
 		if r.Incidents[n-1].PaceFrom == nil {

@@ -29,6 +29,37 @@ func learned(d time.Duration) func(politeness.State) politeness.State {
 	return func(s politeness.State) politeness.State { return s.WithLearned(d) }
 }
 
+// noisy has the host refuse now and then, whatever the pace is.
+func noisy(s politeness.State) politeness.State {
+	p, _ := politeness.Preset("polite")
+	now := noon.Add(-24 * time.Hour)
+	ask := func(status int) {
+		now = now.Add(time.Minute)
+		s = p.Sent(s, now)
+		s, _ = p.Observe(s, now.Add(sec/10), politeness.Answer{SentAt: now, Status: status, Latency: sec / 10})
+	}
+	for _, gap := range []int{100, 90, 80, 70} {
+		for range gap {
+			ask(200)
+		}
+		ask(503)
+	}
+	ask(200)
+	return s
+}
+
+// noise is what is known then.
+const noise = "refusals do not depend on our pace: 1.2 % at 1.0 s and at "
+
+func TestHostTellsNoise(t *testing.T) {
+	polite, _ := politeness.Preset("polite")
+	e := known(t, "http://a.example", 1, noisy)
+	h, err := NewHost(&e, polite, nil, noon)
+	if err != nil || !strings.HasPrefix(h.Noise, noise) {
+		t.Errorf("it says %q, %v", h.Noise, err)
+	}
+}
+
 func TestNewHost(t *testing.T) {
 	polite, _ := politeness.Preset("polite")
 	owned, _ := politeness.Preset("owned")

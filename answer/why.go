@@ -168,6 +168,7 @@ type explainer struct {
 	why   Why
 	entry store.Entry
 	rules *scope.Rules // nil where the seeds are not known
+	noise string       // what is known of refusals of its host that do not depend on our pace
 }
 
 // ExplainWhy answers for one URL. The error is that of the store, or of a crawl
@@ -247,10 +248,19 @@ func (x *explainer) seen(ctx context.Context) error {
 	if err := x.excerpt(ctx); err != nil {
 		return err
 	}
-	if e.Outcome == visit.Pending {
+	switch e.Outcome {
+	case visit.Pending:
 		if err := x.wait(ctx); err != nil {
 			return err
 		}
+		fallthrough
+	case visit.Throttled, visit.ServerError, visit.Deferred:
+		state, _, err := x.hostState(ctx)
+		if err != nil {
+			return err
+		}
+		x.noise = state.NoiseSentence()
+	default:
 	}
 	return x.decide(ctx)
 }

@@ -207,6 +207,19 @@ func TestWhyTellsTheWayAndTheAnswer(t *testing.T) {
 	}
 }
 
+// TestWhyTellsNoise wants to hear that the refusals of a host do not depend on our
+// pace, of a URL that was refused or waits and of no other.
+func TestWhyTellsNoise(t *testing.T) {
+	s := whyStore(t)
+	s.learn(t, "http://a.example", robotsText, noisy(politeness.New("http://a.example")))
+	s.put(store.Entry{Item: link(t, "http://a.example/refused", "http://a.example/", 1), Visit: &visit.Visit{Outcome: visit.Throttled, Answer: visit.Answer{Status: 503}}})
+	for url, want := range map[string]bool{"http://a.example/refused": true, "http://a.example/list/item": false} {
+		if got := strings.Contains(strings.Join(explain(t, s, url).Story, "\n"), "About its host: "+noise); got != want {
+			t.Errorf("%s: said %v, want %v", url, got, want)
+		}
+	}
+}
+
 // TestWhyEndings asks about endings that a web server cannot bring about at will,
 // or that need what only a test can arrange.
 func TestWhyEndings(t *testing.T) {

@@ -91,6 +91,9 @@ func (x *explainer) tellEnding(say func(string, ...any)) {
 		say("The page may well exist: %s.", w.Rule)
 	case visit.Fetched, visit.NotModified, visit.Dead, visit.ServerError:
 	}
+	if x.noise != "" {
+		say("About its host: %s.", x.noise)
+	}
 	if b := w.Budget; b != nil && !strings.Contains(w.Rule, b.Text) {
 		say("The limit is %s.", b.Text)
 	}

@@ -29,6 +29,7 @@ type Host struct {
 	Paused     bool   `json:"paused,omitempty"`         // by an operator
 
 	Refusing     bool      `json:"refusing,omitempty"`  // its last word was not now
+	Noise        string    `json:"noise,omitempty"`     // what is known of refusals that do not depend on our pace
 	Failures     int       `json:"failures,omitempty"`  // in a row
 	Clean        int       `json:"clean"`               // answers since the last incident
 	Incidents    int       `json:"incidents,omitempty"` // times it pushed back and was slowed for it, as far as they are kept
@@ -43,7 +44,7 @@ func HostOf(name string, p politeness.Policy, s politeness.State) Host {
 	h := Host{
 		Host: name, Pace: Millis(p.Pace(s)), Base: Millis(p.Base), CrawlDelay: Millis(s.CrawlDelay()), Learned: Millis(s.Learned()),
 		Floor: Millis(s.Floor()), Asked: Millis(s.Asked()), Paused: s.Paused(), Refusing: s.Refusing(), Failures: s.Failures(), Clean: s.CleanStreak(),
-		LastIncident: s.LastIncident(), LastSent: s.LastSent(), HeldUntil: s.HeldUntil(), InFlight: s.InFlight(), Cap: p.Cap(s),
+		LastIncident: s.LastIncident(), Noise: s.NoiseSentence(), LastSent: s.LastSent(), HeldUntil: s.HeldUntil(), InFlight: s.InFlight(), Cap: p.Cap(s),
 	}
 	switch h.Pace {
 	case h.Base: // also where it is 0, as what nobody asked for

@@ -297,6 +297,7 @@ type Host struct {
 	LastSent     time.Time `json:"last_sent,omitzero"`
 	LearnedMS    int64     `json:"learned_ms,omitzero"`
 	More         bool      `json:"more,omitzero"`
+	Noise        string    `json:"noise,omitzero"`
 	PaceMS       int64     `json:"pace_ms"`
 	Paused       bool      `json:"paused,omitzero"`
 	Queued       int64     `json:"queued"`
@@ -365,6 +366,7 @@ type HostStory struct {
 	LastSent     time.Time  `json:"last_sent,omitzero"`
 	LearnedMS    int64      `json:"learned_ms,omitzero"`
 	More         bool       `json:"more,omitzero"`
+	Noise        string     `json:"noise,omitzero"`
 	PaceChanges  []PaceStep `json:"pace_changes"`
 	PaceMS       int64      `json:"pace_ms"`
 	Paused       bool       `json:"paused,omitzero"`
@@ -610,6 +612,7 @@ type LiveHost struct {
 	LastSent     time.Time `json:"last_sent,omitzero"`
 	LearnedMS    int64     `json:"learned_ms,omitzero"`
 	More         bool      `json:"more,omitzero"`
+	Noise        string    `json:"noise,omitzero"`
 	PaceMS       int64     `json:"pace_ms"`
 	Paused       bool      `json:"paused,omitzero"`
 	Queued       int64     `json:"queued"`

@@ -226,6 +226,9 @@ func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Se
 	fl.settled = true
 	h.slow = fl.dragged
 	a.SentAt = fl.sentAt
+	if fl.kind == Page {
+		a.Tries = fl.entry.tries
+	}
 	f.landed(fl, now)
 	f.notice(now, fl, a)
 	doubtful := a.Fault != politeness.NoFault && !a.Answered

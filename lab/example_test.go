@@ -40,7 +40,7 @@ func ExampleFindTemper() {
 	state := temper.NewState(1, 0)
 	now := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 	for i := range 4 {
-		v := state.Arrive(&shop.Rules, now.Add(time.Duration(i)*200*time.Millisecond), temper.Page)
+		v := state.Arrive(&shop.Rules, now.Add(time.Duration(i)*200*time.Millisecond), temper.Page, 0)
 		state.Leave()
 		fmt.Println(v.Action == temper.Serve, v.RetryAfter)
 	}

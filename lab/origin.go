@@ -38,7 +38,7 @@ func (x *exchange) askOrigin() (done bool) {
 	o := &x.tally.origin
 	x.tally.mu.Lock()
 	start := time.Now() // under the lock, so that instants do not go backwards
-	v := o.temper.Arrive(rules, start, temper.Page)
+	v := o.temper.Arrive(rules, start, temper.Page, x.page)
 	if o.pages == nil {
 		o.pages = map[int]int{}
 	}

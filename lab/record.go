@@ -75,7 +75,7 @@ func (rec *recorder) begin(x *exchange) {
 	now := time.Now() // under the lock, so that gaps are never negative
 	x.started = now
 	rec.first.CompareAndSwap(0, int64(now.Sub(rec.start))+1)
-	x.verdict = h.temper.Arrive(x.host.rules, now, kind)
+	x.verdict = h.temper.Arrive(x.host.rules, now, kind, x.page)
 	h.c.Requests++
 	h.c.MaxConcurrent = max(h.c.MaxConcurrent, h.temper.InFlight())
 	if now.Before(h.held) {

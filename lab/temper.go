@@ -181,6 +181,16 @@ var tempers = []row{
 	{"self-signed", "https with a certificate nobody vouches for", 10, cert(SelfSigned)},
 
 	{"museum", "the front page links to every exhibit", 5, site(func(s *Site) { s.Exhibits = true })},
+
+	// Appended, so that the others keep their addresses.
+	{"noisy", "one request in a hundred, at random, answers 503 without Retry-After", 400, func(t *Temper) {
+		t.Rules.ErrorRate, t.Rules.ErrorForm = 0.01, temper.None
+	}},
+	{"noisy-429", "one request in a hundred, at random, answers 429 with Retry-After", 400, func(t *Temper) {
+		t.Rules.ErrorRate, t.Rules.ErrorStatus = 0.01, 429
+	}},
+	{"bad-page", "one page always answers 503, without Retry-After", 60, outage(temper.Outage{Pages: temper.Pages{From: 7}, Form: temper.None})},
+	{"search", "429 above 1 a second on every fifth page, with Retry-After; others are free", 100, limits(temper.Limit{Rate: 1, Burst: 2, Pages: temper.Pages{From: 4, Every: 5}})},
 }
 
 func challengeAfter(requests int, name string) func(*Temper) {

@@ -35,6 +35,8 @@ func TestTempers(t *testing.T) {
 		"refusing":    {time.Hour, "44444"},
 		"maintenance": {5 * s, "22555222222"},
 		"flapping":    {5 * s, "225222522252"},
+		"bad-page":    {0, "2222222522"},
+		"search":      {100 * time.Millisecond, "22222222222222222224222222222422222222242"},
 		"dropping":    {250 * time.Millisecond, "222222"},
 		"waf":         {s, "2244444"},
 		"waf-soft":    {s, "22222222"},
@@ -42,7 +44,7 @@ func TestTempers(t *testing.T) {
 		"redirects": {0, "222"}, "forbidden": {0, "222"}, "orphans": {0, "222"}, "million": {0, "222"}, "laughs": {0, "222"},
 		"expired": {0, "222"}, "wrong-name": {0, "222"}, "self-signed": {0, "222"}, "museum": {0, "222"},
 		// Looked at more closely below.
-		"slow": {0, "2"}, "flaky": {0, ""}, "fragile": {0, "2"}, "strained": {0, "2"}, "queue": {0, "2"}, "cdn": {0, "2"}, "varnish": {0, "2"},
+		"slow": {0, "2"}, "flaky": {0, ""}, "noisy": {0, ""}, "noisy-429": {0, ""}, "fragile": {0, "2"}, "strained": {0, "2"}, "queue": {0, "2"}, "cdn": {0, "2"}, "varnish": {0, "2"},
 	}
 	for _, kind := range RobotsKinds() {
 		cases["robots-"+kind.Name] = visits{0, "222"}
@@ -138,6 +140,37 @@ func TestSlowAndFlaky(t *testing.T) {
 			t.Errorf("flaky failed %d of 1000 pages", n)
 		}
 	})
+}
+
+// TestNoise asks hosts that refuse at random: as many as they say, in the way they say,
+// and after a reset the same ones.
+func TestNoise(t *testing.T) {
+	for name, want := range map[string]struct {
+		status int
+		after  string
+	}{"noisy": {503, ""}, "noisy-429": {429, "1"}} {
+		l := only(t, name)
+		var runs [2]string
+		for run := range runs {
+			for i := range 2000 {
+				w := ask(l, l.Seeds()[0]+l.web.paths[i%400][1:])
+				if w.Code == http.StatusOK {
+					continue
+				}
+				if after := w.Header().Get("Retry-After"); w.Code != want.status || after != want.after {
+					t.Fatalf("%s answered %d with Retry-After %q", name, w.Code, after)
+				}
+				runs[run] += fmt.Sprint(i, " ")
+			}
+			if n := l.Stats().Total.Refusals; n < 10 || n > 40 {
+				t.Errorf("%s refused %d of 2000 requests", name, n)
+			}
+			l.Reset()
+		}
+		if runs[0] != runs[1] {
+			t.Errorf("%s refused %s, then %s", name, runs[0], runs[1])
+		}
+	}
 }
 
 // TestResetOverTCP needs a real connection to cut.

@@ -24,6 +24,9 @@ type Answer struct {
 	// measured.
 	Latency time.Duration
 
+	// Tries is what the URL of the request had been charged with before.
+	Tries Tries
+
 	// Challenge marks an answer that looks like success but is a page of a
 	// protection service. It says nothing good about the pace.
 	Challenge bool

@@ -9,7 +9,7 @@ import (
 // stateVersion is the first byte of an encoded State. A change of the fields
 // or of what one means takes a new version; old ones are then read as they
 // were meant.
-const stateVersion = 2
+const stateVersion = 3
 
 // ErrVersion is returned when a State was written by a version of this package
 // that is not known here. The host is then unknown, not free: treat it as after
@@ -94,9 +94,17 @@ func (s *State) wire(w *wire) {
 	number(w, &s.single, aloneAfterProbe)
 	number(w, &s.latencies, 2*medianOf-1)
 	number(w, &s.uncured, maxUncured)
-	number(w, &s.flags, allFlags)
+	known := allFlags
+	if w.version < 3 {
+		known = paused<<1 - 1
+	}
+	number(w, &s.flags, known)
 	if w.version >= 2 {
 		number(w, &s.asked, uint32(maxInterval))
+	}
+	if w.version >= 3 {
+		s.trial.wire(w)
+		s.noise.wire(w)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // maxStateSize is what half a million hosts in memory allow each.
-const maxStateSize = 200
+const maxStateSize = 256
 
 func TestStateIsSmall(t *testing.T) {
 	size := unsafe.Sizeof(politeness.State{})
@@ -56,18 +56,24 @@ func TestStateRoundTrips(t *testing.T) {
 	}
 }
 
-// TestStateVersion1 reads a state as it was stored before operators could ask for
-// an interval.
-func TestStateVersion1(t *testing.T) {
+// TestOlderStates reads a state as it was stored before operators could ask for an
+// interval, and before trials.
+func TestOlderStates(t *testing.T) {
 	want := politeness.New("host").WithCrawlDelay(3 * time.Second)
 	b, err := want.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := append([]byte{1}, b[1:len(b)-1]...)
-	var got politeness.State
-	if err := got.UnmarshalBinary(old); err != nil || got != want {
-		t.Errorf("read %+v, %v; want %+v", got, err, want)
+	const later = 17 // fields, each a byte while it is zero
+	for version, n := range []int{1: len(b) - later - 1, 2: len(b) - later} {
+		if n == 0 {
+			continue
+		}
+		old := append([]byte{byte(version)}, b[1:n]...)
+		var got politeness.State
+		if err := got.UnmarshalBinary(old); err != nil || got != want {
+			t.Errorf("version %d: read %+v, %v; want %+v", version, got, err, want)
+		}
 	}
 }
 
@@ -87,13 +93,13 @@ func TestStateDecodingRefuses(t *testing.T) {
 	}{
 		"nothing":            {nil, false},
 		"an older version":   {changed(0, 0), true},
-		"a newer version":    {changed(0, 3), true},
+		"a newer version":    {changed(0, 4), true},
 		"half of it":         {good[:len(good)/2], false},
 		"all but a byte":     {good[:len(good)-1], false},
 		"too much":           {append(append([]byte(nil), good...), 0), false},
 		"only a version":     {good[:1], false},
 		"part of the key":    {good[:5], false},
-		"flags nobody knows": {append(append([]byte(nil), good[:len(good)-2]...), 0x80, 1, 0), false},
+		"flags nobody knows": {append(append(append([]byte(nil), good[:len(good)-19]...), 0x80, 0x80, 1), good[len(good)-18:]...), false},
 	} {
 		before := politeness.New("untouched")
 		s := before

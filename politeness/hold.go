@@ -19,15 +19,17 @@ func (s *State) hold(at, ms int64, e *Effect) {
 // taken at its word when it names a time; one that names none, or none ahead,
 // and every refusal of a canary, gets a backoff as well. The later of the two
 // counts.
-func (p *Policy) backOff(s *State, at int64, canary bool, e *Effect) {
+func (p *Policy) backOff(s *State, at int64, canary bool, e *Effect) (own bool) {
 	if !canary {
 		s.backoffs = 0
 		if e.answer.HasRetryAfter && e.answer.RetryAfter > 0 {
-			return
+			return false
 		}
 	}
+	asked := s.holdUntil
 	s.hold(at, p.backoff(s, p.Refusing, s.backoffs), e)
 	s.backoffs = min(s.backoffs+1, maxDoublings)
+	return s.holdUntil > asked
 }
 
 // backoff returns the length of a backoff after n doublings, with its jitter.

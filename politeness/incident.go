@@ -57,25 +57,51 @@ func (p *Policy) refusal(s *State, at, sent int64, joins bool, e *Effect) {
 		return
 	}
 	canary := s.flags.has(refusing)
+	if s.isURLTrouble(&e.answer, canary) {
+		p.chargeURL(s, at, canary, e)
+		return
+	}
 	if !canary {
 		e.charge = ChargeRefusal // only the request that opened the incident pays
+		s.flags &^= severalURLs | noStep | trying
+		s.trial.held, s.trial.own = 0, 0
 	}
-	p.backOff(s, at, canary, e)
+	if canary || s.calm < doubtFrom {
+		s.flags |= severalURLs
+	}
+	own := p.backOff(s, at, canary, e)
+	s.trial.hold(s.holdUntil-at, own)
 	p.countAtMax(s, e)
-	p.incident(s, at, sent, canary, e)
+	switch {
+	case canary && s.flags.has(noStep), e.answer.HasRetryAfter && e.answer.RetryAfter >= quota:
+		s.incidentAt = at
+		s.flags |= noStep
+	case !canary && s.spend(at, &e.answer): // no more than the noise that is known
+	case !canary && s.isTrial():
+		p.try(s, at, sent, e)
+	default:
+		most := maxInterval
+		switch {
+		case !own && !canary:
+			most = max(s.holdUntil-at-roundedUp, 2*p.pace(s)) // enough, as the host says
+		case !canary && s.calm > 0:
+			most = ownHold * int64(p.actual(s, at)) / int64(s.calm) // a hold of our own choice says little
+		}
+		p.incident(s, at, sent, canary, most, e)
+	}
 	s.flags = s.flags&^unspoken | refusing
 }
 
 // incident slows the host once, however many answers will report the same: it
-// fails the probe that is under way, or takes a step.
-func (p *Policy) incident(s *State, at, sent int64, canary bool, e *Effect) {
+// fails the probe that is under way, or takes a step of at most so much.
+func (p *Policy) incident(s *State, at, sent int64, canary bool, most int64, e *Effect) {
 	if int(s.calm) >= p.Need {
 		s.steps = 0
 	}
 	if s.flags.has(probing) && !canary {
 		p.failProbe(s, at, sent, e)
 	} else {
-		p.step(s, e)
+		p.step(s, most, e)
 	}
 	s.settle(at)
 	p.cutInFlight(s)
@@ -108,12 +134,12 @@ const (
 
 // step adds to the current pace: 1 s, twice as much for each further step
 // before enough clean answers.
-func (p *Policy) step(s *State, e *Effect) {
+func (p *Policy) step(s *State, most int64, e *Effect) {
 	size := firstStep
 	if p.StepDoubles {
 		size <<= s.steps
 	}
-	s.learned = uint32(min(p.pace(s)+size, p.maxPace(s)))
+	s.learned = uint32(min(p.pace(s)+min(size, most), p.maxPace(s)))
 	s.steps = min(s.steps+1, maxStepping)
 	s.flags &^= probing | testing
 	e.changes |= Slowed
@@ -143,7 +169,7 @@ func (p *Policy) congestion(s *State, at, sent int64, overloaded bool, e *Effect
 	}
 	if bits.OnesCount16(s.congested) >= congestionAt || s.strained >= congestionAt {
 		e.cause = causeCongestion
-		p.incident(s, at, sent, false, e)
+		p.incident(s, at, sent, false, maxInterval, e)
 	}
 }
 
@@ -162,7 +188,11 @@ func (p *Policy) underLoad(s *State) bool {
 // that left after the last incident.
 func (p *Policy) success(s *State, at, sent int64, e *Effect) {
 	e.clean = true
+	if s.flags.has(refusing) {
+		p.judge(s, e)
+	}
 	s.recover(sent, e)
+	s.earn()
 	s.congested = s.congested << 1 & lastTen
 	s.answered = s.answered<<1&lastTen | 1
 	s.atMax = 0
@@ -180,7 +210,7 @@ func (p *Policy) success(s *State, at, sent int64, e *Effect) {
 			if p.pace(s) == 0 && p.cap(s) > 1 {
 				p.ease(s, at, e)
 			} else {
-				p.incident(s, at, sent, false, e)
+				p.incident(s, at, sent, false, maxInterval, e)
 			}
 			return
 		}

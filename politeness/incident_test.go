@@ -36,7 +36,7 @@ func TestEightConcurrentRefusalsAreOneStep(t *testing.T) {
 			t.Errorf("refusal %d: %q", i, e)
 		}
 	}
-	h.wantPace(time.Second)
+	h.wantPace(37 * time.Millisecond)
 	if charged != 1 {
 		t.Errorf("%d URLs were charged with a retry, want the one that opened the incident", charged)
 	}

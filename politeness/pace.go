@@ -82,7 +82,7 @@ func (p Policy) Resume(s State, now time.Time) State {
 	s.inFlight = 0
 	s.learned = min(s.learned, uint32(p.maxPace(&s))) // a slower job may have learned it
 	for _, moment := range []*int64{
-		&s.incidentAt, &s.failedAt, &s.probeAt, &s.floorAt, &s.testedAt, &s.cleanSince, &s.stuckSince, &s.lowAt,
+		&s.incidentAt, &s.failedAt, &s.probeAt, &s.floorAt, &s.testedAt, &s.cleanSince, &s.stuckSince, &s.lowAt, &s.noise.at,
 	} {
 		*moment = min(*moment, at)
 	}

@@ -33,6 +33,10 @@ func margin(floor int64) int64 { return max(50, floor/10) }
 // probe tries a faster pace when the host has been content for long enough.
 func (p *Policy) probe(s *State, at int64, e *Effect) {
 	s.ageFloor(at)
+	s.ageNoise(at)
+	if !s.conclude(at) {
+		return // no other pace while one is on trial
+	}
 	p.confirm(s)
 	target := p.probeTarget(s, at)
 	if target >= int64(s.learned) {

@@ -114,7 +114,7 @@ func (w *watched) check(before politeness.State, e politeness.Effect) {
 	if slower := w.s.Learned() > was; slower && !e.Has(politeness.Slowed) && !e.Has(politeness.ProbeFailed) {
 		w.fail("slower without an incident: %q", e)
 	}
-	if faster := w.s.Learned() < was; faster && !e.Has(politeness.Probed) && !e.Has(politeness.ProbeFailed) {
+	if faster := w.s.Learned() < was; faster && !e.Has(politeness.Probed) && !e.Has(politeness.ProbeFailed) && !e.Has(politeness.Noise) && !e.Has(politeness.Relieved) {
 		w.fail("faster without a probe: %q", e)
 	}
 }

@@ -35,6 +35,8 @@ const (
 	CircuitOpened                    // too many failures in a row: one request per backoff
 	CircuitClosed                    // the half-open request was served
 	Cancelled                        // so many 429s at the maximum pace that jobs which asked for it end
+	Noise                            // refusals do not depend on our pace, which is again what it was before them
+	Relieved                         // refusals were one URL's own, and the pace is again what it was before them
 )
 
 // cause tells incidents apart that no refusal announced.
@@ -78,13 +80,20 @@ func (e Effect) String() string {
 		}
 	}
 	switch {
+	case e.Has(Noise):
+		part("back to ", seconds(e.to), ", since refusals do not depend on our pace: ", e.why())
+	case e.Has(Relieved):
+		part("back to ", seconds(e.to), ", since it is this URL that is refused: ", e.why())
+	case e.Has(Slowed|Welcomed) && e.to > e.from:
+		part("slowed to ", seconds(e.to), ", to see whether that helps")
+	case e.Has(Slowed | Welcomed):
 	case e.Has(Slowed) && e.to > e.from:
 		part("slowed to ", seconds(e.to), ": ", e.why())
 	case e.Has(Slowed):
 		part("stays at ", seconds(e.to), ", the slowest pace: ", e.why())
 	case e.Has(ProbeFailed):
 		part("back to ", seconds(e.to), ", which held: ", e.why(), " at ", seconds(e.from))
-	case e.Has(Incident):
+	case e.Has(Incident) && e.cause == causeLatency:
 		part("half as many requests at once: ", e.why())
 	case e.Has(Probed):
 		part("tries ", seconds(e.to), " instead of ", seconds(e.from))

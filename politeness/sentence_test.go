@@ -34,7 +34,7 @@ func TestSentences(t *testing.T) {
 		"with Retry-After":       {nil, serverError, "left alone for 30 s: 500 with Retry-After 30"},
 		"the circuit opens":      {repeat(9, fault(politeness.DNS)), fault(politeness.DNS), "left alone for 17 min: dns error; 10 failures in a row: one request per backoff"},
 		"the circuit closes":     {repeat(10, fault(politeness.DNS)), ok(), "answers again after failures"},
-		"a very long hold":       {nil, after(36 * time.Hour), "slowed to 2.0 s: 429 with Retry-After 129600; left alone for 36.0 h"},
+		"a very long hold":       {nil, after(36 * time.Hour), "left alone for 36.0 h: 429 with Retry-After 129600"},
 		"our own fault":          {nil, fault(politeness.Ours), ""},
 		"overload":               {[]politeness.Answer{ok(), answer(502), answer(502)}, answer(502), "slowed to 2.0 s: signs of overload, the last 502; left alone for 8.0 s"},
 		"slow answers":           {repeat(9, ok()), politeness.Answer{Status: 200, Latency: time.Second}, ""},

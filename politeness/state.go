@@ -64,21 +64,29 @@ type State struct {
 	uncured   uint8 // latency incidents in a row that a slower pace did not cure
 	medians   uint8 // medians in typical, up to typicalFrom
 	flags     flags
+
+	trial trial
+	noise noise
 }
 
 // flags are the yes-or-no parts of a State.
-type flags uint8
+type flags uint16
 
 const (
-	refusing flags = 1 << iota // the last word of the host was a refusal: one canary speaks for it
-	probing                    // the last change of pace was a probe that has not failed
-	testing                    // that probe went below the floor, to test it
-	settled                    // the in-flight cap has met its first incident or latency rise
-	open                       // the circuit is open
-	unspoken                   // the last incident was seen by its effects: nothing refused
-	paused                     // an operator wants nothing sent
+	refusing    flags = 1 << iota // the last word of the host was a refusal: one canary speaks for it
+	probing                       // the last change of pace was a probe that has not failed
+	testing                       // that probe went below the floor, to test it
+	settled                       // the in-flight cap has met its first incident or latency rise
+	open                          // the circuit is open
+	unspoken                      // the last incident was seen by its effects: nothing refused
+	paused                        // an operator wants nothing sent
+	noStep                        // the present refusals do not step the pace: a trial, noise or a quota
+	severalURLs                   // it is not one URL alone that was refused, or too little was served before to tell
+	trying                        // the trial's pace is set when the host serves again
+	not429                        // a refusal of the trial was not a 429
+	noise429                      // the noise was seen on 429
 
-	allFlags = refusing | probing | testing | settled | open | unspoken | paused
+	allFlags = refusing | probing | testing | settled | open | unspoken | paused | noStep | severalURLs | trying | not429 | noise429
 )
 
 func (f flags) has(x flags) bool { return f&x != 0 }
@@ -192,6 +200,7 @@ func (s State) WithLearned(d time.Duration) State {
 	s.learned = saturate(ceilMillis(d))
 	s.forgetFloor()
 	s.held, s.clean, s.cleanSince = 0, 0, 0
+	s.endTrial()
 	s.flags &^= probing | testing
 	return s
 }

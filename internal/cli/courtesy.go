@@ -175,6 +175,9 @@ func printReactions(w io.Writer, r *answer.Receipt) error {
 	if n := len(lastRows(r.Incidents)); n < len(r.Incidents) {
 		fmt.Fprintf(w, "  (the latest %d of %d; --json has more)\n", n, len(r.Incidents))
 	}
+	if r.Now != nil && r.Now.Noise != "" {
+		fmt.Fprintln(w, "  "+r.Now.Noise)
+	}
 	if len(r.PaceChanges) == 0 {
 		return nil
 	}
@@ -287,6 +290,10 @@ func causeText(cause string) string {
 		return "a careful try at a shorter interval"
 	case "probe_failed":
 		return "the host pushed back: the shorter interval was given up"
+	case "noise":
+		return "refusals turned out not to depend on our pace"
+	case "url":
+		return "it was one URL that was refused, not our pace"
 	default:
 		return oneLine(cause)
 	}

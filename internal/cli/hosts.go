@@ -116,6 +116,11 @@ func printHostList(w io.Writer, a *answer.Hosts) error {
 	if err := tab.Flush(); err != nil {
 		return err
 	}
+	for i := range a.Hosts {
+		if h := &a.Hosts[i]; h.Noise != "" {
+			fmt.Fprintf(w, "%s: %s\n", h.Host.Host, h.Noise)
+		}
+	}
 	hosts := plural(a.Matched, "host")
 	if a.Matched < a.Total {
 		hosts = fmt.Sprintf("%d of %s", a.Matched, plural(a.Total, "host"))

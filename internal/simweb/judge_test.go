@@ -81,11 +81,14 @@ type instant struct {
 
 // seen is what a host saw so far.
 type seen struct {
-	last     time.Time     // when the last request came
-	underWay []lab.Request // when the last one came, that one included
-	incident time.Time     // when it last refused a request that came after it had refused before
-	ties     int64         // requests that came at the very instant of an error, and perhaps Retry-After
-	most     int           // the highest cap that was promised
+	last     time.Time       // when the last request came
+	underWay []lab.Request   // when the last one came, that one included
+	refusal  time.Time       // when it last refused a request that came after it had refused before
+	incident time.Time       // when it last did so and that was not the target's own trouble
+	served   bool            // whether it served anything since
+	refused  map[string]bool // targets it has refused
+	ties     int64           // requests that came at the very instant of an error, and perhaps Retry-After
+	most     int             // the highest cap that was promised
 }
 
 type judgement struct {
@@ -133,7 +136,7 @@ func (j *judgement) request(r decided) {
 	where, p := fmt.Sprintf("%s%s at %v", r.Host, r.Target, r.Start.Sub(j.begin)), r.sent
 	h := j.hosts[r.Host]
 	if h == nil {
-		h = &seen{}
+		h = &seen{refused: map[string]bool{}}
 		j.hosts[r.Host] = h
 	}
 	h.answered(r.Start)
@@ -179,14 +182,22 @@ func (j *judgement) second(where, what string, last map[string]time.Time, name s
 // answered takes in the answers up to now.
 //
 // A refusal whose request came before the last one was answered joins it and
-// starts no backoff of its own.
+// starts no backoff of its own. Nor does one of a target that was refused before
+// while others are served: that is the target's trouble.
 func (h *seen) answered(now time.Time) {
 	slices.SortStableFunc(h.underWay, func(a, b lab.Request) int { return a.Answer.Compare(b.Answer) })
 	for len(h.underWay) > 0 && !h.underWay[0].Answer.After(now) {
 		r := h.underWay[0]
 		h.underWay = h.underWay[1:]
-		if refusal(r.Status) && r.Start.After(h.incident) {
-			h.incident = r.Answer
+		switch {
+		case !refusal(r.Status):
+			h.served = h.served || r.Start.After(h.incident)
+		case r.Start.After(h.refusal):
+			h.refusal = r.Answer
+			if !h.served || !h.refused[r.Target] {
+				h.incident, h.served = r.Answer, false
+			}
+			h.refused[r.Target] = true
 		}
 	}
 }

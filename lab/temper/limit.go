@@ -22,6 +22,8 @@ type Limit struct {
 	// AfterRequests requests have come before.
 	After         time.Duration
 	AfterRequests int
+
+	Pages Pages // what it holds for; others pass and do not count
 }
 
 func (l *Limit) validate() error {
@@ -35,12 +37,12 @@ func (l *Limit) validate() error {
 	case l.Max > 0 && l.Window == 0:
 		return errors.New("a window (Max) needs its Window")
 	}
-	return nil
+	return l.Pages.validate()
 }
 
 // limited asks the limit in force. A limit that takes over starts with an
 // empty memory.
-func (s *State) limited(limits []Limit, now time.Time) (Verdict, bool) {
+func (s *State) limited(limits []Limit, now time.Time, kind Kind, page int) (Verdict, bool) {
 	force := -1
 	for i := range limits {
 		if now.Sub(s.first) >= limits[i].After && s.requests > limits[i].AfterRequests {
@@ -54,6 +56,9 @@ func (s *State) limited(limits []Limit, now time.Time) (Verdict, bool) {
 		s.limit, s.meter = force, meter{}
 	}
 	l := &limits[force]
+	if !l.Pages.has(kind, page) {
+		return Verdict{}, false
+	}
 	wait := s.meter.take(l, now)
 	if wait == 0 {
 		return Verdict{}, false

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Outage is a time in which a host serves nothing.
+// Outage is a time in which a host serves nothing, or not some of its pages.
 type Outage struct {
 	// The outage begins when the host's first request is After old and
 	// AfterRequests requests have come before.
@@ -23,7 +23,8 @@ type Outage struct {
 	RetryAfter time.Duration
 	Form       Form
 
-	Robots bool // robots.txt is struck too
+	Robots bool  // robots.txt is struck too
+	Pages  Pages // what is struck
 }
 
 func (o *Outage) validate() error {
@@ -33,7 +34,7 @@ func (o *Outage) validate() error {
 	case o.Every > 0 && (o.For == 0 || o.For >= o.Every):
 		return errors.New("an outage that comes back (Every) needs a shorter For")
 	}
-	return nil
+	return o.Pages.validate()
 }
 
 // outage says whether outage i of n strikes a request, and how.

@@ -13,6 +13,7 @@
 package temper
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -43,8 +44,12 @@ type Rules struct {
 	// Overload fails requests while too many are in flight or arrive.
 	Overload Overload
 
-	// ErrorRate is the share of page requests answered 503.
-	ErrorRate float64
+	// ErrorRate is the share of page requests, drawn at random, that are
+	// refused whatever the rate: with ErrorStatus, 503 when zero, and a
+	// Retry-After of one second in ErrorForm.
+	ErrorRate   float64
+	ErrorStatus int
+	ErrorForm   Form
 
 	// Skew is how far the host's own clock, as its Date header and its
 	// Retry-After dates show it, is ahead of the real one.
@@ -66,6 +71,27 @@ type Overload struct {
 	Max      int           // more than Max arrivals within Window; zero means any number
 	Window   time.Duration //
 	Reset    bool          // reset the connection instead of answering 502
+}
+
+// Pages picks some of a host's pages by number: page From, and each Every-th
+// after it unless Every is zero. The zero value is all requests, whatever they
+// are for.
+type Pages struct{ From, Every int }
+
+// has tells whether a request is one of those picked.
+func (p Pages) has(kind Kind, page int) bool {
+	if p == (Pages{}) {
+		return true
+	}
+	beyond := page - p.From
+	return kind == Page && (beyond == 0 || beyond > 0 && p.Every > 0 && beyond%p.Every == 0)
+}
+
+func (p Pages) validate() error {
+	if p.From < 0 || p.Every < 0 {
+		return errors.New("negative Pages")
+	}
+	return nil
 }
 
 // Kind is what a request is for, as far as tempers care.
@@ -127,15 +153,16 @@ func NewState(seed, host uint64) State {
 func (s *State) InFlight() int { return s.inFlight }
 
 // Arrive decides about a request that starts now and counts it as in flight
-// until [State.Leave]. Instants must not go backwards.
-func (s *State) Arrive(r *Rules, now time.Time, kind Kind) Verdict {
+// until [State.Leave]. page is the number of a linked page, and nothing for
+// other kinds. Instants must not go backwards.
+func (s *State) Arrive(r *Rules, now time.Time, kind Kind, page int) Verdict {
 	if s.first.IsZero() {
 		s.first = now
 	}
 	s.requests++
 	s.inFlight++
 	wait, idle, full := s.latency(r, now)
-	v := s.decide(r, now, kind, full)
+	v := s.decide(r, now, kind, page, full)
 	v.Wait, v.Idle = wait, idle
 	return v
 }
@@ -183,7 +210,7 @@ const maxCrowd = 10_000
 
 // decide asks the rules in the order in which a real site would: what is
 // overloaded cannot refuse politely, and what is down does not count.
-func (s *State) decide(r *Rules, now time.Time, kind Kind, full bool) Verdict {
+func (s *State) decide(r *Rules, now time.Time, kind Kind, page int, full bool) Verdict {
 	if full || s.overloaded(&r.Overload, now) {
 		if r.Overload.Reset {
 			return Verdict{Action: Reset}
@@ -191,17 +218,20 @@ func (s *State) decide(r *Rules, now time.Time, kind Kind, full bool) Verdict {
 		return Verdict{Action: Refuse, Status: 502, Form: None}
 	}
 	for i := range r.Outages {
+		if !r.Outages[i].Pages.has(kind, page) {
+			continue
+		}
 		if v, struck := s.outage(&r.Outages[i], i, len(r.Outages), now, kind); struck {
 			return v
 		}
 	}
 	if kind != Robots {
-		if v, refused := s.limited(r.Limits, now); refused {
+		if v, refused := s.limited(r.Limits, now, kind, page); refused {
 			return v
 		}
 	}
 	if kind == Page && r.ErrorRate > 0 && rand.New(&s.pcg).Float64() < r.ErrorRate {
-		return Verdict{Action: Refuse, Status: 503, RetryAfter: time.Second}
+		return Verdict{Action: Refuse, Status: cmp.Or(r.ErrorStatus, 503), RetryAfter: time.Second, Form: r.ErrorForm}
 	}
 	return Verdict{}
 }

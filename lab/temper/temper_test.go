@@ -15,7 +15,7 @@ var epoch = time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 func paced(s *State, r *Rules, from time.Time, n int, interval time.Duration, kind Kind) []Verdict {
 	out := make([]Verdict, n)
 	for i := range out {
-		out[i] = s.Arrive(r, from.Add(time.Duration(i)*interval), kind)
+		out[i] = s.Arrive(r, from.Add(time.Duration(i)*interval), kind, i)
 		s.Leave()
 	}
 	return out
@@ -67,6 +67,10 @@ func TestPictures(t *testing.T) {
 		{"resets above 1 a second", Rules{Overload: Overload{Max: 1, Window: s, Reset: true}}, Page, 999 * ms, ".rrr"},
 		{"every page fails", Rules{ErrorRate: 1}, Page, 0, "xxx"},
 		{"only pages fail", Rules{ErrorRate: 1}, Other, 0, "..."},
+		{"one page is out", Rules{Outages: []Outage{{Pages: Pages{From: 3}}}}, Page, 0, "...x...."},
+		{"pages from one on", Rules{Outages: []Outage{{Pages: Pages{From: 2, Every: 1}}}}, Page, 0, "..xxxx"},
+		{"limit of every third page", Rules{Limits: []Limit{{Rate: 1, Burst: 1, Pages: Pages{From: 1, Every: 3}}}}, Page, 0, "....x..x..x"},
+		{"what is no page has no number", Rules{Outages: []Outage{{Pages: Pages{From: 1, Every: 1}}}, Limits: []Limit{{Rate: 1, Burst: 1, Pages: Pages{Every: 1}}}}, Other, 0, "....."},
 		{"queue too long", Rules{Queue: Queue{Service: s, Longest: 2 * s}}, Page, 0, "...xxx"},
 	}
 	for _, test := range tests {
@@ -101,13 +105,14 @@ func TestRefusalSaysWhenToReturn(t *testing.T) {
 		{"outage says what it likes", Rules{Outages: []Outage{{For: time.Hour, RetryAfter: 5 * time.Second}}}, 0, 503, 5 * time.Second, Seconds},
 		{"outage without end says nothing", Rules{Outages: []Outage{{Status: 429}}}, 0, 429, 0, None},
 		{"failed page", Rules{ErrorRate: 1}, 0, 503, time.Second, Seconds},
+		{"page that fails in another way", Rules{ErrorRate: 1, ErrorStatus: 429, ErrorForm: None}, 0, 429, time.Second, None},
 		{"overload says nothing", Rules{Overload: Overload{Max: 1, Window: time.Second}}, 1, 502, 0, None},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var state State
 			paced(&state, &test.rules, epoch, test.warm, 0, Page)
-			got := state.Arrive(&test.rules, epoch, Page)
+			got := state.Arrive(&test.rules, epoch, Page, 0)
 			want := Verdict{Action: Refuse, Status: test.status, RetryAfter: test.wait, Form: test.form}
 			if got != want {
 				t.Errorf("got %+v, want %+v", got, want)
@@ -133,7 +138,7 @@ func TestObedienceIsServed(t *testing.T) {
 			var state State
 			now, refused := epoch, 0
 			for range 5000 {
-				v := state.Arrive(&rules, now, Page)
+				v := state.Arrive(&rules, now, Page, 0)
 				state.Leave()
 				if v.Action == Serve {
 					refused = 0
@@ -164,7 +169,7 @@ func TestLimitsHold(t *testing.T) {
 			now := epoch
 			for range 4000 {
 				now = now.Add(time.Duration(r.ExpFloat64() * float64(150*time.Millisecond)))
-				if state.Arrive(&rules, now, Page).Action == Serve {
+				if state.Arrive(&rules, now, Page, 0).Action == Serve {
 					served = append(served, now)
 				}
 				state.Leave()
@@ -194,18 +199,18 @@ func TestInFlight(t *testing.T) {
 	}
 	var state State
 	for i := range 3 {
-		v := state.Arrive(&rules, epoch, Page)
+		v := state.Arrive(&rules, epoch, Page, 0)
 		if want := time.Duration(10+5*i) * time.Millisecond; v.Action != Serve || v.Wait != want {
 			t.Fatalf("request %d: %+v, want a wait of %v", i, v, want)
 		}
 	}
-	if v := state.Arrive(&rules, epoch, Robots); v.Status != 502 || v.Wait != 25*time.Millisecond {
+	if v := state.Arrive(&rules, epoch, Robots, 0); v.Status != 502 || v.Wait != 25*time.Millisecond {
 		t.Fatalf("fourth at once: %+v", v)
 	}
 	for range 4 {
 		state.Leave()
 	}
-	if v := state.Arrive(&rules, epoch, Page); v.Action != Serve || v.Wait != 10*time.Millisecond || state.InFlight() != 1 {
+	if v := state.Arrive(&rules, epoch, Page, 0); v.Action != Serve || v.Wait != 10*time.Millisecond || state.InFlight() != 1 {
 		t.Fatalf("after all left: %+v, %d in flight", v, state.InFlight())
 	}
 }
@@ -258,11 +263,11 @@ func TestLatency(t *testing.T) {
 		a, b := NewState(7, 3), NewState(7, 3)
 		rules := Rules{Latency: l}
 		for range 1000 {
-			v := a.Arrive(&rules, epoch, Page)
+			v := a.Arrive(&rules, epoch, Page, 0)
 			if v.Wait < bounds[0] || v.Wait > bounds[1] {
 				t.Fatalf("%s: drew %v", text, v.Wait)
 			}
-			if again := b.Arrive(&rules, epoch, Page); again != v {
+			if again := b.Arrive(&rules, epoch, Page, 0); again != v {
 				t.Fatalf("%s: the same seed drew %v and %v", text, v.Wait, again.Wait)
 			}
 		}
@@ -280,14 +285,14 @@ func TestLatency(t *testing.T) {
 func TestValidateNamesEveryField(t *testing.T) {
 	r := Rules{
 		Slope: -1, Crowd: -1, Queue: Queue{Service: -1}, Overload: Overload{Max: 1}, ErrorRate: 2,
-		Limits:  []Limit{{Rate: 1}, {Max: 1}, {Rate: 1, Burst: 1, Max: 1, Window: 1}, {After: -1}},
-		Outages: []Outage{{Every: time.Second}, {For: -1}},
+		Limits:  []Limit{{Rate: 1}, {Max: 1}, {Rate: 1, Burst: 1, Max: 1, Window: 1}, {After: -1}, {Pages: Pages{Every: -1}}},
+		Outages: []Outage{{Every: time.Second}, {For: -1}, {Pages: Pages{From: -1}}},
 	}
 	err := r.Validate()
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, field := range []string{"Slope", "Crowd", "Queue", "Overload", "ErrorRate", "Limits[0]", "Limits[1]", "Limits[2]", "Limits[3]", "Outages[0]", "Outages[1]"} {
+	for _, field := range []string{"Slope", "Crowd", "Queue", "Overload", "ErrorRate", "Limits[0]", "Limits[1]", "Limits[2]", "Limits[3]", "Limits[4]", "Outages[0]", "Outages[1]", "Outages[2]"} {
 		if !strings.Contains(err.Error(), field+":") {
 			t.Errorf("%s is not named in %v", field, err)
 		}
@@ -299,7 +304,7 @@ func BenchmarkArrive(b *testing.B) {
 	var state State
 	b.ReportAllocs()
 	for i := range b.N {
-		state.Arrive(&rules, epoch.Add(time.Duration(i)*time.Millisecond), Page)
+		state.Arrive(&rules, epoch.Add(time.Duration(i)*time.Millisecond), Page, 0)
 		state.Leave()
 	}
 }

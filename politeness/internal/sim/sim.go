@@ -126,7 +126,7 @@ func (r *run) send() {
 	it := r.waiting[0]
 	r.waiting = r.waiting[1:]
 	a := r.Server.Serve(Request{At: r.now, InFlight: r.State.InFlight() + 1, Number: r.requests, URL: it.url})
-	a.SentAt = r.now
+	a.SentAt, a.Tries = r.now, it.tries
 	r.State = r.Policy.Sent(r.State, r.now)
 	r.requests++
 	u := underWay{due: r.now.Add(a.Latency), answer: a, item: it}
