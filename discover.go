@@ -1,7 +1,6 @@
 package headway
 
 import (
-	"slices"
 	"time"
 
 	"headway/frontier"
@@ -228,15 +227,18 @@ func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
 	if d := r.scope.DecideSeed(u); u.Host() != s.home.Host() && (!d.In || d.Leaf) {
 		return
 	}
-	list[u] = nested
+	list[u] = sitemap{nested: nested}
 	r.c.pend(entry{errand: &store.Errand{Job: r.job, URL: u, Nested: nested}})
 }
 
-// sendErrands puts errands on the schedule that wait in the store.
+// sendErrands puts errands on the schedule that wait in the store, each once.
 func (c *crawler) sendErrands(now time.Time, errands []store.Errand) {
 	for _, e := range errands {
 		if !c.owns(store.SlotOf(c.key, e.URL.Domain())) || c.runs[e.Job] == nil {
 			continue // its owner hears of it
+		}
+		if s := c.sites[e.URL.Host()]; s != nil && s.sitemaps[e.Job][e.URL].queued {
+			continue
 		}
 		if !c.runs[e.Job].hosts.has(e.URL.Host()) {
 			c.site(e.URL)
@@ -244,22 +246,10 @@ func (c *crawler) sendErrands(now time.Time, errands []store.Errand) {
 			c.forgetUnscheduled(e.URL.Host())
 			continue
 		}
-		c.site(e.URL).read(e.Job)[e.URL] = e.Nested
-		c.f.Run(now, frontier.Errand{URL: e.URL, Job: e.Job})
+		list := c.site(e.URL).read(e.Job)
+		list[e.URL] = sitemap{nested: e.Nested, queued: c.f.Run(now, frontier.Errand{URL: e.URL, Job: e.Job})}
 		c.forgetUnscheduled(e.URL.Host())
 	}
-}
-
-// unknown leaves out the errands that are on the schedule already.
-func (c *crawler) unknown(errands []store.Errand) []store.Errand {
-	return slices.DeleteFunc(errands, func(e store.Errand) bool {
-		s := c.sites[e.URL.Host()]
-		if s == nil {
-			return false
-		}
-		_, ok := s.sitemaps[e.Job][e.URL]
-		return ok
-	})
 }
 
 // tookSitemap learns how the host bore the question for a sitemap.

@@ -326,7 +326,7 @@ func (c *crawler) takeArrivals(work context.Context, now time.Time) {
 					c.shun(now, a.Host)
 				}
 			}
-			c.sendErrands(now, c.unknown(errands))
+			c.sendErrands(now, errands)
 		})
 	})
 }

@@ -31,6 +31,7 @@ type line struct {
 	deaf atomic.Bool   // the answer to the next slots that are given is lost
 	held atomic.Int64  // how often giving slots up fails
 	slow time.Duration // what it takes to join
+	far  time.Duration // what a question about hosts takes, at most
 
 	stale atomic.Int64 // how old the time was by which slots were asked for, at most
 }
@@ -120,7 +121,25 @@ func (l *line) TakeHosts(ctx context.Context, id job.ID, most int64, hosts []str
 	if err := l.err(); err != nil {
 		return store.Taken{}, err
 	}
+	l.travel()
 	return l.Store.TakeHosts(ctx, id, most, hosts)
+}
+
+func (l *line) Host(ctx context.Context, name string) (store.Host, error) {
+	l.travel()
+	return l.Store.Host(ctx, name)
+}
+
+func (l *line) Errands(ctx context.Context, wants []store.Want) ([]store.Errand, error) {
+	l.travel()
+	return l.Store.Errands(ctx, wants)
+}
+
+// travel takes the time of a question, so that answers overtake each other.
+func (l *line) travel() {
+	if l.far > 0 {
+		time.Sleep(rand.N(l.far))
+	}
 }
 
 // worker is one of a fleet.

@@ -87,14 +87,15 @@ func (r *run) takeSeeds(ctx context.Context, found []store.Found) error {
 	return nil
 }
 
-// takeHosts answers whether jobs may take hosts up, or asks the store.
+// takeHosts answers whether jobs may take hosts up, or asks the store: for a host that
+// is known to be taken, too, because sitemaps may wait there that came before we knew.
 func (c *crawler) takeHosts(work context.Context, now time.Time, list []frontier.Taking) {
 	for _, t := range list {
 		r := c.runs[t.Job]
 		switch {
 		case r == nil || r.hosts == nil:
-		case r.hosts.has(t.Host) || r.hosts.full():
-			c.f.Took(now, t, r.hosts.has(t.Host))
+		case r.hosts.out(t.Host):
+			c.f.Took(now, t, false)
 		default:
 			r.hosts.wanted = append(r.hosts.wanted, t)
 			r.askHosts(work)
@@ -146,7 +147,7 @@ func (c *crawler) tookHostsUp(now time.Time, r *run, list []frontier.Taking, tak
 	for _, t := range list {
 		c.f.Took(now, t, r.hosts.has(t.Host))
 	}
-	c.sendErrands(now, c.unknown(errands))
+	c.sendErrands(now, errands)
 }
 
 // leftOut is the limit of hosts, if URLs were put off because of it. Those that were

@@ -41,21 +41,26 @@ func roam(t *testing.T, hosts, seeds int, temper lab.Temper, safety limit.Limits
 // what was left out is accounted for.
 func TestHosts(t *testing.T) {
 	const hosts, most, pages = 12, 5, 6
-	for seed := range uint64(6) {
+	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 3))
+				distance := func(l *line) {
+					if seed >= 6 {
+						l.far = 300 * time.Millisecond
+					}
+				}
 				f := roam(t, hosts, 2, small(pages), limit.Limits{Pages: 1000})
 				if seed%2 == 1 {
 					f.cfg.Sitemaps = headway.SitemapsAuto
 				}
 				f.plan(store.Plan{Name: "acme", Limits: limit.Limits{Hosts: most}})
 				id := f.request("acme", 0)
-				workers := f.startAll(3)
+				workers := f.startAllWith(3, distance)
 				for range 3 {
 					time.Sleep(time.Duration(random.IntN(4000)) * time.Millisecond)
 					workers[0].crash()
-					workers = append(workers[1:], f.start())
+					workers = append(workers[1:], f.startWith(distance))
 				}
 				j, _ := f.await(id, 10*time.Minute)
 				f.drain(workers)

@@ -24,9 +24,12 @@ const (
 
 // startAll starts workers one after the other, so that the store numbers them in
 // this order.
-func (f *fleet) startAll(n int) (list []*worker) {
+func (f *fleet) startAll(n int) []*worker { return f.startAllWith(n, func(*line) {}) }
+
+// startAllWith starts workers on lines of some kind, one after another.
+func (f *fleet) startAllWith(n int, kind func(*line)) (list []*worker) {
 	for range n {
-		list = append(list, f.start())
+		list = append(list, f.startWith(kind))
 		time.Sleep(100 * time.Millisecond)
 	}
 	return list

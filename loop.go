@@ -236,7 +236,7 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 	}
 	t.first = r.Kind == frontier.Page && run.wantsSitemaps(s)
 	if r.Kind == frontier.Sitemap {
-		t.nested = s.sitemaps[r.Job][r.URL]
+		t.nested = s.sitemaps[r.Job][r.URL].nested
 	}
 	if c.fleet != nil && run != nil {
 		if run.ctx == nil {
@@ -540,7 +540,7 @@ func (c *crawler) readHosts(ctx context.Context, q store.HostQuery) {
 			more := make(chan bool, 1)
 			c.post(func(now time.Time) {
 				ok := c.tookHosts(now, page.Hosts, page.Next == "", q.Job == 0 && len(q.Slots) == len(c.leases))
-				c.sendErrands(now, c.unknown(errands))
+				c.sendErrands(now, errands)
 				if !ok {
 					c.reading = false
 					if len(c.reads) > 0 && c.fatal == nil {

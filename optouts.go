@@ -95,9 +95,9 @@ func (c *crawler) shun(now time.Time, host string) {
 	}
 	c.f.GiveUp(now, host, visit.Skipped, visit.OptedOut)
 	for id, list := range s.sitemaps {
-		for u, nested := range list {
+		for u, m := range list {
 			if u.Host() == host && c.owns(s.slot) {
-				c.pend(entry{ran: &store.Errand{Job: id, URL: u, Nested: nested}})
+				c.pend(entry{ran: &store.Errand{Job: id, URL: u, Nested: m.nested}})
 				delete(list, u)
 			}
 		}

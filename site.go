@@ -35,7 +35,13 @@ type site struct {
 
 	stored pace // as last stored
 
-	sitemaps map[job.ID]map[weburl.URL]int // asked for, with how many indexes led there
+	sitemaps map[job.ID]map[weburl.URL]sitemap // asked for
+}
+
+// sitemap is one that a job reads.
+type sitemap struct {
+	nested int  // how many indexes led there
+	queued bool // it is or was on the schedule; before that it is on its way through the store
 }
 
 // maxSitemaps bounds the sitemaps of one host, and maxNested how many indexes
@@ -68,12 +74,12 @@ func (c *crawler) site(u weburl.URL) *site {
 }
 
 // read lists the sitemaps that a job reads at the host.
-func (s *site) read(id job.ID) map[weburl.URL]int {
+func (s *site) read(id job.ID) map[weburl.URL]sitemap {
 	if s.sitemaps[id] == nil {
 		if s.sitemaps == nil {
-			s.sitemaps = map[job.ID]map[weburl.URL]int{}
+			s.sitemaps = map[job.ID]map[weburl.URL]sitemap{}
 		}
-		s.sitemaps[id] = map[weburl.URL]int{}
+		s.sitemaps[id] = map[weburl.URL]sitemap{}
 	}
 	return s.sitemaps[id]
 }

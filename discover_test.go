@@ -1,0 +1,101 @@
+package headway
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headway/frontier"
+	"headway/job"
+	"headway/limit"
+	"headway/politeness"
+	"headway/store"
+	"headway/store/memory"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// errandStore is a store in which one errand waits, on a host that its job has taken up.
+type errandStore struct {
+	store.Store
+	errand store.Errand
+}
+
+func (s errandStore) TakeHosts(context.Context, job.ID, int64, []string) (store.Taken, error) {
+	return store.Taken{N: 1, Hosts: []string{s.errand.URL.Host()}}, nil
+}
+
+func (s errandStore) Errands(context.Context, []store.Want) ([]store.Errand, error) {
+	return []store.Errand{s.errand}, nil
+}
+
+// TestErrandsRunOnce hears of a sitemap that waits in the store, whichever news comes
+// first: it is read, and read once.
+func TestErrandsRunOnce(t *testing.T) {
+	u, err := weburl.Parse("http://a.example/sitemap.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	errand := store.Errand{Job: 1, URL: u}
+	const beforeTaken = "in the store before its host is known to be taken"
+	for name, tell := range map[string]func(*crawler, *hostLimit, time.Time){
+		"in the store": func(c *crawler, _ *hostLimit, now time.Time) {
+			c.sendErrands(now, []store.Errand{errand})
+		},
+		"in the store after we sent for it too": func(c *crawler, _ *hostLimit, now time.Time) {
+			c.site(u).read(1)[u] = sitemap{}
+			c.sendErrands(now, []store.Errand{errand})
+		},
+		beforeTaken: func(c *crawler, l *hostLimit, now time.Time) {
+			c.sendErrands(now, []store.Errand{errand})
+			l.learn(&store.Taken{N: 1, Hosts: []string{u.Host()}}) // with the answer for another
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrawler(Config{Store: errandStore{memory.Open(memory.Config{}), errand}, Workers: 1, Owned: func(weburl.URL) bool { return false }})
+				now := time.Now().UTC()
+				c.f = frontier.New(frontier.Config{Head: 10, MaxItems: 10, HotHosts: 10, Robots: 1, Slow: 1}, now)
+				slot := store.SlotOf(c.key, u.Domain())
+				c.leases[slot] = store.Lease{Slot: slot}
+				r := &run{c: c, job: 1}
+				r.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Plan, Limits: limit.Limits{Hosts: 1}})
+				r.budget = limit.NewBudget(r.cfg.Limits, now, limit.Use{})
+				c.runs[1] = r
+				if name == beforeTaken {
+					r.hosts = &hostLimit{most: 1, taken: map[string]bool{}}
+				}
+				policy, _ := politeness.Preset(politeness.DefaultPreset)
+				c.f.AddJob(frontier.Job{ID: 1, Patience: time.Hour, Choosy: r.hosts != nil, Policy: func(string) *politeness.Policy { return &policy }})
+				tell(c, r.hosts, now)
+				read := 0
+				for range 10 {
+					if read > 0 {
+						c.sendErrands(now, []store.Errand{errand}) // as the next reading of the store does
+					}
+					b := c.f.Next(now, 1, visit.WaitWorkers)
+					for _, h := range b.Load {
+						c.f.Loaded(now, frontier.HostState{Host: h, Robots: frontier.RobotsState{Known: true, Ever: true}})
+					}
+					c.f.Refilled(now, b.Refill, nil)
+					c.takeHosts(t.Context(), now, b.Take)
+					for _, r := range b.Requests {
+						if r.Kind == frontier.Sitemap && r.URL == u {
+							read++
+						}
+						c.f.Skip(now, r)
+					}
+					synctest.Wait()
+					for len(c.events) > 0 {
+						(<-c.events)(now)
+					}
+					now = now.Add(10 * time.Second) // past any pace
+				}
+				if read != 1 {
+					t.Errorf("it was read %d times", read)
+				}
+			})
+		})
+	}
+}
