@@ -93,6 +93,7 @@ var (
 // Config is how a Store is opened. The zero Config is useful.
 type Config struct {
 	Terms store.Terms // of leases; zero means store.DefaultTerms
+	Key   weburl.Key  // the secret of the store; zero means a random one
 	Fault store.Fault // for tests
 }
 
@@ -104,8 +105,10 @@ func Open(c Config) *Store {
 		queue: queue{served: map[string]int64{}}, tenants: tenants{map[string]store.Plan{}, map[string]store.Tenant{}, map[month]store.Usage{}},
 		rates: store.Timeline{}, optOuts: optOuts{names: map[string]store.OptOut{}}, owned: owned{map[string]map[string]store.OwnedHost{}, map[string]time.Time{}},
 	}
-	// crypto/rand does not fail: it ends the process where it would have to.
-	_, _ = rand.Read(s.key[:])
+	if s.key = c.Key; s.key == (weburl.Key{}) {
+		// crypto/rand does not fail: it ends the process where it would have to.
+		_, _ = rand.Read(s.key[:])
+	}
 	return s
 }
 
