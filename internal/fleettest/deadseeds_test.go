@@ -36,6 +36,13 @@ func goodRate(f *fleet, dead int) float64 {
 	}
 	f.start(args...)
 	f.start(args...)
+	// Before anything is asked: a slot changes hands once its requests are over, and a dead
+	// host's take their full time, for which the good hosts of that slot wait.
+	f.awaitWorkers(2)
+	f.until("each owns half of the slots", func() bool {
+		list := f.members()
+		return len(list) == 2 && list[0].Slots == list[1].Slots
+	})
 	if dead > 0 {
 		seeds := make([]string, dead)
 		for i := range seeds {
