@@ -135,10 +135,10 @@ func (l *line) Errands(ctx context.Context, wants []store.Want) ([]store.Errand,
 	return l.Store.Errands(ctx, wants)
 }
 
-// travel takes the time of a question, so that answers overtake each other.
+// travel takes the time of a question to a store that is far away.
 func (l *line) travel() {
 	if l.far > 0 {
-		time.Sleep(rand.N(l.far))
+		time.Sleep(rand.N(l.far)) // at random, in virtual time: answers overtake each other
 	}
 }
 

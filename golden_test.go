@@ -14,6 +14,7 @@ import (
 
 	"headway/job"
 	"headway/lab"
+	"headway/limit"
 	"headway/store"
 	"headway/store/memory"
 	"headway/visit"
@@ -77,7 +78,7 @@ func golden(t *testing.T, specs ...lab.HostSpec) *simulated {
 
 // goldenFleet is the same for workers that share a store.
 func goldenFleet(t *testing.T, specs ...lab.HostSpec) *fleet {
-	f := newLimited(t, specs, limitless)
+	f := newLimited(t, specs, limit.Limits{})
 	f.st = memory.Open(memory.Config{Key: goldenKey})
 	f.cfg.Store = f.st
 	return f

@@ -1,7 +1,6 @@
 package headway_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -13,9 +12,6 @@ import (
 	"headway/store"
 	"headway/store/memory"
 )
-
-// limitless is the safety layer of a service that sets no limits.
-var limitless limit.Limits
 
 // scenarios are the crawls of [TestGolden]: one crawl on its own first, then fleets.
 var scenarios = []struct {
@@ -257,7 +253,7 @@ func (f *fleet) play(workers int, ids ...job.ID) *simulated {
 // set changes the state of a job.
 func (f *fleet) set(id job.ID, from, to job.State) {
 	f.Helper()
-	if err := f.st.(*memory.Store).SetState(context.WithoutCancel(f.Context()), time.Now().UTC(), id, from, to, ""); err != nil {
+	if err := f.st.SetState(f.Context(), time.Now().UTC(), id, from, to, ""); err != nil {
 		f.Fatal(err)
 	}
 }
