@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"headway/fetch"
+	"headway/internal/exchange"
 	"headway/output"
 	"headway/visit"
 )
@@ -19,22 +20,21 @@ type archiver struct {
 }
 
 // tap makes a request archived, if anybody wants that.
-func (c *crawler) tap(ctx context.Context, req *fetch.Request, purpose output.Purpose, item visit.Item) *archiver {
-	a := &archiver{purpose: purpose, item: item}
-	if len(c.archives) > 0 {
-		req.Wire = func(r *fetch.Result, w *fetch.Wire) {
-			if a.err == nil {
-				a.err = c.archive(ctx, a, r, w)
-			}
+func (c *crawler) tap(ctx context.Context, req *fetch.Request, a *archiver) {
+	if len(c.archives) == 0 {
+		return
+	}
+	req.Wire = func(r *fetch.Result, w *fetch.Wire) {
+		if a.err == nil {
+			a.err = c.archive(ctx, a, r, w)
 		}
 	}
-	return a
 }
 
 // archive hands one exchange over, and waits until it is taken.
 func (c *crawler) archive(ctx context.Context, a *archiver, r *fetch.Result, w *fetch.Wire) error {
 	x := &output.Exchange{
-		Purpose: a.purpose, Item: a.item, Remote: r.Remote.Addr(), Timing: timingOf(r), Status: r.Status, Protocol: r.Proto,
+		Purpose: a.purpose, Item: a.item, Remote: r.Remote.Addr(), Timing: exchange.TimingOf(r), Status: r.Status, Protocol: r.Proto,
 		Request: w.Request, Response: w.Response, Body: w.Body, Cut: cutOf(w), Hidden: w.Hidden,
 	}
 	x.Item.URL = r.URL // robots.txt may have moved

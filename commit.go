@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/internal/pace"
 	"headway/politeness"
 	"headway/store"
 	"headway/visit"
@@ -170,43 +171,18 @@ func (c *crawler) storeHost(host string) (store.Host, bool) {
 
 // encodeHost is a host as it is stored, with this state.
 func (c *crawler) encodeHost(host string, s *site, state politeness.State) (store.Host, bool) {
-	polite, err := state.MarshalBinary()
-	if err != nil {
-		c.fail(fmt.Errorf("encode the state of %s: %w", host, err))
-		return store.Host{}, false
-	}
 	file, err := s.robots.MarshalBinary()
 	if err != nil {
 		c.fail(fmt.Errorf("encode the robots state of %s: %w", host, err))
 		return store.Host{}, false
 	}
-	h := store.Host{Host: host, Politeness: polite, Robots: file}
-	learned(&h, state, s.stored)
-	s.stored = paceOf(&h)
-	return h, true
-}
-
-// pace is what is stored of a host's pace.
-type pace struct {
-	learned, floor time.Duration
-	hold           time.Time
-}
-
-// paceOf is the pace of a host as it is stored.
-func paceOf(h *store.Host) pace { return pace{h.Pace, h.Floor, h.HoldUntil} }
-
-// learned writes a state into what is stored of a host, and says whether that is
-// slower or faster than before.
-func learned(h *store.Host, state politeness.State, before pace) {
-	h.Pace, h.Floor, h.HoldUntil, h.LastSent = state.Learned(), state.Floor(), state.HeldUntil(), state.LastSent()
-	switch {
-	case h.Pace > before.learned, h.Floor > before.floor, h.HoldUntil.After(before.hold):
-		h.Change = store.Slower
-	case h.Pace < before.learned, h.Floor < before.floor:
-		h.Change = store.Faster
-	default:
-		h.Change = store.Same
+	h := store.Host{Host: host, Robots: file}
+	if err := pace.Write(&h, state, s.stored); err != nil {
+		c.fail(err)
+		return store.Host{}, false
 	}
+	s.stored = pace.Of(&h)
+	return h, true
 }
 
 // commit stores a batch, also when everything else has ended, and tells the loop.

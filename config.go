@@ -19,6 +19,7 @@ import (
 	"headway/robots"
 	"headway/scope"
 	"headway/store"
+	"headway/survey"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -196,6 +197,20 @@ func (c Config) withDefaults() Config {
 	}
 	c.Terms = c.Terms.WithDefaults()
 	return c
+}
+
+// Survey is the config for a look at the hosts of the seeds before a crawl.
+func (c Config) Survey() (survey.Config, error) {
+	c = c.withDefaults()
+	if err := c.validate(); err != nil {
+		return survey.Config{}, fmt.Errorf("survey: %w", err)
+	}
+	c.Scope.Seeds, c.Scope.MaxDepth = c.Seeds, int(c.Limits.Max(limit.Depth))
+	return survey.Config{
+		Store: c.Store, Fetcher: c.Fetcher, Agent: c.Agent, Seeds: c.Seeds, Fallback: c.Fallback, Scope: c.Scope, Sitemaps: c.Sitemaps != SitemapsOff,
+		Policy: c.Policy, Strangers: c.Strangers, Robots: c.Robots, RobotsTimeout: c.RobotsTimeout, IgnoreRobots: c.IgnoreRobots,
+		Owned: c.Owned, OptedOut: c.OptedOut, Secrets: c.Secrets,
+	}, nil
 }
 
 // validate joins all problems.

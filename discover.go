@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/internal/exchange"
 	"headway/job"
 	"headway/parse"
 	"headway/scope"
@@ -200,8 +201,8 @@ func (r *run) wantsSitemaps(s *site) bool {
 
 // moreSitemaps sends for what a sitemap index lists.
 func (r *run) moreSitemaps(t task, urls []weburl.URL) {
-	s := r.c.sites[t.home.Host()]
-	if s == nil || t.nested+1 >= maxNested {
+	s := r.c.sites[t.host.Home.Host()]
+	if s == nil || t.nested+1 >= exchange.MaxNested {
 		return
 	}
 	for _, u := range urls {
@@ -212,7 +213,7 @@ func (r *run) moreSitemaps(t task, urls []weburl.URL) {
 // movedSitemap sends for a sitemap where it is now. Each is sent for once, so
 // that a circle ends.
 func (r *run) movedSitemap(t task, to weburl.URL) {
-	if s := r.c.sites[t.home.Host()]; s != nil {
+	if s := r.c.sites[t.host.Home.Host()]; s != nil {
 		r.sendForSitemap(s, to, t.nested)
 	}
 }
@@ -221,7 +222,7 @@ func (r *run) movedSitemap(t task, to weburl.URL) {
 // read only if a page there would be.
 func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
 	list := s.read(r.job)
-	if _, ok := list[u]; ok || len(list) >= maxSitemaps || r.enough || r.hosts.out(u.Host()) || r.cfg.OptedOut(u) {
+	if _, ok := list[u]; ok || len(list) >= exchange.MaxSitemaps || r.enough || r.hosts.out(u.Host()) || r.cfg.OptedOut(u) {
 		return
 	}
 	if d := r.scope.DecideSeed(u); u.Host() != s.home.Host() && (!d.In || d.Leaf) {

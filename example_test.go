@@ -16,6 +16,7 @@ import (
 	"headway/politeness"
 	"headway/store/memory"
 	"headway/visit"
+	"headway/visitor"
 	"headway/weburl"
 )
 
@@ -87,13 +88,13 @@ func ExampleVisitor() {
 	}
 	defer client.Close()
 	policy, _ := politeness.Preset("owned")
-	visitor := headway.Visitor{Client: client, Agent: "example", Policy: policy, Owned: true}
+	v := visitor.Visitor{Client: client, Agent: "example", Policy: policy, Owned: true}
 	for _, path := range []string{"/", "/private/diary.html"} {
 		u, err := seeds[0].Resolve(path)
 		if err != nil {
 			panic(err)
 		}
-		look, err := visitor.Visit(context.Background(), u)
+		look, err := v.Visit(context.Background(), u)
 		if err != nil {
 			panic(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/internal/exchange"
 	"headway/job"
 	"headway/robots"
 	"headway/store"
@@ -36,7 +37,7 @@ func (c *crawler) forbidden(it *visit.Item) *visit.Visit {
 	}
 	now := c.now()
 	verdict := c.cfg.Robots.Verdict(s.robots, now)
-	if _, leaving := c.loader.yields[s.domain]; leaving || c.halted || !byRules(verdict) {
+	if _, leaving := c.loader.yields[s.domain]; leaving || c.halted || !exchange.ByRules(verdict) {
 		return nil
 	}
 	file := c.rules.Peek(verdict.Sum)
@@ -45,24 +46,19 @@ func (c *crawler) forbidden(it *visit.Item) *visit.Visit {
 	}
 	v := c.forbid(verdict, file, it, now)
 	if v != nil {
-		run.findSitemaps(s, sitemapsOf(file)) // before its end is committed, which may be that of the job
+		run.findSitemaps(s, exchange.SitemapsOf(file)) // before its end is committed, which may be that of the job
 	}
 	return v
 }
 
-// byRules tells whether a file decides.
-func byRules(v robots.Verdict) bool {
-	return v.Access == robots.AccessRules || v.Access == robots.AccessCached
-}
-
 // forbid is the visit of a URL that a robots.txt forbids, nil for others.
 func (c *crawler) forbid(verdict robots.Verdict, file *robots.File, it *visit.Item, now time.Time) *visit.Visit {
-	decision := verdict.Decide(file.For(c.cfg.Agent), it.URL)
-	if decision.Allowed {
+	rules := file.For(c.cfg.Agent)
+	if verdict.Decide(rules, it.URL).Allowed {
 		return nil
 	}
-	v := &visit.Visit{Item: *it, Evidence: []visit.Evidence{robotsEvidence(verdict.Evidence(decision, now))}}
-	v.Outcome, v.Reason = robotsOutcome(decision)
+	v := &visit.Visit{Item: *it}
+	exchange.Judge(v, verdict, rules, now)
 	return v
 }
 
@@ -133,7 +129,7 @@ func (c *crawler) startSift(ctx context.Context) {
 	next := c.sifts[0]
 	c.sifts = c.sifts[1:]
 	s := c.sites[next.Host]
-	if s == nil || s.ignored || !byRules(c.cfg.Robots.Verdict(s.robots, c.now())) {
+	if s == nil || s.ignored || !exchange.ByRules(c.cfg.Robots.Verdict(s.robots, c.now())) {
 		c.f.Sifted(c.now(), next)
 		c.startSift(ctx)
 		return

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"headway/ask"
+	"headway/internal/pace"
 	"headway/politeness"
 	"headway/store"
 	"headway/weburl"
@@ -161,11 +162,9 @@ func (c *crawler) obeyAtRest(now time.Time, q ask.Question, h store.Host) (ask.A
 			}
 		}
 		after = o.apply(before)
-		was := paceOf(&h)
-		if h.Politeness, err = after.MarshalBinary(); err != nil {
-			return ask.Answer{}, fmt.Errorf("encode the state of %s: %w", q.Host, err)
+		if err := pace.Write(&h, after, pace.Of(&h)); err != nil {
+			return ask.Answer{}, err
 		}
-		learned(&h, after, was)
 		c.resting = append(c.resting, restingHost{h, store.SlotOf(c.key, u.Domain()), u.Domain()})
 	}
 	return c.obeyed(ask.Change{At: now, By: q.By, Order: q.Kind, Host: q.Host, Before: inWords(before), After: inWords(after)}), nil

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/internal/exchange"
+	"headway/internal/pace"
 	"headway/politeness"
 	"headway/robots"
 	"headway/store"
@@ -200,7 +202,7 @@ func (c *crawler) knownHost(ctx context.Context, h store.Host) (knownHost, error
 	}
 	k.delay, _ = file.For(c.cfg.Agent).Delay()
 	if c.cfg.Sitemaps != SitemapsOff {
-		k.sitemaps = sitemapsOf(file)
+		k.sitemaps = exchange.SitemapsOf(file)
 	}
 	return k, nil
 }
@@ -237,7 +239,7 @@ func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 				state.State, state.Unclean = politeness.New(name), true
 			}
 			s.robots = h.robots
-			s.stored = paceOf(&h.Host)
+			s.stored = pace.Of(&h.Host)
 		}
 		if c.fleet != nil {
 			// What others did on a slot that has just become ours is not looked

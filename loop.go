@@ -10,6 +10,7 @@ import (
 
 	"headway/fetch/guard"
 	"headway/frontier"
+	"headway/internal/exchange"
 	"headway/job"
 	"headway/limit"
 	"headway/politeness"
@@ -230,7 +231,7 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 		c.shun(now, r.Host)
 		return
 	}
-	t := task{request: r, run: run, place: &place{}, home: s.home, owned: s.owned, secrets: s.secrets, gate: &s.gate, watched: &s.watched, promise: s.watched.promise, robots: s.robots, ignored: s.ignored, sift: run != nil && run.sifting}
+	t := task{request: r, run: run, place: &place{}, host: exchange.Host{Home: s.home, Owned: s.owned, Secrets: s.secrets}, gate: &s.gate, watched: &s.watched, promise: s.watched.promise, robots: s.robots, ignored: s.ignored, sift: run != nil && run.sifting}
 	if c.alone != nil {
 		t.spell = c.spell.Load()
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"runtime"
 	"slices"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"headway/frontier"
 	"headway/job"
 	"headway/limit"
+	"headway/politeness"
 	"headway/store"
 	"headway/visit"
 )
@@ -124,7 +124,7 @@ func (t *tally) ended(v *visit.Visit) {
 
 // attempted counts what was answered, also where it is asked again.
 func (t *tally) attempted(v *visit.Visit) {
-	if s := v.Answer.Status; s == http.StatusTooManyRequests || s == http.StatusServiceUnavailable {
+	if politeness.IsRefusal(v.Answer.Status) {
 		t.refusals++
 	}
 }

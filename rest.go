@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"headway/ask"
+	"headway/internal/borrow"
+	"headway/internal/pace"
 	"headway/politeness"
 	"headway/store"
 )
@@ -27,29 +28,21 @@ func OrderAtRest(ctx context.Context, st store.Store, q ask.Question) (change as
 	if err != nil {
 		return change, err
 	}
-	t := &survey{cfg: Config{Store: st}.withDefaults()}
-	claim, granted, err := t.claim(ctx, u.Domain())
+	careful, _ := politeness.Preset(politeness.DefaultPreset)
+	d, err := borrow.Take(ctx, st, u.Domain(), careful)
 	switch {
+	case errors.Is(err, borrow.ErrTaken):
+		return change, fmt.Errorf("%s: %w", q.Host, ErrHostTaken)
 	case err != nil:
 		return change, err
-	case !granted:
-		return change, fmt.Errorf("%s: %w", q.Host, ErrHostTaken)
 	}
-	hosts, err := t.waiting(claim)
-	if err != nil {
-		return change, err
-	}
-	defer func() {
-		if shared, ok := st.(store.Domains); ok {
-			err = errors.Join(err, shared.Yield(context.WithoutCancel(ctx), time.Now().UTC(), []string{u.Domain()}, slices.Collect(maps.Values(hosts))))
-		}
-	}()
-	i := slices.IndexFunc(claim.Hosts, func(h store.Host) bool { return h.Host == q.Host })
+	defer func() { err = errors.Join(err, d.Return(ctx)) }()
+	i := slices.IndexFunc(d.Hosts, func(h store.Host) bool { return h.Host == q.Host })
 	if i < 0 {
 		return change, fmt.Errorf("%s: %w", q.Host, ErrHostUnknown)
 	}
-	h := claim.Hosts[i]
-	if waits, ok := hosts[q.Host]; ok {
+	h := d.Hosts[i]
+	if waits, ok := d.Back[q.Host]; ok {
 		h = waits
 	}
 	var state politeness.State
@@ -58,13 +51,11 @@ func OrderAtRest(ctx context.Context, st store.Store, q ask.Question) (change as
 	}
 	o := order{kind: q.Kind, delay: q.Delay.Duration()}
 	change = ask.Change{At: time.Now().UTC(), By: q.By, Order: q.Kind, Host: q.Host, Before: inWords(state)}
-	before := paceOf(&h)
 	state = o.apply(state)
 	change.After = inWords(state)
-	if h.Politeness, err = state.MarshalBinary(); err != nil {
-		return change, fmt.Errorf("encode the state of %s: %w", q.Host, err)
+	if err := pace.Write(&h, state, pace.Of(&h)); err != nil {
+		return change, err
 	}
-	learned(&h, state, before)
-	hosts[q.Host] = h
+	d.Back[q.Host] = h
 	return change, nil
 }

@@ -2,12 +2,12 @@ package headway
 
 import (
 	"errors"
-	"syscall"
 	"time"
 
 	"headway/fetch"
-	"headway/fetch/guard"
 	"headway/frontier"
+	"headway/internal/exchange"
+	"headway/internal/pace"
 	"headway/job"
 	"headway/robots"
 	"headway/store"
@@ -25,7 +25,7 @@ type site struct {
 	owned   bool
 	secrets fetch.Secrets
 
-	gate    gate
+	gate    exchange.Gate
 	watched watched
 
 	robots   robots.State
@@ -33,7 +33,7 @@ type site struct {
 	definite int          // answers in a row that there is nobody to ask
 	nobody   visit.Reason // that the last answer gave, if it was such a one
 
-	stored pace // as last stored
+	stored pace.Stored // as last stored
 
 	sitemaps map[job.ID]map[weburl.URL]sitemap // asked for
 }
@@ -43,13 +43,6 @@ type sitemap struct {
 	nested int  // how many indexes led there
 	queued bool // it is or was on the schedule; before that it is on its way through the store
 }
-
-// maxSitemaps bounds the sitemaps of one host, and maxNested how many indexes
-// may lead to one.
-const (
-	maxSitemaps = 500
-	maxNested   = 3
-)
 
 // site returns what is kept of a host, and makes it if need be.
 func (c *crawler) site(u weburl.URL) *site {
@@ -277,17 +270,4 @@ func (r *run) fallBack(host string, failure *fetch.Error) bool {
 	r.seedHosts[other.Host()] = true
 	r.c.pend(entry{found: []link{{found: f, mark: r.mark(&f, 0)}}})
 	return true
-}
-
-// answered tells whether a failure is somebody's word: a name server that knows
-// of no such name, a host that refuses the connection or cannot prove itself.
-func answered(err error) bool {
-	failure, ok := errors.AsType[*fetch.Error](err)
-	if !ok {
-		return false
-	}
-	if dns, ok := errors.AsType[*guard.DNSError](err); ok {
-		return dns.Definite()
-	}
-	return failure.Reason == fetch.TLS || errors.Is(err, syscall.ECONNREFUSED) || failure.Phase != fetch.PhaseConnect && failure.Phase != fetch.PhaseLookup && failure.Reason != fetch.Timeout
 }

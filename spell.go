@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"headway/internal/exchange"
 	"headway/store"
 )
 
@@ -99,7 +100,7 @@ func (c *crawler) own(ctx context.Context, t *task, err error) error {
 	if err != nil && t.spell != nil && c.tenure.Load().MustCancel(time.Now()) {
 		return errNotOurs
 	}
-	return ownError(t.asking(ctx), err)
+	return exchange.OwnTrouble(t.asking(ctx), err)
 }
 
 // stopped tells whether the process was stopped since a request was handed out: how

@@ -15,6 +15,7 @@ import (
 	"headway/politeness"
 	"headway/robots"
 	"headway/store"
+	"headway/survey"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -49,9 +50,13 @@ func (s *sharing) Yield(_ context.Context, _ time.Time, _ []string, hosts []stor
 }
 
 // survey takes one, and judges it by what the servers saw.
-func (s *simulated) survey() []*headway.Survey {
+func (s *simulated) survey() []*survey.Host {
 	s.Helper()
-	list, err := headway.TakeSurvey(s.Context(), s.cfg, nil)
+	cfg, err := s.cfg.Survey()
+	if err != nil {
+		s.Fatal(err)
+	}
+	list, err := survey.Take(s.Context(), cfg, nil)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -196,15 +201,15 @@ func TestSurveyLeavesAlone(t *testing.T) {
 		temper func(*lab.Temper)
 		change func(s *simulated)
 		most   int64 // requests
-		right  func(l *headway.Survey) bool
+		right  func(l *survey.Host) bool
 	}{
 		"another's": {
 			change: func(s *simulated) { s.cfg.Store = &sharing{Store: s.st} },
-			right:  func(l *headway.Survey) bool { return l.Taken },
+			right:  func(l *survey.Host) bool { return l.Taken },
 		},
 		"opted out": {
 			change: func(s *simulated) { s.cfg.OptedOut = func(weburl.URL) bool { return true } },
-			right:  func(l *headway.Survey) bool { return l.Requests == 0 },
+			right:  func(l *survey.Host) bool { return l.Requests == 0 },
 		},
 		"held": {
 			change: func(s *simulated) {
@@ -212,21 +217,21 @@ func TestSurveyLeavesAlone(t *testing.T) {
 				b, _ := politeness.New(host).WithHold(time.Now(), time.Now().Add(time.Hour)).MarshalBinary()
 				s.cfg.Store = &sharing{Store: s.st, granted: true, hosts: []store.Host{{Host: host, Politeness: b}}}
 			},
-			right: func(l *headway.Survey) bool { return !l.Held.IsZero() },
+			right: func(l *survey.Host) bool { return !l.Held.IsZero() },
 		},
 		"forbidden": {
 			temper: func(t *lab.Temper) { t.Site.Robots = "deny" }, most: 1,
-			right: func(l *headway.Survey) bool { return !l.Robots.Decision.Allowed && l.Robots.Decision.Line > 0 },
+			right: func(l *survey.Host) bool { return !l.Robots.Decision.Allowed && l.Robots.Decision.Line > 0 },
 		},
 		"unreadable robots.txt": {
 			temper: func(t *lab.Temper) { t.Site.Robots = "500" }, most: 1,
-			right: func(l *headway.Survey) bool { return l.Robots.Access == robots.AccessNone },
+			right: func(l *survey.Host) bool { return l.Robots.Access == robots.AccessNone },
 		},
 		"refusing": {
 			temper: func(t *lab.Temper) {
 				t.Rules.Outages = []labtemper.Outage{{AfterRequests: 1, Status: 429, Form: labtemper.Seconds}}
 			}, most: 2,
-			right: func(l *headway.Survey) bool { return l.State.Refusing() && l.Looks[0].Outcome == visit.Throttled },
+			right: func(l *survey.Host) bool { return l.State.Refusing() && l.Looks[0].Outcome == visit.Throttled },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,12 +1,9 @@
 package headway
 
 import (
-	"context"
-	"net/http"
 	"sync/atomic"
 	"time"
 
-	"headway/fetch"
 	"headway/frontier"
 	"headway/politeness"
 )
@@ -59,37 +56,13 @@ func (w *watched) follows(at time.Time, p promise, m *meter) {
 	}
 }
 
-// How far an exchange has come.
-const (
-	exchangeLeft int32 = iota + 1
-	exchangeOver
-)
-
-// exchange asks for a page or a sitemap and watches it leave.
-func (c *crawler) exchange(ctx context.Context, t *task, req fetch.Request) (*fetch.Result, error) {
-	w, p, sent := t.watched, t.promise, c.sent(t.request)
-	var stage atomic.Int32
-	req.Sent = func(at time.Time) {
-		if stage.CompareAndSwap(0, exchangeLeft) { // it may be overtaken by the end
-			w.leaves(c.steady(at), p, c.meter)
-		}
-		sent(at)
-	}
-	req.Answered, req.Slow = c.noteAnswer, c.slow(ctx, t)
-	res, err := c.cfg.Fetcher.Do(t.asking(ctx), req)
-	if stage.Swap(exchangeOver) == exchangeLeft {
-		w.under.Add(-1)
-	}
-	return res, err
-}
-
 // measure counts a request that is over, and what its answer did to the host.
 func (c *crawler) measure(r frontier.Request, a *frontier.Answer, wire int64, e politeness.Effect) {
 	view, ok := c.f.View(r.Host)
 	s := c.sites[r.Host]
-	refusal, cut := a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable, false
+	refusal, cut := politeness.IsRefusal(a.Status), false
 	if ok && view.Policy != nil {
-		refusal = refusal || a.Status == http.StatusForbidden && view.Policy.Refuses403
+		refusal = view.Policy.Refuses(a.Status)
 		cut = e.Has(politeness.Incident) && s != nil && view.Policy.Cap(view.State) < int(s.watched.promise.cap)
 	}
 	c.meter.landed(r.Kind, a, wire)

@@ -2,17 +2,13 @@ package headway
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"net/http"
-	"sync/atomic"
 	"time"
 
 	"headway/fetch"
 	"headway/frontier"
+	"headway/internal/exchange"
 	"headway/limit"
 	"headway/output"
 	"headway/parse"
@@ -28,11 +24,9 @@ type task struct {
 	run     *run            // of a page or a sitemap
 	ctx     context.Context // of its own; nil for that of all
 	place   *place
-	home    weburl.URL
-	owned   bool
-	secrets fetch.Secrets
+	host    exchange.Host
 	spell   *spell // in which it was handed out; nil in a fleet
-	gate    *gate
+	gate    *exchange.Gate
 	watched *watched
 	promise promise // to its host
 	robots  robots.State
@@ -147,26 +141,6 @@ func (c *crawler) leavePlace(t task) {
 	}
 }
 
-// gate closes a host for requests that were handed out before it refused and have
-// not left yet. The schedule learns of a refusal a moment later than the worker
-// that read it; the gate bridges that moment, and no more, because it is the
-// schedule that decides.
-type gate struct{ until atomic.Int64 } // Unix nanoseconds
-
-// maxGate is how long the schedule may take to learn of a refusal.
-const maxGate = 10 * time.Second
-
-// heed closes the gate as long as a refusal asks for.
-func (g *gate) heed(res *fetch.Result) {
-	if res.Status != http.StatusTooManyRequests && res.Status != http.StatusServiceUnavailable {
-		return
-	}
-	now := time.Now()
-	if d, ok := retryAfter(res, now); ok {
-		g.until.Store(now.Add(min(d, maxGate)).UnixNano())
-	}
-}
-
 // mayStart is asked right before the first byte of every request.
 func (c *crawler) mayStart(t *task, u weburl.URL) func() error {
 	spell, gate := t.spell, t.gate
@@ -175,7 +149,7 @@ func (c *crawler) mayStart(t *task, u weburl.URL) func() error {
 		if t := c.tenure.Load(); t == nil || !t.MayStart(now) || spell != nil && spell.ctx.Err() != nil {
 			return errNotOurs
 		}
-		if now.UnixNano() < gate.until.Load() {
+		if gate.Closed(now) {
 			return errHeld
 		}
 		if c.cfg.OptedOut(u) {
@@ -223,65 +197,32 @@ func (c *crawler) looking(r frontier.Request) func(bool) {
 // askRobots fetches robots.txt.
 func (c *crawler) askRobots(ctx context.Context, t task) robotsLanding {
 	l := robotsLanding{request: t.request}
-	at, err := robotsURL(t.home)
-	if err != nil {
-		l.own = fmt.Errorf("robots.txt of %s: %w", t.request.Host, err)
+	asker := c.asker(ctx, &t, output.ForRobots, visit.Item{})
+	r, own := asker.Robots(t.asking(ctx), t.host, t.robots, c.cfg.RobotsTimeout)
+	defer r.Close()
+	if l.sent = c.leftAt(r.Result); own != nil {
+		l.own = own
 		return l
 	}
-	// The moment it leaves is not told: redirects make it several requests, and
-	// the host's interval counts from the end of the last.
-	req := fetch.Request{
-		URL: at, Owned: t.owned, Secrets: t.secrets, BeforeSend: c.mayStart(&t, at), Fence: c.fence, Answered: c.noteAnswer, Slow: c.slow(ctx, &t), Looking: c.looking(t.request), Timeout: c.cfg.RobotsTimeout,
-		ETag: t.robots.ETag, LastModified: t.robots.LastModified,
-	}
-	archive := c.tap(ctx, &req, output.ForRobots, visit.Item{})
-	t.watched.under.Add(1)
-	res, hops, err := c.cfg.Fetcher.Robots(t.asking(ctx), req)
-	t.watched.under.Add(-1)
-	defer res.Close() // there beside an error too
-	t.gate.heed(res)
-	if l.sent = c.leftAt(res); !l.sent.IsZero() {
-		t.watched.follows(l.sent, t.promise, c.meter)
-	}
-	if l.own = cmp.Or(archive.err, c.own(ctx, &t, err)); l.own != nil {
-		return l
-	}
-	now := c.now()
-	var file *robots.File
-	if err == nil && res.Status >= 200 && res.Status < 300 {
-		file = c.rules.Put(res.Body)
-		l.body = bytes.Clone(robots.Cut(res.Body))
+	if r.File != nil {
+		l.body = bytes.Clone(robots.Cut(r.Body))
 		l.read = true
-		l.delay, _ = file.For(c.cfg.Agent).Delay()
-		l.names = sitemapsOf(file)
+		l.delay, _ = r.File.For(c.cfg.Agent).Delay()
+		l.names = exchange.SitemapsOf(r.File)
 	}
-	l.robots = robotsAnswer(res, err, file, now)
-	l.answer = c.answer(res, err, false, now)
+	l.robots, l.answer = r.Says, c.answer(&r.Answer)
 	l.answer.Latency = 0 // pages are compared with pages
-	l.wire, l.owned, l.err = res.WireBytes, res.Owned, err
-	if l.asked = int64(len(hops)); res.Timing.Sent.IsZero() {
-		l.asked-- // the last did not leave
-	}
+	l.wire, l.owned, l.err, l.asked = r.WireBytes, r.Owned, r.Err, int64(r.Asked())
 	return l
 }
 
-// sitemapsOf lists the sitemaps a robots.txt names, as many as are read.
-func sitemapsOf(file *robots.File) (names []string) {
-	for name := range file.Sitemaps() {
-		if names = append(names, name); len(names) == maxSitemaps {
-			break
-		}
-	}
-	return names
-}
-
 // answer says to the schedule how a request ended.
-func (c *crawler) answer(res *fetch.Result, err error, challenge bool, now time.Time) frontier.Answer {
-	a := frontier.Answer{Answer: politeAnswer(res, err, challenge, now), Answered: err == nil || answered(err), Remote: res.Remote.Addr()}
-	if failure, ok := errors.AsType[*fetch.Error](err); ok {
+func (c *crawler) answer(x *exchange.Answer) frontier.Answer {
+	a := frontier.Answer{Answer: x.Polite(), Answered: x.Heard(), Remote: x.Remote.Addr()}
+	if failure, ok := errors.AsType[*fetch.Error](x.Err); ok {
 		a.Local = failure.Local
-		if first := res.Timing.FirstByte; first > 0 {
-			a.FirstByte = c.steady(res.Timing.Sent.Add(first))
+		if first := x.Timing.FirstByte; first > 0 {
+			a.FirstByte = c.steady(x.Timing.Sent.Add(first))
 		}
 	}
 	if c.cfg.Strained() {
@@ -328,31 +269,20 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 	if l.own = t.run.remember(ctx, &v.Item); l.own != nil {
 		return l
 	}
-	req := pageRequest(v.Item, t.owned, t.secrets)
+	req := exchange.PageRequest(v.Item, t.host)
 	if l.leaf {
 		req.MaxBody, req.CutBody = leafBody, true
 	}
-	req.BeforeSend, req.Fence, req.Looking = c.mayStart(&t, v.Item.URL), c.fence, c.looking(t.request)
 	if most := t.run.cfg.Limits.Of(limit.Bytes); most.Limited() {
 		req.MaxSent = max(most.Max, 1) // what is larger can never be had under this limit
 	}
-	archive := c.tap(ctx, &req, output.ForPage, v.Item)
-	res, err := c.exchange(ctx, &t, req)
-	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
-	t.gate.heed(res)
-	l.sent = c.leftAt(res)
-	if l.own = cmp.Or(archive.err, c.own(ctx, &t, err)); l.own != nil {
+	asker := c.asker(ctx, &t, output.ForPage, v.Item)
+	answer, own := asker.Page(t.asking(ctx), req, v)
+	defer answer.Close()
+	if l.sent = c.leftAt(answer.Result); own != nil {
+		l.own = own
 		return l
 	}
-	r := reading{res: res, err: err, agent: c.cfg.Agent, key: c.key, at: c.now()}
-	if err == nil {
-		c.queued.Add(1)
-		c.parsing <- struct{}{}
-		c.queued.Add(-1)
-		r.page, r.parseErr = parse.Read(parse.Answer{URL: res.URL, Status: res.Status, Header: res.Header, Body: res.Body}, parse.Options{Agent: c.cfg.Agent})
-		<-c.parsing
-	}
-	record(v, r)
 	if l.own = t.run.recall(ctx, v); l.own != nil {
 		return l
 	}
@@ -364,12 +294,12 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 	if l.leaf && v.Outcome != visit.Redirected {
 		v.Links = nil
 	}
-	l.answer = c.answer(res, err, !r.page.Challenge.IsZero(), r.at)
+	l.answer = c.answer(answer)
 	if c.stopped(&t) {
 		l.answer.Latency = 0
 	}
 	l.links = t.run.judgeLinks(v)
-	l.wire = res.WireBytes
+	l.wire = answer.WireBytes
 	return l
 }
 
@@ -377,24 +307,18 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 func (c *crawler) robotsAllow(ctx context.Context, t task, v *visit.Visit) (bool, error) {
 	now := c.now()
 	if t.ignored {
-		v.Evidence = append(v.Evidence, visit.Evidence{Kind: visit.Override, At: now, Note: string(robots.Ignored), Confidence: visit.Low})
-		return true, nil
+		return exchange.Ignore(v, now).Allowed, nil
 	}
 	verdict := c.cfg.Robots.Verdict(t.robots, now)
 	var rules *robots.Rules
-	if byRules(verdict) {
+	if exchange.ByRules(verdict) {
 		file, err := c.rules.Get(ctx, verdict.Sum)
 		if err != nil {
 			return false, err
 		}
 		rules = file.For(c.cfg.Agent)
 	}
-	decision := verdict.Decide(rules, v.Item.URL)
-	v.Evidence = append(v.Evidence, robotsEvidence(verdict.Evidence(decision, now)))
-	if !decision.Allowed {
-		v.Outcome, v.Reason = robotsOutcome(decision)
-	}
-	return decision.Allowed, nil
+	return exchange.Judge(v, verdict, rules, now).Allowed, nil
 }
 
 // sitemapNames lists the sitemaps that the robots.txt of a host names which was
@@ -410,15 +334,11 @@ func (c *crawler) sitemapNames(ctx context.Context, t task) ([]string, error) {
 	case err != nil:
 		return nil, err
 	}
-	return sitemapsOf(file), nil
+	return exchange.SitemapsOf(file), nil
 }
 
-// sitemapChunk is how many entries of a sitemap are stored at a time, and
-// maxSitemapBody how much of one is read.
-const (
-	sitemapChunk   = 2000
-	maxSitemapBody = parse.MaxSitemapBytes
-)
+// sitemapChunk is how many entries of a sitemap are stored at a time.
+const sitemapChunk = 2000
 
 // askSitemap fetches a sitemap and hands its entries over in chunks, each of
 // which is stored before the next one is read. It tells whether that was done to
@@ -431,67 +351,49 @@ func (c *crawler) askSitemap(ctx context.Context, t task) (ran bool) {
 		c.post(func(now time.Time) { c.tookSitemap(now, r, frontier.Answer{}, 0, false) })
 		return err == nil
 	}
-	req := fetch.Request{
-		URL: r.URL, Owned: t.owned, Secrets: t.secrets, MaxBody: maxSitemapBody, CutBody: true, BeforeSend: c.mayStart(&t, r.URL), Fence: c.fence, Looking: c.looking(r),
-	}
-	archive := c.tap(ctx, &req, output.ForSitemap, visit.Item{Job: r.Job})
-	res, err := c.exchange(ctx, &t, req)
-	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
-	t.gate.heed(res)
-	if own := cmp.Or(archive.err, c.own(ctx, &t, err)); own != nil {
-		sent := c.leftAt(res)
+	asker := c.asker(ctx, &t, output.ForSitemap, visit.Item{Job: r.Job})
+	s, own := asker.Sitemap(t.asking(ctx), t.host, r.URL)
+	defer s.Close()
+	if own != nil {
+		sent := c.leftAt(s.Result)
 		c.post(func(now time.Time) { c.calledOff(now, r, sent, own) })
 		return false
 	}
-	answer, wire := c.answer(res, err, false, c.now()), res.WireBytes
+	answer, wire := c.answer(&s.Answer), s.WireBytes
 	answer.Latency = 0 // pages are compared with pages
 	c.post(func(now time.Time) { c.tookSitemap(now, r, answer, wire, true) })
-	switch target, moved := sitemapMoved(res, err); {
-	case moved:
-		c.post(func(time.Time) { t.run.movedSitemap(t, target) })
-	case err == nil && res.Status >= 200 && res.Status < 300:
-		return c.readSitemap(ctx, t, bytes.NewReader(res.Body))
+	switch {
+	case s.Moved:
+		c.post(func(time.Time) { t.run.movedSitemap(t, s.To) })
+	case s.Success():
+		return c.readSitemap(ctx, t, s)
 	}
 	return true
 }
 
-// sitemapMoved is where a sitemap has moved to, if it has.
-func sitemapMoved(res *fetch.Result, err error) (target weburl.URL, moved bool) {
-	if outcome, _ := visit.OfStatus(res.Status); err != nil || outcome != visit.Redirected || res.Location() == "" {
-		return target, false
-	}
-	target, err = res.URL.Resolve(res.Location())
-	return target, err == nil
-}
-
 // readSitemap stores what a sitemap lists, and tells whether that was all of it.
-func (c *crawler) readSitemap(ctx context.Context, t task, body io.Reader) bool {
-	s := parse.NewSitemap(body, t.request.URL, parse.SitemapOptions{Named: []weburl.URL{t.home}})
+func (c *crawler) readSitemap(ctx context.Context, t task, s *exchange.Sitemap) bool {
 	finder := store.SlotOf(c.key, t.request.URL.Domain())
 	var chunk []link
-	var more []weburl.URL
-	for e := range s.Entries() {
-		if e.Sitemap {
-			if len(more) < maxSitemaps {
-				more = append(more, e.URL)
-			}
-			continue
-		}
+	stored := true
+	nested, _, err := s.Read(t.request.URL, func(e parse.Entry) bool {
 		chunk = append(chunk, t.run.judgeEntry(t.request.URL, e, finder))
 		if len(chunk) == sitemapChunk {
-			if !t.run.storeLinks(ctx, chunk) {
-				return false
-			}
+			stored = t.run.storeLinks(ctx, chunk)
 			chunk = nil
 		}
+		return stored
+	})
+	if !stored {
+		return false
 	}
-	if err := s.Err(); err != nil {
+	if err != nil {
 		c.cfg.Log.Debug("sitemap not read to its end", "url", visit.Redact(t.request.URL), "err", err)
 	}
 	if len(chunk) > 0 && !t.run.storeLinks(ctx, chunk) {
 		return false
 	}
-	c.post(func(time.Time) { t.run.moreSitemaps(t, more) })
+	c.post(func(time.Time) { t.run.moreSitemaps(t, nested) })
 	return true
 }
 

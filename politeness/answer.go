@@ -67,14 +67,23 @@ const (
 	kindGood                // everything else: the host did its work
 )
 
+// IsRefusal tells whether a status says "not now", to whomever.
+func IsRefusal(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+}
+
+// Refuses tells whether a status says "not now" under the policy.
+func (p *Policy) Refuses(status int) bool {
+	return IsRefusal(status) || status == http.StatusForbidden && p.Refuses403
+}
+
 func (p *Policy) kind(a *Answer) kind {
 	switch {
 	case a.Fault == Ours:
 		return kindNothing
 	case a.Fault != NoFault:
 		return kindFailure
-	case a.Status == http.StatusTooManyRequests, a.Status == http.StatusServiceUnavailable,
-		a.Status == http.StatusForbidden && p.Refuses403:
+	case p.Refuses(a.Status):
 		return kindRefusal
 	case a.Status >= http.StatusInternalServerError:
 		return kindFailure

@@ -21,6 +21,7 @@ import (
 	"headway/ask"
 	"headway/fetch"
 	"headway/fetch/guard"
+	"headway/governor"
 	"headway/internal/config"
 	"headway/job"
 	"headway/store"
@@ -141,7 +142,7 @@ type crawlRun struct {
 	owned  map[string]bool // hostnames
 	limits []string        // that may stop it, for people
 	log    *slog.Logger
-	strain headway.Strain
+	strain governor.Strain
 }
 
 func (c *crawlRun) run(ctx context.Context, args []string) error {

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headway"
 	"headway/fetch"
 	"headway/internal/config"
 	"headway/internal/jobspec"
 	"headway/politeness"
 	"headway/visit"
+	"headway/visitor"
 	"headway/weburl"
 )
 
@@ -80,14 +80,14 @@ type fetchFlags struct {
 }
 
 // visit makes the visit the words ask for.
-func (f *fetchFlags) visit(cmd *cobra.Command, u weburl.URL) (headway.Look, error) {
+func (f *fetchFlags) visit(cmd *cobra.Command, u weburl.URL) (visitor.Look, error) {
 	policy, ok := politeness.Preset(f.preset)
 	if !ok {
-		return headway.Look{}, usage(fmt.Errorf("there is no preset %q", f.preset), "the presets are "+strings.Join(politeness.PresetNames(), ", "))
+		return visitor.Look{}, usage(fmt.Errorf("there is no preset %q", f.preset), "the presets are "+strings.Join(politeness.PresetNames(), ", "))
 	}
 	secrets, err := f.secrets(u)
 	if err != nil {
-		return headway.Look{}, err
+		return visitor.Look{}, err
 	}
 	look, err := f.visitOnce(cmd, u, policy, secrets)
 	if _, ok := errors.AsType[*fetch.NoContactError](err); ok && isTerminal(cmd.InOrStdin()) {
@@ -107,17 +107,17 @@ func (f *fetchFlags) visit(cmd *cobra.Command, u weburl.URL) (headway.Look, erro
 	return look, usage(err, hintOf(err))
 }
 
-func (f *fetchFlags) visitOnce(cmd *cobra.Command, u weburl.URL, policy politeness.Policy, secrets fetch.Secrets) (headway.Look, error) {
+func (f *fetchFlags) visitOnce(cmd *cobra.Command, u weburl.URL, policy politeness.Policy, secrets fetch.Secrets) (visitor.Look, error) {
 	client, err := oneClient(cmd.Flags(), f.contact, cmd.ErrOrStderr())
 	if err != nil {
-		return headway.Look{}, err
+		return visitor.Look{}, err
 	}
 	defer client.Close()
-	visitor := headway.Visitor{
+	v := visitor.Visitor{
 		Client: client, Agent: productToken, Policy: policy, Owned: f.owned, Secrets: secrets, IgnoreRobots: f.ignoreRobots,
 	}
-	visitor.Robots.AllowUnreachable = policy.AllowUnreachableRobots
-	return visitor.Visit(cmd.Context(), u)
+	v.Robots.AllowUnreachable = policy.AllowUnreachableRobots
+	return v.Visit(cmd.Context(), u)
 }
 
 // secrets reads credentials and extra fields, which only owned hosts get.

@@ -10,16 +10,16 @@ import (
 	"strings"
 	"time"
 
-	"headway"
 	"headway/fetch/guard"
 	"headway/internal/figures"
 	"headway/robots"
 	"headway/visit"
+	"headway/visitor"
 )
 
 // printLook shows one visit to a person, within 80 columns where the web
 // allows it.
-func printLook(w io.Writer, look headway.Look, headers, links bool) error {
+func printLook(w io.Writer, look visitor.Look, headers, links bool) error {
 	v := look.Visit
 	fmt.Fprintf(w, "%s\n%s\n\n", visit.Redact(v.Item.URL), verdict(v))
 	row := func(name, text string) {
@@ -86,7 +86,7 @@ func verdict(v visit.Visit) string {
 }
 
 // robotsSentence says what robots.txt had to do with it.
-func robotsSentence(r headway.RobotsLook) string {
+func robotsSentence(r visitor.RobotsLook) string {
 	if r.Ignored {
 		return "not asked, on the word of the host's owner"
 	}
@@ -232,7 +232,7 @@ func nextSentence(v visit.Visit) string {
 }
 
 // lookJSON is a visit for programs.
-func lookJSON(look headway.Look, headers, links bool) any {
+func lookJSON(look visitor.Look, headers, links bool) any {
 	if !links {
 		look.Visit.Links = nil
 	}

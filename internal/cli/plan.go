@@ -21,6 +21,7 @@ import (
 	"headway/job"
 	"headway/robots"
 	"headway/store/sqlite"
+	"headway/survey"
 	"headway/visit"
 )
 
@@ -113,7 +114,11 @@ func (c *crawlRun) plan(ctx context.Context, args []string) (plan answer.Plan, e
 		return plan, err
 	}
 	cfg.Store = st
-	surveys, err := headway.TakeSurvey(ctx, cfg, func(host, what string) {
+	look, err := cfg.Survey()
+	if err != nil {
+		return plan, failed(err, "nothing was kept; try again")
+	}
+	surveys, err := survey.Take(ctx, look, func(host, what string) {
 		fmt.Fprintf(c.err, "headway: asking %s for %s\n", host, oneLine(shorten(what, 80)))
 	})
 	if err != nil {
@@ -129,14 +134,14 @@ func (c *crawlRun) plan(ctx context.Context, args []string) (plan answer.Plan, e
 	for _, u := range c.seeds.urls {
 		known[u.Host()] = true
 	}
-	facts.NotAsked = max(len(known)-headway.MaxSurveyed, 0)
+	facts.NotAsked = max(len(known)-survey.MaxHosts, 0)
 	facts.Hosts = planHosts(surveys)
 	return answer.MakePlan(facts), nil
 }
 
 // planHosts puts surveys into plain data. What the sitemap of one host lists of
 // another counts there.
-func planHosts(surveys []*headway.Survey) []answer.PlanHost {
+func planHosts(surveys []*survey.Host) []answer.PlanHost {
 	list := make([]answer.PlanHost, 0, len(surveys))
 	place := map[string]int{}
 	for _, s := range surveys {
@@ -156,7 +161,7 @@ func planHosts(surveys []*headway.Survey) []answer.PlanHost {
 }
 
 // planHost puts one survey into plain data.
-func planHost(s *headway.Survey) answer.PlanHost {
+func planHost(s *survey.Host) answer.PlanHost {
 	h := answer.PlanHost{
 		Host: s.Host, Domain: s.Seed.Domain(), Owned: s.Owned, Moved: s.Moved, Unread: s.Unread, Listed: s.Listed, Disallowed: s.Disallowed,
 		Outside: s.Outside, Repeated: s.Repeated, Links: s.Links, Unlisted: s.Unlisted, Remembered: s.Known, Sent: s.Requests,
@@ -189,7 +194,7 @@ func planHost(s *headway.Survey) answer.PlanHost {
 }
 
 // planStopped says why nothing of a host would be fetched.
-func planStopped(s *headway.Survey, h *answer.PlanHost) (blocked, failure string) {
+func planStopped(s *survey.Host, h *answer.PlanHost) (blocked, failure string) {
 	d := s.Robots.Decision
 	var listed int64
 	for _, n := range s.Pages {

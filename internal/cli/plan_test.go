@@ -23,6 +23,7 @@ import (
 	"headway/politeness"
 	"headway/store"
 	"headway/store/memory"
+	"headway/survey"
 	"headway/weburl"
 )
 
@@ -108,7 +109,11 @@ func (x planSite) holds(t *testing.T) {
 	}
 	known.Store = memory.Open(memory.Config{}) // only hosts are remembered
 	cfg.Store = known
-	surveys, err := headway.TakeSurvey(t.Context(), cfg, nil)
+	look, err := cfg.Survey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	surveys, err := survey.Take(t.Context(), look, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package headway
+package exchange
 
 import (
 	"net/http"

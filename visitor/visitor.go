@@ -1,4 +1,5 @@
-package headway
+// Package visitor visits single pages.
+package visitor
 
 import (
 	"context"
@@ -6,7 +7,7 @@ import (
 	"time"
 
 	"headway/fetch"
-	"headway/parse"
+	"headway/internal/exchange"
 	"headway/politeness"
 	"headway/robots"
 	"headway/visit"
@@ -65,132 +66,78 @@ func (v *Visitor) Visit(ctx context.Context, u weburl.URL) (Look, error) {
 	}
 	if v.IgnoreRobots {
 		look.Robots.Ignored = true
-		look.Robots.Decision = robots.Decision{Allowed: true, Reason: robots.Ignored}
-		look.Visit.Evidence = append(look.Visit.Evidence, visit.Evidence{
-			Kind: visit.Override, At: time.Now().UTC(), Note: string(robots.Ignored), Confidence: visit.Low,
-		})
+		look.Robots.Decision = exchange.Ignore(&look.Visit, time.Now().UTC())
 	} else {
 		var err error
 		if host, err = v.askRobots(ctx, &look, host); err != nil {
 			return look, err
 		}
 		if look.Visit.Outcome != "" {
-			return look, nil // there is nobody to ask
-		}
-		if !look.Robots.Decision.Allowed {
-			look.Visit.Outcome, look.Visit.Reason = robotsOutcome(look.Robots.Decision)
-			return look, nil
+			return look, nil // there is nobody to ask, or robots.txt forbids it
 		}
 	}
 	began := time.Now()
-	if err := waitTurn(ctx, v.Policy, host); err != nil {
+	if err := exchange.Turn(ctx, v.Policy, host); err != nil {
 		return look, err
 	}
 	look.Waited = time.Since(began)
 	return look, v.askPage(ctx, &look, host)
 }
 
+func (v *Visitor) asker() *exchange.Asker { return &exchange.Asker{Fetcher: v.Client, Agent: v.Agent} }
+
+func (v *Visitor) host(u weburl.URL) exchange.Host {
+	return exchange.Host{Home: u, Owned: v.Owned, Secrets: v.Secrets}
+}
+
 // askRobots fetches and reads robots.txt and decides about the URL.
 func (v *Visitor) askRobots(ctx context.Context, look *Look, host politeness.State) (politeness.State, error) {
 	u := look.Visit.Item.URL
-	at, err := robotsURL(u)
+	r, err := v.asker().Robots(ctx, v.host(u), robots.State{}, 0)
+	defer r.Close()
 	if err != nil {
-		return host, fmt.Errorf("robots.txt of %s: %w", u.Host(), err)
+		return host, err
 	}
-	res, hops, err := v.Client.Robots(ctx, fetch.Request{URL: at, Owned: v.Owned, Secrets: v.Secrets})
-	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
-	if own := ownError(ctx, err); own != nil {
-		return host, own
-	}
-	now := time.Now().UTC()
-	look.Robots = RobotsLook{URL: at, Hops: hops, Sent: res.Timing.Sent, Status: res.Status, Err: err}
-	if err != nil && len(hops) == 1 && res.Timing.Sent.IsZero() {
+	look.Robots = RobotsLook{URL: r.URL, Hops: r.Hops, Sent: r.Timing.Sent, Status: r.Status, Err: r.Err}
+	if r.Err != nil && r.Asked() == 0 {
 		// No name, no connection or an address we refuse: what stopped the
 		// question about robots.txt would stop the page, and is the answer.
-		recordFailure(&look.Visit, err, now)
+		exchange.RecordFailure(&look.Visit, r.Err, r.At)
 		return host, nil
 	}
-	var file *robots.File
-	if err == nil && res.Status >= 200 && res.Status < 300 {
-		file = robots.Parse(res.Body)
-	}
-	answer := robotsAnswer(res, err, file, now)
-	state := v.Robots.Observe(robots.State{}, now, answer)
-	verdict := v.Robots.Verdict(state, now)
+	state := v.Robots.Observe(robots.State{}, r.At, r.Says)
+	verdict := v.Robots.Verdict(state, r.At)
 	var rules *robots.Rules
-	if answer.File != nil {
-		rules = answer.File.For(v.Agent)
+	if r.File != nil {
+		rules = r.File.For(v.Agent)
 	}
-	decision := verdict.Decide(rules, u)
+	decision := exchange.Judge(&look.Visit, verdict, rules, r.At)
 	look.Robots.Access, look.Robots.Decision, look.Robots.Until = verdict.Access, decision, verdict.Until
-	look.Visit.Evidence = append(look.Visit.Evidence, robotsEvidence(verdict.Evidence(decision, now)))
-
 	if decision.Delayed {
 		host = host.WithCrawlDelay(decision.Delay)
 	}
-	if sent := res.Timing.Sent; !sent.IsZero() {
-		host = v.Policy.Sent(host, sent)
-		host, _ = v.Policy.Observe(host, now, politeAnswer(res, err, false, now))
+	if r.Sent() {
+		host = v.Policy.Sent(host, r.Timing.Sent)
+		host, _ = v.Policy.Observe(host, r.At, r.Polite())
 	}
 	return host, nil
 }
 
 // askPage fetches and reads the page.
 func (v *Visitor) askPage(ctx context.Context, look *Look, host politeness.State) error {
-	res, err := v.Client.Do(ctx, pageRequest(look.Visit.Item, v.Owned, v.Secrets))
-	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
-	if own := ownError(ctx, err); own != nil {
-		return own
+	item := look.Visit.Item
+	page, err := v.asker().Page(ctx, exchange.PageRequest(item, v.host(item.URL)), &look.Visit)
+	defer page.Close()
+	if err != nil {
+		return err
 	}
-	now := time.Now().UTC()
-	r := reading{res: res, err: err, agent: v.Agent, at: now}
-	if err == nil {
-		r.page, r.parseErr = parse.Read(parse.Answer{URL: res.URL, Status: res.Status, Header: res.Header, Body: res.Body}, parse.Options{Agent: v.Agent})
-	}
-	record(&look.Visit, r)
-	look.Header, look.Body = res.Header, append([]byte(nil), res.Body...)
-	if sent := res.Timing.Sent; !sent.IsZero() {
-		host = v.Policy.Sent(host, sent)
-		_, effect := v.Policy.Observe(host, now, politeAnswer(res, err, !r.page.Challenge.IsZero(), now))
+	look.Header, look.Body = page.Header, append([]byte(nil), page.Body...)
+	if page.Sent() {
+		host = v.Policy.Sent(host, page.Timing.Sent)
+		_, effect := v.Policy.Observe(host, page.At, page.Polite())
 		look.Reaction = effect.String()
 	}
 	return nil
-}
-
-// waitTurn waits until the host may be asked again. Only a single visit waits
-// like this; in a crawl a host that is not ready is scheduled.
-func waitTurn(ctx context.Context, policy politeness.Policy, host politeness.State) error {
-	for {
-		now := time.Now()
-		wait := policy.Admit(host, now)
-		if wait.Reason == politeness.Ready {
-			return nil
-		}
-		if wait.Until.IsZero() {
-			return fmt.Errorf("host waits for %s with nothing under way", wait.Reason)
-		}
-		timer := time.NewTimer(wait.Until.Sub(now))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return context.Cause(ctx)
-		case <-timer.C:
-		}
-	}
-}
-
-// ownError tells our own trouble from the host's.
-func ownError(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	if hostError(err) {
-		return nil
-	}
-	return err
 }
 
 // NotOwnedError refuses to leave robots.txt unread on a host that nobody vouches

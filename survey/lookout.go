@@ -1,26 +1,28 @@
-package headway
+package survey
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"headway/fetch"
+	"headway/internal/borrow"
+	"headway/internal/exchange"
+	"headway/internal/pace"
 	"headway/parse"
 	"headway/politeness"
 	"headway/robots"
 	"headway/store"
 	"headway/visit"
+	"headway/visitor"
 	"headway/weburl"
 )
 
 // lookout looks at one host.
 type lookout struct {
-	Survey
-	*survey
+	Host
+	*taking
 	home     weburl.URL
 	secrets  fetch.Secrets
 	before   store.Host // as it was stored
@@ -33,26 +35,26 @@ type lookout struct {
 }
 
 // begin takes up what is known of the host.
-func (l *lookout) begin(claim store.Claim, unclean bool) {
+func (l *lookout) begin(d *borrow.Domain) {
 	l.home = l.Seed
 	if home, err := l.Seed.Resolve("/"); err == nil {
 		l.home = home
 	}
 	l.Owned = l.cfg.Owned(l.home)
 	for _, s := range l.cfg.Secrets {
-		if s.Host() == l.Host {
+		if s.Host() == l.Host.Host {
 			l.secrets = s
 		}
 	}
 	l.treat()
-	l.State = politeness.New(l.Host)
-	l.before = store.Host{Host: l.Host}
-	for _, h := range claim.Hosts {
-		if h.Host == l.Host && l.State.UnmarshalBinary(h.Politeness) == nil {
+	l.State = politeness.New(l.Host.Host)
+	l.before = store.Host{Host: l.Host.Host}
+	for _, h := range d.Hosts {
+		if h.Host == l.Host.Host && l.State.UnmarshalBinary(h.Politeness) == nil {
 			l.before, l.Known = h, true
 		}
 	}
-	if unclean {
+	if d.Unclean {
 		l.State = l.Policy.Resume(l.State, time.Now())
 	}
 }
@@ -68,11 +70,9 @@ func (l *lookout) treat() {
 // stored is the host as it is kept for other crawls.
 func (l *lookout) stored() (store.Host, error) {
 	h := l.before
-	var err error
-	if h.Politeness, err = l.State.MarshalBinary(); err != nil {
-		return h, fmt.Errorf("encode the state of %s: %w", l.Host, err)
+	if err := pace.Write(&h, l.State, pace.Of(&l.before)); err != nil {
+		return h, err
 	}
-	learned(&h, l.State, paceOf(&l.before))
 	return h, nil
 }
 
@@ -92,7 +92,7 @@ func (l *lookout) look(ctx context.Context) error {
 		return err
 	}
 	if l.allows(l.Seed) && l.fresh(l.Seed) {
-		l.Pages[l.Host]++
+		l.Pages[l.Host.Host]++
 	}
 	return l.askPages(ctx)
 }
@@ -106,7 +106,7 @@ func (l *lookout) stop() bool {
 // that wants to be left alone for long.
 func (l *lookout) turn(ctx context.Context, what string) (ok bool, err error) {
 	now := time.Now()
-	if until := l.State.HeldUntil(); l.State.Paused() || until.Sub(now) > surveyPatient {
+	if until := l.State.HeldUntil(); l.State.Paused() || until.Sub(now) > patience {
 		l.Held = until
 		if l.State.Paused() {
 			l.Held = now
@@ -114,9 +114,9 @@ func (l *lookout) turn(ctx context.Context, what string) (ok bool, err error) {
 		return false, nil
 	}
 	l.mu.Lock()
-	l.tell(l.Host, what)
+	l.tell(l.Host.Host, what)
 	l.mu.Unlock()
-	if err := waitTurn(ctx, l.Policy, l.State); err != nil {
+	if err := exchange.Turn(ctx, l.Policy, l.State); err != nil {
 		return false, err
 	}
 	if w := l.interval.Admit(time.Now(), l.Policy.DomainGap(l.State), politeness.DomainInterval); !w.Go() {
@@ -129,8 +129,8 @@ func (l *lookout) turn(ctx context.Context, what string) (ok bool, err error) {
 	return true, nil
 }
 
-// took learns how the host bore a request.
-func (l *lookout) took(res *fetch.Result, err error, challenge bool, sent time.Time) {
+// took learns how the host bore a request that was sent at a time; zero for never.
+func (l *lookout) took(x *exchange.Answer, sent time.Time) {
 	if sent.IsZero() {
 		return
 	}
@@ -138,13 +138,21 @@ func (l *lookout) took(res *fetch.Result, err error, challenge bool, sent time.T
 	l.interval = l.interval.Sent(sent)
 	l.State = l.Policy.Sent(l.State, sent)
 	now := time.Now().UTC()
-	a := politeAnswer(res, err, challenge, now)
+	a := x.Polite()
 	a.SentAt = sent
 	l.State, _ = l.Policy.Observe(l.State, now, a)
-	if res.Owned && !l.Owned {
+	if x.Owned && !l.Owned {
 		l.Owned = true
 		l.treat()
 	}
+}
+
+func (l *lookout) asker() *exchange.Asker {
+	return &exchange.Asker{Fetcher: l.cfg.Fetcher, Agent: l.cfg.Agent}
+}
+
+func (l *lookout) asked() exchange.Host {
+	return exchange.Host{Home: l.home, Owned: l.Owned, Secrets: l.secrets}
 }
 
 // askRobots fetches and reads robots.txt.
@@ -155,38 +163,31 @@ func (l *lookout) askRobots(ctx context.Context) error {
 		l.verdict = robots.Verdict{Access: robots.AccessAll, Reason: robots.Ignored}
 		return nil
 	}
-	at, err := robotsURL(l.home)
-	if err != nil {
-		return fmt.Errorf("robots.txt of %s: %w", l.Host, err)
-	}
 	if ok, err := l.turn(ctx, "robots.txt"); !ok {
 		return err
 	}
-	res, hops, err := l.cfg.Fetcher.Robots(ctx, fetch.Request{URL: at, Owned: l.Owned, Secrets: l.secrets, Timeout: l.cfg.RobotsTimeout})
-	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
-	if own := ownError(ctx, err); own != nil {
-		return own
+	r, err := l.asker().Robots(ctx, l.asked(), robots.State{}, l.cfg.RobotsTimeout)
+	defer r.Close()
+	if err != nil {
+		return err
 	}
-	now := time.Now().UTC()
-	if !res.Timing.Sent.IsZero() {
+	if r.Sent() {
 		// Redirects make it several requests: the interval counts from the last.
-		l.took(res, err, false, now)
-		l.Requests += len(hops) - 1
+		l.took(&r.Answer, r.At)
+		l.Requests += len(r.Hops) - 1
 	}
-	var file *robots.File
-	if err == nil && res.Status >= 200 && res.Status < 300 {
-		file = robots.Parse(res.Body)
-		l.rules = file.For(l.cfg.Agent)
-		l.Names = sitemapsOf(file)
+	if r.File != nil {
+		l.rules = r.File.For(l.cfg.Agent)
+		l.Names = exchange.SitemapsOf(r.File)
 	}
-	l.Robots = RobotsLook{URL: at, Hops: hops, Sent: res.Timing.Sent, Status: res.Status, Err: err}
-	if failure, ok := errors.AsType[*fetch.Error](err); ok && res.Timing.Sent.IsZero() {
-		if other, has := l.cfg.Fallback[l.Host]; has && (failure.Phase == fetch.PhaseConnect || failure.Phase == fetch.PhaseTLS) {
+	l.Robots = visitor.RobotsLook{URL: r.URL, Hops: r.Hops, Sent: r.Timing.Sent, Status: r.Status, Err: r.Err}
+	if failure, ok := errors.AsType[*fetch.Error](r.Err); ok && !r.Sent() {
+		if other, has := l.cfg.Fallback[l.Host.Host]; has && (failure.Phase == fetch.PhaseConnect || failure.Phase == fetch.PhaseTLS) {
 			l.other, l.Moved = other, other.Host()
 		}
 	}
-	state := l.cfg.Robots.Observe(robots.State{}, now, robotsAnswer(res, err, file, now))
-	l.verdict = l.cfg.Robots.Verdict(state, now)
+	state := l.cfg.Robots.Observe(robots.State{}, r.At, r.Says)
+	l.verdict = l.cfg.Robots.Verdict(state, r.At)
 	l.Robots.Access, l.Robots.Until = l.verdict.Access, l.verdict.Until
 	l.Robots.Decision = l.verdict.Decide(l.rules, l.Seed)
 	if d := l.Robots.Decision; d.Delayed && d.Delay <= robots.MaxDelay {
@@ -200,7 +201,7 @@ func (l *lookout) allows(u weburl.URL) bool { return l.verdict.Decide(l.rules, u
 
 // askSitemaps reads the sitemaps of the host and counts what they list.
 func (l *lookout) askSitemaps(ctx context.Context) error {
-	if l.cfg.Sitemaps == SitemapsOff {
+	if !l.cfg.Sitemaps {
 		return nil
 	}
 	type sitemap struct {
@@ -210,7 +211,7 @@ func (l *lookout) askSitemaps(ctx context.Context) error {
 	var queue []sitemap
 	known := map[weburl.URL]bool{}
 	want := func(u weburl.URL, nested int) {
-		if known[u] || len(known) >= maxSitemaps || nested >= maxNested || u.Host() != l.Host && !l.scope.DecideSeed(u).In {
+		if known[u] || len(known) >= exchange.MaxSitemaps || nested >= exchange.MaxNested || u.Host() != l.Host.Host && !l.scope.DecideSeed(u).In {
 			return
 		}
 		known[u] = true
@@ -225,11 +226,11 @@ func (l *lookout) askSitemaps(ctx context.Context) error {
 			want(u, 0)
 		}
 	}
-	for len(queue) > 0 && len(l.Sitemaps) < MaxSurveySitemaps && !l.stop() {
+	for len(queue) > 0 && len(l.Sitemaps) < MaxSitemaps && !l.stop() {
 		s := queue[0]
 		queue = queue[1:]
 		// Other hosts have clocks of their own; a crawl would ask there too.
-		if s.at.Host() != l.Host || !l.allows(s.at) {
+		if s.at.Host() != l.Host.Host || !l.allows(s.at) {
 			l.Unread++
 			continue
 		}
@@ -250,38 +251,30 @@ func (l *lookout) askSitemap(ctx context.Context, at weburl.URL) (more []weburl.
 	if ok, err := l.turn(ctx, at.Path()); !ok {
 		return nil, err
 	}
-	res, err := l.cfg.Fetcher.Do(ctx, fetch.Request{URL: at, Owned: l.Owned, Secrets: l.secrets, MaxBody: maxSitemapBody, CutBody: true})
-	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
-	if own := ownError(ctx, err); own != nil {
-		return nil, own
+	s, err := l.asker().Sitemap(ctx, l.asked(), at)
+	defer s.Close()
+	if err != nil {
+		return nil, err
 	}
-	l.took(res, err, false, res.Timing.Sent)
-	look := SitemapLook{URL: visit.Redact(at), Status: res.Status}
+	l.took(&s.Answer, s.Timing.Sent)
+	look := Sitemap{URL: visit.Redact(at), Status: s.Status}
 	defer func() { l.Sitemaps = append(l.Sitemaps, look) }()
+	switch {
+	case s.Err != nil:
+		look.Err = s.Err.Error()
+		return nil, nil
+	case s.Moved:
+		return []weburl.URL{s.To}, nil
+	case !s.Success():
+		return nil, nil
+	}
+	more, report, err := s.Read(at, func(e parse.Entry) bool {
+		l.entry(e.URL)
+		return true
+	})
 	if err != nil {
 		look.Err = err.Error()
-		return nil, nil
 	}
-	if target, moved := sitemapMoved(res, err); moved {
-		return []weburl.URL{target}, nil
-	}
-	if res.Status < 200 || res.Status > 299 {
-		return nil, nil
-	}
-	s := parse.NewSitemap(bytes.NewReader(res.Body), at, parse.SitemapOptions{Named: []weburl.URL{l.home}})
-	for e := range s.Entries() {
-		if e.Sitemap {
-			if len(more) < maxSitemaps {
-				more = append(more, e.URL.Clone())
-			}
-			continue
-		}
-		l.entry(e.URL)
-	}
-	if err := s.Err(); err != nil {
-		look.Err = err.Error()
-	}
-	report := s.Report()
 	look.Form, look.Entries = string(report.Form), report.Entries
 	return more, nil
 }
@@ -292,14 +285,14 @@ func (l *lookout) entry(u weburl.URL) {
 	switch {
 	case !l.scope.Decide(u, 1).In, l.cfg.OptedOut(u):
 		l.Outside++
-	case u.Host() == l.Host && !l.allows(u):
+	case u.Host() == l.Host.Host && !l.allows(u):
 		l.Disallowed++
 	case !l.fresh(u):
 		l.Repeated++
 	default:
 		l.Pages[u.Host()]++
 		// Those at powers of two are kept: the last few lie far apart.
-		if l.seen++; u.Host() == l.Host && l.seen&(l.seen-1) == 0 {
+		if l.seen++; u.Host() == l.Host.Host && l.seen&(l.seen-1) == 0 {
 			l.samples = append(l.samples, u.Clone())
 		}
 	}
@@ -313,7 +306,7 @@ func (l *lookout) fresh(u weburl.URL) bool {
 	if _, ok := l.marks[m]; ok {
 		return false
 	}
-	if len(l.marks) < surveyMarks {
+	if len(l.marks) < maxMarks {
 		l.marks[m] = struct{}{}
 	}
 	return true
@@ -323,11 +316,11 @@ func (l *lookout) fresh(u weburl.URL) bool {
 func (l *lookout) askPages(ctx context.Context) error {
 	pages := []weburl.URL{l.Seed}
 	for _, u := range slices.Backward(l.samples) {
-		if len(pages) < surveyPages && !slices.Contains(pages, u) {
+		if len(pages) < maxPages && !slices.Contains(pages, u) {
 			pages = append(pages, u)
 		}
 	}
-	for i := 0; i < len(pages) && i < surveyPages+1 && !l.stop(); i++ {
+	for i := 0; i < len(pages) && i < maxPages+1 && !l.stop(); i++ {
 		u := pages[i]
 		if !l.allows(u) {
 			continue
@@ -342,7 +335,7 @@ func (l *lookout) askPages(ctx context.Context) error {
 		if to := v.Answer.Location; v.Outcome == visit.Redirected && !to.IsZero() {
 			l.scope.Widen(u, to)
 			switch {
-			case to.Host() == l.Host:
+			case to.Host() == l.Host.Host:
 				pages = slices.Insert(pages, 1, to)
 			case l.scope.DecideSeed(to).In:
 				l.other, l.Moved = to, to.Host()
@@ -360,7 +353,7 @@ func (l *lookout) countLinks(v *visit.Visit) {
 	known := map[weburl.URL]bool{}
 	for _, link := range v.Links {
 		u := link.URL
-		if known[u] || link.Nofollow || v.Outcome != visit.Fetched || !l.scope.Decide(u, 1).In || u.Host() == l.Host && !l.allows(u) {
+		if known[u] || link.Nofollow || v.Outcome != visit.Fetched || !l.scope.Decide(u, 1).In || u.Host() == l.Host.Host && !l.allows(u) {
 			continue
 		}
 		known[u] = true
@@ -379,19 +372,14 @@ func (l *lookout) askPage(ctx context.Context, u weburl.URL) (*visit.Visit, erro
 	if ok, err := l.turn(ctx, u.Path()); !ok {
 		return v, err
 	}
-	res, err := l.cfg.Fetcher.Do(ctx, pageRequest(v.Item, l.Owned, l.secrets))
-	defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
-	if own := ownError(ctx, err); own != nil {
-		return v, own
+	page, err := l.asker().Page(ctx, exchange.PageRequest(v.Item, l.asked()), v)
+	defer page.Close()
+	if err != nil {
+		return v, err
 	}
-	r := reading{res: res, err: err, agent: l.cfg.Agent, at: time.Now().UTC()}
-	if err == nil {
-		r.page, r.parseErr = parse.Read(parse.Answer{URL: res.URL, Status: res.Status, Header: res.Header, Body: res.Body}, parse.Options{Agent: l.cfg.Agent})
-	}
-	record(v, r)
-	l.took(res, err, !r.page.Challenge.IsZero(), res.Timing.Sent)
-	l.Looks = append(l.Looks, PageLook{
-		URL: visit.Redact(u), Outcome: v.Outcome, Reason: v.Reason, Detail: v.Detail, Status: res.Status, Took: res.Timing.Total, Bytes: res.WireBytes,
+	l.took(page, page.Timing.Sent)
+	l.Looks = append(l.Looks, Page{
+		URL: visit.Redact(u), Outcome: v.Outcome, Reason: v.Reason, Detail: v.Detail, Status: page.Status, Took: page.Timing.Total, Bytes: page.WireBytes,
 	})
 	return v, nil
 }

@@ -1,0 +1,43 @@
+package exchange
+
+import (
+	"context"
+	"net/http"
+
+	"headway/fetch"
+	"headway/parse"
+	"headway/visit"
+)
+
+// PageRequest is the request for a page.
+func PageRequest(it visit.Item, h Host) fetch.Request {
+	return fetch.Request{
+		URL: it.URL, Method: http.MethodGet, Owned: h.Owned, Secrets: h.Secrets,
+		ETag: it.Validators.ETag, LastModified: it.Validators.LastModified,
+	}
+}
+
+// Page asks for a page, reads it and writes it down as a visit. The error is our own
+// trouble: then nothing is known of the page.
+func (a *Asker) Page(ctx context.Context, req fetch.Request, v *visit.Visit) (*Answer, error) {
+	res, err := a.Fetcher.Do(ctx, req)
+	answer := &Answer{Result: res, Err: err}
+	if own := a.own(ctx, err); own != nil {
+		return answer, own
+	}
+	answer.At = a.now()
+	r := reading{res: res, err: err, agent: a.Agent, key: a.Key, at: answer.At}
+	read := func() {
+		r.page, r.parseErr = parse.Read(parse.Answer{URL: res.URL, Status: res.Status, Header: res.Header, Body: res.Body}, parse.Options{Agent: a.Agent})
+	}
+	switch {
+	case err != nil:
+	case a.Parse != nil:
+		a.Parse(read)
+	default:
+		read()
+	}
+	record(v, r)
+	answer.Challenge = !r.page.Challenge.IsZero()
+	return answer, nil
+}

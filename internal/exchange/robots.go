@@ -1,0 +1,132 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"headway/fetch"
+	"headway/robots"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// Robots is what came of asking for robots.txt.
+type Robots struct {
+	Answer
+	URL  weburl.URL   // where it lives
+	Hops []weburl.URL // the URLs asked, redirects included
+	File *robots.File // nil where there is none
+	Says robots.Answer
+}
+
+// Asked is how many requests left, redirects included.
+func (r *Robots) Asked() int {
+	if r.Sent() {
+		return len(r.Hops)
+	}
+	return len(r.Hops) - 1 // the last did not
+}
+
+// Robots asks a host for its robots.txt, if it is not what is known of it. The error is
+// our own trouble. Redirects make it several requests: the host's interval counts from
+// the end of the last.
+func (a *Asker) Robots(ctx context.Context, h Host, known robots.State, timeout time.Duration) (*Robots, error) {
+	at, err := h.Home.Resolve("/robots.txt")
+	if err != nil {
+		return &Robots{Answer: Answer{Result: new(fetch.Result)}}, fmt.Errorf("robots.txt of %s: %w", h.Home.Host(), err)
+	}
+	res, hops, err := a.Fetcher.Robots(ctx, fetch.Request{
+		URL: at, Owned: h.Owned, Secrets: h.Secrets, Timeout: timeout, ETag: known.ETag, LastModified: known.LastModified,
+	})
+	r := &Robots{Answer: Answer{Result: res, Err: err}, URL: at, Hops: hops}
+	if own := a.own(ctx, err); own != nil {
+		return r, own
+	}
+	r.At = a.now()
+	if r.Success() {
+		if a.Keep != nil {
+			r.File = a.Keep(res.Body)
+		} else {
+			r.File = robots.Parse(res.Body)
+		}
+	}
+	r.Says = robotsAnswer(res, err, r.File, r.At)
+	return r, nil
+}
+
+// robotsAnswer says to package robots how a fetch of robots.txt ended, and which
+// file it brought, if any.
+func robotsAnswer(res *fetch.Result, err error, file *robots.File, now time.Time) robots.Answer {
+	a := robots.Answer{Status: res.Status, File: file}
+	switch failure, ok := errors.AsType[*fetch.Error](err); {
+	case err == nil:
+	case errors.Is(err, fetch.ErrTooManyRedirects), errors.Is(err, fetch.ErrNoLocation):
+		a.Fault = robots.Redirects
+	case ok && res.Status != 0 && (failure.Phase == fetch.PhaseBody || failure.Reason == fetch.Truncated || failure.Reason == fetch.BadEncoding):
+		a.Fault = robots.Incomplete
+	default:
+		a.Fault = robots.Network
+	}
+	if a.Fault != robots.NoFault {
+		return a
+	}
+	if wait, ok := retryAfter(res, now); ok {
+		a.NotBefore = now.Add(wait)
+	}
+	a.ETag = res.Header.Get("Etag")
+	a.LastModified = res.Header.Get("Last-Modified")
+	a.CacheControl = res.Header.Get("Cache-Control")
+	return a
+}
+
+// ByRules tells whether a file decides.
+func ByRules(v robots.Verdict) bool {
+	return v.Access == robots.AccessRules || v.Access == robots.AccessCached
+}
+
+// Judge asks robots.txt about a visit, and writes the evidence down, and how it ends
+// where it may not be made.
+func Judge(v *visit.Visit, verdict robots.Verdict, rules *robots.Rules, now time.Time) robots.Decision {
+	d := verdict.Decide(rules, v.Item.URL)
+	v.Evidence = append(v.Evidence, robotsEvidence(verdict.Evidence(d, now)))
+	if !d.Allowed {
+		v.Outcome, v.Reason = robotsOutcome(d)
+	}
+	return d
+}
+
+// Ignore makes a visit without asking robots.txt, and writes that down.
+func Ignore(v *visit.Visit, now time.Time) robots.Decision {
+	v.Evidence = append(v.Evidence, visit.Evidence{Kind: visit.Override, At: now, Note: string(robots.Ignored), Confidence: visit.Low})
+	return robots.Decision{Allowed: true, Reason: robots.Ignored}
+}
+
+// robotsEvidence maps the evidence of a robots decision.
+func robotsEvidence(e robots.Evidence) visit.Evidence {
+	kind := visit.RobotsAllowed
+	if e.Kind == robots.EvidenceBlocked {
+		kind = visit.BlockedByRobots
+	}
+	v := visit.Evidence{
+		Kind: kind, At: e.At, Rule: e.Rule, Line: e.Line, Group: e.Group, CrawlDelayMS: e.Delay.Milliseconds(), SourceAt: e.FetchedAt,
+		Confidence: visit.Confidence(e.Confidence), Note: string(e.Reason),
+	}
+	if !e.Sum.IsZero() {
+		v.Source = e.Sum.String()
+	}
+	return v
+}
+
+// robotsOutcome says how a URL ends that robots keeps us from.
+func robotsOutcome(d robots.Decision) (visit.Outcome, visit.Reason) {
+	switch d.Reason {
+	case robots.Unreachable, robots.Unknown:
+		return visit.Skipped, visit.RobotsUnreachable
+	case robots.DelayTooLong:
+		return visit.Skipped, visit.CrawlDelayTooLong
+	default:
+		return visit.Skipped, visit.RobotsDisallow
+	}
+}
