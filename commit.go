@@ -44,7 +44,6 @@ func (e *entry) fenced(c *crawler) string {
 // Times and sizes of commits.
 const (
 	manyPages   = 64                     // so many pages do not wait for the gap between commits
-	retryFirst  = 500 * time.Millisecond // how soon a worker of a fleet asks its store again, which takes longer each time
 	retryCommit = time.Second            // a commit that found no room, or a busy file, is tried again
 	slowCommit  = 250 * time.Millisecond // the ceiling of a commit that keeps up
 )
@@ -72,7 +71,7 @@ func (c *crawler) startCommit(work context.Context, now time.Time) {
 		return
 	}
 	if wait := c.committed.Add(c.cfg.CommitGap).Sub(now); wait > 0 && c.pages+len(c.endings) < manyPages && !c.urgent && !c.halted {
-		c.wakeAt(now.Add(wait))
+		c.loop.WakeAt(now.Add(wait))
 		return
 	}
 	n, ended, commit := c.compose(now)
@@ -82,7 +81,7 @@ func (c *crawler) startCommit(work context.Context, now time.Time) {
 	for i := range batch[:n] {
 		c.weigh(&batch[i], -1)
 	}
-	c.background.Go(func() { c.commit(work, batch, commit) })
+	c.loop.Go(func() { c.commit(work, batch, commit) })
 }
 
 // compose makes a commit of as much as one takes.
@@ -173,12 +172,12 @@ func (c *crawler) storeHost(host string) (store.Host, bool) {
 func (c *crawler) encodeHost(host string, s *site, state politeness.State) (store.Host, bool) {
 	file, err := s.robots.MarshalBinary()
 	if err != nil {
-		c.fail(fmt.Errorf("encode the robots state of %s: %w", host, err))
+		c.loop.Fail(fmt.Errorf("encode the robots state of %s: %w", host, err))
 		return store.Host{}, false
 	}
 	h := store.Host{Host: host, Robots: file}
 	if err := pace.Write(&h, state, s.stored); err != nil {
-		c.fail(err)
+		c.loop.Fail(err)
 		return store.Host{}, false
 	}
 	s.stored = pace.Of(&h)
@@ -190,9 +189,9 @@ func (c *crawler) commit(work context.Context, batch []entry, commit store.Commi
 	ctx, done := c.afterlife()
 	defer done()
 	if err := c.syncArchives(); err != nil {
-		c.post(func(time.Time) {
+		c.loop.Post(func(time.Time) {
 			c.committing = false
-			c.fail(err)
+			c.loop.Fail(err)
 		})
 		return
 	}
@@ -200,19 +199,19 @@ func (c *crawler) commit(work context.Context, batch []entry, commit store.Commi
 	for {
 		began := time.Now()
 		var receipt store.Receipt
-		err := c.insist(ctx, func() (err error) {
+		err := c.loop.Retry(ctx, func() (err error) {
 			receipt, err = c.st.Commit(ctx, commit)
 			return err
 		})
 		took := time.Since(began)
 		if err == nil {
-			c.post(func(now time.Time) { c.tookCommit(now, batch, &commit, receipt, took) })
+			c.loop.Post(func(now time.Time) { c.tookCommit(now, batch, &commit, receipt, took) })
 			return
 		}
 		if !errors.Is(err, store.ErrInUse) && !(errors.Is(err, store.ErrFull) && began.Sub(first) < fullPatience) {
-			c.post(func(time.Time) {
+			c.loop.Post(func(time.Time) {
 				c.committing = false
-				c.fail(fmt.Errorf("commit: %w", err))
+				c.loop.Fail(fmt.Errorf("commit: %w", err))
 			})
 			return
 		}
@@ -220,9 +219,9 @@ func (c *crawler) commit(work context.Context, batch []entry, commit store.Commi
 		c.cfg.Log.Warn("nothing can be stored, trying again", "err", err)
 		select {
 		case <-work.Done():
-			c.post(func(time.Time) {
+			c.loop.Post(func(time.Time) {
 				c.committing = false
-				c.fail(fmt.Errorf("commit: %w", err))
+				c.loop.Fail(fmt.Errorf("commit: %w", err))
 			})
 			return
 		case <-time.After(retryCommit):
@@ -341,7 +340,7 @@ func (c *crawler) rest(r frontier.Rest) {
 	if _, giving := c.loader.yields[s.domain]; s.claimed && r.Until.IsZero() && !giving && len(c.f.Hosts(s.domain)) == 0 {
 		if _, ok := c.st.(store.Domains); ok {
 			c.loader.yields[s.domain] = false
-			c.yield(c.now(), s.domain)
+			c.yield(c.loop.Now(), s.domain)
 		}
 	}
 }

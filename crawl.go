@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
-	"time"
 
 	"headway/job"
 	"headway/output"
@@ -48,7 +47,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 
 // Run is [Run].
 func (x *Crawl) Run(ctx context.Context) (Report, error) {
-	x.c.began = time.Now()
+	x.c.loop.Begin()
 	done, err := x.open(ctx)
 	if err != nil || done {
 		return x.r.report(context.WithoutCancel(ctx), err)
@@ -80,7 +79,7 @@ func (x *Crawl) Progress() *Progress { return x.r.progress.Load() }
 
 // open finds or makes the job and takes possession of the store.
 func (x *Crawl) open(ctx context.Context) (done bool, err error) {
-	now := x.c.now()
+	now := x.c.loop.Now()
 	if done, err = x.r.openJob(ctx, now); err != nil || done {
 		return done, err
 	}
@@ -93,10 +92,10 @@ func (x *Crawl) open(ctx context.Context) (done bool, err error) {
 // leave gives everything back cleanly and writes how the job ended.
 func (x *Crawl) leave(ctx context.Context) error {
 	c, r := x.c, x.r
-	if c.fatal != nil {
+	if c.loop.Err() != nil {
 		return c.closeJournal()
 	}
-	now := c.now()
+	now := c.loop.Now()
 	errs := []error{c.giveBack(ctx, now), r.record(ctx)}
 	// The files are finished before the job ends, so that a crawl that is
 	// killed between the two finishes them again.

@@ -11,6 +11,7 @@ import (
 
 	"headway/frontier"
 	"headway/governor"
+	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
 	"headway/output"
@@ -28,10 +29,10 @@ import (
 // question for counts are under way. They tell the loop what came of it by
 // posting to its channel.
 type crawler struct {
-	cfg   Config
-	st    store.Store
-	key   weburl.Key
-	began time.Time
+	cfg  Config
+	st   store.Store
+	key  weburl.Key
+	loop *loop.Loop
 
 	runs  map[job.ID]*run
 	alone *run   // the only one there will be; nil in a fleet
@@ -50,7 +51,6 @@ type crawler struct {
 	suspects []journal.Suspect
 	versions map[robots.Sum]bool // of robots.txt that are stored
 
-	events   chan func(now time.Time)
 	tasks    chan task
 	gov      *governor.Governor
 	queued   atomic.Int64    // bodies that wait for a parser
@@ -92,21 +92,18 @@ type crawler struct {
 	tokens     int            // reservations under way
 	rates      store.Timeline // of tenants, where nobody shares the store
 	loader     loader
-	background sync.WaitGroup
 
 	halted   bool      // nothing more is sent, for nobody
 	haltAt   time.Time // when what is in flight is ended too; zero: it has its time
 	upAt     time.Time // when the time of the next job is up; zero: of none
 	lowDisk  bool
 	lowSince time.Time
-	nextWake time.Time
 	clean    map[string]bool    // domains that were handed over cleanly since the start
 	reading  bool               // hosts are being read
 	reads    []store.HostQuery  // further hosts to be read
 	orders   map[string][]order // for hosts whose state is not in memory
 	mailing  bool               // the mailbox is being looked into
 	free     int64              // room on the disk, as last seen
-	fatal    error
 }
 
 // commits is how commits went.
@@ -122,25 +119,17 @@ func newCrawler(cfg Config) *crawler {
 		leases: map[store.Slot]store.Lease{}, sites: map[string]*site{}, versions: map[robots.Sum]bool{}, clean: map[string]bool{},
 		loader: loader{yields: map[string]bool{}, turns: map[string]time.Time{}, doubts: map[string]bool{}, told: map[store.Holder]bool{}}, touched: map[string]struct{}{}, orders: map[string][]order{},
 		rates: store.Timeline{}, seen: frontier.NewSeen(cfg.SeenBytes), rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
-		events: make(chan func(time.Time), 4*cfg.Workers), tasks: make(chan task, cfg.Workers),
+		tasks:   make(chan task, cfg.Workers),
 		parsing: make(chan struct{}, cfg.ParseWorkers), out: make(chan []visit.Visit, 4),
 		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}), meter: newMeter(cfg.Gauge),
 	}
+	c.loop = loop.New(loop.Config{Room: 4 * cfg.Workers, Asked: c.meter.stored, Again: c.again, Scarce: scarce, Log: cfg.Log})
 	for _, w := range cfg.Outputs {
 		if a, ok := w.(output.ExchangeWriter); ok {
 			c.archives = append(c.archives, a)
 		}
 	}
 	return c
-}
-
-// now is the time by which everything is scheduled: it never runs backwards.
-func (c *crawler) now() time.Time { return c.steady(time.Now()) }
-
-// steady turns a moment of this process into one that is counted from its
-// beginning, so that a clock that is set does no harm.
-func (c *crawler) steady(t time.Time) time.Time {
-	return c.began.Round(0).Add(t.Sub(c.began)).UTC()
 }
 
 // open takes possession of the store: a place among its workers, and slots.
@@ -155,7 +144,7 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 	}
 	sent := time.Now()
 	// By the time of now, not of before: joining may have taken long.
-	leases, err := c.st.Acquire(ctx, c.now(), c.worker, slots)
+	leases, err := c.st.Acquire(ctx, c.loop.Now(), c.worker, slots)
 	if err != nil {
 		return fmt.Errorf("acquire slots: %w", err)
 	}
@@ -189,6 +178,7 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 func (c *crawler) crawl(ctx context.Context) error {
 	work, stop := context.WithCancelCause(ctx)
 	c.life, c.shift, c.stopWork = ctx, work, stop
+	c.loop.During(work)
 	c.newSpell()
 	defer stop(nil)
 	var helpers sync.WaitGroup
@@ -200,36 +190,21 @@ func (c *crawler) crawl(ctx context.Context) error {
 	go func() {
 		err := output.Run(context.WithoutCancel(ctx), c.out, c.cfg.Outputs...)
 		if err != nil { // nobody takes what is stored any more
-			select {
-			case c.events <- func(time.Time) { c.fail(fmt.Errorf("write output: %w", err)) }:
-			case <-work.Done():
-			}
+			c.loop.Offer(work, func(time.Time) { c.loop.Fail(fmt.Errorf("write output: %w", err)) })
 		}
 		outputErr <- err
 	}()
 
-	c.loop(ctx, work)
+	c.cycle(ctx, work)
 
 	close(c.tasks)
 	stop(errors.New("the crawl has ended"))
-	drained := make(chan struct{})
-	go func() { // whoever still wants to post is heard and ignored
-		for {
-			select {
-			case <-c.events:
-			case <-drained:
-				return
-			}
-		}
-	}()
-	c.background.Wait()
-	helpers.Wait()
-	close(drained)
-	c.show(c.now(), true)
+	c.loop.End(helpers.Wait)
+	c.show(c.loop.Now(), true)
 	close(c.out)
 	err := <-outputErr
-	if c.fatal != nil {
-		return c.fatal
+	if fatal := c.loop.Err(); fatal != nil {
+		return fatal
 	}
 	if err != nil {
 		return fmt.Errorf("write output: %w", err)
@@ -250,7 +225,7 @@ func (c *crawler) renew(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errNotOurs) {
-				c.post(func(time.Time) { c.fail(fmt.Errorf("renew the lease: %w", errNotOurs)) })
+				c.loop.Post(func(time.Time) { c.loop.Fail(fmt.Errorf("renew the lease: %w", errNotOurs)) })
 			}
 			return
 		case <-tick.C:

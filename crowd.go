@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/internal/loop"
 	"headway/store"
 )
 
@@ -27,21 +28,21 @@ func (c *crawler) tellCrowds(work context.Context, now time.Time) {
 	for i, x := range crowds {
 		mine[i] = store.Crowd(x)
 	}
-	c.background.Go(func() {
-		others, err := teller.Crowds(work, c.worker, mine)
-		c.post(func(now time.Time) {
-			f.crowds.done(now.Add(c.cfg.Terms.Renew))
-			if err != nil {
-				f.crowds.at = now.Add(retryLast)
-				c.lostStore(work, fmt.Errorf("share addresses: %w", err))
-				return
-			}
-			f.crowding = len(mine) > 0
-			list := make([]frontier.Crowd, len(others))
-			for i, x := range others {
-				list[i] = frontier.Crowd(x)
-			}
-			c.f.SetCrowds(list)
-		})
+	worker := c.worker
+	loop.Once(work, c.loop, func(ctx context.Context) ([]store.Crowd, error) {
+		return teller.Crowds(ctx, worker, mine)
+	}, func(now time.Time, others []store.Crowd, err error) {
+		f.crowds.done(now.Add(c.cfg.Terms.Renew))
+		if err != nil {
+			f.crowds.at = now.Add(loop.RetryLast)
+			c.lostStore(work, fmt.Errorf("share addresses: %w", err))
+			return
+		}
+		f.crowding = len(mine) > 0
+		list := make([]frontier.Crowd, len(others))
+		for i, x := range others {
+			list[i] = frontier.Crowd(x)
+		}
+		c.f.SetCrowds(list)
 	})
 }

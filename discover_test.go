@@ -87,8 +87,8 @@ func TestErrandsRunOnce(t *testing.T) {
 						c.f.Skip(now, r)
 					}
 					synctest.Wait()
-					for len(c.events) > 0 {
-						(<-c.events)(now)
+					for len(c.loop.Answers()) > 0 {
+						(<-c.loop.Answers())(now)
 					}
 					now = now.Add(10 * time.Second) // past any pace
 				}

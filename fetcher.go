@@ -17,7 +17,7 @@ import (
 func (c *crawler) asker(ctx context.Context, t *task, purpose output.Purpose, item visit.Item) *exchange.Asker {
 	f := &taskFetcher{c: c, t: t, ctx: ctx, archive: archiver{purpose: purpose, item: item}}
 	return &exchange.Asker{
-		Fetcher: f, Agent: c.cfg.Agent, Key: c.key, Keep: c.rules.Put, Parse: c.parse, Own: f.own, Now: c.now,
+		Fetcher: f, Agent: c.cfg.Agent, Key: c.key, Keep: c.rules.Put, Parse: c.parse, Own: f.own, Now: c.loop.Now,
 	}
 }
 
@@ -75,7 +75,7 @@ func (f *taskFetcher) Do(ctx context.Context, req fetch.Request) (*fetch.Result,
 	var stage atomic.Int32
 	req.Sent = func(at time.Time) {
 		if stage.CompareAndSwap(0, exchangeLeft) { // it may be overtaken by the end
-			w.leaves(c.steady(at), f.t.promise, c.meter)
+			w.leaves(c.loop.Steady(at), f.t.promise, c.meter)
 		}
 		sent(at)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
 	"headway/store"
@@ -35,9 +36,6 @@ const (
 	// upkeepEvery is how often the worker that is responsible for a job looks how
 	// it stands.
 	upkeepEvery = time.Second
-	// retryLast is how long a worker waits at most before it asks a store again
-	// that did not answer.
-	retryLast = 2 * time.Second
 	// drainFor is what requests under way get when a worker is told to leave.
 	drainFor = 10 * time.Second
 	// settleFor is what the last pages of a job that drains get to be stored before
@@ -161,17 +159,17 @@ func newMember(cfg FleetConfig) *crawler {
 
 // live is one life of a worker.
 func (c *crawler) live(ctx context.Context) error {
-	c.began = time.Now()
-	if err := c.open(ctx, c.now(), 0); err != nil {
+	c.loop.Begin()
+	if err := c.open(ctx, c.loop.Now(), 0); err != nil {
 		return errors.Join(err, c.closeJournal())
 	}
 	err := c.firstOptOuts(ctx)
 	if err == nil {
 		err = c.crawl(ctx)
 	} else {
-		c.fatal = err
+		c.loop.Fail(err)
 	}
-	if c.fatal != nil {
+	if c.loop.Err() != nil {
 		// Nothing of us is under way any more, so nobody need wait until we are
 		// found dead. Where the store is not to be had, they must.
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
@@ -183,7 +181,7 @@ func (c *crawler) live(ctx context.Context) error {
 	}
 	last, done := c.afterlife()
 	defer done()
-	errs := []error{err, c.giveBack(last, c.now())}
+	errs := []error{err, c.giveBack(last, c.loop.Now())}
 	for _, r := range c.runs {
 		errs = append(errs, r.record(last))
 	}
@@ -222,7 +220,7 @@ func (c *crawler) await(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		err := teller.Await(ctx, c.worker, func(n store.News) {
-			c.post(func(now time.Time) {
+			c.loop.Post(func(now time.Time) {
 				c.fleet.told = true
 				if n&store.NewArrivals != 0 {
 					c.fleet.arrivals.at = now
@@ -242,10 +240,10 @@ func (c *crawler) await(ctx context.Context) {
 			return
 		}
 		c.cfg.Log.Warn("news of the fleet are not heard", "err", err)
-		c.post(func(time.Time) { c.fleet.told = false })
+		c.loop.Post(func(time.Time) { c.fleet.told = false })
 		select {
 		case <-ctx.Done():
-		case <-time.After(retryLast):
+		case <-time.After(loop.RetryLast):
 		}
 	}
 }
@@ -279,7 +277,7 @@ func (c *crawler) lostStore(work context.Context, err error) {
 	switch {
 	case work.Err() != nil:
 	case errors.Is(err, store.ErrFenced):
-		c.fail(err)
+		c.loop.Fail(err)
 	default:
 		c.cfg.Log.Warn("the store does not answer", "err", err)
 	}
@@ -291,42 +289,55 @@ func (c *crawler) takeArrivals(work context.Context, now time.Time) {
 	if len(c.runs) == 0 || !f.arrivals.due(now) {
 		return
 	}
-	c.background.Go(func() {
-		list, err := c.st.Arrivals(work, c.worker, maxArrivals)
-		var errands []store.Errand
-		if err == nil && len(list) > 0 {
-			wants := make([]store.Want, len(list))
-			for i, a := range list {
-				wants[i] = store.Want{Host: a.Host, Job: a.Job, Max: store.MaxErrands}
-			}
-			errands, err = c.errands(work, wants)
+	loop.Once(work, c.loop, c.arrived, func(now time.Time, a arrived, err error) {
+		f.arrivals.done(c.nextPoll(now))
+		if err != nil {
+			f.arrivals.at = now.Add(loop.RetryLast)
+			c.lostStore(work, fmt.Errorf("take arrivals: %w", err))
+			return
 		}
-		c.post(func(now time.Time) {
-			f.arrivals.done(c.nextPoll(now))
-			if err != nil {
-				f.arrivals.at = now.Add(retryLast)
-				c.lostStore(work, fmt.Errorf("take arrivals: %w", err))
-				return
-			}
-			if len(list) == maxArrivals {
-				f.arrivals.at = now
-			}
-			for _, a := range list {
-				u, err := store.ParseHost(a.Host)
-				if err != nil {
-					c.fail(fmt.Errorf("stored host: %w", err))
-					return
-				}
-				// What is not ours any more is read by its next owner, and what
-				// is of a job that is not open yet when it is opened.
-				if c.owns(store.SlotOf(c.key, u.Domain())) && c.runs[a.Job] != nil {
-					c.site(u)
-					c.f.Warm(now, u, []job.ID{a.Job})
-					c.forgetUnscheduled(a.Host)
-					c.shun(now, a.Host)
-				}
-			}
-			c.sendErrands(now, errands)
-		})
+		if len(a.list) == maxArrivals {
+			f.arrivals.at = now
+		}
+		c.tookArrivals(now, a)
 	})
+}
+
+// arrived is what others put to waiting on hosts of ours.
+type arrived struct {
+	list    []store.Arrival
+	errands []store.Errand // on those hosts
+}
+
+// arrived reads what has arrived. It belongs to the background.
+func (c *crawler) arrived(ctx context.Context) (a arrived, err error) {
+	if a.list, err = c.st.Arrivals(ctx, c.worker, maxArrivals); err != nil || len(a.list) == 0 {
+		return a, err
+	}
+	wants := make([]store.Want, len(a.list))
+	for i, x := range a.list {
+		wants[i] = store.Want{Host: x.Host, Job: x.Job, Max: store.MaxErrands}
+	}
+	a.errands, err = c.errands(ctx, wants)
+	return a, err
+}
+
+// tookArrivals puts what has arrived on the schedule.
+func (c *crawler) tookArrivals(now time.Time, arrived arrived) {
+	for _, a := range arrived.list {
+		u, err := store.ParseHost(a.Host)
+		if err != nil {
+			c.loop.Fail(fmt.Errorf("stored host: %w", err))
+			return
+		}
+		// What is not ours any more is read by its next owner, and what
+		// is of a job that is not open yet when it is opened.
+		if c.owns(store.SlotOf(c.key, u.Domain())) && c.runs[a.Job] != nil {
+			c.site(u)
+			c.f.Warm(now, u, []job.ID{a.Job})
+			c.forgetUnscheduled(a.Host)
+			c.shun(now, a.Host)
+		}
+	}
+	c.sendErrands(now, arrived.errands)
 }

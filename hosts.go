@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/internal/loop"
 	"headway/limit"
 	"headway/store"
 	"headway/visit"
@@ -118,26 +119,25 @@ func (r *run) askHosts(work context.Context) {
 	for i, t := range some {
 		hosts[i], wants[i] = t.Host, store.Want{Host: t.Host, Job: t.Job, Max: store.MaxErrands}
 	}
-	c.background.Go(func() {
-		var taken store.Taken
-		var errands []store.Errand
-		err := c.insist(work, func() (err error) {
-			if taken, _, err = r.take(work, hosts); err == nil {
-				errands, err = c.errands(work, wants)
-			}
-			return err
-		})
-		c.post(func(now time.Time) {
-			l.asking = false
-			switch {
-			case c.runs[r.job] != r:
-			case err != nil:
-				c.failUnless(work, fmt.Errorf("take hosts up: %w", err))
-			default:
-				c.tookHostsUp(now, r, some, &taken, errands)
-				r.askHosts(work)
-			}
-		})
+	type answer struct {
+		taken   store.Taken
+		errands []store.Errand
+	}
+	loop.Ask(work, c.loop, func(ctx context.Context) (a answer, err error) {
+		if a.taken, _, err = r.take(ctx, hosts); err == nil {
+			a.errands, err = c.errands(ctx, wants)
+		}
+		return a, err
+	}, func(now time.Time, a answer, err error) {
+		l.asking = false
+		switch {
+		case c.runs[r.job] != r:
+		case err != nil:
+			c.loop.FailUnless(work, fmt.Errorf("take hosts up: %w", err))
+		default:
+			c.tookHostsUp(now, r, some, &a.taken, a.errands)
+			r.askHosts(work)
+		}
 	})
 }
 
@@ -178,7 +178,7 @@ func (r *run) leftOut(ctx context.Context) (over *limit.ExceededError, again boo
 		case len(out) > 0 && most.Reached(t.N):
 			return most.Exceeded(t.N), false, nil
 		case len(out) > 0 && r.cfg.MaxWaiting == 0: // which puts off, too
-			_, err := r.c.st.Reopen(ctx, r.c.now(), r.job, out)
+			_, err := r.c.st.Reopen(ctx, r.c.loop.Now(), r.job, out)
 			return nil, true, err
 		case page.Next == "":
 			return nil, false, nil

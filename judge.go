@@ -35,7 +35,7 @@ func (c *crawler) forbidden(it *visit.Item) *visit.Visit {
 	if s == nil || run == nil || s.ignored {
 		return nil
 	}
-	now := c.now()
+	now := c.loop.Now()
 	verdict := c.cfg.Robots.Verdict(s.robots, now)
 	if _, leaving := c.loader.yields[s.domain]; leaving || c.halted || !exchange.ByRules(verdict) {
 		return nil
@@ -129,20 +129,20 @@ func (c *crawler) startSift(ctx context.Context) {
 	next := c.sifts[0]
 	c.sifts = c.sifts[1:]
 	s := c.sites[next.Host]
-	if s == nil || s.ignored || !exchange.ByRules(c.cfg.Robots.Verdict(s.robots, c.now())) {
-		c.f.Sifted(c.now(), next)
+	if s == nil || s.ignored || !exchange.ByRules(c.cfg.Robots.Verdict(s.robots, c.loop.Now())) {
+		c.f.Sifted(c.loop.Now(), next)
 		c.startSift(ctx)
 		return
 	}
 	c.sifting = true
 	state := s.robots
-	c.background.Go(func() {
+	c.loop.Go(func() {
 		err := c.sift(ctx, next, state)
-		c.post(func(now time.Time) {
+		c.loop.Post(func(now time.Time) {
 			c.sifting = false
 			c.f.Sifted(now, next)
 			if err != nil && !errors.Is(err, robots.ErrNotStored) { // which is fetched again before the next page
-				c.failUnless(ctx, fmt.Errorf("judge what waits on %s: %w", next.Host, err))
+				c.loop.FailUnless(ctx, fmt.Errorf("judge what waits on %s: %w", next.Host, err))
 			}
 		})
 	})
@@ -151,7 +151,7 @@ func (c *crawler) startSift(ctx context.Context) {
 // sift reads what waits of a job on a host, page by page, and ends what is forbidden
 // before it reads on.
 func (c *crawler) sift(ctx context.Context, s frontier.Sift, state robots.State) error {
-	verdict := c.cfg.Robots.Verdict(state, c.now())
+	verdict := c.cfg.Robots.Verdict(state, c.loop.Now())
 	file, err := c.rules.Get(ctx, verdict.Sum)
 	if err != nil {
 		return err
@@ -159,12 +159,12 @@ func (c *crawler) sift(ctx context.Context, s frontier.Sift, state robots.State)
 	q := store.Query{Job: s.Job, Host: s.Host, Outcome: visit.Pending, Max: siftPage}
 	for more := true; more; {
 		var page store.Page
-		if err := c.insist(ctx, func() (err error) { page, err = c.st.List(ctx, q); return err }); err != nil {
+		if err := c.loop.Retry(ctx, func() (err error) { page, err = c.st.List(ctx, q); return err }); err != nil {
 			return err
 		}
 		var list []*visit.Visit
 		for i := range page.Entries {
-			if v := c.forbid(verdict, file, &page.Entries[i].Item, c.now()); v != nil {
+			if v := c.forbid(verdict, file, &page.Entries[i].Item, c.loop.Now()); v != nil {
 				list = append(list, v)
 			}
 		}
@@ -179,7 +179,7 @@ func (c *crawler) sift(ctx context.Context, s frontier.Sift, state robots.State)
 // endForbidden ends URLs and waits until that is stored. It tells whether to go on.
 func (c *crawler) endForbidden(ctx context.Context, s frontier.Sift, list []*visit.Visit) bool {
 	ended := make(chan bool, 1)
-	c.post(func(now time.Time) {
+	c.loop.Post(func(now time.Time) {
 		if !c.f.Forbid(now, s, list) {
 			ended <- false
 			return

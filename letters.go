@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"headway/ask"
+	"headway/internal/loop"
 	"headway/internal/pace"
 	"headway/politeness"
 	"headway/store"
@@ -38,7 +39,7 @@ type letters struct {
 
 // Receive implements [Mail].
 func (l letters) Receive(ctx context.Context) ([]ask.Letter, error) {
-	list, err := l.mail.Letters(ctx, l.c.now(), l.c.worker)
+	list, err := l.mail.Letters(ctx, l.c.loop.Now(), l.c.worker)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (l letters) Reply(ctx context.Context, id string, a ask.Answer) error {
 	if err != nil {
 		return err
 	}
-	err = l.mail.Reply(ctx, l.c.now(), l.c.worker, store.LetterID(n), body)
+	err = l.mail.Reply(ctx, l.c.loop.Now(), l.c.worker, store.LetterID(n), body)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrFenced) {
 		return nil
 	}
@@ -114,33 +115,34 @@ func (c *crawler) mine(q ask.Question) error {
 // obeyStored carries out an order for a host that is not in memory on what is
 // stored of it.
 func (c *crawler) obeyStored(ctx context.Context, q ask.Question, tell func(*ask.Answer)) {
-	c.background.Go(func() {
-		h, err := c.st.Host(ctx, q.Host)
+	st := c.st
+	loop.Once(ctx, c.loop, func(ctx context.Context) (store.Host, error) {
+		h, err := st.Host(ctx, q.Host)
 		if errors.Is(err, store.ErrNotFound) {
-			h, err = store.Host{Host: q.Host}, nil
+			return store.Host{Host: q.Host}, nil
 		}
-		c.post(func(now time.Time) {
-			if err == nil {
-				err = c.mine(q) // it may have moved meanwhile
-			}
-			var a ask.Answer
-			if err == nil {
-				a, err = c.obeyAtRest(now, q, h)
-			}
-			switch {
-			case errors.Is(err, errElsewhere):
-				delete(c.orders, q.Host)
-				tell(nil)
-			case err != nil:
-				delete(c.orders, q.Host)
-				tell(&ask.Answer{Error: err.Error()})
-			default:
-				c.tellStored(&a, func(a *ask.Answer) {
-					c.obeyLoaded(q)
-					tell(a)
-				})
-			}
-		})
+		return h, err
+	}, func(now time.Time, h store.Host, err error) {
+		if err == nil {
+			err = c.mine(q) // it may have moved meanwhile
+		}
+		var a ask.Answer
+		if err == nil {
+			a, err = c.obeyAtRest(now, q, h)
+		}
+		switch {
+		case errors.Is(err, errElsewhere):
+			delete(c.orders, q.Host)
+			tell(nil)
+		case err != nil:
+			delete(c.orders, q.Host)
+			tell(&ask.Answer{Error: err.Error()})
+		default:
+			c.tellStored(&a, func(a *ask.Answer) {
+				c.obeyLoaded(q)
+				tell(a)
+			})
+		}
 	})
 }
 
@@ -174,7 +176,7 @@ func (c *crawler) obeyAtRest(now time.Time, q ask.Question, h store.Host) (ask.A
 // that was read before it was. One that is still being read is changed when it is.
 func (c *crawler) obeyLoaded(q ask.Question) {
 	o := order{q.Kind, q.Delay.Duration()}
-	if _, _, live := c.f.Order(c.now(), q.Host, o.apply); live {
+	if _, _, live := c.f.Order(c.loop.Now(), q.Host, o.apply); live {
 		c.touch(q.Host)
 	} else if _, loading := c.f.View(q.Host); loading {
 		return
@@ -198,7 +200,7 @@ func (c *crawler) askWorker(now time.Time, q ask.Question) ask.Answer {
 	}
 	stats := c.f.Stats()
 	a.Workers = []ask.Worker{{
-		Worker: c.worker, Since: c.began.UTC().Round(0), Renewed: ask.Millis(c.tenure.Load().Age(time.Now())), Slots: len(c.leases), Leaving: len(c.fleet.leaving),
+		Worker: c.worker, Since: c.loop.Began().UTC().Round(0), Renewed: ask.Millis(c.tenure.Load().Age(time.Now())), Slots: len(c.leases), Leaving: len(c.fleet.leaving),
 		Hosts: stats.Working, InFlight: c.busy, Most: c.cfg.Workers, Jobs: slices.Sorted(maps.Keys(c.runs)), Draining: c.halted,
 	}}
 	return a

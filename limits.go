@@ -39,12 +39,12 @@ func (r *run) overLimit(ctx context.Context, counts *store.Counts, known limit.U
 		}
 		spent.Hosts = t.N
 	}
-	b := limit.NewBudget(r.cfg.Limits, r.c.now(), limit.Use{})
-	b.Observe(r.c.now(), spent)
+	b := limit.NewBudget(r.cfg.Limits, r.c.loop.Now(), limit.Use{})
+	b.Observe(r.c.loop.Now(), spent)
 	near, over := b.Warnings(), b.Exceeded()
 	if r.metered {
 		// Others of the tenant share the quota.
-		quota, err := r.c.fleet.queue.Quota(ctx, r.c.now(), r.tenant)
+		quota, err := r.c.fleet.queue.Quota(ctx, r.c.loop.Now(), r.tenant)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func (r *run) warn(ctx context.Context, near []limit.Warning) error {
 			if r.told[key] {
 				continue
 			}
-			first, err := r.c.fleet.queue.Note(ctx, store.NoticeOf(r.job, r.c.now(), w))
+			first, err := r.c.fleet.queue.Note(ctx, store.NoticeOf(r.job, r.c.loop.Now(), w))
 			if err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func (r *run) stoppedByLimit(ctx context.Context, counts *store.Counts, known li
 	if err != nil || over == nil {
 		return nil, err
 	}
-	if _, err := r.c.fleet.queue.Note(ctx, store.StopOf(r.job, r.c.now(), over)); err != nil {
+	if _, err := r.c.fleet.queue.Note(ctx, store.StopOf(r.job, r.c.loop.Now(), over)); err != nil {
 		return nil, err
 	}
 	r.c.cfg.Log.Info("stopped by a limit", "job", r.job, "limit", over.Error())

@@ -9,6 +9,7 @@ import (
 
 	"headway/frontier"
 	"headway/internal/exchange"
+	"headway/internal/loop"
 	"headway/internal/pace"
 	"headway/politeness"
 	"headway/robots"
@@ -106,31 +107,26 @@ func (c *crawler) startLoad(ctx context.Context, now time.Time) {
 	slices.Sort(domains)
 	domains = slices.Compact(domains)
 	spell := c.spell.Load()
-	c.background.Go(func() {
-		var claim store.Claim
-		var known map[string]knownHost
-		began := time.Now()
-		err := c.insist(ctx, func() (err error) {
-			claim, known, err = c.load(ctx, hosts, domains)
-			return err
-		})
-		took := time.Since(began)
-		c.post(func(now time.Time) {
-			l.asking = false
-			switch {
-			case err != nil:
-				c.failUnless(ctx, err)
-			case c.spell.Load() != spell:
-				// What was granted may have been taken since. It is asked for again.
-				l.hosts = append(l.hosts, hosts...)
-				for _, d := range claim.Granted {
-					l.doubts[d] = true
-				}
-			default:
-				c.tookLoad(now, hosts, claim, known, unclean)
-				l.askAt = now.Add(min(max(claimEvery, claimShare*took), claimSeldom))
+	began := time.Now()
+	loop.Ask(ctx, c.loop, func(ctx context.Context) (loaded, error) {
+		l, err := c.load(ctx, hosts, domains)
+		l.took = time.Since(began)
+		return l, err
+	}, func(now time.Time, got loaded, err error) {
+		l.asking = false
+		switch {
+		case err != nil:
+			c.loop.FailUnless(ctx, err)
+		case c.spell.Load() != spell:
+			// What was granted may have been taken since. It is asked for again.
+			l.hosts = append(l.hosts, hosts...)
+			for _, d := range got.claim.Granted {
+				l.doubts[d] = true
 			}
-		})
+		default:
+			c.tookLoad(now, hosts, got.claim, got.known, unclean)
+			l.askAt = now.Add(min(max(claimEvery, claimShare*got.took), claimSeldom))
+		}
 	})
 }
 
@@ -142,38 +138,44 @@ type knownHost struct {
 	sitemaps []string      // that it names
 }
 
-// load reads what is known of hosts.
-func (c *crawler) load(ctx context.Context, hosts, domains []string) (store.Claim, map[string]knownHost, error) {
-	claim := store.Claim{Granted: domains}
+// loaded is what is known of hosts.
+type loaded struct {
+	claim store.Claim
+	known map[string]knownHost
+	took  time.Duration
+}
+
+// load reads what is known of hosts. It belongs to the background.
+func (c *crawler) load(ctx context.Context, hosts, domains []string) (got loaded, err error) {
+	got.claim = store.Claim{Granted: domains}
 	if shared, ok := c.st.(store.Domains); ok {
-		var err error
-		if claim, err = shared.Claim(ctx, c.now(), domains); err != nil || len(claim.Granted) == 0 {
-			return claim, nil, err
+		if got.claim, err = shared.Claim(ctx, c.loop.Now(), domains); err != nil || len(got.claim.Granted) == 0 {
+			return got, err
 		}
 	}
-	shared := make(map[string]store.Host, len(claim.Hosts))
-	for _, h := range claim.Hosts {
+	shared := make(map[string]store.Host, len(got.claim.Hosts))
+	for _, h := range got.claim.Hosts {
 		shared[h.Host] = h
 	}
-	known := make(map[string]knownHost, len(hosts))
+	got.known = make(map[string]knownHost, len(hosts))
 	for _, name := range hosts {
 		// The newer of what this crawl and what all crawls know.
 		all, ok := shared[name]
 		h, err := c.st.Host(ctx, name)
 		switch {
 		case err != nil && !errors.Is(err, store.ErrNotFound):
-			return claim, nil, fmt.Errorf("read host %s: %w", name, err)
+			return got, fmt.Errorf("read host %s: %w", name, err)
 		case err == nil && (!ok || h.LastSent.After(all.LastSent)):
 			all, ok = h, true
 		}
 		if !ok {
 			continue
 		}
-		if known[name], err = c.knownHost(ctx, all); err != nil {
-			return claim, nil, fmt.Errorf("read robots.txt of %s: %w", name, err)
+		if got.known[name], err = c.knownHost(ctx, all); err != nil {
+			return got, fmt.Errorf("read robots.txt of %s: %w", name, err)
 		}
 	}
-	return claim, known, nil
+	return got, nil
 }
 
 // knownHost reads the robots.txt that goes with what is stored of a host,
@@ -303,20 +305,15 @@ func (c *crawler) domainsAsked(shared []store.Host) map[string]time.Time {
 func (c *crawler) startWanted(ctx context.Context, now time.Time, shared store.Domains) {
 	c.loader.asking = true
 	c.loader.wantAt = now.Add(wantedEvery)
-	c.background.Go(func() {
-		var wanted []string
-		err := c.insist(ctx, func() (err error) {
-			wanted, err = shared.Wanted(ctx, c.now())
-			return err
-		})
-		c.post(func(now time.Time) {
-			c.loader.asking = false
-			if err != nil {
-				c.failUnless(ctx, fmt.Errorf("ask for requests of other crawls: %w", err))
-				return
-			}
-			c.tookWanted(now, wanted)
-		})
+	loop.Ask(ctx, c.loop, func(ctx context.Context) ([]string, error) {
+		return shared.Wanted(ctx, c.loop.Now())
+	}, func(now time.Time, wanted []string, err error) {
+		c.loader.asking = false
+		if err != nil {
+			c.loop.FailUnless(ctx, fmt.Errorf("ask for requests of other crawls: %w", err))
+			return
+		}
+		c.tookWanted(now, wanted)
 	})
 }
 
@@ -380,21 +377,20 @@ func (c *crawler) startYield(ctx context.Context, shared store.Domains) bool {
 		c.sites[hosts[i].Host].claimed = false
 	}
 	l.asking = true
-	c.background.Go(func() {
-		err := c.insist(ctx, func() error { return shared.Yield(context.WithoutCancel(ctx), c.now(), domains, hosts) })
-		c.post(func(now time.Time) {
-			l.asking = false
-			if err != nil {
-				c.failUnless(ctx, fmt.Errorf("hand %d domains over: %w", len(domains), err))
-				return
-			}
-			for _, d := range domains {
-				c.clean[d] = true
-				delete(l.yields, d)
-				delete(l.turns, d)
-				c.f.Yielded(now, d)
-			}
-		})
+	loop.Do(ctx, c.loop, func(ctx context.Context) error {
+		return shared.Yield(context.WithoutCancel(ctx), c.loop.Now(), domains, hosts)
+	}, func(now time.Time, err error) {
+		l.asking = false
+		if err != nil {
+			c.loop.FailUnless(ctx, fmt.Errorf("hand %d domains over: %w", len(domains), err))
+			return
+		}
+		for _, d := range domains {
+			c.clean[d] = true
+			delete(l.yields, d)
+			delete(l.turns, d)
+			c.f.Yielded(now, d)
+		}
 	})
 	return true
 }

@@ -11,6 +11,7 @@ import (
 	"headway/fetch/guard"
 	"headway/frontier"
 	"headway/internal/exchange"
+	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
 	"headway/politeness"
@@ -36,26 +37,16 @@ const (
 	maxOutbox      = 64
 )
 
-// post hands something to the loop. It blocks while the loop is behind.
-func (c *crawler) post(f func(now time.Time)) { c.events <- f }
-
-// fail ends the crawl with an error.
-func (c *crawler) fail(err error) {
-	if c.fatal == nil && err != nil {
-		c.fatal = err
-	}
-}
-
 // ownTrouble ends the crawl for an error that is neither a host's nor the order
 // to stop.
 func (c *crawler) ownTrouble(err error) {
 	if !c.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, errNotOurs) && !errors.Is(err, errHeld) && !errors.Is(err, errOptedOut) && !errors.Is(err, errEnded) && !errors.Is(err, errCrowded) {
-		c.fail(err)
+		c.loop.Fail(err)
 	}
 }
 
-// loop is the owner of everything that is remembered.
-func (c *crawler) loop(ctx, work context.Context) {
+// cycle is the work of the loop, which owns everything that is remembered.
+func (c *crawler) cycle(ctx, work context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	ready := make(chan struct{})
@@ -63,10 +54,10 @@ func (c *crawler) loop(ctx, work context.Context) {
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	drain, ended := c.cfg.Drain, ctx.Done()
-	c.watchDisk(c.now())
+	c.watchDisk(c.loop.Now())
 	c.warm(work)
-	for c.fatal == nil {
-		now := c.now()
+	for c.loop.Err() == nil {
+		now := c.loop.Now()
 		if c.fleet != nil {
 			c.tend(work, now)
 		}
@@ -77,48 +68,29 @@ func (c *crawler) loop(ctx, work context.Context) {
 			return
 		}
 		var soon chan struct{} // receives while there is something to do at once
-		if wait := c.wake(c.now()); wait > 0 {
+		if wait := c.loop.Sleep(c.loop.Now()); wait > 0 {
 			timer.Reset(wait)
 		} else {
 			soon = ready
 		}
 		select {
-		case f := <-c.events:
-			f(c.now())
-			for n := len(c.events); n > 0; n-- {
-				f := <-c.events
-				f(c.now())
-			}
+		case f := <-c.loop.Answers():
+			c.loop.Take(f)
 		case <-soon:
 		case <-timer.C:
 		case <-tick.C:
-			c.look(work, c.now())
+			c.look(work, c.loop.Now())
 		case <-drain:
 			drain = nil
-			c.halt(c.now(), &Stop{Reason: "interrupted"}, false)
+			c.halt(c.loop.Now(), &Stop{Reason: "interrupted"}, false)
 			if c.fleet != nil {
-				c.spareEndings(c.now(), func(*frontier.Request) bool { return true })
-				c.haltAt = c.now().Add(drainFor)
+				c.spareEndings(c.loop.Now(), func(*frontier.Request) bool { return true })
+				c.haltAt = c.loop.Now().Add(drainFor)
 			}
 		case <-ended:
 			ended = nil
-			c.halt(c.now(), &Stop{Reason: "interrupted"}, true)
+			c.halt(c.loop.Now(), &Stop{Reason: "interrupted"}, true)
 		}
-	}
-}
-
-// wake is how long to sleep unless something happens.
-func (c *crawler) wake(now time.Time) time.Duration {
-	if c.nextWake.IsZero() {
-		return time.Hour
-	}
-	return max(c.nextWake.Sub(now), 0)
-}
-
-// wakeAt sleeps no longer than until a time.
-func (c *crawler) wakeAt(at time.Time) {
-	if c.nextWake.IsZero() || at.Before(c.nextWake) {
-		c.nextWake = at
 	}
 }
 
@@ -172,7 +144,7 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 	}
 	permits, short := c.permits(now)
 	b := c.f.Next(now, permits, short)
-	c.nextWake = b.Wake
+	c.loop.SleepUntil(b.Wake)
 	for i := range b.Resolved {
 		r := &b.Resolved[i]
 		if r.Forbidden {
@@ -210,7 +182,7 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 	}
 	c.share(work, now)
 	if l := &c.loader; len(l.denied) > 0 && !l.asking {
-		c.wakeAt(l.askAt)
+		c.loop.WakeAt(l.askAt)
 	}
 	if b.Cold {
 		c.warm(work)
@@ -247,7 +219,7 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 	}
 	if c.hands == c.busy+c.dragging && c.hands < c.cfg.Workers+c.cfg.Slow {
 		c.hands++
-		c.background.Go(func() { c.work(work) })
+		c.loop.Go(func() { c.work(work) })
 	}
 	if t.place.slow = r.Apart(); t.place.slow {
 		c.dragging++
@@ -262,7 +234,7 @@ func (c *crawler) tookPage(now time.Time, l landing) {
 	r, run := l.request, c.runs[l.request.Job]
 	if c.journal != nil && !l.skipped && !l.forgot && !l.sifted {
 		if err := c.journal.Done(r.Item.Job, r.Item.URL); err != nil {
-			c.fail(err)
+			c.loop.Fail(err)
 		}
 	}
 	if l.first && l.own == nil && !l.forgot {
@@ -481,7 +453,7 @@ func (c *crawler) finished(ctx context.Context, now time.Time) bool {
 	}
 	idle, err := store.Complete(ctx, c.alone.job, c.st)
 	if err != nil {
-		c.failUnless(ctx, fmt.Errorf("ask whether anything waits: %w", err))
+		c.loop.FailUnless(ctx, fmt.Errorf("ask whether anything waits: %w", err))
 		return false
 	}
 	if !idle {
@@ -524,27 +496,27 @@ func (c *crawler) readHosts(ctx context.Context, q store.HostQuery) {
 		return
 	}
 	c.reading = true
-	c.background.Go(func() {
+	c.loop.Go(func() {
 		for {
 			var page store.HostPage
 			var errands []store.Errand
-			err := c.insist(ctx, func() (err error) {
+			err := c.loop.Retry(ctx, func() (err error) {
 				if page, err = c.st.Hosts(ctx, q); err == nil {
 					errands, err = c.errandsOf(ctx, page.Hosts)
 				}
 				return err
 			})
 			if err != nil {
-				c.post(func(time.Time) { c.reading = false; c.failUnless(ctx, fmt.Errorf("read hosts: %w", err)) })
+				c.loop.Post(func(time.Time) { c.reading = false; c.loop.FailUnless(ctx, fmt.Errorf("read hosts: %w", err)) })
 				return
 			}
 			more := make(chan bool, 1)
-			c.post(func(now time.Time) {
+			c.loop.Post(func(now time.Time) {
 				ok := c.tookHosts(now, page.Hosts, page.Next == "", q.Job == 0 && len(q.Slots) == len(c.leases))
 				c.sendErrands(now, errands)
 				if !ok {
 					c.reading = false
-					if len(c.reads) > 0 && c.fatal == nil {
+					if len(c.reads) > 0 && c.loop.Err() == nil {
 						next := c.reads[0]
 						c.reads = c.reads[1:]
 						c.readHosts(ctx, next)
@@ -603,7 +575,7 @@ func (c *crawler) tookHosts(now time.Time, hosts []store.HostWork, last, whole b
 		h := &hosts[i]
 		u, err := store.ParseHost(h.Host.Host)
 		if err != nil {
-			c.fail(fmt.Errorf("stored host: %w", err))
+			c.loop.Fail(fmt.Errorf("stored host: %w", err))
 			return false
 		}
 		jobs := make([]job.ID, 0, len(h.Jobs))
@@ -621,37 +593,25 @@ func (c *crawler) tookHosts(now time.Time, hosts []store.HostWork, last, whole b
 	if last && whole {
 		c.f.Warmed()
 	}
-	return !last && room && c.fatal == nil
+	return !last && room && c.loop.Err() == nil
 }
 
-// insist does something with the store, again where there was no descriptor for it.
-// A worker of a fleet goes on trying while its lease lasts: a database that restarts
-// is back before that. One alone does so while another process, which may be stopped,
-// has the file locked.
-func (c *crawler) insist(ctx context.Context, do func() error) error {
-	var scarce guard.Scarce
-	for wait := retryFirst; ; wait = min(2*wait, retryLast) {
-		err := do()
-		c.meter.stored(ctx, err)
-		if (errors.Is(err, store.ErrScarce) || guard.NoDescriptor(err)) && scarce.Wait(ctx) {
-			continue
-		}
-		switch {
-		case err == nil || lasting(err):
-			return err
-		case c.fleet == nil && !errors.Is(err, store.ErrInUse), c.fleet != nil && c.tenure.Load().MustCancel(time.Now()):
-			return err
-		}
-		c.cfg.Log.Warn("the store does not answer, trying again", "err", err)
-		select {
-		case <-ctx.Done():
-			return err
-		case <-c.shift.Done():
-			return err
-		case <-time.After(wait):
-		}
+// again tells whether a question to the store that failed is put again. A worker of a
+// fleet goes on trying while its lease lasts: a database that restarts is back before
+// that. One alone does so while another process, which may be stopped, has the file
+// locked.
+func (c *crawler) again(err error) bool {
+	switch {
+	case lasting(err):
+		return false
+	case c.fleet == nil:
+		return errors.Is(err, store.ErrInUse)
 	}
+	return !c.tenure.Load().MustCancel(time.Now())
 }
+
+// scarce tells whether there was no descriptor for a question to the store.
+func scarce(err error) bool { return errors.Is(err, store.ErrScarce) || guard.NoDescriptor(err) }
 
 // lasting tells whether an error of the store stays what it is when it is tried
 // again.
@@ -662,13 +622,6 @@ func lasting(err error) bool {
 		}
 	}
 	return false
-}
-
-// failUnless fails for an error that is not the end of ctx.
-func (c *crawler) failUnless(ctx context.Context, err error) {
-	if ctx.Err() == nil {
-		c.fail(err)
-	}
 }
 
 func slotsOf(leases map[store.Slot]store.Lease) []store.Slot {
@@ -686,24 +639,20 @@ func (c *crawler) startRefill(ctx context.Context, now time.Time) {
 	}
 	wants := c.refills
 	c.refills, c.refilling = nil, true
-	c.background.Go(func() {
-		ask := make([]store.Want, len(wants))
-		for i, w := range wants {
-			ask[i] = store.Want(w)
+	list := make([]store.Want, len(wants))
+	for i, w := range wants {
+		list[i] = store.Want(w)
+	}
+	st := c.st
+	loop.Ask(ctx, c.loop, func(ctx context.Context) ([]visit.Item, error) {
+		return st.Heads(ctx, now, list)
+	}, func(now time.Time, items []visit.Item, err error) {
+		c.refilling = false
+		if err != nil {
+			c.loop.FailUnless(ctx, fmt.Errorf("read queues: %w", err))
+			return
 		}
-		var items []visit.Item
-		err := c.insist(ctx, func() (err error) {
-			items, err = c.st.Heads(ctx, now, ask)
-			return err
-		})
-		c.post(func(now time.Time) {
-			c.refilling = false
-			if err != nil {
-				c.failUnless(ctx, fmt.Errorf("read queues: %w", err))
-				return
-			}
-			c.f.Refilled(now, wants, items)
-		})
+		c.f.Refilled(now, wants, items)
 	})
 }
 
@@ -712,7 +661,7 @@ func (c *crawler) startRefill(ctx context.Context, now time.Time) {
 func (c *crawler) reserveTokens(ctx context.Context, t frontier.Tokens) (n int, err error) {
 	for more := true; more; more = c.alone != nil && n < t.N {
 		var got int
-		err = c.insist(ctx, func() (err error) {
+		err = c.loop.Retry(ctx, func() (err error) {
 			got, err = c.st.Reserve(ctx, c.worker, t.Job, t.N-n)
 			return err
 		})
@@ -726,15 +675,14 @@ func (c *crawler) reserveTokens(ctx context.Context, t frontier.Tokens) (n int, 
 // reserve asks for page tokens.
 func (c *crawler) reserve(ctx context.Context, t frontier.Tokens) {
 	c.tokens++
-	c.background.Go(func() {
-		n, err := c.reserveTokens(ctx, t)
-		c.post(func(now time.Time) {
-			c.tokens--
-			if err != nil {
-				c.failUnless(ctx, fmt.Errorf("reserve pages: %w", err))
-				return
-			}
-			c.f.Grant(now, t.Job, n)
-		})
+	loop.Once(ctx, c.loop, func(ctx context.Context) (int, error) {
+		return c.reserveTokens(ctx, t)
+	}, func(now time.Time, n int, err error) {
+		c.tokens--
+		if err != nil {
+			c.loop.FailUnless(ctx, fmt.Errorf("reserve pages: %w", err))
+			return
+		}
+		c.f.Grant(now, t.Job, n)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"headway/internal/loop"
 	"headway/store"
 	"headway/visit"
 	"headway/weburl"
@@ -52,7 +53,7 @@ func (c *crawler) firstOptOuts(ctx context.Context) error {
 	}
 	o := &c.fleet.optOuts
 	o.take(names, mark)
-	o.at = c.now().Add(optOutsEvery)
+	o.at = c.loop.Now().Add(optOutsEvery)
 	return nil
 }
 
@@ -65,24 +66,28 @@ func (c *crawler) followOptOuts(work context.Context, now time.Time) {
 	}
 	o.news = false
 	had := o.mark
-	c.background.Go(func() {
-		names, mark, err := list.OptOutNames(work, had)
-		c.post(func(now time.Time) {
-			o.done(now.Add(optOutsEvery))
-			if o.news {
-				o.at = now
+	type answer struct {
+		names []string
+		mark  string
+	}
+	loop.Once(work, c.loop, func(ctx context.Context) (l answer, err error) {
+		l.names, l.mark, err = list.OptOutNames(ctx, had)
+		return l, err
+	}, func(now time.Time, l answer, err error) {
+		o.done(now.Add(optOutsEvery))
+		if o.news {
+			o.at = now
+		}
+		switch {
+		case err != nil:
+			o.at = now.Add(loop.RetryLast)
+			c.lostStore(work, fmt.Errorf("follow opt-outs: %w", err))
+		case l.mark != had:
+			o.take(l.names, l.mark)
+			for host := range c.sites {
+				c.shun(now, host)
 			}
-			switch {
-			case err != nil:
-				o.at = now.Add(retryLast)
-				c.lostStore(work, fmt.Errorf("follow opt-outs: %w", err))
-			case mark != had:
-				o.take(names, mark)
-				for host := range c.sites {
-					c.shun(now, host)
-				}
-			}
-		})
+		}
 	})
 }
 

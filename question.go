@@ -11,6 +11,7 @@ import (
 
 	"headway/ask"
 	"headway/frontier"
+	"headway/internal/loop"
 	"headway/limit"
 	"headway/politeness"
 	"headway/store"
@@ -38,7 +39,7 @@ const maxOrders = 10_000
 
 // readMail looks whether anybody asks.
 func (c *crawler) readMail(ctx context.Context) {
-	mail, now := c.mail(), c.now()
+	mail, now := c.mail(), c.loop.Now()
 	if mail == nil || c.mailing || c.fleet != nil && now.Before(c.fleet.lettersAt) {
 		return
 	}
@@ -46,12 +47,12 @@ func (c *crawler) readMail(ctx context.Context) {
 	if c.fleet != nil {
 		c.fleet.lettersAt = c.nextPoll(now)
 	}
-	c.background.Go(func() {
+	c.loop.Go(func() {
 		again := c.answerMail(ctx, mail)
-		c.post(func(now time.Time) {
+		c.loop.Post(func(now time.Time) {
 			c.mailing = false
 			if again && c.fleet != nil {
-				c.fleet.lettersAt = now.Add(retryFirst)
+				c.fleet.lettersAt = now.Add(loop.RetryFirst)
 			}
 		})
 	})
@@ -68,7 +69,7 @@ func (c *crawler) answerMail(ctx context.Context, mail Mail) (again bool) {
 		return false
 	}
 	answers := make(chan []*ask.Answer, 1)
-	c.post(func(now time.Time) {
+	c.loop.Post(func(now time.Time) {
 		list, left := make([]*ask.Answer, len(letters)), len(letters)
 		for i := range letters {
 			c.answerTo(ctx, now, letters[i].Question, func(a *ask.Answer) {
@@ -228,7 +229,7 @@ func (c *crawler) askURL(q ask.Question) (ask.Answer, error) {
 	if sent {
 		a.Where, a.Wait, a.Until = ask.PlaceInFlight, "", time.Time{}
 		if !since.IsZero() {
-			a.InFlight = ask.Millis(c.now().Sub(since))
+			a.InFlight = ask.Millis(c.loop.Now().Sub(since))
 		}
 	}
 	return ask.Answer{URL: a}, nil
@@ -321,7 +322,7 @@ func (r *run) status(now time.Time) *ask.Status {
 	spent := r.budget.Spent()
 	stats := r.c.f.Stats()
 	s := &ask.Status{
-		PID: os.Getpid(), At: now, Elapsed: ask.Millis(now.Sub(r.c.began.Round(0))), Pages: spent.Pages, Requests: spent.Requests, Bytes: spent.Bytes, Rate: r.tally.rate(now),
+		PID: os.Getpid(), At: now, Elapsed: ask.Millis(now.Sub(r.c.loop.Began().Round(0))), Pages: spent.Pages, Requests: spent.Requests, Bytes: spent.Bytes, Rate: r.tally.rate(now),
 		Seen: r.counts.Seen(), Waiting: r.counts.Waiting, Hosts: stats.Working, Ready: stats.Ready, InFlight: stats.InFlight, Workers: r.c.cfg.Workers,
 		Warnings: r.tally.warnings, Discovery: !r.enough, Commit: ask.Millis(r.c.commits.last),
 	}

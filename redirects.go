@@ -104,19 +104,19 @@ func (c *crawler) lookForLoops(ctx context.Context, visits []visit.Visit) {
 	for i := range list {
 		runs[i] = c.runs[list[i].Item.Job]
 	}
-	c.background.Go(func() {
+	c.loop.Go(func() {
 		for i := range list {
 			it := &list[i].Item
 			chain, end, err := runs[i].follow(ctx, it, list[i].Answer.Location)
 			if err == nil && end == it.URL && len(chain) > 1 {
 				first := slices.MinFunc(chain, func(a, b weburl.URL) int { return cmp.Compare(a.String(), b.String()) })
-				err = c.insist(ctx, func() error {
-					_, err := c.st.Reopen(ctx, c.now(), it.Job, []weburl.URL{first})
+				err = c.loop.Retry(ctx, func() error {
+					_, err := c.st.Reopen(ctx, c.loop.Now(), it.Job, []weburl.URL{first})
 					return err
 				})
 			}
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
-				c.post(func(time.Time) { c.failUnless(ctx, fmt.Errorf("look for redirects in a circle: %w", err)) })
+				c.loop.Post(func(time.Time) { c.loop.FailUnless(ctx, fmt.Errorf("look for redirects in a circle: %w", err)) })
 				return
 			}
 		}
@@ -129,7 +129,7 @@ func (r *run) redirectOf(ctx context.Context, id job.ID, u weburl.URL) (to webur
 		return to, true, nil
 	}
 	var e store.Entry
-	err = r.c.insist(ctx, func() (err error) { e, err = r.c.st.Lookup(ctx, id, u); return err })
+	err = r.c.loop.Retry(ctx, func() (err error) { e, err = r.c.st.Lookup(ctx, id, u); return err })
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return to, false, nil

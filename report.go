@@ -10,6 +10,7 @@ import (
 
 	"headway/ask"
 	"headway/frontier"
+	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
 	"headway/politeness"
@@ -167,7 +168,7 @@ func (r *run) slowest(now time.Time) []ask.Host {
 // publish makes the progress known.
 func (r *run) publish(now time.Time) {
 	p := &Progress{
-		At: now, Elapsed: now.Sub(r.c.began.Round(0)), Counts: r.counts, Spent: r.budget.Spent(), Rate: r.tally.rate(now),
+		At: now, Elapsed: now.Sub(r.c.loop.Began().Round(0)), Counts: r.counts, Spent: r.budget.Spent(), Rate: r.tally.rate(now),
 		Frontier: r.c.f.Stats(), Shares: r.c.f.Account().Shares(now), Slowest: r.slowest(now), Warnings: r.tally.warnings,
 		Ceilings: r.cfg.Limits.Ceilings(), Resumed: r.resumed, Before: r.tally.before, AtLeast: r.tally.atLeast, Commits: r.c.commits.n, CommitTime: r.c.commits.time, LastCommit: r.c.commits.last,
 	}
@@ -184,16 +185,15 @@ func (r *run) count(ctx context.Context, now time.Time) {
 		return
 	}
 	r.counting = true
-	r.c.background.Go(func() {
-		counts, err := r.c.st.Counts(ctx, r.job)
-		r.c.post(func(time.Time) {
-			r.counting = false
-			if err == nil {
-				r.counts = counts
-			} else {
-				r.c.failUnless(ctx, fmt.Errorf("read counts: %w", err))
-			}
-		})
+	st := r.c.st
+	loop.Once(ctx, r.c.loop, func(ctx context.Context) (store.Counts, error) {
+		return st.Counts(ctx, r.job)
+	}, func(_ time.Time, counts store.Counts, err error) {
+		if r.counting = false; err != nil {
+			r.c.loop.FailUnless(ctx, fmt.Errorf("read counts: %w", err))
+			return
+		}
+		r.counts = counts
 	})
 }
 
@@ -220,10 +220,10 @@ func (c *crawler) recordPoints(ctx context.Context, now time.Time) {
 	if len(list) == 0 {
 		return
 	}
-	c.background.Go(func() {
+	c.loop.Go(func() {
 		for some := range slices.Chunk(list, pointsAtOnce) {
-			if err := c.insist(ctx, func() error { return c.st.Record(ctx, some) }); err != nil {
-				c.post(func(time.Time) { c.failUnless(ctx, fmt.Errorf("record the time series: %w", err)) })
+			if err := c.loop.Retry(ctx, func() error { return c.st.Record(ctx, some) }); err != nil {
+				c.loop.Post(func(time.Time) { c.loop.FailUnless(ctx, fmt.Errorf("record the time series: %w", err)) })
 				return
 			}
 		}
@@ -299,7 +299,7 @@ func (r *run) lastPoint(now time.Time) store.Point {
 
 // record writes what happened since the last point at the end of a run.
 func (r *run) record(ctx context.Context) error {
-	if err := r.c.st.Record(ctx, []store.Point{r.lastPoint(r.c.now())}); err != nil {
+	if err := r.c.st.Record(ctx, []store.Point{r.lastPoint(r.c.loop.Now())}); err != nil {
 		return fmt.Errorf("record the time series: %w", err)
 	}
 	return nil
@@ -307,7 +307,7 @@ func (r *run) record(ctx context.Context) error {
 
 // report says how the crawl ended.
 func (r *run) report(ctx context.Context, failed error) (Report, error) {
-	out := Report{Job: r.job, Resumed: r.resumed, Elapsed: time.Since(r.c.began), State: job.Running, Warnings: r.tally.warnings, Incidents: r.tally.incidents, Refusals: r.tally.refusals}
+	out := Report{Job: r.job, Resumed: r.resumed, Elapsed: time.Since(r.c.loop.Began()), State: job.Running, Warnings: r.tally.warnings, Incidents: r.tally.incidents, Refusals: r.tally.refusals}
 	if r.job == 0 {
 		return out, failed
 	}
@@ -321,7 +321,7 @@ func (r *run) report(ctx context.Context, failed error) (Report, error) {
 		out.Spent = r.budget.Spent()
 	}
 	if r.c.f != nil {
-		out.Shares = r.c.f.Account().Shares(r.c.now())
+		out.Shares = r.c.f.Account().Shares(r.c.loop.Now())
 	}
 	if r.stop != nil {
 		out.State, out.Reason = r.stop.State, r.stop.Reason

@@ -35,7 +35,7 @@ func Renew(ctx context.Context, cfg Config, id job.ID) (Renewal, error) {
 	if err := r.widenAgain(ctx); err != nil {
 		return Renewal{}, err
 	}
-	return r.renew(ctx, x.c.now())
+	return r.renew(ctx, x.c.loop.Now())
 }
 
 // renew adds seeds that are new and revives what belongs to the crawl now.

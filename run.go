@@ -417,12 +417,12 @@ func (r *run) halt(now time.Time, s *Stop) {
 func (r *run) complete(ctx context.Context) bool {
 	counts, err := r.c.st.Counts(context.WithoutCancel(ctx), r.job)
 	if err != nil {
-		r.c.fail(fmt.Errorf("read counts: %w", err))
+		r.c.loop.Fail(fmt.Errorf("read counts: %w", err))
 		return true
 	}
 	end, err := r.ending(context.WithoutCancel(ctx), counts)
 	if err != nil {
-		r.c.fail(err)
+		r.c.loop.Fail(err)
 		return true
 	}
 	if end != nil {
@@ -461,7 +461,7 @@ func (r *run) concluded(ctx context.Context) bool {
 	}
 	idle, err := r.c.st.Idle(context.WithoutCancel(ctx), r.job)
 	if err != nil {
-		r.c.fail(fmt.Errorf("ask whether anything waits: %w", err))
+		r.c.loop.Fail(fmt.Errorf("ask whether anything waits: %w", err))
 		return true
 	}
 	if idle.None {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"headway/internal/loop"
 	"headway/store"
 )
 
@@ -38,31 +39,42 @@ func (c *crawler) rebalance(work context.Context, now time.Time) {
 		return
 	}
 	own, most := len(c.leases), len(c.leases)+f.released
-	c.background.Go(func() {
-		workers, err := c.st.Workers(work)
-		var leases []store.Lease
-		share := fairShare(workers, c.worker)
-		for _, w := range workers {
-			if w.ID == c.worker && w.Slots > most {
-				// The answer to a question for slots was lost, and nobody works on them.
-				err = fmt.Errorf("the store counts %d slots as ours, we know of %d: %w", w.Slots, most, store.ErrFenced)
-			}
+	loop.Once(work, c.loop, func(ctx context.Context) (balance, error) {
+		return c.balance(ctx, most, own)
+	}, func(now time.Time, b balance, err error) {
+		f.balance.done(now.Add(c.cfg.Terms.Renew))
+		if err != nil {
+			f.balance.at = now.Add(loop.RetryLast)
+			c.lostStore(work, fmt.Errorf("share the slots: %w", err))
+			return
 		}
-		if err == nil {
-			// Also for none: it is here that the dead are noticed.
-			leases, err = c.st.Acquire(work, c.now(), c.worker, max(share-own, 0))
-		}
-		c.post(func(now time.Time) {
-			f.balance.done(now.Add(c.cfg.Terms.Renew))
-			if err != nil {
-				f.balance.at = now.Add(retryLast)
-				c.lostStore(work, fmt.Errorf("share the slots: %w", err))
-				return
-			}
-			c.acquired(work, now, leases)
-			c.surplus(len(c.leases) - len(f.leaving) - share)
-		})
+		c.acquired(work, now, b.leases)
+		c.surplus(len(c.leases) - len(f.leaving) - b.share)
 	})
+}
+
+// balance is how slots are shared among workers.
+type balance struct {
+	share  int           // of ours
+	leases []store.Lease // new ones
+}
+
+// balance asks for slots where we have less than our share. It belongs to the
+// background.
+func (c *crawler) balance(ctx context.Context, most, own int) (b balance, err error) {
+	workers, err := c.st.Workers(ctx)
+	b.share = fairShare(workers, c.worker)
+	for _, w := range workers {
+		if w.ID == c.worker && w.Slots > most {
+			// The answer to a question for slots was lost, and nobody works on them.
+			err = fmt.Errorf("the store counts %d slots as ours, we know of %d: %w", w.Slots, most, store.ErrFenced)
+		}
+	}
+	if err == nil {
+		// Also for none: it is here that the dead are noticed.
+		b.leases, err = c.st.Acquire(ctx, c.loop.Now(), c.worker, max(b.share-own, 0))
+	}
+	return b, err
 }
 
 // acquired begins with the work that waits in new slots.
@@ -161,15 +173,14 @@ func (c *crawler) giveUp(work context.Context, now time.Time) {
 		}
 	}
 	f.released += len(leases)
-	c.background.Go(func() {
+	loop.Do(work, c.loop, func(context.Context) error {
 		last, done := c.afterlife()
 		defer done()
-		err := c.insist(work, func() error { return c.st.Release(last, c.worker, leases...) })
-		c.post(func(time.Time) {
-			f.released -= len(leases)
-			if err != nil {
-				c.failUnless(work, fmt.Errorf("release slots: %w", err)) // nobody else gets them while we live
-			}
-		})
+		return c.st.Release(last, c.worker, leases...)
+	}, func(_ time.Time, err error) {
+		f.released -= len(leases)
+		if err != nil {
+			c.loop.FailUnless(work, fmt.Errorf("release slots: %w", err)) // nobody else gets them while we live
+		}
 	})
 }

@@ -69,7 +69,7 @@ func (c *crawler) keep(ctx context.Context) (lost []string, err error) {
 // knows what was lost.
 func (c *crawler) goOn(ctx context.Context, sent time.Time, silent time.Duration, lost []string) {
 	done := make(chan struct{})
-	c.post(func(now time.Time) {
+	c.loop.Post(func(now time.Time) {
 		defer close(done)
 		c.cfg.Log.Warn("this process was stopped and goes on with new connections", "for", silent.Round(time.Second).String(), "domains_taken_by_others", len(lost))
 		for _, d := range lost {
@@ -166,6 +166,6 @@ func (r *renewal) attempt(ctx context.Context) (over bool) {
 	default:
 		c.stopWork(errNotOurs)
 	}
-	c.post(func(time.Time) { c.fail(fmt.Errorf("renew the lease: %w", err)) })
+	c.loop.Post(func(time.Time) { c.loop.Fail(fmt.Errorf("renew the lease: %w", err)) })
 	return true
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/internal/loop"
 	"headway/store"
 )
 
@@ -28,22 +29,21 @@ func (c *crawler) askTurns(ctx context.Context, now time.Time, wants []frontier.
 		}
 		return
 	}
-	c.background.Go(func() {
-		var waits []time.Duration
-		var answered time.Time
-		err := c.insist(ctx, func() (err error) {
-			waits, err = shared.Stretch(ctx, c.now(), list)
-			answered = c.now() // counted from here they begin late rather than early
-			return err
-		})
-		c.post(func(time.Time) {
-			if err != nil {
-				c.failUnless(ctx, fmt.Errorf("ask for turns: %w", err))
-				return
-			}
-			for i, t := range turns {
-				c.f.Given(t, answered.Add(waits[i]))
-			}
-		})
+	type stretched struct {
+		waits []time.Duration
+		at    time.Time // counted from here they begin late rather than early
+	}
+	loop.Ask(ctx, c.loop, func(ctx context.Context) (s stretched, err error) {
+		s.waits, err = shared.Stretch(ctx, c.loop.Now(), list)
+		s.at = c.loop.Now()
+		return s, err
+	}, func(_ time.Time, s stretched, err error) {
+		if err != nil {
+			c.loop.FailUnless(ctx, fmt.Errorf("ask for turns: %w", err))
+			return
+		}
+		for i, t := range turns {
+			c.f.Given(t, s.at.Add(s.waits[i]))
+		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
 	"headway/store"
@@ -18,21 +19,20 @@ func (c *crawler) followJobs(work context.Context, now time.Time) {
 	if !f.jobs.due(now) {
 		return
 	}
-	c.background.Go(func() {
-		_, err := f.queue.Admit(work, c.now(), f.safety)
-		var list []store.Job
-		if err == nil {
-			list, err = f.queue.ActiveJobs(work)
+	queue, safety := f.queue, f.safety
+	loop.Once(work, c.loop, func(ctx context.Context) ([]store.Job, error) {
+		if _, err := queue.Admit(ctx, c.loop.Now(), safety); err != nil {
+			return nil, err
 		}
-		c.post(func(now time.Time) {
-			f.jobs.done(c.nextPoll(now))
-			if err != nil {
-				f.jobs.at = now.Add(retryLast)
-				c.lostStore(work, fmt.Errorf("list jobs: %w", err))
-				return
-			}
-			c.tookJobs(work, now, list)
-		})
+		return queue.ActiveJobs(ctx)
+	}, func(now time.Time, list []store.Job, err error) {
+		f.jobs.done(c.nextPoll(now))
+		if err != nil {
+			f.jobs.at = now.Add(loop.RetryLast)
+			c.lostStore(work, fmt.Errorf("list jobs: %w", err))
+			return
+		}
+		c.tookJobs(work, now, list)
 	})
 }
 
@@ -50,7 +50,7 @@ func (c *crawler) tookJobs(work context.Context, now time.Time, list []store.Job
 			// It was resumed or extended: what waits, and how much may be done,
 			// is read anew.
 			c.endRun(now, r)
-			c.fleet.jobs.at = now.Add(retryFirst)
+			c.fleet.jobs.at = now.Add(loop.RetryFirst)
 		default:
 			r.stands(now, j)
 			r.slow(now, j.Pace)
@@ -106,26 +106,25 @@ func (c *crawler) openRun(work context.Context, id job.ID) {
 		return
 	}
 	f.opening[id] = true
-	c.background.Go(func() {
-		r, err := c.readRun(work, id)
-		c.post(func(now time.Time) {
-			delete(f.opening, id)
-			if f.unopened {
-				f.unopened, f.jobs.at = false, now
+	loop.Once(work, c.loop, func(ctx context.Context) (*run, error) {
+		return c.readRun(ctx, id)
+	}, func(now time.Time, r *run, err error) {
+		delete(f.opening, id)
+		if f.unopened {
+			f.unopened, f.jobs.at = false, now
+		}
+		switch {
+		case work.Err() != nil:
+		case err != nil:
+			c.lostStore(work, fmt.Errorf("open job %d: %w", id, err))
+		case r != nil:
+			c.runs[id] = r
+			c.f.AddJob(r.frontierJob())
+			if r.state != job.Running {
+				c.f.StopJob(now, id)
 			}
-			switch {
-			case work.Err() != nil:
-			case err != nil:
-				c.lostStore(work, fmt.Errorf("open job %d: %w", id, err))
-			case r != nil:
-				c.runs[id] = r
-				c.f.AddJob(r.frontierJob())
-				if r.state != job.Running {
-					c.f.StopJob(now, id)
-				}
-				c.readHosts(work, store.HostQuery{Slots: slotsOf(c.leases), Job: id})
-			}
-		})
+			c.readHosts(work, store.HostQuery{Slots: slotsOf(c.leases), Job: id})
+		}
 	})
 }
 
@@ -139,7 +138,7 @@ func (c *crawler) readRun(ctx context.Context, id job.ID) (*run, error) {
 	r, broken := c.newRun(j)
 	if broken != nil {
 		c.cfg.Log.Error("a job cannot be worked on", "job", id, "err", broken)
-		err := c.st.SetState(ctx, c.now(), id, j.State, job.Failed, broken.Error())
+		err := c.st.SetState(ctx, c.loop.Now(), id, j.State, job.Failed, broken.Error())
 		if errors.Is(err, store.ErrConflict) {
 			err = nil // others have found the same
 		}
@@ -151,10 +150,10 @@ func (c *crawler) readRun(ctx context.Context, id job.ID) (*run, error) {
 	if err := r.widenAgain(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.openBudget(ctx, c.now()); err != nil {
+	if err := r.openBudget(ctx, c.loop.Now()); err != nil {
 		return nil, err
 	}
-	r.stands(c.now(), &j)
+	r.stands(c.loop.Now(), &j)
 	return r, nil
 }
 
@@ -189,7 +188,7 @@ func (c *crawler) endRun(now time.Time, r *run) {
 			r.cancel(errEnded)
 		}
 		last := []store.Point{r.lastPoint(now)}
-		c.background.Go(func() {
+		c.loop.Go(func() {
 			ctx, done := c.afterlife()
 			defer done()
 			if err := c.st.Record(ctx, last); err != nil {
@@ -216,14 +215,14 @@ func (r *run) upkeep(work context.Context, now time.Time) {
 	r.c.fleet.tending++
 	r.budget.Observe(now, limit.Use{})
 	c, q := r.c, inquiry{state: r.state, reason: r.reason, drained: r.stopAt.Add(settleFor), seeded: r.seeded, spent: r.budget.Spent()}
-	c.background.Go(func() {
+	c.loop.Go(func() {
 		changed, counts, err := r.standing(work, q)
-		c.post(func(now time.Time) {
+		c.loop.Post(func(now time.Time) {
 			c.fleet.tending--
 			r.tending.done(r.nextUpkeep(now))
 			switch {
 			case err != nil && work.Err() == nil:
-				r.tending.at = now.Add(retryLast)
+				r.tending.at = now.Add(loop.RetryLast)
 				c.meter.stored(work, err)
 				c.cfg.Log.Warn("a job is not looked after", "job", r.job, "err", err)
 			case err == nil:
@@ -260,7 +259,7 @@ type inquiry struct {
 func (r *run) standing(ctx context.Context, q inquiry) (changed bool, counts store.Counts, err error) {
 	st := r.c.st
 	if !q.seeded {
-		if err := r.addFirst(ctx, r.c.now()); err != nil {
+		if err := r.addFirst(ctx, r.c.loop.Now()); err != nil {
 			return false, counts, err
 		}
 	}
@@ -273,14 +272,14 @@ func (r *run) standing(ctx context.Context, q inquiry) (changed bool, counts sto
 	case counts.Waiting == 0 && counts.Errands == 0:
 		end, err = r.completed(ctx, &counts, q.spent)
 	case q.state == job.Draining:
-		end = q.drainedBy(r.c.now())
+		end = q.drainedBy(r.c.loop.Now())
 	default:
 		end, err = r.stoppedByLimit(ctx, &counts, q.spent)
 	}
 	if err != nil || end == nil {
 		return false, counts, err
 	}
-	err = st.SetState(ctx, r.c.now(), r.job, q.state, end.State, end.Reason)
+	err = st.SetState(ctx, r.c.loop.Now(), r.job, q.state, end.State, end.Reason)
 	if errors.Is(err, store.ErrConflict) {
 		err = nil // somebody paused or cancelled it meanwhile
 	}
@@ -306,7 +305,7 @@ func (r *run) completed(ctx context.Context, counts *store.Counts, known limit.U
 	}
 	end, err := r.ending(ctx, *counts)
 	if err == nil && end != nil && end.Limit != nil {
-		_, err = r.c.fleet.queue.Note(ctx, store.StopOf(r.job, r.c.now(), end.Limit))
+		_, err = r.c.fleet.queue.Note(ctx, store.StopOf(r.job, r.c.loop.Now(), end.Limit))
 	}
 	return end, err
 }

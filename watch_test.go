@@ -61,8 +61,8 @@ func BenchmarkShow(b *testing.B) {
 	var g Gauge
 	cfg := Config{Store: memory.Open(memory.Config{}), Gauge: &g}.withDefaults()
 	c := newCrawler(cfg)
-	c.began = time.Now()
-	if err := c.open(b.Context(), c.now(), store.SlotCount); err != nil {
+	c.loop.Begin()
+	if err := c.open(b.Context(), c.loop.Now(), store.SlotCount); err != nil {
 		b.Fatal(err)
 	}
 	for i := range 10_000 {
@@ -70,6 +70,6 @@ func BenchmarkShow(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		c.show(c.now(), false)
+		c.show(c.loop.Now(), false)
 	}
 }

@@ -69,10 +69,10 @@ func (c *crawler) work(ctx context.Context) {
 		switch t.request.Kind {
 		case frontier.Robots:
 			l := c.askRobots(ctx, t)
-			c.post(func(now time.Time) { c.leavePlace(t); c.tookRobots(now, l) })
+			c.loop.Post(func(now time.Time) { c.leavePlace(t); c.tookRobots(now, l) })
 		case frontier.Sitemap:
 			ran := c.askSitemap(ctx, t)
-			c.post(func(time.Time) {
+			c.loop.Post(func(time.Time) {
 				c.leavePlace(t)
 				if ran && c.owns(store.SlotOf(c.key, t.request.URL.Domain())) { // else its next owner reads it again
 					c.pend(entry{ran: &store.Errand{Job: t.request.Job, URL: t.request.URL, Nested: t.nested}})
@@ -80,7 +80,7 @@ func (c *crawler) work(ctx context.Context) {
 			})
 		case frontier.Page:
 			l := c.askPage(ctx, t)
-			c.post(func(now time.Time) { c.leavePlace(t); c.tookPage(now, l) })
+			c.loop.Post(func(now time.Time) { c.leavePlace(t); c.tookPage(now, l) })
 		}
 	}
 }
@@ -104,9 +104,7 @@ var errCrowded = errors.New("too many exchanges make no progress")
 func (c *crawler) slow(ctx context.Context, t *task) func() error {
 	return func() error {
 		verdict := make(chan error, 1)
-		select {
-		case c.events <- func(now time.Time) { verdict <- c.turnSlow(now, t) }:
-		case <-ctx.Done():
+		if !c.loop.Offer(ctx, func(now time.Time) { verdict <- c.turnSlow(now, t) }) {
 			return nil
 		}
 		select {
@@ -162,15 +160,15 @@ func (c *crawler) mayStart(t *task, u weburl.URL) func() error {
 // sent tells the loop when a request leaves.
 func (c *crawler) sent(r frontier.Request) func(time.Time) {
 	return func(at time.Time) {
-		at = c.steady(at)
-		c.post(func(time.Time) { c.f.Sent(at, r) })
+		at = c.loop.Steady(at)
+		c.loop.Post(func(time.Time) { c.f.Sent(at, r) })
 	}
 }
 
 // noteAnswer keeps when something last answered. Workers note it the moment an answer
 // begins, so that a long one is evidence of our own network before it ends. Of two at
 // once the earlier may be kept, which does no harm.
-func (c *crawler) noteAnswer(at time.Time) { c.heard.Store(c.steady(at).UnixNano()) }
+func (c *crawler) noteAnswer(at time.Time) { c.heard.Store(c.loop.Steady(at).UnixNano()) }
 
 // tellHeard tells the schedule when something last answered.
 func (c *crawler) tellHeard(now time.Time) {
@@ -184,13 +182,13 @@ func (c *crawler) leftAt(res *fetch.Result) time.Time {
 	if res.Timing.Sent.IsZero() {
 		return time.Time{}
 	}
-	return c.steady(res.Timing.Sent)
+	return c.loop.Steady(res.Timing.Sent)
 }
 
 // looking tells the loop when a name is looked up.
 func (c *crawler) looking(r frontier.Request) func(bool) {
 	return func(looking bool) {
-		c.post(func(now time.Time) { c.f.Looking(now, r, looking) })
+		c.loop.Post(func(now time.Time) { c.f.Looking(now, r, looking) })
 	}
 }
 
@@ -222,7 +220,7 @@ func (c *crawler) answer(x *exchange.Answer) frontier.Answer {
 	if failure, ok := errors.AsType[*fetch.Error](x.Err); ok {
 		a.Local = failure.Local
 		if first := x.Timing.FirstByte; first > 0 {
-			a.FirstByte = c.steady(x.Timing.Sent.Add(first))
+			a.FirstByte = c.loop.Steady(x.Timing.Sent.Add(first))
 		}
 	}
 	if c.cfg.Strained() {
@@ -305,7 +303,7 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 
 // robotsAllow asks robots.txt about a page and writes the evidence.
 func (c *crawler) robotsAllow(ctx context.Context, t task, v *visit.Visit) (bool, error) {
-	now := c.now()
+	now := c.loop.Now()
 	if t.ignored {
 		return exchange.Ignore(v, now).Allowed, nil
 	}
@@ -348,7 +346,7 @@ func (c *crawler) askSitemap(ctx context.Context, t task) (ran bool) {
 	v := &visit.Visit{Item: visit.Item{Job: r.Job, URL: r.URL}}
 	allowed, err := c.robotsAllow(ctx, t, v)
 	if err != nil || !allowed {
-		c.post(func(now time.Time) { c.tookSitemap(now, r, frontier.Answer{}, 0, false) })
+		c.loop.Post(func(now time.Time) { c.tookSitemap(now, r, frontier.Answer{}, 0, false) })
 		return err == nil
 	}
 	asker := c.asker(ctx, &t, output.ForSitemap, visit.Item{Job: r.Job})
@@ -356,15 +354,15 @@ func (c *crawler) askSitemap(ctx context.Context, t task) (ran bool) {
 	defer s.Close()
 	if own != nil {
 		sent := c.leftAt(s.Result)
-		c.post(func(now time.Time) { c.calledOff(now, r, sent, own) })
+		c.loop.Post(func(now time.Time) { c.calledOff(now, r, sent, own) })
 		return false
 	}
 	answer, wire := c.answer(&s.Answer), s.WireBytes
 	answer.Latency = 0 // pages are compared with pages
-	c.post(func(now time.Time) { c.tookSitemap(now, r, answer, wire, true) })
+	c.loop.Post(func(now time.Time) { c.tookSitemap(now, r, answer, wire, true) })
 	switch {
 	case s.Moved:
-		c.post(func(time.Time) { t.run.movedSitemap(t, s.To) })
+		c.loop.Post(func(time.Time) { t.run.movedSitemap(t, s.To) })
 	case s.Success():
 		return c.readSitemap(ctx, t, s)
 	}
@@ -393,14 +391,14 @@ func (c *crawler) readSitemap(ctx context.Context, t task, s *exchange.Sitemap) 
 	if len(chunk) > 0 && !t.run.storeLinks(ctx, chunk) {
 		return false
 	}
-	c.post(func(time.Time) { t.run.moreSitemaps(t, nested) })
+	c.loop.Post(func(time.Time) { t.run.moreSitemaps(t, nested) })
 	return true
 }
 
 // storeLinks hands links to the loop and waits until they are stored.
 func (r *run) storeLinks(ctx context.Context, links []link) bool {
 	stored := make(chan struct{})
-	r.c.post(func(now time.Time) {
+	r.c.loop.Post(func(now time.Time) {
 		r.c.pend(entry{found: r.fresh(now, links), ack: func() { close(stored) }})
 	})
 	select {
