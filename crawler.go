@@ -11,6 +11,7 @@ import (
 
 	"headway/frontier"
 	"headway/governor"
+	"headway/internal/committer"
 	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
@@ -18,7 +19,6 @@ import (
 	"headway/robots"
 	"headway/store"
 	"headway/store/journal"
-	"headway/visit"
 	"headway/weburl"
 )
 
@@ -63,32 +63,18 @@ type crawler struct {
 	shift    context.Context // of all that is under way; ends with life, or before
 	stopWork context.CancelCauseFunc
 
-	pending    []entry
-	pages      int // visits and retries among them
-	links      int // of theirs, and those that were found
-	urgent     bool
-	committing bool
-	committed  time.Time // when the last commit began
-	number     int64     // of the last commit
-	touched    map[string]struct{}
-	resting    []restingHost
-	storing    []string // domains with hosts in the commit under way
-	paces      []store.PaceChange
-	commits    commits
-	meter      *meter
+	commits *committer.Committer
+	meter   *meter
 
 	redirects redirects
 
 	archives   []output.ExchangeWriter // among the outputs
-	out        chan []visit.Visit
-	outbox     [][]visit.Visit
+	outbox     *committer.Outbox
 	refills    []frontier.Want
 	refilling  bool
 	sifts      []frontier.Sift // queues to be judged by a robots.txt that is new
 	sifting    bool
 	siftStored func()         // called when what it ended is stored
-	endings    []entry        // visits that had no turn, at most as many as the schedule hands out: they let others go first
-	ending     bool           // some of them are in the commit under way
 	tokens     int            // reservations under way
 	rates      store.Timeline // of tenants, where nobody shares the store
 	loader     loader
@@ -106,24 +92,18 @@ type crawler struct {
 	free     int64              // room on the disk, as last seen
 }
 
-// commits is how commits went.
-type commits struct {
-	n    int64
-	time time.Duration // in all
-	last time.Duration
-}
-
 func newCrawler(cfg Config) *crawler {
 	c := &crawler{
 		cfg: cfg, st: cfg.Store, key: cfg.Store.Key(), runs: map[job.ID]*run{},
 		leases: map[store.Slot]store.Lease{}, sites: map[string]*site{}, versions: map[robots.Sum]bool{}, clean: map[string]bool{},
-		loader: loader{yields: map[string]bool{}, turns: map[string]time.Time{}, doubts: map[string]bool{}, told: map[store.Holder]bool{}}, touched: map[string]struct{}{}, orders: map[string][]order{},
+		loader: loader{yields: map[string]bool{}, turns: map[string]time.Time{}, doubts: map[string]bool{}, told: map[store.Holder]bool{}}, orders: map[string][]order{},
 		rates: store.Timeline{}, seen: frontier.NewSeen(cfg.SeenBytes), rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
 		tasks:   make(chan task, cfg.Workers),
-		parsing: make(chan struct{}, cfg.ParseWorkers), out: make(chan []visit.Visit, 4),
+		parsing: make(chan struct{}, cfg.ParseWorkers), outbox: committer.NewOutbox(),
 		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}), meter: newMeter(cfg.Gauge),
 	}
 	c.loop = loop.New(loop.Config{Room: 4 * cfg.Workers, Asked: c.meter.stored, Again: c.again, Scarce: scarce, Log: cfg.Log})
+	c.commits = c.newCommitter()
 	for _, w := range cfg.Outputs {
 		if a, ok := w.(output.ExchangeWriter); ok {
 			c.archives = append(c.archives, a)
@@ -142,6 +122,7 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 	if err != nil {
 		return fmt.Errorf("join the store: %w", err)
 	}
+	c.commits.Begin(c.worker)
 	sent := time.Now()
 	// By the time of now, not of before: joining may have taken long.
 	leases, err := c.st.Acquire(ctx, c.loop.Now(), c.worker, slots)
@@ -188,7 +169,7 @@ func (c *crawler) crawl(ctx context.Context) error {
 	}
 	outputErr := make(chan error, 1)
 	go func() {
-		err := output.Run(context.WithoutCancel(ctx), c.out, c.cfg.Outputs...)
+		err := output.Run(context.WithoutCancel(ctx), c.outbox.Out(), c.cfg.Outputs...)
 		if err != nil { // nobody takes what is stored any more
 			c.loop.Offer(work, func(time.Time) { c.loop.Fail(fmt.Errorf("write output: %w", err)) })
 		}
@@ -201,7 +182,7 @@ func (c *crawler) crawl(ctx context.Context) error {
 	stop(errors.New("the crawl has ended"))
 	c.loop.End(helpers.Wait)
 	c.show(c.loop.Now(), true)
-	close(c.out)
+	c.outbox.Close()
 	err := <-outputErr
 	if fatal := c.loop.Err(); fatal != nil {
 		return fatal
@@ -268,12 +249,5 @@ func (c *crawler) returnTokens(ctx context.Context, now time.Time) error {
 			list = append(list, store.Return{Job: id, Tokens: n})
 		}
 	}
-	if len(list) == 0 {
-		return nil
-	}
-	c.number++
-	if _, err := c.st.Commit(ctx, store.Commit{Worker: c.worker, Number: c.number, At: now, Returns: list}); err != nil {
-		return fmt.Errorf("return page tokens: %w", err)
-	}
-	return nil
+	return c.commits.Return(ctx, now, list)
 }

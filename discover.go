@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/internal/committer"
 	"headway/internal/exchange"
 	"headway/job"
 	"headway/parse"
@@ -134,8 +135,8 @@ func (r *run) judgeEntry(from weburl.URL, e parse.Entry, finder store.Slot) link
 
 // fresh leaves out the links that are known to be stored, and holds the others
 // against the brakes on endless spaces.
-func (r *run) fresh(now time.Time, links []link) []link {
-	kept := links[:0]
+func (r *run) fresh(now time.Time, links []link) []committer.Found {
+	kept := make([]committer.Found, 0, len(links))
 	for i := range links {
 		l := &links[i]
 		if r.c.seen.Has(l.mark) {
@@ -156,7 +157,7 @@ func (r *run) fresh(now time.Time, links []link) []link {
 		if l.found.Outcome == "" && r.cfg.MaxWaiting > 0 && r.counts.Waiting+int64(len(kept)) >= r.cfg.MaxWaiting {
 			l.found.Outcome = visit.Deferred // extending the job admits it
 		}
-		kept = append(kept, *l)
+		kept = append(kept, committer.Found{Found: l.found, Mark: l.mark})
 	}
 	return kept
 }
@@ -229,7 +230,7 @@ func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
 		return
 	}
 	list[u] = sitemap{nested: nested}
-	r.c.pend(entry{errand: &store.Errand{Job: r.job, URL: u, Nested: nested}})
+	r.c.pend(committer.Entry{Errand: &store.Errand{Job: r.job, URL: u, Nested: nested}})
 }
 
 // sendErrands puts errands on the schedule that wait in the store, each once.

@@ -200,9 +200,10 @@ func (c *crawler) show(now time.Time, over bool) {
 	}
 	m := c.meter
 	m.totals.ShortGaps, m.totals.OverCap, m.totals.StoreErrors = m.shortGaps.Load(), m.overCap.Load(), m.storeErrors.Load()
+	_, links := c.commits.Behind()
 	r := Reading{
 		Totals: m.totals.copy(), At: time.Now(), Life: m.life, Over: over, Tenure: *c.tenure.Load(), Slots: len(c.leases), Jobs: map[job.State]int{},
-		Frontier: c.f.Stats(), Links: c.links, Layers: c.layers(now),
+		Frontier: c.f.Stats(), Links: links, Layers: c.layers(now),
 	}
 	for _, run := range c.runs {
 		if run == c.alone {

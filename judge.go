@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"headway/frontier"
@@ -62,40 +61,25 @@ func (c *crawler) forbid(verdict robots.Verdict, file *robots.File, it *visit.It
 	return v
 }
 
-// takeEndings takes those of the URLs that end without a turn that go with a commit
-// beside so many visits.
-func (c *crawler) takeEndings(visits int) []entry {
-	n := endingsAtOnce
+// endingsBeside is how many URLs that end without a turn go with a commit of so many
+// visits.
+func (c *crawler) endingsBeside(visits int) int {
 	switch {
 	case c.halted:
-		n = store.MaxVisits // nobody waits behind them
+		return store.MaxVisits // nobody waits behind them
 	case c.fleet != nil && visits > 0:
-		n = 0
+		return 0
 	case c.fleet != nil:
-		n = endingsOfFleet
+		return endingsOfFleet
 	}
-	n = min(n, len(c.endings), store.MaxVisits-visits)
-	list := c.endings[:n:n]
-	if c.endings = c.endings[n:]; len(c.endings) == 0 {
-		c.endings = nil
-	}
-	c.ending = n > 0
-	return list
+	return endingsAtOnce
 }
 
 // spareEndings leaves URLs waiting that would end without a turn and are in no commit
 // yet: those of a domain that is given up, of a job that stops, or all. Nobody waits for
 // them to leave.
 func (c *crawler) spareEndings(now time.Time, which func(*frontier.Request) bool) {
-	var spared []frontier.Request
-	c.endings = slices.DeleteFunc(c.endings, func(e entry) bool {
-		leaves := which(e.request)
-		if leaves {
-			spared = append(spared, *e.request)
-		}
-		return leaves
-	})
-	c.f.Spare(now, spared)
+	c.f.Spare(now, c.commits.Spare(which))
 	c.siftOn()
 }
 
@@ -113,7 +97,7 @@ func (c *crawler) stopJob(now time.Time, id job.ID) {
 
 // siftOn lets a sift go on once what it ended is stored.
 func (c *crawler) siftOn() {
-	if stored := c.siftStored; stored != nil && len(c.endings) == 0 && !c.ending {
+	if stored := c.siftStored; stored != nil && !c.commits.Ending() {
 		c.siftStored = nil
 		stored()
 	}

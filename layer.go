@@ -52,6 +52,7 @@ func (c *crawler) layers(now time.Time) []Layer {
 			}
 		}
 	}
+	pages, _ := c.commits.Behind()
 	list := []Layer{
 		{Setting: "workers", Limit: int64(c.cfg.Workers), Use: int64(c.busy)},
 		{Setting: "pace.in_flight", Limit: int64(c.cfg.Policy.InFlight), Use: int64(stats.InFlight)},
@@ -63,7 +64,7 @@ func (c *crawler) layers(now time.Time) []Layer {
 		{Setting: "parse.workers", Limit: int64(c.cfg.ParseWorkers), Use: int64(len(c.parsing)), Waiting: c.queued.Load()},
 		{Setting: "robots.parallel", Limit: int64(c.cfg.RobotsWorkers), Use: int64(stats.Robots)},
 		{Setting: "dns.lookups"},
-		{Setting: "store.commit_gap", Limit: 1, Waiting: int64(c.pages), Waited: c.commits.time},
+		{Setting: "store.commit_gap", Limit: 1, Waiting: int64(pages), Waited: c.commits.Stats().Time},
 		{Setting: "frontier.hot_hosts", Limit: int64(cmp.Or(c.cfg.HotHosts, frontier.DefaultHotHosts)), Use: int64(stats.Hosts)},
 		{Setting: "governor.enabled", Limit: int64(c.cfg.Workers), Use: int64(c.gov.Permits(now))},
 		{Setting: "store.min_free", Limit: c.cfg.MinFree, Use: c.free},
@@ -77,7 +78,7 @@ func (c *crawler) layers(now time.Time) []Layer {
 	on(&list[8], visit.WaitRobots)
 	on(&list[9], visit.WaitDNS)
 	on(&list[10], visit.WaitStorage)
-	if c.committing {
+	if _, underway := c.commits.Underway(); underway {
 		list[10].Use = 1
 	}
 	if c.cfg.Lookups != nil {

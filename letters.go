@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"headway/ask"
+	"headway/internal/committer"
 	"headway/internal/loop"
 	"headway/internal/pace"
 	"headway/politeness"
@@ -167,7 +168,7 @@ func (c *crawler) obeyAtRest(now time.Time, q ask.Question, h store.Host) (ask.A
 		if err := pace.Write(&h, after, pace.Of(&h)); err != nil {
 			return ask.Answer{}, err
 		}
-		c.resting = append(c.resting, restingHost{h, store.SlotOf(c.key, u.Domain()), u.Domain()})
+		c.commits.Rest(committer.Host{Host: h, Slot: store.SlotOf(c.key, u.Domain()), Domain: u.Domain()})
 	}
 	return c.obeyed(ask.Change{At: now, By: q.By, Order: q.Kind, Host: q.Host, Before: inWords(before), After: inWords(after)}), nil
 }
@@ -225,7 +226,7 @@ func (c *crawler) askPart(now time.Time, q ask.Question) ask.Answer {
 	}
 	s := &ask.Status{
 		At: now, Elapsed: ask.Millis(max(now.Sub(r.started), 0)), Workers: c.cfg.Workers, Warnings: r.tally.warnings,
-		Discovery: true, Commit: ask.Millis(c.commits.last), Limits: r.limits(),
+		Discovery: true, Commit: ask.Millis(c.commits.Stats().Last), Limits: r.limits(),
 	}
 	if r.stop != nil {
 		s.Stopping = r.stop.Reason

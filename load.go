@@ -356,15 +356,17 @@ func (c *crawler) startYield(ctx context.Context, shared store.Domains) bool {
 	if len(l.yields) == 0 {
 		return false
 	}
-	unstored := c.unstored()
+	unstored := c.commits.Unstored(c.domainOf)
 	var domains []string
 	var hosts []store.Host
 	for d, quiet := range l.yields {
 		switch {
 		case !quiet: // what was answered is stored at once: others wait
-			c.urgent = c.urgent || len(c.pending) > 0
+			if c.commits.Waits() {
+				c.commits.Hurry()
+			}
 		case unstored[d]:
-			c.urgent = true
+			c.commits.Hurry()
 		default:
 			domains = append(domains, d)
 			hosts = append(hosts, c.hostsOf(d)...)
@@ -395,28 +397,12 @@ func (c *crawler) startYield(ctx context.Context, shared store.Domains) bool {
 	return true
 }
 
-// unstored are the domains with hosts whose state is not stored yet.
-func (c *crawler) unstored() map[string]bool {
-	list := map[string]bool{}
-	if c.committing {
-		for _, d := range c.storing {
-			list[d] = true
-		}
+// domainOf is the domain of a host that is kept; "" of others.
+func (c *crawler) domainOf(host string) string {
+	if s := c.sites[host]; s != nil {
+		return s.domain
 	}
-	for name := range c.touched {
-		if s := c.sites[name]; s != nil {
-			list[s.domain] = true
-		}
-	}
-	for i := range c.resting {
-		list[c.resting[i].domain] = true
-	}
-	for i := range c.pending {
-		if d := c.pending[i].fenced(c); d != "" {
-			list[d] = true
-		}
-	}
-	return list
+	return ""
 }
 
 // hostsOf returns the hosts of a domain that are ours, as they are stored.
@@ -424,7 +410,7 @@ func (c *crawler) hostsOf(domain string) []store.Host {
 	var hosts []store.Host
 	for _, name := range c.f.Hosts(domain) {
 		if h, ok := c.storeHost(name); ok {
-			hosts = append(hosts, h)
+			hosts = append(hosts, h.Host)
 		}
 	}
 	return hosts

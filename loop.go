@@ -10,6 +10,7 @@ import (
 
 	"headway/fetch/guard"
 	"headway/frontier"
+	"headway/internal/committer"
 	"headway/internal/exchange"
 	"headway/internal/loop"
 	"headway/job"
@@ -25,7 +26,6 @@ const (
 	tickEvery    = 250 * time.Millisecond // limits, disk and progress are looked at
 	graceful     = 2 * time.Second        // what is in flight gets after the time limit
 	diskPatience = 10 * time.Minute       // how long too little room is waited out
-	fullPatience = 15 * time.Second       // how long a commit waits that found none at all
 )
 
 // maxBehind is how many visits may wait for their commit before nothing more is
@@ -62,8 +62,8 @@ func (c *crawler) cycle(ctx, work context.Context) {
 			c.tend(work, now)
 		}
 		c.dispatch(work, now)
-		c.startCommit(work, now)
-		c.handOut()
+		c.commits.Start(work, now, c.halted)
+		c.outbox.Hand()
 		if c.finished(work, now) {
 			return
 		}
@@ -98,13 +98,14 @@ func (c *crawler) cycle(ctx, work context.Context) {
 // not.
 func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 	c.gov.InFlight(c.busy)
-	if c.committing {
-		c.gov.Stalled(now, c.committed)
+	if since, underway := c.commits.Underway(); underway {
+		c.gov.Stalled(now, since)
 	}
+	pages, links := c.commits.Behind()
 	switch {
 	case c.halted:
 		return 0, visit.WaitBudget
-	case c.lowDisk, c.pages >= maxBehind, c.links >= maxLinksBehind, len(c.outbox) >= maxOutbox:
+	case c.lowDisk, pages >= maxBehind, links >= maxLinksBehind, c.outbox.Len() >= maxOutbox:
 		return 0, visit.WaitStorage
 	case !c.tenure.Load().MayStart(time.Now()):
 		return 0, visit.WaitLease
@@ -149,7 +150,8 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 		r := &b.Resolved[i]
 		if r.Forbidden {
 			request := r.Request // the batch is used again
-			c.endings = append(c.endings, entry{request: &request, visit: r.Visit})
+			s := c.sites[request.Host]
+			c.commits.AddLast(committer.Entry{Request: &request, Visit: r.Visit, Slot: s.slot, Domain: s.domain})
 			continue
 		}
 		c.settledPage(now, r.Request, r.Visit, nil, r.Settled)
@@ -161,7 +163,7 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 	c.takeHosts(work, now, b.Take)
 	for _, p := range b.Parks {
 		p = c.parked(p)
-		c.pend(entry{park: &p})
+		c.pendAt(p.Host, committer.Entry{Park: &p})
 	}
 	for _, r := range b.Rest {
 		c.rest(r)
@@ -287,19 +289,19 @@ func (c *crawler) calledOff(now time.Time, r frontier.Request, sent time.Time, o
 }
 
 // settledPage hands a visit to the next commit.
-func (c *crawler) settledPage(now time.Time, r frontier.Request, v *visit.Visit, links []link, s frontier.Settled) {
+func (c *crawler) settledPage(now time.Time, r frontier.Request, v *visit.Visit, links []committer.Found, s frontier.Settled) {
 	switch s.Verdict {
 	case frontier.InDoubt:
 	case frontier.Again:
 		v.Outcome, v.Reason, v.Wait = visit.Pending, "", visit.WaitHold
 		v.Links = nil
 		c.meter.totals.Retries[s.Effect.Charge()]++
-		c.pend(entry{request: &r, retry: &store.Retry{Visit: *v, Attempt: s.Attempt}})
+		c.pendAt(r.Host, committer.Entry{Request: &r, Retry: &store.Retry{Visit: *v, Attempt: s.Attempt}})
 		if s.Effect.Urgent() {
-			c.urgent = true
+			c.commits.Hurry()
 		}
 	case frontier.Ended:
-		c.pend(entry{request: &r, visit: v, found: links})
+		c.pendAt(r.Host, committer.Entry{Request: &r, Visit: v, Found: links})
 	}
 }
 
@@ -331,7 +333,7 @@ func (c *crawler) noteEffect(now time.Time, host string, e politeness.Effect) {
 		case e.Has(politeness.Incident), e.Has(politeness.Slowed):
 			cause = "incident"
 		}
-		c.paces = append(c.paces, store.PaceChange{Host: host, At: now, From: from, To: to, Cause: cause})
+		c.commits.Pace(store.PaceChange{Host: host, At: now, From: from, To: to, Cause: cause}, c.slotOf(host))
 		if to > from {
 			c.cfg.Log.Info("host slowed", "host", host, "delay", to, "why", e.String())
 		} else {
@@ -339,7 +341,7 @@ func (c *crawler) noteEffect(now time.Time, host string, e politeness.Effect) {
 		}
 	}
 	if e.Urgent() {
-		c.urgent = true
+		c.commits.Hurry()
 	}
 	if !e.Has(politeness.Cancelled) {
 		return
@@ -353,7 +355,7 @@ func (c *crawler) noteEffect(now time.Time, host string, e politeness.Effect) {
 }
 
 // touch notes that the state of a host must be stored.
-func (c *crawler) touch(host string) { c.touched[host] = struct{}{} }
+func (c *crawler) touch(host string) { c.commits.Touch(host) }
 
 // look is done a few times a second: limits, disk, progress.
 func (c *crawler) look(work context.Context, now time.Time) {
@@ -439,7 +441,7 @@ func (c *crawler) watchDisk(now time.Time) {
 
 // finished tells whether the crawl is over, and how.
 func (c *crawler) finished(ctx context.Context, now time.Time) bool {
-	if c.busy+c.dragging > 0 || len(c.pending)+len(c.endings) > 0 || len(c.touched) > 0 || c.committing || len(c.outbox) > 0 || c.loader.asking {
+	if c.busy+c.dragging > 0 || !c.commits.Idle() || c.outbox.Len() > 0 || c.loader.asking {
 		return false
 	}
 	if c.alone == nil {

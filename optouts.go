@@ -102,7 +102,7 @@ func (c *crawler) shun(now time.Time, host string) {
 	for id, list := range s.sitemaps {
 		for u, m := range list {
 			if u.Host() == host && c.owns(s.slot) {
-				c.pend(entry{ran: &store.Errand{Job: id, URL: u, Nested: m.nested}})
+				c.pendRan(store.Errand{Job: id, URL: u, Nested: m.nested})
 				delete(list, u)
 			}
 		}

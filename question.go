@@ -11,6 +11,7 @@ import (
 
 	"headway/ask"
 	"headway/frontier"
+	"headway/internal/committer"
 	"headway/internal/loop"
 	"headway/limit"
 	"headway/politeness"
@@ -128,8 +129,8 @@ func (c *crawler) answerTo(ctx context.Context, now time.Time, q ask.Question, t
 
 // tellStored tells an answer once all that was changed until now is stored.
 func (c *crawler) tellStored(a *ask.Answer, tell func(*ask.Answer)) {
-	c.pend(entry{ack: func() { tell(a) }})
-	c.urgent = true
+	c.pend(committer.Entry{Stored: func() { tell(a) }})
+	c.commits.Hurry()
 }
 
 func (c *crawler) ask(now time.Time, q ask.Question) (ask.Answer, error) {
@@ -324,7 +325,7 @@ func (r *run) status(now time.Time) *ask.Status {
 	s := &ask.Status{
 		PID: os.Getpid(), At: now, Elapsed: ask.Millis(now.Sub(r.c.loop.Began().Round(0))), Pages: spent.Pages, Requests: spent.Requests, Bytes: spent.Bytes, Rate: r.tally.rate(now),
 		Seen: r.counts.Seen(), Waiting: r.counts.Waiting, Hosts: stats.Working, Ready: stats.Ready, InFlight: stats.InFlight, Workers: r.c.cfg.Workers,
-		Warnings: r.tally.warnings, Discovery: !r.enough, Commit: ask.Millis(r.c.commits.last),
+		Warnings: r.tally.warnings, Discovery: !r.enough, Commit: ask.Millis(r.c.commits.Stats().Last),
 	}
 	if r.stop != nil {
 		s.Stopping = r.stop.Reason

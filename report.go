@@ -167,10 +167,11 @@ func (r *run) slowest(now time.Time) []ask.Host {
 
 // publish makes the progress known.
 func (r *run) publish(now time.Time) {
+	commits := r.c.commits.Stats()
 	p := &Progress{
 		At: now, Elapsed: now.Sub(r.c.loop.Began().Round(0)), Counts: r.counts, Spent: r.budget.Spent(), Rate: r.tally.rate(now),
 		Frontier: r.c.f.Stats(), Shares: r.c.f.Account().Shares(now), Slowest: r.slowest(now), Warnings: r.tally.warnings,
-		Ceilings: r.cfg.Limits.Ceilings(), Resumed: r.resumed, Before: r.tally.before, AtLeast: r.tally.atLeast, Commits: r.c.commits.n, CommitTime: r.c.commits.time, LastCommit: r.c.commits.last,
+		Ceilings: r.cfg.Limits.Ceilings(), Resumed: r.resumed, Before: r.tally.before, AtLeast: r.tally.atLeast, Commits: commits.N, CommitTime: commits.Time, LastCommit: commits.Last,
 	}
 	p.Layers = r.c.layers(now)
 	if r.stop != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/internal/committer"
 	"headway/job"
 	"headway/limit"
 	"headway/politeness"
@@ -480,7 +481,7 @@ func (r *run) returnUnspent(now time.Time) {
 	}
 	r.unspentAt = now.Add(upkeepEvery)
 	if n := r.c.f.Unspent(r.job); n > 0 {
-		r.c.pend(entry{tokens: &store.Return{Job: r.job, Tokens: n}})
+		r.c.pend(committer.Entry{Tokens: &store.Return{Job: r.job, Tokens: n}})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"headway/fetch"
 	"headway/frontier"
+	"headway/internal/committer"
 	"headway/internal/exchange"
 	"headway/internal/pace"
 	"headway/job"
@@ -64,6 +65,18 @@ func (c *crawler) site(u weburl.URL) *site {
 	}
 	c.sites[host] = s
 	return s
+}
+
+// slotOf is the slot of a host, kept or not.
+func (c *crawler) slotOf(host string) store.Slot {
+	if s := c.sites[host]; s != nil {
+		return s.slot
+	}
+	u, err := store.ParseHost(host)
+	if err != nil {
+		return 0 // cannot be: it was asked
+	}
+	return store.SlotOf(c.key, u.Domain())
 }
 
 // read lists the sitemaps that a job reads at the host.
@@ -158,7 +171,7 @@ func (c *crawler) tookRobots(now time.Time, l robotsLanding) {
 	c.noteEffect(now, l.request.Host, settled.Effect)
 	s.robots = c.cfg.Robots.Observe(s.robots, now, l.robots)
 	if l.body != nil && c.newRobots(s.robots.Sum) {
-		c.pend(entry{robots: &store.RobotsVersion{Sum: s.robots.Sum, Body: l.body, FetchedAt: now}})
+		c.pend(committer.Entry{Robots: &store.RobotsVersion{Sum: s.robots.Sum, Body: l.body, FetchedAt: now}})
 	}
 	gone := c.unaskable(now, s, l)
 	delay := c.crawlDelay(l.request.Host)
@@ -268,6 +281,6 @@ func (r *run) fallBack(host string, failure *fetch.Error) bool {
 	r.c.cfg.Log.Info("nobody answers, trying the other scheme", "host", host, "url", other.String(), "err", failure)
 	f := store.Found{Item: visit.Item{Job: r.job, URL: other, Found: visit.FoundSeed}}
 	r.seedHosts[other.Host()] = true
-	r.c.pend(entry{found: []link{{found: f, mark: r.mark(&f, 0)}}})
+	r.c.pend(committer.Entry{Found: []committer.Found{{Found: f, Mark: r.mark(&f, 0)}}})
 	return true
 }

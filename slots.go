@@ -123,12 +123,12 @@ func (c *crawler) giveUp(work context.Context, now time.Time) {
 	if len(f.leaving) == 0 || c.loader.asking || c.refilling || len(c.refills) > 0 {
 		return
 	}
-	unstored := c.unstored()
+	unstored := c.commits.Unstored(c.domainOf)
 	domains := map[store.Slot][]string{}
 	waits := map[store.Slot]bool{}
 	for d := range unstored { // also of hosts that have left memory
 		if s := store.SlotOf(c.key, d); f.leaving[s] {
-			c.urgent = true
+			c.commits.Hurry()
 			waits[s] = true
 		}
 	}
@@ -145,7 +145,7 @@ func (c *crawler) giveUp(work context.Context, now time.Time) {
 		case !quiet:
 			waits[s.slot] = true
 		case unstored[s.domain]:
-			c.urgent = true
+			c.commits.Hurry()
 			waits[s.slot] = true
 		}
 		domains[s.slot] = append(domains[s.slot], s.domain)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"headway/internal/committer"
 	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
@@ -197,7 +198,7 @@ func (c *crawler) endRun(now time.Time, r *run) {
 		})
 	}
 	if n := c.f.Unused(r.job); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
-		c.pend(entry{tokens: &store.Return{Job: r.job, Tokens: n}})
+		c.pend(committer.Entry{Tokens: &store.Return{Job: r.job, Tokens: n}})
 	}
 	if c.f.DropJob(now, r.job) {
 		delete(c.runs, r.job)

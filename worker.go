@@ -8,6 +8,7 @@ import (
 
 	"headway/fetch"
 	"headway/frontier"
+	"headway/internal/committer"
 	"headway/internal/exchange"
 	"headway/limit"
 	"headway/output"
@@ -75,7 +76,7 @@ func (c *crawler) work(ctx context.Context) {
 			c.loop.Post(func(time.Time) {
 				c.leavePlace(t)
 				if ran && c.owns(store.SlotOf(c.key, t.request.URL.Domain())) { // else its next owner reads it again
-					c.pend(entry{ran: &store.Errand{Job: t.request.Job, URL: t.request.URL, Nested: t.nested}})
+					c.pendRan(store.Errand{Job: t.request.Job, URL: t.request.URL, Nested: t.nested})
 				}
 			})
 		case frontier.Page:
@@ -399,7 +400,7 @@ func (c *crawler) readSitemap(ctx context.Context, t task, s *exchange.Sitemap) 
 func (r *run) storeLinks(ctx context.Context, links []link) bool {
 	stored := make(chan struct{})
 	r.c.loop.Post(func(now time.Time) {
-		r.c.pend(entry{found: r.fresh(now, links), ack: func() { close(stored) }})
+		r.c.pend(committer.Entry{Found: r.fresh(now, links), Stored: func() { close(stored) }})
 	})
 	select {
 	case <-stored:
