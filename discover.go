@@ -5,161 +5,21 @@ import (
 
 	"headway/frontier"
 	"headway/internal/committer"
+	"headway/internal/discovery"
 	"headway/internal/exchange"
 	"headway/job"
-	"headway/parse"
-	"headway/scope"
 	"headway/store"
-	"headway/visit"
 	"headway/weburl"
 )
 
-// link is a URL that was found, judged as far as that needs no memory.
-type link struct {
-	found store.Found
-	mark  weburl.Fingerprint128
-	leaf  bool // asked for once, and not followed
-}
-
-// Marks of a URL in the cache of what is known to be stored. A URL that waits or
-// has ended for good is known by its fingerprint alone; one skipped for the link
-// that led there, and one out of scope, by a mark of their own, because another
-// link may still admit them.
-const (
-	markStored      byte = 0
-	markProvisional byte = 0x55
-	markAside       byte = 0xaa
-	markSitemaps    byte = 0x33 // of a host's home page: its sitemaps were sent for
-)
-
-// mark is what stands for a found URL in the cache. One out of scope counts once
-// for each slot it was found in.
-func (r *run) mark(f *store.Found, finder store.Slot) weburl.Fingerprint128 {
-	m := frontier.Mark(f.Item.Job, f.Item.URL.Fingerprint128(r.c.key))
-	switch {
-	case f.Aside():
-		m[15] ^= markAside
-		m[14] ^= byte(finder)
-		m[13] ^= byte(finder >> 8)
-	case f.Outcome == visit.Skipped && f.Reason.Provisional():
-		m[15] ^= markProvisional
-	}
-	return m
-}
-
-// judgeLinks turns the links of a page into URLs to be stored, each once.
-func (r *run) judgeLinks(v *visit.Visit) []link {
-	if len(v.Links) == 0 {
-		return nil
-	}
-	finder := store.SlotOf(r.c.key, v.Item.URL.Domain())
-	if v.Outcome == visit.Redirected {
-		item, ok := v.Item.Follow(v.Answer.Location, r.c.key)
-		if !ok {
-			return nil
-		}
-		return []link{r.judgeRedirect(item, finder)}
-	}
-	if r.cfg.Sitemaps == SitemapsOnly || r.cfg.Closed {
-		return nil
-	}
-	links := make([]link, 0, len(v.Links))
-	known := make(map[weburl.URL]int, len(v.Links))
-	for i := range v.Links {
-		l := &v.Links[i]
-		if at, ok := known[l.URL]; ok {
-			// Of two links to a page the one that passes counts.
-			if f := &links[at].found; !l.Nofollow && f.Reason == visit.Nofollow {
-				links[at] = r.judge(f.Item, false, finder)
-			}
-			continue
-		}
-		known[l.URL] = len(links)
-		item := visit.Item{Job: v.Item.Job, URL: l.URL, Via: v.Item.URL, Found: visit.FoundLink, Depth: v.Item.Depth + 1}
-		links = append(links, r.judge(item, l.Nofollow, finder))
-	}
-	return links
-}
-
-// judge decides whether a found URL waits or is skipped.
-func (r *run) judge(item visit.Item, nofollow bool, finder store.Slot) link {
-	f := store.Found{Item: item}
-	d := r.scope.Decide(item.URL, item.Depth)
-	switch {
-	case !d.In:
-		f.Outcome, f.Reason = visit.Skipped, visit.Reason(d.Reason)
-	case r.cfg.OptedOut(item.URL):
-		f.Outcome, f.Reason = visit.Skipped, visit.OptedOut
-	case nofollow:
-		f.Outcome, f.Reason = visit.Skipped, visit.Nofollow
-	}
-	return link{found: f, mark: r.mark(&f, finder), leaf: d.Leaf}
-}
-
-// judgeRedirect decides about the target of a redirect. What a seed redirects to
-// within its domain belongs to the crawl.
-func (r *run) judgeRedirect(item visit.Item, finder store.Slot) link {
-	if item.Depth > 0 {
-		return r.judge(item, false, finder)
-	}
-	r.scope.Widen(item.Via, item.URL)
-	f := store.Found{Item: item}
-	switch d := r.scope.DecideSeed(item.URL); {
-	case !d.In:
-		f.Outcome, f.Reason = visit.Skipped, visit.Reason(d.Reason)
-	case r.cfg.OptedOut(item.URL):
-		f.Outcome, f.Reason = visit.Skipped, visit.OptedOut
-	}
-	return link{found: f, mark: r.mark(&f, finder)}
-}
-
-// stillInScope decides again about a URL that an earlier run let in: what belongs
-// to the crawl may have been narrowed since.
-func (r *run) stillInScope(item visit.Item) scope.Decision {
-	if item.Depth == 0 {
-		return r.scope.DecideSeed(item.URL)
-	}
-	return r.scope.Decide(item.URL, item.Depth)
-}
-
-// priorityScale turns a sitemap's priority into ours.
-const priorityScale = 10
-
-// judgeEntry decides about an entry of a sitemap, which is one link away from a
-// seed.
-func (r *run) judgeEntry(from weburl.URL, e parse.Entry, finder store.Slot) link {
-	return r.judge(visit.Item{
-		Job: r.job, URL: e.URL.Clone(), Via: from, Found: visit.FoundSitemap, Depth: 1, Priority: int(e.Priority * priorityScale),
-	}, false, finder)
-}
-
 // fresh leaves out the links that are known to be stored, and holds the others
-// against the brakes on endless spaces.
-func (r *run) fresh(now time.Time, links []link) []committer.Found {
-	kept := make([]committer.Found, 0, len(links))
-	for i := range links {
-		l := &links[i]
-		if r.c.seen.Has(l.mark) {
-			continue
-		}
-		// A leaf leads nowhere, so it is no part of an endless space.
-		if l.found.Outcome == "" && l.found.Item.Found == visit.FoundLink && !l.leaf {
-			if d := r.traps.Look(l.found.Item.URL, now); !d.In {
-				l.found.Outcome, l.found.Reason = visit.Skipped, visit.Reason(d.Reason)
-			}
-		}
-		if l.found.Outcome == "" && r.enough && l.found.Item.Found != visit.FoundRedirect {
-			l.found.Outcome = visit.Deferred
-		}
-		if l.found.Outcome == "" && r.hosts.out(l.found.Item.URL.Host()) {
-			l.found.Outcome = visit.Deferred
-		}
-		if l.found.Outcome == "" && r.cfg.MaxWaiting > 0 && r.counts.Waiting+int64(len(kept)) >= r.cfg.MaxWaiting {
-			l.found.Outcome = visit.Deferred // extending the job admits it
-		}
-		kept = append(kept, committer.Found{Found: l.found, Mark: l.mark})
+// against the brakes.
+func (r *run) fresh(now time.Time, links []discovery.Link) []discovery.Link {
+	b := discovery.Brakes{Seen: r.c.seen, Traps: r.traps, Enough: r.enough, Out: r.hosts.out, Room: -1}
+	if r.cfg.MaxWaiting > 0 {
+		b.Room = max(r.cfg.MaxWaiting-r.counts.Waiting, 0)
 	}
-	return kept
+	return b.Fresh(now, links)
 }
 
 // findSitemaps sends for the sitemaps of a host, for all who have a part in it.
@@ -178,8 +38,7 @@ func (r *run) findSitemaps(s *site, names []string) {
 	s.read(r.job)
 	// A host that has left memory and comes back has been asked before. Where
 	// that was forgotten the store knows.
-	m := frontier.Mark(r.job, s.home.Fingerprint128(r.c.key))
-	m[15] ^= markSitemaps
+	m := r.rules.SitemapsMark(r.job, s.home)
 	if r.c.seen.Has(m) {
 		return
 	}
@@ -197,7 +56,7 @@ func (r *run) findSitemaps(s *site, names []string) {
 // wantsSitemaps tells whether the sitemaps of a host are to be sent for: they are
 // once for each job, whoever brought the host into memory.
 func (r *run) wantsSitemaps(s *site) bool {
-	return r.cfg.Sitemaps != SitemapsOff && s.sitemaps[r.job] == nil && r.hosts.has(s.home.Host()) && !(r.cfg.Scope.Leaves && r.scope.Foreign(s.home))
+	return r.cfg.Sitemaps != SitemapsOff && s.sitemaps[r.job] == nil && r.hosts.has(s.home.Host()) && !(r.cfg.Scope.Leaves && r.rules.Scope.Foreign(s.home))
 }
 
 // moreSitemaps sends for what a sitemap index lists.
@@ -226,7 +85,7 @@ func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
 	if _, ok := list[u]; ok || len(list) >= exchange.MaxSitemaps || r.enough || r.hosts.out(u.Host()) || r.cfg.OptedOut(u) {
 		return
 	}
-	if d := r.scope.DecideSeed(u); u.Host() != s.home.Host() && (!d.In || d.Leaf) {
+	if d := r.rules.Scope.DecideSeed(u); u.Host() != s.home.Host() && (!d.In || d.Leaf) {
 		return
 	}
 	list[u] = sitemap{nested: nested}

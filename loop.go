@@ -11,6 +11,7 @@ import (
 	"headway/fetch/guard"
 	"headway/frontier"
 	"headway/internal/committer"
+	"headway/internal/discovery"
 	"headway/internal/exchange"
 	"headway/internal/loop"
 	"headway/job"
@@ -289,7 +290,7 @@ func (c *crawler) calledOff(now time.Time, r frontier.Request, sent time.Time, o
 }
 
 // settledPage hands a visit to the next commit.
-func (c *crawler) settledPage(now time.Time, r frontier.Request, v *visit.Visit, links []committer.Found, s frontier.Settled) {
+func (c *crawler) settledPage(now time.Time, r frontier.Request, v *visit.Visit, links []discovery.Link, s frontier.Settled) {
 	switch s.Verdict {
 	case frontier.InDoubt:
 	case frontier.Again:

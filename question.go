@@ -153,7 +153,7 @@ func (c *crawler) ask(now time.Time, q ask.Question) (ask.Answer, error) {
 		if c.alone == nil {
 			return ask.Answer{}, errors.New("discovery of a job of a fleet cannot be stopped; headway job drain ends the job")
 		}
-		change := ask.Change{At: now, By: q.By, Order: q.Kind, Before: discovery(c.alone.enough), After: discovery(true)}
+		change := ask.Change{At: now, By: q.By, Order: q.Kind, Before: discovering(c.alone.enough), After: discovering(true)}
 		c.alone.enough = true
 		c.cfg.Log.Info("discovery stopped", "by", q.By)
 		return ask.Answer{Change: &change}, nil
@@ -165,7 +165,7 @@ func (c *crawler) ask(now time.Time, q ask.Question) (ask.Answer, error) {
 	return ask.Answer{}, fmt.Errorf("%q is no question", q.Kind)
 }
 
-func discovery(stopped bool) string {
+func discovering(stopped bool) string {
 	if stopped {
 		return "stopped"
 	}

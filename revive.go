@@ -60,7 +60,7 @@ func (r *run) renew(ctx context.Context, now time.Time) (out Renewal, err error)
 
 // belongs tells whether a URL belongs to the crawl now.
 func (r *run) belongs(it visit.Item) bool {
-	d := r.stillInScope(it)
+	d := r.rules.Still(it)
 	return d.In && !r.cfg.OptedOut(it.URL)
 }
 

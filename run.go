@@ -10,6 +10,7 @@ import (
 
 	"headway/frontier"
 	"headway/internal/committer"
+	"headway/internal/discovery"
 	"headway/job"
 	"headway/limit"
 	"headway/politeness"
@@ -25,7 +26,7 @@ type run struct {
 	c     *crawler
 	cfg   Config
 	job   job.ID
-	scope *scope.Rules
+	rules *discovery.Rules
 
 	resumed    bool
 	started    time.Time // when the job last began to run
@@ -66,11 +67,12 @@ type run struct {
 func newRun(c *crawler, cfg Config) (*run, error) {
 	cfg.Scope.Seeds = cfg.Seeds
 	cfg.Scope.MaxDepth = int(cfg.Limits.Max(limit.Depth))
-	rules, err := scope.New(cfg.Scope)
+	belongs, err := scope.New(cfg.Scope)
 	if err != nil {
 		return nil, fmt.Errorf("scope: %w", err)
 	}
-	r := &run{c: c, cfg: cfg, scope: rules, seedHosts: map[string]bool{}, guilty: map[weburl.URL]bool{}, traps: scope.NewTraps(scope.TrapConfig{})}
+	r := &run{c: c, cfg: cfg, seedHosts: map[string]bool{}, guilty: map[weburl.URL]bool{}, traps: scope.NewTraps(scope.TrapConfig{})}
+	r.rules = &discovery.Rules{Scope: belongs, OptedOut: cfg.OptedOut, Closed: cfg.Sitemaps == SitemapsOnly || cfg.Closed, Key: c.key}
 	for _, u := range cfg.Seeds {
 		r.seedHosts[u.Host()] = true
 	}
@@ -223,7 +225,7 @@ func (r *run) addSeeds(ctx context.Context, now time.Time) (fresh int, err error
 		found := make([]store.Found, 0, len(seeds))
 		for _, u := range seeds {
 			f := store.Found{Item: visit.Item{Job: r.job, URL: u, Found: visit.FoundSeed}}
-			switch d := r.scope.DecideSeed(u); {
+			switch d := r.rules.Scope.DecideSeed(u); {
 			case !d.In:
 				f.Outcome, f.Reason = visit.Skipped, visit.Reason(d.Reason)
 			case r.cfg.OptedOut(u):
@@ -253,7 +255,7 @@ func (r *run) widenAgain(ctx context.Context) error {
 		}
 		for i := range page.Entries {
 			if e := &page.Entries[i]; e.Item.Depth == 0 && e.Visit != nil && !e.Visit.Answer.Location.IsZero() {
-				r.scope.Widen(e.Item.URL, e.Visit.Answer.Location)
+				r.rules.Scope.Widen(e.Item.URL, e.Visit.Answer.Location)
 			}
 		}
 		if page.Next == "" {
@@ -329,7 +331,7 @@ func (r *run) unwanted(item visit.Item) *visit.Visit {
 	}
 	d := scope.Decision{In: true}
 	if r.resumed || r.cfg.Scope.Leaves {
-		d = r.stillInScope(item)
+		d = r.rules.Still(item)
 	}
 	if d.In && !d.Leaf && item.Found != visit.FoundSeed {
 		d = r.duplicates.Look(item.URL)

@@ -36,7 +36,7 @@ func (r *run) addKnown(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return fmt.Errorf("read the earlier crawl: %w", err)
 		}
-		d := r.stillInScope(item)
+		d := r.rules.Still(item)
 		if !d.In || r.cfg.OptedOut(item.URL) {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"headway/fetch"
 	"headway/frontier"
 	"headway/internal/committer"
+	"headway/internal/discovery"
 	"headway/internal/exchange"
 	"headway/internal/pace"
 	"headway/job"
@@ -281,6 +282,6 @@ func (r *run) fallBack(host string, failure *fetch.Error) bool {
 	r.c.cfg.Log.Info("nobody answers, trying the other scheme", "host", host, "url", other.String(), "err", failure)
 	f := store.Found{Item: visit.Item{Job: r.job, URL: other, Found: visit.FoundSeed}}
 	r.seedHosts[other.Host()] = true
-	r.c.pend(committer.Entry{Found: []committer.Found{{Found: f, Mark: r.mark(&f, 0)}}})
+	r.c.pend(committer.Entry{Found: []discovery.Link{{Found: f, Mark: r.rules.Mark(&f, 0)}}})
 	return true
 }

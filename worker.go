@@ -9,6 +9,7 @@ import (
 	"headway/fetch"
 	"headway/frontier"
 	"headway/internal/committer"
+	"headway/internal/discovery"
 	"headway/internal/exchange"
 	"headway/limit"
 	"headway/output"
@@ -48,7 +49,7 @@ type landing struct {
 	request frontier.Request
 	visit   *visit.Visit
 	answer  frontier.Answer
-	links   []link
+	links   []discovery.Link
 	wire    int64
 	first   bool     // of its job on the host
 	names   []string // sitemaps that robots.txt names, of a first
@@ -264,7 +265,7 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 			return l
 		}
 	}
-	l.leaf = t.run.cfg.Scope.Leaves && t.run.stillInScope(v.Item).Leaf
+	l.leaf = t.run.cfg.Scope.Leaves && t.run.rules.Still(v.Item).Leaf
 	if l.own = t.run.remember(ctx, &v.Item); l.own != nil {
 		return l
 	}
@@ -297,7 +298,7 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 	if c.stopped(&t) {
 		l.answer.Latency = 0
 	}
-	l.links = t.run.judgeLinks(v)
+	l.links = t.run.rules.Links(v)
 	l.wire = answer.WireBytes
 	return l
 }
@@ -373,10 +374,10 @@ func (c *crawler) askSitemap(ctx context.Context, t task) (ran bool) {
 // readSitemap stores what a sitemap lists, and tells whether that was all of it.
 func (c *crawler) readSitemap(ctx context.Context, t task, s *exchange.Sitemap) bool {
 	finder := store.SlotOf(c.key, t.request.URL.Domain())
-	var chunk []link
+	var chunk []discovery.Link
 	stored := true
 	nested, _, err := s.Read(t.request.URL, func(e parse.Entry) bool {
-		chunk = append(chunk, t.run.judgeEntry(t.request.URL, e, finder))
+		chunk = append(chunk, t.run.rules.Entry(t.run.job, t.request.URL, e, finder))
 		if len(chunk) == sitemapChunk {
 			stored = t.run.storeLinks(ctx, chunk)
 			chunk = nil
@@ -397,7 +398,7 @@ func (c *crawler) readSitemap(ctx context.Context, t task, s *exchange.Sitemap) 
 }
 
 // storeLinks hands links to the loop and waits until they are stored.
-func (r *run) storeLinks(ctx context.Context, links []link) bool {
+func (r *run) storeLinks(ctx context.Context, links []discovery.Link) bool {
 	stored := make(chan struct{})
 	r.c.loop.Post(func(now time.Time) {
 		r.c.pend(committer.Entry{Found: r.fresh(now, links), Stored: func() { close(stored) }})

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/internal/discovery"
 	"headway/internal/loop"
 	"headway/store"
 	"headway/visit"
-	"headway/weburl"
 )
 
 // Entry is something that waits for a commit. A visit and the links of its page
@@ -30,19 +30,13 @@ type Entry struct {
 	Request *frontier.Request // of a visit or retry
 	Visit   *visit.Visit      // that ended its URL
 	Retry   *store.Retry
-	Found   []Found
+	Found   []discovery.Link
 	Park    *frontier.Park
 	Robots  *store.RobotsVersion
 	Errand  *store.Errand // to be run
 	Ran     *store.Errand // that was run
 	Tokens  *store.Return // not used
 	Stored  func()        // called when it is stored; may be nil
-}
-
-// Found is a URL to be stored.
-type Found struct {
-	store.Found
-	Mark weburl.Fingerprint128 // what stands for it among those that are known to be stored
 }
 
 // idle tells whether no request of the entry's domain is under way: then only the entry

@@ -12,6 +12,7 @@ import (
 
 	"headway/frontier"
 	"headway/internal/committer"
+	"headway/internal/discovery"
 	"headway/internal/loop"
 	"headway/store"
 	"headway/visit"
@@ -103,7 +104,7 @@ func (d *desk) page(i, links int) committer.Entry {
 		Slot: 1, Domain: "a.example", Request: &frontier.Request{Host: u.Host(), Item: visit.Item{URL: u}}, Visit: &visit.Visit{Item: visit.Item{URL: u}},
 	}
 	for range links {
-		e.Found = append(e.Found, committer.Found{})
+		e.Found = append(e.Found, discovery.Link{})
 	}
 	return e
 }

@@ -1,0 +1,150 @@
+// Package discovery turns what pages and sitemaps lead to into URLs to be stored: in
+// scope or not, each with its reason. Workers decide what needs no memory; the loop
+// leaves out what is known, and holds the rest against the brakes on endless spaces.
+package discovery
+
+import (
+	"headway/frontier"
+	"headway/job"
+	"headway/parse"
+	"headway/scope"
+	"headway/store"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// Link is a URL that was found, judged as far as that needs no memory.
+type Link struct {
+	store.Found
+	Mark weburl.Fingerprint128 // what stands for it among those that are known to be stored
+	Leaf bool                  // asked for once, and not followed
+}
+
+// Rules are what a job goes by.
+type Rules struct {
+	Scope    *scope.Rules
+	OptedOut func(weburl.URL) bool // hosts that asked not to be crawled
+	Closed   bool                  // links of pages are not followed, redirects are
+	Key      weburl.Key            // of fingerprints
+}
+
+// Marks of a URL in the cache of what is known to be stored. A URL that waits or
+// has ended for good is known by its fingerprint alone; one skipped for the link
+// that led there, and one out of scope, by a mark of their own, because another
+// link may still admit them.
+const (
+	markProvisional byte = 0x55
+	markAside       byte = 0xaa
+	markSitemaps    byte = 0x33 // of a host's home page: its sitemaps were sent for
+)
+
+// Mark is what stands for a found URL in the cache. One out of scope counts once
+// for each slot it was found in.
+func (r *Rules) Mark(f *store.Found, finder store.Slot) weburl.Fingerprint128 {
+	m := frontier.Mark(f.Item.Job, f.Item.URL.Fingerprint128(r.Key))
+	switch {
+	case f.Aside():
+		m[15] ^= markAside
+		m[14] ^= byte(finder)
+		m[13] ^= byte(finder >> 8)
+	case f.Outcome == visit.Skipped && f.Reason.Provisional():
+		m[15] ^= markProvisional
+	}
+	return m
+}
+
+// SitemapsMark stands for the sitemaps of a host, which are sent for once.
+func (r *Rules) SitemapsMark(id job.ID, home weburl.URL) weburl.Fingerprint128 {
+	m := frontier.Mark(id, home.Fingerprint128(r.Key))
+	m[15] ^= markSitemaps
+	return m
+}
+
+// Links turns the links of a page into URLs to be stored, each once. A redirect has one,
+// which is a page of its own.
+func (r *Rules) Links(v *visit.Visit) []Link {
+	if len(v.Links) == 0 {
+		return nil
+	}
+	finder := store.SlotOf(r.Key, v.Item.URL.Domain())
+	if v.Outcome == visit.Redirected {
+		item, ok := v.Item.Follow(v.Answer.Location, r.Key)
+		if !ok {
+			return nil
+		}
+		return []Link{r.redirect(item, finder)}
+	}
+	if r.Closed {
+		return nil
+	}
+	links := make([]Link, 0, len(v.Links))
+	known := make(map[weburl.URL]int, len(v.Links))
+	for i := range v.Links {
+		l := &v.Links[i]
+		if at, ok := known[l.URL]; ok {
+			// Of two links to a page the one that passes counts.
+			if f := &links[at].Found; !l.Nofollow && f.Reason == visit.Nofollow {
+				links[at] = r.judge(f.Item, false, finder)
+			}
+			continue
+		}
+		known[l.URL] = len(links)
+		item := visit.Item{Job: v.Item.Job, URL: l.URL, Via: v.Item.URL, Found: visit.FoundLink, Depth: v.Item.Depth + 1}
+		links = append(links, r.judge(item, l.Nofollow, finder))
+	}
+	return links
+}
+
+// priorityScale turns a sitemap's priority into ours.
+const priorityScale = 10
+
+// Entry decides about an entry of a sitemap, which is one link away from a seed.
+func (r *Rules) Entry(id job.ID, sitemap weburl.URL, e parse.Entry, finder store.Slot) Link {
+	return r.judge(visit.Item{
+		Job: id, URL: e.URL.Clone(), Via: sitemap, Found: visit.FoundSitemap, Depth: 1, Priority: int(e.Priority * priorityScale),
+	}, false, finder)
+}
+
+// Still decides again about a URL that an earlier run let in: what belongs to the crawl
+// may have been narrowed since.
+func (r *Rules) Still(item visit.Item) scope.Decision {
+	if item.Depth == 0 {
+		return r.Scope.DecideSeed(item.URL)
+	}
+	return r.Scope.Decide(item.URL, item.Depth)
+}
+
+// judge decides whether a found URL waits or is skipped.
+func (r *Rules) judge(item visit.Item, nofollow bool, finder store.Slot) Link {
+	d := r.Scope.Decide(item.URL, item.Depth)
+	l := Link{Found: r.found(item, d), Leaf: d.Leaf}
+	if l.Outcome == "" && nofollow {
+		l.Outcome, l.Reason = visit.Skipped, visit.Nofollow
+	}
+	l.Mark = r.Mark(&l.Found, finder)
+	return l
+}
+
+// redirect decides about the target of a redirect. What a seed redirects to within its
+// domain belongs to the crawl.
+func (r *Rules) redirect(item visit.Item, finder store.Slot) Link {
+	if item.Depth > 0 {
+		return r.judge(item, false, finder)
+	}
+	r.Scope.Widen(item.Via, item.URL)
+	f := r.found(item, r.Scope.DecideSeed(item.URL))
+	return Link{Found: f, Mark: r.Mark(&f, finder)}
+}
+
+// found is a URL as it is stored: it waits, unless it is out of scope or its host asked
+// not to be crawled.
+func (r *Rules) found(item visit.Item, d scope.Decision) store.Found {
+	f := store.Found{Item: item}
+	switch {
+	case !d.In:
+		f.Outcome, f.Reason = visit.Skipped, visit.Reason(d.Reason)
+	case r.OptedOut(item.URL):
+		f.Outcome, f.Reason = visit.Skipped, visit.OptedOut
+	}
+	return f
+}
