@@ -16,7 +16,7 @@ import (
 func (c *crawler) newCommitter() *committer.Committer {
 	return committer.New(c.loop, committer.Config{
 		Store: c.st, Gap: c.cfg.CommitGap, Lease: c.lease, Host: c.storeHost, Last: c.endingsBeside,
-		Sync: c.syncArchives, Beyond: c.afterlife, Asked: c.meter.stored, Took: c.tookCommit, Log: c.cfg.Log,
+		Sync: c.syncArchives, Beyond: c.afterlife, Asked: c.meter.Stored, Took: c.tookCommit, Log: c.cfg.Log,
 	})
 }
 
@@ -73,7 +73,7 @@ func (c *crawler) encodeHost(host string, s *site, state politeness.State) (comm
 // tookCommit goes on with what is stored now.
 func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 	batch, commit, receipt, took := d.Entries, &d.Commit, &d.Receipt, d.Took
-	c.meter.totals.Commits.add(took)
+	c.meter.Totals.Commits.Add(took)
 	if c.cfg.Committed != nil {
 		c.cfg.Committed(time.Now().Add(-took), took, len(commit.Visits))
 	}
@@ -139,7 +139,7 @@ func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 		c.outbox.Put(visits)
 	}
 	for i := range visits {
-		c.meter.ended(&visits[i])
+		c.meter.Ended(&visits[i])
 		if r := c.runs[visits[i].Item.Job]; r != nil {
 			r.tally.ended(&visits[i])
 		}

@@ -13,6 +13,7 @@ import (
 	"headway/fetch"
 	"headway/fetch/guard"
 	"headway/frontier"
+	"headway/gauge"
 	"headway/limit"
 	"headway/output"
 	"headway/politeness"
@@ -143,7 +144,7 @@ type Config struct {
 	Mail Mail
 
 	Log   *slog.Logger // nil for none
-	Gauge *Gauge       // shows how it stands; nil for nobody who looks
+	Gauge *gauge.Gauge // shows how it stands; nil for nobody who looks
 	// Committed is told by the loop of each commit, and must not block; nil for
 	// nobody.
 	Committed func(began time.Time, took time.Duration, visits int)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/gauge"
 	"headway/governor"
 	"headway/internal/committer"
 	"headway/internal/loop"
@@ -64,7 +65,7 @@ type crawler struct {
 	stopWork context.CancelCauseFunc
 
 	commits *committer.Committer
-	meter   *meter
+	meter   *gauge.Meter
 
 	redirects redirects
 
@@ -100,9 +101,9 @@ func newCrawler(cfg Config) *crawler {
 		rates: store.Timeline{}, seen: frontier.NewSeen(cfg.SeenBytes), rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
 		tasks:   make(chan task, cfg.Workers),
 		parsing: make(chan struct{}, cfg.ParseWorkers), outbox: committer.NewOutbox(),
-		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}), meter: newMeter(cfg.Gauge),
+		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}), meter: gauge.NewMeter(cfg.Gauge),
 	}
-	c.loop = loop.New(loop.Config{Room: 4 * cfg.Workers, Asked: c.meter.stored, Again: c.again, Scarce: scarce, Log: cfg.Log})
+	c.loop = loop.New(loop.Config{Room: 4 * cfg.Workers, Asked: c.meter.Stored, Again: c.again, Scarce: scarce, Log: cfg.Log})
 	c.commits = c.newCommitter()
 	for _, w := range cfg.Outputs {
 		if a, ok := w.(output.ExchangeWriter); ok {

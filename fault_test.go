@@ -20,6 +20,7 @@ import (
 	"headway/fetch"
 	"headway/fetch/guard"
 	"headway/frontier"
+	"headway/gauge"
 	"headway/internal/simweb"
 	"headway/job"
 	"headway/lab"
@@ -216,7 +217,7 @@ func TestSlowStoreOfLinks(t *testing.T) {
 		linked.Site.Links = links
 		s := newSimulated(t, hosts, linked)
 		s.cfg.Policy, s.cfg.Owned = preset("owned"), func(weburl.URL) bool { return true }
-		s.cfg.Ungoverned, s.cfg.Workers, s.cfg.Gauge = true, workers, new(headway.Gauge)
+		s.cfg.Ungoverned, s.cfg.Workers, s.cfg.Gauge = true, workers, new(gauge.Gauge)
 		slow := &slowStore{Store: s.st, until: time.Now().Add(time.Minute)}
 		s.cfg.Store = slow
 		s.fetched(s.run(), hosts*pages)

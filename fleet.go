@@ -273,7 +273,7 @@ func (c *crawler) nextPoll(now time.Time) time.Time {
 // What waits longer than a lease is ended by the renewal; a question that failed
 // is asked again.
 func (c *crawler) lostStore(work context.Context, err error) {
-	c.meter.stored(work, err)
+	c.meter.Stored(work, err)
 	switch {
 	case work.Err() != nil:
 	case errors.Is(err, store.ErrFenced):

@@ -10,6 +10,7 @@ import (
 
 	"headway"
 	"headway/frontier"
+	"headway/gauge"
 	"headway/lab"
 	labtemper "headway/lab/temper"
 	"headway/politeness"
@@ -35,7 +36,7 @@ func TestGauge(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSimulated(t, 3, temper)
 				s.cfg.Sitemaps = headway.SitemapsAuto
-				var g headway.Gauge
+				var g gauge.Gauge
 				s.cfg.Gauge = &g
 				s.run()
 				r, saw := g.Read(), s.web.Stats().Total
@@ -77,11 +78,11 @@ func TestGauge(t *testing.T) {
 func TestGaugeAddsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 12, small(30))
-		var g headway.Gauge
+		var g gauge.Gauge
 		s.cfg.Gauge = &g
 		done := make(chan struct{})
 		go func() { defer close(done); s.run() }()
-		var last headway.Reading
+		var last gauge.Reading
 		for over := false; !over; {
 			select {
 			case <-done:

@@ -6,26 +6,10 @@ import (
 
 	"headway/fetch"
 	"headway/frontier"
+	"headway/gauge"
+	"headway/job"
 	"headway/visit"
 )
-
-// Layer is one of the layers of control: what bounds it, how much of it is in
-// use, what waits for it and for how long work has waited so far. Numbers are of
-// the unit the name says; a limit of 0 is none.
-type Layer struct {
-	Name    string
-	Setting string // its home among the settings
-	Limit   int64
-	Use     int64
-	Waiting int64         // hosts or requests that wait for it now
-	Waited  time.Duration // of hosts or requests, so far
-}
-
-// Layers names the layers in their order.
-var Layers = []string{
-	"workers", "in flight per host", "URLs in memory", "waiting URLs", "pace", "backoff", "known URLs (bytes)", "parsers",
-	"robots.txt", "lookups", "commits", "hosts in memory", "governor", "free disk (bytes)", "slow exchanges",
-}
 
 // Metered is a Fetcher that counts what it does.
 type Metered interface{ Stats() fetch.Stats }
@@ -39,10 +23,10 @@ func (c *crawler) waiting() (n int64) {
 }
 
 // layers says how each layer stands.
-func (c *crawler) layers(now time.Time) []Layer {
+func (c *crawler) layers(now time.Time) []gauge.Layer {
 	stats := c.f.Stats()
 	shares := c.f.Account().Shares(now)
-	on := func(l *Layer, waits ...visit.Wait) {
+	on := func(l *gauge.Layer, waits ...visit.Wait) {
 		for _, w := range waits {
 			for i := range shares {
 				if shares[i].State == frontier.Waiting(w) {
@@ -53,7 +37,7 @@ func (c *crawler) layers(now time.Time) []Layer {
 		}
 	}
 	pages, _ := c.commits.Behind()
-	list := []Layer{
+	list := []gauge.Layer{
 		{Setting: "workers", Limit: int64(c.cfg.Workers), Use: int64(c.busy)},
 		{Setting: "pace.in_flight", Limit: int64(c.cfg.Policy.InFlight), Use: int64(stats.InFlight)},
 		{Setting: "frontier.head", Limit: frontier.DefaultMaxItems, Use: int64(stats.Items)},
@@ -91,9 +75,26 @@ func (c *crawler) layers(now time.Time) []Layer {
 		list[7].Waited += bodies.Waited
 	}
 	for i := range list {
-		list[i].Name = Layers[i]
+		list[i].Name = gauge.Layers[i]
 	}
 	return list
 }
 
 var _ Metered = (*fetch.Client)(nil)
+
+// show writes a reading on the gauge, if there is one.
+func (c *crawler) show(now time.Time, over bool) {
+	if c.cfg.Gauge == nil || c.f == nil {
+		return
+	}
+	_, links := c.commits.Behind()
+	r := gauge.Reading{Over: over, Tenure: *c.tenure.Load(), Slots: len(c.leases), Jobs: map[job.State]int{}, Frontier: c.f.Stats(), Links: links, Layers: c.layers(now)}
+	for _, run := range c.runs {
+		if run == c.alone {
+			r.Jobs[job.Running]++
+		} else {
+			r.Jobs[run.state]++
+		}
+	}
+	c.meter.Show(r, c.f.Account().Shares(now))
+}

@@ -296,7 +296,7 @@ func (c *crawler) settledPage(now time.Time, r frontier.Request, v *visit.Visit,
 	case frontier.Again:
 		v.Outcome, v.Reason, v.Wait = visit.Pending, "", visit.WaitHold
 		v.Links = nil
-		c.meter.totals.Retries[s.Effect.Charge()]++
+		c.meter.Totals.Retries[s.Effect.Charge()]++
 		c.pendAt(r.Host, committer.Entry{Request: &r, Retry: &store.Retry{Visit: *v, Attempt: s.Attempt}})
 		if s.Effect.Urgent() {
 			c.commits.Hurry()
@@ -349,7 +349,7 @@ func (c *crawler) noteEffect(now time.Time, host string, e politeness.Effect) {
 	}
 	for _, r := range c.runsOf(host) {
 		if most := r.cfg.Policy.CancelAfter; most > 0 && r.stop == nil {
-			c.meter.totals.Cancelled++
+			c.meter.Totals.Cancelled++
 			r.halt(now, &Stop{State: job.Cancelled, Reason: fmt.Sprintf("%s refused %d times in a row at the slowest pace", host, most)})
 		}
 	}

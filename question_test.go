@@ -11,6 +11,7 @@ import (
 
 	"headway"
 	"headway/ask"
+	"headway/gauge"
 	"headway/job"
 	labtemper "headway/lab/temper"
 	"headway/visit"
@@ -221,7 +222,7 @@ func TestStopDiscovery(t *testing.T) {
 		if fetched == 0 || fetched == 200 || deferred == 0 || r.Counts.Waiting != 0 {
 			t.Errorf("%d fetched, %d deferred, %d wait", fetched, deferred, r.Counts.Waiting)
 		}
-		if status == nil || status.Discovery || status.Hosts != 1 || len(status.Layers) != len(headway.Layers) || len(status.Slowest) != 1 {
+		if status == nil || status.Discovery || status.Hosts != 1 || len(status.Layers) != len(gauge.Layers) || len(status.Slowest) != 1 {
 			t.Errorf("status: %+v", status)
 		}
 		s.cfg.Continue, s.cfg.Mail = true, nil

@@ -10,6 +10,7 @@ import (
 
 	"headway/ask"
 	"headway/frontier"
+	"headway/gauge"
 	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
@@ -79,7 +80,7 @@ type Progress struct {
 	Warnings   []string
 	Ceilings   []limit.Ceiling
 	Stopping   string // why nothing more is sent
-	Layers     []Layer
+	Layers     []gauge.Layer
 	Commits    int64
 	CommitTime time.Duration // in all
 	LastCommit time.Duration

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headway"
+	"headway/gauge"
 	"headway/job"
 	"headway/lab"
 	"headway/store"
@@ -32,7 +32,7 @@ type slowLayer struct{ use, waiting atomic.Int64 }
 
 // watch looks at the layers a few times a second until the crawl has ended.
 func (l *slowLayer) watch(s *simulated) (stop func()) {
-	g := &headway.Gauge{}
+	g := &gauge.Gauge{}
 	s.cfg.Gauge = g
 	done := make(chan struct{})
 	go func() {

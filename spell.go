@@ -140,7 +140,7 @@ func (r *renewal) attempt(ctx context.Context) (over bool) {
 		lost, err = c.keep(asking)
 	}
 	cancel()
-	c.meter.stored(ctx, err)
+	c.meter.Stored(ctx, err)
 	if err == nil {
 		r.failing = time.Time{}
 		if len(lost) > 0 && !gap {

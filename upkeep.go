@@ -224,7 +224,7 @@ func (r *run) upkeep(work context.Context, now time.Time) {
 			switch {
 			case err != nil && work.Err() == nil:
 				r.tending.at = now.Add(loop.RetryLast)
-				c.meter.stored(work, err)
+				c.meter.Stored(work, err)
 				c.cfg.Log.Warn("a job is not looked after", "job", r.job, "err", err)
 			case err == nil:
 				r.counts, r.seeded = counts, true

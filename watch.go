@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/gauge"
 	"headway/politeness"
 )
 
@@ -40,9 +41,9 @@ func (c *crawler) watching(t frontier.Trace) frontier.Trace {
 }
 
 // leaves notes that a request leaves, and counts what it breaks.
-func (w *watched) leaves(at time.Time, p promise, m *meter) {
+func (w *watched) leaves(at time.Time, p promise, m *gauge.Meter) {
 	if under := w.under.Add(1); under > p.cap {
-		m.overCap.Add(1)
+		m.OverCap.Add(1)
 	}
 	w.follows(at, p, m)
 }
@@ -50,9 +51,9 @@ func (w *watched) leaves(at time.Time, p promise, m *meter) {
 // follows counts a request that left too soon after the last one. Requests to a
 // host with a pace leave one after the other: none is handed out while another is
 // about to leave.
-func (w *watched) follows(at time.Time, p promise, m *meter) {
+func (w *watched) follows(at time.Time, p promise, m *gauge.Meter) {
 	if last := w.left.Swap(at.UnixNano()); last != 0 && at.UnixNano()-last < int64(p.pace) {
-		m.shortGaps.Add(1)
+		m.ShortGaps.Add(1)
 	}
 }
 
@@ -65,6 +66,6 @@ func (c *crawler) measure(r frontier.Request, a *frontier.Answer, wire int64, e 
 		refusal = view.Policy.Refuses(a.Status)
 		cut = e.Has(politeness.Incident) && s != nil && view.Policy.Cap(view.State) < int(s.watched.promise.cap)
 	}
-	c.meter.landed(r.Kind, a, wire)
-	c.meter.affected(a.Status, refusal, cut, e)
+	c.meter.Landed(r.Kind, a, wire)
+	c.meter.Affected(a.Status, refusal, cut, e)
 }

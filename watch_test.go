@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/gauge"
 	"headway/store"
 	"headway/store/memory"
 )
@@ -28,37 +29,23 @@ func TestWatched(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w watched
-			m := newMeter(nil)
+			m := gauge.NewMeter(nil)
 			for i, after := range tc.leave {
 				w.leaves(start.Add(after), tc.promise, m)
 				if tc.back[i] {
 					w.under.Add(-1)
 				}
 			}
-			if s, o := m.shortGaps.Load(), m.overCap.Load(); s != tc.shortGaps || o != tc.overCap {
+			if s, o := m.ShortGaps.Load(), m.OverCap.Load(); s != tc.shortGaps || o != tc.overCap {
 				t.Errorf("%d short gaps and %d over the cap, want %d and %d", s, o, tc.shortGaps, tc.overCap)
 			}
 		})
 	}
 }
 
-// TestMeterGoesOn begins a second life with what the first one counted.
-func TestMeterGoesOn(t *testing.T) {
-	var g Gauge
-	first := newMeter(&g)
-	first.totals.Pages, first.totals.Refusals[429] = 7, 3
-	first.totals.ShortGaps = 1
-	g.Set(Reading{Totals: first.totals.copy(), Life: first.life})
-	first.totals.Refusals[429]++ // what was read stays as it was
-	second := newMeter(&g)
-	if second.life != 2 || second.totals.Pages != 7 || second.totals.Refusals[429] != 3 || second.shortGaps.Load() != 1 {
-		t.Errorf("life %d with %+v", second.life, second.totals)
-	}
-}
-
 // BenchmarkShow is what the loop spends on its gauge, four times a second.
 func BenchmarkShow(b *testing.B) {
-	var g Gauge
+	var g gauge.Gauge
 	cfg := Config{Store: memory.Open(memory.Config{}), Gauge: &g}.withDefaults()
 	c := newCrawler(cfg)
 	c.loop.Begin()

@@ -23,8 +23,9 @@ import (
 // other modules by import path.
 const Map = `
 # the journey of one URL; only the root joins its stops
-.                        weburl scope frontier governor robots politeness fetch fetch/guard parse visit store store/journal output limit job ask survey internal/borrow internal/committer internal/discovery internal/exchange internal/loop internal/pace
+.                        weburl scope frontier governor robots politeness fetch fetch/guard parse visit store store/journal output limit job ask gauge survey internal/borrow internal/committer internal/discovery internal/exchange internal/loop internal/pace
 survey                   weburl scope robots politeness fetch parse visit store visitor internal/borrow internal/exchange internal/pace
+gauge                    frontier job politeness store visit
 visitor                  weburl robots politeness fetch visit internal/exchange
 internal/exchange        weburl robots politeness fetch fetch/guard parse visit
 internal/loop            fetch/guard
@@ -94,7 +95,7 @@ service/internal/proof   fetch/guard store weburl
 service/internal/retention job store github.com/riverqueue/river
 service/internal/schedule answer store github.com/jackc/pgx/v5 github.com/riverqueue/river github.com/robfig/cron/v3
 service/internal/webhook fetch/guard store github.com/jackc/pgx/v5 github.com/riverqueue/river
-internal/cli             . survey visitor governor answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/export internal/figures internal/machine internal/metrics internal/traces internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres internal/jobspec service service/apikey service/orders client
+internal/cli             . gauge survey visitor governor answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/export internal/figures internal/machine internal/metrics internal/traces internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres internal/jobspec service service/apikey service/orders client
 internal/warm            internal/whole job store visit weburl
 internal/view            . internal/figures ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
 internal/export          job output output/csv output/jsonl output/parquet output/sitemapxml store visit
@@ -103,8 +104,8 @@ internal/check           internal/whole job store visit weburl output fetch/guar
 internal/jobspec         answer fetch internal/config job limit store weburl
 internal/config          internal/machine limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/traces          fetch/guard output visit go.opentelemetry.io/otel
-internal/metrics         . frontier politeness visit job github.com/prometheus/client_golang
-internal/refgen          . job visit internal/cli internal/config internal/metrics github.com/spf13/cobra github.com/spf13/pflag
+internal/metrics         gauge frontier politeness visit job github.com/prometheus/client_golang
+internal/refgen          gauge job visit internal/cli internal/config internal/metrics github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
 internal/doccheck
 internal/doctest

@@ -14,6 +14,7 @@ import (
 
 	"headway"
 	"headway/fetch/guard"
+	"headway/gauge"
 	"headway/internal/config"
 	"headway/internal/jobspec"
 	"headway/internal/metrics"
@@ -84,7 +85,7 @@ func (w *fleetWorker) run(ctx context.Context) error {
 		Strained: w.strain.Strained, Ungoverned: !s.Governor.Enabled, Lookups: func() guard.Layer { return w.dialer.Stats().Lookups }, Log: w.log,
 	}
 	if s.Worker.Listen != "" {
-		cfg.Gauge = new(headway.Gauge)
+		cfg.Gauge = new(gauge.Gauge)
 		shown := metrics.NewWorker(cfg.Gauge)
 		handler, err := metrics.Handler(version, shown.Live, shown.Ready, shown)
 		if err != nil {

@@ -124,10 +124,10 @@ func TestBackPressure(t *testing.T) {
 		if posted != 1 {
 			t.Errorf("%d were posted while nobody took them", posted)
 		}
-		if ctx, cancel := context.WithTimeout(t.Context(), time.Second); l.Offer(ctx, func(time.Time) {}) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if l.Offer(ctx, func(time.Time) {}) {
 			t.Error("there was room for an offer")
-		} else {
-			cancel()
 		}
 		for next(l, time.Second) {
 		}

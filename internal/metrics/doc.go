@@ -1,7 +1,7 @@
 // Package metrics shows how a process of headway stands: to Prometheus in numbers,
 // to whoever runs it in yes or no.
 //
-// It fits beside the journey: the loop writes a reading on a [headway.Gauge] a few
+// It fits beside the journey: the loop writes a reading on a [gauge.Gauge] a few
 // times a second, and a scrape turns the last one into metrics. So a scrape takes
 // no lock that the loop takes, asks nobody anything, and costs the same for ten
 // hosts or a million. Each metric is one row of a table, from which the reference

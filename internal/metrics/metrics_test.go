@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"headway"
 	"headway/frontier"
+	"headway/gauge"
 	"headway/internal/metrics"
 	"headway/job"
 	"headway/politeness"
@@ -23,18 +23,18 @@ import (
 )
 
 // busy is a reading in which every number is another one.
-func busy() headway.Reading {
-	r := headway.Reading{
+func busy() gauge.Reading {
+	r := gauge.Reading{
 		At: time.Unix(1_700_000_000, 0), Life: 3, Slots: 512, Tenure: store.NewTenure(store.Terms{}, time.Now()),
 		Jobs: map[job.State]int{job.Running: 4, job.Paused: 1}, Frontier: frontier.Stats{Working: 9, Ready: 2},
-		Totals: headway.Totals{
+		Totals: gauge.Totals{
 			Requests: map[frontier.Kind]int64{frontier.Page: 100, frontier.Robots: 9, frontier.Sitemap: 5}, Answers: 110, Unheard: 4,
 			Refusals: map[int]int64{429: 7, 503: 2}, Retries: map[politeness.Charge]int64{politeness.ChargeRefusal: 6, politeness.ChargeFailure: 3},
 			Pages: 88, Outcomes: map[visit.Outcome]int64{visit.Fetched: 80, visit.Dead: 8}, Bytes: 123456, Incidents: 5, Holds: 11, Slowed: 12, Quickened: 13,
 			Cuts: 14, Opened: 15, Cancelled: 16, ShortGaps: 17, OverCap: 18, StoreErrors: 19,
 		},
-		Layers: []headway.Layer{{Name: "workers", Setting: "workers", Limit: 512, Use: 20, Waiting: 21, Waited: 22 * time.Second}},
-		Hosts:  []headway.HostTime{{State: frontier.Fetching, Hosts: 3, Spent: time.Minute}, {State: frontier.Waiting(visit.WaitPace), Hosts: 6, Spent: 3 * time.Minute}},
+		Layers: []gauge.Layer{{Name: "workers", Setting: "workers", Limit: 512, Use: 20, Waiting: 21, Waited: 22 * time.Second}},
+		Hosts:  []gauge.HostTime{{State: frontier.Fetching, Hosts: 3, Spent: time.Minute}, {State: frontier.Waiting(visit.WaitPace), Hosts: 6, Spent: 3 * time.Minute}},
 	}
 	r.Commits.N, r.Commits.Sum, r.Commits.In[1], r.Commits.In[3] = 30, 2*time.Second, 20, 9
 	return r
@@ -42,7 +42,7 @@ func busy() headway.Reading {
 
 // TestWorker reads a gauge as Prometheus does.
 func TestWorker(t *testing.T) {
-	var g headway.Gauge
+	var g gauge.Gauge
 	g.Set(busy())
 	want := `
 # HELP headway_commit_seconds how long commits took, those included that had to be tried again
@@ -102,9 +102,9 @@ headway_retries_total{cause="uncharged"} 0
 // TestEveryMetricIsShown wants each row of the reference in a scrape, and no label
 // beside those it names, from the first scrape on.
 func TestEveryMetricIsShown(t *testing.T) {
-	for name, r := range map[string]headway.Reading{"before the first reading": {}, "at work": busy()} {
+	for name, r := range map[string]gauge.Reading{"before the first reading": {}, "at work": busy()} {
 		t.Run(name, func(t *testing.T) {
-			var g headway.Gauge
+			var g gauge.Gauge
 			if !r.At.IsZero() {
 				g.Set(r)
 			}
@@ -140,22 +140,22 @@ func TestEveryMetricIsShown(t *testing.T) {
 func TestProbes(t *testing.T) {
 	terms := store.Terms{}.WithDefaults()
 	for name, tc := range map[string]struct {
-		show        func(*headway.Reading) // nil: nothing yet
+		show        func(*gauge.Reading) // nil: nothing yet
 		later       time.Duration
 		live, ready string // empty: yes
 	}{
 		"before it has joined": {nil, 0, "", "has not joined"},
-		"at work":              {func(*headway.Reading) {}, 0, "", ""},
-		"left":                 {func(r *headway.Reading) { r.Over = true }, 0, "", "has left"},
-		"left long ago":        {func(r *headway.Reading) { r.Over = true }, time.Hour, "", "has left"},
-		"no store":             {func(*headway.Reading) {}, terms.Start, "", "was not renewed"},
-		"stuck":                {func(*headway.Reading) {}, time.Hour, "silent for 1h0m0s", "was not renewed"},
+		"at work":              {func(*gauge.Reading) {}, 0, "", ""},
+		"left":                 {func(r *gauge.Reading) { r.Over = true }, 0, "", "has left"},
+		"left long ago":        {func(r *gauge.Reading) { r.Over = true }, time.Hour, "", "has left"},
+		"no store":             {func(*gauge.Reading) {}, terms.Start, "", "was not renewed"},
+		"stuck":                {func(*gauge.Reading) {}, time.Hour, "silent for 1h0m0s", "was not renewed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var g headway.Gauge
+				var g gauge.Gauge
 				if tc.show != nil {
-					r := headway.Reading{At: time.Now(), Life: 1, Tenure: store.NewTenure(terms, time.Now())}
+					r := gauge.Reading{At: time.Now(), Life: 1, Tenure: store.NewTenure(terms, time.Now())}
 					tc.show(&r)
 					g.Set(r)
 				}
@@ -178,7 +178,7 @@ func TestProbes(t *testing.T) {
 
 // TestHandler serves what it was given, once.
 func TestHandler(t *testing.T) {
-	var g headway.Gauge
+	var g gauge.Gauge
 	g.Set(busy())
 	w := metrics.NewWorker(&g)
 	h, err := metrics.Handler("v1.2", nil, nil, w)
@@ -213,7 +213,7 @@ func get(h http.Handler, path string) (status int, body string) {
 
 // BenchmarkScrape is what a scrape costs, none of it in the loop.
 func BenchmarkScrape(b *testing.B) {
-	var g headway.Gauge
+	var g gauge.Gauge
 	g.Set(busy())
 	w := metrics.NewWorker(&g)
 	h, err := metrics.Handler("v1", nil, nil, w)

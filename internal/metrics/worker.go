@@ -7,18 +7,18 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"headway"
+	"headway/gauge"
 )
 
 // Worker shows what is on the gauge of a worker. It is a [prometheus.Collector].
 type Worker struct {
-	gauge  *headway.Gauge
+	gauge  *gauge.Gauge
 	descs  []*prometheus.Desc // of the table
 	commit *prometheus.Desc
 }
 
 // NewWorker returns what shows a gauge.
-func NewWorker(g *headway.Gauge) *Worker {
+func NewWorker(g *gauge.Gauge) *Worker {
 	w := &Worker{gauge: g, commit: prometheus.NewDesc(commitSeconds, commitHelp, nil, nil)}
 	for _, m := range table {
 		var labels []string
@@ -47,7 +47,7 @@ func (w *Worker) Collect(to chan<- prometheus.Metric) {
 		})
 	}
 	buckets, n := make(map[float64]uint64, len(r.Commits.In)), uint64(0)
-	for i, most := range headway.CommitBounds {
+	for i, most := range gauge.CommitBounds {
 		n += uint64(r.Commits.In[i])
 		buckets[most.Seconds()] = n
 	}

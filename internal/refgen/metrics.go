@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headway"
+	"headway/gauge"
 	exported "headway/internal/metrics"
 )
 
@@ -85,7 +85,7 @@ Each bound of a crawl, in the order of ` + "`layers`" + ` below: how much of it 
 	if err != nil {
 		return err
 	}
-	for i, name := range headway.Layers {
+	for i, name := range gauge.Layers {
 		fmt.Fprintf(b, "| %s | `%s` |\n", name, settings[i])
 	}
 	forPrometheus(b)
@@ -359,7 +359,7 @@ func (s *sources) layerSettings() ([]string, error) {
 			return false
 		})
 	}
-	if len(settings) != len(headway.Layers) {
+	if len(settings) != len(gauge.Layers) {
 		return nil, errors.New("the layers are not made where they were: look at the root package")
 	}
 	return settings, nil

@@ -1,0 +1,35 @@
+package gauge_test
+
+import (
+	"testing"
+
+	"headway/gauge"
+)
+
+// TestMeterGoesOn begins a second life with what the first one counted.
+func TestMeterGoesOn(t *testing.T) {
+	var g gauge.Gauge
+	first := gauge.NewMeter(&g)
+	first.Totals.Pages, first.Totals.Refusals[429] = 7, 3
+	first.ShortGaps.Add(1)
+	first.Show(gauge.Reading{}, nil)
+	first.Totals.Refusals[429]++ // what was read stays as it was
+	second := gauge.NewMeter(&g)
+	if second.Totals.Pages != 7 || second.Totals.Refusals[429] != 3 || second.ShortGaps.Load() != 1 {
+		t.Errorf("begins with %+v", second.Totals)
+	}
+	second.Show(gauge.Reading{}, nil)
+	if r := g.Read(); r.Life != 2 || r.Pages != 7 || len(r.Hosts) == 0 {
+		t.Errorf("shows %+v", r)
+	}
+}
+
+// TestNoGauge counts for nobody.
+func TestNoGauge(t *testing.T) {
+	m := gauge.NewMeter(nil)
+	m.Totals.Pages++
+	m.Show(gauge.Reading{}, nil)
+	if got := new(gauge.Gauge).Read(); got.Pages != 0 {
+		t.Errorf("read %+v", got)
+	}
+}
