@@ -198,10 +198,9 @@ func (c *crawler) looking(r frontier.Request) func(bool) {
 func (c *crawler) askRobots(ctx context.Context, t task) robotsLanding {
 	l := robotsLanding{request: t.request}
 	asker := c.asker(ctx, &t, output.ForRobots, visit.Item{})
-	r, own := asker.Robots(t.asking(ctx), t.host, t.robots, c.cfg.RobotsTimeout)
+	r := asker.Robots(t.asking(ctx), t.host, t.robots, c.cfg.RobotsTimeout)
 	defer r.Close()
-	if l.sent = c.leftAt(r.Result); own != nil {
-		l.own = own
+	if l.sent, l.own = c.leftAt(r.Result), r.Own; l.own != nil {
 		return l
 	}
 	if r.File != nil {
@@ -277,10 +276,9 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 		req.MaxSent = max(most.Max, 1) // what is larger can never be had under this limit
 	}
 	asker := c.asker(ctx, &t, output.ForPage, v.Item)
-	answer, own := asker.Page(t.asking(ctx), req, v)
+	answer := asker.Page(t.asking(ctx), req, v)
 	defer answer.Close()
-	if l.sent = c.leftAt(answer.Result); own != nil {
-		l.own = own
+	if l.sent, l.own = c.leftAt(answer.Result), answer.Own; l.own != nil {
 		return l
 	}
 	if l.own = t.run.recall(ctx, v); l.own != nil {
@@ -352,10 +350,10 @@ func (c *crawler) askSitemap(ctx context.Context, t task) (ran bool) {
 		return err == nil
 	}
 	asker := c.asker(ctx, &t, output.ForSitemap, visit.Item{Job: r.Job})
-	s, own := asker.Sitemap(t.asking(ctx), t.host, r.URL)
+	s := asker.Sitemap(t.asking(ctx), t.host, r.URL)
 	defer s.Close()
-	if own != nil {
-		sent := c.leftAt(s.Result)
+	if s.Own != nil {
+		sent, own := c.leftAt(s.Result), s.Own
 		c.loop.Post(func(now time.Time) { c.calledOff(now, r, sent, own) })
 		return false
 	}

@@ -166,10 +166,10 @@ func (l *lookout) askRobots(ctx context.Context) error {
 	if ok, err := l.turn(ctx, "robots.txt"); !ok {
 		return err
 	}
-	r, err := l.asker().Robots(ctx, l.asked(), robots.State{}, l.cfg.RobotsTimeout)
+	r := l.asker().Robots(ctx, l.asked(), robots.State{}, l.cfg.RobotsTimeout)
 	defer r.Close()
-	if err != nil {
-		return err
+	if r.Own != nil {
+		return r.Own
 	}
 	if r.Sent() {
 		// Redirects make it several requests: the interval counts from the last.
@@ -251,10 +251,10 @@ func (l *lookout) askSitemap(ctx context.Context, at weburl.URL) (more []weburl.
 	if ok, err := l.turn(ctx, at.Path()); !ok {
 		return nil, err
 	}
-	s, err := l.asker().Sitemap(ctx, l.asked(), at)
+	s := l.asker().Sitemap(ctx, l.asked(), at)
 	defer s.Close()
-	if err != nil {
-		return nil, err
+	if s.Own != nil {
+		return nil, s.Own
 	}
 	l.took(&s.Answer, s.Timing.Sent)
 	look := Sitemap{URL: visit.Redact(at), Status: s.Status}
@@ -372,10 +372,10 @@ func (l *lookout) askPage(ctx context.Context, u weburl.URL) (*visit.Visit, erro
 	if ok, err := l.turn(ctx, u.Path()); !ok {
 		return v, err
 	}
-	page, err := l.asker().Page(ctx, exchange.PageRequest(v.Item, l.asked()), v)
+	page := l.asker().Page(ctx, exchange.PageRequest(v.Item, l.asked()), v)
 	defer page.Close()
-	if err != nil {
-		return v, err
+	if page.Own != nil {
+		return v, page.Own
 	}
 	l.took(page, page.Timing.Sent)
 	l.Looks = append(l.Looks, Page{

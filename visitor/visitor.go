@@ -93,10 +93,10 @@ func (v *Visitor) host(u weburl.URL) exchange.Host {
 // askRobots fetches and reads robots.txt and decides about the URL.
 func (v *Visitor) askRobots(ctx context.Context, look *Look, host politeness.State) (politeness.State, error) {
 	u := look.Visit.Item.URL
-	r, err := v.asker().Robots(ctx, v.host(u), robots.State{}, 0)
+	r := v.asker().Robots(ctx, v.host(u), robots.State{}, 0)
 	defer r.Close()
-	if err != nil {
-		return host, err
+	if r.Own != nil {
+		return host, r.Own
 	}
 	look.Robots = RobotsLook{URL: r.URL, Hops: r.Hops, Sent: r.Timing.Sent, Status: r.Status, Err: r.Err}
 	if r.Err != nil && r.Asked() == 0 {
@@ -126,10 +126,10 @@ func (v *Visitor) askRobots(ctx context.Context, look *Look, host politeness.Sta
 // askPage fetches and reads the page.
 func (v *Visitor) askPage(ctx context.Context, look *Look, host politeness.State) error {
 	item := look.Visit.Item
-	page, err := v.asker().Page(ctx, exchange.PageRequest(item, v.host(item.URL)), &look.Visit)
+	page := v.asker().Page(ctx, exchange.PageRequest(item, v.host(item.URL)), &look.Visit)
 	defer page.Close()
-	if err != nil {
-		return err
+	if page.Own != nil {
+		return page.Own
 	}
 	look.Header, look.Body = page.Header, append([]byte(nil), page.Body...)
 	if page.Sent() {

@@ -57,10 +57,10 @@ func (a *Asker) own(ctx context.Context, err error) error {
 	return OwnTrouble(ctx, err)
 }
 
-// Answer is what came of a request: an answer, or what went wrong. It is to be closed,
-// whether our own trouble came with it or not.
+// Answer is what came of a request: an answer, or what went wrong. It is to be closed.
 type Answer struct {
 	*fetch.Result
+	Own       error     // our own trouble: nothing is known of what was asked for
 	Err       error     // what went wrong at the host, or on the way there
 	At        time.Time // when it was over
 	Challenge bool      // a page of a protection service stands in for what was asked for

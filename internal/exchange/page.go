@@ -17,13 +17,13 @@ func PageRequest(it visit.Item, h Host) fetch.Request {
 	}
 }
 
-// Page asks for a page, reads it and writes it down as a visit. The error is our own
-// trouble: then nothing is known of the page.
-func (a *Asker) Page(ctx context.Context, req fetch.Request, v *visit.Visit) (*Answer, error) {
+// Page asks for a page, reads it and writes it down as a visit, unless that is our own
+// trouble.
+func (a *Asker) Page(ctx context.Context, req fetch.Request, v *visit.Visit) *Answer {
 	res, err := a.Fetcher.Do(ctx, req)
 	answer := &Answer{Result: res, Err: err}
-	if own := a.own(ctx, err); own != nil {
-		return answer, own
+	if answer.Own = a.own(ctx, err); answer.Own != nil {
+		return answer
 	}
 	answer.At = a.now()
 	r := reading{res: res, err: err, agent: a.Agent, key: a.Key, at: answer.At}
@@ -39,5 +39,5 @@ func (a *Asker) Page(ctx context.Context, req fetch.Request, v *visit.Visit) (*A
 	}
 	record(v, r)
 	answer.Challenge = !r.page.Challenge.IsZero()
-	return answer, nil
+	return answer
 }

@@ -29,20 +29,19 @@ func (r *Robots) Asked() int {
 	return len(r.Hops) - 1 // the last did not
 }
 
-// Robots asks a host for its robots.txt, if it is not what is known of it. The error is
-// our own trouble. Redirects make it several requests: the host's interval counts from
-// the end of the last.
-func (a *Asker) Robots(ctx context.Context, h Host, known robots.State, timeout time.Duration) (*Robots, error) {
+// Robots asks a host for its robots.txt, if it is not what is known of it. Redirects make
+// it several requests: the host's interval counts from the end of the last.
+func (a *Asker) Robots(ctx context.Context, h Host, known robots.State, timeout time.Duration) *Robots {
 	at, err := h.Home.Resolve("/robots.txt")
 	if err != nil {
-		return &Robots{Answer: Answer{Result: new(fetch.Result)}}, fmt.Errorf("robots.txt of %s: %w", h.Home.Host(), err)
+		return &Robots{Answer: Answer{Result: new(fetch.Result), Own: fmt.Errorf("robots.txt of %s: %w", h.Home.Host(), err)}}
 	}
 	res, hops, err := a.Fetcher.Robots(ctx, fetch.Request{
 		URL: at, Owned: h.Owned, Secrets: h.Secrets, Timeout: timeout, ETag: known.ETag, LastModified: known.LastModified,
 	})
 	r := &Robots{Answer: Answer{Result: res, Err: err}, URL: at, Hops: hops}
-	if own := a.own(ctx, err); own != nil {
-		return r, own
+	if r.Own = a.own(ctx, err); r.Own != nil {
+		return r
 	}
 	r.At = a.now()
 	if r.Success() {
@@ -53,7 +52,7 @@ func (a *Asker) Robots(ctx context.Context, h Host, known robots.State, timeout 
 		}
 	}
 	r.Says = robotsAnswer(res, err, r.File, r.At)
-	return r, nil
+	return r
 }
 
 // robotsAnswer says to package robots how a fetch of robots.txt ended, and which

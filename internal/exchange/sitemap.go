@@ -36,19 +36,19 @@ type Sitemap struct {
 	named weburl.URL // the host that it was asked for
 }
 
-// Sitemap asks for a sitemap. The error is our own trouble.
-func (a *Asker) Sitemap(ctx context.Context, h Host, at weburl.URL) (*Sitemap, error) {
+// Sitemap asks for a sitemap.
+func (a *Asker) Sitemap(ctx context.Context, h Host, at weburl.URL) *Sitemap {
 	res, err := a.Fetcher.Do(ctx, fetch.Request{URL: at, Owned: h.Owned, Secrets: h.Secrets, MaxBody: parse.MaxSitemapBytes, CutBody: true})
 	s := &Sitemap{Answer: Answer{Result: res, Err: err}, named: h.Home}
-	if own := a.own(ctx, err); own != nil {
-		return s, own
+	if s.Own = a.own(ctx, err); s.Own != nil {
+		return s
 	}
 	s.At = a.now()
 	if outcome, _ := visit.OfStatus(res.Status); err == nil && outcome == visit.Redirected && res.Location() != "" {
 		to, err := res.URL.Resolve(res.Location())
 		s.To, s.Moved = to, err == nil
 	}
-	return s, nil
+	return s
 }
 
 // Read gives each page that the sitemap lists, as long as it is wanted, and returns the
