@@ -4,7 +4,7 @@
 // nothing of the others; here, and only here, the answer of one becomes the
 // question to the next. [Run] does that for a whole crawl: one loop owns the
 // schedule and all that is remembered, workers fetch and read, and what they
-// find is committed before anything relies on it. A [Visitor] makes a single
+// find is committed before anything relies on it. Package visitor makes a single
 // visit on the same mapping.
 //
 // Promises: nothing is asked of a host before its robots.txt is known, and every
