@@ -101,9 +101,8 @@ func TestArchive(t *testing.T) {
 					purposes: map[output.Purpose]int{}, handed: map[weburl.URL]int{}, synced: map[weburl.URL]bool{},
 				}
 				st := memory.Open(memory.Config{})
-				report, err := headway.Run(t.Context(), headway.Config{
-					Store: st, Fetcher: newFetcher(t, w), Seeds: []weburl.URL{mustURL("http://plain.example/")}, Policy: preset("polite"), Outputs: []output.Writer{a},
-				})
+				report, err := headway.Run(t.Context(), headway.Worker{Store: st, Fetcher: newFetcher(t, w), Outputs: []output.Writer{a}},
+					headway.Job{Seeds: []weburl.URL{mustURL("http://plain.example/")}, Policy: preset("polite")})
 				if tt.failAt > 0 || tt.failSync {
 					if !errors.Is(err, errArchive) {
 						t.Errorf("got %v, want the archive's error", err)

@@ -24,9 +24,8 @@ func TestBytesNearTheLimit(t *testing.T) {
 		defer w.Close()
 		run := func(most int64) headway.Report {
 			t.Helper()
-			report, err := headway.Run(t.Context(), headway.Config{
-				Store: memory.Open(memory.Config{}), Fetcher: newFetcher(t, w), Seeds: []weburl.URL{mustURL("http://plain.example/")},
-				Policy: preset("owned"), Sitemaps: headway.SitemapsOff, Limits: limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Bytes: most}}),
+			report, err := headway.Run(t.Context(), headway.Worker{Store: memory.Open(memory.Config{}), Fetcher: newFetcher(t, w)}, headway.Job{
+				Seeds: []weburl.URL{mustURL("http://plain.example/")}, Policy: preset("owned"), Sitemaps: headway.SitemapsOff, Limits: limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Bytes: most}}),
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -42,22 +42,10 @@ const (
 	SitemapsOff  Sitemaps = "off"
 )
 
-// Defaults of [Config].
-const (
-	DefaultWorkers       = 512
-	DefaultMinFree       = 1 << 30
-	DefaultRobotsWorkers = 64
-)
-
-// Config is one crawl. Store, Fetcher and Seeds are required; the rest is
-// useful when zero.
-type Config struct {
-	Store   store.Store
-	Fetcher Fetcher
-	Outputs []output.Writer // written while the crawl runs, finished when it has ended
-	Journal string          // file of what is in flight; empty for none
-
-	Name  string // of the job, for people
+// Job is what a crawl is asked for. Seeds are required; the rest is useful when zero.
+// Nothing in it is the operator's: a worker of a fleet takes jobs from tenants.
+type Job struct {
+	Name  string // for people
 	Spec  []byte // what was asked for, kept with the job; JSON
 	Seeds []weburl.URL
 	Scope scope.Config // Seeds and MaxDepth are filled in
@@ -85,62 +73,112 @@ type Config struct {
 	// Closed looks for nothing new: what waits is all that is asked, and where a
 	// redirect leads.
 	Closed bool
-
 	// DryRun asks for robots.txt and sitemaps alone. Every page that would be
 	// fetched ends as deferred, and the crawl as complete.
 	DryRun bool
-
 	// Policy is how hosts are treated; zero means the default preset. One that
 	// is only fit for owned hosts is not used for others: they get Strangers,
 	// zero for the default preset.
-	Policy    politeness.Policy
-	Strangers politeness.Policy
-	Robots    robots.Policy
-	Owned     func(u weburl.URL) bool // whose owner vouches; nil for none
-	Secrets   []fetch.Secrets         // for owned hosts
-	// IgnoreRobots leaves robots.txt of owned hosts unread; it is written into
-	// the evidence.
-	IgnoreRobots bool
-	Agent        string                  // product token in robots.txt; "headway"
-	OptedOut     func(u weburl.URL) bool // who asked not to be crawled; nil for none
-	Sitemaps     Sitemaps
-	Addresses    func(netip.Addr) bool // to which the interval per address applies; nil for none
+	Policy     politeness.Policy
+	Strangers  politeness.Policy
+	Sitemaps   Sitemaps
+	MaxWaiting int64 // waiting URLs beyond which new ones are deferred; 0 is no limit
+}
 
-	Workers       int           // requests under way at once
+// withDefaults returns the job with its defaults filled in.
+func (j Job) withDefaults() Job {
+	preset, _ := politeness.Preset(politeness.DefaultPreset)
+	if j.Policy == (politeness.Policy{}) {
+		j.Policy = preset
+	}
+	if j.Strangers == (politeness.Policy{}) {
+		j.Strangers = preset
+	}
+	if j.Sitemaps == "" {
+		j.Sitemaps = SitemapsAuto
+	}
+	if j.Closed {
+		j.Sitemaps = SitemapsOff
+	}
+	return j
+}
+
+// validate joins all problems.
+func (j *Job) validate() error {
+	var problems []error
+	if len(j.Seeds) == 0 {
+		problems = append(problems, errors.New("no seed"))
+	}
+	switch j.Sitemaps {
+	case SitemapsAuto, SitemapsOnly, SitemapsOff:
+	default:
+		problems = append(problems, fmt.Errorf("sitemaps %q: not auto, only or off", j.Sitemaps))
+	}
+	if err := j.Policy.Validate(); err != nil {
+		problems = append(problems, fmt.Errorf("policy: %w", err))
+	}
+	return errors.Join(problems...)
+}
+
+// Defaults of [Bounds].
+const (
+	DefaultWorkers       = 512
+	DefaultMinFree       = 1 << 30
+	DefaultRobotsWorkers = 64
+)
+
+// Bounds are how much a worker does at once, and keeps. Zero is the default.
+type Bounds struct {
+	Workers       int           // requests under way at once; [DefaultWorkers]
 	Slow          int           // exchanges without progress, beyond Workers; 4096
 	ParseWorkers  int           // bodies read at once; the number of CPUs
-	RobotsWorkers int           // robots.txt asked for at once; 64
+	RobotsWorkers int           // robots.txt asked for at once; [DefaultRobotsWorkers]
 	RobotsTimeout time.Duration // of one robots.txt; that of the fetcher
 	RobotsCache   int64         // bytes of compiled ones
-	Ungoverned    bool          // keep all workers though the store falls behind
-	MaxWaiting    int64         // waiting URLs beyond which new ones are deferred; 0 is no limit
 	Head          int           // see package frontier
 	HotHosts      int           // likewise
 	SeenBytes     int64         // likewise
 	CommitGap     time.Duration // commits start at least so far apart, unless many pages or a refusal wait
-	Terms         store.Terms   // of leases
-
-	// Strained tells whether response times are our own rather than the hosts',
-	// as [Strain.Strained] does; nil means never.
-	Strained func() bool
-
-	// Lookups tells how the layer of name lookups stands; nil if nobody knows.
-	Lookups func() guard.Layer
-
 	// MemoryLimit is what the process may use; near it there are fewer fetches.
 	// 0 is no limit.
 	MemoryLimit int64
+	// MinFree is how much room the store must have for anything to be fetched; below
+	// zero there is no bound.
+	MinFree    int64
+	Ungoverned bool // keep all workers though the store falls behind
+}
 
-	// Free tells how much room the store has left; nil where that cannot run
-	// out. Below MinFree nothing is fetched; zero is 1 GiB, below zero is no bound.
-	Free    func() (int64, error)
-	MinFree int64
+// Worker is what works on jobs, and all that is the operator's. Store and Fetcher are
+// required; the rest is useful when zero.
+type Worker struct {
+	Store   store.Store
+	Fetcher Fetcher
+	Outputs []output.Writer // written while a crawl runs, finished when it has ended
+	Journal string          // file of what is in flight; empty for none
+	Bounds
+	Terms store.Terms // of leases
 
-	// Drain, when closed, ends the crawl after what is in flight. Cancelling the
-	// context of [Crawl.Run] ends it at once. Either way it can be resumed.
+	Agent     string                  // product token in robots.txt; "headway"
+	Owned     func(u weburl.URL) bool // whose owner vouches; nil for none
+	OptedOut  func(u weburl.URL) bool // who asked not to be crawled; nil for none
+	Secrets   []fetch.Secrets         // for owned hosts
+	Addresses func(netip.Addr) bool   // to which the interval per address applies; nil for none
+	Robots    robots.Policy
+	// IgnoreRobots leaves robots.txt of owned hosts unread; it is written into
+	// the evidence.
+	IgnoreRobots bool
+
+	// Strained tells whether response times are our own rather than the hosts',
+	// as [governor.Strain] does; nil means never.
+	Strained func() bool
+	// Lookups tells how the layer of name lookups stands; nil if nobody knows.
+	Lookups func() guard.Layer
+	// Free tells how much room the store has left; nil where that cannot run out.
+	Free func() (int64, error)
+	// Drain, when closed, ends the work after what is in flight. Cancelling the
+	// context ends it at once. Either way it can be resumed.
 	Drain <-chan struct{}
-
-	// Mail brings questions and orders while the crawl runs; nil for none.
+	// Mail brings questions and orders; nil for none.
 	Mail Mail
 
 	Log   *slog.Logger // nil for none
@@ -151,98 +189,73 @@ type Config struct {
 	Trace     frontier.Trace // watches the schedule
 }
 
-// withDefaults returns the config with its defaults filled in.
-func (c Config) withDefaults() Config {
-	preset, _ := politeness.Preset(politeness.DefaultPreset)
-	if c.Policy == (politeness.Policy{}) {
-		c.Policy = preset
+// withDefaults returns the worker with its defaults filled in.
+func (w Worker) withDefaults() Worker {
+	if w.Owned == nil {
+		w.Owned = func(weburl.URL) bool { return false }
 	}
-	if c.Strangers == (politeness.Policy{}) {
-		c.Strangers = preset
+	if w.OptedOut == nil {
+		w.OptedOut = func(weburl.URL) bool { return false }
 	}
-	if c.Owned == nil {
-		c.Owned = func(weburl.URL) bool { return false }
+	if w.Strained == nil {
+		w.Strained = func() bool { return false }
 	}
-	if c.OptedOut == nil {
-		c.OptedOut = func(weburl.URL) bool { return false }
+	if w.Agent == "" {
+		w.Agent = "headway"
 	}
-	if c.Strained == nil {
-		c.Strained = func() bool { return false }
+	if w.Workers <= 0 {
+		w.Workers = DefaultWorkers
 	}
-	if c.Agent == "" {
-		c.Agent = "headway"
+	if w.Slow <= 0 {
+		w.Slow = frontier.DefaultSlow
 	}
-	if c.Sitemaps == "" {
-		c.Sitemaps = SitemapsAuto
+	if w.ParseWorkers <= 0 {
+		w.ParseWorkers = runtime.GOMAXPROCS(0)
 	}
-	if c.Closed {
-		c.Sitemaps = SitemapsOff
+	if w.RobotsWorkers <= 0 {
+		w.RobotsWorkers = DefaultRobotsWorkers
 	}
-	if c.Workers <= 0 {
-		c.Workers = DefaultWorkers
+	if w.MinFree == 0 {
+		w.MinFree = DefaultMinFree
 	}
-	if c.Slow <= 0 {
-		c.Slow = frontier.DefaultSlow
+	if w.Log == nil {
+		w.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.ParseWorkers <= 0 {
-		c.ParseWorkers = runtime.GOMAXPROCS(0)
-	}
-	if c.RobotsWorkers <= 0 {
-		c.RobotsWorkers = DefaultRobotsWorkers
-	}
-	if c.MinFree == 0 {
-		c.MinFree = DefaultMinFree
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	c.Terms = c.Terms.WithDefaults()
-	return c
-}
-
-// Survey is the config for a look at the hosts of the seeds before a crawl.
-func (c Config) Survey() (survey.Config, error) {
-	c = c.withDefaults()
-	if err := c.validate(); err != nil {
-		return survey.Config{}, fmt.Errorf("survey: %w", err)
-	}
-	c.Scope.Seeds, c.Scope.MaxDepth = c.Seeds, int(c.Limits.Max(limit.Depth))
-	return survey.Config{
-		Store: c.Store, Fetcher: c.Fetcher, Agent: c.Agent, Seeds: c.Seeds, Fallback: c.Fallback, Scope: c.Scope, Sitemaps: c.Sitemaps != SitemapsOff,
-		Policy: c.Policy, Strangers: c.Strangers, Robots: c.Robots, RobotsTimeout: c.RobotsTimeout, IgnoreRobots: c.IgnoreRobots,
-		Owned: c.Owned, OptedOut: c.OptedOut, Secrets: c.Secrets,
-	}, nil
+	w.Terms = w.Terms.WithDefaults()
+	return w
 }
 
 // validate joins all problems.
-func (c *Config) validate() error {
+func (w *Worker) validate() error {
 	var problems []error
-	if len(c.Seeds) == 0 {
-		problems = append(problems, errors.New("no seed"))
+	if w.Store == nil {
+		problems = append(problems, errors.New("no store"))
 	}
-	problems = append(problems, c.validateWorker())
-	switch c.Sitemaps {
-	case SitemapsAuto, SitemapsOnly, SitemapsOff:
-	default:
-		problems = append(problems, fmt.Errorf("sitemaps %q: not auto, only or off", c.Sitemaps))
+	if w.Fetcher == nil {
+		problems = append(problems, errors.New("no fetcher"))
 	}
-	if err := c.Policy.Validate(); err != nil {
-		problems = append(problems, fmt.Errorf("policy: %w", err))
+	if err := w.Terms.Check(); err != nil {
+		problems = append(problems, err)
 	}
 	return errors.Join(problems...)
 }
 
-// validateWorker joins the problems of what is no job's.
-func (c *Config) validateWorker() error {
-	var problems []error
-	if c.Store == nil {
-		problems = append(problems, errors.New("no store"))
+// prepare fills in the defaults of a worker and a job, and joins all problems.
+func prepare(w Worker, j Job) (Worker, Job, error) {
+	w, j = w.withDefaults(), j.withDefaults()
+	return w, j, errors.Join(j.validate(), w.validate())
+}
+
+// Survey is the config for a look at the hosts of a job's seeds before it is begun.
+func Survey(w Worker, j Job) (survey.Config, error) {
+	w, j, err := prepare(w, j)
+	if err != nil {
+		return survey.Config{}, fmt.Errorf("survey: %w", err)
 	}
-	if c.Fetcher == nil {
-		problems = append(problems, errors.New("no fetcher"))
-	}
-	if err := c.Terms.Check(); err != nil {
-		problems = append(problems, err)
-	}
-	return errors.Join(problems...)
+	j.Scope.Seeds, j.Scope.MaxDepth = j.Seeds, int(j.Limits.Max(limit.Depth))
+	return survey.Config{
+		Store: w.Store, Fetcher: w.Fetcher, Agent: w.Agent, Seeds: j.Seeds, Fallback: j.Fallback, Scope: j.Scope, Sitemaps: j.Sitemaps != SitemapsOff,
+		Policy: j.Policy, Strangers: j.Strangers, Robots: w.Robots, RobotsTimeout: w.RobotsTimeout, IgnoreRobots: w.IgnoreRobots,
+		Owned: w.Owned, OptedOut: w.OptedOut, Secrets: w.Secrets,
+	}, nil
 }

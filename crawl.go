@@ -20,13 +20,13 @@ type Crawl struct {
 }
 
 // New returns a crawl that is ready to run.
-func New(cfg Config) (*Crawl, error) {
-	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
+func New(w Worker, j Job) (*Crawl, error) {
+	w, j, err := prepare(w, j)
+	if err != nil {
 		return nil, fmt.Errorf("crawl: %w", err)
 	}
-	c := newCrawler(cfg)
-	r, err := newRun(c, cfg)
+	c := newCrawler(w)
+	r, err := newRun(c, j)
 	if err != nil {
 		return nil, err
 	}
@@ -37,8 +37,8 @@ func New(cfg Config) (*Crawl, error) {
 // Run crawls until nothing is left, a limit is met, or it is told to stop, and
 // reports how it ended. The error is the crawler's own: it could not do its
 // work. What was committed until then is kept, and the crawl can be resumed.
-func Run(ctx context.Context, cfg Config) (Report, error) {
-	c, err := New(cfg)
+func Run(ctx context.Context, w Worker, j Job) (Report, error) {
+	c, err := New(w, j)
 	if err != nil {
 		return Report{}, err
 	}
@@ -111,7 +111,7 @@ func (x *Crawl) leave(ctx context.Context) error {
 
 // finish completes the files people asked for.
 func (r *run) finish(ctx context.Context) error {
-	for _, w := range r.cfg.Outputs {
+	for _, w := range r.c.cfg.Outputs {
 		if f, ok := w.(output.Finisher); ok {
 			if err := f.Finish(ctx, ledger{r.c.st, r.job}); err != nil {
 				return fmt.Errorf("finish output: %w", err)

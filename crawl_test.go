@@ -71,10 +71,8 @@ func TestCrawlOneHost(t *testing.T) {
 		}
 		defer w.Close()
 		st := memory.Open(memory.Config{})
-		report, err := headway.Run(t.Context(), headway.Config{
-			Store: st, Fetcher: newFetcher(t, w), Seeds: []weburl.URL{mustURL("http://plain.example/")},
-			Policy: preset("polite"), Sitemaps: headway.SitemapsOff,
-		})
+		report, err := headway.Run(t.Context(), headway.Worker{Store: st, Fetcher: newFetcher(t, w)},
+			headway.Job{Seeds: []weburl.URL{mustURL("http://plain.example/")}, Policy: preset("polite"), Sitemaps: headway.SitemapsOff})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ import (
 // question for counts are under way. They tell the loop what came of it by
 // posting to its channel.
 type crawler struct {
-	cfg  Config
+	cfg  Worker
 	st   store.Store
 	key  weburl.Key
 	loop *loop.Loop
@@ -93,7 +93,7 @@ type crawler struct {
 	free     int64              // room on the disk, as last seen
 }
 
-func newCrawler(cfg Config) *crawler {
+func newCrawler(cfg Worker) *crawler {
 	c := &crawler{
 		cfg: cfg, st: cfg.Store, key: cfg.Store.Key(), runs: map[job.ID]*run{},
 		leases: map[store.Slot]store.Lease{}, sites: map[string]*site{}, versions: map[robots.Sum]bool{}, clean: map[string]bool{},

@@ -82,7 +82,7 @@ func (r *run) movedSitemap(t task, to weburl.URL) {
 // read only if a page there would be.
 func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
 	list := s.read(r.job)
-	if _, ok := list[u]; ok || len(list) >= exchange.MaxSitemaps || r.enough || r.hosts.out(u.Host()) || r.cfg.OptedOut(u) {
+	if _, ok := list[u]; ok || len(list) >= exchange.MaxSitemaps || r.enough || r.hosts.out(u.Host()) || r.rules.OptedOut(u) {
 		return
 	}
 	if d := r.rules.Scope.DecideSeed(u); u.Host() != s.home.Host() && (!d.In || d.Leaf) {

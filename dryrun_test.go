@@ -19,7 +19,7 @@ func TestFleetDryRun(t *testing.T) {
 		const hosts, pages, orphans = 3, 5, 15
 		f := newListed(t, hosts, pages, orphans)
 		f.cfg.Sitemaps = headway.SitemapsOnly
-		f.open = func(j store.Job, c headway.Config) (headway.Config, error) {
+		f.open = func(j store.Job, c headway.Job) (headway.Job, error) {
 			if c.DryRun = j.MaxPages > 0; c.DryRun {
 				c.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: j.MaxPages, PagesPerHost: 1}})
 			}

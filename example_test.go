@@ -55,14 +55,15 @@ func ExampleRun() {
 	pages := &titles{}
 	st := memory.Open(memory.Config{})
 	defer st.Close()
-	report, err := headway.Run(ctx, headway.Config{
+	report, err := headway.Run(ctx, headway.Worker{
 		Store:   st,
 		Fetcher: client,
-		Seeds:   seeds,
-		Policy:  policy,
 		Owned:   func(weburl.URL) bool { return true },
 		Outputs: []output.Writer{pages},
-		Limits:  limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: 1000, Time: time.Minute}}),
+	}, headway.Job{
+		Seeds:  seeds,
+		Policy: policy,
+		Limits: limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: 1000, Time: time.Minute}}),
 	})
 	if err != nil {
 		panic(err)

@@ -34,12 +34,22 @@ import (
 	"headway/weburl"
 )
 
+// config is a crawl: what works on it, and what it is asked for.
+type config struct {
+	headway.Worker
+	headway.Job
+}
+
+func (c config) run(ctx context.Context) (headway.Report, error) {
+	return headway.Run(ctx, c.Worker, c.Job)
+}
+
 // simulated is a simulated web of n hosts and a crawl of it.
 type simulated struct {
 	*testing.T
 	web *simweb.Web
 	st  store.Store
-	cfg headway.Config
+	cfg config
 	dns atomic.Bool // the resolver is silent
 	// names changes what the resolver says of a host, if it is not nil.
 	names func(guard.Answer) guard.Answer
@@ -94,13 +104,13 @@ func simulate(t *testing.T, specs []lab.HostSpec) *simulated {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	s.cfg = headway.Config{Store: s.st, Fetcher: c, Seeds: seeds, Sitemaps: headway.SitemapsOff, Policy: preset("polite")}
+	s.cfg = config{headway.Worker{Store: s.st, Fetcher: c}, headway.Job{Seeds: seeds, Sitemaps: headway.SitemapsOff, Policy: preset("polite")}}
 	return s
 }
 
 func (s *simulated) run() headway.Report {
 	s.Helper()
-	r, err := headway.Run(s.Context(), s.cfg)
+	r, err := s.cfg.run(s.Context())
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -575,7 +585,7 @@ func TestBrokenOutput(t *testing.T) {
 		s := newSimulated(t, 1, small(200))
 		s.cfg.Outputs = []output.Writer{brokenOutput{}}
 		began := time.Now()
-		_, err := headway.Run(t.Context(), s.cfg)
+		_, err := s.cfg.run(t.Context())
 		if !errors.Is(err, errBroken) {
 			t.Errorf("ended with %v, want %v", err, errBroken)
 		}
@@ -593,7 +603,7 @@ func TestHostsInMemory(t *testing.T) {
 		s := newSimulated(t, hosts, small(30))
 		s.cfg.HotHosts, s.cfg.Scope.Mode = hot, scope.Any
 		s.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: 20}})
-		c, err := headway.New(s.cfg)
+		c, err := headway.New(s.cfg.Worker, s.cfg.Job)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -628,7 +638,7 @@ func TestStoppedAtTheEnd(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		s.cfg.Store = &cutStore{Store: s.st, stop: stop}
-		r, err := headway.Run(ctx, s.cfg)
+		r, err := s.cfg.run(ctx)
 		if err != nil || r.Reason != "interrupted" {
 			t.Errorf("%s (%s), %v", r.State, r.Reason, err)
 		}

@@ -18,7 +18,7 @@ import (
 func TestMayStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := false
-		c := &crawler{cfg: Config{OptedOut: func(weburl.URL) bool { return out }}}
+		c := &crawler{cfg: Worker{OptedOut: func(weburl.URL) bool { return out }}}
 		tenure := store.NewTenure(store.Terms{}.WithDefaults(), time.Now().Add(time.Hour))
 		c.tenure.Store(&tenure)
 		g := new(exchange.Gate)

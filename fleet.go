@@ -12,13 +12,10 @@ import (
 	"headway/store"
 )
 
-// FleetConfig is one worker of a fleet.
-type FleetConfig struct {
-	// Config is the worker's: its store, its fetcher, how much it does at once.
-	// What is a job's there is not used.
-	Config
+// Fleet is what a worker of a fleet has in common with the others.
+type Fleet struct {
 	// Open turns a stored job into what is to be crawled, from what was asked for.
-	Open func(store.Job) (Config, error)
+	Open func(store.Job) (Job, error)
 	// Safety is the operator's layer of limits, the same in all workers: no plan
 	// and no job can raise it. ConcurrentCrawls is how many jobs run at once in
 	// the whole fleet.
@@ -63,35 +60,35 @@ const (
 // end. A worker that was taken for dead, or could not reach its store for so long
 // that it may have been, starts anew by itself. The error is one that trying again
 // does not help.
-func Work(ctx context.Context, cfg FleetConfig) error {
-	cfg.Config = cfg.withDefaults()
-	if err := cfg.validateWorker(); err != nil {
+func Work(ctx context.Context, w Worker, f Fleet) error {
+	w = w.withDefaults()
+	if err := w.validate(); err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}
-	if _, ok := cfg.Store.(store.Queue); !ok {
+	if _, ok := w.Store.(store.Queue); !ok {
 		return errors.New("worker: the store is not one that a fleet can share")
 	}
-	if cfg.Open == nil {
+	if f.Open == nil {
 		return errors.New("worker: nothing turns jobs into crawls")
 	}
 	wait := rejoinFirst
 	for {
 		began := time.Now()
-		err := newMember(cfg).live(ctx)
+		err := newMember(w, f).live(ctx)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNewer) {
 			return err
 		}
-		if time.Since(began) > cfg.Terms.TakeOver {
+		if time.Since(began) > w.Terms.TakeOver {
 			wait = rejoinFirst
 		}
-		cfg.Log.Warn("the worker lost its place and starts anew", "err", err, "wait", wait)
+		w.Log.Warn("the worker lost its place and starts anew", "err", err, "wait", wait)
 		select {
 		case <-time.After(wait):
 			wait = min(2*wait, rejoinLast)
-		case <-cfg.Drain:
+		case <-w.Drain:
 			return nil
 		case <-ctx.Done():
 			return nil
@@ -101,7 +98,7 @@ func Work(ctx context.Context, cfg FleetConfig) error {
 
 // fleet is the part of a crawler that shares its store with others.
 type fleet struct {
-	open   func(store.Job) (Config, error)
+	open   func(store.Job) (Job, error)
 	queue  store.Queue
 	safety limit.Limits
 
@@ -147,13 +144,13 @@ func (c *chore) done(at time.Time) {
 }
 
 // newMember returns a crawler that is one of a fleet.
-func newMember(cfg FleetConfig) *crawler {
-	c := newCrawler(cfg.Config)
+func newMember(w Worker, f Fleet) *crawler {
+	c := newCrawler(w)
 	c.fleet = &fleet{
-		open: cfg.Open, queue: cfg.Store.(store.Queue), safety: cfg.Safety, leaving: map[store.Slot]bool{}, moved: map[store.Slot]time.Time{},
+		open: f.Open, queue: w.Store.(store.Queue), safety: f.Safety, leaving: map[store.Slot]bool{}, moved: map[store.Slot]time.Time{},
 		opening: map[job.ID]bool{},
 	}
-	c.cfg.OptedOut = c.fleet.optOuts.beside(cfg.OptedOut)
+	c.cfg.OptedOut = c.fleet.optOuts.beside(w.OptedOut)
 	return c
 }
 

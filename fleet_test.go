@@ -154,8 +154,8 @@ type worker struct {
 type fleet struct {
 	*simulated
 	wg     sync.WaitGroup
-	worker func(*headway.Config)                                   // changes what is a worker's; may be nil
-	open   func(store.Job, headway.Config) (headway.Config, error) // changes what is a job's; may be nil
+	worker func(*headway.Worker)                             // changes what is a worker's; may be nil
+	open   func(store.Job, headway.Job) (headway.Job, error) // changes what is a job's; may be nil
 	safety limit.Limits
 }
 
@@ -170,17 +170,17 @@ func (f *fleet) startWith(kind func(*line)) *worker {
 	kind(w.line)
 	ctx, kill := context.WithCancel(f.Context())
 	w.kill = kill
-	cfg := f.cfg
-	cfg.Store, cfg.Drain, cfg.Terms, cfg.Seeds = w.line, w.drain, fleetTerms, nil
+	cfg := f.cfg.Worker
+	cfg.Store, cfg.Drain, cfg.Terms = w.line, w.drain, fleetTerms
 	if f.worker != nil {
 		f.worker(&cfg)
 	}
 	f.wg.Go(func() {
-		w.done <- headway.Work(ctx, headway.FleetConfig{Config: cfg, Safety: f.safety, Open: func(j store.Job) (headway.Config, error) {
+		w.done <- headway.Work(ctx, cfg, headway.Fleet{Safety: f.safety, Open: func(j store.Job) (headway.Job, error) {
 			if f.open != nil {
-				return f.open(j, f.cfg)
+				return f.open(j, f.cfg.Job)
 			}
-			return f.cfg, nil
+			return f.cfg.Job, nil
 		}})
 	})
 	return w
@@ -441,7 +441,7 @@ func TestFleetOptedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 2, small(3))}
 		gone := f.cfg.Seeds[1].Host()
-		f.worker = func(c *headway.Config) { c.OptedOut = func(u weburl.URL) bool { return u.Host() == gone } }
+		f.worker = func(c *headway.Worker) { c.OptedOut = func(u weburl.URL) bool { return u.Host() == gone } }
 		id := f.submit(0)
 		workers := []*worker{f.start()}
 		_, counts := f.await(id, time.Minute)
@@ -456,8 +456,8 @@ func TestFleetOptedOut(t *testing.T) {
 func TestFleetBrokenJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 1, small(3))}
-		f.open = func(store.Job, headway.Config) (headway.Config, error) {
-			return headway.Config{}, errors.New("not understood")
+		f.open = func(store.Job, headway.Job) (headway.Job, error) {
+			return headway.Job{}, errors.New("not understood")
 		}
 		id := f.submit(0)
 		workers := []*worker{f.start(), f.start()}
@@ -506,7 +506,7 @@ func TestFleetLateWorkers(t *testing.T) {
 func TestFleetAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 4, small(10))}
-		f.open = func(j store.Job, c headway.Config) (headway.Config, error) {
+		f.open = func(j store.Job, c headway.Job) (headway.Job, error) {
 			c.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: j.MaxPages}})
 			return c, nil
 		}
@@ -581,7 +581,7 @@ func TestFleetRelease(t *testing.T) {
 func TestFleetAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: onOneAddress(t, 60, 20)}
-		f.worker = func(c *headway.Config) { c.Store = f.st } // one that commits at once
+		f.worker = func(c *headway.Worker) { c.Store = f.st } // one that commits at once
 		f.cfg.Policy.Jitter = 0
 		id := f.submit(0)
 		workers := []*worker{f.start(), f.start(), f.start()}

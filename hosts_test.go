@@ -160,7 +160,7 @@ func TestHostsAlone(t *testing.T) {
 		f.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Safety, Limits: limit.Limits{Hosts: most}})
 		for range 3 {
 			ctx, stop := context.WithTimeout(t.Context(), 1700*time.Millisecond)
-			if r, err := headway.Run(ctx, f.cfg); err != nil || r.State != job.Running {
+			if r, err := f.cfg.run(ctx); err != nil || r.State != job.Running {
 				t.Fatalf("%s (%s): %v", r.State, r.Reason, err)
 			}
 			stop()

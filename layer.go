@@ -8,6 +8,7 @@ import (
 	"headway/frontier"
 	"headway/gauge"
 	"headway/job"
+	"headway/politeness"
 	"headway/visit"
 )
 
@@ -37,11 +38,17 @@ func (c *crawler) layers(now time.Time) []gauge.Layer {
 		}
 	}
 	pages, _ := c.commits.Behind()
+	// Jobs of a fleet have their own.
+	policy, _ := politeness.Preset(politeness.DefaultPreset)
+	inFlight, most := int64(policy.InFlight), int64(0)
+	if c.alone != nil {
+		inFlight, most = int64(c.alone.cfg.Policy.InFlight), c.alone.cfg.MaxWaiting
+	}
 	list := []gauge.Layer{
 		{Setting: "workers", Limit: int64(c.cfg.Workers), Use: int64(c.busy)},
-		{Setting: "pace.in_flight", Limit: int64(c.cfg.Policy.InFlight), Use: int64(stats.InFlight)},
+		{Setting: "pace.in_flight", Limit: inFlight, Use: int64(stats.InFlight)},
 		{Setting: "frontier.head", Limit: frontier.DefaultMaxItems, Use: int64(stats.Items)},
-		{Setting: "frontier.max_waiting", Limit: c.cfg.MaxWaiting, Use: c.waiting()},
+		{Setting: "frontier.max_waiting", Limit: most, Use: c.waiting()},
 		{Setting: "pace.delay"},
 		{Setting: "backoff.refusing_max"},
 		{Setting: "frontier.seen_cache", Limit: c.seen.Limit(), Use: c.seen.Bytes()},

@@ -33,12 +33,13 @@ func TestLeaves(t *testing.T) {
 		}
 		defer w.Close()
 		st := memory.Open(memory.Config{})
-		cfg := headway.Config{
-			Store: st, Fetcher: newFetcher(t, w), Seeds: []weburl.URL{mustURL("http://site.example/")}, Scope: scope.Config{Leaves: true},
+		cfg := config{
+			headway.Worker{Store: st, Fetcher: newFetcher(t, w)},
+			headway.Job{Seeds: []weburl.URL{mustURL("http://site.example/")}, Scope: scope.Config{Leaves: true}},
 		}
 		run := func() headway.Report {
 			t.Helper()
-			r, err := headway.Run(t.Context(), cfg)
+			r, err := cfg.run(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

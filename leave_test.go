@@ -116,7 +116,7 @@ func TestLeave(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						f := &fleet{simulated: newSimulated(t, 8, latency(60, slow))}
 						d := &deaf{Store: f.st.(*memory.Store)}
-						f.worker = func(c *headway.Config) { c.Store, c.Terms = d, store.DefaultTerms }
+						f.worker = func(c *headway.Worker) { c.Store, c.Terms = d, store.DefaultTerms }
 						f.submit(0)
 						w := f.start()
 						time.Sleep(20*time.Second + min(after, 0)) // at work, whatever robots.txt took
@@ -155,7 +155,7 @@ func TestLeaveAtOnce(t *testing.T) {
 		t.Run(after.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fleet{simulated: newSimulated(t, 8, latency(30, 4*time.Second))}
-				f.worker = func(c *headway.Config) { c.Store = f.st } // which is not slow
+				f.worker = func(c *headway.Worker) { c.Store = f.st } // which is not slow
 				id := f.submit(0)
 				w := f.start()
 				time.Sleep(20*time.Second + after) // at work, whatever robots.txt took

@@ -21,7 +21,7 @@ import (
 // newLimited returns a fleet whose jobs have the limits that are stored with them.
 func newLimited(t *testing.T, specs []lab.HostSpec, safety limit.Limits) *fleet {
 	f := &fleet{simulated: simulate(t, specs), safety: safety}
-	f.open = func(j store.Job, c headway.Config) (headway.Config, error) {
+	f.open = func(j store.Job, c headway.Job) (headway.Job, error) {
 		c.Limits = j.Limits()
 		return c, nil
 	}

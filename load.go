@@ -203,7 +203,7 @@ func (c *crawler) knownHost(ctx context.Context, h store.Host) (knownHost, error
 		return k, err
 	}
 	k.delay, _ = file.For(c.cfg.Agent).Delay()
-	if c.cfg.Sitemaps != SitemapsOff {
+	if c.alone == nil || c.alone.cfg.Sitemaps != SitemapsOff {
 		k.sitemaps = exchange.SitemapsOf(file)
 	}
 	return k, nil

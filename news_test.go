@@ -49,7 +49,7 @@ func TestFleetNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &told{news: make(chan store.News)}
 		f := &fleet{simulated: newSimulated(t, 1, small(3))}
-		f.worker = func(c *headway.Config) {
+		f.worker = func(c *headway.Worker) {
 			st.line = c.Store.(*line)
 			c.Store = st
 		}

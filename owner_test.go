@@ -82,7 +82,7 @@ func TestSilentStore(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 4, latency(10, 8*time.Second))}
 		off := &calledOff{Fetcher: f.cfg.Fetcher}
 		m := &mute{Store: f.st.(*memory.Store)}
-		f.worker = func(c *headway.Config) { c.Fetcher, c.Store = off, m }
+		f.worker = func(c *headway.Worker) { c.Fetcher, c.Store = off, m }
 		f.submit(0)
 		w := f.start()
 		time.Sleep(10 * time.Second) // robots.txt took eight of them
@@ -120,7 +120,7 @@ func TestNewcomer(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		off := &calledOff{Fetcher: f.cfg.Fetcher}
 		asked := map[string]bool{}
-		f.worker = func(c *headway.Config) { c.Fetcher = hostsAsked{off, asked} }
+		f.worker = func(c *headway.Worker) { c.Fetcher = hostsAsked{off, asked} }
 		second := f.start()
 		time.Sleep(30 * time.Second)
 		off.mu.Lock()
@@ -154,7 +154,7 @@ func TestEndAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 4, small(60))}
 		slow := &sluggish{Store: f.st.(*memory.Store)}
-		f.worker = func(c *headway.Config) { c.Store = slow }
+		f.worker = func(c *headway.Worker) { c.Store = slow }
 		f.submit(0)
 		w := f.start()
 		time.Sleep(10 * time.Second)
@@ -234,7 +234,7 @@ func TestFrozenBeforeFirstByte(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 1, small(20))}
 		m := &mute{Store: f.st.(*memory.Store)}
 		stopped := &frozen{Fetcher: f.cfg.Fetcher, mute: m}
-		f.worker = func(c *headway.Config) { c.Store, c.Fetcher = m, stopped }
+		f.worker = func(c *headway.Worker) { c.Store, c.Fetcher = m, stopped }
 		id := f.submit(0)
 		first := f.start()
 		for !m.silent() {

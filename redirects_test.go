@@ -58,9 +58,8 @@ func TestLongRedirectChainFromItsBeginning(t *testing.T) {
 	for name, seeds := range map[string][]weburl.URL{"from the first": all[:1], "all known": backwards} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				report, err := headway.Run(t.Context(), headway.Config{
-					Store: memory.Open(memory.Config{}), Fetcher: web, Seeds: seeds, Policy: preset("polite"), Sitemaps: headway.SitemapsOff,
-				})
+				report, err := headway.Run(t.Context(), headway.Worker{Store: memory.Open(memory.Config{}), Fetcher: web},
+					headway.Job{Seeds: seeds, Policy: preset("polite"), Sitemaps: headway.SitemapsOff})
 				if err != nil || loops(report.Counts) != 1 || report.Counts.Waiting != 0 {
 					t.Errorf("%v, %+v", err, report.Counts)
 				}

@@ -31,16 +31,16 @@ func TestRequestsOfKilled(t *testing.T) {
 		st := memory.Open(memory.Config{})
 		drain := make(chan struct{})
 		time.AfterFunc(10*time.Second, func() { close(drain) })
-		cfg := headway.Config{
-			Store: unrecorded{st}, Fetcher: newFetcher(t, w), Seeds: []weburl.URL{mustURL("http://plain.example/")},
-			Policy: preset("polite"), Sitemaps: headway.SitemapsOff, Drain: drain,
+		cfg := config{
+			headway.Worker{Store: unrecorded{st}, Fetcher: newFetcher(t, w), Drain: drain},
+			headway.Job{Seeds: []weburl.URL{mustURL("http://plain.example/")}, Policy: preset("polite"), Sitemaps: headway.SitemapsOff},
 		}
-		killed, err := headway.Run(t.Context(), cfg)
+		killed, err := cfg.run(t.Context())
 		if err != nil || killed.Pages == 0 {
 			t.Fatalf("%+v, %v", killed, err)
 		}
 		cfg.Store, cfg.Drain = st, nil
-		crawl, err := headway.New(cfg)
+		crawl, err := headway.New(cfg.Worker, cfg.Job)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,10 +23,10 @@ type Renewal struct {
 func (r Renewal) Any() bool { return r.Seeds+r.Revived > 0 }
 
 // Renew adds what a crawl that has ended is asked for anew: seeds it has not seen and,
-// with [Config.Widened], URLs that were skipped because they did not belong to it. The
+// with [Job.Widened], URLs that were skipped because they did not belong to it. The
 // job stays in the state it is in: queue it if there is anything to do.
-func Renew(ctx context.Context, cfg Config, id job.ID) (Renewal, error) {
-	x, err := New(cfg)
+func Renew(ctx context.Context, w Worker, j Job, id job.ID) (Renewal, error) {
+	x, err := New(w, j)
 	if err != nil {
 		return Renewal{}, err
 	}
@@ -61,7 +61,7 @@ func (r *run) renew(ctx context.Context, now time.Time) (out Renewal, err error)
 // belongs tells whether a URL belongs to the crawl now.
 func (r *run) belongs(it visit.Item) bool {
 	d := r.rules.Still(it)
-	return d.In && !r.cfg.OptedOut(it.URL)
+	return d.In && !r.rules.OptedOut(it.URL)
 }
 
 // reviveSkipped puts URLs that were skipped for a reason back to waiting.

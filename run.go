@@ -24,7 +24,7 @@ import (
 // what does not change.
 type run struct {
 	c     *crawler
-	cfg   Config
+	cfg   Job
 	job   job.ID
 	rules *discovery.Rules
 
@@ -64,7 +64,7 @@ type run struct {
 	progress atomic.Pointer[Progress]
 }
 
-func newRun(c *crawler, cfg Config) (*run, error) {
+func newRun(c *crawler, cfg Job) (*run, error) {
 	cfg.Scope.Seeds = cfg.Seeds
 	cfg.Scope.MaxDepth = int(cfg.Limits.Max(limit.Depth))
 	belongs, err := scope.New(cfg.Scope)
@@ -72,7 +72,7 @@ func newRun(c *crawler, cfg Config) (*run, error) {
 		return nil, fmt.Errorf("scope: %w", err)
 	}
 	r := &run{c: c, cfg: cfg, seedHosts: map[string]bool{}, guilty: map[weburl.URL]bool{}, traps: scope.NewTraps(scope.TrapConfig{})}
-	r.rules = &discovery.Rules{Scope: belongs, OptedOut: cfg.OptedOut, Closed: cfg.Sitemaps == SitemapsOnly || cfg.Closed, Key: c.key}
+	r.rules = &discovery.Rules{Scope: belongs, OptedOut: c.cfg.OptedOut, Closed: cfg.Sitemaps == SitemapsOnly || cfg.Closed, Key: c.key}
 	for _, u := range cfg.Seeds {
 		r.seedHosts[u.Host()] = true
 	}
@@ -228,7 +228,7 @@ func (r *run) addSeeds(ctx context.Context, now time.Time) (fresh int, err error
 			switch d := r.rules.Scope.DecideSeed(u); {
 			case !d.In:
 				f.Outcome, f.Reason = visit.Skipped, visit.Reason(d.Reason)
-			case r.cfg.OptedOut(u):
+			case r.rules.OptedOut(u):
 				f.Outcome, f.Reason = visit.Skipped, visit.OptedOut
 			}
 			found = append(found, f)
@@ -326,7 +326,7 @@ func (r *run) unwanted(item visit.Item) *visit.Visit {
 	if r.guilty[item.URL] {
 		return &visit.Visit{Item: item, Outcome: visit.Failed, Reason: visit.Quarantined, Detail: "in flight at several crashes of the crawler"}
 	}
-	if r.cfg.OptedOut(item.URL) {
+	if r.rules.OptedOut(item.URL) {
 		return &visit.Visit{Item: item, Outcome: visit.Skipped, Reason: visit.OptedOut}
 	}
 	d := scope.Decision{In: true}

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headway"
 	"headway/store"
 	"headway/store/memory"
 	"headway/weburl"
@@ -216,7 +215,7 @@ func share(t *testing.T, seed uint64) {
 		cfg := s.cfg
 		cfg.Store = &member{Store: memory.Open(memory.Config{}), t: t, board: b}
 		wg.Go(func() {
-			r, err := headway.Run(t.Context(), cfg)
+			r, err := cfg.run(t.Context())
 			if err != nil {
 				t.Error(err)
 				return

@@ -37,7 +37,7 @@ func (r *run) addKnown(ctx context.Context, now time.Time) error {
 			return fmt.Errorf("read the earlier crawl: %w", err)
 		}
 		d := r.rules.Still(item)
-		if !d.In || r.cfg.OptedOut(item.URL) {
+		if !d.In || r.rules.OptedOut(item.URL) {
 			continue
 		}
 		found = append(found, store.Found{Item: visit.Item{

@@ -82,7 +82,7 @@ func (s *stopping) crawl(stop *stop, pages int, seeds ...weburl.URL) {
 		cfg.Fetcher = s.first
 		cfg.Log = slog.New(slog.NewTextHandler(&s.log, nil))
 	}
-	r, err := headway.Run(s.Context(), cfg)
+	r, err := cfg.run(s.Context())
 	if err != nil {
 		s.Error(err)
 		return
@@ -182,7 +182,7 @@ func TestShareOfPace(t *testing.T) {
 					cfg := s.cfg
 					cfg.Store = &member{Store: memory.Open(memory.Config{}), t: t, board: b}
 					wg.Go(func() {
-						r, err := headway.Run(t.Context(), cfg)
+						r, err := cfg.run(t.Context())
 						if err != nil {
 							t.Error(err)
 							return

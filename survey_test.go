@@ -52,7 +52,7 @@ func (s *sharing) Yield(_ context.Context, _ time.Time, _ []string, hosts []stor
 // survey takes one, and judges it by what the servers saw.
 func (s *simulated) survey() []*survey.Host {
 	s.Helper()
-	cfg, err := s.cfg.Survey()
+	cfg, err := headway.Survey(s.cfg.Worker, s.cfg.Job)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -164,8 +164,6 @@ func (c *crawler) newRun(j store.Job) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What is the operator's no job decides.
-	cfg.Store, cfg.Fetcher, cfg.Agent, cfg.Owned, cfg.OptedOut, cfg.Log = c.cfg.Store, c.cfg.Fetcher, c.cfg.Agent, c.cfg.Owned, c.cfg.OptedOut, c.cfg.Log
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err

@@ -40,11 +40,11 @@ func TestWarm(t *testing.T) {
 				defer w.Close()
 				st := memory.Open(memory.Config{})
 				seed := mustURL("http://shop.example/")
-				cfg := headway.Config{
-					Store: st, Fetcher: newFetcher(t, w), Seeds: []weburl.URL{seed}, Policy: preset("warm"), Sitemaps: headway.SitemapsOnly,
-					Owned: func(u weburl.URL) bool { return u.Host() == seed.Host() },
+				cfg := config{
+					headway.Worker{Store: st, Fetcher: newFetcher(t, w), Owned: func(u weburl.URL) bool { return u.Host() == seed.Host() }},
+					headway.Job{Seeds: []weburl.URL{seed}, Policy: preset("warm"), Sitemaps: headway.SitemapsOnly},
 				}
-				report, err := headway.Run(t.Context(), cfg)
+				report, err := cfg.run(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -82,7 +82,7 @@ func TestWarm(t *testing.T) {
 					t.Fatal(err)
 				}
 				cfg.Closed = true
-				again, err := headway.Run(t.Context(), cfg)
+				again, err := cfg.run(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -46,7 +46,7 @@ func TestWatched(t *testing.T) {
 // BenchmarkShow is what the loop spends on its gauge, four times a second.
 func BenchmarkShow(b *testing.B) {
 	var g gauge.Gauge
-	cfg := Config{Store: memory.Open(memory.Config{}), Gauge: &g}.withDefaults()
+	cfg := Worker{Store: memory.Open(memory.Config{}), Gauge: &g}.withDefaults()
 	c := newCrawler(cfg)
 	c.loop.Begin()
 	if err := c.open(b.Context(), c.loop.Now(), store.SlotCount); err != nil {

@@ -72,11 +72,11 @@ type checkRun struct {
 	json    bool
 	kept    int64 // verdicts of earlier runs
 	read    bool  // a page of the site itself
-	cfg     *headway.Config
+	cfg     *crawlConfig
 }
 
 // shape makes links out of scope leaves. Limits count for each run by itself.
-func (k *checkRun) shape(cfg *headway.Config) {
+func (k *checkRun) shape(cfg *crawlConfig) {
 	cfg.Scope.Leaves, cfg.Anew = true, true
 	k.cfg = cfg
 }

@@ -190,7 +190,7 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 		}()
 	}
 	c.begun = true
-	work, stop := c.signals(ctx, &cfg)
+	work, stop := c.signals(ctx, &cfg.Worker)
 	defer stop()
 	cfg.MemoryLimit = c.mindMemory(work)
 	mailbox := ask.NewMailbox(c.dir)
@@ -221,9 +221,9 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 }
 
 // passes runs the crawl, as often as its purpose takes.
-func (c *crawlRun) passes(ctx context.Context, st store.Store, cfg *headway.Config) (headway.Report, error) {
+func (c *crawlRun) passes(ctx context.Context, st store.Store, cfg *crawlConfig) (headway.Report, error) {
 	for {
-		crawl, err := headway.New(*cfg)
+		crawl, err := headway.New(cfg.Worker, cfg.Job)
 		if err != nil {
 			return headway.Report{}, usage(err, hintOf(err))
 		}

@@ -20,34 +20,45 @@ import (
 // crawlName is the name of the one job in a folder.
 const crawlName = "crawl"
 
+// crawlConfig is a crawl of the command line: what is asked for, and what works on it.
+type crawlConfig struct {
+	headway.Worker
+	headway.Job
+}
+
 // essentials are what a crawl of the settings would ask for and how, without where
 // it is kept: all that a look ahead needs.
-func (c *crawlRun) essentials() (headway.Config, error) {
+func (c *crawlRun) essentials() (crawlConfig, error) {
 	s := c.set
 	policy, err := s.Policy()
 	if err != nil {
-		return headway.Config{}, usage(err, "headway config shows what was set, and where")
+		return crawlConfig{}, usage(err, "headway config shows what was set, and where")
 	}
 	secrets, err := c.secrets()
 	if err != nil {
-		return headway.Config{}, err
+		return crawlConfig{}, err
 	}
 	optedOut, err := readOptOuts()
 	if err != nil {
-		return headway.Config{}, err
+		return crawlConfig{}, err
 	}
 	product, _ := s.Product()
-	return headway.Config{
-		Fetcher: c.client, Seeds: c.seeds.urls, Fallback: c.seeds.fallback, Name: crawlName,
-		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
-		Limits: limit.Resolve(s.Layers()...), Policy: policy, Robots: robots.Policy{AllowUnreachable: policy.AllowUnreachableRobots},
-		Owned: c.vouched, Secrets: secrets, IgnoreRobots: s.IgnoreRobots, Agent: cmp.Or(product, productToken), Sitemaps: headway.Sitemaps(s.Sitemaps),
-		RobotsTimeout: s.Robots.Timeout, OptedOut: optedOut, Log: c.log,
+	return crawlConfig{
+		headway.Worker{
+			Fetcher: c.client, Agent: cmp.Or(product, productToken), Owned: c.vouched, OptedOut: optedOut, Secrets: secrets,
+			Robots: robots.Policy{AllowUnreachable: policy.AllowUnreachableRobots}, IgnoreRobots: s.IgnoreRobots,
+			Bounds: headway.Bounds{RobotsTimeout: s.Robots.Timeout}, Log: c.log,
+		},
+		headway.Job{
+			Name: crawlName, Seeds: c.seeds.urls, Fallback: c.seeds.fallback,
+			Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
+			Limits: limit.Resolve(s.Layers()...), Policy: policy, Sitemaps: headway.Sitemaps(s.Sitemaps),
+		},
 	}, nil
 }
 
 // config makes the crawl that the settings ask for.
-func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, error) {
+func (c *crawlRun) config(ctx context.Context, st store.Store) (crawlConfig, error) {
 	s := c.set
 	cfg, err := c.essentials()
 	if err != nil {
@@ -83,7 +94,7 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 	}
 	asked.Leaves = cfg.Scope.Leaves
 	if cfg.Spec, err = json.Marshal(asked); err != nil {
-		return headway.Config{}, failed(err, "")
+		return crawlConfig{}, failed(err, "")
 	}
 	begun, ended, err := c.resume(ctx, st, &cfg, &asked)
 	if err != nil || ended {
@@ -96,7 +107,7 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (headway.Config, 
 		return cfg, err
 	}
 	if cfg.Outputs, err = c.openOutputs(begun); err != nil {
-		return headway.Config{}, err
+		return crawlConfig{}, err
 	}
 	return cfg, nil
 }

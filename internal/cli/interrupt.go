@@ -19,10 +19,10 @@ func (c *crawlRun) interrupt() {
 }
 
 // signals turns the first interrupt into a drain and the second into the end.
-func (c *crawlRun) signals(ctx context.Context, cfg *headway.Config) (context.Context, context.CancelFunc) {
+func (c *crawlRun) signals(ctx context.Context, w *headway.Worker) (context.Context, context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	drain := make(chan struct{})
-	cfg.Drain = drain
+	w.Drain = drain
 	again := make(chan os.Signal, 1)
 	ended := make(chan struct{})
 	go func() {

@@ -114,7 +114,7 @@ func (c *crawlRun) plan(ctx context.Context, args []string) (plan answer.Plan, e
 		return plan, err
 	}
 	cfg.Store = st
-	look, err := cfg.Survey()
+	look, err := headway.Survey(cfg.Worker, cfg.Job)
 	if err != nil {
 		return plan, failed(err, "nothing was kept; try again")
 	}

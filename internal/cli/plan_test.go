@@ -103,13 +103,13 @@ func (x planSite) holds(t *testing.T) {
 	known := &remembered{Store: memory.Open(memory.Config{})}
 	if x.learned {
 		cfg.Store = known
-		if _, err := headway.Run(t.Context(), cfg); err != nil {
+		if _, err := headway.Run(t.Context(), cfg.Worker, cfg.Job); err != nil {
 			t.Fatal(err)
 		}
 	}
 	known.Store = memory.Open(memory.Config{}) // only hosts are remembered
 	cfg.Store = known
-	look, err := cfg.Survey()
+	look, err := headway.Survey(cfg.Worker, cfg.Job)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func (x planSite) holds(t *testing.T) {
 	}
 	p := answer.MakePlan(answer.PlanFacts{Hosts: planHosts(surveys), Workers: headway.DefaultWorkers, Limits: answer.PlanLimits(cfg.Limits), Links: true, Sitemaps: true})
 	before := web.Stats().Total.PageAnswers
-	r, err := headway.Run(t.Context(), cfg)
+	r, err := headway.Run(t.Context(), cfg.Worker, cfg.Job)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func near(t *testing.T, what string, guess, came float64) {
 }
 
 // config is the crawl of the site.
-func (x planSite) config(t *testing.T, web *simweb.Web) headway.Config {
+func (x planSite) config(t *testing.T, web *simweb.Web) crawlConfig {
 	d, err := guard.New(guard.Config{
 		AllowPrivate: []guard.Range{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}},
 		Lookup: func(ctx context.Context, host string) (guard.Answer, error) {
@@ -174,9 +174,9 @@ func (x planSite) config(t *testing.T, web *simweb.Web) headway.Config {
 	if x.set != nil {
 		x.set(&policy)
 	}
-	cfg := headway.Config{
-		Fetcher: client, Policy: policy, Owned: func(weburl.URL) bool { return true },
-		Limits: limit.Resolve(limit.Layer{Level: limit.Job, Limits: x.limits}),
+	cfg := crawlConfig{
+		headway.Worker{Fetcher: client, Owned: func(weburl.URL) bool { return true }},
+		headway.Job{Policy: policy, Limits: limit.Resolve(limit.Layer{Level: limit.Job, Limits: x.limits})},
 	}
 	for _, h := range x.hosts {
 		u, err := weburl.Parse("http://" + h.Name + "/")

@@ -15,7 +15,7 @@ import (
 type purpose struct {
 	name string // of the command; kept with the crawl, and part of its folder's name
 	// shape changes what is crawled.
-	shape func(cfg *headway.Config)
+	shape func(cfg *crawlConfig)
 	// again is asked about a job that has ended, and tells whether it has put
 	// the job back to the queue, because there is more to do.
 	again func(ctx context.Context, st store.Store, j store.Job) (bool, error)
@@ -24,10 +24,10 @@ type purpose struct {
 	output func(begun bool) (output.Writer, error)
 	// afresh is told that a run that has ended is forgotten, and the crawl
 	// begins anew; nil where such a run stays until --fresh.
-	afresh func(cfg *headway.Config) error
+	afresh func(cfg *crawlConfig) error
 	// more is asked when a pass has ended, and tells whether it has put the job
 	// back to the queue, for another pass with what it made of the config.
-	more func(ctx context.Context, st store.Store, r headway.Report, cfg *headway.Config) (bool, error)
+	more func(ctx context.Context, st store.Store, r headway.Report, cfg *crawlConfig) (bool, error)
 	// conclude says what came of it and with which exit code, instead of the
 	// summary of a crawl.
 	conclude func(ctx context.Context, st store.Store, r headway.Report) error

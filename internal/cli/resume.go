@@ -19,7 +19,7 @@ import (
 
 // resume looks at what the folder holds: a crawl to go on with, one that has
 // ended, or nothing. What was asked for differently last time is named.
-func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *headway.Config, asked *answer.Asked) (begun, ended bool, err error) {
+func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *crawlConfig, asked *answer.Asked) (begun, ended bool, err error) {
 	jobs, err := st.JobList(ctx, 0, store.MaxPage)
 	if err != nil {
 		return false, false, failed(err, "")
@@ -119,8 +119,8 @@ func (c *crawlRun) keepResults() error {
 
 // renew takes up what is asked anew of a crawl that has ended, and tells whether it has
 // ended still.
-func (c *crawlRun) renew(ctx context.Context, st store.Store, cfg *headway.Config, j *store.Job) (ended bool, err error) {
-	more, err := headway.Renew(ctx, *cfg, j.ID)
+func (c *crawlRun) renew(ctx context.Context, st store.Store, cfg *crawlConfig, j *store.Job) (ended bool, err error) {
+	more, err := headway.Renew(ctx, cfg.Worker, cfg.Job, j.ID)
 	if err != nil {
 		return true, err
 	}

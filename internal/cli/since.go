@@ -7,7 +7,6 @@ import (
 	"iter"
 	"os"
 
-	"headway"
 	"headway/job"
 	"headway/store"
 	"headway/visit"
@@ -16,7 +15,7 @@ import (
 
 // openSince reads an earlier crawl, for one that asks what changed: its URLs with
 // what servers gave to ask by, and what they were. Close it after the crawl.
-func (c *crawlRun) openSince(ctx context.Context, cfg *headway.Config) (closeIt func() error, err error) {
+func (c *crawlRun) openSince(ctx context.Context, cfg *crawlConfig) (closeIt func() error, err error) {
 	same, err := sameFolder(c.since, c.dir)
 	if err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ type warmRun struct {
 }
 
 // shape goes on with the pass that was under way.
-func (w *warmRun) shape(cfg *headway.Config) {
+func (w *warmRun) shape(cfg *crawlConfig) {
 	w.slowed.next = cfg.Log.Handler()
 	cfg.Log = w.slowed.logger()
 	w.format = w.set.Format
@@ -90,7 +90,7 @@ func (w *warmRun) shape(cfg *headway.Config) {
 }
 
 // apply makes a config that of the pass that the state tells.
-func (w *warmRun) apply(cfg *headway.Config) {
+func (w *warmRun) apply(cfg *crawlConfig) {
 	cfg.Sitemaps, cfg.Closed, w.set.Format = headway.Sitemaps(w.set.Sitemaps), false, w.format
 	if w.state.Links {
 		cfg.Sitemaps = headway.SitemapsOff
@@ -101,7 +101,7 @@ func (w *warmRun) apply(cfg *headway.Config) {
 }
 
 // afresh begins with the first pass again.
-func (w *warmRun) afresh(cfg *headway.Config) error {
+func (w *warmRun) afresh(cfg *crawlConfig) error {
 	w.state = warm.State{}
 	w.apply(cfg)
 	return warm.Forget(w.dir)
@@ -109,7 +109,7 @@ func (w *warmRun) afresh(cfg *headway.Config) error {
 
 // more decides after each pass whether there is another: along links where no
 // sitemap names a page, and once again for what was not in a cache.
-func (w *warmRun) more(ctx context.Context, st store.Store, r headway.Report, cfg *headway.Config) (bool, error) {
+func (w *warmRun) more(ctx context.Context, st store.Store, r headway.Report, cfg *crawlConfig) (bool, error) {
 	if r.State != job.Complete || !w.state.AgainAt.IsZero() {
 		return false, nil
 	}

@@ -78,11 +78,13 @@ func (w *fleetWorker) run(ctx context.Context) error {
 		return err
 	}
 	s := w.set
-	cfg := headway.Config{
+	cfg := headway.Worker{
 		Store: st, Fetcher: w.client, Owned: w.vouched, Agent: w.who.Product, OptedOut: optedOut, Addresses: w.addresses(), Terms: terms,
-		Workers: int(s.Workers), Slow: slowPlaces(s), ParseWorkers: int(s.Parse.Workers), RobotsWorkers: int(s.Robots.Parallel), RobotsTimeout: s.Robots.Timeout, RobotsCache: s.Robots.Cache,
-		Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache, CommitGap: cmp.Or(s.Store.CommitGap, fleetCommitGap),
-		Strained: w.strain.Strained, Ungoverned: !s.Governor.Enabled, Lookups: func() guard.Layer { return w.dialer.Stats().Lookups }, Log: w.log,
+		Bounds: headway.Bounds{
+			Workers: int(s.Workers), Slow: slowPlaces(s), ParseWorkers: int(s.Parse.Workers), RobotsWorkers: int(s.Robots.Parallel), RobotsTimeout: s.Robots.Timeout, RobotsCache: s.Robots.Cache,
+			Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache, CommitGap: cmp.Or(s.Store.CommitGap, fleetCommitGap), Ungoverned: !s.Governor.Enabled,
+		},
+		Strained: w.strain.Strained, Lookups: func() guard.Layer { return w.dialer.Stats().Lookups }, Log: w.log,
 	}
 	if s.Worker.Listen != "" {
 		cfg.Gauge = new(gauge.Gauge)
@@ -109,7 +111,7 @@ func (w *fleetWorker) run(ctx context.Context) error {
 	defer stop()
 	cfg.MemoryLimit = w.mindMemory(work)
 	fmt.Fprintf(w.err, "headway: working for the fleet in schema %s as %s\n", s.Fleet.Schema, w.who.UserAgent())
-	err = headway.Work(work, headway.FleetConfig{Config: cfg, Open: w.open, Safety: s.FleetSafety()})
+	err = headway.Work(work, cfg, headway.Fleet{Open: w.open, Safety: s.FleetSafety()})
 	if err != nil && work.Err() == nil {
 		return failed(err, "what was done is kept; start the worker again")
 	}
@@ -148,25 +150,25 @@ func openFleet(ctx context.Context, s *config.Settings, terms store.Terms, log *
 }
 
 // open turns a stored job into a crawl.
-func (w *fleetWorker) open(j store.Job) (headway.Config, error) {
+func (w *fleetWorker) open(j store.Job) (headway.Job, error) {
 	spec, err := jobspec.Read(j.Spec)
 	if err != nil {
-		return headway.Config{}, err
+		return headway.Job{}, err
 	}
 	s, err := config.LoadJob(w.flags, os.Environ(), spec.Settings)
 	if err != nil {
-		return headway.Config{}, err
+		return headway.Job{}, err
 	}
 	policy, err := s.Policy()
 	if err != nil {
-		return headway.Config{}, err
+		return headway.Job{}, err
 	}
 	from, err := jobspec.ReadSeeds(spec.Seeds)
 	if err != nil {
-		return headway.Config{}, err
+		return headway.Job{}, err
 	}
 	s.Limits.Pages = 0 // what the job was submitted or extended with counts
-	return headway.Config{
+	return headway.Job{
 		Name: j.Name, Seeds: from.URLs, Fallback: from.Fallback,
 		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
 		Limits: j.Limits(s.Layers()...), Policy: policy, Sitemaps: headway.Sitemaps(s.Sitemaps), MaxWaiting: s.Frontier.MaxWaiting,

@@ -313,9 +313,8 @@ func (w *world) refused(dir, url string) {
 	defer st.Close()
 	policy, _ := politeness.Preset("owned")
 	policy.RefusalRetries = 0
-	crawl, err := headway.New(headway.Config{
-		Store: st, Fetcher: client, Name: "crawl", Seeds: []weburl.URL{seed}, Policy: policy, Owned: func(weburl.URL) bool { return true }, Sitemaps: headway.SitemapsOff,
-	})
+	crawl, err := headway.New(headway.Worker{Store: st, Fetcher: client, Owned: func(weburl.URL) bool { return true }},
+		headway.Job{Name: "crawl", Seeds: []weburl.URL{seed}, Policy: policy, Sitemaps: headway.SitemapsOff})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -105,8 +105,8 @@ func (c *crawl) run(ctx context.Context, drain <-chan struct{}, fetcher headway.
 		return nil
 	}
 	l := &life{worked: map[*host]time.Duration{}}
-	cfg := c.config(fetcher, workers)
-	cfg.Drain, cfg.Trace = drain, c.world.watch(l)
+	w, j := c.config(fetcher, workers)
+	w.Drain, w.Trace = drain, c.world.watch(l)
 	if !c.begun {
 		c.begun = true
 		for _, u := range c.seeds {
@@ -120,7 +120,7 @@ func (c *crawl) run(ctx context.Context, drain <-chan struct{}, fetcher headway.
 	}
 	from := time.Now()
 	clear(c.store.again)
-	report, err := headway.Run(ctx, cfg)
+	report, err := headway.Run(ctx, w, j)
 	l.end = time.Now()
 	for name := range c.store.again {
 		l.worked[c.world.names[name]] = 0
@@ -140,19 +140,20 @@ func (c *crawl) run(ctx context.Context, drain <-chan struct{}, fetcher headway.
 }
 
 // config is what is asked of the engine.
-func (c *crawl) config(fetcher headway.Fetcher, workers int) headway.Config {
+func (c *crawl) config(fetcher headway.Fetcher, workers int) (headway.Worker, headway.Job) {
 	j := c.job
-	cfg := headway.Config{
-		Store: c.store, Fetcher: fetcher, Name: "scenario", Seeds: c.seeds, Workers: workers, Sitemaps: headway.SitemapsOff,
-		Policy: j.policy, Robots: robots.Policy{AllowUnreachable: j.policy.AllowUnreachableRobots},
-		Owned:     func(weburl.URL) bool { return true }, // any policy may be simulated
-		Limits:    limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Patience: j.patience}}),
-		Addresses: c.world.sharedAddresses(),
+	work := headway.Job{
+		Name: "scenario", Seeds: c.seeds, Sitemaps: headway.SitemapsOff, Policy: j.policy,
+		Limits: limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Patience: j.patience}}),
 	}
 	if !j.whole() {
-		cfg.Scope = scope.Config{Include: []string{"/only-the-seeds"}}
+		work.Scope = scope.Config{Include: []string{"/only-the-seeds"}}
 	}
-	return cfg
+	return headway.Worker{
+		Store: c.store, Fetcher: fetcher, Bounds: headway.Bounds{Workers: workers}, Robots: robots.Policy{AllowUnreachable: j.policy.AllowUnreachableRobots},
+		Owned:     func(weburl.URL) bool { return true }, // any policy may be simulated
+		Addresses: c.world.sharedAddresses(),
+	}, work
 }
 
 // settle reads how everything ended.
