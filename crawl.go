@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"headway/internal/jobrun"
 	"headway/job"
 	"headway/output"
 	"headway/store"
@@ -60,7 +61,7 @@ func (x *Crawl) Run(ctx context.Context) (Report, error) {
 		// Nothing can be written, not even how it ended: what is stored is that of
 		// a crawl to go on with, and what was not is asked for again.
 		x.c.cfg.Log.Warn("the disk is full, so this is the end", "err", err)
-		x.r.stop, err = &Stop{State: job.Partial, Reason: Disk}, nil
+		x.r.stop, err = &jobrun.End{State: job.Partial, Reason: Disk}, nil
 	}
 	return x.r.report(context.WithoutCancel(ctx), err)
 }
@@ -80,8 +81,10 @@ func (x *Crawl) Progress() *Progress { return x.r.progress.Load() }
 // open finds or makes the job and takes possession of the store.
 func (x *Crawl) open(ctx context.Context) (done bool, err error) {
 	now := x.c.loop.Now()
-	if done, err = x.r.openJob(ctx, now); err != nil || done {
-		return done, err
+	job, err := x.r.Open(ctx, now)
+	x.r.resumed, x.r.started, x.r.stop = job.Resumed, job.Started, job.Ended
+	if err != nil || job.Ended != nil {
+		return job.Ended != nil, err
 	}
 	if err := x.c.open(ctx, now, store.SlotCount); err != nil {
 		return false, err
@@ -102,7 +105,7 @@ func (x *Crawl) leave(ctx context.Context) error {
 	if r.stop.State != "" {
 		if err := r.finish(ctx); err != nil {
 			errs = append(errs, err)
-		} else if err := c.st.SetState(ctx, now, r.job, job.Running, r.stop.State, r.stop.Reason); err != nil {
+		} else if err := c.st.SetState(ctx, now, r.ID, job.Running, r.stop.State, r.stop.Reason); err != nil {
 			errs = append(errs, fmt.Errorf("end the job: %w", err))
 		}
 	}
@@ -113,7 +116,7 @@ func (x *Crawl) leave(ctx context.Context) error {
 func (r *run) finish(ctx context.Context) error {
 	for _, w := range r.c.cfg.Outputs {
 		if f, ok := w.(output.Finisher); ok {
-			if err := f.Finish(ctx, ledger{r.c.st, r.job}); err != nil {
+			if err := f.Finish(ctx, ledger{r.c.st, r.ID}); err != nil {
 				return fmt.Errorf("finish output: %w", err)
 			}
 		}

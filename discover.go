@@ -15,7 +15,7 @@ import (
 // fresh leaves out the links that are known to be stored, and holds the others
 // against the brakes.
 func (r *run) fresh(now time.Time, links []discovery.Link) []discovery.Link {
-	b := discovery.Brakes{Seen: r.c.seen, Traps: r.traps, Enough: r.enough, Out: r.hosts.out, Room: -1}
+	b := discovery.Brakes{Seen: r.c.seen, Traps: r.traps, Enough: r.enough, Out: r.hosts.Out, Room: -1}
 	if r.cfg.MaxWaiting > 0 {
 		b.Room = max(r.cfg.MaxWaiting-r.counts.Waiting, 0)
 	}
@@ -35,10 +35,10 @@ func (r *run) findSitemaps(s *site, names []string) {
 	if !r.wantsSitemaps(s) {
 		return
 	}
-	s.read(r.job)
+	s.read(r.ID)
 	// A host that has left memory and comes back has been asked before. Where
 	// that was forgotten the store knows.
-	m := r.rules.SitemapsMark(r.job, s.home)
+	m := r.rules.SitemapsMark(r.ID, s.home)
 	if r.c.seen.Has(m) {
 		return
 	}
@@ -56,7 +56,7 @@ func (r *run) findSitemaps(s *site, names []string) {
 // wantsSitemaps tells whether the sitemaps of a host are to be sent for: they are
 // once for each job, whoever brought the host into memory.
 func (r *run) wantsSitemaps(s *site) bool {
-	return r.cfg.Sitemaps != SitemapsOff && s.sitemaps[r.job] == nil && r.hosts.has(s.home.Host()) && !(r.cfg.Scope.Leaves && r.rules.Scope.Foreign(s.home))
+	return r.cfg.Sitemaps != SitemapsOff && s.sitemaps[r.ID] == nil && r.hosts.Has(s.home.Host()) && !(r.cfg.Scope.Leaves && r.rules.Scope.Foreign(s.home))
 }
 
 // moreSitemaps sends for what a sitemap index lists.
@@ -81,15 +81,15 @@ func (r *run) movedSitemap(t task, to weburl.URL) {
 // sendForSitemap asks for an errand, once for each sitemap. A sitemap elsewhere is
 // read only if a page there would be.
 func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
-	list := s.read(r.job)
-	if _, ok := list[u]; ok || len(list) >= exchange.MaxSitemaps || r.enough || r.hosts.out(u.Host()) || r.rules.OptedOut(u) {
+	list := s.read(r.ID)
+	if _, ok := list[u]; ok || len(list) >= exchange.MaxSitemaps || r.enough || r.hosts.Out(u.Host()) || r.rules.OptedOut(u) {
 		return
 	}
 	if d := r.rules.Scope.DecideSeed(u); u.Host() != s.home.Host() && (!d.In || d.Leaf) {
 		return
 	}
 	list[u] = sitemap{nested: nested}
-	r.c.pend(committer.Entry{Errand: &store.Errand{Job: r.job, URL: u, Nested: nested}})
+	r.c.pend(committer.Entry{Errand: &store.Errand{Job: r.ID, URL: u, Nested: nested}})
 }
 
 // sendErrands puts errands on the schedule that wait in the store, each once.
@@ -101,7 +101,7 @@ func (c *crawler) sendErrands(now time.Time, errands []store.Errand) {
 		if s := c.sites[e.URL.Host()]; s != nil && s.sitemaps[e.Job][e.URL].queued {
 			continue
 		}
-		if !c.runs[e.Job].hosts.has(e.URL.Host()) {
+		if !c.runs[e.Job].hosts.Has(e.URL.Host()) {
 			c.site(e.URL)
 			c.f.Warm(now, e.URL, []job.ID{e.Job}) // they come back when the host was taken up
 			c.forgetUnscheduled(e.URL.Host())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/internal/jobrun"
 	"headway/job"
 	"headway/limit"
 	"headway/politeness"
@@ -39,17 +40,17 @@ func TestErrandsRunOnce(t *testing.T) {
 	}
 	errand := store.Errand{Job: 1, URL: u}
 	const beforeTaken = "in the store before its host is known to be taken"
-	for name, tell := range map[string]func(*crawler, *hostLimit, time.Time){
-		"in the store": func(c *crawler, _ *hostLimit, now time.Time) {
+	for name, tell := range map[string]func(*crawler, *jobrun.Hosts, time.Time){
+		"in the store": func(c *crawler, _ *jobrun.Hosts, now time.Time) {
 			c.sendErrands(now, []store.Errand{errand})
 		},
-		"in the store after we sent for it too": func(c *crawler, _ *hostLimit, now time.Time) {
+		"in the store after we sent for it too": func(c *crawler, _ *jobrun.Hosts, now time.Time) {
 			c.site(u).read(1)[u] = sitemap{}
 			c.sendErrands(now, []store.Errand{errand})
 		},
-		beforeTaken: func(c *crawler, l *hostLimit, now time.Time) {
+		beforeTaken: func(c *crawler, l *jobrun.Hosts, now time.Time) {
 			c.sendErrands(now, []store.Errand{errand})
-			l.learn(&store.Taken{N: 1, Hosts: []string{u.Host()}}) // with the answer for another
+			l.Learn(&store.Taken{N: 1, Hosts: []string{u.Host()}}) // with the answer for another
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,12 +60,12 @@ func TestErrandsRunOnce(t *testing.T) {
 				c.f = frontier.New(frontier.Config{Head: 10, MaxItems: 10, HotHosts: 10, Robots: 1, Slow: 1}, now)
 				slot := store.SlotOf(c.key, u.Domain())
 				c.leases[slot] = store.Lease{Slot: slot}
-				r := &run{c: c, job: 1}
-				r.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Plan, Limits: limit.Limits{Hosts: 1}})
-				r.budget = limit.NewBudget(r.cfg.Limits, now, limit.Use{})
+				r := &run{c: c, Stored: &jobrun.Stored{ID: 1, Store: c.st}}
+				r.Limits = limit.Resolve(limit.Layer{Level: limit.Plan, Limits: limit.Limits{Hosts: 1}})
+				r.budget = limit.NewBudget(r.Limits, now, limit.Use{})
 				c.runs[1] = r
 				if name == beforeTaken {
-					r.hosts = &hostLimit{most: 1, taken: map[string]bool{}}
+					r.hosts = jobrun.NewHosts(1)
 				}
 				policy, _ := politeness.Preset(politeness.DefaultPreset)
 				c.f.AddJob(frontier.Job{ID: 1, Patience: time.Hour, Choosy: r.hosts != nil, Policy: func(string) *politeness.Policy { return &policy }})

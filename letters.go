@@ -13,6 +13,7 @@ import (
 
 	"headway/ask"
 	"headway/internal/committer"
+	"headway/internal/jobrun"
 	"headway/internal/loop"
 	"headway/internal/pace"
 	"headway/politeness"
@@ -211,7 +212,7 @@ func (c *crawler) askWorker(now time.Time, q ask.Question) ask.Answer {
 // the part in the fleet.
 func (c *crawler) leaveInTime(now time.Time) {
 	if !c.halted {
-		c.halt(now, &Stop{Reason: "interrupted"}, false)
+		c.halt(now, &jobrun.End{Reason: "interrupted"}, false)
 		c.haltAt = now.Add(drainFor)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"headway/internal/committer"
 	"headway/internal/discovery"
 	"headway/internal/exchange"
+	"headway/internal/jobrun"
 	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
@@ -83,14 +84,14 @@ func (c *crawler) cycle(ctx, work context.Context) {
 			c.look(work, c.loop.Now())
 		case <-drain:
 			drain = nil
-			c.halt(c.loop.Now(), &Stop{Reason: "interrupted"}, false)
+			c.halt(c.loop.Now(), &jobrun.End{Reason: "interrupted"}, false)
 			if c.fleet != nil {
 				c.spareEndings(c.loop.Now(), func(*frontier.Request) bool { return true })
 				c.haltAt = c.loop.Now().Add(drainFor)
 			}
 		case <-ended:
 			ended = nil
-			c.halt(c.loop.Now(), &Stop{Reason: "interrupted"}, true)
+			c.halt(c.loop.Now(), &jobrun.End{Reason: "interrupted"}, true)
 		}
 	}
 }
@@ -350,7 +351,7 @@ func (c *crawler) noteEffect(now time.Time, host string, e politeness.Effect) {
 	for _, r := range c.runsOf(host) {
 		if most := r.cfg.Policy.CancelAfter; most > 0 && r.stop == nil {
 			c.meter.Totals.Cancelled++
-			r.halt(now, &Stop{State: job.Cancelled, Reason: fmt.Sprintf("%s refused %d times in a row at the slowest pace", host, most)})
+			r.halt(now, &jobrun.End{State: job.Cancelled, Reason: fmt.Sprintf("%s refused %d times in a row at the slowest pace", host, most)})
 		}
 	}
 }
@@ -383,7 +384,7 @@ func (c *crawler) look(work context.Context, now time.Time) {
 }
 
 // halt sends nothing more, for nobody.
-func (c *crawler) halt(now time.Time, s *Stop, atOnce bool) {
+func (c *crawler) halt(now time.Time, s *jobrun.End, atOnce bool) {
 	c.halted = true
 	for _, r := range c.runs {
 		r.halt(now, s)
@@ -436,7 +437,7 @@ func (c *crawler) watchDisk(now time.Time) {
 	}
 	c.lowDisk = low
 	if low && !c.halted && now.Sub(c.lowSince) > diskPatience {
-		c.halt(now, &Stop{State: job.Partial, Reason: Disk}, false)
+		c.halt(now, &jobrun.End{State: job.Partial, Reason: Disk}, false)
 	}
 }
 
@@ -454,7 +455,7 @@ func (c *crawler) finished(ctx context.Context, now time.Time) bool {
 	if !c.f.Idle() || c.refilling || c.loader.busy() || c.tokens > 0 {
 		return false
 	}
-	idle, err := store.Complete(ctx, c.alone.job, c.st)
+	idle, err := store.Complete(ctx, c.alone.ID, c.st)
 	if err != nil {
 		c.loop.FailUnless(ctx, fmt.Errorf("ask whether anything waits: %w", err))
 		return false

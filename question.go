@@ -219,7 +219,7 @@ func (c *crawler) askURL(q ask.Question) (ask.Answer, error) {
 	a := &ask.URL{URL: u.String(), Where: ask.PlaceStored}
 	id := q.Job
 	if c.alone != nil {
-		id = c.alone.job
+		id = c.alone.ID
 	}
 	sent, since, ok := c.f.Find(id, u)
 	if ok {

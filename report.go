@@ -11,6 +11,7 @@ import (
 	"headway/ask"
 	"headway/frontier"
 	"headway/gauge"
+	"headway/internal/jobrun"
 	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
@@ -19,26 +20,11 @@ import (
 	"headway/visit"
 )
 
-// Stop is why a crawl sends nothing more. Without a State it can be resumed.
-type Stop struct {
-	State   job.State
-	Reason  string               // for people
-	Limit   *limit.ExceededError // what stopped it, if a limit did
-	timeout bool
-}
-
-// DiscoveryStopped is the reason of a crawl that is partial because it was told to
-// follow no further links.
-const DiscoveryStopped = "discovery was stopped"
-
-// NothingInScope is the reason of a crawl that has failed because no URL that it saw
-// belongs to it: its seeds are excluded, or redirect to elsewhere.
-const NothingInScope = "no page in scope"
-
-// stopFor is the end that a limit brings, if work is left.
-func stopFor(over *limit.ExceededError) *Stop {
-	return &Stop{State: job.Partial, Reason: string(over.Limit), Limit: over, timeout: over.Timeout()}
-}
+// Reasons of an end that programs look for.
+const (
+	DiscoveryStopped = jobrun.DiscoveryStopped // partial: it was told to follow no further links
+	NothingInScope   = jobrun.NothingInScope   // failed: no URL that it saw belongs to it
+)
 
 // Report is how a crawl ended. It adds up: Counts.Seen is the sum of all
 // outcomes.
@@ -189,7 +175,7 @@ func (r *run) count(ctx context.Context, now time.Time) {
 	r.counting = true
 	st := r.c.st
 	loop.Once(ctx, r.c.loop, func(ctx context.Context) (store.Counts, error) {
-		return st.Counts(ctx, r.job)
+		return st.Counts(ctx, r.ID)
 	}, func(_ time.Time, counts store.Counts, err error) {
 		if r.counting = false; err != nil {
 			r.c.loop.FailUnless(ctx, fmt.Errorf("read counts: %w", err))
@@ -255,7 +241,7 @@ func (r *run) point(now time.Time) store.Point {
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	p := store.Point{
-		Job: r.job, At: r.points.span, Span: store.MinSpan, Ended: r.tally.outcomes, Waits: map[visit.Wait]time.Duration{},
+		Job: r.ID, At: r.points.span, Span: store.MinSpan, Ended: r.tally.outcomes, Waits: map[visit.Wait]time.Duration{},
 		Ran: now.Sub(r.points.at), Requests: r.tally.use.Requests - r.points.use.Requests, Bytes: r.tally.use.Bytes - r.points.use.Bytes,
 		Waiting: r.counts.Waiting, Hosts: int64(stats.Hosts), InFlight: int64(stats.InFlight), Memory: int64(mem.Sys - mem.HeapReleased),
 	}
@@ -280,7 +266,7 @@ func (r *run) point(now time.Time) store.Point {
 // time is not told apart by job.
 func (r *run) share(now time.Time) store.Point {
 	p := store.Point{
-		Job: r.job, At: r.points.span, Span: store.MinSpan, Ended: r.tally.outcomes,
+		Job: r.ID, At: r.points.span, Span: store.MinSpan, Ended: r.tally.outcomes,
 		Requests: r.tally.use.Requests - r.points.use.Requests, Bytes: r.tally.use.Bytes - r.points.use.Bytes,
 	}
 	if r.c.owns(r.home) && r.state == job.Running {
@@ -309,13 +295,13 @@ func (r *run) record(ctx context.Context) error {
 
 // report says how the crawl ended.
 func (r *run) report(ctx context.Context, failed error) (Report, error) {
-	out := Report{Job: r.job, Resumed: r.resumed, Elapsed: time.Since(r.c.loop.Began()), State: job.Running, Warnings: r.tally.warnings, Incidents: r.tally.incidents, Refusals: r.tally.refusals}
-	if r.job == 0 {
+	out := Report{Job: r.ID, Resumed: r.resumed, Elapsed: time.Since(r.c.loop.Began()), State: job.Running, Warnings: r.tally.warnings, Incidents: r.tally.incidents, Refusals: r.tally.refusals}
+	if r.ID == 0 {
 		return out, failed
 	}
-	counts, err := r.c.st.Counts(ctx, r.job)
+	counts, err := r.Counts(ctx)
 	if err != nil {
-		return out, errors.Join(failed, fmt.Errorf("read counts: %w", err))
+		return out, errors.Join(failed, err)
 	}
 	out.Counts = counts
 	out.Requests, out.Pages = r.tally.use.Requests, r.tally.use.Pages
@@ -339,56 +325,7 @@ func (r *run) report(ctx context.Context, failed error) (Report, error) {
 				out.Limit = &l
 			}
 		}
-		out.Success = out.State.Success() && !r.stop.timeout
+		out.Success = out.State.Success() && !r.stop.Timeout
 	}
 	return out, failed
-}
-
-// verdict names the end of the run when nothing is left. What a crawl would come to
-// is not the end of its dry run.
-func (r *run) verdict(c store.Counts) (job.State, string) {
-	if r.cfg.DryRun {
-		return job.Complete, "a dry run"
-	}
-	return verdict(c)
-}
-
-// verdict names the end of a crawl that has nothing left: complete, unless
-// nobody let it in, nobody could be reached, or a host was given up on.
-func verdict(c store.Counts) (job.State, string) {
-	var forbidden, optedOut, lost, loops, deferred, other int64
-	for e, n := range c.Ended {
-		switch {
-		case e.Reason == visit.RobotsDisallow, e.Reason == visit.CrawlDelayTooLong, e.Outcome == visit.Blocked:
-			forbidden += n
-		case e.Reason == visit.OptedOut:
-			optedOut += n
-		case e.Reason == visit.RedirectLoop:
-			loops += n
-		case e.Outcome == visit.Failed, e.Reason == visit.PrivateAddress, e.Reason == visit.BadPort:
-			lost += n
-		case e.Outcome == visit.Deferred, e.Reason == visit.RobotsUnreachable:
-			deferred += n
-		case e.Reason == visit.OutOfScope, e.Reason == visit.Excluded, e.Reason == visit.NonDocument, e.Reason == visit.Nofollow,
-			e.Reason == visit.Depth, e.Outcome == visit.Redirected:
-		default:
-			other += n
-		}
-	}
-	switch {
-	case deferred > 0:
-		return job.Partial, "patience"
-	case other == 0 && forbidden > 0:
-		return job.Blocked, "robots.txt or a firewall forbids everything"
-	case other == 0 && optedOut > 0:
-		return job.Blocked, "all of it is on the list of those who asked not to be crawled"
-	case other == 0 && loops > 0:
-		return job.Failed, "every redirect leads in a circle, or too far"
-	case other == 0 && lost > 0:
-		return job.Failed, "no host could be reached"
-	case other == 0 && c.Seen() > 0:
-		return job.Failed, NothingInScope
-	default:
-		return job.Complete, "nothing is left"
-	}
 }

@@ -2,13 +2,8 @@ package headway
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"headway/job"
-	"headway/store"
-	"headway/visit"
-	"headway/weburl"
 )
 
 // Renewal is what a crawl that has ended, or was interrupted, has to do because more
@@ -31,93 +26,10 @@ func Renew(ctx context.Context, w Worker, j Job, id job.ID) (Renewal, error) {
 		return Renewal{}, err
 	}
 	r := x.r
-	r.job = id
-	if err := r.widenAgain(ctx); err != nil {
+	r.ID = id
+	if err := r.WidenAgain(ctx); err != nil {
 		return Renewal{}, err
 	}
-	return r.renew(ctx, x.c.loop.Now())
-}
-
-// renew adds seeds that are new and revives what belongs to the crawl now.
-func (r *run) renew(ctx context.Context, now time.Time) (out Renewal, err error) {
-	if out.Seeds, err = r.addSeeds(ctx, now); err != nil || !r.cfg.Widened {
-		return out, err
-	}
-	for _, reason := range []visit.Reason{visit.Excluded, visit.Depth, visit.NonDocument} {
-		n, err := r.reviveSkipped(ctx, now, reason)
-		if err != nil {
-			return out, fmt.Errorf("revive what was skipped (%s): %w", reason, err)
-		}
-		out.Revived += n
-	}
-	n, lost, err := r.reviveAside(ctx, now)
-	if err != nil {
-		return out, fmt.Errorf("revive what was out of scope: %w", err)
-	}
-	out.Revived, out.Lost = out.Revived+n, lost
-	return out, nil
-}
-
-// belongs tells whether a URL belongs to the crawl now.
-func (r *run) belongs(it visit.Item) bool {
-	d := r.rules.Still(it)
-	return d.In && !r.rules.OptedOut(it.URL)
-}
-
-// reviveSkipped puts URLs that were skipped for a reason back to waiting.
-func (r *run) reviveSkipped(ctx context.Context, now time.Time, reason visit.Reason) (n int, err error) {
-	q := store.Query{Job: r.job, Outcome: visit.Skipped, Reason: reason, Max: store.MaxPage}
-	for {
-		page, err := r.c.st.List(ctx, q)
-		if err != nil {
-			return n, err
-		}
-		var urls []weburl.URL
-		for i := range page.Entries {
-			if it := page.Entries[i].Item; r.belongs(it) {
-				urls = append(urls, it.URL)
-			}
-		}
-		if len(urls) > 0 {
-			revived, err := r.c.st.Reopen(ctx, now, r.job, urls)
-			if err != nil {
-				return n, err
-			}
-			n += revived
-		}
-		if page.Next == "" {
-			return n, nil
-		}
-		q.After = page.Next
-	}
-}
-
-// reviveAside takes URLs in that were out of scope.
-func (r *run) reviveAside(ctx context.Context, now time.Time) (n int, lost int64, err error) {
-	for after := store.Cursor(""); ; {
-		page, err := r.c.st.ListAside(ctx, r.job, after, store.MaxPage)
-		if err != nil {
-			return n, lost, err
-		}
-		var in []store.Aside
-		for i := range page.URLs {
-			switch x := &page.URLs[i]; {
-			case x.Item.URL.IsZero():
-				lost++
-			case r.belongs(x.Item):
-				in = append(in, *x)
-			}
-		}
-		if len(in) > 0 {
-			revived, err := r.c.st.Readmit(ctx, now, r.job, in)
-			if err != nil {
-				return n, lost, err
-			}
-			n += revived
-		}
-		if page.Next == "" {
-			return n, lost, nil
-		}
-		after = page.Next
-	}
+	more, err := r.Stored.Renew(ctx, x.c.loop.Now())
+	return Renewal(more), err
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"headway/frontier"
 	"headway/internal/committer"
 	"headway/internal/discovery"
+	"headway/internal/jobrun"
 	"headway/job"
 	"headway/limit"
 	"headway/politeness"
@@ -25,8 +25,8 @@ import (
 type run struct {
 	c     *crawler
 	cfg   Job
-	job   job.ID
 	rules *discovery.Rules
+	*jobrun.Stored
 
 	resumed    bool
 	started    time.Time // when the job last began to run
@@ -35,25 +35,24 @@ type run struct {
 	seedHosts  map[string]bool
 	guilty     map[weburl.URL]bool
 	budget     *limit.Budget
-	hosts      *hostLimit // nil where hosts are not limited
+	hosts      *jobrun.Hosts     // nil where they are not limited
+	wanted     []frontier.Taking // hosts on the schedule to be taken up, each once
+	taking     bool              // the store is asked about some
 
 	// In a fleet.
-	tenant    string
 	owned     map[string]bool // hosts of its tenant, as they were when it began here
 	state     job.State       // of the job
 	reason    string          // of that
 	maxPages  int64           // as stored
 	pace      time.Duration   // likewise
-	metered   bool            // it counts against the quota of its tenant
 	home      store.Slot      // whose owner is responsible for the job
 	seeded    bool            // its seeds were added by us
-	told      map[told]bool
 	tending   chore
 	unspentAt time.Time       // when to look next whether page tokens are used
 	ctx       context.Context // of its requests
 	cancel    context.CancelCauseFunc
 
-	stop     *Stop // why nothing more is sent; nil while it runs
+	stop     *jobrun.End // why nothing more is sent; nil while it runs
 	stopAt   time.Time
 	enough   bool // discovery was stopped: what is found from now on is deferred
 	sifting  bool // the page limit is met; see sift
@@ -73,6 +72,13 @@ func newRun(c *crawler, cfg Job) (*run, error) {
 	}
 	r := &run{c: c, cfg: cfg, seedHosts: map[string]bool{}, guilty: map[weburl.URL]bool{}, traps: scope.NewTraps(scope.TrapConfig{})}
 	r.rules = &discovery.Rules{Scope: belongs, OptedOut: c.cfg.OptedOut, Closed: cfg.Sitemaps == SitemapsOnly || cfg.Closed, Key: c.key}
+	r.Stored = &jobrun.Stored{
+		Spec: jobrun.Spec{
+			Name: cfg.Name, Asked: cfg.Spec, Seeds: cfg.Seeds, Since: cfg.Since, Limits: cfg.Limits, Widened: cfg.Widened,
+			Continue: cfg.Continue, DryRun: cfg.DryRun, Deferred: cfg.MaxWaiting > 0,
+		},
+		Rules: r.rules, Store: c.st, Log: c.cfg.Log, Now: c.loop.Now,
+	}
 	for _, u := range cfg.Seeds {
 		r.seedHosts[u.Host()] = true
 	}
@@ -82,11 +88,11 @@ func newRun(c *crawler, cfg Job) (*run, error) {
 // begin puts the job on the schedule.
 func (r *run) begin(ctx context.Context, now time.Time) error {
 	for _, s := range r.c.suspects {
-		if s.Job == r.job && s.Guilty() {
+		if s.Job == r.ID && s.Guilty() {
 			r.guilty[s.URL] = true
 		}
 	}
-	r.c.runs[r.job] = r
+	r.c.runs[r.ID] = r
 	r.c.f.AddJob(r.frontierJob())
 	return r.openBudget(ctx, now)
 }
@@ -101,7 +107,7 @@ func (r *run) frontierJob() frontier.Job {
 		patience = limit.CommandPatience
 	}
 	j := frontier.Job{
-		ID: r.job, Tenant: r.tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited() && !r.sifting,
+		ID: r.ID, Tenant: r.Tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited() && !r.sifting,
 		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)), Choosy: r.cfg.Limits.Of(limit.Hosts).Limited(),
 		Rate: r.cfg.Limits.Max(limit.RequestsPerSecond),
 		Policy: func(host string) *politeness.Policy {
@@ -124,7 +130,7 @@ func (r *run) readOwned(ctx context.Context) error {
 	if !ok || r.cfg.Policy.ForStrangers() {
 		return nil
 	}
-	list, err := st.OwnedHosts(ctx, r.tenant)
+	list, err := st.OwnedHosts(ctx, r.Tenant)
 	if err != nil {
 		return err
 	}
@@ -137,141 +143,13 @@ func (r *run) readOwned(ctx context.Context) error {
 	return nil
 }
 
-// openJob finds the job to go on with, or makes one and adds its seeds.
-func (r *run) openJob(ctx context.Context, now time.Time) (done bool, err error) {
-	var last *store.Job
-	for after := job.ID(0); ; {
-		list, err := r.c.st.JobList(ctx, after, store.MaxPage)
-		if err != nil {
-			return false, fmt.Errorf("list jobs: %w", err)
-		}
-		for i := range list {
-			if list[i].Name == r.cfg.Name {
-				last = &list[i]
-			}
-			after = list[i].ID
-		}
-		if len(list) < store.MaxPage {
-			break
-		}
-	}
-	pages := r.cfg.Limits.Max(limit.Pages)
-	r.started = now
-	if last == nil {
-		r.job, err = r.c.st.CreateJob(ctx, store.Job{Name: r.cfg.Name, State: job.Running, MaxPages: pages, Spec: r.cfg.Spec, CreatedAt: now, StartedAt: now})
-		if err != nil {
-			return false, fmt.Errorf("create job: %w", err)
-		}
-		return false, r.addFirst(ctx, now)
-	}
-	r.job, r.resumed = last.ID, true
-	if last.State.Ended() && !(last.State == job.Partial && r.cfg.Continue) {
-		r.stop = &Stop{State: last.State, Reason: last.Reason}
-		return true, nil
-	}
-	again, err := r.putOff(ctx)
-	if err != nil {
-		return false, err
-	}
-	if last.State == job.Partial || last.MaxPages != pages || again {
-		if err := r.c.st.Extend(ctx, now, r.job, pages); err != nil {
-			return false, fmt.Errorf("set the page limit to %d: %w", pages, err)
-		}
-	}
-	if last.State == job.Running {
-		r.started = last.StartedAt
-	}
-	for _, to := range []job.State{job.Queued, job.Running} {
-		if last.State == job.Partial && to == job.Queued || last.State == job.Queued && to == job.Running {
-			if err := r.c.st.SetState(ctx, now, r.job, last.State, to, ""); err != nil {
-				return false, fmt.Errorf("resume: %w", err)
-			}
-			last.State = to
-		}
-	}
-	if err := r.widenAgain(ctx); err != nil {
-		return false, err
-	}
-	if err := r.addKnown(ctx, now); err != nil {
-		return false, err
-	}
-	_, err = r.renew(ctx, now)
-	return false, err
-}
-
-// putOff tells whether URLs of the job were put off: they are asked for when it
-// goes on.
-func (r *run) putOff(ctx context.Context) (bool, error) {
-	counts, err := r.c.st.Counts(ctx, r.job)
-	if err != nil {
-		return false, fmt.Errorf("read counts: %w", err)
-	}
-	return counts.Ended[store.Ending{Outcome: visit.Deferred}] > 0, nil
-}
-
-// addFirst makes seen what is known before anything was fetched.
-func (r *run) addFirst(ctx context.Context, now time.Time) error {
-	if err := r.addKnown(ctx, now); err != nil {
-		return err
-	}
-	_, err := r.addSeeds(ctx, now)
-	return err
-}
-
-// addSeeds makes the seeds seen, and tells how many are new and wait. Those seen
-// before are left alone.
-func (r *run) addSeeds(ctx context.Context, now time.Time) (fresh int, err error) {
-	for seeds := range slices.Chunk(r.cfg.Seeds, 10_000) {
-		found := make([]store.Found, 0, len(seeds))
-		for _, u := range seeds {
-			f := store.Found{Item: visit.Item{Job: r.job, URL: u, Found: visit.FoundSeed}}
-			switch d := r.rules.Scope.DecideSeed(u); {
-			case !d.In:
-				f.Outcome, f.Reason = visit.Skipped, visit.Reason(d.Reason)
-			case r.rules.OptedOut(u):
-				f.Outcome, f.Reason = visit.Skipped, visit.OptedOut
-			}
-			found = append(found, f)
-		}
-		if err := r.takeSeeds(ctx, found); err != nil {
-			return fresh, err
-		}
-		receipt, err := r.c.st.Add(ctx, now, found)
-		if err != nil {
-			return fresh, fmt.Errorf("add seeds: %w", err)
-		}
-		fresh += len(receipt.Fresh)
-	}
-	return fresh, nil
-}
-
-// widenAgain learns from a resumed job where its seeds had redirected to.
-func (r *run) widenAgain(ctx context.Context) error {
-	q := store.Query{Job: r.job, Outcome: visit.Redirected, Max: store.MaxPage}
-	for {
-		page, err := r.c.st.List(ctx, q)
-		if err != nil {
-			return fmt.Errorf("read redirects: %w", err)
-		}
-		for i := range page.Entries {
-			if e := &page.Entries[i]; e.Item.Depth == 0 && e.Visit != nil && !e.Visit.Answer.Location.IsZero() {
-				r.rules.Scope.Widen(e.Item.URL, e.Visit.Answer.Location)
-			}
-		}
-		if page.Next == "" {
-			return nil
-		}
-		q.After = page.Next
-	}
-}
-
 // openBudget counts from what the runs before have spent.
 func (r *run) openBudget(ctx context.Context, now time.Time) error {
-	counts, err := r.c.st.Counts(ctx, r.job)
+	counts, err := r.Counts(ctx)
 	if err != nil {
-		return fmt.Errorf("read counts: %w", err)
+		return err
 	}
-	list, err := r.c.st.Points(ctx, r.job)
+	list, err := r.c.st.Points(ctx, r.ID)
 	if err != nil {
 		return fmt.Errorf("read time series: %w", err)
 	}
@@ -378,7 +256,7 @@ func (r *run) holdToLimits(now time.Time) {
 		return
 	}
 	if over := r.budget.Exceeded(); over != nil && r.stop == nil && over.Limit != limit.Pages {
-		r.halt(now, stopFor(over))
+		r.halt(now, jobrun.EndFor(over))
 	}
 }
 
@@ -388,27 +266,27 @@ func (r *run) holdToLimits(now time.Time) {
 func (r *run) sift(now time.Time) {
 	r.sifting = true
 	r.c.f.AddJob(r.frontierJob())
-	r.c.f.Wake(now, r.job)
+	r.c.f.Wake(now, r.ID)
 }
 
 // sifted ends a crawl at its page limit: a page would have been fetched.
 func (r *run) sifted(now time.Time) {
 	if r.stop == nil {
-		r.halt(now, stopFor(r.cfg.Limits.Of(limit.Pages).Exceeded(r.budget.Spent().Pages)))
+		r.halt(now, jobrun.EndFor(r.cfg.Limits.Of(limit.Pages).Exceeded(r.budget.Spent().Pages)))
 	}
 }
 
 // halt sends nothing more. What is in flight goes on; after the time limit it gets
 // a moment.
-func (r *run) halt(now time.Time, s *Stop) {
+func (r *run) halt(now time.Time, s *jobrun.End) {
 	if r.stop == nil {
 		r.stop = s
-		r.c.f.StopJob(now, r.job)
+		r.c.f.StopJob(now, r.ID)
 		if s.Limit != nil {
-			r.c.cfg.Log.Info("stopped by a limit", "job", r.job, "limit", s.Limit.Error())
+			r.c.cfg.Log.Info("stopped by a limit", "job", r.ID, "limit", s.Limit.Error())
 		}
 	}
-	if s.timeout {
+	if s.Timeout {
 		r.stopAt = now.Add(graceful)
 	}
 	if r == r.c.alone {
@@ -418,12 +296,12 @@ func (r *run) halt(now time.Time, s *Stop) {
 
 // complete ends a crawl that has nothing left to do.
 func (r *run) complete(ctx context.Context) bool {
-	counts, err := r.c.st.Counts(context.WithoutCancel(ctx), r.job)
+	counts, err := r.Counts(context.WithoutCancel(ctx))
 	if err != nil {
-		r.c.loop.Fail(fmt.Errorf("read counts: %w", err))
+		r.c.loop.Fail(err)
 		return true
 	}
-	end, err := r.ending(context.WithoutCancel(ctx), counts)
+	end, err := r.Ending(context.WithoutCancel(ctx), counts, r.enough)
 	if err != nil {
 		r.c.loop.Fail(err)
 		return true
@@ -434,35 +312,13 @@ func (r *run) complete(ctx context.Context) bool {
 	return end != nil
 }
 
-// ending is the end of a job that has nothing left to do, nil for one that has after
-// all: what was put off may have been so by a limit.
-func (r *run) ending(ctx context.Context, counts store.Counts) (*Stop, error) {
-	state, reason := r.verdict(counts)
-	switch {
-	case state == job.Partial && r.enough:
-		reason = DiscoveryStopped
-	case state == job.Partial:
-		over, again, err := r.leftOut(ctx)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("ask for hosts that were left out: %w", err)
-		case again:
-			return nil, nil
-		case over != nil:
-			r.c.cfg.Log.Info("stopped by a limit", "job", r.job, "limit", over.Error())
-			return stopFor(over), nil
-		}
-	}
-	return &Stop{State: state, Reason: reason}, nil
-}
-
 // concluded ends a crawl that was told to stop. One that was stopped by a limit
 // with nothing left to do is complete.
 func (r *run) concluded(ctx context.Context) bool {
 	if r.stop.State != job.Partial {
 		return true
 	}
-	idle, err := r.c.st.Idle(context.WithoutCancel(ctx), r.job)
+	idle, err := r.c.st.Idle(context.WithoutCancel(ctx), r.ID)
 	if err != nil {
 		r.c.loop.Fail(fmt.Errorf("ask whether anything waits: %w", err))
 		return true
@@ -482,8 +338,8 @@ func (r *run) returnUnspent(now time.Time) {
 		return
 	}
 	r.unspentAt = now.Add(upkeepEvery)
-	if n := r.c.f.Unspent(r.job); n > 0 {
-		r.c.pend(committer.Entry{Tokens: &store.Return{Job: r.job, Tokens: n}})
+	if n := r.c.f.Unspent(r.ID); n > 0 {
+		r.c.pend(committer.Entry{Tokens: &store.Return{Job: r.ID, Tokens: n}})
 	}
 }
 
@@ -492,8 +348,8 @@ func (r *run) look(work context.Context, now time.Time) {
 	if r != r.c.alone {
 		r.giveUpInFlight(now)
 		r.upkeep(work, now)
-		if r.c.f.Exhausted(r.job) {
-			r.c.f.Again(r.job) // others may have returned tokens
+		if r.c.f.Exhausted(r.ID) {
+			r.c.f.Again(r.ID) // others may have returned tokens
 		}
 		r.returnUnspent(now)
 		return
@@ -504,7 +360,7 @@ func (r *run) look(work context.Context, now time.Time) {
 		r.c.cfg.Log.Warn("a limit comes near", "limit", w.String())
 	}
 	r.holdToLimits(now)
-	if r.stop == nil && !r.sifting && r.cfg.Limits.Of(limit.Pages).Limited() && r.c.f.Exhausted(r.job) {
+	if r.stop == nil && !r.sifting && r.cfg.Limits.Of(limit.Pages).Limited() && r.c.f.Exhausted(r.ID) {
 		r.sift(now)
 	}
 	if !r.stopAt.IsZero() && !now.Before(r.stopAt) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headway/internal/committer"
+	"headway/internal/jobrun"
 	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
@@ -85,7 +86,7 @@ func (r *run) slow(now time.Time, pace time.Duration) {
 	if r.pace != pace {
 		r.pace = pace
 		r.c.f.AddJob(r.frontierJob())
-		r.c.f.ReconsiderJob(now, r.job)
+		r.c.f.ReconsiderJob(now, r.ID)
 	}
 }
 
@@ -148,7 +149,7 @@ func (c *crawler) readRun(ctx context.Context, id job.ID) (*run, error) {
 	if err := r.readOwned(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.widenAgain(ctx); err != nil {
+	if err := r.WidenAgain(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.openBudget(ctx, c.loop.Now()); err != nil {
@@ -172,8 +173,9 @@ func (c *crawler) newRun(j store.Job) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.job, r.tenant, r.resumed, r.started, r.maxPages, r.pace, r.told = j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, j.Pace, map[told]bool{}
-	r.metered = slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Usage && l.Limits != (limit.Limits{}) })
+	r.ID, r.Tenant, r.resumed, r.started, r.maxPages, r.pace = j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, j.Pace
+	r.Queue = c.fleet.queue
+	r.Metered = slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Usage && l.Limits != (limit.Limits{}) })
 	r.home = store.SlotOf(c.key, cfg.Seeds[0].Domain())
 	return r, nil
 }
@@ -181,8 +183,8 @@ func (c *crawler) newRun(j store.Job) (*run, error) {
 // endRun lets go of a job that runs no more, here or anywhere.
 func (c *crawler) endRun(now time.Time, r *run) {
 	if r.stop == nil {
-		r.stop = &Stop{State: job.Cancelled}
-		c.stopJob(now, r.job)
+		r.stop = &jobrun.End{State: job.Cancelled}
+		c.stopJob(now, r.ID)
 		if r.cancel != nil {
 			r.cancel(errEnded)
 		}
@@ -191,15 +193,15 @@ func (c *crawler) endRun(now time.Time, r *run) {
 			ctx, done := c.afterlife()
 			defer done()
 			if err := c.st.Record(ctx, last); err != nil {
-				c.cfg.Log.Warn("the last of a job's time series is lost", "job", r.job, "err", err)
+				c.cfg.Log.Warn("the last of a job's time series is lost", "job", r.ID, "err", err)
 			}
 		})
 	}
-	if n := c.f.Unused(r.job); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
-		c.pend(committer.Entry{Tokens: &store.Return{Job: r.job, Tokens: n}})
+	if n := c.f.Unused(r.ID); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
+		c.pend(committer.Entry{Tokens: &store.Return{Job: r.ID, Tokens: n}})
 	}
-	if c.f.DropJob(now, r.job) {
-		delete(c.runs, r.job)
+	if c.f.DropJob(now, r.ID) {
+		delete(c.runs, r.ID)
 	}
 }
 
@@ -213,9 +215,9 @@ func (r *run) upkeep(work context.Context, now time.Time) {
 	}
 	r.c.fleet.tending++
 	r.budget.Observe(now, limit.Use{})
-	c, q := r.c, inquiry{state: r.state, reason: r.reason, drained: r.stopAt.Add(settleFor), seeded: r.seeded, spent: r.budget.Spent()}
+	c, q := r.c, jobrun.Inquiry{State: r.state, Reason: r.reason, Drained: r.stopAt.Add(settleFor), Seeded: r.seeded, Enough: r.enough, Spent: r.budget.Spent()}
 	c.loop.Go(func() {
-		changed, counts, err := r.standing(work, q)
+		changed, counts, err := r.Standing(work, q)
 		c.loop.Post(func(now time.Time) {
 			c.fleet.tending--
 			r.tending.done(r.nextUpkeep(now))
@@ -223,7 +225,7 @@ func (r *run) upkeep(work context.Context, now time.Time) {
 			case err != nil && work.Err() == nil:
 				r.tending.at = now.Add(loop.RetryLast)
 				c.meter.Stored(work, err)
-				c.cfg.Log.Warn("a job is not looked after", "job", r.job, "err", err)
+				c.cfg.Log.Warn("a job is not looked after", "job", r.ID, "err", err)
 			case err == nil:
 				r.counts, r.seeded = counts, true
 				if changed {
@@ -242,82 +244,4 @@ func (r *run) nextUpkeep(now time.Time) time.Time {
 		next = at
 	}
 	return next
-}
-
-// inquiry is what the loop knows of a job when it is looked how it stands.
-type inquiry struct {
-	state   job.State
-	reason  string
-	drained time.Time // when it has drained
-	seeded  bool
-	spent   limit.Use // as far as is known here
-}
-
-// standing looks how a job stands, tells what comes near, and ends it when it is
-// over. It tells whether the state of the job was changed.
-func (r *run) standing(ctx context.Context, q inquiry) (changed bool, counts store.Counts, err error) {
-	st := r.c.st
-	if !q.seeded {
-		if err := r.addFirst(ctx, r.c.loop.Now()); err != nil {
-			return false, counts, err
-		}
-	}
-	counts, err = st.Counts(ctx, r.job)
-	if err != nil {
-		return false, counts, fmt.Errorf("read counts: %w", err)
-	}
-	var end *Stop
-	switch {
-	case counts.Waiting == 0 && counts.Errands == 0:
-		end, err = r.completed(ctx, &counts, q.spent)
-	case q.state == job.Draining:
-		end = q.drainedBy(r.c.loop.Now())
-	default:
-		end, err = r.stoppedByLimit(ctx, &counts, q.spent)
-	}
-	if err != nil || end == nil {
-		return false, counts, err
-	}
-	err = st.SetState(ctx, r.c.loop.Now(), r.job, q.state, end.State, end.Reason)
-	if errors.Is(err, store.ErrConflict) {
-		err = nil // somebody paused or cancelled it meanwhile
-	}
-	return true, counts, err
-}
-
-// completed is the end of a job that has nothing left to do, if that is so.
-func (r *run) completed(ctx context.Context, counts *store.Counts, known limit.Use) (*Stop, error) {
-	done, err := store.Complete(ctx, r.job, r.c.st)
-	if err != nil {
-		return nil, fmt.Errorf("ask whether anything waits: %w", err)
-	}
-	if !done {
-		return nil, nil
-	}
-	if *counts, err = r.c.st.Counts(ctx, r.job); err != nil {
-		return nil, fmt.Errorf("read counts: %w", err)
-	}
-	if r.cfg.Limits.Of(limit.Hosts).Limited() { // which may have come near and gone by since it was last looked
-		if _, err := r.overLimit(ctx, counts, known); err != nil {
-			return nil, err
-		}
-	}
-	end, err := r.ending(ctx, *counts)
-	if err == nil && end != nil && end.Limit != nil {
-		_, err = r.c.fleet.queue.Note(ctx, store.StopOf(r.job, r.c.loop.Now(), end.Limit))
-	}
-	return end, err
-}
-
-// drainedBy is the end of a job that has drained, if it has: for a limit, or
-// because somebody said so.
-func (q *inquiry) drainedBy(now time.Time) *Stop {
-	switch {
-	case q.state != job.Draining || now.Before(q.drained):
-		return nil
-	case slices.Contains(limit.Names, limit.Name(q.reason)):
-		return &Stop{State: job.Partial, Reason: q.reason}
-	default:
-		return &Stop{State: job.Partial, Reason: "drained"}
-	}
 }

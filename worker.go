@@ -375,7 +375,7 @@ func (c *crawler) readSitemap(ctx context.Context, t task, s *exchange.Sitemap) 
 	var chunk []discovery.Link
 	stored := true
 	nested, _, err := s.Read(t.request.URL, func(e parse.Entry) bool {
-		chunk = append(chunk, t.run.rules.Entry(t.run.job, t.request.URL, e, finder))
+		chunk = append(chunk, t.run.rules.Entry(t.run.ID, t.request.URL, e, finder))
 		if len(chunk) == sitemapChunk {
 			stored = t.run.storeLinks(ctx, chunk)
 			chunk = nil

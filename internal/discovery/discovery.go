@@ -148,3 +148,11 @@ func (r *Rules) found(item visit.Item, d scope.Decision) store.Found {
 	}
 	return f
 }
+
+// Seed is a seed as it is stored.
+func (r *Rules) Seed(id job.ID, u weburl.URL) store.Found {
+	return r.found(visit.Item{Job: id, URL: u, Found: visit.FoundSeed}, r.Scope.DecideSeed(u))
+}
+
+// Belongs tells whether a URL that was seen before belongs to the crawl now.
+func (r *Rules) Belongs(item visit.Item) bool { return r.Still(item).In && !r.OptedOut(item.URL) }

@@ -1,0 +1,246 @@
+package jobrun_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"headway/internal/discovery"
+	"headway/internal/jobrun"
+	"headway/job"
+	"headway/limit"
+	"headway/scope"
+	"headway/store"
+	"headway/store/memory"
+	"headway/visit"
+	"headway/weburl"
+)
+
+// now is when everything happens.
+var now = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
+
+func parse(t *testing.T, raw string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// newStored is a job with a seed on each of some hosts, under limits.
+func newStored(t *testing.T, st *memory.Store, limits limit.Limits, hosts ...string) *jobrun.Stored {
+	t.Helper()
+	var seeds []weburl.URL
+	for _, h := range hosts {
+		seeds = append(seeds, parse(t, "http://"+h+"/"))
+	}
+	rules, err := scope.New(scope.Config{Seeds: seeds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &jobrun.Stored{
+		Spec:  jobrun.Spec{Name: "test", Seeds: seeds, Limits: limit.Resolve(limit.Layer{Level: limit.Job, Limits: limits})},
+		Rules: &discovery.Rules{Scope: rules, OptedOut: func(u weburl.URL) bool { return u.Hostname() == "out.example" }, Key: st.Key()},
+		Store: st, Queue: st, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+	}
+}
+
+// ended is counts of URLs that ended.
+func ended(pairs ...any) store.Counts {
+	c := store.Counts{Ended: map[store.Ending]int64{}}
+	for i := 0; i < len(pairs); i += 2 {
+		c.Ended[pairs[i].(store.Ending)] = int64(pairs[i+1].(int))
+	}
+	return c
+}
+
+// TestVerdict names the end of a crawl by what became of its URLs.
+func TestVerdict(t *testing.T) {
+	fetched, deferred := store.Ending{Outcome: visit.Fetched}, store.Ending{Outcome: visit.Deferred}
+	skipped := func(r visit.Reason) store.Ending { return store.Ending{Outcome: visit.Skipped, Reason: r} }
+	failed := func(r visit.Reason) store.Ending { return store.Ending{Outcome: visit.Failed, Reason: r} }
+	for name, tt := range map[string]struct {
+		counts store.Counts
+		want   job.State
+		reason string
+	}{
+		"all fetched":                  {ended(fetched, 3), job.Complete, "nothing is left"},
+		"nothing at all":               {ended(), job.Complete, "nothing is left"},
+		"some forbidden":               {ended(fetched, 1, skipped(visit.RobotsDisallow), 9), job.Complete, "nothing is left"},
+		"all forbidden":                {ended(skipped(visit.RobotsDisallow), 9), job.Blocked, "robots.txt or a firewall forbids everything"},
+		"all behind a firewall":        {ended(store.Ending{Outcome: visit.Blocked}, 2), job.Blocked, "robots.txt or a firewall forbids everything"},
+		"opted out":                    {ended(skipped(visit.OptedOut), 1), job.Blocked, "all of it is on the list of those who asked not to be crawled"},
+		"put off":                      {ended(fetched, 5, deferred, 1), job.Partial, "patience"},
+		"robots.txt never read":        {ended(skipped(visit.RobotsUnreachable), 1), job.Partial, "patience"},
+		"in a circle":                  {ended(failed(visit.RedirectLoop), 1), job.Failed, "every redirect leads in a circle, or too far"},
+		"nobody there":                 {ended(failed(visit.DNS), 1), job.Failed, "no host could be reached"},
+		"nobody there but one":         {ended(failed(visit.DNS), 7, fetched, 1), job.Complete, "nothing is left"},
+		"nothing in scope":             {ended(skipped(visit.OutOfScope), 4), job.Failed, jobrun.NothingInScope},
+		"redirected out of its domain": {ended(store.Ending{Outcome: visit.Redirected}, 1, skipped(visit.OutOfScope), 1), job.Failed, jobrun.NothingInScope},
+	} {
+		if state, reason := jobrun.Verdict(tt.counts); state != tt.want || reason != tt.reason {
+			t.Errorf("%s: %s (%s), want %s (%s)", name, state, reason, tt.want, tt.reason)
+		}
+	}
+}
+
+// TestOpen makes a job, goes on with it, and leaves one alone that has ended, unless it
+// is told to go on.
+func TestOpen(t *testing.T) {
+	ctx, st := t.Context(), memory.Open(memory.Config{})
+	s := newStored(t, st, limit.Limits{Pages: 10}, "a.example", "out.example")
+	open, err := s.Open(ctx, now)
+	if err != nil || open.Resumed || open.Ended != nil || !open.Started.Equal(now) {
+		t.Fatalf("a new one: %+v, %v", open, err)
+	}
+	counts, err := s.Counts(ctx)
+	if err != nil || counts.Waiting != 1 || counts.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.OptedOut}] != 1 {
+		t.Errorf("its seeds: %+v, %v", counts, err)
+	}
+	again := newStored(t, st, limit.Limits{Pages: 20}, "a.example", "b.example")
+	open, err = again.Open(ctx, now.Add(time.Hour))
+	if err != nil || !open.Resumed || again.ID != s.ID || !open.Started.Equal(now) {
+		t.Errorf("gone on with: %+v, %v", open, err)
+	}
+	if j, err := st.Job(ctx, s.ID); err != nil || j.MaxPages != 20 {
+		t.Errorf("its page limit is %d (%v)", j.MaxPages, err)
+	}
+	if counts, _ := again.Counts(ctx); counts.Waiting != 2 {
+		t.Errorf("%d wait with the new seed", counts.Waiting)
+	}
+	if err := st.SetState(ctx, now, s.ID, job.Running, job.Partial, "max_pages"); err != nil {
+		t.Fatal(err)
+	}
+	over := newStored(t, st, limit.Limits{Pages: 20}, "a.example")
+	open, err = over.Open(ctx, now)
+	if err != nil || open.Ended == nil || open.Ended.State != job.Partial || open.Ended.Reason != "max_pages" {
+		t.Errorf("one that has ended: %+v, %v", open, err)
+	}
+	over.Continue = true
+	if open, err = over.Open(ctx, now); err != nil || open.Ended != nil {
+		t.Errorf("told to go on: %+v, %v", open, err)
+	}
+	if j, err := st.Job(ctx, s.ID); err != nil || j.State != job.Running {
+		t.Errorf("it is %s (%v)", j.State, err)
+	}
+}
+
+// TestHostsOfSeeds takes the hosts of seeds up in their order, and puts off those for
+// which there is no room.
+func TestHostsOfSeeds(t *testing.T) {
+	ctx, st := t.Context(), memory.Open(memory.Config{})
+	s := newStored(t, st, limit.Limits{Hosts: 2}, "a.example", "b.example", "c.example")
+	if _, err := s.Open(ctx, now); err != nil {
+		t.Fatal(err)
+	}
+	counts, err := s.Counts(ctx)
+	if err != nil || counts.Waiting != 2 || counts.Ended[store.Ending{Outcome: visit.Deferred}] != 1 {
+		t.Fatalf("%+v, %v", counts, err)
+	}
+	taken, limited, err := s.Take(ctx, []string{"http://c.example"})
+	if err != nil || !limited || taken.N != 2 {
+		t.Fatalf("%+v, %v", taken, err)
+	}
+	h := jobrun.NewHosts(2)
+	if h.Out("http://c.example") || h.Has("http://a.example") {
+		t.Error("something is known before the store has said it")
+	}
+	if more := h.Learn(&taken); more != 2 {
+		t.Errorf("%d are new", more)
+	}
+	if !h.Has("http://a.example") || h.Out("http://a.example") || !h.Out("http://c.example") || h.Has("http://c.example") {
+		t.Error("not what the store said")
+	}
+	if h = nil; h.Out("http://c.example") || !h.Has("http://c.example") {
+		t.Error("nil is a limit")
+	}
+}
+
+// TestEnding is partial for the hosts that were left out, and not over where there is
+// room for them by now.
+func TestEnding(t *testing.T) {
+	ctx, st := t.Context(), memory.Open(memory.Config{})
+	s := newStored(t, st, limit.Limits{Hosts: 1}, "a.example", "b.example")
+	if _, err := s.Open(ctx, now); err != nil {
+		t.Fatal(err)
+	}
+	left := ended(store.Ending{Outcome: visit.Deferred}, 1, store.Ending{Outcome: visit.Fetched}, 1)
+	end, err := s.Ending(ctx, left, false)
+	if err != nil || end == nil || end.State != job.Partial || end.Reason != "max_hosts" || end.Limit == nil {
+		t.Errorf("hosts left out: %+v, %v", end, err)
+	}
+	if end, err = s.Ending(ctx, left, true); err != nil || end == nil || end.Reason != jobrun.DiscoveryStopped {
+		t.Errorf("discovery stopped: %+v, %v", end, err)
+	}
+	s.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Hosts: 5}})
+	if end, err = s.Ending(ctx, left, false); err != nil || end != nil {
+		t.Errorf("there is room: %+v, %v", end, err)
+	}
+	if counts, _ := s.Counts(ctx); counts.Waiting != 2 {
+		t.Errorf("%d wait", counts.Waiting)
+	}
+	if s.DryRun = true; err == nil {
+		if end, err = s.Ending(ctx, left, false); err != nil || end.State != job.Complete {
+			t.Errorf("a dry run: %+v, %v", end, err)
+		}
+	}
+}
+
+// TestStanding adds seeds once, ends what has drained, and tells a limit that is met.
+func TestStanding(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limits limit.Limits
+		q      jobrun.Inquiry
+		want   job.State
+		reason string
+	}{
+		"runs":               {limit.Limits{}, jobrun.Inquiry{State: job.Running}, job.Running, ""},
+		"time is up":         {limit.Limits{Time: time.Minute}, jobrun.Inquiry{State: job.Running, Spent: limit.Use{Time: time.Hour}}, job.Draining, "max_time"},
+		"drains":             {limit.Limits{}, jobrun.Inquiry{State: job.Draining, Drained: now.Add(time.Second)}, job.Draining, ""},
+		"has drained":        {limit.Limits{}, jobrun.Inquiry{State: job.Draining, Drained: now}, job.Partial, "drained"},
+		"drained by a limit": {limit.Limits{}, jobrun.Inquiry{State: job.Draining, Reason: "max_time", Drained: now}, job.Partial, "max_time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, st := t.Context(), memory.Open(memory.Config{})
+			s := newStored(t, st, tt.limits, "a.example")
+			var err error
+			if s.ID, err = st.CreateJob(ctx, store.Job{Name: "test", State: job.Running, CreatedAt: now, StartedAt: now}); err != nil {
+				t.Fatal(err)
+			}
+			if tt.q.State == job.Draining {
+				if err := st.SetState(ctx, now, s.ID, job.Running, job.Draining, tt.q.Reason); err != nil {
+					t.Fatal(err)
+				}
+			}
+			changed, counts, err := s.Standing(ctx, tt.q)
+			if err != nil || counts.Waiting != 1 || changed != (tt.want != tt.q.State) {
+				t.Errorf("changed %v, %+v, %v", changed, counts, err)
+			}
+			j, err := st.Job(ctx, s.ID)
+			if err != nil || j.State != tt.want || tt.reason != "" && j.Reason != tt.reason {
+				t.Errorf("%s (%s), want %s (%s)", j.State, j.Reason, tt.want, tt.reason)
+			}
+		})
+	}
+}
+
+// TestRenew revives what belongs to a crawl since its scope is wider.
+func TestRenew(t *testing.T) {
+	ctx, st := t.Context(), memory.Open(memory.Config{})
+	s := newStored(t, st, limit.Limits{}, "a.example")
+	if _, err := s.Open(ctx, now); err != nil {
+		t.Fatal(err)
+	}
+	skipped := store.Found{Item: visit.Item{Job: s.ID, URL: parse(t, "http://a.example/x"), Found: visit.FoundLink, Depth: 1}, Outcome: visit.Skipped, Reason: visit.Depth}
+	if _, err := st.Add(ctx, now, []store.Found{skipped}); err != nil {
+		t.Fatal(err)
+	}
+	if more, err := s.Renew(ctx, now); err != nil || more.Revived != 0 || more.Seeds != 0 {
+		t.Errorf("as it was: %+v, %v", more, err)
+	}
+	s.Widened = true
+	if more, err := s.Renew(ctx, now); err != nil || more.Revived != 1 {
+		t.Errorf("widened: %+v, %v", more, err)
+	}
+}

@@ -1,0 +1,113 @@
+package jobrun
+
+import (
+	"context"
+	"fmt"
+
+	"headway/job"
+	"headway/limit"
+	"headway/store"
+)
+
+// told is a warning that was told.
+type told struct {
+	limit   limit.Name
+	max     int64
+	percent int
+}
+
+// overLimit holds a job of a fleet against its limits: it tells those that come
+// near, and returns the one that is met, if any. Known is what the loop knows to be
+// spent.
+func (s *Stored) overLimit(ctx context.Context, counts *store.Counts, known limit.Use) (*limit.ExceededError, error) {
+	spent, err := s.spent(ctx, counts, known)
+	if err != nil {
+		return nil, err
+	}
+	b := limit.NewBudget(s.Limits, s.Now(), limit.Use{})
+	b.Observe(s.Now(), spent)
+	near, over := b.Warnings(), b.Exceeded()
+	if s.Metered {
+		// Others of the tenant share the quota.
+		quota, err := s.Queue.Quota(ctx, s.Now(), s.Tenant)
+		if err != nil {
+			return nil, err
+		}
+		month, met := quota.Month()
+		near = append(near, month...)
+		if over == nil && met != "" {
+			// A page that came between the two readings is in the quota only.
+			again, err := s.Counts(ctx)
+			if err != nil {
+				return nil, err
+			}
+			spent.Pages = again.Pages()
+			over = s.Limits.UsedUp(met, spent.Of(met))
+		}
+	}
+	return over, s.warn(ctx, near)
+}
+
+// spent is what the whole fleet has spent on the job.
+func (s *Stored) spent(ctx context.Context, counts *store.Counts, known limit.Use) (limit.Use, error) {
+	spent := limit.Use{Pages: counts.Pages(), Time: known.Time, Hosts: known.Hosts}
+	if s.Limits.Of(limit.Requests).Limited() || s.Limits.Of(limit.Bytes).Limited() {
+		list, err := s.Store.Points(ctx, s.ID)
+		if err != nil {
+			return spent, fmt.Errorf("read time series: %w", err)
+		}
+		for i := range list {
+			spent.Requests += list[i].Requests
+			spent.Bytes += list[i].Bytes
+		}
+	}
+	if most := s.Limits.Of(limit.Hosts); most.Limited() && !most.Reached(known.Hosts) {
+		t, _, err := s.Take(ctx, nil)
+		if err != nil {
+			return spent, err
+		}
+		spent.Hosts = t.N
+	}
+	return spent, nil
+}
+
+// warn tells what comes near: each mark of each ceiling once in the whole fleet.
+func (s *Stored) warn(ctx context.Context, near []limit.Warning) error {
+	for _, highest := range near {
+		for _, w := range highest.Passed() {
+			key := told{w.Limit, w.Max, w.Percent}
+			if s.told[key] {
+				continue
+			}
+			first, err := s.Queue.Note(ctx, store.NoticeOf(s.ID, s.Now(), w))
+			if err != nil {
+				return err
+			}
+			if s.told == nil {
+				s.told = map[told]bool{}
+			}
+			if s.told[key] = true; first {
+				s.Log.Warn("a limit comes near", "job", s.ID, "limit", w.String())
+			}
+		}
+	}
+	return nil
+}
+
+// stopped is the end that a limit brings to a job with work left, if it is met: what is
+// in flight has a moment. The page limit leaves nothing in flight.
+func (s *Stored) stopped(ctx context.Context, counts *store.Counts, known limit.Use) (*End, error) {
+	over, err := s.overLimit(ctx, counts, known)
+	if err != nil || over == nil {
+		return nil, err
+	}
+	if _, err := s.Queue.Note(ctx, store.StopOf(s.ID, s.Now(), over)); err != nil {
+		return nil, err
+	}
+	s.Log.Info("stopped by a limit", "job", s.ID, "limit", over.Error())
+	end := EndFor(over)
+	if over.Limit != limit.Pages || over.Layer == limit.Usage {
+		end.State = job.Draining
+	}
+	return end, nil
+}
