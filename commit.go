@@ -1,12 +1,14 @@
 package headway
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"headway/frontier"
 	"headway/internal/committer"
 	"headway/internal/pace"
+	"headway/internal/redirects"
 	"headway/politeness"
 	"headway/store"
 	"headway/visit"
@@ -88,7 +90,7 @@ func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 		if e.Visit != nil {
 			visits = append(visits, *e.Visit)
 			if !e.Visit.Answer.Location.IsZero() {
-				c.redirects.drop(&e.Visit.Item)
+				c.redirects.Drop(&e.Visit.Item)
 			}
 		}
 		if e.Retry != nil {
@@ -168,4 +170,26 @@ func (c *crawler) rest(r frontier.Rest) {
 			c.yield(c.loop.Now(), s.domain)
 		}
 	}
+}
+
+// lookForLoops follows the redirects of a commit again, in a fleet.
+func (c *crawler) lookForLoops(ctx context.Context, visits []visit.Visit) {
+	if c.fleet == nil {
+		return
+	}
+	var list []visit.Visit
+	for i := range visits {
+		if v := &visits[i]; v.Outcome == visit.Redirected && c.runs[v.Item.Job] != nil && len(list) < redirects.MaxFollowed {
+			list = append(list, visit.Visit{Item: v.Item, Answer: visit.Answer{Location: v.Answer.Location}})
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	known, now := c.redirects, c.loop.Now
+	c.loop.Go(func() {
+		if err := known.Break(ctx, now, list); err != nil {
+			c.loop.Post(func(time.Time) { c.loop.FailUnless(ctx, err) })
+		}
+	})
 }

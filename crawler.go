@@ -14,6 +14,7 @@ import (
 	"headway/governor"
 	"headway/internal/committer"
 	"headway/internal/loop"
+	"headway/internal/redirects"
 	"headway/job"
 	"headway/limit"
 	"headway/output"
@@ -67,7 +68,7 @@ type crawler struct {
 	commits *committer.Committer
 	meter   *gauge.Meter
 
-	redirects redirects
+	redirects *redirects.Redirects
 
 	archives   []output.ExchangeWriter // among the outputs
 	outbox     *committer.Outbox
@@ -105,6 +106,7 @@ func newCrawler(cfg Worker) *crawler {
 	}
 	c.loop = loop.New(loop.Config{Room: 4 * cfg.Workers, Asked: c.meter.Stored, Again: c.again, Scarce: scarce, Log: cfg.Log})
 	c.commits = c.newCommitter()
+	c.redirects = redirects.New(c.st, c.loop.Retry)
 	for _, w := range cfg.Outputs {
 		if a, ok := w.(output.ExchangeWriter); ok {
 			c.archives = append(c.archives, a)

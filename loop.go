@@ -246,7 +246,7 @@ func (c *crawler) tookPage(now time.Time, l landing) {
 	}
 	switch {
 	case l.own != nil:
-		c.redirects.drop(&r.Item)
+		c.redirects.Drop(&r.Item)
 		c.calledOff(now, r, l.sent, l.own)
 	case l.sifted:
 		c.f.PutBack(now, r)

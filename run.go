@@ -74,7 +74,7 @@ func newRun(c *crawler, cfg Job) (*run, error) {
 	r.rules = &discovery.Rules{Scope: belongs, OptedOut: c.cfg.OptedOut, Closed: cfg.Sitemaps == SitemapsOnly || cfg.Closed, Key: c.key}
 	r.Stored = &jobrun.Stored{
 		Spec: jobrun.Spec{
-			Name: cfg.Name, Asked: cfg.Spec, Seeds: cfg.Seeds, Since: cfg.Since, Limits: cfg.Limits, Widened: cfg.Widened,
+			Name: cfg.Name, Asked: cfg.Spec, Seeds: cfg.Seeds, Since: cfg.Since, Known: cfg.Known, Limits: cfg.Limits, Widened: cfg.Widened,
 			Continue: cfg.Continue, DryRun: cfg.DryRun, Deferred: cfg.MaxWaiting > 0,
 		},
 		Rules: r.rules, Store: c.st, Log: c.cfg.Log, Now: c.loop.Now,

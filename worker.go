@@ -265,7 +265,7 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 		}
 	}
 	l.leaf = t.run.cfg.Scope.Leaves && t.run.rules.Still(v.Item).Leaf
-	if l.own = t.run.remember(ctx, &v.Item); l.own != nil {
+	if l.own = t.run.Remember(ctx, &v.Item); l.own != nil {
 		return l
 	}
 	req := exchange.PageRequest(v.Item, t.host)
@@ -281,11 +281,11 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 	if l.sent, l.own = c.leftAt(answer.Result), answer.Own; l.own != nil {
 		return l
 	}
-	if l.own = t.run.recall(ctx, v); l.own != nil {
+	if l.own = t.run.Recall(ctx, v); l.own != nil {
 		return l
 	}
 	if v.Outcome == visit.Redirected {
-		if l.own = t.run.endLoop(ctx, v); l.own != nil {
+		if l.own = c.redirects.EndLoop(ctx, v); l.own != nil {
 			return l
 		}
 	}

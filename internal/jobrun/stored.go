@@ -22,16 +22,19 @@ import (
 
 // Spec is what a job is asked for, as far as the store is concerned.
 type Spec struct {
-	Name     string
-	Asked    []byte // what was asked for, as it is kept with the job
-	Seeds    []weburl.URL
-	Since    iter.Seq2[visit.Item, error] // URLs of an earlier crawl; nil for none
+	Name  string
+	Asked []byte // what was asked for, as it is kept with the job
+	Seeds []weburl.URL
+	Since iter.Seq2[visit.Item, error] // URLs of an earlier crawl; nil for none
+	// Known tells what an earlier crawl, or an earlier run of this one, recorded of a
+	// URL; nil for nobody to ask.
+	Known    func(ctx context.Context, u weburl.URL) (*visit.Visit, error)
 	Limits   limit.Effective
-	Widened  bool  // what belongs to it differs from when it last ran
-	Continue bool  // go on though it has ended as partial
-	DryRun   bool  // pages are not asked for
-	Deferred bool  // more may be put off than limits do
-	Metered  bool  // it counts against the quota of its tenant
+	Widened  bool // what belongs to it differs from when it last ran
+	Continue bool // go on though it has ended as partial
+	DryRun   bool // pages are not asked for
+	Deferred bool // more may be put off than limits do
+	Metered  bool // it counts against the quota of its tenant
 	Tenant   string
 }
 

@@ -1,4 +1,4 @@
-package headway
+package jobrun
 
 import (
 	"cmp"
@@ -8,13 +8,13 @@ import (
 	"headway/visit"
 )
 
-// remember gives a request what the server said last time to ask by, where the
+// Remember gives a request what the server said last time to ask by, where the
 // item does not carry it.
-func (r *run) remember(ctx context.Context, item *visit.Item) error {
-	if r.cfg.Known == nil || item.Validators != (visit.Validators{}) {
+func (s *Stored) Remember(ctx context.Context, item *visit.Item) error {
+	if s.Known == nil || item.Validators != (visit.Validators{}) {
 		return nil
 	}
-	was, err := r.cfg.Known(ctx, item.URL)
+	was, err := s.Known(ctx, item.URL)
 	if err != nil {
 		return fmt.Errorf("read the earlier crawl: %w", err)
 	}
@@ -24,13 +24,13 @@ func (r *run) remember(ctx context.Context, item *visit.Item) error {
 	return nil
 }
 
-// recall gives a page that did not change what the earlier crawl read of it. An
+// Recall gives a page that did not change what the earlier crawl read of it. An
 // answer of 304 has no body to read it from.
-func (r *run) recall(ctx context.Context, v *visit.Visit) error {
-	if v.Outcome != visit.NotModified || r.cfg.Known == nil {
+func (s *Stored) Recall(ctx context.Context, v *visit.Visit) error {
+	if v.Outcome != visit.NotModified || s.Known == nil {
 		return nil
 	}
-	was, err := r.cfg.Known(ctx, v.Item.URL)
+	was, err := s.Known(ctx, v.Item.URL)
 	if err != nil {
 		return fmt.Errorf("read the earlier crawl: %w", err)
 	}
