@@ -16,7 +16,6 @@ import (
 	"headway/politeness"
 	"headway/store/memory"
 	"headway/visit"
-	"headway/visitor"
 	"headway/weburl"
 )
 
@@ -73,41 +72,6 @@ func ExampleRun() {
 	// Output:
 	// complete: nothing is left
 	// 20 pages, 20 with a title, 0 URLs waiting
-}
-
-// One page, looked at politely: robots.txt first, then the page in its turn.
-func ExampleVisitor() {
-	seeds, stop := startLab(3)
-	defer stop()
-	dialer, err := guard.New(guard.Config{AllowPrivate: []guard.Range{{Prefix: netip.MustParsePrefix("127.0.0.0/8"), Ports: []uint16{seeds[0].Port()}}}})
-	if err != nil {
-		panic(err)
-	}
-	client, err := fetch.New(fetch.Config{Dialer: dialer})
-	if err != nil {
-		panic(err)
-	}
-	defer client.Close()
-	policy, _ := politeness.Preset("owned")
-	v := visitor.Visitor{Client: client, Agent: "example", Policy: policy, Owned: true}
-	for _, path := range []string{"/", "/private/diary.html"} {
-		u, err := seeds[0].Resolve(path)
-		if err != nil {
-			panic(err)
-		}
-		look, err := v.Visit(context.Background(), u)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Println(path, look.Visit.Outcome)
-		if !look.Robots.Decision.Allowed {
-			fmt.Println(look.Visit.Reason, "by", look.Robots.Decision.Rule)
-		}
-	}
-	// Output:
-	// / fetched
-	// /private/diary.html skipped
-	// robots_disallow by Disallow: /private/
 }
 
 // startLab serves a site of so many pages until it is stopped.

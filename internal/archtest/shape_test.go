@@ -1,0 +1,66 @@
+package archtest
+
+import (
+	"os"
+	"testing"
+	"testing/fstest"
+)
+
+// The engine's rooms, and how large a type there may be.
+var rooms = []string{
+	".", "gauge", "survey", "visitor", "internal/borrow", "internal/committer", "internal/discovery", "internal/exchange", "internal/jobrun", "internal/loop",
+	"internal/pace", "internal/redirects",
+}
+
+const (
+	maxFields  = 25
+	maxMethods = 40
+)
+
+// larger are types that are larger still, with what they may have: a number here only
+// shrinks.
+var larger = map[string]Shape{
+	"./crawler": {53, 164},
+	"./run":     {34, 42},
+}
+
+// TestShapes keeps the types of the engine small enough to be read.
+func TestShapes(t *testing.T) {
+	for _, dir := range rooms {
+		shapes, err := Shapes(os.DirFS(moduleRoot), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(shapes) == 0 {
+			t.Errorf("%s has no types", dir)
+		}
+		for name, s := range shapes {
+			most, known := larger[dir+"/"+name]
+			if !known {
+				most = Shape{maxFields, maxMethods}
+			}
+			if s.Fields > most.Fields || s.Methods > most.Methods {
+				t.Errorf("%s of %s has %d fields and %d methods, at most %d and %d", name, dir, s.Fields, s.Methods, most.Fields, most.Methods)
+			}
+			if known && (s.Fields < most.Fields || s.Methods < most.Methods) {
+				t.Errorf("%s of %s has %d fields and %d methods: say so here, it must not grow again", name, dir, s.Fields, s.Methods)
+			}
+		}
+	}
+}
+
+// TestShapesCounts makes sure that the count is one.
+func TestShapesCounts(t *testing.T) {
+	tree := fstest.MapFS{
+		"a/a.go":      {Data: []byte("package a\ntype T[X any] struct {\n\ta, b int\n\tc string\n\tU\n}\ntype U int\nfunc (t *T[X]) m() {}\nfunc (T[X]) n() {}\nfunc f() {}")},
+		"a/b.go":      {Data: []byte("package a\nfunc (U) m() {}")},
+		"a/a_test.go": {Data: []byte("package a\nfunc (U) n() {}")},
+	}
+	shapes, err := Shapes(tree, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shapes["T"] != (Shape{4, 2}) || shapes["U"] != (Shape{0, 1}) {
+		t.Errorf("%+v", shapes)
+	}
+}
