@@ -17,14 +17,9 @@ import (
 // newCommitter stores what the crawler gives it.
 func (c *crawler) newCommitter() *committer.Committer {
 	return committer.New(c.loop, committer.Config{
-		Store: c.st, Gap: c.cfg.CommitGap, Lease: c.lease, Host: c.storeHost, Last: c.endingsBeside,
+		Store: c.st, Gap: c.cfg.CommitGap, Lease: c.slots.Lease, Host: c.storeHost, Last: c.endingsBeside,
 		Sync: c.syncArchives, Beyond: c.afterlife, Asked: c.meter.Stored, Took: c.tookCommit, Log: c.cfg.Log,
 	})
-}
-
-func (c *crawler) lease(s store.Slot) (store.Lease, bool) {
-	l, ok := c.leases[s]
-	return l, ok
 }
 
 // slowCommit is the ceiling of a commit that keeps up.
@@ -164,9 +159,8 @@ func (c *crawler) rest(r frontier.Rest) {
 	}
 	delete(c.sites, r.Host)
 	// A domain without work is not kept from others.
-	if _, giving := c.loader.yields[s.domain]; s.claimed && r.Until.IsZero() && !giving && len(c.f.Hosts(s.domain)) == 0 {
-		if _, ok := c.st.(store.Domains); ok {
-			c.loader.yields[s.domain] = false
+	if s.claimed && r.Until.IsZero() && len(c.f.Hosts(s.domain)) == 0 {
+		if _, ok := c.st.(store.Domains); ok && c.domains.Give(s.domain) {
 			c.yield(c.loop.Now(), s.domain)
 		}
 	}

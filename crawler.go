@@ -14,6 +14,7 @@ import (
 	"headway/governor"
 	"headway/internal/committer"
 	"headway/internal/loop"
+	"headway/internal/ownership"
 	"headway/internal/redirects"
 	"headway/job"
 	"headway/limit"
@@ -40,10 +41,10 @@ type crawler struct {
 	alone *run   // the only one there will be; nil in a fleet
 	fleet *fleet // what is shared with other workers; nil for one alone
 
-	worker store.WorkerID
-	leases map[store.Slot]store.Lease
-	tenure atomic.Pointer[store.Tenure]
-	spell  atomic.Pointer[spell]
+	worker  store.WorkerID
+	slots   *ownership.Slots
+	domains *ownership.Domains
+	lease   *ownership.Lease
 
 	f        *frontier.Frontier
 	seen     *frontier.Seen
@@ -79,14 +80,12 @@ type crawler struct {
 	siftStored func()         // called when what it ended is stored
 	tokens     int            // reservations under way
 	rates      store.Timeline // of tenants, where nobody shares the store
-	loader     loader
 
 	halted   bool      // nothing more is sent, for nobody
 	haltAt   time.Time // when what is in flight is ended too; zero: it has its time
 	upAt     time.Time // when the time of the next job is up; zero: of none
 	lowDisk  bool
 	lowSince time.Time
-	clean    map[string]bool    // domains that were handed over cleanly since the start
 	reading  bool               // hosts are being read
 	reads    []store.HostQuery  // further hosts to be read
 	orders   map[string][]order // for hosts whose state is not in memory
@@ -97,8 +96,7 @@ type crawler struct {
 func newCrawler(cfg Worker) *crawler {
 	c := &crawler{
 		cfg: cfg, st: cfg.Store, key: cfg.Store.Key(), runs: map[job.ID]*run{},
-		leases: map[store.Slot]store.Lease{}, sites: map[string]*site{}, versions: map[robots.Sum]bool{}, clean: map[string]bool{},
-		loader: loader{yields: map[string]bool{}, turns: map[string]time.Time{}, doubts: map[string]bool{}, told: map[store.Holder]bool{}}, orders: map[string][]order{},
+		slots: ownership.NewSlots(), domains: ownership.NewDomains(), sites: map[string]*site{}, versions: map[robots.Sum]bool{}, orders: map[string][]order{},
 		rates: store.Timeline{}, seen: frontier.NewSeen(cfg.SeenBytes), rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
 		tasks:   make(chan task, cfg.Workers),
 		parsing: make(chan struct{}, cfg.ParseWorkers), outbox: committer.NewOutbox(),
@@ -132,14 +130,11 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 	if err != nil {
 		return fmt.Errorf("acquire slots: %w", err)
 	}
-	for _, l := range leases {
-		c.leases[l.Slot] = l
-	}
+	c.slots.Own(leases)
 	if _, err := c.keep(ctx); err != nil {
 		return err
 	}
-	tenure := store.NewTenure(c.cfg.Terms, sent)
-	c.tenure.Store(&tenure)
+	c.lease = c.newLease(sent)
 
 	var suspects []weburl.URL
 	if c.cfg.Journal != "" {
@@ -163,10 +158,10 @@ func (c *crawler) crawl(ctx context.Context) error {
 	work, stop := context.WithCancelCause(ctx)
 	c.life, c.shift, c.stopWork = ctx, work, stop
 	c.loop.During(work)
-	c.newSpell()
+	c.lease.Begin(work)
 	defer stop(nil)
 	var helpers sync.WaitGroup
-	helpers.Go(func() { c.renew(work) })
+	helpers.Go(func() { c.lease.Keep(work) })
 	if c.fleet != nil {
 		helpers.Go(func() { c.await(work) })
 	}
@@ -194,30 +189,6 @@ func (c *crawler) crawl(ctx context.Context) error {
 		return fmt.Errorf("write output: %w", err)
 	}
 	return nil
-}
-
-// renew keeps the lease alive, and ends what is in flight when that fails for
-// too long.
-func (c *crawler) renew(ctx context.Context) {
-	tick := time.NewTicker(c.cfg.Terms.Renew)
-	defer tick.Stop()
-	// A renewal that hangs does not keep requests in flight: by the time somebody
-	// may take our hosts over there are none.
-	r := renewal{c: c, late: time.AfterFunc(c.tenure.Load().CancelIn(time.Now()), c.overdue)}
-	defer r.late.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), errNotOurs) {
-				c.loop.Post(func(time.Time) { c.loop.Fail(fmt.Errorf("renew the lease: %w", errNotOurs)) })
-			}
-			return
-		case <-tick.C:
-		}
-		if r.attempt(ctx) {
-			return
-		}
-	}
 }
 
 // giveBack returns what the store counts as ours, except the slots.

@@ -42,7 +42,7 @@ type taskFetcher struct {
 // prepare lets a request be asked about, watched and archived.
 func (f *taskFetcher) prepare(req *fetch.Request) {
 	c, t := f.c, f.t
-	req.BeforeSend, req.Fence, req.Looking = c.mayStart(t, req.URL), c.fence, c.looking(t.request)
+	req.BeforeSend, req.Fence, req.Looking = c.mayStart(t, req.URL), c.lease.Fence, c.looking(t.request)
 	req.Answered, req.Slow = c.noteAnswer, c.slow(f.ctx, t)
 	c.tap(f.ctx, req, &f.archive)
 }

@@ -9,6 +9,7 @@ import (
 
 	"headway/fetch"
 	"headway/internal/exchange"
+	"headway/internal/ownership"
 	"headway/store"
 	"headway/weburl"
 )
@@ -19,8 +20,7 @@ func TestMayStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := false
 		c := &crawler{cfg: Worker{OptedOut: func(weburl.URL) bool { return out }}}
-		tenure := store.NewTenure(store.Terms{}.WithDefaults(), time.Now().Add(time.Hour))
-		c.tenure.Store(&tenure)
+		c.lease = ownership.NewLease(ownership.LeaseConfig{Terms: store.Terms{}.WithDefaults()}, time.Now().Add(time.Hour))
 		g := new(exchange.Gate)
 		start := func() error { return c.mayStart(&task{gate: g}, weburl.URL{})() }
 		if err := start(); err != nil {

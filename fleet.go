@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"headway/internal/loop"
+	"headway/internal/ownership"
 	"headway/job"
 	"headway/limit"
 	"headway/store"
@@ -102,9 +103,6 @@ type fleet struct {
 	queue  store.Queue
 	safety limit.Limits
 
-	leaving  map[store.Slot]bool      // slots to be given up
-	released int                      // slots that are being given up
-	moved    map[store.Slot]time.Time // when slots became ours
 	balance  chore
 	crowds   chore
 	crowding bool // others were told of our crowds
@@ -147,8 +145,7 @@ func (c *chore) done(at time.Time) {
 func newMember(w Worker, f Fleet) *crawler {
 	c := newCrawler(w)
 	c.fleet = &fleet{
-		open: f.Open, queue: w.Store.(store.Queue), safety: f.Safety, leaving: map[store.Slot]bool{}, moved: map[store.Slot]time.Time{},
-		opening: map[job.ID]bool{},
+		open: f.Open, queue: w.Store.(store.Queue), safety: f.Safety, opening: map[job.ID]bool{},
 	}
 	c.cfg.OptedOut = c.fleet.optOuts.beside(w.OptedOut)
 	return c
@@ -194,7 +191,7 @@ func (c *crawler) afterlife() (context.Context, context.CancelFunc) {
 	in := func(d time.Duration) func() {
 		return func() {
 			switch {
-			case errors.Is(context.Cause(c.shift), errNotOurs):
+			case errors.Is(context.Cause(c.shift), ownership.ErrExpired):
 				cancel()
 			case c.fleet != nil:
 				time.AfterFunc(d, cancel)

@@ -36,7 +36,7 @@ func (c *crawler) forbidden(it *visit.Item) *visit.Visit {
 	}
 	now := c.loop.Now()
 	verdict := c.cfg.Robots.Verdict(s.robots, now)
-	if _, leaving := c.loader.yields[s.domain]; leaving || c.halted || !exchange.ByRules(verdict) {
+	if c.domains.Yielding(s.domain) || c.halted || !exchange.ByRules(verdict) {
 		return nil
 	}
 	file := c.rules.Peek(verdict.Sum)

@@ -95,7 +95,7 @@ func (c *crawler) show(now time.Time, over bool) {
 		return
 	}
 	_, links := c.commits.Behind()
-	r := gauge.Reading{Over: over, Tenure: *c.tenure.Load(), Slots: len(c.leases), Jobs: map[job.State]int{}, Frontier: c.f.Stats(), Links: links, Layers: c.layers(now)}
+	r := gauge.Reading{Over: over, Tenure: c.lease.Tenure(), Slots: c.slots.Len(), Jobs: map[job.State]int{}, Frontier: c.f.Stats(), Links: links, Layers: c.layers(now)}
 	for _, run := range c.runs {
 		if run == c.alone {
 			r.Jobs[job.Running]++

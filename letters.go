@@ -108,7 +108,7 @@ func (c *crawler) mine(q ask.Question) error {
 	if err != nil {
 		return err
 	}
-	if _, ours := c.leases[store.SlotOf(c.key, u.Domain())]; !ours {
+	if _, ours := c.slots.Lease(store.SlotOf(c.key, u.Domain())); !ours {
 		return errElsewhere
 	}
 	return nil
@@ -202,7 +202,7 @@ func (c *crawler) askWorker(now time.Time, q ask.Question) ask.Answer {
 	}
 	stats := c.f.Stats()
 	a.Workers = []ask.Worker{{
-		Worker: c.worker, Since: c.loop.Began().UTC().Round(0), Renewed: ask.Millis(c.tenure.Load().Age(time.Now())), Slots: len(c.leases), Leaving: len(c.fleet.leaving),
+		Worker: c.worker, Since: c.loop.Began().UTC().Round(0), Renewed: ask.Millis(c.lease.Tenure().Age(time.Now())), Slots: c.slots.Len(), Leaving: c.slots.Leaving(),
 		Hosts: stats.Working, InFlight: c.busy, Most: c.cfg.Workers, Jobs: slices.Sorted(maps.Keys(c.runs)), Draining: c.halted,
 	}}
 	return a

@@ -16,56 +16,18 @@ import (
 	"headway/store"
 )
 
-// loader fetches the states of hosts, and with them the right to their domains
-// where that is shared with other processes. It asks one question at a time, so
-// that no answer is older than what was done since.
-type loader struct {
-	hosts  []string // wanted
-	denied []string // wanted, and held by another process
-	askAt  time.Time
-	wantAt time.Time // when to ask whether others want ours
-	asking bool
-	yields map[string]bool      // domains to be given up: true when nothing of them is under way
-	turns  map[string]time.Time // when our turn began on domains that we waited for
-	doubts map[string]bool      // domains that were granted before the process was stopped: not known what their owner before did
-	told   map[store.Holder]bool
-}
-
-// Times of the loader: a domain changes hands within [store.HandOver]. What is
-// waited for is asked for often, because the time between a yield and the next
-// question is lost to everybody; where a question takes long, less often.
-const (
-	claimEvery  = 20 * time.Millisecond
-	claimSeldom = 250 * time.Millisecond
-	claimShare  = 5 // at most a sixth of the time is spent on asking
-	wantedEvery = 500 * time.Millisecond
-	minTurn     = time.Second // what was waited for is not given back before
-)
-
-// maxLoad is how many hosts are loaded at a time, maxHolders how many other crawls
-// are remembered whose names were told.
-const (
-	maxLoad    = 1000
-	maxHolders = 1000
-)
-
-func (l *loader) want(hosts []string) { l.hosts = append(l.hosts, hosts...) }
-
-func (l *loader) busy() bool { return l.asking || len(l.hosts) > 0 || len(l.denied) > 0 }
-
 // share asks the next question, unless one is under way: what others wait for
 // comes first.
 func (c *crawler) share(ctx context.Context, now time.Time) {
-	l := &c.loader
-	if l.asking {
+	if c.domains.Asking() {
 		return
 	}
 	shared, ok := c.st.(store.Domains)
 	if ok && c.startYield(ctx, shared) {
 		return
 	}
-	if ok && !now.Before(l.wantAt) {
-		c.startWanted(ctx, now, shared)
+	if ok && c.domains.WantedDue(now) {
+		c.startWanted(ctx, shared)
 		return
 	}
 	c.startLoad(ctx, now)
@@ -73,59 +35,42 @@ func (c *crawler) share(ctx context.Context, now time.Time) {
 
 // startLoad asks for hosts.
 func (c *crawler) startLoad(ctx context.Context, now time.Time) {
-	l := &c.loader
-	if len(l.denied) > 0 && !now.Before(l.askAt) {
-		l.hosts = append(l.hosts, l.denied...)
-		l.denied = nil
-	}
+	c.domains.Retry(now)
 	if c.halted {
 		return
 	}
-	var hosts, domains, later []string
-	unclean := map[string]bool{}
-	for i, h := range l.hosts {
-		if len(hosts) == maxLoad {
-			later = append(later, l.hosts[i:]...)
-			break
-		}
-		s := c.sites[h]
-		if s != nil {
-			if _, given := l.yields[s.domain]; given {
-				later = append(later, h)
-				continue
-			}
-			domains = append(domains, s.domain)
-			unclean[h] = !c.leases[s.slot].Clean && !c.clean[s.domain]
-		}
-		hosts = append(hosts, h)
-	}
-	l.hosts = later
+	hosts := c.domains.Next(c.domainOf)
 	if len(hosts) == 0 {
 		return
 	}
-	l.asking = true
+	var domains []string
+	unclean := map[string]bool{}
+	for _, h := range hosts {
+		if s := c.sites[h]; s != nil {
+			domains = append(domains, s.domain)
+			lease, _ := c.slots.Lease(s.slot)
+			unclean[h] = !lease.Clean && !c.domains.Clean(s.domain)
+		}
+	}
+	c.domains.Ask()
 	slices.Sort(domains)
 	domains = slices.Compact(domains)
-	spell := c.spell.Load()
+	epoch := c.lease.Epoch()
 	began := time.Now()
 	loop.Ask(ctx, c.loop, func(ctx context.Context) (loaded, error) {
 		l, err := c.load(ctx, hosts, domains)
 		l.took = time.Since(began)
 		return l, err
 	}, func(now time.Time, got loaded, err error) {
-		l.asking = false
+		c.domains.Answered()
 		switch {
 		case err != nil:
 			c.loop.FailUnless(ctx, err)
-		case c.spell.Load() != spell:
-			// What was granted may have been taken since. It is asked for again.
-			l.hosts = append(l.hosts, hosts...)
-			for _, d := range got.claim.Granted {
-				l.doubts[d] = true
-			}
+		case c.lease.Epoch() != epoch:
+			c.domains.Doubt(hosts, got.claim.Granted)
 		default:
 			c.tookLoad(now, hosts, got.claim, got.known, unclean)
-			l.askAt = now.Add(min(max(claimEvery, claimShare*got.took), claimSeldom))
+			c.domains.Loaded(now, got.took, got.claim.Granted)
 		}
 	})
 }
@@ -223,17 +168,17 @@ func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 			continue
 		}
 		if !granted[s.domain] {
-			c.loader.denied = append(c.loader.denied, name)
+			c.domains.Denied(name)
 			s.denied = true
 			c.f.LeaseWait(now, name)
 			continue
 		}
 		if s.denied {
 			s.denied = false
-			c.loader.turns[s.domain] = now
+			c.domains.BeginTurn(now, s.domain)
 		}
 		s.claimed = true
-		state := frontier.HostState{Host: name, State: politeness.New(name), DomainAsked: asked[s.domain], Unclean: unclean[name] || c.loader.doubts[s.domain] || slices.Contains(claim.Unclean, s.domain)}
+		state := frontier.HostState{Host: name, State: politeness.New(name), DomainAsked: asked[s.domain], Unclean: unclean[name] || c.domains.Doubted(s.domain) || slices.Contains(claim.Unclean, s.domain)}
 		h, ok := known[name]
 		if ok {
 			if err := state.State.UnmarshalBinary(h.Politeness); err != nil && len(h.Politeness) > 0 {
@@ -243,10 +188,10 @@ func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 			s.robots = h.robots
 			s.stored = pace.Of(&h.Host)
 		}
-		if c.fleet != nil {
+		if at, ok := c.slots.Since(s.slot); ok {
 			// What others did on a slot that has just become ours is not looked
 			// up host by host.
-			state.DomainAsked = c.fleet.moved[s.slot]
+			state.DomainAsked = at
 		}
 		state.Robots = c.robotsState(s, now, h.delay)
 		state.State = c.applyOrders(name, state.State)
@@ -262,31 +207,18 @@ func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 		}
 		c.shun(now, name)
 	}
-	for _, d := range claim.Granted {
-		delete(c.loader.doubts, d)
-	}
 	c.tellHolders(claim)
 }
 
 // tellHolders says with whom hosts are shared, once of each.
 func (c *crawler) tellHolders(claim store.Claim) {
-	l := &c.loader
 	say := func(list []store.Possession, what string) {
-		for _, p := range list {
-			if l.told[p.Holder] {
-				continue
-			}
-			if len(l.told) == maxHolders {
-				clear(l.told)
-			}
-			l.told[p.Holder] = true
+		for _, p := range c.domains.Tell(list) {
 			c.cfg.Log.Warn(what, "domain", p.Domain, "pid", p.PID, "folder", p.Dir)
 		}
 	}
 	say(claim.Held, "another crawl has hosts that this one wants: they take turns")
-	for _, p := range claim.Taken {
-		delete(l.told, p.Holder)
-	}
+	c.domains.Untell(claim.Taken)
 	say(claim.Taken, "another crawl has stopped without giving up its hosts: they are taken over")
 }
 
@@ -302,13 +234,12 @@ func (c *crawler) domainsAsked(shared []store.Host) map[string]time.Time {
 }
 
 // startWanted asks whether another process wants a domain of ours.
-func (c *crawler) startWanted(ctx context.Context, now time.Time, shared store.Domains) {
-	c.loader.asking = true
-	c.loader.wantAt = now.Add(wantedEvery)
+func (c *crawler) startWanted(ctx context.Context, shared store.Domains) {
+	c.domains.Ask()
 	loop.Ask(ctx, c.loop, func(ctx context.Context) ([]string, error) {
 		return shared.Wanted(ctx, c.loop.Now())
 	}, func(now time.Time, wanted []string, err error) {
-		c.loader.asking = false
+		c.domains.Answered()
 		if err != nil {
 			c.loop.FailUnless(ctx, fmt.Errorf("ask for requests of other crawls: %w", err))
 			return
@@ -324,27 +255,16 @@ func (c *crawler) tookWanted(now time.Time, wanted []string) {
 	if len(wanted) == 0 {
 		return
 	}
-	l := &c.loader
 	awaited := map[string]bool{}
-	for _, name := range slices.Concat(l.hosts, l.denied) {
+	for _, name := range c.domains.Awaited() {
 		if s := c.sites[name]; s != nil && !s.claimed {
 			awaited[s.domain] = true
 		}
 	}
 	for _, d := range wanted {
-		_, given := l.yields[d]
-		if given || now.Before(l.turns[d].Add(minTurn)) || awaited[d] && len(c.f.Hosts(d)) == 0 {
-			continue
+		if c.domains.TurnOver(now, d) && !(awaited[d] && len(c.f.Hosts(d)) == 0) && c.domains.Give(d) {
+			c.yield(now, d)
 		}
-		l.yields[d] = false
-		c.yield(now, d)
-	}
-}
-
-// quiet notes that nothing of a domain that others want is under way any more.
-func (c *crawler) quiet(domain string) {
-	if _, ok := c.loader.yields[domain]; ok {
-		c.loader.yields[domain] = true
 	}
 }
 
@@ -352,14 +272,14 @@ func (c *crawler) quiet(domain string) {
 // their hosts stored: what a commit says of a host that is no longer ours is
 // refused.
 func (c *crawler) startYield(ctx context.Context, shared store.Domains) bool {
-	l := &c.loader
-	if len(l.yields) == 0 {
+	yields := c.domains.Yields()
+	if len(yields) == 0 {
 		return false
 	}
 	unstored := c.commits.Unstored(c.domainOf)
 	var domains []string
 	var hosts []store.Host
-	for d, quiet := range l.yields {
+	for d, quiet := range yields {
 		switch {
 		case !quiet: // what was answered is stored at once: others wait
 			if c.commits.Waits() {
@@ -378,19 +298,17 @@ func (c *crawler) startYield(ctx context.Context, shared store.Domains) bool {
 	for i := range hosts {
 		c.sites[hosts[i].Host].claimed = false
 	}
-	l.asking = true
+	c.domains.Ask()
 	loop.Do(ctx, c.loop, func(ctx context.Context) error {
 		return shared.Yield(context.WithoutCancel(ctx), c.loop.Now(), domains, hosts)
 	}, func(now time.Time, err error) {
-		l.asking = false
+		c.domains.Answered()
 		if err != nil {
 			c.loop.FailUnless(ctx, fmt.Errorf("hand %d domains over: %w", len(domains), err))
 			return
 		}
+		c.domains.Yielded(domains)
 		for _, d := range domains {
-			c.clean[d] = true
-			delete(l.yields, d)
-			delete(l.turns, d)
 			c.f.Yielded(now, d)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"headway/internal/exchange"
 	"headway/internal/jobrun"
 	"headway/internal/loop"
+	"headway/internal/ownership"
 	"headway/job"
 	"headway/limit"
 	"headway/politeness"
@@ -42,7 +43,7 @@ const (
 // ownTrouble ends the crawl for an error that is neither a host's nor the order
 // to stop.
 func (c *crawler) ownTrouble(err error) {
-	if !c.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, errNotOurs) && !errors.Is(err, errHeld) && !errors.Is(err, errOptedOut) && !errors.Is(err, errEnded) && !errors.Is(err, errCrowded) {
+	if !c.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, ownership.ErrExpired) && !errors.Is(err, errHeld) && !errors.Is(err, errOptedOut) && !errors.Is(err, errEnded) && !errors.Is(err, errCrowded) {
 		c.loop.Fail(err)
 	}
 }
@@ -109,7 +110,7 @@ func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 		return 0, visit.WaitBudget
 	case c.lowDisk, pages >= maxBehind, links >= maxLinksBehind, c.outbox.Len() >= maxOutbox:
 		return 0, visit.WaitStorage
-	case !c.tenure.Load().MayStart(time.Now()):
+	case !c.lease.MayStart(time.Now()):
 		return 0, visit.WaitLease
 	}
 	short := visit.WaitWorkers
@@ -180,13 +181,13 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 		c.reserve(work, t)
 	}
 	c.askTurns(work, now, b.Turns)
-	c.loader.want(b.Load)
+	c.domains.Want(b.Load)
 	for _, d := range b.Quiet {
-		c.quiet(d)
+		c.domains.Quiet(d)
 	}
 	c.share(work, now)
-	if l := &c.loader; len(l.denied) > 0 && !l.asking {
-		c.loop.WakeAt(l.askAt)
+	if at, ok := c.domains.RetryAt(); ok {
+		c.loop.WakeAt(at)
 	}
 	if b.Cold {
 		c.warm(work)
@@ -208,9 +209,7 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 		return
 	}
 	t := task{request: r, run: run, place: &place{}, host: exchange.Host{Home: s.home, Owned: s.owned, Secrets: s.secrets}, gate: &s.gate, watched: &s.watched, promise: s.watched.promise, robots: s.robots, ignored: s.ignored, sift: run != nil && run.sifting}
-	if c.alone != nil {
-		t.spell = c.spell.Load()
-	}
+	t.epoch = c.lease.ForRequest()
 	t.first = r.Kind == frontier.Page && run.wantsSitemaps(s)
 	if r.Kind == frontier.Sitemap {
 		t.nested = s.sitemaps[r.Job][r.URL].nested
@@ -443,7 +442,7 @@ func (c *crawler) watchDisk(now time.Time) {
 
 // finished tells whether the crawl is over, and how.
 func (c *crawler) finished(ctx context.Context, now time.Time) bool {
-	if c.busy+c.dragging > 0 || !c.commits.Idle() || c.outbox.Len() > 0 || c.loader.asking {
+	if c.busy+c.dragging > 0 || !c.commits.Idle() || c.outbox.Len() > 0 || c.domains.Asking() {
 		return false
 	}
 	if c.alone == nil {
@@ -452,7 +451,7 @@ func (c *crawler) finished(ctx context.Context, now time.Time) bool {
 	if c.halted {
 		return c.alone.concluded(ctx)
 	}
-	if !c.f.Idle() || c.refilling || c.loader.busy() || c.tokens > 0 {
+	if !c.f.Idle() || c.refilling || c.domains.Busy() || c.tokens > 0 {
 		return false
 	}
 	idle, err := store.Complete(ctx, c.alone.ID, c.st)
@@ -481,7 +480,7 @@ func (s robotsSource) LoadRobots(ctx context.Context, sum robots.Sum) ([]byte, e
 
 // warm takes in hosts that wait in the store.
 func (c *crawler) warm(ctx context.Context) {
-	c.readHosts(ctx, store.HostQuery{Slots: slotsOf(c.leases)})
+	c.readHosts(ctx, store.HostQuery{Slots: c.slots.List()})
 }
 
 // readHosts takes in hosts that wait in the store: those asked for, or some more.
@@ -489,11 +488,11 @@ func (c *crawler) warm(ctx context.Context) {
 func (c *crawler) readHosts(ctx context.Context, q store.HostQuery) {
 	q.Max = warmPage
 	if c.reading {
-		whole := func(q store.HostQuery) bool { return q.Job == 0 && len(q.Slots) == len(c.leases) }
+		whole := func(q store.HostQuery) bool { return q.Job == 0 && len(q.Slots) == c.slots.Len() }
 		switch {
 		case c.alone != nil || slices.ContainsFunc(c.reads, whole):
 		case len(c.reads) == maxReads:
-			c.reads = []store.HostQuery{{Slots: slotsOf(c.leases), Max: warmPage}} // all at once is cheaper
+			c.reads = []store.HostQuery{{Slots: c.slots.List(), Max: warmPage}} // all at once is cheaper
 		default:
 			c.reads = append(c.reads, q)
 		}
@@ -516,7 +515,7 @@ func (c *crawler) readHosts(ctx context.Context, q store.HostQuery) {
 			}
 			more := make(chan bool, 1)
 			c.loop.Post(func(now time.Time) {
-				ok := c.tookHosts(now, page.Hosts, page.Next == "", q.Job == 0 && len(q.Slots) == len(c.leases))
+				ok := c.tookHosts(now, page.Hosts, page.Next == "", q.Job == 0 && len(q.Slots) == c.slots.Len())
 				c.sendErrands(now, errands)
 				if !ok {
 					c.reading = false
@@ -611,7 +610,7 @@ func (c *crawler) again(err error) bool {
 	case c.fleet == nil:
 		return errors.Is(err, store.ErrInUse)
 	}
-	return !c.tenure.Load().MustCancel(time.Now())
+	return !c.lease.Expired(time.Now())
 }
 
 // scarce tells whether there was no descriptor for a question to the store.
@@ -626,14 +625,6 @@ func lasting(err error) bool {
 		}
 	}
 	return false
-}
-
-func slotsOf(leases map[store.Slot]store.Lease) []store.Slot {
-	slots := make([]store.Slot, 0, len(leases))
-	for s := range leases {
-		slots = append(slots, s)
-	}
-	return slots
 }
 
 // startRefill reads the heads of queues, one question at a time.

@@ -1,35 +1,17 @@
 package headway
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"headway/internal/loop"
+	"headway/internal/ownership"
 	"headway/store"
 )
 
 // owns tells whether a slot is ours to work on.
-func (c *crawler) owns(s store.Slot) bool {
-	_, ok := c.leases[s]
-	return ok && (c.fleet == nil || !c.fleet.leaving[s])
-}
-
-// fairShare is how many slots a worker should own: all the same, and one more for
-// the oldest where that does not come out even.
-func fairShare(workers []store.Worker, w store.WorkerID) int {
-	at := slices.IndexFunc(workers, func(x store.Worker) bool { return x.ID == w })
-	if at < 0 {
-		return 0
-	}
-	share := store.SlotCount / len(workers)
-	if at < store.SlotCount%len(workers) {
-		share++
-	}
-	return share
-}
+func (c *crawler) owns(s store.Slot) bool { return c.slots.Owns(s) }
 
 // rebalance takes slots that are free, up to our share, and gives up those beyond
 // it: somebody has come.
@@ -38,7 +20,7 @@ func (c *crawler) rebalance(work context.Context, now time.Time) {
 	if !f.balance.due(now) {
 		return
 	}
-	own, most := len(c.leases), len(c.leases)+f.released
+	own, most := c.slots.Len(), c.slots.Counted()
 	loop.Once(work, c.loop, func(ctx context.Context) (balance, error) {
 		return c.balance(ctx, most, own)
 	}, func(now time.Time, b balance, err error) {
@@ -49,7 +31,7 @@ func (c *crawler) rebalance(work context.Context, now time.Time) {
 			return
 		}
 		c.acquired(work, now, b.leases)
-		c.surplus(len(c.leases) - len(f.leaving) - b.share)
+		c.shed(b.share)
 	})
 }
 
@@ -63,7 +45,7 @@ type balance struct {
 // background.
 func (c *crawler) balance(ctx context.Context, most, own int) (b balance, err error) {
 	workers, err := c.st.Workers(ctx)
-	b.share = fairShare(workers, c.worker)
+	b.share = ownership.FairShare(workers, c.worker)
 	for _, w := range workers {
 		if w.ID == c.worker && w.Slots > most {
 			// The answer to a question for slots was lost, and nobody works on them.
@@ -84,65 +66,49 @@ func (c *crawler) acquired(work context.Context, now time.Time, leases []store.L
 	}
 	slots := make([]store.Slot, len(leases))
 	for i, l := range leases {
-		c.leases[l.Slot], slots[i] = l, l.Slot
-		c.fleet.moved[l.Slot] = now
+		slots[i] = l.Slot
 	}
+	c.slots.Add(now, leases)
 	c.fleet.lettersAt = now // what was asked of the owner before
-	c.cfg.Log.Info("slots acquired", "slots", len(leases), "owned", len(c.leases))
+	c.cfg.Log.Info("slots acquired", "slots", len(leases), "owned", c.slots.Len())
 	c.readHosts(work, store.HostQuery{Slots: slots})
 }
 
-// surplus marks slots to be given up: some of each size, so that whoever has come
-// gets its share of the hosts, too.
-func (c *crawler) surplus(n int) {
-	if n <= 0 {
-		return
-	}
+// shed marks slots beyond our share to be given up.
+func (c *crawler) shed(share int) {
 	hosts := map[store.Slot]int{}
 	for _, s := range c.sites {
 		hosts[s.slot]++
 	}
-	var slots []store.Slot
-	for s := range c.leases {
-		if !c.fleet.leaving[s] {
-			slots = append(slots, s)
-		}
+	if n := c.slots.Shed(share, hosts); n > 0 {
+		c.cfg.Log.Info("slots to be given up", "slots", n, "owned", c.slots.Len())
 	}
-	slices.SortFunc(slots, func(a, b store.Slot) int { return cmp.Or(cmp.Compare(hosts[a], hosts[b]), cmp.Compare(a, b)) })
-	n = min(n, len(slots))
-	for i := range n {
-		c.fleet.leaving[slots[(i+1)*len(slots)/n-1]] = true
-	}
-	c.cfg.Log.Info("slots to be given up", "slots", n, "owned", len(c.leases))
 }
 
 // giveUp releases slots to be given up, once nothing of them is under way and
 // all of it is stored.
 func (c *crawler) giveUp(work context.Context, now time.Time) {
-	f := c.fleet
-	if len(f.leaving) == 0 || c.loader.asking || c.refilling || len(c.refills) > 0 {
+	if c.slots.Leaving() == 0 || c.domains.Asking() || c.refilling || len(c.refills) > 0 {
 		return
 	}
 	unstored := c.commits.Unstored(c.domainOf)
 	domains := map[store.Slot][]string{}
 	waits := map[store.Slot]bool{}
 	for d := range unstored { // also of hosts that have left memory
-		if s := store.SlotOf(c.key, d); f.leaving[s] {
+		if s := store.SlotOf(c.key, d); c.slots.Leaves(s) {
 			c.commits.Hurry()
 			waits[s] = true
 		}
 	}
 	for _, s := range c.sites {
-		if !f.leaving[s.slot] {
+		if !c.slots.Leaves(s.slot) {
 			continue
 		}
-		quiet, asked := c.loader.yields[s.domain]
 		switch {
-		case !asked:
-			c.loader.yields[s.domain] = false
+		case c.domains.Give(s.domain):
 			c.yield(now, s.domain)
 			waits[s.slot] = true
-		case !quiet:
+		case !c.domains.IsQuiet(s.domain):
 			waits[s.slot] = true
 		case unstored[s.domain]:
 			c.commits.Hurry()
@@ -150,35 +116,27 @@ func (c *crawler) giveUp(work context.Context, now time.Time) {
 		}
 		domains[s.slot] = append(domains[s.slot], s.domain)
 	}
-	var leases []store.Lease
-	for s := range f.leaving {
-		if waits[s] {
-			continue
-		}
-		for _, d := range domains[s] {
-			c.f.Release(now, d)
-			delete(c.loader.yields, d)
-		}
-		leases = append(leases, c.leases[s])
-		delete(c.leases, s)
-		delete(f.leaving, s)
-		delete(f.moved, s)
-	}
+	leases := c.slots.Release(waits)
 	if len(leases) == 0 {
 		return
 	}
+	for _, l := range leases {
+		for _, d := range domains[l.Slot] {
+			c.f.Release(now, d)
+			c.domains.Forget(d)
+		}
+	}
 	for name, s := range c.sites {
-		if _, ours := c.leases[s.slot]; !ours {
+		if _, ours := c.slots.Lease(s.slot); !ours {
 			delete(c.sites, name)
 		}
 	}
-	f.released += len(leases)
 	loop.Do(work, c.loop, func(context.Context) error {
 		last, done := c.afterlife()
 		defer done()
 		return c.st.Release(last, c.worker, leases...)
 	}, func(_ time.Time, err error) {
-		f.released -= len(leases)
+		c.slots.Released(len(leases))
 		if err != nil {
 			c.loop.FailUnless(work, fmt.Errorf("release slots: %w", err)) // nobody else gets them while we live
 		}

@@ -125,7 +125,7 @@ func (c *crawler) openRun(work context.Context, id job.ID) {
 			if r.state != job.Running {
 				c.f.StopJob(now, id)
 			}
-			c.readHosts(work, store.HostQuery{Slots: slotsOf(c.leases), Job: id})
+			c.readHosts(work, store.HostQuery{Slots: c.slots.List(), Job: id})
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"headway/internal/committer"
 	"headway/internal/discovery"
 	"headway/internal/exchange"
+	"headway/internal/ownership"
 	"headway/limit"
 	"headway/output"
 	"headway/parse"
@@ -27,7 +28,7 @@ type task struct {
 	ctx     context.Context // of its own; nil for that of all
 	place   *place
 	host    exchange.Host
-	spell   *spell // in which it was handed out; nil in a fleet
+	epoch   *ownership.Epoch // in which it was handed out; nil in a fleet
 	gate    *exchange.Gate
 	watched *watched
 	promise promise // to its host
@@ -87,9 +88,6 @@ func (c *crawler) work(ctx context.Context) {
 	}
 }
 
-// errNotOurs stops a request whose lease may be somebody else's by now.
-var errNotOurs = errors.New("the lease was not renewed in time")
-
 // errHeld stops a request whose host has asked to be left alone since the request
 // was handed out.
 var errHeld = errors.New("the host has just asked to be left alone")
@@ -143,11 +141,11 @@ func (c *crawler) leavePlace(t task) {
 
 // mayStart is asked right before the first byte of every request.
 func (c *crawler) mayStart(t *task, u weburl.URL) func() error {
-	spell, gate := t.spell, t.gate
+	epoch, gate := t.epoch, t.gate
 	return func() error {
 		now := time.Now()
-		if t := c.tenure.Load(); t == nil || !t.MayStart(now) || spell != nil && spell.ctx.Err() != nil {
-			return errNotOurs
+		if !c.lease.MayStart(now) || epoch != nil && epoch.Over() {
+			return ownership.ErrExpired
 		}
 		if gate.Closed(now) {
 			return errHeld
@@ -293,7 +291,7 @@ func (c *crawler) askPage(ctx context.Context, t task) landing {
 		v.Links = nil
 	}
 	l.answer = c.answer(answer)
-	if c.stopped(&t) {
+	if c.lease.Stopped(t.epoch) {
 		l.answer.Latency = 0
 	}
 	l.links = t.run.rules.Links(v)

@@ -20,7 +20,7 @@ const (
 // larger are types that are larger still, with what they may have: a number here only
 // shrinks.
 var larger = map[string]Shape{
-	"./crawler": {53, 164},
+	"./crawler": {51, 156},
 	"./run":     {34, 42},
 }
 

@@ -1,0 +1,147 @@
+package ownership_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headway/internal/ownership"
+	"headway/store"
+)
+
+// leased is a lease with what came of it.
+type leased struct {
+	*ownership.Lease
+	store  atomic.Pointer[func() ([]string, error)] // how it answers
+	work   context.Context                          // which it ends
+	failed error
+	lost   []string
+	severs int
+}
+
+// answers sets how the store answers a renewal.
+func (l *leased) answers(f func() ([]string, error)) { l.store.Store(&f) }
+
+// ended is why the work ended; nil while it goes on.
+func (l *leased) ended() error { return context.Cause(l.work) }
+
+// newLeased begins a lease that is renewed now, and keeps it until the test ends.
+func newLeased(t *testing.T, resumes bool) *leased {
+	t.Helper()
+	l := &leased{}
+	l.answers(func() ([]string, error) { return nil, nil })
+	work, end := context.WithCancelCause(t.Context())
+	l.Lease = ownership.NewLease(ownership.LeaseConfig{
+		Terms: store.Terms{}.WithDefaults(), Resumes: resumes,
+		Renew: func(context.Context) ([]string, error) { return (*l.store.Load())() },
+		Sever: func() { l.severs++ },
+		Lost:  func(_ time.Duration, lost []string, then func()) { l.lost = append(l.lost, lost...); then() },
+		End:   end,
+		Fail:  func(err error) { l.failed = err },
+	}, time.Now())
+	l.work = work
+	l.Begin(work)
+	done := make(chan struct{})
+	go func() { l.Keep(work); close(done) }()
+	t.Cleanup(func() { end(nil); <-done })
+	return l
+}
+
+// TestLeaseKept renews a lease for as long as it lives: requests may start at any time.
+func TestLeaseKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeased(t, false)
+		for range 200 {
+			time.Sleep(time.Second)
+			if now := time.Now(); !l.MayStart(now) || l.Expired(now) || l.Fence() != nil {
+				t.Fatalf("a lease that is renewed has run out: %v", l.Tenure())
+			}
+		}
+		if l.ForRequest() != nil {
+			t.Error("a worker of a fleet has one epoch only")
+		}
+	})
+}
+
+// TestLeaseExpires ends the work of a fleet's worker whose store does not answer, before
+// others may take its slots.
+func TestLeaseExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, terms := newLeased(t, false), store.Terms{}.WithDefaults()
+		l.answers(func() ([]string, error) { return nil, errors.New("no answer") })
+		began := time.Now()
+		<-l.work.Done()
+		if took := time.Since(began); took > terms.TakeOver {
+			t.Errorf("its work ended %v after the last renewal; others may take it over after %v", took, terms.TakeOver)
+		}
+		synctest.Wait()
+		if !errors.Is(l.ended(), ownership.ErrExpired) || !errors.Is(l.Fence(), ownership.ErrExpired) || l.failed == nil {
+			t.Errorf("ended with %v, fence %v, failed with %v", l.ended(), l.Fence(), l.failed)
+		}
+	})
+}
+
+// TestLeaseFenced ends at once when the store says that others have taken over.
+func TestLeaseFenced(t *testing.T) {
+	for name, resumes := range map[string]bool{"alone": true, "fleet": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLeased(t, resumes)
+				l.answers(func() ([]string, error) { return nil, store.ErrFenced })
+				time.Sleep(store.Terms{}.WithDefaults().Renew)
+				synctest.Wait()
+				if !errors.Is(l.ended(), store.ErrFenced) || !errors.Is(l.failed, store.ErrFenced) {
+					t.Errorf("ended with %v, failed with %v", l.ended(), l.failed)
+				}
+			})
+		})
+	}
+}
+
+// TestLeaseResumes goes on in a new epoch after the process was stopped: what was handed
+// out before is not sent, connections are closed, and what others took is known.
+func TestLeaseResumes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, terms := newLeased(t, true), store.Terms{}.WithDefaults()
+		before := l.ForRequest()
+		hang := make(chan struct{})
+		l.answers(func() ([]string, error) { <-hang; return nil, errors.New("too late") })
+		time.Sleep(terms.Cancel)
+		synctest.Wait()
+		if !before.Over() || !l.Stopped(before) || !errors.Is(context.Cause(before.Context()), ownership.ErrExpired) {
+			t.Fatalf("a request of a process that was stopped is in flight: over %v, stopped %v", before.Over(), l.Stopped(before))
+		}
+		l.answers(func() ([]string, error) { return []string{"taken.example"}, nil })
+		close(hang)
+		time.Sleep(2 * terms.Renew)
+		synctest.Wait()
+		after := l.ForRequest()
+		if after == before || after.Over() || l.Stopped(after) || !l.MayStart(time.Now()) {
+			t.Errorf("it does not go on: the same epoch %v, over %v, may start %v", after == before, after.Over(), l.MayStart(time.Now()))
+		}
+		if !l.Stopped(before) {
+			t.Error("a request of the epoch before may count")
+		}
+		if l.severs == 0 || !slices.Contains(l.lost, "taken.example") || l.ended() != nil {
+			t.Errorf("connections closed %d times, lost %v, ended with %v", l.severs, l.lost, l.ended())
+		}
+	})
+}
+
+// TestLeaseLost begins a new epoch where others have taken domains though the lease held.
+func TestLeaseLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeased(t, true)
+		before := l.ForRequest()
+		l.answers(func() ([]string, error) { return []string{"taken.example"}, nil })
+		time.Sleep(store.Terms{}.WithDefaults().Renew)
+		synctest.Wait()
+		if !before.Over() || l.ForRequest() == before || len(l.lost) == 0 || l.severs == 0 {
+			t.Errorf("over %v, lost %v, connections closed %d times", before.Over(), l.lost, l.severs)
+		}
+	})
+}

@@ -1,0 +1,69 @@
+package headway
+
+import (
+	"context"
+	"time"
+
+	"headway/internal/exchange"
+	"headway/internal/ownership"
+	"headway/store"
+)
+
+// newLease is the lease of this process, which was renewed at a time.
+func (c *crawler) newLease(sent time.Time) *ownership.Lease {
+	cfg := ownership.LeaseConfig{
+		Terms: c.cfg.Terms, Resumes: c.fleet == nil, Lost: c.goOn, Asked: c.meter.Stored, End: func(cause error) { c.stopWork(cause) },
+		Renew: func(ctx context.Context) ([]string, error) {
+			if err := c.st.Renew(ctx, c.worker); err != nil {
+				return nil, err
+			}
+			return c.keep(ctx)
+		},
+		Fail: func(err error) { c.loop.Post(func(time.Time) { c.loop.Fail(err) }) },
+	}
+	if f, ok := c.cfg.Fetcher.(interface{ Sever() }); ok {
+		cfg.Sever = f.Sever
+	}
+	return ownership.NewLease(cfg, sent)
+}
+
+// keep shows other processes that this one runs, and tells what was taken from it.
+func (c *crawler) keep(ctx context.Context) (lost []string, err error) {
+	if shared, ok := c.st.(store.Domains); ok {
+		lost, err = shared.Keep(ctx)
+	}
+	return lost, err
+}
+
+// goOn takes domains off the schedule that others took while the process was stopped, as
+// if they had asked for them.
+func (c *crawler) goOn(silent time.Duration, lost []string, then func()) {
+	c.loop.Post(func(now time.Time) {
+		c.cfg.Log.Warn("this process was stopped and goes on with new connections", "for", silent.Round(time.Second).String(), "domains_taken_by_others", len(lost))
+		for _, d := range lost {
+			if c.domains.Give(d) {
+				c.f.Yield(now, d)
+			}
+		}
+		then()
+	})
+}
+
+// asking is the context of a request: it ends with the epoch in which that was handed
+// out, or with ctx in a fleet.
+func (t *task) asking(ctx context.Context) context.Context {
+	if t.epoch == nil {
+		return ctx
+	}
+	return t.epoch.Context()
+}
+
+// own is our own trouble behind the error of a request, if it is that. What fails while
+// the process is stopped says nothing about a host: its timeouts are ours. The tenure is
+// looked at first: where it was renewed since, the epoch has ended.
+func (c *crawler) own(ctx context.Context, t *task, err error) error {
+	if err != nil && t.epoch != nil && c.lease.Expired(time.Now()) {
+		return ownership.ErrExpired
+	}
+	return exchange.OwnTrouble(t.asking(ctx), err)
+}
