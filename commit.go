@@ -90,7 +90,7 @@ func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 		}
 		if e.Retry != nil {
 			if r := c.runs[e.Request.Job]; r != nil {
-				r.tally.attempted(&e.Retry.Visit)
+				r.tally.Attempted(&e.Retry.Visit)
 			}
 		}
 		for j := range e.Found {
@@ -138,7 +138,7 @@ func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 	for i := range visits {
 		c.meter.Ended(&visits[i])
 		if r := c.runs[visits[i].Item.Job]; r != nil {
-			r.tally.ended(&visits[i])
+			r.tally.Ended(&visits[i])
 		}
 	}
 }

@@ -226,7 +226,7 @@ func (c *crawler) askPart(now time.Time, q ask.Question) ask.Answer {
 		return ask.Answer{}
 	}
 	s := &ask.Status{
-		At: now, Elapsed: ask.Millis(max(now.Sub(r.started), 0)), Workers: c.cfg.Workers, Warnings: r.tally.warnings,
+		At: now, Elapsed: ask.Millis(max(now.Sub(r.started), 0)), Workers: c.cfg.Workers, Warnings: r.tally.Warnings,
 		Discovery: true, Commit: ask.Millis(c.commits.Stats().Last), Limits: r.limits(),
 	}
 	if r.stop != nil {

@@ -318,7 +318,7 @@ func left(a frontier.Answer) int64 {
 func (c *crawler) noteEffect(now time.Time, host string, e politeness.Effect) {
 	if e.Has(politeness.Incident) {
 		for _, r := range c.runsOf(host) {
-			r.tally.incidents++
+			r.tally.Incidents++
 		}
 	}
 	from, to := e.Pace()

@@ -323,9 +323,9 @@ func (r *run) status(now time.Time) *ask.Status {
 	spent := r.budget.Spent()
 	stats := r.c.f.Stats()
 	s := &ask.Status{
-		PID: os.Getpid(), At: now, Elapsed: ask.Millis(now.Sub(r.c.loop.Began().Round(0))), Pages: spent.Pages, Requests: spent.Requests, Bytes: spent.Bytes, Rate: r.tally.rate(now),
+		PID: os.Getpid(), At: now, Elapsed: ask.Millis(now.Sub(r.c.loop.Began().Round(0))), Pages: spent.Pages, Requests: spent.Requests, Bytes: spent.Bytes, Rate: r.tally.Rate(now),
 		Seen: r.counts.Seen(), Waiting: r.counts.Waiting, Hosts: stats.Working, Ready: stats.Ready, InFlight: stats.InFlight, Workers: r.c.cfg.Workers,
-		Warnings: r.tally.warnings, Discovery: !r.enough, Commit: ask.Millis(r.c.commits.Stats().Last),
+		Warnings: r.tally.Warnings, Discovery: !r.enough, Commit: ask.Millis(r.c.commits.Stats().Last),
 	}
 	if r.stop != nil {
 		s.Stopping = r.stop.Reason

@@ -15,7 +15,6 @@ import (
 	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
-	"headway/politeness"
 	"headway/store"
 	"headway/visit"
 )
@@ -72,64 +71,6 @@ type Progress struct {
 	LastCommit time.Duration
 }
 
-// tally counts what this run did.
-type tally struct {
-	before    limit.Use
-	atLeast   bool  // of requests before
-	largest   int64 // page so far, as sent
-	use       limit.Use
-	incidents int64
-	refusals  int64
-	warnings  []string
-	outcomes  map[visit.Outcome]int64 // since the last point
-	slowest   []ask.Host
-	slowestAt time.Time
-	rates     []sample
-}
-
-// sample is a count of pages at a time.
-type sample struct {
-	at    time.Time
-	pages int64
-}
-
-// rateOver is how far back the rate looks.
-const rateOver = 10 * time.Second
-
-func (t *tally) add(u limit.Use) {
-	t.use.Pages += u.Pages
-	t.use.Requests += u.Requests
-	t.use.Bytes += u.Bytes
-}
-
-func (t *tally) ended(v *visit.Visit) {
-	if t.outcomes == nil {
-		t.outcomes = map[visit.Outcome]int64{}
-	}
-	t.outcomes[v.Outcome]++
-	t.attempted(v)
-}
-
-// attempted counts what was answered, also where it is asked again.
-func (t *tally) attempted(v *visit.Visit) {
-	if politeness.IsRefusal(v.Answer.Status) {
-		t.refusals++
-	}
-}
-
-// rate is how many pages a second there were lately.
-func (t *tally) rate(now time.Time) float64 {
-	t.rates = append(t.rates, sample{now, t.use.Pages})
-	for len(t.rates) > 2 && now.Sub(t.rates[0].at) > rateOver {
-		t.rates = t.rates[1:]
-	}
-	first := t.rates[0]
-	if span := now.Sub(first.at); span > 0 {
-		return float64(t.use.Pages-first.pages) / span.Seconds()
-	}
-	return 0
-}
-
 // slowest is how many hosts progress names.
 const slowest = 8
 
@@ -140,25 +81,31 @@ const (
 	fewHosts     = 1000
 )
 
+// slowHosts are the slowest hosts as of a time.
+type slowHosts struct {
+	at   time.Time
+	list []ask.Host
+}
+
 func (r *run) slowest(now time.Time) []ask.Host {
-	if now.Sub(r.tally.slowestAt) >= slowestEvery || r.c.f.Stats().Hosts <= fewHosts {
+	if now.Sub(r.slow.at) >= slowestEvery || r.c.f.Stats().Hosts <= fewHosts {
 		views := r.c.f.Slowest(slowest)
 		list := make([]ask.Host, len(views))
 		for i := range views {
 			list[i] = describe(&views[i])
 		}
-		r.tally.slowestAt, r.tally.slowest = now, list
+		r.slow = slowHosts{now, list}
 	}
-	return r.tally.slowest
+	return r.slow.list
 }
 
 // publish makes the progress known.
 func (r *run) publish(now time.Time) {
 	commits := r.c.commits.Stats()
 	p := &Progress{
-		At: now, Elapsed: now.Sub(r.c.loop.Began().Round(0)), Counts: r.counts, Spent: r.budget.Spent(), Rate: r.tally.rate(now),
-		Frontier: r.c.f.Stats(), Shares: r.c.f.Account().Shares(now), Slowest: r.slowest(now), Warnings: r.tally.warnings,
-		Ceilings: r.cfg.Limits.Ceilings(), Resumed: r.resumed, Before: r.tally.before, AtLeast: r.tally.atLeast, Commits: commits.N, CommitTime: commits.Time, LastCommit: commits.Last,
+		At: now, Elapsed: now.Sub(r.c.loop.Began().Round(0)), Counts: r.counts, Spent: r.budget.Spent(), Rate: r.tally.Rate(now),
+		Frontier: r.c.f.Stats(), Shares: r.c.f.Account().Shares(now), Slowest: r.slowest(now), Warnings: r.tally.Warnings,
+		Ceilings: r.cfg.Limits.Ceilings(), Resumed: r.resumed, Before: r.tally.Before, AtLeast: r.tally.AtLeast, Commits: commits.N, CommitTime: commits.Time, LastCommit: commits.Last,
 	}
 	p.Layers = r.c.layers(now)
 	if r.stop != nil {
@@ -183,14 +130,6 @@ func (r *run) count(ctx context.Context, now time.Time) {
 		}
 		r.counts = counts
 	})
-}
-
-// points is what was told to the time series.
-type points struct {
-	span   time.Time // the beginning of the span that runs
-	at     time.Time // when the last point was made
-	use    limit.Use // at its beginning
-	shares map[frontier.State]time.Duration
 }
 
 // pointsAtOnce bounds the points that are written together: whoever writes one of a
@@ -220,74 +159,44 @@ func (c *crawler) recordPoints(ctx context.Context, now time.Time) {
 
 // endSpan is the point of a span that has ended, if there is anything to tell.
 func (r *run) endSpan(now time.Time) (store.Point, bool) {
-	start := store.SpanStart(now, store.MinSpan)
-	if r.points.span.IsZero() {
-		r.points.span = start
-	}
-	if start.Equal(r.points.span) {
-		return store.Point{}, false
-	}
-	p := r.point(now)
-	r.points.span = start
-	return p, r == r.c.alone || p.Requests > 0 || len(p.Ended) > 0 || p.Ran > 0
+	p, ended := r.series.Next(now, func() store.Point { return r.point(now) })
+	return p, ended && (r == r.c.alone || p.Requests > 0 || len(p.Ended) > 0 || p.Ran > 0)
 }
 
 // point is what happened since the last one.
 func (r *run) point(now time.Time) store.Point {
-	if r != r.c.alone {
-		return r.share(now)
+	p := r.series.Point(now, r.ID, &r.tally)
+	if r != r.c.alone { // a worker's part of it. Host time is not told apart by job.
+		if !r.c.owns(r.home) || r.state != job.Running {
+			p.Ran = 0
+			return p
+		}
+		p.Waiting = r.counts.Waiting
+		return p
 	}
 	stats := r.c.f.Stats()
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
-	p := store.Point{
-		Job: r.ID, At: r.points.span, Span: store.MinSpan, Ended: r.tally.outcomes, Waits: map[visit.Wait]time.Duration{},
-		Ran: now.Sub(r.points.at), Requests: r.tally.use.Requests - r.points.use.Requests, Bytes: r.tally.use.Bytes - r.points.use.Bytes,
-		Waiting: r.counts.Waiting, Hosts: int64(stats.Hosts), InFlight: int64(stats.InFlight), Memory: int64(mem.Sys - mem.HeapReleased),
-	}
-	if r.points.shares == nil {
-		r.points.shares = map[frontier.State]time.Duration{}
+	p.Waits = map[visit.Wait]time.Duration{}
+	p.Waiting, p.Hosts, p.InFlight, p.Memory = r.counts.Waiting, int64(stats.Hosts), int64(stats.InFlight), int64(mem.Sys-mem.HeapReleased)
+	if r.shares == nil {
+		r.shares = map[frontier.State]time.Duration{}
 	}
 	for _, s := range r.c.f.Account().Shares(now) {
-		spent := s.Spent - r.points.shares[s.State]
-		r.points.shares[s.State] = s.Spent
+		spent := s.Spent - r.shares[s.State]
+		r.shares[s.State] = s.Spent
 		if s.State == frontier.Fetching {
 			p.Fetching = spent
 		} else if spent > 0 {
 			p.Waits[visit.Wait(s.State.String())] = spent
 		}
 	}
-	r.points.use, r.points.at = r.tally.use, now
-	r.tally.outcomes = nil
 	return p
-}
-
-// share is a worker's part of what happened to a job since the last point. Host
-// time is not told apart by job.
-func (r *run) share(now time.Time) store.Point {
-	p := store.Point{
-		Job: r.ID, At: r.points.span, Span: store.MinSpan, Ended: r.tally.outcomes,
-		Requests: r.tally.use.Requests - r.points.use.Requests, Bytes: r.tally.use.Bytes - r.points.use.Bytes,
-	}
-	if r.c.owns(r.home) && r.state == job.Running {
-		p.Ran, p.Waiting = now.Sub(r.points.at), r.counts.Waiting
-	}
-	r.points.use, r.points.at = r.tally.use, now
-	r.tally.outcomes = nil
-	return p
-}
-
-// lastPoint is what happened since the last one at the end of a run.
-func (r *run) lastPoint(now time.Time) store.Point {
-	if r.points.span.IsZero() {
-		r.points.span = store.SpanStart(now, store.MinSpan)
-	}
-	return r.point(now)
 }
 
 // record writes what happened since the last point at the end of a run.
 func (r *run) record(ctx context.Context) error {
-	if err := r.c.st.Record(ctx, []store.Point{r.lastPoint(r.c.loop.Now())}); err != nil {
+	if err := r.c.st.Record(ctx, []store.Point{r.point(r.c.loop.Now())}); err != nil {
 		return fmt.Errorf("record the time series: %w", err)
 	}
 	return nil
@@ -295,7 +204,7 @@ func (r *run) record(ctx context.Context) error {
 
 // report says how the crawl ended.
 func (r *run) report(ctx context.Context, failed error) (Report, error) {
-	out := Report{Job: r.ID, Resumed: r.resumed, Elapsed: time.Since(r.c.loop.Began()), State: job.Running, Warnings: r.tally.warnings, Incidents: r.tally.incidents, Refusals: r.tally.refusals}
+	out := Report{Job: r.ID, Resumed: r.resumed, Elapsed: time.Since(r.c.loop.Began()), State: job.Running, Warnings: r.tally.Warnings, Incidents: r.tally.Incidents, Refusals: r.tally.Refusals}
 	if r.ID == 0 {
 		return out, failed
 	}
@@ -304,7 +213,7 @@ func (r *run) report(ctx context.Context, failed error) (Report, error) {
 		return out, errors.Join(failed, err)
 	}
 	out.Counts = counts
-	out.Requests, out.Pages = r.tally.use.Requests, r.tally.use.Pages
+	out.Requests, out.Pages = r.tally.Use.Requests, r.tally.Use.Pages
 	if r.budget != nil {
 		out.Spent = r.budget.Spent()
 	}

@@ -58,8 +58,10 @@ type run struct {
 	sifting  bool // the page limit is met; see sift
 	counting bool
 	counts   store.Counts
-	tally    tally
-	points   points
+	tally    jobrun.Tally
+	series   jobrun.Series
+	shares   map[frontier.State]time.Duration // host time that was told to the time series
+	slow     slowHosts
 	progress atomic.Pointer[Progress]
 }
 
@@ -169,7 +171,7 @@ func (r *run) openBudget(ctx context.Context, now time.Time) error {
 		}
 	}
 	if least := requestsOf(counts); !r.cfg.Anew && r == r.c.alone && spent.Requests < least {
-		spent.Requests, r.tally.atLeast = least, true // a run that was killed had not recorded all
+		spent.Requests, r.tally.AtLeast = least, true // a run that was killed had not recorded all
 	}
 	hosts, err := r.openHosts(ctx)
 	if err != nil {
@@ -181,8 +183,8 @@ func (r *run) openBudget(ctx context.Context, now time.Time) error {
 	r.counts = counts
 	r.budget = limit.NewBudget(r.cfg.Limits, now, spent)
 	r.budget.Observe(now, limit.Use{Hosts: hosts - spent.Hosts}) // those of its seeds are news
-	r.tally.before = spent
-	r.points.at = now
+	r.tally.Before = spent
+	r.series.Begin(now)
 	return nil
 }
 
@@ -223,30 +225,19 @@ func (r *run) unwanted(item visit.Item) *visit.Visit {
 // spend counts against the limits and for the time series.
 func (r *run) spend(now time.Time, pages, requests, bytes int64) {
 	use := limit.Use{Pages: pages, Requests: requests, Bytes: bytes}
-	if pages > 0 {
-		r.tally.largest = max(r.tally.largest, bytes)
-	}
 	r.budget.Observe(now, use)
-	r.tally.add(use)
+	r.tally.Spend(use)
 	r.holdToLimits(now)
 }
 
-// bytesLeft is how many requests may be started beside those that are busy, so that
-// bodies as large as the largest so far stay within max_bytes. One is always started
-// where nothing is busy: the first, to learn how large bodies are, and the last, which
-// meets the limit. Not ok: there is no such limit.
+// bytesLeft is how many requests may be started beside those that are busy, so that they
+// stay within max_bytes. Not ok: there is no such limit.
 func (r *run) bytesLeft(busy int) (n int, ok bool) {
 	l := r.cfg.Limits.Of(limit.Bytes)
 	if !l.Limited() {
 		return 0, false
 	}
-	if r.tally.largest > 0 {
-		n = int(max(l.Max-r.budget.Spent().Bytes, 0)/r.tally.largest) - busy
-	}
-	if busy == 0 {
-		n = max(n, 1)
-	}
-	return max(n, 0), true
+	return r.tally.BytesLeft(l.Max-r.budget.Spent().Bytes, busy), true
 }
 
 // holdToLimits stops at a limit that was met. The page limit is kept by tokens; in
@@ -356,7 +347,7 @@ func (r *run) look(work context.Context, now time.Time) {
 	}
 	r.budget.Observe(now, limit.Use{})
 	for _, w := range r.budget.Warnings() {
-		r.tally.warnings = append(r.tally.warnings, w.String())
+		r.tally.Warnings = append(r.tally.Warnings, w.String())
 		r.c.cfg.Log.Warn("a limit comes near", "limit", w.String())
 	}
 	r.holdToLimits(now)

@@ -55,7 +55,7 @@ func (c *crawler) tookJobs(work context.Context, now time.Time, list []store.Job
 			c.fleet.jobs.at = now.Add(loop.RetryFirst)
 		default:
 			r.stands(now, j)
-			r.slow(now, j.Pace)
+			r.setPace(now, j.Pace)
 			if j.State != job.Running {
 				c.stopJob(now, j.ID)
 			}
@@ -81,8 +81,8 @@ func (r *run) stands(now time.Time, j *store.Job) {
 	r.state, r.reason = j.State, j.Reason
 }
 
-// slow keeps the hosts of the job at least this far apart, from the next request on.
-func (r *run) slow(now time.Time, pace time.Duration) {
+// setPace keeps the hosts of the job at least this far apart, from the next request on.
+func (r *run) setPace(now time.Time, pace time.Duration) {
 	if r.pace != pace {
 		r.pace = pace
 		r.c.f.AddJob(r.frontierJob())
@@ -188,7 +188,7 @@ func (c *crawler) endRun(now time.Time, r *run) {
 		if r.cancel != nil {
 			r.cancel(errEnded)
 		}
-		last := []store.Point{r.lastPoint(now)}
+		last := []store.Point{r.point(now)}
 		c.loop.Go(func() {
 			ctx, done := c.afterlife()
 			defer done()

@@ -30,7 +30,7 @@ visitor                  weburl robots politeness fetch visit internal/exchange
 internal/exchange        weburl robots politeness fetch fetch/guard parse visit
 internal/loop            fetch/guard
 internal/committer       frontier store visit internal/discovery internal/loop
-internal/jobrun          job limit store visit weburl internal/discovery
+internal/jobrun          job limit politeness store visit weburl internal/discovery
 internal/redirects       job store visit weburl
 internal/ownership       store
 internal/discovery       frontier job parse scope store visit weburl
