@@ -25,9 +25,6 @@ func (c *crawler) newCommitter() *committer.Committer {
 // slowCommit is the ceiling of a commit that keeps up.
 const slowCommit = 250 * time.Millisecond
 
-// pend adds something to the next commit.
-func (c *crawler) pend(e committer.Entry) { c.commits.Add(e) }
-
 // pendAt adds something about a host, which must be ours.
 func (c *crawler) pendAt(host string, e committer.Entry) {
 	s := c.sites[host]

@@ -27,7 +27,7 @@ func New(w Worker, j Job) (*Crawl, error) {
 		return nil, fmt.Errorf("crawl: %w", err)
 	}
 	c := newCrawler(w)
-	r, err := newRun(c, j)
+	r, err := newRun(c.base, w.OptedOut, j)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (x *Crawl) open(ctx context.Context) (done bool, err error) {
 	if err := x.c.open(ctx, now, store.SlotCount); err != nil {
 		return false, err
 	}
-	return false, x.r.begin(ctx, now)
+	return false, x.c.begin(ctx, now, x.r)
 }
 
 // leave gives everything back cleanly and writes how the job ended.
@@ -103,7 +103,7 @@ func (x *Crawl) leave(ctx context.Context) error {
 	// The files are finished before the job ends, so that a crawl that is
 	// killed between the two finishes them again.
 	if r.stop.State != "" {
-		if err := r.finish(ctx); err != nil {
+		if err := c.finish(ctx, r.ID); err != nil {
 			errs = append(errs, err)
 		} else if err := c.st.SetState(ctx, now, r.ID, job.Running, r.stop.State, r.stop.Reason); err != nil {
 			errs = append(errs, fmt.Errorf("end the job: %w", err))
@@ -113,10 +113,10 @@ func (x *Crawl) leave(ctx context.Context) error {
 }
 
 // finish completes the files people asked for.
-func (r *run) finish(ctx context.Context) error {
-	for _, w := range r.c.cfg.Outputs {
+func (c *crawler) finish(ctx context.Context, id job.ID) error {
+	for _, w := range c.cfg.Outputs {
 		if f, ok := w.(output.Finisher); ok {
-			if err := f.Finish(ctx, ledger{r.c.st, r.ID}); err != nil {
+			if err := f.Finish(ctx, ledger{c.st, id}); err != nil {
 				return fmt.Errorf("finish output: %w", err)
 			}
 		}

@@ -10,11 +10,9 @@ import (
 	"time"
 
 	"headway/frontier"
-	"headway/gauge"
 	"headway/governor"
 	"headway/internal/committer"
 	"headway/internal/loop"
-	"headway/internal/ownership"
 	"headway/internal/redirects"
 	"headway/job"
 	"headway/limit"
@@ -32,43 +30,28 @@ import (
 // question for counts are under way. They tell the loop what came of it by
 // posting to its channel.
 type crawler struct {
-	cfg  Worker
-	st   store.Store
-	key  weburl.Key
-	loop *loop.Loop
+	*base
+	cfg Worker
 
 	runs  map[job.ID]*run
 	alone *run   // the only one there will be; nil in a fleet
 	fleet *fleet // what is shared with other workers; nil for one alone
 
-	worker  store.WorkerID
-	slots   *ownership.Slots
-	domains *ownership.Domains
-	lease   *ownership.Lease
+	worker store.WorkerID
 
-	f        *frontier.Frontier
-	seen     *frontier.Seen
 	rules    *robots.Cache
-	sites    map[string]*site
 	journal  *journal.Journal
 	suspects []journal.Suspect
 	versions map[robots.Sum]bool // of robots.txt that are stored
 
-	tasks    chan task
-	gov      *governor.Governor
-	queued   atomic.Int64    // bodies that wait for a parser
-	parsing  chan struct{}   // a place among the parsers
-	heard    atomic.Int64    // when something last answered, in Unix nanoseconds
-	hands    int             // workers started
-	busy     int             // tasks they have, but for those without progress
-	dragging int             // tasks they have that make no progress
-	life     context.Context // ends when we are told to end at once
-	shift    context.Context // of all that is under way; ends with life, or before
-	stopWork context.CancelCauseFunc
-
-	commits *committer.Committer
-	meter   *gauge.Meter
-
+	tasks     chan task
+	gov       *governor.Governor
+	queued    atomic.Int64  // bodies that wait for a parser
+	parsing   chan struct{} // a place among the parsers
+	heard     atomic.Int64  // when something last answered, in Unix nanoseconds
+	hands     int           // workers started
+	busy      int           // tasks they have, but for those without progress
+	dragging  int           // tasks they have that make no progress
 	redirects *redirects.Redirects
 
 	archives   []output.ExchangeWriter // among the outputs
@@ -81,8 +64,6 @@ type crawler struct {
 	tokens     int            // reservations under way
 	rates      store.Timeline // of tenants, where nobody shares the store
 
-	halted   bool      // nothing more is sent, for nobody
-	haltAt   time.Time // when what is in flight is ended too; zero: it has its time
 	upAt     time.Time // when the time of the next job is up; zero: of none
 	lowDisk  bool
 	lowSince time.Time
@@ -95,12 +76,11 @@ type crawler struct {
 
 func newCrawler(cfg Worker) *crawler {
 	c := &crawler{
-		cfg: cfg, st: cfg.Store, key: cfg.Store.Key(), runs: map[job.ID]*run{},
-		slots: ownership.NewSlots(), domains: ownership.NewDomains(), sites: map[string]*site{}, versions: map[robots.Sum]bool{}, orders: map[string][]order{},
-		rates: store.Timeline{}, seen: frontier.NewSeen(cfg.SeenBytes), rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
+		base: newBase(cfg), cfg: cfg, runs: map[job.ID]*run{}, versions: map[robots.Sum]bool{}, orders: map[string][]order{},
+		rates: store.Timeline{}, rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
 		tasks:   make(chan task, cfg.Workers),
 		parsing: make(chan struct{}, cfg.ParseWorkers), outbox: committer.NewOutbox(),
-		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}), meter: gauge.NewMeter(cfg.Gauge),
+		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}),
 	}
 	c.loop = loop.New(loop.Config{Room: 4 * cfg.Workers, Asked: c.meter.Stored, Again: c.again, Scarce: scarce, Log: cfg.Log})
 	c.commits = c.newCommitter()

@@ -15,7 +15,7 @@ import (
 // fresh leaves out the links that are known to be stored, and holds the others
 // against the brakes.
 func (r *run) fresh(now time.Time, links []discovery.Link) []discovery.Link {
-	b := discovery.Brakes{Seen: r.c.seen, Traps: r.traps, Enough: r.enough, Out: r.hosts.Out, Room: -1}
+	b := discovery.Brakes{Seen: r.seen, Traps: r.traps, Enough: r.enough, Out: r.hosts.Out, Room: -1}
 	if r.cfg.MaxWaiting > 0 {
 		b.Room = max(r.cfg.MaxWaiting-r.counts.Waiting, 0)
 	}
@@ -39,10 +39,10 @@ func (r *run) findSitemaps(s *site, names []string) {
 	// A host that has left memory and comes back has been asked before. Where
 	// that was forgotten the store knows.
 	m := r.rules.SitemapsMark(r.ID, s.home)
-	if r.c.seen.Has(m) {
+	if r.seen.Has(m) {
 		return
 	}
-	r.c.seen.Put(m)
+	r.seen.Put(m)
 	if len(names) == 0 && r.seedHosts[s.home.Host()] {
 		names = []string{"/sitemap.xml"}
 	}
@@ -61,7 +61,7 @@ func (r *run) wantsSitemaps(s *site) bool {
 
 // moreSitemaps sends for what a sitemap index lists.
 func (r *run) moreSitemaps(t task, urls []weburl.URL) {
-	s := r.c.sites[t.host.Home.Host()]
+	s := r.sites[t.host.Home.Host()]
 	if s == nil || t.nested+1 >= exchange.MaxNested {
 		return
 	}
@@ -73,7 +73,7 @@ func (r *run) moreSitemaps(t task, urls []weburl.URL) {
 // movedSitemap sends for a sitemap where it is now. Each is sent for once, so
 // that a circle ends.
 func (r *run) movedSitemap(t task, to weburl.URL) {
-	if s := r.c.sites[t.host.Home.Host()]; s != nil {
+	if s := r.sites[t.host.Home.Host()]; s != nil {
 		r.sendForSitemap(s, to, t.nested)
 	}
 }
@@ -89,7 +89,7 @@ func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
 		return
 	}
 	list[u] = sitemap{nested: nested}
-	r.c.pend(committer.Entry{Errand: &store.Errand{Job: r.ID, URL: u, Nested: nested}})
+	r.pend(committer.Entry{Errand: &store.Errand{Job: r.ID, URL: u, Nested: nested}})
 }
 
 // sendErrands puts errands on the schedule that wait in the store, each once.

@@ -60,7 +60,7 @@ func TestErrandsRunOnce(t *testing.T) {
 				c.f = frontier.New(frontier.Config{Head: 10, MaxItems: 10, HotHosts: 10, Robots: 1, Slow: 1}, now)
 				slot := store.SlotOf(c.key, u.Domain())
 				c.slots.Own([]store.Lease{{Slot: slot}})
-				r := &run{c: c, Stored: &jobrun.Stored{ID: 1, Store: c.st}}
+				r := &run{base: c.base, Stored: &jobrun.Stored{ID: 1, Store: c.st}}
 				r.Limits = limit.Resolve(limit.Layer{Level: limit.Plan, Limits: limit.Limits{Hosts: 1}})
 				r.budget = limit.NewBudget(r.Limits, now, limit.Use{})
 				c.runs[1] = r

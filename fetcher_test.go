@@ -19,7 +19,7 @@ import (
 func TestMayStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := false
-		c := &crawler{cfg: Worker{OptedOut: func(weburl.URL) bool { return out }}}
+		c := &crawler{base: &base{}, cfg: Worker{OptedOut: func(weburl.URL) bool { return out }}}
 		c.lease = ownership.NewLease(ownership.LeaseConfig{Terms: store.Terms{}.WithDefaults()}, time.Now().Add(time.Hour))
 		g := new(exchange.Gate)
 		start := func() error { return c.mayStart(&task{gate: g}, weburl.URL{})() }

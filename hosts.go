@@ -33,15 +33,14 @@ func (c *crawler) takeHosts(work context.Context, now time.Time, list []frontier
 			c.f.Took(now, t, false)
 		default:
 			r.wanted = append(r.wanted, t)
-			r.askHosts(work)
+			c.takeUp(work, r)
 		}
 	}
 }
 
-// askHosts asks about the hosts that are wanted, one question at a time. With a host
+// takeUp asks about the hosts that are wanted, one question at a time. With a host
 // that was taken come its errands.
-func (r *run) askHosts(work context.Context) {
-	c := r.c
+func (c *crawler) takeUp(work context.Context, r *run) {
 	if r.taking || len(r.wanted) == 0 {
 		return
 	}
@@ -70,7 +69,7 @@ func (r *run) askHosts(work context.Context) {
 			c.loop.FailUnless(work, fmt.Errorf("take hosts up: %w", err))
 		default:
 			c.tookHostsUp(now, r, some, &a.taken, a.errands)
-			r.askHosts(work)
+			c.takeUp(work, r)
 		}
 	})
 }

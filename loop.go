@@ -364,7 +364,11 @@ func (c *crawler) look(work context.Context, now time.Time) {
 		c.stopInTime(now)
 	}
 	for _, r := range c.runs {
-		r.look(work, now)
+		if c.fleet != nil {
+			c.lookAfter(work, now, r)
+		} else {
+			r.look(work, now)
+		}
 	}
 	c.recordPoints(work, now)
 	if !c.haltAt.IsZero() && !now.Before(c.haltAt) {
@@ -377,7 +381,7 @@ func (c *crawler) look(work context.Context, now time.Time) {
 	c.watchDisk(now)
 	c.readMail(work)
 	if c.alone != nil {
-		c.alone.publish(now)
+		c.alone.publish(now, c.layers(now))
 	}
 	c.show(now, false)
 }

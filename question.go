@@ -142,7 +142,7 @@ func (c *crawler) ask(now time.Time, q ask.Question) (ask.Answer, error) {
 		if c.fleet != nil {
 			return c.askPart(now, q), nil
 		}
-		return ask.Answer{Status: c.alone.status(now)}, nil
+		return ask.Answer{Status: c.status(now)}, nil
 	case ask.KindHosts:
 		return c.askHosts(q)
 	case ask.KindURL:
@@ -319,13 +319,14 @@ func inWords(s politeness.State) string {
 }
 
 // status is how the crawl stands, for other processes.
-func (r *run) status(now time.Time) *ask.Status {
+func (c *crawler) status(now time.Time) *ask.Status {
+	r := c.alone
 	spent := r.budget.Spent()
-	stats := r.c.f.Stats()
+	stats := r.f.Stats()
 	s := &ask.Status{
-		PID: os.Getpid(), At: now, Elapsed: ask.Millis(now.Sub(r.c.loop.Began().Round(0))), Pages: spent.Pages, Requests: spent.Requests, Bytes: spent.Bytes, Rate: r.tally.Rate(now),
-		Seen: r.counts.Seen(), Waiting: r.counts.Waiting, Hosts: stats.Working, Ready: stats.Ready, InFlight: stats.InFlight, Workers: r.c.cfg.Workers,
-		Warnings: r.tally.Warnings, Discovery: !r.enough, Commit: ask.Millis(r.c.commits.Stats().Last),
+		PID: os.Getpid(), At: now, Elapsed: ask.Millis(now.Sub(r.loop.Began().Round(0))), Pages: spent.Pages, Requests: spent.Requests, Bytes: spent.Bytes, Rate: r.tally.Rate(now),
+		Seen: r.counts.Seen(), Waiting: r.counts.Waiting, Hosts: stats.Working, Ready: stats.Ready, InFlight: stats.InFlight, Workers: c.cfg.Workers,
+		Warnings: r.tally.Warnings, Discovery: !r.enough, Commit: ask.Millis(r.commits.Stats().Last),
 	}
 	if r.stop != nil {
 		s.Stopping = r.stop.Reason
@@ -336,13 +337,13 @@ func (r *run) status(now time.Time) *ask.Status {
 	slices.SortFunc(s.Outcomes, func(a, b ask.Count) int {
 		return cmp.Or(cmp.Compare(slices.Index(visit.Outcomes, a.Outcome), slices.Index(visit.Outcomes, b.Outcome)), cmp.Compare(b.N, a.N), cmp.Compare(a.Reason, b.Reason))
 	})
-	for _, share := range r.c.f.Account().Shares(now) {
+	for _, share := range r.f.Account().Shares(now) {
 		s.Shares = append(s.Shares, ask.Share{State: share.State.String(), Hosts: share.Hosts, Spent: ask.Millis(share.Spent), Part: share.Part})
 	}
-	for _, v := range r.c.f.Slowest(slowest) {
+	for _, v := range r.f.Slowest(slowest) {
 		s.Slowest = append(s.Slowest, describe(&v))
 	}
-	s.Layers, s.Limits = r.c.layersAsked(now), r.limits()
+	s.Layers, s.Limits = c.layersAsked(now), r.limits()
 	return s
 }
 

@@ -88,8 +88,8 @@ type slowHosts struct {
 }
 
 func (r *run) slowest(now time.Time) []ask.Host {
-	if now.Sub(r.slow.at) >= slowestEvery || r.c.f.Stats().Hosts <= fewHosts {
-		views := r.c.f.Slowest(slowest)
+	if now.Sub(r.slow.at) >= slowestEvery || r.f.Stats().Hosts <= fewHosts {
+		views := r.f.Slowest(slowest)
 		list := make([]ask.Host, len(views))
 		for i := range views {
 			list[i] = describe(&views[i])
@@ -99,15 +99,14 @@ func (r *run) slowest(now time.Time) []ask.Host {
 	return r.slow.list
 }
 
-// publish makes the progress known.
-func (r *run) publish(now time.Time) {
-	commits := r.c.commits.Stats()
+// publish makes the progress known, with how the layers stand.
+func (r *run) publish(now time.Time, layers []gauge.Layer) {
+	commits := r.commits.Stats()
 	p := &Progress{
-		At: now, Elapsed: now.Sub(r.c.loop.Began().Round(0)), Counts: r.counts, Spent: r.budget.Spent(), Rate: r.tally.Rate(now),
-		Frontier: r.c.f.Stats(), Shares: r.c.f.Account().Shares(now), Slowest: r.slowest(now), Warnings: r.tally.Warnings,
-		Ceilings: r.cfg.Limits.Ceilings(), Resumed: r.resumed, Before: r.tally.Before, AtLeast: r.tally.AtLeast, Commits: commits.N, CommitTime: commits.Time, LastCommit: commits.Last,
+		At: now, Elapsed: now.Sub(r.loop.Began().Round(0)), Counts: r.counts, Spent: r.budget.Spent(), Rate: r.tally.Rate(now),
+		Frontier: r.f.Stats(), Shares: r.f.Account().Shares(now), Slowest: r.slowest(now), Warnings: r.tally.Warnings,
+		Ceilings: r.cfg.Limits.Ceilings(), Resumed: r.resumed, Before: r.tally.Before, AtLeast: r.tally.AtLeast, Commits: commits.N, CommitTime: commits.Time, LastCommit: commits.Last, Layers: layers,
 	}
-	p.Layers = r.c.layers(now)
 	if r.stop != nil {
 		p.Stopping = r.stop.Reason
 	}
@@ -120,12 +119,12 @@ func (r *run) count(ctx context.Context, now time.Time) {
 		return
 	}
 	r.counting = true
-	st := r.c.st
-	loop.Once(ctx, r.c.loop, func(ctx context.Context) (store.Counts, error) {
+	st := r.st
+	loop.Once(ctx, r.loop, func(ctx context.Context) (store.Counts, error) {
 		return st.Counts(ctx, r.ID)
 	}, func(_ time.Time, counts store.Counts, err error) {
 		if r.counting = false; err != nil {
-			r.c.loop.FailUnless(ctx, fmt.Errorf("read counts: %w", err))
+			r.loop.FailUnless(ctx, fmt.Errorf("read counts: %w", err))
 			return
 		}
 		r.counts = counts
@@ -160,21 +159,21 @@ func (c *crawler) recordPoints(ctx context.Context, now time.Time) {
 // endSpan is the point of a span that has ended, if there is anything to tell.
 func (r *run) endSpan(now time.Time) (store.Point, bool) {
 	p, ended := r.series.Next(now, func() store.Point { return r.point(now) })
-	return p, ended && (r == r.c.alone || p.Requests > 0 || len(p.Ended) > 0 || p.Ran > 0)
+	return p, ended && (!r.shared || p.Requests > 0 || len(p.Ended) > 0 || p.Ran > 0)
 }
 
 // point is what happened since the last one.
 func (r *run) point(now time.Time) store.Point {
 	p := r.series.Point(now, r.ID, &r.tally)
-	if r != r.c.alone { // a worker's part of it. Host time is not told apart by job.
-		if !r.c.owns(r.home) || r.state != job.Running {
+	if r.shared { // a worker's part of it. Host time is not told apart by job.
+		if !r.owns(r.home) || r.state != job.Running {
 			p.Ran = 0
 			return p
 		}
 		p.Waiting = r.counts.Waiting
 		return p
 	}
-	stats := r.c.f.Stats()
+	stats := r.f.Stats()
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	p.Waits = map[visit.Wait]time.Duration{}
@@ -182,7 +181,7 @@ func (r *run) point(now time.Time) store.Point {
 	if r.shares == nil {
 		r.shares = map[frontier.State]time.Duration{}
 	}
-	for _, s := range r.c.f.Account().Shares(now) {
+	for _, s := range r.f.Account().Shares(now) {
 		spent := s.Spent - r.shares[s.State]
 		r.shares[s.State] = s.Spent
 		if s.State == frontier.Fetching {
@@ -196,7 +195,7 @@ func (r *run) point(now time.Time) store.Point {
 
 // record writes what happened since the last point at the end of a run.
 func (r *run) record(ctx context.Context) error {
-	if err := r.c.st.Record(ctx, []store.Point{r.point(r.c.loop.Now())}); err != nil {
+	if err := r.st.Record(ctx, []store.Point{r.point(r.loop.Now())}); err != nil {
 		return fmt.Errorf("record the time series: %w", err)
 	}
 	return nil
@@ -204,7 +203,7 @@ func (r *run) record(ctx context.Context) error {
 
 // report says how the crawl ended.
 func (r *run) report(ctx context.Context, failed error) (Report, error) {
-	out := Report{Job: r.ID, Resumed: r.resumed, Elapsed: time.Since(r.c.loop.Began()), State: job.Running, Warnings: r.tally.Warnings, Incidents: r.tally.Incidents, Refusals: r.tally.Refusals}
+	out := Report{Job: r.ID, Resumed: r.resumed, Elapsed: time.Since(r.loop.Began()), State: job.Running, Warnings: r.tally.Warnings, Incidents: r.tally.Incidents, Refusals: r.tally.Refusals}
 	if r.ID == 0 {
 		return out, failed
 	}
@@ -217,12 +216,12 @@ func (r *run) report(ctx context.Context, failed error) (Report, error) {
 	if r.budget != nil {
 		out.Spent = r.budget.Spent()
 	}
-	if r.c.f != nil {
-		out.Shares = r.c.f.Account().Shares(r.c.loop.Now())
+	if r.f != nil {
+		out.Shares = r.f.Account().Shares(r.loop.Now())
 	}
 	if r.stop != nil {
 		out.State, out.Reason = r.stop.State, r.stop.Reason
-		out.Again = r.c.f == nil
+		out.Again = r.f == nil
 		if out.State == "" {
 			out.State = job.Running
 		}

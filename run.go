@@ -23,7 +23,7 @@ import (
 // run is a job as a crawler works on it. It belongs to the loop; workers read
 // what does not change.
 type run struct {
-	c     *crawler
+	*base
 	cfg   Job
 	rules *discovery.Rules
 	*jobrun.Stored
@@ -35,22 +35,12 @@ type run struct {
 	seedHosts  map[string]bool
 	guilty     map[weburl.URL]bool
 	budget     *limit.Budget
-	hosts      *jobrun.Hosts     // nil where they are not limited
-	wanted     []frontier.Taking // hosts on the schedule to be taken up, each once
-	taking     bool              // the store is asked about some
+	hostLimit
 
-	// In a fleet.
-	owned     map[string]bool // hosts of its tenant, as they were when it began here
-	state     job.State       // of the job
-	reason    string          // of that
-	maxPages  int64           // as stored
-	pace      time.Duration   // likewise
-	home      store.Slot      // whose owner is responsible for the job
-	seeded    bool            // its seeds were added by us
-	tending   chore
-	unspentAt time.Time       // when to look next whether page tokens are used
-	ctx       context.Context // of its requests
-	cancel    context.CancelCauseFunc
+	shared bool // other workers have a part in it
+	fleetJob
+	ctx    context.Context // of its requests, in a fleet
+	cancel context.CancelCauseFunc
 
 	stop     *jobrun.End // why nothing more is sent; nil while it runs
 	stopAt   time.Time
@@ -65,21 +55,42 @@ type run struct {
 	progress atomic.Pointer[Progress]
 }
 
-func newRun(c *crawler, cfg Job) (*run, error) {
+// hostLimit is which hosts a job has taken up, where they are limited.
+type hostLimit struct {
+	hosts  *jobrun.Hosts     // nil where they are not
+	wanted []frontier.Taking // hosts on the schedule to be taken up, each once
+	taking bool              // the store is asked about some
+}
+
+// fleetJob is a job of a fleet as the store has it, and this worker's part in looking
+// after it.
+type fleetJob struct {
+	owned     map[string]bool // hosts of its tenant, as they were when it began here
+	state     job.State
+	reason    string // of that
+	maxPages  int64
+	pace      time.Duration
+	home      store.Slot // whose owner is responsible for the job
+	seeded    bool       // its seeds were added by us
+	tending   chore
+	unspentAt time.Time // when to look next whether page tokens are used
+}
+
+func newRun(b *base, optedOut func(weburl.URL) bool, cfg Job) (*run, error) {
 	cfg.Scope.Seeds = cfg.Seeds
 	cfg.Scope.MaxDepth = int(cfg.Limits.Max(limit.Depth))
 	belongs, err := scope.New(cfg.Scope)
 	if err != nil {
 		return nil, fmt.Errorf("scope: %w", err)
 	}
-	r := &run{c: c, cfg: cfg, seedHosts: map[string]bool{}, guilty: map[weburl.URL]bool{}, traps: scope.NewTraps(scope.TrapConfig{})}
-	r.rules = &discovery.Rules{Scope: belongs, OptedOut: c.cfg.OptedOut, Closed: cfg.Sitemaps == SitemapsOnly || cfg.Closed, Key: c.key}
+	r := &run{base: b, cfg: cfg, seedHosts: map[string]bool{}, guilty: map[weburl.URL]bool{}, traps: scope.NewTraps(scope.TrapConfig{})}
+	r.rules = &discovery.Rules{Scope: belongs, OptedOut: optedOut, Closed: cfg.Sitemaps == SitemapsOnly || cfg.Closed, Key: b.key}
 	r.Stored = &jobrun.Stored{
 		Spec: jobrun.Spec{
 			Name: cfg.Name, Asked: cfg.Spec, Seeds: cfg.Seeds, Since: cfg.Since, Known: cfg.Known, Limits: cfg.Limits, Widened: cfg.Widened,
 			Continue: cfg.Continue, DryRun: cfg.DryRun, Deferred: cfg.MaxWaiting > 0,
 		},
-		Rules: r.rules, Store: c.st, Log: c.cfg.Log, Now: c.loop.Now,
+		Rules: r.rules, Store: b.st, Log: b.log, Now: b.loop.Now,
 	}
 	for _, u := range cfg.Seeds {
 		r.seedHosts[u.Host()] = true
@@ -87,15 +98,15 @@ func newRun(c *crawler, cfg Job) (*run, error) {
 	return r, nil
 }
 
-// begin puts the job on the schedule.
-func (r *run) begin(ctx context.Context, now time.Time) error {
-	for _, s := range r.c.suspects {
+// begin puts the only job of a crawl on the schedule.
+func (c *crawler) begin(ctx context.Context, now time.Time, r *run) error {
+	for _, s := range c.suspects {
 		if s.Job == r.ID && s.Guilty() {
 			r.guilty[s.URL] = true
 		}
 	}
-	r.c.runs[r.ID] = r
-	r.c.f.AddJob(r.frontierJob())
+	c.runs[r.ID] = r
+	c.f.AddJob(r.frontierJob())
 	return r.openBudget(ctx, now)
 }
 
@@ -113,7 +124,7 @@ func (r *run) frontierJob() frontier.Job {
 		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)), Choosy: r.cfg.Limits.Of(limit.Hosts).Limited(),
 		Rate: r.cfg.Limits.Max(limit.RequestsPerSecond),
 		Policy: func(host string) *politeness.Policy {
-			if s := r.c.sites[host]; fit || s != nil && s.owned || r.owned[host] {
+			if s := r.sites[host]; fit || s != nil && s.owned || r.owned[host] {
 				return &policy
 			}
 			return &strangers
@@ -128,7 +139,7 @@ func (r *run) frontierJob() frontier.Job {
 // readOwned reads which hosts are those of the tenant: what a job asks for does not
 // decide that.
 func (r *run) readOwned(ctx context.Context) error {
-	st, ok := r.c.st.(store.OwnedHosts)
+	st, ok := r.st.(store.OwnedHosts)
 	if !ok || r.cfg.Policy.ForStrangers() {
 		return nil
 	}
@@ -151,12 +162,12 @@ func (r *run) openBudget(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	list, err := r.c.st.Points(ctx, r.ID)
+	list, err := r.st.Points(ctx, r.ID)
 	if err != nil {
 		return fmt.Errorf("read time series: %w", err)
 	}
 	spent := limit.Use{Pages: counts.Pages()}
-	if r != r.c.alone {
+	if r.shared {
 		// Since it began somebody has worked on it, whether that was recorded or not.
 		spent.Time = max(now.Sub(r.started), 0)
 	}
@@ -166,11 +177,11 @@ func (r *run) openBudget(ctx context.Context, now time.Time) error {
 		}
 		spent.Requests += list[i].Requests
 		spent.Bytes += list[i].Bytes
-		if r == r.c.alone || !list[i].At.Add(list[i].Span).After(r.started) {
+		if !r.shared || !list[i].At.Add(list[i].Span).After(r.started) {
 			spent.Time += list[i].Ran
 		}
 	}
-	if least := requestsOf(counts); !r.cfg.Anew && r == r.c.alone && spent.Requests < least {
+	if least := requestsOf(counts); !r.cfg.Anew && !r.shared && spent.Requests < least {
 		spent.Requests, r.tally.AtLeast = least, true // a run that was killed had not recorded all
 	}
 	hosts, err := r.openHosts(ctx)
@@ -243,7 +254,7 @@ func (r *run) bytesLeft(busy int) (n int, ok bool) {
 // holdToLimits stops at a limit that was met. The page limit is kept by tokens; in
 // a fleet the others are held by the worker that is responsible for the job.
 func (r *run) holdToLimits(now time.Time) {
-	if r != r.c.alone {
+	if r.shared {
 		return
 	}
 	if over := r.budget.Exceeded(); over != nil && r.stop == nil && over.Limit != limit.Pages {
@@ -256,8 +267,8 @@ func (r *run) holdToLimits(now time.Time) {
 // until the first URL that would.
 func (r *run) sift(now time.Time) {
 	r.sifting = true
-	r.c.f.AddJob(r.frontierJob())
-	r.c.f.Wake(now, r.ID)
+	r.f.AddJob(r.frontierJob())
+	r.f.Wake(now, r.ID)
 }
 
 // sifted ends a crawl at its page limit: a page would have been fetched.
@@ -272,16 +283,16 @@ func (r *run) sifted(now time.Time) {
 func (r *run) halt(now time.Time, s *jobrun.End) {
 	if r.stop == nil {
 		r.stop = s
-		r.c.f.StopJob(now, r.ID)
+		r.f.StopJob(now, r.ID)
 		if s.Limit != nil {
-			r.c.cfg.Log.Info("stopped by a limit", "job", r.ID, "limit", s.Limit.Error())
+			r.log.Info("stopped by a limit", "job", r.ID, "limit", s.Limit.Error())
 		}
 	}
 	if s.Timeout {
 		r.stopAt = now.Add(graceful)
 	}
-	if r == r.c.alone {
-		r.c.halted = true
+	if !r.shared {
+		r.halted = true
 	}
 }
 
@@ -289,12 +300,12 @@ func (r *run) halt(now time.Time, s *jobrun.End) {
 func (r *run) complete(ctx context.Context) bool {
 	counts, err := r.Counts(context.WithoutCancel(ctx))
 	if err != nil {
-		r.c.loop.Fail(err)
+		r.loop.Fail(err)
 		return true
 	}
 	end, err := r.Ending(context.WithoutCancel(ctx), counts, r.enough)
 	if err != nil {
-		r.c.loop.Fail(err)
+		r.loop.Fail(err)
 		return true
 	}
 	if end != nil {
@@ -309,9 +320,9 @@ func (r *run) concluded(ctx context.Context) bool {
 	if r.stop.State != job.Partial {
 		return true
 	}
-	idle, err := r.c.st.Idle(context.WithoutCancel(ctx), r.ID)
+	idle, err := r.st.Idle(context.WithoutCancel(ctx), r.ID)
 	if err != nil {
-		r.c.loop.Fail(fmt.Errorf("ask whether anything waits: %w", err))
+		r.loop.Fail(fmt.Errorf("ask whether anything waits: %w", err))
 		return true
 	}
 	if idle.None {
@@ -329,33 +340,24 @@ func (r *run) returnUnspent(now time.Time) {
 		return
 	}
 	r.unspentAt = now.Add(upkeepEvery)
-	if n := r.c.f.Unspent(r.ID); n > 0 {
-		r.c.pend(committer.Entry{Tokens: &store.Return{Job: r.ID, Tokens: n}})
+	if n := r.f.Unspent(r.ID); n > 0 {
+		r.pend(committer.Entry{Tokens: &store.Return{Job: r.ID, Tokens: n}})
 	}
 }
 
-// look is done a few times a second: limits and counts.
+// look is done a few times a second for a job of one machine: limits and counts.
 func (r *run) look(work context.Context, now time.Time) {
-	if r != r.c.alone {
-		r.giveUpInFlight(now)
-		r.upkeep(work, now)
-		if r.c.f.Exhausted(r.ID) {
-			r.c.f.Again(r.ID) // others may have returned tokens
-		}
-		r.returnUnspent(now)
-		return
-	}
 	r.budget.Observe(now, limit.Use{})
 	for _, w := range r.budget.Warnings() {
 		r.tally.Warnings = append(r.tally.Warnings, w.String())
-		r.c.cfg.Log.Warn("a limit comes near", "limit", w.String())
+		r.log.Warn("a limit comes near", "limit", w.String())
 	}
 	r.holdToLimits(now)
-	if r.stop == nil && !r.sifting && r.cfg.Limits.Of(limit.Pages).Limited() && r.c.f.Exhausted(r.ID) {
+	if r.stop == nil && !r.sifting && r.cfg.Limits.Of(limit.Pages).Limited() && r.f.Exhausted(r.ID) {
 		r.sift(now)
 	}
 	if !r.stopAt.IsZero() && !now.Before(r.stopAt) {
-		r.c.stopWork(errTimeUp)
+		r.stopWork(errTimeUp)
 		r.stopAt = time.Time{}
 	}
 	r.count(work, now)

@@ -279,9 +279,9 @@ func (r *run) fallBack(host string, failure *fetch.Error) bool {
 	if !ok {
 		return false
 	}
-	r.c.cfg.Log.Info("nobody answers, trying the other scheme", "host", host, "url", other.String(), "err", failure)
+	r.log.Info("nobody answers, trying the other scheme", "host", host, "url", other.String(), "err", failure)
 	f := store.Found{Item: visit.Item{Job: r.ID, URL: other, Found: visit.FoundSeed}}
 	r.seedHosts[other.Host()] = true
-	r.c.pend(committer.Entry{Found: []discovery.Link{{Found: f, Mark: r.rules.Mark(&f, 0)}}})
+	r.pend(committer.Entry{Found: []discovery.Link{{Found: f, Mark: r.rules.Mark(&f, 0)}}})
 	return true
 }

@@ -10,9 +10,6 @@ import (
 	"headway/store"
 )
 
-// owns tells whether a slot is ours to work on.
-func (c *crawler) owns(s store.Slot) bool { return c.slots.Owns(s) }
-
 // rebalance takes slots that are free, up to our share, and gives up those beyond
 // it: somebody has come.
 func (c *crawler) rebalance(work context.Context, now time.Time) {

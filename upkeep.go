@@ -85,8 +85,8 @@ func (r *run) stands(now time.Time, j *store.Job) {
 func (r *run) setPace(now time.Time, pace time.Duration) {
 	if r.pace != pace {
 		r.pace = pace
-		r.c.f.AddJob(r.frontierJob())
-		r.c.f.ReconsiderJob(now, r.ID)
+		r.f.AddJob(r.frontierJob())
+		r.f.ReconsiderJob(now, r.ID)
 	}
 }
 
@@ -169,11 +169,11 @@ func (c *crawler) newRun(j store.Job) (*run, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	r, err := newRun(c, cfg)
+	r, err := newRun(c.base, c.cfg.OptedOut, cfg)
 	if err != nil {
 		return nil, err
 	}
-	r.ID, r.Tenant, r.resumed, r.started, r.maxPages, r.pace = j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, j.Pace
+	r.shared, r.ID, r.Tenant, r.resumed, r.started, r.maxPages, r.pace = true, j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, j.Pace
 	r.Queue = c.fleet.queue
 	r.Metered = slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Usage && l.Limits != (limit.Limits{}) })
 	r.home = store.SlotOf(c.key, cfg.Seeds[0].Domain())
@@ -207,15 +207,25 @@ func (c *crawler) endRun(now time.Time, r *run) {
 
 var errEnded = errors.New("the job has ended")
 
+// lookAfter is done a few times a second for a job of a fleet.
+func (c *crawler) lookAfter(work context.Context, now time.Time, r *run) {
+	r.giveUpInFlight(now)
+	c.upkeep(work, now, r)
+	if c.f.Exhausted(r.ID) {
+		c.f.Again(r.ID) // others may have returned tokens
+	}
+	r.returnUnspent(now)
+}
+
 // upkeep is done for a job by the one worker that owns the slot of its first seed:
 // it adds the seeds, and finds out when the job is over.
-func (r *run) upkeep(work context.Context, now time.Time) {
-	if r.stop != nil || r.c.halted || r.state == job.Paused || !r.c.owns(r.home) || r.c.fleet.tending == maxTending || !r.tending.due(now) {
+func (c *crawler) upkeep(work context.Context, now time.Time, r *run) {
+	if r.stop != nil || c.halted || r.state == job.Paused || !c.owns(r.home) || c.fleet.tending == maxTending || !r.tending.due(now) {
 		return
 	}
-	r.c.fleet.tending++
+	c.fleet.tending++
 	r.budget.Observe(now, limit.Use{})
-	c, q := r.c, jobrun.Inquiry{State: r.state, Reason: r.reason, Drained: r.stopAt.Add(settleFor), Seeded: r.seeded, Enough: r.enough, Spent: r.budget.Spent()}
+	q := jobrun.Inquiry{State: r.state, Reason: r.reason, Drained: r.stopAt.Add(settleFor), Seeded: r.seeded, Enough: r.enough, Spent: r.budget.Spent()}
 	c.loop.Go(func() {
 		changed, counts, err := r.Standing(work, q)
 		c.loop.Post(func(now time.Time) {

@@ -396,8 +396,8 @@ func (c *crawler) readSitemap(ctx context.Context, t task, s *exchange.Sitemap) 
 // storeLinks hands links to the loop and waits until they are stored.
 func (r *run) storeLinks(ctx context.Context, links []discovery.Link) bool {
 	stored := make(chan struct{})
-	r.c.loop.Post(func(now time.Time) {
-		r.c.pend(committer.Entry{Found: r.fresh(now, links), Stored: func() { close(stored) }})
+	r.loop.Post(func(now time.Time) {
+		r.pend(committer.Entry{Found: r.fresh(now, links), Stored: func() { close(stored) }})
 	})
 	select {
 	case <-stored:
