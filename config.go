@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"headway/ask"
 	"headway/fetch"
 	"headway/fetch/guard"
 	"headway/frontier"
@@ -179,7 +180,7 @@ type Worker struct {
 	// context ends it at once. Either way it can be resumed.
 	Drain <-chan struct{}
 	// Mail brings questions and orders; nil for none.
-	Mail Mail
+	Mail ask.Mail
 
 	Log   *slog.Logger // nil for none
 	Gauge *gauge.Gauge // shows how it stands; nil for nobody who looks

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"syscall"
 
+	"headway/ask"
+	"headway/internal/control"
 	"headway/internal/jobrun"
 	"headway/job"
 	"headway/output"
@@ -168,4 +170,17 @@ func (l ledger) Each(ctx context.Context, e output.Ending, yield func(*visit.Vis
 		}
 		q.After = page.Next
 	}
+}
+
+// Errors of [OrderAtRest].
+var (
+	ErrHostUnknown = control.ErrHostUnknown
+	ErrHostTaken   = control.ErrHostTaken
+)
+
+// OrderAtRest applies an order to what is kept of a host while no crawl works on it: the
+// next one to load the host follows it. The error is [ErrHostUnknown] for a host that no
+// crawl has met, and [ErrHostTaken] while a crawl does not release its domain.
+func OrderAtRest(ctx context.Context, st store.Store, q ask.Question) (ask.Change, error) {
+	return control.OrderAtRest(ctx, st, q)
 }

@@ -12,6 +12,7 @@ import (
 	"headway/frontier"
 	"headway/governor"
 	"headway/internal/committer"
+	"headway/internal/control"
 	"headway/internal/loop"
 	"headway/internal/redirects"
 	"headway/job"
@@ -53,6 +54,7 @@ type crawler struct {
 	busy      int           // tasks they have, but for those without progress
 	dragging  int           // tasks they have that make no progress
 	redirects *redirects.Redirects
+	control   *control.Control
 
 	archives   []output.ExchangeWriter // among the outputs
 	outbox     *committer.Outbox
@@ -67,16 +69,14 @@ type crawler struct {
 	upAt     time.Time // when the time of the next job is up; zero: of none
 	lowDisk  bool
 	lowSince time.Time
-	reading  bool               // hosts are being read
-	reads    []store.HostQuery  // further hosts to be read
-	orders   map[string][]order // for hosts whose state is not in memory
-	mailing  bool               // the mailbox is being looked into
-	free     int64              // room on the disk, as last seen
+	reading  bool              // hosts are being read
+	reads    []store.HostQuery // further hosts to be read
+	free     int64             // room on the disk, as last seen
 }
 
 func newCrawler(cfg Worker) *crawler {
 	c := &crawler{
-		base: newBase(cfg), cfg: cfg, runs: map[job.ID]*run{}, versions: map[robots.Sum]bool{}, orders: map[string][]order{},
+		base: newBase(cfg), cfg: cfg, runs: map[job.ID]*run{}, versions: map[robots.Sum]bool{},
 		rates: store.Timeline{}, rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
 		tasks:   make(chan task, cfg.Workers),
 		parsing: make(chan struct{}, cfg.ParseWorkers), outbox: committer.NewOutbox(),
@@ -130,6 +130,7 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 		Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Robots: c.cfg.RobotsWorkers, Slow: c.cfg.Slow, Addresses: c.cfg.Addresses,
 		Suspects: suspects, Forbidden: c.forbidden, Trace: c.watching(c.cfg.Trace),
 	}, now)
+	c.control = c.newControl()
 	return nil
 }
 

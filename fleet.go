@@ -113,8 +113,6 @@ type fleet struct {
 	unopened bool // more jobs are to be opened
 	tending  int  // jobs that are being looked after
 	told     bool // somebody tells us of news
-
-	lettersAt time.Time // when to look whether anybody asks
 }
 
 // chore is something that is asked of the store now and then, one at a time.
@@ -223,7 +221,7 @@ func (c *crawler) await(ctx context.Context) {
 					c.fleet.jobs.at = now
 				}
 				if n&store.NewLetters != 0 {
-					c.fleet.lettersAt = now
+					c.control.ReadNow(now)
 				}
 				if n&store.NewOptOuts != 0 {
 					c.fleet.optOuts.told(now)

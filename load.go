@@ -194,7 +194,7 @@ func (c *crawler) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 			state.DomainAsked = at
 		}
 		state.Robots = c.robotsState(s, now, h.delay)
-		state.State = c.applyOrders(name, state.State)
+		state.State = c.control.ApplyOrders(name, state.State)
 		c.f.Loaded(now, state)
 		if state.State.Paused() {
 			c.cfg.Log.Warn("a host is paused by an operator: headway host resume goes on with it", "host", name)

@@ -379,7 +379,7 @@ func (c *crawler) look(work context.Context, now time.Time) {
 	c.gov.Parse(now, int(c.queued.Load()), c.cfg.Workers)
 	c.watchMemory(now)
 	c.watchDisk(now)
-	c.readMail(work)
+	c.control.ReadMail(work)
 	if c.alone != nil {
 		c.alone.publish(now, c.layers(now))
 	}

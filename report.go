@@ -11,6 +11,7 @@ import (
 	"headway/ask"
 	"headway/frontier"
 	"headway/gauge"
+	"headway/internal/control"
 	"headway/internal/jobrun"
 	"headway/internal/loop"
 	"headway/job"
@@ -71,9 +72,6 @@ type Progress struct {
 	LastCommit time.Duration
 }
 
-// slowest is how many hosts progress names.
-const slowest = 8
-
 // slowestEvery is how often the slowest hosts are looked for: that takes a look
 // at all of them. So few as fewHosts are looked at each time.
 const (
@@ -89,10 +87,10 @@ type slowHosts struct {
 
 func (r *run) slowest(now time.Time) []ask.Host {
 	if now.Sub(r.slow.at) >= slowestEvery || r.f.Stats().Hosts <= fewHosts {
-		views := r.f.Slowest(slowest)
+		views := r.f.Slowest(control.MaxSlowest)
 		list := make([]ask.Host, len(views))
 		for i := range views {
-			list[i] = describe(&views[i])
+			list[i] = control.DescribeHost(&views[i])
 		}
 		r.slow = slowHosts{now, list}
 	}

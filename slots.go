@@ -66,7 +66,7 @@ func (c *crawler) acquired(work context.Context, now time.Time, leases []store.L
 		slots[i] = l.Slot
 	}
 	c.slots.Add(now, leases)
-	c.fleet.lettersAt = now // what was asked of the owner before
+	c.control.ReadNow(now) // what was asked of the owner before
 	c.cfg.Log.Info("slots acquired", "slots", len(leases), "owned", c.slots.Len())
 	c.readHosts(work, store.HostQuery{Slots: slots})
 }

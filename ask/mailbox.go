@@ -15,6 +15,17 @@ import (
 	"time"
 )
 
+// Mail brings questions and orders to a running crawl. [*Mailbox] is one.
+type Mail interface {
+	// Receive returns what was asked since the last call, without waiting for
+	// more.
+	Receive(ctx context.Context) ([]Letter, error)
+	// Reply answers a letter. What an order changed is logged first.
+	Reply(ctx context.Context, id string, a Answer) error
+}
+
+var _ Mail = (*Mailbox)(nil)
+
 // Mailbox carries questions to a crawl and answers back, through files in a
 // folder of the crawl's directory. Files appear whole: each is written under
 // another name and renamed. It works wherever the directory does, needs no port

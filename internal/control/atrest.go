@@ -1,4 +1,4 @@
-package headway
+package control
 
 import (
 	"context"
@@ -14,15 +14,15 @@ import (
 	"headway/store"
 )
 
-// Errors of an order to what is kept of a host.
+// Errors of [OrderAtRest].
 var (
 	ErrHostUnknown = errors.New("nothing is kept of it")
 	ErrHostTaken   = errors.New("another crawl has it")
 )
 
-// OrderAtRest gives an order about a host to what is kept of it, while no crawl has
-// it: whoever meets it next obeys. The error is [ErrHostUnknown] for a host that was
-// never met, and [ErrHostTaken] while a crawl does not let go of its domain.
+// OrderAtRest applies an order to what is kept of a host while no crawl works on it: the
+// next one to load the host follows it. The error is [ErrHostUnknown] for a host that no
+// crawl has met, and [ErrHostTaken] while a crawl does not release its domain.
 func OrderAtRest(ctx context.Context, st store.Store, q ask.Question) (change ask.Change, err error) {
 	u, err := store.ParseHost(q.Host)
 	if err != nil {
@@ -49,10 +49,9 @@ func OrderAtRest(ctx context.Context, st store.Store, q ask.Question) (change as
 	if err := state.UnmarshalBinary(h.Politeness); err != nil {
 		return change, fmt.Errorf("read what is kept of %s: %w", q.Host, err)
 	}
-	o := order{kind: q.Kind, delay: q.Delay.Duration()}
-	change = ask.Change{At: time.Now().UTC(), By: q.By, Order: q.Kind, Host: q.Host, Before: inWords(state)}
-	state = o.apply(state)
-	change.After = inWords(state)
+	change = ask.Change{At: time.Now().UTC(), By: q.By, Order: q.Kind, Host: q.Host, Before: describeState(state)}
+	state = orderOf(q).apply(state)
+	change.After = describeState(state)
 	if err := pace.Write(&h, state, pace.Of(&h)); err != nil {
 		return change, err
 	}

@@ -1,0 +1,80 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"headway/ask"
+	"headway/store"
+)
+
+// letters is the mail of a worker of a fleet: what was posted in the store to the owner
+// of a slot, or to all workers.
+type letters struct {
+	store  store.Mail
+	worker store.WorkerID
+	now    func() time.Time
+}
+
+// Receive implements [ask.Mail]. A letter that is not understood is answered here.
+func (l *letters) Receive(ctx context.Context) ([]ask.Letter, error) {
+	list, err := l.store.Letters(ctx, l.now(), l.worker)
+	if err != nil {
+		return nil, err
+	}
+	var read []ask.Letter
+	for _, x := range list {
+		a := ask.Letter{ID: strconv.FormatInt(int64(x.ID), 10)}
+		if err := json.Unmarshal(x.Body, &a.Question); err != nil {
+			if err := l.Reply(ctx, a.ID, ask.Answer{Error: fmt.Sprintf("question not understood: %v", err)}); err != nil {
+				return read, err
+			}
+			continue
+		}
+		read = append(read, a)
+	}
+	return read, nil
+}
+
+// Reply implements [ask.Mail]. A letter that is gone, or to a slot that is no longer
+// ours, needs no answer from us.
+func (l *letters) Reply(ctx context.Context, id string, a ask.Answer) error {
+	if log, ok := l.store.(store.Control); ok && a.Change != nil {
+		o := a.Change
+		err := log.LogOrder(ctx, store.Order{At: o.At, By: o.By, What: string(o.Order), Host: o.Host, Worker: o.Worker, Before: o.Before, After: o.After})
+		if err != nil {
+			return err
+		}
+	}
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return fmt.Errorf("letter %q: %w", id, err)
+	}
+	body, err := encode(a)
+	if err != nil {
+		return err
+	}
+	err = l.store.Reply(ctx, l.now(), l.worker, store.LetterID(n), body)
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrFenced) {
+		return nil
+	}
+	return err
+}
+
+// encode writes an answer with as many of its hosts as fit into a letter, the slowest.
+func encode(a ask.Answer) ([]byte, error) {
+	for {
+		body, err := json.Marshal(a)
+		if err != nil {
+			return nil, fmt.Errorf("write an answer: %w", err)
+		}
+		if len(body) <= store.MaxLetter || len(a.Hosts) == 0 {
+			return body, nil
+		}
+		a.Hosts = a.Hosts[:len(a.Hosts)/2]
+	}
+}

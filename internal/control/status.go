@@ -1,0 +1,79 @@
+package control
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"headway/ask"
+	"headway/limit"
+	"headway/store"
+	"headway/visit"
+)
+
+// Standing is how a job stands, as far as this process knows.
+type Standing struct {
+	Elapsed  time.Duration   // of this run
+	Spent    limit.Use       // of the job's limits
+	Ceilings []limit.Ceiling // the job's limits
+	Warnings []string        // limits that come near
+	Stopping string          // why nothing more is sent; empty while it runs
+
+	// Of a crawl on its own; those of a fleet's job are read from the store.
+	Rate    float64      // pages a second, lately
+	Counts  store.Counts // of its URLs
+	Stopped bool         // discovery was stopped
+}
+
+// MaxSlowest is how many of the slowest hosts a status names, and the progress of a crawl.
+const MaxSlowest = 8
+
+// newStatus is what the status of a whole crawl and that of a worker's part in a job have
+// in common.
+func (c *Control) newStatus(now time.Time, s *Standing) *ask.Status {
+	return &ask.Status{
+		At: now, Elapsed: ask.Millis(s.Elapsed), Workers: c.cfg.Workers, Warnings: s.Warnings, Stopping: s.Stopping, Discovery: !s.Stopped,
+		Commit: ask.Millis(c.cfg.Commits.Stats().Last), Limits: limitsOf(s), Layers: c.layers(now),
+	}
+}
+
+// shares says where host-time went.
+func (c *Control) shares(now time.Time) (list []ask.Share) {
+	for _, s := range c.cfg.Frontier.Account().Shares(now) {
+		list = append(list, ask.Share{State: s.State.String(), Hosts: s.Hosts, Spent: ask.Millis(s.Spent), Part: s.Part})
+	}
+	return list
+}
+
+// layers says how each layer of control stands.
+func (c *Control) layers(now time.Time) (list []ask.Layer) {
+	for _, l := range c.cfg.Layers(now) {
+		list = append(list, ask.Layer{Name: l.Name, Setting: l.Setting, Limit: l.Limit, Use: l.Use, Waiting: l.Waiting, Waited: ask.Millis(l.Waited)})
+	}
+	return list
+}
+
+// outcomesOf counts the URLs that have ended, by how.
+func outcomesOf(counts store.Counts) (list []ask.Count) {
+	for e, n := range counts.Ended {
+		list = append(list, ask.Count{Outcome: e.Outcome, Reason: e.Reason, N: n})
+	}
+	slices.SortFunc(list, func(a, b ask.Count) int {
+		return cmp.Or(cmp.Compare(slices.Index(visit.Outcomes, a.Outcome), slices.Index(visit.Outcomes, b.Outcome)), cmp.Compare(b.N, a.N), cmp.Compare(a.Reason, b.Reason))
+	})
+	return list
+}
+
+// limitsOf are the limits of a job and how much of each is used.
+func limitsOf(s *Standing) (list []ask.Limit) {
+	for _, c := range s.Ceilings {
+		l := ask.Limit{Name: string(c.Limit), Layer: string(c.Layer)}
+		l.Max, l.Unit = c.Limit.Told(c.Max)
+		switch c.Limit {
+		case limit.Pages, limit.Requests, limit.Bytes, limit.Time, limit.Hosts:
+			l.Used, _ = c.Limit.Told(s.Spent.Of(c.Limit))
+		}
+		list = append(list, l)
+	}
+	return list
+}

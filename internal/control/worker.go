@@ -1,0 +1,195 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"headway/ask"
+	"headway/internal/committer"
+	"headway/internal/loop"
+	"headway/internal/pace"
+	"headway/job"
+	"headway/politeness"
+	"headway/store"
+	"headway/weburl"
+)
+
+// Worker is a worker of a fleet.
+type Worker struct {
+	ID    store.WorkerID
+	Key   weburl.Key // by which domains are assigned to slots
+	Hosts Hosts
+	Mail  store.Mail                    // nil: nobody can ask
+	Owns  func(store.Slot) bool         // also while a slot is being given up
+	Self  func() ask.Worker             // how the worker stands
+	Drain func(now time.Time)           // finishes what is in flight, hands over and ends
+	Poll  func(now time.Time) time.Time // when to read mail again that nobody announces
+	// Standing is how a job stands; not ok for one that the worker does not have open.
+	Standing func(now time.Time, id job.ID) (s Standing, ok bool)
+}
+
+// Hosts is what is stored of hosts.
+type Hosts interface {
+	Host(ctx context.Context, host string) (store.Host, error)
+}
+
+// NewWorker returns the control of a worker of a fleet.
+func NewWorker(cfg Config, w Worker) *Control {
+	c := newControl(cfg)
+	c.worker, c.role = w.ID, &worker{c, w}
+	if w.Mail != nil {
+		c.mail = &letters{store: w.Mail, worker: w.ID, now: cfg.Loop.Now}
+	}
+	return c
+}
+
+// worker is the role of a worker of a fleet: it answers for the hosts of its slots and
+// for its part in a job. An order for a host that is not in memory is applied to what is
+// stored of it, because another worker may be the one that loads it.
+type worker struct {
+	control *Control
+	Worker
+}
+
+// checkOwner leaves questions about a host or a URL to the owner of its slot.
+func (w *worker) checkOwner(q ask.Question) error {
+	if q.Host == "" && q.URL == "" {
+		return nil
+	}
+	u, err := weburl.Parse(cmp.Or(q.URL, q.Host+"/"))
+	if err != nil {
+		return err
+	}
+	if !w.Owns(store.SlotOf(w.Key, u.Domain())) {
+		return errNotOwner
+	}
+	return nil
+}
+
+func (w *worker) jobOf(q ask.Question) job.ID { return q.Job }
+
+// status is this worker's part in a job: its hosts and what they do now. Counts of the
+// whole fleet are read from the store. Host-time is that of all jobs: it is not kept by
+// job.
+func (w *worker) status(now time.Time, q ask.Question) ask.Answer {
+	c := w.control
+	standing, ok := w.Standing(now, q.Job)
+	if !ok {
+		return ask.Answer{}
+	}
+	a := c.newStatus(now, &standing)
+	doing := map[string]int{}
+	for i, h := range listHosts(c.cfg.Frontier, q.Job, 0) {
+		doing[h.State]++
+		a.Hosts++
+		a.InFlight += h.InFlight
+		if i < MaxSlowest {
+			a.Slowest = append(a.Slowest, h)
+		}
+	}
+	a.Shares = c.shares(now)
+	for i := range a.Shares {
+		a.Shares[i].Hosts = doing[a.Shares[i].State]
+	}
+	return ask.Answer{Status: a}
+}
+
+func (w *worker) stopDiscovery(time.Time, ask.Question) (ask.Answer, error) {
+	return ask.Answer{}, errors.New("discovery of a job of a fleet cannot be stopped; headway job drain ends the job")
+}
+
+// askWorker answers nothing in the name of another worker.
+func (w *worker) askWorker(now time.Time, q ask.Question) (ask.Answer, error) {
+	if q.Worker != 0 && q.Worker != w.ID {
+		return ask.Answer{}, nil
+	}
+	var a ask.Answer
+	if q.Kind == ask.KindDrain {
+		before, after := "working", "hands over and ends"
+		if w.Self().Draining {
+			before = after
+		}
+		a = w.control.changed(ask.Change{At: now, By: q.By, Order: q.Kind, Before: before, After: after})
+		w.Drain(now)
+	}
+	a.Workers = []ask.Worker{w.Self()}
+	return a, nil
+}
+
+// nextRead polls, in case mail was not announced.
+func (w *worker) nextRead(now time.Time, hurry bool) time.Time {
+	if hurry {
+		return now.Add(loop.RetryFirst)
+	}
+	return w.Poll(now)
+}
+
+// orderUnmet applies an order to what is stored of a host. Until then it also waits among
+// the orders, for the host may be loaded meanwhile.
+func (w *worker) orderUnmet(ctx context.Context, q ask.Question, _ ask.Change, reply replyFunc) {
+	c, hosts := w.control, w.Hosts
+	loop.Once(ctx, c.cfg.Loop, func(ctx context.Context) (store.Host, error) {
+		h, err := hosts.Host(ctx, q.Host)
+		if errors.Is(err, store.ErrNotFound) {
+			return store.Host{Host: q.Host}, nil
+		}
+		return h, err
+	}, func(now time.Time, h store.Host, err error) {
+		if err == nil {
+			err = w.checkOwner(q) // it may have moved meanwhile
+		}
+		var change ask.Change
+		if err == nil {
+			change, err = w.applyStored(now, q, h)
+		}
+		if err != nil {
+			delete(c.orders, q.Host)
+			replyError(err, reply)
+			return
+		}
+		c.replyStored(c.changed(change), func(a *ask.Answer) {
+			w.applyLoaded(q)
+			reply(a)
+		})
+	})
+}
+
+// applyStored changes the stored state of a host.
+func (w *worker) applyStored(now time.Time, q ask.Question, h store.Host) (change ask.Change, err error) {
+	u, err := store.ParseHost(q.Host)
+	if err != nil {
+		return change, err
+	}
+	o := orderOf(q)
+	before, after, live := w.control.applyLive(now, q.Host, o) // it may have been loaded meanwhile
+	if !live {
+		before = politeness.New(q.Host)
+		if len(h.Politeness) > 0 {
+			if err := before.UnmarshalBinary(h.Politeness); err != nil {
+				return change, fmt.Errorf("the stored state of %s: %w", q.Host, err)
+			}
+		}
+		after = o.apply(before)
+		if err := pace.Write(&h, after, pace.Of(&h)); err != nil {
+			return change, err
+		}
+		w.control.cfg.Commits.Rest(committer.Host{Host: h, Slot: store.SlotOf(w.Key, u.Domain()), Domain: u.Domain()})
+	}
+	return ask.Change{At: now, By: q.By, Order: q.Kind, Host: q.Host, Before: describeState(before), After: describeState(after)}, nil
+}
+
+// applyLoaded applies an order, which is stored by now, once more to a host that was
+// read from the store before it was. One that is still being read is changed when it is
+// loaded.
+func (w *worker) applyLoaded(q ask.Question) {
+	c := w.control
+	if _, _, live := c.applyLive(c.cfg.Loop.Now(), q.Host, orderOf(q)); !live {
+		if _, loading := c.cfg.Frontier.View(q.Host); loading {
+			return
+		}
+	}
+	delete(c.orders, q.Host)
+}
