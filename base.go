@@ -2,6 +2,7 @@ package headway
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 // base is what the parts of an engine share. The loop's parts have it; what runs in the
 // background is given what it needs.
 type base struct {
+	cfg Worker
 	st  store.Store
 	key weburl.Key
 	log *slog.Logger
@@ -43,11 +45,43 @@ type shutdown struct {
 	life     context.Context // ends when we are told to end at once
 	shift    context.Context // of all that is under way; ends with life, or before
 	stopWork context.CancelCauseFunc
+	hurried  bool // what is not stored in time is done again by others
+}
+
+// begin says until when there is work: life ends when we are told to end at once.
+func (s *shutdown) begin(life context.Context) (work context.Context) {
+	s.life = life
+	s.shift, s.stopWork = context.WithCancelCause(life)
+	return s.shift
+}
+
+// afterlife is a context for what is to be stored when all else has ended, too. One
+// alone takes the time it needs. A worker of a fleet goes without: what it does not
+// store is done again, and what it does not give back is taken from it. Whoever may
+// have been replaced gives up at once: it would be refused.
+func (s *shutdown) afterlife() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.shift))
+	in := func(d time.Duration) func() {
+		return func() {
+			switch {
+			case errors.Is(context.Cause(s.shift), ownership.ErrExpired):
+				cancel()
+			case s.hurried:
+				time.AfterFunc(d, cancel)
+			}
+		}
+	}
+	ended, told := context.AfterFunc(s.shift, in(lastFor)), context.AfterFunc(s.life, in(endWithin))
+	return ctx, func() {
+		ended()
+		told()
+		cancel()
+	}
 }
 
 func newBase(cfg Worker) *base {
 	return &base{
-		st: cfg.Store, key: cfg.Store.Key(), log: cfg.Log, meter: gauge.NewMeter(cfg.Gauge), seen: frontier.NewSeen(cfg.SeenBytes), sites: map[string]*site{},
+		cfg: cfg, st: cfg.Store, key: cfg.Store.Key(), log: cfg.Log, meter: gauge.NewMeter(cfg.Gauge), seen: frontier.NewSeen(cfg.SeenBytes), sites: map[string]*site{},
 		slots: ownership.NewSlots(), domains: ownership.NewDomains(), shutdown: &shutdown{},
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"headway/frontier"
 	"headway/internal/committer"
+	"headway/internal/fetchpool"
 	"headway/internal/pace"
 	"headway/internal/redirects"
 	"headway/politeness"
@@ -18,7 +19,7 @@ import (
 func (c *crawler) newCommitter() *committer.Committer {
 	return committer.New(c.loop, committer.Config{
 		Store: c.st, Gap: c.cfg.CommitGap, Lease: c.slots.Lease, Host: c.storeHost, Last: c.endingsBeside,
-		Sync: c.syncArchives, Beyond: c.afterlife, Asked: c.meter.Stored, Took: c.tookCommit, Log: c.cfg.Log,
+		Sync: fetchpool.ArchivesOf(c.cfg.Outputs).Sync, Beyond: c.afterlife, Asked: c.meter.Stored, Took: c.tookCommit, Log: c.cfg.Log,
 	})
 }
 

@@ -36,7 +36,7 @@ func (c *crawler) newControl() *control.Control {
 func (c *crawler) standing() ask.Worker {
 	return ask.Worker{
 		Worker: c.worker, Since: c.loop.Began().UTC().Round(0), Renewed: ask.Millis(c.lease.Tenure().Age(time.Now())), Slots: c.slots.Len(), Leaving: c.slots.Leaving(),
-		Hosts: c.f.Stats().Working, InFlight: c.busy, Most: c.cfg.Workers, Jobs: slices.Sorted(maps.Keys(c.runs)), Draining: c.halted,
+		Hosts: c.f.Stats().Working, InFlight: c.pool.Busy(), Most: c.cfg.Workers, Jobs: slices.Sorted(maps.Keys(c.runs)), Draining: c.halted,
 	}
 }
 

@@ -98,7 +98,7 @@ func (x *Crawl) open(ctx context.Context) (done bool, err error) {
 func (x *Crawl) leave(ctx context.Context) error {
 	c, r := x.c, x.r
 	if c.loop.Err() != nil {
-		return c.closeJournal()
+		return c.pool.CloseJournal()
 	}
 	now := c.loop.Now()
 	errs := []error{c.giveBack(ctx, now), r.record(ctx)}

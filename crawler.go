@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"headway/frontier"
 	"headway/governor"
 	"headway/internal/committer"
 	"headway/internal/control"
+	"headway/internal/fetchpool"
 	"headway/internal/loop"
 	"headway/internal/redirects"
 	"headway/job"
@@ -32,7 +32,6 @@ import (
 // posting to its channel.
 type crawler struct {
 	*base
-	cfg Worker
 
 	runs  map[job.ID]*run
 	alone *run   // the only one there will be; nil in a fleet
@@ -41,22 +40,14 @@ type crawler struct {
 	worker store.WorkerID
 
 	rules    *robots.Cache
-	journal  *journal.Journal
 	suspects []journal.Suspect
 	versions map[robots.Sum]bool // of robots.txt that are stored
 
-	tasks     chan task
+	pool      *fetchpool.Pool
 	gov       *governor.Governor
-	queued    atomic.Int64  // bodies that wait for a parser
-	parsing   chan struct{} // a place among the parsers
-	heard     atomic.Int64  // when something last answered, in Unix nanoseconds
-	hands     int           // workers started
-	busy      int           // tasks they have, but for those without progress
-	dragging  int           // tasks they have that make no progress
 	redirects *redirects.Redirects
 	control   *control.Control
 
-	archives   []output.ExchangeWriter // among the outputs
 	outbox     *committer.Outbox
 	refills    []frontier.Want
 	refilling  bool
@@ -76,20 +67,14 @@ type crawler struct {
 
 func newCrawler(cfg Worker) *crawler {
 	c := &crawler{
-		base: newBase(cfg), cfg: cfg, runs: map[job.ID]*run{}, versions: map[robots.Sum]bool{},
+		base: newBase(cfg), runs: map[job.ID]*run{}, versions: map[robots.Sum]bool{},
 		rates: store.Timeline{}, rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
-		tasks:   make(chan task, cfg.Workers),
-		parsing: make(chan struct{}, cfg.ParseWorkers), outbox: committer.NewOutbox(),
-		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}),
+		outbox: committer.NewOutbox(),
+		gov:    governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}),
 	}
 	c.loop = loop.New(loop.Config{Room: 4 * cfg.Workers, Asked: c.meter.Stored, Again: c.again, Scarce: scarce, Log: cfg.Log})
 	c.commits = c.newCommitter()
 	c.redirects = redirects.New(c.st, c.loop.Retry)
-	for _, w := range cfg.Outputs {
-		if a, ok := w.(output.ExchangeWriter); ok {
-			c.archives = append(c.archives, a)
-		}
-	}
 	return c
 }
 
@@ -116,9 +101,10 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 	}
 	c.lease = c.newLease(sent)
 
+	var inFlight *journal.Journal
 	var suspects []weburl.URL
 	if c.cfg.Journal != "" {
-		c.journal, c.suspects, err = journal.Open(c.cfg.Journal)
+		inFlight, c.suspects, err = journal.Open(c.cfg.Journal)
 		if err != nil {
 			return fmt.Errorf("open journal: %w", err)
 		}
@@ -130,17 +116,17 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 		Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Robots: c.cfg.RobotsWorkers, Slow: c.cfg.Slow, Addresses: c.cfg.Addresses,
 		Suspects: suspects, Forbidden: c.forbidden, Trace: c.watching(c.cfg.Trace),
 	}, now)
+	c.pool = c.newPool(inFlight)
 	c.control = c.newControl()
 	return nil
 }
 
 // crawl runs the loop and everything it needs.
 func (c *crawler) crawl(ctx context.Context) error {
-	work, stop := context.WithCancelCause(ctx)
-	c.life, c.shift, c.stopWork = ctx, work, stop
+	work := c.shutdown.begin(ctx)
 	c.loop.During(work)
 	c.lease.Begin(work)
-	defer stop(nil)
+	defer c.stopWork(nil)
 	var helpers sync.WaitGroup
 	helpers.Go(func() { c.lease.Keep(work) })
 	if c.fleet != nil {
@@ -157,8 +143,8 @@ func (c *crawler) crawl(ctx context.Context) error {
 
 	c.cycle(ctx, work)
 
-	close(c.tasks)
-	stop(errors.New("the crawl has ended"))
+	c.pool.Close()
+	c.stopWork(errors.New("the crawl has ended"))
 	c.loop.End(helpers.Wait)
 	c.show(c.loop.Now(), true)
 	c.outbox.Close()
@@ -183,17 +169,7 @@ func (c *crawler) leave(ctx context.Context) error {
 	if left := c.st.Leave(ctx, c.worker); left != nil {
 		err = fmt.Errorf("leave the store: %w", left)
 	}
-	return errors.Join(err, c.closeJournal())
-}
-
-func (c *crawler) closeJournal() error {
-	if c.journal == nil {
-		return nil
-	}
-	if err := c.journal.Close(); err != nil {
-		return fmt.Errorf("close the journal: %w", err)
-	}
-	return nil
+	return errors.Join(err, c.pool.CloseJournal())
 }
 
 // returnTokens gives back page tokens that were not used.

@@ -7,6 +7,7 @@ import (
 	"headway/internal/committer"
 	"headway/internal/discovery"
 	"headway/internal/exchange"
+	"headway/internal/fetchpool"
 	"headway/job"
 	"headway/store"
 	"headway/weburl"
@@ -59,25 +60,6 @@ func (r *run) wantsSitemaps(s *site) bool {
 	return r.cfg.Sitemaps != SitemapsOff && s.sitemaps[r.ID] == nil && r.hosts.Has(s.home.Host()) && !(r.cfg.Scope.Leaves && r.rules.Scope.Foreign(s.home))
 }
 
-// moreSitemaps sends for what a sitemap index lists.
-func (r *run) moreSitemaps(t task, urls []weburl.URL) {
-	s := r.sites[t.host.Home.Host()]
-	if s == nil || t.nested+1 >= exchange.MaxNested {
-		return
-	}
-	for _, u := range urls {
-		r.sendForSitemap(s, u.Clone(), t.nested+1)
-	}
-}
-
-// movedSitemap sends for a sitemap where it is now. Each is sent for once, so
-// that a circle ends.
-func (r *run) movedSitemap(t task, to weburl.URL) {
-	if s := r.sites[t.host.Home.Host()]; s != nil {
-		r.sendForSitemap(s, to, t.nested)
-	}
-}
-
 // sendForSitemap asks for an errand, once for each sitemap. A sitemap elsewhere is
 // read only if a page there would be.
 func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
@@ -113,17 +95,22 @@ func (c *crawler) sendErrands(now time.Time, errands []store.Errand) {
 	}
 }
 
-// tookSitemap learns how the host bore the question for a sitemap.
-func (c *crawler) tookSitemap(now time.Time, r frontier.Request, a frontier.Answer, wire int64, asked bool) {
-	if !asked {
+// tookSitemap learns from the answer to a request for a sitemap.
+func (c *crawler) tookSitemap(now time.Time, l fetchpool.Sitemap) {
+	r := l.Request
+	switch {
+	case l.Own != nil:
+		c.calledOff(now, r, l.Sent, l.Own)
+		return
+	case l.Skipped:
 		c.f.Skip(now, r)
 		return
 	}
 	if run := c.runs[r.Job]; run != nil {
-		run.spend(now, 0, left(a), wire)
+		run.spend(now, 0, left(l.Answer), l.Wire)
 	}
-	settled := c.f.Settle(now, r, a, nil)
-	c.measure(r, &a, wire, settled.Effect)
+	settled := c.f.Settle(now, r, l.Answer, nil)
+	c.measure(r, &l.Answer, l.Wire, settled.Effect)
 	c.noteEffect(now, r.Host, settled.Effect)
 	c.touch(r.Host)
 }

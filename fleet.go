@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"headway/internal/loop"
-	"headway/internal/ownership"
 	"headway/job"
 	"headway/limit"
 	"headway/store"
@@ -145,6 +144,7 @@ func newMember(w Worker, f Fleet) *crawler {
 	c.fleet = &fleet{
 		open: f.Open, queue: w.Store.(store.Queue), safety: f.Safety, opening: map[job.ID]bool{},
 	}
+	c.hurried = true
 	c.cfg.OptedOut = c.fleet.optOuts.beside(w.OptedOut)
 	return c
 }
@@ -153,7 +153,7 @@ func newMember(w Worker, f Fleet) *crawler {
 func (c *crawler) live(ctx context.Context) error {
 	c.loop.Begin()
 	if err := c.open(ctx, c.loop.Now(), 0); err != nil {
-		return errors.Join(err, c.closeJournal())
+		return err
 	}
 	err := c.firstOptOuts(ctx)
 	if err == nil {
@@ -169,7 +169,7 @@ func (c *crawler) live(ctx context.Context) error {
 		if gone := c.st.Abandon(ctx, c.worker); gone != nil {
 			c.cfg.Log.Warn("the slots are ours until we are found dead", "err", gone)
 		}
-		return errors.Join(err, c.closeJournal())
+		return errors.Join(err, c.pool.CloseJournal())
 	}
 	last, done := c.afterlife()
 	defer done()
@@ -178,30 +178,6 @@ func (c *crawler) live(ctx context.Context) error {
 		errs = append(errs, r.record(last))
 	}
 	return errors.Join(append(errs, c.leave(last))...)
-}
-
-// afterlife is a context for what is to be stored when all else has ended, too. One
-// alone takes the time it needs. A worker of a fleet goes without: what it does not
-// store is done again, and what it does not give back is taken from it. Whoever may
-// have been replaced gives up at once: it would be refused.
-func (c *crawler) afterlife() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(c.shift))
-	in := func(d time.Duration) func() {
-		return func() {
-			switch {
-			case errors.Is(context.Cause(c.shift), ownership.ErrExpired):
-				cancel()
-			case c.fleet != nil:
-				time.AfterFunc(d, cancel)
-			}
-		}
-	}
-	ended, told := context.AfterFunc(c.shift, in(lastFor)), context.AfterFunc(c.life, in(endWithin))
-	return ctx, func() {
-		ended()
-		told()
-		cancel()
-	}
 }
 
 // await listens for news until ctx ends.
@@ -310,7 +286,7 @@ func (c *crawler) arrived(ctx context.Context) (a arrived, err error) {
 	for i, x := range a.list {
 		wants[i] = store.Want{Host: x.Host, Job: x.Job, Max: store.MaxErrands}
 	}
-	a.errands, err = c.errands(ctx, wants)
+	a.errands, err = readErrands(ctx, c.st, wants)
 	return a, err
 }
 

@@ -58,7 +58,7 @@ func (c *crawler) takeUp(work context.Context, r *run) {
 	}
 	loop.Ask(work, c.loop, func(ctx context.Context) (a answer, err error) {
 		if a.taken, _, err = r.Take(ctx, hosts); err == nil {
-			a.errands, err = c.errands(ctx, wants)
+			a.errands, err = readErrands(ctx, c.st, wants)
 		}
 		return a, err
 	}, func(now time.Time, a answer, err error) {

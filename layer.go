@@ -45,14 +45,14 @@ func (c *crawler) layers(now time.Time) []gauge.Layer {
 		inFlight, most = int64(c.alone.cfg.Policy.InFlight), c.alone.cfg.MaxWaiting
 	}
 	list := []gauge.Layer{
-		{Setting: "workers", Limit: int64(c.cfg.Workers), Use: int64(c.busy)},
+		{Setting: "workers", Limit: int64(c.cfg.Workers), Use: int64(c.pool.Busy())},
 		{Setting: "pace.in_flight", Limit: inFlight, Use: int64(stats.InFlight)},
 		{Setting: "frontier.head", Limit: frontier.DefaultMaxItems, Use: int64(stats.Items)},
 		{Setting: "frontier.max_waiting", Limit: most, Use: c.waiting()},
 		{Setting: "pace.delay"},
 		{Setting: "backoff.refusing_max"},
 		{Setting: "frontier.seen_cache", Limit: c.seen.Limit(), Use: c.seen.Bytes()},
-		{Setting: "parse.workers", Limit: int64(c.cfg.ParseWorkers), Use: int64(len(c.parsing)), Waiting: c.queued.Load()},
+		{Setting: "parse.workers", Limit: int64(c.cfg.ParseWorkers), Use: int64(c.pool.Parsing()), Waiting: c.pool.WaitingToParse()},
 		{Setting: "robots.parallel", Limit: int64(c.cfg.RobotsWorkers), Use: int64(stats.Robots)},
 		{Setting: "dns.lookups"},
 		{Setting: "store.commit_gap", Limit: 1, Waiting: int64(pages), Waited: c.commits.Stats().Time},

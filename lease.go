@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"headway/internal/exchange"
 	"headway/internal/ownership"
 	"headway/store"
 )
@@ -47,23 +46,4 @@ func (c *crawler) goOn(silent time.Duration, lost []string, then func()) {
 		}
 		then()
 	})
-}
-
-// asking is the context of a request: it ends with the epoch in which that was handed
-// out, or with ctx in a fleet.
-func (t *task) asking(ctx context.Context) context.Context {
-	if t.epoch == nil {
-		return ctx
-	}
-	return t.epoch.Context()
-}
-
-// own is our own trouble behind the error of a request, if it is that. What fails while
-// the process is stopped says nothing about a host: its timeouts are ours. The tenure is
-// looked at first: where it was renewed since, the epoch has ended.
-func (c *crawler) own(ctx context.Context, t *task, err error) error {
-	if err != nil && t.epoch != nil && c.lease.Expired(time.Now()) {
-		return ownership.ErrExpired
-	}
-	return exchange.OwnTrouble(t.asking(ctx), err)
 }

@@ -12,7 +12,7 @@ import (
 	"headway/frontier"
 	"headway/internal/committer"
 	"headway/internal/discovery"
-	"headway/internal/exchange"
+	"headway/internal/fetchpool"
 	"headway/internal/jobrun"
 	"headway/internal/loop"
 	"headway/internal/ownership"
@@ -43,7 +43,7 @@ const (
 // ownTrouble ends the crawl for an error that is neither a host's nor the order
 // to stop.
 func (c *crawler) ownTrouble(err error) {
-	if !c.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, ownership.ErrExpired) && !errors.Is(err, errHeld) && !errors.Is(err, errOptedOut) && !errors.Is(err, errEnded) && !errors.Is(err, errCrowded) {
+	if !c.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, ownership.ErrExpired) && !errors.Is(err, errEnded) && !fetchpool.CalledOff(err) {
 		c.loop.Fail(err)
 	}
 }
@@ -100,7 +100,7 @@ func (c *crawler) cycle(ctx, work context.Context) {
 // permits is how many more requests may start, and what those wait for that may
 // not.
 func (c *crawler) permits(now time.Time) (int, visit.Wait) {
-	c.gov.InFlight(c.busy)
+	c.gov.InFlight(c.pool.Busy())
 	if since, underway := c.commits.Underway(); underway {
 		c.gov.Stalled(now, since)
 	}
@@ -121,21 +121,21 @@ func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 		short = visit.WaitParse
 	}
 	if c.alone != nil && c.alone.sifting {
-		return max(1-c.busy-c.dragging, 0), visit.WaitBudget
+		return max(1-c.pool.Busy()-c.pool.Dragging(), 0), visit.WaitBudget
 	}
-	permits := max(c.gov.Permits(now)-c.busy, 0)
+	permits := max(c.gov.Permits(now)-c.pool.Busy(), 0)
 	if c.cfg.Ungoverned {
-		permits, short = c.cfg.Workers-c.busy, visit.WaitWorkers
+		permits, short = c.cfg.Workers-c.pool.Busy(), visit.WaitWorkers
 	}
 	if c.alone == nil {
 		return permits, short
 	}
 	if l := c.alone.cfg.Limits.Of(limit.Requests); l.Limited() {
-		if left := max(l.Max-c.alone.budget.Spent().Requests-int64(c.busy+c.dragging), 0); int64(permits) > left {
+		if left := max(l.Max-c.alone.budget.Spent().Requests-int64(c.pool.Busy()+c.pool.Dragging()), 0); int64(permits) > left {
 			return int(left), visit.WaitBudget
 		}
 	}
-	if left, ok := c.alone.bytesLeft(c.busy); ok && permits > left {
+	if left, ok := c.alone.bytesLeft(c.pool.Busy()); ok && permits > left {
 		return left, visit.WaitBudget
 	}
 	return permits, short
@@ -208,72 +208,53 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 		c.shun(now, r.Host)
 		return
 	}
-	t := task{request: r, run: run, place: &place{}, host: exchange.Host{Home: s.home, Owned: s.owned, Secrets: s.secrets}, gate: &s.gate, watched: &s.watched, promise: s.watched.promise, robots: s.robots, ignored: s.ignored, sift: run != nil && run.sifting}
-	t.epoch = c.lease.ForRequest()
-	t.first = r.Kind == frontier.Page && run.wantsSitemaps(s)
-	if r.Kind == frontier.Sitemap {
-		t.nested = s.sitemaps[r.Job][r.URL].nested
-	}
+	ctx := work
 	if c.fleet != nil && run != nil {
 		if run.ctx == nil {
 			run.ctx, run.cancel = context.WithCancelCause(work)
 		}
-		t.ctx = run.ctx
+		ctx = run.ctx
 	}
-	if c.hands == c.busy+c.dragging && c.hands < c.cfg.Workers+c.cfg.Slow {
-		c.hands++
-		c.loop.Go(func() { c.work(work) })
-	}
-	if t.place.slow = r.Apart(); t.place.slow {
-		c.dragging++
-	} else {
-		c.busy++
-	}
-	c.tasks <- t
+	c.pool.Start(ctx, c.task(r))
 }
 
 // tookPage learns from a page, or from its absence.
-func (c *crawler) tookPage(now time.Time, l landing) {
-	r, run := l.request, c.runs[l.request.Job]
-	if c.journal != nil && !l.skipped && !l.forgot && !l.sifted {
-		if err := c.journal.Done(r.Item.Job, r.Item.URL); err != nil {
-			c.loop.Fail(err)
-		}
-	}
-	if l.first && l.own == nil && !l.forgot {
-		run.findSitemaps(c.sites[r.Host], l.names) // before its end is committed, which may be that of the job
+func (c *crawler) tookPage(now time.Time, l fetchpool.Page) {
+	r, run := l.Request, c.runs[l.Request.Job]
+	if l.First && l.Own == nil && !l.RobotsLost {
+		run.findSitemaps(c.sites[r.Host], l.Sitemaps) // before its end is committed, which may be that of the job
 	}
 	switch {
-	case l.own != nil:
+	case l.Own != nil:
 		c.redirects.Drop(&r.Item)
-		c.calledOff(now, r, l.sent, l.own)
-	case l.sifted:
+		c.calledOff(now, r, l.Sent, l.Own)
+	case l.Judged:
 		c.f.PutBack(now, r)
 		run.sifted(now)
-	case l.forgot:
+	case l.RobotsLost:
 		s := c.sites[r.Host]
 		delete(c.versions, s.robots.Sum) // the store has lost it
 		s.robots = s.robots.Forget()
 		c.f.PutBack(now, r)
 		c.f.SetRobots(now, r.Host, c.robotsState(s, now, c.crawlDelay(r.Host)))
-	case l.skipped:
+	case l.Skipped:
 		c.f.Skip(now, r)
-		c.settledPage(now, r, l.visit, nil, frontier.Settled{})
+		c.settledPage(now, r, l.Visit, nil, frontier.Settled{})
 	default:
-		c.tellHeard(now)
-		settled := c.f.Settle(now, r, l.answer, l.visit)
-		c.measure(r, &l.answer, l.wire, settled.Effect)
+		c.pool.ReportHeard(now)
+		settled := c.f.Settle(now, r, l.Answer, l.Visit)
+		c.measure(r, &l.Answer, l.Wire, settled.Effect)
 		c.noteEffect(now, r.Host, settled.Effect)
 		c.touch(r.Host)
 		pages := int64(0)
-		if settled.Verdict == frontier.Ended && l.visit.Outcome.Page() {
+		if settled.Verdict == frontier.Ended && l.Visit.Outcome.Page() {
 			pages = 1
 		}
-		run.spend(now, pages, left(l.answer), l.wire)
-		if v := l.visit; v.Outcome == visit.Fetched && v.Page.Digest != "" && !l.leaf {
+		run.spend(now, pages, left(l.Answer), l.Wire)
+		if v := l.Visit; v.Outcome == visit.Fetched && v.Page.Digest != "" && !l.Leaf {
 			run.duplicates.Observe(v.Item.URL, v.Page.SimHash, v.Page.Digest)
 		}
-		c.settledPage(now, r, l.visit, run.fresh(now, l.links), settled)
+		c.settledPage(now, r, l.Visit, run.fresh(now, l.Links), settled)
 	}
 }
 
@@ -375,8 +356,8 @@ func (c *crawler) look(work context.Context, now time.Time) {
 		c.stopWork(context.Canceled)
 		c.haltAt = time.Time{}
 	}
-	c.tellHeard(now)
-	c.gov.Parse(now, int(c.queued.Load()), c.cfg.Workers)
+	c.pool.ReportHeard(now)
+	c.gov.Parse(now, int(c.pool.WaitingToParse()), c.cfg.Workers)
 	c.watchMemory(now)
 	c.watchDisk(now)
 	c.control.ReadMail(work)
@@ -446,7 +427,7 @@ func (c *crawler) watchDisk(now time.Time) {
 
 // finished tells whether the crawl is over, and how.
 func (c *crawler) finished(ctx context.Context, now time.Time) bool {
-	if c.busy+c.dragging > 0 || !c.commits.Idle() || c.outbox.Len() > 0 || c.domains.Asking() {
+	if c.pool.Busy()+c.pool.Dragging() > 0 || !c.commits.Idle() || c.outbox.Len() > 0 || c.domains.Asking() {
 		return false
 	}
 	if c.alone == nil {
@@ -509,7 +490,7 @@ func (c *crawler) readHosts(ctx context.Context, q store.HostQuery) {
 			var errands []store.Errand
 			err := c.loop.Retry(ctx, func() (err error) {
 				if page, err = c.st.Hosts(ctx, q); err == nil {
-					errands, err = c.errandsOf(ctx, page.Hosts)
+					errands, err = errandsOf(ctx, c.st, page.Hosts)
 				}
 				return err
 			})
@@ -545,21 +526,21 @@ func (c *crawler) readHosts(ctx context.Context, q store.HostQuery) {
 }
 
 // errandsOf reads the errands that wait on hosts.
-func (c *crawler) errandsOf(ctx context.Context, hosts []store.HostWork) ([]store.Errand, error) {
+func errandsOf(ctx context.Context, st store.Store, hosts []store.HostWork) ([]store.Errand, error) {
 	var wants []store.Want
 	for i := range hosts {
 		for _, j := range hosts[i].Jobs {
 			wants = append(wants, store.Want{Host: hosts[i].Host.Host, Job: j.Job, Max: store.MaxErrands})
 		}
 	}
-	return c.errands(ctx, wants)
+	return readErrands(ctx, st, wants)
 }
 
-// errands reads errands, as many queues at a time as the store takes.
-func (c *crawler) errands(ctx context.Context, wants []store.Want) ([]store.Errand, error) {
+// readErrands reads errands, as many queues at a time as the store takes.
+func readErrands(ctx context.Context, st store.Store, wants []store.Want) ([]store.Errand, error) {
 	var all []store.Errand
 	for some := range slices.Chunk(wants, store.MaxWants) {
-		list, err := c.st.Errands(ctx, some)
+		list, err := st.Errands(ctx, some)
 		if err != nil {
 			return nil, err
 		}

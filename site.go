@@ -9,6 +9,7 @@ import (
 	"headway/internal/committer"
 	"headway/internal/discovery"
 	"headway/internal/exchange"
+	"headway/internal/fetchpool"
 	"headway/internal/pace"
 	"headway/job"
 	"headway/robots"
@@ -27,8 +28,9 @@ type site struct {
 	owned   bool
 	secrets fetch.Secrets
 
-	gate    exchange.Gate
-	watched watched
+	gate       exchange.Gate
+	departures fetchpool.Departures
+	promise    fetchpool.Promise // to the request that was handed out last
 
 	robots   robots.State
 	ignored  bool         // robots.txt is left unread
@@ -121,75 +123,50 @@ func (c *crawler) robotsState(s *site, now time.Time, delay time.Duration) front
 	}
 }
 
-// robotsLanding is what came of asking for robots.txt.
-type robotsLanding struct {
-	request frontier.Request
-	answer  frontier.Answer
-	robots  robots.Answer
-	body    []byte        // of a successful answer, as far as it counts
-	read    bool          // there is a file
-	delay   time.Duration // that it asks for
-	names   []string      // sitemaps it names
-	wire    int64
-	asked   int64 // requests that were sent, redirects included
-	owned   bool  // the address says that the host is the operator's
-	err     error // what went wrong, for people and for the verdict on the host
-	own     error // our own trouble: nothing is known
-	sent    time.Time
-}
-
-// refused is why the host was not asked at all; "" if it was, or could not be reached.
-func (l *robotsLanding) refused() visit.Reason {
-	if failure, ok := errors.AsType[*fetch.Error](l.err); ok && failure.Reason.Skipped() && l.asked == 0 {
-		return visit.Reason(failure.Reason)
-	}
-	return ""
-}
-
 // tookRobots learns from robots.txt.
-func (c *crawler) tookRobots(now time.Time, l robotsLanding) {
-	s := c.sites[l.request.Host]
-	if l.own != nil {
-		c.calledOff(now, l.request, l.sent, l.own)
+func (c *crawler) tookRobots(now time.Time, l fetchpool.Robots) {
+	s := c.sites[l.Request.Host]
+	if l.Own != nil {
+		c.calledOff(now, l.Request, l.Sent, l.Own)
 		return
 	}
-	for _, r := range c.runsOf(l.request.Host) {
-		r.spend(now, 0, l.asked, l.wire)
+	for _, r := range c.runsOf(l.Request.Host) {
+		r.spend(now, 0, l.Asked, l.Wire)
 	}
-	if reason := l.refused(); reason != "" {
+	if reason := l.Refused(); reason != "" {
 		// Nothing was sent, so there is nothing to learn or to wait for.
-		c.f.PutBack(now, l.request)
-		c.f.GiveUp(now, l.request.Host, visit.Skipped, reason)
+		c.f.PutBack(now, l.Request)
+		c.f.GiveUp(now, l.Request.Host, visit.Skipped, reason)
 		return
 	}
-	if l.owned && !s.owned {
+	if l.Owned && !s.owned {
 		s.owned = true
-		c.f.Reconsider(now, l.request.Host)
+		c.f.Reconsider(now, l.Request.Host)
 	}
-	c.tellHeard(now)
-	settled := c.f.Settle(now, l.request, l.answer, nil)
-	c.measure(l.request, &l.answer, l.wire, settled.Effect)
-	c.noteEffect(now, l.request.Host, settled.Effect)
-	s.robots = c.cfg.Robots.Observe(s.robots, now, l.robots)
-	if l.body != nil && c.newRobots(s.robots.Sum) {
-		c.pend(committer.Entry{Robots: &store.RobotsVersion{Sum: s.robots.Sum, Body: l.body, FetchedAt: now}})
+	c.pool.ReportHeard(now)
+	settled := c.f.Settle(now, l.Request, l.Answer, nil)
+	c.measure(l.Request, &l.Answer, l.Wire, settled.Effect)
+	c.noteEffect(now, l.Request.Host, settled.Effect)
+	s.robots = c.cfg.Robots.Observe(s.robots, now, l.Says)
+	if l.Body != nil && c.newRobots(s.robots.Sum) {
+		c.pend(committer.Entry{Robots: &store.RobotsVersion{Sum: s.robots.Sum, Body: l.Body, FetchedAt: now}})
 	}
 	gone := c.unaskable(now, s, l)
-	delay := c.crawlDelay(l.request.Host)
+	delay := c.crawlDelay(l.Request.Host)
 	switch {
-	case l.read:
-		delay = l.delay
+	case l.Read:
+		delay = l.Delay
 	case s.robots.Known == robots.Missing, s.robots.Known == robots.Closed:
 		delay = 0
 	}
-	c.f.SetRobots(now, l.request.Host, c.robotsState(s, now, delay))
-	c.f.Judge(now, l.request.Host)
-	c.touch(l.request.Host)
+	c.f.SetRobots(now, l.Request.Host, c.robotsState(s, now, delay))
+	c.f.Judge(now, l.Request.Host)
+	c.touch(l.Request.Host)
 	if gone {
 		return
 	}
 	if s.robots.Known != robots.Nothing {
-		c.findSitemaps(s, l.names)
+		c.findSitemaps(s, l.Sitemaps)
 	}
 }
 
@@ -222,32 +199,32 @@ const tries = 3
 
 // unaskable gives up on a host that may not or cannot be asked: what stopped the
 // question about robots.txt would stop every page, and is their end.
-func (c *crawler) unaskable(now time.Time, s *site, l robotsLanding) bool {
-	failure, ok := errors.AsType[*fetch.Error](l.err)
+func (c *crawler) unaskable(now time.Time, s *site, l fetchpool.Robots) bool {
+	failure, ok := errors.AsType[*fetch.Error](l.Err)
 	s.nobody = ""
-	if hop, ok := errors.AsType[*fetch.RefusedHopError](l.err); ok {
+	if hop, ok := errors.AsType[*fetch.RefusedHopError](l.Err); ok {
 		// Waiting would not open it.
-		c.cfg.Log.Warn("robots.txt redirects to where we do not go", "host", l.request.Host, "to", hop.To.Host(), "err", hop.Err)
-		c.f.GiveUp(now, l.request.Host, visit.Skipped, visit.RobotsUnreachable)
+		c.cfg.Log.Warn("robots.txt redirects to where we do not go", "host", l.Request.Host, "to", hop.To.Host(), "err", hop.Err)
+		c.f.GiveUp(now, l.Request.Host, visit.Skipped, visit.RobotsUnreachable)
 		return true
 	}
 	switch {
 	case !ok:
 		s.definite = 0
 		return false
-	case c.fallBack(now, l.request.Host, failure):
+	case c.fallBack(now, l.Request.Host, failure):
 		return true
 	case failure.Reason.Skipped():
-		c.f.GiveUp(now, l.request.Host, visit.Skipped, visit.Reason(failure.Reason))
+		c.f.GiveUp(now, l.Request.Host, visit.Skipped, visit.Reason(failure.Reason))
 		return true
-	case !l.answer.Answered || s.robots.Known != robots.Nothing:
+	case !l.Answer.Answered || s.robots.Known != robots.Nothing:
 		return false
 	}
 	s.nobody = visit.Reason(failure.Reason)
 	if s.definite++; s.definite < tries {
 		return false
 	}
-	c.f.GiveUp(now, l.request.Host, visit.Failed, visit.Reason(failure.Reason))
+	c.f.GiveUp(now, l.Request.Host, visit.Failed, visit.Reason(failure.Reason))
 	return true
 }
 

@@ -23,7 +23,7 @@ import (
 // other modules by import path.
 const Map = `
 # the journey of one URL; only the root joins its stops
-.                        weburl scope frontier governor robots politeness fetch fetch/guard parse visit store store/journal output limit job ask gauge survey internal/borrow internal/committer internal/control internal/discovery internal/exchange internal/jobrun internal/loop internal/ownership internal/pace internal/redirects
+.                        weburl scope frontier governor robots politeness fetch fetch/guard parse visit store store/journal output limit job ask gauge survey internal/borrow internal/committer internal/control internal/discovery internal/exchange internal/fetchpool internal/jobrun internal/loop internal/ownership internal/pace internal/redirects
 survey                   weburl scope robots politeness fetch parse visit store visitor internal/borrow internal/exchange internal/pace
 gauge                    frontier job politeness store visit
 visitor                  weburl robots politeness fetch visit internal/exchange
@@ -32,6 +32,7 @@ internal/loop            fetch/guard
 internal/committer       frontier store visit internal/discovery internal/loop
 internal/jobrun          job limit politeness store visit weburl internal/discovery
 internal/control         ask frontier gauge job limit politeness store visit weburl internal/borrow internal/committer internal/loop internal/pace
+internal/fetchpool       fetch frontier gauge internal/discovery internal/exchange internal/loop internal/redirects output parse robots store store/journal visit weburl
 internal/redirects       job store visit weburl
 internal/ownership       store
 internal/discovery       frontier job parse scope store visit weburl

@@ -90,30 +90,15 @@ func (l *Lease) MayStart(now time.Time) bool { return l.tenure.Load().MayStart(n
 // Expired tells whether what is in flight must end.
 func (l *Lease) Expired(now time.Time) bool { return l.tenure.Load().MustCancel(now) }
 
-// Fence is asked before bytes leave on a connection that requests share.
-func (l *Lease) Fence() error {
-	if l.Expired(time.Now()) {
-		return ErrExpired
-	}
-	return nil
-}
-
 // Epoch is the one that runs.
 func (l *Lease) Epoch() *Epoch { return l.epoch.Load() }
 
-// ForRequest is the epoch that a request belongs to; nil where there is only one.
-func (l *Lease) ForRequest() *Epoch {
+// ForRequest is the lease as a request has it that is handed out now.
+func (l *Lease) ForRequest() Grant {
 	if !l.cfg.Resumes {
-		return nil
+		return Grant{lease: l}
 	}
-	return l.Epoch()
-}
-
-// Stopped tells whether the process was stopped since a request was handed out: how long
-// its answer took is not known, and its timeouts are ours. The tenure is looked at first:
-// where it was renewed since, the epoch has ended.
-func (l *Lease) Stopped(s *Epoch) bool {
-	return s != nil && (l.Expired(time.Now()) || s.Over())
+	return Grant{l, l.Epoch()}
 }
 
 // overdue ends what is in flight when the lease was not renewed in time: by the time

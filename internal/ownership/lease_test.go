@@ -9,9 +9,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"headway/internal/fetchpool"
 	"headway/internal/ownership"
 	"headway/store"
 )
+
+var errOther = errors.New("something else")
+
+var _ fetchpool.Lease = ownership.Grant{}
 
 // leased is a lease with what came of it.
 type leased struct {
@@ -57,11 +62,11 @@ func TestLeaseKept(t *testing.T) {
 		l := newLeased(t, false)
 		for range 200 {
 			time.Sleep(time.Second)
-			if now := time.Now(); !l.MayStart(now) || l.Expired(now) || l.Fence() != nil {
+			if now := time.Now(); !l.MayStart(now) || l.Expired(now) || l.ForRequest().Fence() != nil {
 				t.Fatalf("a lease that is renewed has run out: %v", l.Tenure())
 			}
 		}
-		if l.ForRequest() != nil {
+		if l.ForRequest().Context(t.Context()) != t.Context() {
 			t.Error("a worker of a fleet has one epoch only")
 		}
 	})
@@ -79,8 +84,8 @@ func TestLeaseExpires(t *testing.T) {
 			t.Errorf("its work ended %v after the last renewal; others may take it over after %v", took, terms.TakeOver)
 		}
 		synctest.Wait()
-		if !errors.Is(l.ended(), ownership.ErrExpired) || !errors.Is(l.Fence(), ownership.ErrExpired) || l.failed == nil {
-			t.Errorf("ended with %v, fence %v, failed with %v", l.ended(), l.Fence(), l.failed)
+		if !errors.Is(l.ended(), ownership.ErrExpired) || !errors.Is(l.ForRequest().Fence(), ownership.ErrExpired) || l.failed == nil {
+			t.Errorf("ended with %v, fence %v, failed with %v", l.ended(), l.ForRequest().Fence(), l.failed)
 		}
 	})
 }
@@ -112,19 +117,19 @@ func TestLeaseResumes(t *testing.T) {
 		l.answers(func() ([]string, error) { <-hang; return nil, errors.New("too late") })
 		time.Sleep(terms.Cancel)
 		synctest.Wait()
-		if !before.Over() || !l.Stopped(before) || !errors.Is(context.Cause(before.Context()), ownership.ErrExpired) {
-			t.Fatalf("a request of a process that was stopped is in flight: over %v, stopped %v", before.Over(), l.Stopped(before))
+		if cause := context.Cause(before.Context(t.Context())); !errors.Is(cause, ownership.ErrExpired) || !before.Interrupted() || !errors.Is(before.Trouble(errOther), ownership.ErrExpired) {
+			t.Fatalf("a request of a process that was stopped is in flight: %v, interrupted %v, its trouble %v", cause, before.Interrupted(), before.Trouble(errOther))
 		}
 		l.answers(func() ([]string, error) { return []string{"taken.example"}, nil })
 		close(hang)
 		time.Sleep(2 * terms.Renew)
 		synctest.Wait()
 		after := l.ForRequest()
-		if after == before || after.Over() || l.Stopped(after) || !l.MayStart(time.Now()) {
-			t.Errorf("it does not go on: the same epoch %v, over %v, may start %v", after == before, after.Over(), l.MayStart(time.Now()))
+		if err := after.MayStart(time.Now()); err != nil || after.Interrupted() || after.Trouble(errOther) != nil {
+			t.Errorf("it does not go on: %v, interrupted %v, trouble %v", err, after.Interrupted(), after.Trouble(errOther))
 		}
-		if !l.Stopped(before) {
-			t.Error("a request of the epoch before may count")
+		if err := before.MayStart(time.Now()); !errors.Is(err, ownership.ErrExpired) || !before.Interrupted() || before.Fence() != nil {
+			t.Errorf("what was handed out before is sent: %v, interrupted %v, fence %v", err, before.Interrupted(), before.Fence())
 		}
 		if l.severs == 0 || !slices.Contains(l.lost, "taken.example") || l.ended() != nil {
 			t.Errorf("connections closed %d times, lost %v, ended with %v", l.severs, l.lost, l.ended())
@@ -140,8 +145,8 @@ func TestLeaseLost(t *testing.T) {
 		l.answers(func() ([]string, error) { return []string{"taken.example"}, nil })
 		time.Sleep(store.Terms{}.WithDefaults().Renew)
 		synctest.Wait()
-		if !before.Over() || l.ForRequest() == before || len(l.lost) == 0 || l.severs == 0 {
-			t.Errorf("over %v, lost %v, connections closed %d times", before.Over(), l.lost, l.severs)
+		if !before.Interrupted() || l.ForRequest() == before || len(l.lost) == 0 || l.severs == 0 {
+			t.Errorf("interrupted %v, lost %v, connections closed %d times", before.Interrupted(), l.lost, l.severs)
 		}
 	})
 }

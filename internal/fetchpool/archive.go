@@ -1,4 +1,4 @@
-package headway
+package fetchpool
 
 import (
 	"context"
@@ -11,34 +11,58 @@ import (
 	"headway/visit"
 )
 
-// archiver hands the exchanges of one request to the outputs that want their
-// bytes, and keeps the first error.
+// Archives are the outputs that take the bytes of every exchange. They may be used by
+// many goroutines.
+type Archives []output.ExchangeWriter
+
+// ArchivesOf returns the archives among the outputs.
+func ArchivesOf(outputs []output.Writer) (list Archives) {
+	for _, w := range outputs {
+		if a, ok := w.(output.ExchangeWriter); ok {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// Sync makes the bytes of exchanges durable, before their visits are.
+func (a Archives) Sync() error {
+	for _, to := range a {
+		if err := to.Sync(); err != nil {
+			return fmt.Errorf("write output: %w", err)
+		}
+	}
+	return nil
+}
+
+// archiver hands the exchanges of one request to the archives, and keeps the first error.
 type archiver struct {
+	to      Archives
 	purpose output.Purpose
 	item    visit.Item
 	err     error
 }
 
-// tap makes a request archived, if anybody wants that.
-func (c *crawler) tap(ctx context.Context, req *fetch.Request, a *archiver) {
-	if len(c.archives) == 0 {
+// tap has a request archived, if there are archives.
+func (a *archiver) tap(ctx context.Context, req *fetch.Request) {
+	if len(a.to) == 0 {
 		return
 	}
 	req.Wire = func(r *fetch.Result, w *fetch.Wire) {
 		if a.err == nil {
-			a.err = c.archive(ctx, a, r, w)
+			a.err = a.write(ctx, r, w)
 		}
 	}
 }
 
-// archive hands one exchange over, and waits until it is taken.
-func (c *crawler) archive(ctx context.Context, a *archiver, r *fetch.Result, w *fetch.Wire) error {
+// write hands one exchange over, and waits until it is taken.
+func (a *archiver) write(ctx context.Context, r *fetch.Result, w *fetch.Wire) error {
 	x := &output.Exchange{
 		Purpose: a.purpose, Item: a.item, Remote: r.Remote.Addr(), Timing: exchange.TimingOf(r), Status: r.Status, Protocol: r.Proto,
 		Request: w.Request, Response: w.Response, Body: w.Body, Cut: cutOf(w), Hidden: w.Hidden,
 	}
 	x.Item.URL = r.URL // robots.txt may have moved
-	for _, to := range c.archives {
+	for _, to := range a.to {
 		if err := to.Exchange(ctx, x); err != nil {
 			return fmt.Errorf("write output: %w", err)
 		}
@@ -46,7 +70,7 @@ func (c *crawler) archive(ctx context.Context, a *archiver, r *fetch.Result, w *
 	return nil
 }
 
-// cutOf says why a body is not whole.
+// cutOf is why a body is not whole.
 func cutOf(w *fetch.Wire) output.Cut {
 	failure, ok := errors.AsType[*fetch.Error](w.Err)
 	switch {
@@ -61,14 +85,4 @@ func cutOf(w *fetch.Wire) output.Cut {
 	default:
 		return output.CutOther
 	}
-}
-
-// syncArchives makes the bytes of exchanges durable, before their visits are.
-func (c *crawler) syncArchives() error {
-	for _, to := range c.archives {
-		if err := to.Sync(); err != nil {
-			return fmt.Errorf("write output: %w", err)
-		}
-	}
-	return nil
 }

@@ -1,0 +1,70 @@
+package fetchpool_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"headway/frontier"
+	"headway/internal/fetchpool"
+)
+
+// TestSlow lets an exchange without progress give its place to others, for which there
+// is a worker.
+func TestSlow(t *testing.T) {
+	in(t, func(cfg *fetchpool.Config) { cfg.Workers, cfg.Slow = 1, 1 }, func(r *rig) {
+		r.replies[host+"/slow"] = reply{header: html, takes: time.Minute}
+		r.Start(r.work, r.task(frontier.Page, "/slow"))
+		r.run(stuckAfter / 2)
+		if r.Busy() != 1 || r.Dragging() != 0 {
+			t.Errorf("at first %d busy, %d without progress", r.Busy(), r.Dragging())
+		}
+		r.run(stuckAfter)
+		if r.Busy() != 0 || r.Dragging() != 1 || r.slow != 1 {
+			t.Errorf("then %d busy, %d without progress", r.Busy(), r.Dragging())
+		}
+		r.Start(r.work, r.task(frontier.Page, "/b"))
+		r.run(time.Second)
+		if len(r.pages) != 1 || r.pages[0].Request.Item.URL.Path() != "/b" {
+			t.Errorf("%d pages came in meanwhile", len(r.pages))
+		}
+		r.settle()
+		if len(r.pages) != 2 || r.pages[1].Own != nil {
+			t.Errorf("%+v", r.pages)
+		}
+	})
+}
+
+// TestApart counts an exchange among the slow ones from the beginning, once.
+func TestApart(t *testing.T) {
+	in(t, nil, func(r *rig) {
+		r.replies[host+"/slow"] = reply{header: html, takes: time.Minute}
+		task := r.task(frontier.Page, "/slow")
+		task.Apart = true
+		r.Start(r.work, task)
+		for range 2 {
+			if r.Busy() != 0 || r.Dragging() != 1 {
+				t.Errorf("%d busy, %d without progress", r.Busy(), r.Dragging())
+			}
+			r.run(2 * stuckAfter)
+		}
+		r.settle()
+		if r.page().Own != nil {
+			t.Error(r.page().Own)
+		}
+	})
+}
+
+// TestCrowded calls an exchange off for which there is no place among the slow ones.
+func TestCrowded(t *testing.T) {
+	in(t, nil, func(r *rig) {
+		r.noSlow = true
+		r.replies[host+"/slow"] = reply{header: html, takes: time.Minute}
+		r.Start(r.work, r.task(frontier.Page, "/slow"))
+		r.run(stuckAfter + 1)
+		if l := r.page(); !errors.Is(l.Own, fetchpool.ErrCrowded) || !fetchpool.CalledOff(l.Own) || l.Sent.IsZero() {
+			t.Errorf("%+v", l)
+		}
+		r.settle()
+	})
+}

@@ -1,0 +1,100 @@
+package fetchpool
+
+import (
+	"time"
+
+	"headway/frontier"
+	"headway/internal/discovery"
+	"headway/internal/exchange"
+	"headway/output"
+	"headway/parse"
+	"headway/store"
+	"headway/visit"
+)
+
+// Sitemap is what came of a request for a sitemap. What the sitemap lists goes to its
+// [Listing].
+type Sitemap struct {
+	Request frontier.Request
+	Skipped bool // it was not requested
+	Answer  frontier.Answer
+	Wire    int64
+	Own     error // our own trouble: nothing is known of it
+	Sent    time.Time
+}
+
+// sitemapChunk is how many entries of a sitemap are stored at a time.
+const sitemapChunk = 2000
+
+// fetchSitemap fetches a sitemap and hands its entries over. It reports whether that
+// need not be done again.
+func (p *Pool) fetchSitemap(t *underway) (done bool) {
+	r := t.Request
+	l := Sitemap{Request: r}
+	land := func() { p.loop.Post(func(now time.Time) { p.cfg.Landings.Sitemap(now, l) }) }
+	v := &visit.Visit{Item: visit.Item{Job: r.Job, URL: r.URL}}
+	allowed, err := p.robotsAllow(t, v)
+	if err != nil || !allowed {
+		l.Skipped = true
+		land()
+		return err == nil
+	}
+	s := p.asker(t, output.ForSitemap, visit.Item{Job: r.Job}).Sitemap(t.Lease.Context(t.ctx), t.Host, r.URL)
+	defer s.Close()
+	if s.Own != nil {
+		l.Sent, l.Own = p.sentAt(s.Result), s.Own
+		land()
+		return false
+	}
+	l.Answer, l.Wire = p.answer(&s.Answer), s.WireBytes
+	l.Answer.Latency = 0 // pages are compared with pages
+	land()
+	switch {
+	case s.Moved:
+		to := s.To
+		p.loop.Post(func(time.Time) { t.Listing.Moved(to) })
+	case s.Success():
+		return p.readSitemap(t, s)
+	}
+	return true
+}
+
+// readSitemap stores what a sitemap lists in chunks, each of which is stored before the
+// next one is read. It reports whether that was all of it.
+func (p *Pool) readSitemap(t *underway, s *exchange.Sitemap) bool {
+	at := t.Request.URL
+	finder := store.SlotOf(p.cfg.Key, at.Domain())
+	var chunk []discovery.Link
+	stored := true
+	nested, _, err := s.Read(at, func(e parse.Entry) bool {
+		chunk = append(chunk, t.Job.Rules.Entry(t.Request.Job, at, e, finder))
+		if len(chunk) == sitemapChunk {
+			stored = p.storeLinks(t, chunk)
+			chunk = nil
+		}
+		return stored
+	})
+	if !stored {
+		return false
+	}
+	if err != nil {
+		p.cfg.Log.Debug("sitemap not read to its end", "url", visit.Redact(at), "err", err)
+	}
+	if len(chunk) > 0 && !p.storeLinks(t, chunk) {
+		return false
+	}
+	p.loop.Post(func(time.Time) { t.Listing.Nested(nested) })
+	return true
+}
+
+// storeLinks hands links to the loop and waits until they are stored.
+func (p *Pool) storeLinks(t *underway, links []discovery.Link) bool {
+	stored := make(chan struct{})
+	p.loop.Post(func(now time.Time) { t.Listing.Store(now, links, func() { close(stored) }) })
+	select {
+	case <-stored:
+		return true
+	case <-t.ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,28 @@
+package headway
+
+import (
+	"fmt"
+	"testing"
+
+	"headway/gauge"
+	"headway/store"
+	"headway/store/memory"
+)
+
+// BenchmarkShow is what the loop spends on its gauge, four times a second.
+func BenchmarkShow(b *testing.B) {
+	var g gauge.Gauge
+	cfg := Worker{Store: memory.Open(memory.Config{}), Gauge: &g}.withDefaults()
+	c := newCrawler(cfg)
+	c.loop.Begin()
+	if err := c.open(b.Context(), c.loop.Now(), store.SlotCount); err != nil {
+		b.Fatal(err)
+	}
+	for i := range 10_000 {
+		c.sites[fmt.Sprint("http://h", i, ".example")] = &site{}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		c.show(c.loop.Now(), false)
+	}
+}
