@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,16 +114,17 @@ func TestCancel(t *testing.T) {
 func TestBackPressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t)
-		posted, taken := 0, 0
+		var posted atomic.Int32
+		taken := 0
 		l.Go(func() {
 			for range 10 {
 				l.Post(func(time.Time) { taken++ })
-				posted++
+				posted.Add(1)
 			}
 		})
 		synctest.Wait()
-		if posted != 1 {
-			t.Errorf("%d were posted while nobody took them", posted)
+		if n := posted.Load(); n != 1 {
+			t.Errorf("%d were posted while nobody took them", n)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -131,8 +133,8 @@ func TestBackPressure(t *testing.T) {
 		}
 		for next(l, time.Second) {
 		}
-		if posted != 10 || taken != 10 {
-			t.Errorf("%d posted and %d taken", posted, taken)
+		if n := posted.Load(); n != 10 || taken != 10 {
+			t.Errorf("%d posted and %d taken", n, taken)
 		}
 	})
 }
