@@ -9,6 +9,8 @@ import (
 	"headway/frontier"
 	"headway/gauge"
 	"headway/internal/committer"
+	"headway/internal/control"
+	"headway/internal/fetchpool"
 	"headway/internal/loop"
 	"headway/internal/ownership"
 	"headway/store"
@@ -18,13 +20,17 @@ import (
 // base is what the parts of an engine share. The loop's parts have it; what runs in the
 // background is given what it needs.
 type base struct {
-	cfg Worker
-	st  store.Store
-	key weburl.Key
-	log *slog.Logger
+	cfg    Worker
+	alone  bool // nobody shares the store
+	worker store.WorkerID
+	st     store.Store
+	key    weburl.Key
+	log    *slog.Logger
 
 	loop    *loop.Loop
 	commits *committer.Committer
+	pool    *fetchpool.Pool
+	control *control.Control
 	meter   *gauge.Meter
 
 	f     *frontier.Frontier
@@ -79,10 +85,10 @@ func (s *shutdown) afterlife() (context.Context, context.CancelFunc) {
 	}
 }
 
-func newBase(cfg Worker) *base {
+func newBase(cfg Worker, alone bool) *base {
 	return &base{
-		cfg: cfg, st: cfg.Store, key: cfg.Store.Key(), log: cfg.Log, meter: gauge.NewMeter(cfg.Gauge), seen: frontier.NewSeen(cfg.SeenBytes), sites: map[string]*site{},
-		slots: ownership.NewSlots(), domains: ownership.NewDomains(), shutdown: &shutdown{},
+		cfg: cfg, alone: alone, st: cfg.Store, key: cfg.Store.Key(), log: cfg.Log, meter: gauge.NewMeter(cfg.Gauge), seen: frontier.NewSeen(cfg.SeenBytes), sites: map[string]*site{},
+		slots: ownership.NewSlots(), domains: ownership.NewDomains(), shutdown: &shutdown{hurried: !alone},
 	}
 }
 

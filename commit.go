@@ -18,7 +18,7 @@ import (
 // newCommitter stores what the crawler gives it.
 func (c *crawler) newCommitter() *committer.Committer {
 	return committer.New(c.loop, committer.Config{
-		Store: c.st, Gap: c.cfg.CommitGap, Lease: c.slots.Lease, Host: c.storeHost, Last: c.endingsBeside,
+		Store: c.st, Gap: c.cfg.CommitGap, Lease: c.slots.Lease, Host: c.hosts.storeHost, Last: c.queues.endingsBeside,
 		Sync: fetchpool.ArchivesOf(c.cfg.Outputs).Sync, Beyond: c.afterlife, Asked: c.meter.Stored, Took: c.tookCommit, Log: c.cfg.Log,
 	})
 }
@@ -27,38 +27,38 @@ func (c *crawler) newCommitter() *committer.Committer {
 const slowCommit = 250 * time.Millisecond
 
 // pendAt adds something about a host, which must be ours.
-func (c *crawler) pendAt(host string, e committer.Entry) {
-	s := c.sites[host]
+func (hs *hosts) pendAt(host string, e committer.Entry) {
+	s := hs.sites[host]
 	e.Slot, e.Domain = s.slot, s.domain
-	c.commits.Add(e)
+	hs.commits.Add(e)
 }
 
 // pendRan says that an errand was run.
-func (c *crawler) pendRan(e store.Errand) {
+func (hs *hosts) pendRan(e store.Errand) {
 	domain := e.URL.Domain()
-	c.commits.Add(committer.Entry{Ran: &e, Slot: store.SlotOf(c.key, domain), Domain: domain})
+	hs.commits.Add(committer.Entry{Ran: &e, Slot: store.SlotOf(hs.key, domain), Domain: domain})
 }
 
 // storeHost is the state of a host as it is stored.
-func (c *crawler) storeHost(host string) (committer.Host, bool) {
-	s := c.sites[host]
-	view, ok := c.f.View(host)
+func (hs *hosts) storeHost(host string) (committer.Host, bool) {
+	s := hs.sites[host]
+	view, ok := hs.f.View(host)
 	if s == nil || !ok {
 		return committer.Host{}, false
 	}
-	return c.encodeHost(host, s, view.State)
+	return hs.encodeHost(host, s, view.State)
 }
 
 // encodeHost is a host as it is stored, with this state.
-func (c *crawler) encodeHost(host string, s *site, state politeness.State) (committer.Host, bool) {
+func (hs *hosts) encodeHost(host string, s *site, state politeness.State) (committer.Host, bool) {
 	file, err := s.robots.MarshalBinary()
 	if err != nil {
-		c.loop.Fail(fmt.Errorf("encode the robots state of %s: %w", host, err))
+		hs.loop.Fail(fmt.Errorf("encode the robots state of %s: %w", host, err))
 		return committer.Host{}, false
 	}
 	h := store.Host{Host: host, Robots: file}
 	if err := pace.Write(&h, state, s.stored); err != nil {
-		c.loop.Fail(err)
+		hs.loop.Fail(err)
 		return committer.Host{}, false
 	}
 	s.stored = pace.Of(&h)
@@ -83,11 +83,11 @@ func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 		if e.Visit != nil {
 			visits = append(visits, *e.Visit)
 			if !e.Visit.Answer.Location.IsZero() {
-				c.redirects.Drop(&e.Visit.Item)
+				c.learner.redirects.Drop(&e.Visit.Item)
 			}
 		}
 		if e.Retry != nil {
-			if r := c.runs[e.Request.Job]; r != nil {
+			if r := c.jobs.runs[e.Request.Job]; r != nil {
 				r.tally.Attempted(&e.Retry.Visit)
 			}
 		}
@@ -108,20 +108,20 @@ func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 		if host := it.URL.Host(); c.sites[host] == nil {
 			met = append(met, host)
 		}
-		c.site(it.URL)
+		c.hosts.site(it.URL)
 		items = append(items, it)
 	}
 	// New URLs come first, so that a host is not taken to be without work
 	// between its last page and the links on it.
 	c.f.Added(now, items)
 	for _, host := range met {
-		c.forgetUnscheduled(host)
+		c.hosts.forgetUnscheduled(host)
 	}
 	errands := make([]store.Errand, 0, len(receipt.Errands))
 	for _, i := range receipt.Errands {
 		errands = append(errands, commit.Errands[i])
 	}
-	c.sendErrands(now, errands)
+	c.jobs.sendErrands(now, errands)
 	for i := range batch {
 		// A park may have ended links of its own commit.
 		if p := batch[i].Park; p != nil {
@@ -129,13 +129,13 @@ func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 		}
 	}
 	c.f.Committed(now, requests)
-	c.lookForLoops(c.shift, visits)
+	c.learner.lookForLoops(c.shift, visits)
 	if len(visits) > 0 && len(c.cfg.Outputs) > 0 {
 		c.outbox.Put(visits)
 	}
 	for i := range visits {
 		c.meter.Ended(&visits[i])
-		if r := c.runs[visits[i].Item.Job]; r != nil {
+		if r := c.jobs.runs[visits[i].Item.Job]; r != nil {
 			r.tally.Ended(&visits[i])
 		}
 	}
@@ -144,44 +144,44 @@ func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 // rest lets go of a host that left memory. Its state is stored already, because
 // a host leaves only after its last commit; one with work is stored once more
 // with the time at which it is ready, by which it comes back.
-func (c *crawler) rest(r frontier.Rest) {
-	s := c.sites[r.Host]
+func (ld *loader) rest(r frontier.Rest) {
+	s := ld.sites[r.Host]
 	if s == nil {
 		return
 	}
 	if !r.Until.IsZero() {
-		if h, ok := c.encodeHost(r.Host, s, r.State); ok {
+		if h, ok := ld.hosts.encodeHost(r.Host, s, r.State); ok {
 			h.Rest = r.Until
-			c.commits.Rest(h)
+			ld.commits.Rest(h)
 		}
 	}
-	delete(c.sites, r.Host)
+	delete(ld.sites, r.Host)
 	// A domain without work is not kept from others.
-	if s.claimed && r.Until.IsZero() && len(c.f.Hosts(s.domain)) == 0 {
-		if _, ok := c.st.(store.Domains); ok && c.domains.Give(s.domain) {
-			c.yield(c.loop.Now(), s.domain)
+	if s.claimed && r.Until.IsZero() && len(ld.f.Hosts(s.domain)) == 0 {
+		if _, ok := ld.st.(store.Domains); ok && ld.domains.Give(s.domain) {
+			ld.queues.yield(ld.loop.Now(), s.domain)
 		}
 	}
 }
 
 // lookForLoops follows the redirects of a commit again, in a fleet.
-func (c *crawler) lookForLoops(ctx context.Context, visits []visit.Visit) {
-	if c.fleet == nil {
-		return
+func (lr *learner) lookForLoops(ctx context.Context, visits []visit.Visit) {
+	if lr.alone {
+		return // it sees them all
 	}
 	var list []visit.Visit
 	for i := range visits {
-		if v := &visits[i]; v.Outcome == visit.Redirected && c.runs[v.Item.Job] != nil && len(list) < redirects.MaxFollowed {
+		if v := &visits[i]; v.Outcome == visit.Redirected && lr.jobs.runs[v.Item.Job] != nil && len(list) < redirects.MaxFollowed {
 			list = append(list, visit.Visit{Item: v.Item, Answer: visit.Answer{Location: v.Answer.Location}})
 		}
 	}
 	if len(list) == 0 {
 		return
 	}
-	known, now := c.redirects, c.loop.Now
-	c.loop.Go(func() {
+	known, now := lr.redirects, lr.loop.Now
+	lr.loop.Go(func() {
 		if err := known.Break(ctx, now, list); err != nil {
-			c.loop.Post(func(time.Time) { c.loop.FailUnless(ctx, err) })
+			lr.loop.Post(func(time.Time) { lr.loop.FailUnless(ctx, err) })
 		}
 	})
 }

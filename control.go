@@ -12,19 +12,19 @@ import (
 	"headway/store"
 )
 
-// newControl answers questions about the crawler and takes orders to it.
-func (c *crawler) newControl() *control.Control {
-	cfg := control.Config{Loop: c.loop, Frontier: c.f, Commits: c.commits, Workers: c.cfg.Workers, Layers: c.layers, Log: c.cfg.Log}
-	if c.fleet == nil {
-		r := c.alone
-		return control.NewSolo(cfg, control.Solo{Mail: c.cfg.Mail, Job: r.ID, Standing: r.standing, StopDiscovery: r.stopDiscovery})
-	}
-	mail, _ := c.st.(store.Mail)
+// newControl implements [mode].
+func (s *solo) newControl(cfg control.Config) *control.Control {
+	return control.NewSolo(cfg, control.Solo{Mail: s.cfg.Mail, Job: s.r.ID, Standing: s.r.standing, StopDiscovery: s.r.stopDiscovery})
+}
+
+// newControl implements [mode].
+func (m *member) newControl(cfg control.Config) *control.Control {
+	mail, _ := m.st.(store.Mail)
 	return control.NewWorker(cfg, control.Worker{
-		ID: c.worker, Key: c.key, Hosts: c.st, Mail: mail, Self: c.standing, Drain: c.drain, Poll: c.nextPoll,
-		Owns: func(s store.Slot) bool { _, ours := c.slots.Lease(s); return ours },
+		ID: m.worker, Key: m.key, Hosts: m.st, Mail: mail, Self: m.standing, Drain: m.leave, Poll: m.nextPoll,
+		Owns: func(s store.Slot) bool { _, ours := m.slots.Lease(s); return ours },
 		Standing: func(now time.Time, id job.ID) (control.Standing, bool) {
-			if r := c.runs[id]; r != nil {
+			if r := m.jobs.runs[id]; r != nil {
 				return r.standing(now), true
 			}
 			return control.Standing{}, false
@@ -33,19 +33,19 @@ func (c *crawler) newControl() *control.Control {
 }
 
 // standing is how a worker of a fleet stands.
-func (c *crawler) standing() ask.Worker {
+func (m *member) standing() ask.Worker {
 	return ask.Worker{
-		Worker: c.worker, Since: c.loop.Began().UTC().Round(0), Renewed: ask.Millis(c.lease.Tenure().Age(time.Now())), Slots: c.slots.Len(), Leaving: c.slots.Leaving(),
-		Hosts: c.f.Stats().Working, InFlight: c.pool.Busy(), Most: c.cfg.Workers, Jobs: slices.Sorted(maps.Keys(c.runs)), Draining: c.halted,
+		Worker: m.worker, Since: m.loop.Began().UTC().Round(0), Renewed: ask.Millis(m.lease.Tenure().Age(time.Now())), Slots: m.slots.Len(), Leaving: m.slots.Leaving(),
+		Hosts: m.f.Stats().Working, InFlight: m.pool.Busy(), Most: m.cfg.Workers, Jobs: slices.Sorted(maps.Keys(m.jobs.runs)), Draining: m.halted,
 	}
 }
 
-// drain finishes what is in flight, as far as there is time for it, and ends the part in
+// leave finishes what is in flight, as far as there is time for it, and ends the part in
 // the fleet.
-func (c *crawler) drain(now time.Time) {
-	if !c.halted {
-		c.halt(now, &jobrun.End{Reason: "interrupted"}, false)
-		c.haltAt = now.Add(drainFor)
+func (m *member) leave(now time.Time) {
+	if !m.halted {
+		m.jobs.halt(now, &jobrun.End{Reason: "interrupted"})
+		m.haltAt = now.Add(drainFor)
 	}
 }
 

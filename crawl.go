@@ -28,12 +28,13 @@ func New(w Worker, j Job) (*Crawl, error) {
 	if err != nil {
 		return nil, fmt.Errorf("crawl: %w", err)
 	}
-	c := newCrawler(w)
+	c := newCrawler(w, true)
 	r, err := newRun(c.base, w.OptedOut, j)
 	if err != nil {
 		return nil, err
 	}
-	c.alone = r
+	c.jobs.only = r
+	c.mode = &solo{base: c.base, jobs: c.jobs, queues: c.queues, r: r}
 	return &Crawl{c, r}, nil
 }
 

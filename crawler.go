@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/gauge"
 	"headway/governor"
 	"headway/internal/committer"
 	"headway/internal/control"
-	"headway/internal/fetchpool"
 	"headway/internal/loop"
 	"headway/internal/redirects"
 	"headway/job"
@@ -33,48 +33,57 @@ import (
 type crawler struct {
 	*base
 
-	runs  map[job.ID]*run
-	alone *run   // the only one there will be; nil in a fleet
-	fleet *fleet // what is shared with other workers; nil for one alone
+	mode    mode
+	hosts   *hosts
+	jobs    *jobs
+	queues  *queues
+	loader  *loader
+	learner *learner
 
-	worker store.WorkerID
-
-	rules    *robots.Cache
+	gov      *governor.Governor
+	outbox   *committer.Outbox
 	suspects []journal.Suspect
-	versions map[robots.Sum]bool // of robots.txt that are stored
 
-	pool      *fetchpool.Pool
-	gov       *governor.Governor
-	redirects *redirects.Redirects
-	control   *control.Control
-
-	outbox     *committer.Outbox
-	refills    []frontier.Want
-	refilling  bool
-	sifts      []frontier.Sift // queues to be judged by a robots.txt that is new
-	sifting    bool
-	siftStored func()         // called when what it ended is stored
-	tokens     int            // reservations under way
-	rates      store.Timeline // of tenants, where nobody shares the store
-
-	upAt     time.Time // when the time of the next job is up; zero: of none
 	lowDisk  bool
 	lowSince time.Time
-	reading  bool              // hosts are being read
-	reads    []store.HostQuery // further hosts to be read
-	free     int64             // room on the disk, as last seen
+	free     int64 // room on the disk, as last seen
 }
 
-func newCrawler(cfg Worker) *crawler {
+// mode is how the work is shared: with nobody, or with a fleet. It is one of [solo] and
+// [member].
+type mode interface {
+	// again tells whether a question to the store that failed is put again.
+	again(err error) bool
+	// listen hears news until work ends.
+	listen(work context.Context)
+	// tend is called in each round of the loop, look a few times a second.
+	tend(work context.Context, now time.Time)
+	look(work context.Context, now time.Time)
+	// mayStart is how many more requests may start, where that is limited.
+	mayStart() (most int, limited bool)
+	// publish makes it known how the work stands.
+	publish(now time.Time, layers func(now time.Time) []gauge.Layer)
+	// drain is called when nothing more is to be sent after what is in flight.
+	drain(now time.Time)
+	// finished tells whether the work is over, once nothing is under way.
+	finished(ctx context.Context) bool
+	// newControl answers questions about the work.
+	newControl(cfg control.Config) *control.Control
+}
+
+// newCrawler returns a crawler without a mode yet: one alone, or one of a fleet.
+func newCrawler(cfg Worker, alone bool) *crawler {
 	c := &crawler{
-		base: newBase(cfg), runs: map[job.ID]*run{}, versions: map[robots.Sum]bool{},
-		rates: store.Timeline{}, rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
-		outbox: committer.NewOutbox(),
-		gov:    governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}),
+		base: newBase(cfg, alone), outbox: committer.NewOutbox(),
+		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}),
 	}
 	c.loop = loop.New(loop.Config{Room: 4 * cfg.Workers, Asked: c.meter.Stored, Again: c.again, Scarce: scarce, Log: cfg.Log})
+	c.hosts = &hosts{base: c.base, rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}), versions: map[robots.Sum]bool{}}
+	c.jobs = &jobs{base: c.base, hosts: c.hosts, runs: map[job.ID]*run{}}
+	c.queues = &queues{base: c.base, hosts: c.hosts, jobs: c.jobs, rates: store.Timeline{}}
+	c.loader = &loader{base: c.base, hosts: c.hosts, jobs: c.jobs, queues: c.queues}
+	c.learner = &learner{base: c.base, hosts: c.hosts, jobs: c.jobs, redirects: redirects.New(c.st, c.loop.Retry)}
 	c.commits = c.newCommitter()
-	c.redirects = redirects.New(c.st, c.loop.Retry)
 	return c
 }
 
@@ -96,7 +105,7 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 		return fmt.Errorf("acquire slots: %w", err)
 	}
 	c.slots.Own(leases)
-	if _, err := c.keep(ctx); err != nil {
+	if _, err := c.loader.keep(ctx); err != nil {
 		return err
 	}
 	c.lease = c.newLease(sent)
@@ -114,10 +123,10 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 	}
 	c.f = frontier.New(frontier.Config{
 		Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Robots: c.cfg.RobotsWorkers, Slow: c.cfg.Slow, Addresses: c.cfg.Addresses,
-		Suspects: suspects, Forbidden: c.forbidden, Trace: c.watching(c.cfg.Trace),
+		Suspects: suspects, Forbidden: c.queues.forbidden, Trace: c.hosts.watching(c.cfg.Trace),
 	}, now)
 	c.pool = c.newPool(inFlight)
-	c.control = c.newControl()
+	c.control = c.mode.newControl(control.Config{Loop: c.loop, Frontier: c.f, Commits: c.commits, Workers: c.cfg.Workers, Layers: c.layers, Log: c.log})
 	return nil
 }
 
@@ -129,9 +138,7 @@ func (c *crawler) crawl(ctx context.Context) error {
 	defer c.stopWork(nil)
 	var helpers sync.WaitGroup
 	helpers.Go(func() { c.lease.Keep(work) })
-	if c.fleet != nil {
-		helpers.Go(func() { c.await(work) })
-	}
+	helpers.Go(func() { c.mode.listen(work) })
 	outputErr := make(chan error, 1)
 	go func() {
 		err := output.Run(context.WithoutCancel(ctx), c.outbox.Out(), c.cfg.Outputs...)
@@ -160,7 +167,7 @@ func (c *crawler) crawl(ctx context.Context) error {
 
 // giveBack returns what the store counts as ours, except the slots.
 func (c *crawler) giveBack(ctx context.Context, now time.Time) error {
-	return errors.Join(c.returnTokens(ctx, now), c.yieldAll(ctx, now))
+	return errors.Join(c.jobs.returnTokens(ctx, now), c.loader.yieldAll(ctx, now))
 }
 
 // leave ends the part in the store cleanly.
@@ -173,12 +180,12 @@ func (c *crawler) leave(ctx context.Context) error {
 }
 
 // returnTokens gives back page tokens that were not used.
-func (c *crawler) returnTokens(ctx context.Context, now time.Time) error {
+func (js *jobs) returnTokens(ctx context.Context, now time.Time) error {
 	var list []store.Return
-	for id, r := range c.runs {
-		if n := c.f.Unused(id); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
+	for id, r := range js.runs {
+		if n := js.f.Unused(id); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
 			list = append(list, store.Return{Job: id, Tokens: n})
 		}
 	}
-	return c.commits.Return(ctx, now, list)
+	return js.commits.Return(ctx, now, list)
 }

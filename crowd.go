@@ -13,36 +13,35 @@ import (
 // tellCrowds tells the other workers how many hosts we are busy with on addresses
 // that hosts share, and hears how many they are: an address is asked so often in
 // all, whoever asks.
-func (c *crawler) tellCrowds(work context.Context, now time.Time) {
-	f := c.fleet
-	teller, ok := c.st.(store.Crowds)
-	if !ok || !f.crowds.due(now) {
+func (m *member) tellCrowds(work context.Context, now time.Time) {
+	teller, ok := m.st.(store.Crowds)
+	if !ok || !m.crowds.due(now) {
 		return
 	}
-	crowds := c.f.Crowds(store.MaxCrowds)
-	if len(crowds) == 0 && !f.crowding {
-		f.crowds.done(now.Add(c.cfg.Terms.Renew))
+	crowds := m.f.Crowds(store.MaxCrowds)
+	if len(crowds) == 0 && !m.crowding {
+		m.crowds.done(now.Add(m.cfg.Terms.Renew))
 		return
 	}
 	mine := make([]store.Crowd, len(crowds))
 	for i, x := range crowds {
 		mine[i] = store.Crowd(x)
 	}
-	worker := c.worker
-	loop.Once(work, c.loop, func(ctx context.Context) ([]store.Crowd, error) {
+	worker := m.worker
+	loop.Once(work, m.loop, func(ctx context.Context) ([]store.Crowd, error) {
 		return teller.Crowds(ctx, worker, mine)
 	}, func(now time.Time, others []store.Crowd, err error) {
-		f.crowds.done(now.Add(c.cfg.Terms.Renew))
+		m.crowds.done(now.Add(m.cfg.Terms.Renew))
 		if err != nil {
-			f.crowds.at = now.Add(loop.RetryLast)
-			c.lostStore(work, fmt.Errorf("share addresses: %w", err))
+			m.crowds.at = now.Add(loop.RetryLast)
+			m.lostStore(work, fmt.Errorf("share addresses: %w", err))
 			return
 		}
-		f.crowding = len(mine) > 0
+		m.crowding = len(mine) > 0
 		list := make([]frontier.Crowd, len(others))
 		for i, x := range others {
 			list[i] = frontier.Crowd(x)
 		}
-		c.f.SetCrowds(list)
+		m.f.SetCrowds(list)
 	})
 }

@@ -24,8 +24,8 @@ func (r *run) fresh(now time.Time, links []discovery.Link) []discovery.Link {
 }
 
 // findSitemaps sends for the sitemaps of a host, for all who have a part in it.
-func (c *crawler) findSitemaps(s *site, names []string) {
-	for _, r := range c.runsOf(s.home.Host()) {
+func (js *jobs) findSitemaps(s *site, names []string) {
+	for _, r := range js.runsOf(s.home.Host()) {
 		r.findSitemaps(s, names)
 	}
 }
@@ -75,42 +75,42 @@ func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
 }
 
 // sendErrands puts errands on the schedule that wait in the store, each once.
-func (c *crawler) sendErrands(now time.Time, errands []store.Errand) {
+func (js *jobs) sendErrands(now time.Time, errands []store.Errand) {
 	for _, e := range errands {
-		if !c.owns(store.SlotOf(c.key, e.URL.Domain())) || c.runs[e.Job] == nil {
+		if !js.owns(store.SlotOf(js.key, e.URL.Domain())) || js.runs[e.Job] == nil {
 			continue // its owner hears of it
 		}
-		if s := c.sites[e.URL.Host()]; s != nil && s.sitemaps[e.Job][e.URL].queued {
+		if s := js.sites[e.URL.Host()]; s != nil && s.sitemaps[e.Job][e.URL].queued {
 			continue
 		}
-		if !c.runs[e.Job].hosts.Has(e.URL.Host()) {
-			c.site(e.URL)
-			c.f.Warm(now, e.URL, []job.ID{e.Job}) // they come back when the host was taken up
-			c.forgetUnscheduled(e.URL.Host())
+		if !js.runs[e.Job].hosts.Has(e.URL.Host()) {
+			js.hosts.site(e.URL)
+			js.f.Warm(now, e.URL, []job.ID{e.Job}) // they come back when the host was taken up
+			js.hosts.forgetUnscheduled(e.URL.Host())
 			continue
 		}
-		list := c.site(e.URL).read(e.Job)
-		list[e.URL] = sitemap{nested: e.Nested, queued: c.f.Run(now, frontier.Errand{URL: e.URL, Job: e.Job})}
-		c.forgetUnscheduled(e.URL.Host())
+		list := js.hosts.site(e.URL).read(e.Job)
+		list[e.URL] = sitemap{nested: e.Nested, queued: js.f.Run(now, frontier.Errand{URL: e.URL, Job: e.Job})}
+		js.hosts.forgetUnscheduled(e.URL.Host())
 	}
 }
 
 // tookSitemap learns from the answer to a request for a sitemap.
-func (c *crawler) tookSitemap(now time.Time, l fetchpool.Sitemap) {
+func (lr *learner) tookSitemap(now time.Time, l fetchpool.Sitemap) {
 	r := l.Request
 	switch {
 	case l.Own != nil:
-		c.calledOff(now, r, l.Sent, l.Own)
+		lr.calledOff(now, r, l.Sent, l.Own)
 		return
 	case l.Skipped:
-		c.f.Skip(now, r)
+		lr.f.Skip(now, r)
 		return
 	}
-	if run := c.runs[r.Job]; run != nil {
+	if run := lr.jobs.runs[r.Job]; run != nil {
 		run.spend(now, 0, left(l.Answer), l.Wire)
 	}
-	settled := c.f.Settle(now, r, l.Answer, nil)
-	c.measure(r, &l.Answer, l.Wire, settled.Effect)
-	c.noteEffect(now, r.Host, settled.Effect)
-	c.touch(r.Host)
+	settled := lr.f.Settle(now, r, l.Answer, nil)
+	lr.measure(r, &l.Answer, l.Wire, settled.Effect)
+	lr.noteEffect(now, r.Host, settled.Effect)
+	lr.hosts.touch(r.Host)
 }

@@ -42,20 +42,20 @@ func TestErrandsRunOnce(t *testing.T) {
 	const beforeTaken = "in the store before its host is known to be taken"
 	for name, tell := range map[string]func(*crawler, *jobrun.Hosts, time.Time){
 		"in the store": func(c *crawler, _ *jobrun.Hosts, now time.Time) {
-			c.sendErrands(now, []store.Errand{errand})
+			c.jobs.sendErrands(now, []store.Errand{errand})
 		},
 		"in the store after we sent for it too": func(c *crawler, _ *jobrun.Hosts, now time.Time) {
-			c.site(u).read(1)[u] = sitemap{}
-			c.sendErrands(now, []store.Errand{errand})
+			c.hosts.site(u).read(1)[u] = sitemap{}
+			c.jobs.sendErrands(now, []store.Errand{errand})
 		},
 		beforeTaken: func(c *crawler, l *jobrun.Hosts, now time.Time) {
-			c.sendErrands(now, []store.Errand{errand})
+			c.jobs.sendErrands(now, []store.Errand{errand})
 			l.Learn(&store.Taken{N: 1, Hosts: []string{u.Host()}}) // with the answer for another
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newCrawler(Worker{Store: errandStore{memory.Open(memory.Config{}), errand}, Bounds: Bounds{Workers: 1}}.withDefaults())
+				c := newCrawler(Worker{Store: errandStore{memory.Open(memory.Config{}), errand}, Bounds: Bounds{Workers: 1}}.withDefaults(), false)
 				now := time.Now().UTC()
 				c.f = frontier.New(frontier.Config{Head: 10, MaxItems: 10, HotHosts: 10, Robots: 1, Slow: 1}, now)
 				slot := store.SlotOf(c.key, u.Domain())
@@ -63,7 +63,7 @@ func TestErrandsRunOnce(t *testing.T) {
 				r := &run{base: c.base, Stored: &jobrun.Stored{ID: 1, Store: c.st}}
 				r.Limits = limit.Resolve(limit.Layer{Level: limit.Plan, Limits: limit.Limits{Hosts: 1}})
 				r.budget = limit.NewBudget(r.Limits, now, limit.Use{})
-				c.runs[1] = r
+				c.jobs.runs[1] = r
 				if name == beforeTaken {
 					r.hosts = jobrun.NewHosts(1)
 				}
@@ -73,14 +73,14 @@ func TestErrandsRunOnce(t *testing.T) {
 				read := 0
 				for range 10 {
 					if read > 0 {
-						c.sendErrands(now, []store.Errand{errand}) // as the next reading of the store does
+						c.jobs.sendErrands(now, []store.Errand{errand}) // as the next reading of the store does
 					}
 					b := c.f.Next(now, 1, visit.WaitWorkers)
 					for _, h := range b.Load {
 						c.f.Loaded(now, frontier.HostState{Host: h, Robots: frontier.RobotsState{Known: true, Ever: true}})
 					}
 					c.f.Refilled(now, b.Refill, nil)
-					c.takeHosts(t.Context(), now, b.Take)
+					c.jobs.takeHosts(t.Context(), now, b.Take)
 					for _, r := range b.Requests {
 						if r.Kind == frontier.Sitemap && r.URL == u {
 							read++

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"headway/frontier"
+	"headway/gauge"
 	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
@@ -96,22 +98,28 @@ func Work(ctx context.Context, w Worker, f Fleet) error {
 	}
 }
 
-// fleet is the part of a crawler that shares its store with others.
-type fleet struct {
+// member is a crawler's part in a fleet: it shares the store with others.
+type member struct {
+	*base
+	hosts  *hosts
+	jobs   *jobs
+	queues *queues
+
 	open   func(store.Job) (Job, error)
 	queue  store.Queue
 	safety limit.Limits
 
-	balance  chore
-	crowds   chore
-	crowding bool // others were told of our crowds
-	jobs     chore
-	arrivals chore
-	optOuts  optOuts
-	opening  map[job.ID]bool
-	unopened bool // more jobs are to be opened
-	tending  int  // jobs that are being looked after
-	told     bool // somebody tells us of news
+	rebalancing chore
+	crowds      chore
+	crowding    bool // others were told of our crowds
+	follow      chore
+	arrivals    chore
+	optOuts     optOuts
+	opening     map[job.ID]bool
+	unopened    bool      // more jobs are to be opened
+	tending     int       // jobs that are being looked after
+	told        bool      // somebody tells us of news
+	upAt        time.Time // when the time of the next job is up; zero: of none
 }
 
 // chore is something that is asked of the store now and then, one at a time.
@@ -140,12 +148,13 @@ func (c *chore) done(at time.Time) {
 
 // newMember returns a crawler that is one of a fleet.
 func newMember(w Worker, f Fleet) *crawler {
-	c := newCrawler(w)
-	c.fleet = &fleet{
+	c := newCrawler(w, false)
+	m := &member{
+		base: c.base, hosts: c.hosts, jobs: c.jobs, queues: c.queues,
 		open: f.Open, queue: w.Store.(store.Queue), safety: f.Safety, opening: map[job.ID]bool{},
 	}
-	c.hurried = true
-	c.cfg.OptedOut = c.fleet.optOuts.beside(w.OptedOut)
+	c.mode = m
+	c.cfg.OptedOut = m.optOuts.beside(w.OptedOut)
 	return c
 }
 
@@ -155,7 +164,7 @@ func (c *crawler) live(ctx context.Context) error {
 	if err := c.open(ctx, c.loop.Now(), 0); err != nil {
 		return err
 	}
-	err := c.firstOptOuts(ctx)
+	err := c.mode.(*member).firstOptOuts(ctx)
 	if err == nil {
 		err = c.crawl(ctx)
 	} else {
@@ -174,41 +183,41 @@ func (c *crawler) live(ctx context.Context) error {
 	last, done := c.afterlife()
 	defer done()
 	errs := []error{err, c.giveBack(last, c.loop.Now())}
-	for _, r := range c.runs {
+	for _, r := range c.jobs.runs {
 		errs = append(errs, r.record(last))
 	}
 	return errors.Join(append(errs, c.leave(last))...)
 }
 
-// await listens for news until ctx ends.
-func (c *crawler) await(ctx context.Context) {
-	teller, ok := c.st.(store.Fleet)
+// listen listens for news until ctx ends.
+func (m *member) listen(ctx context.Context) {
+	teller, ok := m.st.(store.Fleet)
 	if !ok {
 		return
 	}
 	for ctx.Err() == nil {
-		err := teller.Await(ctx, c.worker, func(n store.News) {
-			c.loop.Post(func(now time.Time) {
-				c.fleet.told = true
+		err := teller.Await(ctx, m.worker, func(n store.News) {
+			m.loop.Post(func(now time.Time) {
+				m.told = true
 				if n&store.NewArrivals != 0 {
-					c.fleet.arrivals.at = now
+					m.arrivals.at = now
 				}
 				if n&store.NewJobs != 0 {
-					c.fleet.jobs.at = now
+					m.follow.at = now
 				}
 				if n&store.NewLetters != 0 {
-					c.control.ReadNow(now)
+					m.control.ReadNow(now)
 				}
 				if n&store.NewOptOuts != 0 {
-					c.fleet.optOuts.told(now)
+					m.optOuts.told(now)
 				}
 			})
 		})
 		if ctx.Err() != nil {
 			return
 		}
-		c.cfg.Log.Warn("news of the fleet are not heard", "err", err)
-		c.loop.Post(func(time.Time) { c.fleet.told = false })
+		m.cfg.Log.Warn("news of the fleet are not heard", "err", err)
+		m.loop.Post(func(time.Time) { m.told = false })
 		select {
 		case <-ctx.Done():
 		case <-time.After(loop.RetryLast):
@@ -217,21 +226,56 @@ func (c *crawler) await(ctx context.Context) {
 }
 
 // tend does what a worker of a fleet has to do beside crawling.
-func (c *crawler) tend(work context.Context, now time.Time) {
-	c.giveUp(work, now)
-	if c.halted {
+func (m *member) chores(work context.Context, now time.Time) {
+	m.giveUp(work, now)
+	if m.halted {
 		return
 	}
-	c.rebalance(work, now)
-	c.tellCrowds(work, now)
-	c.followOptOuts(work, now)
-	c.followJobs(work, now)
-	c.takeArrivals(work, now)
+	m.rebalance(work, now)
+	m.tellCrowds(work, now)
+	m.followOptOuts(work, now)
+	m.followJobs(work, now)
+	m.takeArrivals(work, now)
 }
 
+// again implements [mode]: while the lease lasts. A database that restarts is back before
+// that.
+func (m *member) again(error) bool { return !m.lease.Expired(time.Now()) }
+
+// tend implements [mode].
+func (m *member) tend(work context.Context, now time.Time) {
+	m.chores(work, now)
+	if !m.upAt.IsZero() && !now.Before(m.upAt) {
+		m.stopInTime(now)
+	}
+}
+
+// look implements [mode].
+func (m *member) look(work context.Context, now time.Time) {
+	m.stopInTime(now)
+	for _, r := range m.jobs.runs {
+		m.lookAfter(work, now, r)
+	}
+}
+
+// mayStart implements [mode]. The limits of jobs are held by tokens and upkeep.
+func (m *member) mayStart() (most int, limited bool) { return 0, false }
+
+// publish implements [mode]. The store says how jobs stand.
+func (m *member) publish(time.Time, func(now time.Time) []gauge.Layer) {}
+
+// drain implements [mode]: what is in flight has a moment.
+func (m *member) drain(now time.Time) {
+	m.queues.spareEndings(now, func(*frontier.Request) bool { return true })
+	m.haltAt = now.Add(drainFor)
+}
+
+// finished implements [mode]: there is always more, until it is told to end.
+func (m *member) finished(context.Context) bool { return m.halted }
+
 // nextPoll is when to ask again for what we may have been told of.
-func (c *crawler) nextPoll(now time.Time) time.Time {
-	if c.fleet.told {
+func (m *member) nextPoll(now time.Time) time.Time {
+	if m.told {
 		return now.Add(pollEvery)
 	}
 	return now.Add(pollBlind)
@@ -240,34 +284,33 @@ func (c *crawler) nextPoll(now time.Time) time.Time {
 // lostStore ends this life of a worker for an error that is not the end of ctx.
 // What waits longer than a lease is ended by the renewal; a question that failed
 // is asked again.
-func (c *crawler) lostStore(work context.Context, err error) {
-	c.meter.Stored(work, err)
+func (m *member) lostStore(work context.Context, err error) {
+	m.meter.Stored(work, err)
 	switch {
 	case work.Err() != nil:
 	case errors.Is(err, store.ErrFenced):
-		c.loop.Fail(err)
+		m.loop.Fail(err)
 	default:
-		c.cfg.Log.Warn("the store does not answer", "err", err)
+		m.cfg.Log.Warn("the store does not answer", "err", err)
 	}
 }
 
 // takeArrivals takes in hosts that others put URLs to waiting on.
-func (c *crawler) takeArrivals(work context.Context, now time.Time) {
-	f := c.fleet
-	if len(c.runs) == 0 || !f.arrivals.due(now) {
+func (m *member) takeArrivals(work context.Context, now time.Time) {
+	if len(m.jobs.runs) == 0 || !m.arrivals.due(now) {
 		return
 	}
-	loop.Once(work, c.loop, c.arrived, func(now time.Time, a arrived, err error) {
-		f.arrivals.done(c.nextPoll(now))
+	loop.Once(work, m.loop, m.arrived, func(now time.Time, a arrived, err error) {
+		m.arrivals.done(m.nextPoll(now))
 		if err != nil {
-			f.arrivals.at = now.Add(loop.RetryLast)
-			c.lostStore(work, fmt.Errorf("take arrivals: %w", err))
+			m.arrivals.at = now.Add(loop.RetryLast)
+			m.lostStore(work, fmt.Errorf("take arrivals: %w", err))
 			return
 		}
 		if len(a.list) == maxArrivals {
-			f.arrivals.at = now
+			m.arrivals.at = now
 		}
-		c.tookArrivals(now, a)
+		m.tookArrivals(now, a)
 	})
 }
 
@@ -278,34 +321,34 @@ type arrived struct {
 }
 
 // arrived reads what has arrived. It belongs to the background.
-func (c *crawler) arrived(ctx context.Context) (a arrived, err error) {
-	if a.list, err = c.st.Arrivals(ctx, c.worker, maxArrivals); err != nil || len(a.list) == 0 {
+func (m *member) arrived(ctx context.Context) (a arrived, err error) {
+	if a.list, err = m.st.Arrivals(ctx, m.worker, maxArrivals); err != nil || len(a.list) == 0 {
 		return a, err
 	}
 	wants := make([]store.Want, len(a.list))
 	for i, x := range a.list {
 		wants[i] = store.Want{Host: x.Host, Job: x.Job, Max: store.MaxErrands}
 	}
-	a.errands, err = readErrands(ctx, c.st, wants)
+	a.errands, err = readErrands(ctx, m.st, wants)
 	return a, err
 }
 
 // tookArrivals puts what has arrived on the schedule.
-func (c *crawler) tookArrivals(now time.Time, arrived arrived) {
+func (m *member) tookArrivals(now time.Time, arrived arrived) {
 	for _, a := range arrived.list {
 		u, err := store.ParseHost(a.Host)
 		if err != nil {
-			c.loop.Fail(fmt.Errorf("stored host: %w", err))
+			m.loop.Fail(fmt.Errorf("stored host: %w", err))
 			return
 		}
 		// What is not ours any more is read by its next owner, and what
 		// is of a job that is not open yet when it is opened.
-		if c.owns(store.SlotOf(c.key, u.Domain())) && c.runs[a.Job] != nil {
-			c.site(u)
-			c.f.Warm(now, u, []job.ID{a.Job})
-			c.forgetUnscheduled(a.Host)
-			c.shun(now, a.Host)
+		if m.owns(store.SlotOf(m.key, u.Domain())) && m.jobs.runs[a.Job] != nil {
+			m.hosts.site(u)
+			m.f.Warm(now, u, []job.ID{a.Job})
+			m.hosts.forgetUnscheduled(a.Host)
+			m.hosts.shun(now, a.Host)
 		}
 	}
-	c.sendErrands(now, arrived.errands)
+	m.jobs.sendErrands(now, arrived.errands)
 }

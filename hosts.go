@@ -24,23 +24,23 @@ func (r *run) openHosts(ctx context.Context) (n int64, err error) {
 
 // takeHosts answers whether jobs may take hosts up, or asks the store: for a host that
 // is known to be taken, too, because sitemaps may wait there that came before we knew.
-func (c *crawler) takeHosts(work context.Context, now time.Time, list []frontier.Taking) {
+func (js *jobs) takeHosts(work context.Context, now time.Time, list []frontier.Taking) {
 	for _, t := range list {
-		r := c.runs[t.Job]
+		r := js.runs[t.Job]
 		switch {
 		case r == nil || r.hosts == nil:
 		case r.hosts.Out(t.Host):
-			c.f.Took(now, t, false)
+			js.f.Took(now, t, false)
 		default:
 			r.wanted = append(r.wanted, t)
-			c.takeUp(work, r)
+			js.takeUp(work, r)
 		}
 	}
 }
 
 // takeUp asks about the hosts that are wanted, one question at a time. With a host
 // that was taken come its errands.
-func (c *crawler) takeUp(work context.Context, r *run) {
+func (js *jobs) takeUp(work context.Context, r *run) {
 	if r.taking || len(r.wanted) == 0 {
 		return
 	}
@@ -56,29 +56,29 @@ func (c *crawler) takeUp(work context.Context, r *run) {
 		taken   store.Taken
 		errands []store.Errand
 	}
-	loop.Ask(work, c.loop, func(ctx context.Context) (a answer, err error) {
+	loop.Ask(work, js.loop, func(ctx context.Context) (a answer, err error) {
 		if a.taken, _, err = r.Take(ctx, hosts); err == nil {
-			a.errands, err = readErrands(ctx, c.st, wants)
+			a.errands, err = readErrands(ctx, js.st, wants)
 		}
 		return a, err
 	}, func(now time.Time, a answer, err error) {
 		r.taking = false
 		switch {
-		case c.runs[r.ID] != r:
+		case js.runs[r.ID] != r:
 		case err != nil:
-			c.loop.FailUnless(work, fmt.Errorf("take hosts up: %w", err))
+			js.loop.FailUnless(work, fmt.Errorf("take hosts up: %w", err))
 		default:
-			c.tookHostsUp(now, r, some, &a.taken, a.errands)
-			c.takeUp(work, r)
+			js.tookHostsUp(now, r, some, &a.taken, a.errands)
+			js.takeUp(work, r)
 		}
 	})
 }
 
 // tookHostsUp goes on with hosts as the store said.
-func (c *crawler) tookHostsUp(now time.Time, r *run, list []frontier.Taking, taken *store.Taken, errands []store.Errand) {
+func (js *jobs) tookHostsUp(now time.Time, r *run, list []frontier.Taking, taken *store.Taken, errands []store.Errand) {
 	r.budget.Observe(now, limit.Use{Hosts: r.hosts.Learn(taken)})
 	for _, t := range list {
-		c.f.Took(now, t, r.hosts.Has(t.Host))
+		js.f.Took(now, t, r.hosts.Has(t.Host))
 	}
-	c.sendErrands(now, errands)
+	js.sendErrands(now, errands)
 }

@@ -29,21 +29,21 @@ const siftPage = store.MaxVisits
 // forbidden is how a URL that waits ends if the robots.txt of its host forbids it, nil
 // otherwise. It belongs to the loop and never waits: where the rules are not in memory
 // the verdict before the request decides alone, as it does for all others.
-func (c *crawler) forbidden(it *visit.Item) *visit.Visit {
-	s, run := c.sites[it.URL.Host()], c.runs[it.Job]
+func (qs *queues) forbidden(it *visit.Item) *visit.Visit {
+	s, run := qs.sites[it.URL.Host()], qs.jobs.runs[it.Job]
 	if s == nil || run == nil || s.ignored {
 		return nil
 	}
-	now := c.loop.Now()
-	verdict := c.cfg.Robots.Verdict(s.robots, now)
-	if c.domains.Yielding(s.domain) || c.halted || !exchange.ByRules(verdict) {
+	now := qs.loop.Now()
+	verdict := qs.cfg.Robots.Verdict(s.robots, now)
+	if qs.domains.Yielding(s.domain) || qs.halted || !exchange.ByRules(verdict) {
 		return nil
 	}
-	file := c.rules.Peek(verdict.Sum)
+	file := qs.hosts.rules.Peek(verdict.Sum)
 	if file == nil {
 		return nil
 	}
-	v := c.forbid(verdict, file, it, now)
+	v := qs.forbid(verdict, file, it, now)
 	if v != nil {
 		run.findSitemaps(s, exchange.SitemapsOf(file)) // before its end is committed, which may be that of the job
 	}
@@ -51,8 +51,8 @@ func (c *crawler) forbidden(it *visit.Item) *visit.Visit {
 }
 
 // forbid is the visit of a URL that a robots.txt forbids, nil for others.
-func (c *crawler) forbid(verdict robots.Verdict, file *robots.File, it *visit.Item, now time.Time) *visit.Visit {
-	rules := file.For(c.cfg.Agent)
+func (qs *queues) forbid(verdict robots.Verdict, file *robots.File, it *visit.Item, now time.Time) *visit.Visit {
+	rules := file.For(qs.cfg.Agent)
 	if verdict.Decide(rules, it.URL).Allowed {
 		return nil
 	}
@@ -63,42 +63,42 @@ func (c *crawler) forbid(verdict robots.Verdict, file *robots.File, it *visit.It
 
 // endingsBeside is how many URLs that end without a turn go with a commit of so many
 // visits.
-func (c *crawler) endingsBeside(visits int) int {
+func (qs *queues) endingsBeside(visits int) int {
 	switch {
-	case c.halted:
+	case qs.halted:
 		return store.MaxVisits // nobody waits behind them
-	case c.fleet != nil && visits > 0:
+	case qs.alone:
+		return endingsAtOnce
+	case visits > 0:
 		return 0
-	case c.fleet != nil:
-		return endingsOfFleet
 	}
-	return endingsAtOnce
+	return endingsOfFleet
 }
 
 // spareEndings leaves URLs waiting that would end without a turn and are in no commit
 // yet: those of a domain that is given up, of a job that stops, or all. Nobody waits for
 // them to leave.
-func (c *crawler) spareEndings(now time.Time, which func(*frontier.Request) bool) {
-	c.f.Spare(now, c.commits.Spare(which))
-	c.siftOn()
+func (qs *queues) spareEndings(now time.Time, which func(*frontier.Request) bool) {
+	qs.f.Spare(now, qs.commits.Spare(which))
+	qs.siftOn()
 }
 
 // yield stops sending to a domain.
-func (c *crawler) yield(now time.Time, domain string) {
-	c.spareEndings(now, func(r *frontier.Request) bool { return r.Item.URL.Domain() == domain })
-	c.f.Yield(now, domain)
+func (qs *queues) yield(now time.Time, domain string) {
+	qs.spareEndings(now, func(r *frontier.Request) bool { return r.Item.URL.Domain() == domain })
+	qs.f.Yield(now, domain)
 }
 
 // stopJob starts nothing more for a job of a fleet.
-func (c *crawler) stopJob(now time.Time, id job.ID) {
-	c.spareEndings(now, func(r *frontier.Request) bool { return r.Job == id })
-	c.f.StopJob(now, id)
+func (qs *queues) stopJob(now time.Time, id job.ID) {
+	qs.spareEndings(now, func(r *frontier.Request) bool { return r.Job == id })
+	qs.f.StopJob(now, id)
 }
 
 // siftOn lets a sift go on once what it ended is stored.
-func (c *crawler) siftOn() {
-	if stored := c.siftStored; stored != nil && !c.commits.Ending() {
-		c.siftStored = nil
+func (qs *queues) siftOn() {
+	if stored := qs.siftStored; stored != nil && !qs.commits.Ending() {
+		qs.siftStored = nil
 		stored()
 	}
 }
@@ -106,27 +106,27 @@ func (c *crawler) siftOn() {
 // startSift judges what waits in the store beyond what is in memory, one queue at a
 // time. A process that is killed meanwhile leaves the rest waiting: it is judged when the
 // host is next taken into memory.
-func (c *crawler) startSift(ctx context.Context) {
-	if c.sifting || len(c.sifts) == 0 {
+func (qs *queues) startSift(ctx context.Context) {
+	if qs.sifting || len(qs.sifts) == 0 {
 		return
 	}
-	next := c.sifts[0]
-	c.sifts = c.sifts[1:]
-	s := c.sites[next.Host]
-	if s == nil || s.ignored || !exchange.ByRules(c.cfg.Robots.Verdict(s.robots, c.loop.Now())) {
-		c.f.Sifted(c.loop.Now(), next)
-		c.startSift(ctx)
+	next := qs.sifts[0]
+	qs.sifts = qs.sifts[1:]
+	s := qs.sites[next.Host]
+	if s == nil || s.ignored || !exchange.ByRules(qs.cfg.Robots.Verdict(s.robots, qs.loop.Now())) {
+		qs.f.Sifted(qs.loop.Now(), next)
+		qs.startSift(ctx)
 		return
 	}
-	c.sifting = true
+	qs.sifting = true
 	state := s.robots
-	c.loop.Go(func() {
-		err := c.sift(ctx, next, state)
-		c.loop.Post(func(now time.Time) {
-			c.sifting = false
-			c.f.Sifted(now, next)
+	qs.loop.Go(func() {
+		err := qs.sift(ctx, next, state)
+		qs.loop.Post(func(now time.Time) {
+			qs.sifting = false
+			qs.f.Sifted(now, next)
 			if err != nil && !errors.Is(err, robots.ErrNotStored) { // which is fetched again before the next page
-				c.loop.FailUnless(ctx, fmt.Errorf("judge what waits on %s: %w", next.Host, err))
+				qs.loop.FailUnless(ctx, fmt.Errorf("judge what waits on %s: %w", next.Host, err))
 			}
 		})
 	})
@@ -134,25 +134,25 @@ func (c *crawler) startSift(ctx context.Context) {
 
 // sift reads what waits of a job on a host, page by page, and ends what is forbidden
 // before it reads on.
-func (c *crawler) sift(ctx context.Context, s frontier.Sift, state robots.State) error {
-	verdict := c.cfg.Robots.Verdict(state, c.loop.Now())
-	file, err := c.rules.Get(ctx, verdict.Sum)
+func (qs *queues) sift(ctx context.Context, s frontier.Sift, state robots.State) error {
+	verdict := qs.cfg.Robots.Verdict(state, qs.loop.Now())
+	file, err := qs.hosts.rules.Get(ctx, verdict.Sum)
 	if err != nil {
 		return err
 	}
 	q := store.Query{Job: s.Job, Host: s.Host, Outcome: visit.Pending, Max: siftPage}
 	for more := true; more; {
 		var page store.Page
-		if err := c.loop.Retry(ctx, func() (err error) { page, err = c.st.List(ctx, q); return err }); err != nil {
+		if err := qs.loop.Retry(ctx, func() (err error) { page, err = qs.st.List(ctx, q); return err }); err != nil {
 			return err
 		}
 		var list []*visit.Visit
 		for i := range page.Entries {
-			if v := c.forbid(verdict, file, &page.Entries[i].Item, c.loop.Now()); v != nil {
+			if v := qs.forbid(verdict, file, &page.Entries[i].Item, qs.loop.Now()); v != nil {
 				list = append(list, v)
 			}
 		}
-		if more = page.Next != ""; len(list) > 0 && !c.endForbidden(ctx, s, list) {
+		if more = page.Next != ""; len(list) > 0 && !qs.endForbidden(ctx, s, list) {
 			return nil
 		}
 		q.After = page.Next
@@ -161,14 +161,14 @@ func (c *crawler) sift(ctx context.Context, s frontier.Sift, state robots.State)
 }
 
 // endForbidden ends URLs and waits until that is stored. It tells whether to go on.
-func (c *crawler) endForbidden(ctx context.Context, s frontier.Sift, list []*visit.Visit) bool {
+func (qs *queues) endForbidden(ctx context.Context, s frontier.Sift, list []*visit.Visit) bool {
 	ended := make(chan bool, 1)
-	c.loop.Post(func(now time.Time) {
-		if !c.f.Forbid(now, s, list) {
+	qs.loop.Post(func(now time.Time) {
+		if !qs.f.Forbid(now, s, list) {
 			ended <- false
 			return
 		}
-		c.siftStored = func() { ended <- true }
+		qs.siftStored = func() { ended <- true }
 	})
 	select {
 	case more := <-ended:

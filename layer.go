@@ -16,8 +16,8 @@ import (
 type Metered interface{ Stats() fetch.Stats }
 
 // waiting is how many URLs of all runs wait, as of a moment ago.
-func (c *crawler) waiting() (n int64) {
-	for _, r := range c.runs {
+func (js *jobs) waiting() (n int64) {
+	for _, r := range js.runs {
 		n += r.counts.Waiting
 	}
 	return n
@@ -41,14 +41,14 @@ func (c *crawler) layers(now time.Time) []gauge.Layer {
 	// Jobs of a fleet have their own.
 	policy, _ := politeness.Preset(politeness.DefaultPreset)
 	inFlight, most := int64(policy.InFlight), int64(0)
-	if c.alone != nil {
-		inFlight, most = int64(c.alone.cfg.Policy.InFlight), c.alone.cfg.MaxWaiting
+	if r := c.jobs.only; r != nil {
+		inFlight, most = int64(r.cfg.Policy.InFlight), r.cfg.MaxWaiting
 	}
 	list := []gauge.Layer{
 		{Setting: "workers", Limit: int64(c.cfg.Workers), Use: int64(c.pool.Busy())},
 		{Setting: "pace.in_flight", Limit: inFlight, Use: int64(stats.InFlight)},
 		{Setting: "frontier.head", Limit: frontier.DefaultMaxItems, Use: int64(stats.Items)},
-		{Setting: "frontier.max_waiting", Limit: most, Use: c.waiting()},
+		{Setting: "frontier.max_waiting", Limit: most, Use: c.jobs.waiting()},
 		{Setting: "pace.delay"},
 		{Setting: "backoff.refusing_max"},
 		{Setting: "frontier.seen_cache", Limit: c.seen.Limit(), Use: c.seen.Bytes()},
@@ -96,12 +96,8 @@ func (c *crawler) show(now time.Time, over bool) {
 	}
 	_, links := c.commits.Behind()
 	r := gauge.Reading{Over: over, Tenure: c.lease.Tenure(), Slots: c.slots.Len(), Jobs: map[job.State]int{}, Frontier: c.f.Stats(), Links: links, Layers: c.layers(now)}
-	for _, run := range c.runs {
-		if run == c.alone {
-			r.Jobs[job.Running]++
-		} else {
-			r.Jobs[run.state]++
-		}
+	for _, run := range c.jobs.runs {
+		r.Jobs[run.state]++
 	}
 	c.meter.Show(r, c.f.Account().Shares(now))
 }

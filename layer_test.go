@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"headway/gauge"
+	"headway/internal/jobrun"
 	"headway/store"
 	"headway/store/memory"
 )
@@ -13,7 +14,8 @@ import (
 func BenchmarkShow(b *testing.B) {
 	var g gauge.Gauge
 	cfg := Worker{Store: memory.Open(memory.Config{}), Gauge: &g}.withDefaults()
-	c := newCrawler(cfg)
+	c := newCrawler(cfg, true)
+	c.mode = &solo{base: c.base, jobs: c.jobs, queues: c.queues, r: &run{base: c.base, Stored: &jobrun.Stored{ID: 1}}}
 	c.loop.Begin()
 	if err := c.open(b.Context(), c.loop.Now(), store.SlotCount); err != nil {
 		b.Fatal(err)

@@ -11,12 +11,12 @@ import (
 // newLease is the lease of this process, which was renewed at a time.
 func (c *crawler) newLease(sent time.Time) *ownership.Lease {
 	cfg := ownership.LeaseConfig{
-		Terms: c.cfg.Terms, Resumes: c.fleet == nil, Lost: c.goOn, Asked: c.meter.Stored, End: func(cause error) { c.stopWork(cause) },
+		Terms: c.cfg.Terms, Resumes: c.alone, Lost: c.loader.goOn, Asked: c.meter.Stored, End: func(cause error) { c.stopWork(cause) },
 		Renew: func(ctx context.Context) ([]string, error) {
 			if err := c.st.Renew(ctx, c.worker); err != nil {
 				return nil, err
 			}
-			return c.keep(ctx)
+			return c.loader.keep(ctx)
 		},
 		Fail: func(err error) { c.loop.Post(func(time.Time) { c.loop.Fail(err) }) },
 	}
@@ -27,8 +27,8 @@ func (c *crawler) newLease(sent time.Time) *ownership.Lease {
 }
 
 // keep shows other processes that this one runs, and tells what was taken from it.
-func (c *crawler) keep(ctx context.Context) (lost []string, err error) {
-	if shared, ok := c.st.(store.Domains); ok {
+func (ld *loader) keep(ctx context.Context) (lost []string, err error) {
+	if shared, ok := ld.st.(store.Domains); ok {
 		lost, err = shared.Keep(ctx)
 	}
 	return lost, err
@@ -36,12 +36,12 @@ func (c *crawler) keep(ctx context.Context) (lost []string, err error) {
 
 // goOn takes domains off the schedule that others took while the process was stopped, as
 // if they had asked for them.
-func (c *crawler) goOn(silent time.Duration, lost []string, then func()) {
-	c.loop.Post(func(now time.Time) {
-		c.cfg.Log.Warn("this process was stopped and goes on with new connections", "for", silent.Round(time.Second).String(), "domains_taken_by_others", len(lost))
+func (ld *loader) goOn(silent time.Duration, lost []string, then func()) {
+	ld.loop.Post(func(now time.Time) {
+		ld.cfg.Log.Warn("this process was stopped and goes on with new connections", "for", silent.Round(time.Second).String(), "domains_taken_by_others", len(lost))
 		for _, d := range lost {
-			if c.domains.Give(d) {
-				c.f.Yield(now, d)
+			if ld.domains.Give(d) {
+				ld.f.Yield(now, d)
 			}
 		}
 		then()

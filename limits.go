@@ -8,16 +8,16 @@ import (
 
 // stopInTime starts nothing more for jobs whose time is up, whoever is to end them and
 // whether he lives, and gives up what is in flight of them a moment later.
-func (c *crawler) stopInTime(now time.Time) {
-	c.upAt = time.Time{}
-	for _, r := range c.runs {
+func (m *member) stopInTime(now time.Time) {
+	m.upAt = time.Time{}
+	for _, r := range m.jobs.runs {
 		at, ok := r.budget.Deadline()
 		switch {
 		case !ok || r.state != job.Running:
 		case now.Before(at):
-			c.upAt = earliest(c.upAt, at)
+			m.upAt = earliest(m.upAt, at)
 		default:
-			c.f.StopJob(now, r.ID)
+			m.f.StopJob(now, r.ID)
 			if r.cancel != nil && !now.Before(at.Add(graceful)) {
 				r.cancel(errEnded)
 			}

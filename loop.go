@@ -16,13 +16,46 @@ import (
 	"headway/internal/jobrun"
 	"headway/internal/loop"
 	"headway/internal/ownership"
+	"headway/internal/redirects"
 	"headway/job"
-	"headway/limit"
 	"headway/politeness"
 	"headway/robots"
 	"headway/store"
 	"headway/visit"
 )
+
+// jobs are those that are worked on.
+type jobs struct {
+	*base
+	hosts *hosts
+	runs  map[job.ID]*run
+	only  *run // the only one there will be; nil in a fleet
+}
+
+// queues read what waits in the store, and end what need not wait.
+type queues struct {
+	*base
+	hosts *hosts
+	jobs  *jobs
+
+	refills    []frontier.Want
+	refilling  bool
+	sifts      []frontier.Sift // to be judged by a robots.txt that is new
+	sifting    bool
+	siftStored func()            // called when what it ended is stored
+	tokens     int               // reservations under way
+	rates      store.Timeline    // of tenants, where nobody shares the store
+	reading    bool              // hosts are being read
+	reads      []store.HostQuery // further hosts to be read
+}
+
+// learner learns from answers.
+type learner struct {
+	*base
+	hosts     *hosts
+	jobs      *jobs
+	redirects *redirects.Redirects
+}
 
 // Times of the loop.
 const (
@@ -42,9 +75,9 @@ const (
 
 // ownTrouble ends the crawl for an error that is neither a host's nor the order
 // to stop.
-func (c *crawler) ownTrouble(err error) {
-	if !c.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, ownership.ErrExpired) && !errors.Is(err, errEnded) && !fetchpool.CalledOff(err) {
-		c.loop.Fail(err)
+func (lr *learner) ownTrouble(err error) {
+	if !lr.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, ownership.ErrExpired) && !errors.Is(err, errEnded) && !fetchpool.CalledOff(err) {
+		lr.loop.Fail(err)
 	}
 }
 
@@ -58,16 +91,14 @@ func (c *crawler) cycle(ctx, work context.Context) {
 	defer tick.Stop()
 	drain, ended := c.cfg.Drain, ctx.Done()
 	c.watchDisk(c.loop.Now())
-	c.warm(work)
+	c.queues.warm(work)
 	for c.loop.Err() == nil {
 		now := c.loop.Now()
-		if c.fleet != nil {
-			c.tend(work, now)
-		}
+		c.mode.tend(work, now)
 		c.dispatch(work, now)
 		c.commits.Start(work, now, c.halted)
 		c.outbox.Hand()
-		if c.finished(work, now) {
+		if c.finished(work) {
 			return
 		}
 		var soon chan struct{} // receives while there is something to do at once
@@ -85,14 +116,12 @@ func (c *crawler) cycle(ctx, work context.Context) {
 			c.look(work, c.loop.Now())
 		case <-drain:
 			drain = nil
-			c.halt(c.loop.Now(), &jobrun.End{Reason: "interrupted"}, false)
-			if c.fleet != nil {
-				c.spareEndings(c.loop.Now(), func(*frontier.Request) bool { return true })
-				c.haltAt = c.loop.Now().Add(drainFor)
-			}
+			c.jobs.halt(c.loop.Now(), &jobrun.End{Reason: "interrupted"})
+			c.mode.drain(c.loop.Now())
 		case <-ended:
 			ended = nil
-			c.halt(c.loop.Now(), &jobrun.End{Reason: "interrupted"}, true)
+			c.jobs.halt(c.loop.Now(), &jobrun.End{Reason: "interrupted"})
+			c.stopWork(context.Canceled)
 		}
 	}
 }
@@ -120,32 +149,18 @@ func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 	case "parse", "memory":
 		short = visit.WaitParse
 	}
-	if c.alone != nil && c.alone.sifting {
-		return max(1-c.pool.Busy()-c.pool.Dragging(), 0), visit.WaitBudget
-	}
 	permits := max(c.gov.Permits(now)-c.pool.Busy(), 0)
 	if c.cfg.Ungoverned {
 		permits, short = c.cfg.Workers-c.pool.Busy(), visit.WaitWorkers
 	}
-	if c.alone == nil {
-		return permits, short
-	}
-	if l := c.alone.cfg.Limits.Of(limit.Requests); l.Limited() {
-		if left := max(l.Max-c.alone.budget.Spent().Requests-int64(c.pool.Busy()+c.pool.Dragging()), 0); int64(permits) > left {
-			return int(left), visit.WaitBudget
-		}
-	}
-	if left, ok := c.alone.bytesLeft(c.pool.Busy()); ok && permits > left {
-		return left, visit.WaitBudget
+	if most, ok := c.mode.mayStart(); ok && permits > most {
+		return most, visit.WaitBudget
 	}
 	return permits, short
 }
 
 // dispatch asks the schedule what to do and does it.
 func (c *crawler) dispatch(work context.Context, now time.Time) {
-	if !c.upAt.IsZero() && !now.Before(c.upAt) {
-		c.stopInTime(now)
-	}
 	permits, short := c.permits(now)
 	b := c.f.Next(now, permits, short)
 	c.loop.SleepUntil(b.Wake)
@@ -157,59 +172,59 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 			c.commits.AddLast(committer.Entry{Request: &request, Visit: r.Visit, Slot: s.slot, Domain: s.domain})
 			continue
 		}
-		c.settledPage(now, r.Request, r.Visit, nil, r.Settled)
+		c.learner.settledPage(now, r.Request, r.Visit, nil, r.Settled)
 	}
-	c.siftOn()
+	c.queues.siftOn()
 	for i := range b.Requests {
 		c.start(work, now, b.Requests[i])
 	}
-	c.takeHosts(work, now, b.Take)
+	c.jobs.takeHosts(work, now, b.Take)
 	for _, p := range b.Parks {
-		p = c.parked(p)
-		c.pendAt(p.Host, committer.Entry{Park: &p})
+		p = c.learner.parked(p)
+		c.hosts.pendAt(p.Host, committer.Entry{Park: &p})
 	}
 	for _, r := range b.Rest {
-		c.rest(r)
+		c.loader.rest(r)
 	}
 	if len(b.Refill) > 0 {
-		c.refills = append(c.refills, b.Refill...)
+		c.queues.refills = append(c.queues.refills, b.Refill...)
 	}
-	c.startRefill(work, now)
-	c.sifts = append(c.sifts, b.Sift...)
-	c.startSift(work)
+	c.queues.startRefill(work, now)
+	c.queues.sifts = append(c.queues.sifts, b.Sift...)
+	c.queues.startSift(work)
 	for _, t := range b.Tokens {
-		c.reserve(work, t)
+		c.queues.reserve(work, t)
 	}
-	c.askTurns(work, now, b.Turns)
+	c.queues.askTurns(work, now, b.Turns)
 	c.domains.Want(b.Load)
 	for _, d := range b.Quiet {
 		c.domains.Quiet(d)
 	}
-	c.share(work, now)
+	c.loader.share(work, now)
 	if at, ok := c.domains.RetryAt(); ok {
 		c.loop.WakeAt(at)
 	}
 	if b.Cold {
-		c.warm(work)
+		c.queues.warm(work)
 	}
 }
 
 // start gives a request to a worker, or ends a page that must not be fetched.
 func (c *crawler) start(work context.Context, now time.Time, r frontier.Request) {
-	s, run := c.sites[r.Host], c.runs[r.Job]
+	s, run := c.sites[r.Host], c.jobs.runs[r.Job]
 	if r.Kind == frontier.Page {
 		if v := run.unwanted(r.Item); v != nil {
 			c.f.Skip(now, r)
-			c.settledPage(now, r, v, nil, frontier.Settled{})
+			c.learner.settledPage(now, r, v, nil, frontier.Settled{})
 			return
 		}
 	} else if c.cfg.OptedOut(s.home) {
 		c.f.PutBack(now, r)
-		c.shun(now, r.Host)
+		c.hosts.shun(now, r.Host)
 		return
 	}
 	ctx := work
-	if c.fleet != nil && run != nil {
+	if run != nil && run.shared {
 		if run.ctx == nil {
 			run.ctx, run.cancel = context.WithCancelCause(work)
 		}
@@ -219,33 +234,33 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 }
 
 // tookPage learns from a page, or from its absence.
-func (c *crawler) tookPage(now time.Time, l fetchpool.Page) {
-	r, run := l.Request, c.runs[l.Request.Job]
+func (lr *learner) tookPage(now time.Time, l fetchpool.Page) {
+	r, run := l.Request, lr.jobs.runs[l.Request.Job]
 	if l.First && l.Own == nil && !l.RobotsLost {
-		run.findSitemaps(c.sites[r.Host], l.Sitemaps) // before its end is committed, which may be that of the job
+		run.findSitemaps(lr.sites[r.Host], l.Sitemaps) // before its end is committed, which may be that of the job
 	}
 	switch {
 	case l.Own != nil:
-		c.redirects.Drop(&r.Item)
-		c.calledOff(now, r, l.Sent, l.Own)
+		lr.redirects.Drop(&r.Item)
+		lr.calledOff(now, r, l.Sent, l.Own)
 	case l.Judged:
-		c.f.PutBack(now, r)
+		lr.f.PutBack(now, r)
 		run.sifted(now)
 	case l.RobotsLost:
-		s := c.sites[r.Host]
-		delete(c.versions, s.robots.Sum) // the store has lost it
+		s := lr.sites[r.Host]
+		delete(lr.hosts.versions, s.robots.Sum) // the store has lost it
 		s.robots = s.robots.Forget()
-		c.f.PutBack(now, r)
-		c.f.SetRobots(now, r.Host, c.robotsState(s, now, c.crawlDelay(r.Host)))
+		lr.f.PutBack(now, r)
+		lr.f.SetRobots(now, r.Host, lr.hosts.robotsState(s, now, lr.hosts.crawlDelay(r.Host)))
 	case l.Skipped:
-		c.f.Skip(now, r)
-		c.settledPage(now, r, l.Visit, nil, frontier.Settled{})
+		lr.f.Skip(now, r)
+		lr.settledPage(now, r, l.Visit, nil, frontier.Settled{})
 	default:
-		c.pool.ReportHeard(now)
-		settled := c.f.Settle(now, r, l.Answer, l.Visit)
-		c.measure(r, &l.Answer, l.Wire, settled.Effect)
-		c.noteEffect(now, r.Host, settled.Effect)
-		c.touch(r.Host)
+		lr.pool.ReportHeard(now)
+		settled := lr.f.Settle(now, r, l.Answer, l.Visit)
+		lr.measure(r, &l.Answer, l.Wire, settled.Effect)
+		lr.noteEffect(now, r.Host, settled.Effect)
+		lr.hosts.touch(r.Host)
 		pages := int64(0)
 		if settled.Verdict == frontier.Ended && l.Visit.Outcome.Page() {
 			pages = 1
@@ -254,36 +269,36 @@ func (c *crawler) tookPage(now time.Time, l fetchpool.Page) {
 		if v := l.Visit; v.Outcome == visit.Fetched && v.Page.Digest != "" && !l.Leaf {
 			run.duplicates.Observe(v.Item.URL, v.Page.SimHash, v.Page.Digest)
 		}
-		c.settledPage(now, r, l.Visit, run.fresh(now, l.Links), settled)
+		lr.settledPage(now, r, l.Visit, run.fresh(now, l.Links), settled)
 	}
 }
 
 // calledOff takes a request back that our own trouble kept from its end. One that had
 // left counts for the pace, whoever has the host next; sent is zero if it had not.
-func (c *crawler) calledOff(now time.Time, r frontier.Request, sent time.Time, own error) {
+func (lr *learner) calledOff(now time.Time, r frontier.Request, sent time.Time, own error) {
 	if !sent.IsZero() {
-		c.f.Sent(sent, r) // as it may have been told
+		lr.f.Sent(sent, r) // as it may have been told
 	}
-	if c.f.PutBack(now, r) {
-		c.touch(r.Host)
+	if lr.f.PutBack(now, r) {
+		lr.hosts.touch(r.Host)
 	}
-	c.ownTrouble(own)
+	lr.ownTrouble(own)
 }
 
 // settledPage hands a visit to the next commit.
-func (c *crawler) settledPage(now time.Time, r frontier.Request, v *visit.Visit, links []discovery.Link, s frontier.Settled) {
+func (lr *learner) settledPage(now time.Time, r frontier.Request, v *visit.Visit, links []discovery.Link, s frontier.Settled) {
 	switch s.Verdict {
 	case frontier.InDoubt:
 	case frontier.Again:
 		v.Outcome, v.Reason, v.Wait = visit.Pending, "", visit.WaitHold
 		v.Links = nil
-		c.meter.Totals.Retries[s.Effect.Charge()]++
-		c.pendAt(r.Host, committer.Entry{Request: &r, Retry: &store.Retry{Visit: *v, Attempt: s.Attempt}})
+		lr.meter.Totals.Retries[s.Effect.Charge()]++
+		lr.hosts.pendAt(r.Host, committer.Entry{Request: &r, Retry: &store.Retry{Visit: *v, Attempt: s.Attempt}})
 		if s.Effect.Urgent() {
-			c.commits.Hurry()
+			lr.commits.Hurry()
 		}
 	case frontier.Ended:
-		c.pendAt(r.Host, committer.Entry{Request: &r, Visit: v, Found: links})
+		lr.hosts.pendAt(r.Host, committer.Entry{Request: &r, Visit: v, Found: links})
 	}
 }
 
@@ -296,9 +311,9 @@ func left(a frontier.Answer) int64 {
 }
 
 // noteEffect logs and keeps what an answer did to a host.
-func (c *crawler) noteEffect(now time.Time, host string, e politeness.Effect) {
+func (lr *learner) noteEffect(now time.Time, host string, e politeness.Effect) {
 	if e.Has(politeness.Incident) {
-		for _, r := range c.runsOf(host) {
+		for _, r := range lr.jobs.runsOf(host) {
 			r.tally.Incidents++
 		}
 	}
@@ -315,43 +330,34 @@ func (c *crawler) noteEffect(now time.Time, host string, e politeness.Effect) {
 		case e.Has(politeness.Incident), e.Has(politeness.Slowed):
 			cause = "incident"
 		}
-		c.commits.Pace(store.PaceChange{Host: host, At: now, From: from, To: to, Cause: cause}, c.slotOf(host))
+		lr.commits.Pace(store.PaceChange{Host: host, At: now, From: from, To: to, Cause: cause}, lr.hosts.slotOf(host))
 		if to > from {
-			c.cfg.Log.Info("host slowed", "host", host, "delay", to, "why", e.String())
+			lr.cfg.Log.Info("host slowed", "host", host, "delay", to, "why", e.String())
 		} else {
-			c.cfg.Log.Info("host quickened", "host", host, "delay", to, "why", e.String())
+			lr.cfg.Log.Info("host quickened", "host", host, "delay", to, "why", e.String())
 		}
 	}
 	if e.Urgent() {
-		c.commits.Hurry()
+		lr.commits.Hurry()
 	}
 	if !e.Has(politeness.Cancelled) {
 		return
 	}
-	for _, r := range c.runsOf(host) {
+	for _, r := range lr.jobs.runsOf(host) {
 		if most := r.cfg.Policy.CancelAfter; most > 0 && r.stop == nil {
-			c.meter.Totals.Cancelled++
+			lr.meter.Totals.Cancelled++
 			r.halt(now, &jobrun.End{State: job.Cancelled, Reason: fmt.Sprintf("%s refused %d times in a row at the slowest pace", host, most)})
 		}
 	}
 }
 
 // touch notes that the state of a host must be stored.
-func (c *crawler) touch(host string) { c.commits.Touch(host) }
+func (hs *hosts) touch(host string) { hs.commits.Touch(host) }
 
 // look is done a few times a second: limits, disk, progress.
 func (c *crawler) look(work context.Context, now time.Time) {
-	if c.fleet != nil {
-		c.stopInTime(now)
-	}
-	for _, r := range c.runs {
-		if c.fleet != nil {
-			c.lookAfter(work, now, r)
-		} else {
-			r.look(work, now)
-		}
-	}
-	c.recordPoints(work, now)
+	c.mode.look(work, now)
+	c.jobs.recordPoints(work, now)
 	if !c.haltAt.IsZero() && !now.Before(c.haltAt) {
 		c.stopWork(context.Canceled)
 		c.haltAt = time.Time{}
@@ -361,31 +367,26 @@ func (c *crawler) look(work context.Context, now time.Time) {
 	c.watchMemory(now)
 	c.watchDisk(now)
 	c.control.ReadMail(work)
-	if c.alone != nil {
-		c.alone.publish(now, c.layers(now))
-	}
+	c.mode.publish(now, c.layers)
 	c.show(now, false)
 }
 
 // halt sends nothing more, for nobody.
-func (c *crawler) halt(now time.Time, s *jobrun.End, atOnce bool) {
-	c.halted = true
-	for _, r := range c.runs {
+func (js *jobs) halt(now time.Time, s *jobrun.End) {
+	js.halted = true
+	for _, r := range js.runs {
 		r.halt(now, s)
-	}
-	if atOnce {
-		c.stopWork(context.Canceled)
 	}
 }
 
 // runsOf lists the runs that have a part in a host.
-func (c *crawler) runsOf(host string) []*run {
-	if c.alone != nil {
-		return []*run{c.alone}
+func (js *jobs) runsOf(host string) []*run {
+	if js.only != nil {
+		return []*run{js.only}
 	}
 	var list []*run
-	for _, id := range c.f.Jobs(host) {
-		if r := c.runs[id]; r != nil {
+	for _, id := range js.f.Jobs(host) {
+		if r := js.runs[id]; r != nil {
 			list = append(list, r)
 		}
 	}
@@ -421,34 +422,16 @@ func (c *crawler) watchDisk(now time.Time) {
 	}
 	c.lowDisk = low
 	if low && !c.halted && now.Sub(c.lowSince) > diskPatience {
-		c.halt(now, &jobrun.End{State: job.Partial, Reason: Disk}, false)
+		c.jobs.halt(now, &jobrun.End{State: job.Partial, Reason: Disk})
 	}
 }
 
 // finished tells whether the crawl is over, and how.
-func (c *crawler) finished(ctx context.Context, now time.Time) bool {
+func (c *crawler) finished(ctx context.Context) bool {
 	if c.pool.Busy()+c.pool.Dragging() > 0 || !c.commits.Idle() || c.outbox.Len() > 0 || c.domains.Asking() {
 		return false
 	}
-	if c.alone == nil {
-		return c.halted
-	}
-	if c.halted {
-		return c.alone.concluded(ctx)
-	}
-	if !c.f.Idle() || c.refilling || c.domains.Busy() || c.tokens > 0 {
-		return false
-	}
-	idle, err := store.Complete(ctx, c.alone.ID, c.st)
-	if err != nil {
-		c.loop.FailUnless(ctx, fmt.Errorf("ask whether anything waits: %w", err))
-		return false
-	}
-	if !idle {
-		c.warm(ctx)
-		return false
-	}
-	return c.alone.complete(ctx)
+	return c.mode.finished(ctx)
 }
 
 // robotsSource is the store as the cache of compiled files sees it.
@@ -464,50 +447,50 @@ func (s robotsSource) LoadRobots(ctx context.Context, sum robots.Sum) ([]byte, e
 }
 
 // warm takes in hosts that wait in the store.
-func (c *crawler) warm(ctx context.Context) {
-	c.readHosts(ctx, store.HostQuery{Slots: c.slots.List()})
+func (qs *queues) warm(ctx context.Context) {
+	qs.readHosts(ctx, store.HostQuery{Slots: qs.slots.List()})
 }
 
 // readHosts takes in hosts that wait in the store: those asked for, or some more.
 // One reading is under way at a time.
-func (c *crawler) readHosts(ctx context.Context, q store.HostQuery) {
+func (qs *queues) readHosts(ctx context.Context, q store.HostQuery) {
 	q.Max = warmPage
-	if c.reading {
-		whole := func(q store.HostQuery) bool { return q.Job == 0 && len(q.Slots) == c.slots.Len() }
+	if qs.reading {
+		whole := func(q store.HostQuery) bool { return q.Job == 0 && len(q.Slots) == qs.slots.Len() }
 		switch {
-		case c.alone != nil || slices.ContainsFunc(c.reads, whole):
-		case len(c.reads) == maxReads:
-			c.reads = []store.HostQuery{{Slots: c.slots.List(), Max: warmPage}} // all at once is cheaper
+		case qs.alone || slices.ContainsFunc(qs.reads, whole):
+		case len(qs.reads) == maxReads:
+			qs.reads = []store.HostQuery{{Slots: qs.slots.List(), Max: warmPage}} // all at once is cheaper
 		default:
-			c.reads = append(c.reads, q)
+			qs.reads = append(qs.reads, q)
 		}
 		return
 	}
-	c.reading = true
-	c.loop.Go(func() {
+	qs.reading = true
+	qs.loop.Go(func() {
 		for {
 			var page store.HostPage
 			var errands []store.Errand
-			err := c.loop.Retry(ctx, func() (err error) {
-				if page, err = c.st.Hosts(ctx, q); err == nil {
-					errands, err = errandsOf(ctx, c.st, page.Hosts)
+			err := qs.loop.Retry(ctx, func() (err error) {
+				if page, err = qs.st.Hosts(ctx, q); err == nil {
+					errands, err = errandsOf(ctx, qs.st, page.Hosts)
 				}
 				return err
 			})
 			if err != nil {
-				c.loop.Post(func(time.Time) { c.reading = false; c.loop.FailUnless(ctx, fmt.Errorf("read hosts: %w", err)) })
+				qs.loop.Post(func(time.Time) { qs.reading = false; qs.loop.FailUnless(ctx, fmt.Errorf("read hosts: %w", err)) })
 				return
 			}
 			more := make(chan bool, 1)
-			c.loop.Post(func(now time.Time) {
-				ok := c.tookHosts(now, page.Hosts, page.Next == "", q.Job == 0 && len(q.Slots) == c.slots.Len())
-				c.sendErrands(now, errands)
+			qs.loop.Post(func(now time.Time) {
+				ok := qs.tookHosts(now, page.Hosts, page.Next == "", q.Job == 0 && len(q.Slots) == qs.slots.Len())
+				qs.jobs.sendErrands(now, errands)
 				if !ok {
-					c.reading = false
-					if len(c.reads) > 0 && c.loop.Err() == nil {
-						next := c.reads[0]
-						c.reads = c.reads[1:]
-						c.readHosts(ctx, next)
+					qs.reading = false
+					if len(qs.reads) > 0 && qs.loop.Err() == nil {
+						next := qs.reads[0]
+						qs.reads = qs.reads[1:]
+						qs.readHosts(ctx, next)
 					}
 				}
 				more <- ok
@@ -557,46 +540,35 @@ const (
 
 // tookHosts takes in a page of hosts and tells whether to read on. The whole is
 // all hosts of all our slots.
-func (c *crawler) tookHosts(now time.Time, hosts []store.HostWork, last, whole bool) bool {
+func (qs *queues) tookHosts(now time.Time, hosts []store.HostWork, last, whole bool) bool {
 	room := true
 	for i := range hosts {
 		h := &hosts[i]
 		u, err := store.ParseHost(h.Host.Host)
 		if err != nil {
-			c.loop.Fail(fmt.Errorf("stored host: %w", err))
+			qs.loop.Fail(fmt.Errorf("stored host: %w", err))
 			return false
 		}
 		jobs := make([]job.ID, 0, len(h.Jobs))
 		for _, j := range h.Jobs {
-			if c.runs[j.Job] != nil {
+			if qs.jobs.runs[j.Job] != nil {
 				jobs = append(jobs, j.Job)
 			}
 		}
-		if len(jobs) > 0 && room && c.owns(store.SlotOf(c.key, u.Domain())) {
-			c.site(u)
-			room = c.f.Warm(now, u, jobs)
-			c.forgetUnscheduled(h.Host.Host)
+		if len(jobs) > 0 && room && qs.owns(store.SlotOf(qs.key, u.Domain())) {
+			qs.hosts.site(u)
+			room = qs.f.Warm(now, u, jobs)
+			qs.hosts.forgetUnscheduled(h.Host.Host)
 		}
 	}
 	if last && whole {
-		c.f.Warmed()
+		qs.f.Warmed()
 	}
-	return !last && room && c.loop.Err() == nil
+	return !last && room && qs.loop.Err() == nil
 }
 
-// again tells whether a question to the store that failed is put again. A worker of a
-// fleet goes on trying while its lease lasts: a database that restarts is back before
-// that. One alone does so while another process, which may be stopped, has the file
-// locked.
-func (c *crawler) again(err error) bool {
-	switch {
-	case lasting(err):
-		return false
-	case c.fleet == nil:
-		return errors.Is(err, store.ErrInUse)
-	}
-	return !c.lease.Expired(time.Now())
-}
+// again tells whether a question to the store that failed is put again.
+func (c *crawler) again(err error) bool { return !lasting(err) && c.mode.again(err) }
 
 // scarce tells whether there was no descriptor for a question to the store.
 func scarce(err error) bool { return errors.Is(err, store.ErrScarce) || guard.NoDescriptor(err) }
@@ -613,36 +585,36 @@ func lasting(err error) bool {
 }
 
 // startRefill reads the heads of queues, one question at a time.
-func (c *crawler) startRefill(ctx context.Context, now time.Time) {
-	if c.refilling || len(c.refills) == 0 {
+func (qs *queues) startRefill(ctx context.Context, now time.Time) {
+	if qs.refilling || len(qs.refills) == 0 {
 		return
 	}
-	wants := c.refills
-	c.refills, c.refilling = nil, true
+	wants := qs.refills
+	qs.refills, qs.refilling = nil, true
 	list := make([]store.Want, len(wants))
 	for i, w := range wants {
 		list[i] = store.Want(w)
 	}
-	st := c.st
-	loop.Ask(ctx, c.loop, func(ctx context.Context) ([]visit.Item, error) {
+	st := qs.st
+	loop.Ask(ctx, qs.loop, func(ctx context.Context) ([]visit.Item, error) {
 		return st.Heads(ctx, now, list)
 	}, func(now time.Time, items []visit.Item, err error) {
-		c.refilling = false
+		qs.refilling = false
 		if err != nil {
-			c.loop.FailUnless(ctx, fmt.Errorf("read queues: %w", err))
+			qs.loop.FailUnless(ctx, fmt.Errorf("read queues: %w", err))
 			return
 		}
-		c.f.Refilled(now, wants, items)
+		qs.f.Refilled(now, wants, items)
 	})
 }
 
 // reserveTokens asks the store for page tokens. Near the limit it gives single ones,
 // because of others that may need them; on one machine there are none.
-func (c *crawler) reserveTokens(ctx context.Context, t frontier.Tokens) (n int, err error) {
-	for more := true; more; more = c.alone != nil && n < t.N {
+func (qs *queues) reserveTokens(ctx context.Context, t frontier.Tokens) (n int, err error) {
+	for more := true; more; more = qs.alone && n < t.N {
 		var got int
-		err = c.loop.Retry(ctx, func() (err error) {
-			got, err = c.st.Reserve(ctx, c.worker, t.Job, t.N-n)
+		err = qs.loop.Retry(ctx, func() (err error) {
+			got, err = qs.st.Reserve(ctx, qs.worker, t.Job, t.N-n)
 			return err
 		})
 		if n += got; err != nil || got == 0 {
@@ -653,16 +625,16 @@ func (c *crawler) reserveTokens(ctx context.Context, t frontier.Tokens) (n int, 
 }
 
 // reserve asks for page tokens.
-func (c *crawler) reserve(ctx context.Context, t frontier.Tokens) {
-	c.tokens++
-	loop.Once(ctx, c.loop, func(ctx context.Context) (int, error) {
-		return c.reserveTokens(ctx, t)
+func (qs *queues) reserve(ctx context.Context, t frontier.Tokens) {
+	qs.tokens++
+	loop.Once(ctx, qs.loop, func(ctx context.Context) (int, error) {
+		return qs.reserveTokens(ctx, t)
 	}, func(now time.Time, n int, err error) {
-		c.tokens--
+		qs.tokens--
 		if err != nil {
-			c.loop.FailUnless(ctx, fmt.Errorf("reserve pages: %w", err))
+			qs.loop.FailUnless(ctx, fmt.Errorf("reserve pages: %w", err))
 			return
 		}
-		c.f.Grant(now, t.Job, n)
+		qs.f.Grant(now, t.Job, n)
 	})
 }

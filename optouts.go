@@ -42,8 +42,8 @@ func (o *optOuts) take(names []string, mark string) {
 }
 
 // firstOptOuts reads the list before anybody is asked for anything.
-func (c *crawler) firstOptOuts(ctx context.Context) error {
-	list, ok := c.st.(store.OptOuts)
+func (m *member) firstOptOuts(ctx context.Context) error {
+	list, ok := m.st.(store.OptOuts)
 	if !ok {
 		return nil
 	}
@@ -51,16 +51,16 @@ func (c *crawler) firstOptOuts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := &c.fleet.optOuts
+	o := &m.optOuts
 	o.take(names, mark)
-	o.at = c.loop.Now().Add(optOutsEvery)
+	o.at = m.loop.Now().Add(optOutsEvery)
 	return nil
 }
 
 // followOptOuts reads the list when we were told that it changed, and now and then.
-func (c *crawler) followOptOuts(work context.Context, now time.Time) {
-	list, ok := c.st.(store.OptOuts)
-	o := &c.fleet.optOuts
+func (m *member) followOptOuts(work context.Context, now time.Time) {
+	list, ok := m.st.(store.OptOuts)
+	o := &m.optOuts
 	if !ok || !o.due(now) {
 		return
 	}
@@ -70,7 +70,7 @@ func (c *crawler) followOptOuts(work context.Context, now time.Time) {
 		names []string
 		mark  string
 	}
-	loop.Once(work, c.loop, func(ctx context.Context) (l answer, err error) {
+	loop.Once(work, m.loop, func(ctx context.Context) (l answer, err error) {
 		l.names, l.mark, err = list.OptOutNames(ctx, had)
 		return l, err
 	}, func(now time.Time, l answer, err error) {
@@ -81,11 +81,11 @@ func (c *crawler) followOptOuts(work context.Context, now time.Time) {
 		switch {
 		case err != nil:
 			o.at = now.Add(loop.RetryLast)
-			c.lostStore(work, fmt.Errorf("follow opt-outs: %w", err))
+			m.lostStore(work, fmt.Errorf("follow opt-outs: %w", err))
 		case l.mark != had:
 			o.take(l.names, l.mark)
-			for host := range c.sites {
-				c.shun(now, host)
+			for host := range m.sites {
+				m.hosts.shun(now, host)
 			}
 		}
 	})
@@ -93,16 +93,16 @@ func (c *crawler) followOptOuts(work context.Context, now time.Time) {
 
 // shun ends what waits on a host, if it asked not to be crawled: pages, and the
 // sitemaps that were sent for.
-func (c *crawler) shun(now time.Time, host string) {
-	s := c.sites[host]
-	if s == nil || !c.cfg.OptedOut(s.home) {
+func (hs *hosts) shun(now time.Time, host string) {
+	s := hs.sites[host]
+	if s == nil || !hs.cfg.OptedOut(s.home) {
 		return
 	}
-	c.f.GiveUp(now, host, visit.Skipped, visit.OptedOut)
+	hs.f.GiveUp(now, host, visit.Skipped, visit.OptedOut)
 	for id, list := range s.sitemaps {
 		for u, m := range list {
-			if u.Host() == host && c.owns(s.slot) {
-				c.pendRan(store.Errand{Job: id, URL: u, Nested: m.nested})
+			if u.Host() == host && hs.owns(s.slot) {
+				hs.pendRan(store.Errand{Job: id, URL: u, Nested: m.nested})
 				delete(list, u)
 			}
 		}

@@ -19,16 +19,16 @@ func (c *crawler) newPool(j *journal.Journal) *fetchpool.Pool {
 	return fetchpool.New(c.loop, fetchpool.Config{
 		Workers: c.cfg.Workers, Slow: c.cfg.Slow, Parsers: c.cfg.ParseWorkers,
 		Fetcher: c.cfg.Fetcher, Agent: c.cfg.Agent, Key: c.key,
-		Robots: c.cfg.Robots, RobotsTimeout: c.cfg.RobotsTimeout, RobotsFiles: c.rules,
-		OptedOut: c.cfg.OptedOut, Strained: c.cfg.Strained, Redirects: c.redirects,
+		Robots: c.cfg.Robots, RobotsTimeout: c.cfg.RobotsTimeout, RobotsFiles: c.hosts.rules,
+		OptedOut: c.cfg.OptedOut, Strained: c.cfg.Strained, Redirects: c.learner.redirects,
 		Archives: fetchpool.ArchivesOf(c.cfg.Outputs), Journal: j, Meter: c.meter, Log: c.cfg.Log,
-		Schedule: c.f, Landings: fetchpool.Landings{Page: c.tookPage, Robots: c.tookRobots, Sitemap: c.tookSitemap},
+		Schedule: c.f, Landings: fetchpool.Landings{Page: c.learner.tookPage, Robots: c.learner.tookRobots, Sitemap: c.learner.tookSitemap},
 	})
 }
 
 // task is a request with what a worker needs to know of its host and its job.
 func (c *crawler) task(r frontier.Request) fetchpool.Task {
-	s, run := c.sites[r.Host], c.runs[r.Job]
+	s, run := c.sites[r.Host], c.jobs.runs[r.Job]
 	t := fetchpool.Task{
 		Request: r, Apart: r.Apart(), Lease: c.lease.ForRequest(),
 		Host: exchange.Host{Home: s.home, Owned: s.owned, Secrets: s.secrets}, Gate: &s.gate, Departures: &s.departures, Promise: s.promise,
@@ -42,7 +42,7 @@ func (c *crawler) task(r frontier.Request) fetchpool.Task {
 		t.First = run.wantsSitemaps(s)
 	case frontier.Sitemap:
 		errand := store.Errand{Job: r.Job, URL: r.URL, Nested: s.sitemaps[r.Job][r.URL].nested}
-		t.Listing = &listing{c: c, run: run, host: r.Host, errand: errand}
+		t.Listing = &listing{base: c.base, hosts: c.hosts, run: run, host: r.Host, errand: errand}
 	}
 	return t
 }
@@ -58,7 +58,8 @@ func (r *run) fetchJob() fetchpool.Job {
 
 // listing takes what a sitemap lists, for the job that reads it. It belongs to the loop.
 type listing struct {
-	c      *crawler
+	*base
+	hosts  *hosts
 	run    *run
 	host   string       // whose sitemap it is
 	errand store.Errand // that the sitemap is
@@ -66,20 +67,20 @@ type listing struct {
 
 // Store implements [fetchpool.Listing].
 func (l *listing) Store(now time.Time, links []discovery.Link, stored func()) {
-	l.c.pend(committer.Entry{Found: l.run.fresh(now, links), Stored: stored})
+	l.pend(committer.Entry{Found: l.run.fresh(now, links), Stored: stored})
 }
 
 // Moved sends for the sitemap where it is now. Each is sent for once, so that a circle
 // ends.
 func (l *listing) Moved(to weburl.URL) {
-	if s := l.c.sites[l.host]; s != nil {
+	if s := l.sites[l.host]; s != nil {
 		l.run.sendForSitemap(s, to, l.errand.Nested)
 	}
 }
 
 // Nested sends for what a sitemap index lists.
 func (l *listing) Nested(urls []weburl.URL) {
-	s, nested := l.c.sites[l.host], l.errand.Nested+1
+	s, nested := l.sites[l.host], l.errand.Nested+1
 	if s == nil || nested >= exchange.MaxNested {
 		return
 	}
@@ -90,7 +91,7 @@ func (l *listing) Nested(urls []weburl.URL) {
 
 // Done says that the errand was run.
 func (l *listing) Done() {
-	if l.c.owns(store.SlotOf(l.c.key, l.errand.URL.Domain())) { // else its next owner reads it again
-		l.c.pendRan(l.errand)
+	if l.owns(store.SlotOf(l.key, l.errand.URL.Domain())) { // else its next owner reads it again
+		l.hosts.pendRan(l.errand)
 	}
 }

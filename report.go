@@ -134,9 +134,9 @@ func (r *run) count(ctx context.Context, now time.Time) {
 const pointsAtOnce = 50
 
 // recordPoints writes the time series of the runs whose span has ended.
-func (c *crawler) recordPoints(ctx context.Context, now time.Time) {
+func (js *jobs) recordPoints(ctx context.Context, now time.Time) {
 	var list []store.Point
-	for _, r := range c.runs {
+	for _, r := range js.runs {
 		if p, ok := r.endSpan(now); ok {
 			list = append(list, p)
 		}
@@ -144,10 +144,10 @@ func (c *crawler) recordPoints(ctx context.Context, now time.Time) {
 	if len(list) == 0 {
 		return
 	}
-	c.loop.Go(func() {
+	js.loop.Go(func() {
 		for some := range slices.Chunk(list, pointsAtOnce) {
-			if err := c.loop.Retry(ctx, func() error { return c.st.Record(ctx, some) }); err != nil {
-				c.loop.Post(func(time.Time) { c.loop.FailUnless(ctx, fmt.Errorf("record the time series: %w", err)) })
+			if err := js.loop.Retry(ctx, func() error { return js.st.Record(ctx, some) }); err != nil {
+				js.loop.Post(func(time.Time) { js.loop.FailUnless(ctx, fmt.Errorf("record the time series: %w", err)) })
 				return
 			}
 		}

@@ -39,8 +39,6 @@ type run struct {
 
 	shared bool // other workers have a part in it
 	fleetJob
-	ctx    context.Context // of its requests, in a fleet
-	cancel context.CancelCauseFunc
 
 	stop     *jobrun.End // why nothing more is sent; nil while it runs
 	stopAt   time.Time
@@ -73,7 +71,9 @@ type fleetJob struct {
 	home      store.Slot // whose owner is responsible for the job
 	seeded    bool       // its seeds were added by us
 	tending   chore
-	unspentAt time.Time // when to look next whether page tokens are used
+	unspentAt time.Time       // when to look next whether page tokens are used
+	ctx       context.Context // of its requests
+	cancel    context.CancelCauseFunc
 }
 
 func newRun(b *base, optedOut func(weburl.URL) bool, cfg Job) (*run, error) {
@@ -105,7 +105,8 @@ func (c *crawler) begin(ctx context.Context, now time.Time, r *run) error {
 			r.guilty[s.URL] = true
 		}
 	}
-	c.runs[r.ID] = r
+	c.jobs.runs[r.ID] = r
+	r.state = job.Running
 	c.f.AddJob(r.frontierJob())
 	return r.openBudget(ctx, now)
 }

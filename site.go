@@ -18,6 +18,13 @@ import (
 	"headway/weburl"
 )
 
+// hosts keeps what is known of hosts beside their schedule.
+type hosts struct {
+	*base
+	rules    *robots.Cache       // compiled files
+	versions map[robots.Sum]bool // of robots.txt that are stored
+}
+
 // site is what the crawl keeps of a host beside its schedule.
 type site struct {
 	home    weburl.URL
@@ -49,9 +56,9 @@ type sitemap struct {
 }
 
 // site returns what is kept of a host, and makes it if need be.
-func (c *crawler) site(u weburl.URL) *site {
+func (hs *hosts) site(u weburl.URL) *site {
 	host := u.Host()
-	if s := c.sites[host]; s != nil {
+	if s := hs.sites[host]; s != nil {
 		return s
 	}
 	home, err := u.Resolve("/")
@@ -59,27 +66,27 @@ func (c *crawler) site(u weburl.URL) *site {
 		home = u // cannot be: every host has a home page
 	}
 	domain := u.Domain()
-	s := &site{home: home, domain: domain, slot: store.SlotOf(c.key, domain), owned: c.cfg.Owned(home)}
-	s.ignored = c.cfg.IgnoreRobots && s.owned
-	for _, secret := range c.cfg.Secrets {
+	s := &site{home: home, domain: domain, slot: store.SlotOf(hs.key, domain), owned: hs.cfg.Owned(home)}
+	s.ignored = hs.cfg.IgnoreRobots && s.owned
+	for _, secret := range hs.cfg.Secrets {
 		if secret.Host() == host {
 			s.secrets = secret
 		}
 	}
-	c.sites[host] = s
+	hs.sites[host] = s
 	return s
 }
 
 // slotOf is the slot of a host, kept or not.
-func (c *crawler) slotOf(host string) store.Slot {
-	if s := c.sites[host]; s != nil {
+func (hs *hosts) slotOf(host string) store.Slot {
+	if s := hs.sites[host]; s != nil {
 		return s.slot
 	}
 	u, err := store.ParseHost(host)
 	if err != nil {
 		return 0 // cannot be: it was asked
 	}
-	return store.SlotOf(c.key, u.Domain())
+	return store.SlotOf(hs.key, u.Domain())
 }
 
 // read lists the sitemaps that a job reads at the host.
@@ -95,18 +102,18 @@ func (s *site) read(id job.ID) map[weburl.URL]sitemap {
 
 // forgetUnscheduled lets go of a host that the schedule had no room for: it waits
 // in the store, and comes back from there.
-func (c *crawler) forgetUnscheduled(host string) {
-	if _, ok := c.f.View(host); !ok {
-		delete(c.sites, host)
+func (hs *hosts) forgetUnscheduled(host string) {
+	if _, ok := hs.f.View(host); !ok {
+		delete(hs.sites, host)
 	}
 }
 
 // robotsState says to the schedule what is known of a host's robots.txt.
-func (c *crawler) robotsState(s *site, now time.Time, delay time.Duration) frontier.RobotsState {
+func (hs *hosts) robotsState(s *site, now time.Time, delay time.Duration) frontier.RobotsState {
 	if s.ignored {
 		return frontier.RobotsState{Known: true, Ever: true}
 	}
-	verdict := c.cfg.Robots.Verdict(s.robots, now)
+	verdict := hs.cfg.Robots.Verdict(s.robots, now)
 	if delay > robots.MaxDelay {
 		delay = 0 // nothing is asked of such a host
 	}
@@ -124,56 +131,56 @@ func (c *crawler) robotsState(s *site, now time.Time, delay time.Duration) front
 }
 
 // tookRobots learns from robots.txt.
-func (c *crawler) tookRobots(now time.Time, l fetchpool.Robots) {
-	s := c.sites[l.Request.Host]
+func (lr *learner) tookRobots(now time.Time, l fetchpool.Robots) {
+	s := lr.sites[l.Request.Host]
 	if l.Own != nil {
-		c.calledOff(now, l.Request, l.Sent, l.Own)
+		lr.calledOff(now, l.Request, l.Sent, l.Own)
 		return
 	}
-	for _, r := range c.runsOf(l.Request.Host) {
+	for _, r := range lr.jobs.runsOf(l.Request.Host) {
 		r.spend(now, 0, l.Asked, l.Wire)
 	}
 	if reason := l.Refused(); reason != "" {
 		// Nothing was sent, so there is nothing to learn or to wait for.
-		c.f.PutBack(now, l.Request)
-		c.f.GiveUp(now, l.Request.Host, visit.Skipped, reason)
+		lr.f.PutBack(now, l.Request)
+		lr.f.GiveUp(now, l.Request.Host, visit.Skipped, reason)
 		return
 	}
 	if l.Owned && !s.owned {
 		s.owned = true
-		c.f.Reconsider(now, l.Request.Host)
+		lr.f.Reconsider(now, l.Request.Host)
 	}
-	c.pool.ReportHeard(now)
-	settled := c.f.Settle(now, l.Request, l.Answer, nil)
-	c.measure(l.Request, &l.Answer, l.Wire, settled.Effect)
-	c.noteEffect(now, l.Request.Host, settled.Effect)
-	s.robots = c.cfg.Robots.Observe(s.robots, now, l.Says)
-	if l.Body != nil && c.newRobots(s.robots.Sum) {
-		c.pend(committer.Entry{Robots: &store.RobotsVersion{Sum: s.robots.Sum, Body: l.Body, FetchedAt: now}})
+	lr.pool.ReportHeard(now)
+	settled := lr.f.Settle(now, l.Request, l.Answer, nil)
+	lr.measure(l.Request, &l.Answer, l.Wire, settled.Effect)
+	lr.noteEffect(now, l.Request.Host, settled.Effect)
+	s.robots = lr.cfg.Robots.Observe(s.robots, now, l.Says)
+	if l.Body != nil && lr.hosts.newRobots(s.robots.Sum) {
+		lr.pend(committer.Entry{Robots: &store.RobotsVersion{Sum: s.robots.Sum, Body: l.Body, FetchedAt: now}})
 	}
-	gone := c.unaskable(now, s, l)
-	delay := c.crawlDelay(l.Request.Host)
+	gone := lr.unaskable(now, s, l)
+	delay := lr.hosts.crawlDelay(l.Request.Host)
 	switch {
 	case l.Read:
 		delay = l.Delay
 	case s.robots.Known == robots.Missing, s.robots.Known == robots.Closed:
 		delay = 0
 	}
-	c.f.SetRobots(now, l.Request.Host, c.robotsState(s, now, delay))
-	c.f.Judge(now, l.Request.Host)
-	c.touch(l.Request.Host)
+	lr.f.SetRobots(now, l.Request.Host, lr.hosts.robotsState(s, now, delay))
+	lr.f.Judge(now, l.Request.Host)
+	lr.hosts.touch(l.Request.Host)
 	if gone {
 		return
 	}
 	if s.robots.Known != robots.Nothing {
-		c.findSitemaps(s, l.Sitemaps)
+		lr.jobs.findSitemaps(s, l.Sitemaps)
 	}
 }
 
 // crawlDelay is the interval that the robots.txt of a host asked for when it was
 // last read.
-func (c *crawler) crawlDelay(host string) time.Duration {
-	view, _ := c.f.View(host)
+func (hs *hosts) crawlDelay(host string) time.Duration {
+	view, _ := hs.f.View(host)
 	return view.State.CrawlDelay()
 }
 
@@ -182,14 +189,14 @@ func (c *crawler) crawlDelay(host string) time.Duration {
 const maxRobots = 100_000
 
 // newRobots tells whether a version of robots.txt is to be stored.
-func (c *crawler) newRobots(sum robots.Sum) bool {
-	if c.versions[sum] {
+func (hs *hosts) newRobots(sum robots.Sum) bool {
+	if hs.versions[sum] {
 		return false
 	}
-	if len(c.versions) >= maxRobots {
-		clear(c.versions)
+	if len(hs.versions) >= maxRobots {
+		clear(hs.versions)
 	}
-	c.versions[sum] = true
+	hs.versions[sum] = true
 	return true
 }
 
@@ -199,23 +206,23 @@ const tries = 3
 
 // unaskable gives up on a host that may not or cannot be asked: what stopped the
 // question about robots.txt would stop every page, and is their end.
-func (c *crawler) unaskable(now time.Time, s *site, l fetchpool.Robots) bool {
+func (lr *learner) unaskable(now time.Time, s *site, l fetchpool.Robots) bool {
 	failure, ok := errors.AsType[*fetch.Error](l.Err)
 	s.nobody = ""
 	if hop, ok := errors.AsType[*fetch.RefusedHopError](l.Err); ok {
 		// Waiting would not open it.
-		c.cfg.Log.Warn("robots.txt redirects to where we do not go", "host", l.Request.Host, "to", hop.To.Host(), "err", hop.Err)
-		c.f.GiveUp(now, l.Request.Host, visit.Skipped, visit.RobotsUnreachable)
+		lr.cfg.Log.Warn("robots.txt redirects to where we do not go", "host", l.Request.Host, "to", hop.To.Host(), "err", hop.Err)
+		lr.f.GiveUp(now, l.Request.Host, visit.Skipped, visit.RobotsUnreachable)
 		return true
 	}
 	switch {
 	case !ok:
 		s.definite = 0
 		return false
-	case c.fallBack(now, l.Request.Host, failure):
+	case lr.fallBack(now, l.Request.Host, failure):
 		return true
 	case failure.Reason.Skipped():
-		c.f.GiveUp(now, l.Request.Host, visit.Skipped, visit.Reason(failure.Reason))
+		lr.f.GiveUp(now, l.Request.Host, visit.Skipped, visit.Reason(failure.Reason))
 		return true
 	case !l.Answer.Answered || s.robots.Known != robots.Nothing:
 		return false
@@ -224,29 +231,29 @@ func (c *crawler) unaskable(now time.Time, s *site, l fetchpool.Robots) bool {
 	if s.definite++; s.definite < tries {
 		return false
 	}
-	c.f.GiveUp(now, l.Request.Host, visit.Failed, visit.Reason(failure.Reason))
+	lr.f.GiveUp(now, l.Request.Host, visit.Failed, visit.Reason(failure.Reason))
 	return true
 }
 
 // parked is how URLs end that a job waits for no longer. Where robots.txt could
 // not be read because there is nobody to ask, that is their end, too.
-func (c *crawler) parked(p frontier.Park) frontier.Park {
-	if s := c.sites[p.Host]; s != nil && s.nobody != "" && p.Reason == visit.RobotsUnreachable {
+func (lr *learner) parked(p frontier.Park) frontier.Park {
+	if s := lr.sites[p.Host]; s != nil && s.nobody != "" && p.Reason == visit.RobotsUnreachable {
 		p.Outcome, p.Reason = visit.Failed, s.nobody
 	}
 	return p
 }
 
 // fallBack turns to the other seed of a host that cannot be connected to.
-func (c *crawler) fallBack(now time.Time, host string, failure *fetch.Error) (turned bool) {
+func (lr *learner) fallBack(now time.Time, host string, failure *fetch.Error) (turned bool) {
 	if failure.Phase != fetch.PhaseConnect && failure.Phase != fetch.PhaseTLS {
 		return false
 	}
-	for _, r := range c.runsOf(host) {
+	for _, r := range lr.jobs.runsOf(host) {
 		turned = r.fallBack(host, failure) || turned
 	}
 	if turned {
-		c.f.GiveUp(now, host, visit.Failed, visit.Reason(failure.Reason))
+		lr.f.GiveUp(now, host, visit.Failed, visit.Reason(failure.Reason))
 	}
 	return turned
 }

@@ -13,7 +13,7 @@ import (
 
 // askTurns asks for turns of tenants with a rate: stretches of time in which no other
 // worker asks for them. One alone has them all.
-func (c *crawler) askTurns(ctx context.Context, now time.Time, wants []frontier.Turns) {
+func (qs *queues) askTurns(ctx context.Context, now time.Time, wants []frontier.Turns) {
 	if len(wants) == 0 {
 		return
 	}
@@ -22,10 +22,10 @@ func (c *crawler) askTurns(ctx context.Context, now time.Time, wants []frontier.
 	for i, t := range turns {
 		list[i] = store.Stretch{Tenant: t.Tenant, Length: t.Length()}
 	}
-	shared, ok := c.st.(store.Stretches)
-	if !ok || c.fleet == nil {
+	shared, ok := qs.st.(store.Stretches)
+	if !ok || qs.alone {
 		for i, t := range turns {
-			c.f.Given(t, now.Add(c.rates.Take(now, list[i])))
+			qs.f.Given(t, now.Add(qs.rates.Take(now, list[i])))
 		}
 		return
 	}
@@ -33,17 +33,17 @@ func (c *crawler) askTurns(ctx context.Context, now time.Time, wants []frontier.
 		waits []time.Duration
 		at    time.Time // counted from here they begin late rather than early
 	}
-	loop.Ask(ctx, c.loop, func(ctx context.Context) (s stretched, err error) {
-		s.waits, err = shared.Stretch(ctx, c.loop.Now(), list)
-		s.at = c.loop.Now()
+	loop.Ask(ctx, qs.loop, func(ctx context.Context) (s stretched, err error) {
+		s.waits, err = shared.Stretch(ctx, qs.loop.Now(), list)
+		s.at = qs.loop.Now()
 		return s, err
 	}, func(_ time.Time, s stretched, err error) {
 		if err != nil {
-			c.loop.FailUnless(ctx, fmt.Errorf("ask for turns: %w", err))
+			qs.loop.FailUnless(ctx, fmt.Errorf("ask for turns: %w", err))
 			return
 		}
 		for i, t := range turns {
-			c.f.Given(t, s.at.Add(s.waits[i]))
+			qs.f.Given(t, s.at.Add(s.waits[i]))
 		}
 	})
 }

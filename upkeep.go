@@ -16,54 +16,53 @@ import (
 )
 
 // followJobs looks which jobs run.
-func (c *crawler) followJobs(work context.Context, now time.Time) {
-	f := c.fleet
-	if !f.jobs.due(now) {
+func (m *member) followJobs(work context.Context, now time.Time) {
+	if !m.follow.due(now) {
 		return
 	}
-	queue, safety := f.queue, f.safety
-	loop.Once(work, c.loop, func(ctx context.Context) ([]store.Job, error) {
-		if _, err := queue.Admit(ctx, c.loop.Now(), safety); err != nil {
+	queue, safety := m.queue, m.safety
+	loop.Once(work, m.loop, func(ctx context.Context) ([]store.Job, error) {
+		if _, err := queue.Admit(ctx, m.loop.Now(), safety); err != nil {
 			return nil, err
 		}
 		return queue.ActiveJobs(ctx)
 	}, func(now time.Time, list []store.Job, err error) {
-		f.jobs.done(c.nextPoll(now))
+		m.follow.done(m.nextPoll(now))
 		if err != nil {
-			f.jobs.at = now.Add(loop.RetryLast)
-			c.lostStore(work, fmt.Errorf("list jobs: %w", err))
+			m.follow.at = now.Add(loop.RetryLast)
+			m.lostStore(work, fmt.Errorf("list jobs: %w", err))
 			return
 		}
-		c.tookJobs(work, now, list)
+		m.tookJobs(work, now, list)
 	})
 }
 
 // tookJobs begins, stops and ends runs as their jobs stand.
-func (c *crawler) tookJobs(work context.Context, now time.Time, list []store.Job) {
+func (m *member) tookJobs(work context.Context, now time.Time, list []store.Job) {
 	active := make(map[job.ID]bool, len(list))
 	for i := range list {
 		j := &list[i]
 		active[j.ID] = true
-		switch r := c.runs[j.ID]; {
+		switch r := m.jobs.runs[j.ID]; {
 		case r == nil && j.State != job.Paused:
-			c.openRun(work, j.ID)
+			m.openRun(work, j.ID)
 		case r == nil:
 		case !r.started.Equal(j.StartedAt) || r.maxPages != j.MaxPages:
 			// It was resumed or extended: what waits, and how much may be done,
 			// is read anew.
-			c.endRun(now, r)
-			c.fleet.jobs.at = now.Add(loop.RetryFirst)
+			m.endRun(now, r)
+			m.follow.at = now.Add(loop.RetryFirst)
 		default:
 			r.stands(now, j)
 			r.setPace(now, j.Pace)
 			if j.State != job.Running {
-				c.stopJob(now, j.ID)
+				m.queues.stopJob(now, j.ID)
 			}
 		}
 	}
-	for id, r := range c.runs {
+	for id, r := range m.jobs.runs {
 		if !active[id] {
-			c.endRun(now, r)
+			m.endRun(now, r)
 		}
 	}
 }
@@ -98,49 +97,48 @@ func (r *run) giveUpInFlight(now time.Time) {
 }
 
 // openRun takes a job in that has begun to run.
-func (c *crawler) openRun(work context.Context, id job.ID) {
-	f := c.fleet
-	if f.opening[id] {
+func (m *member) openRun(work context.Context, id job.ID) {
+	if m.opening[id] {
 		return
 	}
-	if len(f.opening) == maxOpening {
-		f.unopened = true
+	if len(m.opening) == maxOpening {
+		m.unopened = true
 		return
 	}
-	f.opening[id] = true
-	loop.Once(work, c.loop, func(ctx context.Context) (*run, error) {
-		return c.readRun(ctx, id)
+	m.opening[id] = true
+	loop.Once(work, m.loop, func(ctx context.Context) (*run, error) {
+		return m.readRun(ctx, id)
 	}, func(now time.Time, r *run, err error) {
-		delete(f.opening, id)
-		if f.unopened {
-			f.unopened, f.jobs.at = false, now
+		delete(m.opening, id)
+		if m.unopened {
+			m.unopened, m.follow.at = false, now
 		}
 		switch {
 		case work.Err() != nil:
 		case err != nil:
-			c.lostStore(work, fmt.Errorf("open job %d: %w", id, err))
+			m.lostStore(work, fmt.Errorf("open job %d: %w", id, err))
 		case r != nil:
-			c.runs[id] = r
-			c.f.AddJob(r.frontierJob())
+			m.jobs.runs[id] = r
+			m.f.AddJob(r.frontierJob())
 			if r.state != job.Running {
-				c.f.StopJob(now, id)
+				m.f.StopJob(now, id)
 			}
-			c.readHosts(work, store.HostQuery{Slots: c.slots.List(), Job: id})
+			m.queues.readHosts(work, store.HostQuery{Slots: m.slots.List(), Job: id})
 		}
 	})
 }
 
 // readRun makes the run of a stored job. It is nil for a job that cannot be worked
 // on, which has ended then. The error is the store's.
-func (c *crawler) readRun(ctx context.Context, id job.ID) (*run, error) {
-	j, err := c.st.Job(ctx, id)
+func (m *member) readRun(ctx context.Context, id job.ID) (*run, error) {
+	j, err := m.st.Job(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	r, broken := c.newRun(j)
+	r, broken := m.newRun(j)
 	if broken != nil {
-		c.cfg.Log.Error("a job cannot be worked on", "job", id, "err", broken)
-		err := c.st.SetState(ctx, c.loop.Now(), id, j.State, job.Failed, broken.Error())
+		m.cfg.Log.Error("a job cannot be worked on", "job", id, "err", broken)
+		err := m.st.SetState(ctx, m.loop.Now(), id, j.State, job.Failed, broken.Error())
 		if errors.Is(err, store.ErrConflict) {
 			err = nil // others have found the same
 		}
@@ -152,16 +150,16 @@ func (c *crawler) readRun(ctx context.Context, id job.ID) (*run, error) {
 	if err := r.WidenAgain(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.openBudget(ctx, c.loop.Now()); err != nil {
+	if err := r.openBudget(ctx, m.loop.Now()); err != nil {
 		return nil, err
 	}
-	r.stands(c.loop.Now(), &j)
+	r.stands(m.loop.Now(), &j)
 	return r, nil
 }
 
 // newRun makes the run of what a job asked for.
-func (c *crawler) newRun(j store.Job) (*run, error) {
-	cfg, err := c.fleet.open(j)
+func (m *member) newRun(j store.Job) (*run, error) {
+	cfg, err := m.open(j)
 	if err != nil {
 		return nil, err
 	}
@@ -169,77 +167,77 @@ func (c *crawler) newRun(j store.Job) (*run, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	r, err := newRun(c.base, c.cfg.OptedOut, cfg)
+	r, err := newRun(m.base, m.cfg.OptedOut, cfg)
 	if err != nil {
 		return nil, err
 	}
 	r.shared, r.ID, r.Tenant, r.resumed, r.started, r.maxPages, r.pace = true, j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, j.Pace
-	r.Queue = c.fleet.queue
+	r.Queue = m.queue
 	r.Metered = slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Usage && l.Limits != (limit.Limits{}) })
-	r.home = store.SlotOf(c.key, cfg.Seeds[0].Domain())
+	r.home = store.SlotOf(m.key, cfg.Seeds[0].Domain())
 	return r, nil
 }
 
 // endRun lets go of a job that runs no more, here or anywhere.
-func (c *crawler) endRun(now time.Time, r *run) {
+func (m *member) endRun(now time.Time, r *run) {
 	if r.stop == nil {
 		r.stop = &jobrun.End{State: job.Cancelled}
-		c.stopJob(now, r.ID)
+		m.queues.stopJob(now, r.ID)
 		if r.cancel != nil {
 			r.cancel(errEnded)
 		}
 		last := []store.Point{r.point(now)}
-		c.loop.Go(func() {
-			ctx, done := c.afterlife()
+		m.loop.Go(func() {
+			ctx, done := m.afterlife()
 			defer done()
-			if err := c.st.Record(ctx, last); err != nil {
-				c.cfg.Log.Warn("the last of a job's time series is lost", "job", r.ID, "err", err)
+			if err := m.st.Record(ctx, last); err != nil {
+				m.cfg.Log.Warn("the last of a job's time series is lost", "job", r.ID, "err", err)
 			}
 		})
 	}
-	if n := c.f.Unused(r.ID); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
-		c.pend(committer.Entry{Tokens: &store.Return{Job: r.ID, Tokens: n}})
+	if n := m.f.Unused(r.ID); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
+		m.pend(committer.Entry{Tokens: &store.Return{Job: r.ID, Tokens: n}})
 	}
-	if c.f.DropJob(now, r.ID) {
-		delete(c.runs, r.ID)
+	if m.f.DropJob(now, r.ID) {
+		delete(m.jobs.runs, r.ID)
 	}
 }
 
 var errEnded = errors.New("the job has ended")
 
 // lookAfter is done a few times a second for a job of a fleet.
-func (c *crawler) lookAfter(work context.Context, now time.Time, r *run) {
+func (m *member) lookAfter(work context.Context, now time.Time, r *run) {
 	r.giveUpInFlight(now)
-	c.upkeep(work, now, r)
-	if c.f.Exhausted(r.ID) {
-		c.f.Again(r.ID) // others may have returned tokens
+	m.upkeep(work, now, r)
+	if m.f.Exhausted(r.ID) {
+		m.f.Again(r.ID) // others may have returned tokens
 	}
 	r.returnUnspent(now)
 }
 
 // upkeep is done for a job by the one worker that owns the slot of its first seed:
 // it adds the seeds, and finds out when the job is over.
-func (c *crawler) upkeep(work context.Context, now time.Time, r *run) {
-	if r.stop != nil || c.halted || r.state == job.Paused || !c.owns(r.home) || c.fleet.tending == maxTending || !r.tending.due(now) {
+func (m *member) upkeep(work context.Context, now time.Time, r *run) {
+	if r.stop != nil || m.halted || r.state == job.Paused || !m.owns(r.home) || m.tending == maxTending || !r.tending.due(now) {
 		return
 	}
-	c.fleet.tending++
+	m.tending++
 	r.budget.Observe(now, limit.Use{})
 	q := jobrun.Inquiry{State: r.state, Reason: r.reason, Drained: r.stopAt.Add(settleFor), Seeded: r.seeded, Enough: r.enough, Spent: r.budget.Spent()}
-	c.loop.Go(func() {
+	m.loop.Go(func() {
 		changed, counts, err := r.Standing(work, q)
-		c.loop.Post(func(now time.Time) {
-			c.fleet.tending--
+		m.loop.Post(func(now time.Time) {
+			m.tending--
 			r.tending.done(r.nextUpkeep(now))
 			switch {
 			case err != nil && work.Err() == nil:
 				r.tending.at = now.Add(loop.RetryLast)
-				c.meter.Stored(work, err)
-				c.cfg.Log.Warn("a job is not looked after", "job", r.ID, "err", err)
+				m.meter.Stored(work, err)
+				m.cfg.Log.Warn("a job is not looked after", "job", r.ID, "err", err)
 			case err == nil:
 				r.counts, r.seeded = counts, true
 				if changed {
-					c.fleet.jobs.at = now
+					m.follow.at = now
 				}
 			}
 		})

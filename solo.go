@@ -1,0 +1,76 @@
+package headway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"headway/gauge"
+	"headway/limit"
+	"headway/store"
+)
+
+// solo is a crawler that works on one job, and shares its store with nobody.
+type solo struct {
+	*base
+	jobs   *jobs
+	queues *queues
+	r      *run
+}
+
+// again implements [mode]. Another process, which may be stopped, may have the file
+// locked.
+func (s *solo) again(err error) bool { return errors.Is(err, store.ErrInUse) }
+
+// listen implements [mode]. Nobody has news.
+func (s *solo) listen(context.Context) {}
+
+// tend implements [mode].
+func (s *solo) tend(context.Context, time.Time) {}
+
+// look implements [mode].
+func (s *solo) look(work context.Context, now time.Time) { s.r.look(work, now) }
+
+// mayStart implements [mode]: so many that the limits of the job are kept.
+func (s *solo) mayStart() (most int, limited bool) {
+	busy, dragging := s.pool.Busy(), s.pool.Dragging()
+	if s.r.sifting {
+		return max(1-busy-dragging, 0), true
+	}
+	if l := s.r.cfg.Limits.Of(limit.Requests); l.Limited() {
+		most, limited = int(max(l.Max-s.r.budget.Spent().Requests-int64(busy+dragging), 0)), true
+	}
+	if left, ok := s.r.bytesLeft(busy); ok && (!limited || left < most) {
+		most, limited = left, true
+	}
+	return most, limited
+}
+
+// publish implements [mode].
+func (s *solo) publish(now time.Time, layers func(now time.Time) []gauge.Layer) {
+	s.r.publish(now, layers(now))
+}
+
+// drain implements [mode]. What is in flight has its time.
+func (s *solo) drain(time.Time) {}
+
+// finished implements [mode]: it is when nothing waits.
+func (s *solo) finished(ctx context.Context) bool {
+	if s.halted {
+		return s.r.concluded(ctx)
+	}
+	if !s.f.Idle() || s.queues.refilling || s.domains.Busy() || s.queues.tokens > 0 {
+		return false
+	}
+	idle, err := store.Complete(ctx, s.r.ID, s.st)
+	if err != nil {
+		s.loop.FailUnless(ctx, fmt.Errorf("ask whether anything waits: %w", err))
+		return false
+	}
+	if !idle {
+		s.queues.warm(ctx)
+		return false
+	}
+	return s.r.complete(ctx)
+}
