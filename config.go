@@ -15,6 +15,7 @@ import (
 	"headway/fetch/guard"
 	"headway/frontier"
 	"headway/gauge"
+	"headway/internal/engine"
 	"headway/limit"
 	"headway/output"
 	"headway/politeness"
@@ -245,6 +246,25 @@ func (w *Worker) validate() error {
 func prepare(w Worker, j Job) (Worker, Job, error) {
 	w, j = w.withDefaults(), j.withDefaults()
 	return w, j, errors.Join(j.validate(), w.validate())
+}
+
+// engine is the job as the engine takes it.
+func (j *Job) engine() engine.Job {
+	return engine.Job{
+		Name: j.Name, Spec: j.Spec, Seeds: j.Seeds, Scope: j.Scope, Fallback: j.Fallback, Since: j.Since, Known: j.Known, Widened: j.Widened,
+		Limits: j.Limits, Continue: j.Continue, Anew: j.Anew, Closed: j.Closed || j.Sitemaps == SitemapsOnly, DryRun: j.DryRun,
+		Policy: j.Policy, Strangers: j.Strangers, Sitemaps: j.Sitemaps != SitemapsOff, MaxWaiting: j.MaxWaiting,
+	}
+}
+
+// engine is the worker as the engine takes it.
+func (w *Worker) engine() engine.Worker {
+	return engine.Worker{
+		Store: w.Store, Fetcher: w.Fetcher, Outputs: w.Outputs, Journal: w.Journal, Bounds: engine.Bounds(w.Bounds), Terms: w.Terms,
+		Agent: w.Agent, Owned: w.Owned, OptedOut: w.OptedOut, Secrets: w.Secrets, Addresses: w.Addresses, Robots: w.Robots, IgnoreRobots: w.IgnoreRobots,
+		Strained: w.Strained, Lookups: w.Lookups, Free: w.Free, Drain: w.Drain, Mail: w.Mail,
+		Log: w.Log, Gauge: w.Gauge, Committed: w.Committed, Trace: w.Trace,
+	}
 }
 
 // Survey is the config for a look at the hosts of a job's seeds before it is begun.

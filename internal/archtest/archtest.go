@@ -22,10 +22,11 @@ import (
 // package a line: its path below the module, then our packages by path and
 // other modules by import path.
 const Map = `
-# the journey of one URL; only the root joins its stops
-.                        weburl scope frontier governor robots politeness fetch fetch/guard parse visit store store/journal output limit job ask gauge survey internal/borrow internal/committer internal/control internal/discovery internal/exchange internal/fetchpool internal/jobrun internal/loop internal/ownership internal/pace internal/redirects
+# the journey of one URL; only the engine joins its stops
+.                        weburl scope frontier robots politeness fetch fetch/guard visit store output limit job ask gauge survey internal/control internal/engine internal/jobrun
+internal/engine          weburl scope frontier governor robots politeness fetch fetch/guard parse visit store store/journal output limit job ask gauge internal/committer internal/control internal/discovery internal/exchange internal/fetchpool internal/jobrun internal/loop internal/ownership internal/pace internal/redirects
 survey                   weburl scope robots politeness fetch parse visit store visitor internal/borrow internal/exchange internal/pace
-gauge                    frontier job politeness store visit
+gauge                    ask frontier job limit politeness store visit
 visitor                  weburl robots politeness fetch visit internal/exchange
 internal/exchange        weburl robots politeness fetch fetch/guard parse visit
 internal/loop            fetch/guard

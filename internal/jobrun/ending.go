@@ -21,6 +21,8 @@ const (
 	// NothingInScope is that of a crawl that has failed because no URL that it saw
 	// belongs to it: its seeds are excluded, or redirect to elsewhere.
 	NothingInScope = "no page in scope"
+	// Disk is that of a crawl that is partial for want of room on the disk.
+	Disk = "disk"
 )
 
 // Inquiry is what the loop knows of a job when it is looked how it stands.

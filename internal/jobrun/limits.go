@@ -76,17 +76,14 @@ func (s *Stored) warn(ctx context.Context, near []limit.Warning) error {
 	for _, highest := range near {
 		for _, w := range highest.Passed() {
 			key := told{w.Limit, w.Max, w.Percent}
-			if s.told[key] {
+			if _, was := s.told.Load(key); was {
 				continue
 			}
 			first, err := s.Queue.Note(ctx, store.NoticeOf(s.ID, s.Now(), w))
 			if err != nil {
 				return err
 			}
-			if s.told == nil {
-				s.told = map[told]bool{}
-			}
-			if s.told[key] = true; first {
+			if s.told.Store(key, true); first {
 				s.Log.Warn("a limit comes near", "job", s.ID, "limit", w.String())
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"headway/internal/discovery"
@@ -48,7 +49,7 @@ type Stored struct {
 	Log   *slog.Logger
 	Now   func() time.Time
 
-	told map[told]bool // by whoever looks after the job, one at a time
+	told sync.Map // warnings that were told, by their [told]
 }
 
 // End is why a job sends nothing more. Without a State it can be resumed.

@@ -1,4 +1,4 @@
-package headway
+package engine
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package headway
+package engine
 
 import (
 	"cmp"
@@ -11,17 +11,6 @@ import (
 	"headway/politeness"
 	"headway/visit"
 )
-
-// Metered is a Fetcher that counts what it does.
-type Metered interface{ Stats() fetch.Stats }
-
-// waiting is how many URLs of all runs wait, as of a moment ago.
-func (js *jobs) waiting() (n int64) {
-	for _, r := range js.runs {
-		n += r.counts.Waiting
-	}
-	return n
-}
 
 // layers says how each layer stands.
 func (c *crawler) layers(now time.Time) []gauge.Layer {
@@ -87,8 +76,6 @@ func (c *crawler) layers(now time.Time) []gauge.Layer {
 	return list
 }
 
-var _ Metered = (*fetch.Client)(nil)
-
 // show writes a reading on the gauge, if there is one.
 func (c *crawler) show(now time.Time, over bool) {
 	if c.cfg.Gauge == nil || c.f == nil {
@@ -101,3 +88,8 @@ func (c *crawler) show(now time.Time, over bool) {
 	}
 	c.meter.Show(r, c.f.Account().Shares(now))
 }
+
+// Metered is a Fetcher that counts what it does.
+type Metered interface{ Stats() fetch.Stats }
+
+var _ Metered = (*fetch.Client)(nil)

@@ -1,4 +1,4 @@
-package headway
+package engine
 
 import (
 	"context"
@@ -106,8 +106,9 @@ func (m *member) openRun(work context.Context, id job.ID) {
 		return
 	}
 	m.opening[id] = true
+	open := m.opener
 	loop.Once(work, m.loop, func(ctx context.Context) (*run, error) {
-		return m.readRun(ctx, id)
+		return open.readRun(ctx, id)
 	}, func(now time.Time, r *run, err error) {
 		delete(m.opening, id)
 		if m.unopened {
@@ -128,17 +129,25 @@ func (m *member) openRun(work context.Context, id job.ID) {
 	})
 }
 
+// opener makes runs of stored jobs, in the background: what it makes belongs to the loop
+// once it has it.
+type opener struct {
+	*base
+	job   func(store.Job) (Job, error)
+	queue store.Queue
+}
+
 // readRun makes the run of a stored job. It is nil for a job that cannot be worked
 // on, which has ended then. The error is the store's.
-func (m *member) readRun(ctx context.Context, id job.ID) (*run, error) {
-	j, err := m.st.Job(ctx, id)
+func (o *opener) readRun(ctx context.Context, id job.ID) (*run, error) {
+	j, err := o.st.Job(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	r, broken := m.newRun(j)
+	r, broken := o.newRun(j)
 	if broken != nil {
-		m.cfg.Log.Error("a job cannot be worked on", "job", id, "err", broken)
-		err := m.st.SetState(ctx, m.loop.Now(), id, j.State, job.Failed, broken.Error())
+		o.cfg.Log.Error("a job cannot be worked on", "job", id, "err", broken)
+		err := o.st.SetState(ctx, o.loop.Now(), id, j.State, job.Failed, broken.Error())
 		if errors.Is(err, store.ErrConflict) {
 			err = nil // others have found the same
 		}
@@ -150,31 +159,27 @@ func (m *member) readRun(ctx context.Context, id job.ID) (*run, error) {
 	if err := r.WidenAgain(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.openBudget(ctx, m.loop.Now()); err != nil {
+	if err := r.openBudget(ctx, o.loop.Now()); err != nil {
 		return nil, err
 	}
-	r.stands(m.loop.Now(), &j)
+	r.stands(o.loop.Now(), &j)
 	return r, nil
 }
 
 // newRun makes the run of what a job asked for.
-func (m *member) newRun(j store.Job) (*run, error) {
-	cfg, err := m.open(j)
+func (o *opener) newRun(j store.Job) (*run, error) {
+	cfg, err := o.job(j)
 	if err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	r, err := newRun(m.base, m.cfg.OptedOut, cfg)
+	r, err := newRun(o.base, o.cfg.OptedOut, cfg)
 	if err != nil {
 		return nil, err
 	}
 	r.shared, r.ID, r.Tenant, r.resumed, r.started, r.maxPages, r.pace = true, j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, j.Pace
-	r.Queue = m.queue
+	r.Queue = o.queue
 	r.Metered = slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Usage && l.Limits != (limit.Limits{}) })
-	r.home = store.SlotOf(m.key, cfg.Seeds[0].Domain())
+	r.home = store.SlotOf(o.key, cfg.Seeds[0].Domain())
 	return r, nil
 }
 
@@ -187,11 +192,12 @@ func (m *member) endRun(now time.Time, r *run) {
 			r.cancel(errEnded)
 		}
 		last := []store.Point{r.point(now)}
+		afterlife, st, log, id := m.afterlife, m.st, m.log, r.ID
 		m.loop.Go(func() {
-			ctx, done := m.afterlife()
+			ctx, done := afterlife()
 			defer done()
-			if err := m.st.Record(ctx, last); err != nil {
-				m.cfg.Log.Warn("the last of a job's time series is lost", "job", r.ID, "err", err)
+			if err := st.Record(ctx, last); err != nil {
+				log.Warn("the last of a job's time series is lost", "job", id, "err", err)
 			}
 		})
 	}

@@ -1,4 +1,12 @@
-package headway
+// Package engine works on the hosts that are ours, for one job or for many: it puts what
+// waits on the schedule, hands requests to the workers that fetch, learns from what came
+// of them, and has it committed. Its files tell the way of a URL: jobs, queue, load, loop,
+// task, learn, commit; solo is a crawl on one machine, member a worker of a fleet.
+//
+// Each part is a type that has [base], what all of them share, and the parts below it:
+// hosts, then jobs, queues, loader and learner, then the mode, then the crawler. All of
+// them belong to the loop. What runs in the background is given what it needs.
+package engine
 
 import (
 	"context"
@@ -8,19 +16,22 @@ import (
 	"sync"
 	"time"
 
+	"headway/fetch/guard"
 	"headway/frontier"
 	"headway/gauge"
 	"headway/governor"
 	"headway/internal/committer"
 	"headway/internal/control"
+	"headway/internal/fetchpool"
 	"headway/internal/loop"
+	"headway/internal/ownership"
 	"headway/internal/redirects"
 	"headway/job"
-	"headway/limit"
 	"headway/output"
 	"headway/robots"
 	"headway/store"
 	"headway/store/journal"
+	"headway/visit"
 	"headway/weburl"
 )
 
@@ -54,13 +65,14 @@ type crawler struct {
 type mode interface {
 	// again tells whether a question to the store that failed is put again.
 	again(err error) bool
-	// listen hears news until work ends.
-	listen(work context.Context)
+	// listener is what hears news, in the background, until work ends.
+	listener() func(work context.Context)
 	// tend is called in each round of the loop, look a few times a second.
 	tend(work context.Context, now time.Time)
 	look(work context.Context, now time.Time)
-	// mayStart is how many more requests may start, where that is limited.
-	mayStart() (most int, limited bool)
+	// permits is how many more requests may start where so many could, and what those
+	// wait for that may not.
+	permits(n int, short visit.Wait) (int, visit.Wait)
 	// publish makes it known how the work stands.
 	publish(now time.Time, layers func(now time.Time) []gauge.Layer)
 	// drain is called when nothing more is to be sent after what is in flight.
@@ -78,7 +90,11 @@ func newCrawler(cfg Worker, alone bool) *crawler {
 		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}),
 	}
 	c.loop = loop.New(loop.Config{Room: 4 * cfg.Workers, Asked: c.meter.Stored, Again: c.again, Scarce: scarce, Log: cfg.Log})
-	c.hosts = &hosts{base: c.base, rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}), versions: map[robots.Sum]bool{}}
+	c.read = &reader{
+		st: c.st, loop: c.loop, alone: alone, agent: cfg.Agent, policy: cfg.Robots, sitemaps: true,
+		rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
+	}
+	c.hosts = &hosts{base: c.base, versions: map[robots.Sum]bool{}}
 	c.jobs = &jobs{base: c.base, hosts: c.hosts, runs: map[job.ID]*run{}}
 	c.queues = &queues{base: c.base, hosts: c.hosts, jobs: c.jobs, rates: store.Timeline{}}
 	c.loader = &loader{base: c.base, hosts: c.hosts, jobs: c.jobs, queues: c.queues}
@@ -98,6 +114,7 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 		return fmt.Errorf("join the store: %w", err)
 	}
 	c.commits.Begin(c.worker)
+	c.read.worker = c.worker
 	sent := time.Now()
 	// By the time of now, not of before: joining may have taken long.
 	leases, err := c.st.Acquire(ctx, c.loop.Now(), c.worker, slots)
@@ -137,8 +154,9 @@ func (c *crawler) crawl(ctx context.Context) error {
 	c.lease.Begin(work)
 	defer c.stopWork(nil)
 	var helpers sync.WaitGroup
-	helpers.Go(func() { c.lease.Keep(work) })
-	helpers.Go(func() { c.mode.listen(work) })
+	lease, listen := c.lease, c.mode.listener()
+	helpers.Go(func() { lease.Keep(work) })
+	helpers.Go(func() { listen(work) })
 	outputErr := make(chan error, 1)
 	go func() {
 		err := output.Run(context.WithoutCancel(ctx), c.outbox.Out(), c.cfg.Outputs...)
@@ -179,13 +197,62 @@ func (c *crawler) leave(ctx context.Context) error {
 	return errors.Join(err, c.pool.CloseJournal())
 }
 
-// returnTokens gives back page tokens that were not used.
-func (js *jobs) returnTokens(ctx context.Context, now time.Time) error {
-	var list []store.Return
-	for id, r := range js.runs {
-		if n := js.f.Unused(id); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
-			list = append(list, store.Return{Job: id, Tokens: n})
+// newLease is the lease of this process, which was renewed at a time.
+func (c *crawler) newLease(sent time.Time) *ownership.Lease {
+	cfg := ownership.LeaseConfig{
+		Terms: c.cfg.Terms, Resumes: c.alone, Lost: c.loader.goOn, Asked: c.meter.Stored, End: func(cause error) { c.stopWork(cause) },
+		Renew: func(ctx context.Context) ([]string, error) {
+			if err := c.st.Renew(ctx, c.worker); err != nil {
+				return nil, err
+			}
+			return c.loader.keep(ctx)
+		},
+		Fail: func(err error) { c.loop.Post(func(time.Time) { c.loop.Fail(err) }) },
+	}
+	if f, ok := c.cfg.Fetcher.(interface{ Sever() }); ok {
+		cfg.Sever = f.Sever
+	}
+	return ownership.NewLease(cfg, sent)
+}
+
+// begin puts the only job of a crawl on the schedule.
+func (c *crawler) begin(ctx context.Context, now time.Time, r *run) error {
+	for _, s := range c.suspects {
+		if s.Job == r.ID && s.Guilty() {
+			r.guilty[s.URL] = true
 		}
 	}
-	return js.commits.Return(ctx, now, list)
+	c.jobs.runs[r.ID] = r
+	r.state = job.Running
+	c.f.AddJob(r.frontierJob())
+	return r.openBudget(ctx, now)
+}
+
+// newPool makes the workers that fetch, once there is a schedule.
+func (c *crawler) newPool(j *journal.Journal) *fetchpool.Pool {
+	return fetchpool.New(c.loop, fetchpool.Config{
+		Workers: c.cfg.Workers, Slow: c.cfg.Slow, Parsers: c.cfg.ParseWorkers,
+		Fetcher: c.cfg.Fetcher, Agent: c.cfg.Agent, Key: c.key,
+		Robots: c.cfg.Robots, RobotsTimeout: c.cfg.RobotsTimeout, RobotsFiles: c.read.rules,
+		OptedOut: c.cfg.OptedOut, Strained: c.cfg.Strained, Redirects: c.learner.redirects,
+		Archives: fetchpool.ArchivesOf(c.cfg.Outputs), Journal: j, Meter: c.meter, Log: c.cfg.Log,
+		Schedule: c.f, Landings: fetchpool.Landings{Page: c.learner.tookPage, Robots: c.learner.tookRobots, Sitemap: c.learner.tookSitemap},
+	})
+}
+
+// again tells whether a question to the store that failed is put again.
+func (c *crawler) again(err error) bool { return !lasting(err) && c.mode.again(err) }
+
+// scarce tells whether there was no descriptor for a question to the store.
+func scarce(err error) bool { return errors.Is(err, store.ErrScarce) || guard.NoDescriptor(err) }
+
+// lasting tells whether an error of the store stays what it is when it is tried
+// again.
+func lasting(err error) bool {
+	for _, e := range []error{store.ErrFenced, store.ErrNotWaiting, store.ErrTokens, store.ErrNotFound, store.ErrConflict, store.ErrCorrupt, store.ErrNewer} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,4 +1,4 @@
-package headway
+package engine
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"headway/internal/loop"
-	"headway/internal/ownership"
 	"headway/store"
 )
 
@@ -17,8 +16,9 @@ func (m *member) rebalance(work context.Context, now time.Time) {
 		return
 	}
 	own, most := m.slots.Len(), m.slots.Counted()
+	read := m.read
 	loop.Once(work, m.loop, func(ctx context.Context) (balance, error) {
-		return m.balance(ctx, most, own)
+		return read.balance(ctx, most, own)
 	}, func(now time.Time, b balance, err error) {
 		m.rebalancing.done(now.Add(m.cfg.Terms.Renew))
 		if err != nil {
@@ -29,30 +29,6 @@ func (m *member) rebalance(work context.Context, now time.Time) {
 		m.acquired(work, now, b.leases)
 		m.shed(b.share)
 	})
-}
-
-// balance is how slots are shared among workers.
-type balance struct {
-	share  int           // of ours
-	leases []store.Lease // new ones
-}
-
-// balance asks for slots where we have less than our share. It belongs to the
-// background.
-func (m *member) balance(ctx context.Context, most, own int) (b balance, err error) {
-	workers, err := m.st.Workers(ctx)
-	b.share = ownership.FairShare(workers, m.worker)
-	for _, w := range workers {
-		if w.ID == m.worker && w.Slots > most {
-			// The answer to a question for slots was lost, and nobody works on them.
-			err = fmt.Errorf("the store counts %d slots as ours, we know of %d: %w", w.Slots, most, store.ErrFenced)
-		}
-	}
-	if err == nil {
-		// Also for none: it is here that the dead are noticed.
-		b.leases, err = m.st.Acquire(ctx, m.loop.Now(), m.worker, max(b.share-own, 0))
-	}
-	return b, err
 }
 
 // acquired begins with the work that waits in new slots.
@@ -127,10 +103,11 @@ func (m *member) giveUp(work context.Context, now time.Time) {
 			delete(m.sites, name)
 		}
 	}
+	afterlife, st, worker := m.afterlife, m.st, m.worker
 	loop.Do(work, m.loop, func(context.Context) error {
-		last, done := m.afterlife()
+		last, done := afterlife()
 		defer done()
-		return m.st.Release(last, m.worker, leases...)
+		return st.Release(last, worker, leases...)
 	}, func(_ time.Time, err error) {
 		m.slots.Released(len(leases))
 		if err != nil {

@@ -1,4 +1,4 @@
-package headway
+package engine
 
 import (
 	"context"
@@ -24,6 +24,7 @@ type base struct {
 	alone  bool // nobody shares the store
 	worker store.WorkerID
 	st     store.Store
+	read   *reader
 	key    weburl.Key
 	log    *slog.Logger
 

@@ -1,4 +1,4 @@
-package headway
+package engine
 
 import (
 	"context"
@@ -55,7 +55,7 @@ func TestErrandsRunOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newCrawler(Worker{Store: errandStore{memory.Open(memory.Config{}), errand}, Bounds: Bounds{Workers: 1}}.withDefaults(), false)
+				c := newCrawler(newWorker(errandStore{memory.Open(memory.Config{}), errand}), false)
 				now := time.Now().UTC()
 				c.f = frontier.New(frontier.Config{Head: 10, MaxItems: 10, HotHosts: 10, Robots: 1, Slow: 1}, now)
 				slot := store.SlotOf(c.key, u.Domain())

@@ -1,4 +1,4 @@
-package headway
+package engine
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"headway/internal/loop"
 	"headway/store"
-	"headway/visit"
 	"headway/weburl"
 )
 
@@ -89,22 +88,4 @@ func (m *member) followOptOuts(work context.Context, now time.Time) {
 			}
 		}
 	})
-}
-
-// shun ends what waits on a host, if it asked not to be crawled: pages, and the
-// sitemaps that were sent for.
-func (hs *hosts) shun(now time.Time, host string) {
-	s := hs.sites[host]
-	if s == nil || !hs.cfg.OptedOut(s.home) {
-		return
-	}
-	hs.f.GiveUp(now, host, visit.Skipped, visit.OptedOut)
-	for id, list := range s.sitemaps {
-		for u, m := range list {
-			if u.Host() == host && hs.owns(s.slot) {
-				hs.pendRan(store.Errand{Job: id, URL: u, Nested: m.nested})
-				delete(list, u)
-			}
-		}
-	}
 }

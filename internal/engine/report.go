@@ -1,76 +1,22 @@
-package headway
+package engine
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"time"
 
 	"headway/ask"
 	"headway/frontier"
 	"headway/gauge"
 	"headway/internal/control"
-	"headway/internal/jobrun"
 	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
 	"headway/store"
 	"headway/visit"
 )
-
-// Reasons of an end that programs look for.
-const (
-	DiscoveryStopped = jobrun.DiscoveryStopped // partial: it was told to follow no further links
-	NothingInScope   = jobrun.NothingInScope   // failed: no URL that it saw belongs to it
-)
-
-// Report is how a crawl ended. It adds up: Counts.Seen is the sum of all
-// outcomes.
-type Report struct {
-	Job     job.ID
-	State   job.State // how it ended; running when it can be resumed
-	Reason  string    // for people
-	Success bool      // false for timeout, blocked, failed, cancelled
-	Resumed bool      // it went on with an earlier run
-	Again   bool      // it had ended before, and nothing was done
-	Errors  []string  // limits that stopped it
-	// Limit is the one that stopped it with work left; nil for none.
-	Limit *limit.Ceiling
-
-	Counts    store.Counts
-	Spent     limit.Use     // all runs together
-	Elapsed   time.Duration // this run
-	Shares    []frontier.Share
-	Requests  int64 // this run
-	Pages     int64 // this run
-	Incidents int64
-	Refusals  int64 // answers of this run that said not now: 429, 503
-	Warnings  []string
-}
-
-// Progress is how a crawl stands.
-type Progress struct {
-	At         time.Time
-	Elapsed    time.Duration
-	Counts     store.Counts // a moment old
-	Spent      limit.Use
-	Rate       float64 // pages per second, lately
-	Frontier   frontier.Stats
-	Shares     []frontier.Share // host-seconds so far
-	Slowest    []ask.Host
-	Resumed    bool      // it goes on with an earlier run
-	Before     limit.Use // what earlier runs have spent
-	AtLeast    bool      // one of them was killed, so that it may be more requests than that
-	Warnings   []string
-	Ceilings   []limit.Ceiling
-	Stopping   string // why nothing more is sent
-	Layers     []gauge.Layer
-	Commits    int64
-	CommitTime time.Duration // in all
-	LastCommit time.Duration
-}
 
 // slowestEvery is how often the slowest hosts are looked for: that takes a look
 // at all of them. So few as fewHosts are looked at each time.
@@ -100,7 +46,7 @@ func (r *run) slowest(now time.Time) []ask.Host {
 // publish makes the progress known, with how the layers stand.
 func (r *run) publish(now time.Time, layers []gauge.Layer) {
 	commits := r.commits.Stats()
-	p := &Progress{
+	p := &gauge.Progress{
 		At: now, Elapsed: now.Sub(r.loop.Began().Round(0)), Counts: r.counts, Spent: r.budget.Spent(), Rate: r.tally.Rate(now),
 		Frontier: r.f.Stats(), Shares: r.f.Account().Shares(now), Slowest: r.slowest(now), Warnings: r.tally.Warnings,
 		Ceilings: r.cfg.Limits.Ceilings(), Resumed: r.resumed, Before: r.tally.Before, AtLeast: r.tally.AtLeast, Commits: commits.N, CommitTime: commits.Time, LastCommit: commits.Last, Layers: layers,
@@ -117,40 +63,15 @@ func (r *run) count(ctx context.Context, now time.Time) {
 		return
 	}
 	r.counting = true
-	st := r.st
+	st, id := r.st, r.ID
 	loop.Once(ctx, r.loop, func(ctx context.Context) (store.Counts, error) {
-		return st.Counts(ctx, r.ID)
+		return st.Counts(ctx, id)
 	}, func(_ time.Time, counts store.Counts, err error) {
 		if r.counting = false; err != nil {
 			r.loop.FailUnless(ctx, fmt.Errorf("read counts: %w", err))
 			return
 		}
 		r.counts = counts
-	})
-}
-
-// pointsAtOnce bounds the points that are written together: whoever writes one of a
-// job makes others wait who do.
-const pointsAtOnce = 50
-
-// recordPoints writes the time series of the runs whose span has ended.
-func (js *jobs) recordPoints(ctx context.Context, now time.Time) {
-	var list []store.Point
-	for _, r := range js.runs {
-		if p, ok := r.endSpan(now); ok {
-			list = append(list, p)
-		}
-	}
-	if len(list) == 0 {
-		return
-	}
-	js.loop.Go(func() {
-		for some := range slices.Chunk(list, pointsAtOnce) {
-			if err := js.loop.Retry(ctx, func() error { return js.st.Record(ctx, some) }); err != nil {
-				js.loop.Post(func(time.Time) { js.loop.FailUnless(ctx, fmt.Errorf("record the time series: %w", err)) })
-				return
-			}
-		}
 	})
 }
 
@@ -200,8 +121,8 @@ func (r *run) record(ctx context.Context) error {
 }
 
 // report says how the crawl ended.
-func (r *run) report(ctx context.Context, failed error) (Report, error) {
-	out := Report{Job: r.ID, Resumed: r.resumed, Elapsed: time.Since(r.loop.Began()), State: job.Running, Warnings: r.tally.Warnings, Incidents: r.tally.Incidents, Refusals: r.tally.Refusals}
+func (r *run) report(ctx context.Context, failed error) (gauge.Report, error) {
+	out := gauge.Report{Job: r.ID, Resumed: r.resumed, Elapsed: time.Since(r.loop.Began()), State: job.Running, Warnings: r.tally.Warnings, Incidents: r.tally.Incidents, Refusals: r.tally.Refusals}
 	if r.ID == 0 {
 		return out, failed
 	}

@@ -1,4 +1,4 @@
-package headway
+package engine
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headway/frontier"
+	"headway/gauge"
 	"headway/internal/committer"
 	"headway/internal/discovery"
 	"headway/internal/jobrun"
@@ -50,14 +51,7 @@ type run struct {
 	series   jobrun.Series
 	shares   map[frontier.State]time.Duration // host time that was told to the time series
 	slow     slowHosts
-	progress atomic.Pointer[Progress]
-}
-
-// hostLimit is which hosts a job has taken up, where they are limited.
-type hostLimit struct {
-	hosts  *jobrun.Hosts     // nil where they are not
-	wanted []frontier.Taking // hosts on the schedule to be taken up, each once
-	taking bool              // the store is asked about some
+	progress atomic.Pointer[gauge.Progress]
 }
 
 // fleetJob is a job of a fleet as the store has it, and this worker's part in looking
@@ -84,7 +78,7 @@ func newRun(b *base, optedOut func(weburl.URL) bool, cfg Job) (*run, error) {
 		return nil, fmt.Errorf("scope: %w", err)
 	}
 	r := &run{base: b, cfg: cfg, seedHosts: map[string]bool{}, guilty: map[weburl.URL]bool{}, traps: scope.NewTraps(scope.TrapConfig{})}
-	r.rules = &discovery.Rules{Scope: belongs, OptedOut: optedOut, Closed: cfg.Sitemaps == SitemapsOnly || cfg.Closed, Key: b.key}
+	r.rules = &discovery.Rules{Scope: belongs, OptedOut: optedOut, Closed: cfg.Closed, Key: b.key}
 	r.Stored = &jobrun.Stored{
 		Spec: jobrun.Spec{
 			Name: cfg.Name, Asked: cfg.Spec, Seeds: cfg.Seeds, Since: cfg.Since, Known: cfg.Known, Limits: cfg.Limits, Widened: cfg.Widened,
@@ -96,19 +90,6 @@ func newRun(b *base, optedOut func(weburl.URL) bool, cfg Job) (*run, error) {
 		r.seedHosts[u.Host()] = true
 	}
 	return r, nil
-}
-
-// begin puts the only job of a crawl on the schedule.
-func (c *crawler) begin(ctx context.Context, now time.Time, r *run) error {
-	for _, s := range c.suspects {
-		if s.Job == r.ID && s.Guilty() {
-			r.guilty[s.URL] = true
-		}
-	}
-	c.jobs.runs[r.ID] = r
-	r.state = job.Running
-	c.f.AddJob(r.frontierJob())
-	return r.openBudget(ctx, now)
 }
 
 // frontierJob is the job as the schedule sees it.

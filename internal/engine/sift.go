@@ -1,4 +1,4 @@
-package headway
+package engine
 
 import (
 	"context"
@@ -39,25 +39,14 @@ func (qs *queues) forbidden(it *visit.Item) *visit.Visit {
 	if qs.domains.Yielding(s.domain) || qs.halted || !exchange.ByRules(verdict) {
 		return nil
 	}
-	file := qs.hosts.rules.Peek(verdict.Sum)
+	file := qs.read.rules.Peek(verdict.Sum)
 	if file == nil {
 		return nil
 	}
-	v := qs.forbid(verdict, file, it, now)
+	v := qs.read.forbid(verdict, file, it, now)
 	if v != nil {
 		run.findSitemaps(s, exchange.SitemapsOf(file)) // before its end is committed, which may be that of the job
 	}
-	return v
-}
-
-// forbid is the visit of a URL that a robots.txt forbids, nil for others.
-func (qs *queues) forbid(verdict robots.Verdict, file *robots.File, it *visit.Item, now time.Time) *visit.Visit {
-	rules := file.For(qs.cfg.Agent)
-	if verdict.Decide(rules, it.URL).Allowed {
-		return nil
-	}
-	v := &visit.Visit{Item: *it}
-	exchange.Judge(v, verdict, rules, now)
 	return v
 }
 
@@ -119,9 +108,9 @@ func (qs *queues) startSift(ctx context.Context) {
 		return
 	}
 	qs.sifting = true
-	state := s.robots
+	state, read, end := s.robots, qs.read, qs.endForbidden
 	qs.loop.Go(func() {
-		err := qs.sift(ctx, next, state)
+		err := read.sift(ctx, next, state, end)
 		qs.loop.Post(func(now time.Time) {
 			qs.sifting = false
 			qs.f.Sifted(now, next)
@@ -130,34 +119,6 @@ func (qs *queues) startSift(ctx context.Context) {
 			}
 		})
 	})
-}
-
-// sift reads what waits of a job on a host, page by page, and ends what is forbidden
-// before it reads on.
-func (qs *queues) sift(ctx context.Context, s frontier.Sift, state robots.State) error {
-	verdict := qs.cfg.Robots.Verdict(state, qs.loop.Now())
-	file, err := qs.hosts.rules.Get(ctx, verdict.Sum)
-	if err != nil {
-		return err
-	}
-	q := store.Query{Job: s.Job, Host: s.Host, Outcome: visit.Pending, Max: siftPage}
-	for more := true; more; {
-		var page store.Page
-		if err := qs.loop.Retry(ctx, func() (err error) { page, err = qs.st.List(ctx, q); return err }); err != nil {
-			return err
-		}
-		var list []*visit.Visit
-		for i := range page.Entries {
-			if v := qs.forbid(verdict, file, &page.Entries[i].Item, qs.loop.Now()); v != nil {
-				list = append(list, v)
-			}
-		}
-		if more = page.Next != ""; len(list) > 0 && !qs.endForbidden(ctx, s, list) {
-			return nil
-		}
-		q.After = page.Next
-	}
-	return nil
 }
 
 // endForbidden ends URLs and waits until that is stored. It tells whether to go on.

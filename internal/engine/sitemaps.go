@@ -1,14 +1,11 @@
-package headway
+package engine
 
 import (
 	"time"
 
-	"headway/frontier"
 	"headway/internal/committer"
 	"headway/internal/discovery"
 	"headway/internal/exchange"
-	"headway/internal/fetchpool"
-	"headway/job"
 	"headway/store"
 	"headway/weburl"
 )
@@ -21,13 +18,6 @@ func (r *run) fresh(now time.Time, links []discovery.Link) []discovery.Link {
 		b.Room = max(r.cfg.MaxWaiting-r.counts.Waiting, 0)
 	}
 	return b.Fresh(now, links)
-}
-
-// findSitemaps sends for the sitemaps of a host, for all who have a part in it.
-func (js *jobs) findSitemaps(s *site, names []string) {
-	for _, r := range js.runsOf(s.home.Host()) {
-		r.findSitemaps(s, names)
-	}
 }
 
 // findSitemaps sends for the sitemaps of a host: those its robots.txt names,
@@ -57,7 +47,7 @@ func (r *run) findSitemaps(s *site, names []string) {
 // wantsSitemaps tells whether the sitemaps of a host are to be sent for: they are
 // once for each job, whoever brought the host into memory.
 func (r *run) wantsSitemaps(s *site) bool {
-	return r.cfg.Sitemaps != SitemapsOff && s.sitemaps[r.ID] == nil && r.hosts.Has(s.home.Host()) && !(r.cfg.Scope.Leaves && r.rules.Scope.Foreign(s.home))
+	return r.cfg.Sitemaps && s.sitemaps[r.ID] == nil && r.hosts.Has(s.home.Host()) && !(r.cfg.Scope.Leaves && r.rules.Scope.Foreign(s.home))
 }
 
 // sendForSitemap asks for an errand, once for each sitemap. A sitemap elsewhere is
@@ -72,45 +62,4 @@ func (r *run) sendForSitemap(s *site, u weburl.URL, nested int) {
 	}
 	list[u] = sitemap{nested: nested}
 	r.pend(committer.Entry{Errand: &store.Errand{Job: r.ID, URL: u, Nested: nested}})
-}
-
-// sendErrands puts errands on the schedule that wait in the store, each once.
-func (js *jobs) sendErrands(now time.Time, errands []store.Errand) {
-	for _, e := range errands {
-		if !js.owns(store.SlotOf(js.key, e.URL.Domain())) || js.runs[e.Job] == nil {
-			continue // its owner hears of it
-		}
-		if s := js.sites[e.URL.Host()]; s != nil && s.sitemaps[e.Job][e.URL].queued {
-			continue
-		}
-		if !js.runs[e.Job].hosts.Has(e.URL.Host()) {
-			js.hosts.site(e.URL)
-			js.f.Warm(now, e.URL, []job.ID{e.Job}) // they come back when the host was taken up
-			js.hosts.forgetUnscheduled(e.URL.Host())
-			continue
-		}
-		list := js.hosts.site(e.URL).read(e.Job)
-		list[e.URL] = sitemap{nested: e.Nested, queued: js.f.Run(now, frontier.Errand{URL: e.URL, Job: e.Job})}
-		js.hosts.forgetUnscheduled(e.URL.Host())
-	}
-}
-
-// tookSitemap learns from the answer to a request for a sitemap.
-func (lr *learner) tookSitemap(now time.Time, l fetchpool.Sitemap) {
-	r := l.Request
-	switch {
-	case l.Own != nil:
-		lr.calledOff(now, r, l.Sent, l.Own)
-		return
-	case l.Skipped:
-		lr.f.Skip(now, r)
-		return
-	}
-	if run := lr.jobs.runs[r.Job]; run != nil {
-		run.spend(now, 0, left(l.Answer), l.Wire)
-	}
-	settled := lr.f.Settle(now, r, l.Answer, nil)
-	lr.measure(r, &l.Answer, l.Wire, settled.Effect)
-	lr.noteEffect(now, r.Host, settled.Effect)
-	lr.hosts.touch(r.Host)
 }

@@ -1,16 +1,11 @@
-package headway
+package engine
 
 import (
-	"context"
-	"fmt"
 	"time"
 
 	"headway/frontier"
 	"headway/internal/committer"
 	"headway/internal/fetchpool"
-	"headway/internal/pace"
-	"headway/internal/redirects"
-	"headway/politeness"
 	"headway/store"
 	"headway/visit"
 )
@@ -25,45 +20,6 @@ func (c *crawler) newCommitter() *committer.Committer {
 
 // slowCommit is the ceiling of a commit that keeps up.
 const slowCommit = 250 * time.Millisecond
-
-// pendAt adds something about a host, which must be ours.
-func (hs *hosts) pendAt(host string, e committer.Entry) {
-	s := hs.sites[host]
-	e.Slot, e.Domain = s.slot, s.domain
-	hs.commits.Add(e)
-}
-
-// pendRan says that an errand was run.
-func (hs *hosts) pendRan(e store.Errand) {
-	domain := e.URL.Domain()
-	hs.commits.Add(committer.Entry{Ran: &e, Slot: store.SlotOf(hs.key, domain), Domain: domain})
-}
-
-// storeHost is the state of a host as it is stored.
-func (hs *hosts) storeHost(host string) (committer.Host, bool) {
-	s := hs.sites[host]
-	view, ok := hs.f.View(host)
-	if s == nil || !ok {
-		return committer.Host{}, false
-	}
-	return hs.encodeHost(host, s, view.State)
-}
-
-// encodeHost is a host as it is stored, with this state.
-func (hs *hosts) encodeHost(host string, s *site, state politeness.State) (committer.Host, bool) {
-	file, err := s.robots.MarshalBinary()
-	if err != nil {
-		hs.loop.Fail(fmt.Errorf("encode the robots state of %s: %w", host, err))
-		return committer.Host{}, false
-	}
-	h := store.Host{Host: host, Robots: file}
-	if err := pace.Write(&h, state, s.stored); err != nil {
-		hs.loop.Fail(err)
-		return committer.Host{}, false
-	}
-	s.stored = pace.Of(&h)
-	return committer.Host{Host: h, Slot: s.slot, Domain: s.domain}, true
-}
 
 // tookCommit goes on with what is stored now.
 func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
@@ -139,49 +95,4 @@ func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 			r.tally.Ended(&visits[i])
 		}
 	}
-}
-
-// rest lets go of a host that left memory. Its state is stored already, because
-// a host leaves only after its last commit; one with work is stored once more
-// with the time at which it is ready, by which it comes back.
-func (ld *loader) rest(r frontier.Rest) {
-	s := ld.sites[r.Host]
-	if s == nil {
-		return
-	}
-	if !r.Until.IsZero() {
-		if h, ok := ld.hosts.encodeHost(r.Host, s, r.State); ok {
-			h.Rest = r.Until
-			ld.commits.Rest(h)
-		}
-	}
-	delete(ld.sites, r.Host)
-	// A domain without work is not kept from others.
-	if s.claimed && r.Until.IsZero() && len(ld.f.Hosts(s.domain)) == 0 {
-		if _, ok := ld.st.(store.Domains); ok && ld.domains.Give(s.domain) {
-			ld.queues.yield(ld.loop.Now(), s.domain)
-		}
-	}
-}
-
-// lookForLoops follows the redirects of a commit again, in a fleet.
-func (lr *learner) lookForLoops(ctx context.Context, visits []visit.Visit) {
-	if lr.alone {
-		return // it sees them all
-	}
-	var list []visit.Visit
-	for i := range visits {
-		if v := &visits[i]; v.Outcome == visit.Redirected && lr.jobs.runs[v.Item.Job] != nil && len(list) < redirects.MaxFollowed {
-			list = append(list, visit.Visit{Item: v.Item, Answer: visit.Answer{Location: v.Answer.Location}})
-		}
-	}
-	if len(list) == 0 {
-		return
-	}
-	known, now := lr.redirects, lr.loop.Now
-	lr.loop.Go(func() {
-		if err := known.Break(ctx, now, list); err != nil {
-			lr.loop.Post(func(time.Time) { lr.loop.FailUnless(ctx, err) })
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package headway
+package engine
 
 import (
 	"context"
@@ -11,16 +11,6 @@ import (
 	"headway/limit"
 	"headway/store"
 )
-
-// openHosts reads how many hosts the job has taken up, and which.
-func (r *run) openHosts(ctx context.Context) (n int64, err error) {
-	t, limited, err := r.Take(ctx, nil)
-	if err != nil || !limited {
-		return 0, err
-	}
-	r.hosts = jobrun.NewHosts(r.cfg.Limits.Max(limit.Hosts))
-	return r.hosts.Learn(&t), nil
-}
 
 // takeHosts answers whether jobs may take hosts up, or asks the store: for a host that
 // is known to be taken, too, because sitemaps may wait there that came before we knew.
@@ -56,9 +46,10 @@ func (js *jobs) takeUp(work context.Context, r *run) {
 		taken   store.Taken
 		errands []store.Errand
 	}
+	read := js.read
 	loop.Ask(work, js.loop, func(ctx context.Context) (a answer, err error) {
 		if a.taken, _, err = r.Take(ctx, hosts); err == nil {
-			a.errands, err = readErrands(ctx, js.st, wants)
+			a.errands, err = read.errands(ctx, wants)
 		}
 		return a, err
 	}, func(now time.Time, a answer, err error) {
@@ -81,4 +72,21 @@ func (js *jobs) tookHostsUp(now time.Time, r *run, list []frontier.Taking, taken
 		js.f.Took(now, t, r.hosts.Has(t.Host))
 	}
 	js.sendErrands(now, errands)
+}
+
+// openHosts reads how many hosts the job has taken up, and which.
+func (r *run) openHosts(ctx context.Context) (n int64, err error) {
+	t, limited, err := r.Take(ctx, nil)
+	if err != nil || !limited {
+		return 0, err
+	}
+	r.hosts = jobrun.NewHosts(r.cfg.Limits.Max(limit.Hosts))
+	return r.hosts.Learn(&t), nil
+}
+
+// hostLimit is which hosts a job has taken up, where they are limited.
+type hostLimit struct {
+	hosts  *jobrun.Hosts     // nil where they are not
+	wanted []frontier.Taking // hosts on the schedule to be taken up, each once
+	taking bool              // the store is asked about some
 }

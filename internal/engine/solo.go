@@ -1,4 +1,4 @@
-package headway
+package engine
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"headway/gauge"
 	"headway/limit"
 	"headway/store"
+	"headway/visit"
 )
 
 // solo is a crawler that works on one job, and shares its store with nobody.
@@ -23,8 +24,8 @@ type solo struct {
 // locked.
 func (s *solo) again(err error) bool { return errors.Is(err, store.ErrInUse) }
 
-// listen implements [mode]. Nobody has news.
-func (s *solo) listen(context.Context) {}
+// listener implements [mode]. Nobody has news.
+func (s *solo) listener() func(context.Context) { return func(context.Context) {} }
 
 // tend implements [mode].
 func (s *solo) tend(context.Context, time.Time) {}
@@ -32,19 +33,21 @@ func (s *solo) tend(context.Context, time.Time) {}
 // look implements [mode].
 func (s *solo) look(work context.Context, now time.Time) { s.r.look(work, now) }
 
-// mayStart implements [mode]: so many that the limits of the job are kept.
-func (s *solo) mayStart() (most int, limited bool) {
+// permits implements [mode]: so many that the limits of the job are kept.
+func (s *solo) permits(n int, short visit.Wait) (int, visit.Wait) {
 	busy, dragging := s.pool.Busy(), s.pool.Dragging()
 	if s.r.sifting {
-		return max(1-busy-dragging, 0), true
+		return max(1-busy-dragging, 0), visit.WaitBudget
 	}
 	if l := s.r.cfg.Limits.Of(limit.Requests); l.Limited() {
-		most, limited = int(max(l.Max-s.r.budget.Spent().Requests-int64(busy+dragging), 0)), true
+		if left := max(l.Max-s.r.budget.Spent().Requests-int64(busy+dragging), 0); int64(n) > left {
+			return int(left), visit.WaitBudget
+		}
 	}
-	if left, ok := s.r.bytesLeft(busy); ok && (!limited || left < most) {
-		most, limited = left, true
+	if left, ok := s.r.bytesLeft(busy); ok && n > left {
+		return left, visit.WaitBudget
 	}
-	return most, limited
+	return n, short
 }
 
 // publish implements [mode].

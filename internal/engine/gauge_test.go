@@ -1,4 +1,4 @@
-package headway
+package engine
 
 import (
 	"fmt"
@@ -13,7 +13,8 @@ import (
 // BenchmarkShow is what the loop spends on its gauge, four times a second.
 func BenchmarkShow(b *testing.B) {
 	var g gauge.Gauge
-	cfg := Worker{Store: memory.Open(memory.Config{}), Gauge: &g}.withDefaults()
+	cfg := newWorker(memory.Open(memory.Config{}))
+	cfg.Gauge = &g
 	c := newCrawler(cfg, true)
 	c.mode = &solo{base: c.base, jobs: c.jobs, queues: c.queues, r: &run{base: c.base, Stored: &jobrun.Stored{ID: 1}}}
 	c.loop.Begin()

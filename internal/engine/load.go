@@ -1,18 +1,15 @@
-package headway
+package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"headway/frontier"
-	"headway/internal/exchange"
 	"headway/internal/loop"
 	"headway/internal/pace"
 	"headway/politeness"
-	"headway/robots"
 	"headway/store"
 )
 
@@ -66,8 +63,9 @@ func (ld *loader) startLoad(ctx context.Context, now time.Time) {
 	domains = slices.Compact(domains)
 	epoch := ld.lease.Epoch()
 	began := time.Now()
+	read := ld.read
 	loop.Ask(ctx, ld.loop, func(ctx context.Context) (loaded, error) {
-		l, err := ld.load(ctx, hosts, domains)
+		l, err := read.load(ctx, hosts, domains)
 		l.took = time.Since(began)
 		return l, err
 	}, func(now time.Time, got loaded, err error) {
@@ -82,85 +80,6 @@ func (ld *loader) startLoad(ctx context.Context, now time.Time) {
 			ld.domains.Loaded(now, got.took, got.claim.Granted)
 		}
 	})
-}
-
-// knownHost is what is stored of a host.
-type knownHost struct {
-	store.Host
-	robots   robots.State
-	delay    time.Duration // that its robots.txt asks for
-	sitemaps []string      // that it names
-}
-
-// loaded is what is known of hosts.
-type loaded struct {
-	claim store.Claim
-	known map[string]knownHost
-	took  time.Duration
-}
-
-// load reads what is known of hosts. It belongs to the background.
-func (ld *loader) load(ctx context.Context, hosts, domains []string) (got loaded, err error) {
-	got.claim = store.Claim{Granted: domains}
-	if shared, ok := ld.st.(store.Domains); ok {
-		if got.claim, err = shared.Claim(ctx, ld.loop.Now(), domains); err != nil || len(got.claim.Granted) == 0 {
-			return got, err
-		}
-	}
-	shared := make(map[string]store.Host, len(got.claim.Hosts))
-	for _, h := range got.claim.Hosts {
-		shared[h.Host] = h
-	}
-	got.known = make(map[string]knownHost, len(hosts))
-	for _, name := range hosts {
-		// The newer of what this crawl and what all crawls know.
-		all, ok := shared[name]
-		h, err := ld.st.Host(ctx, name)
-		switch {
-		case err != nil && !errors.Is(err, store.ErrNotFound):
-			return got, fmt.Errorf("read host %s: %w", name, err)
-		case err == nil && (!ok || h.LastSent.After(all.LastSent)):
-			all, ok = h, true
-		}
-		if !ok {
-			continue
-		}
-		if got.known[name], err = ld.knownHost(ctx, all); err != nil {
-			return got, fmt.Errorf("read robots.txt of %s: %w", name, err)
-		}
-	}
-	return got, nil
-}
-
-// knownHost reads the robots.txt that goes with what is stored of a host,
-// because a file that need not be asked for again says no other way what it asks
-// for. Another crawl may have read it and keep it in its own store: then it is
-// asked for again, and until then the interval holds that was last known.
-func (ld *loader) knownHost(ctx context.Context, h store.Host) (knownHost, error) {
-	k := knownHost{Host: h}
-	if k.robots.UnmarshalBinary(h.Robots) != nil {
-		k.robots = robots.State{} // a state that cannot be read is no state: robots.txt is asked for again
-	}
-	var state politeness.State
-	if state.UnmarshalBinary(h.Politeness) == nil {
-		k.delay = state.CrawlDelay()
-	}
-	if k.robots.Known != robots.Copy {
-		return k, nil
-	}
-	file, err := ld.hosts.rules.Get(ctx, k.robots.Sum)
-	switch {
-	case errors.Is(err, robots.ErrNotStored):
-		k.robots = k.robots.Forget()
-		return k, nil
-	case err != nil:
-		return k, err
-	}
-	k.delay, _ = file.For(ld.cfg.Agent).Delay()
-	if ld.jobs.only == nil || ld.jobs.only.cfg.Sitemaps != SitemapsOff {
-		k.sitemaps = exchange.SitemapsOf(file)
-	}
-	return k, nil
 }
 
 // tookLoad puts hosts on the schedule.
@@ -324,25 +243,6 @@ func (ld *loader) startYield(ctx context.Context, shared store.Domains) bool {
 	return true
 }
 
-// domainOf is the domain of a host that is kept; "" of others.
-func (hs *hosts) domainOf(host string) string {
-	if s := hs.sites[host]; s != nil {
-		return s.domain
-	}
-	return ""
-}
-
-// hostsOf returns the hosts of a domain that are ours, as they are stored.
-func (hs *hosts) hostsOf(domain string) []store.Host {
-	var hosts []store.Host
-	for _, name := range hs.f.Hosts(domain) {
-		if h, ok := hs.storeHost(name); ok {
-			hosts = append(hosts, h.Host)
-		}
-	}
-	return hosts
-}
-
 // yieldAll gives all domains up at the end.
 func (ld *loader) yieldAll(ctx context.Context, now time.Time) error {
 	shared, ok := ld.st.(store.Domains)
@@ -368,4 +268,49 @@ func (ld *loader) yieldAll(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("hand hosts over: %w", err)
 	}
 	return nil
+}
+
+// rest lets go of a host that left memory. Its state is stored already, because
+// a host leaves only after its last commit; one with work is stored once more
+// with the time at which it is ready, by which it comes back.
+func (ld *loader) rest(r frontier.Rest) {
+	s := ld.sites[r.Host]
+	if s == nil {
+		return
+	}
+	if !r.Until.IsZero() {
+		if h, ok := ld.hosts.encodeHost(r.Host, s, r.State); ok {
+			h.Rest = r.Until
+			ld.commits.Rest(h)
+		}
+	}
+	delete(ld.sites, r.Host)
+	// A domain without work is not kept from others.
+	if s.claimed && r.Until.IsZero() && len(ld.f.Hosts(s.domain)) == 0 {
+		if _, ok := ld.st.(store.Domains); ok && ld.domains.Give(s.domain) {
+			ld.queues.yield(ld.loop.Now(), s.domain)
+		}
+	}
+}
+
+// keep shows other processes that this one runs, and tells what was taken from it.
+func (ld *loader) keep(ctx context.Context) (lost []string, err error) {
+	if shared, ok := ld.st.(store.Domains); ok {
+		lost, err = shared.Keep(ctx)
+	}
+	return lost, err
+}
+
+// goOn takes domains off the schedule that others took while the process was stopped, as
+// if they had asked for them.
+func (ld *loader) goOn(silent time.Duration, lost []string, then func()) {
+	ld.loop.Post(func(now time.Time) {
+		ld.cfg.Log.Warn("this process was stopped and goes on with new connections", "for", silent.Round(time.Second).String(), "domains_taken_by_others", len(lost))
+		for _, d := range lost {
+			if ld.domains.Give(d) {
+				ld.f.Yield(now, d)
+			}
+		}
+		then()
+	})
 }

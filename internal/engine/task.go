@@ -1,4 +1,4 @@
-package headway
+package engine
 
 import (
 	"time"
@@ -10,21 +10,8 @@ import (
 	"headway/internal/fetchpool"
 	"headway/limit"
 	"headway/store"
-	"headway/store/journal"
 	"headway/weburl"
 )
-
-// newPool makes the workers that fetch, once there is a schedule.
-func (c *crawler) newPool(j *journal.Journal) *fetchpool.Pool {
-	return fetchpool.New(c.loop, fetchpool.Config{
-		Workers: c.cfg.Workers, Slow: c.cfg.Slow, Parsers: c.cfg.ParseWorkers,
-		Fetcher: c.cfg.Fetcher, Agent: c.cfg.Agent, Key: c.key,
-		Robots: c.cfg.Robots, RobotsTimeout: c.cfg.RobotsTimeout, RobotsFiles: c.hosts.rules,
-		OptedOut: c.cfg.OptedOut, Strained: c.cfg.Strained, Redirects: c.learner.redirects,
-		Archives: fetchpool.ArchivesOf(c.cfg.Outputs), Journal: j, Meter: c.meter, Log: c.cfg.Log,
-		Schedule: c.f, Landings: fetchpool.Landings{Page: c.learner.tookPage, Robots: c.learner.tookRobots, Sitemap: c.learner.tookSitemap},
-	})
-}
 
 // task is a request with what a worker needs to know of its host and its job.
 func (c *crawler) task(r frontier.Request) fetchpool.Task {

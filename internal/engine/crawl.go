@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"headway/gauge"
+	"headway/internal/jobrun"
+	"headway/job"
+	"headway/store"
+)
+
+// Crawl is one run over seeds, on one machine. Make one with [New] and call
+// [Crawl.Run] once.
+type Crawl struct {
+	c *crawler
+	r *run
+}
+
+// New returns a crawl that is ready to run.
+func New(w Worker, j Job) (*Crawl, error) {
+	c := newCrawler(w, true)
+	r, err := newRun(c.base, w.OptedOut, j)
+	if err != nil {
+		return nil, err
+	}
+	c.jobs.only, c.read.sitemaps = r, j.Sitemaps
+	c.mode = &solo{base: c.base, jobs: c.jobs, queues: c.queues, r: r}
+	return &Crawl{c, r}, nil
+}
+
+// Run crawls until nothing is left, a limit is met, or it is told to stop, and reports how
+// it ended.
+func (x *Crawl) Run(ctx context.Context) (gauge.Report, error) {
+	x.c.loop.Begin()
+	done, err := x.open(ctx)
+	if err != nil || done {
+		return x.r.report(context.WithoutCancel(ctx), err)
+	}
+	err = x.c.crawl(ctx)
+	if left := x.leave(context.WithoutCancel(ctx)); err == nil {
+		err = left
+	}
+	if noRoom(err) {
+		// Nothing can be written, not even how it ended: what is stored is that of
+		// a crawl to go on with, and what was not is asked for again.
+		x.c.cfg.Log.Warn("the disk is full, so this is the end", "err", err)
+		x.r.stop, err = &jobrun.End{State: job.Partial, Reason: jobrun.Disk}, nil
+	}
+	return x.r.report(context.WithoutCancel(ctx), err)
+}
+
+// noRoom tells whether an error is that the disk is full, whoever found out.
+func noRoom(err error) bool {
+	return errors.Is(err, store.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// Progress returns how the crawl stands, as of a moment ago; nil before it has
+// begun. It may be called from any goroutine.
+func (x *Crawl) Progress() *gauge.Progress { return x.r.progress.Load() }
+
+// Sites is of how many hosts something is kept in memory, once the crawl has ended.
+func (x *Crawl) Sites() int { return len(x.c.sites) }
+
+// Renew adds what a crawl that has ended is asked for anew: seeds it has not seen and,
+// with [Job.Widened], URLs that were skipped because they did not belong to it.
+func (x *Crawl) Renew(ctx context.Context, id job.ID) (jobrun.Renewal, error) {
+	x.r.ID = id
+	if err := x.r.WidenAgain(ctx); err != nil {
+		return jobrun.Renewal{}, err
+	}
+	return x.r.Stored.Renew(ctx, x.c.loop.Now())
+}
+
+// open finds or makes the job and takes possession of the store.
+func (x *Crawl) open(ctx context.Context) (done bool, err error) {
+	now := x.c.loop.Now()
+	job, err := x.r.Open(ctx, now)
+	x.r.resumed, x.r.started, x.r.stop = job.Resumed, job.Started, job.Ended
+	if err != nil || job.Ended != nil {
+		return job.Ended != nil, err
+	}
+	if err := x.c.open(ctx, now, store.SlotCount); err != nil {
+		return false, err
+	}
+	return false, x.c.begin(ctx, now, x.r)
+}
+
+// leave gives everything back cleanly and writes how the job ended.
+func (x *Crawl) leave(ctx context.Context) error {
+	c, r := x.c, x.r
+	if c.loop.Err() != nil {
+		return c.pool.CloseJournal()
+	}
+	now := c.loop.Now()
+	errs := []error{c.giveBack(ctx, now), r.record(ctx)}
+	// The files are finished before the job ends, so that a crawl that is
+	// killed between the two finishes them again.
+	if r.stop.State != "" {
+		if err := c.finish(ctx, r.ID); err != nil {
+			errs = append(errs, err)
+		} else if err := c.st.SetState(ctx, now, r.ID, job.Running, r.stop.State, r.stop.Reason); err != nil {
+			errs = append(errs, fmt.Errorf("end the job: %w", err))
+		}
+	}
+	return errors.Join(append(errs, c.leave(ctx))...)
+}

@@ -1,0 +1,328 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"headway/fetch"
+	"headway/frontier"
+	"headway/internal/committer"
+	"headway/internal/discovery"
+	"headway/internal/fetchpool"
+	"headway/internal/jobrun"
+	"headway/internal/ownership"
+	"headway/internal/redirects"
+	"headway/job"
+	"headway/politeness"
+	"headway/robots"
+	"headway/store"
+	"headway/visit"
+)
+
+// learner learns from answers.
+type learner struct {
+	*base
+	hosts     *hosts
+	jobs      *jobs
+	redirects *redirects.Redirects
+}
+
+// tookPage learns from a page, or from its absence.
+func (lr *learner) tookPage(now time.Time, l fetchpool.Page) {
+	r, run := l.Request, lr.jobs.runs[l.Request.Job]
+	if l.First && l.Own == nil && !l.RobotsLost {
+		run.findSitemaps(lr.sites[r.Host], l.Sitemaps) // before its end is committed, which may be that of the job
+	}
+	switch {
+	case l.Own != nil:
+		lr.redirects.Drop(&r.Item)
+		lr.calledOff(now, r, l.Sent, l.Own)
+	case l.Judged:
+		lr.f.PutBack(now, r)
+		run.sifted(now)
+	case l.RobotsLost:
+		s := lr.sites[r.Host]
+		delete(lr.hosts.versions, s.robots.Sum) // the store has lost it
+		s.robots = s.robots.Forget()
+		lr.f.PutBack(now, r)
+		lr.f.SetRobots(now, r.Host, lr.hosts.robotsState(s, now, lr.hosts.crawlDelay(r.Host)))
+	case l.Skipped:
+		lr.f.Skip(now, r)
+		lr.settledPage(now, r, l.Visit, nil, frontier.Settled{})
+	default:
+		lr.pool.ReportHeard(now)
+		settled := lr.f.Settle(now, r, l.Answer, l.Visit)
+		lr.measure(r, &l.Answer, l.Wire, settled.Effect)
+		lr.noteEffect(now, r.Host, settled.Effect)
+		lr.hosts.touch(r.Host)
+		pages := int64(0)
+		if settled.Verdict == frontier.Ended && l.Visit.Outcome.Page() {
+			pages = 1
+		}
+		run.spend(now, pages, left(l.Answer), l.Wire)
+		if v := l.Visit; v.Outcome == visit.Fetched && v.Page.Digest != "" && !l.Leaf {
+			run.duplicates.Observe(v.Item.URL, v.Page.SimHash, v.Page.Digest)
+		}
+		lr.settledPage(now, r, l.Visit, run.fresh(now, l.Links), settled)
+	}
+}
+
+// tookRobots learns from robots.txt.
+func (lr *learner) tookRobots(now time.Time, l fetchpool.Robots) {
+	s := lr.sites[l.Request.Host]
+	if l.Own != nil {
+		lr.calledOff(now, l.Request, l.Sent, l.Own)
+		return
+	}
+	for _, r := range lr.jobs.runsOf(l.Request.Host) {
+		r.spend(now, 0, l.Asked, l.Wire)
+	}
+	if reason := l.Refused(); reason != "" {
+		// Nothing was sent, so there is nothing to learn or to wait for.
+		lr.f.PutBack(now, l.Request)
+		lr.f.GiveUp(now, l.Request.Host, visit.Skipped, reason)
+		return
+	}
+	if l.Owned && !s.owned {
+		s.owned = true
+		lr.f.Reconsider(now, l.Request.Host)
+	}
+	lr.pool.ReportHeard(now)
+	settled := lr.f.Settle(now, l.Request, l.Answer, nil)
+	lr.measure(l.Request, &l.Answer, l.Wire, settled.Effect)
+	lr.noteEffect(now, l.Request.Host, settled.Effect)
+	s.robots = lr.cfg.Robots.Observe(s.robots, now, l.Says)
+	if l.Body != nil && lr.hosts.newRobots(s.robots.Sum) {
+		lr.pend(committer.Entry{Robots: &store.RobotsVersion{Sum: s.robots.Sum, Body: l.Body, FetchedAt: now}})
+	}
+	gone := lr.unaskable(now, s, l)
+	delay := lr.hosts.crawlDelay(l.Request.Host)
+	switch {
+	case l.Read:
+		delay = l.Delay
+	case s.robots.Known == robots.Missing, s.robots.Known == robots.Closed:
+		delay = 0
+	}
+	lr.f.SetRobots(now, l.Request.Host, lr.hosts.robotsState(s, now, delay))
+	lr.f.Judge(now, l.Request.Host)
+	lr.hosts.touch(l.Request.Host)
+	if gone {
+		return
+	}
+	if s.robots.Known != robots.Nothing {
+		lr.jobs.findSitemaps(s, l.Sitemaps)
+	}
+}
+
+// tookSitemap learns from the answer to a request for a sitemap.
+func (lr *learner) tookSitemap(now time.Time, l fetchpool.Sitemap) {
+	r := l.Request
+	switch {
+	case l.Own != nil:
+		lr.calledOff(now, r, l.Sent, l.Own)
+		return
+	case l.Skipped:
+		lr.f.Skip(now, r)
+		return
+	}
+	if run := lr.jobs.runs[r.Job]; run != nil {
+		run.spend(now, 0, left(l.Answer), l.Wire)
+	}
+	settled := lr.f.Settle(now, r, l.Answer, nil)
+	lr.measure(r, &l.Answer, l.Wire, settled.Effect)
+	lr.noteEffect(now, r.Host, settled.Effect)
+	lr.hosts.touch(r.Host)
+}
+
+// calledOff takes a request back that our own trouble kept from its end. One that had
+// left counts for the pace, whoever has the host next; sent is zero if it had not.
+func (lr *learner) calledOff(now time.Time, r frontier.Request, sent time.Time, own error) {
+	if !sent.IsZero() {
+		lr.f.Sent(sent, r) // as it may have been told
+	}
+	if lr.f.PutBack(now, r) {
+		lr.hosts.touch(r.Host)
+	}
+	lr.ownTrouble(own)
+}
+
+// settledPage hands a visit to the next commit.
+func (lr *learner) settledPage(now time.Time, r frontier.Request, v *visit.Visit, links []discovery.Link, s frontier.Settled) {
+	switch s.Verdict {
+	case frontier.InDoubt:
+	case frontier.Again:
+		v.Outcome, v.Reason, v.Wait = visit.Pending, "", visit.WaitHold
+		v.Links = nil
+		lr.meter.Totals.Retries[s.Effect.Charge()]++
+		lr.hosts.pendAt(r.Host, committer.Entry{Request: &r, Retry: &store.Retry{Visit: *v, Attempt: s.Attempt}})
+		if s.Effect.Urgent() {
+			lr.commits.Hurry()
+		}
+	case frontier.Ended:
+		lr.hosts.pendAt(r.Host, committer.Entry{Request: &r, Visit: v, Found: links})
+	}
+}
+
+// left is how many requests an answer is to: none where it never left.
+func left(a frontier.Answer) int64 {
+	if a.SentAt.IsZero() {
+		return 0
+	}
+	return 1
+}
+
+// noteEffect logs and keeps what an answer did to a host.
+func (lr *learner) noteEffect(now time.Time, host string, e politeness.Effect) {
+	if e.Has(politeness.Incident) {
+		for _, r := range lr.jobs.runsOf(host) {
+			r.tally.Incidents++
+		}
+	}
+	from, to := e.Pace()
+	if from != to {
+		cause := "probe"
+		switch {
+		case e.Has(politeness.Noise):
+			cause = "noise"
+		case e.Has(politeness.Relieved):
+			cause = "url"
+		case e.Has(politeness.ProbeFailed):
+			cause = "probe_failed"
+		case e.Has(politeness.Incident), e.Has(politeness.Slowed):
+			cause = "incident"
+		}
+		lr.commits.Pace(store.PaceChange{Host: host, At: now, From: from, To: to, Cause: cause}, lr.hosts.slotOf(host))
+		if to > from {
+			lr.cfg.Log.Info("host slowed", "host", host, "delay", to, "why", e.String())
+		} else {
+			lr.cfg.Log.Info("host quickened", "host", host, "delay", to, "why", e.String())
+		}
+	}
+	if e.Urgent() {
+		lr.commits.Hurry()
+	}
+	if !e.Has(politeness.Cancelled) {
+		return
+	}
+	for _, r := range lr.jobs.runsOf(host) {
+		if most := r.cfg.Policy.CancelAfter; most > 0 && r.stop == nil {
+			lr.meter.Totals.Cancelled++
+			r.halt(now, &jobrun.End{State: job.Cancelled, Reason: fmt.Sprintf("%s refused %d times in a row at the slowest pace", host, most)})
+		}
+	}
+}
+
+// measure counts a request that is over, and what its answer did to the host.
+func (lr *learner) measure(r frontier.Request, a *frontier.Answer, wire int64, e politeness.Effect) {
+	view, ok := lr.f.View(r.Host)
+	s := lr.sites[r.Host]
+	refusal, cut := politeness.IsRefusal(a.Status), false
+	if ok && view.Policy != nil {
+		refusal = view.Policy.Refuses(a.Status)
+		cut = e.Has(politeness.Incident) && s != nil && view.Policy.Cap(view.State) < int(s.promise.Cap)
+	}
+	lr.meter.Landed(r.Kind, a, wire)
+	lr.meter.Affected(a.Status, refusal, cut, e)
+}
+
+// tries is how often a host that says that there is nobody to ask is believed:
+// as often as a URL is tried after network errors.
+const tries = 3
+
+// unaskable gives up on a host that may not or cannot be asked: what stopped the
+// question about robots.txt would stop every page, and is their end.
+func (lr *learner) unaskable(now time.Time, s *site, l fetchpool.Robots) bool {
+	failure, ok := errors.AsType[*fetch.Error](l.Err)
+	s.nobody = ""
+	if hop, ok := errors.AsType[*fetch.RefusedHopError](l.Err); ok {
+		// Waiting would not open it.
+		lr.cfg.Log.Warn("robots.txt redirects to where we do not go", "host", l.Request.Host, "to", hop.To.Host(), "err", hop.Err)
+		lr.f.GiveUp(now, l.Request.Host, visit.Skipped, visit.RobotsUnreachable)
+		return true
+	}
+	switch {
+	case !ok:
+		s.definite = 0
+		return false
+	case lr.fallBack(now, l.Request.Host, failure):
+		return true
+	case failure.Reason.Skipped():
+		lr.f.GiveUp(now, l.Request.Host, visit.Skipped, visit.Reason(failure.Reason))
+		return true
+	case !l.Answer.Answered || s.robots.Known != robots.Nothing:
+		return false
+	}
+	s.nobody = visit.Reason(failure.Reason)
+	if s.definite++; s.definite < tries {
+		return false
+	}
+	lr.f.GiveUp(now, l.Request.Host, visit.Failed, visit.Reason(failure.Reason))
+	return true
+}
+
+// parked is how URLs end that a job waits for no longer. Where robots.txt could
+// not be read because there is nobody to ask, that is their end, too.
+func (lr *learner) parked(p frontier.Park) frontier.Park {
+	if s := lr.sites[p.Host]; s != nil && s.nobody != "" && p.Reason == visit.RobotsUnreachable {
+		p.Outcome, p.Reason = visit.Failed, s.nobody
+	}
+	return p
+}
+
+// fallBack turns to the other seed of a host that cannot be connected to.
+func (lr *learner) fallBack(now time.Time, host string, failure *fetch.Error) (turned bool) {
+	if failure.Phase != fetch.PhaseConnect && failure.Phase != fetch.PhaseTLS {
+		return false
+	}
+	for _, r := range lr.jobs.runsOf(host) {
+		turned = r.fallBack(host, failure) || turned
+	}
+	if turned {
+		lr.f.GiveUp(now, host, visit.Failed, visit.Reason(failure.Reason))
+	}
+	return turned
+}
+
+// ownTrouble ends the crawl for an error that is neither a host's nor the order
+// to stop.
+func (lr *learner) ownTrouble(err error) {
+	if !lr.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, ownership.ErrExpired) && !errors.Is(err, errEnded) && !fetchpool.CalledOff(err) {
+		lr.loop.Fail(err)
+	}
+}
+
+// lookForLoops follows the redirects of a commit again, in a fleet.
+func (lr *learner) lookForLoops(ctx context.Context, visits []visit.Visit) {
+	if lr.alone {
+		return // it sees them all
+	}
+	var list []visit.Visit
+	for i := range visits {
+		if v := &visits[i]; v.Outcome == visit.Redirected && lr.jobs.runs[v.Item.Job] != nil && len(list) < redirects.MaxFollowed {
+			list = append(list, visit.Visit{Item: v.Item, Answer: visit.Answer{Location: v.Answer.Location}})
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	known, now := lr.redirects, lr.loop.Now
+	lr.loop.Go(func() {
+		if err := known.Break(ctx, now, list); err != nil {
+			lr.loop.Post(func(time.Time) { lr.loop.FailUnless(ctx, err) })
+		}
+	})
+}
+
+func (r *run) fallBack(host string, failure *fetch.Error) bool {
+	other, ok := r.cfg.Fallback[host]
+	if !ok {
+		return false
+	}
+	r.log.Info("nobody answers, trying the other scheme", "host", host, "url", other.String(), "err", failure)
+	f := store.Found{Item: visit.Item{Job: r.ID, URL: other, Found: visit.FoundSeed}}
+	r.seedHosts[other.Host()] = true
+	r.pend(committer.Entry{Found: []discovery.Link{{Found: f, Mark: r.rules.Mark(&f, 0)}}})
+	return true
+}

@@ -1,0 +1,230 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"headway/frontier"
+	"headway/internal/exchange"
+	"headway/internal/loop"
+	"headway/internal/ownership"
+	"headway/politeness"
+	"headway/robots"
+	"headway/store"
+	"headway/visit"
+)
+
+// reader asks the store, in the background. Nothing of it belongs to the loop.
+type reader struct {
+	st       store.Store
+	worker   store.WorkerID
+	loop     *loop.Loop // its clock, and how often a question is put
+	alone    bool       // nobody shares the store
+	agent    string
+	policy   robots.Policy
+	rules    *robots.Cache
+	sitemaps bool // those that a robots.txt names are wanted
+}
+
+// knownHost is what is stored of a host.
+type knownHost struct {
+	store.Host
+	robots   robots.State
+	delay    time.Duration // that its robots.txt asks for
+	sitemaps []string      // that it names
+}
+
+// loaded is what is known of hosts.
+type loaded struct {
+	claim store.Claim
+	known map[string]knownHost
+	took  time.Duration
+}
+
+// load reads what is known of hosts.
+func (rd *reader) load(ctx context.Context, hosts, domains []string) (got loaded, err error) {
+	got.claim = store.Claim{Granted: domains}
+	if shared, ok := rd.st.(store.Domains); ok {
+		if got.claim, err = shared.Claim(ctx, rd.loop.Now(), domains); err != nil || len(got.claim.Granted) == 0 {
+			return got, err
+		}
+	}
+	shared := make(map[string]store.Host, len(got.claim.Hosts))
+	for _, h := range got.claim.Hosts {
+		shared[h.Host] = h
+	}
+	got.known = make(map[string]knownHost, len(hosts))
+	for _, name := range hosts {
+		// The newer of what this crawl and what all crawls know.
+		all, ok := shared[name]
+		h, err := rd.st.Host(ctx, name)
+		switch {
+		case err != nil && !errors.Is(err, store.ErrNotFound):
+			return got, fmt.Errorf("read host %s: %w", name, err)
+		case err == nil && (!ok || h.LastSent.After(all.LastSent)):
+			all, ok = h, true
+		}
+		if !ok {
+			continue
+		}
+		if got.known[name], err = rd.knownHost(ctx, all); err != nil {
+			return got, fmt.Errorf("read robots.txt of %s: %w", name, err)
+		}
+	}
+	return got, nil
+}
+
+// knownHost reads the robots.txt that goes with what is stored of a host,
+// because a file that need not be asked for again says no other way what it asks
+// for. Another crawl may have read it and keep it in its own store: then it is
+// asked for again, and until then the interval holds that was last known.
+func (rd *reader) knownHost(ctx context.Context, h store.Host) (knownHost, error) {
+	k := knownHost{Host: h}
+	if k.robots.UnmarshalBinary(h.Robots) != nil {
+		k.robots = robots.State{} // a state that cannot be read is no state: robots.txt is asked for again
+	}
+	var state politeness.State
+	if state.UnmarshalBinary(h.Politeness) == nil {
+		k.delay = state.CrawlDelay()
+	}
+	if k.robots.Known != robots.Copy {
+		return k, nil
+	}
+	file, err := rd.rules.Get(ctx, k.robots.Sum)
+	switch {
+	case errors.Is(err, robots.ErrNotStored):
+		k.robots = k.robots.Forget()
+		return k, nil
+	case err != nil:
+		return k, err
+	}
+	k.delay, _ = file.For(rd.agent).Delay()
+	if rd.sitemaps {
+		k.sitemaps = exchange.SitemapsOf(file)
+	}
+	return k, nil
+}
+
+// errandsOf reads the errands that wait on hosts.
+func (rd *reader) errandsOf(ctx context.Context, hosts []store.HostWork) ([]store.Errand, error) {
+	var wants []store.Want
+	for i := range hosts {
+		for _, j := range hosts[i].Jobs {
+			wants = append(wants, store.Want{Host: hosts[i].Host.Host, Job: j.Job, Max: store.MaxErrands})
+		}
+	}
+	return rd.errands(ctx, wants)
+}
+
+// errands reads errands, as many queues at a time as the store takes.
+func (rd *reader) errands(ctx context.Context, wants []store.Want) ([]store.Errand, error) {
+	var all []store.Errand
+	for some := range slices.Chunk(wants, store.MaxWants) {
+		list, err := rd.st.Errands(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+// reserve asks the store for page tokens. Near the limit it gives single ones,
+// because of others that may need them; on one machine there are none.
+func (rd *reader) reserve(ctx context.Context, t frontier.Tokens) (n int, err error) {
+	for more := true; more; more = rd.alone && n < t.N {
+		var got int
+		err = rd.loop.Retry(ctx, func() (err error) {
+			got, err = rd.st.Reserve(ctx, rd.worker, t.Job, t.N-n)
+			return err
+		})
+		if n += got; err != nil || got == 0 {
+			break
+		}
+	}
+	return n, err
+}
+
+// forbid is the visit of a URL that a robots.txt forbids, nil for others.
+func (rd *reader) forbid(verdict robots.Verdict, file *robots.File, it *visit.Item, now time.Time) *visit.Visit {
+	rules := file.For(rd.agent)
+	if verdict.Decide(rules, it.URL).Allowed {
+		return nil
+	}
+	v := &visit.Visit{Item: *it}
+	exchange.Judge(v, verdict, rules, now)
+	return v
+}
+
+// sift reads what waits of a job on a host, page by page, and has what is forbidden ended
+// before it reads on.
+func (rd *reader) sift(ctx context.Context, s frontier.Sift, state robots.State, end func(ctx context.Context, s frontier.Sift, list []*visit.Visit) (more bool)) error {
+	verdict := rd.policy.Verdict(state, rd.loop.Now())
+	file, err := rd.rules.Get(ctx, verdict.Sum)
+	if err != nil {
+		return err
+	}
+	q := store.Query{Job: s.Job, Host: s.Host, Outcome: visit.Pending, Max: siftPage}
+	for more := true; more; {
+		var page store.Page
+		if err := rd.loop.Retry(ctx, func() (err error) { page, err = rd.st.List(ctx, q); return err }); err != nil {
+			return err
+		}
+		var list []*visit.Visit
+		for i := range page.Entries {
+			if v := rd.forbid(verdict, file, &page.Entries[i].Item, rd.loop.Now()); v != nil {
+				list = append(list, v)
+			}
+		}
+		if more = page.Next != ""; len(list) > 0 && !end(ctx, s, list) {
+			return nil
+		}
+		q.After = page.Next
+	}
+	return nil
+}
+
+// balance is how slots are shared among workers.
+type balance struct {
+	share  int           // of ours
+	leases []store.Lease // new ones
+}
+
+// balance asks for slots where we have less than our share.
+func (rd *reader) balance(ctx context.Context, most, own int) (b balance, err error) {
+	workers, err := rd.st.Workers(ctx)
+	b.share = ownership.FairShare(workers, rd.worker)
+	for _, w := range workers {
+		if w.ID == rd.worker && w.Slots > most {
+			// The answer to a question for slots was lost, and nobody works on therd.
+			err = fmt.Errorf("the store counts %d slots as ours, we know of %d: %w", w.Slots, most, store.ErrFenced)
+		}
+	}
+	if err == nil {
+		// Also for none: it is here that the dead are noticed.
+		b.leases, err = rd.st.Acquire(ctx, rd.loop.Now(), rd.worker, max(b.share-own, 0))
+	}
+	return b, err
+}
+
+// arrived is what others put to waiting on hosts of ours.
+type arrived struct {
+	list    []store.Arrival
+	errands []store.Errand // on those hosts
+}
+
+// arrived reads what has arrived.
+func (rd *reader) arrived(ctx context.Context) (a arrived, err error) {
+	if a.list, err = rd.st.Arrivals(ctx, rd.worker, maxArrivals); err != nil || len(a.list) == 0 {
+		return a, err
+	}
+	wants := make([]store.Want, len(a.list))
+	for i, x := range a.list {
+		wants[i] = store.Want{Host: x.Host, Job: x.Job, Max: store.MaxErrands}
+	}
+	a.errands, err = rd.errands(ctx, wants)
+	return a, err
+}
