@@ -155,29 +155,29 @@ type Idle struct {
 }
 
 // Complete tells whether nothing of the job, URL or errand, waits in any of the
-// cells.
+// stores.
 //
-// A link may move from cell to cell while they are read one after the other, so
+// A link may move from store to store while they are read one after the other, so
 // they are read twice: only when nothing waited in either reading and nothing
 // was put to waiting between them was there a moment, the one between the
 // readings, at which nothing waited anywhere. A URL in flight waits until its
 // commit, and links are stored before or with the page that carries them, entries
 // of a sitemap before or with the end of its errand, so after such a moment
 // nothing can come up any more.
-func Complete(ctx context.Context, id job.ID, cells ...Jobs) (bool, error) {
-	if len(cells) == 0 {
+func Complete(ctx context.Context, id job.ID, stores ...Jobs) (bool, error) {
+	if len(stores) == 0 {
 		return false, errors.New("complete: no store to ask")
 	}
-	first := make([]Idle, len(cells))
-	for i, c := range cells {
-		idle, err := c.Idle(ctx, id)
+	first := make([]Idle, len(stores))
+	for i, s := range stores {
+		idle, err := s.Idle(ctx, id)
 		if err != nil || !idle.None {
 			return false, err
 		}
 		first[i] = idle
 	}
-	for i, c := range cells {
-		idle, err := c.Idle(ctx, id)
+	for i, s := range stores {
+		idle, err := s.Idle(ctx, id)
 		if err != nil || idle != first[i] {
 			return false, err
 		}

@@ -161,13 +161,13 @@ func TestCommitCheck(t *testing.T) {
 	}
 }
 
-// cell answers Idle from a script.
-type cell struct {
+// scripted answers Idle from a script.
+type scripted struct {
 	Jobs
 	answers []Idle
 }
 
-func (c *cell) Idle(context.Context, job.ID) (Idle, error) {
+func (c *scripted) Idle(context.Context, job.ID) (Idle, error) {
 	a := c.answers[0]
 	c.answers = c.answers[1:]
 	return a, nil
@@ -187,7 +187,7 @@ func TestComplete(t *testing.T) {
 		"and back to b, fetched, and so on": {[]Idle{idle(3), idle(3)}, []Idle{idle(5), idle(6)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Complete(t.Context(), 1, &cell{answers: tc.a}, &cell{answers: tc.b})
+			got, err := Complete(t.Context(), 1, &scripted{answers: tc.a}, &scripted{answers: tc.b})
 			if err != nil || got != tc.want {
 				t.Errorf("got %v, %v", got, err)
 			}

@@ -8,8 +8,8 @@ import (
 	"headway/store/postgres"
 )
 
-// A worker of a fleet opens the cell's database by all its servers, so that it
-// finds the primary also after a failover.
+// A worker of a fleet names the primary and its standby, so that it finds the
+// primary also after a failover.
 func ExampleOpen() {
 	ctx := context.Background()
 	s, err := postgres.Open(ctx, postgres.Config{

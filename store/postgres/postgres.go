@@ -61,8 +61,8 @@ const smallJob = 10_000
 
 // Config is how a store is opened.
 type Config struct {
-	// DSN is a connection string as libpq and pgx read it. Name all servers of
-	// a cell and target_session_attrs=read-write to follow a failover;
+	// DSN is a connection string as libpq and pgx read it. Name the primary and
+	// its standbys and target_session_attrs=read-write to follow a failover;
 	// pool_max_conns bounds the connections.
 	DSN string
 	// Schema is where the tables lie; empty means DefaultSchema.
