@@ -28,9 +28,6 @@ const (
 	// MaxRetry is the longest such wait of our own. A longer one that the host
 	// asked for is kept.
 	MaxRetry = time.Hour
-
-	// MaxRedirects is how many redirects a fetch of robots.txt follows.
-	MaxRedirects = 5
 )
 
 // maxValidator is the longest ETag or Last-Modified that is kept. Without one
@@ -63,7 +60,7 @@ const (
 	NoFault    Fault = iota
 	Network          // DNS, connect, TLS, timeout, an address the guard refuses
 	Incomplete       // the body was cut short, too slow or could not be decoded
-	Redirects        // more than MaxRedirects, a loop, or nowhere to go
+	Redirects        // more than a fetch follows, a loop, or nowhere to go
 )
 
 // Known is what a host has said about its robots.txt.
