@@ -17,8 +17,8 @@ const MaxVisits = 1000
 // MaxPark is how many waiting URLs one Park ends.
 const MaxPark = 10_000
 
-// MaxHosts is how many hosts one commit takes, and how many tenures, changes of
-// pace and parks.
+// MaxHosts is how many hosts one commit takes, and how many changes of pace and
+// parks.
 const MaxHosts = 10_000
 
 // Commit is what an owner did since its last commit. It is applied as one:
@@ -30,8 +30,8 @@ type Commit struct {
 	// applied is acknowledged with Receipt.Repeated and not applied again, so a
 	// commit whose answer was lost can be sent once more.
 	Number int64
-	// Leases are those of all slots that visits, retries, parks, tenures, hosts
-	// and errands that were run belong to. One that is no longer valid refuses the commit with
+	// Leases are those of all slots that visits, retries, parks, hosts and errands
+	// that were run belong to. One that is no longer valid refuses the commit with
 	// ErrFenced.
 	Leases []Lease
 	At     time.Time
@@ -53,7 +53,6 @@ type Commit struct {
 	Ran []Errand
 
 	Hosts   []Host
-	Tenures []JobHost
 	Paces   []PaceChange
 	Robots  []RobotsVersion
 	Returns []Return
@@ -137,7 +136,7 @@ func (c *Commit) Check() error {
 
 // checkRest checks what is not about single URLs.
 func (c *Commit) checkRest() error {
-	if n := max(len(c.Hosts), len(c.Tenures), len(c.Paces), len(c.Parks)); n > MaxHosts {
+	if n := max(len(c.Hosts), len(c.Paces), len(c.Parks)); n > MaxHosts {
 		return fmt.Errorf("commit %d: %d hosts, at most %d", c.Number, n, MaxHosts)
 	}
 	if len(c.Robots) > MaxVisits {
@@ -154,7 +153,7 @@ func (c *Commit) checkRest() error {
 		}
 		hosts[h.Host] = true
 	}
-	if err := c.checkTenures(); err != nil {
+	if err := c.checkParks(); err != nil {
 		return err
 	}
 	if err := c.checkErrands(); err != nil {
@@ -178,27 +177,8 @@ func (c *Commit) checkRest() error {
 	return nil
 }
 
-// checkTenures checks what is said of jobs on hosts.
-func (c *Commit) checkTenures() error {
-	type pair struct {
-		job  job.ID
-		host string
-	}
-	tenures := make(map[pair]bool, len(c.Tenures))
-	for i := range c.Tenures {
-		t := &c.Tenures[i]
-		if _, err := ParseHost(t.Host); err != nil {
-			return err
-		}
-		if len(t.State) > MaxState {
-			return fmt.Errorf("state of job %d on %s: %d bytes, at most %d", t.Job, t.Host, len(t.State), MaxState)
-		}
-		k := pair{t.Job, t.Host}
-		if tenures[k] {
-			return fmt.Errorf("commit %d: two states of job %d on %s", c.Number, t.Job, t.Host)
-		}
-		tenures[k] = true
-	}
+// checkParks checks how jobs give up on hosts.
+func (c *Commit) checkParks() error {
 	for _, p := range c.Parks {
 		if _, err := ParseHost(p.Host); err != nil {
 			return err
@@ -242,9 +222,6 @@ func (c *Commit) Slots(k weburl.Key) []Slot {
 	}
 	for _, p := range c.Parks {
 		add(p.Host)
-	}
-	for _, t := range c.Tenures {
-		add(t.Host)
 	}
 	slots := make([]Slot, 0, len(domains))
 	for d := range domains {

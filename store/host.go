@@ -73,11 +73,10 @@ func ParseHost(host string) (weburl.URL, error) {
 	return u, nil
 }
 
-// JobHost is what one job knows of one host, encoded by politeness.
+// JobHost is a job that has work on a host.
 type JobHost struct {
-	Job   job.ID
-	Host  string
-	State []byte
+	Job  job.ID
+	Host string
 }
 
 // HostQuery asks for hosts of slots on which URLs or errands wait.
@@ -106,7 +105,7 @@ type HostPage struct {
 // HostWork is a host and the jobs that have waiting URLs or errands there.
 type HostWork struct {
 	Host Host
-	Jobs []JobHost // by job; State is nil where the job has stored none
+	Jobs []JobHost // by job
 }
 
 // PaceChange is one change of a host's pace and what caused it.

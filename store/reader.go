@@ -85,9 +85,8 @@ type HostListPage struct {
 
 // HostEntry is a host and how a job stands there.
 type HostEntry struct {
-	Host    Host   // only its name where nothing was learned
-	Waiting int64  // URLs of the job that wait
-	Tenure  []byte // what the job knows of the host, see [JobHost]; nil for nothing
+	Host    Host  // only its name where nothing was learned
+	Waiting int64 // URLs of the job that wait
 	// Incidents counts the times the host pushed back and was slowed for it, of
 	// those that are kept: see MaxPaceChanges.
 	Incidents int64

@@ -84,13 +84,12 @@ func TestCommitNamesItsLeases(t *testing.T) {
 		Found:   []Found{{Item: item("http://foreign.example/")}},
 		Hosts:   []Host{{Host: "http://www.a.example"}, {Host: "http://c.example:81"}},
 		Parks:   []Park{{Job: 1, Host: "http://d.example", Outcome: visit.Deferred}},
-		Tenures: []JobHost{{Job: 1, Host: "http://e.example"}},
 	}
 	if err := c.Check(); err != nil {
 		t.Fatal(err)
 	}
 	slots := c.Slots(k)
-	if len(slots) != 5 {
+	if len(slots) != 4 {
 		t.Fatalf("slots %v", slots)
 	}
 	for i := range slots {
@@ -104,7 +103,7 @@ func TestCommitNamesItsLeases(t *testing.T) {
 			t.Errorf("without slot %d: %v", slots[i], err)
 		}
 	}
-	c.Leases = append(c.Leases, Lease{Slot: slots[4]})
+	c.Leases = append(c.Leases, Lease{Slot: slots[3]})
 	if err := c.CheckLeases(k); err != nil {
 		t.Error(err)
 	}
@@ -128,10 +127,6 @@ func TestCommitCheck(t *testing.T) {
 		}, "two visits"},
 		"retry that ended":     {func(c *Commit) { c.Visits, c.Retries = nil, []Retry{{Visit: c.Visits[0]}} }, "retry"},
 		"two states of a host": {func(c *Commit) { c.Hosts = []Host{{Host: "http://a.example"}, {Host: "http://a.example"}} }, "two states"},
-		"two tenures": {func(c *Commit) {
-			c.Tenures = []JobHost{{Job: 1, Host: "http://a.example"}, {Job: 1, Host: "http://a.example"}}
-		}, "two states"},
-		"long tenure": {func(c *Commit) { c.Tenures = []JobHost{{Host: "http://a.example", State: make([]byte, MaxState+1)}} }, "bytes"},
 		"parked provisionally": {func(c *Commit) {
 			c.Parks = []Park{{Host: "http://a.example", Outcome: visit.Skipped, Reason: visit.Depth}}
 		}, "park"},

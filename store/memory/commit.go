@@ -75,9 +75,6 @@ func jobsOf(c *store.Commit) []job.ID {
 	for _, p := range c.Parks {
 		ids = append(ids, p.Job)
 	}
-	for _, t := range c.Tenures {
-		ids = append(ids, t.Job)
-	}
 	for _, r := range c.Returns {
 		ids = append(ids, r.Job)
 	}
@@ -147,9 +144,6 @@ func (s *Store) learn(c *store.Commit) {
 		h.HoldUntil, h.LastSent, h.Rest, h.Change = store.Stored(h.HoldUntil), store.Stored(h.LastSent), rest, store.Same
 		h.Politeness, h.Robots = slices.Clone(h.Politeness), slices.Clone(h.Robots)
 		s.hosts[h.Host] = h
-	}
-	for _, t := range c.Tenures {
-		s.jobs[t.Job].tenures[t.Host] = slices.Clone(t.State)
 	}
 	for _, p := range c.Paces {
 		p.At = store.Stored(p.At)

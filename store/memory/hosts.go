@@ -26,7 +26,7 @@ func (s *Store) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, e
 			if work[host] == nil {
 				work[host] = s.work(host)
 			}
-			work[host].Jobs = append(work[host].Jobs, store.JobHost{Job: id, Host: host, State: r.tenures[host]})
+			work[host].Jobs = append(work[host].Jobs, store.JobHost{Job: id, Host: host})
 		}
 	}
 	var list []store.HostWork

@@ -55,7 +55,6 @@ type run struct {
 	order    []*row // by age
 	aside    map[aside]visit.Item
 	errands  []*errand // by age
-	tenures  map[string][]byte
 	taken    map[string]bool
 	points   []store.Point
 	notices  []store.Notice // oldest first

@@ -85,9 +85,6 @@ func needsOf(c *store.Commit) *needs {
 	for _, p := range c.Parks {
 		n.jobs[p.Job], n.hosts[p.Host] = true, true
 	}
-	for _, t := range c.Tenures {
-		n.jobs[t.Job], n.hosts[t.Host] = true, true
-	}
 	for _, p := range c.Paces {
 		n.hosts[p.Host] = true
 	}
@@ -198,11 +195,6 @@ func (b *batch) checkJobs(c *store.Commit) error {
 	}
 	for _, p := range c.Parks {
 		if err := b.must(p.Job); err != nil {
-			return err
-		}
-	}
-	for _, t := range c.Tenures {
-		if err := b.must(t.Job); err != nil {
 			return err
 		}
 	}
@@ -382,16 +374,6 @@ func (b *batch) parks(ctx context.Context, parks []store.Park) error {
 // learn stores what a commit says of hosts.
 func (b *batch) learn(c *store.Commit) {
 	b.learnHosts(c.Hosts)
-	for sh, places := range b.byShelf(len(c.Tenures), func(i int) job.ID { return c.Tenures[i].Job }) {
-		var hosts []int64
-		var jobs []int32
-		var states [][]byte
-		for _, i := range places {
-			t := &c.Tenures[i]
-			hosts, jobs, states = append(hosts, b.refs[t.Host].id), append(jobs, int32(t.Job)), append(states, notNil(t.State))
-		}
-		b.exec(sh.setTenure, hosts, jobs, states)
-	}
 	b.learnPaces(c.Paces)
 	b.learnRobots(c.Robots)
 }

@@ -106,7 +106,6 @@ func (s *Store) hostPage(ctx context.Context, tx pgx.Tx, q store.HostQuery) (sto
 	}
 	var row hostRow
 	var jobs []job.ID
-	places := map[int64]int{}
 	_, err = pgx.ForEachRow(r, append(row.targets(), &jobs), func() error {
 		if len(page.Hosts) == limit {
 			page.Next = store.HostCursor(fmt.Sprintf("%d %d", rest, id))
@@ -117,14 +116,10 @@ func (s *Store) hostPage(ctx context.Context, tx pgx.Tx, q store.HostQuery) (sto
 		for _, j := range jobs {
 			w.Jobs = append(w.Jobs, store.JobHost{Job: j, Host: row.name})
 		}
-		places[row.id] = len(page.Hosts)
 		page.Hosts = append(page.Hosts, w)
 		return nil
 	})
-	if err != nil {
-		return page, err
-	}
-	return page, s.tenures(ctx, tx, shelves, &page, places)
+	return page, err
 }
 
 // active is [store.Active] of a row j of table job.
@@ -152,39 +147,6 @@ func (s *Store) shelvesWithWork(ctx context.Context, tx pgx.Tx, only job.ID) ([]
 		return nil
 	})
 	return shelves, err
-}
-
-// tenures fills in what jobs know of the hosts of a page.
-func (s *Store) tenures(ctx context.Context, tx pgx.Tx, shelves []*shelf, page *store.HostPage, places map[int64]int) error {
-	ids := make([]int64, 0, len(places))
-	for id := range places {
-		ids = append(ids, id)
-	}
-	for _, sh := range shelves {
-		jobs := map[job.ID]bool{}
-		for _, h := range page.Hosts {
-			for _, j := range h.Jobs {
-				jobs[j.Job] = true
-			}
-		}
-		r, err := tx.Query(ctx, sh.tenures, keys(jobs), ids)
-		if err != nil {
-			return err
-		}
-		var host int64
-		var id job.ID
-		var state []byte
-		if _, err := pgx.ForEachRow(r, []any{&host, &id, &state}, func() error {
-			list := page.Hosts[places[host]].Jobs
-			if at := slices.IndexFunc(list, func(j store.JobHost) bool { return j.Job == id }); at >= 0 {
-				list[at].State = orNil(state)
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Host implements [store.Hosts].

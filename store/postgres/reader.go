@@ -132,7 +132,7 @@ const listHosts = `with recursive step as ((select u.host from url_{s} u where u
 		union all select (select u.host from url_{s} u where u.job = $1 and u.host > step.host order by u.host limit 1) from step where step.host is not null),
 	listed as materialized (select host from step where host is not null limit $3)
 	select ` + hostColumns + `, (select count(*) from queue_{s} q where q.host = h.id and q.job = $1 and q.slot = h.slot),
-		(select t.state from tenure_{s} t where t.job = $1 and t.host = h.id), (select count(*) from pace_change p where p.host = h.id and p.cause in ('incident', 'probe_failed'))
+		(select count(*) from pace_change p where p.host = h.id and p.cause in ('incident', 'probe_failed'))
 	from listed join host h on h.id = listed.host order by h.id`
 
 // HostList implements [store.Reader].
@@ -172,14 +172,13 @@ func (s *Store) hostListPage(ctx context.Context, q store.HostListQuery) (store.
 	}
 	var row hostRow
 	var waiting, incidents int64
-	var tenure []byte
-	_, err = pgx.ForEachRow(r, append(row.targets(), &waiting, &tenure, &incidents), func() error {
+	_, err = pgx.ForEachRow(r, append(row.targets(), &waiting, &incidents), func() error {
 		if len(page.Hosts) == most {
 			page.Next = store.HostCursor(strconv.FormatInt(after, 10))
 			return nil
 		}
 		after = row.id
-		page.Hosts = append(page.Hosts, store.HostEntry{Host: row.host(), Waiting: waiting, Tenure: orNil(tenure), Incidents: incidents})
+		page.Hosts = append(page.Hosts, store.HostEntry{Host: row.host(), Waiting: waiting, Incidents: incidents})
 		return nil
 	})
 	if q.Host != "" {

@@ -170,7 +170,7 @@ func TestPlans(t *testing.T) {
 		"addWaiting": sh.addWaiting, "addOther": sh.addOther, "setAside": sh.setAside, "readmit": sh.readmit, "readmitURL": sh.readmitURL, "extend": sh.extend,
 		"reopen": sh.reopen, "keepEnded": sh.keepEnded,
 		"end": sh.end, "retry": sh.retry, "trimAttempts": sh.trimAttempts, "park": sh.park, "parkLeft": sh.parkLeft, "head": sh.head, "headLater": sh.headLater,
-		"lookup": sh.lookup, "attempts": sh.attempts, "tenures": sh.tenures, "listKeys": sh.listKeys, "listHost": sh.listHost, "listQueue": sh.listQueue,
+		"lookup": sh.lookup, "attempts": sh.attempts, "listKeys": sh.listKeys, "listHost": sh.listHost, "listQueue": sh.listQueue,
 		"listEnding": sh.listEnding, "listFetched": sh.listFetched,
 		"addErrands": sh.addErrands, "endErrands": sh.endErrands, "parkErrands": sh.parkErrands, "errands": sh.errands,
 		"pickQueued": pickQueued, "aroundTenants": aroundTenants,

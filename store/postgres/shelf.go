@@ -30,13 +30,13 @@ type shelf struct {
 	readmit, readmitURL, extend, reopen, keepEnded    string
 
 	// Visits.
-	end, retry, trimAttempts, park, parkLeft, setTenure string
+	end, retry, trimAttempts, park, parkLeft string
 
 	// Errands.
 	addErrands, endErrands, parkErrands, errands, auditErrands string
 
 	// Questions.
-	head, headLater, lookup, attempts, tenures                string
+	head, headLater, lookup, attempts                         string
 	listKeys, listHost, listQueue, listEnding, listFetched    string
 	auditWaiting, auditEnded, auditAside, auditSeen, hostWork string
 }
@@ -148,8 +148,7 @@ func newShelf(id int32) *shelf {
 				returning w.ord, q.id, q.host, q.fp, q.job, q.attempt, q.slot, w.ending),
 			ended as (insert into outcome_{s} (id, host, ended_at, fp, job, attempt, slot, ending) select id, host, $1, fp, job, attempt, slot, ending from gone)
 			select ord, count(*) from gone group by ord`),
-		parkLeft:  f(`select count(*) from queue_{s} where host = $1 and job = $2 and slot = $3`),
-		setTenure: f(`insert into tenure_{s} (host, job, state) select * from unnest($1::bigint[], $2::int[], $3::bytea[]) on conflict (job, host) do update set state = excluded.state`),
+		parkLeft: f(`select count(*) from queue_{s} where host = $1 and job = $2 and slot = $3`),
 
 		// A host gets as many errands of a job as it has room for.
 		addErrands: f(`with w as materialized (select w.* from unnest($1::int[], $2::bigint[], $3::int[], $4::uuid[], $5::smallint[], $6::text[]) as w (ord, host, job, fp, nested, path)
@@ -169,7 +168,6 @@ func newShelf(id int32) *shelf {
 		headLater: head(">", "q.not_before, q.rank, q.id"),
 		lookup:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and u.slot = $2 and u.host = $3 and u.fp = $4`),
 		attempts:  f(`select visit from attempt_{s} where url = $1 order by n`),
-		tenures:   f(`select host, job, state from tenure_{s} where job = any($1::int[]) and host = any($2::bigint[])`),
 
 		listKeys:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and (u.host, u.fp) > ($2, $3::uuid) and coalesce(o.ending, 0) = any($4::smallint[]) order by u.host, u.fp limit $5`),
 		listHost:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and u.slot = $2 and u.host = $3 and u.fp > $4::uuid and coalesce(o.ending, 0) = any($5::smallint[]) order by u.fp limit $6`),
@@ -242,7 +240,6 @@ func (c *change) clearShelf(id int32) {
 		`delete from url_0 where job = $1`,
 		`delete from aside_0 where job = $1`,
 		`delete from errand_0 where job = $1`,
-		`delete from tenure_0 where job = $1`,
 	} {
 		c.exec(text, id)
 	}

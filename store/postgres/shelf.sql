@@ -75,7 +75,8 @@ create table aside_{s} (
     primary key (job, slot, fp)
 );
 
--- What jobs know of hosts.
+-- Not used: what jobs know of hosts was never stored. It stays because earlier
+-- versions of the program read it.
 create table tenure_{s} (
     host  bigint not null,
     job   integer not null,

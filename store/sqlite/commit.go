@@ -97,9 +97,6 @@ func (b *batch) checkJobs(c *store.Commit) error {
 	for _, p := range c.Parks {
 		ids = append(ids, p.Job)
 	}
-	for _, t := range c.Tenures {
-		ids = append(ids, t.Job)
-	}
 	for _, r := range c.Returns {
 		ids = append(ids, r.Job)
 	}
@@ -148,9 +145,6 @@ func (b *batch) collectHosts(c *store.Commit) {
 	}
 	for _, p := range c.Parks {
 		b.refs[p.Host] = hostRef{}
-	}
-	for _, t := range c.Tenures {
-		b.refs[t.Host] = hostRef{}
 	}
 	for _, p := range c.Paces {
 		b.refs[p.Host] = hostRef{}
@@ -378,18 +372,6 @@ func (b *batch) learn(ctx context.Context, c *store.Commit) error {
 	}, nil)
 	if err != nil {
 		return err
-	}
-	byJob := map[job.ID][]store.JobHost{}
-	for _, t := range c.Tenures {
-		byJob[t.Job] = append(byJob[t.Job], t)
-	}
-	for id, list := range byJob {
-		_, err := b.w.bulk(ctx, &b.jobs[id].setTenure, len(list), func(i int, args []driver.NamedValue) {
-			args[0].Value, args[1].Value = b.refs[list[i].Host].id, notNil(list[i].State)
-		}, nil)
-		if err != nil {
-			return err
-		}
 	}
 	if err := b.paces(ctx, c.Paces); err != nil {
 		return err

@@ -66,11 +66,11 @@ func (s *Store) hostPage(ctx context.Context, q store.HostQuery, jobs []*jobTabl
 			return page, fmt.Errorf("cursor %q is none of this list", q.After)
 		}
 	}
-	columns, has := make([]string, 0, 2*len(jobs)), make([]string, 0, len(jobs))
-	for _, t := range jobs {
-		columns = append(columns, t.hasWork, t.tenure)
-		has = append(has, t.hasWork)
+	has := make([]string, len(jobs))
+	for i, t := range jobs {
+		has[i] = t.hasWork
 	}
+	columns := slices.Clone(has)
 	if len(jobs) == 1 {
 		columns[0] = "1" // the condition says so
 	}
@@ -94,8 +94,8 @@ func (s *Store) hostPage(ctx context.Context, q store.HostQuery, jobs []*jobTabl
 			w := store.HostWork{Host: scanHost(row)}
 			rest, id = integer(row[7]), integer(row[hostWidth])
 			for i, t := range jobs {
-				if integer(row[hostWidth+1+2*i]) != 0 {
-					w.Jobs = append(w.Jobs, store.JobHost{Job: t.id, Host: w.Host.Host, State: orNil(row[hostWidth+2+2*i])})
+				if integer(row[hostWidth+1+i]) != 0 {
+					w.Jobs = append(w.Jobs, store.JobHost{Job: t.id, Host: w.Host.Host})
 				}
 			}
 			page.Hosts = append(page.Hosts, w)
@@ -169,7 +169,7 @@ func (s *reader) HostList(ctx context.Context, q store.HostListQuery) (store.Hos
 				return nil
 			}
 			after = integer(row[hostWidth])
-			page.Hosts = append(page.Hosts, store.HostEntry{Host: scanHost(row), Waiting: integer(row[hostWidth+1]), Tenure: orNil(row[hostWidth+2]), Incidents: integer(row[hostWidth+3])})
+			page.Hosts = append(page.Hosts, store.HostEntry{Host: scanHost(row), Waiting: integer(row[hostWidth+1]), Incidents: integer(row[hostWidth+2])})
 			return nil
 		})
 	})

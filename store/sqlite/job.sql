@@ -68,7 +68,8 @@ create table aside_{j} (
     primary key (slot, fp)
 ) without rowid, strict;
 
--- What the job knows of hosts.
+-- Not used: what the job knows of hosts was never stored. It stays because
+-- earlier versions of the program read it.
 create table tenure_{j} (
     host  integer primary key,
     state blob not null

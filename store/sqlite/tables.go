@@ -37,11 +37,9 @@ type jobTables struct {
 	parkEnd, parkDequeue      string
 	countQueue                string
 
-	setTenure bulk
-
 	// Questions.
 	head, headLater, lookup, attempts          string
-	deferred, hasWork, tenure                  string
+	deferred, hasWork                          string
 	idle, auditWaiting, auditEnded, auditAside string
 	auditSeen                                  string
 	listAll, listHost, listWaiting, listEnding string
@@ -86,7 +84,6 @@ func newJobTables(id job.ID) *jobTables {
 		parkEnd:      j(`insert into outcome_{j} (id, ending, ended_at, attempt) select id, ?2, ?3, attempt from queue_{j} where host = ?1 order by rank, id limit ?4`),
 		parkDequeue:  j(`delete from queue_{j} where host = ?1 and (rank, id) in (select rank, id from queue_{j} where host = ?1 order by rank, id limit ?2)`),
 		countQueue:   j(`select count(*) from queue_{j} where host = ?`),
-		setTenure:    b(`insert into tenure_{j} (host, state) values `, `(?,?)`, ` on conflict (host) do update set state = excluded.state`),
 
 		head:      j(headQuery + ` where q.host = (select id from host where host = ?1) and q.not_before <= ?2 order by q.rank, q.id limit ?3`),
 		headLater: j(headQuery + ` where q.host = (select id from host where host = ?1) and q.not_before > ?2 order by q.not_before, q.rank, q.id limit ?3`),
@@ -94,7 +91,6 @@ func newJobTables(id job.ID) *jobTables {
 		attempts:  j(`select visit from attempt_{j} where url = ? order by n`),
 		deferred:  j(`select o.id, u.host, h.host || u.path, u.depth, u.priority, o.attempt from outcome_{j} o join url_{j} u on u.id = o.id join host h on h.id = u.host where o.ending = ?1 and o.ending > 1 order by o.id limit ?2`),
 		hasWork:   j(`exists (select 1 from queue_{j} where host = h.id union all select 1 from errand where job = {j} and host = h.id and ended = 0)`),
-		tenure:    j(`(select state from tenure_{j} where host = h.id)`),
 
 		idle:         j(`select not exists (select 1 from queue_{j} union all select 1 from errand where job = {j} and ended = 0), coalesce((select n from tally where job = {j} and ending = -1), 0)`),
 		auditWaiting: j(`select count(*) from queue_{j}`),
@@ -109,7 +105,7 @@ func newJobTables(id job.ID) *jobTables {
 		listHost:    j(`select ` + entryColumns + `, s.fp from seen_{j} s join url_{j} u on u.id = s.id join host h on h.id = u.host` + entryJoins + ` where s.host = (select id from host where host = ?3) and s.fp > ?1 and (?4 is null or coalesce(o.ending, 0) in (select value from json_each(?4))) order by s.fp limit ?2`),
 		listWaiting: j(`select ` + itemColumns + `, q.attempt, q.not_before, u.seen_at, null, null, null, q.host || ' ' || q.rank || ' ' || q.id from queue_{j} q join url_{j} u on u.id = q.id join host h on h.id = u.host` + viaJoins + ` where (q.host, q.rank, q.id) > (?1, ?3, ?4) order by q.host, q.rank, q.id limit ?2`),
 		listEnding:  j(`select ` + entryColumns + `, u.id from outcome_{j} x join url_{j} u on u.id = x.id join host h on h.id = u.host` + entryJoins + ` where x.ending = ?3 and x.ending > 1 and x.id > ?1 order by x.id limit ?2`),
-		listHosts:   j(`select ` + hostColumns + `, h.id, (select count(*) from queue_{j} q where q.host = h.id), (select state from tenure_{j} where host = h.id), (select count(*) from pace_change p where p.host = h.id and p.cause in ('incident', 'probe_failed')) from host h where h.id > ?1 and (?3 = '' or h.host = ?3) order by h.id limit ?2`),
+		listHosts:   j(`select ` + hostColumns + `, h.id, (select count(*) from queue_{j} q where q.host = h.id), (select count(*) from pace_change p where p.host = h.id and p.cause in ('incident', 'probe_failed')) from host h where h.id > ?1 and (?3 = '' or h.host = ?3) order by h.id limit ?2`),
 		aside:       b(`with w (slot, fp) as (values `, `(?,?)`, `) select a.slot from w cross join aside_{j} a on a.slot = w.slot and a.fp = w.fp`),
 		// Attempts are few: all of the job are looked at for those of a host.
 		listAttempts: j(`select ` + itemColumns + `, 0, 0, a.visit, a.url, a.n from attempt_{j} a join url_{j} u on u.id = a.url join host h on h.id = u.host` + viaJoins + ` where h.host = ?1 and (a.url, a.n) > (?2, ?3) order by a.url, a.n limit ?4`),

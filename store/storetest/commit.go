@@ -129,10 +129,9 @@ func testCommit(t *testing.T, open Open) {
 			t.Errorf("with a new owner: %v", err)
 		}
 		for name, c := range map[string]store.Commit{
-			"host":   {Hosts: []store.Host{{Host: "http://a.example"}}},
-			"tenure": {Tenures: []store.JobHost{{Host: "http://a.example", Job: w.job}}},
-			"park":   {Parks: []store.Park{{Host: "http://a.example", Job: w.job, Outcome: visit.Deferred}}},
-			"retry":  {Retries: []store.Retry{{Visit: visit.Visit{Item: w.item("http://a.example/1"), Outcome: visit.Pending, Wait: visit.WaitHold}}}},
+			"host":  {Hosts: []store.Host{{Host: "http://a.example"}}},
+			"park":  {Parks: []store.Park{{Host: "http://a.example", Job: w.job, Outcome: visit.Deferred}}},
+			"retry": {Retries: []store.Retry{{Visit: visit.Visit{Item: w.item("http://a.example/1"), Outcome: visit.Pending, Wait: visit.WaitHold}}}},
 		} {
 			if _, err := w.w.commit(c); !errors.Is(err, store.ErrFenced) {
 				t.Errorf("%s of another's slot: %v", name, err)
@@ -179,8 +178,7 @@ func testCommit(t *testing.T, open Open) {
 		_, err := w.store.Add(w.ctx, w.now, []store.Found{{Item: visit.Item{Job: other, URL: mustURL(t, "http://a.example/1"), Found: visit.FoundSeed}}})
 		w.check(err)
 		r := w.w.must(store.Commit{
-			Parks:   []store.Park{{Job: w.job, Host: "http://a.example", Outcome: visit.Failed, Reason: visit.HostParked}},
-			Tenures: []store.JobHost{{Job: w.job, Host: "http://a.example", State: []byte("parked")}},
+			Parks: []store.Park{{Job: w.job, Host: "http://a.example", Outcome: visit.Failed, Reason: visit.HostParked}},
 		})
 		if r.Left != 0 {
 			t.Errorf("receipt %+v", r)

@@ -172,7 +172,6 @@ func everything(w *world) store.Commit {
 		Found:   append(w.found("http://a.example/skip", "http://b.example/new", "http://a.example/1"), w.found("http://b.example/new")...),
 		Parks:   []store.Park{{Job: w.job, Host: "http://p.example", Outcome: visit.Failed, Reason: visit.HostParked}},
 		Hosts:   []store.Host{{Host: "http://a.example", Politeness: []byte("p"), Pace: time.Second, Change: store.Slower}},
-		Tenures: []store.JobHost{{Job: w.job, Host: "http://p.example", State: []byte("x")}},
 		Paces:   []store.PaceChange{{Host: "http://a.example", At: w.now, To: time.Second, Cause: "incident"}},
 		Robots:  []store.RobotsVersion{emptyRobots(w.now)},
 		Errands: w.errands("http://a.example/s.xml", "http://p.example/s.xml"),

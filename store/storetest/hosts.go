@@ -72,7 +72,7 @@ func testHosts(t *testing.T, open Open) {
 			}
 		}
 		idle := store.Host{Host: "http://idle.example", Rest: start}
-		w.w.must(store.Commit{Hosts: append(hosts, idle), Tenures: []store.JobHost{{Job: w.job, Host: "http://h07.example", State: []byte("t")}}})
+		w.w.must(store.Commit{Hosts: append(hosts, idle)})
 		w.add("http://idle.example/1")
 		w.w.must(store.Commit{Visits: visits(w.visited("http://idle.example/1"))})
 		other := w.newJob(0)
@@ -105,7 +105,7 @@ func testHosts(t *testing.T, open Open) {
 		for _, h := range all {
 			names[h.Host.Host] = true
 			if h.Host.Host == "http://h07.example" {
-				want := []store.JobHost{{Job: w.job, Host: h.Host.Host, State: []byte("t")}, {Job: other, Host: h.Host.Host}}
+				want := []store.JobHost{{Job: w.job, Host: h.Host.Host}, {Job: other, Host: h.Host.Host}}
 				if diff := cmp.Diff(want, h.Jobs); diff != "" {
 					t.Error(diff)
 				}

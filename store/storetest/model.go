@@ -199,7 +199,6 @@ func (m *model) commit(r *rapid.T) {
 		if rapid.Bool().Draw(r, "rests") {
 			c.Hosts[0].Rest = m.now.Add(time.Minute)
 		}
-		c.Tenures = []store.JobHost{{Job: job.ID(m.anyJob(r)), Host: host, State: []byte{1}}}
 	}
 	if rapid.IntRange(0, 9).Draw(r, "park") == 0 {
 		c.Parks = []store.Park{{Job: job.ID(m.anyJob(r)), Host: host, Outcome: visit.Failed, Reason: visit.HostParked}}
@@ -225,16 +224,13 @@ func (s *side) placeCommit(c store.Commit, found []store.Found, worker, number i
 		w.number++
 	}
 	c.Worker, c.Number, c.At, c.Found = w.id, w.number, now, s.placed(found)
-	c.Visits, c.Retries, c.Tenures = slices.Clone(c.Visits), slices.Clone(c.Retries), slices.Clone(c.Tenures)
+	c.Visits, c.Retries = slices.Clone(c.Visits), slices.Clone(c.Retries)
 	c.Parks, c.Returns = slices.Clone(c.Parks), slices.Clone(c.Returns)
 	for i := range c.Visits {
 		c.Visits[i].Item.Job = s.job(int(c.Visits[i].Item.Job))
 	}
 	for i := range c.Retries {
 		c.Retries[i].Visit.Item.Job = s.job(int(c.Retries[i].Visit.Item.Job))
-	}
-	for i := range c.Tenures {
-		c.Tenures[i].Job = s.job(int(c.Tenures[i].Job))
 	}
 	for i := range c.Parks {
 		c.Parks[i].Job = s.job(int(c.Parks[i].Job))
@@ -463,7 +459,7 @@ func (m *model) hosts(r *rapid.T) {
 			for _, h := range p.Hosts {
 				line := fmt.Sprint(h.Host.Rest, h.Host.Host, string(h.Host.Politeness))
 				for _, j := range h.Jobs {
-					line += fmt.Sprint(" ", s.index(j.Job), string(j.State))
+					line += fmt.Sprint(" ", s.index(j.Job))
 				}
 				text = append(text, line)
 			}
