@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -197,6 +198,59 @@ func (c *Commit) checkParks() error {
 type jobURL struct {
 	job job.ID
 	url weburl.URL
+}
+
+// RequiredJobs lists the jobs that must exist, each once, or the commit is refused
+// with ErrNotFound: those of found URLs, parks, errands and returns. A visit or retry
+// of a job that does not exist is one of a URL that does not wait, and an errand
+// of one that was run is passed over.
+func (c *Commit) RequiredJobs() []job.ID {
+	ids := map[job.ID]bool{}
+	for i := range c.Found {
+		ids[c.Found[i].Item.Job] = true
+	}
+	for _, p := range c.Parks {
+		ids[p.Job] = true
+	}
+	for i := range c.Errands {
+		ids[c.Errands[i].Job] = true
+	}
+	for _, r := range c.Returns {
+		ids[r.Job] = true
+	}
+	return slices.Sorted(maps.Keys(ids))
+}
+
+// HostNames is the set of hosts that the parts of a commit name. A URL that is
+// kept aside names none.
+func (c *Commit) HostNames() map[string]bool {
+	hosts := map[string]bool{}
+	for i := range c.Visits {
+		hosts[c.Visits[i].Item.URL.Host()] = true
+	}
+	for i := range c.Retries {
+		hosts[c.Retries[i].Visit.Item.URL.Host()] = true
+	}
+	for i := range c.Found {
+		if !c.Found[i].Aside() {
+			hosts[c.Found[i].Item.URL.Host()] = true
+		}
+	}
+	for i := range c.Hosts {
+		hosts[c.Hosts[i].Host] = true
+	}
+	for _, p := range c.Parks {
+		hosts[p.Host] = true
+	}
+	for _, p := range c.Paces {
+		hosts[p.Host] = true
+	}
+	for _, list := range [][]Errand{c.Errands, c.Ran} {
+		for i := range list {
+			hosts[list[i].URL.Host()] = true
+		}
+	}
+	return hosts
 }
 
 // Slots returns the slots a commit touches, in order, each once: those whose

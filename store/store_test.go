@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +108,29 @@ func TestCommitNamesItsLeases(t *testing.T) {
 	c.Leases = append(c.Leases, Lease{Slot: slots[3]})
 	if err := c.CheckLeases(k); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCommitParts gives each part of a commit a job and a host of its own.
+func TestCommitParts(t *testing.T) {
+	item := func(id job.ID, raw string) visit.Item { return visit.Item{Job: id, URL: mustURL(t, raw)} }
+	c := Commit{
+		Visits:  []visit.Visit{{Item: item(1, "http://visit.example/")}},
+		Retries: []Retry{{Visit: visit.Visit{Item: item(2, "http://retry.example/")}}},
+		Found:   []Found{{Item: item(3, "http://found.example/")}, {Item: item(4, "http://aside.example/"), Outcome: visit.Skipped, Reason: visit.OutOfScope}},
+		Parks:   []Park{{Job: 5, Host: "http://park.example"}},
+		Errands: []Errand{{Job: 6, URL: mustURL(t, "http://errand.example/")}, {Job: 6, URL: mustURL(t, "http://errand.example/2")}},
+		Ran:     []Errand{{Job: 7, URL: mustURL(t, "http://ran.example/")}},
+		Hosts:   []Host{{Host: "http://host.example"}},
+		Paces:   []PaceChange{{Host: "http://pace.example"}},
+		Returns: []Return{{Job: 8}},
+	}
+	if got, want := c.RequiredJobs(), []job.ID{3, 4, 5, 6, 8}; !slices.Equal(got, want) {
+		t.Errorf("jobs %v, want %v", got, want)
+	}
+	got := strings.Join(slices.Sorted(maps.Keys(c.HostNames())), " ")
+	if want := "http://errand.example http://found.example http://host.example http://pace.example http://park.example http://ran.example http://retry.example http://visit.example"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"headway/job"
 	"headway/store"
 	"headway/visit"
 )
@@ -41,10 +40,7 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Receipt, erro
 
 // mayCommit reports what refuses a commit of a worker that may make one.
 func (s *Store) mayCommit(c *store.Commit) error {
-	if err := s.known(c.Found); err != nil {
-		return err
-	}
-	for _, id := range jobsOf(c) {
+	for _, id := range c.RequiredJobs() {
 		if s.jobs[id] == nil {
 			return fmt.Errorf("job %d: %w", id, store.ErrNotFound)
 		}
@@ -67,21 +63,6 @@ func (s *Store) mayCommit(c *store.Commit) error {
 		}
 	}
 	return nil
-}
-
-// jobsOf lists the jobs a commit names outside of its URLs.
-func jobsOf(c *store.Commit) []job.ID {
-	var ids []job.ID
-	for _, p := range c.Parks {
-		ids = append(ids, p.Job)
-	}
-	for _, r := range c.Returns {
-		ids = append(ids, r.Job)
-	}
-	for i := range c.Errands {
-		ids = append(ids, c.Errands[i].Job)
-	}
-	return ids
 }
 
 // apply does what was found to be possible.

@@ -80,16 +80,6 @@ type needs struct {
 
 func newNeeds() *needs { return &needs{jobs: map[job.ID]bool{}, hosts: map[string]bool{}} }
 
-// found notes the needs of found URLs.
-func (n *needs) found(found []store.Found) {
-	for i := range found {
-		n.jobs[found[i].Item.Job] = true
-		if !found[i].Aside() {
-			n.hosts[found[i].Item.URL.Host()] = true
-		}
-	}
-}
-
 // resolve looks the needs up. Hosts nobody has heard of are stored, in a change
 // of their own: a host without URLs is no harm.
 func (s *Store) resolve(ctx context.Context, n *needs) (err error) {

@@ -70,29 +70,19 @@ func (s *Store) commit(ctx context.Context, c *store.Commit) (store.Receipt, err
 
 // needsOf lists the jobs and hosts of a commit.
 func needsOf(c *store.Commit) *needs {
-	n := newNeeds()
-	n.found(c.Found)
+	n := &needs{jobs: map[job.ID]bool{}, hosts: c.HostNames()}
+	for _, id := range c.RequiredJobs() {
+		n.jobs[id] = true
+	}
 	for i := range c.Visits {
-		n.jobs[c.Visits[i].Item.Job], n.hosts[c.Visits[i].Item.URL.Host()] = true, true
+		n.jobs[c.Visits[i].Item.Job] = true
 	}
 	for i := range c.Retries {
-		it := &c.Retries[i].Visit.Item
-		n.jobs[it.Job], n.hosts[it.URL.Host()] = true, true
+		n.jobs[c.Retries[i].Visit.Item.Job] = true
 	}
-	for i := range c.Hosts {
-		n.hosts[c.Hosts[i].Host] = true
+	for i := range c.Ran {
+		n.jobs[c.Ran[i].Job] = true
 	}
-	for _, p := range c.Parks {
-		n.jobs[p.Job], n.hosts[p.Host] = true, true
-	}
-	for _, p := range c.Paces {
-		n.hosts[p.Host] = true
-	}
-	for _, r := range c.Returns {
-		n.jobs[r.Job] = true
-	}
-	n.errands(c.Errands)
-	n.errands(c.Ran)
 	return n
 }
 
@@ -188,23 +178,8 @@ func (b *batch) commit(ctx context.Context, c *store.Commit, texts visitTexts) e
 // checkJobs reports a job that does not exist. A visit of one is a URL that
 // does not wait, which is noticed elsewhere.
 func (b *batch) checkJobs(c *store.Commit) error {
-	for i := range c.Found {
-		if err := b.must(c.Found[i].Item.Job); err != nil {
-			return err
-		}
-	}
-	for _, p := range c.Parks {
-		if err := b.must(p.Job); err != nil {
-			return err
-		}
-	}
-	for _, r := range c.Returns {
-		if err := b.must(r.Job); err != nil {
-			return err
-		}
-	}
-	for i := range c.Errands {
-		if err := b.must(c.Errands[i].Job); err != nil {
+	for _, id := range c.RequiredJobs() {
+		if err := b.must(id); err != nil {
 			return err
 		}
 	}

@@ -11,13 +11,6 @@ import (
 	"headway/weburl"
 )
 
-// errands notes the needs of errands.
-func (n *needs) errands(list []store.Errand) {
-	for i := range list {
-		n.jobs[list[i].Job], n.hosts[list[i].URL.Host()] = true, true
-	}
-}
-
 // errandLists are the columns of errands on one shelf, each named once.
 type errandLists struct {
 	ord, job []int32

@@ -23,8 +23,7 @@ func (s *Store) Add(ctx context.Context, now time.Time, found []store.Found) (st
 			return store.Receipt{}, err
 		}
 	}
-	n := newNeeds()
-	n.found(found)
+	n := needsOf(&store.Commit{Found: found})
 	if err := s.resolve(ctx, n); err != nil {
 		return store.Receipt{}, fmt.Errorf("add %d URLs: %w", len(found), err)
 	}

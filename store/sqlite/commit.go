@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 
-	"headway/job"
 	"headway/store"
 	"headway/visit"
 	"headway/weburl"
@@ -62,7 +61,9 @@ func (b *batch) commit(ctx context.Context, c *store.Commit) error {
 	if err := b.checkJobs(c); err != nil {
 		return err
 	}
-	b.collectHosts(c)
+	for host := range c.HostNames() {
+		b.refs[host] = hostRef{}
+	}
 	if err := b.resolve(ctx, true); err != nil {
 		return err
 	}
@@ -90,20 +91,7 @@ func (b *batch) commit(ctx context.Context, c *store.Commit) error {
 // checkJobs reports a job that does not exist. A visit of one is a URL that
 // does not wait.
 func (b *batch) checkJobs(c *store.Commit) error {
-	var ids []job.ID
-	for i := range c.Found {
-		ids = append(ids, c.Found[i].Item.Job)
-	}
-	for _, p := range c.Parks {
-		ids = append(ids, p.Job)
-	}
-	for _, r := range c.Returns {
-		ids = append(ids, r.Job)
-	}
-	for i := range c.Errands {
-		ids = append(ids, c.Errands[i].Job)
-	}
-	for _, id := range ids {
+	for _, id := range c.RequiredJobs() {
 		if _, err := b.tables(id); err != nil {
 			return err
 		}
@@ -125,35 +113,6 @@ func (b *batch) checkJobs(c *store.Commit) error {
 		}
 	}
 	return nil
-}
-
-// collectHosts notes all hosts that will need a number.
-func (b *batch) collectHosts(c *store.Commit) {
-	for i := range c.Visits {
-		b.refs[c.Visits[i].Item.URL.Host()] = hostRef{}
-	}
-	for i := range c.Retries {
-		b.refs[c.Retries[i].Visit.Item.URL.Host()] = hostRef{}
-	}
-	for i := range c.Found {
-		if !c.Found[i].Aside() {
-			b.refs[c.Found[i].Item.URL.Host()] = hostRef{}
-		}
-	}
-	for i := range c.Hosts {
-		b.refs[c.Hosts[i].Host] = hostRef{}
-	}
-	for _, p := range c.Parks {
-		b.refs[p.Host] = hostRef{}
-	}
-	for _, p := range c.Paces {
-		b.refs[p.Host] = hostRef{}
-	}
-	for _, list := range [][]store.Errand{c.Errands, c.Ran} {
-		for i := range list {
-			b.refs[list[i].URL.Host()] = hostRef{}
-		}
-	}
 }
 
 // waiter is a URL that is about to be finished or tried again.
