@@ -24,7 +24,7 @@ import (
 const Map = `
 # the journey of one URL; only the engine joins its stops
 .                        weburl scope frontier robots politeness fetch fetch/guard visit store output limit job ask gauge survey internal/control internal/engine internal/jobrun
-internal/engine          weburl scope frontier governor robots politeness fetch fetch/guard parse visit store store/journal output limit job ask gauge internal/committer internal/control internal/discovery internal/exchange internal/fetchpool internal/jobrun internal/loop internal/ownership internal/pace internal/redirects
+internal/engine          weburl scope frontier governor robots politeness fetch fetch/guard parse visit store store/journal output limit job ask gauge internal/committer internal/control internal/discovery internal/exchange internal/fetchpool internal/jobrun internal/loop internal/ownership internal/pace internal/redirects internal/result
 survey                   weburl scope robots politeness fetch parse visit store visitor internal/borrow internal/exchange internal/pace
 gauge                    ask frontier job limit politeness store visit
 visitor                  weburl robots politeness fetch visit internal/exchange
@@ -36,6 +36,7 @@ internal/control         ask frontier gauge job limit politeness store visit web
 internal/fetchpool       fetch frontier gauge internal/discovery internal/exchange internal/loop internal/redirects output parse robots store store/journal visit weburl
 internal/redirects       job store visit weburl
 internal/ownership       store
+internal/result          job output store visit
 internal/discovery       frontier job parse scope store visit weburl
 internal/borrow          politeness store internal/pace
 internal/pace            politeness store
@@ -96,15 +97,15 @@ bench/run                lab
 # the program
 cmd/headway              internal/cli
 service/internal/chore   job service/internal/export service/internal/retention service/internal/schedule service/internal/webhook store/postgres github.com/jackc/pgx/v5 github.com/riverqueue/river
-service/internal/export  fetch/guard internal/export internal/whole job output/s3 store github.com/jackc/pgx/v5 github.com/riverqueue/river
+service/internal/export  fetch/guard internal/export internal/result internal/whole job output/s3 store github.com/jackc/pgx/v5 github.com/riverqueue/river
 service/internal/proof   fetch/guard store weburl
 service/internal/retention job store github.com/riverqueue/river
 service/internal/schedule answer store github.com/jackc/pgx/v5 github.com/riverqueue/river github.com/robfig/cron/v3
 service/internal/webhook fetch/guard store github.com/jackc/pgx/v5 github.com/riverqueue/river
-internal/cli             . gauge survey visitor governor answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/export internal/figures internal/machine internal/metrics internal/traces internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres internal/jobspec service service/apikey service/orders client
+internal/cli             . gauge survey visitor governor answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/export internal/figures internal/machine internal/metrics internal/result internal/traces internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/jsonl output/parquet output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres internal/jobspec service service/apikey service/orders client
 internal/warm            internal/whole job store visit weburl
 internal/view            . internal/figures ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
-internal/export          job output output/csv output/jsonl output/parquet output/sitemapxml store visit
+internal/export          internal/result output output/csv output/jsonl output/parquet output/sitemapxml
 internal/figures         store visit
 internal/check           internal/whole job store visit weburl output fetch/guard scope
 internal/jobspec         answer fetch internal/config job limit store weburl

@@ -14,7 +14,7 @@ import (
 
 // floors are the rooms of the engine from below: one imports only those before it.
 var floors = []string{
-	"internal/loop", "internal/pace", "internal/borrow", "internal/exchange", "internal/discovery", "internal/redirects", "internal/ownership",
+	"internal/loop", "internal/result", "internal/pace", "internal/borrow", "internal/exchange", "internal/discovery", "internal/redirects", "internal/ownership",
 	"internal/committer", "internal/jobrun", "internal/fetchpool", "internal/control", "internal/engine", ".",
 }
 

@@ -9,7 +9,7 @@ import (
 // The engine's rooms, and how large a type there may be.
 var rooms = []string{
 	".", "gauge", "survey", "visitor", "internal/borrow", "internal/committer", "internal/control", "internal/discovery", "internal/exchange", "internal/fetchpool", "internal/jobrun", "internal/loop", "internal/ownership",
-	"internal/pace", "internal/redirects",
+	"internal/engine", "internal/pace", "internal/redirects", "internal/result",
 }
 
 const (

@@ -15,6 +15,7 @@ import (
 	parquetgo "github.com/parquet-go/parquet-go"
 
 	"headway/internal/export"
+	"headway/internal/result"
 	"headway/output/parquet"
 	"headway/output/s3/s3test"
 )
@@ -172,7 +173,7 @@ func storeCount(t *testing.T, dir string) (ended int) {
 		t.Fatal(err)
 	}
 	defer view.Close()
-	l := &export.Ledger{Reader: view, Job: j.ID}
+	l := &result.Ledger{Reader: view, Job: j.ID}
 	n, err := l.Total(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"headway/internal/config"
 	"headway/internal/export"
+	"headway/internal/result"
 	"headway/job"
 	"headway/store/sqlite"
 )
@@ -125,7 +126,7 @@ func (e *exporting) run(ctx context.Context, dir string) (err error) {
 		return failed(err, "look whether the folder can be read")
 	}
 	e.state, e.waiting = row.standing(), counts.Waiting
-	l := &export.Ledger{Reader: view, Job: j.ID, Running: e.running, Seen: e.progress.step}
+	l := &result.Ledger{Reader: view, Job: j.ID, Running: e.running, Seen: e.progress.step}
 	if e.urls, err = l.Total(ctx); err != nil {
 		return failed(err, "")
 	}

@@ -8,7 +8,9 @@ import (
 
 	"headway/gauge"
 	"headway/internal/jobrun"
+	"headway/internal/result"
 	"headway/job"
+	"headway/output"
 	"headway/store"
 )
 
@@ -106,4 +108,17 @@ func (x *Crawl) leave(ctx context.Context) error {
 		}
 	}
 	return errors.Join(append(errs, c.leave(ctx))...)
+}
+
+// finish completes the files people asked for.
+func (c *crawler) finish(ctx context.Context, id job.ID) error {
+	l := &result.Ledger{Reader: c.st, Job: id}
+	for _, w := range c.cfg.Outputs {
+		if f, ok := w.(output.Finisher); ok {
+			if err := f.Finish(ctx, l); err != nil {
+				return fmt.Errorf("finish output: %w", err)
+			}
+		}
+	}
+	return nil
 }

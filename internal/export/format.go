@@ -1,8 +1,8 @@
 // Package export writes what a crawl recorded as files, from nothing but its store:
 // after it, while it runs, on the command line and in a service.
 //
-// It joins the store to the formats of package output: a [Ledger] is the store as
-// they see it, [Open] opens those that were asked for, [Finish] makes their files.
+// It joins the store to the formats of package output: [Open] opens those that were
+// asked for, [Finish] makes their files from a [result.Ledger].
 // Every URL that ended is in each file once; of a crawl that still runs, those that
 // had ended when they were counted. Files appear whole or not at all, and memory
 // does not grow with the crawl. What only a running crawl sees, such as archives, is
@@ -10,11 +10,14 @@
 package export
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
 
+	"headway/internal/result"
 	"headway/output"
 	"headway/output/csv"
 	"headway/output/jsonl"
@@ -103,6 +106,18 @@ func (s sitemaps) Publish() error {
 	err := s.Draft.Publish()
 	if n := s.LeftOut(); err == nil && n > 0 {
 		s.log.Warn(fmt.Sprintf("pages of hosts beyond the first %d are in no sitemap", sitemapxml.MaxSites), "pages", n)
+	}
+	return err
+}
+
+// Finish makes the files of writers and closes them all. After an error those that
+// are not whole do not appear.
+func Finish(ctx context.Context, l *result.Ledger, writers []Writer) (err error) {
+	for _, w := range writers {
+		if err == nil {
+			err = w.Finish(ctx, l)
+		}
+		err = errors.Join(err, w.Close())
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/riverqueue/river"
 
 	files "headway/internal/export"
+	"headway/internal/result"
 	"headway/internal/whole"
 	"headway/output/s3"
 	"headway/store"
@@ -86,7 +87,7 @@ func placeOf(j *store.Job) string {
 
 // write writes the files of a job to a folder.
 func (x *Exporter) write(ctx context.Context, j *store.Job, formats []string, dir string) (w written, err error) {
-	l := &files.Ledger{Reader: x.store, Job: j.ID, Running: !j.State.Ended()}
+	l := &result.Ledger{Reader: x.store, Job: j.ID, Running: !j.State.Ended()}
 	if w.URLs, err = l.Total(ctx); err != nil {
 		return written{}, err
 	}

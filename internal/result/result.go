@@ -1,8 +1,11 @@
-package export
+// Package result is what a crawl recorded, as outputs read it: a [Ledger] over its
+// store. The crawl itself finishes its files from it, and so does an export, later or
+// while the crawl runs.
+package result
 
 import (
 	"context"
-	"errors"
+	"math"
 
 	"headway/job"
 	"headway/output"
@@ -10,10 +13,16 @@ import (
 	"headway/visit"
 )
 
+// Reader is what is read of a store.
+type Reader interface {
+	Counts(ctx context.Context, id job.ID) (store.Counts, error)
+	List(ctx context.Context, q store.Query) (store.Page, error)
+}
+
 // Ledger is a crawl as outputs see it: [output.Ledger]. Of one that still runs it
 // holds as many URLs as had ended when they were counted.
 type Ledger struct {
-	Reader  store.Reader
+	Reader  Reader
 	Job     job.ID
 	Running bool
 	Seen    func() // is told of each URL; nil for nobody
@@ -53,9 +62,18 @@ func (l *Ledger) Total(ctx context.Context) (total int64, err error) {
 const pageSize = 2000
 
 // Each implements [output.Ledger]. What was settled stays in the list, so that as
-// many as were counted are always found, among others that ended since.
+// many as were counted are always found, of a crawl that runs among others that ended
+// since. Of one that does not run all are listed: an output refuses more than were
+// counted.
 func (l *Ledger) Each(ctx context.Context, e output.Ending, yield func(*visit.Visit) error) error {
-	left := l.ended[e]
+	left := int64(math.MaxInt64)
+	if l.Running {
+		ended, err := l.Ended(ctx)
+		if err != nil {
+			return err
+		}
+		left = ended[e]
+	}
 	q := store.Query{Job: l.Job, Outcome: e.Outcome, Reason: e.Reason, Max: pageSize}
 	for left > 0 {
 		page, err := l.Reader.List(ctx, q)
@@ -82,16 +100,4 @@ func (l *Ledger) Each(ctx context.Context, e output.Ending, yield func(*visit.Vi
 		q.After = page.Next
 	}
 	return nil
-}
-
-// Finish makes the files of writers and closes them all. After an error those that
-// are not whole do not appear.
-func Finish(ctx context.Context, l *Ledger, writers []Writer) (err error) {
-	for _, w := range writers {
-		if err == nil {
-			err = w.Finish(ctx, l)
-		}
-		err = errors.Join(err, w.Close())
-	}
-	return err
 }
