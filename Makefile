@@ -69,8 +69,9 @@ vectors: ## Run the agreed vectors and print a count per file
 	scripts/vectors
 
 .PHONY: lint
-lint: ## Lint, format check, vet
+lint: ## Lint, format check, vet, dead code
 	$(TOOL) golangci-lint run ./...
+	scripts/deadcode
 
 .PHONY: generate
 generate: ## Regenerate reference pages and man pages
