@@ -54,6 +54,19 @@ func newWorld(t testing.TB, open Open, maxPages int64) *world {
 	return w
 }
 
+// scene is a test in a world of its own.
+type scene struct {
+	name string
+	play func(*testing.T, *world)
+}
+
+// inWorlds runs scenes as subtests, with jobs that have no page limit.
+func inWorlds(t *testing.T, open Open, scenes []scene) {
+	for _, x := range scenes {
+		t.Run(x.name, func(t *testing.T) { x.play(t, newWorld(t, open, 0)) })
+	}
+}
+
 // apart tells whether domains have slots of their own, by the key of the store.
 func (w *world) apart(domains ...string) bool {
 	slots := map[store.Slot]bool{}
