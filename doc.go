@@ -1,11 +1,11 @@
 // Package headway runs a polite crawl, from seeds to outputs.
 //
 // Each stop of a URL's journey is a package with types of its own that knows
-// nothing of the others; here, and only here, the answer of one becomes the
-// question to the next. [Run] does that for a whole crawl: one loop owns the
-// schedule and all that is remembered, workers fetch and read, and what they
-// find is committed before anything relies on it. Package visitor makes a single
-// visit on the same mapping.
+// nothing of the others; the engine behind [Run] and [Work] joins them. One loop owns
+// the schedule and all that is remembered, workers fetch and read, and what they find
+// is committed before anything relies on it. A [Job] is what is asked for, a [Worker]
+// what works on it. Package visitor makes a single visit, package survey looks at hosts
+// before a crawl.
 //
 // Promises: nothing is asked of a host before its robots.txt is known, and every
 // request takes its turn on the host's clock; whatever happens to a URL ends in
