@@ -336,7 +336,7 @@ func typeText(e ast.Expr) string {
 // layerSettings reads the settings of the layers where they are made, in their
 // order.
 func (s *sources) layerSettings() ([]string, error) {
-	files, err := s.pkg(".")
+	files, err := s.pkg("internal/engine")
 	if err != nil {
 		return nil, err
 	}
@@ -360,7 +360,7 @@ func (s *sources) layerSettings() ([]string, error) {
 		})
 	}
 	if len(settings) != len(gauge.Layers) {
-		return nil, errors.New("the layers are not made where they were: look at the root package")
+		return nil, errors.New("the layers are not made where they were: look at internal/engine")
 	}
 	return settings, nil
 }
