@@ -36,6 +36,7 @@ func main() {
 	runtime.LockOSThread()
 	var b bench
 	flag.StringVar(&b.headway, "headway", "bin/headway", "the `binary` that crawls and serves the lab")
+	flag.StringVar(&b.before, "before", "", "another `binary` of headway, to run beside it in turns")
 	flag.IntVar(&b.rounds, "rounds", 3, "how often each crawler runs; medians are printed")
 	only := flag.String("scenarios", "", "run only these, such as S1,S3")
 	crawlers := flag.String("crawlers", "", "run only these, such as bare,headway")
@@ -60,6 +61,7 @@ func split(s string) []string {
 // bench is one run of all scenarios.
 type bench struct {
 	headway   string
+	before    string // "" for none
 	rounds    int
 	scenarios []string
 	crawlers  []string
@@ -74,6 +76,11 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if b.headway, err = filepath.Abs(b.headway); err != nil {
 		return err
 	}
+	if b.before != "" {
+		if b.before, err = filepath.Abs(b.before); err != nil {
+			return err
+		}
+	}
 	if b.rounds < 1 {
 		return errors.New("-rounds must be at least 1")
 	}
@@ -84,12 +91,11 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.build(ctx); err != nil {
 		return err
 	}
-	for i := range scenarios {
-		s := &scenarios[i]
+	for _, s := range scenarios {
 		if len(b.scenarios) > 0 && !slices.Contains(b.scenarios, s.name) {
 			continue
 		}
-		if err := b.measure(ctx, s); err != nil {
+		if err := b.measure(ctx, b.beside(&s)); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
@@ -114,16 +120,40 @@ func (b *bench) build(ctx context.Context) error {
 
 // binary is where a crawler's program is.
 func (b *bench) binary(crawler string) string {
-	if strings.HasPrefix(crawler, "headway") {
+	switch {
+	case strings.HasPrefix(crawler, before):
+		return b.before
+	case strings.HasPrefix(crawler, "headway"):
 		return b.headway
 	}
 	return filepath.Join(b.temp, crawler)
 }
 
+// before begins the names of crawlers of the other binary.
+const before = "before: "
+
+// beside is the scenario with each crawl of Headway also by the other binary, if there is
+// one.
+func (b *bench) beside(s *scenario) *scenario {
+	if b.before == "" {
+		return s
+	}
+	both := *s
+	both.crawlers = nil
+	for _, c := range s.crawlers {
+		both.crawlers = append(both.crawlers, c)
+		if strings.HasPrefix(c.name, "headway") {
+			c.name = before + c.name
+			both.crawlers = append(both.crawlers, c)
+		}
+	}
+	return &both
+}
+
 // wants tells whether a crawler was asked for.
 func (b *bench) wants(c crawler) bool {
 	if len(b.crawlers) > 0 {
-		return slices.Contains(b.crawlers, c.name)
+		return slices.Contains(b.crawlers, strings.TrimPrefix(c.name, before))
 	}
 	return b.peers || !c.peer
 }
@@ -146,8 +176,12 @@ func (b *bench) measure(ctx context.Context, s *scenario) (err error) {
 			if !b.wants(c) {
 				continue
 			}
-			args := c.args(place{seeds: seeds, port: lab.port, dir: filepath.Join(state, strings.ReplaceAll(c.name, " ", "-"))})
-			r, err := b.crawl(ctx, lab, c, state, args)
+			args := c.args(place{seeds: seeds, port: lab.port, dir: filepath.Join(state, strings.NewReplacer(" ", "-", ":", "").Replace(c.name))})
+			learned := state
+			if strings.HasPrefix(c.name, before) {
+				learned += "-before" // each binary has its own
+			}
+			r, err := b.crawl(ctx, lab, c, learned, args)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}

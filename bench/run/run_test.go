@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,8 +29,8 @@ func TestTable(t *testing.T) {
 	}
 	for _, want := range []string{
 		"### S0: a test\n", "Lab: `headway lab up --hosts 1`\n", "| crawler | of bare |",
-		"| bare | 1 | 50 | 2.00 (1, 3, 2) | 0.50 | 20 | 12 | 1 | 2 | 4 | 2 | 3.0 | 6 |\n",
-		"| headway | 0.50 | 25 | 4.00 (4, 9, 4) |",
+		"| bare | 1 | 50 | 2.00 (1.00, 3.00, 2.00) | 0.50 (0.50, 0.50, 0.50) | 20 | 12 | 1 | 2 | 4 | 2 | 3.0 | 6 |\n",
+		"| headway | 0.50 | 25 | 4.00 (4.00, 9.00, 4.00) |",
 		"headway, round 2: exit status 3\n",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -60,5 +61,24 @@ func TestScenarios(t *testing.T) {
 				t.Errorf("%s: %s gets no seeds: %s", s.name, c.name, args)
 			}
 		}
+	}
+}
+
+// TestBeside runs each crawl of Headway by the other binary, too, right after it.
+func TestBeside(t *testing.T) {
+	s := &scenario{name: "S0", crawlers: []crawler{{name: "bare"}, {name: "headway"}, {name: "headway again"}}}
+	b := bench{headway: "new", before: "old"}
+	var runs []string
+	for _, c := range b.beside(s).crawlers {
+		if c.name != "bare" {
+			runs = append(runs, c.name+" by "+b.binary(c.name))
+		}
+	}
+	want := []string{"headway by new", "before: headway by old", "headway again by new", "before: headway again by old"}
+	if !slices.Equal(runs, want) {
+		t.Errorf("runs %q", runs)
+	}
+	if alone := (&bench{headway: "new"}).beside(s); len(alone.crawlers) != len(s.crawlers) {
+		t.Errorf("%d crawlers without another binary", len(alone.crawlers))
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
+	"strings"
 )
 
 // printTable prints the medians of a scenario as Markdown.
@@ -16,7 +16,7 @@ func printTable(w io.Writer, s *scenario, results map[string][]result) error {
 	if s.ideal > 0 {
 		fmt.Fprintf(w, "; ideal %v", s.ideal)
 	}
-	fmt.Fprintf(w, "\n\n| crawler | %s | pages/s | wall s (all) | CPU s per 1,000 | peak MB | files | pages missing | again | 429 | at once per host | gap p01 ms | rude |\n", ratioName(s))
+	fmt.Fprintf(w, "\n\n| crawler | %s | pages/s | wall s (all) | CPU s per 1,000 (all) | peak MB | files | pages missing | again | 429 | at once per host | gap p01 ms | rude |\n", ratioName(s))
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	var bare float64
 	for _, c := range s.crawlers {
@@ -34,9 +34,9 @@ func printTable(w io.Writer, s *scenario, results map[string][]result) error {
 		} else if bare > 0 {
 			ratio = fmt.Sprintf("%.2f", rate/bare)
 		}
-		_, err := fmt.Fprintf(w, "| %s | %s | %.0f | %.2f (%s) | %.2f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.1f | %.0f |\n",
-			c.name, ratio, rate, median(list, wall), walls(list),
-			median(list, func(r result) float64 { return 1000 * r.cpu.Seconds() / max(1, pages(r)) }),
+		_, err := fmt.Fprintf(w, "| %s | %s | %.0f | %.2f (%s) | %.2f (%s) | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.1f | %.0f |\n",
+			c.name, ratio, rate, median(list, wall), all(list, wall),
+			median(list, cpuPerPage), all(list, cpuPerPage),
 			median(list, func(r result) float64 { return float64(r.rss) / (1 << 20) }),
 			median(list, func(r result) float64 { return float64(r.files) }),
 			median(list, func(r result) float64 { return float64(r.stats.Pages) - pages(r) }),
@@ -95,16 +95,16 @@ func rudeness(r result) float64 {
 	return float64(t.RobotsViolations + t.BeforeRobots + t.Robots5xxIgnored + t.NofollowHits + t.InsideRetryAfter)
 }
 
-// walls lists all times, so that the spread can be seen.
-func walls(list []result) string {
-	s := ""
+// cpuPerPage is in seconds per 1,000 pages.
+func cpuPerPage(r result) float64 { return 1000 * r.cpu.Seconds() / max(1, pages(r)) }
+
+// all lists what of returns for each result, so that the spread can be seen.
+func all(list []result, of func(result) float64) string {
+	values := make([]string, len(list))
 	for i, r := range list {
-		if i > 0 {
-			s += ", "
-		}
-		s += fmt.Sprint(r.wall.Round(10 * time.Millisecond).Seconds())
+		values[i] = fmt.Sprintf("%.2f", of(r))
 	}
-	return s
+	return strings.Join(values, ", ")
 }
 
 // median is the middle of what of returns for each result.
