@@ -125,6 +125,7 @@ full: ## The long forms of all that has one: fuzzing, memory, kills, a million p
 	FUZZ_AT_ONCE=1 $(MAKE) --no-print-directory fuzz FUZZTIME=10m
 	HEADWAY_FULL=1 go test -count=1 -timeout 60m -run 'TestFlatUnderWorstMix|TestLabFaults' -v ./fetch
 	HEADWAY_FULL=1 go test -count=1 -timeout 60m -run TestManyHosts -v ./frontier
+	HEADWAY_MODEL_SEEDS=100000 go test -count=1 -timeout 120m -run '^TestModel$$' -v ./frontier
 	HEADWAY_SIMWEB_SERVERS=1000 go test $(RACE) -count=1 -timeout 60m -run TestRandomServers ./internal/simweb
 	HEADWAY_KILLS=200 go test -count=1 -timeout 60m -run '^TestKill$$' -v ./store/sqlite
 	@if [ "$$(id -u)" = 0 ]; then \

@@ -6,8 +6,10 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -882,6 +884,13 @@ func TestModel(t *testing.T) {
 	seeds := 300
 	if testing.Short() || raceEnabled {
 		seeds = 60
+	}
+	if v := os.Getenv("HEADWAY_MODEL_SEEDS"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			t.Fatalf("HEADWAY_MODEL_SEEDS: %v", err)
+		}
+		seeds = n
 	}
 	steps, requests := 0, 0
 	for i := range uint64(seeds + len(found)) {
