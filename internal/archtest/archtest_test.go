@@ -49,6 +49,7 @@ func TestCheckFinds(t *testing.T) {
 		"own package":      {"a x.org/y\nb a\nc", []string{"package a may not import b"}},
 		"other module":     {"a b x.org/yy\nb a\nc", []string{"package a may not import x.org/y/z"}},
 		"package unnamed":  {"a b x.org/y\nb a", []string{"package c has no line in the import map"}},
+		"folders":          {"a b x.org/y\nb a\n./* ", nil},
 		"line without use": {"a b x.org/y\nb a\nc\ne", []string{"the import map names e, which has no code"}},
 	} {
 		t.Run(name, func(t *testing.T) {

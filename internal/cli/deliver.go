@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"headway/fetch/guard"
-	"headway/internal/export"
 	"headway/internal/whole"
 	"headway/job"
+	"headway/output/format"
 	"headway/output/s3"
 )
 
@@ -47,7 +47,7 @@ func (d *delivery) open(ctx context.Context) error {
 	if d.place, err = s3.ParsePlace(d.to); err != nil {
 		return usage(fmt.Errorf("--to: %w", err), "a place looks like s3://bucket/crawls/example.com")
 	}
-	cfg := s3.Config{Place: d.place, Guard: d.door, Log: newWarner(d.err), Sent: func(n int64) { d.progress.add(n) }}
+	cfg := s3.Config{Place: d.place, Guard: d.door, MediaType: format.MediaType, Log: newWarner(d.err), Sent: func(n int64) { d.progress.add(n) }}
 	if cfg.Guard.AllowPrivate, err = parseRanges("--to-private", d.private); err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func (c *crawlRun) deliver(ctx context.Context, state job.State) error {
 		fmt.Fprintf(c.err, "headway: nothing is copied to %s before the crawl has ended\n", c.to.place)
 		return nil
 	}
-	names := export.Files(c.set.Format...)
-	for _, pattern := range archiveFiles {
+	names := format.Files(c.set.Format...)
+	for _, pattern := range format.Archives() {
 		archive, err := filepath.Glob(filepath.Join(c.dir, pattern))
 		if err != nil {
 			return failed(err, "")
@@ -160,6 +160,3 @@ func (c *crawlRun) deliver(ctx context.Context, state job.State) error {
 	}
 	return c.to.deliver(ctx, out, c.dir, names)
 }
-
-// archiveFiles are the files of an archive, of which there may be many.
-var archiveFiles = []string{"headway-*.warc.gz", "headway-*.cdxj"}

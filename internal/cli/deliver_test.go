@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	parquetgo "github.com/parquet-go/parquet-go"
 
-	"headway/internal/export"
 	"headway/internal/result"
+	"headway/output/format"
 	"headway/output/parquet"
 	"headway/output/s3/s3test"
 )
@@ -139,7 +139,7 @@ func TestDeliverGuide(t *testing.T) {
 func localFiles(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
 	files := map[string]int64{}
-	for _, pattern := range append(export.Files(exportable()...), "sitemaps/*/*", archiveFiles[0], archiveFiles[1]) {
+	for _, pattern := range slices.Concat(format.Files(format.Exportable()...), format.Archives(), []string{"sitemaps/*/*"}) {
 		paths, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
 			t.Fatal(err)

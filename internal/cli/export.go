@@ -13,10 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headway/internal/config"
-	"headway/internal/export"
 	"headway/internal/result"
 	"headway/job"
+	"headway/output/format"
 	"headway/store/sqlite"
 )
 
@@ -28,7 +27,7 @@ func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write a crawl in other formats, also while it runs",
-		Long: `Read what a crawl recorded and write it as JSONL, CSV, sitemaps or Parquet. Every
+		Long: "Read what a crawl recorded and write it as " + exportTitles() + `. Every
 URL that ended is in it once; of a crawl that still runs, those that have ended so
 far. Files appear whole or not at all, in a bucket of S3 (--to), too.
 
@@ -40,7 +39,7 @@ crawl); afterwards there is the link by which each URL was found first.`,
 		Args: cobra.NoArgs,
 	}
 	dir := dirFlag(cmd.Flags())
-	cmd.Flags().StringSliceVar(&formats, "format", nil, "`formats` to write: "+strings.Join(exportable(), ", "))
+	cmd.Flags().StringSliceVar(&formats, "format", nil, "`formats` to write: "+strings.Join(format.Exportable(), ", "))
 	cmd.Flags().StringVar(&out, "out", "", "`folder` to write to (default: export in the crawl's folder)")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
 	to.register(cmd.Flags())
@@ -72,28 +71,35 @@ crawl); afterwards there is the link by which each URL was found first.`,
 		if err := e.print(cmd.OutOrStdout()); err != nil {
 			return err
 		}
-		return to.deliver(cmd.Context(), cmd.OutOrStdout(), e.out, export.Files(e.formats...))
+		return to.deliver(cmd.Context(), cmd.OutOrStdout(), e.out, format.Files(e.formats...))
 	}
 	return cmd
 }
 
-// exportable are the formats that need nothing but the store.
-func exportable() []string {
-	return slices.DeleteFunc(slices.Clone(config.Formats), func(f string) bool { return !slices.Contains(export.Formats, f) })
+// exportTitles are the formats to choose from, in a sentence.
+func exportTitles() string {
+	var titles []string
+	for _, f := range format.All {
+		if !f.CrawlOnly {
+			titles = append(titles, f.Title)
+		}
+	}
+	last := len(titles) - 1
+	return strings.Join(titles[:last], ", ") + " or " + titles[last]
 }
 
 func checkExport(formats []string) error {
 	if len(formats) == 0 {
-		return usage(errors.New("no format is named"), "name some with --format "+strings.Join(exportable(), ","))
+		return usage(errors.New("no format is named"), "name some with --format "+strings.Join(format.Exportable(), ","))
 	}
 	for _, f := range formats {
-		if slices.Contains(exportable(), f) {
+		if slices.Contains(format.Exportable(), f) {
 			continue
 		}
-		if slices.Contains(config.Formats, f) {
+		if slices.Contains(format.Names(), f) {
 			return usage(fmt.Errorf("%s cannot be exported", f), "it needs what servers sent, which only headway crawl --format "+f+" sees")
 		}
-		return usage(fmt.Errorf("there is no format %q", f), "formats are "+strings.Join(exportable(), ", "))
+		return usage(fmt.Errorf("there is no format %q", f), "formats are "+strings.Join(format.Exportable(), ", "))
 	}
 	return nil
 }
@@ -133,13 +139,13 @@ func (e *exporting) run(ctx context.Context, dir string) (err error) {
 	if err := os.MkdirAll(e.out, 0o755); err != nil {
 		return usage(err, "--out names a folder that can be written to")
 	}
-	writers, err := export.Open(e.formats, e.out, newWarner(e.progress.w))
+	writers, err := format.Open(e.formats, &format.Options{Dir: e.out, Log: newWarner(e.progress.w), Export: true})
 	if err != nil {
 		return failed(err, "look whether "+e.out+" can be written")
 	}
 	e.progress.begin(e.urls * int64(len(writers)))
 	defer e.progress.end()
-	switch err := export.Finish(ctx, l, writers); {
+	switch err := result.Finish(ctx, l, writers); {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
@@ -159,7 +165,7 @@ func (e *exporting) print(w io.Writer) error {
 	if e.state != string(job.Complete) {
 		fmt.Fprintf(w, "the crawl is not complete (%s)%s\n", e.state, unended(e.waiting))
 	}
-	for _, name := range export.Files(e.formats...) {
+	for _, name := range format.Files(e.formats...) {
 		path := filepath.Join(e.out, name)
 		size, err := sizeOf(path)
 		if err != nil {

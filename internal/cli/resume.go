@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"headway"
 	"headway/answer"
-	"headway/internal/export"
 	"headway/job"
 	"headway/limit"
+	"headway/output/format"
 	"headway/output/jsonl"
 	"headway/store"
 )
@@ -97,9 +96,9 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *crawlConfig,
 // keepResults refuses to write over results of a crawl that the folder does not know:
 // its file was lost, or they were put there by somebody.
 func (c *crawlRun) keepResults() error {
-	patterns := archiveFiles
-	for _, name := range export.Files(c.set.Format...) {
-		patterns = append(slices.Clip(patterns), name, name+jsonl.PartSuffix)
+	patterns := format.Archives()
+	for _, name := range format.Files(c.set.Format...) {
+		patterns = append(patterns, name, name+jsonl.PartSuffix)
 	}
 	for _, pattern := range patterns {
 		paths, err := filepath.Glob(filepath.Join(escapeGlob(c.dir), pattern))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headway/output/format"
 	"headway/store"
 	"headway/store/sqlite"
 )
@@ -57,10 +58,20 @@ What was learned of hosts is shared by all crawls and stays.`,
 // ourFiles are the names that crawls write in their folder. What marks the folder
 // as one of a crawl goes last, so that a removal that was cut short can be
 // repeated.
-var ourFiles = []string{
-	"ask", "pages.*", "links.*", "*.warc.gz", "*.warc.gz.part", "*.cdxj", "*.cdxj.part", "*.parquet", "sitemaps", "sitemaps.*", "export", "report.html",
+var ourFiles = slices.Concat([]string{
+	"ask", "pages.*", "links.*", "*.warc.gz", "*.warc.gz.part", "*.cdxj", "*.cdxj.part", "*.parquet",
+}, resultFiles(), []string{
+	"export", "report.html",
 	"check*.json", "check*.xml", "verdicts.json", "warm*.json", "control.jsonl", "asked.json", "inflight.journal", "inflight.journal.*",
 	"crawl.db-wal", "crawl.db-shm", "crawl.db-journal", crawlFile,
+})
+
+// resultFiles are the files of all formats, and what they are made from.
+func resultFiles() (patterns []string) {
+	for _, name := range format.Files(format.Names()...) {
+		patterns = append(patterns, name, name+".*")
+	}
+	return patterns
 }
 
 // lockName is the file whose lock says that a crawl runs.

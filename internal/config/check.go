@@ -119,6 +119,3 @@ func checkAgent(s string) error {
 	}
 	return nil
 }
-
-// Formats are the formats that pages can be written in.
-var Formats = []string{"jsonl", "csv", "sitemap", "parquet", "warc"}

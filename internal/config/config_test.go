@@ -251,7 +251,7 @@ func TestErrors(t *testing.T) {
 		"bad block":             {file: "pace.address_ranges: [all]", want: `headway.yaml:1: pace.address_ranges names "all", which is neither a block such as 10.0.0.0/8 nor public`, hint: "pace.address_ranges: "},
 		"bad resolver":          {args: []string{"--resolver=dns.example"}, want: `--resolver: resolver is "dns.example", which is no address such as 127.0.0.1:53`, hint: "resolver: "},
 		"bad seed":              {file: "seeds: ['http://']", want: `headway.yaml:1: seeds names "http://"`, hint: "seeds: "},
-		"bad format":            {args: []string{"--format=csv,xls"}, want: `--format: format names "xls", which is none of jsonl, csv, sitemap, parquet, warc`, hint: "format: "},
+		"bad format":            {args: []string{"--format=csv,xls"}, want: `--format: format names "xls", which is none of jsonl, csv`, hint: "format: "},
 		"bad agent":             {args: []string{"--user-agent=My Bot"}, want: `--user-agent: user_agent is "My Bot", which is no product such as examplebot or examplebot/1.2`, hint: "user_agent: "},
 		"a disguise":            {args: []string{"--user-agent=Mozilla/5.0"}, want: `--user-agent: user_agent is "Mozilla/5.0", which is somebody else: headway does not disguise itself`, hint: "user_agent: "},
 		"a secret":              {args: []string{"--basic-auth=hunter2"}, want: `--basic-auth: basic_auth is not written as user:password`, hint: "basic_auth: "},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"headway/internal/machine"
+	"headway/output/format"
 	"headway/politeness"
 )
 
@@ -69,7 +70,7 @@ var Table = []Section{
 	}},
 	{"Where results go", []Setting{
 		{Key: "dir", Flag: "dir", Doc: "`folder` of the crawl; by default ./headway-HOST after the first seed", at: func(s *Settings) value { return text{&s.Dir, "path", nil} }},
-		{Key: "format", Flag: "format", Default: "jsonl", Doc: "`formats` to write pages in, with commas between: jsonl, csv, sitemap, parquet, warc", at: func(s *Settings) value { return words{&s.Format, Formats} }},
+		{Key: "format", Flag: "format", Default: format.Default, Doc: "`formats` to write pages in, with commas between: " + strings.Join(format.Names(), ", "), at: func(s *Settings) value { return words{&s.Format, format.Names()} }},
 		{Key: "jsonl.links", Default: "false", Doc: "also write the links of each page, most of the bytes of a crawl", at: func(s *Settings) value { return yes{&s.JSONL.Links} }},
 		{Key: "fresh", Flag: "fresh", Default: "false", Doc: "begin anew what was begun or finished before", at: func(s *Settings) value { return yes{&s.Fresh} }},
 		{Key: "partial_ok", Flag: "partial-ok", Default: "false", Doc: "exit with 0 when a limit stopped the crawl", at: func(s *Settings) value { return yes{&s.PartialOK} }},

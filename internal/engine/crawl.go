@@ -112,7 +112,7 @@ func (x *Crawl) leave(ctx context.Context) error {
 
 // finish completes the files people asked for.
 func (c *crawler) finish(ctx context.Context, id job.ID) error {
-	l := &result.Ledger{Reader: c.st, Job: id}
+	l := &result.Ledger{Reader: c.st, Job: id, Strict: true}
 	for _, w := range c.cfg.Outputs {
 		if f, ok := w.(output.Finisher); ok {
 			if err := f.Finish(ctx, l); err != nil {

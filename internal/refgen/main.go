@@ -1,6 +1,7 @@
 // Command refgen writes the reference pages from the command tree, the table of
 // settings, the closed sets of words and the types that carry numbers: Markdown
-// pages for people and one man page per command. It runs through go generate;
+// pages for people and one man page per command. In the guide to outputs it keeps
+// the table of formats. It runs through go generate;
 // make verify fails when its output is out of date.
 package main
 
@@ -39,6 +40,9 @@ func run(docs string) error {
 		return err
 	}
 	if err := writeSettings(filepath.Join(docs, "reference", "settings.md")); err != nil {
+		return err
+	}
+	if err := writeFormats(filepath.Join(docs, "guide", "outputs.md")); err != nil {
 		return err
 	}
 	if err := writeOutcomes(filepath.Join(docs, "reference", "outcomes.md")); err != nil {

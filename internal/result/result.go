@@ -1,10 +1,14 @@
-// Package result is what a crawl recorded, as outputs read it: a [Ledger] over its
-// store. The crawl itself finishes its files from it, and so does an export, later or
-// while the crawl runs.
+// Package result is what a crawl recorded, as outputs read it: a [Ledger] is its store as
+// they see it, [Finish] makes their files. The crawl itself finishes its files so, and so
+// does an export, later or while the crawl runs: on the command line and in a service.
+// Every URL that ended is in each file once; of a crawl that still runs, those that had
+// ended when they were counted. Files appear whole or not at all, and memory does not grow
+// with the crawl.
 package result
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"headway/job"
@@ -19,13 +23,16 @@ type Reader interface {
 	List(ctx context.Context, q store.Query) (store.Page, error)
 }
 
-// Ledger is a crawl as outputs see it: [output.Ledger]. Of one that still runs it
-// holds as many URLs as had ended when they were counted.
+// Ledger is a crawl as outputs see it: [output.Ledger]. It holds as many URLs as had
+// ended when they were counted.
 type Ledger struct {
 	Reader  Reader
 	Job     job.ID
 	Running bool
-	Seen    func() // is told of each URL; nil for nobody
+	// Strict lists what is stored beyond what was counted, too, so that an output refuses
+	// it: a crawl that finishes its own files knows that nothing can have come since.
+	Strict bool
+	Seen   func() // is told of each URL; nil for nobody
 
 	ended map[output.Ending]int64
 }
@@ -62,17 +69,16 @@ func (l *Ledger) Total(ctx context.Context) (total int64, err error) {
 const pageSize = 2000
 
 // Each implements [output.Ledger]. What was settled stays in the list, so that as
-// many as were counted are always found, of a crawl that runs among others that ended
-// since. Of one that does not run all are listed: an output refuses more than were
-// counted.
+// many as were counted are always found: of a crawl that runs, or was resumed, among
+// others that ended since.
 func (l *Ledger) Each(ctx context.Context, e output.Ending, yield func(*visit.Visit) error) error {
-	left := int64(math.MaxInt64)
-	if l.Running {
-		ended, err := l.Ended(ctx)
-		if err != nil {
-			return err
-		}
-		left = ended[e]
+	ended, err := l.Ended(ctx)
+	if err != nil {
+		return err
+	}
+	left := ended[e]
+	if l.Strict {
+		left = math.MaxInt64
 	}
 	q := store.Query{Job: l.Job, Outcome: e.Outcome, Reason: e.Reason, Max: pageSize}
 	for left > 0 {
@@ -100,4 +106,16 @@ func (l *Ledger) Each(ctx context.Context, e output.Ending, yield func(*visit.Vi
 		q.After = page.Next
 	}
 	return nil
+}
+
+// Finish makes the files of writers and closes them all. After an error those that
+// are not whole do not appear.
+func Finish(ctx context.Context, l *Ledger, writers []output.Writer) (err error) {
+	for _, w := range writers {
+		if f, ok := w.(output.Finisher); ok && err == nil {
+			err = f.Finish(ctx, l)
+		}
+		err = errors.Join(err, w.Close())
+	}
+	return err
 }

@@ -45,6 +45,9 @@ type Config struct {
 	// stand in for AWS_CA_BUNDLE, which must not be set: the SDK adds it only to
 	// clients that it makes itself, and those would not be guarded.
 	Roots *x509.CertPool
+	// MediaType is the type of a file by its name. Nil, and an empty one, stand for
+	// application/octet-stream.
+	MediaType func(name string) string
 	// Log is told of what was left behind; nil for nobody.
 	Log *slog.Logger
 	// Sent is told of bytes that arrived; nil for nobody.

@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -68,7 +68,7 @@ func (b *Bucket) put(ctx context.Context, file, name string) error {
 
 func (b *Bucket) putAtOnce(ctx context.Context, f io.ReaderAt, size int64, name string) error {
 	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &b.cfg.Place.Bucket, Key: aws.String(b.cfg.Place.key(name)), ContentType: aws.String(typeOf(name)),
+		Bucket: &b.cfg.Place.Bucket, Key: aws.String(b.cfg.Place.key(name)), ContentType: aws.String(b.mediaType(name)),
 		Body: io.NewSectionReader(f, 0, size), ContentLength: &size, ChecksumAlgorithm: b.checksum(),
 	})
 	if err == nil {
@@ -83,7 +83,7 @@ func (b *Bucket) putInParts(ctx context.Context, f io.ReaderAt, size int64, name
 	if err := b.tidy(ctx, name); err != nil {
 		return err
 	}
-	id, err := b.begin(ctx, name, typeOf(name))
+	id, err := b.begin(ctx, name, b.mediaType(name))
 	if err != nil {
 		return err
 	}
@@ -199,23 +199,10 @@ func (b *Bucket) tidy(ctx context.Context, name string) error {
 	return nil
 }
 
-// types of what we write, by the ends of names, longest first.
-var contentTypes = []struct{ end, is string }{
-	{".warc.gz", "application/warc"},
-	{".parquet", "application/vnd.apache.parquet"},
-	{".jsonl", "application/x-ndjson"},
-	{".cdxj", "text/plain"},
-	{".html", "text/html; charset=utf-8"},
-	{".csv", "text/csv; charset=utf-8"},
-	{".xml", "application/xml"},
-	{".gz", "application/gzip"},
-}
-
-func typeOf(name string) string {
-	for _, t := range contentTypes {
-		if strings.HasSuffix(name, t.end) {
-			return t.is
-		}
+func (b *Bucket) mediaType(name string) string {
+	is := ""
+	if b.cfg.MediaType != nil {
+		is = b.cfg.MediaType(name)
 	}
-	return "application/octet-stream"
+	return cmp.Or(is, "application/octet-stream")
 }

@@ -15,7 +15,14 @@ import (
 
 // ExportRequest is which files are to be written.
 type ExportRequest struct {
-	Formats []string `json:"formats" minItems:"1" maxItems:"10" nullable:"false" enum:"jsonl,csv,sitemap,parquet" doc:"One or more."`
+	Formats []formatWord `json:"formats" minItems:"1" maxItems:"10" nullable:"false" doc:"One or more."`
+}
+
+func (r *ExportRequest) names() (list []string) {
+	for _, f := range r.Formats {
+		list = append(list, string(f))
+	}
+	return list
 }
 
 // Export is an order for files, and what became of it.
@@ -61,7 +68,7 @@ func (a *API) orderExport(ctx context.Context, in *orderExportInput) (Export, er
 	if err != nil {
 		return Export{}, err
 	}
-	e, err := a.chores.Export(ctx, j.ID, in.Body.Formats)
+	e, err := a.chores.Export(ctx, j.ID, in.Body.names())
 	if errors.Is(err, export.ErrNoPlace) {
 		return Export{}, problem(http.StatusConflict, err.Error(), "headway serve --exports names one; GET "+pathOf(j.ID)+"/export reads the pages without")
 	}

@@ -9,6 +9,7 @@ import (
 	"headway/ask"
 	"headway/job"
 	"headway/limit"
+	"headway/output/format"
 	"headway/store"
 	"headway/visit"
 )
@@ -33,6 +34,7 @@ type (
 	changeWord  string
 	levelWord   string
 	limitWord   string
+	formatWord  string
 	millis      int64
 )
 
@@ -79,6 +81,9 @@ func (levelWord) Schema(huma.Registry) *huma.Schema {
 
 // Schema lists the words.
 func (limitWord) Schema(huma.Registry) *huma.Schema { return enum(limit.Names) }
+
+// Schema lists the words.
+func (formatWord) Schema(huma.Registry) *huma.Schema { return enum(format.Exportable()) }
 
 // Schema is a number of milliseconds.
 func (millis) Schema(huma.Registry) *huma.Schema {

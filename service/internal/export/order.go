@@ -12,8 +12,8 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
-	files "headway/internal/export"
 	"headway/job"
+	"headway/output/format"
 	"headway/store"
 )
 
@@ -61,7 +61,7 @@ func (x *Exporter) Ask(ctx context.Context, client *river.Client[pgx.Tx], id job
 		return Export{}, errors.New("no format is named")
 	}
 	for _, f := range formats {
-		if !slices.Contains(files.Formats, f) {
+		if !slices.Contains(format.Exportable(), f) {
 			return Export{}, fmt.Errorf("there is no format %q for exports", f)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 
-	files "headway/internal/export"
 	"headway/internal/result"
 	"headway/internal/whole"
+	"headway/output/format"
 	"headway/output/s3"
 	"headway/store"
 )
@@ -94,14 +94,14 @@ func (x *Exporter) write(ctx context.Context, j *store.Job, formats []string, di
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return written{}, err
 	}
-	writers, err := files.Open(formats, dir, x.cfg.Log)
+	writers, err := format.Open(formats, &format.Options{Dir: dir, Log: x.cfg.Log, Export: true})
 	if err == nil {
-		err = files.Finish(ctx, l, writers)
+		err = result.Finish(ctx, l, writers)
 	}
 	if err != nil {
 		return written{}, err
 	}
-	for _, name := range files.Files(formats...) {
+	for _, name := range format.Files(formats...) {
 		there, err := whole.Exists(filepath.Join(dir, name))
 		if err != nil {
 			return written{}, err
@@ -120,7 +120,7 @@ func (x *Exporter) send(ctx context.Context, w written, below string) (written, 
 		return written{}, err
 	}
 	place.Prefix = path.Join(place.Prefix, below)
-	bucket, err := s3.Open(ctx, s3.Config{Place: place, Guard: x.cfg.Guard, Roots: x.cfg.Roots, Log: x.cfg.Log})
+	bucket, err := s3.Open(ctx, s3.Config{Place: place, Guard: x.cfg.Guard, Roots: x.cfg.Roots, MediaType: format.MediaType, Log: x.cfg.Log})
 	if err != nil {
 		return written{}, err
 	}

@@ -1,0 +1,112 @@
+// Package format is the registry of output formats: one entry each, with its name,
+// its files and how it is opened.
+//
+// Everything that lists formats reads them here: the setting and its message, the
+// flags of `headway crawl` and `headway export`, the enum of the API, media types in
+// S3, what `headway rm` removes and the table of docs/guide/outputs.md. A new format
+// is a folder beside this one and an entry in [All].
+//
+// Promises: names and files are unique, so any combination of formats can be
+// written to one folder. It writes nothing itself; what a file holds and when it
+// appears is the contract of package output.
+package format
+
+import (
+	"slices"
+	"strings"
+
+	"headway/output/csv"
+)
+
+// Format is a way to write what a crawl recorded.
+type Format struct {
+	Name  string   // in settings, flags and the API
+	Title string   // in a sentence
+	Files []string // files and folders it writes, below the folder of the crawl
+	// Archives are patterns of its files where their number is not known before.
+	Archives []string
+	// MediaTypes are those of its files, by the ends of their names.
+	MediaTypes map[string]string
+	// CrawlOnly says that it needs what only a running crawl sees, so it cannot be
+	// exported from a store.
+	CrawlOnly bool
+	// Shown and Use are its cells in the guide: the files as people see them (empty
+	// for Files), and who reads them.
+	Shown, Use string
+
+	open opener
+}
+
+// All are the formats there are, in the order in which they are listed.
+var All = []Format{
+	{
+		Name: "jsonl", Title: "JSONL", Files: []string{"pages.jsonl"}, MediaTypes: map[string]string{".jsonl": "application/x-ndjson"}, open: openJSONL,
+		Use: "jq, DuckDB, scripts; can be followed with `tail -f pages.jsonl.part` while the crawl runs",
+	},
+	{
+		Name: "csv", Title: "CSV", Files: []string{"pages.csv"}, MediaTypes: map[string]string{".csv": "text/csv; charset=utf-8"}, open: draft(csv.New),
+		Use: "spreadsheets",
+	},
+	{
+		Name: "sitemap", Title: "sitemaps", Files: []string{"sitemaps"}, MediaTypes: map[string]string{".xml": "application/xml", ".gz": "application/gzip"}, open: openSitemaps,
+		Shown: "`sitemaps/HOST/sitemap.xml`, `sitemap-1.xml.gz` …", Use: "the root of the site",
+	},
+	{
+		Name: "parquet", Title: "Parquet", Files: []string{"pages.parquet", "links.parquet"}, MediaTypes: map[string]string{".parquet": "application/vnd.apache.parquet"}, open: openParquet,
+		Use: "DuckDB, Spark, pandas; large crawls",
+	},
+	{
+		Name: "warc", Title: "WARC", Archives: []string{"headway-*.warc.gz", "headway-*.cdxj"}, MediaTypes: map[string]string{".warc.gz": "application/warc", ".cdxj": "text/plain"}, CrawlOnly: true, open: openWARC,
+		Shown: "`headway-….warc.gz`, `headway-….cdxj`", Use: "[web archives](archive.md): what servers sent, not only what came of it",
+	},
+}
+
+// Default is the format of a crawl that names none.
+const Default = "jsonl"
+
+// Names are the names of all formats.
+func Names() []string { return names(func(*Format) bool { return true }) }
+
+// Exportable are the names of those that need nothing but the store.
+func Exportable() []string { return names(func(f *Format) bool { return !f.CrawlOnly }) }
+
+func names(is func(*Format) bool) (list []string) {
+	for i := range All {
+		if is(&All[i]) {
+			list = append(list, All[i].Name)
+		}
+	}
+	return list
+}
+
+// Files are the files and folders of formats, in the order in which those are
+// named. Archives are not among them.
+func Files(formats ...string) (list []string) {
+	for _, name := range formats {
+		if i := slices.IndexFunc(All, func(f Format) bool { return f.Name == name }); i >= 0 {
+			list = append(list, All[i].Files...)
+		}
+	}
+	return list
+}
+
+// Archives are the patterns of files of which there may be many, of all formats.
+func Archives() (patterns []string) {
+	for i := range All {
+		patterns = append(patterns, All[i].Archives...)
+	}
+	return patterns
+}
+
+// MediaType is the type of a file that a format wrote, by its name; empty for others.
+func MediaType(file string) (is string) {
+	longest := ""
+	for i := range All {
+		for end, mediaType := range All[i].MediaTypes {
+			if strings.HasSuffix(file, end) && len(end) > len(longest) {
+				longest, is = end, mediaType
+			}
+		}
+	}
+	return is
+}

@@ -1,0 +1,141 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+
+	"headway/output"
+	"headway/output/jsonl"
+	"headway/output/parquet"
+	"headway/output/sitemapxml"
+	"headway/output/warc"
+)
+
+// Options say where and of what files are written.
+type Options struct {
+	Dir string // they go to
+	Log *slog.Logger
+	// Export is set where the files are made of nothing but the store.
+	Export bool
+	// Resumed is set for a crawl that goes on with what an earlier run left.
+	Resumed bool
+	// Links are also written to JSONL.
+	Links bool
+	// Archive says who crawls, in archives. Its folder is Dir.
+	Archive warc.Config
+}
+
+// opened is what a format consists of: drafts that are made at the end, and perhaps
+// a writer that grows while the crawl runs.
+type opened struct {
+	drafts []output.Draft
+	writer output.Writer
+}
+
+// opener opens a format. Paths are those of its files.
+type opener func(o *Options, paths []string) (opened, error)
+
+// Open opens formats by their names. Drafts share one writer, so that the store is
+// read once for all of them. After an error nothing is open.
+func Open(formats []string, o *Options) (list []output.Writer, err error) {
+	var drafts []output.Draft
+	at := 0 // where their writer goes
+	for i := range All {
+		f := &All[i]
+		if !slices.Contains(formats, f.Name) {
+			continue
+		}
+		got, err := f.openIn(o)
+		if err != nil {
+			for _, w := range list {
+				err = errors.Join(err, w.Close())
+			}
+			return nil, err
+		}
+		if len(drafts) == 0 {
+			at = len(list)
+		}
+		drafts = append(drafts, got.drafts...)
+		if got.writer != nil {
+			list = append(list, got.writer)
+		}
+	}
+	if len(drafts) > 0 {
+		list = slices.Insert(list, at, output.Writer(output.NewAtEnd(o.Resumed, drafts...)))
+	}
+	return list, nil
+}
+
+func (f *Format) openIn(o *Options) (opened, error) {
+	if f.CrawlOnly && o.Export {
+		return opened{}, fmt.Errorf("%s cannot be made of a store", f.Name)
+	}
+	paths := make([]string, len(f.Files))
+	for i, name := range f.Files {
+		paths[i] = filepath.Join(o.Dir, name)
+	}
+	return f.open(o, paths)
+}
+
+// draft opens a format of one file that is made in one go.
+func draft[D output.Draft](open func(path string) D) opener {
+	return func(_ *Options, paths []string) (opened, error) {
+		return opened{drafts: []output.Draft{open(paths[0])}}, nil
+	}
+}
+
+// grow opens a writer, anew or where an earlier run left off.
+func grow[W output.Writer, C any](o *Options, create, resume func(C) (W, error), with C) (opened, error) {
+	open := create
+	if o.Resumed {
+		open = resume
+	}
+	w, err := open(with)
+	if err != nil {
+		return opened{}, err
+	}
+	return opened{writer: w}, nil
+}
+
+func openJSONL(o *Options, paths []string) (opened, error) {
+	return grow(o, jsonl.Create, jsonl.Resume, jsonl.Config{Path: paths[0], Links: o.Links})
+}
+
+// openParquet gathers links while the crawl runs; a store has only those by which
+// URLs were found first.
+func openParquet(o *Options, paths []string) (opened, error) {
+	pages, links := parquet.NewPages(paths[0]), paths[1]
+	if o.Export {
+		return opened{drafts: []output.Draft{pages, parquet.NewFirstLinks(links)}}, nil
+	}
+	got, err := grow(o, parquet.CreateLinks, parquet.ResumeLinks, links)
+	got.drafts = []output.Draft{pages}
+	return got, err
+}
+
+func openWARC(o *Options, _ []string) (opened, error) {
+	cfg := o.Archive
+	cfg.Dir = o.Dir
+	return grow(o, warc.Create, warc.Resume, cfg)
+}
+
+func openSitemaps(o *Options, paths []string) (opened, error) {
+	return opened{drafts: []output.Draft{sitemaps{sitemapxml.New(paths[0]), o.Log}}}, nil
+}
+
+// sitemaps says what it leaves out.
+type sitemaps struct {
+	*sitemapxml.Draft
+	log *slog.Logger
+}
+
+func (s sitemaps) Publish() error {
+	err := s.Draft.Publish()
+	if n := s.LeftOut(); err == nil && n > 0 {
+		s.log.Warn(fmt.Sprintf("pages of hosts beyond the first %d are in no sitemap", sitemapxml.MaxSites), "pages", n)
+	}
+	return err
+}
