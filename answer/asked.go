@@ -171,8 +171,9 @@ func Differences(before, now *Asked) []string {
 	add("files", yes(before.Files), yes(now.Files))
 	add("sitemaps", one(before.Sitemaps), one(now.Sitemaps))
 	add("ignore_robots", yes(before.IgnoreRobots), yes(now.IgnoreRobots))
-	for _, n := range []limit.Name{limit.Pages, limit.Requests, limit.Time, limit.Depth, limit.Bytes, limit.PagesPerHost, limit.Hosts} {
-		if was, is := before.of(n), now.of(n); was.Max != is.Max {
+	for i := range limit.Rules {
+		n := limit.Rules[i].Name
+		if was, is := before.of(n), now.of(n); limit.Rules[i].Extent && was.Max != is.Max {
 			add("limit", one(cmp.Or(was.Text, string(n)+" none")), one(cmp.Or(is.Text, string(n)+" none")))
 		}
 	}

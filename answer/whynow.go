@@ -231,19 +231,16 @@ func (x *explainer) passLimits(ctx context.Context) (PassCheck, error) {
 	if err != nil {
 		return c, err
 	}
-	for _, s := range []struct {
-		name limit.Name
-		used int64
-	}{{limit.Requests, spent.Requests}, {limit.Bytes, spent.Bytes}, {limit.Time, int64(spent.Time)}} {
-		l := x.Asked.of(s.name)
-		if l.Max <= 0 || s.used < l.Max {
+	for _, name := range limit.Counted {
+		l, used := x.Asked.of(name), spent.Of(name)
+		if l.Max <= 0 || used < l.Max {
 			continue
 		}
-		if s.name == limit.Time {
-			c.Pass, c.Rule = Stopped, fmt.Sprintf("%s, %s used", l.Text, time.Duration(s.used).Round(time.Second))
+		if name == limit.Time {
+			c.Pass, c.Rule = Stopped, fmt.Sprintf("%s, %s used", l.Text, time.Duration(used).Round(time.Second))
 			return c, nil
 		}
-		stop(l, s.used, "")
+		stop(l, used, "")
 		return c, nil
 	}
 	if x.Job.State.Ended() && x.Job.State != job.Partial {

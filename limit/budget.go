@@ -5,15 +5,6 @@ import (
 	"time"
 )
 
-// Use is what a crawl has spent.
-type Use struct {
-	Pages    int64
-	Requests int64
-	Bytes    int64
-	Time     time.Duration // spent running, in runs before this one
-	Hosts    int64         // taken up
-}
-
 // Budget counts one crawl against its ceilings. It is owned by one goroutine.
 type Budget struct {
 	lines    []line
@@ -29,10 +20,6 @@ type line struct {
 	warned int // the highest mark told so far, in percent
 }
 
-// counted are the limits a Budget counts. The others are asked where they
-// apply: depth and pages per host of a URL, patience of a host.
-var counted = []Name{Pages, Requests, Bytes, Time, Hosts}
-
 // marks are the shares of a ceiling, in percent, at which to warn.
 var marks = []int{80, 95}
 
@@ -41,7 +28,7 @@ var marks = []int{80, 95}
 // not told again: marks that spent has passed are silent.
 func NewBudget(e Effective, start time.Time, spent Use) *Budget {
 	b := &Budget{start: start}
-	for _, n := range counted {
+	for _, n := range Counted {
 		if c := e.Of(n); c.Limited() {
 			b.lines = append(b.lines, line{Ceiling: c})
 		}
@@ -55,11 +42,7 @@ func NewBudget(e Effective, start time.Time, spent Use) *Budget {
 // now. Use.Time is for runs before this one; the time of this one is now less
 // start, and never runs backwards.
 func (b *Budget) Observe(now time.Time, more Use) {
-	b.spent.Pages += more.Pages
-	b.spent.Requests += more.Requests
-	b.spent.Bytes += more.Bytes
-	b.spent.Time += more.Time
-	b.spent.Hosts += more.Hosts
+	b.spent.Add(more)
 	if d := now.Sub(b.start); d > 0 {
 		b.spent.Time += d
 		b.start = now
@@ -93,22 +76,6 @@ func (l *line) observe(b *Budget) {
 func mark(limit int64, percent int) int64 {
 	rest := int64(100 - percent)
 	return limit - (limit/100*rest + limit%100*rest/100)
-}
-
-// Of returns what was spent of a limit that is counted, durations in nanoseconds.
-func (u Use) Of(n Name) int64 {
-	switch n {
-	case Pages:
-		return u.Pages
-	case Requests:
-		return u.Requests
-	case Bytes:
-		return u.Bytes
-	case Hosts:
-		return u.Hosts
-	default:
-		return int64(u.Time)
-	}
 }
 
 // Spent is what was spent so far, the time of this run included.

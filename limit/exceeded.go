@@ -32,12 +32,8 @@ func (e Effective) UsedUp(n Name, had int64) *ExceededError {
 // `Safety limit: Maximum 50 pages per crawl (requested: 100)` and
 // `Safety limit: Crawl timeout exceeded (60000ms)`.
 func (e *ExceededError) Error() string {
-	if e.Limit == Time || e.Limit == Patience {
-		what := "Crawl timeout"
-		if e.Limit == Patience {
-			what = "Patience with a host"
-		}
-		return fmt.Sprintf("%s: %s exceeded (%dms)", e.Layer.title(), what, time.Duration(e.Max).Milliseconds())
+	if r := e.Limit.Rule(); r != nil && r.timeout != "" {
+		return fmt.Sprintf("%s: %s exceeded (%dms)", e.Layer.title(), r.timeout, time.Duration(e.Max).Milliseconds())
 	}
 	s := fmt.Sprintf("%s: Maximum %s", e.Layer.title(), e.ceiling())
 	if e.Requested > e.Max {
@@ -48,29 +44,14 @@ func (e *ExceededError) Error() string {
 
 // ceiling is the limit in words: "50 pages per crawl".
 func (e *ExceededError) ceiling() string {
-	per := "per crawl"
-	if e.Layer == Usage {
-		per = "left this month" // a crawl gets what the month's quota has left
-	}
-	switch e.Limit {
-	case Pages:
-		return fmt.Sprintf("%s %s", count(e.Max, "page"), per)
-	case Requests:
-		return fmt.Sprintf("%s per crawl", count(e.Max, "request"))
-	case Bytes:
-		return fmt.Sprintf("%s %s", count(e.Max, "byte"), per)
-	case Hosts:
-		return fmt.Sprintf("%s per crawl", count(e.Max, "host"))
-	case PagesPerHost:
-		return fmt.Sprintf("%s per host", count(e.Max, "page"))
-	case Depth:
-		return fmt.Sprintf("%s from a seed", count(e.Max, "link"))
-	case ConcurrentCrawls:
-		return fmt.Sprintf("%s at a time", count(e.Max, "crawl"))
-	case RequestsPerSecond:
-		return fmt.Sprintf("%s per second", count(e.Max, "request"))
-	default:
+	r := e.Limit.Rule()
+	switch {
+	case r == nil || r.thing == "":
 		return fmt.Sprintf("%s %s", e.Limit, e.Limit.format(e.Max))
+	case r.per == perCrawl && e.Layer == Usage: // a crawl gets what the month's quota has left
+		return count(e.Max, r.thing) + " left this month"
+	default:
+		return count(e.Max, r.thing) + " " + r.per
 	}
 }
 

@@ -2,42 +2,54 @@ package limit
 
 import (
 	"encoding/json"
+	"fmt"
+	"strconv"
 	"time"
 )
 
-// text is how limits are written as JSON: by their names, durations in
-// milliseconds, those that are not set left out.
-type text struct {
-	Pages             int64 `json:"max_pages,omitempty"`
-	Requests          int64 `json:"max_requests,omitempty"`
-	Time              int64 `json:"max_time_ms,omitempty"`
-	Depth             int64 `json:"max_depth,omitempty"`
-	Bytes             int64 `json:"max_bytes,omitempty"`
-	PagesPerHost      int64 `json:"max_pages_per_host,omitempty"`
-	Patience          int64 `json:"patience_ms,omitempty"`
-	ConcurrentCrawls  int64 `json:"max_concurrent_crawls,omitempty"`
-	Hosts             int64 `json:"max_hosts,omitempty"`
-	RequestsPerSecond int64 `json:"max_requests_per_second,omitempty"`
-	Retention         int64 `json:"retention_ms,omitempty"`
-}
-
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON writes limits by their names, durations in milliseconds, those that
+// are not set left out.
 func (l Limits) MarshalJSON() ([]byte, error) {
-	return json.Marshal(text{
-		l.Pages, l.Requests, milliseconds(l.Time), l.Depth, l.Bytes, l.PagesPerHost, milliseconds(l.Patience),
-		l.ConcurrentCrawls, l.Hosts, l.RequestsPerSecond, milliseconds(l.Retention),
-	})
+	text := []byte{'{'}
+	for i := range Rules {
+		r := &Rules[i]
+		amount := *r.at(&l)
+		if amount == 0 {
+			continue
+		}
+		if r.Kind == Span {
+			amount = milliseconds(time.Duration(amount))
+		}
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = append(strconv.AppendQuote(text, r.Field()), ':')
+		text = strconv.AppendInt(text, amount, 10)
+	}
+	return append(text, '}'), nil
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
+// UnmarshalJSON reads what MarshalJSON wrote. Fields that are none are not read.
 func (l *Limits) UnmarshalJSON(data []byte) error {
-	var t text
-	if err := json.Unmarshal(data, &t); err != nil {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
 		return err
 	}
-	*l = Limits{
-		t.Pages, t.Requests, ofMilliseconds(t.Time), t.Depth, t.Bytes, t.PagesPerHost, ofMilliseconds(t.Patience),
-		t.ConcurrentCrawls, t.Hosts, t.RequestsPerSecond, ofMilliseconds(t.Retention),
+	*l = Limits{}
+	for i := range Rules {
+		r := &Rules[i]
+		text, ok := fields[r.Field()]
+		if !ok {
+			continue
+		}
+		var amount int64
+		if err := json.Unmarshal(text, &amount); err != nil {
+			return fmt.Errorf("%s: %w", r.Field(), err)
+		}
+		if r.Kind == Span {
+			amount = int64(time.Duration(amount) * time.Millisecond)
+		}
+		*r.at(l) = amount
 	}
 	return nil
 }
@@ -53,5 +65,3 @@ func milliseconds(d time.Duration) int64 {
 		return d.Milliseconds()
 	}
 }
-
-func ofMilliseconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -292,5 +293,44 @@ func TestMark(t *testing.T) {
 	}
 	if m := mark(math.MaxInt64, 95); m < math.MaxInt64/100*95 {
 		t.Errorf("95 %% of the largest limit is %d", m)
+	}
+}
+
+// TestRules wants a rule for each field of Limits and of Use, each of its own, and
+// everything that is counted in the list of what is.
+func TestRules(t *testing.T) {
+	var l Limits
+	var u Use
+	places, fields := map[*int64]Name{}, map[string]bool{}
+	counted := 0
+	for i := range Rules {
+		r := &Rules[i]
+		if other := places[r.at(&l)]; other != "" {
+			t.Errorf("%s and %s are the same field", r.Name, other)
+		}
+		places[r.at(&l)] = r.Name
+		if r.Doc == "" || fields[r.Field()] || r.Name.Rule() != r {
+			t.Errorf("%s has no doc, or is there twice", r.Name)
+		}
+		fields[r.Field()] = true
+		if (r.used != nil) != slices.Contains(Counted, r.Name) {
+			t.Errorf("%s is counted, or it is not", r.Name)
+		}
+		if r.used != nil {
+			counted++
+			*r.used(&u)++
+		}
+		if r.Asked && !r.Safety {
+			t.Errorf("%s can be asked for and has no ceiling", r.Name)
+		}
+	}
+	if n := reflect.TypeFor[Limits]().NumField(); len(places) != n {
+		t.Errorf("%d rules, %d fields", len(places), n)
+	}
+	if n := reflect.TypeFor[Use]().NumField(); counted != n || len(Counted) != n {
+		t.Errorf("%d rules are counted, %d in the list, %d fields", counted, len(Counted), n)
+	}
+	if want := (Use{1, 1, 1, 1, 1}); u != want {
+		t.Errorf("%+v, want %+v", u, want)
 	}
 }

@@ -68,7 +68,7 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (crawlConfig, err
 		fmt.Fprintf(c.err, "headway: warning: %s\n", capped)
 	}
 	for _, l := range cfg.Limits.Ceilings() {
-		if l.Limit != limit.Patience && l.Limit != limit.RequestsPerSecond {
+		if l.Limit.Rule().Extent {
 			c.limits = append(c.limits, l.String())
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,11 +10,12 @@ import (
 	"headway/client"
 	"headway/internal/config"
 	"headway/internal/jobspec"
+	"headway/limit"
 )
 
 // jobRequest is what flags ask of a job, as the API takes it.
 func jobRequest(r *jobspec.Request, s *config.Settings) (*client.JobRequest, error) {
-	pace, backoff, limits := new(client.JobPace), new(client.JobBackoff), new(client.JobCeilings)
+	pace, backoff := new(client.JobPace), new(client.JobBackoff)
 	body := &client.JobRequest{Seeds: r.Seeds}
 	if r.Name != "" {
 		body.Name = &r.Name
@@ -42,22 +44,33 @@ func jobRequest(r *jobspec.Request, s *config.Settings) (*client.JobRequest, err
 		"backoff.refusing_max":   func() { body.Backoff, backoff.RefusingMaxMS = backoff, millis(s.Backoff.RefusingMax) },
 		"backoff.failing_start":  func() { body.Backoff, backoff.FailingStartMS = backoff, millis(s.Backoff.FailingStart) },
 		"backoff.failing_max":    func() { body.Backoff, backoff.FailingMaxMS = backoff, millis(s.Backoff.FailingMax) },
-
-		"max_pages":          func() { body.Limits, limits.MaxPages = limits, &s.Limits.Pages },
-		"max_requests":       func() { body.Limits, limits.MaxRequests = limits, &s.Limits.Requests },
-		"max_time":           func() { body.Limits, limits.MaxTimeMS = limits, millis(s.Limits.Time) },
-		"max_depth":          func() { body.Limits, limits.MaxDepth = limits, &s.Limits.Depth },
-		"max_bytes":          func() { body.Limits, limits.MaxBytes = limits, &s.Limits.Bytes },
-		"max_pages_per_host": func() { body.Limits, limits.MaxPagesPerHost = limits, &s.Limits.PagesPerHost },
-		"patience":           func() { body.Limits, limits.PatienceMS = limits, millis(s.Limits.Patience) },
 	}
+	ceilings := map[string]int64{}
 	for _, key := range slices.Sorted(maps.Keys(r.Settings)) {
+		if l := limit.Name(key).Rule(); l != nil && l.Asked {
+			ceilings[l.Field()], _ = l.Name.Told(s.Limits.Of(l.Name))
+			continue
+		}
 		if set[key] == nil {
 			return nil, usage(fmt.Errorf("the API takes no %s", key), "leave it out, or use --store")
 		}
 		set[key]()
 	}
+	if len(ceilings) > 0 {
+		if err := bodyOf(ceilings, &body.Limits); err != nil {
+			return nil, err
+		}
+	}
 	return body, nil
+}
+
+// bodyOf makes a part of a body of its fields.
+func bodyOf(fields map[string]int64, part any) error {
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, part)
 }
 
 // millis is a duration as the API writes it.

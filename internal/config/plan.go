@@ -1,21 +1,22 @@
 package config
 
 import (
-	"slices"
-
 	"github.com/spf13/pflag"
 
 	"headway/limit"
 )
 
-// ofPlan are the limits of a job that a plan can set, too.
-var ofPlan = []string{"max_pages", "max_requests", "max_time", "max_depth", "max_bytes", "max_pages_per_host"}
+// ofPlan tells the limits of a job that a plan can set, too.
+func ofPlan(s *Setting) bool {
+	r := limit.Name(s.Key).Rule()
+	return r != nil && r.Asked && r.Extent
+}
 
 // RegisterPlan adds the flags of the limits of a plan, and those that say where
 // the fleet is.
 func RegisterPlan(fs *pflag.FlagSet) {
 	register(fs, func(s *Setting) bool {
-		return slices.Contains(ofPlan, s.Key) || s.Key == "fleet.store" || s.Key == "fleet.schema"
+		return ofPlan(s) || s.Key == "fleet.store" || s.Key == "fleet.schema"
 	})
 }
 
@@ -25,7 +26,7 @@ func ChangeLimits(flags *pflag.FlagSet, l *limit.Limits) (err error) {
 	s := Settings{Limits: *l}
 	flags.Visit(func(f *pflag.Flag) {
 		v, ok := f.Value.(*flagValue)
-		if !ok || !slices.Contains(ofPlan, v.setting.Key) || err != nil {
+		if !ok || !ofPlan(v.setting) || err != nil {
 			return
 		}
 		if bad := v.setting.at(&s).set(v.given); bad != nil {

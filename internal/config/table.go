@@ -1,7 +1,6 @@
 package config
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -54,8 +53,6 @@ type Section struct {
 	Settings []Setting
 }
 
-const many = math.MaxInt64
-
 // Table is every setting there is.
 var Table = []Section{
 	{"What is crawled", []Setting{
@@ -94,26 +91,8 @@ var Table = []Section{
 			return word{&s.Robots.OnUnreachable, []string{UnreachableHold, UnreachableAllow}}
 		}},
 	}},
-	{"When to stop", []Setting{
-		{Key: "max_pages", Flag: "max-pages", Default: "0", Preset: true, Doc: "pages of the crawl; 0 is no limit", at: func(s *Settings) value { return number{&s.Limits.Pages, 0, many} }},
-		{Key: "max_requests", Flag: "max-requests", Default: "0", Doc: "requests of the crawl, robots.txt and sitemaps included; 0 is no limit", at: func(s *Settings) value { return number{&s.Limits.Requests, 0, many} }},
-		{Key: "max_time", Flag: "max-time", Default: "0s", Preset: true, Doc: "running time of the crawl; 0 is no limit", at: func(s *Settings) value { return span{&s.Limits.Time, 0, maxSpan} }},
-		{Key: "max_depth", Flag: "max-depth", Default: "0", Doc: "links from a seed; 0 is no limit", at: func(s *Settings) value { return number{&s.Limits.Depth, 0, 65_535} }},
-		{Key: "max_bytes", Flag: "max-bytes", Default: "0", Doc: "bytes of bodies as sent; 0 is no limit", at: func(s *Settings) value { return size{&s.Limits.Bytes, 0} }},
-		{Key: "max_pages_per_host", Flag: "max-pages-per-host", Default: "0", Doc: "pages of each host; 0 is no limit", at: func(s *Settings) value { return number{&s.Limits.PagesPerHost, 0, many} }},
-		{Key: patienceKey, Flag: "patience", Default: "10m", Doc: "how long to wait for a host that is held, failing or unreadable before it is given up; 24h for a job of a fleet", at: func(s *Settings) value { return span{&s.Limits.Patience, time.Second, maxSpan} }},
-	}},
-	{"Ceilings nobody may raise", []Setting{
-		{Key: "safety.max_pages", Default: "0", Doc: "ceiling of max_pages; 0 is none", at: func(s *Settings) value { return number{&s.Safety.Pages, 0, many} }},
-		{Key: "safety.max_requests", Default: "0", Doc: "ceiling of max_requests; 0 is none", at: func(s *Settings) value { return number{&s.Safety.Requests, 0, many} }},
-		{Key: "safety.max_time", Default: "0s", Doc: "ceiling of max_time; 0 is none", at: func(s *Settings) value { return span{&s.Safety.Time, 0, maxSpan} }},
-		{Key: "safety.max_depth", Default: "0", Doc: "ceiling of max_depth; 0 is none", at: func(s *Settings) value { return number{&s.Safety.Depth, 0, 65_535} }},
-		{Key: "safety.max_bytes", Default: "0", Doc: "ceiling of max_bytes; 0 is none", at: func(s *Settings) value { return size{&s.Safety.Bytes, 0} }},
-		{Key: "safety.max_pages_per_host", Default: "0", Doc: "ceiling of max_pages_per_host; 0 is none", at: func(s *Settings) value { return number{&s.Safety.PagesPerHost, 0, many} }},
-		{Key: "safety.max_hosts", Default: "0", Doc: "hosts that a crawl may take up, those of its seeds first; 0 is no limit", at: func(s *Settings) value { return number{&s.Safety.Hosts, 0, many} }},
-		{Key: "safety.max_requests_per_second", Default: "0", Doc: "requests a second of each tenant with all its jobs, over all workers; of a crawl on one machine those of the crawl; 0 is no limit", at: func(s *Settings) value { return number{&s.Safety.RequestsPerSecond, 0, many} }},
-		{Key: "safety.patience", Default: "0s", Doc: "ceiling of patience; 0 is none", at: func(s *Settings) value { return span{&s.Safety.Patience, 0, maxSpan} }},
-	}},
+	{"When to stop", limitSettings()},
+	{"Ceilings nobody may raise", safetySettings()},
 	{"Who asks, and how", []Setting{
 		{Key: "contact", Flag: "contact", Doc: "who to name in every request: a mail `address` or web page", at: func(s *Settings) value { return text{&s.Contact, "mail address or web page", nil} }},
 		{Key: "user_agent", Flag: "user-agent", Doc: "`product` to be named by, such as examplebot/1.2; also the name robots.txt is read for", at: func(s *Settings) value {

@@ -69,10 +69,7 @@ func limitsOf(s *Standing) (list []ask.Limit) {
 	for _, c := range s.Ceilings {
 		l := ask.Limit{Name: string(c.Limit), Layer: string(c.Layer)}
 		l.Max, l.Unit = c.Limit.Told(c.Max)
-		switch c.Limit {
-		case limit.Pages, limit.Requests, limit.Bytes, limit.Time, limit.Hosts:
-			l.Used, _ = c.Limit.Told(s.Spent.Of(c.Limit))
-		}
+		l.Used, _ = c.Limit.Told(s.Spent.Of(c.Limit))
 		list = append(list, l)
 	}
 	return list

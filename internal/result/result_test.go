@@ -32,15 +32,16 @@ func (c *crawl) List(_ context.Context, q store.Query) (store.Page, error) {
 
 func TestLedger(t *testing.T) {
 	for name, tc := range map[string]struct {
-		running bool
-		want    string
+		running, strict bool
+		want            string
 	}{
-		"one that does not run": {false, "6 counted, 3 listed"},
-		"one that runs":         {true, "2 counted, 2 listed"}, // what is deferred may wait again; the third ended since
+		"one that does not run": {false, false, "6 counted, 2 listed"}, // it was resumed since
+		"its own":               {false, true, "6 counted, 3 listed"},  // an output refuses the third
+		"one that runs":         {true, false, "2 counted, 2 listed"},  // what is deferred may wait again; the third ended since
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen, c := 0, &crawl{}
-			l := &result.Ledger{Reader: c, Job: 1, Running: tc.running, Seen: func() { seen++ }}
+			l := &result.Ledger{Reader: c, Job: 1, Running: tc.running, Strict: tc.strict, Seen: func() { seen++ }}
 			listed := 0
 			err := l.Each(t.Context(), output.Ending{Outcome: visit.Fetched}, func(v *visit.Visit) error {
 				listed++

@@ -63,26 +63,8 @@ func guess(m Model) string {
 func ceiling(p *headway.Progress, name limit.Name) (limit.Ceiling, int64) {
 	for _, c := range p.Ceilings {
 		if c.Limit == name {
-			return c, used(p, name)
+			return c, p.Spent.Of(name)
 		}
 	}
 	return limit.Ceiling{}, 0
-}
-
-// used is what counts against a limit.
-func used(p *headway.Progress, name limit.Name) int64 {
-	switch name {
-	case limit.Pages:
-		return p.Spent.Pages
-	case limit.Requests:
-		return p.Spent.Requests
-	case limit.Bytes:
-		return p.Spent.Bytes
-	case limit.Time:
-		return int64(p.Spent.Time)
-	case limit.Hosts:
-		return p.Spent.Hosts
-	default:
-		return 0
-	}
 }

@@ -39,7 +39,7 @@ func Line(m Model) string {
 		h := &p.Slowest[0]
 		parts = append(parts, fmt.Sprintf("slowest %s, %s %s", hostName(h.Host), seconds(h.Pace.Duration()), h.Source))
 	}
-	for _, name := range []limit.Name{limit.Pages, limit.Requests, limit.Bytes, limit.Time, limit.Hosts} {
+	for _, name := range limit.Counted {
 		if c, used := ceiling(p, name); c.Limited() && percent(used, c.Max) >= nearing {
 			parts = append(parts, fmt.Sprintf("%s %d %%", name, percent(used, c.Max)))
 		}

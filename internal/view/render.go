@@ -497,7 +497,7 @@ type ceilingRow struct {
 // counted are the limits that are counted, and how much of each is used.
 func counted(p *headway.Progress) []ceilingRow {
 	var rows []ceilingRow
-	for _, name := range []limit.Name{limit.Pages, limit.Requests, limit.Bytes, limit.Time, limit.Hosts} {
+	for _, name := range limit.Counted {
 		c, used := ceiling(p, name)
 		if !c.Limited() {
 			continue
@@ -561,10 +561,10 @@ func percent(used, most int64) int {
 
 // amount is so much of a limit.
 func amount(name limit.Name, n int64) string {
-	switch name {
-	case limit.Bytes:
+	switch name.Rule().Kind {
+	case limit.Size:
 		return figures.Size(n)
-	case limit.Time:
+	case limit.Span:
 		return figures.Clock(time.Duration(n))
 	default:
 		return figures.Count(n)

@@ -150,9 +150,11 @@ func (e Ended) goOn() string {
 	if r.Reason == headway.DiscoveryStopped {
 		return e.command("", "follows the links that were put off")
 	}
-	switch name := limit.Name(r.Reason); name {
-	case limit.Pages, limit.Requests, limit.Bytes, limit.Time, limit.Depth, limit.PagesPerHost:
+	name := limit.Name(r.Reason)
+	if rule := name.Rule(); rule != nil && rule.Asked && rule.Extent {
 		return e.command(fmt.Sprintf("--%s N", strings.ReplaceAll(string(name), "_", "-")), "goes on, with a higher N")
+	}
+	switch name {
 	case "disk":
 		return e.command("", "goes on, once there is room on the disk")
 	case limit.Patience:

@@ -21,12 +21,12 @@ type JobRequest struct {
 	Files      *bool    `json:"files,omitempty" doc:"Also fetch what is no page by its name."`
 	Sitemaps   string   `json:"sitemaps,omitempty" enum:"auto,only,off" doc:"Read sitemaps beside links, instead of them, or not at all."`
 
-	Preset           string       `json:"preset,omitempty" enum:"polite,audit,warm,map,owned" doc:"How to treat hosts."`
-	Pace             *JobPace     `json:"pace,omitempty" doc:"In place of the preset's pace."`
-	Backoff          *JobBackoff  `json:"backoff,omitempty" doc:"In place of the preset's holds."`
-	FailureThreshold *int64       `json:"failure_threshold,omitempty" minimum:"1" maximum:"10000" doc:"Failures in a row after which a host is given up."`
-	CancelAfter      *int64       `json:"cancel_after,omitempty" minimum:"0" maximum:"255" doc:"Cancel the crawl after this many 429 in a row at the slowest pace; 0 is never."`
-	Limits           *JobCeilings `json:"limits,omitempty" doc:"When to stop. More than the server or the plan allows is capped, not refused."`
+	Preset           string      `json:"preset,omitempty" enum:"polite,audit,warm,map,owned" doc:"How to treat hosts."`
+	Pace             *JobPace    `json:"pace,omitempty" doc:"In place of the preset's pace."`
+	Backoff          *JobBackoff `json:"backoff,omitempty" doc:"In place of the preset's holds."`
+	FailureThreshold *int64      `json:"failure_threshold,omitempty" minimum:"1" maximum:"10000" doc:"Failures in a row after which a host is given up."`
+	CancelAfter      *int64      `json:"cancel_after,omitempty" minimum:"0" maximum:"255" doc:"Cancel the crawl after this many 429 in a row at the slowest pace; 0 is never."`
+	Limits           JobCeilings `json:"limits,omitempty" doc:"When to stop. More than the server or the plan allows is capped, not refused."`
 
 	DryRun bool `json:"dry_run,omitempty" doc:"Read robots.txt and sitemaps, and fetch no page: GET /v1/jobs/{job}/plan tells how the crawl would go."`
 }
@@ -46,17 +46,6 @@ type JobBackoff struct {
 	RefusingMaxMS   *int64 `json:"refusing_max_ms,omitempty" minimum:"1" maximum:"3600000" doc:"Longest such hold."`
 	FailingStartMS  *int64 `json:"failing_start_ms,omitempty" minimum:"1" maximum:"3600000" doc:"First hold of a host that fails; it doubles."`
 	FailingMaxMS    *int64 `json:"failing_max_ms,omitempty" minimum:"1" maximum:"3600000" doc:"Longest such hold."`
-}
-
-// JobCeilings are the limits of a job; 0 is no limit.
-type JobCeilings struct {
-	MaxPages        *int64 `json:"max_pages,omitempty" minimum:"0" doc:"Pages of the crawl."`
-	MaxRequests     *int64 `json:"max_requests,omitempty" minimum:"0" doc:"Requests of the crawl, robots.txt and sitemaps included."`
-	MaxTimeMS       *int64 `json:"max_time_ms,omitempty" minimum:"0" maximum:"31536000000" doc:"Running time of the crawl."`
-	MaxDepth        *int64 `json:"max_depth,omitempty" minimum:"0" maximum:"65535" doc:"Links from a seed."`
-	MaxBytes        *int64 `json:"max_bytes,omitempty" minimum:"0" doc:"Bytes of bodies as sent."`
-	MaxPagesPerHost *int64 `json:"max_pages_per_host,omitempty" minimum:"0" doc:"Pages of each host."`
-	PatienceMS      *int64 `json:"patience_ms,omitempty" minimum:"1000" maximum:"31536000000" doc:"How long to wait for a host that is held, failing or unreadable before it is given up."`
 }
 
 // spec is the request as jobs are stored with.
@@ -85,15 +74,7 @@ func (r *JobRequest) spec() jobspec.Spec {
 		span(asked, "backoff.failing_start", b.FailingStartMS)
 		span(asked, "backoff.failing_max", b.FailingMaxMS)
 	}
-	if l := r.Limits; l != nil {
-		number(asked, "max_pages", l.MaxPages)
-		number(asked, "max_requests", l.MaxRequests)
-		span(asked, "max_time", l.MaxTimeMS)
-		number(asked, "max_depth", l.MaxDepth)
-		number(asked, "max_bytes", l.MaxBytes)
-		number(asked, "max_pages_per_host", l.MaxPagesPerHost)
-		span(asked, "patience", l.PatienceMS)
-	}
+	r.Limits.ask(asked)
 	return jobspec.Spec{Seeds: r.Seeds, Settings: asked, DryRun: r.DryRun}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"headway/internal/config"
+	"headway/limit"
 )
 
 // TestEverySettingOfAJob asks by the API for everything that a job may ask for, and
@@ -21,8 +22,13 @@ func TestEverySettingOfAJob(t *testing.T) {
 	r := JobRequest{
 		Seeds: []string{"https://example.com/"}, Scope: "list", ScopeHosts: []string{"example.org"}, Include: []string{"/a/*"}, Exclude: []string{"re:b"}, Files: &yes, Sitemaps: "off",
 		Preset: "polite", Pace: &JobPace{n(1500), n(10), n(3), n(2)}, Backoff: &JobBackoff{n(2000), n(4000), n(3000), n(6000)}, FailureThreshold: n(7), CancelAfter: n(9),
-		Limits: &JobCeilings{n(100), n(200), n(60_000), n(5), n(1 << 20), n(50), n(90_000)},
+		Limits: JobCeilings{},
 		DryRun: true,
+	}
+	for i := range limit.Rules {
+		if rule := &limit.Rules[i]; rule.Asked {
+			r.Limits[rule.Field()] = n(60_000)
+		}
 	}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
@@ -47,7 +53,7 @@ func TestEverySettingOfAJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set.Pace.Delay != 1500*time.Millisecond || set.Limits.Time != time.Minute || set.Limits.Pages != 100 || !set.Files || set.Backoff.FailingMax != 6*time.Second {
+	if set.Pace.Delay != 1500*time.Millisecond || set.Limits.Time != time.Minute || set.Limits.Pages != 60_000 || !set.Files || set.Backoff.FailingMax != 6*time.Second {
 		t.Errorf("settings %+v", set)
 	}
 }

@@ -12,10 +12,10 @@ import (
 
 // LimitWish is what a job would ask for, and for whom.
 type LimitWish struct {
-	Preset string       `json:"preset,omitempty" enum:"polite,audit,warm,map,owned" doc:"Some presets bring limits along."`
-	Limits *JobCeilings `json:"limits,omitempty" doc:"As POST /v1/jobs takes them."`
-	Tenant *string      `json:"tenant,omitempty" maxLength:"200" doc:"For another tenant. Operators only."`
-	Plan   string       `json:"plan,omitempty" maxLength:"200" doc:"As if the tenant had this plan. Operators only."`
+	Preset string      `json:"preset,omitempty" enum:"polite,audit,warm,map,owned" doc:"Some presets bring limits along."`
+	Limits JobCeilings `json:"limits,omitempty" doc:"As POST /v1/jobs takes them."`
+	Tenant *string     `json:"tenant,omitempty" maxLength:"200" doc:"For another tenant. Operators only."`
+	Plan   string      `json:"plan,omitempty" maxLength:"200" doc:"As if the tenant had this plan. Operators only."`
 }
 
 // SimulatedLimits is what a job would get.
