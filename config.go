@@ -27,13 +27,6 @@ import (
 	"headway/weburl"
 )
 
-// Fetcher makes exchanges. [*fetch.Client] is one; its documentation says what
-// a call promises.
-type Fetcher interface {
-	Do(ctx context.Context, req fetch.Request) (*fetch.Result, error)
-	Robots(ctx context.Context, req fetch.Request) (last *fetch.Result, hops []weburl.URL, err error)
-}
-
 // Sitemaps says what is done with sitemaps.
 type Sitemaps string
 
@@ -154,7 +147,7 @@ type Bounds struct {
 // required; the rest is useful when zero.
 type Worker struct {
 	Store   store.Store
-	Fetcher Fetcher
+	Fetcher fetch.Fetcher
 	Outputs []output.Writer // written while a crawl runs, finished when it has ended
 	Journal string          // file of what is in flight; empty for none
 	Bounds
@@ -171,7 +164,7 @@ type Worker struct {
 	IgnoreRobots bool
 
 	// Strained tells whether response times are our own rather than the hosts',
-	// as [governor.Strain] does; nil means never.
+	// as Strain of package governor does; nil means never.
 	Strained func() bool
 	// Lookups tells how the layer of name lookups stands; nil if nobody knows.
 	Lookups func() guard.Layer
@@ -180,7 +173,8 @@ type Worker struct {
 	// Drain, when closed, ends the work after what is in flight. Cancelling the
 	// context ends it at once. Either way it can be resumed.
 	Drain <-chan struct{}
-	// Mail brings questions and orders; nil for none.
+	// Mail brings questions and orders to a crawl; nil for none. A worker of a fleet
+	// has those of its store.
 	Mail ask.Mail
 
 	Log   *slog.Logger // nil for none

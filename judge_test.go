@@ -27,7 +27,7 @@ type fenced struct {
 	trespass []string  // forbidden pages that were asked for
 }
 
-// Do implements [headway.Fetcher].
+// Do implements [fetch.Fetcher].
 func (w *fenced) Do(_ context.Context, req fetch.Request) (*fetch.Result, error) {
 	time.Sleep(10 * time.Millisecond)
 	res := &fetch.Result{URL: req.URL, Status: http.StatusOK, Header: http.Header{}, Owned: true, Timing: fetch.Timing{Sent: time.Now(), FirstByte: 1, Total: 1}}
@@ -56,7 +56,7 @@ func (w *fenced) Do(_ context.Context, req fetch.Request) (*fetch.Result, error)
 	return res, nil
 }
 
-// Robots implements [headway.Fetcher].
+// Robots implements [fetch.Fetcher].
 func (w *fenced) Robots(_ context.Context, req fetch.Request) (*fetch.Result, []weburl.URL, error) {
 	return &fetch.Result{
 		URL: req.URL, Status: http.StatusOK, Header: http.Header{}, Owned: true, Timing: fetch.Timing{Sent: time.Now()}, Body: []byte("User-agent: *\nDisallow: /no/\n"),

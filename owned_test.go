@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headway"
 	"headway/fetch"
 	"headway/job"
 	"headway/store"
@@ -14,7 +13,7 @@ import (
 )
 
 // public is a fetcher in whose eyes no address is the operator's own.
-type public struct{ headway.Fetcher }
+type public struct{ fetch.Fetcher }
 
 func (p public) Do(ctx context.Context, req fetch.Request) (*fetch.Result, error) {
 	res, err := p.Fetcher.Do(ctx, req)

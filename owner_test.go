@@ -59,7 +59,7 @@ func (m *mute) Abandon(ctx context.Context, w store.WorkerID) error {
 
 // calledOff is a fetcher that notes when requests were called off.
 type calledOff struct {
-	headway.Fetcher
+	fetch.Fetcher
 	mu sync.Mutex
 	at []time.Time
 }
@@ -201,7 +201,7 @@ func (s *sluggish) Record(ctx context.Context, points []store.Point) error {
 // somebody else's, between the word that its tenth request may be sent and the first
 // byte.
 type frozen struct {
-	headway.Fetcher
+	fetch.Fetcher
 	mute *mute
 	n    atomic.Int64
 	url  weburl.URL

@@ -21,7 +21,7 @@ import (
 // leading is a web of redirects: where each URL leads. All others are pages.
 type leading map[string]string
 
-// Do implements [headway.Fetcher].
+// Do implements [fetch.Fetcher].
 func (l leading) Do(_ context.Context, req fetch.Request) (*fetch.Result, error) {
 	time.Sleep(10 * time.Millisecond)
 	res := &fetch.Result{URL: req.URL, Status: http.StatusOK, Header: http.Header{}, Owned: true, Timing: fetch.Timing{Sent: time.Now(), FirstByte: 1, Total: 1}}
@@ -35,7 +35,7 @@ func (l leading) Do(_ context.Context, req fetch.Request) (*fetch.Result, error)
 	return res, nil
 }
 
-// Robots implements [headway.Fetcher].
+// Robots implements [fetch.Fetcher].
 func (l leading) Robots(_ context.Context, req fetch.Request) (*fetch.Result, []weburl.URL, error) {
 	return &fetch.Result{URL: req.URL, Status: http.StatusNotFound, Header: http.Header{}, Owned: true, Timing: fetch.Timing{Sent: time.Now()}}, []weburl.URL{req.URL}, nil
 }

@@ -62,7 +62,7 @@ func (c *curious) moments() []answer.Slow {
 
 // slowPages takes its time for pages, and none for robots.txt.
 type slowPages struct {
-	headway.Fetcher
+	fetch.Fetcher
 	wait time.Duration
 }
 

@@ -24,7 +24,7 @@ import (
 
 // underWay counts page requests that are under way at once.
 type underWay struct {
-	headway.Fetcher
+	fetch.Fetcher
 	mu        sync.Mutex
 	now, most int
 }
@@ -119,7 +119,7 @@ func TestTimeoutGrace(t *testing.T) {
 }
 
 // waitingPages answers no page before it is given up on.
-type waitingPages struct{ headway.Fetcher }
+type waitingPages struct{ fetch.Fetcher }
 
 func (w waitingPages) Do(ctx context.Context, req fetch.Request) (*fetch.Result, error) {
 	<-ctx.Done()

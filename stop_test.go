@@ -37,7 +37,7 @@ func (s *stop) wait() {
 // stopped makes the requests of a process that may be stopped, before they leave and
 // before their answer is seen.
 type stopped struct {
-	headway.Fetcher
+	fetch.Fetcher
 	stop    *stop
 	severed int
 }

@@ -11,7 +11,6 @@ import (
 
 	"headway/fetch"
 	"headway/internal/borrow"
-	"headway/internal/exchange"
 	"headway/politeness"
 	"headway/robots"
 	"headway/scope"
@@ -90,7 +89,7 @@ type Page struct {
 // Config is a crawl as far as a look at its hosts is concerned.
 type Config struct {
 	Store         store.Store // where it shares hosts with other crawls, what is learned of them is kept
-	Fetcher       exchange.Fetcher
+	Fetcher       fetch.Fetcher
 	Agent         string // our product token in robots.txt
 	Seeds         []weburl.URL
 	Fallback      map[string]weburl.URL // of hosts that cannot be connected to: where to look instead

@@ -11,7 +11,7 @@ import (
 	"headway/weburl"
 )
 
-// Known tells what the last run of a check read of a URL, for [headway.Config]:
+// Known tells what the last run of a check read of a URL, for the Known of a job:
 // the visit that was put back to be made again, nil where it has none that a
 // server could compare with.
 func Known(st store.Store, id job.ID) func(context.Context, weburl.URL) (*visit.Visit, error) {

@@ -12,7 +12,6 @@ import (
 	"headway/fetch/guard"
 	"headway/frontier"
 	"headway/gauge"
-	"headway/internal/exchange"
 	"headway/limit"
 	"headway/output"
 	"headway/politeness"
@@ -66,7 +65,7 @@ type Bounds struct {
 // name in package headway says what each field means.
 type Worker struct {
 	Store   store.Store
-	Fetcher exchange.Fetcher
+	Fetcher fetch.Fetcher
 	Outputs []output.Writer
 	Journal string
 	Bounds

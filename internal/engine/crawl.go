@@ -29,7 +29,7 @@ func New(w Worker, j Job) (*Crawl, error) {
 		return nil, err
 	}
 	c.jobs.only, c.read.sitemaps = r, j.Sitemaps
-	c.mode = &solo{base: c.base, jobs: c.jobs, queues: c.queues, r: r}
+	c.mode = &solo{base: c.base, queues: c.queues, r: r}
 	return &Crawl{c, r}, nil
 }
 
@@ -69,6 +69,7 @@ func (x *Crawl) Sites() int { return len(x.c.sites) }
 // Renew adds what a crawl that has ended is asked for anew: seeds it has not seen and,
 // with [Job.Widened], URLs that were skipped because they did not belong to it.
 func (x *Crawl) Renew(ctx context.Context, id job.ID) (jobrun.Renewal, error) {
+	x.c.loop.Begin()
 	x.r.ID = id
 	if err := x.r.WidenAgain(ctx); err != nil {
 		return jobrun.Renewal{}, err

@@ -65,7 +65,7 @@ func (c *crawler) layers(now time.Time) []gauge.Layer {
 		l := c.cfg.Lookups()
 		list[9].Limit, list[9].Use, list[9].Waiting, list[9].Waited = int64(l.Limit), int64(l.Use), int64(l.Waiting), l.Waited
 	}
-	if m, ok := c.cfg.Fetcher.(Metered); ok {
+	if m, ok := c.cfg.Fetcher.(metered); ok {
 		bodies := m.Stats().Bodies
 		list[7].Waiting += int64(bodies.Waiting)
 		list[7].Waited += bodies.Waited
@@ -89,7 +89,7 @@ func (c *crawler) show(now time.Time, over bool) {
 	c.meter.Show(r, c.f.Account().Shares(now))
 }
 
-// Metered is a Fetcher that counts what it does.
-type Metered interface{ Stats() fetch.Stats }
+// metered is a Fetcher that counts what it does.
+type metered interface{ Stats() fetch.Stats }
 
-var _ Metered = (*fetch.Client)(nil)
+var _ metered = (*fetch.Client)(nil)

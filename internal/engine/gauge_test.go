@@ -16,7 +16,7 @@ func BenchmarkShow(b *testing.B) {
 	cfg := newWorker(memory.Open(memory.Config{}))
 	cfg.Gauge = &g
 	c := newCrawler(cfg, true)
-	c.mode = &solo{base: c.base, jobs: c.jobs, queues: c.queues, r: &run{base: c.base, Stored: &jobrun.Stored{ID: 1}}}
+	c.mode = &solo{base: c.base, queues: c.queues, r: &run{base: c.base, Stored: &jobrun.Stored{ID: 1}}}
 	c.loop.Begin()
 	if err := c.open(b.Context(), c.loop.Now(), store.SlotCount); err != nil {
 		b.Fatal(err)

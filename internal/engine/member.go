@@ -91,7 +91,6 @@ type member struct {
 	queues *queues
 
 	opener *opener
-	queue  store.Queue
 	safety limit.Limits
 
 	rebalancing chore
@@ -137,7 +136,7 @@ func newMember(w Worker, f Fleet) *crawler {
 	m := &member{
 		base: c.base, hosts: c.hosts, jobs: c.jobs, queues: c.queues,
 		opener: &opener{base: c.base, job: f.Open, queue: w.Store.(store.Queue)},
-		queue:  w.Store.(store.Queue), safety: f.Safety, opening: map[job.ID]bool{},
+		safety: f.Safety, opening: map[job.ID]bool{},
 	}
 	c.mode = m
 	c.cfg.OptedOut = m.optOuts.beside(w.OptedOut)

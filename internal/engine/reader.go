@@ -199,7 +199,7 @@ func (rd *reader) balance(ctx context.Context, most, own int) (b balance, err er
 	b.share = ownership.FairShare(workers, rd.worker)
 	for _, w := range workers {
 		if w.ID == rd.worker && w.Slots > most {
-			// The answer to a question for slots was lost, and nobody works on therd.
+			// The answer to a question for slots was lost, and nobody works on them.
 			err = fmt.Errorf("the store counts %d slots as ours, we know of %d: %w", w.Slots, most, store.ErrFenced)
 		}
 	}

@@ -54,8 +54,8 @@ type run struct {
 	progress atomic.Pointer[gauge.Progress]
 }
 
-// fleetJob is a job of a fleet as the store has it, and this worker's part in looking
-// after it.
+// fleetJob is a job as the store of a fleet has it, and this worker's part in looking
+// after it. One alone has but a state: it runs.
 type fleetJob struct {
 	owned     map[string]bool // hosts of its tenant, as they were when it began here
 	state     job.State

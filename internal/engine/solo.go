@@ -15,7 +15,6 @@ import (
 // solo is a crawler that works on one job, and shares its store with nobody.
 type solo struct {
 	*base
-	jobs   *jobs
 	queues *queues
 	r      *run
 }

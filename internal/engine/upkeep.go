@@ -20,7 +20,7 @@ func (m *member) followJobs(work context.Context, now time.Time) {
 	if !m.follow.due(now) {
 		return
 	}
-	queue, safety := m.queue, m.safety
+	queue, safety := m.opener.queue, m.safety
 	loop.Once(work, m.loop, func(ctx context.Context) ([]store.Job, error) {
 		if _, err := queue.Admit(ctx, m.loop.Now(), safety); err != nil {
 			return nil, err

@@ -18,12 +18,6 @@ import (
 	"headway/weburl"
 )
 
-// Fetcher makes requests. A result is there beside an error, too.
-type Fetcher interface {
-	Do(ctx context.Context, req fetch.Request) (*fetch.Result, error)
-	Robots(ctx context.Context, req fetch.Request) (last *fetch.Result, hops []weburl.URL, err error)
-}
-
 // Host is who is asked, and as whom.
 type Host struct {
 	Home    weburl.URL
@@ -33,7 +27,7 @@ type Host struct {
 
 // Asker asks hosts. Fetcher and Agent are needed; the rest is what a crawl has beside.
 type Asker struct {
-	Fetcher Fetcher
+	Fetcher fetch.Fetcher
 	Agent   string     // our product token in robots.txt
 	Key     weburl.Key // of the fingerprints in redirect chains
 

@@ -18,9 +18,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"headway/fetch"
 	"headway/frontier"
 	"headway/gauge"
-	"headway/internal/exchange"
 	"headway/internal/loop"
 	"headway/internal/redirects"
 	"headway/robots"
@@ -34,7 +34,7 @@ type Config struct {
 	Slow    int // exchanges without progress, beyond Workers
 	Parsers int // bodies parsed at once
 
-	Fetcher       exchange.Fetcher
+	Fetcher       fetch.Fetcher
 	Agent         string     // our product token in robots.txt
 	Key           weburl.Key // of fingerprints and slots
 	Robots        robots.Policy

@@ -21,7 +21,7 @@ import (
 	"headway/weburl"
 )
 
-// Spec is what a job is asked for, as far as the store is concerned.
+// Spec is what a job is asked for, and for whom, as far as the store is concerned.
 type Spec struct {
 	Name  string
 	Asked []byte // what was asked for, as it is kept with the job

@@ -22,11 +22,8 @@ type Epoch struct {
 	end context.CancelCauseFunc
 }
 
-// Context ends with the epoch.
-func (s *Epoch) Context() context.Context { return s.ctx }
-
 // Over tells whether the epoch has ended.
-func (s *Epoch) Over() bool { return s.ctx.Err() != nil }
+func (e *Epoch) Over() bool { return e.ctx.Err() != nil }
 
 // LeaseConfig is how a lease is renewed, and what its end means.
 type LeaseConfig struct {
@@ -38,10 +35,10 @@ type LeaseConfig struct {
 	Renew func(ctx context.Context) (lost []string, err error)
 	// Sever closes all connections, so that nothing can leave on them; nil for none.
 	Sever func()
-	// Lost is run by the loop when a new epoch begins, with how long the process was
-	// silent; then runs next.
+	// Lost has the loop give up what was lost when a new epoch begins, and run then
+	// after it. Silent is how long nothing was renewed.
 	Lost func(silent time.Duration, lost []string, then func())
-	// End ends all work; Fail also says why to whoever waits for it.
+	// End ends all work, Fail tells the loop why.
 	End  func(cause error)
 	Fail func(err error)
 	// Asked is told how the store answered; nil for nobody.

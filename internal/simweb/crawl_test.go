@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"headway"
+	"headway/fetch"
 	"headway/limit"
 	"headway/politeness"
 	"headway/robots"
@@ -96,7 +97,7 @@ func live(w *world, crawls []*crawl, st step, crash bool) error {
 }
 
 // run is one life of a crawl.
-func (c *crawl) run(ctx context.Context, drain <-chan struct{}, fetcher headway.Fetcher, workers int) error {
+func (c *crawl) run(ctx context.Context, drain <-chan struct{}, fetcher fetch.Fetcher, workers int) error {
 	select {
 	case <-time.After(time.Until(c.world.begin.Add(c.job.start))):
 	case <-drain:
@@ -140,7 +141,7 @@ func (c *crawl) run(ctx context.Context, drain <-chan struct{}, fetcher headway.
 }
 
 // config is what is asked of the engine.
-func (c *crawl) config(fetcher headway.Fetcher, workers int) (headway.Worker, headway.Job) {
+func (c *crawl) config(fetcher fetch.Fetcher, workers int) (headway.Worker, headway.Job) {
 	j := c.job
 	work := headway.Job{
 		Name: "scenario", Seeds: c.seeds, Sitemaps: headway.SitemapsOff, Policy: j.policy,
