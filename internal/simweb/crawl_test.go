@@ -8,11 +8,13 @@ import (
 
 	"headway"
 	"headway/fetch"
+	jobs "headway/job"
 	"headway/limit"
 	"headway/politeness"
 	"headway/robots"
 	"headway/scope"
 	"headway/store"
+	"headway/store/memory"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -21,25 +23,16 @@ import (
 const longest = 90 * 24 * time.Hour
 
 // crawl is one job that is crawled by [headway.Run], life after life, with a
-// store of its own. Jobs that share no host are crawls beside each other.
+// store of its own. Jobs that share no host are crawls beside each other; for those
+// that do see [fleet].
 type crawl struct {
 	world *world
 	job   *job
 	store *shelf
-	seeds []weburl.URL
-	begun bool
 }
 
 func newCrawl(w *world, j *job) *crawl {
-	c := &crawl{world: w, job: j, store: newShelf()}
-	for _, h := range w.hosts {
-		for _, t := range h.targets {
-			if t.job == j {
-				c.seeds = append(c.seeds, t.url)
-			}
-		}
-	}
-	return c
+	return &crawl{world: w, job: j, store: newShelf(memory.Config{})}
 }
 
 // live runs the crawls until the given time has passed or nothing is left to
@@ -105,68 +98,72 @@ func (c *crawl) run(ctx context.Context, drain <-chan struct{}, fetcher fetch.Fe
 	case <-ctx.Done():
 		return nil
 	}
-	l := &life{worked: map[*host]time.Duration{}}
-	w, j := c.config(fetcher, workers)
-	w.Drain, w.Trace = drain, c.world.watch(l)
-	if !c.begun {
-		c.begun = true
-		for _, u := range c.seeds {
-			l.worked[c.world.names[u.Host()]] = 0
-		}
-	}
-	for name, n := range c.store.waiting {
-		if n > 0 {
-			l.worked[c.world.names[name]] = 0
-		}
-	}
-	from := time.Now()
-	clear(c.store.again)
-	report, err := headway.Run(ctx, w, j)
-	l.end = time.Now()
-	for name := range c.store.again {
-		l.worked[c.world.names[name]] = 0
-	}
+	l := &life{}
+	w := c.world.worker(fetcher, workers, c.job)
+	w.Store, w.Drain, w.Trace = c.store, drain, c.world.watch(l)
+	c.store.begin()
+	report, err := headway.Run(ctx, w, c.world.asked(c.job))
+	l.end, l.worked = time.Now(), c.store.worked(c.world)
 	if err == nil {
 		l.shares = report.Shares
-	}
-	for h := range l.worked {
-		to := l.end
-		if name := "http://" + h.name; c.store.waiting[name] == 0 {
-			to = c.store.ended[name]
-		}
-		l.worked[h] = to.Sub(from)
 	}
 	c.world.ended(l)
 	return err
 }
 
-// config is what is asked of the engine.
-func (c *crawl) config(fetcher fetch.Fetcher, workers int) (headway.Worker, headway.Job) {
-	j := c.job
-	work := headway.Job{
-		Name: "scenario", Seeds: c.seeds, Sitemaps: headway.SitemapsOff, Policy: j.policy,
+// asked is a job as the engine takes it.
+func (w *world) asked(j *job) headway.Job {
+	asked := headway.Job{
+		Name: "scenario", Sitemaps: headway.SitemapsOff, Policy: j.policy,
 		Limits: limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Patience: j.patience}}),
 	}
-	if !j.whole() {
-		work.Scope = scope.Config{Include: []string{"/only-the-seeds"}}
+	for _, h := range w.hosts {
+		for _, t := range h.targets {
+			if t.job == j {
+				asked.Seeds = append(asked.Seeds, t.url)
+			}
+		}
 	}
+	if !j.whole() {
+		asked.Scope = scope.Config{Include: []string{"/only-the-seeds"}}
+	}
+	return asked
+}
+
+// worker is a worker for these jobs, without a store. robots.txt is treated as the
+// most careful of them does.
+func (w *world) worker(fetcher fetch.Fetcher, workers int, jobs ...*job) headway.Worker {
+	careful := func(j *job) bool { return !j.policy.AllowUnreachableRobots }
 	return headway.Worker{
-		Store: c.store, Fetcher: fetcher, Bounds: headway.Bounds{Workers: workers}, Robots: robots.Policy{AllowUnreachable: j.policy.AllowUnreachableRobots},
+		Fetcher: fetcher, Bounds: headway.Bounds{Workers: workers}, Robots: robots.Policy{AllowUnreachable: !slices.ContainsFunc(jobs, careful)},
 		Owned:     func(weburl.URL) bool { return true }, // any policy may be simulated
-		Addresses: c.world.sharedAddresses(),
-	}, work
+		Addresses: w.sharedAddresses(),
+	}
 }
 
 // settle reads how everything ended.
 func (c *crawl) settle() error {
-	ctx := context.Background()
-	jobs, err := c.store.JobList(ctx, 0, 1)
-	if err != nil || len(jobs) == 0 {
+	list, err := c.store.JobList(context.Background(), 0, 1)
+	if err != nil || len(list) == 0 {
 		return err
 	}
+	if err := c.store.settle(c.world, list[0].ID, c.job); err != nil {
+		return err
+	}
+	for _, h := range c.world.hosts {
+		if slices.Contains(c.job.hosts, h.name) {
+			h.pace = c.job.policy.Pace(h.state)
+		}
+	}
+	return nil
+}
+
+// settle reads how the URLs of a job ended, and what was learned of its hosts.
+func (s *shelf) settle(w *world, id jobs.ID, j *job) error {
+	ctx := context.Background()
 	entries := map[weburl.URL]store.Entry{}
-	for q := (store.Query{Job: jobs[0].ID, Max: store.MaxPage}); ; {
-		page, err := c.store.List(ctx, q)
+	for q := (store.Query{Job: id, Max: store.MaxPage}); ; {
+		page, err := s.List(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -178,19 +175,22 @@ func (c *crawl) settle() error {
 		}
 		q.After = page.Next
 	}
-	for _, h := range c.world.hosts {
-		if !slices.Contains(c.job.hosts, h.name) {
+	for _, h := range w.hosts {
+		if !slices.Contains(j.hosts, h.name) {
 			continue
 		}
 		for _, t := range h.targets {
+			if t.job != j {
+				continue
+			}
 			if e, ok := entries[t.url]; !ok {
-				c.world.problem("%s is not stored", t.url)
+				w.problem("%s is not stored", t.url)
 			} else {
 				t.settle(&e)
 			}
 			delete(entries, t.url)
 		}
-		stored, err := c.store.Host(ctx, "http://"+h.name)
+		stored, err := s.Host(ctx, "http://"+h.name)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			h.state = politeness.New(h.name)
@@ -201,11 +201,10 @@ func (c *crawl) settle() error {
 				return err
 			}
 		}
-		h.pace = c.job.policy.Pace(h.state)
 	}
 	for u, e := range entries {
 		if e.Outcome != visit.Skipped {
-			c.world.problem("%s was %s, and nobody wanted it", u, e.Outcome)
+			w.problem("%s was %s, and nobody wanted it", u, e.Outcome)
 		}
 	}
 	return nil

@@ -36,6 +36,9 @@ const (
 	leaving turn = iota // was decided before
 	landing
 	slowing // an answer of the same instant was not slow
+	adding  // the seeds of a job are stored
+	looking // the URLs of a job are counted, after all that may have ended
+	joining // a job is submitted
 	halting // ends the instant
 )
 

@@ -149,14 +149,7 @@ func (s *script) play(w *world) error {
 		if len(s.steps) > 1 || s.steps[0].span > 0 {
 			return errors.New("jobs that share hosts run once, to their end")
 		}
-		client, err := w.client(s.steps[0].timeout)
-		if err != nil {
-			return err
-		}
-		defer client.Close()
-		newDesk(w, client, s.steps[0].workers).run()
-		w.trace.down(time.Now())
-		return nil
+		return newFleet(w).play(s.steps[0])
 	}
 	crawls := make([]*crawl, len(s.jobs))
 	for i, j := range s.jobs {

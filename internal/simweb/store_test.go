@@ -3,6 +3,7 @@ package simweb_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,25 +17,39 @@ import (
 // ask.
 var errKilled = errors.New("killed")
 
-// shelf is a store that notes when the last URL of each host ended, and that can
-// be cut off from its process.
+// shelf is a store that measures how long each host has work, and that can be cut
+// off from its process.
 type shelf struct {
 	*memory.Store
-	killed  *atomic.Bool
-	waiting map[string]int       // URLs of each host
-	ended   map[string]time.Time // when a URL of it last did
-	again   map[string]bool      // hosts of which something waits again that was put off
+	killed *atomic.Bool
+
+	mu      sync.Mutex // guards what follows
+	waiting map[queue]int
+	hosts   map[string]*work
 }
 
-func newShelf() *shelf {
+// queue is the URLs of a job that wait on a host.
+type queue struct {
+	job  jobs.ID
+	host string
+}
+
+// work is how long a host has had URLs that wait, in one life of a process.
+type work struct {
+	waiting int           // URLs of all jobs
+	since   time.Time     // start of the current stretch, while waiting > 0
+	before  time.Duration // sum of the stretches that are over
+}
+
+func newShelf(cfg memory.Config) *shelf {
 	killed := &atomic.Bool{}
-	st := memory.Open(memory.Config{Fault: func(string) error {
+	cfg.Fault = func(string) error {
 		if killed.Load() {
 			return errKilled
 		}
 		return nil
-	}})
-	return &shelf{Store: st, killed: killed, waiting: map[string]int{}, ended: map[string]time.Time{}, again: map[string]bool{}}
+	}
+	return &shelf{Store: memory.Open(cfg), killed: killed, waiting: map[queue]int{}, hosts: map[string]*work{}}
 }
 
 // revive lets a new process have what the killed one left.
@@ -52,7 +67,7 @@ func (s *shelf) Add(ctx context.Context, now time.Time, found []store.Found) (st
 
 func (s *shelf) fresh(found []store.Found, receipt store.Receipt) {
 	for _, i := range receipt.Fresh {
-		s.waiting[found[i].Item.URL.Host()]++
+		s.wait(found[i].Item.Job, found[i].Item.URL.Host(), 1)
 	}
 }
 
@@ -63,10 +78,10 @@ func (s *shelf) Commit(ctx context.Context, c store.Commit) (store.Receipt, erro
 		return receipt, err
 	}
 	for i := range c.Visits {
-		s.end(c.Visits[i].Item.URL.Host(), 1)
+		s.wait(c.Visits[i].Item.Job, c.Visits[i].Item.URL.Host(), -1)
 	}
 	for _, p := range c.Parks {
-		s.end(p.Host, s.waiting[p.Host])
+		s.wait(p.Job, p.Host, -s.waits(p.Job, p.Host))
 	}
 	s.fresh(c.Found, receipt)
 	return receipt, nil
@@ -92,13 +107,56 @@ func (s *shelf) Extend(ctx context.Context, now time.Time, id jobs.ID, maxPages 
 		return err
 	}
 	for host, n := range putOff {
-		s.waiting[host] += n
-		s.again[host] = true
+		s.wait(id, host, n)
 	}
 	return nil
 }
 
-func (s *shelf) end(host string, n int) {
-	s.waiting[host] -= n
-	s.ended[host] = time.Now()
+// waits is how many URLs of a job wait on a host.
+func (s *shelf) waits(id jobs.ID, host string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting[queue{id, host}]
+}
+
+// wait adds n URLs of a job to those that wait on a host; n < 0 takes them off.
+func (s *shelf) wait(id jobs.ID, host string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting[queue{id, host}] += n
+	h := s.hosts[host]
+	if h == nil {
+		h = &work{}
+		s.hosts[host] = h
+	}
+	idle := h.waiting == 0
+	switch h.waiting += n; {
+	case idle:
+		h.since = time.Now()
+	case h.waiting == 0:
+		h.before += time.Since(h.since)
+	}
+}
+
+// begin starts the measurement for a new life of a process.
+func (s *shelf) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.hosts {
+		h.since, h.before = time.Now(), 0
+	}
+}
+
+// worked is how long each host of a world has had work since [shelf.begin].
+func (s *shelf) worked(w *world) map[*host]time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	worked := map[*host]time.Duration{}
+	for name, h := range s.hosts {
+		worked[w.names[name]] = h.before
+		if h.waiting > 0 {
+			worked[w.names[name]] += time.Since(h.since)
+		}
+	}
+	return worked
 }

@@ -228,6 +228,7 @@ func (w *world) watch(l *life) frontier.Trace {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.trace.effect(w.names[r.Host], now, e)
+			_, w.names[r.Host].pace = e.Pace()
 		},
 		Moved: func(now time.Time, name string, from, to frontier.State) {
 			l.moves = append(l.moves, move{w.names[name], now, from, to})
