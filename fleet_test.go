@@ -14,6 +14,7 @@ import (
 
 	"headway"
 	"headway/job"
+	labtemper "headway/lab/temper"
 	"headway/limit"
 	"headway/store"
 	"headway/store/memory"
@@ -595,5 +596,27 @@ func TestFleetAddress(t *testing.T) {
 		f.await(id, 30*time.Minute)
 		f.drain(workers)
 		f.polite(time.Second)
+	})
+}
+
+// TestFleetCancelAfter ends a job of a fleet whose host refuses on and on: it does not
+// run for ever with nobody to end it.
+func TestFleetCancelAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		temper := small(30)
+		temper.Rules.Outages = []labtemper.Outage{{AfterRequests: 3, Status: 429, Form: labtemper.None}}
+		f := &fleet{simulated: newSimulated(t, 1, temper)}
+		f.cfg.Policy.CancelAfter = 5
+		f.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Patience: 1000 * time.Hour}})
+		id := f.submit(0)
+		workers := []*worker{f.start(), f.start()}
+		j, counts := f.await(id, 100*time.Hour)
+		if j.State != job.Cancelled || !strings.Contains(j.Reason, "refused 5 times") {
+			t.Errorf("ended %s (%s)", j.State, j.Reason)
+		}
+		if counts.Waiting == 0 {
+			t.Error("nothing waits")
+		}
+		f.drain(workers)
 	})
 }

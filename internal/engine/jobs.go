@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"headway/frontier"
 	"headway/internal/jobrun"
+	"headway/internal/loop"
 	"headway/job"
 	"headway/limit"
 	"headway/store"
@@ -114,4 +116,27 @@ func (js *jobs) waiting() (n int64) {
 		n += r.counts.Waiting
 	}
 	return n
+}
+
+// cancel ends a job with work left. That of a fleet is ended in the store: all workers
+// let go of it when they hear of that.
+func (js *jobs) cancel(now time.Time, r *run, reason string) {
+	if !r.shared {
+		r.halt(now, &jobrun.End{State: job.Cancelled, Reason: reason})
+		return
+	}
+	r.cancelled = true
+	js.f.StopJob(now, r.ID)
+	st, id, clock, work := js.st, r.ID, js.loop.Now, js.shift
+	loop.Do(work, js.loop, func(ctx context.Context) error {
+		err := st.SetState(ctx, clock(), id, job.Running, job.Cancelled, reason)
+		if errors.Is(err, store.ErrConflict) {
+			return nil // somebody else has ended, drained or paused it
+		}
+		return err
+	}, func(_ time.Time, err error) {
+		if err != nil {
+			js.loop.FailUnless(work, fmt.Errorf("cancel job %d: %w", id, err))
+		}
+	})
 }

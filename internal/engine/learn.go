@@ -11,10 +11,8 @@ import (
 	"headway/internal/committer"
 	"headway/internal/discovery"
 	"headway/internal/fetchpool"
-	"headway/internal/jobrun"
 	"headway/internal/ownership"
 	"headway/internal/redirects"
-	"headway/job"
 	"headway/politeness"
 	"headway/robots"
 	"headway/store"
@@ -207,9 +205,9 @@ func (lr *learner) noteEffect(now time.Time, host string, e politeness.Effect) {
 		return
 	}
 	for _, r := range lr.jobs.runsOf(host) {
-		if most := r.cfg.Policy.CancelAfter; most > 0 && r.stop == nil {
+		if most := r.cfg.Policy.CancelAfter; most > 0 && r.stop == nil && !r.cancelled {
 			lr.meter.Totals.Cancelled++
-			r.halt(now, &jobrun.End{State: job.Cancelled, Reason: fmt.Sprintf("%s refused %d times in a row at the slowest pace", host, most)})
+			lr.jobs.cancel(now, r, fmt.Sprintf("%s refused %d times in a row at the slowest pace", host, most))
 		}
 	}
 }

@@ -66,6 +66,7 @@ type fleetJob struct {
 	seeded    bool       // its seeds were added by us
 	tending   chore
 	unspentAt time.Time       // when to look next whether page tokens are used
+	cancelled bool            // the store is being told that it is
 	ctx       context.Context // of its requests
 	cancel    context.CancelCauseFunc
 }
