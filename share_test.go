@@ -44,7 +44,7 @@ func (b *board) take() {
 	b.mu.Lock()
 	wait := time.Duration(b.random.Int64N(int64(b.slow)))
 	b.mu.Unlock()
-	time.Sleep(wait)
+	time.Sleep(wait) // in a bubble
 }
 
 // member is the store of one process.

@@ -92,7 +92,7 @@ type usage struct {
 func watchUsage(t *testing.T, ctx context.Context, every time.Duration) *usage {
 	t.Helper()
 	u := &usage{}
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(every) // samples the process in real time
 	defer tick.Stop()
 	for {
 		select {

@@ -209,19 +209,19 @@ func TestHTTP2Oddities(t *testing.T) {
 		}, Protocol, ""},
 		{"no answer", func(f *http2.Framer, s uint32) {
 			for f.WritePing(false, [8]byte{}) == nil {
-				time.Sleep(100 * time.Millisecond)
+				time.Sleep(100 * time.Millisecond) // the pace of the server's pings; the client's timeout ends it
 			}
 		}, Timeout, ""},
 		{"body hangs", func(f *http2.Framer, s uint32) {
 			head(f, s, false, ok)
 			for f.WritePing(false, [8]byte{}) == nil {
-				time.Sleep(100 * time.Millisecond)
+				time.Sleep(100 * time.Millisecond) // the pace of the server's pings; the client's timeout ends it
 			}
 		}, Timeout, ""},
 		{"endless empty frames", func(f *http2.Framer, s uint32) {
 			head(f, s, false, ok)
 			for f.WriteData(s, false, nil) == nil {
-				time.Sleep(time.Millisecond)
+				time.Sleep(time.Millisecond) // the pace of the server's frames; the client's timeout ends it
 			}
 		}, Timeout, ""},
 	}

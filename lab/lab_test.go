@@ -355,7 +355,7 @@ func TestRunEnds(t *testing.T) {
 		client <- err
 	}()
 	for l.Stats().Total.InFlight == 0 {
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // a hanging request is seen only in the statistics
 	}
 	cancel()
 	if err := <-done; err != nil {

@@ -94,6 +94,7 @@ func (v *receiver) has(event string) (arrived bool, refused int) {
 // until waits for something to be so. What never comes true fails the test.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
+	// River and PostgreSQL work in real time and report nothing here, so it is polled.
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("after a minute not: %s", what)

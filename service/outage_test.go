@@ -71,6 +71,7 @@ func TestOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, server := range []*server{s, free} {
+		// Another process, PostgreSQL, starts, so the health check is polled.
 		for began := time.Now(); server.ask("GET", "/readyz", "", nil).status != http.StatusOK; time.Sleep(50 * time.Millisecond) {
 			if time.Since(began) > time.Minute {
 				t.Fatal("not ready")

@@ -143,6 +143,7 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: waitfor FILE…")
 	}
 	for _, name := range args {
+		// Another process writes the files, so they are polled.
 		for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 			if _, err := os.Stat(ts.MkAbs(name)); err == nil {
 				break

@@ -165,7 +165,7 @@ func (s *shop) page(w http.ResponseWriter, r *http.Request, p page) {
 	cache := "HIT"
 	if !had {
 		cache = "MISS"
-		time.Sleep(originTime)
+		time.Sleep(originTime) // the response time of a real server, which the page shows
 	}
 	w.Header().Set("X-Cache", cache)
 	w.Header().Set("Cache-Control", "public, max-age=3600")

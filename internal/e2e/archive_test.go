@@ -192,7 +192,7 @@ func TestArchiveKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(pages) * delay / time.Duration(kills+1))
+		time.Sleep(time.Duration(pages) * delay / time.Duration(kills+1)) // the moments of the kills, spread over the crawl
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}

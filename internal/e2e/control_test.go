@@ -19,6 +19,7 @@ const deadline = 2 * time.Minute
 // eventually waits until something is so, and fails when it never is.
 func (w *world) eventually(so func() bool) {
 	w.Helper()
+	// Other processes bring it about and report nothing here, so it is polled.
 	for began := time.Now(); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Since(began) > deadline {
 			w.Fatalf("not so after %v", deadline)

@@ -120,7 +120,7 @@ func (w *world) holdAt(crawl *exec.Cmd, pages int64) (release func()) {
 			select {
 			case <-released:
 				return
-			case <-time.After(5 * time.Millisecond):
+			case <-time.After(5 * time.Millisecond): // the lab counts pages and reports none
 			}
 		}
 		if err := crawl.Process.Signal(syscall.SIGSTOP); err != nil {

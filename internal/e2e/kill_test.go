@@ -83,9 +83,7 @@ func TestKillKeepsHold(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for began := time.Now(); w.lab.Stats().Total.RobotsFetches == 0 && time.Since(began) < 10*time.Second; {
-			time.Sleep(10 * time.Millisecond)
-		}
+		w.eventually(func() bool { return w.lab.Stats().Total.RobotsFetches > 0 })
 		time.Sleep(1500 * time.Millisecond) // beyond the pace, which each run waits for first
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)

@@ -144,7 +144,7 @@ func (w *world) watch(cmd *exec.Cmd, every time.Duration, sample func(rss int64)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(every) // samples another process
 	defer tick.Stop()
 	for {
 		select {

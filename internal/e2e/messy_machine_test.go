@@ -168,9 +168,7 @@ func TestMessyDamagedWhileRunning(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			for end := time.Now().Add(time.Minute); w.lab.Stats().Total.UniquePages < int64(hosts*10) && time.Now().Before(end); {
-				time.Sleep(10 * time.Millisecond)
-			}
+			w.eventually(func() bool { return w.lab.Stats().Total.UniquePages >= int64(hosts*10) })
 			damage(t, filepath.Join(w.dir, "run", "crawl.db"))
 			timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 			defer timer.Stop()

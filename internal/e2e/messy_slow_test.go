@@ -209,7 +209,7 @@ func watched(w *world, cmd *exec.Cmd) func() usage {
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(500 * time.Millisecond)
+		tick := time.NewTicker(500 * time.Millisecond) // samples another process
 		defer tick.Stop()
 		for {
 			u := used(cmd.Process.Pid)

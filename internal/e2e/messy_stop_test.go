@@ -141,7 +141,7 @@ func TestMessyStop(t *testing.T) {
 	w.signal(cmd, syscall.SIGSTOP)
 	time.Sleep(stop / 10) // what was in flight arrives
 	before := w.requests()
-	time.Sleep(stop - stop/10)
+	time.Sleep(stop - stop/10) // the length of the stop, in which no request may arrive
 	if n := w.requests() - before; n > 0 {
 		t.Errorf("%d requests of a process that is stopped", n)
 	}

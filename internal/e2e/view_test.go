@@ -96,7 +96,7 @@ func (s *terminal) press(keys ...string) { s.tmux(append([]string{"send-keys"}, 
 // see waits until the screen has these lines, in this order.
 func (s *terminal) see(lines ...string) string {
 	s.Helper()
-	tick := time.NewTicker(30 * time.Millisecond)
+	tick := time.NewTicker(30 * time.Millisecond) // tmux reports no redraw, so its screen is polled
 	defer tick.Stop()
 	over := time.After(60 * time.Second)
 	for {
@@ -380,7 +380,7 @@ func TestViewResizes(t *testing.T) {
 		// Between the terminal's change and the next picture both may be seen.
 		screen := whole()
 		for began := time.Now(); strings.Count(screen, "share of host time") > 1 && time.Since(began) < 3*time.Second; screen = whole() {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // tmux reports no redraw
 		}
 		if n := strings.Count(screen, "share of host time"); n > 1 {
 			t.Errorf("%d views at once:\n%s", n, screen)
@@ -471,7 +471,7 @@ func crash() {
 		cancel()
 		showing.Wait()
 	}()
-	<-time.After(time.Second)
+	<-time.After(time.Second) // long enough for tmux to show the view before the crash
 	panic("the crawl is out of order")
 }
 

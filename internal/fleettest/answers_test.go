@@ -55,6 +55,7 @@ func (f *fleet) members() []member {
 // which the machine stands still is none.
 func (f *fleet) until(what string, is func() bool) {
 	f.Helper()
+	// Other processes report nothing here, so it is polled.
 	for began := time.Now(); !is(); time.Sleep(200 * time.Millisecond) {
 		if now := time.Now(); now.Sub(began)-f.stalls.Between(began, now) > time.Minute {
 			f.Fatalf("not after a minute: %s", what)

@@ -173,7 +173,7 @@ func TestArrival(t *testing.T) {
 		if !server.arrived().IsZero() {
 			break
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // the kernel does not report when it begins
 	}
 	for _, parts := range [][]string{{"GET /", " HTTP/1.1\r\n\r\n"}, {"GET /b HTTP/1.1\r\n\r\n"}, {"G", "ET /c HTTP/1.1\r\n\r\n"}} {
 		before, after := send(client, parts[0])

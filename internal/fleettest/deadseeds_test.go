@@ -50,7 +50,7 @@ func goodRate(f *fleet, dead int) float64 {
 		}
 		f.submitFor(seeds, "--tenant", "hopeful")
 		for end := time.Now().Add(f.long()); accepted.Load() < int64(dead)/2 && time.Now().Before(end); {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // dead hosts answer nothing, so their counter is polled
 		}
 		if accepted.Load() < int64(dead)/2 {
 			f.Errorf("%d of %d dead hosts were asked", accepted.Load(), dead)

@@ -391,6 +391,7 @@ func (f *fleet) hasEnded(id int64) (ended bool) {
 // do something meanwhile.
 func (f *fleet) await(id int64, within time.Duration, disturb func()) job {
 	f.Helper()
+	// Other processes report nothing here, so it is polled.
 	for began := time.Now(); ; time.Sleep(500 * time.Millisecond) {
 		if f.hasEnded(id) {
 			return f.show(id)

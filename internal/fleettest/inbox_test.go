@@ -156,6 +156,7 @@ const passEvery = 5 * time.Second
 func (in *inbox) until(f *fleet, what string, happened func() bool) {
 	in.Helper()
 	var passed time.Time
+	// Other processes report nothing here, so it is polled.
 	for began := time.Now(); !happened(); time.Sleep(50 * time.Millisecond) {
 		if time.Since(passed) > passEvery {
 			f.pass()

@@ -88,7 +88,7 @@ func (l *load) send(kind string, rate int, lasts time.Duration, request func(i i
 	began := time.Now()
 	for i := range rate * int(lasts.Seconds()) {
 		due := began.Add(time.Duration(i) * time.Second / time.Duration(rate))
-		time.Sleep(time.Until(due))
+		time.Sleep(time.Until(due)) // the rate of the load is real time
 		wg.Go(func() {
 			if err := request(i); err != nil {
 				l.Errorf("%s: %v", kind, err)

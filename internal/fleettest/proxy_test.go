@@ -130,9 +130,9 @@ func (p *proxy) pass(l *link, from io.Reader, to io.Writer) {
 		}
 	}()
 	for x := range under {
-		time.Sleep(time.Until(x.due))
+		time.Sleep(time.Until(x.due)) // the latency of the line
 		for p.cut.Load() {
-			time.Sleep(tick)
+			time.Sleep(tick) // until the line is restored
 		}
 		if l.forgotten.Load() {
 			continue

@@ -60,6 +60,7 @@ func TestRestore(t *testing.T) {
 // awaitPages waits until a job that other processes work on has so many pages.
 func (f *fleet) awaitPages(id, n int64) {
 	f.Helper()
+	// Other processes report nothing here, so it is polled.
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		j := f.show(id)
 		if j.Pages >= n {

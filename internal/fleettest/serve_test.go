@@ -48,6 +48,7 @@ func (s *service) again() {
 // ready asks the server, which is another process, until it says that it can work.
 func (s *service) ready() {
 	s.Helper()
+	// Another process starts, so its health check is polled.
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		a, err := s.web.Get(s.base + "/readyz")
 		if err == nil {

@@ -268,6 +268,7 @@ func (s *scene) wait(expr string, ok func([]float64) bool) []float64 {
 	s.Helper()
 	var last []float64
 	var err error
+	// Prometheus scrapes at its own times and reports none, so it is polled.
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(100 * time.Millisecond) {
 		if last, err = s.query(expr); err == nil && ok(last) {
 			return last

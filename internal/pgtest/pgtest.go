@@ -244,7 +244,7 @@ func (p *Cluster) MakeSynchronous(ctx context.Context) error {
 			return err
 		}
 	}
-	for tick := time.NewTicker(10 * time.Millisecond); ; <-tick.C {
+	for tick := time.NewTicker(10 * time.Millisecond); ; <-tick.C { // PostgreSQL reports it to nobody
 		var state string
 		err := conn.QueryRow(ctx, "select coalesce(max(sync_state), '') from pg_stat_replication where state = 'streaming'").Scan(&state)
 		if err != nil || state == "sync" {

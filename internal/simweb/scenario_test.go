@@ -110,7 +110,7 @@ func (s *script) run() (r *report, problems []string, err error) {
 
 // inWorld plays a script and hands over the world it leaves.
 func (s *script) inWorld(look func(*world)) error {
-	<-time.After(s.clock)
+	<-time.After(s.clock) // in a bubble
 	web, err := simweb.New(s.config)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (s *script) play(w *world) error {
 		}
 		w.trace.down(time.Now())
 		if i+1 < len(s.steps) {
-			<-time.After(s.steps[i+1].span)
+			<-time.After(s.steps[i+1].span) // in a bubble
 			w.trace.up(time.Now())
 		}
 	}

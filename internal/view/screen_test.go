@@ -64,7 +64,7 @@ func (p *pipe) text() string {
 // eventually waits until something is so.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(5 * time.Millisecond) // a terminal program runs in real time and reports no redraw
 	defer tick.Stop()
 	over := time.After(20 * time.Second)
 	for !is() {

@@ -80,6 +80,7 @@ func awaitIdle(ctx context.Context, c *pgtest.Cluster) error {
 		return err
 	}
 	defer conn.Close(ctx)
+	// PostgreSQL reports the end of a session to nobody, so it is polled.
 	for tick := time.NewTicker(2 * time.Millisecond); ; <-tick.C {
 		var n int
 		if err := conn.QueryRow(ctx, "select count(*) from pg_stat_activity where application_name = 'headway'").Scan(&n); err != nil || n == 0 {
@@ -155,6 +156,7 @@ func TestZombie(t *testing.T) {
 	fatal(t, err)
 	begin := time.Now()
 	var leases []store.Lease
+	// A lease expires in real time, and is polled as workers do.
 	for tick := time.NewTicker(50 * time.Millisecond); len(leases) == 0; <-tick.C {
 		leases, err = s.Acquire(ctx, time.Now(), w, store.SlotCount)
 		fatal(t, err)
@@ -279,6 +281,7 @@ type failover struct {
 func (f *failover) awaitCommits(n int64) {
 	f.t.Helper()
 	deadline := time.Now().Add(time.Minute)
+	// Sessions of real servers commit; the poll also sees a failure.
 	for tick := time.NewTicker(5 * time.Millisecond); f.commits.Load() < n; <-tick.C {
 		if f.t.Failed() || time.Now().After(deadline) {
 			f.t.Fatalf("%d commits of %d", f.commits.Load(), n)
@@ -289,6 +292,7 @@ func (f *failover) awaitCommits(n int64) {
 // work adds a page and finishes it, again and again.
 func (f *failover) work(ctx context.Context, i int) {
 	again := func(what string, do func() error) bool {
+		// A server that is down is retried until it is back.
 		for tick := time.NewTicker(20 * time.Millisecond); ctx.Err() == nil; <-tick.C {
 			err := do()
 			if err == nil {

@@ -266,6 +266,7 @@ func TestCancelUnderLoad(t *testing.T) {
 	_, err = s.Add(ctx, now, found)
 	fatal(t, err)
 	var done atomic.Int64
+	busy := make(chan struct{}) // closed at the twentieth page
 	errs := make(chan error, workers)
 	for range workers {
 		w, leases := joined(t, s, store.SlotCount/workers)
@@ -294,16 +295,18 @@ func TestCancelUnderLoad(t *testing.T) {
 				if _, err := s.Commit(ctx, c); err != nil {
 					return err
 				}
-				done.Add(1)
+				if done.Add(1) == 20 {
+					close(busy)
+				}
 			}
 			return nil
 		}
 		go func() { errs <- work() }()
 	}
-	for tick := time.NewTicker(time.Millisecond); done.Load() < 20; <-tick.C {
-		if ctx.Err() != nil {
-			t.Fatal(ctx.Err())
-		}
+	select {
+	case <-busy:
+	case <-ctx.Done():
+		t.Fatal(ctx.Err())
 	}
 	fatal(t, s.SetState(ctx, now, id, job.Running, job.Cancelled, ""))
 	for range workers {

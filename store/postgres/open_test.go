@@ -182,6 +182,7 @@ func TestStoppedInACommit(t *testing.T) {
 	fatal(t, err)
 	patient, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
+	// A lease expires in real time, and is polled as workers do.
 	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
 		leases, err = other.Acquire(patient, time.Now(), next, store.SlotCount)
 		fatal(t, err)

@@ -104,7 +104,7 @@ func (s *Server) await(t *testing.T, ended <-chan struct{}, said fmt.Stringer) {
 			t.Fatalf("the S3 server ended: %s", said)
 		case <-ctx.Done():
 			t.Fatal("the S3 server does not answer")
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond): // another process, asked until it answers
 		}
 	}
 }

@@ -163,6 +163,7 @@ func (b *bench) one(sql string, args ...any) (n int64) {
 // until waits for something to be so. What never comes true fails the test.
 func (b *bench) until(what string, is func() bool) {
 	b.Helper()
+	// River and PostgreSQL work in real time and report nothing here, so it is polled.
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			b.Fatalf("after a minute not: %s", what)

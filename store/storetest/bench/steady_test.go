@@ -54,7 +54,7 @@ func TestSteady(t *testing.T) {
 	began := p.number(sizeQuery("url", "queue")) / p.number("select count(*) from headway.url_1")
 	window := steadyTime(t) / windows
 	costs := make([]float64, windows)
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(every) // the steady rate that is measured
 	defer tick.Stop()
 	for i := range costs {
 		cpu, pages := p.cpu(), 0
