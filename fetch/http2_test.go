@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -209,30 +210,32 @@ func TestHTTP2Oddities(t *testing.T) {
 		}, Protocol, ""},
 		{"no answer", func(f *http2.Framer, s uint32) {
 			for f.WritePing(false, [8]byte{}) == nil {
-				time.Sleep(100 * time.Millisecond) // the pace of the server's pings; the client's timeout ends it
+				time.Sleep(100 * time.Millisecond) // in a bubble
 			}
 		}, Timeout, ""},
 		{"body hangs", func(f *http2.Framer, s uint32) {
 			head(f, s, false, ok)
 			for f.WritePing(false, [8]byte{}) == nil {
-				time.Sleep(100 * time.Millisecond) // the pace of the server's pings; the client's timeout ends it
+				time.Sleep(100 * time.Millisecond) // in a bubble
 			}
 		}, Timeout, ""},
 		{"endless empty frames", func(f *http2.Framer, s uint32) {
 			head(f, s, false, ok)
 			for f.WriteData(s, false, nil) == nil {
-				time.Sleep(time.Millisecond) // the pace of the server's frames; the client's timeout ends it
+				time.Sleep(time.Millisecond) // in a bubble
 			}
 		}, Timeout, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c, u := rawHTTP2(t, tt.serve)
-			r, err := do(t, c, Request{URL: u})
-			if reasonOf(err) != tt.reason || string(r.Body) != tt.body {
-				t.Errorf("%q, %v, want reason %q", r.Body, err, tt.reason)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				c, u := rawHTTP2(t, tt.serve)
+				r, err := do(t, c, Request{URL: u})
+				if reasonOf(err) != tt.reason || string(r.Body) != tt.body {
+					t.Errorf("%q, %v, want reason %q", r.Body, err, tt.reason)
+				}
+			})
 		})
 	}
 }
