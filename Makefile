@@ -43,6 +43,10 @@ cross: ## Build for every platform we ship, without cgo
 		echo "built $$p"; \
 	done
 
+.PHONY: quick
+quick: ## What to run before each commit: format, vet, build and the short form of the tests; under a minute with warm caches
+	@scripts/quick
+
 .PHONY: test
 test: ## Run all tests in random order
 	go test -shuffle=on ./...

@@ -100,8 +100,8 @@ func TestTenThousandHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const workers, limit = 512, 600
 		hosts := 10_000
-		if raceDetector {
-			hosts = 2000 // as many as it takes, ten times as slowly
+		if raceDetector || testing.Short() {
+			hosts = 2000 // as many as it takes; the detector is ten times as slow
 		}
 		var open, most atomic.Int64
 		c, p := newPiped(t, Config{MaxConns: limit}, say(response("", []byte("hello"))))

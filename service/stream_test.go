@@ -76,6 +76,9 @@ func (f *follower) once(ctx context.Context, t testing.TB, most int) {
 // TestStreamThroughRestarts follows jobs while servers come and go under the same
 // address: every event arrives, once and in order.
 func TestStreamThroughRestarts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a follower waits seconds after each of four restarts")
+	}
 	st := openStore(t)
 	now := time.Now()
 	s := start(t, service.Config{Store: st})

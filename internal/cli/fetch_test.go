@@ -36,6 +36,9 @@ var fetchTour = []struct {
 // TestFetchTour makes the walk and holds the page in docs against it, times and
 // sizes aside. With -update it writes the page.
 func TestFetchTour(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ten fetches in real time, each after the pace of its host")
+	}
 	ready := startLab(t)
 	urls := map[string]string{}
 	for _, h := range ready.Hosts {

@@ -308,6 +308,9 @@ func is(want float64) func(float64) bool { return func(v float64) bool { return 
 // gone (nobody may work, it fails, slots are nobody's, the API fails) and for a worker
 // and a server that were killed.
 func TestPrometheus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts Prometheus, PostgreSQL, a server and workers, and waits for scrapes and alerts")
+	}
 	t.Parallel()
 	installed(t, "prometheus")
 	site := lab.DefaultSite()

@@ -20,6 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the timelines of the scenarios and the guide; read the diff")
 
+// longScenarios take three quarters of the time of all, and are left out of the short form.
+var longScenarios = []string{"failing", "refusing", "slow-among-many"}
+
 // TestScenarios runs the simulations in testdata and compares what is drawn.
 // Whatever is drawn, the crawl must have been polite, complete and accounted
 // for, and what the script expects must hold: -update cannot change that.
@@ -29,7 +32,11 @@ func TestScenarios(t *testing.T) {
 		t.Fatalf("no scenarios: %v", err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && slices.Contains(longScenarios, name) {
+				t.Skip("seconds of computing")
+			}
 			archive, err := txtar.ParseFile(file)
 			if err != nil {
 				t.Fatal(err)

@@ -27,6 +27,9 @@ const (
 // defaultKills is for every day; the long form sets HEADWAY_KILLS=200.
 const defaultKills = 20
 
+// shortKills is for the short form: each kill starts a process.
+const shortKills = 3
+
 // Kill starts a process that commits visits, writes and from time to time
 // finishes, kills it with SIGKILL at random moments and looks at what a writer
 // that resumes makes of it: each URL that was committed is there exactly once.
@@ -65,7 +68,10 @@ func Place() string { return os.Getenv(placeEnv) }
 func Kills(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv(killsEnv)
-	if text == "" {
+	switch {
+	case text == "" && testing.Short():
+		return shortKills
+	case text == "":
 		return defaultKills
 	}
 	kills, err := strconv.Atoi(text)

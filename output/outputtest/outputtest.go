@@ -282,6 +282,15 @@ func (s *suite) part() (path string, text []byte) {
 	return path, text
 }
 
+// every is the distance between two places that a file is damaged at: n bytes, and in the
+// short form 20 times as many, since a file is written and synced for each.
+func (s *suite) every(n int) int {
+	if testing.Short() {
+		return 20*n + 1 // odd places, too
+	}
+	return n
+}
+
 // torn cuts the part at any byte, as a crash may.
 func (s *suite) torn() {
 	var l Ledger
@@ -289,7 +298,7 @@ func (s *suite) torn() {
 	s.write(w, &l, 0, 12)
 	s.check(w.Close())
 	part, text := s.part()
-	for size := 0; size <= len(text); size += 5 {
+	for size := 0; size <= len(text); size += s.every(5) {
 		again := slices.Clone(l)
 		s.check(os.WriteFile(part, text[:size], 0o600))
 		w := s.open(s.format.Resume)
@@ -306,7 +315,7 @@ func (s *suite) zeros() {
 	s.write(w, &l, 0, 12)
 	s.check(w.Close())
 	part, text := s.part()
-	for from := 0; from < len(text); from += 7 {
+	for from := 0; from < len(text); from += s.every(7) {
 		again := slices.Clone(text)
 		clear(again[from:min(from+300, len(text))])
 		s.check(os.WriteFile(part, again, 0o600))
@@ -481,7 +490,11 @@ func (s *suite) closed() {
 // random interrupts in all ways at random.
 func (s *suite) random() {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 20 {
+	rounds := 20
+	if testing.Short() {
+		rounds = 3 // each syncs dozens of files
+	}
+	for range rounds {
 		s.check(errors.Join(os.RemoveAll(s.path), os.RemoveAll(s.format.Part(s.path))))
 		var l Ledger
 		w := s.open(s.format.Create)

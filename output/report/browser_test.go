@@ -137,6 +137,9 @@ func opened(t *testing.T, path string) (dom string, ms float64) {
 // and all of it is there within a second; where the machine is too busy to tell, within
 // ten times of what an empty page takes there.
 func TestBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser on a report of 20,000 pages")
+	}
 	path, r := file(t, 20_000)
 	page, err := os.ReadFile(path)
 	if err != nil || len(page) > 5<<20 {

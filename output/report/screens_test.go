@@ -183,6 +183,9 @@ addEventListener("message", (e) => {
 // desk, in light and dark: nothing sticks out, no text lies on another, nothing is
 // complained of. One is as usual, one of all that is too long.
 func TestLayout(t *testing.T) {
+	if testing.Short() {
+		t.Skip("lays twelve pages out in a browser")
+	}
 	probed := func(page string) string { return with(page, probe) }
 	usual, long := shopPage(t, probed), pageOf(t, monsters(), strings.Repeat("https://shop.example/", 20)+hostile, probed)
 	list := []layout{

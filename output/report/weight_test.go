@@ -122,6 +122,9 @@ func TestWeight(t *testing.T) {
 	if raced {
 		t.Skip("the race detector takes several times the memory; the run without it measures")
 	}
+	if testing.Short() {
+		t.Skip("fills a store with 25,000 URLs")
+	}
 	urls, weight, memory := 25_000, int64(5<<20), int64(96<<20)
 	if os.Getenv("HEADWAY_FULL") != "" {
 		urls, weight, memory = 1_000_000, 20<<20, 192<<20

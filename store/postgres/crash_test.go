@@ -34,6 +34,9 @@ var full = os.Getenv("HEADWAY_FULL") != ""
 // processes that the test starts.
 func durable(t *testing.T, settings ...string) *pgtest.Cluster {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts servers that sync to the disk, and kills them")
+	}
 	c, err := pgtest.Start(t.Context(), pgtest.Config{Durable: true, Settings: settings})
 	if err != nil {
 		t.Fatal(err)

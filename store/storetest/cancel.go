@@ -74,7 +74,7 @@ func testCancel(t *testing.T, open Open) {
 		})
 	}
 	t.Run("stopped between two statements it is done wholly or not at all", func(t *testing.T) {
-		for n := 0; ; n++ {
+		for n := 0; ; n = nextStop(n) {
 			if n > 100 {
 				t.Fatal("a change of more than a hundred statements")
 			}

@@ -27,6 +27,9 @@ const (
 // defaultKills is for every day; the long form sets HEADWAY_KILLS=200.
 const defaultKills = 10
 
+// shortKills is for the short form: each kill starts a process.
+const shortKills = 2
+
 // Kill starts a process that commits, kills it with SIGKILL at random moments
 // and opens the store again: every commit that was acknowledged is there, the
 // one under way wholly or not at all, every URL waits or has ended once, and
@@ -56,6 +59,9 @@ func KillBy(t *testing.T, open Open, place string, crash Crash) {
 		return
 	}
 	kills := defaultKills
+	if testing.Short() {
+		kills = shortKills
+	}
 	if text := os.Getenv(killsEnv); text != "" {
 		var err error
 		if kills, err = strconv.Atoi(text); err != nil {
