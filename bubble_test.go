@@ -2,6 +2,7 @@ package headway_test
 
 import (
 	"runtime"
+	"testing"
 	"testing/synctest"
 	"time"
 )
@@ -17,4 +18,13 @@ func init() { runtime.GOMAXPROCS(1) }
 func pass(d time.Duration) {
 	time.Sleep(d) // in a bubble
 	synctest.Wait()
+}
+
+// seeds is how many random courses a test takes: n, and two in the short form, since each
+// is a crawl of its own.
+func seeds(n uint64) uint64 {
+	if testing.Short() {
+		return 2
+	}
+	return n
 }

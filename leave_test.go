@@ -151,7 +151,11 @@ func TestLeave(t *testing.T) {
 // TestLeaveAtOnce lets a worker end while requests are under way. They are called off,
 // and whoever has the hosts next keeps the pace from when they left.
 func TestLeaveAtOnce(t *testing.T) {
-	for after := time.Duration(0); after < 4*time.Second; after += 250 * time.Millisecond {
+	step := 250 * time.Millisecond
+	if testing.Short() {
+		step = 1250 * time.Millisecond // each is a crawl of its own
+	}
+	for after := time.Duration(0); after < 4*time.Second; after += step {
 		t.Run(after.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fleet{simulated: newSimulated(t, 8, latency(30, 4*time.Second))}

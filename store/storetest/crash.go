@@ -105,10 +105,10 @@ func stopEverywhere(t *testing.T, open Open, do func(w *world) error, before, af
 }
 
 // nextStop is the statement to stop before after the n-th: the next. The short form leaves
-// gaps that double, since a store is opened twice for each.
+// gaps that triple, since a store is opened twice for each.
 func nextStop(n int) int {
 	if testing.Short() {
-		return 2*n + 1
+		return 3*n + 2
 	}
 	return n + 1
 }
