@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in the tran
 
 // atOnce is how many transcripts run at once, whatever the number of cores: most of
 // their time is the pace of a crawl or the hold of a host that does not answer.
-const atOnce = "8"
+const atOnce = "4"
 
 // TestMain lets the transcripts run the real command as a process of its own.
 func TestMain(m *testing.M) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/stall"
 	"headway/lab"
 )
 
@@ -30,8 +31,9 @@ func TestKill(t *testing.T) {
 	args := []string{"--preset", "owned", "--jitter", "0", "--sitemaps", "off"}
 
 	// What was in flight, or answered and not committed, is asked again: a commit
-	// takes a quarter of a second at most when the store keeps up and the machine does not
-	// stand still.
+	// takes a quarter of a second at most when the store keeps up, and neither the machine
+	// nor its disk stand still.
+	disk := stall.StartDisk(t, w.dir)
 	var inFlight int64
 	for range kills {
 		began, before := time.Now(), w.lab.Stats().Total.PageAnswers
@@ -52,7 +54,8 @@ func TestKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-ended
-			inFlight += int64(hosts) * (1 + int64((250*time.Millisecond+w.stalls.Between(began, time.Now()))/delay))
+			still := max(w.stalls.Between(began, time.Now()), disk.Between(began, time.Now()))
+			inFlight += int64(hosts) * (1 + int64((250*time.Millisecond+still)/delay))
 		}
 	}
 	out := w.run(w.crawl("run", args...), 0)

@@ -31,3 +31,18 @@ func TestBetween(t *testing.T) {
 		}
 	})
 }
+
+// TestDisk counts what a disk takes beyond what one takes that others leave alone.
+func TestDisk(t *testing.T) {
+	w, began := &Watch{}, time.Unix(1, 0)
+	at := func(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
+	w.kept(at(0), at(10))
+	w.kept(at(100), at(160))
+	if d := w.Between(began, at(1000)); d != 50*time.Millisecond {
+		t.Errorf("it stood still for %v, want 50 ms", d)
+	}
+	live := StartDisk(t, t.TempDir())
+	if d := live.Between(began, at(0)); d != 0 {
+		t.Errorf("it stood still for %v before it was watched", d)
+	}
+}
