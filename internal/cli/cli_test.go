@@ -13,15 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output in the transcripts; read the diff")
 
-// atOnce is how many transcripts run at once, whatever the number of cores: most of
-// their time is the pace of a crawl or the hold of a host that does not answer.
-const atOnce = "4"
-
 // TestMain lets the transcripts run the real command as a process of its own.
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", atOnce); err != nil { // -parallel is read later, and wins
-		panic(err)
-	}
 	testscript.Main(m, map[string]func(){
 		"headway": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
