@@ -44,7 +44,7 @@ cross: ## Build for every platform we ship, without cgo
 	done
 
 .PHONY: quick
-quick: ## What to run before each commit: format, vet, build and the short form of the tests; under a minute with warm caches
+quick: ## What to run before each commit: format, vet, build and the short form of the tests
 	@scripts/quick
 
 .PHONY: test
