@@ -286,7 +286,7 @@ func (f *Frontier) move(h *host, now time.Time) {
 	}
 	f.account.Move(now, h.booked, to)
 	if f.cfg.Trace.Moved != nil {
-		f.cfg.Trace.Moved(now, h.name, h.booked, to)
+		f.cfg.Trace.Moved(f.account.at, h.name, h.booked, to)
 	}
 	h.booked = to
 }

@@ -35,6 +35,22 @@ func TestPaceCountsFromSent(t *testing.T) {
 	r.one()
 }
 
+// TestTraceGoesForward tells of moves in the order of time, as the account books them, when
+// it is heard late that a request left.
+func TestTraceGoesForward(t *testing.T) {
+	var moved []time.Time
+	r := newRig(t, Config{Trace: Trace{Moved: func(now time.Time, _ string, _, _ State) { moved = append(moved, now) }}})
+	r.add(1, pages("a.example", 3)...)
+	first := r.one()
+	r.at(3 * time.Second)
+	r.add(1, pages("b.example", 1)...)
+	before := len(moved)
+	r.f.Sent(start.Add(2*time.Second), first)
+	if len(moved) == before || !slices.IsSortedFunc(moved, time.Time.Compare) {
+		t.Errorf("moved at %v", moved)
+	}
+}
+
 func TestDomainInterval(t *testing.T) {
 	r := newRig(t, Config{})
 	r.add(1, pages("a.example.com", 2)...)

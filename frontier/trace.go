@@ -15,7 +15,8 @@ type Trace struct {
 	Taken func(now time.Time, r Request, p Promise)
 	// Settled is called for each answer, with what it did to its host.
 	Settled func(now time.Time, r Request, e politeness.Effect)
-	// Moved is called when a host changes what it does.
+	// Moved is called when a host changes what it does, with the time at which the
+	// account books that: it never goes back.
 	Moved func(now time.Time, host string, from, to State)
 }
 
