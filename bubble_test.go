@@ -16,7 +16,7 @@ func init() { runtime.GOMAXPROCS(1) }
 // pass lets time pass in a bubble, and waits for what is to happen by then: what is due at
 // the very moment a sleep ends may happen before it or after.
 func pass(d time.Duration) {
-	time.Sleep(d) // in a bubble
+	time.Sleep(d) // virtual time
 	synctest.Wait()
 }
 

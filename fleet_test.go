@@ -207,7 +207,7 @@ func (f *fleet) submit(maxPages int64) job.ID {
 // await waits until a job has ended, and returns how it stands.
 func (f *fleet) await(id job.ID, within time.Duration) (store.Job, store.Counts) {
 	f.Helper()
-	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) { // in a bubble
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) { // virtual time
 		j, err := f.st.Job(f.Context(), id)
 		if err != nil {
 			f.Fatal(err)

@@ -30,7 +30,7 @@ func (f *fleet) startAll(n int) []*worker { return f.startAllWith(n, func(*line)
 func (f *fleet) startAllWith(n int, kind func(*line)) (list []*worker) {
 	for range n {
 		list = append(list, f.startWith(kind))
-		time.Sleep(100 * time.Millisecond) // in a bubble
+		time.Sleep(100 * time.Millisecond) // virtual time
 	}
 	return list
 }

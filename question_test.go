@@ -51,7 +51,7 @@ func (p *post) ask(q ask.Question) ask.Answer {
 	p.letters = append(p.letters, ask.Letter{ID: id, Question: q})
 	p.mu.Unlock()
 	for {
-		time.Sleep(50 * time.Millisecond) // in a bubble
+		time.Sleep(50 * time.Millisecond) // virtual time
 		p.mu.Lock()
 		a, ok := p.replies[id]
 		p.mu.Unlock()

@@ -44,7 +44,7 @@ func (b *board) take() {
 	b.mu.Lock()
 	wait := time.Duration(b.random.Int64N(int64(b.slow)))
 	b.mu.Unlock()
-	time.Sleep(wait) // in a bubble
+	time.Sleep(wait) // virtual time
 }
 
 // member is the store of one process.

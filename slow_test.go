@@ -78,7 +78,7 @@ type lateStore struct {
 }
 
 func (s lateStore) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, error) {
-	time.Sleep(time.Until(s.until)) // in a bubble
+	time.Sleep(time.Until(s.until)) // virtual time
 	return s.Store.Hosts(ctx, q)
 }
 
@@ -146,7 +146,7 @@ var provocations = map[string]func(t *testing.T) *simulated{
 	string(visit.WaitDNS): func(t *testing.T) *simulated {
 		s := newSimulated(t, 3, small(10))
 		s.names = func(a guard.Answer) guard.Answer {
-			time.Sleep(4 * time.Second) // in a bubble
+			time.Sleep(4 * time.Second) // virtual time
 			a.TTL = time.Millisecond
 			return a
 		}
@@ -179,9 +179,9 @@ var provocations = map[string]func(t *testing.T) *simulated{
 	string(visit.WaitNetwork): func(t *testing.T) *simulated {
 		s := newSimulated(t, 25, small(10))
 		go func() {
-			time.Sleep(5 * time.Second) // in a bubble
+			time.Sleep(5 * time.Second) // virtual time
 			s.dns.Store(true)
-			time.Sleep(2 * time.Minute) // in a bubble
+			time.Sleep(2 * time.Minute) // virtual time
 			s.dns.Store(false)
 		}()
 		return s

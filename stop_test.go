@@ -30,7 +30,7 @@ func (s *stop) wait() {
 		return
 	}
 	if now := time.Now(); !now.Before(s.from) {
-		time.Sleep(s.until.Sub(now)) // in a bubble
+		time.Sleep(s.until.Sub(now)) // virtual time
 	}
 }
 

@@ -210,19 +210,19 @@ func TestHTTP2Oddities(t *testing.T) {
 		}, Protocol, ""},
 		{"no answer", func(f *http2.Framer, s uint32) {
 			for f.WritePing(false, [8]byte{}) == nil {
-				time.Sleep(100 * time.Millisecond) // in a bubble
+				time.Sleep(100 * time.Millisecond) // virtual time
 			}
 		}, Timeout, ""},
 		{"body hangs", func(f *http2.Framer, s uint32) {
 			head(f, s, false, ok)
 			for f.WritePing(false, [8]byte{}) == nil {
-				time.Sleep(100 * time.Millisecond) // in a bubble
+				time.Sleep(100 * time.Millisecond) // virtual time
 			}
 		}, Timeout, ""},
 		{"endless empty frames", func(f *http2.Framer, s uint32) {
 			head(f, s, false, ok)
 			for f.WriteData(s, false, nil) == nil {
-				time.Sleep(time.Millisecond) // in a bubble
+				time.Sleep(time.Millisecond) // virtual time
 			}
 		}, Timeout, ""},
 	}

@@ -396,7 +396,7 @@ type lateWriter struct {
 
 func (c lateWriter) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	time.Sleep(c.late) // in a bubble
+	time.Sleep(c.late) // virtual time
 	return n, err
 }
 

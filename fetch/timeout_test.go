@@ -20,7 +20,7 @@ import (
 // drip writes one piece after the other, with a pause before each.
 func drip(c net.Conn, pause time.Duration, pieces ...string) {
 	for _, piece := range pieces {
-		time.Sleep(pause) // in a bubble
+		time.Sleep(pause) // virtual time
 		if _, err := io.WriteString(c, piece); err != nil {
 			return
 		}
@@ -30,7 +30,7 @@ func drip(c net.Conn, pause time.Duration, pieces ...string) {
 // TestTimeouts runs every bound of time, in virtual time and to the instant.
 func TestTimeouts(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
-	hang := func(net.Conn) { time.Sleep(time.Hour) } // in a bubble
+	hang := func(net.Conn) { time.Sleep(time.Hour) } // virtual time
 	tests := []struct {
 		name   string
 		url    string
@@ -78,7 +78,7 @@ func TestTimeouts(t *testing.T) {
 			}
 		}, phase: PhaseBody, took: 60 * time.Second, reason: Timeout},
 		{name: "slow but within everything", serve: func(c net.Conn) {
-			time.Sleep(29 * time.Second) // in a bubble
+			time.Sleep(29 * time.Second) // virtual time
 			drip(c, 0, "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n")
 			drip(c, 4*time.Second, "0123456789", "0123456789")
 		}, took: 37 * time.Second},

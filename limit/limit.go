@@ -223,9 +223,8 @@ func (n Name) Told(amount int64) (value int64, unit string) {
 	}
 }
 
-// format writes an amount of the limit for people: numbers as they are,
-// durations in milliseconds and without
-// empty units.
+// format writes an amount of the limit for people: numbers as they are, durations to
+// the millisecond and without empty units.
 func (n Name) format(amount int64) string {
 	if !n.span() {
 		return strconv.FormatInt(amount, 10)

@@ -63,7 +63,7 @@ func newDesk(t *testing.T) *desk {
 
 // Commit is the store's part.
 func (d *desk) Commit(_ context.Context, c store.Commit) (store.Receipt, error) {
-	time.Sleep(d.took) // in a bubble
+	time.Sleep(d.took) // virtual time
 	if len(d.answers) > 0 {
 		err := d.answers[0]
 		if d.answers = d.answers[1:]; err != nil {

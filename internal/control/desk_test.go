@@ -148,7 +148,7 @@ func (d *desk) touched(name string) (committer.Host, bool) {
 
 // Commit is the store's part.
 func (d *desk) Commit(_ context.Context, c store.Commit) (store.Receipt, error) {
-	<-time.After(commit) // in a bubble
+	<-time.After(commit) // virtual time
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.commits = append(d.commits, c)
@@ -161,7 +161,7 @@ func (d *desk) Commit(_ context.Context, c store.Commit) (store.Receipt, error) 
 
 // Host is the store's part.
 func (d *desk) Host(_ context.Context, name string) (store.Host, error) {
-	<-time.After(read) // in a bubble
+	<-time.After(read) // virtual time
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h, ok := d.stored[name]

@@ -69,7 +69,7 @@ func (w *web) Do(ctx context.Context, req fetch.Request) (*fetch.Result, error) 
 		req.Sent(res.Timing.Sent)
 	}
 	if r.takes > stuckAfter {
-		time.Sleep(stuckAfter) // in a bubble
+		time.Sleep(stuckAfter) // virtual time
 		if err := req.Slow(); err != nil {
 			return res, fmt.Errorf("no progress: %w", err)
 		}

@@ -74,7 +74,7 @@ func (f *fleet) play(st step) error {
 // submit queues each job at its start time.
 func (f *fleet) submit() error {
 	for i, j := range f.jobs {
-		<-time.After(time.Until(f.world.begin.Add(j.start))) // in a bubble
+		<-time.After(time.Until(f.world.begin.Add(j.start))) // virtual time
 		f.world.gate.pass(joining, "", i)
 		id, err := f.board.CreateJob(context.Background(), store.Job{Name: strconv.Itoa(i), State: jobs.Queued, CreatedAt: time.Now().UTC()})
 		if err != nil {

@@ -117,7 +117,7 @@ func (s *script) run() (r *report, problems []string, err error) {
 
 // inWorld plays a script and hands over the world it leaves.
 func (s *script) inWorld(look func(*world)) error {
-	<-time.After(s.clock) // in a bubble
+	<-time.After(s.clock) // virtual time
 	web, err := simweb.New(s.config)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (s *script) play(w *world) error {
 		}
 		w.trace.down(time.Now())
 		if i+1 < len(s.steps) {
-			<-time.After(s.steps[i+1].span) // in a bubble
+			<-time.After(s.steps[i+1].span) // virtual time
 			w.trace.up(time.Now())
 		}
 	}

@@ -1,6 +1,6 @@
-// Package stall tells a test how long its machine stood still for it. On a machine
-// that is busy with other things everything comes late, and how late is no fault of what
-// is tested: a test takes that off a time before it holds it against a bound.
+// Package stall tells a test how long its machine, or the disk of it, stood still. On a
+// machine that is busy with other things everything comes late, and how late is no fault of
+// what is tested: a test takes that off a time before it holds it against a bound.
 package stall
 
 import (
