@@ -61,7 +61,8 @@ func Work(ctx context.Context, w Worker, f Fleet) error {
 	wait := rejoinFirst
 	for {
 		began := time.Now()
-		err := newMember(w, f).live(ctx)
+		c, m := newMember(w, f)
+		err := c.live(ctx, m)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -130,8 +131,8 @@ func (c *chore) done(at time.Time) {
 	}
 }
 
-// newMember returns a crawler that is one of a fleet.
-func newMember(w Worker, f Fleet) *crawler {
+// newMember returns a crawler that is one of a fleet, and its part in that.
+func newMember(w Worker, f Fleet) (*crawler, *member) {
 	c := newCrawler(w, false)
 	m := &member{
 		base: c.base, hosts: c.hosts, jobs: c.jobs, queues: c.queues,
@@ -140,16 +141,16 @@ func newMember(w Worker, f Fleet) *crawler {
 	}
 	c.mode = m
 	c.cfg.OptedOut = m.optOuts.beside(w.OptedOut)
-	return c
+	return c, m
 }
 
 // live is one life of a worker.
-func (c *crawler) live(ctx context.Context) error {
+func (c *crawler) live(ctx context.Context, m *member) error {
 	c.loop.Begin()
 	if err := c.open(ctx, c.loop.Now(), 0); err != nil {
 		return err
 	}
-	err := c.mode.(*member).firstOptOuts(ctx)
+	err := m.firstOptOuts(ctx)
 	if err == nil {
 		err = c.crawl(ctx)
 	} else {
