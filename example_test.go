@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"strings"
 	"time"
 
 	"headway"
 	"headway/fetch"
 	"headway/fetch/guard"
-	"headway/lab"
+	"headway/lab/labtest"
 	"headway/limit"
 	"headway/output"
 	"headway/politeness"
@@ -35,7 +34,7 @@ func (t *titles) Close() error { return nil }
 // memory and the output is our own.
 func ExampleRun() {
 	ctx := context.Background()
-	seeds, stop := startLab(20)
+	seeds, stop := labtest.ServeSite(20)
 	defer stop()
 
 	// The one door to the network. Private addresses and odd ports are closed
@@ -72,33 +71,4 @@ func ExampleRun() {
 	// Output:
 	// complete: nothing is left
 	// 20 pages, 20 with a title, 0 URLs waiting
-}
-
-// startLab serves a site of so many pages until it is stopped.
-func startLab(pages int) (seeds []weburl.URL, stop func()) {
-	site := lab.Plain()
-	site.Site.Pages = pages
-	l, err := lab.New(lab.Config{Listen: "0.0.0.0:0", ListenTLS: "0.0.0.0:0", Hosts: lab.Uniform(1, site)})
-	if err != nil {
-		panic(err)
-	}
-	if err := l.Listen(context.Background()); err != nil {
-		panic(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- l.Run(ctx) }()
-	for _, raw := range l.Seeds() {
-		u, err := weburl.Parse(strings.TrimSpace(raw))
-		if err != nil {
-			panic(err)
-		}
-		seeds = append(seeds, u)
-	}
-	return seeds, func() {
-		cancel()
-		if err := <-done; err != nil {
-			panic(err)
-		}
-	}
 }

@@ -4,19 +4,17 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"headway/fetch"
 	"headway/fetch/guard"
-	"headway/lab"
+	"headway/lab/labtest"
 	"headway/politeness"
 	"headway/visitor"
-	"headway/weburl"
 )
 
 // One page, looked at politely: robots.txt first, then the page in its turn.
 func ExampleVisitor() {
-	seeds, stop := startLab(3)
+	seeds, stop := labtest.ServeSite(3)
 	defer stop()
 	dialer, err := guard.New(guard.Config{AllowPrivate: []guard.Range{{Prefix: netip.MustParsePrefix("127.0.0.0/8"), Ports: []uint16{seeds[0].Port()}}}})
 	if err != nil {
@@ -47,33 +45,4 @@ func ExampleVisitor() {
 	// / fetched
 	// /private/diary.html skipped
 	// robots_disallow by Disallow: /private/
-}
-
-// startLab serves a site of so many pages until it is stopped.
-func startLab(pages int) (seeds []weburl.URL, stop func()) {
-	site := lab.Plain()
-	site.Site.Pages = pages
-	l, err := lab.New(lab.Config{Listen: "0.0.0.0:0", ListenTLS: "0.0.0.0:0", Hosts: lab.Uniform(1, site)})
-	if err != nil {
-		panic(err)
-	}
-	if err := l.Listen(context.Background()); err != nil {
-		panic(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- l.Run(ctx) }()
-	for _, raw := range l.Seeds() {
-		u, err := weburl.Parse(strings.TrimSpace(raw))
-		if err != nil {
-			panic(err)
-		}
-		seeds = append(seeds, u)
-	}
-	return seeds, func() {
-		cancel()
-		if err := <-done; err != nil {
-			panic(err)
-		}
-	}
 }

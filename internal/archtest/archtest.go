@@ -90,7 +90,7 @@ service/internal/api     answer ask fetch/guard internal/config internal/jobspec
 # a web to prove it in
 lab                      lab/temper github.com/klauspost/compress github.com/andybalholm/brotli
 lab/temper
-lab/labtest              lab
+lab/labtest              lab weburl
 internal/simweb          lab lab/temper
 bench/run                lab
 
