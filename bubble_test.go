@@ -2,9 +2,10 @@ package headway_test
 
 import (
 	"runtime"
-	"testing"
 	"testing/synctest"
 	"time"
+
+	"headway/internal/race"
 )
 
 // One processor: the race detector of Go 1.26 dies when two of them run timers of
@@ -22,8 +23,8 @@ func pass(d time.Duration) {
 
 // seeds is how many random courses a test takes: n, and two in the short form, since each
 // is a crawl of its own.
-func seeds(n uint64) uint64 {
-	if testing.Short() {
+func randomSeeds(n uint64) uint64 {
+	if race.Short() {
 		return 2
 	}
 	return n

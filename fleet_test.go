@@ -258,7 +258,7 @@ func (f *fleet) drain(workers []*worker) {
 // TestFleet lets workers come, go and crash while a job runs. The job is complete,
 // nothing is recorded twice, and hosts see one crawler at its pace.
 func TestFleet(t *testing.T) {
-	for seed := range seeds(10) {
+	for seed := range randomSeeds(10) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { comeAndGo(t, seed) })
 		})

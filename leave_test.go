@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"headway"
+	"headway/internal/race"
 	"headway/job"
 	"headway/limit"
 	"headway/store"
@@ -152,7 +153,7 @@ func TestLeave(t *testing.T) {
 // and whoever has the hosts next keeps the pace from when they left.
 func TestLeaveAtOnce(t *testing.T) {
 	step := 250 * time.Millisecond
-	if testing.Short() {
+	if race.Short() {
 		step = 1250 * time.Millisecond // each is a crawl of its own
 	}
 	for after := time.Duration(0); after < 4*time.Second; after += step {

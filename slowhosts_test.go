@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"headway/gauge"
+	"headway/internal/race"
 	"headway/job"
 	"headway/lab"
 	"headway/store"
@@ -94,7 +95,7 @@ func TestSlowHosts(t *testing.T) {
 		{"5 s for each answer, few places", bad, latency(20, 5*time.Second), few},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && c.bad > 0 && c.slow == 0 {
+			if race.Short() && c.bad > 0 && c.slow == 0 {
 				t.Skip("a second of computing each; with few places it is harder")
 			}
 			synctest.Test(t, func(t *testing.T) {

@@ -116,7 +116,7 @@ func (s *stopping) polite(answers int) {
 // hosts: it goes on, on new connections, and holds its own stop against no host.
 func TestStopAndContinue(t *testing.T) {
 	for _, long := range []time.Duration{45 * time.Second, 10 * time.Minute} {
-		for seed := range seeds(10) {
+		for seed := range randomSeeds(10) {
 			t.Run(fmt.Sprint(long, " ", seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					const hosts, pages = 3, 30
@@ -140,7 +140,7 @@ func TestStopAndContinue(t *testing.T) {
 // one takes them over when the lease is over. The first goes on with what is left,
 // and takes its turns on what was taken: at no time is a host asked too soon.
 func TestTakeOverStops(t *testing.T) {
-	for seed := range seeds(10) {
+	for seed := range randomSeeds(10) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const hosts, pages = 3, 120

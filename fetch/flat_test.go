@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/race"
 	"headway/lab"
 )
 
@@ -33,7 +34,7 @@ var worstMix = []string{
 //
 //	HEADWAY_FULL=1 go test -run TestFlatUnderWorstMix -timeout 20m ./fetch
 func TestFlatUnderWorstMix(t *testing.T) {
-	if testing.Short() || raceDetector {
+	if race.Short() {
 		t.Skip("takes seconds, and as much of the machine as it can get")
 	}
 	const workers = 512

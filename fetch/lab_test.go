@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"headway/fetch/guard"
+	"headway/internal/race"
 	"headway/internal/stall"
 	"headway/lab"
 )
@@ -276,7 +277,7 @@ func TestLabFaults(t *testing.T) {
 			if s := c.Stats(); s.Bodies.Use != 0 || s.Conns.Use != s.Idle {
 				t.Errorf("left over: %+v", s)
 			}
-			if rise := peakMemory(t) - before; rise > 32<<20 && !raceDetector {
+			if rise := peakMemory(t) - before; rise > 32<<20 && !race.Enabled {
 				t.Errorf("resident memory rose by %d KiB at most, want below 32 MiB", rise>>10)
 			} else {
 				t.Logf("resident memory rose by %d KiB at most", rise>>10)

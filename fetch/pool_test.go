@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"headway/fetch/guard"
+	"headway/internal/race"
 	"headway/weburl"
 )
 
@@ -100,7 +101,7 @@ func TestTenThousandHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const workers, limit = 512, 600
 		hosts := 10_000
-		if raceDetector || testing.Short() {
+		if race.Short() {
 			hosts = 2000 // as many as it takes; the detector is ten times as slow
 		}
 		var open, most atomic.Int64

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/race"
 	"headway/job"
 	"headway/politeness"
 	"headway/visit"
@@ -133,7 +134,7 @@ func TestMemoryOfHosts(t *testing.T) {
 	first, other := one-host, (five-one)/4
 	t.Logf("%d bytes a host, %d its first URL, %d each other; 500,000 hosts and 200,000 URLs: at most %d MB", host, first, other,
 		(500_000*host+200_000*first)>>20)
-	if !raceEnabled && (host > mostHost || first > mostFirst || other > mostOther) {
+	if !race.Enabled && (host > mostHost || first > mostFirst || other > mostOther) {
 		t.Errorf("%d bytes a host, %d its first URL, %d each other; at most %d, %d and %d", host, first, other, mostHost, mostFirst, mostOther)
 	}
 }
@@ -151,7 +152,7 @@ func TestManyHosts(t *testing.T) {
 	case full:
 		hosts, each, looks, cfg = 1_000_000, 20, 1000, Config{}
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(mostResident * 9 / 10))
-	case raceEnabled:
+	case race.Enabled:
 		hosts, cfg.HotHosts = 4000, 1000
 	}
 	w := &wideWeb{crowd: newCrowd(cfg, 1), hosts: hosts, each: each, left: make([]uint8, hosts), resting: make([]bool, hosts)}
@@ -176,7 +177,7 @@ func TestManyHosts(t *testing.T) {
 	most := uint64(w.f.cfg.HotHosts*mostHost + w.f.cfg.MaxItems*mostFirst + batches)
 	t.Logf("%d URLs of %d hosts in %v of virtual time, %v of real time; %d KB in use, at most %d; %d MB resident", w.ended, hosts,
 		w.now.Sub(start).Round(time.Second), time.Since(began).Round(time.Second), live>>10, most>>10, resident>>20)
-	if !raceEnabled && live > most {
+	if !race.Enabled && live > most {
 		t.Errorf("%d KB in use, at most %d", live>>10, most>>10)
 	}
 	if full && resident > mostResident {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/race"
 	"headway/job"
 	"headway/politeness"
 	"headway/store"
@@ -882,7 +883,7 @@ var found = []uint64{
 // TestModel runs crawls of random shape to their end.
 func TestModel(t *testing.T) {
 	seeds := 300
-	if testing.Short() || raceEnabled {
+	if race.Short() {
 		seeds = 60
 	}
 	if v := os.Getenv("HEADWAY_MODEL_SEEDS"); v != "" {

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/htmlindex"
+
+	"headway/internal/race"
 )
 
 func TestCharset(t *testing.T) {
@@ -107,7 +109,7 @@ func TestQueryEncoding(t *testing.T) {
 }
 
 func TestDecodedBodyIsBounded(t *testing.T) {
-	if testing.Short() {
+	if race.Short() {
 		t.Skip("reads a body of the largest size")
 	}
 	// Every byte becomes three, so that the decoded form passes the bound.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headway/internal/race"
 	"headway/weburl"
 )
 
@@ -210,7 +211,7 @@ func TestTimeIsLinear(t *testing.T) {
 	if cpuTime() == 0 {
 		t.Skip("processor time is not known on this system")
 	}
-	if testing.Short() {
+	if race.Short() {
 		t.Skip("measures time")
 	}
 	pieces := []string{

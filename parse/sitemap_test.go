@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headway/internal/race"
 	"headway/weburl"
 )
 
@@ -364,7 +365,7 @@ func TestSitemapBounds(t *testing.T) {
 // much memory stays in use.
 func TestSitemapStreams(t *testing.T) {
 	count := 1_000_000
-	if testing.Short() {
+	if race.Short() {
 		count = 100_000
 	}
 	in := &generated{

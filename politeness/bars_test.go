@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/race"
 	"headway/politeness"
 	"headway/politeness/internal/sim"
 )
@@ -174,7 +175,7 @@ func TestBars(t *testing.T) {
 // goroutines, so the race detector only makes them slow.
 func skipUnlessLong(t *testing.T) {
 	t.Helper()
-	if testing.Short() || raceDetector {
+	if race.Short() {
 		t.Skip("a survey; TestBars has the bars themselves")
 	}
 }

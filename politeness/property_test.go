@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headway/internal/race"
 	"headway/politeness"
 	"headway/politeness/internal/sim"
 )
@@ -300,7 +301,7 @@ func (tm temper) run(fail func(format string, args ...any)) string {
 // randomServers is how many servers TestRandomServers meets; -short and the
 // race detector, which makes it ten times slower, meet fewer.
 func randomServers() int {
-	if testing.Short() || raceDetector {
+	if race.Short() {
 		return 1000
 	}
 	return 10_000

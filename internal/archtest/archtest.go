@@ -62,7 +62,7 @@ store/internal/record    store visit
 store/memory             store store/internal/ledger weburl visit job limit
 store/sqlite             store store/internal/ledger store/internal/record weburl visit job modernc.org/sqlite github.com/pressly/goose/v3 golang.org/x/sys
 store/postgres           store store/internal/record weburl visit job limit github.com/jackc/pgx/v5 github.com/pressly/goose/v3
-store/storetest          internal/stall store store/memory weburl visit job limit github.com/google/go-cmp pgregory.net/rapid
+store/storetest          internal/race internal/stall store store/memory weburl visit job limit github.com/google/go-cmp pgregory.net/rapid
 output                   visit
 output/*                 output internal/whole visit weburl
 output/parquet           output internal/whole visit github.com/parquet-go/parquet-go github.com/klauspost/compress
@@ -71,7 +71,7 @@ output/format            output output/*
 output/report            answer internal/figures store visit job weburl github.com/zeebo/xxh3
 output/s3                fetch/guard github.com/aws/aws-sdk-go-v2 github.com/aws/smithy-go
 output/s3/s3test         fetch/guard
-output/outputtest        output internal/whole visit weburl github.com/google/go-cmp
+output/outputtest        internal/race output internal/whole visit weburl github.com/google/go-cmp
 
 # how much, for whom
 limit
@@ -121,7 +121,8 @@ internal/machine
 internal/ownnet          golang.org/x/sys
 internal/pgtest          github.com/jackc/pgx/v5
 internal/stall
-internal/unraced
+internal/race
+internal/racefree
 internal/vectors
 internal/whole
 `

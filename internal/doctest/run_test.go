@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"headway/internal/ownnet"
+	"headway/internal/race"
 )
 
 func TestMain(m *testing.M) {
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 
 // TestDocuments runs every command of the README and of the guides.
 func TestDocuments(t *testing.T) {
-	if raced {
+	if race.Enabled {
 		t.Skip("what runs is the command as it is built for users; the same documents run without the race detector")
 	}
 	if testing.Short() {

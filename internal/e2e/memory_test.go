@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/race"
 	"headway/job"
 	"headway/lab"
 	"headway/store"
@@ -167,7 +168,7 @@ func (w *world) measurable() {
 	if runtime.GOOS != "linux" {
 		w.Skip("memory is read from /proc")
 	}
-	if raced {
+	if race.Enabled {
 		w.Skip("the race detector takes several times the memory; the tests without it measure")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/race"
 	"headway/lab"
 	"headway/lab/temper"
 )
@@ -148,7 +149,7 @@ func TestMessySlowHosts(t *testing.T) {
 	if float64(got) < share*float64(want) {
 		t.Errorf("%d requests to good hosts, alone %d: want at least %.2f of it", got, want, share)
 	}
-	if !raced && use.memory > 400<<20 {
+	if !race.Enabled && use.memory > 400<<20 {
 		t.Errorf("%d MB of memory, want at most 400", use.memory>>20)
 	}
 	if use.descriptors > budget {

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"headway"
+	"headway/internal/race"
 	"headway/internal/view"
 	"headway/lab"
 	"headway/lab/temper"
@@ -346,7 +347,7 @@ func committed(t *testing.T, name string, size [2]int, screen string, rows []str
 // without end is read. A busy machine may be late, not always.
 func TestViewWithinASecond(t *testing.T) {
 	most := time.Second
-	if raced {
+	if race.Enabled {
 		most = 3 * time.Second // the detector slows the program down
 	}
 	w := newWorld(t, lab.Config{Hosts: named("million")()})

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 
 	"pgregory.net/rapid"
+
+	"headway/internal/race"
 )
 
 // serversEnv says how many random webs are crawled, for the long form of the
@@ -17,6 +19,7 @@ import (
 const (
 	serversEnv     = "HEADWAY_SIMWEB_SERVERS"
 	defaultServers = 50
+	shortServers   = 10 // each is crawled twice
 )
 
 // TestRandomServers crawls webs of random hosts by random jobs through
@@ -28,6 +31,9 @@ const (
 // A failure prints the seed and a script that can be kept as a scenario.
 func TestRandomServers(t *testing.T) {
 	n := defaultServers
+	if race.Short() {
+		n = shortServers
+	}
 	if v := os.Getenv(serversEnv); v != "" {
 		var err error
 		if n, err = strconv.Atoi(v); err != nil {

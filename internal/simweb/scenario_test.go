@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"headway/internal/race"
 	"headway/internal/simweb"
 )
 
@@ -34,7 +35,7 @@ func TestScenarios(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && slices.Contains(longScenarios, name) {
+			if race.Short() && slices.Contains(longScenarios, name) {
 				t.Skip("seconds of computing")
 			}
 			archive, err := txtar.ParseFile(file)

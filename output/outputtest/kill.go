@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/race"
 	"headway/output"
 )
 
@@ -69,7 +70,7 @@ func Kills(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv(killsEnv)
 	switch {
-	case text == "" && testing.Short():
+	case text == "" && race.Short():
 		return shortKills
 	case text == "":
 		return defaultKills

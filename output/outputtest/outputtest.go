@@ -22,6 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headway/internal/race"
 	"headway/internal/whole"
 	"headway/output"
 	"headway/visit"
@@ -285,7 +286,7 @@ func (s *suite) part() (path string, text []byte) {
 // every is the distance between two places that a file is damaged at: n bytes, and in the
 // short form 20 times as many, since a file is written and synced for each.
 func (s *suite) every(n int) int {
-	if testing.Short() {
+	if race.Short() {
 		return 20*n + 1 // odd places, too
 	}
 	return n
@@ -491,7 +492,7 @@ func (s *suite) closed() {
 func (s *suite) random() {
 	rng := rand.New(rand.NewPCG(1, 2))
 	rounds := 20
-	if testing.Short() {
+	if race.Short() {
 		rounds = 3 // each syncs dozens of files
 	}
 	for range rounds {

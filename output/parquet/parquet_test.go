@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
+	"headway/internal/race"
 	"headway/internal/whole"
 	"headway/output"
 	"headway/output/outputtest"
@@ -222,7 +223,7 @@ func TestLinksTorn(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	step := 17
-	if testing.Short() {
+	if race.Short() {
 		step = 85 // two files are written and synced for each size
 	}
 	for size := len(spool); size >= 0; size -= step {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"headway/internal/figures"
+	"headway/internal/race"
 	"headway/internal/whole"
 	"headway/job"
 	"headway/output/report"
@@ -119,7 +120,7 @@ func TestWeight(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("memory is read from /proc")
 	}
-	if raced {
+	if race.Enabled {
 		t.Skip("the race detector takes several times the memory; the run without it measures")
 	}
 	if testing.Short() {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/race"
 	"headway/output"
 	"headway/output/outputtest"
 	"headway/parse"
@@ -294,7 +295,7 @@ func TestHosts(t *testing.T) {
 
 // TestLimit splits where the protocol wants it.
 func TestLimit(t *testing.T) {
-	if testing.Short() {
+	if race.Short() {
 		t.Skip("writes 50,001 URLs")
 	}
 	dir := filepath.Join(t.TempDir(), "sitemaps")

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/race"
 	"headway/job"
 	"headway/store"
 	"headway/visit"
@@ -107,7 +108,7 @@ func stopEverywhere(t *testing.T, open Open, do func(w *world) error, before, af
 // nextStop is the statement to stop before after the n-th: the next. The short form leaves
 // gaps that triple, since a store is opened twice for each.
 func nextStop(n int) int {
-	if testing.Short() {
+	if race.Short() {
 		return 3*n + 2
 	}
 	return n + 1

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/race"
 	"headway/internal/stall"
 	"headway/job"
 	"headway/store"
@@ -59,7 +60,7 @@ func KillBy(t *testing.T, open Open, place string, crash Crash) {
 		return
 	}
 	kills := defaultKills
-	if testing.Short() {
+	if race.Short() {
 		kills = shortKills
 	}
 	if text := os.Getenv(killsEnv); text != "" {

@@ -257,7 +257,7 @@ type queueModel struct {
 func testQueueHistory(t *testing.T, open Open) {
 	newQueueWorld(t, open, t.TempDir(), nil) // skips where there is none
 	dir, n := t.TempDir(), 0
-	rapid.Check(t, func(r *rapid.T) {
+	checkRandom(t, func(r *rapid.T) {
 		n++
 		stop := &stopper{}
 		w := newQueueWorld(t, open, filepath.Join(dir, fmt.Sprint(n)), stop.fault)

@@ -9,8 +9,14 @@
 package storetest
 
 import (
+	"errors"
+	"flag"
+	"strconv"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"headway/internal/race"
 	"headway/store"
 )
 
@@ -52,4 +58,23 @@ func Run(t *testing.T, open Open) {
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, open) })
 	}
+}
+
+// checkRandom has rapid draw cases: a fifth of them under the race detector, as with -short.
+func checkRandom(t *testing.T, property func(*rapid.T)) {
+	t.Helper()
+	if race.Enabled && !testing.Short() {
+		checks := flag.Lookup("rapid.checks")
+		all := checks.Value.String()
+		n, err := strconv.Atoi(all)
+		if err = errors.Join(err, checks.Value.Set(strconv.Itoa(max(n/5, 1)))); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := checks.Value.Set(all); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	rapid.Check(t, property)
 }

@@ -362,7 +362,7 @@ func testPlanPlaces(t *testing.T, open Open) {
 // waits who could have a place.
 func testPlanHistory(t *testing.T, open Open) {
 	dir, n := t.TempDir(), 0
-	rapid.Check(t, func(r *rapid.T) {
+	checkRandom(t, func(r *rapid.T) {
 		n++
 		stop := &stopper{}
 		w := newTenantWorld(t, open, filepath.Join(dir, fmt.Sprint(n)), stop.fault)

@@ -1,16 +1,15 @@
-// Command unraced names the tests that are others without the race detector, so
-// that these alone need to run a second time.
+// Command racefree names the tests that do more without the race detector, so that
+// only these run a second time.
 //
 // Everything runs under the race detector. Some tests do less there: they measure
-// memory, or draw fewer cases. They can tell by the build tag alone, so a package
-// that is the same with and without the tag has no such test. In the others it
-// is any test that reaches, by whatever function of its package, a name of a file
+// memory, or draw fewer cases. They know by [race.Enabled], or are in a file with the
+// build tag. So it is any test that reaches, through whatever function of its package,
+// the package race, a test helper that imports it, or a name from a file
 // that only the build without the tag has. Names are compared, not what they stand
 // for: it may name a test too many, never one too few.
 //
 // It prints the packages on one line and a pattern for -run on the next. It refuses
-// code outside tests that depends on the tag, because there importers would be
-// others too.
+// other code outside tests that depends on the tag.
 package main
 
 import (
@@ -24,22 +23,28 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 func main() {
 	if err := run(context.Background(), os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "unraced:", err)
+		fmt.Fprintln(os.Stderr, "racefree:", err)
 		os.Exit(1)
 	}
 }
+
+// racePackage is the one package that may differ under the race detector.
+const racePackage = "headway/internal/race"
 
 // pack is a package as go list shows it.
 type pack struct {
 	Dir, ImportPath                    string
 	GoFiles, TestGoFiles, XTestGoFiles []string
+	Imports, TestImports, XTestImports []string
 }
 
 // tests are the files of its tests.
@@ -54,13 +59,18 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	differs := importers(plain)
 	var paths, names []string
-	for path, p := range plain {
-		other := raced[path]
-		if other == nil || !slices.Equal(p.GoFiles, other.GoFiles) {
-			return fmt.Errorf("%s is another under the race detector, not only its tests", path)
+	for at, p := range plain {
+		other := raced[at]
+		if at == racePackage {
+			continue
 		}
-		if slices.Equal(p.tests(), other.tests()) {
+		if other == nil || !slices.Equal(p.GoFiles, other.GoFiles) {
+			return fmt.Errorf("%s differs under the race detector, not only its tests", at)
+		}
+		imports := slices.ContainsFunc(slices.Concat(p.TestImports, p.XTestImports), func(i string) bool { return differs[i] })
+		if len(p.tests()) == 0 || !differs[at] && !imports && slices.Equal(p.tests(), other.tests()) {
 			continue
 		}
 		sources := map[string][]byte{}
@@ -69,11 +79,11 @@ func run(ctx context.Context, out io.Writer) error {
 				return err
 			}
 		}
-		found, err := touched(sources, func(name string) bool { return !slices.Contains(other.tests(), name) })
+		found, err := touched(sources, differs, func(name string) bool { return differs[at] || !slices.Contains(other.tests(), name) })
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", at, err)
 		}
-		paths, names = append(paths, path), append(names, found...)
+		paths, names = append(paths, at), append(names, found...)
 	}
 	slices.Sort(paths)
 	slices.Sort(names)
@@ -81,9 +91,24 @@ func run(ctx context.Context, out io.Writer) error {
 	return err
 }
 
+// importers are the package race and the packages that import it outside their tests,
+// directly or not.
+func importers(all map[string]*pack) map[string]bool {
+	differs := map[string]bool{racePackage: true}
+	for grown := true; grown; {
+		grown = false
+		for at, p := range all {
+			if !differs[at] && slices.ContainsFunc(p.Imports, func(i string) bool { return differs[i] }) {
+				differs[at], grown = true, true
+			}
+		}
+	}
+	return differs
+}
+
 // list asks go list for all packages of the module.
 func list(ctx context.Context, flags ...string) (map[string]*pack, error) {
-	cmd := exec.CommandContext(ctx, "go", append(append([]string{"list"}, flags...), "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles", "./...")...)
+	cmd := exec.CommandContext(ctx, "go", append(append([]string{"list"}, flags...), "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")...)
 	cmd.Stderr = os.Stderr
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
@@ -108,14 +133,27 @@ func list(ctx context.Context, flags ...string) (map[string]*pack, error) {
 	return all, nil
 }
 
-// touched lists the tests among the sources that reach a name of an own file.
-func touched(sources map[string][]byte, own func(name string) bool) ([]string, error) {
+// touched lists the tests among the sources that reach a package that differs or a name
+// of an own file.
+func touched(sources map[string][]byte, differs map[string]bool, own func(name string) bool) ([]string, error) {
 	uses := map[string]map[string]bool{} // a name of the package to all names it uses
 	reached := map[string]bool{}
 	for name, source := range sources {
 		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
+		}
+		imported := map[string]bool{} // the names of packages that differ
+		for _, i := range file.Imports {
+			if at, err := strconv.Unquote(i.Path.Value); err != nil {
+				return nil, err
+			} else if !differs[at] {
+				continue
+			} else if i.Name != nil {
+				imported[i.Name.Name] = true
+			} else {
+				imported[path.Base(at)] = true
+			}
 		}
 		for _, decl := range file.Decls {
 			for _, d := range declared(decl) {
@@ -125,6 +163,9 @@ func touched(sources map[string][]byte, own func(name string) bool) ([]string, e
 				ast.Inspect(decl, func(n ast.Node) bool {
 					if id, ok := n.(*ast.Ident); ok {
 						uses[d][id.Name] = true
+						if imported[id.Name] {
+							reached[d] = true
+						}
 					}
 					return true
 				})
@@ -158,7 +199,7 @@ func touched(sources map[string][]byte, own func(name string) bool) ([]string, e
 		}
 	}
 	if len(tests) == 0 {
-		return nil, errors.New("a file depends on the race detector, and no test on it")
+		return nil, errors.New("a file depends on the race detector, but no test does")
 	}
 	return tests, nil
 }

@@ -9,6 +9,7 @@ import (
 // TestTouched finds the tests that reach what only one build has, whatever is
 // between.
 func TestTouched(t *testing.T) {
+	differs := map[string]bool{racePackage: true, "headway/store/storetest": true}
 	const flag = "package p\nconst raced = false\n"
 	for _, tc := range []struct {
 		name, source string
@@ -28,7 +29,7 @@ func TestTouched(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			sources := map[string][]byte{"norace_test.go": []byte(flag), "a_test.go": []byte("package p\n" + tc.source)}
-			got, err := touched(sources, func(name string) bool { return name == "norace_test.go" })
+			got, err := touched(sources, differs, func(name string) bool { return name == "norace_test.go" })
 			if slices.Sort(got); !slices.Equal(got, tc.want) {
 				t.Errorf("found %q, want %q", got, tc.want)
 			}
@@ -37,8 +38,16 @@ func TestTouched(t *testing.T) {
 			}
 		})
 	}
+	// A test that asks the package race, and one that uses a helper which does.
+	got, err := touched(map[string][]byte{
+		"a_test.go": []byte("package p\nimport \"headway/internal/race\"\nfunc TestA() { _ = race.Enabled }\nfunc TestB() {}"),
+		"b_test.go": []byte("package p\nimport suite \"headway/store/storetest\"\nfunc TestC() { suite.Run() }\nfunc TestD() { race := 1; _ = race }"),
+	}, differs, func(string) bool { return false })
+	if slices.Sort(got); err != nil || !slices.Equal(got, []string{"TestA", "TestC"}) {
+		t.Errorf("found %q, %v", got, err)
+	}
 	// A test in a file that only one build has.
-	got, err := touched(map[string][]byte{"arrow_test.go": []byte("package p\nfunc TestArrow() {}"), "a_test.go": []byte("package p\nfunc TestA() {}")}, func(name string) bool { return name == "arrow_test.go" })
+	got, err = touched(map[string][]byte{"arrow_test.go": []byte("package p\nfunc TestArrow() {}"), "a_test.go": []byte("package p\nfunc TestA() {}")}, differs, func(name string) bool { return name == "arrow_test.go" })
 	if err != nil || !slices.Equal(got, []string{"TestArrow"}) {
 		t.Errorf("found %q, %v", got, err)
 	}

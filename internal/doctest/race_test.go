@@ -1,5 +1,0 @@
-//go:build race
-
-package doctest
-
-const raced = true
