@@ -10,9 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"headway"
 	"headway/fetch"
 	"headway/job"
 	"headway/store"
+	"headway/store/memory"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -96,6 +98,38 @@ func TestFleetForbiddenEndsWithLastPage(t *testing.T) {
 			if e.Visit == nil || len(e.Visit.Evidence) != 1 || e.Visit.Evidence[0].Kind != visit.BlockedByRobots || e.Visit.Evidence[0].Line != 2 {
 				t.Fatalf("%s ended without evidence: %+v", e.Item.URL, e.Visit)
 			}
+		}
+	})
+}
+
+// farStore takes half a second for a commit, however much is in it.
+type farStore struct{ *memory.Store }
+
+func (s farStore) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
+	time.Sleep(500 * time.Millisecond) // virtual time
+	return s.Store.Commit(ctx, c)
+}
+
+// TestFleetForbiddenEndsBehindAFarStore has a thousand forbidden URLs and a store that is far
+// away: they do not keep the job from its end for minutes.
+func TestFleetForbiddenEndsBehindAFarStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const yes, no = 20, 1000
+		web := &fenced{yes: yes, no: no}
+		f := &fleet{simulated: newSimulated(t, 1, small(1))}
+		f.worker = func(c *headway.Worker) { c.Store = farStore{f.st.(*memory.Store)} }
+		f.cfg.Seeds, f.cfg.Fetcher = []weburl.URL{mustURL("http://a.example/")}, web
+		workers := f.startAll(1)
+		id := f.submit(0)
+		j, counts := f.await(id, 10*time.Minute)
+		ended := time.Now()
+		f.drain(workers)
+		forbidden := counts.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.RobotsDisallow}]
+		if j.State != job.Complete || counts.Pages() != yes+1 || forbidden != no || counts.Waiting != 0 || len(web.trespass) > 0 {
+			t.Errorf("%s (%s): %+v; requested %v", j.State, j.Reason, counts, web.trespass)
+		}
+		if after := ended.Sub(web.last); after > 15*time.Second {
+			t.Errorf("ended %v after the last page", after)
 		}
 	})
 }

@@ -72,6 +72,7 @@ type Config struct {
 // Done is a commit that was stored.
 type Done struct {
 	Entries []Entry // in the order in which they were added, those that let others go first at the end
+	Last    int     // how many of them let others go first
 	Commit  store.Commit
 	Receipt store.Receipt
 	Took    time.Duration

@@ -31,7 +31,8 @@ func (c *Committer) compose(now time.Time) *Done {
 		e.write(&d.Commit)
 		c.weigh(e, -1)
 	}
-	d.Entries = slices.Concat(c.pending[:n], c.takeLast(len(d.Commit.Visits)+len(d.Commit.Retries)))
+	last := c.takeLast(len(d.Commit.Visits) + len(d.Commit.Retries))
+	d.Entries, d.Last = slices.Concat(c.pending[:n], last), len(last)
 	for i := n; i < len(d.Entries); i++ {
 		slots[d.Entries[i].Slot] = struct{}{}
 		d.Entries[i].write(&d.Commit)

@@ -29,6 +29,7 @@ func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 		c.cfg.Committed(time.Now().Add(-took), took, len(commit.Visits))
 	}
 	c.gov.Commit(now, took, len(commit.Visits)+len(commit.Retries))
+	c.queues.endings.stored(d.Last, took)
 	requests := make([]frontier.Request, 0, len(batch))
 	visits := make([]visit.Visit, 0, len(commit.Visits))
 	for i := range batch {

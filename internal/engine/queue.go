@@ -24,6 +24,7 @@ type queues struct {
 	sifts      []frontier.Sift // to be judged by a robots.txt that is new
 	sifting    bool
 	siftStored func()            // called when what it ended is stored
+	endings    endingRate        // how many of these go with one commit
 	tokens     int               // reservations under way
 	rates      store.Timeline    // of tenants, where nobody shares the store
 	reading    bool              // hosts are being read

@@ -16,11 +16,36 @@ import (
 
 // How many URLs that end without a turn go with one commit: few enough that a page or
 // an order does not wait long behind them. A store that is a network away is slower: there
-// pages go first.
+// pages go first, and [endingRate] decides.
 const (
 	endingsAtOnce  = 64
-	endingsOfFleet = 4 // and none beside pages
+	endingsOfFleet = 4 // at least, and none beside pages
+	endingTime     = 50 * time.Millisecond
 )
+
+// endingRate is how many URLs that end without a turn go with one commit of a fleet. A
+// commit to a store that is far away takes as long with one of them as with hundreds: the
+// number doubles while commits with them take at most [endingTime], or twice as long as the
+// last one without, and halves otherwise.
+type endingRate struct {
+	most    int
+	without time.Duration // what the last commit without any took
+}
+
+// next is how many go with the next commit.
+func (r *endingRate) next() int { return max(r.most, endingsOfFleet) }
+
+// stored learns from a commit with so many of them.
+func (r *endingRate) stored(endings int, took time.Duration) {
+	switch {
+	case endings == 0:
+		r.without = took
+	case took > max(2*r.without, endingTime):
+		r.most = r.next() / 2
+	case endings >= r.next():
+		r.most = min(2*r.next(), store.MaxVisits)
+	}
+}
 
 // siftPage is how many waiting URLs are read from the store at a time to be judged
 // by a robots.txt that is new.
@@ -61,7 +86,7 @@ func (qs *queues) endingsBeside(visits int) int {
 	case visits > 0:
 		return 0
 	}
-	return endingsOfFleet
+	return qs.endings.next()
 }
 
 // spareEndings leaves URLs waiting that would end without a turn and are in no commit

@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"headway/store"
+)
+
+// TestEndingRate tells a store that is far away from one that is slow with each visit.
+func TestEndingRate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		flat, each time.Duration // what a commit takes, and each visit in it
+		least      int           // how many go with one in the end
+		most       int
+	}{
+		"far":           {500 * time.Millisecond, 10 * time.Microsecond, store.MaxVisits, store.MaxVisits},
+		"near":          {2 * time.Millisecond, 200 * time.Microsecond, 64, 256},
+		"slow":          {150 * time.Millisecond, 150 * time.Millisecond, endingsOfFleet, endingsOfFleet},
+		"far and heavy": {200 * time.Millisecond, 2 * time.Millisecond, 64, 128},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r endingRate
+			r.stored(0, tc.flat+tc.each)
+			for range 20 {
+				n := r.next()
+				r.stored(n, tc.flat+time.Duration(n)*tc.each)
+			}
+			if n := r.next(); n < tc.least || n > tc.most {
+				t.Errorf("%d with one commit, want %d to %d", n, tc.least, tc.most)
+			}
+			before := r.next()
+			if r.stored(1, tc.flat); r.next() != before {
+				t.Errorf("a commit with one of them changed %d to %d", before, r.next())
+			}
+		})
+	}
+}
