@@ -17,7 +17,7 @@ func TestServiceUsage(t *testing.T) {
 	t.Parallel()
 	quota, kills, web := 40, 2, setup{hosts: 12, pages: 10, pace: pace / 2}
 	if full {
-		quota, kills, web = 1000, 20, setup{hosts: 40, pages: 60}
+		quota, kills, web = 1000, 20, setup{hosts: 40, pages: 240} // longer than the kills take
 	}
 	f := newFleet(t, web)
 	for _, args := range [][]string{
