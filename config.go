@@ -179,6 +179,9 @@ type Worker struct {
 
 	Log   *slog.Logger // nil for none
 	Gauge *gauge.Gauge // shows how it stands; nil for nobody who looks
+	// Joined is called with the id of the worker each time it has joined the store;
+	// nil for none.
+	Joined func(id store.WorkerID)
 	// Committed is told by the loop of each commit, and must not block; nil for
 	// nobody.
 	Committed func(began time.Time, took time.Duration, visits int)
@@ -257,7 +260,7 @@ func (w *Worker) engine() engine.Worker {
 		Store: w.Store, Fetcher: w.Fetcher, Outputs: w.Outputs, Journal: w.Journal, Bounds: engine.Bounds(w.Bounds), Terms: w.Terms,
 		Agent: w.Agent, Owned: w.Owned, OptedOut: w.OptedOut, Secrets: w.Secrets, Addresses: w.Addresses, Robots: w.Robots, IgnoreRobots: w.IgnoreRobots,
 		Strained: w.Strained, Lookups: w.Lookups, Free: w.Free, Drain: w.Drain, Mail: w.Mail,
-		Log: w.Log, Gauge: w.Gauge, Committed: w.Committed, Trace: w.Trace,
+		Log: w.Log, Gauge: w.Gauge, Joined: w.Joined, Committed: w.Committed, Trace: w.Trace,
 	}
 }
 

@@ -69,6 +69,6 @@ func ExampleRun() {
 	fmt.Printf("%s: %s\n", report.State, report.Reason)
 	fmt.Printf("%d pages, %d with a title, %d URLs waiting\n", report.Counts.Pages(), pages.n, report.Counts.Waiting)
 	// Output:
-	// complete: nothing is left
+	// complete: all URLs processed
 	// 20 pages, 20 with a title, 0 URLs waiting
 }

@@ -72,7 +72,7 @@ func TestHosts(t *testing.T) {
 				if j.State != job.Partial || j.Reason != "max_hosts" || counts.Waiting != 0 || counts.Pages() < most*pages || counts.Ended[store.Ending{Outcome: visit.Deferred}] == 0 {
 					t.Errorf("%s (%s): %v", j.State, j.Reason, counts.Ended)
 				}
-				const told = "max_hosts: 80 % used, 4 of 5 (plan)\nmax_hosts: used up, 5 of 5 (plan)\nPlan limit: Maximum 5 hosts per crawl"
+				const told = "max_hosts: 80 % used, 4 of 5 (plan)\nmax_hosts: reached, 5 of 5 (plan)\nPlan limit: Maximum 5 hosts per crawl"
 				if got := f.notices(id); strings.ReplaceAll(got, "80 % used, 5", "80 % used, 4") != told {
 					t.Errorf("told:\n%s", got)
 				}

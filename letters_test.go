@@ -159,7 +159,7 @@ func TestFleetOrder(t *testing.T) {
 		pass(10 * time.Second)
 		owner := f.ownerOf(host(3), workers)
 		a := f.must(ask.Question{Kind: ask.KindSlow, Host: host(3), Delay: ask.Millis(slow), By: "test"}, obeyed)
-		if c := a.Change; c == nil || c.By != "test" || !strings.Contains(c.Before, "operator's interval 0s") || !strings.Contains(c.After, "operator's interval 10s") {
+		if c := a.Change; c == nil || c.By != "test" || !strings.Contains(c.Before, "operator minimum 0s") || !strings.Contains(c.After, "operator minimum 10s") {
 			t.Fatalf("%+v", a)
 		}
 		owner.crash() // the moment it has answered
@@ -261,7 +261,7 @@ func TestFleetDrain(t *testing.T) {
 		if err != nil || len(list) != 2 {
 			t.Fatalf("%v, %v", list, err)
 		}
-		if _, err := f.ask(ask.Question{Kind: ask.KindDrain, Worker: 99}, answered); err == nil || !strings.Contains(err.Error(), "no worker 99") {
+		if _, err := f.ask(ask.Question{Kind: ask.KindDrain, Worker: 99}, answered); err == nil || !strings.Contains(err.Error(), "worker not found: 99") {
 			t.Errorf("a worker that is not there: %v", err)
 		}
 		a := f.must(ask.Question{Kind: ask.KindDrain, Worker: list[0].ID, By: "test"}, answered)

@@ -165,7 +165,7 @@ func TestOrderBeforeItsHost(t *testing.T) {
 				answers = append(answers, p.ask(q))
 			}
 		})
-		if c := answers[0].Change; c == nil || c.After != "when it is met: slow 1s" {
+		if c := answers[0].Change; c == nil || c.After != "when it is crawled: slow 1s" {
 			t.Errorf("an order for a host nobody met: %+v", answers[0])
 		}
 		for i, a := range answers[1:] {

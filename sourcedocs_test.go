@@ -190,8 +190,8 @@ func TestThreeRefusals(t *testing.T) {
 			}
 		}
 		for i, want := range []string{"1.0 s", "2.0 s", "4.0 s"} {
-			if !strings.Contains(slowed[i]["why"], "left alone for "+want) {
-				t.Errorf("refusal %d: %q, want it left alone for %s", i+1, slowed[i]["why"], want)
+			if !strings.Contains(slowed[i]["why"], "on hold for "+want) {
+				t.Errorf("refusal %d: %q, want it on hold for %s", i+1, slowed[i]["why"], want)
 			}
 		}
 	})

@@ -127,7 +127,7 @@ func TestStopAndContinue(t *testing.T) {
 					if s.first.severed == 0 {
 						t.Error("no connection was closed")
 					}
-					if log := s.log.String(); !strings.Contains(log, "was stopped") {
+					if log := s.log.String(); !strings.Contains(log, "was suspended") {
 						t.Errorf("it says nothing of its stop:\n%s", log)
 					}
 				})

@@ -97,7 +97,7 @@ func ReadAsked(text []byte) (Asked, error) {
 		return a, nil
 	}
 	if err := json.Unmarshal(text, &a); err != nil {
-		return Asked{}, fmt.Errorf("read what was asked for: %w", err)
+		return Asked{}, fmt.Errorf("read saved settings: %w", err)
 	}
 	return a, nil
 }
@@ -162,7 +162,7 @@ func Differences(before, now *Asked) []string {
 	one := func(text string) []string { return []string{text} }
 	yes := func(b bool) []string { return []string{strconv.FormatBool(b)} }
 	if !slices.Equal(before.Seeds, now.Seeds) || before.SeedCount != now.SeedCount {
-		list = append(list, fmt.Sprintf("%d seeds, others than the %d before", now.SeedCount, before.SeedCount))
+		list = append(list, fmt.Sprintf("%d seeds, different from the %d before", now.SeedCount, before.SeedCount))
 	}
 	add("scope", one(before.Scope), one(now.Scope))
 	add("scope_hosts", before.ScopeHosts, now.ScopeHosts)

@@ -66,19 +66,19 @@ var ChangeKinds = []ChangeKind{PageDead, PageGone, PageLost, PageWaits, PageApar
 
 // changeWords are the kinds in words.
 var changeWords = map[ChangeKind]string{
-	PageNew: "new", PageGone: "gone", PageDead: "newly dead", PageRecovered: "back again", PageChanged: "changed",
-	PageLost: "lost for another reason", PageSlower: "slower", PageWaits: "not asked for yet", PageApart: "on hosts the later crawl has nothing of",
-	PageExcluded: "left out by the settings of the later crawl", PageIncluded: "not looked for before",
+	PageNew: "new", PageGone: "gone", PageDead: "newly dead", PageRecovered: "recovered", PageChanged: "changed",
+	PageLost: "no longer fetched for another reason", PageSlower: "slower", PageWaits: "not requested yet", PageApart: "on hosts missing from the later crawl",
+	PageExcluded: "excluded by the settings of the later crawl", PageIncluded: "out of scope in the earlier crawl",
 }
 
 // Words names a kind for people. A page that was not met again is gone only if
 // the later crawl looked everywhere, and new only if the earlier one did.
 func (c *Comparison) Words(k ChangeKind) string {
 	if k == PageNew && !c.Whole {
-		return "not met before (the earlier crawl is not complete)"
+		return "not seen before (the earlier crawl is not complete)"
 	}
 	if k == PageGone && !c.Certain {
-		return "not met again (the later crawl is not complete)"
+		return "not seen again (the later crawl is not complete)"
 	}
 	return changeWords[k]
 }

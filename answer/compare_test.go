@@ -173,7 +173,7 @@ func TestCompareSettings(t *testing.T) {
 	}
 	before.state = job.Partial
 	c, err = answer.Compare(t.Context(), answer.Side{Reader: before}, answer.Side{Reader: after, Interrupted: true}, 0, nil)
-	if err != nil || c.Words(answer.PageNew) != "not met before (the earlier crawl is not complete)" || c.After.State != answer.Interrupted || c.Certain {
+	if err != nil || c.Words(answer.PageNew) != "not seen before (the earlier crawl is not complete)" || c.After.State != answer.Interrupted || c.Certain {
 		t.Errorf("of a partial crawl and one that was killed: %+v, %v", c, err)
 	}
 }

@@ -16,103 +16,103 @@ import (
 	"headway/visit"
 )
 
-// Receipt is what a webmaster may know of how we treated a host: nothing in it
-// is claimed that was not recorded when it happened.
+// Receipt is the courtesy receipt of a host, for its webmaster: everything in it
+// was recorded when it happened.
 type Receipt struct {
 	Host    string    `json:"host"`
 	MadeAt  time.Time `json:"made_at"`
-	Running bool      `json:"running"` // the crawl goes on, and so will the numbers
+	Running bool      `json:"running"` // whether the crawl is still running, so that the numbers will change
 	Who     Who       `json:"who"`
 
-	From     time.Time     `json:"from,omitzero"` // the first request that was recorded
-	To       time.Time     `json:"to,omitzero"`   // the end of the last
-	Requests int64         `json:"requests"`      // for pages, each attempt counted
-	Repeated int64         `json:"repeated"`      // of them, attempts that did not end their URL
-	Pages    int64         `json:"pages"`         // URLs with a final answer other than a refusal or a redirect
-	Bytes    int64         `json:"bytes"`         // of bodies, as they were sent
-	Statuses []StatusCount `json:"statuses"`      // of the answers
-	// Unsent counts attempts that got no connection: no request left.
+	From     time.Time     `json:"from,omitzero"` // the first recorded request
+	To       time.Time     `json:"to,omitzero"`   // the end of the last request
+	Requests int64         `json:"requests"`      // page requests, counting every attempt
+	Repeated int64         `json:"repeated"`      // of these, attempts that were retried
+	Pages    int64         `json:"pages"`         // URLs with a final response other than a refusal or a redirect
+	Bytes    int64         `json:"bytes"`         // bytes of response bodies, as transferred
+	Statuses []StatusCount `json:"statuses"`      // responses by HTTP status
+	// Unsent counts attempts that failed to connect, so that no request was sent.
 	Unsent int64 `json:"unsent,omitempty"`
-	// AllSent counts every request, robots.txt and sitemaps and those of other
-	// crawls from the same machine included; 0 where that is not known.
+	// AllSent counts every request, including robots.txt, sitemaps and those of other
+	// crawls from the same machine; 0 if not known.
 	AllSent int64 `json:"all_sent,omitempty"`
 
-	PeakConcurrency int         `json:"peak_concurrency"`          // requests under way at once, at most
-	SmallestGap     *ask.Millis `json:"smallest_gap_ms,omitempty"` // between the starts of two requests; none if fewer than two
+	PeakConcurrency int         `json:"peak_concurrency"`          // maximum number of concurrent requests
+	SmallestGap     *ask.Millis `json:"smallest_gap_ms,omitempty"` // smallest interval between the starts of two requests; absent with fewer than two
 	SmallestGapAt   time.Time   `json:"smallest_gap_at,omitzero"`
-	MedianGap       *ask.Millis `json:"median_gap_ms,omitempty"` // half of the gaps are shorter
-	BusiestMinute   int         `json:"busiest_minute"`          // requests in the fullest 60 seconds
+	MedianGap       *ask.Millis `json:"median_gap_ms,omitempty"` // median interval
+	BusiestMinute   int         `json:"busiest_minute"`          // most requests within 60 seconds
 
-	Now    *ask.Host       `json:"now,omitempty"` // the pace that stands
-	Robots []RobotsVersion `json:"robots"`        // in the order they were obeyed
-	// RobotsNone counts verdicts without a file: the host had none, or it could
+	Now    *ask.Host       `json:"now,omitempty"` // the current state of the host
+	Robots []RobotsVersion `json:"robots"`        // versions of robots.txt, in the order they applied
+	// RobotsNone counts decisions without robots.txt: the host had none, or it could
 	// not be read.
 	RobotsNone    int64 `json:"robots_none,omitempty"`
-	RobotsIgnored int64 `json:"robots_ignored,omitempty"` // on the word of the host's owner
-	Disallowed    int64 `json:"disallowed"`               // URLs that were not asked for because robots.txt forbids it
+	RobotsIgnored int64 `json:"robots_ignored,omitempty"` // decisions that ignored robots.txt because the host is owned
+	Disallowed    int64 `json:"disallowed"`               // URLs not requested because robots.txt disallows them
 
-	Refusals    int64     `json:"refusals"`               // answers 429 and 503, in preset warm 403
-	RefusalList []Refusal `json:"refusal_list,omitempty"` // the latest MaxRefusals
-	// Incidents are the moments in which the host refused, however many answers
-	// said so: those of the list.
+	Refusals    int64     `json:"refusals"`               // refusals: responses 429 and 503, in preset warm also 403
+	RefusalList []Refusal `json:"refusal_list,omitempty"` // the latest refusals
+	// Incidents are the moments in which the host refused, each counted once however
+	// many responses showed it; from the listed refusals.
 	Incidents []Incident `json:"incidents,omitempty"`
-	// SentInside counts the requests that left after a refusal was read and before
-	// the time was over that it asked for.
+	// SentInside counts the requests sent after a refusal was read and before
+	// its Retry-After had passed.
 	SentInside   int        `json:"sent_inside_retry_after"`
 	PaceChanges  []PaceStep `json:"pace_changes,omitempty"`
-	Orders       []Order    `json:"orders,omitempty"` // of the operator about the host, the latest MaxOrders
-	Instructions []Step     `json:"instructions"`     // how to slow or stop us
-	Notes        []string   `json:"notes"`            // what the numbers do not say
+	Orders       []Order    `json:"orders,omitempty"` // the latest orders of the operator for the host
+	Instructions []Step     `json:"instructions"`     // how to slow or stop the crawler
+	Notes        []string   `json:"notes"`            // remarks that the numbers do not show
 }
 
-// Who names those behind a crawl as they named themselves in every request.
+// Who is the identity that the crawler sent with every request.
 type Who struct {
 	UserAgent string `json:"user_agent,omitempty"`
 	Contact   string `json:"contact,omitempty"`
 	Token     string `json:"token"` // the name in robots.txt
 }
 
-// StatusCount is how many requests were answered with one status; 0 stands for no
-// answer.
+// StatusCount is the number of requests with one HTTP status; 0 stands for no
+// response.
 type StatusCount struct {
 	Status int   `json:"status"`
 	N      int64 `json:"n"` // requests
 }
 
-// RobotsVersion is a robots.txt that decided.
+// RobotsVersion is a version of robots.txt that was applied.
 type RobotsVersion struct {
 	SHA256     string    `json:"sha256"`
-	Bytes      int       `json:"bytes"` // -1 where the text is no longer kept
+	Bytes      int       `json:"bytes"` // size; -1 if the text is no longer kept
 	First      time.Time `json:"first_fetched"`
 	Last       time.Time `json:"last_confirmed"`
-	Decisions  int64     `json:"decisions"`  // about URLs that it made
-	Disallowed int64     `json:"disallowed"` // of those, that kept us away
+	Decisions  int64     `json:"decisions"`  // number of URLs it decided on
+	Disallowed int64     `json:"disallowed"` // of these, the URLs it disallowed
 }
 
-// Refusal is one answer that asked us to slow down.
+// Refusal is one response that refused a request for now.
 type Refusal struct {
 	At         time.Time  `json:"at"` // when it was read
 	Status     int        `json:"status"`
-	RetryAfter string     `json:"retry_after,omitempty"` // as the server wrote it
-	Asked      ask.Millis `json:"asked_ms,omitempty"`    // the same, where it is a number
+	RetryAfter string     `json:"retry_after,omitempty"` // the header as sent by the server
+	Asked      ask.Millis `json:"asked_ms,omitempty"`    // the same as a duration, if valid
 	URL        string     `json:"url"`
 
 	sent time.Time // its request
 }
 
-// Incident is one moment in which the host refused, and what we did: a refusal,
-// and those of requests that had left before it was read.
+// Incident is one moment in which the host refused, and the reaction: a refusal,
+// together with those of requests sent before it was read.
 type Incident struct {
 	At         time.Time   `json:"at"`
-	Answers    int         `json:"answers"`                           // that said so
-	Status     int         `json:"status"`                            // of the first
-	URL        string      `json:"url"`                               // likewise
-	RetryAfter string      `json:"retry_after,omitempty"`             // the longest, or the first that is no number
-	Asked      ask.Millis  `json:"asked_ms,omitempty"`                // the same, where it is a number
-	PaceFrom   *ask.Millis `json:"pace_from_ms,omitempty"`            // where it changed the pace
-	PaceTo     *ask.Millis `json:"pace_to_ms,omitempty"`              // likewise
-	Next       *ask.Millis `json:"next_request_ms,omitempty"`         // how long after the last refusal of it the next request left; none if none did
-	SentInside int         `json:"sent_inside_retry_after,omitempty"` // requests that left before that time was over
+	Answers    int         `json:"answers"`                           // number of refusals in it
+	Status     int         `json:"status"`                            // status of the first refusal
+	URL        string      `json:"url"`                               // URL of the first refusal
+	RetryAfter string      `json:"retry_after,omitempty"`             // the longest one, or the first that is not a number
+	Asked      ask.Millis  `json:"asked_ms,omitempty"`                // the same as a duration, if valid
+	PaceFrom   *ask.Millis `json:"pace_from_ms,omitempty"`            // the pace before, if it changed
+	PaceTo     *ask.Millis `json:"pace_to_ms,omitempty"`              // the pace after, if it changed
+	Next       *ask.Millis `json:"next_request_ms,omitempty"`         // time from its last refusal to the next request; absent if there was none
+	SentInside int         `json:"sent_inside_retry_after,omitempty"` // requests sent before Retry-After had passed
 
 	last  time.Time // its last refusal
 	known time.Time // when what followed it was known: the answer to the next request
@@ -130,13 +130,13 @@ func newPaceStep(p store.PaceChange) PaceStep {
 	return PaceStep{At: p.At.UTC(), From: ask.Millis(p.From), To: ask.Millis(p.To), Cause: p.Cause}
 }
 
-// Order is what the operator of the crawl told it to do with the host. Who that
-// was is not the webmaster's business.
+// Order is an order of the operator for the host. Who gave it
+// is not shown to the webmaster.
 type Order struct {
 	At     time.Time `json:"at"`
 	Order  ask.Kind  `json:"order"`
-	Before string    `json:"before"` // in words
-	After  string    `json:"after"`  // likewise
+	Before string    `json:"before"` // the state before, in words
+	After  string    `json:"after"`  // the state after, in words
 }
 
 // MaxOrders is how many orders a receipt lists: the latest.
@@ -346,13 +346,13 @@ func (c *Courtesy) Receipt(f CourtesyFacts) *Receipt {
 	r.react(c.spans)
 	r.Instructions, r.Notes = instructions(f.Who, f.Host), r.notes()
 	if f.Earlier != "" {
-		r.Notes = append(r.Notes, fmt.Sprintf("Earlier runs of this crawl named themselves %q.", f.Earlier))
+		r.Notes = append(r.Notes, fmt.Sprintf("Earlier runs of this crawl used the user agent %q.", f.Earlier))
 	}
 	if f.Newest > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("Only the newest %d jobs were looked at: what older ones asked of the host is not counted.", f.Newest))
+		r.Notes = append(r.Notes, fmt.Sprintf("Only the newest %d jobs are included; requests of older jobs are not counted.", f.Newest))
 	}
 	if f.Cut {
-		r.Notes = append(r.Notes, fmt.Sprintf("More of the host was asked for than is counted here: the numbers are of %d URLs.", c.urls))
+		r.Notes = append(r.Notes, fmt.Sprintf("The counts cover only %d URLs; more URLs of this host were requested.", c.urls))
 	}
 	return &r
 }
@@ -479,19 +479,19 @@ func instructions(w Who, host string) []Step {
 	steps := []Step{
 		{
 			"Slow us down", fmt.Sprintf("in %s: \"User-agent: %s\", then \"Crawl-delay: 10\"", file, w.Token),
-			fmt.Sprintf("At least that many seconds between requests, one at a time; above %d we stay away. We read the file again within %d hours.", int(robots.MaxDelay.Seconds()), int(robots.MaxFresh.Hours())),
+			fmt.Sprintf("We wait at least that many seconds between requests and send one at a time. Above %d seconds we do not crawl the host. We re-read the file within %d hours.", int(robots.MaxDelay.Seconds()), int(robots.MaxFresh.Hours())),
 		},
 		{
-			"Slow us down now", "answer 429 or 503, with Retry-After if you like",
-			"Nothing is sent before Retry-After is over, and requests stay further apart afterwards. We never speed up on refusals.",
+			"Slow us down now", "answer 429 or 503, optionally with Retry-After",
+			"We send nothing until Retry-After has passed, and keep a longer interval afterwards. Refusals never make us faster.",
 		},
 		{
 			"Keep us out", fmt.Sprintf("in %s: \"User-agent: %s\", then \"Disallow: /\"", file, w.Token),
-			fmt.Sprintf("Nothing more is asked for once we have read it again, within %d hours.", int(robots.MaxFresh.Hours())),
+			fmt.Sprintf("We send no further requests once we have re-read the file, within %d hours.", int(robots.MaxFresh.Hours())),
 		},
 	}
 	if w.Contact != "" {
-		steps = append(steps, Step{"Never be crawled again", "write to " + w.Contact, "A host on the list of opt-outs is not contacted at all, not even for robots.txt."})
+		steps = append(steps, Step{"Opt out for good", "write to " + w.Contact, "A host on the opt-out list is never contacted, not even for robots.txt."})
 	}
 	return steps
 }
@@ -499,27 +499,27 @@ func instructions(w Who, host string) []Step {
 // notes say what the numbers leave out.
 func (r *Receipt) notes() []string {
 	notes := []string{
-		"Counts, gaps and concurrency are of requests for pages, each attempt included, from the moment a request left us to the end of its answer. Requests for robots.txt and sitemaps keep the same interval but are not recorded one by one.",
-		"A request that was under way when the crawl was killed, or cut off at its end, left no record.",
-		"Between hosts at one address we keep a rate, not a gap: of 8 or more active hosts there, each process sends at most one request in 100 ms; hosts of the operator's own are not among them.",
+		"Counts, intervals and concurrency cover page requests, including every retry, from the moment a request was sent to the end of its response. Requests for robots.txt and sitemaps keep the same interval but are not recorded individually.",
+		"A request that was in flight when the crawl was killed or stopped is not recorded.",
+		"For hosts that share an IP address we limit the rate, not the interval: with 8 or more active hosts there, each process sends at most one request per 100 ms. Hosts owned by the operator are exempt.",
 	}
 	if r.AllSent > 0 {
-		notes[0] += fmt.Sprintf(" All requests to this host that were ever counted here, those and other crawls from this machine included: %d.", r.AllSent)
+		notes[0] += fmt.Sprintf(" Requests to this host ever sent from this machine, including robots.txt, sitemaps and other crawls: %d.", r.AllSent)
 	}
 	if r.Running {
-		notes = append(notes, "The crawl still runs: what is under way is not counted yet.")
+		notes = append(notes, "The crawl is still running: requests in flight are not counted yet.")
 	}
 	if r.Repeated > 0 {
-		notes = append(notes, fmt.Sprintf("Of a URL that was tried in vain, the latest %d attempts are kept.", store.MaxAttempts))
+		notes = append(notes, fmt.Sprintf("For a URL that failed repeatedly, only the latest %d attempts are stored.", store.MaxAttempts))
 	}
 	if int64(len(r.RefusalList)) < r.Refusals {
-		notes = append(notes, fmt.Sprintf("The latest %d of %d refusals are listed.", len(r.RefusalList), r.Refusals))
+		notes = append(notes, fmt.Sprintf("Only the latest %d of %d refusals are listed.", len(r.RefusalList), r.Refusals))
 	}
 	if len(r.PaceChanges) == store.MaxPaceChanges {
-		notes = append(notes, fmt.Sprintf("The latest %d changes of pace are kept.", store.MaxPaceChanges))
+		notes = append(notes, fmt.Sprintf("Only the latest %d pace changes are stored.", store.MaxPaceChanges))
 	}
 	if r.RobotsIgnored > 0 {
-		notes = append(notes, fmt.Sprintf("For %d requests robots.txt was set aside, on the word of the host's owner.", r.RobotsIgnored))
+		notes = append(notes, fmt.Sprintf("For %d requests robots.txt was ignored with the host owner's permission.", r.RobotsIgnored))
 	}
 	return notes
 }

@@ -220,7 +220,7 @@ func TestCourtesyRobots(t *testing.T) {
 	if fmt.Sprint(r.Robots) != fmt.Sprint(want) || r.RobotsNone != 1 || r.RobotsIgnored != 1 || r.Disallowed != 1 {
 		t.Errorf("got %v, none %d, ignored %d, disallowed %d; want %v", r.Robots, r.RobotsNone, r.RobotsIgnored, r.Disallowed, want)
 	}
-	if !strings.Contains(strings.Join(r.Notes, " "), "set aside, on the word of the host's owner") {
+	if !strings.Contains(strings.Join(r.Notes, " "), "ignored with the host owner's permission") {
 		t.Errorf("nothing is said of rules that were set aside: %q", r.Notes)
 	}
 }

@@ -85,10 +85,10 @@ func (c *Crawl) live(ctx context.Context, host string) map[string]ask.Host {
 	defer cancel()
 	a, err := c.Asker.Ask(ctx, ask.Question{Kind: ask.KindHosts, Job: c.Job.ID, Host: host})
 	if errors.Is(err, ask.ErrNobody) {
-		c.warn("the crawl runs but does not answer; this is what it has stored")
+		c.warn("the crawl is running but does not respond; showing its stored state")
 	}
 	if a.Answered < a.Asked {
-		c.warn("%d of %d workers answered; of the others' hosts this is what is stored", a.Answered, a.Asked)
+		c.warn("%d of %d workers responded; showing the stored state for hosts of the others", a.Answered, a.Asked)
 	}
 	live := make(map[string]ask.Host, len(a.Hosts))
 	for _, h := range a.Hosts {
@@ -121,7 +121,7 @@ func (c *Crawl) Hosts(ctx context.Context, q HostQuery, now time.Time) (*Hosts, 
 		}
 		query.After = page.Next
 		if looked += len(page.Hosts); query.After != "" && looked == c.MaxHosts {
-			c.warn("the first %d hosts were looked at; there are more", looked)
+			c.warn("only the first %d hosts were inspected; there are more", looked)
 			query.After = ""
 		}
 		if query.After == "" {

@@ -255,20 +255,20 @@ func (r *planReader) addRobots(ctx context.Context, h *PlanHost, stored []byte, 
 func (f *hostFinds) stopped(h *PlanHost, s politeness.State) (blocked, failure string) {
 	switch {
 	case s.Paused():
-		return "an operator has paused it", ""
+		return "paused by an operator", ""
 	case f.pages > 0:
 		return "", ""
 	case f.counts[visit.OptedOut] > 0:
-		return "it is on the list of those who asked not to be crawled", ""
+		return "the host is on the opt-out list", ""
 	case f.counts[visit.CrawlDelayTooLong] > 0:
-		return fmt.Sprintf("robots.txt asks for more than %v between requests", robots.MaxDelay), ""
+		return fmt.Sprintf("robots.txt sets a Crawl-delay above the maximum of %v", robots.MaxDelay), ""
 	case f.counts[visit.RobotsUnreachable] > 0:
-		return "robots.txt cannot be read, so nothing is fetched", ""
+		return "robots.txt is unreachable, so nothing is fetched", ""
 	case h.Disallowed > 0:
-		return fmt.Sprintf("robots.txt forbids the seed, line %d: %s", h.Robots.Line, h.Robots.Rule), ""
+		return fmt.Sprintf("robots.txt disallows the seed, line %d: %s", h.Robots.Line, h.Robots.Rule), ""
 	}
 	for _, reason := range slices.Sorted(maps.Keys(f.counts)) {
-		return "", "nothing could be asked: " + string(reason)
+		return "", "nothing could be requested: " + string(reason)
 	}
-	return "", "nothing was found so far"
+	return "", "nothing found so far"
 }

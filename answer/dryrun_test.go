@@ -66,10 +66,10 @@ func TestDryRunPlan(t *testing.T) {
 	if fmt.Sprint(a.Prefixes) != "[{/shop/ 3} {/ 1} {/blog/ 1}]" {
 		t.Errorf("by path: %v", a.Prefixes)
 	}
-	if !strings.Contains(b.Blocked, "forbids") || b.Pages != 0 {
+	if !strings.Contains(b.Blocked, "disallows") || b.Pages != 0 {
 		t.Errorf("what is forbidden: %+v", b)
 	}
-	if !strings.Contains(strings.Join(p.Unknown, "\n"), "a dry run follows no link") {
+	if !strings.Contains(strings.Join(p.Unknown, "\n"), "a dry run does not follow links") {
 		t.Errorf("unknown: %q", p.Unknown)
 	}
 }

@@ -13,30 +13,30 @@ import (
 	"headway/visit"
 )
 
-// Hosts is how the hosts of a crawl stand.
+// Hosts is the state of the hosts of a crawl.
 type Hosts struct {
 	At      time.Time `json:"at"`
 	Running bool      `json:"running"`
-	State   string    `json:"state"`            // of the crawl
-	Reason  string    `json:"reason,omitempty"` // of that state
-	Total   int       `json:"total"`            // hosts of the crawl
-	Matched int       `json:"matched"`          // of them, those the filter lets through
-	Waiting int64     `json:"waiting"`          // URLs of those
-	// Longest is the longest of all guesses at when a host is done.
+	State   string    `json:"state"`            // state of the crawl
+	Reason  string    `json:"reason,omitempty"` // reason for that state
+	Total   int       `json:"total"`            // number of hosts of the crawl
+	Matched int       `json:"matched"`          // number of hosts that match the filter
+	Waiting int64     `json:"waiting"`          // pending URLs of the matching hosts
+	// Longest is the longest estimate of when a host is done.
 	Longest ask.Millis `json:"longest_eta_guess_ms,omitempty"`
-	Last    string     `json:"longest_eta_host,omitempty"` // the host it is of
+	Last    string     `json:"longest_eta_host,omitempty"` // the host of that estimate
 	Hosts   []Host     `json:"hosts"`
 }
 
-// Host is how a host stands in a crawl.
+// Host is the state of a host in a crawl.
 type Host struct {
 	ask.Host
-	Waiting int64 `json:"waiting"` // URLs, those under way included
-	// ETA guesses when the host is done: what it is held for, and the URLs that
-	// wait now, one pace each. Nothing is guessed where the pace is 0, since the
-	// answers then set the rate, nor for a host that is paused.
+	Waiting int64 `json:"waiting"` // pending URLs, including those in flight
+	// ETA is the estimated time until the host is done: the rest of its hold, and one
+	// pace for each pending URL. There is no estimate if the pace is 0, because the
+	// response times then set the rate, nor for a paused host.
 	ETA ask.Millis `json:"eta_guess_ms,omitempty"`
-	// Known says that something was learned of the host.
+	// Known is whether anything was learned about the host.
 	Known bool `json:"known"`
 }
 
@@ -100,15 +100,15 @@ type HostQuery struct {
 // Check reports an order that is none, and a filter that means nothing.
 func (q *HostQuery) Check() error {
 	if q.Sort != "" && !slices.Contains(HostSorts, q.Sort) {
-		return fmt.Errorf("sort by %q: one of %s", q.Sort, strings.Join(HostSorts, ", "))
+		return fmt.Errorf("invalid sort order %q; choose one of %s", q.Sort, strings.Join(HostSorts, ", "))
 	}
 	for _, f := range q.Filters {
 		if err := checkFilter(f); err != nil {
-			return fmt.Errorf("filter %q: %w", f, err)
+			return fmt.Errorf("invalid filter %q: %w", f, err)
 		}
 	}
 	if q.Max < 0 {
-		return fmt.Errorf("at most %d hosts", q.Max)
+		return fmt.Errorf("invalid value %d for --max: must not be negative", q.Max)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func checkFilter(f string) error {
 	case key == "state":
 		return oneOf(value, hostStates())
 	}
-	return fmt.Errorf("a part of a host's name, one of %s, or host=, domain=, source= or state= with a value", strings.Join(HostFilters, ", "))
+	return fmt.Errorf("use part of a host name, one of %s, or host=, domain=, source= or state= with a value", strings.Join(HostFilters, ", "))
 }
 
 // oneOf reports a word that is not on a list.
@@ -132,7 +132,7 @@ func oneOf(word string, words []string) error {
 	if slices.Contains(words, word) {
 		return nil
 	}
-	return fmt.Errorf("%q is none of %s", word, strings.Join(words, ", "))
+	return fmt.Errorf("%q is not one of %s", word, strings.Join(words, ", "))
 }
 
 // hostStates are what a host with work can do: fetching, or waiting for a reason.

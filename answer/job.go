@@ -18,7 +18,7 @@ type Job struct {
 	Reason   string           `json:"reason,omitempty"`
 	Success  bool             `json:"success"` // false for a job that has not ended
 	MaxPages int64            `json:"max_pages,omitempty"`
-	PaceMS   int64            `json:"pace_ms,omitempty" doc:"The least interval between two requests to a host that was ordered since; missing where none was."`
+	PaceMS   int64            `json:"pace_ms,omitempty" doc:"Minimum interval between requests to one host, set by a later order; absent if there is none."`
 	Created  time.Time        `json:"created"`
 	Started  time.Time        `json:"started,omitzero"`
 	Ended    time.Time        `json:"ended,omitzero"`

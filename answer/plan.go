@@ -334,37 +334,37 @@ func unknown(f *PlanFacts, p *Plan) []string {
 		case h.Blocked != "" || h.Failed != "":
 			continue
 		case h.Listed == 0 && f.Dry:
-			add("%s: how many pages there are; no sitemap says so, and no page was asked for links", h.Host)
+			add("%s: number of pages; no sitemap gives a count, and no page was fetched for links", h.Host)
 		case h.Listed == 0 && !f.Sitemaps:
-			add("%s: how many pages there are; sitemaps are not read, and the seed links to %d in scope", h.Host, h.Links)
+			add("%s: number of pages; sitemaps are not read, and the seed links to %d pages in scope", h.Host, h.Links)
 		case h.Listed == 0:
-			add("%s: how many pages there are; no sitemap says so, and the seed links to %d in scope", h.Host, h.Links)
+			add("%s: number of pages; no sitemap gives a count, and the seed links to %d pages in scope", h.Host, h.Links)
 		case h.Unread > 0:
-			add("%s: what %d further sitemaps list; they are taken to be like those that were read", h.Host, h.Unread)
+			add("%s: contents of %d more sitemaps; assumed to be like those already read", h.Host, h.Unread)
 		}
 		if h.Listed > 0 && h.Unlisted > 0 && f.Links {
-			add("%s: how many pages no sitemap lists; the seed links to %d such", h.Host, h.Unlisted)
+			add("%s: number of pages missing from sitemaps; the seed links to %d of them", h.Host, h.Unlisted)
 		}
 		if !h.Remembered && h.Source == "base" && f.Dry {
-			add("%s: whether it bears one request every %s", h.Host, short(h.Pace.Duration()))
+			add("%s: whether it accepts one request every %s", h.Host, short(h.Pace.Duration()))
 		} else if !h.Remembered && h.Source == "base" {
-			add("%s: whether it bears one request every %s; it was asked %d times", h.Host, short(h.Pace.Duration()), h.Sent)
+			add("%s: whether it accepts one request every %s; so far it got %d requests", h.Host, short(h.Pace.Duration()), h.Sent)
 		}
 	}
 	if p.SizeKnown && p.Pages > 0 {
-		add("how many pages turn out to be copies of others; those are left out")
+		add("number of duplicate pages; duplicates are skipped")
 	}
 	if f.Dry && f.Links && len(p.Hosts) > 0 {
-		add("which pages no sitemap lists: a dry run follows no link")
+		add("pages missing from sitemaps: a dry run does not follow links")
 	}
 	if f.Dry && p.Pages > 0 {
-		add("how large pages are and how long they take to come: none was asked for")
+		add("page sizes and response times: a dry run fetches no page")
 	}
 	if f.Unlooked > 0 {
-		add("where %s lie; they are taken to be spread like the others", thousands(f.Unlooked)+" further URLs")
+		add("the distribution of %s; assumed to be like the others", thousands(f.Unlooked)+" more URLs")
 	}
 	if f.NotAsked > 0 {
-		add("%d further hosts of seeds, which were not asked", f.NotAsked)
+		add("%d more seed hosts, which were not contacted", f.NotAsked)
 	}
 	return list
 }
@@ -389,16 +389,16 @@ func (p *Plan) sentence() string {
 	if p.SizeKnown || p.StoppedBy != "" {
 		add("%s %s in %s.", about, pages(p.Pages), short(p.Takes.Duration()))
 	} else {
-		add("%s %s; how many there are nobody can say before.", about, pages(p.Pages))
+		add("%s %s; the total is unknown until crawled.", about, pages(p.Pages))
 	}
 	for i := range p.Hosts {
 		if h := &p.Hosts[i]; h.Host == p.Slowest && h.Pace > 0 {
-			add("%s sets the time, at one request every %s (%s).", h.Host, short(h.Pace.Duration()), h.Source)
+			add("%s takes longest, at one request every %s (%s).", h.Host, short(h.Pace.Duration()), h.Source)
 		}
 	}
 	for _, l := range p.Limits {
 		if l.Name == p.StoppedBy {
-			add("%s %s would stop it.", l.Name, limitText(l.Limit))
+			add("%s %s would stop the crawl.", l.Name, limitText(l.Limit))
 		} else if !p.SizeKnown && l.Name == "max_pages" && p.StoppedBy == "" {
 			add("At most %s (max_pages).", pages(l.Max))
 		}

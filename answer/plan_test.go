@@ -60,7 +60,7 @@ func TestMakePlan(t *testing.T) {
 		"a sitemap": {
 			facts: PlanFacts{Hosts: []PlanHost{listed("a.example", 1240, second)}, Sitemaps: true},
 			ends:  job.Complete, pages: 1240, requests: 1242, takes: 1241 * time.Second, known: true,
-			says: "About 1,240 pages in 21 min. https://a.example sets the time, at one request every 1 s (base).", unknown: "whether it bears one request every 1 s",
+			says: "About 1,240 pages in 21 min. https://a.example takes longest, at one request every 1 s (base).", unknown: "whether it accepts one request every 1 s",
 		},
 		"hosts side by side": {
 			facts: PlanFacts{Hosts: []PlanHost{listed("a.example", 100, second), listed("b.example", 50, second)}},
@@ -79,11 +79,11 @@ func TestMakePlan(t *testing.T) {
 		},
 		"a page limit": {
 			facts: PlanFacts{Hosts: []PlanHost{listed("a.example", 1000, second)}, Limits: limits("max_pages", 100)},
-			ends:  job.Partial, pages: 100, requests: 100, takes: 100 * time.Second, known: true, stopped: "max_pages", says: "max_pages 100 would stop it.",
+			ends:  job.Partial, pages: 100, requests: 100, takes: 100 * time.Second, known: true, stopped: "max_pages", says: "max_pages 100 would stop the crawl.",
 		},
 		"a time limit": {
 			facts: PlanFacts{Hosts: []PlanHost{listed("a.example", 1000, second)}, Limits: []ask.Limit{{Name: "max_time", Max: 60_000, Unit: "ms"}, {Name: "max_pages", Max: 500}}},
-			ends:  job.Partial, pages: 59, requests: 60, takes: time.Minute, known: true, stopped: "max_time", says: "max_time 60 s would stop it.",
+			ends:  job.Partial, pages: 59, requests: 60, takes: time.Minute, known: true, stopped: "max_time", says: "max_time 60 s would stop the crawl.",
 		},
 		"enough of everything": {
 			facts: PlanFacts{Hosts: []PlanHost{listed("a.example", 10, second)}, Limits: []ask.Limit{{Name: "max_bytes", Max: 1 << 20, Unit: "bytes"}, {Name: "max_requests", Max: 12}}},
@@ -95,12 +95,12 @@ func TestMakePlan(t *testing.T) {
 		},
 		"a host too many": {
 			facts: PlanFacts{Hosts: []PlanHost{listed("a.example", 100, second), listed("b.example", 20, second), listed("c.example", 5000, second)}, Limits: limits("max_hosts", 2)},
-			ends:  job.Partial, pages: 120, requests: 124, takes: 101 * time.Second, known: true, stopped: "max_hosts", says: "max_hosts 2 would stop it.",
+			ends:  job.Partial, pages: 120, requests: 124, takes: 101 * time.Second, known: true, stopped: "max_hosts", says: "max_hosts 2 would stop the crawl.",
 		},
 		"no sitemap": {
 			facts: PlanFacts{Hosts: []PlanHost{{Host: "https://a.example", Pages: 1, Links: 30, Unlisted: 29, Interval: second, Pace: second, Source: "base"}}, Sitemaps: true, Links: true},
 			ends:  job.Complete, pages: 30, requests: 31, takes: 30 * time.Second,
-			says: "At least 30 pages; how many there are nobody can say before.", unknown: "no sitemap says so, and the seed links to 30 in scope",
+			says: "At least 30 pages; the total is unknown until crawled.", unknown: "no sitemap gives a count, and the seed links to 30 pages in scope",
 		},
 		"no sitemap, but a limit": {
 			facts: PlanFacts{Hosts: []PlanHost{{Host: "https://a.example", Pages: 1}}, Limits: limits("max_pages", 200)},
@@ -113,11 +113,11 @@ func TestMakePlan(t *testing.T) {
 				h.Unread = 2
 				return []PlanHost{h}
 			}()},
-			ends: job.Complete, pages: 4000, requests: 4006, says: "At least 4,000 pages", unknown: "what 2 further sitemaps list",
+			ends: job.Complete, pages: 4000, requests: 4006, says: "At least 4,000 pages", unknown: "contents of 2 more sitemaps",
 		},
 		"forbidden": {
-			facts: PlanFacts{Hosts: []PlanHost{{Host: "https://a.example", Blocked: "robots.txt forbids the seed, line 2: Disallow: /", Pages: 3}}},
-			ends:  job.Blocked, known: true, says: "Nothing would be fetched (blocked): https://a.example: robots.txt forbids the seed",
+			facts: PlanFacts{Hosts: []PlanHost{{Host: "https://a.example", Blocked: "robots.txt disallows the seed, line 2: Disallow: /", Pages: 3}}},
+			ends:  job.Blocked, known: true, says: "Nothing would be fetched (blocked): https://a.example: robots.txt disallows the seed",
 		},
 		"nobody there": {
 			facts: PlanFacts{Hosts: []PlanHost{{Host: "https://a.example", Failed: "no such host"}}},
@@ -129,7 +129,7 @@ func TestMakePlan(t *testing.T) {
 		},
 		"more hosts than are asked": {
 			facts: PlanFacts{Hosts: []PlanHost{listed("a.example", 10, second)}, NotAsked: 7},
-			ends:  job.Complete, pages: 10, requests: 12, takes: 11 * time.Second, unknown: "7 further hosts",
+			ends:  job.Complete, pages: 10, requests: 12, takes: 11 * time.Second, unknown: "7 more seed hosts",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

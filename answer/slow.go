@@ -42,49 +42,49 @@ type SlowFacts struct {
 type Slow struct {
 	Running  bool       `json:"running"`
 	State    string     `json:"state"`
-	Elapsed  ask.Millis `json:"elapsed_ms"` // of all runs as far as it is known, of this run while it runs
-	Sentence string     `json:"sentence"`   // the answer in plain words
-	// These three are those of the verdict that counts: of now, where now is
-	// another than so far.
+	Elapsed  ask.Millis `json:"elapsed_ms"` // running time: of this run while it runs, else of all runs as far as known
+	Sentence string     `json:"sentence"`   // the explanation in one sentence
+	// These three are those of the verdict that applies: that of now, if it differs
+	// from the one so far.
 	MoreWorkers bool        `json:"more_workers_would_help"`
 	Change      string      `json:"change"`            // the one thing that would help
-	Setting     string      `json:"setting,omitempty"` // where that is changed
+	Setting     string      `json:"setting,omitempty"` // the setting to change for it
 	SoFar       Verdict     `json:"so_far"`
 	Now         *Verdict    `json:"now,omitempty"`
-	Parts       []ask.Share `json:"parts"`             // of all host-time, the largest first
-	Layers      []ask.Layer `json:"layers,omitempty"`  // those that were waited for
+	Parts       []ask.Share `json:"parts"`             // shares of all host time, largest first
+	Layers      []ask.Layer `json:"layers,omitempty"`  // the layers that work waited for
 	Slowest     []Host      `json:"slowest,omitempty"` // the hosts with the longest pace
 	Left        *Left       `json:"left,omitempty"`
-	Paused      int         `json:"paused,omitempty"`  // hosts with work that an operator has paused, of those that were looked at
-	Tail        ask.Millis  `json:"tail_ms,omitempty"` // how long at the end a single host was left
-	Notes       []string    `json:"notes,omitempty"`   // what the numbers do not say
+	Paused      int         `json:"paused,omitempty"`  // number of inspected hosts with work that are paused by an operator
+	Tail        ask.Millis  `json:"tail_ms,omitempty"` // how long only one host was left at the end
+	Notes       []string    `json:"notes,omitempty"`   // remarks that the numbers do not show
 }
 
-// Verdict is what took most of the time, and what it means.
+// Verdict is what took most of the time and what that means.
 type Verdict struct {
 	State       string  `json:"state"`           // fetching, or a wait reason
-	Part        float64 `json:"part"`            // of all host-time, from 0 to 1
-	Hosts       int     `json:"hosts,omitempty"` // in it now
+	Part        float64 `json:"part"`            // share of all host time, from 0 to 1
+	Hosts       int     `json:"hosts,omitempty"` // number of hosts in this state now
 	Meaning     string  `json:"meaning"`
-	OwnLimit    bool    `json:"own_limit"` // the hosts set it, not the crawler
+	OwnLimit    bool    `json:"own_limit"` // true if the hosts set the limit, not the crawler
 	MoreWorkers bool    `json:"more_workers_would_help"`
 	Change      string  `json:"change"`
 	Setting     string  `json:"setting,omitempty"`
 }
 
-// Left is what must still be waited for: the crawl cannot end before its slowest
-// host has.
+// Left is the remaining work: the crawl cannot end before its slowest
+// host is done.
 type Left struct {
-	Hosts     int        `json:"hosts"`               // with URLs that wait
-	URLs      int64      `json:"urls"`                // that wait
-	Host      string     `json:"host"`                // the one that takes longest
-	Waiting   int64      `json:"waiting"`             // URLs of that host, but for those that robots.txt is known to forbid
-	Forbidden int64      `json:"forbidden,omitempty"` // of that host, which take no time
-	Unsure    bool       `json:"unsure,omitempty"`    // robots.txt may forbid more of them: that is no lower bound
-	Pace      ask.Millis `json:"pace_ms"`             // of that host
-	AtLeast   ask.Millis `json:"at_least_ms"`         // one pace for each of them; a guess where Unsure is set
-	Limit     string     `json:"limit,omitempty"`     // that stops it before
-	Rest      int64      `json:"rest,omitempty"`      // of that limit; durations in milliseconds
+	Hosts     int        `json:"hosts"`               // number of hosts with pending URLs
+	URLs      int64      `json:"urls"`                // number of pending URLs
+	Host      string     `json:"host"`                // the host that takes longest
+	Waiting   int64      `json:"waiting"`             // pending URLs of that host, without those known to be disallowed by robots.txt
+	Forbidden int64      `json:"forbidden,omitempty"` // pending URLs of that host that robots.txt disallows; they take no time
+	Unsure    bool       `json:"unsure,omitempty"`    // robots.txt may disallow more of them, so at_least_ms is not a lower bound
+	Pace      ask.Millis `json:"pace_ms"`             // pace of that host
+	AtLeast   ask.Millis `json:"at_least_ms"`         // time for these URLs at that pace; an estimate if unsure is true
+	Limit     string     `json:"limit,omitempty"`     // the limit that will stop the crawl before that
+	Rest      int64      `json:"rest,omitempty"`      // what is left of that limit; milliseconds for a duration
 }
 
 // maxSlowest is how many hosts an answer names.
@@ -117,9 +117,9 @@ func ExplainSlow(f SlowFacts) Slow {
 	s.Slowest = f.slowest()
 	s.Sentence = s.sentence(counts)
 	if f.Untold && len(s.Parts) == 0 {
-		s.Sentence, s.Change, s.Setting = "How host time was spent is not kept of a job of a fleet: it is told while the job runs.", "", ""
+		s.Sentence, s.Change, s.Setting = "Host time of a fleet job is not stored; it is available only while the job runs.", "", ""
 		if f.State == string(job.Running) {
-			s.Sentence = "No worker tells yet what the hosts of the job do: ask again in a moment."
+			s.Sentence = "No worker has reported on this job's hosts yet; try again in a moment."
 		}
 	}
 	return s
@@ -223,7 +223,7 @@ func (f *SlowFacts) verdict(list []ask.Share) Verdict {
 	v.MoreWorkers = top.State == string(visit.WaitWorkers)
 	v.Change = rule.change
 	if !f.Running { // nothing goes on
-		v.Change = strings.TrimSuffix(strings.TrimSuffix(v.Change, "; it goes on by itself"), ", and it goes on by itself")
+		v.Change = strings.TrimSuffix(v.Change, "; the crawl continues automatically")
 	}
 	if rule.look != nil {
 		if change, setting, own := rule.look(f); change != "" {
@@ -246,51 +246,51 @@ type slowRule struct {
 // slowRules is the table of all states. Only one of them is a matter of workers.
 var slowRules = map[string]slowRule{
 	Fetching: {
-		meaning: "hosts were answering", own: true,
-		change: "nothing here: the hosts' own speed",
+		meaning: "waiting for responses", own: true,
+		change: "nothing: the hosts' own response time",
 	},
 	string(visit.WaitPace): {
-		meaning: "the interval between two requests to a host", own: true, setting: "pace.delay",
+		meaning: "the interval between requests to one host", own: true, setting: "pace.delay",
 		change: shorterDelay, look: paceSource,
 	},
 	string(visit.WaitCrawlDelay): {
-		meaning: "the interval that robots.txt asks for", own: true,
-		change: "nothing here: ask the webmaster for a shorter Crawl-delay, or change it where the host is yours",
+		meaning: "the Crawl-delay in robots.txt", own: true,
+		change: "ask the site owner for a shorter Crawl-delay, or change it if you own the host",
 	},
 	string(visit.WaitHold): {
-		meaning: "hosts that said when to come back, fail or are paused", own: true,
-		change: "nothing here: the hosts' own limit; it goes on by itself", look: pausedHosts,
+		meaning: "hosts on hold (Retry-After or backoff) or paused", own: true,
+		change: "nothing: the hosts' own limit; the crawl continues automatically", look: pausedHosts,
 	},
 	string(visit.WaitInFlight): {
-		meaning: "hosts with as many requests under way as they may have", own: true, setting: "pace.in_flight",
-		change: "where the hosts are yours, a higher --in-flight",
+		meaning: "hosts at their limit of requests in flight", own: true, setting: "pace.in_flight",
+		change: "a higher --in-flight, if you own the hosts",
 	},
 	string(visit.WaitDomainInterval): {
-		meaning: "hosts of one domain, which are asked in turn", own: true, setting: "pace.delay",
-		change: "where the domain is yours, a shorter --delay",
+		meaning: "hosts of the same domain taking turns", own: true, setting: "pace.delay",
+		change: "a shorter --delay, if you own the domain",
 	},
 	string(visit.WaitAddressInterval): {
-		meaning: "hosts at one address, which are asked in turn", own: true, setting: "pace.address_ranges",
-		change: "where the machine behind the address is yours, leave it out of pace.address_ranges",
+		meaning: "hosts at the same IP address taking turns", own: true, setting: "pace.address_ranges",
+		change: "removing the address from pace.address_ranges, if you own the server",
 	},
 	string(visit.WaitRobots): {
-		meaning: "robots.txt that is not known yet", own: true,
-		change: "nothing here: nothing is asked before robots.txt has answered", look: robotsPlaces,
+		meaning: "robots.txt not fetched yet", own: true,
+		change: "nothing: no page is requested before robots.txt is known", look: robotsPlaces,
 	},
 	string(visit.WaitDNS): {
-		meaning: "names that are looked up", setting: "resolver",
-		change: "a faster name server with --resolver IP:PORT", look: lookupPlaces,
+		meaning: "DNS lookups", setting: "resolver",
+		change: "a faster DNS resolver: --resolver IP:PORT", look: lookupPlaces,
 	},
 	string(visit.WaitWorkers): {
-		meaning: "hosts that could be asked if there were more workers", setting: "workers",
+		meaning: "hosts ready but waiting for a free worker", setting: "workers",
 		change: "more --workers", look: workersNow,
 	},
 	string(visit.WaitParse): {
-		meaning: "pages that were not parsed yet, or memory for them", setting: "parse.workers",
-		change: "more processors or memory",
+		meaning: "parsing, or memory for pages", setting: "parse.workers",
+		change: "more CPU cores or memory",
 	},
 	string(visit.WaitStorage): {
-		meaning: "the store", setting: "dir",
+		meaning: "storage", setting: "dir",
 		change: "a faster disk for --dir", look: diskSpace,
 	},
 	string(visit.WaitBudget): {
@@ -298,20 +298,20 @@ var slowRules = map[string]slowRule{
 		change: "a higher limit", look: nearestLimit,
 	},
 	string(visit.WaitNetwork): {
-		meaning: "our own network, which was down",
-		change:  "look at this machine's network and name server; the hosts are not to blame, and it goes on by itself",
+		meaning: "our own network was down",
+		change:  "check this machine's network and DNS, since the hosts are not at fault; the crawl continues automatically",
 	},
 	string(visit.WaitLease): {
-		meaning: "another crawl on this machine, which has the same domains",
-		change:  "nothing here: the two take turns so that hosts see one pace; let the other one finish, or crawl both in one",
+		meaning: "another crawl on this machine is using the same domains",
+		change:  "let the other crawl finish, or crawl both in one; the two take turns so that each host sees one pace",
 	},
 	string(visit.WaitIdle): {
-		meaning: "no host has work",
-		change:  "nothing: no host is waited for",
+		meaning: "no host has URLs waiting",
+		change:  "nothing: no host is waiting",
 	},
 }
 
-const shorterDelay = "where the hosts are yours, a shorter --delay or --preset owned"
+const shorterDelay = "a shorter --delay or --preset owned, if you own the hosts"
 
 // paceSource tells by what most hosts' interval is set.
 func paceSource(f *SlowFacts) (change, setting string, own bool) {
@@ -324,7 +324,7 @@ func paceSource(f *SlowFacts) (change, setting string, own bool) {
 	operator, learned, base := sources["operator"], sources["learned"], sources["base"]
 	switch {
 	case operator > 0 && operator >= max(learned, base):
-		return "headway host slow HOST 0 lifts the interval that an operator asked for", "", false
+		return "headway host slow HOST 0, which removes the minimum interval set by an operator", "", false
 	case learned > base:
 		return "nothing: the hosts' own limit, learned from their refusals", "", true
 	case base > 0:
@@ -337,7 +337,7 @@ func paceSource(f *SlowFacts) (change, setting string, own bool) {
 func pausedHosts(f *SlowFacts) (change, setting string, own bool) {
 	for i := range f.Hosts {
 		if h := &f.Hosts[i]; h.Paused {
-			return "headway host resume " + h.Host.Host + " goes on with a host that an operator paused", "", false
+			return "headway host resume " + h.Host.Host + ", which resumes a host paused by an operator", "", false
 		}
 	}
 	return "", "", false
@@ -356,7 +356,7 @@ func (f *SlowFacts) layer(setting string) (ask.Layer, bool) {
 // robotsPlaces tells whether hosts wait for their turn to be asked.
 func robotsPlaces(f *SlowFacts) (change, setting string, own bool) {
 	if l, ok := f.layer("robots.parallel"); ok && l.Limit > 0 && l.Use >= l.Limit && l.Waiting > l.Limit {
-		return fmt.Sprintf("a higher robots.parallel: all %d places are taken", l.Limit), l.Setting, false
+		return fmt.Sprintf("a higher robots.parallel: all %d are in use", l.Limit), l.Setting, false
 	}
 	return "", "", false
 }
@@ -364,7 +364,7 @@ func robotsPlaces(f *SlowFacts) (change, setting string, own bool) {
 // lookupPlaces tells whether lookups wait for a place.
 func lookupPlaces(f *SlowFacts) (change, setting string, own bool) {
 	if l, ok := f.layer("dns.lookups"); ok && l.Limit > 0 && l.Use >= l.Limit {
-		return fmt.Sprintf("a higher dns.lookups: all %d places are taken; or a faster name server with --resolver IP:PORT", l.Limit), l.Setting, false
+		return fmt.Sprintf("a higher dns.lookups: all %d are in use; or a faster DNS resolver: --resolver IP:PORT", l.Limit), l.Setting, false
 	}
 	return "", "", false
 }
@@ -380,7 +380,7 @@ func workersNow(f *SlowFacts) (change, setting string, own bool) {
 // diskSpace tells a full disk from a slow one.
 func diskSpace(f *SlowFacts) (change, setting string, own bool) {
 	if l, ok := f.layer("store.min_free"); ok && l.Limit > 0 && l.Use > 0 && l.Use < l.Limit {
-		return fmt.Sprintf("room on the disk: %d MB are free, %d MB are kept free (store.min_free)", l.Use>>20, l.Limit>>20), l.Setting, false
+		return fmt.Sprintf("free disk space: %d MB free, %d MB required (store.min_free)", l.Use>>20, l.Limit>>20), l.Setting, false
 	}
 	return "", "", false
 }
@@ -404,9 +404,9 @@ func nearestLimit(f *SlowFacts) (change, setting string, own bool) {
 	}
 	switch {
 	case rate.Name != "" && most < 1:
-		return fmt.Sprintf("a higher %s: %d a second of the tenant with all its jobs (%s)", rate.Name, rate.Max, rate.Layer), rate.Name, false
+		return fmt.Sprintf("a higher %s: %d per second for all jobs of the tenant (%s)", rate.Name, rate.Max, rate.Layer), rate.Name, false
 	case nearest.Name != "":
-		return fmt.Sprintf("a higher %s: %d of %d are used", nearest.Name, nearest.Used, nearest.Max), nearest.Name, false
+		return fmt.Sprintf("a higher %s: %d of %d used", nearest.Name, nearest.Used, nearest.Max), nearest.Name, false
 	case f.Reason != "":
 		return "a higher limit: " + f.Reason, "", false
 	}
@@ -480,16 +480,16 @@ func (s *Slow) sentence(counts Verdict) string {
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	switch {
 	case len(s.Parts) == 0:
-		add("No host has had work yet.")
+		add("No host has had a URL to fetch yet.")
 	case s.SoFar.Part > 0:
 		add("%s of host time: %s (%s).", percent(s.SoFar.Part), s.SoFar.Meaning, s.SoFar.State)
 	}
 	switch now := s.Now; {
 	case now == nil, now.State == s.SoFar.State && now.Part > 0:
 	case now.Part == 0:
-		add("Now no host has work.")
+		add("Right now no host has URLs waiting.")
 	default:
-		add("Now it is %s (%s, %s).", now.Meaning, now.State, percent(now.Part))
+		add("Right now: %s (%s, %s).", now.Meaning, now.State, percent(now.Part))
 	}
 	if own := s.own(); own > 0.5 && counts.OwnLimit {
 		if n := counts.Hosts; n > 0 {
@@ -506,13 +506,13 @@ func (s *Slow) sentence(counts Verdict) string {
 	switch l := s.Left; {
 	case l == nil || !s.Running:
 	case l.Limit == string(limit.Time):
-		add("%s stops it in %s, with %s left.", l.Limit, short(time.Duration(l.Rest)*time.Millisecond), urls(l.URLs))
+		add("%s will stop the crawl in %s, with %s left.", l.Limit, short(time.Duration(l.Rest)*time.Millisecond), urls(l.URLs))
 	case l.Limit != "":
 		after := fmt.Sprintf("after %d more", l.Rest)
 		if l.AtLeast > 0 {
 			after += fmt.Sprintf(", in about %s", short(l.AtLeast.Duration()))
 		}
-		add("%s stops it %s; %s wait.", l.Limit, after, urls(l.URLs))
+		add("%s will stop the crawl %s; %s are waiting.", l.Limit, after, urls(l.URLs))
 	}
 	if l := s.Left; l != nil && s.Running && l.AtLeast > 0 && l.Limit == "" {
 		least := "at least"
@@ -522,14 +522,14 @@ func (s *Slow) sentence(counts Verdict) string {
 		if l.Hosts == 1 {
 			add("One host is left, with %s at %s: %s %s more.", urls(l.Waiting), short(l.Pace.Duration()), least, short(l.AtLeast.Duration()))
 		} else {
-			add("It cannot end before %s has, with %s at %s: %s %s more.", l.Host, urls(l.Waiting), short(l.Pace.Duration()), least, short(l.AtLeast.Duration()))
+			add("The last host to finish will be %s, with %s at %s: %s %s more.", l.Host, urls(l.Waiting), short(l.Pace.Duration()), least, short(l.AtLeast.Duration()))
 		}
 		if l.Forbidden > 0 {
-			add("%s more that wait there take no time: robots.txt forbids them.", urls(l.Forbidden))
+			add("%s more waiting there take no time, because robots.txt disallows them.", urls(l.Forbidden))
 		}
 	}
 	if s.Tail > 0 && float64(s.Tail) >= longTail*float64(s.Elapsed) {
-		add("For the last %s of %s a single host was left.", short(s.Tail.Duration()), short(s.Elapsed.Duration()))
+		add("For the last %s of %s only one host was left.", short(s.Tail.Duration()), short(s.Elapsed.Duration()))
 	}
 	return strings.Join(words, " ")
 }

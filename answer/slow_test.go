@@ -66,7 +66,7 @@ func TestExplainSlow(t *testing.T) {
 				Spent: []ask.Share{share(visit.WaitPace, 3, 9*slowSecond)}, Lately: []ask.Share{share(visit.WaitPace, 3, 3*slowSecond)}, Running: true, Waiting: 9,
 				Hosts: []Host{slowHost("https://a.example", "learned", slowSecond, 4), slowHost("https://b.example", "learned", 2*slowSecond, 5)}, Forbidden: map[string]Forbidden{"https://b.example": {All: true}},
 			},
-			sentence: []string{"3 hosts are at their own limit.", "It cannot end before https://b.example has, with 5 URLs at 2 s: at least 10 s more."}, change: "nothing: the hosts' own limit",
+			sentence: []string{"3 hosts are at their own limit.", "The last host to finish will be https://b.example, with 5 URLs at 2 s: at least 10 s more."}, change: "nothing: the hosts' own limit",
 		},
 		"a pace that an operator asked for": {
 			facts: SlowFacts{
@@ -92,7 +92,7 @@ func TestExplainSlow(t *testing.T) {
 				Spent: []ask.Share{share(visit.WaitPace, 1, 900*slowSecond)}, Lately: []ask.Share{share(visit.WaitPace, 1, slowSecond)}, Running: true, Waiting: 2311,
 				Hosts: []Host{slowHost("https://a.example", "base", slowSecond, 2311)}, Forbidden: map[string]Forbidden{"https://a.example": {URLs: 1111, All: true}},
 			},
-			sentence: []string{"One host is left, with 1,200 URLs at 1 s: at least 20 min more. 1,111 URLs more that wait there take no time: robots.txt forbids them."}, setting: "pace.delay", change: "--delay",
+			sentence: []string{"One host is left, with 1,200 URLs at 1 s: at least 20 min more. 1,111 URLs more waiting there take no time, because robots.txt disallows them."}, setting: "pace.delay", change: "--delay",
 		},
 		"one host left, its robots.txt not known": {
 			facts: SlowFacts{
@@ -106,7 +106,7 @@ func TestExplainSlow(t *testing.T) {
 				Spent: []ask.Share{share(visit.WaitPace, 0, 900*slowSecond), share(visit.WaitStorage, 5, 50*slowSecond)}, Lately: []ask.Share{share(visit.WaitStorage, 5, 5*slowSecond)}, Running: true,
 				Layers: []ask.Layer{{Setting: "store.min_free", Limit: 1 << 30, Use: 100 << 20}},
 			},
-			sentence: []string{"95 % of host time: the interval", "Now it is the store (storage, 100 %)."}, change: "100 MB are free, 1024 MB are kept free", setting: "store.min_free",
+			sentence: []string{"95 % of host time: the interval", "Right now: storage (storage, 100 %)."}, change: "100 MB free, 1024 MB required", setting: "store.min_free",
 		},
 		"no workers left": {
 			facts:    SlowFacts{Spent: []ask.Share{share(visit.WaitWorkers, 5, 9*slowSecond)}, Workers: 4},
@@ -117,26 +117,26 @@ func TestExplainSlow(t *testing.T) {
 				Spent:  []ask.Share{share(visit.WaitBudget, 5, 9*slowSecond)},
 				Limits: []ask.Limit{{Name: "max_requests", Max: 1000, Used: 10}, {Name: "max_pages", Max: 50, Used: 50}},
 			},
-			change: "a higher max_pages: 50 of 50 are used", setting: "max_pages",
+			change: "a higher max_pages: 50 of 50 used", setting: "max_pages",
 		},
 		"the rate of the tenant": {
 			facts: SlowFacts{
 				Spent:  []ask.Share{share(visit.WaitBudget, 5, 9*slowSecond)},
 				Limits: []ask.Limit{{Name: "max_pages", Max: 50, Used: 49}, {Name: "max_requests_per_second", Layer: "plan", Max: 5}},
 			},
-			change: "a higher max_requests_per_second: 5 a second of the tenant with all its jobs (plan)", setting: "max_requests_per_second",
+			change: "a higher max_requests_per_second: 5 per second for all jobs of the tenant (plan)", setting: "max_requests_per_second",
 		},
 		"lookups that wait for a place": {
 			facts:  SlowFacts{Spent: []ask.Share{share(visit.WaitDNS, 5, 9*slowSecond)}, Layers: []ask.Layer{{Setting: "dns.lookups", Limit: 2, Use: 2, Waiting: 3}}},
-			change: "a higher dns.lookups: all 2 places are taken", setting: "dns.lookups",
+			change: "a higher dns.lookups: all 2 are in use", setting: "dns.lookups",
 		},
 		"robots.txt that wait for a place": {
 			facts:  SlowFacts{Spent: []ask.Share{share(visit.WaitRobots, 5, 9*slowSecond)}, Layers: []ask.Layer{{Setting: "robots.parallel", Limit: 2, Use: 2, Waiting: 5}}},
-			change: "a higher robots.parallel: all 2 places are taken", setting: "robots.parallel",
+			change: "a higher robots.parallel: all 2 are in use", setting: "robots.parallel",
 		},
 		"nothing yet": {
 			facts:    SlowFacts{Running: true},
-			sentence: []string{"No host has had work yet."}, change: "nothing",
+			sentence: []string{"No host has had a URL to fetch yet."}, change: "nothing",
 		},
 		"a reason of a newer store": {
 			facts:    SlowFacts{Spent: []ask.Share{share("moon", 1, slowSecond)}},
@@ -191,7 +191,7 @@ func TestSlowStored(t *testing.T) {
 	if s.Elapsed != 50*slowSecond || s.Tail != 30*slowSecond || s.SoFar.State != "pace" || s.SoFar.Part != 0.9 || s.State != "complete" || s.Running {
 		t.Errorf("%+v", s)
 	}
-	if !strings.Contains(s.Sentence, "For the last 30 s of 50 s a single host was left.") {
+	if !strings.Contains(s.Sentence, "For the last 30 s of 50 s only one host was left.") {
 		t.Errorf("it says %q", s.Sentence)
 	}
 	if s := ExplainSlow(SlowStored(store.Job{}, 0, points[2:], nil)); s.Tail != 0 {
@@ -227,9 +227,9 @@ func TestSlowLimits(t *testing.T) {
 		not    string
 	}{
 		"none":             {nil, []Host{host("http://a.example", 1000)}, "at least 17 min more", "stops it"},
-		"pages":            {[]ask.Limit{pages}, []Host{host("http://a.example", 1000)}, "max_pages stops it after 10 more, in about 10 s; 1,000 URLs wait.", "at least"},
-		"pages, two hosts": {[]ask.Limit{pages}, []Host{host("http://a.example", 999), host("http://b.example", 1)}, "max_pages stops it after 10 more; 1,000 URLs wait.", "at least"},
-		"time":             {[]ask.Limit{span}, []Host{host("http://a.example", 1000)}, "max_time stops it in 60 s, with 1,000 URLs left.", "at least"},
+		"pages":            {[]ask.Limit{pages}, []Host{host("http://a.example", 1000)}, "max_pages will stop the crawl after 10 more, in about 10 s; 1,000 URLs are waiting.", "at least"},
+		"pages, two hosts": {[]ask.Limit{pages}, []Host{host("http://a.example", 999), host("http://b.example", 1)}, "max_pages will stop the crawl after 10 more; 1,000 URLs are waiting.", "at least"},
+		"time":             {[]ask.Limit{span}, []Host{host("http://a.example", 1000)}, "max_time will stop the crawl in 60 s, with 1,000 URLs left.", "at least"},
 		"far away":         {[]ask.Limit{{Name: "max_pages", Max: 5000}}, []Host{host("http://a.example", 1000)}, "at least 17 min more", "stops it"},
 	} {
 		forbidden := map[string]Forbidden{"http://a.example": {All: true}, "http://b.example": {All: true}}

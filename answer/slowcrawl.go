@@ -17,7 +17,7 @@ const (
 )
 
 // fleetTime says what the shares of a job of a fleet are of.
-const fleetTime = "what hosts do now is of this job; host time so far is that of all jobs on its workers"
+const fleetTime = "current host states are for this job only; host time so far covers all jobs on its workers"
 
 // Slow tells where the time of the crawl went, and what would help.
 func (c *Crawl) Slow(ctx context.Context) (Slow, error) {
@@ -43,7 +43,7 @@ func (c *Crawl) slow(ctx context.Context) (SlowFacts, error) {
 	if now != nil {
 		query.Sort, query.Filters = "eta", []string{"waiting"}
 	} else if c.Running {
-		c.warn("the crawl does not answer, or has just ended; this is what it has stored")
+		c.warn("the crawl does not respond or has just ended; showing its stored state")
 	}
 	quiet := *c
 	quiet.Warn = nil

@@ -26,7 +26,7 @@ type URLQuery struct {
 // with the outcome can have.
 func (q *URLQuery) Check() error {
 	if q.Outcome != "" && !slices.Contains(visit.Outcomes, q.Outcome) {
-		return fmt.Errorf("outcome %q: one of %s", q.Outcome, list(visit.Outcomes))
+		return fmt.Errorf("invalid outcome %q; choose one of %s", q.Outcome, list(visit.Outcomes))
 	}
 	if q.Reason == "" {
 		return nil
@@ -34,9 +34,9 @@ func (q *URLQuery) Check() error {
 	of := q.outcome()
 	switch {
 	case of == "":
-		return fmt.Errorf("reason %q: one of %s, %s", q.Reason, list(visit.Reasons[visit.Skipped]), list(visit.Reasons[visit.Failed]))
+		return fmt.Errorf("invalid reason %q; choose one of %s, %s", q.Reason, list(visit.Reasons[visit.Skipped]), list(visit.Reasons[visit.Failed]))
 	case q.Outcome != "" && q.Outcome != of:
-		return fmt.Errorf("no URL is %s for the reason %s: that is one of %s", q.Outcome, q.Reason, of)
+		return fmt.Errorf("outcome %s never has the reason %s; it belongs to outcome %s", q.Outcome, q.Reason, of)
 	}
 	return nil
 }

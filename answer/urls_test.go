@@ -70,9 +70,9 @@ func TestURLQueryCheck(t *testing.T) {
 		q    URLQuery
 		want string
 	}{
-		{URLQuery{Outcome: "jumped"}, `outcome "jumped": one of fetched, not_modified,`},
-		{URLQuery{Reason: "robots"}, `reason "robots": one of robots_disallow,`},
-		{URLQuery{Outcome: visit.Dead, Reason: visit.DNS}, "no URL is dead for the reason dns: that is one of failed"},
+		{URLQuery{Outcome: "jumped"}, `invalid outcome "jumped"; choose one of fetched, not_modified,`},
+		{URLQuery{Reason: "robots"}, `invalid reason "robots"; choose one of robots_disallow,`},
+		{URLQuery{Outcome: visit.Dead, Reason: visit.DNS}, "outcome dead never has the reason dns; it belongs to outcome failed"},
 	} {
 		if err := test.q.Check(); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%+v: %v", test.q, err)

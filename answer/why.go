@@ -329,7 +329,7 @@ func (x *explainer) wait(ctx context.Context) error {
 	if x.Running != nil {
 		u, err := x.Running(ctx, x.URL)
 		if err != nil {
-			return fmt.Errorf("ask the crawl that runs: %w", err)
+			return fmt.Errorf("query the running crawl: %w", err)
 		}
 		if u != nil {
 			w.Live, w.Reason, w.Until, w.Where, w.InFlight, w.Host = true, u.Wait, u.Until, u.Where, u.InFlight, u.Host
@@ -354,11 +354,11 @@ func (x *explainer) wait(ctx context.Context) error {
 	case x.Job.State == job.Partial || x.Job.State == job.Cancelled:
 		w.Reason, w.Note = visit.WaitBudget, "the crawl ended as "+string(x.Job.State)+": "+x.Job.Reason
 	case held.After(x.Now):
-		w.Reason, w.Until, w.Note = visit.WaitHold, held, "nobody crawls at the moment, and the host asked to be left alone"
+		w.Reason, w.Until, w.Note = visit.WaitHold, held, "the crawl is not running, and the host is on hold"
 	case x.Running != nil:
-		w.Reason, w.Note = visit.WaitIdle, "the crawl has just let go of it"
+		w.Reason, w.Note = visit.WaitIdle, "the crawl has just released it"
 	default:
-		w.Reason, w.Note = visit.WaitIdle, "nobody crawls at the moment; the same crawl command goes on with it"
+		w.Reason, w.Note = visit.WaitIdle, "the crawl is not running; run the same command to resume"
 	}
 	return nil
 }

@@ -198,8 +198,8 @@ func TestWhyTellsTheWayAndTheAnswer(t *testing.T) {
 	}
 	story := strings.Join(w.Story, "\n")
 	for _, want := range []string{
-		"What you typed is known as http://a.example/list/item", "Found on http://a.example/list, 2 links from a seed",
-		"http://a.example/ → http://a.example/list.", "status 404 (first byte 30ms, total 40ms)", "It would pass now",
+		"Normalised to http://a.example/list/item", "Found on http://a.example/list, 2 links from a seed",
+		"http://a.example/ → http://a.example/list.", "status 404 (first byte 30ms, total 40ms)", "Nothing would block it now",
 	} {
 		if !strings.Contains(story, want) {
 			t.Errorf("the story lacks %q:\n%s", want, story)
@@ -247,7 +247,7 @@ func TestWhyEndings(t *testing.T) {
 		},
 		"nofollow of the whole page": {
 			entry: store.Entry{Item: visit.Item{Via: parseURL(t, "http://a.example/list")}, Outcome: visit.Skipped, Reason: visit.Nofollow},
-			rule:  `the page that links to it says "noindex, nofollow" about all of its links`, by: byLink, pass: Unknown,
+			rule:  `the page that links to it has "noindex, nofollow" for all its links`, by: byLink, pass: Unknown,
 		},
 		"forbidden, with its line": {
 			entry: store.Entry{Item: visit.Item{URL: parseURL(t, "http://a.example/private/x")}, Visit: &visit.Visit{Outcome: visit.Skipped, Reason: visit.RobotsDisallow, Evidence: []visit.Evidence{{
@@ -261,7 +261,7 @@ func TestWhyEndings(t *testing.T) {
 		},
 		"excluded by a scope that has changed": {
 			entry: store.Entry{Outcome: visit.Skipped, Reason: visit.Excluded},
-			rule:  "as the scope was when it was found; it is another now", by: byScope, pass: Passes,
+			rule:  "out of scope when it was found; the scope has changed since", by: byScope, pass: Passes,
 		},
 		"opted out since": {
 			entry:  store.Entry{Visit: &visit.Visit{Outcome: visit.Fetched, Answer: visit.Answer{Status: 200}}},
@@ -270,17 +270,17 @@ func TestWhyEndings(t *testing.T) {
 		},
 		"opted out then, and no longer": {
 			entry: store.Entry{Outcome: visit.Skipped, Reason: visit.OptedOut},
-			rule:  "on the list of those who asked not to be crawled, but no longer", by: byOptOut, pass: Passes,
+			rule:  "on the opt-out list then, but not now", by: byOptOut, pass: Passes,
 		},
 		"the page limit is used up": {
 			entry:  store.Entry{Outcome: visit.Pending},
 			change: func(q *WhyQuestion) { q.Asked, q.Job.State = whyAsked(limit.Limits{Pages: 3}), job.Partial },
-			rule:   "waits for a higher limit", by: byCrawl, pass: Stopped,
+			rule:   "waiting for a higher limit", by: byCrawl, pass: Stopped,
 		},
 		"nobody crawls": {
 			entry:  store.Entry{Outcome: visit.Pending},
 			change: func(q *WhyQuestion) { q.Job.State = job.Running },
-			rule:   "waits for its turn", by: byCrawl, pass: Passes,
+			rule:   "waiting for its turn", by: byCrawl, pass: Passes,
 		},
 		"the rate of its tenant": {
 			entry: store.Entry{Outcome: visit.Pending},
@@ -290,7 +290,7 @@ func TestWhyEndings(t *testing.T) {
 					return &ask.URL{Where: ask.PlaceQueued, Wait: visit.WaitBudget}, nil
 				}
 			},
-			rule: "waits for a turn of its tenant: max_requests_per_second 5 (job)", by: byCrawl, pass: Passes,
+			rule: "waiting for its tenant's rate limit: max_requests_per_second 5 (job)", by: byCrawl, pass: Passes,
 		},
 		"paused by an operator": {
 			entry: store.Entry{Outcome: visit.Pending},
@@ -310,7 +310,7 @@ func TestWhyEndings(t *testing.T) {
 					return &ask.URL{Where: ask.PlaceQueued, Wait: visit.WaitCrawlDelay, Until: whyNow.Add(time.Second)}, nil
 				}
 			},
-			rule: "waits for the interval that robots.txt asks for", by: byCrawl, pass: Passes,
+			rule: "waiting for the Crawl-delay in robots.txt", by: byCrawl, pass: Passes,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -377,16 +377,16 @@ func TestWhyUnseen(t *testing.T) {
 		near       string
 		pass       Pass
 	}{
-		"another spelling":       {"http://a.example/list/", "in this spelling", false, "", "http://a.example/list", Passes},
-		"https":                  {"https://a.example/list", "in this spelling", false, "", "http://a.example/list", Unknown},
+		"another spelling":       {"http://a.example/list/", "links to exactly this URL", false, "", "http://a.example/list", Passes},
+		"https":                  {"https://a.example/list", "links to exactly this URL", false, "", "http://a.example/list", Unknown},
 		"a slip of the pen":      {"http://a.example/list/itm", "which is similar", false, "", "http://a.example/list/item", Passes},
-		"not in scope":           {"http://c.example/", "A link to it would not have been followed: not a host of the seeds (out_of_scope)", false, "", "", Stopped},
-		"forbidden by robots":    {"http://a.example/private/y", "never seen it", false, "", "", Stopped},
-		"out of scope, counted":  {"http://b.example/x", "is not kept", true, visit.Skipped, "", Stopped},
-		"an endless path":        {"http://a.example/a/a/a/a/a", "It would not pass now: repeats /a", false, "", "", Stopped},
+		"not in scope":           {"http://c.example/", "A link to it would not be followed: host is not a seed host (out_of_scope)", false, "", "", Stopped},
+		"forbidden by robots":    {"http://a.example/private/y", "has not seen it", false, "", "", Stopped},
+		"out of scope, counted":  {"http://b.example/x", "is not stored", true, visit.Skipped, "", Stopped},
+		"an endless path":        {"http://a.example/a/a/a/a/a", "It would be blocked now: repeats /a", false, "", "", Stopped},
 		"excluded by a pattern":  {"http://a.example/cart/7", "exclude /cart/**", false, "", "", Stopped},
-		"a picture":              {"http://a.example/logo.png", ".png is an image", false, "", "", Stopped},
-		"of a host without rule": {"http://www.a.example/list", "in this spelling", false, "", "http://a.example/list", Unknown},
+		"a picture":              {"http://a.example/logo.png", ".png is an image; use --files to include it", false, "", "", Stopped},
+		"of a host without rule": {"http://www.a.example/list", "links to exactly this URL", false, "", "http://a.example/list", Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := explain(t, s, tc.url)
@@ -478,12 +478,12 @@ func TestWhyGuessesTheTurn(t *testing.T) {
 		told   string
 		untold bool
 	}{
-		"the first": {url: "http://a.example/0", host: ask.Host{Pace: ask.Millis(2 * time.Second)}, turn: time.Second, told: "that turn is its own"},
+		"the first": {url: "http://a.example/0", host: ask.Host{Pace: ask.Millis(2 * time.Second)}, turn: time.Second, told: "It is next in the queue of its host."},
 		"in the middle": {
 			url: "http://a.example/7", host: ask.Host{Pace: ask.Millis(2 * time.Second)}, ahead: 7, turn: 15 * time.Second,
-			told: "Of its host 7 URLs go before it: its own turn comes in 15s (a guess: one pace of 2s each).",
+			told: "In the queue of its host 7 URLs are before it, so its turn comes in 15s (estimate: 2s per URL).",
 		},
-		"deeper ones go later": {url: "http://a.example/deep", host: ask.Host{Pace: ask.Millis(time.Second)}, ahead: 20, turn: 21 * time.Second, told: "20 URLs go before it"},
+		"deeper ones go later": {url: "http://a.example/deep", host: ask.Host{Pace: ask.Millis(time.Second)}, ahead: 20, turn: 21 * time.Second, told: "20 URLs are before it"},
 		"paused":               {url: "http://a.example/7", host: ask.Host{Pace: ask.Millis(time.Second), Paused: true}, untold: true},
 		"no pace":              {url: "http://a.example/7", untold: true},
 		"in flight":            {url: "http://a.example/7", where: ask.PlaceInFlight, host: ask.Host{Pace: ask.Millis(time.Second)}, untold: true},
@@ -502,7 +502,7 @@ func TestWhyGuessesTheTurn(t *testing.T) {
 			})
 			story := strings.Join(w.Story, "\n")
 			if tc.untold {
-				if w.Wait.Ahead != nil || strings.Contains(story, "before it") {
+				if w.Wait.Ahead != nil || strings.Contains(story, "queue of its host") {
 					t.Errorf("%+v\n%s", w.Wait, story)
 				}
 				return
@@ -510,7 +510,7 @@ func TestWhyGuessesTheTurn(t *testing.T) {
 			if w.Wait.Ahead == nil || *w.Wait.Ahead != tc.ahead || w.Wait.Turn.Sub(whyNow) != tc.turn || !strings.Contains(story, tc.told) {
 				t.Errorf("%+v\n%s", w.Wait, story)
 			}
-			if want := "It waits for the host's pace; the next turn of its host is at 2026-11-15 10:00:01 UTC."; !strings.Contains(story, want) {
+			if want := "It is waiting for the host's pace; the next request to its host is due at 2026-11-15 10:00:01 UTC."; !strings.Contains(story, want) {
 				t.Errorf("no %q in\n%s", want, story)
 			}
 		})

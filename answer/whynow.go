@@ -61,7 +61,7 @@ func (x *explainer) recheck(ctx context.Context) error {
 		add(c)
 	}
 	if x.why.Reason == visit.Nofollow {
-		add(PassCheck{Gate: "link", Pass: Unknown, Reason: visit.Nofollow, Rule: "it needs a link without nofollow; " + x.why.Rule})
+		add(PassCheck{Gate: "link", Pass: Unknown, Reason: visit.Nofollow, Rule: "it needs a link without nofollow: " + x.why.Rule})
 	}
 	c, err := x.passRobots(ctx)
 	if err != nil {
@@ -77,24 +77,24 @@ func (x *explainer) recheck(ctx context.Context) error {
 		return err
 	}
 	if held := s.HeldUntil(); known && held.After(x.Now) {
-		add(PassCheck{Gate: "hold", Pass: Unknown, Rule: "the host is left alone until " + clock(held) + ", then it would be asked"})
+		add(PassCheck{Gate: "hold", Pass: Unknown, Rule: "the host is on hold until " + clock(held) + "; after that it would be requested"})
 	}
 	r.Unknown = []string{
-		"what the server would answer",
-		"whether its name leads to an address that may be asked",
+		"how the server would respond",
+		"whether its host name resolves to an allowed address",
 	}
 	if !x.why.Seen {
-		r.Unknown = append(r.Unknown, "whether any page that was not read links to it, and how far from a seed")
+		r.Unknown = append(r.Unknown, "whether any page not yet fetched links to it, and how far it is from a seed")
 	}
 	return nil
 }
 
 func (x *explainer) passOptOut() PassCheck {
-	c := PassCheck{Gate: "opt_out", Pass: Passes, Rule: "nobody asked for it not to be crawled"}
+	c := PassCheck{Gate: "opt_out", Pass: Passes, Rule: "the host has not opted out"}
 	if x.OptedOut == nil {
-		c.Pass, c.Rule = Unknown, "the list of opt-outs is not at hand"
+		c.Pass, c.Rule = Unknown, "the opt-out list is not available"
 	} else if name := x.OptedOut(x.URL); name != "" {
-		c.Pass, c.Reason, c.Rule = Stopped, visit.OptedOut, name+" is on the list of those who asked not to be crawled"
+		c.Pass, c.Reason, c.Rule = Stopped, visit.OptedOut, name+" is on the opt-out list"
 	}
 	return c
 }
@@ -102,7 +102,7 @@ func (x *explainer) passOptOut() PassCheck {
 func (x *explainer) passScope() PassCheck {
 	c := PassCheck{Gate: "scope", Pass: Passes}
 	if x.rules == nil {
-		c.Pass, c.Rule = Unknown, "the seeds of this crawl were not kept with it"
+		c.Pass, c.Rule = Unknown, "the seeds of this crawl were not stored"
 		return c
 	}
 	seed, depth := x.why.Found != nil && x.entry.Item.Depth == 0, max(x.entry.Item.Depth, 1)
@@ -112,10 +112,10 @@ func (x *explainer) passScope() PassCheck {
 	}
 	switch c.Rule = d.Rule; {
 	case d.In && !x.Asked.whole() && x.Asked.SeedCount > 0:
-		c.Rule += " (of the seeds that were kept)"
+		c.Rule += " (based on the stored seeds)"
 	case d.In:
 	case !x.Asked.whole() && d.Reason == scope.OutOfScope:
-		c.Pass, c.Rule = Unknown, "only the first of many seeds were kept with the crawl, and it is of none of them"
+		c.Pass, c.Rule = Unknown, "only the first of many seeds were stored, and none of them matches"
 	default:
 		c.Pass, c.Reason = Stopped, visit.Reason(d.Reason)
 	}
@@ -128,13 +128,13 @@ func (x *explainer) passTraps() (PassCheck, bool) {
 	if x.why.Found != nil && x.entry.Item.Found != visit.FoundLink {
 		return PassCheck{}, false
 	}
-	c := PassCheck{Gate: "traps", Pass: Passes, Rule: "does not look endless by itself"}
+	c := PassCheck{Gate: "traps", Pass: Passes, Rule: "does not look like a crawler trap"}
 	d := scope.NewTraps(scope.TrapConfig{}).Look(x.URL, x.Now)
 	switch {
 	case !d.In:
 		c.Pass, c.Reason, c.Rule = Stopped, visit.Reason(d.Reason), d.Rule
 	case x.why.Reason == visit.TrapPath || x.why.Reason == visit.TrapQuery || x.why.Reason == visit.DuplicateContent:
-		c.Pass, c.Rule = Unknown, "depends on what else the host shows: "+x.why.Rule
+		c.Pass, c.Rule = Unknown, "depends on the other pages of the host: "+x.why.Rule
 	}
 	return c, true
 }
@@ -147,7 +147,7 @@ func (x *explainer) passRobots(ctx context.Context) (PassCheck, error) {
 		return c, err
 	}
 	if !known || state.Known == robots.Nothing && state.FailingSince.IsZero() {
-		c.Pass, c.Rule = Unknown, "robots.txt of "+x.URL.Host()+" was never read"
+		c.Pass, c.Rule = Unknown, "robots.txt of "+x.URL.Host()+" was never fetched"
 		return c, nil
 	}
 	policy := robots.Policy{AllowUnreachable: x.Asked.Policy.AllowUnreachableRobots}
@@ -156,7 +156,7 @@ func (x *explainer) passRobots(ctx context.Context) (PassCheck, error) {
 	if verdict.Access == robots.AccessRules || verdict.Access == robots.AccessCached {
 		version, err := x.Store.Robots(ctx, verdict.Sum)
 		if errors.Is(err, store.ErrNotFound) {
-			c.Pass, c.Rule = Unknown, "the text of robots.txt is not stored any more"
+			c.Pass, c.Rule = Unknown, "the text of robots.txt is no longer stored"
 			return c, nil
 		}
 		if err != nil {
@@ -169,21 +169,21 @@ func (x *explainer) passRobots(ctx context.Context) (PassCheck, error) {
 	case d.Rule != "":
 		c.Rule = fmt.Sprintf("%s (line %d, group %s)", d.Rule, d.Line, d.Group)
 	case d.Reason == robots.DelayTooLong:
-		c.Rule = fmt.Sprintf("Crawl-delay of %s, at most %s is waited for", d.Delay, robots.MaxDelay)
+		c.Rule = fmt.Sprintf("Crawl-delay of %s exceeds the maximum of %s", d.Delay, robots.MaxDelay)
 	case d.Reason == robots.Unreachable:
 		c.Rule = unreachable(state, 0)
 	default:
 		c.Rule = map[robots.Reason]string{
-			robots.NoRule: "no line of robots.txt is about it", robots.NoFile: "the host has no robots.txt", robots.Unknown: "robots.txt has to be asked for again",
+			robots.NoRule: "no rule in robots.txt matches", robots.NoFile: "the host has no robots.txt", robots.Unknown: "robots.txt must be fetched again",
 		}[d.Reason]
 	}
 	switch {
 	case d.Reason == robots.Unreadable:
 		c.Pass = Unknown
-		c.Rule = unreachable(state, 0) + "; this crawl goes on regardless (robots.on_unreachable allow), and would ask again"
+		c.Rule = unreachable(state, 0) + "; this crawl continues anyway (robots.on_unreachable allow) and would fetch it again"
 	case d.Allowed && !verdict.Until.After(x.Now):
 		c.Pass = Unknown
-		c.Rule += "; that is the copy of " + clock(verdict.AnsweredAt) + ", and would be asked for again"
+		c.Rule += "; this is the copy from " + clock(verdict.AnsweredAt) + ", which would be fetched again"
 	case d.Allowed:
 	case d.Reason == robots.Unreachable || d.Reason == robots.Unknown:
 		c.Pass, c.Reason = Unknown, visit.RobotsUnreachable
@@ -197,7 +197,7 @@ func (x *explainer) passRobots(ctx context.Context) (PassCheck, error) {
 
 // passLimits looks whether anything is left of the limits.
 func (x *explainer) passLimits(ctx context.Context) (PassCheck, error) {
-	c := PassCheck{Gate: "limits", Pass: Passes, Rule: "no limit is met"}
+	c := PassCheck{Gate: "limits", Pass: Passes, Rule: "no limit is reached"}
 	stop := func(l Ceiling, used int64, r visit.Reason) {
 		c.Pass, c.Reason, c.Rule = Stopped, r, fmt.Sprintf("%s, %d used", l.Text, used)
 	}
@@ -244,7 +244,7 @@ func (x *explainer) passLimits(ctx context.Context) (PassCheck, error) {
 		return c, nil
 	}
 	if x.Job.State.Ended() && x.Job.State != job.Partial {
-		c.Rule += "; the crawl has ended, and --fresh begins anew"
+		c.Rule += "; the crawl has ended, and --fresh starts over"
 	}
 	return c, nil
 }

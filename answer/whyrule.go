@@ -42,7 +42,7 @@ func (x *explainer) decide(ctx context.Context) (err error) {
 	case visit.Failed:
 		return x.failed(ctx)
 	case visit.Pending:
-		w.By, w.Rule = byCrawl, "waits for "+x.waitsFor()
+		w.By, w.Rule = byCrawl, "waiting for "+x.waitsFor()
 		if w.Wait.Paused {
 			w.Rule = "its host is paused by an operator"
 		}
@@ -52,9 +52,9 @@ func (x *explainer) decide(ctx context.Context) (err error) {
 	case visit.Blocked:
 		w.By, w.Rule = byServer, x.blockedRule()
 	case visit.Redirected:
-		w.By, w.Rule = byServer, fmt.Sprintf("status %d leads to %s", x.status(), visit.Redact(x.entry.Visit.Answer.Location))
+		w.By, w.Rule = byServer, fmt.Sprintf("status %d redirects to %s", x.status(), visit.Redact(x.entry.Visit.Answer.Location))
 	case visit.Throttled:
-		w.By, w.Rule = byServer, fmt.Sprintf("status %d to each of %s", x.status(), times(len(w.Attempts), "attempt"))
+		w.By, w.Rule = byServer, fmt.Sprintf("status %d on each of %s", x.status(), times(len(w.Attempts), "attempt"))
 	case visit.Fetched, visit.NotModified, visit.Dead, visit.ServerError:
 		w.By, w.Rule = byServer, fmt.Sprintf("status %d", x.status())
 	}
@@ -102,7 +102,7 @@ func (x *explainer) skipped(ctx context.Context) (err error) {
 		case x.detail() != "":
 			w.Rule = x.detail()
 		default:
-			w.Rule = "as the scope was when it was found; it is another now"
+			w.Rule = "out of scope when it was found; the scope has changed since"
 		}
 		if w.Reason == visit.Depth {
 			x.budget(limit.Depth)
@@ -121,7 +121,7 @@ func (x *explainer) skipped(ctx context.Context) (err error) {
 	case visit.PrivateAddress:
 		w.By, w.Rule = byGuard, x.fact(visit.AddressRefused)
 		if w.Rule == "" {
-			w.Rule = fmt.Sprintf("%s has an address that is not of the public web", x.URL.Hostname())
+			w.Rule = fmt.Sprintf("%s does not have a public address", x.URL.Hostname())
 		}
 	case visit.BadPort:
 		w.By, w.Rule = byGuard, badPortRule(x.URL)
@@ -133,12 +133,12 @@ func (x *explainer) skipped(ctx context.Context) (err error) {
 			w.Rule = d + ": " + w.Rule
 		}
 	case visit.OptedOut:
-		w.By, w.Rule = byOptOut, "on the list of those who asked not to be crawled"
+		w.By, w.Rule = byOptOut, "on the opt-out list"
 		if x.OptedOut != nil {
 			if name := x.OptedOut(x.URL); name != "" {
-				w.Rule = name + " is on the list of those who asked not to be crawled"
+				w.Rule = name + " is on the opt-out list"
 			} else {
-				w.Rule += ", but no longer"
+				w.Rule += " then, but not now"
 			}
 		}
 	}
@@ -147,11 +147,11 @@ func (x *explainer) skipped(ctx context.Context) (err error) {
 
 // badPortRule says how to open a port.
 func badPortRule(u weburl.URL) string {
-	text := fmt.Sprintf("port %d is not open: public hosts are asked at 80 and 443", u.Port())
+	text := fmt.Sprintf("port %d is not allowed: public hosts are crawled on ports 80 and 443", u.Port())
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && !guard.Public(addr) {
-		return text + fmt.Sprintf(", and --allow-private opens others of this host (%s:%d)", netip.PrefixFrom(addr, addr.BitLen()), u.Port())
+		return text + fmt.Sprintf("; --allow-private %s:%d allows it", netip.PrefixFrom(addr, addr.BitLen()), u.Port())
 	}
-	return text + fmt.Sprintf("; --ports %d opens it", u.Port())
+	return text + fmt.Sprintf("; --ports %d allows it", u.Port())
 }
 
 // budget names a limit as the one that decided.
@@ -184,7 +184,7 @@ func (x *explainer) robotsRule(ctx context.Context) (string, error) {
 
 // unreachable says what became of the questions for robots.txt.
 func unreachable(s robots.State, patience time.Duration) string {
-	said := "did not answer"
+	said := "did not respond"
 	if s.Status != 0 {
 		said = fmt.Sprintf("answered %d", s.Status)
 	}
@@ -193,7 +193,7 @@ func unreachable(s robots.State, patience time.Duration) string {
 		text += " since " + clock(s.FailingSince)
 	}
 	if patience > 0 {
-		text += fmt.Sprintf("; a host is waited for %s", patience)
+		text += fmt.Sprintf("; patience per host is %s", patience)
 	}
 	return text
 }
@@ -235,7 +235,7 @@ func (x *explainer) hostState(ctx context.Context) (state politeness.State, know
 
 // nofollowRule says where the word stands.
 func (x *explainer) nofollowRule(ctx context.Context) (string, error) {
-	rule := "rel=nofollow on each link to it that was seen"
+	rule := "every link found to it has rel=nofollow"
 	if x.entry.Item.Via.IsZero() {
 		return rule, nil
 	}
@@ -251,7 +251,7 @@ func (x *explainer) nofollowRule(ctx context.Context) (string, error) {
 	}
 	for _, word := range page.Visit.Page.Robots {
 		if d := robots.ParseMeta(x.Asked.agent(), "robots", word); d.NoFollow {
-			return fmt.Sprintf("the page that links to it says %q about all of its links", word), nil
+			return fmt.Sprintf("the page that links to it has %q for all its links", word), nil
 		}
 	}
 	return rule, nil
@@ -298,9 +298,9 @@ func (x *explainer) trapRule(ctx context.Context) (string, error) {
 // trapWords is what is known without the numbers of the moment.
 func trapWords(r visit.Reason) string {
 	if r == visit.TrapPath {
-		return "its path looked like one of an endless space: too many like it on this host"
+		return "its path looked like a crawler trap: too many similar paths on this host"
 	}
-	return "its query looked like one of an endless space: too many combinations on this host"
+	return "its query looked like a crawler trap: too many parameter combinations on this host"
 }
 
 // deferredRule says what put a URL off.
@@ -312,24 +312,24 @@ func (x *explainer) deferredRule(ctx context.Context) (string, error) {
 	held := s.HeldUntil()
 	switch patience := x.Asked.patience(); {
 	case known && held.After(x.entry.EndedAt):
-		rule := "the host asked to be left alone until " + clock(held)
+		rule := "the host refuses requests and is on hold until " + clock(held)
 		if !s.Refusing() {
-			rule = "the host fails, and is left alone until " + clock(held)
+			rule = "the host is failing and is on hold until " + clock(held)
 		}
 		if patience > 0 {
-			rule += fmt.Sprintf("; a host is waited for %s", patience)
+			rule += fmt.Sprintf("; patience per host is %s", patience)
 			x.budget(limit.Patience)
 		}
 		return rule, nil
 	case x.Asked.of(limit.Hosts).Max > 0:
 		x.why.By = byLimit
-		return "its host is one too many: " + x.budget(limit.Hosts), nil
+		return "its host is over the host limit: " + x.budget(limit.Hosts), nil
 	case x.Asked.MaxWaiting > 0:
 		x.why.By = byLimit
-		return fmt.Sprintf("%d URLs waited already (frontier.max_waiting)", x.Asked.MaxWaiting), nil
+		return fmt.Sprintf("%d URLs were already waiting (frontier.max_waiting)", x.Asked.MaxWaiting), nil
 	default:
 		x.why.By = byCrawl
-		return "found after discovery was stopped; the same crawl command goes on with it", nil
+		return "found after discovery was stopped; run the same command to resume", nil
 	}
 }
 
@@ -358,14 +358,14 @@ func (x *explainer) failed(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w.Rule = fmt.Sprintf("%d failures in a row give a host up for a crawl (failure_threshold)", n)
+		w.Rule = fmt.Sprintf("a host is given up after %d failures in a row (failure_threshold)", n)
 		if f := s.Failures(); f > 0 {
-			w.Rule += fmt.Sprintf("; %s stood at %d", x.URL.Host(), f)
+			w.Rule += fmt.Sprintf("; %s had %d", x.URL.Host(), f)
 		}
 	case w.Rule == "":
 		// The host could not even be asked for robots.txt, and all its URLs
 		// ended with that.
-		w.Rule = fmt.Sprintf("%s could not be asked for robots.txt: %s, each time it was tried", x.URL.Host(), failureWords(w.Reason))
+		w.Rule = fmt.Sprintf("robots.txt of %s could not be fetched: %s, on every attempt", x.URL.Host(), failureWords(w.Reason))
 	}
 	return nil
 }
@@ -373,9 +373,9 @@ func (x *explainer) failed(ctx context.Context) error {
 // failureWords says what a reason means.
 func failureWords(r visit.Reason) string {
 	words := map[visit.Reason]string{
-		visit.DNS: "no such name, or nobody who knows it", visit.Connect: "nobody takes the connection", visit.TLS: "it cannot prove who it is",
-		visit.Timeout: "no answer in time", visit.Protocol: "what it answers is not HTTP", visit.Truncated: "its answers end too early",
-		visit.TooLarge: "its answers are too large", visit.BadEncoding: "its answers cannot be decoded",
+		visit.DNS: "host name does not exist or cannot be resolved", visit.Connect: "connection failed", visit.TLS: "invalid TLS certificate or handshake",
+		visit.Timeout: "timeout", visit.Protocol: "invalid HTTP response", visit.Truncated: "response cut short",
+		visit.TooLarge: "response too large", visit.BadEncoding: "response cannot be decoded",
 	}
 	if w := words[r]; w != "" {
 		return w
@@ -387,7 +387,7 @@ func failureWords(r visit.Reason) string {
 func (x *explainer) waitsFor() string {
 	w := x.why.Wait
 	if rate := x.Asked.of(limit.RequestsPerSecond); w.Live && w.Reason == visit.WaitBudget && rate.Max > 0 {
-		return "a turn of its tenant: " + rate.Text
+		return "its tenant's rate limit: " + rate.Text
 	}
 	return waitWords(w.Reason)
 }
@@ -395,11 +395,11 @@ func (x *explainer) waitsFor() string {
 // waitWords says what a wait reason means.
 func waitWords(w visit.Wait) string {
 	words := map[visit.Wait]string{
-		visit.WaitPace: "the host's pace", visit.WaitCrawlDelay: "the interval that robots.txt asks for", visit.WaitHold: "the end of a hold",
-		visit.WaitInFlight: "requests to its host that are under way", visit.WaitDomainInterval: "its domain's interval",
-		visit.WaitAddressInterval: "its address's interval", visit.WaitRobots: "robots.txt", visit.WaitDNS: "the lookup of its name",
-		visit.WaitWorkers: "a free worker", visit.WaitParse: "a free parser", visit.WaitStorage: "the store",
-		visit.WaitBudget: "a higher limit", visit.WaitNetwork: "our own network", visit.WaitLease: "another process that crawls the domain",
+		visit.WaitPace: "the host's pace", visit.WaitCrawlDelay: "the Crawl-delay in robots.txt", visit.WaitHold: "the end of the host's hold",
+		visit.WaitInFlight: "other requests in flight to its host", visit.WaitDomainInterval: "the interval of its domain",
+		visit.WaitAddressInterval: "the interval of its IP address", visit.WaitRobots: "robots.txt", visit.WaitDNS: "the DNS lookup of its host",
+		visit.WaitWorkers: "a free worker", visit.WaitParse: "a free parser", visit.WaitStorage: "storage",
+		visit.WaitBudget: "a higher limit", visit.WaitNetwork: "our own network to recover", visit.WaitLease: "another process that is crawling its domain",
 		visit.WaitIdle: "its turn",
 	}
 	return words[w]
@@ -418,7 +418,7 @@ func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC"
 // provisionalWords explains reasons that another link would lift.
 func provisionalWords(r visit.Reason) string {
 	if slices.Contains([]visit.Reason{visit.Nofollow, visit.Depth}, r) {
-		return "A later link that passes would turn it back to waiting."
+		return "A later link that is allowed would put it back in the queue."
 	}
 	return ""
 }

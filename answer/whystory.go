@@ -20,13 +20,13 @@ func (x *explainer) tell() {
 		for i, s := range w.Steps {
 			reasons[i] = s.Reason
 		}
-		say("What you typed is known as %s: %s.", w.URL, strings.Join(reasons, "; "))
+		say("Normalised to %s: %s.", w.URL, strings.Join(reasons, "; "))
 	}
 	switch {
 	case !w.Seen:
 		x.tellUnseen(say)
 	case w.Counted:
-		say("A page of the crawl links to it. URLs out of scope are counted and not followed; on which page it stood is not kept.")
+		say("A page of the crawl links to it. Out-of-scope URLs are counted but not followed; the linking page is not stored.")
 	default:
 		x.tellFound(say)
 		x.tellEnding(say)
@@ -38,9 +38,9 @@ func (x *explainer) tellFound(say func(string, ...any)) {
 	w, d := &x.why, x.why.Found
 	switch d.By {
 	case visit.FoundSeed:
-		say("It is a seed of the crawl, first seen %s.", clock(w.SeenAt))
+		say("It is a seed, first seen %s.", clock(w.SeenAt))
 	case visit.FoundSitemap:
-		say("The sitemap %s names it; first seen %s.", d.On, clock(w.SeenAt))
+		say("Listed in the sitemap %s; first seen %s.", d.On, clock(w.SeenAt))
 	case visit.FoundRedirect:
 		say("%s redirects to it (%s from a seed, %s in a row); first seen %s.", d.On, times(d.Depth, "link"), times(d.Hops, "redirect"), clock(w.SeenAt))
 	default:
@@ -51,12 +51,12 @@ func (x *explainer) tellFound(say func(string, ...any)) {
 		for i := n - 1; i >= 0; i-- {
 			way = append(way, d.Chain[i].URL)
 		}
-		from := "The way from the seed"
+		from := "Path from the seed"
 		switch {
 		case d.Cut:
-			from = "The last part of the way"
+			from = "Last part of the path"
 		case d.Chain[n-1].By == "":
-			from = "The way from the sitemap"
+			from = "Path from the sitemap"
 		}
 		say("%s: %s.", from, strings.Join(way, " → "))
 	}
@@ -73,22 +73,22 @@ func (x *explainer) tellEnding(say func(string, ...any)) {
 	case visit.Skipped:
 		switch {
 		case w.Reason == visit.BudgetBytes:
-			say("It was not read: %s.", w.Rule)
+			say("Its body was not read: %s.", w.Rule)
 		case w.Robots == nil || w.Robots.Rule == "": // which has said so
-			say("It was not asked for: %s.", w.Rule)
+			say("It was not requested: %s.", w.Rule)
 		}
 	case visit.Failed:
 		say("It failed: %s.", w.Rule)
 	case visit.Deferred:
-		say("It was put off: %s.", w.Rule)
+		say("It was deferred: %s.", w.Rule)
 	case visit.Pending:
 		x.tellWait(say)
 	case visit.Redirected:
-		say("A redirect is a link: where it leads has an answer of its own.")
+		say("The redirect target is a separate URL with its own outcome.")
 	case visit.Throttled:
-		say("The host refused it each time. That does not mean that the page is gone; asking again later may bring it.")
+		say("The host refused every attempt. The page may still exist; try again later.")
 	case visit.Blocked:
-		say("The page may well exist: %s.", w.Rule)
+		say("The page may exist, but access was blocked: %s.", w.Rule)
 	case visit.Fetched, visit.NotModified, visit.Dead, visit.ServerError:
 	}
 	if x.noise != "" {
@@ -105,8 +105,8 @@ func (x *explainer) tellEnding(say func(string, ...any)) {
 // scopeWords says a rule that lets a URL in.
 func scopeWords(rule string) string {
 	words := map[string]string{
-		"host": "its host is one of the seeds' hosts", "domain": "its domain is one of the seeds' domains", "prefix": "it lies below the folder of a seed",
-		"list": "its host is on the list", "any": "every host is", "seed": "it was asked for by name, or a seed redirects to it",
+		"host": "its host is a seed host", "domain": "its domain is a seed domain", "prefix": "it is inside a seed folder",
+		"list": "its host is in the host list", "any": "every host is in scope", "seed": "it is a seed, or a seed redirects to it",
 	}
 	if w := words[rule]; w != "" {
 		return w
@@ -119,29 +119,29 @@ func (x *explainer) tellRobots(say func(string, ...any)) {
 	if r == nil {
 		for _, e := range x.why.Evidence {
 			if e.Kind == visit.Override {
-				say("robots.txt was left unread on the word of the host's owner.")
+				say("robots.txt was ignored with the host owner's permission.")
 			}
 		}
 		return
 	}
 	read := ""
 	if !r.FetchedAt.IsZero() {
-		read = ", read " + clock(r.FetchedAt) + ","
+		read = ", fetched " + clock(r.FetchedAt) + ","
 	}
 	switch {
 	case r.Rule != "" && r.Allowed:
 		say("robots.txt%s allows it: %q in line %d, group %s.", read, r.Rule, r.Line, r.Group)
 	case r.Rule != "":
-		say("robots.txt%s forbids it: %q in line %d, group %s.", read, r.Rule, r.Line, r.Group)
+		say("robots.txt%s disallows it: %q in line %d, group %s.", read, r.Rule, r.Line, r.Group)
 	case r.Reason == string(robots.NoFile):
 		say("The host has no robots.txt.")
 	case r.Reason == string(robots.NoRule):
-		say("robots.txt%s has no line about it.", read)
+		say("robots.txt%s has no rule that matches it.", read)
 	case r.Allowed:
 		say("robots.txt: %s.", strings.ReplaceAll(r.Reason, "_", " "))
 	}
 	if r.CrawlDelayMS > 0 {
-		say("It asks for %s between requests (Crawl-delay).", short(time.Duration(r.CrawlDelayMS)*time.Millisecond))
+		say("robots.txt sets a Crawl-delay of %s.", short(time.Duration(r.CrawlDelayMS)*time.Millisecond))
 	}
 }
 
@@ -153,19 +153,19 @@ func (x *explainer) tellAttempts(say func(string, ...any)) {
 		a := &x.why.Attempts[i]
 		if n := len(x.why.Attempts); n > maxAttempts && i >= maxAttempts/2 && i < n-maxAttempts/2 {
 			if i == maxAttempts/2 {
-				say("And %s more like these.", times(n-maxAttempts, "attempt"))
+				say("And %s more.", times(n-maxAttempts, "attempt"))
 			}
 			continue
 		}
 		what := fmt.Sprintf("status %d", a.Status)
 		if a.Status == 0 {
-			what = "no answer"
+			what = "no response"
 		}
 		if a.ContentType != "" {
 			what += ", " + a.ContentType
 		}
 		if a.Location != "" {
-			what += ", to " + a.Location
+			what += ", redirect to " + a.Location
 		}
 		if a.RetryAfter != "" {
 			what += ", Retry-After: " + a.RetryAfter
@@ -173,7 +173,7 @@ func (x *explainer) tellAttempts(say func(string, ...any)) {
 		if a.Detail != "" {
 			what += ", " + a.Detail
 		}
-		at := "never sent"
+		at := "not sent"
 		if !a.Sent.IsZero() {
 			at = "sent " + clock(a.Sent)
 		}
@@ -209,13 +209,13 @@ func (x *explainer) tellWait(say func(string, ...any)) {
 	t := x.why.Wait
 	switch {
 	case t.Where == ask.PlaceInFlight:
-		say("It is in flight: asked %s ago, not answered or not stored yet.", roundMillis(t.InFlight.Duration()))
+		say("It is in flight: sent %s ago, no response stored yet.", roundMillis(t.InFlight.Duration()))
 	case t.Paused:
-		say("An operator has paused its host: headway host resume %s goes on with it.", x.URL.Host())
+		say("An operator has paused its host; headway host resume %s resumes it.", x.URL.Host())
 	case t.Until.IsZero():
-		say("It waits for %s.", x.waitsFor())
+		say("It is waiting for %s.", x.waitsFor())
 	default:
-		say("It waits for %s; the next turn of its host is at %s.", x.waitsFor(), clock(t.Until))
+		say("It is waiting for %s; the next request to its host is due at %s.", x.waitsFor(), clock(t.Until))
 	}
 	if t.Ahead != nil {
 		least := ""
@@ -224,9 +224,9 @@ func (x *explainer) tellWait(say func(string, ...any)) {
 		}
 		switch *t.Ahead {
 		case 0:
-			say("No URL of its host goes before it: that turn is its own.")
+			say("It is next in the queue of its host.")
 		default:
-			say("Of its host %s%s before it: its own turn comes %sin %s (a guess: one pace of %s each).", least, goes(*t.Ahead), least,
+			say("In the queue of its host %s%s before it, so its turn comes in %s%s (estimate: %s per URL).", least, goes(*t.Ahead), least,
 				t.Turn.Sub(x.Now).Round(time.Second), t.Host.Pace.Duration())
 		}
 	}
@@ -238,29 +238,29 @@ func (x *explainer) tellWait(say func(string, ...any)) {
 // goes counts URLs that go.
 func goes(n int64) string {
 	if n == 1 {
-		return "1 URL goes"
+		return "1 URL is"
 	}
-	return fmt.Sprintf("%d URLs go", n)
+	return fmt.Sprintf("%d URLs are", n)
 }
 
 func (x *explainer) tellUnseen(say func(string, ...any)) {
 	w := &x.why
-	say("This crawl has never seen it.")
+	say("This crawl has not seen it.")
 	switch {
 	case w.Scope != nil && !w.Scope.In:
-		say("A link to it would not have been followed: %s (%s).", w.Scope.Rule, w.Scope.Reason)
+		say("A link to it would not be followed: %s (%s).", w.Scope.Rule, w.Scope.Reason)
 	case w.Scope != nil:
-		say("It would be in scope, so no page or sitemap that was read names it in this spelling.")
+		say("It is in scope, so no fetched page or sitemap links to exactly this URL.")
 	}
 	if x.Job.State != job.Complete {
-		say("The crawl is %s: pages that were not read yet may name it.", x.Job.State)
+		say("The crawl is %s: pages not fetched yet may link to it.", x.Job.State)
 	}
 	for _, n := range w.Near {
 		end := string(n.Outcome)
 		if n.Reason != "" {
 			end += ": " + string(n.Reason)
 		}
-		say("The crawl knows %s (%s), %s.", n.URL, end, strings.Replace(n.How, "similar", "which is similar", 1))
+		say("The crawl has seen %s (%s), %s.", n.URL, end, strings.Replace(n.How, "similar", "which is similar", 1))
 	}
 }
 
@@ -278,17 +278,17 @@ func (x *explainer) tellNow(say func(string, ...any)) {
 	}
 	switch n.Pass {
 	case Passes:
-		first := "It would pass now"
+		first := "Nothing would block it now"
 		switch {
 		case x.why.Outcome == visit.Pending:
-			first = "Nothing else keeps it back"
+			first = "Nothing else blocks it"
 		case !x.why.Seen:
-			first = "If a page named it, it would pass now"
+			first = "If a page linked to it, nothing would block it now"
 		}
-		say("%s: neither opt-outs, scope, robots.txt nor limits stand in the way. What the server would answer is not known.", first)
+		say("%s (checked: opt-outs, scope, robots.txt, limits). The server's response is unknown.", first)
 	case Stopped:
-		say("It would not pass now: %s.", strings.Join(stops, "; "))
+		say("It would be blocked now: %s.", strings.Join(stops, "; "))
 	case Unknown:
-		say("Whether it would pass now is not known: %s.", strings.Join(unknown, "; "))
+		say("Unknown whether it would be fetched now: %s.", strings.Join(unknown, "; "))
 	}
 }

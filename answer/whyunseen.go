@@ -79,13 +79,13 @@ func spellings(u weburl.URL) []spelling {
 		return path
 	}
 	list := []struct{ raw, how string }{
-		{u.Scheme() + "://" + slash(rest), "with the slash at the end the other way"},
-		{other + "://" + rest, "with " + other},
-		{u.Scheme() + "://" + www, "with www the other way"},
-		{other + "://" + www, "with " + other + " and www the other way"},
-		{other + "://" + slash(rest), "with " + other + " and the slash the other way"},
-		{strings.TrimSuffix(u.String(), "?"+u.Query()), "without the query"},
-		{strings.ToLower(u.String()), "in lower case"},
+		{u.Scheme() + "://" + slash(rest), "which differs in the trailing slash"},
+		{other + "://" + rest, "which uses " + other},
+		{u.Scheme() + "://" + www, "which differs in www"},
+		{other + "://" + www, "which uses " + other + " and differs in www"},
+		{other + "://" + slash(rest), "which uses " + other + " and differs in the trailing slash"},
+		{strings.TrimSuffix(u.String(), "?"+u.Query()), "which has no query"},
+		{strings.ToLower(u.String()), "which is in lower case"},
 	}
 	var out []spelling
 	been := []weburl.URL{u}

@@ -55,11 +55,11 @@ func (f *Fleet) Ask(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, err
 	}
 	if letter.Body, err = json.Marshal(q); err != nil {
-		return Answer{}, fmt.Errorf("write a question: %w", err)
+		return Answer{}, fmt.Errorf("write request: %w", err)
 	}
 	workers, err := f.office.Workers(ctx)
 	if err != nil {
-		return Answer{}, fmt.Errorf("ask who is there: %w", err)
+		return Answer{}, fmt.Errorf("list workers: %w", err)
 	}
 	awaited, err := expected(workers, &q, letter.All)
 	if err != nil {
@@ -115,7 +115,7 @@ func expected(workers []store.Worker, q *Question, all bool) (map[store.WorkerID
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("there is no worker %d", q.Worker)
+		return nil, fmt.Errorf("worker not found: %d", q.Worker)
 	}
 	return list, nil
 }
@@ -160,7 +160,7 @@ func open(replies []store.Reply, awaited map[store.WorkerID]bool) (Answer, error
 	for _, r := range replies {
 		var a Answer
 		if err := json.Unmarshal(r.Body, &a); err != nil {
-			return Answer{}, fmt.Errorf("read the answer of worker %d: %w", r.Worker, err)
+			return Answer{}, fmt.Errorf("read response of worker %d: %w", r.Worker, err)
 		}
 		if a.Error != "" {
 			refused = errors.New(a.Error)

@@ -12,34 +12,34 @@ type Host struct {
 	Host   string `json:"host"`
 	Domain string `json:"domain,omitempty"`
 
-	State    string    `json:"state,omitempty"` // fetching, or a wait reason; empty where nothing runs
-	Until    time.Time `json:"until,omitzero"`  // when that wait ends, where a clock ends it
-	InFlight int       `json:"in_flight"`       // requests under way
-	Cap      int       `json:"cap"`             // as many may be in flight
-	Queued   int       `json:"queued"`          // URLs in memory
-	More     bool      `json:"more,omitempty"`  // and further ones in the store
+	State    string    `json:"state,omitempty"` // fetching, or a wait reason; empty if no crawl runs
+	Until    time.Time `json:"until,omitzero"`  // when the wait ends, if that is known
+	InFlight int       `json:"in_flight"`       // requests in flight
+	Cap      int       `json:"cap"`             // concurrency limit: maximum requests in flight
+	Queued   int       `json:"queued"`          // queued URLs in memory
+	More     bool      `json:"more,omitempty"`  // whether more are in the store
 
-	Pace       Millis `json:"pace_ms"`                  // the interval in force
-	Source     string `json:"source"`                   // what sets it: base, crawl_delay, learned, operator
-	Base       Millis `json:"base_ms"`                  // the interval of a host that has never complained
-	CrawlDelay Millis `json:"crawl_delay_ms,omitempty"` // that robots.txt asks for
-	Learned    Millis `json:"learned_ms,omitempty"`     // from how the host answered
-	Floor      Millis `json:"floor_ms,omitempty"`       // the interval that was too short
-	Asked      Millis `json:"asked_ms,omitempty"`       // by an operator
-	Paused     bool   `json:"paused,omitempty"`         // by an operator
+	Pace       Millis `json:"pace_ms"`                  // the current interval between requests
+	Source     string `json:"source"`                   // what sets the pace: base, crawl_delay, learned, operator
+	Base       Millis `json:"base_ms"`                  // the configured interval, before any adjustment
+	CrawlDelay Millis `json:"crawl_delay_ms,omitempty"` // Crawl-delay in robots.txt
+	Learned    Millis `json:"learned_ms,omitempty"`     // interval learned from the responses of the host
+	Floor      Millis `json:"floor_ms,omitempty"`       // an interval known to be too short
+	Asked      Millis `json:"asked_ms,omitempty"`       // minimum interval set by an operator
+	Paused     bool   `json:"paused,omitempty"`         // paused by an operator
 
-	Refusing     bool      `json:"refusing,omitempty"`  // its last word was not now
-	Noise        string    `json:"noise,omitempty"`     // what is known of refusals that do not depend on our pace
-	Failures     int       `json:"failures,omitempty"`  // in a row
-	Clean        int       `json:"clean"`               // answers since the last incident
-	Incidents    int       `json:"incidents,omitempty"` // times it pushed back and was slowed for it, as far as they are kept
+	Refusing     bool      `json:"refusing,omitempty"`  // whether its last response was a refusal
+	Noise        string    `json:"noise,omitempty"`     // finding about refusals that do not depend on the pace, in words
+	Failures     int       `json:"failures,omitempty"`  // consecutive failures
+	Clean        int       `json:"clean"`               // clean responses since the last incident
+	Incidents    int       `json:"incidents,omitempty"` // recorded incidents after which the host was slowed
 	LastIncident time.Time `json:"last_incident,omitzero"`
 	LastSent     time.Time `json:"last_sent,omitzero"`
 	HeldUntil    time.Time `json:"held_until,omitzero"`
 }
 
-// HostOf describes a host by its state under a policy. What only a running crawl
-// knows is left empty.
+// HostOf describes a host by its state under a policy. Fields that only a running
+// crawl knows stay empty.
 func HostOf(name string, p politeness.Policy, s politeness.State) Host {
 	h := Host{
 		Host: name, Pace: Millis(p.Pace(s)), Base: Millis(p.Base), CrawlDelay: Millis(s.CrawlDelay()), Learned: Millis(s.Learned()),

@@ -63,10 +63,10 @@ type Letter struct {
 // that is gone is forgotten.
 func (m *Mailbox) Open() error {
 	if err := os.RemoveAll(m.dir); err != nil {
-		return fmt.Errorf("empty the mailbox: %w", err)
+		return fmt.Errorf("empty mailbox: %w", err)
 	}
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
-		return fmt.Errorf("make a mailbox: %w", err)
+		return fmt.Errorf("create mailbox: %w", err)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (m *Mailbox) Open() error {
 // Close takes the mailbox down: nobody answers any more.
 func (m *Mailbox) Close() error {
 	if err := os.RemoveAll(m.dir); err != nil {
-		return fmt.Errorf("take the mailbox down: %w", err)
+		return fmt.Errorf("remove mailbox: %w", err)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (m *Mailbox) Receive(ctx context.Context) ([]Letter, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look into the mailbox: %w", err)
+		return nil, fmt.Errorf("read mailbox: %w", err)
 	}
 	var letters []Letter
 	for _, f := range files {
@@ -101,10 +101,10 @@ func (m *Mailbox) Receive(ctx context.Context) ([]Letter, error) {
 			continue // taken back
 		}
 		if gone := os.Remove(path); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-			return letters, fmt.Errorf("take a question: %w", gone)
+			return letters, fmt.Errorf("read request: %w", gone)
 		}
 		if err != nil {
-			if err := m.Reply(ctx, id, Answer{Error: fmt.Sprintf("question not understood: %v", err)}); err != nil {
+			if err := m.Reply(ctx, id, Answer{Error: fmt.Sprintf("invalid request: %v", err)}); err != nil {
 				return letters, err
 			}
 			continue
@@ -129,15 +129,15 @@ func (m *Mailbox) Reply(_ context.Context, id string, a Answer) error {
 func (m *Mailbox) Record(c *Change) (err error) {
 	line, err := json.Marshal(c)
 	if err != nil {
-		return fmt.Errorf("log a change: %w", err)
+		return fmt.Errorf("log change: %w", err)
 	}
 	f, err := os.OpenFile(m.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("log a change: %w", err)
+		return fmt.Errorf("log change: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if _, err := f.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("log a change: %w", err)
+		return fmt.Errorf("log change: %w", err)
 	}
 	return f.Sync()
 }
@@ -149,7 +149,7 @@ func (m *Mailbox) Log() ([]Change, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the log of changes: %w", err)
+		return nil, fmt.Errorf("read change log: %w", err)
 	}
 	var list []Change
 	for line := range strings.Lines(string(b)) {
@@ -158,7 +158,7 @@ func (m *Mailbox) Log() ([]Change, error) {
 			break // cut off by a crash
 		}
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
-			return list, fmt.Errorf("read the log of changes: %w", err)
+			return list, fmt.Errorf("read change log: %w", err)
 		}
 		list = append(list, c)
 	}
@@ -166,7 +166,7 @@ func (m *Mailbox) Log() ([]Change, error) {
 }
 
 // ErrNobody says that no crawl answers.
-var ErrNobody = errors.New("no crawl runs there")
+var ErrNobody = errors.New("no crawl is running")
 
 // askEvery is how often the asker looks for the answer.
 const askEvery = 20 * time.Millisecond
@@ -191,14 +191,14 @@ func (m *Mailbox) Ask(ctx context.Context, q Question) (Answer, error) {
 		switch err := readFile(path, &a); {
 		case err == nil:
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return a, fmt.Errorf("take an answer: %w", err)
+				return a, fmt.Errorf("read response: %w", err)
 			}
 			if a.Error != "" {
 				return Answer{}, errors.New(a.Error)
 			}
 			return a, nil
 		case !errors.Is(err, fs.ErrNotExist):
-			return a, fmt.Errorf("read an answer: %w", err)
+			return a, fmt.Errorf("read response: %w", err)
 		}
 		select {
 		case <-tick.C:
@@ -240,7 +240,7 @@ func readFile(path string, into any) error {
 		return err
 	}
 	if info.Size() > maxLetter {
-		return fmt.Errorf("%d bytes, at most %d", info.Size(), maxLetter)
+		return fmt.Errorf("too large: %d bytes, maximum %d", info.Size(), maxLetter)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -6,56 +6,56 @@ import (
 	"headway/visit"
 )
 
-// Status is how a running crawl stands.
+// Status is the state of a running crawl.
 type Status struct {
 	At       time.Time `json:"at"`
-	PID      int       `json:"pid,omitempty"` // of the process
-	Elapsed  Millis    `json:"elapsed_ms"`    // of this run
-	Pages    int64     `json:"pages"`         // of all runs
-	Requests int64     `json:"requests"`      // likewise, robots.txt and sitemaps included
-	Bytes    int64     `json:"bytes"`         // likewise, of bodies as sent
-	Rate     float64   `json:"rate"`          // pages a second, lately
+	PID      int       `json:"pid,omitempty"` // process id
+	Elapsed  Millis    `json:"elapsed_ms"`    // running time of this run
+	Pages    int64     `json:"pages"`         // pages of all runs
+	Requests int64     `json:"requests"`      // requests of all runs, including robots.txt and sitemaps
+	Bytes    int64     `json:"bytes"`         // bytes of response bodies of all runs, as transferred
+	Rate     float64   `json:"rate"`          // recent pages per second
 
-	Seen     int64   `json:"seen"`     // the sum of all outcomes, those that wait included
-	Waiting  int64   `json:"waiting"`  // URLs that have not ended
-	Outcomes []Count `json:"outcomes"` // those that have ended
+	Seen     int64   `json:"seen"`     // URLs seen: the sum of all outcomes, including pending
+	Waiting  int64   `json:"waiting"`  // pending URLs
+	Outcomes []Count `json:"outcomes"` // URLs that have ended, by outcome
 
-	Hosts    int `json:"hosts"`     // with work
-	Ready    int `json:"ready"`     // of them, that could be asked now
-	InFlight int `json:"in_flight"` // requests under way
-	Workers  int `json:"workers"`   // at most as many are in flight
+	Hosts    int `json:"hosts"`     // hosts with work
+	Ready    int `json:"ready"`     // hosts that are ready for a request now
+	InFlight int `json:"in_flight"` // requests in flight
+	Workers  int `json:"workers"`   // maximum number of requests in flight
 
-	Shares    []Share  `json:"shares"`  // where host-time went: fetching and what was waited for
+	Shares    []Share  `json:"shares"`  // how hosts spent their time: fetching, or waiting for a reason
 	Slowest   []Host   `json:"slowest"` // the hosts with the longest pace
 	Limits    []Limit  `json:"limits"`
 	Layers    []Layer  `json:"layers"`
 	Warnings  []string `json:"warnings,omitempty"`
-	Stopping  string   `json:"stopping,omitempty"` // why nothing more is sent
-	Discovery bool     `json:"discovery"`          // links are followed
-	Commit    Millis   `json:"commit_ms"`          // how long the last one took
+	Stopping  string   `json:"stopping,omitempty"` // why no further requests are sent
+	Discovery bool     `json:"discovery"`          // whether new links are followed
+	Commit    Millis   `json:"commit_ms"`          // duration of the last commit
 }
 
-// Count is how many URLs ended in one way.
+// Count is the number of URLs with one outcome.
 type Count struct {
 	Outcome visit.Outcome `json:"outcome"`
 	Reason  visit.Reason  `json:"reason,omitempty"`
 	N       int64         `json:"n"` // URLs
 }
 
-// Share is a part of all host-seconds. The parts add up to 1 once time has passed.
+// Share is a share of all host time. The parts add up to 1 once time has passed.
 type Share struct {
 	State string  `json:"state"`    // fetching, or a wait reason
-	Hosts int     `json:"hosts"`    // in it now
-	Spent Millis  `json:"spent_ms"` // host-time in it so far
-	Part  float64 `json:"part"`     // of all host-time, from 0 to 1
+	Hosts int     `json:"hosts"`    // number of hosts in this state now
+	Spent Millis  `json:"spent_ms"` // host time in this state so far
+	Part  float64 `json:"part"`     // share of all host time, from 0 to 1
 }
 
-// Limit is a ceiling of the crawl and how much of it is used.
+// Limit is a limit of the crawl and how much of it is used.
 type Limit struct {
 	Name  string `json:"name"`
-	Layer string `json:"layer"`          // that set it
-	Max   int64  `json:"max"`            // the ceiling
-	Used  int64  `json:"used"`           // of it
+	Layer string `json:"layer"`          // the layer that set it
+	Max   int64  `json:"max"`            // the limit
+	Used  int64  `json:"used"`           // how much is used
 	Unit  string `json:"unit,omitempty"` // ms or bytes; empty for a count
 }
 
@@ -63,10 +63,10 @@ type Limit struct {
 type Layer struct {
 	Name    string `json:"name"`
 	Setting string `json:"setting"`
-	Limit   int64  `json:"limit,omitempty"` // 0 is none
-	Use     int64  `json:"use"`             // of it now
-	Waiting int64  `json:"waiting"`         // hosts, requests or pages that wait for it now
-	Waited  Millis `json:"waited_ms"`       // by all of them together, so far
+	Limit   int64  `json:"limit,omitempty"` // 0 means no limit
+	Use     int64  `json:"use"`             // how much is used now
+	Waiting int64  `json:"waiting"`         // hosts, requests or pages waiting for it now
+	Waited  Millis `json:"waited_ms"`       // total time waited so far, summed over everything that waited
 }
 
 // URL is where a URL is that has not ended.

@@ -15,37 +15,37 @@ import (
 
 // Bounds of a client.
 const (
-	// Tries is how often a request is sent when the server asks to come later,
+	// Tries is how often a request is sent at most when the server asks to retry,
 	// unless [Config] says otherwise.
 	Tries = 4
-	// MaxWait is how long a server is waited for at most before the next try. One
-	// that asks for more is not asked again.
+	// MaxWait is the longest wait before a retry. If the
+	// server asks for more, the request is not retried.
 	MaxWait = time.Minute
 
-	maxAnswer   = 64 << 20         // bytes of an answer that is read whole
+	maxAnswer   = 64 << 20         // bytes of a response body
 	maxProblem  = 1 << 20          // bytes of a problem
-	headTime    = 2 * time.Minute  // until an answer begins
-	firstWait   = time.Second      // before the second try, where the server names no time; it doubles
-	connections = 16               // idle ones that are kept
-	idleTime    = 90 * time.Second // how long they are
+	headTime    = 2 * time.Minute  // until a response begins
+	firstWait   = time.Second      // backoff before the first retry without Retry-After; it doubles
+	connections = 16               // idle connections kept open
+	idleTime    = 90 * time.Second // how long they are kept
 )
 
 // Config says how to reach a server.
 type Config struct {
-	// Server is where it is, such as https://headway.example.com.
+	// Server is the base URL, such as https://headway.example.com.
 	Server string
-	// Key is sent with every request, as headway admin key create printed it. A
-	// server that asks for none does without.
+	// Key is the API key as printed by headway admin key create. It may be empty
+	// for a server that runs without keys.
 	Key string
-	// HTTP sends the requests, nil for a client of this package's own. It should
-	// not have a timeout: streams last. Redirects are not followed whatever it says.
+	// HTTP sends the requests; nil for a default client. It should
+	// not have a timeout, because streams are long. Redirects are never followed.
 	HTTP *http.Client
-	// Tries is how often a request is sent at most when the server asks to come
-	// later; zero is [Tries].
+	// Tries is how often a request is sent at most when the server asks to retry;
+	// zero means [Tries].
 	Tries int
 }
 
-// Client speaks to one server. Make one with [New].
+// Client sends requests to one server. Make one with [New].
 type Client struct {
 	base, key string
 	http      *http.Client
@@ -56,10 +56,10 @@ type Client struct {
 func New(c Config) (*Client, error) {
 	u, err := url.Parse(c.Server)
 	if err != nil {
-		return nil, fmt.Errorf("reading the address of the server: %w", err)
+		return nil, fmt.Errorf("invalid server URL: %w", err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%q is no address of a server, which looks like https://headway.example.com", u.Redacted())
+		return nil, fmt.Errorf("invalid server URL %q: use a URL such as https://headway.example.com", u.Redacted())
 	}
 	own := &http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: headTime, ForceAttemptHTTP2: true,
@@ -72,7 +72,7 @@ func New(c Config) (*Client, error) {
 	return &Client{base: strings.TrimSuffix(c.Server, "/"), key: strings.TrimSpace(c.Key), http: own, tries: cmp.Or(c.Tries, Tries)}, nil
 }
 
-// answer sends a request and reads what is answered.
+// answer sends a request and decodes the response.
 func answer[T any](ctx context.Context, c *Client, r request) (*T, error) {
 	body, err := c.stream(ctx, r)
 	if err != nil {
@@ -81,19 +81,19 @@ func answer[T any](ctx context.Context, c *Client, r request) (*T, error) {
 	defer body.Close()
 	text, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
 	if err != nil {
-		return nil, fmt.Errorf("reading the answer of %s: %w", r, err)
+		return nil, fmt.Errorf("reading the response to %s: %w", r, err)
 	}
 	if len(text) > maxAnswer {
-		return nil, fmt.Errorf("the answer of %s has more than %d bytes", r, maxAnswer)
+		return nil, fmt.Errorf("the response to %s has more than %d bytes", r, maxAnswer)
 	}
 	into := new(T)
 	if err := json.Unmarshal(text, into); err != nil {
-		return nil, fmt.Errorf("reading the answer of %s: %w", r, err)
+		return nil, fmt.Errorf("reading the response to %s: %w", r, err)
 	}
 	return into, nil
 }
 
-// carryOut sends a request whose answer has no body.
+// carryOut sends a request whose response has no body.
 func (c *Client) carryOut(ctx context.Context, r request) error {
 	body, err := c.stream(ctx, r)
 	if err != nil {
@@ -102,8 +102,8 @@ func (c *Client) carryOut(ctx context.Context, r request) error {
 	return body.Close()
 }
 
-// stream sends a request, again where the server asks for that, and returns the body
-// of a good answer.
+// stream sends a request, with retries if the server asks for them, and returns the body
+// of a successful response.
 func (c *Client) stream(ctx context.Context, r request) (io.ReadCloser, error) {
 	for try := 1; ; try++ {
 		a, err := c.send(ctx, r)
@@ -138,8 +138,8 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	return c.http.Do(q)
 }
 
-// later says whether to send a request again, and when. One that was refused for
-// coming too often was not carried out; of other answers that is not known.
+// later reports whether to retry a request, and when. A request refused by the rate
+// limit was not carried out; for other responses that is not known.
 func later(a *http.Response, r request, try int) (time.Duration, bool) {
 	if a.StatusCode != http.StatusTooManyRequests && (a.StatusCode != http.StatusServiceUnavailable || !r.repeatable()) {
 		return 0, false

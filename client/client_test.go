@@ -123,11 +123,11 @@ func TestStrangers(t *testing.T) {
 		{"a page", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadGateway)
 			fmt.Fprint(w, "<html>")
-		}, `headway.example answers "502 Bad Gateway" (this is no answer`},
+		}, `headway.example returned "502 Bad Gateway" (this response is not`},
 		{"a redirect", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://other.example/login", http.StatusFound)
-		}, `answers "302 Found" and sends to https://other.example/login (`},
-		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }, "reading the answer of GET /v1/me: invalid"},
+		}, `returned "302 Found" and redirects to https://other.example/login (`},
+		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }, "reading the response to GET /v1/me: invalid"},
 		{"too long", func(w http.ResponseWriter, _ *http.Request) { w.Write(bytes.Repeat([]byte(" "), 64<<20+1)) }, "has more than"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

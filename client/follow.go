@@ -16,16 +16,16 @@ import (
 
 // Bounds of a stream of events.
 const (
-	followTries = 10               // failures in a row before it is given up
-	followQuiet = time.Minute      // without a word; servers say one every 15 seconds
-	followFirst = time.Second      // before the next attempt, unless the server says; it doubles
+	followTries = 10               // consecutive failures before giving up
+	followQuiet = time.Minute      // without any data; servers send something every 15 seconds
+	followFirst = time.Second      // backoff before reconnecting, unless the server sets it; it doubles
 	followLast  = 30 * time.Second // the longest wait
 	maxLine     = 1 << 20          // bytes of a line
 )
 
-// follow yields events as they happen. A stream that breaks is taken up again after
-// the last event that was yielded, or where it began, so none is missed and none comes twice. It ends
-// with an error: that of ctx, a problem that waiting does not mend, or the last of
+// follow yields events as they happen. After an interruption it reconnects after
+// the last event it yielded, or where it began, so that none is missed or repeated. It ends
+// with an error: that of ctx, a permanent problem, or the last of
 // too many failures in a row.
 func follow[T any](ctx context.Context, c *Client, r request) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -56,17 +56,17 @@ func follow[T any](ctx context.Context, c *Client, r request) iter.Seq2[T, error
 	}
 }
 
-// errEnough says that nobody reads any more.
-var errEnough = errors.New("nobody reads")
+// errEnough says that the caller has stopped reading.
+var errEnough = errors.New("iteration stopped")
 
-// isFinal tells a problem that waiting does not mend.
+// isFinal reports whether an error is permanent.
 func isFinal(err error) bool {
 	p, ok := errors.AsType[*Problem](err)
 	return ok && p.Status/100 == 4 && p.Status != http.StatusTooManyRequests && p.Status != http.StatusRequestTimeout || errors.Is(err, errFormat)
 }
 
-// errFormat says that something was sent which is no event.
-var errFormat = errors.New("not an event")
+// errFormat says that the stream contained an invalid event.
+var errFormat = errors.New("invalid event")
 
 // follower reads one stream after the other.
 type follower[T any] struct {
@@ -79,10 +79,10 @@ type follower[T any] struct {
 	data string
 }
 
-// connect reads one stream to its end, and says whether it had begun.
+// connect reads one stream to its end, and reports whether it had begun.
 func (f *follower[T]) connect(ctx context.Context) (begun bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	quiet := time.AfterFunc(followQuiet, func() { cancel(fmt.Errorf("no word from the server for %v", followQuiet)) })
+	quiet := time.AfterFunc(followQuiet, func() { cancel(fmt.Errorf("no data from the server for %v", followQuiet)) })
 	defer cancel(nil)
 	defer quiet.Stop()
 	a, err := f.client.send(ctx, f.request)
@@ -113,8 +113,8 @@ func (f *follower[T]) connect(ctx context.Context) (begun bool, err error) {
 	return true, io.ErrUnexpectedEOF
 }
 
-// line reads one line of a stream. What is cut off in the middle of an event is
-// forgotten: it comes again.
+// line reads one line of a stream. A truncated event is
+// discarded: it is sent again.
 func (f *follower[T]) line(text string) error {
 	if text == "" {
 		return f.dispatch()
@@ -138,7 +138,7 @@ func (f *follower[T]) line(text string) error {
 func (f *follower[T]) dispatch() error {
 	data, id := f.data, f.id
 	f.data, f.id = "", ""
-	if data == "" { // where the stream begins: to come again from, before any event
+	if data == "" { // the start of the stream: where to reconnect before any event
 		f.request.head("Last-Event-ID", id)
 		return nil
 	}

@@ -10,21 +10,20 @@ import (
 	"net/url"
 )
 
-// ListEventsParams are the parameters of [Client.ListEvents]. What is zero is
+// ListEventsParams are the parameters of [Client.ListEvents]. Zero values are
 // not sent.
 type ListEventsParams struct {
-	// Only those of this job.
+	// Only events of this job.
 	Job int64
-	// Only those after this one.
+	// Only events after this id.
 	After int64
-	// How many to return at most.
+	// Maximum number of results.
 	Limit int64
 }
 
-// ListEvents is GET /v1/events: list events, the oldest first. It needs a key
-// with the scope read.
+// ListEvents is GET /v1/events. It needs a key with scope read.
 //
-// Events are kept for 30 days.
+// List events, oldest first. Events are kept for 30 days.
 func (c *Client) ListEvents(ctx context.Context, params ListEventsParams) (*EventList, error) {
 	r := request{method: "GET", path: "/v1/events"}
 	r.number("job", params.Job)
@@ -33,8 +32,8 @@ func (c *Client) ListEvents(ctx context.Context, params ListEventsParams) (*Even
 	return answer[EventList](ctx, c, r)
 }
 
-// AllEvents goes through all pages of [Client.ListEvents]. An error is the last
-// it yields.
+// AllEvents iterates over all pages of [Client.ListEvents]. It stops after the
+// first error.
 func (c *Client) AllEvents(ctx context.Context, params ListEventsParams) iter.Seq2[Event, error] {
 	return pages(params.After, func(place int64) ([]Event, int64, error) {
 		params.After = place
@@ -46,24 +45,25 @@ func (c *Client) AllEvents(ctx context.Context, params ListEventsParams) iter.Se
 	})
 }
 
-// FollowEventsParams are the parameters of [Client.FollowEvents]. What is zero
-// is not sent.
+// FollowEventsParams are the parameters of [Client.FollowEvents]. Zero values
+// are not sent.
 type FollowEventsParams struct {
-	// Only those of this job.
+	// Only events of this job.
 	Job int64
-	// Begin after this event; 0 for all that are kept.
+	// Start after this event id; 0 replays all stored events.
 	After string
-	// Begin after this event; stronger than after. Browsers send it by themselves.
+	// Start after this event id; takes precedence over after. Browsers send it
+	// when they reconnect.
 	LastEventID string
 }
 
-// FollowEvents is GET /v1/events/stream: follow events as they happen. It needs
-// a key with the scope read.
+// FollowEvents is GET /v1/events/stream. It needs a key with scope read.
 //
-// Server-sent events: the field id is the number of the event, event its kind,
-// data the object. A client that comes again with Last-Event-ID misses nothing:
-// the stream begins with an id, before any event. Without it, or after, the
-// stream begins with what happens next.
+// Follow events as they happen. Server-sent events: id is the number of the
+// event, event its kind, data the Event object. A client that reconnects with
+// Last-Event-ID misses nothing: the stream starts with an id, before any event.
+// Without Last-Event-ID or the parameter after, the stream starts with the next
+// new event.
 func (c *Client) FollowEvents(ctx context.Context, params FollowEventsParams) iter.Seq2[Event, error] {
 	r := request{method: "GET", path: "/v1/events/stream"}
 	r.number("job", params.Job)
@@ -72,29 +72,29 @@ func (c *Client) FollowEvents(ctx context.Context, params FollowEventsParams) it
 	return follow[Event](ctx, c, r)
 }
 
-// GetExport is GET /v1/exports/{export}: tell how an export stands. It needs a
-// key with the scope read.
+// GetExport is GET /v1/exports/{export}. It needs a key with scope read.
 //
-// Those that ended are kept for a day, for a week if they failed.
+// Get the status of an export. The status is kept for one day after an export
+// ends, for one week if it failed.
 func (c *Client) GetExport(ctx context.Context, export int64) (*Export, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/exports/%d", export)}
 	return answer[Export](ctx, c, r)
 }
 
-// ListHostsParams are the parameters of [Client.ListHosts]. What is zero is not
+// ListHostsParams are the parameters of [Client.ListHosts]. Zero values are not
 // sent.
 type ListHostsParams struct {
-	// Only this one.
+	// Only this host.
 	Host string
-	// How many to return at most.
+	// Maximum number of results.
 	Limit int64
 }
 
-// ListHosts is GET /v1/hosts: tell how the hosts stand that workers have in
-// memory. It needs a key with the scope operator.
+// ListHosts is GET /v1/hosts. It needs a key with scope operator.
 //
-// Pace, what sets it, floor, hold and incidents, as their owners say. Hosts are
-// shared by all tenants.
+// List the hosts that workers are scheduling now. Shows pace, what sets it,
+// floor, hold and incidents, from the memory of the workers that own the hosts.
+// Hosts are shared by all tenants.
 func (c *Client) ListHosts(ctx context.Context, params ListHostsParams) (*HostList, error) {
 	r := request{method: "GET", path: "/v1/hosts"}
 	r.text("host", params.Host)
@@ -102,90 +102,93 @@ func (c *Client) ListHosts(ctx context.Context, params ListHostsParams) (*HostLi
 	return answer[HostList](ctx, c, r)
 }
 
-// GetCourtesyParams are the parameters of [Client.GetCourtesy]. What is zero is
+// GetCourtesyParams are the parameters of [Client.GetCourtesy]. Zero values are
 // not sent.
 type GetCourtesyParams struct {
-	// Scheme, name and port if it is not the scheme's.
+	// Scheme and hostname, and the port if it is not the default of the scheme.
 	Host string
 }
 
-// GetCourtesy is GET /v1/hosts/courtesy: write a receipt for a webmaster: how a
-// host was treated, for whatever job, and how to slow or stop us. It needs a
-// key with the scope operator.
+// GetCourtesy is GET /v1/hosts/courtesy. It needs a key with scope operator.
 //
-// All of it comes from what was recorded when it happened. Values of
-// secret-looking query parameters are left out. The newest 1000 jobs are looked
-// at, and up to 500000 URLs are counted; where there are more, notes says so.
+// Get the courtesy receipt of a host: how all jobs crawled it, and how to slow
+// or stop the crawler. The receipt is written for the webmaster, from records
+// made at the time. Values of query parameters that look secret are redacted.
+// It covers the newest 1000 jobs and counts up to 500000 URLs; notes says if
+// there are more.
 func (c *Client) GetCourtesy(ctx context.Context, params GetCourtesyParams) (*Receipt, error) {
 	r := request{method: "GET", path: "/v1/hosts/courtesy"}
 	r.text("host", params.Host)
 	return answer[Receipt](ctx, c, r)
 }
 
-// ForgetHost is POST /v1/hosts/forget: forget what was learned of a host. It
-// needs a key with the scope operator.
+// ForgetHost is POST /v1/hosts/forget. It needs a key with scope operator.
+//
+// Discard what was learned about a host.
 func (c *Client) ForgetHost(ctx context.Context, body HostName) (*HostChange, error) {
 	r := request{method: "POST", path: "/v1/hosts/forget", body: body}
 	return answer[HostChange](ctx, c, r)
 }
 
-// GetHostParams are the parameters of [Client.GetHost]. What is zero is not
+// GetHostParams are the parameters of [Client.GetHost]. Zero values are not
 // sent.
 type GetHostParams struct {
-	// Scheme, name and port if it is not the scheme's.
+	// Scheme and hostname, and the port if it is not the default of the scheme.
 	Host string
 }
 
-// GetHost is GET /v1/hosts/one: tell how one host stands, and how its pace came
-// about. It needs a key with the scope operator.
+// GetHost is GET /v1/hosts/one. It needs a key with scope operator.
 //
-// By the word of the worker that owns it, or as it is stored: learned pace,
-// floor, streaks, incidents, hold.
+// Get the state of one host and the history of its pace. Shows learned pace,
+// floor, streaks, incidents and hold, from the worker that owns the host or, if
+// there is none, from the database.
 func (c *Client) GetHost(ctx context.Context, params GetHostParams) (*HostStory, error) {
 	r := request{method: "GET", path: "/v1/hosts/one"}
 	r.text("host", params.Host)
 	return answer[HostStory](ctx, c, r)
 }
 
-// PauseHost is POST /v1/hosts/pause: send nothing more to a host, for any job.
-// It needs a key with the scope operator.
+// PauseHost is POST /v1/hosts/pause. It needs a key with scope operator.
+//
+// Pause a host: send it no further requests, for any job.
 func (c *Client) PauseHost(ctx context.Context, body HostName) (*HostChange, error) {
 	r := request{method: "POST", path: "/v1/hosts/pause", body: body}
 	return answer[HostChange](ctx, c, r)
 }
 
-// ResumeHost is POST /v1/hosts/resume: go on with a host that was paused. It
-// needs a key with the scope operator.
+// ResumeHost is POST /v1/hosts/resume. It needs a key with scope operator.
+//
+// Resume a paused host.
 func (c *Client) ResumeHost(ctx context.Context, body HostName) (*HostChange, error) {
 	r := request{method: "POST", path: "/v1/hosts/resume", body: body}
 	return answer[HostChange](ctx, c, r)
 }
 
-// SetPaceOfHost is POST /v1/hosts/set-pace: keep at least an interval between
-// requests to a host. It needs a key with the scope operator.
+// SetPaceOfHost is POST /v1/hosts/set-pace. It needs a key with scope operator.
+//
+// Set the minimum interval between requests to a host.
 func (c *Client) SetPaceOfHost(ctx context.Context, body HostPace) (*HostChange, error) {
 	r := request{method: "POST", path: "/v1/hosts/set-pace", body: body}
 	return answer[HostChange](ctx, c, r)
 }
 
-// ListJobsParams are the parameters of [Client.ListJobs]. What is zero is not
+// ListJobsParams are the parameters of [Client.ListJobs]. Zero values are not
 // sent.
 type ListJobsParams struct {
-	// How many to return at most. A page may hold fewer, even none, and still have
-	// a next one.
+	// Maximum number of results. A page can hold fewer, even none, and still have
+	// a next page.
 	Limit int64
-	// The next_cursor of the page before.
+	// The next_cursor of the previous page.
 	Cursor string
 	// Only jobs in this state. One of queued, running, paused, draining, complete,
 	// partial, blocked, cancelled, failed.
 	State string
 }
 
-// ListJobs is GET /v1/jobs: list jobs, the newest first. It needs a key with
-// the scope read.
+// ListJobs is GET /v1/jobs. It needs a key with scope read.
 //
-// Each stands as its own answer tells it, counts included; what was asked for
-// is left out.
+// List jobs, newest first. Each entry is the same as in the response for the
+// single job, including counts, but without the requested seeds and settings.
 func (c *Client) ListJobs(ctx context.Context, params ListJobsParams) (*JobList, error) {
 	r := request{method: "GET", path: "/v1/jobs"}
 	r.number("limit", params.Limit)
@@ -194,8 +197,8 @@ func (c *Client) ListJobs(ctx context.Context, params ListJobsParams) (*JobList,
 	return answer[JobList](ctx, c, r)
 }
 
-// AllJobs goes through all pages of [Client.ListJobs]. An error is the last it
-// yields.
+// AllJobs iterates over all pages of [Client.ListJobs]. It stops after the
+// first error.
 func (c *Client) AllJobs(ctx context.Context, params ListJobsParams) iter.Seq2[Job, error] {
 	return pages(params.Cursor, func(place string) ([]Job, string, error) {
 		params.Cursor = place
@@ -207,108 +210,108 @@ func (c *Client) AllJobs(ctx context.Context, params ListJobsParams) iter.Seq2[J
 	})
 }
 
-// CreateJobParams are the parameters of [Client.CreateJob]. What is zero is not
+// CreateJobParams are the parameters of [Client.CreateJob]. Zero values are not
 // sent.
 type CreateJobParams struct {
-	// Any text of your own that is new for each thing you create, such as a UUID.
-	// For a day the same request with the same key creates nothing more and has
-	// the same answer.
+	// A unique text of your choice for each object you create, such as a UUID. For
+	// one day, repeating the same request with the same key creates nothing new
+	// and returns the same response.
 	IdempotencyKey string
 }
 
-// CreateJob is POST /v1/jobs: ask for a crawl. It needs a key with the scope
-// write.
+// CreateJob is POST /v1/jobs. It needs a key with scope write.
 //
-// The job waits in the queue until there is a place for it. With an
-// Idempotency-Key the request can be sent again, for a day: it creates one job
-// and is answered with the same words.
+// Create a job. The job is queued until it can start. With an Idempotency-Key
+// the request can be repeated for a day: it creates one job, and every repeat
+// gets the same response.
 func (c *Client) CreateJob(ctx context.Context, body JobRequest, params CreateJobParams) (*JobView, error) {
 	r := request{method: "POST", path: "/v1/jobs", body: body}
 	r.once(params.IdempotencyKey)
 	return answer[JobView](ctx, c, r)
 }
 
-// GetJob is GET /v1/jobs/{job}: tell how a job stands. It needs a key with the
-// scope read.
+// GetJob is GET /v1/jobs/{job}. It needs a key with scope read.
+//
+// Get a job.
 func (c *Client) GetJob(ctx context.Context, job int64) (*JobView, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d", job)}
 	return answer[JobView](ctx, c, r)
 }
 
-// CancelJob is POST /v1/jobs/{job}/cancel: end a job at once; what was fetched
-// is kept. It needs a key with the scope write.
+// CancelJob is POST /v1/jobs/{job}/cancel. It needs a key with scope write.
 //
-// A job that is so already stays as it is.
+// Cancel a job now; results so far are kept. Has no effect if the job is
+// already in the requested state.
 func (c *Client) CancelJob(ctx context.Context, job int64) (*JobView, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/jobs/%d/cancel", job)}
 	return answer[JobView](ctx, c, r)
 }
 
-// CompareJobsParams are the parameters of [Client.CompareJobs]. What is zero is
+// CompareJobsParams are the parameters of [Client.CompareJobs]. Zero values are
 // not sent.
 type CompareJobsParams struct {
-	// The number of the earlier job.
+	// The id of the earlier job.
 	With int64
 }
 
-// CompareJobs is GET /v1/jobs/{job}/compare: tell what changed since another
-// job. It needs a key with the scope read.
+// CompareJobs is GET /v1/jobs/{job}/compare. It needs a key with scope read.
 //
-// Pages that are new, gone, changed or newly dead, at most 1000 of each kind by
-// name. Two jobs of more than 500000 URLs together are refused: export them and
-// compare outside.
+// Compare a job with an earlier one. Lists pages that are new, gone, changed or
+// newly dead, up to 1000 URLs of each kind. Two jobs with more than 500000 URLs
+// in total are refused: export both and compare the files.
 func (c *Client) CompareJobs(ctx context.Context, job int64, params CompareJobsParams) (*Comparison, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/compare", job)}
 	r.number("with", params.With)
 	return answer[Comparison](ctx, c, r)
 }
 
-// GetCourtesyOfJobParams are the parameters of [Client.GetCourtesyOfJob]. What
-// is zero is not sent.
+// GetCourtesyOfJobParams are the parameters of [Client.GetCourtesyOfJob]. Zero
+// values are not sent.
 type GetCourtesyOfJobParams struct {
-	// Scheme, name and port if it is not the scheme's.
+	// Scheme and hostname, and the port if it is not the default of the scheme.
 	Host string
 }
 
-// GetCourtesyOfJob is GET /v1/jobs/{job}/courtesy: write a receipt for a
-// webmaster of what one job did to a host. It needs a key with the scope read.
+// GetCourtesyOfJob is GET /v1/jobs/{job}/courtesy. It needs a key with scope
+// read.
 //
-// Only requests of this job are counted.
+// Get the courtesy receipt of a host for one job. Counts only requests of this
+// job.
 func (c *Client) GetCourtesyOfJob(ctx context.Context, job int64, params GetCourtesyOfJobParams) (*Receipt, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/courtesy", job)}
 	r.text("host", params.Host)
 	return answer[Receipt](ctx, c, r)
 }
 
-// DrainJob is POST /v1/jobs/{job}/drain: let what is in flight finish and end
-// the job there. It needs a key with the scope write.
+// DrainJob is POST /v1/jobs/{job}/drain. It needs a key with scope write.
 //
-// A job that is so already stays as it is.
+// Drain a job: finish requests in flight, then end it. Has no effect if the job
+// is already in the requested state.
 func (c *Client) DrainJob(ctx context.Context, job int64) (*JobView, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/jobs/%d/drain", job)}
 	return answer[JobView](ctx, c, r)
 }
 
-// ListEvidenceParams are the parameters of [Client.ListEvidence]. What is zero
-// is not sent.
+// ListEvidenceParams are the parameters of [Client.ListEvidence]. Zero values
+// are not sent.
 type ListEvidenceParams struct {
-	// Only of this URL.
+	// Only this URL.
 	URL string
-	// Only of this host: scheme, name and port, such as https://example.com.
+	// Only URLs of this host, such as https://example.com; include the port if it
+	// is not the default of the scheme.
 	Host string
-	// How many to return at most. A page may hold fewer, even none, and still have
-	// a next one.
+	// Maximum number of results. A page can hold fewer, even none, and still have
+	// a next page.
 	Limit int64
-	// The next_cursor of the page before.
+	// The next_cursor of the previous page.
 	Cursor string
 }
 
-// ListEvidence is GET /v1/jobs/{job}/evidence: list the facts behind decisions:
-// the rule of robots.txt with its line, the file's SHA-256, confidence and
-// times. It needs a key with the scope read.
+// ListEvidence is GET /v1/jobs/{job}/evidence. It needs a key with scope read.
 //
-// Of one URL, of those of a host, or of all, in the order they are stored. URLs
-// that wait have none yet.
+// List the evidence behind crawl decisions: the matching robots.txt rule and
+// line, SHA-256 of the file, confidence and times. Covers one URL, the URLs of
+// one host, or all, in storage order. Pending URLs have no evidence yet.
 func (c *Client) ListEvidence(ctx context.Context, job int64, params ListEvidenceParams) (*EvidenceList, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/evidence", job)}
 	r.text("url", params.URL)
@@ -318,8 +321,8 @@ func (c *Client) ListEvidence(ctx context.Context, job int64, params ListEvidenc
 	return answer[EvidenceList](ctx, c, r)
 }
 
-// AllEvidence goes through all pages of [Client.ListEvidence]. An error is the
-// last it yields.
+// AllEvidence iterates over all pages of [Client.ListEvidence]. It stops after
+// the first error.
 func (c *Client) AllEvidence(ctx context.Context, job int64, params ListEvidenceParams) iter.Seq2[Proof, error] {
 	return pages(params.Cursor, func(place string) ([]Proof, string, error) {
 		params.Cursor = place
@@ -331,33 +334,33 @@ func (c *Client) AllEvidence(ctx context.Context, job int64, params ListEvidence
 	})
 }
 
-// ExportPagesParams are the parameters of [Client.ExportPages]. What is zero is
+// ExportPagesParams are the parameters of [Client.ExportPages]. Zero values are
 // not sent.
 type ExportPagesParams struct {
-	// Only those that ended so; pending are those that wait. One of fetched,
-	// not_modified, redirected, dead, server_error, throttled, blocked, skipped,
-	// deferred, failed, pending.
+	// Only URLs with this outcome; pending selects those still waiting. One of
+	// fetched, not_modified, redirected, dead, server_error, throttled, blocked,
+	// skipped, deferred, failed, pending.
 	Outcome string
-	// Only those that were skipped or failed for this reason. One of
-	// robots_disallow, robots_unreachable, crawl_delay_too_long, out_of_scope,
-	// excluded, duplicate_content, depth, trap_path, trap_query, non_document,
-	// nofollow, private_address, bad_port, budget_bytes, budget_host, opted_out,
-	// dns, connect, tls, timeout, too_large, truncated, bad_encoding, protocol,
-	// parse, redirect_loop, host_parked, quarantined.
+	// Only URLs skipped or failed for this reason. One of robots_disallow,
+	// robots_unreachable, crawl_delay_too_long, out_of_scope, excluded,
+	// duplicate_content, depth, trap_path, trap_query, non_document, nofollow,
+	// private_address, bad_port, budget_bytes, budget_host, opted_out, dns,
+	// connect, tls, timeout, too_large, truncated, bad_encoding, protocol, parse,
+	// redirect_loop, host_parked, quarantined.
 	Reason string
-	// Only those of this host: scheme, name and port, such as https://example.com.
+	// Only URLs of this host, such as https://example.com; include the port if it
+	// is not the default of the scheme.
 	Host string
-	// Only those that begin with this: a URL, or a path with its slash.
+	// Only URLs that begin with this: a URL, or a path starting with a slash.
 	Prefix string
-	// Only those that were answered with this status.
+	// Only URLs with this HTTP status.
 	Status int64
 }
 
-// ExportPages is GET /v1/jobs/{job}/export: read all URLs of a job as lines of
-// JSON. It needs a key with the scope read.
+// ExportPages is GET /v1/jobs/{job}/export. It needs a key with scope read.
 //
-// One object a line, as in the list of pages. The stream ends with the last
-// line; one that is cut short lacks the line feed of its last.
+// Stream all URLs of a job as JSON lines. One object per line, as in the list
+// of pages. A truncated stream ends without a final line feed.
 func (c *Client) ExportPages(ctx context.Context, job int64, params ExportPagesParams) (io.ReadCloser, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/export", job)}
 	r.text("outcome", params.Outcome)
@@ -368,53 +371,53 @@ func (c *Client) ExportPages(ctx context.Context, job int64, params ExportPagesP
 	return c.stream(ctx, r)
 }
 
-// OrderExportParams are the parameters of [Client.OrderExport]. What is zero is
+// OrderExportParams are the parameters of [Client.OrderExport]. Zero values are
 // not sent.
 type OrderExportParams struct {
-	// Any text of your own that is new for each thing you create, such as a UUID.
-	// For a day the same request with the same key creates nothing more and has
-	// the same answer.
+	// A unique text of your choice for each object you create, such as a UUID. For
+	// one day, repeating the same request with the same key creates nothing new
+	// and returns the same response.
 	IdempotencyKey string
 }
 
-// OrderExport is POST /v1/jobs/{job}/exports: have files of a job written to
-// the place of the service. It needs a key with the scope write.
+// OrderExport is POST /v1/jobs/{job}/exports. It needs a key with scope write.
 //
-// The operator says where that is. One that was ordered and has not ended is
-// not made twice; one ordered later writes the same files anew.
+// Export a job as files to the export location of the service. The operator
+// configures the export location. While an export of the same formats is
+// unfinished, the request returns that export; once it has ended, a new request
+// writes the files again.
 func (c *Client) OrderExport(ctx context.Context, job int64, body ExportRequest, params OrderExportParams) (*Export, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/jobs/%d/exports", job), body: body}
 	r.once(params.IdempotencyKey)
 	return answer[Export](ctx, c, r)
 }
 
-// ExtendJob is POST /v1/jobs/{job}/extend: go on with a job that a page limit
-// stopped. It needs a key with the scope write.
+// ExtendJob is POST /v1/jobs/{job}/extend. It needs a key with scope write.
 //
-// Sets a new page limit and puts URLs that were deferred back to waiting; a job
-// that ended partial is queued again.
+// Continue a job that was stopped by a page limit. Sets a new page limit and
+// makes deferred URLs pending again; a job that ended partial is queued again.
 func (c *Client) ExtendJob(ctx context.Context, job int64, body Extension) (*JobView, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/jobs/%d/extend", job), body: body}
 	return answer[JobView](ctx, c, r)
 }
 
-// ListHostsOfJobParams are the parameters of [Client.ListHostsOfJob]. What is
-// zero is not sent.
+// ListHostsOfJobParams are the parameters of [Client.ListHostsOfJob]. Zero
+// values are not sent.
 type ListHostsOfJobParams struct {
-	// Only this one.
+	// Only this host.
 	Host string
-	// How many to return at most. A page may hold fewer, even none, and still have
-	// a next one.
+	// Maximum number of results. A page can hold fewer, even none, and still have
+	// a next page.
 	Limit int64
-	// The next_cursor of the page before.
+	// The next_cursor of the previous page.
 	Cursor string
 }
 
-// ListHostsOfJob is GET /v1/jobs/{job}/hosts: list the hosts of a job as they
-// are stored: pace, what sets it, incidents, queue. It needs a key with the
-// scope read.
+// ListHostsOfJob is GET /v1/jobs/{job}/hosts. It needs a key with scope read.
 //
-// Pace and incidents are the host's, whatever job they come from.
+// List the hosts of a job from the database: pace, what sets it, incidents,
+// queue. Pace and incidents belong to the host and include those caused by
+// other jobs.
 func (c *Client) ListHostsOfJob(ctx context.Context, job int64, params ListHostsOfJobParams) (*JobHosts, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/hosts", job)}
 	r.text("host", params.Host)
@@ -423,8 +426,8 @@ func (c *Client) ListHostsOfJob(ctx context.Context, job int64, params ListHosts
 	return answer[JobHosts](ctx, c, r)
 }
 
-// AllHostsOfJob goes through all pages of [Client.ListHostsOfJob]. An error is
-// the last it yields.
+// AllHostsOfJob iterates over all pages of [Client.ListHostsOfJob]. It stops
+// after the first error.
 func (c *Client) AllHostsOfJob(ctx context.Context, job int64, params ListHostsOfJobParams) iter.Seq2[Host, error] {
 	return pages(params.Cursor, func(place string) ([]Host, string, error) {
 		params.Cursor = place
@@ -436,48 +439,48 @@ func (c *Client) AllHostsOfJob(ctx context.Context, job int64, params ListHostsO
 	})
 }
 
-// GetJobLimits is GET /v1/jobs/{job}/limits: tell what limits a job, and which
-// layer set each limit. It needs a key with the scope read.
+// GetJobLimits is GET /v1/jobs/{job}/limits. It needs a key with scope read.
 //
-// The strictest of safety, plan, usage and job counts. Before a job has a place
-// it has the limits that it asks for.
+// Get the limits of a job and the layer that set each. The strictest value
+// among the layers safety, plan, usage and job applies. Before a job starts,
+// these are the requested limits.
 func (c *Client) GetJobLimits(ctx context.Context, job int64) (*JobLimits, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/limits", job)}
 	return answer[JobLimits](ctx, c, r)
 }
 
-// ListPagesParams are the parameters of [Client.ListPages]. What is zero is not
+// ListPagesParams are the parameters of [Client.ListPages]. Zero values are not
 // sent.
 type ListPagesParams struct {
-	// Only those that ended so; pending are those that wait. One of fetched,
-	// not_modified, redirected, dead, server_error, throttled, blocked, skipped,
-	// deferred, failed, pending.
+	// Only URLs with this outcome; pending selects those still waiting. One of
+	// fetched, not_modified, redirected, dead, server_error, throttled, blocked,
+	// skipped, deferred, failed, pending.
 	Outcome string
-	// Only those that were skipped or failed for this reason. One of
-	// robots_disallow, robots_unreachable, crawl_delay_too_long, out_of_scope,
-	// excluded, duplicate_content, depth, trap_path, trap_query, non_document,
-	// nofollow, private_address, bad_port, budget_bytes, budget_host, opted_out,
-	// dns, connect, tls, timeout, too_large, truncated, bad_encoding, protocol,
-	// parse, redirect_loop, host_parked, quarantined.
+	// Only URLs skipped or failed for this reason. One of robots_disallow,
+	// robots_unreachable, crawl_delay_too_long, out_of_scope, excluded,
+	// duplicate_content, depth, trap_path, trap_query, non_document, nofollow,
+	// private_address, bad_port, budget_bytes, budget_host, opted_out, dns,
+	// connect, tls, timeout, too_large, truncated, bad_encoding, protocol, parse,
+	// redirect_loop, host_parked, quarantined.
 	Reason string
-	// Only those of this host: scheme, name and port, such as https://example.com.
+	// Only URLs of this host, such as https://example.com; include the port if it
+	// is not the default of the scheme.
 	Host string
-	// Only those that begin with this: a URL, or a path with its slash.
+	// Only URLs that begin with this: a URL, or a path starting with a slash.
 	Prefix string
-	// Only those that were answered with this status.
+	// Only URLs with this HTTP status.
 	Status int64
-	// How many to return at most. A page may hold fewer, even none, and still have
-	// a next one.
+	// Maximum number of results. A page can hold fewer, even none, and still have
+	// a next page.
 	Limit int64
-	// The next_cursor of the page before.
+	// The next_cursor of the previous page.
 	Cursor string
 }
 
-// ListPages is GET /v1/jobs/{job}/pages: list the URLs of a job by how they
-// stand. It needs a key with the scope read.
+// ListPages is GET /v1/jobs/{job}/pages. It needs a key with scope read.
 //
-// Every URL the job has seen is in it once, but those out of scope, which are
-// kept as counts.
+// List the URLs of a job with their outcomes. Every URL the job has seen is
+// listed once, except URLs out of scope, which are kept only as counts.
 func (c *Client) ListPages(ctx context.Context, job int64, params ListPagesParams) (*PageList, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/pages", job)}
 	r.text("outcome", params.Outcome)
@@ -490,8 +493,8 @@ func (c *Client) ListPages(ctx context.Context, job int64, params ListPagesParam
 	return answer[PageList](ctx, c, r)
 }
 
-// AllPages goes through all pages of [Client.ListPages]. An error is the last
-// it yields.
+// AllPages iterates over all pages of [Client.ListPages]. It stops after the
+// first error.
 func (c *Client) AllPages(ctx context.Context, job int64, params ListPagesParams) iter.Seq2[URLRow, error] {
 	return pages(params.Cursor, func(place string) ([]URLRow, string, error) {
 		params.Cursor = place
@@ -503,122 +506,125 @@ func (c *Client) AllPages(ctx context.Context, job int64, params ListPagesParams
 	})
 }
 
-// PauseJob is POST /v1/jobs/{job}/pause: start no further request of a job; it
-// keeps its place. It needs a key with the scope write.
+// PauseJob is POST /v1/jobs/{job}/pause. It needs a key with scope write.
 //
-// A job that is so already stays as it is.
+// Pause a job: send no further requests; it keeps its place among the running
+// jobs. Has no effect if the job is already in the requested state.
 func (c *Client) PauseJob(ctx context.Context, job int64) (*JobView, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/jobs/%d/pause", job)}
 	return answer[JobView](ctx, c, r)
 }
 
-// GetJobPlan is GET /v1/jobs/{job}/plan: tell how a crawl would go, by a dry
-// run of it. It needs a key with the scope read.
+// GetJobPlan is GET /v1/jobs/{job}/plan. It needs a key with scope read.
 //
-// A job that was created with dry_run reads robots.txt and sitemaps and fetches
-// no page. The plan is what it found: what robots.txt allows, what sitemaps
-// list, at which pace hosts would be asked, how long that takes as a guess, and
-// which limit would stop it.
+// Get the plan of a dry run: how the crawl would go. A job created with dry_run
+// reads robots.txt and sitemaps but fetches no pages. The plan lists what it
+// found: what robots.txt allows, what the sitemaps contain, the pace for each
+// host, the estimated duration, and the limit that would stop the crawl.
 func (c *Client) GetJobPlan(ctx context.Context, job int64) (*PlanView, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/plan", job)}
 	return answer[PlanView](ctx, c, r)
 }
 
-// ResumeJob is POST /v1/jobs/{job}/resume: go on with a job that was paused. It
-// needs a key with the scope write.
+// ResumeJob is POST /v1/jobs/{job}/resume. It needs a key with scope write.
 //
-// A job that is so already stays as it is.
+// Resume a paused job. Has no effect if the job is already in the requested
+// state.
 func (c *Client) ResumeJob(ctx context.Context, job int64) (*JobView, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/jobs/%d/resume", job)}
 	return answer[JobView](ctx, c, r)
 }
 
-// SetPaceOfJob is POST /v1/jobs/{job}/set-pace: slow a job down, from its next
-// request on. It needs a key with the scope write.
+// SetPaceOfJob is POST /v1/jobs/{job}/set-pace. It needs a key with scope
+// write.
 //
-// Hosts that other jobs crawl, too, are asked by all of them at the slowest
-// pace among those jobs; other hosts keep theirs.
+// Slow down a job, starting with its next request. A host that several jobs
+// crawl gets requests at the slowest pace among those jobs; other hosts keep
+// their pace.
 func (c *Client) SetPaceOfJob(ctx context.Context, job int64, body JobPaceOrder) (*JobView, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/jobs/%d/set-pace", job), body: body}
 	return answer[JobView](ctx, c, r)
 }
 
-// ExplainPaceOfJob is GET /v1/jobs/{job}/slow: tell where the time of a job
-// goes, whether more workers would help, and what would. It needs a key with
-// the scope read.
+// ExplainPaceOfJob is GET /v1/jobs/{job}/slow. It needs a key with scope read.
 //
-// In shares of host-time, which add up to 1: each host with work is at every
-// instant fetching or waiting for exactly one thing. The workers are asked
-// while the job runs; of one that has ended how its time was spent is not kept.
+// Explain where the time of a job goes, whether more workers would help, and
+// what else would. Reports shares of host time that add up to 1: at any moment,
+// each host with work is either fetching or waiting for exactly one reason.
+// While the job runs, its workers are queried; for a job that has ended, the
+// shares are not kept.
 func (c *Client) ExplainPaceOfJob(ctx context.Context, job int64) (*Slow, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/slow", job)}
 	return answer[Slow](ctx, c, r)
 }
 
-// ExplainURLParams are the parameters of [Client.ExplainURL]. What is zero is
+// ExplainURLParams are the parameters of [Client.ExplainURL]. Zero values are
 // not sent.
 type ExplainURLParams struct {
-	// A whole URL.
+	// An absolute URL.
 	URL string
 }
 
-// ExplainURL is GET /v1/jobs/{job}/why: tell how a URL of a job ended, or why
-// it is missing, with the evidence. It needs a key with the scope read.
+// ExplainURL is GET /v1/jobs/{job}/why. It needs a key with scope read.
 //
-// Of a URL that waits, the worker that owns its host is asked what for.
+// Explain the outcome of a URL, or why the job does not have it, with the
+// evidence. For a pending URL, the worker that owns its host is queried for the
+// wait reason.
 func (c *Client) ExplainURL(ctx context.Context, job int64, params ExplainURLParams) (*Why, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/why", job)}
 	r.text("url", params.URL)
 	return answer[Why](ctx, c, r)
 }
 
-// SimulateLimits is POST /v1/limits/simulate: tell which limits a job would
-// get, and which layer would set each. It needs a key with the scope read.
+// SimulateLimits is POST /v1/limits/simulate. It needs a key with scope read.
 //
-// By the rule that jobs get theirs by, with what is left of this month and the
-// safety layer of this server's settings. Nothing is created.
+// Simulate the limits a job would get and the layer that would set each. Uses
+// the same rules as for real jobs, with the remaining quota of this month and
+// the safety settings of this server. Nothing is created.
 func (c *Client) SimulateLimits(ctx context.Context, body LimitWish) (*SimulatedLimits, error) {
 	r := request{method: "POST", path: "/v1/limits/simulate", body: body}
 	return answer[SimulatedLimits](ctx, c, r)
 }
 
-// GetMe is GET /v1/me: tell who a key speaks for. It needs a key with the scope
-// read.
+// GetMe is GET /v1/me. It needs a key with scope read.
+//
+// Get the tenant and scope of the API key.
 func (c *Client) GetMe(ctx context.Context) (*Me, error) {
 	r := request{method: "GET", path: "/v1/me"}
 	return answer[Me](ctx, c, r)
 }
 
-// DropOptOutParams are the parameters of [Client.DropOptOut]. What is zero is
+// DropOptOutParams are the parameters of [Client.DropOptOut]. Zero values are
 // not sent.
 type DropOptOutParams struct {
-	// The name, as the list has it.
+	// The name exactly as listed.
 	Host string
 }
 
-// DropOptOut is DELETE /v1/opt-outs: take a name off the list. It needs a key
-// with the scope operator.
+// DropOptOut is DELETE /v1/opt-outs. It needs a key with scope operator.
 //
-// What was skipped stays so; jobs that are asked for from now on may go there.
-// Sent again it changes nothing, and is answered with 404.
+// Remove an opt-out. URLs that were skipped stay skipped; jobs created from now
+// on may crawl the host again. Repeating the request changes nothing and
+// returns 404.
 func (c *Client) DropOptOut(ctx context.Context, params DropOptOutParams) error {
 	r := request{method: "DELETE", path: "/v1/opt-outs"}
 	r.text("host", params.Host)
 	return c.carryOut(ctx, r)
 }
 
-// ListOptOutsParams are the parameters of [Client.ListOptOuts]. What is zero is
+// ListOptOutsParams are the parameters of [Client.ListOptOuts]. Zero values are
 // not sent.
 type ListOptOutsParams struct {
-	// How many to return at most. A page may hold fewer, even none, and still have
-	// a next one.
+	// Maximum number of results. A page can hold fewer, even none, and still have
+	// a next page.
 	Limit int64
-	// The next_cursor of the page before.
+	// The next_cursor of the previous page.
 	Cursor string
 }
 
-// ListOptOuts is GET /v1/opt-outs: list the hosts and domains that asked not to
-// be crawled. It needs a key with the scope operator.
+// ListOptOuts is GET /v1/opt-outs. It needs a key with scope operator.
+//
+// List the opt-outs: hosts and domains that must not be crawled.
 func (c *Client) ListOptOuts(ctx context.Context, params ListOptOutsParams) (*OptOutList, error) {
 	r := request{method: "GET", path: "/v1/opt-outs"}
 	r.number("limit", params.Limit)
@@ -626,8 +632,8 @@ func (c *Client) ListOptOuts(ctx context.Context, params ListOptOutsParams) (*Op
 	return answer[OptOutList](ctx, c, r)
 }
 
-// AllOptOuts goes through all pages of [Client.ListOptOuts]. An error is the
-// last it yields.
+// AllOptOuts iterates over all pages of [Client.ListOptOuts]. It stops after
+// the first error.
 func (c *Client) AllOptOuts(ctx context.Context, params ListOptOutsParams) iter.Seq2[OptOut, error] {
 	return pages(params.Cursor, func(place string) ([]OptOut, string, error) {
 		params.Cursor = place
@@ -639,38 +645,38 @@ func (c *Client) AllOptOuts(ctx context.Context, params ListOptOutsParams) iter.
 	})
 }
 
-// AddOptOut is POST /v1/opt-outs: never crawl a host or domain, for any job. It
-// needs a key with the scope operator.
+// AddOptOut is POST /v1/opt-outs. It needs a key with scope operator.
 //
-// Workers that run begin no request there from a moment after the answer on,
-// not even for robots.txt; what waits there ends as skipped: opted_out. A name
-// that is on the list stays as it is, so the request may be sent again: it has
-// the same answer, changes nothing and needs no Idempotency-Key. There are at
-// most 100000.
+// Add an opt-out: never crawl a host or domain, for any job. Within moments of
+// the response, running workers send no further requests there, not even for
+// robots.txt; pending URLs there end as skipped: opted_out. The request can be
+// repeated without an Idempotency-Key: a name already on the list is unchanged
+// and gets the same response. The maximum is 100000 opt-outs.
 func (c *Client) AddOptOut(ctx context.Context, body OptOutRequest) (*OptOut, error) {
 	r := request{method: "POST", path: "/v1/opt-outs", body: body}
 	return answer[OptOut](ctx, c, r)
 }
 
-// ListOrdersParams are the parameters of [Client.ListOrders]. What is zero is
+// ListOrdersParams are the parameters of [Client.ListOrders]. Zero values are
 // not sent.
 type ListOrdersParams struct {
-	// How many to return at most. A page may hold fewer, even none, and still have
-	// a next one.
+	// Maximum number of results. A page can hold fewer, even none, and still have
+	// a next page.
 	Limit int64
-	// The next_cursor of the page before.
+	// The next_cursor of the previous page.
 	Cursor string
-	// Only those about this job.
+	// Only orders for this job.
 	Job int64
-	// Only those about this host, which are of interest to operators alone.
+	// Only orders for this host. Only operators can read these.
 	Host string
 }
 
-// ListOrders is GET /v1/orders: read the log of orders: who, what, before,
-// after. It needs a key with the scope read.
+// ListOrders is GET /v1/orders. It needs a key with scope read.
 //
-// Orders about what is the tenant's, whoever gave them. Operators read all of
-// them, those to hosts and workers, which all tenants share, included.
+// List the control log: who ordered what, with the state before and after.
+// Lists orders for objects of your tenant, regardless of who gave them.
+// Operators see all orders, including those to hosts and workers, which all
+// tenants share.
 func (c *Client) ListOrders(ctx context.Context, params ListOrdersParams) (*OrderList, error) {
 	r := request{method: "GET", path: "/v1/orders"}
 	r.number("limit", params.Limit)
@@ -680,8 +686,8 @@ func (c *Client) ListOrders(ctx context.Context, params ListOrdersParams) (*Orde
 	return answer[OrderList](ctx, c, r)
 }
 
-// AllOrders goes through all pages of [Client.ListOrders]. An error is the last
-// it yields.
+// AllOrders iterates over all pages of [Client.ListOrders]. It stops after the
+// first error.
 func (c *Client) AllOrders(ctx context.Context, params ListOrdersParams) iter.Seq2[Order, error] {
 	return pages(params.Cursor, func(place string) ([]Order, string, error) {
 		params.Cursor = place
@@ -693,216 +699,232 @@ func (c *Client) AllOrders(ctx context.Context, params ListOrdersParams) iter.Se
 	})
 }
 
-// ListOwnedHostsParams are the parameters of [Client.ListOwnedHosts]. What is
-// zero is not sent.
+// ListOwnedHostsParams are the parameters of [Client.ListOwnedHosts]. Zero
+// values are not sent.
 type ListOwnedHostsParams struct {
-	// Whose; by default the caller's tenant. Only operators may name another.
+	// Tenant to list; default: your own. Other tenants are for operators only.
 	Tenant string
 }
 
-// ListOwnedHosts is GET /v1/owned-hosts: list the hosts you say are your own.
-// It needs a key with the scope read.
+// ListOwnedHosts is GET /v1/owned-hosts. It needs a key with scope read.
+//
+// List the hosts you have claimed.
 func (c *Client) ListOwnedHosts(ctx context.Context, params ListOwnedHostsParams) (*OwnedHostList, error) {
 	r := request{method: "GET", path: "/v1/owned-hosts"}
 	r.text("tenant", params.Tenant)
 	return answer[OwnedHostList](ctx, c, r)
 }
 
-// ClaimHost is POST /v1/owned-hosts: say that a host is your own, and get the
-// token that proves it. It needs a key with the scope write.
+// ClaimHost is POST /v1/owned-hosts. It needs a key with scope write.
 //
-// The presets owned and warm, and a pace below 200 ms, are for owned hosts. A
-// host that was claimed before keeps its token, and one that is known to be
-// owned stays so: the request may be sent again, has the same answer and needs
-// no Idempotency-Key. A tenant has at most 1000.
+// Claim a host as your own and get the token that proves it. The presets owned
+// and warm, and a pace below 200 ms, need an owned host. The request can be
+// repeated without an Idempotency-Key: a claimed host keeps its token, a
+// verified host stays verified, and the response is the same. The maximum is
+// 1000 hosts per tenant.
 func (c *Client) ClaimHost(ctx context.Context, body OwnedHostRequest) (*OwnedHost, error) {
 	r := request{method: "POST", path: "/v1/owned-hosts", body: body}
 	return answer[OwnedHost](ctx, c, r)
 }
 
-// DropOwnedHostParams are the parameters of [Client.DropOwnedHost]. What is
-// zero is not sent.
+// DropOwnedHostParams are the parameters of [Client.DropOwnedHost]. Zero values
+// are not sent.
 type DropOwnedHostParams struct {
-	// Whose; by default the caller's tenant. Only operators may name another.
+	// Tenant to list; default: your own. Other tenants are for operators only.
 	Tenant string
 }
 
-// DropOwnedHost is DELETE /v1/owned-hosts/{owned_host}: say that a host is no
-// longer your own. It needs a key with the scope write.
+// DropOwnedHost is DELETE /v1/owned-hosts/{owned_host}. It needs a key with
+// scope write.
 //
-// Jobs that run go on as they began; those that start from now on treat it as
-// anybody's. Sent again it changes nothing, and is answered with 404.
+// Remove a claimed host. Running jobs continue unchanged; jobs started from now
+// on no longer treat the host as owned. Repeating the request changes nothing
+// and returns 404.
 func (c *Client) DropOwnedHost(ctx context.Context, owned_host string, params DropOwnedHostParams) error {
 	r := request{method: "DELETE", path: fmt.Sprintf("/v1/owned-hosts/%s", url.PathEscape(owned_host))}
 	r.text("tenant", params.Tenant)
 	return c.carryOut(ctx, r)
 }
 
-// CheckOwnedHost is POST /v1/owned-hosts/{owned_host}/check: look for the token
-// of a host, in the record and in the file. It needs a key with the scope
-// write.
+// CheckOwnedHost is POST /v1/owned-hosts/{owned_host}/check. It needs a key
+// with scope write.
 //
-// A domain is looked at once in 10 seconds at most. Redirects are not followed.
-// A host that was found to be yours is not asked again.
+// Verify a claimed host: look for its token in the DNS record and in the file.
+// Each domain is checked at most once every 10 seconds. Redirects are not
+// followed. A verified host is not checked again.
 func (c *Client) CheckOwnedHost(ctx context.Context, owned_host string) (*OwnedHost, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/owned-hosts/%s/check", url.PathEscape(owned_host))}
 	return answer[OwnedHost](ctx, c, r)
 }
 
-// ListSchedules is GET /v1/schedules: list schedules, the oldest first. It
-// needs a key with the scope read.
+// ListSchedules is GET /v1/schedules. It needs a key with scope read.
+//
+// List schedules, oldest first.
 func (c *Client) ListSchedules(ctx context.Context) (*ScheduleList, error) {
 	r := request{method: "GET", path: "/v1/schedules"}
 	return answer[ScheduleList](ctx, c, r)
 }
 
-// CreateScheduleParams are the parameters of [Client.CreateSchedule]. What is
-// zero is not sent.
+// CreateScheduleParams are the parameters of [Client.CreateSchedule]. Zero
+// values are not sent.
 type CreateScheduleParams struct {
-	// Any text of your own that is new for each thing you create, such as a UUID.
-	// For a day the same request with the same key creates nothing more and has
-	// the same answer.
+	// A unique text of your choice for each object you create, such as a UUID. For
+	// one day, repeating the same request with the same key creates nothing new
+	// and returns the same response.
 	IdempotencyKey string
 }
 
-// CreateSchedule is POST /v1/schedules: ask for a crawl again and again. It
-// needs a key with the scope write.
+// CreateSchedule is POST /v1/schedules. It needs a key with scope write.
 //
-// Times that were missed are made up for once. No job is made while the one
-// before has not ended. A tenant has at most 1000.
+// Create a schedule. After missed times, one job is created to catch up. No job
+// is created while the previous one is unfinished. The maximum is 1000
+// schedules per tenant.
 func (c *Client) CreateSchedule(ctx context.Context, body ScheduleRequest, params CreateScheduleParams) (*Schedule, error) {
 	r := request{method: "POST", path: "/v1/schedules", body: body}
 	r.once(params.IdempotencyKey)
 	return answer[Schedule](ctx, c, r)
 }
 
-// DeleteSchedule is DELETE /v1/schedules/{schedule}: forget a schedule; the
-// jobs it made stay. It needs a key with the scope write.
+// DeleteSchedule is DELETE /v1/schedules/{schedule}. It needs a key with scope
+// write.
+//
+// Delete a schedule; its jobs are kept.
 func (c *Client) DeleteSchedule(ctx context.Context, schedule string) error {
 	r := request{method: "DELETE", path: fmt.Sprintf("/v1/schedules/%s", url.PathEscape(schedule))}
 	return c.carryOut(ctx, r)
 }
 
-// GetSchedule is GET /v1/schedules/{schedule}: tell how a schedule stands. It
-// needs a key with the scope read.
+// GetSchedule is GET /v1/schedules/{schedule}. It needs a key with scope read.
+//
+// Get a schedule.
 func (c *Client) GetSchedule(ctx context.Context, schedule string) (*Schedule, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/schedules/%s", url.PathEscape(schedule))}
 	return answer[Schedule](ctx, c, r)
 }
 
-// ChangeSchedule is PATCH /v1/schedules/{schedule}: change when and what a
-// schedule crawls, pause it or go on. It needs a key with the scope write.
+// ChangeSchedule is PATCH /v1/schedules/{schedule}. It needs a key with scope
+// write.
 //
-// A job that it has made goes on as it was asked for. After a change of its
-// times, or a pause, it is due at the next of them; an interval counts from the
-// last job.
+// Update a schedule: its times or its job; pause or resume it. Existing jobs
+// continue unchanged. After a change of times or a pause, the schedule is next
+// due at the next matching time; an interval counts from the last job.
 func (c *Client) ChangeSchedule(ctx context.Context, schedule string, body ScheduleChange) (*Schedule, error) {
 	r := request{method: "PATCH", path: fmt.Sprintf("/v1/schedules/%s", url.PathEscape(schedule)), body: body}
 	return answer[Schedule](ctx, c, r)
 }
 
-// PauseSchedule is POST /v1/schedules/{schedule}/pause: make no jobs of a
-// schedule; those it made go on. It needs a key with the scope write.
+// PauseSchedule is POST /v1/schedules/{schedule}/pause. It needs a key with
+// scope write.
+//
+// Pause a schedule: create no further jobs; existing jobs continue.
 func (c *Client) PauseSchedule(ctx context.Context, schedule string) (*Schedule, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/schedules/%s/pause", url.PathEscape(schedule))}
 	return answer[Schedule](ctx, c, r)
 }
 
-// ResumeSchedule is POST /v1/schedules/{schedule}/resume: go on with a schedule
-// that was paused. It needs a key with the scope write.
+// ResumeSchedule is POST /v1/schedules/{schedule}/resume. It needs a key with
+// scope write.
 //
-// It is due at the next of its times, or after its interval.
+// Resume a paused schedule. It is next due at its next matching time, or after
+// its interval.
 func (c *Client) ResumeSchedule(ctx context.Context, schedule string) (*Schedule, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/schedules/%s/resume", url.PathEscape(schedule))}
 	return answer[Schedule](ctx, c, r)
 }
 
-// GetUsageParams are the parameters of [Client.GetUsage]. What is zero is not
+// GetUsageParams are the parameters of [Client.GetUsage]. Zero values are not
 // sent.
 type GetUsageParams struct {
-	// By default the one that is now, in UTC.
+	// Default: the current month, in UTC.
 	Month string
 }
 
-// GetUsage is GET /v1/usage: tell what was used in a month, and what the plan
-// allows. It needs a key with the scope read.
+// GetUsage is GET /v1/usage. It needs a key with scope read.
+//
+// Get the usage of a month and the quota of the plan.
 func (c *Client) GetUsage(ctx context.Context, params GetUsageParams) (*Usage, error) {
 	r := request{method: "GET", path: "/v1/usage"}
 	r.text("month", params.Month)
 	return answer[Usage](ctx, c, r)
 }
 
-// ListWebhooks is GET /v1/webhooks: list webhooks, the oldest first. It needs a
-// key with the scope read.
+// ListWebhooks is GET /v1/webhooks. It needs a key with scope read.
+//
+// List webhooks, oldest first.
 func (c *Client) ListWebhooks(ctx context.Context) (*WebhookList, error) {
 	r := request{method: "GET", path: "/v1/webhooks"}
 	return answer[WebhookList](ctx, c, r)
 }
 
-// CreateWebhookParams are the parameters of [Client.CreateWebhook]. What is
-// zero is not sent.
+// CreateWebhookParams are the parameters of [Client.CreateWebhook]. Zero values
+// are not sent.
 type CreateWebhookParams struct {
-	// Any text of your own that is new for each thing you create, such as a UUID.
-	// For a day the same request with the same key creates nothing more and has
-	// the same answer.
+	// A unique text of your choice for each object you create, such as a UUID. For
+	// one day, repeating the same request with the same key creates nothing new
+	// and returns the same response.
 	IdempotencyKey string
 }
 
-// CreateWebhook is POST /v1/webhooks: have events sent to an address. It needs
-// a key with the scope write.
+// CreateWebhook is POST /v1/webhooks. It needs a key with scope write.
 //
-// It is sent what happens from now on, signed with the secret of the answer,
-// which is not shown again. A tenant has at most 50.
+// Create a webhook: send events to a URL. New events are sent from now on,
+// signed with the secret in the response, which is not shown again. The maximum
+// is 50 webhooks per tenant.
 func (c *Client) CreateWebhook(ctx context.Context, body WebhookRequest, params CreateWebhookParams) (*WebhookSecret, error) {
 	r := request{method: "POST", path: "/v1/webhooks", body: body}
 	r.once(params.IdempotencyKey)
 	return answer[WebhookSecret](ctx, c, r)
 }
 
-// DeleteWebhook is DELETE /v1/webhooks/{webhook}: forget a webhook and what was
-// not sent to it. It needs a key with the scope write.
+// DeleteWebhook is DELETE /v1/webhooks/{webhook}. It needs a key with scope
+// write.
+//
+// Delete a webhook and its undelivered events.
 func (c *Client) DeleteWebhook(ctx context.Context, webhook string) error {
 	r := request{method: "DELETE", path: fmt.Sprintf("/v1/webhooks/%s", url.PathEscape(webhook))}
 	return c.carryOut(ctx, r)
 }
 
-// GetWebhook is GET /v1/webhooks/{webhook}: tell how a webhook stands. It needs
-// a key with the scope read.
+// GetWebhook is GET /v1/webhooks/{webhook}. It needs a key with scope read.
+//
+// Get a webhook.
 func (c *Client) GetWebhook(ctx context.Context, webhook string) (*Webhook, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/webhooks/%s", url.PathEscape(webhook))}
 	return answer[Webhook](ctx, c, r)
 }
 
-// ChangeWebhook is PATCH /v1/webhooks/{webhook}: change a webhook, turn it off
-// or on. It needs a key with the scope write.
+// ChangeWebhook is PATCH /v1/webhooks/{webhook}. It needs a key with scope
+// write.
+//
+// Update, disable or enable a webhook.
 func (c *Client) ChangeWebhook(ctx context.Context, webhook string, body WebhookChange) (*Webhook, error) {
 	r := request{method: "PATCH", path: fmt.Sprintf("/v1/webhooks/%s", url.PathEscape(webhook)), body: body}
 	return answer[Webhook](ctx, c, r)
 }
 
-// ListDeliveriesParams are the parameters of [Client.ListDeliveries]. What is
-// zero is not sent.
+// ListDeliveriesParams are the parameters of [Client.ListDeliveries]. Zero
+// values are not sent.
 type ListDeliveriesParams struct {
-	// How many to return at most.
+	// Maximum number of results.
 	Limit int64
 }
 
-// ListDeliveries is GET /v1/webhooks/{webhook}/deliveries: list the latest
-// deliveries of a webhook, the newest first. It needs a key with the scope
-// read.
+// ListDeliveries is GET /v1/webhooks/{webhook}/deliveries. It needs a key with
+// scope read.
 //
-// Those that ended are kept for a day, for a week if they were given up.
+// List the latest deliveries of a webhook, newest first. Deliveries are kept
+// for one day after they end, for one week if they were given up.
 func (c *Client) ListDeliveries(ctx context.Context, webhook string, params ListDeliveriesParams) (*DeliveryList, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/webhooks/%s/deliveries", url.PathEscape(webhook))}
 	r.number("limit", params.Limit)
 	return answer[DeliveryList](ctx, c, r)
 }
 
-// RotateWebhook is POST /v1/webhooks/{webhook}/rotate: give a webhook a new
-// secret. It needs a key with the scope write.
+// RotateWebhook is POST /v1/webhooks/{webhook}/rotate. It needs a key with
+// scope write.
 //
-// The old one signs beside it for a day, so that the receiver has time to learn
-// the new one.
+// Rotate the signing secret of a webhook. For one day, messages are signed with
+// both the old and the new secret, so that the receiver has time to switch.
 func (c *Client) RotateWebhook(ctx context.Context, webhook string) (*WebhookSecret, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/webhooks/%s/rotate", url.PathEscape(webhook))}
 	return answer[WebhookSecret](ctx, c, r)

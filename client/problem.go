@@ -21,22 +21,22 @@ func (p *Problem) Error() string {
 	return text
 }
 
-// readProblem reads an answer that is not good, and closes it. One that is none of
-// Headway's becomes a problem all the same.
+// readProblem reads an unsuccessful response, and closes it. A response that is not from
+// Headway also becomes a problem.
 func readProblem(a *http.Response) *Problem {
 	defer a.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(a.Body, maxProblem))
 	p := new(Problem)
-	media, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type")) // what has none is none of ours
+	media, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type")) // a response without a type is not from Headway
 	if err == nil && media == "application/problem+json" && json.Unmarshal(text, p) == nil && p.Status == int64(a.StatusCode) {
 		return p
 	}
-	detail := fmt.Sprintf("%s answers %q", a.Request.URL.Host, strings.TrimSpace(a.Status))
+	detail := fmt.Sprintf("%s returned %q", a.Request.URL.Host, strings.TrimSpace(a.Status))
 	if to := a.Header.Get("Location"); to != "" {
-		detail += " and sends to " + to
+		detail += " and redirects to " + to
 	}
 	return &Problem{
 		Type: "about:blank", Title: http.StatusText(a.StatusCode), Status: int64(a.StatusCode), Detail: detail,
-		Hint: "this is no answer of headway serve: look at the address, and at what stands in front of the server",
+		Hint: "this response is not from headway serve: check the server URL and any proxy in front of it",
 	}
 }

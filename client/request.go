@@ -12,7 +12,7 @@ import (
 	"strconv"
 )
 
-// onceHeader makes a request that creates something safe to repeat.
+// onceHeader makes a request that creates something safe to retry.
 const onceHeader = "Idempotency-Key"
 
 // request is what an operation sends.
@@ -53,7 +53,7 @@ func (r *request) head(name, value string) {
 	}
 }
 
-// once makes a request safe to repeat: by the caller's key, or by one of its own.
+// once makes a request safe to retry: with the caller's idempotency key, or a new one.
 func (r *request) once(key string) {
 	if key == "" {
 		key = rand.Text()
@@ -61,7 +61,7 @@ func (r *request) once(key string) {
 	r.head(onceHeader, key)
 }
 
-// repeatable tells whether a request does no more when it is sent twice.
+// repeatable reports whether a request is safe to retry.
 func (r *request) repeatable() bool {
 	return r.method == http.MethodGet || r.method == http.MethodDelete || r.header.Get(onceHeader) != ""
 }

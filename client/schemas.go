@@ -6,11 +6,11 @@ import "time"
 
 // Adaptive is part of [ScheduleChange], [ScheduleRequest] and [Schedule].
 type Adaptive struct {
-	// The interval to begin with; later, as it stands.
+	// In a request the initial interval, in a response the current one.
 	EveryMS int64 `json:"every_ms"`
-	// The shortest it may become.
+	// Minimum interval.
 	LeastMS int64 `json:"least_ms"`
-	// The longest it may become.
+	// Maximum interval.
 	MostMS int64 `json:"most_ms"`
 }
 
@@ -100,7 +100,7 @@ type ChangedURL struct {
 	URL    string `json:"url"`
 }
 
-// Comparison is the answer of [Client.CompareJobs].
+// Comparison is the response of [Client.CompareJobs].
 type Comparison struct {
 	After    CrawlSum `json:"after"`
 	Before   CrawlSum `json:"before"`
@@ -124,27 +124,27 @@ type CrawlSum struct {
 
 // Delivery is part of [DeliveryList].
 type Delivery struct {
-	// Attempts that have begun.
+	// Number of attempts started.
 	Attempts int64 `json:"attempts"`
-	// Missing while it has not ended.
+	// When it ended; absent until then.
 	EndedAt time.Time `json:"ended_at,omitzero"`
-	// What was wrong with the last attempt that failed.
+	// Error of the last failed attempt.
 	Error string `json:"error,omitzero"`
-	// The webhook-id of all its attempts.
+	// The webhook-id header of all attempts.
 	ID string `json:"id"`
 	// One of job.created, job.extended, limit.near, limit.reached, job.queued,
 	// job.running, job.paused, job.draining, job.complete, job.partial,
 	// job.blocked, job.cancelled, job.failed.
 	Kind   string    `json:"kind"`
 	MadeAt time.Time `json:"made_at"`
-	// When the next attempt is due; missing where there is none.
+	// When the next attempt is due; absent if there is none.
 	NextAt time.Time `json:"next_at,omitzero"`
-	// dropped is one whose webhook was off or gone, given_up one whose last
-	// attempt failed. One of waiting, sending, delivered, dropped, given_up.
+	// dropped: the webhook was disabled or deleted. given_up: the last attempt
+	// failed. One of waiting, sending, delivered, dropped, given_up.
 	State string `json:"state"`
 }
 
-// DeliveryList is the answer of [Client.ListDeliveries].
+// DeliveryList is the response of [Client.ListDeliveries].
 type DeliveryList struct {
 	Deliveries []Delivery `json:"deliveries"`
 }
@@ -170,11 +170,11 @@ type ErrorDetail struct {
 	Value any `json:"value,omitzero"`
 }
 
-// Event is the answer of [Client.FollowEvents].
+// Event is the response of [Client.FollowEvents].
 type Event struct {
 	At   time.Time `json:"at"`
 	Data EventData `json:"data"`
-	// Its place among all events. It only grows.
+	// Sequence number of the event; always increasing.
 	ID  int64 `json:"id"`
 	Job int64 `json:"job,omitzero"`
 	// One of job.created, job.extended, limit.near, limit.reached, job.queued,
@@ -185,36 +185,36 @@ type Event struct {
 
 // EventData is part of [Event].
 type EventData struct {
-	// Who set it. One of safety, plan, usage, job.
+	// The layer that set the limit. One of safety, plan, usage, job.
 	Layer string `json:"layer,omitzero"`
-	// The limit that came near or was reached. One of max_pages, max_requests,
+	// The limit that is close or was reached. One of max_pages, max_requests,
 	// max_time, max_depth, max_bytes, max_pages_per_host, patience,
 	// max_concurrent_crawls, max_hosts, max_requests_per_second, retention.
 	Limit string `json:"limit,omitzero"`
-	// The limit; of times in nanoseconds.
+	// The value of the limit; nanoseconds for limits of time.
 	Max int64 `json:"max,omitzero"`
 	// The page limit of the job.
 	MaxPages int64 `json:"max_pages,omitzero"`
-	// Of the job.
+	// Name of the job.
 	Name string `json:"name,omitzero"`
-	// Where the count stood, likewise.
+	// The amount used, in the same unit.
 	Observed int64 `json:"observed,omitzero"`
-	// The mark that was passed.
+	// The warning threshold that was passed, in percent of the limit.
 	Percent int64 `json:"percent,omitzero"`
-	// Why, for people.
+	// Why the state changed, in words for people.
 	Reason string `json:"reason,omitzero"`
-	// The state the job came into. One of queued, running, paused, draining,
+	// The new state of the job. One of queued, running, paused, draining,
 	// complete, partial, blocked, cancelled, failed.
 	State string `json:"state,omitzero"`
-	// The state before. One of queued, running, paused, draining, complete,
-	// partial, blocked, cancelled, failed.
+	// The previous state of the job. One of queued, running, paused, draining,
+	// complete, partial, blocked, cancelled, failed.
 	Was string `json:"was,omitzero"`
 }
 
-// EventList is the answer of [Client.ListEvents].
+// EventList is the response of [Client.ListEvents].
 type EventList struct {
 	Events []Event `json:"events"`
-	// The number to go on after.
+	// The id of the last event; pass it as after to read on.
 	Last int64 `json:"last"`
 }
 
@@ -232,9 +232,9 @@ type Evidence struct {
 	SourceAt     time.Time `json:"source_at,omitzero"`
 }
 
-// EvidenceList is the answer of [Client.ListEvidence].
+// EvidenceList is the response of [Client.ListEvidence].
 type EvidenceList struct {
-	// The cursor of the next page; missing after the last.
+	// Cursor of the next page; absent on the last page.
 	NextCursor string  `json:"next_cursor,omitzero"`
 	URLs       []Proof `json:"urls"`
 }
@@ -246,34 +246,34 @@ type ExcerptLine struct {
 	Text string `json:"text"`
 }
 
-// Export is the answer of [Client.GetExport] and [Client.OrderExport].
+// Export is the response of [Client.GetExport] and [Client.OrderExport].
 type Export struct {
 	AskedAt time.Time `json:"asked_at"`
-	// Missing while it has not ended.
+	// When it ended; absent until then.
 	EndedAt time.Time `json:"ended_at,omitzero"`
-	// What was wrong with the last attempt that failed.
+	// Error of the last failed attempt.
 	Error string `json:"error,omitzero"`
-	// Where they are, once they are there.
+	// Locations of the files, once the export is done.
 	Files   []string `json:"files,omitzero"`
 	Formats []string `json:"formats"`
 	ID      int64    `json:"id"`
 	Job     int64    `json:"job"`
-	// waiting is for its turn or for another attempt; failed is for good. One of
+	// waiting: queued, or waiting for a retry. failed: failed permanently. One of
 	// waiting, running, done, failed.
 	State string `json:"state"`
-	// How many are in each file, once they are there.
+	// Number of URLs in each file, once the export is done.
 	URLs int64 `json:"urls,omitzero"`
 }
 
-// ExportRequest is what [Client.OrderExport] asks for.
+// ExportRequest is the request body of [Client.OrderExport].
 type ExportRequest struct {
-	// One or more. One of jsonl, csv, sitemap, parquet.
+	// One or more output formats. One of jsonl, csv, sitemap, parquet.
 	Formats []string `json:"formats"`
 }
 
-// Extension is what [Client.ExtendJob] asks for.
+// Extension is the request body of [Client.ExtendJob].
 type Extension struct {
-	// Pages of the crawl, those it has included; 0 is no limit.
+	// The new page limit, including pages already fetched; 0 means no limit.
 	MaxPages int64 `json:"max_pages"`
 }
 
@@ -308,45 +308,46 @@ type Host struct {
 	Waiting      int64     `json:"waiting"`
 }
 
-// HostChange is the answer of [Client.ForgetHost], [Client.PauseHost],
+// HostChange is the response of [Client.ForgetHost], [Client.PauseHost],
 // [Client.ResumeHost] and [Client.SetPaceOfHost].
 type HostChange struct {
-	// How it stands now, likewise.
+	// The state of the host after the order, in words for people.
 	After string `json:"after"`
-	// How the host stood before, for people.
+	// The state of the host before the order, in words for people.
 	Before string `json:"before"`
 	Host   string `json:"host"`
 	Order  string `json:"order"`
-	// The worker that owns the host and carried it out.
+	// The worker that owns the host and carried out the order.
 	Worker int64 `json:"worker,omitzero"`
 }
 
-// HostList is the answer of [Client.ListHosts].
+// HostList is the response of [Client.ListHosts].
 type HostList struct {
-	// Workers that answered; the hosts of the others are missing.
+	// Number of workers that answered; hosts of the others are missing from the
+	// list.
 	Answered int64 `json:"answered"`
-	// Workers that were asked.
+	// Number of workers queried.
 	Asked int64  `json:"asked"`
 	Hosts []Host `json:"hosts"`
 }
 
-// HostName is what [Client.ForgetHost], [Client.PauseHost] and
-// [Client.ResumeHost] asks for.
+// HostName is the request body of [Client.ForgetHost], [Client.PauseHost] and
+// [Client.ResumeHost].
 type HostName struct {
-	// Scheme, name and port if it is not the scheme's.
+	// Scheme and hostname, and the port if it is not the default of the scheme.
 	Host string `json:"host"`
 }
 
-// HostPace is what [Client.SetPaceOfHost] asks for.
+// HostPace is the request body of [Client.SetPaceOfHost].
 type HostPace struct {
-	// The least interval between two requests; 0 lifts it. What the host itself
-	// asks for still holds.
+	// Minimum interval between requests to the host; 0 removes it. Crawl-delay,
+	// Retry-After and the learned pace still apply.
 	DelayMS int64 `json:"delay_ms"`
-	// Scheme, name and port if it is not the scheme's.
+	// Scheme and hostname, and the port if it is not the default of the scheme.
 	Host string `json:"host"`
 }
 
-// HostStory is the answer of [Client.GetHost].
+// HostStory is the response of [Client.GetHost].
 type HostStory struct {
 	AskedMS      int64      `json:"asked_ms,omitzero"`
 	BaseMS       int64      `json:"base_ms"`
@@ -400,8 +401,8 @@ type Job struct {
 	MaxPages int64            `json:"max_pages,omitzero"`
 	Name     string           `json:"name"`
 	Outcomes map[string]int64 `json:"outcomes,omitzero"`
-	// The least interval between two requests to a host that was ordered since;
-	// missing where none was.
+	// Minimum interval between requests to one host, set by a later order; absent
+	// if there is none.
 	PaceMS  int64     `json:"pace_ms,omitzero"`
 	Pages   int64     `json:"pages"`
 	Reason  string    `json:"reason,omitzero"`
@@ -416,39 +417,41 @@ type Job struct {
 
 // JobBackoff is part of [JobRequest].
 type JobBackoff struct {
-	// Longest such hold.
+	// Maximum of this backoff.
 	FailingMaxMS *int64 `json:"failing_max_ms,omitzero"`
-	// First hold of a host that fails; it doubles.
+	// Initial backoff after a failure (5xx, network error); doubles with each
+	// further one.
 	FailingStartMS *int64 `json:"failing_start_ms,omitzero"`
-	// Longest such hold.
+	// Maximum of this backoff.
 	RefusingMaxMS *int64 `json:"refusing_max_ms,omitzero"`
-	// First hold of a host that refuses without saying for how long; it doubles.
+	// Initial backoff after a refusal (429, 503) without Retry-After; doubles with
+	// each further one.
 	RefusingStartMS *int64 `json:"refusing_start_ms,omitzero"`
 }
 
 // JobCeilings is part of [JobRequest] and [LimitWish].
 type JobCeilings struct {
-	// Bytes of bodies as sent.
+	// Maximum bytes downloaded, counted before decompression.
 	MaxBytes *int64 `json:"max_bytes,omitzero"`
-	// Links from a seed.
+	// Maximum depth, in links from a seed.
 	MaxDepth *int64 `json:"max_depth,omitzero"`
-	// Pages of the crawl.
+	// Maximum pages per crawl.
 	MaxPages *int64 `json:"max_pages,omitzero"`
-	// Pages of each host.
+	// Maximum pages per host.
 	MaxPagesPerHost *int64 `json:"max_pages_per_host,omitzero"`
-	// Requests of the crawl, robots.txt and sitemaps included.
+	// Maximum requests per crawl, including robots.txt and sitemaps.
 	MaxRequests *int64 `json:"max_requests,omitzero"`
-	// Running time of the crawl.
+	// Maximum running time.
 	MaxTimeMS *int64 `json:"max_time_ms,omitzero"`
-	// How long to wait for a host that is held, failing or unreadable before it is
-	// given up.
+	// How long to wait for a held, failing or unreachable host before giving up on
+	// it.
 	PatienceMS *int64 `json:"patience_ms,omitzero"`
 }
 
-// JobHosts is the answer of [Client.ListHostsOfJob].
+// JobHosts is the response of [Client.ListHostsOfJob].
 type JobHosts struct {
 	Hosts []Host `json:"hosts"`
-	// The cursor of the next page; missing after the last.
+	// Cursor of the next page; absent on the last page.
 	NextCursor string `json:"next_cursor,omitzero"`
 }
 
@@ -466,98 +469,100 @@ type JobLimit struct {
 	Unit      string `json:"unit,omitzero"`
 }
 
-// JobLimits is the answer of [Client.GetJobLimits].
+// JobLimits is the response of [Client.GetJobLimits].
 type JobLimits struct {
 	Errors   []string   `json:"errors"`
 	Limits   []JobLimit `json:"limits"`
 	Warnings []string   `json:"warnings"`
 }
 
-// JobList is the answer of [Client.ListJobs].
+// JobList is the response of [Client.ListJobs].
 type JobList struct {
 	Jobs []Job `json:"jobs"`
-	// The cursor of the next page; missing after the last.
+	// Cursor of the next page; absent on the last page.
 	NextCursor string `json:"next_cursor,omitzero"`
 }
 
 // JobPace is part of [JobRequest].
 type JobPace struct {
-	// Between two requests to a host that does not complain.
+	// Minimum interval between requests to one host.
 	DelayMS *int64 `json:"delay_ms,omitzero"`
-	// Requests to a host under way at once.
+	// Maximum concurrent requests to one host.
 	InFlight *int64 `json:"in_flight,omitzero"`
-	// Percent that an interval is lengthened by at most.
+	// Jitter: maximum percentage added to each interval.
 	Jitter *int64 `json:"jitter,omitzero"`
-	// Random part on top of it.
+	// Random addition to the interval, at most this long.
 	SpreadMS *int64 `json:"spread_ms,omitzero"`
 }
 
-// JobPaceOrder is what [Client.SetPaceOfJob] asks for.
+// JobPaceOrder is the request body of [Client.SetPaceOfJob].
 type JobPaceOrder struct {
-	// The least interval between two requests to a host of the job; 0 lifts it. It
-	// never makes a job faster than it was asked for.
+	// Minimum interval between requests to each host of the job; 0 removes it. It
+	// never makes a job faster than originally requested.
 	DelayMS int64 `json:"delay_ms"`
 }
 
-// JobRequest is what [Client.CreateJob] asks for.
+// JobRequest is the request body of [Client.CreateJob].
 type JobRequest struct {
-	// In place of the preset's holds.
+	// Overrides the backoff of the preset.
 	Backoff *JobBackoff `json:"backoff,omitzero"`
-	// Cancel the crawl after this many 429 in a row at the slowest pace; 0 is
-	// never.
+	// Cancel the crawl after this many consecutive 429 responses at the slowest
+	// pace; 0 never cancels.
 	CancelAfter *int64 `json:"cancel_after,omitzero"`
-	// Read robots.txt and sitemaps, and fetch no page: GET /v1/jobs/{job}/plan
-	// tells how the crawl would go.
+	// Dry run: read robots.txt and sitemaps but fetch no pages. GET
+	// /v1/jobs/{job}/plan returns the plan.
 	DryRun *bool `json:"dry_run,omitzero"`
-	// No URLs that match one of these; stronger than include.
+	// Skip URLs that match one of these patterns; takes precedence over include.
 	Exclude []string `json:"exclude,omitzero"`
-	// Failures in a row after which a host is given up.
+	// Consecutive failures after which the job gives up a host.
 	FailureThreshold *int64 `json:"failure_threshold,omitzero"`
-	// Also fetch what is no page by its name.
+	// Also fetch non-HTML files (images, archives, PDF), judged by extension.
 	Files *bool `json:"files,omitzero"`
-	// Only URLs that match one of these: globs, or re: and a regular expression.
+	// Crawl only URLs that match one of these patterns: a glob, or re: followed by
+	// a regular expression (RE2).
 	Include []string `json:"include,omitzero"`
-	// When to stop. More than the server or the plan allows is capped, not
-	// refused.
+	// Limits of the job. Values above what the server or the plan allows are
+	// capped, not refused.
 	Limits *JobCeilings `json:"limits,omitzero"`
-	// For people; by default the host of the first seed.
+	// Display name; default: the host of the first seed.
 	Name *string `json:"name,omitzero"`
-	// In place of the preset's pace.
+	// Overrides the pace of the preset.
 	Pace *JobPace `json:"pace,omitzero"`
-	// How to treat hosts. One of polite, audit, warm, map, owned.
+	// Politeness preset: pace, concurrency and backoff per host. One of polite,
+	// audit, warm, map, owned.
 	Preset *string `json:"preset,omitzero"`
-	// Which hosts belong to the crawl, seen from the seeds. One of host, domain,
-	// prefix, list, any.
+	// Which URLs are in scope, relative to the seeds. One of host, domain, prefix,
+	// list, any.
 	Scope *string `json:"scope,omitzero"`
-	// Hosts that belong to the crawl besides.
+	// Additional in-scope hosts.
 	ScopeHosts []string `json:"scope_hosts,omitzero"`
-	// Where to begin: URLs, or hosts such as example.com.
+	// Where to start: URLs, or hosts such as example.com.
 	Seeds []string `json:"seeds"`
-	// Read sitemaps beside links, instead of them, or not at all. One of auto,
-	// only, off.
+	// auto: follow sitemaps and links. only: follow sitemaps, not links. off:
+	// ignore sitemaps. One of auto, only, off.
 	Sitemaps *string `json:"sitemaps,omitzero"`
 }
 
-// JobView is the answer of [Client.CancelJob], [Client.CreateJob],
+// JobView is the response of [Client.CancelJob], [Client.CreateJob],
 // [Client.DrainJob], [Client.ExtendJob], [Client.GetJob], [Client.PauseJob],
 // [Client.ResumeJob] and [Client.SetPaceOfJob].
 type JobView struct {
 	Created time.Time `json:"created"`
-	// No page is fetched.
+	// Whether this is a dry run, which fetches no pages.
 	DryRun   bool             `json:"dry_run,omitzero"`
 	Ended    time.Time        `json:"ended,omitzero"`
 	Job      int64            `json:"job"`
 	MaxPages int64            `json:"max_pages,omitzero"`
 	Name     string           `json:"name"`
 	Outcomes map[string]int64 `json:"outcomes,omitzero"`
-	// The least interval between two requests to a host that was ordered since;
-	// missing where none was.
+	// Minimum interval between requests to one host, set by a later order; absent
+	// if there is none.
 	PaceMS int64  `json:"pace_ms,omitzero"`
 	Pages  int64  `json:"pages"`
 	Reason string `json:"reason,omitzero"`
-	// As they were written.
+	// The seeds as given in the request.
 	Seeds []string `json:"seeds"`
-	// What was asked for, by the keys of the settings of Headway.
+	// The requested settings, by setting name.
 	Settings map[string][]string `json:"settings,omitzero"`
 	Started  time.Time           `json:"started,omitzero"`
 	// One of queued, running, paused, draining, complete, partial, blocked,
@@ -582,15 +587,15 @@ type Left struct {
 	Waiting   int64  `json:"waiting"`
 }
 
-// LimitWish is what [Client.SimulateLimits] asks for.
+// LimitWish is the request body of [Client.SimulateLimits].
 type LimitWish struct {
-	// As POST /v1/jobs takes them.
+	// As in POST /v1/jobs.
 	Limits *JobCeilings `json:"limits,omitzero"`
-	// As if the tenant had this plan. Operators only.
+	// Simulate with this plan instead of the tenant's. Operators only.
 	Plan *string `json:"plan,omitzero"`
-	// Some presets bring limits along. One of polite, audit, warm, map, owned.
+	// Some presets set limits. One of polite, audit, warm, map, owned.
 	Preset *string `json:"preset,omitzero"`
-	// For another tenant. Operators only.
+	// Simulate for this tenant instead of your own. Operators only.
 	Tenant *string `json:"tenant,omitzero"`
 }
 
@@ -640,19 +645,19 @@ type LiveShare struct {
 	State   string  `json:"state"`
 }
 
-// Me is the answer of [Client.GetMe].
+// Me is the response of [Client.GetMe].
 type Me struct {
-	// The request came without a key, from this machine.
+	// Whether the request came without a key, from this machine.
 	Anonymous bool `json:"anonymous"`
-	// When the key ends; missing for never.
+	// When the key expires; absent if it never does.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
-	// The public part of the key.
+	// The public id of the key.
 	Key string `json:"key,omitzero"`
-	// What the key is called.
+	// The name of the key.
 	Name string `json:"name,omitzero"`
-	// What the key opens. One of read, write, operator.
+	// The scope of the key. One of read, write, operator.
 	Scope string `json:"scope"`
-	// For whom the key speaks; empty for jobs that are nobody's.
+	// The tenant of the key; empty for jobs without a tenant.
 	Tenant string `json:"tenant"`
 }
 
@@ -671,87 +676,88 @@ type NearURL struct {
 	URL    string `json:"url"`
 }
 
-// OptOut is the answer of [Client.AddOptOut].
+// OptOut is the response of [Client.AddOptOut].
 type OptOut struct {
-	// When it was put on the list.
+	// When it was added.
 	At time.Time `json:"at"`
-	// Who put it there.
+	// Who added it.
 	By string `json:"by"`
-	// The name, which stands for itself and all names below it.
+	// The domain name; it covers all its subdomains.
 	Host string `json:"host"`
 }
 
-// OptOutList is the answer of [Client.ListOptOuts].
+// OptOutList is the response of [Client.ListOptOuts].
 type OptOutList struct {
-	// The cursor of the next page; missing after the last.
+	// Cursor of the next page; absent on the last page.
 	NextCursor string   `json:"next_cursor,omitzero"`
 	OptOuts    []OptOut `json:"opt_outs"`
 }
 
-// OptOutRequest is what [Client.AddOptOut] asks for.
+// OptOutRequest is the request body of [Client.AddOptOut].
 type OptOutRequest struct {
-	// A name, which stands for itself and all names below it; a host or URL stands
-	// for its name.
+	// A domain name; it covers all its subdomains. Of a host or URL, only the name
+	// is used.
 	Host string `json:"host"`
 }
 
 // Order is part of [OrderList].
 type Order struct {
-	// The id of something else it was about: a webhook, a schedule, a key, a plan.
+	// The id of any other object it applied to: a webhook, schedule, key or plan.
 	About string `json:"about,omitzero"`
-	// How it stood after.
+	// The state after the order.
 	After string    `json:"after,omitzero"`
 	At    time.Time `json:"at"`
-	// How it stood before.
+	// The state before the order.
 	Before string `json:"before,omitzero"`
-	// Who ordered it: a key, or a user of the command line.
+	// Who gave the order: an API key, or a user of the command line.
 	By   string `json:"by"`
 	Host string `json:"host,omitzero"`
-	// Its place in the log. It only grows.
+	// Position in the log; always increasing.
 	ID     int64  `json:"id"`
 	Job    int64  `json:"job,omitzero"`
 	Tenant string `json:"tenant,omitzero"`
-	// What was ordered.
+	// The order, such as pause or set-pace.
 	What   string `json:"what"`
 	Worker int64  `json:"worker,omitzero"`
 }
 
-// OrderList is the answer of [Client.ListOrders].
+// OrderList is the response of [Client.ListOrders].
 type OrderList struct {
-	// The cursor of the next page; missing after the last.
+	// Cursor of the next page; absent on the last page.
 	NextCursor string  `json:"next_cursor,omitzero"`
 	Orders     []Order `json:"orders"`
 }
 
-// OwnedHost is the answer of [Client.CheckOwnedHost] and [Client.ClaimHost].
+// OwnedHost is the response of [Client.CheckOwnedHost] and [Client.ClaimHost].
 type OwnedHost struct {
 	AskedAt time.Time `json:"asked_at"`
-	// A file of the host with the token on a line of its own.
+	// URL of a file on the host that has the token on its own line.
 	File string `json:"file"`
 	Host string `json:"host"`
-	// Whether it is known to be the tenant's.
+	// Whether ownership is verified.
 	Owned bool `json:"owned"`
-	// Since when it is known; missing while it is not.
+	// When ownership was verified; absent until then.
 	OwnedAt time.Time `json:"owned_at,omitzero"`
-	// How that is known; missing while it is not. One of file, dns, operator.
+	// How ownership was verified; absent until then. One of file, dns, operator.
 	Proof string `json:"proof,omitzero"`
-	// Or a TXT record that is the token; missing for an address.
+	// Alternatively, the name of a DNS TXT record that contains the token; absent
+	// for an IP address.
 	Record string `json:"record,omitzero"`
-	// What proves it: put it where file or record say.
+	// The token that proves ownership: publish it as file or record says.
 	Token string `json:"token"`
 }
 
-// OwnedHostList is the answer of [Client.ListOwnedHosts].
+// OwnedHostList is the response of [Client.ListOwnedHosts].
 type OwnedHostList struct {
 	OwnedHosts []OwnedHost `json:"owned_hosts"`
 }
 
-// OwnedHostRequest is what [Client.ClaimHost] asks for.
+// OwnedHostRequest is the request body of [Client.ClaimHost].
 type OwnedHostRequest struct {
-	// Scheme, name and port if it is not the scheme's.
+	// Scheme and hostname, and the port if it is not the default of the scheme.
 	Host string `json:"host"`
-	// Whose it is; by default the caller's tenant. Only operators may name
-	// another, and it needs no check then.
+	// The tenant that owns the host; default: your own. Only operators can name
+	// another tenant; the host then needs no check.
 	Tenant *string `json:"tenant,omitzero"`
 }
 
@@ -763,10 +769,10 @@ type PaceStep struct {
 	ToMS   int64     `json:"to_ms"`
 }
 
-// PageList is the answer of [Client.ListPages].
+// PageList is the response of [Client.ListPages].
 type PageList struct {
-	// The cursor of the next page; missing after the last. A page may be short,
-	// even empty, and have a next one.
+	// Cursor of the next page; absent on the last page. A page can be short or
+	// empty and still have a next page.
 	NextCursor string   `json:"next_cursor,omitzero"`
 	Pages      []URLRow `json:"pages"`
 }
@@ -868,7 +874,7 @@ type PlanSitemap struct {
 	URL     string `json:"url"`
 }
 
-// PlanView is the answer of [Client.GetJobPlan].
+// PlanView is the response of [Client.GetJobPlan].
 type PlanView struct {
 	Bytes int64 `json:"bytes"`
 	// One of queued, running, paused, draining, complete, partial, blocked,
@@ -885,32 +891,32 @@ type PlanView struct {
 	Sentence  string      `json:"sentence"`
 	SizeKnown bool        `json:"size_known"`
 	Slowest   string      `json:"slowest,omitzero"`
-	// Of the dry run. Before it is complete the plan is what is known so far. One
-	// of queued, running, paused, draining, complete, partial, blocked, cancelled,
-	// failed.
+	// State of the dry run. Until it is complete, the plan shows what is known so
+	// far. One of queued, running, paused, draining, complete, partial, blocked,
+	// cancelled, failed.
 	State     string   `json:"state"`
 	StoppedBy string   `json:"stopped_by,omitzero"`
 	TakesMS   int64    `json:"takes_ms"`
 	Unknown   []string `json:"unknown"`
 }
 
-// Problem is how an operation fails.
+// Problem is the error of a failed operation.
 type Problem struct {
-	// What kind of problem it is. One of invalid, unauthorised, forbidden,
+	// The kind of problem, for programs. One of invalid, unauthorised, forbidden,
 	// not_found, not_allowed, conflict, too_large, too_many, unavailable,
 	// internal.
 	Code string `json:"code"`
-	// What is wrong with this request, in a sentence.
+	// What is wrong with this request, in one sentence.
 	Detail string `json:"detail"`
-	// The faults of the request, one by one.
+	// The errors in the request, one by one.
 	Errors []ErrorDetail `json:"errors,omitzero"`
-	// What to do next, in a sentence.
+	// What to do next, in one sentence.
 	Hint string `json:"hint"`
-	// The status of the answer.
+	// The HTTP status of the response.
 	Status int64 `json:"status"`
-	// The status in words.
+	// The standard text of the HTTP status.
 	Title string `json:"title"`
-	// Always about:blank; the code tells problems apart.
+	// Always about:blank; code identifies the kind of problem.
 	Type string `json:"type"`
 }
 
@@ -930,7 +936,8 @@ type Proof struct {
 	URL    string `json:"url"`
 }
 
-// Receipt is the answer of [Client.GetCourtesyOfJob] and [Client.GetCourtesy].
+// Receipt is the response of [Client.GetCourtesyOfJob] and
+// [Client.GetCourtesy].
 type Receipt struct {
 	AllSent              int64           `json:"all_sent,omitzero"`
 	BusiestMinute        int64           `json:"busiest_minute"`
@@ -1021,56 +1028,57 @@ type RobotsVersion struct {
 	SHA256        string    `json:"sha256"`
 }
 
-// Schedule is the answer of [Client.ChangeSchedule], [Client.CreateSchedule],
+// Schedule is the response of [Client.ChangeSchedule], [Client.CreateSchedule],
 // [Client.GetSchedule], [Client.PauseSchedule] and [Client.ResumeSchedule].
 type Schedule struct {
 	Adaptive *Adaptive `json:"adaptive,omitzero"`
-	// The share of pages that had changed when two runs were last compared.
+	// Share of pages that changed between the last two compared runs.
 	Changed   float64   `json:"changed,omitzero"`
 	CreatedAt time.Time `json:"created_at"`
 	Cron      string    `json:"cron,omitzero"`
-	// When the next job is made, if the one before has ended by then.
+	// When the next job is created, if the previous one has ended by then.
 	DueAt time.Time `json:"due_at"`
 	ID    string    `json:"id"`
-	// How many it has made.
+	// Number of jobs created.
 	Jobs int64 `json:"jobs"`
-	// The latest; missing before the first.
+	// The most recent job; absent before the first.
 	LastJob int64 `json:"last_job,omitzero"`
-	// Of its jobs.
+	// Name of its jobs.
 	Name string `json:"name"`
-	// Since when it makes no jobs; missing while it does.
+	// Since when it is paused; absent while it is active.
 	PausedAt time.Time `json:"paused_at,omitzero"`
-	// As they were written.
+	// The seeds as given in the request.
 	Seeds []string `json:"seeds"`
-	// What its jobs ask for, by the keys of the settings of Headway.
+	// The requested settings of its jobs, by setting name.
 	Settings map[string][]string `json:"settings,omitzero"`
 }
 
-// ScheduleChange is what [Client.ChangeSchedule] asks for.
+// ScheduleChange is the request body of [Client.ChangeSchedule].
 type ScheduleChange struct {
-	// An interval in place of the one it has, or of its times.
+	// New adaptive interval; replaces the current interval or times.
 	Adaptive *Adaptive `json:"adaptive,omitzero"`
-	// Times in place of those it has, or of its interval.
+	// New cron expression; replaces the current times or interval.
 	Cron *string `json:"cron,omitzero"`
-	// What its jobs ask for from now on; all of it is replaced.
+	// New request for its jobs; replaces the current one completely.
 	Job *JobRequest `json:"job,omitzero"`
-	// Whether it makes no jobs. Those it made go on.
+	// Whether the schedule is paused. Its existing jobs continue.
 	Paused *bool `json:"paused,omitzero"`
 }
 
-// ScheduleList is the answer of [Client.ListSchedules].
+// ScheduleList is the response of [Client.ListSchedules].
 type ScheduleList struct {
 	Schedules []Schedule `json:"schedules"`
 }
 
-// ScheduleRequest is what [Client.CreateSchedule] asks for.
+// ScheduleRequest is the request body of [Client.CreateSchedule].
 type ScheduleRequest struct {
-	// In place of cron: begin at once and follow what changes.
+	// Instead of cron: start now and adapt the interval to how often pages change.
 	Adaptive *Adaptive `json:"adaptive,omitzero"`
-	// Five fields, or a word such as @daily; in UTC, unless it begins with
-	// CRON_TZ=Europe/Berlin or the like. At most every minute.
+	// Cron expression: five fields, or a shorthand such as @daily. In UTC unless
+	// it begins with a time zone such as CRON_TZ=Europe/Berlin. At most once a
+	// minute.
 	Cron *string `json:"cron,omitzero"`
-	// What each of its jobs asks for.
+	// The request for each job of the schedule.
 	Job JobRequest `json:"job"`
 }
 
@@ -1086,17 +1094,17 @@ type ScopeVerdict struct {
 	Rule   string `json:"rule"`
 }
 
-// SimulatedLimits is the answer of [Client.SimulateLimits].
+// SimulatedLimits is the response of [Client.SimulateLimits].
 type SimulatedLimits struct {
-	// What would keep the job from a place.
+	// What would keep the job from starting.
 	Errors []string   `json:"errors"`
 	Limits []JobLimit `json:"limits"`
-	// Missing for none.
+	// The plan used; absent if there is none.
 	Plan   string `json:"plan,omitzero"`
 	Tenant string `json:"tenant,omitzero"`
 }
 
-// Slow is the answer of [Client.ExplainPaceOfJob].
+// Slow is the response of [Client.ExplainPaceOfJob].
 type Slow struct {
 	Change               string      `json:"change"`
 	ElapsedMS            int64       `json:"elapsed_ms"`
@@ -1150,19 +1158,19 @@ type URLRow struct {
 	URL    string    `json:"url"`
 }
 
-// Usage is the answer of [Client.GetUsage].
+// Usage is the response of [Client.GetUsage].
 type Usage struct {
-	// Bytes of bodies as sent.
+	// Bytes of response bodies, as transferred.
 	Bytes int64 `json:"bytes"`
-	// In UTC.
+	// The month, in UTC.
 	Month string `json:"month"`
-	// Bytes that the plan allows in a month; missing for no limit.
+	// Monthly byte quota of the plan; absent if unlimited.
 	MonthBytes int64 `json:"month_bytes,omitzero"`
-	// Pages that the plan allows in a month; missing for no limit.
+	// Monthly page quota of the plan; absent if unlimited.
 	MonthPages int64 `json:"month_pages,omitzero"`
-	// Pages as page limits count them.
+	// Pages used, counted as page limits count them.
 	Pages int64 `json:"pages"`
-	// The plan of the tenant; missing for none.
+	// The plan of the tenant; absent if it has none.
 	Plan string `json:"plan,omitzero"`
 }
 
@@ -1193,76 +1201,77 @@ type Waiting struct {
 	Where        string    `json:"where,omitzero"`
 }
 
-// Webhook is the answer of [Client.ChangeWebhook] and [Client.GetWebhook].
+// Webhook is the response of [Client.ChangeWebhook] and [Client.GetWebhook].
 type Webhook struct {
 	CreatedAt time.Time `json:"created_at"`
-	// Since when nothing is sent; missing while something is.
+	// Since when the webhook is disabled; absent while it is enabled.
 	DisabledAt time.Time `json:"disabled_at,omitzero"`
-	// Why nothing is sent.
+	// Why the webhook is disabled.
 	DisabledReason string `json:"disabled_reason,omitzero"`
 	// Whether events are sent.
 	Enabled bool   `json:"enabled"`
 	ID      string `json:"id"`
-	// Only events of these kinds; none for all. One of job.created, job.extended,
-	// limit.near, limit.reached, job.queued, job.running, job.paused,
-	// job.draining, job.complete, job.partial, job.blocked, job.cancelled,
-	// job.failed.
+	// Only events of these kinds are sent; an empty list sends all. One of
+	// job.created, job.extended, limit.near, limit.reached, job.queued,
+	// job.running, job.paused, job.draining, job.complete, job.partial,
+	// job.blocked, job.cancelled, job.failed.
 	Kinds []string `json:"kinds"`
-	// Until when the secret that was replaced signs, too; missing where it does
-	// not.
+	// Until when messages are also signed with the previous secret; absent if they
+	// are not.
 	OldSecretEnds time.Time `json:"old_secret_ends,omitzero"`
 	URL           string    `json:"url"`
 }
 
-// WebhookChange is what [Client.ChangeWebhook] asks for.
+// WebhookChange is the request body of [Client.ChangeWebhook].
 type WebhookChange struct {
-	// Whether events are sent. What happens while they are not is not sent later.
+	// Whether events are sent. Events that happen while the webhook is disabled
+	// are not sent later.
 	Enabled *bool `json:"enabled,omitzero"`
-	// Only events of these kinds; an empty list is all. One of job.created,
-	// job.extended, limit.near, limit.reached, job.queued, job.running,
-	// job.paused, job.draining, job.complete, job.partial, job.blocked,
-	// job.cancelled, job.failed.
+	// Send only events of these kinds; an empty list sends all. One of
+	// job.created, job.extended, limit.near, limit.reached, job.queued,
+	// job.running, job.paused, job.draining, job.complete, job.partial,
+	// job.blocked, job.cancelled, job.failed.
 	Kinds []string `json:"kinds,omitzero"`
-	// An address of https, without credentials.
+	// An https URL without credentials.
 	URL *string `json:"url,omitzero"`
 }
 
-// WebhookList is the answer of [Client.ListWebhooks].
+// WebhookList is the response of [Client.ListWebhooks].
 type WebhookList struct {
 	Webhooks []Webhook `json:"webhooks"`
 }
 
-// WebhookRequest is what [Client.CreateWebhook] asks for.
+// WebhookRequest is the request body of [Client.CreateWebhook].
 type WebhookRequest struct {
-	// Only events of these kinds; by default all. One of job.created,
+	// Send only events of these kinds; default: all. One of job.created,
 	// job.extended, limit.near, limit.reached, job.queued, job.running,
 	// job.paused, job.draining, job.complete, job.partial, job.blocked,
 	// job.cancelled, job.failed.
 	Kinds []string `json:"kinds,omitzero"`
-	// An address of https, without credentials.
+	// An https URL without credentials.
 	URL string `json:"url"`
 }
 
-// WebhookSecret is the answer of [Client.CreateWebhook] and
+// WebhookSecret is the response of [Client.CreateWebhook] and
 // [Client.RotateWebhook].
 type WebhookSecret struct {
 	CreatedAt time.Time `json:"created_at"`
-	// Since when nothing is sent; missing while something is.
+	// Since when the webhook is disabled; absent while it is enabled.
 	DisabledAt time.Time `json:"disabled_at,omitzero"`
-	// Why nothing is sent.
+	// Why the webhook is disabled.
 	DisabledReason string `json:"disabled_reason,omitzero"`
 	// Whether events are sent.
 	Enabled bool   `json:"enabled"`
 	ID      string `json:"id"`
-	// Only events of these kinds; none for all. One of job.created, job.extended,
-	// limit.near, limit.reached, job.queued, job.running, job.paused,
-	// job.draining, job.complete, job.partial, job.blocked, job.cancelled,
-	// job.failed.
+	// Only events of these kinds are sent; an empty list sends all. One of
+	// job.created, job.extended, limit.near, limit.reached, job.queued,
+	// job.running, job.paused, job.draining, job.complete, job.partial,
+	// job.blocked, job.cancelled, job.failed.
 	Kinds []string `json:"kinds"`
-	// Until when the secret that was replaced signs, too; missing where it does
-	// not.
+	// Until when messages are also signed with the previous secret; absent if they
+	// are not.
 	OldSecretEnds time.Time `json:"old_secret_ends,omitzero"`
-	// What the receiver verifies signatures with. It is not shown again.
+	// The signing secret, for verifying signatures. It is not shown again.
 	Secret string `json:"secret"`
 	URL    string `json:"url"`
 }
@@ -1274,7 +1283,7 @@ type Who struct {
 	UserAgent string `json:"user_agent,omitzero"`
 }
 
-// Why is the answer of [Client.ExplainURL].
+// Why is the response of [Client.ExplainURL].
 type Why struct {
 	Attempts       []Attempt       `json:"attempts,omitzero"`
 	Budget         *Ceiling        `json:"budget,omitzero"`

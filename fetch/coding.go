@@ -54,7 +54,7 @@ func readCodings(lines []string) ([]coding, error) {
 			case "zstd":
 				c = codingZstd
 			default:
-				return nil, fmt.Errorf("content coding %q", name)
+				return nil, fmt.Errorf("unsupported content coding %q", name)
 			}
 			if len(codings) == maxCodings {
 				return nil, fmt.Errorf("more than %d content codings", maxCodings)

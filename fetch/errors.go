@@ -116,8 +116,8 @@ var ErrOverBudget = fmt.Errorf("%w for the budget", errBodyTooLarge)
 // Errors that the reading of an answer ends with.
 var (
 	errBodyTooLarge = errors.New("body too large")
-	errRatio        = errors.New("body unfolds too far")
-	errNotHTTP      = errors.New("answer switches protocols")
+	errRatio        = errors.New("decompressed size over limit")
+	errNotHTTP      = errors.New("server switched protocols")
 )
 
 // guardError classifies what the guard says before or while it connects, or

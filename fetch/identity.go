@@ -45,7 +45,7 @@ func (id Identity) validate() error {
 		errs = append(errs, fmt.Errorf("Identity.Version: %q is not a version token", id.Version))
 	}
 	if id.Contact != "" && !isContact(id.Contact) {
-		errs = append(errs, fmt.Errorf("Identity.Contact: %q is neither a mail address nor a web page", id.Contact))
+		errs = append(errs, fmt.Errorf("Identity.Contact: %q is not an email address or a web page URL", id.Contact))
 	}
 	return errors.Join(errs...)
 }
@@ -96,10 +96,10 @@ type NoContactError struct{ Host string }
 
 // Error names the host.
 func (e *NoContactError) Error() string {
-	return fmt.Sprintf("fetch %s: public hosts are asked only with a contact", e.Host)
+	return fmt.Sprintf("fetch %s: a contact is required for public hosts", e.Host)
 }
 
 // Hint says what to do about it.
 func (e *NoContactError) Hint() string {
-	return "set a contact that webmasters can reach, such as you@example.com"
+	return "set a contact where site owners can reach you, for example you@example.com"
 }

@@ -28,7 +28,7 @@ type RefusedHopError struct {
 
 // Error names the hop.
 func (e *RefusedHopError) Error() string {
-	return fmt.Sprintf("fetch %s: robots.txt redirects to %s, which is refused: %s", e.From.Host(), e.To.Host(), printable(e.Err.Error()))
+	return fmt.Sprintf("fetch %s: robots.txt redirects to %s, which is not allowed: %s", e.From.Host(), e.To.Host(), printable(e.Err.Error()))
 }
 
 // The ways a chain of redirects ends without an answer.

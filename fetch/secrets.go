@@ -49,7 +49,7 @@ func NewSecrets(u weburl.URL, header http.Header, user, password string) (Secret
 	}
 	if user != "" || password != "" {
 		if strings.Contains(user, ":") {
-			return Secrets{}, fmt.Errorf("secrets for %s: a user name cannot hold a colon", u.Host())
+			return Secrets{}, fmt.Errorf("secrets for %s: a user name cannot contain a colon", u.Host())
 		}
 		fields["Authorization"] = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}
 	}
@@ -92,8 +92,8 @@ type NotOwnedError struct{ Host string }
 
 // Error names the host.
 func (e *NotOwnedError) Error() string {
-	return fmt.Sprintf("fetch %s: extra headers and credentials go to owned hosts only", e.Host)
+	return fmt.Sprintf("fetch %s: extra headers and credentials are sent only to owned hosts", e.Host)
 }
 
 // Hint says what to do about it.
-func (e *NotOwnedError) Hint() string { return "declare the host as owned if it is yours" }
+func (e *NotOwnedError) Hint() string { return "if you own the host, declare it as owned" }

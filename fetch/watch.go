@@ -102,7 +102,7 @@ func (w *watch) arm(now time.Time) {
 // next returns the bound that will be reached first.
 func (w *watch) next() (time.Time, *TimeoutError) {
 	at := w.start.Add(w.limit)
-	what := &TimeoutError{"not done within", w.limit}
+	what := &TimeoutError{"not finished within", w.limit}
 	sooner := func(t time.Time, name string, limit time.Duration) {
 		if t.Before(at) {
 			at, what = t, &TimeoutError{name, limit}
@@ -112,10 +112,10 @@ func (w *watch) next() (time.Time, *TimeoutError) {
 	case PhaseHeader:
 		sooner(w.since.Add(w.cfg.HeaderTimeout), "no header within", w.cfg.HeaderTimeout)
 	case PhaseBody:
-		sooner(w.last.Add(w.cfg.IdleTimeout), "nothing came for", w.cfg.IdleTimeout)
+		sooner(w.last.Add(w.cfg.IdleTimeout), "no data received for", w.cfg.IdleTimeout)
 		// Until when what has come so far is enough for the least rate.
 		enough := time.Duration(float64(w.wire) / float64(w.cfg.LeastRate) * float64(time.Second))
-		sooner(w.since.Add(max(w.cfg.LeastRateAfter, enough)), "too slow over", max(w.cfg.LeastRateAfter, enough))
+		sooner(w.since.Add(max(w.cfg.LeastRateAfter, enough)), "data rate too low over", max(w.cfg.LeastRateAfter, enough))
 	}
 	return at, what
 }

@@ -67,10 +67,10 @@ func (s State) Success() bool { return s == Complete || s == Partial }
 // Check reports whether a job may go from one state to another.
 func Check(from, to State) error {
 	if !slices.Contains(States, from) || !slices.Contains(States, to) {
-		return fmt.Errorf("job state %q to %q: not in the closed set", from, to)
+		return fmt.Errorf("invalid job state change from %q to %q", from, to)
 	}
 	if !slices.Contains(next[from], to) {
-		return fmt.Errorf("a job that is %s cannot become %s", from, to)
+		return fmt.Errorf("a job in state %s cannot change to %s", from, to)
 	}
 	return nil
 }

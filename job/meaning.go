@@ -5,13 +5,13 @@ package job
 func (s State) Meaning() string { return meanings[s] }
 
 var meanings = map[State]string{
-	Queued:    "waits for a place among those that run",
-	Running:   "works, or can go on: a crawl that was interrupted or killed is running, too",
-	Paused:    "starts no request and keeps its place",
-	Draining:  "finishes what is in flight and starts nothing",
-	Complete:  "no URL of it waits anywhere",
-	Partial:   "stopped with work left: by a limit, for want of patience or disk, or told to look for nothing new",
-	Blocked:   "robots.txt or challenge pages forbid everything, or all of it asked not to be crawled",
-	Cancelled: "stopped because a host refused on and on (cancel_after), or on request",
-	Failed:    "no host could be reached, or the work could not be done",
+	Queued:    "waiting in the queue to start",
+	Running:   "in progress or resumable: an interrupted or killed crawl is also running",
+	Paused:    "sends no requests but keeps its place among the running jobs",
+	Draining:  "finishes requests in flight and starts no new ones",
+	Complete:  "all URLs processed",
+	Partial:   "stopped with work left: by a limit, by patience, by low disk space, or because discovery was stopped",
+	Blocked:   "everything is blocked by robots.txt, challenge pages or opt-outs",
+	Cancelled: "stopped on request, or because a host kept refusing (cancel_after)",
+	Failed:    "no host could be reached, or the job could not run",
 }

@@ -32,21 +32,21 @@ var (
 
 // bombExhibits are answers that unfold to far more than was sent.
 var bombExhibits = []Exhibit{
-	{Path: "/exhibit/bomb/br", About: "13 KB of brotli that unfold to one gigabyte", serve: func(x *exchange) { x.encoded(htmlType, "br", brBomb()) }},
-	{Path: "/exhibit/bomb/zstd", About: "118 KB of zstd that unfold to one gigabyte", serve: func(x *exchange) { x.encoded(htmlType, "zstd", zstdBomb()) }},
-	{Path: "/exhibit/bomb/twice", About: "a gzip bomb inside gzip: 3 KB unfold to one gigabyte", serve: func(x *exchange) {
+	{Path: "/exhibit/bomb/br", About: "13 KB of brotli that decompress to one gigabyte", serve: func(x *exchange) { x.encoded(htmlType, "br", brBomb()) }},
+	{Path: "/exhibit/bomb/zstd", About: "118 KB of zstd that decompress to one gigabyte", serve: func(x *exchange) { x.encoded(htmlType, "zstd", zstdBomb()) }},
+	{Path: "/exhibit/bomb/twice", About: "a gzip bomb inside gzip: 3 KB decompress to one gigabyte", serve: func(x *exchange) {
 		x.encoded(htmlType, "gzip, gzip", twiceBomb())
 	}},
-	{Path: "/exhibit/codings/1000", About: "1,000 layers of gzip, each named in Content-Encoding", serve: func(x *exchange) {
+	{Path: "/exhibit/codings/1000", About: "1,000 layers of gzip, each listed in Content-Encoding", serve: func(x *exchange) {
 		x.encoded(htmlType, strings.Repeat("gzip, ", nestedCodings-1)+"gzip", nested())
 	}},
-	{Path: "/exhibit/codings/unknown", About: "a Content-Encoding nobody knows", serve: func(x *exchange) {
+	{Path: "/exhibit/codings/unknown", About: "an unknown Content-Encoding", serve: func(x *exchange) {
 		x.encoded(htmlType, "x-lab", []byte("<p>plain text"))
 	}},
-	{Path: "/exhibit/codings/lie", About: "plain text that says it is gzip", serve: func(x *exchange) {
+	{Path: "/exhibit/codings/lie", About: "plain text labelled as gzip", serve: func(x *exchange) {
 		x.encoded(htmlType, "gzip", []byte("<p>plain text"))
 	}},
-	{Path: "/exhibit/codings/identity", About: "plain text under Content-Encoding: identity", serve: func(x *exchange) {
+	{Path: "/exhibit/codings/identity", About: "plain text with Content-Encoding: identity", serve: func(x *exchange) {
 		x.encoded(htmlType, "identity", []byte("<p>plain text"))
 	}},
 }

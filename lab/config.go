@@ -118,7 +118,7 @@ func (c Config) validate() error {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if len(c.Hosts) < 1 || len(c.Hosts) > MaxHosts {
-		bad("Hosts: %d hosts are not between 1 and %d", len(c.Hosts), MaxHosts)
+		bad("Hosts: %d is out of range, use 1 to %d", len(c.Hosts), MaxHosts)
 	}
 	for field, addr := range map[string]string{"Listen": c.Listen, "ListenTLS": c.ListenTLS, "DNS.Listen": c.DNS.Listen} {
 		if addr == "" {
@@ -127,14 +127,14 @@ func (c Config) validate() error {
 		if _, port, err := net.SplitHostPort(addr); err != nil {
 			bad("%s: %w", field, err)
 		} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			bad("%s: port %q is not a number below 65536", field, port)
+			bad("%s: invalid port %q, use a number below 65536", field, port)
 		}
 	}
 	if c.PublicPort < 0 || c.PublicPort > 65535 {
-		bad("PublicPort: %d is not a port", c.PublicPort)
+		bad("PublicPort: invalid port %d", c.PublicPort)
 	}
 	if c.Address != Loopback && c.Address != Name {
-		bad("Address: %q is neither %q nor %q", c.Address, Loopback, Name)
+		bad("Address: invalid value %q, use %q or %q", c.Address, Loopback, Name)
 	}
 	for i, p := range c.Clients {
 		if !p.IsValid() {
@@ -158,7 +158,7 @@ func (c Config) validateHosts() []error {
 		where := fmt.Sprintf("Hosts[%d] %q", i, h.Name)
 		name := hostName(h.Name, c.Domain)
 		if first, ok := names[name]; ok {
-			problems = append(problems, fmt.Errorf("%s: is called %s like Hosts[%d]", where, name, first))
+			problems = append(problems, fmt.Errorf("%s: duplicate name %s, also used by Hosts[%d]", where, name, first))
 		}
 		names[name] = i
 		if !isHostName(name) {

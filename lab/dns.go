@@ -109,14 +109,14 @@ func (d *DNS) validate() error {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if d.TTL < 0 || d.Delay < 0 {
-		bad("TTL, Delay: negative times")
+		bad("TTL, Delay: must not be negative")
 	}
 	for name, script := range d.Names {
 		if !isHostName(name) {
 			bad("Names: %q is not a host name", name)
 		}
 		if len(script) == 0 {
-			bad("Names[%s]: an empty script", name)
+			bad("Names[%s]: empty list of answers", name)
 		}
 		for i, step := range script {
 			if step.CNAME != "" && !isHostName(step.CNAME) {

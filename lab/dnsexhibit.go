@@ -26,10 +26,10 @@ var (
 const slowDNS = 3 * time.Second
 
 var dnsExhibits = []DNSExhibit{
-	{"rebind.dns.test", "the lab at first, 10.0.0.5 from the second query on, TTL 0", Script{
+	{"rebind.dns.test", "the lab on the first query, 10.0.0.5 afterwards, TTL 0", Script{
 		{Addrs: []netip.Addr{labAddr}, TTL: -1}, {Addrs: []netip.Addr{private}, TTL: -1},
 	}},
-	{"rebind-in.dns.test", "203.0.113.7 at first, the lab from the second query on, TTL 0", Script{
+	{"rebind-in.dns.test", "203.0.113.7 on the first query, the lab afterwards, TTL 0", Script{
 		{Addrs: []netip.Addr{afar}, TTL: -1}, {Addrs: []netip.Addr{labAddr}, TTL: -1},
 	}},
 	{"mixed.dns.test", "203.0.113.7 and 10.0.0.5 in one answer", Script{{Addrs: []netip.Addr{afar, private}}}},
@@ -45,9 +45,9 @@ var dnsExhibits = []DNSExhibit{
 		{RCode: ServFail}, {RCode: ServFail}, {Addrs: []netip.Addr{labAddr}},
 	}},
 	{"slow.dns.test", "the lab, after 3 seconds", Script{{Addrs: []netip.Addr{labAddr}, Delay: slowDNS}}},
-	{"drop.dns.test", "no answer at all", Script{{Drop: true}}},
-	{"truncated.dns.test", "over UDP only the word to ask over TCP; there the lab", Script{{Addrs: []netip.Addr{labAddr}, Truncate: true}}},
-	{"many.dns.test", "200 times the lab: too long for UDP", Script{{Addrs: make([]netip.Addr, 200)}}},
+	{"drop.dns.test", "no response at all", Script{{Drop: true}}},
+	{"truncated.dns.test", "truncated over UDP, so that the client retries over TCP; there the lab", Script{{Addrs: []netip.Addr{labAddr}, Truncate: true}}},
+	{"many.dns.test", "200 records of the lab: too long for UDP", Script{{Addrs: make([]netip.Addr, 200)}}},
 	{"cname.dns.test", "an alias of private.dns.test", Script{{CNAME: "private.dns.test"}}},
 	{"cname-loop.dns.test", "an alias of itself", Script{{CNAME: "cname-loop.dns.test"}}},
 }

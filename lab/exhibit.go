@@ -41,37 +41,37 @@ func concat(lists ...[]Exhibit) (all []Exhibit) {
 // the bytes of front pages.
 var faults = []Exhibit{
 	{Path: "/fault/503", About: "503 with Retry-After: 1", serve: (*exchange).fail503},
-	{Path: "/fault/429", About: "429 with Retry-After as a date two seconds on", serve: func(x *exchange) {
+	{Path: "/fault/429", About: "429 with Retry-After as a date two seconds ahead", serve: func(x *exchange) {
 		x.refuse(http.StatusTooManyRequests, temper.IMFDate, 2*time.Second)
 	}},
 	{Path: "/fault/404", About: "404 without a body", serve: (*exchange).notFound},
 	{Path: "/fault/500", About: "500 without a body", serve: func(x *exchange) { x.WriteHeader(http.StatusInternalServerError) }},
-	{Path: "/fault/redirect/1", About: "a redirect to a redirect to the front page; any number counts down", serve: (*exchange).countdown},
+	{Path: "/fault/redirect/1", About: "a redirect to a redirect to the front page; the number is the length of the chain", serve: (*exchange).countdown},
 	{Path: "/fault/redirect/25", About: "a chain of 26 redirects", serve: (*exchange).countdown},
 	{Path: "/fault/loop/a", About: "a 302 to /fault/loop/b, which answers 301 back", serve: func(x *exchange) {
 		http.Redirect(x, x.req, "/fault/loop/b", http.StatusFound)
 	}},
-	{Path: "/fault/drip", About: "a byte a second for ten minutes", serve: func(x *exchange) { x.drip(htmlType) }},
+	{Path: "/fault/drip", About: "one byte per second for ten minutes", serve: func(x *exchange) { x.drip(htmlType) }},
 	{Path: "/fault/huge", About: "256 MiB of zero bytes", serve: (*exchange).huge},
-	{Path: "/fault/bomb", About: "one megabyte of gzip that unfolds to one gigabyte", serve: func(x *exchange) {
+	{Path: "/fault/bomb", About: "one megabyte of gzip that decompresses to one gigabyte", serve: func(x *exchange) {
 		x.encoded(htmlType, "gzip", pageBomb())
 	}},
-	{Path: "/fault/mime", About: "an image that says it is HTML", serve: func(x *exchange) {
+	{Path: "/fault/mime", About: "an image labelled as HTML", serve: func(x *exchange) {
 		x.page200(htmlType, "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x01<a href=\"/private/from-png\">")
 	}},
-	{Path: "/fault/charset", About: "Latin-1 and broken UTF-8 under a wrong label", serve: func(x *exchange) {
+	{Path: "/fault/charset", About: "Latin-1 and invalid UTF-8 with a wrong charset label", serve: func(x *exchange) {
 		x.page200("text/html; charset=x-no-such", "<meta charset=shift_jis><p>caf\xe9 \xff\xfe \xe3\x81<a href=\"/private/open/\xe9.html\">\xe9</a>")
 	}},
-	{Path: "/fault/badchunk", About: "a chunk whose size is no number", serve: func(x *exchange) {
+	{Path: "/fault/badchunk", About: "a chunk with an invalid size", serve: func(x *exchange) {
 		x.raw(http.StatusOK, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n<p>")
 	}},
-	{Path: "/fault/truncated", About: "promises 5,000 bytes and sends 8", serve: func(x *exchange) {
+	{Path: "/fault/truncated", About: "announces 5,000 bytes and sends 8", serve: func(x *exchange) {
 		x.raw(http.StatusOK, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5000\r\n\r\n<p>short")
 	}},
-	{Path: "/fault/badgzip", About: "a gzip header, then no deflate", serve: func(x *exchange) {
+	{Path: "/fault/badgzip", About: "a gzip header followed by invalid data", serve: func(x *exchange) {
 		x.encoded(htmlType, "gzip", []byte("\x1f\x8b\x08\x00 this is not deflate"))
 	}},
-	{Path: "/fault/hang", About: "no answer for ten minutes", serve: func(x *exchange) {
+	{Path: "/fault/hang", About: "no response for ten minutes", serve: func(x *exchange) {
 		if !x.pause(hangFor) {
 			x.WriteHeader(http.StatusOK)
 		}
@@ -83,7 +83,7 @@ var faults = []Exhibit{
 		}
 		x.WriteHeader(http.StatusOK)
 	}},
-	{Path: "/fault/badlocation", About: "a redirect to something that is no URL", serve: func(x *exchange) {
+	{Path: "/fault/badlocation", About: "a redirect to an invalid URL", serve: func(x *exchange) {
 		x.redirect(http.StatusFound, "http://[::bad")
 	}},
 	{Path: "/fault/empty", About: "200 without a body", serve: func(x *exchange) { x.page200(htmlType, "") }},

@@ -19,14 +19,14 @@ const (
 
 // headerExhibits are answers whose trouble is in the header.
 var headerExhibits = []Exhibit{
-	{Path: "/exhibit/header/hints", About: "1,000 times 103 Early Hints before the answer", serve: func(x *exchange) {
+	{Path: "/exhibit/header/hints", About: "1,000 responses of 103 Early Hints before the final one", serve: func(x *exchange) {
 		x.Header().Set("Link", "</style.css>; rel=preload")
 		for range hintsFlood {
 			x.WriteHeader(http.StatusEarlyHints)
 		}
 		x.page200(htmlType, "<p>at last")
 	}},
-	{Path: "/exhibit/header/cookies", About: "3,000 cookies, 600 KB of header", serve: func(x *exchange) {
+	{Path: "/exhibit/header/cookies", About: "3,000 cookies, 600 KB of headers", serve: func(x *exchange) {
 		for i := range cookieFlood {
 			x.Header().Add("Set-Cookie", fmt.Sprintf("c%d=%s; Path=/", i, strings.Repeat("v", 180)))
 		}
@@ -36,11 +36,11 @@ var headerExhibits = []Exhibit{
 	{Path: "/exhibit/header/lengths", About: "two different Content-Lengths", serve: func(x *exchange) {
 		x.raw(http.StatusOK, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\nContent-Length: 50\r\n\r\n<p>ab")
 	}},
-	{Path: "/exhibit/header/refresh", About: "a Refresh header that leads to the front page", serve: func(x *exchange) {
+	{Path: "/exhibit/header/refresh", About: "a Refresh header that points to the front page", serve: func(x *exchange) {
 		x.Header().Set("Refresh", "0; url=/")
 		x.page200(htmlType, "<p>wait")
 	}},
-	{Path: "/exhibit/header/goaway", About: "closes the connection after the answer (HTTP/2: GOAWAY)", serve: func(x *exchange) {
+	{Path: "/exhibit/header/goaway", About: "closes the connection after the response (HTTP/2: GOAWAY)", serve: func(x *exchange) {
 		x.Header().Set("Connection", "close")
 		x.page200(htmlType, "<p>bye")
 	}},
@@ -71,18 +71,18 @@ const exhibitWait = 2 * time.Second // what the Retry-After exhibits ask for
 // retryExhibits refuse with 429 and say in many ways when to come back.
 var retryExhibits = []Exhibit{
 	retryAfter("seconds", "Retry-After: 2", temper.Seconds, 0),
-	retryAfter("imf", "a date two seconds on, in the form of today", temper.IMFDate, 0),
-	retryAfter("rfc850", "the same in the form of RFC 850", temper.RFC850Date, 0),
-	retryAfter("asctime", "the same in the form of asctime", temper.ANSICDate, 0),
-	retryAfter("ahead", "a date two seconds on, by a clock one hour ahead", temper.IMFDate, time.Hour),
-	retryAfter("behind", "a date two seconds on, by a clock one hour behind", temper.IMFDate, -time.Hour),
+	retryAfter("imf", "a date two seconds ahead, in the current format (RFC 9110)", temper.IMFDate, 0),
+	retryAfter("rfc850", "the same in RFC 850 format", temper.RFC850Date, 0),
+	retryAfter("asctime", "the same in asctime format", temper.ANSICDate, 0),
+	retryAfter("ahead", "a date two seconds ahead, by a clock one hour fast", temper.IMFDate, time.Hour),
+	retryAfter("behind", "a date two seconds ahead, by a clock one hour slow", temper.IMFDate, -time.Hour),
 	retryValue("zero", "Retry-After: 0", "0"),
 	retryValue("past", "a date in 1994", "Sun, 06 Nov 1994 08:49:37 GMT"),
-	retryValue("fraction", "Retry-After: 1.5, which is no valid value", "1.5"),
+	retryValue("fraction", "Retry-After: 1.5, an invalid value", "1.5"),
 	retryValue("word", "Retry-After: soon", "soon"),
 	retryValue("empty", "an empty Retry-After", ""),
-	retryValue("overflow", "more seconds than any counter holds; linked nowhere, as it holds the host for ever", "99999999999999999999999").hidden(),
-	retryValue("year", "one year; linked nowhere, as it holds the host", "31536000").hidden(),
+	retryValue("overflow", "more seconds than fit into an integer; not linked, because it would put the host on hold for ever", "99999999999999999999999").hidden(),
+	retryValue("year", "one year; not linked, because it would put the host on hold", "31536000").hidden(),
 }
 
 func retryAfter(name, about string, form temper.Form, skew time.Duration) Exhibit {

@@ -316,7 +316,7 @@ func TestConfigNamesEveryProblem(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Hosts[1]", "is not a host name", "Rules: ErrorRate", "Cert", "Pages", "Orphans", "MinKB", "Links", "CrawlDelay",
-		"RedirectRate", "CacheTTL", "Robots", "Sitemap", "Cache", "Challenge", "Listen:", "PublicPort", "Address", "DNS.Listen", "TTL", "empty script", "Clients[0]",
+		"RedirectRate", "CacheTTL", "Robots", "Sitemap", "Cache", "Challenge", "Listen:", "PublicPort", "Address", "DNS.Listen", "TTL", "empty list of answers", "Clients[0]",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not named in:\n%v", want, err)

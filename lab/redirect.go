@@ -5,18 +5,18 @@ import "net/http"
 // redirectExhibits lead where a crawler must not go, or nowhere.
 var redirectExhibits = []Exhibit{
 	leads("private", "to a private address", http.StatusFound, "http://10.0.0.1/"),
-	leads("metadata", "to where clouds keep secrets", http.StatusFound, "http://169.254.169.254/latest/meta-data/"),
-	leads("loopback", "to a port of this machine that is no web server's", http.StatusMovedPermanently, "http://127.0.0.1:22/"),
-	leads("mapped", "to a private address in IPv6 clothes", http.StatusFound, "http://[::ffff:10.0.0.1]/"),
-	leads("number", "to 127.0.0.1 written as one number", http.StatusFound, "http://2130706433/"),
-	leads("localhost", "to a name that is this machine", http.StatusTemporaryRedirect, "http://localhost:22/"),
+	leads("metadata", "to a cloud metadata address", http.StatusFound, "http://169.254.169.254/latest/meta-data/"),
+	leads("loopback", "to a port of this machine that is not a web server", http.StatusMovedPermanently, "http://127.0.0.1:22/"),
+	leads("mapped", "to a private address written as IPv6", http.StatusFound, "http://[::ffff:10.0.0.1]/"),
+	leads("number", "to 127.0.0.1 written as a single integer", http.StatusFound, "http://2130706433/"),
+	leads("localhost", "to a name of this machine", http.StatusTemporaryRedirect, "http://localhost:22/"),
 	leads("file", "to a file", http.StatusFound, "file:///etc/passwd"),
 	leads("script", "to a script", http.StatusFound, "javascript:alert(1)"),
 	leads("self", "to itself", http.StatusPermanentRedirect, "/exhibit/redirect/self"),
-	leads("userinfo", "to a private address behind a name that is only userinfo", http.StatusSeeOther, "http://www.example.com@10.0.0.1/"),
+	leads("userinfo", "to a private address disguised by userinfo", http.StatusSeeOther, "http://www.example.com@10.0.0.1/"),
 	leads("header", "to a URL with a line break in it", http.StatusFound, "/%0d%0aX-Injected:%20yes"),
-	{Path: "/exhibit/redirect/nowhere", About: "without a Location", serve: func(x *exchange) { x.WriteHeader(http.StatusFound) }},
-	{Path: "/exhibit/redirect/meta", About: "a page whose meta refresh leads to a private address", serve: func(x *exchange) {
+	{Path: "/exhibit/redirect/nowhere", About: "without a Location header", serve: func(x *exchange) { x.WriteHeader(http.StatusFound) }},
+	{Path: "/exhibit/redirect/meta", About: "a page whose meta refresh points to a private address", serve: func(x *exchange) {
 		x.page200(htmlType, "<meta http-equiv=refresh content=\"0;url=http://10.0.0.1/\"><p>wait")
 	}},
 }

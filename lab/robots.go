@@ -28,12 +28,12 @@ type robotsKind struct {
 }
 
 var robotsKinds = []robotsKind{
-	{Choice{"rules", "/private/ but not /private/open/, and *.cgi, are forbidden"}, meansRules, (*exchange).robotsText},
+	{Choice{"rules", "/private/ except /private/open/, and *.cgi, are disallowed"}, meansRules, (*exchange).robotsText},
 	{Choice{"open", "an empty Disallow"}, meansOpen, (*exchange).robotsText},
-	{Choice{"deny", "everything is forbidden"}, meansDeny, (*exchange).robotsText},
+	{Choice{"deny", "everything is disallowed"}, meansDeny, (*exchange).robotsText},
 	{Choice{"missing", "404"}, meansOpen, (*exchange).notFound},
 	{Choice{"forbidden", "403: counts as missing"}, meansOpen, func(x *exchange) { x.WriteHeader(http.StatusForbidden) }},
-	{Choice{"html", "200 with a page instead of rules"}, meansOpen, func(x *exchange) { x.small("not a robots.txt") }},
+	{Choice{"html", "200 with an HTML page instead of rules"}, meansOpen, func(x *exchange) { x.small("not a robots.txt") }},
 	{Choice{"429", "429 with Retry-After: nothing may be fetched"}, meansUnreachable, func(x *exchange) {
 		x.refuse(http.StatusTooManyRequests, temper.Seconds, 2*time.Second)
 	}},
@@ -41,26 +41,26 @@ var robotsKinds = []robotsKind{
 		x.WriteHeader(http.StatusInternalServerError)
 	}},
 	{Choice{"503", "503 with Retry-After: nothing may be fetched"}, meansUnreachable, (*exchange).fail503},
-	{Choice{"redirect-5", "rules behind five redirects"}, meansRules, robotsHop(5)},
-	{Choice{"redirect-6", "rules behind six redirects: one too many, counts as missing"}, meansOpen, robotsHop(6)},
+	{Choice{"redirect-5", "rules after five redirects"}, meansRules, robotsHop(5)},
+	{Choice{"redirect-6", "rules after six redirects: one too many, counts as missing"}, meansOpen, robotsHop(6)},
 	{Choice{"redirect-loop", "redirects to itself: counts as missing"}, meansOpen, func(x *exchange) {
 		http.Redirect(x, x.req, "/robots.txt", http.StatusFound)
 	}},
 	{Choice{"redirect-private", "redirects to 10.0.0.1: nothing may be fetched"}, meansUnreachable, func(x *exchange) {
 		http.Redirect(x, x.req, "http://10.0.0.1/robots.txt", http.StatusFound)
 	}},
-	{Choice{"redirect-host", "rules that another host serves; they bind this one"}, meansRules, func(x *exchange) {
+	{Choice{"redirect-host", "redirects to rules on another host; they apply to this one"}, meansRules, func(x *exchange) {
 		next := &x.lab.web.hosts[(x.host.index+1)%len(x.lab.web.hosts)]
 		http.Redirect(x, x.req, next.base+"/robots-hop/0", http.StatusFound)
 	}},
-	{Choice{"big-head", "600 KiB, the rules in front"}, meansRules, func(x *exchange) { x.robotsBig(robotsRules, "") }},
-	{Choice{"big-tail", "600 KiB, the only rule behind byte 512,000"}, meansOpen, func(x *exchange) {
+	{Choice{"big-head", "600 KiB, with the rules at the start"}, meansRules, func(x *exchange) { x.robotsBig(robotsRules, "") }},
+	{Choice{"big-tail", "600 KiB, with the only rule after byte 512,000"}, meansOpen, func(x *exchange) {
 		x.robotsBig("", "User-agent: *\nDisallow: /\n")
 	}},
-	{Choice{"bomb", "rules, then a gigabyte of blanks, gzipped to one megabyte"}, meansRules, func(x *exchange) {
+	{Choice{"bomb", "rules, then a gigabyte of spaces, gzipped to one megabyte"}, meansRules, func(x *exchange) {
 		x.encoded("text/plain; charset=utf-8", "gzip", robotsBomb())
 	}},
-	{Choice{"drip", "a byte a second for ten minutes: nothing may be fetched"}, meansUnreachable, func(x *exchange) { x.drip("text/plain") }},
+	{Choice{"drip", "one byte per second for ten minutes: nothing may be fetched"}, meansUnreachable, func(x *exchange) { x.drip("text/plain") }},
 	{Choice{"truncated", "ends before its Content-Length: nothing may be fetched"}, meansUnreachable, func(x *exchange) {
 		x.raw(http.StatusOK, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5000\r\n\r\n"+robotsRules)
 	}},

@@ -8,8 +8,8 @@ import (
 // spaceExhibits are pages that lead into spaces a crawler should not waste itself
 // on. They are linked from nowhere, so that no other crawl meets them.
 var spaceExhibits = []Exhibit{
-	Exhibit{Path: samePrefix + "0", About: "60 pages that link to each other and all say the same; linked nowhere", serve: (*exchange).same}.hidden(),
-	Exhibit{Path: "/exhibit/links", About: "links to an image, into folders that repeat, to a rel=nofollow page and to other hosts; linked nowhere", serve: func(x *exchange) {
+	Exhibit{Path: samePrefix + "0", About: "60 pages that link to each other and have the same text; not linked", serve: (*exchange).same}.hidden(),
+	Exhibit{Path: "/exhibit/links", About: "links to an image, into repeating folders, to a rel=nofollow page and to other hosts; not linked", serve: func(x *exchange) {
 		x.page200(htmlType, `<!DOCTYPE html><title>links</title><p>text
 <a href="/exhibit/reached/picture.png">an image</a>
 <a href="/exhibit/reached/a/b/a/b/a/b">folders that repeat</a>

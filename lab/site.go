@@ -70,31 +70,31 @@ func (s *Site) validate() error {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if s.Pages < 1 || s.Pages > maxPages {
-		bad("Pages: %d is not between 1 and %d", s.Pages, maxPages)
+		bad("Pages: %d is out of range, use 1 to %d", s.Pages, maxPages)
 	}
 	if s.Orphans < 0 || s.Orphans > maxPages {
-		bad("Orphans: %d is not between 0 and %d", s.Orphans, maxPages)
+		bad("Orphans: %d is out of range, use 0 to %d", s.Orphans, maxPages)
 	}
 	if s.MinKB < 1 || s.MaxKB < s.MinKB {
-		bad("MinKB, MaxKB: need 1 <= %d <= %d", s.MinKB, s.MaxKB)
+		bad("MinKB, MaxKB: must satisfy 1 <= %d <= %d", s.MinKB, s.MaxKB)
 	}
 	if min(s.Links, s.CrossLinks, s.QueryLinks, s.PrivateLinks, s.NofollowLinks, s.DeadLinks) < 0 {
-		bad("Links, CrossLinks, QueryLinks, PrivateLinks, NofollowLinks, DeadLinks: negative numbers")
+		bad("Links, CrossLinks, QueryLinks, PrivateLinks, NofollowLinks, DeadLinks: must not be negative")
 	}
 	if s.CrawlDelay < 0 {
-		bad("CrawlDelay: %v is negative", s.CrawlDelay)
+		bad("CrawlDelay: %v must not be negative", s.CrawlDelay)
 	}
 	if s.CacheTTL < 0 {
-		bad("CacheTTL: %v is negative", s.CacheTTL)
+		bad("CacheTTL: %v must not be negative", s.CacheTTL)
 	}
 	for name, share := range map[string]float64{"Robots5xx": s.Robots5xx, "RedirectRate": s.RedirectRate, "ChangeRate": s.ChangeRate} {
 		if share < 0 || share > 1 {
-			bad("%s: %v is not a share", name, share)
+			bad("%s: %v is out of range, use 0 to 1", name, share)
 		}
 	}
 	known := func(field, name string, choices []Choice) {
 		if !slices.ContainsFunc(choices, func(c Choice) bool { return c.Name == name }) {
-			bad("%s: unknown %q; known are %s", field, name, choiceNames(choices))
+			bad("%s: invalid value %q; choose one of %s", field, name, choiceNames(choices))
 		}
 	}
 	known("Robots", s.Robots, RobotsKinds())

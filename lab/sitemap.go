@@ -21,9 +21,9 @@ const (
 // SitemapKinds lists what [Site.Sitemap] may be.
 func SitemapKinds() []Choice {
 	return []Choice{
-		{"none", "no sitemap, and robots.txt names none"},
-		{"parts", "an index, plain and gzipped parts of a thousand URLs"},
-		{"million", "an index of a million parts of one URL each, streamed"},
+		{"none", "no sitemap, and robots.txt lists none"},
+		{"parts", "an index of plain and gzipped sitemaps with a thousand URLs each"},
+		{"million", "an index of a million sitemaps with one URL each, streamed"},
 		{"laughs", "entities that expand to a billion words"},
 	}
 }
@@ -34,13 +34,13 @@ var sitemapExhibits = []Exhibit{
 		x.page200("application/xml", billionLaughs(x.host.base+"/"))
 	}},
 	{Path: "/exhibit/sitemap/million.xml", About: "a sitemap index of a million entries", serve: func(x *exchange) { x.streamIndex(sitemapMillion) }},
-	{Path: "/exhibit/sitemap/self.xml", About: "a sitemap index that names itself", serve: func(x *exchange) {
+	{Path: "/exhibit/sitemap/self.xml", About: "a sitemap index that lists itself", serve: func(x *exchange) {
 		x.page200("application/xml", sitemapHead+"<sitemapindex"+sitemapNS+"<sitemap><loc>"+x.host.base+"/exhibit/sitemap/self.xml</loc></sitemap>\n</sitemapindex>\n")
 	}},
-	{Path: "/exhibit/sitemap/foreign.xml", About: "a sitemap that names pages of another site and of a private address", serve: func(x *exchange) {
+	{Path: "/exhibit/sitemap/foreign.xml", About: "a sitemap that lists pages of another site and of a private address", serve: func(x *exchange) {
 		x.page200("application/xml", sitemapHead+"<urlset"+sitemapNS+"<url><loc>https://www.example.com/</loc></url>\n<url><loc>http://10.0.0.1/</loc></url>\n</urlset>\n")
 	}},
-	{Path: "/exhibit/sitemap/broken.xml", About: "a sitemap cut in the middle of a tag", serve: func(x *exchange) {
+	{Path: "/exhibit/sitemap/broken.xml", About: "a sitemap cut off in the middle of a tag", serve: func(x *exchange) {
 		x.page200("application/xml", sitemapHead+"<urlset"+sitemapNS+"<url><loc>"+x.host.base+"/</loc></url>\n<url><lo")
 	}},
 }

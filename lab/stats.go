@@ -11,63 +11,63 @@ type HostStats struct {
 	Host             string  `json:"host,omitempty"`     // base URL
 	Pages            int     `json:"pages"`              // linked pages it has
 	InFlight         int     `json:"in_flight"`          // requests being handled now
-	Requests         int64   `json:"requests"`           // everything but control paths
-	PageRequests     int64   `json:"page_requests"`      // to linked pages, whatever the answer
-	PageAnswers      int64   `json:"page_answers"`       // of those, answered 200 or 304
-	UniquePages      int64   `json:"unique_pages"`       // different linked pages answered 200 or 304
-	UniqueOrphans    int64   `json:"unique_orphans"`     // different sitemap-only pages
+	Requests         int64   `json:"requests"`           // all requests except those to control paths
+	PageRequests     int64   `json:"page_requests"`      // requests for linked pages, whatever the response
+	PageAnswers      int64   `json:"page_answers"`       // of these, answered with 200 or 304
+	UniquePages      int64   `json:"unique_pages"`       // distinct linked pages answered with 200 or 304
+	UniqueOrphans    int64   `json:"unique_orphans"`     // distinct pages that are only in a sitemap
 	QueryRequests    int64   `json:"query_requests"`     // page answers to requests with a query
 	NotModified      int64   `json:"not_modified"`       // 304
 	RobotsFetches    int64   `json:"robots_fetches"`     // of /robots.txt
 	RobotsViolations int64   `json:"robots_violations"`  // requests to disallowed paths
-	BeforeRobots     int64   `json:"before_robots"`      // content requests before robots.txt was asked for
-	Robots5xxIgnored int64   `json:"robots_5xx_ignored"` // content requests although robots.txt is out of reach
+	BeforeRobots     int64   `json:"before_robots"`      // content requests before robots.txt was requested
+	Robots5xxIgnored int64   `json:"robots_5xx_ignored"` // content requests although robots.txt returned 5xx
 	SitemapFetches   int64   `json:"sitemap_fetches"`    // of all kinds of sitemaps
-	NofollowHits     int64   `json:"nofollow_hits"`      // to what only rel=nofollow links name, the maze included
-	TrapHits         int64   `json:"trap_hits"`          // to calendar, facets and sessions
+	NofollowHits     int64   `json:"nofollow_hits"`      // requests for pages that only rel=nofollow links point to, including the maze
+	TrapHits         int64   `json:"trap_hits"`          // requests for traps: calendar, facets and sessions
 	FacetHits        int64   `json:"facet_hits"`         // of those, facets
 	SessionHits      int64   `json:"session_hits"`       // of those, sessions
-	RedirectHits     int64   `json:"redirect_hits"`      // to paths that redirect
-	ExhibitHits      int64   `json:"exhibit_hits"`       // to /fault/ and /exhibit/
+	RedirectHits     int64   `json:"redirect_hits"`      // requests for paths that redirect
+	ExhibitHits      int64   `json:"exhibit_hits"`       // requests for /fault/ and /exhibit/
 	NotFound         int64   `json:"not_found"`          // 404
 	TooMany          int64   `json:"answered_429"`       // 429
 	Errors5xx        int64   `json:"answered_5xx"`       // 5xx
-	Unanswered       int64   `json:"unanswered"`         // ended without an answer: cut by the host, or the client left
-	Challenges       int64   `json:"challenges"`         // answered with a challenge page
-	CacheHits        int64   `json:"cache_hits"`         // pages the cache in front had
-	CacheMisses      int64   `json:"cache_misses"`       // pages it had not, or no longer
-	CacheBypasses    int64   `json:"cache_bypasses"`     // pages it never keeps
+	Unanswered       int64   `json:"unanswered"`         // requests without a response: cut off by the host, or the client disconnected
+	Challenges       int64   `json:"challenges"`         // responses with a challenge page
+	CacheHits        int64   `json:"cache_hits"`         // cache hits
+	CacheMisses      int64   `json:"cache_misses"`       // cache misses, including expired pages
+	CacheBypasses    int64   `json:"cache_bypasses"`     // requests that bypassed the cache
 	Refusals         int64   `json:"refusals"`           // 429 and 503
 	FirstRefusalMS   float64 `json:"first_refusal_ms"`   // since the counts began; -1 if none
 	LastRefusalMS    float64 `json:"last_refusal_ms"`    // since the counts began; -1 if none
-	InsideRetryAfter int64   `json:"inside_retry_after"` // requests that came before an announced Retry-After was over
-	BytesOut         int64   `json:"bytes_out"`          // of bodies, as sent
-	MaxConcurrent    int     `json:"max_concurrent"`     // requests handled at once
-	MinGapMS         float64 `json:"min_gap_ms"`         // between starts of content requests; -1 if fewer than two
-	GapP01MS         float64 `json:"gap_p01_ms"`         // one gap in a hundred is shorter
-	MedianGapMS      float64 `json:"median_gap_ms"`      // half of the gaps are shorter
-	MinGapAnyMS      float64 `json:"min_gap_any_ms"`     // robots.txt and sitemaps included
+	InsideRetryAfter int64   `json:"inside_retry_after"` // requests that arrived before an announced Retry-After had passed
+	BytesOut         int64   `json:"bytes_out"`          // bytes of response bodies, as transferred
+	MaxConcurrent    int     `json:"max_concurrent"`     // maximum number of concurrent requests
+	MinGapMS         float64 `json:"min_gap_ms"`         // smallest interval between the starts of content requests; -1 if fewer than two
+	GapP01MS         float64 `json:"gap_p01_ms"`         // 1st percentile of the intervals
+	MedianGapMS      float64 `json:"median_gap_ms"`      // median interval
+	MinGapAnyMS      float64 `json:"min_gap_any_ms"`     // smallest interval, including robots.txt and sitemaps
 
-	Origin *OriginStats `json:"origin,omitempty"` // what is behind the cache in front, if there is one; not in sums
+	Origin *OriginStats `json:"origin,omitempty"` // counts of the origin behind the cache, if there is one; not included in sums
 }
 
-// Stats is what the whole lab saw since it was made or reset.
+// Stats is what the whole lab saw since it started or was reset.
 type Stats struct {
-	Hosts           int         `json:"hosts"`            // it serves
+	Hosts           int         `json:"hosts"`            // number of hosts served
 	Pages           int         `json:"pages"`            // linked pages of all hosts
 	Complete        float64     `json:"complete"`         // unique pages / all pages
 	HostsTouched    int         `json:"hosts_touched"`    // hosts that had a request
 	HostsIncomplete int         `json:"hosts_incomplete"` // of those, with a page missing
-	Connections     int64       `json:"connections"`      // accepted
-	BytesOut        int64       `json:"bytes_out"`        // of bodies, as sent
-	SpanSeconds     float64     `json:"span_seconds"`     // first request to last answer
+	Connections     int64       `json:"connections"`      // accepted connections
+	BytesOut        int64       `json:"bytes_out"`        // bytes of response bodies, as transferred
+	SpanSeconds     float64     `json:"span_seconds"`     // from the first request to the last response
 	LabCPUSeconds   float64     `json:"lab_cpu_seconds"`  // user and system, since the process started
-	GapP01MS        float64     `json:"gap_p01_ms"`       // over the gaps of all hosts
-	GapMedianMS     float64     `json:"gap_median_ms"`    // likewise
-	Epoch           int         `json:"epoch"`            // how often pages were changed
+	GapP01MS        float64     `json:"gap_p01_ms"`       // 1st percentile of the intervals of all hosts
+	GapMedianMS     float64     `json:"gap_median_ms"`    // median of the intervals of all hosts
+	Epoch           int         `json:"epoch"`            // number of times pages were changed
 	DNS             DNSStats    `json:"dns"`
 	Total           HostStats   `json:"total"`              // sums; the largest max_concurrent, the smallest gaps
-	PerHost         []HostStats `json:"per_host,omitempty"` // the hosts touched
+	PerHost         []HostStats `json:"per_host,omitempty"` // the hosts that got requests
 }
 
 // report gathers everything.

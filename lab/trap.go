@@ -29,10 +29,10 @@ type trap struct {
 }
 
 var traps = []trap{
-	{Calendar, "calendar", "each month links to the next and to one two years on", "/calendar/", "/calendar/2026/1", calendar},
+	{Calendar, "calendar", "each month links to the next and to one two years ahead", "/calendar/", "/calendar/2026/1", calendar},
 	{Facets, "facets", "a catalogue whose filters combine in any number and order", "/catalogue/", "/catalogue/", facets},
-	{Sessions, "sessions", "six pages under ever new session ids", "/account/", "/account/item-0", sessions},
-	{Maze, "maze", "a tree without end behind rel=nofollow links", "/nf/maze/", "/nf/maze/1", maze},
+	{Sessions, "sessions", "six pages with new session IDs each time", "/account/", "/account/item-0", sessions},
+	{Maze, "maze", "an endless tree behind rel=nofollow links", "/nf/maze/", "/nf/maze/1", maze},
 }
 
 // TrapChoices lists the traps by name.
@@ -58,7 +58,7 @@ func ParseTraps(list string) (Traps, error) {
 			}
 		}
 		if !found {
-			return 0, fmt.Errorf("unknown trap %q; known are %s", name, choiceNames(TrapChoices()))
+			return 0, fmt.Errorf("unknown trap %q; choose from %s", name, choiceNames(TrapChoices()))
 		}
 	}
 	return set, nil

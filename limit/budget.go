@@ -127,7 +127,7 @@ func (w Warning) Passed() []Warning {
 // String tells the warning as in `max_pages: 80 % used, 40 of 50 (safety)`.
 func (w Warning) String() string {
 	if w.Observed >= w.Max && w.Percent == marks[len(marks)-1] {
-		return fmt.Sprintf("%s: used up, %s of %s (%s)", w.Limit, w.Limit.format(w.Observed), w.Limit.format(w.Max), w.Layer)
+		return fmt.Sprintf("%s: reached, %s of %s (%s)", w.Limit, w.Limit.format(w.Observed), w.Limit.format(w.Max), w.Layer)
 	}
 	return fmt.Sprintf("%s: %d %% used, %s of %s (%s)", w.Limit, w.Percent, w.Limit.format(w.Observed), w.Limit.format(w.Max), w.Layer)
 }

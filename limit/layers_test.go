@@ -136,11 +136,11 @@ func TestQuota(t *testing.T) {
 		"begun":                        {Quota{Pages: 100, UsedPages: 79}, "max_pages 21 (usage)", "", ""},
 		"near":                         {Quota{Pages: 100, UsedPages: 80}, "max_pages 20 (usage)", "max_pages: 80 % used, 80 of 100 (usage)", ""},
 		"nearer":                       {Quota{Pages: 100, UsedPages: 96}, "max_pages 4 (usage)", "max_pages: 95 % used, 96 of 100 (usage)", ""},
-		"used up":                      {Quota{Pages: 100, UsedPages: 100}, "max_pages 0 (usage)", "max_pages: used up, 100 of 100 (usage)", Pages},
-		"overdrawn":                    {Quota{Pages: 100, UsedPages: 103}, "max_pages 0 (usage)", "max_pages: used up, 103 of 100 (usage)", Pages},
+		"used up":                      {Quota{Pages: 100, UsedPages: 100}, "max_pages 0 (usage)", "max_pages: reached, 100 of 100 (usage)", Pages},
+		"overdrawn":                    {Quota{Pages: 100, UsedPages: 103}, "max_pages 0 (usage)", "max_pages: reached, 103 of 100 (usage)", Pages},
 		"a crawl that goes on":         {Quota{Pages: 100, UsedPages: 60, HadPages: 50}, "max_pages 90 (usage)", "", ""},
-		"one that goes on for nothing": {Quota{Pages: 100, UsedPages: 100, HadPages: 50}, "max_pages 50 (usage)", "max_pages: used up, 100 of 100 (usage)", Pages},
-		"bytes":                        {Quota{Bytes: 100, UsedBytes: 100}, "max_pages none", "max_bytes: used up, 100 of 100 (usage)", Bytes},
+		"one that goes on for nothing": {Quota{Pages: 100, UsedPages: 100, HadPages: 50}, "max_pages 50 (usage)", "max_pages: reached, 100 of 100 (usage)", Pages},
+		"bytes":                        {Quota{Bytes: 100, UsedBytes: 100}, "max_pages none", "max_bytes: reached, 100 of 100 (usage)", Bytes},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Resolve(tc.quota.Layer()).Of(Pages).String(); got != tc.left {

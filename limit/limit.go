@@ -91,43 +91,43 @@ type Rule struct {
 // Rules are all limits, in the order in which they are told.
 var Rules = []Rule{
 	{
-		Name: Pages, Doc: "pages of the crawl", Asked: true, Extent: true, Safety: true, Preset: true, thing: "page", per: perCrawl,
+		Name: Pages, Doc: "maximum pages per crawl", Asked: true, Extent: true, Safety: true, Preset: true, thing: "page", per: perCrawl,
 		at: func(l *Limits) *int64 { return &l.Pages }, used: func(u *Use) *int64 { return &u.Pages },
 	},
 	{
-		Name: Requests, Doc: "requests of the crawl, robots.txt and sitemaps included", Asked: true, Extent: true, Safety: true, thing: "request", per: perCrawl,
+		Name: Requests, Doc: "maximum requests per crawl, including robots.txt and sitemaps", Asked: true, Extent: true, Safety: true, thing: "request", per: perCrawl,
 		at: func(l *Limits) *int64 { return &l.Requests }, used: func(u *Use) *int64 { return &u.Requests },
 	},
 	{
-		Name: Time, Kind: Span, Doc: "running time of the crawl", Asked: true, Extent: true, Safety: true, Preset: true, timeout: "Crawl timeout",
+		Name: Time, Kind: Span, Doc: "maximum running time", Asked: true, Extent: true, Safety: true, Preset: true, timeout: "Crawl timeout",
 		at: func(l *Limits) *int64 { return (*int64)(&l.Time) }, used: func(u *Use) *int64 { return (*int64)(&u.Time) },
 	},
 	{
-		Name: Depth, Doc: "links from a seed", Asked: true, Extent: true, Safety: true, Most: 65_535, thing: "link", per: "from a seed",
+		Name: Depth, Doc: "maximum depth, in links from a seed", Asked: true, Extent: true, Safety: true, Most: 65_535, thing: "link", per: "from a seed",
 		at: func(l *Limits) *int64 { return &l.Depth },
 	},
 	{
-		Name: Bytes, Kind: Size, Doc: "bytes of bodies as sent", Asked: true, Extent: true, Safety: true, thing: "byte", per: perCrawl,
+		Name: Bytes, Kind: Size, Doc: "maximum bytes downloaded, counted before decompression", Asked: true, Extent: true, Safety: true, thing: "byte", per: perCrawl,
 		at: func(l *Limits) *int64 { return &l.Bytes }, used: func(u *Use) *int64 { return &u.Bytes },
 	},
 	{
-		Name: PagesPerHost, Doc: "pages of each host", Asked: true, Extent: true, Safety: true, thing: "page", per: "per host",
+		Name: PagesPerHost, Doc: "maximum pages per host", Asked: true, Extent: true, Safety: true, thing: "page", per: "per host",
 		at: func(l *Limits) *int64 { return &l.PagesPerHost },
 	},
 	{
-		Name: Patience, Kind: Span, Doc: "how long to wait for a host that is held, failing or unreadable before it is given up", Asked: true, Safety: true,
+		Name: Patience, Kind: Span, Doc: "how long to wait for a held, failing or unreachable host before giving up on it", Asked: true, Safety: true,
 		Least: int64(time.Second), timeout: "Patience with a host", at: func(l *Limits) *int64 { return (*int64)(&l.Patience) },
 	},
 	{
-		Name: ConcurrentCrawls, Doc: "crawls of a tenant that run at the same time", thing: "crawl", per: "at a time",
+		Name: ConcurrentCrawls, Doc: "maximum concurrent crawls per tenant", thing: "crawl", per: "at a time",
 		at: func(l *Limits) *int64 { return &l.ConcurrentCrawls },
 	},
 	{
-		Name: Hosts, Doc: "hosts that a crawl may take up, those of its seeds first", Extent: true, Safety: true, thing: "host", per: perCrawl,
+		Name: Hosts, Doc: "maximum hosts per crawl, counting the seeds' hosts first", Extent: true, Safety: true, thing: "host", per: perCrawl,
 		at: func(l *Limits) *int64 { return &l.Hosts }, used: func(u *Use) *int64 { return &u.Hosts },
 	},
 	{
-		Name: RequestsPerSecond, Doc: "requests a second of each tenant with all its jobs, over all workers; of a crawl on one machine those of the crawl", Safety: true,
+		Name: RequestsPerSecond, Doc: "maximum requests per second per tenant, over all its jobs and workers; on one machine, per crawl", Safety: true,
 		thing: "request", per: "per second", at: func(l *Limits) *int64 { return &l.RequestsPerSecond },
 	},
 	{

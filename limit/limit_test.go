@@ -215,16 +215,16 @@ func TestBudget(t *testing.T) {
 			{time.Minute, Use{}, "", "Safety limit: Crawl timeout exceeded (60000ms)"},
 		}},
 		"the first ceiling stays named": {steps: []step{
-			{time.Second, Use{Requests: 1000}, "max_requests: used up, 1000 of 1000 (job)", "Job limit: Maximum 1000 requests per crawl"},
-			{time.Minute, Use{}, "max_time: used up, 1m of 1m (safety)", "Job limit: Maximum 1000 requests per crawl"},
+			{time.Second, Use{Requests: 1000}, "max_requests: reached, 1000 of 1000 (job)", "Job limit: Maximum 1000 requests per crawl"},
+			{time.Minute, Use{}, "max_time: reached, 1m of 1m (safety)", "Job limit: Maximum 1000 requests per crawl"},
 		}},
 		"two at once": {steps: []step{
-			{time.Second, Use{Pages: 45, Bytes: 1 << 20}, "max_pages: 80 % used, 45 of 50 (safety); max_bytes: used up, 1048576 of 1048576 (job)", "Job limit: Maximum 1048576 bytes per crawl"},
+			{time.Second, Use{Pages: 45, Bytes: 1 << 20}, "max_pages: 80 % used, 45 of 50 (safety); max_bytes: reached, 1048576 of 1048576 (job)", "Job limit: Maximum 1048576 bytes per crawl"},
 		}},
 		"hosts warn and stop nothing": {steps: []step{
 			{time.Second, Use{Hosts: 7}, "", ""},
 			{time.Second, Use{Hosts: 1}, "max_hosts: 80 % used, 8 of 10 (plan)", ""},
-			{time.Second, Use{Hosts: 2}, "max_hosts: used up, 10 of 10 (plan)", ""},
+			{time.Second, Use{Hosts: 2}, "max_hosts: reached, 10 of 10 (plan)", ""},
 		}},
 		"resumed": {spent: Use{Pages: 41, Time: 50 * time.Second}, steps: []step{
 			{0, Use{}, "", ""}, // 80 % was told before

@@ -38,7 +38,7 @@ func TestLatencyWithoutPace(t *testing.T) {
 		t.Fatalf("the cap grew to %d", grown)
 	}
 	least, _ := ask(10, 400*time.Millisecond)
-	if least > grown/2 || len(said) == 0 || said[0] != "half as many requests at once: response times rose" {
+	if least > grown/2 || len(said) == 0 || said[0] != "concurrency halved: response times increased" {
 		t.Errorf("the cap fell from %d to %d: %q", grown, least, said)
 	}
 	if pace := p.Pace(s); pace != 0 || s.Floor() != 0 || s.Learned() != 0 {

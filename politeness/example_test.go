@@ -35,9 +35,9 @@ func ExamplePolicy_Observe() {
 	// Output:
 	// 10:00:00  answers 200 ""
 	// 10:00:00  waits for pace
-	// 10:00:01  answers 429 "slowed to 2.0 s: 429 with Retry-After 30; left alone for 30 s"
+	// 10:00:01  answers 429 "slowed to 2.0 s: 429 with Retry-After 30; on hold for 30 s"
 	// 10:00:01  waits for hold
-	// 10:00:31  answers 200 "serves again after refusals"
+	// 10:00:31  answers 200 "accepting requests again after refusals"
 	// pace is now 2s
 }
 

@@ -81,41 +81,41 @@ func (e Effect) String() string {
 	}
 	switch {
 	case e.Has(Noise):
-		part("back to ", seconds(e.to), ", since refusals do not depend on our pace: ", e.why())
+		part("back to ", seconds(e.to), ", because refusals do not depend on our pace: ", e.why())
 	case e.Has(Relieved):
-		part("back to ", seconds(e.to), ", since it is this URL that is refused: ", e.why())
+		part("back to ", seconds(e.to), ", because only this URL is refused: ", e.why())
 	case e.Has(Slowed|Welcomed) && e.to > e.from:
-		part("slowed to ", seconds(e.to), ", to see whether that helps")
+		part("slowed to ", seconds(e.to), ", to test whether that helps")
 	case e.Has(Slowed | Welcomed):
 	case e.Has(Slowed) && e.to > e.from:
 		part("slowed to ", seconds(e.to), ": ", e.why())
 	case e.Has(Slowed):
 		part("stays at ", seconds(e.to), ", the slowest pace: ", e.why())
 	case e.Has(ProbeFailed):
-		part("back to ", seconds(e.to), ", which held: ", e.why(), " at ", seconds(e.from))
+		part("back to ", seconds(e.to), ", the last pace that worked: ", e.why(), " at ", seconds(e.from))
 	case e.Has(Incident) && e.cause == causeLatency:
-		part("half as many requests at once: ", e.why())
+		part("concurrency halved: ", e.why())
 	case e.Has(Probed):
-		part("tries ", seconds(e.to), " instead of ", seconds(e.from))
+		part("trying ", seconds(e.to), " instead of ", seconds(e.from))
 	}
 	if e.Has(Held) {
 		if len(b) > 0 {
-			part("left alone for ", seconds(e.hold))
+			part("on hold for ", seconds(e.hold))
 		} else {
-			part("left alone for ", seconds(e.hold), ": ", e.why())
+			part("on hold for ", seconds(e.hold), ": ", e.why())
 		}
 	}
 	if e.Has(CircuitOpened) {
-		part(strconv.Itoa(circuitAfter), " failures in a row: one request per backoff")
+		part(strconv.Itoa(circuitAfter), " failures in a row: one request per backoff period")
 	}
 	if e.Has(CircuitClosed) {
-		part("answers again after failures")
+		part("responding again after failures")
 	}
 	if e.Has(Welcomed) {
-		part("serves again after refusals")
+		part("accepting requests again after refusals")
 	}
 	if e.Has(Cancelled) {
-		part("refuses even at the slowest pace: to be cancelled")
+		part("refused even at the slowest pace: cancelling")
 	}
 	return string(b)
 }
@@ -124,9 +124,9 @@ func (e Effect) String() string {
 func (e Effect) why() string {
 	switch {
 	case e.cause == causeLatency:
-		return "response times rose"
+		return "response times increased"
 	case e.cause == causeCongestion:
-		return "signs of overload, the last " + e.answerName()
+		return "signs of overload, most recently " + e.answerName()
 	case e.answer.holdsHost():
 		return e.answerName() + " with Retry-After " + strconv.FormatInt(int64(e.answer.RetryAfter/time.Second), 10)
 	default:
@@ -139,7 +139,7 @@ func (e Effect) answerName() string {
 		return e.answer.Fault.String()
 	}
 	if e.answer.Status == http.StatusOK {
-		return "an answer"
+		return "a response"
 	}
 	return strconv.Itoa(e.answer.Status)
 }

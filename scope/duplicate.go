@@ -75,7 +75,7 @@ func (d *Duplicates) Look(u weburl.URL) Decision {
 	if t.asked++; t.asked%ProbeEvery == 0 {
 		return Decision{In: true}
 	}
-	return Decision{Reason: DuplicateContent, Rule: fmt.Sprintf("%d pages like this one in a row had the same text", t.run)}
+	return Decision{Reason: DuplicateContent, Rule: fmt.Sprintf("the last %d similar pages had the same text", t.run)}
 }
 
 // template finds or makes the record of a template.

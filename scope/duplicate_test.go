@@ -25,7 +25,7 @@ func TestDuplicates(t *testing.T) {
 		got := d.Look(mustURL(t, page(100+i)))
 		if got.In {
 			in++
-		} else if got != (Decision{Reason: DuplicateContent, Rule: "8 pages like this one in a row had the same text"}) {
+		} else if got != (Decision{Reason: DuplicateContent, Rule: "the last 8 similar pages had the same text"}) {
 			t.Fatalf("%+v", got)
 		}
 	}

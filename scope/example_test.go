@@ -37,8 +37,8 @@ func ExampleNew() {
 	// Output:
 	// true  | host
 	// false excluded | exclude /**?sort=*
-	// false non_document | .png is an image
-	// false out_of_scope | not a host of the seeds
+	// false non_document | .png is an image; use --files to include it
+	// false out_of_scope | host is not a seed host
 }
 
 func ExampleRules_Widen() {
@@ -75,7 +75,7 @@ func ExampleNewTraps() {
 	}
 	// Output:
 	// in
-	// trap_query | has the parameters of another URL in another order
+	// trap_query | has the same parameters as another URL in a different order
 	// trap_path | repeats /news/about
 	// in
 }
@@ -88,5 +88,5 @@ func ExampleDuplicates() {
 	}
 	d := same.Look(parse("https://example.com/product/8"))
 	fmt.Println(d.In, d.Reason, "|", d.Rule)
-	// Output: false duplicate_content | 8 pages like this one in a row had the same text
+	// Output: false duplicate_content | the last 8 similar pages had the same text
 }

@@ -18,12 +18,12 @@ type file struct {
 var files = table(
 	kind{"an image", "jpg jpeg jpe jfif png apng gif webp avif bmp tif tiff svg svgz ico heic heif jxl psd eps"},
 	kind{"a font", "woff woff2 ttf otf eot"},
-	kind{"a style sheet", "css less scss"},
-	kind{"a program", "js mjs cjs wasm map"},
-	kind{"sound or film", "mp3 mp4 m4a m4v mkv avi mov wmv wma flv webm ogg oga ogv opus wav flac aac mpg mpeg mid midi 3gp m3u m3u8 swf"},
+	kind{"a stylesheet", "css less scss"},
+	kind{"a script", "js mjs cjs wasm map"},
+	kind{"audio or video", "mp3 mp4 m4a m4v mkv avi mov wmv wma flv webm ogg oga ogv opus wav flac aac mpg mpeg mid midi 3gp m3u m3u8 swf"},
 	kind{"an archive", "zip gz tgz bz2 tbz xz txz zst lz4 7z rar tar jar war whl gem"},
 	kind{"an installer", "exe msi dmg iso img apk ipa deb rpm pkg cab bin crx xpi"},
-	kind{"a document for readers", "pdf doc docx dot dotx xls xlsx xlsm ppt pptx pps ppsx odt ods odp rtf epub mobi azw3 djvu csv tsv ics vcf"},
+	kind{"a document", "pdf doc docx dot dotx xls xlsx xlsm ppt pptx pps ppsx odt ods odp rtf epub mobi azw3 djvu csv tsv ics vcf"},
 )
 
 // kind is one line of the table.
@@ -33,7 +33,7 @@ func table(kinds ...kind) map[string]*file {
 	all := map[string]*file{}
 	for _, k := range kinds {
 		for ending := range strings.FieldsSeq(k.endings) {
-			all[ending] = &file{dotted: "." + ending, rule: "." + ending + " is " + k.about, program: k.about == "a program"}
+			all[ending] = &file{dotted: "." + ending, rule: "." + ending + " is " + k.about + "; use --files to include it", program: k.about == "a script"}
 		}
 	}
 	return all

@@ -164,7 +164,7 @@ type HostError struct {
 }
 
 // Error names the entry and says what is wrong with it.
-func (e *HostError) Error() string { return "host " + quote(e.Entry) + ": " + e.Problem }
+func (e *HostError) Error() string { return "invalid host " + quote(e.Entry) + ": " + e.Problem }
 
 // Hint says what to do about it.
 func (e *HostError) Hint() string { return e.hint }
@@ -177,14 +177,14 @@ func (r *Rules) addEntry(entry string) error {
 	}
 	u, err := weburl.Parse(raw)
 	if err != nil {
-		return &HostError{entry, err.Error(), "write a host as example.com or example.com:8080"}
+		return &HostError{entry, err.Error(), "use a host such as example.com or example.com:8080"}
 	}
 	folder := u.PathQuery()
 	if folder != "/" && r.mode != Prefix {
-		return &HostError{entry, "has a path", "write the host alone, or use the mode prefix"}
+		return &HostError{entry, "it has a path", "remove the path, or use --scope prefix"}
 	}
 	if !strings.HasSuffix(folder, "/") || u.Query() != "" {
-		return &HostError{entry, "its path does not end in a slash", "write a folder as example.com/docs/"}
+		return &HostError{entry, "the path must end in a slash", "use the form example.com/docs/"}
 	}
 	put(r.added, hostKey(u), false, folder)
 	return nil

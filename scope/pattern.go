@@ -70,7 +70,9 @@ type PatternError struct {
 }
 
 // Error names the pattern and says what is wrong with it.
-func (e *PatternError) Error() string { return e.Kind + " " + quote(e.Pattern) + ": " + e.Problem }
+func (e *PatternError) Error() string {
+	return "invalid " + e.Kind + " pattern " + quote(e.Pattern) + ": " + e.Problem
+}
 
 // Hint says what to do about it; it may be empty.
 func (e *PatternError) Hint() string { return e.hint }
@@ -104,25 +106,25 @@ func compileAll(kind string, list []string, problems []error) ([]pattern, []erro
 func compile(text string) (p pattern, problem, hint string) {
 	switch {
 	case text == "":
-		return p, "is empty", `a pattern for everything is "**"`
+		return p, "is empty", `use "**" to match everything`
 	case len(text) > MaxPattern:
-		return p, fmt.Sprintf("is longer than %d bytes", MaxPattern), "use several patterns, or a shorter one with * in it"
+		return p, fmt.Sprintf("is longer than the maximum of %d bytes", MaxPattern), "use several patterns, or shorten it with *"
 	}
 	if expr, ok := strings.CutPrefix(text, "re:"); ok {
 		return compileRE(expr)
 	}
 	if strings.Contains(text, "#") {
-		return p, "has a fragment, and URLs are known without", "leave out everything from the # on"
+		return p, "has a fragment, but URLs are matched without fragments", "remove # and everything after it"
 	}
 	scheme, rest, isURL := strings.Cut(text, "://")
 	switch {
 	case isURL:
 		host, path, _ := strings.Cut(rest, "/")
 		if strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 }) {
-			return p, "has a host that is not in ASCII", "write the host as `headway url` shows it, beginning with xn--"
+			return p, "has a non-ASCII host", "use the Punycode form (xn--…), which headway url prints"
 		}
 		if !strings.Contains(rest, "/") && !strings.HasSuffix(rest, "**") {
-			return p, "names a host without a path", "write " + text + "/** for all of it"
+			return p, "has a host but no path", "write " + text + "/** to match the whole host"
 		}
 		text = strings.ToLower(scheme + "://" + host)
 		if len(host) < len(rest) {
@@ -134,17 +136,17 @@ func compile(text string) (p pattern, problem, hint string) {
 	case !strings.Contains(text, "/"):
 		p.part = lastSegment
 	default:
-		return p, "begins neither with a slash nor with a scheme",
+		return p, "must start with a slash or a scheme",
 			"write /" + text + " for a path, or *://" + text + " for a host"
 	}
 	p.query = strings.Contains(text, "?")
 	text = escape(text)
 	if len(text) > MaxPattern {
-		return p, fmt.Sprintf("is longer than %d bytes when escaped", MaxPattern), "use a shorter one with * in it"
+		return p, fmt.Sprintf("is longer than the maximum of %d bytes when percent-encoded", MaxPattern), "shorten it with *"
 	}
 	var ok bool
 	if p.glob, ok = compileGlob(text); !ok {
-		return p, "ends in a backslash", `a backslash takes the meaning from what follows it; write \\ for itself`
+		return p, "ends in a backslash", `a backslash escapes the next character; write \\ for a literal backslash`
 	}
 	return p, "", ""
 }
@@ -152,12 +154,12 @@ func compile(text string) (p pattern, problem, hint string) {
 // compileRE reads a regular expression.
 func compileRE(expr string) (p pattern, problem, hint string) {
 	if strings.HasPrefix(expr, "^/") {
-		return p, "can never match: it is held against the whole URL",
+		return p, "can never match, because regular expressions match the whole URL",
 			"write re:^https?://[^/]+" + expr[1:] + ", or a glob such as /docs/**"
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return p, strings.TrimPrefix(err.Error(), "error parsing regexp: "), "the syntax is that of RE2, without look-around and back-references"
+		return p, strings.TrimPrefix(err.Error(), "error parsing regexp: "), "use RE2 syntax; look-around and back-references are not supported"
 	}
 	p.re = re
 	return p, "", ""

@@ -109,13 +109,13 @@ func New(c Config) (*Rules, error) {
 	}
 	var problems []error
 	if !slices.Contains(Modes, r.mode) {
-		problems = append(problems, fmt.Errorf("scope mode %q: known are %s", c.Mode, modeNames()))
+		problems = append(problems, fmt.Errorf("invalid scope mode %q; choose one of %s", c.Mode, modeNames()))
 	}
 	if c.MaxDepth < 0 {
-		problems = append(problems, fmt.Errorf("max depth %d: must not be negative", c.MaxDepth))
+		problems = append(problems, fmt.Errorf("invalid max depth %d: must not be negative", c.MaxDepth))
 	}
 	if n := len(c.Include) + len(c.Exclude); n > MaxPatterns {
-		return nil, errors.Join(append(problems, fmt.Errorf("%d include and exclude patterns: at most %d are allowed", n, MaxPatterns))...)
+		return nil, errors.Join(append(problems, fmt.Errorf("too many include and exclude patterns: %d, maximum %d", n, MaxPatterns))...)
 	}
 	r.include, problems = compileAll("include", c.Include, problems)
 	r.exclude, problems = compileAll("exclude", c.Exclude, problems)
@@ -143,10 +143,10 @@ func New(c Config) (*Rules, error) {
 }
 
 var outside = map[Mode]string{
-	Host:   "not a host of the seeds",
-	Domain: "not a domain of the seeds",
-	Prefix: "not below the folder of a seed",
-	List:   "not on the list of hosts",
+	Host:   "host is not a seed host",
+	Domain: "domain is not a seed domain",
+	Prefix: "path is outside the seed folders",
+	List:   "host is not in the host list",
 	Any:    "not a URL",
 }
 
@@ -173,7 +173,7 @@ func (r *Rules) decide(u weburl.URL, depth int) Decision {
 	if len(r.include) > 0 {
 		p := matching(r.include, u)
 		if p == nil {
-			return Decision{Reason: OutOfScope, Rule: "no include matches"}
+			return Decision{Reason: OutOfScope, Rule: "no include pattern matches"}
 		}
 		rule = p.rule
 	}

@@ -198,8 +198,8 @@ func TestRuleText(t *testing.T) {
 	for raw, want := range map[string]string{
 		"https://example.com/a":        "include /**",
 		"https://example.com/cart?a=1": "exclude /cart",
-		"https://example.org/a":        "not a host of the seeds",
-		"https://example.com/a.jpg":    ".jpg is an image",
+		"https://example.org/a":        "host is not a seed host",
+		"https://example.com/a.jpg":    ".jpg is an image; use --files to include it",
 	} {
 		if d := r.Decide(mustURL(t, raw), 2); d.Rule != want {
 			t.Errorf("%s: %q, want %q", raw, d.Rule, want)
@@ -237,23 +237,23 @@ func TestNewRefuses(t *testing.T) {
 		want   string // in the error
 		hint   string // in the hint
 	}{
-		"mode":             {Config{Mode: "planet"}, `scope mode "planet": known are host, domain, prefix, list, any`, ""},
+		"mode":             {Config{Mode: "planet"}, `invalid scope mode "planet"; choose one of host, domain, prefix, list, any`, ""},
 		"depth":            {Config{MaxDepth: -1}, "max depth -1", ""},
 		"zero seed":        {Config{Seeds: make([]weburl.URL, 1)}, "zero URL", ""},
-		"empty":            {Config{Include: []string{""}}, `include "": is empty`, `"**"`},
-		"no slash":         {Config{Exclude: []string{"docs/**"}}, `exclude "docs/**": begins neither`, "/docs/**"},
-		"host only":        {Config{Exclude: []string{"https://example.com"}}, "without a path", "https://example.com/**"},
-		"international":    {Config{Exclude: []string{"https://bücher.example/**"}}, "not in ASCII", "xn--"},
+		"empty":            {Config{Include: []string{""}}, `invalid include pattern "": is empty`, `"**"`},
+		"no slash":         {Config{Exclude: []string{"docs/**"}}, `invalid exclude pattern "docs/**": must start with a slash or a scheme`, "/docs/**"},
+		"host only":        {Config{Exclude: []string{"https://example.com"}}, "has a host but no path", "https://example.com/**"},
+		"international":    {Config{Exclude: []string{"https://bücher.example/**"}}, "has a non-ASCII host", "xn--"},
 		"backslash":        {Config{Exclude: []string{`/a\`}}, "ends in a backslash", `\\`},
 		"fragment":         {Config{Exclude: []string{"/a#b"}}, "fragment", "#"},
-		"long":             {Config{Exclude: []string{"/" + strings.Repeat("a", MaxPattern)}}, "longer than 512 bytes", "*"},
-		"long escaped":     {Config{Exclude: []string{"/" + strings.Repeat("ü", MaxPattern/3)}}, "when escaped", "*"},
-		"regexp":           {Config{Exclude: []string{"re:(a"}}, `exclude "re:(a": missing closing )`, "RE2"},
+		"long":             {Config{Exclude: []string{"/" + strings.Repeat("a", MaxPattern)}}, "longer than the maximum of 512 bytes", "*"},
+		"long escaped":     {Config{Exclude: []string{"/" + strings.Repeat("ü", MaxPattern/3)}}, "when percent-encoded", "*"},
+		"regexp":           {Config{Exclude: []string{"re:(a"}}, `invalid exclude pattern "re:(a": missing closing )`, "RE2"},
 		"regexp of a path": {Config{Include: []string{"re:^/docs/"}}, "can never match", "re:^https?://[^/]+/docs/"},
-		"too many":         {Config{Include: make([]string, MaxPatterns+1)}, "1001 include and exclude patterns", ""},
+		"too many":         {Config{Include: make([]string, MaxPatterns+1)}, "too many include and exclude patterns: 1001, maximum 1000", ""},
 		"host":             {Config{Hosts: []string{"a b"}}, `host "a b":`, "example.com"},
-		"host with path":   {Config{Hosts: []string{"example.com/docs/"}}, "has a path", "prefix"},
-		"no folder":        {Config{Mode: Prefix, Hosts: []string{"example.com/docs"}}, "does not end in a slash", "example.com/docs/"},
+		"host with path":   {Config{Hosts: []string{"example.com/docs/"}}, "it has a path", "prefix"},
+		"no folder":        {Config{Mode: Prefix, Hosts: []string{"example.com/docs"}}, "the path must end in a slash", "example.com/docs/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := New(tc.config)

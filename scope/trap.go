@@ -129,7 +129,7 @@ func (t *Traps) Look(u weburl.URL, now time.Time) Decision {
 		return Decision{Reason: TrapQuery, Rule: fmt.Sprintf("more than %d parameters", t.cfg.MaxParams)}
 	}
 	if p := q.repeated(); p != "" {
-		return Decision{Reason: TrapQuery, Rule: fmt.Sprintf("has the parameter %s %d times or more", short(p), sameParam)}
+		return Decision{Reason: TrapQuery, Rule: fmt.Sprintf("repeats the parameter %s %d times or more", short(p), sameParam)}
 	}
 	h := t.host(hostKey(u))
 	d := t.look(h, path, noise, now)
@@ -150,7 +150,7 @@ func (t *Traps) look(h *trapHost, path string, noise bool, now time.Time) Decisi
 			if noise {
 				reason = TrapPath
 			}
-			return Decision{Reason: reason, Rule: fmt.Sprintf("more than %d session ids or tracking codes for one page", t.cfg.MaxSpellings)}
+			return Decision{Reason: reason, Rule: fmt.Sprintf("more than %d session IDs or tracking codes for one page", t.cfg.MaxSpellings)}
 		}
 	}
 	if d, ok := t.dated(h, path, now); ok {
@@ -186,7 +186,7 @@ func (t *Traps) dated(h *trapHost, path string, now time.Time) (d Decision, ok b
 		// What is on in the next days.
 	case date.After(now):
 		if max := t.allowance(h); h.suspicious >= max {
-			return Decision{Reason: reason, Rule: fmt.Sprintf("more than %d dates ahead or combinations of parameters on this host", max)}, true
+			return Decision{Reason: reason, Rule: fmt.Sprintf("more than %d future dates or parameter combinations on this host", max)}, true
 		}
 		h.suspicious++
 	default:
@@ -209,7 +209,7 @@ func (t *Traps) filtered(h *trapHost, path string, at uint64) Decision {
 	q := &t.query
 	full := at ^ q.sum() ^ saltFull
 	if len(q.parts)+len(q.neutral) > 1 && t.count(h, full) > 1 {
-		return Decision{Reason: TrapQuery, Rule: "has the parameters of another URL in another order"}
+		return Decision{Reason: TrapQuery, Rule: "has the same parameters as another URL in a different order"}
 	}
 	// How many things the keys name, and whether all of them are known here.
 	known, things := true, 0
@@ -240,7 +240,7 @@ func (t *Traps) filtered(h *trapHost, path string, at uint64) Decision {
 		case things > 0 && int(h.marks[combined]) < viewsOfID*things:
 			t.count(h, combined)
 		case h.suspicious >= max:
-			return Decision{Reason: TrapQuery, Rule: fmt.Sprintf("more than %d combinations of parameters or dates ahead on this host, this one at %s", max, short(path))}
+			return Decision{Reason: TrapQuery, Rule: fmt.Sprintf("more than %d parameter combinations or future dates on this host, this one at %s", max, short(path))}
 		default:
 			h.suspicious++
 		}

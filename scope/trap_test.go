@@ -27,7 +27,7 @@ func TestTrapShapes(t *testing.T) {
 		"/1/2/3/4/5/6/7/8/9/10/11/12/13/14":          "",
 		"/" + strings.Repeat("0123/4567/", 3):        "repeats /0123/4567",
 		"/1/2/3/4/5/6/7/8/9/a/b/c/d/e/f/g/h/i/j/k/l": "more than 20 folders deep",
-		"/?a=1&a=1&a=1":                              "has the parameter a=1 3 times or more",
+		"/?a=1&a=1&a=1":                              "repeats the parameter a=1 3 times or more",
 		"/?a[]=1&a[]=2&a[]=3":                        "",
 		"/?" + params(20):                            "",
 		"/?" + params(21):                            "more than 20 parameters",

@@ -52,7 +52,7 @@ func TestClient(t *testing.T) {
 		t.Errorf("cancelled %+v, %v", j, err)
 	}
 	_, err = c.PauseJob(ctx, j.Job)
-	if p, ok := errors.AsType[*client.Problem](err); !ok || p.Status != http.StatusConflict || p.Hint != "GET /v1/jobs/1 tells how it stands" {
+	if p, ok := errors.AsType[*client.Problem](err); !ok || p.Status != http.StatusConflict || p.Hint != "check its state with GET /v1/jobs/1" {
 		t.Errorf("paused: %v", err)
 	}
 	_, err = s.client("hw_wrong").GetMe(ctx)

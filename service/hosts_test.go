@@ -50,7 +50,7 @@ func TestOptOuts(t *testing.T) {
 	// A URL there would not pass, and why says so.
 	fill(t, s, "")
 	s.ask("POST", "/v1/opt-outs", k, map[string]any{"host": marker + ".example"}).read(t, http.StatusOK, nil)
-	if a := s.ask("GET", "/v1/jobs/1/why?url=https://"+marker+".example/"+marker, k, nil); !strings.Contains(string(a.body), marker+".example is on the list of those who asked not to be crawled") {
+	if a := s.ask("GET", "/v1/jobs/1/why?url=https://"+marker+".example/"+marker, k, nil); !strings.Contains(string(a.body), marker+".example is on the opt-out list") {
 		t.Errorf("why: %s", a.body)
 	}
 	s.ask("DELETE", "/v1/opt-outs?host=shop.example", k, nil).read(t, http.StatusNoContent, nil)

@@ -108,7 +108,7 @@ func TestReads(t *testing.T) {
 	for _, p := range slow.Parts {
 		sum += p.Part
 	}
-	if !strings.HasPrefix(slow.Sentence, "No worker tells yet") || len(slow.Notes) != 1 || len(slow.Parts) > 0 && math.Abs(sum-1) > 1e-9 {
+	if !strings.HasPrefix(slow.Sentence, "No worker has reported") || len(slow.Notes) != 1 || len(slow.Parts) > 0 && math.Abs(sum-1) > 1e-9 {
 		t.Errorf("slow: %+v", slow)
 	}
 
@@ -196,7 +196,7 @@ func TestReads(t *testing.T) {
 func TestReceiptOfManyJobs(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "", store.ScopeOperator)
-	const host, note = "https://shop.example", "Only the newest 1000 jobs were looked at: what older ones asked of the host is not counted."
+	const host, note = "https://shop.example", "Only the newest 1000 jobs are included; requests of older jobs are not counted."
 	crawled(t, s, "acme", host)
 	receipt := func() (requests int, told bool) {
 		t.Helper()

@@ -26,8 +26,8 @@ import (
 	"headway/store/postgres"
 )
 
-// Where a service listens, and how many requests a second each key may send,
-// unless it is told otherwise.
+// The default address, and the default rate limit of each key in requests per
+// second.
 const (
 	DefaultListen = "127.0.0.1:8788"
 	DefaultRate   = 50
@@ -35,15 +35,15 @@ const (
 
 // Bounds of connections and requests.
 const (
-	maxConns   = 2048             // at once; more wait in the queue of the system
+	maxConns   = 2048             // concurrent; more wait in the backlog of the system
 	maxHeader  = 16 << 10         // bytes
 	headerTime = 5 * time.Second  // to send it
 	readTime   = 30 * time.Second // to send all of a request
-	writeTime  = 60 * time.Second // to read an answer; streams have times of their own
+	writeTime  = 60 * time.Second // to read a response; streams have their own timeouts
 	idleTime   = 2 * time.Minute  // between two requests
-	stopTime   = 10 * time.Second // for requests under way when the service stops
-	readyTime  = 2 * time.Second  // for the store to say that it is there
-	burst      = 4                // seconds of the rate of a key that may come at once
+	stopTime   = 10 * time.Second // graceful shutdown: for requests in flight
+	readyTime  = 2 * time.Second  // for the database to respond
+	burst      = 4                // seconds' worth of a key's rate that may be sent in a burst
 )
 
 // Config is how a service runs.
@@ -53,33 +53,33 @@ type Config struct {
 	Listen string
 	// NoKeys answers requests without a key. The listener must be on loopback.
 	NoKeys bool
-	// Settings reads what a job asks for under the settings of the server.
+	// Settings applies the settings of a job on top of the server's.
 	Settings func(config.Asked) (*config.Settings, error)
 	// Rate is how many requests a second each key may send to this server; 0
-	// means DefaultRate. What was not used for some seconds may come at once.
+	// means DefaultRate. Bursts of a few seconds' worth of requests are allowed.
 	Rate float64
-	// Webhooks is the door to the network for webhooks. Ranges in its AllowPrivate
-	// are sent to, by plain http, too.
+	// Webhooks guards the network access of webhooks. Ranges in its AllowPrivate
+	// may be sent to, also over plain http.
 	Webhooks guard.Config
-	// Exports says where exports go; the zero value is nowhere.
+	// Exports is where exports are written; the zero value disables them.
 	Exports Exports
-	// Observe, when not nil, is told of each request: the operation of the API,
+	// Observe, when not nil, is called for each request: the operation of the API,
 	// the status and how long it took, 0 for a stream.
 	Observe func(operation string, status int, took time.Duration)
 	Log     *slog.Logger // nil for none
-	// Listening, when not nil, is told the address once requests are taken.
+	// Listening, when not nil, is called with the address once requests are accepted.
 	Listening func(net.Addr)
 }
 
-// Exports says where exports go.
+// Exports is where exports are written.
 type Exports struct {
 	To    string         // a folder, or s3://BUCKET/PREFIX; empty for none
-	Guard guard.Config   // the door to S3
-	Roots *x509.CertPool // who may vouch for S3; nil for those of the system
+	Guard guard.Config   // guards the network access to S3
+	Roots *x509.CertPool // trusted roots for S3; nil for those of the system
 }
 
-// Run listens and answers, and does what is done behind the scenes (webhooks,
-// schedules, exports, retention), until ctx ends; then it lets requests under way
+// Run serves the API and runs the background jobs (webhooks,
+// schedules, exports, retention) until ctx ends; then it lets requests in flight
 // finish.
 func Run(ctx context.Context, c Config) error {
 	c.Listen, c.Log = cmp.Or(c.Listen, DefaultListen), cmp.Or(c.Log, slog.New(slog.DiscardHandler))
@@ -103,7 +103,7 @@ func Run(ctx context.Context, c Config) error {
 	return serve(ctx, c, l, workers)
 }
 
-// crew works behind the API.
+// crew runs the background jobs.
 type crew interface {
 	api.Chores
 	Run(ctx context.Context) error
@@ -121,15 +121,15 @@ func (c *Config) check() error {
 	return nil
 }
 
-// ErrAddress says that a service is to listen where there is nothing to listen at.
-var ErrAddress = errors.New("not an address and port")
+// ErrAddress says that the address to listen on is invalid.
+var ErrAddress = errors.New("not an IP address and port")
 
-// ErrOpen says that a service would listen to others than this machine and ask
-// them for no key.
-var ErrOpen = errors.New("only a loopback address may be listened at without keys")
+// ErrOpen says that a service would be reachable from other machines without
+// requiring a key.
+var ErrOpen = errors.New("only a loopback address is allowed")
 
-// serve answers on a listener while the crew works. If one of the two ends by
-// itself so does the other: a service that does half of its work looks healthy.
+// serve answers on a listener while the background jobs run. If one of the two ends by
+// itself, so does the other: a service that does half of its work would look healthy.
 func serve(ctx context.Context, c Config, l net.Listener, behind crew) error {
 	rate := cmp.Or(c.Rate, DefaultRate)
 	prover, err := proof.New(c.Webhooks, c.Exports.Roots)
@@ -146,13 +146,13 @@ func serve(ctx context.Context, c Config, l net.Listener, behind crew) error {
 		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 	}
-	// Requests outlive the order to stop; what only waits for news does not.
+	// Requests in flight outlive the order to stop; event listeners do not.
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := a.Run(working); err != nil {
-			c.Log.ErrorContext(ctx, "events not followed", "err", err)
+			c.Log.ErrorContext(ctx, "event listener failed", "err", err)
 		}
 	})
 	crewed := make(chan error, 1)
@@ -170,7 +170,7 @@ func serve(ctx context.Context, c Config, l net.Listener, behind crew) error {
 		return fmt.Errorf("serve at %s: %w", l.Addr(), err)
 	case err := <-crewed:
 		if ctx.Err() == nil {
-			failed = fmt.Errorf("webhooks, schedules and exports ended: %w", err)
+			failed = fmt.Errorf("background jobs (webhooks, schedules, exports) stopped: %w", err)
 			stop()
 		}
 	case <-ctx.Done():
@@ -180,13 +180,13 @@ func serve(ctx context.Context, c Config, l net.Listener, behind crew) error {
 	defer cancel()
 	err = server.Shutdown(last)
 	if err != nil {
-		err = errors.Join(fmt.Errorf("requests under way did not finish: %w", err), server.Close())
+		err = errors.Join(fmt.Errorf("requests in flight did not finish in time: %w", err), server.Close())
 	}
 	<-ended
 	return errors.Join(failed, err)
 }
 
-// health answers whether the service lives and can work.
+// health answers health checks.
 type health struct {
 	store    *postgres.Store
 	stopping atomic.Bool
@@ -207,7 +207,7 @@ func (h *health) beside(next http.Handler) http.Handler {
 	return mux
 }
 
-// ready tells why no request should be sent here.
+// ready reports why no request should be sent here.
 func (h *health) ready(ctx context.Context) error {
 	if h.stopping.Load() {
 		return errors.New("stopping")
@@ -215,12 +215,12 @@ func (h *health) ready(ctx context.Context) error {
 	return Answers(ctx, h.store)
 }
 
-// Answers tells whether a store answers soon.
+// Answers reports an error if the database does not respond in time.
 func Answers(ctx context.Context, st *postgres.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
 	if _, err := st.JobList(ctx, 0, 0); err != nil {
-		return errors.New("the store does not answer")
+		return errors.New("the database is not responding")
 	}
 	return nil
 }

@@ -236,7 +236,7 @@ func TestJobs(t *testing.T) {
 	}
 	var refused struct{ Detail, Hint string }
 	s.ask("POST", path+"/extend", k, map[string]any{"max_pages": 10}).read(t, http.StatusConflict, &refused)
-	if refused.Detail != "extend job 1: it was cancelled: the state has changed" || !strings.HasPrefix(refused.Hint, "create another job") {
+	if refused.Detail != "extend job 1: the job was cancelled: the state has changed" || !strings.HasPrefix(refused.Hint, "create a new job") {
 		t.Errorf("extended once cancelled: %+v", refused)
 	}
 	s.ask("GET", path+"/compare?with=1", k, nil).read(t, http.StatusOK, nil)
@@ -362,7 +362,7 @@ func TestBounds(t *testing.T) {
 	if a := s.ask("DELETE", "/v1/jobs", k, nil); a.header.Get("Allow") != "GET, POST" {
 		t.Errorf("Allow %q", a.header.Get("Allow"))
 	}
-	if a := s.ask("POST", "/v1/jobs", k, []byte(`{}`), "Content-Type", "text/plain"); a.status != http.StatusUnsupportedMediaType || !strings.Contains(string(a.body), "send JSON, and say so") {
+	if a := s.ask("POST", "/v1/jobs", k, []byte(`{}`), "Content-Type", "text/plain"); a.status != http.StatusUnsupportedMediaType || !strings.Contains(string(a.body), "send JSON with Content-Type") {
 		t.Errorf("a body of another type: %d %s", a.status, a.body)
 	}
 	s.ask("GET", "/v2", k, nil).read(t, http.StatusNotFound, nil)

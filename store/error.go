@@ -26,7 +26,7 @@ var (
 	ErrFull = errors.New("the disk is full")
 	// ErrScarce says that a file could not be opened, which is so when the process
 	// has no descriptor left. Nothing was changed; trying again may help.
-	ErrScarce = errors.New("a file cannot be opened now")
+	ErrScarce = errors.New("too many open files")
 	// ErrCorrupt says that the files are damaged.
 	ErrCorrupt = errors.New("the file is damaged")
 	// ErrNewer says that a newer version of the program has written the files.

@@ -44,13 +44,13 @@ type Job struct {
 // Check reports what makes a job impossible to create.
 func (j *Job) Check() error {
 	if j.State != job.Queued && j.State != job.Running {
-		return fmt.Errorf("create job %q: state %q", j.Name, j.State)
+		return fmt.Errorf("create job %q: invalid initial state %q", j.Name, j.State)
 	}
 	if j.MaxPages < 0 {
-		return fmt.Errorf("create job %q: page limit %d", j.Name, j.MaxPages)
+		return fmt.Errorf("create job %q: invalid page limit %d", j.Name, j.MaxPages)
 	}
 	if len(j.Spec) > MaxSpec {
-		return fmt.Errorf("create job %q: spec of %d bytes, at most %d", j.Name, len(j.Spec), MaxSpec)
+		return fmt.Errorf("create job %q: specification of %d bytes, the maximum is %d", j.Name, len(j.Spec), MaxSpec)
 	}
 	return nil
 }
@@ -198,17 +198,17 @@ func Grant(left int64, n int) int {
 	}
 }
 
-// CheckExtend reports a page limit that a job cannot be given: one below what
-// was spent or is reserved, any limit for a job that had none, because nobody
-// kept account of its tokens, and any for one that was cancelled, for good.
+// CheckExtend reports an invalid new page limit: one below what
+// was used or is reserved, any limit for a job that had none, because
+// its tokens were not counted, and any for a cancelled job.
 func CheckExtend(j Job, c Counts, maxPages int64) error {
 	switch {
 	case j.State == job.Cancelled:
-		return fmt.Errorf("it was cancelled: %w", ErrConflict)
+		return fmt.Errorf("the job was cancelled: %w", ErrConflict)
 	case maxPages < 0, maxPages > 0 && maxPages < c.Pages()+c.Tokens:
-		return fmt.Errorf("%d pages, with %d spent or reserved: %w", maxPages, c.Pages()+c.Tokens, ErrConflict)
+		return fmt.Errorf("page limit %d is below the %d pages already used or reserved: %w", maxPages, c.Pages()+c.Tokens, ErrConflict)
 	case j.MaxPages == 0 && maxPages > 0:
-		return fmt.Errorf("%d pages: it has no limit: %w", maxPages, ErrConflict)
+		return fmt.Errorf("cannot set page limit %d: the job was created without one: %w", maxPages, ErrConflict)
 	default:
 		return nil
 	}

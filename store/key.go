@@ -79,11 +79,11 @@ func (k *APIKey) Opens(s Scope) bool {
 func (k *APIKey) Check() error {
 	switch {
 	case k.ID == "":
-		return errors.New("a key without an id")
+		return errors.New("API key without an id")
 	case !slices.Contains(Scopes, k.Scope):
-		return fmt.Errorf("key %s: scope %q is not in the closed set", k.ID, k.Scope)
+		return fmt.Errorf("key %s: unknown scope %q", k.ID, k.Scope)
 	case len(k.Name) > MaxKeyName:
-		return fmt.Errorf("key %s: a name of %d bytes, at most %d", k.ID, len(k.Name), MaxKeyName)
+		return fmt.Errorf("key %s: name too long: %d bytes, the maximum is %d", k.ID, len(k.Name), MaxKeyName)
 	default:
 		return nil
 	}

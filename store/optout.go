@@ -43,7 +43,7 @@ type OptOut struct {
 func (o *OptOut) Check() error {
 	u, err := weburl.Parse("http://" + o.Name + "/")
 	if err != nil || u.Hostname() != o.Name {
-		return fmt.Errorf("opt-out %q: no name of a host or domain", o.Name)
+		return fmt.Errorf("opt-out %q: not a valid host or domain name", o.Name)
 	}
 	return nil
 }

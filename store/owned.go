@@ -71,7 +71,7 @@ func (h *OwnedHost) Check() error {
 		return fmt.Errorf("host %q: no token", h.Host)
 	}
 	if h.Owned() {
-		return errors.New("a claim that brings its proof")
+		return errors.New("a new claim cannot be verified already")
 	}
 	return nil
 }

@@ -60,9 +60,9 @@ const MaxPace = 7 * 24 * time.Hour
 func CheckPace(j *Job, pace time.Duration) error {
 	switch {
 	case pace < 0 || pace > MaxPace:
-		return fmt.Errorf("slow job %d to %s: not within 0 and %s", j.ID, pace, MaxPace)
+		return fmt.Errorf("set the pace of job %d to %s: not between 0 and %s", j.ID, pace, MaxPace)
 	case j.State.Ended():
-		return fmt.Errorf("slow job %d, which is %s: %w", j.ID, j.State, ErrConflict)
+		return fmt.Errorf("set the pace of job %d, which is %s: %w", j.ID, j.State, ErrConflict)
 	default:
 		return nil
 	}

@@ -92,17 +92,17 @@ func (s *Schedule) Job(now time.Time) Job {
 func (s *Schedule) Check() error {
 	switch {
 	case s.ID == "" || s.Tenant == "":
-		return errors.New("a schedule without an id or a tenant")
+		return errors.New("schedule without an id or a tenant")
 	case len(s.Name) > MaxScheduleName:
-		return fmt.Errorf("schedule %s: a name of %d bytes, at most %d", s.ID, len(s.Name), MaxScheduleName)
+		return fmt.Errorf("schedule %s: name too long: %d bytes, the maximum is %d", s.ID, len(s.Name), MaxScheduleName)
 	case len(s.Cron) > MaxCron:
-		return fmt.Errorf("schedule %s: an expression of %d bytes, at most %d", s.ID, len(s.Cron), MaxCron)
+		return fmt.Errorf("schedule %s: cron expression too long: %d bytes, the maximum is %d", s.ID, len(s.Cron), MaxCron)
 	case s.Cron != "" && (s.Every != 0 || s.Least != 0 || s.Most != 0):
-		return fmt.Errorf("schedule %s: both an expression and an interval", s.ID)
+		return fmt.Errorf("schedule %s: both a cron expression and an interval", s.ID)
 	case s.Cron == "" && (s.Least < MinEvery || s.Every < s.Least || s.Most < s.Every || s.Most > MaxEvery):
-		return fmt.Errorf("schedule %s: every %s, between %s and %s: not within %s and %s", s.ID, s.Every, s.Least, s.Most, MinEvery, MaxEvery)
+		return fmt.Errorf("schedule %s: invalid interval %s (minimum %s, maximum %s): must be between %s and %s", s.ID, s.Every, s.Least, s.Most, MinEvery, MaxEvery)
 	case s.DueAt.IsZero():
-		return fmt.Errorf("schedule %s: never due", s.ID)
+		return fmt.Errorf("schedule %s: no due time", s.ID)
 	}
 	j := s.Job(s.CreatedAt)
 	return j.Check()

@@ -16,7 +16,7 @@ const MinSpan = 10 * time.Second
 // merged, old ones first; see [Thin].
 const MaxPoints = 10_000
 
-// Point is what happened in one span of time, and how things stood at its end.
+// Point is what happened in one span of time, and the state at its end.
 type Point struct {
 	Job  job.ID        `json:"-"`
 	At   time.Time     `json:"-"` // the beginning: a multiple of Span since 1970
@@ -24,17 +24,17 @@ type Point struct {
 
 	// What happened.
 	Ended    map[visit.Outcome]int64      `json:"ended,omitempty"`    // URLs by outcome
-	Waits    map[visit.Wait]time.Duration `json:"waits,omitempty"`    // host-time by what was waited for
-	Fetching time.Duration                `json:"fetching,omitempty"` // host-time with a request under way
-	Ran      time.Duration                `json:"ran,omitempty"`      // how long a worker ran, less than the span at its ends
+	Waits    map[visit.Wait]time.Duration `json:"waits,omitempty"`    // host time by wait reason
+	Fetching time.Duration                `json:"fetching,omitempty"` // host time with a request in flight
+	Ran      time.Duration                `json:"ran,omitempty"`      // how long a worker ran within the span
 	Requests int64                        `json:"requests,omitempty"`
-	Bytes    int64                        `json:"bytes,omitempty"` // received
+	Bytes    int64                        `json:"bytes,omitempty"` // bytes received
 
 	// How things stood.
-	Waiting  int64 `json:"waiting,omitempty"` // URLs of the frontier
+	Waiting  int64 `json:"waiting,omitempty"` // pending URLs
 	Hosts    int64 `json:"hosts,omitempty"`   // hosts in memory
 	InFlight int64 `json:"in_flight,omitempty"`
-	Memory   int64 `json:"memory,omitempty"` // bytes held by the process
+	Memory   int64 `json:"memory,omitempty"` // memory of the process, in bytes
 }
 
 // Check reports what makes a point impossible to store.

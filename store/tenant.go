@@ -42,15 +42,15 @@ type Plan struct {
 // Check reports what makes a plan impossible to store.
 func (p *Plan) Check() error {
 	if p.Name == "" {
-		return errors.New("a plan without a name")
+		return errors.New("plan without a name")
 	}
 	for _, n := range limit.Names {
 		if p.Limits.Of(n) < 0 {
-			return fmt.Errorf("plan %q: %s below zero", p.Name, n)
+			return fmt.Errorf("plan %q: negative %s", p.Name, n)
 		}
 	}
 	if p.MonthPages < 0 || p.MonthBytes < 0 {
-		return fmt.Errorf("plan %q: a quota below zero", p.Name)
+		return fmt.Errorf("plan %q: negative quota", p.Name)
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ type Tenant struct {
 // nobody's.
 func (t *Tenant) Check() error {
 	if t.Name == "" {
-		return errors.New("a tenant without a name")
+		return errors.New("tenant without a name")
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (m Month) String() string { return fmt.Sprintf("%04d-%02d", m/100, m%100) }
 func ParseMonth(s string) (Month, error) {
 	t, err := time.Parse("2006-01", s)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no month like 2026-11", s)
+		return 0, fmt.Errorf("invalid month %q", s)
 	}
 	return MonthOf(t), nil
 }

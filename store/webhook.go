@@ -80,12 +80,12 @@ func (e *Endpoint) Secrets(now time.Time) [][]byte {
 func (e *Endpoint) Check() error {
 	switch {
 	case e.ID == "":
-		return errors.New("an endpoint without an id")
+		return errors.New("webhook endpoint without an id")
 	case e.Tenant == "":
-		return fmt.Errorf("endpoint %s: no tenant", e.ID)
+		return fmt.Errorf("webhook endpoint %s: no tenant", e.ID)
 	}
 	if err := CheckSecret(e.Secret); err != nil {
-		return fmt.Errorf("endpoint %s: %w", e.ID, err)
+		return fmt.Errorf("webhook endpoint %s: %w", e.ID, err)
 	}
 	return CheckEndpoint(e.URL, e.Kinds)
 }
@@ -93,12 +93,12 @@ func (e *Endpoint) Check() error {
 // CheckEndpoint reports an address or kinds that cannot be stored.
 func CheckEndpoint(url string, kinds []EventKind) error {
 	if url == "" || len(url) > MaxEndpointURL {
-		return fmt.Errorf("an address of %d bytes, at most %d", len(url), MaxEndpointURL)
+		return fmt.Errorf("webhook URL too long: %d bytes, the maximum is %d", len(url), MaxEndpointURL)
 	}
 	all := EventKinds()
 	for _, k := range kinds {
 		if !slices.Contains(all, k) {
-			return fmt.Errorf("there is no kind of event %q", k)
+			return fmt.Errorf("unknown event kind %q", k)
 		}
 	}
 	return nil
@@ -107,7 +107,7 @@ func CheckEndpoint(url string, kinds []EventKind) error {
 // CheckSecret reports a secret that the standard does not allow.
 func CheckSecret(secret []byte) error {
 	if n := len(secret); n < MinSecret || n > MaxSecret {
-		return fmt.Errorf("a secret of %d bytes, not %d to %d", n, MinSecret, MaxSecret)
+		return fmt.Errorf("invalid secret length: %d bytes, must be %d to %d", n, MinSecret, MaxSecret)
 	}
 	return nil
 }

@@ -1,10 +1,10 @@
 package visit
 
-// Meaning is what a word of a closed set stands for, in plain words. The
-// reference page is made from it.
+// Meaning describes a word of a closed set. The
+// reference page is generated from it.
 type Meaning struct {
 	Text string // one sentence, without its full stop
-	By   string // the stop of the journey that says so: a package
+	By   string // the package that decides it
 }
 
 // Meaning says what the outcome stands for.
@@ -23,83 +23,83 @@ func (k EvidenceKind) Meaning() Meaning { return evidenceMeanings[k] }
 func (c CacheVerdict) Meaning() Meaning { return cacheMeanings[c] }
 
 var outcomeMeanings = map[Outcome]Meaning{
-	Fetched:     {"the server answered with a page (2xx), and it was read", "fetch"},
-	NotModified: {"asked with what an earlier crawl learned, the server said that the page is still the same (304)", "fetch"},
-	Redirected:  {"the server sent us elsewhere (3xx); the target is a URL of its own with an outcome of its own", "fetch"},
-	Dead:        {"the server says that there is no such page: 404, 410 and the other 4xx that speak of the page", "fetch"},
-	ServerError: {"the server failed (5xx but 503), also when it was asked again, or spoke of the connection (408, 425)", "fetch"},
-	Throttled:   {"the server said not now (429, 503), also when it was asked again; never dead", "fetch"},
-	Blocked:     {"the server let us see no page: 401, 402, 403, 407, 451, or a challenge page instead of content", "fetch, parse"},
-	Skipped:     {"not asked for; the reason says why", "scope, robots, fetch/guard, limit"},
-	Deferred:    {"put off beyond this crawl: the patience with its host ended, discovery was stopped, too many URLs waited, or it was a dry run", "frontier"},
-	Failed:      {"no usable answer; the reason says why", "fetch, parse, frontier"},
-	Pending:     {"has not ended; the wait reason says what it waits for", "frontier"},
+	Fetched:     {"the server returned a page (2xx) and it was read", "fetch"},
+	NotModified: {"a conditional request found the page unchanged since an earlier crawl (304)", "fetch"},
+	Redirected:  {"the server redirected (3xx); the target is a separate URL with its own outcome", "fetch"},
+	Dead:        {"the page does not exist: 404, 410 and other 4xx statuses about the page itself", "fetch"},
+	ServerError: {"the server failed (5xx except 503, or 408, 425), also after retries", "fetch"},
+	Throttled:   {"the server refused for now (429, 503), also after retries; never counted as dead", "fetch"},
+	Blocked:     {"the server denied access: 401, 402, 403, 407, 451, or a challenge page instead of content", "fetch, parse"},
+	Skipped:     {"not requested; see the reason", "scope, robots, fetch/guard, limit"},
+	Deferred:    {"left for a later crawl: the patience for its host ran out, discovery was stopped, too many URLs were waiting, or it was a dry run", "frontier"},
+	Failed:      {"no usable response; see the reason", "fetch, parse, frontier"},
+	Pending:     {"not finished; see the wait reason", "frontier"},
 }
 
 var reasonMeanings = map[Reason]Meaning{
-	RobotsDisallow:    {"a rule of robots.txt forbids it", "robots"},
-	RobotsUnreachable: {"robots.txt never answered before patience ended, so nothing was asked for", "robots"},
-	CrawlDelayTooLong: {"robots.txt asks for more than 300 s between two requests; nobody is asked faster than that, so the host is left out", "robots"},
-	OutOfScope:        {"it does not belong to the crawl: another host, domain, prefix or list", "scope"},
-	Excluded:          {"a pattern of include or exclude leaves it out", "scope"},
-	DuplicateContent:  {"many pages like it in a row had the same text", "scope"},
-	Depth:             {"more links from a seed than max_depth; a shorter way found later takes it back", "scope"},
-	TrapPath:          {"its path looks like an endless space: a calendar, a path that repeats itself", "scope"},
-	TrapQuery:         {"its query looks like an endless space: sessions, combinations of filters", "scope"},
-	NonDocument:       {"no page by its name: an image, an archive, a PDF; files takes them in", "scope"},
-	Nofollow:          {"only nofollow links lead there; another link found later takes it back", "parse"},
-	PrivateAddress:    {"its address is not one of the public web, and allow_private does not name it", "fetch/guard"},
-	BadPort:           {"its port is neither 80 nor 443, and neither ports nor allow_private names it", "fetch/guard"},
-	BudgetBytes:       {"it alone has more bytes than max_bytes leaves for the whole crawl", "limit"},
-	BudgetHost:        {"its host has had as many pages as max_pages_per_host allows", "limit"},
-	OptedOut:          {"its host is on the list of those who asked not to be crawled", "headway"},
+	RobotsDisallow:    {"disallowed by a robots.txt rule", "robots"},
+	RobotsUnreachable: {"robots.txt could not be read before the patience ran out, so no page was requested", "robots"},
+	CrawlDelayTooLong: {"robots.txt sets a Crawl-delay above 300 s, so the host is skipped", "robots"},
+	OutOfScope:        {"outside the scope of the crawl: another host, domain or prefix, or not on the list", "scope"},
+	Excluded:          {"ruled out by an include or exclude pattern", "scope"},
+	DuplicateContent:  {"many similar pages in a row had the same text", "scope"},
+	Depth:             {"more links away from a seed than max_depth; reversed if a shorter path is found later", "scope"},
+	TrapPath:          {"its path looks like a crawler trap: a calendar, or repeating segments", "scope"},
+	TrapQuery:         {"its query looks like a crawler trap: session ids, or combinations of filters", "scope"},
+	NonDocument:       {"not an HTML page, judged by extension: an image, an archive, a PDF; the setting files includes them", "scope"},
+	Nofollow:          {"only nofollow links point to it; reversed if another link is found later", "parse"},
+	PrivateAddress:    {"its address is not public and not covered by allow_private", "fetch/guard"},
+	BadPort:           {"its port is not 80 or 443 and not allowed by ports or allow_private", "fetch/guard"},
+	BudgetBytes:       {"larger than what is left of max_bytes for the whole crawl", "limit"},
+	BudgetHost:        {"its host has reached max_pages_per_host", "limit"},
+	OptedOut:          {"its host is on the opt-out list", "headway"},
 
-	DNS:          {"its name could not be looked up, or does not exist", "fetch/guard"},
-	Connect:      {"no connection, or it ended before an answer", "fetch"},
-	TLS:          {"its certificate or handshake is not to be trusted", "fetch"},
-	Timeout:      {"one of the bounds of time was reached", "fetch"},
-	TooLarge:     {"header or body is larger than allowed, or unfolds too far", "fetch"},
-	Truncated:    {"the answer ended before it was whole", "fetch"},
-	BadEncoding:  {"a content coding that cannot or will not be undone", "fetch"},
-	Protocol:     {"not HTTP as we know it: a redirect to nowhere, a status outside HTTP, a 304 to a question nobody put", "fetch"},
-	Parse:        {"the body could not be read", "parse"},
-	RedirectLoop: {"redirects in a circle, or more than ten in a row", "visit"},
-	HostParked:   {"its host failed so often in a row that it was left out of this crawl", "politeness"},
-	Quarantined:  {"it alone was in flight at several crashes of the crawler", "store/journal"},
+	DNS:          {"DNS lookup failed, or the name does not exist", "fetch/guard"},
+	Connect:      {"connection failed, or closed before a response", "fetch"},
+	TLS:          {"TLS handshake failed or the certificate is not trusted", "fetch"},
+	Timeout:      {"a timeout was reached", "fetch"},
+	TooLarge:     {"header or body over the size limit, or decompressed size over limit", "fetch"},
+	Truncated:    {"the response ended before it was complete", "fetch"},
+	BadEncoding:  {"unsupported or invalid content encoding", "fetch"},
+	Protocol:     {"invalid HTTP: a redirect without a valid target, an invalid status, or a 304 to an unconditional request", "fetch"},
+	Parse:        {"the body could not be parsed", "parse"},
+	RedirectLoop: {"redirect loop, or more than ten redirects in a chain", "visit"},
+	HostParked:   {"its host failed too many times in a row and was dropped from this crawl", "politeness"},
+	Quarantined:  {"it was the only URL in flight at several crashes of the crawler", "store/journal"},
 }
 
 var waitMeanings = map[Wait]Meaning{
-	WaitPace:            {"the interval between two requests to its host", "politeness"},
-	WaitCrawlDelay:      {"the interval that robots.txt of its host asks for", "robots"},
-	WaitHold:            {"its host said when to come back, is backed off from, or was paused by an operator", "politeness"},
-	WaitInFlight:        {"its host has as many requests under way as it may have", "politeness"},
-	WaitDomainInterval:  {"another host of the same domain was just asked", "politeness"},
-	WaitAddressInterval: {"another host at the same address was just asked", "politeness"},
-	WaitRobots:          {"robots.txt of its host is not known yet", "robots"},
-	WaitDNS:             {"the address of its host is being looked up", "fetch/guard"},
-	WaitWorkers:         {"a place among the workers", "frontier"},
-	WaitParse:           {"a place among the parsers, or memory for its body", "parse"},
-	WaitStorage:         {"a commit that takes long, or free disk", "store"},
-	WaitBudget:          {"a limit of the crawl, until it is raised, or the requests per second of its tenant, until its turn", "limit"},
-	WaitNetwork:         {"our own network, which seems to be down; no host is charged", "politeness"},
-	WaitLease:           {"another process, which owns its domain at the moment", "store"},
-	WaitIdle:            {"nothing stands in its way; it was not picked yet", "frontier"},
+	WaitPace:            {"pace: the interval between two requests to its host", "politeness"},
+	WaitCrawlDelay:      {"the Crawl-delay in robots.txt of its host", "robots"},
+	WaitHold:            {"its host sent Retry-After, is in backoff, or was paused by an operator", "politeness"},
+	WaitInFlight:        {"its host is at its limit of concurrent requests", "politeness"},
+	WaitDomainInterval:  {"another host of the same domain just got a request", "politeness"},
+	WaitAddressInterval: {"another host at the same IP address just got a request", "politeness"},
+	WaitRobots:          {"robots.txt of its host has not been read yet", "robots"},
+	WaitDNS:             {"DNS lookup of its host", "fetch/guard"},
+	WaitWorkers:         {"a free fetch worker", "frontier"},
+	WaitParse:           {"a free parser, or memory for its body", "parse"},
+	WaitStorage:         {"a slow commit, or free disk space", "store"},
+	WaitBudget:          {"a limit of the crawl, until it is raised, or the request rate limit of its tenant", "limit"},
+	WaitNetwork:         {"our own network, which seems to be down; not counted against any host", "politeness"},
+	WaitLease:           {"another process, which owns its domain now", "store"},
+	WaitIdle:            {"nothing: it is ready and will be picked soon", "frontier"},
 }
 
 var evidenceMeanings = map[EvidenceKind]Meaning{
-	RobotsAllowed:   {"robots.txt let it through: the rule, its line and group, the file by its SHA-256", "robots"},
-	BlockedByRobots: {"robots.txt held it back: the rule, its line and group, the file by its SHA-256", "robots"},
-	ChallengePage:   {"the page is a firewall's: the mark it was known by, and whose it is", "parse"},
-	AddressRefused:  {"the address it leads to was refused, and by which rule", "fetch/guard"},
-	Override:        {"robots.txt was not asked, on the word of the host's owner", "robots"},
+	RobotsAllowed:   {"allowed by robots.txt: the rule, its line and group, and the SHA-256 of the file", "robots"},
+	BlockedByRobots: {"disallowed by robots.txt: the rule, its line and group, and the SHA-256 of the file", "robots"},
+	ChallengePage:   {"a challenge page of a web application firewall: the marker found and the vendor", "parse"},
+	AddressRefused:  {"its IP address was refused, and by which rule", "fetch/guard"},
+	Override:        {"robots.txt was ignored because the host is owned", "robots"},
 }
 
 var cacheMeanings = map[CacheVerdict]Meaning{
-	CacheHit:         {"a cache served it from a copy", "fetch"},
-	CacheStale:       {"a cache served it from a copy that was too old", "fetch"},
-	CacheRevalidated: {"a cache asked the origin, which said that the copy is still good", "fetch"},
-	CacheExpired:     {"the copy was too old, and the origin made the page", "fetch"},
-	CacheMiss:        {"there was no copy, and the origin made the page", "fetch"},
-	CacheBypass:      {"passed on to the origin: this answer is not kept", "fetch"},
-	CacheDynamic:     {"passed on to the origin: answers of this kind are never kept", "fetch"},
+	CacheHit:         {"hit: served from the cache", "fetch"},
+	CacheStale:       {"stale: served from the cache after its expiry", "fetch"},
+	CacheRevalidated: {"revalidated: the origin confirmed the cached copy", "fetch"},
+	CacheExpired:     {"expired: the cached copy was too old; served by the origin", "fetch"},
+	CacheMiss:        {"miss: not in the cache; served by the origin", "fetch"},
+	CacheBypass:      {"bypass: served by the origin, and this response is not cached", "fetch"},
+	CacheDynamic:     {"dynamic: served by the origin; responses of this kind are never cached", "fetch"},
 }

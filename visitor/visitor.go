@@ -146,8 +146,8 @@ type NotOwnedError struct{ Host string }
 
 // Error names the host.
 func (e *NotOwnedError) Error() string {
-	return fmt.Sprintf("robots.txt of %s can only be ignored by its owner", e.Host)
+	return fmt.Sprintf("robots.txt of %s can be ignored only if you own the host", e.Host)
 }
 
 // Hint says what to do about it.
-func (e *NotOwnedError) Hint() string { return "if the host is yours, say so with --owned" }
+func (e *NotOwnedError) Hint() string { return "if you own the host, add --owned" }

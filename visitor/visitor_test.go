@@ -105,8 +105,8 @@ func TestEveryExhibit(t *testing.T) {
 				t.Errorf("%s: %s, want %s: %s", e.About, got, want, look.Visit.Detail)
 			}
 			checkNofollow(t, e, look.Visit)
-			if e.Path == "/exhibit/retry-after/overflow" && !strings.Contains(look.Reaction, "left alone for 87600") {
-				t.Errorf("reaction %q, want the host left alone for years", look.Reaction)
+			if e.Path == "/exhibit/retry-after/overflow" && !strings.Contains(look.Reaction, "on hold for 87600") {
+				t.Errorf("reaction %q, want the host on hold for years", look.Reaction)
 			}
 		})
 	}
@@ -160,7 +160,7 @@ var deserts = map[string]string{
 	"/exhibit/same/":            "fetched",
 	"/exhibit/links":            "fetched",
 
-	"/exhibit/redirect/":        "redirected", // a private target is a link like any; the guard refuses it when it is asked for
+	"/exhibit/redirect/":        "redirected", // a private target is a symbolic link like any; the guard refuses it when it is asked for
 	"/exhibit/redirect/file":    "failed protocol",
 	"/exhibit/redirect/script":  "failed protocol",
 	"/exhibit/redirect/nowhere": "failed protocol",

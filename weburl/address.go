@@ -18,13 +18,13 @@ func rewriteAddress(p *parts) (string, *refusal) {
 		if address, ok = parseIPv6(p.host); !ok {
 			return "", &refusal{BadHost, "the host is not a valid IPv6 address"}
 		}
-		reason = "IPv6 address written in its short form"
+		reason = "IPv6 address compressed"
 	case endsInNumber(p.host):
 		var ok bool
 		if address, ok = parseIPv4(p.host); !ok {
 			return "", &refusal{BadHost, "the host ends in a number and is not a valid IPv4 address"}
 		}
-		reason = "IPv4 address written as four decimal numbers"
+		reason = "IPv4 address written in dotted decimal form"
 	default:
 		return "", nil
 	}

@@ -30,7 +30,7 @@ type Error struct {
 
 // Error says what is wrong and with which text.
 func (e *Error) Error() string {
-	return "url " + strconv.Quote(e.Raw) + ": " + e.Detail
+	return "invalid URL " + strconv.Quote(e.Raw) + ": " + e.Detail
 }
 
 // refuse makes an Error about raw.

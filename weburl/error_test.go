@@ -14,21 +14,21 @@ func TestErrorText(t *testing.T) {
 		code      Code
 		want      string
 	}{
-		{"relative", "a/b", URL{}, NoBase, `url "a/b": relative, and there is no base to resolve it against`},
-		{"scheme", "mailto:ann@site.test", base, BadScheme, `url "mailto:…@site.test": scheme mailto is not http or https`},
-		{"no host", "https:///", URL{}, BadHost, `url "https:///": there is no host`},
-		{"blank host", "https://a b/", URL{}, BadHost, `url "https://a b/": the host contains a forbidden character`},
-		{"empty label", "https://a..b/", URL{}, BadHost, `url "https://a..b/": the host has an empty label`},
-		{"address", "http://1.2.3.400/", URL{}, BadHost, `url "http://1.2.3.400/": the host ends in a number and is not a valid IPv4 address`},
-		{"IPv6", "http://[::1/", URL{}, BadHost, `url "http://[::1/": the host is not a valid IPv6 address`},
-		{"port text", "https://a:b/", URL{}, BadPort, `url "https://a:b/": the port is not a number`},
-		{"port range", "https://a:65536/", URL{}, BadPort, `url "https://a:65536/": the port is above 65535`},
-		{"newline", "https://a\x01b/", URL{}, BadHost, `url "https://a\x01b/": the host contains a forbidden character`},
+		{"relative", "a/b", URL{}, NoBase, `invalid URL "a/b": relative URL without a base URL`},
+		{"scheme", "mailto:ann@site.test", base, BadScheme, `invalid URL "mailto:…@site.test": scheme mailto is not http or https`},
+		{"no host", "https:///", URL{}, BadHost, `invalid URL "https:///": missing host`},
+		{"blank host", "https://a b/", URL{}, BadHost, `invalid URL "https://a b/": the host contains a forbidden character`},
+		{"empty label", "https://a..b/", URL{}, BadHost, `invalid URL "https://a..b/": the host has an empty label`},
+		{"address", "http://1.2.3.400/", URL{}, BadHost, `invalid URL "http://1.2.3.400/": the host ends in a number and is not a valid IPv4 address`},
+		{"IPv6", "http://[::1/", URL{}, BadHost, `invalid URL "http://[::1/": the host is not a valid IPv6 address`},
+		{"port text", "https://a:b/", URL{}, BadPort, `invalid URL "https://a:b/": the port is not a number`},
+		{"port range", "https://a:65536/", URL{}, BadPort, `invalid URL "https://a:65536/": the port is above 65535`},
+		{"newline", "https://a\x01b/", URL{}, BadHost, `invalid URL "https://a\x01b/": the host contains a forbidden character`},
 		{
 			"long", "https://a/" + strings.Repeat("b", MaxLength),
 			URL{},
 			TooLong,
-			`url "https://a/` + strings.Repeat("b", maxQuoted-len("https://a/")) + `…": longer than 4096 bytes in canonical form`,
+			`invalid URL "https://a/` + strings.Repeat("b", maxQuoted-len("https://a/")) + `…": longer than 4096 bytes when normalised`,
 		},
 	}
 	for _, tt := range tests {

@@ -101,7 +101,7 @@ func escapeBytes(p *parts) (string, *refusal) {
 	if ex.n == 0 {
 		return "", nil
 	}
-	return "bytes escaped that a URL cannot carry: " + ex.text, nil
+	return "invalid bytes percent-encoded: " + ex.text, nil
 }
 
 // escapeText escapes every byte that lacks the bit of its place.
@@ -124,7 +124,7 @@ func escapeText(s string, bit uint8, ex *examples) string {
 // printable returns a character as it can be shown in one line.
 func printable(r rune) string {
 	if r == ' ' {
-		return "blank"
+		return "space"
 	}
 	if strconv.IsPrint(r) {
 		return string(r)
@@ -140,7 +140,7 @@ func upperEscapes(p *parts) (string, *refusal) {
 	if ex == "" {
 		return "", nil
 	}
-	return "escapes written in upper case: " + ex, nil
+	return "percent-encoding written in upper case: " + ex, nil
 }
 
 // decodeUnreserved decodes the escapes of bytes that need none, except where
@@ -156,7 +156,7 @@ func decodeUnreserved(p *parts) (string, *refusal) {
 	if ex == "" {
 		return "", nil
 	}
-	return "escapes decoded that are not needed: " + ex, nil
+	return "unnecessary percent-encoding decoded: " + ex, nil
 }
 
 // endsInStray reports whether text ends in a percent sign that begins no

@@ -72,10 +72,10 @@ func ExampleExplain() {
 	// Output:
 	// scheme lower-cased
 	//   https://example.com:443/a b#c
-	// default port 443 dropped
+	// default port 443 removed
 	//   https://example.com/a b#c
-	// bytes escaped that a URL cannot carry: blank → %20
+	// invalid bytes percent-encoded: space → %20
 	//   https://example.com/a%20b#c
-	// fragment dropped: it never reaches a server
+	// fragment removed: it is not sent to servers
 	//   https://example.com/a%20b
 }

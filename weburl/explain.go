@@ -2,7 +2,7 @@ package weburl
 
 // Step is one change on the way to the canonical form.
 type Step struct {
-	Reason string // why, in one line, such as "default port 443 dropped"
+	Reason string // why, in one line, such as "default port 443 removed"
 	Before string // the whole link before the change
 	After  string // the whole link after it
 }

@@ -32,7 +32,7 @@ var domainToASCII = idna.New(
 // decodeHost decodes escapes in a host name.
 func decodeHost(p *parts) (string, *refusal) {
 	if p.host == "" {
-		return "", &refusal{BadHost, "there is no host"}
+		return "", &refusal{BadHost, "missing host"}
 	}
 	if p.host[0] == '[' || strings.IndexByte(p.host, '%') < 0 {
 		return "", nil
@@ -54,7 +54,7 @@ func decodeHost(p *parts) (string, *refusal) {
 		return "", &refusal{BadHost, "the host contains a forbidden character"} // not an address in brackets
 	}
 	p.host = string(b)
-	return "escapes in the host decoded", nil
+	return "percent-encoding in the host decoded", nil
 }
 
 // hostToASCII brings a host name into lower-case ASCII.
@@ -63,20 +63,20 @@ func hostToASCII(p *parts) (string, *refusal) {
 		return "", nil
 	}
 	if len(p.host) > maxHostText {
-		return "", &refusal{BadHost, "the host is longer than a name can be"}
+		return "", &refusal{BadHost, "the host name is too long"}
 	}
 	ascii, reason := strings.ToLower(p.host), "host lower-cased"
 	if needsIDNA(p.host) {
 		var err error
 		if ascii, err = toASCII(p.host); err != nil {
-			return "", &refusal{BadHost, "the host is not a valid international name"}
+			return "", &refusal{BadHost, "the host is not a valid internationalised domain name"}
 		}
 		if !strings.EqualFold(ascii, p.host) {
-			reason = "international host written in ASCII"
+			reason = "internationalised host written in Punycode"
 		}
 	}
 	if ascii == "" {
-		return "", &refusal{BadHost, "there is no host"} // all characters were ignorable
+		return "", &refusal{BadHost, "missing host"} // all characters were ignorable
 	}
 	if hasForbidden(ascii) {
 		return "", &refusal{BadHost, "the host contains a forbidden character"}
@@ -146,7 +146,7 @@ func toASCII(name string) (string, error) {
 }
 
 // errUnstable says that a converted name does not stand for the same host.
-var errUnstable = errors.New("the ASCII form stands for another name")
+var errUnstable = errors.New("the Punycode form decodes to a different name")
 
 // hasForbidden reports whether a name has a byte that no domain name may
 // contain.
@@ -167,7 +167,7 @@ func dropRootDot(p *parts) (string, *refusal) {
 		return "", nil
 	}
 	p.host = name
-	return "root dot behind the host dropped", nil
+	return "trailing dot removed from the host", nil
 }
 
 // checkName holds a host name to the limits of DNS.

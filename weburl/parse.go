@@ -64,7 +64,7 @@ func read(raw string, base URL, t *trace) (URL, error) {
 // looked into yet.
 func absolute(raw string, base URL, t *trace) (string, error) {
 	text := trimBlanks(raw)
-	t.noteText("blanks around the link dropped", text)
+	t.noteText("surrounding whitespace removed", text)
 
 	if hash := strings.IndexByte(text, '#'); hash > maxInput || hash < 0 && len(text) > maxInput {
 		// The scheme of a long text is worth a look: an embedded image is a
@@ -76,7 +76,7 @@ func absolute(raw string, base URL, t *trace) (string, error) {
 	}
 
 	text = dropBreaks(text)
-	t.noteText("tabs and line breaks dropped", text)
+	t.noteText("tabs and line breaks removed", text)
 
 	scheme, rest, hasScheme := cutScheme(text)
 	if hasScheme {
@@ -88,7 +88,7 @@ func absolute(raw string, base URL, t *trace) (string, error) {
 			return "", refuseScheme(scheme, raw)
 		}
 	} else if base.IsZero() {
-		return "", refuse(NoBase, "relative, and there is no base to resolve it against", raw)
+		return "", refuse(NoBase, "relative URL without a base URL", raw)
 	}
 
 	tail := "" // query and fragment
@@ -97,7 +97,7 @@ func absolute(raw string, base URL, t *trace) (string, error) {
 	}
 	if strings.IndexByte(rest, '\\') >= 0 {
 		rest = strings.ReplaceAll(rest, `\`, "/")
-		t.noteText("backslashes read as slashes", text[:len(text)-len(rest)-len(tail)]+rest+tail)
+		t.noteText("backslashes replaced by slashes", text[:len(text)-len(rest)-len(tail)]+rest+tail)
 	}
 
 	slashes := strings.HasPrefix(rest, "//")
@@ -107,7 +107,7 @@ func absolute(raw string, base URL, t *trace) (string, error) {
 		t.noteText("scheme taken from the base", text)
 	case slashes, base.IsZero(), hasScheme && scheme != base.Scheme():
 		text = scheme + "://" + strings.TrimLeft(rest, "/") + tail
-		t.noteText("exactly two slashes written behind the scheme", text)
+		t.noteText("slashes after the scheme normalised to two", text)
 	default:
 		// A relative link, or the old form "https:next" which a base of the
 		// same scheme turns into one.

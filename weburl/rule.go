@@ -68,7 +68,7 @@ func (p *parts) url(raw string) (URL, error) {
 	var b strings.Builder
 	n := len(p.scheme) + len("://") + len(p.host) + len(p.port) + len(p.path) + len(p.query)
 	if n > MaxLength {
-		return URL{}, refuse(TooLong, "longer than "+strconv.Itoa(MaxLength)+" bytes in canonical form", raw)
+		return URL{}, refuse(TooLong, "longer than "+strconv.Itoa(MaxLength)+" bytes when normalised", raw)
 	}
 	b.Grow(n)
 	for _, part := range []string{p.scheme, "://", p.host, p.port, p.path, p.query} {
@@ -120,7 +120,7 @@ func dropCredentials(p *parts) (string, *refusal) {
 		return "", nil
 	}
 	p.credentials = ""
-	return "credentials dropped: they are never used or stored", nil
+	return "credentials removed: they are never used or stored", nil
 }
 
 func checkPort(p *parts) (string, *refusal) {
@@ -135,7 +135,7 @@ func checkPort(p *parts) (string, *refusal) {
 	switch {
 	case digits == "":
 		p.port = ""
-		return "empty port dropped", nil
+		return "empty port removed", nil
 	case plain == "":
 		plain = "0"
 	case len(plain) > 5 || len(plain) == 5 && plain > "65535":
@@ -145,14 +145,14 @@ func checkPort(p *parts) (string, *refusal) {
 		return "", nil
 	}
 	p.port = ":" + plain
-	return "port written without leading zeros", nil
+	return "leading zeros removed from the port", nil
 }
 
 func dropDefaultPort(p *parts) (string, *refusal) {
 	if p.port == "" || portNumber(p.port[1:]) != defaultPort(p.scheme) {
 		return "", nil
 	}
-	reason := "default port " + p.port[1:] + " dropped"
+	reason := "default port " + p.port[1:] + " removed"
 	p.port = ""
 	return reason, nil
 }
@@ -179,7 +179,7 @@ func dropEmptyQuery(p *parts) (string, *refusal) {
 		return "", nil
 	}
 	p.query = ""
-	return "empty query dropped: it asks for the same page", nil
+	return "empty query removed: it requests the same page", nil
 }
 
 func dropFragment(p *parts) (string, *refusal) {
@@ -187,7 +187,7 @@ func dropFragment(p *parts) (string, *refusal) {
 		return "", nil
 	}
 	p.fragment = ""
-	return "fragment dropped: it never reaches a server", nil
+	return "fragment removed: it is not sent to servers", nil
 }
 
 // defaultPort returns the port of a scheme.

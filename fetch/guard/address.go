@@ -174,7 +174,7 @@ func ParseRange(s string) (Range, error) {
 	} else {
 		a, err := netip.ParseAddr(block)
 		if err != nil || a.Zone() != "" {
-			return Range{}, fmt.Errorf("range %q: %q is neither a CIDR block nor an address", s, block)
+			return Range{}, fmt.Errorf("range %q: %q is not a CIDR block or an address", s, block)
 		}
 		r.Prefix = netip.PrefixFrom(a, a.BitLen())
 	}
@@ -199,13 +199,13 @@ func ParseRange(s string) (Range, error) {
 func (r Range) Check() error {
 	within := func(s special) bool { return s.prefix.Bits() <= r.Prefix.Bits() && s.prefix.Contains(r.Prefix.Addr()) }
 	if !slices.ContainsFunc(specials, within) {
-		return fmt.Errorf("%s does not lie within a private block", r.Prefix)
+		return fmt.Errorf("%s is not inside a private block", r.Prefix)
 	}
 	if r.Prefix.IsSingleIP() {
 		return nil
 	}
 	if i := slices.IndexFunc(exacts, within); i >= 0 {
-		return fmt.Errorf("%s is %s, which opens only by its exact address", r.Prefix, exacts[i].why)
+		return fmt.Errorf("%s is %s, which must be allowed by its exact address", r.Prefix, exacts[i].why)
 	}
 	return nil
 }

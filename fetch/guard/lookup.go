@@ -231,7 +231,7 @@ func exchangeTCP(ctx context.Context, server string, q *dns.Msg) (*dns.Msg, erro
 		return nil, err
 	}
 	if !answers(reply, q) || reply.Truncated {
-		return nil, errors.New("name server answered another question")
+		return nil, errors.New("DNS server answered a different question")
 	}
 	return reply, nil
 }

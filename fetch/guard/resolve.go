@@ -270,7 +270,7 @@ func readHost(host string) (name string, addr netip.Addr, why string) {
 		last = label
 	}
 	if looksNumeric(last) {
-		return "", netip.Addr{}, "odd spelling of an address"
+		return "", netip.Addr{}, "non-standard spelling of an IP address"
 	}
 	if !strings.Contains(name, ".") || slices.ContainsFunc(reservedZones, func(zone string) bool {
 		return name == zone || strings.HasSuffix(name, "."+zone)

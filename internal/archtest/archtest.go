@@ -64,14 +64,14 @@ store/sqlite             store store/internal/ledger store/internal/record webur
 store/postgres           store store/internal/record weburl visit job limit github.com/jackc/pgx/v5 github.com/pressly/goose/v3
 store/storetest          internal/race internal/stall store store/memory weburl visit job limit github.com/google/go-cmp pgregory.net/rapid
 output                   visit
-output/*                 output internal/whole visit weburl
-output/parquet           output internal/whole visit github.com/parquet-go/parquet-go github.com/klauspost/compress
-output/warc              output internal/whole visit github.com/klauspost/compress
+output/*                 output internal/atomicfile visit weburl
+output/parquet           output internal/atomicfile visit github.com/parquet-go/parquet-go github.com/klauspost/compress
+output/warc              output internal/atomicfile visit github.com/klauspost/compress
 output/format            output output/*
-output/report            answer internal/figures store visit job weburl github.com/zeebo/xxh3
+output/report            answer internal/humanize store visit job weburl github.com/zeebo/xxh3
 output/s3                fetch/guard github.com/aws/aws-sdk-go-v2 github.com/aws/smithy-go
 output/s3/s3test         fetch/guard
-output/outputtest        internal/race output internal/whole visit weburl github.com/google/go-cmp
+output/outputtest        internal/race output internal/atomicfile visit weburl github.com/google/go-cmp
 
 # how much, for whom
 limit
@@ -97,16 +97,16 @@ bench/run                lab
 # the program
 cmd/headway              internal/cli
 service/internal/chore   job service/internal/export service/internal/retention service/internal/schedule service/internal/webhook store/postgres github.com/jackc/pgx/v5 github.com/riverqueue/river
-service/internal/export  fetch/guard internal/result internal/whole job output/format output/s3 store github.com/jackc/pgx/v5 github.com/riverqueue/river
+service/internal/export  fetch/guard internal/result internal/atomicfile job output/format output/s3 store github.com/jackc/pgx/v5 github.com/riverqueue/river
 service/internal/proof   fetch/guard store weburl
 service/internal/retention job store github.com/riverqueue/river
 service/internal/schedule answer store github.com/jackc/pgx/v5 github.com/riverqueue/river github.com/robfig/cron/v3
 service/internal/webhook fetch/guard store github.com/jackc/pgx/v5 github.com/riverqueue/river
-internal/cli             . gauge survey visitor governor answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/figures internal/machine internal/metrics internal/result internal/traces internal/view internal/warm internal/whole github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/format output/jsonl output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres internal/jobspec service service/apikey service/orders client
-internal/warm            internal/whole job store visit weburl
-internal/view            . internal/figures ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
-internal/figures         store visit
-internal/check           internal/whole job store visit weburl output fetch/guard scope
+internal/cli             . gauge survey visitor governor answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/humanize internal/machine internal/metrics internal/result internal/traces internal/view internal/warm internal/atomicfile github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/format output/jsonl output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres internal/jobspec service service/apikey service/orders client
+internal/warm            internal/atomicfile job store visit weburl
+internal/view            . internal/humanize ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
+internal/humanize         store visit
+internal/check           internal/atomicfile job store visit weburl output fetch/guard scope
 internal/jobspec         answer fetch internal/config job limit store weburl
 internal/config          internal/machine output/format limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/traces          fetch/guard output visit go.opentelemetry.io/otel
@@ -124,7 +124,7 @@ internal/stall
 internal/race
 internal/racefree
 internal/vectors
-internal/whole
+internal/atomicfile
 `
 
 // Rules is a parsed import map: package path to what it may import.

@@ -223,7 +223,7 @@ func TestReport(t *testing.T) {
 	if err := r.Print(&text); err != nil {
 		t.Fatal(err)
 	}
-	if want := "dead 2\n  404  http://a.example/dead\n    on http://a.example/\n  no such name  http://gone.example/\n    on http://a.example/\nbroken 1 (redirects in a circle, or too far)\n  redirect_loop  http://a.example/loop\n"; !strings.HasPrefix(text.String(), want) {
+	if want := "dead 2\n  404  http://a.example/dead\n    on http://a.example/\n  host name does not exist  http://gone.example/\n    on http://a.example/\nbroken 1 (redirect loop or too many redirects)\n  redirect_loop  http://a.example/loop\n"; !strings.HasPrefix(text.String(), want) {
 		t.Errorf("it says:\n%s", &text)
 	}
 
@@ -305,11 +305,11 @@ func TestWord(t *testing.T) {
 		want string
 	}{
 		{Link{Verdict: Dead, Outcome: visit.Dead, Status: 404}, "404"},
-		{Link{Verdict: Dead, Outcome: visit.Failed, Reason: visit.DNS}, "no such name"},
+		{Link{Verdict: Dead, Outcome: visit.Failed, Reason: visit.DNS}, "host name does not exist"},
 		{Link{Verdict: Unknown, Outcome: visit.Failed, Reason: visit.Connect}, "connect"},
-		{Link{Verdict: Unknown, Outcome: visit.Skipped, Reason: visit.RobotsDisallow}, "not checked (robots.txt forbids)"},
-		{Link{Verdict: Unknown, Outcome: visit.Skipped, Reason: visit.RobotsUnreachable}, "not checked (robots.txt cannot be read)"},
-		{Link{Verdict: Unknown, Outcome: visit.Skipped, Reason: visit.CrawlDelayTooLong}, "not checked (Crawl-delay is too long)"},
+		{Link{Verdict: Unknown, Outcome: visit.Skipped, Reason: visit.RobotsDisallow}, "not checked (disallowed by robots.txt)"},
+		{Link{Verdict: Unknown, Outcome: visit.Skipped, Reason: visit.RobotsUnreachable}, "not checked (robots.txt unreachable)"},
+		{Link{Verdict: Unknown, Outcome: visit.Skipped, Reason: visit.CrawlDelayTooLong}, "not checked (Crawl-delay too long)"},
 		{Link{Verdict: Unknown, Outcome: visit.Deferred}, "deferred"},
 	} {
 		if got := test.link.Word(); got != test.want {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 )
 
 // The parts of a JUnit file that readers of it agree on.
@@ -50,7 +50,7 @@ func (r *Report) WriteJUnit(path string, now time.Time, took time.Duration) erro
 		s.Cases = append(s.Cases, junitCase{Name: fmt.Sprintf("%d links are ok", n), Class: "links." + string(OK)})
 	}
 	if n := r.Counts[Waiting]; n > 0 {
-		why := &junitWhy{Message: valid(fmt.Sprintf("%s: %s, %d links were not asked", r.State, r.Reason, n))}
+		why := &junitWhy{Message: valid(fmt.Sprintf("%s: %s, %d links were not checked", r.State, r.Reason, n))}
 		s.Cases = append(s.Cases, junitCase{Name: "the check is complete", Class: "links." + string(Waiting), Error: why})
 		s.Errors++
 	}
@@ -68,7 +68,7 @@ func (r *Report) WriteJUnit(path string, now time.Time, took time.Duration) erro
 		s.Cases = append(s.Cases, c)
 	}
 	s.Tests = len(s.Cases)
-	return whole.Write(path, func(w io.Writer) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
 		if _, err := io.WriteString(w, xml.Header); err != nil {
 			return err
 		}

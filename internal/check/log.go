@@ -12,7 +12,7 @@ import (
 	"io/fs"
 	"os"
 
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 	"headway/output"
 	"headway/visit"
 )
@@ -51,7 +51,7 @@ func hash(page string) uint64 { return maphash.String(seed, page) }
 func OpenLog(path string, fresh bool) (*Log, error) {
 	if fresh {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("forget the links of the last check: %w", err)
+			return nil, fmt.Errorf("discard the links of the last check: %w", err)
 		}
 	}
 	l := &Log{known: map[uint64]struct{}{}}
@@ -68,7 +68,7 @@ func OpenLog(path string, fresh bool) (*Log, error) {
 		return nil, err
 	}
 	if l.f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644); err != nil {
-		return nil, fmt.Errorf("open the log of links: %w", err)
+		return nil, fmt.Errorf("open link log: %w", err)
 	}
 	l.w = bufio.NewWriter(l.f)
 	l.enc = json.NewEncoder(l.w)
@@ -134,7 +134,7 @@ func eachLine(path string, do func(n int, x *line) error) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read the log of links: %w", err)
+		return fmt.Errorf("read link log: %w", err)
 	}
 	defer f.Close()
 	r := bufio.NewReaderSize(f, 1<<16)
@@ -152,7 +152,7 @@ func eachLine(path string, do func(n int, x *line) error) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read the log of links: %w", err)
+			return fmt.Errorf("read link log: %w", err)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func compact(path string) error {
 	if err != nil {
 		return err
 	}
-	return whole.Write(path, func(w io.Writer) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
 		return eachLine(path, func(n int, x *line) error {

@@ -18,21 +18,21 @@ const (
 // about says what a verdict means, for people.
 var about = map[Verdict]string{
 	Dead:      "",
-	Broken:    " (redirects in a circle, or too far)",
-	Throttled: " (refused for now; not dead)",
-	Blocked:   " (forbidden to us; not dead)",
-	Unknown:   " (no answer that says anything about the page, or not checked)",
+	Broken:    " (redirect loop or too many redirects)",
+	Throttled: " (rate-limited; not dead)",
+	Blocked:   " (access denied to crawlers; not dead)",
+	Unknown:   " (no conclusive response, or not checked)",
 }
 
 // notChecked says why a link was not asked for although somebody wants to know of
 // it, for people: its host keeps us from asking, or a setting does.
 var notChecked = map[visit.Reason]string{
-	visit.RobotsDisallow:    "robots.txt forbids",
-	visit.RobotsUnreachable: "robots.txt cannot be read",
-	visit.CrawlDelayTooLong: "Crawl-delay is too long",
-	visit.BadPort:           "its port is not open: --ports opens it",
-	visit.PrivateAddress:    "a private address: --allow-private opens it",
-	visit.BudgetHost:        "max_pages_per_host was met",
+	visit.RobotsDisallow:    "disallowed by robots.txt",
+	visit.RobotsUnreachable: "robots.txt unreachable",
+	visit.CrawlDelayTooLong: "Crawl-delay too long",
+	visit.BadPort:           "port not allowed; use --ports",
+	visit.PrivateAddress:    "private address; use --allow-private",
+	visit.BudgetHost:        "max_pages_per_host reached",
 }
 
 // Print writes the verdicts for people.
@@ -76,7 +76,7 @@ func (r *Report) printLinks(b *strings.Builder, v Verdict) {
 func (l *Link) Word() string {
 	switch {
 	case l.Reason == "dns" && l.Verdict == Dead:
-		return "no such name"
+		return "host name does not exist"
 	case notChecked[l.Reason] != "":
 		return "not checked (" + notChecked[l.Reason] + ")"
 	case l.Reason != "":
@@ -103,7 +103,7 @@ func (l *Link) where() string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	if len(l.Redirects) > 0 {
-		text = strings.TrimPrefix(text+", through the redirect "+strings.Join(l.Redirects[:min(len(l.Redirects), maxShownPages)], ", "), ", ")
+		text = strings.TrimPrefix(text+", via redirect "+strings.Join(l.Redirects[:min(len(l.Redirects), maxShownPages)], ", "), ", ")
 	}
 	return oneLine(text)
 }

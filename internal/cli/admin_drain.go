@@ -32,17 +32,17 @@ func adminDrainCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "drain WORKER",
-		Short: "Let a worker finish what is in flight, hand its hosts over and end",
-		Long: `Tell a worker to leave, as SIGTERM does where it runs: it finishes what is in
-flight, hands its hosts over and ends with 0, within 20 seconds. The command waits
-for that.` + exitHelp(ExitOK, ExitUsage, ExitFailed),
+		Short: "Shut a worker down gracefully",
+		Long: `Shut a worker down gracefully, as SIGTERM does: it finishes the requests in
+flight, hands its hosts over to other workers and exits with code 0 within 20
+seconds. The command waits until it has.` + exitHelp(ExitOK, ExitUsage, ExitFailed),
 		Example: `  headway admin workers
   headway admin drain 3`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || n < 1 {
-				return usage(fmt.Errorf("%q is no number of a worker", args[0]), "headway admin workers names them")
+				return usage(fmt.Errorf("invalid worker ID %q", args[0]), "headway admin workers lists the workers")
 			}
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
 				d, err := drainWorker(ctx, st, store.WorkerID(n))
@@ -52,7 +52,7 @@ for that.` + exitHelp(ExitOK, ExitUsage, ExitFailed),
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), d)
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "worker %d has left after %s\n", n, roundTime(d.Took.Duration()))
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "worker %d stopped after %s\n", n, roundTime(d.Took.Duration()))
 				return err
 			})
 		},
@@ -70,7 +70,7 @@ func drainWorker(ctx context.Context, st *postgres.Store, id store.WorkerID) (*d
 		return nil, failed(err, "")
 	}
 	if !slices.ContainsFunc(list, is) {
-		return nil, usage(fmt.Errorf("there is no worker %d", id), "headway admin workers names them")
+		return nil, usage(fmt.Errorf("worker not found: %d", id), "headway admin workers lists the workers")
 	}
 	began := time.Now()
 	a, err := askFleet(ctx, st, ask.Question{Kind: ask.KindDrain, Worker: id, By: userName()}, patient)
@@ -80,16 +80,16 @@ func drainWorker(ctx context.Context, st *postgres.Store, id store.WorkerID) (*d
 	for time.Since(began) < drainTime {
 		list, err := st.Workers(ctx)
 		if err != nil {
-			return nil, failed(err, "headway admin workers tells whether it has left")
+			return nil, failed(err, "headway admin workers shows whether it has stopped")
 		}
 		if !slices.ContainsFunc(list, is) {
 			return &drained{a.Change, true, ask.Millis(time.Since(began))}, nil
 		}
 		select {
 		case <-ctx.Done():
-			return nil, failed(ctx.Err(), "headway admin workers tells whether it has left")
+			return nil, failed(ctx.Err(), "headway admin workers shows whether it has stopped")
 		case <-time.After(drainEvery):
 		}
 	}
-	return nil, failed(fmt.Errorf("worker %d has not left after %v", id, drainTime), "headway admin workers tells what it does")
+	return nil, failed(fmt.Errorf("worker %d has not stopped after %v", id, drainTime), "headway admin workers shows what it is doing")
 }

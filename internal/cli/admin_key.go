@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,10 +22,11 @@ const rotateGrace = 24 * time.Hour
 func adminKeyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key",
-		Short: "Make, list, replace and revoke keys to the API",
-		Long: `Keys to the API of headway serve. A key speaks for one tenant and opens one scope:
-read, write (which includes read) or operator (which includes both, and what all
-tenants share). It is shown once, when it is made; only its digest is stored.`,
+		Short: "Create, list, rotate and revoke API keys",
+		Long: `Manage keys for the API of headway serve. A key belongs to one tenant and
+grants one scope: read, write (includes read) or operator (includes both, and
+everything shared by all tenants). A key is printed once, when it is created;
+only its hash is stored.`,
 	}
 	cmd.AddCommand(keyCreateCommand(), keyListCommand(), keyRotateCommand(), keyRevokeCommand())
 	return cmd
@@ -61,7 +61,7 @@ func newKeyRow(k *store.APIKey, now time.Time) keyRow {
 func keyFailure(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrConflict):
-		return usage(err, "headway admin key list names the keys and their states")
+		return usage(err, "headway admin key list shows all keys and their states")
 	default:
 		return failed(err, "")
 	}
@@ -73,18 +73,18 @@ func keyCreateCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "create",
-		Short: "Make a key and print it, once",
-		Long: `Make a key for a tenant that there is. Without --tenant it speaks for nobody: that is
-for operators, and for jobs that were submitted without a tenant.`,
+		Short: "Create an API key and print it once",
+		Long: `Create an API key for an existing tenant. A key without --tenant is for
+operators and for jobs submitted without a tenant.`,
 		Example: `  headway admin key create --tenant acme --scope write --name ci
   headway admin key create --tenant acme --scope read --expires 2160h`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(store.Scopes, store.Scope(scope)) {
-				return usage(fmt.Errorf("there is no scope %q", scope), "--scope is read, write or operator")
+				return usage(fmt.Errorf("invalid scope %q", scope), "choose one of read, write, operator")
 			}
 			if life < 0 {
-				return usage(fmt.Errorf("a key that expires after %s", life), "--expires is a time from now, such as 2160h; 0 is never")
+				return usage(fmt.Errorf("invalid duration %s for --expires", life), "give a positive duration, for example 2160h; 0 means never")
 			}
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
 				if err := knownTenant(ctx, st, tenant); err != nil {
@@ -105,10 +105,10 @@ for operators, and for jobs that were submitted without a tenant.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&tenant, "tenant", "", "`who` the key speaks for; by default nobody")
-	cmd.Flags().StringVar(&name, "name", "", "`name` for people")
-	cmd.Flags().StringVar(&scope, "scope", string(store.ScopeRead), "what it opens: read, write or operator")
-	cmd.Flags().DurationVar(&life, "expires", 0, "how long it is valid; 0 is for good")
+	cmd.Flags().StringVar(&tenant, "tenant", "", "`tenant` that the key belongs to (default: none)")
+	cmd.Flags().StringVar(&name, "name", "", "display `name`")
+	cmd.Flags().StringVar(&scope, "scope", string(store.ScopeRead), "`scope` of the key: read, write or operator")
+	cmd.Flags().DurationVar(&life, "expires", 0, "how long the key is valid; 0 means forever")
 	config.RegisterStore(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd
@@ -124,7 +124,7 @@ func knownTenant(ctx context.Context, st store.Tenants, name string) error {
 	case err != nil:
 		return failed(err, "")
 	case findTenant(list, name) < 0:
-		return usage(fmt.Errorf("there is no tenant %q", name), fmt.Sprintf("headway admin tenant set %s makes it", oneLine(name)))
+		return usage(fmt.Errorf("tenant not found: %q", name), fmt.Sprintf("headway admin tenant set %s creates it", oneLine(name)))
 	}
 	return nil
 }
@@ -137,21 +137,21 @@ func printKey(cmd *cobra.Command, k *store.APIKey, made apikey.Key, asJSON bool)
 		row.Secret = made.Text
 		return printJSON(cmd.OutOrStdout(), row)
 	}
-	whose := "for no tenant"
+	whose := "for the operator (no tenant)"
 	if k.Tenant != "" {
 		whose = fmt.Sprintf("for tenant %q", k.Tenant)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "headway: key %s with the scope %s %s; it is not shown again\n", k.ID, k.Scope, whose)
+	fmt.Fprintf(cmd.ErrOrStderr(), "headway: created key %s with scope %s %s; store it now, it is not shown again\n", k.ID, k.Scope, whose)
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), made.Text)
 	return err
 }
 
 func keyListCommand() *cobra.Command {
 	var tenant string
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List keys, those that are no longer valid for 90 days",
+		Short: "List API keys, including those that ended in the last 90 days",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
@@ -166,28 +166,28 @@ func keyListCommand() *cobra.Command {
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"keys": rows})
 				}
-				return printKeys(cmd.OutOrStdout(), rows)
+				return printKeys(cmd.OutOrStdout(), rows, wide)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&tenant, "tenant", "", "only those of this `tenant`")
+	cmd.Flags().StringVar(&tenant, "tenant", "", "list only the keys of this `tenant`")
 	config.RegisterStore(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
+	wideFlag(cmd, &wide)
 	return cmd
 }
 
-func printKeys(w io.Writer, rows []keyRow) error {
+func printKeys(w io.Writer, rows []keyRow, wide bool) error {
 	if len(rows) == 0 {
-		_, err := fmt.Fprintln(w, "no keys; headway admin key create makes one")
+		_, err := fmt.Fprintln(w, "no keys; headway admin key create creates one")
 		return err
 	}
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "KEY\tTENANT\tSCOPE\tSTATE\tCREATED\tEXPIRES\tUSED\tNAME")
+	tab := newTable("KEY", "~TENANT", "SCOPE", "STATE", "+CREATED", "EXPIRES", "+USED", "~NAME")
 	for i := range rows {
 		r := &rows[i]
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Key, oneLine(r.Tenant), r.Scope, r.State, shortTime(r.Created), shortTime(r.Expires), shortTime(r.Used), oneLine(r.Name))
+		tab.add(r.Key, oneLine(r.Tenant), r.Scope, r.State, shortTime(r.Created), shortTime(r.Expires), shortTime(r.Used), oneLine(r.Name))
 	}
-	return tab.Flush()
+	return tab.print(w, wide)
 }
 
 func keyRotateCommand() *cobra.Command {
@@ -195,14 +195,13 @@ func keyRotateCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rotate KEY",
-		Short: "Replace a key; the old one stays valid for a while",
-		Long: `Make a key like one that there is, for the same tenant, with the same scope, name
-and length of life. The old one stays valid for --grace, so that whoever uses it can
-change over.`,
+		Short: "Replace an API key; the old one stays valid for a grace period",
+		Long: `Create a new key with the tenant, scope, name and lifetime of an existing one.
+The old key stays valid for --grace, so that its users have time to switch.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if grace < 0 {
-				return usage(fmt.Errorf("a grace of %s", grace), "--grace is a time from now; 0 ends the old key at once")
+				return usage(fmt.Errorf("invalid duration %s for --grace", grace), "give a positive duration, for example 24h; 0 revokes the old key immediately")
 			}
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
 				old, err := st.APIKey(ctx, args[0])
@@ -232,9 +231,10 @@ change over.`,
 }
 
 func keyRevokeCommand() *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "revoke KEY",
-		Short: "End a key at once, for good",
+		Short: "Revoke an API key immediately and permanently",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
@@ -247,12 +247,17 @@ func keyRevokeCommand() *cobra.Command {
 				if err != nil {
 					return keyFailure(err)
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "key %s is revoked\n", oneLine(args[0]))
+				if asJSON {
+					k.RevokedAt = now
+					return printJSON(cmd.OutOrStdout(), newKeyRow(&k, now))
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked key %s\n", oneLine(args[0]))
 				return err
 			})
 		},
 	}
 	config.RegisterStore(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 

@@ -14,13 +14,14 @@ import (
 func adminOptOutCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "optout",
-		Short: "Keep a whole fleet from those who asked not to be crawled",
-		Long: `Keep the list of hosts and domains that a fleet does not crawl, for any tenant. A
-name stands for itself and all names below it. Workers that run begin no request there
-from a moment after the answer on, not even for robots.txt; requests under way finish,
-and what waits there ends as skipped: opted_out. Every change is logged with who made it.
+		Short: "Manage the hosts that a fleet must not crawl",
+		Long: `Manage the opt-out list of a fleet: hosts and domains that are not crawled for
+any tenant. An entry covers the name and all its subdomains. Running workers
+start no request to it from then on, not even for robots.txt; requests in
+flight finish, and waiting URLs end as skipped: opted_out. Every change is
+logged with its author.
 
-The list of a single user's own crawls is headway optout.`,
+For the opt-out list of your own crawls, use headway optout.`,
 	}
 	cmd.AddCommand(adminOptOutAddCommand(), adminOptOutListCommand(), adminOptOutRemoveCommand())
 	return cmd
@@ -42,11 +43,12 @@ func adminOptOutAddCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "add HOST…",
-		Short: "Never crawl hosts or domains again, from now on",
-		Long: `Put hosts or domains on the list; a URL stands for its host. One that is there
-already stays as it is.`,
+		Short: "Add hosts or domains to the opt-out list",
+		Long: `Add hosts or domains to the opt-out list. A URL adds its host. Entries that
+already exist are left unchanged.`,
 		Example: `  headway admin optout add example.com
-  headway admin optout add https://shop.example.org/page --server http://127.0.0.1:8788 --key-file operator`,
+  headway admin optout add shop.example.org --server http://127.0.0.1:8788 \
+    --key-file operator.key`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names, err := optOutNames(args)
@@ -61,7 +63,7 @@ already stays as it is.`,
 						return err
 					}
 					if rows = append(rows, row); !asJSON {
-						fmt.Fprintf(cmd.OutOrStdout(), "%s is not crawled: on the list since %s, by %s\n", row.Host, shortTime(row.At), oneLine(row.By))
+						fmt.Fprintf(cmd.OutOrStdout(), "%s is opted out since %s (added by %s)\n", row.Host, shortTime(row.At), oneLine(row.By))
 					}
 				}
 				if asJSON {
@@ -80,7 +82,7 @@ func adminOptOutListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "Show the list",
+		Short: "List the opt-outs of the fleet",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withJobs(cmd, func(ctx context.Context, _ *config.Settings, f jobs) error {
@@ -92,7 +94,7 @@ func adminOptOutListCommand() *cobra.Command {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"opt_outs": rows})
 				}
 				if len(rows) == 0 {
-					_, err := fmt.Fprintln(cmd.OutOrStdout(), "nobody is on the list; headway admin optout add puts a host there")
+					_, err := fmt.Fprintln(cmd.OutOrStdout(), "no opt-outs; headway admin optout add adds a host")
 					return err
 				}
 				tab := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
@@ -110,11 +112,12 @@ func adminOptOutListCommand() *cobra.Command {
 }
 
 func adminOptOutRemoveCommand() *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "remove HOST…",
-		Short: "Take hosts or domains off the list",
-		Long: `Take hosts or domains off the list. What was skipped stays so; jobs that are asked
-for from now on may go there.`,
+		Short: "Remove hosts or domains from the opt-out list",
+		Long: `Remove hosts or domains from the opt-out list. URLs already skipped stay
+skipped; new jobs can crawl these hosts again.`,
 		Example: `  headway admin optout remove example.com`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -129,20 +132,27 @@ for from now on may go there.`,
 					}
 					rest, err := f.optOuts(ctx)
 					if err != nil {
-						return failed(fmt.Errorf("%s is off the list, which cannot be read any more: %w", name, err), "headway admin optout list shows it")
+						return failed(fmt.Errorf("removed %s, but cannot read the opt-out list: %w", name, err), "headway admin optout list shows the list")
+					}
+					if asJSON {
+						continue
 					}
 					still := ""
 					for _, row := range rest {
 						if strings.HasSuffix(name, "."+row.Host) {
-							still = fmt.Sprintf("; %s is on the list, and covers it still", row.Host)
+							still = fmt.Sprintf("; still opted out, because %s is on the list", row.Host)
 						}
 					}
 					fmt.Fprintf(cmd.OutOrStdout(), "removed %s%s\n", name, still)
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"removed": names})
 				}
 				return nil
 			})
 		},
 	}
 	config.RegisterClient(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -14,20 +13,21 @@ import (
 func adminOwnedCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "owned",
-		Short: "Say which hosts are a tenant's own",
-		Long: `Hosts that are known to be a tenant's own: only there its jobs may ask for the
-presets owned and warm, or for a pace below 200 ms. Tenants prove it themselves by the
-API; an operator may say so in their place. Every change is logged with who made it.
+		Short: "Manage the hosts that tenants own",
+		Long: `Manage the hosts that tenants own. Only there can a tenant's jobs use the
+presets owned and warm, or a pace below 200 ms. Tenants verify their hosts
+through the API; an operator can do so for them here. Every change is logged
+with its author.
 
 A host is scheme, name and port; a name alone means https.`,
 	}
 	cmd.AddCommand(adminOwnedListCommand(),
-		adminOwnedChange("grant HOST…", "Say that hosts are a tenant's own, without a check", "headway admin owned grant example.com --tenant acme",
+		adminOwnedChange("grant HOST…", "Mark hosts as owned by a tenant, without verification", "headway admin owned grant example.com --tenant acme",
 			func(ctx context.Context, f jobs, tenant, host string) (string, error) {
 				row, err := f.grant(ctx, tenant, host)
-				return fmt.Sprintf("%s is owned by %s, since %s by %s", row.Host, tenant, shortTime(row.OwnedAt), row.Proof), err
+				return fmt.Sprintf("%s is owned by %s since %s (proof: %s)", row.Host, tenant, shortTime(row.OwnedAt), row.Proof), err
 			}),
-		adminOwnedChange("drop HOST…", "Say that hosts are no longer a tenant's own; jobs that run go on as they began", "headway admin owned drop example.com --tenant acme",
+		adminOwnedChange("drop HOST…", "Remove hosts from a tenant; running jobs are not affected", "headway admin owned drop example.com --tenant acme",
 			func(ctx context.Context, f jobs, tenant, host string) (string, error) {
 				return fmt.Sprintf("%s is no longer owned by %s", host, tenant), f.disown(ctx, tenant, host)
 			}),
@@ -37,14 +37,14 @@ A host is scheme, name and port; a name alone means https.`,
 
 // ownerFlag names the tenant that a command is about.
 func ownerFlag(cmd *cobra.Command, tenant *string) {
-	cmd.Flags().StringVar(tenant, "tenant", "", "`whose` they are")
+	cmd.Flags().StringVar(tenant, "tenant", "", "`tenant` that owns the hosts")
 	config.RegisterClient(cmd.Flags())
 }
 
 // forOwner is withJobs for a command about the hosts of a tenant.
 func forOwner(cmd *cobra.Command, tenant string, do func(ctx context.Context, f jobs) error) error {
 	if tenant == "" {
-		return usage(errors.New("no tenant"), "--tenant says whose the hosts are; headway admin tenant list names them")
+		return usage(errors.New("--tenant is required"), "name the tenant that owns the hosts; headway admin tenant list shows all tenants")
 	}
 	return withJobs(cmd, func(ctx context.Context, _ *config.Settings, f jobs) error { return do(ctx, f) })
 }
@@ -53,6 +53,7 @@ func forOwner(cmd *cobra.Command, tenant string, do func(ctx context.Context, f 
 // do says of each.
 func adminOwnedChange(use, short, example string, do func(ctx context.Context, f jobs, tenant, host string) (string, error)) *cobra.Command {
 	var tenant string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use + " --tenant NAME", Short: short, Example: "  " + example, Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,22 +71,32 @@ func adminOwnedChange(use, short, example string, do func(ctx context.Context, f
 					if err != nil {
 						return err
 					}
-					fmt.Fprintln(cmd.OutOrStdout(), oneLine(said))
+					if !asJSON {
+						fmt.Fprintln(cmd.OutOrStdout(), oneLine(said))
+					}
 				}
-				return nil
+				if !asJSON {
+					return nil
+				}
+				rows, err := f.owned(ctx, tenant)
+				if err != nil {
+					return err
+				}
+				return printJSON(cmd.OutOrStdout(), map[string]any{"owned_hosts": rows})
 			})
 		},
 	}
 	ownerFlag(cmd, &tenant)
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 func adminOwnedListCommand() *cobra.Command {
 	var tenant string
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:     "list --tenant NAME",
-		Short:   "List the hosts that a tenant says are its own, and how that is known",
+		Short:   "List the hosts that a tenant claims, and how each was verified",
 		Example: `  headway admin owned list --tenant acme`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -98,23 +109,23 @@ func adminOwnedListCommand() *cobra.Command {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"owned_hosts": rows})
 				}
 				if len(rows) == 0 {
-					_, err := fmt.Fprintf(cmd.OutOrStdout(), "no hosts of %s; headway admin owned grant adds one\n", oneLine(tenant))
+					_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s owns no hosts; headway admin owned grant adds one\n", oneLine(tenant))
 					return err
 				}
-				tab := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-				fmt.Fprintln(tab, "HOST\tOWNED\tSINCE\tASKED")
+				tab := newTable("~HOST", "OWNED", "SINCE", "ASKED")
 				for _, r := range rows {
-					owned := "not proven"
+					owned := "not verified"
 					if r.Owned {
 						owned = "by " + string(r.Proof)
 					}
-					fmt.Fprintf(tab, "%s\t%s\t%s\t%s\n", r.Host, owned, shortTime(r.OwnedAt), shortTime(r.AskedAt))
+					tab.add(r.Host, owned, shortTime(r.OwnedAt), shortTime(r.AskedAt))
 				}
-				return tab.Flush()
+				return tab.print(cmd.OutOrStdout(), wide)
 			})
 		},
 	}
 	ownerFlag(cmd, &tenant)
 	jsonFlag(cmd, &asJSON)
+	wideFlag(cmd, &wide)
 	return cmd
 }

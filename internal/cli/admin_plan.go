@@ -6,13 +6,12 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"headway/internal/config"
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/limit"
 	"headway/store"
 	"headway/store/postgres"
@@ -21,7 +20,7 @@ import (
 func adminPlanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "What the tenants of a fleet may ask for",
+		Short: "Manage plans: the limits and quotas of tenants",
 	}
 	cmd.AddCommand(adminPlanListCommand(), adminPlanSetCommand())
 	return cmd
@@ -40,7 +39,7 @@ func planRowOf(p store.Plan) planRow {
 }
 
 func adminPlanListCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the plans",
@@ -58,27 +57,27 @@ func adminPlanListCommand() *cobra.Command {
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"plans": rows})
 				}
-				return printPlans(cmd.OutOrStdout(), rows)
+				return printPlans(cmd.OutOrStdout(), rows, wide)
 			})
 		},
 	}
 	config.RegisterStore(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
+	wideFlag(cmd, &wide)
 	return cmd
 }
 
-func printPlans(w io.Writer, rows []planRow) error {
+func printPlans(w io.Writer, rows []planRow, wide bool) error {
 	if len(rows) == 0 {
-		_, err := fmt.Fprintln(w, "no plans; headway admin plan set makes one")
+		_, err := fmt.Fprintln(w, "no plans; headway admin plan set creates one")
 		return err
 	}
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "PLAN\tPAGES A MONTH\tBYTES A MONTH\tOF A CRAWL")
+	tab := newTable("~PLAN", "PAGES PER MONTH", "BYTES PER MONTH", "~PER CRAWL")
 	for i := range rows {
 		r := &rows[i]
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\n", oneLine(r.Plan), orUnlimited(r.MonthPages, figures.Count), orUnlimited(r.MonthBytes, figures.Size), ofCrawl(r.Limits))
+		tab.add(oneLine(r.Plan), orUnlimited(r.MonthPages, humanize.Count), orUnlimited(r.MonthBytes, humanize.Size), ofCrawl(r.Limits))
 	}
-	return tab.Flush()
+	return tab.print(w, wide)
 }
 
 // orUnlimited writes an amount; 0 is no limit.
@@ -107,17 +106,17 @@ func planInWords(p store.Plan) string {
 }
 
 func adminPlanSetCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	var crawls, hosts, rate, pages int64
 	var bytes string
 	var retention time.Duration
 	cmd := &cobra.Command{
 		Use:   "set NAME",
-		Short: "Make a plan or change it",
-		Long: `Make a plan, or change what is named of one. A limit of 0 is none. What the
-workers' configuration sets for safety no plan can raise. Jobs that have begun keep
-the limits they began with.`,
-		Example: `  headway admin plan set small --max-pages 500 --max-concurrent 2 --month-pages 10000
+		Short: "Create or change a plan",
+		Long: `Create a plan, or change the given limits of an existing one. A limit of 0
+means no limit. A plan cannot exceed the fleet's safety limits. Jobs that have
+started keep the limits they started with.`,
+		Example: `  headway admin plan set small --max-pages 500 --max-concurrent 2
   headway admin plan set small --month-bytes 50GiB --max-requests-per-second 20`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -151,11 +150,11 @@ the limits they began with.`,
 				}
 				if cmd.Flags().Changed("month-bytes") {
 					if p.MonthBytes, err = config.ParseSize(bytes); err != nil {
-						return usage(fmt.Errorf("--month-bytes %w", err), "")
+						return usage(fmt.Errorf("--month-bytes: %w", err), "")
 					}
 				}
 				if err := p.Check(); err != nil {
-					return usage(err, "a limit of 0 is none")
+					return usage(err, "0 means no limit")
 				}
 				o.After = planInWords(p)
 				if err := ordered(ctx, st, o, func(ctx context.Context) error { return st.SetPlan(ctx, p) }); err != nil {
@@ -164,17 +163,18 @@ the limits they began with.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), planRowOf(p))
 				}
-				return printPlans(cmd.OutOrStdout(), []planRow{planRowOf(p)})
+				return printPlans(cmd.OutOrStdout(), []planRow{planRowOf(p)}, wide)
 			})
 		},
 	}
 	config.RegisterPlan(cmd.Flags())
-	cmd.Flags().Int64Var(&crawls, "max-concurrent", 0, "`jobs` of a tenant that run at once; 0 is no limit")
-	cmd.Flags().Int64Var(&hosts, "max-hosts", 0, "`hosts` that a crawl may take up, those of its seeds first; 0 is no limit")
-	cmd.Flags().Int64Var(&rate, "max-requests-per-second", 0, "`requests` a second of a tenant with all its jobs, over all workers; 0 is no limit")
-	cmd.Flags().DurationVar(&retention, "retention", 0, "how long a service keeps the results of jobs that have ended; 0 is for ever")
-	cmd.Flags().Int64Var(&pages, "month-pages", 0, "`pages` of a tenant in a month; 0 is no limit")
-	cmd.Flags().StringVar(&bytes, "month-bytes", "", "`size` of bodies as sent of a tenant in a month; 0 is no limit")
+	cmd.Flags().Int64Var(&crawls, "max-concurrent", 0, "maximum concurrent `jobs` per tenant; 0 means no limit")
+	cmd.Flags().Int64Var(&hosts, "max-hosts", 0, "maximum `hosts` per crawl, counting the seeds' hosts first; 0 means no limit")
+	cmd.Flags().Int64Var(&rate, "max-requests-per-second", 0, "maximum `requests` per second per tenant, over all its jobs; 0 means no limit")
+	cmd.Flags().DurationVar(&retention, "retention", 0, "how long to keep the results of finished jobs; 0 means forever")
+	cmd.Flags().Int64Var(&pages, "month-pages", 0, "monthly quota of `pages` per tenant; 0 means no limit")
+	cmd.Flags().StringVar(&bytes, "month-bytes", "", "monthly quota of bytes per tenant, as a `size`; 0 means no limit")
 	jsonFlag(cmd, &asJSON)
+	wideFlag(cmd, &wide)
 	return cmd
 }

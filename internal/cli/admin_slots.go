@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"headway/internal/config"
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/store"
 	"headway/store/postgres"
 )
@@ -43,13 +42,14 @@ type slotRow struct {
 }
 
 func adminSlotsCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "slots",
-		Short: "Show who owns the slots of a fleet, for how long, and which are free",
-		Long: `Show how the slots of a fleet, into which all domains are cut, are shared out among
-its workers: how many each owns, for how long, and how many it is giving up. Slots
-are free for a moment while they move. --json lists each slot.`,
+		Short: "Show which worker owns which slots",
+		Long: `Show how the slots of a fleet are distributed over its workers: how many each
+owns, since when, and how many it is releasing. A slot is a fixed part of all
+domains, and the unit of ownership. Slots are briefly free while they move.
+--json lists each slot.`,
 		Example: `  headway admin slots
   headway admin slots --json`,
 		Args: cobra.NoArgs,
@@ -62,12 +62,13 @@ are free for a moment while they move. --json lists each slot.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), a)
 				}
-				return printSlots(cmd.OutOrStdout(), a, time.Now())
+				return printSlots(cmd.OutOrStdout(), a, time.Now(), wide)
 			})
 		},
 	}
 	config.RegisterStore(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
+	wideFlag(cmd, &wide)
 	return cmd
 }
 
@@ -110,22 +111,21 @@ func readSlots(ctx context.Context, st *postgres.Store) (*slotsAnswer, error) {
 	return a, nil
 }
 
-func printSlots(w io.Writer, a *slotsAnswer, now time.Time) error {
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if len(a.Owners) > 0 {
-		fmt.Fprintln(tab, "WORKER\tNAME\tSLOTS\tGIVING UP\tOLDEST LEASE\tNEWEST LEASE\tSTATE")
-	}
+func printSlots(w io.Writer, a *slotsAnswer, now time.Time, wide bool) error {
+	tab := newTable("WORKER", "~NAME", "SLOTS", "RELEASING", "OLDEST LEASE", "NEWEST LEASE", "STATE")
 	for i := range a.Owners {
 		o := &a.Owners[i]
 		oldest, newest := "-", "-"
 		if !o.Oldest.IsZero() {
 			oldest, newest = age(now.Sub(o.Oldest)), age(now.Sub(o.Newest))
 		}
-		fmt.Fprintf(tab, "%d\t%s\t%d\t%d\t%s\t%s\t%s\n", o.Worker, shorten(oneLine(o.Name), 32), o.Slots, o.Leaving, oldest, newest, o.state)
+		tab.add(o.Worker, oneLine(o.Name), o.Slots, o.Leaving, oldest, newest, o.state)
 	}
-	if err := tab.Flush(); err != nil {
-		return err
+	if len(a.Owners) > 0 {
+		if err := tab.print(w, wide); err != nil {
+			return err
+		}
 	}
-	_, err := fmt.Fprintf(w, "%s of %s free\n", figures.Count(int64(a.Free)), plural(a.Slots, "slot"))
+	_, err := fmt.Fprintf(w, "%s of %s free\n", humanize.Count(int64(a.Free)), plural(a.Slots, "slot"))
 	return err
 }

@@ -18,9 +18,9 @@ import (
 func adminTenantCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tenant",
-		Short: "For whom a fleet works",
-		Long: `Tenants have a plan, and what they use is counted by month. Jobs of others, as
-those that are submitted without --tenant, have neither.`,
+		Short: "Manage tenants",
+		Long: `Manage tenants. A tenant has a plan, and its usage is counted per month. Jobs
+submitted without --tenant have neither.`,
 	}
 	cmd.AddCommand(adminTenantListCommand(), adminTenantSetCommand())
 	return cmd
@@ -52,7 +52,7 @@ func adminTenantListCommand() *cobra.Command {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"tenants": rows})
 				}
 				if len(rows) == 0 {
-					_, err := fmt.Fprintln(cmd.OutOrStdout(), "no tenants; headway admin tenant set makes one")
+					_, err := fmt.Fprintln(cmd.OutOrStdout(), "no tenants; headway admin tenant set creates one")
 					return err
 				}
 				tab := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
@@ -76,18 +76,20 @@ func findTenant(list []store.Tenant, name string) int {
 
 func adminTenantSetCommand() *cobra.Command {
 	var plan string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "set NAME",
-		Short: "Make a tenant or give it another plan",
-		Long: `Make a tenant, or give one another plan. Without --plan a new one has none, so that
-only safety limits it, and one that there is keeps the plan it has.`,
+		Short: "Create a tenant or change its plan",
+		Long: `Create a tenant, or change the plan of an existing one. Without --plan a new
+tenant has no plan, so that only the safety limits apply, and an existing one
+keeps its plan.`,
 		Example: `  headway admin tenant set acme --plan small`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
 				t := store.Tenant{Name: args[0], Plan: plan}
 				if err := t.Check(); err != nil {
-					return usage(err, "a tenant has a name of its own; headway admin tenant list shows those there are")
+					return usage(err, "give the tenant a name; headway admin tenant list shows existing ones")
 				}
 				o := store.Order{What: "set-tenant", Tenant: t.Name}
 				list, err := st.Tenants(ctx)
@@ -102,17 +104,21 @@ only safety limits it, and one that there is keeps the plan it has.`,
 					err = ordered(ctx, st, o, func(ctx context.Context) error { return st.SetTenant(ctx, t) })
 				}
 				if errors.Is(err, store.ErrNotFound) {
-					return usage(fmt.Errorf("there is no plan %q", plan), "headway admin plan list names them")
+					return usage(fmt.Errorf("plan not found: %q", plan), "headway admin plan list shows all plans")
 				}
 				if err != nil {
 					return failed(err, "")
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), tenantRow{t.Name, t.Plan})
 				}
 				_, err = fmt.Fprintf(cmd.OutOrStdout(), "tenant %s has plan %s\n", oneLine(t.Name), oneLine(cmp.Or(t.Plan, "none")))
 				return err
 			})
 		},
 	}
-	cmd.Flags().StringVar(&plan, "plan", "", "`name` of its plan; empty takes it away")
+	cmd.Flags().StringVar(&plan, "plan", "", "`name` of the plan; empty removes the plan")
 	config.RegisterStore(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway/internal/config"
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/store"
 	"headway/store/postgres"
 )
@@ -32,10 +32,10 @@ func adminUsageCommand() *cobra.Command {
 	var when string
 	cmd := &cobra.Command{
 		Use:   "usage [TENANT]",
-		Short: "Tell what tenants used in a month",
-		Long: `Tell what tenants used in a month, in UTC. Pages are those that page limits count,
-bytes those of bodies as sent, of every attempt. They are counted with the pages
-themselves, so they are exact.`,
+		Short: "Show the monthly usage of tenants",
+		Long: `Show what tenants used in a month (UTC): pages, as page limits count them, and
+bytes downloaded, before decompression and including failed attempts. Usage is
+recorded in the same transaction as the pages, so the numbers are exact.`,
 		Example: `  headway admin usage
   headway admin usage acme --month 2026-10 --json`,
 		Args: cobra.MaximumNArgs(1),
@@ -44,7 +44,7 @@ themselves, so they are exact.`,
 			if when != "" {
 				var err error
 				if month, err = store.ParseMonth(when); err != nil {
-					return usage(err, "--month takes a year and a month, such as 2026-11")
+					return usage(err, "--month takes a year and month, for example 2026-11")
 				}
 			}
 			return inFleet(cmd, func(ctx context.Context, _ *config.Settings, st *postgres.Store) error {
@@ -55,7 +55,7 @@ themselves, so they are exact.`,
 				if len(args) > 0 {
 					rows = slices.DeleteFunc(rows, func(r usageRow) bool { return r.Tenant != args[0] })
 					if len(rows) == 0 {
-						return usage(fmt.Errorf("there is no tenant %q", args[0]), "headway admin tenant list names them")
+						return usage(fmt.Errorf("tenant not found: %q", args[0]), "headway admin tenant list shows all tenants")
 					}
 				}
 				if asJSON {
@@ -65,7 +65,7 @@ themselves, so they are exact.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&when, "month", "", "`month` such as 2026-11; by default this one")
+	cmd.Flags().StringVar(&when, "month", "", "`month` to show, for example 2026-11 (default: the current month)")
 	config.RegisterStore(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd
@@ -105,14 +105,14 @@ func readUsage(ctx context.Context, st store.Tenants, month store.Month) ([]usag
 
 func printUsage(w io.Writer, rows []usageRow) error {
 	if len(rows) == 0 {
-		_, err := fmt.Fprintln(w, "no tenants; headway admin tenant set makes one")
+		_, err := fmt.Fprintln(w, "no tenants; headway admin tenant set creates one")
 		return err
 	}
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "TENANT\tMONTH\tPAGES\tOF\tBYTES\tOF")
 	for i := range rows {
 		r := &rows[i]
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(r.Tenant), r.Month, figures.Count(r.Pages), orUnlimited(r.MonthPages, figures.Count), figures.Size(r.Bytes), orUnlimited(r.MonthBytes, figures.Size))
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(r.Tenant), r.Month, humanize.Count(r.Pages), orUnlimited(r.MonthPages, humanize.Count), humanize.Size(r.Bytes), orUnlimited(r.MonthBytes, humanize.Size))
 	}
 	return tab.Flush()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,14 +24,14 @@ type workerRow struct {
 }
 
 func adminWorkersCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "workers",
-		Short: "List the workers of a fleet and what they do",
-		Long: `List the workers of a fleet: since when they are there, the slots they own, how
-long ago they renewed their lease, what they have in flight and which jobs they have
-open. One that does not answer within two seconds is busy, cut off or dead; after
---lease the others take its slots.`,
+		Short: "List the workers of a fleet and their status",
+		Long: `List the workers of a fleet: start time, slots owned, last lease renewal,
+requests in flight and open jobs. A worker that does not answer within two
+seconds is busy, disconnected or dead; when its lease expires (--lease), other
+workers take over its slots.`,
 		Example: `  headway admin workers
   headway admin workers --json`,
 		Args: cobra.NoArgs,
@@ -45,12 +44,13 @@ open. One that does not answer within two seconds is busy, cut off or dead; afte
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"workers": rows})
 				}
-				return printWorkers(cmd.OutOrStdout(), rows, time.Now())
+				return printWorkers(cmd.OutOrStdout(), rows, time.Now(), wide)
 			})
 		},
 	}
 	config.RegisterStore(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
+	wideFlag(cmd, &wide)
 	return cmd
 }
 
@@ -92,13 +92,12 @@ func (r *workerRow) state() string {
 	}
 }
 
-func printWorkers(w io.Writer, rows []workerRow, now time.Time) error {
+func printWorkers(w io.Writer, rows []workerRow, now time.Time, wide bool) error {
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(w, "no workers; headway worker starts one")
 		return err
 	}
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "WORKER\tNAME\tUP\tSLOTS\tRENEWED\tIN FLIGHT\tHOSTS\tJOBS\tSTATE")
+	tab := newTable("WORKER", "~NAME", "UP", "SLOTS", "RENEWED", "IN FLIGHT", "+HOSTS", "+JOBS", "STATE")
 	for i := range rows {
 		r := &rows[i]
 		renewed, flight, hosts, jobs := "-", "-", "-", "-"
@@ -106,9 +105,9 @@ func printWorkers(w io.Writer, rows []workerRow, now time.Time) error {
 			renewed, flight = roundTime(s.Renewed.Duration())+" ago", fmt.Sprintf("%d of %d", s.InFlight, s.Most)
 			hosts, jobs = fmt.Sprint(s.Hosts), fmt.Sprint(len(s.Jobs))
 		}
-		fmt.Fprintf(tab, "%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Worker, shorten(oneLine(r.Name), 32), age(now.Sub(r.Joined)), r.Slots, renewed, flight, hosts, jobs, r.state())
+		tab.add(r.Worker, oneLine(r.Name), age(now.Sub(r.Joined)), r.Slots, renewed, flight, hosts, jobs, r.state())
 	}
-	return tab.Flush()
+	return tab.print(w, wide)
 }
 
 // age is a time in whole seconds.

@@ -31,7 +31,7 @@ func changes(before, now *answer.Asked) []string {
 	case before.SeedCount != now.SeedCount:
 		list = append(list, fmt.Sprintf("seeds %d, was %d", now.SeedCount, before.SeedCount))
 	case !slices.Equal(before.Seeds, now.Seeds):
-		list = append(list, fmt.Sprintf("seeds: other %d", now.SeedCount))
+		list = append(list, fmt.Sprintf("seeds: %d different ones", now.SeedCount))
 	}
 	return list
 }

@@ -29,19 +29,19 @@ func checkCommand() *cobra.Command {
 	var k checkRun
 	cmd := crawling(&cobra.Command{
 		Use:   "check [SEED…]",
-		Short: "Check the links of a site; exit code 1 only for what is really dead",
-		Long: `Crawl a site and ask once for everything its pages link to, also on other hosts,
-at the pace each host is happy with and as far as its robots.txt allows. A link is
-dead when its server says that there is no such page (404, 410 and the like) or
-its name does not exist. Throttled, blocked and unknown links are printed apart
-and never fail a check.
+		Short: "Check the links of a site; exit code 1 if any is dead",
+		Long: `Crawl a site and request each link on its pages once, including links to other
+hosts, within robots.txt and at the pace of each host. A link is dead when its
+server says that the page does not exist (404, 410 and similar), or when its
+host name does not exist. Throttled, blocked and unknown links are listed
+separately and do not fail the check.
 
-Verdicts are kept in the folder of the check. The same command reads every page
-of the site again, asking its server only whether it changed. Of other sites it asks
-again what was not ok, and what was ok longer ago than --recheck.` + exitHelp(append([]int{ExitDead}, crawlExits...)...),
+Results are kept in the folder of the check. The next run reads every page of
+the site again with conditional requests. On other sites it rechecks links that
+were not ok, and those last checked longer ago than --recheck.` + exitHelp(append([]int{ExitDead}, crawlExits...)...),
 		Example: `  headway check https://example.com --contact you@example.com
   headway check https://example.com --junit links.xml --recheck 6h
-  headway check https://example.com --json | jq '.not_ok[] | select(.verdict == "dead")'`,
+  headway check https://example.com --json | jq '.not_ok[].url'`,
 	}, func(c *crawlRun) {
 		k.crawlRun = c
 		c.purpose = purpose{name: "check", shape: k.shape, again: k.again, output: k.log, conclude: k.conclude}
@@ -49,16 +49,16 @@ again what was not ok, and what was ok longer ago than --recheck.` + exitHelp(ap
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !slices.Contains([]check.FailOn{check.FailOnDead, check.FailOnBroken, check.FailOnNone}, check.FailOn(k.failOn)) {
-			return usage(fmt.Errorf("--fail-on %q", oneLine(k.failOn)), "--fail-on takes dead, broken or none")
+			return usage(fmt.Errorf("invalid value %q for --fail-on", oneLine(k.failOn)), "choose one of dead, broken, none")
 		}
 		if k.recheck < 0 {
-			return usage(fmt.Errorf("--recheck %s is negative", k.recheck), "--recheck 0 asks everything again")
+			return usage(fmt.Errorf("invalid duration %s for --recheck", k.recheck), "use 0 or more, for example 6h; 0 rechecks everything")
 		}
 		return run(cmd, args)
 	}
-	cmd.Flags().StringVar(&k.failOn, "fail-on", string(check.FailOnDead), "which links make the exit code 1: `dead`, broken (also redirects in a circle) or none")
-	cmd.Flags().DurationVar(&k.recheck, "recheck", defaultRecheck, "ask again what was ok on other sites longer ago than this; 0 means everything")
-	cmd.Flags().StringVar(&k.junit, "junit", "", "also write the verdicts to this `file`, as JUnit XML")
+	cmd.Flags().StringVar(&k.failOn, "fail-on", string(check.FailOnDead), "`links` that cause exit code 1: dead, broken (dead links and redirect loops) or none")
+	cmd.Flags().DurationVar(&k.recheck, "recheck", defaultRecheck, "recheck good links on other sites after this long; 0 means every time")
+	cmd.Flags().StringVar(&k.junit, "junit", "", "also write the results to this `file`, as JUnit XML")
 	jsonFlag(cmd, &k.json)
 	return cmd
 }
@@ -87,7 +87,7 @@ func (k *checkRun) links() string { return filepath.Join(k.dir, "links.jsonl") }
 func (k *checkRun) log(begun bool) (output.Writer, error) {
 	l, err := check.OpenLog(k.links(), !begun)
 	if err != nil {
-		return nil, failed(err, "look whether "+k.dir+" can be written")
+		return nil, failed(err, "check that "+k.dir+" is writable")
 	}
 	return l, nil
 }
@@ -105,7 +105,7 @@ func (k *checkRun) again(ctx context.Context, st store.Store, j store.Job) (bool
 	a := check.Again{Store: st, Job: j.ID, Log: k.links(), Recheck: k.recheck, Own: own, Nameless: k.nameless}
 	n, err := a.Reopen(ctx, time.Now())
 	if err != nil {
-		return false, fmt.Errorf("find what is to be asked again: %w", err)
+		return false, fmt.Errorf("find links to recheck: %w", err)
 	}
 	counts, err := st.Counts(ctx, j.ID)
 	if err != nil {
@@ -116,7 +116,7 @@ func (k *checkRun) again(ctx context.Context, st store.Store, j store.Job) (bool
 		return false, nil
 	}
 	if n > 0 {
-		fmt.Fprintf(k.err, "headway: %s to ask again, %s kept\n", plural(n, "link"), plural(int(k.kept), "verdict"))
+		fmt.Fprintf(k.err, "headway: rechecking %s, keeping %s\n", plural(n, "link"), plural(int(k.kept), "verdict"))
 	}
 	if err := st.SetState(ctx, time.Now(), j.ID, j.State, job.Queued, ""); err != nil {
 		return false, fmt.Errorf("queue the check: %w", err)
@@ -167,7 +167,7 @@ func (k *checkRun) conclude(ctx context.Context, st store.Store, r headway.Repor
 	}
 	if k.junit != "" {
 		if err := rep.WriteJUnit(k.junit, time.Now(), r.Elapsed); err != nil {
-			return failed(err, "look whether the folder of the file is there and can be written")
+			return failed(err, "check that the folder of the file exists and is writable")
 		}
 	}
 	own, err := k.ownSite(ctx, st, r.Job)
@@ -194,11 +194,11 @@ func (k *checkRun) print(rep *check.Report, r headway.Report) error {
 		return err
 	}
 	if !k.read {
-		if _, err := fmt.Fprintf(k.out, "no page of %s was read: nothing is known of its links\n", k.seeds.urls[0].Host()); err != nil {
+		if _, err := fmt.Fprintf(k.out, "no page of %s could be read, so its links are unknown\n", k.seeds.urls[0].Host()); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(k.out, "%s: %s; %s in %s, %s kept from before, in %s\n",
+	_, err := fmt.Fprintf(k.out, "%s: %s; %s in %s, %s kept from earlier runs; folder %s\n",
 		r.State, r.Reason, plural(int(r.Requests), "request"), r.Elapsed.Round(time.Second), plural(int(k.kept), "verdict"), k.dir)
 	return err
 }

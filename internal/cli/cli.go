@@ -29,6 +29,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// The standard library logs what odd servers send between two answers. What
 	// matters of it ends in an outcome; none of it belongs on a terminal.
 	log.SetOutput(io.Discard)
+	cobra.EnableCommandSorting = false // help lists commands by what they are for
 	return run(ctx, args, stdin, stdout, stderr)
 }
 
@@ -63,45 +64,31 @@ func Root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "headway",
 		Short: "A polite, fast web crawler",
-		Long: `Headway crawls politely: it finds the shortest interval each host is happy
-with, keeps it, and can tell why it fetched, waited, skipped or stopped.` + exitHelp(),
+		Long: `Headway is a polite, fast web crawler. It finds the shortest request interval
+that each host accepts, keeps to it, and records why each URL was fetched, had
+to wait or was skipped.` + exitHelp(),
+		Example: `  headway crawl https://example.com --contact you@example.com
+  headway why https://example.com/cart`,
 		Version:       versionLine(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.CompletionOptions.HiddenDefaultCmd = false
-	root.SetFlagErrorFunc(noFlag)
-	root.AddCommand(
-		crawlCommand(),
-		exportCommand(),
-		checkCommand(),
-		warmCommand(),
-		hostCommand(),
-		stopCommand(),
-		reportCommand(),
-		compareCommand(),
-		hostsCommand(),
-		slowCommand(),
-		planCommand(),
-		courtesyCommand(),
-		runsCommand(),
-		rmCommand(),
-		optOutCommand(),
-		whyCommand(),
-		urlsCommand(),
-		fetchCommand(),
-		urlCommand(),
-		robotsCommand(),
-		labCommand(),
-		configCommand(),
-		workerCommand(),
-		jobCommand(),
-		serveCommand(),
-		adminCommand(),
-		versionCommand(),
-	)
-	suggest(root)
+	root.Flags().BoolP("version", "v", false, "print the version, as headway version does")
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(showHelp)
+	for _, g := range commandGroups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, command := range g.commands {
+			cmd := command()
+			cmd.GroupID = g.title
+			if cmd.Name() == "help" {
+				root.SetHelpCommand(cmd)
+			}
+			root.AddCommand(cmd)
+		}
+	}
+	prepare(root)
 	return root
 }
 

@@ -20,18 +20,18 @@ func compareCommand() *cobra.Command {
 	var most int
 	cmd := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
-		Short: "Tell what is new, gone, changed, newly dead or slower between two crawls",
-		Long: `Compare what two crawls recorded, the earlier folder first: pages that are new,
-gone, newly dead, lost for another reason, back again, with another text, or much
-slower. A page counts as gone only when the later crawl is complete and its settings
-do not leave it out, and as new only when the earlier one would have met it. Settings
-that differ are named.`,
+		Short: "Compare two crawls: pages new, gone, changed, dead or slower",
+		Long: `Compare two crawls, the earlier folder first: pages that are new, gone, newly
+dead, lost for another reason, back, changed, or much slower. A page counts as
+gone only if the later crawl is complete and its settings include the page, and
+as new only if the earlier crawl would have found it. Different settings are
+listed.`,
 		Example: `  headway compare monday tuesday
   headway compare monday tuesday --json --max 100000`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if most < 0 {
-				return usage(fmt.Errorf("--max %d", most), "--max is how many URLs of each kind are named; 0 names none")
+				return usage(fmt.Errorf("invalid value %d for --max", most), "give the number of URLs to list per change type; 0 lists none")
 			}
 			c, err := compareDirs(cmd.Context(), args[0], args[1], most, cmd.ErrOrStderr())
 			if err != nil {
@@ -45,7 +45,7 @@ that differ are named.`,
 		},
 	}
 	jsonFlag(cmd, &asJSON)
-	cmd.Flags().IntVar(&most, "max", 20, "URLs of each kind to name")
+	cmd.Flags().IntVar(&most, "max", 20, "maximum URLs to list of each kind")
 	return cmd
 }
 
@@ -90,7 +90,7 @@ func openSide(ctx context.Context, dir string) (answer.Side, error) {
 	}
 	side := answer.Side{Reader: view, Job: j.ID}
 	if err := completeSide(&side, found, j); err != nil {
-		return answer.Side{}, failed(errors.Join(err, view.Close()), "look at "+found+" with headway runs")
+		return answer.Side{}, failed(errors.Join(err, view.Close()), "inspect "+found+" with headway runs")
 	}
 	return side, nil
 }
@@ -112,9 +112,9 @@ func printComparison(w io.Writer, c *answer.Comparison) {
 	for _, s := range c.Settings {
 		fmt.Fprintf(w, "settings differ: %s\n", oneLine(s))
 	}
-	parts := []string{fmt.Sprintf("%d the same", c.Same)}
+	parts := []string{fmt.Sprintf("%d unchanged", c.Same)}
 	if c.Unread > 0 {
-		parts = append(parts, fmt.Sprintf("%d the earlier crawl knew only to be unchanged (compare with the one before it)", c.Unread))
+		parts = append(parts, fmt.Sprintf("%d not modified in the earlier crawl, so their text was not stored (compare with the crawl before it)", c.Unread))
 	}
 	for _, ch := range c.Changes {
 		if ch.Total > 0 {
@@ -131,7 +131,7 @@ func printComparison(w io.Writer, c *answer.Comparison) {
 			fmt.Fprintf(w, "  %s%s\n", oneLine(u.URL), changeDetail(ch.Kind, &u))
 		}
 		if more := ch.Total - int64(len(ch.URLs)); more > 0 {
-			fmt.Fprintf(w, "  and %d more; --max names them\n", more)
+			fmt.Fprintf(w, "  and %d more; raise --max to list them\n", more)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,11 +16,11 @@ func configCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Print every setting of a crawl and who set it",
-		Long: `Print what a crawl with these flags, this environment and this headway.yaml
-would be set to: each setting with its value and who set it. A flag is stronger
-than the environment (HEADWAY_ and the key in capitals, dots as underscores),
-that is stronger than the file, then come the preset and the default.`,
+		Short: "Print every setting and where it was set",
+		Long: `Print the settings of a crawl with these flags, this environment and this
+headway.yaml: each with its value and where it was set. Flags override
+environment variables (HEADWAY_ and the key in capitals, with dots as
+underscores), which override the file, then the preset, then the default.`,
 		Example: `  headway config
   headway config --preset audit --max-pages 50
   HEADWAY_PACE_DELAY=2s headway config --json`,
@@ -77,15 +76,21 @@ func shownValues(o config.Origin) []string {
 }
 
 func printConfig(w io.Writer, origins []config.Origin) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	const values = 12 // letters of most values; a longer one moves its origin to the right
+	keys := 0
+	for _, o := range origins {
+		keys = max(keys, len(o.Setting.Key))
+	}
 	for _, o := range origins {
 		value := strings.Join(shownValues(o), " ")
 		if value == "" {
 			value = "-"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", o.Setting.Key, oneLine(value), oneLine(o.String()))
+		if _, err := fmt.Fprintf(w, "%-*s  %-*s  %s\n", keys, o.Setting.Key, values, oneLine(value), oneLine(o.String())); err != nil {
+			return err
+		}
 	}
-	return table.Flush()
+	return nil
 }
 
 // settingJSON is one setting for programs. Value is a list for lists and a

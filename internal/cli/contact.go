@@ -38,7 +38,7 @@ func findContact(flag string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", failed(fmt.Errorf("read saved contact: %w", err), "name a contact with --contact")
+		return "", failed(fmt.Errorf("read saved contact: %w", err), "set a contact with --contact")
 	}
 	contact := strings.TrimSpace(string(saved))
 	return contact, checkContact(contact)
@@ -47,7 +47,7 @@ func findContact(flag string) (string, error) {
 // askContact asks the person at the terminal and remembers the answer. An
 // interrupt ends the question, though nobody has answered.
 func askContact(ctx context.Context, stdin io.Reader, stderr io.Writer) (string, error) {
-	fmt.Fprint(stderr, "Every request names a contact, so that a webmaster can reach you.\nYour mail address or web page (empty: owned hosts only): ")
+	fmt.Fprint(stderr, "Every request carries a contact, so that site owners can reach you.\nYour email address or web page (leave empty to crawl only hosts you own): ")
 	var line string
 	var err error
 	answered := make(chan struct{})
@@ -62,7 +62,7 @@ func askContact(ctx context.Context, stdin io.Reader, stderr io.Writer) (string,
 		return "", interrupted()
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return "", failed(fmt.Errorf("read contact: %w", err), "name a contact with --contact")
+		return "", failed(fmt.Errorf("read contact: %w", err), "set a contact with --contact")
 	}
 	contact := strings.TrimSpace(line)
 	if contact == "" {
@@ -79,7 +79,7 @@ func askContact(ctx context.Context, stdin io.Reader, stderr io.Writer) (string,
 		err = os.WriteFile(file, []byte(contact+"\n"), 0o644)
 	}
 	if err != nil {
-		return "", failed(fmt.Errorf("save contact: %w", err), "name a contact with --contact")
+		return "", failed(fmt.Errorf("save contact: %w", err), "set a contact with --contact")
 	}
 	fmt.Fprintf(stderr, "Saved in %s.\n", file)
 	return contact, nil
@@ -87,12 +87,12 @@ func askContact(ctx context.Context, stdin io.Reader, stderr io.Writer) (string,
 
 // checkContact wants something a webmaster could use.
 func checkContact(contact string) error {
-	const hint = "a contact is a mail address or the address of a web page, such as you@example.com"
+	const hint = "use an email address or a web page URL, for example you@example.com"
 	if len(contact) > maxContact || contact != oneLine(contact) || strings.ContainsAny(contact, " ()<>") {
-		return usage(fmt.Errorf("contact %q cannot stand in a request", contact), hint)
+		return usage(fmt.Errorf("invalid contact %q: spaces, brackets and control characters are not allowed", contact), hint)
 	}
 	if !strings.Contains(contact, "@") && !strings.HasPrefix(contact, "https://") && !strings.HasPrefix(contact, "http://") {
-		return usage(fmt.Errorf("contact %q is neither a mail address nor a web page", contact), hint)
+		return usage(fmt.Errorf("invalid contact %q: not an email address or a web page URL", contact), hint)
 	}
 	return nil
 }
@@ -131,6 +131,6 @@ func (c *crawlRun) contact(ctx context.Context) (string, error) {
 			return contact, err
 		}
 	}
-	return "", usage(errors.New("public hosts are not asked without a contact"),
-		"name who a webmaster can write to with --contact you@example.com, or in "+contactEnv)
+	return "", usage(errors.New("--contact is required for public sites"),
+		"give an email address or URL where site owners can reach you: --contact you@example.com, or set "+contactEnv)
 }

@@ -22,20 +22,20 @@ func courtesyCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "courtesy HOST",
-		Short: "Write a receipt for a webmaster: how a host was treated, and how to slow or stop us",
-		Long: `Write a receipt for the webmaster of a host that was crawled: who we are, how many
-requests, how many at once and how close together, which robots.txt was obeyed, what
-was refused and what we did then, and how to slow or stop us. All of it comes from
-what was recorded when it happened.
+		Short: "Write a courtesy receipt: how a host was crawled, for its owner",
+		Long: `Write a courtesy receipt for the owner of a host: who crawled it, how many
+requests, how many at once and how close together, which robots.txt was obeyed,
+which requests were refused and how the crawler reacted, and how to slow it
+down or stop it. It is made from records written during the crawl.
 
-The HTML is one file without scripts that loads nothing and prints well. Values of
-secret-looking query parameters are left out.`,
+The HTML form is a single file without scripts or external resources. Values of
+query parameters that look like secrets are redacted.`,
 		Example: `  headway courtesy example.com
   headway courtesy https://shop.example.com --format html > receipt.html`,
 		Args: cobra.ExactArgs(1),
 	}
 	dir := dirFlag(cmd.Flags())
-	cmd.Flags().StringVar(&format, "format", "text", "`form`: text, json or html")
+	cmd.Flags().StringVar(&format, "format", "text", "output `format`: text, json or html")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if asJSON {
@@ -46,7 +46,7 @@ secret-looking query parameters are left out.`,
 			"json": func(w io.Writer, r *answer.Receipt) error { return printJSON(w, r) },
 		}[format]
 		if write == nil {
-			return usage(fmt.Errorf("format %q", format), "--format takes text, json or html")
+			return usage(fmt.Errorf("invalid format %q", format), "choose one of text, json, html")
 		}
 		names, err := hostsNamed(args[0])
 		if err != nil {
@@ -67,7 +67,7 @@ secret-looking query parameters are left out.`,
 		}
 		r, err := p.receipt(cmd.Context(), host, time.Now().UTC(), cmd.ErrOrStderr())
 		if err != nil {
-			return failed(err, "look at "+found+" with headway runs")
+			return failed(err, "inspect "+found+" with headway runs")
 		}
 		return write(cmd.OutOrStdout(), r)
 	}
@@ -81,7 +81,7 @@ func (p *past) chosen(ctx context.Context, names []string, errs io.Writer) (stri
 	for _, host := range names {
 		page, err := p.view.List(ctx, store.Query{Job: p.job.ID, Host: host, Max: 1})
 		if err != nil {
-			return "", failed(err, "look at "+p.dir+" with headway runs")
+			return "", failed(err, "inspect "+p.dir+" with headway runs")
 		}
 		if len(page.Entries) > 0 {
 			known = append(known, host)
@@ -89,10 +89,10 @@ func (p *past) chosen(ctx context.Context, names []string, errs io.Writer) (stri
 	}
 	switch len(known) {
 	case 0:
-		return "", usage(fmt.Errorf("%s has no part in the crawl in %s", names[0], p.dir), "headway hosts lists those that have")
+		return "", usage(fmt.Errorf("host %s is not part of the crawl in %s", names[0], p.dir), "headway hosts lists the hosts of a crawl")
 	case 1:
 	default:
-		fmt.Fprintf(errs, "headway: this is about %s; for the other name %s\n", known[0], known[1])
+		fmt.Fprintf(errs, "headway: showing %s; for the other scheme, give %s\n", known[0], known[1])
 	}
 	return known[0], nil
 }
@@ -120,9 +120,9 @@ const receiptRows = 20
 // printReceipt shows a receipt as text.
 func printReceipt(w io.Writer, r *answer.Receipt) error {
 	fmt.Fprintf(w, "Courtesy receipt for %s\n", r.Host)
-	fmt.Fprintf(w, "made %s", utc(r.MadeAt))
+	fmt.Fprintf(w, "created %s", utc(r.MadeAt))
 	if r.Running {
-		fmt.Fprint(w, "; the crawl still runs")
+		fmt.Fprint(w, "; the crawl is still running")
 	}
 	fmt.Fprint(w, "\n\nWho we are\n")
 	for _, row := range whoRows(r) {
@@ -134,7 +134,7 @@ func printReceipt(w io.Writer, r *answer.Receipt) error {
 	}
 	fmt.Fprint(w, "\nrobots.txt we obeyed\n")
 	for _, v := range r.Robots {
-		fmt.Fprintf(w, "  %s  %s, fetched %s, last confirmed %s\n  %d decisions, %d URLs left alone\n", v.SHA256, sizeText(v.Bytes), utc(v.First), utc(v.Last), v.Decisions, v.Disallowed)
+		fmt.Fprintf(w, "  %s  %s, fetched %s, last confirmed %s\n  %d decisions, %d URLs skipped\n", v.SHA256, sizeText(v.Bytes), utc(v.First), utc(v.Last), v.Decisions, v.Disallowed)
 	}
 	if len(r.Robots) == 0 {
 		fmt.Fprintln(w, "  "+noRobots(r))
@@ -143,7 +143,7 @@ func printReceipt(w io.Writer, r *answer.Receipt) error {
 		return err
 	}
 	if len(r.Orders) > 0 {
-		fmt.Fprint(w, "\nOrders of the operator\n")
+		fmt.Fprint(w, "\nOperator actions\n")
 		for _, o := range lastRows(r.Orders) {
 			fmt.Fprintf(w, "  %s  %s\n", utc(o.At), orderText(&o))
 		}
@@ -152,7 +152,7 @@ func printReceipt(w io.Writer, r *answer.Receipt) error {
 	for _, s := range r.Instructions {
 		fmt.Fprintf(w, "  %s: %s.\n    %s\n", s.Goal, oneLine(s.How), s.Effect)
 	}
-	fmt.Fprint(w, "\nWhat these numbers do not say\n")
+	fmt.Fprint(w, "\nLimits of these numbers\n")
 	for _, n := range r.Notes {
 		fmt.Fprintf(w, "  - %s\n", n)
 	}
@@ -161,9 +161,9 @@ func printReceipt(w io.Writer, r *answer.Receipt) error {
 
 // printReactions shows refusals and what followed.
 func printReactions(w io.Writer, r *answer.Receipt) error {
-	fmt.Fprint(w, "\nRefusals and what we did then\n")
+	fmt.Fprint(w, "\nRefusals and how we reacted\n")
 	if r.Refusals == 0 {
-		fmt.Fprintln(w, "  none to requests for pages")
+		fmt.Fprintln(w, "  no page request was refused")
 	}
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, x := range lastRows(r.Incidents) {
@@ -173,7 +173,7 @@ func printReactions(w io.Writer, r *answer.Receipt) error {
 		return err
 	}
 	if n := len(lastRows(r.Incidents)); n < len(r.Incidents) {
-		fmt.Fprintf(w, "  (the latest %d of %d; --json has more)\n", n, len(r.Incidents))
+		fmt.Fprintf(w, "  (latest %d of %d; --json lists more)\n", n, len(r.Incidents))
 	}
 	if r.Now != nil && r.Now.Noise != "" {
 		fmt.Fprintln(w, "  "+r.Now.Noise)
@@ -181,12 +181,12 @@ func printReactions(w io.Writer, r *answer.Receipt) error {
 	if len(r.PaceChanges) == 0 {
 		return nil
 	}
-	fmt.Fprint(w, "\nChanges of pace\n")
+	fmt.Fprint(w, "\nPace changes\n")
 	for _, p := range lastRows(r.PaceChanges) {
 		fmt.Fprintf(w, "  %s  %s to %s  %s\n", utc(p.At), paceText(p.From), paceText(p.To), causeText(p.Cause))
 	}
 	if n := len(lastRows(r.PaceChanges)); n < len(r.PaceChanges) {
-		fmt.Fprintf(w, "  (the latest %d of %d; --json has all)\n", n, len(r.PaceChanges))
+		fmt.Fprintf(w, "  (latest %d of %d; --json lists all)\n", n, len(r.PaceChanges))
 	}
 	return nil
 }
@@ -199,43 +199,43 @@ type factRow struct{ Name, Value string }
 func whoRows(r *answer.Receipt) []factRow {
 	contact := r.Who.Contact
 	if contact == "" {
-		contact = "none: only hosts of the operator's own were asked"
+		contact = "none: only hosts owned by the operator were crawled"
 	}
 	agent := r.Who.UserAgent
 	if agent == "" {
-		agent = "not recorded by the version that crawled"
+		agent = "not recorded by the version that ran this crawl"
 	}
-	return []factRow{{"user agent", agent}, {"contact", contact}, {"name in robots.txt", r.Who.Token}}
+	return []factRow{{"user agent", agent}, {"contact", contact}, {"robots.txt token", r.Who.Token}}
 }
 
 func didRows(r *answer.Receipt) []factRow {
 	if r.Requests == 0 {
-		rows := []factRow{{"requests for pages", "none"}}
+		rows := []factRow{{"page requests", "none"}}
 		if r.Disallowed > 0 {
-			rows = append(rows, factRow{"left alone", plural(int(r.Disallowed), "URL") + ", as robots.txt says"})
+			rows = append(rows, factRow{"not requested", plural(int(r.Disallowed), "URL") + ", disallowed by robots.txt"})
 		}
 		return rows
 	}
 	rows := []factRow{
 		{"period", utc(r.From) + " to " + utc(r.To)},
-		{"requests for pages", requestsText(r)},
+		{"page requests", requestsText(r)},
 		{"pages", fmt.Sprintf("%d, %s", r.Pages, bytesText(r.Bytes))},
-		{"answers", statusesText(r.Statuses)},
-		{"most at once", fmt.Sprint(r.PeakConcurrency)},
-		{"smallest gap", gapText(r)},
+		{"responses", statusesText(r.Statuses)},
+		{"peak concurrency", fmt.Sprint(r.PeakConcurrency)},
+		{"smallest interval", gapText(r)},
 		{"busiest minute", plural(r.BusiestMinute, "request")},
 	}
 	if r.Disallowed > 0 {
-		rows = append(rows, factRow{"left alone", plural(int(r.Disallowed), "URL") + ", as robots.txt says"})
+		rows = append(rows, factRow{"not requested", plural(int(r.Disallowed), "URL") + ", disallowed by robots.txt"})
 	}
 	if r.Refusals > 0 {
-		rows = append(rows, factRow{"refusals", refusalsText(r)}, factRow{"inside Retry-After", plural(r.SentInside, "request")})
+		rows = append(rows, factRow{"refusals", refusalsText(r)}, factRow{"during Retry-After", plural(r.SentInside, "request")})
 	}
 	if r.Unsent > 0 {
-		rows = append(rows, factRow{"no connection", plural(int(r.Unsent), "attempt")})
+		rows = append(rows, factRow{"not connected", plural(int(r.Unsent), "attempt")})
 	}
 	if h := r.Now; h != nil {
-		rows = append(rows, factRow{"pace now", paceText(h.Pace) + " between requests, " + sourceText(h.Source)})
+		rows = append(rows, factRow{"current pace", paceText(h.Pace) + " between requests, " + sourceText(h.Source)})
 	}
 	return rows
 }
@@ -243,23 +243,23 @@ func didRows(r *answer.Receipt) []factRow {
 func requestsText(r *answer.Receipt) string {
 	text := fmt.Sprint(r.Requests)
 	if r.Repeated > 0 {
-		text += fmt.Sprintf(", %d of them repeated later", r.Repeated)
+		text += fmt.Sprintf(", %d of them retried later", r.Repeated)
 	}
 	return text
 }
 
 func gapText(r *answer.Receipt) string {
 	if r.SmallestGap == nil {
-		return "there was one request"
+		return "only one request was sent"
 	}
-	return fmt.Sprintf("%.3f s between two starts, at %s; median %.3f s", r.SmallestGap.Duration().Seconds(), utc(r.SmallestGapAt), r.MedianGap.Duration().Seconds())
+	return fmt.Sprintf("%.3f s between two requests, at %s; median %.3f s", r.SmallestGap.Duration().Seconds(), utc(r.SmallestGapAt), r.MedianGap.Duration().Seconds())
 }
 
 func statusesText(list []answer.StatusCount) string {
 	var parts []string
 	for _, s := range list {
 		if s.Status == 0 {
-			parts = append(parts, fmt.Sprintf("%d without an answer", s.N))
+			parts = append(parts, fmt.Sprintf("%d without a response", s.N))
 		} else {
 			parts = append(parts, fmt.Sprintf("%d x %d", s.N, s.Status))
 		}
@@ -271,13 +271,13 @@ func statusesText(list []answer.StatusCount) string {
 func sourceText(source string) string {
 	switch source {
 	case "crawl_delay":
-		return "as Crawl-delay asks"
+		return "set by Crawl-delay"
 	case "learned":
 		return "learned from refusals"
 	case "operator":
 		return "set by the operator"
 	default:
-		return "where we began"
+		return "the default"
 	}
 }
 
@@ -287,13 +287,13 @@ func causeText(cause string) string {
 	case "incident":
 		return "the host pushed back"
 	case "probe":
-		return "a careful try at a shorter interval"
+		return "probing a shorter interval"
 	case "probe_failed":
-		return "the host pushed back: the shorter interval was given up"
+		return "the host pushed back, so the shorter interval was dropped"
 	case "noise":
-		return "refusals turned out not to depend on our pace"
+		return "refusals did not depend on our pace"
 	case "url":
-		return "it was one URL that was refused, not our pace"
+		return "one URL was refused regardless of pace"
 	default:
 		return oneLine(cause)
 	}
@@ -302,13 +302,13 @@ func causeText(cause string) string {
 // orderText says what the operator told the crawl.
 func orderText(o *answer.Order) string {
 	text := map[ask.Kind]string{
-		ask.KindPause: "send nothing more", ask.KindResume: "go on", ask.KindSlow: "keep an interval", ask.KindForget: "forget the pace learned",
+		ask.KindPause: "paused", ask.KindResume: "resumed", ask.KindSlow: "minimum interval set", ask.KindForget: "learned pace discarded",
 	}[o.Order]
-	return oneLine(fmt.Sprintf("%s (before: %s; then: %s)", cmp.Or(text, string(o.Order)), o.Before, o.After))
+	return oneLine(fmt.Sprintf("%s (before: %s; after: %s)", cmp.Or(text, string(o.Order)), o.Before, o.After))
 }
 
 func refusalsText(r *answer.Receipt) string {
-	return fmt.Sprintf("%d, at %s", r.Refusals, plural(len(r.Incidents), "moment"))
+	return fmt.Sprintf("%d, in %s", r.Refusals, plural(len(r.Incidents), "incident"))
 }
 
 // answersText counts the refusals of an incident.
@@ -328,15 +328,15 @@ func reaction(x *answer.Incident) string {
 	if x.PaceTo != nil {
 		parts = append(parts, fmt.Sprintf("pace %s to %s", paceText(*x.PaceFrom), paceText(*x.PaceTo)))
 	} else {
-		parts = append(parts, "no new step of the pace")
+		parts = append(parts, "pace unchanged")
 	}
 	if x.Next != nil {
 		parts = append(parts, fmt.Sprintf("next request %.1f s later", x.Next.Duration().Seconds()))
 	} else {
-		parts = append(parts, "nothing was sent since")
+		parts = append(parts, "no request sent since")
 	}
 	if x.SentInside > 0 {
-		parts = append(parts, plural(x.SentInside, "request")+" left inside the time asked for")
+		parts = append(parts, plural(x.SentInside, "request")+" sent before Retry-After had passed")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -344,17 +344,17 @@ func reaction(x *answer.Incident) string {
 func noRobots(r *answer.Receipt) string {
 	switch {
 	case r.RobotsIgnored > 0:
-		return "none: it was set aside, on the word of the host's owner"
+		return "none: robots.txt was ignored with the host owner's permission"
 	case r.RobotsNone > 0:
-		return "the host has none, or it could not be read"
+		return "the host has no robots.txt, or it could not be read"
 	default:
-		return "nothing was decided by one"
+		return "no decision used a robots.txt"
 	}
 }
 
 func sizeText(n int) string {
 	if n < 0 {
-		return "text no longer kept"
+		return "text no longer stored"
 	}
 	return plural(n, "byte")
 }

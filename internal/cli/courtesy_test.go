@@ -67,7 +67,7 @@ func TestReceiptHTMLIsInert(t *testing.T) {
 	if got := html.UnescapeString(policy[1]); got != want {
 		t.Errorf("policy\n got %s\nwant %s", got, want)
 	}
-	if !strings.Contains(page, "session=REDACTED") || !strings.Contains(page, "The latest 20 of 30.") {
+	if !strings.Contains(page, "session=REDACTED") || !strings.Contains(page, "Only the latest 20 of 30 are shown.") {
 		t.Error("secrets are not redacted, or the cut is not said")
 	}
 	if len(page) > 64<<10 {

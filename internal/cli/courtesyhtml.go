@@ -62,15 +62,15 @@ func receiptFigures(r *answer.Receipt) []factRow {
 	}
 	rows := []factRow{
 		{"Requests", fmt.Sprint(r.Requests)},
-		{"Most at once", fmt.Sprint(r.PeakConcurrency)},
-		{"Smallest gap", gap},
+		{"Peak concurrency", fmt.Sprint(r.PeakConcurrency)},
+		{"Smallest interval", gap},
 		{"Busiest minute", fmt.Sprint(r.BusiestMinute)},
 		{"Refusals", fmt.Sprint(r.Refusals)},
 	}
 	if r.Refusals > 0 {
-		return append(rows, factRow{"Inside Retry-After", fmt.Sprint(r.SentInside)})
+		return append(rows, factRow{"In Retry-After", fmt.Sprint(r.SentInside)})
 	}
-	return append(rows, factRow{"Left alone", fmt.Sprint(r.Disallowed)})
+	return append(rows, factRow{"Not requested", fmt.Sprint(r.Disallowed)})
 }
 
 // pacePlot is a line of steps.
@@ -118,7 +118,7 @@ func plotPace(r *answer.Receipt) *pacePlot {
 	points = append(points, fmt.Sprintf("%d,%s", plotWidth, y(r.PaceChanges[len(r.PaceChanges)-1].To)))
 	p := &pacePlot{
 		Width: plotWidth, Height: plotHeight, Points: strings.Join(points, " "), From: utc(first), To: utc(last),
-		Label: fmt.Sprintf("seconds between requests, up to %s; marks at the top are refusals", paceText(highest)),
+		Label: fmt.Sprintf("seconds between requests, up to %s; marks at the top show refusals", paceText(highest)),
 	}
 	for _, x429 := range r.RefusalList {
 		if !x429.At.Before(first) && !x429.At.After(last) {

@@ -34,20 +34,20 @@ func crawlCommand() *cobra.Command {
 	var to delivery
 	cmd := crawling(&cobra.Command{
 		Use:   "crawl [SEED…]",
-		Short: "Crawl sites politely, completely and so that it can be resumed",
-		Long: `Crawl from the seeds: pages are fetched at the pace each host is happy with,
-robots.txt is obeyed, and every URL seen ends in one outcome with a reason. All of
-it is kept in one folder (--dir); the same command goes on where the last one
-stopped, whatever stopped it. So does headway crawl --dir with that folder alone:
-seeds and flags are kept there, but for secrets.
+		Short: "Crawl sites and record every page; resumable",
+		Long: `Crawl sites from their seed URLs, at a pace that each host accepts and within
+its robots.txt. Every URL found ends in one outcome with a reason. Everything
+is stored in one folder (--dir). Run the same command again to resume, or
+headway crawl --dir with that folder alone: it remembers seeds and flags,
+except secrets.
 
-A bare example.com means https, then http. Ctrl-C once lets what is in flight
-finish; twice ends at once. Either way nothing is lost.` + exitHelp(crawlExits...),
+example.com means https://example.com, then http. Ctrl-C finishes the requests
+in flight and stops; Ctrl-C again quits now. No results are lost either way.` + exitHelp(crawlExits...),
 		Example: `  headway crawl https://example.com --contact you@example.com
   headway crawl --seeds hosts.txt --scope domain --max-pages 100000
-  headway crawl http://127.1.0.1:8780/ --allow-private 127.0.0.0/8:8780 --preset owned`,
+  headway crawl --dir headway-example.com`,
 	}, func(c *crawlRun) { c.since, c.to, c.json = since, to, asJSON })
-	cmd.Flags().StringVar(&since, "since", "", "folder of an earlier crawl: what did not change since is not sent again")
+	cmd.Flags().StringVar(&since, "since", "", "`folder` of an earlier crawl: fetch only what changed (incremental crawl)")
 	jsonFlag(cmd, &asJSON)
 	to.register(cmd.Flags())
 	return cmd
@@ -74,9 +74,9 @@ func crawling(cmd *cobra.Command, use func(c *crawlRun)) *cobra.Command {
 		return err
 	}
 	config.Register(cmd.Flags())
-	cmd.Flags().BoolVar(&quiet, "quiet", false, "nothing while the crawl runs")
-	cmd.Flags().BoolVar(&plain, "plain", false, "plain lines instead of the live view, also on a terminal")
-	cmd.Flags().BoolVar(&noColour, "no-color", false, "no colours; NO_COLOR in the environment does the same")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "print no progress")
+	cmd.Flags().BoolVar(&plain, "plain", false, "print plain progress lines instead of the live view")
+	cmd.Flags().BoolVar(&noColour, "no-color", false, "disable colours, as NO_COLOR in the environment does")
 	return cmd
 }
 
@@ -108,11 +108,11 @@ func loadCrawl(cmd *cobra.Command, seeds []string) (*config.Settings, []string, 
 
 // nothingIn says why a folder alone is not enough to go on with.
 func nothingIn(dir string) error {
-	const hint = "headway runs lists the crawls; a new one needs a seed, such as headway crawl https://example.com --dir "
+	const hint = "headway runs lists the crawls; to start a new one give a seed, for example headway crawl https://example.com --dir "
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return usage(fmt.Errorf("folder not found: %s", dir), hint+dir)
 	}
-	return usage(fmt.Errorf("there is no crawl in %s to go on with", dir), hint+dir)
+	return usage(fmt.Errorf("no crawl to resume in %s", dir), hint+dir)
 }
 
 // crawlRun is one call of `headway crawl`, or of a command that crawls for a
@@ -185,7 +185,7 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 		}
 		defer func() {
 			if err := closeIt(); err != nil {
-				c.log.Warn("the earlier crawl", "err", err)
+				c.log.Warn("cannot close the earlier crawl", "err", err)
 			}
 		}()
 	}
@@ -199,7 +199,7 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	}
 	defer func() {
 		if err := mailbox.Close(); err != nil {
-			c.log.Warn("the mailbox stays behind", "err", err)
+			c.log.Warn("cannot remove the mailbox", "err", err)
 		}
 	}()
 	cfg.Mail = mailbox
@@ -212,7 +212,7 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 		return c.purpose.conclude(context.WithoutCancel(ctx), st, report)
 	}
 	if err := c.printResult(report); err != nil {
-		return failed(fmt.Errorf("print the result: %w", err), "it is kept in "+c.dir)
+		return failed(fmt.Errorf("print the result: %w", err), "the result is stored in "+c.dir)
 	}
 	if err := c.deliver(ctx, report.State); err != nil {
 		return err
@@ -257,9 +257,9 @@ func (c *crawlRun) announce() {
 	}
 	limits := ""
 	if len(c.limits) > 0 {
-		limits = "; stops at " + strings.Join(c.limits, ", ")
+		limits = "; limits: " + strings.Join(c.limits, ", ")
 	}
-	fmt.Fprintf(c.err, "headway: crawling %s into %s%s; headway slow --dir %s tells how it goes\n", c.title(), c.dir, limits, c.dir)
+	fmt.Fprintf(c.err, "headway: crawling %s into %s%s; for progress run: headway slow --dir %s\n", c.title(), c.dir, limits, c.dir)
 }
 
 // title names what is crawled.
@@ -306,7 +306,7 @@ func (c *crawlRun) paused() []string {
 	}
 	orders, err := ask.NewMailbox(c.dir).Log()
 	if err != nil {
-		c.log.Warn("the log of orders", "err", err)
+		c.log.Warn("cannot read the control log", "err", err)
 	}
 	for _, o := range orders {
 		if o.Order == ask.KindPause || o.Order == ask.KindResume {
@@ -330,10 +330,10 @@ func (c *crawlRun) failure(err error) error {
 	}
 	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNotWaiting) {
 		path := filepath.Join(c.dir, "crawl.db")
-		return failed(fmt.Errorf("%s was damaged, or changed by another program, while the crawl ran: %w", path, err),
-			"restore a backup, or move "+path+" away and begin anew with --fresh; `sqlite3 "+path+" .recover` shows what can still be read")
+		return failed(fmt.Errorf("%s was corrupted, or modified by another program, during the crawl: %w", path, err),
+			"restore a backup, or move "+path+" away and start over with --fresh; `sqlite3 "+path+" .recover` shows what can still be read")
 	}
-	return failed(err, "what was done is kept in "+c.dir+"; the same command goes on with it")
+	return failed(err, "progress is saved in "+c.dir+"; run the same command to resume")
 }
 
 // exit is the code for how a crawl ended.

@@ -32,7 +32,7 @@ func (c *crawlRun) essentials() (crawlConfig, error) {
 	s := c.set
 	policy, err := s.Policy()
 	if err != nil {
-		return crawlConfig{}, usage(err, "headway config shows what was set, and where")
+		return crawlConfig{}, usage(err, "headway config shows every setting and where it was set")
 	}
 	secrets, err := c.secrets()
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"headway"
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/internal/view"
 	"headway/job"
 	"headway/limit"
@@ -73,7 +73,7 @@ func (c *crawlRun) result(r headway.Report) crawlAnswer {
 		a.Limit.Max, a.Limit.Unit = l.Limit.Told(l.Max)
 		a.Limit.Requested, _ = l.Limit.Told(l.Requested)
 	}
-	for _, s := range figures.Sums(r.Counts) {
+	for _, s := range humanize.Sums(r.Counts) {
 		e := endedJSON{Outcome: s.Outcome, URLs: s.N}
 		for _, x := range s.Reasons {
 			if x.Reason != "" {

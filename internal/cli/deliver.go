@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"headway/fetch/guard"
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 	"headway/job"
 	"headway/output/format"
 	"headway/output/s3"
@@ -33,8 +33,8 @@ type delivery struct {
 }
 
 func (d *delivery) register(fs *pflag.FlagSet) {
-	fs.StringVar(&d.to, "to", "", "copy finished files to `s3://BUCKET/PREFIX`, as AWS_ENDPOINT_URL, AWS_REGION, AWS_PROFILE and so on say")
-	fs.StringArrayVar(&d.private, "to-private", nil, "--to may connect to these private addresses, as `CIDR[:PORT,…]`")
+	fs.StringVar(&d.to, "to", "", "copy finished files to `s3://BUCKET/PREFIX`, configured by AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL and so on")
+	fs.StringArrayVar(&d.private, "to-private", nil, "private addresses that --to may connect to, as `CIDR[:PORT,…]` (repeatable)")
 }
 
 // open proves that the bucket can be written to, before there is anything to
@@ -45,14 +45,14 @@ func (d *delivery) open(ctx context.Context) error {
 	}
 	var err error
 	if d.place, err = s3.ParsePlace(d.to); err != nil {
-		return usage(fmt.Errorf("--to: %w", err), "a place looks like s3://bucket/crawls/example.com")
+		return usage(fmt.Errorf("--to: %w", err), "use the form s3://BUCKET/PREFIX, for example s3://bucket/crawls/example.com")
 	}
 	cfg := s3.Config{Place: d.place, Guard: d.door, MediaType: format.MediaType, Log: newWarner(d.err), Sent: func(n int64) { d.progress.add(n) }}
 	if cfg.Guard.AllowPrivate, err = parseRanges("--to-private", d.private); err != nil {
 		return err
 	}
 	if len(d.private) > 0 {
-		fmt.Fprintf(d.err, "headway: warning: --to may go to private addresses: %s\n", oneLine(strings.Join(d.private, " ")))
+		fmt.Fprintf(d.err, "headway: warning: --to may connect to private addresses: %s\n", oneLine(strings.Join(d.private, " ")))
 	}
 	if cfg.Roots, err = takeBundle(); err != nil {
 		return err
@@ -75,11 +75,11 @@ func takeBundle() (*x509.CertPool, error) {
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, usage(fmt.Errorf("%s: %w", bundleEnv, err), "it names a file of certificates, or is not set")
+		return nil, usage(fmt.Errorf("%s: %w", bundleEnv, err), "set it to a PEM file of CA certificates, or unset it")
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(text) {
-		return nil, usage(fmt.Errorf("%s: there are no certificates in %s", bundleEnv, name), "it names a file of certificates, or is not set")
+		return nil, usage(fmt.Errorf("%s: no certificates found in %s", bundleEnv, name), "set it to a PEM file of CA certificates, or unset it")
 	}
 	return roots, os.Unsetenv(bundleEnv)
 }
@@ -98,7 +98,7 @@ func (d *delivery) deliver(ctx context.Context, out io.Writer, dir string, names
 	var files []string
 	var size int64
 	for _, name := range names {
-		there, err := whole.Exists(filepath.Join(dir, name))
+		there, err := atomicfile.Exists(filepath.Join(dir, name))
 		if err != nil {
 			return failed(err, "")
 		}
@@ -124,13 +124,13 @@ func (d *delivery) deliver(ctx context.Context, out io.Writer, dir string, names
 		}
 	}
 	d.progress.end()
-	fmt.Fprintf(out, "copied to %s: %d objects, %.1f MB\n", d.place, objects, float64(size)/(1<<20))
+	fmt.Fprintf(out, "uploaded to %s: %d objects, %.1f MB\n", d.place, objects, float64(size)/(1<<20))
 	return nil
 }
 
 func (d *delivery) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return &Failure{Code: ExitInterrupted, Err: errors.New("interrupted"), Hint: "objects that are not whole do not appear; the same command sends them again"}
+		return &Failure{Code: ExitInterrupted, Err: errors.New("interrupted"), Hint: "incomplete objects are not visible; run the same command to upload again"}
 	}
 	return failed(err, hintOf(err))
 }
@@ -141,7 +141,7 @@ func (c *crawlRun) deliver(ctx context.Context, state job.State) error {
 		return nil
 	}
 	if !state.Ended() {
-		fmt.Fprintf(c.err, "headway: nothing is copied to %s before the crawl has ended\n", c.to.place)
+		fmt.Fprintf(c.err, "headway: not uploaded to %s: the crawl has not finished\n", c.to.place)
 		return nil
 	}
 	names := format.Files(c.set.Format...)

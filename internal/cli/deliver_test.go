@@ -38,16 +38,16 @@ func TestDeliver(t *testing.T) {
 	// What cannot be written is said before anything is crawled.
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong")
 	code, _, stderr := command(t, crawl...)
-	if _, err := os.Stat("run"); code != ExitFailed || !errors.Is(err, os.ErrNotExist) || !strings.Contains(stderr, "headway: hint: look at AWS_SECRET_ACCESS_KEY\n") {
+	if _, err := os.Stat("run"); code != ExitFailed || !errors.Is(err, os.ErrNotExist) || !strings.Contains(stderr, "headway: hint: check AWS_SECRET_ACCESS_KEY\n") {
 		t.Errorf("a wrong secret: exit code %d, %v, %s", code, err, stderr)
 	}
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
 
 	code, stdout, stderr := command(t, crawl...)
-	if code != ExitOK || !strings.Contains(stdout, "\ncopied to s3://crawls/first: ") {
+	if code != ExitOK || !strings.Contains(stdout, "\nuploaded to s3://crawls/first: ") {
 		t.Fatalf("exit code %d, %s%s", code, stdout, stderr)
 	}
-	if !strings.Contains(stderr, "headway: warning: --to may go to private addresses: "+s.Addr+"\n") {
+	if !strings.Contains(stderr, "headway: warning: --to may connect to private addresses: "+s.Addr+"\n") {
 		t.Errorf("no warning: %s", stderr)
 	}
 	files := localFiles(t, "run")

@@ -24,23 +24,26 @@ var ExitCodes = []struct {
 	Code    int
 	Meaning string
 }{
-	{ExitOK, "complete; all allowed"},
+	{ExitOK, "complete"},
 	{ExitDead, "check found dead links"},
-	{ExitUsage, "the words or the configuration make no sense"},
-	{ExitPartial, "partial: stopped by a limit with work left; 0 with --partial-ok"},
-	{ExitBlocked, "blocked: robots.txt or challenge pages forbid it"},
-	{ExitFailed, "failed: the work could not be done"},
-	{ExitInterrupted, "interrupted; can be resumed"},
+	{ExitUsage, "usage or configuration error"},
+	{ExitPartial, "partial: stopped by a limit with URLs left (0 with --partial-ok)"},
+	{ExitBlocked, "blocked by robots.txt or challenge pages"},
+	{ExitFailed, "failed"},
+	{ExitInterrupted, "interrupted; run the same command to resume"},
 }
 
 // crawlExits are the codes that a crawl can end with.
 var crawlExits = []int{ExitOK, ExitUsage, ExitPartial, ExitBlocked, ExitFailed, ExitInterrupted}
 
+// exitHeading begins the list of exit codes in a command's long help.
+const exitHeading = "\n\nExit codes:\n"
+
 // exitHelp lists what exit codes mean, as a section of a command's help; without
 // codes it lists all.
 func exitHelp(codes ...int) string {
 	var b strings.Builder
-	b.WriteString("\n\nExit codes:\n")
+	b.WriteString(exitHeading)
 	for _, e := range ExitCodes {
 		if len(codes) == 0 || slices.Contains(codes, e.Code) {
 			fmt.Fprintf(&b, "\n    %3d  %s", e.Code, e.Meaning)
@@ -69,14 +72,14 @@ func (f *Failure) Unwrap() error { return f.Err }
 // usage is a failure of the words that were typed.
 func usage(err error, hint string) *Failure {
 	if hint == "" {
-		hint = "headway help lists the commands"
+		hint = "headway --help lists the commands"
 	}
 	return &Failure{Code: ExitUsage, Err: err, Hint: hint}
 }
 
 // interrupted is a command that was told to stop before it had begun.
 func interrupted() *Failure {
-	return &Failure{Code: ExitInterrupted, Err: errors.New("interrupted before it began"), Hint: "run the same command again"}
+	return &Failure{Code: ExitInterrupted, Err: errors.New("interrupted before anything was sent"), Hint: "run the same command to start again"}
 }
 
 // failed is work that could not be done.

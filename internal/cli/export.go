@@ -22,27 +22,28 @@ import (
 func exportCommand() *cobra.Command {
 	var formats []string
 	var out string
-	var quiet bool
+	var quiet, asJSON bool
 	var to delivery
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Write a crawl in other formats, also while it runs",
-		Long: "Read what a crawl recorded and write it as " + exportTitles() + `. Every
-URL that ended is in it once; of a crawl that still runs, those that have ended so
-far. Files appear whole or not at all, in a bucket of S3 (--to), too.
+		Short: "Write the results of a crawl in other formats",
+		Long: "Write the results of a crawl as " + exportTitles() + `. Each
+finished URL appears once; a running crawl exports those finished so far. Files
+are written atomically, to a folder or to S3 (--to).
 
-Links between pages are gathered while a crawl runs (--format parquet of headway
-crawl); afterwards there is the link by which each URL was found first.`,
+All links between pages are recorded only by a crawl with --format parquet;
+otherwise the export has the first link to each URL.`,
 		Example: `  headway export --format csv
-  headway export --dir headway-example.com --format csv,sitemap,parquet --out results
+  headway export --dir headway-example.com --format csv,sitemap --out results
   headway export --format parquet --to s3://bucket/crawls/example.com`,
 		Args: cobra.NoArgs,
 	}
 	dir := dirFlag(cmd.Flags())
-	cmd.Flags().StringSliceVar(&formats, "format", nil, "`formats` to write: "+strings.Join(format.Exportable(), ", "))
-	cmd.Flags().StringVar(&out, "out", "", "`folder` to write to (default: export in the crawl's folder)")
-	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
+	cmd.Flags().StringSliceVar(&formats, "format", nil, "output `formats`, separated by commas: "+strings.Join(format.Exportable(), ", "))
+	cmd.Flags().StringVar(&out, "out", "", "output `folder` (default: export in the crawl's folder)")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "print no progress")
 	to.register(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkExport(formats); err != nil {
 			return err
@@ -55,7 +56,7 @@ crawl); afterwards there is the link by which each URL was found first.`,
 		if e.out == "" {
 			e.out = filepath.Join(found, "export")
 		} else if isCrawl(e.out) {
-			return usage(fmt.Errorf("%s is the folder of a crawl, whose own files would be replaced", e.out), "--out takes another folder; by default it is export in the folder of the crawl")
+			return usage(fmt.Errorf("--out %s is the folder of a crawl; exporting would overwrite its files", e.out), "choose another folder; the default is export/ inside the crawl folder")
 		}
 		to.quiet, to.err = quiet, cmd.ErrOrStderr()
 		if to.to != "" {
@@ -67,6 +68,12 @@ crawl); afterwards there is the link by which each URL was found first.`,
 		defer to.close()
 		if err := e.run(cmd.Context(), found); err != nil {
 			return err
+		}
+		if asJSON {
+			if err := e.printJSON(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			return to.deliver(cmd.Context(), cmd.ErrOrStderr(), e.out, format.Files(e.formats...))
 		}
 		if err := e.print(cmd.OutOrStdout()); err != nil {
 			return err
@@ -90,16 +97,16 @@ func exportTitles() string {
 
 func checkExport(formats []string) error {
 	if len(formats) == 0 {
-		return usage(errors.New("no format is named"), "name some with --format "+strings.Join(format.Exportable(), ","))
+		return usage(errors.New("--format is required"), "choose one or more: --format "+strings.Join(format.Exportable(), ","))
 	}
 	for _, f := range formats {
 		if slices.Contains(format.Exportable(), f) {
 			continue
 		}
 		if slices.Contains(format.Names(), f) {
-			return usage(fmt.Errorf("%s cannot be exported", f), "it needs what servers sent, which only headway crawl --format "+f+" sees")
+			return usage(fmt.Errorf("cannot export format %s afterwards", f), "it contains raw server responses; write it during the crawl with headway crawl --format "+f)
 		}
-		return usage(fmt.Errorf("there is no format %q", f), "formats are "+strings.Join(format.Exportable(), ", "))
+		return usage(fmt.Errorf("invalid format %q", f), "choose from "+strings.Join(format.Exportable(), ", "))
 	}
 	return nil
 }
@@ -125,11 +132,11 @@ func (e *exporting) run(ctx context.Context, dir string) (err error) {
 	e.running = !j.State.Ended()
 	counts, err := view.Counts(ctx, j.ID)
 	if err != nil {
-		return failed(err, "look at "+dir+" with headway runs")
+		return failed(err, "inspect "+dir+" with headway runs")
 	}
 	row := runRow{State: j.State, Reason: j.Reason}
 	if row.Running, err = sqlite.Running(dir); err != nil {
-		return failed(err, "look whether the folder can be read")
+		return failed(err, "check that the folder is readable")
 	}
 	e.state, e.waiting = row.standing(), counts.Waiting
 	l := &result.Ledger{Reader: view, Job: j.ID, Running: e.running, Seen: e.progress.step}
@@ -137,11 +144,11 @@ func (e *exporting) run(ctx context.Context, dir string) (err error) {
 		return failed(err, "")
 	}
 	if err := os.MkdirAll(e.out, 0o755); err != nil {
-		return usage(err, "--out names a folder that can be written to")
+		return usage(err, "choose a writable folder with --out")
 	}
 	writers, err := format.Open(e.formats, &format.Options{Dir: e.out, Log: newWarner(e.progress.w), Export: true})
 	if err != nil {
-		return failed(err, "look whether "+e.out+" can be written")
+		return failed(err, "check that "+e.out+" is writable")
 	}
 	e.progress.begin(e.urls * int64(len(writers)))
 	defer e.progress.end()
@@ -149,9 +156,9 @@ func (e *exporting) run(ctx context.Context, dir string) (err error) {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return &Failure{Code: ExitInterrupted, Err: errors.New("interrupted"), Hint: "files that are not whole do not appear; the same command begins again"}
+		return &Failure{Code: ExitInterrupted, Err: errors.New("interrupted"), Hint: "incomplete files are removed; run the same command to start again"}
 	default:
-		return failed(err, "look whether "+e.out+" has room")
+		return failed(err, "check that "+e.out+" has free disk space")
 	}
 }
 
@@ -161,9 +168,9 @@ func (e *exporting) print(w io.Writer) error {
 	if e.running {
 		so = " so far"
 	}
-	fmt.Fprintf(w, "%d URLs ended%s\n", e.urls, so)
+	fmt.Fprintf(w, "%d URLs exported%s\n", e.urls, so)
 	if e.state != string(job.Complete) {
-		fmt.Fprintf(w, "the crawl is not complete (%s)%s\n", e.state, unended(e.waiting))
+		fmt.Fprintf(w, "warning: the crawl is not complete (%s)%s\n", e.state, unended(e.waiting))
 	}
 	for _, name := range format.Files(e.formats...) {
 		path := filepath.Join(e.out, name)
@@ -176,15 +183,35 @@ func (e *exporting) print(w io.Writer) error {
 	return nil
 }
 
+// writtenFile is a file that a command wrote, for programs.
+type writtenFile struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+}
+
+// printJSON is print for programs.
+func (e *exporting) printJSON(w io.Writer) error {
+	files := []writtenFile{}
+	for _, name := range format.Files(e.formats...) {
+		path := filepath.Join(e.out, name)
+		size, err := sizeOf(path)
+		if err != nil {
+			return failed(err, "")
+		}
+		files = append(files, writtenFile{path, size})
+	}
+	return printJSON(w, map[string]any{"urls": e.urls, "running": e.running, "state": e.state, "waiting": e.waiting, "files": files})
+}
+
 // unended says how many URLs wait, and are in no file.
 func unended(n int64) string {
 	switch n {
 	case 0:
 		return ""
 	case 1:
-		return ": 1 URL that waits is not in it"
+		return ": 1 waiting URL is not included"
 	default:
-		return fmt.Sprintf(": %d URLs that wait are not in it", n)
+		return fmt.Sprintf(": %d waiting URLs are not included", n)
 	}
 }
 

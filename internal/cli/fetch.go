@@ -21,15 +21,16 @@ func fetchCommand() *cobra.Command {
 	var words fetchFlags
 	cmd := &cobra.Command{
 		Use:   "fetch URL",
-		Short: "Fetch one page and tell what was decided and why",
-		Long: `Visit one URL the way a crawl would: through the guard that refuses private
-addresses, after asking robots.txt, at the host's pace, within every bound. Then
-tell what was decided, what came back and how the page was read.
+		Short: "Fetch one URL and show every decision",
+		Long: `Fetch one URL as a crawl would: private addresses are blocked, robots.txt is
+checked, and the pace of the host and all limits apply. Then print each
+decision, the response and how the page was parsed.
 
 A redirect is shown, not followed. Exit code 0 means fetched, not modified or
-redirected, 1 dead, 4 blocked by robots.txt or a challenge page, 5 anything else.`,
+redirected, 1 dead, 4 blocked by robots.txt or a challenge page, 5 anything
+else.`,
 		Example: `  headway fetch https://example.com/ --contact you@example.com
-  headway fetch http://127.1.0.1:8780/ --allow-private 127.0.0.0/8:8780 --links`,
+  headway fetch http://127.1.0.1:8780/ --allow-private 127.0.0.0/8:8780`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			u, err := seedURL(args[0])
@@ -55,13 +56,13 @@ redirected, 1 dead, 4 blocked by robots.txt or a challenge page, 5 anything else
 	}
 	fs := cmd.Flags()
 	config.RegisterNetwork(fs)
-	fs.StringVar(&words.preset, "preset", politeness.DefaultPreset, "how to treat the host: "+strings.Join(politeness.PresetNames(), ", "))
-	fs.BoolVar(&words.owned, "owned", false, "the host is mine: allows credentials, extra headers and --ignore-robots")
-	fs.BoolVar(&words.ignoreRobots, "ignore-robots", false, "do not ask robots.txt; only for owned hosts")
-	fs.StringArrayVar(&words.header, "header", nil, "extra request `field: value`, only for owned hosts")
-	fs.StringVar(&words.basicAuth, "basic-auth", "", "`user:password`, only for owned hosts")
-	fs.BoolVar(&words.headers, "headers", false, "also show the answer's header fields")
-	fs.BoolVar(&words.links, "links", false, "also list the links found")
+	fs.StringVar(&words.preset, "preset", politeness.DefaultPreset, "politeness `preset`: "+strings.Join(politeness.PresetNames(), ", "))
+	fs.BoolVar(&words.owned, "owned", false, "you own the host: allows credentials, extra headers and --ignore-robots")
+	fs.BoolVar(&words.ignoreRobots, "ignore-robots", false, "ignore robots.txt; owned hosts only")
+	fs.StringArrayVar(&words.header, "header", nil, "extra request header, as `name: value`; owned hosts only (repeatable)")
+	fs.StringVar(&words.basicAuth, "basic-auth", "", "HTTP basic authentication, as `user:password`; owned hosts only")
+	fs.BoolVar(&words.headers, "headers", false, "also print the response headers")
+	fs.BoolVar(&words.links, "links", false, "also print the links found")
 	jsonFlag(cmd, &words.asJSON)
 	return cmd
 }
@@ -83,7 +84,7 @@ type fetchFlags struct {
 func (f *fetchFlags) visit(cmd *cobra.Command, u weburl.URL) (visitor.Look, error) {
 	policy, ok := politeness.Preset(f.preset)
 	if !ok {
-		return visitor.Look{}, usage(fmt.Errorf("there is no preset %q", f.preset), "the presets are "+strings.Join(politeness.PresetNames(), ", "))
+		return visitor.Look{}, usage(fmt.Errorf("invalid preset %q", f.preset), "choose one of "+strings.Join(politeness.PresetNames(), ", "))
 	}
 	secrets, err := f.secrets(u)
 	if err != nil {
@@ -99,7 +100,7 @@ func (f *fetchFlags) visit(cmd *cobra.Command, u weburl.URL) (visitor.Look, erro
 		return look, nil
 	}
 	if cmd.Context().Err() != nil {
-		return look, &Failure{Code: ExitInterrupted, Err: errors.New("interrupted"), Hint: "nothing was kept; run the command again"}
+		return look, &Failure{Code: ExitInterrupted, Err: errors.New("interrupted"), Hint: "nothing was stored; run the command again"}
 	}
 	if _, ok := errors.AsType[*Failure](err); ok {
 		return look, err
@@ -129,17 +130,17 @@ func (f *fetchFlags) secrets(u weburl.URL) (fetch.Secrets, error) {
 	for _, h := range f.header {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {
-			return fetch.Secrets{}, usage(errors.New("--header has no colon"), "write it as --header 'Name: value'")
+			return fetch.Secrets{}, usage(errors.New("invalid --header: missing colon"), "write it as --header 'Name: value'")
 		}
 		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
 	user, password, ok := strings.Cut(f.basicAuth, ":")
 	if f.basicAuth != "" && !ok {
-		return fetch.Secrets{}, usage(errors.New("--basic-auth has no colon"), "write it as --basic-auth user:password")
+		return fetch.Secrets{}, usage(errors.New("invalid --basic-auth: missing colon"), "write it as --basic-auth user:password")
 	}
 	secrets, err := fetch.NewSecrets(u, header, user, password)
 	if err != nil {
-		return fetch.Secrets{}, usage(err, "header fields are plain names and values of one line")
+		return fetch.Secrets{}, usage(err, "header names and values must be plain text on one line")
 	}
 	return secrets, nil
 }
@@ -147,7 +148,7 @@ func (f *fetchFlags) secrets(u weburl.URL) (fetch.Secrets, error) {
 // hintOf asks an error what to do about it.
 func hintOf(err error) string {
 	if _, ok := errors.AsType[*fetch.NoContactError](err); ok {
-		return "name who a webmaster can write to with --contact you@example.com, or in " + contactEnv
+		return "give an email address or URL where site owners can reach you: --contact you@example.com, or set " + contactEnv
 	}
 	var hinter interface{ Hint() string }
 	if errors.As(err, &hinter) {

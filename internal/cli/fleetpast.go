@@ -57,7 +57,7 @@ func fleetHosts(ctx context.Context, st *postgres.Store, q answer.HostQuery, err
 		return nil, err
 	}
 	if a.Answered < a.Asked {
-		fmt.Fprintf(errs, "headway: warning: %d of %s answered; the others' hosts are missing\n", a.Answered, plural(a.Asked, "worker"))
+		fmt.Fprintf(errs, "headway: warning: %d of %s answered; hosts of the others are missing\n", a.Answered, plural(a.Asked, "worker"))
 	}
 	now := time.Now().UTC()
 	list := answer.NewHostLister(q, now, true, store.Job{State: job.Running})
@@ -93,9 +93,9 @@ func askFleet(ctx context.Context, st *postgres.Store, q ask.Question, within ti
 	switch {
 	case errors.Is(err, ask.ErrNobody):
 		return a, failed(errors.New("no worker answers"),
-			"headway admin workers tells who is there; the hosts of a worker that died have another owner after --lease")
+			"headway admin workers lists the workers; hosts of a dead worker move to another one when its lease expires (--lease)")
 	case err != nil:
-		return a, failed(err, "headway admin workers tells who is there")
+		return a, failed(err, "headway admin workers lists the workers")
 	}
 	return a, nil
 }
@@ -116,7 +116,7 @@ func tellFleetHost(ctx context.Context, out io.Writer, st *postgres.Store, name 
 		}
 	}
 	if q.Host == "" && !anyway {
-		return usage(fmt.Errorf("nothing is known of %s", name), "headway job hosts JOB lists the hosts of a job; --anyway keeps the order for when it is met")
+		return usage(fmt.Errorf("host not found: %s", name), "headway job hosts JOB lists the hosts of a job; --anyway stores the instruction until the host is crawled")
 	}
 	if q.Host == "" {
 		q.Host = hosts[0]

@@ -13,11 +13,11 @@ func (c *crawlRun) openOutputs(begun bool) ([]output.Writer, error) {
 		Archive: warc.Config{Software: productToken + "/" + version, UserAgent: c.who.UserAgent(), Operator: c.who.Contact},
 	}
 	if c.set.IgnoreRobots {
-		o.Archive.Robots = "ignored on hosts of the operator"
+		o.Archive.Robots = "ignored on hosts owned by the operator"
 	}
 	list, err := format.Open(c.set.Format, o)
 	if err != nil {
-		return nil, failed(err, "look whether "+c.dir+" can be written")
+		return nil, failed(err, "check that "+c.dir+" is writable")
 	}
 	return list, nil
 }

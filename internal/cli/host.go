@@ -27,15 +27,16 @@ const patient = 5 * time.Second
 func hostCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "host",
-		Short: "Pause, resume, slow or forget a host of a crawl, or of a fleet",
-		Long: `Give an order about one host to a crawl that runs. It takes effect within a
-second, is kept with the host for later crawls, and is written to control.jsonl in
-the crawl's folder with what was before and what is now. Where no crawl runs, it
-changes what is kept of the host, and later crawls begin with that.
+		Short: "Pause, resume or slow down one host of a crawl or fleet",
+		Long: `Pause, resume or slow down one host of a running crawl, or discard its learned
+pace. The order takes effect within a second, is kept for later crawls, and is
+logged in control.jsonl in the crawl's folder with the state before and after.
+If no crawl is running, it changes the stored state of the host, which later
+crawls start with.
 
-With --store, or HEADWAY_FLEET_STORE and no --dir, it goes to the worker of a fleet
-that owns the host, holds for all jobs and whoever owns the host later, and is
-written to the table control.`,
+With --store, or HEADWAY_FLEET_STORE and no --dir, the order goes to the worker
+of a fleet that owns the host. It applies to all jobs, survives a change of
+owner and is logged in the table control.`,
 	}
 	for _, o := range []struct {
 		kind        ask.Kind
@@ -43,10 +44,10 @@ written to the table control.`,
 		example     string
 		takesSecond bool
 	}{
-		{ask.KindPause, "pause HOST", "Send nothing more to a host until it is resumed", "  headway host pause shop.example.com", false},
-		{ask.KindResume, "resume HOST", "Go on with a host that was paused", "  headway host resume shop.example.com", false},
-		{ask.KindSlow, "slow HOST INTERVAL", "Keep at least an interval between requests to a host; 0 lifts it", "  headway host slow shop.example.com 5s\n  headway host slow shop.example.com 0", true},
-		{ask.KindForget, "forget HOST", "Forget the pace that was learned for a host", "  headway host forget shop.example.com", false},
+		{ask.KindPause, "pause HOST", "Send no more requests to a host until it is resumed", "  headway host pause shop.example.com", false},
+		{ask.KindResume, "resume HOST", "Resume a paused host", "  headway host resume shop.example.com", false},
+		{ask.KindSlow, "slow HOST INTERVAL", "Set a minimum interval between requests to a host; 0 removes it", "  headway host slow shop.example.com 5s\n  headway host slow shop.example.com 0", true},
+		{ask.KindForget, "forget HOST", "Discard the pace learned for a host", "  headway host forget shop.example.com", false},
 	} {
 		args := cobra.ExactArgs(1)
 		if o.takesSecond {
@@ -55,7 +56,7 @@ written to the table control.`,
 		sub := &cobra.Command{Use: o.use, Short: o.short, Example: o.example, Args: args}
 		var anyway, asJSON bool
 		dir := dirFlag(sub.Flags())
-		sub.Flags().BoolVar(&anyway, "anyway", false, "also for a host the crawl has not met: it is obeyed when it is met")
+		sub.Flags().BoolVar(&anyway, "anyway", false, "accept a host that the crawl has not found yet; the order applies once it is")
 		jsonFlag(sub, &asJSON)
 		config.RegisterStore(sub.Flags())
 		sub.RunE = func(cmd *cobra.Command, args []string) error {
@@ -85,21 +86,21 @@ written to the table control.`,
 func stopCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stop --discovery",
-		Short: "Let a running crawl finish what waits, and follow no further links",
-		Long: `Tell a crawl that runs to follow no further links and read no further sitemaps.
-What waits is still fetched; what is found from now on is kept as deferred, and
-the same crawl command goes on with it later.
+		Short: "Stop a running crawl from following further links",
+		Long: `Stop a running crawl from following further links and reading further sitemaps.
+Waiting URLs are still fetched; URLs found from now on are recorded as
+deferred. Run the same crawl command to resume with them later.
 
-To end a crawl altogether press Ctrl-C where it runs, or send it SIGTERM.`,
+To stop a crawl completely, press Ctrl-C or send it SIGTERM.`,
 		Args: cobra.NoArgs,
 	}
 	var asJSON bool
 	dir := dirFlag(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
-	discovery := cmd.Flags().Bool("discovery", false, "stop following links")
+	discovery := cmd.Flags().Bool("discovery", false, "stop following links and reading sitemaps")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if !*discovery {
-			return usage(errors.New("stop what?"), "headway stop --discovery follows no further links; Ctrl-C, or SIGTERM, ends a crawl")
+			return usage(errors.New("nothing to stop: --discovery is missing"), "headway stop --discovery stops following new links; to stop a crawl, press Ctrl-C or send SIGTERM")
 		}
 		found, err := findCrawl(*dir, "")
 		if err != nil {
@@ -125,7 +126,7 @@ func tellHost(cmd *cobra.Command, dir, name string, q ask.Question, anyway, asJS
 	}
 	running, err := sqlite.Running(found)
 	if err != nil {
-		return failed(fmt.Errorf("look at %s: %w", found, err), "look whether the folder can be read")
+		return failed(fmt.Errorf("read %s: %w", found, err), "check that the folder is readable")
 	}
 	if !running {
 		return orderAtRest(cmd, found, name, hosts, q, asJSON)
@@ -139,7 +140,7 @@ func tellHost(cmd *cobra.Command, dir, name string, q ask.Question, anyway, asJS
 	case anyway:
 		q.Host = hosts[0]
 	default:
-		return usage(fmt.Errorf("%s has no part in this crawl at the moment", name), likeHosts(cmd.Context(), found, hosts[0]))
+		return usage(fmt.Errorf("host %s is not part of this crawl at the moment", name), likeHosts(cmd.Context(), found, hosts[0]))
 	}
 	return tell(cmd, found, q, asJSON)
 }
@@ -153,18 +154,18 @@ func orderAtRest(cmd *cobra.Command, dir, name string, hosts []string, q ask.Que
 		case errors.Is(err, headway.ErrHostUnknown):
 			continue
 		case errors.Is(err, headway.ErrHostTaken):
-			return failed(err, "name the folder of that crawl with --dir, or end it")
+			return failed(err, "give the folder of that crawl with --dir, or stop it")
 		case err != nil:
 			return err
 		}
 		if dir != "" {
 			if err := ask.NewMailbox(dir).Record(&change); err != nil {
-				return failed(err, "the order holds, but is not in the log of "+dir)
+				return failed(err, "the change is active, but is missing from the log of "+dir)
 			}
 		}
 		return printChange(cmd.OutOrStdout(), ask.Answer{Change: &change}, asJSON)
 	}
-	return usage(fmt.Errorf("no crawl runs here, and nothing is kept of %s", name), "orders are for hosts that a crawl has met: headway hosts lists those of one")
+	return usage(fmt.Errorf("no crawl is running here, and nothing is stored about %s", name), "give a host that a crawl has contacted; headway hosts lists them")
 }
 
 // changeKept changes what all crawls of this user keep of a host.
@@ -176,7 +177,7 @@ func changeKept(ctx context.Context, q ask.Question) (change ask.Change, err err
 	// A store of its own, for a moment, as a look ahead has.
 	dir, err := os.MkdirTemp("", "headway-host-")
 	if err != nil {
-		return change, failed(err, "look whether the folder for temporary files can be written")
+		return change, failed(err, "check that the folder for temporary files is writable")
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	st, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, Hosts: hosts})
@@ -203,7 +204,7 @@ func knownHost(ctx context.Context, dir string, hosts []string) (string, error) 
 
 // likeHosts is a hint that names hosts of the crawl of the same name.
 func likeHosts(ctx context.Context, dir, host string) string {
-	const hint = "headway hosts lists them; --anyway keeps the order for when it is met"
+	const hint = "headway hosts lists the hosts; --anyway stores the instruction until the host is crawled"
 	a, err := askCrawl(ctx, dir, ask.Question{Kind: ask.KindHosts})
 	u, parsed := weburl.Parse(host)
 	if err != nil || parsed != nil {
@@ -255,8 +256,8 @@ func askCrawl(ctx context.Context, dir string, q ask.Question) (ask.Answer, erro
 	defer cancel()
 	a, err := ask.NewMailbox(dir).Ask(ctx, q)
 	if errors.Is(err, ask.ErrNobody) {
-		return a, usage(fmt.Errorf("no crawl runs in %s", dir), "orders are for a crawl that runs: start it with headway crawl --dir "+dir+
-			" and say it again while it runs; what was ordered before holds from its start")
+		return a, usage(fmt.Errorf("no crawl is running in %s", dir), "this needs a running crawl: start it with headway crawl --dir "+dir+
+			" and repeat this command while it runs; earlier instructions apply from its start")
 	}
 	return a, err
 }
@@ -272,7 +273,7 @@ func hostsNamed(name string) ([]string, error) {
 	for _, c := range candidates {
 		u, err := weburl.Parse(c)
 		if err != nil {
-			return nil, usage(fmt.Errorf("%q is no host", name), "a host looks like example.com, example.com:8080 or http://example.com")
+			return nil, usage(fmt.Errorf("invalid host %q", name), "give a host such as example.com, example.com:8080 or http://example.com")
 		}
 		hosts = append(hosts, u.Host())
 	}
@@ -283,7 +284,7 @@ func hostsNamed(name string) ([]string, error) {
 func interval(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return 0, usage(fmt.Errorf("%q is no interval", text), "an interval looks like 500ms, 5s or 1m; 0 lifts it")
+		return 0, usage(fmt.Errorf("invalid interval %q", text), "give a duration, for example 500ms, 5s or 1m; 0 removes the minimum")
 	}
 	return d, nil
 }

@@ -42,17 +42,17 @@ type ownedRow struct {
 
 // notListed is the failure of taking a name off the list of opt-outs that is not there.
 func notListed(name string) error {
-	return usage(fmt.Errorf("%s is not on the list", name), "headway admin optout list shows it; a name above may speak for it")
+	return usage(fmt.Errorf("%s is not on the opt-out list", name), "headway admin optout list shows all entries; a parent domain may cover it")
 }
 
 // notOwned is the failure of naming a host that a tenant does not have.
 func notOwned(tenant, host string) error {
-	return usage(fmt.Errorf("%s is no host of %s", host, tenant), "headway admin owned list --tenant "+tenant+" names them")
+	return usage(fmt.Errorf("host %s is not owned by tenant %s", host, tenant), "headway admin owned list --tenant "+tenant+" lists its hosts")
 }
 
 // full is the failure of adding to a list that has no room.
 func full(what string, most int, hint string) error {
-	return usage(fmt.Errorf("there are %d %s already", most, what), hint)
+	return usage(fmt.Errorf("limit reached: %d %s", most, what), hint)
 }
 
 func (f *jobsOfStore) optOuts(ctx context.Context) ([]optOutRow, error) {
@@ -75,7 +75,7 @@ func (f *jobsOfStore) optOut(ctx context.Context, name string) (optOutRow, error
 	o, err := orders.OptOut(ctx, f.Store, userName(), name)
 	switch {
 	case errors.Is(err, store.ErrConflict):
-		err = full("opt-outs", store.MaxOptOuts, "put domains on the list in place of their hosts")
+		err = full("opt-outs", store.MaxOptOuts, "replace several hosts with their common domain")
 	case err != nil:
 		err = failed(err, "try again")
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,23 +21,23 @@ const hostsListed = 50
 
 func hostsCommand() *cobra.Command {
 	var q answer.HostQuery
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "hosts",
-		Short: "Show how the hosts of a crawl stand: pace, what sets it, incidents, queue",
-		Long: `Show each host of a crawl, running or ended: the pace and what sets it (base,
-crawl_delay, learned or operator), the floor that refusals have shown, clean answers
-and failures in a row, how often it pushed back, what is in flight and waits, and
-what it waits for. When a host is done is a guess: the URLs that wait now, one pace
-each. Links that are still to be found make it longer, URLs that robots.txt turns
-out to forbid shorter.
+		Short: "Show pace, incidents and queue of each host",
+		Long: `Show each host of a crawl, running or finished: its pace (the interval between
+two requests) and what sets it (base, crawl_delay, learned or operator), the
+floor found by refusals, consecutive clean answers and failures, incidents,
+requests in flight, URLs waiting and what they wait for. The finish time of a
+host is an estimate: its waiting URLs times its pace. New links make it later,
+robots.txt rules sooner.
 
---filter takes a part of a host's name, one of ` + strings.Join(answer.HostFilters, ", ") + `,
-or source=, state= or domain= with a value. Several must all hold.
+--filter takes part of a host name, source=, state= or domain= with a value, or
+one of these, and repeated filters must all match:
+` + strings.Join(answer.HostFilters, ", ") + `.
 
-With --store, or HEADWAY_FLEET_STORE and no --dir, the workers of a fleet are asked for
-all hosts that they have in memory, whatever the job; headway job hosts JOB lists
-those of one job, also those at rest.`,
+With --store, or HEADWAY_FLEET_STORE and no --dir, it lists all hosts that the
+workers of a fleet have in memory; headway job hosts lists those of one job.`,
 		Example: `  headway hosts --sort wait
   headway hosts --filter learned --sort incidents
   headway hosts --filter state=hold --json`,
@@ -48,9 +47,10 @@ those of one job, also those at rest.`,
 	hostQueryFlags(cmd, &q)
 	config.RegisterStore(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
+	wideFlag(cmd, &wide)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if err := q.Check(); err != nil {
-			return usage(err, "headway hosts --help lists them")
+			return usage(err, "see headway hosts --help for sort orders and filters")
 		}
 		if fleet, err := meansFleet(cmd, *dir); fleet || err != nil {
 			if err != nil {
@@ -64,7 +64,7 @@ those of one job, also those at rest.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), hosts)
 				}
-				return printHostList(cmd.OutOrStdout(), hosts)
+				return printHostList(cmd.OutOrStdout(), hosts, wide)
 			})
 		}
 		found, err := findCrawl(*dir, "")
@@ -78,21 +78,21 @@ those of one job, also those at rest.`,
 		defer func() { err = errors.Join(err, past.view.Close()) }()
 		hosts, err := past.hosts(cmd.Context(), q, time.Now().UTC(), cmd.ErrOrStderr())
 		if err != nil {
-			return failed(err, "look at "+found+" with headway runs")
+			return failed(err, "inspect "+found+" with headway runs")
 		}
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), hosts)
 		}
-		return printHostList(cmd.OutOrStdout(), hosts)
+		return printHostList(cmd.OutOrStdout(), hosts, wide)
 	}
 	return cmd
 }
 
 // hostQueryFlags adds the flags that say which hosts are listed.
 func hostQueryFlags(cmd *cobra.Command, q *answer.HostQuery) {
-	cmd.Flags().StringVar(&q.Sort, "sort", answer.HostSorts[0], "the largest first: `order` is "+strings.Join(answer.HostSorts, ", "))
-	cmd.Flags().StringSliceVar(&q.Filters, "filter", nil, "only hosts that are so, see headway hosts --help")
-	cmd.Flags().IntVar(&q.Max, "max", hostsListed, "how many are shown; 0 is all")
+	cmd.Flags().StringVar(&q.Sort, "sort", answer.HostSorts[0], "sort by `column`, largest first: "+strings.Join(answer.HostSorts, ", "))
+	cmd.Flags().StringSliceVar(&q.Filters, "filter", nil, "list only hosts that match this `filter` (repeatable), see headway hosts --help")
+	cmd.Flags().IntVar(&q.Max, "max", hostsListed, "maximum hosts to list; 0 means all")
 }
 
 // soon is how long a running crawl is given to answer before what is stored must
@@ -105,15 +105,13 @@ func (p *past) hosts(ctx context.Context, q answer.HostQuery, now time.Time, err
 }
 
 // printHostList shows hosts to a person.
-func printHostList(w io.Writer, a *answer.Hosts) error {
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "HOST\tPACE\tSET BY\tFLOOR\tCLEAN\tFAILED\tINCIDENTS\tWAITING\tDONE IN\tSTATE")
+func printHostList(w io.Writer, a *answer.Hosts, wide bool) error {
+	tab := newTable("~HOST", "PACE", "SET BY", "+FLOOR", "+CLEAN", "+FAILED", "INCIDENTS", "WAITING", "+DONE IN", "STATE")
 	for i := range a.Hosts {
 		h := &a.Hosts[i]
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", h.Host.Host, paceText(h.Pace), h.Source, orDash(h.Floor), h.Clean, h.Failures, h.Incidents,
-			h.Waiting, guessText(h.ETA), hostState(h, a.Running, a.At))
+		tab.add(h.Host.Host, paceText(h.Pace), h.Source, orDash(h.Floor), h.Clean, h.Failures, h.Incidents, h.Waiting, guessText(h.ETA), hostState(h, a.Running, a.At))
 	}
-	if err := tab.Flush(); err != nil {
+	if err := tab.print(w, wide); err != nil {
 		return err
 	}
 	for i := range a.Hosts {
@@ -130,7 +128,7 @@ func printHostList(w io.Writer, a *answer.Hosts) error {
 	}
 	fmt.Fprintf(w, "\n%s, %s waiting", hosts, plural(int(a.Waiting), "URL"))
 	if a.Last != "" {
-		fmt.Fprintf(w, "; the last one done in %s: %s (a guess: URLs that wait now x pace)", guessText(a.Longest), a.Last)
+		fmt.Fprintf(w, "; the last one finishes in %s: %s (estimate: waiting URLs x pace)", guessText(a.Longest), a.Last)
 	}
 	fmt.Fprintln(w)
 	if !a.Running {
@@ -138,7 +136,7 @@ func printHostList(w io.Writer, a *answer.Hosts) error {
 		if state == "running" {
 			state = "interrupted"
 		}
-		fmt.Fprintf(w, "nothing runs; as the crawl left it (%s)\n", oneLine(strings.TrimSuffix(state+", "+a.Reason, ", ")))
+		fmt.Fprintf(w, "not running; state when the crawl stopped (%s)\n", oneLine(strings.TrimSuffix(state+", "+a.Reason, ", ")))
 	}
 	return nil
 }
@@ -150,13 +148,13 @@ func hostState(h *answer.Host, running bool, now time.Time) string {
 	case h.Paused:
 		return "paused"
 	case h.State == "" && h.Waiting == 0:
-		return "nothing waits"
+		return "done"
 	case h.State == "" && held:
-		return "held to " + until.Local().Format(time.TimeOnly)
+		return "on hold until " + until.Local().Format(time.TimeOnly)
 	case h.State == "" && running:
-		return "at rest" // in the store, until it is ready, or there is room for it
+		return "not loaded" // in the store, until it is ready, or there is room for it
 	case h.State == "":
-		return "left waiting"
+		return "not finished"
 	case h.State == answer.Fetching:
 		return fmt.Sprintf("%s, %d of %d", h.State, h.InFlight, h.Cap)
 	case h.Until.After(now):

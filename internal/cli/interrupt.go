@@ -33,7 +33,7 @@ func (c *crawlRun) signals(ctx context.Context, w *headway.Worker) (context.Cont
 			return
 		}
 		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
-		fmt.Fprintln(c.err, "headway: finishing what is in flight; once more ends at once")
+		fmt.Fprintln(c.err, "headway: finishing requests in flight; press Ctrl-C again to quit now")
 		close(drain)
 		select {
 		case <-again:

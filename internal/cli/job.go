@@ -22,19 +22,18 @@ import (
 func jobCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "job",
-		Short: "Ask a fleet for crawls, and see and change how they stand",
-		Long: `Jobs are what a fleet of headway worker crawls for. These commands speak to a
-headway serve with --server and a key, or to the PostgreSQL of the fleet with --store,
-and print the same. HEADWAY_SERVER and HEADWAY_KEY, or HEADWAY_FLEET_STORE, save
-repeating them.`,
+		Short: "Submit, inspect and control crawl jobs of a fleet",
+		Long: `Submit, inspect and control the crawl jobs of a fleet. Use a headway serve
+(--server and a key, or HEADWAY_SERVER and HEADWAY_KEY) or the fleet's
+PostgreSQL (--store, or HEADWAY_FLEET_STORE). The output is the same.`,
 	}
 	cmd.AddCommand(
 		jobSubmitCommand(), jobListCommand(), jobShowCommand(), jobExtendCommand(),
 		jobPlanCommand(), jobWhyCommand(), jobSlowCommand(), jobHostsCommand(),
-		jobOrderCommand("pause", "Start no further request of a job; it keeps its place", job.Running, job.Paused),
-		jobOrderCommand("resume", "Go on with a job that was paused", job.Paused, job.Running),
-		jobOrderCommand("drain", "Let what is in flight finish and end the job there", job.Running, job.Draining),
-		jobOrderCommand("cancel", "End a job at once; what was fetched is kept", "", job.Cancelled),
+		jobOrderCommand("pause", "Pause a job: start no new requests", job.Running, job.Paused),
+		jobOrderCommand("resume", "Resume a paused job", job.Paused, job.Running),
+		jobOrderCommand("drain", "Finish the requests in flight and end a job", job.Running, job.Draining),
+		jobOrderCommand("cancel", "End a job immediately; fetched pages are kept", "", job.Cancelled),
 		jobPaceCommand(),
 	)
 	return cmd
@@ -45,12 +44,12 @@ func jobSubmitCommand() *cobra.Command {
 	var asJSON, dry bool
 	cmd := &cobra.Command{
 		Use:   "submit SEED…",
-		Short: "Ask for a crawl",
-		Long: `Ask the fleet for a crawl of the seeds. It waits in the queue until there is a
-place for it, and then runs on all workers. The number that is printed names it.
+		Short: "Submit a crawl job",
+		Long: `Submit a crawl job. It is queued until a place is free, then runs on all
+workers. The command prints the job number.
 
-With --dry-run robots.txt and sitemaps are read and no page is fetched; headway job
-plan tells then how the crawl would go.`,
+With --dry-run the job reads robots.txt and sitemaps and fetches no pages;
+headway job plan shows its result.`,
 		Example: `  headway job submit https://example.com --max-pages 1000
   headway job submit --seeds hosts.txt --scope domain --tenant acme`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,25 +72,25 @@ plan tells then how the crawl would go.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"job": id})
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d is queued; headway job show %d tells how it stands\n", id, id)
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d queued; for progress run: headway job show %d\n", id, id)
 				return err
 			})
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "`name` for people; by default the host of the first seed")
-	cmd.Flags().StringVar(&tenant, "tenant", "", "`who` asks: tenants take turns")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "read robots.txt and sitemaps and fetch no page")
+	cmd.Flags().StringVar(&name, "name", "", "display `name` (default: the host of the first seed)")
+	cmd.Flags().StringVar(&tenant, "tenant", "", "`tenant` that the job belongs to; tenants are scheduled in turn")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "dry run: read robots.txt and sitemaps, fetch no pages")
 	config.RegisterJob(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 func jobListCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the jobs of the fleet",
-		Long:  `List the jobs of the fleet, by a server those of the key's tenant.`,
+		Short: "List jobs",
+		Long:  `List the jobs of the fleet; with --server, those of the key's tenant.`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withJobs(cmd, func(ctx context.Context, _ *config.Settings, f jobs) error {
@@ -102,47 +101,47 @@ func jobListCommand() *cobra.Command {
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"jobs": rows})
 				}
-				return printJobs(cmd.OutOrStdout(), rows)
+				return printJobs(cmd.OutOrStdout(), rows, wide)
 			})
 		},
 	}
 	config.RegisterClient(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
+	wideFlag(cmd, &wide)
 	return cmd
 }
 
-func printJobs(w io.Writer, rows []answer.Job) error {
+func printJobs(w io.Writer, rows []answer.Job, wide bool) error {
 	if len(rows) == 0 {
-		_, err := fmt.Fprintln(w, "no jobs; headway job submit asks for one")
+		_, err := fmt.Fprintln(w, "no jobs; headway job submit creates one")
 		return err
 	}
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "JOB\tNAME\tTENANT\tSTATE\tPAGES\tWAITING\tCREATED\tENDED")
+	tab := newTable("JOB", "~NAME", "~TENANT", "~STATE", "PAGES", "WAITING", "+CREATED", "+ENDED")
 	for i := range rows {
 		r := &rows[i]
 		state := string(r.State)
 		if r.Reason != "" {
 			state += ": " + oneLine(r.Reason)
 		}
-		fmt.Fprintf(tab, "%d\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", r.Job, oneLine(r.Name), oneLine(r.Tenant), state, r.Pages, r.Waiting, shortTime(r.Created), shortTime(r.Ended))
+		tab.add(r.Job, oneLine(r.Name), oneLine(r.Tenant), state, r.Pages, r.Waiting, shortTime(r.Created), shortTime(r.Ended))
 	}
-	return tab.Flush()
+	return tab.print(w, wide)
 }
 
 // jobNumber reads the number of a job.
 func jobNumber(arg string) (job.ID, error) {
 	n, err := strconv.ParseInt(arg, 10, 64)
 	if err != nil || n < 1 {
-		return 0, usage(fmt.Errorf("%q is no number of a job", arg), "headway job list names them")
+		return 0, usage(fmt.Errorf("invalid job ID %q", arg), "headway job list shows all jobs")
 	}
 	return job.ID(n), nil
 }
 
 func jobShowCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "show JOB",
-		Short: "Tell how a job stands",
+		Short: "Show the state, outcomes and limits of a job",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
@@ -156,7 +155,7 @@ func jobShowCommand() *cobra.Command {
 						answer.JobLimits
 					}{*j, limits})
 				}
-				if err := printJobs(cmd.OutOrStdout(), []answer.Job{*j}); err != nil {
+				if err := printJobs(cmd.OutOrStdout(), []answer.Job{*j}, wide); err != nil {
 					return err
 				}
 				if err := printOutcomes(cmd.OutOrStdout(), j.Outcomes); err != nil {
@@ -168,6 +167,7 @@ func jobShowCommand() *cobra.Command {
 	}
 	config.RegisterClient(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
+	wideFlag(cmd, &wide)
 	return cmd
 }
 
@@ -188,6 +188,7 @@ func printOutcomes(w io.Writer, outcomes map[string]int64) error {
 
 // jobOrderCommand moves a job to another state; from any where none is named.
 func jobOrderCommand(name, short string, from, to job.State) *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   name + " JOB",
 		Short: short,
@@ -195,13 +196,16 @@ func jobOrderCommand(name, short string, from, to job.State) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
 				if from != "" && j.State != from {
-					return usage(fmt.Errorf("job %d is %s", j.Job, j.State), fmt.Sprintf("only a job that is %s can be changed so", from))
+					return usage(fmt.Errorf("job %d is %s", j.Job, j.State), fmt.Sprintf("only a job in state %s can be changed this way", from))
 				}
 				if err := job.Check(j.State, to); err != nil {
-					return usage(err, fmt.Sprintf("headway job show %d tells how it stands", j.Job))
+					return usage(err, fmt.Sprintf("headway job show %d shows its state", j.Job))
 				}
 				if err := f.order(ctx, j, name, to); err != nil {
 					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"job": j.Job, "order": name, "before": j.State, "after": to})
 				}
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "job %d: %s, was %s\n", j.Job, to, j.State)
 				return err
@@ -209,25 +213,27 @@ func jobOrderCommand(name, short string, from, to job.State) *cobra.Command {
 		},
 	}
 	config.RegisterClient(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 func jobExtendCommand() *cobra.Command {
 	var pages int64
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "extend JOB --max-pages N",
-		Short: "Go on with a job that a page limit stopped",
-		Long: `Give a job another page limit. What was put off waits again, and a job that had
-ended queues for a place. Safety and the plan of the tenant cap it as they do at first,
-and the answer says so; they are asked again when the job gets its place.`,
+		Short: "Raise the page limit of a job and continue it",
+		Long: `Set a new page limit for a job. Deferred URLs are queued again, and a job that
+had ended waits for a free place. The safety limits and the tenant's plan still
+apply when the job starts; if they cap the limit, the output says so.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
 				if !cmd.Flags().Changed("max-pages") {
-					return usage(fmt.Errorf("extend job %d to how many pages?", j.Job), "--max-pages takes the new limit, those it has included; 0 is none")
+					return usage(fmt.Errorf("cannot extend job %d: --max-pages is missing", j.Job), "give the new total page limit, for example --max-pages 1000; 0 means no limit")
 				}
 				if j.State == job.Cancelled {
-					return usage(fmt.Errorf("job %d was cancelled, for good", j.Job), "headway job submit asks for another")
+					return usage(fmt.Errorf("job %d is cancelled and cannot be extended", j.Job), "headway job submit creates a new job")
 				}
 				if err := f.extend(ctx, j, pages); err != nil {
 					return err
@@ -236,7 +242,13 @@ and the answer says so; they are asked again when the job gets its place.`,
 				if err != nil {
 					return err
 				}
-				told := fmt.Sprintf("job %d may have %d pages", j.Job, pages)
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), struct {
+						Job job.ID `json:"job"`
+						answer.JobLimits
+					}{j.Job, limits})
+				}
+				told := fmt.Sprintf("job %d: page limit is now %d", j.Job, pages)
 				if pages == 0 {
 					told = fmt.Sprintf("job %d: %s", j.Job, limit.Ceiling{Limit: limit.Pages})
 				}
@@ -246,14 +258,15 @@ and the answer says so; they are asked again when the job gets its place.`,
 					}
 				}
 				if j.State.Ended() && j.State != job.Partial {
-					told += fmt.Sprintf(", but is %s and does not go on", j.State)
+					told += fmt.Sprintf(", but the job is %s and will not continue", j.State)
 				}
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), told)
 				return err
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&pages, "max-pages", 0, "new limit of pages; 0 is none")
+	cmd.Flags().Int64Var(&pages, "max-pages", 0, "new page limit, including pages already fetched; 0 means no limit")
 	config.RegisterClient(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }

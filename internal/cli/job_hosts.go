@@ -11,20 +11,20 @@ import (
 
 func jobHostsCommand() *cobra.Command {
 	var q answer.HostQuery
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "hosts JOB",
-		Short: "Show how the hosts of a job stand: pace, what sets it, incidents, queue",
-		Long: `Show each host of a job, as headway hosts does of a crawl on one machine: those
-that workers have in memory as they say, the others as they are stored. Pace and
-incidents are the host's, whatever job they come from. Sorting and filters are those
-of headway hosts.`,
+		Short: "Show pace, incidents and queue of each host of a job",
+		Long: `Show each host of a job, as headway hosts does for a local crawl. Workers
+report the hosts they have in memory; the others are read from the store. Pace
+and incidents belong to the host, not to the job. For --sort and --filter see
+headway hosts --help.`,
 		Example: `  headway job hosts 7 --sort wait
   headway job hosts 7 --filter state=hold --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := q.Check(); err != nil {
-				return usage(err, "headway hosts --help lists them")
+				return usage(err, "see headway hosts --help for sort orders and filters")
 			}
 			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
 				hosts, err := f.hosts(ctx, j.Job, q, cmd.ErrOrStderr())
@@ -34,12 +34,13 @@ of headway hosts.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), hosts)
 				}
-				return printHostList(cmd.OutOrStdout(), hosts)
+				return printHostList(cmd.OutOrStdout(), hosts, wide)
 			})
 		},
 	}
 	hostQueryFlags(cmd, &q)
 	config.RegisterClient(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
+	wideFlag(cmd, &wide)
 	return cmd
 }

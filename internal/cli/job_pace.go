@@ -13,12 +13,13 @@ import (
 
 // jobPaceCommand slows a job down.
 func jobPaceCommand() *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "set-pace JOB INTERVAL",
-		Short: "Keep at least an interval between requests to the hosts of a job; 0 lifts it",
-		Long: `Slow one job down, from the next request on and whoever works on it later. It never
-makes a job faster than it was asked for, and other jobs keep their pace on hosts
-that this one does not crawl.`,
+		Short: "Set a minimum request interval for a job; 0 removes it",
+		Long: `Slow one job down: keep at least this interval between requests to each of its
+hosts, from the next request on. It never makes a job faster than submitted.
+Other jobs keep their pace on hosts that this job does not crawl.`,
 		Example: "  headway job set-pace 7 5s\n  headway job set-pace 7 0",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -30,11 +31,15 @@ that this one does not crawl.`,
 				if err := f.setPace(ctx, j, pace); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "job %d: at least %s between requests to a host, was %s\n", j.Job, pace, time.Duration(j.PaceMS)*time.Millisecond)
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"job": j.Job, "order": "set-pace", "before_ms": j.PaceMS, "after_ms": pace.Milliseconds()})
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "job %d: minimum interval between requests to one host is now %s, was %s\n", j.Job, pace, time.Duration(j.PaceMS)*time.Millisecond)
 				return err
 			})
 		},
 	}
 	config.RegisterClient(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -14,11 +14,11 @@ func jobPlanCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "plan JOB",
-		Short: "Say how a crawl would go, by a dry run of it",
-		Long: `Say how a crawl would go, as headway plan does of a crawl on one machine, by what a
-job found that was submitted with --dry-run: what robots.txt allows, what the sitemaps
-list, the pace of each host and what sets it, how long that takes, and which limit
-would stop it. Of a dry run that has not ended it is what is known so far.`,
+		Short: "Show the result of a dry run",
+		Long: `Show how a crawl would go, from a job submitted with --dry-run: what robots.txt
+allows, what the sitemaps list, the pace of each host and what sets it, how
+long it would take, and which limit would stop it. A dry run that is still
+running shows what is known so far.`,
 		Example: `  headway job submit https://example.com --dry-run
   headway job plan 7
   headway job plan 7 --json`,
@@ -33,7 +33,7 @@ would stop it. Of a dry run that has not ended it is what is known so far.`,
 				if asJSON {
 					err = printJSON(out, plan)
 				} else if err = printPlan(out, plan); err == nil {
-					_, err = fmt.Fprintf(out, "\nthe dry run is %s and took %s\n", j.State, plural(plan.Sent, "request"))
+					_, err = fmt.Fprintf(out, "\ndry run: %s, %s sent\n", j.State, plural(plan.Sent, "request"))
 				}
 				if err != nil || !j.State.Ended() { // it may come to something yet
 					return err

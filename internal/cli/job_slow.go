@@ -13,11 +13,11 @@ func jobSlowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "slow JOB",
-		Short: "Say what a job waits for, and what would make it faster",
-		Long: `Say which layer takes the time of a job, as headway slow does of a crawl on one
-machine. All workers are asked what the hosts of the job do now. Where host time went
-so far is told for all jobs of a worker together, and not kept of a job that has
-ended.`,
+		Short: "Show what a job is waiting for, and what would speed it up",
+		Long: `Show which layer takes the time of a job, as headway slow does for a local
+crawl. All workers report what the hosts of the job are doing now. Time spent
+so far is reported per worker for all jobs together, and is not kept for
+finished jobs.`,
 		Example: `  headway job slow 7
   headway job slow 7 --json`,
 		Args: cobra.ExactArgs(1),

@@ -13,10 +13,10 @@ func jobWhyCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "why JOB URL",
-		Short: "Tell how a URL of a job ended, or why it is missing",
-		Long: `Tell how a URL of a job ended and what decided it, as headway why does of a crawl
-on one machine. Of a URL that waits, the worker that owns its host is asked what for.
-Of a job that has ended nobody is asked.`,
+		Short: "Show what happened to a URL of a job, and why",
+		Long: `Show how a URL of a job ended and what decided it, as headway why does for a
+local crawl. If the URL is waiting, the worker that owns its host reports what
+for. For a finished job only stored records are used.`,
 		Example: `  headway job why 7 https://example.com/cart
   headway job why 7 example.com/cart --json`,
 		Args: cobra.ExactArgs(2),

@@ -39,7 +39,7 @@ type jobs interface {
 
 // notDry is the failure of asking for the plan of a job that is a crawl.
 func notDry(id job.ID) error {
-	return usage(fmt.Errorf("job %d is a crawl, not a dry run", id), "headway job submit --dry-run asks for a plan")
+	return usage(fmt.Errorf("job %d is a crawl, not a dry run", id), "headway job submit --dry-run creates a dry run")
 }
 
 // withJobs opens a fleet for one command: the one that a flag names before the one
@@ -53,11 +53,11 @@ func withJobs(cmd *cobra.Command, do func(ctx context.Context, s *config.Setting
 	var f jobs
 	switch {
 	case byStore && byServer:
-		return usage(errors.New("both --store and --server"), "name one of them: the PostgreSQL of the fleet, or a headway serve")
+		return usage(errors.New("--store and --server cannot be used together"), "use --store for the fleet's PostgreSQL, or --server for a headway serve")
 	case settings.Server != "" && !byStore:
 		f, err = openServer(settings)
 	case settings.Fleet.Store == "":
-		return usage(errors.New("no fleet"), "name a headway serve with --server or in HEADWAY_SERVER, or the PostgreSQL of the fleet with --store or in HEADWAY_FLEET_STORE")
+		return usage(errors.New("no fleet given: --server or --store is required"), "set --server (HEADWAY_SERVER) to the URL of a headway serve, or --store (HEADWAY_FLEET_STORE) to the fleet's PostgreSQL")
 	default:
 		var fleet jobsOfStore
 		fleet.cmd = cmd

@@ -52,7 +52,7 @@ func jobRequest(r *jobspec.Request, s *config.Settings) (*client.JobRequest, err
 			continue
 		}
 		if set[key] == nil {
-			return nil, usage(fmt.Errorf("the API takes no %s", key), "leave it out, or use --store")
+			return nil, usage(fmt.Errorf("the API does not support %s", key), "remove it, or use --store")
 		}
 		set[key]()
 	}

@@ -39,18 +39,18 @@ func openServer(s *config.Settings) (jobs, error) {
 	if s.KeyFile != "" {
 		file, err := os.Open(s.KeyFile)
 		if err != nil {
-			return nil, usage(fmt.Errorf("reading the key: %w", err), "--key-file names a file with what headway admin key create printed")
+			return nil, usage(fmt.Errorf("read key: %w", err), "--key-file takes a file that contains the key printed by headway admin key create")
 		}
 		defer file.Close()
 		text, err := io.ReadAll(io.LimitReader(file, maxKeyFile))
 		if err != nil {
-			return nil, failed(fmt.Errorf("reading the key: %w", err), "")
+			return nil, failed(fmt.Errorf("read key: %w", err), "")
 		}
 		key = string(text)
 	}
 	api, err := client.New(client.Config{Server: s.Server, Key: key})
 	if err != nil {
-		return nil, usage(err, "--server takes where headway serve listens, such as http://127.0.0.1:8788")
+		return nil, usage(err, "--server takes the URL of a headway serve, for example http://127.0.0.1:8788")
 	}
 	return &jobsOfServer{api: api, server: s.Server, keyed: key != ""}, nil
 }
@@ -65,11 +65,11 @@ func (f *jobsOfServer) explain(err error) error {
 	case !ok && errors.Is(err, context.Canceled):
 		return err
 	case !ok:
-		return failed(err, fmt.Sprintf("look whether headway serve runs at %s: curl %s/readyz", f.server, f.server))
+		return failed(err, fmt.Sprintf("check that headway serve is running at %s: curl %s/readyz", f.server, f.server))
 	case p.Status == http.StatusUnauthorized && !f.keyed:
-		return usage(errors.New("the server wants a key"), "put it into a file for --key-file or into HEADWAY_KEY; headway admin key create makes one")
+		return usage(errors.New("the server requires a key"), "pass it with --key-file or HEADWAY_KEY; headway admin key create creates one")
 	case p.Status == http.StatusUnauthorized:
-		return usage(errors.New(p.Detail), "headway admin key list tells which keys open what; create makes one")
+		return usage(errors.New(p.Detail), "headway admin key list shows each key's scope; headway admin key create creates a new one")
 	case p.Status/100 == 4 && p.Status != http.StatusTooManyRequests:
 		bad := *p
 		bad.Hint = ""
@@ -103,7 +103,7 @@ func as[T any](from any, err error) (*T, error) {
 
 func (f *jobsOfServer) submit(ctx context.Context, r jobspec.Request, s *config.Settings) (job.ID, error) {
 	if r.Tenant != "" {
-		return 0, usage(errors.New("--tenant is for --store"), "the key says for whom a job is")
+		return 0, usage(errors.New("--tenant works only with --store"), "remove it: the key determines the tenant")
 	}
 	body, err := jobRequest(&r, s)
 	if err != nil {

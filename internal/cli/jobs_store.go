@@ -29,7 +29,7 @@ type jobsOfStore struct {
 
 // showHint says where to look at a job.
 func showHint(id job.ID) string {
-	return fmt.Sprintf("headway job show %d tells how the job stands", id)
+	return fmt.Sprintf("headway job show %d shows its state", id)
 }
 
 func (f *jobsOfStore) submit(ctx context.Context, r jobspec.Request, _ *config.Settings) (job.ID, error) {
@@ -84,7 +84,7 @@ func (f *jobsOfStore) job(ctx context.Context, id job.ID) (answer.Job, error) {
 
 // noJob is the failure of naming a job that is not there.
 func noJob(id job.ID) error {
-	return usage(fmt.Errorf("there is no job %d", id), "headway job list names them")
+	return usage(fmt.Errorf("job not found: %d", id), "headway job list shows all jobs")
 }
 
 // stored reads a job as it is stored.

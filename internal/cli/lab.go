@@ -10,7 +10,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -20,10 +19,11 @@ import (
 func labCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lab",
-		Short: "A synthetic web on loopback to try a crawler on",
-		Long: `Serve a synthetic web on loopback: hosts of every temper, the same pages for the
-same seed, no internet needed. The lab counts from the server's side what a
-crawler did: requests, gaps, overlaps, robots violations, ignored refusals.`,
+		Short: "Serve a synthetic web on loopback to test crawlers",
+		Long: `Serve a synthetic web on loopback: hosts with different behaviour profiles, the
+same pages for the same seed, no internet access needed. The lab measures on
+the server side what a crawler did: requests, gaps, concurrency, robots.txt
+violations and ignored refusals.`,
 	}
 	cmd.AddCommand(labUpCommand(), labHostsCommand(), labStatsCommand())
 	return cmd
@@ -31,20 +31,21 @@ crawler did: requests, gaps, overlaps, robots violations, ignored refusals.`,
 
 func labUpCommand() *cobra.Command {
 	flags := labFlags{site: lab.DefaultSite()}
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Serve the lab until interrupted",
-		Long: `Serve the lab until interrupted. Without flags it has one host of every temper
-at an address of its own, 127.1.x.y. With --hosts it is a farm of equal hosts.
-Flags that say what hosts hold, or how they answer, apply to all hosts served.
+		Short: "Start the lab and serve it until interrupted",
+		Long: `Start the lab and serve it until interrupted. By default it has one host of
+each behaviour profile (temper), each at its own address 127.1.x.y. --hosts
+serves many identical hosts instead. Flags for content and responses apply to
+all hosts served.
 
-Only clients of this machine are answered, unless --clients names a network.
-Where 127.1.x.y is not routed (macOS), use names: --address name with --dns, and
-give that resolver to the crawler.`,
+Only clients on this machine are answered, unless --clients names a network.
+Where 127.1.x.y is not routed (macOS), use names: --address name with --dns,
+and pass that DNS server to the crawler with --resolver.`,
 		Example: `  headway lab up
   headway lab up --temper shop,docs
-  headway lab up --hosts 200 --pages 20 --crawl-delay 100ms --latency const:5ms
+  headway lab up --hosts 200 --pages 20 --latency const:5ms
   headway lab up --address name --dns 127.0.0.1:8753`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -52,18 +53,19 @@ give that resolver to the crawler.`,
 			if err != nil {
 				return err
 			}
-			return serveLab(cmd.Context(), cfg, flags.certOut, asJSON, cmd.OutOrStdout())
+			return serveLab(cmd.Context(), cfg, flags.certOut, asJSON, wide, cmd.OutOrStdout())
 		},
 	}
 	flags.register(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
+	wideFlag(cmd, &wide)
 	return cmd
 }
 
 // shownHosts is how many hosts are printed one by one; a farm has thousands.
 const shownHosts = 60
 
-func serveLab(ctx context.Context, cfg lab.Config, certOut string, asJSON bool, w io.Writer) error {
+func serveLab(ctx context.Context, cfg lab.Config, certOut string, asJSON, wide bool, w io.Writer) error {
 	l, err := lab.New(cfg)
 	if err != nil {
 		return usage(err, "headway lab up --help lists the flags")
@@ -74,13 +76,13 @@ func serveLab(ctx context.Context, cfg lab.Config, certOut string, asJSON bool, 
 			err = os.WriteFile(certOut, pem, 0o644)
 		}
 		if err != nil {
-			return failed(fmt.Errorf("write certificate: %w", err), "name a file that can be written with --cert-out")
+			return failed(fmt.Errorf("write certificate: %w", err), "choose a writable file with --cert-out")
 		}
 	}
 	if err := l.Listen(ctx); err != nil {
-		return failed(fmt.Errorf("start lab: %w", err), "another lab may be running; end it, or choose another port with --listen 0.0.0.0:PORT")
+		return failed(fmt.Errorf("start lab: %w", err), "another lab may be running; stop it, or choose another port with --listen 0.0.0.0:PORT")
 	}
-	if err := labReady(l, asJSON, w); err != nil {
+	if err := labReady(l, asJSON, wide, w); err != nil {
 		return err
 	}
 	if err := l.Run(ctx); err != nil {
@@ -90,7 +92,7 @@ func serveLab(ctx context.Context, cfg lab.Config, certOut string, asJSON bool, 
 }
 
 // labReady says where the lab is.
-func labReady(l *lab.Lab, asJSON bool, w io.Writer) error {
+func labReady(l *lab.Lab, asJSON, wide bool, w io.Writer) error {
 	hosts := l.Hosts()
 	resolver := ""
 	if a := l.DNSAddr(); a != nil {
@@ -103,18 +105,18 @@ func labReady(l *lab.Lab, asJSON bool, w io.Writer) error {
 			Hosts    []lab.Host `json:"hosts"`
 		}{l.Addr().String(), resolver, hosts})
 	}
-	if err := printHosts(w, hosts, shownHosts); err != nil {
+	if err := printHosts(w, hosts, shownHosts, wide); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\nlab ready: %d hosts, first %s\n", len(hosts), hosts[0].URL)
 	if resolver != "" {
-		fmt.Fprintf(w, "names are resolved at %s\n", resolver)
+		fmt.Fprintf(w, "DNS resolver: %s\n", resolver)
 	}
 	stats := "headway lab stats"
 	if at := labAt(l, hosts[0]); at != defaultLab {
 		stats += " --at " + at
 	}
-	fmt.Fprintf(w, "%s tells what a crawler did; Ctrl-C ends the lab\n", stats)
+	fmt.Fprintf(w, "%s shows what a crawler did; press Ctrl-C to stop the lab\n", stats)
 	return nil
 }
 
@@ -131,12 +133,12 @@ func labAt(l *lab.Lab, first lab.Host) string {
 	return fmt.Sprintf("%s://%s", scheme, addr)
 }
 
-func printHosts(w io.Writer, hosts []lab.Host, most int) error {
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+func printHosts(w io.Writer, hosts []lab.Host, most int, wide bool) error {
+	tab := newTable("", "~", "", "~")
 	for _, h := range hosts[:min(len(hosts), most)] {
-		fmt.Fprintf(tab, "%s\t%s\t%d pages\t%s\n", h.URL, h.Name, h.Pages, h.About)
+		tab.add(h.URL, h.Name, fmt.Sprintf("%d pages", h.Pages), h.About)
 	}
-	if err := tab.Flush(); err != nil {
+	if err := tab.print(w, wide); err != nil {
 		return err
 	}
 	if more := len(hosts) - most; more > 0 {
@@ -147,10 +149,10 @@ func printHosts(w io.Writer, hosts []lab.Host, most int) error {
 
 func labHostsCommand() *cobra.Command {
 	var at string
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "hosts",
-		Short: "List the hosts of a running lab and how they behave",
+		Short: "List the hosts of a running lab and their behaviour",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var hosts []lab.Host
@@ -160,11 +162,12 @@ func labHostsCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), hosts)
 			}
-			return printHosts(cmd.OutOrStdout(), hosts, math.MaxInt)
+			return printHosts(cmd.OutOrStdout(), hosts, math.MaxInt, wide)
 		},
 	}
 	atFlag(cmd, &at)
 	jsonFlag(cmd, &asJSON)
+	wideFlag(cmd, &wide)
 	return cmd
 }
 
@@ -172,5 +175,5 @@ func labHostsCommand() *cobra.Command {
 const defaultLab = "http://127.1.0.1:8780"
 
 func atFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "at", defaultLab, "a `URL` of the running lab")
+	cmd.Flags().StringVar(to, "at", defaultLab, "`URL` of the running lab")
 }

@@ -87,7 +87,7 @@ func TestLabUpHostsStats(t *testing.T) {
 	}
 	code, out, _ = command(t, "lab", "stats", "--at", first, "--reset")
 	if code != ExitOK || !strings.HasPrefix(out, "1 of 21 pages (4.8 %) of 3 hosts, 1 requests") ||
-		!strings.Contains(out, "rude: 1 requests before robots.txt was asked for") {
+		!strings.Contains(out, "impolite: 1 requests before robots.txt was fetched") {
 		t.Errorf("stats: exit code %d\n%s", code, out)
 	}
 	code, out, _ = command(t, "lab", "stats", "--at", first, "--json")
@@ -111,7 +111,7 @@ func TestLabSaysHowToAsk(t *testing.T) {
 		lines := bufio.NewScanner(out)
 		asked := false
 		for !asked && lines.Scan() {
-			said, _, ok := strings.Cut(lines.Text(), " tells what a crawler did")
+			said, _, ok := strings.Cut(lines.Text(), " shows what a crawler did")
 			if !ok {
 				continue
 			}
@@ -154,15 +154,15 @@ func TestLabMistakes(t *testing.T) {
 		code int
 		want string
 	}{
-		"unknown temper":  {"lab up --temper shoop", ExitUsage, "hint: the tempers are plain, shop,"},
+		"unknown temper":  {"lab up --temper shoop", ExitUsage, "hint: choose from plain, shop,"},
 		"too many hosts":  {"lab up --hosts 100000", ExitUsage, "out of range"},
-		"two for a farm":  {"lab up --hosts 2 --temper shop,docs", ExitUsage, "one --temper"},
+		"two for a farm":  {"lab up --hosts 2 --temper shop,docs", ExitUsage, "only one --temper"},
 		"bad network":     {"lab up --clients home", ExitUsage, "10.1.0.0/24"},
-		"bad latency":     {"lab up --latency soon", ExitUsage, "--help lists the flags"},
+		"bad latency":     {"lab up --latency soon", ExitUsage, "hint: --latency latency: response latency: none, const:20ms"},
 		"bad robots":      {"lab up --robots maybe", ExitUsage, "obots"},
 		"nobody there":    {"lab stats --at http://127.1.0.1:1", ExitFailed, "start one with headway lab up"},
-		"a name":          {"lab stats --at http://lab.example/", ExitUsage, "name the lab by address"},
-		"no URL":          {"lab stats --at lab", ExitUsage, "such as http://127.1.0.1:8780"},
+		"a name":          {"lab stats --at http://lab.example/", ExitUsage, "give the lab's IP address"},
+		"no URL":          {"lab stats --at lab", ExitUsage, "for example http://127.1.0.1:8780"},
 		"words too many":  {"lab hosts here", ExitUsage, "hint:"},
 		"bad listen":      {"lab up --listen nowhere", ExitUsage, "missing port"},
 		"not our address": {"lab up --listen 192.0.2.1:8780", ExitFailed, "--listen 0.0.0.0:PORT"},

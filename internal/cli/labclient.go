@@ -27,11 +27,11 @@ const labTimeout = 30 * time.Second
 func askLab(ctx context.Context, at, question string, to any) error {
 	u, err := weburl.Parse(at)
 	if err != nil {
-		return usage(fmt.Errorf("--at: %w", err), "--at takes the URL of a lab, such as http://127.1.0.1:8780")
+		return usage(fmt.Errorf("--at: %w", err), "--at takes the URL of a lab, for example http://127.1.0.1:8780")
 	}
 	addr, err := netip.ParseAddr(u.Hostname())
 	if err != nil {
-		return usage(fmt.Errorf("--at: %s is not an address", u.Hostname()), "name the lab by address, such as http://127.1.0.1:8780")
+		return usage(fmt.Errorf("--at: %s is not an IP address", u.Hostname()), "give the lab's IP address, for example http://127.1.0.1:8780")
 	}
 	dialer, err := guard.New(guard.Config{AllowPrivate: []guard.Range{{
 		Prefix: netip.PrefixFrom(addr, addr.BitLen()), Ports: []uint16{u.Port()},
@@ -45,17 +45,17 @@ func askLab(ctx context.Context, at, question string, to any) error {
 	}
 	resp, err := dialer.Client(labTimeout).Do(req)
 	if err != nil {
-		return failed(fmt.Errorf("ask the lab at %s: %w", u.Host(), errors.Unwrap(err)), "start one with headway lab up, or name another with --at")
+		return failed(fmt.Errorf("cannot reach the lab at %s: %w", u.Host(), errors.Unwrap(err)), "start one with headway lab up, or give another address with --at")
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return failed(fmt.Errorf("ask the lab at %s: answered %s", u.Host(), resp.Status), "whatever answers there is no lab; name another address with --at")
+		return failed(fmt.Errorf("the server at %s is not a lab: it answered %s", u.Host(), resp.Status), "give another address with --at")
 	}
 	if to == nil {
 		return nil
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxLabAnswer)).Decode(to); err != nil {
-		return failed(fmt.Errorf("read the lab's answer: %w", err), "the lab may be of another version; restart it")
+		return failed(fmt.Errorf("read the lab's response: %w", err), "the lab may be another version of headway; restart it")
 	}
 	return nil
 }

@@ -29,42 +29,42 @@ type labFlags struct {
 }
 
 func (f *labFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.cfg.Listen, "listen", "0.0.0.0:8780", "`address` to listen on; the wildcard is what owns all of 127.0.0.0/8")
-	fs.IntVar(&f.cfg.PublicPort, "public-port", 0, "`port` that links name; 0 means the one listened on")
-	fs.StringVar(&f.address, "address", string(lab.Loopback), "how links name hosts: `loopback` or name")
+	fs.StringVar(&f.cfg.Listen, "listen", "0.0.0.0:8780", "`address` to listen on; 0.0.0.0 covers all of 127.0.0.0/8")
+	fs.IntVar(&f.cfg.PublicPort, "public-port", 0, "`port` to use in links; 0 means the listening port")
+	fs.StringVar(&f.address, "address", string(lab.Loopback), "`form` of hosts in links: loopback (IP addresses) or name")
 	fs.StringVar(&f.cfg.Domain, "domain", "", "put all hosts under this `domain`")
-	fs.StringVar(&f.cfg.DNS.Listen, "dns", "", "`address` of the built-in resolver, UDP and TCP; empty means off")
-	fs.BoolVar(&f.cfg.DNS.Wildcard, "dns-wildcard", false, "let every name resolve to the lab")
-	fs.StringSliceVar(&f.clients, "clients", nil, "also answer clients of these networks, as `CIDR`")
-	fs.BoolVar(&f.cfg.TLS, "tls", false, "serve https, signed by an authority made for this run")
+	fs.StringVar(&f.cfg.DNS.Listen, "dns", "", "`address` of the built-in DNS server, UDP and TCP (default: off)")
+	fs.BoolVar(&f.cfg.DNS.Wildcard, "dns-wildcard", false, "resolve every name to the lab")
+	fs.StringSliceVar(&f.clients, "clients", nil, "also answer clients in these networks, as `CIDR`")
+	fs.BoolVar(&f.cfg.TLS, "tls", false, "serve https, with a certificate authority created for this run")
 	fs.BoolVar(&f.cfg.NoHTTP2, "no-http2", false, "offer only HTTP/1.1 over https")
-	fs.StringVar(&f.certOut, "cert-out", "", "write the authority's certificate to this `file`")
-	fs.Uint64Var(&f.cfg.Seed, "seed", 1, "seed of everything")
+	fs.StringVar(&f.certOut, "cert-out", "", "write the certificate of that authority to this `file`")
+	fs.Uint64Var(&f.cfg.Seed, "seed", 1, "random `seed` of all content and behaviour")
 
-	fs.IntVar(&f.hosts, "hosts", 0, "serve this many equal hosts instead of one of every temper")
-	fs.StringSliceVar(&f.tempers, "temper", nil, "serve only hosts of these tempers, by `name`; with --hosts, the one all have")
+	fs.IntVar(&f.hosts, "hosts", 0, "serve this many identical hosts instead of one per profile")
+	fs.StringSliceVar(&f.tempers, "temper", nil, "serve only hosts with these behaviour profiles, by `name`; with --hosts, the profile of all")
 	fs.IntVar(&f.site.Pages, "pages", f.site.Pages, "linked pages per host")
-	fs.IntVar(&f.site.Orphans, "orphans", f.site.Orphans, "pages per host that only the sitemap names")
-	fs.IntVar(&f.site.MinKB, "min-kb", f.site.MinKB, "smallest page")
-	fs.IntVar(&f.site.MaxKB, "max-kb", f.site.MaxKB, "largest page")
-	fs.IntVar(&f.site.Links, "links", f.site.Links, "links per page, about")
+	fs.IntVar(&f.site.Orphans, "orphans", f.site.Orphans, "pages per host listed only in the sitemap")
+	fs.IntVar(&f.site.MinKB, "min-kb", f.site.MinKB, "minimum page size in kB")
+	fs.IntVar(&f.site.MaxKB, "max-kb", f.site.MaxKB, "maximum page size in kB")
+	fs.IntVar(&f.site.Links, "links", f.site.Links, "average links per page")
 	fs.IntVar(&f.site.CrossLinks, "cross-links", f.site.CrossLinks, "links per page to other hosts")
 	fs.IntVar(&f.site.QueryLinks, "query-links", f.site.QueryLinks, "links per page with query permutations")
 	fs.IntVar(&f.site.PrivateLinks, "private-links", f.site.PrivateLinks, "links per page that robots.txt forbids")
 	fs.IntVar(&f.site.NofollowLinks, "nofollow-links", f.site.NofollowLinks, "rel=nofollow links per page")
-	fs.Var(&f.site.Traps, "traps", "endless spaces that pages link into: calendar,facets,sessions,maze")
-	fs.BoolVar(&f.site.Exhibits, "exhibits", f.site.Exhibits, "link each front page to every exhibit")
-	fs.StringVar(&f.site.Robots, "robots", f.site.Robots, "what robots.txt answers: "+choiceNames(lab.RobotsKinds()))
+	fs.Var(&f.site.Traps, "traps", "endless URL spaces (crawler `traps`) to link to: calendar,facets,sessions,maze")
+	fs.BoolVar(&f.site.Exhibits, "exhibits", f.site.Exhibits, "link each front page to all exhibits (special test responses)")
+	fs.StringVar(&f.site.Robots, "robots", f.site.Robots, "robots.txt `variant`: "+choiceNames(lab.RobotsKinds()))
 	fs.DurationVar(&f.site.CrawlDelay, "crawl-delay", f.site.CrawlDelay, "Crawl-delay in robots.txt")
-	fs.Float64Var(&f.site.Robots5xx, "robots-5xx", f.site.Robots5xx, "share of hosts whose robots.txt answers 503")
-	fs.StringVar(&f.site.Sitemap, "sitemap", f.site.Sitemap, "what the sitemap is: "+choiceNames(lab.SitemapKinds()))
-	fs.BoolVar(&f.site.Gzip, "gzip", f.site.Gzip, "compress for clients that accept gzip")
+	fs.Float64Var(&f.site.Robots5xx, "robots-5xx", f.site.Robots5xx, "share of hosts whose robots.txt returns 503")
+	fs.StringVar(&f.site.Sitemap, "sitemap", f.site.Sitemap, "sitemap `variant`: "+choiceNames(lab.SitemapKinds()))
+	fs.BoolVar(&f.site.Gzip, "gzip", f.site.Gzip, "compress responses for clients that accept gzip")
 	fs.Float64Var(&f.site.RedirectRate, "redirect-rate", f.site.RedirectRate, "share of internal links that redirect")
 	fs.Float64Var(&f.site.ChangeRate, "change-rate", f.site.ChangeRate, "share of pages that change at each epoch")
-	fs.Var(&f.latency, "latency", "none, const:20ms, uniform:5ms-50ms or lognormal:20ms,0.8")
-	fs.Float64Var(&f.rate, "rate-limit", 0, "answer 429 above this many requests per second and host; 0 means off")
-	fs.IntVar(&f.burst, "rate-burst", 2, "size of the bucket behind --rate-limit")
-	fs.Float64Var(&f.errorRate, "error-rate", 0, "share of page requests answered 503")
+	fs.Var(&f.latency, "latency", "response `latency`: none, const:20ms, uniform:5ms-50ms or lognormal:20ms,0.8")
+	fs.Float64Var(&f.rate, "rate-limit", 0, "return 429 above this many requests per second per host; 0 means off")
+	fs.IntVar(&f.burst, "rate-burst", 2, "burst size of --rate-limit (token bucket)")
+	fs.Float64Var(&f.errorRate, "error-rate", 0, "share of page requests that return 503")
 }
 
 func choiceNames(list []lab.Choice) string {
@@ -85,7 +85,7 @@ func (f *labFlags) config(fs *pflag.FlagSet) (lab.Config, error) {
 	for _, c := range f.clients {
 		prefix, err := netip.ParsePrefix(c)
 		if err != nil {
-			return cfg, usage(fmt.Errorf("--clients: %w", err), "a network looks like 10.1.0.0/24")
+			return cfg, usage(fmt.Errorf("--clients: %w", err), "give a network in CIDR form, for example 10.1.0.0/24")
 		}
 		cfg.Clients = append(cfg.Clients, prefix)
 	}
@@ -107,9 +107,9 @@ func (f *labFlags) config(fs *pflag.FlagSet) (lab.Config, error) {
 func (f *labFlags) specs() ([]lab.HostSpec, error) {
 	switch {
 	case f.hosts < 0 || f.hosts > lab.MaxHosts:
-		return nil, usage(fmt.Errorf("--hosts %d is out of range", f.hosts), fmt.Sprintf("the loopback has room for %d hosts", lab.MaxHosts))
+		return nil, usage(fmt.Errorf("--hosts %d is out of range", f.hosts), fmt.Sprintf("choose a number from 0 to %d", lab.MaxHosts))
 	case f.hosts > 0 && len(f.tempers) > 1:
-		return nil, usage(errors.New("--hosts takes one --temper: all hosts have the same"), "leave out --hosts to serve one host of each")
+		return nil, usage(errors.New("--hosts allows only one --temper, which all hosts share"), "remove --hosts to serve one host per profile")
 	case f.hosts > 0:
 		t := lab.Plain()
 		if len(f.tempers) == 1 {
@@ -140,7 +140,7 @@ func unknownTemper(name string) *Failure {
 	for _, t := range lab.Tempers() {
 		names = append(names, t.Name)
 	}
-	return usage(fmt.Errorf("there is no temper %q", name), "the tempers are "+strings.Join(names, ", "))
+	return usage(fmt.Errorf("unknown profile %q for --temper", name), "choose from "+strings.Join(names, ", "))
 }
 
 // shape changes what flags name and nothing else, so that a host keeps the

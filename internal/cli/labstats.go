@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,12 +13,12 @@ import (
 
 func labStatsCommand() *cobra.Command {
 	var at string
-	var asJSON, reset bool
+	var asJSON, wide, reset bool
 	cmd := &cobra.Command{
 		Use:   "stats",
-		Short: "Tell what a crawler did to a running lab",
-		Long: `Tell what the lab counted since it was started or reset: what was fetched, and
-what a polite crawler would not have done.`,
+		Short: "Show what a crawler did, as seen by the lab",
+		Long: `Show what the lab has counted since it was started or reset: what was fetched,
+and what a polite crawler would not have done.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var stats lab.Stats
@@ -34,25 +33,25 @@ what a polite crawler would not have done.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), stats)
 			}
-			return printStats(cmd.OutOrStdout(), stats)
+			return printStats(cmd.OutOrStdout(), stats, wide)
 		},
 	}
 	atFlag(cmd, &at)
 	jsonFlag(cmd, &asJSON)
-	cmd.Flags().BoolVar(&reset, "reset", false, "count from zero afterwards")
+	wideFlag(cmd, &wide)
+	cmd.Flags().BoolVar(&reset, "reset", false, "reset all counters afterwards")
 	return cmd
 }
 
 // printStats shows the sums, then each host that was touched.
-func printStats(w io.Writer, s lab.Stats) error {
+func printStats(w io.Writer, s lab.Stats, wide bool) error {
 	t := s.Total
 	fmt.Fprintf(w, "%d of %d pages (%.1f %%) of %d hosts, %d requests in %v\n\n",
 		t.UniquePages, s.Pages, 100*s.Complete, s.Hosts, t.Requests, time.Duration(s.SpanSeconds*float64(time.Second)).Round(time.Millisecond))
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "host\tasked\tpages\tagain\trefused\trude\ttrap\tat once\tleast gap")
+	tab := newTable("~host", "requests", "pages", "+repeated", "refused", "impolite", "+trap", "concurrent", "min interval")
 	row := func(name string, h lab.HostStats) {
 		rude := h.RobotsViolations + h.BeforeRobots + h.Robots5xxIgnored + h.NofollowHits + h.InsideRetryAfter
-		fmt.Fprintf(tab, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", name, h.Requests, h.UniquePages, h.PageAnswers-h.UniquePages,
+		tab.add(name, h.Requests, h.UniquePages, h.PageAnswers-h.UniquePages,
 			h.Refusals, rude, h.TrapHits, h.MaxConcurrent, gap(h.MinGapMS))
 	}
 	for i, h := range s.PerHost {
@@ -62,14 +61,14 @@ func printStats(w io.Writer, s lab.Stats) error {
 		row(strings.TrimPrefix(h.Host, "http://"), h)
 	}
 	row("all", t)
-	if err := tab.Flush(); err != nil {
+	if err := tab.print(w, wide); err != nil {
 		return err
 	}
 	if more := len(s.PerHost) - shownHosts; more > 0 {
-		fmt.Fprintf(w, "%d more hosts: --json lists all\n", more)
+		fmt.Fprintf(w, "and %d more hosts; --json lists all\n", more)
 	}
 	if rude := rudeness(t); len(rude) > 0 {
-		fmt.Fprintf(w, "\nrude: %s\n", strings.Join(rude, ", "))
+		fmt.Fprintf(w, "\nimpolite: %s\n", strings.Join(rude, ", "))
 	}
 	return nil
 }
@@ -81,11 +80,11 @@ func rudeness(h lab.HostStats) []string {
 		n    int64
 		what string
 	}{
-		{h.RobotsViolations, "requests robots.txt forbids"},
-		{h.BeforeRobots, "requests before robots.txt was asked for"},
-		{h.Robots5xxIgnored, "requests although robots.txt was out of reach"},
+		{h.RobotsViolations, "requests disallowed by robots.txt"},
+		{h.BeforeRobots, "requests before robots.txt was fetched"},
+		{h.Robots5xxIgnored, "requests while robots.txt was unreachable"},
 		{h.NofollowHits, "requests to nofollow links"},
-		{h.InsideRetryAfter, "requests inside a Retry-After"},
+		{h.InsideRetryAfter, "requests during Retry-After"},
 	} {
 		if r.n > 0 {
 			list = append(list, fmt.Sprintf("%d %s", r.n, r.what))

@@ -47,13 +47,13 @@ func TestPrintLines(t *testing.T) {
 			return m
 		})
 		want := []string{
-			"00:01  opening the folder",
+			"00:01  opening the crawl folder",
 			"00:06  6 pages  0.0/s  7 waiting  0 in flight  1 host  waiting on pace 1",
 			"00:11  11 pages  0.0/s  7 waiting  0 in flight  1 host  waiting on pace 1",
 			"00:16  13 pages  0.0/s  7 waiting  0 in flight  1 host  waiting on hold 1  slowest shop.example, 4.00 s learned",
 			"00:21  13 pages  0.0/s  7 waiting  0 in flight  1 host  waiting on hold 1  slowest shop.example, 4.00 s learned",
-			"00:31  nothing sent for 18 s: 1 host held (Retry-After or backoff); next at 00:01:00",
-			"00:41  nothing sent for 28 s: 1 host held (Retry-After or backoff); next at 00:01:00",
+			"00:31  nothing sent for 18 s: 1 host held (Retry-After or backoff); next request at 00:01:00",
+			"00:41  nothing sent for 28 s: 1 host held (Retry-After or backoff); next request at 00:01:00",
 		}
 		if d := cmp.Diff(want, strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")); d != "" {
 			t.Errorf("-want +got:\n%s", d)

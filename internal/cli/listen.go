@@ -26,14 +26,14 @@ func serveBeside(ctx context.Context, address string, h http.Handler, people io.
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen at %s: %w", address, err)
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 	server := &http.Server{Handler: h, ReadTimeout: besideTimeout, WriteTimeout: besideTimeout, IdleTimeout: 2 * besideTimeout, MaxHeaderBytes: besideHeader}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			fmt.Fprintf(people, "headway: warning: nothing is served at %s any more: %s\n", listener.Addr(), oneLine(err.Error()))
+			fmt.Fprintf(people, "headway: warning: metrics server on %s stopped: %s\n", listener.Addr(), oneLine(err.Error()))
 		}
 	}()
 	fmt.Fprintf(people, "headway: metrics at http://%s%s\n", listener.Addr(), metrics.MetricsPath)

@@ -64,7 +64,7 @@ func (l *live) show(ctx context.Context) {
 			err = view.Suspend()
 		}
 		if err != nil {
-			fmt.Fprintf(l.out, "headway: warning: %s; going on with lines\n", oneLine(err.Error()))
+			fmt.Fprintf(l.out, "headway: warning: %s; continuing with plain lines\n", oneLine(err.Error()))
 			break
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"headway/fetch/guard"
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/robots"
 	"headway/visit"
 	"headway/visitor"
@@ -29,7 +29,7 @@ func printLook(w io.Writer, look visitor.Look, headers, links bool) error {
 	}
 	row("robots", robotsSentence(look.Robots))
 	if look.Waited >= time.Millisecond {
-		row("pace", "waited "+roundTime(look.Waited)+" behind robots.txt")
+		row("pace", "waited "+roundTime(look.Waited)+" after robots.txt")
 	}
 	row("reaction", look.Reaction)
 	row("answer", answerSentence(v.Answer))
@@ -88,7 +88,7 @@ func verdict(v visit.Visit) string {
 // robotsSentence says what robots.txt had to do with it.
 func robotsSentence(r visitor.RobotsLook) string {
 	if r.Ignored {
-		return "not asked, on the word of the host's owner"
+		return "ignored with the host owner's permission"
 	}
 	d := r.Decision
 	if d.Reason == "" {
@@ -103,15 +103,15 @@ func robotsSentence(r visitor.RobotsLook) string {
 	case robots.NoRule:
 		why = "no rule matches"
 	case robots.NoFile:
-		why = "the host has none"
+		why = "the host has no robots.txt"
 	case robots.RobotsFile:
-		why = "robots.txt itself may always be fetched"
+		why = "robots.txt itself is always allowed"
 	case robots.Unreachable:
-		why = "it cannot be read, so nothing is fetched"
+		why = "robots.txt is unreachable, so nothing is fetched"
 	case robots.Unreadable:
-		why = "it cannot be read; going on as the preset says"
+		why = "robots.txt is unreachable; the preset allows crawling anyway"
 	case robots.DelayTooLong:
-		why = fmt.Sprintf("Crawl-delay of %v is above %v", d.Delay, robots.MaxDelay)
+		why = fmt.Sprintf("Crawl-delay of %v exceeds the maximum of %v", d.Delay, robots.MaxDelay)
 	default:
 		why = fmt.Sprintf("line %d, %s", d.Line, d.Rule)
 	}
@@ -197,7 +197,7 @@ func linksSentence(links []visit.Link) string {
 func evidenceSentence(e visit.Evidence) string {
 	switch e.Kind {
 	case visit.ChallengePage:
-		return fmt.Sprintf("challenge of %s: %s", e.Note, e.Rule)
+		return fmt.Sprintf("%s challenge page: %s", e.Note, e.Rule)
 	case visit.AddressRefused:
 		return fmt.Sprintf("address %s: %s", e.Note, e.Rule)
 	default:
@@ -212,20 +212,20 @@ func nextSentence(v visit.Visit) string {
 	case visit.BadPort:
 		addr, err := netip.ParseAddr(u.Hostname())
 		if err != nil || guard.Public(addr) {
-			return fmt.Sprintf("open its port with --ports %d", u.Port())
+			return fmt.Sprintf("allow the port with --ports %d", u.Port())
 		}
-		return fmt.Sprintf("if that host is yours: --allow-private %s:%d", netip.PrefixFrom(addr, addr.BitLen()), u.Port())
+		return fmt.Sprintf("if you own the host, use --allow-private %s:%d", netip.PrefixFrom(addr, addr.BitLen()), u.Port())
 	case visit.PrivateAddress:
 		if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
-			return fmt.Sprintf("if that host is yours: --allow-private %s:%d", netip.PrefixFrom(addr, addr.BitLen()), u.Port())
+			return fmt.Sprintf("if you own the host, use --allow-private %s:%d", netip.PrefixFrom(addr, addr.BitLen()), u.Port())
 		}
-		return "if that host is yours: --allow-private with its CIDR and port"
+		return "if you own the host, use --allow-private CIDR:PORT"
 	case visit.RobotsUnreachable:
-		return "try again later; a host whose robots.txt cannot be read is left alone"
+		return "try again later; a host is crawled only when its robots.txt is known"
 	case visit.RobotsDisallow:
-		return "if that host is yours: --owned --ignore-robots"
+		return "if you own the host, use --owned --ignore-robots"
 	case visit.DNS:
-		return "check the name, or ask another server with --resolver IP:PORT"
+		return "check the host name, or try another resolver with --resolver IP:PORT"
 	default:
 		return ""
 	}
@@ -261,7 +261,7 @@ func roundTime(d time.Duration) string {
 }
 
 // plural counts things: 1 byte, 2,048 bytes.
-func plural(n int, what string) string { return figures.Plural(int64(n), what) }
+func plural(n int, what string) string { return humanize.Plural(int64(n), what) }
 
 // shorten cuts a text at a character, and says so.
 func shorten(s string, most int) string {

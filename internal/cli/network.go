@@ -52,7 +52,7 @@ func openDoor(cfg guard.Config, private []string) (*guard.Dialer, []guard.Range,
 	}
 	dialer, err := guard.New(cfg)
 	if err != nil {
-		return nil, nil, usage(err, "--resolver takes IP:PORT, such as 127.0.0.1:53, and --ip auto, 4 or 6")
+		return nil, nil, usage(err, "--resolver takes IP:PORT, for example 127.0.0.1:53; --ip takes auto, 4 or 6")
 	}
 	return dialer, cfg.AllowPrivate, nil
 }
@@ -62,7 +62,7 @@ func parseRanges(flag string, texts []string) (list []guard.Range, err error) {
 	for _, text := range texts {
 		r, err := guard.ParseRange(text)
 		if err != nil {
-			return nil, usage(fmt.Errorf("%s: %w", flag, err), "a range lies within a private block, such as 127.0.0.0/8:8780 or 10.0.0.0/8; link-local and cloud metadata addresses are named one by one")
+			return nil, usage(fmt.Errorf("%s: %w", flag, err), "give a range inside a private block, for example 127.0.0.0/8:8780 or 10.0.0.0/8; list link-local and cloud metadata addresses one by one")
 		}
 		list = append(list, r)
 	}
@@ -72,7 +72,7 @@ func parseRanges(flag string, texts []string) (list []guard.Range, err error) {
 // warnOfDoor says what a person should know about where requests may go.
 func warnOfDoor(w io.Writer, private []string) {
 	if len(private) > 0 {
-		fmt.Fprintf(w, "headway: warning: may go to private addresses: %s\n", oneLine(strings.Join(private, " ")))
+		fmt.Fprintf(w, "headway: warning: private addresses allowed: %s\n", oneLine(strings.Join(private, " ")))
 	}
 	if warning := guard.ProxyWarning(os.Getenv); warning != "" {
 		fmt.Fprintf(w, "headway: warning: %s\n", oneLine(warning))
@@ -100,7 +100,7 @@ func (c *crawlRun) connect(ctx context.Context) error {
 	c.who = fetch.Identity{Product: product, Version: productVersion, Contact: contact}
 	shares := s.Shares()
 	if s.Fetch.MaxConns > shares.Conns {
-		fmt.Fprintf(c.err, "headway: warning: fetch.max_conns is %d, but %d descriptors are enough for %d connections; ulimit -n allows more\n", s.Fetch.MaxConns, s.Machine.Descriptors, shares.Conns)
+		fmt.Fprintf(c.err, "headway: warning: fetch.max_conns is %d, but %d file descriptors allow only %d connections; raise ulimit -n\n", s.Fetch.MaxConns, s.Machine.Descriptors, shares.Conns)
 		s.Fetch.MaxConns = shares.Conns
 	}
 	conns := int(s.Fetch.MaxConns)

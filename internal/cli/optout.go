@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 	"headway/store"
 	"headway/weburl"
 )
@@ -20,27 +20,27 @@ import (
 func optOutCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "optout",
-		Short: "Keep the list of those who asked not to be crawled",
-		Long: `Keep the list of hosts and domains whose owners asked not to be crawled. A name
-stands for itself and all names below it. What is on the list is not contacted at
-all, not even for robots.txt, by any crawl of this user; its URLs end as skipped:
-opted_out. A crawl reads the list when it starts or goes on.`,
+		Short: "Manage the hosts that must not be crawled",
+		Long: `Manage the opt-out list: hosts and domains whose owners asked not to be
+crawled. An entry covers the name and all its subdomains. None of your crawls
+contacts them, not even for robots.txt; their URLs end as skipped: opted_out. A
+crawl reads the list when it starts or resumes.`,
 	}
 	var asJSON bool
 	for _, sub := range []*cobra.Command{
 		{
-			Use: "add HOST…", Short: "Put hosts or domains on the list", Args: cobra.MinimumNArgs(1),
+			Use: "add HOST…", Short: "Add hosts or domains to the opt-out list", Args: cobra.MinimumNArgs(1),
 			Example: "  headway optout add example.com shop.example.org",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return editOptOuts(cmd, args, asJSON, (*optOutList).add)
 			},
 		},
 		{
-			Use: "list", Short: "Show the list", Args: cobra.NoArgs,
+			Use: "list", Short: "List the opt-outs", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return editOptOuts(cmd, nil, asJSON, nil) },
 		},
 		{
-			Use: "remove HOST…", Short: "Take hosts or domains off the list", Args: cobra.MinimumNArgs(1),
+			Use: "remove HOST…", Short: "Remove hosts or domains from the opt-out list", Args: cobra.MinimumNArgs(1),
 			Example: "  headway optout remove example.com",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return editOptOuts(cmd, args, asJSON, (*optOutList).remove)
@@ -65,7 +65,7 @@ type optOutAnswer struct {
 func editOptOuts(cmd *cobra.Command, args []string, asJSON bool, edit func(*optOutList, string) (bool, error)) error {
 	path, err := optOutFile()
 	if err != nil {
-		return failed(fmt.Errorf("where the list is: %w", err), "set XDG_CONFIG_HOME")
+		return failed(fmt.Errorf("find the opt-out list: %w", err), "set XDG_CONFIG_HOME")
 	}
 	list, err := openOptOuts(path)
 	if err != nil {
@@ -84,12 +84,12 @@ func editOptOuts(cmd *cobra.Command, args []string, asJSON bool, edit func(*optO
 		if done {
 			changed = append(changed, name)
 		} else if !asJSON {
-			fmt.Fprintf(cmd.ErrOrStderr(), "headway: %s is on the list already, by %s\n", name, list.coveredBy(name))
+			fmt.Fprintf(cmd.ErrOrStderr(), "headway: %s is already opted out (entry: %s)\n", name, list.coveredBy(name))
 		}
 	}
 	if len(changed) > 0 {
 		if err := list.save(); err != nil {
-			return failed(fmt.Errorf("write opt-outs: %w", err), "look whether "+path+" can be written")
+			return failed(fmt.Errorf("write opt-outs: %w", err), "check that "+path+" is writable")
 		}
 	}
 	answer := optOutAnswer{File: path, Hosts: list.names()}
@@ -111,7 +111,7 @@ func editOptOuts(cmd *cobra.Command, args []string, asJSON bool, edit func(*optO
 			fmt.Fprintln(out, name)
 		}
 		if len(answer.Hosts) == 0 {
-			fmt.Fprintf(out, "nobody is on the list (%s)\n", oneLine(path))
+			fmt.Fprintf(out, "no opt-outs (%s)\n", oneLine(path))
 		}
 	}
 	return nil
@@ -125,7 +125,7 @@ func optOutName(text string) (string, error) {
 	}
 	u, err := weburl.Parse(raw)
 	if err != nil {
-		return "", usage(fmt.Errorf("%q is no host", text), "a host looks like example.com")
+		return "", usage(fmt.Errorf("invalid host %q", text), "give a host name, for example example.com")
 	}
 	return u.Hostname(), nil
 }
@@ -158,14 +158,14 @@ func openOptOuts(path string) (*optOutList, error) {
 		return list, nil
 	}
 	if err == nil && info.Size() > maxOptOuts {
-		err = fmt.Errorf("%s has %d bytes, at most %d", path, info.Size(), maxOptOuts)
+		err = fmt.Errorf("%s is too large: %d bytes, maximum %d", path, info.Size(), maxOptOuts)
 	}
 	var text []byte
 	if err == nil {
 		text, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return nil, failed(fmt.Errorf("read opt-outs: %w", err), "look whether "+path+" can be read")
+		return nil, failed(fmt.Errorf("read opt-outs: %w", err), "check that "+path+" is readable")
 	}
 	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) { // some editors begin a file so
 		list.lines = append(list.lines, strings.TrimRight(line, "\r\n"))
@@ -211,9 +211,9 @@ func (l *optOutList) remove(name string) (bool, error) {
 	l.lines = slices.DeleteFunc(l.lines, func(line string) bool { return optOutLine(line) == name })
 	switch above := l.coveredBy(name); {
 	case above != "":
-		return false, usage(fmt.Errorf("%s is on the list by %s", name, above), "remove "+above+", which covers all names below it")
+		return false, usage(fmt.Errorf("%s is opted out by the entry %s", name, above), "remove "+above+"; that entry covers all its subdomains")
 	case len(l.lines) == before:
-		return false, usage(fmt.Errorf("%s is not on the list", name), "headway optout list shows it")
+		return false, usage(fmt.Errorf("%s is not on the opt-out list", name), "headway optout list shows all entries")
 	}
 	return true, nil
 }
@@ -227,7 +227,7 @@ func (l *optOutList) save() error {
 	if text != "" {
 		text += "\n"
 	}
-	return whole.Write(l.path, func(w io.Writer) error {
+	return atomicfile.Write(l.path, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})

@@ -30,11 +30,11 @@ func (c *crawlRun) checkAllowed() error {
 	if len(hosts) == 0 {
 		return nil
 	}
-	what := hosts[0] + " is not an address of the public web"
+	what := hosts[0] + " is not a public address"
 	if more := len(hosts) - 1; more > 0 {
-		what += fmt.Sprintf(" (and %s more)", plural(more, "seed"))
+		what += fmt.Sprintf(" (and %s)", plural(more, "more seed"))
 	}
-	return usage(errors.New(what), "if you mean it, allow it with "+strings.Join(allowFlags(addrs, ports), " "))
+	return usage(errors.New(what), "to allow it, use "+strings.Join(allowFlags(addrs, ports), " "))
 }
 
 // allowFlags are the flags that allow all of some addresses at all of some ports:
@@ -106,8 +106,8 @@ func (c *crawlRun) checkOwned(ctx context.Context) error {
 	}
 	for _, u := range c.seeds.urls {
 		if !c.vouched(u) && !c.private(ctx, u) {
-			return usage(fmt.Errorf("%s needs an owned host, and %s is not known to be one", strings.Join(needs, ", "), u.Hostname()),
-				"if the host is yours, say so with --owned "+u.Hostname())
+			return usage(fmt.Errorf("%s is allowed only on hosts you own, and %s is not declared as owned", strings.Join(needs, ", "), u.Hostname()),
+				"if you own the host, add --owned "+u.Hostname())
 		}
 	}
 	return nil
@@ -144,7 +144,7 @@ func (c *crawlRun) secrets() ([]fetch.Secrets, error) {
 		known[u.Host()] = true
 		s, err := fetch.NewSecrets(u, header, user, password)
 		if err != nil {
-			return nil, usage(err, "header fields are plain names and values of one line")
+			return nil, usage(err, "header names and values must be plain text on one line")
 		}
 		list = append(list, s)
 	}

@@ -26,7 +26,7 @@ func openLast(ctx context.Context, dir string) (*sqlite.View, store.Job, error) 
 	j, err := lastJob(ctx, view)
 	if err != nil {
 		err = errors.Join(fmt.Errorf("%s: %w", dir, err), view.Close())
-		return nil, store.Job{}, failed(err, "the crawl may just be starting: ask again in a moment")
+		return nil, store.Job{}, failed(err, "the crawl may be starting; try again in a moment")
 	}
 	return view, j, nil
 }
@@ -47,7 +47,7 @@ type past struct {
 func openPast(ctx context.Context, dir string) (*past, error) {
 	running, err := sqlite.Running(dir)
 	if err != nil {
-		return nil, failed(fmt.Errorf("look at %s: %w", dir, err), "look whether the folder can be read")
+		return nil, failed(fmt.Errorf("read %s: %w", dir, err), "check that the folder is readable")
 	}
 	view, j, err := openLast(ctx, dir)
 	if err != nil {
@@ -55,7 +55,7 @@ func openPast(ctx context.Context, dir string) (*past, error) {
 	}
 	p := &past{dir: dir, view: view, asker: ask.NewMailbox(dir), job: j, running: running}
 	if err := p.load(); err != nil {
-		return nil, failed(errors.Join(err, view.Close()), "look at "+dir+" with headway runs")
+		return nil, failed(errors.Join(err, view.Close()), "inspect "+dir+" with headway runs")
 	}
 	return p, nil
 }
@@ -87,7 +87,7 @@ func lastAsked(dir string, j store.Job) (answer.Asked, error) {
 		return answer.AskedOf(j)
 	}
 	if err != nil {
-		return answer.Asked{}, fmt.Errorf("read what was asked for: %w", err)
+		return answer.Asked{}, fmt.Errorf("read saved settings: %w", err)
 	}
 	return answer.ReadAsked(text)
 }

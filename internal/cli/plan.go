@@ -29,14 +29,14 @@ func planCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "plan [SEED…]",
-		Short: "Say how a crawl would go before it is begun",
-		Long: `Look at the hosts of the seeds and say how a crawl with the same flags would go:
-what robots.txt allows, what the sitemaps list and how much of it is in scope, at
-which pace each host would be asked and what sets it, how long that takes, which
-limit would stop it, whether it would be blocked, and what nobody can know before.
+		Short: "Dry run: estimate a crawl before starting it",
+		Long: `Estimate how a crawl with the same flags would go: what robots.txt allows, what
+the sitemaps list and how much of it is in scope, the pace of each host and
+what sets it, how long it would take, which limit would stop it, whether it
+would be blocked, and what remains unknown until crawled.
 
-Only robots.txt, sitemaps and at most four pages of each host are asked for, each in
-its turn and by the pace that earlier crawls have learned. No page is kept.`,
+It requests only robots.txt, sitemaps and up to four pages per host, at the
+pace learned by earlier crawls. No page is stored.`,
 		Example: `  headway plan https://example.com --contact you@example.com
   headway plan --seeds hosts.txt --scope domain --max-pages 100000 --json`,
 	}
@@ -59,7 +59,7 @@ its turn and by the pace that earlier crawls have learned. No page is kept.`,
 			err = printJSON(c.out, plan)
 		} else {
 			err = printPlan(c.out, &plan)
-			fmt.Fprintf(c.out, "\nthis look took %s; nothing was kept but the pace of hosts\n", plural(plan.Sent, "request"))
+			fmt.Fprintf(c.out, "\nthis plan sent %s; only the learned pace of hosts was stored\n", plural(plan.Sent, "request"))
 		}
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func (c *crawlRun) plan(ctx context.Context, args []string) (plan answer.Plan, e
 	// with crawls that run.
 	dir, err := os.MkdirTemp("", "headway-plan-")
 	if err != nil {
-		return plan, failed(err, "look whether the folder for temporary files can be written")
+		return plan, failed(err, "check that the folder for temporary files is writable")
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	st, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, Hosts: hosts, Log: c.log})
@@ -116,16 +116,16 @@ func (c *crawlRun) plan(ctx context.Context, args []string) (plan answer.Plan, e
 	cfg.Store = st
 	look, err := headway.Survey(cfg.Worker, cfg.Job)
 	if err != nil {
-		return plan, failed(err, "nothing was kept; try again")
+		return plan, failed(err, "nothing was stored; try again")
 	}
 	surveys, err := survey.Take(ctx, look, func(host, what string) {
-		fmt.Fprintf(c.err, "headway: asking %s for %s\n", host, oneLine(shorten(what, 80)))
+		fmt.Fprintf(c.err, "headway: requesting %s/%s\n", host, oneLine(shorten(strings.TrimPrefix(what, "/"), 80)))
 	})
 	if err != nil {
 		if hint := hintOf(err); hint != "" {
 			return plan, failed(err, hint)
 		}
-		return plan, failed(err, "nothing was kept; try again")
+		return plan, failed(err, "nothing was stored; try again")
 	}
 	facts := answer.PlanFacts{
 		Workers: int(c.set.Workers), Limits: answer.PlanLimits(cfg.Limits), Links: cfg.Sitemaps != headway.SitemapsOnly, Sitemaps: cfg.Sitemaps != headway.SitemapsOff,
@@ -202,25 +202,25 @@ func planStopped(s *survey.Host, h *answer.PlanHost) (blocked, failure string) {
 	}
 	switch {
 	case s.Taken:
-		return "", "another crawl on this machine has it; ask again when that has ended"
+		return "", "another crawl on this machine is using this host; try again when it has finished"
 	case s.State.Paused():
-		return "an operator has paused it", ""
+		return "paused by an operator", ""
 	case !s.Held.IsZero():
-		return "", "it wants to be left alone until " + s.Held.Local().Format(time.DateTime)
+		return "", "the host is on hold until " + s.Held.Local().Format(time.DateTime)
 	case s.Moved != "" && len(s.Looks) == 0 && s.Robots.Err != nil:
-		return "", "nobody answers; asked at " + s.Moved + " instead"
+		return "", "no response; requested " + s.Moved + " instead"
 	case s.Robots.Err != nil && s.Robots.Sent.IsZero():
 		return "", s.Robots.Err.Error()
 	case s.Requests == 0 && !s.Robots.Ignored:
-		return "it is on the list of those who asked not to be crawled", ""
+		return "the host is on the opt-out list", ""
 	case d.Reason == robots.DelayTooLong:
-		return fmt.Sprintf("robots.txt asks for %v between requests, more than %v", d.Delay, robots.MaxDelay), ""
+		return fmt.Sprintf("robots.txt sets a Crawl-delay of %v, above the maximum of %v", d.Delay, robots.MaxDelay), ""
 	case s.Robots.Access == robots.AccessNone:
-		return "robots.txt cannot be read, so nothing is fetched", ""
+		return "robots.txt is unreachable, so nothing is fetched", ""
 	case !d.Allowed && listed == 0:
-		return fmt.Sprintf("robots.txt forbids the seed, line %d: %s", d.Line, d.Rule), ""
+		return fmt.Sprintf("robots.txt disallows the seed, line %d: %s", d.Line, d.Rule), ""
 	case s.Left && listed <= 1: // the seed itself
-		return "", "its seed redirects to " + s.Moved + ", which is out of scope"
+		return "", "the seed redirects to " + s.Moved + ", which is out of scope"
 	}
 	for _, l := range s.Looks {
 		if l.Outcome == visit.Blocked {
@@ -228,7 +228,7 @@ func planStopped(s *survey.Host, h *answer.PlanHost) (blocked, failure string) {
 		}
 	}
 	if s.State.Refusing() {
-		return fmt.Sprintf("it refuses requests (%s)", h.Source), ""
+		return fmt.Sprintf("the host refuses requests (%s)", h.Source), ""
 	}
 	return "", ""
 }
@@ -248,7 +248,7 @@ func printPlan(w io.Writer, p *answer.Plan) error {
 			word := ""
 			switch {
 			case l.Stops:
-				word = "would stop it"
+				word = "would stop the crawl"
 			case l.Needs > 0:
 				word = "enough"
 			}
@@ -259,7 +259,7 @@ func printPlan(w io.Writer, p *answer.Plan) error {
 		}
 	}
 	if len(p.Unknown) > 0 {
-		fmt.Fprintln(w, "\nnobody can know before:")
+		fmt.Fprintln(w, "\nunknown until crawled:")
 		for _, u := range p.Unknown {
 			fmt.Fprintln(w, "  "+oneLine(u))
 		}
@@ -283,13 +283,13 @@ func printPlanHost(w io.Writer, h *answer.PlanHost) error {
 	row("sitemaps", planSitemaps(h))
 	row("paths", planPrefixes(h))
 	if h.Blocked == "" && h.Failed == "" {
-		word := "at least, as no sitemap says how many"
+		word := "or more (no sitemap gives a count)"
 		if h.SizeKnown {
-			word = "by the sitemaps"
+			word = "according to sitemaps"
 		} else if h.Unread > 0 {
-			word = "by the sitemaps that were read"
+			word = "according to the sitemaps read"
 		}
-		row("size", fmt.Sprintf("%s %s, %s in all", plural(int(h.Pages), "page"), word, plural(int(h.Requests), "request")))
+		row("size", fmt.Sprintf("%s %s, %s in total", plural(int(h.Pages), "page"), word, plural(int(h.Requests), "request")))
 		row("pace", planPace(h))
 		row("takes", "about "+h.Takes.Duration().Round(100*time.Millisecond).String())
 	}
@@ -300,7 +300,7 @@ func planRobots(r *answer.PlanRobots) string {
 	var parts []string
 	switch {
 	case r.Ignored:
-		return "not asked, on the word of the host's owner"
+		return "ignored with the host owner's permission"
 	case r.Error != "":
 		parts = append(parts, shorten(r.Error, 120))
 	case r.Status > 0:
@@ -309,7 +309,7 @@ func planRobots(r *answer.PlanRobots) string {
 	default:
 		return ""
 	}
-	word := "the seed is forbidden"
+	word := "the seed is disallowed"
 	if r.Seed {
 		word = "the seed is allowed"
 	}
@@ -321,7 +321,7 @@ func planRobots(r *answer.PlanRobots) string {
 		parts = append(parts, "Crawl-delay "+r.CrawlDelay.Duration().String())
 	}
 	if n := len(r.Sitemaps); n > 0 {
-		parts = append(parts, "names "+plural(n, "sitemap"))
+		parts = append(parts, "lists "+plural(n, "sitemap"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -333,15 +333,15 @@ func planSitemaps(h *answer.PlanHost) string {
 	if h.Listed == 0 {
 		last := h.Sitemaps[len(h.Sitemaps)-1]
 		if last.Error != "" {
-			return "none that lists a page: " + shorten(last.Error, 120)
+			return "no page listed: " + shorten(last.Error, 120)
 		}
-		return fmt.Sprintf("none that lists a page: %s answered %d", last.URL, last.Status)
+		return fmt.Sprintf("no page listed: %s answered %d", last.URL, last.Status)
 	}
 	text := fmt.Sprintf("%s read, %s listed", plural(len(h.Sitemaps), "file"), plural(int(h.Listed), "URL"))
 	for _, x := range []struct {
 		n    int64
 		what string
-	}{{h.Outside, "out of scope"}, {h.Disallowed, "forbidden by robots.txt"}, {h.Repeated, "listed twice"}, {int64(h.Unread), "further files not read"}} {
+	}{{h.Outside, "out of scope"}, {h.Disallowed, "disallowed by robots.txt"}, {h.Repeated, "listed twice"}, {int64(h.Unread), "more files not read"}} {
 		if x.n > 0 {
 			text += fmt.Sprintf(", %d %s", x.n, x.what)
 		}
@@ -363,7 +363,7 @@ const prefixesShown = 5
 func planPace(h *answer.PlanHost) string {
 	text := fmt.Sprintf("one request every %s (%s), at most %d at once", h.Pace.Duration(), h.Source, h.InFlight)
 	if h.Pace == 0 {
-		text = fmt.Sprintf("as fast as it answers (%s), at most %d at once", h.Source, h.InFlight)
+		text = fmt.Sprintf("as fast as it responds (%s), at most %d at once", h.Source, h.InFlight)
 	}
 	if h.Response > 0 {
 		text += ", a page takes " + roundTime(h.Response.Duration())

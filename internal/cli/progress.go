@@ -82,5 +82,5 @@ func sayURLs(done, of int64, rate float64) string {
 
 // sayBytes tells of bytes that are sent.
 func sayBytes(done, of int64, rate float64) string {
-	return fmt.Sprintf("%d of %d MB sent, %d %%, %.1f MB/s", done>>20, of>>20, 100*done/max(of, 1), rate/(1<<20))
+	return fmt.Sprintf("%d of %d MB uploaded, %d %%, %.1f MB/s", done>>20, of>>20, 100*done/max(of, 1), rate/(1<<20))
 }

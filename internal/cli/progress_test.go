@@ -41,7 +41,7 @@ func TestProgress(t *testing.T) {
 			})
 		})
 	}
-	if got, want := sayBytes(5<<20, 20<<20, 2.5*(1<<20)), "5 of 20 MB sent, 25 %, 2.5 MB/s"; got != want {
+	if got, want := sayBytes(5<<20, 20<<20, 2.5*(1<<20)), "5 of 20 MB uploaded, 25 %, 2.5 MB/s"; got != want {
 		t.Errorf("it says %q", got)
 	}
 }

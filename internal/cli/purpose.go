@@ -44,6 +44,6 @@ func (p *purpose) dir(plain string) string {
 // other refuses a folder that was made for another purpose: what is asked there
 // and what is not would be neither.
 func (p *purpose) other(dir, before string) error {
-	return usage(fmt.Errorf("%s was made by headway %s, not by headway %s", dir, cmp.Or(before, "crawl"), cmp.Or(p.name, "crawl")),
-		"choose another folder with --dir, or begin anew in this one with --fresh")
+	return usage(fmt.Errorf("%s was created by headway %s, not by headway %s", dir, cmp.Or(before, "crawl"), cmp.Or(p.name, "crawl")),
+		"choose another folder with --dir, or start over in this one with --fresh")
 }

@@ -51,24 +51,24 @@ func (p *purpose) recall(flags *pflag.FlagSet, dir string) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, failed(fmt.Errorf("read what was asked for: %w", err), "name the seeds again")
+		return nil, failed(fmt.Errorf("read saved settings: %w", err), "give the seeds again")
 	}
 	asked, err := answer.ReadAsked(text)
 	if err != nil {
-		return nil, failed(err, "name the seeds again")
+		return nil, failed(err, "give the seeds again")
 	}
 	if asked.Purpose != p.name {
 		return nil, p.other(dir, asked.Purpose)
 	}
 	again := fmt.Sprintf("headway %s --dir %s", cmp.Or(p.name, "crawl"), dir)
 	if len(asked.Seeds) < asked.SeedCount {
-		return nil, usage(fmt.Errorf("%s keeps the first %d of %d seeds", dir, len(asked.Seeds), asked.SeedCount), "name the file again: "+again+" --seeds FILE")
+		return nil, usage(fmt.Errorf("%s stores only the first %d of %d seeds", dir, len(asked.Seeds), asked.SeedCount), "give the seeds file again: "+again+" --seeds FILE")
 	}
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 	for _, name := range asked.Withheld {
 		if !given[name] {
-			return nil, usage(fmt.Errorf("this crawl was begun with --%s, which is not kept", name), "give it again: "+again+" --"+name+" …")
+			return nil, usage(fmt.Errorf("this crawl was started with --%s, whose value is not stored", name), "give it again: "+again+" --"+name+" …")
 		}
 	}
 	for _, kept := range asked.Flags {
@@ -77,7 +77,7 @@ func (p *purpose) recall(flags *pflag.FlagSet, dir string) ([]string, error) {
 			continue
 		}
 		if err := flags.Set(name, value); err != nil {
-			return nil, usage(fmt.Errorf("--%s, as the last call had it: %w", name, err), "give it again: "+again+" --"+name+" …")
+			return nil, usage(fmt.Errorf("invalid stored value for --%s: %w", name, err), "give it again: "+again+" --"+name+" …")
 		}
 	}
 	return asked.Seeds, nil

@@ -12,29 +12,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway/answer"
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 	"headway/output/report"
 )
 
 func reportCommand() *cobra.Command {
 	var out, since string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "report",
-		Short: "Make one HTML file of a crawl: plots, and tables of what needs attention",
-		Long: `Read what a crawl recorded, running or ended, and write one HTML file that needs
-no network: throughput, waits, learned intervals, latency, and searchable tables of
-dead, redirected, throttled, blocked, skipped, slow and duplicate pages.
+		Short: "Write an HTML report of a crawl, with plots and tables",
+		Long: `Write a report of a crawl, running or finished, as one HTML file that works
+offline: throughput, waits, learned intervals, latency, and searchable tables
+of dead, redirected, throttled, blocked, skipped, slow and duplicate pages.
 
-With --since it also shows what is new, gone, changed, newly dead or slower than in
-an earlier crawl, as headway compare does.`,
+With --since it also shows what is new, gone, changed, newly dead or slower
+than in an earlier crawl, as headway compare does.`,
 		Example: `  headway report
   headway report --dir headway-example.com --out audit.html
   headway report --dir tuesday --since monday`,
 		Args: cobra.NoArgs,
 	}
 	dir := dirFlag(cmd.Flags())
-	cmd.Flags().StringVar(&out, "out", "", "file to write (default: report.html in the crawl's folder)")
+	cmd.Flags().StringVar(&out, "out", "", "output `file` (default: report.html in the crawl's folder)")
 	cmd.Flags().StringVar(&since, "since", "", "`folder` of an earlier crawl to compare with")
+	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		found, err := findCrawl(*dir, "")
 		if err != nil {
@@ -47,6 +49,9 @@ an earlier crawl, as headway compare does.`,
 		size, err := makeReport(cmd.Context(), found, since, path, cmd.ErrOrStderr())
 		if err != nil {
 			return err
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), writtenFile{path, size})
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s (%s)\n", path, bytesText(size))
 		return nil
@@ -65,7 +70,7 @@ func makeReport(ctx context.Context, dir, since, path string, progress io.Writer
 	opt := report.Options{Title: reportTitle(ctx, dir), Version: version, Now: time.Now(), Progress: sayRead(progress)}
 	side := answer.Side{Reader: view, Job: j.ID}
 	if err := completeSide(&side, dir, j); err != nil {
-		return 0, failed(err, "look at "+dir+" with headway runs")
+		return 0, failed(err, "inspect "+dir+" with headway runs")
 	}
 	opt.Interrupted = side.Interrupted
 	if since != "" {
@@ -75,10 +80,10 @@ func makeReport(ctx context.Context, dir, since, path string, progress io.Writer
 	}
 	r, err := report.Collect(ctx, view, j.ID, opt)
 	if err != nil {
-		return 0, failed(err, "look at "+dir+" with headway runs")
+		return 0, failed(err, "inspect "+dir+" with headway runs")
 	}
-	if err := whole.Write(path, r.Write); err != nil {
-		return 0, usage(fmt.Errorf("write the report: %w", err), "--out names a file in a folder that can be written to")
+	if err := atomicfile.Write(path, r.Write); err != nil {
+		return 0, usage(fmt.Errorf("write the report: %w", err), "choose a file in a writable folder with --out")
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -94,7 +99,7 @@ func compareSince(ctx context.Context, since string, after answer.Side, dir stri
 		return nil, err
 	}
 	if same {
-		return nil, usage(fmt.Errorf("--since %s is the folder of this crawl", since), "--since takes the folder of an earlier crawl")
+		return nil, usage(fmt.Errorf("--since %s is the folder of this crawl", since), "give the folder of an earlier crawl")
 	}
 	before, err := openSide(ctx, since)
 	if err != nil {

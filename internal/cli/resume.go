@@ -30,44 +30,44 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *crawlConfig,
 		}
 		if c.set.Fresh {
 			if err := forget(ctx, st, j); err != nil {
-				return false, false, failed(fmt.Errorf("forget the crawl in %s: %w", c.dir, err), "remove the folder")
+				return false, false, failed(fmt.Errorf("discard the crawl in %s: %w", c.dir, err), "remove the folder")
 			}
 			continue
 		}
 		begun = true
 		before, err := lastAsked(c.dir, j)
 		if err != nil {
-			return false, false, failed(fmt.Errorf("read what was asked for last time: %w", err), "begin anew with --fresh")
+			return false, false, failed(fmt.Errorf("read saved settings: %w", err), "start over with --fresh")
 		}
 		if before.Purpose != asked.Purpose {
 			return false, false, c.purpose.other(c.dir, before.Purpose)
 		}
 		changed := changes(&before, asked)
 		for _, change := range changed {
-			fmt.Fprintf(c.err, "headway: changed since last time: %s\n", oneLine(change))
+			fmt.Fprintf(c.err, "headway: changed since the last run: %s\n", oneLine(change))
 		}
 		if pages := cfg.Limits.Max(limit.Pages); j.MaxPages == 0 && pages > 0 {
-			return false, false, usage(fmt.Errorf("this crawl was begun without a limit of pages, and cannot be given one of %d", pages),
-				"limit its --max-requests or --max-time, or begin anew with --fresh")
+			return false, false, usage(fmt.Errorf("cannot set a page limit of %d: this crawl was started without one", pages),
+				"use --max-requests or --max-time, or start over with --fresh")
 		}
 		cfg.Continue = len(changed) > 0 || j.Reason == headway.DiscoveryStopped || j.Reason == headway.Disk
 		cfg.Widened = otherScope(&before, asked)
 		ended = j.State.Ended() && !(j.State == job.Partial && cfg.Continue)
 		if ended && j.State != job.Cancelled && c.purpose.afresh == nil {
 			if ended, err = c.renew(ctx, st, cfg, &j); err != nil {
-				return false, false, failed(err, "begin anew with --fresh")
+				return false, false, failed(err, "start over with --fresh")
 			}
 		}
 		if j.State.Ended() && c.purpose.again != nil {
 			again, err := c.purpose.again(ctx, st, j)
 			if err != nil {
-				return false, false, failed(err, "begin anew with --fresh")
+				return false, false, failed(err, "start over with --fresh")
 			}
 			ended = !again
 		}
 		if ended && c.purpose.afresh != nil {
 			if err := forget(ctx, st, j); err != nil {
-				return false, false, failed(fmt.Errorf("forget the crawl in %s: %w", c.dir, err), "remove the folder")
+				return false, false, failed(fmt.Errorf("discard the crawl in %s: %w", c.dir, err), "remove the folder")
 			}
 			if err := c.purpose.afresh(cfg); err != nil {
 				return false, false, failed(err, "remove the folder")
@@ -77,7 +77,7 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *crawlConfig,
 		}
 		if ended {
 			if len(changed) > 0 {
-				fmt.Fprintln(c.err, "headway: warning: this crawl has ended without it; --fresh begins anew with it")
+				fmt.Fprintln(c.err, "headway: warning: the crawl has already finished, so the change has no effect; --fresh starts over with it")
 			}
 			return begun, ended, nil
 		}
@@ -88,7 +88,7 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *crawlConfig,
 		}
 	}
 	if err := os.WriteFile(filepath.Join(c.dir, askedFile), cfg.Spec, 0o644); err != nil {
-		return false, false, failed(fmt.Errorf("keep what was asked for: %w", err), "look whether "+c.dir+" can be written")
+		return false, false, failed(fmt.Errorf("save settings: %w", err), "check that "+c.dir+" is writable")
 	}
 	return begun, ended, nil
 }
@@ -109,8 +109,8 @@ func (c *crawlRun) keepResults() error {
 			if n, err := sizeOf(path); err != nil || n == 0 {
 				continue // nothing is lost with it
 			}
-			return usage(fmt.Errorf("%s holds results, but %s knows of no crawl", path, filepath.Join(c.dir, "crawl.db")),
-				"choose another folder with --dir, or write over them with --fresh")
+			return usage(fmt.Errorf("%s contains results, but %s contains no crawl", path, filepath.Join(c.dir, "crawl.db")),
+				"choose another folder with --dir, or overwrite them with --fresh")
 		}
 	}
 	return nil
@@ -124,13 +124,13 @@ func (c *crawlRun) renew(ctx context.Context, st store.Store, cfg *crawlConfig, 
 		return true, err
 	}
 	if more.Lost > 0 {
-		fmt.Fprintf(c.err, "headway: warning: %d URLs out of scope cannot be taken in: only the first %d were kept; --fresh starts over\n", more.Lost, store.MaxAside)
+		fmt.Fprintf(c.err, "headway: warning: %d out-of-scope URLs cannot be added: only the first %d were stored; --fresh starts over\n", more.Lost, store.MaxAside)
 	}
 	if more.Seeds > 0 {
-		fmt.Fprintf(c.err, "headway: %s crawled\n", oneOrMany(more.Seeds, "new seed is", "new seeds are"))
+		fmt.Fprintf(c.err, "headway: adding %s\n", oneOrMany(more.Seeds, "new seed", "new seeds"))
 	}
 	if more.Revived > 0 {
-		fmt.Fprintf(c.err, "headway: %s crawled\n", oneOrMany(more.Revived, "URL that was skipped is", "URLs that were skipped are"))
+		fmt.Fprintf(c.err, "headway: adding %s\n", oneOrMany(more.Revived, "URL that was skipped before", "URLs that were skipped before"))
 	}
 	if !more.Any() || c.purpose.again != nil { // which queues it
 		return true, nil
@@ -153,7 +153,7 @@ func oneOrMany(n int, one, many string) string {
 // forget ends a job and everything known of it.
 func forget(ctx context.Context, st store.Store, j store.Job) error {
 	if !j.State.Ended() {
-		if err := st.SetState(ctx, j.CreatedAt, j.ID, j.State, job.Cancelled, "begun anew"); err != nil {
+		if err := st.SetState(ctx, j.CreatedAt, j.ID, j.State, job.Cancelled, "started over"); err != nil {
 			return err
 		}
 	}

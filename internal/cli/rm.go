@@ -22,12 +22,12 @@ func rmCommand() *cobra.Command {
 	var asJSON, yes bool
 	cmd := &cobra.Command{
 		Use:   "rm DIR…",
-		Short: "Remove the folders of crawls",
-		Long: `Remove what crawls have written: what was seen and how it ended, and the files
-of pages. A folder in which a crawl runs is left alone, and so is one that no
-crawl has made. Other files in such a folder stay, and the folder with them.
+		Short: "Delete crawls",
+		Long: `Delete the files that crawls have written: URLs, outcomes and pages. The folder
+of a running crawl and folders that are not crawls are skipped. Other files in
+a folder are kept, and the folder with them.
 
-What was learned of hosts is shared by all crawls and stays.`,
+What was learned about hosts is shared by all crawls and is kept.`,
 		Example: `  headway rm headway-example.com
   headway rm headway-* --yes`,
 		Args: cobra.MinimumNArgs(1),
@@ -50,7 +50,7 @@ What was learned of hosts is shared by all crawls and stays.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -103,22 +103,22 @@ func (r *remover) add(dir string) error {
 	info, err := os.Lstat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return usage(fmt.Errorf("there is no %s", dir), "headway runs lists the crawls")
+		return usage(fmt.Errorf("folder not found: %s", dir), "headway runs lists the crawls")
 	case err != nil:
-		return failed(err, "look whether the folder can be read")
+		return failed(err, "check that the folder is readable")
 	case info.Mode()&fs.ModeSymlink != 0:
-		return usage(fmt.Errorf("%s is a link", dir), "name the folder it leads to")
+		return usage(fmt.Errorf("%s is a symbolic link", dir), "give the folder it points to")
 	}
 	held, err := sqlite.Hold(dir)
 	switch {
 	case errors.Is(err, store.ErrInUse):
-		return failed(fmt.Errorf("a crawl runs in %s", dir), "end it first, with Ctrl-C where it runs or SIGTERM")
+		return failed(fmt.Errorf("a crawl is running in %s", dir), "stop it first with Ctrl-C or SIGTERM")
 	case errors.Is(err, store.ErrNotFound):
-		return usage(fmt.Errorf("%s is not the folder of a crawl", dir), "headway runs lists the crawls")
+		return usage(fmt.Errorf("not a crawl folder: %s", dir), "headway runs lists the crawls")
 	case errors.Is(err, sqlite.ErrStrange):
-		return usage(fmt.Errorf("%s was not written by headway", filepath.Join(dir, crawlFile)), "if you are sure, remove the folder by other means")
+		return usage(fmt.Errorf("not written by headway: %s", filepath.Join(dir, crawlFile)), "if you are sure, delete the folder yourself")
 	case err != nil:
-		return failed(err, "look whether the folder can be written")
+		return failed(err, "check that the folder is writable")
 	}
 	r.dirs, r.holds = append(r.dirs, dir), append(r.holds, held)
 	return nil
@@ -130,7 +130,7 @@ func (r *remover) confirm(yes bool) error {
 		return nil
 	}
 	if !isTerminal(r.in) {
-		return usage(errors.New("nobody is there to be asked"), "say --yes to remove without being asked")
+		return usage(errors.New("cannot ask for confirmation: not a terminal"), "use --yes to remove without confirmation")
 	}
 	var size int64
 	for _, d := range r.dirs {
@@ -139,13 +139,13 @@ func (r *remover) confirm(yes bool) error {
 	fmt.Fprintf(r.ask, "Remove %s, %s? [y/N] ", oneLine(strings.Join(r.dirs, ", ")), bytesText(size))
 	line, err := bufio.NewReader(r.in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
-		return failed(err, "say --yes to remove without being asked")
+		return failed(err, "use --yes to remove without confirmation")
 	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return nil
 	}
-	return &Failure{Code: ExitFailed, Err: errors.New("nothing was removed"), Hint: "answer y, or say --yes"}
+	return &Failure{Code: ExitFailed, Err: errors.New("nothing was removed"), Hint: "answer y, or use --yes"}
 }
 
 // remove removes the folders, and says what it removed also when that fails.
@@ -159,7 +159,7 @@ func (r *remover) remove() (rmAnswer, error) {
 		}
 		answer.Removed = append(answer.Removed, row)
 		if err != nil {
-			return answer, failed(err, "what is left can be removed by the same command")
+			return answer, failed(err, "run the same command to remove the rest")
 		}
 	}
 	r.dirs, r.holds = nil, nil
@@ -219,7 +219,7 @@ func (a *rmAnswer) print(w io.Writer) {
 	for _, row := range a.Removed {
 		part := ""
 		if row.Error != "" {
-			part = "a part of "
+			part = "part of "
 		}
 		fmt.Fprintf(w, "removed %s%s (%s, %s)\n", part, oneLine(row.Dir), plural(row.Files, "file"), bytesText(row.Bytes))
 		if len(row.Kept) > 0 {
@@ -227,7 +227,7 @@ func (a *rmAnswer) print(w io.Writer) {
 			if len(kept) > 5 {
 				kept = append(kept[:5], "…")
 			}
-			fmt.Fprintf(w, "  the folder stays: not of a crawl: %s\n", oneLine(strings.Join(kept, ", ")))
+			fmt.Fprintf(w, "  folder kept: it contains files that are not part of a crawl: %s\n", oneLine(strings.Join(kept, ", ")))
 		}
 	}
 }

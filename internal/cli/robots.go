@@ -17,7 +17,7 @@ import (
 func robotsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "robots",
-		Short: "Ask questions about a robots.txt",
+		Short: "Test URLs against a robots.txt",
 	}
 	cmd.AddCommand(robotsCheckCommand())
 	return cmd
@@ -27,15 +27,16 @@ func robotsCheckCommand() *cobra.Command {
 	var agent string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "check FILE|- URL...",
-		Short: "Tell which URLs a robots.txt allows, and by which line",
-		Long: `Read a robots.txt from a file, or from standard input with -, and tell for each
-URL whether the agent may fetch it and which line decided, by RFC 9309.
+		Use:   "check FILE|- URL…",
+		Short: "Show which URLs a robots.txt allows, and by which line",
+		Long: `Read a robots.txt from a file, or from standard input with -, and show for each
+URL whether the agent may fetch it and which line decided, according to RFC
+9309.
 
-Only path and query of a URL are compared: which host the file belongs to is
-for you to know. Exit code 0 means all allowed, 4 that at least one is not.`,
+Only path and query of a URL are compared; the host is not checked. Exit code 0
+means all URLs are allowed, 4 that at least one is not.`,
 		Example: `  headway robots check robots.txt https://example.com/cart
-  curl -s https://example.com/robots.txt | headway robots check - --agent mybot https://example.com/a https://example.com/b`,
+  headway robots check - https://example.com/a --agent mybot < robots.txt`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := readRobots(args[0], cmd.InOrStdin())
@@ -57,7 +58,7 @@ for you to know. Exit code 0 means all allowed, 4 that at least one is not.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&agent, "agent", productToken, "the crawler that asks, by its product `token`")
+	cmd.Flags().StringVar(&agent, "agent", productToken, "crawler to test as, by its product `token`")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -71,14 +72,14 @@ func readRobots(name string, stdin io.Reader) (*robots.File, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, usage(err, "name a robots.txt on disk, or - to read it from standard input")
+			return nil, usage(err, "give the path of a robots.txt file, or - for standard input")
 		}
 		defer f.Close()
 		from = f
 	}
 	body, err := io.ReadAll(io.LimitReader(from, robots.MaxBytes+1))
 	if err != nil {
-		return nil, usage(fmt.Errorf("read robots.txt: %w", err), "name a robots.txt on disk, or - to read it from standard input")
+		return nil, usage(fmt.Errorf("read robots.txt: %w", err), "give the path of a robots.txt file, or - for standard input")
 	}
 	return robots.Parse(body), nil
 }
@@ -113,7 +114,7 @@ func checkRobots(file *robots.File, agent string, urls []string) (robotsAnswer, 
 		if err != nil {
 			hint := urlHint(err)
 			if bad, ok := errors.AsType[*weburl.Error](err); ok && bad.Code == weburl.NoBase {
-				hint = "write the whole URL, such as https://example.com/path"
+				hint = "give the full URL, for example https://example.com/path"
 			}
 			return robotsAnswer{}, usage(err, hint)
 		}
@@ -141,9 +142,9 @@ func (v robotsVerdict) why() string {
 	case v.Reason == robots.NoRule:
 		return "no rule matches"
 	case v.Reason == robots.RobotsFile:
-		return "robots.txt itself may always be fetched"
+		return "robots.txt itself is always allowed"
 	case v.Reason == robots.DelayTooLong:
-		return "the crawl-delay asked for is too long"
+		return "the Crawl-delay is too long"
 	default:
 		return string(v.Reason)
 	}
@@ -162,14 +163,14 @@ func (a robotsAnswer) print(w io.Writer) error {
 		return err
 	}
 	if a.Group == "" {
-		fmt.Fprintf(w, "\nno group for %s, and none for *\n", oneLine(a.Agent))
+		fmt.Fprintf(w, "\nno group for %s or *\n", oneLine(a.Agent))
 	} else {
 		fmt.Fprintf(w, "\ngroup %s\n", oneLine(a.Group))
 	}
 	if a.Delay != nil {
 		fmt.Fprintf(w, "crawl-delay %v", time.Duration(*a.Delay*float64(time.Second)))
 		if a.TooLong {
-			fmt.Fprintf(w, ": above %v, the host would be skipped", robots.MaxDelay)
+			fmt.Fprintf(w, ": above the maximum of %v, so the host would be skipped", robots.MaxDelay)
 		}
 		fmt.Fprintln(w)
 	}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,13 +26,13 @@ const (
 )
 
 func runsCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "runs [DIR…]",
-		Short: "List the crawls below a folder and how each stands",
-		Long: `List the folders of crawls below the current one, or those named: what was
-crawled, how it stands or ended and why, how many pages, when, and how large it is.
-A crawl that was killed is interrupted: the same crawl command goes on with it.`,
+		Short: "List crawls and their state",
+		Long: `List the crawls below the current folder, or the given ones: seed, state and
+reason, pages, start time and size. A crawl that was killed is shown as
+interrupted; run the same crawl command to resume it.`,
 		Example: `  headway runs
   headway runs /srv/crawls --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,10 +48,11 @@ A crawl that was killed is interrupted: the same crawl command goes on with it.`
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), answer)
 			}
-			return answer.print(cmd.OutOrStdout(), args)
+			return answer.print(cmd.OutOrStdout(), args, wide)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
+	wideFlag(cmd, &wide)
 	return cmd
 }
 
@@ -86,11 +86,11 @@ func (a *runsAnswer) search(ctx context.Context, root string) error {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path == root:
-			return usage(fmt.Errorf("look for crawls: %w", err), "name a folder that can be read")
+			return usage(fmt.Errorf("search for crawls: %w", err), "give a readable folder")
 		case err != nil:
 			return nil //nolint:nilerr // what cannot be read is not ours
 		case !d.IsDir() && path == root:
-			return usage(fmt.Errorf("%s is not a folder", root), "name the folder of a crawl, or one above it")
+			return usage(fmt.Errorf("%s is not a folder", root), "give the folder of a crawl, or a folder that contains crawls")
 		case !d.IsDir():
 			return nil
 		case path != root && strings.HasPrefix(d.Name(), "."):
@@ -193,13 +193,13 @@ func (r *runRow) stands() string {
 	}
 }
 
-func (a *runsAnswer) print(w io.Writer, roots []string) error {
+func (a *runsAnswer) print(w io.Writer, roots []string, wide bool) error {
 	if len(a.Runs) == 0 {
-		_, err := fmt.Fprintf(w, "no crawls below %s\n", oneLine(strings.Join(roots, " ")))
+		_, err := fmt.Fprintf(w, "no crawls found in %s\n", oneLine(strings.Join(roots, " ")))
 		return err
 	}
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "FOLDER\tSTATE\tPAGES\tSTARTED\tENDED\tSIZE\tSEEDS")
+	tab := newTable("~FOLDER", "~STATE", "PAGES", "STARTED", "+ENDED", "+SIZE", "~SEEDS")
+	var unreadable []string
 	for i := range a.Runs {
 		r := &a.Runs[i]
 		state := r.stands()
@@ -212,14 +212,18 @@ func (a *runsAnswer) print(w io.Writer, roots []string) error {
 		}
 		if r.Error != "" {
 			seeds = r.Error
+			unreadable = append(unreadable, oneLine(r.Dir)+": "+oneLine(r.Error))
 		}
-		fmt.Fprintf(tab, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", oneLine(r.Dir), state, r.Pages, shortTime(r.Started), shortTime(r.Ended), bytesText(r.Bytes), shorten(oneLine(seeds), 120))
+		tab.add(oneLine(r.Dir), state, r.Pages, shortTime(r.Started), shortTime(r.Ended), bytesText(r.Bytes), shorten(oneLine(seeds), 120))
 	}
-	if err := tab.Flush(); err != nil {
+	if err := tab.print(w, wide); err != nil {
 		return err
 	}
+	if !wide && len(unreadable) > 0 { // which the table may have cut
+		fmt.Fprintf(w, "\n%s\n", strings.Join(unreadable, "\n"))
+	}
 	if a.Truncated {
-		fmt.Fprintf(w, "\nonly the first %d folders were looked at\n", runsFolders)
+		fmt.Fprintf(w, "\nonly the first %d folders were searched\n", runsFolders)
 	}
 	return nil
 }
@@ -260,7 +264,7 @@ func lastJob(ctx context.Context, r store.Reader) (store.Job, error) {
 		after = last.ID
 	}
 	if last == nil {
-		return store.Job{}, errors.New("nothing was crawled yet")
+		return store.Job{}, errors.New("nothing crawled yet")
 	}
 	return *last, nil
 }

@@ -43,7 +43,7 @@ func (s *seeds) read(name string, stdin io.Reader) error {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return usage(fmt.Errorf("read seeds: %w", err), "--seeds takes a file with one URL a line, or - for the standard input")
+			return usage(fmt.Errorf("read seeds: %w", err), "--seeds takes a file with one URL per line, or - for standard input")
 		}
 		defer f.Close()
 		in = f
@@ -61,11 +61,11 @@ func (s *seeds) read(name string, stdin io.Reader) error {
 		}
 		if err := s.add(line); err != nil {
 			failure, _ := errors.AsType[*Failure](err)
-			return usage(fmt.Errorf("seed in line %d of %s: %w", n, name, failure.Err), failure.Hint)
+			return usage(fmt.Errorf("invalid seed in %s, line %d: %w", name, n, failure.Err), failure.Hint)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return usage(fmt.Errorf("read seeds from %s: %w", name, err), "one URL a line")
+		return usage(fmt.Errorf("read seeds from %s: %w", name, err), "write one URL per line")
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (c *crawlRun) readSeeds(args []string) error {
 		}
 	}
 	if len(c.seeds.urls) == 0 {
-		return usage(errors.New("nothing to crawl"), "name a seed, such as headway crawl https://example.com, or a file of them with --seeds")
+		return usage(errors.New("no seed given"), "give a seed, for example headway crawl https://example.com, or a file of seeds with --seeds")
 	}
 	return nil
 }

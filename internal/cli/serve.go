@@ -23,21 +23,22 @@ func serveCommand() *cobra.Command {
 	s := new(serving)
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the API of a fleet",
-		Long: `Answer the API of a fleet: jobs, pages and events, for the tenants that have keys.
-Beside it do what is done behind the scenes: send webhooks, make the jobs of
-schedules, write exports, drop results that a plan keeps no longer. It crawls nothing
-itself: headway worker does. Any number of servers may share one PostgreSQL 15 or
-newer, and they share the work.
+		Short: "Serve the HTTP API of a fleet",
+		Long: `Serve the HTTP API of a fleet: jobs, pages and events, for tenants with keys.
+It also runs the background work: sending webhooks, creating scheduled jobs,
+writing exports and deleting results after the retention of their plan. It does
+not crawl; headway worker does. Any number of servers can share one PostgreSQL
+15 or newer.
 
-Every request needs a key, which headway admin key create makes. With --no-keys
-requests without one are answered, too, for jobs that are nobody's: only on an
-address that nobody but this machine can reach.
+Every request needs a key, created by headway admin key create. --no-keys also
+accepts requests without a key, for jobs without a tenant, and only on a
+loopback address.
 
-Webhooks go to public addresses by https; --allow-private opens further ones, for
-all tenants.
+Webhooks are sent to public addresses over https; --allow-private allows
+others, for all tenants.
 
-The first SIGTERM or Ctrl-C lets requests under way finish and ends with 0.` + exitHelp(ExitOK, ExitUsage, ExitFailed),
+SIGTERM or Ctrl-C shuts down gracefully: requests in progress finish, then the
+server exits with code 0.` + exitHelp(ExitOK, ExitUsage, ExitFailed),
 		Example: `  headway serve --store postgres://headway@db/headway
   headway serve --listen 10.0.0.5:8788 --exports s3://results/headway
   headway serve --no-keys`,
@@ -45,12 +46,12 @@ The first SIGTERM or Ctrl-C lets requests under way finish and ends with 0.` + e
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&s.listen, "listen", service.DefaultListen, "`address` and port to listen at")
-	fs.BoolVar(&s.noKeys, "no-keys", false, "answer requests without a key; only at a loopback address")
-	fs.Float64Var(&s.rate, "rate", service.DefaultRate, "requests a second that each key may send to this server")
-	fs.StringVar(&s.exports, "exports", "", "write exports to a `folder` or s3://BUCKET/PREFIX, below it by tenant and job; by default there are none")
-	fs.StringArrayVar(&s.exportsPrivate, "exports-private", nil, "--exports may connect to these private addresses, as `CIDR[:PORT,…]`")
-	fs.StringVar(&s.metrics, "metrics", "", "`address` and port to show metrics and probes at; by default nowhere")
+	fs.StringVar(&s.listen, "listen", service.DefaultListen, "`address` and port to listen on")
+	fs.BoolVar(&s.noKeys, "no-keys", false, "accept requests without a key; loopback addresses only")
+	fs.Float64Var(&s.rate, "rate", service.DefaultRate, "rate limit of each key, in `requests` per second")
+	fs.StringVar(&s.exports, "exports", "", "`folder` or s3://BUCKET/PREFIX for exports, with a subfolder per tenant and job (default: exports are off)")
+	fs.StringArrayVar(&s.exportsPrivate, "exports-private", nil, "private addresses that --exports may connect to, as `CIDR[:PORT,…]` (repeatable)")
+	fs.StringVar(&s.metrics, "metrics", "", "`address` and port for metrics and health checks (default: off)")
 	config.RegisterServer(fs)
 	return cmd
 }
@@ -70,9 +71,9 @@ func (s *serving) run(cmd *cobra.Command) error {
 		return usage(err, hintOf(err))
 	}
 	if !(s.rate > 0) {
-		return usage(fmt.Errorf("a rate of %g requests a second", s.rate), "--rate is more than 0; a large number is as good as no limit")
+		return usage(fmt.Errorf("invalid value %g for --rate", s.rate), "give a number greater than 0; use a large number for no practical limit")
 	}
-	log, people := newRecords(set.Log.Format, cmd.ErrOrStderr())
+	log, people, _ := newRecords(set.Log.Format, cmd.ErrOrStderr())
 	door := guard.Config{Resolver: set.Resolver, IP: guard.Family(set.IP)}
 	webhooks, exports := door, service.Exports{To: s.exports, Guard: door}
 	if webhooks.AllowPrivate, err = parseRanges("--allow-private", set.AllowPrivate); err != nil {
@@ -108,11 +109,11 @@ func (s *serving) run(cmd *cobra.Command) error {
 	})
 	switch {
 	case errors.Is(err, service.ErrAddress):
-		return usage(err, "--listen takes an address of this machine, not a name, and a port, such as "+service.DefaultListen)
+		return usage(err, "--listen takes an IP address of this machine and a port, for example "+service.DefaultListen)
 	case errors.Is(err, service.ErrOpen):
-		return usage(err, "leave --no-keys out, or listen at 127.0.0.1")
+		return usage(err, "remove --no-keys, or listen on 127.0.0.1")
 	case err != nil:
-		return failed(err, "--listen names an address of this machine and a free port, --exports a folder or s3://BUCKET/PREFIX")
+		return failed(err, "--listen takes an IP address of this machine and a free port; --exports takes a folder or s3://BUCKET/PREFIX")
 	default:
 		return nil
 	}
@@ -128,7 +129,7 @@ func (s *serving) show(ctx context.Context, st *postgres.Store, requests *metric
 		return nil, err
 	}
 	if stop, err = serveBeside(ctx, s.metrics, handler, people); err != nil {
-		return nil, usage(err, "--metrics takes an address of this machine and a free port, such as 127.0.0.1:9465")
+		return nil, usage(err, "--metrics takes an IP address of this machine and a free port, for example 127.0.0.1:9465")
 	}
 	return stop, nil
 }

@@ -21,7 +21,7 @@ func (c *crawlRun) openSince(ctx context.Context, cfg *crawlConfig) (closeIt fun
 		return nil, err
 	}
 	if same {
-		return nil, usage(fmt.Errorf("--since %s is the folder of this crawl", c.since), "keep the new crawl in a folder of its own with --dir")
+		return nil, usage(fmt.Errorf("--since %s is the folder of this crawl", c.since), "choose another folder for the new crawl with --dir")
 	}
 	side, err := openSide(ctx, c.since)
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *crawlRun) openSince(ctx context.Context, cfg *crawlConfig) (closeIt fun
 func sameFolder(a, b string) (bool, error) {
 	x, err := os.Stat(a)
 	if err != nil {
-		return false, usage(fmt.Errorf("--since: %w", err), "--since takes the folder of an earlier crawl")
+		return false, usage(fmt.Errorf("--since: %w", err), "give the folder of an earlier crawl")
 	}
 	y, err := os.Stat(b)
 	if errors.Is(err, os.ErrNotExist) {

@@ -18,12 +18,12 @@ func slowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "slow",
-		Short: "Say where the time of a crawl went, and what would make it faster",
-		Long: `Say which layer took the time of a crawl, running or ended: in shares of
-host-time, which add up to 100 %, because each host with work is at every instant
-fetching or waiting for exactly one thing. Then whether more workers would help, and
-the one change that would. A crawl that runs is watched for a second, to tell what it
-waits for now from what it waited for so far.`,
+		Short: "Show where the time went, and what would speed a crawl up",
+		Long: `Show which layer took the time of a crawl, running or finished, in shares of
+host time that add up to 100 %: at every instant each host with work is
+fetching or waiting for exactly one thing. Then say whether more workers would
+help, and the one change that would. A running crawl is observed for a second,
+to distinguish what it is waiting for now from what it waited for so far.`,
 		Example: `  headway slow
   headway slow --dir headway-example.com --json`,
 		Args: cobra.NoArgs,
@@ -42,7 +42,7 @@ waits for now from what it waited for so far.`,
 		defer func() { err = errors.Join(err, past.view.Close()) }()
 		slow, err := past.crawl(cmd.ErrOrStderr()).Slow(cmd.Context())
 		if err != nil {
-			return failed(err, "look at "+found+" with headway runs")
+			return failed(err, "inspect "+found+" with headway runs")
 		}
 		return tellSlow(cmd, &slow, asJSON)
 	}
@@ -75,7 +75,7 @@ func printSlow(w io.Writer, s *answer.Slow) error {
 	} else {
 		word += " after"
 	}
-	fmt.Fprintf(w, "\n%s %s; host time by what hosts did or waited for:\n", word, s.Elapsed.Duration().Round(100*time.Millisecond))
+	fmt.Fprintf(w, "\n%s %s; host time by state:\n", word, s.Elapsed.Duration().Round(100*time.Millisecond))
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, p := range s.Parts {
 		hosts := ""
@@ -111,13 +111,13 @@ func printSlow(w io.Writer, s *answer.Slow) error {
 		}
 	}
 	if len(s.Layers) > 0 {
-		fmt.Fprintln(w, "\nlayers that work waited for:")
+		fmt.Fprintln(w, "\nlimits that delayed work:")
 		for _, l := range s.Layers {
 			limit := "no limit"
 			if l.Limit > 0 {
 				limit = fmt.Sprintf("%d of %d in use", l.Use, l.Limit)
 			}
-			fmt.Fprintf(tab, "  %s\t%s\t%s\t%d waiting\t%s in all\n", l.Name, l.Setting, limit, l.Waiting, roundTime(l.Waited.Duration()))
+			fmt.Fprintf(tab, "  %s\t%s\t%s\t%d waiting\t%s in total\n", l.Name, l.Setting, limit, l.Waiting, roundTime(l.Waited.Duration()))
 		}
 		return tab.Flush()
 	}

@@ -16,11 +16,11 @@ func urlCommand() *cobra.Command {
 	var base string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "url RAW",
-		Short: "Show the canonical form of a URL and why it has it",
+		Use:   "url URL",
+		Short: "Show how a URL is normalised, and why",
 		Long: `Show how Headway reads a URL: its canonical form, the host whose robots.txt and
-pace apply, the registrable domain that owns it, its fingerprint, and each
-change that was made with the reason for it.`,
+pace apply, its registrable domain, its fingerprint, and each normalisation
+with the reason for it.`,
 		Example: `  headway url 'HTTPS://Example.com:443/a/../b?q=%7e#top'
   headway url '../c' --base https://example.com/a/b`,
 		Args: cobra.ExactArgs(1),
@@ -35,7 +35,7 @@ change that was made with the reason for it.`,
 			return answer.print(cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&base, "base", "", "the page the link stands on, as `URL`")
+	cmd.Flags().StringVar(&base, "base", "", "`URL` of the page that contains the link")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -60,7 +60,7 @@ func explainURL(raw, base string) (urlAnswer, error) {
 	if base != "" {
 		u, err := weburl.Parse(base)
 		if err != nil {
-			return urlAnswer{}, usage(fmt.Errorf("base: %w", err), "--base takes an absolute URL, such as https://example.com/a/b")
+			return urlAnswer{}, usage(fmt.Errorf("base: %w", err), "--base takes an absolute URL, for example https://example.com/a/b")
 		}
 		from = u
 	}
@@ -88,15 +88,15 @@ func urlHint(err error) string {
 	}
 	switch bad.Code {
 	case weburl.NoBase:
-		return "a relative link needs --base, the URL of the page it stands on"
+		return "give the URL of the page that contains the link with --base"
 	case weburl.BadScheme:
-		return "only http and https can be crawled"
+		return "use an http or https URL"
 	case weburl.TooLong:
-		return fmt.Sprintf("a URL may have at most %d bytes in its canonical form", weburl.MaxLength)
+		return fmt.Sprintf("the normalised URL may have at most %d bytes", weburl.MaxLength)
 	case weburl.BadPort:
-		return "a port is a number from 0 to 65535"
+		return "use a port from 0 to 65535"
 	case weburl.BadHost:
-		return "the host must be a DNS name or an IP address"
+		return "use a DNS name or an IP address as the host"
 	}
 	return ""
 }
@@ -111,7 +111,7 @@ func (a urlAnswer) print(w io.Writer) error {
 		return err
 	}
 	if len(a.Steps) == 0 {
-		fmt.Fprintln(w, "\nalready canonical: nothing was changed")
+		fmt.Fprintln(w, "\nalready normalised; nothing changed")
 		return nil
 	}
 	fmt.Fprintln(w)

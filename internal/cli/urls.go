@@ -20,32 +20,31 @@ func urlsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "urls",
-		Short: "List the URLs of a crawl by how they stand: waiting, skipped, failed, dead …",
-		Long: `List the URLs of a crawl, running or ended, one a line: the outcome, the reason or
-the status of the answer, and the URL. With --json each line is a JSON object, with
-where the URL was found and when. Those that wait are pending.
+		Short: "List URLs by outcome: fetched, pending, skipped, failed, dead …",
+		Long: `List the URLs of a crawl, running or finished, one per line: outcome, reason or
+HTTP status, and URL. With --json each line is a JSON object that also has
+where and when the URL was found. Waiting URLs are pending.
 
-URLs out of scope are not followed and kept apart: headway why tells of one whether
-it was met.`,
+Out-of-scope URLs are not listed; headway why shows whether one was found.`,
 		Example: `  headway urls --outcome skipped --reason robots_disallow
   headway urls --outcome dead --json
   headway urls --outcome pending --host example.com --prefix /shop/`,
 		Args: cobra.NoArgs,
 	}
 	dir := dirFlag(cmd.Flags())
-	cmd.Flags().StringVar(&outcome, "outcome", "", "only those that ended so: an `outcome`, such as skipped, failed, dead or pending")
-	cmd.Flags().StringVar(&reason, "reason", "", "only those that were skipped or failed for this `reason`")
-	cmd.Flags().StringVar(&host, "host", "", "only those of this `host`")
-	cmd.Flags().StringVar(&q.Prefix, "prefix", "", "only those that begin with this: a URL, or a path with its slash")
-	cmd.Flags().IntVar(&most, "max", 0, "how many are listed; 0 is all")
+	cmd.Flags().StringVar(&outcome, "outcome", "", "list only URLs with this `outcome`, such as skipped, failed, dead or pending")
+	cmd.Flags().StringVar(&reason, "reason", "", "list only URLs that were skipped or failed for this `reason`")
+	cmd.Flags().StringVar(&host, "host", "", "list only URLs of this `host`")
+	cmd.Flags().StringVar(&q.Prefix, "prefix", "", "list only URLs that start with this `prefix`: a URL, or a path with its leading slash")
+	cmd.Flags().IntVar(&most, "max", 0, "maximum URLs to list; 0 means all")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		q.Outcome, q.Reason = visit.Outcome(outcome), visit.Reason(reason)
 		if err := q.Check(); err != nil {
-			return usage(err, "headway urls --help has examples")
+			return usage(err, "see headway urls --help for examples")
 		}
 		if most < 0 {
-			return usage(fmt.Errorf("at most %d URLs", most), "--max 0 lists all")
+			return usage(fmt.Errorf("invalid value %d for --max", most), "give a number of URLs; 0 lists all")
 		}
 		if host != "" {
 			if q.Hosts, err = hostsNamed(host); err != nil {
@@ -67,7 +66,7 @@ it was met.`,
 		n, more := 0, false
 		for row, err := range answer.ListURLs(cmd.Context(), view, j.ID, q) {
 			if err != nil {
-				return failed(err, "look at "+found+" with headway runs")
+				return failed(err, "inspect "+found+" with headway runs")
 			}
 			if more = most > 0 && n == most; more {
 				break
@@ -88,7 +87,7 @@ it was met.`,
 		switch {
 		case asJSON:
 		case more:
-			fmt.Fprintf(cmd.ErrOrStderr(), "the first %s; there are more, --max 0 lists all\n", plural(n, "URL"))
+			fmt.Fprintf(cmd.ErrOrStderr(), "only the first %s shown; --max 0 lists all\n", plural(n, "URL"))
 		default:
 			fmt.Fprintln(cmd.ErrOrStderr(), plural(n, "URL"))
 		}

@@ -16,7 +16,7 @@ func versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
+		Short: "Print the version of headway",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := struct {
@@ -43,7 +43,7 @@ func versionLine() string {
 
 // jsonFlag adds the flag that every command with an answer has.
 func jsonFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "json", false, "print the answer as JSON")
+	cmd.Flags().BoolVar(to, "json", false, "print JSON")
 }
 
 // printJSON writes one indented JSON value. HTML is not escaped: the output

@@ -25,16 +25,16 @@ func warmCommand() *cobra.Command {
 	var w warmRun
 	cmd := crawling(&cobra.Command{
 		Use:   "warm SEED…",
-		Short: "Fill the caches in front of your own site without hurting it",
-		Long: `Ask for every page that the site's sitemaps name, once, so that the caches in
-front of it have it; where there is no sitemap, links are followed. What a cache
-had not and may keep is asked once more, to see that it is there now and how much
-faster. What no cache may keep is never asked twice.
+		Short: "Warm the caches of your own site",
+		Long: `Warm the caches in front of your own site: request every page in its sitemaps
+once; where there is no sitemap, follow links. A cacheable page that was a miss
+is requested a second time, to verify that it is now a hit and how much faster
+it is. Pages that cannot be cached are never requested twice.
 
-The hosts must be yours: name them with --owned. They are asked at the preset
-` + "`warm`" + `, which watches how long the origin takes and slows down when that rises.
-An interrupted run goes on; one that has ended begins anew.` + exitHelp(crawlExits...),
-		Example: `  headway warm https://example.com --owned example.com --contact you@example.com
+You must own the hosts: name them with --owned. The preset warm applies, which
+watches the response time of the origin and slows down when it rises. Run the
+same command to resume an interrupted run; after a finished run it starts over.` + exitHelp(crawlExits...),
+		Example: `  headway warm https://example.com --owned example.com
   headway warm https://example.com --owned example.com --sitemaps auto --json`,
 	}, func(c *crawlRun) {
 		w.crawlRun = c
@@ -44,8 +44,8 @@ An interrupted run goes on; one that has ended begins anew.` + exitHelp(crawlExi
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		flags := cmd.Flags()
 		if preset := flags.Lookup("preset"); preset.Changed && preset.Value.String() != warmPreset {
-			return usage(fmt.Errorf("headway warm has the preset %s, not %s", warmPreset, oneLine(preset.Value.String())),
-				"change its pace with --delay, or leave --preset out")
+			return usage(fmt.Errorf("headway warm requires the preset %s, not %s", warmPreset, oneLine(preset.Value.String())),
+				"remove --preset; use --delay to change the pace")
 		}
 		w.told = flags.Changed("sitemaps")
 		for name, value := range map[string]string{"preset": warmPreset, "sitemaps": config.SitemapsOnly} {
@@ -84,7 +84,7 @@ func (w *warmRun) shape(cfg *crawlConfig) {
 		w.state, err = warm.Load(w.dir)
 	}
 	if err != nil {
-		w.log.Warn("the first pass is done again", "err", err)
+		w.log.Warn("cannot read the state of the previous run, repeating the first pass", "err", err)
 	}
 	w.apply(cfg)
 }
@@ -124,12 +124,12 @@ func (w *warmRun) more(ctx context.Context, st store.Store, r headway.Report, cf
 	var urls func(func([]weburl.URL) error) error
 	switch {
 	case !w.told && !w.state.Links && before.Sitemaps == 0:
-		fmt.Fprintf(w.err, "headway: no sitemap names a page of %s: following links instead\n", w.seeds.urls[0].Host())
+		fmt.Fprintf(w.err, "headway: no sitemap lists a page of %s; following links instead\n", w.seeds.urls[0].Host())
 		w.state.Links = true
 		urls = func(do func([]weburl.URL) error) error { return warm.Pages(ctx, st, r.Job, do) }
 	default:
 		if w.state.Before = before; before.Cold.Pages > 0 {
-			fmt.Fprintf(w.err, "headway: %d of %d pages were not in a cache: asking for them once more\n", before.Cold.Pages, before.Pages)
+			fmt.Fprintf(w.err, "headway: %d of %d pages were not cached; requesting them again\n", before.Cold.Pages, before.Pages)
 			w.state.AgainAt = time.Now().UTC()
 			urls = func(do func([]weburl.URL) error) error { return warm.Cold(ctx, st, r.Job, do) }
 		}
@@ -157,7 +157,7 @@ func (w *warmRun) reopen(ctx context.Context, st store.Store, r headway.Report, 
 		err = st.SetState(ctx, time.Now(), r.Job, r.State, job.Queued, "")
 	}
 	if err != nil {
-		return fmt.Errorf("ask again: %w", err)
+		return fmt.Errorf("reopen pages: %w", err)
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (w *warmRun) conclude(ctx context.Context, st store.Store, r headway.Report
 		r.Incidents += w.state.First.Incidents
 	}
 	if err != nil {
-		return w.failure(fmt.Errorf("read what the caches said: %w", err))
+		return w.failure(fmt.Errorf("read cache results: %w", err))
 	}
 	if w.json {
 		err = printJSON(w.out, w.answer(before, after, r))
@@ -203,10 +203,10 @@ func (w *warmRun) conclude(ctx context.Context, st store.Store, r headway.Report
 		err = w.print(before, after, r)
 	}
 	if err != nil {
-		return failed(fmt.Errorf("print what the caches said: %w", err), "")
+		return failed(fmt.Errorf("print cache results: %w", err), "")
 	}
 	if r.State == job.Complete && !warmed(r) {
-		return failed(errors.New("no page was fetched: no cache is warmer than before"), fmt.Sprintf("headway urls --dir %s lists what was asked for, and how it ended", w.dir))
+		return failed(errors.New("no page was fetched, so no cache was warmed"), fmt.Sprintf("headway urls --dir %s lists each URL and its outcome", w.dir))
 	}
 	return w.exit(r)
 }
@@ -247,17 +247,17 @@ func (w *warmRun) print(before, after *warm.Reading, r headway.Report) error {
 	slowed := w.slowed.list()
 	switch n := len(slowed); {
 	case n > shownSlowed:
-		line("slowed %d times, at first:\n", n)
+		line("slowed down %d times, the first of them:\n", n)
 	case n > 1:
-		line("slowed %d times:\n", n)
+		line("slowed down %d times:\n", n)
 	case n == 1:
-		line("slowed once:\n")
+		line("slowed down once:\n")
 	}
 	for _, s := range slowed[:min(len(slowed), shownSlowed)] {
 		line("  %s  %s %s\n", s.At.Format(time.TimeOnly), s.Host, oneLine(s.Why))
 	}
 	if r.State == job.Partial && before.Cold.Pages > 0 && after == nil {
-		line("nothing was asked a second time, as the first pass is not complete\n")
+		line("no second pass, because the first pass is not complete\n")
 	}
 	_, err := fmt.Fprint(w.out, view.Summary(view.Ended{
 		Report: r, Dir: w.dir, Named: w.named(), Seed: w.seeds.urls[0].String(), Width: widthOf(w.out),

@@ -23,7 +23,7 @@ const crawlFile = "crawl.db"
 
 // dirFlag adds --dir to a command that looks at a crawl.
 func dirFlag(fs *pflag.FlagSet) *string {
-	return fs.String("dir", "", "folder of the crawl (default: the one in the current folder)")
+	return fs.String("dir", "", "`folder` of the crawl (default: the crawl in the current folder)")
 }
 
 // findCrawl returns the folder of a crawl: the one named, the current one, or the
@@ -32,7 +32,7 @@ func dirFlag(fs *pflag.FlagSet) *string {
 func findCrawl(dir, host string) (string, error) {
 	if dir != "" {
 		if !isCrawl(dir) {
-			return "", usage(fmt.Errorf("%s is not the folder of a crawl", dir), "--dir takes the folder that headway crawl made, such as headway-example.com")
+			return "", usage(fmt.Errorf("not a crawl folder: %s", dir), "--dir takes a folder created by headway crawl, for example headway-example.com")
 		}
 		return dir, nil
 	}
@@ -52,11 +52,11 @@ func findCrawl(dir, host string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", usage(errors.New("there is no crawl in the current folder"), "go to where headway crawl was started, or name its folder with --dir")
+		return "", usage(errors.New("no crawl found in the current folder"), "change to the folder where headway crawl was started, or give the crawl folder with --dir")
 	case 1:
 		return found[0], nil
 	}
-	return "", usage(fmt.Errorf("there are %d crawls in the current folder", len(found)), "name one with --dir: "+strings.Join(found[:min(len(found), 5)], ", "))
+	return "", usage(fmt.Errorf("the current folder contains %d crawls", len(found)), "choose one with --dir: "+strings.Join(found[:min(len(found), 5)], ", "))
 }
 
 // crawlsIn lists the crawls in a folder, by name.
@@ -100,7 +100,7 @@ func hostsFile() (string, error) {
 	if dir == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", failed(fmt.Errorf("where to remember hosts: %w", err), "set XDG_STATE_HOME")
+			return "", failed(fmt.Errorf("find the folder for host state: %w", err), "set XDG_STATE_HOME")
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
@@ -112,7 +112,7 @@ func openFailure(err error) error {
 	open, ok := errors.AsType[*store.OpenError](err)
 	switch {
 	case openedHosts(err):
-		return failed(err, "what is learned of hosts is kept there: set XDG_STATE_HOME to a folder that can be written")
+		return failed(err, "host state is stored there; set XDG_STATE_HOME to a writable folder")
 	case !ok:
 		return failed(err, "choose another folder with --dir")
 	case errors.Is(err, store.ErrInUse):
@@ -136,16 +136,16 @@ func inUse(open *store.OpenError) error {
 	if running, err := sqlite.Running(dir); err != nil || !running {
 		return failed(open, open.Hint) // it is what crawls share that is busy
 	}
-	who, end := "", "press Ctrl-C where it runs, or send it SIGTERM"
+	who, end := "", "press Ctrl-C in its terminal, or send it SIGTERM"
 	a, err := askCrawl(context.Background(), dir, ask.Question{Kind: ask.KindStatus})
 	if err == nil && a.Status != nil {
 		who = plural(int(a.Status.Pages), "page") + " so far"
 		if pid := a.Status.PID; pid != 0 {
 			who = fmt.Sprintf("process %d, %s", pid, who)
-			end = fmt.Sprintf("press Ctrl-C where it runs, or kill %d", pid)
+			end = fmt.Sprintf("press Ctrl-C in its terminal, or run kill %d", pid)
 		}
 		who = " (" + who + ")"
 	}
-	return failed(fmt.Errorf("a crawl runs in %s already%s", dir, who),
-		"headway slow --dir "+dir+" tells how it goes; to end it "+end+"; another crawl needs another --dir")
+	return failed(fmt.Errorf("a crawl is already running in %s%s", dir, who),
+		"for progress run: headway slow --dir "+dir+"; to stop it "+end+"; for another crawl use another --dir")
 }

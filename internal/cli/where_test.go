@@ -55,8 +55,8 @@ func TestInUse(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range []string{
-		"headway: error: a crawl runs in " + dir + " already (process 4711, 1,200 pages so far)\n",
-		"headway: hint: headway slow --dir " + dir + " tells how it goes; to end it press Ctrl-C where it runs, or kill 4711; another crawl needs another --dir\n",
+		"headway: error: a crawl is already running in " + dir + " (process 4711, 1,200 pages so far)\n",
+		"headway: hint: for progress run: headway slow --dir " + dir + "; to stop it press Ctrl-C in its terminal, or run kill 4711; for another crawl use another --dir\n",
 	} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("no %q in\n%s", want, stderr)

@@ -22,11 +22,11 @@ func whyCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "why URL",
-		Short: "Tell how a URL of a crawl ended, or why it is missing",
-		Long: `Tell how a URL of a crawl ended and what decided it: where it was found, which
-rule of the scope, which line of robots.txt, which limit, what the server answered
-to each attempt, what it waits for, and whether it would pass now. Nothing is
-fetched. It works while the crawl runs and after it.`,
+		Short: "Show what happened to a URL, and why",
+		Long: `Show how a URL ended and what decided it: where it was found, the scope rule,
+the line of robots.txt, the limit, the response to each attempt, what it is
+waiting for, and whether it would be fetched now. Nothing is requested. It
+works while the crawl runs and afterwards.`,
 		Example: `  headway why https://example.com/cart
   headway why example.com/cart --dir headway-example.com --json`,
 		Args: cobra.ExactArgs(1),
@@ -111,7 +111,7 @@ func readURL(text string) ([]urlReading, error) {
 	for _, raw := range raws {
 		u, steps, err := weburl.Explain(raw, weburl.URL{})
 		if err != nil {
-			return nil, usage(err, "a URL looks like https://example.com/page")
+			return nil, usage(err, "give a URL such as https://example.com/page")
 		}
 		list = append(list, urlReading{u, steps})
 	}
@@ -146,7 +146,7 @@ func knownReading(ctx context.Context, r store.Reader, j store.Job, list []urlRe
 func optOutRule() (func(weburl.URL) string, error) {
 	path, err := optOutFile()
 	if err != nil {
-		return nil, failed(fmt.Errorf("where the list of opt-outs is: %w", err), "set XDG_CONFIG_HOME")
+		return nil, failed(fmt.Errorf("find the opt-out list: %w", err), "set XDG_CONFIG_HOME")
 	}
 	list, err := openOptOuts(path)
 	if err != nil {

@@ -27,23 +27,26 @@ import (
 func workerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
-		Short: "Work for a fleet: any number of these share one PostgreSQL",
-		Long: `Take a share of the hosts of a fleet and crawl for every job that runs. Workers
-come and go as they like: each host has one owner at a time, and what was learned
-of it moves with it. There is nothing else to run beside PostgreSQL 15 or newer.
+		Short: "Run a worker of a fleet",
+		Long: `Run a worker of a fleet. It takes a share of the hosts and crawls them for
+every running job. Add or remove workers at any time: each host has one owner
+at a time, and its learned pace moves with it. Only PostgreSQL 15 or newer is
+needed.
 
-The first SIGTERM or Ctrl-C finishes what is in flight, hands the hosts over and
-ends with 0; the second ends at once.` + exitHelp(ExitOK, ExitUsage, ExitFailed),
-		Example: `  headway worker --store postgres://headway@db/headway --contact you@example.com
-  headway worker --store "host=db1,db2 dbname=headway target_session_attrs=read-write" --contact you@example.com`,
+The first SIGTERM or Ctrl-C shuts down gracefully: requests in flight finish,
+the hosts are handed over, and the worker exits with code 0. The second quits
+now.` + exitHelp(ExitOK, ExitUsage, ExitFailed),
+		Example: `  headway worker --store postgres://db/headway --contact you@example.com
+  headway worker --contact you@example.com \
+    --store "host=db1,db2 dbname=headway target_session_attrs=read-write"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			settings, _, err := config.Load(cmd.Flags(), os.Environ())
 			if err != nil {
 				return usage(err, hintOf(err))
 			}
-			records, people := newRecords(settings.Log.Format, cmd.ErrOrStderr())
-			w := &fleetWorker{crawlRun: crawlRun{set: settings, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &notices{w: people}, keys: make(chan struct{}, 2)}, flags: cmd.Flags(), records: records}
+			records, people, joined := newRecords(settings.Log.Format, cmd.ErrOrStderr())
+			w := &fleetWorker{crawlRun: crawlRun{set: settings, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &notices{w: people}, keys: make(chan struct{}, 2)}, flags: cmd.Flags(), records: records, joined: joined}
 			return w.run(cmd.Context())
 		},
 	}
@@ -56,6 +59,7 @@ type fleetWorker struct {
 	crawlRun
 	flags   *pflag.FlagSet
 	records *slog.Logger
+	joined  func(store.WorkerID) // names the worker in the log
 }
 
 func (w *fleetWorker) run(ctx context.Context) error {
@@ -84,7 +88,7 @@ func (w *fleetWorker) run(ctx context.Context) error {
 			Workers: int(s.Workers), Slow: slowPlaces(s), ParseWorkers: int(s.Parse.Workers), RobotsWorkers: int(s.Robots.Parallel), RobotsTimeout: s.Robots.Timeout, RobotsCache: s.Robots.Cache,
 			Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache, CommitGap: cmp.Or(s.Store.CommitGap, fleetCommitGap), Ungoverned: !s.Governor.Enabled,
 		},
-		Strained: w.strain.Strained, Lookups: func() guard.Layer { return w.dialer.Stats().Lookups }, Log: w.log,
+		Strained: w.strain.Strained, Lookups: func() guard.Layer { return w.dialer.Stats().Lookups }, Log: w.log, Joined: w.joined,
 	}
 	if s.Worker.Listen != "" {
 		cfg.Gauge = new(gauge.Gauge)
@@ -95,14 +99,14 @@ func (w *fleetWorker) run(ctx context.Context) error {
 		}
 		stop, err := serveBeside(ctx, s.Worker.Listen, handler, w.err)
 		if err != nil {
-			return usage(err, "--listen takes an address of this machine and a free port, such as 127.0.0.1:9464")
+			return usage(err, "--listen takes an IP address of this machine and a free port, for example 127.0.0.1:9464")
 		}
 		defer stop()
 	}
 	if s.Trace.Endpoint != "" {
 		tracer, err := traces.New(ctx, traces.Config{Endpoint: s.Trace.Endpoint, Guard: guard.Config{Resolver: s.Resolver, IP: guard.Family(s.IP), AllowPrivate: w.ranges}, Version: version, Log: w.log})
 		if err != nil {
-			return usage(err, "--traces takes the URL of a collector, such as http://127.0.0.1:4318")
+			return usage(err, "--traces takes the URL of an OpenTelemetry collector, for example http://127.0.0.1:4318")
 		}
 		cfg.Outputs, cfg.Committed = append(cfg.Outputs, tracer), tracer.Committed
 		defer sendLast(ctx, tracer)
@@ -110,10 +114,10 @@ func (w *fleetWorker) run(ctx context.Context) error {
 	work, stop := w.signals(ctx, &cfg)
 	defer stop()
 	cfg.MemoryLimit = w.mindMemory(work)
-	fmt.Fprintf(w.err, "headway: working for the fleet in schema %s as %s\n", s.Fleet.Schema, w.who.UserAgent())
+	fmt.Fprintf(w.err, "headway: worker started: schema %s, user agent %s\n", s.Fleet.Schema, w.who.UserAgent())
 	err = headway.Work(work, cfg, headway.Fleet{Open: w.open, Safety: s.FleetSafety()})
 	if err != nil && work.Err() == nil {
-		return failed(err, "what was done is kept; start the worker again")
+		return failed(err, "progress is saved; start the worker again")
 	}
 	return nil
 }
@@ -137,7 +141,7 @@ func termsOf(lease time.Duration) store.Terms {
 // openFleet opens the store of a fleet.
 func openFleet(ctx context.Context, s *config.Settings, terms store.Terms, log *slog.Logger) (*postgres.Store, error) {
 	if s.Fleet.Store == "" {
-		return nil, usage(errors.New("no store"), "name the PostgreSQL of the fleet with --store or in HEADWAY_FLEET_STORE")
+		return nil, usage(errors.New("--store is required"), "set --store or HEADWAY_FLEET_STORE to the fleet's PostgreSQL")
 	}
 	st, err := postgres.Open(ctx, postgres.Config{DSN: s.Fleet.Store, Schema: s.Fleet.Schema, Terms: terms, Log: log})
 	if err != nil {

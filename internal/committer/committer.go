@@ -286,7 +286,7 @@ func (c *Committer) insist(work context.Context, d *Done) error {
 			return fmt.Errorf("commit: %w", err)
 		}
 		c.cfg.Asked(ctx, err)
-		c.cfg.Log.Warn("nothing can be stored, trying again", "err", err)
+		c.cfg.Log.Warn("commit failed, retrying", "err", err)
 		select {
 		case <-work.Done():
 			return fmt.Errorf("commit: %w", err)

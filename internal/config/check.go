@@ -20,7 +20,7 @@ func checkURL(s string) error {
 		raw = "https://" + s
 	}
 	if _, err := weburl.Parse(raw); err != nil {
-		return fmt.Errorf("names %q: %w", s, err)
+		return &valueError{kind: "URL", text: s, hint: "give a URL or a host, for example https://example.com", cause: err}
 	}
 	return nil
 }
@@ -29,7 +29,7 @@ func checkURL(s string) error {
 func checkHost(s string) error {
 	u, err := weburl.Parse("http://" + s + "/")
 	if err != nil || strings.ContainsAny(s, "/?#@") || u.PathQuery() != "/" {
-		return fmt.Errorf("names %q, which is no host such as example.com or example.com:8080", s)
+		return &valueError{kind: "host", text: s, hint: "give a host without scheme or path, for example example.com or example.com:8080"}
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func checkHost(s string) error {
 // checkRange wants a range of addresses, with ports or not.
 func checkRange(s string) error {
 	if _, err := guard.ParseRange(s); err != nil {
-		return fmt.Errorf("has a bad %w", err)
+		return &valueError{kind: "address range", text: s, hint: "write CIDR[:PORT,…] within a private block, for example 127.0.0.0/8:8780", cause: errors.New(strings.TrimPrefix(err.Error(), fmt.Sprintf("range %q: ", s)))}
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func checkPrefix(s string) error {
 		return nil
 	}
 	if _, err := netip.ParsePrefix(s); err != nil {
-		return fmt.Errorf("names %q, which is neither a block such as 10.0.0.0/8 nor %s", s, PublicAddresses)
+		return &valueError{kind: "address block", text: s, hint: "give a block such as 10.0.0.0/8, or " + PublicAddresses}
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func checkPrefix(s string) error {
 // checkServer wants the address of a name server.
 func checkServer(s string) error {
 	if _, err := netip.ParseAddrPort(s); err != nil {
-		return fmt.Errorf("is %q, which is no address such as 127.0.0.1:53", s)
+		return &valueError{kind: "address", text: s, hint: "write IP:PORT, for example 127.0.0.1:53"}
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func checkServer(s string) error {
 // checkListen wants an address to listen at.
 func checkListen(s string) error {
 	if _, err := netip.ParseAddrPort(s); err != nil {
-		return fmt.Errorf("is %q, which is no address such as 127.0.0.1:9464", s)
+		return &valueError{kind: "address", text: s, hint: "write IP:PORT, for example 127.0.0.1:9464"}
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func checkListen(s string) error {
 func checkEndpoint(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("is %q, which is no URL such as http://127.0.0.1:4318", s)
+		return &valueError{kind: "URL", text: s, hint: "give an http or https URL without user or query, for example http://127.0.0.1:4318"}
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func checkEndpoint(s string) error {
 // repeated.
 func checkHeader(s string) error {
 	if name, _, ok := strings.Cut(s, ":"); !ok || strings.TrimSpace(name) == "" {
-		return errors.New("has an entry that is not written as Name: value")
+		return &valueError{kind: "header", hint: "write it as Name: value"}
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func checkHeader(s string) error {
 // checkUserInfo wants a name and a password, which are not repeated.
 func checkUserInfo(s string) error {
 	if !strings.Contains(s, ":") {
-		return errors.New("is not written as user:password")
+		return &valueError{kind: "credentials", hint: "write them as user:password"}
 	}
 	return nil
 }
@@ -112,10 +112,10 @@ func checkAgent(s string) error {
 		})
 	}
 	if !letters(product, "-_") || versioned && !letters(version, "0123456789.-_+") {
-		return fmt.Errorf("is %q, which is no product such as examplebot or examplebot/1.2", s)
+		return &valueError{kind: "product name", text: s, hint: "use letters, - and _, with an optional version, for example examplebot/1.2"}
 	}
 	if slices.Contains(taken, strings.ToLower(product)) {
-		return fmt.Errorf("is %q, which is somebody else: headway does not disguise itself", s)
+		return &valueError{kind: "product name", text: s, hint: "choose a name of your own", cause: errors.New("it belongs to another program, and headway does not disguise itself")}
 	}
 	return nil
 }

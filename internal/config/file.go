@@ -51,10 +51,10 @@ func parseFile(name string, data []byte) (map[string]given, error) {
 	case errors.Is(err, io.EOF):
 		return p.byKey, nil
 	case err != nil:
-		return nil, &Error{Source: name, Err: err, hint: "a file of settings has lines such as max_pages: 500"}
+		return nil, &Error{Source: name, Err: err, hint: "a settings file has lines such as max_pages: 500"}
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, &Error{Source: name, Err: errors.New("more than one document"), hint: "take the line --- away"}
+		return nil, &Error{Source: name, Err: errors.New("more than one document"), hint: "remove the line ---"}
 	}
 	if top := doc.Content[0]; top.Kind != yaml.ScalarNode || top.Tag != "!!null" { // a file of comments alone
 		if err := p.mapping("", top); err != nil {
@@ -77,7 +77,7 @@ func (p *fileParser) errorf(n *yaml.Node, key, hint, format string, args ...any)
 // mapping reads settings whose keys begin with prefix.
 func (p *fileParser) mapping(prefix string, n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
-		return p.errorf(n, "", "a file of settings has lines such as max_pages: 500", "settings expected, each with its name")
+		return p.errorf(n, "", "a settings file has lines such as max_pages: 500", "expected settings, each with a name")
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if err := p.setting(prefix+n.Content[i].Value, n.Content[i], n.Content[i+1]); err != nil {
@@ -93,7 +93,7 @@ func (p *fileParser) setting(key string, at, n *yaml.Node) error {
 		if n.Kind == yaml.MappingNode && isSection(key) {
 			return p.mapping(key+".", n)
 		}
-		return p.errorf(at, "", didYouMean(key, keys()), "there is no setting %q", key)
+		return p.errorf(at, "", didYouMean(key, keys()), "unknown setting %q", key)
 	}
 	if _, ok := p.byKey[key]; ok {
 		return p.errorf(at, key, "keep one of the two", "is set twice")
@@ -111,20 +111,20 @@ func (p *fileParser) texts(key string, at, n *yaml.Node) ([]string, error) {
 	switch n.Kind {
 	case yaml.ScalarNode:
 		if n.Tag == "!!null" {
-			return nil, p.errorf(at, key, "give it a value or take the line away", "has no value")
+			return nil, p.errorf(at, key, "give it a value or remove the line", "has no value")
 		}
 		return []string{n.Value}, nil
 	case yaml.SequenceNode:
 		texts := []string{}
 		for _, entry := range n.Content {
 			if entry.Kind != yaml.ScalarNode || entry.Tag == "!!null" {
-				return nil, p.errorf(entry, key, "", "has an entry that is no plain value")
+				return nil, p.errorf(entry, key, "", "has an entry that is not a plain value")
 			}
 			texts = append(texts, entry.Value)
 		}
 		return texts, nil
 	default:
-		return nil, p.errorf(at, key, "", "is neither a plain value nor a list")
+		return nil, p.errorf(at, key, "", "must be a plain value or a list")
 	}
 }
 

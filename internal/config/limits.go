@@ -19,11 +19,11 @@ func limitSettings() (list []Setting) {
 			continue
 		}
 		s := Setting{
-			Key: string(r.Name), Flag: strings.ReplaceAll(string(r.Name), "_", "-"), Default: none(r), Preset: r.Preset, Doc: r.Doc + "; 0 is no limit",
+			Key: string(r.Name), Flag: strings.ReplaceAll(string(r.Name), "_", "-"), Default: none(r), Preset: r.Preset, Doc: r.Doc + "; 0 means no limit",
 			at: func(s *Settings) value { return limitValue(r, &s.Limits, r.Least) },
 		}
 		if r.Name == limit.Patience { // there is always one
-			s.Default, s.Doc = "10m", r.Doc+"; 24h for a job of a fleet"
+			s.Default, s.Doc = "10m", r.Doc+" (fleet jobs: 24h)"
 		}
 		list = append(list, s)
 	}
@@ -39,11 +39,11 @@ func safetySettings() (list []Setting) {
 			continue
 		}
 		s := Setting{
-			Key: "safety." + string(r.Name), Default: none(r), Doc: "ceiling of " + string(r.Name) + "; 0 is none",
+			Key: "safety." + string(r.Name), Default: none(r), Doc: "upper bound for " + string(r.Name) + "; 0 means none",
 			at: func(s *Settings) value { return limitValue(r, &s.Safety, 0) },
 		}
 		if !r.Asked {
-			s.Doc = r.Doc + "; 0 is no limit"
+			s.Doc = r.Doc + "; 0 means no limit"
 		}
 		if r.Name == limit.Patience {
 			last = append(last, s)

@@ -54,6 +54,15 @@ type Error struct {
 
 // Error names who set what, and what is wrong with it.
 func (e *Error) Error() string {
+	if bad, ok := errors.AsType[*valueError](e.Err); ok {
+		if strings.HasPrefix(e.Source, "--") || strings.HasPrefix(e.Source, EnvPrefix) {
+			return bad.about(e.Source) // which names the setting as well
+		}
+		if e.Source != "" {
+			return e.Source + ": " + bad.about(e.Key)
+		}
+		return bad.about(e.Key)
+	}
 	if e.Key == "" {
 		return fmt.Sprintf("%s: %v", e.Source, e.Err)
 	}
@@ -142,13 +151,13 @@ func register(fs *pflag.FlagSet, which func(*Setting) bool) {
 			f.NoOptDefVal = "true"
 		}
 	}
-	fs.String(fileFlag, "", "`file` with settings; by default "+DefaultFile+", if there is one")
+	fs.String(fileFlag, "", "settings `file` (default "+DefaultFile+", if it exists)")
 }
 
 // choices lists the words of a setting that has only a few.
 func choices(s *Setting) string {
 	w, ok := s.at(new(Settings)).(word)
-	if !ok || s.Key == "sitemaps" { // whose words stand in its sentence
+	if !ok || s.Key == "sitemaps" || s.Key == "log.format" { // whose words stand in their sentence
 		return ""
 	}
 	return ": " + strings.Join(w.words, ", ")
@@ -182,7 +191,7 @@ func (f *flagValue) Type() string {
 	case yes:
 		return "bool"
 	default:
-		return "word"
+		return "value"
 	}
 }
 
@@ -233,7 +242,7 @@ func AskedBy(flags *pflag.FlagSet) Asked {
 func LoadJob(flags *pflag.FlagSet, environ []string, asked Asked) (*Settings, error) {
 	for key := range asked {
 		if s := find(key); s == nil || !s.OfJob() {
-			return nil, &Error{Key: key, Source: "job", Err: errors.New("is not a job's to ask for")}
+			return nil, &Error{Key: key, Source: "job", Err: errors.New("cannot be set by a job")}
 		}
 	}
 	settings, origins, err := loadWith(flags, environ, asked)
@@ -299,7 +308,7 @@ func fromEnviron(environ []string) (map[string]given, error) {
 			for n := range names {
 				known = append(known, n)
 			}
-			return nil, &Error{Source: "environment", Err: fmt.Errorf("%s is no setting", name), hint: didYouMean(name, known)}
+			return nil, &Error{Source: "environment", Err: fmt.Errorf("unknown setting %s", name), hint: didYouMean(name, known)}
 		}
 		texts := []string{value}
 		if s.List() {
@@ -367,11 +376,7 @@ func (l *loader) set(s *Setting, preset *Settings) (Origin, error) {
 			continue
 		}
 		if err := at.set(g.texts); err != nil {
-			hint := s.Key + ": " + s.plainDoc()
-			if unit, ok := errors.AsType[*unitError](err); ok {
-				hint = fmt.Sprintf("add a unit, for example %s", unit.meant)
-			}
-			return Origin{}, &Error{Key: s.Key, Source: g.source, Err: err, hint: hint}
+			return Origin{}, s.refuse(g.source, err)
 		}
 		if m := &l.settings.Machine; s.Key == machineDescriptors && m.Descriptors > l.machine.Descriptors {
 			break // nobody can have more than there are
@@ -419,6 +424,15 @@ func (l *loader) allowed(s *Setting, at value) (Origin, bool) {
 		return Origin{}, false
 	}
 	return Origin{s, at.texts(), ByMachine, by}, true
+}
+
+// refuse says that what was set cannot be, and what to write instead.
+func (s *Setting) refuse(source string, err error) *Error {
+	hint := s.Key + ": " + s.plainDoc()
+	if bad, ok := errors.AsType[*valueError](err); ok {
+		hint = bad.hint
+	}
+	return &Error{Key: s.Key, Source: source, Err: err, hint: hint}
 }
 
 // plainDoc is the sentence of a setting without the marks for flags.

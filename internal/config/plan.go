@@ -30,7 +30,7 @@ func ChangeLimits(flags *pflag.FlagSet, l *limit.Limits) (err error) {
 			return
 		}
 		if bad := v.setting.at(&s).set(v.given); bad != nil {
-			err = &Error{Key: v.setting.Key, Source: "--" + f.Name, Err: bad, hint: v.setting.Key + ": " + v.setting.plainDoc()}
+			err = v.setting.refuse("--"+f.Name, bad)
 		}
 	})
 	*l = s.Limits

@@ -13,13 +13,43 @@ import (
 // value is a place in [Settings] with its text form.
 type value interface {
 	// set reads the texts of one layer: one for most settings, any number for
-	// lists. The error completes the sentence "KEY …".
+	// lists. The error is a *valueError, or completes the sentence "KEY …".
 	set(texts []string) error
 	// texts are the value as it would be written; none where it is empty.
 	texts() []string
 	// kind says what the value is, for people: "number from 1 to 100".
 	kind() string
 }
+
+// valueError is a value that a setting does not take.
+type valueError struct {
+	kind  string // of value that was expected: duration
+	text  string // what was given; empty for a secret
+	hint  string // what to write instead
+	cause error  // nil where the hint says it all
+}
+
+func (e *valueError) Error() string { return e.about("") }
+
+func (e *valueError) Unwrap() error { return e.cause }
+
+// about names the setting, or the flag, that was given the value.
+func (e *valueError) about(name string) string {
+	s := "invalid " + e.kind
+	if e.text != "" {
+		s += fmt.Sprintf(" %q", e.text)
+	}
+	if name != "" {
+		s += " for " + name
+	}
+	if e.cause != nil {
+		s += ": " + e.cause.Error()
+	}
+	return s
+}
+
+// chooseOne is the hint for a value that is none of a few.
+func chooseOne(words []string) string { return "choose one of " + strings.Join(words, ", ") }
 
 // single returns the one text of a setting that is no list.
 func single(texts []string) (string, error) {
@@ -42,7 +72,7 @@ func (n number) set(texts []string) error {
 	}
 	i, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
 	if err != nil || i < n.min || i > n.max {
-		return fmt.Errorf("is %q, which is no %s", text, n.kind())
+		return &valueError{kind: "number", text: text, hint: "give a " + n.kind()}
 	}
 	*n.to = i
 	return nil
@@ -52,7 +82,7 @@ func (n number) texts() []string { return []string{strconv.FormatInt(*n.to, 10)}
 
 func (n number) kind() string {
 	if n.max == math.MaxInt64 {
-		return fmt.Sprintf("whole number from %d", n.min)
+		return fmt.Sprintf("whole number, %d or more", n.min)
 	}
 	return fmt.Sprintf("whole number from %d to %d", n.min, n.max)
 }
@@ -73,27 +103,21 @@ func (s span) set(texts []string) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < s.min || d > s.max {
-		err := fmt.Errorf("is %q, which is no %s", text, s.kind())
+		hint := "give a " + s.kind()
 		if _, bare := strconv.ParseFloat(text, 64); bare == nil {
-			return &unitError{err, text + "s"}
+			hint = "add a unit, for example " + text + "s"
 		}
-		return err
+		return &valueError{kind: "duration", text: text, hint: hint}
 	}
 	*s.to = d
 	return nil
-}
-
-// unitError is a duration without its unit.
-type unitError struct {
-	error
-	meant string // as it was probably meant
 }
 
 func (s span) texts() []string { return []string{short(*s.to)} }
 
 func (s span) kind() string {
 	if s.max == maxSpan {
-		return fmt.Sprintf("duration from %s, such as 500ms, 30s or 2h", short(s.min))
+		return fmt.Sprintf("duration of at least %s, for example 500ms, 30s or 2h", short(s.min))
 	}
 	return fmt.Sprintf("duration from %s to %s", short(s.min), short(s.max))
 }
@@ -129,7 +153,7 @@ func (s size) set(texts []string) error {
 	}
 	bytes, err := parseSize(text)
 	if err != nil || bytes < s.min {
-		return fmt.Errorf("is %q, which is no %s", text, s.kind())
+		return &valueError{kind: "size", text: text, hint: "give a " + s.kind()}
 	}
 	*s.to = bytes
 	return nil
@@ -162,7 +186,7 @@ func formatSize(bytes int64) string {
 }
 
 func (s size) kind() string {
-	return fmt.Sprintf("size from %s, in bytes or such as 64KiB, 256MiB, 1GiB", formatSize(s.min))
+	return fmt.Sprintf("size of at least %s, in bytes or with a unit, for example 64KiB, 256MiB or 1GiB", formatSize(s.min))
 }
 
 // amount is what a number or a size is set to.
@@ -191,7 +215,7 @@ func (y yes) set(texts []string) error {
 	case "false":
 		*y.to = false
 	default:
-		return fmt.Errorf("is %q, which is neither true nor false", text)
+		return &valueError{kind: "value", text: text, hint: chooseOne([]string{"true", "false"})}
 	}
 	return nil
 }
@@ -212,7 +236,7 @@ func (w word) set(texts []string) error {
 		return err
 	}
 	if !slices.Contains(w.words, text) {
-		return fmt.Errorf("is %q, which is none of %s", text, strings.Join(w.words, ", "))
+		return &valueError{kind: "value", text: text, hint: chooseOne(w.words)}
 	}
 	*w.to = text
 	return nil
@@ -236,7 +260,7 @@ func (w words) set(texts []string) error {
 			switch {
 			case one == "" || slices.Contains(chosen, one):
 			case !slices.Contains(w.words, one):
-				return fmt.Errorf("names %q, which is none of %s", one, strings.Join(w.words, ", "))
+				return &valueError{kind: "value", text: one, hint: chooseOne(w.words)}
 			default:
 				chosen = append(chosen, one)
 			}
@@ -248,7 +272,7 @@ func (w words) set(texts []string) error {
 
 func (w words) texts() []string { return slices.Clone(*w.to) }
 
-func (w words) kind() string { return "some of " + strings.Join(w.words, ", ") }
+func (w words) kind() string { return "any of " + strings.Join(w.words, ", ") }
 
 // text is anything that passes a check.
 type text struct {
@@ -326,7 +350,7 @@ func (p ports) set(texts []string) error {
 			}
 			n, err := strconv.ParseUint(one, 10, 16)
 			if err != nil || n == 0 {
-				return fmt.Errorf("names %q, which is not a port from 1 to 65535", one)
+				return &valueError{kind: "port", text: one, hint: "give a port from 1 to 65535"}
 			}
 			if !slices.Contains(chosen, uint16(n)) {
 				chosen = append(chosen, uint16(n))
@@ -334,7 +358,7 @@ func (p ports) set(texts []string) error {
 		}
 	}
 	if len(chosen) > maxPorts {
-		return fmt.Errorf("names %d ports, at most %d", len(chosen), maxPorts)
+		return fmt.Errorf("lists %d ports; at most %d are allowed", len(chosen), maxPorts)
 	}
 	*p.to = chosen
 	return nil

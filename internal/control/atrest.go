@@ -16,8 +16,8 @@ import (
 
 // Errors of [OrderAtRest].
 var (
-	ErrHostUnknown = errors.New("nothing is kept of it")
-	ErrHostTaken   = errors.New("another crawl has it")
+	ErrHostUnknown = errors.New("nothing is stored about this host")
+	ErrHostTaken   = errors.New("another crawl is using this host")
 )
 
 // OrderAtRest applies an order to what is kept of a host while no crawl works on it: the
@@ -47,7 +47,7 @@ func OrderAtRest(ctx context.Context, st store.Store, q ask.Question) (change as
 	}
 	var state politeness.State
 	if err := state.UnmarshalBinary(h.Politeness); err != nil {
-		return change, fmt.Errorf("read what is kept of %s: %w", q.Host, err)
+		return change, fmt.Errorf("read stored state of %s: %w", q.Host, err)
 	}
 	change = ask.Change{At: time.Now().UTC(), By: q.By, Order: q.Kind, Host: q.Host, Before: describeState(state)}
 	state = orderOf(q).apply(state)

@@ -64,7 +64,7 @@ func TestOrderWithoutCrawl(t *testing.T) {
 				if err := s.UnmarshalBinary(st.back[0].Politeness); err != nil || s.Asked() != 4*time.Second || !s.Paused() {
 					t.Errorf("kept: %v, paused %v, %v", s.Asked(), s.Paused(), err)
 				}
-				const learned = "paused, learned 0s, floor 0s, operator's interval "
+				const learned = "paused, learned 0s, floor 0s, operator minimum "
 				if change.By != "ann" || change.Host != shop || change.Before != learned+"0s" || change.After != learned+"4s" {
 					t.Errorf("%+v", change)
 				}

@@ -105,7 +105,7 @@ func (c *Control) ReadMail(ctx context.Context) {
 func (c *Control) answerMail(ctx context.Context) (again bool) {
 	letters, err := c.mail.Receive(ctx)
 	if err != nil {
-		c.cfg.Log.Warn("questions cannot be read", "err", err)
+		c.cfg.Log.Warn("cannot read queries and orders", "err", err)
 	}
 	if len(letters) == 0 {
 		return false
@@ -139,7 +139,7 @@ func (c *Control) answerMail(ctx context.Context) (again bool) {
 			continue
 		}
 		if err := c.mail.Reply(context.WithoutCancel(ctx), letters[i].ID, *a); err != nil {
-			c.cfg.Log.Warn("a question cannot be answered", "err", err)
+			c.cfg.Log.Warn("cannot send an answer", "err", err)
 		}
 	}
 	return again
@@ -180,7 +180,7 @@ func (c *Control) answer(ctx context.Context, now time.Time, q ask.Question, rep
 	reply(&a)
 }
 
-func errUnknown(k ask.Kind) error { return fmt.Errorf("%q is no question", k) }
+func errUnknown(k ask.Kind) error { return fmt.Errorf("unknown request %q", k) }
 
 // replyError replies what is wrong, or nothing if another worker has to answer.
 func replyError(err error, reply replyFunc) {

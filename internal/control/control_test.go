@@ -37,7 +37,7 @@ func TestOrderInMemory(t *testing.T) {
 			t.Errorf("%q, stored %v", d.events, d.kept(shop).Asked())
 		}
 		c := d.mail.replies["1"].Change
-		if c == nil || c.Host != shop || c.By != "ann" || c.Worker != self || !strings.HasSuffix(c.Before, "interval 0s") || !strings.HasSuffix(c.After, "interval 10s") {
+		if c == nil || c.Host != shop || c.By != "ann" || c.Worker != self || !strings.HasSuffix(c.Before, "operator minimum 0s") || !strings.HasSuffix(c.After, "operator minimum 10s") {
 			t.Errorf("%+v", c)
 		}
 		if len(d.mail.logged) != 1 || d.mail.logged[0].Host != shop || d.mail.logged[0].Worker != self || d.mail.logged[0].After != c.After {
@@ -52,7 +52,7 @@ func TestOrders(t *testing.T) {
 		d := newSolo(t)
 		defer d.close()
 		d.live(shop)
-		learned := "learned 0s, floor 0s, operator's interval "
+		learned := "learned 0s, floor 0s, operator minimum "
 		for i, c := range []struct {
 			kind          ask.Kind
 			before, after string
@@ -79,9 +79,9 @@ func TestOrderAtRest(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := newWorker(t)
 			defer d.close()
-			before := "interval 0s"
+			before := "operator minimum 0s"
 			if known {
-				before = "interval 3s"
+				before = "operator minimum 3s"
 				d.keep(shop, 3*time.Second)
 			}
 			d.mail.order(1, slow(10*time.Second))
@@ -93,7 +93,7 @@ func TestOrderAtRest(t *testing.T) {
 			if want := []string{"stored " + shop, "logged slow", "replied 1"}; !slices.Equal(d.events, want) || d.kept(shop).Asked() != 10*time.Second {
 				t.Errorf("%q, stored %v", d.events, d.kept(shop).Asked())
 			}
-			if c := d.mail.replies["1"].Change; c == nil || !strings.HasSuffix(c.Before, before) || !strings.HasSuffix(c.After, "interval 10s") {
+			if c := d.mail.replies["1"].Change; c == nil || !strings.HasSuffix(c.Before, before) || !strings.HasSuffix(c.After, "operator minimum 10s") {
 				t.Errorf("%+v", c)
 			}
 			// It is stored with the host, so it does not wait for it any more.
@@ -195,7 +195,7 @@ func TestNotUnderstood(t *testing.T) {
 		d.mail.send(3, `{"kind":"hosts","host":"::"}`)
 		d.mail.send(4, `{"kind":"stop_discovery"}`)
 		d.run(time.Second)
-		for id, want := range map[string]string{"1": "question not understood", "2": `"sing" is no question`, "3": "", "4": "headway job drain"} {
+		for id, want := range map[string]string{"1": "invalid request", "2": `unknown request "sing"`, "3": "", "4": "headway job drain"} {
 			if a := d.mail.replies[id]; a.Error == "" || !strings.Contains(a.Error, want) {
 				t.Errorf("%s: %+v", id, a)
 			}
@@ -270,7 +270,7 @@ func TestDrain(t *testing.T) {
 		d.mail.order(4, ask.Question{Kind: ask.KindDrain})
 		d.run(poll)
 		first, again := d.mail.replies["3"], d.mail.replies["4"]
-		if c := first.Change; c == nil || c.Before != "working" || c.After != "hands over and ends" || c.By != "ann" || c.Worker != self || !first.Workers[0].Draining {
+		if c := first.Change; c == nil || c.Before != "working" || c.After != "releases its slots and stops" || c.By != "ann" || c.Worker != self || !first.Workers[0].Draining {
 			t.Errorf("%+v", first)
 		}
 		if c := again.Change; c == nil || c.Before != c.After || len(d.mail.logged) != 2 {
@@ -287,7 +287,7 @@ func TestOrderBeforeItsHost(t *testing.T) {
 		d.mail.put("slow", slow(10*time.Second))
 		d.mail.put("pause", ask.Question{Kind: ask.KindPause, Host: shop})
 		d.run(2 * commit)
-		if c := d.mail.replies["slow"].Change; c == nil || c.Before != "not met yet" || c.After != "when it is met: slow 10s" {
+		if c := d.mail.replies["slow"].Change; c == nil || c.Before != "not crawled yet" || c.After != "when it is crawled: slow 10s" {
 			t.Errorf("%+v", c)
 		}
 		d.schedule(shop)

@@ -31,7 +31,7 @@ func findHosts(f *frontier.Frontier, q ask.Question) ([]ask.Host, error) {
 	}
 	v, ok := f.View(q.Host)
 	if !ok {
-		return nil, fmt.Errorf("%s has no part in this crawl at the moment", q.Host)
+		return nil, fmt.Errorf("host %s is not part of this crawl at the moment", q.Host)
 	}
 	return []ask.Host{DescribeHost(&v)}, nil
 }

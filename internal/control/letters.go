@@ -30,7 +30,7 @@ func (l *letters) Receive(ctx context.Context) ([]ask.Letter, error) {
 	for _, x := range list {
 		a := ask.Letter{ID: strconv.FormatInt(int64(x.ID), 10)}
 		if err := json.Unmarshal(x.Body, &a.Question); err != nil {
-			if err := l.Reply(ctx, a.ID, ask.Answer{Error: fmt.Sprintf("question not understood: %v", err)}); err != nil {
+			if err := l.Reply(ctx, a.ID, ask.Answer{Error: fmt.Sprintf("invalid request: %v", err)}); err != nil {
 				return read, err
 			}
 			continue
@@ -52,7 +52,7 @@ func (l *letters) Reply(ctx context.Context, id string, a ask.Answer) error {
 	}
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
-		return fmt.Errorf("letter %q: %w", id, err)
+		return fmt.Errorf("message %q: %w", id, err)
 	}
 	body, err := encode(a)
 	if err != nil {
@@ -70,7 +70,7 @@ func encode(a ask.Answer) ([]byte, error) {
 	for {
 		body, err := json.Marshal(a)
 		if err != nil {
-			return nil, fmt.Errorf("write an answer: %w", err)
+			return nil, fmt.Errorf("write response: %w", err)
 		}
 		if len(body) <= store.MaxLetter || len(a.Hosts) == 0 {
 			return body, nil

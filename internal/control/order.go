@@ -46,7 +46,7 @@ func (o order) String() string {
 
 // describeState says of a state what orders change.
 func describeState(s politeness.State) string {
-	words := fmt.Sprintf("learned %v, floor %v, operator's interval %v", s.Learned(), s.Floor(), s.Asked())
+	words := fmt.Sprintf("learned %v, floor %v, operator minimum %v", s.Learned(), s.Floor(), s.Asked())
 	if s.Paused() {
 		words = "paused, " + words
 	}
@@ -62,18 +62,18 @@ func (c *Control) orderHost(ctx context.Context, now time.Time, q ask.Question, 
 		return
 	}
 	if q.Delay < 0 || q.Delay.Duration() > politeness.MaxInterval {
-		replyError(fmt.Errorf("an interval of %v: between 0 and %v", q.Delay.Duration(), politeness.MaxInterval), reply)
+		replyError(fmt.Errorf("invalid interval %v; use a duration from 0 to %v", q.Delay.Duration(), politeness.MaxInterval), reply)
 		return
 	}
 	o := orderOf(q)
-	change := ask.Change{At: now, By: q.By, Order: q.Kind, Host: u.Host(), Before: "not met yet", After: "when it is met: " + o.String()}
+	change := ask.Change{At: now, By: q.By, Order: q.Kind, Host: u.Host(), Before: "not crawled yet", After: "when it is crawled: " + o.String()}
 	if before, after, ok := c.applyLive(now, u.Host(), o); ok {
 		change.Before, change.After = describeState(before), describeState(after)
 		c.replyStored(c.changed(change), reply)
 		return
 	}
 	if len(c.orders) >= maxOrders {
-		replyError(errors.New("too many orders wait for hosts that were not met yet"), reply)
+		replyError(errors.New("too many stored instructions for hosts that are not crawled yet"), reply)
 		return
 	}
 	c.orders[u.Host()] = append(c.orders[u.Host()], o)
@@ -106,6 +106,6 @@ func (c *Control) ApplyOrders(host string, s politeness.State) politeness.State 
 // changed logs what an order changed, and answers with it.
 func (c *Control) changed(change ask.Change) ask.Answer {
 	change.Worker = c.worker
-	c.cfg.Log.Info("order", "order", string(change.Order), "host", change.Host, "by", change.By, "before", change.Before, "after", change.After)
+	c.cfg.Log.Info("order carried out", "order", string(change.Order), "host", change.Host, "by", change.By, "before", change.Before, "after", change.After)
 	return ask.Answer{Change: &change}
 }

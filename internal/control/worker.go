@@ -98,7 +98,7 @@ func (w *worker) status(now time.Time, q ask.Question) ask.Answer {
 }
 
 func (w *worker) stopDiscovery(time.Time, ask.Question) (ask.Answer, error) {
-	return ask.Answer{}, errors.New("discovery of a job of a fleet cannot be stopped; headway job drain ends the job")
+	return ask.Answer{}, errors.New("discovery cannot be stopped for a fleet job; headway job drain ends the job")
 }
 
 // askWorker answers nothing in the name of another worker.
@@ -108,7 +108,7 @@ func (w *worker) askWorker(now time.Time, q ask.Question) (ask.Answer, error) {
 	}
 	var a ask.Answer
 	if q.Kind == ask.KindDrain {
-		before, after := "working", "hands over and ends"
+		before, after := "working", "releases its slots and stops"
 		if w.Self().Draining {
 			before = after
 		}

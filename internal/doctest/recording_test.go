@@ -80,7 +80,7 @@ func TestRecording(t *testing.T) {
 	for _, f := range frames {
 		seen.WriteString(f + "\n")
 	}
-	for _, want := range []string{"running  00:", "resumed: ", "complete: nothing is left", "SKIPPED  robots_disallow  Disallow: /private/ (line 3, group *)", "More workers will not help."} {
+	for _, want := range []string{"running  00:", "resumed: ", "complete: all URLs processed", "SKIPPED  robots_disallow  Disallow: /private/ (line 3, group *)", "More workers will not help."} {
 		if !strings.Contains(seen.String(), want) {
 			t.Errorf("the recording does not show %q", want)
 		}

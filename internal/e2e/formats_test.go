@@ -410,5 +410,5 @@ func (w *world) record(dir string, pages int) {
 		check(err)
 	}
 	check(st.Leave(ctx, worker))
-	check(st.SetState(ctx, now, id, job.Running, job.Complete, "nothing is left"))
+	check(st.SetState(ctx, now, id, job.Running, job.Complete, "all URLs processed"))
 }

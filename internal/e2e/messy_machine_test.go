@@ -177,7 +177,7 @@ func TestMessyDamagedWhileRunning(t *testing.T) {
 			if code := cmd.ProcessState.ExitCode(); code != 5 {
 				t.Errorf("exit code %d, want 5", code)
 			}
-			if s := said.String(); !strings.Contains(s, "crawl.db was damaged, or changed by another program, while the crawl ran") || !strings.Contains(s, "headway: hint: restore a backup") {
+			if s := said.String(); !strings.Contains(s, "crawl.db was corrupted, or modified by another program, during the crawl") || !strings.Contains(s, "headway: hint: restore a backup") {
 				t.Error("it does not say what happened and what to do")
 			}
 		})

@@ -172,7 +172,7 @@ func TestMessyBadURL(t *testing.T) {
 		if list := w.run(w.command("urls", "--dir", "first", "--outcome", "throttled"), 0); strings.Count(list, "\n") != 1 || !strings.Contains(list, url) {
 			t.Errorf("throttled are %q, want %s alone", list, url)
 		}
-		if why, want := w.run(w.command("why", url, "--dir", "first"), 0), fmt.Sprintf("status 503 to each of %d attempts", asked); !strings.Contains(why, want) {
+		if why, want := w.run(w.command("why", url, "--dir", "first"), 0), fmt.Sprintf("status 503 on each of %d attempts", asked); !strings.Contains(why, want) {
 			t.Errorf("it does not say %q:\n%s", want, why)
 		}
 		w.nextCrawls(clean, append(args, "--exclude", path))

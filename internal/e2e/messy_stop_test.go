@@ -148,7 +148,7 @@ func TestMessyStop(t *testing.T) {
 	on := time.Now()
 	w.signal(cmd, syscall.SIGCONT)
 	said := w.ends(cmd, "run")
-	if !strings.Contains(said, "was stopped") {
+	if !strings.Contains(said, "was suspended") {
 		t.Errorf("it says nothing of its stop:\n%s", said)
 	}
 	w.complete()
@@ -190,7 +190,7 @@ func TestMessyStopRival(t *testing.T) {
 	w.signal(first, syscall.SIGCONT)
 	said := w.ends(second, "two")
 	w.ends(first, "one")
-	for _, want := range []string{fmt.Sprint("pid ", first.Process.Pid), "folder " + filepath.Join(w.dir, "one"), "has stopped"} {
+	for _, want := range []string{fmt.Sprint("pid ", first.Process.Pid), "folder " + filepath.Join(w.dir, "one"), "is suspended"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is missing in what the second says:\n%s", want, said)
 		}
@@ -228,7 +228,7 @@ func terminals(t *testing.T, pace time.Duration) {
 	first, second := w.leased("one"), w.leased("two")
 	w.ends(first, "one")
 	said := w.ends(second, "two")
-	if !bytes.Contains(append(w.read("one.txt"), said...), []byte("they take turns")) {
+	if !bytes.Contains(append(w.read("one.txt"), said...), []byte("uses the same hosts, taking turns")) {
 		t.Errorf("nobody had to wait:\n%s", said)
 	}
 	w.complete()

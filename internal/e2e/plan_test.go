@@ -125,7 +125,7 @@ func TestPlanWithoutSitemap(t *testing.T) {
 	if p.SizeKnown || p.Pages < 2 || p.Pages > 100 || p.Hosts[0].Links == 0 {
 		t.Errorf("size known: %v, pages %d, links %d", p.SizeKnown, p.Pages, p.Hosts[0].Links)
 	}
-	if !strings.Contains(p.Sentence, "nobody can say before") || len(p.Unknown) == 0 || !strings.Contains(p.Unknown[0], "no sitemap says so") {
+	if !strings.Contains(p.Sentence, "the total is unknown until crawled") || len(p.Unknown) == 0 || !strings.Contains(p.Unknown[0], "no sitemap gives a count") {
 		t.Errorf("it says %q, and does not know %q", p.Sentence, p.Unknown)
 	}
 	if p := w.plan(0, "--preset", "owned", "--delay", "10ms", "--max-pages", "2"); p.StoppedBy != "max_pages" || p.Ends != "partial" || p.Pages != 2 {
@@ -144,8 +144,8 @@ func TestPlanStopped(t *testing.T) {
 		ends   string
 		code   int
 	}{
-		"forbidden":  {site(10, func(t *lab.Temper) { t.Site.Robots = "deny" }), "robots.txt forbids the seed, line ", "blocked", 4},
-		"unreadable": {site(10, func(t *lab.Temper) { t.Site.Robots = "500" }), "robots.txt cannot be read", "blocked", 4},
+		"forbidden":  {site(10, func(t *lab.Temper) { t.Site.Robots = "deny" }), "robots.txt disallows the seed, line ", "blocked", 4},
+		"unreadable": {site(10, func(t *lab.Temper) { t.Site.Robots = "500" }), "robots.txt is unreachable", "blocked", 4},
 		"too slow":   {site(10, func(t *lab.Temper) { t.Site.CrawlDelay = 10 * time.Minute }), "more than 5m0s", "blocked", 4},
 		"a firewall": {site(10, func(t *lab.Temper) {
 			t.Site.Challenge = "cloudflare-403"

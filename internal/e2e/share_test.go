@@ -66,7 +66,7 @@ func TestInterruptedBeforeItsTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = second.Wait()
-	if code, said := second.ProcessState.ExitCode(), string(w.read("two.txt")); code != 130 || !strings.Contains(said, "the same command goes on") {
+	if code, said := second.ProcessState.ExitCode(), string(w.read("two.txt")); code != 130 || !strings.Contains(said, "run the same command to resume") {
 		t.Errorf("exit code %d, %v; it says:\n%s", code, err, said)
 	}
 	if err := first.Process.Kill(); err != nil {

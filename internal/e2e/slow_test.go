@@ -35,7 +35,7 @@ func TestSlow(t *testing.T) {
 	if !running.Running || running.Now == nil || running.Now.State != "crawl_delay" || running.SoFar.State != "crawl_delay" {
 		t.Errorf("running: %+v, now %+v", running.SoFar, running.Now)
 	}
-	if running.Left == nil || running.Left.AtLeast == 0 || !strings.Contains(running.Sentence, "It cannot end before") {
+	if running.Left == nil || running.Left.AtLeast == 0 || !strings.Contains(running.Sentence, "The last host to finish will be") {
 		t.Errorf("running: %q, left %+v", running.Sentence, running.Left)
 	}
 	if running.MoreWorkers || !strings.Contains(running.Change, "Crawl-delay") || len(running.Layers) == 0 {

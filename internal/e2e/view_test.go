@@ -154,11 +154,11 @@ func unbroken(lines []string, width int) string {
 const (
 	rowTitle  = `^headway  http://127\.1\.0\.1:[0-9]+/.* (running|stopping)  [0-9]+:[0-9][0-9]$`
 	rowCounts = `^[0-9,]+ done  [0-9.,]+ pages/(s|min)  [0-9,]+ waiting  [0-9]+ in flight  [0-9]+ hosts?, [0-9]+ ready`
-	rowGuess  = `^guess: `
+	rowGuess  = `^([0-9:]+ left \(estimate\)|estimate: )`
 	rowShares = `waiting on +share of host time`
 	rowHosts  = `slowest hosts +pace  set by +now$`
-	rowKeys   = `^Ctrl-C finishes what is in flight and saves; the same command goes on$`
-	rowAgain  = `^Ctrl-C once more ends at once; either way nothing is lost$`
+	rowKeys   = `^Ctrl-C finishes requests in flight and saves; run the same command to resume$`
+	rowAgain  = `^press Ctrl-C again to quit now; nothing is lost either way$`
 	rowSane   = ` (echo|icanon|isig) (echo|icanon|isig) (echo|icanon|isig) *$`
 )
 
@@ -194,7 +194,7 @@ func crawlDelay(d time.Duration) func(*lab.Temper) {
 // stopNow ends what would go on for long.
 func stopNow(s *terminal) { s.press("C-c", "C-c") }
 
-var interruptedRows = []string{`^interrupted: the same command goes on$`, `^seen [0-9]+ = `, `^next: headway crawl --dir crawl +# goes on where it stopped$`, `^exit 130` + rowSane}
+var interruptedRows = []string{`^interrupted: run the same command to resume$`, `^seen [0-9]+ = `, `^next: headway crawl --dir crawl +# resumes the crawl$`, `^exit 130` + rowSane}
 
 var sights = map[string]sight{
 	"start": {
@@ -212,20 +212,20 @@ var sights = map[string]sight{
 		hosts:  named("shop", "silent"),
 		args:   []string{"--preset", "owned"},
 		during: func(s *terminal) { s.see(`running  00:(0[4-9]|[1-5])`) },
-		rows:   []string{rowTitle, rowCounts, rowGuess, `^127\.1\.0\..* says? not now`, rowShares, rowHosts, ` s  learned +hold`, rowKeys},
+		rows:   []string{rowTitle, rowCounts, rowGuess, `^127\.1\.0\..* (is|are) refusing requests`, rowShares, rowHosts, ` s  learned +hold`, rowKeys},
 		end:    stopNow, then: interruptedRows,
 	},
 	"idle": {
 		hosts: uniform(1, 20, func(t *lab.Temper) {
 			t.Rules.Outages = []temper.Outage{{AfterRequests: 4, RetryAfter: 5 * time.Minute}}
 		}),
-		rows: []string{rowTitle, rowCounts, rowGuess, `^nothing sent for 1[0-9] s: 1 host held \(Retry-After or backoff\); next at [0-9:]+$`, `^127\.1\.0\.1:[0-9]+ says not now, asked again at [0-9:]+$`, rowShares, `hold +[0-9]+ %`, rowHosts, `hold until [0-9:]+`, rowKeys},
+		rows: []string{rowTitle, rowCounts, rowGuess, `^nothing sent for 1[0-9] s: 1 host held \(Retry-After or backoff\); next request at [0-9:]+$`, `^127\.1\.0\.1:[0-9]+ is refusing requests, next request at [0-9:]+$`, rowShares, `hold +[0-9]+ %`, rowHosts, `hold until [0-9:]+`, rowKeys},
 		end:  stopNow, then: interruptedRows,
 	},
 	"limit": {
 		hosts: uniform(1, 100, crawlDelay(1500*time.Millisecond)),
 		args:  []string{"--max-pages", "20", "--max-time", "1h"},
-		rows:  []string{rowTitle, rowCounts, `^guess: [0-9:]+ left, .*max_pages`, `limits|max_pages`, `max_pages +[89][0-9] %.* (nearing|nearly used up)|max_pages [89][0-9] % (nearing|nearly used up)`, rowKeys},
+		rows:  []string{rowTitle, rowCounts, `^[0-9:]+ left \(estimate\): .*max_pages`, `limits|max_pages`, `max_pages +[89][0-9] %.* (nearing|almost reached)|max_pages [89][0-9] % (nearing|almost reached)`, rowKeys},
 		then:  []string{`^partial: max_pages$`, `^exit 3` + rowSane},
 	},
 	"draining": {
@@ -234,7 +234,7 @@ var sights = map[string]sight{
 			s.see(`[1-9] in flight`, `fetched +[0-9]`)
 			s.press("C-c")
 		},
-		rows: []string{rowTitle, rowCounts, `^finishing [0-9] requests? in flight, then it ends: interrupted$`, rowShares, rowAgain},
+		rows: []string{rowTitle, rowCounts, `^finishing [0-9] requests? in flight, then stopping: interrupted$`, rowShares, rowAgain},
 		then: interruptedRows,
 	},
 	"resumed": {
@@ -242,14 +242,14 @@ var sights = map[string]sight{
 		before: func(t *testing.T, w *world) { w.interrupted(w.crawl("crawl", "--max-time", "30m"), 4) },
 		args:   []string{"--max-time", "1h"},
 		during: func(s *terminal) { s.see(`running  00:(0[2-9]|[1-5])`) },
-		rows:   []string{rowTitle, rowCounts, rowGuess, `^resumed: [0-9]+ pages? and [0-9]+ requests were done before this run$`, rowShares, rowHosts, rowKeys},
+		rows:   []string{rowTitle, rowCounts, rowGuess, `^resumed: [0-9]+ pages? and [0-9]+ requests done in earlier runs$`, rowShares, rowHosts, rowKeys},
 		end:    stopNow, then: interruptedRows,
 	},
 	"complete": {
 		hosts: uniform(3, 12, crawlDelay(100*time.Millisecond)),
 		args:  []string{"--preset", "owned"},
 		rows: []string{
-			`^complete: nothing is left$`, `^seen [0-9]+ = 36 fetched \+ `, `^skipped [0-9]+ = `, `^this run: 36 pages, [0-9]+ requests in [0-9.]+s \(`,
+			`^complete: all URLs processed$`, `^seen [0-9]+ = 36 fetched \+ `, `^skipped [0-9]+ = `, `^this run: 36 pages, [0-9]+ requests in [0-9.]+s \(`,
 			`^politeness: no host pushed back$`, `^host time: .* %`, `^folder: crawl$`, `^next: headway why URL --dir crawl +# `, `^ +headway slow --dir crawl +# `, `^exit 0` + rowSane,
 		},
 	},
@@ -257,15 +257,15 @@ var sights = map[string]sight{
 		hosts: uniform(2, 30, crawlDelay(100*time.Millisecond)),
 		args:  []string{"--preset", "owned", "--max-pages", "10"},
 		rows: []string{
-			`^headway: warning: a limit comes near: limit max_pages: `, `^partial: max_pages$`, `^Job limit: Maximum 10 pages per crawl$`, `^seen [0-9]+ = 10 fetched \+ `, `^this run: 10 pages, `, `^host time: `,
-			`^next: headway crawl --dir crawl --max-pages N +# goes on, with a higher N$`, `^ +headway slow --dir crawl +# `, `^exit 3` + rowSane,
+			`^headway: warning: limit usage: limit max_pages: `, `^partial: max_pages$`, `^Job limit: Maximum 10 pages per crawl$`, `^seen [0-9]+ = 10 fetched \+ `, `^this run: 10 pages, `, `^host time: `,
+			`^next: headway crawl --dir crawl --max-pages N +# resumes with a higher limit N$`, `^ +headway slow --dir crawl +# `, `^exit 3` + rowSane,
 		},
 	},
 	"blocked": {
 		hosts: named("robots-deny"),
 		rows: []string{
-			`^blocked: robots\.txt or a firewall forbids everything$`, `^seen 1 = 1 skipped$`, `^skipped 1 = 1 robots_disallow$`, `^politeness: no host pushed back$`,
-			`^next: headway why http://127\.1\.0\.1:[0-9]+/ --dir crawl +# names the rule$`, `^exit 4` + rowSane,
+			`^blocked: robots\.txt or a firewall blocks everything$`, `^seen 1 = 1 skipped$`, `^skipped 1 = 1 robots_disallow$`, `^politeness: no host pushed back$`,
+			`^next: headway why http://127\.1\.0\.1:[0-9]+/ --dir crawl +# shows the blocking rule$`, `^exit 4` + rowSane,
 		},
 	},
 }
@@ -453,9 +453,9 @@ func TestViewKeepsWarnings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(100, crawlDelay(time.Second)))})
 	s := w.terminal(t, w.crawl("crawl", "--max-pages", "5"), 100, 30)
-	s.see(`^headway: warning: a limit comes near: limit max_pages: 80 % used`, rowTitle, rowKeys)
+	s.see(`^headway: warning: limit usage: limit max_pages: 80 % used`, rowTitle, rowKeys)
 	stopNow(s)
-	s.see(`^headway: warning: a limit comes near`, `^exit`)
+	s.see(`^headway: warning: limit usage`, `^exit`)
 }
 
 // crash shows a view as a crawl does, and panics under it.

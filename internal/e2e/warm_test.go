@@ -110,7 +110,7 @@ func TestWarmSparesTheOrigin(t *testing.T) {
 	if barred != never || len(r.Before.Barred) != 2 {
 		t.Errorf("never kept: %+v, want %d pages by two headers", r.Before.Barred, never)
 	}
-	if len(r.Slowed) == 0 || !strings.Contains(r.Slowed[0].Why, "response times rose") {
+	if len(r.Slowed) == 0 || !strings.Contains(r.Slowed[0].Why, "response times increased") {
 		t.Errorf("slowed %v, want once at least, by response times", r.Slowed)
 	}
 }

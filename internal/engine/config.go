@@ -87,6 +87,7 @@ type Worker struct {
 
 	Log       *slog.Logger
 	Gauge     *gauge.Gauge
+	Joined    func(id store.WorkerID)
 	Committed func(began time.Time, took time.Duration, visits int)
 	Trace     frontier.Trace
 }

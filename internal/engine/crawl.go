@@ -48,7 +48,7 @@ func (x *Crawl) Run(ctx context.Context) (gauge.Report, error) {
 	if noRoom(err) {
 		// Nothing can be written, not even how it ended: what is stored is that of
 		// a crawl to go on with, and what was not is asked for again.
-		x.c.cfg.Log.Warn("the disk is full, so this is the end", "err", err)
+		x.c.cfg.Log.Warn("disk full, ending the crawl", "err", err)
 		x.r.stop, err = &jobrun.End{State: job.Partial, Reason: jobrun.Disk}, nil
 	}
 	return x.r.report(context.WithoutCancel(ctx), err)

@@ -113,6 +113,9 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 	if err != nil {
 		return fmt.Errorf("join the store: %w", err)
 	}
+	if c.cfg.Joined != nil {
+		c.cfg.Joined(c.worker)
+	}
 	c.commits.Begin(c.worker)
 	c.read.worker = c.worker
 	sent := time.Now()

@@ -195,7 +195,7 @@ func (lr *learner) noteEffect(now time.Time, host string, e politeness.Effect) {
 		if to > from {
 			lr.cfg.Log.Info("host slowed", "host", host, "delay", to, "why", e.String())
 		} else {
-			lr.cfg.Log.Info("host quickened", "host", host, "delay", to, "why", e.String())
+			lr.cfg.Log.Info("host sped up", "host", host, "delay", to, "why", e.String())
 		}
 	}
 	if e.Urgent() {
@@ -236,7 +236,7 @@ func (lr *learner) unaskable(now time.Time, s *site, l fetchpool.Robots) bool {
 	s.nobody = ""
 	if hop, ok := errors.AsType[*fetch.RefusedHopError](l.Err); ok {
 		// Waiting would not open it.
-		lr.cfg.Log.Warn("robots.txt redirects to where we do not go", "host", l.Request.Host, "to", hop.To.Host(), "err", hop.Err)
+		lr.cfg.Log.Warn("robots.txt redirects to a blocked address", "host", l.Request.Host, "to", hop.To.Host(), "err", hop.Err)
 		lr.f.GiveUp(now, l.Request.Host, visit.Skipped, visit.RobotsUnreachable)
 		return true
 	}
@@ -318,7 +318,7 @@ func (r *run) fallBack(host string, failure *fetch.Error) bool {
 	if !ok {
 		return false
 	}
-	r.log.Info("nobody answers, trying the other scheme", "host", host, "url", other.String(), "err", failure)
+	r.log.Info("cannot connect, trying the other scheme", "host", host, "url", other.String(), "err", failure)
 	f := store.Found{Item: visit.Item{Job: r.ID, URL: other, Found: visit.FoundSeed}}
 	r.seedHosts[other.Host()] = true
 	r.pend(committer.Entry{Found: []discovery.Link{{Found: f, Mark: r.rules.Mark(&f, 0)}}})

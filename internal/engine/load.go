@@ -110,7 +110,7 @@ func (ld *loader) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 		h, ok := known[name]
 		if ok {
 			if err := state.State.UnmarshalBinary(h.Politeness); err != nil && len(h.Politeness) > 0 {
-				ld.cfg.Log.Warn("host state not understood, starting carefully", "host", name, "err", err)
+				ld.cfg.Log.Warn("cannot read stored host state, using defaults", "host", name, "err", err)
 				state.State, state.Unclean = politeness.New(name), true
 			}
 			s.robots = h.robots
@@ -125,7 +125,7 @@ func (ld *loader) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 		state.State = ld.control.ApplyOrders(name, state.State)
 		ld.f.Loaded(now, state)
 		if state.State.Paused() {
-			ld.cfg.Log.Warn("a host is paused by an operator: headway host resume goes on with it", "host", name)
+			ld.cfg.Log.Warn("host is paused by an operator; continue with headway host resume", "host", name)
 		}
 		if state.Unclean {
 			ld.hosts.touch(name) // that it has to wait must outlive a clean end before its next request
@@ -145,9 +145,9 @@ func (ld *loader) tellHolders(claim store.Claim) {
 			ld.cfg.Log.Warn(what, "domain", p.Domain, "pid", p.PID, "folder", p.Dir)
 		}
 	}
-	say(claim.Held, "another crawl has hosts that this one wants: they take turns")
+	say(claim.Held, "another crawl uses the same hosts, taking turns")
 	ld.domains.Untell(claim.Taken)
-	say(claim.Taken, "another crawl has stopped without giving up its hosts: they are taken over")
+	say(claim.Taken, "another crawl is suspended, taking over its hosts")
 }
 
 // domainsAsked is when any host of each domain was last asked, by whomever.
@@ -305,7 +305,7 @@ func (ld *loader) keep(ctx context.Context) (lost []string, err error) {
 // if they had asked for them.
 func (ld *loader) goOn(silent time.Duration, lost []string, then func()) {
 	ld.loop.Post(func(now time.Time) {
-		ld.cfg.Log.Warn("this process was stopped and goes on with new connections", "for", silent.Round(time.Second).String(), "domains_taken_by_others", len(lost))
+		ld.cfg.Log.Warn("process was suspended, reconnecting", "suspended", silent.Round(time.Second), "domains_lost", len(lost))
 		for _, d := range lost {
 			if ld.domains.Give(d) {
 				ld.f.Yield(now, d)

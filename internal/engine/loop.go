@@ -213,14 +213,14 @@ func (c *crawler) watchDisk(now time.Time) {
 	}
 	free, err := c.cfg.Free()
 	if err != nil {
-		c.cfg.Log.Warn("free disk unknown", "err", err)
+		c.cfg.Log.Warn("cannot determine free disk space", "err", err)
 		return
 	}
 	c.free = free
 	low := free < c.cfg.MinFree
 	if low && !c.lowDisk {
 		c.lowSince = now
-		c.cfg.Log.Warn("disk nearly full, fetching pauses", "free", free, "min_free", c.cfg.MinFree)
+		c.cfg.Log.Warn("low disk space, pausing fetches", "free_bytes", free, "min_free_bytes", c.cfg.MinFree)
 	}
 	c.lowDisk = low
 	if low && !c.halted && now.Sub(c.lowSince) > diskPatience {

@@ -72,7 +72,7 @@ func Work(ctx context.Context, w Worker, f Fleet) error {
 		if time.Since(began) > w.Terms.TakeOver {
 			wait = rejoinFirst
 		}
-		w.Log.Warn("the worker lost its place and starts anew", "err", err, "wait", wait)
+		w.Log.Warn("worker lost its place in the fleet, rejoining", "err", err, "wait", wait)
 		select {
 		case <-time.After(wait):
 			wait = min(2*wait, rejoinLast)
@@ -162,7 +162,7 @@ func (c *crawler) live(ctx context.Context, m *member) error {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 		defer stop()
 		if gone := c.st.Abandon(ctx, c.worker); gone != nil {
-			c.cfg.Log.Warn("the slots are ours until we are found dead", "err", gone)
+			c.cfg.Log.Warn("could not release slots; they free when the lease expires", "err", gone)
 		}
 		return errors.Join(err, c.pool.CloseJournal())
 	}
@@ -190,7 +190,7 @@ func (m *member) listener() func(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			log.Warn("news of the fleet are not heard", "err", err)
+			log.Warn("notification listener lost, polling instead", "err", err)
 			loop.Post(func(time.Time) { m.told = false })
 			select {
 			case <-ctx.Done():
@@ -286,7 +286,7 @@ func (m *member) lostStore(work context.Context, err error) {
 	case errors.Is(err, store.ErrFenced):
 		m.loop.Fail(err)
 	default:
-		m.cfg.Log.Warn("the store does not answer", "err", err)
+		m.cfg.Log.Warn("store request failed, retrying", "err", err)
 	}
 }
 

@@ -268,7 +268,7 @@ func (r *run) halt(now time.Time, s *jobrun.End) {
 		r.stop = s
 		r.f.StopJob(now, r.ID)
 		if s.Limit != nil {
-			r.log.Info("stopped by a limit", "job", r.ID, "limit", s.Limit.Error())
+			r.log.Info("job stopped by a limit", "job", r.ID, "limit", s.Limit.Error())
 		}
 	}
 	if s.Timeout {
@@ -314,7 +314,7 @@ func (r *run) concluded(ctx context.Context) bool {
 	return true
 }
 
-var errTimeUp = errors.New("the time of the crawl is up")
+var errTimeUp = errors.New("time limit of the crawl reached")
 
 // returnUnspent returns page tokens that were not used for a while: the host they
 // were for may be somebody else's by now.
@@ -333,7 +333,7 @@ func (r *run) look(work context.Context, now time.Time) {
 	r.budget.Observe(now, limit.Use{})
 	for _, w := range r.budget.Warnings() {
 		r.tally.Warnings = append(r.tally.Warnings, w.String())
-		r.log.Warn("a limit comes near", "limit", w.String())
+		r.log.Warn("limit usage", "limit", w.String())
 	}
 	r.holdToLimits(now)
 	if r.stop == nil && !r.sifting && r.cfg.Limits.Of(limit.Pages).Limited() && r.f.Exhausted(r.ID) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"headway/frontier"
@@ -25,11 +26,11 @@ const (
 
 // endingRate is how many URLs that end without a turn go with one commit of a fleet. A
 // commit to a store that is far away takes as long with one of them as with hundreds: the
-// number doubles while commits with them take at most [endingTime], or twice as long as the
-// last one without, and halves otherwise.
+// number doubles while they add at most [endingTime] to a commit, and halves otherwise.
 type endingRate struct {
 	most    int
-	without time.Duration // what the last commit without any took
+	without [16]time.Duration // what the last commits without any took
+	commits int               // without any so far
 }
 
 // next is how many go with the next commit.
@@ -39,12 +40,21 @@ func (r *endingRate) next() int { return max(r.most, endingsOfFleet) }
 func (r *endingRate) stored(endings int, took time.Duration) {
 	switch {
 	case endings == 0:
-		r.without = took
-	case took > max(2*r.without, endingTime):
+		r.without[r.commits%len(r.without)] = took
+		r.commits++
+	case took > r.shortest()+endingTime:
 		r.most = r.next() / 2
 	case endings >= r.next():
 		r.most = min(2*r.next(), store.MaxVisits)
 	}
+}
+
+// shortest is what the shortest of the last commits without any took.
+func (r *endingRate) shortest() time.Duration {
+	if r.commits == 0 {
+		return 0
+	}
+	return slices.Min(r.without[:min(r.commits, len(r.without))])
 }
 
 // siftPage is how many waiting URLs are read from the store at a time to be judged

@@ -17,11 +17,14 @@ func TestEndingRate(t *testing.T) {
 		"far":           {500 * time.Millisecond, 10 * time.Microsecond, store.MaxVisits, store.MaxVisits},
 		"near":          {2 * time.Millisecond, 200 * time.Microsecond, 64, 256},
 		"slow":          {150 * time.Millisecond, 150 * time.Millisecond, endingsOfFleet, endingsOfFleet},
-		"far and heavy": {200 * time.Millisecond, 2 * time.Millisecond, 64, 128},
+		"far and heavy": {200 * time.Millisecond, 2 * time.Millisecond, 16, 32},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r endingRate
-			r.stored(0, tc.flat+tc.each)
+			r.stored(0, time.Millisecond) // it was near once
+			for pages := range 60 {
+				r.stored(0, tc.flat+time.Duration(1+pages%10)*tc.each)
+			}
 			for range 20 {
 				n := r.next()
 				r.stored(n, tc.flat+time.Duration(n)*tc.each)

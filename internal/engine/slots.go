@@ -53,7 +53,7 @@ func (m *member) shed(share int) {
 		hosts[s.slot]++
 	}
 	if n := m.slots.Shed(share, hosts); n > 0 {
-		m.cfg.Log.Info("slots to be given up", "slots", n, "owned", m.slots.Len())
+		m.cfg.Log.Info("releasing slots", "slots", n, "owned", m.slots.Len())
 	}
 }
 

@@ -146,7 +146,7 @@ func (o *opener) readRun(ctx context.Context, id job.ID) (*run, error) {
 	}
 	r, broken := o.newRun(j)
 	if broken != nil {
-		o.cfg.Log.Error("a job cannot be worked on", "job", id, "err", broken)
+		o.cfg.Log.Error("invalid job, marking it failed", "job", id, "err", broken)
 		err := o.st.SetState(ctx, o.loop.Now(), id, j.State, job.Failed, broken.Error())
 		if errors.Is(err, store.ErrConflict) {
 			err = nil // others have found the same
@@ -197,7 +197,7 @@ func (m *member) endRun(now time.Time, r *run) {
 			ctx, done := afterlife()
 			defer done()
 			if err := st.Record(ctx, last); err != nil {
-				log.Warn("the last of a job's time series is lost", "job", id, "err", err)
+				log.Warn("cannot store the end of the job's time series", "job", id, "err", err)
 			}
 		})
 	}
@@ -239,7 +239,7 @@ func (m *member) upkeep(work context.Context, now time.Time, r *run) {
 			case err != nil && work.Err() == nil:
 				r.tending.at = now.Add(loop.RetryLast)
 				m.meter.Stored(work, err)
-				m.cfg.Log.Warn("a job is not looked after", "job", r.ID, "err", err)
+				m.cfg.Log.Warn("job supervision failed, retrying", "job", r.ID, "err", err)
 			case err == nil:
 				r.counts, r.seeded = counts, true
 				if changed {

@@ -47,10 +47,10 @@ func record(v *visit.Visit, r reading) {
 	}
 	v.Outcome, v.Reason = visit.OfStatus(res.Status)
 	if v.Outcome == visit.Failed {
-		v.Detail = fmt.Sprintf("status %d is not one of HTTP's", res.Status)
+		v.Detail = fmt.Sprintf("status %d is not a valid HTTP status", res.Status)
 	}
 	if v.Outcome == visit.NotModified && v.Item.Validators == (visit.Validators{}) {
-		v.Outcome, v.Reason, v.Detail = visit.Failed, visit.Protocol, "304, though nothing was said to compare with"
+		v.Outcome, v.Reason, v.Detail = visit.Failed, visit.Protocol, "304 without a conditional request"
 		return
 	}
 	if v.Outcome == visit.Redirected {
@@ -84,7 +84,7 @@ func RecordFailure(v *visit.Visit, err error, now time.Time) {
 		return
 	}
 	if errors.Is(err, fetch.ErrOverBudget) {
-		v.Outcome, v.Reason, v.Detail = visit.Skipped, visit.BudgetBytes, "it alone has more bytes than the crawl may fetch in all"
+		v.Outcome, v.Reason, v.Detail = visit.Skipped, visit.BudgetBytes, "the body alone is larger than the crawl's byte limit"
 		return
 	}
 	v.Reason = visit.Reason(failure.Reason)
@@ -102,17 +102,17 @@ func RecordFailure(v *visit.Visit, err error, now time.Time) {
 func recordRedirect(v *visit.Visit, res *fetch.Result, key weburl.Key) {
 	raw := res.Location()
 	if raw == "" {
-		v.Outcome, v.Reason, v.Detail = visit.Failed, visit.Protocol, fmt.Sprintf("status %d without a Location", res.Status)
+		v.Outcome, v.Reason, v.Detail = visit.Failed, visit.Protocol, fmt.Sprintf("status %d without a Location header", res.Status)
 		return
 	}
 	target, err := v.Item.URL.Resolve(raw)
 	if err != nil {
-		v.Outcome, v.Reason, v.Detail = visit.Failed, visit.Protocol, fmt.Sprintf("status %d leads nowhere: %v", res.Status, err)
+		v.Outcome, v.Reason, v.Detail = visit.Failed, visit.Protocol, fmt.Sprintf("status %d with an invalid Location header: %v", res.Status, err)
 		return
 	}
 	v.Answer.Location = target
 	if _, ok := v.Item.Follow(target, key); !ok {
-		v.Outcome, v.Reason, v.Detail = visit.Failed, visit.RedirectLoop, fmt.Sprintf("leads to %s again, or too far", visit.Redact(target))
+		v.Outcome, v.Reason, v.Detail = visit.Failed, visit.RedirectLoop, fmt.Sprintf("redirect loop or too many redirects, at %s", visit.Redact(target))
 		return
 	}
 	v.Links = []visit.Link{{URL: target, Kind: "redirect"}}

@@ -78,7 +78,7 @@ func (p *Pool) readSitemap(t *underway, s *exchange.Sitemap) bool {
 		return false
 	}
 	if err != nil {
-		p.cfg.Log.Debug("sitemap not read to its end", "url", visit.Redact(at), "err", err)
+		p.cfg.Log.Debug("cannot read the rest of a sitemap", "url", visit.Redact(at), "err", err)
 	}
 	if len(chunk) > 0 && !p.storeLinks(t, chunk) {
 		return false

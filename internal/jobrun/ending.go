@@ -70,7 +70,7 @@ func (s *Stored) Standing(ctx context.Context, q Inquiry) (changed bool, counts 
 func (s *Stored) completed(ctx context.Context, counts *store.Counts, q Inquiry) (*End, error) {
 	done, err := store.Complete(ctx, s.ID, s.Store)
 	if err != nil {
-		return nil, fmt.Errorf("ask whether anything waits: %w", err)
+		return nil, fmt.Errorf("check for waiting URLs: %w", err)
 	}
 	if !done {
 		return nil, nil
@@ -108,7 +108,7 @@ func (q *Inquiry) drained(now time.Time) *End {
 func (s *Stored) Ending(ctx context.Context, counts store.Counts, enough bool) (*End, error) {
 	if s.DryRun {
 		// What a crawl would come to is not the end of its dry run.
-		return &End{State: job.Complete, Reason: "a dry run"}, nil
+		return &End{State: job.Complete, Reason: "dry run"}, nil
 	}
 	state, reason := Verdict(counts)
 	switch {
@@ -118,11 +118,11 @@ func (s *Stored) Ending(ctx context.Context, counts store.Counts, enough bool) (
 		over, again, err := s.leftOut(ctx)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("ask for hosts that were left out: %w", err)
+			return nil, fmt.Errorf("read hosts over the limit: %w", err)
 		case again:
 			return nil, nil
 		case over != nil:
-			s.Log.Info("stopped by a limit", "job", s.ID, "limit", over.Error())
+			s.Log.Info("job stopped by a limit", "job", s.ID, "limit", over.Error())
 			return EndFor(over), nil
 		}
 	}
@@ -155,16 +155,16 @@ func Verdict(c store.Counts) (job.State, string) {
 	case deferred > 0:
 		return job.Partial, "patience"
 	case other == 0 && forbidden > 0:
-		return job.Blocked, "robots.txt or a firewall forbids everything"
+		return job.Blocked, "robots.txt or a firewall blocks everything"
 	case other == 0 && optedOut > 0:
-		return job.Blocked, "all of it is on the list of those who asked not to be crawled"
+		return job.Blocked, "all hosts are on the opt-out list"
 	case other == 0 && loops > 0:
-		return job.Failed, "every redirect leads in a circle, or too far"
+		return job.Failed, "redirect loop or too many redirects"
 	case other == 0 && lost > 0:
 		return job.Failed, "no host could be reached"
 	case other == 0 && c.Seen() > 0:
 		return job.Failed, NothingInScope
 	default:
-		return job.Complete, "nothing is left"
+		return job.Complete, "all URLs processed"
 	}
 }

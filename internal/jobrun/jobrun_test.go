@@ -65,17 +65,17 @@ func TestVerdict(t *testing.T) {
 		want   job.State
 		reason string
 	}{
-		"all fetched":                  {ended(fetched, 3), job.Complete, "nothing is left"},
-		"nothing at all":               {ended(), job.Complete, "nothing is left"},
-		"some forbidden":               {ended(fetched, 1, skipped(visit.RobotsDisallow), 9), job.Complete, "nothing is left"},
-		"all forbidden":                {ended(skipped(visit.RobotsDisallow), 9), job.Blocked, "robots.txt or a firewall forbids everything"},
-		"all behind a firewall":        {ended(store.Ending{Outcome: visit.Blocked}, 2), job.Blocked, "robots.txt or a firewall forbids everything"},
-		"opted out":                    {ended(skipped(visit.OptedOut), 1), job.Blocked, "all of it is on the list of those who asked not to be crawled"},
+		"all fetched":                  {ended(fetched, 3), job.Complete, "all URLs processed"},
+		"nothing at all":               {ended(), job.Complete, "all URLs processed"},
+		"some forbidden":               {ended(fetched, 1, skipped(visit.RobotsDisallow), 9), job.Complete, "all URLs processed"},
+		"all forbidden":                {ended(skipped(visit.RobotsDisallow), 9), job.Blocked, "robots.txt or a firewall blocks everything"},
+		"all behind a firewall":        {ended(store.Ending{Outcome: visit.Blocked}, 2), job.Blocked, "robots.txt or a firewall blocks everything"},
+		"opted out":                    {ended(skipped(visit.OptedOut), 1), job.Blocked, "all hosts are on the opt-out list"},
 		"put off":                      {ended(fetched, 5, deferred, 1), job.Partial, "patience"},
 		"robots.txt never read":        {ended(skipped(visit.RobotsUnreachable), 1), job.Partial, "patience"},
-		"in a circle":                  {ended(failed(visit.RedirectLoop), 1), job.Failed, "every redirect leads in a circle, or too far"},
+		"in a circle":                  {ended(failed(visit.RedirectLoop), 1), job.Failed, "redirect loop or too many redirects"},
 		"nobody there":                 {ended(failed(visit.DNS), 1), job.Failed, "no host could be reached"},
-		"nobody there but one":         {ended(failed(visit.DNS), 7, fetched, 1), job.Complete, "nothing is left"},
+		"nobody there but one":         {ended(failed(visit.DNS), 7, fetched, 1), job.Complete, "all URLs processed"},
 		"nothing in scope":             {ended(skipped(visit.OutOfScope), 4), job.Failed, jobrun.NothingInScope},
 		"redirected out of its domain": {ended(store.Ending{Outcome: visit.Redirected}, 1, skipped(visit.OutOfScope), 1), job.Failed, jobrun.NothingInScope},
 	} {

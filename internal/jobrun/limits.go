@@ -84,7 +84,7 @@ func (s *Stored) warn(ctx context.Context, near []limit.Warning) error {
 				return err
 			}
 			if s.told.Store(key, true); first {
-				s.Log.Warn("a limit comes near", "job", s.ID, "limit", w.String())
+				s.Log.Warn("limit usage", "job", s.ID, "limit", w.String())
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func (s *Stored) stopped(ctx context.Context, counts *store.Counts, known limit.
 	if _, err := s.Queue.Note(ctx, store.StopOf(s.ID, s.Now(), over)); err != nil {
 		return nil, err
 	}
-	s.Log.Info("stopped by a limit", "job", s.ID, "limit", over.Error())
+	s.Log.Info("job stopped by a limit", "job", s.ID, "limit", over.Error())
 	end := EndFor(over)
 	if over.Limit != limit.Pages || over.Layer == limit.Usage {
 		end.State = job.Draining

@@ -35,7 +35,7 @@ type Spec struct {
 func Read(text []byte) (Spec, error) {
 	var s Spec
 	if err := json.Unmarshal(text, &s); err != nil {
-		return s, fmt.Errorf("read what was asked for: %w", err)
+		return s, fmt.Errorf("read job settings: %w", err)
 	}
 	return s, nil
 }
@@ -55,7 +55,7 @@ func (r *Request) Job(set *config.Settings) (store.Job, error) {
 		return store.Job{}, err
 	}
 	if _, err := set.Policy(); err != nil {
-		return store.Job{}, &Error{Err: err, Hint: "headway config shows what was set, and where"}
+		return store.Job{}, &Error{Err: err, Hint: "headway config shows every setting and where it was set"}
 	}
 	text, err := json.Marshal(r.Spec)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *Request) Job(set *config.Settings) (store.Job, error) {
 		err = asked.Check()
 	}
 	if err != nil {
-		return store.Job{}, &Error{Err: err, Hint: "a pattern is a glob such as /blog/**, or re: and a regular expression; a host of the scope is a name such as example.com"}
+		return store.Job{}, &Error{Err: err, Hint: "use a glob such as /blog/**, or re: followed by a regular expression; a scope host is a name such as example.com"}
 	}
 	return j, nil
 }

@@ -26,7 +26,7 @@ func ReadSeeds(list []string) (Seeds, error) {
 		}
 	}
 	if len(s.URLs) == 0 {
-		return Seeds{}, &Error{errors.New("nothing to crawl"), "name a seed, such as https://example.com"}
+		return Seeds{}, &Error{errors.New("no seed given"), "give a seed, for example https://example.com"}
 	}
 	return s, nil
 }
@@ -61,10 +61,10 @@ func SeedURL(raw string) (weburl.URL, error) {
 		}
 	}
 	if err != nil {
-		return weburl.URL{}, &Error{err, "write a whole URL, such as https://example.com/"}
+		return weburl.URL{}, &Error{err, "give a full URL, for example https://example.com/"}
 	}
 	if parsed, err := url.Parse(raw); err == nil && parsed.User != nil {
-		return weburl.URL{}, &Error{fmt.Errorf("the URL of %s carries credentials, which would be dropped", u.Host()), "give them to an owned host with --basic-auth, and leave them out here"}
+		return weburl.URL{}, &Error{fmt.Errorf("the URL of %s contains credentials, which are not allowed in a seed", u.Host()), "remove them from the URL; use --basic-auth for a host you own"}
 	}
 	return u, nil
 }

@@ -62,7 +62,7 @@ func (l *Loop) Retry(ctx context.Context, do func() error) error {
 		if !l.cfg.Again(err) {
 			return err
 		}
-		l.cfg.Log.Warn("the store does not answer, trying again", "err", err)
+		l.cfg.Log.Warn("store request failed, retrying", "err", err)
 		select {
 		case <-ctx.Done():
 			return err

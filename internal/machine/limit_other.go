@@ -4,4 +4,4 @@ package machine
 
 // descriptors is how many handles a process may have: so many that other things
 // end first.
-func descriptors() (n int64, by string) { return 1 << 16, "the system has no limit" }
+func descriptors() (n int64, by string) { return 1 << 16, "no system limit" }

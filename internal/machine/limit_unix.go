@@ -12,7 +12,7 @@ const leastDescriptors = 256
 func descriptors() (n int64, by string) {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
-		return leastDescriptors, "the system does not say"
+		return leastDescriptors, "system limit unknown"
 	}
 	return int64(min(uint64(l.Cur), manyDescriptors)), "ulimit -Hn" //nolint:unconvert // the types differ between systems
 }

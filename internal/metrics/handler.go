@@ -20,20 +20,20 @@ const (
 
 // Bounds of a scrape.
 const (
-	maxScrapes    = 4 // at once; more are turned away with 503
+	maxScrapes    = 4 // concurrent; more get 503
 	scrapeTimeout = 10 * time.Second
 )
 
-// Probe answers yes with nil, or says what is wrong.
+// Probe is a health check: nil for healthy, or what is wrong.
 type Probe func() error
 
-// Handler serves what the collectors show, with the process's own use of memory,
-// processor and files, and the two questions of whoever runs it. Live is whether
-// the process should go on, ready whether it does its work; a nil probe says yes.
+// Handler serves the metrics of the collectors, with the process's own use of memory,
+// processor and files, and two health checks. Live is whether
+// the process should keep running, ready whether it does its work; a nil probe always succeeds.
 func Handler(version string, live, ready Probe, shown ...prometheus.Collector) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "headway_build_info", Help: "1; the labels say what runs",
+		Name: "headway_build_info", Help: "1; the labels give the version of headway and Go",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
 	})
 	build.Set(1)
@@ -49,7 +49,7 @@ func Handler(version string, live, ready Probe, shown ...prometheus.Collector) (
 	return mux, nil
 }
 
-// ServeHTTP answers 200 for yes and 503 with the reason for no.
+// ServeHTTP answers 200, or 503 with the reason.
 func (p Probe) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

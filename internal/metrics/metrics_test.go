@@ -45,7 +45,7 @@ func TestWorker(t *testing.T) {
 	var g gauge.Gauge
 	g.Set(busy())
 	want := `
-# HELP headway_commit_seconds how long commits took, those included that had to be tried again
+# HELP headway_commit_seconds duration of commits, including retries
 # TYPE headway_commit_seconds histogram
 headway_commit_seconds_bucket{le="0.005"} 0
 headway_commit_seconds_bucket{le="0.01"} 20
@@ -62,25 +62,25 @@ headway_commit_seconds_bucket{le="30"} 29
 headway_commit_seconds_bucket{le="+Inf"} 30
 headway_commit_seconds_sum 2
 headway_commit_seconds_count 30
-# HELP headway_host_seconds_total time that hosts with work spent fetching or waiting; each is in one state at a time, so the shares of all add up to 1
+# HELP headway_host_seconds_total time that hosts with work spent in each state; a host is in one state at a time, so the shares add up to 1
 # TYPE headway_host_seconds_total counter
 headway_host_seconds_total{state="fetching"} 60
 headway_host_seconds_total{state="pace"} 180
-# HELP headway_layer_waited_seconds_total how long all of them together have waited for a layer
+# HELP headway_layer_waited_seconds_total total time spent waiting for a layer, summed over everything that waited
 # TYPE headway_layer_waited_seconds_total counter
 headway_layer_waited_seconds_total{layer="workers"} 22
-# HELP headway_lease_valid 1 while requests may start, because the lease was renewed lately
+# HELP headway_lease_valid 1 while the lease is valid and requests may start
 # TYPE headway_lease_valid gauge
 headway_lease_valid 1
-# HELP headway_refusals_total answers that said not now: 429 and 503, in preset warm 403 too
+# HELP headway_refusals_total refusals: responses 429 and 503, in preset warm also 403
 # TYPE headway_refusals_total counter
 headway_refusals_total{status="403"} 0
 headway_refusals_total{status="429"} 7
 headway_refusals_total{status="503"} 2
-# HELP headway_rejoins_total times the worker lost its place, or its store, and began anew
+# HELP headway_rejoins_total times the worker lost its lease or its database and rejoined the fleet
 # TYPE headway_rejoins_total counter
 headway_rejoins_total 2
-# HELP headway_retries_total attempts after which a URL waits for another one, by what it was charged with
+# HELP headway_retries_total attempts after which a URL is retried, by what the attempt counts against
 # TYPE headway_retries_total counter
 headway_retries_total{cause="failure"} 3
 headway_retries_total{cause="refusal"} 6
@@ -149,7 +149,7 @@ func TestProbes(t *testing.T) {
 		"left":                 {func(r *gauge.Reading) { r.Over = true }, 0, "", "has left"},
 		"left long ago":        {func(r *gauge.Reading) { r.Over = true }, time.Hour, "", "has left"},
 		"no store":             {func(*gauge.Reading) {}, terms.Start, "", "was not renewed"},
-		"stuck":                {func(*gauge.Reading) {}, time.Hour, "silent for 1h0m0s", "was not renewed"},
+		"stuck":                {func(*gauge.Reading) {}, time.Hour, "stuck for 1h0m0s", "was not renewed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -9,15 +9,15 @@ import (
 
 // The metrics of a server of the API.
 var (
-	apiRequests = Metric{Name: "headway_api_requests_total", Kind: "counter", Label: "operation, status", Help: "requests that were answered, by operation of the API (none where there is no such thing) and class of status"}
-	apiSeconds  = Metric{Name: "headway_api_seconds", Kind: "histogram", Label: "le", Help: "how long answers took, but for streams of events"}
+	apiRequests = Metric{Name: "headway_api_requests_total", Kind: "counter", Label: "operation, status", Help: "API requests answered, by operation (none for an unknown path) and class of HTTP status"}
+	apiSeconds  = Metric{Name: "headway_api_seconds", Kind: "histogram", Label: "le", Help: "response time of API requests, except event streams"}
 )
 
 // ServerMetrics lists the metrics of a server of the API, in the order of the
 // reference.
 func ServerMetrics() []Metric { return []Metric{apiRequests, apiSeconds} }
 
-// Server shows what a server of the API was asked. It is a [prometheus.Collector].
+// Server counts the requests of an API server. It is a [prometheus.Collector].
 type Server struct {
 	requests *prometheus.CounterVec
 	seconds  prometheus.Histogram
@@ -31,7 +31,7 @@ func NewServer() *Server {
 	}
 }
 
-// Observe counts a request. A stream takes no time.
+// Observe counts a request; a stream has no duration.
 func (s *Server) Observe(operation string, status int, took time.Duration) {
 	s.requests.WithLabelValues(operation, strconv.Itoa(status/100)+"xx").Inc()
 	if took > 0 {

@@ -10,14 +10,14 @@ import (
 	"headway/gauge"
 )
 
-// Worker shows what is on the gauge of a worker. It is a [prometheus.Collector].
+// Worker exposes the gauge of a worker as metrics. It is a [prometheus.Collector].
 type Worker struct {
 	gauge  *gauge.Gauge
 	descs  []*prometheus.Desc // of the table
 	commit *prometheus.Desc
 }
 
-// NewWorker returns what shows a gauge.
+// NewWorker returns a collector for a gauge.
 func NewWorker(g *gauge.Gauge) *Worker {
 	w := &Worker{gauge: g, commit: prometheus.NewDesc(commitSeconds, commitHelp, nil, nil)}
 	for _, m := range table {
@@ -54,30 +54,30 @@ func (w *Worker) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstHistogram(w.commit, uint64(r.Commits.N), r.Commits.Sum.Seconds(), buckets)
 }
 
-// stuckAfter is how long the loop of a worker may be silent before the process is
-// taken to be stuck. It tells how it stands four times a second.
+// stuckAfter is how long the main loop may publish nothing before the process is
+// considered stuck. It normally publishes its state four times a second.
 const stuckAfter = time.Minute
 
-// Live says what is wrong with the process that only an end of it would mend: its
-// loop stands still. A worker that cannot reach its store goes on trying, and lives.
+// Live reports a fault that only a restart can fix: the main loop is
+// stuck. A worker that cannot reach its database keeps trying, and is live.
 func (w *Worker) Live() error {
 	r := w.gauge.Read()
 	if silent := time.Since(r.At); !r.At.IsZero() && !r.Over && silent > stuckAfter {
-		return fmt.Errorf("the loop has been silent for %s", silent.Round(time.Second))
+		return fmt.Errorf("the main loop has been stuck for %s", silent.Round(time.Second))
 	}
 	return nil
 }
 
-// Ready says what keeps the worker from working. A lease that was renewed lately
-// is the proof that the store can be reached: renewing writes to it.
+// Ready reports what keeps the worker from working. A recently renewed lease
+// proves that the database is reachable: renewing writes to it.
 func (w *Worker) Ready() error {
 	switch r := w.gauge.Read(); {
 	case r.At.IsZero():
 		return errors.New("the worker has not joined the fleet yet")
 	case r.Over:
-		return errors.New("the worker has left the fleet, or lost its place in it")
+		return errors.New("the worker has left the fleet or lost its place in it")
 	case !r.Tenure.MayStart(time.Now()):
-		return errors.New("the lease was not renewed in time: the store does not answer")
+		return errors.New("the lease was not renewed in time: the database is not responding")
 	}
 	return nil
 }

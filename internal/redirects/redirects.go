@@ -75,7 +75,7 @@ func (r *Redirects) EndLoop(ctx context.Context, v *visit.Visit) error {
 		return err
 	}
 	v.Outcome, v.Reason, v.Links = visit.Failed, visit.RedirectLoop, nil
-	v.Detail = fmt.Sprintf("leads to %s again, or too far", visit.Redact(target))
+	v.Detail = fmt.Sprintf("redirect loop or too many redirects, at %s", visit.Redact(target))
 	return nil
 }
 
@@ -104,7 +104,7 @@ func (r *Redirects) of(ctx context.Context, id job.ID, u weburl.URL) (to weburl.
 	case errors.Is(err, store.ErrNotFound):
 		return to, false, nil
 	case err != nil:
-		return to, false, fmt.Errorf("look up where %s leads: %w", visit.Redact(u), err)
+		return to, false, fmt.Errorf("look up redirect target of %s: %w", visit.Redact(u), err)
 	case e.Outcome != visit.Redirected || e.Visit == nil:
 		return to, false, nil
 	}
@@ -130,7 +130,7 @@ func (r *Redirects) Break(ctx context.Context, now func() time.Time, visits []vi
 			})
 		}
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("look for redirects in a circle: %w", err)
+			return fmt.Errorf("find redirect loops: %w", err)
 		}
 	}
 	return nil

@@ -105,19 +105,18 @@ func writeSettings(name string) error {
 
 // command writes one command and those below it.
 func command(b *bytes.Buffer, c *cobra.Command) {
-	if c.Hidden || c.Name() == "help" || c.Name() == "completion" && c.HasParent() && c.Parent().Name() == "completion" {
+	if c.Hidden || c.Name() == "help" {
 		return
 	}
 	fmt.Fprintf(b, "\n## %s\n\n%s\n", c.CommandPath(), about(c))
-	if c.Runnable() {
-		fmt.Fprintf(b, "\n    %s\n", c.UseLine())
+	use := c.UseLine()
+	if c.HasSubCommands() {
+		use = c.CommandPath() + " COMMAND"
 	}
+	fmt.Fprintf(b, "\n    %s\n", use)
 	flags(b, c.NonInheritedFlags())
 	if c.Example != "" {
 		fmt.Fprintf(b, "\nExamples:\n\n%s\n", indent(c.Example))
-	}
-	if c.Name() == "completion" {
-		return // one page for all shells: each prints its own instructions
 	}
 	for _, sub := range c.Commands() {
 		command(b, sub)
@@ -137,7 +136,7 @@ func flags(b *bytes.Buffer, set *pflag.FlagSet) {
 	}
 	b.WriteString("\n| flag | default | meaning |\n|---|---|---|\n")
 	set.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" {
+		if f.Hidden || f.Name == "help" || f.Name == "help-all" {
 			return
 		}
 		kind, usage := pflag.UnquoteUsage(f)

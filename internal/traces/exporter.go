@@ -44,7 +44,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	}
 	e.dropped += len(spans)
 	if time.Since(e.warned) >= warnEvery {
-		e.log.Warn("the collector takes no spans", "err", err, "dropped", e.dropped)
+		e.log.Warn("cannot export spans, dropping them", "err", err, "dropped", e.dropped)
 		e.warned, e.dropped = time.Now(), 0
 	}
 	return nil

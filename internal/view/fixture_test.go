@@ -137,7 +137,7 @@ func report(state job.State, reason string) headway.Report {
 // summaries are ends of crawls, by name.
 var summaries = map[string]func() view.Ended{
 	"complete": func() view.Ended {
-		return view.Ended{Report: report(job.Complete, "nothing is left"), Dir: "headway-shop.example", Seed: "https://shop.example/"}
+		return view.Ended{Report: report(job.Complete, "all URLs processed"), Dir: "headway-shop.example", Seed: "https://shop.example/"}
 	},
 	"partial": func() view.Ended {
 		r := report(job.Partial, "max_pages")
@@ -145,7 +145,7 @@ var summaries = map[string]func() view.Ended{
 		return view.Ended{Report: r, Dir: "runs/shop of today", Named: true, Seed: "https://shop.example/"}
 	},
 	"blocked": func() view.Ended {
-		r := report(job.Blocked, "robots.txt or a firewall forbids everything")
+		r := report(job.Blocked, "robots.txt or a firewall blocks everything")
 		r.Counts = store.Counts{Ended: map[store.Ending]int64{ended(visit.Skipped, visit.RobotsDisallow): 1}}
 		r.Pages, r.Requests, r.Incidents, r.Refusals, r.Elapsed = 0, 1, 0, 0, 400*time.Millisecond
 		return view.Ended{Report: r, Dir: "headway-shop.example", Seed: "https://shop.example/?a=1&b=2"}

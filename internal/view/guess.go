@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"headway"
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/limit"
 )
 
@@ -16,7 +16,7 @@ func guess(m Model) string {
 	p := m.Progress
 	left, what, growing := p.Counts.Waiting, "waiting", m.Growing
 	if left == 0 {
-		return "guess: nearly done, nothing waits"
+		return "estimate: nearly done, no URL waiting"
 	}
 	if c, used := ceiling(p, limit.Pages); c.Limited() && c.Max-used < left {
 		left, what, growing = max(c.Max-used, 0), "pages up to "+string(limit.Pages), false
@@ -24,7 +24,7 @@ func guess(m Model) string {
 	span, basis := time.Duration(0), ""
 	if p.Rate > 0 {
 		span = time.Duration(float64(left) / p.Rate * float64(time.Second))
-		basis = fmt.Sprintf("%s %s at %s", figures.Count(left), what, rate(p.Rate))
+		basis = fmt.Sprintf("%s %s at %s", humanize.Count(left), what, rate(p.Rate))
 	}
 	for i := range p.Slowest {
 		h := &p.Slowest[i]
@@ -42,21 +42,21 @@ func guess(m Model) string {
 		}
 		if queued > 0 && bound > span {
 			span = bound
-			basis = fmt.Sprintf("bound by %s, %s%s at %s", hostName(h.Host), least, figures.Count(queued), seconds(h.Pace.Duration()))
+			basis = fmt.Sprintf("limited by %s, %s%s at %s", hostName(h.Host), least, humanize.Count(queued), seconds(h.Pace.Duration()))
 		}
 	}
 	if basis == "" {
-		return "guess: none yet, nothing was finished lately"
+		return "estimate: not available, no URL finished recently"
 	}
 	if growing {
-		basis += ", and more is found"
+		basis += ", still finding more"
 	}
 	if c, used := ceiling(p, limit.Time); c.Limited() {
 		if rest := time.Duration(c.Max - used); rest < span {
-			return fmt.Sprintf("guess: %s left, then %s stops it with work left", figures.Clock(rest), limit.Time)
+			return fmt.Sprintf("%s left (estimate), then %s stops the crawl", humanize.Clock(rest), limit.Time)
 		}
 	}
-	return fmt.Sprintf("guess: %s left, %s", figures.Clock(span), basis)
+	return fmt.Sprintf("%s left (estimate): %s", humanize.Clock(span), basis)
 }
 
 // ceiling is a limit of the crawl and what is used of it.

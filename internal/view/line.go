@@ -8,7 +8,7 @@ import (
 
 	"headway"
 	"headway/frontier"
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/limit"
 )
 
@@ -20,17 +20,17 @@ const slowPace = 2 * time.Second
 func Line(m Model) string {
 	p := m.Progress
 	if p == nil {
-		return figures.Clock(m.Now.Sub(m.Began)) + "  opening the folder"
+		return humanize.Clock(m.Now.Sub(m.Began)) + "  opening the crawl folder"
 	}
 	if m.Idle >= IdleAfter && p.Stopping == "" {
-		return figures.Clock(p.Elapsed) + "  " + idleLine(p, m.Idle, m.Now.Location())
+		return humanize.Clock(p.Elapsed) + "  " + idleLine(p, m.Idle, m.Now.Location())
 	}
 	parts := []string{
-		fmt.Sprintf("%s  %d pages", figures.Clock(p.Elapsed), p.Spent.Pages),
+		fmt.Sprintf("%s  %d pages", humanize.Clock(p.Elapsed), p.Spent.Pages),
 		fmt.Sprintf("%.1f/s", p.Rate),
 		fmt.Sprintf("%d waiting", p.Counts.Waiting),
 		fmt.Sprintf("%d in flight", p.Frontier.InFlight),
-		figures.Plural(int64(p.Frontier.Working), "host"),
+		humanize.Plural(int64(p.Frontier.Working), "host"),
 	}
 	if on := waitingOn(p); on != "" {
 		parts = append(parts, "waiting on "+on)
@@ -45,7 +45,7 @@ func Line(m Model) string {
 		}
 	}
 	if p.LastCommit > slowCommit {
-		parts = append(parts, fmt.Sprintf("storing takes %s", p.LastCommit.Round(10*time.Millisecond)))
+		parts = append(parts, fmt.Sprintf("slow storage: last commit took %s", p.LastCommit.Round(10*time.Millisecond)))
 	}
 	if p.Stopping != "" {
 		parts = append(parts, "stopping: "+clean(p.Stopping))
@@ -70,9 +70,9 @@ func waitingOn(p *headway.Progress) string {
 func short(m Model) string {
 	p := m.Progress
 	if p == nil {
-		return mark + " " + figures.Clock(m.Now.Sub(m.Began)) + " starting"
+		return mark + " " + humanize.Clock(m.Now.Sub(m.Began)) + " starting"
 	}
-	text := fmt.Sprintf("%s %s %s done %s %s waiting", mark, figures.Clock(p.Elapsed), figures.Count(p.Counts.Finished()), rate(p.Rate), figures.Count(p.Counts.Waiting))
+	text := fmt.Sprintf("%s %s %s done %s %s waiting", mark, humanize.Clock(p.Elapsed), humanize.Count(p.Counts.Finished()), rate(p.Rate), humanize.Count(p.Counts.Waiting))
 	if p.Stopping != "" {
 		text += " stopping"
 	} else if m.Idle >= IdleAfter {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"headway/internal/figures"
+	"headway/internal/humanize"
 )
 
 // seconds is an interval of a host: 0.52 s, 2 s, 45 s.
@@ -27,7 +27,7 @@ func seconds(d time.Duration) string {
 func rate(perSecond float64) string {
 	switch {
 	case perSecond >= 10:
-		return fmt.Sprintf("%s pages/s", figures.Count(int64(perSecond+0.5)))
+		return fmt.Sprintf("%s pages/s", humanize.Count(int64(perSecond+0.5)))
 	case perSecond >= 0.1 || perSecond == 0:
 		return fmt.Sprintf("%.1f pages/s", perSecond)
 	default:

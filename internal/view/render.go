@@ -10,7 +10,7 @@ import (
 	"headway"
 	"headway/ask"
 	"headway/frontier"
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/limit"
 	"headway/store"
 	"headway/visit"
@@ -152,27 +152,27 @@ func head(m Model, width int) []line {
 	if p != nil {
 		elapsed = p.Elapsed
 	}
-	right := say(look, state).add(plain, "  ").add(strong, figures.Clock(elapsed))
+	right := say(look, state).add(plain, "  ").add(strong, humanize.Clock(elapsed))
 	title := say(strong, mark).add(plain, "  "+clean(m.Title)).cut(width - right.width() - 2)
 	rows := []line{append(title.pad(width-right.width()), right...)}
 	if p == nil {
-		return append(rows, say(faint, "opening the folder and looking what is there"))
+		return append(rows, say(faint, "opening the crawl folder"))
 	}
-	hosts := fmt.Sprintf("%s, %s ready", figures.Plural(int64(p.Frontier.Working), "host"), figures.Count(int64(p.Frontier.Ready)))
+	hosts := fmt.Sprintf("%s, %s ready", humanize.Plural(int64(p.Frontier.Working), "host"), humanize.Count(int64(p.Frontier.Ready)))
 	rows = append(rows,
 		flow(nil, []line{
-			say(strong, figures.Count(p.Counts.Finished())).add(plain, " done"),
+			say(strong, humanize.Count(p.Counts.Finished())).add(plain, " done"),
 			say(strong, rate(p.Rate)),
-			say(strong, figures.Count(p.Counts.Waiting)).add(plain, " waiting"),
-			say(strong, figures.Count(int64(p.Frontier.InFlight))).add(plain, " in flight"),
+			say(strong, humanize.Count(p.Counts.Waiting)).add(plain, " waiting"),
+			say(strong, humanize.Count(int64(p.Frontier.InFlight))).add(plain, " in flight"),
 			say(plain, hosts),
-			say(faint, figures.Size(p.Spent.Bytes)),
+			say(faint, humanize.Size(p.Spent.Bytes)),
 		}, width, nil))
 	switch {
 	case p.Stopping != "":
 		rows = append(rows, stopping(p))
 	case m.Told:
-		rows = append(rows, say(warn, "stopping as soon as the crawl has heard of it"))
+		rows = append(rows, say(warn, "stop requested"))
 	default:
 		rows = append(rows, say(plain, guess(m)))
 	}
@@ -186,7 +186,7 @@ func head(m Model, width int) []line {
 		rows = append(rows, l)
 	}
 	if p.LastCommit > slowCommit {
-		rows = append(rows, say(warn, fmt.Sprintf("storing takes %s", p.LastCommit.Round(10*time.Millisecond))))
+		rows = append(rows, say(warn, fmt.Sprintf("slow storage: last commit took %s", p.LastCommit.Round(10*time.Millisecond))))
 	}
 	return rows
 }
@@ -207,12 +207,12 @@ func refusing(m Model) line {
 	}
 	text := hostName(first.Host)
 	if others > 0 {
-		text += fmt.Sprintf(" and %d more say not now", others)
+		text += fmt.Sprintf(" and %d more are refusing requests", others)
 	} else {
-		text += " says not now"
+		text += " is refusing requests"
 	}
 	if first.HeldUntil.After(m.Progress.At) {
-		text += ", asked again at " + first.HeldUntil.In(m.Now.Location()).Format(time.TimeOnly)
+		text += ", next request at " + first.HeldUntil.In(m.Now.Location()).Format(time.TimeOnly)
 	}
 	return say(warn, text)
 }
@@ -222,19 +222,19 @@ const slowCommit = 500 * time.Millisecond
 
 // stopping says why nothing more is sent and what is still waited for.
 func stopping(p *headway.Progress) line {
-	left := "storing what was fetched"
+	left := "storing results"
 	if n := p.Frontier.InFlight; n > 0 {
-		left = "finishing " + figures.Plural(int64(n), "request") + " in flight"
+		left = "finishing " + humanize.Plural(int64(n), "request") + " in flight"
 	}
-	return say(warn, fmt.Sprintf("%s, then it ends: %s", left, clean(p.Stopping)))
+	return say(warn, fmt.Sprintf("%s, then stopping: %s", left, clean(p.Stopping)))
 }
 
 // hint says what to press.
 func hint(m Model) line {
 	if m.Told || m.Progress != nil && m.Progress.Stopping != "" {
-		return say(faint, "Ctrl-C once more ends at once; either way nothing is lost")
+		return say(faint, "press Ctrl-C again to quit now; nothing is lost either way")
 	}
-	return say(faint, "Ctrl-C finishes what is in flight and saves; the same command goes on")
+	return say(faint, "Ctrl-C finishes requests in flight and saves; run the same command to resume")
 }
 
 // wrap breaks a text between words. Further rows are indented a little more.
@@ -264,7 +264,7 @@ type ending struct {
 // byOutcome sums URLs that ended by outcome, in the order of the set.
 func byOutcome(p *headway.Progress) []ending {
 	var list []ending
-	for _, s := range figures.Sums(store.Counts{Ended: p.Counts.Ended}) {
+	for _, s := range humanize.Sums(store.Counts{Ended: p.Counts.Ended}) {
 		list = append(list, ending{string(s.Outcome), s.N})
 	}
 	return list
@@ -273,7 +273,7 @@ func byOutcome(p *headway.Progress) []ending {
 // byReason sums the URLs of an outcome by reason, the most frequent first.
 func byReason(p *headway.Progress, o visit.Outcome) []ending {
 	var list []ending
-	for _, s := range figures.Sums(p.Counts) {
+	for _, s := range humanize.Sums(p.Counts) {
 		for _, r := range s.Reasons {
 			if s.Outcome == o {
 				list = append(list, ending{string(r.Reason), r.N})
@@ -306,7 +306,7 @@ func outcomes(p *headway.Progress, width int) []line {
 	var items []line
 	for _, e := range byOutcome(p) {
 		if o := visit.Outcome(e.name); o != visit.Skipped && o != visit.Failed {
-			items = append(items, say(outcomeStyle(e.name), e.name).add(plain, " "+figures.Count(e.n)))
+			items = append(items, say(outcomeStyle(e.name), e.name).add(plain, " "+humanize.Count(e.n)))
 		}
 	}
 	if items == nil {
@@ -318,10 +318,10 @@ func outcomes(p *headway.Progress, width int) []line {
 		var items []line
 		for _, e := range byReason(p, o) {
 			sum += e.n
-			items = append(items, say(plain, e.name+" "+figures.Count(e.n)))
+			items = append(items, say(plain, e.name+" "+humanize.Count(e.n)))
 		}
 		if items != nil {
-			rows = append(rows, flow(say(outcomeStyle(string(o)), fitName(string(o), labels)).add(plain, figures.Count(sum)+": "), items, width, moreOf))
+			rows = append(rows, flow(say(outcomeStyle(string(o)), fitName(string(o), labels)).add(plain, humanize.Count(sum)+": "), items, width, moreOf))
 		}
 	}
 	return rows
@@ -333,7 +333,7 @@ func moreOf(left int) string { return fmt.Sprintf("  and %d more", left) }
 func outcomeTable(p *headway.Progress, width, reasons int) []line {
 	const names, numbers = 24, 13
 	row := func(s style, name string, n int64) line {
-		return say(s, fitName(name, names)).add(plain, fmt.Sprintf("%*s", numbers, figures.Count(n)))
+		return say(s, fitName(name, names)).add(plain, fmt.Sprintf("%*s", numbers, humanize.Count(n)))
 	}
 	rows := []line{say(strong, "outcomes")}
 	list := byOutcome(p)
@@ -403,7 +403,7 @@ func hostTime(p *headway.Progress, width, rows int) []line {
 		}
 		now := ""
 		if s.hosts > 0 {
-			now = figures.Plural(int64(s.hosts), "host")
+			now = humanize.Plural(int64(s.hosts), "host")
 			if n := min(paused(p.Slowest), s.hosts); n > 0 && s.name == string(visit.WaitHold) {
 				now = fmt.Sprintf("%d of %d paused", n, s.hosts)
 			}
@@ -412,7 +412,7 @@ func hostTime(p *headway.Progress, width, rows int) []line {
 		list = append(list, l.pad(width-hosts).add(faint, fmt.Sprintf("%*s", hosts, now)))
 	}
 	if len(list) == 1 {
-		list = append(list, say(faint, "  no host has had work yet"))
+		list = append(list, say(faint, "  no host has had a URL to fetch yet"))
 	}
 	return list
 }
@@ -465,7 +465,7 @@ func doing(h *ask.Host, m Model, room int) string {
 		if h.More {
 			more = "+"
 		}
-		text += fmt.Sprintf(", %s%s queued", figures.Count(int64(h.Queued)), more)
+		text += fmt.Sprintf(", %s%s queued", humanize.Count(int64(h.Queued)), more)
 	}
 	if h.Source == "learned" && h.Floor > 0 && h.Floor != h.Base {
 		if more := ", floor " + seconds(h.Floor.Duration()); len(text)+len(more) <= room {
@@ -505,9 +505,9 @@ func counted(p *headway.Progress) []ceilingRow {
 		row := ceilingRow{name: name, used: used, most: c.Max, pct: percent(used, c.Max)}
 		switch {
 		case row.pct == 100:
-			row.look, row.word = alarm, "used up"
+			row.look, row.word = alarm, "reached"
 		case row.pct >= nearly:
-			row.look, row.word = alarm, "nearly used up"
+			row.look, row.word = alarm, "almost reached"
 		case row.pct >= nearing:
 			row.look, row.word = warn, "nearing"
 		}
@@ -532,7 +532,7 @@ func limits(p *headway.Progress, width int) []line {
 
 // limitTable are the limits one a row.
 func limitTable(p *headway.Progress, width int) []line {
-	const names, numbers, words = 18, 20, len("  nearly used up")
+	const names, numbers, words = 18, 20, len("  almost reached")
 	var rows []line
 	for i, c := range counted(p) {
 		if i == 0 {
@@ -563,10 +563,10 @@ func percent(used, most int64) int {
 func amount(name limit.Name, n int64) string {
 	switch name.Rule().Kind {
 	case limit.Size:
-		return figures.Size(n)
+		return humanize.Size(n)
 	case limit.Span:
-		return figures.Clock(time.Duration(n))
+		return humanize.Clock(time.Duration(n))
 	default:
-		return figures.Count(n)
+		return humanize.Count(n)
 	}
 }

@@ -179,7 +179,7 @@ func TestSharesAddUp(t *testing.T) {
 func TestSummaryAddsUp(t *testing.T) {
 	number := regexp.MustCompile(`[0-9]+`)
 	rapid.Check(t, func(rt *rapid.T) {
-		r := headway.Report{State: job.Complete, Reason: "nothing is left", Elapsed: time.Second}
+		r := headway.Report{State: job.Complete, Reason: "all URLs processed", Elapsed: time.Second}
 		r.Counts = store.Counts{Waiting: rapid.Int64Range(0, 5).Draw(rt, "waiting"), Ended: map[store.Ending]int64{}}
 		for _, o := range visit.Outcomes {
 			if o == visit.Pending {
@@ -226,22 +226,22 @@ func TestGuess(t *testing.T) {
 		change func(m *view.Model, p *headway.Progress)
 		want   string
 	}{
-		"by the rate": {func(*view.Model, *headway.Progress) {}, "guess: 00:45 left, 3,204 waiting at 71 pages/s"},
+		"by the rate": {func(*view.Model, *headway.Progress) {}, "00:45 left (estimate): 3,204 waiting at 71 pages/s"},
 		"by a host": {func(_ *view.Model, p *headway.Progress) {
 			p.Slowest[1].Queued, p.Slowest[1].More = 300, false
-		}, "guess: 02:36 left, bound by shop.example, 300 at 0.52 s"},
-		"by a host with more in the store": {func(_ *view.Model, p *headway.Progress) { p.Slowest[1].Queued = 300 }, "guess: 02:36 left, bound by shop.example, at least 300 at 0.52 s"},
+		}, "02:36 left (estimate): limited by shop.example, 300 at 0.52 s"},
+		"by a host with more in the store": {func(_ *view.Model, p *headway.Progress) { p.Slowest[1].Queued = 300 }, "02:36 left (estimate): limited by shop.example, at least 300 at 0.52 s"},
 		"by the only host": {func(_ *view.Model, p *headway.Progress) {
 			p.Frontier.Working, p.Slowest = 1, p.Slowest[1:2]
-		}, "guess: 27:46 left, bound by shop.example, 3,204 at 0.52 s"},
+		}, "27:46 left (estimate): limited by shop.example, 3,204 at 0.52 s"},
 		"by what a hold leaves": {func(_ *view.Model, p *headway.Progress) {
 			p.Slowest[0].Queued, p.Slowest[0].HeldUntil = 1, p.At.Add(2*time.Minute)
-		}, "guess: 02:02 left, bound by docs.example, 1 at 2.00 s"},
-		"up to a limit":    {func(_ *view.Model, p *headway.Progress) { p.Ceilings = ceilings(limit.Limits{Pages: 4600}) }, "guess: 00:40 left, 2,867 pages up to max_pages at 71 pages/s"},
-		"shorter by time":  {func(_ *view.Model, p *headway.Progress) { p.Ceilings = ceilings(limit.Limits{Time: time.Minute}) }, "guess: 00:18 left, then max_time stops it with work left"},
-		"while more comes": {func(m *view.Model, _ *headway.Progress) { m.Growing = true }, "guess: 00:45 left, 3,204 waiting at 71 pages/s, and more is found"},
-		"from nothing":     {func(_ *view.Model, p *headway.Progress) { p.Rate, p.Slowest = 0, nil }, "guess: none yet, nothing was finished lately"},
-		"at the end":       {func(_ *view.Model, p *headway.Progress) { p.Counts.Waiting = 0 }, "guess: nearly done, nothing waits"},
+		}, "02:02 left (estimate): limited by docs.example, 1 at 2.00 s"},
+		"up to a limit":    {func(_ *view.Model, p *headway.Progress) { p.Ceilings = ceilings(limit.Limits{Pages: 4600}) }, "00:40 left (estimate): 2,867 pages up to max_pages at 71 pages/s"},
+		"shorter by time":  {func(_ *view.Model, p *headway.Progress) { p.Ceilings = ceilings(limit.Limits{Time: time.Minute}) }, "00:18 left (estimate), then max_time stops the crawl"},
+		"while more comes": {func(m *view.Model, _ *headway.Progress) { m.Growing = true }, "00:45 left (estimate): 3,204 waiting at 71 pages/s, still finding more"},
+		"from nothing":     {func(_ *view.Model, p *headway.Progress) { p.Rate, p.Slowest = 0, nil }, "estimate: not available, no URL finished recently"},
+		"at the end":       {func(_ *view.Model, p *headway.Progress) { p.Counts.Waiting = 0 }, "estimate: nearly done, no URL waiting"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := strings.Split(view.Render(with(running(), tc.change), 100, 30), "\n")[2]

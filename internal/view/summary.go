@@ -9,7 +9,7 @@ import (
 
 	"headway"
 	"headway/frontier"
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/job"
 	"headway/limit"
 	"headway/visit"
@@ -46,16 +46,16 @@ func Summary(e Ended) string {
 	}
 	switch {
 	case r.Again:
-		put(fmt.Sprintf("%s: had ended before (%s)", r.State, r.Reason))
+		put(fmt.Sprintf("%s: already finished (%s); nothing to do (--fresh starts over)", r.State, r.Reason))
 	case r.State == job.Running:
-		put("interrupted: the same command goes on")
+		put("interrupted: run the same command to resume")
 	default:
 		put(fmt.Sprintf("%s: %s", r.State, r.Reason))
 	}
 	for _, text := range r.Errors {
 		put(text)
 	}
-	sums := figures.Sums(r.Counts)
+	sums := humanize.Sums(r.Counts)
 	put(sumLine(sums))
 	for _, s := range sums {
 		if s.Outcome == visit.Skipped || s.Outcome == visit.Failed {
@@ -64,7 +64,7 @@ func Summary(e Ended) string {
 	}
 	if r.Elapsed > 0 && !r.Again {
 		put(fmt.Sprintf("this run: %s, %s in %s (%.1f pages/s)",
-			figures.Plural(r.Pages, "page"), figures.Plural(r.Requests, "request"), r.Elapsed.Round(100*time.Millisecond), float64(r.Pages)/r.Elapsed.Seconds()))
+			humanize.Plural(r.Pages, "page"), humanize.Plural(r.Requests, "request"), r.Elapsed.Round(100*time.Millisecond), float64(r.Pages)/r.Elapsed.Seconds()))
 		put(politenessLine(r))
 		put(sharesLine(r.Shares))
 	}
@@ -94,7 +94,7 @@ func politenessLine(r headway.Report) string {
 	if r.Refusals == 0 && r.Incidents == 0 {
 		return "politeness: no host pushed back"
 	}
-	line := fmt.Sprintf("politeness: %s pushed back, %s (429, 503)", figures.Plural(r.Incidents, "time")+" a host", figures.Plural(r.Refusals, "refusal"))
+	line := fmt.Sprintf("politeness: hosts pushed back %s, %s (429, 503)", humanize.Plural(r.Incidents, "time"), humanize.Plural(r.Refusals, "refusal"))
 	var throttled int64
 	for e, n := range r.Counts.Ended {
 		if e.Outcome == visit.Throttled {
@@ -102,7 +102,7 @@ func politenessLine(r headway.Report) string {
 		}
 	}
 	if throttled > 0 {
-		line += fmt.Sprintf("; %s stayed throttled, which is not dead", figures.Plural(throttled, "URL"))
+		line += fmt.Sprintf("; %s still throttled (not dead)", humanize.Plural(throttled, "URL"))
 	}
 	return line
 }
@@ -115,27 +115,27 @@ func (e Ended) next() []string {
 		in = " --dir " + quote(e.Dir)
 	}
 	why := func(text string) string { return fmt.Sprintf("headway why %s%s  # %s", quote(e.Seed), in, text) }
-	slow := fmt.Sprintf("headway slow%s  # where the time went, and what would help", in)
+	slow := fmt.Sprintf("headway slow%s  # shows where the time went and what would help", in)
 	switch r.State {
 	case job.Partial:
 		if l := r.Limit; l != nil && l.Layer != limit.Job {
-			return []string{fmt.Sprintf("headway config  # shows where %s.%s is set, which no flag can raise", l.Layer, l.Limit), slow}
+			return []string{fmt.Sprintf("headway config  # shows where %s.%s is set; flags cannot raise it", l.Layer, l.Limit), slow}
 		}
 		return []string{e.goOn(), slow}
 	case job.Blocked:
-		return []string{why("names the rule")}
+		return []string{why("shows the blocking rule")}
 	case job.Failed, job.Cancelled:
-		return []string{why("tells what was tried"), e.command("--fresh", "tries again")}
+		return []string{why("shows what was tried"), e.command("--fresh", "tries again")}
 	case job.Complete:
-		steps := []string{fmt.Sprintf("headway why URL%s  # why a page ended as it did, or is missing", in), slow}
+		steps := []string{fmt.Sprintf("headway why URL%s  # explains an outcome or a missing page", in), slow}
 		for ending := range r.Counts.Ended {
 			if ending.Outcome == visit.Dead {
-				return append(steps, fmt.Sprintf("headway urls --outcome dead%s  # lists them; so for all outcomes", in))
+				return append(steps, fmt.Sprintf("headway urls --outcome dead%s  # lists dead URLs; works for every outcome", in))
 			}
 		}
 		return steps
 	default:
-		return []string{e.command("", "goes on where it stopped"), slow}
+		return []string{e.command("", "resumes the crawl"), slow}
 	}
 }
 
@@ -148,24 +148,24 @@ func (e Ended) command(more, does string) string {
 func (e Ended) goOn() string {
 	r := e.Report
 	if r.Reason == headway.DiscoveryStopped {
-		return e.command("", "follows the links that were put off")
+		return e.command("", "resumes and follows the deferred links")
 	}
 	name := limit.Name(r.Reason)
 	if rule := name.Rule(); rule != nil && rule.Asked && rule.Extent {
-		return e.command(fmt.Sprintf("--%s N", strings.ReplaceAll(string(name), "_", "-")), "goes on, with a higher N")
+		return e.command(fmt.Sprintf("--%s N", strings.ReplaceAll(string(name), "_", "-")), "resumes with a higher limit N")
 	}
 	switch name {
 	case "disk":
-		return e.command("", "goes on, once there is room on the disk")
+		return e.command("", "resumes once there is free disk space")
 	case limit.Patience:
 		for ending := range r.Counts.Ended {
 			if ending.Outcome == visit.Deferred {
-				return e.command("--patience N", "goes on, with a longer N")
+				return e.command("--patience N", "resumes with a longer patience N")
 			}
 		}
 		return e.command("--fresh", "tries again")
 	default:
-		return e.command("", "goes on, with a higher limit")
+		return e.command("", "resumes with a higher limit")
 	}
 }
 
@@ -180,7 +180,7 @@ func quote(text string) string {
 }
 
 // sumLine is the sum of all outcomes.
-func sumLine(sums []figures.Sum) string {
+func sumLine(sums []humanize.Sum) string {
 	var seen int64
 	var parts []string
 	for _, s := range sums {
@@ -194,7 +194,7 @@ func sumLine(sums []figures.Sum) string {
 }
 
 // reasonsLine splits an outcome by reason, the most frequent first.
-func reasonsLine(s figures.Sum) string {
+func reasonsLine(s humanize.Sum) string {
 	var parts []string
 	for _, r := range s.Reasons {
 		parts = append(parts, fmt.Sprintf("%d %s", r.N, r.Reason))

@@ -10,7 +10,7 @@ import (
 	"headway"
 	"headway/ask"
 	"headway/frontier"
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/visit"
 )
 
@@ -19,24 +19,24 @@ var waitWords = map[visit.Wait]string{
 	visit.WaitPace:            "keeping its pace",
 	visit.WaitCrawlDelay:      "keeping its Crawl-delay",
 	visit.WaitHold:            "held (Retry-After or backoff)",
-	visit.WaitInFlight:        "with all its requests under way",
+	visit.WaitInFlight:        "at the limit of requests in flight",
 	visit.WaitDomainInterval:  "waiting for another host of its domain",
 	visit.WaitAddressInterval: "waiting for another host at its address",
 	visit.WaitRobots:          "waiting for robots.txt",
-	visit.WaitDNS:             "waiting for a lookup",
+	visit.WaitDNS:             "waiting for DNS",
 	visit.WaitWorkers:         "waiting for a worker",
 	visit.WaitParse:           "waiting for a parser",
-	visit.WaitStorage:         "waiting for the store or for disk space",
+	visit.WaitStorage:         "waiting for storage or disk space",
 	visit.WaitBudget:          "stopped by a limit",
-	visit.WaitNetwork:         "waiting until our own network is back",
+	visit.WaitNetwork:         "waiting for our own network",
 	visit.WaitLease:           "waiting for another crawl of the same domain",
-	visit.WaitIdle:            "ready, not picked yet",
+	visit.WaitIdle:            "ready to be fetched",
 }
 
 // stateWords say what hosts in a state do.
 func stateWords(s frontier.State) string {
 	if s == frontier.Fetching {
-		return "waiting for an answer"
+		return "waiting for a response"
 	}
 	return waitWords[visit.Wait(s.String())]
 }
@@ -87,7 +87,7 @@ const IdleAfter = 10 * time.Second
 func idleLine(p *headway.Progress, idle time.Duration, zone *time.Location) string {
 	line := fmt.Sprintf("nothing sent for %d s: ", int(idle.Seconds()))
 	if p == nil {
-		return line + "the crawl is being opened"
+		return line + "opening the crawl"
 	}
 	if p.Frontier.Down {
 		line += "our own network seems to be down; "
@@ -100,17 +100,17 @@ func idleLine(p *headway.Progress, idle time.Duration, zone *time.Location) stri
 			for _, s := range now[i:] {
 				rest += s.hosts
 			}
-			why = append(why, figures.Plural(int64(rest), "more host"))
+			why = append(why, humanize.Plural(int64(rest), "more host"))
 			break
 		}
-		why = append(why, figures.Plural(int64(s.hosts), "host")+" "+s.words)
+		why = append(why, humanize.Plural(int64(s.hosts), "host")+" "+s.words)
 	}
 	if len(why) == 0 {
-		why = []string{"no host has work in memory"}
+		why = []string{"no host in memory has URLs waiting"}
 	}
 	line += strings.Join(why, ", ")
 	if next := nextAt(p); next.After(p.At) {
-		line += "; next at " + next.In(zone).Format(time.TimeOnly)
+		line += "; next request at " + next.In(zone).Format(time.TimeOnly)
 	}
 	return line
 }
@@ -164,9 +164,9 @@ func clean(s string) string {
 
 // resumed says what was done before this run.
 func resumed(p *headway.Progress) string {
-	requests := figures.Plural(p.Before.Requests, "request")
+	requests := humanize.Plural(p.Before.Requests, "request")
 	if p.AtLeast {
 		requests = "at least " + requests
 	}
-	return fmt.Sprintf("resumed: %s and %s were done before this run", figures.Plural(p.Before.Pages, "page"), requests)
+	return fmt.Sprintf("resumed: %s and %s done in earlier runs", humanize.Plural(p.Before.Pages, "page"), requests)
 }

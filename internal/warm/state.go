@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 )
 
 // stateFile lies in the folder of the crawl.
@@ -43,7 +43,7 @@ func Load(dir string) (State, error) {
 		err = json.Unmarshal(text, &s)
 	}
 	if err != nil {
-		return State{}, fmt.Errorf("read what the first pass found: %w", err)
+		return State{}, fmt.Errorf("read results of the first pass: %w", err)
 	}
 	return s, nil
 }
@@ -52,14 +52,14 @@ func Load(dir string) (State, error) {
 func (s State) Save(dir string) error {
 	text, err := json.Marshal(s)
 	if err != nil {
-		return fmt.Errorf("keep what was found: %w", err)
+		return fmt.Errorf("save results: %w", err)
 	}
-	err = whole.Write(filepath.Join(dir, stateFile), func(w io.Writer) error {
+	err = atomicfile.Write(filepath.Join(dir, stateFile), func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("keep what was found: %w", err)
+		return fmt.Errorf("save results: %w", err)
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (s State) Save(dir string) error {
 // Forget removes the state from a folder.
 func Forget(dir string) error {
 	if err := os.Remove(filepath.Join(dir, stateFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forget what was found: %w", err)
+		return fmt.Errorf("discard results: %w", err)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func Print(w io.Writer, before, after *Reading) error {
 	b.WriteString(secondPass(before, after))
 	b.WriteString(never(before))
 	if n := before.Row(Unknown).Pages; n > 0 {
-		fmt.Fprintf(&b, "no cache said anything about %s\n", pages(n))
+		fmt.Fprintf(&b, "no cache information for %s\n", pages(n))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -74,7 +74,7 @@ func secondPass(before, after *Reading) string {
 	if after == nil || after.Again.Pages == 0 {
 		return ""
 	}
-	return fmt.Sprintf("asked twice: %s; median %s, then %s; p95 %s, then %s\n",
+	return fmt.Sprintf("requested twice: %s; median %s, then %s; p95 %s, then %s\n",
 		pages(after.Again.Pages), millis(before.Cold.Median), millis(after.Again.Median), millis(before.Cold.P95), millis(after.Again.P95))
 }
 
@@ -88,9 +88,9 @@ func never(before *Reading) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "asked once, as no shared cache may keep them: %s\n", pages(n))
+	fmt.Fprintf(&b, "requested once, because shared caches may not store them: %s\n", pages(n))
 	for _, bar := range before.Barred[:min(len(before.Barred), shownBars)] {
-		fmt.Fprintf(&b, "  %6d  %s, such as %s\n", bar.Pages, clean(bar.Header), clean(bar.Example))
+		fmt.Fprintf(&b, "  %6d  %s, for example %s\n", bar.Pages, clean(bar.Header), clean(bar.Example))
 	}
 	if more := len(before.Barred) - shownBars; more > 0 {
 		fmt.Fprintf(&b, "          and %d more headers (--json lists them)\n", more)

@@ -142,11 +142,11 @@ func TestPrint(t *testing.T) {
   dynamic      1    9 %  310 ms  310 ms      1    9 %  310 ms  310 ms
   unknown      1    9 %   90 ms   90 ms      1    9 %   90 ms   90 ms
       all     11  100 %  220 ms  320 ms     11  100 %    3 ms  320 ms
-asked twice: 6 pages; median 220 ms, then 3 ms; p95 240 ms, then 3 ms
-asked once, as no shared cache may keep them: 3 pages
-       2  Cache-Control: no-store, such as https://example.com/cart?token=REDACTED
-       1  Set-Cookie, such as https://example.com/login
-no cache said anything about 1 page
+requested twice: 6 pages; median 220 ms, then 3 ms; p95 240 ms, then 3 ms
+requested once, because shared caches may not store them: 3 pages
+       2  Cache-Control: no-store, for example https://example.com/cart?token=REDACTED
+       1  Set-Cookie, for example https://example.com/login
+no cache information for 1 page
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)

@@ -51,10 +51,10 @@ func ParseLatency(s string) (Latency, error) {
 			l.sigma, err = strconv.ParseFloat(sigma, 64)
 		}
 		if err == nil && !(l.sigma >= 0 && l.sigma <= maxSigma) {
-			err = fmt.Errorf("sigma must lie between 0 and %d", maxSigma)
+			err = fmt.Errorf("sigma must be between 0 and %d", maxSigma)
 		}
 	default:
-		err = errors.New("unknown kind; known are none, const, uniform and lognormal")
+		err = errors.New("unknown kind; use none, const, uniform or lognormal")
 	}
 	if err != nil {
 		return Latency{}, fmt.Errorf("latency %q: %w", s, err)
@@ -69,7 +69,7 @@ const maxSigma = 3
 func parseWait(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err == nil && d < 0 {
-		err = errors.New("negative wait")
+		err = errors.New("the wait must not be negative")
 	}
 	return d, err
 }

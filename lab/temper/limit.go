@@ -29,9 +29,9 @@ type Limit struct {
 func (l *Limit) validate() error {
 	switch {
 	case l.Rate < 0 || l.Max < 0 || l.Window < 0 || l.After < 0 || l.AfterRequests < 0:
-		return errors.New("negative values")
+		return errors.New("values must not be negative")
 	case l.Rate > 0 && l.Max > 0:
-		return errors.New("both a bucket (Rate) and a window (Max)")
+		return errors.New("use either a bucket (Rate) or a window (Max), not both")
 	case l.Rate > 0 && l.Burst < 1:
 		return errors.New("a bucket (Rate) needs a Burst of at least 1")
 	case l.Max > 0 && l.Window == 0:

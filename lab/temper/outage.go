@@ -30,9 +30,9 @@ type Outage struct {
 func (o *Outage) validate() error {
 	switch {
 	case o.After < 0 || o.AfterRequests < 0 || o.For < 0 || o.Every < 0 || o.RetryAfter < 0:
-		return errors.New("negative values")
+		return errors.New("values must not be negative")
 	case o.Every > 0 && (o.For == 0 || o.For >= o.Every):
-		return errors.New("an outage that comes back (Every) needs a shorter For")
+		return errors.New("a recurring outage (Every) needs For, shorter than Every")
 	}
 	return o.Pages.validate()
 }

@@ -89,7 +89,7 @@ func (p Pages) has(kind Kind, page int) bool {
 
 func (p Pages) validate() error {
 	if p.From < 0 || p.Every < 0 {
-		return errors.New("negative Pages")
+		return errors.New("Pages must not be negative")
 	}
 	return nil
 }
@@ -253,19 +253,19 @@ func (r *Rules) Validate() error {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if r.Slope < 0 {
-		bad("Slope: %v is negative", r.Slope)
+		bad("Slope: %v must not be negative", r.Slope)
 	}
 	if r.Crowd < 0 {
-		bad("Crowd: %v is negative", r.Crowd)
+		bad("Crowd: %v must not be negative", r.Crowd)
 	}
 	if r.Queue.Service < 0 || r.Queue.Longest < 0 {
-		bad("Queue: negative times")
+		bad("Queue: times must not be negative")
 	}
 	if o := r.Overload; o.InFlight < 0 || o.Max < 0 || (o.Max > 0) != (o.Window > 0) {
-		bad("Overload: need InFlight >= 0, and Max and Window both positive or both zero")
+		bad("Overload: InFlight must not be negative, and Max and Window must be both positive or both zero")
 	}
 	if r.ErrorRate < 0 || r.ErrorRate > 1 {
-		bad("ErrorRate: %v is not a share", r.ErrorRate)
+		bad("ErrorRate: %v is out of range, use 0 to 1", r.ErrorRate)
 	}
 	for i := range r.Limits {
 		if err := r.Limits[i].validate(); err != nil {

@@ -3,7 +3,7 @@ package csv
 import (
 	"strings"
 
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 	"headway/output"
 	"headway/visit"
 )
@@ -11,7 +11,7 @@ import (
 // Draft is one file. It is used by one goroutine.
 type Draft struct {
 	path string
-	file *whole.File
+	file *atomicfile.File
 	row  []byte
 }
 
@@ -26,7 +26,7 @@ func (d *Draft) Begin() error {
 		return err
 	}
 	var err error
-	if d.file, err = whole.Create(d.path); err != nil {
+	if d.file, err = atomicfile.Create(d.path); err != nil {
 		return err
 	}
 	_, err = d.file.WriteString(strings.Join(Columns, ",") + "\r\n")
@@ -51,4 +51,4 @@ func (d *Draft) Drop() error {
 }
 
 // Withdraw removes the finished file.
-func (d *Draft) Withdraw() error { return whole.Remove(d.path) }
+func (d *Draft) Withdraw() error { return atomicfile.Remove(d.path) }

@@ -71,7 +71,7 @@ func Open(formats []string, o *Options) (list []output.Writer, err error) {
 
 func (f *Format) openIn(o *Options) (opened, error) {
 	if f.CrawlOnly && o.Export {
-		return opened{}, fmt.Errorf("%s cannot be made of a store", f.Name)
+		return opened{}, fmt.Errorf("%s cannot be created from a stored crawl", f.Name)
 	}
 	paths := make([]string, len(f.Files))
 	for i, name := range f.Files {
@@ -135,7 +135,7 @@ type sitemaps struct {
 func (s sitemaps) Publish() error {
 	err := s.Draft.Publish()
 	if n := s.LeftOut(); err == nil && n > 0 {
-		s.log.Warn(fmt.Sprintf("pages of hosts beyond the first %d are in no sitemap", sitemapxml.MaxSites), "pages", n)
+		s.log.Warn("too many hosts for sitemaps, some pages left out", "max_hosts", sitemapxml.MaxSites, "pages", n)
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 	"headway/output"
 	"headway/visit"
 )
@@ -311,5 +311,5 @@ func (w *Writer) publish() error {
 	if err := os.Rename(w.cfg.Path+PartSuffix, w.cfg.Path); err != nil {
 		return err
 	}
-	return whole.SyncDir(filepath.Dir(w.cfg.Path))
+	return atomicfile.SyncDir(filepath.Dir(w.cfg.Path))
 }

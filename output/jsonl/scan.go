@@ -41,7 +41,7 @@ func scan(from io.Reader, yield func(head) bool) (end int64, err error) {
 	}
 }
 
-var errTorn = errors.New("line is not whole")
+var errTorn = errors.New("incomplete line")
 
 // readHead reads one line of any length. The head of it fits the buffer.
 func readHead(r *bufio.Reader) (h head, size int64, err error) {

@@ -22,8 +22,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headway/internal/atomicfile"
 	"headway/internal/race"
-	"headway/internal/whole"
 	"headway/output"
 	"headway/visit"
 	"headway/weburl"
@@ -54,7 +54,7 @@ func Drafts[D output.Draft](draft func(path string) D, read func(path string) ([
 	open := func(resumed bool) func(string) (Writer, error) {
 		return func(path string) (Writer, error) { return output.NewAtEnd(resumed, draft(path)), nil }
 	}
-	return Format{Create: open(false), Resume: open(true), Part: func(path string) string { return path + whole.PartSuffix }, Read: read}
+	return Format{Create: open(false), Resume: open(true), Part: func(path string) string { return path + atomicfile.PartSuffix }, Read: read}
 }
 
 // Row is what the suite looks at of one row of a file.

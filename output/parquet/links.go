@@ -11,7 +11,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 	"headway/output"
 	"headway/visit"
 )
@@ -55,7 +55,7 @@ var (
 // CreateLinks begins anew. A finished file of this name stays until Finish
 // replaces it.
 func CreateLinks(path string) (*Links, error) {
-	if err := errors.Join(whole.Remove(path+spoolSuffix), whole.Remove(path+beforeSuffix)); err != nil {
+	if err := errors.Join(atomicfile.Remove(path+spoolSuffix), atomicfile.Remove(path+beforeSuffix)); err != nil {
 		return nil, fmt.Errorf("create links: %w", err)
 	}
 	l := &Links{path: path}
@@ -76,13 +76,13 @@ func ResumeLinks(path string) (*Links, error) {
 func (l *Links) resume() error {
 	var finished, begun bool
 	var err error
-	if finished, err = whole.Exists(l.path); err != nil {
+	if finished, err = atomicfile.Exists(l.path); err != nil {
 		return err
 	}
-	if begun, err = whole.Exists(l.path + spoolSuffix); err != nil {
+	if begun, err = atomicfile.Exists(l.path + spoolSuffix); err != nil {
 		return err
 	}
-	if l.before, err = whole.Exists(l.path + beforeSuffix); err != nil {
+	if l.before, err = atomicfile.Exists(l.path + beforeSuffix); err != nil {
 		return err
 	}
 	if finished && !begun {
@@ -109,7 +109,7 @@ func (l *Links) open() (err error) {
 // clean removes what a finished file needs no longer.
 func (l *Links) clean() error {
 	l.spool, l.before = nil, false
-	return errors.Join(whole.Remove(l.path+beforeSuffix), whole.Remove(l.path+spoolSuffix))
+	return errors.Join(atomicfile.Remove(l.path+beforeSuffix), atomicfile.Remove(l.path+spoolSuffix))
 }
 
 // Write gathers the links of a page. Asked for again, it has those that it has

@@ -1,7 +1,7 @@
 package parquet
 
 import (
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 	"headway/output"
 	"headway/visit"
 )
@@ -66,4 +66,4 @@ func (d *Draft[T]) Drop() error {
 }
 
 // Withdraw removes the finished file.
-func (d *Draft[T]) Withdraw() error { return whole.Remove(d.path) }
+func (d *Draft[T]) Withdraw() error { return atomicfile.Remove(d.path) }

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
+	"headway/internal/atomicfile"
 	"headway/internal/race"
-	"headway/internal/whole"
 	"headway/output"
 	"headway/output/outputtest"
 	"headway/visit"
@@ -161,7 +161,7 @@ func (c *crawl) check(missing string) {
 
 func (c *crawl) absent() {
 	c.t.Helper()
-	if there, err := whole.Exists(c.path); there || err != nil {
+	if there, err := atomicfile.Exists(c.path); there || err != nil {
 		c.t.Fatalf("there is a file before it was finished, %v", err)
 	}
 }
@@ -264,7 +264,7 @@ func TestLinksTorn(t *testing.T) {
 func TestLinksKilledInFinish(t *testing.T) {
 	for name, kill := range map[string]func(c *crawl, before, spool, done []byte) map[string][]byte{
 		"before the file has its name": func(_ *crawl, before, spool, _ []byte) map[string][]byte {
-			return map[string][]byte{beforeSuffix: before, spoolSuffix: spool, whole.PartSuffix: []byte("half")}
+			return map[string][]byte{beforeSuffix: before, spoolSuffix: spool, atomicfile.PartSuffix: []byte("half")}
 		},
 		"before anything is removed": func(_ *crawl, before, spool, done []byte) map[string][]byte {
 			return map[string][]byte{beforeSuffix: before, spoolSuffix: spool, "": done}

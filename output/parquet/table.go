@@ -3,7 +3,7 @@ package parquet
 import (
 	"github.com/parquet-go/parquet-go"
 
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 )
 
 // The bounds of a row group, which is made in memory: whichever comes first. They
@@ -18,7 +18,7 @@ const batchRows = 512
 
 // table is a Parquet file of rows that is being made.
 type table[T any] struct {
-	file  *whole.File
+	file  *atomicfile.File
 	w     *parquet.GenericWriter[T]
 	batch []T
 	rows  int   // in the row group
@@ -30,7 +30,7 @@ func newTable[T any](path string) (*table[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := whole.Create(path)
+	file, err := atomicfile.Create(path)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/store"
 )
 
@@ -62,7 +62,7 @@ func (a *axis) longest() []pause {
 // about adds to the words below a title what the marks are.
 func (a *axis) about(text string) string {
 	if len(a.pause) > 0 {
-		text += " Dotted: the crawl stood still there between two runs."
+		text += " Dotted lines: the crawl was not running between two runs."
 	}
 	return text
 }
@@ -130,5 +130,5 @@ func times(end float64, n int) (marks []float64, text func(float64) string) {
 
 // clock is a time from the start.
 func clock(seconds float64) string {
-	return figures.Clock(time.Duration(math.Round(seconds) * float64(time.Second)))
+	return humanize.Clock(time.Duration(math.Round(seconds) * float64(time.Second)))
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/job"
 	"headway/output/report"
 	"headway/store"
@@ -171,7 +171,7 @@ func TestBrowser(t *testing.T) {
 	for _, table := range r.Tables {
 		if n := len(table.Rows); n > 0 {
 			want += 1 + min(n, 25) // and a row of names
-			if says := fmt.Sprintf("%d of %s rows</output>", min(n, 25), figures.Count(int64(n))); !strings.Contains(dom, says) {
+			if says := fmt.Sprintf("%d of %s rows</output>", min(n, 25), humanize.Count(int64(n))); !strings.Contains(dom, says) {
 				t.Errorf("%s does not say %q", table.ID, says)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"headway/internal/figures"
+	"headway/internal/humanize"
 )
 
 // frame is the size of a drawing in its own units, which are about as large as
@@ -86,10 +86,10 @@ func (c *canvas) below(marks []float64, text func(float64) string, about string)
 // time writes the axis of time, and marks where the crawl stood still.
 func (c *canvas) time(a *axis) {
 	marks, text := times(c.x1, c.frame.columns)
-	c.below(marks, text, "time the crawl ran")
+	c.below(marks, text, "running time of the crawl")
 	for _, p := range a.longest() {
 		x := c.x(p.at)
-		fmt.Fprintf(&c.b, `<line class="pause" x1="%.1f" x2="%.1f" y1="%g" y2="%g"><title>stood still for %s</title></line>`, x, x, c.top, c.height-c.bottom, figures.Clock(p.took))
+		fmt.Fprintf(&c.b, `<line class="pause" x1="%.1f" x2="%.1f" y1="%g" y2="%g"><title>not running for %s</title></line>`, x, x, c.top, c.height-c.bottom, humanize.Clock(p.took))
 	}
 }
 
@@ -158,7 +158,7 @@ func (f frame) bars(label string, list []bar) *canvas {
 		return float64(n) * letter
 	}
 	for i, b := range list {
-		names[i], words[i] = clip(b.name, f.name), figures.Count(b.n)+" · "+percent(b.n, all)
+		names[i], words[i] = clip(b.name, f.name), humanize.Count(b.n)+" · "+percent(b.n, all)
 	}
 	f.height, f.left, f.right = float64(len(list))*barStep+f.top, longest(names)+12, longest(words)+12
 	c := f.canvas(label, 0, float64(most), 0, 1)
@@ -240,7 +240,7 @@ func number(v float64) string {
 	case a >= 1e6:
 		return trim(fmt.Sprintf("%.1f", v/1e6)) + " M"
 	case a >= 1e3:
-		return figures.Count(int64(math.Round(v)))
+		return humanize.Count(int64(math.Round(v)))
 	case a >= 100 || a == math.Trunc(a):
 		return fmt.Sprintf("%.0f", v)
 	case a >= 10:

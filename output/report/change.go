@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"headway/answer"
-	"headway/internal/figures"
+	"headway/internal/humanize"
 )
 
 // changeClasses are the colours of the kinds of change.
@@ -21,7 +21,7 @@ var changeClasses = map[answer.ChangeKind]string{
 func changes(s *answer.Comparison) *Table {
 	t := &Table{
 		ID: "changes", Title: "Changed URLs",
-		Columns: []Column{{Name: "URL", Link: true}, {Name: "change", Word: true}, {Name: "before", Word: true}, {Name: "now", Word: true}, {Name: "before ms", Number: true, None: true}, {Name: "now ms", Number: true, None: true}, {Name: "found on", Link: true}},
+		Columns: []Column{{Name: "URL", Link: true}, {Name: "change", Word: true}, {Name: "before", Word: true}, {Name: "now", Word: true}, {Name: "before (ms)", Number: true, None: true}, {Name: "now (ms)", Number: true, None: true}, {Name: "found on", Link: true}},
 		first:   true,
 	}
 	order := map[string]int{}
@@ -76,19 +76,19 @@ func sinceLine(s *answer.Comparison) string {
 	if !s.Before.Ended.IsZero() {
 		ended = ", ended " + s.Before.Ended.UTC().Format(minute)
 	}
-	line := fmt.Sprintf("The earlier crawl: %s%s, %s. This one: %s, %s.", s.Before.State, ended, figures.Plural(s.Before.Pages, "page"), s.After.State, figures.Plural(s.After.Pages, "page"))
+	line := fmt.Sprintf("Earlier crawl: %s%s, %s. This crawl: %s, %s.", s.Before.State, ended, humanize.Plural(s.Before.Pages, "page"), s.After.State, humanize.Plural(s.After.Pages, "page"))
 	if len(s.Settings) > 0 {
-		line += " Settings that differ: " + strings.Join(s.Settings, "; ") + "."
+		line += " Changed settings: " + strings.Join(s.Settings, "; ") + "."
 	}
 	return line
 }
 
 // since draws how many URLs differ in which way.
 func since(s *answer.Comparison) Plot {
-	p := Plot{ID: "since", Title: "What became of them", About: "Pages of either crawl, by what differs. A slower page may have changed too."}
-	bars := []bar{{"the same", s.Same, "c12"}}
+	p := Plot{ID: "since", Title: "Changes by type", About: "Pages of both crawls by type of change. A slower page may have changed too."}
+	bars := []bar{{"unchanged", s.Same, "c12"}}
 	if s.Unread > 0 {
-		bars = append(bars, bar{"unchanged when last read", s.Unread, "c12"})
+		bars = append(bars, bar{"not modified in the earlier crawl", s.Unread, "c12"})
 	}
 	for _, ch := range s.Changes {
 		if ch.Total > 0 {

@@ -126,7 +126,7 @@ func (c *collector) collect(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	c.slow.About = fmt.Sprintf("The slowest %d, from the request to the end of the body.", min(len(c.slow.Rows), maxSlow))
+	c.slow.About = fmt.Sprintf("The slowest %d pages, from request to end of body.", min(len(c.slow.Rows), maxSlow))
 	c.slow.Total = int64(min(len(c.slow.Rows), maxSlow))
 	r.Tables = []*Table{c.dead, c.redirected, c.throttled, c.blocked, c.failed, c.deferred, c.skips(), c.slow, repeated, c.titles, c.canonicals, hosts}
 	all := r.Tables
@@ -152,35 +152,35 @@ const maxSlow = 250
 func (c *collector) makeTables() {
 	url, found := Column{Name: "URL", Link: true}, Column{Name: "found on", Link: true}
 	status := Column{Name: "status", Number: true, None: true}
-	c.dead = &Table{ID: "dead", Title: "Dead", About: "The server says that there is no such page.", Columns: []Column{url, status, found}}
+	c.dead = &Table{ID: "dead", Title: "Dead", About: "The server reports that the page does not exist.", Columns: []Column{url, status, found}}
 	c.redirected = &Table{
-		ID: "redirected", Title: "Redirected", About: "Links that lead elsewhere: better to link the target. First those whose target is no page.",
-		Columns: []Column{url, status, {Name: "leads to", Link: true}, {Name: "which is", Word: true}, found}, less: byTarget,
+		ID: "redirected", Title: "Redirected", About: "Links that redirect: link to the target instead. Redirects whose target is not a page come first.",
+		Columns: []Column{url, status, {Name: "redirects to", Link: true}, {Name: "target outcome", Word: true}, found}, less: byTarget,
 	}
 	c.throttled = &Table{
-		ID: "throttled", Title: "Throttled", About: "Refused for being asked too often, until retries were used up. Not dead: nothing is known of these pages.",
+		ID: "throttled", Title: "Throttled", About: "Rate-limited until all retries were used. Not dead: the state of these pages is unknown.",
 		Columns: []Column{url, status, {Name: "attempts", Number: true}, found},
 	}
 	c.blocked = &Table{
-		ID: "blocked", Title: "Blocked", About: "Forbidden, or a challenge of a firewall instead of the page. A visitor may see it all the same.",
-		Columns: []Column{url, status, {Name: "what it was"}, found},
+		ID: "blocked", Title: "Blocked", About: "Access denied, or a firewall challenge instead of the page. Visitors with a browser may still see the page.",
+		Columns: []Column{url, status, {Name: "evidence"}, found},
 	}
 	c.failed = &Table{
-		ID: "failed", Title: "Failed, and server errors", About: "No usable answer: errors of the server, names, connections, timeouts, bodies.",
+		ID: "failed", Title: "Failures and server errors", About: "No usable response: server errors, DNS, connections, timeouts, invalid bodies.",
 		Columns: []Column{url, {Name: "reason", Word: true}, status, {Name: "detail"}, found},
 	}
 	c.deferred = &Table{
-		ID: "deferred", Title: "Deferred", About: "Put off beyond this crawl, because the host would have had to be waited for longer than was asked.",
+		ID: "deferred", Title: "Deferred", About: "Left for a later run, because the host was on hold for longer than the patience of this crawl.",
 		Columns: []Column{url, found},
 	}
 	c.slow = &Table{
-		ID: "slow", Title: "Slowest pages", Columns: []Column{url, {Name: "took ms", Number: true}, {Name: "first byte ms", Number: true}, {Name: "bytes", Number: true}},
+		ID: "slow", Title: "Slowest pages", Columns: []Column{url, {Name: "total (ms)", Number: true}, {Name: "first byte (ms)", Number: true}, {Name: "bytes", Number: true}},
 		less: func(a, b []any) int { return cmp.Compare(b[1].(int64), a[1].(int64)) }, first: true,
 	}
 	c.titles = &Table{ID: "titles", Title: "Titles that need attention", About: "Missing, very long, or the same as on other pages.", Columns: []Column{url, {Name: "what", Word: true}, {Name: "title"}}}
 	c.canonicals = &Table{
-		ID: "canonicals", Title: "Canonicals that point elsewhere", About: "Pages that name another URL as the one to index. First those where that is no page.",
-		Columns: []Column{url, {Name: "same host", Word: true}, {Name: "canonical", Link: true}, {Name: "which is", Word: true}}, less: byTarget,
+		ID: "canonicals", Title: "Canonical URLs that point elsewhere", About: "Pages whose canonical URL is another URL. Those whose canonical URL is not a page come first.",
+		Columns: []Column{url, {Name: "same host", Word: true}, {Name: "canonical", Link: true}, {Name: "target outcome", Word: true}}, less: byTarget,
 	}
 }
 

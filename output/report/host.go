@@ -139,11 +139,11 @@ func (c *collector) dots() {
 func (c *collector) hostTable(ctx context.Context) (*Table, error) {
 	number := func(name string) Column { return Column{Name: name, Number: true} }
 	t := &Table{
-		ID: "hosts", Title: "Hosts", About: "What each was asked, how it answered, and the interval between requests that was learned.",
+		ID: "hosts", Title: "Hosts", About: "Requests to each host, its responses, and the learned interval between requests.",
 		Columns: []Column{
 			{Name: "host"},
-			number("pages"), number("requests"), number("throttled"), number("failed"), number("mean ms"), number("slowest ms"),
-			number("interval ms"), number("floor ms"), number("incidents"), number("waiting"),
+			number("pages"), number("requests"), number("throttled"), number("failed"), number("mean (ms)"), number("slowest (ms)"),
+			number("interval (ms)"), number("floor (ms)"), number("incidents"), number("waiting"),
 		},
 		less: func(a, b []any) int { return cmp.Compare(b[1].(int64), a[1].(int64)) }, first: true,
 	}

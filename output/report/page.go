@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"headway/answer"
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/job"
 	"headway/visit"
 )
@@ -26,7 +26,7 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-var page = template.Must(template.New("report").Funcs(template.FuncMap{"count": figures.Count}).Parse(pageHTML))
+var page = template.Must(template.New("report").Funcs(template.FuncMap{"count": humanize.Count}).Parse(pageHTML))
 
 // hash is how a security policy names what it allows.
 func hash(text string) string {
@@ -94,9 +94,9 @@ func (r *Report) Write(w io.Writer) error {
 
 // stateWords say what a state means for who reads the page.
 var stateWords = map[job.State]string{
-	job.Queued: "it has not begun", job.Running: "it was still running when this page was made", answer.Interrupted: "it was interrupted; the same crawl command goes on with it", job.Paused: "it was paused when this page was made",
-	job.Draining: "it was being ended when this page was made", job.Complete: "every URL that was found has ended", job.Partial: "a limit stopped it with work left",
-	job.Blocked: "robots.txt or challenges forbid everything", job.Cancelled: "it was stopped on request", job.Failed: "no host could be reached, or the work could not be done",
+	job.Queued: "not started", job.Running: "still running when this report was created", answer.Interrupted: "interrupted; run the same command to resume", job.Paused: "paused when this report was created",
+	job.Draining: "stopping when this report was created", job.Complete: "crawl finished", job.Partial: "stopped by a limit with URLs left",
+	job.Blocked: "robots.txt or challenge pages block everything", job.Cancelled: "stopped on request", job.Failed: "no host could be reached, or an error stopped the crawl",
 }
 
 // ran is how long the crawl ran.
@@ -110,7 +110,7 @@ func (r *Report) ran() time.Duration {
 
 // when says when it was and how long it took.
 func (r *Report) when() string {
-	text := "begun " + r.Job.CreatedAt.UTC().Format(minute)
+	text := "started " + r.Job.CreatedAt.UTC().Format(minute)
 	if ran := r.ran(); ran > 0 {
 		text += ", ran " + ran.Round(time.Second).String()
 	}
@@ -120,7 +120,7 @@ func (r *Report) when() string {
 // tiles are the numbers that are read first.
 func (r *Report) tiles() []Tile {
 	by := map[visit.Outcome]int64{}
-	for _, s := range figures.Sums(r.Counts) {
+	for _, s := range humanize.Sums(r.Counts) {
 		by[s.Outcome] = s.N
 	}
 	var requests, bytes int64
@@ -130,17 +130,17 @@ func (r *Report) tiles() []Tile {
 	}
 	pages, failed := by[visit.Fetched]+by[visit.NotModified], by[visit.Failed]+by[visit.ServerError]
 	list := []Tile{
-		{Name: "pages", Value: figures.Count(pages)},
-		{Name: "dead", Value: figures.Count(by[visit.Dead]), Alarm: by[visit.Dead] > 0},
-		{Name: "failed", Value: figures.Count(failed), Alarm: failed > 0},
-		{Name: "throttled, not dead", Value: figures.Count(by[visit.Throttled])},
-		{Name: "blocked", Value: figures.Count(by[visit.Blocked])},
+		{Name: "pages", Value: humanize.Count(pages)},
+		{Name: "dead", Value: humanize.Count(by[visit.Dead]), Alarm: by[visit.Dead] > 0},
+		{Name: "failed", Value: humanize.Count(failed), Alarm: failed > 0},
+		{Name: "throttled, not dead", Value: humanize.Count(by[visit.Throttled])},
+		{Name: "blocked", Value: humanize.Count(by[visit.Blocked])},
 	}
 	if requests > 0 {
-		list = append(list, Tile{Name: "requests", Value: figures.Count(requests)}, Tile{Name: "received", Value: figures.Size(bytes)})
+		list = append(list, Tile{Name: "requests", Value: humanize.Count(requests)}, Tile{Name: "received", Value: humanize.Size(bytes)})
 	}
 	if ran := r.ran(); ran > 0 {
-		list = append(list, Tile{Name: "pages a second", Value: number(float64(pages) / ran.Seconds())})
+		list = append(list, Tile{Name: "pages per second", Value: number(float64(pages) / ran.Seconds())})
 	}
 	return list
 }
@@ -148,13 +148,13 @@ func (r *Report) tiles() []Tile {
 // sumLine is the sum of all outcomes.
 func sumLine(r *Report) string {
 	var parts []string
-	for _, s := range figures.Sums(r.Counts) {
-		parts = append(parts, figures.Count(s.N)+" "+string(s.Outcome))
+	for _, s := range humanize.Sums(r.Counts) {
+		parts = append(parts, humanize.Count(s.N)+" "+string(s.Outcome))
 	}
 	if len(parts) == 0 {
 		return "Nothing was seen."
 	}
-	return figures.Plural(r.Counts.Seen(), "URL") + " seen = " + strings.Join(parts, " + ")
+	return humanize.Plural(r.Counts.Seen(), "URL") + " seen = " + strings.Join(parts, " + ")
 }
 
 // rowsOf are the tables as the script reads them. The encoder writes <, > and &

@@ -37,7 +37,7 @@ func firstFolder(path string) string {
 // skips is the table of what was not fetched.
 func (c *collector) skips() *Table {
 	t := &Table{
-		ID: "skipped", Title: "Skipped, by reason and place", About: "What was not asked for. headway why URL tells the rule for each.",
+		ID: "skipped", Title: "Skipped, by reason and place", About: "URLs that were not requested. headway why URL shows the rule for each.",
 		Columns: []Column{{Name: "place"}, {Name: "reason", Word: true}, {Name: "URLs", Number: true}},
 		less: func(a, b []any) int {
 			return cmp.Or(cmp.Compare(b[2].(int64), a[2].(int64)), cmp.Compare(a[1].(string), b[1].(string)))

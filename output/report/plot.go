@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/store"
 	"headway/visit"
 )
@@ -36,7 +36,7 @@ func (p *Plot) draw(in func(frame) *canvas) {
 
 // Plots draws what there is to draw.
 func (r *Report) Plots() []Plot {
-	sums := figures.Sums(r.Counts)
+	sums := humanize.Sums(r.Counts)
 	a := newAxis(r.Points)
 	plots := []Plot{
 		outcomes(sums), statuses(r.Status), throughput(a), progress(a), waits(a),
@@ -51,14 +51,14 @@ var outcomeClasses = map[visit.Outcome]string{
 	visit.Blocked: "c3", visit.Skipped: "c7", visit.Deferred: "c6", visit.Failed: "c8", visit.Pending: "c0",
 }
 
-func outcomes(sums []figures.Sum) Plot {
-	p := Plot{ID: "outcomes", Title: "How URLs ended", About: "Every URL that was seen has one outcome."}
+func outcomes(sums []humanize.Sum) Plot {
+	p := Plot{ID: "outcomes", Title: "How URLs ended", About: "Every URL seen has exactly one outcome."}
 	var bars []bar
 	for _, s := range sums {
 		bars = append(bars, bar{string(s.Outcome), s.N, outcomeClasses[s.Outcome]})
 		var parts []string
 		for _, r := range s.Reasons {
-			parts = append(parts, figures.Count(r.N)+" "+string(r.Reason))
+			parts = append(parts, humanize.Count(r.N)+" "+string(r.Reason))
 		}
 		if parts != nil {
 			p.Notes = append(p.Notes, string(s.Outcome)+": "+strings.Join(parts, ", "))
@@ -94,7 +94,7 @@ func statusClass(code string) string {
 }
 
 func statuses(list []Count) Plot {
-	p := Plot{ID: "status", Title: "Status mix", About: "The last answer to each URL that was asked for."}
+	p := Plot{ID: "status", Title: "Status codes", About: "The last response for each requested URL."}
 	common := slices.Clone(list)
 	slices.SortStableFunc(common, func(a, b Count) int { return cmp.Compare(b.N, a.N) })
 	common = common[:min(len(common), maxStatuses)]
@@ -102,7 +102,7 @@ func statuses(list []Count) Plot {
 	var rest int64
 	for _, s := range list {
 		if slices.Contains(common, s) {
-			bars = append(bars, bar{cmp.Or(map[string]string{"none": "no answer"}[s.Name], s.Name), s.N, statusClass(s.Name)})
+			bars = append(bars, bar{cmp.Or(map[string]string{"none": "no response"}[s.Name], s.Name), s.N, statusClass(s.Name)})
 		} else {
 			rest += s.N
 		}
@@ -149,7 +149,7 @@ func legend(parts []part) []Key {
 }
 
 func throughput(a *axis) Plot {
-	p := Plot{ID: "throughput", Title: "Throughput by outcome", About: a.about("URLs that ended, a second.")}
+	p := Plot{ID: "throughput", Title: "Throughput by outcome", About: a.about("URLs finished per second.")}
 	var parts []part
 	for _, o := range visit.Outcomes {
 		if slices.ContainsFunc(a.bins, func(b bin) bool { return b.Ended[o] > 0 }) {
@@ -187,7 +187,7 @@ var waitClasses = map[visit.Wait]string{
 }
 
 func waits(a *axis) Plot {
-	p := Plot{ID: "waits", Title: "Where host-time went", About: "Each host with work is at every moment fetching or waiting for one thing."}
+	p := Plot{ID: "waits", Title: "Where host time went", About: "At any moment, each host with URLs is either fetching or waiting for one thing."}
 	sums := map[visit.Wait]time.Duration{}
 	var fetching time.Duration
 	for i := range a.bins {
@@ -235,7 +235,7 @@ func (c *canvas) levels(bins []bin, class, title string, start, of func(*bin) fl
 }
 
 func progress(a *axis) Plot {
-	p := Plot{ID: "frontier", Title: "Frontier and done", About: "URLs that wait beside those that have ended: a frontier that grows as fast as it is emptied may be a trap."}
+	p := Plot{ID: "frontier", Title: "Frontier over time", About: "Waiting and finished URLs. A frontier that grows as fast as it is processed may be a crawler trap."}
 	highest := 0.0
 	done := map[float64]float64{} // by the end of a bin
 	var sum float64
@@ -249,14 +249,14 @@ func progress(a *axis) Plot {
 	if highest == 0 {
 		return p
 	}
-	p.Legend = []Key{{"ended", "c0"}, {"waiting", "c1"}}
+	p.Legend = []Key{{"finished", "c0"}, {"waiting", "c1"}}
 	p.draw(func(f frame) *canvas {
 		c := f.canvas(p.Title, 0, a.end, 0, highest*1.05)
 		c.across(number)
 		c.time(a)
 		nothing := func(*bin) float64 { return 0 }
 		bins := a.merged(f.bins)
-		c.levels(bins, "c0", "ended", nothing, func(b *bin) float64 { return done[b.to] })
+		c.levels(bins, "c0", "finished", nothing, func(b *bin) float64 { return done[b.to] })
 		c.levels(bins, "c1", "waiting", nothing, func(b *bin) float64 { return float64(b.Waiting) })
 		return c
 	})
@@ -264,7 +264,7 @@ func progress(a *axis) Plot {
 }
 
 func memory(a *axis) Plot {
-	p := Plot{ID: "memory", Title: "Memory of the crawler", About: "What the process held, at most."}
+	p := Plot{ID: "memory", Title: "Memory of the crawler", About: "Peak memory of the process."}
 	megabytes := func(b *bin) float64 { return float64(b.Memory) / (1 << 20) }
 	highest := 0.0
 	for i := range a.bins {
@@ -286,7 +286,7 @@ func memory(a *axis) Plot {
 func paces(a *axis, lines []Line) Plot {
 	p := Plot{
 		ID: "paces", Title: "Learned interval between requests",
-		About: "Hosts that pushed back, the slowest. A dot is an incident; steps down are probes; dashed is the floor, at which the host has refused.",
+		About: "The slowest hosts that pushed back. Dots are incidents, steps down are probes, the dashed line is the floor at which the host refused.",
 	}
 	lo, hi := math.Inf(1), 0.0
 	for _, l := range lines {
@@ -352,9 +352,9 @@ func (c *canvas) pace(a *axis, l Line, class string, least float64) {
 }
 
 func latency(dots []Dot, sampled bool) Plot {
-	p := Plot{ID: "latency", Title: "Latency and offered rate", About: "A dot is a host in ten seconds: to the right it was asked more often, higher up it answered later."}
+	p := Plot{ID: "latency", Title: "Latency and offered rate", About: "Each dot is one host over ten seconds. Further right: more requests. Higher: slower responses."}
 	if sampled {
-		p.About += " A sample of all."
+		p.About += " Sampled."
 	}
 	ms := func(d Dot) float64 { return max(d.Delay.Seconds()*1000, 0.1) }
 	loX, hiX, loY, hiY := math.Inf(1), 0.0, math.Inf(1), 0.0
@@ -368,7 +368,7 @@ func latency(dots []Dot, sampled bool) Plot {
 		c := f.canvas(p.Title, loX*0.8, hiX*1.25, loY*0.8, hiY*1.25)
 		c.logX, c.logY = true, true
 		c.across(func(v float64) string { return number(v) + " ms" })
-		c.below(ticks(c.x0, c.x1, f.columns, true), func(v float64) string { return number(v) + "/s" }, "requests a second to one host")
+		c.below(ticks(c.x0, c.x1, f.columns, true), func(v float64) string { return number(v) + "/s" }, "requests per second to one host")
 		for _, d := range dots {
 			c.dot(d.Rate, ms(d), 2.6, "c0 faint", fmt.Sprintf("%s: %s/s, %v", d.Host, number(d.Rate), d.Delay.Round(time.Millisecond/10)))
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"headway/internal/figures"
+	"headway/internal/humanize"
 	"headway/store"
 	"headway/visit"
 )
@@ -76,7 +76,7 @@ func (c *collector) repeated(ctx context.Context) (*Table, error) {
 		Columns: []Column{{Name: "first page", Link: true}, {Name: "pages", Number: true}, {Name: "others", Link: true}},
 		less:    func(a, b []any) int { return cmp.Compare(b[1].(int64), a[1].(int64)) }, first: true,
 	}
-	compared := " Compared were those of the first " + figures.Count(maxHashes) + " pages."
+	compared := " Only the first " + humanize.Count(maxHashes) + " pages were compared."
 	if c.texts.more {
 		t.About += compared
 	}
@@ -102,7 +102,7 @@ func (c *collector) repeated(ctx context.Context) (*Table, error) {
 		}
 		title := strings.TrimSpace(v.Page.Title)
 		if _, n := c.named.of(title); n > 0 && title != "" && strings.HasPrefix(v.Answer.ContentType, "text/html") {
-			c.keep(c.titles, u, fmt.Sprintf("on %s pages", figures.Count(n)), title)
+			c.keep(c.titles, u, fmt.Sprintf("on %s pages", humanize.Count(n)), title)
 		}
 	})
 	t.Total = int64(len(c.texts.found))

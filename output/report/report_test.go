@@ -39,7 +39,7 @@ type crawl struct {
 }
 
 func (c *crawl) Job(context.Context, job.ID) (store.Job, error) {
-	return store.Job{ID: 1, State: job.Complete, Reason: "nothing is left", CreatedAt: begin}, nil
+	return store.Job{ID: 1, State: job.Complete, Reason: "all URLs processed", CreatedAt: begin}, nil
 }
 
 func (c *crawl) Counts(context.Context, job.ID) (store.Counts, error) {
@@ -231,20 +231,20 @@ func TestSince(t *testing.T) {
 			order = append(order, row[1])
 		}
 	}
-	if got := fmt.Sprint(order); got != "[newly dead gone new back again changed slower]" || counts["newly dead"] != 14 || counts["new"] != 143 {
+	if got := fmt.Sprint(order); got != "[newly dead gone new recovered changed slower]" || counts["newly dead"] != 14 || counts["new"] != 143 {
 		t.Errorf("%s, %v", got, counts)
 	}
-	for _, want := range []string{`id="since"`, "The earlier crawl: complete, ended 2026-11-08 09:00 UTC, 1,978 pages. This one: complete, 2,090 pages.", "newly dead: 14 · 0.7 %", "the same: 1,840"} {
+	for _, want := range []string{`id="since"`, "Earlier crawl: complete, ended 2026-11-08 09:00 UTC, 1,978 pages. This crawl: complete, 2,090 pages.", "newly dead: 14 · 0.7 %", "unchanged: 1,840"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page is without %q", want)
 		}
 	}
 	c.since.Certain = false
-	if _, page = write(t, c); !strings.Contains(page, "not met again (the later crawl is not complete)") {
+	if _, page = write(t, c); !strings.Contains(page, "not seen again (the later crawl is not complete)") {
 		t.Error("a crawl that is not complete calls pages gone")
 	}
 	c.since = &answer.Comparison{}
-	if _, page = write(t, c); !strings.Contains(page, "Nothing differs.") {
+	if _, page = write(t, c); !strings.Contains(page, "No changes.") {
 		t.Error("two crawls that are the same differ")
 	}
 }
@@ -355,7 +355,7 @@ func TestSampled(t *testing.T) {
 	if dead.Total != pages || len(dead.Rows) != 2000 || dead.Missing() == "" {
 		t.Errorf("%d rows of %d", len(dead.Rows), dead.Total)
 	}
-	if !strings.Contains(page, "2,000 of 30,000 rows are here, a random sample") {
+	if !strings.Contains(page, "Showing 2,000 of 30,000 rows, a random sample") {
 		t.Error("the page does not say so")
 	}
 	// A sample is of all of it, not of the beginning.

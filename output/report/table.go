@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"headway/internal/figures"
+	"headway/internal/humanize"
 )
 
 // Bounds of a table, whatever the crawl: what it shows, and how heavy that is.
@@ -47,9 +47,9 @@ func (t *Table) Missing() string {
 	}
 	which := "a random sample"
 	if t.first {
-		which = "the first in order"
+		which = "the first rows in order"
 	}
-	return fmt.Sprintf("%s of %s rows are here, %s; the crawl's folder has them all.", figures.Count(int64(len(t.Rows))), figures.Count(t.Total), which)
+	return fmt.Sprintf("Showing %s of %s rows, %s; the crawl folder contains all.", humanize.Count(int64(len(t.Rows))), humanize.Count(t.Total), which)
 }
 
 // keep adds a row; beyond the bound each row is as likely to stay as any other.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"headway/internal/figures"
+	"headway/internal/atomicfile"
+	"headway/internal/humanize"
 	"headway/internal/race"
-	"headway/internal/whole"
 	"headway/job"
 	"headway/output/report"
 	"headway/store"
@@ -49,7 +49,7 @@ func makeReport(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := whole.Write(filepath.Join(dir, "report.html"), r.Write); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, "report.html"), r.Write); err != nil {
 		return err
 	}
 	status, err := os.ReadFile("/proc/self/status")
@@ -110,7 +110,7 @@ func fill(t *testing.T, dir string, urls int) {
 		made.points[i].Job = id
 	}
 	check(s.Record(ctx, made.points))
-	check(s.SetState(ctx, begin.Add(time.Hour), id, job.Running, job.Complete, "nothing is left"))
+	check(s.SetState(ctx, begin.Add(time.Hour), id, job.Running, job.Complete, "all URLs processed"))
 }
 
 // TestWeight keeps the page light and the memory that it takes to make it low,
@@ -159,7 +159,7 @@ func TestWeight(t *testing.T) {
 	if kb<<10 > memory {
 		t.Errorf("%d bytes of memory, want at most %d", kb<<10, memory)
 	}
-	if says := fmt.Sprintf("2,000 of %s rows are here, a random sample", figures.Count(int64(urls/10))); !strings.Contains(string(page), says) {
+	if says := fmt.Sprintf("Showing 2,000 of %s rows, a random sample", humanize.Count(int64(urls/10))); !strings.Contains(string(page), says) {
 		t.Errorf("the page does not say %q", says)
 	}
 }

@@ -189,7 +189,7 @@ func (b *Bucket) probe(ctx context.Context) error {
 		return b.explain("write to", "", err)
 	}
 	if err := b.abort(ctx, name, id); err != nil {
-		return b.explain("write to", "", fmt.Errorf("give up an upload: %w", err))
+		return b.explain("write to", "", fmt.Errorf("abort upload: %w", err))
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	errNoRegion      = errors.New("no region is named")
-	errNoCredentials = errors.New("no credentials are to be had")
+	errNoRegion      = errors.New("no region configured")
+	errNoCredentials = errors.New("no credentials found")
 )
 
 // Error is a failure with what to do about it.
@@ -54,14 +54,14 @@ func codeOf(err error) string {
 
 // answers are what servers say, in words, with what to do.
 var answers = map[string]struct{ says, hint string }{
-	"NoSuchBucket":          {"there is no such bucket", "make it first, or look for a slip in its name"},
-	"PermanentRedirect":     {"the bucket lies in another region", "name its region in AWS_REGION"},
-	"InvalidAccessKeyId":    {"the server does not know the access key", "look at AWS_ACCESS_KEY_ID, or at the profile that AWS_PROFILE names"},
-	"SignatureDoesNotMatch": {"the secret key is not that of the access key", "look at AWS_SECRET_ACCESS_KEY"},
-	"ExpiredToken":          {"the credentials have expired", "get new ones, such as with aws sso login, and run the same command again"},
+	"NoSuchBucket":          {"bucket not found", "create it first, or check its name"},
+	"PermanentRedirect":     {"the bucket is in another region", "set AWS_REGION to its region"},
+	"InvalidAccessKeyId":    {"unknown access key", "check AWS_ACCESS_KEY_ID, or the profile in AWS_PROFILE"},
+	"SignatureDoesNotMatch": {"the secret key does not match the access key", "check AWS_SECRET_ACCESS_KEY"},
+	"ExpiredToken":          {"the credentials have expired", "renew them, for example with aws sso login, and run the same command again"},
 	"AccessDenied":          {"access denied", "the key needs s3:PutObject and s3:AbortMultipartUpload there"},
-	"NoSuchUpload":          {"another process sends the same file", "let one of them finish; the same command sends it again"},
-	"NotImplemented":        {"the server does not know how", "it must know multipart uploads"},
+	"NoSuchUpload":          {"another process is uploading the same file", "wait for it to finish, then run the same command again"},
+	"NotImplemented":        {"the server does not support this operation", "use a server that supports multipart uploads"},
 	"RequestTimeTooSkewed":  {"the clock of this machine is wrong", "set the clock"},
 }
 
@@ -78,27 +78,27 @@ func (b *Bucket) explain(did, name string, err error) error {
 		return is(errors.New(a.says), a.hint)
 	}
 	if errors.Is(err, errNoCredentials) {
-		return is(errNoCredentials, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; the role of a machine needs --to-private 169.254.169.254")
+		return is(errNoCredentials, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; an instance role needs --to-private 169.254.169.254")
 	}
 	if errors.Is(err, errNoRegion) {
-		return is(err, "name it in AWS_REGION, or a server of your own in AWS_ENDPOINT_URL")
+		return is(err, "set AWS_REGION, or AWS_ENDPOINT_URL for your own server")
 	}
 	if blocked, ok := errors.AsType[*guard.BlockedError](err); ok {
-		return is(blocked, "if you mean it, allow it with --to-private "+b.rangeOf(blocked.Addr).String())
+		return is(blocked, "to allow it, use --to-private "+b.rangeOf(blocked.Addr).String())
 	}
 	if port, ok := errors.AsType[*guard.PortError](err); ok {
-		return is(port, "name the port in --to-private, such as 10.0.0.5:9000")
+		return is(port, "add the port to --to-private, for example 10.0.0.5:9000")
 	}
 	if dns, ok := errors.AsType[*guard.DNSError](err); ok {
-		return is(dns, "look at AWS_ENDPOINT_URL and AWS_REGION")
+		return is(dns, "check AWS_ENDPOINT_URL and AWS_REGION")
 	}
 	if bad, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return is(bad, "name who vouches for the server in AWS_CA_BUNDLE")
+		return is(bad, "set AWS_CA_BUNDLE to the CA certificate of the server")
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return is(op, "look whether the server that AWS_ENDPOINT_URL names runs; what was made is on the disk, the same command sends it again")
+		return is(op, "check that the server at AWS_ENDPOINT_URL is running; the files are on disk, run the same command to upload again")
 	}
-	return is(err, "what was made is on the disk; the same command sends it again")
+	return is(err, "the files are on disk; run the same command to upload again")
 }
 
 // rangeOf is what opens one address for the server.

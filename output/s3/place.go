@@ -23,11 +23,11 @@ func ParsePlace(text string) (Place, error) {
 	rest, ok := strings.CutPrefix(text, scheme)
 	bucket, prefix, _ := strings.Cut(rest, "/")
 	if !ok || bucket == "" || strings.ContainsAny(bucket, " ?#@:") {
-		return Place{}, fmt.Errorf("%q is not of the form s3://BUCKET/PREFIX", text)
+		return Place{}, fmt.Errorf("invalid place %q; use the form s3://BUCKET/PREFIX", text)
 	}
 	prefix = strings.Trim(prefix, "/")
 	if prefix != "" && path.Clean("/"+prefix) != "/"+prefix {
-		return Place{}, fmt.Errorf("%q has a prefix with empty parts or dots", text)
+		return Place{}, fmt.Errorf("invalid place %q: the prefix has empty parts or dots", text)
 	}
 	return Place{Bucket: bucket, Prefix: prefix}, nil
 }

@@ -165,7 +165,7 @@ func (b *Bucket) giveUp(ctx context.Context, name string, id *string) (gone bool
 	case codeOf(err) == "NoSuchUpload":
 		return true, nil
 	case err != nil:
-		return false, fmt.Errorf("give up what was sent: %w", err)
+		return false, fmt.Errorf("abort upload: %w", err)
 	}
 	return false, nil
 }
@@ -182,18 +182,18 @@ func (b *Bucket) tidy(ctx context.Context, name string) error {
 		Bucket: &b.cfg.Place.Bucket, Prefix: &key, MaxUploads: aws.Int32(maxLeft),
 	})
 	if code := codeOf(err); code == "AccessDenied" || code == "NotImplemented" {
-		b.cfg.Log.Warn("what an earlier run may have left half sent cannot be looked for", "object", b.cfg.Place.at(name), "err", code)
+		b.cfg.Log.Warn("cannot list incomplete uploads", "object", b.cfg.Place.at(name), "err", code)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look for what was left half sent: %w", err)
+		return fmt.Errorf("list incomplete uploads: %w", err)
 	}
 	for _, u := range left.Uploads {
 		if aws.ToString(u.Key) != key {
 			continue
 		}
 		if err := b.abort(ctx, name, u.UploadId); err != nil && codeOf(err) != "NoSuchUpload" {
-			return fmt.Errorf("give up what was left half sent: %w", err)
+			return fmt.Errorf("abort incomplete upload: %w", err)
 		}
 	}
 	return nil

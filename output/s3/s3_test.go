@@ -220,7 +220,7 @@ func TestTwoAtOnce(t *testing.T) {
 		}
 	})
 	_, err := first.Put(t.Context(), filepath.Join(dir, "first.csv"), "pages.csv")
-	if err == nil || !strings.Contains(err.Error(), "another process sends the same file") {
+	if err == nil || !strings.Contains(err.Error(), "another process is uploading the same file") {
 		t.Errorf("it says %v", err)
 	}
 	if !bytes.Equal(s.Read(t, "2026/november/pages.csv"), want) || len(halfSent(t, first)) != 0 {
@@ -302,11 +302,11 @@ func TestRefused(t *testing.T) {
 		change    func(*Config)
 		err, hint string
 	}{
-		{name: "no bucket", change: func(c *Config) { c.Place.Bucket = "nowhere" }, err: "write to s3://nowhere/2026/november: there is no such bucket", hint: "make it first"},
-		{name: "an unknown key", env: []string{"AWS_ACCESS_KEY_ID=somebody"}, err: "the server does not know the access key", hint: "AWS_ACCESS_KEY_ID"},
-		{name: "a wrong secret", env: []string{"AWS_SECRET_ACCESS_KEY=wrong"}, err: "the secret key is not that of the access key", hint: "AWS_SECRET_ACCESS_KEY"},
-		{name: "no credentials", env: []string{"AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY="}, err: "no credentials are to be had", hint: "set AWS_ACCESS_KEY_ID and"},
-		{name: "no region", env: []string{"AWS_ENDPOINT_URL="}, err: "no region is named", hint: "AWS_REGION"},
+		{name: "no bucket", change: func(c *Config) { c.Place.Bucket = "nowhere" }, err: "write to s3://nowhere/2026/november: bucket not found", hint: "create it first"},
+		{name: "an unknown key", env: []string{"AWS_ACCESS_KEY_ID=somebody"}, err: "unknown access key", hint: "AWS_ACCESS_KEY_ID"},
+		{name: "a wrong secret", env: []string{"AWS_SECRET_ACCESS_KEY=wrong"}, err: "the secret key does not match the access key", hint: "AWS_SECRET_ACCESS_KEY"},
+		{name: "no credentials", env: []string{"AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY="}, err: "no credentials found", hint: "set AWS_ACCESS_KEY_ID and"},
+		{name: "no region", env: []string{"AWS_ENDPOINT_URL="}, err: "no region configured", hint: "AWS_REGION"},
 		{name: "a private address", change: func(c *Config) { c.Guard.AllowPrivate = nil }, err: "127.0.0.1 is", hint: "--to-private 127.0.0.1/32:" + portText(s.Addr)},
 		{name: "a server that nobody vouches for", env: []string{"AWS_ENDPOINT_URL=https://" + tls.Addr}, change: func(c *Config) { c.Guard.AllowPrivate[0] = tls.Range(t) }, err: "certificate", hint: "AWS_CA_BUNDLE"},
 		{name: "another port", change: func(c *Config) { c.Guard.AllowPrivate[0].Ports = []uint16{1} }, err: "not allowed", hint: "--to-private"},
@@ -429,7 +429,7 @@ func TestNotListed(t *testing.T) {
 	if _, err := b.Put(t.Context(), path, "pages.csv"); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(s.Read(t, "2026/november/pages.csv"), want) || !strings.Contains(said.String(), "cannot be looked for") {
+	if !bytes.Equal(s.Read(t, "2026/november/pages.csv"), want) || !strings.Contains(said.String(), "cannot list incomplete uploads") {
 		t.Errorf("it said %q", said.String())
 	}
 }

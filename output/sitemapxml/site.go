@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 )
 
 // The bounds of one sitemap, by the protocol. They are variables for tests.
@@ -166,7 +166,7 @@ func (s *site) finish() error {
 	if err != nil {
 		return err
 	}
-	return whole.SyncDir(s.folder)
+	return atomicfile.SyncDir(s.folder)
 }
 
 // create writes a file that is on the disk afterwards.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 	"headway/output"
 	"headway/visit"
 )
@@ -40,7 +40,7 @@ func New(dir string) *Draft { return &Draft{dir: dir} }
 // MaxSites hosts.
 func (d *Draft) LeftOut() int64 { return d.leftOut }
 
-func (d *Draft) part() string { return d.dir + whole.PartSuffix }
+func (d *Draft) part() string { return d.dir + atomicfile.PartSuffix }
 
 // Begin starts with an empty folder.
 func (d *Draft) Begin() error {
@@ -107,10 +107,10 @@ func (d *Draft) Publish() error {
 			return err
 		}
 	}
-	if err := whole.SyncDir(d.part()); err != nil {
+	if err := atomicfile.SyncDir(d.part()); err != nil {
 		return err
 	}
-	there, err := whole.Exists(d.dir)
+	there, err := atomicfile.Exists(d.dir)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (d *Draft) Publish() error {
 		return err
 	}
 	d.begun = false
-	if err := whole.SyncDir(filepath.Dir(d.dir)); err != nil {
+	if err := atomicfile.SyncDir(filepath.Dir(d.dir)); err != nil {
 		return err
 	}
 	return os.RemoveAll(d.dir + oldSuffix)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 )
 
 const (
@@ -115,7 +115,7 @@ func withoutWWW(host string) string {
 // writeIndex writes the lines in order. The file appears whole.
 func writeIndex(path string, lines []string) error {
 	slices.Sort(lines)
-	f, err := whole.Create(path)
+	f, err := atomicfile.Create(path)
 	if err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func (p *press) info(cfg *Config, host, name string, now time.Time) error {
 	f.add("http-header-user-agent", cfg.UserAgent)
 	f.add("robots", cfg.Robots)
 	f.add("description", "Bodies are as they were sent, with content codings and without transfer framing. "+
-		"Credentials are left out of headers; a record that they are left out of names them in "+hiddenField+".")
+		"Credentials are removed from headers; the record lists the removed fields in "+hiddenField+".")
 	var more fields
 	more.add("WARC-Filename", name)
 	return p.record(typeInfo, newID(), now, typeFields, &more, block{head: f.text})

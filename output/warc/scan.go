@@ -15,7 +15,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 )
 
 // reopen finds the part that was left behind, if there is one, and recovers it.
@@ -28,7 +28,7 @@ func (w *Writer) reopen() error {
 	}
 	var parts []string
 	for _, e := range entries {
-		name, part := strings.CutSuffix(e.Name(), whole.PartSuffix)
+		name, part := strings.CutSuffix(e.Name(), atomicfile.PartSuffix)
 		serial, ours := serialOf(name)
 		if !ours {
 			continue
@@ -44,7 +44,7 @@ func (w *Writer) reopen() error {
 			return err
 		}
 		if err := w.recover(name); err != nil {
-			return fmt.Errorf("%s: %w", name+whole.PartSuffix, err)
+			return fmt.Errorf("%s: %w", name+atomicfile.PartSuffix, err)
 		}
 	}
 	return nil
@@ -53,7 +53,7 @@ func (w *Writer) reopen() error {
 // recover makes a part the current one, up to where it is whole. One without a
 // whole exchange is dropped.
 func (w *Writer) recover(name string) error {
-	path := w.path(name) + whole.PartSuffix
+	path := w.path(name) + atomicfile.PartSuffix
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (w *Writer) recover(name string) error {
 		return errors.Join(err, f.Close())
 	}
 	if len(w.lines) == 0 {
-		return errors.Join(f.Close(), whole.Remove(path))
+		return errors.Join(f.Close(), atomicfile.Remove(path))
 	}
 	if err := f.Truncate(w.size); err != nil {
 		return errors.Join(err, f.Close())
@@ -108,7 +108,7 @@ func (w *Writer) scan(f io.Reader) error {
 }
 
 // errTorn says that a record is not whole.
-var errTorn = errors.New("record is not whole")
+var errTorn = errors.New("incomplete record")
 
 // header is what is read of a record.
 type header struct {

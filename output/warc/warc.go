@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"headway/internal/whole"
+	"headway/internal/atomicfile"
 	"headway/output"
 	"headway/visit"
 )
@@ -253,7 +253,7 @@ func (w *Writer) Close() error {
 func (w *Writer) begin() error {
 	now := time.Now()
 	name := fileName(now, w.serial, w.host)
-	f, err := os.OpenFile(w.path(name)+whole.PartSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(w.path(name)+atomicfile.PartSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
@@ -281,15 +281,15 @@ func (w *Writer) publish() error {
 	lines := w.lines
 	w.lines, w.index = nil, 0
 	if len(lines) == 0 {
-		return whole.Remove(w.path(w.name) + whole.PartSuffix)
+		return atomicfile.Remove(w.path(w.name) + atomicfile.PartSuffix)
 	}
 	if err := writeIndex(strings.TrimSuffix(w.path(w.name), suffix)+indexSuffix, lines); err != nil {
 		return err
 	}
-	if err := os.Rename(w.path(w.name)+whole.PartSuffix, w.path(w.name)); err != nil {
+	if err := os.Rename(w.path(w.name)+atomicfile.PartSuffix, w.path(w.name)); err != nil {
 		return err
 	}
-	return whole.SyncDir(w.cfg.Dir)
+	return atomicfile.SyncDir(w.cfg.Dir)
 }
 
 func (w *Writer) path(name string) string { return filepath.Join(w.cfg.Dir, name) }

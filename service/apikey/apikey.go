@@ -1,9 +1,9 @@
-// Package apikey writes and reads the keys to the API.
+// Package apikey makes and parses API keys.
 //
 // A key is shown once, when it is made, and never stored: the store keeps its
 // digest (package store, [headway/store.APIKey]). Its first part is public and
 // names it in lists and logs; the rest is a secret of 256 bits, too long to be
-// guessed, so that a plain digest protects it and checking one costs nothing.
+// guessed, so that a plain digest protects it and checking one is cheap.
 package apikey
 
 import (
@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Prefix is what every key begins with, so that people and programs that look for
-// leaked secrets know one when they see it.
+// Prefix is the prefix of every key, so that people and scanners for
+// leaked secrets recognise it.
 const Prefix = "hw_"
 
 // Sizes of the parts, in characters.
@@ -49,7 +49,7 @@ func New() Key {
 // Sum is what is stored of the key.
 func (k Key) Sum() [sha256.Size]byte { return sha256.Sum256([]byte(k.Text)) }
 
-// Read reads a key that somebody sent, and tells whether it may be one.
+// Read parses a key, and reports whether it is well-formed.
 func Read(text string) (Key, bool) {
 	rest, ok := strings.CutPrefix(text, Prefix)
 	if !ok || len(text) != Length || rest[idLength] != '_' || strings.ContainsAny(rest[:idLength], "_-") {

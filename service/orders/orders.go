@@ -1,11 +1,11 @@
-// Package orders carries out what people order of a fleet, for those who speak to
-// its API and for those who speak to its store.
+// Package orders carries out orders to a fleet, for callers of
+// its API and of its store.
 //
-// Promises: what is changed and its line in the log, with who, what, before and
-// after, are kept together or not at all. An order that changes nothing, because it
-// is so already, has no line.
+// Promises: the change and its entry in the control log, with who, what, before and
+// after, are committed together or not at all. An order that changes nothing
+// has no entry.
 //
-// Refusals: it asks nobody for leave. Who may order what is for its callers to know.
+// It does not check permissions: that is up to its callers.
 package orders
 
 import (
@@ -26,7 +26,7 @@ type Store interface {
 	store.OwnedHosts
 }
 
-// Do carries out an order of somebody, and logs it.
+// Do carries out an order and logs it.
 func Do(ctx context.Context, st store.Control, by string, o store.Order, do func(context.Context) error) error {
 	o.At, o.By = time.Now().UTC(), by
 	return st.Together(ctx, func(ctx context.Context) error {
@@ -38,7 +38,7 @@ func Do(ctx context.Context, st store.Control, by string, o store.Order, do func
 }
 
 // errSame ends an order that changes nothing.
-var errSame = errors.New("it is so already")
+var errSame = errors.New("nothing to change")
 
 // unless is Do for an order that may change nothing: do says errSame then.
 func unless(ctx context.Context, st store.Control, by string, o store.Order, do func(context.Context) error) error {
@@ -48,8 +48,8 @@ func unless(ctx context.Context, st store.Control, by string, o store.Order, do 
 	return nil
 }
 
-// OptOut keeps a fleet from a name and all names below it. One that is on the list
-// stays as it is. ErrConflict says that there are [store.MaxOptOuts].
+// OptOut adds a domain name and its subdomains to the opt-outs of a fleet. A name already on the list
+// stays unchanged. ErrConflict says that there are [store.MaxOptOuts].
 func OptOut(ctx context.Context, st Store, by, name string) (entry store.OptOut, err error) {
 	err = unless(ctx, st, by, store.Order{What: "opt out", Host: name, Before: "crawled", After: "not crawled"}, func(ctx context.Context) error {
 		var added bool
@@ -63,7 +63,7 @@ func OptOut(ctx context.Context, st Store, by, name string) (entry store.OptOut,
 	return entry, err
 }
 
-// OptIn takes a name off the list, or says ErrNotFound.
+// OptIn removes an opt-out, or returns ErrNotFound.
 func OptIn(ctx context.Context, st Store, by, name string) error {
 	return Do(ctx, st, by, store.Order{What: "opt in", Host: name, Before: "not crawled", After: "crawled"}, func(ctx context.Context) error {
 		return st.DropOptOut(ctx, name)
@@ -75,8 +75,8 @@ func Claim(tenant, host string) store.OwnedHost {
 	return store.OwnedHost{Tenant: tenant, Host: host, Token: proof.NewToken(), AskedAt: time.Now()}
 }
 
-// Own notes why a host is a tenant's, and claims it where it was not. One that is
-// known to be stays as it is. ErrConflict says that there are [store.MaxOwnedHosts].
+// Own records the proof that a host belongs to a tenant, and claims the host if needed. A host
+// already verified stays unchanged. ErrConflict says that there are [store.MaxOwnedHosts].
 func Own(ctx context.Context, st Store, by string, claim store.OwnedHost, p store.Proof) (h store.OwnedHost, err error) {
 	o := store.Order{What: "own host", Tenant: claim.Tenant, Host: claim.Host, Before: "not owned", After: "owned by " + string(p)}
 	err = unless(ctx, st, by, o, func(ctx context.Context) error {
@@ -93,8 +93,8 @@ func Own(ctx context.Context, st Store, by string, claim store.OwnedHost, p stor
 	return h, err
 }
 
-// Disown forgets a claim of a tenant, or says ErrNotFound. One that was not proven
-// gave no right, so it has no line in the log.
+// Disown removes a claim of a tenant, or returns ErrNotFound. A claim without proof
+// gave no rights, so it has no entry in the log.
 func Disown(ctx context.Context, st Store, by, tenant, host string) error {
 	list, err := st.OwnedHosts(ctx, tenant)
 	if err != nil {

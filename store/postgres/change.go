@@ -38,7 +38,7 @@ func (s *Store) change(ctx context.Context, do func(ctx context.Context, c *chan
 		if err == nil || !isRetriable(err) || try == tries {
 			return wrap(err)
 		}
-		s.log.WarnContext(ctx, "change tried again", "attempt", try, "err", err)
+		s.log.WarnContext(ctx, "transaction failed, retrying", "attempt", try, "err", err)
 	}
 }
 
@@ -55,7 +55,7 @@ func (s *Store) single(ctx context.Context, sql string, args []any, take func(pg
 		if err == nil || !isRetriable(err) || try == tries {
 			return wrap(err)
 		}
-		s.log.WarnContext(ctx, "change tried again", "attempt", try, "err", err)
+		s.log.WarnContext(ctx, "transaction failed, retrying", "attempt", try, "err", err)
 	}
 }
 

@@ -85,7 +85,7 @@ func (s *Store) admit(ctx context.Context, has, knows int64) error {
 	if knows < oldest {
 		return fmt.Errorf("the tables have format %d, for programs that know %d or newer; this one knows formats up to %d: %w", has, oldest, knows, store.ErrNewer)
 	}
-	s.log.Info("tables of a newer version", "format", has, "knows", knows)
+	s.log.Info("database schema is newer than this program", "format", has, "supported", knows)
 	return nil
 }
 

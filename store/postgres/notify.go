@@ -81,7 +81,7 @@ func (n *notifier) run(ctx context.Context) {
 		// What is left at the end is told at once: a command that submits a job
 		// and ends is heard of.
 		if err := n.send(context.WithoutCancel(ctx)); err != nil {
-			n.log.WarnContext(ctx, "workers not notified", "err", err)
+			n.log.WarnContext(ctx, "cannot notify workers", "err", err)
 		}
 	}
 }

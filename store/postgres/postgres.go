@@ -252,7 +252,7 @@ func (s *Store) Close() error {
 	select {
 	case <-closed:
 	case <-time.After(closeTime):
-		s.log.Warn("the server does not let go of its connections")
+		s.log.Warn("timed out closing database connections", "timeout", closeTime)
 	}
 	return nil
 }

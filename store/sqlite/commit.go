@@ -51,7 +51,7 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Receipt, erro
 	s.ledger.Done(&c, spend)
 	if err := s.share(context.WithoutCancel(ctx), c.At, c.Hosts, store.Faster); err != nil {
 		// The commit stands: the next crawl finds the host slower than it need be.
-		s.log.WarnContext(ctx, "faster pace not shared", "err", err)
+		s.log.WarnContext(ctx, "cannot share a shorter pace with other crawls", "err", err)
 	}
 	return receipt, nil
 }

@@ -118,7 +118,7 @@ func (k schema) upgrade(ctx context.Context, path string, size int64) (err error
 	}
 	switch {
 	case has > want:
-		return fmt.Errorf("the %s has format %d, this program knows formats up to %d: %w", k.name, has, want, store.ErrNewer)
+		return fmt.Errorf("the %s has format %d, but this version supports formats up to %d: %w", k.name, has, want, store.ErrNewer)
 	case has == want:
 		return nil
 	}
@@ -148,7 +148,7 @@ func (k schema) checkMark(ctx context.Context, db *sql.DB) error {
 			return wrap(err)
 		}
 		if mark != 0 || ours == 0 {
-			return fmt.Errorf("it is not a %s of headway: %w", k.name, store.ErrCorrupt)
+			return fmt.Errorf("not a headway %s: %w", k.name, store.ErrCorrupt)
 		}
 	}
 	return nil
@@ -194,7 +194,7 @@ func backup(ctx context.Context, db *sql.DB, path string) error {
 		return err
 	}
 	if _, err := db.ExecContext(ctx, "vacuum into ?", part); err != nil {
-		return fmt.Errorf("copy the file before it is upgraded: %w", wrap(err))
+		return fmt.Errorf("back up the file before upgrading: %w", wrap(err))
 	}
 	return os.Rename(part, path)
 }

@@ -23,7 +23,7 @@ var questions = []struct{ question, query, answer string }{
 		"fetched||3\ndead||2\npending||1\nskipped|robots_disallow|1",
 	},
 	{
-		"Which links are dead, and on which page do they stand?",
+		"Which links are dead, and which page contains them?",
 		`select url, status, found_on from urls where outcome = 'dead' order by url`,
 		"http://a.example/gone|404|http://a.example/\nhttp://b.example/gone|410|http://a.example/about",
 	},
@@ -38,12 +38,12 @@ var questions = []struct{ question, query, answer string }{
 		"http://b.example|1",
 	},
 	{
-		"How fast may we go, and where were we pushed back?",
+		"What is the pace (the interval between two requests) of each host, and which hosts pushed back?",
 		`select host, pace_ms, floor_ms, datetime(hold_until / 1000, 'unixepoch') from host where pace_ms > 0`,
 		"http://a.example|1500|1000|2026-11-15 11:00:00",
 	},
 	{
-		"Which rule of robots.txt kept us away?",
+		"Which rule of robots.txt excluded a URL?",
 		`select url, fact ->> '$.rule' from urls, json_each(visit, '$.evidence') e, evidence where evidence.id = e.value ->> '$.fact' and reason = 'robots_disallow'`,
 		"http://a.example/private|Disallow: /private",
 	},

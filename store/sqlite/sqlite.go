@@ -108,7 +108,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
-		return nil, &store.OpenError{Path: c.Dir, Err: err, Hint: "name a directory that can be written to"}
+		return nil, &store.OpenError{Path: c.Dir, Err: err, Hint: "choose a writable directory"}
 	}
 	lock, err := lockPath(filepath.Join(c.Dir, lockFile))
 	if err != nil {
@@ -148,13 +148,13 @@ func openError(path string, err error) error {
 	var hint string
 	switch {
 	case errors.Is(err, store.ErrInUse):
-		hint = "another headway works in this directory; wait for it, or choose another directory"
+		hint = "another headway is using this directory; wait for it, or choose another directory"
 	case errors.Is(err, store.ErrNewer):
 		hint = "upgrade headway to the version that wrote it, or choose another directory"
 	case errors.Is(err, errEmpty):
-		hint = "restore a backup, or move " + path + " away to begin anew"
+		hint = "restore a backup, or move " + path + " away to start over"
 	case errors.Is(err, store.ErrCorrupt):
-		hint = "move the file away and start anew, or restore a backup; `sqlite3 " + path + " .recover` shows what can still be read"
+		hint = "move the file away to start over, or restore a backup; `sqlite3 " + path + " .recover` shows what can still be read"
 	case errors.Is(err, store.ErrFull):
 		hint = "free some disk space"
 	case errors.Is(err, fs.ErrPermission):

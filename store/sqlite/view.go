@@ -64,7 +64,7 @@ func (v *View) Close() error {
 
 // What can be wrong with a file that is only read.
 var (
-	errUnfinished = errors.New("nothing was written to it yet")
+	errUnfinished = errors.New("nothing has been written yet")
 	errOlder      = errors.New("written by an older version")
 )
 
@@ -73,14 +73,14 @@ func viewError(path string, err error) error {
 	var hint string
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		hint = "name a directory that `headway crawl` made, such as ./headway-example.com"
-		err = fmt.Errorf("there is no crawl: %w", fs.ErrNotExist)
+		hint = "give a directory created by `headway crawl`, for example ./headway-example.com"
+		err = fmt.Errorf("no crawl found: %w", fs.ErrNotExist)
 	case errors.Is(err, errUnfinished):
-		hint = "the crawl is just being made, or was stopped at once; try again, or start it again"
+		hint = "the crawl is starting, or was stopped at once; try again, or start it again"
 	case errors.Is(err, errOlder):
-		hint = "the command that made the crawl, given again, brings the file up to date"
+		hint = "run the command that created the crawl again to upgrade the file"
 	case isCode(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
-		hint = "a crawl that was not ended cleanly can be read only where its directory can be written to; copy it there with all its files"
+		hint = "a crawl that was not shut down cleanly can be read only in a writable directory; copy it there with all its files"
 	default:
 		return openError(path, err)
 	}
@@ -131,7 +131,7 @@ func (k schema) checkReadable(ctx context.Context, uri string) (err error) {
 	case mark == 0 && tables > 0:
 		return errUnfinished
 	case mark != k.mark || tables == 0:
-		return fmt.Errorf("it is not a %s of headway: %w", k.name, store.ErrCorrupt)
+		return fmt.Errorf("not a headway %s: %w", k.name, store.ErrCorrupt)
 	}
 	if _, err := c.one(ctx, "select max(version_id) from goose_db_version", nil, &has); err != nil {
 		return err
@@ -141,9 +141,9 @@ func (k schema) checkReadable(ctx context.Context, uri string) (err error) {
 	case err != nil:
 		return err
 	case has > want:
-		return fmt.Errorf("the %s has format %d, this program knows formats up to %d: %w", k.name, has, want, store.ErrNewer)
+		return fmt.Errorf("the %s has format %d, but this version supports formats up to %d: %w", k.name, has, want, store.ErrNewer)
 	case has < k.since:
-		return fmt.Errorf("the %s has format %d, this program reads formats from %d on: %w", k.name, has, k.since, errOlder)
+		return fmt.Errorf("the %s has format %d, but this version reads formats from %d: %w", k.name, has, k.since, errOlder)
 	}
 	return nil
 }

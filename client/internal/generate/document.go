@@ -47,7 +47,7 @@ type schema struct {
 	Data        *schema `json:"contentSchema"`
 }
 
-// kinds is the type of a schema. That it may be null besides is left out: in Go a
+// kinds is the type of a schema. Nullability is ignored: in Go a
 // slice and a map may be nil.
 type kinds string
 
@@ -120,8 +120,8 @@ func (o *operation) in(places ...string) []parameter {
 	return slices.DeleteFunc(slices.Clone(o.Parameters), func(p parameter) bool { return !slices.Contains(places, p.In) })
 }
 
-// sent names the schemas that requests are made of: what may be left out of them is
-// told from zero.
+// sent names the schemas of request bodies: their optional fields are
+// distinguished from zero.
 func (d *document) sent() map[string]bool {
 	names := map[string]bool{}
 	var add func(*schema)

@@ -46,11 +46,6 @@ func comment(b *strings.Builder, indent string, texts ...string) {
 	}
 }
 
-// lowerFirst begins a sentence in the middle of another.
-func lowerFirst(text string) string {
-	return strings.ToLower(text[:min(1, len(text))]) + text[min(1, len(text)):]
-}
-
 // enum lists the words of a closed set.
 func enum(words []string) string {
 	if len(words) == 0 {

@@ -21,7 +21,7 @@ func operations(d *document) (string, error) {
 	return b.String(), nil
 }
 
-// params writes the type of what may be told to an operation besides its path and
+// params writes the type of the parameters of an operation, except its path and
 // body.
 func params(b *strings.Builder, _ *document, o *operation) error {
 	list := o.in("query", "header")
@@ -30,7 +30,7 @@ func params(b *strings.Builder, _ *document, o *operation) error {
 	}
 	name := goName(o.ID)
 	b.WriteString("\n")
-	comment(b, "", fmt.Sprintf("%sParams are the parameters of [Client.%s]. What is zero is not sent.", name, name))
+	comment(b, "", fmt.Sprintf("%sParams are the parameters of [Client.%s]. Zero values are not sent.", name, name))
 	fmt.Fprintf(b, "type %sParams struct {\n", name)
 	for _, p := range list {
 		kind, err := p.Schema.goType()
@@ -88,7 +88,7 @@ func method(b *strings.Builder, _ *document, o *operation) error {
 	}
 	name := goName(o.ID)
 	b.WriteString("\n")
-	comment(b, "", fmt.Sprintf("%s is %s %s: %s.%s", name, o.method, o.path, lowerFirst(o.Summary), scopeOf(o)), o.Description)
+	comment(b, "", fmt.Sprintf("%s is %s %s.%s", name, o.method, o.path, scopeOf(o)), strings.TrimSpace(o.Summary+". "+o.Description))
 	fmt.Fprintf(b, "func (c *Client) %s(%s) %s {\n", name, strings.Join(typed, ", "), kind)
 	if err := build(b, o); err != nil {
 		return err
@@ -97,11 +97,11 @@ func method(b *strings.Builder, _ *document, o *operation) error {
 	return nil
 }
 
-// scopeOf says which keys open an operation.
+// scopeOf is the key scope that an operation needs.
 func scopeOf(o *operation) string {
 	for _, s := range o.Security {
 		if scopes := s["key"]; len(scopes) == 1 {
-			return " It needs a key with the scope " + scopes[0] + "."
+			return " It needs a key with scope " + scopes[0] + "."
 		}
 	}
 	return ""
@@ -145,8 +145,8 @@ func build(b *strings.Builder, o *operation) error {
 	return nil
 }
 
-// every writes an iterator over all pages of a list: one whose answer says where to
-// go on.
+// every writes an iterator over all pages of a list: one whose response says where the
+// next page starts.
 func every(b *strings.Builder, d *document, o *operation) error {
 	media, good := o.good()
 	if media != "application/json" || good.Ref == "" {
@@ -183,7 +183,7 @@ func every(b *strings.Builder, d *document, o *operation) error {
 	name := goName(o.ID)
 	all := "All" + strings.TrimPrefix(name, "List")
 	b.WriteString("\n")
-	comment(b, "", fmt.Sprintf("%s goes through all pages of [Client.%s]. An error is the last it yields.", all, name))
+	comment(b, "", fmt.Sprintf("%s iterates over all pages of [Client.%s]. It stops after the first error.", all, name))
 	fmt.Fprintf(b, "func (c *Client) %s(%s) iter.Seq2[%s, error] {\n", all, strings.Join(typed, ", "), kind)
 	fmt.Fprintf(b, "\treturn pages(params.%s, func(place %s) ([]%s, %s, error) {\n", goName(place), typeOfPlace, kind, typeOfPlace)
 	fmt.Fprintf(b, "\t\tparams.%s = place\n\t\tpage, err := c.%s(%s)\n", goName(place), name, strings.Join(names, ", "))

@@ -27,8 +27,8 @@ func schemas(d *document) (string, error) {
 	return b.String(), nil
 }
 
-// field writes a field of a type. What a request may leave out is a pointer, so that
-// zero can be asked for.
+// field writes a field of a type. Optional fields of a request are pointers, so that
+// zero can be sent.
 func field(b *strings.Builder, key string, s *schema, required, sent bool) error {
 	kind, err := s.goType()
 	if err != nil {
@@ -50,7 +50,7 @@ func field(b *strings.Builder, key string, s *schema, required, sent bool) error
 	return nil
 }
 
-// uses says of each schema who sends, answers or contains it.
+// uses says where each schema is used: as a request, a response or a part.
 func (d *document) uses() map[string]string {
 	answers, sends, parts := map[string][]string{}, map[string][]string{}, map[string][]string{}
 	for _, o := range d.operations() {
@@ -78,13 +78,13 @@ func (d *document) uses() map[string]string {
 	for name := range d.Components.Schemas {
 		switch {
 		case len(sends[name]) > 0:
-			texts[name] = "what " + listed(sends[name]) + " asks for"
+			texts[name] = "the request body of " + listed(sends[name])
 		case len(answers[name]) > 0:
-			texts[name] = "the answer of " + listed(answers[name])
+			texts[name] = "the response of " + listed(answers[name])
 		case len(parts[name]) > 0:
 			texts[name] = "part of " + listed(parts[name])
 		default:
-			texts[name] = "how an operation fails"
+			texts[name] = "the error of a failed operation"
 		}
 	}
 	return texts

@@ -50,7 +50,7 @@ type Store interface {
 	Extend(ctx context.Context, now time.Time, id jobID, maxPages int64) error
 }
 
-// Chores is what the API needs of those who work behind it.
+// Chores is what the API needs of the background jobs.
 type Chores interface {
 	Deliveries(ctx context.Context, endpoint string, most int) ([]webhook.Delivery, error)
 	Export(ctx context.Context, id jobID, formats []string) (export.Export, error)
@@ -64,10 +64,10 @@ type Config struct {
 	Prover Prover
 	// Private are the private addresses that webhooks may be sent to.
 	Private []guard.Range
-	// Settings reads what a job asks for under the settings of the server.
+	// Settings applies the settings of a job on top of the server's.
 	Settings func(config.Asked) (*config.Settings, error)
-	// Anonymous lets requests without a key through, with all scopes, for the
-	// jobs that are nobody's. It is for listeners on loopback alone.
+	// Anonymous accepts requests without a key, with all scopes, for the
+	// jobs without a tenant. It is for loopback listeners only.
 	Anonymous bool
 	Rate      Rate         // of each key; zero is no limit
 	Observe   Observer     // nil for none
@@ -100,13 +100,13 @@ func New(c Config) *API {
 		followers: newFollowers(), observe: c.Observe, operations: map[string]string{}, mux: http.NewServeMux(),
 	}
 	h := huma.DefaultConfig("Headway", "1")
-	h.Info.Description = "A polite web crawler as a service: jobs, what became of every URL, and what happens. Every request comes with a key; docs/guide/api.md begins with how to get one."
+	h.Info.Description = "A polite web crawler as a service: create jobs, read the outcome of every URL and follow events. Every request needs an API key; docs/guide/api.md explains how to get one."
 	h.Info.License = &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"}
 	h.OpenAPIPath, h.DocsPath, h.SchemasPath, h.CreateHooks = "", "", "", nil
 	h.RejectUnknownQueryParameters = true
-	h.Servers = []*huma.Server{{URL: "http://127.0.0.1:8788", Description: "where headway serve listens unless it is told otherwise"}}
+	h.Servers = []*huma.Server{{URL: "http://127.0.0.1:8788", Description: "default address of headway serve"}}
 	h.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"key": {Type: "http", Scheme: "bearer", Description: "A key as headway admin key create prints it: hw_… Its scope is read, write (which includes read) or operator (which includes both)."},
+		"key": {Type: "http", Scheme: "bearer", Description: "An API key (hw_…) as printed by headway admin key create. Its scope is read, write (includes read) or operator (includes both)."},
 	}
 	h.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	wordsInSchemas(h.Components.Schemas)
@@ -132,12 +132,12 @@ func New(c Config) *API {
 	return a
 }
 
-// Handler answers all requests but those after the health of the server.
+// Handler answers all requests except health checks.
 func (a *API) Handler() http.Handler {
 	return a.observed(a.recovered(a.fromHere(a.authenticate(a.mux))))
 }
 
-// Run follows what happens, for those who do, until ctx ends.
+// Run reads new events and wakes the open streams until ctx ends.
 func (a *API) Run(ctx context.Context) error { return a.follow(ctx) }
 
 // Document is the OpenAPI document of the API.
@@ -150,7 +150,7 @@ func (a *API) Document() ([]byte, error) {
 }
 
 // register adds an operation that needs a scope. The statuses are those of its
-// problems besides the ones that every operation has.
+// problems in addition to the ones that every operation has.
 func register[I, O any](a *API, scope store.Scope, op huma.Operation, do func(context.Context, *I) (*O, error), statuses ...int) {
 	op.Security = []map[string][]string{{"key": {string(scope)}}}
 	op.Middlewares = huma.Middlewares{a.demand(scope)}
@@ -169,7 +169,7 @@ func register[I, O any](a *API, scope store.Scope, op huma.Operation, do func(co
 	})
 }
 
-// nothingThere answers requests that no operation takes.
+// nothingThere answers requests that match no operation.
 func (a *API) nothingThere(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
@@ -180,15 +180,15 @@ func (a *API) nothingThere(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(allowed) == 0 {
-		writeProblem(w, problem(http.StatusNotFound, "there is nothing at this path", "paths begin with /v1; docs/reference/openapi.json lists them"))
+		writeProblem(w, problem(http.StatusNotFound, "path not found", "paths begin with /v1; docs/reference/openapi.json lists them"))
 		return
 	}
-	p := newProblem(http.StatusMethodNotAllowed, "this path does not take the method "+r.Method)
+	p := newProblem(http.StatusMethodNotAllowed, "method "+r.Method+" is not allowed for this path")
 	p.header = http.Header{"Allow": {strings.Join(allowed, ", ")}}
 	writeProblem(w, p)
 }
 
-// recovered keeps a fault in one request from ending the server.
+// recovered keeps a panic in one request from ending the server.
 func (a *API) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -198,7 +198,7 @@ func (a *API) recovered(next http.Handler) http.Handler {
 				panic(fault)
 			default:
 				a.log.ErrorContext(r.Context(), "request panicked", "method", r.Method, "path", r.URL.Path, "err", fault)
-				writeProblem(w, newProblem(http.StatusInternalServerError, "the server made a mistake"))
+				writeProblem(w, newProblem(http.StatusInternalServerError, "internal server error"))
 			}
 		}()
 		next.ServeHTTP(w, r)
@@ -222,8 +222,8 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 	}
 	w.Header().Set("Content-Type", p.ContentType(""))
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(append(text, '\n')) // the client is told, or is gone
+	_, _ = w.Write(append(text, '\n')) // an error here means that the client has gone
 }
 
-// isGone tells an error of a client that went away or of a server that stops.
+// isGone reports whether the client went away or the server is stopping.
 func isGone(err error) bool { return errors.Is(err, context.Canceled) }

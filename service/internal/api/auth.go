@@ -23,7 +23,7 @@ type caller struct {
 	anonymous bool
 }
 
-// tenant is for whom the caller speaks.
+// tenant is the tenant of the caller.
 func (c *caller) tenant() string { return c.key.Tenant }
 
 // name is how the caller is named in logs.
@@ -39,17 +39,17 @@ type callerKey struct{}
 // callerOf is who sent the request of a handler.
 func callerOf(ctx context.Context) *caller {
 	c, _ := ctx.Value(callerKey{}).(*caller)
-	return c // authenticate has let nobody through without one
+	return c // authenticate rejects requests without one
 }
 
-// authenticate lets requests through that come with a valid key and not too often.
+// authenticate accepts requests with a valid key within its rate limit.
 func (a *API) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		now := time.Now()
 		c, p := a.identify(r.Context(), now, r.Header.Get("Authorization"))
 		if p == nil {
 			if wait, ok := a.rates.take(now, c.key.ID); !ok {
-				p = newProblem(http.StatusTooManyRequests, fmt.Sprintf("the key %s is used more than %g times a second", c.key.ID, a.rates.rate.PerSecond)).retryAfter(wait)
+				p = newProblem(http.StatusTooManyRequests, fmt.Sprintf("rate limit of key %s exceeded: %g requests per second", c.key.ID, a.rates.rate.PerSecond)).retryAfter(wait)
 			}
 		}
 		if p != nil {
@@ -66,50 +66,50 @@ func (a *API) identify(ctx context.Context, now time.Time, header string) (*call
 		if a.anonymous {
 			return &caller{key: store.APIKey{Tenant: "", Scope: store.ScopeOperator}, anonymous: true}, nil
 		}
-		return nil, refuse("the request has no key")
+		return nil, refuse("missing API key")
 	}
 	scheme, text, _ := strings.Cut(header, " ")
 	sent, ok := apikey.Read(strings.TrimSpace(text))
 	if !strings.EqualFold(scheme, "Bearer") || !ok {
-		return nil, refuse("the field Authorization holds no key")
+		return nil, refuse("the Authorization header does not contain an API key")
 	}
 	k, err := a.store.APIKey(ctx, sent.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		a.log.ErrorContext(ctx, "key not looked up", "err", err)
-		return nil, newProblem(http.StatusServiceUnavailable, "the store does not answer").retryAfter(time.Second)
+		a.log.ErrorContext(ctx, "API key lookup failed", "err", err)
+		return nil, newProblem(http.StatusServiceUnavailable, "the database is not responding").retryAfter(time.Second)
 	}
-	// A key that is not there is compared with one that nobody has.
+	// An unknown key is compared, too, so that the time taken says nothing.
 	sum := sent.Sum()
 	same := subtle.ConstantTimeCompare(sum[:], k.Sum[:]) == 1
 	switch {
 	case err != nil || !same:
-		return nil, refuse("there is no such key")
+		return nil, refuse("unknown API key")
 	case !k.RevokedAt.IsZero():
-		return nil, refuse("the key was revoked")
+		return nil, refuse("the API key was revoked")
 	case !k.Valid(now):
-		return nil, refuse("the key has expired")
+		return nil, refuse("the API key has expired")
 	}
 	if now.Sub(k.UsedAt) >= store.KeyUseStep {
 		if err := a.store.UseKey(ctx, now, k.ID); err != nil {
-			a.log.WarnContext(ctx, "use of a key not noted", "err", err)
+			a.log.WarnContext(ctx, "cannot record the last use of an API key", "key", k.ID, "err", err)
 		}
 	}
 	return &caller{key: k}, nil
 }
 
-// refuse is a request whose sender is not known.
+// refuse is the problem of a request without a valid key.
 func refuse(why string) *Problem {
 	p := newProblem(http.StatusUnauthorized, why)
 	p.header = http.Header{"Www-Authenticate": {`Bearer realm="headway"`}}
 	return p
 }
 
-// demand lets requests through whose key opens a scope.
+// demand accepts requests whose key has a scope.
 func (a *API) demand(s store.Scope) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		c := callerOf(ctx.Context())
 		if !c.key.Opens(s) {
-			a.write(ctx, problem(http.StatusForbidden, fmt.Sprintf("the key %s has the scope %s, this needs %s", c.key.ID, c.key.Scope, s), "use a key with the scope "+string(s)))
+			a.write(ctx, problem(http.StatusForbidden, fmt.Sprintf("key %s has scope %s; this operation needs scope %s", c.key.ID, c.key.Scope, s), "use a key with the scope "+string(s)))
 			return
 		}
 		next(ctx)

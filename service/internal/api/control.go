@@ -12,45 +12,45 @@ import (
 	"headway/store"
 )
 
-// Order is something that somebody ordered, and what it changed.
+// Order is an entry of the control log: an order and what it changed.
 type Order struct {
-	ID     int64     `json:"id" doc:"Its place in the log. It only grows."`
+	ID     int64     `json:"id" doc:"Position in the log; always increasing."`
 	At     time.Time `json:"at"`
-	By     string    `json:"by" doc:"Who ordered it: a key, or a user of the command line."`
-	What   string    `json:"what" doc:"What was ordered."`
+	By     string    `json:"by" doc:"Who gave the order: an API key, or a user of the command line."`
+	What   string    `json:"what" doc:"The order, such as pause or set-pace."`
 	Tenant string    `json:"tenant,omitempty"`
 	Job    jobID     `json:"job,omitempty"`
 	Host   string    `json:"host,omitempty"`
 	Worker int64     `json:"worker,omitempty"`
-	About  string    `json:"about,omitempty" doc:"The id of something else it was about: a webhook, a schedule, a key, a plan."`
-	Before string    `json:"before,omitempty" doc:"How it stood before."`
-	After  string    `json:"after,omitempty" doc:"How it stood after."`
+	About  string    `json:"about,omitempty" doc:"The id of any other object it applied to: a webhook, schedule, key or plan."`
+	Before string    `json:"before,omitempty" doc:"The state before the order."`
+	After  string    `json:"after,omitempty" doc:"The state after the order."`
 }
 
-// OrderList is a page of orders, in the order they were given.
+// OrderList is a page of orders, oldest first.
 type OrderList struct {
 	Orders     []Order `json:"orders" nullable:"false"`
-	NextCursor string  `json:"next_cursor,omitempty" doc:"The cursor of the next page; missing after the last."`
+	NextCursor string  `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page."`
 }
 
-// orderInput asks for a part of the log.
+// orderInput selects a part of the log.
 type orderInput struct {
 	Paging
-	Job  int64  `query:"job" minimum:"1" doc:"Only those about this job."`
-	Host string `query:"host" maxLength:"300" doc:"Only those about this host, which are of interest to operators alone."`
+	Job  int64  `query:"job" minimum:"1" doc:"Only orders for this job."`
+	Host string `query:"host" maxLength:"300" doc:"Only orders for this host. Only operators can read these."`
 }
 
 func (a *API) registerControl() {
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "list-orders", Method: http.MethodGet, Path: "/v1/orders", Tags: []string{"control"}, Summary: "Read the log of orders: who, what, before, after",
-		Description: "Orders about what is the tenant's, whoever gave them. Operators read all of them, those to hosts and workers, which all tenants share, included.",
+		OperationID: "list-orders", Method: http.MethodGet, Path: "/v1/orders", Tags: []string{"control"}, Summary: "List the control log: who ordered what, with the state before and after",
+		Description: "Lists orders for objects of your tenant, regardless of who gave them. Operators see all orders, including those to hosts and workers, which all tenants share.",
 	}, a.listOrders, http.StatusNotFound)
 }
 
 func (a *API) listOrders(ctx context.Context, in *orderInput) (*struct{ Body OrderList }, error) {
 	c := callerOf(ctx)
 	q := store.OrderQuery{All: c.key.Opens(store.ScopeOperator), Tenant: c.tenant(), Job: jobID(in.Job), Host: in.Host, Max: in.Limit}
-	if in.Job != 0 { // that of another tenant is not there, as everywhere
+	if in.Job != 0 { // a job of another tenant is not found, as everywhere
 		if _, err := a.findJob(ctx, in.Job); err != nil {
 			return nil, err
 		}
@@ -78,12 +78,12 @@ func (a *API) listOrders(ctx context.Context, in *orderInput) (*struct{ Body Ord
 	return out, nil
 }
 
-// ordered does what the caller orders, and logs it with the change.
+// ordered carries out an order of the caller and logs it with the change.
 func (a *API) ordered(ctx context.Context, o store.Order, do func(context.Context) error) error {
 	return orders.Do(ctx, a.store, callerOf(ctx).name(), o, do)
 }
 
-// orderedJob is ordered for what is about a job.
+// orderedJob is [API.ordered] for orders to a job.
 func (a *API) orderedJob(ctx context.Context, j *store.Job, what, before, after string, do func(context.Context) error) error {
 	return a.ordered(ctx, store.Order{What: what, Tenant: j.Tenant, Job: j.ID, Before: before, After: after}, do)
 }

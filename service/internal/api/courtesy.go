@@ -16,24 +16,24 @@ import (
 
 // Bounds of a receipt.
 const (
-	maxReceiptJobs = 1000    // the latest that are looked at for one host
+	maxReceiptJobs = 1000    // the newest ones, for one host
 	maxReceiptURLs = 500_000 // that are counted
 )
 
 // OneHost names a host in a query.
 type OneHost struct {
-	Host string `query:"host" required:"true" minLength:"1" maxLength:"300" doc:"Scheme, name and port if it is not the scheme's." example:"https://example.com"`
+	Host string `query:"host" required:"true" minLength:"1" maxLength:"300" doc:"Scheme and hostname, and the port if it is not the default of the scheme." example:"https://example.com"`
 }
 
 func (a *API) registerCourtesy() {
 	tags := []string{"hosts"}
 	register(a, store.ScopeOperator, huma.Operation{
-		OperationID: "get-courtesy", Method: http.MethodGet, Path: "/v1/hosts/courtesy", Tags: tags, Summary: "Write a receipt for a webmaster: how a host was treated, for whatever job, and how to slow or stop us",
-		Description: fmt.Sprintf("All of it comes from what was recorded when it happened. Values of secret-looking query parameters are left out. The newest %d jobs are looked at, and up to %d URLs are counted; where there are more, notes says so.", maxReceiptJobs, maxReceiptURLs),
+		OperationID: "get-courtesy", Method: http.MethodGet, Path: "/v1/hosts/courtesy", Tags: tags, Summary: "Get the courtesy receipt of a host: how all jobs crawled it, and how to slow or stop the crawler",
+		Description: fmt.Sprintf("The receipt is written for the webmaster, from records made at the time. Values of query parameters that look secret are redacted. It covers the newest %d jobs and counts up to %d URLs; notes says if there are more.", maxReceiptJobs, maxReceiptURLs),
 	}, a.getCourtesy)
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "get-courtesy-of-job", Method: http.MethodGet, Path: "/v1/jobs/{job}/courtesy", Tags: tags, Summary: "Write a receipt for a webmaster of what one job did to a host",
-		Description: "Only requests of this job are counted.",
+		OperationID: "get-courtesy-of-job", Method: http.MethodGet, Path: "/v1/jobs/{job}/courtesy", Tags: tags, Summary: "Get the courtesy receipt of a host for one job",
+		Description: "Counts only requests of this job.",
 	}, a.getJobCourtesy, http.StatusNotFound)
 }
 
@@ -70,8 +70,8 @@ func (a *API) getCourtesy(ctx context.Context, in *OneHost) (*struct{ Body answe
 	var crawls []*answer.Crawl
 	for i := range jobs {
 		c, err := a.crawlOf(&jobs[i])
-		if err != nil { // stored under other settings: what it did counts all the same
-			a.log.WarnContext(ctx, "job not understood", "job", jobs[i].ID, "err", err)
+		if err != nil { // stored under other settings: its requests still count
+			a.log.WarnContext(ctx, "cannot read job settings", "job", jobs[i].ID, "err", err)
 			c = &answer.Crawl{Store: a.store, Job: jobs[i], Fleet: true}
 		}
 		crawls = append(crawls, c)

@@ -19,40 +19,40 @@ import (
 
 // Times of a stream of events.
 const (
-	aliveEvery      = 15 * time.Second // a comment, so that nobody in between takes it for dead
+	aliveEvery      = 15 * time.Second // a comment as keep-alive, so that no proxy closes the stream
 	eventWriteTime  = 10 * time.Second // how long a client may take to read what it is sent
-	eventRetry      = time.Second      // how soon a client should come again
+	eventRetry      = time.Second      // how soon a client should reconnect
 	maxEventStreams = 1000             // on one server
 )
 
-// Event is something that happened.
+// Event is a change of a job or a warning about it.
 type Event struct {
-	ID   store.EventNumber `json:"id" doc:"Its place among all events. It only grows."`
+	ID   store.EventNumber `json:"id" doc:"Sequence number of the event; always increasing."`
 	At   time.Time         `json:"at"`
 	Kind store.EventKind   `json:"kind"`
 	Job  job.ID            `json:"job,omitempty"`
 	Data EventData         `json:"data"`
 }
 
-// EventData is what an event says, by its kind.
+// EventData is the content of an event; which fields are set depends on its kind.
 type EventData struct {
-	Name     string    `json:"name,omitempty" doc:"Of the job."`
-	State    job.State `json:"state,omitempty" doc:"The state the job came into."`
-	Was      job.State `json:"was,omitempty" doc:"The state before."`
-	Reason   string    `json:"reason,omitempty" doc:"Why, for people."`
+	Name     string    `json:"name,omitempty" doc:"Name of the job."`
+	State    job.State `json:"state,omitempty" doc:"The new state of the job."`
+	Was      job.State `json:"was,omitempty" doc:"The previous state of the job."`
+	Reason   string    `json:"reason,omitempty" doc:"Why the state changed, in words for people."`
 	MaxPages int64     `json:"max_pages,omitempty" doc:"The page limit of the job."`
 
-	Limit    limit.Name  `json:"limit,omitempty" doc:"The limit that came near or was reached."`
-	Layer    limit.Level `json:"layer,omitempty" doc:"Who set it."`
-	Max      int64       `json:"max,omitempty" doc:"The limit; of times in nanoseconds."`
-	Observed int64       `json:"observed,omitempty" doc:"Where the count stood, likewise."`
-	Percent  int         `json:"percent,omitempty" doc:"The mark that was passed."`
+	Limit    limit.Name  `json:"limit,omitempty" doc:"The limit that is close or was reached."`
+	Layer    limit.Level `json:"layer,omitempty" doc:"The layer that set the limit."`
+	Max      int64       `json:"max,omitempty" doc:"The value of the limit; nanoseconds for limits of time."`
+	Observed int64       `json:"observed,omitempty" doc:"The amount used, in the same unit."`
+	Percent  int         `json:"percent,omitempty" doc:"The warning threshold that was passed, in percent of the limit."`
 }
 
 // EventList is events in order.
 type EventList struct {
 	Events []Event `json:"events" nullable:"false"`
-	Last   int64   `json:"last" doc:"The number to go on after."`
+	Last   int64   `json:"last" doc:"The id of the last event; pass it as after to read on."`
 }
 
 // eventStream is the type of server-sent events.
@@ -61,28 +61,28 @@ const eventStream = "text/event-stream"
 func (a *API) registerEvents() {
 	tags := []string{"events"}
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "list-events", Method: http.MethodGet, Path: "/v1/events", Tags: tags, Summary: "List events, the oldest first",
+		OperationID: "list-events", Method: http.MethodGet, Path: "/v1/events", Tags: tags, Summary: "List events, oldest first",
 		Description: fmt.Sprintf("Events are kept for %d days.", int(store.EventLife.Hours()/24)),
 	}, a.listEvents, http.StatusNotFound)
 	schema := a.huma.OpenAPI().Components.Schemas.Schema(typeOf[Event](), true, "Event")
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "follow-events", Method: http.MethodGet, Path: "/v1/events/stream", Tags: tags, Summary: "Follow events as they happen",
-		Description: "Server-sent events: the field id is the number of the event, event its kind, data the object. A client that comes again with Last-Event-ID misses nothing: the stream begins with an id, before any event. Without it, or after, the stream begins with what happens next.",
+		Description: "Server-sent events: id is the number of the event, event its kind, data the Event object. A client that reconnects with Last-Event-ID misses nothing: the stream starts with an id, before any event. Without Last-Event-ID or the parameter after, the stream starts with the next new event.",
 		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
-			eventStream: {Schema: &huma.Schema{Type: huma.TypeString, Description: "The field data of each event is an Event.", Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": schema}}},
+			eventStream: {Schema: &huma.Schema{Type: huma.TypeString, Description: "The data field of each event is an Event.", Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": schema}}},
 		}}},
 	}, a.followEvents, http.StatusNotFound)
 }
 
-// EventFilter says which events.
+// EventFilter selects events.
 type EventFilter struct {
-	Job int64 `query:"job" minimum:"1" doc:"Only those of this job."`
+	Job int64 `query:"job" minimum:"1" doc:"Only events of this job."`
 }
 
 type listEventsInput struct {
 	EventFilter
-	After int64 `query:"after" minimum:"0" doc:"Only those after this one."`
-	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many to return at most."`
+	After int64 `query:"after" minimum:"0" doc:"Only events after this id."`
+	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of results."`
 }
 
 func (a *API) listEvents(ctx context.Context, in *listEventsInput) (*struct{ Body EventList }, error) {
@@ -106,7 +106,7 @@ func (a *API) listEvents(ctx context.Context, in *listEventsInput) (*struct{ Bod
 	return out, nil
 }
 
-// eventQuery asks for events that the caller may see.
+// eventQuery selects events that the caller may see.
 func (a *API) eventQuery(ctx context.Context, n int64) (store.EventQuery, error) {
 	q := store.EventQuery{Tenant: callerOf(ctx).tenant(), Max: store.MaxEvents}
 	if n == 0 {
@@ -127,8 +127,8 @@ func newEvent(e *store.Event) (Event, error) {
 
 type followInput struct {
 	EventFilter
-	After  string `query:"after" pattern:"^[0-9]{1,18}$" doc:"Begin after this event; 0 for all that are kept."`
-	LastID string `header:"Last-Event-ID" pattern:"^[0-9]{1,18}$" doc:"Begin after this event; stronger than after. Browsers send it by themselves."`
+	After  string `query:"after" pattern:"^[0-9]{1,18}$" doc:"Start after this event id; 0 replays all stored events."`
+	LastID string `header:"Last-Event-ID" pattern:"^[0-9]{1,18}$" doc:"Start after this event id; takes precedence over after. Browsers send it when they reconnect."`
 }
 
 func (a *API) followEvents(ctx context.Context, in *followInput) (*huma.StreamResponse, error) {
@@ -138,7 +138,7 @@ func (a *API) followEvents(ctx context.Context, in *followInput) (*huma.StreamRe
 	}
 	f := a.followers.join(q.Tenant)
 	if f == nil {
-		return nil, problem(http.StatusServiceUnavailable, "as many streams as this server has are open", "close one, or read GET /v1/events from time to time").retryAfter(aliveEvery)
+		return nil, problem(http.StatusServiceUnavailable, "too many open event streams on this server", "close one, or poll GET /v1/events").retryAfter(aliveEvery)
 	}
 	if q.After, err = a.eventStart(ctx, in); err != nil {
 		a.followers.leave(f)
@@ -150,10 +150,10 @@ func (a *API) followEvents(ctx context.Context, in *followInput) (*huma.StreamRe
 		w.Header().Set("Content-Type", eventStream)
 		w.Header().Set("Cache-Control", "no-store")
 		if r.Method == http.MethodHead {
-			return // its connection would wait for a body that never ends
+			return // a HEAD request must not wait for a body that never ends
 		}
 		if err := a.sendEvents(ctx, w, f, q); err != nil && !isGone(err) {
-			a.log.InfoContext(ctx, "stream of events ended", "err", err)
+			a.log.InfoContext(ctx, "event stream ended", "err", err)
 		}
 	}}, nil
 }
@@ -169,12 +169,12 @@ func (a *API) eventStart(ctx context.Context, in *followInput) (store.EventNumbe
 	return a.store.LastEvent(ctx, time.Now())
 }
 
-// sendEvents writes events until the client goes, the server stops or the key
-// opens nothing any more.
+// sendEvents writes events until the client disconnects, the server stops or the
+// key is no longer valid.
 func (a *API) sendEvents(ctx context.Context, w http.ResponseWriter, f *follower, q store.EventQuery) error {
 	out := eventWriter{w: w, control: http.NewResponseController(w)}
-	// Without data it is no event; who loses the stream before the first one comes
-	// again from here.
+	// Without data it is no event; a client that loses the stream before the first
+	// event reconnects from here.
 	if err := out.send(fmt.Appendf(nil, "id: %d\nretry: %d\n\n", q.After, eventRetry.Milliseconds())); err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (a *API) sendEvents(ctx context.Context, w http.ResponseWriter, f *follower
 	}
 }
 
-// stillValid looks whether the key of a long request was revoked meanwhile.
+// stillValid checks whether the key of a long request was revoked meanwhile.
 func (a *API) stillValid(ctx context.Context) error {
 	c := callerOf(ctx)
 	if c.anonymous {
@@ -223,7 +223,7 @@ func (a *API) stillValid(ctx context.Context) error {
 	}
 	k, err := a.store.APIKey(ctx, c.key.ID)
 	if err == nil && !k.Valid(time.Now()) {
-		err = refuse("the key opens nothing any more")
+		err = refuse("the API key is no longer valid")
 	}
 	return err
 }

@@ -17,21 +17,21 @@ import (
 // them.
 type EvidenceList struct {
 	URLs       []answer.Proof `json:"urls" nullable:"false"`
-	NextCursor string         `json:"next_cursor,omitempty" doc:"The cursor of the next page; missing after the last."`
+	NextCursor string         `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page."`
 }
 
 func (a *API) registerEvidence() {
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "list-evidence", Method: http.MethodGet, Path: "/v1/jobs/{job}/evidence", Tags: []string{"pages"}, Summary: "List the facts behind decisions: the rule of robots.txt with its line, the file's SHA-256, confidence and times",
-		Description: "Of one URL, of those of a host, or of all, in the order they are stored. URLs that wait have none yet.",
+		OperationID: "list-evidence", Method: http.MethodGet, Path: "/v1/jobs/{job}/evidence", Tags: []string{"pages"}, Summary: "List the evidence behind crawl decisions: the matching robots.txt rule and line, SHA-256 of the file, confidence and times",
+		Description: "Covers one URL, the URLs of one host, or all, in storage order. Pending URLs have no evidence yet.",
 	}, a.listEvidence, http.StatusNotFound)
 }
 
-// evidenceInput asks for evidence.
+// evidenceInput selects evidence.
 type evidenceInput struct {
 	OneJob
-	URL  string `query:"url" maxLength:"8192" doc:"Only of this URL." example:"https://example.com/cart"`
-	Host string `query:"host" maxLength:"300" doc:"Only of this host: scheme, name and port, such as https://example.com."`
+	URL  string `query:"url" maxLength:"8192" doc:"Only this URL." example:"https://example.com/cart"`
+	Host string `query:"host" maxLength:"300" doc:"Only URLs of this host, such as https://example.com; include the port if it is not the default of the scheme."`
 	Paging
 }
 
@@ -76,18 +76,18 @@ func (a *API) listEvidence(ctx context.Context, in *evidenceInput) (*struct{ Bod
 	return out, nil
 }
 
-// badURL is a request with a URL that is none.
+// badURL is the problem of an invalid URL.
 func badURL(err error) error {
-	return problem(http.StatusUnprocessableEntity, err.Error(), "write a whole URL, such as https://example.com/page")
+	return problem(http.StatusUnprocessableEntity, err.Error(), "give an absolute URL, for example https://example.com/page")
 }
 
-// checkHost refuses a host that is none; no host at all is fine.
+// checkHost refuses an invalid host; an empty one is fine.
 func checkHost(host string) error {
 	if host == "" {
 		return nil
 	}
 	if _, err := store.ParseHost(host); err != nil {
-		return problem(http.StatusUnprocessableEntity, err.Error(), "write a host as https://example.com, with its port if it is not the scheme's")
+		return problem(http.StatusUnprocessableEntity, err.Error(), "give the host as https://example.com, with the port if it is not the default of the scheme")
 	}
 	return nil
 }

@@ -13,9 +13,9 @@ import (
 	"headway/store"
 )
 
-// ExportRequest is which files are to be written.
+// ExportRequest lists the files to write.
 type ExportRequest struct {
-	Formats []formatWord `json:"formats" minItems:"1" maxItems:"10" nullable:"false" doc:"One or more."`
+	Formats []formatWord `json:"formats" minItems:"1" maxItems:"10" nullable:"false" doc:"One or more output formats."`
 }
 
 func (r *ExportRequest) names() (list []string) {
@@ -25,17 +25,17 @@ func (r *ExportRequest) names() (list []string) {
 	return list
 }
 
-// Export is an order for files, and what became of it.
+// Export is a requested export and its status.
 type Export struct {
 	ID      int64        `json:"id"`
 	Job     jobID        `json:"job"`
 	Formats []string     `json:"formats" nullable:"false"`
-	State   export.State `json:"state" enum:"waiting,running,done,failed" doc:"waiting is for its turn or for another attempt; failed is for good."`
-	URLs    int64        `json:"urls,omitempty" doc:"How many are in each file, once they are there."`
-	Files   []string     `json:"files,omitempty" doc:"Where they are, once they are there."`
-	Error   string       `json:"error,omitempty" doc:"What was wrong with the last attempt that failed."`
+	State   export.State `json:"state" enum:"waiting,running,done,failed" doc:"waiting: queued, or waiting for a retry. failed: failed permanently."`
+	URLs    int64        `json:"urls,omitempty" doc:"Number of URLs in each file, once the export is done."`
+	Files   []string     `json:"files,omitempty" doc:"Locations of the files, once the export is done."`
+	Error   string       `json:"error,omitempty" doc:"Error of the last failed attempt."`
 	AskedAt time.Time    `json:"asked_at"`
-	EndedAt time.Time    `json:"ended_at,omitzero" doc:"Missing while it has not ended."`
+	EndedAt time.Time    `json:"ended_at,omitzero" doc:"When it ended; absent until then."`
 }
 
 func (e Export) place() string { return fmt.Sprintf("/v1/exports/%d", e.ID) }
@@ -43,16 +43,16 @@ func (e Export) place() string { return fmt.Sprintf("/v1/exports/%d", e.ID) }
 func (a *API) registerExports() {
 	tags := []string{"exports"}
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "order-export", Method: http.MethodPost, Path: "/v1/jobs/{job}/exports", Tags: tags, DefaultStatus: http.StatusAccepted, Summary: "Have files of a job written to the place of the service",
-		Description: "The operator says where that is. One that was ordered and has not ended is not made twice; one ordered later writes the same files anew.",
+		OperationID: "order-export", Method: http.MethodPost, Path: "/v1/jobs/{job}/exports", Tags: tags, DefaultStatus: http.StatusAccepted, Summary: "Export a job as files to the export location of the service",
+		Description: "The operator configures the export location. While an export of the same formats is unfinished, the request returns that export; once it has ended, a new request writes the files again.",
 	}, once(a, "order-export", a.orderExport), http.StatusNotFound, http.StatusConflict)
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "get-export", Method: http.MethodGet, Path: "/v1/exports/{export}", Tags: tags, Summary: "Tell how an export stands",
-		Description: "Those that ended are kept for a day, for a week if they failed.",
+		OperationID: "get-export", Method: http.MethodGet, Path: "/v1/exports/{export}", Tags: tags, Summary: "Get the status of an export",
+		Description: "The status is kept for one day after an export ends, for one week if it failed.",
 	}, a.getExport, http.StatusNotFound)
 }
 
-// orderExportInput is an order for files of a job.
+// orderExportInput requests files of a job.
 type orderExportInput struct {
 	OneJob
 	Creating[ExportRequest]
@@ -70,19 +70,19 @@ func (a *API) orderExport(ctx context.Context, in *orderExportInput) (Export, er
 	}
 	e, err := a.chores.Export(ctx, j.ID, in.Body.names())
 	if errors.Is(err, export.ErrNoPlace) {
-		return Export{}, problem(http.StatusConflict, err.Error(), "headway serve --exports names one; GET "+pathOf(j.ID)+"/export reads the pages without")
+		return Export{}, problem(http.StatusConflict, err.Error(), "set one with headway serve --exports, or stream the pages with GET "+pathOf(j.ID)+"/export")
 	}
 	return Export(e), err
 }
 
 // oneExport names an export in a path.
 type oneExport struct {
-	Export int64 `path:"export" minimum:"1" doc:"The number of the export." example:"1"`
+	Export int64 `path:"export" minimum:"1" doc:"The id of the export." example:"1"`
 }
 
-// getExport tells of an export of the caller's tenant, which is that of its job.
+// getExport shows an export of the caller's tenant, which is that of its job.
 func (a *API) getExport(ctx context.Context, in *oneExport) (*struct{ Body Export }, error) {
-	missing := problem(http.StatusNotFound, fmt.Sprintf("there is no export %d", in.Export), "order one with POST /v1/jobs/{job}/exports")
+	missing := problem(http.StatusNotFound, fmt.Sprintf("export not found: %d", in.Export), "create one with POST /v1/jobs/{job}/exports")
 	e, err := a.chores.ExportOf(ctx, in.Export)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, missing

@@ -9,17 +9,17 @@ import (
 	"headway/store"
 )
 
-// listenAgain is how long to wait after a connection that listens was lost.
+// listenAgain is how long to wait before listening again on a new connection.
 const listenAgain = time.Second
 
-// follower is a stream of events that waits for news of its tenant.
+// follower is an event stream that waits for events of its tenant.
 type follower struct {
 	tenant string
-	news   chan struct{} // of room for one: there is something to look at
+	news   chan struct{} // buffered for one: there are new events
 }
 
-// followers are the streams of a server. One connection listens for all of them,
-// and only those are woken that there is something for.
+// followers are the event streams of a server. One connection listens for all of
+// them, and only the streams of tenants with new events are woken.
 type followers struct {
 	stopped chan struct{} // closed when the server stops
 
@@ -48,7 +48,7 @@ func (f *followers) join(tenant string) *follower {
 	return one
 }
 
-// leave takes a stream out.
+// leave removes a stream.
 func (f *followers) leave(one *follower) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,7 +59,7 @@ func (f *followers) leave(one *follower) {
 	}
 }
 
-// wake tells the streams of tenants that there is something to look at.
+// wake notifies the streams of tenants that there are new events.
 func (f *followers) wake(tenants map[string]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,7 +91,7 @@ func (a *API) follow(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return
 			}
-			a.log.WarnContext(ctx, "no news of events; looking from time to time", "err", err)
+			a.log.WarnContext(ctx, "event listener lost, polling instead", "err", err)
 			select {
 			case <-ctx.Done():
 			case <-time.After(listenAgain):
@@ -110,7 +110,7 @@ func (a *API) follow(ctx context.Context) error {
 		}
 		var err error
 		if first {
-			// Whoever is there already has begun before this.
+			// Streams that are open already started before this.
 			if after, err = a.store.LastEvent(ctx, time.Now()); err == nil {
 				a.followers.wakeAll()
 			}
@@ -118,12 +118,12 @@ func (a *API) follow(ctx context.Context) error {
 			after, err = a.wakeAfter(ctx, after)
 		}
 		if err != nil && ctx.Err() == nil {
-			a.log.WarnContext(ctx, "events not read", "err", err)
+			a.log.WarnContext(ctx, "cannot read events", "err", err)
 		}
 	}
 }
 
-// wakeAfter wakes whoever has events after a number, and returns the last.
+// wakeAfter wakes the streams with events after a number, and returns the last.
 func (a *API) wakeAfter(ctx context.Context, after store.EventNumber) (store.EventNumber, error) {
 	for {
 		list, err := a.store.Events(ctx, time.Now(), store.EventQuery{All: true, After: after, Max: store.MaxEvents})

@@ -17,63 +17,63 @@ import (
 	"headway/weburl"
 )
 
-// orderTime is how long the owner of a host is waited for to obey.
+// orderTime is how long to wait for the owner of a host to carry out an order.
 const orderTime = 10 * time.Second
 
 // HostName names a host in a body.
 type HostName struct {
-	Host string `json:"host" minLength:"1" maxLength:"300" doc:"Scheme, name and port if it is not the scheme's." example:"https://example.com"`
+	Host string `json:"host" minLength:"1" maxLength:"300" doc:"Scheme and hostname, and the port if it is not the default of the scheme." example:"https://example.com"`
 }
 
 // HostPace is a pace for a host.
 type HostPace struct {
 	HostName
-	DelayMS int64 `json:"delay_ms" minimum:"0" maximum:"604800000" doc:"The least interval between two requests; 0 lifts it. What the host itself asks for still holds."`
+	DelayMS int64 `json:"delay_ms" minimum:"0" maximum:"604800000" doc:"Minimum interval between requests to the host; 0 removes it. Crawl-delay, Retry-After and the learned pace still apply."`
 }
 
-// HostChange is what an order to a host changed.
+// HostChange is the result of an order to a host.
 type HostChange struct {
 	Host   string `json:"host"`
 	Order  string `json:"order"`
-	Before string `json:"before" doc:"How the host stood before, for people."`
-	After  string `json:"after" doc:"How it stands now, likewise."`
-	Worker int64  `json:"worker,omitempty" doc:"The worker that owns the host and carried it out."`
+	Before string `json:"before" doc:"The state of the host before the order, in words for people."`
+	After  string `json:"after" doc:"The state of the host after the order, in words for people."`
+	Worker int64  `json:"worker,omitempty" doc:"The worker that owns the host and carried out the order."`
 }
 
-// HostList is how the hosts stand that workers have in memory.
+// HostList is the hosts that workers are scheduling now.
 type HostList struct {
 	Hosts    []answer.Host `json:"hosts" nullable:"false"`
-	Asked    int           `json:"asked" doc:"Workers that were asked."`
-	Answered int           `json:"answered" doc:"Workers that answered; the hosts of the others are missing."`
+	Asked    int           `json:"asked" doc:"Number of workers queried."`
+	Answered int           `json:"answered" doc:"Number of workers that answered; hosts of the others are missing from the list."`
 }
 
 // JobHosts is a page of the hosts of a job, in the order they were found.
 type JobHosts struct {
 	Hosts      []answer.Host `json:"hosts" nullable:"false"`
-	NextCursor string        `json:"next_cursor,omitempty" doc:"The cursor of the next page; missing after the last."`
+	NextCursor string        `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page."`
 }
 
 func (a *API) registerHosts() {
 	tags := []string{"hosts"}
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "list-hosts-of-job", Method: http.MethodGet, Path: "/v1/jobs/{job}/hosts", Tags: tags, Summary: "List the hosts of a job as they are stored: pace, what sets it, incidents, queue",
-		Description: "Pace and incidents are the host's, whatever job they come from.",
+		OperationID: "list-hosts-of-job", Method: http.MethodGet, Path: "/v1/jobs/{job}/hosts", Tags: tags, Summary: "List the hosts of a job from the database: pace, what sets it, incidents, queue",
+		Description: "Pace and incidents belong to the host and include those caused by other jobs.",
 	}, a.listJobHosts, http.StatusNotFound)
 	register(a, store.ScopeOperator, huma.Operation{
-		OperationID: "list-hosts", Method: http.MethodGet, Path: "/v1/hosts", Tags: tags, Summary: "Tell how the hosts stand that workers have in memory",
-		Description: "Pace, what sets it, floor, hold and incidents, as their owners say. Hosts are shared by all tenants.",
+		OperationID: "list-hosts", Method: http.MethodGet, Path: "/v1/hosts", Tags: tags, Summary: "List the hosts that workers are scheduling now",
+		Description: "Shows pace, what sets it, floor, hold and incidents, from the memory of the workers that own the hosts. Hosts are shared by all tenants.",
 	}, a.listHosts, http.StatusConflict)
 	register(a, store.ScopeOperator, huma.Operation{
-		OperationID: "get-host", Method: http.MethodGet, Path: "/v1/hosts/one", Tags: tags, Summary: "Tell how one host stands, and how its pace came about",
-		Description: "By the word of the worker that owns it, or as it is stored: learned pace, floor, streaks, incidents, hold.",
+		OperationID: "get-host", Method: http.MethodGet, Path: "/v1/hosts/one", Tags: tags, Summary: "Get the state of one host and the history of its pace",
+		Description: "Shows learned pace, floor, streaks, incidents and hold, from the worker that owns the host or, if there is none, from the database.",
 	}, a.getHost, http.StatusNotFound)
 	for _, o := range []struct {
 		name, summary string
 		kind          ask.Kind
 	}{
-		{"pause", "Send nothing more to a host, for any job", ask.KindPause},
-		{"resume", "Go on with a host that was paused", ask.KindResume},
-		{"forget", "Forget what was learned of a host", ask.KindForget},
+		{"pause", "Pause a host: send it no further requests, for any job", ask.KindPause},
+		{"resume", "Resume a paused host", ask.KindResume},
+		{"forget", "Discard what was learned about a host", ask.KindForget},
 	} {
 		register(a, store.ScopeOperator, huma.Operation{
 			OperationID: o.name + "-host", Method: http.MethodPost, Path: "/v1/hosts/" + o.name, Tags: tags, Summary: o.summary,
@@ -82,13 +82,13 @@ func (a *API) registerHosts() {
 		}, http.StatusConflict)
 	}
 	register(a, store.ScopeOperator, huma.Operation{
-		OperationID: "set-pace-of-host", Method: http.MethodPost, Path: "/v1/hosts/set-pace", Tags: tags, Summary: "Keep at least an interval between requests to a host",
+		OperationID: "set-pace-of-host", Method: http.MethodPost, Path: "/v1/hosts/set-pace", Tags: tags, Summary: "Set the minimum interval between requests to a host",
 	}, func(ctx context.Context, in *struct{ Body HostPace }) (*struct{ Body HostChange }, error) {
 		return a.orderHost(ctx, ask.Question{Kind: ask.KindSlow, Host: in.Body.Host, Delay: ask.Millis(time.Duration(in.Body.DelayMS) * time.Millisecond)})
 	}, http.StatusConflict)
 }
 
-// getHost tells how one host stands: by the word of its owner, or as it is stored.
+// getHost shows one host: from its owner, or from the database.
 func (a *API) getHost(ctx context.Context, in *OneHost) (*struct{ Body answer.HostStory }, error) {
 	if err := checkHost(in.Host); err != nil {
 		return nil, err
@@ -96,15 +96,15 @@ func (a *API) getHost(ctx context.Context, in *OneHost) (*struct{ Body answer.Ho
 	all := answer.Crawl{Store: a.store, Fleet: true, Running: true, Asker: ask.NewFleet(a.store)}
 	h, err := all.Host(ctx, in.Host, time.Now().UTC())
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, problem(http.StatusNotFound, "nothing is known of "+in.Host, "GET /v1/jobs/{job}/hosts lists the hosts of a job")
+		return nil, problem(http.StatusNotFound, "unknown host: "+in.Host, "list the hosts of a job with GET /v1/jobs/{job}/hosts")
 	}
 	return &struct{ Body answer.HostStory }{h}, err
 }
 
-// jobHostsInput asks for the hosts of a job.
+// jobHostsInput selects hosts of a job.
 type jobHostsInput struct {
 	OneJob
-	Host string `query:"host" maxLength:"300" doc:"Only this one."`
+	Host string `query:"host" maxLength:"300" doc:"Only this host."`
 	Paging
 }
 
@@ -141,10 +141,10 @@ func (a *API) listJobHosts(ctx context.Context, in *jobHostsInput) (*struct{ Bod
 	return out, nil
 }
 
-// hostsInput asks for hosts.
+// hostsInput selects hosts.
 type hostsInput struct {
-	Host  string `query:"host" maxLength:"300" doc:"Only this one."`
-	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many to return at most."`
+	Host  string `query:"host" maxLength:"300" doc:"Only this host."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of results."`
 }
 
 func (a *API) listHosts(ctx context.Context, in *hostsInput) (*struct{ Body HostList }, error) {
@@ -166,7 +166,7 @@ func (a *API) listHosts(ctx context.Context, in *hostsInput) (*struct{ Body Host
 	return out, nil
 }
 
-// orderHost gives the owner of a host an order. The owner logs it.
+// orderHost sends an order to the owner of a host. The owner logs it.
 func (a *API) orderHost(ctx context.Context, q ask.Question) (*struct{ Body HostChange }, error) {
 	q.By = callerOf(ctx).name()
 	answered, err := a.askFleet(ctx, orderTime, q)
@@ -174,7 +174,7 @@ func (a *API) orderHost(ctx context.Context, q ask.Question) (*struct{ Body Host
 		return nil, err
 	}
 	if answered.Change == nil {
-		return nil, problem(http.StatusConflict, "the owner of the host did not say what it did", "look at GET /v1/orders and try again")
+		return nil, problem(http.StatusConflict, "the worker that owns the host did not confirm the order", "check GET /v1/orders and try again")
 	}
 	c := answered.Change
 	return &struct{ Body HostChange }{HostChange{Host: c.Host, Order: string(c.Order), Before: c.Before, After: c.After, Worker: int64(c.Worker)}}, nil
@@ -192,7 +192,7 @@ func namedHost(text string) (weburl.URL, error) {
 	return store.ParseHost(text)
 }
 
-// askFleet asks the owners of hosts.
+// askFleet queries the owners of hosts.
 func (a *API) askFleet(ctx context.Context, within time.Duration, q ask.Question) (ask.Answer, error) {
 	if err := checkHost(q.Host); err != nil {
 		return ask.Answer{}, err
@@ -202,7 +202,7 @@ func (a *API) askFleet(ctx context.Context, within time.Duration, q ask.Question
 	answered, err := ask.NewFleet(a.store).Ask(bounded, q)
 	switch {
 	case errors.Is(err, ask.ErrNobody), errors.Is(err, context.DeadlineExceeded):
-		return answered, problem(http.StatusConflict, "no worker answers", "headway admin workers tells who is there; the hosts of a worker that died have another owner after its lease")
+		return answered, problem(http.StatusConflict, "no worker answered", "list the workers with headway admin workers; another worker takes over a dead worker's hosts when its lease expires")
 	case err != nil:
 		return answered, err
 	case answered.Error != "":

@@ -8,47 +8,47 @@ import (
 	"headway/internal/jobspec"
 )
 
-// JobRequest is a crawl as it is asked for. What is left out is decided by the
+// JobRequest is a request for a crawl. Omitted fields take their values from the
 // preset and the settings of the server.
 type JobRequest struct {
-	Seeds []string `json:"seeds" minItems:"1" maxItems:"10000" nullable:"false" doc:"Where to begin: URLs, or hosts such as example.com." example:"[\"https://example.com/\"]"`
-	Name  string   `json:"name,omitempty" maxLength:"200" doc:"For people; by default the host of the first seed."`
+	Seeds []string `json:"seeds" minItems:"1" maxItems:"10000" nullable:"false" doc:"Where to start: URLs, or hosts such as example.com." example:"[\"https://example.com/\"]"`
+	Name  string   `json:"name,omitempty" maxLength:"200" doc:"Display name; default: the host of the first seed."`
 
-	Scope      string   `json:"scope,omitempty" enum:"host,domain,prefix,list,any" doc:"Which hosts belong to the crawl, seen from the seeds."`
-	ScopeHosts []string `json:"scope_hosts,omitempty" maxItems:"1000" doc:"Hosts that belong to the crawl besides."`
-	Include    []string `json:"include,omitempty" maxItems:"1000" doc:"Only URLs that match one of these: globs, or re: and a regular expression."`
-	Exclude    []string `json:"exclude,omitempty" maxItems:"1000" doc:"No URLs that match one of these; stronger than include."`
-	Files      *bool    `json:"files,omitempty" doc:"Also fetch what is no page by its name."`
-	Sitemaps   string   `json:"sitemaps,omitempty" enum:"auto,only,off" doc:"Read sitemaps beside links, instead of them, or not at all."`
+	Scope      string   `json:"scope,omitempty" enum:"host,domain,prefix,list,any" doc:"Which URLs are in scope, relative to the seeds."`
+	ScopeHosts []string `json:"scope_hosts,omitempty" maxItems:"1000" doc:"Additional in-scope hosts."`
+	Include    []string `json:"include,omitempty" maxItems:"1000" doc:"Crawl only URLs that match one of these patterns: a glob, or re: followed by a regular expression (RE2)."`
+	Exclude    []string `json:"exclude,omitempty" maxItems:"1000" doc:"Skip URLs that match one of these patterns; takes precedence over include."`
+	Files      *bool    `json:"files,omitempty" doc:"Also fetch non-HTML files (images, archives, PDF), judged by extension."`
+	Sitemaps   string   `json:"sitemaps,omitempty" enum:"auto,only,off" doc:"auto: follow sitemaps and links. only: follow sitemaps, not links. off: ignore sitemaps."`
 
-	Preset           string      `json:"preset,omitempty" enum:"polite,audit,warm,map,owned" doc:"How to treat hosts."`
-	Pace             *JobPace    `json:"pace,omitempty" doc:"In place of the preset's pace."`
-	Backoff          *JobBackoff `json:"backoff,omitempty" doc:"In place of the preset's holds."`
-	FailureThreshold *int64      `json:"failure_threshold,omitempty" minimum:"1" maximum:"10000" doc:"Failures in a row after which a host is given up."`
-	CancelAfter      *int64      `json:"cancel_after,omitempty" minimum:"0" maximum:"255" doc:"Cancel the crawl after this many 429 in a row at the slowest pace; 0 is never."`
-	Limits           JobCeilings `json:"limits,omitempty" doc:"When to stop. More than the server or the plan allows is capped, not refused."`
+	Preset           string      `json:"preset,omitempty" enum:"polite,audit,warm,map,owned" doc:"Politeness preset: pace, concurrency and backoff per host."`
+	Pace             *JobPace    `json:"pace,omitempty" doc:"Overrides the pace of the preset."`
+	Backoff          *JobBackoff `json:"backoff,omitempty" doc:"Overrides the backoff of the preset."`
+	FailureThreshold *int64      `json:"failure_threshold,omitempty" minimum:"1" maximum:"10000" doc:"Consecutive failures after which the job gives up a host."`
+	CancelAfter      *int64      `json:"cancel_after,omitempty" minimum:"0" maximum:"255" doc:"Cancel the crawl after this many consecutive 429 responses at the slowest pace; 0 never cancels."`
+	Limits           JobCeilings `json:"limits,omitempty" doc:"Limits of the job. Values above what the server or the plan allows are capped, not refused."`
 
-	DryRun bool `json:"dry_run,omitempty" doc:"Read robots.txt and sitemaps, and fetch no page: GET /v1/jobs/{job}/plan tells how the crawl would go."`
+	DryRun bool `json:"dry_run,omitempty" doc:"Dry run: read robots.txt and sitemaps but fetch no pages. GET /v1/jobs/{job}/plan returns the plan."`
 }
 
-// JobPace is how often a host is asked. The slowest job sets the pace of a host for
-// all, so what a tenant can ask for is bounded: a minute, and an hour for holds.
+// JobPace is how often requests are sent to a host. The slowest job sets the pace of a host for
+// all, so what a tenant can request is bounded: a minute, and an hour for holds.
 type JobPace struct {
-	DelayMS  *int64 `json:"delay_ms,omitempty" minimum:"0" maximum:"60000" doc:"Between two requests to a host that does not complain."`
-	SpreadMS *int64 `json:"spread_ms,omitempty" minimum:"0" maximum:"60000" doc:"Random part on top of it."`
-	Jitter   *int64 `json:"jitter,omitempty" minimum:"0" maximum:"100" doc:"Percent that an interval is lengthened by at most."`
-	InFlight *int64 `json:"in_flight,omitempty" minimum:"1" maximum:"10000" doc:"Requests to a host under way at once."`
+	DelayMS  *int64 `json:"delay_ms,omitempty" minimum:"0" maximum:"60000" doc:"Minimum interval between requests to one host."`
+	SpreadMS *int64 `json:"spread_ms,omitempty" minimum:"0" maximum:"60000" doc:"Random addition to the interval, at most this long."`
+	Jitter   *int64 `json:"jitter,omitempty" minimum:"0" maximum:"100" doc:"Jitter: maximum percentage added to each interval."`
+	InFlight *int64 `json:"in_flight,omitempty" minimum:"1" maximum:"10000" doc:"Maximum concurrent requests to one host."`
 }
 
-// JobBackoff is how long a host that refuses or fails is left alone.
+// JobBackoff is how long a host that refuses or fails gets no requests.
 type JobBackoff struct {
-	RefusingStartMS *int64 `json:"refusing_start_ms,omitempty" minimum:"1" maximum:"3600000" doc:"First hold of a host that refuses without saying for how long; it doubles."`
-	RefusingMaxMS   *int64 `json:"refusing_max_ms,omitempty" minimum:"1" maximum:"3600000" doc:"Longest such hold."`
-	FailingStartMS  *int64 `json:"failing_start_ms,omitempty" minimum:"1" maximum:"3600000" doc:"First hold of a host that fails; it doubles."`
-	FailingMaxMS    *int64 `json:"failing_max_ms,omitempty" minimum:"1" maximum:"3600000" doc:"Longest such hold."`
+	RefusingStartMS *int64 `json:"refusing_start_ms,omitempty" minimum:"1" maximum:"3600000" doc:"Initial backoff after a refusal (429, 503) without Retry-After; doubles with each further one."`
+	RefusingMaxMS   *int64 `json:"refusing_max_ms,omitempty" minimum:"1" maximum:"3600000" doc:"Maximum of this backoff."`
+	FailingStartMS  *int64 `json:"failing_start_ms,omitempty" minimum:"1" maximum:"3600000" doc:"Initial backoff after a failure (5xx, network error); doubles with each further one."`
+	FailingMaxMS    *int64 `json:"failing_max_ms,omitempty" minimum:"1" maximum:"3600000" doc:"Maximum of this backoff."`
 }
 
-// spec is the request as jobs are stored with.
+// spec is the request as it is stored with the job.
 func (r *JobRequest) spec() jobspec.Spec {
 	asked := config.Asked{}
 	word(asked, "scope", r.Scope)

@@ -17,8 +17,8 @@ import (
 	"headway/store"
 )
 
-// maxCompare is how many URLs two jobs may have together to be compared while
-// somebody waits.
+// maxCompare is how many URLs two jobs may have in total to be compared within
+// one request.
 const maxCompare = 500_000
 
 // maxCompared is how many URLs of each kind of change are named.
@@ -26,47 +26,47 @@ const maxCompared = 1000
 
 // OneJob names a job in a path.
 type OneJob struct {
-	Job int64 `path:"job" minimum:"1" doc:"The number of the job." example:"1"`
+	Job int64 `path:"job" minimum:"1" doc:"The id of the job." example:"1"`
 }
 
-// JobAnswer is how a job stands.
+// JobAnswer is the response with a job.
 type JobAnswer struct {
 	Body JobView
 }
 
-// JobView is a job and what was asked for.
+// JobView is a job with its requested seeds and settings.
 type JobView struct {
 	answer.Job
-	Seeds    []string            `json:"seeds" doc:"As they were written."`
-	Settings map[string][]string `json:"settings,omitempty" doc:"What was asked for, by the keys of the settings of Headway."`
-	DryRun   bool                `json:"dry_run,omitempty" doc:"No page is fetched."`
+	Seeds    []string            `json:"seeds" doc:"The seeds as given in the request."`
+	Settings map[string][]string `json:"settings,omitempty" doc:"The requested settings, by setting name."`
+	DryRun   bool                `json:"dry_run,omitempty" doc:"Whether this is a dry run, which fetches no pages."`
 }
 
 func (v JobView) place() string { return pathOf(v.Job.Job) }
 
-// JobList is a page of jobs, the newest first.
+// JobList is a page of jobs, newest first.
 type JobList struct {
 	Jobs       []answer.Job `json:"jobs" nullable:"false"`
-	NextCursor string       `json:"next_cursor,omitempty" doc:"The cursor of the next page; missing after the last."`
+	NextCursor string       `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page."`
 }
 
 // Extension is a new page limit.
 type Extension struct {
-	MaxPages int64 `json:"max_pages" minimum:"0" doc:"Pages of the crawl, those it has included; 0 is no limit."`
+	MaxPages int64 `json:"max_pages" minimum:"0" doc:"The new page limit, including pages already fetched; 0 means no limit."`
 }
 
 func (a *API) registerJobs() {
 	tags := []string{"jobs"}
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "create-job", Method: http.MethodPost, Path: "/v1/jobs", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Ask for a crawl",
-		Description: "The job waits in the queue until there is a place for it. With an Idempotency-Key the request can be sent again, for a day: it creates one job and is answered with the same words.",
-	}, once(a, "", a.createJob), http.StatusConflict) // without a name, as when only jobs were created once
+		OperationID: "create-job", Method: http.MethodPost, Path: "/v1/jobs", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Create a job",
+		Description: "The job is queued until it can start. With an Idempotency-Key the request can be repeated for a day: it creates one job, and every repeat gets the same response.",
+	}, once(a, "", a.createJob), http.StatusConflict) // without a name, from the time when only jobs had idempotency keys
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: tags, Summary: "List jobs, the newest first",
-		Description: "Each stands as its own answer tells it, counts included; what was asked for is left out.",
+		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: tags, Summary: "List jobs, newest first",
+		Description: "Each entry is the same as in the response for the single job, including counts, but without the requested seeds and settings.",
 	}, a.listJobs)
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "get-job", Method: http.MethodGet, Path: "/v1/jobs/{job}", Tags: tags, Summary: "Tell how a job stands",
+		OperationID: "get-job", Method: http.MethodGet, Path: "/v1/jobs/{job}", Tags: tags, Summary: "Get a job",
 	}, func(ctx context.Context, in *OneJob) (*JobAnswer, error) {
 		j, err := a.findJob(ctx, in.Job)
 		if err != nil {
@@ -79,37 +79,37 @@ func (a *API) registerJobs() {
 		from          []job.State // empty for any from which it is possible
 		to            job.State
 	}{
-		{"pause", "Start no further request of a job; it keeps its place", []job.State{job.Running}, job.Paused},
-		{"resume", "Go on with a job that was paused", []job.State{job.Paused}, job.Running},
-		{"drain", "Let what is in flight finish and end the job there", nil, job.Draining},
-		{"cancel", "End a job at once; what was fetched is kept", nil, job.Cancelled},
+		{"pause", "Pause a job: send no further requests; it keeps its place among the running jobs", []job.State{job.Running}, job.Paused},
+		{"resume", "Resume a paused job", []job.State{job.Paused}, job.Running},
+		{"drain", "Drain a job: finish requests in flight, then end it", nil, job.Draining},
+		{"cancel", "Cancel a job now; results so far are kept", nil, job.Cancelled},
 	} {
 		register(a, store.ScopeWrite, huma.Operation{
 			OperationID: o.name + "-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/" + o.name, Tags: tags, Summary: o.summary,
-			Description: "A job that is so already stays as it is.",
+			Description: "Has no effect if the job is already in the requested state.",
 		}, func(ctx context.Context, in *OneJob) (*JobAnswer, error) {
 			return a.orderJob(ctx, in.Job, o.name, o.from, o.to)
 		}, http.StatusNotFound, http.StatusConflict)
 	}
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "extend-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/extend", Tags: tags, Summary: "Go on with a job that a page limit stopped",
-		Description: "Sets a new page limit and puts URLs that were deferred back to waiting; a job that ended partial is queued again.",
+		OperationID: "extend-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/extend", Tags: tags, Summary: "Continue a job that was stopped by a page limit",
+		Description: "Sets a new page limit and makes deferred URLs pending again; a job that ended partial is queued again.",
 	}, a.extendJob, http.StatusNotFound, http.StatusConflict)
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "set-pace-of-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/set-pace", Tags: tags, Summary: "Slow a job down, from its next request on",
-		Description: "Hosts that other jobs crawl, too, are asked by all of them at the slowest pace among those jobs; other hosts keep theirs.",
+		OperationID: "set-pace-of-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/set-pace", Tags: tags, Summary: "Slow down a job, starting with its next request",
+		Description: "A host that several jobs crawl gets requests at the slowest pace among those jobs; other hosts keep their pace.",
 	}, a.setPace, http.StatusNotFound, http.StatusConflict)
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "compare-jobs", Method: http.MethodGet, Path: "/v1/jobs/{job}/compare", Tags: tags, Summary: "Tell what changed since another job",
-		Description: fmt.Sprintf("Pages that are new, gone, changed or newly dead, at most %d of each kind by name. Two jobs of more than %d URLs together are refused: export them and compare outside.", maxCompared, maxCompare),
+		OperationID: "compare-jobs", Method: http.MethodGet, Path: "/v1/jobs/{job}/compare", Tags: tags, Summary: "Compare a job with an earlier one",
+		Description: fmt.Sprintf("Lists pages that are new, gone, changed or newly dead, up to %d URLs of each kind. Two jobs with more than %d URLs in total are refused: export both and compare the files.", maxCompared, maxCompare),
 	}, a.compareJobs, http.StatusNotFound)
 }
 
-// findJob reads a job of the caller's tenant. That of another is not there.
+// findJob reads a job of the caller's tenant; a job of another tenant is not found.
 func (a *API) findJob(ctx context.Context, n int64) (store.Job, error) {
 	j, err := a.store.Job(ctx, job.ID(n))
 	if errors.Is(err, store.ErrNotFound) || err == nil && j.Tenant != callerOf(ctx).tenant() {
-		return store.Job{}, problem(http.StatusNotFound, fmt.Sprintf("there is no job %d", n), "GET /v1/jobs lists the jobs")
+		return store.Job{}, problem(http.StatusNotFound, fmt.Sprintf("job not found: %d", n), "list the jobs with GET /v1/jobs")
 	}
 	return j, err
 }
@@ -123,13 +123,13 @@ func (a *API) showJob(ctx context.Context, j *store.Job) (*JobAnswer, error) {
 	return &JobAnswer{view}, err
 }
 
-// viewOf adds what was asked for.
+// viewOf adds the requested seeds and settings.
 func viewOf(counted answer.Job, text []byte) (JobView, error) {
 	spec, err := jobspec.Read(text)
 	return JobView{Job: counted, Seeds: spec.Seeds, Settings: spec.Settings, DryRun: spec.DryRun}, err
 }
 
-// readSettings reads what is asked for now, and may be nonsense.
+// readSettings reads the settings of a request, which may be invalid.
 func (a *API) readSettings(asked config.Asked) (*config.Settings, error) {
 	set, err := a.settings(asked)
 	if bad, ok := errors.AsType[*config.Error](err); ok {
@@ -138,7 +138,7 @@ func (a *API) readSettings(asked config.Asked) (*config.Settings, error) {
 	return set, err
 }
 
-// newJob reads a request for a job, which is not yet created.
+// newJob makes a job of a request, without storing it.
 func (a *API) newJob(ctx context.Context, r *JobRequest) (store.Job, error) {
 	spec := r.spec()
 	set, err := a.readSettings(spec.Settings)
@@ -165,10 +165,10 @@ func (a *API) createJob(ctx context.Context, in *Creating[JobRequest]) (view Job
 	return viewOf(answer.NewJob(&j, store.Counts{}), j.Spec)
 }
 
-// pathOf is where a job is.
+// pathOf is the path of a job.
 func pathOf(id job.ID) string { return "/v1/jobs/" + strconv.FormatInt(int64(id), 10) }
 
-// listInput asks for jobs.
+// listInput selects jobs.
 type listInput struct {
 	Paging
 	State job.State `query:"state" doc:"Only jobs in this state."`
@@ -202,7 +202,7 @@ func (a *API) listJobs(ctx context.Context, in *listInput) (*struct{ Body JobLis
 	return out, err
 }
 
-// orderTries is how often an order is given to a job that changes meanwhile.
+// orderTries is how often an order is tried on a job that changes meanwhile.
 const orderTries = 3
 
 // orderJob moves a job to another state.
@@ -217,10 +217,10 @@ func (a *API) orderJob(ctx context.Context, n int64, what string, from []job.Sta
 		}
 		err = job.Check(j.State, to)
 		if len(from) > 0 && j.State != from[0] {
-			err = fmt.Errorf("a job that is %s cannot become %s", j.State, to)
+			err = fmt.Errorf("a job in state %s cannot change to %s", j.State, to)
 		}
 		if err != nil {
-			return nil, problem(http.StatusConflict, err.Error(), fmt.Sprintf("GET %s tells how it stands", pathOf(j.ID)))
+			return nil, problem(http.StatusConflict, err.Error(), fmt.Sprintf("check its state with GET %s", pathOf(j.ID)))
 		}
 		err = a.orderedJob(ctx, &j, what, string(j.State), string(to), func(ctx context.Context) error {
 			return a.store.SetState(ctx, time.Now(), j.ID, j.State, to, "by "+callerOf(ctx).name())
@@ -251,9 +251,9 @@ func (a *API) extendJob(ctx context.Context, in *extendInput) (*JobAnswer, error
 	}
 	err = a.store.Extend(ctx, time.Now(), j.ID, in.Body.MaxPages)
 	if errors.Is(err, store.ErrConflict) {
-		hint := fmt.Sprintf("GET %s tells the pages it has and its limit", pathOf(j.ID))
+		hint := fmt.Sprintf("check its pages and its limit with GET %s", pathOf(j.ID))
 		if j.State == job.Cancelled {
-			hint = "create another job: one that was cancelled does not go on"
+			hint = "create a new job: a cancelled job cannot continue"
 		}
 		return nil, problem(http.StatusConflict, err.Error(), hint)
 	}
@@ -281,7 +281,7 @@ func (a *API) extendJob(ctx context.Context, in *extendInput) (*JobAnswer, error
 
 // JobPaceOrder is a pace for a job.
 type JobPaceOrder struct {
-	DelayMS int64 `json:"delay_ms" minimum:"0" maximum:"60000" doc:"The least interval between two requests to a host of the job; 0 lifts it. It never makes a job faster than it was asked for."`
+	DelayMS int64 `json:"delay_ms" minimum:"0" maximum:"60000" doc:"Minimum interval between requests to each host of the job; 0 removes it. It never makes a job faster than originally requested."`
 }
 
 // paceInput slows a job.
@@ -300,7 +300,7 @@ func (a *API) setPace(ctx context.Context, in *paceInput) (*JobAnswer, error) {
 		return a.store.SetPace(ctx, time.Now(), j.ID, pace)
 	})
 	if errors.Is(err, store.ErrConflict) {
-		return nil, problem(http.StatusConflict, "the job has ended", "create another with the pace you want")
+		return nil, problem(http.StatusConflict, "the job has ended", "create a new job with the pace you want")
 	}
 	if err != nil {
 		return nil, err
@@ -314,7 +314,7 @@ func (a *API) setPace(ctx context.Context, in *paceInput) (*JobAnswer, error) {
 // compareInput names two jobs.
 type compareInput struct {
 	OneJob
-	With int64 `query:"with" required:"true" minimum:"1" doc:"The number of the earlier job."`
+	With int64 `query:"with" required:"true" minimum:"1" doc:"The id of the earlier job."`
 }
 
 func (a *API) compareJobs(ctx context.Context, in *compareInput) (*struct{ Body answer.Comparison }, error) {
@@ -331,7 +331,7 @@ func (a *API) compareJobs(ctx context.Context, in *compareInput) (*struct{ Body 
 		urls += counts.Seen()
 	}
 	if urls > maxCompare {
-		return nil, problem(http.StatusUnprocessableEntity, fmt.Sprintf("the two jobs have %d URLs", urls), fmt.Sprintf("up to %d are compared here; export both and compare them outside", maxCompare))
+		return nil, problem(http.StatusUnprocessableEntity, fmt.Sprintf("cannot compare jobs with %d URLs in total", urls), fmt.Sprintf("the maximum is %d; export both jobs and compare the files", maxCompare))
 	}
 	c, err := answer.Compare(ctx, answer.Side{Reader: a.store, Job: job.ID(in.With)}, answer.Side{Reader: a.store, Job: job.ID(in.Job)}, maxCompared, nil)
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 	"headway/store"
 )
 
-// Usage is what a tenant used in a month, and may.
+// Usage is what a tenant used in a month, and the quota of its plan.
 type Usage struct {
-	Month      string `json:"month" doc:"In UTC." example:"2026-11"`
-	Plan       string `json:"plan,omitempty" doc:"The plan of the tenant; missing for none."`
-	Pages      int64  `json:"pages" doc:"Pages as page limits count them."`
-	Bytes      int64  `json:"bytes" doc:"Bytes of bodies as sent."`
-	MonthPages int64  `json:"month_pages,omitempty" doc:"Pages that the plan allows in a month; missing for no limit."`
-	MonthBytes int64  `json:"month_bytes,omitempty" doc:"Bytes that the plan allows in a month; missing for no limit."`
+	Month      string `json:"month" doc:"The month, in UTC." example:"2026-11"`
+	Plan       string `json:"plan,omitempty" doc:"The plan of the tenant; absent if it has none."`
+	Pages      int64  `json:"pages" doc:"Pages used, counted as page limits count them."`
+	Bytes      int64  `json:"bytes" doc:"Bytes of response bodies, as transferred."`
+	MonthPages int64  `json:"month_pages,omitempty" doc:"Monthly page quota of the plan; absent if unlimited."`
+	MonthBytes int64  `json:"month_bytes,omitempty" doc:"Monthly byte quota of the plan; absent if unlimited."`
 }
 
 func (a *API) registerLimits() {
 	tags := []string{"limits"}
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "get-job-limits", Method: http.MethodGet, Path: "/v1/jobs/{job}/limits", Tags: tags, Summary: "Tell what limits a job, and which layer set each limit",
-		Description: "The strictest of safety, plan, usage and job counts. Before a job has a place it has the limits that it asks for.",
+		OperationID: "get-job-limits", Method: http.MethodGet, Path: "/v1/jobs/{job}/limits", Tags: tags, Summary: "Get the limits of a job and the layer that set each",
+		Description: "The strictest value among the layers safety, plan, usage and job applies. Before a job starts, these are the requested limits.",
 	}, func(ctx context.Context, in *OneJob) (*struct{ Body answer.JobLimits }, error) {
 		j, err := a.findJob(ctx, in.Job)
 		if err != nil {
@@ -35,17 +35,17 @@ func (a *API) registerLimits() {
 		return &struct{ Body answer.JobLimits }{l}, err
 	}, http.StatusNotFound)
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "get-usage", Method: http.MethodGet, Path: "/v1/usage", Tags: tags, Summary: "Tell what was used in a month, and what the plan allows",
+		OperationID: "get-usage", Method: http.MethodGet, Path: "/v1/usage", Tags: tags, Summary: "Get the usage of a month and the quota of the plan",
 	}, a.getUsage)
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "simulate-limits", Method: http.MethodPost, Path: "/v1/limits/simulate", Tags: tags, Summary: "Tell which limits a job would get, and which layer would set each",
-		Description: "By the rule that jobs get theirs by, with what is left of this month and the safety layer of this server's settings. Nothing is created.",
+		OperationID: "simulate-limits", Method: http.MethodPost, Path: "/v1/limits/simulate", Tags: tags, Summary: "Simulate the limits a job would get and the layer that would set each",
+		Description: "Uses the same rules as for real jobs, with the remaining quota of this month and the safety settings of this server. Nothing is created.",
 	}, a.simulateLimits)
 }
 
 // usageInput names a month.
 type usageInput struct {
-	Month string `query:"month" pattern:"^[0-9]{4}-[0-9]{2}$" doc:"By default the one that is now, in UTC." example:"2026-11"`
+	Month string `query:"month" pattern:"^[0-9]{4}-[0-9]{2}$" doc:"Default: the current month, in UTC." example:"2026-11"`
 }
 
 func (a *API) getUsage(ctx context.Context, in *usageInput) (*struct{ Body Usage }, error) {
@@ -53,7 +53,7 @@ func (a *API) getUsage(ctx context.Context, in *usageInput) (*struct{ Body Usage
 	if in.Month != "" {
 		var err error
 		if m, err = store.ParseMonth(in.Month); err != nil {
-			return nil, problem(http.StatusUnprocessableEntity, err.Error(), "a month is written as 2026-11")
+			return nil, problem(http.StatusUnprocessableEntity, err.Error(), "write the month as YYYY-MM, for example 2026-11")
 		}
 	}
 	tenant := callerOf(ctx).tenant()
@@ -88,7 +88,7 @@ func (a *API) planOf(ctx context.Context, tenant string) (string, error) {
 	return "", err
 }
 
-// addPlan says what the plan of a tenant allows.
+// addPlan adds the quota of the tenant's plan.
 func (a *API) addPlan(ctx context.Context, tenant string, u *Usage) (err error) {
 	if u.Plan, err = a.planOf(ctx, tenant); err != nil {
 		return err

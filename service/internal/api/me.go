@@ -12,17 +12,17 @@ import (
 
 // Me is who sent a request.
 type Me struct {
-	Tenant    string      `json:"tenant" doc:"For whom the key speaks; empty for jobs that are nobody's."`
-	Key       string      `json:"key,omitempty" doc:"The public part of the key."`
-	Name      string      `json:"name,omitempty" doc:"What the key is called."`
-	Scope     store.Scope `json:"scope" doc:"What the key opens."`
-	Anonymous bool        `json:"anonymous" doc:"The request came without a key, from this machine."`
-	ExpiresAt time.Time   `json:"expires_at,omitzero" doc:"When the key ends; missing for never."`
+	Tenant    string      `json:"tenant" doc:"The tenant of the key; empty for jobs without a tenant."`
+	Key       string      `json:"key,omitempty" doc:"The public id of the key."`
+	Name      string      `json:"name,omitempty" doc:"The name of the key."`
+	Scope     store.Scope `json:"scope" doc:"The scope of the key."`
+	Anonymous bool        `json:"anonymous" doc:"Whether the request came without a key, from this machine."`
+	ExpiresAt time.Time   `json:"expires_at,omitzero" doc:"When the key expires; absent if it never does."`
 }
 
 func (a *API) registerMe() {
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "get-me", Method: http.MethodGet, Path: "/v1/me", Tags: []string{"keys"}, Summary: "Tell who a key speaks for",
+		OperationID: "get-me", Method: http.MethodGet, Path: "/v1/me", Tags: []string{"keys"}, Summary: "Get the tenant and scope of the API key",
 	}, func(ctx context.Context, _ *struct{}) (*struct{ Body Me }, error) {
 		c := callerOf(ctx)
 		k := &c.key

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Observer is told of each request that was answered: the operation, or none, the
-// status, and how long it took; a stream takes no time.
+// Observer is called for each request that was answered: the operation, or none, the
+// status, and how long it took; 0 for a stream.
 type Observer func(operation string, status int, took time.Duration)
 
-// noOperation stands for a request that no operation takes.
+// noOperation stands for a request that matches no operation.
 const noOperation = "none"
 
-// observed tells the observer of requests.
+// observed reports requests to the observer.
 func (a *API) observed(next http.Handler) http.Handler {
 	if a.observe == nil {
 		return next
@@ -26,7 +26,7 @@ func (a *API) observed(next http.Handler) http.Handler {
 				operation = a.operations[pattern]
 			}
 			if w.Header().Get("Content-Type") == eventStream {
-				took = 0 // as long as the client stays
+				took = 0 // a stream lasts as long as the client stays
 			}
 			a.observe(operation, out.status, took)
 		}()

@@ -11,35 +11,35 @@ import (
 	"headway/store"
 )
 
-// Creating is a request that creates something, and may be sent again.
+// Creating is a request that creates something and can be repeated.
 type Creating[R any] struct {
-	Key  string `header:"Idempotency-Key" maxLength:"255" pattern:"^[!-~]*$" doc:"Any text of your own that is new for each thing you create, such as a UUID. For a day the same request with the same key creates nothing more and has the same answer."`
+	Key  string `header:"Idempotency-Key" maxLength:"255" pattern:"^[!-~]*$" doc:"A unique text of your choice for each object you create, such as a UUID. For one day, repeating the same request with the same key creates nothing new and returns the same response."`
 	Body R
 }
 
-// submitted is by what the request is known again: a key, and what was asked for.
+// submitted identifies a repeated request: by its key and its content.
 func (c *Creating[R]) submitted() (key string, asked any) { return c.Key, &c.Body }
 
-// Created is the answer to a request that created something.
+// Created is the response to a request that created something.
 type Created[B placed] struct {
-	Location string `header:"Location" doc:"Where it is."`
-	Replayed string `header:"Idempotency-Replayed" doc:"true where it was created by an earlier request with the same key."`
+	Location string `header:"Location" doc:"Path of the created object."`
+	Replayed string `header:"Idempotency-Replayed" doc:"true if an earlier request with the same key created the object."`
 	Body     B
 }
 
-// placed is something that has a path of its own.
+// placed is an object with its own path.
 type placed interface{ place() string }
 
-// secretive is something that holds a secret, which is not kept with the answer to
-// a request: it is looked up for those who send the request again.
+// secretive is an object that holds a secret, which is not stored with the response to
+// a request: it is looked up again for a repeated request.
 type secretive interface {
 	hide() any
 	reveal(ctx context.Context, a *API) error
 }
 
-// once makes an operation that creates something take a key by which a request is
-// known again. The operation is named in what is remembered. What it changes in the
-// store is kept with its answer, so it must not read what it has just written.
+// once adds an idempotency key to an operation that creates something. The name
+// of the operation is stored with the key. What the operation changes in the
+// store is committed with its response, so it must not read what it has just written.
 func once[I any, B placed, P interface {
 	*I
 	submitted() (key string, asked any)
@@ -68,7 +68,7 @@ func once[I any, B placed, P interface {
 	}
 }
 
-// replay takes an answer that was given before.
+// replay returns an earlier response.
 func (c *Created[B]) replay(ctx context.Context, a *API, text []byte) error {
 	c.Replayed = "true"
 	if err := json.Unmarshal(text, &c.Body); err != nil {
@@ -80,7 +80,7 @@ func (c *Created[B]) replay(ctx context.Context, a *API, text []byte) error {
 	return nil
 }
 
-// submit does something unless its key was sent before.
+// submit does something unless its key was used before.
 func (a *API) submit(ctx context.Context, replay func(context.Context, *API, []byte) error, name, key string, asked any, do func(context.Context) (any, error)) error {
 	text, err := json.Marshal(asked)
 	if err != nil {
@@ -100,7 +100,7 @@ func (a *API) submit(ctx context.Context, replay func(context.Context, *API, []b
 		return json.Marshal(made)
 	})
 	if errors.Is(err, store.ErrConflict) {
-		return problem(http.StatusConflict, "the Idempotency-Key was sent before with another request", "take a new key for each thing you create")
+		return problem(http.StatusConflict, "the Idempotency-Key was already used with a different request", "use a new key for each object you create")
 	}
 	if err != nil || !repeated {
 		return err

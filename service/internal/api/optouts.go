@@ -15,34 +15,34 @@ import (
 
 // OptOutRequest names a host or domain that is not to be crawled.
 type OptOutRequest struct {
-	Host string `json:"host" minLength:"1" maxLength:"300" doc:"A name, which stands for itself and all names below it; a host or URL stands for its name." example:"example.com"`
+	Host string `json:"host" minLength:"1" maxLength:"300" doc:"A domain name; it covers all its subdomains. Of a host or URL, only the name is used." example:"example.com"`
 }
 
 // OptOut is a host or domain that is not crawled.
 type OptOut struct {
-	Host string    `json:"host" doc:"The name, which stands for itself and all names below it."`
-	At   time.Time `json:"at" doc:"When it was put on the list."`
-	By   string    `json:"by" doc:"Who put it there."`
+	Host string    `json:"host" doc:"The domain name; it covers all its subdomains."`
+	At   time.Time `json:"at" doc:"When it was added."`
+	By   string    `json:"by" doc:"Who added it."`
 }
 
 // OptOutList is a page of the list, by name.
 type OptOutList struct {
 	OptOuts    []OptOut `json:"opt_outs" nullable:"false"`
-	NextCursor string   `json:"next_cursor,omitempty" doc:"The cursor of the next page; missing after the last."`
+	NextCursor string   `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page."`
 }
 
 func (a *API) registerOptOuts() {
 	tags, path := []string{"opt-outs"}, "/v1/opt-outs"
 	register(a, store.ScopeOperator, huma.Operation{
-		OperationID: "list-opt-outs", Method: http.MethodGet, Path: path, Tags: tags, Summary: "List the hosts and domains that asked not to be crawled",
+		OperationID: "list-opt-outs", Method: http.MethodGet, Path: path, Tags: tags, Summary: "List the opt-outs: hosts and domains that must not be crawled",
 	}, a.listOptOuts)
 	register(a, store.ScopeOperator, huma.Operation{
-		OperationID: "add-opt-out", Method: http.MethodPost, Path: path, Tags: tags, Summary: "Never crawl a host or domain, for any job",
-		Description: fmt.Sprintf("Workers that run begin no request there from a moment after the answer on, not even for robots.txt; what waits there ends as skipped: opted_out. A name that is on the list stays as it is, so the request may be sent again: it has the same answer, changes nothing and needs no Idempotency-Key. There are at most %d.", store.MaxOptOuts),
+		OperationID: "add-opt-out", Method: http.MethodPost, Path: path, Tags: tags, Summary: "Add an opt-out: never crawl a host or domain, for any job",
+		Description: fmt.Sprintf("Within moments of the response, running workers send no further requests there, not even for robots.txt; pending URLs there end as skipped: opted_out. The request can be repeated without an Idempotency-Key: a name already on the list is unchanged and gets the same response. The maximum is %d opt-outs.", store.MaxOptOuts),
 	}, a.addOptOut, http.StatusConflict)
 	register(a, store.ScopeOperator, huma.Operation{
-		OperationID: "drop-opt-out", Method: http.MethodDelete, Path: path, Tags: tags, Summary: "Take a name off the list",
-		Description: "What was skipped stays so; jobs that are asked for from now on may go there. Sent again it changes nothing, and is answered with 404.",
+		OperationID: "drop-opt-out", Method: http.MethodDelete, Path: path, Tags: tags, Summary: "Remove an opt-out",
+		Description: "URLs that were skipped stay skipped; jobs created from now on may crawl the host again. Repeating the request changes nothing and returns 404.",
 	}, a.dropOptOut, http.StatusNotFound)
 }
 
@@ -74,7 +74,7 @@ func (a *API) addOptOut(ctx context.Context, in *struct{ Body OptOutRequest }) (
 	}
 	o, err := orders.OptOut(ctx, a.store, callerOf(ctx).name(), u.Hostname())
 	if errors.Is(err, store.ErrConflict) {
-		return nil, problem(http.StatusConflict, fmt.Sprintf("there are %d opt-outs already", store.MaxOptOuts), "put domains on the list in place of their hosts")
+		return nil, problem(http.StatusConflict, fmt.Sprintf("maximum of %d opt-outs reached", store.MaxOptOuts), "list a domain instead of its hosts")
 	}
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (a *API) addOptOut(ctx context.Context, in *struct{ Body OptOutRequest }) (
 
 // dropOptOutInput names an entry of the list.
 type dropOptOutInput struct {
-	Host string `query:"host" required:"true" minLength:"1" maxLength:"300" doc:"The name, as the list has it." example:"example.com"`
+	Host string `query:"host" required:"true" minLength:"1" maxLength:"300" doc:"The name exactly as listed." example:"example.com"`
 }
 
 func (a *API) dropOptOut(ctx context.Context, in *dropOptOutInput) (*struct{}, error) {
@@ -95,7 +95,7 @@ func (a *API) dropOptOut(ctx context.Context, in *dropOptOutInput) (*struct{}, e
 	name := u.Hostname()
 	err = orders.OptIn(ctx, a.store, callerOf(ctx).name(), name)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, problem(http.StatusNotFound, name+" is not on the list", "GET /v1/opt-outs lists the names; one that is above it may speak for it")
+		return nil, problem(http.StatusNotFound, "opt-out not found: "+name, "list the opt-outs with GET /v1/opt-outs; a parent domain may cover it")
 	}
 	return nil, err
 }

@@ -6,13 +6,13 @@ import (
 	"net/netip"
 )
 
-// fromHere keeps web pages from speaking to the service through the browser of
-// somebody who visits them. Without keys the name that was asked for must be this
-// machine's, too: any name can be made to lead here.
+// fromHere keeps web pages from sending requests to the service through the browser of
+// a visitor. Without keys the requested hostname must also be this
+// machine's: any name can be made to resolve to it.
 func (a *API) fromHere(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		writeProblem(w, problem(http.StatusForbidden, "the request comes from a web page of another origin", "send it from a program, or from a page that the service itself serves"))
+		writeProblem(w, problem(http.StatusForbidden, "cross-origin request refused", "send it from a program, or from a page served by this server"))
 	}))
 	same := guard.Handler(next)
 	if !a.anonymous {
@@ -20,7 +20,7 @@ func (a *API) fromHere(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLoopback(r.Host) {
-			writeProblem(w, problem(http.StatusMisdirectedRequest, "this server answers to the names of this machine alone", "ask for 127.0.0.1 or localhost"))
+			writeProblem(w, problem(http.StatusMisdirectedRequest, "without keys this server only accepts loopback hostnames", "use 127.0.0.1 or localhost"))
 			return
 		}
 		same.ServeHTTP(w, r)

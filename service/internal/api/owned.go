@@ -22,38 +22,38 @@ import (
 
 // OneOwnedHost names a host in a path.
 type OneOwnedHost struct {
-	Host string `path:"owned_host" minLength:"1" maxLength:"300" doc:"The host: a name alone means https; slashes are written %2F." example:"example.com"`
+	Host string `path:"owned_host" minLength:"1" maxLength:"300" doc:"The host; a name alone means https. Encode slashes as %2F." example:"example.com"`
 }
 
 // OfTenant names a tenant in a query.
 type OfTenant struct {
-	Tenant string `query:"tenant" maxLength:"200" doc:"Whose; by default the caller's tenant. Only operators may name another."`
+	Tenant string `query:"tenant" maxLength:"200" doc:"Tenant to list; default: your own. Other tenants are for operators only."`
 }
 
-// whose is the tenant that a request of the caller is about.
+// whose is the tenant that a request of the caller applies to.
 func (q *OfTenant) whose(c *caller) (string, error) {
 	if q.Tenant != "" && q.Tenant != c.tenant() && !c.key.Opens(store.ScopeOperator) {
-		return "", problem(http.StatusForbidden, "only an operator may name another tenant", "leave tenant out")
+		return "", problem(http.StatusForbidden, "only an operator can name another tenant", "omit tenant")
 	}
 	return cmp.Or(q.Tenant, c.tenant()), nil
 }
 
-// OwnedHostRequest says that a host is the tenant's own.
+// OwnedHostRequest claims a host for a tenant.
 type OwnedHostRequest struct {
 	HostName
-	Tenant string `json:"tenant,omitempty" maxLength:"200" doc:"Whose it is; by default the caller's tenant. Only operators may name another, and it needs no check then."`
+	Tenant string `json:"tenant,omitempty" maxLength:"200" doc:"The tenant that owns the host; default: your own. Only operators can name another tenant; the host then needs no check."`
 }
 
-// OwnedHost is a host that a tenant says is its own.
+// OwnedHost is a host that a tenant has claimed.
 type OwnedHost struct {
 	Host    string      `json:"host"`
-	Owned   bool        `json:"owned" doc:"Whether it is known to be the tenant's."`
-	Proof   store.Proof `json:"proof,omitempty" enum:"file,dns,operator" doc:"How that is known; missing while it is not."`
-	Token   string      `json:"token" doc:"What proves it: put it where file or record say."`
-	File    string      `json:"file" doc:"A file of the host with the token on a line of its own."`
-	Record  string      `json:"record,omitempty" doc:"Or a TXT record that is the token; missing for an address."`
+	Owned   bool        `json:"owned" doc:"Whether ownership is verified."`
+	Proof   store.Proof `json:"proof,omitempty" enum:"file,dns,operator" doc:"How ownership was verified; absent until then."`
+	Token   string      `json:"token" doc:"The token that proves ownership: publish it as file or record says."`
+	File    string      `json:"file" doc:"URL of a file on the host that has the token on its own line."`
+	Record  string      `json:"record,omitempty" doc:"Alternatively, the name of a DNS TXT record that contains the token; absent for an IP address."`
 	AskedAt time.Time   `json:"asked_at"`
-	OwnedAt time.Time   `json:"owned_at,omitzero" doc:"Since when it is known; missing while it is not."`
+	OwnedAt time.Time   `json:"owned_at,omitzero" doc:"When ownership was verified; absent until then."`
 }
 
 // OwnedHostList is the hosts of a tenant, by name.
@@ -61,7 +61,7 @@ type OwnedHostList struct {
 	OwnedHosts []OwnedHost `json:"owned_hosts" nullable:"false"`
 }
 
-// Prover finds out whether a host holds a token.
+// Prover checks whether a host publishes a token.
 type Prover interface {
 	ByFile(ctx context.Context, home weburl.URL, token string) (store.Proof, error)
 	ByRecord(ctx context.Context, home weburl.URL, token string) (store.Proof, error)
@@ -70,11 +70,11 @@ type Prover interface {
 func (a *API) registerOwnedHosts() {
 	tags, all, one := []string{"owned hosts"}, "/v1/owned-hosts", "/v1/owned-hosts/{owned_host}"
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "claim-host", Method: http.MethodPost, Path: all, Tags: tags, Summary: "Say that a host is your own, and get the token that proves it",
-		Description: fmt.Sprintf("The presets owned and warm, and a pace below 200 ms, are for owned hosts. A host that was claimed before keeps its token, and one that is known to be owned stays so: the request may be sent again, has the same answer and needs no Idempotency-Key. A tenant has at most %d.", store.MaxOwnedHosts),
+		OperationID: "claim-host", Method: http.MethodPost, Path: all, Tags: tags, Summary: "Claim a host as your own and get the token that proves it",
+		Description: fmt.Sprintf("The presets owned and warm, and a pace below 200 ms, need an owned host. The request can be repeated without an Idempotency-Key: a claimed host keeps its token, a verified host stays verified, and the response is the same. The maximum is %d hosts per tenant.", store.MaxOwnedHosts),
 	}, a.claimHost, http.StatusConflict)
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "list-owned-hosts", Method: http.MethodGet, Path: all, Tags: tags, Summary: "List the hosts you say are your own",
+		OperationID: "list-owned-hosts", Method: http.MethodGet, Path: all, Tags: tags, Summary: "List the hosts you have claimed",
 	}, func(ctx context.Context, in *OfTenant) (*struct{ Body OwnedHostList }, error) {
 		tenant, err := in.whose(callerOf(ctx))
 		if err != nil {
@@ -88,12 +88,12 @@ func (a *API) registerOwnedHosts() {
 		return out, err
 	})
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "check-owned-host", Method: http.MethodPost, Path: one + "/check", Tags: tags, Summary: "Look for the token of a host, in the record and in the file",
-		Description: fmt.Sprintf("A domain is looked at once in %d seconds at most. Redirects are not followed. A host that was found to be yours is not asked again.", int(store.CheckEvery.Seconds())),
+		OperationID: "check-owned-host", Method: http.MethodPost, Path: one + "/check", Tags: tags, Summary: "Verify a claimed host: look for its token in the DNS record and in the file",
+		Description: fmt.Sprintf("Each domain is checked at most once every %d seconds. Redirects are not followed. A verified host is not checked again.", int(store.CheckEvery.Seconds())),
 	}, a.checkOwnedHost, http.StatusNotFound, http.StatusConflict)
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "drop-owned-host", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Say that a host is no longer your own",
-		Description: "Jobs that run go on as they began; those that start from now on treat it as anybody's. Sent again it changes nothing, and is answered with 404.",
+		OperationID: "drop-owned-host", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Remove a claimed host",
+		Description: "Running jobs continue unchanged; jobs started from now on no longer treat the host as owned. Repeating the request changes nothing and returns 404.",
 	}, a.dropOwnedHost, http.StatusNotFound)
 }
 
@@ -119,15 +119,15 @@ func (a *API) claimHost(ctx context.Context, in *struct{ Body OwnedHostRequest }
 	case c.key.Opens(store.ScopeOperator):
 		h, err = orders.Own(ctx, a.store, c.name(), claim, store.ByOperator)
 	default:
-		err = problem(http.StatusForbidden, "only an operator may say whose a host is", "leave tenant out, and prove that the host is yours")
+		err = problem(http.StatusForbidden, "only an operator can claim a host for another tenant", "omit tenant and prove that the host is yours")
 	}
 	if errors.Is(err, store.ErrConflict) {
-		return nil, problem(http.StatusConflict, fmt.Sprintf("there are %d hosts already", store.MaxOwnedHosts), "delete one first")
+		return nil, problem(http.StatusConflict, fmt.Sprintf("maximum of %d claimed hosts reached", store.MaxOwnedHosts), "delete one first")
 	}
 	return &struct{ Body OwnedHost }{newOwnedHost(&h)}, err
 }
 
-// findOwnedHost reads a claim of the caller's tenant. That of another is not there.
+// findOwnedHost reads a claim of the caller's tenant; that of another is not found.
 func (a *API) findOwnedHost(ctx context.Context, text string) (h store.OwnedHost, home weburl.URL, err error) {
 	home, err = namedHost(text)
 	if err != nil {
@@ -167,9 +167,9 @@ func (a *API) dropOwnedHost(ctx context.Context, in *dropHostInput) (*struct{}, 
 	return nil, err
 }
 
-// noOwnedHost says that a tenant has no such host.
+// noOwnedHost is the problem of a host that the tenant has not claimed.
 func noOwnedHost() *Problem {
-	return problem(http.StatusNotFound, "there is no such host among yours", "POST /v1/owned-hosts says that it is, GET lists them")
+	return problem(http.StatusNotFound, "claimed host not found", "list your claimed hosts with GET /v1/owned-hosts; claim one with POST")
 }
 
 func (a *API) checkOwnedHost(ctx context.Context, in *OneOwnedHost) (*struct{ Body OwnedHost }, error) {
@@ -189,15 +189,15 @@ func (a *API) checkOwnedHost(ctx context.Context, in *OneOwnedHost) (*struct{ Bo
 	return &struct{ Body OwnedHost }{newOwnedHost(&h)}, nil
 }
 
-// findToken looks for the token of a host. The record comes first, which costs the
-// host nothing; the file is left where the host wants to be left alone.
+// findToken looks for the token of a host. The DNS record comes first, because it
+// needs no request to the host; a host that is on hold or opted out gets none.
 func (a *API) findToken(ctx context.Context, home weburl.URL, token string) (store.Proof, error) {
 	ok, err := a.store.BeginCheck(ctx, time.Now(), home.Domain())
 	if err != nil {
 		return store.NoProof, err
 	}
 	if !ok {
-		return store.NoProof, problem(http.StatusTooManyRequests, home.Domain()+" was looked at a moment ago", "wait as long as Retry-After says").retryAfter(store.CheckEvery)
+		return store.NoProof, problem(http.StatusTooManyRequests, home.Domain()+" was checked a moment ago", "wait as long as the Retry-After header says").retryAfter(store.CheckEvery)
 	}
 	p, inRecord := a.prover.ByRecord(ctx, home, token)
 	if inRecord == nil {
@@ -213,32 +213,32 @@ func (a *API) findToken(ctx context.Context, home weburl.URL, token string) (sto
 		return store.NoProof, ctx.Err()
 	}
 	file, record := proof.Names(home)
-	hint := "put the token on a line of its own into " + file
+	hint := "put the token on its own line into " + file
 	if record != "" {
 		hint += ", or into a TXT record of " + record
 	}
-	return store.NoProof, problem(http.StatusConflict, fmt.Sprintf("%s is not known to be yours: %v; %v", home.Host(), inRecord, inFile), hint)
+	return store.NoProof, problem(http.StatusConflict, fmt.Sprintf("cannot verify ownership of %s: %v; %v", home.Host(), inRecord, inFile), hint)
 }
 
-// leftAlone tells why a host must not be asked for anything now.
+// leftAlone reports why no request may be sent to a host now.
 func (a *API) leftAlone(ctx context.Context, home weburl.URL) error {
 	out, err := a.store.CoveringOptOut(ctx, home.Hostname())
 	if err != nil || out != "" {
-		return cmp.Or(err, errors.New(out+" asked not to be crawled"))
+		return cmp.Or(err, errors.New(out+" has opted out of crawling"))
 	}
 	h, err := a.store.Host(ctx, home.Host())
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil
 	case err == nil && h.HoldUntil.After(time.Now()):
-		return fmt.Errorf("the host asked to be left alone until %s", h.HoldUntil.Format(time.RFC3339))
+		return fmt.Errorf("the host is on hold until %s", h.HoldUntil.Format(time.RFC3339))
 	default:
 		return err
 	}
 }
 
-// mustOwn refuses a job with settings that only the owner of a site may use, unless
-// all its seeds are at hosts of its tenant, or at such that the operator named.
+// mustOwn refuses a job with settings for owned hosts only, unless
+// all its seeds are on hosts of its tenant, or on hosts named by the operator.
 func (a *API) mustOwn(ctx context.Context, spec *jobspec.Spec, set *config.Settings, tenant string) error {
 	needs := set.OwnedOnly()
 	if len(needs) == 0 {
@@ -255,8 +255,8 @@ func (a *API) mustOwn(ctx context.Context, spec *jobspec.Spec, set *config.Setti
 	for _, u := range from.URLs {
 		theirs := slices.ContainsFunc(list, func(h store.OwnedHost) bool { return h.Owned() && h.Host == u.Host() })
 		if !theirs && !slices.Contains(set.Owned, u.Hostname()) {
-			return problem(http.StatusUnprocessableEntity, fmt.Sprintf("%s needs an owned host, and %s is not known to be yours", strings.Join(needs, ", "), u.Host()),
-				"say that it is yours with POST /v1/owned-hosts, and prove it as the answer tells")
+			return problem(http.StatusUnprocessableEntity, fmt.Sprintf("%s needs an owned host, and ownership of %s is not verified", strings.Join(needs, ", "), u.Host()),
+				"claim it with POST /v1/owned-hosts and publish the token from the response")
 		}
 	}
 	return nil

@@ -16,8 +16,8 @@ import (
 	"headway/visit"
 )
 
-// maxLooked is how many URLs are looked at for one page of a list. A filter that
-// lets few through gives short pages.
+// maxLooked is how many URLs are read for one page of a list. A filter that
+// matches few gives short pages.
 const maxLooked = 10_000
 
 // exportWriteTime is how long a client may take to read a part of an export.
@@ -26,38 +26,38 @@ const exportWriteTime = 30 * time.Second
 // ndjson is the type of lines of JSON.
 const ndjson = "application/x-ndjson"
 
-// PageFilter says which URLs are listed.
+// PageFilter selects the URLs to list.
 type PageFilter struct {
-	Outcome visit.Outcome `query:"outcome" doc:"Only those that ended so; pending are those that wait."`
-	Reason  visit.Reason  `query:"reason" doc:"Only those that were skipped or failed for this reason."`
-	Host    string        `query:"host" maxLength:"300" doc:"Only those of this host: scheme, name and port, such as https://example.com."`
-	Prefix  string        `query:"prefix" maxLength:"2048" doc:"Only those that begin with this: a URL, or a path with its slash."`
-	Status  int           `query:"status" minimum:"100" maximum:"999" doc:"Only those that were answered with this status."`
+	Outcome visit.Outcome `query:"outcome" doc:"Only URLs with this outcome; pending selects those still waiting."`
+	Reason  visit.Reason  `query:"reason" doc:"Only URLs skipped or failed for this reason."`
+	Host    string        `query:"host" maxLength:"300" doc:"Only URLs of this host, such as https://example.com; include the port if it is not the default of the scheme."`
+	Prefix  string        `query:"prefix" maxLength:"2048" doc:"Only URLs that begin with this: a URL, or a path starting with a slash."`
+	Status  int           `query:"status" minimum:"100" maximum:"999" doc:"Only URLs with this HTTP status."`
 }
 
-// PageList is a page of the URLs of a job, in the order they are stored.
+// PageList is a page of the URLs of a job, in storage order.
 type PageList struct {
 	Pages      []answer.URLRow `json:"pages" nullable:"false"`
-	NextCursor string          `json:"next_cursor,omitempty" doc:"The cursor of the next page; missing after the last. A page may be short, even empty, and have a next one."`
+	NextCursor string          `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page. A page can be short or empty and still have a next page."`
 }
 
 func (a *API) registerPages() {
 	tags := []string{"pages"}
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "list-pages", Method: http.MethodGet, Path: "/v1/jobs/{job}/pages", Tags: tags, Summary: "List the URLs of a job by how they stand",
-		Description: "Every URL the job has seen is in it once, but those out of scope, which are kept as counts.",
+		OperationID: "list-pages", Method: http.MethodGet, Path: "/v1/jobs/{job}/pages", Tags: tags, Summary: "List the URLs of a job with their outcomes",
+		Description: "Every URL the job has seen is listed once, except URLs out of scope, which are kept only as counts.",
 	}, a.listPages, http.StatusNotFound)
 	export := huma.Operation{
-		OperationID: "export-pages", Method: http.MethodGet, Path: "/v1/jobs/{job}/export", Tags: tags, Summary: "Read all URLs of a job as lines of JSON",
-		Description: "One object a line, as in the list of pages. The stream ends with the last line; one that is cut short lacks the line feed of its last.",
+		OperationID: "export-pages", Method: http.MethodGet, Path: "/v1/jobs/{job}/export", Tags: tags, Summary: "Stream all URLs of a job as JSON lines",
+		Description: "One object per line, as in the list of pages. A truncated stream ends without a final line feed.",
 		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
-			ndjson: {Schema: &huma.Schema{Type: huma.TypeString, Description: "Lines of JSON."}},
+			ndjson: {Schema: &huma.Schema{Type: huma.TypeString, Description: "JSON lines."}},
 		}}},
 	}
 	register(a, store.ScopeRead, export, a.exportPages, http.StatusNotFound)
 }
 
-// pagesInput asks for URLs.
+// pagesInput selects URLs.
 type pagesInput struct {
 	OneJob
 	PageFilter
@@ -101,14 +101,14 @@ func (a *API) listPages(ctx context.Context, in *pagesInput) (*struct{ Body Page
 		if q.After = page.Next; len(out.Body.Pages) == in.Limit || q.After == "" {
 			break
 		}
-		q.Max = min(4*q.Max, maxPage) // few are let through: more are looked at at a time
+		q.Max = min(4*q.Max, maxPage) // few match: read more at a time
 	}
 	out.Body.NextCursor = a.sealCursor(list, string(q.After))
 	return out, nil
 }
 
-// matching reads a page of the store and what a filter lets through of it, at most
-// some. Where that is more, less is read: a page is used whole, so that its cursor
+// matching reads a page of the store and returns the rows that match a filter, at
+// most a number. If more match, it reads a shorter page: a page is used whole, so that its cursor
 // loses nothing.
 func (a *API) matching(ctx context.Context, q store.Query, which *answer.URLQuery, most int) (page store.Page, rows []answer.URLRow, err error) {
 	for {
@@ -131,7 +131,7 @@ func (a *API) matching(ctx context.Context, q store.Query, which *answer.URLQuer
 	}
 }
 
-// exportInput asks for all URLs.
+// exportInput selects all URLs.
 type exportInput struct {
 	OneJob
 	PageFilter
@@ -155,8 +155,8 @@ func (a *API) exportPages(ctx context.Context, in *exportInput) (*huma.StreamRes
 		_, w := humago.Unwrap(h)
 		w.Header().Set("Content-Type", ndjson)
 		if err := a.stream(ctx, w, which, q, first); err != nil && !isGone(err) {
-			a.log.WarnContext(ctx, "export cut short", "job", j.ID, "err", err)
-			panic(http.ErrAbortHandler) // the client must not take it for whole
+			a.log.WarnContext(ctx, "export stream aborted", "job", j.ID, "err", err)
+			panic(http.ErrAbortHandler) // the client must not take it for complete
 		}
 	}}, nil
 }

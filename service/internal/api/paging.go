@@ -16,15 +16,15 @@ const (
 
 // Paging is how a list is read page by page.
 type Paging struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many to return at most. A page may hold fewer, even none, and still have a next one."`
-	Cursor string `query:"cursor" maxLength:"4096" doc:"The next_cursor of the page before."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of results. A page can hold fewer, even none, and still have a next page."`
+	Cursor string `query:"cursor" maxLength:"4096" doc:"The next_cursor of the previous page."`
 }
 
 // sealLength is how much of a seal is kept.
 const sealLength = 12
 
-// sealCursor makes an opaque cursor of a place in a list. It is of use for this
-// list of this tenant alone, and nobody can make one up.
+// sealCursor makes an opaque cursor of a place in a list. It is valid only for this
+// list of this tenant, and cannot be forged.
 func (a *API) sealCursor(list, place string) string {
 	if place == "" {
 		return ""
@@ -39,7 +39,7 @@ func (a *API) openCursor(list, cursor string) (string, error) {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(raw) <= sealLength || !hmac.Equal(raw[:sealLength], a.seal(list, string(raw[sealLength:]))) {
-		return "", problem(http.StatusUnprocessableEntity, "the cursor is none of this list", "take next_cursor of the page before, with the same filters, or begin without a cursor")
+		return "", problem(http.StatusUnprocessableEntity, "invalid cursor for this list", "use next_cursor of the previous page with the same filters, or start without a cursor")
 	}
 	return string(raw[sealLength:]), nil
 }
@@ -51,5 +51,5 @@ func (a *API) seal(list, place string) []byte {
 	return h.Sum(nil)[:sealLength]
 }
 
-// listName names a list by what it was asked with.
+// listName identifies a list by its parameters.
 func listName(parts ...string) string { return strings.Join(parts, "\x00") }

@@ -14,18 +14,18 @@ import (
 	"headway/store"
 )
 
-// PlanView is how a crawl would go, by a dry run of it.
+// PlanView is the plan of a crawl, made by a dry run.
 type PlanView struct {
 	Job    job.ID    `json:"job"`
-	State  job.State `json:"state" doc:"Of the dry run. Before it is complete the plan is what is known so far."`
+	State  job.State `json:"state" doc:"State of the dry run. Until it is complete, the plan shows what is known so far."`
 	Reason string    `json:"reason,omitempty"`
 	answer.Plan
 }
 
 func (a *API) registerPlan() {
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "get-job-plan", Method: http.MethodGet, Path: "/v1/jobs/{job}/plan", Tags: []string{"jobs"}, Summary: "Tell how a crawl would go, by a dry run of it",
-		Description: "A job that was created with dry_run reads robots.txt and sitemaps and fetches no page. The plan is what it found: what robots.txt allows, what sitemaps list, at which pace hosts would be asked, how long that takes as a guess, and which limit would stop it.",
+		OperationID: "get-job-plan", Method: http.MethodGet, Path: "/v1/jobs/{job}/plan", Tags: []string{"jobs"}, Summary: "Get the plan of a dry run: how the crawl would go",
+		Description: "A job created with dry_run reads robots.txt and sitemaps but fetches no pages. The plan lists what it found: what robots.txt allows, what the sitemaps contain, the pace for each host, the estimated duration, and the limit that would stop the crawl.",
 	}, a.getPlan, http.StatusNotFound, http.StatusConflict)
 }
 
@@ -39,7 +39,7 @@ func (a *API) getPlan(ctx context.Context, in *OneJob) (*struct{ Body PlanView }
 		return nil, err
 	}
 	if !spec.DryRun {
-		return nil, problem(http.StatusConflict, fmt.Sprintf("job %d is a crawl, not a dry run", j.ID), "POST /v1/jobs with dry_run asks for a plan")
+		return nil, problem(http.StatusConflict, fmt.Sprintf("job %d is a crawl, not a dry run", j.ID), "create a dry run with POST /v1/jobs and dry_run: true")
 	}
 	c, err := a.crawlOf(&j)
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// maxBuckets bounds the keys whose use is remembered. Beyond it those that have
-// rested longest are forgotten, which lets them send a burst again.
+// maxBuckets bounds the number of token buckets. Beyond it the longest unused ones
+// are dropped, which gives their keys a new burst.
 const maxBuckets = 10_000
 
-// Rate is how often a key may be used on one server. It is counted in memory: two
-// servers let twice as much through.
+// Rate is the rate limit of a key on one server. It is counted in memory: two
+// servers allow twice as much.
 type Rate struct {
 	PerSecond float64
 	Burst     int
@@ -32,7 +32,7 @@ type bucket struct {
 
 func newRates(r Rate) *rates { return &rates{rate: r, buckets: map[string]bucket{}} }
 
-// take tells whether a key may be used now, and else how long it is to wait.
+// take reports whether a key may be used now, and if not, how long it has to wait.
 func (r *rates) take(now time.Time, id string) (wait time.Duration, ok bool) {
 	if r.rate.PerSecond <= 0 {
 		return 0, true
@@ -56,8 +56,8 @@ func (r *rates) take(now time.Time, id string) (wait time.Duration, ok bool) {
 	return 0, true
 }
 
-// makeRoom forgets the keys that would have a full bucket again, and the one that
-// has rested longest if there is none.
+// makeRoom drops the buckets that are full again, and the longest unused one
+// if there are none.
 func (r *rates) makeRoom(now time.Time) {
 	if len(r.buckets) < maxBuckets {
 		return

@@ -19,50 +19,50 @@ type OneSchedule struct {
 	Schedule string `path:"schedule" maxLength:"64" pattern:"^sc_[a-z0-9]+$" doc:"The id of the schedule." example:"sc_5x2"`
 }
 
-// ScheduleRequest is a crawl that is asked for again and again: at the times of a
+// ScheduleRequest is a recurring crawl: at the times of a
 // cron expression, or as often as pages change.
 type ScheduleRequest struct {
-	Cron     string     `json:"cron,omitempty" maxLength:"200" doc:"Five fields, or a word such as @daily; in UTC, unless it begins with CRON_TZ=Europe/Berlin or the like. At most every minute." example:"30 4 * * 1"`
-	Adaptive *Adaptive  `json:"adaptive,omitempty" doc:"In place of cron: begin at once and follow what changes."`
-	Job      JobRequest `json:"job" doc:"What each of its jobs asks for."`
+	Cron     string     `json:"cron,omitempty" maxLength:"200" doc:"Cron expression: five fields, or a shorthand such as @daily. In UTC unless it begins with a time zone such as CRON_TZ=Europe/Berlin. At most once a minute." example:"30 4 * * 1"`
+	Adaptive *Adaptive  `json:"adaptive,omitempty" doc:"Instead of cron: start now and adapt the interval to how often pages change."`
+	Job      JobRequest `json:"job" doc:"The request for each job of the schedule."`
 }
 
-// Adaptive is an interval that follows what changes: it is halved after a run in
+// Adaptive is an interval that adapts to changes: it is halved after a run in
 // which a tenth of the pages had changed, doubled after one in which less than a
 // fiftieth had.
 type Adaptive struct {
-	EveryMS int64 `json:"every_ms" minimum:"60000" maximum:"31622400000" doc:"The interval to begin with; later, as it stands."`
-	LeastMS int64 `json:"least_ms" minimum:"60000" maximum:"31622400000" doc:"The shortest it may become."`
-	MostMS  int64 `json:"most_ms" minimum:"60000" maximum:"31622400000" doc:"The longest it may become."`
+	EveryMS int64 `json:"every_ms" minimum:"60000" maximum:"31622400000" doc:"In a request the initial interval, in a response the current one."`
+	LeastMS int64 `json:"least_ms" minimum:"60000" maximum:"31622400000" doc:"Minimum interval."`
+	MostMS  int64 `json:"most_ms" minimum:"60000" maximum:"31622400000" doc:"Maximum interval."`
 }
 
-// Schedule is a crawl that is asked for again and again.
+// Schedule is a recurring crawl.
 type Schedule struct {
 	ID        string              `json:"id"`
-	Name      string              `json:"name" doc:"Of its jobs."`
+	Name      string              `json:"name" doc:"Name of its jobs."`
 	Cron      string              `json:"cron,omitempty"`
 	Adaptive  *Adaptive           `json:"adaptive,omitempty"`
-	Seeds     []string            `json:"seeds" nullable:"false" doc:"As they were written."`
-	Settings  map[string][]string `json:"settings,omitempty" doc:"What its jobs ask for, by the keys of the settings of Headway."`
+	Seeds     []string            `json:"seeds" nullable:"false" doc:"The seeds as given in the request."`
+	Settings  map[string][]string `json:"settings,omitempty" doc:"The requested settings of its jobs, by setting name."`
 	CreatedAt time.Time           `json:"created_at"`
-	DueAt     time.Time           `json:"due_at" doc:"When the next job is made, if the one before has ended by then."`
-	PausedAt  time.Time           `json:"paused_at,omitzero" doc:"Since when it makes no jobs; missing while it does."`
-	Jobs      int64               `json:"jobs" doc:"How many it has made."`
-	LastJob   jobID               `json:"last_job,omitempty" doc:"The latest; missing before the first."`
-	Changed   float64             `json:"changed,omitempty" doc:"The share of pages that had changed when two runs were last compared."`
+	DueAt     time.Time           `json:"due_at" doc:"When the next job is created, if the previous one has ended by then."`
+	PausedAt  time.Time           `json:"paused_at,omitzero" doc:"Since when it is paused; absent while it is active."`
+	Jobs      int64               `json:"jobs" doc:"Number of jobs created."`
+	LastJob   jobID               `json:"last_job,omitempty" doc:"The most recent job; absent before the first."`
+	Changed   float64             `json:"changed,omitempty" doc:"Share of pages that changed between the last two compared runs."`
 }
 
 func (s Schedule) place() string { return "/v1/schedules/" + s.ID }
 
-// ScheduleChange is what is to be different. What is left out stays as it is.
+// ScheduleChange is a partial update. Omitted fields stay unchanged.
 type ScheduleChange struct {
-	Cron     string      `json:"cron,omitempty" maxLength:"200" doc:"Times in place of those it has, or of its interval." example:"30 4 * * 1"`
-	Adaptive *Adaptive   `json:"adaptive,omitempty" doc:"An interval in place of the one it has, or of its times."`
-	Job      *JobRequest `json:"job,omitempty" doc:"What its jobs ask for from now on; all of it is replaced."`
-	Paused   *bool       `json:"paused,omitempty" doc:"Whether it makes no jobs. Those it made go on."`
+	Cron     string      `json:"cron,omitempty" maxLength:"200" doc:"New cron expression; replaces the current times or interval." example:"30 4 * * 1"`
+	Adaptive *Adaptive   `json:"adaptive,omitempty" doc:"New adaptive interval; replaces the current interval or times."`
+	Job      *JobRequest `json:"job,omitempty" doc:"New request for its jobs; replaces the current one completely."`
+	Paused   *bool       `json:"paused,omitempty" doc:"Whether the schedule is paused. Its existing jobs continue."`
 }
 
-// ScheduleList is all schedules of a tenant, the oldest first.
+// ScheduleList is all schedules of a tenant, oldest first.
 type ScheduleList struct {
 	Schedules []Schedule `json:"schedules" nullable:"false"`
 }
@@ -70,27 +70,27 @@ type ScheduleList struct {
 func (a *API) registerSchedules() {
 	tags, one := []string{"schedules"}, "/v1/schedules/{schedule}"
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "create-schedule", Method: http.MethodPost, Path: "/v1/schedules", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Ask for a crawl again and again",
-		Description: fmt.Sprintf("Times that were missed are made up for once. No job is made while the one before has not ended. A tenant has at most %d.", store.MaxSchedules),
+		OperationID: "create-schedule", Method: http.MethodPost, Path: "/v1/schedules", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Create a schedule",
+		Description: fmt.Sprintf("After missed times, one job is created to catch up. No job is created while the previous one is unfinished. The maximum is %d schedules per tenant.", store.MaxSchedules),
 	}, once(a, "create-schedule", a.createSchedule), http.StatusConflict)
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "list-schedules", Method: http.MethodGet, Path: "/v1/schedules", Tags: tags, Summary: "List schedules, the oldest first",
+		OperationID: "list-schedules", Method: http.MethodGet, Path: "/v1/schedules", Tags: tags, Summary: "List schedules, oldest first",
 	}, a.listSchedules)
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "get-schedule", Method: http.MethodGet, Path: one, Tags: tags, Summary: "Tell how a schedule stands",
+		OperationID: "get-schedule", Method: http.MethodGet, Path: one, Tags: tags, Summary: "Get a schedule",
 	}, func(ctx context.Context, in *OneSchedule) (*struct{ Body Schedule }, error) {
 		return a.showSchedule(ctx, in.Schedule)
 	}, http.StatusNotFound)
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "change-schedule", Method: http.MethodPatch, Path: one, Tags: tags, Summary: "Change when and what a schedule crawls, pause it or go on",
-		Description: "A job that it has made goes on as it was asked for. After a change of its times, or a pause, it is due at the next of them; an interval counts from the last job.",
+		OperationID: "change-schedule", Method: http.MethodPatch, Path: one, Tags: tags, Summary: "Update a schedule: its times or its job; pause or resume it",
+		Description: "Existing jobs continue unchanged. After a change of times or a pause, the schedule is next due at the next matching time; an interval counts from the last job.",
 	}, a.changeSchedule, http.StatusNotFound)
 	for _, o := range []struct {
 		name, summary, description string
 		paused                     bool
 	}{
-		{"pause", "Make no jobs of a schedule; those it made go on", "", true},
-		{"resume", "Go on with a schedule that was paused", "It is due at the next of its times, or after its interval.", false},
+		{"pause", "Pause a schedule: create no further jobs; existing jobs continue", "", true},
+		{"resume", "Resume a paused schedule", "It is next due at its next matching time, or after its interval.", false},
 	} {
 		register(a, store.ScopeWrite, huma.Operation{
 			OperationID: o.name + "-schedule", Method: http.MethodPost, Path: one + "/" + o.name, Tags: tags, Summary: o.summary, Description: o.description,
@@ -99,7 +99,7 @@ func (a *API) registerSchedules() {
 		}, http.StatusNotFound)
 	}
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "delete-schedule", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Forget a schedule; the jobs it made stay",
+		OperationID: "delete-schedule", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Delete a schedule; its jobs are kept",
 	}, func(ctx context.Context, in *OneSchedule) (*struct{}, error) {
 		s, err := a.findSchedule(ctx, in.Schedule)
 		if err != nil {
@@ -110,12 +110,12 @@ func (a *API) registerSchedules() {
 	}, http.StatusNotFound)
 }
 
-// findSchedule reads a schedule of the caller's tenant. That of another is not
-// there.
+// findSchedule reads a schedule of the caller's tenant; that of another is not
+// found.
 func (a *API) findSchedule(ctx context.Context, id string) (store.Schedule, error) {
 	s, err := a.store.Schedule(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && s.Tenant != callerOf(ctx).tenant() {
-		return store.Schedule{}, problem(http.StatusNotFound, "there is no schedule "+id, "GET /v1/schedules lists the schedules")
+		return store.Schedule{}, problem(http.StatusNotFound, "schedule not found: "+id, "list the schedules with GET /v1/schedules")
 	}
 	return s, err
 }
@@ -141,9 +141,9 @@ func newSchedule(s *store.Schedule) (Schedule, error) {
 	return view, err
 }
 
-// badSchedule is a schedule that nobody could keep.
+// badSchedule is the problem of an invalid schedule.
 func badSchedule(err error) error {
-	return problem(http.StatusUnprocessableEntity, err.Error(), "an expression has five fields, such as 30 4 * * 1; of an interval least_ms is the shortest and most_ms the longest")
+	return problem(http.StatusUnprocessableEntity, err.Error(), "a cron expression has five fields, for example 30 4 * * 1; an adaptive interval needs least_ms <= every_ms <= most_ms")
 }
 
 // timed sets when a schedule is due.
@@ -154,14 +154,14 @@ func timed(s *store.Schedule, expression string, d *Adaptive) {
 	}
 }
 
-// crawling sets what the jobs of a schedule ask for.
+// crawling sets the request for the jobs of a schedule.
 func crawling(s *store.Schedule, j *store.Job) {
 	s.Name, s.Spec, s.MaxPages, s.Layers = j.Name, j.Spec, j.MaxPages, j.Layers
 }
 
-// scheduleInWords is how a schedule stands, for the log.
+// scheduleInWords describes a schedule for the control log.
 func scheduleInWords(s *store.Schedule) string {
-	words := fmt.Sprintf("%s: every %s, within %s and %s", s.Name, s.Every, s.Least, s.Most)
+	words := fmt.Sprintf("%s: every %s, between %s and %s", s.Name, s.Every, s.Least, s.Most)
 	if s.Cron != "" {
 		words = s.Name + ": " + s.Cron
 	}
@@ -194,7 +194,7 @@ func (a *API) createSchedule(ctx context.Context, in *Creating[ScheduleRequest])
 	o := store.Order{What: "create-schedule", Tenant: s.Tenant, About: s.ID, After: scheduleInWords(&s)}
 	err = a.ordered(ctx, o, func(ctx context.Context) error { return a.store.CreateSchedule(ctx, s) })
 	if errors.Is(err, store.ErrConflict) {
-		return view, problem(http.StatusConflict, fmt.Sprintf("there are %d schedules already", store.MaxSchedules), "delete one first")
+		return view, problem(http.StatusConflict, fmt.Sprintf("maximum of %d schedules reached", store.MaxSchedules), "delete one first")
 	}
 	if err != nil {
 		return view, err
@@ -202,9 +202,9 @@ func (a *API) createSchedule(ctx context.Context, in *Creating[ScheduleRequest])
 	return newSchedule(&s)
 }
 
-// oneOfTwo is a schedule with both kinds of times, or none.
+// oneOfTwo is the problem of a schedule with both kinds of times, or none.
 func oneOfTwo() error {
-	return problem(http.StatusUnprocessableEntity, "a schedule has either a cron expression or an adaptive interval", `say "cron": "@daily", or "adaptive" with every_ms, least_ms and most_ms`)
+	return problem(http.StatusUnprocessableEntity, "a schedule needs either a cron expression or an adaptive interval", `set "cron", for example "@daily", or "adaptive" with every_ms, least_ms and most_ms`)
 }
 
 // changeScheduleInput is a change of a schedule.
@@ -240,7 +240,7 @@ func (a *API) setSchedule(ctx context.Context, id, what string, c *ScheduleChang
 	}
 }
 
-// changed is a schedule as it is to be.
+// changed is a schedule after an update.
 func (a *API) changed(ctx context.Context, was store.Schedule, c *ScheduleChange) (store.Schedule, error) {
 	s, now := was, store.Stored(time.Now())
 	if c.Cron != "" && c.Adaptive != nil {

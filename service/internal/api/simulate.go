@@ -10,26 +10,26 @@ import (
 	"headway/store"
 )
 
-// LimitWish is what a job would ask for, and for whom.
+// LimitWish is the limits a job would request, and its tenant.
 type LimitWish struct {
-	Preset string      `json:"preset,omitempty" enum:"polite,audit,warm,map,owned" doc:"Some presets bring limits along."`
-	Limits JobCeilings `json:"limits,omitempty" doc:"As POST /v1/jobs takes them."`
-	Tenant *string     `json:"tenant,omitempty" maxLength:"200" doc:"For another tenant. Operators only."`
-	Plan   string      `json:"plan,omitempty" maxLength:"200" doc:"As if the tenant had this plan. Operators only."`
+	Preset string      `json:"preset,omitempty" enum:"polite,audit,warm,map,owned" doc:"Some presets set limits."`
+	Limits JobCeilings `json:"limits,omitempty" doc:"As in POST /v1/jobs."`
+	Tenant *string     `json:"tenant,omitempty" maxLength:"200" doc:"Simulate for this tenant instead of your own. Operators only."`
+	Plan   string      `json:"plan,omitempty" maxLength:"200" doc:"Simulate with this plan instead of the tenant's. Operators only."`
 }
 
-// SimulatedLimits is what a job would get.
+// SimulatedLimits is the limits a job would get.
 type SimulatedLimits struct {
 	Tenant string            `json:"tenant,omitempty"`
-	Plan   string            `json:"plan,omitempty" doc:"Missing for none."`
+	Plan   string            `json:"plan,omitempty" doc:"The plan used; absent if there is none."`
 	Limits []answer.JobLimit `json:"limits" nullable:"false"`
-	Errors []string          `json:"errors" nullable:"false" doc:"What would keep the job from a place."`
+	Errors []string          `json:"errors" nullable:"false" doc:"What would keep the job from starting."`
 }
 
 func (a *API) simulateLimits(ctx context.Context, in *struct{ Body LimitWish }) (*struct{ Body SimulatedLimits }, error) {
 	wish, c := &in.Body, callerOf(ctx)
 	if (wish.Tenant != nil || wish.Plan != "") && !c.key.Opens(store.ScopeOperator) {
-		return nil, problem(http.StatusForbidden, "for another tenant or plan the key needs the scope operator", "leave out tenant and plan")
+		return nil, problem(http.StatusForbidden, "simulating for another tenant or plan needs a key with the scope operator", "omit tenant and plan")
 	}
 	request := JobRequest{Preset: wish.Preset, Limits: wish.Limits}
 	set, err := a.readSettings(request.spec().Settings)
@@ -73,7 +73,7 @@ func (a *API) surroundings(ctx context.Context, tenant, plan string) (string, st
 		}
 	}
 	if named {
-		return "", store.Surroundings{}, problem(http.StatusUnprocessableEntity, "there is no such plan", "headway admin plan list names the plans")
+		return "", store.Surroundings{}, problem(http.StatusUnprocessableEntity, "plan not found", "list the plans with headway admin plan list")
 	}
 	return plan, store.Surroundings{}, nil
 }

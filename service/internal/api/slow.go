@@ -11,13 +11,13 @@ import (
 	"headway/store"
 )
 
-// maxLookedHosts is how many hosts of a job are looked at for one answer.
+// maxLookedHosts is how many hosts of a job are read for one response.
 const maxLookedHosts = 10_000
 
 func (a *API) registerSlow() {
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "explain-pace-of-job", Method: http.MethodGet, Path: "/v1/jobs/{job}/slow", Tags: []string{"jobs"}, Summary: "Tell where the time of a job goes, whether more workers would help, and what would",
-		Description: "In shares of host-time, which add up to 1: each host with work is at every instant fetching or waiting for exactly one thing. The workers are asked while the job runs; of one that has ended how its time was spent is not kept.",
+		OperationID: "explain-pace-of-job", Method: http.MethodGet, Path: "/v1/jobs/{job}/slow", Tags: []string{"jobs"}, Summary: "Explain where the time of a job goes, whether more workers would help, and what else would",
+		Description: "Reports shares of host time that add up to 1: at any moment, each host with work is either fetching or waiting for exactly one reason. While the job runs, its workers are queried; for a job that has ended, the shares are not kept.",
 	}, func(ctx context.Context, in *OneJob) (*struct{ Body answer.Slow }, error) {
 		j, err := a.findJob(ctx, in.Job)
 		if err != nil {
@@ -35,7 +35,7 @@ func (a *API) registerSlow() {
 	}, http.StatusNotFound)
 }
 
-// crawlOf is a job to look at.
+// crawlOf is a job to inspect.
 func (a *API) crawlOf(j *store.Job) (*answer.Crawl, error) {
 	asked, err := a.askedOf(j)
 	if err != nil {

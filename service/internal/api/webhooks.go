@@ -13,7 +13,7 @@ import (
 	"headway/store"
 )
 
-// rotateFor is how long a secret that was replaced still signs, beside the new one.
+// rotateFor is how long messages are signed with both secrets after a rotation.
 const rotateFor = 24 * time.Hour
 
 // OneWebhook names a webhook in a path.
@@ -21,47 +21,47 @@ type OneWebhook struct {
 	Webhook string `path:"webhook" maxLength:"64" pattern:"^ep_[a-z0-9]+$" doc:"The id of the webhook." example:"ep_5x2"`
 }
 
-// WebhookRequest is where events are to be sent.
+// WebhookRequest is where to send events.
 type WebhookRequest struct {
-	URL   string            `json:"url" maxLength:"2048" doc:"An address of https, without credentials." example:"https://example.com/hook"`
-	Kinds []store.EventKind `json:"kinds,omitempty" maxItems:"100" nullable:"false" doc:"Only events of these kinds; by default all."`
+	URL   string            `json:"url" maxLength:"2048" doc:"An https URL without credentials." example:"https://example.com/hook"`
+	Kinds []store.EventKind `json:"kinds,omitempty" maxItems:"100" nullable:"false" doc:"Send only events of these kinds; default: all."`
 }
 
-// WebhookChange is what is to be different. What is left out stays as it is.
+// WebhookChange is a partial update. Omitted fields stay unchanged.
 type WebhookChange struct {
-	URL     string            `json:"url,omitempty" maxLength:"2048" doc:"An address of https, without credentials."`
-	Kinds   []store.EventKind `json:"kinds,omitempty" maxItems:"100" nullable:"false" doc:"Only events of these kinds; an empty list is all."`
-	Enabled *bool             `json:"enabled,omitempty" doc:"Whether events are sent. What happens while they are not is not sent later."`
+	URL     string            `json:"url,omitempty" maxLength:"2048" doc:"An https URL without credentials."`
+	Kinds   []store.EventKind `json:"kinds,omitempty" maxItems:"100" nullable:"false" doc:"Send only events of these kinds; an empty list sends all."`
+	Enabled *bool             `json:"enabled,omitempty" doc:"Whether events are sent. Events that happen while the webhook is disabled are not sent later."`
 }
 
 // Webhook is where events of a tenant are sent.
 type Webhook struct {
 	ID             string            `json:"id"`
 	URL            string            `json:"url"`
-	Kinds          []store.EventKind `json:"kinds" nullable:"false" doc:"Only events of these kinds; none for all."`
+	Kinds          []store.EventKind `json:"kinds" nullable:"false" doc:"Only events of these kinds are sent; an empty list sends all."`
 	Enabled        bool              `json:"enabled" doc:"Whether events are sent."`
 	CreatedAt      time.Time         `json:"created_at"`
-	DisabledAt     time.Time         `json:"disabled_at,omitzero" doc:"Since when nothing is sent; missing while something is."`
-	DisabledReason string            `json:"disabled_reason,omitempty" doc:"Why nothing is sent."`
-	OldSecretEnds  time.Time         `json:"old_secret_ends,omitzero" doc:"Until when the secret that was replaced signs, too; missing where it does not."`
+	DisabledAt     time.Time         `json:"disabled_at,omitzero" doc:"Since when the webhook is disabled; absent while it is enabled."`
+	DisabledReason string            `json:"disabled_reason,omitempty" doc:"Why the webhook is disabled."`
+	OldSecretEnds  time.Time         `json:"old_secret_ends,omitzero" doc:"Until when messages are also signed with the previous secret; absent if they are not."`
 }
 
-// WebhookSecret is a webhook with its secret, which is shown this once.
+// WebhookSecret is a webhook with its secret, which is shown only once.
 type WebhookSecret struct {
 	Webhook
-	Secret string `json:"secret" doc:"What the receiver verifies signatures with. It is not shown again." example:"whsec_…"`
+	Secret string `json:"secret" doc:"The signing secret, for verifying signatures. It is not shown again." example:"whsec_…"`
 }
 
 func (w WebhookSecret) place() string { return "/v1/webhooks/" + w.ID }
 
-// hide leaves the secret out of what is kept for requests that are sent again.
+// hide removes the secret from the response stored for repeated requests.
 func (w WebhookSecret) hide() any {
 	w.Secret = ""
 	return w
 }
 
-// reveal shows the secret again to whoever sends the same request again, because the
-// answer may have been lost; not once it was replaced, or the webhook is gone.
+// reveal adds the secret to the response to a repeated request, because the first
+// response may have been lost; not after a rotation, or if the webhook was deleted.
 func (w *WebhookSecret) reveal(ctx context.Context, a *API) error {
 	e, err := a.store.Endpoint(ctx, w.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -73,24 +73,24 @@ func (w *WebhookSecret) reveal(ctx context.Context, a *API) error {
 	return err
 }
 
-// WebhookList is all webhooks of a tenant, the oldest first.
+// WebhookList is all webhooks of a tenant, oldest first.
 type WebhookList struct {
 	Webhooks []Webhook `json:"webhooks" nullable:"false"`
 }
 
-// Delivery is an event on its way to a webhook, and how it fared.
+// Delivery is the delivery of an event to a webhook and its status.
 type Delivery struct {
-	ID       string          `json:"id" doc:"The webhook-id of all its attempts."`
+	ID       string          `json:"id" doc:"The webhook-id header of all attempts."`
 	Kind     store.EventKind `json:"kind"`
-	State    webhook.State   `json:"state" enum:"waiting,sending,delivered,dropped,given_up" doc:"dropped is one whose webhook was off or gone, given_up one whose last attempt failed."`
-	Attempts int             `json:"attempts" doc:"Attempts that have begun."`
-	Error    string          `json:"error,omitempty" doc:"What was wrong with the last attempt that failed."`
+	State    webhook.State   `json:"state" enum:"waiting,sending,delivered,dropped,given_up" doc:"dropped: the webhook was disabled or deleted. given_up: the last attempt failed."`
+	Attempts int             `json:"attempts" doc:"Number of attempts started."`
+	Error    string          `json:"error,omitempty" doc:"Error of the last failed attempt."`
 	MadeAt   time.Time       `json:"made_at"`
-	NextAt   time.Time       `json:"next_at,omitzero" doc:"When the next attempt is due; missing where there is none."`
-	EndedAt  time.Time       `json:"ended_at,omitzero" doc:"Missing while it has not ended."`
+	NextAt   time.Time       `json:"next_at,omitzero" doc:"When the next attempt is due; absent if there is none."`
+	EndedAt  time.Time       `json:"ended_at,omitzero" doc:"When it ended; absent until then."`
 }
 
-// DeliveryList is the latest deliveries of a webhook, the newest first.
+// DeliveryList is the latest deliveries of a webhook, newest first.
 type DeliveryList struct {
 	Deliveries []Delivery `json:"deliveries" nullable:"false"`
 }
@@ -98,27 +98,27 @@ type DeliveryList struct {
 func (a *API) registerWebhooks() {
 	tags, one := []string{"webhooks"}, "/v1/webhooks/{webhook}"
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "create-webhook", Method: http.MethodPost, Path: "/v1/webhooks", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Have events sent to an address",
-		Description: fmt.Sprintf("It is sent what happens from now on, signed with the secret of the answer, which is not shown again. A tenant has at most %d.", store.MaxEndpoints),
+		OperationID: "create-webhook", Method: http.MethodPost, Path: "/v1/webhooks", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Create a webhook: send events to a URL",
+		Description: fmt.Sprintf("New events are sent from now on, signed with the secret in the response, which is not shown again. The maximum is %d webhooks per tenant.", store.MaxEndpoints),
 	}, once(a, "create-webhook", a.createWebhook), http.StatusConflict)
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "list-webhooks", Method: http.MethodGet, Path: "/v1/webhooks", Tags: tags, Summary: "List webhooks, the oldest first",
+		OperationID: "list-webhooks", Method: http.MethodGet, Path: "/v1/webhooks", Tags: tags, Summary: "List webhooks, oldest first",
 	}, a.listWebhooks)
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "get-webhook", Method: http.MethodGet, Path: one, Tags: tags, Summary: "Tell how a webhook stands",
+		OperationID: "get-webhook", Method: http.MethodGet, Path: one, Tags: tags, Summary: "Get a webhook",
 	}, func(ctx context.Context, in *OneWebhook) (*struct{ Body Webhook }, error) {
 		e, err := a.findWebhook(ctx, in.Webhook)
 		return &struct{ Body Webhook }{newWebhook(&e)}, err
 	}, http.StatusNotFound)
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "change-webhook", Method: http.MethodPatch, Path: one, Tags: tags, Summary: "Change a webhook, turn it off or on",
+		OperationID: "change-webhook", Method: http.MethodPatch, Path: one, Tags: tags, Summary: "Update, disable or enable a webhook",
 	}, a.changeWebhook, http.StatusNotFound)
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "rotate-webhook", Method: http.MethodPost, Path: one + "/rotate", Tags: tags, Summary: "Give a webhook a new secret",
-		Description: "The old one signs beside it for a day, so that the receiver has time to learn the new one.",
+		OperationID: "rotate-webhook", Method: http.MethodPost, Path: one + "/rotate", Tags: tags, Summary: "Rotate the signing secret of a webhook",
+		Description: "For one day, messages are signed with both the old and the new secret, so that the receiver has time to switch.",
 	}, a.rotateWebhook, http.StatusNotFound)
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "delete-webhook", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Forget a webhook and what was not sent to it",
+		OperationID: "delete-webhook", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Delete a webhook and its undelivered events",
 	}, func(ctx context.Context, in *OneWebhook) (*struct{}, error) {
 		e, err := a.findWebhook(ctx, in.Webhook)
 		if err != nil {
@@ -127,16 +127,16 @@ func (a *API) registerWebhooks() {
 		return nil, a.orderedWebhook(ctx, &e, "delete-webhook", nil, func(ctx context.Context) error { return a.store.DropEndpoint(ctx, e.ID) })
 	}, http.StatusNotFound)
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "list-deliveries", Method: http.MethodGet, Path: one + "/deliveries", Tags: tags, Summary: "List the latest deliveries of a webhook, the newest first",
-		Description: "Those that ended are kept for a day, for a week if they were given up.",
+		OperationID: "list-deliveries", Method: http.MethodGet, Path: one + "/deliveries", Tags: tags, Summary: "List the latest deliveries of a webhook, newest first",
+		Description: "Deliveries are kept for one day after they end, for one week if they were given up.",
 	}, a.listDeliveries, http.StatusNotFound)
 }
 
-// findWebhook reads a webhook of the caller's tenant. That of another is not there.
+// findWebhook reads a webhook of the caller's tenant; that of another is not found.
 func (a *API) findWebhook(ctx context.Context, id string) (store.Endpoint, error) {
 	e, err := a.store.Endpoint(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && e.Tenant != callerOf(ctx).tenant() {
-		return store.Endpoint{}, problem(http.StatusNotFound, "there is no webhook "+id, "GET /v1/webhooks lists the webhooks")
+		return store.Endpoint{}, problem(http.StatusNotFound, "webhook not found: "+id, "list the webhooks with GET /v1/webhooks")
 	}
 	return e, err
 }
@@ -152,25 +152,25 @@ func newWebhook(e *store.Endpoint) Webhook {
 	return w
 }
 
-// checkAddress refuses what nothing is sent to.
+// checkAddress refuses URLs to which no events are sent.
 func (a *API) checkAddress(address string) error {
 	if err := webhook.CheckURL(address, a.private); err != nil {
-		return problem(http.StatusUnprocessableEntity, err.Error(), "name a public address that begins with https://; docs/guide/webhooks.md says what is sent there")
+		return problem(http.StatusUnprocessableEntity, err.Error(), "give a public URL that begins with https://; docs/guide/webhooks.md describes what is sent")
 	}
 	return nil
 }
 
-// ofTenant refuses callers who speak for nobody: what is done later needs somebody
-// it is done for.
+// ofTenant refuses callers without a tenant: what happens later needs a tenant to
+// belong to.
 func ofTenant(ctx context.Context) (string, error) {
 	tenant := callerOf(ctx).tenant()
 	if tenant == "" {
-		return "", problem(http.StatusForbidden, "the request speaks for no tenant", "use a key that headway admin key create --tenant makes")
+		return "", problem(http.StatusForbidden, "the request has no tenant", "use a key created with headway admin key create --tenant")
 	}
 	return tenant, nil
 }
 
-// orderedWebhook does what is ordered of a webhook, and logs it.
+// orderedWebhook carries out an order to a webhook and logs it.
 func (a *API) orderedWebhook(ctx context.Context, was *store.Endpoint, what string, is *store.Endpoint, do func(context.Context) error) error {
 	o := store.Order{What: what, Tenant: callerOf(ctx).tenant(), Before: webhookInWords(was), After: webhookInWords(is)}
 	for _, e := range []*store.Endpoint{was, is} {
@@ -181,7 +181,7 @@ func (a *API) orderedWebhook(ctx context.Context, was *store.Endpoint, what stri
 	return a.ordered(ctx, o, do)
 }
 
-// webhookInWords is how a webhook stands, for the log; nothing for none.
+// webhookInWords describes a webhook for the control log; empty for none.
 func webhookInWords(e *store.Endpoint) string {
 	if e == nil {
 		return ""
@@ -211,7 +211,7 @@ func (a *API) createWebhook(ctx context.Context, in *Creating[WebhookRequest]) (
 	e.CreatedAt = store.Stored(time.Now())
 	err = a.orderedWebhook(ctx, nil, "create-webhook", &e, func(ctx context.Context) error { return a.store.CreateEndpoint(ctx, e.CreatedAt, e) })
 	if errors.Is(err, store.ErrConflict) {
-		return made, problem(http.StatusConflict, fmt.Sprintf("there are %d webhooks already", store.MaxEndpoints), "delete one first")
+		return made, problem(http.StatusConflict, fmt.Sprintf("maximum of %d webhooks reached", store.MaxEndpoints), "delete one first")
 	}
 	return WebhookSecret{Webhook: newWebhook(&e), Secret: webhook.FormatSecret(e.Secret)}, err
 }
@@ -297,10 +297,10 @@ func (a *API) rotateWebhook(ctx context.Context, in *OneWebhook) (*struct{ Body 
 	return a.showSecret(ctx, e.ID)
 }
 
-// deliveriesInput asks for deliveries.
+// deliveriesInput selects deliveries.
 type deliveriesInput struct {
 	OneWebhook
-	Limit int `query:"limit" minimum:"1" maximum:"100" default:"100" doc:"How many to return at most."`
+	Limit int `query:"limit" minimum:"1" maximum:"100" default:"100" doc:"Maximum number of results."`
 }
 
 func (a *API) listDeliveries(ctx context.Context, in *deliveriesInput) (*struct{ Body DeliveryList }, error) {

@@ -16,21 +16,21 @@ import (
 	"headway/weburl"
 )
 
-// askTime is how long the owner of a host is waited for. What is stored has to do
-// where it does not answer.
+// askTime is how long to wait for the owner of a host. If it does not answer, the
+// stored state is used.
 const askTime = 2 * time.Second
 
 func (a *API) registerWhy() {
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "explain-url", Method: http.MethodGet, Path: "/v1/jobs/{job}/why", Tags: []string{"pages"}, Summary: "Tell how a URL of a job ended, or why it is missing, with the evidence",
-		Description: "Of a URL that waits, the worker that owns its host is asked what for.",
+		OperationID: "explain-url", Method: http.MethodGet, Path: "/v1/jobs/{job}/why", Tags: []string{"pages"}, Summary: "Explain the outcome of a URL, or why the job does not have it, with the evidence",
+		Description: "For a pending URL, the worker that owns its host is queried for the wait reason.",
 	}, a.explainURL, http.StatusNotFound)
 }
 
 // whyInput names a URL.
 type whyInput struct {
 	OneJob
-	URL string `query:"url" required:"true" minLength:"1" maxLength:"8192" doc:"A whole URL." example:"https://example.com/cart"`
+	URL string `query:"url" required:"true" minLength:"1" maxLength:"8192" doc:"An absolute URL." example:"https://example.com/cart"`
 }
 
 func (a *API) explainURL(ctx context.Context, in *whyInput) (*struct{ Body answer.Why }, error) {
@@ -61,7 +61,7 @@ func (a *API) explainURL(ctx context.Context, in *whyInput) (*struct{ Body answe
 	return &struct{ Body answer.Why }{*w}, nil
 }
 
-// askedOf is what a job was asked for, with the settings of the server where it
+// askedOf is the request of a job, with the settings of the server where it
 // says nothing.
 func (a *API) askedOf(j *store.Job) (answer.Asked, error) {
 	spec, err := jobspec.Read(j.Spec)
@@ -75,14 +75,14 @@ func (a *API) askedOf(j *store.Job) (answer.Asked, error) {
 	return spec.Asked(set, j)
 }
 
-// runningURL asks the owner of a URL where it is.
+// runningURL queries the owner of a URL for its state.
 func (a *API) runningURL(id job.ID) func(context.Context, weburl.URL) (*ask.URL, error) {
 	return func(ctx context.Context, u weburl.URL) (*ask.URL, error) {
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
 		answered, err := ask.NewFleet(a.store).Ask(ctx, ask.Question{Kind: ask.KindURL, Job: id, URL: u.String()})
 		if errors.Is(err, ask.ErrNobody) || errors.Is(err, context.DeadlineExceeded) {
-			return nil, nil //nolint:nilnil // nobody owns it just now: what is stored has to do
+			return nil, nil //nolint:nilnil // no owner at the moment: the stored state is used
 		}
 		return answered.URL, err
 	}

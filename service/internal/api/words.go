@@ -14,14 +14,14 @@ import (
 	"headway/visit"
 )
 
-// Short names of what handlers speak of most.
+// Short names of the types that handlers use most.
 type (
 	jobID    = job.ID
 	jobState = job.State
 )
 
-// The closed sets as types that describe themselves. The packages that own the
-// words know nothing of schemas, so the schemas are told to take these in their
+// The closed sets as types with schemas of their own. The packages that own the
+// words know nothing of schemas, so the registry uses these in their
 // place.
 type (
 	outcomeWord string
@@ -90,8 +90,8 @@ func (millis) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeInteger, Format: "int64"}
 }
 
-// schemaName names a type in the document. What a worker says of a host has the
-// same name as what is told of it, and an order on a receipt as one in the log.
+// schemaName names a type in the document. The live state of a host has the
+// same type name as the reported one, and an order on a receipt as one in the log.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	for t.Kind() == reflect.Pointer {

@@ -23,16 +23,16 @@ import (
 	"headway/store/postgres"
 )
 
-// lockOfRiver keeps two processes from making the tables of River at once.
+// lockOfRiver keeps two processes from creating the tables of River at the same time.
 const lockOfRiver int64 = 0x48577200
 
 // Bounds of chores.
 const (
-	rescueAfter = time.Minute           // when a chore whose process died is done again, or after its timeout
-	stopWithin  = 10 * time.Second      // what is under way when the process ends is stopped then
-	fetchGap    = 20 * time.Millisecond // between two looks for chores, while there are some
-	startAgain  = time.Second           // after a start that the database did not answer
-	lookRarely  = 10 * time.Second      // for chores that nobody waits for by the second, where no notice says that there are any
+	rescueAfter = time.Minute           // when a job whose process died is retried, or after its timeout
+	stopWithin  = 10 * time.Second      // graceful shutdown: running jobs are stopped after this
+	fetchGap    = 20 * time.Millisecond // between two polls while there are jobs
+	startAgain  = time.Second           // retry delay if the database does not respond at the start
+	lookRarely  = 10 * time.Second      // poll interval for jobs that are not urgent, if no notification arrives
 )
 
 // Config is what a crew works with.
@@ -43,7 +43,7 @@ type Config struct {
 	Log     *slog.Logger // nil for none
 }
 
-// Crew does the chores of a process. Make one with [Open].
+// Crew runs the background jobs of a process. Make one with [Open].
 type Crew struct {
 	pool   *pgxpool.Pool
 	client *river.Client[pgx.Tx]
@@ -94,7 +94,7 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 	}
 	if err != nil {
 		c.pool.Close()
-		return nil, fmt.Errorf("open chores: %w", err)
+		return nil, fmt.Errorf("open background jobs: %w", err)
 	}
 	return c, nil
 }
@@ -102,12 +102,12 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 // Close closes the connections. It is called after Run has returned.
 func (c *Crew) Close() { c.pool.Close() }
 
-// Run does chores until ctx ends and those under way are done or put back.
+// Run runs background jobs until ctx ends and those in progress are done or queued again.
 func (c *Crew) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if err := c.start(ctx); err != nil {
-		return fmt.Errorf("start chores: %w", err)
+		return fmt.Errorf("start background jobs: %w", err)
 	}
 	var group sync.WaitGroup
 	for _, part := range []func(context.Context, *river.Client[pgx.Tx]) error{c.hooks.Run, c.runs.Run, c.out.Run} {
@@ -118,15 +118,15 @@ func (c *Crew) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// start starts River. A database that does not answer at this moment is waited for, as
-// it is later on.
+// start starts River. If the database does not respond, it retries, as it does
+// later on.
 func (c *Crew) start(ctx context.Context) error {
 	for {
 		err := c.client.Start(ctx)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		c.log.WarnContext(ctx, "chores not started, trying again", "err", err)
+		c.log.WarnContext(ctx, "cannot start background jobs, retrying", "err", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(startAgain):

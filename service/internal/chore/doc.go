@@ -1,8 +1,8 @@
-// Package chore runs the ordinary jobs of a service on River, in the same
-// PostgreSQL: deliveries of events to webhooks, schedules, and what else is done
-// behind the scenes and not per URL.
+// Package chore runs the background jobs of a service on River, in the same
+// PostgreSQL: webhook deliveries, schedules, exports, retention, and other work
+// that is not per URL.
 //
-// A [Crew] is opened by every process that serves and works until its context
-// ends. Any number of them share the work. A chore that its process was killed in
-// is done again by another, so all of them bear being done twice.
+// Every server process opens a [Crew], which works until its context
+// ends. Any number of them share the work. If a process is killed, another one
+// repeats its unfinished jobs, so all of them are safe to run twice.
 package chore

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// warnings is a log for River, which tells of each attempt that failed: what
-// somebody should look at is passed on, the rest can be asked for.
+// warnings is a log for River, which logs every failed attempt: only
+// warnings and errors are passed on; the rest is available through the API.
 type warnings struct{ slog.Handler }
 
 // Enabled implements [slog.Handler].

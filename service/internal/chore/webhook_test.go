@@ -101,7 +101,7 @@ func TestGivenUp(t *testing.T) {
 		t.Errorf("%d attempts at %d deliveries, want 4 at each of 2", all, ids)
 	}
 	for _, d := range list {
-		if d.Attempts != 4 || d.Error != "answered 302: redirects are not followed" || d.Kind != store.JobCreated || v.asked[d.ID] != 4 || d.EndedAt.IsZero() || !d.NextAt.IsZero() {
+		if d.Attempts != 4 || d.Error != "status 302: redirects are not followed" || d.Kind != store.JobCreated || v.asked[d.ID] != 4 || d.EndedAt.IsZero() || !d.NextAt.IsZero() {
 			t.Errorf("given up: %+v", d)
 		}
 	}
@@ -128,7 +128,7 @@ func TestGone(t *testing.T) {
 		fatal(t, err)
 		return got
 	}
-	b.until("it is off", func() bool { off := is(); return !off.Enabled() && off.Disabled == "it answered 410 Gone" })
+	b.until("it is off", func() bool { off := is(); return !off.Enabled() && off.Disabled == "received 410 Gone" })
 	before, _ := v.attempts()
 	b.happen("acme", 3)
 	missed := len(b.events("acme"))

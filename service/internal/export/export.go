@@ -1,14 +1,14 @@
-// Package export writes the results of jobs as files to a place of the operator: a
-// folder, or a bucket of S3.
+// Package export writes the results of jobs as files to the operator's export location: a
+// folder, or an S3 bucket.
 //
-// An export is a job of River, made by the same code as that of `headway export`.
-// Its files lie below the place by tenant and job, so that nobody chooses where a
-// service writes. They appear whole or not at all; an export that is done again,
-// after a kill or because somebody asked twice, writes the same files anew. One whose
-// process is killed is made by another, or by the next, within seconds.
+// An export is a River job that uses the same code as `headway export`.
+// Its files are stored by tenant and job below that location, so that clients cannot choose where a
+// service writes. They appear whole or not at all; a repeated export,
+// after a kill or a second request, writes the same files again. If the
+// process is killed, another process takes over within seconds.
 //
-// It refuses a service without a place, and formats that need what only a running
-// crawl sees.
+// It refuses exports without a location, and formats that need data of a running
+// crawl.
 package export
 
 import (
@@ -33,29 +33,29 @@ const Queue = "export"
 
 // Bounds of exports.
 const (
-	MaxExporting = 2         // under way in one process
+	MaxExporting = 2         // concurrent in one process
 	exportTime   = time.Hour // of one attempt
 	attempts     = 5
 )
 
-// Config says where exports go.
+// Config is where exports are written.
 type Config struct {
 	// To is the folder, or s3://BUCKET/PREFIX; empty for no exports.
 	To string
 	// Scratch is where files lie until they are copied to S3; empty for the
 	// system's temporary folder.
 	Scratch string
-	// Guard is the door to S3, and Roots are who may vouch for it; see
+	// Guard guards the network access to S3, and Roots are its trusted roots; see
 	// [s3.Config].
 	Guard guard.Config
 	Roots *x509.CertPool
 	Log   *slog.Logger // nil for none
 }
 
-// ErrNoPlace says that the operator has named no place for exports.
-var ErrNoPlace = errors.New("this service has no place for exports")
+// ErrNoPlace says that the operator has configured no export location.
+var ErrNoPlace = errors.New("this service has no export location")
 
-// Exporter takes orders for exports and carries them out. Make one with [New].
+// Exporter queues exports and runs them. Make one with [New].
 type Exporter struct {
 	river.WorkerDefaults[order]
 	cfg   Config
@@ -70,7 +70,7 @@ func New(cfg Config, s store.Reader) (*Exporter, error) {
 	switch {
 	case s3.IsPlace(cfg.To):
 		_, err = s3.ParsePlace(cfg.To)
-	case cfg.To != "": // a folder that cannot be is noticed before somebody waits for its files
+	case cfg.To != "": // an invalid folder is noticed at the start
 		err = os.MkdirAll(cfg.To, 0o755)
 	}
 	if err != nil {

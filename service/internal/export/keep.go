@@ -11,21 +11,21 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// An export belongs to the process that holds its lock, on a connection that dies
-// with the process. Whoever loses the connection stops; what nobody holds the lock
-// of is put back to waiting, by anybody.
+// An export belongs to the process that holds its lock, on a connection that ends
+// with the process. A process that loses the connection stops; an export without a lock
+// holder is queued again, by any process.
 const (
-	lockWithin = 10 * time.Second // for a lock that is looked at by others
-	stillHeld  = time.Second      // how often the connection is asked whether it lives, and how long it has to answer
-	lookEvery  = 4 * time.Second  // for exports that nobody makes; longer than it takes to stop without a lock
-	maxLost    = 100              // exports that are put back at a time
+	lockWithin = 10 * time.Second // to get a lock that others are checking
+	stillHeld  = time.Second      // interval and timeout of the connection's health check
+	lookEvery  = 4 * time.Second  // interval for finding abandoned exports; longer than it takes to stop without a lock
+	maxLost    = 100              // exports that are queued again at a time
 )
 
 // lockOf is the lock of an export, apart from those of other schemas.
 const lockOf = `hashtextextended(current_schema() || ' export ' || %s::text, 0)`
 
-// errLost says that the export may be somebody else's by now.
-var errLost = errors.New("the connection that holds the lock is lost")
+// errLost says that another process may own the export by now.
+var errLost = errors.New("lost the connection that holds the export lock")
 
 // hold takes the lock of an export. The context ends with the lock, which is given
 // back by free.
@@ -49,9 +49,9 @@ func (x *Exporter) hold(ctx context.Context, id int64) (_ context.Context, free 
 	return work, func() {
 		stop(nil)
 		<-watched
-		// The lock goes with the session, whatever state that is in.
+		// The lock ends with the session, whatever its state.
 		if err := conn.Hijack().Close(context.WithoutCancel(ctx)); err != nil {
-			x.cfg.Log.DebugContext(ctx, "connection of an export", "err", err)
+			x.cfg.Log.DebugContext(ctx, "cannot close the connection of an export lock", "err", err)
 		}
 	}, nil
 }
@@ -79,8 +79,8 @@ func watch(ctx context.Context, conn *pgxpool.Conn, stop context.CancelCauseFunc
 // lost are the attempts at exports, by number.
 type lost map[int64]int
 
-// Run puts exports back to waiting that nobody makes, until ctx ends: their process
-// was killed. Any number of processes may.
+// Run queues abandoned exports again until ctx ends: their process
+// was killed. Any number of processes can run it.
 func (x *Exporter) Run(ctx context.Context, _ *river.Client[pgx.Tx]) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -88,13 +88,13 @@ func (x *Exporter) Run(ctx context.Context, _ *river.Client[pgx.Tx]) error {
 	for {
 		now, err := x.unheld(ctx)
 		for id, attempt := range now {
-			// Twice in a row: by now whoever has lost the lock has stopped.
+			// Twice in a row: by now a process that lost the lock has stopped.
 			if err == nil && before[id] == attempt {
 				err = x.putBack(ctx, id, attempt)
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			x.cfg.Log.WarnContext(ctx, "exports that nobody makes are not looked for", "err", err)
+			x.cfg.Log.WarnContext(ctx, "cannot look for abandoned exports", "err", err)
 		}
 		before = now
 		select {
@@ -105,7 +105,7 @@ func (x *Exporter) Run(ctx context.Context, _ *river.Client[pgx.Tx]) error {
 	}
 }
 
-// unheld are exports under way whose lock nobody holds.
+// unheld are running exports whose lock is free.
 func (x *Exporter) unheld(ctx context.Context) (lost, error) {
 	rows, err := x.pool.Query(ctx, `with running as materialized (select id, attempt from river_job where kind = $1 and state = 'running' order by id limit $2)
 		select id, attempt from running where pg_try_advisory_xact_lock(`+fmt.Sprintf(lockOf, "id")+`)`, (order{}).Kind(), maxLost)
@@ -121,7 +121,7 @@ func (x *Exporter) unheld(ctx context.Context) (lost, error) {
 	return found, nil
 }
 
-// putBack lets an export be made again, unless it was tried often enough.
+// putBack queues an export again, unless it has used up its attempts.
 func (x *Exporter) putBack(ctx context.Context, id int64, attempt int) error {
 	tag, err := x.pool.Exec(ctx, `update river_job set scheduled_at = now(), state = (case when attempt < max_attempts then 'available' else 'discarded' end)::river_job_state,
 		finalized_at = case when attempt < max_attempts then null else now() end,
@@ -131,7 +131,7 @@ func (x *Exporter) putBack(ctx context.Context, id int64, attempt int) error {
 		return fmt.Errorf("put export %d back: %w", id, err)
 	}
 	if tag.RowsAffected() > 0 {
-		x.cfg.Log.InfoContext(ctx, "export put back: the server that made it has ended", "export", id, "attempt", attempt)
+		x.cfg.Log.InfoContext(ctx, "export queued again, its server is gone", "export", id, "attempt", attempt)
 	}
 	return nil
 }

@@ -26,31 +26,31 @@ type order struct {
 // Kind implements [river.JobArgs].
 func (order) Kind() string { return "export" }
 
-// State is how an export stands.
+// State is the state of an export.
 type State string
 
 // The states of an export.
 const (
-	Waiting State = "waiting" // for its turn, or for another attempt
+	Waiting State = "waiting" // queued, or waiting for a retry
 	Running State = "running"
 	Done    State = "done"
-	Failed  State = "failed" // for good
+	Failed  State = "failed" // permanently
 )
 
-// Export is an order for files, and what became of it.
+// Export is a requested export and its status.
 type Export struct {
 	ID      int64
 	Job     job.ID
 	Formats []string
 	State   State
 	URLs    int64    // in each file
-	Files   []string // where they are, once they are there
+	Files   []string // their locations, once the export is done
 	Error   string   // of the last attempt that failed
 	AskedAt time.Time
 	EndedAt time.Time // zero while it has not
 }
 
-// Ask orders an export. One that was asked for and has not ended is not made
+// Ask queues an export. While the same export is unfinished, it is not queued
 // twice.
 func (x *Exporter) Ask(ctx context.Context, client *river.Client[pgx.Tx], id job.ID, formats []string) (Export, error) {
 	if x.cfg.To == "" {
@@ -58,11 +58,11 @@ func (x *Exporter) Ask(ctx context.Context, client *river.Client[pgx.Tx], id job
 	}
 	formats = slices.Compact(slices.Sorted(slices.Values(formats)))
 	if len(formats) == 0 {
-		return Export{}, errors.New("no format is named")
+		return Export{}, errors.New("no format given")
 	}
 	for _, f := range formats {
 		if !slices.Contains(format.Exportable(), f) {
-			return Export{}, fmt.Errorf("there is no format %q for exports", f)
+			return Export{}, fmt.Errorf("unknown export format %q", f)
 		}
 	}
 	if _, err := x.store.Job(ctx, id); err != nil {
@@ -74,13 +74,13 @@ func (x *Exporter) Ask(ctx context.Context, client *river.Client[pgx.Tx], id job
 		},
 	}})
 	if err != nil {
-		return Export{}, fmt.Errorf("ask for an export of job %d: %w", id, err)
+		return Export{}, fmt.Errorf("create an export of job %d: %w", id, err)
 	}
 	return read(made.Job)
 }
 
-// Get returns an export, or [store.ErrNotFound]. Those that ended are kept for a
-// day, a week if they failed.
+// Get returns an export, or [store.ErrNotFound]. It is kept for a day after
+// it ends, for a week if it failed.
 func (x *Exporter) Get(ctx context.Context, client *river.Client[pgx.Tx], id int64) (Export, error) {
 	row, err := client.JobGet(ctx, id)
 	if errors.Is(err, river.ErrNotFound) || err == nil && row.Kind != (order{}).Kind() {

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 
+	"headway/internal/atomicfile"
 	"headway/internal/result"
-	"headway/internal/whole"
 	"headway/output/format"
 	"headway/output/s3"
 	"headway/store"
@@ -40,16 +40,16 @@ func (x *Exporter) Work(ctx context.Context, j *river.Job[order]) error {
 	}
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
-		return river.JobSnooze(0) // we are stopping
+		return river.JobSnooze(0) // the server is stopping
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, ErrNoPlace):
-		return river.JobCancel(err) // the job was forgotten meanwhile, or the place
+		return river.JobCancel(err) // the job was deleted meanwhile, or the export location removed
 	case err != nil:
 		return err
 	}
 	return river.RecordOutput(ctx, w)
 }
 
-// fulfil writes the files of an export and puts them in their place.
+// fulfil writes the files of an export and moves them to the export location.
 func (x *Exporter) fulfil(ctx context.Context, id int64, o *order) (written, error) {
 	if x.cfg.To == "" {
 		return written{}, ErrNoPlace
@@ -62,14 +62,14 @@ func (x *Exporter) fulfil(ctx context.Context, id int64, o *order) (written, err
 	if !s3.IsPlace(x.cfg.To) {
 		return x.write(ctx, &j, o.Formats, filepath.Join(x.cfg.To, filepath.FromSlash(below)))
 	}
-	// By its number, so that another attempt clears away what a kill left.
+	// By its number, so that a retry removes what a kill left behind.
 	scratch := filepath.Join(x.cfg.Scratch, fmt.Sprint("headway-export-", id))
 	if err := os.RemoveAll(scratch); err != nil {
 		return written{}, err
 	}
 	defer func() {
 		if err := os.RemoveAll(scratch); err != nil {
-			x.cfg.Log.WarnContext(ctx, "export left behind", "path", scratch, "err", err)
+			x.cfg.Log.WarnContext(ctx, "cannot remove temporary export files", "path", scratch, "err", err)
 		}
 	}()
 	w, err := x.write(ctx, &j, o.Formats, scratch)
@@ -79,7 +79,7 @@ func (x *Exporter) fulfil(ctx context.Context, id int64, o *order) (written, err
 	return x.send(ctx, w, below)
 }
 
-// placeOf is the folder of a job below the place. No name of a tenant leads
+// placeOf is the folder of a job below the export location. No tenant name can lead
 // elsewhere.
 func placeOf(j *store.Job) string {
 	return path.Join("tenant-"+url.PathEscape(j.Tenant), fmt.Sprint("job-", j.ID))
@@ -102,7 +102,7 @@ func (x *Exporter) write(ctx context.Context, j *store.Job, formats []string, di
 		return written{}, err
 	}
 	for _, name := range format.Files(formats...) {
-		there, err := whole.Exists(filepath.Join(dir, name))
+		there, err := atomicfile.Exists(filepath.Join(dir, name))
 		if err != nil {
 			return written{}, err
 		}

@@ -1,11 +1,11 @@
-// Package proof finds out whether a host is a tenant's: a token that only the
-// tenant was told lies there, in a file or in a record of its name.
+// Package proof verifies that a host belongs to a tenant: a token that only the
+// tenant knows is published there, in a file or in a DNS record.
 //
-// Promises: the file is asked for through the one guarded dialler, once, within
-// bounds; no redirect is followed, because where it leads is not the host; names
+// Promises: the file is requested through the one guarded dialler, once, within
+// bounds; no redirect is followed, because its target may be another host; names
 // are looked up by the resolver of the service.
 //
-// Refusals: a token that is part of a longer line, answers other than 200, and
+// Refusals: a token that is part of a longer line, statuses other than 200, and
 // records of a name above the host's.
 package proof
 
@@ -49,7 +49,7 @@ type Checker struct {
 	client *http.Client
 }
 
-// New returns a checker. Roots may vouch for https; nil for those of the system.
+// New returns a checker. Roots are the trusted roots for https; nil for those of the system.
 func New(cfg guard.Config, roots *x509.CertPool) (*Checker, error) {
 	dialer, err := guard.New(cfg)
 	if err != nil {
@@ -78,14 +78,14 @@ func Names(home weburl.URL) (file, record string) {
 func (c *Checker) ByRecord(ctx context.Context, home weburl.URL, token string) (store.Proof, error) {
 	_, record := Names(home)
 	if record == "" {
-		return store.NoProof, errors.New("an address has no record")
+		return store.NoProof, errors.New("an IP address has no DNS record")
 	}
 	texts, err := c.dialer.Texts(ctx, record)
 	switch {
 	case err != nil:
-		return store.NoProof, fmt.Errorf("the record %s cannot be read: %w", record, err)
+		return store.NoProof, fmt.Errorf("cannot read TXT record %s: %w", record, err)
 	case !slices.Contains(texts, token):
-		return store.NoProof, fmt.Errorf("the record %s does not hold the token", record)
+		return store.NoProof, fmt.Errorf("TXT record %s does not contain the token", record)
 	}
 	return store.ByDNS, nil
 }
@@ -100,20 +100,20 @@ func (c *Checker) ByFile(ctx context.Context, home weburl.URL, token string) (st
 	r.Header.Set("User-Agent", "Headway-Ownership")
 	a, err := c.client.Do(r)
 	if err != nil {
-		return store.NoProof, fmt.Errorf("%s cannot be read: %w", file, errors.Unwrap(err))
+		return store.NoProof, fmt.Errorf("cannot read %s: %w", file, errors.Unwrap(err))
 	}
 	defer a.Body.Close()
 	if a.StatusCode != http.StatusOK {
-		return store.NoProof, fmt.Errorf("%s answered %d", file, a.StatusCode)
+		return store.NoProof, fmt.Errorf("%s returned status %d", file, a.StatusCode)
 	}
 	text, err := io.ReadAll(io.LimitReader(a.Body, maxFile))
 	if err != nil {
-		return store.NoProof, fmt.Errorf("%s cannot be read: %w", file, err)
+		return store.NoProof, fmt.Errorf("cannot read %s: %w", file, err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if strings.TrimSpace(line) == token {
 			return store.ByFile, nil
 		}
 	}
-	return store.NoProof, fmt.Errorf("%s does not hold the token", file)
+	return store.NoProof, fmt.Errorf("%s does not contain the token", file)
 }

@@ -1,10 +1,10 @@
-// Package retention forgets what nobody is to keep any longer: results of jobs, as
-// the plans of their tenants say, and events that are old.
+// Package retention deletes expired data: results of jobs, as
+// set by the plans of their tenants, and old events.
 //
-// It runs as a job of River once an hour, in one process at a time, and goes in
-// small steps: a job is dropped in a transaction of its own, a large one with its
-// tables, so that nothing else waits for it. Being killed costs nothing: what is
-// left is found again.
+// It runs as a River job once an hour, in one process at a time, in
+// small steps: each job is deleted in its own transaction, a large one together with its
+// tables, so that nothing else waits for it. After a kill, the next run
+// continues.
 package retention
 
 import (
@@ -28,18 +28,18 @@ const Queue = "retention"
 const (
 	Every    = time.Hour
 	atOnce   = 100              // jobs read at a time
-	runTime  = 50 * time.Minute // after which the next run goes on
+	runTime  = 50 * time.Minute // after which the next run continues
 	attempts = 3
 )
 
 // Store is what retention needs of a store.
 type Store interface {
 	store.Retention
-	// Drop forgets a job that has ended, and all that belongs to it.
+	// Drop deletes a job that has ended, and all its data.
 	Drop(ctx context.Context, id job.ID) error
 }
 
-// Keeper forgets. Make one with [New].
+// Keeper deletes expired data. Make one with [New].
 type Keeper struct {
 	river.WorkerDefaults[run]
 	store Store
@@ -51,7 +51,7 @@ func New(s Store, log *slog.Logger) *Keeper {
 	return &Keeper{store: s, log: cmp.Or(log, slog.New(slog.DiscardHandler))}
 }
 
-// run is one look at everything: the arguments of a job of River.
+// run is one pass over everything: the arguments of a River job.
 type run struct{}
 
 // Kind implements [river.JobArgs].
@@ -65,8 +65,8 @@ var unfinished = []rivertype.JobState{
 	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
 }
 
-// Periodic is when to run: soon after somebody begins to lead, and then by the
-// hour. One that waits or runs is enough.
+// Periodic is when to run: soon after a leader is elected, and then every
+// hour. There is at most one run queued or in progress.
 func (*Keeper) Periodic() *river.PeriodicJob {
 	return river.NewPeriodicJob(river.PeriodicInterval(Every), func() (river.JobArgs, *river.InsertOpts) {
 		return run{}, &river.InsertOpts{Queue: Queue, MaxAttempts: attempts, UniqueOpts: river.UniqueOpts{ByState: unfinished}}
@@ -80,12 +80,12 @@ func (*Keeper) Timeout(*river.Job[run]) time.Duration { return runTime }
 func (k *Keeper) Work(ctx context.Context, _ *river.Job[run]) error {
 	err := k.forget(ctx, time.Now())
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return river.JobSnooze(0) // we are stopping
+		return river.JobSnooze(0) // the server is stopping
 	}
 	return err
 }
 
-// forget forgets all that is due. A job that cannot be dropped does not keep the
+// forget deletes all expired data. A job that cannot be deleted does not block the
 // others.
 func (k *Keeper) forget(ctx context.Context, now time.Time) error {
 	for {
@@ -98,13 +98,13 @@ func (k *Keeper) forget(ctx context.Context, now time.Time) error {
 			switch e := k.store.Drop(ctx, id); {
 			case e == nil:
 				dropped++
-			case errors.Is(e, store.ErrNotFound), errors.Is(e, store.ErrConflict): // somebody was faster, or it runs again
+			case errors.Is(e, store.ErrNotFound), errors.Is(e, store.ErrConflict): // another process was faster, or it runs again
 			default:
 				err = errors.Join(err, e)
 			}
 		}
 		if dropped > 0 {
-			k.log.InfoContext(ctx, "results forgotten", "jobs", dropped)
+			k.log.InfoContext(ctx, "expired results deleted", "jobs", dropped)
 		}
 		if err != nil {
 			return err

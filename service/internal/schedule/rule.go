@@ -25,12 +25,12 @@ const (
 // come: those of an hour in which it is due every minute.
 const looks = 60
 
-// parse reads a cron expression of five fields, or a word such as @daily. It is in
-// UTC unless it begins with CRON_TZ=Europe/Berlin or the like.
+// parse reads a cron expression of five fields, or a shorthand such as @daily. It is in
+// UTC unless it begins with a time zone such as CRON_TZ=Europe/Berlin.
 func parse(text string) (cron.Schedule, error) {
 	for _, zone := range []string{"TZ=", "CRON_TZ="} {
 		if strings.HasPrefix(text, zone) && !strings.Contains(text, " ") {
-			return nil, fmt.Errorf("%q is a time zone without an expression", text)
+			return nil, fmt.Errorf("time zone without a cron expression: %q", text)
 		}
 	}
 	if !strings.HasPrefix(text, "TZ=") && !strings.HasPrefix(text, "CRON_TZ=") {
@@ -38,15 +38,15 @@ func parse(text string) (cron.Schedule, error) {
 	}
 	s, err := cron.ParseStandard(text)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not an expression like 30 4 * * 1: %w", strings.TrimPrefix(text, "CRON_TZ=UTC "), err)
+		return nil, fmt.Errorf("invalid cron expression %q: %w", strings.TrimPrefix(text, "CRON_TZ=UTC "), err)
 	}
 	return s, nil
 }
 
-// Check reports a cron expression that no schedule can have.
+// Check reports an invalid cron expression.
 func Check(text string, now time.Time) error {
 	if len(text) > store.MaxCron {
-		return fmt.Errorf("an expression of %d bytes, at most %d", len(text), store.MaxCron)
+		return fmt.Errorf("cron expression too long: %d bytes, the maximum is %d", len(text), store.MaxCron)
 	}
 	s, err := parse(text)
 	if err != nil {
@@ -54,7 +54,7 @@ func Check(text string, now time.Time) error {
 	}
 	last := s.Next(now)
 	if last.IsZero() {
-		return fmt.Errorf("%q is never due", text)
+		return fmt.Errorf("cron expression %q never matches", text)
 	}
 	for range looks {
 		next := s.Next(last)
@@ -62,16 +62,16 @@ func Check(text string, now time.Time) error {
 			break
 		}
 		if next.Sub(last) < store.MinEvery {
-			return fmt.Errorf("%q is due more often than every %s", text, store.MinEvery)
+			return fmt.Errorf("cron expression %q matches more often than every %s", text, store.MinEvery)
 		}
 		last = next
 	}
 	return nil
 }
 
-// Make completes a schedule that somebody asks for, to be stored with
+// Make completes a requested schedule, to be stored with
 // [store.Schedules]: its id, and when it is first due. One with a cron expression
-// is due at the next of its times, another at once.
+// is due at its next time, an adaptive one immediately.
 func Make(s store.Schedule, now time.Time) (store.Schedule, error) {
 	s.ID, s.CreatedAt, s.DueAt = "sc_"+strings.ToLower(rand.Text()), now, now
 	if s.Cron != "" {
@@ -86,7 +86,7 @@ func Make(s store.Schedule, now time.Time) (store.Schedule, error) {
 	return s, s.Check()
 }
 
-// Change completes a change of a schedule: when it is due by other times, or after a
+// Change completes an update of a schedule: when it is due with new times, or after a
 // pause. An interval counts from the last job.
 func Change(was, s store.Schedule, now time.Time) (store.Schedule, error) {
 	if s.Cron != "" && s.Cron != was.Cron {
@@ -122,12 +122,12 @@ func Next(s *store.Schedule, now time.Time) (time.Time, error) {
 	}
 	next := c.Next(now).UTC()
 	if next.IsZero() {
-		return time.Time{}, errors.New("it is never due again")
+		return time.Time{}, errors.New("the schedule will never be due again")
 	}
 	return next, nil
 }
 
-// adapt is the interval of a schedule after a run in which this share of pages had
+// adapt is the interval of a schedule after a run in which this share of pages
 // changed.
 func adapt(s *store.Schedule, share float64) time.Duration {
 	every := s.Every
@@ -140,8 +140,8 @@ func adapt(s *store.Schedule, share float64) time.Duration {
 	return min(max(every, s.Least), s.Most)
 }
 
-// changed are the kinds of change that count. What answers more slowly has not
-// changed, and what was not looked at is not known to have.
+// changed are the kinds of change that count. A page that is only slower has not
+// changed, and for a page that was not fetched it is unknown.
 var changed = map[answer.ChangeKind]bool{
 	answer.PageNew: true, answer.PageGone: true, answer.PageDead: true, answer.PageRecovered: true, answer.PageChanged: true,
 }

@@ -33,7 +33,7 @@ type Store interface {
 	store.Reader
 }
 
-// Runner makes jobs of schedules. Make one with [New].
+// Runner creates the jobs of schedules. Make one with [New].
 type Runner struct {
 	store Store
 	log   *slog.Logger
@@ -47,13 +47,13 @@ func New(s Store, log *slog.Logger) *Runner {
 // Register adds the work of comparisons, which wait in [Queue].
 func (r *Runner) Register(workers *river.Workers) { river.AddWorker(workers, &worker{Runner: r}) }
 
-// Run makes jobs of what is due until ctx ends. Any number of processes may.
+// Run creates the jobs of due schedules until ctx ends. Any number of processes can run it.
 func (r *Runner) Run(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	for {
 		wait := lookEvery
 		err := r.look(ctx, client, time.Now())
 		if ctx.Err() == nil && err != nil {
-			r.log.WarnContext(ctx, "schedules not looked at", "err", err)
+			r.log.WarnContext(ctx, "cannot read due schedules", "err", err)
 			wait = retryAfter
 		}
 		select {
@@ -64,7 +64,7 @@ func (r *Runner) Run(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	}
 }
 
-// look makes jobs of what is due, and lets runs that have ended be compared.
+// look creates the jobs of due schedules, and queues comparisons of finished runs.
 func (r *Runner) look(ctx context.Context, client *river.Client[pgx.Tx], now time.Time) error {
 	due, err := r.store.DueSchedules(ctx, now, atOnce)
 	if err != nil {
@@ -89,12 +89,12 @@ func (r *Runner) look(ctx context.Context, client *river.Client[pgx.Tx], now tim
 	return err
 }
 
-// run makes the job of one schedule. One that can never be due again is paused:
-// somebody should look at it.
+// run creates the job of one schedule. A schedule that can never be due again is
+// paused and needs attention.
 func (r *Runner) run(ctx context.Context, s *store.Schedule, now time.Time) error {
 	next, err := Next(s, now)
 	if err != nil {
-		r.log.WarnContext(ctx, "schedule paused", "schedule", s.ID, "err", err)
+		r.log.WarnContext(ctx, "schedule paused, it will never be due again", "schedule", s.ID, "err", err)
 		return r.store.PauseSchedule(ctx, now, s.ID)
 	}
 	id, err := r.store.RunSchedule(ctx, now, *s, next)
@@ -102,7 +102,7 @@ func (r *Runner) run(ctx context.Context, s *store.Schedule, now time.Time) erro
 		return err
 	}
 	if id != 0 {
-		r.log.InfoContext(ctx, "schedule run", "schedule", s.ID, "job", id, "late", now.Sub(s.DueAt))
+		r.log.InfoContext(ctx, "scheduled job created", "schedule", s.ID, "job", id, "late", now.Sub(s.DueAt))
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (*worker) Timeout(*river.Job[comparison]) time.Duration { return compareTim
 func (w *worker) Work(ctx context.Context, j *river.Job[comparison]) error {
 	s, err := w.store.Schedule(ctx, j.Args.Schedule)
 	if errors.Is(err, store.ErrNotFound) || err == nil && s.Turn != j.Args.Turn {
-		return nil // nobody waits for it any more
+		return nil // no longer needed
 	}
 	if err != nil {
 		return err
@@ -143,13 +143,13 @@ func (w *worker) Work(ctx context.Context, j *river.Job[comparison]) error {
 		return river.JobSnooze(0) // we are stopping
 	}
 	if err != nil {
-		w.log.WarnContext(ctx, "runs not compared", "schedule", s.ID, "err", err)
+		w.log.WarnContext(ctx, "cannot compare runs", "schedule", s.ID, "err", err)
 	}
 	return w.store.MeasureSchedule(context.WithoutCancel(ctx), s, share, every)
 }
 
-// measure compares the last two runs. Of what cannot be compared the interval
-// stays as it is.
+// measure compares the last two runs. If they cannot be compared, the interval
+// stays unchanged.
 func (w *worker) measure(ctx context.Context, s *store.Schedule) (share float64, every time.Duration, err error) {
 	c, err := answer.Compare(ctx, answer.Side{Reader: w.store, Job: s.Before}, answer.Side{Reader: w.store, Job: s.Last}, 0, nil)
 	if err != nil {

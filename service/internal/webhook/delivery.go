@@ -78,43 +78,43 @@ func (w *worker) Work(ctx context.Context, j *river.Job[delivery]) error {
 	e, err := w.store.Endpoint(ctx, d.Endpoint)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return river.JobCancel(errors.New("the endpoint was deleted"))
+		return river.JobCancel(errors.New("the webhook was deleted"))
 	case err != nil:
 		return w.later(ctx, d, err)
 	case !e.Enabled():
-		return river.JobCancel(fmt.Errorf("the endpoint is off: %s", e.Disabled))
+		return river.JobCancel(fmt.Errorf("the webhook is disabled: %s", e.Disabled))
 	}
 	status, err := w.post(ctx, &e, d)
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
-		return river.JobSnooze(0) // we are stopping, which is not the receiver's fault
+		return river.JobSnooze(0) // the server is stopping, which is not the receiver's fault
 	case err == nil && status/100 == 2:
 		return nil
 	case err == nil && status == http.StatusGone:
-		if err := w.store.DisableEndpoint(ctx, time.Now(), e.ID, "it answered 410 Gone"); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := w.store.DisableEndpoint(ctx, time.Now(), e.ID, "received 410 Gone"); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return w.later(ctx, d, err)
 		}
-		w.log.InfoContext(ctx, "webhook endpoint turned off", "endpoint", e.ID, "status", status)
-		return river.JobCancel(errors.New("answered 410 Gone"))
+		w.log.InfoContext(ctx, "webhook endpoint disabled", "endpoint", e.ID, "status", status)
+		return river.JobCancel(errors.New("received 410 Gone"))
 	case err == nil && status/100 == 3:
-		err = fmt.Errorf("answered %d: redirects are not followed", status)
+		err = fmt.Errorf("status %d: redirects are not followed", status)
 	case err == nil:
-		err = fmt.Errorf("answered %d", status)
+		err = fmt.Errorf("status %d", status)
 	}
 	if j.Attempt >= j.MaxAttempts {
-		w.log.WarnContext(ctx, "webhook given up", "endpoint", e.ID, "attempt", j.Attempt, "err", err)
+		w.log.WarnContext(ctx, "webhook delivery given up", "endpoint", e.ID, "attempt", j.Attempt, "err", err)
 	}
 	return err
 }
 
-// later puts a delivery off because of the store, which costs it no attempt.
+// later postpones a delivery because of a store error; it does not count as an attempt.
 func (w *worker) later(ctx context.Context, d *delivery, err error) error {
-	w.log.WarnContext(ctx, "webhook put off", "endpoint", d.Endpoint, "err", err)
+	w.log.WarnContext(ctx, "webhook delivery postponed", "endpoint", d.Endpoint, "err", err)
 	return river.JobSnooze(storeRetry)
 }
 
-// post makes one request and returns the status of its answer. What is wrong with
-// an address or a connection is said without the address, which may hold secrets.
+// post sends one request and returns the status of the response. Errors of
+// a URL or a connection do not contain the URL, which may hold secrets.
 func (s *Sender) post(ctx context.Context, e *store.Endpoint, d *delivery) (status int, err error) {
 	if err := CheckURL(e.URL, s.private); err != nil {
 		return 0, err
@@ -137,7 +137,7 @@ func (s *Sender) post(ctx context.Context, e *store.Endpoint, d *delivery) (stat
 		return 0, err
 	}
 	defer answer.Body.Close()
-	// Read so that the connection can be used again. What it says decides nothing.
+	// Read so that the connection can be reused. The content is ignored.
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer))
 	return answer.StatusCode, nil
 }

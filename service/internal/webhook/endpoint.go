@@ -19,28 +19,28 @@ func NewEndpoint(tenant, address string, kinds []store.EventKind) store.Endpoint
 	return store.Endpoint{ID: "ep_" + strings.ToLower(rand.Text()), Tenant: tenant, URL: address, Kinds: kinds, Secret: NewSecret()}
 }
 
-// CheckURL reports an address that nothing is sent to. Where a name leads is only
-// known when it is dialled; the guard sees to that.
+// CheckURL reports a URL that events cannot be sent to. The IP address of a name is only
+// known when it is dialled; the guard checks it then.
 func CheckURL(address string, private []guard.Range) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "":
-		return fmt.Errorf("%q is not an address like https://example.com/hook", address)
+		return fmt.Errorf("invalid webhook URL %q", address)
 	case u.User != nil:
-		return errors.New("the address holds credentials: the signature says who sends")
+		return errors.New("the webhook URL contains credentials; verify the signature instead")
 	case u.Fragment != "":
-		return errors.New("the address has a fragment, which is never sent")
+		return errors.New("the webhook URL has a fragment, which is never sent")
 	case u.Scheme == "https":
 		return nil
 	case u.Scheme == "http" && isPrivate(u.Hostname(), private):
 		return nil
 	default:
-		return fmt.Errorf("%q is not https: anybody on the way could read what is sent", address)
+		return fmt.Errorf("webhook URL %q is not https", address)
 	}
 }
 
-// isPrivate tells an address within ranges that the operator opened. A name is not
-// one: it could lead elsewhere tomorrow.
+// isPrivate reports whether an IP address is within ranges that the operator allowed. A name
+// never is: it could resolve to another address tomorrow.
 func isPrivate(host string, private []guard.Range) bool {
 	a, err := netip.ParseAddr(host)
 	return err == nil && slices.ContainsFunc(private, func(r guard.Range) bool { return r.Prefix.Contains(a) })

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Bounds of what one process has to do with one endpoint.
+// Limits of one process for one endpoint.
 const (
-	laneWidth = 4                     // deliveries under way
+	laneWidth = 4                     // concurrent deliveries
 	maxWait   = 2 * time.Second       // how long a delivery waits for one of them to end
-	maxTurn   = 30 * time.Second      // how long it is put off if that is too long
-	firstTook = 20 * time.Millisecond // how long a delivery is believed to take before one was timed
+	maxTurn   = 30 * time.Second      // how long it is postponed otherwise
+	firstTook = 20 * time.Millisecond // assumed duration of a delivery before one was measured
 )
 
-// lanes keep the deliveries to one endpoint from taking the places of all others.
-// As many wait for their lane as it will soon have room for. The rest are put off,
+// lanes keep the deliveries to one endpoint from blocking those to others.
+// As many wait for their lane as it will soon have room for. The rest are postponed,
 // each a little longer than the one before, as fast as the lane moves.
 type lanes struct {
 	mu   sync.Mutex
@@ -25,7 +25,7 @@ type lanes struct {
 // lane is what is under way to one endpoint.
 type lane struct {
 	places chan struct{} // one for each delivery under way
-	users  int           // deliveries under way or waiting
+	users  int           // concurrent deliveries or waiting
 	took   time.Duration // by deliveries, lately
 	left   time.Time     // when the last one ended, or the first came
 	last   time.Time     // when the last that was put off comes back

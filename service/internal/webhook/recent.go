@@ -13,22 +13,22 @@ import (
 	"headway/store"
 )
 
-// MaxRecent is how many deliveries are told of at a time.
+// MaxRecent is how many deliveries are listed at most.
 const MaxRecent = 100
 
-// State is how a delivery stands.
+// State is the state of a delivery.
 type State string
 
 // The states of a delivery.
 const (
-	Waiting   State = "waiting"   // for its first attempt, or for another
+	Waiting   State = "waiting"   // for its first attempt, or for a retry
 	Sending   State = "sending"   //
 	Delivered State = "delivered" //
-	Dropped   State = "dropped"   // its endpoint was off or gone
+	Dropped   State = "dropped"   // its endpoint was disabled or deleted
 	GivenUp   State = "given_up"  // after the last attempt
 )
 
-// Delivery is an event on its way to an endpoint, and how it fared.
+// Delivery is the delivery of an event to an endpoint and its status.
 type Delivery struct {
 	ID       string // webhook-id
 	Kind     store.EventKind
@@ -40,8 +40,8 @@ type Delivery struct {
 	EndedAt  time.Time // zero while it has not
 }
 
-// Recent returns the latest deliveries to an endpoint, the newest first, at most
-// MaxRecent. Those that ended are kept for a day, a week if they were given up.
+// Recent returns the latest deliveries to an endpoint, newest first, at most
+// MaxRecent. They are kept for a day after they end, a week if they were given up.
 func (s *Sender) Recent(ctx context.Context, client *river.Client[pgx.Tx], endpoint string, most int) ([]Delivery, error) {
 	rows, err := client.JobList(ctx, river.NewJobListParams().Kinds(delivery{}.Kind()).
 		Where("args @> jsonb_build_object('endpoint', @endpoint::text)", river.NamedArgs{"endpoint": endpoint}).

@@ -20,7 +20,7 @@ import (
 // follower is the name by which deliveries follow events.
 const follower = "webhook"
 
-// How often events are looked for where nobody says that there are any, and how
+// How often events are polled without a notification, and how
 // long to wait after a failure.
 const (
 	lookEvery  = 5 * time.Second
@@ -29,15 +29,15 @@ const (
 
 // Config is how deliveries are sent.
 type Config struct {
-	// Guard is the door to the network. Ranges in its AllowPrivate are sent to,
-	// by plain http, too.
+	// Guard guards the network access. Ranges in its AllowPrivate may be sent to,
+	// also over plain http.
 	Guard guard.Config
-	// Roots are who may vouch for receivers; nil for those of the system.
+	// Roots are the trusted roots for receivers; nil for those of the system.
 	Roots *x509.CertPool
 	// Retries are the waits between attempts; nil for [Retries].
 	Retries []time.Duration
-	// Log is told of endpoints turned off and of deliveries given up; nil for
-	// nobody.
+	// Log gets disabled endpoints and deliveries that were given up; nil for
+	// none.
 	Log *slog.Logger
 }
 
@@ -86,7 +86,7 @@ func New(cfg Config, s Store) (*Sender, error) {
 // Register adds the work of deliveries, which wait in [Queue].
 func (s *Sender) Register(workers *river.Workers) { river.AddWorker(workers, &worker{Sender: s}) }
 
-// Run makes deliveries of events until ctx ends. Any number of processes may.
+// Run makes deliveries of events until ctx ends. Any number of processes can run it.
 func (s *Sender) Run(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	wake := make(chan struct{}, 1)
 	heard := make(chan struct{})
@@ -102,7 +102,7 @@ func (s *Sender) Run(ctx context.Context, client *river.Client[pgx.Tx]) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			s.log.WarnContext(ctx, "events not followed", "err", err)
+			s.log.WarnContext(ctx, "cannot read events", "err", err)
 			wait = retryAfter
 		case had == store.MaxEvents:
 			continue
@@ -116,8 +116,8 @@ func (s *Sender) Run(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	}
 }
 
-// listen wakes whoever looks for events when there may be some. Without a
-// connection there is still the next look.
+// listen wakes [Sender.Run] when there may be new events. Without a
+// connection, polling continues.
 func (s *Sender) listen(ctx context.Context, wake chan<- struct{}) {
 	for ctx.Err() == nil {
 		err := s.store.AwaitEvents(ctx, func() {
@@ -127,7 +127,7 @@ func (s *Sender) listen(ctx context.Context, wake chan<- struct{}) {
 			}
 		})
 		if ctx.Err() == nil {
-			s.log.WarnContext(ctx, "events not heard of", "err", err)
+			s.log.WarnContext(ctx, "event listener lost, polling instead", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -148,7 +148,7 @@ func (s *Sender) follow(ctx context.Context, client *river.Client[pgx.Tx]) (had 
 	})
 }
 
-// deliveries are those of events to the endpoints that want them.
+// deliveries are the deliveries of events to their subscribed endpoints.
 func (s *Sender) deliveries(list []store.Event, to []store.Endpoint) (jobs []river.InsertManyParams, err error) {
 	for i := range list {
 		e := &list[i]

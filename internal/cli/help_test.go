@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// manyFlags is from how many on --help shows only some of them.
+const manyFlags = 16
+
+// TestHelp holds the help of every command to its form: it fits a small terminal, and
+// where there are many flags it shows those that people use most.
+func TestHelp(t *testing.T) {
+	paths := map[string]bool{}
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		path := cmd.CommandPath()
+		paths[path] = true
+		if cmd.HasParent() && !cmd.Parent().HasParent() && cmd.GroupID == "" {
+			t.Errorf("%s is in no group", path)
+		}
+		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: short help %q", path, cmd.Short)
+		}
+		flags := 0
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && f.Name != "help" && f.Name != helpAllName {
+				flags++
+			}
+		})
+		if many := flags >= manyFlags; many != (commonFlags[path] != nil) {
+			t.Errorf("%s has %d flags, and common ones are %q", path, flags, commonFlags[path])
+		}
+		for _, name := range commonFlags[path] {
+			if cmd.Flags().Lookup(name) == nil {
+				t.Fatalf("%s has no flag --%s", path, name)
+			}
+		}
+		for _, all := range []bool{false, true} {
+			var b bytes.Buffer
+			writeHelp(&b, cmd, all)
+			for line := range strings.Lines(b.String()) {
+				if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > helpWidth || strings.HasSuffix(line, " ") {
+					t.Errorf("%s: a line of %d letters: %q", path, utf8.RuneCountInString(line), line)
+				}
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit(Root())
+	for path := range commonFlags {
+		if !paths[path] {
+			t.Errorf("there is no command %s", path)
+		}
+	}
+}
+
+// TestJSON wants an answer for programs from every command that has one.
+func TestJSON(t *testing.T) {
+	without := []string{"headway help", "headway completion", "headway serve", "headway worker"}
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		path := cmd.CommandPath()
+		if !cmd.HasSubCommands() && (cmd.Flags().Lookup("json") == nil) != slices.Contains(without, path) {
+			t.Errorf("%s: --json is there, or is missing", path)
+		}
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit(Root())
+}
+
+// TestTable shortens what may be shortened and shows everything when asked to.
+func TestTable(t *testing.T) {
+	long := strings.Repeat("é", 90)
+	tab := newTable("~HOST", "PACE", "+FLOOR", "~STATE")
+	tab.add(long, "1.00 s", 7, "waiting for nothing at all")
+	for wide, want := range map[bool]string{
+		false: "HOST" + strings.Repeat(" ", 40) + "  PACE    STATE\n" + long[:2*43] + "…  1.00 s  waiting for nothing at all\n",
+		true:  "HOST" + strings.Repeat(" ", 86) + "  PACE    FLOOR  STATE\n" + long + "  1.00 s  7      waiting for nothing at all\n",
+	} {
+		var b bytes.Buffer
+		if err := tab.print(&b, wide); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != want {
+			t.Errorf("wide %t:\n%s\nwant\n%s", wide, b.String(), want)
+		}
+	}
+	empty := newTable("", "~")
+	empty.add("key", "value")
+	var b bytes.Buffer
+	if err := empty.print(&b, false); err != nil || b.String() != "key  value\n" {
+		t.Errorf("without headings: %v, %q", err, b.String())
+	}
+	if err := empty.print(io.Discard, true); err != nil {
+		t.Error(err)
+	}
+}
