@@ -5,7 +5,7 @@ SHELL       := /bin/bash
 .DEFAULT_GOAL := help
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS := -s -w -X headway/internal/cli.version=$(VERSION)
+LDFLAGS := -s -w -X headway/internal/cli/command.version=$(VERSION)
 TOOL    := go tool -modfile=tools/go.mod
 
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64

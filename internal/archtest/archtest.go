@@ -102,7 +102,13 @@ service/internal/proof   fetch/guard store weburl
 service/internal/retention job store github.com/riverqueue/river
 service/internal/schedule answer store github.com/jackc/pgx/v5 github.com/riverqueue/river github.com/robfig/cron/v3
 service/internal/webhook fetch/guard store github.com/jackc/pgx/v5 github.com/riverqueue/river
-internal/cli             . gauge survey visitor governor answer ask weburl robots politeness fetch fetch/guard visit lab lab/temper internal/check internal/config internal/humanize internal/machine internal/metrics internal/result internal/traces internal/view internal/warm internal/atomicfile github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term frontier scope limit job output output/format output/jsonl output/warc output/report output/s3 store store/sqlite golang.org/x/sys store/postgres internal/jobspec service service/apikey service/orders client
+internal/cli             internal/cli/command internal/cli/crawl internal/cli/export internal/cli/fleet internal/cli/inspect internal/cli/lab internal/config github.com/spf13/cobra github.com/spf13/pflag
+internal/cli/command     answer ask fetch fetch/guard internal/atomicfile internal/config internal/humanize internal/jobspec job store store/sqlite visit weburl github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term
+internal/cli/crawl       . answer ask fetch fetch/guard governor internal/check internal/cli/command internal/cli/export internal/config internal/humanize internal/jobspec internal/view internal/warm job limit output output/format output/jsonl output/warc robots scope store store/sqlite survey visit weburl github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys golang.org/x/term
+internal/cli/export      answer fetch/guard internal/atomicfile internal/cli/command internal/result job output/format output/report output/s3 store/sqlite github.com/spf13/cobra github.com/spf13/pflag
+internal/cli/fleet       . answer ask client fetch/guard gauge internal/cli/command internal/cli/crawl internal/cli/export internal/cli/inspect internal/config internal/humanize internal/jobspec internal/metrics internal/traces job limit output/s3 politeness scope service service/apikey service/orders store store/postgres weburl github.com/spf13/cobra github.com/spf13/pflag
+internal/cli/inspect     . answer ask fetch fetch/guard internal/cli/command internal/config job output/format politeness robots store store/sqlite visit visitor weburl github.com/spf13/cobra github.com/spf13/pflag
+internal/cli/lab         fetch/guard internal/cli/command lab lab/temper weburl github.com/spf13/cobra github.com/spf13/pflag
 internal/warm            internal/atomicfile job store visit weburl
 internal/view            . internal/humanize ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
 internal/humanize         store visit
@@ -111,7 +117,7 @@ internal/jobspec         answer fetch internal/config job limit store weburl
 internal/config          internal/machine output/format limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/traces          fetch/guard output visit go.opentelemetry.io/otel
 internal/metrics         gauge frontier politeness visit job github.com/prometheus/client_golang
-internal/refgen          gauge job output/format visit internal/cli internal/config internal/metrics github.com/spf13/cobra github.com/spf13/pflag
+internal/refgen          gauge job output/format visit internal/cli internal/cli/command internal/config internal/metrics github.com/spf13/cobra github.com/spf13/pflag
 internal/archtest
 internal/doccheck
 internal/doctest

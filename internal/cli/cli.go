@@ -1,11 +1,12 @@
-// Package cli is the headway command: commands, flags, what people read and
-// the exit code they get.
+// Package cli is the headway command line: [Main], the table of commands, help, and
+// suggestions for mistyped commands and flags.
 //
-// It is the only place that reads flags and, besides the service, the only one
-// that names concrete parts. Each command is one file; it parses its words,
-// calls the packages of the journey and prints what they answered, as text for
-// people or with --json for programs. Every failure is one line that says what
-// went wrong and one that says what to do next.
+// The commands are in the packages crawl, inspect, export, fleet and lab below; what
+// they share is in package command. Apart from the service, they are the only place
+// that reads flags and chooses concrete implementations. Each command is one file: it
+// reads its arguments, calls the packages of the library and prints their answer, as
+// text for people or with --json for programs. Every failure is one line that says
+// what went wrong and one that says what to do next.
 package cli
 
 import (
@@ -16,10 +17,11 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"headway/internal/cli/command"
 )
 
 // Main runs one command line and returns its exit code.
@@ -41,18 +43,18 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return ExitOK
+		return command.ExitOK
 	}
-	failure, ok := errors.AsType[*Failure](err)
+	failure, ok := errors.AsType[*command.Failure](err)
 	if !ok {
 		// Whatever a command does not name itself is cobra's view of the
 		// words: an unknown command, a missing argument, a bad flag.
-		failure = usage(err, "")
+		failure = command.Usage(err, "")
 	}
 	if failure.Err != nil {
-		fmt.Fprintf(stderr, "headway: error: %s\n", oneLine(failure.Err.Error()))
+		fmt.Fprintf(stderr, "headway: error: %s\n", command.OneLine(failure.Err.Error()))
 		if failure.Hint != "" {
-			fmt.Fprintf(stderr, "headway: hint: %s\n", oneLine(failure.Hint))
+			fmt.Fprintf(stderr, "headway: hint: %s\n", command.OneLine(failure.Hint))
 		}
 	}
 	return failure.Code
@@ -66,10 +68,10 @@ func Root() *cobra.Command {
 		Short: "A polite, fast web crawler",
 		Long: `Headway is a polite, fast web crawler. It finds the shortest request interval
 that each host accepts, keeps to it, and records why each URL was fetched, had
-to wait or was skipped.` + exitHelp(),
+to wait or was skipped.` + command.ExitHelp(),
 		Example: `  headway crawl https://example.com --contact you@example.com
   headway why https://example.com/cart`,
-		Version:       versionLine(),
+		Version:       command.VersionLine(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -79,8 +81,8 @@ to wait or was skipped.` + exitHelp(),
 	root.SetHelpFunc(showHelp)
 	for _, g := range commandGroups {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
-		for _, command := range g.commands {
-			cmd := command()
+		for _, build := range g.commands {
+			cmd := build()
 			cmd.GroupID = g.title
 			if cmd.Name() == "help" {
 				root.SetHelpCommand(cmd)
@@ -90,16 +92,4 @@ to wait or was skipped.` + exitHelp(),
 	}
 	prepare(root)
 	return root
-}
-
-// oneLine keeps what a message quotes from the outside from moving the
-// cursor, colouring the terminal or forging a line of its own.
-func oneLine(s string) string {
-	clean := func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}
-	return strings.TrimSpace(strings.Map(clean, s))
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"headway/internal/cli/command"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in the transcripts; read the diff")
@@ -50,7 +52,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND...")
 	}
-	got := ExitOK
+	got := command.ExitOK
 	if err := ts.Exec(args[1], args[2:]...); err != nil {
 		exit, ok := errors.AsType[*exec.ExitError](err)
 		if !ok {
@@ -60,20 +62,5 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("%v: exit code %d, want %s", args[1:], got, args[0])
-	}
-}
-
-// TestOneLine keeps outside text from moving the cursor or forging lines.
-func TestOneLine(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain":                    "plain",
-		"two\nlines\r\n":           "two lines",
-		"\x1b[31mred\x1b[0m":       "[31mred [0m",
-		"c1 \u009b31m, sep\u2028x": "c1  31m, sep x",
-		"ünïcode 漢字":               "ünïcode 漢字",
-	} {
-		if got := oneLine(in); got != want {
-			t.Errorf("oneLine(%q) = %q, want %q", in, got, want)
-		}
 	}
 }

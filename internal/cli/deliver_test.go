@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	parquetgo "github.com/parquet-go/parquet-go"
 
+	"headway/internal/cli/command"
 	"headway/internal/result"
 	"headway/output/format"
 	"headway/output/parquet"
@@ -37,14 +38,14 @@ func TestDeliver(t *testing.T) {
 
 	// What cannot be written is said before anything is crawled.
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong")
-	code, _, stderr := command(t, crawl...)
-	if _, err := os.Stat("run"); code != ExitFailed || !errors.Is(err, os.ErrNotExist) || !strings.Contains(stderr, "headway: hint: check AWS_SECRET_ACCESS_KEY\n") {
+	code, _, stderr := runCommand(t, crawl...)
+	if _, err := os.Stat("run"); code != command.ExitFailed || !errors.Is(err, os.ErrNotExist) || !strings.Contains(stderr, "headway: hint: check AWS_SECRET_ACCESS_KEY\n") {
 		t.Errorf("a wrong secret: exit code %d, %v, %s", code, err, stderr)
 	}
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
 
-	code, stdout, stderr := command(t, crawl...)
-	if code != ExitOK || !strings.Contains(stdout, "\nuploaded to s3://crawls/first: ") {
+	code, stdout, stderr := runCommand(t, crawl...)
+	if code != command.ExitOK || !strings.Contains(stdout, "\nuploaded to s3://crawls/first: ") {
 		t.Fatalf("exit code %d, %s%s", code, stdout, stderr)
 	}
 	if !strings.Contains(stderr, "headway: warning: --to may connect to private addresses: "+s.Addr+"\n") {
@@ -59,11 +60,11 @@ func TestDeliver(t *testing.T) {
 	}
 
 	// A crawl that has ended is copied again by the same command.
-	if code, stdout, stderr = command(t, append(crawl, "--to", "s3://"+s3test.Bucket+"/again")...); code != ExitOK {
+	if code, stdout, stderr = runCommand(t, append(crawl, "--to", "s3://"+s3test.Bucket+"/again")...); code != command.ExitOK {
 		t.Fatalf("exit code %d, %s%s", code, stdout, stderr)
 	}
 	export := append([]string{"export", "--dir", "run", "--format", "jsonl,csv,sitemap,parquet", "--out", "out", "--to", "s3://" + s3test.Bucket + "/after"}, private...)
-	if code, stdout, stderr = command(t, export...); code != ExitOK {
+	if code, stdout, stderr = runCommand(t, export...); code != command.ExitOK {
 		t.Fatalf("exit code %d, %s%s", code, stdout, stderr)
 	}
 	want := inBucket("first", files)
@@ -116,7 +117,7 @@ func TestDeliverGuide(t *testing.T) {
 		if args[0] == "crawl" {
 			args = append(args, "--allow-private", "127.0.0.0/8:"+seed[strings.LastIndex(seed, ":")+1:len(seed)-1], "--preset", "owned", "--max-pages", "10", "--partial-ok")
 		}
-		if code, stdout, stderr := command(t, args...); code != ExitOK {
+		if code, stdout, stderr := runCommand(t, args...); code != command.ExitOK {
 			t.Fatalf("%s: exit code %d, %s%s", line, code, stdout, stderr)
 		}
 		ran++
@@ -168,7 +169,7 @@ func inBucket(prefix string, files map[string]int64) map[string]int64 {
 // storeCount is how many URLs ended in scope.
 func storeCount(t *testing.T, dir string) (ended int) {
 	t.Helper()
-	view, j, err := openLast(t.Context(), dir)
+	view, j, err := command.OpenView(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,16 +1,14 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
+	"headway/internal/cli/command"
 	"headway/visit"
 )
 
@@ -21,16 +19,16 @@ var fetchTour = []struct {
 	code                int
 	about               string
 }{
-	{"plain", "", "", ExitOK, "A page. robots.txt is asked first, and the page waits its turn behind it."},
-	{"docs", "", "", ExitOK, "A host that asks for a Crawl-delay gets it."},
-	{"plain", "private/x.html", "", ExitBlocked, "What robots.txt forbids is not fetched; the line that says so is named."},
-	{"robots-500", "", "", ExitFailed, "A robots.txt that cannot be read means stay away, not go ahead."},
-	{"redirects", "go/s1/p1.html", "", ExitOK, "A redirect is shown, not followed: its target is a link like any other."},
-	{"plain", "nowhere.html", "", ExitDead, "Only what the server says is gone is dead."},
-	{"refusing", "", "", ExitFailed, "A refusal is never dead, and the reaction to it is told."},
-	{"waf", "", "", ExitBlocked, "A challenge page is recognised and named, never evaded, also under status 200."},
-	{"museum", "exhibit/bomb/br", "", ExitFailed, "13 KB that unfold to a gigabyte are stopped on the way."},
-	{"museum", "exhibit/title/controls", "", ExitOK, "A title cannot move the cursor."},
+	{"plain", "", "", command.ExitOK, "A page. robots.txt is asked first, and the page waits its turn behind it."},
+	{"docs", "", "", command.ExitOK, "A host that asks for a Crawl-delay gets it."},
+	{"plain", "private/x.html", "", command.ExitBlocked, "What robots.txt forbids is not fetched; the line that says so is named."},
+	{"robots-500", "", "", command.ExitFailed, "A robots.txt that cannot be read means stay away, not go ahead."},
+	{"redirects", "go/s1/p1.html", "", command.ExitOK, "A redirect is shown, not followed: its target is a link like any other."},
+	{"plain", "nowhere.html", "", command.ExitDead, "Only what the server says is gone is dead."},
+	{"refusing", "", "", command.ExitFailed, "A refusal is never dead, and the reaction to it is told."},
+	{"waf", "", "", command.ExitBlocked, "A challenge page is recognised and named, never evaded, also under status 200."},
+	{"museum", "exhibit/bomb/br", "", command.ExitFailed, "13 KB that unfold to a gigabyte are stopped on the way."},
+	{"museum", "exhibit/title/controls", "", command.ExitOK, "A title cannot move the cursor."},
 }
 
 // TestFetchTour makes the walk and holds the page in docs against it, times and
@@ -47,7 +45,7 @@ func TestFetchTour(t *testing.T) {
 	port := regexp.MustCompile(`:(\d+)/$`).FindStringSubmatch(urls["plain"])[1]
 	allow := "127.0.0.0/8:" + port
 	for range 2 { // the firewall of the lab wakes at the third request
-		command(t, "fetch", urls["waf"], "--allow-private", allow, "--preset", "owned")
+		runCommand(t, "fetch", urls["waf"], "--allow-private", allow, "--preset", "owned")
 	}
 	var page strings.Builder
 	page.WriteString(`# headway fetch: a walk past ten hosts of the lab
@@ -57,7 +55,7 @@ The lab lives on loopback, which is private, so every command names it with ` + 
 `)
 	for _, stop := range fetchTour {
 		u := urls[stop.temper] + stop.path
-		code, out, stderr := command(t, "fetch", u, "--allow-private", allow)
+		code, out, stderr := runCommand(t, "fetch", u, "--allow-private", allow)
 		if code != stop.code {
 			t.Errorf("%s %s: exit code %d, want %d\n%s%s", stop.temper, stop.path, code, stop.code, out, stderr)
 		}
@@ -118,12 +116,12 @@ func TestFetchJSON(t *testing.T) {
 		"links and header": {[]string{"--links", "--headers"}, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, out, _ := command(t, append([]string{"fetch", u, "--json", "--preset", "owned", "--allow-private", allow}, tc.words...)...)
+			code, out, _ := runCommand(t, append([]string{"fetch", u, "--json", "--preset", "owned", "--allow-private", allow}, tc.words...)...)
 			var answer struct {
 				visit.Visit
 				Header map[string][]string
 			}
-			if err := json.Unmarshal([]byte(out), &answer); err != nil || code != ExitOK {
+			if err := json.Unmarshal([]byte(out), &answer); err != nil || code != command.ExitOK {
 				t.Fatalf("exit code %d, %v\n%s", code, err, out)
 			}
 			if answer.Outcome != visit.Fetched || answer.Page.Title != "Page 0 of host 0" || len(answer.Evidence) != 1 {
@@ -137,7 +135,7 @@ func TestFetchJSON(t *testing.T) {
 }
 
 func TestFetchMistakes(t *testing.T) {
-	t.Setenv(contactEnv, "")
+	t.Setenv(command.ContactEnv, "")
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HTTP_PROXY", "")
 	for name, tc := range map[string]struct {
@@ -145,21 +143,21 @@ func TestFetchMistakes(t *testing.T) {
 		code int
 		want string
 	}{
-		"reserved address":   {"fetch http://192.0.2.1:80/", ExitFailed, ""},
-		"public host":        {"fetch http://93.184.216.34/", ExitUsage, "--contact"},
-		"nobody's contact":   {"fetch http://93.184.216.34/ --contact me", ExitUsage, "not an email address or a web page URL"},
-		"contact in quotes":  {"fetch http://93.184.216.34/ --contact a@b(c)", ExitUsage, "spaces, brackets and control characters are not allowed"},
-		"private address":    {"fetch http://10.0.0.1/", ExitFailed, ""},
-		"ignore robots":      {"fetch http://93.184.216.34/ --contact a@b.example --ignore-robots", ExitUsage, "add --owned"},
-		"unknown preset":     {"fetch http://127.0.0.1/ --preset rude", ExitUsage, "choose one of polite, audit,"},
-		"bad range":          {"fetch http://127.0.0.1/ --allow-private home", ExitUsage, "127.0.0.0/8:8780"},
-		"bad family":         {"fetch http://127.0.0.1/ --ip 5", ExitUsage, "choose one of auto, 4, 6"},
-		"bad URL":            {"fetch mailto:a@b.example", ExitUsage, "give a full URL"},
-		"header sans colon":  {"fetch http://127.0.0.1/ --header x", ExitUsage, "Name: value"},
-		"secret for a guest": {"fetch http://93.184.216.34/ --contact a@b.example --basic-auth u:hunter2", ExitUsage, "owned"},
+		"reserved address":   {"fetch http://192.0.2.1:80/", command.ExitFailed, ""},
+		"public host":        {"fetch http://93.184.216.34/", command.ExitUsage, "--contact"},
+		"nobody's contact":   {"fetch http://93.184.216.34/ --contact me", command.ExitUsage, "not an email address or a web page URL"},
+		"contact in quotes":  {"fetch http://93.184.216.34/ --contact a@b(c)", command.ExitUsage, "spaces, brackets and control characters are not allowed"},
+		"private address":    {"fetch http://10.0.0.1/", command.ExitFailed, ""},
+		"ignore robots":      {"fetch http://93.184.216.34/ --contact a@b.example --ignore-robots", command.ExitUsage, "add --owned"},
+		"unknown preset":     {"fetch http://127.0.0.1/ --preset rude", command.ExitUsage, "choose one of polite, audit,"},
+		"bad range":          {"fetch http://127.0.0.1/ --allow-private home", command.ExitUsage, "127.0.0.0/8:8780"},
+		"bad family":         {"fetch http://127.0.0.1/ --ip 5", command.ExitUsage, "choose one of auto, 4, 6"},
+		"bad URL":            {"fetch mailto:a@b.example", command.ExitUsage, "give a full URL"},
+		"header sans colon":  {"fetch http://127.0.0.1/ --header x", command.ExitUsage, "Name: value"},
+		"secret for a guest": {"fetch http://93.184.216.34/ --contact a@b.example --basic-auth u:hunter2", command.ExitUsage, "owned"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, out, stderr := command(t, strings.Fields(tc.args)...)
+			code, out, stderr := runCommand(t, strings.Fields(tc.args)...)
 			if code != tc.code || !strings.Contains(stderr, tc.want) {
 				t.Errorf("exit code %d, want %d and %q\n%s%s", code, tc.code, tc.want, out, stderr)
 			}
@@ -167,76 +165,5 @@ func TestFetchMistakes(t *testing.T) {
 				t.Error("a password was printed")
 			}
 		})
-	}
-}
-
-// TestFoundContact: the flag before the environment before what was saved.
-func TestFoundContact(t *testing.T) {
-	home := t.TempDir()
-	t.Setenv("XDG_CONFIG_HOME", home)
-	t.Setenv(contactEnv, "")
-	want := func(flag, want string) {
-		t.Helper()
-		if got, err := findContact(flag); err != nil || got != want {
-			t.Errorf("got %q, %v, want %q", got, err, want)
-		}
-	}
-	want("", "")
-	var said strings.Builder
-	if got, err := askContact(t.Context(), strings.NewReader("saved@example.com\n"), &said); err != nil || got != "saved@example.com" {
-		t.Fatal(got, err)
-	}
-	if !strings.Contains(said.String(), "Saved in "+home) {
-		t.Error(said.String())
-	}
-	want("", "saved@example.com")
-	t.Setenv(contactEnv, "env@example.com")
-	want("", "env@example.com")
-	want("flag@example.com", "flag@example.com")
-	if _, err := askContact(t.Context(), strings.NewReader("nobody\n"), &said); err == nil {
-		t.Error("a contact that reaches nobody was saved")
-	}
-}
-
-// TestSeedURL: what a person types.
-func TestSeedURL(t *testing.T) {
-	for in, want := range map[string]string{
-		"example.com":           "https://example.com/",
-		"example.com/a?b":       "https://example.com/a?b",
-		"example.com:8443/a":    "https://example.com:8443/a",
-		"HTTP://Example.com":    "http://example.com/",
-		"/a":                    "",
-		"mailto:me@example.com": "",
-		"localhost":             "",
-		"ftp://example.com/":    "",
-	} {
-		u, err := seedURL(in)
-		if u.String() != want || (err == nil) != (want != "") {
-			t.Errorf("%s: got %q, %v, want %q", in, u, err, want)
-		}
-	}
-}
-
-// TestAskContactInterrupted wants an interrupt to end the question.
-func TestAskContactInterrupted(t *testing.T) {
-	silent, end := io.Pipe() // a person who says nothing
-	defer end.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := askContact(ctx, silent, io.Discard)
-	if failure, ok := errors.AsType[*Failure](err); !ok || failure.Code != ExitInterrupted {
-		t.Errorf("askContact: %v, want exit code %d", err, ExitInterrupted)
-	}
-}
-
-// TestSeedWithCredentials refuses what it would have to drop.
-func TestSeedWithCredentials(t *testing.T) {
-	_, err := seedURL("https://me:secret@example.com/")
-	failure, ok := errors.AsType[*Failure](err)
-	if !ok || failure.Code != ExitUsage || strings.Contains(failure.Err.Error(), "secret") || !strings.Contains(failure.Hint, "--basic-auth") {
-		t.Errorf("%+v", err)
-	}
-	if u, err := seedURL("https://example.com/@me"); err != nil || u.String() != "https://example.com/@me" {
-		t.Errorf("%v, %v", u, err)
 	}
 }

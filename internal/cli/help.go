@@ -11,6 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"headway/internal/cli/command"
+	"headway/internal/cli/crawl"
+	"headway/internal/cli/export"
+	"headway/internal/cli/fleet"
+	"headway/internal/cli/inspect"
+	"headway/internal/cli/lab"
 )
 
 // commandGroups are the commands under the headings of `headway --help`, in the
@@ -20,14 +27,21 @@ var commandGroups = []struct {
 	commands []func() *cobra.Command
 }{
 	{"Crawl", []func() *cobra.Command{
-		crawlCommand, checkCommand, warmCommand, planCommand, fetchCommand, runsCommand, stopCommand, hostCommand, optOutCommand, rmCommand, configCommand,
+		crawl.Command, crawl.CheckCommand, crawl.WarmCommand, crawl.PlanCommand, inspect.FetchCommand, inspect.RunsCommand,
+		inspect.StopCommand, hostCommand, inspect.OptOutCommand, inspect.RmCommand, inspect.ConfigCommand,
 	}},
-	{"Ask", []func() *cobra.Command{whyCommand, slowCommand, hostsCommand, urlsCommand, compareCommand, robotsCommand, urlCommand}},
-	{"Export", []func() *cobra.Command{exportCommand, reportCommand, courtesyCommand}},
-	{"Fleet", []func() *cobra.Command{jobCommand, workerCommand, serveCommand, adminCommand}},
-	{"Lab", []func() *cobra.Command{labCommand}},
+	{"Ask", []func() *cobra.Command{
+		inspect.WhyCommand, inspect.SlowCommand, hostsCommand, inspect.URLsCommand, inspect.CompareCommand, inspect.RobotsCommand, inspect.URLCommand,
+	}},
+	{"Export", []func() *cobra.Command{export.Command, export.ReportCommand, inspect.CourtesyCommand}},
+	{"Fleet", []func() *cobra.Command{fleet.JobCommand, fleet.WorkerCommand, fleet.ServeCommand, fleet.AdminCommand}},
+	{"Lab", []func() *cobra.Command{lab.Command}},
 	{"Other", []func() *cobra.Command{helpCommand, completionCommand, versionCommand}},
 }
+
+// hostCommand and hostsCommand work on a crawl or on a fleet.
+func hostCommand() *cobra.Command  { return inspect.HostCommand(fleet.Client{}) }
+func hostsCommand() *cobra.Command { return inspect.HostsCommand(fleet.Client{}) }
 
 // commonFlags are the flags that people use most, of the commands that have many:
 // --help shows these, --help-all shows all.
@@ -61,7 +75,7 @@ func showHelp(cmd *cobra.Command, _ []string) {
 }
 
 func writeHelp(w io.Writer, cmd *cobra.Command, all bool) {
-	about, exits, _ := strings.Cut(cmp.Or(cmd.Long, cmd.Short+"."), exitHeading)
+	about, exits, _ := strings.Cut(cmp.Or(cmd.Long, cmd.Short+"."), command.ExitHeading)
 	fmt.Fprintln(w, strings.TrimSpace(about))
 	writeSection(w, "Examples", cmd.Example)
 	use := cmd.UseLine()
@@ -274,7 +288,7 @@ or powershell.`,
 				}
 				return root.GenPowerShellCompletionWithDesc(w)
 			}
-			return usage(fmt.Errorf("unknown shell %q", args[0]), "choose one of "+strings.Join(cmd.ValidArgs, ", "))
+			return command.Usage(fmt.Errorf("unknown shell %q", args[0]), "choose one of "+strings.Join(cmd.ValidArgs, ", "))
 		},
 	}
 	cmd.Flags().BoolVar(&plain, "no-descriptions", false, "complete without descriptions")

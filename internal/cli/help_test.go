@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -78,32 +77,4 @@ func TestJSON(t *testing.T) {
 		}
 	}
 	visit(Root())
-}
-
-// TestTable shortens what may be shortened and shows everything when asked to.
-func TestTable(t *testing.T) {
-	long := strings.Repeat("é", 90)
-	tab := newTable("~HOST", "PACE", "+FLOOR", "~STATE")
-	tab.add(long, "1.00 s", 7, "waiting for nothing at all")
-	for wide, want := range map[bool]string{
-		false: "HOST" + strings.Repeat(" ", 40) + "  PACE    STATE\n" + long[:2*43] + "…  1.00 s  waiting for nothing at all\n",
-		true:  "HOST" + strings.Repeat(" ", 86) + "  PACE    FLOOR  STATE\n" + long + "  1.00 s  7      waiting for nothing at all\n",
-	} {
-		var b bytes.Buffer
-		if err := tab.print(&b, wide); err != nil {
-			t.Fatal(err)
-		}
-		if b.String() != want {
-			t.Errorf("wide %t:\n%s\nwant\n%s", wide, b.String(), want)
-		}
-	}
-	empty := newTable("", "~")
-	empty.add("key", "value")
-	var b bytes.Buffer
-	if err := empty.print(&b, false); err != nil || b.String() != "key  value\n" {
-		t.Errorf("without headings: %v, %q", err, b.String())
-	}
-	if err := empty.print(io.Discard, true); err != nil {
-		t.Error(err)
-	}
 }

@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"headway/fetch/guard"
+	"headway/internal/cli/command"
 	"headway/lab"
 )
 
@@ -34,7 +36,7 @@ func startLab(t *testing.T, args ...string) (ready struct {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if code := <-done; code != ExitOK {
+		if code := <-done; code != command.ExitOK {
 			t.Errorf("lab up: exit code %d, %s", code, &stderr)
 		}
 	})
@@ -44,8 +46,8 @@ func startLab(t *testing.T, args ...string) (ready struct {
 	return ready
 }
 
-// command runs one command line to its end.
-func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
+// runCommand runs one command line to its end.
+func runCommand(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
 	code = run(t.Context(), args, strings.NewReader(""), &out, &err)
@@ -63,7 +65,7 @@ func get(t *testing.T, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := dialer.Client(labTimeout).Get(url)
+	resp, err := dialer.Client(30 * time.Second).Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,18 +83,18 @@ func TestLabUpHostsStats(t *testing.T) {
 	first := ready.Hosts[0].URL
 	get(t, first)
 
-	code, out, _ := command(t, "lab", "hosts", "--at", first)
-	if code != ExitOK || strings.Count(out, "7 pages") != 3 {
+	code, out, _ := runCommand(t, "lab", "hosts", "--at", first)
+	if code != command.ExitOK || strings.Count(out, "7 pages") != 3 {
 		t.Errorf("hosts: exit code %d\n%s", code, out)
 	}
-	code, out, _ = command(t, "lab", "stats", "--at", first, "--reset")
-	if code != ExitOK || !strings.HasPrefix(out, "1 of 21 pages (4.8 %) of 3 hosts, 1 requests") ||
+	code, out, _ = runCommand(t, "lab", "stats", "--at", first, "--reset")
+	if code != command.ExitOK || !strings.HasPrefix(out, "1 of 21 pages (4.8 %) of 3 hosts, 1 requests") ||
 		!strings.Contains(out, "impolite: 1 requests before robots.txt was fetched") {
 		t.Errorf("stats: exit code %d\n%s", code, out)
 	}
-	code, out, _ = command(t, "lab", "stats", "--at", first, "--json")
+	code, out, _ = runCommand(t, "lab", "stats", "--at", first, "--json")
 	var stats lab.Stats
-	if err := json.Unmarshal([]byte(out), &stats); err != nil || code != ExitOK || stats.Total.Requests != 0 {
+	if err := json.Unmarshal([]byte(out), &stats); err != nil || code != command.ExitOK || stats.Total.Requests != 0 {
 		t.Errorf("after the reset: exit code %d, %v\n%s", code, err, out)
 	}
 }
@@ -119,7 +121,7 @@ func TestLabSaysHowToAsk(t *testing.T) {
 			if !strings.HasPrefix(said, "headway lab stats --at http://127.") {
 				t.Errorf("%s: %s", listen, said)
 			}
-			if code, _, stderr := command(t, strings.Fields(said)[1:]...); code != ExitOK {
+			if code, _, stderr := runCommand(t, strings.Fields(said)[1:]...); code != command.ExitOK {
 				t.Errorf("%s: exit code %d, %s", said, code, stderr)
 			}
 		}
@@ -154,22 +156,22 @@ func TestLabMistakes(t *testing.T) {
 		code int
 		want string
 	}{
-		"unknown temper":  {"lab up --temper shoop", ExitUsage, "hint: choose from plain, shop,"},
-		"too many hosts":  {"lab up --hosts 100000", ExitUsage, "out of range"},
-		"two for a farm":  {"lab up --hosts 2 --temper shop,docs", ExitUsage, "only one --temper"},
-		"bad network":     {"lab up --clients home", ExitUsage, "10.1.0.0/24"},
-		"bad latency":     {"lab up --latency soon", ExitUsage, "hint: --latency latency: response latency: none, const:20ms"},
-		"bad robots":      {"lab up --robots maybe", ExitUsage, "obots"},
-		"nobody there":    {"lab stats --at http://127.1.0.1:1", ExitFailed, "start one with headway lab up"},
-		"a name":          {"lab stats --at http://lab.example/", ExitUsage, "give the lab's IP address"},
-		"no URL":          {"lab stats --at lab", ExitUsage, "for example http://127.1.0.1:8780"},
-		"words too many":  {"lab hosts here", ExitUsage, "hint:"},
-		"bad listen":      {"lab up --listen nowhere", ExitUsage, "missing port"},
-		"not our address": {"lab up --listen 192.0.2.1:8780", ExitFailed, "--listen 0.0.0.0:PORT"},
-		"bad certificate": {"lab up --tls --cert-out /nowhere/x.pem", ExitFailed, "--cert-out"},
+		"unknown temper":  {"lab up --temper shoop", command.ExitUsage, "hint: choose from plain, shop,"},
+		"too many hosts":  {"lab up --hosts 100000", command.ExitUsage, "out of range"},
+		"two for a farm":  {"lab up --hosts 2 --temper shop,docs", command.ExitUsage, "only one --temper"},
+		"bad network":     {"lab up --clients home", command.ExitUsage, "10.1.0.0/24"},
+		"bad latency":     {"lab up --latency soon", command.ExitUsage, "hint: --latency latency: response latency: none, const:20ms"},
+		"bad robots":      {"lab up --robots maybe", command.ExitUsage, "obots"},
+		"nobody there":    {"lab stats --at http://127.1.0.1:1", command.ExitFailed, "start one with headway lab up"},
+		"a name":          {"lab stats --at http://lab.example/", command.ExitUsage, "give the lab's IP address"},
+		"no URL":          {"lab stats --at lab", command.ExitUsage, "for example http://127.1.0.1:8780"},
+		"words too many":  {"lab hosts here", command.ExitUsage, "hint:"},
+		"bad listen":      {"lab up --listen nowhere", command.ExitUsage, "missing port"},
+		"not our address": {"lab up --listen 192.0.2.1:8780", command.ExitFailed, "--listen 0.0.0.0:PORT"},
+		"bad certificate": {"lab up --tls --cert-out /nowhere/x.pem", command.ExitFailed, "--cert-out"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, out, stderr := command(t, strings.Fields(tc.args)...)
+			code, out, stderr := runCommand(t, strings.Fields(tc.args)...)
 			if code != tc.code || !strings.HasPrefix(stderr, "headway: error: ") || !strings.Contains(stderr, tc.want) {
 				t.Errorf("exit code %d, want %d and %q\n%s%s", code, tc.code, tc.want, out, stderr)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"headway/internal/cli/command"
 	"headway/internal/config"
 )
 
@@ -44,7 +45,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	} else if !cmd.HasParent() && strings.ContainsAny(args[0], "./") {
 		hint = fmt.Sprintf("did you mean headway crawl %s? %s", args[0], hint) // what looks like a site
 	}
-	return usage(fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), hint)
+	return command.Usage(fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), hint)
 }
 
 // checkArgs says which argument is missing or too many, where a check of their
@@ -66,9 +67,9 @@ func checkArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		hint := "usage: " + cmd.UseLine()
 		if len(args) < len(required) {
-			return usage(fmt.Errorf("missing argument %s", strings.Join(required[len(args):], " ")), hint)
+			return command.Usage(fmt.Errorf("missing argument %s", strings.Join(required[len(args):], " ")), hint)
 		}
-		return usage(fmt.Errorf("unexpected argument %q", args[min(len(names), len(args)-1)]), hint)
+		return command.Usage(fmt.Errorf("unexpected argument %q", args[min(len(names), len(args)-1)]), hint)
 	}
 }
 
@@ -83,23 +84,23 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		f := missing.GetFlag()
-		return usage(fmt.Errorf("missing value for --%s", f.Name), flagHint(f))
+		return command.Usage(fmt.Errorf("missing value for --%s", f.Name), flagHint(f))
 	}
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := bad.GetFlag()
 		kind, hint := valueHint(f, bad.GetValue())
-		return usage(fmt.Errorf("invalid %s %q for --%s", kind, bad.GetValue(), f.Name), hint)
+		return command.Usage(fmt.Errorf("invalid %s %q for --%s", kind, bad.GetValue(), f.Name), hint)
 	}
 	if bad, ok := errors.AsType[*pflag.InvalidSyntaxError](err); ok {
-		return usage(fmt.Errorf("invalid flag %q", bad.GetSpecifiedFlag()), "write --name value or --name=value; "+see)
+		return command.Usage(fmt.Errorf("invalid flag %q", bad.GetSpecifiedFlag()), "write --name value or --name=value; "+see)
 	}
-	return usage(err, see)
+	return command.Usage(err, see)
 }
 
 // unknownFlag refuses a flag that does not exist and names the nearest.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError, see string) error {
 	if unknown.GetSpecifiedShortnames() != "" {
-		return usage(fmt.Errorf("unknown flag -%s", unknown.GetSpecifiedName()), see)
+		return command.Usage(fmt.Errorf("unknown flag -%s", unknown.GetSpecifiedName()), see)
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -111,7 +112,7 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError, see string) e
 	if near := config.Near(name, names); near != "" {
 		see = fmt.Sprintf("did you mean --%s? %s", near, see)
 	}
-	return usage(fmt.Errorf("unknown flag --%s", name), see)
+	return command.Usage(fmt.Errorf("unknown flag --%s", name), see)
 }
 
 // flagHint is what the help says about a flag.

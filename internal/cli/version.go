@@ -1,16 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
-)
 
-// version is set by the build: a tag, or the commit it was built from.
-var version = "devel"
+	"headway/internal/cli/command"
+)
 
 func versionCommand() *cobra.Command {
 	var asJSON bool
@@ -24,33 +21,14 @@ func versionCommand() *cobra.Command {
 				Go      string `json:"go"`
 				OS      string `json:"os"`
 				Arch    string `json:"arch"`
-			}{version, runtime.Version(), runtime.GOOS, runtime.GOARCH}
+			}{command.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), v)
+				return command.PrintJSON(cmd.OutOrStdout(), v)
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionLine())
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), command.VersionLine())
 			return err
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	command.JSONFlag(cmd, &asJSON)
 	return cmd
-}
-
-// versionLine names what was built, with what, for what.
-func versionLine() string {
-	return fmt.Sprintf("headway %s (%s, %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-// jsonFlag adds the flag that every command with an answer has.
-func jsonFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "json", false, "print JSON")
-}
-
-// printJSON writes one indented JSON value. HTML is not escaped: the output
-// goes to a terminal or a program, and URLs should stay readable.
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

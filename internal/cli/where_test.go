@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"headway/ask"
+	"headway/internal/cli/command"
 	"headway/store/sqlite"
 )
 
@@ -50,8 +51,8 @@ func TestInUse(t *testing.T) {
 	}
 	defer st.Close()
 	answering(t, dir, ask.Answer{Status: &ask.Status{PID: 4711, Pages: 1200}})
-	code, _, stderr := command(t, "crawl", "http://127.0.0.1:9/", "--allow-private", "127.0.0.1:9", "--dir", dir)
-	if code != ExitFailed {
+	code, _, stderr := runCommand(t, "crawl", "http://127.0.0.1:9/", "--allow-private", "127.0.0.1:9", "--dir", dir)
+	if code != command.ExitFailed {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range []string{

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"headway/internal/cli"
+	"headway/internal/cli/command"
 )
 
 // example is a robots.txt of a page and what the command prints about it.
@@ -52,19 +53,19 @@ func TestRobotsAndYou(t *testing.T) {
 }
 
 // checkExample types the command beside the robots.txt.
-func checkExample(t *testing.T, robots, command, want string) {
+func checkExample(t *testing.T, robots, line, want string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("robots.txt", []byte(robots), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out, problems bytes.Buffer
-	code := cli.Main(strings.Fields(command), strings.NewReader(""), &out, &problems)
-	wantCode := cli.ExitOK
+	code := cli.Main(strings.Fields(line), strings.NewReader(""), &out, &problems)
+	wantCode := command.ExitOK
 	if strings.Contains(want, "blocked") {
-		wantCode = cli.ExitBlocked
+		wantCode = command.ExitBlocked
 	}
 	if out.String() != want || code != wantCode {
-		t.Errorf("%s\nheadway %s printed (exit code %d)\n%s%s\nwant (exit code %d)\n%s", robots, command, code, &out, &problems, wantCode, want)
+		t.Errorf("%s\nheadway %s printed (exit code %d)\n%s%s\nwant (exit code %d)\n%s", robots, line, code, &out, &problems, wantCode, want)
 	}
 }

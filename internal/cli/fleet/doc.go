@@ -1,0 +1,2 @@
+// Package fleet has the commands of a fleet: worker, serve, job and admin.
+package fleet
