@@ -20,8 +20,8 @@ import (
 	"headway/weburl"
 )
 
-// archive is an output that keeps which URLs were handed over, and which of them
-// were synced.
+// archive is an output that records which exchanges it received, and which of them were
+// synced.
 type archive struct {
 	t                 *testing.T
 	failAt            int // at this exchange
@@ -64,7 +64,7 @@ func (a *archive) Sync() error {
 	return nil
 }
 
-// Write is told what was committed.
+// Write receives committed visits.
 func (a *archive) Write(_ context.Context, v *visit.Visit) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,8 +80,8 @@ func (a *archive) Write(_ context.Context, v *visit.Visit) error {
 
 func (a *archive) Close() error { return nil }
 
-// TestArchive hands over every exchange, and syncs it before its visit is
-// committed. When that fails the crawl does, and nothing is taken to be done.
+// TestArchive passes on every exchange, and syncs it before its visit is committed. If that
+// fails, so does the crawl, and the URL does not count as done.
 func TestArchive(t *testing.T) {
 	tests := []struct {
 		name     string

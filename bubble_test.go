@@ -14,15 +14,15 @@ import (
 // Most of these tests wait for nothing but each other anyway.
 func init() { runtime.GOMAXPROCS(1) }
 
-// pass lets time pass in a bubble, and waits for what is to happen by then: what is due at
-// the very moment a sleep ends may happen before it or after.
+// pass lets time pass in a bubble and waits for what is due: an event at the very moment a
+// sleep ends may happen before or after it.
 func pass(d time.Duration) {
 	time.Sleep(d) // virtual time
 	synctest.Wait()
 }
 
-// seeds is how many random courses a test takes: n, and two in the short form, since each
-// is a crawl of its own.
+// seeds is how many random runs a test makes: n, and two with -short, since each is a whole
+// crawl.
 func randomSeeds(n uint64) uint64 {
 	if race.Short() {
 		return 2

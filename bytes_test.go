@@ -13,8 +13,8 @@ import (
 	"headway/weburl"
 )
 
-// TestBytesNearTheLimit starts no more requests than fit under max_bytes, however
-// many a host may have in flight.
+// TestBytesNearTheLimit starts no more requests than fit under max_bytes, however many a
+// host may have in flight.
 func TestBytesNearTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, err := simweb.New(lab.Config{Hosts: []lab.HostSpec{{Name: "plain.example", Temper: small(300)}}})
@@ -39,7 +39,7 @@ func TestBytesNearTheLimit(t *testing.T) {
 		mean := all.Spent.Bytes / all.Spent.Pages
 		most := all.Spent.Bytes / 4
 		r := run(most)
-		// The last page meets the limit; a page may be larger than those before it.
+		// The last page reaches the limit; a page may be larger than those before it.
 		if r.State != job.Partial || r.Reason != string(limit.Bytes) || r.Spent.Bytes < most || r.Spent.Bytes > most+4*mean {
 			t.Errorf("%s %s: %d bytes of %d, %d a page", r.State, r.Reason, r.Spent.Bytes, most, mean)
 		}

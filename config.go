@@ -27,53 +27,51 @@ import (
 	"headway/weburl"
 )
 
-// Sitemaps says what is done with sitemaps.
+// Sitemaps selects how sitemaps are used.
 type Sitemaps string
 
-// The ways to treat sitemaps. The empty value is [SitemapsAuto].
+// The ways to use sitemaps. The empty value is [SitemapsAuto].
 const (
-	SitemapsAuto Sitemaps = "auto" // read them beside following links
+	SitemapsAuto Sitemaps = "auto" // read them and follow links
 	SitemapsOnly Sitemaps = "only" // follow no links
 	SitemapsOff  Sitemaps = "off"
 )
 
-// Job is what a crawl is asked for. Seeds are required; the rest is useful when zero.
-// Nothing in it is the operator's: a worker of a fleet takes jobs from tenants.
+// Job describes a crawl. Seeds are required; zero values of the rest are useful. It has no
+// operator settings: a worker of a fleet takes jobs from tenants.
 type Job struct {
 	Name  string // for people
-	Spec  []byte // what was asked for, kept with the job; JSON
+	Spec  []byte // the request, stored with the job; JSON
 	Seeds []weburl.URL
 	Scope scope.Config // Seeds and MaxDepth are filled in
-	// Fallback has another seed for the host of a seed that nobody answers at:
+	// Fallback has an alternative seed for the host of a seed that cannot be connected to:
 	// http where https was only a guess.
 	Fallback map[string]weburl.URL
-	// Since are the URLs of an earlier crawl, asked for again with what is known
-	// of them: what did not change ends as not modified. Nil for none.
+	// Since are the URLs of an earlier crawl, for an incremental crawl: they are requested
+	// again with their validators, and unchanged ones end as not modified. Nil for none.
 	Since iter.Seq2[visit.Item, error]
-	// Known tells what the earlier crawl, or an earlier run of this one, recorded
-	// of a URL, nil where that is nothing: it is asked whether it changed, and a
-	// page that did not is what it was. It is called by many goroutines at once.
-	// Nil for nobody to ask.
+	// Known returns what the earlier crawl, or an earlier run of this one, recorded about a
+	// URL, nil if nothing. It is used for conditional requests and for the content of
+	// unchanged pages. It is called concurrently. Nil for none.
 	Known func(ctx context.Context, u weburl.URL) (*visit.Visit, error)
-	// Widened says that what belongs to the crawl differs from when it last ran: what
-	// was skipped for that and belongs to it now is crawled.
+	// Widened says that the scope differs from the last run: skipped URLs that are in scope
+	// now are crawled.
 	Widened bool
 	// Limits are the ceilings in force.
 	Limits limit.Effective
-	// Continue goes on with a job that has ended as partial.
+	// Continue resumes a job that ended as partial.
 	Continue bool
-	// Anew counts time, requests and bytes towards the limits from when the job
-	// last began to run, not from its first run. Pages are those it has.
-	Anew bool
-	// Closed looks for nothing new: what waits is all that is asked, and where a
-	// redirect leads.
+	// ResetUsage counts time, requests and bytes towards the limits from the last start of
+	// the job, not from its first run. Pages are counted over all runs.
+	ResetUsage bool
+	// Closed stops discovery: only waiting URLs and redirect targets are fetched.
 	Closed bool
-	// DryRun asks for robots.txt and sitemaps alone. Every page that would be
-	// fetched ends as deferred, and the crawl as complete.
+	// DryRun fetches robots.txt and sitemaps only. Every page that would be fetched ends as
+	// deferred, and the crawl as complete.
 	DryRun bool
-	// Policy is how hosts are treated; zero means the default preset. One that
-	// is only fit for owned hosts is not used for others: they get Strangers,
-	// zero for the default preset.
+	// Policy is the politeness policy; zero means the default preset. A policy that is only
+	// fit for owned hosts is not used for others: they get Strangers, whose zero value is
+	// the default preset.
 	Policy     politeness.Policy
 	Strangers  politeness.Policy
 	Sitemaps   Sitemaps
@@ -122,70 +120,67 @@ const (
 	DefaultRobotsWorkers = 64
 )
 
-// Bounds are how much a worker does at once, and keeps. Zero is the default.
+// Bounds limits the concurrency and memory of a worker. Zero values mean the default.
 type Bounds struct {
-	Workers       int           // requests under way at once; [DefaultWorkers]
-	Slow          int           // exchanges without progress, beyond Workers; 4096
-	ParseWorkers  int           // bodies read at once; the number of CPUs
-	RobotsWorkers int           // robots.txt asked for at once; [DefaultRobotsWorkers]
-	RobotsTimeout time.Duration // of one robots.txt; that of the fetcher
-	RobotsCache   int64         // bytes of compiled ones
+	Workers       int           // concurrent requests; [DefaultWorkers]
+	Slow          int           // exchanges without progress, in addition to Workers; 4096
+	ParseWorkers  int           // bodies parsed at once; the number of CPUs
+	RobotsWorkers int           // robots.txt fetched at once; [DefaultRobotsWorkers]
+	RobotsTimeout time.Duration // for one robots.txt; that of the fetcher
+	RobotsCache   int64         // bytes of parsed robots.txt files
 	Head          int           // see package frontier
 	HotHosts      int           // likewise
 	SeenBytes     int64         // likewise
-	CommitGap     time.Duration // commits start at least so far apart, unless many pages or a refusal wait
-	// MemoryLimit is what the process may use; near it there are fewer fetches.
-	// 0 is no limit.
+	CommitGap     time.Duration // least time between commits, unless many pages or a refusal wait
+	// MemoryLimit is the memory the process may use; near it there are fewer fetches. 0 is
+	// no limit.
 	MemoryLimit int64
-	// MinFree is how much room the store must have for anything to be fetched; below
-	// zero there is no bound.
+	// MinFree is the free disk space below which nothing is fetched; negative for no bound.
 	MinFree    int64
-	Ungoverned bool // keep all workers though the store falls behind
+	Ungoverned bool // disable the governor's back-pressure
 }
 
-// Worker is what works on jobs, and all that is the operator's. Store and Fetcher are
-// required; the rest is useful when zero.
+// Worker configures what works on jobs, including all operator settings. Store and Fetcher
+// are required; zero values of the rest are useful.
 type Worker struct {
 	Store   store.Store
 	Fetcher fetch.Fetcher
-	Outputs []output.Writer // written while a crawl runs, finished when it has ended
-	Journal string          // file of what is in flight; empty for none
+	Outputs []output.Writer // written during the crawl, finished at its end
+	Journal string          // file of the requests in flight; empty for none
 	Bounds
 	Terms store.Terms // of leases
 
 	Agent     string                  // product token in robots.txt; "headway"
-	Owned     func(u weburl.URL) bool // whose owner vouches; nil for none
-	OptedOut  func(u weburl.URL) bool // who asked not to be crawled; nil for none
+	Owned     func(u weburl.URL) bool // owned hosts; nil for none
+	OptedOut  func(u weburl.URL) bool // opt-outs; nil for none
 	Secrets   []fetch.Secrets         // for owned hosts
-	Addresses func(netip.Addr) bool   // to which the interval per address applies; nil for none
+	Addresses func(netip.Addr) bool   // addresses that the interval per address applies to; nil for none
 	Robots    robots.Policy
-	// IgnoreRobots leaves robots.txt of owned hosts unread; it is written into
-	// the evidence.
+	// IgnoreRobots skips the robots.txt of owned hosts; it is recorded in the evidence.
 	IgnoreRobots bool
 
-	// Strained tells whether response times are our own rather than the hosts',
-	// as Strain of package governor does; nil means never.
-	Strained func() bool
-	// Lookups tells how the layer of name lookups stands; nil if nobody knows.
+	// Overloaded reports whether response times measure our own CPU shortage rather than
+	// the hosts, see package governor; nil means never.
+	Overloaded func() bool
+	// Lookups returns the state of the layer of DNS lookups; nil for none.
 	Lookups func() guard.Layer
-	// Free tells how much room the store has left; nil where that cannot run out.
+	// Free returns the free space of the store; nil if it cannot run out.
 	Free func() (int64, error)
-	// Drain, when closed, ends the work after what is in flight. Cancelling the
+	// Drain, when closed, ends the work after the requests in flight. Cancelling the
 	// context ends it at once. Either way it can be resumed.
 	Drain <-chan struct{}
-	// Mail brings questions and orders to a crawl; nil for none. A worker of a fleet
-	// has those of its store.
+	// Mail receives questions and orders for a crawl; nil for none. A worker of a fleet
+	// receives them from its store.
 	Mail ask.Mail
 
 	Log   *slog.Logger // nil for none
-	Gauge *gauge.Gauge // shows how it stands; nil for nobody who looks
-	// Joined is called with the id of the worker each time it has joined the store;
-	// nil for none.
+	Gauge *gauge.Gauge // publishes its state; nil for none
+	// Joined is called with the id of the worker each time it has joined the store; nil for
+	// none.
 	Joined func(id store.WorkerID)
-	// Committed is told by the loop of each commit, and must not block; nil for
-	// nobody.
+	// Committed is called by the loop after each commit, and must not block; nil for none.
 	Committed func(began time.Time, took time.Duration, visits int)
-	Trace     frontier.Trace // watches the schedule
+	Trace     frontier.Trace // observes the schedule
 }
 
 // withDefaults returns the worker with its defaults filled in.
@@ -196,8 +191,8 @@ func (w Worker) withDefaults() Worker {
 	if w.OptedOut == nil {
 		w.OptedOut = func(weburl.URL) bool { return false }
 	}
-	if w.Strained == nil {
-		w.Strained = func() bool { return false }
+	if w.Overloaded == nil {
+		w.Overloaded = func() bool { return false }
 	}
 	if w.Agent == "" {
 		w.Agent = "headway"
@@ -245,26 +240,26 @@ func prepare(w Worker, j Job) (Worker, Job, error) {
 	return w, j, errors.Join(j.validate(), w.validate())
 }
 
-// engine is the job as the engine takes it.
+// engine converts the job for the engine.
 func (j *Job) engine() engine.Job {
 	return engine.Job{
 		Name: j.Name, Spec: j.Spec, Seeds: j.Seeds, Scope: j.Scope, Fallback: j.Fallback, Since: j.Since, Known: j.Known, Widened: j.Widened,
-		Limits: j.Limits, Continue: j.Continue, Anew: j.Anew, Closed: j.Closed || j.Sitemaps == SitemapsOnly, DryRun: j.DryRun,
+		Limits: j.Limits, Continue: j.Continue, ResetUsage: j.ResetUsage, Closed: j.Closed || j.Sitemaps == SitemapsOnly, DryRun: j.DryRun,
 		Policy: j.Policy, Strangers: j.Strangers, Sitemaps: j.Sitemaps != SitemapsOff, MaxWaiting: j.MaxWaiting,
 	}
 }
 
-// engine is the worker as the engine takes it.
+// engine converts the worker for the engine.
 func (w *Worker) engine() engine.Worker {
 	return engine.Worker{
 		Store: w.Store, Fetcher: w.Fetcher, Outputs: w.Outputs, Journal: w.Journal, Bounds: engine.Bounds(w.Bounds), Terms: w.Terms,
 		Agent: w.Agent, Owned: w.Owned, OptedOut: w.OptedOut, Secrets: w.Secrets, Addresses: w.Addresses, Robots: w.Robots, IgnoreRobots: w.IgnoreRobots,
-		Strained: w.Strained, Lookups: w.Lookups, Free: w.Free, Drain: w.Drain, Mail: w.Mail,
+		Overloaded: w.Overloaded, Lookups: w.Lookups, Free: w.Free, Drain: w.Drain, Mail: w.Mail,
 		Log: w.Log, Gauge: w.Gauge, Joined: w.Joined, Committed: w.Committed, Trace: w.Trace,
 	}
 }
 
-// Survey is the config for a look at the hosts of a job's seeds before it is begun.
+// Survey returns the config for a survey of a job's hosts before it is started.
 func Survey(w Worker, j Job) (survey.Config, error) {
 	w, j, err := prepare(w, j)
 	if err != nil {

@@ -17,17 +17,17 @@ import (
 // [Crawl.Run] once.
 type Crawl struct{ engine *engine.Crawl }
 
-// Report is how a crawl ended.
+// Report says how a crawl ended.
 type Report = gauge.Report
 
-// Progress is how a crawl stands.
+// Progress is a snapshot of a running crawl.
 type Progress = gauge.Progress
 
 // Reasons of an end that programs look for.
 const (
-	DiscoveryStopped = jobrun.DiscoveryStopped // partial: it was told to follow no further links
-	NothingInScope   = jobrun.NothingInScope   // failed: no URL that it saw belongs to it
-	Disk             = jobrun.Disk             // partial: there is no room on the disk
+	DiscoveryStopped = jobrun.DiscoveryStopped // partial: an operator stopped discovery
+	NothingInScope   = jobrun.NothingInScope   // failed: no URL that it saw is in scope
+	Disk             = jobrun.Disk             // partial: the disk is full
 )
 
 // New returns a crawl that is ready to run.
@@ -43,9 +43,9 @@ func New(w Worker, j Job) (*Crawl, error) {
 	return &Crawl{c}, nil
 }
 
-// Run crawls until nothing is left, a limit is met, or it is told to stop, and
-// reports how it ended. The error is the crawler's own: it could not do its
-// work. What was committed until then is kept, and the crawl can be resumed.
+// Run crawls until no URLs are left, a limit is reached or it is stopped, and reports how
+// it ended. The error is a failure of the crawler itself. Everything committed before is
+// kept, and the crawl can be resumed.
 func Run(ctx context.Context, w Worker, j Job) (Report, error) {
 	c, err := New(w, j)
 	if err != nil {
@@ -57,24 +57,23 @@ func Run(ctx context.Context, w Worker, j Job) (Report, error) {
 // Run is [Run].
 func (c *Crawl) Run(ctx context.Context) (Report, error) { return c.engine.Run(ctx) }
 
-// Progress returns how the crawl stands, as of a moment ago; nil before it has
-// begun. It may be called from any goroutine.
+// Progress returns a recent snapshot of the crawl; nil before it starts. It may be called
+// from any goroutine.
 func (c *Crawl) Progress() *Progress { return c.engine.Progress() }
 
-// Renewal is what a crawl that has ended, or was interrupted, has to do because more
-// is asked of it than before.
+// Renewal is the work added to a finished or interrupted crawl.
 type Renewal struct {
 	Seeds   int   // new ones
-	Revived int   // URLs that were skipped, and belong to the crawl now
+	Revived int   // skipped URLs that are in scope now
 	Lost    int64 // URLs out of scope whose address was not kept: see [store.MaxAside]
 }
 
-// Any tells whether there is anything to do.
+// Any reports whether there is anything to do.
 func (r Renewal) Any() bool { return r.Seeds+r.Revived > 0 }
 
-// Renew adds what a crawl that has ended is asked for anew: seeds it has not seen and,
-// with [Job.Widened], URLs that were skipped because they did not belong to it. The
-// job stays in the state it is in: queue it if there is anything to do.
+// Renew adds work to a finished crawl: seeds it has not seen and, with [Job.Widened],
+// skipped URLs that are in scope now. The job's state does not change: queue it if there is
+// anything to do.
 func Renew(ctx context.Context, w Worker, j Job, id job.ID) (Renewal, error) {
 	c, err := New(w, j)
 	if err != nil {
@@ -90,9 +89,9 @@ var (
 	ErrHostTaken   = control.ErrHostTaken
 )
 
-// OrderAtRest applies an order to what is kept of a host while no crawl works on it: the
-// next one to load the host follows it. The error is [ErrHostUnknown] for a host that no
-// crawl has met, and [ErrHostTaken] while a crawl does not release its domain.
+// OrderAtRest applies an order to the stored state of a host that no crawl is using: the
+// next crawl that loads the host follows it. The error is [ErrHostUnknown] if no crawl has
+// seen the host, and [ErrHostTaken] if a crawl does not release its domain.
 func OrderAtRest(ctx context.Context, st store.Store, q ask.Question) (ask.Change, error) {
 	return control.OrderAtRest(ctx, st, q)
 }

@@ -20,7 +20,7 @@ import (
 	"headway/weburl"
 )
 
-// newFetcher asks the simulated web.
+// newFetcher sends requests to the simulated web.
 func newFetcher(t *testing.T, w *simweb.Web) *fetch.Client {
 	t.Helper()
 	d, err := guard.New(guard.Config{

@@ -12,8 +12,8 @@ import (
 	"headway/visit"
 )
 
-// TestFleetDryRun asks for robots.txt and sitemaps and for no page, whatever limit
-// there is on pages. A crawl afterwards is about the pages that were planned.
+// TestFleetDryRun fetches robots.txt and sitemaps but no page, whatever the page limit. A
+// later crawl fetches the planned pages.
 func TestFleetDryRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages, orphans = 3, 5, 15

@@ -18,7 +18,7 @@ import (
 	"headway/weburl"
 )
 
-// titles is an output of one's own: it is handed each visit that ended a URL.
+// titles is a custom output: it receives each visit that ended a URL.
 type titles struct{ n int }
 
 func (t *titles) Write(_ context.Context, v *visit.Visit) error {
@@ -30,15 +30,15 @@ func (t *titles) Write(_ context.Context, v *visit.Visit) error {
 
 func (t *titles) Close() error { return nil }
 
-// A whole crawl: a lab on the loopback stands in for the web, the store is in
-// memory and the output is our own.
+// A whole crawl: a lab on loopback replaces the web, the store is in memory and the output
+// is custom.
 func ExampleRun() {
 	ctx := context.Background()
 	seeds, stop := labtest.ServeSite(20)
 	defer stop()
 
-	// The one door to the network. Private addresses and odd ports are closed
-	// unless they are opened by name, and whoever opens them vouches for the hosts there.
+	// The only way to the network. Private addresses and unusual ports are blocked unless
+	// they are allowed explicitly, which declares their hosts as owned.
 	dialer, err := guard.New(guard.Config{AllowPrivate: []guard.Range{{Prefix: netip.MustParsePrefix("127.0.0.0/8"), Ports: []uint16{seeds[0].Port()}}}})
 	if err != nil {
 		panic(err)
@@ -49,7 +49,7 @@ func ExampleRun() {
 	}
 	defer client.Close()
 
-	policy, _ := politeness.Preset("owned") // "polite" is for everybody else's
+	policy, _ := politeness.Preset("owned") // "polite" is for hosts of others
 	pages := &titles{}
 	st := memory.Open(memory.Config{})
 	defer st.Close()

@@ -34,7 +34,7 @@ import (
 	"headway/weburl"
 )
 
-// config is a crawl: what works on it, and what it is asked for.
+// config is a crawl: its worker and its job.
 type config struct {
 	headway.Worker
 	headway.Job
@@ -50,8 +50,8 @@ type simulated struct {
 	web *simweb.Web
 	st  store.Store
 	cfg config
-	dns atomic.Bool // the resolver is silent
-	// names changes what the resolver says of a host, if it is not nil.
+	dns atomic.Bool // the resolver does not respond
+	// names changes the resolver's answer for a host, if not nil.
 	names func(guard.Answer) guard.Answer
 }
 
@@ -118,7 +118,7 @@ func (s *simulated) run() headway.Report {
 	return r
 }
 
-// part is the share of host-time that was waited for something.
+// part is the share of host time spent on a wait reason.
 func part(r headway.Report, w visit.Wait) float64 {
 	for _, s := range r.Shares {
 		if s.State == frontier.Waiting(w) {
@@ -128,7 +128,7 @@ func part(r headway.Report, w visit.Wait) float64 {
 	return 0
 }
 
-// fetched wants all pages of all hosts, and no failure.
+// fetched checks that all pages of all hosts were fetched without a failure.
 func (s *simulated) fetched(r headway.Report, pages int64) {
 	s.Helper()
 	if r.State != job.Complete {
@@ -148,8 +148,8 @@ func (s *simulated) fetched(r headway.Report, pages int64) {
 	}
 }
 
-// TestDNSDown silences the resolver for a minute. The crawl waits for it, goes
-// on by itself and charges nobody.
+// TestDNSDown stops the resolver for a minute. The crawl waits, resumes by itself and
+// charges no host.
 func TestDNSDown(t *testing.T) {
 	for _, hosts := range []int{3, 25} {
 		t.Run(fmt.Sprint(hosts, " hosts"), func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestDNSDown(t *testing.T) {
 	}
 }
 
-// slowStore takes its time to commit for a while.
+// slowStore delays commits for a while.
 type slowStore struct {
 	store.Store
 	until time.Time
@@ -198,8 +198,8 @@ func (s *slowStore) Commit(ctx context.Context, c store.Commit) (store.Receipt, 
 	return s.Store.Commit(ctx, c)
 }
 
-// TestSlowStore lets commits hang for a minute: fewer fetches, a bounded number
-// of pages behind, and no host is blamed.
+// TestSlowStore lets commits hang for a minute: fewer fetches, a bounded backlog of pages,
+// and no host is slowed down.
 func TestSlowStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 5, small(400))
@@ -218,8 +218,8 @@ func TestSlowStore(t *testing.T) {
 	})
 }
 
-// TestSlowStoreOfLinks lets commits of pages with many links hang: the links that wait
-// are bounded, not only the pages.
+// TestSlowStoreOfLinks lets commits of pages with many links hang: the waiting links are
+// bounded, not only the pages.
 func TestSlowStoreOfLinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages, links, workers = 20, 60, 100, 32
@@ -232,15 +232,15 @@ func TestSlowStoreOfLinks(t *testing.T) {
 		s.cfg.Store = slow
 		s.fetched(s.run(), hosts*pages)
 		t.Logf("at most %d pages and %d links in a commit", slow.most.Load(), slow.links.Load())
-		// What is in flight when the bound is met lands beyond it. A link counts where
-		// it stands and where it is new.
+		// Requests in flight when the bound is reached go beyond it. A link counts on its
+		// page and again if it is new.
 		if got, most := slow.links.Load(), int64(headway.MaxLinksBehind+workers*2*2*links); got > most || got < headway.MaxLinksBehind/2 {
 			t.Errorf("%d links in a commit, want at most %d, and the test to be hard enough", got, most)
 		}
 	})
 }
 
-// TestLowDisk pauses while there is too little room, and goes on by itself.
+// TestLowDisk pauses while disk space is low, and resumes by itself.
 func TestLowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 2, small(30))
@@ -262,7 +262,7 @@ func TestLowDisk(t *testing.T) {
 	})
 }
 
-// TestFullDisk ends as partial when room does not come back.
+// TestFullDisk ends as partial when disk space does not return.
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 1, small(30))
@@ -273,8 +273,8 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestStoreFull finds no room at all in the middle of a crawl: it waits a little,
-// ends as partial, and goes on when there is room again.
+// TestStoreFull fills the disk in the middle of a crawl: it retries for a while, ends as
+// partial, and resumes when there is room.
 func TestStoreFull(t *testing.T) {
 	for name, full := range map[string]error{
 		"the store": store.ErrFull, "a file": &fs.PathError{Op: "write", Path: "hosts.db", Err: syscall.ENOSPC}, "a quota": syscall.EDQUOT,
@@ -294,7 +294,7 @@ func TestStoreFull(t *testing.T) {
 				if errors.Is(full, store.ErrFull) {
 					return
 				}
-				time.Sleep(time.Minute) // until nobody has the slots of this process, which is one here
+				time.Sleep(time.Minute) // until the slots of this process are free; all runs are in one process here
 				st.room = math.MaxInt
 				if r := s.run(); r.State != job.Complete || r.Counts.Pages() != 60 {
 					t.Errorf("with room again: %s (%s), %d pages", r.State, r.Reason, r.Counts.Pages())
@@ -304,7 +304,7 @@ func TestStoreFull(t *testing.T) {
 	}
 }
 
-// crammed is a store that has room for so many commits.
+// crammed is a store with room for a number of commits.
 type crammed struct {
 	store.Store
 	err  error
@@ -318,9 +318,9 @@ func (s *crammed) Commit(ctx context.Context, c store.Commit) (store.Receipt, er
 	return s.Store.Commit(ctx, c)
 }
 
-// TestScarceStore cannot open a file for a while, for want of descriptors: the crawl
-// waits and is complete.
-func TestScarceStore(t *testing.T) {
+// TestStoreOutOfDescriptors runs out of file descriptors for a while: the crawl waits and
+// completes.
+func TestStoreOutOfDescriptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 2, small(30))
 		s.cfg.Store = &starved{Store: s.st, until: time.Now().Add(20 * time.Second)}
@@ -350,7 +350,7 @@ func (s *starved) Heads(ctx context.Context, now time.Time, wants []store.Want) 
 	return s.Store.Heads(ctx, now, wants)
 }
 
-// TestLimits stops at each limit, says which, and keeps what is left.
+// TestLimits stops at each limit, names it, and keeps the remaining work.
 func TestLimits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		job, safety limit.Limits
@@ -396,7 +396,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestDrain stops after what is in flight, and a second run goes on.
+// TestDrain stops after the requests in flight, and a second run resumes.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 2, small(30))
@@ -414,7 +414,7 @@ func TestDrain(t *testing.T) {
 		r = s.run()
 		s.fetched(r, 60)
 		if !r.Resumed {
-			t.Error("the second run did not say that it went on")
+			t.Error("the second run did not report that it resumed")
 		}
 		if repeats := s.web.Stats().Total.PageAnswers - 60; repeats != 0 {
 			t.Errorf("%d pages were fetched twice", repeats)
@@ -425,8 +425,8 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestManyHostsBehindASlowStore lets more robots.txt and first pages wait for a
-// commit than one takes.
+// TestManyHostsBehindASlowStore has more robots.txt and first pages than fit into one
+// commit.
 func TestManyHostsBehindASlowStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts = 1500
@@ -438,8 +438,8 @@ func TestManyHostsBehindASlowStore(t *testing.T) {
 	})
 }
 
-// TestSitemapsOfKnownHosts interrupts a crawl before its sitemaps were read. The
-// run that goes on has no need to ask for robots.txt, and reads them still.
+// TestSitemapsOfKnownHosts interrupts a crawl before its sitemaps were read. The resumed
+// run does not fetch robots.txt again, and still reads them.
 func TestSitemapsOfKnownHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		temper := small(10)
@@ -463,13 +463,13 @@ func TestSitemapsOfKnownHosts(t *testing.T) {
 			t.Errorf("ended %s with %d of 10 pages and %d of 5 that only the sitemap names", r.State, total.UniquePages, total.UniqueOrphans)
 		}
 		if total.RobotsFetches != 1 {
-			t.Errorf("robots.txt was asked for %d times", total.RobotsFetches)
+			t.Errorf("robots.txt was requested %d times", total.RobotsFetches)
 		}
 	})
 }
 
-// TestCancelAfter ends a crawl whose host goes on refusing at the slowest pace,
-// if that was asked for.
+// TestCancelAfter cancels a crawl whose host keeps refusing at the slowest pace, if
+// configured.
 func TestCancelAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		temper := small(30)
@@ -487,15 +487,15 @@ func TestCancelAfter(t *testing.T) {
 	})
 }
 
-// TestLimitsAtOnce meets limits between two looks at them: a fast host answers
-// hundreds of requests in that time.
-func TestLimitsAtOnce(t *testing.T) {
+// TestLimitsBetweenTicks reaches limits between two checks: a fast host answers hundreds of
+// requests in that time.
+func TestLimitsBetweenTicks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limits limit.Limits
 		most   int64 // requests
 	}{
 		"requests": {limit.Limits{Requests: 10}, 10},
-		"bytes":    {limit.Limits{Bytes: 1}, 2}, // robots.txt, and a page beside it
+		"bytes":    {limit.Limits{Bytes: 1}, 2}, // robots.txt, and a page in parallel
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -514,9 +514,9 @@ func TestLimitsAtOnce(t *testing.T) {
 	}
 }
 
-// TestNarrowed goes on with a crawl of which less is wanted now: what waited and
-// does not belong to it any more is not fetched.
-func TestNarrowed(t *testing.T) {
+// TestNarrowedScope resumes a crawl with a narrower scope: waiting URLs that are no longer
+// in scope are not fetched.
+func TestNarrowedScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 1, small(30))
 		s.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: 5}})
@@ -532,7 +532,7 @@ func TestNarrowed(t *testing.T) {
 	})
 }
 
-// TestTimeOfRuns wants the time limit to count what runs took, however often the
+// TestTimeOfRuns checks that the time limit counts the time of all runs, however often the
 // crawl was interrupted.
 func TestTimeOfRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -558,7 +558,7 @@ func TestTimeOfRuns(t *testing.T) {
 	})
 }
 
-// TestDiskFullFromTheStart fetches nothing before it has looked at the disk.
+// TestDiskFullFromTheStart checks the disk before the first fetch.
 func TestDiskFullFromTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 1, small(30))
@@ -595,8 +595,8 @@ func TestBrokenOutput(t *testing.T) {
 	})
 }
 
-// TestHostsInMemory crawls more hosts than are kept in memory. Of those that wait
-// in the store nothing is kept.
+// TestHostsInMemory crawls more hosts than fit in memory. Those that wait in the store take
+// no memory.
 func TestHostsInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, hot = 40, 4
@@ -616,7 +616,7 @@ func TestHostsInMemory(t *testing.T) {
 	})
 }
 
-// cutStore is told to stop while it is asked whether anything waits.
+// cutStore stops the crawl while it checks whether anything waits.
 type cutStore struct {
 	store.Store
 	stop func()
@@ -630,7 +630,7 @@ func (s *cutStore) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
 	return s.Store.Idle(ctx, id)
 }
 
-// TestStoppedAtTheEnd is interrupted while it asks whether it is done: that is an
+// TestStoppedAtTheEnd is interrupted while it checks whether it is done: that is an
 // interrupted crawl, not a broken store.
 func TestStoppedAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -645,9 +645,9 @@ func TestStoppedAtTheEnd(t *testing.T) {
 	})
 }
 
-// TestNobodyThere: a name that does not exist ends its URLs with that reason, also
-// where the patience is shorter than the wait before the next try.
-func TestNobodyThere(t *testing.T) {
+// TestUnknownHostName: a name that does not exist ends its URLs with that reason, even if
+// the patience is shorter than the backoff.
+func TestUnknownHostName(t *testing.T) {
 	for _, patience := range []time.Duration{5 * time.Second, 12 * time.Second, 30 * time.Second, 10 * time.Minute} {
 		t.Run(patience.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -22,19 +22,19 @@ import (
 	"headway/weburl"
 )
 
-// errCut is what a worker sees of its store behind a cut line.
+// errCut is the error of a store behind a cut connection.
 var errCut = errors.New("the line is cut")
 
-// line is a store at the end of a line that can be cut.
+// line is a store behind a connection that can be cut.
 type line struct {
 	*memory.Store
 	cut  atomic.Bool
-	deaf atomic.Bool   // the answer to the next slots that are given is lost
-	held atomic.Int64  // how often giving slots up fails
-	slow time.Duration // what it takes to join
-	far  time.Duration // what a question about hosts takes, at most
+	deaf atomic.Bool   // the response to the next Acquire is lost
+	held atomic.Int64  // how often Release fails
+	slow time.Duration // duration of Join
+	far  time.Duration // maximum duration of Hosts
 
-	stale atomic.Int64 // how old the time was by which slots were asked for, at most
+	stale atomic.Int64 // maximum age of the time passed to Acquire
 }
 
 func (l *line) err() error {
@@ -95,7 +95,7 @@ func (l *line) Abandon(ctx context.Context, w store.WorkerID) error {
 	return l.Store.Abandon(ctx, w)
 }
 
-// Commit takes a while, so that a crash finds something under way.
+// Commit takes a while, so that a crash interrupts some.
 func (l *line) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
 	time.Sleep(time.Duration(len(c.Visits)+1) * 150 * time.Millisecond)
 	if err := l.err(); err != nil {
@@ -136,10 +136,10 @@ func (l *line) Errands(ctx context.Context, wants []store.Want) ([]store.Errand,
 	return l.Store.Errands(ctx, wants)
 }
 
-// travel takes the time of a question to a store that is far away.
+// travel simulates the round trip to a distant store.
 func (l *line) travel() {
 	if l.far > 0 {
-		time.Sleep(rand.N(l.far)) // at random, in virtual time: answers overtake each other
+		time.Sleep(rand.N(l.far)) // at random, in virtual time: responses overtake each other
 	}
 }
 
@@ -151,12 +151,12 @@ type worker struct {
 	done  chan error
 }
 
-// fleet is workers on one store and a simulated web.
+// fleet is a set of workers on one store and a simulated web.
 type fleet struct {
 	*simulated
 	wg     sync.WaitGroup
-	worker func(*headway.Worker)                             // changes what is a worker's; may be nil
-	open   func(store.Job, headway.Job) (headway.Job, error) // changes what is a job's; may be nil
+	worker func(*headway.Worker)                             // changes the worker's config; may be nil
+	open   func(store.Job, headway.Job) (headway.Job, error) // changes the job's config; may be nil
 	safety limit.Limits
 }
 
@@ -165,7 +165,7 @@ var fleetTerms = store.Terms{Renew: 500 * time.Millisecond, Start: 1500 * time.M
 
 func (f *fleet) start() *worker { return f.startWith(func(*line) {}) }
 
-// startWith starts a worker on a line of some kind.
+// startWith starts a worker with this kind of connection.
 func (f *fleet) startWith(kind func(*line)) *worker {
 	w := &worker{line: &line{Store: f.st.(*memory.Store)}, drain: make(chan struct{}), done: make(chan error, 1)}
 	kind(w.line)
@@ -187,13 +187,13 @@ func (f *fleet) startWith(kind func(*line)) *worker {
 	return w
 }
 
-// crash ends a worker as kill -9 does: nothing more is sent or stored.
+// crash ends a worker like kill -9: nothing more is sent or stored.
 func (w *worker) crash() {
 	w.line.cut.Store(true)
 	w.kill()
 }
 
-// submit asks for a job.
+// submit queues a job.
 func (f *fleet) submit(maxPages int64) job.ID {
 	f.Helper()
 	now := time.Now().UTC()
@@ -204,7 +204,7 @@ func (f *fleet) submit(maxPages int64) job.ID {
 	return id
 }
 
-// await waits until a job has ended, and returns how it stands.
+// await waits until a job has ended, and returns it.
 func (f *fleet) await(id job.ID, within time.Duration) (store.Job, store.Counts) {
 	f.Helper()
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) { // virtual time
@@ -227,7 +227,7 @@ func (f *fleet) await(id job.ID, within time.Duration) (store.Job, store.Counts)
 	}
 }
 
-// polite holds what the hosts saw against the pace.
+// polite checks the requests that hosts saw against the pace.
 func (f *fleet) polite(pace time.Duration) {
 	f.Helper()
 	total := f.web.Stats().Total
@@ -239,7 +239,7 @@ func (f *fleet) polite(pace time.Duration) {
 	}
 }
 
-// drain lets all workers leave.
+// drain drains all workers.
 func (f *fleet) drain(workers []*worker) {
 	f.Helper()
 	for _, w := range workers {
@@ -255,8 +255,8 @@ func (f *fleet) drain(workers []*worker) {
 	f.wg.Wait()
 }
 
-// TestFleet lets workers come, go and crash while a job runs. The job is complete,
-// nothing is recorded twice, and hosts see one crawler at its pace.
+// TestFleet lets workers join, leave and crash while a job runs. The job completes, nothing
+// is recorded twice, and hosts see one crawler at its pace.
 func TestFleet(t *testing.T) {
 	for seed := range randomSeeds(10) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -320,8 +320,8 @@ func comeAndGo(t *testing.T, seed uint64) {
 	}
 }
 
-// TestFleetBudget lets a job of 50 pages run on eight workers, some of which crash:
-// exactly 50 pages are recorded.
+// TestFleetBudget runs a job of 50 pages on eight workers, some of which crash: exactly 50
+// pages are recorded.
 func TestFleetBudget(t *testing.T) {
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -354,15 +354,14 @@ func budget(t *testing.T, seed uint64) {
 	if counts.Pages() != most || j.State != job.Partial || j.Reason != "max_pages" {
 		t.Errorf("%s (%s) with %d pages, want partial (max_pages) with %d", j.State, j.Reason, counts.Pages(), most)
 	}
-	// Each worker that crashed had at most one request under way on each of its hosts.
+	// Each crashed worker had at most one request under way on each of its hosts.
 	if asked := f.web.Stats().Total.PageAnswers; asked > int64(most+16*crashes) {
-		t.Errorf("%d pages asked for after %d crashes", asked, crashes)
+		t.Errorf("%d pages requested after %d crashes", asked, crashes)
 	}
 	f.polite(time.Second)
 }
 
-// TestFleetOrders pauses, resumes and cancels a job: the fleet obeys within two
-// seconds.
+// TestFleetOrders pauses, resumes and cancels a job: the fleet reacts within two seconds.
 func TestFleetOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 8, small(60))}
@@ -400,8 +399,8 @@ func TestFleetOrders(t *testing.T) {
 	})
 }
 
-// TestFleetPartition cuts a worker off its store: it starts nothing after half a
-// lease, another takes its hosts, and once the line is mended it takes part again.
+// TestFleetPartition cuts a worker off from its store: it starts nothing after half a
+// lease, another takes its hosts, and it rejoins once the connection is back.
 func TestFleetPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages = 8, 60
@@ -422,22 +421,21 @@ func TestFleetPartition(t *testing.T) {
 	})
 }
 
-// TestFleetLateJoin lets a worker join that waits for its place longer than anybody
-// may be silent. It looks at others by the time at which it looks, or it would take
-// whoever it sees alive for dead a moment later.
+// TestFleetLateJoin lets Join take longer than a lease. The worker must then use the
+// current time, or it would take live workers for dead.
 func TestFleetLateJoin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 1, small(1))}
 		w := f.startWith(func(l *line) { l.slow = 2 * fleetTerms.TakeOver })
 		pass(2 * w.line.slow)
 		if stale := time.Duration(w.line.stale.Load()); stale > 0 {
-			t.Errorf("slots were asked for as of %v ago", stale)
+			t.Errorf("slots were acquired with a time %v old", stale)
 		}
 		f.drain([]*worker{w})
 	})
 }
 
-// TestFleetOptedOut: whoever asked not to be crawled is not, whatever a job says.
+// TestFleetOptedOut: hosts on the opt-out list are not crawled, whatever a job says.
 func TestFleetOptedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 2, small(3))}
@@ -453,7 +451,7 @@ func TestFleetOptedOut(t *testing.T) {
 	})
 }
 
-// TestFleetBrokenJob ends a job that nobody can work on, and says why.
+// TestFleetBrokenJob ends an invalid job, with the reason.
 func TestFleetBrokenJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 1, small(3))}
@@ -470,11 +468,11 @@ func TestFleetBrokenJob(t *testing.T) {
 	})
 }
 
-// TestFleetLateWorkers finds jobs in every state that no worker has seen before.
+// TestFleetLateWorkers starts workers with jobs in every state.
 func TestFleetLateWorkers(t *testing.T) {
 	for _, tc := range []struct {
 		state job.State
-		want  job.State // in the end; empty: it stays what it is
+		want  job.State // final state; empty: unchanged
 	}{{job.Running, job.Complete}, {job.Draining, job.Partial}, {job.Paused, ""}} {
 		t.Run(string(tc.state), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -502,9 +500,9 @@ func TestFleetLateWorkers(t *testing.T) {
 	}
 }
 
-// TestFleetAgain extends a job the moment its limit stopped it, before any worker
-// has seen it stopped: the new limit holds.
-func TestFleetAgain(t *testing.T) {
+// TestFleetExtendAtStop extends a job the moment its limit stopped it, before any worker
+// has seen that: the new limit applies.
+func TestFleetExtendAtStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 4, small(10))}
 		f.open = func(j store.Job, c headway.Job) (headway.Job, error) {
@@ -532,8 +530,8 @@ func TestFleetAgain(t *testing.T) {
 	})
 }
 
-// TestFleetLostAnswer loses the answer to a question for slots: those that the
-// store has given are not left to nobody.
+// TestFleetLostAnswer loses the response to Acquire: the granted slots do not stay without
+// a worker.
 func TestFleetLostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages = 8, 5
@@ -552,7 +550,7 @@ func TestFleetLostAnswer(t *testing.T) {
 	})
 }
 
-// TestFleetRelease tries again to give slots up that the store did not hear of.
+// TestFleetRelease retries a failed release of slots.
 func TestFleetRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages = 8, 20
@@ -577,21 +575,21 @@ func TestFleetRelease(t *testing.T) {
 	})
 }
 
-// TestFleetAddress lets three workers crawl 60 hosts on one address: together they
-// ask it ten times a second, as one worker would.
+// TestFleetAddress lets three workers crawl 60 hosts on one address: together they send ten
+// requests a second to it, as one worker would.
 func TestFleetAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: onOneAddress(t, 60, 20)}
-		f.worker = func(c *headway.Worker) { c.Store = f.st } // one that commits at once
+		f.worker = func(c *headway.Worker) { c.Store = f.st } // one with immediate commits
 		f.cfg.Policy.Jitter = 0
 		id := f.submit(0)
 		workers := []*worker{f.start(), f.start(), f.start()}
-		pass(20 * time.Second) // robots.txt, first answers, first tellings
+		pass(20 * time.Second) // robots.txt, first responses, first exchange of address loads
 		before := f.web.Stats().Total.Requests
 		pass(30 * time.Second)
 		rate := float64(f.web.Stats().Total.Requests-before) / 30
 		if rate < 9 || rate > 10.2 {
-			t.Errorf("the address was asked %.1f times a second, want 10", rate)
+			t.Errorf("the address got %.1f requests a second, want 10", rate)
 		}
 		f.await(id, 30*time.Minute)
 		f.drain(workers)
@@ -599,8 +597,8 @@ func TestFleetAddress(t *testing.T) {
 	})
 }
 
-// TestFleetCancelAfter ends a job of a fleet whose host refuses on and on: it does not
-// run for ever with nobody to end it.
+// TestFleetCancelAfter cancels a fleet job whose host keeps refusing, so that it does not
+// run for ever.
 func TestFleetCancelAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		temper := small(30)

@@ -17,7 +17,7 @@ import (
 	"headway/visit"
 )
 
-// sum adds up what was counted apart.
+// sum adds up the values of a map.
 func sum[K comparable](counts map[K]int64) (n int64) {
 	for _, c := range counts {
 		n += c
@@ -25,7 +25,7 @@ func sum[K comparable](counts map[K]int64) (n int64) {
 	return n
 }
 
-// TestGauge holds what a crawl counts of itself against what its hosts saw.
+// TestGauge compares the crawl's counts with what its hosts saw.
 func TestGauge(t *testing.T) {
 	limited := small(30)
 	limited.Rules.Limits = []labtemper.Limit{{Rate: 0.7, Burst: 2}}
@@ -51,7 +51,7 @@ func TestGauge(t *testing.T) {
 					t.Errorf("counted %d bytes, the hosts sent %d", r.Bytes, saw.BytesOut)
 				}
 				if r.ShortGaps != 0 || r.OverCap != 0 {
-					t.Errorf("%d requests left too soon, %d beside too many", r.ShortGaps, r.OverCap)
+					t.Errorf("%d requests sent too soon, %d above the cap", r.ShortGaps, r.OverCap)
 				}
 				if refusing := saw.Refusals > 0; refusing != (r.Incidents > 0) || refusing && r.Holds == 0 || refusing != (r.Retries[politeness.ChargeRefusal] > 0) {
 					t.Errorf("%d refusals, %d incidents, %d holds, retries %v", saw.Refusals, r.Incidents, r.Holds, r.Retries)
@@ -73,8 +73,8 @@ func TestGauge(t *testing.T) {
 	}
 }
 
-// TestGaugeAddsUp reads the gauge each second of a crawl: the time that hosts
-// spent in all states is the time that hosts had work.
+// TestGaugeAddsUp reads the gauge each second of a crawl: the host time of all states is
+// the time that hosts had work.
 func TestGaugeAddsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 12, small(30))

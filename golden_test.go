@@ -23,12 +23,12 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/golden anew")
 
-// goldenKey is the secret of stores in goldens: slots and jitter follow from it.
+// goldenKey is the key of stores in goldens: slots and jitter derive from it.
 var goldenKey = weburl.Key{'g', 'o', 'l', 'd', 'e', 'n'}
 
-// TestGolden plays crawls and holds every request that left, and how each job ended,
-// against testdata/golden, byte by byte. What only moves code must not change a line;
-// what changes behaviour says so by its diff (go test -run TestGolden . -update).
+// TestGolden runs crawls and compares every request sent, and how each job ended, with
+// testdata/golden, byte by byte. A refactoring must not change a line; a change of
+// behaviour shows in the diff (go test -run TestGolden . -update).
 func TestGolden(t *testing.T) {
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// compare tells the first line that differs.
+// compare returns the first line that differs.
 func compare(t *testing.T, got, want string) {
 	t.Helper()
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
@@ -68,7 +68,7 @@ func compare(t *testing.T, got, want string) {
 	}
 }
 
-// golden is a simulated web whose crawls are the same each time.
+// golden is a simulated web with deterministic crawls.
 func golden(t *testing.T, specs ...lab.HostSpec) *simulated {
 	s := simulate(t, specs)
 	s.st = memory.Open(memory.Config{Key: goldenKey})
@@ -84,11 +84,11 @@ func goldenFleet(t *testing.T, specs ...lab.HostSpec) *fleet {
 	return f
 }
 
-// record is what hosts were asked and when, and how jobs ended.
+// record lists the requests to hosts with their times, and how jobs ended.
 func (s *simulated) record() string {
 	s.Helper()
 	var b strings.Builder
-	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where the time of a bubble begins
+	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // start time of a bubble
 	for _, r := range s.web.Log() {
 		status := fmt.Sprint(r.Status)
 		if r.Status == 0 {
@@ -106,7 +106,7 @@ func (s *simulated) record() string {
 			s.Fatal(err)
 		}
 		fmt.Fprintf(&b, "job %d %s", id, j.State)
-		if j.State != job.Complete { // which says it in a sentence
+		if j.State != job.Complete { // the reason is a sentence
 			fmt.Fprintf(&b, " %s", j.Reason)
 		}
 		fmt.Fprintln(&b)
@@ -115,15 +115,15 @@ func (s *simulated) record() string {
 		})
 		for _, e := range endings {
 			if j.State != job.Complete && (e.Outcome == visit.Skipped || e.Outcome == visit.Deferred) {
-				continue // which links were found depends on which pages came first
+				continue // depends on the order of pages
 			}
 			fmt.Fprintf(&b, "%6d %s %s\n", counts.Ended[e], e.Outcome, e.Reason)
 		}
 	}
 }
 
-// kindOf is what a request is for. Which page comes next is left out: of links that two
-// hosts give at one instant either may come first.
+// kindOf is the kind of a request. The page is left out: of links found by two hosts at one
+// instant either may come first.
 func kindOf(target string) string {
 	switch {
 	case target == "/robots.txt":

@@ -18,7 +18,7 @@ import (
 	"headway/visit"
 )
 
-// touched are the hosts that were asked for anything.
+// touched are the hosts that received any request.
 func (s *simulated) touched() map[string]bool {
 	asked := map[string]bool{}
 	for _, r := range s.web.Log() {
@@ -27,8 +27,8 @@ func (s *simulated) touched() map[string]bool {
 	return asked
 }
 
-// roam makes a fleet of a job that may go wherever links lead, from some of the
-// hosts: all are linked.
+// roam returns a fleet whose job may follow all links, from some of the hosts: all are
+// linked.
 func roam(t *testing.T, hosts, seeds int, temper lab.Temper, safety limit.Limits) *fleet {
 	f := newLimited(t, farm(hosts, temper), safety)
 	f.cfg.Seeds = f.cfg.Seeds[:seeds]
@@ -36,9 +36,9 @@ func roam(t *testing.T, hosts, seeds int, temper lab.Temper, safety limit.Limits
 	return f
 }
 
-// TestHosts lets a plan limit the hosts of a job, on several workers of which some
-// crash: exactly so many are asked for anything, those of the seeds among them, and
-// what was left out is accounted for.
+// TestHosts limits the hosts of a job by its plan, on several workers of which some crash:
+// exactly that many hosts get requests, those of the seeds among them, and the others are
+// accounted for.
 func TestHosts(t *testing.T) {
 	const hosts, most, pages = 12, 5, 6
 	for seed := range uint64(12) {
@@ -67,14 +67,14 @@ func TestHosts(t *testing.T) {
 				_, counts := f.await(id, 0)
 				asked := f.touched()
 				if len(asked) != most || !asked[f.cfg.Seeds[0].Host()] || !asked[f.cfg.Seeds[1].Host()] {
-					t.Errorf("%d hosts were asked: %v", len(asked), asked)
+					t.Errorf("%d hosts got requests: %v", len(asked), asked)
 				}
 				if j.State != job.Partial || j.Reason != "max_hosts" || counts.Waiting != 0 || counts.Pages() < most*pages || counts.Ended[store.Ending{Outcome: visit.Deferred}] == 0 {
 					t.Errorf("%s (%s): %v", j.State, j.Reason, counts.Ended)
 				}
-				const told = "max_hosts: 80 % used, 4 of 5 (plan)\nmax_hosts: reached, 5 of 5 (plan)\nPlan limit: Maximum 5 hosts per crawl"
-				if got := f.notices(id); strings.ReplaceAll(got, "80 % used, 5", "80 % used, 4") != told {
-					t.Errorf("told:\n%s", got)
+				const want = "max_hosts: 80 % used, 4 of 5 (plan)\nmax_hosts: reached, 5 of 5 (plan)\nPlan limit: Maximum 5 hosts per crawl"
+				if got := f.notices(id); strings.ReplaceAll(got, "80 % used, 5", "80 % used, 4") != want {
+					t.Errorf("notices:\n%s", got)
 				}
 				if audit, err := f.st.Audit(t.Context(), id); err != nil || !audit.Equal(counts) {
 					t.Errorf("the rows say %+v, the counts %+v (%v)", audit, counts, err)
@@ -85,9 +85,9 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestHostsExtended gives a job that was stopped by the hosts of its plan a larger
-// plan and goes on: what was put off is fetched. A further extension under the same
-// plan asks nobody else.
+// TestHostsExtended resumes a job that was stopped by its host limit with a larger plan:
+// deferred URLs are fetched. A further extension under the same plan contacts no other
+// host.
 func TestHostsExtended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages = 6, 4
@@ -113,7 +113,7 @@ func TestHostsExtended(t *testing.T) {
 				t.Errorf("%s (%s) with %d hosts, want %d", j.State, j.Reason, n, step.asked)
 			}
 		}
-		// Exactly as many as there are: nothing is left out.
+		// Exactly as many as there are: no host is excluded.
 		j, counts := again(hosts)
 		f.drain(workers)
 		if n := len(f.touched()); j.State != job.Complete || n != hosts || counts.Ended[store.Ending{Outcome: visit.Deferred}] != 0 {
@@ -122,8 +122,8 @@ func TestHostsExtended(t *testing.T) {
 	})
 }
 
-// TestHostsOfSeeds takes the hosts of seeds in their order; with room for just those
-// a job is complete.
+// TestHostsOfSeeds reserves the hosts of seeds in order; a limit of just those completes
+// the job.
 func TestHostsOfSeeds(t *testing.T) {
 	for _, most := range []int64{3, 5} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestHostsOfSeeds(t *testing.T) {
 				asked := f.touched()
 				for i, u := range f.cfg.Seeds {
 					if asked[u.Host()] != (int64(i) < most) {
-						t.Errorf("seed %d: asked %v", i, asked[u.Host()])
+						t.Errorf("seed %d: requests %v", i, asked[u.Host()])
 					}
 				}
 				if j.State != want {
@@ -151,9 +151,9 @@ func TestHostsOfSeeds(t *testing.T) {
 	}
 }
 
-// TestHostsAlone holds a crawl of one machine to its safety layer, over several runs
-// of which each is interrupted.
-func TestHostsAlone(t *testing.T) {
+// TestHostsOneMachine applies the host limit of the safety layer to a crawl on one machine,
+// over several interrupted runs.
+func TestHostsOneMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 3
 		f := roam(t, 8, 1, small(8), limit.Limits{})

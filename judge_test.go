@@ -19,14 +19,14 @@ import (
 	"headway/weburl"
 )
 
-// fenced is a web whose front pages link to pages that robots.txt forbids, and to some
-// that it does not.
+// fenced is a web whose home pages link to pages that robots.txt forbids, and to some that
+// it allows.
 type fenced struct {
 	yes, no int // links to pages of each kind
 
 	mu       sync.Mutex
-	last     time.Time // when the last page was asked for
-	trespass []string  // forbidden pages that were asked for
+	last     time.Time // when the last page was requested
+	trespass []string  // forbidden pages that were requested
 }
 
 // Do implements [fetch.Fetcher].
@@ -66,7 +66,7 @@ func (w *fenced) Robots(_ context.Context, req fetch.Request) (*fetch.Result, []
 }
 
 // TestFleetForbiddenEndsWithLastPage has two workers, many forbidden URLs and few pages:
-// the job ends with its last page, and every URL with its verdict.
+// the job ends with its last page, and every URL has its outcome.
 func TestFleetForbiddenEndsWithLastPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, yes, no = 4, 20, 15
@@ -84,7 +84,7 @@ func TestFleetForbiddenEndsWithLastPage(t *testing.T) {
 		f.drain(workers)
 		forbidden := counts.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.RobotsDisallow}]
 		if j.State != job.Complete || counts.Pages() != hosts*(yes+1) || forbidden != hosts*no || counts.Waiting != 0 || len(web.trespass) > 0 {
-			t.Errorf("%s (%s): %+v; asked for %v", j.State, j.Reason, counts, web.trespass)
+			t.Errorf("%s (%s): %+v; requested %v", j.State, j.Reason, counts, web.trespass)
 		}
 		if after := ended.Sub(web.last); after > 15*time.Second {
 			t.Errorf("ended %v after the last page", after)
@@ -102,7 +102,7 @@ func TestFleetForbiddenEndsWithLastPage(t *testing.T) {
 	})
 }
 
-// farStore takes half a second for a commit, however much is in it.
+// farStore takes half a second for a commit of any size.
 type farStore struct{ *memory.Store }
 
 func (s farStore) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
@@ -110,8 +110,8 @@ func (s farStore) Commit(ctx context.Context, c store.Commit) (store.Receipt, er
 	return s.Store.Commit(ctx, c)
 }
 
-// TestFleetForbiddenEndsBehindAFarStore has a thousand forbidden URLs and a store that is far
-// away: they do not keep the job from its end for minutes.
+// TestFleetForbiddenEndsBehindAFarStore has a thousand forbidden URLs and a distant store:
+// they do not delay the end of the job by minutes.
 func TestFleetForbiddenEndsBehindAFarStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const yes, no = 20, 1000

@@ -17,14 +17,14 @@ import (
 	"headway/weburl"
 )
 
-// TestLeaves crawls one of three hosts, with links to the others as leaves: each
-// is asked for once, after robots.txt, and nothing that it links to is. What has
-// ended can be asked again, and only that is.
+// TestLeaves crawls one of three hosts, with links to the others as leaves: each is
+// requested once, after robots.txt, and its links are not followed. Finished leaves can be
+// requested again, and only those are.
 func TestLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lab.DefaultSite()
 		s.Pages, s.DeadLinks, s.CrossLinks, s.MinKB, s.MaxKB = 20, 10, 2, 100, 200
-		const dead = 9 // one page asks that its links be not followed
+		const dead = 9 // one page is nofollow
 		w, err := simweb.New(lab.Config{Address: lab.Name, Hosts: []lab.HostSpec{
 			{Name: "site.example", Temper: lab.Temper{Site: s}}, {Name: "one.example", Temper: lab.Temper{Site: s}}, {Name: "two.example", Temper: lab.Temper{Site: s}},
 		}})
@@ -62,8 +62,8 @@ func TestLeaves(t *testing.T) {
 		leaves := leavesOf(t, st, report.Job)
 		for _, host := range []string{"one.example", "two.example"} {
 			got := w.Host(host)
-			// Front pages, the cross links of 20 pages, and 5 dead links: none of
-			// it twice, and none of the dead links that its own pages have.
+			// Home pages, the cross links of 20 pages, and 5 dead links: none twice, and
+			// none of the dead links on the leaves.
 			if want := leaves["http://"+host]; got.Requests-got.RobotsFetches != want || got.RobotsFetches != 1 || got.SitemapFetches != 0 || got.BeforeRobots != 0 {
 				t.Errorf("%s: %d requests for %d leaves: %+v", host, got.Requests, want, got)
 			}
@@ -88,7 +88,7 @@ func TestLeaves(t *testing.T) {
 		if err := st.SetState(t.Context(), time.Now(), report.Job, job.Complete, job.Queued, ""); err != nil {
 			t.Fatal(err)
 		}
-		cfg.Anew = true
+		cfg.ResetUsage = true
 		again := run()
 		if !maps.Equal(again.Counts.Ended, report.Counts.Ended) {
 			t.Errorf("ended %v, and %v before", again.Counts.Ended, report.Counts.Ended)

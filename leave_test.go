@@ -17,8 +17,7 @@ import (
 	"headway/visit"
 )
 
-// deaf is a store that says nothing more once it is gone, for as long as a driver
-// waits for a connection.
+// deaf is a store that stops responding, for as long as a driver waits for a connection.
 type deaf struct {
 	*memory.Store
 	gone atomic.Bool
@@ -106,9 +105,9 @@ func (d *deaf) Abandon(ctx context.Context, w store.WorkerID) error {
 	return d.Store.Abandon(ctx, w)
 }
 
-// TestLeave tells a worker to leave whose store says nothing any more, at moments
-// before and after: it is gone in time, and at once when it is told so.
-func TestLeave(t *testing.T) {
+// TestDrainSilentStore drains a worker whose store stops responding, before or after: it
+// ends in time, and at once when it is cancelled.
+func TestDrainSilentStore(t *testing.T) {
 	const most, atOnce = 25 * time.Second, 3 * time.Second
 	for _, after := range []time.Duration{-200 * time.Millisecond, 0, 3 * time.Second, 14 * time.Second, 21 * time.Second, time.Minute} {
 		for _, slow := range []time.Duration{100 * time.Millisecond, time.Minute} {
@@ -120,7 +119,7 @@ func TestLeave(t *testing.T) {
 						f.worker = func(c *headway.Worker) { c.Store, c.Terms = d, store.DefaultTerms }
 						f.submit(0)
 						w := f.start()
-						time.Sleep(20*time.Second + min(after, 0)) // at work, whatever robots.txt took
+						time.Sleep(20*time.Second + min(after, 0)) // crawling pages, however long robots.txt took
 						if after >= 0 {
 							d.gone.Store(true)
 							time.Sleep(after)
@@ -149,12 +148,12 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// TestLeaveAtOnce lets a worker end while requests are under way. They are called off,
-// and whoever has the hosts next keeps the pace from when they left.
-func TestLeaveAtOnce(t *testing.T) {
+// TestStopAtOnce stops a worker while requests are under way. They are cancelled, and the
+// next owner of the hosts keeps the pace from when they were sent.
+func TestStopAtOnce(t *testing.T) {
 	step := 250 * time.Millisecond
 	if race.Short() {
-		step = 1250 * time.Millisecond // each is a crawl of its own
+		step = 1250 * time.Millisecond // each is a whole crawl
 	}
 	for after := time.Duration(0); after < 4*time.Second; after += step {
 		t.Run(after.String(), func(t *testing.T) {
@@ -163,7 +162,7 @@ func TestLeaveAtOnce(t *testing.T) {
 				f.worker = func(c *headway.Worker) { c.Store = f.st } // which is not slow
 				id := f.submit(0)
 				w := f.start()
-				time.Sleep(20*time.Second + after) // at work, whatever robots.txt took
+				time.Sleep(20*time.Second + after) // crawling pages, however long robots.txt took
 				close(w.drain)
 				time.Sleep(100 * time.Millisecond)
 				w.kill()
@@ -175,8 +174,7 @@ func TestLeaveAtOnce(t *testing.T) {
 					t.Errorf("%s (%s)", j.State, j.Reason)
 				}
 				f.drain([]*worker{next})
-				// A server goes on with what nobody waits for any more, so that it may have
-				// two at once.
+				// A server continues with a cancelled request, so it may see two at once.
 				if gap := time.Duration(f.web.Stats().Total.MinGapMS * float64(time.Millisecond)); gap < time.Second {
 					t.Errorf("the smallest gap is %v", gap)
 				}

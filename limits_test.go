@@ -18,7 +18,7 @@ import (
 	"headway/store/memory"
 )
 
-// newLimited returns a fleet whose jobs have the limits that are stored with them.
+// newLimited returns a fleet whose jobs have the limits stored with them.
 func newLimited(t *testing.T, specs []lab.HostSpec, safety limit.Limits) *fleet {
 	f := &fleet{simulated: simulate(t, specs), safety: safety}
 	f.open = func(j store.Job, c headway.Job) (headway.Job, error) {
@@ -28,7 +28,7 @@ func newLimited(t *testing.T, specs []lab.HostSpec, safety limit.Limits) *fleet 
 	return f
 }
 
-// farm is hosts of one temper.
+// farm returns hosts of one profile.
 func farm(hosts int, t lab.Temper) []lab.HostSpec {
 	specs := make([]lab.HostSpec, hosts)
 	for i := range specs {
@@ -37,7 +37,7 @@ func farm(hosts int, t lab.Temper) []lab.HostSpec {
 	return specs
 }
 
-// plan makes a plan and its only tenant, of the same name.
+// plan creates a plan and its only tenant, of the same name.
 func (f *fleet) plan(p store.Plan) {
 	f.Helper()
 	st := f.st.(*memory.Store)
@@ -58,7 +58,7 @@ func (f *fleet) request(tenant string, pages int64) job.ID {
 	return id
 }
 
-// notices is what was told of the limits of a job, one a line.
+// notices returns the stored warnings about the limits of a job, one per line.
 func (f *fleet) notices(id job.ID) string {
 	f.Helper()
 	list, err := f.st.(*memory.Store).Notices(f.Context(), id)
@@ -82,8 +82,8 @@ func (f *fleet) used(tenant string) int64 {
 	return q.UsedPages
 }
 
-// TestLimitsOfLayers lets each layer stop a job on several workers, one of which
-// crashes: exactly so many pages are recorded and used, and the layer is named.
+// TestLimitsOfLayers lets each layer stop a job on several workers, one of which crashes:
+// exactly that many pages are recorded and used, and the layer is named.
 func TestLimitsOfLayers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		safety limit.Limits
@@ -136,7 +136,7 @@ func TestLimitsOfLayers(t *testing.T) {
 				for _, want := range tc.told {
 					before, after, _ := strings.Cut(want, "*")
 					if !slices.ContainsFunc(strings.Split(told, "\n"), func(line string) bool { return strings.HasPrefix(line, before) && strings.HasSuffix(line, after) }) {
-						t.Errorf("not told: %q in\n%s", want, told)
+						t.Errorf("no notice %q in\n%s", want, told)
 					}
 				}
 				f.polite(time.Second)
@@ -145,8 +145,8 @@ func TestLimitsOfLayers(t *testing.T) {
 	}
 }
 
-// TestLimitsAtTimeout stops a job by its timeout: nothing starts after it, what is
-// in flight gets two seconds and is recorded, and what takes longer is given up.
+// TestLimitsAtTimeout stops a job at its time limit: nothing starts after it, requests in
+// flight get two seconds and are recorded, and slower ones are cancelled.
 func TestLimitsAtTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, hanging := small(60), small(60)
@@ -164,7 +164,7 @@ func TestLimitsAtTimeout(t *testing.T) {
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		// Nobody is told of anything here: workers look every second.
+		// There are no notifications here: workers poll every second.
 		pass(20*time.Second + 1500*time.Millisecond)
 		asked := f.web.Stats().Total.Requests
 		if j, err := f.st.Job(t.Context(), id); err != nil || j.State != job.Draining || j.Reason != "max_time" {
@@ -187,14 +187,14 @@ func TestLimitsAtTimeout(t *testing.T) {
 			t.Errorf("%d pages recorded, %d answered: what was in flight is lost", counts.Pages(), answered)
 		}
 		if told := f.notices(id); !strings.HasSuffix(told, "Safety limit: Crawl timeout exceeded (20000ms)") || !strings.Contains(told, "max_time: 80 % used") {
-			t.Errorf("told:\n%s", told)
+			t.Errorf("notices:\n%s", told)
 		}
 	})
 }
 
-// TestLimitsAtTimeoutTakenOver stops a job by its timeout whose workers crash, early
-// or just before it, and are replaced: whoever works on the job knows when it began,
-// starts nothing after its time and gives up what is in flight two seconds later.
+// TestLimitsAtTimeoutTakenOver stops a job at its time limit whose workers crash, early or
+// just before it, and are replaced: every worker knows when the job began, starts nothing
+// after its time and cancels requests in flight two seconds later.
 func TestLimitsAtTimeoutTakenOver(t *testing.T) {
 	const most = 20 * time.Second
 	for _, at := range []time.Duration{7 * time.Second, 12 * time.Second, 18 * time.Second} {
@@ -218,9 +218,9 @@ func TestLimitsAtTimeoutTakenOver(t *testing.T) {
 				up := j.StartedAt.Add(most)
 				for _, r := range f.web.Log() {
 					if r.Start.After(up) {
-						t.Errorf("%s%s was asked for %v after the timeout", r.Host, r.Target, r.Start.Sub(up))
+						t.Errorf("%s%s was requested %v after the timeout", r.Host, r.Target, r.Start.Sub(up))
 					}
-					// robots.txt is its host's, and of all jobs.
+					// robots.txt belongs to the host and all jobs.
 					if r.Answer.After(up.Add(2300*time.Millisecond)) && r.Target != "/robots.txt" {
 						t.Errorf("%s%s was in flight until %v after the timeout", r.Host, r.Target, r.Answer.Sub(up))
 					}
@@ -230,9 +230,8 @@ func TestLimitsAtTimeoutTakenOver(t *testing.T) {
 	}
 }
 
-// TestLimitsShared lets jobs of a tenant share a quota: it is exceeded by no more
-// than a moment of crawling brings, what was used is what was recorded, and each
-// job names the quota.
+// TestLimitsShared lets jobs of a tenant share a quota: it is exceeded only slightly, usage
+// equals what was recorded, and each job names the quota.
 func TestLimitsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const quota, jobs, hosts = 60, 3, 4
@@ -248,27 +247,27 @@ func TestLimitsShared(t *testing.T) {
 			j, counts := f.await(id, 10*time.Minute)
 			pages += counts.Pages()
 			if told := f.notices(id); j.State != job.Partial || j.Reason != "max_pages" || !strings.Contains(told, "Usage limit: Maximum ") || !strings.Contains(told, "max_pages: 80 % used") {
-				t.Errorf("job %d: %s (%s), told\n%s", id, j.State, j.Reason, told)
+				t.Errorf("job %d: %s (%s), notices\n%s", id, j.State, j.Reason, told)
 			}
 		}
 		f.drain(workers)
 		if used := f.used("acme"); used != pages || used < quota || used > quota+2*hosts {
 			t.Errorf("%d pages used, %d recorded, want %d and at most what two seconds bring", used, pages, quota)
 		}
-		// The month is over for the tenant.
+		// The tenant's quota is used up.
 		late := f.request("acme", 5)
 		workers = []*worker{f.start()}
 		j, counts := f.await(late, time.Minute)
 		f.drain(workers)
 		if told := f.notices(late); j.State != job.Partial || counts.Seen() != 0 || told != "Usage limit: Maximum 0 pages left this month (requested: 5)" {
-			t.Errorf("%s (%s) with %+v, told\n%s", j.State, j.Reason, counts, told)
+			t.Errorf("%s (%s) with %+v, notices\n%s", j.State, j.Reason, counts, told)
 		}
 	})
 }
 
-// TestLimitsOfPlaces runs jobs of two tenants whose plans have one place each, in a
-// fleet that loses workers: never two of a tenant at once, none is forgotten.
-func TestLimitsOfPlaces(t *testing.T) {
+// TestLimitsConcurrentCrawls runs jobs of two tenants whose plans allow one crawl each, in
+// a fleet that loses workers: never two of a tenant at once, and every job runs.
+func TestLimitsConcurrentCrawls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		f := newLimited(t, farm(2, small(5)), limit.Limits{ConcurrentCrawls: 3})
@@ -315,8 +314,8 @@ func TestLimitsOfPlaces(t *testing.T) {
 	})
 }
 
-// TestLimitsChanged pauses, resumes and extends a job with a page limit while it
-// runs: no page token is lost or spent twice.
+// TestLimitsChanged pauses, resumes and extends a job with a page limit while it runs: no
+// page token is lost or spent twice.
 func TestLimitsChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newLimited(t, farm(6, small(30)), limit.Limits{Pages: 60})
@@ -343,7 +342,7 @@ func TestLimitsChanged(t *testing.T) {
 			t.Errorf("%s (%s) with %d pages and %d tokens of %d, want 60", j.State, j.Reason, counts.Pages(), counts.Tokens, j.MaxPages)
 		}
 		if told := f.notices(id); !strings.HasSuffix(told, "Safety limit: Maximum 60 pages per crawl (requested: 100)") {
-			t.Errorf("told:\n%s", told)
+			t.Errorf("notices:\n%s", told)
 		}
 		f.polite(time.Second)
 	})

@@ -10,7 +10,7 @@ import (
 	"headway/visit"
 )
 
-// optOut puts a host of the web on the list of the fleet.
+// optOut adds a host of the web to the fleet's opt-out list.
 func (f *fleet) optOut(host string) {
 	f.Helper()
 	_, added, err := f.st.(store.OptOuts).AddOptOut(f.Context(), store.OptOut{Name: host, At: time.Now()})
@@ -19,9 +19,9 @@ func (f *fleet) optOut(host string) {
 	}
 }
 
-// TestFleetOptOut: workers that nobody tells learn within a minute who asked not to
-// be crawled. Nothing is asked there from then on, not even for robots.txt by a
-// worker that starts later, and all URLs there have ended.
+// TestFleetOptOut: workers without notifications learn of an opt-out within a minute. No
+// request is sent there from then on, not even for robots.txt by a worker that starts
+// later, and all URLs there have ended.
 func TestFleetOptOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const pages = 300
@@ -36,7 +36,7 @@ func TestFleetOptOut(t *testing.T) {
 		if asked == 0 || asked > 100 {
 			t.Fatalf("%d requests before", asked)
 		}
-		next := f.submit(0) // beside the first
+		next := f.submit(0) // in addition to the first
 		time.Sleep(10 * time.Second)
 		f.drain(workers)
 		workers = []*worker{f.start()}
@@ -58,8 +58,8 @@ func TestFleetOptOut(t *testing.T) {
 	})
 }
 
-// TestFleetOptOutAtRest: what waits already when a worker starts is ended without a
-// question for robots.txt.
+// TestFleetOptOutAtRest: URLs that wait when a worker starts are ended without a request
+// for robots.txt.
 func TestFleetOptOutAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 2, small(20))}

@@ -23,11 +23,11 @@ import (
 	"headway/visit"
 )
 
-// dead is a host that accepts and never answers.
+// dead is a host that accepts connections and never responds.
 func dead() lab.Temper { return latency(1, time.Hour) }
 
-// lastPage is how long after its first request the last page of the good hosts was
-// asked for.
+// lastPage is how long after the first request the last page of the good hosts was
+// requested.
 func (s *simulated) lastPage() time.Duration {
 	s.Helper()
 	var first, last time.Time
@@ -42,7 +42,7 @@ func (s *simulated) lastPage() time.Duration {
 	return last.Sub(first)
 }
 
-// among puts dead hosts first, last or mixed among good ones.
+// among places dead hosts before, after or between good ones.
 func among(where string, good, bad, pages int) []lab.HostSpec {
 	var specs []lab.HostSpec
 	for i := range good {
@@ -62,8 +62,8 @@ func among(where string, good, bad, pages int) []lab.HostSpec {
 	return specs
 }
 
-// TestDeadHostsAreNotAnOutage crawls 5 good hosts beside 300 that accept and never
-// answer. They are held by their own backoff, and end by patience.
+// TestDeadHostsAreNotAnOutage crawls 5 good hosts and 300 that accept and never respond.
+// The dead ones are held by their own backoff, and end by patience.
 func TestDeadHostsAreNotAnOutage(t *testing.T) {
 	const good, bad, pages = 5, 300, 40
 	alone := time.Duration(0)
@@ -103,13 +103,13 @@ func TestDeadHostsAreNotAnOutage(t *testing.T) {
 	}
 }
 
-// TestPatienceEndsAnOutage takes our own network away for good. Nobody is charged, and
+// TestPatienceEndsAnOutage takes our own network down for good. No host is charged, and
 // patience ends the crawl.
 func TestPatienceEndsAnOutage(t *testing.T) {
 	for name, network := range map[string]simweb.Network{"no route": simweb.NoRoute, "silence": simweb.Silent, "no resolver": simweb.Up} {
 		for _, hosts := range []int{1, 5} {
 			if hosts == 1 && network == simweb.Silent {
-				continue // one host that falls silent is its own trouble
+				continue // a single silent host is not an outage
 			}
 			t.Run(fmt.Sprint(name, ", ", hosts, " hosts"), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -148,8 +148,8 @@ func (s *simulated) patience(d time.Duration) {
 	s.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Patience: d}})
 }
 
-// TestRefusedHostIsNotHeld crawls a host that may not be asked: nothing was sent, so
-// nothing is kept that the next crawl would have to wait for.
+// TestRefusedHostIsNotHeld crawls a host that must not be contacted: nothing was sent, so
+// no hold is stored that the next crawl would have to wait for.
 func TestRefusedHostIsNotHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 1, small(1))
@@ -183,7 +183,7 @@ func TestRefusedHostIsNotHeld(t *testing.T) {
 			}
 		}
 		if !state.LastSent().IsZero() || len(h.Robots) > 0 {
-			t.Errorf("a host that was never asked is known as asked at %v, robots.txt %d bytes", state.LastSent(), len(h.Robots))
+			t.Errorf("a host without requests is stored as contacted at %v, robots.txt %d bytes", state.LastSent(), len(h.Robots))
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"headway/weburl"
 )
 
-// public is a fetcher in whose eyes no address is the operator's own.
+// public is a fetcher for which no address is the operator's own.
 type public struct{ fetch.Fetcher }
 
 func (p public) Do(ctx context.Context, req fetch.Request) (*fetch.Result, error) {
@@ -27,8 +27,8 @@ func (p public) Robots(ctx context.Context, req fetch.Request) (*fetch.Result, [
 	return res, hops, err
 }
 
-// TestFleetOwnedHosts: what only the owner of a host may ask for is done for a
-// tenant whose host that is, and for nobody else, whatever the job says.
+// TestFleetOwnedHosts: settings for owned hosts apply only to a tenant that owns the host,
+// whatever the job says.
 func TestFleetOwnedHosts(t *testing.T) {
 	const host = "http://h0.site0.example"
 	for name, tt := range map[string]struct {
@@ -36,10 +36,10 @@ func TestFleetOwnedHosts(t *testing.T) {
 		proven bool
 		quick  bool
 	}{
-		"said":        {"acme", false, false},
-		"proven":      {"acme", true, true},
-		"another's":   {"other", true, false},
-		"of nobody's": {"", true, false},
+		"claimed":   {"acme", false, false},
+		"proven":    {"acme", true, true},
+		"another's": {"other", true, false},
+		"no tenant": {"", true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"headway/weburl"
 )
 
-// mute is a store that stops answering renewals and commits.
+// mute is a store that stops responding to renewals and commits.
 type mute struct {
 	*memory.Store
 	mu    sync.Mutex
@@ -43,7 +43,7 @@ func (m *mute) Commit(ctx context.Context, c store.Commit) (store.Receipt, error
 		select {
 		case <-ctx.Done():
 			return store.Receipt{}, ctx.Err()
-		case <-time.After(10 * time.Second): // as a line to PostgreSQL does
+		case <-time.After(10 * time.Second): // like a PostgreSQL connection
 			return store.Receipt{}, errCut
 		}
 	}
@@ -57,7 +57,7 @@ func (m *mute) Abandon(ctx context.Context, w store.WorkerID) error {
 	return m.Store.Abandon(ctx, w)
 }
 
-// calledOff is a fetcher that notes when requests were called off.
+// calledOff is a fetcher that records when requests were cancelled.
 type calledOff struct {
 	fetch.Fetcher
 	mu sync.Mutex
@@ -74,9 +74,9 @@ func (c *calledOff) Do(ctx context.Context, r fetch.Request) (*fetch.Result, err
 	return res, err
 }
 
-// TestSilentStore lets a renewal and a commit hang while requests are in flight: they
-// are called off before anybody may take their hosts over, and the worker ends this
-// life without waiting for what would be refused.
+// TestSilentStore lets a renewal and a commit hang while requests are in flight: they are
+// cancelled before another worker may take their hosts over, and the worker ends without
+// waiting for writes that would be rejected.
 func TestSilentStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 4, latency(10, 8*time.Second))}
@@ -110,9 +110,9 @@ func TestSilentStore(t *testing.T) {
 	})
 }
 
-// TestNewcomer lets a second worker join one that has all hosts: it gets its share
+// TestJoinSharesHosts lets a second worker join one that owns all hosts: it gets its share
 // of the hosts, not only of the slots.
-func TestNewcomer(t *testing.T) {
+func TestJoinSharesHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 200, small(60))}
 		f.submit(0)
@@ -127,7 +127,7 @@ func TestNewcomer(t *testing.T) {
 		n := len(asked)
 		off.mu.Unlock()
 		if n < 70 || n > 130 {
-			t.Errorf("the second of two workers asked %d of 200 hosts", n)
+			t.Errorf("the second of two workers contacted %d of 200 hosts", n)
 		}
 		first.crash()
 		second.crash()
@@ -135,7 +135,7 @@ func TestNewcomer(t *testing.T) {
 	})
 }
 
-// hostsAsked notes which hosts are asked.
+// hostsAsked records which hosts receive requests.
 type hostsAsked struct {
 	*calledOff
 	hosts map[string]bool
@@ -148,8 +148,8 @@ func (h hostsAsked) Do(ctx context.Context, r fetch.Request) (*fetch.Result, err
 	return h.Fetcher.Do(ctx, r)
 }
 
-// TestEndAtOnce ends a worker whose store takes ten seconds for everything: it is
-// gone in little more than one.
+// TestEndAtOnce stops a worker whose store takes ten seconds for everything: it ends in
+// little more than one.
 func TestEndAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 4, small(60))}
@@ -168,7 +168,7 @@ func TestEndAtOnce(t *testing.T) {
 	})
 }
 
-// sluggish is a store that takes its time when it is left.
+// sluggish is a store that is slow to leave.
 type sluggish struct {
 	*memory.Store
 	by atomic.Int64
@@ -197,15 +197,14 @@ func (s *sluggish) Record(ctx context.Context, points []store.Point) error {
 	return s.Store.Record(ctx, points)
 }
 
-// frozen is a fetcher that loses its store, and so much time that its lease may be
-// somebody else's, between the word that its tenth request may be sent and the first
-// byte.
+// frozen is a fetcher that loses its store and is suspended for longer than its lease,
+// between the permission to send its tenth request and the first byte.
 type frozen struct {
 	fetch.Fetcher
 	mute *mute
 	n    atomic.Int64
 	url  weburl.URL
-	said atomic.Bool // that it may not be sent after all
+	said atomic.Bool // error of the second check
 }
 
 func (f *frozen) Do(ctx context.Context, r fetch.Request) (*fetch.Result, error) {
@@ -226,9 +225,9 @@ func (f *frozen) Do(ctx context.Context, r fetch.Request) (*fetch.Result, error)
 	return f.Fetcher.Do(ctx, r)
 }
 
-// TestFrozenBeforeFirstByte freezes a request in the moment between the last question
-// before it is sent and its first byte, for longer than its worker may send: it is not
-// sent, and its URL waits for the next owner.
+// TestFrozenBeforeFirstByte suspends a process between the last check before a request and
+// its first byte, for longer than its lease: the request is not sent, and its URL waits for
+// the next owner.
 func TestFrozenBeforeFirstByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 1, small(20))}
@@ -250,7 +249,7 @@ func TestFrozenBeforeFirstByte(t *testing.T) {
 		}
 		for _, r := range f.web.Log() {
 			if r.Target == stopped.url.PathQuery() && r.Start.Before(m.since.Add(fleetTerms.Cancel)) {
-				t.Errorf("%s was asked for %v after the store was last heard", r.Target, r.Start.Sub(m.since))
+				t.Errorf("%s was requested %v after the last response of the store", r.Target, r.Start.Sub(m.since))
 			}
 		}
 		f.polite(time.Second)

@@ -43,7 +43,7 @@ func (p *post) Reply(_ context.Context, id string, a ask.Answer) error {
 	return nil
 }
 
-// ask puts a question and waits for its answer.
+// ask sends a question and waits for its answer.
 func (p *post) ask(q ask.Question) ask.Answer {
 	p.mu.Lock()
 	p.n++
@@ -61,14 +61,14 @@ func (p *post) ask(q ask.Question) ask.Answer {
 	}
 }
 
-// asked runs a crawl and does something beside it.
-func (s *simulated) asked(beside func(p *post)) headway.Report {
+// withCrawl runs a crawl and a function in parallel.
+func (s *simulated) withCrawl(do func(p *post)) headway.Report {
 	p := &post{}
 	s.cfg.Mail = p
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		beside(p)
+		do(p)
 	}()
 	r := s.run()
 	<-done
@@ -77,7 +77,7 @@ func (s *simulated) asked(beside func(p *post)) headway.Report {
 
 func host(i int) string { return fmt.Sprintf("http://h%d.site%d.example", i, i) }
 
-// requests counts what a host was asked between two moments.
+// requests counts the requests to a host between two times.
 func (s *simulated) requests(name string, from, to time.Time) (n int) {
 	for _, r := range s.web.Log() {
 		if strings.Contains(r.Host, strings.TrimPrefix(name, "http://")) && r.Start.After(from) && r.Start.Before(to) {
@@ -87,15 +87,14 @@ func (s *simulated) requests(name string, from, to time.Time) (n int) {
 	return n
 }
 
-// TestPause stops sending to a host until it is resumed, however long that takes,
-// and only to that one.
+// TestPause stops sending to one host until it is resumed, however long that takes.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 2, small(30))
 		var paused, resumed time.Time
 		var change, back ask.Answer
 		var during []ask.Host
-		r := s.asked(func(p *post) {
+		r := s.withCrawl(func(p *post) {
 			time.Sleep(5 * time.Second)
 			change = p.ask(ask.Question{Kind: ask.KindPause, Host: host(0), By: "test"})
 			time.Sleep(time.Second)
@@ -124,13 +123,13 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// TestSlow keeps an operator's interval, from when it is ordered until it is
-// lifted, and one for a host that is met later.
+// TestSlow applies an operator's interval from the order until it is lifted, also to a host
+// that is found later.
 func TestSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 1, small(40))
 		var slowed, lifted time.Time
-		r := s.asked(func(p *post) {
+		r := s.withCrawl(func(p *post) {
 			time.Sleep(5 * time.Second)
 			p.ask(ask.Question{Kind: ask.KindSlow, Host: host(0), Delay: ask.Millis(10 * time.Second)})
 			slowed = time.Now()
@@ -148,13 +147,13 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// TestOrderBeforeItsHost keeps an order for a host until it is met.
+// TestOrderBeforeItsHost keeps an order for a host until it is found.
 func TestOrderBeforeItsHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 1, small(10))
 		s.cfg.Seeds = append(s.cfg.Seeds, mustURL("http://nobody.example/"))
 		var answers []ask.Answer
-		s.asked(func(p *post) {
+		s.withCrawl(func(p *post) {
 			for _, q := range []ask.Question{
 				{Kind: ask.KindSlow, Host: "http://later.example", Delay: ask.Millis(time.Second)},
 				{Kind: ask.KindSlow, Host: "not a host"},
@@ -166,7 +165,7 @@ func TestOrderBeforeItsHost(t *testing.T) {
 			}
 		})
 		if c := answers[0].Change; c == nil || c.After != "when it is crawled: slow 1s" {
-			t.Errorf("an order for a host nobody met: %+v", answers[0])
+			t.Errorf("an order for an unknown host: %+v", answers[0])
 		}
 		for i, a := range answers[1:] {
 			if a.Error == "" {
@@ -176,14 +175,14 @@ func TestOrderBeforeItsHost(t *testing.T) {
 	})
 }
 
-// TestForget forgets a learned pace, and keeps the clocks that run.
+// TestForget resets a learned pace, and keeps the timers that run.
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		temper := small(60)
 		temper.Rules.Limits = []labtemper.Limit{{Rate: 0.5, Burst: 2}}
 		s := newSimulated(t, 1, temper)
 		var before, after ask.Host
-		s.asked(func(p *post) {
+		s.withCrawl(func(p *post) {
 			for before.Learned == 0 {
 				time.Sleep(time.Second)
 				before = p.ask(ask.Question{Kind: ask.KindHosts, Host: host(0)}).Hosts[0]
@@ -202,7 +201,7 @@ func TestStopDiscovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 1, small(200))
 		var status *ask.Status
-		r := s.asked(func(p *post) {
+		r := s.withCrawl(func(p *post) {
 			time.Sleep(10 * time.Second)
 			p.ask(ask.Question{Kind: ask.KindStopDiscovery})
 			status = p.ask(ask.Question{Kind: ask.KindStatus}).Status
@@ -230,14 +229,14 @@ func TestStopDiscovery(t *testing.T) {
 	})
 }
 
-// TestAskURL tells where URLs are.
+// TestAskURL asks where URLs are.
 func TestAskURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		temper := small(30)
 		temper.Rules.Latency = labtemper.Constant(8 * time.Second)
 		s := newSimulated(t, 1, temper)
 		var flying, queued, stored ask.Answer
-		s.asked(func(p *post) {
+		s.withCrawl(func(p *post) {
 			time.Sleep(12 * time.Second) // robots.txt took 8 s, its home page is under way
 			flying = p.ask(ask.Question{Kind: ask.KindURL, URL: host(0) + "/"})
 			queued = p.ask(ask.Question{Kind: ask.KindURL, URL: host(0) + "/elsewhere"})

@@ -12,10 +12,10 @@ import (
 	"headway/visit"
 )
 
-// TestFleetRate holds a tenant with two jobs to its plan's rate while workers come, leave
-// and crash, which its hosts and another tenant's job would not. By what the hosts saw
-// no second has more requests than the rate, one, and one for each worker, which may have
-// kept a turn of hosts that have gone to another; and the rate is nearly all used.
+// TestFleetRate limits a tenant with two jobs to its plan's rate while workers join, leave
+// and crash; its hosts and another tenant's job would allow more. Hosts see in no second
+// more requests than the rate plus one, plus one for each worker, which may have kept a
+// reservation for hosts that moved to another; and the rate is nearly all used.
 func TestFleetRate(t *testing.T) {
 	for name, layers := range map[string]struct{ safety, plan int64 }{"plan": {0, 5}, "safety": {5, 50}} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestFleetRate(t *testing.T) {
 	}
 }
 
-// seen is how many requests all hosts saw, and how many of them at most within a second.
+// seen is how many requests all hosts saw, and the maximum within a second.
 func (f *fleet) seen() (n, most int) {
 	var at []time.Time
 	for _, r := range f.web.Log() {

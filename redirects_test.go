@@ -18,7 +18,7 @@ import (
 	"headway/weburl"
 )
 
-// leading is a web of redirects: where each URL leads. All others are pages.
+// leading is a web of redirects, by URL. All other URLs are pages.
 type leading map[string]string
 
 // Do implements [fetch.Fetcher].
@@ -40,13 +40,13 @@ func (l leading) Robots(_ context.Context, req fetch.Request) (*fetch.Result, []
 	return &fetch.Result{URL: req.URL, Status: http.StatusNotFound, Header: http.Header{}, Owned: true, Timing: fetch.Timing{Sent: time.Now()}}, []weburl.URL{req.URL}, nil
 }
 
-// loops is how many URLs ended as redirects in a circle, or too far.
+// loops is how many URLs ended as a redirect loop or with too many redirects.
 func loops(c store.Counts) int64 {
 	return c.Ended[store.Ending{Outcome: visit.Failed, Reason: visit.RedirectLoop}]
 }
 
-// TestLongRedirectChainFromItsBeginning follows more redirects than are followed: from
-// the first of them, and with all of them known before.
+// TestLongRedirectChainFromItsBeginning has a chain of more redirects than allowed:
+// followed from the first, and with all of them known before.
 func TestLongRedirectChainFromItsBeginning(t *testing.T) {
 	web, all := leading{}, []weburl.URL{}
 	for i := range visit.MaxHops + 2 {
@@ -68,8 +68,8 @@ func TestLongRedirectChainFromItsBeginning(t *testing.T) {
 	}
 }
 
-// TestFleetRedirectLoopStoredByTwo lets two workers store the two ends of a circle at
-// the same time.
+// TestFleetRedirectLoopStoredByTwo lets two workers store the two ends of a loop at the
+// same time.
 func TestFleetRedirectLoopStoredByTwo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 1, small(1))}

@@ -14,14 +14,14 @@ import (
 	"headway/weburl"
 )
 
-// unrecorded is a store whose crawl is killed before it has told its time series.
+// unrecorded is a store whose crawl is killed before it has stored its time series.
 type unrecorded struct{ store.Store }
 
 func (unrecorded) Record(context.Context, []store.Point) error { return nil }
 
-// TestRequestsOfKilled counts the requests of a run that was killed by what it
-// stored: never fewer than its pages took.
-func TestRequestsOfKilled(t *testing.T) {
+// TestRequestsOfKilledRun derives the requests of a killed run from what it stored: never
+// fewer than its pages took.
+func TestRequestsOfKilledRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, err := simweb.New(lab.Config{Hosts: []lab.HostSpec{{Name: "plain.example", Temper: small(30)}}})
 		if err != nil {

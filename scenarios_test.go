@@ -13,7 +13,7 @@ import (
 	"headway/store/memory"
 )
 
-// scenarios are the crawls of [TestGolden]: one crawl on its own first, then fleets.
+// scenarios are the crawls of [TestGolden]: first on one machine, then fleets.
 var scenarios = []struct {
 	name string
 	play func(*testing.T) *simulated
@@ -78,7 +78,7 @@ var scenarios = []struct {
 		return s
 	}},
 	{"slow-hosts", func(t *testing.T) *simulated {
-		s := golden(t, beside(2, 8, 5, latency(4, 3*time.Second))...)
+		s := golden(t, goodAndSlow(2, 8, 5, latency(4, 3*time.Second))...)
 		s.cfg.Workers = 3
 		s.run()
 		return s
@@ -217,7 +217,7 @@ var scenarios = []struct {
 	}},
 }
 
-// hostsOf is hosts of one temper, each of a few pages.
+// hostsOf returns hosts of one profile, each with a few pages.
 func hostsOf(temper string, names ...string) (specs []lab.HostSpec) {
 	for _, name := range names {
 		h := tempers(8, temper)[0]
@@ -227,7 +227,7 @@ func hostsOf(temper string, names ...string) (specs []lab.HostSpec) {
 	return specs
 }
 
-// tempers is a host of each temper, with so many pages.
+// tempers returns a host of each profile, with n pages.
 func tempers(pages int, names ...string) (specs []lab.HostSpec) {
 	for _, name := range names {
 		t, ok := lab.FindTemper(name)
@@ -240,7 +240,7 @@ func tempers(pages int, names ...string) (specs []lab.HostSpec) {
 	return specs
 }
 
-// play lets workers do jobs to their end.
+// play lets workers finish jobs.
 func (f *fleet) play(workers int, ids ...job.ID) *simulated {
 	list := f.startAll(workers)
 	for _, id := range ids {

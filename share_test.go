@@ -15,8 +15,8 @@ import (
 	"headway/weburl"
 )
 
-// board is what processes on one machine share: who owns a domain, who waits for
-// it, and what was last said of its hosts. Each question takes a while.
+// board is what processes on one machine share: who owns a domain, who waits for it, and
+// the last state of its hosts. Each query takes a while.
 type board struct {
 	mu     sync.Mutex
 	random *rand.Rand
@@ -24,14 +24,14 @@ type board struct {
 	queue  map[string][]*member
 	hosts  map[string]store.Host
 	moves  int
-	slow   time.Duration // most that half a question takes
+	slow   time.Duration // maximum of half the duration of a query
 	beats  map[*member]time.Time
-	losses map[*member][]string // to be told
+	losses map[*member][]string // to be reported
 	lost   map[*member]map[string]bool
 	taken  int
 }
 
-// newBoard returns a board whose questions take up to twice a time.
+// newBoard returns a board whose queries take up to twice this time.
 func newBoard(seed uint64, slow time.Duration) *board {
 	return &board{
 		random: rand.New(rand.NewPCG(seed, 0)), slow: slow, owner: map[string]*member{}, queue: map[string][]*member{}, hosts: map[string]store.Host{},
@@ -52,8 +52,8 @@ type member struct {
 	store.Store
 	t      *testing.T
 	board  *board
-	asking sync.Mutex // one question at a time
-	stop   *stop      // nil: it is never stopped
+	asking sync.Mutex // one query at a time
+	stop   *stop      // nil: it is never suspended
 }
 
 func (m *member) alone() func() {
@@ -157,7 +157,7 @@ func (m *member) Yield(_ context.Context, _ time.Time, domains []string, hosts [
 	return nil
 }
 
-// put writes down hosts, which must be the process's own.
+// put stores hosts, which the process must own.
 func (m *member) put(hosts []store.Host) error {
 	for _, h := range hosts {
 		u, err := store.ParseHost(h.Host)
@@ -171,7 +171,7 @@ func (m *member) put(hosts []store.Host) error {
 			return fmt.Errorf("%s is another's: %w", h.Host, store.ErrFenced)
 		}
 		if old := m.board.hosts[h.Host]; old.LastSent.After(h.LastSent) {
-			m.t.Errorf("%s: last asked at %v, after %v was said before", h.Host, h.LastSent, old.LastSent)
+			m.t.Errorf("%s: last sent at %v, after %v was stored before", h.Host, h.LastSent, old.LastSent)
 		}
 		m.board.hosts[h.Host] = h
 	}
@@ -191,8 +191,8 @@ func (m *member) Commit(ctx context.Context, c store.Commit) (store.Receipt, err
 	return m.Store.Commit(ctx, c)
 }
 
-// TestShare lets two crawls of the same hosts take turns. The hosts see one
-// crawler at a time, at the pace they ask for, whichever it is.
+// TestShare lets two crawls of the same hosts take turns. The hosts see one crawler at a
+// time, at their pace.
 func TestShare(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

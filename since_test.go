@@ -35,9 +35,8 @@ func urlsOf(ctx context.Context, st store.Store, id job.ID) iter.Seq2[visit.Item
 	}
 }
 
-// TestSince crawls a site again, asking by what the first crawl learned. What did
-// not change is not sent again, what did is, and nothing is missed for want of
-// the links of pages that were not sent.
+// TestSince crawls a site again with conditional requests. Unchanged pages are not sent
+// again, changed ones are, and no page is missed although 304 responses have no links.
 func TestSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const pages = 60

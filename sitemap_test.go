@@ -11,7 +11,7 @@ import (
 	"headway/visit"
 )
 
-// newListed is a fleet and hosts with pages that only their sitemaps name.
+// newListed is a fleet and hosts with pages that only their sitemaps list.
 func newListed(t *testing.T, hosts, pages, orphans int) *fleet {
 	t.Helper()
 	temper := small(pages)
@@ -19,8 +19,8 @@ func newListed(t *testing.T, hosts, pages, orphans int) *fleet {
 	return &fleet{simulated: newSimulated(t, hosts, temper)}
 }
 
-// TestFleetSitemapsAgain asks for a second job on hosts that a worker has in
-// memory: it reads their sitemaps for itself, and finds what only they name.
+// TestFleetSitemapsAgain submits a second job on hosts that a worker has in memory: it
+// reads their sitemaps for itself, and finds what only they list.
 func TestFleetSitemapsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages, orphans = 3, 5, 15

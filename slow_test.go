@@ -23,7 +23,7 @@ import (
 	"headway/weburl"
 )
 
-// curious asks a crawl each second how it stands.
+// curious queries the status of a crawl each second.
 type curious struct {
 	mu     sync.Mutex
 	at     time.Time
@@ -60,7 +60,7 @@ func (c *curious) moments() []answer.Slow {
 	return list
 }
 
-// slowPages takes its time for pages, and none for robots.txt.
+// slowPages delays pages, but not robots.txt.
 type slowPages struct {
 	fetch.Fetcher
 	wait time.Duration
@@ -71,7 +71,7 @@ func (s slowPages) Do(ctx context.Context, req fetch.Request) (*fetch.Result, er
 	return s.Fetcher.Do(ctx, req)
 }
 
-// lateStore tells of no host for a while.
+// lateStore returns no host for a while.
 type lateStore struct {
 	store.Store
 	until time.Time
@@ -82,7 +82,7 @@ func (s lateStore) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage
 	return s.Store.Hosts(ctx, q)
 }
 
-// takenStore is one whose domains another process keeps for a while.
+// takenStore is a store whose domains another process keeps for a while.
 type takenStore struct {
 	store.Store
 	until time.Time
@@ -105,14 +105,14 @@ func (s *simulated) owned() {
 	s.cfg.Policy, s.cfg.Owned = preset("owned"), func(weburl.URL) bool { return true }
 }
 
-// latency is a host that takes its time.
+// latency is a host with slow responses.
 func latency(pages int, wait time.Duration) lab.Temper {
 	t := small(pages)
 	t.Rules.Latency = labtemper.Constant(wait)
 	return t
 }
 
-// provocations makes hosts wait for each thing there is to wait for.
+// provocations makes hosts wait for each wait reason.
 var provocations = map[string]func(t *testing.T) *simulated{
 	answer.Fetching: func(t *testing.T) *simulated {
 		s := newSimulated(t, 3, latency(20, 900*time.Millisecond))
@@ -198,8 +198,7 @@ var provocations = map[string]func(t *testing.T) *simulated{
 	},
 }
 
-// onOneAddress is a web of hosts that answer at one address, which is asked as if
-// it were a public one.
+// onOneAddress is a web of hosts on one address, which is treated as a public one.
 func onOneAddress(t *testing.T, hosts, pages int) *simulated {
 	t.Helper()
 	s := newSimulated(t, hosts, small(pages))
@@ -212,8 +211,8 @@ func onOneAddress(t *testing.T, hosts, pages int) *simulated {
 	return s
 }
 
-// TestSlowNamesEveryWait provokes every wait there is, and wants `slow` to name it: at a moment
-// while it lasts, and of the whole crawl once that has ended.
+// TestSlowNamesEveryWait provokes every wait reason, and checks that `slow` names it: while
+// it lasts, and for the whole crawl afterwards.
 func TestSlowNamesEveryWait(t *testing.T) {
 	for _, w := range append([]string{answer.Fetching}, waits()...) {
 		provoke, ok := provocations[w]
@@ -256,7 +255,7 @@ func TestSlowNamesEveryWait(t *testing.T) {
 	}
 }
 
-// whole explains a crawl from what is stored of it.
+// whole explains a crawl from its stored data.
 func (s *simulated) whole(r headway.Report) answer.Slow {
 	s.Helper()
 	points, err := s.st.Points(s.Context(), r.Job)

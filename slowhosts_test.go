@@ -16,8 +16,8 @@ import (
 	"headway/visit"
 )
 
-// beside is good hosts and slow ones; the slow ones come first.
-func beside(good, pages, slow int, temper lab.Temper) []lab.HostSpec {
+// goodAndSlow returns good hosts and slow ones; the slow ones come first.
+func goodAndSlow(good, pages, slow int, temper lab.Temper) []lab.HostSpec {
 	var specs []lab.HostSpec
 	for i := range slow {
 		specs = append(specs, lab.HostSpec{Name: fmt.Sprintf("slow%d.example", i), Temper: temper})
@@ -28,10 +28,10 @@ func beside(good, pages, slow int, temper lab.Temper) []lab.HostSpec {
 	return specs
 }
 
-// slowLayer is how the layer of slow exchanges stood at its fullest.
+// slowLayer is the layer of slow exchanges at its maximum.
 type slowLayer struct{ use, waiting atomic.Int64 }
 
-// watch looks at the layers a few times a second until the crawl has ended.
+// watch samples the layers a few times a second until the crawl has ended.
 func (l *slowLayer) watch(s *simulated) (stop func()) {
 	g := &gauge.Gauge{}
 	s.cfg.Gauge = g
@@ -57,7 +57,7 @@ func (l *slowLayer) watch(s *simulated) (stop func()) {
 	return func() { close(done) }
 }
 
-// goodRequests is how many requests to good hosts came in a stretch of the crawl.
+// goodRequests is how many requests to good hosts arrived in a part of the crawl.
 func (s *simulated) goodRequests(from, to time.Duration) (n int) {
 	var first time.Time
 	for _, r := range s.web.Log() {
@@ -73,8 +73,8 @@ func (s *simulated) goodRequests(from, to time.Duration) (n int) {
 	return n
 }
 
-// TestSlowHosts crawls 10 good hosts beside 300 that drip, stall and hang: the good
-// ones keep 0.95 of their rate, however few slow exchanges may be under way.
+// TestSlowHosts crawls 10 good hosts and 300 that drip, stall and hang: the good ones keep
+// 0.95 of their rate, however few slow exchanges are allowed.
 func TestSlowHosts(t *testing.T) {
 	const good, pages, bad, few = 10, 200, 300, 30
 	drip := small(20)
@@ -99,7 +99,7 @@ func TestSlowHosts(t *testing.T) {
 				t.Skip("a second of computing each; with few places it is harder")
 			}
 			synctest.Test(t, func(t *testing.T) {
-				s := simulate(t, beside(good, pages, c.bad, c.temper))
+				s := simulate(t, goodAndSlow(good, pages, c.bad, c.temper))
 				s.cfg.Workers, s.cfg.RobotsWorkers, s.cfg.Slow = 32, 20, c.slow
 				s.patience(time.Minute)
 				ctx, stop := stopAfter(t, 80*time.Second)
@@ -108,8 +108,8 @@ func TestSlowHosts(t *testing.T) {
 				var layer slowLayer
 				defer layer.watch(s)()
 				s.run()
-				// 20 robots.txt are asked for at once, and a slow one keeps its place for a
-				// second: behind 300 of them a host begins after 16 s at the latest.
+				// 20 robots.txt are fetched at once, and a slow one keeps its place for a
+				// second: behind 300 of them a host starts after 16 s at the latest.
 				got := s.goodRequests(20*time.Second, 80*time.Second)
 				t.Logf("%d requests to good hosts in a minute; at most %d slow, %d hosts waiting", got, layer.use.Load(), layer.waiting.Load())
 				if c.name == "alone" {
@@ -135,9 +135,9 @@ func stopAfter(t *testing.T, d time.Duration) (<-chan struct{}, func()) {
 	return c, func() { timer.Stop() }
 }
 
-// TestSlowGivesPlaceBack crawls hosts that take 3 s for each answer with fewer workers
-// than hosts. With few places among the slow exchanges they wait for them, and nothing
-// is lost or asked for in vain more than once per host.
+// TestSlowGivesPlaceBack crawls hosts that take 3 s per response with fewer workers than
+// hosts. With few slow places they wait for one, nothing is lost, and at most one request
+// per host is repeated.
 func TestSlowGivesPlaceBack(t *testing.T) {
 	for name, slow := range map[string]int{"many places": 1000, "few places": 3} {
 		t.Run(name, func(t *testing.T) {

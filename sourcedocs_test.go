@@ -19,10 +19,10 @@ import (
 	"headway/weburl"
 )
 
-// Behaviours of the documents the product grew out of that no other test of the
-// whole crawl shows; docs/source-documents.md has the list.
+// Behaviours from the source documents that no other test of a whole crawl shows;
+// docs/source-documents.md has the list.
 
-// underWay counts page requests that are under way at once.
+// underWay counts concurrent page requests.
 type underWay struct {
 	fetch.Fetcher
 	mu        sync.Mutex
@@ -42,11 +42,11 @@ func (u *underWay) add(n int) {
 	u.most = max(u.most, u.now)
 }
 
-// TestWorkersBound never has more requests under way than workers, and uses all
-// of them where hosts are ready.
+// TestWorkersBound never has more requests under way than workers, and uses all of them if
+// hosts are ready.
 func TestWorkersBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSimulated(t, 20, latency(5, 900*time.Millisecond)) // after a second a place is given back
+		s := newSimulated(t, 20, latency(5, 900*time.Millisecond)) // after a second the place is released
 		s.owned()
 		s.cfg.Workers = 3
 		count := &underWay{Fetcher: s.cfg.Fetcher}
@@ -58,8 +58,8 @@ func TestWorkersBound(t *testing.T) {
 	})
 }
 
-// TestMaxWaiting defers what is found beyond a bound on waiting URLs, and drops
-// nothing: the same crawl without the bound goes on with it.
+// TestMaxWaiting defers URLs beyond a bound on waiting ones, and drops none: the same crawl
+// without the bound fetches them.
 func TestMaxWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 1, small(60))
@@ -77,8 +77,8 @@ func TestMaxWaiting(t *testing.T) {
 	})
 }
 
-// TestPartialIsNotRetried leaves a crawl that a limit stopped as it is, until
-// somebody asks for more.
+// TestPartialIsNotRetried does not resume a crawl that a limit stopped, until more is
+// requested.
 func TestPartialIsNotRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 1, small(30))
@@ -98,8 +98,8 @@ func TestPartialIsNotRetried(t *testing.T) {
 	})
 }
 
-// TestTimeoutGrace gives what is in flight two seconds when the time is up, not
-// the time that the host takes.
+// TestTimeoutGrace gives requests in flight two seconds at the time limit, not the time the
+// host takes.
 func TestTimeoutGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 1, small(30))
@@ -118,7 +118,7 @@ func TestTimeoutGrace(t *testing.T) {
 	})
 }
 
-// waitingPages answers no page before it is given up on.
+// waitingPages does not respond before the request is cancelled.
 type waitingPages struct{ fetch.Fetcher }
 
 func (w waitingPages) Do(ctx context.Context, req fetch.Request) (*fetch.Result, error) {
@@ -126,7 +126,7 @@ func (w waitingPages) Do(ctx context.Context, req fetch.Request) (*fetch.Result,
 	return w.Fetcher.Do(ctx, req)
 }
 
-// notes keeps what is logged.
+// notes records log messages.
 type notes struct {
 	mu   sync.Mutex
 	list []slog.Record
@@ -142,7 +142,7 @@ func (n *notes) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// of returns the facts of the messages with these words.
+// of returns the attributes of the messages with this text.
 func (n *notes) of(message string) []map[string]string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -161,9 +161,9 @@ func (n *notes) of(message string) []map[string]string {
 	return found
 }
 
-// TestThreeRefusals asks a host that refuses three times and then serves. The
-// waits between are 1, 2 and 4 seconds, the URL is not given up on, and each
-// change of the host's pace is logged with the host, its new delay and why.
+// TestThreeRefusals crawls a host that refuses three times and then serves. The waits are
+// 1, 2 and 4 seconds, the URL is not given up, and each change of pace is logged with the
+// host, its new delay and the reason.
 func TestThreeRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		temper := small(5)
@@ -197,8 +197,8 @@ func TestThreeRefusals(t *testing.T) {
 	})
 }
 
-// TestAuditGoesOn fetches pages though robots.txt cannot be read, where the preset
-// says so, and marks them; otherwise nothing is fetched.
+// TestAuditGoesOn fetches pages although robots.txt cannot be read, if the preset allows
+// it, and marks them; otherwise nothing is fetched.
 func TestAuditGoesOn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		allow bool
@@ -228,7 +228,7 @@ func TestAuditGoesOn(t *testing.T) {
 	}
 }
 
-// evidence is what robots.txt had to do with a URL.
+// evidence is the robots.txt evidence of a URL.
 func (s *simulated) evidence(r headway.Report, raw string) visit.Evidence {
 	s.Helper()
 	got, err := s.st.Lookup(s.Context(), r.Job, mustURL(raw))

@@ -20,11 +20,11 @@ import (
 	"headway/weburl"
 )
 
-// stop is a stretch of time in which a process does nothing that anybody could see:
-// neither its store nor a server hears of it.
+// stop is a time in which a process is suspended: neither its store nor a server hears from
+// it.
 type stop struct{ from, until time.Time }
 
-// wait lets the stretch pass, where it has begun.
+// wait waits for the end of the suspension, if it has begun.
 func (s *stop) wait() {
 	if s == nil {
 		return
@@ -34,8 +34,8 @@ func (s *stop) wait() {
 	}
 }
 
-// stopped makes the requests of a process that may be stopped, before they leave and
-// before their answer is seen.
+// stopped sends the requests of a process that may be suspended, before they are sent and
+// before their response is seen.
 type stopped struct {
 	fetch.Fetcher
 	stop    *stop
@@ -53,7 +53,7 @@ func (s *stopped) Sever() {
 	s.Fetcher.(interface{ Sever() }).Sever()
 }
 
-// stopping are two crawls that share hosts, and one of which is stopped for a while.
+// stopping are two crawls that share hosts, one of which is suspended for a while.
 type stopping struct {
 	*simulated
 	board *board
@@ -97,8 +97,7 @@ func (s *stopping) crawl(stop *stop, pages int, seeds ...weburl.URL) {
 	}
 }
 
-// polite wants the servers to have seen one crawler at a time, at the pace they ask
-// for.
+// polite checks that the servers saw one crawler at a time, at their pace.
 func (s *stopping) polite(answers int) {
 	total := s.web.Stats().Total
 	if total.MaxConcurrent > 1 {
@@ -112,8 +111,8 @@ func (s *stopping) polite(answers int) {
 	}
 }
 
-// TestStopAndContinue stops a crawl for longer than its lease. Nobody has taken its
-// hosts: it goes on, on new connections, and holds its own stop against no host.
+// TestStopAndContinue suspends a crawl for longer than its lease. Its hosts were not taken:
+// it resumes, on new connections, and charges the suspension to no host.
 func TestStopAndContinue(t *testing.T) {
 	for _, long := range []time.Duration{45 * time.Second, 10 * time.Minute} {
 		for seed := range randomSeeds(10) {
@@ -136,9 +135,9 @@ func TestStopAndContinue(t *testing.T) {
 	}
 }
 
-// TestTakeOverStops stops a crawl of three hosts, two of which another one wants. That
-// one takes them over when the lease is over. The first goes on with what is left,
-// and takes its turns on what was taken: at no time is a host asked too soon.
+// TestTakeOverStops suspends a crawl of three hosts, two of which another one wants. That
+// one takes them over when the lease expires. The first resumes with the remaining host and
+// takes turns on the others: no host ever gets a request too soon.
 func TestTakeOverStops(t *testing.T) {
 	for seed := range randomSeeds(10) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -162,8 +161,8 @@ func TestTakeOverStops(t *testing.T) {
 	}
 }
 
-// TestShareOfPace lets two crawls of one host take turns, whose questions take as long
-// as they do on a disk: what is lost between a turn and the next is little.
+// TestShareOfPace lets two crawls of one host take turns, with queries as slow as on a
+// disk: little time is lost between turns.
 func TestShareOfPace(t *testing.T) {
 	for _, pace := range []time.Duration{100 * time.Millisecond, time.Second} {
 		t.Run(pace.String(), func(t *testing.T) {

@@ -20,11 +20,11 @@ import (
 	"headway/weburl"
 )
 
-// sharing is a store whose hosts other crawls know of.
+// sharing is a store whose hosts are shared with other crawls.
 type sharing struct {
 	store.Store
 	granted bool
-	unclean bool // whoever had the domains before died
+	unclean bool // the previous owner of the domains crashed
 	hosts   []store.Host
 	yielded []store.Host
 }
@@ -49,7 +49,7 @@ func (s *sharing) Yield(_ context.Context, _ time.Time, _ []string, hosts []stor
 	return nil
 }
 
-// survey takes one, and judges it by what the servers saw.
+// survey takes a survey and compares it with what the servers saw.
 func (s *simulated) survey() []*survey.Host {
 	s.Helper()
 	cfg, err := headway.Survey(s.cfg.Worker, s.cfg.Job)
@@ -74,7 +74,7 @@ func (s *simulated) survey() []*survey.Host {
 	return list
 }
 
-// gap wants requests to a host to lie so far apart.
+// gap checks the minimum interval between requests to a host.
 func (s *simulated) gap(want time.Duration) {
 	s.Helper()
 	last := map[string]time.Time{}
@@ -96,7 +96,7 @@ func listing(pages int) lab.Temper {
 	return t
 }
 
-// TestSurvey looks at hosts by their own clocks and counts what they list.
+// TestSurvey surveys hosts at their pace and counts what they list.
 func TestSurvey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 3, listing(1500))
@@ -109,7 +109,7 @@ func TestSurvey(t *testing.T) {
 		for _, l := range list {
 			// The index, a plain part and a gzipped one, three pages and robots.txt.
 			if l.Listed != 1500 || l.Pages[l.Host] != 1500 || len(l.Sitemaps) != 3 || l.Requests != 7 || len(l.Looks) != 3 {
-				t.Errorf("%s: %d listed, %v pages, %d sitemaps, %d requests, %d pages asked", l.Host, l.Listed, l.Pages, len(l.Sitemaps), l.Requests, len(l.Looks))
+				t.Errorf("%s: %d listed, %v pages, %d sitemaps, %d requests, %d pages fetched", l.Host, l.Listed, l.Pages, len(l.Sitemaps), l.Requests, len(l.Looks))
 			}
 			if l.Links == 0 || l.Unlisted != 0 || !l.Robots.Decision.Allowed || len(l.Names) != 1 {
 				t.Errorf("%s: %d links, %d of them unlisted, robots.txt %+v names %v", l.Host, l.Links, l.Unlisted, l.Robots.Decision, l.Names)
@@ -138,7 +138,7 @@ func TestSurveyOfADomain(t *testing.T) {
 	})
 }
 
-// TestSurveyRemembers goes by what other crawls have learned, and tells them.
+// TestSurveyRemembers uses what other crawls have learned, and shares what it learns.
 func TestSurveyRemembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 1, small(5))
@@ -156,7 +156,7 @@ func TestSurveyRemembers(t *testing.T) {
 		list := s.survey()
 		s.gap(7 * time.Second)
 		if first := s.web.Log()[0].Start.Sub(began); first < 7*time.Second {
-			t.Errorf("asked %v after another crawl did", first)
+			t.Errorf("request %v after that of another crawl", first)
 		}
 		if !list[0].Known || len(st.yielded) != 1 || !st.yielded[0].LastSent.After(began) {
 			t.Errorf("known %v, handed over %+v", list[0].Known, st.yielded)
@@ -164,8 +164,8 @@ func TestSurveyRemembers(t *testing.T) {
 	})
 }
 
-// TestSurveyAfterACrash hands a domain on whose owner had died. What may have been
-// sent to hosts that the look did not ask is still not known: they wait their pace.
+// TestSurveyAfterACrash surveys a domain whose owner crashed. Requests to the hosts that
+// were not surveyed remain unknown: they wait their pace.
 func TestSurveyAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(t, 1, small(10))
@@ -182,21 +182,21 @@ func TestSurveyAfterACrash(t *testing.T) {
 		s.survey()
 		at := slices.IndexFunc(shared.yielded, func(h store.Host) bool { return h.Host == other })
 		if at < 0 {
-			t.Fatalf("%s is handed on as if it had been left alone: %+v", other, shared.yielded)
+			t.Fatalf("%s is handed over as if it had got no request: %+v", other, shared.yielded)
 		}
 		var got politeness.State
 		if err := got.UnmarshalBinary(shared.yielded[at].Politeness); err != nil {
 			t.Fatal(err)
 		}
 		if w := s.cfg.Policy.Admit(got, began.Add(500*time.Millisecond)); w.Go() {
-			t.Errorf("%s may be asked half a second after a crash", other)
+			t.Errorf("%s may be contacted half a second after a crash", other)
 		}
 	})
 }
 
-// TestSurveyLeavesAlone asks nothing of hosts that are another's, or that want to
-// be left alone, and stops at the first refusal.
-func TestSurveyLeavesAlone(t *testing.T) {
+// TestSurveySkipsHeldHosts sends no requests to hosts of other crawls or on hold, and stops
+// at the first refusal.
+func TestSurveySkipsHeldHosts(t *testing.T) {
 	for name, tc := range map[string]struct {
 		temper func(*lab.Temper)
 		change func(s *simulated)

@@ -16,10 +16,9 @@ import (
 	"headway/weburl"
 )
 
-// TestWarm warms caches in front of origins that bear load in different ways, in
-// virtual time: none may be over twice its idle time for more than ten seconds,
-// and what is never kept is asked for once. Then it asks again for what had not
-// been kept, and for nothing else.
+// TestWarm warms caches in front of origins with different load limits, in virtual time:
+// none may exceed twice its idle response time for more than ten seconds, and uncacheable
+// pages are requested once. A second run requests only what was not cached before.
 func TestWarm(t *testing.T) {
 	const ms, pages = time.Millisecond, 208
 	for name, rules := range map[string]temper.Rules{
@@ -73,7 +72,7 @@ func TestWarm(t *testing.T) {
 					}
 				}
 				if verdicts[visit.CacheMiss] != first.CacheMisses || verdicts[visit.CacheBypass] != first.CacheBypasses || len(cold) != int(first.CacheMisses) {
-					t.Errorf("recorded %v, %d to be asked again; the cache had %d misses and %d never kept", verdicts, len(cold), first.CacheMisses, first.CacheBypasses)
+					t.Errorf("recorded %v, %d to be requested again; the cache had %d misses and %d never kept", verdicts, len(cold), first.CacheMisses, first.CacheBypasses)
 				}
 				if _, err := st.Reopen(t.Context(), time.Now(), report.Job, cold); err != nil {
 					t.Fatal(err)

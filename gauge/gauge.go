@@ -1,4 +1,4 @@
-// Package gauge shows how a crawl or a worker stands: plain data, for whoever measures.
+// Package gauge publishes the state of a crawl or a worker as plain data, for metrics.
 package gauge
 
 import (
@@ -13,14 +13,12 @@ import (
 	"headway/visit"
 )
 
-// Gauge shows whoever measures how a crawl or a worker stands. The loop writes a
-// reading on it a few times a second; reading it takes one pointer and never makes
-// the loop wait. The zero Gauge is ready; it belongs to one worker or one crawl at a
-// time.
+// Gauge publishes the state of a crawl or a worker. The loop updates it a few times a
+// second; a read loads one pointer and never blocks the loop. The zero Gauge is ready; it
+// belongs to one worker or one crawl at a time.
 type Gauge struct{ last atomic.Pointer[Reading] }
 
-// Read returns the last reading. It is zero before the first one, and must not be
-// changed.
+// Read returns the last reading. It is zero before the first one, and must not be changed.
 func (g *Gauge) Read() Reading {
 	if r := g.last.Load(); r != nil {
 		return *r
@@ -28,74 +26,73 @@ func (g *Gauge) Read() Reading {
 	return Reading{}
 }
 
-// Set shows a reading from now on. Whoever crawls calls it; a test of what is shown
-// does too.
+// Set publishes a reading. It is for the crawler and for tests.
 func (g *Gauge) Set(r Reading) { g.last.Store(&r) }
 
-// Reading is how a crawl or a worker stood at a moment.
+// Reading is the state of a crawl or a worker at a moment.
 type Reading struct {
 	Totals
 	At       time.Time
-	Life     int          // counted from 1: a worker that lost its place begins another one
+	Life     int          // from 1; a worker that lost its lease and rejoined counts up
 	Over     bool         // this life has ended
-	Tenure   store.Tenure // how long requests may start, as last renewed
+	Tenure   store.Tenure // the lease, as last renewed
 	Slots    int          // owned
 	Jobs     map[job.State]int
 	Frontier frontier.Stats
-	Hosts    []HostTime // of every state, in their order
+	Hosts    []HostTime // for every state, in order
 	Links    int        // that wait for the next commit
 	Layers   []Layer
 }
 
-// HostTime is what hosts with work spent in one state. Each is in exactly one at
-// a time, so all of them add up to the time of all hosts.
+// HostTime is the time hosts with work spent in one state. Each host is in exactly one
+// state at a time, so the sum is the time of all hosts.
 type HostTime struct {
 	State frontier.State
 	Hosts int           // in it now
-	Spent time.Duration // by all of them together, in all lives
+	Spent time.Duration // total, in all lives
 }
 
-// Totals counts from the beginning of the process: they only grow.
+// Totals counts from the start of the process: they only grow.
 type Totals struct {
-	Requests  map[frontier.Kind]int64 // that left, by what was asked for
-	Answers   int64                   // requests that were answered with a status
-	Unheard   int64                   // requests without an answer
-	Refusals  map[int]int64           // answers that said not now, by status
+	Requests  map[frontier.Kind]int64 // sent, by kind
+	Answers   int64                   // responses with a status
+	Unheard   int64                   // requests without a response
+	Refusals  map[int]int64           // refusals by status
 	Retries   map[politeness.Charge]int64
 	Pages     int64
 	Outcomes  map[visit.Outcome]int64 // URLs that ended
 	Bytes     int64                   // of bodies, as sent
 	Incidents int64                   // times a host pushed back
-	Holds     int64                   // times a host was given longer to be left alone
-	Slowed    int64                   // times a host's pace became longer
-	Quickened int64                   // times it became shorter
-	Cuts      int64                   // times a host pushed back and may have fewer requests under way for it
-	Opened    int64                   // times a host's circuit opened: too many failures in a row
-	Cancelled int64                   // jobs that ended because a host went on refusing at the slowest pace
+	Holds     int64                   // times a hold was set or extended
+	Slowed    int64                   // times a pace became longer
+	Quickened int64                   // times a pace became shorter
+	Cuts      int64                   // incidents that reduced a host's concurrency
+	Opened    int64                   // times a circuit breaker opened: too many failures in a row
+	Cancelled int64                   // jobs cancelled because a host kept refusing at the slowest pace
 	Commits   Latencies
 
-	// What must stay 0. It is measured where the first byte of a request is
-	// written, against what its host was promised when the request was handed out.
-	ShortGaps int64 // requests that left sooner after the last one than their host was promised
-	OverCap   int64 // requests that left while their host had as many under way as it was promised
+	// Violations, which must stay 0. They are measured when the first byte of a request is
+	// written, against the promise made when it was handed out.
+	ShortGaps int64 // requests sent sooner than the pace allows
+	OverCap   int64 // requests sent beyond the host's concurrency
 
-	StoreErrors int64 // questions and commits the store failed at, those included that were tried again
+	StoreErrors int64 // failed store requests, including those that were retried
 }
 
-// CommitBounds are the upper bounds of the parts that commits are counted in.
+// CommitBounds are the upper bounds of the histogram of commit durations.
 var CommitBounds = [...]time.Duration{
 	5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond,
 	500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second, 30 * time.Second,
 }
 
-// Latencies counts how long something took.
+// Latencies is a histogram of durations.
 type Latencies struct {
 	N   int64
 	Sum time.Duration
-	In  [len(CommitBounds)]int64 // those that took at most as long as the bound, and longer than the one before
+	In  [len(CommitBounds)]int64 // per bucket: at most this bound, more than the one before
 }
 
-// Add counts one.
+// Add counts one duration.
 func (l *Latencies) Add(d time.Duration) {
 	l.N++
 	l.Sum += d
@@ -107,7 +104,7 @@ func (l *Latencies) Add(d time.Duration) {
 	}
 }
 
-// Copy returns totals that stay as they are.
+// Copy returns an independent copy.
 func (t *Totals) Copy() Totals {
 	c := *t
 	c.Requests, c.Refusals, c.Retries, c.Outcomes = maps.Clone(t.Requests), maps.Clone(t.Refusals), maps.Clone(t.Retries), maps.Clone(t.Outcomes)

@@ -12,18 +12,17 @@ import (
 	"headway/visit"
 )
 
-// Meter counts for a [Gauge]. It belongs to the loop, but for what is counted
-// where it happens.
+// Meter counts for a [Gauge]. It belongs to the loop, except the atomic counters.
 type Meter struct {
 	Totals Totals
 	gauge  *Gauge
 	life   int
-	before map[frontier.State]time.Duration // host-time of earlier lives
+	before map[frontier.State]time.Duration // host time of earlier lives
 
 	ShortGaps, OverCap, storeErrors atomic.Int64
 }
 
-// NewMeter goes on counting from what a gauge shows, which may be nil.
+// NewMeter continues the counts of a gauge, which may be nil.
 func NewMeter(g *Gauge) *Meter {
 	m := &Meter{gauge: g, life: 1, before: map[frontier.State]time.Duration{}}
 	if g != nil {
@@ -43,8 +42,8 @@ func NewMeter(g *Gauge) *Meter {
 	return m
 }
 
-// Landed counts a request that is over.
-func (m *Meter) Landed(kind frontier.Kind, a *frontier.Answer, wire int64) {
+// RequestDone counts a finished request.
+func (m *Meter) RequestDone(kind frontier.Kind, a *frontier.Answer, wire int64) {
 	m.Totals.Bytes += wire
 	if a.SentAt.IsZero() {
 		return
@@ -57,8 +56,8 @@ func (m *Meter) Landed(kind frontier.Kind, a *frontier.Answer, wire int64) {
 	}
 }
 
-// Affected counts what an answer did to its host: refusal says that it meant not
-// now, cut that fewer requests may be under way for it.
+// Affected counts the effect of a response on its host: refusal says that it was a refusal,
+// cut that it reduced the host's concurrency.
 func (m *Meter) Affected(status int, refusal, cut bool, e politeness.Effect) {
 	count := func(n *int64, yes bool) {
 		if yes {
@@ -77,14 +76,14 @@ func (m *Meter) Affected(status int, refusal, cut bool, e politeness.Effect) {
 	count(&m.Totals.Quickened, to < from)
 }
 
-// Stored counts what the store failed at. It is safe for concurrent use.
-func (m *Meter) Stored(ctx context.Context, err error) {
+// StoreAttempt counts failed store requests. It is safe for concurrent use.
+func (m *Meter) StoreAttempt(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrFenced) {
 		m.storeErrors.Add(1)
 	}
 }
 
-// Ended counts a URL that ended.
+// Ended counts a finished URL.
 func (m *Meter) Ended(v *visit.Visit) {
 	m.Totals.Outcomes[v.Outcome]++
 	if v.Outcome.Page() {
@@ -92,8 +91,8 @@ func (m *Meter) Ended(v *visit.Visit) {
 	}
 }
 
-// Show writes a reading on the gauge, if there is one. It adds what was counted, and the
-// time that hosts spent, in which shares they are now.
+// Show updates the gauge, if there is one. It adds the totals and the host time of earlier
+// lives to the reading.
 func (m *Meter) Show(r Reading, shares []frontier.Share) {
 	if m.gauge == nil {
 		return

@@ -6,14 +6,14 @@ import (
 	"headway/gauge"
 )
 
-// TestMeterGoesOn begins a second life with what the first one counted.
-func TestMeterGoesOn(t *testing.T) {
+// TestMeterContinues starts a second life with the counts of the first.
+func TestMeterContinues(t *testing.T) {
 	var g gauge.Gauge
 	first := gauge.NewMeter(&g)
 	first.Totals.Pages, first.Totals.Refusals[429] = 7, 3
 	first.ShortGaps.Add(1)
 	first.Show(gauge.Reading{}, nil)
-	first.Totals.Refusals[429]++ // what was read stays as it was
+	first.Totals.Refusals[429]++ // a reading does not change
 	second := gauge.NewMeter(&g)
 	if second.Totals.Pages != 7 || second.Totals.Refusals[429] != 3 || second.ShortGaps.Load() != 1 {
 		t.Errorf("begins with %+v", second.Totals)
@@ -24,7 +24,7 @@ func TestMeterGoesOn(t *testing.T) {
 	}
 }
 
-// TestNoGauge counts for nobody.
+// TestNoGauge counts without a gauge.
 func TestNoGauge(t *testing.T) {
 	m := gauge.NewMeter(nil)
 	m.Totals.Pages++

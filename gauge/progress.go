@@ -10,17 +10,16 @@ import (
 	"headway/store"
 )
 
-// Report is how a crawl ended. It adds up: Counts.Seen is the sum of all
-// outcomes.
+// Report says how a crawl ended. It adds up: Counts.Seen is the sum of all outcomes.
 type Report struct {
 	Job     job.ID
-	State   job.State // how it ended; running when it can be resumed
+	State   job.State // final state; running if it can be resumed
 	Reason  string    // for people
 	Success bool      // false for timeout, blocked, failed, cancelled
-	Resumed bool      // it went on with an earlier run
-	Again   bool      // it had ended before, and nothing was done
+	Resumed bool      // it resumed an earlier run
+	Again   bool      // it was already finished; nothing was done
 	Errors  []string  // limits that stopped it
-	// Limit is the one that stopped it with work left; nil for none.
+	// Limit stopped it with work left; nil for none.
 	Limit *limit.Ceiling
 
 	Counts    store.Counts
@@ -30,28 +29,28 @@ type Report struct {
 	Requests  int64 // this run
 	Pages     int64 // this run
 	Incidents int64
-	Refusals  int64 // answers of this run that said not now: 429, 503
+	Refusals  int64 // refusals in this run: 429, 503
 	Warnings  []string
 }
 
-// Progress is how a crawl stands.
+// Progress is a snapshot of a running crawl.
 type Progress struct {
 	At         time.Time
 	Elapsed    time.Duration
-	Counts     store.Counts // a moment old
+	Counts     store.Counts // slightly older than At
 	Spent      limit.Use
-	Rate       float64 // pages per second, lately
+	Rate       float64 // recent pages per second
 	Frontier   frontier.Stats
-	Shares     []frontier.Share // host-seconds so far
+	Shares     []frontier.Share // host time so far
 	Slowest    []ask.Host
-	Resumed    bool      // it goes on with an earlier run
-	Before     limit.Use // what earlier runs have spent
-	AtLeast    bool      // one of them was killed, so that it may be more requests than that
+	Resumed    bool      // it resumed an earlier run
+	Before     limit.Use // spent by earlier runs
+	AtLeast    bool      // one of them was killed: Before.Requests is a minimum
 	Warnings   []string
 	Ceilings   []limit.Ceiling
-	Stopping   string // why nothing more is sent
+	Stopping   string // why no further requests are sent
 	Layers     []Layer
 	Commits    int64
-	CommitTime time.Duration // in all
+	CommitTime time.Duration // total
 	LastCommit time.Duration
 }

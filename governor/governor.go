@@ -1,32 +1,30 @@
-// Package governor decides how many fetches may be under way while the rest of
-// the machine keeps up.
+// Package governor applies back-pressure: it decides how many fetches may be under way
+// while the store, the parsers and memory keep up.
 //
-// It stands between the frontier and the workers, as the thirteenth layer of
-// control: what is fetched must be parsed, held in memory and committed, and
-// when one of these falls behind, fetching more only makes the pile higher.
-// The loop of a crawl tells a [Governor] how long commits take, how full the
-// queue of the parsers and the memory are, and asks [Governor.Permits] before
-// it starts fetches.
+// It is the thirteenth layer of control, between the frontier and the worker pool: fetched
+// pages must be parsed, held in memory and committed, and when one of these falls behind,
+// more fetches only lengthen the queue. The loop of a crawl reports commit durations, the
+// length of the parser queue and memory use to a [Governor], and calls [Governor.Permits]
+// before it starts fetches.
 //
-// It promises that a signal which is high for a second halves the permits, and
-// again each further second, but never on old news; that permits come back one
-// by one, all of them within [ReturnWithin] once every signal is low; that there
-// is always at least one, so that the crawl can notice when things are well
-// again; and that a store with noise in its latency, a slow commit now and then,
-// never costs a permit. [Governor.Reason] names what took them.
+// Guarantees: a signal that stays high for a second halves the permits, and again each
+// further second, but never on stale data. Permits return one by one, all within
+// [ReturnWithin] once every signal is low. There is always at least one permit, so that
+// recovery is noticed. An occasional slow commit never costs a permit. [Governor.Reason]
+// names the signal that reduced the permits.
 //
-// It refuses to keep a clock, to start a goroutine and to measure anything: the
-// same calls with the same times give the same permits.
+// A Governor has no clock, starts no goroutine and measures nothing: the same calls with
+// the same times give the same permits.
 package governor
 
 import "time"
 
-// Config has the settings of a Governor. Each that is zero has its default.
+// Config has the settings of a Governor. Zero values mean the default.
 type Config struct {
-	Workers      int           // permits when all is well; default 512
-	Min          int           // permits that are never taken away; default 1
-	CommitTarget time.Duration // how long a commit may take; default 250 ms
-	CommitPages  int           // the most pages a commit takes; default 1000
+	Workers      int           // permits without back-pressure; default 512
+	Min          int           // minimum of permits; default 1
+	CommitTarget time.Duration // target duration of a commit; default 250 ms
+	CommitPages  int           // maximum of pages per commit; default 1000
 }
 
 // The defaults of [Config].
@@ -37,23 +35,22 @@ const (
 	DefaultCommitPages  = 1000
 )
 
-// The rule's constants.
+// Constants of the control rule.
 const (
-	// Interval is how long a signal must be high before it costs permits, and
-	// the time between two cuts. A cut takes half of the permits.
+	// Interval is how long a signal must be high before permits are cut, and the time
+	// between two cuts. A cut halves the permits.
 	Interval = time.Second
-	// ReturnWithin is the time in which all permits come back, evenly.
+	// ReturnWithin is the time in which all permits return, evenly.
 	ReturnWithin = 30 * time.Second
-	// Fade is how long a signal counts. Without news for longer there is
-	// nothing to protect.
+	// Fade is how long a signal is valid. An older one is ignored.
 	Fade = 10 * time.Second
 
 	cut        = 2  // permits are divided by it
-	smoothing  = 4  // a commit counts for the 4th part of an average
+	smoothing  = 4  // weight of a commit in the average: 1/4
 	worst      = 2  // a single commit counts as at most twice the target
-	stallAfter = 4  // a commit under way for so many targets is as bad as a slow average
-	fewPages   = 20 // a commit with the 20th part of its pages shows what one costs in any case
-	maxFixed   = 8  // and that is at most so many targets
+	stallAfter = 4  // a commit under way for this many targets counts as a high average
+	fewPages   = 20 // a commit with at most 1/20 of its pages shows the fixed cost
+	maxFixed   = 8  // which is at most this many targets
 )
 
 // signal is one of the things that may fall behind.
@@ -68,47 +65,47 @@ const (
 
 var names = [signals]string{"storage", "parse", "memory"}
 
-// marks are the loads above which a signal is high, and below which it is low;
-// between them permits stay as they are. A queue of parsers is meant to be in
-// use, memory does not empty at once.
+// marks are the loads above which a signal is high, and below which it is low; in between
+// permits stay as they are. The parser queue is meant to be in use, and memory does not
+// empty at once.
 var marks = [signals]struct{ high, low float64 }{
 	storage: {0.9, 0.7},
 	parse:   {0.9, 0.5},
 	memory:  {0.9, 0.8},
 }
 
-// gauge is the last that was heard of a signal.
+// gauge is the last value of a signal.
 type gauge struct {
 	load float64
 	at   time.Time
 }
 
-// Governor counts permits. Make one with [New]; it belongs to one goroutine.
+// Governor counts permits. Create one with [New]; it belongs to one goroutine.
 type Governor struct {
 	cfg     Config
-	step    time.Duration // between two permits that come back
+	step    time.Duration // between two returning permits
 	permits int
 	gauges  [signals]gauge
-	commits float64       // smoothed load of the store, without what is under way
-	fixed   time.Duration // what a commit of few pages takes; 0 is not known
+	commits float64       // smoothed load of the store, without the commit under way
+	fixed   time.Duration // duration of a small commit; 0 if unknown
 
-	now      time.Time // up to which permits are counted
-	next     time.Time // when permits may be cut or the next one comes back
+	now      time.Time // time up to which permits are counted
+	next     time.Time // when permits may be cut, or the next one returns
 	level    level
-	reason   signal // what took permits last
-	inFlight int    // the most since the last cut; 0 is not known
+	reason   signal // what cut permits last
+	inFlight int    // maximum since the last cut; 0 if unknown
 }
 
-// level is what all signals together say.
+// level is the combined result of all signals.
 type level uint8
 
 const (
-	low  level = iota // permits come back
+	low  level = iota // permits return
 	even              // permits stay
-	high              // permits are taken
+	high              // permits are cut
 )
 
-// New makes a governor with all its permits.
+// New returns a governor with all its permits.
 func New(c Config) *Governor {
 	if c.Workers <= 0 {
 		c.Workers = DefaultWorkers
@@ -126,10 +123,9 @@ func New(c Config) *Governor {
 	return &Governor{cfg: c, permits: c.Workers, step: max(1, ReturnWithin/time.Duration(c.Workers))}
 }
 
-// Commit tells of a commit of so many pages that returned. Both ceilings of a
-// commit count: one that is slow, and one that is full, behind which others
-// wait. What even a commit of few pages takes does not count: on a disk that is
-// slow but steady, fewer fetches would make nothing faster.
+// Commit reports a completed commit. Both slow and full commits count: others wait behind
+// them. The fixed cost of even a small commit does not count: on a slow but steady disk,
+// fewer fetches would not make commits faster.
 func (g *Governor) Commit(now time.Time, took time.Duration, pages int) {
 	few := pages*fewPages <= g.cfg.CommitPages
 	switch {
@@ -143,31 +139,30 @@ func (g *Governor) Commit(now time.Time, took time.Duration, pages int) {
 	g.fixed = min(g.fixed, maxFixed*g.cfg.CommitTarget)
 	load := max(float64(took-g.fixed)/float64(g.cfg.CommitTarget), float64(pages)/float64(g.cfg.CommitPages))
 	g.commits += (min(load, worst) - g.commits) / smoothing
-	g.hear(now, storage, g.commits)
+	g.observe(now, storage, g.commits)
 }
 
-// Stalled tells of a commit that began at since and is still under way. Call it
-// whenever Permits is asked meanwhile: a commit that hangs counts before it
-// returns.
+// Stalled reports a commit that began at since and is still under way. Call it before each
+// call of Permits meanwhile: a hanging commit counts before it returns.
 func (g *Governor) Stalled(now, since time.Time) {
 	late := now.Sub(since) - g.fixed
 	if late < g.cfg.CommitTarget {
 		return
 	}
-	g.hear(now, storage, max(g.commits, float64(late)/float64(stallAfter*g.cfg.CommitTarget)))
+	g.observe(now, storage, max(g.commits, float64(late)/float64(stallAfter*g.cfg.CommitTarget)))
 }
 
-// Parse tells how many bodies wait for a parser, and how many may.
+// Parse reports how many bodies wait for a parser, and the limit.
 func (g *Governor) Parse(now time.Time, waiting, limit int) {
-	g.hear(now, parse, share(int64(waiting), int64(limit)))
+	g.observe(now, parse, share(int64(waiting), int64(limit)))
 }
 
-// Memory tells how many bytes are in use, and how many may be.
+// Memory reports how many bytes are in use, and the limit.
 func (g *Governor) Memory(now time.Time, used, limit int64) {
-	g.hear(now, memory, share(used, limit))
+	g.observe(now, memory, share(used, limit))
 }
 
-// share is part of a limit; without a limit nothing is in use.
+// share is n as a fraction of limit; 0 without a limit.
 func share(n, limit int64) float64 {
 	if limit <= 0 {
 		return 0
@@ -175,8 +170,8 @@ func share(n, limit int64) float64 {
 	return float64(n) / float64(limit)
 }
 
-// InFlight tells how many fetches are under way. Where pace allows far fewer
-// than there are permits, a cut begins from what is used; without being told,
+// InFlight reports how many fetches are under way. If the pace of hosts allows far fewer
+// fetches than there are permits, a cut starts from the number in use; without this call,
 // from the permits.
 func (g *Governor) InFlight(n int) { g.inFlight = max(g.inFlight, n) }
 
@@ -186,8 +181,8 @@ func (g *Governor) Permits(now time.Time) int {
 	return g.permits
 }
 
-// Reason names what permits are missing for: "storage", "parse" or "memory", and
-// "" when there are all. It is the signal that took the last ones.
+// Reason names the signal that made the last cut: "storage", "parse" or "memory"; "" if no
+// permits are missing.
 func (g *Governor) Reason() string {
 	if g.permits == g.cfg.Workers {
 		return ""
@@ -195,8 +190,8 @@ func (g *Governor) Reason() string {
 	return names[g.reason]
 }
 
-// hear takes in a signal, and cuts permits if it has been high for long enough.
-func (g *Governor) hear(now time.Time, s signal, load float64) {
+// observe records a signal, and cuts permits if it has been high for long enough.
+func (g *Governor) observe(now time.Time, s signal, load float64) {
 	g.advance(now)
 	g.gauges[s] = gauge{load, g.now}
 	g.judge()
@@ -213,7 +208,7 @@ func (g *Governor) hear(now time.Time, s signal, load float64) {
 	g.next = g.now.Add(Interval)
 }
 
-// judge sums up all signals, and sets the clock when the sum changes.
+// judge combines all signals, and restarts the timer when the level changes.
 func (g *Governor) judge() {
 	sum := low
 	for s, m := range marks {
@@ -236,25 +231,24 @@ func (g *Governor) judge() {
 	}
 }
 
-// advance counts permits up to now. A signal that fades on the way does so at
-// its time.
+// advance counts permits up to now. Signals that expire on the way do so at their time.
 func (g *Governor) advance(now time.Time) {
 	for {
 		s, at := g.nextFade()
 		if at.IsZero() || at.After(now) {
 			break
 		}
-		g.comeBack(at)
+		g.restorePermits(at)
 		g.gauges[s] = gauge{}
 		if s == storage {
 			g.commits, g.fixed = 0, 0
 		}
 		g.judge()
 	}
-	g.comeBack(now)
+	g.restorePermits(now)
 }
 
-// nextFade is which signal with a load fades first, and when; zero for none.
+// nextFade returns which signal expires first, and when; zero for none.
 func (g *Governor) nextFade() (which signal, first time.Time) {
 	for s := range g.gauges {
 		if g.gauges[s].at.IsZero() {
@@ -267,9 +261,9 @@ func (g *Governor) nextFade() (which signal, first time.Time) {
 	return which, first
 }
 
-// comeBack returns the permits that are due up to now. A time before the last
-// one changes nothing.
-func (g *Governor) comeBack(now time.Time) {
+// restorePermits returns the permits that are due up to now. An earlier time than the last
+// changes nothing.
+func (g *Governor) restorePermits(now time.Time) {
 	if !now.After(g.now) {
 		return
 	}

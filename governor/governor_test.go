@@ -9,13 +9,13 @@ import (
 
 var start = time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 
-// machine is a crawl without a web: fetches that all take as long, and a store
-// with one commit under way at a time.
+// machine simulates a crawl: fetches of equal duration, and a store with one commit at a
+// time.
 type machine struct {
 	g       *Governor
 	latency time.Duration                 // of a fetch
 	commit  func(pages int) time.Duration // how long a commit takes now
-	free    bool                          // nobody asks the governor
+	free    bool                          // without a governor
 	spread  bool                          // the first fetches end one after the other
 
 	now      time.Time
@@ -32,7 +32,7 @@ type machine struct {
 
 const tick = 5 * time.Millisecond
 
-// run lets time go by.
+// run lets time pass.
 func (m *machine) run(d time.Duration, each func()) {
 	for end := m.now.Add(d); m.now.Before(end); m.now = m.now.Add(tick) {
 		for len(m.fetching) > 0 && !m.fetching[0].After(m.now) {
@@ -74,8 +74,8 @@ func (m *machine) run(d time.Duration, each func()) {
 	}
 }
 
-// TestSlowStore makes a store ten times slower for a minute, so that it takes
-// in a third of what 512 fetches bring.
+// TestSlowStore makes a store ten times slower for a minute, so that it keeps up with a
+// third of what 512 fetches bring.
 func TestSlowStore(t *testing.T) {
 	factor := 1
 	slow := func(pages int) time.Duration {
@@ -126,7 +126,7 @@ func TestSlowStore(t *testing.T) {
 		t.Errorf("reason %q with all permits", m.g.Reason())
 	}
 
-	// The same without a governor: the pile grows as long as the store is slow.
+	// The same without a governor: the backlog grows as long as the store is slow.
 	free := &machine{g: New(Config{}), latency: 100 * time.Millisecond, commit: slow, now: start, free: true}
 	factor = 10
 	free.run(time.Minute, nil)
@@ -135,8 +135,8 @@ func TestSlowStore(t *testing.T) {
 	}
 }
 
-// TestHealthyStore gives a store the noise that real ones have: latency that
-// varies by a factor of several, and a stop of a second every twenty.
+// TestHealthyStore gives a store realistic noise: latency that varies by a factor of
+// several, and a pause of a second every twenty.
 func TestHealthyStore(t *testing.T) {
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -185,8 +185,8 @@ func TestHungStore(t *testing.T) {
 	}
 }
 
-// TestSteadyStore has stores whose commits take long, however few pages they
-// have: nothing is gained by fetching less than they take in.
+// TestSteadyStore has stores with a high fixed cost per commit: fetching less would gain
+// nothing.
 func TestSteadyStore(t *testing.T) {
 	for name, tc := range map[string]struct {
 		commit  time.Duration
@@ -244,7 +244,7 @@ func TestSignals(t *testing.T) {
 				{Interval, 1, 25},              //
 				{Interval, 0.85, 25},           // even: they stay
 				{5 * time.Second, 0.85, 25},    //
-				{Interval, 1, 25},              // high again: counts anew
+				{Interval, 1, 25},              // high again: starts over
 				{Interval, 2, 12},              //
 				{Interval, 2, 6},               //
 				{Interval, 2, 3},               //
@@ -270,7 +270,7 @@ func TestSignals(t *testing.T) {
 func TestOldNewsCostNothing(t *testing.T) {
 	g := New(Config{Workers: 100})
 	g.Memory(start, 100, 100)
-	g.Parse(start.Add(5*time.Second), 0, 100) // another signal is no news of memory
+	g.Parse(start.Add(5*time.Second), 0, 100) // another signal says nothing about memory
 	if got := g.Permits(start.Add(9 * time.Second)); got != 100 {
 		t.Errorf("%d permits", got)
 	}
@@ -278,7 +278,7 @@ func TestOldNewsCostNothing(t *testing.T) {
 	if got := g.Permits(start.Add(9 * time.Second)); got != 50 {
 		t.Errorf("%d permits", got)
 	}
-	// Nothing is heard any more: the signal fades, then permits come back.
+	// No further signals: the last one expires, then permits return.
 	if got := g.Permits(start.Add(9*time.Second + Fade)); got != 50 {
 		t.Errorf("%d permits", got)
 	}
@@ -287,8 +287,8 @@ func TestOldNewsCostNothing(t *testing.T) {
 	}
 }
 
-// TestFormerSlowness has a store that was slow with few pages, then quick with
-// many, and then slow with many: the first must not excuse the last.
+// TestFormerSlowness has a store that was slow with few pages, then fast with many, then
+// slow with many: the first must not excuse the last.
 func TestFormerSlowness(t *testing.T) {
 	g, now := New(Config{}), start
 	commits := func(n, pages int, took time.Duration) {
@@ -308,8 +308,8 @@ func TestFormerSlowness(t *testing.T) {
 	}
 }
 
-// TestANewBeginning lets a store rest: what was before does not count.
-func TestANewBeginning(t *testing.T) {
+// TestIdleStoreStartsOver lets a store idle: earlier commits do not count.
+func TestIdleStoreStartsOver(t *testing.T) {
 	g, now := New(Config{}), start
 	for range 10 {
 		now = now.Add(90 * time.Millisecond)
@@ -349,9 +349,9 @@ func TestLimitsOfNothing(t *testing.T) {
 	}
 }
 
-// TestBounds tells random things at random times: permits stay within their
-// bounds, fall by no more than half in an interval, rise by no more than their
-// share of the time, and depend on nothing but the calls.
+// TestBounds sends random signals at random times: permits stay within their bounds, fall
+// by at most half per interval, rise by at most their share of the time, and depend only on
+// the calls.
 func TestBounds(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))

@@ -1,4 +1,4 @@
-// Package survey looks at hosts before a crawl: robots.txt, sitemaps and a few pages.
+// Package survey examines hosts before a crawl: robots.txt, sitemaps and a few pages.
 package survey
 
 import (
@@ -22,51 +22,51 @@ import (
 
 // Bounds of a survey.
 const (
-	// MaxHosts is how many hosts are looked at.
+	// MaxHosts is how many hosts are surveyed.
 	MaxHosts = 50
 	// MaxSitemaps is how many sitemaps of a host are read.
 	MaxSitemaps = 20
 
-	atOnce   = 7           // domains at a time: fewer than share an address
-	maxPages = 3           // pages of a host: the seed, and others to learn what a page takes
-	maxMarks = 1_000_000   // URLs that are told from repeats
-	patience = time.Minute // a host that wants to be left alone for longer is
+	atOnce   = 7           // concurrent domains: fewer than may share an address
+	maxPages = 3           // pages per host: the seed, and samples of response time and size
+	maxMarks = 1_000_000   // URLs checked for repeats
+	patience = time.Minute // hosts on a longer hold are not contacted
 )
 
-// Host is what a look at a host told.
+// Host is the result for one host.
 type Host struct {
 	Host   string
 	Seed   weburl.URL
 	Owned  bool
-	Policy politeness.Policy // how it would be treated
-	State  politeness.State  // what is known of it, this look included
-	Known  bool              // something was known before
+	Policy politeness.Policy // the policy that a crawl would use
+	State  politeness.State  // known state, including this survey
+	Known  bool              // it was known before
 
-	// Taken says that another crawl has the domain, and Held that the host wants
-	// to be left alone until then: little or nothing was asked.
+	// Taken says that another crawl owns the domain, Held until when the host is on hold:
+	// few or no requests were sent.
 	Taken bool
 	Held  time.Time
 
 	Robots   visitor.RobotsLook
-	Names    []string // sitemaps that robots.txt names
+	Names    []string // sitemaps named in robots.txt
 	Sitemaps []Sitemap
-	Unread   int // sitemaps beyond those that are read
+	Unread   int // sitemaps that were not read
 
 	Listed     int64            // entries of the sitemaps
-	Pages      map[string]int64 // those that would be fetched, each once, by host
-	Disallowed int64            // those that robots.txt forbids
-	Outside    int64            // those that are out of scope or excluded
-	Repeated   int64            // those that were listed before
+	Pages      map[string]int64 // entries that would be fetched, each once, by host
+	Disallowed int64            // entries that robots.txt forbids
+	Outside    int64            // entries out of scope or excluded
+	Repeated   int64            // repeated entries
 
 	Looks    []Page
 	Links    int    // pages in scope that the seed links to
-	Unlisted int    // of them, those that no sitemap lists
+	Unlisted int    // of them, those not in a sitemap
 	Moved    string // the host that the seed redirects to
-	Left     bool   // which is out of scope
+	Left     bool   // that host is out of scope
 	Requests int    // that were sent
 }
 
-// Sitemap is what a sitemap was.
+// Sitemap is a sitemap that was read.
 type Sitemap struct {
 	URL     string
 	Status  int
@@ -75,7 +75,7 @@ type Sitemap struct {
 	Entries int
 }
 
-// Page is one page that was fetched.
+// Page is a page that was fetched.
 type Page struct {
 	URL     string
 	Outcome visit.Outcome
@@ -86,17 +86,17 @@ type Page struct {
 	Bytes   int64
 }
 
-// Config is a crawl as far as a look at its hosts is concerned.
+// Config describes a crawl for the survey of its hosts.
 type Config struct {
-	Store         store.Store // where it shares hosts with other crawls, what is learned of them is kept
+	Store         store.Store // stores what is learned, if it shares hosts with other crawls
 	Fetcher       fetch.Fetcher
 	Agent         string // our product token in robots.txt
 	Seeds         []weburl.URL
-	Fallback      map[string]weburl.URL // of hosts that cannot be connected to: where to look instead
+	Fallback      map[string]weburl.URL // alternative seeds of hosts that cannot be connected to
 	Scope         scope.Config
-	Sitemaps      bool              // whether they are read
-	Policy        politeness.Policy // for hosts that are the operator's, and all if it fits strangers
-	Strangers     politeness.Policy // for others
+	Sitemaps      bool              // read sitemaps
+	Policy        politeness.Policy // for owned hosts, and for all if it is suitable
+	Strangers     politeness.Policy // for other hosts
 	Robots        robots.Policy
 	RobotsTimeout time.Duration
 	IgnoreRobots  bool // on owned hosts
@@ -105,42 +105,40 @@ type Config struct {
 	Secrets       []fetch.Secrets
 }
 
-// Take looks at the hosts of the seeds as a crawl would meet them: robots.txt,
-// sitemaps, the seed itself and one or two pages that sitemaps list, each in its
-// host's turn. Hosts beyond [MaxHosts] are left out. Where the store shares hosts with
-// other crawls, what was learned of them holds, and what this look learns is kept.
-// Tell, if it is not nil, hears what is asked for.
+// Take surveys the hosts of the seeds as a crawl would: robots.txt, sitemaps, the seed
+// itself and one or two pages from the sitemaps, at each host's pace. Hosts beyond
+// [MaxHosts] are left out. If the store shares hosts with other crawls, their state is used
+// and updated. Report, if not nil, is called before each request.
 //
-// Nothing is stored of the pages. The error is our own trouble; what hosts do is
-// in what is returned.
-func Take(ctx context.Context, cfg Config, tell func(host, what string)) ([]*Host, error) {
+// Pages are not stored. The error is a local one; errors of hosts are in the result.
+func Take(ctx context.Context, cfg Config, report func(host, what string)) ([]*Host, error) {
 	rules, err := scope.New(cfg.Scope)
 	if err != nil {
 		return nil, fmt.Errorf("scope: %w", err)
 	}
-	if tell == nil {
-		tell = func(string, string) {}
+	if report == nil {
+		report = func(string, string) {}
 	}
-	t := &taking{cfg: cfg, scope: rules, tell: tell, marks: map[weburl.Fingerprint128]struct{}{}}
+	t := &surveyRun{cfg: cfg, scope: rules, report: report, marks: map[weburl.Fingerprint128]struct{}{}}
 	return t.run(ctx)
 }
 
-// taking is a survey that is being taken.
-type taking struct {
+// surveyRun is a survey in progress.
+type surveyRun struct {
 	cfg   Config
 	scope *scope.Rules
 
-	mu    sync.Mutex
-	tell  func(host, what string)
-	marks map[weburl.Fingerprint128]struct{} // URLs that were listed
-	list  []*Host
-	errs  []error
+	mu     sync.Mutex
+	report func(host, what string)
+	marks  map[weburl.Fingerprint128]struct{} // URLs that were listed
+	list   []*Host
+	errs   []error
 }
 
-// run looks at the domains, a few at a time.
-func (t *taking) run(ctx context.Context) ([]*Host, error) {
+// run surveys the domains, a few at a time.
+func (t *surveyRun) run(ctx context.Context) ([]*Host, error) {
 	var domains []string
-	seeds := map[string][]weburl.URL{} // of domains, one for each host
+	seeds := map[string][]weburl.URL{} // by domain, one for each host
 	known := map[string]bool{}
 	for _, u := range t.cfg.Seeds {
 		if known[u.Host()] || len(known) == MaxHosts {
@@ -179,9 +177,9 @@ func (t *taking) run(ctx context.Context) ([]*Host, error) {
 	return t.list, errors.Join(t.errs...)
 }
 
-// domain looks at the hosts of a domain, one after the other, and at those that
-// its seeds have moved to.
-func (t *taking) domain(ctx context.Context, domain string, seeds []weburl.URL) (err error) {
+// domain surveys the hosts of a domain one after the other, including those that its seeds
+// redirect to.
+func (t *surveyRun) domain(ctx context.Context, domain string, seeds []weburl.URL) (err error) {
 	d, err := borrow.Take(ctx, t.cfg.Store, domain, t.cfg.Strangers)
 	switch {
 	case errors.Is(err, borrow.ErrTaken):
@@ -202,9 +200,9 @@ func (t *taking) domain(ctx context.Context, domain string, seeds []weburl.URL) 
 			continue
 		}
 		done[u.Host()] = true
-		l := &lookout{taking: t, Host: Host{Host: u.Host(), Seed: u, Pages: map[string]int64{}}, interval: interval}
+		l := &hostSurvey{surveyRun: t, Host: Host{Host: u.Host(), Seed: u, Pages: map[string]int64{}}, interval: interval}
 		l.begin(d)
-		err := l.look(ctx)
+		err := l.run(ctx)
 		interval = l.interval
 		s := l.Host
 		t.add(&s)
@@ -223,7 +221,7 @@ func (t *taking) domain(ctx context.Context, domain string, seeds []weburl.URL) 
 	return nil
 }
 
-func (t *taking) add(s *Host) {
+func (t *surveyRun) add(s *Host) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.list = append(t.list, s)

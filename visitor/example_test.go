@@ -12,7 +12,7 @@ import (
 	"headway/visitor"
 )
 
-// One page, looked at politely: robots.txt first, then the page in its turn.
+// One page, visited politely: robots.txt first, then the page after the host's pace.
 func ExampleVisitor() {
 	seeds, stop := labtest.ServeSite(3)
 	defer stop()

@@ -14,40 +14,38 @@ import (
 	"headway/weburl"
 )
 
-// Visitor makes single visits, each to a host it knows nothing of: robots.txt
-// first, then the page in its turn. A crawl knows its hosts and schedules many
-// visits; a Visitor is for looking at one page.
+// Visitor visits single pages without prior knowledge of the host: robots.txt first, then
+// the page after the host's pace. A crawl schedules many visits; a Visitor is for one page.
 type Visitor struct {
-	Client  *fetch.Client     // how to ask
+	Client  *fetch.Client     // sends the requests
 	Agent   string            // our product token in robots.txt
-	Policy  politeness.Policy // how long the page waits behind robots.txt
-	Robots  robots.Policy     // what holds when robots.txt cannot be read
-	Owned   bool              // the operator vouches for the host
+	Policy  politeness.Policy // sets the interval between robots.txt and the page
+	Robots  robots.Policy     // what applies if robots.txt cannot be read
+	Owned   bool              // the operator declared the host as owned
 	Secrets fetch.Secrets     // for owned hosts
 
-	// IgnoreRobots leaves robots.txt unread. It needs Owned and is written
-	// into the evidence.
+	// IgnoreRobots skips robots.txt. It requires Owned and is recorded in the evidence.
 	IgnoreRobots bool
 }
 
-// Look is what one visit found out, step by step.
+// Look is the result of one visit, step by step.
 type Look struct {
 	Visit    visit.Visit
 	Robots   RobotsLook
 	Waited   time.Duration // between robots.txt and the page
-	Reaction string        // what the answer did to the host's pace, in words; "" for nothing
+	Reaction string        // how the response changed the host's pace, in words; "" for no change
 
-	// Header is the answer's; nil without one. Body is what was read.
+	// Header is the response's; nil without one. Body is what was read.
 	Header map[string][]string
 	Body   []byte
 }
 
-// RobotsLook is what was found out about a host's robots.txt.
+// RobotsLook is the result for a host's robots.txt.
 type RobotsLook struct {
-	URL      weburl.URL   // where it lives
-	Hops     []weburl.URL // the URLs asked, redirects included
-	Sent     time.Time    // when the last request for it left
-	Status   int          // of the last answer; 0 without one
+	URL      weburl.URL   // its URL
+	Hops     []weburl.URL // the URLs requested, including redirects
+	Sent     time.Time    // when the last request for it was sent
+	Status   int          // of the last response; 0 without one
 	Err      error        // why there was none
 	Access   robots.Access
 	Decision robots.Decision
@@ -55,9 +53,9 @@ type RobotsLook struct {
 	Ignored  bool
 }
 
-// Visit makes one visit. The error is the crawler's own: a contact is missing,
-// credentials for a host that is not owned, or ctx has ended. Whatever the host
-// does is in the Look.
+// Visit makes one visit. It returns an error only for local problems: a missing contact,
+// credentials for a host that is not owned, or the end of ctx. Errors of the host are in
+// the Look.
 func (v *Visitor) Visit(ctx context.Context, u weburl.URL) (Look, error) {
 	look := Look{Visit: visit.Visit{Item: visit.Item{URL: u, Found: visit.FoundSeed}}}
 	host := politeness.New(u.Host())
@@ -69,39 +67,41 @@ func (v *Visitor) Visit(ctx context.Context, u weburl.URL) (Look, error) {
 		look.Robots.Decision = exchange.Ignore(&look.Visit, time.Now().UTC())
 	} else {
 		var err error
-		if host, err = v.askRobots(ctx, &look, host); err != nil {
+		if host, err = v.fetchRobots(ctx, &look, host); err != nil {
 			return look, err
 		}
 		if look.Visit.Outcome != "" {
-			return look, nil // there is nobody to ask, or robots.txt forbids it
+			return look, nil // the host is unreachable, or robots.txt forbids the page
 		}
 	}
 	began := time.Now()
-	if err := exchange.Turn(ctx, v.Policy, host); err != nil {
+	if err := exchange.WaitTurn(ctx, v.Policy, host); err != nil {
 		return look, err
 	}
 	look.Waited = time.Since(began)
-	return look, v.askPage(ctx, &look, host)
+	return look, v.fetchPage(ctx, &look, host)
 }
 
-func (v *Visitor) asker() *exchange.Asker { return &exchange.Asker{Fetcher: v.Client, Agent: v.Agent} }
+func (v *Visitor) requester() *exchange.Requester {
+	return &exchange.Requester{Fetcher: v.Client, Agent: v.Agent}
+}
 
 func (v *Visitor) host(u weburl.URL) exchange.Host {
 	return exchange.Host{Home: u, Owned: v.Owned, Secrets: v.Secrets}
 }
 
-// askRobots fetches and reads robots.txt and decides about the URL.
-func (v *Visitor) askRobots(ctx context.Context, look *Look, host politeness.State) (politeness.State, error) {
+// fetchRobots fetches and parses robots.txt and checks the URL.
+func (v *Visitor) fetchRobots(ctx context.Context, look *Look, host politeness.State) (politeness.State, error) {
 	u := look.Visit.Item.URL
-	r := v.asker().Robots(ctx, v.host(u), robots.State{}, 0)
+	r := v.requester().Robots(ctx, v.host(u), robots.State{}, 0)
 	defer r.Close()
-	if r.Own != nil {
-		return host, r.Own
+	if r.LocalErr != nil {
+		return host, r.LocalErr
 	}
 	look.Robots = RobotsLook{URL: r.URL, Hops: r.Hops, Sent: r.Timing.Sent, Status: r.Status, Err: r.Err}
-	if r.Err != nil && r.Asked() == 0 {
-		// No name, no connection or an address we refuse: what stopped the
-		// question about robots.txt would stop the page, and is the answer.
+	if r.Err != nil && r.RequestsSent() == 0 {
+		// No DNS name, no connection or a blocked address: it would stop the page as well,
+		// and becomes its outcome.
 		exchange.RecordFailure(&look.Visit, r.Err, r.At)
 		return host, nil
 	}
@@ -123,13 +123,13 @@ func (v *Visitor) askRobots(ctx context.Context, look *Look, host politeness.Sta
 	return host, nil
 }
 
-// askPage fetches and reads the page.
-func (v *Visitor) askPage(ctx context.Context, look *Look, host politeness.State) error {
+// fetchPage fetches and parses the page.
+func (v *Visitor) fetchPage(ctx context.Context, look *Look, host politeness.State) error {
 	item := look.Visit.Item
-	page := v.asker().Page(ctx, exchange.PageRequest(item, v.host(item.URL)), &look.Visit)
+	page := v.requester().Page(ctx, exchange.PageRequest(item, v.host(item.URL)), &look.Visit)
 	defer page.Close()
-	if page.Own != nil {
-		return page.Own
+	if page.LocalErr != nil {
+		return page.LocalErr
 	}
 	look.Header, look.Body = page.Header, append([]byte(nil), page.Body...)
 	if page.Sent() {
@@ -140,8 +140,7 @@ func (v *Visitor) askPage(ctx context.Context, look *Look, host politeness.State
 	return nil
 }
 
-// NotOwnedError refuses to leave robots.txt unread on a host that nobody vouches
-// for.
+// NotOwnedError refuses to ignore the robots.txt of a host that is not owned.
 type NotOwnedError struct{ Host string }
 
 // Error names the host.

@@ -17,16 +17,16 @@ import (
 	"headway/weburl"
 )
 
-// startLab serves a lab until the test ends and returns a client that may go
-// there. The wait for a header is long: the lab, in this process too, may take
-// seconds to prepare a bomb.
+// startLab serves a lab until the test ends and returns a client that may connect to it.
+// The header timeout is long: the lab, in the same process, may take seconds to prepare a
+// decompression bomb.
 func startLab(t *testing.T, cfg lab.Config) (*lab.Lab, *fetch.Client) {
 	t.Helper()
 	l := labtest.Serve(t, cfg)
 	return l, labClient(t, l, 30*time.Second)
 }
 
-// labClient is a client for a lab that waits so long for a header.
+// labClient returns a client for a lab with this header timeout.
 func labClient(t *testing.T, l *lab.Lab, header time.Duration) *fetch.Client {
 	t.Helper()
 	var ports []uint16
@@ -63,7 +63,7 @@ func mustParse(t testing.TB, raw string) weburl.URL {
 	return u
 }
 
-// visitor goes at once: the hosts are our own.
+// visitor waits for nothing: the hosts are our own.
 func visitor(t *testing.T, client *fetch.Client) *Visitor {
 	t.Helper()
 	policy, ok := politeness.Preset("owned")
@@ -73,8 +73,8 @@ func visitor(t *testing.T, client *fetch.Client) *Visitor {
 	return &Visitor{Client: client, Agent: "headway", Policy: policy}
 }
 
-// TestEveryExhibit visits each misbehaviour of the lab and wants the outcome
-// it deserves. An exhibit without a line here fails.
+// TestEveryExhibit visits each exhibit of the lab and checks its outcome. An exhibit
+// without an expectation fails.
 func TestEveryExhibit(t *testing.T) {
 	specs, err := lab.Select("museum")
 	if err != nil {
@@ -112,8 +112,8 @@ func TestEveryExhibit(t *testing.T) {
 	}
 }
 
-// deserved is how a URL at an exhibit must end: by its whole path, else by the
-// folder it is in.
+// deserved is the expected outcome of a URL at an exhibit: by its whole path, else by its
+// folder.
 func deserved(path string) string {
 	for _, by := range []string{path, path[:strings.LastIndex(path, "/")+1]} {
 		if want, ok := deserts[by]; ok {
@@ -160,7 +160,7 @@ var deserts = map[string]string{
 	"/exhibit/same/":            "fetched",
 	"/exhibit/links":            "fetched",
 
-	"/exhibit/redirect/":        "redirected", // a private target is a symbolic link like any; the guard refuses it when it is asked for
+	"/exhibit/redirect/":        "redirected", // a private target is a link like any; the guard refuses it when it is requested
 	"/exhibit/redirect/file":    "failed protocol",
 	"/exhibit/redirect/script":  "failed protocol",
 	"/exhibit/redirect/nowhere": "failed protocol",
@@ -176,8 +176,8 @@ var deserts = map[string]string{
 	"/exhibit/sitemap/million.xml": "failed too_large",
 }
 
-// checkNofollow holds the links of a page with directives against what the lab
-// says about them.
+// checkNofollow compares the links of a page with directives with what the lab says about
+// them.
 func checkNofollow(t *testing.T, e lab.Exhibit, v visit.Visit) {
 	t.Helper()
 	if !strings.HasPrefix(e.Path, "/exhibit/x-robots/") && !strings.HasPrefix(e.Path, "/exhibit/meta/") {
@@ -194,7 +194,7 @@ func checkNofollow(t *testing.T, e lab.Exhibit, v visit.Visit) {
 	}
 }
 
-// TestEveryRobotsKind visits a page behind each way a robots.txt can be.
+// TestEveryRobotsKind visits a page behind each kind of robots.txt.
 func TestEveryRobotsKind(t *testing.T) {
 	want := map[string]string{
 		"rules": "fetched", "open": "fetched", "deny": "skipped robots_disallow", "missing": "fetched", "forbidden": "fetched",
@@ -233,7 +233,7 @@ func TestEveryRobotsKind(t *testing.T) {
 	}
 }
 
-// TestCertificates: a host whose certificate is wrong is not asked.
+// TestCertificates: a host with an invalid certificate gets no request.
 func TestCertificates(t *testing.T) {
 	specs, err := lab.Select("expired", "wrong-name", "self-signed")
 	if err != nil {
@@ -255,9 +255,9 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestTurn: the page waits the host's pace behind robots.txt. The stamps of the
-// two requests are exact; the lab may notice the first one late, on a busy
-// machine, and so see a little less between them.
+// TestTurn: the page waits for the host's pace after robots.txt. The send times of the two
+// requests are exact; on a busy machine the lab may notice the first one late and so
+// measure a shorter gap.
 func TestTurn(t *testing.T) {
 	const delay = 300 * time.Millisecond
 	temper := lab.Plain()
@@ -268,10 +268,10 @@ func TestTurn(t *testing.T) {
 		t.Fatalf("%+v, %v", look.Visit, err)
 	}
 	if gap := look.Visit.Timing.Sent.Sub(look.Robots.Sent); gap < delay {
-		t.Errorf("the page was sent %v after robots.txt, which asks for %v", gap, delay)
+		t.Errorf("the page was sent %v after robots.txt, whose Crawl-delay is %v", gap, delay)
 	}
 	if gap := l.Stats().Total.MinGapAnyMS; gap < 0.93*float64(delay.Milliseconds()) {
-		t.Errorf("the page came %v ms after robots.txt, which asks for %v", gap, delay)
+		t.Errorf("the page came %v ms after robots.txt, whose Crawl-delay is %v", gap, delay)
 	}
 }
 
@@ -289,7 +289,7 @@ func TestRefusals(t *testing.T) {
 	}
 	v.IgnoreRobots = true
 	if _, err := v.Visit(t.Context(), mustParse(t, l.Hosts()[0].URL)); err == nil {
-		t.Error("robots.txt of a host nobody owns was ignored")
+		t.Error("robots.txt of a host that is not owned was ignored")
 	}
 	v.Owned = true
 	look, err = v.Visit(t.Context(), mustParse(t, l.Hosts()[0].URL+"private/x"))
@@ -297,7 +297,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("its owner's word: %s %s, %v, %v", look.Visit.Outcome, look.Visit.Reason, look.Visit.Evidence, err)
 	}
 	if n := l.Stats().Total.RobotsFetches; n != 0 {
-		t.Errorf("robots.txt was asked for %d times", n)
+		t.Errorf("robots.txt was requested %d times", n)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

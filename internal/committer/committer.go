@@ -1,8 +1,8 @@
-// Package committer gathers what is to be stored, and stores it: one commit at a time,
-// of as much as one takes, behind the leases of all slots it is about. When that is done
-// the engine goes on with what was stored, and who waits for it is told.
+// Package committer batches what is to be stored and commits it: one commit at a time, up
+// to the store's size limits, with the leases of all slots it writes to. The engine is
+// called back with what was stored.
 //
-// Everything here belongs to the loop, but for the commit that is under way.
+// Everything here belongs to the loop, except the commit under way.
 package committer
 
 import (
@@ -20,12 +20,12 @@ import (
 	"headway/visit"
 )
 
-// Entry is something that waits for a commit. A visit and the links of its page
-// are one entry, so that they are stored together. One that is about a host says which
-// slot and domain that is in: they must be ours when it is stored.
+// Entry is something to be committed. A visit and the links of its page are one entry, so
+// that they are stored together. An entry about a host names its slot and domain, which
+// must be ours when it is stored.
 type Entry struct {
 	Slot   store.Slot
-	Domain string // "" for what needs no lease
+	Domain string // "" if no lease is needed
 
 	Request *frontier.Request // of a visit or retry
 	Visit   *visit.Visit      // that ended its URL
@@ -34,103 +34,103 @@ type Entry struct {
 	Park    *frontier.Park
 	Robots  *store.RobotsVersion
 	Errand  *store.Errand // to be run
-	Ran     *store.Errand // that was run
-	Tokens  *store.Return // not used
+	Ran     *store.Errand // completed
+	Tokens  *store.Return // unused
 	Stored  func()        // called when it is stored; may be nil
 }
 
-// idle tells whether no request of the entry's domain is under way: then only the entry
-// itself keeps the domain from being handed over.
+// idle reports whether the entry itself, not a request under way, keeps its domain from
+// being handed over.
 func (e *Entry) idle() bool { return e.Domain != "" && e.Request == nil }
 
-// Host is a host as it is stored.
+// Host is a host in its stored form.
 type Host struct {
 	store.Host
 	Slot   store.Slot
 	Domain string
 }
 
-// Store stores commits.
+// Store is the part of a store that commits.
 type Store interface {
 	Commit(ctx context.Context, c store.Commit) (store.Receipt, error)
 }
 
-// Config is what a committer needs of others.
+// Config is what a committer needs.
 type Config struct {
-	Store  Store
-	Gap    time.Duration // between commits, unless there is reason to hurry
-	Lease  func(store.Slot) (lease store.Lease, ours bool)
-	Host   func(name string) (Host, bool)               // its state as it is now; not ok for one that is not kept
-	Last   func(visits int) int                         // how many of those that let others go first go with so many visits
-	Sync   func() error                                 // comes before each commit; belongs to the background
-	Beyond func() (context.Context, context.CancelFunc) // for what is stored when all else has ended, too
-	Asked  func(ctx context.Context, err error)         // hears of commits that are tried again
-	Took   func(now time.Time, d *Done)                 // goes on with what was stored
-	Log    *slog.Logger
+	Store          Store
+	Gap            time.Duration // least time between commits, except for a flush or many pages
+	Lease          func(store.Slot) (lease store.Lease, ours bool)
+	Host           func(name string) (Host, bool)               // its current state; not ok if it is not in memory
+	MaxLowPriority func(visits int) int                         // how many low-priority visits go into a commit with that many visits
+	Sync           func() error                                 // called before each commit, in the background
+	CommitContext  func() (context.Context, context.CancelFunc) // outlives the work, for the last commits
+	OnAttempt      func(ctx context.Context, err error)         // called after a failed attempt
+	OnStored       func(now time.Time, d *Done)                 // called on the loop after a commit
+	Log            *slog.Logger
 }
 
-// Done is a commit that was stored.
+// Done is a completed commit.
 type Done struct {
-	Entries []Entry // in the order in which they were added, those that let others go first at the end
-	Last    int     // how many of them let others go first
-	Commit  store.Commit
-	Receipt store.Receipt
-	Took    time.Duration
+	Entries     []Entry // in the order they were added, low-priority ones at the end
+	LowPriority int     // how many of them are low-priority
+	Commit      store.Commit
+	Receipt     store.Receipt
+	Took        time.Duration
 }
 
 // Times and sizes of commits.
 const (
-	manyPages    = 64               // so many pages do not wait for the gap between commits
-	retryCommit  = time.Second      // a commit that found no room, or a busy file, is tried again
-	fullPatience = 15 * time.Second // how long one waits that found no room
+	manyPages    = 64               // this many pages do not wait for the gap between commits
+	retryCommit  = time.Second      // delay before a retry after a full disk or a locked file
+	fullPatience = 15 * time.Second // how long to retry while the disk is full
 )
 
-// Committer is what waits to be stored.
+// Committer holds what waits to be stored.
 type Committer struct {
 	loop   *loop.Loop
 	cfg    Config
 	worker store.WorkerID
 	number int64 // of the last commit
 
-	pending []Entry
-	last    []Entry // visits that let others go first
-	pages   int     // visits and retries among pending
-	links   int     // of theirs, and those that were found
-	touched map[string]struct{}
-	resting []Host
-	paces   []paceChange
-	hurry   bool
+	pending     []Entry
+	lowPriority []Entry // visits that let others go first
+	pages       int     // visits and retries among pending
+	links       int     // links of visits, and found URLs
+	touched     map[string]struct{}
+	extraHosts  []Host
+	paces       []paceChange
+	flushNow    bool
 
-	underway bool
-	began    time.Time // when the last commit began
-	ending   bool      // some of last are in the commit under way
-	storing  []string  // domains in it that no request is under way for
-	stats    Stats
+	underway   bool
+	began      time.Time // when the last commit began
+	storingLow bool      // low-priority visits are in the commit under way
+	storing    []string  // domains in it without requests under way
+	stats      Stats
 }
 
-// Stats is how commits went.
+// Stats counts commits.
 type Stats struct {
 	N    int64
-	Time time.Duration // in all
+	Time time.Duration // total
 	Last time.Duration
 }
 
-// New returns a committer for which nothing waits.
+// New returns an empty committer.
 func New(l *loop.Loop, cfg Config) *Committer {
 	return &Committer{loop: l, cfg: cfg, touched: map[string]struct{}{}}
 }
 
-// Begin says whose commits they are.
+// Begin sets the worker that commits.
 func (c *Committer) Begin(worker store.WorkerID) { c.worker = worker }
 
-// Add adds something to the next commit.
+// Add adds an entry to the next commit.
 func (c *Committer) Add(e Entry) {
 	c.pending = append(c.pending, e)
-	c.weigh(&e, 1)
+	c.addLoad(&e, 1)
 }
 
-// weigh counts what waits, or with -1 does no longer.
-func (c *Committer) weigh(e *Entry, by int) {
+// addLoad adds an entry to the counts of waiting pages and links; with -1 it subtracts.
+func (c *Committer) addLoad(e *Entry, by int) {
 	if e.Visit != nil || e.Retry != nil {
 		c.pages += by
 	}
@@ -140,12 +140,13 @@ func (c *Committer) weigh(e *Entry, by int) {
 	c.links += by * len(e.Found)
 }
 
-// AddLast adds a visit that lets others go first.
-func (c *Committer) AddLast(e Entry) { c.last = append(c.last, e) }
+// AddLowPriority adds a visit that lets other entries go first.
+func (c *Committer) AddLowPriority(e Entry) { c.lowPriority = append(c.lowPriority, e) }
 
-// Spare takes back those of them that are in no commit yet.
-func (c *Committer) Spare(which func(*frontier.Request) bool) (spared []frontier.Request) {
-	c.last = slices.DeleteFunc(c.last, func(e Entry) bool {
+// Withdraw removes low-priority visits that are in no commit yet, and returns their
+// requests.
+func (c *Committer) Withdraw(which func(*frontier.Request) bool) (spared []frontier.Request) {
+	c.lowPriority = slices.DeleteFunc(c.lowPriority, func(e Entry) bool {
 		leaves := which(e.Request)
 		if leaves {
 			spared = append(spared, *e.Request)
@@ -155,16 +156,16 @@ func (c *Committer) Spare(which func(*frontier.Request) bool) (spared []frontier
 	return spared
 }
 
-// Ending tells whether any of them are not stored yet.
-func (c *Committer) Ending() bool { return len(c.last) > 0 || c.ending }
+// LowPriorityPending reports whether low-priority visits are not stored yet.
+func (c *Committer) LowPriorityPending() bool { return len(c.lowPriority) > 0 || c.storingLow }
 
-// Touch says that the state of a host must be stored.
+// Touch marks the state of a host to be stored.
 func (c *Committer) Touch(host string) { c.touched[host] = struct{}{} }
 
-// Rest stores a host once more that leaves memory.
-func (c *Committer) Rest(h Host) { c.resting = append(c.resting, h) }
+// StoreHost stores a host that is not, or no longer, in memory.
+func (c *Committer) StoreHost(h Host) { c.extraHosts = append(c.extraHosts, h) }
 
-// Pace keeps that the pace of a host has changed, which is in a slot.
+// Pace stores a pace change of a host in the given slot.
 func (c *Committer) Pace(p store.PaceChange, slot store.Slot) {
 	c.paces = append(c.paces, paceChange{p, slot})
 }
@@ -174,28 +175,27 @@ type paceChange struct {
 	slot store.Slot
 }
 
-// Hurry makes the next commit not wait for the gap.
-func (c *Committer) Hurry() { c.hurry = true }
+// FlushNow starts the next commit without waiting for the gap.
+func (c *Committer) FlushNow() { c.flushNow = true }
 
-// Behind is how many visits wait for their commit, and how many links.
+// Behind is how many visits and links wait for their commit.
 func (c *Committer) Behind() (pages, links int) { return c.pages, c.links }
 
-// Waits tells whether any entry waits that was added.
-func (c *Committer) Waits() bool { return len(c.pending) > 0 }
+// HasPending reports whether any entry waits.
+func (c *Committer) HasPending() bool { return len(c.pending) > 0 }
 
-// Underway tells whether a commit is, and since when.
+// Underway reports whether a commit is under way, and since when.
 func (c *Committer) Underway() (since time.Time, ok bool) { return c.began, c.underway }
 
-// Idle tells whether nothing waits that keeps a crawl from its end.
+// Idle reports whether nothing is left that a crawl must store before its end.
 func (c *Committer) Idle() bool {
-	return len(c.pending)+len(c.last) == 0 && len(c.touched) == 0 && !c.underway
+	return len(c.pending)+len(c.lowPriority) == 0 && len(c.touched) == 0 && !c.underway
 }
 
-// Stats is how commits went.
+// Stats counts commits.
 func (c *Committer) Stats() Stats { return c.stats }
 
-// Unstored are the domains with something that is not stored yet, hosts that were
-// touched included.
+// Unstored returns the domains with unstored entries or hosts.
 func (c *Committer) Unstored(domainOf func(host string) string) map[string]bool {
 	list := map[string]bool{}
 	if c.underway {
@@ -208,8 +208,8 @@ func (c *Committer) Unstored(domainOf func(host string) string) map[string]bool 
 			list[d] = true
 		}
 	}
-	for i := range c.resting {
-		list[c.resting[i].Domain] = true
+	for i := range c.extraHosts {
+		list[c.extraHosts[i].Domain] = true
 	}
 	for i := range c.pending {
 		if e := &c.pending[i]; e.idle() {
@@ -219,7 +219,7 @@ func (c *Committer) Unstored(domainOf func(host string) string) map[string]bool 
 	return list
 }
 
-// Return gives page tokens back at the end, when nothing else is stored any more.
+// Return returns page tokens at the end, after all other commits.
 func (c *Committer) Return(ctx context.Context, now time.Time, list []store.Return) error {
 	if len(list) == 0 {
 		return nil
@@ -231,41 +231,40 @@ func (c *Committer) Return(ctx context.Context, now time.Time, list []store.Retu
 	return nil
 }
 
-// Start begins a commit if none is under way and anything waits. It does not wait for
-// the gap where that is the end.
+// Start starts a commit if none is under way and anything waits. At the end it does not
+// wait for the gap.
 func (c *Committer) Start(work context.Context, now time.Time, end bool) {
-	if c.underway || len(c.pending)+len(c.last)+len(c.paces)+len(c.resting)+len(c.touched) == 0 {
+	if c.underway || len(c.pending)+len(c.lowPriority)+len(c.paces)+len(c.extraHosts)+len(c.touched) == 0 {
 		return
 	}
-	if wait := c.began.Add(c.cfg.Gap).Sub(now); wait > 0 && c.pages+len(c.last) < manyPages && !c.hurry && !end {
+	if wait := c.began.Add(c.cfg.Gap).Sub(now); wait > 0 && c.pages+len(c.lowPriority) < manyPages && !c.flushNow && !end {
 		c.loop.WakeAt(now.Add(wait))
 		return
 	}
 	d := c.compose(now)
-	c.underway, c.began, c.hurry = true, now, false
+	c.underway, c.began, c.flushNow = true, now, false
 	c.loop.Go(func() { c.store(work, d) })
 }
 
-// store stores a commit, also when everything else has ended, and tells the loop. It
-// belongs to the background.
+// store commits in the background, even after the work has ended, and reports to the loop.
 func (c *Committer) store(work context.Context, d *Done) {
-	err := c.insist(work, d)
+	err := c.retryStore(work, d)
 	c.loop.Post(func(now time.Time) {
 		if c.underway = false; err != nil {
 			c.loop.Fail(err)
 			return
 		}
-		c.ending = false
+		c.storingLow = false
 		c.stats.N++
 		c.stats.Time += d.Took
 		c.stats.Last = d.Took
-		c.cfg.Took(now, d)
+		c.cfg.OnStored(now, d)
 	})
 }
 
-// insist tries to store a commit until it is, or there is no hope.
-func (c *Committer) insist(work context.Context, d *Done) error {
-	ctx, done := c.cfg.Beyond()
+// retryStore retries a commit until it succeeds or fails for good.
+func (c *Committer) retryStore(work context.Context, d *Done) error {
+	ctx, done := c.cfg.CommitContext()
 	defer done()
 	if err := c.cfg.Sync(); err != nil {
 		return err
@@ -285,7 +284,7 @@ func (c *Committer) insist(work context.Context, d *Done) error {
 		default:
 			return fmt.Errorf("commit: %w", err)
 		}
-		c.cfg.Asked(ctx, err)
+		c.cfg.OnAttempt(ctx, err)
 		c.cfg.Log.Warn("commit failed, retrying", "err", err)
 		select {
 		case <-work.Done():

@@ -19,8 +19,8 @@ import (
 	"headway/weburl"
 )
 
-// desk is a committer, its loop, and a store that keeps what it was given.
-type desk struct {
+// harness is a committer, its loop, and a store that records commits.
+type harness struct {
 	*testing.T
 	*committer.Committer
 	loop    *loop.Loop
@@ -28,7 +28,7 @@ type desk struct {
 	answers []error // of the next commits
 	took    time.Duration
 	done    []*committer.Done
-	last    int // how many that let others go first go with a commit
+	last    int // how many low-priority visits go into a commit
 	synced  int
 	work    context.Context
 	stop    context.CancelFunc
@@ -36,33 +36,33 @@ type desk struct {
 
 const gap = time.Second
 
-func newDesk(t *testing.T) *desk {
-	d := &desk{T: t, last: 100, took: 100 * time.Millisecond}
+func newDesk(t *testing.T) *harness {
+	d := &harness{T: t, last: 100, took: 100 * time.Millisecond}
 	log := slog.New(slog.DiscardHandler)
 	d.loop = loop.New(loop.Config{
-		Room: 10, Log: log, Asked: func(context.Context, error) {}, Scarce: func(error) bool { return false },
-		Again: func(error) bool { return false },
+		Room: 10, Log: log, OnAttempt: func(context.Context, error) {}, Scarce: func(error) bool { return false },
+		Retryable: func(error) bool { return false },
 	})
 	d.loop.Begin()
 	d.work, d.stop = context.WithCancel(t.Context())
 	d.loop.During(d.work)
 	d.Committer = committer.New(d.loop, committer.Config{
-		Store: d, Gap: gap, Log: log, Asked: func(context.Context, error) {},
+		Store: d, Gap: gap, Log: log, OnAttempt: func(context.Context, error) {},
 		Lease: func(s store.Slot) (store.Lease, bool) { return store.Lease{Slot: s, Fence: 7}, s < 100 },
 		Host: func(name string) (committer.Host, bool) {
 			return committer.Host{Host: store.Host{Host: name}, Slot: 3, Domain: "touched.example"}, name != "gone"
 		},
-		Last:   func(int) int { return d.last },
-		Sync:   func() error { d.synced++; return nil },
-		Beyond: func() (context.Context, context.CancelFunc) { return context.WithCancel(context.WithoutCancel(d.work)) },
-		Took:   func(_ time.Time, done *committer.Done) { d.done = append(d.done, done) },
+		MaxLowPriority: func(int) int { return d.last },
+		Sync:           func() error { d.synced++; return nil },
+		CommitContext:  func() (context.Context, context.CancelFunc) { return context.WithCancel(context.WithoutCancel(d.work)) },
+		OnStored:       func(_ time.Time, done *committer.Done) { d.done = append(d.done, done) },
 	})
 	d.Begin(5)
 	return d
 }
 
-// Commit is the store's part.
-func (d *desk) Commit(_ context.Context, c store.Commit) (store.Receipt, error) {
+// Commit implements the store.
+func (d *harness) Commit(_ context.Context, c store.Commit) (store.Receipt, error) {
 	time.Sleep(d.took) // virtual time
 	if len(d.answers) > 0 {
 		err := d.answers[0]
@@ -74,8 +74,8 @@ func (d *desk) Commit(_ context.Context, c store.Commit) (store.Receipt, error) 
 	return store.Receipt{}, nil
 }
 
-// run lets the loop work until a time has passed.
-func (d *desk) run(for_ time.Duration) {
+// run runs the loop for a time.
+func (d *harness) run(for_ time.Duration) {
 	end := time.Now().Add(for_)
 	for time.Now().Before(end) && d.loop.Err() == nil {
 		now := d.loop.Now()
@@ -89,7 +89,7 @@ func (d *desk) run(for_ time.Duration) {
 	}
 }
 
-func (d *desk) url(i int) weburl.URL {
+func (d *harness) url(i int) weburl.URL {
 	u, err := weburl.Parse(fmt.Sprintf("http://a.example/%d", i))
 	if err != nil {
 		d.Fatal(err)
@@ -97,8 +97,8 @@ func (d *desk) url(i int) weburl.URL {
 	return u
 }
 
-// page is a visit with links.
-func (d *desk) page(i, links int) committer.Entry {
+// page returns a visit with links.
+func (d *harness) page(i, links int) committer.Entry {
 	u := d.url(i)
 	e := committer.Entry{
 		Slot: 1, Domain: "a.example", Request: &frontier.Request{Host: u.Host(), Item: visit.Item{URL: u}}, Visit: &visit.Visit{Item: visit.Item{URL: u}},
@@ -109,8 +109,7 @@ func (d *desk) page(i, links int) committer.Entry {
 	return e
 }
 
-// TestBatches makes commits of as much as one takes, in the order in which things were
-// added, one at a time.
+// TestBatches commits as much as fits, in the order added, one commit at a time.
 func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
@@ -151,7 +150,7 @@ func TestBatches(t *testing.T) {
 	})
 }
 
-// TestBounds keeps each part of a commit within what a store takes.
+// TestBounds keeps each part of a commit within the store's limits.
 func TestBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
@@ -191,12 +190,12 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// TestGap waits between commits, unless there is reason not to.
+// TestGap waits between commits, unless there is a reason to flush.
 func TestGap(t *testing.T) {
-	for name, reason := range map[string]func(*desk){
-		"none":       func(*desk) {},
-		"hurry":      func(d *desk) { d.Hurry() },
-		"many pages": func(d *desk) { addPages(d, 70) },
+	for name, reason := range map[string]func(*harness){
+		"none":       func(*harness) {},
+		"flush":      func(d *harness) { d.FlushNow() },
+		"many pages": func(d *harness) { addPages(d, 70) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -218,14 +217,14 @@ func TestGap(t *testing.T) {
 	}
 }
 
-func addPages(d *desk, n int) {
+func addPages(d *harness, n int) {
 	for i := range n {
 		d.Add(d.page(i, 0))
 	}
 }
 
-// TestFails ends the loop with a commit that is refused, and keeps nothing of it for
-// stored. One that found no room, or a busy file, is tried again for a while.
+// TestFails ends the loop when a commit is rejected, and reports nothing of it as stored. A
+// full disk or a locked file is retried for a while.
 func TestFails(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -257,7 +256,7 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// TestEnd gives a busy file up when all that is under way ends.
+// TestEnd stops retrying a locked file when the work ends.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
@@ -273,23 +272,23 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// TestLast lets visits that had no turn go behind others, and takes them back as long as
-// they are in no commit.
-func TestLast(t *testing.T) {
+// TestLowPriority stores low-priority visits after others, and withdraws those that are in
+// no commit yet.
+func TestLowPriority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
 		d.last = 2
 		for i := range 5 {
-			d.AddLast(d.page(100+i, 0))
+			d.AddLowPriority(d.page(100+i, 0))
 		}
 		d.Add(d.page(0, 0))
-		if !d.Ending() {
+		if !d.LowPriorityPending() {
 			t.Error("nothing is ending")
 		}
 		d.run(10 * time.Millisecond)
-		spared := d.Spare(func(r *frontier.Request) bool { return r.Item.URL == d.url(102) })
+		spared := d.Withdraw(func(r *frontier.Request) bool { return r.Item.URL == d.url(102) })
 		d.run(time.Minute)
-		if len(spared) != 1 || d.Ending() || !d.Idle() {
+		if len(spared) != 1 || d.LowPriorityPending() || !d.Idle() {
 			t.Errorf("%d were taken back", len(spared))
 		}
 		var got []string
@@ -304,7 +303,7 @@ func TestLast(t *testing.T) {
 	})
 }
 
-// TestUnstored names the domains that must not be handed over yet.
+// TestUnstored lists the domains that must not be handed over yet.
 func TestUnstored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
@@ -312,7 +311,7 @@ func TestUnstored(t *testing.T) {
 		d.Add(d.page(0, 0)) // whose request keeps its domain
 		d.Add(committer.Entry{Park: &frontier.Park{}, Slot: 2, Domain: "parked.example"})
 		d.Touch("http://touched.example")
-		d.Rest(committer.Host{Domain: "resting.example", Slot: 4})
+		d.StoreHost(committer.Host{Domain: "resting.example", Slot: 4})
 		want := []string{"parked.example", "resting.example", "touched.example"}
 		names := func() (list []string) {
 			for n := range d.Unstored(domainOf) {
@@ -342,9 +341,9 @@ func TestUnstored(t *testing.T) {
 	})
 }
 
-// TestPaceOfOthers keeps a change of pace on a host that is ours no longer, without its
+// TestPaceOfForeignHost stores a pace change of a host that is no longer ours, without its
 // lease.
-func TestPaceOfOthers(t *testing.T) {
+func TestPaceOfForeignHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
 		d.Pace(store.PaceChange{Host: "theirs"}, 200)

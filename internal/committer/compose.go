@@ -7,13 +7,13 @@ import (
 	"headway/store"
 )
 
-// full tells whether an entry does not go into a commit any more.
+// full reports whether a commit has no room for an entry.
 func full(c *store.Commit, e *Entry) bool {
 	return len(c.Visits)+len(c.Retries) == store.MaxVisits || len(c.Found)+len(e.Found) > store.MaxFound ||
 		len(c.Parks) == store.MaxHosts || len(c.Robots) == store.MaxVisits || max(len(c.Errands), len(c.Ran)) == store.MaxHosts
 }
 
-// compose makes a commit of as much as one takes.
+// compose builds a commit from as many entries as fit.
 func (c *Committer) compose(now time.Time) *Done {
 	c.number++
 	c.storing = c.storing[:0]
@@ -29,10 +29,10 @@ func (c *Committer) compose(now time.Time) *Done {
 			c.storing = append(c.storing, e.Domain)
 		}
 		e.write(&d.Commit)
-		c.weigh(e, -1)
+		c.addLoad(e, -1)
 	}
-	last := c.takeLast(len(d.Commit.Visits) + len(d.Commit.Retries))
-	d.Entries, d.Last = slices.Concat(c.pending[:n], last), len(last)
+	last := c.takeLowPriority(len(d.Commit.Visits) + len(d.Commit.Retries))
+	d.Entries, d.LowPriority = slices.Concat(c.pending[:n], last), len(last)
 	for i := n; i < len(d.Entries); i++ {
 		slots[d.Entries[i].Slot] = struct{}{}
 		d.Entries[i].write(&d.Commit)
@@ -41,7 +41,7 @@ func (c *Committer) compose(now time.Time) *Done {
 	c.writeHosts(&d.Commit, slots)
 	c.writePaces(&d.Commit, slots)
 	for s := range slots {
-		lease, _ := c.cfg.Lease(s) // one that is not ours is refused, and should be
+		lease, _ := c.cfg.Lease(s) // the store rejects one that is not ours, as it should
 		d.Commit.Leases = append(d.Commit.Leases, lease)
 	}
 	return d
@@ -70,18 +70,18 @@ func (e *Entry) write(c *store.Commit) {
 	}
 }
 
-// takeLast takes those that let others go first and go with a commit of so many visits.
-func (c *Committer) takeLast(visits int) []Entry {
-	n := min(c.cfg.Last(visits), len(c.last), store.MaxVisits-visits)
-	list := c.last[:n:n]
-	if c.last = c.last[n:]; len(c.last) == 0 {
-		c.last = nil
+// takeLowPriority takes the low-priority visits for a commit with that many visits.
+func (c *Committer) takeLowPriority(visits int) []Entry {
+	n := min(c.cfg.MaxLowPriority(visits), len(c.lowPriority), store.MaxVisits-visits)
+	list := c.lowPriority[:n:n]
+	if c.lowPriority = c.lowPriority[n:]; len(c.lowPriority) == 0 {
+		c.lowPriority = nil
 	}
-	c.ending = n > 0
+	c.storingLow = n > 0
 	return list
 }
 
-// writeHosts adds the hosts that were touched, and those that leave memory.
+// writeHosts adds the touched hosts and those of [Committer.StoreHost].
 func (c *Committer) writeHosts(commit *store.Commit, slots map[store.Slot]struct{}) {
 	add := func(h *Host) {
 		commit.Hosts = append(commit.Hosts, h.Host)
@@ -97,14 +97,14 @@ func (c *Committer) writeHosts(commit *store.Commit, slots map[store.Slot]struct
 			add(&h)
 		}
 	}
-	for len(c.resting) > 0 && len(commit.Hosts) < store.MaxHosts {
-		add(&c.resting[0])
-		c.resting = c.resting[1:]
+	for len(c.extraHosts) > 0 && len(commit.Hosts) < store.MaxHosts {
+		add(&c.extraHosts[0])
+		c.extraHosts = c.extraHosts[1:]
 	}
 }
 
-// writePaces adds what changed of the pace of hosts. What is ours no longer was another's
-// to say since; it is kept all the same.
+// writePaces adds pace changes. Changes of hosts that are no longer ours are stored without
+// a lease.
 func (c *Committer) writePaces(commit *store.Commit, slots map[store.Slot]struct{}) {
 	take := min(len(c.paces), store.MaxHosts)
 	for _, p := range c.paces[:take] {

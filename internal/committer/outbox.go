@@ -2,26 +2,26 @@ package committer
 
 import "headway/visit"
 
-// Outbox is stored visits on their way to the outputs, in order.
+// Outbox queues stored visits for the outputs, in order.
 type Outbox struct {
 	out     chan []visit.Visit
 	waiting [][]visit.Visit
 }
 
-// NewOutbox returns one that hands a few batches over at a time.
+// NewOutbox returns an outbox that passes on a few batches at a time.
 func NewOutbox() *Outbox { return &Outbox{out: make(chan []visit.Visit, 4)} }
 
-// Out is where the outputs receive from.
+// Out is the channel that the outputs read.
 func (o *Outbox) Out() <-chan []visit.Visit { return o.out }
 
-// Put adds visits.
+// Put adds a batch.
 func (o *Outbox) Put(visits []visit.Visit) { o.waiting = append(o.waiting, visits) }
 
 // Len is how many batches wait.
 func (o *Outbox) Len() int { return len(o.waiting) }
 
-// Hand gives visits to the outputs, as fast as they take them.
-func (o *Outbox) Hand() {
+// Flush passes on batches as long as the outputs accept them.
+func (o *Outbox) Flush() {
 	for len(o.waiting) > 0 {
 		select {
 		case o.out <- o.waiting[0]:
@@ -33,5 +33,5 @@ func (o *Outbox) Hand() {
 	}
 }
 
-// Close says that there will be no more.
+// Close ends the output channel.
 func (o *Outbox) Close() { close(o.out) }

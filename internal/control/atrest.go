@@ -20,9 +20,9 @@ var (
 	ErrHostTaken   = errors.New("another crawl is using this host")
 )
 
-// OrderAtRest applies an order to what is kept of a host while no crawl works on it: the
-// next one to load the host follows it. The error is [ErrHostUnknown] for a host that no
-// crawl has met, and [ErrHostTaken] while a crawl does not release its domain.
+// OrderAtRest applies an order to the stored state of a host that no crawl is using: the
+// next crawl that loads the host follows it. The error is [ErrHostUnknown] if no crawl has
+// seen the host, and [ErrHostTaken] if a crawl does not release its domain.
 func OrderAtRest(ctx context.Context, st store.Store, q ask.Question) (change ask.Change, err error) {
 	u, err := store.ParseHost(q.Host)
 	if err != nil {

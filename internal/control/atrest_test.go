@@ -31,7 +31,7 @@ func (s *shared) Yield(_ context.Context, _ time.Time, _ []string, hosts []store
 	return nil
 }
 
-// TestOrderWithoutCrawl changes what is kept of a host that no crawl works on.
+// TestOrderWithoutCrawl changes the stored state of a host that no crawl is using.
 func TestOrderWithoutCrawl(t *testing.T) {
 	h := store.Host{Host: shop}
 	if err := pace.Write(&h, politeness.New(shop).WithPaused(true), pace.Stored{}); err != nil {
@@ -44,7 +44,7 @@ func TestOrderWithoutCrawl(t *testing.T) {
 		want  error
 	}{
 		"kept":                {kept, shop, nil},
-		"of no crawl":         {kept, "http://other.shop.example", control.ErrHostUnknown},
+		"unknown host":        {kept, "http://other.shop.example", control.ErrHostUnknown},
 		"a crawl works on it": {store.Claim{}, shop, control.ErrHostTaken},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -72,8 +72,8 @@ func TestOrders(t *testing.T) {
 	})
 }
 
-// TestOrderAtRest changes what is stored of a host that is not in memory, and answers when
-// that is stored. A host that nothing is known of begins with the order.
+// TestOrderAtRest changes the stored state of a host that is not in memory, and answers
+// when that is stored. An unknown host starts with the order.
 func TestOrderAtRest(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestOrderAtRest(t *testing.T) {
 			if c := d.mail.replies["1"].Change; c == nil || !strings.HasSuffix(c.Before, before) || !strings.HasSuffix(c.After, "operator minimum 10s") {
 				t.Errorf("%+v", c)
 			}
-			// It is stored with the host, so it does not wait for it any more.
+			// It is stored with the host and no longer queued.
 			if s := d.load(shop, politeness.New(shop)); s.Asked() != 0 {
 				t.Errorf("applied again at %v", s.Asked())
 			}
@@ -104,8 +104,8 @@ func TestOrderAtRest(t *testing.T) {
 	}
 }
 
-// TestOrderWhileLoading applies an order to a host that is read from the store while the
-// order is stored: whatever was read does not undo it.
+// TestOrderWhileLoading applies an order to a host that is being loaded while the order is
+// stored: the older state does not undo it.
 func TestOrderWhileLoading(t *testing.T) {
 	for name, loaded := range map[string]time.Duration{"before it is stored": read / 2, "after that": read + 3*commit/2} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestOrderWhileLoading(t *testing.T) {
 	}
 }
 
-// TestOrderMoves leaves an order to the next owner of a host that moves while its state is
+// TestOrderMoves leaves an order to the next owner if the host moves while its state is
 // read.
 func TestOrderMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -146,8 +146,8 @@ func TestOrderMoves(t *testing.T) {
 	})
 }
 
-// TestUnreadableHost answers what is wrong with the stored state of a host, and forgets
-// the order.
+// TestUnreadableHost answers with an error if the stored state is unreadable, and drops the
+// order.
 func TestUnreadableHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newWorker(t)
@@ -164,7 +164,7 @@ func TestUnreadableHost(t *testing.T) {
 	})
 }
 
-// TestNotOwner does not answer for hosts of other workers, and looks again soon.
+// TestNotOwner does not answer for hosts of other workers, and reads again soon.
 func TestNotOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newWorker(t)
@@ -185,7 +185,7 @@ func TestNotOwner(t *testing.T) {
 	})
 }
 
-// TestNotUnderstood answers letters that are not questions.
+// TestNotUnderstood answers messages that are not questions.
 func TestNotUnderstood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newWorker(t)
@@ -203,7 +203,7 @@ func TestNotUnderstood(t *testing.T) {
 	})
 }
 
-// TestRefusedOrders answers what is wrong with orders, in a crawl on its own.
+// TestRefusedOrders rejects invalid orders in a crawl on one machine.
 func TestRefusedOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSolo(t)
@@ -226,7 +226,7 @@ func TestRefusedOrders(t *testing.T) {
 	})
 }
 
-// TestLargeAnswer cuts an answer to what a letter takes: the slowest hosts.
+// TestLargeAnswer cuts an answer to the size of a message: the slowest hosts.
 func TestLargeAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newWorker(t)
@@ -252,7 +252,7 @@ func TestLargeAnswer(t *testing.T) {
 	})
 }
 
-// TestDrain ends a worker if it is the one that is meant, and says how it stands.
+// TestDrain drains a worker if it is the one addressed, and reports its status.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newWorker(t)
@@ -279,7 +279,7 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestOrderBeforeItsHost keeps orders of a crawl on its own until their host is loaded.
+// TestOrderBeforeItsHost keeps orders of a crawl on one machine until their host is loaded.
 func TestOrderBeforeItsHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSolo(t)
@@ -304,7 +304,7 @@ func TestOrderBeforeItsHost(t *testing.T) {
 	})
 }
 
-// TestTooManyOrders refuses orders for more hosts than are kept.
+// TestTooManyOrders rejects orders beyond the queue's limit.
 func TestTooManyOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSolo(t)
@@ -323,7 +323,7 @@ func TestTooManyOrders(t *testing.T) {
 	})
 }
 
-// TestSoloStatus says how a crawl stands.
+// TestSoloStatus describes a crawl.
 func TestSoloStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSolo(t)
@@ -346,7 +346,7 @@ func TestSoloStatus(t *testing.T) {
 		if want := []ask.Count{{Outcome: visit.Fetched, N: 30}, {Outcome: visit.Skipped, Reason: visit.OptedOut, N: 9}, {Outcome: visit.Skipped, Reason: visit.OutOfScope, N: 2}}; !slices.Equal(s.Outcomes, want) {
 			t.Errorf("%+v", s.Outcomes)
 		}
-		// How deep it went is not counted against the limit.
+		// Depth is not counted as usage.
 		if want := []ask.Limit{{Name: "max_pages", Layer: "job", Max: 100, Used: 40}, {Name: "max_depth", Layer: "job", Max: 3}}; !slices.Equal(s.Limits, want) {
 			t.Errorf("%+v", s.Limits)
 		}
@@ -357,8 +357,8 @@ func TestSoloStatus(t *testing.T) {
 	})
 }
 
-// TestWorkerStatus says what a worker's part in a job is, and nothing of one that it does
-// not have.
+// TestWorkerStatus describes a worker's part in a job, and nothing for a job it has not
+// opened.
 func TestWorkerStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newWorker(t)
@@ -391,8 +391,8 @@ func TestWorkerStatus(t *testing.T) {
 	})
 }
 
-// TestReadMail reads mail at every tick in a crawl on its own. A worker polls, and reads
-// at once what is announced.
+// TestReadMail reads messages at every tick in a crawl on one machine. A worker polls, and
+// reads at once after a notification.
 func TestReadMail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSolo(t)
@@ -421,7 +421,7 @@ func TestReadMail(t *testing.T) {
 	})
 }
 
-// TestEnd ends the reading of mail with the crawl, though the loop does not answer.
+// TestEnd stops reading messages with the crawl, even if the loop does not answer.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSolo(t)

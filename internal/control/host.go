@@ -13,7 +13,7 @@ import (
 	"headway/weburl"
 )
 
-// DescribeHost is a host of the frontier as it is reported to people.
+// DescribeHost describes a host of the frontier for display.
 func DescribeHost(v *frontier.View) ask.Host {
 	var policy politeness.Policy
 	if v.Policy != nil {
@@ -36,8 +36,8 @@ func findHosts(f *frontier.Frontier, q ask.Question) ([]ask.Host, error) {
 	return []ask.Host{DescribeHost(&v)}, nil
 }
 
-// listHosts describes hosts with work for a job, the slowest first; 0 is any job. The
-// most that are looked at are those of all jobs; 0 is [ask.MaxHosts].
+// listHosts describes the hosts with work for a job, slowest first; 0 is any job. Most
+// limits how many hosts of all jobs are considered; 0 is [ask.MaxHosts].
 func listHosts(f *frontier.Frontier, id job.ID, most int) []ask.Host {
 	views := f.Slowest(min(cmp.Or(most, ask.MaxHosts), ask.MaxHosts))
 	list := make([]ask.Host, 0, len(views))
@@ -49,7 +49,7 @@ func listHosts(f *frontier.Frontier, id job.ID, most int) []ask.Host {
 				continue
 			}
 			if len(jobs) > 1 {
-				h.Queued, h.More = 0, true // how many of them are of this job is not counted
+				h.Queued, h.More = 0, true // they are not counted per job
 			}
 		}
 		list = append(list, h)
@@ -57,7 +57,7 @@ func listHosts(f *frontier.Frontier, id job.ID, most int) []ask.Host {
 	return list
 }
 
-// findURL says where a URL of a job is that waits.
+// findURL says where a waiting URL of a job is.
 func findURL(f *frontier.Frontier, id job.ID, raw string, now func() time.Time) (*ask.URL, error) {
 	u, err := weburl.Parse(raw)
 	if err != nil {

@@ -19,10 +19,10 @@ type order struct {
 
 func orderOf(q ask.Question) order { return order{q.Kind, q.Delay.Duration()} }
 
-// maxOrders bounds the hosts with orders that wait until the host is in memory.
+// maxOrders bounds the hosts with orders that wait until the host is loaded.
 const maxOrders = 10_000
 
-// apply changes the state of a host as ordered.
+// apply returns the state of a host with the order applied.
 func (o order) apply(s politeness.State) politeness.State {
 	switch o.kind {
 	case ask.KindPause:
@@ -44,7 +44,7 @@ func (o order) String() string {
 	return string(o.kind)
 }
 
-// describeState says of a state what orders change.
+// describeState describes the part of a state that orders change.
 func describeState(s politeness.State) string {
 	words := fmt.Sprintf("learned %v, floor %v, operator minimum %v", s.Learned(), s.Floor(), s.Asked())
 	if s.Paused() {
@@ -53,8 +53,8 @@ func describeState(s politeness.State) string {
 	return words
 }
 
-// orderHost applies an order to a host: at once if the host is in memory, else as the
-// role says.
+// orderHost applies an order to a host: at once if the host is in memory, otherwise as the
+// role decides.
 func (c *Control) orderHost(ctx context.Context, now time.Time, q ask.Question, reply replyFunc) {
 	u, err := store.ParseHost(q.Host)
 	if err != nil {
@@ -77,11 +77,11 @@ func (c *Control) orderHost(ctx context.Context, now time.Time, q ask.Question, 
 		return
 	}
 	c.orders[u.Host()] = append(c.orders[u.Host()], o)
-	c.role.orderUnmet(ctx, q, change, reply)
+	c.role.orderUnloaded(ctx, q, change, reply)
 }
 
-// applyLive applies an order to the state of a host in memory, and has it stored. It is
-// not ok for a host whose state is not there.
+// applyLive applies an order to a host in memory and marks it to be stored. It is not ok
+// for a host that is not in memory.
 func (c *Control) applyLive(now time.Time, host string, o order) (before, after politeness.State, ok bool) {
 	before, after, ok = c.cfg.Frontier.Order(now, host, o.apply)
 	if ok {
@@ -90,7 +90,7 @@ func (c *Control) applyLive(now time.Time, host string, o order) (before, after 
 	return before, after, ok
 }
 
-// ApplyOrders applies the orders that waited for a host to the state it is loaded with.
+// ApplyOrders applies the orders that wait for a host to the state it is loaded with.
 func (c *Control) ApplyOrders(host string, s politeness.State) politeness.State {
 	if len(c.orders[host]) == 0 {
 		return s
@@ -103,7 +103,7 @@ func (c *Control) ApplyOrders(host string, s politeness.State) politeness.State 
 	return s
 }
 
-// changed logs what an order changed, and answers with it.
+// changed logs a change, and returns it as the answer.
 func (c *Control) changed(change ask.Change) ask.Answer {
 	change.Worker = c.worker
 	c.cfg.Log.Info("order carried out", "order", string(change.Order), "host", change.Host, "by", change.By, "before", change.Before, "after", change.After)

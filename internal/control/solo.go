@@ -9,23 +9,23 @@ import (
 	"headway/job"
 )
 
-// Solo is a crawl on its own.
+// Solo configures the control of a crawl on one machine.
 type Solo struct {
-	Mail     ask.Mail // nil: nobody can ask
-	Job      job.ID   // the only one there is
-	Standing func(now time.Time) Standing
-	// StopDiscovery follows no further links, and returns whether that was so before.
+	Mail      ask.Mail // nil for none
+	Job       job.ID   // its only job
+	JobStatus func(now time.Time) JobStatus
+	// StopDiscovery stops following links, and returns whether that was so before.
 	StopDiscovery func() (before bool)
 }
 
-// NewSolo returns the control of a crawl on its own.
+// NewSolo returns the control of a crawl on one machine.
 func NewSolo(cfg Config, s Solo) *Control {
 	c := newControl(cfg)
 	c.mail, c.role = s.Mail, &solo{c, s}
 	return c
 }
 
-// solo is the role of a crawl on its own: every question is its own, and an order waits
+// solo is the role of a crawl on one machine: it answers every question, and an order waits
 // in memory until its host is loaded.
 type solo struct {
 	control *Control
@@ -36,13 +36,13 @@ func (s *solo) checkOwner(ask.Question) error { return nil }
 
 func (s *solo) jobOf(ask.Question) job.ID { return s.Job }
 
-// status is how the whole crawl stands.
+// status describes the whole crawl.
 func (s *solo) status(now time.Time, _ ask.Question) ask.Answer {
-	c, standing := s.control, s.Standing(now)
+	c, status := s.control, s.JobStatus(now)
 	stats := c.cfg.Frontier.Stats()
-	a := c.newStatus(now, &standing)
-	a.PID, a.Pages, a.Requests, a.Bytes, a.Rate = os.Getpid(), standing.Spent.Pages, standing.Spent.Requests, standing.Spent.Bytes, standing.Rate
-	a.Seen, a.Waiting, a.Outcomes = standing.Counts.Seen(), standing.Counts.Waiting, outcomesOf(standing.Counts)
+	a := c.newStatus(now, &status)
+	a.PID, a.Pages, a.Requests, a.Bytes, a.Rate = os.Getpid(), status.Spent.Pages, status.Spent.Requests, status.Spent.Bytes, status.Rate
+	a.Seen, a.Waiting, a.Outcomes = status.Counts.Seen(), status.Counts.Waiting, outcomesOf(status.Counts)
 	a.Hosts, a.Ready, a.InFlight = stats.Working, stats.Ready, stats.InFlight
 	a.Shares = c.shares(now)
 	for _, v := range c.cfg.Frontier.Slowest(MaxSlowest) {
@@ -65,15 +65,15 @@ func discovery(stopped bool) string {
 	return "on"
 }
 
-// askWorker is not for a crawl on its own.
+// askWorker is not for a crawl on one machine.
 func (s *solo) askWorker(_ time.Time, q ask.Question) (ask.Answer, error) {
 	return ask.Answer{}, errUnknown(q.Kind)
 }
 
-// orderUnmet leaves the order waiting for its host.
-func (s *solo) orderUnmet(_ context.Context, _ ask.Question, change ask.Change, reply replyFunc) {
+// orderUnloaded leaves the order waiting for its host.
+func (s *solo) orderUnloaded(_ context.Context, _ ask.Question, change ask.Change, reply replyFunc) {
 	s.control.replyStored(s.control.changed(change), reply)
 }
 
-// nextRead reads mail at every tick: that is a look into a folder.
+// nextRead reads at every tick: that only lists a folder.
 func (s *solo) nextRead(time.Time, bool) time.Time { return time.Time{} }

@@ -11,33 +11,34 @@ import (
 	"headway/visit"
 )
 
-// Standing is how a job stands, as far as this process knows.
-type Standing struct {
+// JobStatus describes a job, as far as this process knows.
+type JobStatus struct {
 	Elapsed  time.Duration   // of this run
-	Spent    limit.Use       // of the job's limits
+	Spent    limit.Use       // usage of the job's limits
 	Ceilings []limit.Ceiling // the job's limits
-	Warnings []string        // limits that come near
-	Stopping string          // why nothing more is sent; empty while it runs
+	Warnings []string        // limits almost reached
+	Stopping string          // why no further requests are sent; empty while it runs
 
-	// Of a crawl on its own; those of a fleet's job are read from the store.
-	Rate    float64      // pages a second, lately
+	// Of a crawl on one machine; those of a fleet job are read from the store.
+	Rate    float64      // recent pages per second
 	Counts  store.Counts // of its URLs
 	Stopped bool         // discovery was stopped
 }
 
-// MaxSlowest is how many of the slowest hosts a status names, and the progress of a crawl.
+// MaxSlowest is how many of the slowest hosts are listed in a status and in the progress of
+// a crawl.
 const MaxSlowest = 8
 
-// newStatus is what the status of a whole crawl and that of a worker's part in a job have
+// newStatus fills in what the status of a crawl and that of a worker's part in a job have
 // in common.
-func (c *Control) newStatus(now time.Time, s *Standing) *ask.Status {
+func (c *Control) newStatus(now time.Time, s *JobStatus) *ask.Status {
 	return &ask.Status{
 		At: now, Elapsed: ask.Millis(s.Elapsed), Workers: c.cfg.Workers, Warnings: s.Warnings, Stopping: s.Stopping, Discovery: !s.Stopped,
 		Commit: ask.Millis(c.cfg.Commits.Stats().Last), Limits: limitsOf(s), Layers: c.layers(now),
 	}
 }
 
-// shares says where host-time went.
+// shares lists where host time was spent.
 func (c *Control) shares(now time.Time) (list []ask.Share) {
 	for _, s := range c.cfg.Frontier.Account().Shares(now) {
 		list = append(list, ask.Share{State: s.State.String(), Hosts: s.Hosts, Spent: ask.Millis(s.Spent), Part: s.Part})
@@ -45,7 +46,7 @@ func (c *Control) shares(now time.Time) (list []ask.Share) {
 	return list
 }
 
-// layers says how each layer of control stands.
+// layers lists the current use of each layer.
 func (c *Control) layers(now time.Time) (list []ask.Layer) {
 	for _, l := range c.cfg.Layers(now) {
 		list = append(list, ask.Layer{Name: l.Name, Setting: l.Setting, Limit: l.Limit, Use: l.Use, Waiting: l.Waiting, Waited: ask.Millis(l.Waited)})
@@ -53,7 +54,7 @@ func (c *Control) layers(now time.Time) (list []ask.Layer) {
 	return list
 }
 
-// outcomesOf counts the URLs that have ended, by how.
+// outcomesOf counts the finished URLs by outcome and reason.
 func outcomesOf(counts store.Counts) (list []ask.Count) {
 	for e, n := range counts.Ended {
 		list = append(list, ask.Count{Outcome: e.Outcome, Reason: e.Reason, N: n})
@@ -64,8 +65,8 @@ func outcomesOf(counts store.Counts) (list []ask.Count) {
 	return list
 }
 
-// limitsOf are the limits of a job and how much of each is used.
-func limitsOf(s *Standing) (list []ask.Limit) {
+// limitsOf lists the limits of a job and their usage.
+func limitsOf(s *JobStatus) (list []ask.Limit) {
 	for _, c := range s.Ceilings {
 		l := ask.Limit{Name: string(c.Limit), Layer: string(c.Layer)}
 		l.Max, l.Unit = c.Limit.Told(c.Max)

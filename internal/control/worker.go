@@ -17,21 +17,21 @@ import (
 	"headway/weburl"
 )
 
-// Worker is a worker of a fleet.
+// Worker configures the control of a worker of a fleet.
 type Worker struct {
 	ID    store.WorkerID
-	Key   weburl.Key // by which domains are assigned to slots
+	Key   weburl.Key // assigns domains to slots
 	Hosts Hosts
-	Mail  store.Mail                    // nil: nobody can ask
-	Owns  func(store.Slot) bool         // also while a slot is being given up
-	Self  func() ask.Worker             // how the worker stands
-	Drain func(now time.Time)           // finishes what is in flight, hands over and ends
-	Poll  func(now time.Time) time.Time // when to read mail again that nobody announces
-	// Standing is how a job stands; not ok for one that the worker does not have open.
-	Standing func(now time.Time, id job.ID) (s Standing, ok bool)
+	Mail  store.Mail                    // nil for none
+	Owns  func(store.Slot) bool         // also while a slot is being released
+	Self  func() ask.Worker             // the worker's status
+	Drain func(now time.Time)           // drains the worker
+	Poll  func(now time.Time) time.Time // when to poll for messages
+	// JobStatus describes a job; not ok for one that the worker has not opened.
+	JobStatus func(now time.Time, id job.ID) (s JobStatus, ok bool)
 }
 
-// Hosts is what is stored of hosts.
+// Hosts reads the stored state of hosts.
 type Hosts interface {
 	Host(ctx context.Context, host string) (store.Host, error)
 }
@@ -41,14 +41,14 @@ func NewWorker(cfg Config, w Worker) *Control {
 	c := newControl(cfg)
 	c.worker, c.role = w.ID, &worker{c, w}
 	if w.Mail != nil {
-		c.mail = &letters{store: w.Mail, worker: w.ID, now: cfg.Loop.Now}
+		c.mail = &messages{store: w.Mail, worker: w.ID, now: cfg.Loop.Now}
 	}
 	return c
 }
 
-// worker is the role of a worker of a fleet: it answers for the hosts of its slots and
-// for its part in a job. An order for a host that is not in memory is applied to what is
-// stored of it, because another worker may be the one that loads it.
+// worker is the role of a worker of a fleet: it answers for the hosts of its slots and for
+// its part in a job. An order for a host that is not in memory is applied to its stored
+// state, because another worker may load it next.
 type worker struct {
 	control *Control
 	Worker
@@ -71,16 +71,16 @@ func (w *worker) checkOwner(q ask.Question) error {
 
 func (w *worker) jobOf(q ask.Question) job.ID { return q.Job }
 
-// status is this worker's part in a job: its hosts and what they do now. Counts of the
-// whole fleet are read from the store. Host-time is that of all jobs: it is not kept by
+// status describes this worker's part in a job: its hosts and their states. Counts of the
+// whole fleet are read from the store. Host time is that of all jobs: it is not split by
 // job.
 func (w *worker) status(now time.Time, q ask.Question) ask.Answer {
 	c := w.control
-	standing, ok := w.Standing(now, q.Job)
+	status, ok := w.JobStatus(now, q.Job)
 	if !ok {
 		return ask.Answer{}
 	}
-	a := c.newStatus(now, &standing)
+	a := c.newStatus(now, &status)
 	doing := map[string]int{}
 	for i, h := range listHosts(c.cfg.Frontier, q.Job, 0) {
 		doing[h.State]++
@@ -101,7 +101,7 @@ func (w *worker) stopDiscovery(time.Time, ask.Question) (ask.Answer, error) {
 	return ask.Answer{}, errors.New("discovery cannot be stopped for a fleet job; headway job drain ends the job")
 }
 
-// askWorker answers nothing in the name of another worker.
+// askWorker does not answer for another worker.
 func (w *worker) askWorker(now time.Time, q ask.Question) (ask.Answer, error) {
 	if q.Worker != 0 && q.Worker != w.ID {
 		return ask.Answer{}, nil
@@ -119,7 +119,7 @@ func (w *worker) askWorker(now time.Time, q ask.Question) (ask.Answer, error) {
 	return a, nil
 }
 
-// nextRead polls, in case mail was not announced.
+// nextRead polls, in case a notification was missed.
 func (w *worker) nextRead(now time.Time, hurry bool) time.Time {
 	if hurry {
 		return now.Add(loop.RetryFirst)
@@ -127,9 +127,9 @@ func (w *worker) nextRead(now time.Time, hurry bool) time.Time {
 	return w.Poll(now)
 }
 
-// orderUnmet applies an order to what is stored of a host. Until then it also waits among
-// the orders, for the host may be loaded meanwhile.
-func (w *worker) orderUnmet(ctx context.Context, q ask.Question, _ ask.Change, reply replyFunc) {
+// orderUnloaded applies an order to the stored state of a host. It also stays in the queue
+// meanwhile, because the host may be loaded before the order is stored.
+func (w *worker) orderUnloaded(ctx context.Context, q ask.Question, _ ask.Change, reply replyFunc) {
 	c, hosts := w.control, w.Hosts
 	loop.Once(ctx, c.cfg.Loop, func(ctx context.Context) (store.Host, error) {
 		h, err := hosts.Host(ctx, q.Host)
@@ -139,7 +139,7 @@ func (w *worker) orderUnmet(ctx context.Context, q ask.Question, _ ask.Change, r
 		return h, err
 	}, func(now time.Time, h store.Host, err error) {
 		if err == nil {
-			err = w.checkOwner(q) // it may have moved meanwhile
+			err = w.checkOwner(q) // the slot may have moved meanwhile
 		}
 		var change ask.Change
 		if err == nil {
@@ -176,14 +176,13 @@ func (w *worker) applyStored(now time.Time, q ask.Question, h store.Host) (chang
 		if err := pace.Write(&h, after, pace.Of(&h)); err != nil {
 			return change, err
 		}
-		w.control.cfg.Commits.Rest(committer.Host{Host: h, Slot: store.SlotOf(w.Key, u.Domain()), Domain: u.Domain()})
+		w.control.cfg.Commits.StoreHost(committer.Host{Host: h, Slot: store.SlotOf(w.Key, u.Domain()), Domain: u.Domain()})
 	}
 	return ask.Change{At: now, By: q.By, Order: q.Kind, Host: q.Host, Before: describeState(before), After: describeState(after)}, nil
 }
 
-// applyLoaded applies an order, which is stored by now, once more to a host that was
-// read from the store before it was. One that is still being read is changed when it is
-// loaded.
+// applyLoaded applies an order that is now stored to a host that was loaded from the older
+// state. If the host is still loading, the queued order is applied when it is loaded.
 func (w *worker) applyLoaded(q ask.Question) {
 	c := w.control
 	if _, _, live := c.applyLive(c.cfg.Loop.Now(), q.Host, orderOf(q)); !live {

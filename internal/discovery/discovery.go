@@ -1,6 +1,6 @@
-// Package discovery turns what pages and sitemaps lead to into URLs to be stored: in
-// scope or not, each with its reason. Workers decide what needs no memory; the loop
-// leaves out what is known, and holds the rest against the brakes on endless spaces.
+// Package discovery turns links of pages and sitemaps into URLs to be stored, in scope or
+// skipped with a reason. Workers decide what needs no state; the loop drops known URLs and
+// applies limits and trap detection.
 package discovery
 
 import (
@@ -13,33 +13,32 @@ import (
 	"headway/weburl"
 )
 
-// Link is a URL that was found, judged as far as that needs no memory.
+// Link is a URL that was found, with the decisions that need no state.
 type Link struct {
 	store.Found
-	Mark weburl.Fingerprint128 // what stands for it among those that are known to be stored
-	Leaf bool                  // asked for once, and not followed
+	Mark weburl.Fingerprint128 // its key in the cache of stored URLs
+	Leaf bool                  // requested once, its links not followed
 }
 
-// Rules are what a job goes by.
+// Rules are the scope rules of a job.
 type Rules struct {
 	Scope    *scope.Rules
-	OptedOut func(weburl.URL) bool // hosts that asked not to be crawled
+	OptedOut func(weburl.URL) bool // hosts on the opt-out list
 	Closed   bool                  // links of pages are not followed, redirects are
 	Key      weburl.Key            // of fingerprints
 }
 
-// Marks of a URL in the cache of what is known to be stored. A URL that waits or
-// has ended for good is known by its fingerprint alone; one skipped for the link
-// that led there, and one out of scope, by a mark of their own, because another
-// link may still admit them.
+// Marks are keys in the cache of stored URLs. A URL that waits or has ended for good is
+// known by its fingerprint. One that was provisionally skipped, or is out of scope, has a
+// mark of its own, because another link may still admit it.
 const (
 	markProvisional byte = 0x55
 	markAside       byte = 0xaa
-	markSitemaps    byte = 0x33 // of a host's home page: its sitemaps were sent for
+	markSitemaps    byte = 0x33 // of a host's home page: its sitemaps were requested
 )
 
-// Mark is what stands for a found URL in the cache. One out of scope counts once
-// for each slot it was found in.
+// Mark is the key of a found URL in the cache. A URL out of scope counts once for each slot
+// it was found in.
 func (r *Rules) Mark(f *store.Found, finder store.Slot) weburl.Fingerprint128 {
 	m := frontier.Mark(f.Item.Job, f.Item.URL.Fingerprint128(r.Key))
 	switch {
@@ -53,15 +52,15 @@ func (r *Rules) Mark(f *store.Found, finder store.Slot) weburl.Fingerprint128 {
 	return m
 }
 
-// SitemapsMark stands for the sitemaps of a host, which are sent for once.
+// SitemapsMark is the key for the sitemaps of a host, which are requested once.
 func (r *Rules) SitemapsMark(id job.ID, home weburl.URL) weburl.Fingerprint128 {
 	m := frontier.Mark(id, home.Fingerprint128(r.Key))
 	m[15] ^= markSitemaps
 	return m
 }
 
-// Links turns the links of a page into URLs to be stored, each once. A redirect has one,
-// which is a page of its own.
+// Links turns the links of a page into URLs to be stored, each once. A redirect has one
+// link, its target.
 func (r *Rules) Links(v *visit.Visit) []Link {
 	if len(v.Links) == 0 {
 		return nil
@@ -82,7 +81,7 @@ func (r *Rules) Links(v *visit.Visit) []Link {
 	for i := range v.Links {
 		l := &v.Links[i]
 		if at, ok := known[l.URL]; ok {
-			// Of two links to a page the one that passes counts.
+			// Of two links to a page, one without nofollow wins.
 			if f := &links[at].Found; !l.Nofollow && f.Reason == visit.Nofollow {
 				links[at] = r.judge(f.Item, false, finder)
 			}
@@ -95,18 +94,18 @@ func (r *Rules) Links(v *visit.Visit) []Link {
 	return links
 }
 
-// priorityScale turns a sitemap's priority into ours.
+// priorityScale converts a sitemap's priority.
 const priorityScale = 10
 
-// Entry decides about an entry of a sitemap, which is one link away from a seed.
+// Entry decides about an entry of a sitemap. Its depth is 1.
 func (r *Rules) Entry(id job.ID, sitemap weburl.URL, e parse.Entry, finder store.Slot) Link {
 	return r.judge(visit.Item{
 		Job: id, URL: e.URL.Clone(), Via: sitemap, Found: visit.FoundSitemap, Depth: 1, Priority: int(e.Priority * priorityScale),
 	}, false, finder)
 }
 
-// Still decides again about a URL that an earlier run let in: what belongs to the crawl
-// may have been narrowed since.
+// Still decides again about a URL that an earlier run admitted: the scope may have been
+// narrowed since.
 func (r *Rules) Still(item visit.Item) scope.Decision {
 	if item.Depth == 0 {
 		return r.Scope.DecideSeed(item.URL)
@@ -125,8 +124,8 @@ func (r *Rules) judge(item visit.Item, nofollow bool, finder store.Slot) Link {
 	return l
 }
 
-// redirect decides about the target of a redirect. What a seed redirects to within its
-// domain belongs to the crawl.
+// redirect decides about the target of a redirect. The target of a seed within the seed's
+// domain is in scope.
 func (r *Rules) redirect(item visit.Item, finder store.Slot) Link {
 	if item.Depth > 0 {
 		return r.judge(item, false, finder)
@@ -136,8 +135,8 @@ func (r *Rules) redirect(item visit.Item, finder store.Slot) Link {
 	return Link{Found: f, Mark: r.Mark(&f, finder)}
 }
 
-// found is a URL as it is stored: it waits, unless it is out of scope or its host asked
-// not to be crawled.
+// found returns a URL in its stored form: it waits, unless it is out of scope or its host
+// opted out.
 func (r *Rules) found(item visit.Item, d scope.Decision) store.Found {
 	f := store.Found{Item: item}
 	switch {
@@ -149,10 +148,10 @@ func (r *Rules) found(item visit.Item, d scope.Decision) store.Found {
 	return f
 }
 
-// Seed is a seed as it is stored.
+// Seed returns a seed in its stored form.
 func (r *Rules) Seed(id job.ID, u weburl.URL) store.Found {
 	return r.found(visit.Item{Job: id, URL: u, Found: visit.FoundSeed}, r.Scope.DecideSeed(u))
 }
 
-// Belongs tells whether a URL that was seen before belongs to the crawl now.
+// Belongs reports whether a known URL is in scope now.
 func (r *Rules) Belongs(item visit.Item) bool { return r.Still(item).In && !r.OptedOut(item.URL) }

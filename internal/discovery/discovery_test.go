@@ -25,7 +25,7 @@ func url(t *testing.T, raw string) weburl.URL {
 }
 
 // rules are those of a crawl of www.a.example that stays on its domain, two links deep;
-// out.a.example asked not to be crawled.
+// out.a.example opted out.
 func rules(t *testing.T) *discovery.Rules {
 	s, err := scope.New(scope.Config{Seeds: []weburl.URL{url(t, "http://www.a.example/")}, Mode: scope.Domain, MaxDepth: 2})
 	if err != nil {
@@ -34,7 +34,7 @@ func rules(t *testing.T) *discovery.Rules {
 	return &discovery.Rules{Scope: s, OptedOut: func(u weburl.URL) bool { return u.Hostname() == "out.a.example" }}
 }
 
-// verdict is how a URL is stored, in a word.
+// verdict describes how a URL is stored.
 func verdict(l *discovery.Link) string {
 	if l.Outcome == "" {
 		return "waits"
@@ -42,7 +42,7 @@ func verdict(l *discovery.Link) string {
 	return fmt.Sprint(l.Outcome, " ", l.Reason)
 }
 
-// TestLinks judges the links of a page.
+// TestLinks checks the links of a page.
 func TestLinks(t *testing.T) {
 	const here = "http://www.a.example/page"
 	for _, tt := range []struct {
@@ -83,8 +83,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestRedirects judges where a redirect leads: within its domain what a seed leads to
-// belongs to the crawl, whatever its host is.
+// TestRedirects checks redirect targets: those of a seed within its domain are in scope,
+// whatever the host.
 func TestRedirects(t *testing.T) {
 	for _, tt := range []struct {
 		to    string
@@ -95,7 +95,7 @@ func TestRedirects(t *testing.T) {
 		{"http://new.a.example/", 0, "waits"},
 		{"http://b.example/", 0, "skipped out_of_scope"},
 		{"http://out.a.example/", 0, "skipped opted_out"},
-		{"http://www.a.example/x", 2, "waits"}, // a redirect is no step
+		{"http://www.a.example/x", 2, "waits"}, // a redirect does not add depth
 		{"http://b.example/", 1, "skipped out_of_scope"},
 	} {
 		to := url(t, tt.to)
@@ -104,7 +104,7 @@ func TestRedirects(t *testing.T) {
 			Answer: visit.Answer{Location: to}, Links: []visit.Link{{URL: to}},
 		}
 		r := rules(t)
-		r.Closed = true // redirects are followed all the same
+		r.Closed = true // redirects are followed nevertheless
 		links := r.Links(v)
 		if len(links) != 1 || verdict(&links[0]) != tt.want || links[0].Item.Depth != tt.depth || links[0].Item.Found != visit.FoundRedirect {
 			t.Errorf("%s at depth %d: %+v, want %s", tt.to, tt.depth, links, tt.want)
@@ -112,7 +112,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestEntry takes what a sitemap lists for one link away from a seed.
+// TestEntry gives entries of a sitemap depth 1.
 func TestEntry(t *testing.T) {
 	r, at := rules(t), url(t, "http://www.a.example/sitemap.xml")
 	l := r.Entry(7, at, parse.Entry{URL: url(t, "http://www.a.example/x"), Priority: 0.7}, 0)
@@ -124,7 +124,7 @@ func TestEntry(t *testing.T) {
 	}
 }
 
-// TestMarks tells apart what another link may still admit.
+// TestMarks distinguishes URLs that another link may still admit.
 func TestMarks(t *testing.T) {
 	r := rules(t)
 	item := visit.Item{Job: 1, URL: url(t, "http://www.a.example/x")}
@@ -147,21 +147,21 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestFresh leaves out what is known and puts off what is not wanted now.
-func TestFresh(t *testing.T) {
+// TestLinkFilter drops known links and defers unwanted ones.
+func TestLinkFilter(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		set  func(*discovery.Brakes)
-		want []string // of a link, a redirect, a link elsewhere, one that is skipped
+		set  func(*discovery.LinkFilter)
+		want []string // of a link, a redirect, a link to another host, a skipped link
 	}{
-		{"all wanted", func(*discovery.Brakes) {}, []string{"waits", "waits", "waits", "skipped nofollow"}},
-		{"enough", func(b *discovery.Brakes) { b.Enough = true }, []string{"deferred ", "waits", "deferred ", "skipped nofollow"}},
-		{"host left out", func(b *discovery.Brakes) { b.Out = func(host string) bool { return host == "http://b.a.example" } }, []string{"waits", "waits", "deferred ", "skipped nofollow"}},
-		{"room for two", func(b *discovery.Brakes) { b.Room = 2 }, []string{"waits", "waits", "deferred ", "skipped nofollow"}},
-		{"no room", func(b *discovery.Brakes) { b.Room = 0 }, []string{"deferred ", "deferred ", "deferred ", "skipped nofollow"}},
+		{"all wanted", func(*discovery.LinkFilter) {}, []string{"waits", "waits", "waits", "skipped nofollow"}},
+		{"discovery stopped", func(b *discovery.LinkFilter) { b.DiscoveryStopped = true }, []string{"deferred ", "waits", "deferred ", "skipped nofollow"}},
+		{"host excluded", func(b *discovery.LinkFilter) { b.Out = func(host string) bool { return host == "http://b.a.example" } }, []string{"waits", "waits", "deferred ", "skipped nofollow"}},
+		{"room for two", func(b *discovery.LinkFilter) { b.Room = 2 }, []string{"waits", "waits", "deferred ", "skipped nofollow"}},
+		{"no room", func(b *discovery.LinkFilter) { b.Room = 0 }, []string{"deferred ", "deferred ", "deferred ", "skipped nofollow"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := discovery.Brakes{Seen: frontier.NewSeen(1 << 20), Traps: scope.NewTraps(scope.TrapConfig{}), Out: func(string) bool { return false }, Room: -1}
+			b := discovery.LinkFilter{Seen: frontier.NewSeen(1 << 20), Traps: scope.NewTraps(scope.TrapConfig{}), Out: func(string) bool { return false }, Room: -1}
 			tt.set(&b)
 			links := []discovery.Link{
 				link(t, "http://www.a.example/known", visit.FoundLink),
@@ -173,7 +173,7 @@ func TestFresh(t *testing.T) {
 			links[4].Outcome, links[4].Reason = visit.Skipped, visit.Nofollow
 			b.Seen.Put(links[0].Mark)
 			var got []string
-			for _, l := range b.Fresh(time.Now(), links) {
+			for _, l := range b.Apply(time.Now(), links) {
 				got = append(got, verdict(&l))
 			}
 			if !slices.Equal(got, tt.want) {

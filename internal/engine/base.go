@@ -17,11 +17,11 @@ import (
 	"headway/weburl"
 )
 
-// base is what the parts of an engine share. The loop's parts have it; what runs in the
-// background is given what it needs.
+// base is what all parts of the engine share. Parts that run on the loop embed it;
+// background work is given only the values it needs.
 type base struct {
 	cfg    Worker
-	alone  bool // nobody shares the store
+	solo   bool // no other worker shares the store
 	worker store.WorkerID
 	st     store.Store
 	read   *reader
@@ -45,56 +45,56 @@ type base struct {
 	*shutdown
 }
 
-// shutdown is whether and how the work ends.
+// shutdown says whether and how the work ends.
 type shutdown struct {
-	halted   bool            // nothing more is sent, for nobody
-	haltAt   time.Time       // when what is in flight is ended too; zero: it has its time
-	life     context.Context // ends when we are told to end at once
-	shift    context.Context // of all that is under way; ends with life, or before
+	halted   bool            // no further requests for any job
+	haltAt   time.Time       // when requests in flight are cancelled; zero: they may finish
+	ctx      context.Context // the caller's; its end means stop at once
+	workCtx  context.Context // of all work; ends with ctx or earlier
 	stopWork context.CancelCauseFunc
-	hurried  bool // what is not stored in time is done again by others
+	hurried  bool // limit the time for final writes: other workers redo what is not stored
 }
 
-// begin says until when there is work: life ends when we are told to end at once.
-func (s *shutdown) begin(life context.Context) (work context.Context) {
-	s.life = life
-	s.shift, s.stopWork = context.WithCancelCause(life)
-	return s.shift
+// begin sets the contexts of the work. When ctx ends the crawl stops at once.
+func (s *shutdown) begin(ctx context.Context) (work context.Context) {
+	s.ctx = ctx
+	s.workCtx, s.stopWork = context.WithCancelCause(ctx)
+	return s.workCtx
 }
 
-// afterlife is a context for what is to be stored when all else has ended, too. One
-// alone takes the time it needs. A worker of a fleet goes without: what it does not
-// store is done again, and what it does not give back is taken from it. Whoever may
-// have been replaced gives up at once: it would be refused.
-func (s *shutdown) afterlife() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(s.shift))
+// shutdownContext returns a context for final writes, which outlives the work. A crawl on
+// one machine takes the time it needs. A worker of a fleet gets a short time: others redo
+// what it does not store, and its slots free when the lease expires. After an expired lease
+// it ends at once, because the store would reject the write.
+func (s *shutdown) shutdownContext() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.workCtx))
 	in := func(d time.Duration) func() {
 		return func() {
 			switch {
-			case errors.Is(context.Cause(s.shift), ownership.ErrExpired):
+			case errors.Is(context.Cause(s.workCtx), ownership.ErrExpired):
 				cancel()
 			case s.hurried:
 				time.AfterFunc(d, cancel)
 			}
 		}
 	}
-	ended, told := context.AfterFunc(s.shift, in(lastFor)), context.AfterFunc(s.life, in(endWithin))
+	stopOnEnd, stopOnCancel := context.AfterFunc(s.workCtx, in(lastFor)), context.AfterFunc(s.ctx, in(endWithin))
 	return ctx, func() {
-		ended()
-		told()
+		stopOnEnd()
+		stopOnCancel()
 		cancel()
 	}
 }
 
-func newBase(cfg Worker, alone bool) *base {
+func newBase(cfg Worker, solo bool) *base {
 	return &base{
-		cfg: cfg, alone: alone, st: cfg.Store, key: cfg.Store.Key(), log: cfg.Log, meter: gauge.NewMeter(cfg.Gauge), seen: frontier.NewSeen(cfg.SeenBytes), sites: map[string]*site{},
-		slots: ownership.NewSlots(), domains: ownership.NewDomains(), shutdown: &shutdown{hurried: !alone},
+		cfg: cfg, solo: solo, st: cfg.Store, key: cfg.Store.Key(), log: cfg.Log, meter: gauge.NewMeter(cfg.Gauge), seen: frontier.NewSeen(cfg.SeenBytes), sites: map[string]*site{},
+		slots: ownership.NewSlots(), domains: ownership.NewDomains(), shutdown: &shutdown{hurried: !solo},
 	}
 }
 
-// owns tells whether a slot is ours to work on.
+// owns reports whether a slot is ours and not being released.
 func (b *base) owns(s store.Slot) bool { return b.slots.Owns(s) }
 
-// pend adds something to the next commit.
-func (b *base) pend(e committer.Entry) { b.commits.Add(e) }
+// enqueue adds an entry to the next commit.
+func (b *base) enqueue(e committer.Entry) { b.commits.Add(e) }

@@ -10,26 +10,26 @@ import (
 	"headway/visit"
 )
 
-// newCommitter stores what the crawler gives it.
+// newCommitter returns the committer that stores the crawler's results.
 func (c *crawler) newCommitter() *committer.Committer {
 	return committer.New(c.loop, committer.Config{
-		Store: c.st, Gap: c.cfg.CommitGap, Lease: c.slots.Lease, Host: c.hosts.storeHost, Last: c.queues.endingsBeside,
-		Sync: fetchpool.ArchivesOf(c.cfg.Outputs).Sync, Beyond: c.afterlife, Asked: c.meter.Stored, Took: c.tookCommit, Log: c.cfg.Log,
+		Store: c.st, Gap: c.cfg.CommitGap, Lease: c.slots.Lease, Host: c.hosts.storeHost, MaxLowPriority: c.queues.maxEndings,
+		Sync: fetchpool.ArchivesOf(c.cfg.Outputs).Sync, CommitContext: c.shutdownContext, OnAttempt: c.meter.StoreAttempt, OnStored: c.onCommitted, Log: c.cfg.Log,
 	})
 }
 
-// slowCommit is the ceiling of a commit that keeps up.
+// slowCommit is the commit duration above which the governor throttles.
 const slowCommit = 250 * time.Millisecond
 
-// tookCommit goes on with what is stored now.
-func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
+// onCommitted continues with what is now stored: new URLs, finished requests, outputs.
+func (c *crawler) onCommitted(now time.Time, d *committer.Done) {
 	batch, commit, receipt, took := d.Entries, &d.Commit, &d.Receipt, d.Took
 	c.meter.Totals.Commits.Add(took)
 	if c.cfg.Committed != nil {
 		c.cfg.Committed(time.Now().Add(-took), took, len(commit.Visits))
 	}
 	c.gov.Commit(now, took, len(commit.Visits)+len(commit.Retries))
-	c.queues.endings.stored(d.Last, took)
+	c.queues.endings.stored(d.LowPriority, took)
 	requests := make([]frontier.Request, 0, len(batch))
 	visits := make([]visit.Visit, 0, len(commit.Visits))
 	for i := range batch {
@@ -56,11 +56,11 @@ func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 		}
 	}
 	items := make([]visit.Item, 0, len(receipt.Fresh))
-	var met []string // hosts nothing was kept of so far
+	var met []string // hosts without an entry in sites
 	for _, i := range receipt.Fresh {
 		it := commit.Found[i].Item
 		if !c.owns(store.SlotOf(c.key, it.URL.Domain())) {
-			continue // its owner hears of it
+			continue // its owner is notified
 		}
 		if host := it.URL.Host(); c.sites[host] == nil {
 			met = append(met, host)
@@ -68,8 +68,8 @@ func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 		c.hosts.site(it.URL)
 		items = append(items, it)
 	}
-	// New URLs come first, so that a host is not taken to be without work
-	// between its last page and the links on it.
+	// New URLs go first, so that a host does not appear idle between its last page and the
+	// links found on it.
 	c.f.Added(now, items)
 	for _, host := range met {
 		c.hosts.forgetUnscheduled(host)
@@ -80,13 +80,13 @@ func (c *crawler) tookCommit(now time.Time, d *committer.Done) {
 	}
 	c.jobs.sendErrands(now, errands)
 	for i := range batch {
-		// A park may have ended links of its own commit.
+		// A park may have ended links found in the same commit.
 		if p := batch[i].Park; p != nil {
 			c.f.Parked(now, *p, receipt.Left)
 		}
 	}
 	c.f.Committed(now, requests)
-	c.learner.lookForLoops(c.shift, visits)
+	c.learner.lookForLoops(c.workCtx, visits)
 	if len(visits) > 0 && len(c.cfg.Outputs) > 0 {
 		c.outbox.Put(visits)
 	}

@@ -22,8 +22,8 @@ import (
 	"headway/weburl"
 )
 
-// Job is what a crawl is asked for, complete: there are no defaults. The type of the same
-// name in package headway says what each field means.
+// Job describes a crawl, with all defaults filled in. The type of the same name in package
+// headway documents the fields.
 type Job struct {
 	Name       string
 	Spec       []byte
@@ -35,16 +35,16 @@ type Job struct {
 	Widened    bool
 	Limits     limit.Effective
 	Continue   bool
-	Anew       bool
+	ResetUsage bool
 	Closed     bool // links are not followed
 	DryRun     bool
 	Policy     politeness.Policy
 	Strangers  politeness.Policy
-	Sitemaps   bool // are read
+	Sitemaps   bool // read sitemaps
 	MaxWaiting int64
 }
 
-// Bounds are how much a worker does at once, and keeps.
+// Bounds limits the concurrency and memory of a worker.
 type Bounds struct {
 	Workers       int
 	Slow          int
@@ -61,8 +61,8 @@ type Bounds struct {
 	Ungoverned    bool
 }
 
-// Worker is what works on jobs, complete: there are no defaults. The type of the same
-// name in package headway says what each field means.
+// Worker configures what works on jobs, with all defaults filled in. The type of the same
+// name in package headway documents the fields.
 type Worker struct {
 	Store   store.Store
 	Fetcher fetch.Fetcher
@@ -79,11 +79,11 @@ type Worker struct {
 	Robots       robots.Policy
 	IgnoreRobots bool
 
-	Strained func() bool
-	Lookups  func() guard.Layer
-	Free     func() (int64, error)
-	Drain    <-chan struct{}
-	Mail     ask.Mail
+	Overloaded func() bool
+	Lookups    func() guard.Layer
+	Free       func() (int64, error)
+	Drain      <-chan struct{}
+	Mail       ask.Mail
 
 	Log       *slog.Logger
 	Gauge     *gauge.Gauge

@@ -14,33 +14,33 @@ import (
 
 // newControl implements [mode].
 func (s *solo) newControl(cfg control.Config) *control.Control {
-	return control.NewSolo(cfg, control.Solo{Mail: s.cfg.Mail, Job: s.r.ID, Standing: s.r.standing, StopDiscovery: s.r.stopDiscovery})
+	return control.NewSolo(cfg, control.Solo{Mail: s.cfg.Mail, Job: s.r.ID, JobStatus: s.r.jobStatus, StopDiscovery: s.r.stopDiscovery})
 }
 
 // newControl implements [mode].
 func (m *member) newControl(cfg control.Config) *control.Control {
 	mail, _ := m.st.(store.Mail)
 	return control.NewWorker(cfg, control.Worker{
-		ID: m.worker, Key: m.key, Hosts: m.st, Mail: mail, Self: m.standing, Drain: m.leave, Poll: m.nextPoll,
+		ID: m.worker, Key: m.key, Hosts: m.st, Mail: mail, Self: m.workerStatus, Drain: m.leave, Poll: m.nextPoll,
 		Owns: func(s store.Slot) bool { _, ours := m.slots.Lease(s); return ours },
-		Standing: func(now time.Time, id job.ID) (control.Standing, bool) {
+		JobStatus: func(now time.Time, id job.ID) (control.JobStatus, bool) {
 			if r := m.jobs.runs[id]; r != nil {
-				return r.standing(now), true
+				return r.jobStatus(now), true
 			}
-			return control.Standing{}, false
+			return control.JobStatus{}, false
 		},
 	})
 }
 
-// standing is how a worker of a fleet stands.
-func (m *member) standing() ask.Worker {
+// workerStatus describes this worker of a fleet.
+func (m *member) workerStatus() ask.Worker {
 	return ask.Worker{
 		Worker: m.worker, Since: m.loop.Began().UTC().Round(0), Renewed: ask.Millis(m.lease.Tenure().Age(time.Now())), Slots: m.slots.Len(), Leaving: m.slots.Leaving(),
 		Hosts: m.f.Stats().Working, InFlight: m.pool.Busy(), Most: m.cfg.Workers, Jobs: slices.Sorted(maps.Keys(m.jobs.runs)), Draining: m.halted,
 	}
 }
 
-// leave finishes what is in flight, as far as there is time for it, and ends the part in
+// leave drains the worker: requests in flight may finish for a limited time, then it leaves
 // the fleet.
 func (m *member) leave(now time.Time) {
 	if !m.halted {
@@ -49,10 +49,10 @@ func (m *member) leave(now time.Time) {
 	}
 }
 
-// standing is how the job stands, as far as this process knows.
-func (r *run) standing(now time.Time) control.Standing {
-	s := control.Standing{
-		Spent: r.budget.Spent(), Ceilings: r.cfg.Limits.Ceilings(), Warnings: r.tally.Warnings, Counts: r.counts, Stopped: r.enough,
+// jobStatus describes the job, as far as this process knows.
+func (r *run) jobStatus(now time.Time) control.JobStatus {
+	s := control.JobStatus{
+		Spent: r.budget.Spent(), Ceilings: r.cfg.Limits.Ceilings(), Warnings: r.tally.Warnings, Counts: r.counts, Stopped: r.discoveryStopped,
 	}
 	if !r.shared {
 		s.Elapsed, s.Rate = now.Sub(r.loop.Began().Round(0)), r.tally.Rate(now)
@@ -65,8 +65,9 @@ func (r *run) standing(now time.Time) control.Standing {
 	return s
 }
 
-// stopDiscovery defers what is found from now on, and returns whether that was so before.
+// stopDiscovery defers all URLs found from now on, and returns whether discovery was
+// already stopped.
 func (r *run) stopDiscovery() (before bool) {
-	before, r.enough = r.enough, true
+	before, r.discoveryStopped = r.discoveryStopped, true
 	return before
 }

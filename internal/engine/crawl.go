@@ -33,7 +33,7 @@ func New(w Worker, j Job) (*Crawl, error) {
 	return &Crawl{c, r}, nil
 }
 
-// Run crawls until nothing is left, a limit is met, or it is told to stop, and reports how
+// Run crawls until no URLs are left, a limit is reached or it is stopped, and reports how
 // it ended.
 func (x *Crawl) Run(ctx context.Context) (gauge.Report, error) {
 	x.c.loop.Begin()
@@ -45,39 +45,39 @@ func (x *Crawl) Run(ctx context.Context) (gauge.Report, error) {
 	if left := x.leave(context.WithoutCancel(ctx)); err == nil {
 		err = left
 	}
-	if noRoom(err) {
-		// Nothing can be written, not even how it ended: what is stored is that of
-		// a crawl to go on with, and what was not is asked for again.
+	if isDiskFull(err) {
+		// Nothing can be written, not even the end of the job. The stored crawl can be
+		// resumed, and what was not stored is requested again.
 		x.c.cfg.Log.Warn("disk full, ending the crawl", "err", err)
 		x.r.stop, err = &jobrun.End{State: job.Partial, Reason: jobrun.Disk}, nil
 	}
 	return x.r.report(context.WithoutCancel(ctx), err)
 }
 
-// noRoom tells whether an error is that the disk is full, whoever found out.
-func noRoom(err error) bool {
+// isDiskFull reports whether an error of the store or an output says that the disk is full.
+func isDiskFull(err error) bool {
 	return errors.Is(err, store.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// Progress returns how the crawl stands, as of a moment ago; nil before it has
-// begun. It may be called from any goroutine.
+// Progress returns a recent snapshot of the crawl; nil before it starts. It may be called
+// from any goroutine.
 func (x *Crawl) Progress() *gauge.Progress { return x.r.progress.Load() }
 
-// Sites is of how many hosts something is kept in memory, once the crawl has ended.
+// Sites is how many hosts are still in memory after the crawl has ended.
 func (x *Crawl) Sites() int { return len(x.c.sites) }
 
-// Renew adds what a crawl that has ended is asked for anew: seeds it has not seen and,
-// with [Job.Widened], URLs that were skipped because they did not belong to it.
+// Renew adds work to a finished crawl: seeds it has not seen and, with [Job.Widened], URLs
+// that were skipped as out of scope and are in scope now.
 func (x *Crawl) Renew(ctx context.Context, id job.ID) (jobrun.Renewal, error) {
 	x.c.loop.Begin()
 	x.r.ID = id
-	if err := x.r.WidenAgain(ctx); err != nil {
+	if err := x.r.RestoreScope(ctx); err != nil {
 		return jobrun.Renewal{}, err
 	}
 	return x.r.Stored.Renew(ctx, x.c.loop.Now())
 }
 
-// open finds or makes the job and takes possession of the store.
+// open finds or creates the job and joins the store.
 func (x *Crawl) open(ctx context.Context) (done bool, err error) {
 	now := x.c.loop.Now()
 	job, err := x.r.Open(ctx, now)
@@ -91,7 +91,7 @@ func (x *Crawl) open(ctx context.Context) (done bool, err error) {
 	return false, x.c.begin(ctx, now, x.r)
 }
 
-// leave gives everything back cleanly and writes how the job ended.
+// leave releases everything and stores how the job ended.
 func (x *Crawl) leave(ctx context.Context) error {
 	c, r := x.c, x.r
 	if c.loop.Err() != nil {
@@ -99,8 +99,8 @@ func (x *Crawl) leave(ctx context.Context) error {
 	}
 	now := c.loop.Now()
 	errs := []error{c.giveBack(ctx, now), r.record(ctx)}
-	// The files are finished before the job ends, so that a crawl that is
-	// killed between the two finishes them again.
+	// The files are finished before the job ends, so that a crawl killed in between
+	// finishes them again.
 	if r.stop.State != "" {
 		if err := c.finish(ctx, r.ID); err != nil {
 			errs = append(errs, err)
@@ -111,7 +111,7 @@ func (x *Crawl) leave(ctx context.Context) error {
 	return errors.Join(append(errs, c.leave(ctx))...)
 }
 
-// finish completes the files people asked for.
+// finish completes the output files.
 func (c *crawler) finish(ctx context.Context, id job.ID) error {
 	l := &result.Ledger{Reader: c.st, Job: id, Strict: true}
 	for _, w := range c.cfg.Outputs {

@@ -11,7 +11,7 @@ import (
 	"headway/weburl"
 )
 
-// clockStore notes by which time URLs were added.
+// clockStore records the times at which URLs were added.
 type clockStore struct {
 	store.Store
 	added []time.Time
@@ -22,7 +22,7 @@ func (s *clockStore) Add(ctx context.Context, now time.Time, found []store.Found
 	return s.Store.Add(ctx, now, found)
 }
 
-// TestRenewClock adds what is asked anew of an ended crawl by the time of now.
+// TestRenewClock checks that Renew adds URLs with the current time.
 func TestRenewClock(t *testing.T) {
 	st := &clockStore{Store: memory.Open(memory.Config{})}
 	id, err := st.CreateJob(t.Context(), store.Job{State: job.Queued, CreatedAt: time.Now()})

@@ -1,11 +1,11 @@
-// Package engine works on the hosts that are ours, for one job or for many: it puts what
-// waits on the schedule, hands requests to the workers that fetch, learns from what came
-// of them, and has it committed. Its files tell the way of a URL: jobs, queue, load, loop,
-// task, learn, commit; solo is a crawl on one machine, member a worker of a fleet.
+// Package engine crawls the hosts owned by this process, for one job or many: it loads
+// waiting URLs into the schedule, hands requests to the worker pool, learns from the
+// responses and commits the results. The files follow a URL: jobs, queue, load, loop, task,
+// learn, commit. File solo is a crawl on one machine, member a worker of a fleet.
 //
-// Each part is a type that has [base], what all of them share, and the parts below it:
-// hosts, then jobs, queues, loader and learner, then the mode, then the crawler. All of
-// them belong to the loop. What runs in the background is given what it needs.
+// Each part is a type that embeds [base] and holds the parts below it: hosts, then jobs,
+// queues, loader and learner, then the mode, then the crawler. All of them belong to the
+// loop: only its goroutine may use them. Background work is given the values it needs.
 package engine
 
 import (
@@ -35,12 +35,11 @@ import (
 	"headway/weburl"
 )
 
-// crawler works on the hosts of the slots it owns, for one job or for many.
+// crawler crawls the hosts of the slots it owns, for one job or many.
 //
-// One goroutine, the loop, owns the schedule and everything that is remembered;
-// workers fetch and read, and at most one commit, one refill, one claim and one
-// question for counts are under way. They tell the loop what came of it by
-// posting to its channel.
+// One goroutine, the loop, owns the schedule and all state. Workers fetch and parse, and at
+// most one commit, refill, claim and count run in the background. They post their results
+// to the loop's channel.
 type crawler struct {
 	*base
 
@@ -57,41 +56,42 @@ type crawler struct {
 
 	lowDisk  bool
 	lowSince time.Time
-	free     int64 // room on the disk, as last seen
+	free     int64 // free disk space in bytes, as last measured
 }
 
-// mode is how the work is shared: with nobody, or with a fleet. It is one of [solo] and
-// [member].
+// mode is what differs between a crawl on one machine ([solo]) and a worker of a fleet
+// ([member]).
 type mode interface {
-	// again tells whether a question to the store that failed is put again.
-	again(err error) bool
-	// listener is what hears news, in the background, until work ends.
+	// retryable reports whether a failed store request is worth a retry.
+	retryable(err error) bool
+	// listener returns the function that receives notifications in the background until
+	// work ends.
 	listener() func(work context.Context)
-	// tend is called in each round of the loop, look a few times a second.
-	tend(work context.Context, now time.Time)
-	look(work context.Context, now time.Time)
-	// permits is how many more requests may start where so many could, and what those
-	// wait for that may not.
+	// runFleetDuties is called in each round of the loop, tick a few times a second.
+	runFleetDuties(work context.Context, now time.Time)
+	tick(work context.Context, now time.Time)
+	// permits reduces the number of requests that may start, and returns what the others
+	// wait for.
 	permits(n int, short visit.Wait) (int, visit.Wait)
-	// publish makes it known how the work stands.
+	// publish makes the progress available to readers.
 	publish(now time.Time, layers func(now time.Time) []gauge.Layer)
-	// drain is called when nothing more is to be sent after what is in flight.
+	// drain is called when no further requests are to be sent.
 	drain(now time.Time)
-	// finished tells whether the work is over, once nothing is under way.
+	// finished reports whether the work is over. It is called when nothing is under way.
 	finished(ctx context.Context) bool
-	// newControl answers questions about the work.
+	// newControl returns what answers questions about the work.
 	newControl(cfg control.Config) *control.Control
 }
 
-// newCrawler returns a crawler without a mode yet: one alone, or one of a fleet.
-func newCrawler(cfg Worker, alone bool) *crawler {
+// newCrawler returns a crawler without a mode: on one machine (solo) or in a fleet.
+func newCrawler(cfg Worker, solo bool) *crawler {
 	c := &crawler{
-		base: newBase(cfg, alone), outbox: committer.NewOutbox(),
+		base: newBase(cfg, solo), outbox: committer.NewOutbox(),
 		gov: governor.New(governor.Config{Workers: cfg.Workers, CommitTarget: slowCommit, CommitPages: store.MaxVisits}),
 	}
-	c.loop = loop.New(loop.Config{Room: 4 * cfg.Workers, Asked: c.meter.Stored, Again: c.again, Scarce: scarce, Log: cfg.Log})
+	c.loop = loop.New(loop.Config{Room: 4 * cfg.Workers, OnAttempt: c.meter.StoreAttempt, Retryable: c.retryable, Scarce: outOfDescriptors, Log: cfg.Log})
 	c.read = &reader{
-		st: c.st, loop: c.loop, alone: alone, agent: cfg.Agent, policy: cfg.Robots, sitemaps: true,
+		st: c.st, loop: c.loop, solo: solo, agent: cfg.Agent, policy: cfg.Robots, sitemaps: true,
 		rules: robots.NewCache(cfg.RobotsCache, robotsSource{cfg.Store}),
 	}
 	c.hosts = &hosts{base: c.base, versions: map[robots.Sum]bool{}}
@@ -103,11 +103,11 @@ func newCrawler(cfg Worker, alone bool) *crawler {
 	return c
 }
 
-// open takes possession of the store: a place among its workers, and slots.
+// open joins the store and acquires slots.
 func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 	host, err := os.Hostname()
 	if err != nil {
-		host = "?" // the name is for people
+		host = "?" // the name is only for display
 	}
 	c.worker, err = c.st.Join(ctx, now, fmt.Sprintf("%s %d", host, os.Getpid()))
 	if err != nil {
@@ -119,7 +119,7 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 	c.commits.Begin(c.worker)
 	c.read.worker = c.worker
 	sent := time.Now()
-	// By the time of now, not of before: joining may have taken long.
+	// Use the current time: joining may have taken long.
 	leases, err := c.st.Acquire(ctx, c.loop.Now(), c.worker, slots)
 	if err != nil {
 		return fmt.Errorf("acquire slots: %w", err)
@@ -143,14 +143,14 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 	}
 	c.f = frontier.New(frontier.Config{
 		Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Robots: c.cfg.RobotsWorkers, Slow: c.cfg.Slow, Addresses: c.cfg.Addresses,
-		Suspects: suspects, Forbidden: c.queues.forbidden, Trace: c.hosts.watching(c.cfg.Trace),
+		Suspects: suspects, Forbidden: c.queues.forbidden, Trace: c.hosts.recordPromises(c.cfg.Trace),
 	}, now)
 	c.pool = c.newPool(inFlight)
 	c.control = c.mode.newControl(control.Config{Loop: c.loop, Frontier: c.f, Commits: c.commits, Workers: c.cfg.Workers, Layers: c.layers, Log: c.log})
 	return nil
 }
 
-// crawl runs the loop and everything it needs.
+// crawl runs the loop and its helpers until the work is over.
 func (c *crawler) crawl(ctx context.Context) error {
 	work := c.shutdown.begin(ctx)
 	c.loop.During(work)
@@ -163,7 +163,7 @@ func (c *crawler) crawl(ctx context.Context) error {
 	outputErr := make(chan error, 1)
 	go func() {
 		err := output.Run(context.WithoutCancel(ctx), c.outbox.Out(), c.cfg.Outputs...)
-		if err != nil { // nobody takes what is stored any more
+		if err != nil { // stored visits are no longer written
 			c.loop.Offer(work, func(time.Time) { c.loop.Fail(fmt.Errorf("write output: %w", err)) })
 		}
 		outputErr <- err
@@ -186,12 +186,12 @@ func (c *crawler) crawl(ctx context.Context) error {
 	return nil
 }
 
-// giveBack returns what the store counts as ours, except the slots.
+// giveBack releases what the store counts as ours, except the slots.
 func (c *crawler) giveBack(ctx context.Context, now time.Time) error {
 	return errors.Join(c.jobs.returnTokens(ctx, now), c.loader.yieldAll(ctx, now))
 }
 
-// leave ends the part in the store cleanly.
+// leave leaves the store cleanly.
 func (c *crawler) leave(ctx context.Context) error {
 	var err error
 	if left := c.st.Leave(ctx, c.worker); left != nil {
@@ -200,10 +200,10 @@ func (c *crawler) leave(ctx context.Context) error {
 	return errors.Join(err, c.pool.CloseJournal())
 }
 
-// newLease is the lease of this process, which was renewed at a time.
+// newLease returns the lease of this process, last renewed at sent.
 func (c *crawler) newLease(sent time.Time) *ownership.Lease {
 	cfg := ownership.LeaseConfig{
-		Terms: c.cfg.Terms, Resumes: c.alone, Lost: c.loader.goOn, Asked: c.meter.Stored, End: func(cause error) { c.stopWork(cause) },
+		Terms: c.cfg.Terms, Resumes: c.solo, Lost: c.loader.onResumed, OnAttempt: c.meter.StoreAttempt, End: func(cause error) { c.stopWork(cause) },
 		Renew: func(ctx context.Context) ([]string, error) {
 			if err := c.st.Renew(ctx, c.worker); err != nil {
 				return nil, err
@@ -218,11 +218,11 @@ func (c *crawler) newLease(sent time.Time) *ownership.Lease {
 	return ownership.NewLease(cfg, sent)
 }
 
-// begin puts the only job of a crawl on the schedule.
+// begin adds the only job of a crawl to the schedule.
 func (c *crawler) begin(ctx context.Context, now time.Time, r *run) error {
 	for _, s := range c.suspects {
 		if s.Job == r.ID && s.Guilty() {
-			r.guilty[s.URL] = true
+			r.quarantined[s.URL] = true
 		}
 	}
 	c.jobs.runs[r.ID] = r
@@ -231,27 +231,28 @@ func (c *crawler) begin(ctx context.Context, now time.Time, r *run) error {
 	return r.openBudget(ctx, now)
 }
 
-// newPool makes the workers that fetch, once there is a schedule.
+// newPool returns the worker pool. The schedule must exist.
 func (c *crawler) newPool(j *journal.Journal) *fetchpool.Pool {
 	return fetchpool.New(c.loop, fetchpool.Config{
 		Workers: c.cfg.Workers, Slow: c.cfg.Slow, Parsers: c.cfg.ParseWorkers,
 		Fetcher: c.cfg.Fetcher, Agent: c.cfg.Agent, Key: c.key,
 		Robots: c.cfg.Robots, RobotsTimeout: c.cfg.RobotsTimeout, RobotsFiles: c.read.rules,
-		OptedOut: c.cfg.OptedOut, Strained: c.cfg.Strained, Redirects: c.learner.redirects,
+		OptedOut: c.cfg.OptedOut, Overloaded: c.cfg.Overloaded, Redirects: c.learner.redirects,
 		Archives: fetchpool.ArchivesOf(c.cfg.Outputs), Journal: j, Meter: c.meter, Log: c.cfg.Log,
-		Schedule: c.f, Landings: fetchpool.Landings{Page: c.learner.tookPage, Robots: c.learner.tookRobots, Sitemap: c.learner.tookSitemap},
+		Schedule: c.f, Handlers: fetchpool.Handlers{Page: c.learner.onPage, Robots: c.learner.onRobots, Sitemap: c.learner.onSitemap},
 	})
 }
 
-// again tells whether a question to the store that failed is put again.
-func (c *crawler) again(err error) bool { return !lasting(err) && c.mode.again(err) }
+// retryable reports whether a failed store request is worth a retry.
+func (c *crawler) retryable(err error) bool { return !isPermanent(err) && c.mode.retryable(err) }
 
-// scarce tells whether there was no descriptor for a question to the store.
-func scarce(err error) bool { return errors.Is(err, store.ErrScarce) || guard.NoDescriptor(err) }
+// outOfDescriptors reports whether a store request failed for lack of file descriptors.
+func outOfDescriptors(err error) bool {
+	return errors.Is(err, store.ErrScarce) || guard.NoDescriptor(err)
+}
 
-// lasting tells whether an error of the store stays what it is when it is tried
-// again.
-func lasting(err error) bool {
+// isPermanent reports whether a store error stays the same on a retry.
+func isPermanent(err error) bool {
 	for _, e := range []error{store.ErrFenced, store.ErrNotWaiting, store.ErrTokens, store.ErrNotFound, store.ErrConflict, store.ErrCorrupt, store.ErrNewer} {
 		if errors.Is(err, e) {
 			return true

@@ -12,7 +12,7 @@ import (
 	"headway/visit"
 )
 
-// layers says how each layer stands.
+// layers describes the current use of each layer.
 func (c *crawler) layers(now time.Time) []gauge.Layer {
 	stats := c.f.Stats()
 	shares := c.f.Account().Shares(now)
@@ -27,7 +27,7 @@ func (c *crawler) layers(now time.Time) []gauge.Layer {
 		}
 	}
 	pages, _ := c.commits.Behind()
-	// Jobs of a fleet have their own.
+	// Jobs of a fleet have their own policy.
 	policy, _ := politeness.Preset(politeness.DefaultPreset)
 	inFlight, most := int64(policy.InFlight), int64(0)
 	if r := c.jobs.only; r != nil {
@@ -76,7 +76,7 @@ func (c *crawler) layers(now time.Time) []gauge.Layer {
 	return list
 }
 
-// show writes a reading on the gauge, if there is one.
+// show updates the gauge, if there is one.
 func (c *crawler) show(now time.Time, over bool) {
 	if c.cfg.Gauge == nil || c.f == nil {
 		return
@@ -89,7 +89,7 @@ func (c *crawler) show(now time.Time, over bool) {
 	c.meter.Show(r, c.f.Account().Shares(now))
 }
 
-// metered is a Fetcher that counts what it does.
+// metered is a Fetcher with statistics.
 type metered interface{ Stats() fetch.Stats }
 
 var _ metered = (*fetch.Client)(nil)

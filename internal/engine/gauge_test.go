@@ -10,7 +10,7 @@ import (
 	"headway/store/memory"
 )
 
-// BenchmarkShow is what the loop spends on its gauge, four times a second.
+// BenchmarkShow measures the gauge update that the loop does four times a second.
 func BenchmarkShow(b *testing.B) {
 	var g gauge.Gauge
 	cfg := newWorker(memory.Open(memory.Config{}))

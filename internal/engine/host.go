@@ -20,43 +20,43 @@ import (
 	"headway/weburl"
 )
 
-// site is what the crawl keeps of a host beside its schedule.
+// site is what the crawl keeps about a host besides its schedule.
 type site struct {
 	home    weburl.URL
 	domain  string
 	slot    store.Slot
-	claimed bool // its domain is ours
-	denied  bool // its domain is another process's, as far as we know
+	claimed bool // we own its domain
+	denied  bool // another process owns its domain, as far as we know
 	owned   bool
 	secrets fetch.Secrets
 
 	gate       exchange.Gate
 	departures fetchpool.Departures
-	promise    fetchpool.Promise // to the request that was handed out last
+	promise    fetchpool.Promise // made for the last request handed out
 
-	robots   robots.State
-	ignored  bool         // robots.txt is left unread
-	definite int          // answers in a row that there is nobody to ask
-	nobody   visit.Reason // that the last answer gave, if it was such a one
+	robots           robots.State
+	ignored          bool         // robots.txt is not fetched
+	unreachableTries int          // consecutive responses that say the host does not exist or cannot be reached
+	unreachable      visit.Reason // reason of the last such response; "" after another one
 
 	stored pace.Stored // as last stored
 
-	sitemaps map[job.ID]map[weburl.URL]sitemap // asked for
+	sitemaps map[job.ID]map[weburl.URL]sitemap // requested
 }
 
 // sitemap is one that a job reads.
 type sitemap struct {
-	nested int  // how many indexes led there
-	queued bool // it is or was on the schedule; before that it is on its way through the store
+	nested int  // how many sitemap indexes led there
+	queued bool // it is or was scheduled; until then it is being stored
 }
 
-// hosts keeps what is known of hosts beside their schedule.
+// hosts keeps what is known about hosts besides their schedule.
 type hosts struct {
 	*base
 	versions map[robots.Sum]bool // of robots.txt that are stored
 }
 
-// site returns what is kept of a host, and makes it if need be.
+// site returns the entry of a host, creating it if needed.
 func (hs *hosts) site(u weburl.URL) *site {
 	host := u.Host()
 	if s := hs.sites[host]; s != nil {
@@ -64,7 +64,7 @@ func (hs *hosts) site(u weburl.URL) *site {
 	}
 	home, err := u.Resolve("/")
 	if err != nil {
-		home = u // cannot be: every host has a home page
+		home = u // cannot happen: every host has a home page
 	}
 	domain := u.Domain()
 	s := &site{home: home, domain: domain, slot: store.SlotOf(hs.key, domain), owned: hs.cfg.Owned(home)}
@@ -78,20 +78,20 @@ func (hs *hosts) site(u weburl.URL) *site {
 	return s
 }
 
-// slotOf is the slot of a host, kept or not.
+// slotOf returns the slot of a host, in memory or not.
 func (hs *hosts) slotOf(host string) store.Slot {
 	if s := hs.sites[host]; s != nil {
 		return s.slot
 	}
 	u, err := store.ParseHost(host)
 	if err != nil {
-		return 0 // cannot be: it was asked
+		return 0 // cannot happen: requests were sent to it
 	}
 	return store.SlotOf(hs.key, u.Domain())
 }
 
-// read lists the sitemaps that a job reads at the host.
-func (s *site) read(id job.ID) map[weburl.URL]sitemap {
+// sitemapsOf returns the sitemaps that a job reads on the host.
+func (s *site) sitemapsOf(id job.ID) map[weburl.URL]sitemap {
 	if s.sitemaps[id] == nil {
 		if s.sitemaps == nil {
 			s.sitemaps = map[job.ID]map[weburl.URL]sitemap{}
@@ -101,26 +101,26 @@ func (s *site) read(id job.ID) map[weburl.URL]sitemap {
 	return s.sitemaps[id]
 }
 
-// forgetUnscheduled lets go of a host that the schedule had no room for: it waits
-// in the store, and comes back from there.
+// forgetUnscheduled drops a host that the schedule had no room for. It waits in the store
+// and is loaded from there later.
 func (hs *hosts) forgetUnscheduled(host string) {
 	if _, ok := hs.f.View(host); !ok {
 		delete(hs.sites, host)
 	}
 }
 
-// robotsState says to the schedule what is known of a host's robots.txt.
+// robotsState converts what is known about a host's robots.txt for the schedule.
 func (hs *hosts) robotsState(s *site, now time.Time, delay time.Duration) frontier.RobotsState {
 	if s.ignored {
 		return frontier.RobotsState{Known: true, Ever: true}
 	}
 	verdict := hs.cfg.Robots.Verdict(s.robots, now)
 	if delay > robots.MaxDelay {
-		delay = 0 // nothing is asked of such a host
+		delay = 0 // such a host is not crawled
 	}
 	due := verdict.Until
-	if s.definite > 0 && s.robots.Known == robots.Nothing {
-		due = now // there is nobody to spare: the host's backoff is enough
+	if s.unreachableTries > 0 && s.robots.Known == robots.Nothing {
+		due = now // an unreachable host needs no extra delay: its backoff is enough
 	}
 	return frontier.RobotsState{
 		Known:  verdict.Access != robots.AccessUnknown,
@@ -131,18 +131,17 @@ func (hs *hosts) robotsState(s *site, now time.Time, delay time.Duration) fronti
 	}
 }
 
-// crawlDelay is the interval that the robots.txt of a host asked for when it was
-// last read.
+// crawlDelay is the Crawl-delay of the host's robots.txt when it was last read.
 func (hs *hosts) crawlDelay(host string) time.Duration {
 	view, _ := hs.f.View(host)
 	return view.State.CrawlDelay()
 }
 
-// maxRobots bounds the versions of robots.txt that are known to be stored; beyond
-// it they are stored again, which changes nothing.
+// maxRobots bounds the robots.txt versions known to be stored. Beyond it they are stored
+// again, which changes nothing.
 const maxRobots = 100_000
 
-// newRobots tells whether a version of robots.txt is to be stored.
+// newRobots reports whether a version of robots.txt must be stored, and remembers it.
 func (hs *hosts) newRobots(sum robots.Sum) bool {
 	if hs.versions[sum] {
 		return false
@@ -154,7 +153,7 @@ func (hs *hosts) newRobots(sum robots.Sum) bool {
 	return true
 }
 
-// storeHost is the state of a host as it is stored.
+// storeHost returns the state of a host in its stored form.
 func (hs *hosts) storeHost(host string) (committer.Host, bool) {
 	s := hs.sites[host]
 	view, ok := hs.f.View(host)
@@ -164,7 +163,7 @@ func (hs *hosts) storeHost(host string) (committer.Host, bool) {
 	return hs.encodeHost(host, s, view.State)
 }
 
-// encodeHost is a host as it is stored, with this state.
+// encodeHost returns a host in its stored form, with the given state.
 func (hs *hosts) encodeHost(host string, s *site, state politeness.State) (committer.Host, bool) {
 	file, err := s.robots.MarshalBinary()
 	if err != nil {
@@ -180,20 +179,20 @@ func (hs *hosts) encodeHost(host string, s *site, state politeness.State) (commi
 	return committer.Host{Host: h, Slot: s.slot, Domain: s.domain}, true
 }
 
-// pendAt adds something about a host, which must be ours.
-func (hs *hosts) pendAt(host string, e committer.Entry) {
+// enqueueFor adds an entry about a host that we own to the next commit.
+func (hs *hosts) enqueueFor(host string, e committer.Entry) {
 	s := hs.sites[host]
 	e.Slot, e.Domain = s.slot, s.domain
 	hs.commits.Add(e)
 }
 
-// pendRan says that an errand was run.
-func (hs *hosts) pendRan(e store.Errand) {
+// enqueueErrandDone records that an errand was completed.
+func (hs *hosts) enqueueErrandDone(e store.Errand) {
 	domain := e.URL.Domain()
 	hs.commits.Add(committer.Entry{Ran: &e, Slot: store.SlotOf(hs.key, domain), Domain: domain})
 }
 
-// domainOf is the domain of a host that is kept; "" of others.
+// domainOf returns the domain of a host in memory, "" for others.
 func (hs *hosts) domainOf(host string) string {
 	if s := hs.sites[host]; s != nil {
 		return s.domain
@@ -201,7 +200,7 @@ func (hs *hosts) domainOf(host string) string {
 	return ""
 }
 
-// hostsOf returns the hosts of a domain that are ours, as they are stored.
+// hostsOf returns the hosts of a domain that we own, in their stored form.
 func (hs *hosts) hostsOf(domain string) []store.Host {
 	var hosts []store.Host
 	for _, name := range hs.f.Hosts(domain) {
@@ -212,9 +211,9 @@ func (hs *hosts) hostsOf(domain string) []store.Host {
 	return hosts
 }
 
-// shun ends what waits on a host, if it asked not to be crawled: pages, and the
-// sitemaps that were sent for.
-func (hs *hosts) shun(now time.Time, host string) {
+// dropOptedOut ends everything that waits on a host that opted out: pages and requested
+// sitemaps.
+func (hs *hosts) dropOptedOut(now time.Time, host string) {
 	s := hs.sites[host]
 	if s == nil || !hs.cfg.OptedOut(s.home) {
 		return
@@ -223,15 +222,16 @@ func (hs *hosts) shun(now time.Time, host string) {
 	for id, list := range s.sitemaps {
 		for u, m := range list {
 			if u.Host() == host && hs.owns(s.slot) {
-				hs.pendRan(store.Errand{Job: id, URL: u, Nested: m.nested})
+				hs.enqueueErrandDone(store.Errand{Job: id, URL: u, Nested: m.nested})
 				delete(list, u)
 			}
 		}
 	}
 }
 
-// watching lets the schedule tell what it promises.
-func (hs *hosts) watching(t frontier.Trace) frontier.Trace {
+// recordPromises wraps a trace so that the pace and concurrency promised to each request
+// are kept with its host.
+func (hs *hosts) recordPromises(t frontier.Trace) frontier.Trace {
 	taken := t.Taken
 	t.Taken = func(now time.Time, r frontier.Request, p frontier.Promise) {
 		if s := hs.sites[r.Host]; s != nil {
@@ -244,10 +244,10 @@ func (hs *hosts) watching(t frontier.Trace) frontier.Trace {
 	return t
 }
 
-// touch notes that the state of a host must be stored.
+// touch marks the state of a host to be stored.
 func (hs *hosts) touch(host string) { hs.commits.Touch(host) }
 
-// robotsSource is the store as the cache of compiled files sees it.
+// robotsSource adapts the store for the cache of compiled robots.txt files.
 type robotsSource struct{ st store.Store }
 
 // LoadRobots implements [robots.Source].

@@ -15,15 +15,15 @@ import (
 	"headway/store"
 )
 
-// jobs are those that are worked on.
+// jobs holds the jobs that are being worked on.
 type jobs struct {
 	*base
 	hosts *hosts
 	runs  map[job.ID]*run
-	only  *run // the only one there will be; nil in a fleet
+	only  *run // the only job; nil in a fleet
 }
 
-// runsOf lists the runs that have a part in a host.
+// runsOf lists the runs with work on a host.
 func (js *jobs) runsOf(host string) []*run {
 	if js.only != nil {
 		return []*run{js.only}
@@ -37,7 +37,7 @@ func (js *jobs) runsOf(host string) []*run {
 	return list
 }
 
-// halt sends nothing more, for nobody.
+// halt stops all jobs: no further requests are sent.
 func (js *jobs) halt(now time.Time, s *jobrun.End) {
 	js.halted = true
 	for _, r := range js.runs {
@@ -45,35 +45,35 @@ func (js *jobs) halt(now time.Time, s *jobrun.End) {
 	}
 }
 
-// findSitemaps sends for the sitemaps of a host, for all who have a part in it.
-func (js *jobs) findSitemaps(s *site, names []string) {
+// requestSitemaps requests the sitemaps of a host for all jobs with work on it.
+func (js *jobs) requestSitemaps(s *site, names []string) {
 	for _, r := range js.runsOf(s.home.Host()) {
-		r.findSitemaps(s, names)
+		r.requestSitemaps(s, names)
 	}
 }
 
-// sendErrands puts errands on the schedule that wait in the store, each once.
+// sendErrands schedules the errands that wait in the store, each once.
 func (js *jobs) sendErrands(now time.Time, errands []store.Errand) {
 	for _, e := range errands {
 		if !js.owns(store.SlotOf(js.key, e.URL.Domain())) || js.runs[e.Job] == nil {
-			continue // its owner hears of it
+			continue // its owner is notified
 		}
 		if s := js.sites[e.URL.Host()]; s != nil && s.sitemaps[e.Job][e.URL].queued {
 			continue
 		}
 		if !js.runs[e.Job].hosts.Has(e.URL.Host()) {
 			js.hosts.site(e.URL)
-			js.f.Warm(now, e.URL, []job.ID{e.Job}) // they come back when the host was taken up
+			js.f.Warm(now, e.URL, []job.ID{e.Job}) // they are sent again when the host is reserved
 			js.hosts.forgetUnscheduled(e.URL.Host())
 			continue
 		}
-		list := js.hosts.site(e.URL).read(e.Job)
+		list := js.hosts.site(e.URL).sitemapsOf(e.Job)
 		list[e.URL] = sitemap{nested: e.Nested, queued: js.f.Run(now, frontier.Errand{URL: e.URL, Job: e.Job})}
 		js.hosts.forgetUnscheduled(e.URL.Host())
 	}
 }
 
-// returnTokens gives back page tokens that were not used.
+// returnTokens returns unused page tokens.
 func (js *jobs) returnTokens(ctx context.Context, now time.Time) error {
 	var list []store.Return
 	for id, r := range js.runs {
@@ -84,7 +84,7 @@ func (js *jobs) returnTokens(ctx context.Context, now time.Time) error {
 	return js.commits.Return(ctx, now, list)
 }
 
-// recordPoints writes the time series of the runs whose span has ended.
+// recordPoints stores the time series of the runs whose span has ended.
 func (js *jobs) recordPoints(ctx context.Context, now time.Time) {
 	var list []store.Point
 	for _, r := range js.runs {
@@ -106,11 +106,11 @@ func (js *jobs) recordPoints(ctx context.Context, now time.Time) {
 	})
 }
 
-// pointsAtOnce bounds the points that are written together: whoever writes one of a
-// job makes others wait who do.
+// pointsAtOnce bounds the points written together: a write of a job's points blocks other
+// writers of that job.
 const pointsAtOnce = 50
 
-// waiting is how many URLs of all runs wait, as of a moment ago.
+// waiting is how many URLs of all runs wait, as last counted.
 func (js *jobs) waiting() (n int64) {
 	for _, r := range js.runs {
 		n += r.counts.Waiting
@@ -118,8 +118,8 @@ func (js *jobs) waiting() (n int64) {
 	return n
 }
 
-// cancel ends a job with work left. That of a fleet is ended in the store: all workers
-// let go of it when they hear of that.
+// cancel ends a job with work left. A job of a fleet is ended in the store, and all workers
+// drop it when they are notified.
 func (js *jobs) cancel(now time.Time, r *run, reason string) {
 	if !r.shared {
 		r.halt(now, &jobrun.End{State: job.Cancelled, Reason: reason})
@@ -127,11 +127,11 @@ func (js *jobs) cancel(now time.Time, r *run, reason string) {
 	}
 	r.cancelled = true
 	js.f.StopJob(now, r.ID)
-	st, id, clock, work := js.st, r.ID, js.loop.Now, js.shift
+	st, id, clock, work := js.st, r.ID, js.loop.Now, js.workCtx
 	loop.Do(work, js.loop, func(ctx context.Context) error {
 		err := st.SetState(ctx, clock(), id, job.Running, job.Cancelled, reason)
 		if errors.Is(err, store.ErrConflict) {
-			return nil // somebody else has ended, drained or paused it
+			return nil // it was ended, drained or paused meanwhile
 		}
 		return err
 	}, func(_ time.Time, err error) {

@@ -17,7 +17,7 @@ import (
 	"headway/weburl"
 )
 
-// errandStore is a store in which one errand waits, on a host that its job has taken up.
+// errandStore is a store in which one errand waits, on a host that its job has reserved.
 type errandStore struct {
 	store.Store
 	errand store.Errand
@@ -31,26 +31,26 @@ func (s errandStore) Errands(context.Context, []store.Want) ([]store.Errand, err
 	return []store.Errand{s.errand}, nil
 }
 
-// TestErrandsRunOnce hears of a sitemap that waits in the store, whichever news comes
-// first: it is read, and read once.
+// TestErrandsRunOnce checks that a sitemap that waits in the store is read exactly once,
+// whichever way the worker learns of it.
 func TestErrandsRunOnce(t *testing.T) {
 	u, err := weburl.Parse("http://a.example/sitemap.xml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	errand := store.Errand{Job: 1, URL: u}
-	const beforeTaken = "in the store before its host is known to be taken"
-	for name, tell := range map[string]func(*crawler, *jobrun.Hosts, time.Time){
+	const beforeReserved = "in the store before its host is known to be reserved"
+	for name, deliver := range map[string]func(*crawler, *jobrun.Hosts, time.Time){
 		"in the store": func(c *crawler, _ *jobrun.Hosts, now time.Time) {
 			c.jobs.sendErrands(now, []store.Errand{errand})
 		},
-		"in the store after we sent for it too": func(c *crawler, _ *jobrun.Hosts, now time.Time) {
-			c.hosts.site(u).read(1)[u] = sitemap{}
+		"in the store after we requested it too": func(c *crawler, _ *jobrun.Hosts, now time.Time) {
+			c.hosts.site(u).sitemapsOf(1)[u] = sitemap{}
 			c.jobs.sendErrands(now, []store.Errand{errand})
 		},
-		beforeTaken: func(c *crawler, l *jobrun.Hosts, now time.Time) {
+		beforeReserved: func(c *crawler, l *jobrun.Hosts, now time.Time) {
 			c.jobs.sendErrands(now, []store.Errand{errand})
-			l.Learn(&store.Taken{N: 1, Hosts: []string{u.Host()}}) // with the answer for another
+			l.Learn(&store.Taken{N: 1, Hosts: []string{u.Host()}}) // with the response for another host
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,23 +64,23 @@ func TestErrandsRunOnce(t *testing.T) {
 				r.Limits = limit.Resolve(limit.Layer{Level: limit.Plan, Limits: limit.Limits{Hosts: 1}})
 				r.budget = limit.NewBudget(r.Limits, now, limit.Use{})
 				c.jobs.runs[1] = r
-				if name == beforeTaken {
+				if name == beforeReserved {
 					r.hosts = jobrun.NewHosts(1)
 				}
 				policy, _ := politeness.Preset(politeness.DefaultPreset)
 				c.f.AddJob(frontier.Job{ID: 1, Patience: time.Hour, Choosy: r.hosts != nil, Policy: func(string) *politeness.Policy { return &policy }})
-				tell(c, r.hosts, now)
+				deliver(c, r.hosts, now)
 				read := 0
 				for range 10 {
 					if read > 0 {
-						c.jobs.sendErrands(now, []store.Errand{errand}) // as the next reading of the store does
+						c.jobs.sendErrands(now, []store.Errand{errand}) // as the next read of the store does
 					}
 					b := c.f.Next(now, 1, visit.WaitWorkers)
 					for _, h := range b.Load {
 						c.f.Loaded(now, frontier.HostState{Host: h, Robots: frontier.RobotsState{Known: true, Ever: true}})
 					}
 					c.f.Refilled(now, b.Refill, nil)
-					c.jobs.takeHosts(t.Context(), now, b.Take)
+					c.jobs.reserveHosts(t.Context(), now, b.Take)
 					for _, r := range b.Requests {
 						if r.Kind == frontier.Sitemap && r.URL == u {
 							read++
@@ -91,7 +91,7 @@ func TestErrandsRunOnce(t *testing.T) {
 					for len(c.loop.Answers()) > 0 {
 						(<-c.loop.Answers())(now)
 					}
-					now = now.Add(10 * time.Second) // past any pace
+					now = now.Add(10 * time.Second) // longer than any pace
 				}
 				if read != 1 {
 					t.Errorf("it was read %d times", read)

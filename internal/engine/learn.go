@@ -19,7 +19,7 @@ import (
 	"headway/visit"
 )
 
-// learner learns from answers.
+// learner applies responses to the schedule and the stored state.
 type learner struct {
 	*base
 	hosts     *hosts
@@ -27,19 +27,19 @@ type learner struct {
 	redirects *redirects.Redirects
 }
 
-// tookPage learns from a page, or from its absence.
-func (lr *learner) tookPage(now time.Time, l fetchpool.Page) {
+// onPage handles the result of a page request.
+func (lr *learner) onPage(now time.Time, l fetchpool.Page) {
 	r, run := l.Request, lr.jobs.runs[l.Request.Job]
-	if l.First && l.Own == nil && !l.RobotsLost {
-		run.findSitemaps(lr.sites[r.Host], l.Sitemaps) // before its end is committed, which may be that of the job
+	if l.First && l.LocalErr == nil && !l.RobotsLost {
+		run.requestSitemaps(lr.sites[r.Host], l.Sitemaps) // before the end of the page is committed, which may end the job
 	}
 	switch {
-	case l.Own != nil:
+	case l.LocalErr != nil:
 		lr.redirects.Drop(&r.Item)
-		lr.calledOff(now, r, l.Sent, l.Own)
+		lr.calledOff(now, r, l.Sent, l.LocalErr)
 	case l.Judged:
 		lr.f.PutBack(now, r)
-		run.sifted(now)
+		run.stopAtPageLimit(now)
 	case l.RobotsLost:
 		s := lr.sites[r.Host]
 		delete(lr.hosts.versions, s.robots.Sum) // the store has lost it
@@ -48,7 +48,7 @@ func (lr *learner) tookPage(now time.Time, l fetchpool.Page) {
 		lr.f.SetRobots(now, r.Host, lr.hosts.robotsState(s, now, lr.hosts.crawlDelay(r.Host)))
 	case l.Skipped:
 		lr.f.Skip(now, r)
-		lr.settledPage(now, r, l.Visit, nil, frontier.Settled{})
+		lr.commitPage(now, r, l.Visit, nil, frontier.Settled{})
 	default:
 		lr.pool.ReportHeard(now)
 		settled := lr.f.Settle(now, r, l.Answer, l.Visit)
@@ -59,23 +59,23 @@ func (lr *learner) tookPage(now time.Time, l fetchpool.Page) {
 		if settled.Verdict == frontier.Ended && l.Visit.Outcome.Page() {
 			pages = 1
 		}
-		run.spend(now, pages, left(l.Answer), l.Wire)
+		run.spend(now, pages, requestsSent(l.Answer), l.Wire)
 		if v := l.Visit; v.Outcome == visit.Fetched && v.Page.Digest != "" && !l.Leaf {
 			run.duplicates.Observe(v.Item.URL, v.Page.SimHash, v.Page.Digest)
 		}
-		lr.settledPage(now, r, l.Visit, run.fresh(now, l.Links), settled)
+		lr.commitPage(now, r, l.Visit, run.filterLinks(now, l.Links), settled)
 	}
 }
 
-// tookRobots learns from robots.txt.
-func (lr *learner) tookRobots(now time.Time, l fetchpool.Robots) {
+// onRobots handles the result of a robots.txt request.
+func (lr *learner) onRobots(now time.Time, l fetchpool.Robots) {
 	s := lr.sites[l.Request.Host]
-	if l.Own != nil {
-		lr.calledOff(now, l.Request, l.Sent, l.Own)
+	if l.LocalErr != nil {
+		lr.calledOff(now, l.Request, l.Sent, l.LocalErr)
 		return
 	}
 	for _, r := range lr.jobs.runsOf(l.Request.Host) {
-		r.spend(now, 0, l.Asked, l.Wire)
+		r.spend(now, 0, l.RequestsSent, l.Wire)
 	}
 	if reason := l.Refused(); reason != "" {
 		// Nothing was sent, so there is nothing to learn or to wait for.
@@ -93,9 +93,9 @@ func (lr *learner) tookRobots(now time.Time, l fetchpool.Robots) {
 	lr.noteEffect(now, l.Request.Host, settled.Effect)
 	s.robots = lr.cfg.Robots.Observe(s.robots, now, l.Says)
 	if l.Body != nil && lr.hosts.newRobots(s.robots.Sum) {
-		lr.pend(committer.Entry{Robots: &store.RobotsVersion{Sum: s.robots.Sum, Body: l.Body, FetchedAt: now}})
+		lr.enqueue(committer.Entry{Robots: &store.RobotsVersion{Sum: s.robots.Sum, Body: l.Body, FetchedAt: now}})
 	}
-	gone := lr.unaskable(now, s, l)
+	gone := lr.giveUpUnreachable(now, s, l)
 	delay := lr.hosts.crawlDelay(l.Request.Host)
 	switch {
 	case l.Read:
@@ -110,23 +110,23 @@ func (lr *learner) tookRobots(now time.Time, l fetchpool.Robots) {
 		return
 	}
 	if s.robots.Known != robots.Nothing {
-		lr.jobs.findSitemaps(s, l.Sitemaps)
+		lr.jobs.requestSitemaps(s, l.Sitemaps)
 	}
 }
 
-// tookSitemap learns from the answer to a request for a sitemap.
-func (lr *learner) tookSitemap(now time.Time, l fetchpool.Sitemap) {
+// onSitemap handles the result of a sitemap request.
+func (lr *learner) onSitemap(now time.Time, l fetchpool.Sitemap) {
 	r := l.Request
 	switch {
-	case l.Own != nil:
-		lr.calledOff(now, r, l.Sent, l.Own)
+	case l.LocalErr != nil:
+		lr.calledOff(now, r, l.Sent, l.LocalErr)
 		return
 	case l.Skipped:
 		lr.f.Skip(now, r)
 		return
 	}
 	if run := lr.jobs.runs[r.Job]; run != nil {
-		run.spend(now, 0, left(l.Answer), l.Wire)
+		run.spend(now, 0, requestsSent(l.Answer), l.Wire)
 	}
 	settled := lr.f.Settle(now, r, l.Answer, nil)
 	lr.measure(r, &l.Answer, l.Wire, settled.Effect)
@@ -134,44 +134,44 @@ func (lr *learner) tookSitemap(now time.Time, l fetchpool.Sitemap) {
 	lr.hosts.touch(r.Host)
 }
 
-// calledOff takes a request back that our own trouble kept from its end. One that had
-// left counts for the pace, whoever has the host next; sent is zero if it had not.
+// calledOff puts back a request that failed for a local reason. If it was sent (sent is not
+// zero) it still counts for the host's pace.
 func (lr *learner) calledOff(now time.Time, r frontier.Request, sent time.Time, own error) {
 	if !sent.IsZero() {
-		lr.f.Sent(sent, r) // as it may have been told
+		lr.f.Sent(sent, r) // possibly reported before
 	}
 	if lr.f.PutBack(now, r) {
 		lr.hosts.touch(r.Host)
 	}
-	lr.ownTrouble(own)
+	lr.failOnLocalErr(own)
 }
 
-// settledPage hands a visit to the next commit.
-func (lr *learner) settledPage(now time.Time, r frontier.Request, v *visit.Visit, links []discovery.Link, s frontier.Settled) {
+// commitPage adds a visit to the next commit.
+func (lr *learner) commitPage(now time.Time, r frontier.Request, v *visit.Visit, links []discovery.Link, s frontier.Settled) {
 	switch s.Verdict {
 	case frontier.InDoubt:
 	case frontier.Again:
 		v.Outcome, v.Reason, v.Wait = visit.Pending, "", visit.WaitHold
 		v.Links = nil
 		lr.meter.Totals.Retries[s.Effect.Charge()]++
-		lr.hosts.pendAt(r.Host, committer.Entry{Request: &r, Retry: &store.Retry{Visit: *v, Attempt: s.Attempt}})
+		lr.hosts.enqueueFor(r.Host, committer.Entry{Request: &r, Retry: &store.Retry{Visit: *v, Attempt: s.Attempt}})
 		if s.Effect.Urgent() {
-			lr.commits.Hurry()
+			lr.commits.FlushNow()
 		}
 	case frontier.Ended:
-		lr.hosts.pendAt(r.Host, committer.Entry{Request: &r, Visit: v, Found: links})
+		lr.hosts.enqueueFor(r.Host, committer.Entry{Request: &r, Visit: v, Found: links})
 	}
 }
 
-// left is how many requests an answer is to: none where it never left.
-func left(a frontier.Answer) int64 {
+// requestsSent is the number of requests behind an answer: 0 if it was never sent.
+func requestsSent(a frontier.Answer) int64 {
 	if a.SentAt.IsZero() {
 		return 0
 	}
 	return 1
 }
 
-// noteEffect logs and keeps what an answer did to a host.
+// noteEffect logs and stores how an answer changed the pace of a host.
 func (lr *learner) noteEffect(now time.Time, host string, e politeness.Effect) {
 	if e.Has(politeness.Incident) {
 		for _, r := range lr.jobs.runsOf(host) {
@@ -199,7 +199,7 @@ func (lr *learner) noteEffect(now time.Time, host string, e politeness.Effect) {
 		}
 	}
 	if e.Urgent() {
-		lr.commits.Hurry()
+		lr.commits.FlushNow()
 	}
 	if !e.Has(politeness.Cancelled) {
 		return
@@ -212,7 +212,7 @@ func (lr *learner) noteEffect(now time.Time, host string, e politeness.Effect) {
 	}
 }
 
-// measure counts a request that is over, and what its answer did to the host.
+// measure counts a finished request and its effect on the host.
 func (lr *learner) measure(r frontier.Request, a *frontier.Answer, wire int64, e politeness.Effect) {
 	view, ok := lr.f.View(r.Host)
 	s := lr.sites[r.Host]
@@ -221,28 +221,28 @@ func (lr *learner) measure(r frontier.Request, a *frontier.Answer, wire int64, e
 		refusal = view.Policy.Refuses(a.Status)
 		cut = e.Has(politeness.Incident) && s != nil && view.Policy.Cap(view.State) < int(s.promise.Cap)
 	}
-	lr.meter.Landed(r.Kind, a, wire)
+	lr.meter.RequestDone(r.Kind, a, wire)
 	lr.meter.Affected(a.Status, refusal, cut, e)
 }
 
-// tries is how often a host that says that there is nobody to ask is believed:
-// as often as a URL is tried after network errors.
-const tries = 3
+// maxUnreachableTries is after how many consecutive responses an unreachable host is given
+// up: as often as a URL is tried after network errors.
+const maxUnreachableTries = 3
 
-// unaskable gives up on a host that may not or cannot be asked: what stopped the
-// question about robots.txt would stop every page, and is their end.
-func (lr *learner) unaskable(now time.Time, s *site, l fetchpool.Robots) bool {
+// giveUpUnreachable gives up on a host that may not or cannot be reached: what stopped the
+// request for robots.txt would stop every page, and becomes their outcome.
+func (lr *learner) giveUpUnreachable(now time.Time, s *site, l fetchpool.Robots) bool {
 	failure, ok := errors.AsType[*fetch.Error](l.Err)
-	s.nobody = ""
+	s.unreachable = ""
 	if hop, ok := errors.AsType[*fetch.RefusedHopError](l.Err); ok {
-		// Waiting would not open it.
+		// Waiting would not help.
 		lr.cfg.Log.Warn("robots.txt redirects to a blocked address", "host", l.Request.Host, "to", hop.To.Host(), "err", hop.Err)
 		lr.f.GiveUp(now, l.Request.Host, visit.Skipped, visit.RobotsUnreachable)
 		return true
 	}
 	switch {
 	case !ok:
-		s.definite = 0
+		s.unreachableTries = 0
 		return false
 	case lr.fallBack(now, l.Request.Host, failure):
 		return true
@@ -252,24 +252,24 @@ func (lr *learner) unaskable(now time.Time, s *site, l fetchpool.Robots) bool {
 	case !l.Answer.Answered || s.robots.Known != robots.Nothing:
 		return false
 	}
-	s.nobody = visit.Reason(failure.Reason)
-	if s.definite++; s.definite < tries {
+	s.unreachable = visit.Reason(failure.Reason)
+	if s.unreachableTries++; s.unreachableTries < maxUnreachableTries {
 		return false
 	}
 	lr.f.GiveUp(now, l.Request.Host, visit.Failed, visit.Reason(failure.Reason))
 	return true
 }
 
-// parked is how URLs end that a job waits for no longer. Where robots.txt could
-// not be read because there is nobody to ask, that is their end, too.
+// parked adjusts how the URLs of a parked host end. If robots.txt could not be read because
+// the host is unreachable, that is their reason too.
 func (lr *learner) parked(p frontier.Park) frontier.Park {
-	if s := lr.sites[p.Host]; s != nil && s.nobody != "" && p.Reason == visit.RobotsUnreachable {
-		p.Outcome, p.Reason = visit.Failed, s.nobody
+	if s := lr.sites[p.Host]; s != nil && s.unreachable != "" && p.Reason == visit.RobotsUnreachable {
+		p.Outcome, p.Reason = visit.Failed, s.unreachable
 	}
 	return p
 }
 
-// fallBack turns to the other seed of a host that cannot be connected to.
+// fallBack switches to the alternative seed of a host that cannot be connected to.
 func (lr *learner) fallBack(now time.Time, host string, failure *fetch.Error) (turned bool) {
 	if failure.Phase != fetch.PhaseConnect && failure.Phase != fetch.PhaseTLS {
 		return false
@@ -283,18 +283,18 @@ func (lr *learner) fallBack(now time.Time, host string, failure *fetch.Error) (t
 	return turned
 }
 
-// ownTrouble ends the crawl for an error that is neither a host's nor the order
-// to stop.
-func (lr *learner) ownTrouble(err error) {
+// failOnLocalErr ends the crawl for an error that is neither a host's nor the result of
+// stopping.
+func (lr *learner) failOnLocalErr(err error) {
 	if !lr.halted && !errors.Is(err, context.Canceled) && !errors.Is(err, ownership.ErrExpired) && !errors.Is(err, errEnded) && !fetchpool.CalledOff(err) {
 		lr.loop.Fail(err)
 	}
 }
 
-// lookForLoops follows the redirects of a commit again, in a fleet.
+// lookForLoops checks the redirects of a commit for loops again, in a fleet.
 func (lr *learner) lookForLoops(ctx context.Context, visits []visit.Visit) {
-	if lr.alone {
-		return // it sees them all
+	if lr.solo {
+		return // a single process sees them all before
 	}
 	var list []visit.Visit
 	for i := range visits {
@@ -321,6 +321,6 @@ func (r *run) fallBack(host string, failure *fetch.Error) bool {
 	r.log.Info("cannot connect, trying the other scheme", "host", host, "url", other.String(), "err", failure)
 	f := store.Found{Item: visit.Item{Job: r.ID, URL: other, Found: visit.FoundSeed}}
 	r.seedHosts[other.Host()] = true
-	r.pend(committer.Entry{Found: []discovery.Link{{Found: f, Mark: r.rules.Mark(&f, 0)}}})
+	r.enqueue(committer.Entry{Found: []discovery.Link{{Found: f, Mark: r.rules.Mark(&f, 0)}}})
 	return true
 }

@@ -13,8 +13,8 @@ import (
 	"headway/store"
 )
 
-// loader takes in the states of hosts, and with them the right to their domains where
-// that is shared with other processes.
+// loader loads the states of hosts and, where domains are shared with other processes,
+// claims their domains.
 type loader struct {
 	*base
 	hosts  *hosts
@@ -22,10 +22,10 @@ type loader struct {
 	queues *queues
 }
 
-// share asks the next question, unless one is under way: what others wait for
-// comes first.
+// share sends the next request about domains to the store, unless one is under way. Domains
+// that others wait for come first.
 func (ld *loader) share(ctx context.Context, now time.Time) {
-	if ld.domains.Asking() {
+	if ld.domains.Querying() {
 		return
 	}
 	shared, ok := ld.st.(store.Domains)
@@ -39,7 +39,7 @@ func (ld *loader) share(ctx context.Context, now time.Time) {
 	ld.startLoad(ctx, now)
 }
 
-// startLoad asks for hosts.
+// startLoad claims and loads hosts.
 func (ld *loader) startLoad(ctx context.Context, now time.Time) {
 	ld.domains.Retry(now)
 	if ld.halted {
@@ -58,7 +58,7 @@ func (ld *loader) startLoad(ctx context.Context, now time.Time) {
 			unclean[h] = !lease.Clean && !ld.domains.Clean(s.domain)
 		}
 	}
-	ld.domains.Ask()
+	ld.domains.StartQuery()
 	slices.Sort(domains)
 	domains = slices.Compact(domains)
 	epoch := ld.lease.Epoch()
@@ -69,26 +69,26 @@ func (ld *loader) startLoad(ctx context.Context, now time.Time) {
 		l.took = time.Since(began)
 		return l, err
 	}, func(now time.Time, got loaded, err error) {
-		ld.domains.Answered()
+		ld.domains.EndQuery()
 		switch {
 		case err != nil:
 			ld.loop.FailUnless(ctx, err)
 		case ld.lease.Epoch() != epoch:
 			ld.domains.Doubt(hosts, got.claim.Granted)
 		default:
-			ld.tookLoad(now, hosts, got.claim, got.known, unclean)
+			ld.onLoaded(now, hosts, got.claim, got.known, unclean)
 			ld.domains.Loaded(now, got.took, got.claim.Granted)
 		}
 	})
 }
 
-// tookLoad puts hosts on the schedule.
-func (ld *loader) tookLoad(now time.Time, hosts []string, claim store.Claim, known map[string]knownHost, unclean map[string]bool) {
+// onLoaded adds loaded hosts to the schedule.
+func (ld *loader) onLoaded(now time.Time, hosts []string, claim store.Claim, known map[string]knownHost, unclean map[string]bool) {
 	granted := make(map[string]bool, len(claim.Granted))
 	for _, d := range claim.Granted {
 		granted[d] = true
 	}
-	asked := ld.domainsAsked(claim.Hosts)
+	asked := ld.domainsLastSent(claim.Hosts)
 	for _, name := range hosts {
 		s := ld.sites[name]
 		if s == nil {
@@ -117,8 +117,7 @@ func (ld *loader) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 			s.stored = pace.Of(&h.Host)
 		}
 		if at, ok := ld.slots.Since(s.slot); ok {
-			// What others did on a slot that has just become ours is not looked
-			// up host by host.
+			// What others did on a newly acquired slot is not looked up host by host.
 			state.DomainAsked = at
 		}
 		state.Robots = ld.hosts.robotsState(s, now, h.delay)
@@ -128,30 +127,31 @@ func (ld *loader) tookLoad(now time.Time, hosts []string, claim store.Claim, kno
 			ld.cfg.Log.Warn("host is paused by an operator; continue with headway host resume", "host", name)
 		}
 		if state.Unclean {
-			ld.hosts.touch(name) // that it has to wait must outlive a clean end before its next request
+			ld.hosts.touch(name) // the wait must survive a clean shutdown before its next request
 		}
 		if state.Robots.Known && !state.Robots.Closed {
-			ld.jobs.findSitemaps(s, h.sitemaps)
+			ld.jobs.requestSitemaps(s, h.sitemaps)
 		}
-		ld.hosts.shun(now, name)
+		ld.hosts.dropOptedOut(now, name)
 	}
-	ld.tellHolders(claim)
+	ld.logHolders(claim)
 }
 
-// tellHolders says with whom hosts are shared, once of each.
-func (ld *loader) tellHolders(claim store.Claim) {
+// logHolders logs which processes share our hosts, once each.
+func (ld *loader) logHolders(claim store.Claim) {
 	say := func(list []store.Possession, what string) {
-		for _, p := range ld.domains.Tell(list) {
+		for _, p := range ld.domains.Unreported(list) {
 			ld.cfg.Log.Warn(what, "domain", p.Domain, "pid", p.PID, "folder", p.Dir)
 		}
 	}
 	say(claim.Held, "another crawl uses the same hosts, taking turns")
-	ld.domains.Untell(claim.Taken)
+	ld.domains.ForgetReported(claim.Taken)
 	say(claim.Taken, "another crawl is suspended, taking over its hosts")
 }
 
-// domainsAsked is when any host of each domain was last asked, by whomever.
-func (ld *loader) domainsAsked(shared []store.Host) map[string]time.Time {
+// domainsLastSent returns when any host of each domain last received a request, from any
+// process.
+func (ld *loader) domainsLastSent(shared []store.Host) map[string]time.Time {
 	asked := map[string]time.Time{}
 	for i := range shared {
 		if u, err := store.ParseHost(shared[i].Host); err == nil && shared[i].LastSent.After(asked[u.Domain()]) {
@@ -161,25 +161,25 @@ func (ld *loader) domainsAsked(shared []store.Host) map[string]time.Time {
 	return asked
 }
 
-// startWanted asks whether another process wants a domain of ours.
+// startWanted asks the store whether other processes want our domains.
 func (ld *loader) startWanted(ctx context.Context, shared store.Domains) {
-	ld.domains.Ask()
+	ld.domains.StartQuery()
 	loop.Ask(ctx, ld.loop, func(ctx context.Context) ([]string, error) {
 		return shared.Wanted(ctx, ld.loop.Now())
 	}, func(now time.Time, wanted []string, err error) {
-		ld.domains.Answered()
+		ld.domains.EndQuery()
 		if err != nil {
-			ld.loop.FailUnless(ctx, fmt.Errorf("ask for requests of other crawls: %w", err))
+			ld.loop.FailUnless(ctx, fmt.Errorf("read which hosts other crawls want: %w", err))
 			return
 		}
-		ld.tookWanted(now, wanted)
+		ld.onWanted(now, wanted)
 	})
 }
 
-// tookWanted stops sending to domains that others wait for, except to those that
-// are ours only since a moment ago: one that we asked for and that was handed to
-// us before we asked again, or whose turn is not over.
-func (ld *loader) tookWanted(now time.Time, wanted []string) {
+// onWanted stops sending to domains that others wait for. It keeps domains that have just
+// become ours: those granted before we asked for them again, and those whose minimum turn
+// is not over.
+func (ld *loader) onWanted(now time.Time, wanted []string) {
 	if len(wanted) == 0 {
 		return
 	}
@@ -190,15 +190,14 @@ func (ld *loader) tookWanted(now time.Time, wanted []string) {
 		}
 	}
 	for _, d := range wanted {
-		if ld.domains.TurnOver(now, d) && !(awaited[d] && len(ld.f.Hosts(d)) == 0) && ld.domains.Give(d) {
+		if ld.domains.TurnOver(now, d) && !(awaited[d] && len(ld.f.Hosts(d)) == 0) && ld.domains.StartYield(d) {
 			ld.queues.yield(now, d)
 		}
 	}
 }
 
-// startYield gives up the domains of which nothing is under way, the states of
-// their hosts stored: what a commit says of a host that is no longer ours is
-// refused.
+// startYield hands over the domains without requests under way and with all host states
+// stored: a later commit about them would be rejected.
 func (ld *loader) startYield(ctx context.Context, shared store.Domains) bool {
 	yields := ld.domains.Yields()
 	if len(yields) == 0 {
@@ -209,12 +208,12 @@ func (ld *loader) startYield(ctx context.Context, shared store.Domains) bool {
 	var hosts []store.Host
 	for d, quiet := range yields {
 		switch {
-		case !quiet: // what was answered is stored at once: others wait
-			if ld.commits.Waits() {
-				ld.commits.Hurry()
+		case !quiet: // commit answers at once: others wait
+			if ld.commits.HasPending() {
+				ld.commits.FlushNow()
 			}
 		case unstored[d]:
-			ld.commits.Hurry()
+			ld.commits.FlushNow()
 		default:
 			domains = append(domains, d)
 			hosts = append(hosts, ld.hosts.hostsOf(d)...)
@@ -226,11 +225,11 @@ func (ld *loader) startYield(ctx context.Context, shared store.Domains) bool {
 	for i := range hosts {
 		ld.sites[hosts[i].Host].claimed = false
 	}
-	ld.domains.Ask()
+	ld.domains.StartQuery()
 	loop.Do(ctx, ld.loop, func(ctx context.Context) error {
 		return shared.Yield(context.WithoutCancel(ctx), ld.loop.Now(), domains, hosts)
 	}, func(now time.Time, err error) {
-		ld.domains.Answered()
+		ld.domains.EndQuery()
 		if err != nil {
 			ld.loop.FailUnless(ctx, fmt.Errorf("hand %d domains over: %w", len(domains), err))
 			return
@@ -243,7 +242,7 @@ func (ld *loader) startYield(ctx context.Context, shared store.Domains) bool {
 	return true
 }
 
-// yieldAll gives all domains up at the end.
+// yieldAll hands over all domains at the end.
 func (ld *loader) yieldAll(ctx context.Context, now time.Time) error {
 	shared, ok := ld.st.(store.Domains)
 	if !ok {
@@ -270,10 +269,10 @@ func (ld *loader) yieldAll(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// rest lets go of a host that left memory. Its state is stored already, because
-// a host leaves only after its last commit; one with work is stored once more
-// with the time at which it is ready, by which it comes back.
-func (ld *loader) rest(r frontier.Rest) {
+// evict drops a host that left the schedule's memory. Its state is already stored, because
+// a host leaves only after its last commit. A host with work is stored once more with the
+// time at which it is ready, so that it is loaded again then.
+func (ld *loader) evict(r frontier.Rest) {
 	s := ld.sites[r.Host]
 	if s == nil {
 		return
@@ -281,19 +280,20 @@ func (ld *loader) rest(r frontier.Rest) {
 	if !r.Until.IsZero() {
 		if h, ok := ld.hosts.encodeHost(r.Host, s, r.State); ok {
 			h.Rest = r.Until
-			ld.commits.Rest(h)
+			ld.commits.StoreHost(h)
 		}
 	}
 	delete(ld.sites, r.Host)
-	// A domain without work is not kept from others.
+	// A domain without work is released to others.
 	if s.claimed && r.Until.IsZero() && len(ld.f.Hosts(s.domain)) == 0 {
-		if _, ok := ld.st.(store.Domains); ok && ld.domains.Give(s.domain) {
+		if _, ok := ld.st.(store.Domains); ok && ld.domains.StartYield(s.domain) {
 			ld.queues.yield(ld.loop.Now(), s.domain)
 		}
 	}
 }
 
-// keep shows other processes that this one runs, and tells what was taken from it.
+// keep renews the heartbeat for other processes and returns the domains that were taken
+// from us.
 func (ld *loader) keep(ctx context.Context) (lost []string, err error) {
 	if shared, ok := ld.st.(store.Domains); ok {
 		lost, err = shared.Keep(ctx)
@@ -301,13 +301,12 @@ func (ld *loader) keep(ctx context.Context) (lost []string, err error) {
 	return lost, err
 }
 
-// goOn takes domains off the schedule that others took while the process was stopped, as
-// if they had asked for them.
-func (ld *loader) goOn(silent time.Duration, lost []string, then func()) {
+// onResumed drops the domains that others took over while the process was suspended.
+func (ld *loader) onResumed(silent time.Duration, lost []string, then func()) {
 	ld.loop.Post(func(now time.Time) {
 		ld.cfg.Log.Warn("process was suspended, reconnecting", "suspended", silent.Round(time.Second), "domains_lost", len(lost))
 		for _, d := range lost {
-			if ld.domains.Give(d) {
+			if ld.domains.StartYield(d) {
 				ld.f.Yield(now, d)
 			}
 		}

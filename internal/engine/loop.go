@@ -15,21 +15,21 @@ import (
 
 // Times of the loop.
 const (
-	tickEvery    = 250 * time.Millisecond // limits, disk and progress are looked at
-	graceful     = 2 * time.Second        // what is in flight gets after the time limit
-	diskPatience = 10 * time.Minute       // how long too little room is waited out
+	tickEvery    = 250 * time.Millisecond // interval of the checks of limits, disk and progress
+	graceful     = 2 * time.Second        // time for requests in flight after the time limit
+	diskPatience = 10 * time.Minute       // how long to wait for free disk space
 )
 
-// maxBehind is how many visits may wait for their commit before nothing more is
-// fetched, MaxLinksBehind how many links of theirs, and maxOutbox how many batches for
-// the outputs.
+// maxBehind is how many visits may wait for their commit before fetching stops,
+// MaxLinksBehind how many of their links, and maxOutbox how many batches may wait for the
+// outputs.
 const (
 	maxBehind      = 2 * store.MaxVisits
 	MaxLinksBehind = 20_000
 	maxOutbox      = 64
 )
 
-// cycle is the work of the loop, which owns everything that is remembered.
+// cycle runs the loop, which owns all state.
 func (c *crawler) cycle(ctx, work context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -42,14 +42,14 @@ func (c *crawler) cycle(ctx, work context.Context) {
 	c.queues.warm(work)
 	for c.loop.Err() == nil {
 		now := c.loop.Now()
-		c.mode.tend(work, now)
+		c.mode.runFleetDuties(work, now)
 		c.dispatch(work, now)
 		c.commits.Start(work, now, c.halted)
-		c.outbox.Hand()
+		c.outbox.Flush()
 		if c.finished(work) {
 			return
 		}
-		var soon chan struct{} // receives while there is something to do at once
+		var soon chan struct{} // ready while there is work to do at once
 		if wait := c.loop.Sleep(c.loop.Now()); wait > 0 {
 			timer.Reset(wait)
 		} else {
@@ -61,7 +61,7 @@ func (c *crawler) cycle(ctx, work context.Context) {
 		case <-soon:
 		case <-timer.C:
 		case <-tick.C:
-			c.look(work, c.loop.Now())
+			c.tick(work, c.loop.Now())
 		case <-drain:
 			drain = nil
 			c.jobs.halt(c.loop.Now(), &jobrun.End{Reason: "interrupted"})
@@ -74,8 +74,7 @@ func (c *crawler) cycle(ctx, work context.Context) {
 	}
 }
 
-// permits is how many more requests may start, and what those wait for that may
-// not.
+// permits is how many more requests may start, and what the others wait for.
 func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 	c.gov.InFlight(c.pool.Busy())
 	if since, underway := c.commits.Underway(); underway {
@@ -104,7 +103,7 @@ func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 	return c.mode.permits(permits, short)
 }
 
-// dispatch asks the schedule what to do and does it.
+// dispatch carries out what the schedule decides.
 func (c *crawler) dispatch(work context.Context, now time.Time) {
 	permits, short := c.permits(now)
 	b := c.f.Next(now, permits, short)
@@ -112,35 +111,35 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 	for i := range b.Resolved {
 		r := &b.Resolved[i]
 		if r.Forbidden {
-			request := r.Request // the batch is used again
+			request := r.Request // the batch is reused
 			s := c.sites[request.Host]
-			c.commits.AddLast(committer.Entry{Request: &request, Visit: r.Visit, Slot: s.slot, Domain: s.domain})
+			c.commits.AddLowPriority(committer.Entry{Request: &request, Visit: r.Visit, Slot: s.slot, Domain: s.domain})
 			continue
 		}
-		c.learner.settledPage(now, r.Request, r.Visit, nil, r.Settled)
+		c.learner.commitPage(now, r.Request, r.Visit, nil, r.Settled)
 	}
-	c.queues.siftOn()
+	c.queues.continueRecheck()
 	for i := range b.Requests {
 		c.start(work, now, b.Requests[i])
 	}
-	c.jobs.takeHosts(work, now, b.Take)
+	c.jobs.reserveHosts(work, now, b.Take)
 	for _, p := range b.Parks {
 		p = c.learner.parked(p)
-		c.hosts.pendAt(p.Host, committer.Entry{Park: &p})
+		c.hosts.enqueueFor(p.Host, committer.Entry{Park: &p})
 	}
 	for _, r := range b.Rest {
-		c.loader.rest(r)
+		c.loader.evict(r)
 	}
 	if len(b.Refill) > 0 {
 		c.queues.refills = append(c.queues.refills, b.Refill...)
 	}
 	c.queues.startRefill(work, now)
-	c.queues.sifts = append(c.queues.sifts, b.Sift...)
-	c.queues.startSift(work)
+	c.queues.rechecks = append(c.queues.rechecks, b.Sift...)
+	c.queues.startRecheck(work)
 	for _, t := range b.Tokens {
 		c.queues.reserve(work, t)
 	}
-	c.queues.askTurns(work, now, b.Turns)
+	c.queues.reserveRate(work, now, b.Turns)
 	c.domains.Want(b.Load)
 	for _, d := range b.Quiet {
 		c.domains.Quiet(d)
@@ -154,18 +153,18 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 	}
 }
 
-// start gives a request to a worker, or ends a page that must not be fetched.
+// start hands a request to a worker, or ends a page that must not be fetched.
 func (c *crawler) start(work context.Context, now time.Time, r frontier.Request) {
 	s, run := c.sites[r.Host], c.jobs.runs[r.Job]
 	if r.Kind == frontier.Page {
 		if v := run.unwanted(r.Item); v != nil {
 			c.f.Skip(now, r)
-			c.learner.settledPage(now, r, v, nil, frontier.Settled{})
+			c.learner.commitPage(now, r, v, nil, frontier.Settled{})
 			return
 		}
 	} else if c.cfg.OptedOut(s.home) {
 		c.f.PutBack(now, r)
-		c.hosts.shun(now, r.Host)
+		c.hosts.dropOptedOut(now, r.Host)
 		return
 	}
 	ctx := work
@@ -178,9 +177,9 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 	c.pool.Start(ctx, c.task(r))
 }
 
-// look is done a few times a second: limits, disk, progress.
-func (c *crawler) look(work context.Context, now time.Time) {
-	c.mode.look(work, now)
+// tick runs a few times a second: limits, disk, progress.
+func (c *crawler) tick(work context.Context, now time.Time) {
+	c.mode.tick(work, now)
 	c.jobs.recordPoints(work, now)
 	if !c.haltAt.IsZero() && !now.Before(c.haltAt) {
 		c.stopWork(context.Canceled)
@@ -195,8 +194,7 @@ func (c *crawler) look(work context.Context, now time.Time) {
 	c.show(now, false)
 }
 
-// watchMemory tells the governor how much memory is in use, where that is
-// limited.
+// watchMemory reports memory use to the governor if there is a memory limit.
 func (c *crawler) watchMemory(now time.Time) {
 	if c.cfg.MemoryLimit == 0 {
 		return
@@ -206,7 +204,7 @@ func (c *crawler) watchMemory(now time.Time) {
 	c.gov.Memory(now, int64(sample[0].Value.Uint64()-sample[1].Value.Uint64()), c.cfg.MemoryLimit)
 }
 
-// watchDisk pauses while there is too little room.
+// watchDisk pauses fetching while disk space is low.
 func (c *crawler) watchDisk(now time.Time) {
 	if c.cfg.Free == nil {
 		return
@@ -228,9 +226,9 @@ func (c *crawler) watchDisk(now time.Time) {
 	}
 }
 
-// finished tells whether the crawl is over, and how.
+// finished reports whether the crawl is over.
 func (c *crawler) finished(ctx context.Context) bool {
-	if c.pool.Busy()+c.pool.Dragging() > 0 || !c.commits.Idle() || c.outbox.Len() > 0 || c.domains.Asking() {
+	if c.pool.Busy()+c.pool.Stalled() > 0 || !c.commits.Idle() || c.outbox.Len() > 0 || c.domains.Querying() {
 		return false
 	}
 	return c.mode.finished(ctx)

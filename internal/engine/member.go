@@ -15,7 +15,7 @@ import (
 	"headway/visit"
 )
 
-// Fleet is what a worker of a fleet has in common with the others.
+// Fleet is the configuration that all workers of a fleet share.
 type Fleet struct {
 	// Open turns a stored job into what is to be crawled.
 	Open   func(store.Job) (Job, error)
@@ -24,45 +24,44 @@ type Fleet struct {
 
 // Times of a worker of a fleet.
 const (
-	// pollEvery is how often a worker asks what it is told of anyway, in case it
-	// was not; pollBlind the same where nobody tells.
+	// pollEvery is how often a worker polls for changes it should be notified of, pollBlind
+	// the same without notifications.
 	pollEvery = store.PollEvery
 	pollBlind = time.Second
-	// optOutsEvery is how often a worker looks at the list of opt-outs by itself.
+	// optOutsEvery is how often a worker polls the list of opt-outs.
 	optOutsEvery = time.Minute
-	// upkeepEvery is how often the worker that is responsible for a job looks how
-	// it stands.
-	upkeepEvery = time.Second
-	// drainFor is what requests under way get when a worker is told to leave.
+	// superviseEvery is how often the worker responsible for a job checks its state.
+	superviseEvery = time.Second
+	// drainFor is how long requests in flight may continue when a worker drains.
 	drainFor = 10 * time.Second
-	// settleFor is what the last pages of a job that drains get to be stored before
+	// settleFor is how long the last pages of a draining job may take to be stored before
 	// it ends.
 	settleFor = time.Second
-	// lastFor is what storing and giving back get after that, and endWithin when a
-	// worker ends at once.
+	// lastFor is how long final writes may take after that, endWithin the same when a
+	// worker stops at once.
 	lastFor   = 10 * time.Second
 	endWithin = 500 * time.Millisecond
-	// rejoinFirst and rejoinLast bound the wait before a worker that lost its
-	// place, or its store, tries again.
+	// rejoinFirst and rejoinLast bound the backoff before a worker that lost its lease or
+	// its store rejoins.
 	rejoinFirst = time.Second
 	rejoinLast  = 15 * time.Second
 )
 
 // Bounds of a worker of a fleet.
 const (
-	maxArrivals = 1000 // notices taken at a time
-	maxOpening  = 32   // jobs that are being opened
-	maxTending  = 32   // jobs that are being looked after
+	maxArrivals   = 1000 // arrivals read at a time
+	maxOpening    = 32   // jobs opened at a time
+	maxSupervised = 32   // jobs supervised at a time
 )
 
-// Work is a worker of a fleet, until ctx ends or it is drained. One that lost its place
-// starts anew by itself. The error is one that trying again does not help.
+// Work runs a worker of a fleet until ctx ends or it is drained. A worker that loses its
+// lease rejoins by itself. It returns only errors that a retry does not help.
 func Work(ctx context.Context, w Worker, f Fleet) error {
 	wait := rejoinFirst
 	for {
 		began := time.Now()
 		c, m := newMember(w, f)
-		err := c.live(ctx, m)
+		err := c.runOnce(ctx, m)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -84,7 +83,7 @@ func Work(ctx context.Context, w Worker, f Fleet) error {
 	}
 }
 
-// member is a crawler's part in a fleet: it shares the store with others.
+// member is the mode of a worker of a fleet, which shares its store with others.
 type member struct {
 	*base
 	hosts  *hosts
@@ -94,26 +93,26 @@ type member struct {
 	opener *opener
 	safety limit.Limits
 
-	rebalancing chore
-	crowds      chore
-	crowding    bool // others were told of our crowds
-	follow      chore
-	arrivals    chore
-	optOuts     optOuts
-	opening     map[job.ID]bool
-	unopened    bool      // more jobs are to be opened
-	tending     int       // jobs that are being looked after
-	told        bool      // somebody tells us of news
-	upAt        time.Time // when the time of the next job is up; zero: of none
+	rebalancing  chore
+	addressLoads chore
+	sharedLoad   bool // others know of our address load
+	follow       chore
+	arrivals     chore
+	optOuts      optOuts
+	opening      map[job.ID]bool
+	unopened     bool      // more jobs wait to be opened
+	supervised   int       // jobs being supervised
+	listening    bool      // notifications arrive
+	nextDeadline time.Time // the next time limit of a job; zero: none
 }
 
-// chore is something that is asked of the store now and then, one at a time.
+// chore is periodic work that queries the store, one query at a time.
 type chore struct {
-	at   time.Time // while it is under way zero, unless there are news since
+	at   time.Time // when it is due; zero while busy, unless it was requested again
 	busy bool
 }
 
-// due tells whether it is time, and if so that it is under way.
+// due reports whether it is time, and if so marks the chore as busy.
 func (c *chore) due(now time.Time) bool {
 	if c.busy || now.Before(c.at) {
 		return false
@@ -122,8 +121,8 @@ func (c *chore) due(now time.Time) bool {
 	return true
 }
 
-// done says when to ask again: sooner where there were news meanwhile, which the
-// answer may not know of.
+// done ends a run and schedules the next: earlier if it was requested meanwhile, because
+// the result may be older than that.
 func (c *chore) done(at time.Time) {
 	c.busy = false
 	if c.at.IsZero() {
@@ -131,7 +130,7 @@ func (c *chore) done(at time.Time) {
 	}
 }
 
-// newMember returns a crawler that is one of a fleet, and its part in that.
+// newMember returns a crawler in a fleet, and its mode.
 func newMember(w Worker, f Fleet) (*crawler, *member) {
 	c := newCrawler(w, false)
 	m := &member{
@@ -140,12 +139,12 @@ func newMember(w Worker, f Fleet) (*crawler, *member) {
 		safety: f.Safety, opening: map[job.ID]bool{},
 	}
 	c.mode = m
-	c.cfg.OptedOut = m.optOuts.beside(w.OptedOut)
+	c.cfg.OptedOut = m.optOuts.combine(w.OptedOut)
 	return c, m
 }
 
-// live is one life of a worker.
-func (c *crawler) live(ctx context.Context, m *member) error {
+// runOnce runs the worker until it leaves the fleet or loses its lease.
+func (c *crawler) runOnce(ctx context.Context, m *member) error {
 	c.loop.Begin()
 	if err := c.open(ctx, c.loop.Now(), 0); err != nil {
 		return err
@@ -157,8 +156,8 @@ func (c *crawler) live(ctx context.Context, m *member) error {
 		c.loop.Fail(err)
 	}
 	if c.loop.Err() != nil {
-		// Nothing of us is under way any more, so nobody need wait until we are
-		// found dead. Where the store is not to be had, they must.
+		// Nothing of ours is under way, so release the slots now instead of letting the
+		// lease expire. If the store cannot be reached, it expires.
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 		defer stop()
 		if gone := c.st.Abandon(ctx, c.worker); gone != nil {
@@ -166,7 +165,7 @@ func (c *crawler) live(ctx context.Context, m *member) error {
 		}
 		return errors.Join(err, c.pool.CloseJournal())
 	}
-	last, done := c.afterlife()
+	last, done := c.shutdownContext()
 	defer done()
 	errs := []error{err, c.giveBack(last, c.loop.Now())}
 	for _, r := range c.jobs.runs {
@@ -177,21 +176,21 @@ func (c *crawler) live(ctx context.Context, m *member) error {
 
 // listener implements [mode].
 func (m *member) listener() func(ctx context.Context) {
-	teller, ok := m.st.(store.Fleet)
+	notifier, ok := m.st.(store.Fleet)
 	if !ok {
 		return func(context.Context) {}
 	}
 	loop, log, worker := m.loop, m.log, m.worker
 	return func(ctx context.Context) {
 		for ctx.Err() == nil {
-			err := teller.Await(ctx, worker, func(n store.News) {
-				loop.Post(func(now time.Time) { m.hear(now, n) })
+			err := notifier.Await(ctx, worker, func(n store.News) {
+				loop.Post(func(now time.Time) { m.onNotification(now, n) })
 			})
 			if ctx.Err() != nil {
 				return
 			}
 			log.Warn("notification listener lost, polling instead", "err", err)
-			loop.Post(func(time.Time) { m.told = false })
+			loop.Post(func(time.Time) { m.listening = false })
 			select {
 			case <-ctx.Done():
 			case <-time.After(listenAgain):
@@ -200,12 +199,12 @@ func (m *member) listener() func(ctx context.Context) {
 	}
 }
 
-// listenAgain is how soon news are listened to again when that failed.
+// listenAgain is how soon the notification listener reconnects.
 const listenAgain = loop.RetryLast
 
-// hear notes news.
-func (m *member) hear(now time.Time, n store.News) {
-	m.told = true
+// onNotification handles a notification.
+func (m *member) onNotification(now time.Time, n store.News) {
+	m.listening = true
 	if n&store.NewArrivals != 0 {
 		m.arrivals.at = now
 	}
@@ -216,71 +215,71 @@ func (m *member) hear(now time.Time, n store.News) {
 		m.control.ReadNow(now)
 	}
 	if n&store.NewOptOuts != 0 {
-		m.optOuts.told(now)
+		m.optOuts.onChanged(now)
 	}
 }
 
-// chores does what a worker of a fleet has to do beside crawling.
+// chores runs the periodic work of a fleet worker.
 func (m *member) chores(work context.Context, now time.Time) {
-	m.giveUp(work, now)
+	m.releaseSlots(work, now)
 	if m.halted {
 		return
 	}
 	m.rebalance(work, now)
-	m.tellCrowds(work, now)
+	m.shareAddressLoad(work, now)
 	m.followOptOuts(work, now)
 	m.followJobs(work, now)
 	m.takeArrivals(work, now)
 }
 
-// again implements [mode]: while the lease lasts. A database that restarts is back before
-// that.
-func (m *member) again(error) bool { return !m.lease.Expired(time.Now()) }
+// retryable implements [mode]: retry while the lease lasts. A database restart is shorter
+// than that.
+func (m *member) retryable(error) bool { return !m.lease.Expired(time.Now()) }
 
-// tend implements [mode].
-func (m *member) tend(work context.Context, now time.Time) {
+// runFleetDuties implements [mode].
+func (m *member) runFleetDuties(work context.Context, now time.Time) {
 	m.chores(work, now)
-	if !m.upAt.IsZero() && !now.Before(m.upAt) {
-		m.stopInTime(now)
+	if !m.nextDeadline.IsZero() && !now.Before(m.nextDeadline) {
+		m.stopOverdueJobs(now)
 	}
 }
 
-// look implements [mode].
-func (m *member) look(work context.Context, now time.Time) {
-	m.stopInTime(now)
+// tick implements [mode].
+func (m *member) tick(work context.Context, now time.Time) {
+	m.stopOverdueJobs(now)
 	for _, r := range m.jobs.runs {
-		m.lookAfter(work, now, r)
+		m.tickJob(work, now, r)
 	}
 }
 
-// permits implements [mode]. The limits of jobs are held by tokens and upkeep.
+// permits implements [mode]. Limits of jobs are enforced by page tokens and supervision.
 func (m *member) permits(n int, short visit.Wait) (int, visit.Wait) { return n, short }
 
-// publish implements [mode]. The store says how jobs stand.
+// publish implements [mode]. Progress of fleet jobs is read from the store.
 func (m *member) publish(time.Time, func(now time.Time) []gauge.Layer) {}
 
-// drain implements [mode]: what is in flight has a moment.
+// drain implements [mode]: requests in flight may continue for a while.
 func (m *member) drain(now time.Time) {
-	m.queues.spareEndings(now, func(*frontier.Request) bool { return true })
+	m.queues.withdrawEndings(now, func(*frontier.Request) bool { return true })
 	m.haltAt = now.Add(drainFor)
 }
 
-// finished implements [mode]: there is always more, until it is told to end.
+// finished implements [mode]: a worker runs until it is stopped.
 func (m *member) finished(context.Context) bool { return m.halted }
 
-// nextPoll is when to ask again for what we may have been told of.
+// nextPoll is when to poll for changes that may have been missed.
 func (m *member) nextPoll(now time.Time) time.Time {
-	if m.told {
+	if m.listening {
 		return now.Add(pollEvery)
 	}
 	return now.Add(pollBlind)
 }
 
-// lostStore ends this life of a worker for an error that is not the end of ctx.
-// What waits longer than a lease is ended by the renewal; a question that failed
-// is asked again.
-func (m *member) lostStore(work context.Context, err error) {
-	m.meter.Stored(work, err)
+// onStoreError handles a failed store request. A fenced worker stops and rejoins; other
+// errors are logged and the request is retried later. If the store stays away, the lease
+// expires.
+func (m *member) onStoreError(work context.Context, err error) {
+	m.meter.StoreAttempt(work, err)
 	switch {
 	case work.Err() != nil:
 	case errors.Is(err, store.ErrFenced):
@@ -290,7 +289,7 @@ func (m *member) lostStore(work context.Context, err error) {
 	}
 }
 
-// takeArrivals takes in hosts that others put URLs to waiting on.
+// takeArrivals loads hosts on which other workers have queued URLs.
 func (m *member) takeArrivals(work context.Context, now time.Time) {
 	if len(m.jobs.runs) == 0 || !m.arrivals.due(now) {
 		return
@@ -300,46 +299,46 @@ func (m *member) takeArrivals(work context.Context, now time.Time) {
 		m.arrivals.done(m.nextPoll(now))
 		if err != nil {
 			m.arrivals.at = now.Add(loop.RetryLast)
-			m.lostStore(work, fmt.Errorf("take arrivals: %w", err))
+			m.onStoreError(work, fmt.Errorf("take arrivals: %w", err))
 			return
 		}
 		if len(a.list) == maxArrivals {
 			m.arrivals.at = now
 		}
-		m.tookArrivals(now, a)
+		m.onArrivals(now, a)
 	})
 }
 
-// tookArrivals puts what has arrived on the schedule.
-func (m *member) tookArrivals(now time.Time, arrived arrived) {
+// onArrivals adds them to the schedule.
+func (m *member) onArrivals(now time.Time, arrived arrived) {
 	for _, a := range arrived.list {
 		u, err := store.ParseHost(a.Host)
 		if err != nil {
 			m.loop.Fail(fmt.Errorf("stored host: %w", err))
 			return
 		}
-		// What is not ours any more is read by its next owner, and what
-		// is of a job that is not open yet when it is opened.
+		// Slots released since are read by their next owner; jobs not open yet are read
+		// when they are opened.
 		if m.owns(store.SlotOf(m.key, u.Domain())) && m.jobs.runs[a.Job] != nil {
 			m.hosts.site(u)
 			m.f.Warm(now, u, []job.ID{a.Job})
 			m.hosts.forgetUnscheduled(a.Host)
-			m.hosts.shun(now, a.Host)
+			m.hosts.dropOptedOut(now, a.Host)
 		}
 	}
 	m.jobs.sendErrands(now, arrived.errands)
 }
 
-// stopInTime starts nothing more for jobs whose time is up, whoever is to end them and
-// whether he lives, and gives up what is in flight of them a moment later.
-func (m *member) stopInTime(now time.Time) {
-	m.upAt = time.Time{}
+// stopOverdueJobs stops jobs whose time limit has passed, even if the worker responsible
+// for them is dead, and cancels their requests shortly after.
+func (m *member) stopOverdueJobs(now time.Time) {
+	m.nextDeadline = time.Time{}
 	for _, r := range m.jobs.runs {
 		at, ok := r.budget.Deadline()
 		switch {
 		case !ok || r.state != job.Running:
 		case now.Before(at):
-			m.upAt = earliest(m.upAt, at)
+			m.nextDeadline = earliest(m.nextDeadline, at)
 		default:
 			m.f.StopJob(now, r.ID)
 			if r.cancel != nil && !now.Before(at.Add(graceful)) {
@@ -349,7 +348,7 @@ func (m *member) stopInTime(now time.Time) {
 	}
 }
 
-// earliest is the earlier of two moments; zero is none.
+// earliest returns the earlier of two times; zero means none.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b

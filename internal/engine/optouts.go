@@ -11,17 +11,16 @@ import (
 	"headway/weburl"
 )
 
-// optOuts is who asked a fleet not to be crawled, as the store says. Workers are
-// told of changes.
+// optOuts is the fleet's list of opt-outs, as stored. Workers are notified of changes.
 type optOuts struct {
 	chore
-	news   bool                        // we were told of a change since we began to read
-	mark   string                      // of the list as it was read
-	listed atomic.Pointer[store.Names] // read by many
+	changed bool                        // notified of a change since the read began
+	mark    string                      // version of the list that was read
+	listed  atomic.Pointer[store.Names] // read by many goroutines
 }
 
-// beside is a rule that also lets out whom the list of the fleet names.
-func (o *optOuts) beside(local func(weburl.URL) bool) func(weburl.URL) bool {
+// combine returns a predicate that covers the fleet's list and the local one.
+func (o *optOuts) combine(local func(weburl.URL) bool) func(weburl.URL) bool {
 	return func(u weburl.URL) bool {
 		if names := o.listed.Load(); names != nil && names.Covering(u.Hostname()) != "" {
 			return true
@@ -30,17 +29,17 @@ func (o *optOuts) beside(local func(weburl.URL) bool) func(weburl.URL) bool {
 	}
 }
 
-// told notes that the list changed.
-func (o *optOuts) told(now time.Time) { o.news, o.at = true, now }
+// onChanged schedules a read of the changed list.
+func (o *optOuts) onChanged(now time.Time) { o.changed, o.at = true, now }
 
-// take keeps a list.
+// take stores a list that was read.
 func (o *optOuts) take(names []string, mark string) {
 	set := store.NewNames(names)
 	o.listed.Store(&set)
 	o.mark = mark
 }
 
-// firstOptOuts reads the list before anybody is asked for anything.
+// firstOptOuts reads the list before the first request.
 func (m *member) firstOptOuts(ctx context.Context) error {
 	list, ok := m.st.(store.OptOuts)
 	if !ok {
@@ -56,14 +55,14 @@ func (m *member) firstOptOuts(ctx context.Context) error {
 	return nil
 }
 
-// followOptOuts reads the list when we were told that it changed, and now and then.
+// followOptOuts reads the list after a notification, and periodically.
 func (m *member) followOptOuts(work context.Context, now time.Time) {
 	list, ok := m.st.(store.OptOuts)
 	o := &m.optOuts
 	if !ok || !o.due(now) {
 		return
 	}
-	o.news = false
+	o.changed = false
 	had := o.mark
 	type answer struct {
 		names []string
@@ -74,17 +73,17 @@ func (m *member) followOptOuts(work context.Context, now time.Time) {
 		return l, err
 	}, func(now time.Time, l answer, err error) {
 		o.done(now.Add(optOutsEvery))
-		if o.news {
+		if o.changed {
 			o.at = now
 		}
 		switch {
 		case err != nil:
 			o.at = now.Add(loop.RetryLast)
-			m.lostStore(work, fmt.Errorf("follow opt-outs: %w", err))
+			m.onStoreError(work, fmt.Errorf("follow opt-outs: %w", err))
 		case l.mark != had:
 			o.take(l.names, l.mark)
 			for host := range m.sites {
-				m.hosts.shun(now, host)
+				m.hosts.dropOptedOut(now, host)
 			}
 		}
 	})

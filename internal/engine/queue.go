@@ -13,39 +13,39 @@ import (
 	"headway/visit"
 )
 
-// queues read what waits in the store, and end what need not wait.
+// queues loads waiting URLs from the store, and ends those that robots.txt forbids.
 type queues struct {
 	*base
 	hosts *hosts
 	jobs  *jobs
 
-	refills    []frontier.Want
-	refilling  bool
-	sifts      []frontier.Sift // to be judged by a robots.txt that is new
-	sifting    bool
-	siftStored func()            // called when what it ended is stored
-	endings    endingRate        // how many of these go with one commit
-	tokens     int               // reservations under way
-	rates      store.Timeline    // of tenants, where nobody shares the store
-	reading    bool              // hosts are being read
-	reads      []store.HostQuery // further hosts to be read
+	refills       []frontier.Want
+	refilling     bool
+	rechecks      []frontier.Sift // to be checked against a new robots.txt
+	rechecking    bool
+	recheckStored func()            // called when the URLs it ended are stored
+	endings       endingRate        // how many of these go into one commit
+	tokens        int               // page token reservations under way
+	rates         store.Timeline    // request rates of tenants, if the store is not shared
+	reading       bool              // hosts are being read
+	reads         []store.HostQuery // reads that wait
 }
 
-// warm takes in hosts that wait in the store.
+// warm loads hosts that wait in the store.
 func (qs *queues) warm(ctx context.Context) {
 	qs.readHosts(ctx, store.HostQuery{Slots: qs.slots.List()})
 }
 
-// readHosts takes in hosts that wait in the store: those asked for, or some more.
-// One reading is under way at a time.
+// readHosts loads hosts that match a query, or as many as there is room for. One read runs
+// at a time.
 func (qs *queues) readHosts(ctx context.Context, q store.HostQuery) {
 	q.Max = warmPage
 	if qs.reading {
 		whole := func(q store.HostQuery) bool { return q.Job == 0 && len(q.Slots) == qs.slots.Len() }
 		switch {
-		case qs.alone || slices.ContainsFunc(qs.reads, whole):
+		case qs.solo || slices.ContainsFunc(qs.reads, whole):
 		case len(qs.reads) == maxReads:
-			qs.reads = []store.HostQuery{{Slots: qs.slots.List(), Max: warmPage}} // all at once is cheaper
+			qs.reads = []store.HostQuery{{Slots: qs.slots.List(), Max: warmPage}} // one full read is cheaper
 		default:
 			qs.reads = append(qs.reads, q)
 		}
@@ -69,7 +69,7 @@ func (qs *queues) readHosts(ctx context.Context, q store.HostQuery) {
 			}
 			more := make(chan bool, 1)
 			qs.loop.Post(func(now time.Time) {
-				ok := qs.tookHosts(now, page.Hosts, page.Next == "", q.Job == 0 && len(q.Slots) == qs.slots.Len())
+				ok := qs.onHostsRead(now, page.Hosts, page.Next == "", q.Job == 0 && len(q.Slots) == qs.slots.Len())
 				qs.jobs.sendErrands(now, errands)
 				if !ok {
 					qs.reading = false
@@ -97,12 +97,12 @@ func (qs *queues) readHosts(ctx context.Context, q store.HostQuery) {
 // Bounds of reading hosts.
 const (
 	warmPage = 2000 // hosts read at a time
-	maxReads = 16   // readings that wait: of jobs or slots that are new
+	maxReads = 16   // queued reads, for new jobs or slots
 )
 
-// tookHosts takes in a page of hosts and tells whether to read on. The whole is
-// all hosts of all our slots.
-func (qs *queues) tookHosts(now time.Time, hosts []store.HostWork, last, whole bool) bool {
+// onHostsRead schedules a page of hosts and reports whether to read on. Whole says that the
+// read covers all hosts of all our slots.
+func (qs *queues) onHostsRead(now time.Time, hosts []store.HostWork, last, whole bool) bool {
 	room := true
 	for i := range hosts {
 		h := &hosts[i]
@@ -129,7 +129,7 @@ func (qs *queues) tookHosts(now time.Time, hosts []store.HostWork, last, whole b
 	return !last && room && qs.loop.Err() == nil
 }
 
-// startRefill reads the heads of queues, one question at a time.
+// startRefill reads the heads of queues, one query at a time.
 func (qs *queues) startRefill(ctx context.Context, now time.Time) {
 	if qs.refilling || len(qs.refills) == 0 {
 		return
@@ -153,7 +153,7 @@ func (qs *queues) startRefill(ctx context.Context, now time.Time) {
 	})
 }
 
-// reserve asks for page tokens.
+// reserve requests page tokens.
 func (qs *queues) reserve(ctx context.Context, t frontier.Tokens) {
 	qs.tokens++
 	read := qs.read

@@ -17,34 +17,34 @@ import (
 	"headway/visit"
 )
 
-// reader asks the store, in the background. Nothing of it belongs to the loop.
+// reader queries the store in the background. It uses no state of the loop.
 type reader struct {
 	st       store.Store
 	worker   store.WorkerID
-	loop     *loop.Loop // its clock, and how often a question is put
-	alone    bool       // nobody shares the store
+	loop     *loop.Loop // for its clock and retries
+	solo     bool       // no other worker shares the store
 	agent    string
 	policy   robots.Policy
 	rules    *robots.Cache
-	sitemaps bool // those that a robots.txt names are wanted
+	sitemaps bool // read the sitemaps that robots.txt names
 }
 
-// knownHost is what is stored of a host.
+// knownHost is the stored state of a host.
 type knownHost struct {
 	store.Host
 	robots   robots.State
-	delay    time.Duration // that its robots.txt asks for
+	delay    time.Duration // Crawl-delay of its robots.txt
 	sitemaps []string      // that it names
 }
 
-// loaded is what is known of hosts.
+// loaded is the result of loading hosts.
 type loaded struct {
 	claim store.Claim
 	known map[string]knownHost
 	took  time.Duration
 }
 
-// load reads what is known of hosts.
+// load claims domains and reads the state of hosts.
 func (rd *reader) load(ctx context.Context, hosts, domains []string) (got loaded, err error) {
 	got.claim = store.Claim{Granted: domains}
 	if shared, ok := rd.st.(store.Domains); ok {
@@ -58,7 +58,7 @@ func (rd *reader) load(ctx context.Context, hosts, domains []string) (got loaded
 	}
 	got.known = make(map[string]knownHost, len(hosts))
 	for _, name := range hosts {
-		// The newer of what this crawl and what all crawls know.
+		// Use the newer of this crawl's state and the shared one.
 		all, ok := shared[name]
 		h, err := rd.st.Host(ctx, name)
 		switch {
@@ -77,14 +77,14 @@ func (rd *reader) load(ctx context.Context, hosts, domains []string) (got loaded
 	return got, nil
 }
 
-// knownHost reads the robots.txt that goes with what is stored of a host,
-// because a file that need not be asked for again says no other way what it asks
-// for. Another crawl may have read it and keep it in its own store: then it is
-// asked for again, and until then the interval holds that was last known.
+// knownHost adds what the stored robots.txt says: a cached file is not fetched again, so
+// its Crawl-delay and sitemaps must come from the stored copy. If another crawl fetched the
+// file it may be in that crawl's store only: then it is fetched again, and the last known
+// Crawl-delay holds until then.
 func (rd *reader) knownHost(ctx context.Context, h store.Host) (knownHost, error) {
 	k := knownHost{Host: h}
 	if k.robots.UnmarshalBinary(h.Robots) != nil {
-		k.robots = robots.State{} // a state that cannot be read is no state: robots.txt is asked for again
+		k.robots = robots.State{} // unreadable state: fetch robots.txt again
 	}
 	var state politeness.State
 	if state.UnmarshalBinary(h.Politeness) == nil {
@@ -119,7 +119,7 @@ func (rd *reader) errandsOf(ctx context.Context, hosts []store.HostWork) ([]stor
 	return rd.errands(ctx, wants)
 }
 
-// errands reads errands, as many queues at a time as the store takes.
+// errands reads errands in batches of the size the store accepts.
 func (rd *reader) errands(ctx context.Context, wants []store.Want) ([]store.Errand, error) {
 	var all []store.Errand
 	for some := range slices.Chunk(wants, store.MaxWants) {
@@ -132,10 +132,10 @@ func (rd *reader) errands(ctx context.Context, wants []store.Want) ([]store.Erra
 	return all, nil
 }
 
-// reserve asks the store for page tokens. Near the limit it gives single ones,
-// because of others that may need them; on one machine there are none.
+// reserve reserves page tokens. Near the limit the store grants them one by one to be fair
+// to other workers; on one machine reserve repeats until it has all.
 func (rd *reader) reserve(ctx context.Context, t frontier.Tokens) (n int, err error) {
-	for more := true; more; more = rd.alone && n < t.N {
+	for more := true; more; more = rd.solo && n < t.N {
 		var got int
 		err = rd.loop.Retry(ctx, func() (err error) {
 			got, err = rd.st.Reserve(ctx, rd.worker, t.Job, t.N-n)
@@ -148,7 +148,7 @@ func (rd *reader) reserve(ctx context.Context, t frontier.Tokens) (n int, err er
 	return n, err
 }
 
-// forbid is the visit of a URL that a robots.txt forbids, nil for others.
+// forbid returns the visit of a URL that robots.txt forbids, nil for others.
 func (rd *reader) forbid(verdict robots.Verdict, file *robots.File, it *visit.Item, now time.Time) *visit.Visit {
 	rules := file.For(rd.agent)
 	if verdict.Decide(rules, it.URL).Allowed {
@@ -159,15 +159,15 @@ func (rd *reader) forbid(verdict robots.Verdict, file *robots.File, it *visit.It
 	return v
 }
 
-// sift reads what waits of a job on a host, page by page, and has what is forbidden ended
-// before it reads on.
-func (rd *reader) sift(ctx context.Context, s frontier.Sift, state robots.State, end func(ctx context.Context, s frontier.Sift, list []*visit.Visit) (more bool)) error {
+// recheck checks the waiting URLs of a job on a host against robots.txt, page by page. Each
+// page's forbidden URLs are ended before the next page is read.
+func (rd *reader) recheck(ctx context.Context, s frontier.Sift, state robots.State, end func(ctx context.Context, s frontier.Sift, list []*visit.Visit) (more bool)) error {
 	verdict := rd.policy.Verdict(state, rd.loop.Now())
 	file, err := rd.rules.Get(ctx, verdict.Sum)
 	if err != nil {
 		return err
 	}
-	q := store.Query{Job: s.Job, Host: s.Host, Outcome: visit.Pending, Max: siftPage}
+	q := store.Query{Job: s.Job, Host: s.Host, Outcome: visit.Pending, Max: recheckPage}
 	for more := true; more; {
 		var page store.Page
 		if err := rd.loop.Retry(ctx, func() (err error) { page, err = rd.st.List(ctx, q); return err }); err != nil {
@@ -187,36 +187,36 @@ func (rd *reader) sift(ctx context.Context, s frontier.Sift, state robots.State,
 	return nil
 }
 
-// balance is how slots are shared among workers.
+// balance is the result of sharing slots among workers.
 type balance struct {
-	share  int           // of ours
-	leases []store.Lease // new ones
+	share  int           // of this worker
+	leases []store.Lease // newly acquired
 }
 
-// balance asks for slots where we have less than our share.
+// balance acquires slots up to our fair share.
 func (rd *reader) balance(ctx context.Context, most, own int) (b balance, err error) {
 	workers, err := rd.st.Workers(ctx)
 	b.share = ownership.FairShare(workers, rd.worker)
 	for _, w := range workers {
 		if w.ID == rd.worker && w.Slots > most {
-			// The answer to a question for slots was lost, and nobody works on them.
+			// The response to an earlier Acquire was lost: the slots are ours, and idle.
 			err = fmt.Errorf("the store counts %d slots as ours, we know of %d: %w", w.Slots, most, store.ErrFenced)
 		}
 	}
 	if err == nil {
-		// Also for none: it is here that the dead are noticed.
+		// Also for zero slots: Acquire detects expired leases.
 		b.leases, err = rd.st.Acquire(ctx, rd.loop.Now(), rd.worker, max(b.share-own, 0))
 	}
 	return b, err
 }
 
-// arrived is what others put to waiting on hosts of ours.
+// arrived is what other workers queued on our hosts.
 type arrived struct {
 	list    []store.Arrival
 	errands []store.Errand // on those hosts
 }
 
-// arrived reads what has arrived.
+// arrived reads it.
 func (rd *reader) arrived(ctx context.Context) (a arrived, err error) {
 	if a.list, err = rd.st.Arrivals(ctx, rd.worker, maxArrivals); err != nil || len(a.list) == 0 {
 		return a, err

@@ -18,8 +18,8 @@ import (
 	"headway/visit"
 )
 
-// slowestEvery is how often the slowest hosts are looked for: that takes a look
-// at all of them. So few as fewHosts are looked at each time.
+// slowestEvery is how often the slowest hosts are determined, which scans all hosts. Up to
+// fewHosts they are determined each time.
 const (
 	slowestEvery = 2 * time.Second
 	fewHosts     = 1000
@@ -43,7 +43,7 @@ func (r *run) slowest(now time.Time) []ask.Host {
 	return r.slow.list
 }
 
-// publish makes the progress known, with how the layers stand.
+// publish updates the progress snapshot.
 func (r *run) publish(now time.Time, layers []gauge.Layer) {
 	commits := r.commits.Stats()
 	p := &gauge.Progress{
@@ -57,7 +57,7 @@ func (r *run) publish(now time.Time, layers []gauge.Layer) {
 	r.progress.Store(p)
 }
 
-// count reads how the URLs stand, one question at a time.
+// count reads the counts of URLs, one query at a time.
 func (r *run) count(ctx context.Context, now time.Time) {
 	if r.counting {
 		return
@@ -75,16 +75,16 @@ func (r *run) count(ctx context.Context, now time.Time) {
 	})
 }
 
-// endSpan is the point of a span that has ended, if there is anything to tell.
+// endSpan returns the point of a span that has ended, if it is not empty.
 func (r *run) endSpan(now time.Time) (store.Point, bool) {
 	p, ended := r.series.Next(now, func() store.Point { return r.point(now) })
 	return p, ended && (!r.shared || p.Requests > 0 || len(p.Ended) > 0 || p.Ran > 0)
 }
 
-// point is what happened since the last one.
+// point returns what happened since the last one.
 func (r *run) point(now time.Time) store.Point {
 	p := r.series.Point(now, r.ID, &r.tally)
-	if r.shared { // a worker's part of it. Host time is not told apart by job.
+	if r.shared { // only this worker's part; host time is not split by job
 		if !r.owns(r.home) || r.state != job.Running {
 			p.Ran = 0
 			return p
@@ -112,7 +112,7 @@ func (r *run) point(now time.Time) store.Point {
 	return p
 }
 
-// record writes what happened since the last point at the end of a run.
+// record stores the last point at the end of a run.
 func (r *run) record(ctx context.Context) error {
 	if err := r.st.Record(ctx, []store.Point{r.point(r.loop.Now())}); err != nil {
 		return fmt.Errorf("record the time series: %w", err)

@@ -21,54 +21,54 @@ import (
 	"headway/weburl"
 )
 
-// run is a job as a crawler works on it. It belongs to the loop; workers read
-// what does not change.
+// run is a job that this crawler works on. It belongs to the loop; workers read only what
+// never changes.
 type run struct {
 	*base
 	cfg   Job
 	rules *discovery.Rules
 	*jobrun.Stored
 
-	resumed    bool
-	started    time.Time // when the job last began to run
-	traps      *scope.Traps
-	duplicates scope.Duplicates
-	seedHosts  map[string]bool
-	guilty     map[weburl.URL]bool
-	budget     *limit.Budget
+	resumed     bool
+	started     time.Time // when the job last started to run
+	traps       *scope.Traps
+	duplicates  scope.Duplicates
+	seedHosts   map[string]bool
+	quarantined map[weburl.URL]bool
+	budget      *limit.Budget
 	hostLimit
 
-	shared bool // other workers have a part in it
+	shared bool // a job of a fleet
 	fleetJob
 
-	stop     *jobrun.End // why nothing more is sent; nil while it runs
-	stopAt   time.Time
-	enough   bool // discovery was stopped: what is found from now on is deferred
-	sifting  bool // the page limit is met; see sift
-	counting bool
-	counts   store.Counts
-	tally    jobrun.Tally
-	series   jobrun.Series
-	shares   map[frontier.State]time.Duration // host time that was told to the time series
-	slow     slowHosts
-	progress atomic.Pointer[gauge.Progress]
+	stop             *jobrun.End // why no further requests are sent; nil while it runs
+	stopAt           time.Time
+	discoveryStopped bool // URLs found from now on are deferred
+	probing          bool // the page limit is reached; see probeRemaining
+	counting         bool
+	counts           store.Counts
+	tally            jobrun.Tally
+	series           jobrun.Series
+	shares           map[frontier.State]time.Duration // host time already in the time series
+	slow             slowHosts
+	progress         atomic.Pointer[gauge.Progress]
 }
 
-// fleetJob is a job as the store of a fleet has it, and this worker's part in looking
-// after it. One alone has but a state: it runs.
+// fleetJob is the state of a fleet job, and of this worker's supervision of it. A crawl on
+// one machine uses only state.
 type fleetJob struct {
-	owned     map[string]bool // hosts of its tenant, as they were when it began here
-	state     job.State
-	reason    string // of that
-	maxPages  int64
-	pace      time.Duration
-	home      store.Slot // whose owner is responsible for the job
-	seeded    bool       // its seeds were added by us
-	tending   chore
-	unspentAt time.Time       // when to look next whether page tokens are used
-	cancelled bool            // the store is being told that it is
-	ctx       context.Context // of its requests
-	cancel    context.CancelCauseFunc
+	owned       map[string]bool // hosts of its tenant when the run began
+	state       job.State
+	reason      string // of the state
+	maxPages    int64
+	pace        time.Duration
+	home        store.Slot // its owner supervises the job
+	seeded      bool       // we added its seeds
+	supervision chore
+	unspentAt   time.Time       // when to check next for unused page tokens
+	cancelled   bool            // a cancellation is being stored
+	ctx         context.Context // of its requests
+	cancel      context.CancelCauseFunc
 }
 
 func newRun(b *base, optedOut func(weburl.URL) bool, cfg Job) (*run, error) {
@@ -78,7 +78,7 @@ func newRun(b *base, optedOut func(weburl.URL) bool, cfg Job) (*run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scope: %w", err)
 	}
-	r := &run{base: b, cfg: cfg, seedHosts: map[string]bool{}, guilty: map[weburl.URL]bool{}, traps: scope.NewTraps(scope.TrapConfig{})}
+	r := &run{base: b, cfg: cfg, seedHosts: map[string]bool{}, quarantined: map[weburl.URL]bool{}, traps: scope.NewTraps(scope.TrapConfig{})}
 	r.rules = &discovery.Rules{Scope: belongs, OptedOut: optedOut, Closed: cfg.Closed, Key: b.key}
 	r.Stored = &jobrun.Stored{
 		Spec: jobrun.Spec{
@@ -93,7 +93,7 @@ func newRun(b *base, optedOut func(weburl.URL) bool, cfg Job) (*run, error) {
 	return r, nil
 }
 
-// frontierJob is the job as the schedule sees it.
+// frontierJob returns the job as the schedule needs it.
 func (r *run) frontierJob() frontier.Job {
 	policy, strangers := r.cfg.Policy, r.cfg.Strangers
 	fit := policy.ForStrangers()
@@ -103,7 +103,7 @@ func (r *run) frontierJob() frontier.Job {
 		patience = limit.CommandPatience
 	}
 	j := frontier.Job{
-		ID: r.ID, Tenant: r.Tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited() && !r.sifting,
+		ID: r.ID, Tenant: r.Tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited() && !r.probing,
 		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)), Choosy: r.cfg.Limits.Of(limit.Hosts).Limited(),
 		Rate: r.cfg.Limits.Max(limit.RequestsPerSecond),
 		Policy: func(host string) *politeness.Policy {
@@ -113,14 +113,13 @@ func (r *run) frontierJob() frontier.Job {
 			return &strangers
 		},
 	}
-	if r.cfg.DryRun { // which has no pages
+	if r.cfg.DryRun { // a dry run fetches no pages
 		j.Limited, j.MaxPagesPerHost = false, 0
 	}
 	return j
 }
 
-// readOwned reads which hosts are those of the tenant: what a job asks for does not
-// decide that.
+// readOwned reads which hosts the tenant owns. The job itself has no say in that.
 func (r *run) readOwned(ctx context.Context) error {
 	st, ok := r.st.(store.OwnedHosts)
 	if !ok || r.cfg.Policy.ForStrangers() {
@@ -139,7 +138,7 @@ func (r *run) readOwned(ctx context.Context) error {
 	return nil
 }
 
-// openBudget counts from what the runs before have spent.
+// openBudget starts the budget from what earlier runs have spent.
 func (r *run) openBudget(ctx context.Context, now time.Time) error {
 	counts, err := r.Counts(ctx)
 	if err != nil {
@@ -151,11 +150,11 @@ func (r *run) openBudget(ctx context.Context, now time.Time) error {
 	}
 	spent := limit.Use{Pages: counts.Pages()}
 	if r.shared {
-		// Since it began somebody has worked on it, whether that was recorded or not.
+		// Some worker has been working since the start, recorded or not.
 		spent.Time = max(now.Sub(r.started), 0)
 	}
 	for i := range list {
-		if r.cfg.Anew && list[i].At.Before(r.started) {
+		if r.cfg.ResetUsage && list[i].At.Before(r.started) {
 			continue
 		}
 		spent.Requests += list[i].Requests
@@ -164,8 +163,8 @@ func (r *run) openBudget(ctx context.Context, now time.Time) error {
 			spent.Time += list[i].Ran
 		}
 	}
-	if least := requestsOf(counts); !r.cfg.Anew && !r.shared && spent.Requests < least {
-		spent.Requests, r.tally.AtLeast = least, true // a run that was killed had not recorded all
+	if least := requestsOf(counts); !r.cfg.ResetUsage && !r.shared && spent.Requests < least {
+		spent.Requests, r.tally.AtLeast = least, true // a killed run had not recorded all of them
 	}
 	hosts, err := r.openHosts(ctx)
 	if err != nil {
@@ -176,14 +175,13 @@ func (r *run) openBudget(ctx context.Context, now time.Time) error {
 	}
 	r.counts = counts
 	r.budget = limit.NewBudget(r.cfg.Limits, now, spent)
-	r.budget.Observe(now, limit.Use{Hosts: hosts - spent.Hosts}) // those of its seeds are news
+	r.budget.Observe(now, limit.Use{Hosts: hosts - spent.Hosts}) // hosts of its seeds count as new
 	r.tally.Before = spent
 	r.series.Begin(now)
 	return nil
 }
 
-// requestsOf is how many requests it took at least to come to the outcomes that
-// were stored.
+// requestsOf is the minimum number of requests behind the stored outcomes.
 func requestsOf(c store.Counts) (n int64) {
 	for e, ended := range c.Ended {
 		switch e.Outcome {
@@ -194,10 +192,9 @@ func requestsOf(c store.Counts) (n int64) {
 	return n
 }
 
-// unwanted is the visit of a page that must not be fetched though it waits, nil
-// for others.
+// unwanted returns the visit of a waiting page that must not be fetched, nil for others.
 func (r *run) unwanted(item visit.Item) *visit.Visit {
-	if r.guilty[item.URL] {
+	if r.quarantined[item.URL] {
 		return &visit.Visit{Item: item, Outcome: visit.Failed, Reason: visit.Quarantined, Detail: "in flight at several crashes of the crawler"}
 	}
 	if r.rules.OptedOut(item.URL) {
@@ -216,7 +213,7 @@ func (r *run) unwanted(item visit.Item) *visit.Visit {
 	return &visit.Visit{Item: item, Outcome: visit.Skipped, Reason: visit.Reason(d.Reason), Detail: d.Rule}
 }
 
-// spend counts against the limits and for the time series.
+// spend counts usage for the limits and the time series.
 func (r *run) spend(now time.Time, pages, requests, bytes int64) {
 	use := limit.Use{Pages: pages, Requests: requests, Bytes: bytes}
 	r.budget.Observe(now, use)
@@ -224,8 +221,8 @@ func (r *run) spend(now time.Time, pages, requests, bytes int64) {
 	r.holdToLimits(now)
 }
 
-// bytesLeft is how many requests may be started beside those that are busy, so that they
-// stay within max_bytes. Not ok: there is no such limit.
+// bytesLeft is how many requests may start in addition to the busy ones without exceeding
+// max_bytes. It is not ok if there is no such limit.
 func (r *run) bytesLeft(busy int) (n int, ok bool) {
 	l := r.cfg.Limits.Of(limit.Bytes)
 	if !l.Limited() {
@@ -234,8 +231,8 @@ func (r *run) bytesLeft(busy int) (n int, ok bool) {
 	return r.tally.BytesLeft(l.Max-r.budget.Spent().Bytes, busy), true
 }
 
-// holdToLimits stops at a limit that was met. The page limit is kept by tokens; in
-// a fleet the others are held by the worker that is responsible for the job.
+// holdToLimits stops the job when a limit is reached. The page limit is enforced by tokens;
+// in a fleet the supervising worker enforces the others.
 func (r *run) holdToLimits(now time.Time) {
 	if r.shared {
 		return
@@ -245,24 +242,23 @@ func (r *run) holdToLimits(now time.Time) {
 	}
 }
 
-// sift looks whether anything is left that the page limit keeps from being
-// fetched: what waits goes on to be judged by robots.txt, which costs no page,
-// until the first URL that would.
-func (r *run) sift(now time.Time) {
-	r.sifting = true
+// probeRemaining checks whether the page limit keeps any URL from being fetched. Waiting
+// URLs are still checked against robots.txt, which costs no page, until the first one that
+// would be fetched.
+func (r *run) probeRemaining(now time.Time) {
+	r.probing = true
 	r.f.AddJob(r.frontierJob())
 	r.f.Wake(now, r.ID)
 }
 
-// sifted ends a crawl at its page limit: a page would have been fetched.
-func (r *run) sifted(now time.Time) {
+// stopAtPageLimit ends a crawl at its page limit: a further page would have been fetched.
+func (r *run) stopAtPageLimit(now time.Time) {
 	if r.stop == nil {
 		r.halt(now, jobrun.EndFor(r.cfg.Limits.Of(limit.Pages).Exceeded(r.budget.Spent().Pages)))
 	}
 }
 
-// halt sends nothing more. What is in flight goes on; after the time limit it gets
-// a moment.
+// halt stops sending. Requests in flight may finish; after a time limit only for a moment.
 func (r *run) halt(now time.Time, s *jobrun.End) {
 	if r.stop == nil {
 		r.stop = s
@@ -279,14 +275,14 @@ func (r *run) halt(now time.Time, s *jobrun.End) {
 	}
 }
 
-// complete ends a crawl that has nothing left to do.
+// complete ends a crawl that has no work left.
 func (r *run) complete(ctx context.Context) bool {
 	counts, err := r.Counts(context.WithoutCancel(ctx))
 	if err != nil {
 		r.loop.Fail(err)
 		return true
 	}
-	end, err := r.Ending(context.WithoutCancel(ctx), counts, r.enough)
+	end, err := r.Ending(context.WithoutCancel(ctx), counts, r.discoveryStopped)
 	if err != nil {
 		r.loop.Fail(err)
 		return true
@@ -297,15 +293,15 @@ func (r *run) complete(ctx context.Context) bool {
 	return end != nil
 }
 
-// concluded ends a crawl that was told to stop. One that was stopped by a limit
-// with nothing left to do is complete.
+// concluded ends a stopped crawl. If a limit stopped it and no work is left, it is
+// complete.
 func (r *run) concluded(ctx context.Context) bool {
 	if r.stop.State != job.Partial {
 		return true
 	}
 	idle, err := r.st.Idle(context.WithoutCancel(ctx), r.ID)
 	if err != nil {
-		r.loop.Fail(fmt.Errorf("ask whether anything waits: %w", err))
+		r.loop.Fail(fmt.Errorf("check for waiting URLs: %w", err))
 		return true
 	}
 	if idle.None {
@@ -316,28 +312,28 @@ func (r *run) concluded(ctx context.Context) bool {
 
 var errTimeUp = errors.New("time limit of the crawl reached")
 
-// returnUnspent returns page tokens that were not used for a while: the host they
-// were for may be somebody else's by now.
+// returnUnspent returns page tokens that were unused for a while: their host may belong to
+// another worker by now.
 func (r *run) returnUnspent(now time.Time) {
 	if now.Before(r.unspentAt) {
 		return
 	}
-	r.unspentAt = now.Add(upkeepEvery)
+	r.unspentAt = now.Add(superviseEvery)
 	if n := r.f.Unspent(r.ID); n > 0 {
-		r.pend(committer.Entry{Tokens: &store.Return{Job: r.ID, Tokens: n}})
+		r.enqueue(committer.Entry{Tokens: &store.Return{Job: r.ID, Tokens: n}})
 	}
 }
 
-// look is done a few times a second for a job of one machine: limits and counts.
-func (r *run) look(work context.Context, now time.Time) {
+// tick runs a few times a second for the job of a single machine: limits and counts.
+func (r *run) tick(work context.Context, now time.Time) {
 	r.budget.Observe(now, limit.Use{})
 	for _, w := range r.budget.Warnings() {
 		r.tally.Warnings = append(r.tally.Warnings, w.String())
 		r.log.Warn("limit usage", "limit", w.String())
 	}
 	r.holdToLimits(now)
-	if r.stop == nil && !r.sifting && r.cfg.Limits.Of(limit.Pages).Limited() && r.f.Exhausted(r.ID) {
-		r.sift(now)
+	if r.stop == nil && !r.probing && r.cfg.Limits.Of(limit.Pages).Limited() && r.f.Exhausted(r.ID) {
+		r.probeRemaining(now)
 	}
 	if !r.stopAt.IsZero() && !now.Before(r.stopAt) {
 		r.stopWork(errTimeUp)

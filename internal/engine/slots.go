@@ -9,8 +9,8 @@ import (
 	"headway/store"
 )
 
-// rebalance takes slots that are free, up to our share, and gives up those beyond
-// it: somebody has come.
+// rebalance acquires free slots up to our fair share, and releases those beyond it when
+// workers join.
 func (m *member) rebalance(work context.Context, now time.Time) {
 	if !m.rebalancing.due(now) {
 		return
@@ -23,7 +23,7 @@ func (m *member) rebalance(work context.Context, now time.Time) {
 		m.rebalancing.done(now.Add(m.cfg.Terms.Renew))
 		if err != nil {
 			m.rebalancing.at = now.Add(loop.RetryLast)
-			m.lostStore(work, fmt.Errorf("share the slots: %w", err))
+			m.onStoreError(work, fmt.Errorf("share the slots: %w", err))
 			return
 		}
 		m.acquired(work, now, b.leases)
@@ -31,7 +31,7 @@ func (m *member) rebalance(work context.Context, now time.Time) {
 	})
 }
 
-// acquired begins with the work that waits in new slots.
+// acquired starts the work that waits in new slots.
 func (m *member) acquired(work context.Context, now time.Time, leases []store.Lease) {
 	if len(leases) == 0 {
 		return
@@ -41,12 +41,12 @@ func (m *member) acquired(work context.Context, now time.Time, leases []store.Le
 		slots[i] = l.Slot
 	}
 	m.slots.Add(now, leases)
-	m.control.ReadNow(now) // what was asked of the owner before
+	m.control.ReadNow(now) // messages to the previous owner
 	m.cfg.Log.Info("slots acquired", "slots", len(leases), "owned", m.slots.Len())
 	m.queues.readHosts(work, store.HostQuery{Slots: slots})
 }
 
-// shed marks slots beyond our share to be given up.
+// shed marks slots beyond our share for release.
 func (m *member) shed(share int) {
 	hosts := map[store.Slot]int{}
 	for _, s := range m.sites {
@@ -57,18 +57,18 @@ func (m *member) shed(share int) {
 	}
 }
 
-// giveUp releases slots to be given up, once nothing of them is under way and
-// all of it is stored.
-func (m *member) giveUp(work context.Context, now time.Time) {
-	if m.slots.Leaving() == 0 || m.domains.Asking() || m.queues.refilling || len(m.queues.refills) > 0 {
+// releaseSlots releases marked slots once they have no requests under way and everything is
+// stored.
+func (m *member) releaseSlots(work context.Context, now time.Time) {
+	if m.slots.Leaving() == 0 || m.domains.Querying() || m.queues.refilling || len(m.queues.refills) > 0 {
 		return
 	}
 	unstored := m.commits.Unstored(m.hosts.domainOf)
 	domains := map[store.Slot][]string{}
 	waits := map[store.Slot]bool{}
-	for d := range unstored { // also of hosts that have left memory
+	for d := range unstored { // also of evicted hosts
 		if s := store.SlotOf(m.key, d); m.slots.Leaves(s) {
-			m.commits.Hurry()
+			m.commits.FlushNow()
 			waits[s] = true
 		}
 	}
@@ -77,13 +77,13 @@ func (m *member) giveUp(work context.Context, now time.Time) {
 			continue
 		}
 		switch {
-		case m.domains.Give(s.domain):
+		case m.domains.StartYield(s.domain):
 			m.queues.yield(now, s.domain)
 			waits[s.slot] = true
 		case !m.domains.IsQuiet(s.domain):
 			waits[s.slot] = true
 		case unstored[s.domain]:
-			m.commits.Hurry()
+			m.commits.FlushNow()
 			waits[s.slot] = true
 		}
 		domains[s.slot] = append(domains[s.slot], s.domain)
@@ -103,15 +103,15 @@ func (m *member) giveUp(work context.Context, now time.Time) {
 			delete(m.sites, name)
 		}
 	}
-	afterlife, st, worker := m.afterlife, m.st, m.worker
+	shutdownContext, st, worker := m.shutdownContext, m.st, m.worker
 	loop.Do(work, m.loop, func(context.Context) error {
-		last, done := afterlife()
+		last, done := shutdownContext()
 		defer done()
 		return st.Release(last, worker, leases...)
 	}, func(_ time.Time, err error) {
 		m.slots.Released(len(leases))
 		if err != nil {
-			m.loop.FailUnless(work, fmt.Errorf("release slots: %w", err)) // nobody else gets them while we live
+			m.loop.FailUnless(work, fmt.Errorf("release slots: %w", err)) // no other worker gets them while our lease lasts
 		}
 	})
 }

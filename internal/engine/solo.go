@@ -12,34 +12,34 @@ import (
 	"headway/visit"
 )
 
-// solo is a crawler that works on one job, and shares its store with nobody.
+// solo is the mode of a crawl on one machine: one job, and a store of its own.
 type solo struct {
 	*base
 	queues *queues
 	r      *run
 }
 
-// again implements [mode]. Another process, which may be stopped, may have the file
-// locked.
-func (s *solo) again(err error) bool { return errors.Is(err, store.ErrInUse) }
+// retryable implements [mode]. Another process, perhaps a suspended one, may hold the file
+// lock.
+func (s *solo) retryable(err error) bool { return errors.Is(err, store.ErrInUse) }
 
-// listener implements [mode]. Nobody has news.
+// listener implements [mode]. There are no notifications.
 func (s *solo) listener() func(context.Context) { return func(context.Context) {} }
 
-// tend implements [mode].
-func (s *solo) tend(context.Context, time.Time) {}
+// runFleetDuties implements [mode].
+func (s *solo) runFleetDuties(context.Context, time.Time) {}
 
-// look implements [mode].
-func (s *solo) look(work context.Context, now time.Time) { s.r.look(work, now) }
+// tick implements [mode].
+func (s *solo) tick(work context.Context, now time.Time) { s.r.tick(work, now) }
 
-// permits implements [mode]: so many that the limits of the job are kept.
+// permits implements [mode]: it enforces the job's limits.
 func (s *solo) permits(n int, short visit.Wait) (int, visit.Wait) {
-	busy, dragging := s.pool.Busy(), s.pool.Dragging()
-	if s.r.sifting {
-		return max(1-busy-dragging, 0), visit.WaitBudget
+	busy, stalled := s.pool.Busy(), s.pool.Stalled()
+	if s.r.probing {
+		return max(1-busy-stalled, 0), visit.WaitBudget
 	}
 	if l := s.r.cfg.Limits.Of(limit.Requests); l.Limited() {
-		if left := max(l.Max-s.r.budget.Spent().Requests-int64(busy+dragging), 0); int64(n) > left {
+		if left := max(l.Max-s.r.budget.Spent().Requests-int64(busy+stalled), 0); int64(n) > left {
 			return int(left), visit.WaitBudget
 		}
 	}
@@ -54,10 +54,10 @@ func (s *solo) publish(now time.Time, layers func(now time.Time) []gauge.Layer) 
 	s.r.publish(now, layers(now))
 }
 
-// drain implements [mode]. What is in flight has its time.
+// drain implements [mode]. Requests in flight may finish.
 func (s *solo) drain(time.Time) {}
 
-// finished implements [mode]: it is when nothing waits.
+// finished implements [mode]: the crawl is over when no URL waits.
 func (s *solo) finished(ctx context.Context) bool {
 	if s.halted {
 		return s.r.concluded(ctx)
@@ -67,7 +67,7 @@ func (s *solo) finished(ctx context.Context) bool {
 	}
 	idle, err := store.Complete(ctx, s.r.ID, s.st)
 	if err != nil {
-		s.loop.FailUnless(ctx, fmt.Errorf("ask whether anything waits: %w", err))
+		s.loop.FailUnless(ctx, fmt.Errorf("check for waiting URLs: %w", err))
 		return false
 	}
 	if !idle {

@@ -13,7 +13,7 @@ import (
 	"headway/weburl"
 )
 
-// task is a request with what a worker needs to know of its host and its job.
+// task returns a request with what a worker needs to know about its host and job.
 func (c *crawler) task(r frontier.Request) fetchpool.Task {
 	s, run := c.sites[r.Host], c.jobs.runs[r.Job]
 	t := fetchpool.Task{
@@ -22,7 +22,7 @@ func (c *crawler) task(r frontier.Request) fetchpool.Task {
 		Robots: s.robots, IgnoreRobots: s.ignored,
 	}
 	if run != nil {
-		t.Job, t.JudgeOnly = run.fetchJob(), run.sifting
+		t.Job, t.JudgeOnly = run.fetchJob(), run.probing
 	}
 	switch r.Kind {
 	case frontier.Page:
@@ -34,51 +34,52 @@ func (c *crawler) task(r frontier.Request) fetchpool.Task {
 	return t
 }
 
-// fetchJob is the job as a worker sees it.
+// fetchJob returns the job as a worker needs it.
 func (r *run) fetchJob() fetchpool.Job {
 	j := fetchpool.Job{Rules: r.rules, Known: r.Stored, DryRun: r.cfg.DryRun, Leaves: r.cfg.Scope.Leaves}
 	if most := r.cfg.Limits.Of(limit.Bytes); most.Limited() {
-		j.MaxBytes = max(most.Max, 1) // what is larger can never be had under this limit
+		j.MaxBytes = max(most.Max, 1) // a larger body can never be fetched under this limit
 	}
 	return j
 }
 
-// listing takes what a sitemap lists, for the job that reads it. It belongs to the loop.
+// listing receives the entries of a sitemap for the job that reads it. It belongs to the
+// loop.
 type listing struct {
 	*base
 	hosts  *hosts
 	run    *run
 	host   string       // whose sitemap it is
-	errand store.Errand // that the sitemap is
+	errand store.Errand // the sitemap's errand
 }
 
 // Store implements [fetchpool.Listing].
 func (l *listing) Store(now time.Time, links []discovery.Link, stored func()) {
-	l.pend(committer.Entry{Found: l.run.fresh(now, links), Stored: stored})
+	l.enqueue(committer.Entry{Found: l.run.filterLinks(now, links), Stored: stored})
 }
 
-// Moved sends for the sitemap where it is now. Each is sent for once, so that a circle
-// ends.
+// Moved requests the sitemap at its new location. Each URL is requested once, so that a
+// redirect loop ends.
 func (l *listing) Moved(to weburl.URL) {
 	if s := l.sites[l.host]; s != nil {
-		l.run.sendForSitemap(s, to, l.errand.Nested)
+		l.run.requestSitemap(s, to, l.errand.Nested)
 	}
 }
 
-// Nested sends for what a sitemap index lists.
+// Nested requests the sitemaps that a sitemap index lists.
 func (l *listing) Nested(urls []weburl.URL) {
 	s, nested := l.sites[l.host], l.errand.Nested+1
 	if s == nil || nested >= exchange.MaxNested {
 		return
 	}
 	for _, u := range urls {
-		l.run.sendForSitemap(s, u.Clone(), nested)
+		l.run.requestSitemap(s, u.Clone(), nested)
 	}
 }
 
-// Done says that the errand was run.
+// Done records that the errand was completed.
 func (l *listing) Done() {
-	if l.owns(store.SlotOf(l.key, l.errand.URL.Domain())) { // else its next owner reads it again
-		l.hosts.pendRan(l.errand)
+	if l.owns(store.SlotOf(l.key, l.errand.URL.Domain())) { // otherwise its next owner reads it again
+		l.hosts.enqueueErrandDone(l.errand)
 	}
 }

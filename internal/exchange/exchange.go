@@ -1,7 +1,6 @@
-// Package exchange asks a host for one thing and says what came of it: robots.txt, a
-// page or a sitemap. It is the only code that asks for any of them, for a crawl, for a
-// single visit and for a look at a host before a crawl. When to ask is not its business:
-// whoever calls has waited for the host's turn.
+// Package exchange sends one request for a robots.txt, a page or a sitemap, and interprets
+// the response. It is the only code that does, for crawls, single visits and surveys. It
+// does not wait for the host's pace: the caller has done that.
 package exchange
 
 import (
@@ -18,58 +17,58 @@ import (
 	"headway/weburl"
 )
 
-// Host is who is asked, and as whom.
+// Host is the host to contact.
 type Host struct {
 	Home    weburl.URL
-	Owned   bool          // the operator vouches for it
+	Owned   bool          // the operator declared it as owned
 	Secrets fetch.Secrets // for owned hosts
 }
 
-// Asker asks hosts. Fetcher and Agent are needed; the rest is what a crawl has beside.
-type Asker struct {
+// Requester sends requests. Fetcher and Agent are required.
+type Requester struct {
 	Fetcher fetch.Fetcher
 	Agent   string     // our product token in robots.txt
 	Key     weburl.Key // of the fingerprints in redirect chains
 
-	Keep  func(body []byte) *robots.File             // reads a robots.txt, and keeps it; nil: [robots.Parse]
-	Parse func(read func())                          // gives a page its turn to be parsed; nil: at once
-	Own   func(ctx context.Context, err error) error // our own trouble behind an error; nil: [OwnTrouble]
-	Now   func() time.Time                           // nil: the time of the machine
+	Keep     func(body []byte) *robots.File             // parses and caches a robots.txt; nil: [robots.Parse]
+	Parse    func(read func())                          // runs the parser when there is capacity; nil: at once
+	LocalErr func(ctx context.Context, err error) error // the local error behind an error; nil: [LocalError]
+	Now      func() time.Time                           // nil: the system time
 }
 
-func (a *Asker) now() time.Time {
+func (a *Requester) now() time.Time {
 	if a.Now != nil {
 		return a.Now()
 	}
 	return time.Now().UTC()
 }
 
-func (a *Asker) own(ctx context.Context, err error) error {
-	if a.Own != nil {
-		return a.Own(ctx, err)
+func (a *Requester) localErr(ctx context.Context, err error) error {
+	if a.LocalErr != nil {
+		return a.LocalErr(ctx, err)
 	}
-	return OwnTrouble(ctx, err)
+	return LocalError(ctx, err)
 }
 
-// Answer is what came of a request: an answer, or what went wrong. It is to be closed.
+// Answer is the result of a request: a response or an error. It must be closed.
 type Answer struct {
 	*fetch.Result
-	Own       error     // our own trouble: nothing is known of what was asked for
-	Err       error     // what went wrong at the host, or on the way there
-	At        time.Time // when it was over
-	Challenge bool      // a page of a protection service stands in for what was asked for
+	LocalErr  error     // a local error: nothing is known about the host
+	Err       error     // an error of the host or the network
+	At        time.Time // when it ended
+	Challenge bool      // the response is a challenge page of a protection service
 }
 
-// Success tells whether the host gave what was asked for.
+// Success reports whether the host responded with a 2xx status.
 func (a *Answer) Success() bool {
 	return a.Err == nil && a.Status >= http.StatusOK && a.Status < http.StatusMultipleChoices
 }
 
-// Sent tells whether the request left.
+// Sent reports whether the request was sent.
 func (a *Answer) Sent() bool { return !a.Timing.Sent.IsZero() }
 
-// Heard tells whether somebody answered, if only to say no: a name server that knows of
-// no such name, a host that refuses the connection or cannot prove itself.
+// Heard reports whether anything responded, even with a negative answer: a name server
+// without such a name, a host that refuses the connection or fails TLS.
 func (a *Answer) Heard() bool {
 	if a.Err == nil {
 		return true
@@ -84,14 +83,14 @@ func (a *Answer) Heard() bool {
 	return failure.Reason == fetch.TLS || errors.Is(a.Err, syscall.ECONNREFUSED) || failure.Phase != fetch.PhaseConnect && failure.Phase != fetch.PhaseLookup && failure.Reason != fetch.Timeout
 }
 
-// Polite says to package politeness how the request ended.
+// Polite converts the result for package politeness.
 func (a *Answer) Polite() politeness.Answer {
 	return politeAnswer(a.Result, a.Err, a.Challenge, a.At)
 }
 
-// OwnTrouble tells our own trouble from the host's: it is nil where an error says
+// LocalError returns the error if it is ours, such as the end of ctx, and nil if it says
 // something about the host.
-func OwnTrouble(ctx context.Context, err error) error {
+func LocalError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -104,8 +103,7 @@ func OwnTrouble(ctx context.Context, err error) error {
 	return err
 }
 
-// hostError tells whether an error says something about the host, and not about
-// us.
+// hostError reports whether an error says something about the host, not about us.
 func hostError(err error) bool {
 	_, ok := errors.AsType[*fetch.Error](err)
 	_, hop := errors.AsType[*fetch.RefusedHopError](err)

@@ -8,17 +8,16 @@ import (
 	"headway/politeness"
 )
 
-// Gate closes a host for requests that were handed out before it refused and have
-// not left yet. The schedule learns of a refusal a moment later than the worker
-// that read it; the gate bridges that moment, and no more, because it is the
-// schedule that decides.
+// Gate blocks requests that were handed out before their host refused another one and have
+// not been sent yet. The schedule learns of a refusal a moment later than the worker that
+// read it; the gate covers only that moment.
 type Gate struct{ until atomic.Int64 } // Unix nanoseconds
 
-// maxGate is how long the schedule may take to learn of a refusal.
+// maxGate is the longest time the schedule needs to learn of a refusal.
 const maxGate = 10 * time.Second
 
-// Heed closes the gate as long as a refusal asks for.
-func (g *Gate) Heed(res *fetch.Result) {
+// CloseOnRefusal closes the gate for the Retry-After of a refusal.
+func (g *Gate) CloseOnRefusal(res *fetch.Result) {
 	if !politeness.IsRefusal(res.Status) {
 		return
 	}
@@ -28,5 +27,5 @@ func (g *Gate) Heed(res *fetch.Result) {
 	}
 }
 
-// Closed tells whether the host has asked to be left alone.
+// Closed reports whether requests to the host must wait.
 func (g *Gate) Closed(now time.Time) bool { return now.UnixNano() < g.until.Load() }

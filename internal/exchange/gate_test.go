@@ -9,11 +9,11 @@ import (
 	"headway/fetch"
 )
 
-// TestGate stops what was handed out before a host refused, for as long as the
-// schedule may take to learn of that.
+// TestGate stops requests handed out before a host refused, for as long as the schedule may
+// take to learn of it.
 func TestGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Millisecond / 2) // the clock seldom stands at a whole millisecond
+		time.Sleep(time.Millisecond / 2) // the clock is rarely at a whole millisecond
 		for _, tt := range []struct {
 			status int
 			after  string
@@ -30,7 +30,7 @@ func TestGate(t *testing.T) {
 			if tt.after != "" {
 				res.Header.Set("Retry-After", tt.after)
 			}
-			g.Heed(res)
+			g.CloseOnRefusal(res)
 			if tt.held > 0 {
 				if !g.Closed(time.Now()) {
 					t.Errorf("%d, Retry-After %q: open", tt.status, tt.after)

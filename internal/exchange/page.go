@@ -9,7 +9,7 @@ import (
 	"headway/visit"
 )
 
-// PageRequest is the request for a page.
+// PageRequest returns the request for a page.
 func PageRequest(it visit.Item, h Host) fetch.Request {
 	return fetch.Request{
 		URL: it.URL, Method: http.MethodGet, Owned: h.Owned, Secrets: h.Secrets,
@@ -17,12 +17,11 @@ func PageRequest(it visit.Item, h Host) fetch.Request {
 	}
 }
 
-// Page asks for a page, reads it and writes it down as a visit, unless that is our own
-// trouble.
-func (a *Asker) Page(ctx context.Context, req fetch.Request, v *visit.Visit) *Answer {
+// Page requests a page, parses it and records it in the visit, unless the error is local.
+func (a *Requester) Page(ctx context.Context, req fetch.Request, v *visit.Visit) *Answer {
 	res, err := a.Fetcher.Do(ctx, req)
 	answer := &Answer{Result: res, Err: err}
-	if answer.Own = a.own(ctx, err); answer.Own != nil {
+	if answer.LocalErr = a.localErr(ctx, err); answer.LocalErr != nil {
 		return answer
 	}
 	answer.At = a.now()

@@ -8,12 +8,12 @@ import (
 	"headway/politeness"
 )
 
-// politeAnswer says to package politeness how a request ended.
+// politeAnswer converts the result of a request for package politeness.
 func politeAnswer(res *fetch.Result, err error, challenge bool, now time.Time) politeness.Answer {
 	a := politeness.Answer{SentAt: res.Timing.Sent, Status: res.Status, Latency: res.Timing.FirstByte, Challenge: challenge}
 	if !fetch.ReadCache(res.Header).Cold() {
-		// How soon a cache hands out its copy says nothing of the host behind it,
-		// and would make every page it has to make look slow.
+		// The latency of a cache hit says nothing about the host behind it, and would make
+		// every uncached page look slow.
 		a.Latency = 0
 	}
 	a.RetryAfter, a.HasRetryAfter = retryAfter(res, now)
@@ -38,16 +38,15 @@ func politeAnswer(res *fetch.Result, err error, challenge bool, now time.Time) p
 	case fetch.Protocol:
 		a.Fault = politeness.Protocol
 	case fetch.TooLarge, fetch.BadEncoding, fetch.PrivateAddress, fetch.BadPort:
-		// The host did nothing a slower pace would cure.
+		// A slower pace would not help.
 	}
 	return a
 }
 
-// tooLong stands for a Retry-After beyond all counting: longer than any patience.
+// tooLong represents a Retry-After that is longer than any patience.
 const tooLong = 10 * 365 * 24 * time.Hour
 
-// retryAfter reads how long the host asks to be left alone, without a job that
-// could run out of time.
+// retryAfter reads the Retry-After header, without regard to a job's time limit.
 func retryAfter(res *fetch.Result, now time.Time) (wait time.Duration, ok bool) {
 	answer := fetch.ReadRetryAfter(fetch.RetryQuestion{
 		Status: res.Status, RetryAfter: res.Header.Values("Retry-After"), Date: res.Header.Get("Date"),

@@ -14,19 +14,19 @@ import (
 	"headway/weburl"
 )
 
-// reading is what one request for a page brought: the answer or what went wrong,
-// and the page read from it, which is zero when there was no body.
+// reading is the result of a page request: the response or error, and the parsed page,
+// which is zero without a body.
 type reading struct {
 	res      *fetch.Result
 	err      error
 	page     parse.Page
 	parseErr error
-	agent    string     // for whom directives are read
+	agent    string     // for robots directives
 	key      weburl.Key // of the fingerprints in redirect chains
 	at       time.Time
 }
 
-// record writes a reading down as a visit.
+// record writes a reading into a visit.
 func record(v *visit.Visit, r reading) {
 	res := r.res
 	v.Answer = visit.Answer{
@@ -64,19 +64,19 @@ func record(v *visit.Visit, r reading) {
 	recordPage(v, r)
 }
 
-// TimingOf says when things happened.
+// TimingOf converts the timing of a request.
 func TimingOf(res *fetch.Result) visit.Timing {
 	t := res.Timing
 	return visit.Timing{Sent: t.Sent, DNS: t.DNS, Connect: t.Connect, TLS: t.TLS, Send: t.Send, FirstByte: t.FirstByte, Total: t.Total, Reused: t.Reused}
 }
 
-// cacheAnswer maps what caches said in a header.
+// cacheAnswer converts the cache headers of a response.
 func cacheAnswer(h http.Header) visit.Cache {
 	a := fetch.ReadCache(h)
 	return visit.Cache{Verdict: visit.CacheVerdict(a.Verdict), By: a.By, Age: a.Age, Barred: a.Barred}
 }
 
-// RecordFailure names a request without a usable answer.
+// RecordFailure records a request without a usable response.
 func RecordFailure(v *visit.Visit, err error, now time.Time) {
 	v.Outcome, v.Reason, v.Detail = visit.Failed, visit.Protocol, err.Error()
 	failure, ok := errors.AsType[*fetch.Error](err)
@@ -97,8 +97,8 @@ func RecordFailure(v *visit.Visit, err error, now time.Time) {
 	}
 }
 
-// recordRedirect keeps the target of a redirect as what it is: a link. One that
-// leads nowhere, in a circle or on for too long ends the URL.
+// recordRedirect records the target of a redirect as a link. A missing or invalid target, a
+// loop, or too many redirects end the URL.
 func recordRedirect(v *visit.Visit, res *fetch.Result, key weburl.Key) {
 	raw := res.Location()
 	if raw == "" {
@@ -118,12 +118,12 @@ func recordRedirect(v *visit.Visit, res *fetch.Result, key weburl.Key) {
 	v.Links = []visit.Link{{URL: target, Kind: "redirect"}}
 }
 
-// recordPage keeps what the body said.
+// recordPage records what the body says.
 func recordPage(v *visit.Visit, r reading) {
 	page := &r.page
 	words := r.res.Header.Values("X-Robots-Tag")
 	directives := robots.ParseHeader(r.agent, words...)
-	words = words[:len(words):len(words)] // the header's own stays as it is
+	words = words[:len(words):len(words)] // do not append to the header's slice
 	for _, d := range page.Robots {
 		directives = directives.Merge(robots.ParseMeta(r.agent, d.Agent, d.Content))
 		words = append(words, d.Content)
@@ -143,7 +143,7 @@ func recordPage(v *visit.Visit, r reading) {
 	if !page.Challenge.IsZero() {
 		v.Outcome, v.Reason = visit.Blocked, ""
 		v.Detail = "challenge page of " + page.Challenge.Vendor
-		v.Links = nil // what a firewall links to is not the site's
+		v.Links = nil // its links are not the site's
 		v.Evidence = append(v.Evidence, visit.Evidence{
 			Kind: visit.ChallengePage, At: r.at, Rule: page.Challenge.Marker, Note: page.Challenge.Vendor,
 		})

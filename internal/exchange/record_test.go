@@ -10,8 +10,8 @@ import (
 	"headway/visit"
 )
 
-// TestCacheAnswer wants each verdict of a cache to be recorded by its own word,
-// and only what the host itself worked on to count as its response time.
+// TestCacheAnswer records each cache verdict by its own name, and counts only responses of
+// the host itself as its latency.
 func TestCacheAnswer(t *testing.T) {
 	for word, want := range map[string]struct {
 		verdict visit.CacheVerdict
@@ -45,8 +45,8 @@ func TestCacheAnswer(t *testing.T) {
 	}
 }
 
-// TestNotModifiedUnasked is an answer to a question nobody put.
-func TestNotModifiedUnasked(t *testing.T) {
+// TestUnexpectedNotModified covers a 304 response to an unconditional request.
+func TestUnexpectedNotModified(t *testing.T) {
 	for _, known := range []visit.Validators{{}, {ETag: `"a"`}} {
 		v := &visit.Visit{Item: visit.Item{Validators: known}}
 		record(v, reading{res: &fetch.Result{Status: 304, Header: http.Header{}}, at: time.Now()})

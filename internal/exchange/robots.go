@@ -12,35 +12,35 @@ import (
 	"headway/weburl"
 )
 
-// Robots is what came of asking for robots.txt.
+// Robots is the result of a request for robots.txt.
 type Robots struct {
 	Answer
-	URL  weburl.URL   // where it lives
-	Hops []weburl.URL // the URLs asked, redirects included
-	File *robots.File // nil where there is none
+	URL  weburl.URL   // its URL
+	Hops []weburl.URL // the URLs requested, including redirects
+	File *robots.File // nil if there is none
 	Says robots.Answer
 }
 
-// Asked is how many requests left, redirects included.
-func (r *Robots) Asked() int {
+// RequestsSent is how many requests were sent, including redirects.
+func (r *Robots) RequestsSent() int {
 	if r.Sent() {
 		return len(r.Hops)
 	}
-	return len(r.Hops) - 1 // the last did not
+	return len(r.Hops) - 1 // the last was not sent
 }
 
-// Robots asks a host for its robots.txt, if it is not what is known of it. Redirects make
-// it several requests: the host's interval counts from the end of the last.
-func (a *Asker) Robots(ctx context.Context, h Host, known robots.State, timeout time.Duration) *Robots {
+// Robots requests the robots.txt of a host, conditional on the known version. With
+// redirects it is several requests: the host's interval counts from the end of the last.
+func (a *Requester) Robots(ctx context.Context, h Host, known robots.State, timeout time.Duration) *Robots {
 	at, err := h.Home.Resolve("/robots.txt")
 	if err != nil {
-		return &Robots{Answer: Answer{Result: new(fetch.Result), Own: fmt.Errorf("robots.txt of %s: %w", h.Home.Host(), err)}}
+		return &Robots{Answer: Answer{Result: new(fetch.Result), LocalErr: fmt.Errorf("robots.txt of %s: %w", h.Home.Host(), err)}}
 	}
 	res, hops, err := a.Fetcher.Robots(ctx, fetch.Request{
 		URL: at, Owned: h.Owned, Secrets: h.Secrets, Timeout: timeout, ETag: known.ETag, LastModified: known.LastModified,
 	})
 	r := &Robots{Answer: Answer{Result: res, Err: err}, URL: at, Hops: hops}
-	if r.Own = a.own(ctx, err); r.Own != nil {
+	if r.LocalErr = a.localErr(ctx, err); r.LocalErr != nil {
 		return r
 	}
 	r.At = a.now()
@@ -55,8 +55,8 @@ func (a *Asker) Robots(ctx context.Context, h Host, known robots.State, timeout 
 	return r
 }
 
-// robotsAnswer says to package robots how a fetch of robots.txt ended, and which
-// file it brought, if any.
+// robotsAnswer converts the result of a robots.txt request, and its file if any, for
+// package robots.
 func robotsAnswer(res *fetch.Result, err error, file *robots.File, now time.Time) robots.Answer {
 	a := robots.Answer{Status: res.Status, File: file}
 	switch failure, ok := errors.AsType[*fetch.Error](err); {
@@ -80,13 +80,13 @@ func robotsAnswer(res *fetch.Result, err error, file *robots.File, now time.Time
 	return a
 }
 
-// ByRules tells whether a file decides.
+// ByRules reports whether the rules of a file decide.
 func ByRules(v robots.Verdict) bool {
 	return v.Access == robots.AccessRules || v.Access == robots.AccessCached
 }
 
-// Judge asks robots.txt about a visit, and writes the evidence down, and how it ends
-// where it may not be made.
+// Judge checks a visit against robots.txt, and records the evidence and, if it is
+// forbidden, the outcome.
 func Judge(v *visit.Visit, verdict robots.Verdict, rules *robots.Rules, now time.Time) robots.Decision {
 	d := verdict.Decide(rules, v.Item.URL)
 	v.Evidence = append(v.Evidence, robotsEvidence(verdict.Evidence(d, now)))
@@ -96,13 +96,13 @@ func Judge(v *visit.Visit, verdict robots.Verdict, rules *robots.Rules, now time
 	return d
 }
 
-// Ignore makes a visit without asking robots.txt, and writes that down.
+// Ignore allows a visit without checking robots.txt, and records that.
 func Ignore(v *visit.Visit, now time.Time) robots.Decision {
 	v.Evidence = append(v.Evidence, visit.Evidence{Kind: visit.Override, At: now, Note: string(robots.Ignored), Confidence: visit.Low})
 	return robots.Decision{Allowed: true, Reason: robots.Ignored}
 }
 
-// robotsEvidence maps the evidence of a robots decision.
+// robotsEvidence converts the evidence of a robots decision.
 func robotsEvidence(e robots.Evidence) visit.Evidence {
 	kind := visit.RobotsAllowed
 	if e.Kind == robots.EvidenceBlocked {
@@ -118,7 +118,7 @@ func robotsEvidence(e robots.Evidence) visit.Evidence {
 	return v
 }
 
-// robotsOutcome says how a URL ends that robots keeps us from.
+// robotsOutcome is the outcome of a URL that robots.txt forbids.
 func robotsOutcome(d robots.Decision) (visit.Outcome, visit.Reason) {
 	switch d.Reason {
 	case robots.Unreachable, robots.Unknown:

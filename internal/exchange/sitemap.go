@@ -11,14 +11,14 @@ import (
 	"headway/weburl"
 )
 
-// MaxSitemaps bounds the sitemaps of one host, and MaxNested how many indexes may lead
-// to one.
+// MaxSitemaps bounds the sitemaps of one host, and MaxNested how many indexes may lead to
+// one.
 const (
 	MaxSitemaps = 500
 	MaxNested   = 3
 )
 
-// SitemapsOf lists the sitemaps a robots.txt names, as many as are read.
+// SitemapsOf lists the sitemaps named in a robots.txt, up to MaxSitemaps.
 func SitemapsOf(file *robots.File) (names []string) {
 	for name := range file.Sitemaps() {
 		if names = append(names, name); len(names) == MaxSitemaps {
@@ -28,19 +28,19 @@ func SitemapsOf(file *robots.File) (names []string) {
 	return names
 }
 
-// Sitemap is what came of asking for a sitemap.
+// Sitemap is the result of a sitemap request.
 type Sitemap struct {
 	Answer
-	To    weburl.URL // where it has moved to
+	To    weburl.URL // redirect target
 	Moved bool
-	named weburl.URL // the host that it was asked for
+	named weburl.URL // the host whose robots.txt named it
 }
 
-// Sitemap asks for a sitemap.
-func (a *Asker) Sitemap(ctx context.Context, h Host, at weburl.URL) *Sitemap {
+// Sitemap requests a sitemap.
+func (a *Requester) Sitemap(ctx context.Context, h Host, at weburl.URL) *Sitemap {
 	res, err := a.Fetcher.Do(ctx, fetch.Request{URL: at, Owned: h.Owned, Secrets: h.Secrets, MaxBody: parse.MaxSitemapBytes, CutBody: true})
 	s := &Sitemap{Answer: Answer{Result: res, Err: err}, named: h.Home}
-	if s.Own = a.own(ctx, err); s.Own != nil {
+	if s.LocalErr = a.localErr(ctx, err); s.LocalErr != nil {
 		return s
 	}
 	s.At = a.now()
@@ -51,8 +51,8 @@ func (a *Asker) Sitemap(ctx context.Context, h Host, at weburl.URL) *Sitemap {
 	return s
 }
 
-// Read gives each page that the sitemap lists, as long as it is wanted, and returns the
-// sitemaps that an index leads to. What it gives belongs to it: who keeps a URL clones it.
+// Read calls page for each page of the sitemap until it returns false, and returns the
+// sitemaps of an index. Entries are reused: clone URLs to keep them.
 func (s *Sitemap) Read(at weburl.URL, page func(parse.Entry) (more bool)) (nested []weburl.URL, report parse.SitemapReport, err error) {
 	list := parse.NewSitemap(bytes.NewReader(s.Body), at, parse.SitemapOptions{Named: []weburl.URL{s.named}})
 	for e := range list.Entries() {

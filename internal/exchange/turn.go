@@ -8,9 +8,9 @@ import (
 	"headway/politeness"
 )
 
-// Turn waits until a host may be asked again. Only who asks for single things waits
-// like this; in a crawl a host that is not ready is scheduled.
-func Turn(ctx context.Context, policy politeness.Policy, host politeness.State) error {
+// WaitTurn waits until the host's pace allows a request. Only single requests wait like
+// this; a crawl schedules hosts instead.
+func WaitTurn(ctx context.Context, policy politeness.Policy, host politeness.State) error {
 	for {
 		now := time.Now()
 		wait := policy.Admit(host, now)

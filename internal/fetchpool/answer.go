@@ -9,7 +9,7 @@ import (
 	"headway/internal/exchange"
 )
 
-// answer is how a request ended, for the schedule.
+// answer converts the result of a request for the schedule.
 func (p *Pool) answer(x *exchange.Answer) frontier.Answer {
 	a := frontier.Answer{Answer: x.Polite(), Answered: x.Heard(), Remote: x.Remote.Addr()}
 	if failure, ok := errors.AsType[*fetch.Error](x.Err); ok {
@@ -18,13 +18,13 @@ func (p *Pool) answer(x *exchange.Answer) frontier.Answer {
 			a.FirstByte = p.loop.Steady(x.Timing.Sent.Add(first))
 		}
 	}
-	if p.cfg.Strained() {
+	if p.cfg.Overloaded() {
 		a.Latency = 0
 	}
 	return a
 }
 
-// sentAt is when a request left, by the loop's clock; zero if it did not.
+// sentAt is when a request was sent, by the loop's clock; zero if it was not.
 func (p *Pool) sentAt(res *fetch.Result) time.Time {
 	if res.Timing.Sent.IsZero() {
 		return time.Time{}
@@ -32,12 +32,12 @@ func (p *Pool) sentAt(res *fetch.Result) time.Time {
 	return p.loop.Steady(res.Timing.Sent)
 }
 
-// noteAnswer keeps when something last answered. Workers note it the moment an answer
-// begins, so that a long one is evidence of our own network before it ends. Of two at
-// once the earlier may be kept, which does no harm.
+// noteAnswer records when a response last began. Workers call it at the first byte, so that
+// a long response proves early that our own network works. Of two concurrent calls the
+// earlier time may win, which does no harm.
 func (p *Pool) noteAnswer(at time.Time) { p.heard.Store(p.loop.Steady(at).UnixNano()) }
 
-// ReportHeard reports to the schedule when something last answered.
+// ReportHeard reports to the schedule when a response last began.
 func (p *Pool) ReportHeard(now time.Time) {
 	if at := p.heard.Load(); at != 0 {
 		p.cfg.Schedule.Heard(now, time.Unix(0, at).UTC())

@@ -11,8 +11,8 @@ import (
 	"headway/visit"
 )
 
-// Archives are the outputs that take the bytes of every exchange. They may be used by
-// many goroutines.
+// Archives are the outputs that record the bytes of every exchange. They are safe for
+// concurrent use.
 type Archives []output.ExchangeWriter
 
 // ArchivesOf returns the archives among the outputs.
@@ -25,7 +25,7 @@ func ArchivesOf(outputs []output.Writer) (list Archives) {
 	return list
 }
 
-// Sync makes the bytes of exchanges durable, before their visits are.
+// Sync makes the recorded bytes durable. It is called before the visits are committed.
 func (a Archives) Sync() error {
 	for _, to := range a {
 		if err := to.Sync(); err != nil {
@@ -35,7 +35,7 @@ func (a Archives) Sync() error {
 	return nil
 }
 
-// archiver hands the exchanges of one request to the archives, and keeps the first error.
+// archiver passes the exchanges of one request to the archives, and keeps the first error.
 type archiver struct {
 	to      Archives
 	purpose output.Purpose
@@ -43,7 +43,7 @@ type archiver struct {
 	err     error
 }
 
-// tap has a request archived, if there are archives.
+// tap records a request, if there are archives.
 func (a *archiver) tap(ctx context.Context, req *fetch.Request) {
 	if len(a.to) == 0 {
 		return
@@ -55,13 +55,13 @@ func (a *archiver) tap(ctx context.Context, req *fetch.Request) {
 	}
 }
 
-// write hands one exchange over, and waits until it is taken.
+// write passes one exchange to the archives, and waits for them.
 func (a *archiver) write(ctx context.Context, r *fetch.Result, w *fetch.Wire) error {
 	x := &output.Exchange{
 		Purpose: a.purpose, Item: a.item, Remote: r.Remote.Addr(), Timing: exchange.TimingOf(r), Status: r.Status, Protocol: r.Proto,
 		Request: w.Request, Response: w.Response, Body: w.Body, Cut: cutOf(w), Hidden: w.Hidden,
 	}
-	x.Item.URL = r.URL // robots.txt may have moved
+	x.Item.URL = r.URL // robots.txt may have redirected
 	for _, to := range a.to {
 		if err := to.Exchange(ctx, x); err != nil {
 			return fmt.Errorf("write output: %w", err)
@@ -70,7 +70,7 @@ func (a *archiver) write(ctx context.Context, r *fetch.Result, w *fetch.Wire) er
 	return nil
 }
 
-// cutOf is why a body is not whole.
+// cutOf is why a body is incomplete.
 func cutOf(w *fetch.Wire) output.Cut {
 	failure, ok := errors.AsType[*fetch.Error](w.Err)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"headway/visit"
 )
 
-// archive is an output that keeps what it is handed.
+// archive is an output that records what it receives.
 type archive struct {
 	taken []output.Exchange
 	err   error
@@ -26,10 +26,10 @@ func (a *archive) Sync() error                               { return a.err }
 func (a *archive) Write(context.Context, *visit.Visit) error { return nil }
 func (a *archive) Close() error                              { return nil }
 
-// plain is an output that takes no exchanges.
+// plain is an output that does not record exchanges.
 type plain struct{ output.Writer }
 
-// TestArchive hands over every exchange, and why a body is not whole.
+// TestArchive passes on every exchange, and why a body is incomplete.
 func TestArchive(t *testing.T) {
 	a := &archive{}
 	in(t, func(cfg *fetchpool.Config) { cfg.Archives = fetchpool.ArchivesOf([]output.Writer{plain{}, a}) }, func(r *rig) {
@@ -66,7 +66,7 @@ func TestArchive(t *testing.T) {
 	})
 }
 
-// TestArchiveFails is our own trouble: nothing is taken to be done.
+// TestArchiveFails is a local error: the request does not count as done.
 func TestArchiveFails(t *testing.T) {
 	list := fetchpool.ArchivesOf([]output.Writer{&archive{err: errTest}})
 	if err := list.Sync(); !errors.Is(err, errTest) {
@@ -75,7 +75,7 @@ func TestArchiveFails(t *testing.T) {
 	in(t, func(cfg *fetchpool.Config) { cfg.Archives = list }, func(r *rig) {
 		r.Start(r.work, r.task(frontier.Page, "/a"))
 		r.settle()
-		if l := r.page(); !errors.Is(l.Own, errTest) || fetchpool.CalledOff(l.Own) || l.Visit.Outcome != "" || l.Sent.IsZero() {
+		if l := r.page(); !errors.Is(l.LocalErr, errTest) || fetchpool.CalledOff(l.LocalErr) || l.Visit.Outcome != "" || l.Sent.IsZero() {
 			t.Errorf("%+v with %+v", l, l.Visit)
 		}
 	})

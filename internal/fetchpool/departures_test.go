@@ -8,13 +8,13 @@ import (
 	"headway/internal/fetchpool"
 )
 
-// TestDepartures lets requests leave that the schedule would never have sent.
+// TestDepartures sends requests that violate the promise of the schedule.
 func TestDepartures(t *testing.T) {
 	start := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 	for name, tc := range map[string]struct {
 		promise   fetchpool.Promise
 		leave     []time.Duration // since the start
-		back      []bool          // whether each is over before the next leaves
+		back      []bool          // whether each ends before the next is sent
 		shortGaps int64
 		overCap   int64
 	}{

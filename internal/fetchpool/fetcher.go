@@ -13,23 +13,23 @@ import (
 	"headway/weburl"
 )
 
-// asker makes the requests of a task. Item is what an archive knows them by.
-func (p *Pool) asker(t *underway, purpose output.Purpose, item visit.Item) *exchange.Asker {
+// requester returns what sends the requests of a task. Archives record them under the item.
+func (p *Pool) requester(t *underway, purpose output.Purpose, item visit.Item) *exchange.Requester {
 	f := &taskFetcher{p: p, t: t, archive: archiver{to: p.cfg.Archives, purpose: purpose, item: item}}
-	return &exchange.Asker{
-		Fetcher: f, Agent: p.cfg.Agent, Key: p.cfg.Key, Keep: p.cfg.RobotsFiles.Put, Parse: p.parsers.parse, Own: f.own, Now: p.loop.Now,
+	return &exchange.Requester{
+		Fetcher: f, Agent: p.cfg.Agent, Key: p.cfg.Key, Keep: p.cfg.RobotsFiles.Put, Parse: p.parsers.parse, LocalErr: f.localErr, Now: p.loop.Now,
 	}
 }
 
-// taskFetcher makes requests as a crawl makes them: each is checked right before it
-// leaves, the schedule learns how it goes, archives get what was sent and received.
+// taskFetcher sends the requests of a crawl: each is checked right before it is sent,
+// reported to the schedule, and archived.
 type taskFetcher struct {
 	p       *Pool
 	t       *underway
 	archive archiver
 }
 
-// prepare has a request checked, reported and archived.
+// prepare adds the checks, reports and archiving to a request.
 func (f *taskFetcher) prepare(req *fetch.Request) {
 	p, t := f.p, f.t
 	req.BeforeSend, req.Fence = p.mayStart(t, req.URL), t.Lease.Fence
@@ -40,8 +40,8 @@ func (f *taskFetcher) prepare(req *fetch.Request) {
 	f.archive.tap(t.ctx, req)
 }
 
-// Robots requests a robots.txt. The moment it leaves is not reported to the schedule:
-// redirects make it several requests, and the host's interval counts from the end of the
+// Robots requests a robots.txt. The time it is sent is not reported to the schedule: with
+// redirects it is several requests, and the host's interval counts from the end of the
 // last.
 func (f *taskFetcher) Robots(ctx context.Context, req fetch.Request) (*fetch.Result, []weburl.URL, error) {
 	f.prepare(&req)
@@ -49,27 +49,27 @@ func (f *taskFetcher) Robots(ctx context.Context, req fetch.Request) (*fetch.Res
 	d.inFlight.Add(1)
 	res, hops, err := f.p.cfg.Fetcher.Robots(ctx, req)
 	d.End()
-	f.t.Gate.Heed(res)
+	f.t.Gate.CloseOnRefusal(res)
 	if at := f.p.sentAt(res); !at.IsZero() {
 		d.follow(at, f.t.Promise, f.p.cfg.Meter)
 	}
 	return res, hops, err
 }
 
-// How far an exchange has come.
+// Stages of an exchange.
 const (
 	exchangeLeft int32 = iota + 1
 	exchangeOver
 )
 
-// Do requests a page or a sitemap, and reports when it leaves.
+// Do requests a page or a sitemap, and reports when it is sent.
 func (f *taskFetcher) Do(ctx context.Context, req fetch.Request) (*fetch.Result, error) {
 	f.prepare(&req)
 	p, t := f.p, f.t
 	var stage atomic.Int32
 	req.Sent = func(at time.Time) {
 		at = p.loop.Steady(at)
-		if stage.CompareAndSwap(0, exchangeLeft) { // it may be overtaken by the end
+		if stage.CompareAndSwap(0, exchangeLeft) { // the exchange may be over already
 			t.Departures.Leave(at, t.Promise, p.cfg.Meter)
 		}
 		p.loop.Post(func(time.Time) { p.cfg.Schedule.Sent(at, t.Request) })
@@ -78,12 +78,12 @@ func (f *taskFetcher) Do(ctx context.Context, req fetch.Request) (*fetch.Result,
 	if stage.Swap(exchangeOver) == exchangeLeft {
 		t.Departures.End()
 	}
-	t.Gate.Heed(res)
+	t.Gate.CloseOnRefusal(res)
 	return res, err
 }
 
-// own is our own trouble behind a request: that of an archive comes first.
-func (f *taskFetcher) own(_ context.Context, err error) error {
+// localErr returns the local error behind a failed request: that of an archive comes first.
+func (f *taskFetcher) localErr(_ context.Context, err error) error {
 	lease := f.t.Lease
-	return cmp.Or(f.archive.err, lease.Trouble(err), exchange.OwnTrouble(lease.Context(f.t.ctx), err))
+	return cmp.Or(f.archive.err, lease.LocalError(err), exchange.LocalError(lease.Context(f.t.ctx), err))
 }

@@ -12,41 +12,40 @@ import (
 	"headway/visit"
 )
 
-// Page is what came of a page.
+// Page is the result of a page task.
 type Page struct {
 	Request    frontier.Request
 	Visit      *visit.Visit
 	Answer     frontier.Answer
 	Links      []discovery.Link
 	Wire       int64
-	First      bool     // of its job on the host
-	Sitemaps   []string // that robots.txt names, of a first
+	First      bool     // first page of its job on the host
+	Sitemaps   []string // named in robots.txt; only if First
 	Leaf       bool     // its links are not followed
 	Skipped    bool     // it was not requested: its visit says why
-	Judged     bool     // it would have been requested, but the task was only to judge it
-	RobotsLost bool     // the store has lost the robots.txt, which must be fetched again first
-	Own        error    // our own trouble: nothing is known of the page
+	Judged     bool     // it would have been requested, but the task was JudgeOnly
+	RobotsLost bool     // the stored robots.txt is missing and must be fetched again
+	LocalErr   error    // a local error: nothing is known about the page
 	Sent       time.Time
 }
 
-// requested reports whether the page may have been noted in the journal.
+// requested reports whether the page may be in the journal.
 func (l *Page) requested() bool { return !l.Skipped && !l.RobotsLost && !l.Judged }
 
-// landPage hands a page over, which can do the process no more harm.
-func (p *Pool) landPage(now time.Time, l Page) {
+// finishPage removes a page from the journal and passes on its result.
+func (p *Pool) finishPage(now time.Time, l Page) {
 	if it := &l.Request.Item; p.cfg.Journal != nil && l.requested() {
 		if err := p.cfg.Journal.Done(it.Job, it.URL); err != nil {
 			p.loop.Fail(err)
 		}
 	}
-	p.cfg.Landings.Page(now, l)
+	p.cfg.Handlers.Page(now, l)
 }
 
-// leafBody is how much of a leaf is read: enough to tell a page from a challenge that
-// stands in for it. The rest is left to the server.
+// leafBody is how much of a leaf is read: enough to tell a page from a challenge page.
 const leafBody = 64 << 10
 
-// fetchPage judges, fetches and reads one page.
+// fetchPage checks, fetches and parses one page.
 func (p *Pool) fetchPage(t *underway) Page {
 	v := &visit.Visit{Item: t.Request.Item}
 	l := Page{Request: t.Request, Visit: v, First: t.First}
@@ -56,7 +55,7 @@ func (p *Pool) fetchPage(t *underway) Page {
 		l.RobotsLost = true
 		return l
 	case err != nil:
-		l.Own = err
+		l.LocalErr = err
 		return l
 	case !allowed:
 		l.Skipped = true
@@ -66,13 +65,13 @@ func (p *Pool) fetchPage(t *underway) Page {
 		l.Judged = true
 	}
 	if t.First {
-		l.Sitemaps, l.Own = p.sitemapNames(t)
+		l.Sitemaps, l.LocalErr = p.sitemapNames(t)
 	}
-	if l.Skipped || l.Judged || l.Own != nil {
+	if l.Skipped || l.Judged || l.LocalErr != nil {
 		return l
 	}
 	if p.cfg.Journal != nil {
-		if l.Own = p.cfg.Journal.Start(v.Item.Job, v.Item.URL); l.Own != nil {
+		if l.LocalErr = p.cfg.Journal.Start(v.Item.Job, v.Item.URL); l.LocalErr != nil {
 			return l
 		}
 	}
@@ -84,7 +83,7 @@ func (p *Pool) fetchPage(t *underway) Page {
 func (p *Pool) requestPage(t *underway, l *Page) {
 	v, rules := l.Visit, t.Job.Rules
 	l.Leaf = t.Job.Leaves && rules.Still(v.Item).Leaf
-	if l.Own = t.Job.Known.Remember(t.ctx, &v.Item); l.Own != nil {
+	if l.LocalErr = t.Job.Known.Remember(t.ctx, &v.Item); l.LocalErr != nil {
 		return
 	}
 	req := exchange.PageRequest(v.Item, t.Host)
@@ -92,16 +91,16 @@ func (p *Pool) requestPage(t *underway, l *Page) {
 		req.MaxBody, req.CutBody = leafBody, true
 	}
 	req.MaxSent = t.Job.MaxBytes
-	answer := p.asker(t, output.ForPage, v.Item).Page(t.Lease.Context(t.ctx), req, v)
+	answer := p.requester(t, output.ForPage, v.Item).Page(t.Lease.Context(t.ctx), req, v)
 	defer answer.Close()
-	if l.Sent, l.Own = p.sentAt(answer.Result), answer.Own; l.Own != nil {
+	if l.Sent, l.LocalErr = p.sentAt(answer.Result), answer.LocalErr; l.LocalErr != nil {
 		return
 	}
-	if l.Own = t.Job.Known.Recall(t.ctx, v); l.Own != nil {
+	if l.LocalErr = t.Job.Known.Recall(t.ctx, v); l.LocalErr != nil {
 		return
 	}
 	if v.Outcome == visit.Redirected {
-		if l.Own = p.cfg.Redirects.EndLoop(t.ctx, v); l.Own != nil {
+		if l.LocalErr = p.cfg.Redirects.EndLoop(t.ctx, v); l.LocalErr != nil {
 			return
 		}
 	}

@@ -23,8 +23,8 @@ import (
 
 var html = http.Header{"Content-Type": {"text/html"}}
 
-// TestPage fetches a page: the schedule learns when it left, the loop gets the visit and
-// its links.
+// TestPage fetches a page: the schedule learns when it was sent, the loop gets the visit
+// and its links.
 func TestPage(t *testing.T) {
 	in(t, nil, func(r *rig) {
 		r.replies[host+"/a"] = reply{header: html, body: `<a href="/b">b</a><a href="http://b.example/">out</a>`, takes: 200 * time.Millisecond}
@@ -35,7 +35,7 @@ func TestPage(t *testing.T) {
 		}
 		r.settle()
 		l := r.page()
-		if l.Own != nil || l.Skipped || l.Visit.Outcome != visit.Fetched || len(l.Visit.Evidence) == 0 {
+		if l.LocalErr != nil || l.Skipped || l.Visit.Outcome != visit.Fetched || len(l.Visit.Evidence) == 0 {
 			t.Errorf("landed %+v with %+v", l, l.Visit)
 		}
 		if len(l.Links) != 2 || l.Links[0].Outcome != "" || l.Links[1].Reason != visit.OutOfScope {
@@ -48,12 +48,12 @@ func TestPage(t *testing.T) {
 			t.Errorf("the schedule learned of the lookups %v and the requests %v", r.looked, r.sent)
 		}
 		if r.ReportHeard(r.loop.Now()); !r.heard.Equal(began.Add(200 * time.Millisecond)) {
-			t.Errorf("last heard something at %v", r.heard)
+			t.Errorf("last response at %v", r.heard)
 		}
 	})
 }
 
-// TestNotRequested lands pages for which no request is made.
+// TestNotRequested covers pages for which no request is sent.
 func TestNotRequested(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(r *rig, t *fetchpool.Task)
@@ -73,11 +73,11 @@ func TestNotRequested(t *testing.T) {
 		},
 		"robots.txt lost": {
 			func(_ *rig, t *fetchpool.Task) { t.Robots.Sum[0]++ },
-			func(l *fetchpool.Page) bool { return l.RobotsLost && l.Own == nil },
+			func(l *fetchpool.Page) bool { return l.RobotsLost && l.LocalErr == nil },
 		},
 		"no earlier crawl": {
 			func(_ *rig, t *fetchpool.Task) { t.Job.Known = noMemory{} },
-			func(l *fetchpool.Page) bool { return errors.Is(l.Own, errTest) },
+			func(l *fetchpool.Page) bool { return errors.Is(l.LocalErr, errTest) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ type noMemory struct{ emptyStore }
 
 func (noMemory) Remember(context.Context, *visit.Item) error { return errTest }
 
-// TestIgnoredRobots fetches what robots.txt disallows, and writes that down.
+// TestIgnoredRobots fetches what robots.txt disallows, and records that.
 func TestIgnoredRobots(t *testing.T) {
 	in(t, nil, func(r *rig) {
 		task := r.task(frontier.Page, "/a")
@@ -132,7 +132,7 @@ func TestLeaf(t *testing.T) {
 	})
 }
 
-// TestMaxBytes bounds a body by what its job may have.
+// TestMaxBytes limits a body to the job's byte limit.
 func TestMaxBytes(t *testing.T) {
 	in(t, nil, func(r *rig) {
 		task := r.task(frontier.Page, "/a")
@@ -145,7 +145,7 @@ func TestMaxBytes(t *testing.T) {
 	})
 }
 
-// TestRedirect follows a redirect, unless it leads back.
+// TestRedirect follows a redirect unless it is a loop.
 func TestRedirect(t *testing.T) {
 	in(t, nil, func(r *rig) {
 		for from, to := range map[string]string{"/a": "/b", "/b": "/a"} {
@@ -164,7 +164,7 @@ func TestRedirect(t *testing.T) {
 	})
 }
 
-// TestFirst names the sitemaps of the host with the first page of a job.
+// TestFirst returns the sitemaps of the host with the first page of a job.
 func TestFirst(t *testing.T) {
 	in(t, nil, func(r *rig) {
 		task := r.task(frontier.Page, "/a")
@@ -177,11 +177,11 @@ func TestFirst(t *testing.T) {
 	})
 }
 
-// TestLatencyUnknown reports no response time where that would be our own.
+// TestLatencyUnknown reports no latency if it would measure us, not the host.
 func TestLatencyUnknown(t *testing.T) {
 	for name, strained := range map[string]bool{"strained": true, "interrupted": false} {
 		t.Run(name, func(t *testing.T) {
-			in(t, func(cfg *fetchpool.Config) { cfg.Strained = func() bool { return strained } }, func(r *rig) {
+			in(t, func(cfg *fetchpool.Config) { cfg.Overloaded = func() bool { return strained } }, func(r *rig) {
 				r.lease.interrupted = !strained
 				r.replies[host+"/a"] = reply{header: html, takes: time.Second}
 				r.Start(r.work, r.task(frontier.Page, "/a"))
@@ -194,7 +194,7 @@ func TestLatencyUnknown(t *testing.T) {
 	}
 }
 
-// TestJournal notes a page while it is under way, and no longer.
+// TestJournal lists a page while it is under way, and no longer.
 func TestJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	j, _, err := journal.Open(path)
@@ -218,7 +218,7 @@ func TestJournal(t *testing.T) {
 	})
 }
 
-// TestRobots reads robots.txt. When it leaves is not reported: redirects may follow.
+// TestRobots reads robots.txt. The send time is not reported: redirects may follow.
 func TestRobots(t *testing.T) {
 	in(t, nil, func(r *rig) {
 		body := "User-agent: *\nCrawl-delay: 3\nSitemap: /s.xml\n"
@@ -231,16 +231,17 @@ func TestRobots(t *testing.T) {
 			t.Fatalf("%d landed, %d reported to leave", len(r.robots), len(r.sent))
 		}
 		l := &r.robots[0]
-		if l.Own != nil || l.Err != nil || !l.Read || string(l.Body) != body || l.Delay != 3*time.Second || !slices.Equal(l.Sitemaps, []string{"/s.xml"}) {
+		if l.LocalErr != nil || l.Err != nil || !l.Read || string(l.Body) != body || l.Delay != 3*time.Second || !slices.Equal(l.Sitemaps, []string{"/s.xml"}) {
 			t.Errorf("%+v", l)
 		}
-		if l.Asked != 1 || l.Sent.IsZero() || l.Answer.Latency != 0 || l.Says.Status != http.StatusOK || l.Refused() != "" {
+		if l.RequestsSent != 1 || l.Sent.IsZero() || l.Answer.Latency != 0 || l.Says.Status != http.StatusOK || l.Refused() != "" {
 			t.Errorf("%+v", l)
 		}
 	})
 }
 
-// TestRobotsRefused tells a host that was not contacted from one that did not answer.
+// TestRobotsRefused distinguishes a host that was not contacted from one that did not
+// respond.
 func TestRobotsRefused(t *testing.T) {
 	refused := &fetch.Error{Reason: fetch.PrivateAddress, Phase: fetch.PhaseConnect, Host: host, Err: errTest}
 	for _, tt := range []struct {
@@ -248,7 +249,7 @@ func TestRobotsRefused(t *testing.T) {
 		want visit.Reason
 	}{
 		{fetchpool.Robots{Err: refused}, visit.Reason(fetch.PrivateAddress)},
-		{fetchpool.Robots{Err: refused, Asked: 1}, ""},
+		{fetchpool.Robots{Err: refused, RequestsSent: 1}, ""},
 		{fetchpool.Robots{Err: &fetch.Error{Reason: fetch.Timeout, Err: errTest}}, ""},
 		{fetchpool.Robots{}, ""},
 	} {

@@ -2,13 +2,13 @@ package fetchpool
 
 import "sync/atomic"
 
-// parsers bounds how many bodies are parsed at once.
+// parsers limits how many bodies are parsed at once.
 type parsers struct {
 	places  chan struct{}
 	waiting atomic.Int64
 }
 
-// parse waits for a place and parses a body.
+// parse waits for a free parser and parses a body.
 func (p *parsers) parse(body func()) {
 	p.waiting.Add(1)
 	p.places <- struct{}{}

@@ -7,20 +7,19 @@ import (
 	"headway/weburl"
 )
 
-// What stops a request between the moment it was handed out and its first byte, beside
-// the lease.
+// Reasons, apart from the lease, to stop a request between its dispatch and its first byte.
 var (
-	ErrHeld     = errors.New("the host has just asked to be left alone")
+	ErrHeld     = errors.New("the host has just refused a request")
 	ErrOptedOut = errors.New("the host has just opted out")
 )
 
 // CalledOff reports whether a request was stopped on purpose, by [ErrHeld], [ErrOptedOut]
-// or [ErrCrowded]: nothing is wrong with us, and it is tried again if it still may be.
+// or [ErrTooManySlow]. It is retried if it still may be sent.
 func CalledOff(err error) bool {
-	return errors.Is(err, ErrHeld) || errors.Is(err, ErrOptedOut) || errors.Is(err, ErrCrowded)
+	return errors.Is(err, ErrHeld) || errors.Is(err, ErrOptedOut) || errors.Is(err, ErrTooManySlow)
 }
 
-// mayStart is called right before the first byte of every request.
+// mayStart returns the check that runs right before the first byte of every request.
 func (p *Pool) mayStart(t *underway, u weburl.URL) func() error {
 	return func() error {
 		now := time.Now()

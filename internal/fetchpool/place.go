@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// place is what a task occupies among the requests under way. It belongs to the loop.
+// place is what a task occupies in the worker pool. It belongs to the loop.
 type place struct {
-	slow bool // it is one among the exchanges without progress
-	over bool // it was given up
+	slow bool // it counts as a stalled exchange
+	over bool // it was released
 }
 
-// ErrCrowded ends an exchange that makes no progress while as many others make none as
-// may. It is tried again when there is a place for it.
-var ErrCrowded = errors.New("too many exchanges make no progress")
+// ErrTooManySlow ends an exchange that makes no progress while the limit of such exchanges is
+// reached. It is retried later.
+var ErrTooManySlow = errors.New("too many exchanges without progress")
 
-// takePlace occupies a place, among the slow exchanges or the others.
+// takePlace occupies a place, for a slow exchange or a normal one.
 func (p *Pool) takePlace(slow bool) *place {
 	if slow {
-		p.dragging++
+		p.stalled++
 	} else {
 		p.busy++
 	}
@@ -28,14 +28,14 @@ func (p *Pool) takePlace(slow bool) *place {
 // leavePlace frees the place of a task.
 func (p *Pool) leavePlace(l *place) {
 	if l.over = true; l.slow {
-		p.dragging--
+		p.stalled--
 	} else {
 		p.busy--
 	}
 }
 
-// onSlow is what happens when the exchange of a task makes no progress: it gives its
-// place to others, or is called off with [ErrCrowded].
+// onSlow returns the callback for an exchange without progress: it moves to a slow place,
+// which frees its place for others, or ends with [ErrTooManySlow].
 func (p *Pool) onSlow(t *underway) func() error {
 	return func() error {
 		verdict := make(chan error, 1)
@@ -51,16 +51,16 @@ func (p *Pool) onSlow(t *underway) func() error {
 	}
 }
 
-// moveToSlow moves a task to the places of the slow exchanges, if there is one.
+// moveToSlow moves a task to a slow place, if one is free.
 func (p *Pool) moveToSlow(now time.Time, t *underway) error {
 	switch ok := p.cfg.Schedule.Slow(now, t.Request); {
 	case t.place.over || t.place.slow:
 		return nil
 	case !ok:
-		return ErrCrowded
+		return ErrTooManySlow
 	}
 	t.place.slow = true
 	p.busy--
-	p.dragging++
+	p.stalled++
 	return nil
 }

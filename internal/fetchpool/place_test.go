@@ -9,19 +9,19 @@ import (
 	"headway/internal/fetchpool"
 )
 
-// TestSlow lets an exchange without progress give its place to others, for which there
-// is a worker.
+// TestSlow frees the place of an exchange without progress, for which another worker is
+// started.
 func TestSlow(t *testing.T) {
 	in(t, func(cfg *fetchpool.Config) { cfg.Workers, cfg.Slow = 1, 1 }, func(r *rig) {
 		r.replies[host+"/slow"] = reply{header: html, takes: time.Minute}
 		r.Start(r.work, r.task(frontier.Page, "/slow"))
 		r.run(stuckAfter / 2)
-		if r.Busy() != 1 || r.Dragging() != 0 {
-			t.Errorf("at first %d busy, %d without progress", r.Busy(), r.Dragging())
+		if r.Busy() != 1 || r.Stalled() != 0 {
+			t.Errorf("at first %d busy, %d without progress", r.Busy(), r.Stalled())
 		}
 		r.run(stuckAfter)
-		if r.Busy() != 0 || r.Dragging() != 1 || r.slow != 1 {
-			t.Errorf("then %d busy, %d without progress", r.Busy(), r.Dragging())
+		if r.Busy() != 0 || r.Stalled() != 1 || r.slow != 1 {
+			t.Errorf("then %d busy, %d without progress", r.Busy(), r.Stalled())
 		}
 		r.Start(r.work, r.task(frontier.Page, "/b"))
 		r.run(time.Second)
@@ -29,13 +29,13 @@ func TestSlow(t *testing.T) {
 			t.Errorf("%d pages came in meanwhile", len(r.pages))
 		}
 		r.settle()
-		if len(r.pages) != 2 || r.pages[1].Own != nil {
+		if len(r.pages) != 2 || r.pages[1].LocalErr != nil {
 			t.Errorf("%+v", r.pages)
 		}
 	})
 }
 
-// TestApart counts an exchange among the slow ones from the beginning, once.
+// TestApart counts an exchange as slow from the start, once.
 func TestApart(t *testing.T) {
 	in(t, nil, func(r *rig) {
 		r.replies[host+"/slow"] = reply{header: html, takes: time.Minute}
@@ -43,26 +43,26 @@ func TestApart(t *testing.T) {
 		task.Apart = true
 		r.Start(r.work, task)
 		for range 2 {
-			if r.Busy() != 0 || r.Dragging() != 1 {
-				t.Errorf("%d busy, %d without progress", r.Busy(), r.Dragging())
+			if r.Busy() != 0 || r.Stalled() != 1 {
+				t.Errorf("%d busy, %d without progress", r.Busy(), r.Stalled())
 			}
 			r.run(2 * stuckAfter)
 		}
 		r.settle()
-		if r.page().Own != nil {
-			t.Error(r.page().Own)
+		if r.page().LocalErr != nil {
+			t.Error(r.page().LocalErr)
 		}
 	})
 }
 
-// TestCrowded calls an exchange off for which there is no place among the slow ones.
-func TestCrowded(t *testing.T) {
+// TestTooManySlow ends an exchange for which there is no slow place.
+func TestTooManySlow(t *testing.T) {
 	in(t, nil, func(r *rig) {
 		r.noSlow = true
 		r.replies[host+"/slow"] = reply{header: html, takes: time.Minute}
 		r.Start(r.work, r.task(frontier.Page, "/slow"))
 		r.run(stuckAfter + 1)
-		if l := r.page(); !errors.Is(l.Own, fetchpool.ErrCrowded) || !fetchpool.CalledOff(l.Own) || l.Sent.IsZero() {
+		if l := r.page(); !errors.Is(l.LocalErr, fetchpool.ErrTooManySlow) || !fetchpool.CalledOff(l.LocalErr) || l.Sent.IsZero() {
 			t.Errorf("%+v", l)
 		}
 		r.settle()

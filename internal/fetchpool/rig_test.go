@@ -34,24 +34,24 @@ func mustURL(t testing.TB, raw string) weburl.URL {
 	return u
 }
 
-// reply is what a server answers.
+// reply is a server's response.
 type reply struct {
 	status int // 200 if it is 0
 	header http.Header
 	body   string
-	takes  time.Duration // until the answer begins
+	takes  time.Duration // until the response begins
 	wire   fetch.Wire
-	err    error // instead of an answer
+	err    error // instead of a response
 }
 
-// web is a fetcher that keeps the promises of [fetch.Request] without a network.
+// web is a fetcher that honours [fetch.Request] without a network.
 type web struct {
 	replies  map[string]reply // by URL
-	requests []string         // that left
+	requests []string         // that were sent
 	last     fetch.Request
 }
 
-// stuckAfter is when an exchange counts as one without progress.
+// stuckAfter is when an exchange counts as stalled.
 const stuckAfter = time.Second
 
 // Do makes one exchange.
@@ -95,13 +95,13 @@ func (w *web) Do(ctx context.Context, req fetch.Request) (*fetch.Result, error) 
 	return res, nil
 }
 
-// Robots makes one exchange, too: redirects are the client's business.
+// Robots makes one exchange too: redirects are up to the client.
 func (w *web) Robots(ctx context.Context, req fetch.Request) (*fetch.Result, []weburl.URL, error) {
 	res, err := w.Do(ctx, req)
 	return res, []weburl.URL{req.URL}, err
 }
 
-// lease is one that lasts until it is lost.
+// lease is valid until lost.
 type lease struct {
 	ctx         context.Context // of requests; nil for that of the work
 	lost        error
@@ -117,7 +117,7 @@ func (l *lease) Context(ctx context.Context) context.Context {
 func (l *lease) MayStart(time.Time) error { return l.lost }
 func (l *lease) Fence() error             { return l.lost }
 func (l *lease) Interrupted() bool        { return l.interrupted }
-func (l *lease) Trouble(err error) error {
+func (l *lease) LocalError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (emptyStore) LoadRobots(context.Context, robots.Sum) ([]byte, error) {
 func (emptyStore) Remember(context.Context, *visit.Item) error { return nil }
 func (emptyStore) Recall(context.Context, *visit.Visit) error  { return nil }
 
-// rig is a pool, the loop it works for, and what came of its tasks.
+// rig is a pool, its loop, and the results of its tasks.
 type rig struct {
 	*testing.T
 	*fetchpool.Pool
@@ -159,7 +159,7 @@ type rig struct {
 	robots   []fetchpool.Robots
 	sitemaps []fetchpool.Sitemap
 
-	noSlow bool // there is no place for slow exchanges
+	noSlow bool // there is no slow place
 	slow   int
 	sent   []time.Time
 	looked []bool
@@ -172,16 +172,16 @@ type rig struct {
 	listings int // that were done
 }
 
-// host is what all tasks are about.
+// host is the host of all tasks.
 const host = "http://a.example"
 
-// in runs a test in virtual time. The config may be changed before the pool is made.
+// in runs a test in virtual time. The config may be changed before the pool is created.
 func in(t *testing.T, change func(*fetchpool.Config), test func(r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{T: t, web: web{replies: map[string]reply{}}, meter: gauge.NewMeter(nil), files: robots.NewCache(1<<20, emptyStore{})}
 		log := slog.New(slog.DiscardHandler)
 		r.loop = loop.New(loop.Config{
-			Room: 100, Log: log, Asked: func(context.Context, error) {}, Again: func(error) bool { return false }, Scarce: func(error) bool { return false },
+			Room: 100, Log: log, OnAttempt: func(context.Context, error) {}, Retryable: func(error) bool { return false }, Scarce: func(error) bool { return false },
 		})
 		r.loop.Begin()
 		r.work, r.stop = context.WithCancel(t.Context())
@@ -189,10 +189,10 @@ func in(t *testing.T, change func(*fetchpool.Config), test func(r *rig)) {
 		r.loop.During(r.work)
 		cfg := fetchpool.Config{
 			Workers: 2, Slow: 2, Parsers: 1, Fetcher: r, Agent: "headway", RobotsFiles: r.files, Meter: r.meter, Log: log,
-			OptedOut: func(weburl.URL) bool { return false }, Strained: func() bool { return false },
+			OptedOut: func(weburl.URL) bool { return false }, Overloaded: func() bool { return false },
 			Redirects: redirects.New(emptyStore{}, func(_ context.Context, do func() error) error { return do() }),
 			Schedule:  (*schedule)(r),
-			Landings: fetchpool.Landings{
+			Handlers: fetchpool.Handlers{
 				Page:    func(_ time.Time, l fetchpool.Page) { r.pages = append(r.pages, l) },
 				Robots:  func(_ time.Time, l fetchpool.Robots) { r.robots = append(r.robots, l) },
 				Sitemap: func(_ time.Time, l fetchpool.Sitemap) { r.sitemaps = append(r.sitemaps, l) },
@@ -211,7 +211,7 @@ func in(t *testing.T, change func(*fetchpool.Config), test func(r *rig)) {
 	})
 }
 
-// run lets the loop work for a time.
+// run runs the loop for a time.
 func (r *rig) run(d time.Duration) {
 	for end := time.After(d); ; {
 		select {
@@ -223,15 +223,15 @@ func (r *rig) run(d time.Duration) {
 	}
 }
 
-// settle lets the loop work until nothing is under way.
+// settle runs the loop until nothing is under way.
 func (r *rig) settle() {
 	r.run(time.Hour)
-	if r.Busy() != 0 || r.Dragging() != 0 || r.Parsing() != 0 || r.WaitingToParse() != 0 {
-		r.Errorf("%d busy, %d without progress, %d parsing and %d waiting to", r.Busy(), r.Dragging(), r.Parsing(), r.WaitingToParse())
+	if r.Busy() != 0 || r.Stalled() != 0 || r.Parsing() != 0 || r.WaitingToParse() != 0 {
+		r.Errorf("%d busy, %d without progress, %d parsing and %d waiting to", r.Busy(), r.Stalled(), r.Parsing(), r.WaitingToParse())
 	}
 }
 
-// task is one for a URL of the host, which may be fetched.
+// task returns a task for a URL of the host, which may be fetched.
 func (r *rig) task(kind frontier.Kind, path string) fetchpool.Task {
 	u := mustURL(r.T, host+path)
 	belongs, err := scope.New(scope.Config{Seeds: []weburl.URL{mustURL(r.T, host+"/")}})
@@ -250,12 +250,12 @@ func (r *rig) task(kind frontier.Kind, path string) fetchpool.Task {
 	return t
 }
 
-// file is what is known of a host with this robots.txt.
+// file returns the state of a host with this robots.txt.
 func (r *rig) file(body string) robots.State {
 	return robots.Policy{}.Observe(robots.State{}, r.loop.Now(), robots.Answer{Status: http.StatusOK, File: r.files.Put([]byte(body))})
 }
 
-// page is what came of the only page.
+// page returns the result of the only page.
 func (r *rig) page() fetchpool.Page {
 	if r.Helper(); len(r.pages) != 1 {
 		r.Fatalf("%d pages landed", len(r.pages))

@@ -13,26 +13,27 @@ import (
 	"headway/visit"
 )
 
-// Robots is what came of a request for robots.txt.
+// Robots is the result of a robots.txt task.
 type Robots struct {
-	Request  frontier.Request
-	Answer   frontier.Answer
-	Says     robots.Answer
-	Body     []byte        // of a successful answer, as far as it counts
-	Read     bool          // there is a file
-	Delay    time.Duration // that it asks for
-	Sitemaps []string      // that it names
-	Wire     int64
-	Asked    int64 // requests that were sent, redirects included
-	Owned    bool  // the address says that the host is the operator's
-	Err      error // what went wrong, for people and for the verdict on the host
-	Own      error // our own trouble: nothing is known
-	Sent     time.Time
+	Request      frontier.Request
+	Answer       frontier.Answer
+	Says         robots.Answer
+	Body         []byte        // of a successful response, cut to the size that is parsed
+	Read         bool          // there is a file
+	Delay        time.Duration // its Crawl-delay
+	Sitemaps     []string      // that it names
+	Wire         int64
+	RequestsSent int64 // including redirects
+	Owned        bool  // its address shows that the host is the operator's
+	Err          error // the host's error
+	LocalErr     error // a local error: nothing is known
+	Sent         time.Time
 }
 
-// Refused is why the host was not contacted at all; "" if it was, or could not be reached.
+// Refused is why we refused to contact the host; "" if we did contact it or could not reach
+// it.
 func (l *Robots) Refused() visit.Reason {
-	if failure, ok := errors.AsType[*fetch.Error](l.Err); ok && failure.Reason.Skipped() && l.Asked == 0 {
+	if failure, ok := errors.AsType[*fetch.Error](l.Err); ok && failure.Reason.Skipped() && l.RequestsSent == 0 {
 		return visit.Reason(failure.Reason)
 	}
 	return ""
@@ -41,9 +42,9 @@ func (l *Robots) Refused() visit.Reason {
 // fetchRobots fetches robots.txt.
 func (p *Pool) fetchRobots(t *underway) Robots {
 	l := Robots{Request: t.Request}
-	r := p.asker(t, output.ForRobots, visit.Item{}).Robots(t.Lease.Context(t.ctx), t.Host, t.Robots, p.cfg.RobotsTimeout)
+	r := p.requester(t, output.ForRobots, visit.Item{}).Robots(t.Lease.Context(t.ctx), t.Host, t.Robots, p.cfg.RobotsTimeout)
 	defer r.Close()
-	if l.Sent, l.Own = p.sentAt(r.Result), r.Own; l.Own != nil {
+	if l.Sent, l.LocalErr = p.sentAt(r.Result), r.LocalErr; l.LocalErr != nil {
 		return l
 	}
 	if r.File != nil {
@@ -53,12 +54,12 @@ func (p *Pool) fetchRobots(t *underway) Robots {
 		l.Sitemaps = exchange.SitemapsOf(r.File)
 	}
 	l.Says, l.Answer = r.Says, p.answer(&r.Answer)
-	l.Answer.Latency = 0 // pages are compared with pages
-	l.Wire, l.Owned, l.Err, l.Asked = r.WireBytes, r.Owned, r.Err, int64(r.Asked())
+	l.Answer.Latency = 0 // latencies are compared among pages only
+	l.Wire, l.Owned, l.Err, l.RequestsSent = r.WireBytes, r.Owned, r.Err, int64(r.RequestsSent())
 	return l
 }
 
-// robotsAllow asks robots.txt about a visit, and writes the evidence down.
+// robotsAllow checks a visit against robots.txt and records the evidence.
 func (p *Pool) robotsAllow(t *underway, v *visit.Visit) (bool, error) {
 	now := p.loop.Now()
 	if t.IgnoreRobots {
@@ -76,8 +77,8 @@ func (p *Pool) robotsAllow(t *underway, v *visit.Visit) (bool, error) {
 	return exchange.Judge(v, verdict, rules, now).Allowed, nil
 }
 
-// sitemapNames lists the sitemaps that the robots.txt of a host names which was read
-// before the job came.
+// sitemapNames lists the sitemaps named in a robots.txt that was read before the job came
+// to the host.
 func (p *Pool) sitemapNames(t *underway) ([]string, error) {
 	if t.IgnoreRobots || t.Robots.Known != robots.Copy {
 		return nil, nil

@@ -12,26 +12,25 @@ import (
 	"headway/visit"
 )
 
-// Sitemap is what came of a request for a sitemap. What the sitemap lists goes to its
-// [Listing].
+// Sitemap is the result of a sitemap request. The entries go to its [Listing].
 type Sitemap struct {
-	Request frontier.Request
-	Skipped bool // it was not requested
-	Answer  frontier.Answer
-	Wire    int64
-	Own     error // our own trouble: nothing is known of it
-	Sent    time.Time
+	Request  frontier.Request
+	Skipped  bool // it was not requested
+	Answer   frontier.Answer
+	Wire     int64
+	LocalErr error // a local error: nothing is known
+	Sent     time.Time
 }
 
-// sitemapChunk is how many entries of a sitemap are stored at a time.
+// sitemapChunk is how many entries are stored at a time.
 const sitemapChunk = 2000
 
-// fetchSitemap fetches a sitemap and hands its entries over. It reports whether that
-// need not be done again.
+// fetchSitemap fetches a sitemap and passes on its entries. It reports whether that need
+// not be repeated.
 func (p *Pool) fetchSitemap(t *underway) (done bool) {
 	r := t.Request
 	l := Sitemap{Request: r}
-	land := func() { p.loop.Post(func(now time.Time) { p.cfg.Landings.Sitemap(now, l) }) }
+	land := func() { p.loop.Post(func(now time.Time) { p.cfg.Handlers.Sitemap(now, l) }) }
 	v := &visit.Visit{Item: visit.Item{Job: r.Job, URL: r.URL}}
 	allowed, err := p.robotsAllow(t, v)
 	if err != nil || !allowed {
@@ -39,15 +38,15 @@ func (p *Pool) fetchSitemap(t *underway) (done bool) {
 		land()
 		return err == nil
 	}
-	s := p.asker(t, output.ForSitemap, visit.Item{Job: r.Job}).Sitemap(t.Lease.Context(t.ctx), t.Host, r.URL)
+	s := p.requester(t, output.ForSitemap, visit.Item{Job: r.Job}).Sitemap(t.Lease.Context(t.ctx), t.Host, r.URL)
 	defer s.Close()
-	if s.Own != nil {
-		l.Sent, l.Own = p.sentAt(s.Result), s.Own
+	if s.LocalErr != nil {
+		l.Sent, l.LocalErr = p.sentAt(s.Result), s.LocalErr
 		land()
 		return false
 	}
 	l.Answer, l.Wire = p.answer(&s.Answer), s.WireBytes
-	l.Answer.Latency = 0 // pages are compared with pages
+	l.Answer.Latency = 0 // latencies are compared among pages only
 	land()
 	switch {
 	case s.Moved:
@@ -59,8 +58,8 @@ func (p *Pool) fetchSitemap(t *underway) (done bool) {
 	return true
 }
 
-// readSitemap stores what a sitemap lists in chunks, each of which is stored before the
-// next one is read. It reports whether that was all of it.
+// readSitemap stores the entries in chunks, each before the next one is read. It reports
+// whether all were stored.
 func (p *Pool) readSitemap(t *underway, s *exchange.Sitemap) bool {
 	at := t.Request.URL
 	finder := store.SlotOf(p.cfg.Key, at.Domain())
@@ -87,7 +86,7 @@ func (p *Pool) readSitemap(t *underway, s *exchange.Sitemap) bool {
 	return true
 }
 
-// storeLinks hands links to the loop and waits until they are stored.
+// storeLinks passes links to the loop and waits until they are stored.
 func (p *Pool) storeLinks(t *underway, links []discovery.Link) bool {
 	stored := make(chan struct{})
 	p.loop.Post(func(now time.Time) { t.Listing.Store(now, links, func() { close(stored) }) })

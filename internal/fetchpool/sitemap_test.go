@@ -11,7 +11,7 @@ import (
 	"headway/visit"
 )
 
-// sitemap lists so many pages.
+// sitemap returns a sitemap with n pages.
 func sitemap(pages int) string {
 	var b strings.Builder
 	b.WriteString(`<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
@@ -22,7 +22,7 @@ func sitemap(pages int) string {
 	return b.String()
 }
 
-// TestSitemap stores what a sitemap lists in chunks, each before the next is read.
+// TestSitemap stores entries in chunks, each before the next is read.
 func TestSitemap(t *testing.T) {
 	in(t, nil, func(r *rig) {
 		r.replies[host+"/s.xml"] = reply{body: sitemap(4500), takes: time.Second}
@@ -47,7 +47,7 @@ func TestSitemap(t *testing.T) {
 	})
 }
 
-// TestSitemapInterrupted does not count as read when the work ends before it is stored.
+// TestSitemapInterrupted does not count as read if the work ends before it is stored.
 func TestSitemapInterrupted(t *testing.T) {
 	in(t, nil, func(r *rig) {
 		r.replies[host+"/s.xml"] = reply{body: sitemap(2001)}
@@ -61,8 +61,8 @@ func TestSitemapInterrupted(t *testing.T) {
 	})
 }
 
-// TestSitemapElsewhere follows an index and a redirect. What robots.txt disallows is
-// not requested again.
+// TestSitemapElsewhere follows an index and a redirect. What robots.txt disallows is not
+// requested again.
 func TestSitemapElsewhere(t *testing.T) {
 	in(t, nil, func(r *rig) {
 		r.replies[host+"/index.xml"] = reply{body: `<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>` + host + `/s.xml</loc></sitemap></sitemapindex>`}

@@ -12,74 +12,73 @@ import (
 	"headway/weburl"
 )
 
-// Task is one request with what a worker needs to know of its host and its job.
+// Task is one request with what a worker needs to know about its host and job.
 type Task struct {
 	Request frontier.Request
-	Apart   bool // it has a place among the slow exchanges from the beginning
+	Apart   bool // it uses a slow place from the start
 	Lease   Lease
 
 	Host         exchange.Host
 	Gate         *exchange.Gate
 	Departures   *Departures
-	Promise      Promise // what the schedule promised to the host
+	Promise      Promise // what the schedule promised the host
 	Robots       robots.State
 	IgnoreRobots bool
 
 	Job       Job     // of a page or a sitemap
 	Listing   Listing // of a sitemap
 	First     bool    // of a page: the first of its job on the host, so its sitemaps are wanted
-	JudgeOnly bool    // of a page: ask robots.txt about it and no more
+	JudgeOnly bool    // of a page: check robots.txt, but do not fetch
 }
 
-// Job is what a worker needs to know of a job. None of it changes while the job runs.
+// Job is what a worker needs to know about a job. It does not change while the job runs.
 type Job struct {
 	Rules    *discovery.Rules
 	Known    Known
 	DryRun   bool  // pages are not requested
-	Leaves   bool  // some pages are requested once, and their links not followed
+	Leaves   bool  // some pages are fetched once and their links not followed
 	MaxBytes int64 // of one body: a larger one exceeds the job's limit; 0 for no limit
 }
 
 // Known is what an earlier crawl recorded.
 type Known interface {
-	// Remember gives an item the validators of its last visit.
+	// Remember adds the validators of the last visit to an item.
 	Remember(ctx context.Context, item *visit.Item) error
-	// Recall gives the visit of a page that did not change what was read of it then.
+	// Recall copies the recorded page to a visit that was not modified.
 	Recall(ctx context.Context, v *visit.Visit) error
 }
 
-// Lease is the right to send requests, as a task has it. It may be called from any
-// goroutine.
+// Lease is a task's right to send requests. It may be used from any goroutine.
 type Lease interface {
-	// Context is that of a request: ctx, or one that ends with the lease.
+	// Context is the context of a request: ctx, or one that ends with the lease.
 	Context(ctx context.Context) context.Context
 	// MayStart is called right before the first byte of a request. An error stops it.
 	MayStart(now time.Time) error
-	// Fence is called before bytes leave on a connection that requests share. An error
-	// closes the connection.
+	// Fence is called before bytes leave on a shared connection. An error closes the
+	// connection.
 	Fence() error
-	// Trouble returns our own trouble behind the error of a request: nil, unless the
-	// lease ran out.
-	Trouble(err error) error
-	// Interrupted reports that the process was stopped since the task was handed out,
-	// so that nobody knows how long an answer took.
+	// LocalError returns the local error behind a failed request: nil, unless the lease
+	// expired.
+	LocalError(err error) error
+	// Interrupted reports that the process was suspended since the task was handed out, so
+	// that latencies are unknown.
 	Interrupted() bool
 }
 
-// Listing takes what a sitemap lists. It is called on the loop.
+// Listing receives what a sitemap lists. It is called on the loop.
 type Listing interface {
-	// Store stores links, and calls stored when that is done.
+	// Store stores links, then calls stored.
 	Store(now time.Time, links []discovery.Link, stored func())
-	// Moved has the sitemap fetched from where it is now.
+	// Moved requests the sitemap at its new location.
 	Moved(to weburl.URL)
-	// Nested has the sitemaps fetched that an index lists.
+	// Nested requests the sitemaps that an index lists.
 	Nested(sitemaps []weburl.URL)
-	// Done reports that the sitemap was read as far as it can be, and need not be
-	// fetched again.
+	// Done reports that the sitemap was read as far as possible and need not be fetched
+	// again.
 	Done()
 }
 
-// underway is a task that a worker has, or waits for one.
+// underway is a task that has been started.
 type underway struct {
 	Task
 	ctx   context.Context // of its work

@@ -15,30 +15,29 @@ import (
 
 // Reasons of an end, for people.
 const (
-	// DiscoveryStopped is that of a crawl that is partial because it was told to
-	// follow no further links.
+	// DiscoveryStopped: partial, because an operator stopped discovery.
 	DiscoveryStopped = "discovery was stopped"
-	// NothingInScope is that of a crawl that has failed because no URL that it saw
-	// belongs to it: its seeds are excluded, or redirect to elsewhere.
+	// NothingInScope: failed, because no URL it saw is in scope. Its seeds are excluded or
+	// redirect elsewhere.
 	NothingInScope = "no page in scope"
-	// Disk is that of a crawl that is partial for want of room on the disk.
+	// Disk: partial, because the disk is full.
 	Disk = "disk"
 )
 
-// Inquiry is what the loop knows of a job when it is looked how it stands.
-type Inquiry struct {
-	State   job.State
-	Reason  string
-	Drained time.Time // when it has drained
-	Seeded  bool
-	Enough  bool      // discovery was stopped
-	Spent   limit.Use // as far as is known here
+// Snapshot is what the loop knows about a job when it is supervised.
+type Snapshot struct {
+	State            job.State
+	Reason           string
+	Drained          time.Time // when the drain time is over
+	Seeded           bool
+	DiscoveryStopped bool      // discovery was stopped
+	Spent            limit.Use // as far as this worker knows
 }
 
-// Standing looks how a job of a fleet stands, tells what comes near, and ends it when it
-// is over. It tells whether the state of the job was changed. One worker does this at a
-// time.
-func (s *Stored) Standing(ctx context.Context, q Inquiry) (changed bool, counts store.Counts, err error) {
+// Supervise checks a job of a fleet, stores warnings about limits, and ends the job when it
+// is over. It reports whether it changed the job's state. Only one worker supervises a job
+// at a time.
+func (s *Stored) Supervise(ctx context.Context, q Snapshot) (changed bool, counts store.Counts, err error) {
 	if !q.Seeded {
 		if err := s.AddFirst(ctx, s.Now()); err != nil {
 			return false, counts, err
@@ -61,13 +60,13 @@ func (s *Stored) Standing(ctx context.Context, q Inquiry) (changed bool, counts 
 	}
 	err = s.Store.SetState(ctx, s.Now(), s.ID, q.State, end.State, end.Reason)
 	if errors.Is(err, store.ErrConflict) {
-		err = nil // somebody paused or cancelled it meanwhile
+		err = nil // it was paused or cancelled meanwhile
 	}
 	return true, counts, err
 }
 
-// completed is the end of a job that has nothing left to do, if that is so.
-func (s *Stored) completed(ctx context.Context, counts *store.Counts, q Inquiry) (*End, error) {
+// completed returns the end of a job without work left, nil if it has work.
+func (s *Stored) completed(ctx context.Context, counts *store.Counts, q Snapshot) (*End, error) {
 	done, err := store.Complete(ctx, s.ID, s.Store)
 	if err != nil {
 		return nil, fmt.Errorf("check for waiting URLs: %w", err)
@@ -78,21 +77,21 @@ func (s *Stored) completed(ctx context.Context, counts *store.Counts, q Inquiry)
 	if *counts, err = s.Counts(ctx); err != nil {
 		return nil, err
 	}
-	if s.Limits.Of(limit.Hosts).Limited() { // which may have come near and gone by since it was last looked
+	if s.Limits.Of(limit.Hosts).Limited() { // it may have been approached and reached since the last check
 		if _, err := s.overLimit(ctx, counts, q.Spent); err != nil {
 			return nil, err
 		}
 	}
-	end, err := s.Ending(ctx, *counts, q.Enough)
+	end, err := s.Ending(ctx, *counts, q.DiscoveryStopped)
 	if err == nil && end != nil && end.Limit != nil {
 		_, err = s.Queue.Note(ctx, store.StopOf(s.ID, s.Now(), end.Limit))
 	}
 	return end, err
 }
 
-// drained is the end of a job that has drained, if it has: for a limit, or because
-// somebody said so.
-func (q *Inquiry) drained(now time.Time) *End {
+// drained returns the end of a job whose drain time is over, nil before: for a limit, or
+// because an operator drained it.
+func (q *Snapshot) drained(now time.Time) *End {
 	switch {
 	case q.State != job.Draining || now.Before(q.Drained):
 		return nil
@@ -103,19 +102,19 @@ func (q *Inquiry) drained(now time.Time) *End {
 	}
 }
 
-// Ending is the end of a job that has nothing left to do, nil for one that has after
-// all: what was put off may have been so by a limit.
-func (s *Stored) Ending(ctx context.Context, counts store.Counts, enough bool) (*End, error) {
+// Ending returns the end of a job without work left. It is nil if deferred URLs were put
+// back to waiting.
+func (s *Stored) Ending(ctx context.Context, counts store.Counts, discoveryStopped bool) (*End, error) {
 	if s.DryRun {
-		// What a crawl would come to is not the end of its dry run.
+		// A dry run is complete whatever the crawl would come to.
 		return &End{State: job.Complete, Reason: "dry run"}, nil
 	}
 	state, reason := Verdict(counts)
 	switch {
-	case state == job.Partial && enough:
+	case state == job.Partial && discoveryStopped:
 		reason = DiscoveryStopped
 	case state == job.Partial:
-		over, again, err := s.leftOut(ctx)
+		over, again, err := s.exceededHosts(ctx)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("read hosts over the limit: %w", err)
@@ -129,8 +128,8 @@ func (s *Stored) Ending(ctx context.Context, counts store.Counts, enough bool) (
 	return &End{State: state, Reason: reason}, nil
 }
 
-// Verdict names the end of a crawl that has nothing left: complete, unless
-// nobody let it in, nobody could be reached, or a host was given up on.
+// Verdict names the end of a crawl without work left: complete, unless everything was
+// forbidden, no host could be reached, or URLs were deferred.
 func Verdict(c store.Counts) (job.State, string) {
 	var forbidden, optedOut, lost, loops, deferred, other int64
 	for e, n := range c.Ended {

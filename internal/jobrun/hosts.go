@@ -9,29 +9,28 @@ import (
 	"headway/weburl"
 )
 
-// Hosts is which hosts a job may take up, where that is limited, as far as it is
-// known here. The store decides, and what it said holds: a host that was taken stays
-// taken, and where there is no room there will be none. It belongs to the loop; nil is
-// no limit.
+// Hosts tracks the hosts that a job with a host limit has reserved, as far as known here.
+// The store decides, and its decisions are final: a reserved host stays reserved, and a
+// full limit stays full. It belongs to the loop; nil means no limit.
 type Hosts struct {
 	most  int64
-	n     int64           // taken by the job, as last heard
-	taken map[string]bool // those of them that we know of
+	n     int64           // reserved by the job, as last reported
+	taken map[string]bool // the known ones of them
 }
 
-// NewHosts returns what is known of the hosts of a job, of which there may be so many.
+// NewHosts returns an empty set with a limit.
 func NewHosts(most int64) *Hosts { return &Hosts{most: most, taken: map[string]bool{}} }
 
-// full tells whether there is no room for more: then all that were taken are known.
+// full reports whether the limit is reached: then all reserved hosts are known.
 func (h *Hosts) full() bool { return h.n >= h.most }
 
-// Out tells whether a host is known to be left out.
+// Out reports whether a host is known to be excluded by the limit.
 func (h *Hosts) Out(host string) bool { return h != nil && h.full() && !h.taken[host] }
 
-// Has tells whether a host may be asked, as far as is known.
+// Has reports whether a host may be crawled, as far as known.
 func (h *Hosts) Has(host string) bool { return h == nil || h.taken[host] }
 
-// Learn keeps what the store said, and tells how many hosts are new.
+// Learn adds what the store reported, and returns how many hosts are new.
 func (h *Hosts) Learn(t *store.Taken) int64 {
 	for _, name := range t.Hosts {
 		h.taken[name] = true
@@ -41,8 +40,8 @@ func (h *Hosts) Learn(t *store.Taken) int64 {
 	return more
 }
 
-// Take takes hosts up for the job, and tells whether that is limited at all; without
-// hosts it only reads how it stands.
+// Take reserves hosts for the job, and reports whether hosts are limited at all. Without
+// hosts it only reads the reservations.
 func (s *Stored) Take(ctx context.Context, hosts []string) (t store.Taken, limited bool, err error) {
 	most := s.Limits.Of(limit.Hosts)
 	if !most.Limited() {
@@ -52,8 +51,8 @@ func (s *Stored) Take(ctx context.Context, hosts []string) (t store.Taken, limit
 	return t, true, err
 }
 
-// takeSeeds takes the hosts of seeds up before any others, in their order, and puts
-// off the seeds for which there is no room.
+// takeSeeds reserves the hosts of seeds before any others, in their order, and defers the
+// seeds beyond the limit.
 func (s *Stored) takeSeeds(ctx context.Context, found []store.Found) error {
 	if !s.Limits.Of(limit.Hosts).Limited() {
 		return nil
@@ -76,15 +75,15 @@ func (s *Stored) takeSeeds(ctx context.Context, found []store.Found) error {
 	return nil
 }
 
-// leftOut is the limit of hosts, if URLs were put off because of it. Those that were
-// put off though there is room, by a worker that had not heard yet of a higher limit,
-// wait again: then the job is not over.
-func (s *Stored) leftOut(ctx context.Context) (over *limit.ExceededError, again bool, err error) {
+// exceededHosts returns the host limit if URLs were deferred because of it. URLs deferred by a
+// worker that did not know of a raised limit are put back to waiting (again): then the job
+// is not over.
+func (s *Stored) exceededHosts(ctx context.Context) (over *limit.ExceededError, again bool, err error) {
 	most := s.Limits.Of(limit.Hosts)
 	if !most.Limited() {
 		return nil, false, nil
 	}
-	t, err := s.Store.TakeHosts(ctx, s.ID, 1, nil) // all are told: it has at least one
+	t, err := s.Store.TakeHosts(ctx, s.ID, 1, nil) // lists all reserved hosts: there is at least one
 	if err != nil {
 		return nil, false, err
 	}

@@ -16,7 +16,7 @@ import (
 	"headway/weburl"
 )
 
-// now is when everything happens.
+// now is the time of all tests.
 var now = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
 
 func parse(t *testing.T, raw string) weburl.URL {
@@ -28,7 +28,7 @@ func parse(t *testing.T, raw string) weburl.URL {
 	return u
 }
 
-// newStored is a job with a seed on each of some hosts, under limits.
+// newStored returns a job with a seed on each host, under limits.
 func newStored(t *testing.T, st *memory.Store, limits limit.Limits, hosts ...string) *jobrun.Stored {
 	t.Helper()
 	var seeds []weburl.URL
@@ -46,7 +46,7 @@ func newStored(t *testing.T, st *memory.Store, limits limit.Limits, hosts ...str
 	}
 }
 
-// ended is counts of URLs that ended.
+// ended returns counts of finished URLs.
 func ended(pairs ...any) store.Counts {
 	c := store.Counts{Ended: map[store.Ending]int64{}}
 	for i := 0; i < len(pairs); i += 2 {
@@ -55,7 +55,7 @@ func ended(pairs ...any) store.Counts {
 	return c
 }
 
-// TestVerdict names the end of a crawl by what became of its URLs.
+// TestVerdict derives the end of a crawl from the outcomes of its URLs.
 func TestVerdict(t *testing.T) {
 	fetched, deferred := store.Ending{Outcome: visit.Fetched}, store.Ending{Outcome: visit.Deferred}
 	skipped := func(r visit.Reason) store.Ending { return store.Ending{Outcome: visit.Skipped, Reason: r} }
@@ -71,11 +71,11 @@ func TestVerdict(t *testing.T) {
 		"all forbidden":                {ended(skipped(visit.RobotsDisallow), 9), job.Blocked, "robots.txt or a firewall blocks everything"},
 		"all behind a firewall":        {ended(store.Ending{Outcome: visit.Blocked}, 2), job.Blocked, "robots.txt or a firewall blocks everything"},
 		"opted out":                    {ended(skipped(visit.OptedOut), 1), job.Blocked, "all hosts are on the opt-out list"},
-		"put off":                      {ended(fetched, 5, deferred, 1), job.Partial, "patience"},
+		"deferred":                     {ended(fetched, 5, deferred, 1), job.Partial, "patience"},
 		"robots.txt never read":        {ended(skipped(visit.RobotsUnreachable), 1), job.Partial, "patience"},
-		"in a circle":                  {ended(failed(visit.RedirectLoop), 1), job.Failed, "redirect loop or too many redirects"},
-		"nobody there":                 {ended(failed(visit.DNS), 1), job.Failed, "no host could be reached"},
-		"nobody there but one":         {ended(failed(visit.DNS), 7, fetched, 1), job.Complete, "all URLs processed"},
+		"redirect loop":                {ended(failed(visit.RedirectLoop), 1), job.Failed, "redirect loop or too many redirects"},
+		"no host reachable":            {ended(failed(visit.DNS), 1), job.Failed, "no host could be reached"},
+		"one host reachable":           {ended(failed(visit.DNS), 7, fetched, 1), job.Complete, "all URLs processed"},
 		"nothing in scope":             {ended(skipped(visit.OutOfScope), 4), job.Failed, jobrun.NothingInScope},
 		"redirected out of its domain": {ended(store.Ending{Outcome: visit.Redirected}, 1, skipped(visit.OutOfScope), 1), job.Failed, jobrun.NothingInScope},
 	} {
@@ -85,8 +85,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestOpen makes a job, goes on with it, and leaves one alone that has ended, unless it
-// is told to go on.
+// TestOpen creates a job, resumes it, and does not touch a finished one unless Continue is
+// set.
 func TestOpen(t *testing.T) {
 	ctx, st := t.Context(), memory.Open(memory.Config{})
 	s := newStored(t, st, limit.Limits{Pages: 10}, "a.example", "out.example")
@@ -119,15 +119,14 @@ func TestOpen(t *testing.T) {
 	}
 	over.Continue = true
 	if open, err = over.Open(ctx, now); err != nil || open.Ended != nil {
-		t.Errorf("told to go on: %+v, %v", open, err)
+		t.Errorf("with Continue: %+v, %v", open, err)
 	}
 	if j, err := st.Job(ctx, s.ID); err != nil || j.State != job.Running {
 		t.Errorf("it is %s (%v)", j.State, err)
 	}
 }
 
-// TestHostsOfSeeds takes the hosts of seeds up in their order, and puts off those for
-// which there is no room.
+// TestHostsOfSeeds reserves the hosts of seeds in order, and defers those beyond the limit.
 func TestHostsOfSeeds(t *testing.T) {
 	ctx, st := t.Context(), memory.Open(memory.Config{})
 	s := newStored(t, st, limit.Limits{Hosts: 2}, "a.example", "b.example", "c.example")
@@ -157,8 +156,8 @@ func TestHostsOfSeeds(t *testing.T) {
 	}
 }
 
-// TestEnding is partial for the hosts that were left out, and not over where there is
-// room for them by now.
+// TestEnding ends as partial if hosts were excluded, and not at all if there is room for
+// them now.
 func TestEnding(t *testing.T) {
 	ctx, st := t.Context(), memory.Open(memory.Config{})
 	s := newStored(t, st, limit.Limits{Hosts: 1}, "a.example", "b.example")
@@ -187,19 +186,19 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// TestStanding adds seeds once, ends what has drained, and tells a limit that is met.
-func TestStanding(t *testing.T) {
+// TestSupervise adds seeds once, ends a drained job, and reports a reached limit.
+func TestSupervise(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits limit.Limits
-		q      jobrun.Inquiry
+		q      jobrun.Snapshot
 		want   job.State
 		reason string
 	}{
-		"runs":               {limit.Limits{}, jobrun.Inquiry{State: job.Running}, job.Running, ""},
-		"time is up":         {limit.Limits{Time: time.Minute}, jobrun.Inquiry{State: job.Running, Spent: limit.Use{Time: time.Hour}}, job.Draining, "max_time"},
-		"drains":             {limit.Limits{}, jobrun.Inquiry{State: job.Draining, Drained: now.Add(time.Second)}, job.Draining, ""},
-		"has drained":        {limit.Limits{}, jobrun.Inquiry{State: job.Draining, Drained: now}, job.Partial, "drained"},
-		"drained by a limit": {limit.Limits{}, jobrun.Inquiry{State: job.Draining, Reason: "max_time", Drained: now}, job.Partial, "max_time"},
+		"runs":               {limit.Limits{}, jobrun.Snapshot{State: job.Running}, job.Running, ""},
+		"time is up":         {limit.Limits{Time: time.Minute}, jobrun.Snapshot{State: job.Running, Spent: limit.Use{Time: time.Hour}}, job.Draining, "max_time"},
+		"drains":             {limit.Limits{}, jobrun.Snapshot{State: job.Draining, Drained: now.Add(time.Second)}, job.Draining, ""},
+		"has drained":        {limit.Limits{}, jobrun.Snapshot{State: job.Draining, Drained: now}, job.Partial, "drained"},
+		"drained by a limit": {limit.Limits{}, jobrun.Snapshot{State: job.Draining, Reason: "max_time", Drained: now}, job.Partial, "max_time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, st := t.Context(), memory.Open(memory.Config{})
@@ -213,7 +212,7 @@ func TestStanding(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			changed, counts, err := s.Standing(ctx, tt.q)
+			changed, counts, err := s.Supervise(ctx, tt.q)
 			if err != nil || counts.Waiting != 1 || changed != (tt.want != tt.q.State) {
 				t.Errorf("changed %v, %+v, %v", changed, counts, err)
 			}
@@ -225,7 +224,7 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// TestRenew revives what belongs to a crawl since its scope is wider.
+// TestRenew reopens URLs that are in scope since it was widened.
 func TestRenew(t *testing.T) {
 	ctx, st := t.Context(), memory.Open(memory.Config{})
 	s := newStored(t, st, limit.Limits{}, "a.example")

@@ -8,8 +8,7 @@ import (
 	"headway/visit"
 )
 
-// Remember gives a request what the server said last time to ask by, where the
-// item does not carry it.
+// Remember adds the validators of the last visit to an item without any.
 func (s *Stored) Remember(ctx context.Context, item *visit.Item) error {
 	if s.Known == nil || item.Validators != (visit.Validators{}) {
 		return nil
@@ -24,8 +23,8 @@ func (s *Stored) Remember(ctx context.Context, item *visit.Item) error {
 	return nil
 }
 
-// Recall gives a page that did not change what the earlier crawl read of it. An
-// answer of 304 has no body to read it from.
+// Recall copies the recorded page to a visit that was not modified: a 304 response has no
+// body.
 func (s *Stored) Recall(ctx context.Context, v *visit.Visit) error {
 	if v.Outcome != visit.NotModified || s.Known == nil {
 		return nil

@@ -9,16 +9,15 @@ import (
 	"headway/store"
 )
 
-// told is a warning that was told.
-type told struct {
+// reported identifies a warning that was stored.
+type reported struct {
 	limit   limit.Name
 	max     int64
 	percent int
 }
 
-// overLimit holds a job of a fleet against its limits: it tells those that come
-// near, and returns the one that is met, if any. Known is what the loop knows to be
-// spent.
+// overLimit checks a job of a fleet against its limits: it stores warnings, and returns the
+// limit that is reached, if any. Known is the usage that the loop knows of.
 func (s *Stored) overLimit(ctx context.Context, counts *store.Counts, known limit.Use) (*limit.ExceededError, error) {
 	spent, err := s.spent(ctx, counts, known)
 	if err != nil {
@@ -28,7 +27,7 @@ func (s *Stored) overLimit(ctx context.Context, counts *store.Counts, known limi
 	b.Observe(s.Now(), spent)
 	near, over := b.Warnings(), b.Exceeded()
 	if s.Metered {
-		// Others of the tenant share the quota.
+		// Other jobs of the tenant share the quota.
 		quota, err := s.Queue.Quota(ctx, s.Now(), s.Tenant)
 		if err != nil {
 			return nil, err
@@ -36,7 +35,7 @@ func (s *Stored) overLimit(ctx context.Context, counts *store.Counts, known limi
 		month, met := quota.Month()
 		near = append(near, month...)
 		if over == nil && met != "" {
-			// A page that came between the two readings is in the quota only.
+			// A page stored between the two reads is only in the quota.
 			again, err := s.Counts(ctx)
 			if err != nil {
 				return nil, err
@@ -48,7 +47,7 @@ func (s *Stored) overLimit(ctx context.Context, counts *store.Counts, known limi
 	return over, s.warn(ctx, near)
 }
 
-// spent is what the whole fleet has spent on the job.
+// spent is the usage of the job in the whole fleet.
 func (s *Stored) spent(ctx context.Context, counts *store.Counts, known limit.Use) (limit.Use, error) {
 	spent := limit.Use{Pages: counts.Pages(), Time: known.Time, Hosts: known.Hosts}
 	if s.Limits.Of(limit.Requests).Limited() || s.Limits.Of(limit.Bytes).Limited() {
@@ -71,19 +70,19 @@ func (s *Stored) spent(ctx context.Context, counts *store.Counts, known limit.Us
 	return spent, nil
 }
 
-// warn tells what comes near: each mark of each ceiling once in the whole fleet.
+// warn stores and logs warnings: each threshold of each limit once in the whole fleet.
 func (s *Stored) warn(ctx context.Context, near []limit.Warning) error {
 	for _, highest := range near {
 		for _, w := range highest.Passed() {
-			key := told{w.Limit, w.Max, w.Percent}
-			if _, was := s.told.Load(key); was {
+			key := reported{w.Limit, w.Max, w.Percent}
+			if _, was := s.reported.Load(key); was {
 				continue
 			}
 			first, err := s.Queue.Note(ctx, store.NoticeOf(s.ID, s.Now(), w))
 			if err != nil {
 				return err
 			}
-			if s.told.Store(key, true); first {
+			if s.reported.Store(key, true); first {
 				s.Log.Warn("limit usage", "job", s.ID, "limit", w.String())
 			}
 		}
@@ -91,8 +90,8 @@ func (s *Stored) warn(ctx context.Context, near []limit.Warning) error {
 	return nil
 }
 
-// stopped is the end that a limit brings to a job with work left, if it is met: what is
-// in flight has a moment. The page limit leaves nothing in flight.
+// stopped returns the end of a job with work left that has reached a limit, nil otherwise.
+// Requests in flight get a moment, except at the page limit, which leaves none.
 func (s *Stored) stopped(ctx context.Context, counts *store.Counts, known limit.Use) (*End, error) {
 	over, err := s.overLimit(ctx, counts, known)
 	if err != nil || over == nil {

@@ -10,36 +10,35 @@ import (
 	"headway/weburl"
 )
 
-// Renewal is what a crawl that has ended, or was interrupted, has to do because more
-// is asked of it than before.
+// Renewal is the work added to a finished or interrupted crawl.
 type Renewal struct {
 	Seeds   int   // new ones
-	Revived int   // URLs that were skipped, and belong to the crawl now
+	Revived int   // skipped URLs that are in scope now
 	Lost    int64 // URLs out of scope whose address was not kept: see [store.MaxAside]
 }
 
-// Renew adds seeds that are new and revives what belongs to the crawl now.
+// Renew adds new seeds and reopens URLs that are in scope now.
 func (s *Stored) Renew(ctx context.Context, now time.Time) (out Renewal, err error) {
 	if out.Seeds, err = s.addSeeds(ctx, now); err != nil || !s.Widened {
 		return out, err
 	}
 	for _, reason := range []visit.Reason{visit.Excluded, visit.Depth, visit.NonDocument} {
-		n, err := s.reviveSkipped(ctx, now, reason)
+		n, err := s.reopenSkipped(ctx, now, reason)
 		if err != nil {
-			return out, fmt.Errorf("revive what was skipped (%s): %w", reason, err)
+			return out, fmt.Errorf("reopen skipped URLs (%s): %w", reason, err)
 		}
 		out.Revived += n
 	}
-	n, lost, err := s.reviveAside(ctx, now)
+	n, lost, err := s.readmitOutOfScope(ctx, now)
 	if err != nil {
-		return out, fmt.Errorf("revive what was out of scope: %w", err)
+		return out, fmt.Errorf("admit URLs that were out of scope: %w", err)
 	}
 	out.Revived, out.Lost = out.Revived+n, lost
 	return out, nil
 }
 
-// reviveSkipped puts URLs that were skipped for a reason back to waiting.
-func (s *Stored) reviveSkipped(ctx context.Context, now time.Time, reason visit.Reason) (n int, err error) {
+// reopenSkipped puts URLs that were skipped for a reason back to waiting.
+func (s *Stored) reopenSkipped(ctx context.Context, now time.Time, reason visit.Reason) (n int, err error) {
 	q := store.Query{Job: s.ID, Outcome: visit.Skipped, Reason: reason, Max: store.MaxPage}
 	for {
 		page, err := s.Store.List(ctx, q)
@@ -66,8 +65,8 @@ func (s *Stored) reviveSkipped(ctx context.Context, now time.Time, reason visit.
 	}
 }
 
-// reviveAside takes URLs in that were out of scope.
-func (s *Stored) reviveAside(ctx context.Context, now time.Time) (n int, lost int64, err error) {
+// readmitOutOfScope admits URLs that were out of scope.
+func (s *Stored) readmitOutOfScope(ctx context.Context, now time.Time) (n int, lost int64, err error) {
 	for after := store.Cursor(""); ; {
 		page, err := s.Store.ListAside(ctx, s.ID, after, store.MaxPage)
 		if err != nil {

@@ -1,7 +1,6 @@
-// Package jobrun is one job that is worked on. [Stored] is what the store has of it:
-// finding or making it, its seeds, its limits across a fleet, its end. All of that asks
-// the store, which may take long, so none of it belongs to the loop, and nothing of the
-// loop can be reached from it.
+// Package jobrun handles a running job. [Stored] is its part in the store: creating or
+// finding it, its seeds, its limits across a fleet, its end. These calls may be slow, so
+// they run in the background and have no access to the loop.
 package jobrun
 
 import (
@@ -21,58 +20,58 @@ import (
 	"headway/weburl"
 )
 
-// Spec is what a job is asked for, and for whom, as far as the store is concerned.
+// Spec describes a job, as far as the store is concerned.
 type Spec struct {
 	Name  string
-	Asked []byte // what was asked for, as it is kept with the job
+	Asked []byte // the request as stored with the job
 	Seeds []weburl.URL
 	Since iter.Seq2[visit.Item, error] // URLs of an earlier crawl; nil for none
-	// Known tells what an earlier crawl, or an earlier run of this one, recorded of a
-	// URL; nil for nobody to ask.
+	// Known returns what an earlier crawl, or an earlier run of this one, recorded about a
+	// URL; nil for none.
 	Known    func(ctx context.Context, u weburl.URL) (*visit.Visit, error)
 	Limits   limit.Effective
-	Widened  bool // what belongs to it differs from when it last ran
-	Continue bool // go on though it has ended as partial
-	DryRun   bool // pages are not asked for
-	Deferred bool // more may be put off than limits do
-	Metered  bool // it counts against the quota of its tenant
+	Widened  bool // the scope differs from the last run
+	Continue bool // resume a job that ended as partial
+	DryRun   bool // pages are not requested
+	Deferred bool // URLs may be deferred for other reasons than limits
+	Metered  bool // it counts towards the quota of its tenant
 	Tenant   string
 }
 
-// Stored is a job as the store has it.
+// Stored is a job in the store.
 type Stored struct {
 	Spec
 	ID    job.ID
 	Rules *discovery.Rules
 	Store store.Store
-	Queue store.Queue // of a fleet; nil for one alone
+	Queue store.Queue // of a fleet; nil otherwise
 	Log   *slog.Logger
 	Now   func() time.Time
 
-	told sync.Map // warnings that were told, by their [told]
+	reported sync.Map // warnings that were stored, by [reported]
 }
 
-// End is why a job sends nothing more. Without a State it can be resumed.
+// End is why a job stops. Without a State it can be resumed.
 type End struct {
 	State   job.State
 	Reason  string               // for people
-	Limit   *limit.ExceededError // what stopped it, if a limit did
-	Timeout bool                 // that limit is one of time
+	Limit   *limit.ExceededError // the limit that stopped it, if any
+	Timeout bool                 // it is a time limit
 }
 
-// EndFor is the end that a limit brings.
+// EndFor returns the end for a limit that was reached.
 func EndFor(over *limit.ExceededError) *End {
 	return &End{State: job.Partial, Reason: string(over.Limit), Limit: over, Timeout: over.Timeout()}
 }
 
-// Opening is how a job was found.
+// Opening is the state of a job when it was opened.
 type Opening struct {
 	Resumed bool
-	Started time.Time // when it last began to run
-	Ended   *End      // it has ended, and there is nothing to go on with
+	Started time.Time // when it last started to run
+	Ended   *End      // it has ended; nothing to resume
 }
 
-// Open finds the job to go on with, or makes one and adds its seeds.
+// Open finds the job to resume, or creates one and adds its seeds.
 func (s *Stored) Open(ctx context.Context, now time.Time) (Opening, error) {
 	out := Opening{Started: now}
 	last, err := s.find(ctx)
@@ -98,7 +97,7 @@ func (s *Stored) Open(ctx context.Context, now time.Time) (Opening, error) {
 	if err := s.resume(ctx, now, last, pages); err != nil {
 		return out, err
 	}
-	if err := s.WidenAgain(ctx); err != nil {
+	if err := s.RestoreScope(ctx); err != nil {
 		return out, err
 	}
 	if err := s.addKnown(ctx, now); err != nil {
@@ -108,7 +107,7 @@ func (s *Stored) Open(ctx context.Context, now time.Time) (Opening, error) {
 	return out, err
 }
 
-// find is the last job of the name.
+// find returns the last job with the name.
 func (s *Stored) find(ctx context.Context) (last *store.Job, err error) {
 	for after := job.ID(0); ; {
 		list, err := s.Store.JobList(ctx, after, store.MaxPage)
@@ -127,9 +126,9 @@ func (s *Stored) find(ctx context.Context) (last *store.Job, err error) {
 	}
 }
 
-// resume lets a job run again, under the page limit of now.
+// resume sets a job running again, with the current page limit.
 func (s *Stored) resume(ctx context.Context, now time.Time, last *store.Job, pages int64) error {
-	again, err := s.putOff(ctx)
+	again, err := s.hasDeferred(ctx)
 	if err != nil {
 		return err
 	}
@@ -149,14 +148,13 @@ func (s *Stored) resume(ctx context.Context, now time.Time, last *store.Job, pag
 	return nil
 }
 
-// putOff tells whether URLs of the job were put off: they are asked for when it
-// goes on.
-func (s *Stored) putOff(ctx context.Context) (bool, error) {
+// hasDeferred reports whether URLs of the job were deferred. They are requested when it resumes.
+func (s *Stored) hasDeferred(ctx context.Context) (bool, error) {
 	counts, err := s.Counts(ctx)
 	return counts.Ended[store.Ending{Outcome: visit.Deferred}] > 0, err
 }
 
-// Counts is how the URLs stand.
+// Counts returns the counts of URLs by outcome.
 func (s *Stored) Counts(ctx context.Context) (store.Counts, error) {
 	counts, err := s.Store.Counts(ctx, s.ID)
 	if err != nil {
@@ -165,7 +163,7 @@ func (s *Stored) Counts(ctx context.Context) (store.Counts, error) {
 	return counts, nil
 }
 
-// AddFirst makes seen what is known before anything was fetched.
+// AddFirst adds the URLs that are known before the first fetch.
 func (s *Stored) AddFirst(ctx context.Context, now time.Time) error {
 	if err := s.addKnown(ctx, now); err != nil {
 		return err
@@ -180,8 +178,8 @@ const (
 	knownAtOnce = 5000
 )
 
-// addSeeds makes the seeds seen, and tells how many are new and wait. Those seen
-// before are left alone.
+// addSeeds adds the seeds, and returns how many are new and wait. Known ones are not
+// changed.
 func (s *Stored) addSeeds(ctx context.Context, now time.Time) (fresh int, err error) {
 	for seeds := range slices.Chunk(s.Seeds, seedsAtOnce) {
 		found := make([]store.Found, 0, len(seeds))
@@ -200,10 +198,9 @@ func (s *Stored) addSeeds(ctx context.Context, now time.Time) (fresh int, err er
 	return fresh, nil
 }
 
-// addKnown makes the URLs of an earlier crawl seen, with what servers gave to ask
-// by whether they changed. A page that did not change names no links, so what it
-// led to last time is asked for because of that, not because of a link. Those
-// that are no longer in scope are left to be found. It may be repeated.
+// addKnown adds the URLs of an earlier crawl with their validators, for conditional
+// requests. A 304 response has no links, so the pages it led to are added here. URLs no
+// longer in scope are left out. It may be repeated.
 func (s *Stored) addKnown(ctx context.Context, now time.Time) error {
 	if s.Since == nil {
 		return nil
@@ -214,7 +211,7 @@ func (s *Stored) addKnown(ctx context.Context, now time.Time) error {
 			return nil
 		}
 		if _, err := s.Store.Add(ctx, now, found); err != nil {
-			return fmt.Errorf("add what is known: %w", err)
+			return fmt.Errorf("add URLs of the earlier crawl: %w", err)
 		}
 		found = found[:0]
 		return nil
@@ -238,8 +235,8 @@ func (s *Stored) addKnown(ctx context.Context, now time.Time) error {
 	return flush()
 }
 
-// WidenAgain learns from a resumed job where its seeds had redirected to.
-func (s *Stored) WidenAgain(ctx context.Context) error {
+// RestoreScope restores the scope of a resumed job: the redirect targets of its seeds.
+func (s *Stored) RestoreScope(ctx context.Context) error {
 	q := store.Query{Job: s.ID, Outcome: visit.Redirected, Max: store.MaxPage}
 	for {
 		page, err := s.Store.List(ctx, q)

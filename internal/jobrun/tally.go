@@ -12,10 +12,10 @@ import (
 
 // Tally counts what one run did. The zero Tally is ready to use.
 type Tally struct {
-	Before    limit.Use // what earlier runs have spent
-	AtLeast   bool      // one of them was killed, so that it may be more requests than that
+	Before    limit.Use // spent by earlier runs
+	AtLeast   bool      // one of them was killed: Before.Requests is a minimum
 	Use       limit.Use
-	Largest   int64 // page so far, as sent
+	Largest   int64 // largest page so far, in bytes as sent
 	Incidents int64
 	Refusals  int64
 	Warnings  []string
@@ -24,16 +24,16 @@ type Tally struct {
 	rates    []sample
 }
 
-// sample is a count of pages at a time.
+// sample is the page count at a time.
 type sample struct {
 	at    time.Time
 	pages int64
 }
 
-// rateOver is how far back the rate looks.
+// rateOver is the window of the rate.
 const rateOver = 10 * time.Second
 
-// Spend counts what was used.
+// Spend adds usage.
 func (t *Tally) Spend(u limit.Use) {
 	if u.Pages > 0 {
 		t.Largest = max(t.Largest, u.Bytes)
@@ -43,7 +43,7 @@ func (t *Tally) Spend(u limit.Use) {
 	t.Use.Bytes += u.Bytes
 }
 
-// Ended counts a URL that has ended.
+// Ended counts a finished URL.
 func (t *Tally) Ended(v *visit.Visit) {
 	if t.outcomes == nil {
 		t.outcomes = map[visit.Outcome]int64{}
@@ -52,14 +52,14 @@ func (t *Tally) Ended(v *visit.Visit) {
 	t.Attempted(v)
 }
 
-// Attempted counts what was answered, also where it is asked again.
+// Attempted counts a response, also if the URL is tried again.
 func (t *Tally) Attempted(v *visit.Visit) {
 	if politeness.IsRefusal(v.Answer.Status) {
 		t.Refusals++
 	}
 }
 
-// Rate is how many pages a second there were lately.
+// Rate is the recent number of pages per second.
 func (t *Tally) Rate(now time.Time) float64 {
 	t.rates = append(t.rates, sample{now, t.Use.Pages})
 	for len(t.rates) > 2 && now.Sub(t.rates[0].at) > rateOver {
@@ -72,10 +72,10 @@ func (t *Tally) Rate(now time.Time) float64 {
 	return 0
 }
 
-// BytesLeft is how many requests may be started beside those that are busy, so that
-// bodies as large as the largest so far stay within what is left. One is always started
-// where nothing is busy: the first, to learn how large bodies are, and the last, which
-// meets the limit.
+// BytesLeft is how many requests may start in addition to the busy ones so that bodies as
+// large as the largest so far fit into the remaining bytes. If nothing is busy, one may
+// always start: the first, to learn the size of bodies, and the last, which reaches the
+// limit.
 func (t *Tally) BytesLeft(left int64, busy int) (n int) {
 	if t.Largest > 0 {
 		n = int(max(left, 0)/t.Largest) - busy
@@ -86,19 +86,19 @@ func (t *Tally) BytesLeft(left int64, busy int) (n int) {
 	return max(n, 0)
 }
 
-// Series is what was told to the time series of a job. The zero Series begins with its
-// first point.
+// Series tracks which part of a tally is already in the job's time series. The zero Series
+// begins with its first point.
 type Series struct {
-	span time.Time // the beginning of the span that runs
+	span time.Time // start of the current span
 	at   time.Time // when the last point was made
-	use  limit.Use // then
+	use  limit.Use // usage at that time
 }
 
-// Begin says from when on time counts.
+// Begin sets the start of the first point.
 func (s *Series) Begin(now time.Time) { s.at = now }
 
-// Point is what happened since the last one, in the span that runs. Ran is all of that
-// time.
+// Point returns what happened since the last point, in the current span. Ran is the time
+// since then.
 func (s *Series) Point(now time.Time, id job.ID, t *Tally) store.Point {
 	if s.span.IsZero() {
 		s.span = store.SpanStart(now, store.MinSpan)
@@ -111,8 +111,8 @@ func (s *Series) Point(now time.Time, id job.ID, t *Tally) store.Point {
 	return p
 }
 
-// Next tells whether the span that ran has ended. If so its point is made by point before
-// the next one begins.
+// Next reports whether the span has ended. If so, it makes the span's point with point and
+// starts the next span.
 func (s *Series) Next(now time.Time, point func() store.Point) (store.Point, bool) {
 	start := store.SpanStart(now, store.MinSpan)
 	if s.span.IsZero() {

@@ -10,7 +10,7 @@ import (
 	"headway/visit"
 )
 
-// TestRate is that of the last ten seconds.
+// TestRate covers the last ten seconds.
 func TestRate(t *testing.T) {
 	var tally jobrun.Tally
 	now := time.Unix(1000, 0)
@@ -33,8 +33,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestBytesLeft starts one request where nothing is known, and as many as surely fit
-// later.
+// TestBytesLeft allows one request before sizes are known, then as many as surely fit.
 func TestBytesLeft(t *testing.T) {
 	for name, test := range map[string]struct {
 		largest, left int64

@@ -7,8 +7,7 @@ import (
 	"headway/fetch/guard"
 )
 
-// Ask puts a question in the background, again where that helps, and hands the answer to
-// the loop.
+// Ask runs a query in the background, with retries, and hands the result to the loop.
 func Ask[T any](ctx context.Context, l *Loop, question func(ctx context.Context) (T, error), answer func(now time.Time, v T, err error)) {
 	l.Go(func() {
 		var v T
@@ -20,7 +19,7 @@ func Ask[T any](ctx context.Context, l *Loop, question func(ctx context.Context)
 	})
 }
 
-// Do is [Ask] for what has no answer but that it was done.
+// Do is [Ask] for a call without a result.
 func Do(ctx context.Context, l *Loop, do func(ctx context.Context) error, done func(now time.Time, err error)) {
 	l.Go(func() {
 		err := l.Retry(ctx, func() error { return do(ctx) })
@@ -28,8 +27,7 @@ func Do(ctx context.Context, l *Loop, do func(ctx context.Context) error, done f
 	})
 }
 
-// Once is [Ask] for a question that is not put again when it fails: the loop asks anew
-// when its time has come.
+// Once is [Ask] without retries: the loop repeats the query at its next turn.
 func Once[T any](ctx context.Context, l *Loop, question func(ctx context.Context) (T, error), answer func(now time.Time, v T, err error)) {
 	l.Go(func() {
 		v, err := question(ctx)
@@ -37,36 +35,36 @@ func Once[T any](ctx context.Context, l *Loop, question func(ctx context.Context
 	})
 }
 
-// How soon a question is put again that failed; it takes longer each time.
+// Backoff of retries: it doubles from RetryFirst to RetryLast.
 const (
 	RetryFirst = 500 * time.Millisecond
 	RetryLast  = 2 * time.Second
 )
 
-// During says until when questions are put again; see [Loop.Retry].
-func (l *Loop) During(shift context.Context) { l.shift = shift }
+// During sets the context that ends all retries; see [Loop.Retry].
+func (l *Loop) During(ctx context.Context) { l.workCtx = ctx }
 
-// Retry does something, again where that helps, until ctx ends or all that is under
-// way. It may be called from any goroutine but the loop's.
+// Retry calls do until it succeeds, fails for good, or either ctx or the context of
+// [Loop.During] ends. It may be called from any goroutine but the loop's.
 func (l *Loop) Retry(ctx context.Context, do func() error) error {
 	var scarce guard.Scarce
 	for wait := RetryFirst; ; wait = min(2*wait, RetryLast) {
 		err := do()
-		l.cfg.Asked(ctx, err)
+		l.cfg.OnAttempt(ctx, err)
 		if err == nil {
 			return nil
 		}
 		if l.cfg.Scarce(err) && scarce.Wait(ctx) {
 			continue
 		}
-		if !l.cfg.Again(err) {
+		if !l.cfg.Retryable(err) {
 			return err
 		}
 		l.cfg.Log.Warn("store request failed, retrying", "err", err)
 		select {
 		case <-ctx.Done():
 			return err
-		case <-l.shift.Done():
+		case <-l.workCtx.Done():
 			return err
 		case <-time.After(wait):
 		}

@@ -1,7 +1,7 @@
-// Package loop is one goroutine that owns what is remembered. Others work for it in the
-// background: they are given what they need, ask somebody who may take long to answer,
-// and hand the answer to the goroutine, which alone changes anything. Time is counted
-// from its beginning, so that a clock that is set does no harm.
+// Package loop is an event loop: one goroutine that owns all state. Background goroutines
+// are given the values they need, do slow work such as store queries, and post the result
+// to the loop, which alone changes state. Its time is monotonic, so that a change of the
+// system clock does no harm.
 package loop
 
 import (
@@ -11,27 +11,26 @@ import (
 	"time"
 )
 
-// Config is what a loop is told about its questions.
+// Config configures a loop and its retries.
 type Config struct {
-	// Room is how many answers may wait for their turn. Who has another one waits.
+	// Room is how many results may wait for the loop. Further ones block.
 	Room int
-	// Asked hears how each try of a question went; it may be called from many
-	// goroutines.
-	Asked func(ctx context.Context, err error)
-	// Again tells whether a question that failed is put again.
-	Again func(err error) bool
-	// Scarce tells whether it failed for want of something of this machine, which is
-	// waited for.
+	// OnAttempt is called after each attempt of a query, from any goroutine.
+	OnAttempt func(ctx context.Context, err error)
+	// Retryable reports whether a failed query is worth a retry.
+	Retryable func(err error) bool
+	// Scarce reports whether it failed for lack of a local resource such as file
+	// descriptors, which is waited for.
 	Scarce func(err error) bool
 	Log    *slog.Logger
 }
 
-// Loop is one goroutine and what others have for it. Its methods belong to that
+// Loop is the goroutine and the results that wait for it. Its methods belong to that
 // goroutine, except where they say otherwise.
 type Loop struct {
 	cfg     Config
 	began   time.Time
-	shift   context.Context
+	workCtx context.Context
 	answers chan func(now time.Time)
 	others  sync.WaitGroup
 	wake    time.Time
@@ -46,47 +45,46 @@ func New(cfg Config) *Loop {
 // Begin starts the clock.
 func (l *Loop) Begin() { l.began = time.Now() }
 
-// Began is when that was. It may be called from any goroutine, once it has begun.
+// Began is when the clock started. It may be called from any goroutine after Begin.
 func (l *Loop) Began() time.Time { return l.began }
 
-// Now is the time by which everything is scheduled: it never runs backwards. It may be
-// called from any goroutine.
+// Now is the loop's time, which never runs backwards. It may be called from any goroutine.
 func (l *Loop) Now() time.Time { return l.Steady(time.Now()) }
 
-// Steady turns a moment of this process into one by [Loop.Now].
+// Steady converts a time of this process to the loop's time; see [Loop.Now].
 func (l *Loop) Steady(t time.Time) time.Time {
 	return l.began.Round(0).Add(t.Sub(l.began)).UTC()
 }
 
-// Fail ends the loop with an error; the first one counts.
+// Fail ends the loop with an error. The first error is kept.
 func (l *Loop) Fail(err error) {
 	if l.err == nil {
 		l.err = err
 	}
 }
 
-// FailUnless fails for an error that is not the end of ctx.
+// FailUnless fails unless ctx has ended.
 func (l *Loop) FailUnless(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		l.Fail(err)
 	}
 }
 
-// Err is what it failed with.
+// Err returns the error it failed with.
 func (l *Loop) Err() error { return l.err }
 
-// WakeAt makes the loop sleep no longer than until a time.
+// WakeAt limits the sleep to a time.
 func (l *Loop) WakeAt(at time.Time) {
 	if l.wake.IsZero() || at.Before(l.wake) {
 		l.wake = at
 	}
 }
 
-// SleepUntil sets the time until which it sleeps unless something happens; zero for
+// SleepUntil sets the time until which the loop sleeps if nothing happens; zero is for
 // ever.
 func (l *Loop) SleepUntil(at time.Time) { l.wake = at }
 
-// Sleep is how long to sleep unless something happens.
+// Sleep returns how long to sleep if nothing happens.
 func (l *Loop) Sleep(now time.Time) time.Duration {
 	if l.wake.IsZero() {
 		return time.Hour
@@ -94,11 +92,11 @@ func (l *Loop) Sleep(now time.Time) time.Duration {
 	return max(l.wake.Sub(now), 0)
 }
 
-// Post hands something to the loop, from any other goroutine. It blocks while the loop
-// is behind.
+// Post hands a function to the loop, from any other goroutine. It blocks while the loop is
+// behind.
 func (l *Loop) Post(f func(now time.Time)) { l.answers <- f }
 
-// Offer is [Loop.Post] until ctx ends. It tells whether the loop has it.
+// Offer is [Loop.Post] until ctx ends. It reports whether the loop received it.
 func (l *Loop) Offer(ctx context.Context, f func(now time.Time)) bool {
 	select {
 	case l.answers <- f:
@@ -108,10 +106,10 @@ func (l *Loop) Offer(ctx context.Context, f func(now time.Time)) bool {
 	}
 }
 
-// Answers is what the loop receives from, to give it to [Loop.Take].
+// Answers is the channel of posted functions, to be passed to [Loop.Take].
 func (l *Loop) Answers() <-chan func(now time.Time) { return l.answers }
 
-// Take takes an answer, and those that came in the meantime.
+// Take runs a posted function and those that arrived meanwhile.
 func (l *Loop) Take(f func(now time.Time)) {
 	f(l.Now())
 	for n := len(l.answers); n > 0; n-- {
@@ -120,11 +118,11 @@ func (l *Loop) Take(f func(now time.Time)) {
 	}
 }
 
-// Go does something in the background.
+// Go runs a function in the background.
 func (l *Loop) Go(f func()) { l.others.Go(f) }
 
-// End waits until nothing is done in the background any more, and until the helpers are
-// done. Whoever still posts is heard and ignored.
+// End waits for all background work and for the helpers. Functions posted meanwhile are
+// dropped.
 func (l *Loop) End(helpers func()) {
 	done := make(chan struct{})
 	ignored := make(chan struct{})

@@ -15,19 +15,19 @@ import (
 
 var errPasses, errStays = errors.New("it passes"), errors.New("it stays")
 
-// newLoop has room for one answer and puts questions again that failed with errPasses.
+// newLoop has room for one result and retries errPasses.
 func newLoop(t *testing.T) *loop.Loop {
 	l := loop.New(loop.Config{
-		Room: 1, Log: slog.New(slog.DiscardHandler), Asked: func(context.Context, error) {},
-		Again:  func(err error) bool { return errors.Is(err, errPasses) },
-		Scarce: func(error) bool { return false },
+		Room: 1, Log: slog.New(slog.DiscardHandler), OnAttempt: func(context.Context, error) {},
+		Retryable: func(err error) bool { return errors.Is(err, errPasses) },
+		Scarce:    func(error) bool { return false },
 	})
 	l.Begin()
 	l.During(t.Context())
 	return l
 }
 
-// next takes what comes within a time, and tells whether anything did.
+// next runs what is posted within a time, and reports whether anything was.
 func next(l *loop.Loop, within time.Duration) bool {
 	select {
 	case f := <-l.Answers():
@@ -38,7 +38,7 @@ func next(l *loop.Loop, within time.Duration) bool {
 	}
 }
 
-// TestAsk puts a question until it is answered, and hands the answer over once.
+// TestAsk retries a query until it succeeds, and delivers the result once.
 func TestAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t)
@@ -64,7 +64,7 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// TestAskFails hands over what stays wrong at once. Once does so with everything.
+// TestAskFails delivers a permanent error at once. Once does so with every error.
 func TestAskFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t)
@@ -77,13 +77,13 @@ func TestAskFails(t *testing.T) {
 		loop.Do(t.Context(), l, func(context.Context) error { return errStays }, func(now time.Time, err error) { note(now, 0, err) })
 		next(l, time.Second)
 		if !slices.Equal(errs, []error{errStays, errPasses, errStays}) {
-			t.Errorf("heard of %v", errs)
+			t.Errorf("reported %v", errs)
 		}
 	})
 }
 
-// TestCancel ends a question that is put again and again, with its context or with all
-// that is under way. The loop does not fail for it.
+// TestCancel ends retries with the query's context or that of all work. The loop does not
+// fail.
 func TestCancel(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -102,15 +102,15 @@ func TestCancel(t *testing.T) {
 			time.Sleep(time.Minute)
 			cancel()
 			if !next(l, time.Second) || !heard || l.Err() != nil {
-				t.Errorf("heard %v, failed with %v", heard, l.Err())
+				t.Errorf("reported %v, failed with %v", heard, l.Err())
 			}
 			l.End(func() {})
 		})
 	}
 }
 
-// TestBackPressure makes those wait who have more answers than there is room for, and
-// loses none.
+// TestBackPressure blocks goroutines with more results than there is room for, and loses
+// none.
 func TestBackPressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t)
@@ -124,7 +124,7 @@ func TestBackPressure(t *testing.T) {
 		})
 		synctest.Wait()
 		if n := posted.Load(); n != 1 {
-			t.Errorf("%d were posted while nobody took them", n)
+			t.Errorf("%d were posted while none was taken", n)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -139,8 +139,8 @@ func TestBackPressure(t *testing.T) {
 	})
 }
 
-// TestPanic lets a panic in an answer end the loop's goroutine, as it would anywhere in
-// it: nothing that is remembered can be trusted then.
+// TestPanic checks that a panic in a posted function ends the loop's goroutine, because the
+// state can no longer be trusted.
 func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t)
@@ -155,7 +155,7 @@ func TestPanic(t *testing.T) {
 	})
 }
 
-// TestEnd waits for what is under way, and hears nobody any more.
+// TestEnd waits for background work and drops what is posted later.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t)
@@ -163,7 +163,7 @@ func TestEnd(t *testing.T) {
 			loop.Once(t.Context(), l, func(context.Context) (int, error) {
 				time.Sleep(time.Second)
 				return 0, nil
-			}, func(time.Time, int, error) { t.Error("heard after the end") })
+			}, func(time.Time, int, error) { t.Error("called after the end") })
 		}
 		began, helped := time.Now(), false
 		l.End(func() { helped = true })
@@ -184,7 +184,7 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// TestSleep sleeps until the earliest time that it was told.
+// TestSleep sleeps until the earliest time it was given.
 func TestSleep(t *testing.T) {
 	l := newLoop(t)
 	now := l.Now()

@@ -11,13 +11,14 @@ import (
 	"headway/store"
 )
 
-// domainOf is the domain of a host here: what follows its first dot.
+// domainOf is the domain of a test host: what follows its first dot.
 func domainOf(host string) string {
 	_, domain, _ := strings.Cut(host, ".")
 	return domain
 }
 
-// TestNext asks for hosts in order, so many at a time, and leaves those that we give up.
+// TestNext loads hosts in order, a limited number at a time, except those being handed
+// over.
 func TestNext(t *testing.T) {
 	d := ownership.NewDomains()
 	var hosts []string
@@ -25,7 +26,7 @@ func TestNext(t *testing.T) {
 		hosts = append(hosts, fmt.Sprintf("www.%d.example", i))
 	}
 	d.Want(hosts)
-	d.Give("0.example")
+	d.StartYield("0.example")
 	if got := d.Next(domainOf); !slices.Equal(got, hosts[1:ownership.MaxLoad+1]) {
 		t.Errorf("%d hosts from %q on", len(got), got[0])
 	}
@@ -34,12 +35,11 @@ func TestNext(t *testing.T) {
 		t.Errorf("the rest is %q", got)
 	}
 	if got := d.Next(domainOf); len(got) > 0 || d.Busy() {
-		t.Errorf("nothing is left, and %q is asked for", got)
+		t.Errorf("nothing is left, but %q is loaded", got)
 	}
 }
 
-// TestDenied asks again for what others hold: soon, and less often where asking takes
-// long.
+// TestDenied polls for hosts that others hold: often, but less often if a query takes long.
 func TestDenied(t *testing.T) {
 	for name, test := range map[string]struct{ took, wait time.Duration }{
 		"quick": {time.Millisecond, 20 * time.Millisecond},
@@ -50,29 +50,29 @@ func TestDenied(t *testing.T) {
 			d, now := ownership.NewDomains(), time.Unix(1, 0)
 			d.Want([]string{"www.a.example"})
 			d.Next(domainOf)
-			d.Ask()
-			if !d.Busy() || !d.Asking() {
+			d.StartQuery()
+			if !d.Busy() || !d.Querying() {
 				t.Fatal("a question is under way, and it is not said")
 			}
-			d.Answered()
+			d.EndQuery()
 			d.Denied("www.a.example")
 			d.Loaded(now, test.took, nil)
 			at, ok := d.RetryAt()
 			if !ok || at.Sub(now) != test.wait {
-				t.Fatalf("asked again after %v, %v; should be %v", at.Sub(now), ok, test.wait)
+				t.Fatalf("retry after %v, %v; should be %v", at.Sub(now), ok, test.wait)
 			}
 			if d.Retry(at.Add(-1)); len(d.Next(domainOf)) > 0 {
-				t.Error("asked again too soon")
+				t.Error("retried too soon")
 			}
 			if d.Retry(at); len(d.Next(domainOf)) != 1 {
-				t.Error("not asked again")
+				t.Error("not retried")
 			}
 		})
 	}
 }
 
-// TestYield gives a domain up once nothing of it is under way, cleanly, and keeps one for
-// a moment that we waited for.
+// TestYield hands a domain over cleanly once it has no requests under way, and keeps a
+// newly acquired one for the minimum time.
 func TestYield(t *testing.T) {
 	d, now := ownership.NewDomains(), time.Unix(1, 0)
 	d.BeginTurn(now, "a.example")
@@ -81,13 +81,13 @@ func TestYield(t *testing.T) {
 	}
 	d.Quiet("a.example")
 	if d.IsQuiet("a.example") || d.Yielding("a.example") {
-		t.Error("a domain is given up that nobody wants")
+		t.Error("an unwanted domain is handed over")
 	}
-	if !d.Give("a.example") || d.Give("a.example") {
+	if !d.StartYield("a.example") || d.StartYield("a.example") {
 		t.Error("a domain is given up once")
 	}
 	if !d.Yielding("a.example") || d.IsQuiet("a.example") {
-		t.Error("it is quiet before anybody said so")
+		t.Error("it is quiet before Quiet was called")
 	}
 	if d.Quiet("a.example"); !d.IsQuiet("a.example") || !d.Yields()["a.example"] {
 		t.Error("it is not quiet though nothing is under way")
@@ -101,35 +101,35 @@ func TestYield(t *testing.T) {
 	}
 }
 
-// TestDoubt asks again for what was granted while the process was stopped, and remembers
-// until it is granted once more.
+// TestDoubt loads hosts again that were granted while the process was suspended, and keeps
+// the doubt until they are granted again.
 func TestDoubt(t *testing.T) {
 	d := ownership.NewDomains()
 	d.Doubt([]string{"www.a.example"}, []string{"a.example"})
 	if !d.Doubted("a.example") || !slices.Equal(d.Next(domainOf), []string{"www.a.example"}) {
-		t.Error("not asked for again, or taken for sure")
+		t.Error("not wanted again, or not doubted")
 	}
 	if d.Loaded(time.Unix(1, 0), 0, []string{"a.example"}); d.Doubted("a.example") {
 		t.Error("still doubted though it was granted again")
 	}
 }
 
-// TestTell tells of each other process once, and again of one that has gone.
-func TestTell(t *testing.T) {
+// TestUnreported reports each other process once, and again after it was forgotten.
+func TestUnreported(t *testing.T) {
 	d := ownership.NewDomains()
 	list := []store.Possession{{Domain: "a.example", Holder: store.Holder{PID: 1}}, {Domain: "b.example", Holder: store.Holder{PID: 1}}}
-	if n := len(d.Tell(list)); n != 1 {
-		t.Errorf("told of one process %d times", n)
+	if n := len(d.Unreported(list)); n != 1 {
+		t.Errorf("reported one process %d times", n)
 	}
-	if n := len(d.Tell(list)); n != 0 {
-		t.Errorf("told of it %d times more", n)
+	if n := len(d.Unreported(list)); n != 0 {
+		t.Errorf("reported it %d times more", n)
 	}
-	if d.Untell(list); len(d.Tell(list)) != 1 {
-		t.Error("not told of again")
+	if d.ForgetReported(list); len(d.Unreported(list)) != 1 {
+		t.Error("not reported again")
 	}
 }
 
-// TestWantedDue asks what others want twice a second.
+// TestWantedDue checks what others want twice a second.
 func TestWantedDue(t *testing.T) {
 	d, now := ownership.NewDomains(), time.Unix(1, 0)
 	if !d.WantedDue(now) || d.WantedDue(now.Add(499*time.Millisecond)) || !d.WantedDue(now.Add(500*time.Millisecond)) {

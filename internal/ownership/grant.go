@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Grant is the lease as one request has it. Where a process goes on after it was stopped,
-// the grant ends with the epoch in which the request was handed out.
+// Grant is the lease of one request. If the process can resume after a suspension, the
+// grant ends with the epoch in which the request was handed out.
 type Grant struct {
 	lease *Lease
-	epoch *Epoch // nil where there is only one
+	epoch *Epoch // nil if there is only one
 }
 
-// Context is that of the request, which is made within ctx.
+// Context is the context of the request.
 func (g Grant) Context(ctx context.Context) context.Context {
 	if g.epoch == nil {
 		return ctx
@@ -20,7 +20,8 @@ func (g Grant) Context(ctx context.Context) context.Context {
 	return g.epoch.ctx
 }
 
-// MayStart stops a request for which the lease does not last, or whose epoch has ended.
+// MayStart returns an error if the lease is too old to start a request, or the epoch has
+// ended.
 func (g Grant) MayStart(now time.Time) error {
 	if !g.lease.MayStart(now) || g.epoch != nil && g.epoch.Over() {
 		return ErrExpired
@@ -28,7 +29,8 @@ func (g Grant) MayStart(now time.Time) error {
 	return nil
 }
 
-// Fence stops bytes on a connection that requests share once the lease has run out.
+// Fence returns an error once the lease has expired. It is checked before bytes leave on a
+// shared connection.
 func (g Grant) Fence() error {
 	if g.lease.Expired(time.Now()) {
 		return ErrExpired
@@ -36,19 +38,19 @@ func (g Grant) Fence() error {
 	return nil
 }
 
-// Trouble is our own trouble behind the error of a request. What fails while the process
-// is stopped says nothing about a host: its timeouts are ours. Where the lease was renewed
-// since, the epoch has ended, which its context tells.
-func (g Grant) Trouble(err error) error {
+// LocalError returns [ErrExpired] if the process was suspended when a request failed: such an
+// error says nothing about the host. If the lease was renewed since, the context of the
+// epoch has ended.
+func (g Grant) LocalError(err error) error {
 	if err != nil && g.epoch != nil && g.lease.Expired(time.Now()) {
 		return ErrExpired
 	}
 	return nil
 }
 
-// Interrupted reports whether the process was stopped since the request was handed out:
-// how long its answer took is not known. The lease is looked at first: where it was
-// renewed since, the epoch has ended.
+// Interrupted reports whether the process was suspended since the request was handed out,
+// so that its latency is unknown. The lease is checked first: if it was renewed since, the
+// epoch has ended.
 func (g Grant) Interrupted() bool {
 	return g.epoch != nil && (g.lease.Expired(time.Now()) || g.epoch.Over())
 }

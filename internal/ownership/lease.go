@@ -10,39 +10,39 @@ import (
 	"headway/store"
 )
 
-// ErrExpired stops a request whose lease may be somebody else's by now.
+// ErrExpired stops a request whose host may belong to another process by now.
 var ErrExpired = errors.New("the lease was not renewed in time")
 
-// Epoch is the time from when a process began, or went on, to when it finds that it was
-// stopped for longer than its lease: by SIGSTOP, by a machine that slept, by a disk that
-// hung. What was handed out in one epoch is not sent in the next: by then its host may be
-// another process's.
+// Epoch is the time between the start or resumption of a process and the moment it notices
+// that it was suspended for longer than its lease: by SIGSTOP, a sleeping machine or a
+// hanging disk. Requests handed out in one epoch are not sent in the next: their host may
+// belong to another process by then.
 type Epoch struct {
-	ctx context.Context // of what is in flight
+	ctx context.Context // of the requests in flight
 	end context.CancelCauseFunc
 }
 
-// Over tells whether the epoch has ended.
+// Over reports whether the epoch has ended.
 func (e *Epoch) Over() bool { return e.ctx.Err() != nil }
 
-// LeaseConfig is how a lease is renewed, and what its end means.
+// LeaseConfig says how a lease is renewed and what its end means.
 type LeaseConfig struct {
 	Terms store.Terms
-	// Resumes says that a process whose lease ran out goes on in a new epoch once it is
+	// Resumes says that a process whose lease expired resumes in a new epoch once it is
 	// renewed. A worker of a fleet ends instead: others have its slots.
 	Resumes bool
 	// Renew renews the lease in the store and lists the domains that others have taken.
 	Renew func(ctx context.Context) (lost []string, err error)
-	// Sever closes all connections, so that nothing can leave on them; nil for none.
+	// Sever closes all connections, so that nothing more is sent on them; nil for none.
 	Sever func()
-	// Lost has the loop give up what was lost when a new epoch begins, and run then
-	// after it. Silent is how long nothing was renewed.
+	// Lost lets the loop drop the lost domains when a new epoch begins, then calls then.
+	// Silent is the time since the last renewal.
 	Lost func(silent time.Duration, lost []string, then func())
-	// End ends all work, Fail tells the loop why.
+	// End ends all work, Fail reports the reason to the loop.
 	End  func(cause error)
 	Fail func(err error)
-	// Asked is told how the store answered; nil for nobody.
-	Asked func(ctx context.Context, err error)
+	// OnAttempt is called after each renewal; nil for none.
+	OnAttempt func(ctx context.Context, err error)
 }
 
 // Lease is the right of a process to send requests, as long as it is renewed. Its methods
@@ -54,7 +54,7 @@ type Lease struct {
 	epoch  atomic.Pointer[Epoch]
 }
 
-// NewLease returns a lease that was renewed at a time.
+// NewLease returns a lease that was renewed at sent.
 func NewLease(cfg LeaseConfig, sent time.Time) *Lease {
 	l := &Lease{cfg: cfg}
 	l.renewed(sent)
@@ -66,7 +66,7 @@ func (l *Lease) renewed(sent time.Time) {
 	l.tenure.Store(&tenure)
 }
 
-// Begin begins the first epoch, which ends with work at the latest.
+// Begin starts the first epoch, which ends with work at the latest.
 func (l *Lease) Begin(work context.Context) {
 	l.work = work
 	l.newEpoch()
@@ -78,19 +78,19 @@ func (l *Lease) newEpoch() {
 	l.epoch.Store(s)
 }
 
-// Tenure is how the lease stands.
+// Tenure returns the current state of the lease.
 func (l *Lease) Tenure() store.Tenure { return *l.tenure.Load() }
 
-// MayStart tells whether a request may start.
+// MayStart reports whether a request may start.
 func (l *Lease) MayStart(now time.Time) bool { return l.tenure.Load().MayStart(now) }
 
-// Expired tells whether what is in flight must end.
+// Expired reports whether requests in flight must end.
 func (l *Lease) Expired(now time.Time) bool { return l.tenure.Load().MustCancel(now) }
 
-// Epoch is the one that runs.
+// Epoch returns the current epoch.
 func (l *Lease) Epoch() *Epoch { return l.epoch.Load() }
 
-// ForRequest is the lease as a request has it that is handed out now.
+// ForRequest returns the grant for a request that is handed out now.
 func (l *Lease) ForRequest() Grant {
 	if !l.cfg.Resumes {
 		return Grant{lease: l}
@@ -98,9 +98,9 @@ func (l *Lease) ForRequest() Grant {
 	return Grant{l, l.Epoch()}
 }
 
-// overdue ends what is in flight when the lease was not renewed in time: by the time
-// somebody may take our hosts over there is nothing. The epoch is looked at first: one
-// that began meanwhile has a new tenure.
+// overdue cancels the requests in flight when the lease was not renewed in time, before
+// others may take our hosts over. The epoch is read first: one that began meanwhile has a
+// new tenure.
 func (l *Lease) overdue() {
 	if !l.cfg.Resumes {
 		l.cfg.End(ErrExpired)
@@ -111,18 +111,17 @@ func (l *Lease) overdue() {
 	}
 }
 
-// lapse ends the epoch: nothing of it is in flight any more, and no connection is left on
-// which anything could leave.
-func (l *Lease) lapse() {
+// endEpoch cancels the requests of the epoch and closes all connections.
+func (l *Lease) endEpoch() {
 	l.Epoch().end(ErrExpired)
 	if l.cfg.Sever != nil {
 		l.cfg.Sever()
 	}
 }
 
-// goOn begins the next epoch, with a lease that was renewed at sent, once the loop knows
-// what was lost.
-func (l *Lease) goOn(ctx context.Context, sent time.Time, silent time.Duration, lost []string) {
+// resume starts the next epoch, with a lease renewed at sent, once the loop knows what was
+// lost.
+func (l *Lease) resume(ctx context.Context, sent time.Time, silent time.Duration, lost []string) {
 	done := make(chan struct{})
 	l.cfg.Lost(silent, lost, func() {
 		defer close(done)
@@ -135,13 +134,13 @@ func (l *Lease) goOn(ctx context.Context, sent time.Time, silent time.Duration, 
 	}
 }
 
-// Keep renews the lease until ctx ends, and ends what is in flight when that fails for
-// too long.
+// Keep renews the lease until ctx ends, and cancels requests in flight when renewals fail
+// for too long.
 func (l *Lease) Keep(ctx context.Context) {
 	tick := time.NewTicker(l.cfg.Terms.Renew)
 	defer tick.Stop()
-	// A renewal that hangs does not keep requests in flight: by the time somebody may
-	// take our hosts over there are none.
+	// A hanging renewal must not keep requests in flight: they end before others may take
+	// our hosts over.
 	r := renewal{l: l, late: time.AfterFunc(l.tenure.Load().CancelIn(time.Now()), l.overdue)}
 	defer r.late.Stop()
 	for {
@@ -159,35 +158,35 @@ func (l *Lease) Keep(ctx context.Context) {
 	}
 }
 
-// renewal is how the renewals of a lease go.
+// renewal tracks the renewals of a lease.
 type renewal struct {
 	l       *Lease
 	late    *time.Timer
-	failing time.Time // since when all have failed
+	failing time.Time // since when all renewals fail
 }
 
-// attempt renews once, and tells whether that is the end.
+// attempt renews once, and reports whether the lease is lost.
 func (r *renewal) attempt(ctx context.Context) (over bool) {
 	l, sent := r.l, time.Now()
 	silent := l.tenure.Load().Age(sent)
 	gap := l.cfg.Resumes && l.Expired(sent)
 	if gap {
-		l.lapse()
+		l.endEpoch()
 	}
-	// A store that says nothing for a whole lease is one that did not answer.
+	// A store that does not respond for a whole lease counts as failed.
 	asking, cancel := context.WithTimeout(ctx, l.cfg.Terms.TakeOver)
 	lost, err := l.cfg.Renew(asking)
 	cancel()
-	if l.cfg.Asked != nil {
-		l.cfg.Asked(ctx, err)
+	if l.cfg.OnAttempt != nil {
+		l.cfg.OnAttempt(ctx, err)
 	}
 	if err == nil {
 		r.failing = time.Time{}
 		if len(lost) > 0 && !gap {
-			l.lapse()
+			l.endEpoch()
 		}
 		if gap || len(lost) > 0 {
-			l.goOn(ctx, sent, silent, lost)
+			l.resume(ctx, sent, silent, lost)
 		} else {
 			l.renewed(sent)
 		}

@@ -18,23 +18,23 @@ var errOther = errors.New("something else")
 
 var _ fetchpool.Lease = ownership.Grant{}
 
-// leased is a lease with what came of it.
+// leased is a lease and what happened to it.
 type leased struct {
 	*ownership.Lease
-	store  atomic.Pointer[func() ([]string, error)] // how it answers
+	store  atomic.Pointer[func() ([]string, error)] // what a renewal returns
 	work   context.Context                          // which it ends
 	failed error
 	lost   []string
 	severs int
 }
 
-// answers sets how the store answers a renewal.
+// answers sets what a renewal returns.
 func (l *leased) answers(f func() ([]string, error)) { l.store.Store(&f) }
 
-// ended is why the work ended; nil while it goes on.
+// ended is why the work ended; nil while it runs.
 func (l *leased) ended() error { return context.Cause(l.work) }
 
-// newLeased begins a lease that is renewed now, and keeps it until the test ends.
+// newLeased returns a lease that is renewed now and kept until the test ends.
 func newLeased(t *testing.T, resumes bool) *leased {
 	t.Helper()
 	l := &leased{}
@@ -56,7 +56,7 @@ func newLeased(t *testing.T, resumes bool) *leased {
 	return l
 }
 
-// TestLeaseKept renews a lease for as long as it lives: requests may start at any time.
+// TestLeaseKept renews a lease as long as it runs: requests may start at any time.
 func TestLeaseKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLeased(t, false)
@@ -72,8 +72,8 @@ func TestLeaseKept(t *testing.T) {
 	})
 }
 
-// TestLeaseExpires ends the work of a fleet's worker whose store does not answer, before
-// others may take its slots.
+// TestLeaseExpires ends a fleet worker whose store does not respond, before others may take
+// its slots.
 func TestLeaseExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, terms := newLeased(t, false), store.Terms{}.WithDefaults()
@@ -107,8 +107,8 @@ func TestLeaseFenced(t *testing.T) {
 	}
 }
 
-// TestLeaseResumes goes on in a new epoch after the process was stopped: what was handed
-// out before is not sent, connections are closed, and what others took is known.
+// TestLeaseResumes starts a new epoch after the process was suspended: older requests are
+// not sent, connections are closed, and the domains that others took are known.
 func TestLeaseResumes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, terms := newLeased(t, true), store.Terms{}.WithDefaults()
@@ -117,16 +117,16 @@ func TestLeaseResumes(t *testing.T) {
 		l.answers(func() ([]string, error) { <-hang; return nil, errors.New("too late") })
 		time.Sleep(terms.Cancel)
 		synctest.Wait()
-		if cause := context.Cause(before.Context(t.Context())); !errors.Is(cause, ownership.ErrExpired) || !before.Interrupted() || !errors.Is(before.Trouble(errOther), ownership.ErrExpired) {
-			t.Fatalf("a request of a process that was stopped is in flight: %v, interrupted %v, its trouble %v", cause, before.Interrupted(), before.Trouble(errOther))
+		if cause := context.Cause(before.Context(t.Context())); !errors.Is(cause, ownership.ErrExpired) || !before.Interrupted() || !errors.Is(before.LocalError(errOther), ownership.ErrExpired) {
+			t.Fatalf("a request of a process that was stopped is in flight: %v, interrupted %v, its trouble %v", cause, before.Interrupted(), before.LocalError(errOther))
 		}
 		l.answers(func() ([]string, error) { return []string{"taken.example"}, nil })
 		close(hang)
 		time.Sleep(2 * terms.Renew)
 		synctest.Wait()
 		after := l.ForRequest()
-		if err := after.MayStart(time.Now()); err != nil || after.Interrupted() || after.Trouble(errOther) != nil {
-			t.Errorf("it does not go on: %v, interrupted %v, trouble %v", err, after.Interrupted(), after.Trouble(errOther))
+		if err := after.MayStart(time.Now()); err != nil || after.Interrupted() || after.LocalError(errOther) != nil {
+			t.Errorf("it does not resume: %v, interrupted %v, local error %v", err, after.Interrupted(), after.LocalError(errOther))
 		}
 		if err := before.MayStart(time.Now()); !errors.Is(err, ownership.ErrExpired) || !before.Interrupted() || before.Fence() != nil {
 			t.Errorf("what was handed out before is sent: %v, interrupted %v, fence %v", err, before.Interrupted(), before.Fence())
@@ -137,7 +137,7 @@ func TestLeaseResumes(t *testing.T) {
 	})
 }
 
-// TestLeaseLost begins a new epoch where others have taken domains though the lease held.
+// TestLeaseLost starts a new epoch if others have taken domains although the lease held.
 func TestLeaseLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLeased(t, true)

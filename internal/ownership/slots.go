@@ -1,7 +1,7 @@
-// Package ownership knows what is a worker's to work on: slots of a fleet, domains that
-// several processes of one machine share, and the lease on both. It decides and
-// remembers; who asks the store, and when, is not its business. [Slots] and [Domains]
-// belong to the loop, [Lease] may be looked at from any goroutine.
+// Package ownership tracks what a worker may crawl: slots of a fleet, domains shared by
+// processes of one machine, and the lease on both. It decides and remembers; the engine
+// queries the store. [Slots] and [Domains] belong to the loop, [Lease] may be used from any
+// goroutine.
 package ownership
 
 import (
@@ -13,29 +13,30 @@ import (
 	"headway/store"
 )
 
-// Slots are those a worker has leases of. A slot comes with [Slots.Add], is told to leave
-// by [Slots.Shed] once the worker has more than its share, goes with [Slots.Release] when
-// nothing of it is under way, and counts as ours in the store until [Slots.Released].
+// Slots are the slots a worker has leases for. A slot is added by [Slots.Add], marked for
+// release by [Slots.Shed] when the worker has more than its share, removed by
+// [Slots.Release] when it has no requests under way, and counted as ours in the store until
+// [Slots.Released].
 type Slots struct {
 	leases    map[store.Slot]store.Lease
 	leaving   map[store.Slot]bool
-	since     map[store.Slot]time.Time // when those of a fleet became ours
+	since     map[store.Slot]time.Time // when slots of a fleet became ours
 	releasing int
 }
 
-// NewSlots returns those of a worker that has none yet.
+// NewSlots returns an empty set.
 func NewSlots() *Slots {
 	return &Slots{leases: map[store.Slot]store.Lease{}, leaving: map[store.Slot]bool{}, since: map[store.Slot]time.Time{}}
 }
 
-// Own takes slots that nobody else had a part in.
+// Own adds slots that no other worker has used.
 func (s *Slots) Own(leases []store.Lease) {
 	for _, l := range leases {
 		s.leases[l.Slot] = l
 	}
 }
 
-// Add takes slots that others may have worked on until now.
+// Add adds slots that other workers may have used until now.
 func (s *Slots) Add(now time.Time, leases []store.Lease) {
 	s.Own(leases)
 	for _, l := range leases {
@@ -43,42 +44,41 @@ func (s *Slots) Add(now time.Time, leases []store.Lease) {
 	}
 }
 
-// Since is when a slot of a fleet became ours; not ok for one that was ours from the
-// start.
+// Since is when a slot of a fleet became ours; not ok for one that was ours from the start.
 func (s *Slots) Since(slot store.Slot) (at time.Time, ok bool) {
 	at, ok = s.since[slot]
 	return at, ok
 }
 
-// Owns tells whether a slot is ours to work on: one that leaves is not.
+// Owns reports whether a slot is ours and not marked for release.
 func (s *Slots) Owns(slot store.Slot) bool {
 	_, ok := s.leases[slot]
 	return ok && !s.leaving[slot]
 }
 
-// Lease is that of a slot, leaving or not.
+// Lease returns the lease of a slot, marked for release or not.
 func (s *Slots) Lease(slot store.Slot) (store.Lease, bool) {
 	l, ok := s.leases[slot]
 	return l, ok
 }
 
-// List is all slots with a lease.
+// List returns all slots with a lease.
 func (s *Slots) List() []store.Slot { return slices.Collect(maps.Keys(s.leases)) }
 
-// Len is how many that are.
+// Len is how many slots have a lease.
 func (s *Slots) Len() int { return len(s.leases) }
 
-// Counted is how many the store may count as ours: also those on their way back.
+// Counted is how many slots the store may count as ours, including those being released.
 func (s *Slots) Counted() int { return len(s.leases) + s.releasing }
 
-// Leaving is how many are to be given up.
+// Leaving is how many slots are marked for release.
 func (s *Slots) Leaving() int { return len(s.leaving) }
 
-// Leaves tells whether a slot is to be given up.
+// Leaves reports whether a slot is marked for release.
 func (s *Slots) Leaves(slot store.Slot) bool { return s.leaving[slot] }
 
-// Shed marks what is beyond our share to be given up and returns how many that are: some
-// of each size, so that whoever has come gets its share of the hosts, too.
+// Shed marks the slots beyond our share for release and returns how many: some of each
+// size, so that the other workers get their share of hosts too.
 func (s *Slots) Shed(share int, size map[store.Slot]int) int {
 	n := len(s.leases) - len(s.leaving) - share
 	if n <= 0 {
@@ -98,8 +98,8 @@ func (s *Slots) Shed(share int, size map[store.Slot]int) int {
 	return n
 }
 
-// Release lets go of the slots to be given up that nothing is under way of any more, and
-// returns their leases, which are still to be given back.
+// Release removes marked slots that are not busy and returns their leases, which are still
+// to be released in the store.
 func (s *Slots) Release(busy map[store.Slot]bool) []store.Lease {
 	var leases []store.Lease
 	for slot := range s.leaving {
@@ -115,11 +115,11 @@ func (s *Slots) Release(busy map[store.Slot]bool) []store.Lease {
 	return leases
 }
 
-// Released says that the store has so many leases back.
+// Released notes that the store has n leases back.
 func (s *Slots) Released(n int) { s.releasing -= n }
 
-// FairShare is how many slots a worker should own: all the same, and one more for the
-// oldest where that does not come out even. One that is not listed gets none.
+// FairShare is how many slots a worker should own: equal parts, with the remainder going to
+// the oldest workers. An unlisted worker gets none.
 func FairShare(workers []store.Worker, w store.WorkerID) int {
 	at := slices.IndexFunc(workers, func(x store.Worker) bool { return x.ID == w })
 	if at < 0 {

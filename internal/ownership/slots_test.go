@@ -11,15 +11,15 @@ import (
 	"headway/store"
 )
 
-// worker is one of a fleet: what it knows, and the leases it is about to give back.
+// worker is one of a fleet: its slots, and the leases it is about to release.
 type worker struct {
 	id    store.WorkerID
 	slots *ownership.Slots
 	back  []store.Lease
-	busy  map[store.Slot]bool // something of it is under way
+	busy  map[store.Slot]bool // has requests under way
 }
 
-// fleet is the store's side of it: who owns which slot, by lease.
+// fleet is the store's side: who owns which slot, by lease.
 type fleet struct {
 	owner   [store.SlotCount]store.WorkerID
 	workers []*worker // the oldest first
@@ -27,7 +27,7 @@ type fleet struct {
 	now     time.Time
 }
 
-// list is the workers as the store lists them.
+// list returns the workers as the store lists them.
 func (f *fleet) list() (list []store.Worker) {
 	for _, w := range f.workers {
 		list = append(list, store.Worker{ID: w.id, Slots: f.counted(w)})
@@ -35,7 +35,7 @@ func (f *fleet) list() (list []store.Worker) {
 	return list
 }
 
-// counted is how many slots the store counts as a worker's.
+// counted is how many slots the store counts for a worker.
 func (f *fleet) counted(w *worker) (n int) {
 	for _, o := range f.owner {
 		if o == w.id {
@@ -56,17 +56,17 @@ func (f *fleet) acquire(w *worker, n int) (leases []store.Lease) {
 	return leases
 }
 
-// balance is what a worker does now and then.
+// balance is a worker's periodic rebalancing.
 func (f *fleet) balance(w *worker) {
 	share := ownership.FairShare(f.list(), w.id)
 	w.slots.Add(f.now, f.acquire(w, max(share-w.slots.Len(), 0)))
 	w.slots.Shed(share, nil)
 }
 
-// giveUp lets go of what nothing is under way of.
+// giveUp releases slots without requests under way.
 func (f *fleet) giveUp(w *worker) { w.back = append(w.back, w.slots.Release(w.busy)...) }
 
-// giveBack tells the store.
+// giveBack reports the release to the store.
 func (f *fleet) giveBack(w *worker) {
 	for _, l := range w.back {
 		f.owner[l.Slot] = 0
@@ -75,7 +75,7 @@ func (f *fleet) giveBack(w *worker) {
 	w.back = nil
 }
 
-// check holds what must be true at every moment.
+// check verifies the invariants.
 func (f *fleet) check(t *rapid.T) {
 	t.Helper()
 	owned := map[store.Slot]store.WorkerID{}
@@ -103,9 +103,9 @@ func (f *fleet) check(t *rapid.T) {
 	}
 }
 
-// TestHandOver lets workers come, die, begin and end requests, and balance in any order:
-// no slot is ever two workers', none is given up while something of it is under way, and
-// in the end everybody has a fair share.
+// TestHandOver lets workers join, die, start and end requests, and rebalance in any order:
+// no slot ever has two owners, none is released with requests under way, and in the end all
+// have a fair share.
 func TestHandOver(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &fleet{now: time.Unix(1, 0)}
@@ -174,7 +174,7 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
-// TestShed gives up slots of each size.
+// TestShed releases slots of each size.
 func TestShed(t *testing.T) {
 	s, size := ownership.NewSlots(), map[store.Slot]int{}
 	var leases []store.Lease
@@ -201,7 +201,7 @@ func TestShed(t *testing.T) {
 	}
 }
 
-// TestSince knows since when slots of a fleet are ours, and of others nothing.
+// TestSince records since when slots of a fleet are ours, and nothing for others.
 func TestSince(t *testing.T) {
 	s, at := ownership.NewSlots(), time.Unix(1, 0)
 	s.Own([]store.Lease{{Slot: 1}})

@@ -1,5 +1,5 @@
-// Package redirects finds redirects that lead in a circle over URLs that a job knows
-// already: nothing would follow them again.
+// Package redirects detects redirect loops over URLs that a job already knows, which would
+// otherwise never be followed to the end.
 package redirects
 
 import (
@@ -17,15 +17,15 @@ import (
 	"headway/weburl"
 )
 
-// Store is what is asked where URLs lead.
+// Store looks up where URLs redirect to.
 type Store interface {
 	Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entry, error)
 	Reopen(ctx context.Context, now time.Time, id job.ID, urls []weburl.URL) (int, error)
 }
 
-// Redirects are where URLs lead whose visits are not committed yet: those under way and
-// those of the next commits, so there are never many. The store knows of the others. All
-// of it may be used by many goroutines, and none of it by the loop but [Redirects.Drop].
+// Redirects keeps the targets of redirects whose visits are not committed yet, so there are
+// never many. The others are in the store. It is safe for concurrent use. It may block, so
+// the loop calls only [Redirects.Drop].
 type Redirects struct {
 	st    Store
 	retry func(ctx context.Context, do func() error) error
@@ -39,7 +39,7 @@ type from struct {
 	url weburl.URL
 }
 
-// New returns the redirects of jobs in a store, which is asked again where that helps.
+// New returns an empty set. Store queries go through retry.
 func New(st Store, retry func(ctx context.Context, do func() error) error) *Redirects {
 	return &Redirects{st: st, retry: retry, to: map[from]weburl.URL{}}
 }
@@ -57,16 +57,16 @@ func (r *Redirects) noted(id job.ID, u weburl.URL) (weburl.URL, bool) {
 	return to, ok
 }
 
-// Drop forgets the redirect of a visit that is committed, or will never be.
+// Drop forgets the redirect of a visit that is committed or never will be.
 func (r *Redirects) Drop(it *visit.Item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.to, from{it.Job, it.URL})
 }
 
-// EndLoop ends a URL whose redirect leads back to it, or on for too long, over URLs
-// that the job knows already. A redirect is noted before it is followed, so of those
-// that close a loop together the last one sees all others, noted or stored.
+// EndLoop ends a URL whose redirects lead back to it, or are too many. A redirect is noted
+// before it is followed, so the last URL that closes a loop sees all others, noted or
+// stored.
 func (r *Redirects) EndLoop(ctx context.Context, v *visit.Visit) error {
 	target := v.Answer.Location
 	r.note(&v.Item, target)
@@ -79,9 +79,8 @@ func (r *Redirects) EndLoop(ctx context.Context, v *visit.Visit) error {
 	return nil
 }
 
-// follow follows the redirects that are known from a URL on, as far as they may be
-// followed or until they come back. It returns the URLs that redirect, and where the last
-// one leads.
+// follow follows known redirects from a URL, until the limit or a loop. It returns the URLs
+// that redirect, and the target of the last one.
 func (r *Redirects) follow(ctx context.Context, it *visit.Item, target weburl.URL) (chain []weburl.URL, end weburl.URL, err error) {
 	for chain = []weburl.URL{it.URL}; it.Hops+len(chain) <= visit.MaxHops && !slices.Contains(chain, target); {
 		next, ok, err := r.of(ctx, it.Job, target)
@@ -93,7 +92,7 @@ func (r *Redirects) follow(ctx context.Context, it *visit.Item, target weburl.UR
 	return chain, target, nil
 }
 
-// of is where a URL of a job leads, if that is known.
+// of returns the redirect target of a URL, if known.
 func (r *Redirects) of(ctx context.Context, id job.ID, u weburl.URL) (to weburl.URL, ok bool, err error) {
 	if to, ok = r.noted(id, u); ok {
 		return to, true, nil
@@ -111,13 +110,13 @@ func (r *Redirects) of(ctx context.Context, id job.ID, u weburl.URL) (to weburl.
 	return e.Visit.Answer.Location, true, nil
 }
 
-// MaxFollowed bounds the redirects of a commit that are followed again.
+// MaxFollowed bounds the redirects per commit that are checked again.
 const MaxFollowed = store.MaxVisits
 
-// Break follows the redirects of a commit again, in a fleet: of URLs that close a loop
-// together, two workers may have stored theirs at the same time, neither knowing of the
-// other's. The last one to do so sees it now. One URL of the loop is asked for once more,
-// the same whoever sees it, and ends as what it is.
+// Break checks the redirects of a commit again, in a fleet: two workers may have stored the
+// two halves of a loop at the same time, neither aware of the other's. The later one
+// detects it here. One URL of the loop, the same for every worker, is reopened and ends as
+// a redirect loop.
 func (r *Redirects) Break(ctx context.Context, now func() time.Time, visits []visit.Visit) error {
 	for i := range visits {
 		it := &visits[i].Item

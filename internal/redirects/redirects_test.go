@@ -48,7 +48,7 @@ func (w *web) Reopen(_ context.Context, _ time.Time, _ job.ID, urls []weburl.URL
 
 func once(_ context.Context, do func() error) error { return do() }
 
-// visit is the visit of a page that redirects.
+// visit returns the visit of a page that redirects.
 func (w *web) visit(from, to, hops int) *visit.Visit {
 	u := w.url(to)
 	return &visit.Visit{
@@ -57,7 +57,7 @@ func (w *web) visit(from, to, hops int) *visit.Visit {
 	}
 }
 
-// TestEndLoop ends the URL that closes a circle, and one that is led on for too long.
+// TestEndLoop ends the URL that closes a loop, and one with too many redirects.
 func TestEndLoop(t *testing.T) {
 	long := map[int]int{}
 	for i := 1; i < 2*visit.MaxHops; i++ {
@@ -69,13 +69,13 @@ func TestEndLoop(t *testing.T) {
 		hops     int
 		ends     bool
 	}{
-		"to what is not known":    {nil, 0, 1, 0, false},
-		"on to a page":            {map[int]int{1: 2, 2: 3}, 0, 1, 0, false},
-		"to itself":               {nil, 0, 0, 0, true},
-		"in a circle":             {map[int]int{1: 2, 2: 0}, 0, 1, 0, true},
-		"into a circle elsewhere": {map[int]int{1: 2, 2: 1}, 0, 1, 0, false},
-		"on for too long":         {long, 0, 1, 0, true},
-		"too far by its own hops": {map[int]int{1: 2, 2: 3, 3: 4}, 0, 1, visit.MaxHops - 1, true},
+		"to an unknown URL":          {nil, 0, 1, 0, false},
+		"to a page":                  {map[int]int{1: 2, 2: 3}, 0, 1, 0, false},
+		"to itself":                  {nil, 0, 0, 0, true},
+		"loop":                       {map[int]int{1: 2, 2: 0}, 0, 1, 0, true},
+		"into another loop":          {map[int]int{1: 2, 2: 1}, 0, 1, 0, false},
+		"too many redirects":         {long, 0, 1, 0, true},
+		"too many with earlier hops": {map[int]int{1: 2, 2: 3, 3: 4}, 0, 1, visit.MaxHops - 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &web{t: t, leads: tt.leads}
@@ -91,7 +91,7 @@ func TestEndLoop(t *testing.T) {
 }
 
 // TestNoted sees redirects that are not stored yet, until they are dropped: of two that
-// close a loop together the last one ends.
+// close a loop the later one ends.
 func TestNoted(t *testing.T) {
 	w := &web{t: t}
 	r := redirects.New(w, once)
@@ -111,7 +111,7 @@ func TestNoted(t *testing.T) {
 	}
 }
 
-// TestBreak asks for one URL of a stored loop again, the same whoever sees it.
+// TestBreak reopens one URL of a stored loop, the same for every worker.
 func TestBreak(t *testing.T) {
 	for from := range 3 {
 		w := &web{t: t, leads: map[int]int{0: 1, 1: 2, 2: 0, 5: 6}}
@@ -120,7 +120,7 @@ func TestBreak(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.Equal(w.reopened, []weburl.URL{w.url(0)}) {
-			t.Errorf("seen from %d: %v are asked again", from, w.reopened)
+			t.Errorf("seen from %d: %v are reopened", from, w.reopened)
 		}
 	}
 }

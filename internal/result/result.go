@@ -1,9 +1,8 @@
-// Package result is what a crawl recorded, as outputs read it: a [Ledger] is its store as
-// they see it, [Finish] makes their files. The crawl itself finishes its files so, and so
-// does an export, later or while the crawl runs: on the command line and in a service.
-// Every URL that ended is in each file once; of a crawl that still runs, those that had
-// ended when they were counted. Files appear whole or not at all, and memory does not grow
-// with the crawl.
+// Package result gives outputs access to the results of a crawl: a [Ledger] is the view of
+// its store, [Finish] completes the files. It is used by the crawl itself and by exports,
+// later or while the crawl runs, on the command line and in the service. Every finished URL
+// is in each file once; of a running crawl, those that were finished when they were
+// counted. Files appear complete or not at all, and memory does not grow with the crawl.
 package result
 
 import (
@@ -17,27 +16,27 @@ import (
 	"headway/visit"
 )
 
-// Reader is what is read of a store.
+// Reader is the part of a store that is read.
 type Reader interface {
 	Counts(ctx context.Context, id job.ID) (store.Counts, error)
 	List(ctx context.Context, q store.Query) (store.Page, error)
 }
 
-// Ledger is a crawl as outputs see it: [output.Ledger]. It holds as many URLs as had
+// Ledger is a crawl as outputs see it; see [output.Ledger]. It holds the URLs that had
 // ended when they were counted.
 type Ledger struct {
 	Reader  Reader
 	Job     job.ID
 	Running bool
-	// Strict lists what is stored beyond what was counted, too, so that an output refuses
-	// it: a crawl that finishes its own files knows that nothing can have come since.
+	// Strict also lists what is stored beyond the count, so that an output detects a
+	// mismatch: nothing can be added while a crawl finishes its own files.
 	Strict bool
-	Seen   func() // is told of each URL; nil for nobody
+	Seen   func() // called for each URL; nil for none
 
 	ended map[output.Ending]int64
 }
 
-// Ended counts once, so that it says the same each time.
+// Ended counts once, so that it returns the same each time.
 func (l *Ledger) Ended(ctx context.Context) (map[output.Ending]int64, error) {
 	if l.ended != nil {
 		return l.ended, nil
@@ -48,7 +47,7 @@ func (l *Ledger) Ended(ctx context.Context) (map[output.Ending]int64, error) {
 	}
 	l.ended = map[output.Ending]int64{}
 	for e, n := range counts.Ended {
-		// What is not settled may wait again before it is read.
+		// Unsettled URLs may wait again before they are read.
 		if e.Reason != visit.OutOfScope && (!l.Running || output.Ending(e).Settled()) {
 			l.ended[output.Ending(e)] = n
 		}
@@ -68,9 +67,8 @@ func (l *Ledger) Total(ctx context.Context) (total int64, err error) {
 // pageSize is how many URLs are in memory at a time.
 const pageSize = 2000
 
-// Each implements [output.Ledger]. What was settled stays in the list, so that as
-// many as were counted are always found: of a crawl that runs, or was resumed, among
-// others that ended since.
+// Each implements [output.Ledger]. Settled URLs stay listed, so that as many as were
+// counted are always found, even if others end while the crawl runs.
 func (l *Ledger) Each(ctx context.Context, e output.Ending, yield func(*visit.Visit) error) error {
 	ended, err := l.Ended(ctx)
 	if err != nil {
@@ -108,8 +106,8 @@ func (l *Ledger) Each(ctx context.Context, e output.Ending, yield func(*visit.Vi
 	return nil
 }
 
-// Finish makes the files of writers and closes them all. After an error those that
-// are not whole do not appear.
+// Finish completes the files of writers and closes them all. After an error incomplete
+// files do not appear.
 func Finish(ctx context.Context, l *Ledger, writers []output.Writer) (err error) {
 	for _, w := range writers {
 		if f, ok := w.(output.Finisher); ok && err == nil {

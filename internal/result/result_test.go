@@ -37,7 +37,7 @@ func TestLedger(t *testing.T) {
 	}{
 		"one that does not run": {false, false, "6 counted, 2 listed"}, // it was resumed since
 		"its own":               {false, true, "6 counted, 3 listed"},  // an output refuses the third
-		"one that runs":         {true, false, "2 counted, 2 listed"},  // what is deferred may wait again; the third ended since
+		"one that runs":         {true, false, "2 counted, 2 listed"},  // deferred URLs may wait again; the third ended since
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen, c := 0, &crawl{}

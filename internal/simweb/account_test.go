@@ -8,17 +8,17 @@ import (
 	"headway/frontier"
 )
 
-// life is one life of a process, as far as the account of its waits goes.
+// life is one run of a process, for the account of its waits.
 type life struct {
 	end    time.Time
 	moves  []move
-	shares []frontier.Share        // what the account said at the end; nil after a crash
-	worked map[*host]time.Duration // how long each host had work, by the store
+	shares []frontier.Share        // final account; nil after a crash
+	worked map[*host]time.Duration // how long each host had work, according to the store
 }
 
-// spent adds up the host-seconds of a life, and says what is wrong with its
-// account: every host with work is in exactly one state, from when its first URL
-// waits until its last one has ended, and the host-seconds add up.
+// spent adds up the host time of a life, and reports errors in its account: every host with
+// work is in exactly one state, from its first waiting URL to the end of its last, and the
+// host times add up.
 func (l *life) spent() (spent map[frontier.State]time.Duration, problems []string) {
 	spent = map[frontier.State]time.Duration{}
 	worked := map[*host]time.Duration{}

@@ -19,25 +19,23 @@ import (
 	"headway/weburl"
 )
 
-// longest is when a run without a time limit has failed to end.
+// longest is when a run without a time limit counts as hanging.
 const longest = 90 * 24 * time.Hour
 
-// crawl is one job that is crawled by [headway.Run], life after life, with a
-// store of its own. Jobs that share no host are crawls beside each other; for those
-// that do see [fleet].
+// crawl is one job that is crawled by [headway.Run], run after run, with its own store.
+// Jobs that share no host are separate crawls; for those that do see [fleet].
 type crawl struct {
 	world *world
 	job   *job
-	store *shelf
+	store *meteredStore
 }
 
 func newCrawl(w *world, j *job) *crawl {
 	return &crawl{world: w, job: j, store: newShelf(memory.Config{})}
 }
 
-// live runs the crawls until the given time has passed or nothing is left to
-// do, and ends them: a clean stop lets what is under way end and is stored, a
-// crash loses it.
+// live runs the crawls until the given time has passed or no work is left, and ends them: a
+// clean stop finishes and stores what is under way, a crash loses it.
 func live(w *world, crawls []*crawl, st step, crash bool) error {
 	client, err := w.client(st.timeout)
 	if err != nil {
@@ -89,7 +87,7 @@ func live(w *world, crawls []*crawl, st step, crash bool) error {
 	return nil
 }
 
-// run is one life of a crawl.
+// run is one run of a crawl.
 func (c *crawl) run(ctx context.Context, drain <-chan struct{}, fetcher fetch.Fetcher, workers int) error {
 	select {
 	case <-time.After(time.Until(c.world.begin.Add(c.job.start))):
@@ -102,7 +100,7 @@ func (c *crawl) run(ctx context.Context, drain <-chan struct{}, fetcher fetch.Fe
 	w := c.world.worker(fetcher, workers, c.job)
 	w.Store, w.Drain, w.Trace = c.store, drain, c.world.watch(l)
 	c.store.begin()
-	report, err := headway.Run(ctx, w, c.world.asked(c.job))
+	report, err := headway.Run(ctx, w, c.world.engineJob(c.job))
 	l.end, l.worked = time.Now(), c.store.worked(c.world)
 	if err == nil {
 		l.shares = report.Shares
@@ -111,27 +109,27 @@ func (c *crawl) run(ctx context.Context, drain <-chan struct{}, fetcher fetch.Fe
 	return err
 }
 
-// asked is a job as the engine takes it.
-func (w *world) asked(j *job) headway.Job {
-	asked := headway.Job{
+// engineJob returns a job for the engine.
+func (w *world) engineJob(j *job) headway.Job {
+	out := headway.Job{
 		Name: "scenario", Sitemaps: headway.SitemapsOff, Policy: j.policy,
 		Limits: limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Patience: j.patience}}),
 	}
 	for _, h := range w.hosts {
 		for _, t := range h.targets {
 			if t.job == j {
-				asked.Seeds = append(asked.Seeds, t.url)
+				out.Seeds = append(out.Seeds, t.url)
 			}
 		}
 	}
 	if !j.whole() {
-		asked.Scope = scope.Config{Include: []string{"/only-the-seeds"}}
+		out.Scope = scope.Config{Include: []string{"/only-the-seeds"}}
 	}
-	return asked
+	return out
 }
 
-// worker is a worker for these jobs, without a store. robots.txt is treated as the
-// most careful of them does.
+// worker returns a worker for these jobs, without a store. robots.txt follows the strictest
+// of them.
 func (w *world) worker(fetcher fetch.Fetcher, workers int, jobs ...*job) headway.Worker {
 	careful := func(j *job) bool { return !j.policy.AllowUnreachableRobots }
 	return headway.Worker{
@@ -158,8 +156,8 @@ func (c *crawl) settle() error {
 	return nil
 }
 
-// settle reads how the URLs of a job ended, and what was learned of its hosts.
-func (s *shelf) settle(w *world, id jobs.ID, j *job) error {
+// settle reads how the URLs of a job ended, and what was learned about its hosts.
+func (s *meteredStore) settle(w *world, id jobs.ID, j *job) error {
 	ctx := context.Background()
 	entries := map[weburl.URL]store.Entry{}
 	for q := (store.Query{Job: id, Max: store.MaxPage}); ; {
@@ -204,13 +202,13 @@ func (s *shelf) settle(w *world, id jobs.ID, j *job) error {
 	}
 	for u, e := range entries {
 		if e.Outcome != visit.Skipped {
-			w.problem("%s was %s, and nobody wanted it", u, e.Outcome)
+			w.problem("%s was %s, but no job wanted it", u, e.Outcome)
 		}
 	}
 	return nil
 }
 
-// settle takes in how the URL ended.
+// settle records how the URL ended.
 func (t *target) settle(e *store.Entry) {
 	t.outcome, t.reason, t.charged = e.Outcome, e.Reason, e.Item.Attempt > 0
 	if v := e.Visit; v != nil {

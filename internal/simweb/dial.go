@@ -12,30 +12,29 @@ import (
 	"time"
 )
 
-// httpPort is the one port that is served.
+// httpPort is the only port served.
 const httpPort = 80
 
-// Network is how our own end of the web is doing.
+// Network is the state of our own network.
 type Network uint32
 
-// The states of the network. A connection that is open when the network goes
-// down stays open, and what the host has to say still comes; but nothing more
-// gets to the host.
+// The states of the network. A connection that is open when the network goes down stays
+// open and still receives data, but nothing more reaches the host.
 const (
 	Up      Network = iota
-	NoRoute         // a dial fails at once: the machine itself says that there is no way
-	Silent          // a dial waits for an answer that does not come
+	NoRoute         // a dial fails at once: no route
+	Silent          // a dial waits for a response that does not come
 )
 
-// connectTimeout is when an operating system gives up on a connection that
-// nobody answers: six repeats at doubled intervals.
+// connectTimeout is when an operating system gives up on a connection attempt: six retries
+// at doubled intervals.
 const connectTimeout = 127 * time.Second
 
-// SetNetwork changes the state of our own end of the web for all hosts.
+// SetNetwork changes the state of our own network for all hosts.
 func (w *Web) SetNetwork(n Network) { w.network.Store(uint32(n)) }
 
-// Lookup answers for a name as a name server would: hosts have an address
-// each, other names do not exist.
+// Lookup resolves a name like a name server: each host has an address, other names do not
+// exist.
 func (w *Web) Lookup(_ context.Context, name string) (netip.Addr, error) {
 	if addr, ok := w.names[name]; ok {
 		return addr, nil
@@ -43,8 +42,8 @@ func (w *Web) Lookup(_ context.Context, name string) (netip.Addr, error) {
 	return netip.Addr{}, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
 }
 
-// DialContext connects to a host by name or address. It fits
-// [net/http.Transport] and stands in for every dialler and name server.
+// DialContext connects to a host by name or address. It fits [net/http.Transport] and
+// replaces every dialler and name server.
 func (w *Web) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	c, err := w.dial(ctx, addr)
 	if err != nil {
@@ -86,11 +85,11 @@ type wire struct {
 	net.Conn
 	web    *Web
 	remote net.Addr
-	lost   atomic.Bool // something that was written got nowhere
+	lost   atomic.Bool // a write was lost
 }
 
-// Write sends. As an operating system does, it takes what it cannot send, and
-// says nothing; here the connection is then as good as dead.
+// Write sends. Like an operating system it accepts data that it cannot send, without an
+// error; the connection is then dead.
 func (c *wire) Write(b []byte) (int, error) {
 	if Network(c.web.network.Load()) != Up {
 		c.lost.Store(true)
@@ -104,8 +103,7 @@ func (c *wire) Write(b []byte) (int, error) {
 // RemoteAddr is the address that was dialled.
 func (c *wire) RemoteAddr() net.Addr { return c.remote }
 
-// remoteAddr is the address of a host as a socket names it; one that was dialled
-// by name has none.
+// remoteAddr is the socket address of a host; one that was dialled by name has none.
 func remoteAddr(host string) net.Addr {
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
@@ -114,9 +112,8 @@ func remoteAddr(host string) net.Addr {
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, httpPort))
 }
 
-// silence waits as a dial does that gets no answer. A context alone does not
-// end it: net/http lets a dial go on for the next request when its own is
-// cancelled.
+// silence waits like a dial without a response. The context alone does not end it: net/http
+// keeps a dial for the next request when its own is cancelled.
 func (w *Web) silence(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, syscall.ETIMEDOUT)
 	defer cancel()
@@ -135,7 +132,7 @@ type accept struct {
 	once   sync.Once
 }
 
-// offer hands a connection to whoever accepts.
+// offer passes a connection to Accept.
 func (a *accept) offer(ctx context.Context, c net.Conn) error {
 	select {
 	case a.conns <- c:
@@ -157,13 +154,13 @@ func (a *accept) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept and refuses what comes later.
+// Close ends Accept and refuses later connections.
 func (a *accept) Close() error {
 	a.once.Do(func() { close(a.closed) })
 	return nil
 }
 
-// Addr says that there is none.
+// Addr is a placeholder.
 func (a *accept) Addr() net.Addr { return pipeAddr{} }
 
 // pipeAddr is the address of something that is not on a network.

@@ -17,12 +17,12 @@ import (
 	"headway/weburl"
 )
 
-// fleet is several jobs that want the same hosts, crawled by one worker of a fleet
+// fleet is several jobs on the same hosts, crawled by one worker of a fleet
 // ([headway.Work]) on one store. Each job is submitted at its start time.
 type fleet struct {
 	world *world
 	board *board
-	jobs  []*job    // by when they start
+	jobs  []*job    // sorted by start time
 	ids   []jobs.ID // in the same order
 }
 
@@ -89,13 +89,13 @@ func (f *fleet) submit() error {
 func (f *fleet) open(stored store.Job) (headway.Job, error) {
 	i, err := strconv.Atoi(stored.Name)
 	if err != nil {
-		return headway.Job{}, fmt.Errorf("a job that nobody asked for: %w", err)
+		return headway.Job{}, fmt.Errorf("unknown job: %w", err)
 	}
-	return f.world.asked(f.jobs[i]), nil
+	return f.world.engineJob(f.jobs[i]), nil
 }
 
-// read takes the account of waits from the worker's last reading, and checks the
-// counters that must stay 0.
+// read takes the account of waits from the worker's last reading, and checks the counters
+// that must stay 0.
 func (f *fleet) read(l *life, r gauge.Reading) {
 	if !r.Over || r.Life != 1 {
 		f.world.problem("the worker lost its place: life %d, over %v", r.Life, r.Over)
@@ -114,13 +114,13 @@ func (f *fleet) read(l *life, r gauge.Reading) {
 	}
 }
 
-// board is the store of a fleet. It notifies its worker at once, as PostgreSQL does,
-// and puts calls of one instant that race with others in an order.
+// board is the store of a fleet. It notifies its worker at once, like PostgreSQL, and
+// orders simultaneous calls.
 type board struct {
-	*shelf
-	store.Control // nil: no script changes a host by hand
+	*meteredStore
+	store.Control // nil: the script sends no orders
 	gate          *gate
-	bell          chan struct{} // rung when there are news
+	bell          chan struct{} // notified on changes
 	over          chan struct{} // closed when all jobs have ended
 
 	telling sync.Mutex // guards what follows
@@ -128,11 +128,11 @@ type board struct {
 	left    int // jobs that have not ended
 }
 
-// boardKey is the secret of the store. Which slot a domain belongs to follows from it.
+// boardKey is the key of the store, which assigns domains to slots.
 var boardKey = weburl.Key{'s', 'i', 'm', 'w', 'e', 'b'}
 
 func newBoard(w *world, jobs int) *board {
-	return &board{shelf: newShelf(memory.Config{Key: boardKey}), gate: w.gate, bell: make(chan struct{}, 1), over: make(chan struct{}), left: jobs}
+	return &board{meteredStore: newShelf(memory.Config{Key: boardKey}), gate: w.gate, bell: make(chan struct{}, 1), over: make(chan struct{}), left: jobs}
 }
 
 // Await implements [store.Fleet].
@@ -150,8 +150,8 @@ func (b *board) Await(ctx context.Context, _ store.WorkerID, look func(store.New
 	}
 }
 
-// tell notifies the worker.
-func (b *board) tell(n store.News) {
+// notify notifies the worker.
+func (b *board) notify(n store.News) {
 	b.telling.Lock()
 	b.news |= n
 	b.telling.Unlock()
@@ -166,17 +166,17 @@ func (b *board) Holdings(context.Context) ([]store.Holding, error) { return nil,
 
 // CreateJob implements [store.Jobs].
 func (b *board) CreateJob(ctx context.Context, j store.Job) (jobs.ID, error) {
-	id, err := b.shelf.CreateJob(ctx, j)
-	b.tell(store.NewJobs)
+	id, err := b.meteredStore.CreateJob(ctx, j)
+	b.notify(store.NewJobs)
 	return id, err
 }
 
 // SetState implements [store.Jobs].
 func (b *board) SetState(ctx context.Context, now time.Time, id jobs.ID, from, to jobs.State, reason string) error {
-	if err := b.shelf.SetState(ctx, now, id, from, to, reason); err != nil {
+	if err := b.meteredStore.SetState(ctx, now, id, from, to, reason); err != nil {
 		return err
 	}
-	b.tell(store.NewJobs)
+	b.notify(store.NewJobs)
 	if !to.Ended() {
 		return nil
 	}
@@ -191,16 +191,16 @@ func (b *board) SetState(ctx context.Context, now time.Time, id jobs.ID, from, t
 // Add implements [store.URLs]. Several jobs may add their seeds at one instant.
 func (b *board) Add(ctx context.Context, now time.Time, found []store.Found) (store.Receipt, error) {
 	b.gate.pass(adding, "", int(found[0].Item.Job))
-	receipt, err := b.shelf.Add(ctx, now, found)
-	b.tell(store.NewArrivals)
+	receipt, err := b.meteredStore.Add(ctx, now, found)
+	b.notify(store.NewArrivals)
 	return receipt, err
 }
 
-// Counts implements [store.Jobs]. A worker that supervises a job asks for them while
-// the last URLs of the job may be committed.
+// Counts implements [store.Jobs]. The supervising worker calls it while the last URLs of
+// the job may be committed.
 func (b *board) Counts(ctx context.Context, id jobs.ID) (store.Counts, error) {
 	b.gate.pass(looking, "", int(id))
-	return b.shelf.Counts(ctx, id)
+	return b.meteredStore.Counts(ctx, id)
 }
 
 var _ store.Fleet = (*board)(nil)

@@ -11,17 +11,16 @@ import (
 	"headway/weburl"
 )
 
-// gate gives what happens at one instant an order. Goroutines of one instant
-// run in any order, so each request waits here before it leaves and again
-// before its answer is told, until everything else rests; then the first of
-// those that wait goes on alone.
+// gate orders simultaneous events. Goroutines of one instant run in any order, so each
+// request waits here before it is sent and again before its response is delivered, until
+// everything else is idle; then the first in order continues alone.
 type gate struct {
 	mu      sync.Mutex
 	waiting []*passer
-	bell    chan struct{} // rung when somebody comes
+	bell    chan struct{} // notified when a passer arrives
 }
 
-// passer is somebody who waits at the gate.
+// passer is a goroutine that waits at the gate.
 type passer struct {
 	turn   turn
 	host   string
@@ -29,13 +28,13 @@ type passer struct {
 	open   chan struct{}
 }
 
-// turn is who goes first at one instant.
+// turn is the order at one instant.
 type turn uint8
 
 const (
 	leaving turn = iota // was decided before
 	landing
-	slowing // an answer of the same instant was not slow
+	slowing // a response of the same instant was not slow
 	adding  // the seeds of a job are stored
 	looking // the URLs of a job are counted, after all that may have ended
 	joining // a job is submitted
@@ -44,7 +43,7 @@ const (
 
 func newGate() *gate { return &gate{bell: make(chan struct{}, 1)} }
 
-// pass waits for the turn of its caller.
+// pass waits for the caller's turn.
 func (g *gate) pass(t turn, host string, number int) {
 	p := &passer{t, host, number, make(chan struct{})}
 	g.mu.Lock()
@@ -57,7 +56,7 @@ func (g *gate) pass(t turn, host string, number int) {
 	<-p.open
 }
 
-// keep lets those that come pass one by one, until done.
+// keep lets passers through one by one, until done.
 func (g *gate) keep(done <-chan struct{}) {
 	for {
 		select {
@@ -75,7 +74,7 @@ func (g *gate) keep(done <-chan struct{}) {
 	}
 }
 
-// first takes whoever's turn it is.
+// first takes the next passer.
 func (g *gate) first() *passer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,7 +89,7 @@ func (g *gate) first() *passer {
 	return p
 }
 
-// exchange makes a request in its turn.
+// exchange sends a request in its turn.
 func (g *gate) exchange(host string, number int, do func()) {
 	g.pass(leaving, host, number)
 	do()
@@ -115,7 +114,7 @@ func (g gated) Robots(ctx context.Context, req fetch.Request) (res *fetch.Result
 	return res, hops, err
 }
 
-// exchange makes a request, and tells that it is slow, in turn.
+// exchange sends a request, and reports in turn that it is slow.
 func (g gated) exchange(req *fetch.Request, do func()) {
 	host, number := req.URL.Host(), g.world.number(req.URL)
 	if slow := req.Slow; slow != nil {

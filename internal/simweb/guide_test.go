@@ -16,16 +16,16 @@ import (
 
 const guidePage = "../../docs/guide/politeness.md"
 
-// simulated finds the timelines of the guide: a remark that names a scenario,
-// and the block below it.
+// simulated matches the timelines of the guide: a comment that names a scenario, and the
+// block below it.
 var simulated = regexp.MustCompile("(?s)<!-- simulated: ([a-z0-9-]+) -->\n```\n(.*?)```\n")
 
-// presetTable finds the table of presets.
+// presetTable matches the table of presets.
 var presetTable = regexp.MustCompile(`(?s)<!-- presets -->\n.*<!-- end of presets -->\n`)
 
-// TestGuide keeps the page for webmasters true: its timelines are those of the
-// scenarios, which TestScenarios holds against what is simulated, and its presets those of
-// package politeness.
+// TestGuide checks the page for site owners: its timelines are those of the scenarios,
+// which TestScenarios compares with the simulation, and its presets those of package
+// politeness.
 func TestGuide(t *testing.T) {
 	b, err := os.ReadFile(guidePage)
 	if err != nil {
@@ -64,7 +64,7 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// presets writes the table of presets.
+// presets renders the table of presets.
 func presets(t *testing.T) string {
 	uses := map[string]string{
 		"polite": "any public site", "audit": "short audits", "warm": "your own site, to fill caches",
@@ -100,8 +100,8 @@ func presets(t *testing.T) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestGuideNumbers holds the numbers that the guide gives in prose for preset
-// polite against the preset.
+// TestGuideNumbers compares the numbers in the guide's prose about preset polite with the
+// preset.
 func TestGuideNumbers(t *testing.T) {
 	p, ok := politeness.Preset(politeness.DefaultPreset)
 	if !ok {

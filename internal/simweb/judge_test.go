@@ -11,11 +11,10 @@ import (
 	"headway/visit"
 )
 
-// judge looks at a crawl from the servers' side and returns what was impolite,
-// lost or invented. What the servers saw comes from the lab's log and counters;
-// of the crawl's own records only the pace, hold and cap that politeness had
-// promised at each request are used. Virtual time is exact, so nothing is
-// tolerated.
+// judge checks a crawl from the servers' side and returns what was impolite, lost or
+// invented. What the servers saw comes from the lab's log and counters; of the crawl's own
+// records only the pace, hold and cap promised for each request are used. Virtual time is
+// exact, so there is no tolerance.
 func judge(w *world) (problems []string) {
 	j := &judgement{
 		promised: map[arrival][]sent{}, hosts: map[string]*seen{}, domains: map[string]time.Time{}, addresses: map[string]time.Time{},
@@ -28,7 +27,7 @@ func judge(w *world) (problems []string) {
 	first := map[*host]bool{}
 	for _, s := range w.trace.sends {
 		if !first[s.host] && s.path != "/robots.txt" {
-			j.problem("%s%s is asked for before robots.txt", s.host.name, s.path)
+			j.problem("%s%s is requested before robots.txt", s.host.name, s.path)
 		}
 		first[s.host] = true
 		k := arrival{s.host.name, s.path, s.at.UnixNano()}
@@ -56,7 +55,7 @@ func judge(w *world) (problems []string) {
 	return j.problems
 }
 
-// shortestBackoff is what the least careful job keeps after a refusal.
+// shortestBackoff is the backoff of the least careful job after a refusal.
 func shortestBackoff(h *host, jobs []*job) time.Duration {
 	shortest := time.Duration(0)
 	for _, q := range jobs {
@@ -67,13 +66,13 @@ func shortestBackoff(h *host, jobs []*job) time.Duration {
 	return shortest
 }
 
-// arrival tells requests apart: one arrives at the instant it is sent.
+// arrival identifies a request: it arrives at the instant it is sent.
 type arrival struct {
 	host, path string
 	at         int64
 }
 
-// instant is a moment of a host.
+// instant is a moment at a host.
 type instant struct {
 	host string
 	at   int64
@@ -82,21 +81,21 @@ type instant struct {
 // seen is what a host saw so far.
 type seen struct {
 	last     time.Time       // when the last request came
-	underWay []lab.Request   // when the last one came, that one included
-	refusal  time.Time       // when it last refused a request that came after it had refused before
-	incident time.Time       // when it last did so and that was not the target's own trouble
-	served   bool            // whether it served anything since
+	underWay []lab.Request   // when the last one came, including that one
+	refusal  time.Time       // when it last refused a request that came after an earlier refusal
+	incident time.Time       // the same, unless only that target refuses
+	served   bool            // whether it has served anything since
 	refused  map[string]bool // targets it has refused
 	ties     int64           // requests that came at the very instant of an error, and perhaps Retry-After
-	most     int             // the highest cap that was promised
+	most     int             // the highest cap promised
 }
 
 type judgement struct {
 	promised map[arrival][]sent
 	hosts    map[string]*seen
-	backoff  map[*host]time.Duration // the shortest after a refusal that names no time
-	lenient  map[string]bool         // hosts whose robots.txt need not get there
-	denials  map[instant]int         // answers that were errors
+	backoff  map[*host]time.Duration // the shortest backoff after a refusal without Retry-After
+	lenient  map[string]bool         // hosts whose robots.txt may be missing
+	denials  map[instant]int         // error responses
 	begin    time.Time
 	problems []string
 
@@ -113,15 +112,15 @@ type decided struct {
 	sent
 }
 
-// match finds the decision behind each request and puts those of one instant
-// in the order in which they were sent.
+// match finds the decision behind each request and sorts simultaneous ones by the order
+// they were sent.
 func (j *judgement) match(log []lab.Request) []decided {
 	list := make([]decided, 0, len(log))
 	for i := range log {
 		r := &log[i]
 		k := arrival{r.Host, r.Target, r.Start.UnixNano()}
 		if len(j.promised[k]) == 0 {
-			j.problem("%s%s at %v: nobody decided to send it", r.Host, r.Target, r.Start.Sub(j.begin))
+			j.problem("%s%s at %v: no decision to send it", r.Host, r.Target, r.Start.Sub(j.begin))
 			continue
 		}
 		list = append(list, decided{r, j.promised[k][0]})
@@ -131,7 +130,7 @@ func (j *judgement) match(log []lab.Request) []decided {
 	return list
 }
 
-// request judges one request by what came before it.
+// request checks one request against what came before it.
 func (j *judgement) request(r decided) {
 	where, p := fmt.Sprintf("%s%s at %v", r.Host, r.Target, r.Start.Sub(j.begin)), r.sent
 	h := j.hosts[r.Host]
@@ -151,8 +150,8 @@ func (j *judgement) request(r decided) {
 	if r.Start.Before(p.HeldUntil) {
 		j.problem("%s: inside a hold until %v", where, p.HeldUntil.Sub(j.begin))
 	}
-	// A request that leaves at the very instant at which another one is refused
-	// was decided before anybody could know.
+	// A request sent at the very instant another one is refused was decided before the
+	// refusal could be known.
 	others := j.denials[instant{r.Host, r.Start.UnixNano()}]
 	if r.Status >= http.StatusBadRequest && r.Answer.Equal(r.Start) {
 		others-- // itself
@@ -171,7 +170,7 @@ func (j *judgement) request(r decided) {
 	h.last = r.Start
 }
 
-// second judges an interval that hosts share.
+// second checks an interval that hosts share.
 func (j *judgement) second(where, what string, last map[string]time.Time, name string, at time.Time, least time.Duration) {
 	if before, ok := last[name]; ok && at.Sub(before) < least {
 		j.problem("%s: %v after the last request to its %s, inside the interval of %v", where, at.Sub(before), what, least)
@@ -179,11 +178,11 @@ func (j *judgement) second(where, what string, last map[string]time.Time, name s
 	last[name] = at
 }
 
-// answered takes in the answers up to now.
+// answered processes the responses up to now.
 //
-// A refusal whose request came before the last one was answered joins it and
-// starts no backoff of its own. Nor does one of a target that was refused before
-// while others are served: that is the target's trouble.
+// A refusal whose request came before the last refusal belongs to the same incident and
+// starts no backoff of its own. Nor does a refusal of a target that was refused before
+// while others are served: only that target is affected.
 func (h *seen) answered(now time.Time) {
 	slices.SortStableFunc(h.underWay, func(a, b lab.Request) int { return a.Answer.Compare(b.Answer) })
 	for len(h.underWay) > 0 && !h.underWay[0].Answer.After(now) {
@@ -206,7 +205,7 @@ func refusal(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
-// counts judges the lab's own counters.
+// counts checks the lab's own counters.
 func (j *judgement) counts(c *lab.HostStats) {
 	h := j.hosts[c.Host[len("http://"):]]
 	if h == nil {
@@ -216,7 +215,7 @@ func (j *judgement) counts(c *lab.HostStats) {
 		j.problem("%s: %d requests inside an announced Retry-After", c.Host, c.InsideRetryAfter)
 	}
 	if c.BeforeRobots > 0 && !j.lenient[c.Host] || c.RobotsViolations > 0 {
-		j.problem("%s: %d requests before robots.txt was asked for, %d against it", c.Host, c.BeforeRobots, c.RobotsViolations)
+		j.problem("%s: %d requests before robots.txt was requested, %d against it", c.Host, c.BeforeRobots, c.RobotsViolations)
 	}
 	if c.MaxConcurrent > h.most {
 		j.problem("%s: %d at once, the cap was never above %d", c.Host, c.MaxConcurrent, h.most)
@@ -226,7 +225,7 @@ func (j *judgement) counts(c *lab.HostStats) {
 	}
 }
 
-// urls checks that every URL ever wanted has one outcome.
+// urls checks that every wanted URL has one outcome.
 func (j *judgement) urls(h *host) {
 	for _, t := range h.targets {
 		wait := visit.WaitIdle

@@ -14,19 +14,17 @@ import (
 	"headway/internal/race"
 )
 
-// serversEnv says how many random webs are crawled, for the long form of the
-// tests.
+// serversEnv sets how many random webs are crawled, for long test runs.
 const (
 	serversEnv     = "HEADWAY_SIMWEB_SERVERS"
 	defaultServers = 50
 	shortServers   = 10 // each is crawled twice
 )
 
-// TestRandomServers crawls webs of random hosts by random jobs through
-// restarts, crashes and outages of our own network. The servers must never see
-// a request inside pace, hold or interval, nor more at once than the cap; every
-// URL must end; every host-second must be accounted for; and the same web must
-// see the same requests when it is crawled again.
+// TestRandomServers crawls webs of random hosts by random jobs through restarts, crashes
+// and outages of our own network. The servers must never see a request that violates pace,
+// hold, interval or cap; every URL must end; all host time must be accounted for; and the
+// same web must see the same requests when it is crawled again.
 //
 // A failure prints the seed and a script that can be kept as a scenario.
 func TestRandomServers(t *testing.T) {
@@ -55,8 +53,7 @@ func TestRandomServers(t *testing.T) {
 	})
 }
 
-// replay runs a script and writes down everything that the servers saw and
-// politeness said.
+// replay runs a script and records everything that the servers saw and politeness decided.
 func replay(t *testing.T, rt *rapid.T, text string) (record string, problems []string) {
 	s, err := parseScript(text, "")
 	if err != nil {
@@ -94,7 +91,7 @@ func firstDifference(a, b string) string {
 	return fmt.Sprintf("%d lines and %d lines", len(as), len(bs))
 }
 
-// drawing parts of a script: one is a choice of words, num a number.
+// Helpers to draw parts of a script: one chooses a word, num a number.
 func one(t *rapid.T, what string, choices ...string) string {
 	return rapid.SampledFrom(choices).Draw(t, what)
 }
@@ -104,7 +101,7 @@ func num(t *rapid.T, what string, low, high int) int { return rapid.IntRange(low
 // often is true in n of 4 cases.
 func often(t *rapid.T, what string, n int) bool { return num(t, what, 1, 4) <= n }
 
-// drawScript makes up a web, jobs for it, and what happens meanwhile.
+// drawScript generates a web, jobs for it, and events.
 func drawScript(t *rapid.T) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d\n", num(t, "seed", 0, 1000))
@@ -122,8 +119,8 @@ func drawScript(t *rapid.T) string {
 	if often(t, "network", 1) {
 		fmt.Fprintf(&b, "network %s from=%ds for=%ds\n", one(t, "how", "silent", "no-route"), num(t, "from", 0, 60), num(t, "for", 1, 120))
 	}
-	// A request that times out at the very instant its answer comes may end
-	// either way; no answer of these hosts takes a fraction of a millisecond.
+	// A request that times out at the very instant of its response may end either way; no
+	// response of these hosts takes a fraction of a millisecond.
 	workers, timeout := num(t, "workers", 1, 16), fmt.Sprintf("%d.0001s", num(t, "timeout", 3, 40))
 	ends := 0
 	if jobs == 1 {
@@ -190,7 +187,7 @@ func drawHost(t *rapid.T, b *strings.Builder, i int) {
 func drawJob(t *rapid.T, b *strings.Builder, jobs int) {
 	patience := 600
 	if jobs > 1 {
-		patience = 60 // virtual hours are dear: a worker supervises each of its jobs every second
+		patience = 60 // virtual hours are expensive: a worker supervises each of its jobs every second
 	}
 	fmt.Fprintf(b, "crawl all preset=%s jitter=%d in-flight=%d patience=%dm start=%dms", one(t, "preset", "polite", "audit", "warm", "map", "owned"),
 		num(t, "jitter", 0, 10), num(t, "in-flight", 1, 12), num(t, "patience", 1, patience), num(t, "start", 0, 30_000))

@@ -12,8 +12,8 @@ import (
 	"headway/visit"
 )
 
-// TestJudgeSeesRudeness judges polite crawls by more than was promised: what
-// the servers saw must give each breach away.
+// TestJudgeSeesRudeness checks polite crawls against stricter promises than were made: the
+// judge must find each violation.
 func TestJudgeSeesRudeness(t *testing.T) {
 	const shop = "host shop.example pages=30 latency=const:3s\n  limit 1/2s burst=2\n"
 	const closed = "host shop.example pages=30\n  outage status=429 retry-after=none\n"
@@ -32,8 +32,8 @@ func TestJudgeSeesRudeness(t *testing.T) {
 		{"ever in flight", shop, func(p *sent) { p.Cap = 0 }, "the cap was never above"},
 		{"domain", domain, func(p *sent) { p.Domain += time.Second }, "the last request to its domain"},
 		{"address", address, func(p *sent) { p.Address = time.Second }, "the last request to its address"},
-		{"another moment", shop, func(p *sent) { p.at = p.at.Add(1) }, "nobody decided to send it"},
-		{"another page", shop, func(p *sent) { p.path += "?" }, "nobody decided to send it"},
+		{"another moment", shop, func(p *sent) { p.at = p.at.Add(1) }, "no decision to send it"},
+		{"another page", shop, func(p *sent) { p.path += "?" }, "no decision to send it"},
 		{"backoff", closed, func(p *sent) { p.host.silent = true; p.host.targets[0].job.policy.Refusing.Start = time.Hour }, "inside the backoff"},
 		{"no outcome", shop, func(p *sent) { p.host.targets[0].outcome = "" }, "outcome"},
 	} {
@@ -55,8 +55,8 @@ func TestJudgeSeesRudeness(t *testing.T) {
 	}
 }
 
-// TestJudgeSeesARudeClient asks a host beside a polite crawl, without robots.txt
-// and without regard for what it says.
+// TestJudgeSeesARudeClient sends requests alongside a polite crawl, ignoring robots.txt and
+// responses.
 func TestJudgeSeesARudeClient(t *testing.T) {
 	var problems []string
 	play(t, "host shop.example pages=30\n  limit 1/2s burst=2\nhost rude.example pages=3\n  limit 1/9s burst=1\ncrawl shop.example preset=polite\nrun for=40s\n", func(w *world) {
@@ -68,14 +68,14 @@ func TestJudgeSeesARudeClient(t *testing.T) {
 		}
 		problems = judge(w)
 	})
-	for _, want := range []string{"nobody decided to send it", "inside an announced Retry-After", "before robots.txt was asked for", "the cap was never above 0"} {
+	for _, want := range []string{"no decision to send it", "inside an announced Retry-After", "before robots.txt was requested", "the cap was never above 0"} {
 		if !slices.ContainsFunc(problems, func(p string) bool { return strings.Contains(p, want) }) {
 			t.Errorf("no problem says %q: %q", want, problems)
 		}
 	}
 }
 
-// play runs a script in a bubble and hands over the world it leaves.
+// play runs a script in a bubble and passes on the resulting world.
 func play(t *testing.T, text string, look func(*world)) {
 	t.Helper()
 	s, err := parseScript(text, "")
@@ -94,8 +94,8 @@ func play(t *testing.T, text string, look func(*world)) {
 	})
 }
 
-// TestCheckSeesWrongAccounts books a host in the wrong state, in two and in
-// none, for too long and too short.
+// TestCheckSeesWrongAccounts books a host in the wrong state, in two and in none, for too
+// long and too short.
 func TestCheckSeesWrongAccounts(t *testing.T) {
 	const none, fetching = frontier.NoWork, frontier.Fetching
 	pace, hold := frontier.Waiting(visit.WaitPace), frontier.Waiting(visit.WaitHold)
@@ -114,17 +114,17 @@ func TestCheckSeesWrongAccounts(t *testing.T) {
 		t.Fatalf("a right account has problems: %q", problems)
 	}
 	for name, spoil := range map[string]func(l *life){
-		"left another state":      func(l *life) { l.moves[1].from = hold },
-		"came twice":              func(l *life) { l.moves = slices.Insert(l.moves, 1, l.moves[0]) },
-		"backwards":               func(l *life) { l.moves[2].at = at(1) },
-		"never left":              func(l *life) { l.moves = l.moves[:3] },
-		"left too soon":           func(l *life) { l.moves[3].at = at(5) },
-		"never came":              func(l *life) { l.moves = nil },
-		"another share":           func(l *life) { l.shares[0].Spent += time.Second },
-		"a state is not in it":    func(l *life) { l.shares = l.shares[:1] },
-		"hosts that are not":      func(l *life) { l.shares[1].Hosts++ },
-		"parts that make no sum":  func(l *life) { l.shares[1].Part = 0.4 },
-		"work that nobody booked": func(l *life) { l.worked[&host{name: "b.example"}] = time.Second },
+		"left another state":   func(l *life) { l.moves[1].from = hold },
+		"came twice":           func(l *life) { l.moves = slices.Insert(l.moves, 1, l.moves[0]) },
+		"backwards":            func(l *life) { l.moves[2].at = at(1) },
+		"never left":           func(l *life) { l.moves = l.moves[:3] },
+		"left too soon":        func(l *life) { l.moves[3].at = at(5) },
+		"never came":           func(l *life) { l.moves = nil },
+		"another share":        func(l *life) { l.shares[0].Spent += time.Second },
+		"a state is not in it": func(l *life) { l.shares = l.shares[:1] },
+		"unknown hosts":        func(l *life) { l.shares[1].Hosts++ },
+		"wrong sum of shares":  func(l *life) { l.shares[1].Part = 0.4 },
+		"unbooked work":        func(l *life) { l.worked[&host{name: "b.example"}] = time.Second },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := right()

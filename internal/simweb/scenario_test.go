@@ -21,12 +21,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the timelines of the scenarios and the guide; read the diff")
 
-// longScenarios take three quarters of the time of all, and are left out of the short form.
+// longScenarios take three quarters of the total time, and are skipped with -short.
 var longScenarios = []string{"failing", "refusing", "slow-among-many"}
 
-// TestScenarios runs the simulations in testdata and compares what is drawn.
-// Whatever is drawn, the crawl must have been polite, complete and accounted
-// for, and what the script expects must hold: -update cannot change that.
+// TestScenarios runs the simulations in testdata and compares their timelines. In any case
+// the crawl must have been polite, complete and accounted for, and the script's
+// expectations must hold: -update cannot change that.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -60,7 +60,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// scenario runs a script and returns what is drawn.
+// scenario runs a script and returns its timeline.
 func scenario(t *testing.T, text string) string {
 	t.Helper()
 	s, r := simulate(t, text, "")
@@ -106,8 +106,7 @@ func simulate(t *testing.T, text, without string) (*script, *report) {
 	return s, r
 }
 
-// run plays a script inside a bubble. It returns what is to be said of it and
-// what was wrong.
+// run runs a script inside a bubble. It returns the report and any problems.
 func (s *script) run() (r *report, problems []string, err error) {
 	err = s.inWorld(func(w *world) {
 		r = newReport(s, w)
@@ -116,7 +115,7 @@ func (s *script) run() (r *report, problems []string, err error) {
 	return r, problems, err
 }
 
-// inWorld plays a script and hands over the world it leaves.
+// inWorld runs a script and passes on the resulting world.
 func (s *script) inWorld(look func(*world)) error {
 	<-time.After(s.clock) // virtual time
 	web, err := simweb.New(s.config)
@@ -146,7 +145,7 @@ func (s *script) inWorld(look func(*world)) error {
 	return nil
 }
 
-// play lets happen what the script says.
+// play carries out the steps of the script.
 func (s *script) play(w *world) error {
 	for i, st := range s.steps {
 		if (st.kind == stepRun) != (i%2 == 0) {

@@ -39,7 +39,7 @@ type script struct {
 	clock    time.Duration
 	config   lab.Config
 	hosts    []hostSpec
-	latest   int // the first host of the last line that made any
+	latest   int // the first host of the last host line
 	jobs     []*job
 	networks []networkSpec
 	steps    []step
@@ -48,7 +48,7 @@ type script struct {
 	compare  *comparison
 }
 
-// hostSpec is what is known of a host beside its temper.
+// hostSpec is what is known about a host apart from its profile.
 type hostSpec struct {
 	name, address string
 	pages         int
@@ -60,7 +60,7 @@ type networkSpec struct {
 	from, span time.Duration
 }
 
-// step is one thing that happens to the process.
+// step is one event in the life of the process.
 type step struct {
 	kind    stepKind
 	span    time.Duration // of a run; pause of a restart
@@ -76,13 +76,13 @@ const (
 	stepCrash   stepKind = "crash"
 )
 
-// comparison asks how many pages the other hosts give with and without one.
+// comparison compares the pages of the other hosts with and without one.
 type comparison struct {
 	without string
 	within  float64
 }
 
-// parseScript reads a script. hide names a host to leave out, or none.
+// parseScript parses a script. hide names a host to leave out, if any.
 func parseScript(text, hide string) (*script, error) {
 	s := &script{}
 	var errs []error
@@ -111,12 +111,12 @@ func parseScript(text, hide string) (*script, error) {
 	return s, errors.Join(errs...)
 }
 
-// isOption tells the name of an option from an operator such as <=.
+// isOption distinguishes the name of an option from an operator such as <=.
 func isOption(k string) bool {
 	return k[len(k)-1] >= 'a' && k[len(k)-1] <= 'z'
 }
 
-// hide leaves one host out of the web and of all jobs.
+// hide removes one host from the web and all jobs.
 func (s *script) hide(name string) {
 	if name == "" {
 		return
@@ -128,7 +128,7 @@ func (s *script) hide(name string) {
 	}
 }
 
-// scriptLine is a line taken apart; reading an option uses it up.
+// scriptLine is a parsed line; reading an option consumes it.
 type scriptLine struct {
 	verb    string
 	args    []string
@@ -167,7 +167,7 @@ func (l *scriptLine) duration(name string, otherwise time.Duration) time.Duratio
 	return d
 }
 
-// per reads "60/1m".
+// per parses "60/1m".
 func (l *scriptLine) per(v string) (int, time.Duration) {
 	if v == "" {
 		return 0, 0
@@ -243,7 +243,7 @@ func splitList(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// host reads a host and its copies.
+// host parses a host and its copies.
 func (s *script) host(l *scriptLine) {
 	name := l.arg(0)
 	t := lab.Temper{Site: small(100)}
@@ -288,7 +288,7 @@ func (s *script) temper(l *scriptLine) {
 	}
 }
 
-// rule reads a line below a host.
+// rule parses a line below a host.
 func (l *scriptLine) rule() (add func(*temper.Rules)) {
 	if l.verb == "overload" {
 		o := temper.Overload{InFlight: l.number("in-flight", 0), Reset: l.text("reset", "no") == "yes"}
@@ -321,7 +321,7 @@ var forms = map[string]temper.Form{
 	"seconds": temper.Seconds, "imf": temper.IMFDate, "rfc850": temper.RFC850Date, "asctime": temper.ANSICDate, "none": temper.None,
 }
 
-// crawl reads one job or several equal ones.
+// crawl parses one job or several equal ones.
 func (s *script) crawl(l *scriptLine) {
 	p, ok := politeness.Preset(l.text("preset", politeness.DefaultPreset))
 	if !ok {
@@ -346,8 +346,8 @@ func (s *script) crawl(l *scriptLine) {
 	}
 }
 
-// match finds the hosts that a crawl names; "all" is all of them, and a name
-// with copies is all its copies.
+// match returns the hosts that a crawl names; "all" is all of them, and a name with copies
+// is all its copies.
 func (s *script) match(l *scriptLine) (names []string) {
 	for _, arg := range l.args {
 		n := len(names)
@@ -365,7 +365,7 @@ func (s *script) match(l *scriptLine) (names []string) {
 	return names
 }
 
-// makeHosts makes the hosts of a world.
+// makeHosts creates the hosts of a world.
 func (s *script) makeHosts() ([]*host, error) {
 	hosts := make([]*host, len(s.hosts))
 	for i, spec := range s.hosts {
@@ -381,7 +381,7 @@ func (s *script) makeHosts() ([]*host, error) {
 	return hosts, nil
 }
 
-// silent tells a host that never says when to come back.
+// silent reports whether a host never sends Retry-After.
 func silent(r *temper.Rules) bool {
 	return r.ErrorRate == 0 &&
 		!slices.ContainsFunc(r.Limits, func(l temper.Limit) bool { return l.Form != temper.None }) &&

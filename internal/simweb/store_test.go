@@ -13,13 +13,12 @@ import (
 	"headway/visit"
 )
 
-// errKilled is what a killed process hears from its store, where it can still
-// ask.
+// errKilled is the error a killed process gets from its store.
 var errKilled = errors.New("killed")
 
-// shelf is a store that measures how long each host has work, and that can be cut
-// off from its process.
-type shelf struct {
+// meteredStore is a store that measures how long each host has work, and that can be disconnected
+// from its process.
+type meteredStore struct {
 	*memory.Store
 	killed *atomic.Bool
 
@@ -28,20 +27,20 @@ type shelf struct {
 	hosts   map[string]*work
 }
 
-// queue is the URLs of a job that wait on a host.
+// queue identifies the URLs of a job that wait on a host.
 type queue struct {
 	job  jobs.ID
 	host string
 }
 
-// work is how long a host has had URLs that wait, in one life of a process.
+// work is how long a host has had waiting URLs, in one life of a process.
 type work struct {
 	waiting int           // URLs of all jobs
-	since   time.Time     // start of the current stretch, while waiting > 0
-	before  time.Duration // sum of the stretches that are over
+	since   time.Time     // start of the current period, while waiting > 0
+	before  time.Duration // sum of the finished periods
 }
 
-func newShelf(cfg memory.Config) *shelf {
+func newShelf(cfg memory.Config) *meteredStore {
 	killed := &atomic.Bool{}
 	cfg.Fault = func(string) error {
 		if killed.Load() {
@@ -49,30 +48,30 @@ func newShelf(cfg memory.Config) *shelf {
 		}
 		return nil
 	}
-	return &shelf{Store: memory.Open(cfg), killed: killed, waiting: map[queue]int{}, hosts: map[string]*work{}}
+	return &meteredStore{Store: memory.Open(cfg), killed: killed, waiting: map[queue]int{}, hosts: map[string]*work{}}
 }
 
-// revive lets a new process have what the killed one left.
-func (s *shelf) revive() error {
+// revive connects a new process after a kill.
+func (s *meteredStore) revive() error {
 	s.killed.Store(false)
 	return s.Close()
 }
 
 // Add implements [store.URLs].
-func (s *shelf) Add(ctx context.Context, now time.Time, found []store.Found) (store.Receipt, error) {
+func (s *meteredStore) Add(ctx context.Context, now time.Time, found []store.Found) (store.Receipt, error) {
 	receipt, err := s.Store.Add(ctx, now, found)
 	s.fresh(found, receipt)
 	return receipt, err
 }
 
-func (s *shelf) fresh(found []store.Found, receipt store.Receipt) {
+func (s *meteredStore) fresh(found []store.Found, receipt store.Receipt) {
 	for _, i := range receipt.Fresh {
 		s.wait(found[i].Item.Job, found[i].Item.URL.Host(), 1)
 	}
 }
 
 // Commit implements [store.URLs]. There is one at a time.
-func (s *shelf) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
+func (s *meteredStore) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
 	receipt, err := s.Store.Commit(ctx, c)
 	if err != nil || receipt.Repeated {
 		return receipt, err
@@ -87,8 +86,8 @@ func (s *shelf) Commit(ctx context.Context, c store.Commit) (store.Receipt, erro
 	return receipt, nil
 }
 
-// Extend implements [store.Jobs]: what was put off waits again when a crawl goes on.
-func (s *shelf) Extend(ctx context.Context, now time.Time, id jobs.ID, maxPages int64) error {
+// Extend implements [store.Jobs]: deferred URLs wait again when a crawl resumes.
+func (s *meteredStore) Extend(ctx context.Context, now time.Time, id jobs.ID, maxPages int64) error {
 	putOff := map[string]int{}
 	for q := (store.Query{Job: id, Outcome: visit.Deferred, Max: store.MaxPage}); ; {
 		page, err := s.List(ctx, q)
@@ -113,14 +112,14 @@ func (s *shelf) Extend(ctx context.Context, now time.Time, id jobs.ID, maxPages 
 }
 
 // waits is how many URLs of a job wait on a host.
-func (s *shelf) waits(id jobs.ID, host string) int {
+func (s *meteredStore) waits(id jobs.ID, host string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting[queue{id, host}]
 }
 
-// wait adds n URLs of a job to those that wait on a host; n < 0 takes them off.
-func (s *shelf) wait(id jobs.ID, host string, n int) {
+// wait adds n URLs of a job to those that wait on a host; n < 0 removes them.
+func (s *meteredStore) wait(id jobs.ID, host string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting[queue{id, host}] += n
@@ -139,7 +138,7 @@ func (s *shelf) wait(id jobs.ID, host string, n int) {
 }
 
 // begin starts the measurement for a new life of a process.
-func (s *shelf) begin() {
+func (s *meteredStore) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.hosts {
@@ -147,8 +146,8 @@ func (s *shelf) begin() {
 	}
 }
 
-// worked is how long each host of a world has had work since [shelf.begin].
-func (s *shelf) worked(w *world) map[*host]time.Duration {
+// worked is how long each host of a world has had work since [meteredStore.begin].
+func (s *meteredStore) worked(w *world) map[*host]time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	worked := map[*host]time.Duration{}

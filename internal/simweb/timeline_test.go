@@ -15,28 +15,28 @@ import (
 	"headway/visit"
 )
 
-// drawing says what to show of a crawl.
+// drawing selects what to show of a crawl.
 type drawing struct {
 	every  time.Duration // of one column
 	hosts  []string      // nil: all, if they are few
-	events int           // of politeness, at most
+	events int           // maximum of politeness events
 }
 
 const (
 	defaultEvents = 8
-	fewHosts      = 12 // drawn without being named
+	fewHosts      = 12 // drawn even if not named
 	maxColumns    = 120
 	niceColumns   = 60
 )
 
-// The marks of a timeline. A column with a refusal or a failure shows it,
-// whatever else it holds.
+// The marks of a timeline. A column with a refusal or a failure shows that, whatever else
+// it contains.
 const (
 	markServed   = "●" // one request served; 2 to 9 that many; + more
 	markRobots   = "r" // robots.txt
 	markRefused  = "x"
-	markFailed   = "!" // an error of the server, or no answer
-	markHeld     = "-" // the host is held and not asked
+	markFailed   = "!" // a server error, or no response
+	markHeld     = "-" // the host is on hold
 	markNetwork  = "n" // our own network is down
 	markUnderWay = "~" // a request is under way, none began
 	markDown     = "#" // we are not running
@@ -84,8 +84,8 @@ func (r *report) axis(columns int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// clockTime writes an instant as time since the beginning, or as the time of
-// day where the script sets the clock.
+// clockTime formats an instant as time since the start, or as the time of day if the script
+// sets the clock.
 func (r *report) clockTime(at time.Time) string {
 	if r.clock > 0 {
 		return at.Format("15:04:05")
@@ -93,7 +93,7 @@ func (r *report) clockTime(at time.Time) string {
 	return shortDuration(at.Sub(r.begin))
 }
 
-// shortDuration writes 90s as 1m30s, and 12h0m0s as 12h.
+// shortDuration formats 90s as 1m30s, and 12h0m0s as 12h.
 func shortDuration(d time.Duration) string {
 	s := d.Round(time.Millisecond).String()
 	if strings.HasSuffix(s, "m0s") {
@@ -182,7 +182,7 @@ func (r *report) quiet(h *host, at time.Time) string {
 		if slices.ContainsFunc(r.log[h.name], func(q lab.Request) bool { return !q.Start.After(at) && q.Answer.After(at) }) {
 			return markUnderWay
 		}
-		return " " // for its turn to be asked, or until robots.txt may be read again
+		return " " // for its turn, or until robots.txt may be read again
 	case frontier.Waiting(visit.WaitHold):
 		return markHeld
 	case frontier.Waiting(visit.WaitNetwork):
@@ -192,7 +192,7 @@ func (r *report) quiet(h *host, at time.Time) string {
 	}
 }
 
-// summary is what a row ends with.
+// summary is the end of a row.
 func (r *report) summary(h *host) string {
 	f := r.figures(h.name)
 	return fmt.Sprintf("pace %s→%s  refusals %d", seconds(f["first-pace"]), seconds(f["pace"]), int(f["refusals"]))
@@ -202,8 +202,7 @@ func seconds(s float64) string {
 	return strconv.FormatFloat(s, 'f', -1, 64) + "s"
 }
 
-// figureLines writes what the servers counted, how URLs ended and what hosts
-// waited for.
+// figureLines lists what the servers counted, how URLs ended and what hosts waited for.
 func (r *report) figureLines() []string {
 	f := r.figures("all")
 	lines := []string{fmt.Sprintf("servers  requests %d  refusals %d  errors %d  gap at least %s  at once at most %d  inside Retry-After %d",
@@ -219,8 +218,8 @@ func (r *report) figureLines() []string {
 	return append(lines, urls, r.shares())
 }
 
-// shares writes the parts of host-seconds so that they add up to 100.0 %:
-// tenths are handed out by largest remainder.
+// shares formats the shares of host time so that they add up to 100.0 %: tenths are
+// distributed by largest remainder.
 func (r *report) shares() string {
 	type part struct {
 		state  frontier.State
@@ -256,7 +255,7 @@ func (r *report) shares() string {
 	return line
 }
 
-// report is what is to be said of a crawl.
+// report summarises a crawl.
 type report struct {
 	drawing
 	clock        time.Duration
@@ -275,7 +274,7 @@ type report struct {
 	lines        []string
 }
 
-// newReport gathers it once the crawl has stopped.
+// newReport builds the report once the crawl has stopped.
 func newReport(s *script, w *world) *report {
 	r := &report{
 		drawing: s.draw, clock: s.clock, begin: w.begin, end: time.Now(), hosts: w.hosts,
@@ -374,14 +373,14 @@ func (r *report) addFigures(f map[string]float64, h *host) {
 	}
 }
 
-// expect is a line that must hold.
+// expect is an expectation that must hold.
 type expect struct {
 	host, figure, op string
 	value            float64
 	text             string
 }
 
-// expect reads "HOST FIGURE OP VALUE", where a value may be a duration.
+// expect parses "HOST FIGURE OP VALUE", where a value may be a duration.
 func (l *scriptLine) expect() expect {
 	e := expect{host: l.arg(0), figure: l.arg(1), op: l.arg(2), text: strings.Join(l.args, " ")}
 	value := l.arg(3)
@@ -395,7 +394,7 @@ func (l *scriptLine) expect() expect {
 	return e
 }
 
-// holds says whether the report is as expected.
+// holds reports whether the report is as expected.
 func (e expect) holds(r *report) (bool, float64) {
 	got := r.figures(e.host)[e.figure]
 	switch e.op {

@@ -7,8 +7,8 @@ import (
 	"headway/politeness"
 )
 
-// trace is what a crawl did, to be drawn and to be held against what the
-// servers saw.
+// trace records what a crawl did, for timelines and for comparison with what the servers
+// saw.
 type trace struct {
 	sends  []sent
 	events []event
@@ -27,14 +27,14 @@ type sent struct {
 	at     time.Time
 }
 
-// event is an answer that changed something.
+// event is a response that changed something.
 type event struct {
 	host   *host
 	at     time.Time
 	effect politeness.Effect
 }
 
-// move is a change of what a host does.
+// move is a change of a host's state.
 type move struct {
 	host     *host
 	at       time.Time
@@ -55,7 +55,7 @@ func (t *trace) down(now time.Time) { t.ends = append(t.ends, now) }
 
 func (t *trace) up(now time.Time) { t.starts = append(t.starts, now) }
 
-// shares adds the host-seconds of one life of a process.
+// shares adds the host time of one life of a process.
 func (t *trace) shares(spent map[frontier.State]time.Duration) {
 	if t.spent == nil {
 		t.spent = map[frontier.State]time.Duration{}

@@ -1,16 +1,15 @@
-// Package simweb is a simulated web for tests: the hosts and tempers of the
-// lab, served with real HTTP over pipes, in virtual time.
+// Package simweb is a simulated web for tests: the hosts and profiles of the lab, served
+// with real HTTP over pipes, in virtual time.
 //
-// It stands where the internet stands on the journey of a URL. Made inside a
-// bubble of testing/synctest it opens no socket and asks no name server, its
-// clock is the bubble's, and days of politeness pass in milliseconds. What a
-// host holds, how it refuses and what it counts is package lab's; the two share
-// one model and differ in transport and clock only.
+// It replaces the internet. Created inside a bubble of testing/synctest it opens no socket
+// and queries no name server, its clock is the bubble's, and days of waiting pass in
+// milliseconds. What a host serves, how it refuses and what it counts is package lab's; the
+// two share one model and differ only in transport and clock.
 //
-// It promises that nothing waits for real time, that a request arrives at the
-// instant it is sent, that the counts are the server's and not the client's,
-// and that after [Web.Close] no goroutine of it is left, so that the bubble can
-// end. It serves plain HTTP on port 80 only, and knows no name but its hosts'.
+// It never waits for real time, a request arrives at the instant it is sent, the counts are
+// the server's and not the client's, and after [Web.Close] no goroutine is left, so that
+// the bubble can end. It serves plain HTTP on port 80 only, and knows only the names of its
+// hosts.
 package simweb
 
 import (
@@ -29,8 +28,8 @@ import (
 	"headway/lab"
 )
 
-// Web is a web of simulated hosts. Make one with [New], inside the bubble that
-// uses it; its methods may be called concurrently.
+// Web is a set of simulated hosts. Create one with [New], inside the bubble that uses it;
+// its methods may be called concurrently.
 type Web struct {
 	lab     *lab.Lab
 	names   map[string]netip.Addr
@@ -40,18 +39,16 @@ type Web struct {
 	server *http.Server
 	accept *accept
 
-	mu      sync.Mutex // guards closed, so that nothing begins after Close waits
+	mu      sync.Mutex // guards closed, so that no request begins after Close waits
 	closed  bool
 	serving sync.WaitGroup
 }
 
-// maxLog is how many requests [Web.Log] keeps unless the Config says how many:
-// more than any simulation sends.
+// maxLog is how many requests [Web.Log] keeps by default: more than any simulation sends.
 const maxLog = 1 << 20
 
-// New makes a web of the hosts that cfg describes. The fields about sockets,
-// certificates and name servers do not apply; hosts are named by name, on
-// port 80.
+// New creates the hosts that cfg describes. Its fields about sockets, certificates and name
+// servers do not apply; hosts are addressed by name, on port 80.
 func New(cfg lab.Config) (*Web, error) {
 	cfg.Address, cfg.PublicPort = lab.Name, httpPort
 	if cfg.Log == 0 {
@@ -76,11 +73,11 @@ func New(cfg lab.Config) (*Web, error) {
 		Handler:  w.count(l.Handler()),
 		ErrorLog: log.New(io.Discard, "", 0), // clients that give up are expected
 	}
-	w.serving.Go(func() { _ = w.server.Serve(w.accept) }) // ends with Close, which it says
+	w.serving.Go(func() { _ = w.server.Serve(w.accept) }) // returns http.ErrServerClosed after Close
 	return w, nil
 }
 
-// count lets Close wait for requests under way, and cuts those that come later.
+// count lets Close wait for requests under way, and aborts later ones.
 func (w *Web) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !w.begin() {
@@ -100,8 +97,8 @@ func (w *Web) begin() bool {
 	return !w.closed
 }
 
-// Close cuts every connection and waits until no request is under way. The
-// counts stay readable.
+// Close closes every connection and waits until no request is under way. The counts stay
+// readable.
 func (w *Web) Close() error {
 	w.mu.Lock()
 	w.closed = true
@@ -111,10 +108,10 @@ func (w *Web) Close() error {
 	return err
 }
 
-// Stats counts what was asked for, from the servers' side.
+// Stats counts the requests, as seen by the servers.
 func (w *Web) Stats() lab.Stats { return w.lab.Stats() }
 
-// Host counts what one host was asked for; all zero when it had no request.
+// Host counts the requests to one host; all zero when it had none.
 func (w *Web) Host(name string) lab.HostStats {
 	for _, h := range w.lab.Stats().PerHost {
 		if nameOf(h.Host) == name {
@@ -124,9 +121,8 @@ func (w *Web) Host(name string) lab.HostStats {
 	return lab.HostStats{}
 }
 
-// Log is every request that has been answered or given up, in the order of
-// arrival; those of one instant by host, path and answer, so that the same
-// requests give the same log.
+// Log returns every request that was answered or given up, in the order of arrival;
+// simultaneous ones by host, path and answer, so that the same requests give the same log.
 func (w *Web) Log() []lab.Request {
 	list := w.lab.Log()
 	for i := range list {
@@ -142,5 +138,5 @@ func (w *Web) Log() []lab.Request {
 // nameOf is the name in the base URL of a host on port 80.
 func nameOf(base string) string { return strings.TrimPrefix(base, "http://") }
 
-// NextEpoch lets a share of the pages change, as their sites say.
+// NextEpoch changes a share of the pages, as their sites define.
 func (w *Web) NextEpoch() { w.lab.NextEpoch() }

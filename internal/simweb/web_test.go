@@ -21,16 +21,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// small is a site whose pages are as cheap as they get: what is simulated is
-// the temper.
+// small is a site whose pages are as cheap as possible: only the profile is simulated.
 func small(pages int) lab.Site { return lab.Site{Pages: pages, MinKB: 1, MaxKB: 1, Robots: "open"} }
 
-// hostWith is a host that treats requests by the given rules.
+// hostWith is a host with the given rules.
 func hostWith(name string, rules temper.Rules) lab.HostSpec {
 	return lab.HostSpec{Name: name, Temper: lab.Temper{Site: small(100), Rules: rules}}
 }
 
-// newWeb makes a web that ends with the bubble of t.
+// newWeb creates a web that ends with the bubble of t.
 func newWeb(t *testing.T, hosts ...lab.HostSpec) *simweb.Web {
 	t.Helper()
 	w, err := simweb.New(lab.Config{Hosts: hosts})
@@ -41,16 +40,15 @@ func newWeb(t *testing.T, hosts ...lab.HostSpec) *simweb.Web {
 	return w
 }
 
-// newClient sends each request on a connection of its own: net/http would send
-// one again by itself when a kept connection breaks, and that request would be
-// nobody's decision.
+// newClient uses a new connection for each request: net/http would resend a request by
+// itself when a kept connection breaks, without a decision of ours.
 func newClient(w *simweb.Web) *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DialContext: w.DialContext, DisableKeepAlives: true, DisableCompression: true,
 	}}
 }
 
-// get asks for a URL and returns its status and header.
+// get requests a URL and returns its status and header.
 func get(ctx context.Context, c *http.Client, url string) (int, http.Header, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -98,7 +96,7 @@ func TestServesTheLabInVirtualTime(t *testing.T) {
 			t.Errorf("log %+v", log)
 		}
 		if h := w.Host("elsewhere.example"); h != (lab.HostStats{}) {
-			t.Errorf("a host nobody asked counted %+v", h)
+			t.Errorf("a host without requests counted %+v", h)
 		}
 	})
 	if took := time.Since(wall); took > time.Minute {
@@ -133,7 +131,7 @@ func TestResetReachesTheClient(t *testing.T) {
 			t.Errorf("got %v, want EOF", err)
 		}
 		if h := w.Host("a.example"); h.Requests != 1 || h.Unanswered != 1 {
-			t.Errorf("counted %+v: the client must not have asked twice", h)
+			t.Errorf("counted %+v: the client must not send it twice", h)
 		}
 	})
 }
@@ -184,9 +182,8 @@ func is(want error) func(error, time.Duration) bool {
 	return func(err error, after time.Duration) bool { return errors.Is(err, want) && after == 0 }
 }
 
-// TestCloseUnderWay closes a web while a request waits for its answer and
-// another for a network that is silent: all of it must end, or the bubble
-// cannot.
+// TestCloseUnderWay closes a web while a request waits for its response and another for a
+// silent network: both must end, or the bubble cannot.
 func TestCloseUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(t, hostWith("a.example", temper.Rules{Latency: temper.Constant(time.Hour)}))
@@ -225,7 +222,7 @@ func TestNewRefusesABadLab(t *testing.T) {
 	}
 }
 
-// BenchmarkExchange is the cost of one request on a connection of its own.
+// BenchmarkExchange measures one request on a new connection.
 func BenchmarkExchange(b *testing.B) {
 	w, err := simweb.New(lab.Config{Hosts: []lab.HostSpec{hostWith("a.example", temper.Rules{})}})
 	if err != nil {

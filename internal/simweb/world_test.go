@@ -19,26 +19,25 @@ import (
 	"headway/weburl"
 )
 
-// world is a script that is played: the web, what jobs want of it, and what
-// came of that.
+// world is a running script: the web, the jobs, and their results.
 type world struct {
 	web   *simweb.Web
 	gate  *gate
 	begin time.Time
 	hosts []*host
 	jobs  []*job
-	names map[string]*host // by the name they have in URLs
+	names map[string]*host // by their name in URLs
 
 	mu       sync.Mutex // guards what several crawls write
 	trace    trace
 	problems []string
 }
 
-// host is a host and what jobs want of it.
+// host is a host and what jobs want from it.
 type host struct {
 	name    string
 	domain  string
-	address string // "" where no other host shares it
+	address string // "" if no other host shares it
 	pages   int
 	silent  bool // it refuses without Retry-After
 
@@ -47,7 +46,7 @@ type host struct {
 	pace    time.Duration // at the end
 }
 
-// job is a requested crawl: what it wants and how careful it is.
+// job is a requested crawl: its URLs and its policy.
 type job struct {
 	policy   politeness.Policy
 	patience time.Duration
@@ -62,7 +61,7 @@ func byStart(jobs []*job) []*job {
 	return slices.SortedStableFunc(slices.Values(jobs), func(a, b *job) int { return cmp.Compare(a.start, b.start) })
 }
 
-// sharing tells whether two jobs want the same host.
+// sharing reports whether two jobs want the same host.
 func sharing(jobs []*job) bool {
 	wanted := map[string]bool{}
 	for _, j := range jobs {
@@ -76,7 +75,7 @@ func sharing(jobs []*job) bool {
 	return false
 }
 
-// whole tells whether the job wants all there is.
+// whole reports whether the job wants everything.
 func (j *job) whole() bool { return j.paths == nil && j.pages == 0 }
 
 // target is one URL of one job.
@@ -111,7 +110,7 @@ func newWorld(web *simweb.Web, hosts []*host, jobs []*job) (*world, error) {
 	return w, nil
 }
 
-// wanted are the paths that a job wants of a host.
+// wanted are the paths that a job wants from a host.
 func (j *job) wanted(h *host) []string {
 	if j.paths != nil {
 		return j.paths
@@ -136,7 +135,7 @@ func pagePath(n int) string {
 	return fmt.Sprintf("/s%d/p%d.html", n%sections, n)
 }
 
-// client makes a client of a process that is new: it has no connection.
+// client returns the client of a new process, without connections.
 func (w *world) client(timeout time.Duration) (*fetch.Client, error) {
 	var pooled netip.Addr // where connections to a shared address end
 	for _, h := range w.hosts {
@@ -194,13 +193,13 @@ type sharedConn struct {
 // RemoteAddr is the address that was dialled.
 func (c sharedConn) RemoteAddr() net.Addr { return c.remote }
 
-// shared is the address that a host shares with others, if it does.
+// shared returns the address that a host shares with others, if any.
 func (h *host) shared() (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(h.address)
 	return addr, err == nil
 }
 
-// sharedAddresses tells which addresses hosts share.
+// sharedAddresses returns the addresses that hosts share.
 func (w *world) sharedAddresses() func(netip.Addr) bool {
 	shared := map[netip.Addr]bool{}
 	for _, h := range w.hosts {
@@ -211,8 +210,7 @@ func (w *world) sharedAddresses() func(netip.Addr) bool {
 	return func(addr netip.Addr) bool { return shared[addr] }
 }
 
-// watch lets a schedule write down what it does. What hosts do is the account
-// of one life.
+// watch records what a schedule does. The states of hosts are the account of one life.
 func (w *world) watch(l *life) frontier.Trace {
 	return frontier.Trace{
 		Taken: func(now time.Time, r frontier.Request, p frontier.Promise) {
@@ -236,7 +234,7 @@ func (w *world) watch(l *life) frontier.Trace {
 	}
 }
 
-// number is the number of the request that was last decided for a URL.
+// number is the number of the last request decided for a URL.
 func (w *world) number(u weburl.URL) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -249,7 +247,7 @@ func (w *world) number(u weburl.URL) int {
 	return 0
 }
 
-// ended takes in a life that is over.
+// ended records a finished life.
 func (w *world) ended(l *life) {
 	spent, problems := l.spent()
 	w.mu.Lock()

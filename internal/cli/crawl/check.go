@@ -79,7 +79,7 @@ type checkRun struct {
 
 // shape makes links out of scope leaves. Limits count for each run by itself.
 func (k *checkRun) shape(cfg *crawlConfig) {
-	cfg.Scope.Leaves, cfg.Anew = true, true
+	cfg.Scope.Leaves, cfg.ResetUsage = true, true
 	k.cfg = cfg
 }
 

@@ -16,7 +16,7 @@ type Setup struct {
 	Settings *config.Settings
 	Err      *Notices // messages for people
 	Log      *slog.Logger
-	Strain   governor.Strain
+	Overload governor.Overload
 
 	// Set by Connect.
 	Identity fetch.Identity

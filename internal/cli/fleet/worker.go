@@ -89,7 +89,7 @@ func (w *fleetWorker) run(ctx context.Context) error {
 			Workers: int(s.Workers), Slow: crawl.SlowLimit(s), ParseWorkers: int(s.Parse.Workers), RobotsWorkers: int(s.Robots.Parallel), RobotsTimeout: s.Robots.Timeout, RobotsCache: s.Robots.Cache,
 			Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache, CommitGap: cmp.Or(s.Store.CommitGap, fleetCommitGap), Ungoverned: !s.Governor.Enabled,
 		},
-		Strained: w.Strain.Strained, Lookups: func() guard.Layer { return w.Dialer.Stats().Lookups }, Log: w.Log, Joined: w.joined,
+		Overloaded: w.Overload.Overloaded, Lookups: func() guard.Layer { return w.Dialer.Stats().Lookups }, Log: w.Log, Joined: w.joined,
 	}
 	if s.Worker.Listen != "" {
 		cfg.Gauge = new(gauge.Gauge)

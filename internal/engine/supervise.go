@@ -15,7 +15,7 @@ import (
 	"headway/store"
 )
 
-// followJobs looks which jobs run.
+// followJobs polls for running jobs.
 func (m *member) followJobs(work context.Context, now time.Time) {
 	if !m.follow.due(now) {
 		return
@@ -30,15 +30,15 @@ func (m *member) followJobs(work context.Context, now time.Time) {
 		m.follow.done(m.nextPoll(now))
 		if err != nil {
 			m.follow.at = now.Add(loop.RetryLast)
-			m.lostStore(work, fmt.Errorf("list jobs: %w", err))
+			m.onStoreError(work, fmt.Errorf("list jobs: %w", err))
 			return
 		}
-		m.tookJobs(work, now, list)
+		m.onJobs(work, now, list)
 	})
 }
 
-// tookJobs begins, stops and ends runs as their jobs stand.
-func (m *member) tookJobs(work context.Context, now time.Time, list []store.Job) {
+// onJobs opens, stops and ends runs according to the state of their jobs.
+func (m *member) onJobs(work context.Context, now time.Time, list []store.Job) {
 	active := make(map[job.ID]bool, len(list))
 	for i := range list {
 		j := &list[i]
@@ -48,12 +48,11 @@ func (m *member) tookJobs(work context.Context, now time.Time, list []store.Job)
 			m.openRun(work, j.ID)
 		case r == nil:
 		case !r.started.Equal(j.StartedAt) || r.maxPages != j.MaxPages:
-			// It was resumed or extended: what waits, and how much may be done,
-			// is read anew.
+			// It was resumed or extended: read its queue and budget again.
 			m.endRun(now, r)
 			m.follow.at = now.Add(loop.RetryFirst)
 		default:
-			r.stands(now, j)
+			r.setState(now, j)
 			r.setPace(now, j.Pace)
 			if j.State != job.Running {
 				m.queues.stopJob(now, j.ID)
@@ -67,20 +66,21 @@ func (m *member) tookJobs(work context.Context, now time.Time, list []store.Job)
 	}
 }
 
-// stands notes the state of the job. One that drains lets what is in flight finish,
-// for a time.
-func (r *run) stands(now time.Time, j *store.Job) {
+// setState updates the state of the job. Requests in flight of a draining job may finish
+// for a limited time.
+func (r *run) setState(now time.Time, j *store.Job) {
 	if j.State == job.Draining && r.state != job.Draining {
 		r.stopAt = now.Add(drainFor)
 		if at, ok := r.budget.Deadline(); ok && j.Reason == string(limit.Time) {
 			r.stopAt = at.Add(graceful)
 		}
-		r.tending.at = now
+		r.supervision.at = now
 	}
 	r.state, r.reason = j.State, j.Reason
 }
 
-// setPace keeps the hosts of the job at least this far apart, from the next request on.
+// setPace sets the job's minimum interval between requests to one host, from the next
+// request on.
 func (r *run) setPace(now time.Time, pace time.Duration) {
 	if r.pace != pace {
 		r.pace = pace
@@ -89,14 +89,14 @@ func (r *run) setPace(now time.Time, pace time.Duration) {
 	}
 }
 
-// giveUpInFlight ends what is in flight of a job that has drained for long enough.
+// giveUpInFlight cancels the requests of a job whose drain time is over.
 func (r *run) giveUpInFlight(now time.Time) {
 	if r.state == job.Draining && r.cancel != nil && !now.Before(r.stopAt) {
 		r.cancel(errEnded)
 	}
 }
 
-// openRun takes a job in that has begun to run.
+// openRun opens a job that has started to run.
 func (m *member) openRun(work context.Context, id job.ID) {
 	if m.opening[id] {
 		return
@@ -117,7 +117,7 @@ func (m *member) openRun(work context.Context, id job.ID) {
 		switch {
 		case work.Err() != nil:
 		case err != nil:
-			m.lostStore(work, fmt.Errorf("open job %d: %w", id, err))
+			m.onStoreError(work, fmt.Errorf("open job %d: %w", id, err))
 		case r != nil:
 			m.jobs.runs[id] = r
 			m.f.AddJob(r.frontierJob())
@@ -129,16 +129,15 @@ func (m *member) openRun(work context.Context, id job.ID) {
 	})
 }
 
-// opener makes runs of stored jobs, in the background: what it makes belongs to the loop
-// once it has it.
+// opener builds runs from stored jobs in the background. The result belongs to the loop.
 type opener struct {
 	*base
 	job   func(store.Job) (Job, error)
 	queue store.Queue
 }
 
-// readRun makes the run of a stored job. It is nil for a job that cannot be worked
-// on, which has ended then. The error is the store's.
+// readRun builds the run of a stored job. It is nil for an invalid job, which is marked as
+// failed. Errors are those of the store.
 func (o *opener) readRun(ctx context.Context, id job.ID) (*run, error) {
 	j, err := o.st.Job(ctx, id)
 	if err != nil {
@@ -149,24 +148,24 @@ func (o *opener) readRun(ctx context.Context, id job.ID) (*run, error) {
 		o.cfg.Log.Error("invalid job, marking it failed", "job", id, "err", broken)
 		err := o.st.SetState(ctx, o.loop.Now(), id, j.State, job.Failed, broken.Error())
 		if errors.Is(err, store.ErrConflict) {
-			err = nil // others have found the same
+			err = nil // another worker marked it first
 		}
 		return nil, err
 	}
 	if err := r.readOwned(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.WidenAgain(ctx); err != nil {
+	if err := r.RestoreScope(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.openBudget(ctx, o.loop.Now()); err != nil {
 		return nil, err
 	}
-	r.stands(o.loop.Now(), &j)
+	r.setState(o.loop.Now(), &j)
 	return r, nil
 }
 
-// newRun makes the run of what a job asked for.
+// newRun builds a run from a job's specification.
 func (o *opener) newRun(j store.Job) (*run, error) {
 	cfg, err := o.job(j)
 	if err != nil {
@@ -183,7 +182,7 @@ func (o *opener) newRun(j store.Job) (*run, error) {
 	return r, nil
 }
 
-// endRun lets go of a job that runs no more, here or anywhere.
+// endRun drops a job that no longer runs, here or anywhere.
 func (m *member) endRun(now time.Time, r *run) {
 	if r.stop == nil {
 		r.stop = &jobrun.End{State: job.Cancelled}
@@ -192,9 +191,9 @@ func (m *member) endRun(now time.Time, r *run) {
 			r.cancel(errEnded)
 		}
 		last := []store.Point{r.point(now)}
-		afterlife, st, log, id := m.afterlife, m.st, m.log, r.ID
+		shutdownContext, st, log, id := m.shutdownContext, m.st, m.log, r.ID
 		m.loop.Go(func() {
-			ctx, done := afterlife()
+			ctx, done := shutdownContext()
 			defer done()
 			if err := st.Record(ctx, last); err != nil {
 				log.Warn("cannot store the end of the job's time series", "job", id, "err", err)
@@ -202,7 +201,7 @@ func (m *member) endRun(now time.Time, r *run) {
 		})
 	}
 	if n := m.f.Unused(r.ID); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
-		m.pend(committer.Entry{Tokens: &store.Return{Job: r.ID, Tokens: n}})
+		m.enqueue(committer.Entry{Tokens: &store.Return{Job: r.ID, Tokens: n}})
 	}
 	if m.f.DropJob(now, r.ID) {
 		delete(m.jobs.runs, r.ID)
@@ -211,34 +210,34 @@ func (m *member) endRun(now time.Time, r *run) {
 
 var errEnded = errors.New("the job has ended")
 
-// lookAfter is done a few times a second for a job of a fleet.
-func (m *member) lookAfter(work context.Context, now time.Time, r *run) {
+// tickJob runs a few times a second for a job of a fleet.
+func (m *member) tickJob(work context.Context, now time.Time, r *run) {
 	r.giveUpInFlight(now)
-	m.upkeep(work, now, r)
+	m.supervise(work, now, r)
 	if m.f.Exhausted(r.ID) {
 		m.f.Again(r.ID) // others may have returned tokens
 	}
 	r.returnUnspent(now)
 }
 
-// upkeep is done for a job by the one worker that owns the slot of its first seed:
-// it adds the seeds, and finds out when the job is over.
-func (m *member) upkeep(work context.Context, now time.Time, r *run) {
-	if r.stop != nil || m.halted || r.state == job.Paused || !m.owns(r.home) || m.tending == maxTending || !r.tending.due(now) {
+// supervise is done by one worker per job, the owner of the slot of its first seed: it adds
+// the seeds, enforces limits and detects the end of the job.
+func (m *member) supervise(work context.Context, now time.Time, r *run) {
+	if r.stop != nil || m.halted || r.state == job.Paused || !m.owns(r.home) || m.supervised == maxSupervised || !r.supervision.due(now) {
 		return
 	}
-	m.tending++
+	m.supervised++
 	r.budget.Observe(now, limit.Use{})
-	q := jobrun.Inquiry{State: r.state, Reason: r.reason, Drained: r.stopAt.Add(settleFor), Seeded: r.seeded, Enough: r.enough, Spent: r.budget.Spent()}
+	q := jobrun.Snapshot{State: r.state, Reason: r.reason, Drained: r.stopAt.Add(settleFor), Seeded: r.seeded, DiscoveryStopped: r.discoveryStopped, Spent: r.budget.Spent()}
 	m.loop.Go(func() {
-		changed, counts, err := r.Standing(work, q)
+		changed, counts, err := r.Supervise(work, q)
 		m.loop.Post(func(now time.Time) {
-			m.tending--
-			r.tending.done(r.nextUpkeep(now))
+			m.supervised--
+			r.supervision.done(r.nextSupervision(now))
 			switch {
 			case err != nil && work.Err() == nil:
-				r.tending.at = now.Add(loop.RetryLast)
-				m.meter.Stored(work, err)
+				r.supervision.at = now.Add(loop.RetryLast)
+				m.meter.StoreAttempt(work, err)
 				m.cfg.Log.Warn("job supervision failed, retrying", "job", r.ID, "err", err)
 			case err == nil:
 				r.counts, r.seeded = counts, true
@@ -250,10 +249,9 @@ func (m *member) upkeep(work context.Context, now time.Time, r *run) {
 	})
 }
 
-// nextUpkeep is when to look again: in a while, and when the time of the job is
-// up.
-func (r *run) nextUpkeep(now time.Time) time.Time {
-	next := now.Add(upkeepEvery)
+// nextSupervision is when to check again: periodically, and at the job's time limit.
+func (r *run) nextSupervision(now time.Time) time.Time {
+	next := now.Add(superviseEvery)
 	if at, ok := r.budget.Deadline(); ok && at.After(now) && at.Before(next) {
 		next = at
 	}

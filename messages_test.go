@@ -16,17 +16,17 @@ import (
 	"headway/store/memory"
 )
 
-// Times that those who ask a fleet have.
+// Timeouts of questions to a fleet.
 const (
 	answered = 2 * time.Second
 	obeyed   = 5 * time.Second // an order is stored first
 )
 
-// startAll starts workers one after the other, so that the store numbers them in
-// this order.
+// startAll starts workers one after the other, so that the store numbers them in this
+// order.
 func (f *fleet) startAll(n int) []*worker { return f.startAllWith(n, func(*line) {}) }
 
-// startAllWith starts workers on lines of some kind, one after another.
+// startAllWith starts workers with this kind of connection, one after another.
 func (f *fleet) startAllWith(n int, kind func(*line)) (list []*worker) {
 	for range n {
 		list = append(list, f.startWith(kind))
@@ -35,7 +35,7 @@ func (f *fleet) startAllWith(n int, kind func(*line)) (list []*worker) {
 	return list
 }
 
-// ask puts a question to the fleet.
+// ask sends a question to the fleet.
 func (f *fleet) ask(q ask.Question, within time.Duration) (ask.Answer, error) {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), within)
@@ -43,7 +43,7 @@ func (f *fleet) ask(q ask.Question, within time.Duration) (ask.Answer, error) {
 	return ask.NewFleet(f.st.(*memory.Store)).Ask(ctx, q)
 }
 
-// must is ask of a question that has an answer.
+// must is ask without an error.
 func (f *fleet) must(q ask.Question, within time.Duration) ask.Answer {
 	f.Helper()
 	a, err := f.ask(q, within)
@@ -53,7 +53,7 @@ func (f *fleet) must(q ask.Question, within time.Duration) ask.Answer {
 	return a
 }
 
-// ownerOf is the worker that answers for a host.
+// ownerOf returns the worker that answers for a host.
 func (f *fleet) ownerOf(host string, workers []*worker) *worker {
 	f.Helper()
 	a := f.must(ask.Question{Kind: ask.KindSlow, Host: host}, obeyed)
@@ -70,7 +70,7 @@ func (f *fleet) ownerOf(host string, workers []*worker) *worker {
 	return nil
 }
 
-// state is what is stored of a host.
+// state returns the stored state of a host.
 func (f *fleet) state(host string) (s politeness.State) {
 	f.Helper()
 	h, err := f.st.Host(f.Context(), host)
@@ -83,8 +83,8 @@ func (f *fleet) state(host string) (s politeness.State) {
 	return s
 }
 
-// TestFleetQuestions asks a fleet about a job, its hosts and a URL. All workers
-// answer for what is theirs.
+// TestFleetQuestions asks a fleet about a job, its hosts and a URL. All workers answer for
+// their part.
 func TestFleetQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts = 12
@@ -107,7 +107,7 @@ func TestFleetQuestions(t *testing.T) {
 			t.Errorf("%d of %d answered: %d hosts, %d in a state, shares add up to %v, %d workers", status.Answered, status.Asked, s.Hosts, now, parts, s.Workers)
 		}
 		if none := f.must(ask.Question{Kind: ask.KindStatus, Job: id + 1}, answered); none.Status != nil || none.Answered != 3 {
-			t.Errorf("a job that nobody has: %+v", none)
+			t.Errorf("an unknown job: %+v", none)
 		}
 
 		list := f.must(ask.Question{Kind: ask.KindHosts, Job: id}, answered)
@@ -119,7 +119,7 @@ func TestFleetQuestions(t *testing.T) {
 			t.Errorf("%d hosts, %d different, want %d", len(list.Hosts), len(seen), hosts)
 		}
 		if list := f.must(ask.Question{Kind: ask.KindHosts, Job: id + 1}, answered); len(list.Hosts) > 0 {
-			t.Errorf("hosts of a job that nobody has: %+v", list.Hosts)
+			t.Errorf("hosts of an unknown job: %+v", list.Hosts)
 		}
 		if one := f.must(ask.Question{Kind: ask.KindHosts, Host: host(3)}, answered); len(one.Hosts) != 1 || one.Hosts[0].Host != host(3) || one.Asked != 0 {
 			t.Errorf("one host: %+v", one)
@@ -148,8 +148,8 @@ func TestFleetQuestions(t *testing.T) {
 	})
 }
 
-// TestFleetOrder slows a host of a fleet down. The order outlives the worker that
-// carried it out, and its next owner keeps it from the first request on.
+// TestFleetOrder slows down a host of a fleet. The order survives the worker that carried
+// it out, and the next owner follows it from the first request on.
 func TestFleetOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const slow = 10 * time.Second
@@ -185,8 +185,8 @@ func TestFleetOrder(t *testing.T) {
 	})
 }
 
-// TestFleetOrderAtRest gives orders for hosts that no worker has in memory: they
-// are stored with the host.
+// TestFleetOrderAtRest sends orders for hosts that no worker has in memory: they are stored
+// with the host.
 func TestFleetOrderAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 4, small(3))}
@@ -219,8 +219,8 @@ func TestFleetOrderAtRest(t *testing.T) {
 	})
 }
 
-// TestFleetOwnerGone asks for a host whose owner has just died: nobody answers in
-// time, and the next owner does.
+// TestFleetOwnerGone asks about a host whose owner has just died: the question times out,
+// and the next owner answers.
 func TestFleetOwnerGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{simulated: newSimulated(t, 4, small(100))}
@@ -230,7 +230,7 @@ func TestFleetOwnerGone(t *testing.T) {
 		owner := f.ownerOf(host(2), workers)
 		owner.crash()
 		if _, err := f.ask(ask.Question{Kind: ask.KindHosts, Host: host(2)}, answered); !errors.Is(err, ask.ErrNobody) {
-			t.Errorf("asked of the dead: %v", err)
+			t.Errorf("question to a dead worker: %v", err)
 		}
 		part := f.must(ask.Question{Kind: ask.KindWorkers}, answered)
 		if part.Asked > 2 || part.Answered != 1 || len(part.Workers) != 1 {
@@ -249,7 +249,7 @@ func TestFleetOwnerGone(t *testing.T) {
 	})
 }
 
-// TestFleetDrain lets a worker leave by order.
+// TestFleetDrain drains a worker by order.
 func TestFleetDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages = 8, 20

@@ -12,16 +12,16 @@ import (
 	"headway/store"
 )
 
-// letters is the mail of a worker of a fleet: what was posted in the store to the owner
-// of a slot, or to all workers.
-type letters struct {
+// messages receives the messages of a worker of a fleet from the store: those to the owner
+// of a slot, and those to all workers.
+type messages struct {
 	store  store.Mail
 	worker store.WorkerID
 	now    func() time.Time
 }
 
-// Receive implements [ask.Mail]. A letter that is not understood is answered here.
-func (l *letters) Receive(ctx context.Context) ([]ask.Letter, error) {
+// Receive implements [ask.Mail]. A message that cannot be parsed is answered here.
+func (l *messages) Receive(ctx context.Context) ([]ask.Letter, error) {
 	list, err := l.store.Letters(ctx, l.now(), l.worker)
 	if err != nil {
 		return nil, err
@@ -40,9 +40,9 @@ func (l *letters) Receive(ctx context.Context) ([]ask.Letter, error) {
 	return read, nil
 }
 
-// Reply implements [ask.Mail]. A letter that is gone, or to a slot that is no longer
-// ours, needs no answer from us.
-func (l *letters) Reply(ctx context.Context, id string, a ask.Answer) error {
+// Reply implements [ask.Mail]. A message that is gone, or to a slot that is no longer ours,
+// needs no answer from us.
+func (l *messages) Reply(ctx context.Context, id string, a ask.Answer) error {
 	if log, ok := l.store.(store.Control); ok && a.Change != nil {
 		o := a.Change
 		err := log.LogOrder(ctx, store.Order{At: o.At, By: o.By, What: string(o.Order), Host: o.Host, Worker: o.Worker, Before: o.Before, After: o.After})
@@ -65,7 +65,7 @@ func (l *letters) Reply(ctx context.Context, id string, a ask.Answer) error {
 	return err
 }
 
-// encode writes an answer with as many of its hosts as fit into a letter, the slowest.
+// encode marshals an answer with as many of its hosts as fit into a message, slowest first.
 func encode(a ask.Answer) ([]byte, error) {
 	for {
 		body, err := json.Marshal(a)

@@ -7,11 +7,11 @@ import (
 	"headway/store"
 )
 
-// TestEndingRate tells a store that is far away from one that is slow with each visit.
+// TestEndingRate distinguishes a distant store from one that is slow per visit.
 func TestEndingRate(t *testing.T) {
 	for name, tc := range map[string]struct {
-		flat, each time.Duration // what a commit takes, and each visit in it
-		least      int           // how many go with one in the end
+		flat, each time.Duration // duration of a commit, and of each visit in it
+		least      int           // final number per commit
 		most       int
 	}{
 		"far":           {500 * time.Millisecond, 10 * time.Microsecond, store.MaxVisits, store.MaxVisits},

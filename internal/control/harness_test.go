@@ -26,22 +26,22 @@ import (
 	"headway/weburl"
 )
 
-// Times of a desk.
+// Times of the harness.
 const (
 	tick   = 250 * time.Millisecond
 	poll   = 5 * time.Second
-	commit = time.Second // how long one takes
-	read   = time.Second // how long it takes to read a host
+	commit = time.Second // duration of a commit
+	read   = time.Second // duration of reading a host
 )
 
 const (
 	self = store.WorkerID(7)
-	open = job.ID(1) // the job that is worked on
+	open = job.ID(1) // the open job
 )
 
-// desk is a control without an engine: a loop, a frontier, a committer, and a store that
-// keeps what it was given.
-type desk struct {
+// harness is a control without an engine: a loop, a frontier, a committer, and a store that
+// records commits.
+type harness struct {
 	*testing.T
 	*control.Control
 	cfg  control.Config
@@ -50,22 +50,22 @@ type desk struct {
 
 	mail *post
 
-	mu      sync.Mutex            // of what the background changes
+	mu      sync.Mutex            // guards what the background changes
 	stored  map[string]store.Host // what is stored of hosts
 	commits []store.Commit
-	events  []string // in the order in which they happened
+	events  []string // in order
 
 	foreign map[string]bool // domains of other workers
 	drained int
 	enough  bool
 }
 
-func newDesk(t *testing.T) *desk {
-	d := &desk{T: t, stored: map[string]store.Host{}, foreign: map[string]bool{}}
-	d.mail = &post{desk: d}
+func newDesk(t *testing.T) *harness {
+	d := &harness{T: t, stored: map[string]store.Host{}, foreign: map[string]bool{}}
+	d.mail = &post{harness: d}
 	log := slog.New(slog.DiscardHandler)
 	l := loop.New(loop.Config{
-		Room: 10, Log: log, Asked: func(context.Context, error) {}, Scarce: func(error) bool { return false }, Again: func(error) bool { return false },
+		Room: 10, Log: log, OnAttempt: func(context.Context, error) {}, Scarce: func(error) bool { return false }, Retryable: func(error) bool { return false },
 	})
 	l.Begin()
 	d.work, d.end = context.WithCancel(t.Context())
@@ -74,12 +74,12 @@ func newDesk(t *testing.T) *desk {
 	policy, _ := politeness.Preset(politeness.DefaultPreset)
 	f.AddJob(frontier.Job{ID: open, Patience: time.Hour, Policy: func(string) *politeness.Policy { return &policy }})
 	commits := committer.New(l, committer.Config{
-		Store: d, Gap: time.Minute, Log: log, Asked: func(context.Context, error) {}, Host: d.touched,
-		Lease:  func(s store.Slot) (store.Lease, bool) { return store.Lease{Slot: s}, true },
-		Last:   func(int) int { return 0 },
-		Sync:   func() error { return nil },
-		Beyond: func() (context.Context, context.CancelFunc) { return context.WithCancel(context.WithoutCancel(d.work)) },
-		Took: func(_ time.Time, done *committer.Done) {
+		Store: d, Gap: time.Minute, Log: log, OnAttempt: func(context.Context, error) {}, Host: d.touched,
+		Lease:          func(s store.Slot) (store.Lease, bool) { return store.Lease{Slot: s}, true },
+		MaxLowPriority: func(int) int { return 0 },
+		Sync:           func() error { return nil },
+		CommitContext:  func() (context.Context, context.CancelFunc) { return context.WithCancel(context.WithoutCancel(d.work)) },
+		OnStored: func(_ time.Time, done *committer.Done) {
 			for _, e := range done.Entries {
 				e.Stored()
 			}
@@ -92,11 +92,11 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// newSolo is the desk of a crawl on its own.
-func newSolo(t *testing.T) *desk {
+// newSolo is the harness of a crawl on one machine.
+func newSolo(t *testing.T) *harness {
 	d := newDesk(t)
 	d.Control = control.NewSolo(d.cfg, control.Solo{
-		Mail: d.mail, Job: open, Standing: d.standing,
+		Mail: d.mail, Job: open, JobStatus: d.jobStatus,
 		StopDiscovery: func() (before bool) {
 			before, d.enough = d.enough, true
 			return before
@@ -105,8 +105,8 @@ func newSolo(t *testing.T) *desk {
 	return d
 }
 
-// newWorker is the desk of a worker of a fleet.
-func newWorker(t *testing.T) *desk {
+// newWorker is the harness of a worker of a fleet.
+func newWorker(t *testing.T) *harness {
 	d := newDesk(t)
 	d.Control = control.NewWorker(d.cfg, control.Worker{
 		ID: self, Hosts: d, Mail: inStore{post: d.mail},
@@ -118,16 +118,16 @@ func newWorker(t *testing.T) *desk {
 			}
 			return true
 		},
-		Self:     func() ask.Worker { return ask.Worker{Worker: self, Draining: d.drained > 0} },
-		Drain:    func(time.Time) { d.drained++ },
-		Poll:     func(now time.Time) time.Time { return now.Add(poll) },
-		Standing: func(now time.Time, id job.ID) (control.Standing, bool) { return d.standing(now), id == open },
+		Self:      func() ask.Worker { return ask.Worker{Worker: self, Draining: d.drained > 0} },
+		Drain:     func(time.Time) { d.drained++ },
+		Poll:      func(now time.Time) time.Time { return now.Add(poll) },
+		JobStatus: func(now time.Time, id job.ID) (control.JobStatus, bool) { return d.jobStatus(now), id == open },
 	})
 	return d
 }
 
-func (d *desk) standing(time.Time) control.Standing {
-	return control.Standing{
+func (d *harness) jobStatus(time.Time) control.JobStatus {
+	return control.JobStatus{
 		Elapsed: time.Minute, Rate: 2.5, Spent: limit.Use{Pages: 40, Requests: 50, Bytes: 1000}, Stopped: d.enough, Stopping: "interrupted", Warnings: []string{"pages"},
 		Ceilings: []limit.Ceiling{{Limit: limit.Pages, Layer: "job", Max: 100}, {Limit: limit.Depth, Layer: "job", Max: 3}},
 		Counts: store.Counts{Waiting: 5, Ended: map[store.Ending]int64{
@@ -136,8 +136,8 @@ func (d *desk) standing(time.Time) control.Standing {
 	}
 }
 
-// touched is a host of the frontier as it is stored.
-func (d *desk) touched(name string) (committer.Host, bool) {
+// touched returns a host of the frontier in its stored form.
+func (d *harness) touched(name string) (committer.Host, bool) {
 	v, ok := d.cfg.Frontier.View(name)
 	h := store.Host{Host: name}
 	if err := pace.Write(&h, v.State, pace.Stored{}); err != nil {
@@ -146,8 +146,8 @@ func (d *desk) touched(name string) (committer.Host, bool) {
 	return committer.Host{Host: h, Domain: v.Domain}, ok
 }
 
-// Commit is the store's part.
-func (d *desk) Commit(_ context.Context, c store.Commit) (store.Receipt, error) {
+// Commit implements the store.
+func (d *harness) Commit(_ context.Context, c store.Commit) (store.Receipt, error) {
 	<-time.After(commit) // virtual time
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -159,8 +159,8 @@ func (d *desk) Commit(_ context.Context, c store.Commit) (store.Receipt, error) 
 	return store.Receipt{}, nil
 }
 
-// Host is the store's part.
-func (d *desk) Host(_ context.Context, name string) (store.Host, error) {
+// Host implements the store.
+func (d *harness) Host(_ context.Context, name string) (store.Host, error) {
 	<-time.After(read) // virtual time
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -171,8 +171,8 @@ func (d *desk) Host(_ context.Context, name string) (store.Host, error) {
 	return h, nil
 }
 
-// run lets the loop work until a time has passed.
-func (d *desk) run(span time.Duration) {
+// run runs the loop for a time.
+func (d *harness) run(span time.Duration) {
 	end := time.Now().Add(span)
 	ticks := time.NewTicker(tick)
 	defer ticks.Stop()
@@ -192,14 +192,14 @@ func (d *desk) run(span time.Duration) {
 	}
 }
 
-// close waits for what is under way.
-func (d *desk) close() {
+// close waits for background work.
+func (d *harness) close() {
 	d.end()
 	d.cfg.Loop.End(func() {})
 }
 
-// schedule puts a host on the frontier, which wants its state then.
-func (d *desk) schedule(name string) {
+// schedule adds a host to the frontier, which then needs its state.
+func (d *harness) schedule(name string) {
 	d.Helper()
 	u, err := store.ParseHost(name)
 	if err != nil {
@@ -210,22 +210,22 @@ func (d *desk) schedule(name string) {
 	d.cfg.Frontier.Next(now, 0, visit.WaitWorkers)
 }
 
-// load gives the frontier the state of a host, as the engine does, and returns it.
-func (d *desk) load(name string, s politeness.State) politeness.State {
+// load passes the state of a host to the frontier, as the engine does, and returns it.
+func (d *harness) load(name string, s politeness.State) politeness.State {
 	s = d.ApplyOrders(name, s)
 	d.cfg.Frontier.Loaded(d.cfg.Loop.Now(), frontier.HostState{Host: name, State: s})
 	return s
 }
 
-// live puts a host into memory.
-func (d *desk) live(name string) {
+// live loads a host into memory.
+func (d *harness) live(name string) {
 	d.Helper()
 	d.schedule(name)
 	d.load(name, politeness.New(name))
 }
 
-// keep stores a host at an operator's interval.
-func (d *desk) keep(name string, asked time.Duration) {
+// keep stores a host with an operator's interval.
+func (d *harness) keep(name string, asked time.Duration) {
 	h := store.Host{Host: name}
 	if err := pace.Write(&h, politeness.New(name).WithAsked(asked), pace.Stored{}); err != nil {
 		d.Fatal(err)
@@ -233,8 +233,8 @@ func (d *desk) keep(name string, asked time.Duration) {
 	d.stored[name] = h
 }
 
-// kept is what is stored of a host.
-func (d *desk) kept(name string) (s politeness.State) {
+// kept returns the stored state of a host.
+func (d *harness) kept(name string) (s politeness.State) {
 	d.Helper()
 	if err := s.UnmarshalBinary(d.stored[name].Politeness); err != nil {
 		d.Fatalf("%s: %v", name, err)
@@ -242,28 +242,28 @@ func (d *desk) kept(name string) (s politeness.State) {
 	return s
 }
 
-// post is mail in memory, and the log of orders.
+// post is a mailbox in memory, and the log of orders.
 type post struct {
-	desk    *desk
+	harness *harness
 	waiting []ask.Letter
-	bodies  []store.Letter // those to workers of a fleet
+	bodies  []store.Letter // messages to workers of a fleet
 	replies map[string]ask.Answer
 	size    int // of the last answer
 	reads   int
 	logged  []store.Order
 }
 
-// put sends a question under a name.
+// put sends a question with an id.
 func (p *post) put(id string, q ask.Question) {
-	p.desk.mu.Lock()
-	defer p.desk.mu.Unlock()
+	p.harness.mu.Lock()
+	defer p.harness.mu.Unlock()
 	p.waiting = append(p.waiting, ask.Letter{ID: id, Question: q})
 }
 
 // Receive implements [ask.Mail].
 func (p *post) Receive(context.Context) ([]ask.Letter, error) {
-	p.desk.mu.Lock()
-	defer p.desk.mu.Unlock()
+	p.harness.mu.Lock()
+	defer p.harness.mu.Unlock()
 	p.reads++
 	list := p.waiting
 	p.waiting = nil
@@ -272,28 +272,27 @@ func (p *post) Receive(context.Context) ([]ask.Letter, error) {
 
 // Reply implements [ask.Mail].
 func (p *post) Reply(_ context.Context, id string, a ask.Answer) error {
-	p.desk.mu.Lock()
-	defer p.desk.mu.Unlock()
+	p.harness.mu.Lock()
+	defer p.harness.mu.Unlock()
 	if p.replies == nil {
 		p.replies = map[string]ask.Answer{}
 	}
 	p.replies[id] = a
-	p.desk.events = append(p.desk.events, "replied "+id)
+	p.harness.events = append(p.harness.events, "replied "+id)
 	return nil
 }
 
-// inStore is post as the store of a fleet has it. As there, a letter stays until it is
-// answered.
+// inStore is post as the store of a fleet offers it: a message stays until it is answered.
 type inStore struct {
 	store.Mail
 	store.Control
 	*post
 }
 
-// send sends a letter to the worker.
+// send sends a message to the worker.
 func (p *post) send(id int, body string) {
-	p.desk.mu.Lock()
-	defer p.desk.mu.Unlock()
+	p.harness.mu.Lock()
+	defer p.harness.mu.Unlock()
 	p.bodies = append(p.bodies, store.Letter{ID: store.LetterID(id), Body: []byte(body)})
 }
 
@@ -301,28 +300,28 @@ func (p *post) send(id int, body string) {
 func (p *post) order(id int, q ask.Question) {
 	body, err := json.Marshal(q)
 	if err != nil {
-		p.desk.Fatal(err)
+		p.harness.Fatal(err)
 	}
 	p.send(id, string(body))
 }
 
 func (s inStore) Letters(_ context.Context, _ time.Time, w store.WorkerID) ([]store.Letter, error) {
-	s.desk.mu.Lock()
-	defer s.desk.mu.Unlock()
+	s.harness.mu.Lock()
+	defer s.harness.mu.Unlock()
 	if s.reads++; w != self {
-		s.desk.Errorf("worker %d reads", w)
+		s.harness.Errorf("worker %d reads", w)
 	}
 	return slices.Clone(s.bodies), nil
 }
 
 func (s inStore) Reply(ctx context.Context, _ time.Time, w store.WorkerID, id store.LetterID, body []byte) error {
 	if w != self {
-		s.desk.Errorf("worker %d replies", w)
+		s.harness.Errorf("worker %d replies", w)
 	}
-	s.desk.mu.Lock()
+	s.harness.mu.Lock()
 	s.bodies = slices.DeleteFunc(s.bodies, func(l store.Letter) bool { return l.ID == id })
 	s.size = len(body)
-	s.desk.mu.Unlock()
+	s.harness.mu.Unlock()
 	var a ask.Answer
 	if err := json.Unmarshal(body, &a); err != nil {
 		return err
@@ -331,9 +330,9 @@ func (s inStore) Reply(ctx context.Context, _ time.Time, w store.WorkerID, id st
 }
 
 func (s inStore) LogOrder(_ context.Context, o store.Order) error {
-	s.desk.mu.Lock()
-	defer s.desk.mu.Unlock()
+	s.harness.mu.Lock()
+	defer s.harness.mu.Unlock()
 	s.logged = append(s.logged, o)
-	s.desk.events = append(s.desk.events, "logged "+o.What)
+	s.harness.events = append(s.harness.events, "logged "+o.What)
 	return nil
 }

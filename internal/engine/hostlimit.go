@@ -12,9 +12,9 @@ import (
 	"headway/store"
 )
 
-// takeHosts answers whether jobs may take hosts up, or asks the store: for a host that
-// is known to be taken, too, because sitemaps may wait there that came before we knew.
-func (js *jobs) takeHosts(work context.Context, now time.Time, list []frontier.Taking) {
+// reserveHosts decides whether jobs with a host limit may crawl more hosts, or asks the
+// store. It also asks for hosts already reserved, because sitemaps may wait there.
+func (js *jobs) reserveHosts(work context.Context, now time.Time, list []frontier.Taking) {
 	for _, t := range list {
 		r := js.runs[t.Job]
 		switch {
@@ -23,20 +23,20 @@ func (js *jobs) takeHosts(work context.Context, now time.Time, list []frontier.T
 			js.f.Took(now, t, false)
 		default:
 			r.wanted = append(r.wanted, t)
-			js.takeUp(work, r)
+			js.startReserve(work, r)
 		}
 	}
 }
 
-// takeUp asks about the hosts that are wanted, one question at a time. With a host
-// that was taken come its errands.
-func (js *jobs) takeUp(work context.Context, r *run) {
-	if r.taking || len(r.wanted) == 0 {
+// startReserve reserves the wanted hosts, one store request at a time, and reads their
+// errands.
+func (js *jobs) startReserve(work context.Context, r *run) {
+	if r.reserving || len(r.wanted) == 0 {
 		return
 	}
 	n := min(len(r.wanted), store.MaxHosts)
 	some := r.wanted[:n:n]
-	r.wanted, r.taking = r.wanted[n:], true
+	r.wanted, r.reserving = r.wanted[n:], true
 	hosts := make([]string, n)
 	wants := make([]store.Want, n)
 	for i, t := range some {
@@ -53,20 +53,20 @@ func (js *jobs) takeUp(work context.Context, r *run) {
 		}
 		return a, err
 	}, func(now time.Time, a answer, err error) {
-		r.taking = false
+		r.reserving = false
 		switch {
 		case js.runs[r.ID] != r:
 		case err != nil:
-			js.loop.FailUnless(work, fmt.Errorf("take hosts up: %w", err))
+			js.loop.FailUnless(work, fmt.Errorf("reserve hosts: %w", err))
 		default:
-			js.tookHostsUp(now, r, some, &a.taken, a.errands)
-			js.takeUp(work, r)
+			js.onHostsReserved(now, r, some, &a.taken, a.errands)
+			js.startReserve(work, r)
 		}
 	})
 }
 
-// tookHostsUp goes on with hosts as the store said.
-func (js *jobs) tookHostsUp(now time.Time, r *run, list []frontier.Taking, taken *store.Taken, errands []store.Errand) {
+// onHostsReserved continues with what the store granted.
+func (js *jobs) onHostsReserved(now time.Time, r *run, list []frontier.Taking, taken *store.Taken, errands []store.Errand) {
 	r.budget.Observe(now, limit.Use{Hosts: r.hosts.Learn(taken)})
 	for _, t := range list {
 		js.f.Took(now, t, r.hosts.Has(t.Host))
@@ -74,7 +74,7 @@ func (js *jobs) tookHostsUp(now time.Time, r *run, list []frontier.Taking, taken
 	js.sendErrands(now, errands)
 }
 
-// openHosts reads how many hosts the job has taken up, and which.
+// openHosts reads which hosts the job has reserved, and how many.
 func (r *run) openHosts(ctx context.Context) (n int64, err error) {
 	t, limited, err := r.Take(ctx, nil)
 	if err != nil || !limited {
@@ -84,9 +84,9 @@ func (r *run) openHosts(ctx context.Context) (n int64, err error) {
 	return r.hosts.Learn(&t), nil
 }
 
-// hostLimit is which hosts a job has taken up, where they are limited.
+// hostLimit tracks the reserved hosts of a job whose hosts are limited.
 type hostLimit struct {
-	hosts  *jobrun.Hosts     // nil where they are not
-	wanted []frontier.Taking // hosts on the schedule to be taken up, each once
-	taking bool              // the store is asked about some
+	hosts     *jobrun.Hosts     // nil without a limit
+	wanted    []frontier.Taking // scheduled hosts to be reserved, each once
+	reserving bool              // a reservation is under way
 }

@@ -19,23 +19,23 @@ import (
 	"headway/weburl"
 )
 
-// lookout looks at one host.
-type lookout struct {
+// hostSurvey surveys one host.
+type hostSurvey struct {
 	Host
-	*taking
+	*surveyRun
 	home     weburl.URL
 	secrets  fetch.Secrets
 	before   store.Host // as it was stored
 	verdict  robots.Verdict
 	rules    *robots.Rules
 	interval politeness.Interval // of the domain
-	other    weburl.URL          // where to look further
+	other    weburl.URL          // another host to survey
 	samples  []weburl.URL        // pages that sitemaps list
-	seen     int64               // pages that were considered for it
+	seen     int64               // pages considered as samples
 }
 
-// begin takes up what is known of the host.
-func (l *lookout) begin(d *borrow.Domain) {
+// begin loads the stored state of the host.
+func (l *hostSurvey) begin(d *borrow.Domain) {
 	l.home = l.Seed
 	if home, err := l.Seed.Resolve("/"); err == nil {
 		l.home = home
@@ -46,7 +46,7 @@ func (l *lookout) begin(d *borrow.Domain) {
 			l.secrets = s
 		}
 	}
-	l.treat()
+	l.choosePolicy()
 	l.State = politeness.New(l.Host.Host)
 	l.before = store.Host{Host: l.Host.Host}
 	for _, h := range d.Hosts {
@@ -59,16 +59,16 @@ func (l *lookout) begin(d *borrow.Domain) {
 	}
 }
 
-// treat chooses the policy.
-func (l *lookout) treat() {
+// choosePolicy chooses the policy.
+func (l *hostSurvey) choosePolicy() {
 	l.Policy = l.cfg.Strangers
 	if p := l.cfg.Policy; p.ForStrangers() || l.Owned {
 		l.Policy = p
 	}
 }
 
-// stored is the host as it is kept for other crawls.
-func (l *lookout) stored() (store.Host, error) {
+// stored returns the host in its stored form, for other crawls.
+func (l *hostSurvey) stored() (store.Host, error) {
 	h := l.before
 	if err := pace.Write(&h, l.State, pace.Of(&l.before)); err != nil {
 		return h, err
@@ -76,35 +76,35 @@ func (l *lookout) stored() (store.Host, error) {
 	return h, nil
 }
 
-// next is another host to look at: the one that the seed has moved to, or the
-// other scheme of one that nobody answers at.
-func (l *lookout) next() (weburl.URL, bool) { return l.other, !l.other.IsZero() }
+// next returns another host to survey: the target of a redirected seed, or the other scheme
+// of a host that cannot be connected to.
+func (l *hostSurvey) next() (weburl.URL, bool) { return l.other, !l.other.IsZero() }
 
-// look asks what there is to ask.
-func (l *lookout) look(ctx context.Context) error {
+// run fetches robots.txt, sitemaps and pages.
+func (l *hostSurvey) run(ctx context.Context) error {
 	if l.cfg.OptedOut(l.Seed) {
 		return nil
 	}
-	if err := l.askRobots(ctx); err != nil || l.stop() {
+	if err := l.fetchRobots(ctx); err != nil || l.stop() {
 		return err
 	}
-	if err := l.askSitemaps(ctx); err != nil || l.stop() {
+	if err := l.fetchSitemaps(ctx); err != nil || l.stop() {
 		return err
 	}
 	if l.allows(l.Seed) && l.fresh(l.Seed) {
 		l.Pages[l.Host.Host]++
 	}
-	return l.askPages(ctx)
+	return l.fetchPages(ctx)
 }
 
-// stop tells whether the host is not to be asked further.
-func (l *lookout) stop() bool {
+// stop reports whether to send no further requests to the host.
+func (l *hostSurvey) stop() bool {
 	return !l.Held.IsZero() || l.verdict.Access == robots.AccessNone || l.State.Refusing()
 }
 
-// turn waits for the host's turn and that of its domain. It is not ok for a host
-// that wants to be left alone for long.
-func (l *lookout) turn(ctx context.Context, what string) (ok bool, err error) {
+// waitTurn waits for the interval of the host and of its domain. It is not ok for a host
+// that is paused or on a long hold.
+func (l *hostSurvey) waitTurn(ctx context.Context, what string) (ok bool, err error) {
 	now := time.Now()
 	if until := l.State.HeldUntil(); l.State.Paused() || until.Sub(now) > patience {
 		l.Held = until
@@ -114,9 +114,9 @@ func (l *lookout) turn(ctx context.Context, what string) (ok bool, err error) {
 		return false, nil
 	}
 	l.mu.Lock()
-	l.tell(l.Host.Host, what)
+	l.report(l.Host.Host, what)
 	l.mu.Unlock()
-	if err := exchange.Turn(ctx, l.Policy, l.State); err != nil {
+	if err := exchange.WaitTurn(ctx, l.Policy, l.State); err != nil {
 		return false, err
 	}
 	if w := l.interval.Admit(time.Now(), l.Policy.DomainGap(l.State), politeness.DomainInterval); !w.Go() {
@@ -129,8 +129,9 @@ func (l *lookout) turn(ctx context.Context, what string) (ok bool, err error) {
 	return true, nil
 }
 
-// took learns how the host bore a request that was sent at a time; zero for never.
-func (l *lookout) took(x *exchange.Answer, sent time.Time) {
+// observe learns from the response to a request sent at the given time; zero if it was not
+// sent.
+func (l *hostSurvey) observe(x *exchange.Answer, sent time.Time) {
 	if sent.IsZero() {
 		return
 	}
@@ -143,37 +144,37 @@ func (l *lookout) took(x *exchange.Answer, sent time.Time) {
 	l.State, _ = l.Policy.Observe(l.State, now, a)
 	if x.Owned && !l.Owned {
 		l.Owned = true
-		l.treat()
+		l.choosePolicy()
 	}
 }
 
-func (l *lookout) asker() *exchange.Asker {
-	return &exchange.Asker{Fetcher: l.cfg.Fetcher, Agent: l.cfg.Agent}
+func (l *hostSurvey) requester() *exchange.Requester {
+	return &exchange.Requester{Fetcher: l.cfg.Fetcher, Agent: l.cfg.Agent}
 }
 
-func (l *lookout) asked() exchange.Host {
+func (l *hostSurvey) target() exchange.Host {
 	return exchange.Host{Home: l.home, Owned: l.Owned, Secrets: l.secrets}
 }
 
-// askRobots fetches and reads robots.txt.
-func (l *lookout) askRobots(ctx context.Context) error {
+// fetchRobots fetches and parses robots.txt.
+func (l *hostSurvey) fetchRobots(ctx context.Context) error {
 	if l.cfg.IgnoreRobots && l.Owned {
 		l.Robots.Ignored = true
 		l.Robots.Decision = robots.Decision{Allowed: true, Reason: robots.Ignored}
 		l.verdict = robots.Verdict{Access: robots.AccessAll, Reason: robots.Ignored}
 		return nil
 	}
-	if ok, err := l.turn(ctx, "robots.txt"); !ok {
+	if ok, err := l.waitTurn(ctx, "robots.txt"); !ok {
 		return err
 	}
-	r := l.asker().Robots(ctx, l.asked(), robots.State{}, l.cfg.RobotsTimeout)
+	r := l.requester().Robots(ctx, l.target(), robots.State{}, l.cfg.RobotsTimeout)
 	defer r.Close()
-	if r.Own != nil {
-		return r.Own
+	if r.LocalErr != nil {
+		return r.LocalErr
 	}
 	if r.Sent() {
-		// Redirects make it several requests: the interval counts from the last.
-		l.took(&r.Answer, r.At)
+		// With redirects it is several requests: the interval counts from the last.
+		l.observe(&r.Answer, r.At)
 		l.Requests += len(r.Hops) - 1
 	}
 	if r.File != nil {
@@ -196,11 +197,11 @@ func (l *lookout) askRobots(ctx context.Context) error {
 	return nil
 }
 
-// allows asks robots.txt about a URL of the host.
-func (l *lookout) allows(u weburl.URL) bool { return l.verdict.Decide(l.rules, u).Allowed }
+// allows checks a URL of the host against robots.txt.
+func (l *hostSurvey) allows(u weburl.URL) bool { return l.verdict.Decide(l.rules, u).Allowed }
 
-// askSitemaps reads the sitemaps of the host and counts what they list.
-func (l *lookout) askSitemaps(ctx context.Context) error {
+// fetchSitemaps reads the sitemaps of the host and counts their entries.
+func (l *hostSurvey) fetchSitemaps(ctx context.Context) error {
 	if !l.cfg.Sitemaps {
 		return nil
 	}
@@ -229,12 +230,12 @@ func (l *lookout) askSitemaps(ctx context.Context) error {
 	for len(queue) > 0 && len(l.Sitemaps) < MaxSitemaps && !l.stop() {
 		s := queue[0]
 		queue = queue[1:]
-		// Other hosts have clocks of their own; a crawl would ask there too.
+		// Other hosts have their own pace; a crawl would read these too.
 		if s.at.Host() != l.Host.Host || !l.allows(s.at) {
 			l.Unread++
 			continue
 		}
-		more, err := l.askSitemap(ctx, s.at)
+		more, err := l.fetchSitemap(ctx, s.at)
 		if err != nil {
 			return err
 		}
@@ -246,17 +247,17 @@ func (l *lookout) askSitemaps(ctx context.Context) error {
 	return nil
 }
 
-// askSitemap reads one, and returns what an index leads to.
-func (l *lookout) askSitemap(ctx context.Context, at weburl.URL) (more []weburl.URL, err error) {
-	if ok, err := l.turn(ctx, at.Path()); !ok {
+// fetchSitemap reads one sitemap, and returns those that an index lists.
+func (l *hostSurvey) fetchSitemap(ctx context.Context, at weburl.URL) (more []weburl.URL, err error) {
+	if ok, err := l.waitTurn(ctx, at.Path()); !ok {
 		return nil, err
 	}
-	s := l.asker().Sitemap(ctx, l.asked(), at)
+	s := l.requester().Sitemap(ctx, l.target(), at)
 	defer s.Close()
-	if s.Own != nil {
-		return nil, s.Own
+	if s.LocalErr != nil {
+		return nil, s.LocalErr
 	}
-	l.took(&s.Answer, s.Timing.Sent)
+	l.observe(&s.Answer, s.Timing.Sent)
 	look := Sitemap{URL: visit.Redact(at), Status: s.Status}
 	defer func() { l.Sitemaps = append(l.Sitemaps, look) }()
 	switch {
@@ -279,8 +280,8 @@ func (l *lookout) askSitemap(ctx context.Context, at weburl.URL) (more []weburl.
 	return more, nil
 }
 
-// entry counts one page that a sitemap lists.
-func (l *lookout) entry(u weburl.URL) {
+// entry counts one page of a sitemap.
+func (l *hostSurvey) entry(u weburl.URL) {
 	l.Listed++
 	switch {
 	case !l.scope.Decide(u, 1).In, l.cfg.OptedOut(u):
@@ -291,15 +292,15 @@ func (l *lookout) entry(u weburl.URL) {
 		l.Repeated++
 	default:
 		l.Pages[u.Host()]++
-		// Those at powers of two are kept: the last few lie far apart.
+		// Samples are kept at powers of two, so that the last few are far apart.
 		if l.seen++; u.Host() == l.Host.Host && l.seen&(l.seen-1) == 0 {
 			l.samples = append(l.samples, u.Clone())
 		}
 	}
 }
 
-// fresh tells whether a URL was not listed before, as far as that is kept.
-func (l *lookout) fresh(u weburl.URL) bool {
+// fresh reports whether a URL was not listed before, up to maxMarks.
+func (l *hostSurvey) fresh(u weburl.URL) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := u.Fingerprint128(weburl.Key{})
@@ -312,8 +313,8 @@ func (l *lookout) fresh(u weburl.URL) bool {
 	return true
 }
 
-// askPages fetches the seed and a few others.
-func (l *lookout) askPages(ctx context.Context) error {
+// fetchPages fetches the seed and a few others.
+func (l *hostSurvey) fetchPages(ctx context.Context) error {
 	pages := []weburl.URL{l.Seed}
 	for _, u := range slices.Backward(l.samples) {
 		if len(pages) < maxPages && !slices.Contains(pages, u) {
@@ -325,7 +326,7 @@ func (l *lookout) askPages(ctx context.Context) error {
 		if !l.allows(u) {
 			continue
 		}
-		v, err := l.askPage(ctx, u)
+		v, err := l.fetchPage(ctx, u)
 		if err != nil {
 			return err
 		}
@@ -348,8 +349,8 @@ func (l *lookout) askPages(ctx context.Context) error {
 	return nil
 }
 
-// countLinks counts the pages that the seed leads to.
-func (l *lookout) countLinks(v *visit.Visit) {
+// countLinks counts the pages that the seed links to.
+func (l *hostSurvey) countLinks(v *visit.Visit) {
 	known := map[weburl.URL]bool{}
 	for _, link := range v.Links {
 		u := link.URL
@@ -366,18 +367,18 @@ func (l *lookout) countLinks(v *visit.Visit) {
 	}
 }
 
-// askPage fetches and reads one page.
-func (l *lookout) askPage(ctx context.Context, u weburl.URL) (*visit.Visit, error) {
+// fetchPage fetches and parses one page.
+func (l *hostSurvey) fetchPage(ctx context.Context, u weburl.URL) (*visit.Visit, error) {
 	v := &visit.Visit{Item: visit.Item{URL: u, Found: visit.FoundSeed}}
-	if ok, err := l.turn(ctx, u.Path()); !ok {
+	if ok, err := l.waitTurn(ctx, u.Path()); !ok {
 		return v, err
 	}
-	page := l.asker().Page(ctx, exchange.PageRequest(v.Item, l.asked()), v)
+	page := l.requester().Page(ctx, exchange.PageRequest(v.Item, l.target()), v)
 	defer page.Close()
-	if page.Own != nil {
-		return v, page.Own
+	if page.LocalErr != nil {
+		return v, page.LocalErr
 	}
-	l.took(page, page.Timing.Sent)
+	l.observe(page, page.Timing.Sent)
 	l.Looks = append(l.Looks, Page{
 		URL: visit.Redact(u), Outcome: v.Outcome, Reason: v.Reason, Detail: v.Detail, Status: page.Status, Took: page.Timing.Total, Bytes: page.WireBytes,
 	})

@@ -11,9 +11,9 @@ import (
 	"headway/store"
 )
 
-// askTurns asks for turns of tenants with a rate: stretches of time in which no other
-// worker asks for them. One alone has them all.
-func (qs *queues) askTurns(ctx context.Context, now time.Time, wants []frontier.Turns) {
+// reserveRate reserves windows of the request rate of tenants, during which no other worker
+// sends for them. A crawl on one machine needs no coordination.
+func (qs *queues) reserveRate(ctx context.Context, now time.Time, wants []frontier.Turns) {
 	if len(wants) == 0 {
 		return
 	}
@@ -23,23 +23,23 @@ func (qs *queues) askTurns(ctx context.Context, now time.Time, wants []frontier.
 		list[i] = store.Stretch{Tenant: t.Tenant, Length: t.Length()}
 	}
 	shared, ok := qs.st.(store.Stretches)
-	if !ok || qs.alone {
+	if !ok || qs.solo {
 		for i, t := range turns {
 			qs.f.Given(t, now.Add(qs.rates.Take(now, list[i])))
 		}
 		return
 	}
-	type stretched struct {
+	type reserved struct {
 		waits []time.Duration
-		at    time.Time // counted from here they begin late rather than early
+		at    time.Time // start of the waits; a late start never exceeds the rate
 	}
-	loop.Ask(ctx, qs.loop, func(ctx context.Context) (s stretched, err error) {
+	loop.Ask(ctx, qs.loop, func(ctx context.Context) (s reserved, err error) {
 		s.waits, err = shared.Stretch(ctx, qs.loop.Now(), list)
 		s.at = qs.loop.Now()
 		return s, err
-	}, func(_ time.Time, s stretched, err error) {
+	}, func(_ time.Time, s reserved, err error) {
 		if err != nil {
-			qs.loop.FailUnless(ctx, fmt.Errorf("ask for turns: %w", err))
+			qs.loop.FailUnless(ctx, fmt.Errorf("reserve request rate: %w", err))
 			return
 		}
 		for i, t := range turns {
