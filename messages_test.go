@@ -89,7 +89,7 @@ func TestFleetQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts = 12
 		f := &fleet{simulated: newSimulated(t, hosts, small(60))}
-		if _, err := f.ask(ask.Question{Kind: ask.KindWorkers}, answered); !errors.Is(err, ask.ErrNobody) {
+		if _, err := f.ask(ask.Question{Kind: ask.KindWorkers}, answered); !errors.Is(err, ask.ErrNoAnswer) {
 			t.Errorf("a fleet without workers: %v", err)
 		}
 		id := f.submit(0)
@@ -127,7 +127,7 @@ func TestFleetQuestions(t *testing.T) {
 		if u := f.must(ask.Question{Kind: ask.KindURL, Job: id, URL: host(3) + "/elsewhere"}, answered).URL; u == nil || u.Where != ask.PlaceQueued || u.Host == nil {
 			t.Errorf("a URL: %+v", u)
 		}
-		if _, err := f.ask(ask.Question{Kind: ask.KindHosts, Host: "http://nobody.example"}, answered); err == nil || errors.Is(err, ask.ErrNobody) {
+		if _, err := f.ask(ask.Question{Kind: ask.KindHosts, Host: "http://nobody.example"}, answered); err == nil || errors.Is(err, ask.ErrNoAnswer) {
 			t.Errorf("a host that is not there: %v", err)
 		}
 		if _, err := f.ask(ask.Question{Kind: ask.KindStopDiscovery, Job: id}, answered); err == nil || !strings.Contains(err.Error(), "drain") {
@@ -229,7 +229,7 @@ func TestFleetOwnerGone(t *testing.T) {
 		pass(10 * time.Second)
 		owner := f.ownerOf(host(2), workers)
 		owner.crash()
-		if _, err := f.ask(ask.Question{Kind: ask.KindHosts, Host: host(2)}, answered); !errors.Is(err, ask.ErrNobody) {
+		if _, err := f.ask(ask.Question{Kind: ask.KindHosts, Host: host(2)}, answered); !errors.Is(err, ask.ErrNoAnswer) {
 			t.Errorf("question to a dead worker: %v", err)
 		}
 		part := f.must(ask.Question{Kind: ask.KindWorkers}, answered)

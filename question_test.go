@@ -20,12 +20,12 @@ import (
 // post is a mailbox in memory.
 type post struct {
 	mu      sync.Mutex
-	letters []ask.Letter
+	letters []ask.Message
 	replies map[string]ask.Answer
 	n       int
 }
 
-func (p *post) Receive(context.Context) ([]ask.Letter, error) {
+func (p *post) Receive(context.Context) ([]ask.Message, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	letters := p.letters
@@ -48,7 +48,7 @@ func (p *post) ask(q ask.Question) ask.Answer {
 	p.mu.Lock()
 	p.n++
 	id := fmt.Sprint(p.n)
-	p.letters = append(p.letters, ask.Letter{ID: id, Question: q})
+	p.letters = append(p.letters, ask.Message{ID: id, Question: q})
 	p.mu.Unlock()
 	for {
 		time.Sleep(50 * time.Millisecond) // virtual time

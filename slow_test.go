@@ -30,14 +30,14 @@ type curious struct {
 	status []*ask.Status
 }
 
-func (c *curious) Receive(context.Context) ([]ask.Letter, error) {
+func (c *curious) Receive(context.Context) ([]ask.Message, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.at) < time.Second {
 		return nil, nil
 	}
 	c.at = time.Now()
-	return []ask.Letter{{ID: "how", Question: ask.Question{Kind: ask.KindStatus}}}, nil
+	return []ask.Message{{ID: "how", Question: ask.Question{Kind: ask.KindStatus}}}, nil
 }
 
 func (c *curious) Reply(_ context.Context, _ string, a ask.Answer) error {

@@ -16,26 +16,26 @@ import (
 	"headway/weburl"
 )
 
-// Comparison is what differs between two crawls.
+// Comparison lists what differs between two crawls.
 type Comparison struct {
 	Before CrawlSum `json:"before"`
 	After  CrawlSum `json:"after"`
-	// Certain tells whether a page that the later crawl did not meet is gone: it
-	// looked everywhere. Otherwise it may not have come that far.
+	// Certain reports whether the later crawl was complete, so that a page it did
+	// not find is gone. Otherwise it may not have got that far.
 	Certain bool `json:"certain"`
-	// Whole tells whether a page that the earlier crawl did not meet is new: it
-	// looked everywhere.
+	// Whole reports whether the earlier crawl was complete, so that a page it did
+	// not find is new.
 	Whole bool `json:"whole"`
-	// Settings are those that differ and decide what is crawled, for people.
+	// Settings are those that differ and affect what is crawled, for people.
 	Settings []string `json:"settings,omitempty"`
-	Changes  []Change `json:"changes"` // one for each kind, in the order of Kinds
-	Same     int64    `json:"same"`    // pages that were and are there, unchanged
-	// Unread are pages that were and are there, of which the earlier crawl read
-	// only that they had not changed since one before it.
+	Changes  []Change `json:"changes"` // one for each kind, in the order of ChangeKinds
+	Same     int64    `json:"same"`    // pages present in both, unchanged
+	// Unread are pages present in both, of which the earlier crawl only knows that
+	// they had not changed since a still earlier one.
 	Unread int64 `json:"unread,omitempty"`
 }
 
-// CrawlSum is one of the two crawls in numbers.
+// CrawlSum is the totals of one of the two crawls.
 type CrawlSum struct {
 	State job.State `json:"state"`
 	Ended time.Time `json:"ended,omitzero"`
@@ -48,20 +48,20 @@ type ChangeKind string
 
 // The kinds of change.
 const (
-	PageNew       ChangeKind = "new"        // there now, and not seen before
-	PageGone      ChangeKind = "gone"       // there before, and not met any more
-	PageDead      ChangeKind = "newly_dead" // there before, and dead now
-	PageRecovered ChangeKind = "recovered"  // there now, and seen before without success
-	PageChanged   ChangeKind = "changed"    // there before and now, with another text, title, description or canonical
-	PageLost      ChangeKind = "lost"       // there before, and now neither there nor dead: its outcome says what
-	PageWaits     ChangeKind = "waits"      // there before, and not asked for yet
-	PageApart     ChangeKind = "apart"      // there before, on a host the later crawl has nothing of
-	PageSlower    ChangeKind = "slower"     // there before and now, and answered much later
-	PageExcluded  ChangeKind = "excluded"   // there before, and left out by the settings of the later crawl
-	PageIncluded  ChangeKind = "included"   // there now, and not looked for by the earlier crawl
+	PageNew       ChangeKind = "new"        // present now, not seen before
+	PageGone      ChangeKind = "gone"       // present before, not found any more
+	PageDead      ChangeKind = "newly_dead" // present before, dead now
+	PageRecovered ChangeKind = "recovered"  // present now, seen before without success
+	PageChanged   ChangeKind = "changed"    // present in both, with another text, title, description or canonical
+	PageLost      ChangeKind = "lost"       // present before, now neither present nor dead; see its outcome
+	PageWaits     ChangeKind = "waits"      // present before, not requested yet
+	PageApart     ChangeKind = "apart"      // present before, on a host of which the later crawl has no URL
+	PageSlower    ChangeKind = "slower"     // present in both, much slower now
+	PageExcluded  ChangeKind = "excluded"   // present before, excluded by the settings of the later crawl
+	PageIncluded  ChangeKind = "included"   // present now, not requested by the earlier crawl
 )
 
-// ChangeKinds lists the kinds in the order they are told.
+// ChangeKinds lists the kinds in display order.
 var ChangeKinds = []ChangeKind{PageDead, PageGone, PageLost, PageWaits, PageApart, PageExcluded, PageNew, PageIncluded, PageRecovered, PageChanged, PageSlower}
 
 // changeWords are the kinds in words.
@@ -71,8 +71,8 @@ var changeWords = map[ChangeKind]string{
 	PageExcluded: "excluded by the settings of the later crawl", PageIncluded: "out of scope in the earlier crawl",
 }
 
-// Words names a kind for people. A page that was not met again is gone only if
-// the later crawl looked everywhere, and new only if the earlier one did.
+// Words names a kind for people. A page that was not found again is gone only if the
+// later crawl was complete, and new only if the earlier one was.
 func (c *Comparison) Words(k ChangeKind) string {
 	if k == PageNew && !c.Whole {
 		return "not seen before (the earlier crawl is not complete)"
@@ -102,8 +102,8 @@ type ChangedURL struct {
 	AfterMS  ask.Millis    `json:"after_ms,omitempty"`
 }
 
-// A page is slower when it takes this many times as long, and so much longer:
-// less is noise.
+// A page counts as slower if it takes this many times as long, and this much longer;
+// smaller differences are noise.
 const (
 	slowerTimes = 2
 	slowerBy    = 250 * time.Millisecond
@@ -113,31 +113,31 @@ const (
 type Side struct {
 	Reader store.Reader
 	Job    job.ID
-	// Asked is what was asked for; nil for what the job says.
-	Asked *Asked
-	// Interrupted says that nobody works on it, though its job still runs.
+	// Spec is the specification; nil means the one stored with the job.
+	Spec *CrawlSpec
+	// Interrupted says that no process works on it although its job is running.
 	Interrupted bool
 }
 
-// Interrupted is how a crawl stands that was killed.
+// Interrupted is the state of a crawl that was killed.
 const Interrupted job.State = "interrupted"
 
-// asked is what the crawl was asked for.
-func (s Side) asked(ctx context.Context) (*Asked, error) {
-	if s.Asked != nil {
-		return s.Asked, nil
+// spec returns the specification of the crawl.
+func (s Side) spec(ctx context.Context) (*CrawlSpec, error) {
+	if s.Spec != nil {
+		return s.Spec, nil
 	}
 	j, err := s.Reader.Job(ctx, s.Job)
 	if err != nil {
 		return nil, err
 	}
-	a, err := AskedOf(j)
+	a, err := CrawlSpecOf(j)
 	return &a, err
 }
 
-// Compare reads two crawls, the earlier one first. Of each kind of change it names
-// up to most URLs; memory does not grow with the crawls. Progress, if not nil, is
-// told how many URLs of both were read.
+// Compare compares two crawls, the earlier one first. It lists up to most URLs per kind
+// of change; memory does not grow with the crawls. progress, if not nil, is called with
+// the number of URLs read so far from both.
 func Compare(ctx context.Context, before, after Side, most int, progress func(read, of int64)) (*Comparison, error) {
 	c := &comparing{before: before, after: after, most: most, kinds: map[ChangeKind]*Change{}, progress: progress, hosts: map[string]bool{}}
 	for _, k := range ChangeKinds {
@@ -155,10 +155,10 @@ func Compare(ctx context.Context, before, after Side, most int, progress func(re
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	c.of = c.out.Before.Seen + c.out.After.Seen
-	if err := c.walk(ctx, before, c.was); err != nil {
+	if err := c.walk(ctx, before, c.compareEarlier); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	if err := c.walk(ctx, after, c.is); err != nil {
+	if err := c.walk(ctx, after, c.compareLater); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	for _, k := range ChangeKinds {
@@ -184,19 +184,19 @@ func (s Side) sum(ctx context.Context) (CrawlSum, error) {
 	return sum, nil
 }
 
-// readSettings finds which settings differ, and the scopes that follow from them.
+// readSettings finds the settings that differ, and rebuilds both scopes.
 func (c *comparing) readSettings(ctx context.Context) error {
-	before, err := c.before.asked(ctx)
+	before, err := c.before.spec(ctx)
 	if err != nil {
 		return err
 	}
-	after, err := c.after.asked(ctx)
+	after, err := c.after.spec(ctx)
 	if err != nil {
 		return err
 	}
 	c.out.Settings = Differences(before, after)
-	if !before.whole() || !after.whole() {
-		return nil // of many seeds the first are kept: no scope follows from them
+	if !before.hasAllSeeds() || !after.hasAllSeeds() {
+		return nil // not all seeds are stored, so the scope is not known
 	}
 	if c.wasIn, _, err = before.rules(); err != nil {
 		return err
@@ -205,8 +205,7 @@ func (c *comparing) readSettings(ctx context.Context) error {
 	return err
 }
 
-// leftOut tells whether the settings of one crawl leave out what those of the other
-// let in.
+// leftOut reports whether one crawl's settings exclude what the other's include.
 func leftOut(by, not *scope.Rules, e *store.Entry) bool {
 	if by == nil || not == nil {
 		return false
@@ -220,9 +219,9 @@ func leftOut(by, not *scope.Rules, e *store.Entry) bool {
 	return !decide(by) && decide(not)
 }
 
-// notLookedFor tells whether a crawl met a URL but had no reason, or no time, to ask
-// for it.
-func notLookedFor(e *store.Entry) bool {
+// notRequested reports whether a crawl saw a URL but did not request it, because of its
+// settings or limits.
+func notRequested(e *store.Entry) bool {
 	switch e.Outcome {
 	case visit.Pending, visit.Deferred:
 		return true
@@ -233,7 +232,7 @@ func notLookedFor(e *store.Entry) bool {
 	}
 }
 
-// comparing is a comparison under way.
+// comparing is a comparison in progress.
 type comparing struct {
 	before, after Side
 	most          int
@@ -241,14 +240,14 @@ type comparing struct {
 	out           Comparison
 	progress      func(read, of int64)
 	read, of      int64
-	hosts         map[string]bool // of the later crawl: whether it has anything of them
-	wasIn, isIn   *scope.Rules    // of the earlier and the later crawl; nil where that is not known
+	hosts         map[string]bool // hosts of the later crawl: whether it has any URL there
+	wasIn, isIn   *scope.Rules    // scope of the earlier and the later crawl; nil if not known
 }
 
 // comparePage is how many URLs are read at a time.
 const comparePage = 1000
 
-// walk looks at every URL of one side.
+// walk calls look for every URL of one side.
 func (c *comparing) walk(ctx context.Context, s Side, look func(context.Context, *store.Entry) error) error {
 	q := store.Query{Job: s.Job, Max: comparePage}
 	for {
@@ -272,22 +271,22 @@ func (c *comparing) walk(ctx context.Context, s Side, look func(context.Context,
 	}
 }
 
-func there(e *store.Entry) bool {
+func isPresent(e *store.Entry) bool {
 	return e.Outcome == visit.Fetched || e.Outcome == visit.NotModified
 }
 
-// other finds a URL on the other side, nil if it is not there.
+// other finds a URL on the other side; nil if it is not there.
 func (s Side) other(ctx context.Context, u weburl.URL) (*store.Entry, error) {
 	e, err := s.Reader.Lookup(ctx, s.Job, u)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil //nolint:nilnil // a URL that was not seen is an answer
+		return nil, nil //nolint:nilnil // a URL that was not seen is a valid result
 	}
 	return &e, err
 }
 
-// was looks at a URL of the earlier crawl.
-func (c *comparing) was(ctx context.Context, old *store.Entry) error {
-	if !there(old) {
+// compareEarlier classifies a URL of the earlier crawl.
+func (c *comparing) compareEarlier(ctx context.Context, old *store.Entry) error {
+	if !isPresent(old) {
 		return nil
 	}
 	now, err := c.after.other(ctx, old.Item.URL)
@@ -310,7 +309,7 @@ func (c *comparing) was(ctx context.Context, old *store.Entry) error {
 		c.add(PageDead, old, now)
 	case now.Outcome == visit.Pending:
 		c.add(PageWaits, old, now)
-	case !there(now):
+	case !isPresent(now):
 		c.add(PageLost, old, now)
 	default:
 		c.both(old, now)
@@ -318,7 +317,7 @@ func (c *comparing) was(ctx context.Context, old *store.Entry) error {
 	return nil
 }
 
-// covers tells whether the later crawl has anything of a host.
+// covers reports whether the later crawl has any URL of a host.
 func (c *comparing) covers(ctx context.Context, host string) (bool, error) {
 	if known, ok := c.hosts[host]; ok {
 		return known, nil
@@ -334,10 +333,10 @@ func (c *comparing) covers(ctx context.Context, host string) (bool, error) {
 	return c.hosts[host], nil
 }
 
-// maxCovered bounds the hosts that are remembered.
+// maxCovered limits the cached hosts.
 const maxCovered = 100_000
 
-// both looks at a page that was and is there.
+// both classifies a page that is present in both crawls.
 func (c *comparing) both(old, now *store.Entry) {
 	if old.Visit == nil || now.Visit == nil {
 		return
@@ -357,25 +356,25 @@ func (c *comparing) both(old, now *store.Entry) {
 	}
 }
 
-// differs tells whether readers or search engines would notice.
+// differs reports whether readers or search engines would notice a change.
 func differs(a, b *visit.Page) bool {
 	return a.Digest != b.Digest || a.Title != b.Title || a.Description != b.Description || a.Canonical != b.Canonical
 }
 
-// is looks at a URL of the later crawl.
-func (c *comparing) is(ctx context.Context, now *store.Entry) error {
-	if !there(now) {
+// compareLater classifies a URL of the later crawl.
+func (c *comparing) compareLater(ctx context.Context, now *store.Entry) error {
+	if !isPresent(now) {
 		return nil
 	}
 	old, err := c.before.other(ctx, now.Item.URL)
 	switch {
 	case err != nil:
 		return err
-	case (old == nil || old.Outcome == visit.Skipped) && leftOut(c.wasIn, c.isIn, now), old != nil && notLookedFor(old):
+	case (old == nil || old.Outcome == visit.Skipped) && leftOut(c.wasIn, c.isIn, now), old != nil && notRequested(old):
 		c.add(PageIncluded, old, now)
 	case old == nil:
 		c.add(PageNew, nil, now)
-	case !there(old):
+	case !isPresent(old):
 		c.add(PageRecovered, old, now)
 	}
 	return nil

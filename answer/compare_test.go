@@ -12,7 +12,7 @@ import (
 	"headway/weburl"
 )
 
-// pages is a crawl as a comparison reads it.
+// pages is an in-memory crawl for comparisons.
 type pages struct {
 	store.Reader
 	state   job.State
@@ -134,7 +134,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareSettings keeps what settings left out apart from what is gone or new.
+// TestCompareSettings distinguishes excluded pages from gone and new ones.
 func TestCompareSettings(t *testing.T) {
 	const seed = `"seeds":["https://a.example/"],"seed_count":1,"scope":"host"`
 	before := &pages{state: job.Complete, spec: `{` + seed + `,"exclude":["/new/**"]}`}

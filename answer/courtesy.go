@@ -152,15 +152,15 @@ type Step struct {
 // MaxRefusals is how many refusals a receipt lists: the latest.
 const MaxRefusals = 1000
 
-// sameAnswer is how long after an answer a change of pace may still be a
-// reaction to it: reading the body and taking a turn in the loop lie between.
-const sameAnswer = 5 * time.Second
+// reactionTime is how long after a response a change of pace may still be a reaction to
+// it: reading the body and the loop's next turn take time.
+const reactionTime = 5 * time.Second
 
-// Courtesy collects what was recorded of one host. It keeps two numbers for each
-// request and a bounded list of refusals.
+// Courtesy collects the records about one host. It keeps two numbers per request and a
+// bounded list of refusals.
 type Courtesy struct {
 	refuses403 bool
-	urls       int // that were looked at
+	urls       int // URLs counted
 	receipt    Receipt
 	spans      []span
 	refusals   []Refusal
@@ -168,12 +168,11 @@ type Courtesy struct {
 	robots     map[string]*RobotsVersion
 }
 
-// span is a request: from the moment it was sent to the end of the answer, in
-// Unix nanoseconds.
+// span is a request, from sending to the end of the response, in Unix nanoseconds.
 type span struct{ from, to int64 }
 
-// NewCourtesy begins a receipt. Whether 403 is a refusal depends on the preset of
-// the crawl.
+// NewCourtesy starts a receipt. Whether 403 is a refusal depends on the preset of the
+// crawl.
 func NewCourtesy(refuses403 bool) *Courtesy {
 	return &Courtesy{refuses403: refuses403, statuses: map[int]int64{}, robots: map[string]*RobotsVersion{}}
 }
@@ -203,7 +202,7 @@ func (c *Courtesy) AddAttempt(v *visit.Visit) {
 	c.request(v)
 }
 
-// unconnected tells reasons for which no request may have left.
+// unconnected reports whether no request was sent for this reason.
 func unconnected(r visit.Reason) bool {
 	switch r {
 	case visit.DNS, visit.Connect, visit.TLS, visit.Timeout, visit.Protocol:
@@ -212,7 +211,7 @@ func unconnected(r visit.Reason) bool {
 	return false
 }
 
-// evidence notes which robots.txt decided.
+// evidence records which robots.txt decided.
 func (c *Courtesy) evidence(v *visit.Visit) {
 	for _, e := range v.Evidence {
 		switch e.Kind {
@@ -248,7 +247,7 @@ func (c *Courtesy) evidence(v *visit.Visit) {
 	}
 }
 
-// request counts a request that left.
+// request counts a request that was sent.
 func (c *Courtesy) request(v *visit.Visit) {
 	c.spans = append(c.spans, span{v.Timing.Sent.UnixNano(), v.Timing.End().UnixNano()})
 	c.receipt.Bytes += v.Answer.WireBytes
@@ -259,7 +258,7 @@ func (c *Courtesy) request(v *visit.Visit) {
 	}
 }
 
-// refused keeps a refusal, and the latest of too many.
+// refused records a refusal; of too many the latest are kept.
 func (c *Courtesy) refused(v *visit.Visit) {
 	c.receipt.Refusals++
 	c.refusals = append(c.refusals, Refusal{
@@ -277,8 +276,8 @@ func latest(list []Refusal) []Refusal {
 	return list[max(0, len(list)-MaxRefusals):]
 }
 
-// seconds reads a Retry-After that is a number. A date depends on the clock of
-// the server, which is not recorded.
+// seconds reads a Retry-After in seconds. A date depends on the server's clock, which
+// is not recorded.
 func seconds(text string) time.Duration {
 	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
 	if err != nil {
@@ -287,26 +286,26 @@ func seconds(text string) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// Sums are the robots.txt that decided, by SHA-256 in hexadecimal.
+// Sums are the SHA-256 sums, in hex, of the robots.txt files that decided.
 func (c *Courtesy) Sums() []string { return slices.Sorted(maps.Keys(c.robots)) }
 
-// CourtesyFacts is what a receipt says besides the requests.
+// CourtesyFacts are the facts of a receipt other than the requests.
 type CourtesyFacts struct {
 	Host    string
 	MadeAt  time.Time
 	Running bool
 	Who     Who
-	Now     *ask.Host          // how the host stands; nil where nothing is known
+	Now     *ask.Host          // current state of the host; nil if not known
 	AllSent int64              // see [Receipt.AllSent]
 	Paces   []store.PaceChange // oldest first
-	Orders  []ask.Change       // of the operator, oldest first; those about other hosts are left out
-	Robots  map[string]int     // bytes of the files that Sums names
+	Orders  []ask.Change       // of the operator, oldest first; those for other hosts are ignored
+	Robots  map[string]int     // size in bytes of the files in Sums
 	Earlier string             // another user agent that earlier runs used; empty for none
 	Cut     bool               // not all URLs were counted
-	Newest  int                // crawls that were looked at, where there are older ones; 0 for all
+	Newest  int                // number of crawls included, if there are older ones; 0 means all
 }
 
-// Receipt writes the receipt.
+// Receipt builds the receipt.
 func (c *Courtesy) Receipt(f CourtesyFacts) *Receipt {
 	r := c.receipt
 	r.Host, r.MadeAt, r.Running, r.Who, r.Now, r.AllSent = f.Host, f.MadeAt.UTC(), f.Running, f.Who, f.Now, f.AllSent
@@ -343,7 +342,7 @@ func (c *Courtesy) Receipt(f CourtesyFacts) *Receipt {
 	}
 	r.Orders = r.Orders[max(0, len(r.Orders)-MaxOrders):]
 	r.RefusalList = slices.Clone(latest(c.refusals))
-	r.react(c.spans)
+	r.groupIncidents(c.spans)
 	r.Instructions, r.Notes = instructions(f.Who, f.Host), r.notes()
 	if f.Earlier != "" {
 		r.Notes = append(r.Notes, fmt.Sprintf("Earlier runs of this crawl used the user agent %q.", f.Earlier))
@@ -357,7 +356,7 @@ func (c *Courtesy) Receipt(f CourtesyFacts) *Receipt {
 	return &r
 }
 
-// peak is how many requests were under way at once.
+// peak returns the maximum number of concurrent requests.
 func peak(spans []span) int {
 	ends := make([]int64, len(spans))
 	for i, s := range spans {
@@ -366,7 +365,7 @@ func peak(spans []span) int {
 	slices.Sort(ends)
 	most, ended := 0, 0
 	for i, s := range spans {
-		// One that ended at this very moment is over.
+		// A request that ended exactly now is not concurrent.
 		for ended < len(ends) && ends[ended] <= s.from && ended < i {
 			ended++
 		}
@@ -375,7 +374,7 @@ func peak(spans []span) int {
 	return most
 }
 
-// busiest is how many requests left in the fullest stretch of this length.
+// busiest returns the maximum number of requests within a window of this length.
 func busiest(spans []span, length time.Duration) int {
 	most, first := 0, 0
 	for i := range spans {
@@ -387,7 +386,7 @@ func busiest(spans []span, length time.Duration) int {
 	return most
 }
 
-// gaps measures the times between the starts of requests. They are cut, never
+// gaps measures the intervals between the starts of requests. They are truncated, never
 // rounded up.
 func (r *Receipt) gaps(spans []span) {
 	if len(spans) < 2 {
@@ -408,8 +407,8 @@ func (r *Receipt) gaps(spans []span) {
 	r.MedianGap = &median
 }
 
-// react makes incidents of the refusals and says what followed each.
-func (r *Receipt) react(spans []span) {
+// groupIncidents groups the refusals into incidents and records the reaction to each.
+func (r *Receipt) groupIncidents(spans []span) {
 	for _, x := range r.RefusalList {
 		n := len(r.Incidents)
 		if n == 0 || x.sent.After(r.Incidents[n-1].At) {
@@ -436,15 +435,15 @@ func (r *Receipt) react(spans []span) {
 	r.countInside(spans)
 	for i := range r.PaceChanges {
 		p := &r.PaceChanges[i]
-		// The last incident that had begun when the pace changed. Instants are
-		// stored in milliseconds, rounded up.
+		// The last incident that had started when the pace changed. Times are stored
+		// in milliseconds, rounded up.
 		n, _ := slices.BinarySearchFunc(r.Incidents, p.At, func(x Incident, at time.Time) int {
 			if x.At.After(at) {
 				return 1
 			}
 			return -1
 		})
-		if p.To <= p.From || n == 0 || p.At.Sub(r.Incidents[n-1].known) > sameAnswer {
+		if p.To <= p.From || n == 0 || p.At.Sub(r.Incidents[n-1].known) > reactionTime {
 			continue
 		}
 		if r.Incidents[n-1].PaceFrom == nil {
@@ -454,8 +453,8 @@ func (r *Receipt) react(spans []span) {
 	}
 }
 
-// countInside counts the requests that left though a refusal had been read that
-// asked for a time which was not over.
+// countInside counts the requests sent before the Retry-After of an already read refusal
+// had passed.
 func (r *Receipt) countInside(spans []span) {
 	read, incident, until := 0, -1, int64(0)
 	for _, s := range spans {
@@ -473,7 +472,7 @@ func (r *Receipt) countInside(spans []span) {
 	}
 }
 
-// instructions say how a webmaster slows or stops us, without writing to us.
+// instructions say how a site owner can slow or stop us without contacting us.
 func instructions(w Who, host string) []Step {
 	file := host + "/robots.txt"
 	steps := []Step{
@@ -496,7 +495,7 @@ func instructions(w Who, host string) []Step {
 	return steps
 }
 
-// notes say what the numbers leave out.
+// notes say what the numbers do not show.
 func (r *Receipt) notes() []string {
 	notes := []string{
 		"Counts, intervals and concurrency cover page requests, including every retry, from the moment a request was sent to the end of its response. Requests for robots.txt and sitemaps keep the same interval but are not recorded individually.",

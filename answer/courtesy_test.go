@@ -18,7 +18,7 @@ import (
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// asked is a visit of example.com that was sent so long after noon.
+// asked is a visit of example.com, sent this long after noon.
 func asked(t testing.TB, path string, after, took time.Duration, status int) *visit.Visit {
 	t.Helper()
 	u, err := weburl.Parse("https://example.com" + path)
@@ -77,7 +77,7 @@ func TestCourtesyMeasures(t *testing.T) {
 	}
 }
 
-// TestCourtesyPeakIsExact compares with counting at every moment.
+// TestCourtesyPeakIsExact compares with counting at every point in time.
 func TestCourtesyPeakIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 40).Draw(t, "n")
@@ -112,13 +112,13 @@ func TestCourtesyReactions(t *testing.T) {
 		return v
 	}
 	c.Add(asked(t, "/", 0, 100*ms, 200))
-	c.AddAttempt(refuse("/a?access_token=hunter2", sec, "5"))        // answered at 1.1 s
+	c.AddAttempt(refuse("/a?access_token=hunter2", sec, "5"))        // responded at 1.1 s
 	c.Add(asked(t, "/a", 7*sec, 100*ms, 200))                        // 5.9 s later
-	c.AddAttempt(refuse("/b", 10*sec, "30"))                         // answered at 10.1 s
+	c.AddAttempt(refuse("/b", 10*sec, "30"))                         // responded at 10.1 s
 	c.Add(asked(t, "/b", 20*sec, 100*ms, 200))                       // 9.9 s later: too early
-	c.AddAttempt(refuse("/c", 30*sec, "Sun, 15 Nov 2026 12:00 GMT")) // no number
-	c.AddAttempt(refuse("/d", 40*sec, ""))                           // nothing followed
-	c.AddAttempt(refuse("/d2", 40*sec+50*ms, "2"))                   // under way when the one before was read
+	c.AddAttempt(refuse("/c", 30*sec, "Sun, 15 Nov 2026 12:00 GMT")) // not a number
+	c.AddAttempt(refuse("/d", 40*sec, ""))                           // no request followed
+	c.AddAttempt(refuse("/d2", 40*sec+50*ms, "2"))                   // in flight when the one before was read
 
 	unsent := asked(t, "/e", 0, 0, 0)
 	unsent.Timing, unsent.Outcome, unsent.Reason = visit.Timing{}, visit.Failed, visit.Connect
@@ -132,7 +132,7 @@ func TestCourtesyReactions(t *testing.T) {
 		Paces: []store.PaceChange{
 			{At: noon.Add(1102 * ms), From: sec, To: 2 * sec, Cause: "incident"},
 			{At: noon.Add(8 * sec), From: 2 * sec, To: 1500 * ms, Cause: "probe"},
-			{At: noon.Add(29 * sec), From: 1500 * ms, To: 3 * sec, Cause: "incident"}, // nothing was refused near
+			{At: noon.Add(29 * sec), From: 1500 * ms, To: 3 * sec, Cause: "incident"}, // no refusal near it
 			{At: noon.Add(40*sec + 101*ms), From: 3 * sec, To: 4 * sec, Cause: "probe_failed"},
 		},
 	})
@@ -159,7 +159,7 @@ func TestCourtesyReactions(t *testing.T) {
 	want := []string{
 		`1 x https://example.com/a?access_token=REDACTED pace 1s→2s next 5.9s asked "5"`,
 		`1 x https://example.com/b next 9.9s asked "30" inside 2`,                         // at 20 s and 30 s
-		`1 x https://example.com/c next 9.9s asked "Sun, 15 Nov 2026 12:00 GMT" inside 2`, // until 40.1 s, as /b asked
+		`1 x https://example.com/c next 9.9s asked "Sun, 15 Nov 2026 12:00 GMT" inside 2`, // until 40.1 s, because of /b
 		`2 x https://example.com/d pace 3s→4s asked "2"`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -170,12 +170,12 @@ func TestCourtesyReactions(t *testing.T) {
 	}
 }
 
-// TestCourtesyCountsFromTheEnd holds a request that left when the time was over, and
-// not a moment before, against a refusal whose request was slow to leave.
+// TestCourtesyCountsFromTheEnd: Retry-After counts from when the refusal was read, even
+// if its request was slow to be sent.
 func TestCourtesyCountsFromTheEnd(t *testing.T) {
 	for early, want := range map[time.Duration]int{0: 0, time.Nanosecond: 1} {
 		c := NewCourtesy(false)
-		v := asked(t, "/a", 40*ms, 100*ms, 429) // its writing took 40 ms, its answer was read at 100 ms
+		v := asked(t, "/a", 40*ms, 100*ms, 429) // its writing took 40 ms, its response was read at 100 ms
 		v.Timing.Send, v.Answer.RetryAfter = 40*ms, "5"
 		c.AddAttempt(v)
 		c.Add(asked(t, "/b", 5*sec+100*ms-early, 10*ms, 200))
@@ -225,12 +225,12 @@ func TestCourtesyRobots(t *testing.T) {
 	}
 }
 
-// TestCourtesyBound lists the latest of very many refusals, and says so.
+// TestCourtesyBound checks that the latest of very many refusals are listed.
 func TestCourtesyBound(t *testing.T) {
 	c := NewCourtesy(false)
 	const n = 5 * MaxRefusals
 	for i := range n {
-		at := time.Duration((i*7919)%n) * sec // in no order
+		at := time.Duration((i*7919)%n) * sec // unordered
 		c.Add(asked(t, "/", at, ms, 503))
 	}
 	r := c.Receipt(CourtesyFacts{})
@@ -247,7 +247,7 @@ func TestCourtesyBound(t *testing.T) {
 	}
 }
 
-// TestReceiptKeys pins the names that programs read.
+// TestReceiptKeys pins the JSON keys.
 func TestReceiptKeys(t *testing.T) {
 	gap := ask.Millis(sec)
 	text, err := json.Marshal(Receipt{SmallestGap: &gap, From: noon})
@@ -267,7 +267,7 @@ func TestReceiptKeys(t *testing.T) {
 	}
 }
 
-// TestReceiptOrders lists what the operator ordered about this host, and not who.
+// TestReceiptOrders lists the operator's orders for this host, without who gave them.
 func TestReceiptOrders(t *testing.T) {
 	orders := []ask.Change{
 		{At: noon, By: "ann", Order: ask.KindSlow, Host: "https://example.com", Before: "1s", After: "5s"},

@@ -15,24 +15,23 @@ import (
 	"headway/store"
 )
 
-// Crawl is a crawl to look at: as it was asked for, as it is stored and, while it
-// runs, as it says itself.
+// Crawl is a crawl to inspect: its specification, its stored state and, while it runs,
+// its live state.
 type Crawl struct {
 	Store   store.Reader
 	Job     store.Job
-	Asked   Asked
-	Fleet   bool // a job of a fleet, not a crawl of this machine alone
+	Spec    CrawlSpec
+	Fleet   bool // a job of a fleet, not a local crawl
 	Running bool
-	Asker   ask.Asker // who answers while it runs
+	Asker   ask.Asker // answers questions while the crawl runs
 
-	// MaxHosts bounds the hosts that are looked at; 0 is all.
+	// MaxHosts limits the hosts that are read; 0 means all.
 	MaxHosts int
-	// Warn is told what an answer lacks, in a sentence; nil for nobody.
+	// Warn is called with a sentence about missing data; may be nil.
 	Warn func(text string)
 }
 
-// answerTime is how long a running crawl is given to answer before what is stored
-// must do.
+// answerTime is how long to wait for a running crawl before using stored data.
 const answerTime = 2 * time.Second
 
 func (c *Crawl) warn(format string, args ...any) {
@@ -41,13 +40,13 @@ func (c *Crawl) warn(format string, args ...any) {
 	}
 }
 
-// Policy is how a host was treated: a policy that is only fit for owned hosts did
-// not apply to others.
+// Policy returns the policy that applied to a host: one that is only allowed for owned
+// hosts did not apply to others.
 func (c *Crawl) Policy(host string) politeness.Policy {
 	preset, _ := politeness.Preset(politeness.DefaultPreset)
-	policy := c.Asked.Policy
+	policy := c.Spec.Policy
 	if policy == (politeness.Policy{}) {
-		if policy, _ = politeness.Preset(c.Asked.Preset); policy == (politeness.Policy{}) {
+		if policy, _ = politeness.Preset(c.Spec.Preset); policy == (politeness.Policy{}) {
 			return preset
 		}
 	}
@@ -57,26 +56,26 @@ func (c *Crawl) Policy(host string) politeness.Policy {
 	return preset
 }
 
-// owned tells whether a host counted as the operator's own.
+// owned reports whether a host counted as owned.
 func (c *Crawl) owned(host string) bool {
 	u, err := store.ParseHost(host)
 	if err != nil {
 		return false
 	}
-	if slices.ContainsFunc(c.Asked.Owned, func(name string) bool { return strings.EqualFold(name, u.Hostname()) }) {
+	if slices.ContainsFunc(c.Spec.Owned, func(name string) bool { return strings.EqualFold(name, u.Hostname()) }) {
 		return true
 	}
 	addr, err := netip.ParseAddr(u.Hostname())
 	if err != nil && (u.Hostname() == "localhost" || strings.HasSuffix(u.Hostname(), ".localhost")) {
 		addr, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
 	}
-	return err == nil && slices.ContainsFunc(c.Asked.AllowPrivate, func(text string) bool {
+	return err == nil && slices.ContainsFunc(c.Spec.AllowPrivate, func(text string) bool {
 		r, err := guard.ParseRange(text)
-		return err == nil && r.Opens(addr) // it was checked when it was asked for
+		return err == nil && r.Opens(addr) // it was validated when the crawl started
 	})
 }
 
-// live asks the crawl, if it runs, about one host or all with work, by name.
+// live queries the running crawl about one host, or about all with work, by name.
 func (c *Crawl) live(ctx context.Context, host string) map[string]ask.Host {
 	if !c.Running {
 		return nil
@@ -84,7 +83,7 @@ func (c *Crawl) live(ctx context.Context, host string) map[string]ask.Host {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	a, err := c.Asker.Ask(ctx, ask.Question{Kind: ask.KindHosts, Job: c.Job.ID, Host: host})
-	if errors.Is(err, ask.ErrNobody) {
+	if errors.Is(err, ask.ErrNoAnswer) {
 		c.warn("the crawl is running but does not respond; showing its stored state")
 	}
 	if a.Answered < a.Asked {
@@ -97,7 +96,7 @@ func (c *Crawl) live(ctx context.Context, host string) map[string]ask.Host {
 	return live
 }
 
-// Hosts lists the hosts that have a part in the crawl.
+// Hosts lists the hosts of the crawl.
 func (c *Crawl) Hosts(ctx context.Context, q HostQuery, now time.Time) (*Hosts, error) {
 	live := c.live(ctx, "")
 	list := NewHostLister(q, now, c.Running, c.Job)
@@ -148,14 +147,13 @@ func (c *Crawl) host(e *store.HostEntry, live map[string]ask.Host, now time.Time
 	return h, nil
 }
 
-// HostStory is how a host stands, and how its pace came about.
+// HostStory is the state of a host with its pace changes.
 type HostStory struct {
 	Host
 	PaceChanges []PaceStep `json:"pace_changes"` // the latest, oldest first
 }
 
-// Host tells how one host stands. ErrNotFound of package store says that nothing
-// is known of it.
+// Host describes one host. It returns store.ErrNotFound if nothing is known about it.
 func (c *Crawl) Host(ctx context.Context, host string, now time.Time) (HostStory, error) {
 	live := c.live(ctx, host)
 	paces, err := c.Store.PaceChanges(ctx, host)
@@ -179,7 +177,7 @@ func (c *Crawl) Host(ctx context.Context, host string, now time.Time) (HostStory
 	return s, err
 }
 
-// status asks the crawl how it stands; nil if it does not answer.
+// status queries the state of the running crawl; nil if it does not respond.
 func (c *Crawl) status(ctx context.Context) *ask.Status {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

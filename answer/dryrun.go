@@ -19,25 +19,25 @@ import (
 	"headway/weburl"
 )
 
-// Bounds of the plan of a dry run.
+// Limits of the plan of a dry run.
 const (
-	maxPlanHosts    = 200     // that are told of
-	maxPlanURLs     = 100_000 // that are looked at; further ones are taken to be spread alike
-	maxPlanSitemaps = 500     // of a host
-	maxPlanPrefixes = 1000    // of a host that are told apart, and
-	planPrefixes    = 20      // of those, the largest that are told
+	maxPlanHosts    = 200     // listed
+	maxPlanURLs     = 100_000 // URLs read; further ones are assumed to be distributed similarity
+	maxPlanSitemaps = 500     // per host
+	maxPlanPrefixes = 1000    // distinct prefixes counted per host
+	planPrefixes    = 20      // of these, the largest that are listed
 )
 
-// Plan tells how a crawl would go by what a dry run of it found out. Of one that has
-// not ended that is what it knows so far.
+// Plan estimates a crawl from the results of its dry run. If that has not ended, the
+// plan contains what is known so far.
 func (c *Crawl) Plan(ctx context.Context, now time.Time) (Plan, error) {
-	r := &planReader{Crawl: c, now: now, hosts: map[string]*hostFinds{}}
-	_, seeds, err := c.Asked.rules()
+	r := &planReader{Crawl: c, now: now, hosts: map[string]*hostFindings{}}
+	_, seeds, err := c.Spec.rules()
 	if err != nil {
 		return Plan{}, err
 	}
 	for _, u := range seeds {
-		if h := r.finds(u); h != nil && h.seed.IsZero() {
+		if h := r.findings(u); h != nil && h.seed.IsZero() {
 			h.seed = u
 		}
 	}
@@ -50,7 +50,7 @@ func (c *Crawl) Plan(ctx context.Context, now time.Time) (Plan, error) {
 	}
 	outside := counts.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.OutOfScope}]
 	f := PlanFacts{
-		Limits: PlanLimits(c.Job.Limits()), Links: c.Asked.Sitemaps != "only", Sitemaps: c.Asked.Sitemaps != "off",
+		Limits: PlanLimits(c.Job.Limits()), Links: c.Spec.Sitemaps != "only", Sitemaps: c.Spec.Sitemaps != "off",
 		NotAsked: r.beyond, Outside: outside, Dry: true, Unlooked: max(counts.Seen()-outside-r.looked, 0),
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.hosts)) {
@@ -71,7 +71,7 @@ func (c *Crawl) Plan(ctx context.Context, now time.Time) (Plan, error) {
 	return p, err
 }
 
-// PlanLimits are the limits of a job in plain data.
+// PlanLimits returns the limits of a job as plain data.
 func PlanLimits(e limit.Effective) []ask.Limit {
 	var list []ask.Limit
 	for _, l := range e.Ceilings() {
@@ -87,27 +87,27 @@ func PlanLimits(e limit.Effective) []ask.Limit {
 	return list
 }
 
-// planReader collects what a dry run found out.
+// planReader collects the results of a dry run.
 type planReader struct {
 	*Crawl
 	now    time.Time
-	hosts  map[string]*hostFinds
-	beyond int   // seeds and URLs of hosts that are not told of
-	looked int64 // URLs
+	hosts  map[string]*hostFindings
+	beyond int   // seeds and URLs of hosts that are not listed
+	looked int64 // URLs read
 }
 
-// hostFinds is what was found on one host.
-type hostFinds struct {
+// hostFindings is what was found on one host.
+type hostFindings struct {
 	seed     weburl.URL // the first one, or the first URL
 	domain   string
 	pages    int64
-	counts   map[visit.Reason]int64 // of those that ended otherwise
-	sitemaps map[weburl.URL]int     // with the URLs they list
+	counts   map[visit.Reason]int64 // those that ended otherwise
+	sitemaps map[weburl.URL]int     // with the number of URLs they list
 	prefixes map[string]int64
 }
 
-// finds returns what was found on a host, nil for one beyond those told of.
-func (r *planReader) finds(u weburl.URL) *hostFinds {
+// findings returns what was found on a host; nil for a host that is not listed.
+func (r *planReader) findings(u weburl.URL) *hostFindings {
 	name := u.Host()
 	h := r.hosts[name]
 	if h == nil && len(r.hosts) == maxPlanHosts {
@@ -115,13 +115,13 @@ func (r *planReader) finds(u weburl.URL) *hostFinds {
 		return nil
 	}
 	if h == nil {
-		h = &hostFinds{domain: u.Domain(), counts: map[visit.Reason]int64{}, sitemaps: map[weburl.URL]int{}, prefixes: map[string]int64{}}
+		h = &hostFindings{domain: u.Domain(), counts: map[visit.Reason]int64{}, sitemaps: map[weburl.URL]int{}, prefixes: map[string]int64{}}
 		r.hosts[name] = h
 	}
 	return h
 }
 
-// readURLs looks at the URLs of the job.
+// readURLs reads the URLs of the job.
 func (r *planReader) readURLs(ctx context.Context) error {
 	q := store.Query{Job: r.Job.ID, Max: store.MaxPage}
 	for r.looked < maxPlanURLs {
@@ -131,7 +131,7 @@ func (r *planReader) readURLs(ctx context.Context) error {
 		}
 		for i := range page.Entries {
 			r.looked++
-			if h := r.finds(page.Entries[i].Item.URL); h != nil {
+			if h := r.findings(page.Entries[i].Item.URL); h != nil {
 				h.add(&page.Entries[i])
 			}
 		}
@@ -143,7 +143,7 @@ func (r *planReader) readURLs(ctx context.Context) error {
 }
 
 // add counts one URL.
-func (f *hostFinds) add(e *store.Entry) {
+func (f *hostFindings) add(e *store.Entry) {
 	u, via := e.Item.URL, e.Item.Via
 	if f.seed.IsZero() {
 		f.seed = u
@@ -162,7 +162,7 @@ func (f *hostFinds) add(e *store.Entry) {
 	}
 }
 
-// prefixOf is the first part of a path: /shop/ of /shop/shoes/1.
+// prefixOf returns the first part of a path: /shop/ for /shop/shoes/1.
 func prefixOf(u weburl.URL) string {
 	path := strings.TrimPrefix(u.Path(), "/")
 	if first, _, more := strings.Cut(path, "/"); more {
@@ -171,8 +171,8 @@ func prefixOf(u weburl.URL) string {
 	return "/"
 }
 
-// planHost puts what was found on a host beside what is stored of it.
-func (r *planReader) planHost(ctx context.Context, name string, f *hostFinds) (PlanHost, error) {
+// planHost combines what was found on a host with what is stored about it.
+func (r *planReader) planHost(ctx context.Context, name string, f *hostFindings) (PlanHost, error) {
 	stored, err := r.Store.Host(ctx, name)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return PlanHost{}, err
@@ -205,12 +205,11 @@ func (r *planReader) planHost(ctx context.Context, name string, f *hostFinds) (P
 	return h, nil
 }
 
-// Treat says at which pace a host would be asked, by how it is treated and what was
-// learned of it.
+// Treat sets the pace of a host from the policy and what was learned about it.
 func (h *PlanHost) Treat(p politeness.Policy, s politeness.State, now time.Time) {
 	stands := ask.HostOf(h.Host, p, s)
 	h.Pace, h.Source, h.InFlight, h.Robots.CrawlDelay = stands.Pace, stands.Source, p.InFlight, stands.CrawlDelay
-	// With what is random about it, on average.
+	// Including the average of the random part.
 	d := max(p.Pace(s), p.Base+p.Spread/2)
 	h.Interval = ask.Millis(d + d*time.Duration(p.Jitter)/200)
 	if h.Robots.CrawlDelay > 0 {
@@ -221,7 +220,7 @@ func (h *PlanHost) Treat(p politeness.Policy, s politeness.State, now time.Time)
 	}
 }
 
-// addRobots says what the stored robots.txt of a host says of its seed.
+// addRobots adds what the stored robots.txt of a host says about its seed.
 func (r *planReader) addRobots(ctx context.Context, h *PlanHost, stored []byte, seed weburl.URL) error {
 	var state robots.State
 	if len(stored) == 0 {
@@ -231,7 +230,7 @@ func (r *planReader) addRobots(ctx context.Context, h *PlanHost, stored []byte, 
 	if err := state.UnmarshalBinary(stored); err != nil {
 		return fmt.Errorf("robots state of %s: %w", h.Host, err)
 	}
-	verdict := robots.Policy{AllowUnreachable: r.Asked.Policy.AllowUnreachableRobots}.Verdict(state, r.now)
+	verdict := robots.Policy{AllowUnreachable: r.Spec.Policy.AllowUnreachableRobots}.Verdict(state, r.now)
 	var rules *robots.Rules
 	if state.Known == robots.Copy {
 		version, err := r.Store.Robots(ctx, state.Sum)
@@ -239,7 +238,7 @@ func (r *planReader) addRobots(ctx context.Context, h *PlanHost, stored []byte, 
 			return err
 		}
 		file := robots.Parse(version.Body)
-		rules = file.For(r.Asked.agent())
+		rules = file.For(r.Spec.agent())
 		for name := range file.Sitemaps() {
 			if len(h.Robots.Sitemaps) < maxPlanSitemaps {
 				h.Robots.Sitemaps = append(h.Robots.Sitemaps, name)
@@ -251,8 +250,8 @@ func (r *planReader) addRobots(ctx context.Context, h *PlanHost, stored []byte, 
 	return nil
 }
 
-// stopped says why nothing of a host would be fetched.
-func (f *hostFinds) stopped(h *PlanHost, s politeness.State) (blocked, failure string) {
+// stopped says why nothing would be fetched from a host.
+func (f *hostFindings) stopped(h *PlanHost, s politeness.State) (blocked, failure string) {
 	switch {
 	case s.Paused():
 		return "paused by an operator", ""

@@ -12,17 +12,17 @@ import (
 	"headway/visit"
 )
 
-// readable is a store in memory as far as plans read one.
+// readable is an in-memory store with the methods that plans need.
 type readable struct {
 	*memory.Store
 	missing
 }
 
-// missing is what it does not have: nobody asks.
+// missing are the methods that are not needed.
 type missing struct{ store.Reader }
 
-// TestDryRunPlan composes a plan of what was found: pages that sitemaps list on one
-// host, by path, and another that forbids everything.
+// TestDryRunPlan builds a plan from pages listed in sitemaps on one host, by path, and
+// another host that disallows everything.
 func TestDryRunPlan(t *testing.T) {
 	ctx, st := t.Context(), memory.Open(memory.Config{})
 	defer st.Close()
@@ -51,7 +51,7 @@ func TestDryRunPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Crawl{Store: readable{Store: st}, Job: j, Asked: Asked{Scope: "host", Preset: "polite", Seeds: []string{"http://a.example/", "http://b.example/"}, SeedCount: 2}}
+	c := Crawl{Store: readable{Store: st}, Job: j, Spec: CrawlSpec{Scope: "host", Preset: "polite", Seeds: []string{"http://a.example/", "http://b.example/"}, SeedCount: 2}}
 	p, err := c.Plan(ctx, whyNow)
 	if err != nil {
 		t.Fatal(err)

@@ -11,16 +11,16 @@ import (
 	"headway/visit"
 )
 
-// Forbidden is how many waiting URLs of a host its robots.txt forbids. They end
-// when their turn comes, without a request and so without an interval.
+// Forbidden is how many pending URLs of a host its robots.txt disallows. They end
+// without a request and so take no time.
 type Forbidden struct {
 	URLs int64
-	All  bool // all that wait were looked at; else there may be more
+	All  bool // all pending URLs were checked; otherwise there may be more
 }
 
-// CountForbidden asks the stored robots.txt of a host about the URLs that wait
-// there, at most 10,000 of them.
-func CountForbidden(ctx context.Context, r store.Reader, id job.ID, host string, asked *Asked, now time.Time) (Forbidden, error) {
+// CountForbidden checks the pending URLs of a host, at most 10,000, against its stored
+// robots.txt.
+func CountForbidden(ctx context.Context, r store.Reader, id job.ID, host string, asked *CrawlSpec, now time.Time) (Forbidden, error) {
 	if asked.IgnoreRobots {
 		return Forbidden{All: true}, nil
 	}

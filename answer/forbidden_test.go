@@ -10,7 +10,7 @@ import (
 	"headway/visit"
 )
 
-// TestCountForbidden asks the stored robots.txt about what waits.
+// TestCountForbidden checks pending URLs against the stored robots.txt.
 func TestCountForbidden(t *testing.T) {
 	s := newShelf()
 	s.learn(t, "http://a.example", "User-agent: *\nDisallow: /private/\n\nUser-agent: other\nDisallow: /\n", politeness.New("http://a.example"))
@@ -23,15 +23,15 @@ func TestCountForbidden(t *testing.T) {
 	s.put(store.Entry{Item: link(t, "http://open.example/private/", "", 0), Outcome: visit.Pending})
 	for name, tc := range map[string]struct {
 		host  string
-		asked Asked
+		asked CrawlSpec
 		now   time.Time
 		want  Forbidden
 	}{
-		"a part of it":               {"http://a.example", Asked{}, whyNow, Forbidden{5, true}},
-		"all, for another name":      {"http://a.example", Asked{Token: "other"}, whyNow, Forbidden{10, true}},
-		"robots.txt is set aside":    {"http://a.example", Asked{IgnoreRobots: true}, whyNow, Forbidden{0, true}},
-		"a file without a rule":      {"http://open.example", Asked{}, whyNow, Forbidden{0, true}},
-		"a host that nobody met yet": {"http://b.example", Asked{}, whyNow, Forbidden{}},
+		"a part of it":            {"http://a.example", CrawlSpec{}, whyNow, Forbidden{5, true}},
+		"all, for another name":   {"http://a.example", CrawlSpec{Token: "other"}, whyNow, Forbidden{10, true}},
+		"robots.txt is set aside": {"http://a.example", CrawlSpec{IgnoreRobots: true}, whyNow, Forbidden{0, true}},
+		"a file without a rule":   {"http://open.example", CrawlSpec{}, whyNow, Forbidden{0, true}},
+		"a host not seen yet":     {"http://b.example", CrawlSpec{}, whyNow, Forbidden{}},
 	} {
 		got, err := CountForbidden(t.Context(), s, 1, tc.host, &tc.asked, tc.now)
 		if err != nil || got != tc.want {

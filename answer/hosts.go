@@ -40,8 +40,8 @@ type Host struct {
 	Known bool `json:"known"`
 }
 
-// NewHost describes a host by what is stored of it under a policy, and by what
-// the crawl says of it if it runs.
+// NewHost describes a host by its stored state under a policy, and by its live state if
+// the crawl runs.
 func NewHost(e *store.HostEntry, p politeness.Policy, live *ask.Host, now time.Time) (Host, error) {
 	h := Host{Waiting: e.Waiting, Known: e.Host.Politeness != nil || live != nil}
 	if live != nil {
@@ -76,28 +76,28 @@ func (h *Host) left(now time.Time) time.Duration {
 	return max(until.Sub(now), 0)
 }
 
-// Held tells until when the host is held, and whether it is.
+// Held returns until when the host is on hold, and whether it is.
 func (h *Host) Held(now time.Time) (time.Time, bool) { return h.HeldUntil, h.HeldUntil.After(now) }
 
-// HostSorts are the orders of a list of hosts: the largest first, names from a
-// to z. Those that are equal go by name.
+// HostSorts are the sort orders of a list of hosts: largest first, names from a to z.
+// Ties are sorted by name.
 var HostSorts = []string{"pace", "wait", "queue", "eta", "incidents", "failures", "in_flight", "name"}
 
-// HostFilters are the words that say what hosts are listed, beside parts of
-// their names and source=, state= and domain= with a value.
+// HostFilters are the filter words of a list of hosts, in addition to parts of their
+// names and source=, state= and domain= with a value.
 var HostFilters = []string{"waiting", "refusing", "failing", "held", "paused", "learned", "incidents"}
 
-// HostSources are what can set the pace of a host.
+// HostSources are the possible sources of a host's pace.
 var HostSources = []string{"base", "crawl_delay", "learned", "operator"}
 
 // HostQuery says which hosts are listed, and in which order.
 type HostQuery struct {
 	Sort    string   // one of HostSorts; empty is the first
-	Filters []string // all must hold
+	Filters []string // all must match
 	Max     int      // 0 is all
 }
 
-// Check reports an order that is none, and a filter that means nothing.
+// Check reports an invalid sort order or filter.
 func (q *HostQuery) Check() error {
 	if q.Sort != "" && !slices.Contains(HostSorts, q.Sort) {
 		return fmt.Errorf("invalid sort order %q; choose one of %s", q.Sort, strings.Join(HostSorts, ", "))
@@ -113,7 +113,7 @@ func (q *HostQuery) Check() error {
 	return nil
 }
 
-// checkFilter reports a filter that no host could ever meet.
+// checkFilter reports a filter that no host can match.
 func checkFilter(f string) error {
 	key, value, ok := strings.Cut(f, "=")
 	switch {
@@ -135,7 +135,7 @@ func oneOf(word string, words []string) error {
 	return fmt.Errorf("%q is not one of %s", word, strings.Join(words, ", "))
 }
 
-// hostStates are what a host with work can do: fetching, or waiting for a reason.
+// hostStates are the states of a host with work: fetching, or a wait reason.
 func hostStates() []string {
 	states := []string{"fetching"}
 	for _, w := range visit.Waits {
@@ -144,13 +144,13 @@ func hostStates() []string {
 	return states
 }
 
-// match tells whether a host is listed.
+// match reports whether a host matches all filters.
 func (q *HostQuery) match(h *Host, now time.Time) bool {
-	return !slices.ContainsFunc(q.Filters, func(f string) bool { return !h.is(f, now) })
+	return !slices.ContainsFunc(q.Filters, func(f string) bool { return !h.matchesFilter(f, now) })
 }
 
-// is tells whether one filter lets a host through.
-func (h *Host) is(filter string, now time.Time) bool {
+// matchesFilter reports whether a host matches one filter.
+func (h *Host) matchesFilter(filter string, now time.Time) bool {
 	if key, value, ok := strings.Cut(filter, "="); ok {
 		switch key {
 		case "source":
@@ -183,7 +183,7 @@ func (h *Host) is(filter string, now time.Time) bool {
 	return strings.Contains(h.Host.Host, strings.ToLower(filter))
 }
 
-// compare puts the host first that the order asks for.
+// compare compares two hosts by the sort order.
 func (q *HostQuery) compare(a, b *Host, now time.Time) int {
 	var by int
 	switch q.Sort {
@@ -206,18 +206,18 @@ func (q *HostQuery) compare(a, b *Host, now time.Time) int {
 	return cmp.Or(by, cmp.Compare(a.Host.Host, b.Host.Host))
 }
 
-// HostLister collects hosts for an answer. It keeps twice as many as are listed.
+// HostLister collects hosts. It keeps at most twice as many as are listed.
 type HostLister struct {
 	q    HostQuery
 	list Hosts
 }
 
-// NewHostLister begins a list. The query must be one that Check lets through.
+// NewHostLister starts a list. The query must have passed Check.
 func NewHostLister(q HostQuery, now time.Time, running bool, j store.Job) *HostLister {
 	return &HostLister{q, Hosts{At: now.UTC(), Running: running, State: string(j.State), Reason: j.Reason, Hosts: []Host{}}}
 }
 
-// Add counts a host, and lists it if it is among those asked for.
+// Add counts a host, and adds it to the list if it matches.
 func (l *HostLister) Add(h Host) {
 	l.list.Total++
 	if !l.q.match(&h, l.list.At) {
@@ -234,7 +234,7 @@ func (l *HostLister) Add(h Host) {
 	}
 }
 
-// cut keeps as many as are listed.
+// cut drops the hosts beyond the maximum.
 func (l *HostLister) cut() {
 	slices.SortFunc(l.list.Hosts, func(a, b Host) int { return l.q.compare(&a, &b, l.list.At) })
 	if l.q.Max > 0 {

@@ -11,7 +11,7 @@ import (
 	"headway/store"
 )
 
-// known is a host as it is stored.
+// known is a stored host.
 func known(t testing.TB, name string, waiting int64, change ...func(politeness.State) politeness.State) store.HostEntry {
 	t.Helper()
 	s := politeness.New(name)
@@ -29,7 +29,7 @@ func learned(d time.Duration) func(politeness.State) politeness.State {
 	return func(s politeness.State) politeness.State { return s.WithLearned(d) }
 }
 
-// noisy has the host refuse now and then, whatever the pace is.
+// noisy is a host that refuses now and then, whatever the pace.
 func noisy(s politeness.State) politeness.State {
 	p, _ := politeness.Preset("polite")
 	now := noon.Add(-24 * time.Hour)
@@ -48,10 +48,10 @@ func noisy(s politeness.State) politeness.State {
 	return s
 }
 
-// noise is what is known then.
+// noise is the finding for such a host.
 const noise = "refusals do not depend on our pace: 1.2 % at 1.0 s and at "
 
-func TestHostTellsNoise(t *testing.T) {
+func TestHostMentionsNoise(t *testing.T) {
 	polite, _ := politeness.Preset("polite")
 	e := known(t, "http://a.example", 1, noisy)
 	h, err := NewHost(&e, polite, nil, noon)
@@ -73,13 +73,13 @@ func TestNewHost(t *testing.T) {
 		eta    time.Duration
 		known  bool
 	}{
-		"nothing known":        {store.HostEntry{Host: store.Host{Host: "http://a.example"}, Waiting: 3}, polite, nil, sec, "base", 3 * sec, false},
-		"learned":              {known(t, "http://a.example", 4, learned(2*sec)), polite, nil, 2 * sec, "learned", 8 * sec, true},
-		"asked by robots.txt":  {known(t, "http://a.example", 0, func(s politeness.State) politeness.State { return s.WithCrawlDelay(5 * sec) }), polite, nil, 5 * sec, "crawl_delay", 0, true},
-		"asked by an operator": {known(t, "http://a.example", 1, func(s politeness.State) politeness.State { return s.WithAsked(7 * sec) }), polite, nil, 7 * sec, "operator", 7 * sec, true},
-		"held":                 {known(t, "http://a.example", 2, held), polite, nil, sec, "base", 12 * sec, true},
-		"paused":               {known(t, "http://a.example", 2, func(s politeness.State) politeness.State { return s.WithPaused(true) }), polite, nil, sec, "base", 0, true},
-		"no pace, no guess":    {known(t, "http://a.example", 9), owned, nil, 0, "base", 0, true},
+		"nothing known":      {store.HostEntry{Host: store.Host{Host: "http://a.example"}, Waiting: 3}, polite, nil, sec, "base", 3 * sec, false},
+		"learned":            {known(t, "http://a.example", 4, learned(2*sec)), polite, nil, 2 * sec, "learned", 8 * sec, true},
+		"set by robots.txt":  {known(t, "http://a.example", 0, func(s politeness.State) politeness.State { return s.WithCrawlDelay(5 * sec) }), polite, nil, 5 * sec, "crawl_delay", 0, true},
+		"set by an operator": {known(t, "http://a.example", 1, func(s politeness.State) politeness.State { return s.WithAsked(7 * sec) }), polite, nil, 7 * sec, "operator", 7 * sec, true},
+		"held":               {known(t, "http://a.example", 2, held), polite, nil, sec, "base", 12 * sec, true},
+		"paused":             {known(t, "http://a.example", 2, func(s politeness.State) politeness.State { return s.WithPaused(true) }), polite, nil, sec, "base", 0, true},
+		"no pace, no guess":  {known(t, "http://a.example", 9), owned, nil, 0, "base", 0, true},
 		"as the crawl says": {
 			known(t, "http://a.example", 2, learned(2*sec)), polite,
 			&ask.Host{Host: "http://a.example", State: "pace", Pace: ask.Millis(3 * sec), Source: "learned", Queued: 5, Until: noon.Add(sec)},
@@ -170,7 +170,7 @@ func TestHostLister(t *testing.T) {
 	}
 }
 
-// TestHostKeys pins the names that programs read.
+// TestHostKeys pins the JSON keys.
 func TestHostKeys(t *testing.T) {
 	text, err := json.Marshal(Host{Host: ask.Host{Host: "http://a.example", Pace: ask.Millis(sec)}, Waiting: 2, ETA: ask.Millis(2 * sec)})
 	if err != nil {

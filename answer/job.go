@@ -9,7 +9,7 @@ import (
 	"headway/store"
 )
 
-// Job is how a job of a fleet stands.
+// Job is the state of a fleet job.
 type Job struct {
 	Job      job.ID           `json:"job"`
 	Tenant   string           `json:"tenant,omitempty"`
@@ -60,7 +60,7 @@ func ReadJob(ctx context.Context, r Counter, j *store.Job) (Job, error) {
 	return NewJob(j, counts), nil
 }
 
-// ReadJobs is ReadJob for a page of jobs, whose URLs are counted at once.
+// ReadJobs is ReadJob for a page of jobs, whose URLs are counted in one query.
 func ReadJobs(ctx context.Context, st store.JobLists, list []store.Job) ([]Job, error) {
 	ids := make([]job.ID, len(list))
 	for i := range list {

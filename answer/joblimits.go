@@ -8,18 +8,18 @@ import (
 	"headway/store"
 )
 
-// JobLimit is a limit of a job of a fleet in force.
+// JobLimit is a limit of a fleet job.
 type JobLimit struct {
 	Name      limit.Name  `json:"name"`
-	Layer     limit.Level `json:"layer"` // that set it
+	Layer     limit.Level `json:"layer"` // the layer that set it
 	Max       int64       `json:"max"`
-	Requested int64       `json:"requested,omitempty"` // by the job, if it did
+	Requested int64       `json:"requested,omitempty"` // by the job, if it requested one
 	Unit      string      `json:"unit,omitempty"`      // ms or bytes; empty for a count
 	Text      string      `json:"text"`                // for people
 }
 
-// JobLimits is what limits a job of a fleet, and what was told of that. Before it
-// has a place a job has the limits that it asks for.
+// JobLimits are the limits of a fleet job, with warnings and errors about them. A job
+// that is not scheduled yet has the limits it requests.
 type JobLimits struct {
 	Limits   []JobLimit `json:"limits"`
 	Warnings []string   `json:"warnings"` // at 80 % and 95 % of a limit
@@ -45,7 +45,7 @@ func ReadJobLimits(ctx context.Context, st store.Notices, j *store.Job) (JobLimi
 	return l, nil
 }
 
-// jobLimits are the limits that are a crawl's own.
+// jobLimits are the limits that belong to the crawl itself.
 func jobLimits(e limit.Effective) []JobLimit {
 	list := []JobLimit{}
 	for _, c := range e.Ceilings() {
@@ -60,8 +60,8 @@ func jobLimits(e limit.Effective) []JobLimit {
 	return list
 }
 
-// SimulateLimits tells the limits that a job which asks for these would get within
-// its surroundings, and what would keep it from a place.
+// SimulateLimits returns the limits that a job requesting these would get, and what
+// would keep it from being scheduled.
 func SimulateLimits(around store.Surroundings, asked limit.Limits) JobLimits {
 	j := store.Job{MaxPages: asked.Pages, Layers: []limit.Layer{{Level: limit.Job, Limits: asked}}}
 	over := around.Admit(&j)

@@ -12,8 +12,8 @@ import (
 	"headway/store/memory"
 )
 
-// TestReadJobLimits tells the limits of a job before it has a place, with its place
-// and when one of them has stopped it, and forgets the stop when it goes on.
+// TestReadJobLimits reads the limits of a job before it is scheduled, after, and when one
+// of them has stopped it; after a resume the stop is gone.
 func TestReadJobLimits(t *testing.T) {
 	ctx, now := t.Context(), time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 	st := memory.Open(memory.Config{})

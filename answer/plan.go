@@ -11,31 +11,31 @@ import (
 	"headway/job"
 )
 
-// PlanFacts is what a look at the hosts of the seeds told, and what the crawl
-// would be held to.
+// PlanFacts are the results of probing the hosts of the seeds, and the limits of the
+// crawl.
 type PlanFacts struct {
 	Hosts    []PlanHost
-	NotAsked int // hosts of seeds beyond those that were looked at
+	NotAsked int // hosts of seeds that were not probed
 	Workers  int
 	Limits   []ask.Limit
-	Links    bool // links are followed beside sitemaps
+	Links    bool // links are followed in addition to sitemaps
 	Sitemaps bool // sitemaps are read
 
-	// Of a dry run, which looks at no page.
+	// Of a dry run, which requests no pages.
 	Dry      bool
-	Outside  int64 // URLs out of scope, of hosts that have no part in it
-	Unlooked int64 // URLs beyond those that were looked at
+	Outside  int64 // URLs out of scope, on hosts that are not part of the crawl
+	Unlooked int64 // URLs that were not read
 }
 
-// Plan is how a crawl would go, as far as that can be known before.
+// Plan is an estimate of a crawl.
 type Plan struct {
 	Sentence string    `json:"sentence"` // the answer in plain words
-	Ends     job.State `json:"ends"`     // as it would end: complete, partial, blocked or failed
-	// SizeKnown says that sitemaps tell how many pages there are. Without it the
-	// numbers below are the least there is.
+	Ends     job.State `json:"ends"`     // expected end: complete, partial, blocked or failed
+	// SizeKnown says that sitemaps list all pages. Otherwise the numbers below are
+	// minimums.
 	SizeKnown bool       `json:"size_known"`
 	Pages     int64      `json:"pages"`
-	Requests  int64      `json:"requests"` // robots.txt and sitemaps included
+	Requests  int64      `json:"requests"` // including robots.txt and sitemaps
 	Bytes     int64      `json:"bytes"`
 	Takes     ask.Millis `json:"takes_ms"`
 	Slowest   string     `json:"slowest,omitempty"` // the host that takes longest
@@ -44,42 +44,42 @@ type Plan struct {
 	Limits    []PlanLimit `json:"limits"`
 	Hosts     []PlanHost  `json:"hosts"`
 	Outside   int64       `json:"outside"` // URLs out of scope or excluded
-	Unknown   []string    `json:"unknown"` // what cannot be known before
-	Sent      int         `json:"sent"`    // requests that this look took
+	Unknown   []string    `json:"unknown"` // what is not known before the crawl
+	Sent      int         `json:"sent"`    // requests sent for this plan
 }
 
-// PlanLimit is a limit and what the crawl would need of it.
+// PlanLimit is a limit and how much of it the crawl would need.
 type PlanLimit struct {
 	ask.Limit
-	Needs int64 `json:"needs"` // 0 where nobody knows
+	Needs int64 `json:"needs"` // 0 if not known
 	Stops bool  `json:"stops"` // it would stop the crawl
 }
 
-// PlanHost is what was found out about one host, and what a crawl of it takes.
+// PlanHost is what was found about one host, and what crawling it takes.
 type PlanHost struct {
 	Host    string `json:"host"`
 	Domain  string `json:"domain"`
 	Owned   bool   `json:"owned,omitempty"`
 	Blocked string `json:"blocked,omitempty"` // why nothing would be fetched
-	Failed  string `json:"failed,omitempty"`  // why it could not be asked
+	Failed  string `json:"failed,omitempty"`  // why it could not be contacted
 	Moved   string `json:"moved,omitempty"`   // the host that the seed redirects to
 
 	Robots   PlanRobots    `json:"robots"`
 	Sitemaps []PlanSitemap `json:"sitemaps,omitempty"`
-	Unread   int           `json:"sitemaps_unread,omitempty"` // beyond those that were read
-	Prefixes []PlanPrefix  `json:"prefixes,omitempty"`        // what would be fetched, by the first part of the path, the largest first
+	Unread   int           `json:"sitemaps_unread,omitempty"` // sitemaps that were not read
+	Prefixes []PlanPrefix  `json:"prefixes,omitempty"`        // URLs to fetch by the first part of the path, the largest first
 
-	Listed     int64 `json:"listed"`     // entries of sitemaps
-	Disallowed int64 `json:"disallowed"` // of them, forbidden by robots.txt
-	Outside    int64 `json:"outside"`    // of them, out of scope or excluded
-	Repeated   int64 `json:"repeated"`   // of them, listed twice
+	Listed     int64 `json:"listed"`     // sitemap entries
+	Disallowed int64 `json:"disallowed"` // of these, disallowed by robots.txt
+	Outside    int64 `json:"outside"`    // of these, out of scope or excluded
+	Repeated   int64 `json:"repeated"`   // of these, duplicates
 	Links      int   `json:"links"`      // pages in scope that the seed links to
-	Unlisted   int   `json:"unlisted"`   // of them, in no sitemap
+	Unlisted   int   `json:"unlisted"`   // of these, in no sitemap
 
 	Pace       ask.Millis `json:"pace_ms"`
-	Interval   ask.Millis `json:"interval_ms"` // on average, with what is random about it
-	Source     string     `json:"source"`      // what sets it: base, crawl_delay, learned, operator
-	Remembered bool       `json:"remembered"`  // something was learned by an earlier crawl
+	Interval   ask.Millis `json:"interval_ms"` // on average, including the random part
+	Source     string     `json:"source"`      // base, crawl_delay, learned, operator
+	Remembered bool       `json:"remembered"`  // learned in an earlier crawl
 	HeldUntil  time.Time  `json:"held_until,omitzero"`
 	InFlight   int        `json:"in_flight"` // at most
 	Response   ask.Millis `json:"response_ms,omitempty"`
@@ -100,11 +100,11 @@ type PlanRobots struct {
 	Ignored    bool       `json:"ignored,omitempty"`
 	Seed       bool       `json:"seed_allowed"`
 	Reason     string     `json:"reason"`           // why the seed is allowed or not
-	Access     string     `json:"access,omitempty"` // what the host's robots.txt comes to: rules, allow_all, …
+	Access     string     `json:"access,omitempty"` // rules, allow_all, …
 	Rule       string     `json:"rule,omitempty"`
 	Line       int        `json:"line,omitempty"`
 	CrawlDelay ask.Millis `json:"crawl_delay_ms,omitempty"`
-	Sitemaps   []string   `json:"sitemaps,omitempty"` // that it names
+	Sitemaps   []string   `json:"sitemaps,omitempty"` // sitemaps it names
 }
 
 // PlanSitemap is a sitemap that was read.
@@ -113,16 +113,16 @@ type PlanSitemap struct {
 	Status  int    `json:"status,omitempty"`
 	Error   string `json:"error,omitempty"`
 	Form    string `json:"form,omitempty"` // index, urlset, …
-	Entries int    `json:"entries"`        // of a dry run those that were not known before
+	Entries int    `json:"entries"`        // in a dry run only those not known before
 }
 
-// PlanPrefix is how many URLs of a host have paths that begin alike.
+// PlanPrefix is the number of URLs of a host with the same path prefix.
 type PlanPrefix struct {
 	Prefix string `json:"prefix"`
 	URLs   int64  `json:"urls"`
 }
 
-// PlanPage is a page that was asked for.
+// PlanPage is a page that was requested.
 type PlanPage struct {
 	URL     string     `json:"url"`
 	Outcome string     `json:"outcome"`
@@ -132,7 +132,7 @@ type PlanPage struct {
 	Bytes   int64      `json:"bytes"`
 }
 
-// MakePlan composes the answer.
+// MakePlan builds the plan.
 func MakePlan(f PlanFacts) Plan {
 	p := Plan{Hosts: slices.Clone(f.Hosts), SizeKnown: len(f.Hosts) > 0 && f.NotAsked == 0, Outside: f.Outside}
 	for i := range p.Hosts {
@@ -149,15 +149,15 @@ func MakePlan(f PlanFacts) Plan {
 		p.Requests += h.Requests
 		p.Bytes += h.Pages * h.PageBytes
 	}
-	p.Takes, p.Slowest = takes(p.Hosts, f.Workers)
-	p.hold(f.Limits)
+	p.Takes, p.Slowest = totalTime(p.Hosts, f.Workers)
+	p.applyLimits(f.Limits)
 	p.Ends = p.ends()
 	p.Unknown = unknown(&f, &p)
 	p.Sentence = p.sentence()
 	return p
 }
 
-// estimate works out what the host takes.
+// estimate computes the pages, requests and time of the host.
 func (h *PlanHost) estimate() {
 	h.SizeKnown = h.Listed > 0 && h.Unread == 0
 	if h.Blocked != "" || h.Failed != "" {
@@ -171,10 +171,10 @@ func (h *PlanHost) estimate() {
 		}
 	}
 	if h.Unread > 0 && read > 0 {
-		h.Pages += h.Pages / int64(read) * int64(h.Unread) // those are taken to be alike
+		h.Pages += h.Pages / int64(read) * int64(h.Unread) // assume that unread ones are similarity
 	}
 	if h.Listed == 0 {
-		h.Pages = max(h.Pages, 1) + int64(h.Unlisted) // what is known of, and no more
+		h.Pages = max(h.Pages, 1) + int64(h.Unlisted) // only what is known
 	}
 	h.Requests = h.Pages + int64(len(h.Sitemaps)+h.Unread)
 	if !h.Robots.Ignored {
@@ -183,9 +183,9 @@ func (h *PlanHost) estimate() {
 	h.Takes = ask.Millis(requestsTake(h.Requests, h.Interval.Duration(), h.Response.Duration(), h.InFlight))
 }
 
-// requestsTake is how long requests to one host take: one interval each, or as
-// long as answers take where those are slower, as many at once as the host may
-// have. That number begins at one and doubles with each round that goes well.
+// requestsTake returns how long n requests to one host take: one interval each, or the
+// response time if that is longer, with up to inFlight at once. Concurrency starts at
+// one and doubles with each successful round.
 func requestsTake(n int64, interval, response time.Duration, inFlight int) time.Duration {
 	if n <= 0 {
 		return 0
@@ -200,9 +200,9 @@ func requestsTake(n int64, interval, response time.Duration, inFlight int) time.
 	return sum + time.Duration(max(n-1, 0))*each + response
 }
 
-// takes is how long all hosts take side by side, and which one takes longest.
-// Hosts of one domain are asked half an interval apart.
-func takes(hosts []PlanHost, workers int) (longest ask.Millis, slowest string) {
+// totalTime returns how long all hosts take in parallel, and which one takes longest. Hosts
+// of one domain are requested half an interval apart.
+func totalTime(hosts []PlanHost, workers int) (longest ask.Millis, slowest string) {
 	domains := map[string]ask.Millis{}
 	var work time.Duration
 	for i := range hosts {
@@ -222,12 +222,11 @@ func takes(hosts []PlanHost, workers int) (longest ask.Millis, slowest string) {
 	return longest, slowest
 }
 
-// hold holds the plan against the limits, and cuts it at the one that would be
-// met first.
-func (p *Plan) hold(limits []ask.Limit) {
+// applyLimits compares the plan with the limits, and cuts it at the one reached first.
+func (p *Plan) applyLimits(limits []ask.Limit) {
 	first := 1.0
 	p.Limits = []PlanLimit{}
-	p.leaveOut(limits)
+	p.dropHostsOverLimit(limits)
 	for _, l := range limits {
 		x := PlanLimit{Limit: l}
 		switch l.Name {
@@ -246,7 +245,7 @@ func (p *Plan) hold(limits []ask.Limit) {
 				x.Needs = max(x.Needs, p.Hosts[i].Pages)
 			}
 		}
-		// What a host has beyond its own limit is skipped, and stops nothing.
+		// URLs over the limit of their host are skipped; the crawl continues.
 		x.Stops = x.Needs > l.Max && l.Name != "max_pages_per_host"
 		if part := float64(l.Max) / float64(max(x.Needs, 1)); x.Stops && part < first && l.Name != "max_hosts" {
 			first, p.StoppedBy = part, l.Name
@@ -262,8 +261,8 @@ func (p *Plan) hold(limits []ask.Limit) {
 	}
 }
 
-// leaveOut leaves out the hosts beyond the limit of hosts: the last ones.
-func (p *Plan) leaveOut(limits []ask.Limit) {
+// dropHostsOverLimit drops the last hosts over the limit of hosts.
+func (p *Plan) dropHostsOverLimit(limits []ask.Limit) {
 	for _, l := range limits {
 		if l.Name != "max_hosts" || int64(len(p.Hosts)) <= l.Max {
 			continue
@@ -276,11 +275,11 @@ func (p *Plan) leaveOut(limits []ask.Limit) {
 			p.Bytes -= h.Pages * h.PageBytes
 			h.Pages, h.Requests, h.Takes = 0, 0, 0
 		}
-		p.Takes, p.Slowest = takes(p.Hosts, 0)
+		p.Takes, p.Slowest = totalTime(p.Hosts, 0)
 	}
 }
 
-// capHosts leaves out what hosts have beyond the limit of pages per host.
+// capHosts drops pages over the limit of pages per host.
 func (p *Plan) capHosts() {
 	for _, l := range p.Limits {
 		if l.Name != "max_pages_per_host" || l.Needs <= l.Max {
@@ -297,11 +296,11 @@ func (p *Plan) capHosts() {
 				h.Takes = ask.Millis(requestsTake(h.Requests, h.Interval.Duration(), h.Response.Duration(), h.InFlight))
 			}
 		}
-		p.Takes, p.Slowest = takes(p.Hosts, 0)
+		p.Takes, p.Slowest = totalTime(p.Hosts, 0)
 	}
 }
 
-// ends is how the crawl would end.
+// ends returns how the crawl would end.
 func (p *Plan) ends() job.State {
 	var blocked, failed int
 	for i := range p.Hosts {
@@ -324,7 +323,7 @@ func (p *Plan) ends() job.State {
 	}
 }
 
-// unknown lists what nobody can know before.
+// unknown lists what is not known before the crawl.
 func unknown(f *PlanFacts, p *Plan) []string {
 	list := []string{}
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
@@ -369,7 +368,7 @@ func unknown(f *PlanFacts, p *Plan) []string {
 	return list
 }
 
-// sentence is the answer in plain words.
+// sentence summarises the plan in plain words.
 func (p *Plan) sentence() string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
@@ -406,7 +405,7 @@ func (p *Plan) sentence() string {
 	return strings.Join(words, " ")
 }
 
-// limitText is a limit with its unit.
+// limitText formats a limit with its unit.
 func limitText(l ask.Limit) string {
 	switch l.Unit {
 	case "ms":
@@ -418,7 +417,7 @@ func limitText(l ask.Limit) string {
 	}
 }
 
-// pages counts pages: 1 page, 1,240 pages.
+// pages formats a count: 1 page, 1,240 pages.
 func pages(n int64) string {
 	if n == 1 {
 		return "1 page"

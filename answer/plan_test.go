@@ -51,7 +51,7 @@ func TestMakePlan(t *testing.T) {
 		ends     job.State
 		pages    int64
 		requests int64
-		takes    time.Duration // about
+		takes    time.Duration // approximate
 		known    bool
 		stopped  string
 		says     string // a part of the sentence
@@ -119,7 +119,7 @@ func TestMakePlan(t *testing.T) {
 			facts: PlanFacts{Hosts: []PlanHost{{Host: "https://a.example", Blocked: "robots.txt disallows the seed, line 2: Disallow: /", Pages: 3}}},
 			ends:  job.Blocked, known: true, says: "Nothing would be fetched (blocked): https://a.example: robots.txt disallows the seed",
 		},
-		"nobody there": {
+		"unreachable host": {
 			facts: PlanFacts{Hosts: []PlanHost{{Host: "https://a.example", Failed: "no such host"}}},
 			ends:  job.Failed, says: "Nothing would be fetched (failed): https://a.example: no such host.",
 		},
@@ -127,7 +127,7 @@ func TestMakePlan(t *testing.T) {
 			facts: PlanFacts{Hosts: []PlanHost{{Host: "https://a.example", Blocked: "robots.txt"}, listed("b.example", 10, second)}},
 			ends:  job.Complete, pages: 10, requests: 12, takes: 11 * time.Second, known: true,
 		},
-		"more hosts than are asked": {
+		"more hosts than are probed": {
 			facts: PlanFacts{Hosts: []PlanHost{listed("a.example", 10, second)}, NotAsked: 7},
 			ends:  job.Complete, pages: 10, requests: 12, takes: 11 * time.Second, unknown: "7 more seed hosts",
 		},

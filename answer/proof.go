@@ -7,16 +7,16 @@ import (
 	"headway/visit"
 )
 
-// Proof is how a URL ended and the facts behind it.
+// Proof is how a URL ended, with its evidence.
 type Proof struct {
 	URL      string           `json:"url"`
 	Outcome  visit.Outcome    `json:"outcome"`
 	Reason   visit.Reason     `json:"reason,omitempty"`
 	Detail   string           `json:"detail,omitempty"` // for people
-	Evidence []visit.Evidence `json:"evidence"`         // in the order it was gathered
+	Evidence []visit.Evidence `json:"evidence"`         // in the order it was recorded
 }
 
-// NewProof tells what is recorded behind one URL.
+// NewProof returns the evidence recorded for one URL.
 func NewProof(e *store.Entry) Proof {
 	p := Proof{URL: visit.Redact(e.Item.URL), Outcome: e.Outcome, Reason: e.Reason, Evidence: []visit.Evidence{}}
 	if e.Visit != nil {

@@ -13,33 +13,32 @@ import (
 	"headway/store"
 )
 
-// ReceiptQuestion is the host that a receipt is for.
+// ReceiptQuestion says which host a receipt is for, and what to include.
 type ReceiptQuestion struct {
 	Host    string
 	Now     time.Time
-	Since   time.Time    // what was done to the host before is no matter of the receipt
-	Who     Who          // who is behind the crawls
+	Since   time.Time    // earlier requests are not included
+	Who     Who          // identity of the crawler
 	Earlier string       // see [CourtesyFacts.Earlier]
 	Orders  []ask.Change // of the operator, oldest first
-	// Own leaves out how often the host was asked for crawls that are none of
-	// these.
+	// Own leaves out the requests sent to the host by other crawls.
 	Own bool
-	// Older tells that there are older crawls than these, which may have asked the
-	// host, too.
+	// Older says that there are older crawls which are not included and may have
+	// contacted the host, too.
 	Older bool
-	// MaxURLs bounds the URLs that are counted; 0 is all.
+	// MaxURLs limits the URLs that are counted; 0 means all.
 	MaxURLs int
 }
 
-// ReadReceipt gathers what was recorded of a host by crawls. Of a host that has no
-// part in any of them it says nothing.
+// ReadReceipt collects what crawls recorded about a host. The receipt is empty for a
+// host that is part of none of them.
 func ReadReceipt(ctx context.Context, q ReceiptQuestion, crawls ...*Crawl) (*Receipt, error) {
 	c := NewCourtesy(false)
 	facts := CourtesyFacts{Host: q.Host, MadeAt: q.Now, Who: q.Who, Earlier: q.Earlier, Robots: map[string]int{}}
 	if q.Older {
 		facts.Newest = len(crawls)
 	}
-	var knows *Crawl // who tells how the host stands: one that runs, where there is one
+	var knows *Crawl // knows the current state of the host; a running crawl if possible
 	for _, one := range crawls {
 		before := c.urls
 		cut, err := one.eachVisit(ctx, &q, c)
@@ -56,15 +55,15 @@ func ReadReceipt(ctx context.Context, q ReceiptQuestion, crawls ...*Crawl) (*Rec
 		}
 	}
 	if knows != nil {
-		if err := knows.standing(ctx, &q, c.Sums(), &facts); err != nil {
+		if err := knows.addHostState(ctx, &q, c.Sums(), &facts); err != nil {
 			return nil, err
 		}
 	}
 	return c.Receipt(facts), nil
 }
 
-// standing adds how a host stands and what led there.
-func (c *Crawl) standing(ctx context.Context, q *ReceiptQuestion, sums []string, facts *CourtesyFacts) (err error) {
+// addHostState adds the current state of a host and its pace changes.
+func (c *Crawl) addHostState(ctx context.Context, q *ReceiptQuestion, sums []string, facts *CourtesyFacts) (err error) {
 	for _, sum := range sums {
 		size, err := robotsSize(ctx, c.Store, sum)
 		if err != nil {
@@ -100,8 +99,8 @@ func (c *Crawl) standing(ctx context.Context, q *ReceiptQuestion, sums []string,
 	return nil
 }
 
-// eachVisit adds all visits of a host, and the attempts before them. It tells
-// whether there are more URLs than are counted.
+// eachVisit adds all visits of a host, and the attempts before them. It reports whether
+// there are more URLs than are counted.
 func (c *Crawl) eachVisit(ctx context.Context, q *ReceiptQuestion, into *Courtesy) (cut bool, err error) {
 	into.refuses403 = c.Policy(q.Host).Refuses403
 	for list := (store.Query{Job: c.Job.ID, Host: q.Host, Max: store.MaxPage}); ; {
@@ -138,7 +137,7 @@ func (c *Crawl) eachVisit(ctx context.Context, q *ReceiptQuestion, into *Courtes
 	}
 }
 
-// robotsSize is how large a robots.txt was, -1 where it is no longer kept.
+// robotsSize returns the size of a robots.txt; -1 if it is no longer stored.
 func robotsSize(ctx context.Context, r store.Reader, sum string) (int, error) {
 	raw, err := hex.DecodeString(sum)
 	if err != nil || len(raw) != 32 {

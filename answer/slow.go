@@ -14,27 +14,27 @@ import (
 	"headway/visit"
 )
 
-// Fetching is the state of a host with a request under way, beside the wait
+// Fetching is the state of a host with a request in flight; the other states are wait
 // reasons.
 const Fetching = "fetching"
 
-// SlowFacts is what is known of where a crawl's time went.
+// SlowFacts is the input of [ExplainSlow].
 type SlowFacts struct {
-	Running bool
-	State   string        // how the crawl stands or ended
-	Reason  string        // why, for people
-	Elapsed time.Duration // of all runs, as far as is known
-	Workers int           // 0 is not known
-	Waiting int64         // URLs
-	Limits  []ask.Limit
-	Layers  []ask.Layer
-	Hosts   []Host // with work, or known
-	Spent   []ask.Share
-	Lately  []ask.Share // the same of the last moment; nil where nothing runs
-	Tail    time.Duration
-	Untold  bool // how host-time was spent was not recorded
-	// Forbidden has, of the hosts that take longest, what robots.txt is known to
-	// forbid of the URLs that wait there.
+	Running     bool
+	State       string        // state of the crawl
+	Reason      string        // why, for people
+	Elapsed     time.Duration // of all runs, if known
+	Workers     int           // 0 is not known
+	Waiting     int64         // URLs
+	Limits      []ask.Limit
+	Layers      []ask.Layer
+	Hosts       []Host // with work, or known
+	Spent       []ask.Share
+	Lately      []ask.Share // the same for the last moment; nil if the crawl does not run
+	Tail        time.Duration
+	NotRecorded bool // host time was not recorded
+	// Forbidden has, for the hosts that take longest, the pending URLs that robots.txt
+	// disallows.
 	Forbidden map[string]Forbidden
 }
 
@@ -87,10 +87,10 @@ type Left struct {
 	Rest      int64      `json:"rest,omitempty"`      // what is left of that limit; milliseconds for a duration
 }
 
-// maxSlowest is how many hosts an answer names.
+// maxSlowest is how many hosts an answer lists.
 const maxSlowest = 5
 
-// ExplainSlow composes the answer.
+// ExplainSlow builds the answer.
 func ExplainSlow(f SlowFacts) Slow {
 	s := Slow{Running: f.Running, State: f.State, Elapsed: ask.Millis(f.Elapsed), Tail: ask.Millis(f.Tail), Parts: parts(f.Spent)}
 	s.SoFar = f.verdict(s.Parts)
@@ -116,7 +116,7 @@ func ExplainSlow(f SlowFacts) Slow {
 	s.Left = f.left()
 	s.Slowest = f.slowest()
 	s.Sentence = s.sentence(counts)
-	if f.Untold && len(s.Parts) == 0 {
+	if f.NotRecorded && len(s.Parts) == 0 {
 		s.Sentence, s.Change, s.Setting = "Host time of a fleet job is not stored; it is available only while the job runs.", "", ""
 		if f.State == string(job.Running) {
 			s.Sentence = "No worker has reported on this job's hosts yet; try again in a moment."
@@ -125,8 +125,8 @@ func ExplainSlow(f SlowFacts) Slow {
 	return s
 }
 
-// SlowRunning is what a crawl says of itself. An earlier status of the same run,
-// where there is one, tells the last moment from the whole.
+// SlowRunning returns the facts of a running crawl. With an earlier status of the same
+// run, the last moment is distinguished from the whole.
 func SlowRunning(before, now *ask.Status, hosts []Host) SlowFacts {
 	f := SlowFacts{
 		Running: true, State: "running", Reason: now.Stopping, Elapsed: now.Elapsed.Duration(), Workers: now.Workers, Waiting: now.Waiting,
@@ -138,7 +138,7 @@ func SlowRunning(before, now *ask.Status, hosts []Host) SlowFacts {
 	for i := range f.Lately {
 		l := &f.Lately[i]
 		if before == nil {
-			l.Spent = ask.Millis(time.Duration(l.Hosts) * time.Second) // as many hosts as are in it
+			l.Spent = ask.Millis(time.Duration(l.Hosts) * time.Second) // the hosts that are in this state now
 			continue
 		}
 		for _, b := range before.Shares {
@@ -150,8 +150,8 @@ func SlowRunning(before, now *ask.Status, hosts []Host) SlowFacts {
 	return f
 }
 
-// SlowStored is what the stored series of a crawl says: of one that has ended,
-// or that another run will go on with.
+// SlowStored returns the facts from the stored series of a crawl that has ended or was
+// interrupted.
 func SlowStored(j store.Job, waiting int64, points []store.Point, hosts []Host) SlowFacts {
 	f := SlowFacts{State: string(j.State), Reason: j.Reason, Waiting: waiting, Hosts: hosts}
 	var whole store.Point
@@ -167,11 +167,11 @@ func SlowStored(j store.Job, waiting int64, points []store.Point, hosts []Host) 
 	return f
 }
 
-// oneHost is how much host-time a second of a crawl with a single host has, at
-// most: a little more than one, because spans do not end when hosts do.
+// oneHost is the maximum host time per second of a crawl with a single host: slightly
+// more than one, because points do not end when hosts do.
 const oneHost = 1.2
 
-// tail is for how long at its end a crawl of several hosts had only one left.
+// tail is how long a crawl of several hosts had only one left at its end.
 func tail(points []store.Point) time.Duration {
 	var sum time.Duration
 	for _, p := range slices.Backward(points) {
@@ -184,10 +184,10 @@ func tail(points []store.Point) time.Duration {
 		}
 		sum += p.Ran
 	}
-	return 0 // it never had more
+	return 0 // it never had more than one
 }
 
-// parts completes shares of time and puts the largest first.
+// parts completes the shares and sorts the largest first.
 func parts(shares []ask.Share) []ask.Share {
 	var total ask.Millis
 	for _, s := range shares {
@@ -207,7 +207,7 @@ func parts(shares []ask.Share) []ask.Share {
 	return list
 }
 
-// verdict is about the largest part.
+// verdict describes the largest share.
 func (f *SlowFacts) verdict(list []ask.Share) Verdict {
 	top := ask.Share{State: string(visit.WaitIdle)}
 	if len(list) > 0 && list[0].Spent > 0 {
@@ -216,7 +216,7 @@ func (f *SlowFacts) verdict(list []ask.Share) Verdict {
 	v := Verdict{State: top.State, Part: top.Part, Hosts: top.Hosts}
 	rule, ok := slowRules[top.State]
 	if !ok {
-		v.Meaning = top.State // of a newer store
+		v.Meaning = top.State // unknown: from a newer version of the store
 		return v
 	}
 	v.Meaning, v.OwnLimit, v.Setting = rule.meaning, rule.own, rule.setting
@@ -233,17 +233,17 @@ func (f *SlowFacts) verdict(list []ask.Share) Verdict {
 	return v
 }
 
-// slowRule is what one state of hosts means for whoever wants more speed.
+// slowRule says what a state of hosts means for the speed of the crawl.
 type slowRule struct {
 	meaning string // after "host time:"
-	own     bool   // the hosts set it
-	setting string // that would change it
+	own     bool   // the hosts set the limit
+	setting string // to change
 	change  string // the one change that would help
-	// look finds a better word in the facts; no change means the one above.
+	// look refines the advice from the facts; "" keeps the one above.
 	look func(f *SlowFacts) (change, setting string, own bool)
 }
 
-// slowRules is the table of all states. Only one of them is a matter of workers.
+// slowRules has all states. Only in one of them more workers help.
 var slowRules = map[string]slowRule{
 	Fetching: {
 		meaning: "waiting for responses", own: true,
@@ -275,11 +275,11 @@ var slowRules = map[string]slowRule{
 	},
 	string(visit.WaitRobots): {
 		meaning: "robots.txt not fetched yet", own: true,
-		change: "nothing: no page is requested before robots.txt is known", look: robotsPlaces,
+		change: "nothing: no page is requested before robots.txt is known", look: robotsQueue,
 	},
 	string(visit.WaitDNS): {
 		meaning: "DNS lookups", setting: "resolver",
-		change: "a faster DNS resolver: --resolver IP:PORT", look: lookupPlaces,
+		change: "a faster DNS resolver: --resolver IP:PORT", look: lookupQueue,
 	},
 	string(visit.WaitWorkers): {
 		meaning: "hosts ready but waiting for a free worker", setting: "workers",
@@ -313,7 +313,7 @@ var slowRules = map[string]slowRule{
 
 const shorterDelay = "a shorter --delay or --preset owned, if you own the hosts"
 
-// paceSource tells by what most hosts' interval is set.
+// paceSource returns what sets the pace of most hosts.
 func paceSource(f *SlowFacts) (change, setting string, own bool) {
 	sources := map[string]int{}
 	for i := range f.Hosts {
@@ -333,7 +333,7 @@ func paceSource(f *SlowFacts) (change, setting string, own bool) {
 	return "", "", false
 }
 
-// pausedHosts finds hosts that an operator holds.
+// pausedHosts finds hosts paused by an operator.
 func pausedHosts(f *SlowFacts) (change, setting string, own bool) {
 	for i := range f.Hosts {
 		if h := &f.Hosts[i]; h.Paused {
@@ -353,23 +353,23 @@ func (f *SlowFacts) layer(setting string) (ask.Layer, bool) {
 	return ask.Layer{}, false
 }
 
-// robotsPlaces tells whether hosts wait for their turn to be asked.
-func robotsPlaces(f *SlowFacts) (change, setting string, own bool) {
+// robotsQueue reports whether hosts wait for a place to fetch robots.txt.
+func robotsQueue(f *SlowFacts) (change, setting string, own bool) {
 	if l, ok := f.layer("robots.parallel"); ok && l.Limit > 0 && l.Use >= l.Limit && l.Waiting > l.Limit {
 		return fmt.Sprintf("a higher robots.parallel: all %d are in use", l.Limit), l.Setting, false
 	}
 	return "", "", false
 }
 
-// lookupPlaces tells whether lookups wait for a place.
-func lookupPlaces(f *SlowFacts) (change, setting string, own bool) {
+// lookupQueue reports whether DNS lookups wait for a place.
+func lookupQueue(f *SlowFacts) (change, setting string, own bool) {
 	if l, ok := f.layer("dns.lookups"); ok && l.Limit > 0 && l.Use >= l.Limit {
 		return fmt.Sprintf("a higher dns.lookups: all %d are in use; or a faster DNS resolver: --resolver IP:PORT", l.Limit), l.Setting, false
 	}
 	return "", "", false
 }
 
-// workersNow names how many there are.
+// workersNow adds the current number of workers.
 func workersNow(f *SlowFacts) (change, setting string, own bool) {
 	if f.Workers > 0 {
 		return fmt.Sprintf("more --workers than %d", f.Workers), "workers", false
@@ -377,7 +377,7 @@ func workersNow(f *SlowFacts) (change, setting string, own bool) {
 	return "", "", false
 }
 
-// diskSpace tells a full disk from a slow one.
+// diskSpace distinguishes a full disk from a slow one.
 func diskSpace(f *SlowFacts) (change, setting string, own bool) {
 	if l, ok := f.layer("store.min_free"); ok && l.Limit > 0 && l.Use > 0 && l.Use < l.Limit {
 		return fmt.Sprintf("free disk space: %d MB free, %d MB required (store.min_free)", l.Use>>20, l.Limit>>20), l.Setting, false
@@ -385,8 +385,8 @@ func diskSpace(f *SlowFacts) (change, setting string, own bool) {
 	return "", "", false
 }
 
-// nearestLimit finds the limit of which most is used, or the rate where there is one and
-// none is used up: only that keeps hosts waiting without an end.
+// nearestLimit finds the limit that is used most, or the rate limit if there is one and
+// no other is used up: only that one keeps hosts waiting indefinitely.
 func nearestLimit(f *SlowFacts) (change, setting string, own bool) {
 	var nearest, rate ask.Limit
 	most := 0.0
@@ -413,7 +413,7 @@ func nearestLimit(f *SlowFacts) (change, setting string, own bool) {
 	return "", "", false
 }
 
-// jitter is by how much intervals are longer on average than the pace.
+// jitter is the average length of an interval relative to the pace.
 const jitter = 1.025
 
 // left finds the host that takes longest.
@@ -441,7 +441,7 @@ func (f *SlowFacts) left() *Left {
 	return l
 }
 
-// limited finds the limit that stops a crawl before all that waits was asked for.
+// limited finds the limit that stops the crawl before all pending URLs are requested.
 func (f *SlowFacts) limited(l *Left) {
 	for _, c := range f.Limits {
 		rest := max(c.Max-c.Used, 0)
@@ -452,7 +452,7 @@ func (f *SlowFacts) limited(l *Left) {
 			if l.Hosts == 1 {
 				l.AtLeast = min(l.AtLeast, ask.Millis(float64(rest)*float64(l.Pace)*jitter))
 			} else {
-				l.AtLeast = 0 // which hosts they are of is not known
+				l.AtLeast = 0 // it is not known which hosts these are
 			}
 		case c.Name == string(limit.Time) && time.Duration(rest)*time.Millisecond < l.AtLeast.Duration():
 			l.Limit, l.Rest, l.AtLeast = c.Name, rest, ask.Millis(time.Duration(rest)*time.Millisecond)
@@ -460,7 +460,7 @@ func (f *SlowFacts) limited(l *Left) {
 	}
 }
 
-// slowest are the hosts with the longest interval.
+// slowest returns the hosts with the longest pace.
 func (f *SlowFacts) slowest() []Host {
 	list := slices.Clone(f.Hosts)
 	slices.SortStableFunc(list, func(a, b Host) int { return cmp.Or(cmp.Compare(b.Pace, a.Pace), cmp.Compare(b.Waiting, a.Waiting)) })
@@ -468,13 +468,13 @@ func (f *SlowFacts) slowest() []Host {
 	return list[:min(len(list), maxSlowest)]
 }
 
-// ownLimit are the states in which hosts are at a limit of their own.
+// ownLimit reports whether the state is a limit set by the hosts.
 func ownLimit(state string) bool {
 	rule, ok := slowRules[state]
 	return ok && rule.own
 }
 
-// sentence is the answer in plain words.
+// sentence summarises the answer in plain words.
 func (s *Slow) sentence(counts Verdict) string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
@@ -517,7 +517,7 @@ func (s *Slow) sentence(counts Verdict) string {
 	if l := s.Left; l != nil && s.Running && l.AtLeast > 0 && l.Limit == "" {
 		least := "at least"
 		if l.Unsure {
-			least = "about" // robots.txt is not known, or too many wait to ask it of each
+			least = "about" // robots.txt is not known, or too many URLs are pending to check all
 		}
 		if l.Hosts == 1 {
 			add("One host is left, with %s at %s: %s %s more.", urls(l.Waiting), short(l.Pace.Duration()), least, short(l.AtLeast.Duration()))
@@ -534,10 +534,10 @@ func (s *Slow) sentence(counts Verdict) string {
 	return strings.Join(words, " ")
 }
 
-// longTail is the part of a crawl with a single host that is worth a sentence.
+// longTail is the share of a crawl with a single host that is worth mentioning.
 const longTail = 0.2
 
-// own is the part of host-time at limits that hosts set.
+// own is the share of host time spent at limits that hosts set.
 func (s *Slow) own() float64 {
 	var sum float64
 	for _, p := range s.Parts {
@@ -564,7 +564,7 @@ func their(n int) string {
 	return "their"
 }
 
-// urls counts URLs: 1 URL, 2,311 URLs.
+// urls formats a count: 1 URL, 2,311 URLs.
 func urls(n int64) string {
 	if n == 1 {
 		return "1 URL"
@@ -572,7 +572,7 @@ func urls(n int64) string {
 	return thousands(n) + " URLs"
 }
 
-// thousands writes a number with commas.
+// thousands formats a number with commas.
 func thousands(n int64) string {
 	digits := fmt.Sprint(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -581,7 +581,7 @@ func thousands(n int64) string {
 	return digits
 }
 
-// short writes a time in as many digits as people read.
+// short formats a duration with few digits.
 func short(d time.Duration) string {
 	switch {
 	case d >= time.Hour:

@@ -14,8 +14,8 @@ import (
 
 const slowSecond = ask.Millis(time.Second)
 
-// TestSlowRules wants a rule for each state there is, and only one of them to be
-// a matter of workers.
+// TestSlowRules checks that each state has a rule, and that more workers help in only
+// one of them.
 func TestSlowRules(t *testing.T) {
 	states := []string{Fetching}
 	for _, w := range visit.Waits {
@@ -49,8 +49,8 @@ func TestExplainSlow(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		facts    SlowFacts
-		sentence []string // parts of it
-		change   string   // a part of it
+		sentence []string // substrings
+		change   string   // substring
 		setting  string
 		workers  bool
 	}{
@@ -68,7 +68,7 @@ func TestExplainSlow(t *testing.T) {
 			},
 			sentence: []string{"3 hosts are at their own limit.", "The last host to finish will be https://b.example, with 5 URLs at 2 s: at least 10 s more."}, change: "nothing: the hosts' own limit",
 		},
-		"a pace that an operator asked for": {
+		"a pace set by an operator": {
 			facts: SlowFacts{
 				Spent: []ask.Share{share(visit.WaitPace, 1, 9*slowSecond)}, Hosts: []Host{slowHost("https://a.example", "operator", 60*slowSecond, 0)},
 			},
@@ -160,7 +160,7 @@ func TestExplainSlow(t *testing.T) {
 	}
 }
 
-// TestSlowRunning tells the last moment from the whole.
+// TestSlowRunning distinguishes the last moment from the whole.
 func TestSlowRunning(t *testing.T) {
 	before := &ask.Status{Shares: []ask.Share{{State: "pace", Spent: 100 * slowSecond}, {State: Fetching, Spent: 5 * slowSecond}}}
 	now := &ask.Status{Shares: []ask.Share{{State: "pace", Spent: 101 * slowSecond}, {State: Fetching, Spent: 5 * slowSecond}, {State: "dns", Spent: 3 * slowSecond}}}
@@ -171,13 +171,13 @@ func TestSlowRunning(t *testing.T) {
 	if now.Shares[0].Spent != 101*slowSecond {
 		t.Error("the status was changed")
 	}
-	now.Shares[0].Hosts, now.Shares[1].Hosts = 1, 3 // without an earlier one hosts are counted
+	now.Shares[0].Hosts, now.Shares[1].Hosts = 1, 3 // without an earlier status, hosts are counted
 	if s := ExplainSlow(SlowRunning(nil, now, nil)); s.Now.State != Fetching || s.Now.Part != 0.75 {
 		t.Errorf("now %+v", s.Now)
 	}
 }
 
-// TestSlowStored adds the spans of a series up, and sees when a single host was
+// TestSlowStored adds up the points of a series, and notices when a single host was
 // left.
 func TestSlowStored(t *testing.T) {
 	span := func(hosts int, waits map[visit.Wait]time.Duration) store.Point {
@@ -199,8 +199,7 @@ func TestSlowStored(t *testing.T) {
 	}
 }
 
-// TestSlowCountsPaused tells hosts that an operator paused from those that ask to
-// be left alone.
+// TestSlowCountsPaused distinguishes hosts paused by an operator from hosts on hold.
 func TestSlowCountsPaused(t *testing.T) {
 	s := ExplainSlow(SlowFacts{
 		Spent: []ask.Share{{State: string(visit.WaitHold), Hosts: 3, Spent: 9 * slowSecond}},
@@ -211,7 +210,7 @@ func TestSlowCountsPaused(t *testing.T) {
 	}
 }
 
-// TestSlowLimits lets the time that is left end where a limit does.
+// TestSlowLimits checks that a limit cuts the remaining time.
 func TestSlowLimits(t *testing.T) {
 	host := func(name string, waiting int64) Host {
 		h := Host{Waiting: waiting}

@@ -9,17 +9,17 @@ import (
 	"headway/limit"
 )
 
-// Bounds of what [Crawl.Slow] looks at.
+// Limits of what [Crawl.Slow] reads.
 const (
-	slowMoment    = time.Second // how long a running crawl is watched to tell now from so far
-	slowHosts     = 1000        // hosts, for what sets their interval
-	slowForbidden = 5           // hosts, for URLs that robots.txt forbids: those that take longest
+	slowMoment    = time.Second // how long a running crawl is observed, to separate now from so far
+	slowHosts     = 1000        // hosts read for their pace
+	slowForbidden = 5           // slowest hosts whose pending URLs are checked against robots.txt
 )
 
-// fleetTime says what the shares of a job of a fleet are of.
+// fleetTime is a note about the scope of a fleet job's shares.
 const fleetTime = "current host states are for this job only; host time so far covers all jobs on its workers"
 
-// Slow tells where the time of the crawl went, and what would help.
+// Slow explains where the time of the crawl went, and what would help.
 func (c *Crawl) Slow(ctx context.Context) (Slow, error) {
 	facts, err := c.slow(ctx)
 	if err != nil {
@@ -32,8 +32,7 @@ func (c *Crawl) Slow(ctx context.Context) (Slow, error) {
 	return s, nil
 }
 
-// slow collects where the time went: by the word of the crawl if it runs, else by
-// what it stored.
+// slow collects the facts: from the crawl if it runs, otherwise from the store.
 func (c *Crawl) slow(ctx context.Context) (SlowFacts, error) {
 	before, now, err := c.watch(ctx)
 	if err != nil {
@@ -70,9 +69,8 @@ func (c *Crawl) slow(ctx context.Context) (SlowFacts, error) {
 	return facts, err
 }
 
-// watch asks a running crawl how it stands, and again after a moment. What the
-// hosts of a fleet do now is told apart by job, what they did is not: a fleet is
-// asked once.
+// watch reads the status of a running crawl twice, a moment apart. A fleet reports the
+// current state by job, but host time for all jobs together, so it is read once.
 func (c *Crawl) watch(ctx context.Context) (before, now *ask.Status, err error) {
 	if !c.Running {
 		return nil, nil, nil
@@ -89,7 +87,7 @@ func (c *Crawl) watch(ctx context.Context) (before, now *ask.Status, err error) 
 	}
 }
 
-// slowStored is what was stored of a crawl that does not run, or does not answer.
+// slowStored returns the stored facts of a crawl that does not run or respond.
 func (c *Crawl) slowStored(ctx context.Context, hosts []Host) (SlowFacts, error) {
 	points, err := c.Store.Points(ctx, c.Job.ID)
 	if err != nil {
@@ -100,20 +98,20 @@ func (c *Crawl) slowStored(ctx context.Context, hosts []Host) (SlowFacts, error)
 		return SlowFacts{}, err
 	}
 	facts := SlowStored(c.Job, counts.Waiting, points, hosts)
-	facts.Untold = c.Fleet
+	facts.NotRecorded = c.Fleet
 	if c.Job.State == job.Running && !c.Running {
 		facts.State = "interrupted"
 	}
 	return facts, nil
 }
 
-// forbidden counts what robots.txt forbids of that which waits on the hosts that
-// take longest.
+// forbidden counts the pending URLs that robots.txt disallows on the hosts that take
+// longest.
 func (c *Crawl) forbidden(ctx context.Context, hosts []Host) (map[string]Forbidden, error) {
 	counts := map[string]Forbidden{}
 	for i := range hosts[:min(len(hosts), slowForbidden)] {
 		host := hosts[i].Host.Host
-		n, err := CountForbidden(ctx, c.Store, c.Job.ID, host, &c.Asked, time.Now())
+		n, err := CountForbidden(ctx, c.Store, c.Job.ID, host, &c.Spec, time.Now())
 		if err != nil {
 			return nil, err
 		}

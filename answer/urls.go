@@ -13,17 +13,17 @@ import (
 	"headway/visit"
 )
 
-// URLQuery says which URLs of a crawl are listed. Zero fields let all through.
+// URLQuery says which URLs of a crawl are listed. Zero fields match everything.
 type URLQuery struct {
 	Outcome visit.Outcome
 	Reason  visit.Reason
-	Hosts   []string // of any of these
-	Prefix  string   // of the URL, or of its path where it begins with a slash
-	Status  int      // of the answer
+	Hosts   []string // any of these
+	Prefix  string   // of the URL, or of its path if it starts with a slash
+	Status  int      // HTTP status
 }
 
-// Check reports words that are not of the closed sets, and a reason that no URL
-// with the outcome can have.
+// Check reports values outside the closed sets, and a reason that does not belong to the
+// outcome.
 func (q *URLQuery) Check() error {
 	if q.Outcome != "" && !slices.Contains(visit.Outcomes, q.Outcome) {
 		return fmt.Errorf("invalid outcome %q; choose one of %s", q.Outcome, list(visit.Outcomes))
@@ -41,7 +41,7 @@ func (q *URLQuery) Check() error {
 	return nil
 }
 
-// outcome is the one asked for, by itself or by the reason.
+// outcome is the requested outcome, directly or through the reason.
 func (q *URLQuery) outcome() visit.Outcome {
 	for o, reasons := range visit.Reasons {
 		if slices.Contains(reasons, q.Reason) {
@@ -62,7 +62,7 @@ func list[T ~string](words []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// URLRow is how one URL stands.
+// URLRow is the state of one URL.
 type URLRow struct {
 	URL     string        `json:"url"`
 	Outcome visit.Outcome `json:"outcome"`
@@ -70,7 +70,7 @@ type URLRow struct {
 	Status  int           `json:"status,omitempty"`
 	Depth   int           `json:"depth"`
 	Found   visit.FoundBy `json:"found"`
-	On      string        `json:"found_on,omitempty"` // the page, sitemap or redirect that named it
+	On      string        `json:"found_on,omitempty"` // the page, sitemap or redirect with the link
 	SeenAt  time.Time     `json:"seen_at"`
 	EndedAt time.Time     `json:"ended_at,omitzero"`
 }
@@ -83,9 +83,9 @@ type Lister interface {
 	List(ctx context.Context, q store.Query) (store.Page, error)
 }
 
-// ListURLs lists the URLs of a job in the order they are stored, a page at a time.
-// A query must be one that Check lets through. URLs out of scope are kept apart,
-// see [store.Page], and are not listed.
+// ListURLs lists the URLs of a job in storage order, page by page. The query must have
+// passed Check. Out-of-scope URLs are stored separately, see [store.Page], and are not
+// listed.
 func ListURLs(ctx context.Context, r Lister, id job.ID, q URLQuery) iter.Seq2[URLRow, error] {
 	hosts := q.Hosts
 	if len(hosts) == 0 {
@@ -112,13 +112,13 @@ func ListURLs(ctx context.Context, r Lister, id job.ID, q URLQuery) iter.Seq2[UR
 	}
 }
 
-// Of is what a store is asked for, of one host or, where that is empty, of all. It
-// does not know prefixes and statuses: see Match.
+// Of returns the store query for one host or, if that is empty, for all. It does not
+// include prefix and status: see Match.
 func (q *URLQuery) Of(id job.ID, host string, most int) store.Query {
 	return store.Query{Job: id, Host: host, Outcome: q.outcome(), Reason: q.Reason, Max: most}
 }
 
-// Match tells whether the prefix and the status let a URL through.
+// Match reports whether a URL has the prefix and the status.
 func (q *URLQuery) Match(e *store.Entry) bool {
 	if q.Status != 0 && (e.Visit == nil || e.Visit.Answer.Status != q.Status) {
 		return false

@@ -15,44 +15,44 @@ import (
 	"headway/weburl"
 )
 
-// Bounds of what [ExplainWhy] reads and tells.
+// Limits of what [ExplainWhy] reads and lists.
 const (
 	maxChain = 32     // pages on the way back to a seed
-	maxNear  = 5      // URLs like one that was never seen
-	maxLook  = 10_000 // URLs of a host that are looked at for those
-	maxTrail = 50_000 // URLs of a crawl that are replayed to find the rule of a trap
+	maxNear  = 5      // similar URLs listed for one that was never seen
+	maxLook  = 10_000 // URLs of a host compared for similarity
+	maxTrail = 50_000 // URLs replayed to find the trap rule
 )
 
-// WhyQuestion is one URL and what there is to explain it with.
+// WhyQuestion is one URL with the data to explain it.
 type WhyQuestion struct {
-	Text  string     // the URL as a person typed it
-	URL   weburl.URL // what it means
+	Text  string     // as typed
+	URL   weburl.URL // normalised
 	Steps []weburl.Step
 
 	Store store.Reader
 	Job   store.Job
-	Asked Asked // what the crawl was last asked for
+	Spec  CrawlSpec // the latest specification of the crawl
 	Now   time.Time
 
-	// Running asks the crawl where the URL is; nil where none runs.
+	// Running locates the URL in the running crawl; nil if none runs.
 	Running func(ctx context.Context, u weburl.URL) (*ask.URL, error)
-	// OptedOut is the name on the list of opt-outs that speaks for the URL, empty
-	// for none; nil where there is no list.
+	// OptedOut returns the opt-out entry that covers the URL, "" for none; nil if
+	// there is no list.
 	OptedOut func(u weburl.URL) string
 }
 
-// Why is everything known of how one URL ended, or why it has not.
+// Why is everything known about how one URL ended, or why it has not.
 type Why struct {
 	URL   string          `json:"url"`
-	Typed string          `json:"typed,omitempty"` // where that was another spelling
+	Typed string          `json:"typed,omitempty"` // if it was another spelling
 	Steps []CanonicalStep `json:"canonical_steps,omitempty"`
 	Crawl WhyCrawl        `json:"crawl"`
 
-	// Seen says that the crawl has met the URL. One out of scope may be kept as a
-	// mere count: then Counted is set, and how it was found is not known.
+	// Seen says that the crawl has seen the URL. Out-of-scope URLs may only be
+	// counted: then Counted is set, and how the URL was found is not known.
 	Seen    bool          `json:"seen"`
 	Counted bool          `json:"counted_only,omitempty"`
-	Outcome visit.Outcome `json:"outcome,omitempty"` // empty where it was never seen
+	Outcome visit.Outcome `json:"outcome,omitempty"` // empty if it was never seen
 	Reason  visit.Reason  `json:"reason,omitempty"`
 	Rule    string        `json:"rule,omitempty"` // what decided, in words
 	By      string        `json:"decided_by,omitempty"`
@@ -71,7 +71,7 @@ type Why struct {
 	Story    []string         `json:"story"` // the same in plain sentences
 }
 
-// WhyCrawl is the crawl that was asked.
+// WhyCrawl is the crawl that was queried.
 type WhyCrawl struct {
 	Job     job.ID    `json:"job"`
 	State   job.State `json:"state"`
@@ -79,7 +79,7 @@ type WhyCrawl struct {
 	Running bool      `json:"running"`
 }
 
-// CanonicalStep is one change on the way from what was typed to the URL kept.
+// CanonicalStep is one step of normalising the typed URL.
 type CanonicalStep struct {
 	Reason string `json:"reason"`
 	Before string `json:"before"`
@@ -89,11 +89,11 @@ type CanonicalStep struct {
 // Discovery is how a URL was found.
 type Discovery struct {
 	By    visit.FoundBy `json:"by"`
-	On    string        `json:"on,omitempty"` // the page, sitemap or redirect that named it
+	On    string        `json:"on,omitempty"` // the page, sitemap or redirect with the link
 	Depth int           `json:"depth"`
 	Hops  int           `json:"hops,omitempty"`
-	// Chain leads from On back to a seed, where that is known; Cut says that it
-	// goes on.
+	// Chain leads from On back to a seed, as far as known; Cut says that it is
+	// incomplete.
 	Chain []ChainLink `json:"chain,omitempty"`
 	Cut   bool        `json:"chain_cut,omitempty"`
 }
@@ -101,11 +101,11 @@ type Discovery struct {
 // ChainLink is one URL on the way back to a seed.
 type ChainLink struct {
 	URL   string        `json:"url"`
-	By    visit.FoundBy `json:"by,omitempty"` // empty where the crawl does not know it: a sitemap
+	By    visit.FoundBy `json:"by,omitempty"` // empty for a sitemap, which is not a URL of the crawl
 	Depth int           `json:"depth"`
 }
 
-// ScopeVerdict is what the scope of the crawl says about the URL.
+// ScopeVerdict is the scope decision on the URL.
 type ScopeVerdict struct {
 	In     bool         `json:"in"`
 	Reason visit.Reason `json:"reason,omitempty"`
@@ -114,7 +114,7 @@ type ScopeVerdict struct {
 
 // Attempt is one request for the URL.
 type Attempt struct {
-	N           int           `json:"n"` // in the order they were made, of those that are kept
+	N           int           `json:"n"` // counted over the stored attempts
 	Sent        time.Time     `json:"sent,omitzero"`
 	Outcome     visit.Outcome `json:"outcome"`
 	Reason      visit.Reason  `json:"reason,omitempty"`
@@ -134,45 +134,44 @@ type Attempt struct {
 	Reused      bool          `json:"reused_connection,omitempty"`
 }
 
-// Waiting is what a URL that has not ended waits for.
+// Waiting is what a pending URL waits for.
 type Waiting struct {
 	Reason   visit.Wait `json:"reason"`
-	Until    time.Time  `json:"until,omitzero"`  // the next turn of its host, where a clock ends the wait
-	Where    ask.Place  `json:"where,omitempty"` // where a crawl runs
+	Until    time.Time  `json:"until,omitzero"`  // next request to its host, if a time ends the wait
+	Where    ask.Place  `json:"where,omitempty"` // if a crawl runs
 	InFlight ask.Millis `json:"in_flight_ms,omitempty"`
-	Live     bool       `json:"live"` // the running crawl says so; else it follows from what is stored
+	Live     bool       `json:"live"` // from the running crawl; otherwise derived from the store
 	Note     string     `json:"note,omitempty"`
 	Host     *ask.Host  `json:"host,omitempty"`
 	Paused   bool       `json:"paused,omitempty"` // an operator has paused the host
 
-	// Ahead are the URLs of its host that go before it, as far as they were
-	// counted: see Least. Turn guesses when its own turn comes: one pace for each.
-	// Both are left out where no crawl runs, the host is paused, or nothing but
-	// its answers sets its pace.
+	// Ahead is the number of URLs of its host that come before it, as far as counted:
+	// see Least. Turn estimates when it is fetched: one pace for each. Both are absent if
+	// no crawl runs, the host is paused, or only the response times set the rate.
 	Ahead *int64    `json:"ahead,omitempty"`
 	Least bool      `json:"ahead_at_least,omitempty"` // there are more than were counted
 	Turn  time.Time `json:"turn_guess,omitzero"`
 }
 
-// NearURL is a URL that the crawl knows and that is like the one asked for.
+// NearURL is a URL of the crawl that is similar to the one in question.
 type NearURL struct {
 	URL     string        `json:"url"`
 	Outcome visit.Outcome `json:"outcome"`
 	Reason  visit.Reason  `json:"reason,omitempty"`
-	How     string        `json:"how"` // what is alike
+	How     string        `json:"how"` // what is similar
 }
 
-// explainer is one question being answered.
+// explainer answers one question.
 type explainer struct {
 	WhyQuestion
 	why   Why
 	entry store.Entry
-	rules *scope.Rules // nil where the seeds are not known
-	noise string       // what is known of refusals of its host that do not depend on our pace
+	rules *scope.Rules // nil if not all seeds are stored
+	noise string       // the finding that refusals of the host do not depend on the pace
 }
 
-// ExplainWhy answers for one URL. The error is that of the store, or of a crawl
-// that runs and does not answer.
+// ExplainWhy explains one URL. The error is that of the store, or of a running crawl that
+// does not respond.
 func ExplainWhy(ctx context.Context, q WhyQuestion) (*Why, error) {
 	x := &explainer{WhyQuestion: q}
 	x.why = Why{URL: q.URL.String(), Crawl: WhyCrawl{Job: q.Job.ID, State: q.Job.State, Reason: q.Job.Reason, Running: q.Running != nil}}
@@ -199,14 +198,14 @@ func ExplainWhy(ctx context.Context, q WhyQuestion) (*Why, error) {
 	if err := x.recheck(ctx); err != nil {
 		return nil, err
 	}
-	x.tell()
+	x.writeStory()
 	return &x.why, nil
 }
 
-// rebuildScope makes the rules of the crawl again, with the hosts that its seeds
-// redirected to.
+// rebuildScope rebuilds the scope of the crawl, with the hosts that its seeds redirected
+// to.
 func (x *explainer) rebuildScope(ctx context.Context) error {
-	rules, _, err := x.Asked.rules()
+	rules, _, err := x.Spec.rules()
 	if err != nil || rules == nil {
 		return err
 	}
@@ -223,7 +222,7 @@ func (x *explainer) rebuildScope(ctx context.Context) error {
 	return nil
 }
 
-// seen explains a URL that the crawl has met.
+// seen explains a URL that the crawl has seen.
 func (x *explainer) seen(ctx context.Context) error {
 	e, w := &x.entry, &x.why
 	w.Seen, w.Outcome, w.Reason, w.SeenAt, w.EndedAt = true, e.Outcome, e.Reason, e.SeenAt, e.EndedAt
@@ -295,7 +294,7 @@ func (x *explainer) discovery(ctx context.Context) error {
 	return nil
 }
 
-// scopeVerdict asks the scope of the crawl.
+// scopeVerdict applies the scope of the crawl.
 func (x *explainer) scopeVerdict(depth int, seed bool) {
 	if x.rules == nil {
 		return
@@ -307,7 +306,7 @@ func (x *explainer) scopeVerdict(depth int, seed bool) {
 	x.why.Scope = &ScopeVerdict{In: d.In, Reason: visit.Reason(d.Reason), Rule: d.Rule}
 }
 
-// attempt is a visit as an answer tells it.
+// attempt converts a visit.
 func attempt(v *visit.Visit) Attempt {
 	a := Attempt{
 		Sent: v.Timing.Sent, Outcome: v.Outcome, Reason: v.Reason, Status: v.Answer.Status, Detail: v.Detail,
@@ -321,8 +320,8 @@ func attempt(v *visit.Visit) Attempt {
 	return a
 }
 
-// wait finds out what a URL waits for: from the crawl where one runs, else from
-// what is stored.
+// wait finds out what a URL waits for: from the crawl if it runs, otherwise from the
+// store.
 func (x *explainer) wait(ctx context.Context) error {
 	w := &Waiting{}
 	x.why.Wait = w
@@ -337,7 +336,7 @@ func (x *explainer) wait(ctx context.Context) error {
 			if w.Reason == "" {
 				w.Reason = visit.WaitIdle
 			}
-			return x.guessTurn(ctx)
+			return x.estimateTurn(ctx)
 		}
 	}
 	h, err := x.Store.Host(ctx, x.URL.Host())
@@ -363,8 +362,8 @@ func (x *explainer) wait(ctx context.Context) error {
 	return nil
 }
 
-// guessTurn counts who goes before a URL that is queued, and guesses its turn.
-func (x *explainer) guessTurn(ctx context.Context) error {
+// estimateTurn counts the URLs before a queued one, and estimates when it is fetched.
+func (x *explainer) estimateTurn(ctx context.Context) error {
 	w := x.why.Wait
 	if w.Where == ask.PlaceInFlight || w.Host == nil || w.Host.Paused || w.Host.Pace <= 0 {
 		return nil
@@ -381,7 +380,7 @@ func (x *explainer) guessTurn(ctx context.Context) error {
 			it := &page.Entries[i].Item
 			switch rank := it.Rank(); {
 			case it.URL == x.URL:
-				passed = true // those of the same rank go by age
+				passed = true // equal ranks are ordered by age
 			case rank < mine, rank == mine && !passed:
 				ahead++
 			}
@@ -396,7 +395,7 @@ func (x *explainer) guessTurn(ctx context.Context) error {
 	}
 	w.Ahead = &ahead
 	turn := later(x.Now, w.Until).Add(time.Duration(ahead) * w.Host.Pace.Duration())
-	w.Turn = later(turn, x.entry.Item.NotBefore).UTC() // a retry has a time of its own
+	w.Turn = later(turn, x.entry.Item.NotBefore).UTC() // a retry has its own time
 	return nil
 }
 

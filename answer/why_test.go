@@ -25,9 +25,9 @@ import (
 
 var whyNow = time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 
-// shelf is a store to read from.
-type shelf struct {
-	store.Reader // panics where a question is asked that it cannot answer
+// memStore is an in-memory store.
+type memStore struct {
+	store.Reader // panics for methods that are not implemented
 	entries      map[string]store.Entry
 	order        []string
 	aside        map[string]bool
@@ -36,11 +36,11 @@ type shelf struct {
 	points       []store.Point
 }
 
-func newShelf() *shelf {
-	return &shelf{entries: map[string]store.Entry{}, aside: map[string]bool{}, hosts: map[string]store.Host{}, robots: map[[32]byte][]byte{}}
+func newShelf() *memStore {
+	return &memStore{entries: map[string]store.Entry{}, aside: map[string]bool{}, hosts: map[string]store.Host{}, robots: map[[32]byte][]byte{}}
 }
 
-func (s *shelf) put(e store.Entry) {
+func (s *memStore) put(e store.Entry) {
 	if e.Visit != nil {
 		e.Visit.Item = e.Item
 		e.Outcome, e.Reason = e.Visit.Outcome, e.Visit.Reason
@@ -52,7 +52,7 @@ func (s *shelf) put(e store.Entry) {
 	s.entries[e.Item.URL.String()] = e
 }
 
-func (s *shelf) Lookup(_ context.Context, _ job.ID, u weburl.URL) (store.Entry, error) {
+func (s *memStore) Lookup(_ context.Context, _ job.ID, u weburl.URL) (store.Entry, error) {
 	e, ok := s.entries[u.String()]
 	if !ok {
 		return e, store.ErrNotFound
@@ -60,7 +60,7 @@ func (s *shelf) Lookup(_ context.Context, _ job.ID, u weburl.URL) (store.Entry, 
 	return e, nil
 }
 
-func (s *shelf) List(_ context.Context, q store.Query) (store.Page, error) {
+func (s *memStore) List(_ context.Context, q store.Query) (store.Page, error) {
 	var p store.Page
 	for _, u := range s.order {
 		e := s.entries[u]
@@ -71,11 +71,11 @@ func (s *shelf) List(_ context.Context, q store.Query) (store.Page, error) {
 	return p, nil
 }
 
-func (s *shelf) Aside(_ context.Context, _ job.ID, u weburl.URL) (bool, error) {
+func (s *memStore) Aside(_ context.Context, _ job.ID, u weburl.URL) (bool, error) {
 	return s.aside[u.String()], nil
 }
 
-func (s *shelf) Host(_ context.Context, host string) (store.Host, error) {
+func (s *memStore) Host(_ context.Context, host string) (store.Host, error) {
 	h, ok := s.hosts[host]
 	if !ok {
 		return h, store.ErrNotFound
@@ -83,7 +83,7 @@ func (s *shelf) Host(_ context.Context, host string) (store.Host, error) {
 	return h, nil
 }
 
-func (s *shelf) Robots(_ context.Context, sum [32]byte) (store.RobotsVersion, error) {
+func (s *memStore) Robots(_ context.Context, sum [32]byte) (store.RobotsVersion, error) {
 	b, ok := s.robots[sum]
 	if !ok {
 		return store.RobotsVersion{}, store.ErrNotFound
@@ -91,7 +91,7 @@ func (s *shelf) Robots(_ context.Context, sum [32]byte) (store.RobotsVersion, er
 	return store.RobotsVersion{Sum: sum, Body: b}, nil
 }
 
-func (s *shelf) Counts(context.Context, job.ID) (store.Counts, error) {
+func (s *memStore) Counts(context.Context, job.ID) (store.Counts, error) {
 	c := store.Counts{Ended: map[store.Ending]int64{}}
 	for _, e := range s.entries {
 		c.Ended[store.Ending{Outcome: e.Outcome, Reason: e.Reason}]++
@@ -99,10 +99,10 @@ func (s *shelf) Counts(context.Context, job.ID) (store.Counts, error) {
 	return c, nil
 }
 
-func (s *shelf) Points(context.Context, job.ID) ([]store.Point, error) { return s.points, nil }
+func (s *memStore) Points(context.Context, job.ID) ([]store.Point, error) { return s.points, nil }
 
-// learn stores what a host's robots.txt and its pace are.
-func (s *shelf) learn(t *testing.T, host, body string, polite politeness.State) {
+// learn stores a host's robots.txt and politeness state.
+func (s *memStore) learn(t *testing.T, host, body string, polite politeness.State) {
 	t.Helper()
 	file := robots.Parse([]byte(body))
 	state := robots.Policy{}.Observe(robots.State{}, whyNow.Add(-time.Hour), robots.Answer{Status: 200, File: file})
@@ -139,7 +139,7 @@ func parseURL(t *testing.T, raw string) weburl.URL {
 const robotsText = "# ours\nUser-agent: *\nDisallow: /private/\n\nUser-agent: other\nDisallow: /\nAllow: /x\n"
 
 // whyStore is a small crawl of a.example.
-func whyStore(t *testing.T) *shelf {
+func whyStore(t *testing.T) *memStore {
 	s := newShelf()
 	s.put(store.Entry{Item: link(t, "http://a.example/", "", 0), Visit: &visit.Visit{Outcome: visit.Fetched, Answer: visit.Answer{Status: 200}}})
 	s.put(store.Entry{Item: link(t, "http://a.example/list", "http://a.example/", 1), Visit: &visit.Visit{
@@ -152,20 +152,20 @@ func whyStore(t *testing.T) *shelf {
 	return s
 }
 
-func whyAsked(limits limit.Limits) Asked {
-	a := Asked{Seeds: []string{"http://a.example/"}, SeedCount: 1, Scope: "host", Exclude: []string{"/cart/**"}, Token: "headway"}
+func whySpec(limits limit.Limits) CrawlSpec {
+	a := CrawlSpec{Seeds: []string{"http://a.example/"}, SeedCount: 1, Scope: "host", Exclude: []string{"/cart/**"}, Token: "headway"}
 	a.SetLimits(limit.Resolve(limit.Layer{Level: limit.Job, Limits: limits}))
 	return a
 }
 
-func explain(t *testing.T, s *shelf, text string, change ...func(*WhyQuestion)) *Why {
+func explain(t *testing.T, s *memStore, text string, change ...func(*WhyQuestion)) *Why {
 	t.Helper()
 	u, steps, err := weburl.Explain(text, weburl.URL{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	q := WhyQuestion{
-		Text: text, URL: u, Steps: steps, Store: s, Job: store.Job{ID: 1, State: job.Complete}, Asked: whyAsked(limit.Limits{}), Now: whyNow,
+		Text: text, URL: u, Steps: steps, Store: s, Job: store.Job{ID: 1, State: job.Complete}, Spec: whySpec(limit.Limits{}), Now: whyNow,
 		OptedOut: func(weburl.URL) string { return "" },
 	}
 	for _, c := range change {
@@ -181,7 +181,7 @@ func explain(t *testing.T, s *shelf, text string, change ...func(*WhyQuestion)) 
 	return w
 }
 
-func TestWhyTellsTheWayAndTheAnswer(t *testing.T) {
+func TestWhyShowsDiscoveryAndResponse(t *testing.T) {
 	w := explain(t, whyStore(t), "HTTP://A.example:80/list/./item#top")
 	if w.Outcome != visit.Dead || w.Rule != "status 404" || w.URL != "http://a.example/list/item" || len(w.Steps) < 3 || w.Typed == "" {
 		t.Errorf("%+v", w)
@@ -207,9 +207,9 @@ func TestWhyTellsTheWayAndTheAnswer(t *testing.T) {
 	}
 }
 
-// TestWhyTellsNoise wants to hear that the refusals of a host do not depend on our
-// pace, of a URL that was refused or waits and of no other.
-func TestWhyTellsNoise(t *testing.T) {
+// TestWhyMentionsNoise checks that a URL that was refused or waits is explained with the
+// finding that refusals do not depend on the pace, and no other URL.
+func TestWhyMentionsNoise(t *testing.T) {
 	s := whyStore(t)
 	s.learn(t, "http://a.example", robotsText, noisy(politeness.New("http://a.example")))
 	s.put(store.Entry{Item: link(t, "http://a.example/refused", "http://a.example/", 1), Visit: &visit.Visit{Outcome: visit.Throttled, Answer: visit.Answer{Status: 503}}})
@@ -220,8 +220,7 @@ func TestWhyTellsNoise(t *testing.T) {
 	}
 }
 
-// TestWhyEndings asks about endings that a web server cannot bring about at will,
-// or that need what only a test can arrange.
+// TestWhyEndings tests endings that a web server cannot easily produce.
 func TestWhyEndings(t *testing.T) {
 	sum := sha256.Sum256([]byte(robotsText))
 	for name, tc := range map[string]struct {
@@ -242,7 +241,7 @@ func TestWhyEndings(t *testing.T) {
 		},
 		"more bytes than were left": {
 			entry:  store.Entry{Outcome: visit.Skipped, Reason: visit.BudgetBytes},
-			change: func(q *WhyQuestion) { q.Asked = whyAsked(limit.Limits{Bytes: 1000}) },
+			change: func(q *WhyQuestion) { q.Spec = whySpec(limit.Limits{Bytes: 1000}) },
 			rule:   "max_bytes 1000 (job)", by: byLimit, pass: Stopped, stop: visit.BudgetBytes,
 		},
 		"nofollow of the whole page": {
@@ -274,10 +273,10 @@ func TestWhyEndings(t *testing.T) {
 		},
 		"the page limit is used up": {
 			entry:  store.Entry{Outcome: visit.Pending},
-			change: func(q *WhyQuestion) { q.Asked, q.Job.State = whyAsked(limit.Limits{Pages: 3}), job.Partial },
+			change: func(q *WhyQuestion) { q.Spec, q.Job.State = whySpec(limit.Limits{Pages: 3}), job.Partial },
 			rule:   "waiting for a higher limit", by: byCrawl, pass: Stopped,
 		},
-		"nobody crawls": {
+		"no crawl is running": {
 			entry:  store.Entry{Outcome: visit.Pending},
 			change: func(q *WhyQuestion) { q.Job.State = job.Running },
 			rule:   "waiting for its turn", by: byCrawl, pass: Passes,
@@ -285,7 +284,7 @@ func TestWhyEndings(t *testing.T) {
 		"the rate of its tenant": {
 			entry: store.Entry{Outcome: visit.Pending},
 			change: func(q *WhyQuestion) {
-				q.Asked, q.Job.State = whyAsked(limit.Limits{RequestsPerSecond: 5}), job.Running
+				q.Spec, q.Job.State = whySpec(limit.Limits{RequestsPerSecond: 5}), job.Running
 				q.Running = func(context.Context, weburl.URL) (*ask.URL, error) {
 					return &ask.URL{Where: ask.PlaceQueued, Wait: visit.WaitBudget}, nil
 				}
@@ -403,8 +402,8 @@ func TestWhyUnseen(t *testing.T) {
 	}
 }
 
-// TestWhyReplaysTraps finds the words of a brake that looks at numbers by looking
-// at the URLs of the host again.
+// TestWhyReplaysTraps finds the reason of a trap rule that depends on counts, by
+// replaying the URLs of the host.
 func TestWhyReplaysTraps(t *testing.T) {
 	s := whyStore(t)
 	traps := scope.NewTraps(scope.TrapConfig{})
@@ -441,34 +440,34 @@ func TestWhyChainIsBounded(t *testing.T) {
 	}
 }
 
-func TestAskedKeepsSeedsWithinBounds(t *testing.T) {
+func TestCrawlSpecLimitsSeeds(t *testing.T) {
 	seeds := make([]weburl.URL, 200_000)
 	for i := range seeds {
 		seeds[i] = parseURL(t, "http://a.example/")
 	}
-	var a Asked
+	var a CrawlSpec
 	a.SetSeeds(seeds)
 	text, err := json.Marshal(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(text) > store.MaxSpec/2 || a.SeedCount != len(seeds) || a.whole() {
+	if len(text) > store.MaxSpec/2 || a.SeedCount != len(seeds) || a.hasAllSeeds() {
 		t.Errorf("%d bytes, %d of %d seeds", len(text), len(a.Seeds), a.SeedCount)
 	}
-	b, err := ReadAsked(text)
+	b, err := ReadCrawlSpec(text)
 	if err != nil || len(b.Seeds) != len(a.Seeds) {
 		t.Errorf("%d seeds, %v", len(b.Seeds), err)
 	}
-	if _, err := ReadAsked([]byte("{")); err == nil {
+	if _, err := ReadCrawlSpec([]byte("{")); err == nil {
 		t.Error("half a text is read")
 	}
-	if b, err = ReadAsked(nil); err != nil || b.Scope != "" {
+	if b, err = ReadCrawlSpec(nil); err != nil || b.Scope != "" {
 		t.Errorf("%+v, %v", b, err)
 	}
 }
 
-// TestWhyGuessesTheTurn tells the host's next turn from that of the URL.
-func TestWhyGuessesTheTurn(t *testing.T) {
+// TestWhyEstimatesTurn distinguishes the host's next request from that of the URL.
+func TestWhyEstimatesTurn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		url    string
 		host   ask.Host

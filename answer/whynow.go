@@ -14,27 +14,26 @@ import (
 	"headway/visit"
 )
 
-// Pass is the answer to whether a URL would be fetched now.
+// Pass says whether a URL would be fetched now.
 type Pass string
 
-// The answers. Unknown means that nothing known stands in the way, and something
-// is not known.
+// The values. Unknown means that nothing known would block it, but something is not
+// known.
 const (
 	Passes  Pass = "yes"
 	Stopped Pass = "no"
 	Unknown Pass = "unknown"
 )
 
-// Recheck is what the rules of the crawl say about the URL at the moment of the
-// question, without asking anybody.
+// Recheck applies the rules of the crawl to the URL again, without sending a request.
 type Recheck struct {
 	Pass    Pass         `json:"pass"`
-	Reason  visit.Reason `json:"reason,omitempty"` // of the first check that stops it, where it has one
+	Reason  visit.Reason `json:"reason,omitempty"` // of the first check that blocks it, if it has one
 	Checks  []PassCheck  `json:"checks"`
-	Unknown []string     `json:"cannot_know"` // what only asking would tell
+	Unknown []string     `json:"cannot_know"` // what only a request would show
 }
 
-// PassCheck is one gate on the way of a URL.
+// PassCheck is the result of one check.
 type PassCheck struct {
 	Gate   string       `json:"gate"` // opt_out, scope, traps, link, robots, limits, hold
 	Pass   Pass         `json:"pass"`
@@ -42,7 +41,7 @@ type PassCheck struct {
 	Rule   string       `json:"rule"`
 }
 
-// recheck asks every gate again.
+// recheck runs every check again.
 func (x *explainer) recheck(ctx context.Context) error {
 	r := &Recheck{Pass: Passes}
 	x.why.Now = r
@@ -111,10 +110,10 @@ func (x *explainer) passScope() PassCheck {
 		d = x.rules.DecideSeed(x.URL)
 	}
 	switch c.Rule = d.Rule; {
-	case d.In && !x.Asked.whole() && x.Asked.SeedCount > 0:
+	case d.In && !x.Spec.hasAllSeeds() && x.Spec.SeedCount > 0:
 		c.Rule += " (based on the stored seeds)"
 	case d.In:
-	case !x.Asked.whole() && d.Reason == scope.OutOfScope:
+	case !x.Spec.hasAllSeeds() && d.Reason == scope.OutOfScope:
 		c.Pass, c.Rule = Unknown, "only the first of many seeds were stored, and none of them matches"
 	default:
 		c.Pass, c.Reason = Stopped, visit.Reason(d.Reason)
@@ -122,8 +121,8 @@ func (x *explainer) passScope() PassCheck {
 	return c
 }
 
-// passTraps looks at the URL alone; what is suspicious only in numbers is not
-// asked again. Seeds and entries of sitemaps are not looked at.
+// passTraps checks the URL alone; rules that depend on counts are not checked again.
+// Seeds and sitemap entries are exempt.
 func (x *explainer) passTraps() (PassCheck, bool) {
 	if x.why.Found != nil && x.entry.Item.Found != visit.FoundLink {
 		return PassCheck{}, false
@@ -139,7 +138,7 @@ func (x *explainer) passTraps() (PassCheck, bool) {
 	return c, true
 }
 
-// passRobots asks the robots.txt that is stored.
+// passRobots checks the stored robots.txt.
 func (x *explainer) passRobots(ctx context.Context) (PassCheck, error) {
 	c := PassCheck{Gate: "robots", Pass: Passes}
 	state, known, err := x.robotsState(ctx)
@@ -150,7 +149,7 @@ func (x *explainer) passRobots(ctx context.Context) (PassCheck, error) {
 		c.Pass, c.Rule = Unknown, "robots.txt of "+x.URL.Host()+" was never fetched"
 		return c, nil
 	}
-	policy := robots.Policy{AllowUnreachable: x.Asked.Policy.AllowUnreachableRobots}
+	policy := robots.Policy{AllowUnreachable: x.Spec.Policy.AllowUnreachableRobots}
 	verdict := policy.Verdict(state, x.Now)
 	var rules *robots.Rules
 	if verdict.Access == robots.AccessRules || verdict.Access == robots.AccessCached {
@@ -162,7 +161,7 @@ func (x *explainer) passRobots(ctx context.Context) (PassCheck, error) {
 		if err != nil {
 			return c, err
 		}
-		rules = robots.Parse(version.Body).For(x.Asked.agent())
+		rules = robots.Parse(version.Body).For(x.Spec.agent())
 	}
 	d := verdict.Decide(rules, x.URL)
 	switch {
@@ -195,7 +194,7 @@ func (x *explainer) passRobots(ctx context.Context) (PassCheck, error) {
 	return c, nil
 }
 
-// passLimits looks whether anything is left of the limits.
+// passLimits checks whether a limit is used up.
 func (x *explainer) passLimits(ctx context.Context) (PassCheck, error) {
 	c := PassCheck{Gate: "limits", Pass: Passes, Rule: "no limit is reached"}
 	stop := func(l Ceiling, used int64, r visit.Reason) {
@@ -205,7 +204,7 @@ func (x *explainer) passLimits(ctx context.Context) (PassCheck, error) {
 	if err != nil {
 		return c, err
 	}
-	if l := x.Asked.of(limit.Bytes); l.Max > 0 && x.why.Reason == visit.BudgetBytes {
+	if l := x.Spec.limit(limit.Bytes); l.Max > 0 && x.why.Reason == visit.BudgetBytes {
 		c.Pass, c.Reason, c.Rule = Stopped, visit.BudgetBytes, x.why.Rule
 		return c, nil
 	}
@@ -213,11 +212,11 @@ func (x *explainer) passLimits(ctx context.Context) (PassCheck, error) {
 		c.Pass, c.Rule = Stopped, x.why.Rule
 		return c, nil
 	}
-	if l := x.Asked.of(limit.Pages); l.Max > 0 && counts.Pages() >= l.Max {
+	if l := x.Spec.limit(limit.Pages); l.Max > 0 && counts.Pages() >= l.Max {
 		stop(l, counts.Pages(), "")
 		return c, nil
 	}
-	if l := x.Asked.of(limit.PagesPerHost); l.Max > 0 {
+	if l := x.Spec.limit(limit.PagesPerHost); l.Max > 0 {
 		pages, err := x.hostPages(ctx, l.Max)
 		if err != nil {
 			return c, err
@@ -232,7 +231,7 @@ func (x *explainer) passLimits(ctx context.Context) (PassCheck, error) {
 		return c, err
 	}
 	for _, name := range limit.Counted {
-		l, used := x.Asked.of(name), spent.Of(name)
+		l, used := x.Spec.limit(name), spent.Of(name)
 		if l.Max <= 0 || used < l.Max {
 			continue
 		}
@@ -249,7 +248,7 @@ func (x *explainer) passLimits(ctx context.Context) (PassCheck, error) {
 	return c, nil
 }
 
-// spent adds up what the points of the job say.
+// spent adds up the points of the job.
 func (x *explainer) spent(ctx context.Context) (limit.Use, error) {
 	points, err := x.Store.Points(ctx, x.Job.ID)
 	if err != nil {
@@ -264,7 +263,7 @@ func (x *explainer) spent(ctx context.Context) (limit.Use, error) {
 	return use, nil
 }
 
-// hostPages counts pages of the URL's host, up to a number.
+// hostPages counts pages of the URL's host, up to most.
 func (x *explainer) hostPages(ctx context.Context, most int64) (int64, error) {
 	var n int64
 	q := store.Query{Job: x.Job.ID, Host: x.URL.Host(), Max: store.MaxPage}

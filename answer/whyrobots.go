@@ -13,15 +13,14 @@ import (
 	"headway/visit"
 )
 
-// contextLines is how much of a robots.txt stands before and behind the line that
-// decided, and maxExcerptLine how much of one line is shown.
+// contextLines is the number of lines shown before and after the deciding line of a
+// robots.txt, maxExcerptLine the maximum length of a line shown.
 const (
 	contextLines   = 3
 	maxExcerptLine = 200
 )
 
-// RobotsExcerpt is the robots.txt that was asked, and the line in it that
-// decided.
+// RobotsExcerpt is the robots.txt that was used, and its deciding line.
 type RobotsExcerpt struct {
 	URL          string           `json:"url"`
 	Allowed      bool             `json:"allowed"`
@@ -29,7 +28,7 @@ type RobotsExcerpt struct {
 	Rule         string           `json:"rule,omitempty"`
 	Line         int              `json:"line,omitempty"`
 	Group        string           `json:"group,omitempty"`
-	CrawlDelayMS int64            `json:"crawl_delay_ms,omitempty"` // that the group asks for
+	CrawlDelayMS int64            `json:"crawl_delay_ms,omitempty"` // of the group
 	SHA256       string           `json:"sha256,omitempty"`
 	FetchedAt    time.Time        `json:"fetched_at,omitzero"`
 	Confidence   visit.Confidence `json:"confidence,omitempty"`
@@ -41,10 +40,10 @@ type RobotsExcerpt struct {
 type ExcerptLine struct {
 	N    int    `json:"n"`
 	Text string `json:"text"`
-	Mark bool   `json:"mark,omitempty"` // it decided
+	Mark bool   `json:"mark,omitempty"` // the deciding line
 }
 
-// excerpt shows the evidence of the deciding verdict within its file.
+// excerpt shows the evidence of the decision within its file.
 func (x *explainer) excerpt(ctx context.Context) error {
 	for i := range x.why.Evidence {
 		e := &x.why.Evidence[i]
@@ -61,11 +60,11 @@ func (x *explainer) excerpt(ctx context.Context) error {
 	return nil
 }
 
-// quote adds the lines around the one that decided.
+// quote adds the lines around the deciding one.
 func (x *explainer) quote(ctx context.Context, r *RobotsExcerpt) error {
 	var sum robots.Sum
 	if n, err := hex.Decode(sum[:], []byte(r.SHA256)); err != nil || n != len(sum) {
-		return nil //nolint:nilerr // no file was asked
+		return nil //nolint:nilerr // no file was used
 	}
 	version, err := x.Store.Robots(ctx, sum)
 	if errors.Is(err, store.ErrNotFound) {
@@ -75,19 +74,19 @@ func (x *explainer) quote(ctx context.Context, r *RobotsExcerpt) error {
 		return err
 	}
 	if r.Reason == string(robots.DelayTooLong) && r.Line == 0 {
-		r.Line, r.Rule = delayLine(version.Body, x.Asked.agent())
+		r.Line, r.Rule = delayLine(version.Body, x.Spec.agent())
 	}
 	r.Lines = excerptLines(version.Body, r.Line)
 	return nil
 }
 
-// linesOf splits a robots.txt as it is read: at CR, LF and both.
+// linesOf splits a robots.txt into lines: at CR, LF and CRLF.
 func linesOf(body []byte) []string {
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))))
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// excerptLines is what stands around a line, with the head of its group.
+// excerptLines returns the lines around a line, with the head of its group.
 func excerptLines(body []byte, line int) []ExcerptLine {
 	lines := linesOf(body)
 	if line < 1 || line > len(lines) {
@@ -121,13 +120,13 @@ func excerptLines(body []byte, line int) []ExcerptLine {
 	return out
 }
 
-// isField tells whether a line of robots.txt sets a field.
+// isField reports whether a line of robots.txt sets a field.
 func isField(line, field string) bool {
 	name, _, ok := strings.Cut(line, ":")
 	return ok && strings.EqualFold(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")), field)
 }
 
-// delayLine finds the line that asks for the delay of an agent.
+// delayLine finds the Crawl-delay line for an agent.
 func delayLine(body []byte, agent string) (line int, text string) {
 	file := robots.Parse(body)
 	rules := file.For(agent)
@@ -139,7 +138,7 @@ func delayLine(body []byte, agent string) (line int, text string) {
 		if !isField(l, "crawl-delay") {
 			continue
 		}
-		// The line alone, in a group of its own, asks for the same.
+		// The line alone, in its own group, must give the same delay.
 		alone, ok := robots.Parse([]byte("User-agent: *\n" + l + "\n")).For(agent).Delay()
 		if ok && alone == want {
 			return i + 1, strings.TrimSpace(l)

@@ -19,7 +19,7 @@ import (
 	"headway/weburl"
 )
 
-// Who decides how a URL ends.
+// What decides how a URL ends.
 const (
 	byScope  = "scope"
 	byTraps  = "traps"
@@ -33,7 +33,7 @@ const (
 	byCrawl  = "crawl"
 )
 
-// decide names the rule behind how the URL ended, and who set it.
+// decide sets the rule behind how the URL ended, and who set it.
 func (x *explainer) decide(ctx context.Context) (err error) {
 	w := &x.why
 	switch w.Outcome {
@@ -61,7 +61,7 @@ func (x *explainer) decide(ctx context.Context) (err error) {
 	return err
 }
 
-// status is that of the answer that ended the URL.
+// status is the status of the last response.
 func (x *explainer) status() int {
 	if x.entry.Visit == nil {
 		return 0
@@ -69,7 +69,7 @@ func (x *explainer) status() int {
 	return x.entry.Visit.Answer.Status
 }
 
-// detail is what was written down for people.
+// detail is the recorded text for people.
 func (x *explainer) detail() string {
 	if x.entry.Visit == nil {
 		return ""
@@ -77,7 +77,7 @@ func (x *explainer) detail() string {
 	return x.entry.Visit.Detail
 }
 
-// fact is the rule of a piece of evidence.
+// fact returns the rule of a kind of evidence.
 func (x *explainer) fact(kind visit.EvidenceKind) string {
 	for _, e := range x.why.Evidence {
 		if e.Kind == kind {
@@ -90,7 +90,7 @@ func (x *explainer) fact(kind visit.EvidenceKind) string {
 	return ""
 }
 
-// skipped names the rule that kept a URL from being asked for.
+// skipped names the rule that kept a URL from being requested.
 func (x *explainer) skipped(ctx context.Context) (err error) {
 	w := &x.why
 	switch w.Reason {
@@ -145,7 +145,7 @@ func (x *explainer) skipped(ctx context.Context) (err error) {
 	return err
 }
 
-// badPortRule says how to open a port.
+// badPortRule says how to allow a port.
 func badPortRule(u weburl.URL) string {
 	text := fmt.Sprintf("port %d is not allowed: public hosts are crawled on ports 80 and 443", u.Port())
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && !guard.Public(addr) {
@@ -154,9 +154,9 @@ func badPortRule(u weburl.URL) string {
 	return text + fmt.Sprintf("; --ports %d allows it", u.Port())
 }
 
-// budget names a limit as the one that decided.
+// budget sets a limit as the deciding one.
 func (x *explainer) budget(n limit.Name) string {
-	c := x.Asked.of(n)
+	c := x.Spec.limit(n)
 	if c.Max == 0 {
 		return string(n)
 	}
@@ -176,13 +176,13 @@ func (x *explainer) robotsRule(ctx context.Context) (string, error) {
 	case !known:
 		return "robots.txt of " + x.URL.Host() + " could not be read", nil
 	case x.why.Reason == visit.RobotsUnreachable:
-		return unreachable(state, x.Asked.patience()), nil
+		return unreachable(state, x.Spec.patience()), nil
 	default:
 		return fmt.Sprintf("robots.txt answered %d", state.Status), nil
 	}
 }
 
-// unreachable says what became of the questions for robots.txt.
+// unreachable describes the attempts to fetch robots.txt.
 func unreachable(s robots.State, patience time.Duration) string {
 	said := "did not respond"
 	if s.Status != 0 {
@@ -198,12 +198,12 @@ func unreachable(s robots.State, patience time.Duration) string {
 	return text
 }
 
-// robotsState is what is stored of the host's robots.txt.
+// robotsState returns the stored state of the host's robots.txt.
 func (x *explainer) robotsState(ctx context.Context) (state robots.State, known bool, err error) {
 	return storedRobots(ctx, x.Store, x.URL.Host())
 }
 
-// storedRobots is what is stored of a host's robots.txt.
+// storedRobots returns the stored state of a host's robots.txt.
 func storedRobots(ctx context.Context, r store.Reader, host string) (state robots.State, known bool, err error) {
 	h, err := r.Host(ctx, host)
 	if errors.Is(err, store.ErrNotFound) || err == nil && len(h.Robots) == 0 {
@@ -218,7 +218,7 @@ func storedRobots(ctx context.Context, r store.Reader, host string) (state robot
 	return state, true, nil
 }
 
-// hostState is what is stored of the host's pace.
+// hostState returns the stored politeness state of the host.
 func (x *explainer) hostState(ctx context.Context) (state politeness.State, known bool, err error) {
 	h, err := x.Store.Host(ctx, x.URL.Host())
 	if errors.Is(err, store.ErrNotFound) || err == nil && len(h.Politeness) == 0 {
@@ -233,7 +233,7 @@ func (x *explainer) hostState(ctx context.Context) (state politeness.State, know
 	return state, true, nil
 }
 
-// nofollowRule says where the word stands.
+// nofollowRule says where the nofollow was found.
 func (x *explainer) nofollowRule(ctx context.Context) (string, error) {
 	rule := "every link found to it has rel=nofollow"
 	if x.entry.Item.Via.IsZero() {
@@ -250,16 +250,15 @@ func (x *explainer) nofollowRule(ctx context.Context) (string, error) {
 		return rule, nil
 	}
 	for _, word := range page.Visit.Page.Robots {
-		if d := robots.ParseMeta(x.Asked.agent(), "robots", word); d.NoFollow {
+		if d := robots.ParseMeta(x.Spec.agent(), "robots", word); d.NoFollow {
 			return fmt.Sprintf("the page that links to it has %q for all its links", word), nil
 		}
 	}
 	return rule, nil
 }
 
-// trapRule finds the words of a brake on endless spaces, which are not stored: by
-// the look of the URL alone, or by looking at the URLs of its host again in the
-// order they were found.
+// trapRule finds the text of a trap rule, which is not stored: from the URL alone, or by
+// replaying the URLs of its host in the order they were found.
 func (x *explainer) trapRule(ctx context.Context) (string, error) {
 	reason := scope.Reason(x.why.Reason)
 	if d := scope.NewTraps(scope.TrapConfig{}).Look(x.URL, x.entry.SeenAt); d.Reason == reason {
@@ -295,7 +294,7 @@ func (x *explainer) trapRule(ctx context.Context) (string, error) {
 	return trapWords(x.why.Reason), nil
 }
 
-// trapWords is what is known without the numbers of the moment.
+// trapWords is the text without the current counts.
 func trapWords(r visit.Reason) string {
 	if r == visit.TrapPath {
 		return "its path looked like a crawler trap: too many similar paths on this host"
@@ -303,14 +302,14 @@ func trapWords(r visit.Reason) string {
 	return "its query looked like a crawler trap: too many parameter combinations on this host"
 }
 
-// deferredRule says what put a URL off.
+// deferredRule says why a URL was deferred.
 func (x *explainer) deferredRule(ctx context.Context) (string, error) {
 	s, known, err := x.hostState(ctx)
 	if err != nil {
 		return "", err
 	}
 	held := s.HeldUntil()
-	switch patience := x.Asked.patience(); {
+	switch patience := x.Spec.patience(); {
 	case known && held.After(x.entry.EndedAt):
 		rule := "the host refuses requests and is on hold until " + clock(held)
 		if !s.Refusing() {
@@ -321,19 +320,19 @@ func (x *explainer) deferredRule(ctx context.Context) (string, error) {
 			x.budget(limit.Patience)
 		}
 		return rule, nil
-	case x.Asked.of(limit.Hosts).Max > 0:
+	case x.Spec.limit(limit.Hosts).Max > 0:
 		x.why.By = byLimit
 		return "its host is over the host limit: " + x.budget(limit.Hosts), nil
-	case x.Asked.MaxWaiting > 0:
+	case x.Spec.MaxWaiting > 0:
 		x.why.By = byLimit
-		return fmt.Sprintf("%d URLs were already waiting (frontier.max_waiting)", x.Asked.MaxWaiting), nil
+		return fmt.Sprintf("%d URLs were already waiting (frontier.max_waiting)", x.Spec.MaxWaiting), nil
 	default:
 		x.why.By = byCrawl
 		return "found after discovery was stopped; run the same command to resume", nil
 	}
 }
 
-// blockedRule says what stands in place of the page.
+// blockedRule describes what was served instead of the page.
 func (x *explainer) blockedRule() string {
 	if marker := x.fact(visit.ChallengePage); marker != "" {
 		return fmt.Sprintf("a challenge page instead of content: %s, with status %d", marker, x.status())
@@ -349,7 +348,7 @@ func (x *explainer) failed(ctx context.Context) error {
 	case w.Reason == visit.Quarantined:
 		w.By = byCrawl
 	case w.Reason == visit.HostParked:
-		n := x.Asked.Policy.FailureThreshold
+		n := x.Spec.Policy.FailureThreshold
 		if n == 0 {
 			preset, _ := politeness.Preset(politeness.DefaultPreset)
 			n = preset.FailureThreshold
@@ -363,8 +362,8 @@ func (x *explainer) failed(ctx context.Context) error {
 			w.Rule += fmt.Sprintf("; %s had %d", x.URL.Host(), f)
 		}
 	case w.Rule == "":
-		// The host could not even be asked for robots.txt, and all its URLs
-		// ended with that.
+		// robots.txt could not be fetched, and all URLs of the host ended with
+		// that.
 		w.Rule = fmt.Sprintf("robots.txt of %s could not be fetched: %s, on every attempt", x.URL.Host(), failureWords(w.Reason))
 	}
 	return nil
@@ -386,7 +385,7 @@ func failureWords(r visit.Reason) string {
 // waitsFor says what the URL waits for.
 func (x *explainer) waitsFor() string {
 	w := x.why.Wait
-	if rate := x.Asked.of(limit.RequestsPerSecond); w.Live && w.Reason == visit.WaitBudget && rate.Max > 0 {
+	if rate := x.Spec.limit(limit.RequestsPerSecond); w.Live && w.Reason == visit.WaitBudget && rate.Max > 0 {
 		return "its tenant's rate limit: " + rate.Text
 	}
 	return waitWords(w.Reason)
@@ -412,10 +411,10 @@ func times(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// clock is an instant as sentences tell it.
+// clock formats a time for sentences.
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// provisionalWords explains reasons that another link would lift.
+// provisionalWords explains reasons that another link can override.
 func provisionalWords(r visit.Reason) string {
 	if slices.Contains([]visit.Reason{visit.Nofollow, visit.Depth}, r) {
 		return "A later link that is allowed would put it back in the queue."

@@ -11,8 +11,8 @@ import (
 	"headway/visit"
 )
 
-// tell puts the answer into sentences, in the order of the journey.
-func (x *explainer) tell() {
+// writeStory writes the answer in sentences, in the order of the stages of a URL.
+func (x *explainer) writeStory() {
 	w := &x.why
 	say := func(format string, args ...any) { w.Story = append(w.Story, fmt.Sprintf(format, args...)) }
 	if n := len(w.Steps); n > 0 {
@@ -24,17 +24,17 @@ func (x *explainer) tell() {
 	}
 	switch {
 	case !w.Seen:
-		x.tellUnseen(say)
+		x.storyUnseen(say)
 	case w.Counted:
 		say("A page of the crawl links to it. Out-of-scope URLs are counted but not followed; the linking page is not stored.")
 	default:
-		x.tellFound(say)
-		x.tellEnding(say)
+		x.storyFound(say)
+		x.storyEnding(say)
 	}
-	x.tellNow(say)
+	x.storyNow(say)
 }
 
-func (x *explainer) tellFound(say func(string, ...any)) {
+func (x *explainer) storyFound(say func(string, ...any)) {
 	w, d := &x.why, x.why.Found
 	switch d.By {
 	case visit.FoundSeed:
@@ -62,19 +62,19 @@ func (x *explainer) tellFound(say func(string, ...any)) {
 	}
 }
 
-func (x *explainer) tellEnding(say func(string, ...any)) {
+func (x *explainer) storyEnding(say func(string, ...any)) {
 	w := &x.why
 	if w.Scope != nil && w.Scope.In {
 		say("It is in scope: %s.", scopeWords(w.Scope.Rule))
 	}
-	x.tellRobots(say)
-	x.tellAttempts(say)
+	x.storyRobots(say)
+	x.storyAttempts(say)
 	switch w.Outcome {
 	case visit.Skipped:
 		switch {
 		case w.Reason == visit.BudgetBytes:
 			say("Its body was not read: %s.", w.Rule)
-		case w.Robots == nil || w.Robots.Rule == "": // which has said so
+		case w.Robots == nil || w.Robots.Rule == "": // which was mentioned already
 			say("It was not requested: %s.", w.Rule)
 		}
 	case visit.Failed:
@@ -82,7 +82,7 @@ func (x *explainer) tellEnding(say func(string, ...any)) {
 	case visit.Deferred:
 		say("It was deferred: %s.", w.Rule)
 	case visit.Pending:
-		x.tellWait(say)
+		x.storyWait(say)
 	case visit.Redirected:
 		say("The redirect target is a separate URL with its own outcome.")
 	case visit.Throttled:
@@ -102,7 +102,7 @@ func (x *explainer) tellEnding(say func(string, ...any)) {
 	}
 }
 
-// scopeWords says a rule that lets a URL in.
+// scopeWords describes a rule that includes a URL.
 func scopeWords(rule string) string {
 	words := map[string]string{
 		"host": "its host is a seed host", "domain": "its domain is a seed domain", "prefix": "it is inside a seed folder",
@@ -114,7 +114,7 @@ func scopeWords(rule string) string {
 	return rule
 }
 
-func (x *explainer) tellRobots(say func(string, ...any)) {
+func (x *explainer) storyRobots(say func(string, ...any)) {
 	r := x.why.Robots
 	if r == nil {
 		for _, e := range x.why.Evidence {
@@ -145,10 +145,10 @@ func (x *explainer) tellRobots(say func(string, ...any)) {
 	}
 }
 
-// maxAttempts is how many attempts are told in sentences.
+// maxAttempts is how many attempts are described in sentences.
 const maxAttempts = 6
 
-func (x *explainer) tellAttempts(say func(string, ...any)) {
+func (x *explainer) storyAttempts(say func(string, ...any)) {
 	for i := range x.why.Attempts {
 		a := &x.why.Attempts[i]
 		if n := len(x.why.Attempts); n > maxAttempts && i >= maxAttempts/2 && i < n-maxAttempts/2 {
@@ -205,7 +205,7 @@ func roundMillis(d time.Duration) time.Duration {
 	return d.Round(time.Millisecond)
 }
 
-func (x *explainer) tellWait(say func(string, ...any)) {
+func (x *explainer) storyWait(say func(string, ...any)) {
 	t := x.why.Wait
 	switch {
 	case t.Where == ask.PlaceInFlight:
@@ -226,7 +226,7 @@ func (x *explainer) tellWait(say func(string, ...any)) {
 		case 0:
 			say("It is next in the queue of its host.")
 		default:
-			say("In the queue of its host %s%s before it, so its turn comes in %s%s (estimate: %s per URL).", least, goes(*t.Ahead), least,
+			say("In the queue of its host %s%s before it, so its turn comes in %s%s (estimate: %s per URL).", least, urlsAre(*t.Ahead), least,
 				t.Turn.Sub(x.Now).Round(time.Second), t.Host.Pace.Duration())
 		}
 	}
@@ -235,15 +235,15 @@ func (x *explainer) tellWait(say func(string, ...any)) {
 	}
 }
 
-// goes counts URLs that go.
-func goes(n int64) string {
+// urlsAre formats a count of URLs with its verb.
+func urlsAre(n int64) string {
 	if n == 1 {
 		return "1 URL is"
 	}
 	return fmt.Sprintf("%d URLs are", n)
 }
 
-func (x *explainer) tellUnseen(say func(string, ...any)) {
+func (x *explainer) storyUnseen(say func(string, ...any)) {
 	w := &x.why
 	say("This crawl has not seen it.")
 	switch {
@@ -264,7 +264,7 @@ func (x *explainer) tellUnseen(say func(string, ...any)) {
 	}
 }
 
-func (x *explainer) tellNow(say func(string, ...any)) {
+func (x *explainer) storyNow(say func(string, ...any)) {
 	n := x.why.Now
 	var stops, unknown []string
 	for _, c := range n.Checks {

@@ -12,8 +12,8 @@ import (
 	"headway/weburl"
 )
 
-// unseen explains a URL that has no row of its own: one out of scope that was
-// only counted, or one the crawl never met.
+// unseen explains a URL without its own record: an out-of-scope URL that was only
+// counted, or one the crawl never saw.
 func (x *explainer) unseen(ctx context.Context) error {
 	x.scopeVerdict(1, false)
 	aside, err := x.Store.Aside(ctx, x.Job.ID, x.URL)
@@ -32,8 +32,8 @@ func (x *explainer) unseen(ctx context.Context) error {
 	return x.near(ctx)
 }
 
-// near looks for URLs that may be meant: other spellings of this one, then the
-// most similar ones of its host.
+// near finds URLs that may be meant: other spellings of this one, then the most similar
+// ones of its host.
 func (x *explainer) near(ctx context.Context) error {
 	for _, v := range spellings(x.URL) {
 		e, err := x.Store.Lookup(ctx, x.Job.ID, v.url)
@@ -57,7 +57,7 @@ type spelling struct {
 	how string
 }
 
-// spellings are the ways people mean the same page.
+// spellings are common variants of a URL for the same page.
 func spellings(u weburl.URL) []spelling {
 	other := map[string]string{"https": "http", "http": "https"}[u.Scheme()]
 	rest := strings.TrimPrefix(u.String(), u.Scheme()+"://")
@@ -98,7 +98,7 @@ func spellings(u weburl.URL) []spelling {
 	return out
 }
 
-// similar adds the URLs of the host whose paths are most like this one.
+// similar adds the URLs of the host with the most similar paths.
 func (x *explainer) similar(ctx context.Context) error {
 	page, err := x.Store.List(ctx, store.Query{Job: x.Job.ID, Host: x.URL.Host(), Max: maxLook})
 	if err != nil {
@@ -112,7 +112,7 @@ func (x *explainer) similar(ctx context.Context) error {
 	want := x.URL.PathQuery()
 	for i := range page.Entries {
 		e := &page.Entries[i]
-		if n := alike(want, e.Item.URL.PathQuery()); n > 0 {
+		if n := similarity(want, e.Item.URL.PathQuery()); n > 0 {
 			list = append(list, scored{e, n})
 		}
 	}
@@ -131,9 +131,9 @@ func (x *explainer) similar(ctx context.Context) error {
 	return nil
 }
 
-// alike counts the bytes that two paths have in common at both ends; 0 where it is
-// hardly more than the leading slash.
-func alike(a, b string) int {
+// similarity counts the bytes that two paths share at both ends; 0 if it is hardly more than
+// the leading slash.
+func similarity(a, b string) int {
 	n := min(len(a), len(b))
 	front := 0
 	for front < n && a[front] == b[front] {

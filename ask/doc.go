@@ -1,12 +1,11 @@
-// Package ask is how a running crawl is asked and told things: plain questions,
-// orders and answers, and what carries them: a mailbox between processes on one
-// machine, letters in the store of a fleet.
+// Package ask queries and controls a running crawl: plain questions, orders and answers,
+// and their transports: a mailbox folder between processes on one machine, and messages
+// in the store of a fleet.
 //
-// It fits between whoever wants to know (a command, a service) and the loop of
-// the crawl, which is the only one that knows why a host waits at this moment.
-// An order that changes something is answered with what was before and what is
-// now, and a log is kept of all of them.
+// It connects commands and services with the crawl loop, which alone knows why a host
+// waits at the moment. The answer to an order says what was before and what is now, and
+// all orders are logged.
 //
-// It decides nothing and reads nothing that was crawled: what is known of a crawl
-// that has ended is not asked here.
+// It makes no decisions and does not read crawled data; finished crawls are not queried
+// here.
 package ask

@@ -12,10 +12,10 @@ import (
 	"headway/weburl"
 )
 
-// Asker is whom questions are put to: the crawl of a folder, or a fleet.
+// Asker answers questions: the crawl of a folder, or a fleet.
 type Asker interface {
-	// Ask puts a question and waits for the answer until ctx ends. ErrNobody
-	// says that nobody has answered by then; what was ordered is taken back.
+	// Ask sends a question and waits for the answer until ctx ends. ErrNoAnswer means
+	// that there was no answer in time; an order is then withdrawn.
 	Ask(ctx context.Context, q Question) (Answer, error)
 }
 
@@ -24,30 +24,29 @@ var (
 	_ Asker = (*Fleet)(nil)
 )
 
-// Office is the store of a fleet, as far as those who ask need it.
-type Office interface {
+// MessageStore is the part of a fleet's store that [Fleet] needs.
+type MessageStore interface {
 	store.Mail
 	Workers(ctx context.Context) ([]store.Worker, error)
 	Key() weburl.Key
 }
 
-// Fleet puts questions to the workers of a fleet, through letters in its store.
-// What is about a host or a URL goes to the owner of its slot, whoever that is by
-// then, everything else to all workers, whose answers are put together.
-type Fleet struct{ office Office }
+// Fleet sends questions to the workers of a fleet, as messages in its store. A question
+// about a host or a URL goes to the current owner of its slot, any other to all workers,
+// whose answers are merged.
+type Fleet struct{ messages MessageStore }
 
-// NewFleet returns who asks the fleet of a store.
-func NewFleet(o Office) *Fleet { return &Fleet{o} }
+// NewFleet returns a Fleet for a store.
+func NewFleet(o MessageStore) *Fleet { return &Fleet{o} }
 
-// Times of those who ask a fleet.
+// Intervals and timeouts of a Fleet.
 const (
-	fleetEvery   = 50 * time.Millisecond // how often they look for answers
-	withdrawTime = time.Second           // how long taking a letter back may take
+	fleetEvery   = 50 * time.Millisecond // how often it polls for answers
+	withdrawTime = time.Second           // timeout for withdrawing a message
 )
 
-// Ask implements [Asker]. An answer of all workers is complete when each of those
-// that were there has answered, or as good as it is when ctx ends: see
-// [Answer.Answered].
+// Ask implements [Asker]. An answer of all workers is complete when each current worker
+// has answered, or partial when ctx ends: see [Answer.Answered].
 func (f *Fleet) Ask(ctx context.Context, q Question) (Answer, error) {
 	q.At = cmp.Or(q.At, time.Now().UTC())
 	letter, err := f.address(&q)
@@ -57,7 +56,7 @@ func (f *Fleet) Ask(ctx context.Context, q Question) (Answer, error) {
 	if letter.Body, err = json.Marshal(q); err != nil {
 		return Answer{}, fmt.Errorf("write request: %w", err)
 	}
-	workers, err := f.office.Workers(ctx)
+	workers, err := f.messages.Workers(ctx)
 	if err != nil {
 		return Answer{}, fmt.Errorf("list workers: %w", err)
 	}
@@ -65,15 +64,15 @@ func (f *Fleet) Ask(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	id, err := f.office.Post(ctx, time.Now(), letter)
+	id, err := f.messages.Post(ctx, time.Now(), letter)
 	if err != nil {
 		return Answer{}, err
 	}
 	replies, err := f.collect(ctx, id, awaited)
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
 	defer cancel()
-	if kept := f.office.Withdraw(after, id); kept != nil && len(replies) == 0 {
-		err = errors.Join(err, kept) // somebody may still do as it says
+	if kept := f.messages.Withdraw(after, id); kept != nil && len(replies) == 0 {
+		err = errors.Join(err, kept) // a worker may still carry out the order
 	}
 	if err != nil {
 		return Answer{}, err
@@ -81,7 +80,7 @@ func (f *Fleet) Ask(ctx context.Context, q Question) (Answer, error) {
 	return open(replies, awaited)
 }
 
-// address says whom a question is for.
+// address says who a question is for.
 func (f *Fleet) address(q *Question) (store.Letter, error) {
 	var u weburl.URL
 	var err error
@@ -96,14 +95,13 @@ func (f *Fleet) address(q *Question) (store.Letter, error) {
 	if err != nil {
 		return store.Letter{}, err
 	}
-	return store.Letter{Slot: store.SlotOf(f.office.Key(), u.Domain())}, nil
+	return store.Letter{Slot: store.SlotOf(f.messages.Key(), u.Domain())}, nil
 }
 
-// expected are the workers whose answers are waited for; nil is whichever one
-// answers.
+// expected returns the workers whose answers are needed; nil means any one worker.
 func expected(workers []store.Worker, q *Question, all bool) (map[store.WorkerID]bool, error) {
 	if len(workers) == 0 {
-		return nil, ErrNobody
+		return nil, ErrNoAnswer
 	}
 	if !all {
 		return nil, nil
@@ -120,7 +118,7 @@ func expected(workers []store.Worker, q *Question, all bool) (map[store.WorkerID
 	return list, nil
 }
 
-// collect waits for answers. Those of others than are awaited do not count.
+// collect waits for answers. Only those of awaited workers count.
 func (f *Fleet) collect(ctx context.Context, id store.LetterID, awaited map[store.WorkerID]bool) (replies []store.Reply, err error) {
 	tick := time.NewTicker(fleetEvery)
 	defer tick.Stop()
@@ -130,10 +128,10 @@ func (f *Fleet) collect(ctx context.Context, id store.LetterID, awaited map[stor
 		case <-ctx.Done():
 			return replies, nil
 		}
-		list, err := f.office.Replies(ctx, id)
+		list, err := f.messages.Replies(ctx, id)
 		if err != nil {
 			if ctx.Err() != nil {
-				return replies, nil // the time is up: what came until then counts
+				return replies, nil // timed out: the answers so far count
 			}
 			return nil, err
 		}
@@ -149,10 +147,10 @@ func (f *Fleet) collect(ctx context.Context, id store.LetterID, awaited map[stor
 	}
 }
 
-// open reads answers and puts them together.
+// open decodes answers and merges them.
 func open(replies []store.Reply, awaited map[store.WorkerID]bool) (Answer, error) {
 	if len(replies) == 0 {
-		return Answer{}, ErrNobody
+		return Answer{}, ErrNoAnswer
 	}
 	var whole Answer
 	var refused error

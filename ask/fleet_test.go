@@ -13,17 +13,17 @@ import (
 	"headway/store/memory"
 )
 
-// office is a fleet whose workers say what they are told to say.
-type office struct {
+// scriptedFleet is a fleet whose workers give scripted answers.
+type scriptedFleet struct {
 	*testing.T
 	*memory.Store
 	workers []store.WorkerID
 }
 
-// newOffice lets workers join, each of which owns as many slots as the others.
-func newOffice(t *testing.T, n int) *office {
+// newScriptedFleet creates a fleet of n workers with equal numbers of slots.
+func newScriptedFleet(t *testing.T, n int) *scriptedFleet {
 	t.Helper()
-	o := &office{T: t, Store: memory.Open(memory.Config{})}
+	o := &scriptedFleet{T: t, Store: memory.Open(memory.Config{})}
 	for range n {
 		w, err := o.Join(t.Context(), time.Now(), "w")
 		if err == nil {
@@ -37,8 +37,8 @@ func newOffice(t *testing.T, n int) *office {
 	return o
 }
 
-// say answers all letters to a worker.
-func (o *office) say(w store.WorkerID, a ask.Answer) (n int) {
+// say answers all messages to a worker.
+func (o *scriptedFleet) say(w store.WorkerID, a ask.Answer) (n int) {
 	o.Helper()
 	list, err := o.Letters(o.Context(), time.Now(), w)
 	if err != nil {
@@ -56,8 +56,8 @@ func (o *office) say(w store.WorkerID, a ask.Answer) (n int) {
 	return len(list)
 }
 
-// ask puts a question for two seconds, and lets workers answer after one.
-func (o *office) ask(q ask.Question, answers map[store.WorkerID]ask.Answer) (a ask.Answer, took time.Duration, err error) {
+// ask sends a question with a timeout of two seconds; workers answer after one.
+func (o *scriptedFleet) ask(q ask.Question, answers map[store.WorkerID]ask.Answer) (a ask.Answer, took time.Duration, err error) {
 	o.Helper()
 	began := time.Now()
 	done := make(chan struct{})
@@ -81,11 +81,10 @@ func (o *office) ask(q ask.Question, answers map[store.WorkerID]ask.Answer) (a a
 	return a, took, err
 }
 
-// TestFleetAll adds up what workers say: all of them soon, and those that answer
-// when the time is up.
+// TestFleetAll merges the answers of all workers, or of those that answered in time.
 func TestFleetAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, 2)
+		o := newScriptedFleet(t, 2)
 		status := func(fetching, pace time.Duration, slow string) ask.Answer {
 			return ask.Answer{Status: &ask.Status{
 				Hosts: 2, InFlight: 1, Workers: 10,
@@ -119,7 +118,7 @@ func TestFleetAll(t *testing.T) {
 		if err == nil || err.Error() != "no" {
 			t.Errorf("all refuse: %v", err)
 		}
-		// One that is meant is waited for alone.
+		// Only the worker in question is waited for.
 		a, took, err = o.ask(ask.Question{Kind: ask.KindDrain, Worker: o.workers[1]}, map[store.WorkerID]ask.Answer{o.workers[1]: {Change: &ask.Change{Order: ask.KindDrain}}})
 		if err != nil || a.Change == nil || a.Asked != 1 || took >= 1500*time.Millisecond {
 			t.Errorf("%+v after %v, %v", a, took, err)
@@ -127,10 +126,10 @@ func TestFleetAll(t *testing.T) {
 	})
 }
 
-// TestFleetOwner asks the owner of a host, and takes back what nobody answered.
+// TestFleetOwner asks the owner of a host, and withdraws unanswered questions.
 func TestFleetOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, 2)
+		o := newScriptedFleet(t, 2)
 		said := map[store.WorkerID]ask.Answer{}
 		for _, w := range o.workers {
 			said[w] = ask.Answer{Change: &ask.Change{Worker: w}}
@@ -140,15 +139,15 @@ func TestFleetOwner(t *testing.T) {
 			t.Fatalf("%+v, %v", a, err)
 		}
 		delete(said, a.Change.Worker)
-		if _, took, err := o.ask(ask.Question{Kind: ask.KindPause, Host: "http://a.example"}, said); !errors.Is(err, ask.ErrNobody) || took != 2*time.Second {
+		if _, took, err := o.ask(ask.Question{Kind: ask.KindPause, Host: "http://a.example"}, said); !errors.Is(err, ask.ErrNoAnswer) || took != 2*time.Second {
 			t.Errorf("answered by another after %v: %v", took, err)
 		}
 		for _, q := range []ask.Question{{Kind: ask.KindURL, URL: "no url"}, {Kind: ask.KindPause, Host: "a.example"}, {Kind: ask.KindDrain, Worker: 99}} {
-			if _, _, err := o.ask(q, nil); err == nil || errors.Is(err, ask.ErrNobody) {
+			if _, _, err := o.ask(q, nil); err == nil || errors.Is(err, ask.ErrNoAnswer) {
 				t.Errorf("%+v: %v", q, err)
 			}
 		}
-		if _, took, err := newOffice(t, 0).ask(ask.Question{Kind: ask.KindWorkers}, nil); !errors.Is(err, ask.ErrNobody) || took > 0 {
+		if _, took, err := newScriptedFleet(t, 0).ask(ask.Question{Kind: ask.KindWorkers}, nil); !errors.Is(err, ask.ErrNoAnswer) || took > 0 {
 			t.Errorf("without workers, after %v: %v", took, err)
 		}
 	})

@@ -6,8 +6,8 @@ import (
 	"headway/politeness"
 )
 
-// Host is how a host stands: what is known of it, and, where a crawl runs, what
-// it does.
+// Host is the state of a host: what is known about it, and, while a crawl runs, what it
+// does.
 type Host struct {
 	Host   string `json:"host"`
 	Domain string `json:"domain,omitempty"`
@@ -47,7 +47,7 @@ func HostOf(name string, p politeness.Policy, s politeness.State) Host {
 		LastIncident: s.LastIncident(), Noise: s.NoiseSentence(), LastSent: s.LastSent(), HeldUntil: s.HeldUntil(), InFlight: s.InFlight(), Cap: p.Cap(s),
 	}
 	switch h.Pace {
-	case h.Base: // also where it is 0, as what nobody asked for
+	case h.Base: // also if it is 0
 		h.Source = "base"
 	case h.Asked:
 		h.Source = "operator"

@@ -11,8 +11,8 @@ import (
 	"headway/politeness"
 )
 
-// TestHostOf lets a host refuse, serve, refuse a faster pace and fail, and reads
-// what is told of it, under the keys that scripts know.
+// TestHostOf lets a host refuse, serve, refuse a faster pace and fail, and checks its
+// description under the stable JSON keys.
 func TestHostOf(t *testing.T) {
 	p, _ := politeness.Preset("warm")
 	p.Jitter = 0

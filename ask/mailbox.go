@@ -15,34 +15,32 @@ import (
 	"time"
 )
 
-// Mail brings questions and orders to a running crawl. [*Mailbox] is one.
+// Mail delivers questions and orders to a running crawl. [*Mailbox] implements it.
 type Mail interface {
-	// Receive returns what was asked since the last call, without waiting for
-	// more.
-	Receive(ctx context.Context) ([]Letter, error)
-	// Reply answers a letter. What an order changed is logged first.
+	// Receive returns the questions since the last call, without waiting for more.
+	Receive(ctx context.Context) ([]Message, error)
+	// Reply answers a message. What an order changed is logged first.
 	Reply(ctx context.Context, id string, a Answer) error
 }
 
 var _ Mail = (*Mailbox)(nil)
 
-// Mailbox carries questions to a crawl and answers back, through files in a
-// folder of the crawl's directory. Files appear whole: each is written under
-// another name and renamed. It works wherever the directory does, needs no port
-// and leaves nothing to clean up but what a killed asker left, which the next
-// crawl removes.
+// Mailbox exchanges questions and answers with a crawl through files in a folder of the
+// crawl's directory. Files appear atomically: each is written under another name and
+// renamed. It works wherever the directory does and needs no port. Files of a killed
+// sender are removed by the next crawl.
 type Mailbox struct {
 	dir string
 	log string
 }
 
-// Bounds of a mailbox.
+// Limits of a mailbox.
 const (
-	maxLetters = 100     // are answered at a time
-	maxLetter  = 8 << 20 // bytes of one
+	maxMessages     = 100     // answered at a time
+	maxMessageBytes = 8 << 20 // size of one in bytes
 )
 
-// Names of files.
+// File names.
 const (
 	questionEnd = ".question.json"
 	answerEnd   = ".answer.json"
@@ -53,14 +51,13 @@ func NewMailbox(dir string) *Mailbox {
 	return &Mailbox{dir: filepath.Join(dir, "ask"), log: filepath.Join(dir, "control.jsonl")}
 }
 
-// Letter is a question with a number to answer to.
-type Letter struct {
+// Message is a question with its ID.
+type Message struct {
 	ID string
 	Question
 }
 
-// Open makes the mailbox ready for a crawl that begins: what was asked of one
-// that is gone is forgotten.
+// Open prepares the mailbox for a new crawl and drops old questions.
 func (m *Mailbox) Open() error {
 	if err := os.RemoveAll(m.dir); err != nil {
 		return fmt.Errorf("empty mailbox: %w", err)
@@ -71,7 +68,7 @@ func (m *Mailbox) Open() error {
 	return nil
 }
 
-// Close takes the mailbox down: nobody answers any more.
+// Close removes the mailbox, so that senders see that no crawl is running.
 func (m *Mailbox) Close() error {
 	if err := os.RemoveAll(m.dir); err != nil {
 		return fmt.Errorf("remove mailbox: %w", err)
@@ -79,8 +76,8 @@ func (m *Mailbox) Close() error {
 	return nil
 }
 
-// Receive returns the questions that wait, in the order they were put.
-func (m *Mailbox) Receive(ctx context.Context) ([]Letter, error) {
+// Receive returns the pending questions in order.
+func (m *Mailbox) Receive(ctx context.Context) ([]Message, error) {
 	files, err := os.ReadDir(m.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -88,31 +85,31 @@ func (m *Mailbox) Receive(ctx context.Context) ([]Letter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read mailbox: %w", err)
 	}
-	var letters []Letter
+	var messages []Message
 	for _, f := range files {
 		id, ok := strings.CutSuffix(f.Name(), questionEnd)
-		if !ok || len(letters) == maxLetters {
+		if !ok || len(messages) == maxMessages {
 			continue
 		}
 		path := filepath.Join(m.dir, f.Name())
-		l := Letter{ID: id}
+		l := Message{ID: id}
 		err := readFile(path, &l.Question)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // taken back
+			continue // withdrawn
 		}
 		if gone := os.Remove(path); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-			return letters, fmt.Errorf("read request: %w", gone)
+			return messages, fmt.Errorf("read request: %w", gone)
 		}
 		if err != nil {
 			if err := m.Reply(ctx, id, Answer{Error: fmt.Sprintf("invalid request: %v", err)}); err != nil {
-				return letters, err
+				return messages, err
 			}
 			continue
 		}
-		letters = append(letters, l)
+		messages = append(messages, l)
 	}
-	slices.SortStableFunc(letters, func(a, b Letter) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
-	return letters, nil
+	slices.SortStableFunc(messages, func(a, b Message) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	return messages, nil
 }
 
 // Reply answers a question, and logs what an order changed.
@@ -125,7 +122,7 @@ func (m *Mailbox) Reply(_ context.Context, id string, a Answer) error {
 	return m.write(id+answerEnd, a)
 }
 
-// Record adds to the log of changes.
+// Record appends to the log of changes.
 func (m *Mailbox) Record(c *Change) (err error) {
 	line, err := json.Marshal(c)
 	if err != nil {
@@ -142,7 +139,7 @@ func (m *Mailbox) Record(c *Change) (err error) {
 	return f.Sync()
 }
 
-// Log returns the changes that were ordered, oldest first.
+// Log returns the logged changes, oldest first.
 func (m *Mailbox) Log() ([]Change, error) {
 	b, err := os.ReadFile(m.log)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +152,7 @@ func (m *Mailbox) Log() ([]Change, error) {
 	for line := range strings.Lines(string(b)) {
 		var c Change
 		if !strings.HasSuffix(line, "\n") {
-			break // cut off by a crash
+			break // truncated by a crash
 		}
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			return list, fmt.Errorf("read change log: %w", err)
@@ -165,20 +162,20 @@ func (m *Mailbox) Log() ([]Change, error) {
 	return list, nil
 }
 
-// ErrNobody says that no crawl answers.
-var ErrNobody = errors.New("no crawl is running")
+// ErrNoAnswer means that no crawl answers.
+var ErrNoAnswer = errors.New("no crawl is running")
 
-// askEvery is how often the asker looks for the answer.
+// askEvery is how often the sender polls for the answer.
 const askEvery = 20 * time.Millisecond
 
-// Ask puts a question and waits for the answer until ctx ends. An answer that
-// says what is wrong is an error.
+// Ask sends a question and waits for the answer until ctx ends. An answer with an error
+// text is returned as an error.
 func (m *Mailbox) Ask(ctx context.Context, q Question) (Answer, error) {
 	q.At = cmp.Or(q.At, time.Now().UTC())
 	id := rand.Text()
 	err := m.write(id+questionEnd, q)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Answer{}, ErrNobody
+		return Answer{}, ErrNoAnswer
 	}
 	if err != nil {
 		return Answer{}, err
@@ -203,16 +200,16 @@ func (m *Mailbox) Ask(ctx context.Context, q Question) (Answer, error) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return Answer{}, errors.Join(ErrNobody, m.takeBack(id))
+			return Answer{}, errors.Join(ErrNoAnswer, m.withdraw(id))
 		}
 		if _, err := os.Stat(m.dir); errors.Is(err, fs.ErrNotExist) {
-			return Answer{}, ErrNobody // it has ended meanwhile
+			return Answer{}, ErrNoAnswer // it has ended in the meantime
 		}
 	}
 }
 
-// takeBack removes a question that nobody took.
-func (m *Mailbox) takeBack(id string) error {
+// withdraw removes a question that was not received.
+func (m *Mailbox) withdraw(id string) error {
 	err := os.Remove(filepath.Join(m.dir, id+questionEnd))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -220,7 +217,7 @@ func (m *Mailbox) takeBack(id string) error {
 	return err
 }
 
-// write makes a file appear whole.
+// write creates a file atomically.
 func (m *Mailbox) write(name string, what any) error {
 	b, err := json.Marshal(what)
 	if err != nil {
@@ -233,14 +230,14 @@ func (m *Mailbox) write(name string, what any) error {
 	return os.Rename(part, filepath.Join(m.dir, name))
 }
 
-// readFile reads a letter.
+// readFile reads a message.
 func readFile(path string, into any) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	if info.Size() > maxLetter {
-		return fmt.Errorf("too large: %d bytes, maximum %d", info.Size(), maxLetter)
+	if info.Size() > maxMessageBytes {
+		return fmt.Errorf("too large: %d bytes, maximum %d", info.Size(), maxMessageBytes)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -41,8 +41,7 @@ func serve(t *testing.T, m *ask.Mailbox, answer func(ask.Question) ask.Answer) {
 	t.Cleanup(func() { stop(); wg.Wait() })
 }
 
-// TestMailbox asks from many sides at once: each gets its own answer, and nothing
-// is left behind.
+// TestMailbox asks concurrently: each sender gets its own answer, and no files remain.
 func TestMailbox(t *testing.T) {
 	dir := t.TempDir()
 	m := ask.NewMailbox(dir)
@@ -72,7 +71,7 @@ func TestMailbox(t *testing.T) {
 	}
 }
 
-// TestMailboxLog keeps what orders changed, and reads what a crash cut off.
+// TestMailboxLog reads logged changes, also after a crash truncated the file.
 func TestMailboxLog(t *testing.T) {
 	dir := t.TempDir()
 	m := ask.NewMailbox(dir)
@@ -100,12 +99,12 @@ func TestMailboxLog(t *testing.T) {
 	}
 }
 
-// TestNobody tells at once that no crawl runs, or as soon as the time is up or the
-// crawl has ended.
-func TestNobody(t *testing.T) {
+// TestNoAnswer checks that ErrNoAnswer is returned at once if no crawl runs, or when the
+// time is up or the crawl has ended.
+func TestNoAnswer(t *testing.T) {
 	dir := t.TempDir()
 	m := ask.NewMailbox(dir)
-	if _, err := m.Ask(t.Context(), ask.Question{}); !errors.Is(err, ask.ErrNobody) {
+	if _, err := m.Ask(t.Context(), ask.Question{}); !errors.Is(err, ask.ErrNoAnswer) {
 		t.Errorf("without a mailbox: %v", err)
 	}
 	if err := m.Open(); err != nil {
@@ -113,19 +112,19 @@ func TestNobody(t *testing.T) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	if _, err := m.Ask(ctx, ask.Question{}); !errors.Is(err, ask.ErrNobody) {
-		t.Errorf("nobody looks: %v", err)
+	if _, err := m.Ask(ctx, ask.Question{}); !errors.Is(err, ask.ErrNoAnswer) {
+		t.Errorf("no crawl reads the mailbox: %v", err)
 	}
 	if letters, err := m.Receive(t.Context()); len(letters) > 0 || err != nil {
 		t.Errorf("a question that was given up is still there: %v, %v", letters, err)
 	}
-	go func() { _ = m.Close() }() // what it says is seen below
-	if _, err := m.Ask(t.Context(), ask.Question{}); !errors.Is(err, ask.ErrNobody) {
+	go func() { _ = m.Close() }() // the result is checked below
+	if _, err := m.Ask(t.Context(), ask.Question{}); !errors.Is(err, ask.ErrNoAnswer) {
 		t.Errorf("it ended meanwhile: %v", err)
 	}
 }
 
-// TestGarbage answers what is no question, and goes on.
+// TestGarbage checks that invalid questions are answered and do no harm.
 func TestGarbage(t *testing.T) {
 	dir := t.TempDir()
 	m := ask.NewMailbox(dir)

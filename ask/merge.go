@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// maxSlowest is how many hosts a status names.
+// maxSlowest is how many hosts a status lists.
 const maxSlowest = 8
 
-// add puts the answer of another worker to this one.
+// add merges the answer of another worker.
 func (a *Answer) add(b Answer) {
 	a.Hosts = append(a.Hosts, b.Hosts...)
 	a.Workers = append(a.Workers, b.Workers...)
@@ -22,8 +22,8 @@ func (a *Answer) add(b Answer) {
 	}
 }
 
-// add puts the share of another worker to this one: what is counted adds up, and
-// host-time with it. What is the job's and not a worker's is the same for all.
+// add merges the status of another worker: counts and host time add up. What belongs to
+// the job is the same for all workers.
 func (s *Status) add(b *Status) {
 	s.PID = 0
 	if b.At.After(s.At) {
@@ -66,7 +66,7 @@ func (s *Status) add(b *Status) {
 	}
 }
 
-// settle puts what was added in order.
+// settle sorts and truncates the merged lists.
 func (a *Answer) settle() {
 	slices.SortFunc(a.Hosts, slowerFirst)
 	slices.SortFunc(a.Workers, func(x, y Worker) int { return cmp.Compare(x.Worker, y.Worker) })

@@ -69,12 +69,12 @@ type Layer struct {
 	Waited  Millis `json:"waited_ms"`       // total time waited so far, summed over everything that waited
 }
 
-// URL is where a URL is that has not ended.
+// URL is where a pending URL is.
 type URL struct {
 	URL      string     `json:"url"`
 	Where    Place      `json:"where"`
-	Wait     visit.Wait `json:"wait,omitempty"` // what it, or the host before it, waits for
-	Until    time.Time  `json:"until,omitzero"` // when that ends, where a clock ends it
+	Wait     visit.Wait `json:"wait,omitempty"` // what it or its host waits for
+	Until    time.Time  `json:"until,omitzero"` // when that ends, if a time ends it
 	InFlight Millis     `json:"in_flight_ms,omitempty"`
 	Host     *Host      `json:"host,omitempty"`
 }
@@ -84,7 +84,7 @@ type Place string
 
 // The places.
 const (
-	PlaceInFlight Place = "in_flight" // asked for, not answered or not stored yet
+	PlaceInFlight Place = "in_flight" // requested, not completed or not stored yet
 	PlaceQueued   Place = "queued"    // its host is scheduled
-	PlaceStored   Place = "stored"    // its host rests in the store
+	PlaceStored   Place = "stored"    // its host is not in memory
 )

@@ -17,14 +17,14 @@ import (
 	"headway/weburl"
 )
 
-// pagesOfLab are the addresses of n gzipped pages on one host.
+// pagesOfLab returns the URLs of n gzipped pages on one host.
 func pagesOfLab(b *testing.B, n int) (labAddress, []weburl.URL) {
 	b.Helper()
 	temper := lab.Plain()
 	temper.Site = lab.DefaultSite()
 	temper.Site.Pages, temper.Site.Gzip = n, true
 	at := startLab(b, lab.Config{Hosts: lab.Uniform(1, temper)})
-	// Walk the lab for its pages: children first, as it links them.
+	// Crawl the lab for its pages.
 	c := at.client(b, Config{})
 	seed := mustURL(at.Seeds[0])
 	seen := map[weburl.URL]bool{seed: true}
@@ -46,7 +46,7 @@ func pagesOfLab(b *testing.B, n int) (labAddress, []weburl.URL) {
 	return at, queue
 }
 
-// hrefs finds links as the plainest crawler would.
+// hrefs finds links in the simplest way.
 func hrefs(body []byte) (links []string) {
 	z := html.NewTokenizer(bytes.NewReader(body))
 	for {
@@ -100,7 +100,7 @@ func fetchPages(b *testing.B, pages []weburl.URL, get func(u weburl.URL, body *b
 	b.ReportMetric(float64(read.Load())/float64(b.N), "B/page")
 }
 
-// bareClient is the plainest client.
+// bareClient is a plain net/http client, for comparison.
 func bareClient() *http.Client {
 	return &http.Client{
 		Timeout:       30 * time.Second,
@@ -109,9 +109,9 @@ func bareClient() *http.Client {
 	}
 }
 
-// BenchmarkPages fetches and reads gzipped pages from the lab, which runs in a
-// process of its own, with 64 exchanges at once: as the plainest client of
-// net/http does it, and as we do it. cpu-µs/page is what counts.
+// BenchmarkPages fetches and decodes gzipped pages from a lab in a separate process,
+// with 64 concurrent exchanges: with a plain net/http client, and with ours.
+// cpu-µs/page is the result that counts.
 func BenchmarkPages(b *testing.B) {
 	at, pages := pagesOfLab(b, 2000)
 	b.Run("bare", func(b *testing.B) {
@@ -142,8 +142,8 @@ func BenchmarkPages(b *testing.B) {
 	})
 }
 
-// BenchmarkRead is BenchmarkPages with the reading of links: x/net's tokenizer
-// and net/url on the one side, package parse with all its facts on the other.
+// BenchmarkRead is BenchmarkPages with link extraction: x/net's tokenizer and net/url
+// on one side, package parse on the other.
 func BenchmarkRead(b *testing.B) {
 	at, pages := pagesOfLab(b, 2000)
 	var links [2]atomic.Int64
@@ -185,7 +185,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode compares the decoders on a page of the lab's kind.
+// BenchmarkDecode compares the decoders on a page like those of the lab.
 func BenchmarkDecode(b *testing.B) {
 	_, page := pagesAsText(b)
 	d, bufs := newDecoders(1), &buffers{}
@@ -194,12 +194,12 @@ func BenchmarkDecode(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i, name := range []string{"gzip", "br", "zstd"} {
-		folded := fold(b, name, page)
+		compressed := compress(b, name, page)
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(page)))
 			b.ReportAllocs()
 			for b.Loop() {
-				out, err := dec.unfold(coding(i), folded, &unfolding{buffers: bufs, limit: 10 << 20})
+				out, err := dec.decompress(coding(i), compressed, &decodeJob{buffers: bufs, limit: 10 << 20})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -208,17 +208,17 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 	b.Run("gzip of the standard library", func(b *testing.B) {
-		folded := fold(b, "gzip", page)
+		compressed := compress(b, "gzip", page)
 		b.SetBytes(int64(len(page)))
 		for b.Loop() {
-			if _, err := plainDecode(codingGzip, folded, 10<<20); err != nil {
+			if _, err := plainDecode(codingGzip, compressed, 10<<20); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 }
 
-// pagesAsText is one page of the lab, unfolded.
+// pagesAsText returns one page of the lab, decompressed.
 func pagesAsText(b *testing.B) (labAddress, []byte) {
 	b.Helper()
 	at := startLab(b, lab.Config{Hosts: lab.Uniform(1, lab.Plain())})

@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// cutSlack is how much more of a coded body is read than its unfolded bound,
-// when the body may be cut: coding can make a body a little longer.
+// cutSlack is how many bytes beyond the decompressed limit are read of a compressed
+// body that may be cut: compression can make a body slightly longer.
 const cutSlack = 4 << 10
 
 // readBody reads the body as it is sent into the result's buffer.
@@ -35,13 +35,13 @@ func (x *exchange) readBody(ctx context.Context, resp *http.Response) error {
 			}
 		}
 		room := r.buf.room()
-		// One byte more than allowed tells a full body from one that goes on.
+		// Reading one byte beyond the limit shows whether the body is longer.
 		if most := limit + 1 - int64(len(r.buf.data)); int64(len(room)) > most {
 			room = room[:most]
 		}
 		n, err := resp.Body.Read(room)
 		x.watch.progress(n)
-		x.pulse.more(n)
+		x.stall.more(n)
 		r.buf.data = r.buf.data[:len(r.buf.data)+n]
 		if int64(len(r.buf.data)) > limit {
 			r.buf.data = r.buf.data[:limit]
@@ -60,36 +60,36 @@ func (x *exchange) readBody(ctx context.Context, resp *http.Response) error {
 	}
 }
 
-// pauses stops the clocks while the server waits for us.
-func (x *exchange) pauses() { x.watch.pause(); x.pulse.pause() }
+// pauses stops the timeouts while the server waits for us.
+func (x *exchange) pauses() { x.watch.pause(); x.stall.pause() }
 
-// resumes lets them go on.
-func (x *exchange) resumes() { x.watch.resume(); x.pulse.resume() }
+// resumes restarts the timeouts.
+func (x *exchange) resumes() { x.watch.resume(); x.stall.resume() }
 
-// decode undoes the content codings of the body, the last one first.
+// decode removes the content codings of the body, the last one first.
 func (x *exchange) decode(ctx context.Context) error {
 	r := x.result
 	if len(x.codings) == 0 || len(r.buf.data) == 0 {
 		return nil
 	}
-	err := x.unfold(ctx)
+	err := x.decompress(ctx)
 	if err != nil && x.statusDecides(err) {
 		return nil
 	}
 	return err
 }
 
-func (x *exchange) unfold(ctx context.Context) error {
+func (x *exchange) decompress(ctx context.Context) error {
 	r, cfg := x.result, &x.client.cfg
-	job := unfolding{buffers: x.client.buffers, limit: x.maxBody(), cut: x.req.CutBody, wireCut: r.Cut}
+	job := decodeJob{buffers: x.client.buffers, limit: x.maxBody(), cut: x.req.CutBody, wireCut: r.Cut}
 	if r.decisive() {
 		job.limit, job.cut = min(job.limit, errorPage), true
 	}
 	if ratio := max(cfg.RatioAfter, cfg.MaxRatio*r.WireBytes); ratio < job.limit {
 		job.limit, job.ratio = ratio, true
 	}
-	// The whole need is paid before a decoder is taken: who holds a decoder
-	// never waits for memory, so that nobody with memory waits for ever.
+	// Reserve all memory before taking a decoder. A holder of a decoder then never
+	// waits for memory, which rules out a deadlock.
 	need := bufferSize(job.limit+1, job.limit) * int64(len(x.codings))
 	if err := r.hold.grow(ctx, need, func() {}, func() {}); err != nil {
 		return x.stopped(err)
@@ -98,13 +98,13 @@ func (x *exchange) unfold(ctx context.Context) error {
 	if err != nil {
 		return x.stopped(err)
 	}
-	folded := r.buf
-	out := folded
+	compressed := r.buf
+	out := compressed
 	for i := len(x.codings) - 1; i >= 0 && err == nil; i-- {
 		var next *buffer
-		next, err = d.unfold(x.codings[i], out.data, &job)
+		next, err = d.decompress(x.codings[i], out.data, &job)
 		job.wireCut = job.wireCut || job.wasCut
-		if out != folded {
+		if out != compressed {
 			job.buffers.put(out)
 		}
 		out = next
@@ -118,7 +118,7 @@ func (x *exchange) unfold(ctx context.Context) error {
 		return err
 	}
 	r.buf, r.Cut = out, job.wasCut
-	r.hold.shrink(need + folded.size() - out.size())
-	job.buffers.put(folded)
+	r.hold.shrink(need + compressed.size() - out.size())
+	job.buffers.put(compressed)
 	return nil
 }

@@ -9,25 +9,25 @@ import (
 	"headway/fetch/guard"
 )
 
-// budget shares the memory of bodies between exchanges. Who needs more than is
-// free waits, in order, and its server waits with it.
+// budget is the memory shared by the bodies of all exchanges. An exchange that needs
+// more than is free waits in a FIFO queue, and stops reading from its server.
 //
-// Exchanges that each hold a part and wait for the rest could wait for each
-// other for ever. So one of those that hold something, the first in line, may
-// go beyond the limit until it gives its memory back; then the next one. The
-// limit can thus be passed by the need of a single exchange.
+// Exchanges that each hold a part and wait for more could deadlock. To prevent that,
+// the first waiter that already holds memory may exceed the limit until it releases
+// its memory; then the next one may. The limit is thus exceeded by the need of one
+// exchange at most.
 type budget struct {
 	limit int64
 
 	mu      sync.Mutex
 	used    int64
-	express *hold // the one that may go beyond the limit
+	express *hold // the one that may exceed the limit
 	queue   list.List
 	waits   uint64
 	waited  time.Duration
 }
 
-// hold is the share of one exchange.
+// hold is the memory reserved by one exchange.
 type hold struct {
 	budget *budget
 	size   int64
@@ -45,8 +45,8 @@ func newBudget(limit int64) *budget { return &budget{limit: limit} }
 // open returns an empty hold.
 func (b *budget) open() *hold { return &hold{budget: b} }
 
-// grow adds n bytes to the share. If it has to wait, it calls pause before and
-// resume after. It fails only with the end of ctx.
+// grow reserves n more bytes. If it has to wait, it calls pause before and resume
+// after the wait. It fails only when ctx ends.
 func (h *hold) grow(ctx context.Context, n int64, pause, resume func()) error {
 	b := h.budget
 	b.mu.Lock()
@@ -73,15 +73,15 @@ func (h *hold) grow(ctx context.Context, n int64, pause, resume func()) error {
 	b.waited += time.Since(start)
 	select {
 	case <-w.ready:
-		return nil // granted, perhaps at the last moment
+		return nil // granted just before ctx ended
 	default:
 	}
 	b.queue.Remove(place)
-	b.grant() // who stood behind it may fit
+	b.grant() // the waiters behind it may fit now
 	return context.Cause(ctx)
 }
 
-// shrink gives n bytes back.
+// shrink releases n bytes.
 func (h *hold) shrink(n int64) {
 	b := h.budget
 	b.mu.Lock()
@@ -90,7 +90,7 @@ func (h *hold) shrink(n int64) {
 	b.grant()
 }
 
-// release gives everything back.
+// release releases everything.
 func (h *hold) release() {
 	b := h.budget
 	b.mu.Lock()
@@ -107,7 +107,7 @@ func (h *hold) take(n int64) {
 	h.budget.used += n
 }
 
-// grant serves the queue from its front. b.mu is held.
+// grant serves the queue from its front. Callers hold b.mu.
 func (b *budget) grant() {
 	for e := b.queue.Front(); e != nil; e = b.queue.Front() {
 		w := e.Value.(*waiter)
@@ -134,7 +134,7 @@ func (b *budget) serve(e *list.Element, w *waiter) {
 	close(w.ready)
 }
 
-// layer reports use and waiting; Limit and Use are in KiB.
+// layer reports usage and waits; Limit and Use are in KiB.
 func (b *budget) layer() guard.Layer {
 	b.mu.Lock()
 	defer b.mu.Unlock()

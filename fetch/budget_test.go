@@ -15,7 +15,7 @@ import (
 
 func nothing() {}
 
-// hold takes a share that must be free.
+// holdOf reserves n bytes, which must be free.
 func holdOf(t *testing.T, b *budget, n int64) *hold {
 	t.Helper()
 	h := b.open()
@@ -31,7 +31,7 @@ func TestBudgetWaitsInOrder(t *testing.T) {
 		first := holdOf(t, b, 90)
 		var served atomic.Int64
 		var wg sync.WaitGroup
-		for _, n := range []int64{50, 10, 40} { // the second would fit, but not past the first
+		for _, n := range []int64{50, 10, 40} { // the second would fit, but must not overtake the first
 			wg.Go(func() {
 				h := b.open()
 				paused := 0
@@ -54,9 +54,9 @@ func TestBudgetWaitsInOrder(t *testing.T) {
 	})
 }
 
-// TestBudgetHasAnExpressLane: two that hold all memory and both need more
-// would wait for ever.
-func TestBudgetHasAnExpressLane(t *testing.T) {
+// TestBudgetAvoidsDeadlock: two exchanges that hold all memory and both need more
+// must not deadlock.
+func TestBudgetAvoidsDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(100)
 		one, two := holdOf(t, b, 50), holdOf(t, b, 50)
@@ -95,20 +95,20 @@ func TestBudgetWaitEndsWithItsContext(t *testing.T) {
 		behind := make(chan error)
 		go func() { behind <- b.open().grow(t.Context(), 1, nothing, nothing) }()
 		synctest.Wait()
-		first.shrink(10) // not enough for the one in front
+		first.shrink(10) // not enough for the first in the queue
 		cancel(stop)
 		if err := <-late; !errors.Is(err, stop) {
 			t.Error(err)
 		}
-		if err := <-behind; err != nil { // fits now that the one in front has left
+		if err := <-behind; err != nil { // fits now that the first in the queue has left
 			t.Error(err)
 		}
 	})
 }
 
-// TestBudgetNeverSticks lets many exchanges grow and shrink at random: all
-// come through, and the limit is passed by one of them at most.
-func TestBudgetNeverSticks(t *testing.T) {
+// TestBudgetUnderRandomLoad lets many exchanges grow and shrink at random: all finish, and
+// at most one exceeds the limit at a time.
+func TestBudgetUnderRandomLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, most = 1000, 300
 		b := newBudget(limit)
@@ -142,8 +142,8 @@ func TestBudgetNeverSticks(t *testing.T) {
 	})
 }
 
-// TestBodiesWaitForMemory fetches more than fits: whoever does not close its
-// result holds the others back, and closing lets them on.
+// TestBodiesWaitForMemory fetches more than fits: open results block the others until
+// they are closed.
 func TestBodiesWaitForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 500 << 10
@@ -167,14 +167,14 @@ func TestBodiesWaitForMemory(t *testing.T) {
 				t.Errorf("%d KiB in use", layer.Use)
 			}
 			if closed == 0 && layer.Waiting == 0 {
-				t.Error("nobody waits")
+				t.Error("no exchange waits")
 			}
 			r := <-results
 			if len(r.Body) != size {
 				t.Errorf("%d bytes", len(r.Body))
 			}
 			r.Close()
-			r.Close() // once more does no harm
+			r.Close() // closing twice is allowed
 			closed++
 		}
 		wg.Wait()

@@ -8,32 +8,32 @@ import (
 )
 
 const (
-	// leastBuffer is the smallest buffer; most bodies as sent fit into it.
+	// leastBuffer is the smallest buffer; most compressed bodies fit into it.
 	leastBuffer = 32 << 10
-	// bufferStep is how much larger the next class of buffers is.
+	// bufferStep is the factor between two buffer size classes.
 	bufferStep = 4
 	// bufferClasses are the sizes from leastBuffer to largestClass.
 	bufferClasses = 4
-	// largestClass is the largest buffer that is kept for the next body. What
-	// needs more is rare, and gets all it may ever need at once.
+	// largestClass is the largest pooled buffer. Larger bodies are rare; they get a
+	// buffer of the maximum size at once.
 	largestClass = leastBuffer * bufferStep * bufferStep * bufferStep
 )
 
-// buffers keeps memory for the next bodies. Of those beyond largestClass it
-// keeps one, so that large bodies one after the other, which are mostly traps,
-// do not each leave their size behind as garbage.
+// buffers is a pool of buffers by size class. It keeps only one buffer larger than
+// largestClass, so that a series of large bodies, mostly traps, does not leave each
+// buffer to the garbage collector.
 type buffers struct {
 	classes [bufferClasses]sync.Pool
 	large   atomic.Pointer[buffer]
 }
 
-// buffer collects bytes in one piece. Its capacity is paid for by a hold.
+// buffer is a contiguous byte buffer. A hold has reserved its capacity.
 type buffer struct {
 	data []byte
 }
 
-// bufferSize is the size of a buffer for n bytes of a body that is bounded by
-// limit, with room for the byte that tells that the bound is passed.
+// bufferSize returns the buffer size for n bytes of a body limited to limit,
+// including the extra byte that shows that the limit is exceeded.
 func bufferSize(n, limit int64) int64 {
 	n = min(n, limit+1)
 	for size := int64(leastBuffer); size <= largestClass; size *= bufferStep {
@@ -44,11 +44,11 @@ func bufferSize(n, limit int64) int64 {
 	return limit + 1
 }
 
-// bufferClass is the index of the pool for a size up to largestClass.
+// bufferClass returns the pool index of a size up to largestClass.
 func bufferClass(size int64) int { return (bits.Len64(uint64(size/leastBuffer)) - 1) / 2 }
 
 // get returns an empty buffer of a size from bufferSize, which the caller has
-// paid for.
+// reserved.
 func (bs *buffers) get(size int64) *buffer {
 	if size <= largestClass {
 		if b, ok := bs.classes[bufferClass(size)].Get().(*buffer); ok {
@@ -60,7 +60,7 @@ func (bs *buffers) get(size int64) *buffer {
 	return &buffer{data: make([]byte, 0, size)}
 }
 
-// put gives the memory of b to the next body.
+// put returns b to the pool.
 func (bs *buffers) put(b *buffer) {
 	b.data = b.data[:0]
 	if size := b.size(); size <= largestClass {
@@ -70,14 +70,14 @@ func (bs *buffers) put(b *buffer) {
 	bs.large.Store(b)
 }
 
-// size is what the buffer costs.
+// size is the memory the buffer occupies.
 func (b *buffer) size() int64 { return int64(cap(b.data)) }
 
 // room returns the free space behind the data.
 func (b *buffer) room() []byte { return b.data[len(b.data):cap(b.data)] }
 
-// widen moves the data of b, whose body is bounded by limit, to the next larger
-// buffer, which the caller has paid for.
+// widen copies b, whose body is limited to limit, into a buffer of the next larger
+// class, which the caller has reserved.
 func (bs *buffers) widen(b *buffer, limit int64) *buffer {
 	wide := bs.get(bufferSize(bufferStep*b.size(), limit))
 	wide.data = append(wide.data, b.data...)
@@ -85,7 +85,7 @@ func (bs *buffers) widen(b *buffer, limit int64) *buffer {
 	return wide
 }
 
-// widenOn is widen with the memory paid for by h.
+// widenOn is widen, with the memory reserved from h.
 func (bs *buffers) widenOn(ctx context.Context, h *hold, b *buffer, limit int64, pause, resume func()) (*buffer, error) {
 	old := b.size()
 	if err := h.grow(ctx, bufferSize(bufferStep*old, limit), pause, resume); err != nil {

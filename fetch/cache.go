@@ -7,43 +7,43 @@ import (
 	"time"
 )
 
-// CacheVerdict is what a cache between us and the origin did for a request.
+// CacheVerdict is what a cache in front of the origin did with a request.
 type CacheVerdict string
 
-// The verdicts. Empty means that no cache said anything.
+// The verdicts. Empty means that no cache reported anything.
 const (
-	CacheHit         CacheVerdict = "hit"         // served from a copy
-	CacheStale       CacheVerdict = "stale"       // served from a copy that was too old
-	CacheRevalidated CacheVerdict = "revalidated" // the origin said that the copy is still good
-	CacheExpired     CacheVerdict = "expired"     // the copy was too old: the origin made the page
-	CacheMiss        CacheVerdict = "miss"        // there was no copy: the origin made the page
-	CacheBypass      CacheVerdict = "bypass"      // passed on: this answer is not kept
-	CacheDynamic     CacheVerdict = "dynamic"     // passed on: answers of this kind are never kept
+	CacheHit         CacheVerdict = "hit"         // served from the cache
+	CacheStale       CacheVerdict = "stale"       // served from an expired copy
+	CacheRevalidated CacheVerdict = "revalidated" // the origin confirmed the copy
+	CacheExpired     CacheVerdict = "expired"     // the copy had expired: served by the origin
+	CacheMiss        CacheVerdict = "miss"        // no copy: served by the origin
+	CacheBypass      CacheVerdict = "bypass"      // not cached this time
+	CacheDynamic     CacheVerdict = "dynamic"     // responses of this kind are never cached
 )
 
-// CacheAnswer is what the header of an answer says about caches.
+// CacheAnswer is what the response header says about caches.
 type CacheAnswer struct {
 	Verdict CacheVerdict
-	By      string        // the header that says so, as far as it matters
-	Age     time.Duration // how long the copy had been kept; 0 if unknown
-	// Barred is the header that keeps a shared cache from serving the answer
-	// again without asking the origin; empty if none does.
+	By      string        // the header that says so, shortened
+	Age     time.Duration // age of the copy; 0 if unknown
+	// Barred is the header that prevents a shared cache from serving the response
+	// without contacting the origin; empty if there is none.
 	Barred string
 }
 
-// Cold tells whether the origin worked on the request, as far as the caches
-// say: nothing but a copy spares it.
+// Cold reports whether the origin had to produce the response, according to the
+// caches: only a cached copy saves that.
 func (a CacheAnswer) Cold() bool { return a.Verdict != CacheHit && a.Verdict != CacheStale }
 
-// cacheHeader is a header in which a cache speaks.
+// cacheHeader is a response header in which a cache reports its verdict.
 type cacheHeader struct {
 	name string
 	read func(value string) CacheVerdict
-	// inner is a cache inside the origin, such as that of a content management
-	// system. It is asked only where none in front of it keeps the answer.
+	// inner marks a cache inside the origin, such as that of a content management
+	// system. It counts only if no cache in front of it stores the response.
 	inner bool
-	// own is a cache with a lifetime of its own: what Cache-Control says of
-	// lifetimes is meant for browsers, and the one for the cache is removed.
+	// own marks a cache with its own lifetimes: the lifetimes in Cache-Control are
+	// meant for browsers, and the header for the cache itself is removed.
 	own bool
 }
 
@@ -54,12 +54,12 @@ var cacheHeaders = []cacheHeader{
 	{name: "Cdn-Cache-Status", read: readCacheWords},            // Google Cloud CDN, as its documentation suggests
 	{name: "Cdn-Cache", read: readCacheWords},                   // Bunny
 	{name: "X-Cache", read: readCacheWords},                     // CloudFront, Fastly, Akamai, Azure, Varnish, Squid, KeyCDN
-	{name: "X-Cache-Status", read: readCacheWords},              // nginx by custom
-	{name: "X-Proxy-Cache", read: readCacheWords},               // nginx by custom
-	{name: "X-Nginx-Cache", read: readCacheWords},               // nginx by custom
-	{name: "X-Fastcgi-Cache", read: readCacheWords},             // nginx by custom
+	{name: "X-Cache-Status", read: readCacheWords},              // nginx by convention
+	{name: "X-Proxy-Cache", read: readCacheWords},               // nginx by convention
+	{name: "X-Nginx-Cache", read: readCacheWords},               // nginx by convention
+	{name: "X-Fastcgi-Cache", read: readCacheWords},             // nginx by convention
 	{name: "X-Kinsta-Cache", read: readCacheWords},              // Kinsta
-	{name: "X-Varnish-Cache", read: readCacheWords},             // Varnish by custom
+	{name: "X-Varnish-Cache", read: readCacheWords},             // Varnish by convention
 	{name: "X-Varnish", read: readVarnish},                      // Varnish
 	{name: "X-Litespeed-Cache", read: readCacheWords},           // LiteSpeed
 	{name: "X-Drupal-Cache", read: readCacheWords, inner: true}, // Drupal
@@ -67,7 +67,7 @@ var cacheHeaders = []cacheHeader{
 	{name: "X-Wp-Super-Cache", read: readCacheWords, inner: true},
 }
 
-// cacheWords are the words in which caches speak.
+// cacheWords maps the words used by caches to verdicts.
 var cacheWords = map[string]CacheVerdict{
 	"HIT": CacheHit, "PRERENDER": CacheHit, "HIT-CLUSTER": CacheHit, "HIT-WAIT": CacheHit,
 	"TCP_HIT": CacheHit, "TCP_MEM_HIT": CacheHit, "TCP_DISK_HIT": CacheHit, "TCP_IMS_HIT": CacheHit, "TCP_REMOTE_HIT": CacheHit, "TCP_NEGATIVE_HIT": CacheHit,
@@ -85,8 +85,8 @@ var cacheWords = map[string]CacheVerdict{
 	"DYNAMIC": CacheDynamic, "UNCACHEABLE": CacheDynamic, "CONFIG_NOCACHE": CacheDynamic, "DISABLED": CacheDynamic,
 }
 
-// cacheRank orders verdicts by how much a cache did. Where there are several
-// caches the one that did most counts: what it served the origin did not.
+// cacheRank orders verdicts by how much work the cache saved. With several caches
+// the highest rank counts.
 var cacheRank = map[CacheVerdict]int{
 	CacheHit: 7, CacheStale: 6, CacheRevalidated: 5, CacheExpired: 4, CacheMiss: 3, CacheBypass: 2, CacheDynamic: 1,
 }
@@ -98,8 +98,8 @@ func fuller(a, b CacheVerdict) CacheVerdict {
 	return a
 }
 
-// readCacheWords reads a list of words, one for each layer of a cache. Of each
-// the first counts: the rest names the machine.
+// readCacheWords reads a list with one entry per cache layer. The first word of each
+// entry counts; the rest names the machine.
 func readCacheWords(value string) (v CacheVerdict) {
 	for part := range strings.SplitSeq(value, ",") {
 		word, _, _ := strings.Cut(strings.TrimSpace(part), " ")
@@ -109,8 +109,8 @@ func readCacheWords(value string) (v CacheVerdict) {
 	return v
 }
 
-// readVarnish reads the numbers of the request and, on a hit, of the one that
-// had filled the cache.
+// readVarnish reads X-Varnish: the ID of this request and, on a hit, the ID of the
+// request that filled the cache.
 func readVarnish(value string) CacheVerdict {
 	ids := strings.Fields(value)
 	for _, id := range ids {
@@ -128,12 +128,12 @@ func readVarnish(value string) CacheVerdict {
 	}
 }
 
-// cacheStatus is the header of RFC 9211: a list of caches, the one next to the
-// origin first, each with what it did.
+// cacheStatus is the header of RFC 9211: a list of caches, starting next to the
+// origin, each with what it did.
 const cacheStatus = "Cache-Status"
 
-// netlifyCaches begin the names of caches in Cache-Status that have lifetimes of
-// their own.
+// netlifyCaches is the prefix of the caches in Cache-Status that have their own
+// lifetimes.
 const netlifyCaches = "netlify"
 
 // readCacheStatus reads Cache-Status.
@@ -172,7 +172,7 @@ func cacheParameter(p string) CacheVerdict {
 	}
 }
 
-// splitQuoted cuts a header at a separator outside of quoted strings.
+// splitQuoted splits a header at separators outside quoted strings.
 func splitQuoted(s string, sep byte) []string {
 	var parts []string
 	start, quoted := 0, false
@@ -190,29 +190,29 @@ func splitQuoted(s string, sep byte) []string {
 	return append(parts, s[start:])
 }
 
-// ReadCache reads what caches say in the header of an answer to a plain GET, and
-// whether a shared cache may keep it (RFC 9111, and what well-known caches do
-// beyond it). The word of a cache weighs more than what its origin allows: what
-// was served from a copy can be cached.
+// ReadCache reads from the response header of a plain GET what caches did, and
+// whether a shared cache may store the response (RFC 9111, and what well-known
+// caches do beyond it). A cache's own report overrides what the origin allows: a
+// response served from a copy is cacheable.
 func ReadCache(h http.Header) CacheAnswer {
 	var a CacheAnswer
 	a.Age = readAge(h)
-	own := a.spoken(h)
+	own := a.readVerdict(h)
 	switch a.Verdict {
 	case CacheHit, CacheStale, CacheRevalidated:
 	case CacheBypass, CacheDynamic:
-		if a.Barred = barred(h, own); a.Barred == "" {
+		if a.Barred = blockingHeader(h, own); a.Barred == "" {
 			a.Barred = a.By
 		}
 	default:
-		a.Barred = barred(h, own)
+		a.Barred = blockingHeader(h, own)
 	}
 	return a
 }
 
-// spoken finds the cache that did most, and tells whether it has lifetimes of
-// its own.
-func (a *CacheAnswer) spoken(h http.Header) (own bool) {
+// readVerdict sets the verdict of the cache that saved the most work, and reports whether
+// that cache has its own lifetimes.
+func (a *CacheAnswer) readVerdict(h http.Header) (own bool) {
 	take := func(name, value string, v CacheVerdict) bool {
 		if cacheRank[v] <= cacheRank[a.Verdict] {
 			return false
@@ -240,7 +240,7 @@ func (a *CacheAnswer) spoken(h http.Header) (own bool) {
 	return own
 }
 
-// maxAge bounds an Age: beyond it somebody cannot count.
+// maxAge bounds an Age; larger values are nonsense.
 const maxAge = 10 * 365 * 24 * time.Hour
 
 func readAge(h http.Header) time.Duration {
@@ -251,24 +251,24 @@ func readAge(h http.Header) time.Duration {
 	return min(time.Duration(n)*time.Second, maxAge)
 }
 
-// cacheControls are the fields that tell shared caches what to do, the strongest
-// first: one that is meant for them replaces the common one (RFC 9213).
+// cacheControls are the fields with directives for shared caches. The first one
+// present applies: a targeted field replaces Cache-Control (RFC 9213).
 var cacheControls = []string{"Cdn-Cache-Control", "Surrogate-Control", "Cache-Control"}
 
-// barred names the header that keeps a shared cache from serving an answer
-// again by itself. own leaves out what is said of lifetimes.
-func barred(h http.Header, own bool) string {
+// blockingHeader returns the header that prevents a shared cache from serving a response
+// without the origin, or "". With own, lifetimes are ignored.
+func blockingHeader(h http.Header, own bool) string {
 	for _, name := range cacheControls {
 		value := joined(h, name)
 		if value == "" {
 			continue
 		}
-		word, life := controlBars(value)
+		word, life := blockingDirective(value)
 		if word != "" && !(life && own) {
 			return headerLine(name, word)
 		}
 		if name != "Cache-Control" {
-			return barredBeside(h) // what the origin says to others does not count
+			return otherBlockingHeader(h) // a targeted field replaces Cache-Control
 		}
 	}
 	if joined(h, "Cache-Control") == "" && !own {
@@ -279,14 +279,14 @@ func barred(h http.Header, own bool) string {
 			return headerLine("Expires", value)
 		}
 	}
-	return barredBeside(h)
+	return otherBlockingHeader(h)
 }
 
-// barredBeside looks at what keeps common caches from keeping an answer beside
-// what Cache-Control says.
-func barredBeside(h http.Header) string {
+// otherBlockingHeader checks the headers other than Cache-Control that make common caches
+// not store a response.
+func otherBlockingHeader(h http.Header) string {
 	if len(h.Values("Set-Cookie")) > 0 {
-		return "Set-Cookie" // whose value is somebody's secret
+		return "Set-Cookie" // the value may be a secret
 	}
 	for part := range strings.SplitSeq(joined(h, "Vary"), ",") {
 		if strings.TrimSpace(part) == "*" {
@@ -296,10 +296,10 @@ func barredBeside(h http.Header) string {
 	return ""
 }
 
-// controlBars finds the directive that forbids a shared cache to serve an answer
-// again, and tells whether it is only a lifetime that is over at once.
-func controlBars(value string) (word string, life bool) {
-	var soft string // a lifetime of nothing
+// blockingDirective returns the directive that forbids a shared cache to reuse a response,
+// and whether it is only a lifetime of zero.
+func blockingDirective(value string) (word string, life bool) {
+	var soft string // a zero lifetime
 	shared, stale := false, false
 	for _, part := range splitQuoted(value, ',') {
 		part = strings.TrimSpace(part)
@@ -309,7 +309,7 @@ func controlBars(value string) (word string, life bool) {
 		case "no-store":
 			return part, false
 		case "private":
-			if !has { // with field names the rest may be kept
+			if !has { // with field names, the rest of the response may be stored
 				return part, false
 			}
 		case "no-cache":
@@ -321,7 +321,7 @@ func controlBars(value string) (word string, life bool) {
 				soft = part
 			}
 		case "s-maxage":
-			// It replaces max-age for shared caches, whichever stands first.
+			// s-maxage replaces max-age for shared caches, in any order.
 			if shared = true; strings.HasPrefix(strings.ToLower(soft), "max-age") {
 				soft = ""
 			}
@@ -329,7 +329,7 @@ func controlBars(value string) (word string, life bool) {
 				soft = part
 			}
 		case "stale-while-revalidate":
-			stale = stale || !none // an old copy is served while a new one is made
+			stale = stale || !none // a stale copy is served during revalidation
 		}
 	}
 	if stale && !strings.EqualFold(soft, "no-cache") {
@@ -338,11 +338,11 @@ func controlBars(value string) (word string, life bool) {
 	return soft, soft != ""
 }
 
-// isZero tells whether a number of seconds is none at all.
+// isZero reports whether a number of seconds is zero.
 func isZero(arg string) bool { return arg != "" && strings.Trim(arg, "0") == "" }
 
-// expired tells whether an answer is too old from the beginning. A value that is
-// no date, such as 0, is in the past.
+// expired reports whether a response had expired when it was sent. A value that is
+// not a date, such as 0, is in the past.
 func expired(expires, date string) bool {
 	until, err := http.ParseTime(expires)
 	if err != nil {
@@ -352,7 +352,7 @@ func expired(expires, date string) bool {
 	return err == nil && !until.After(from)
 }
 
-// joined is a header in one line, however many it came in.
+// joined returns all lines of a header as one.
 func joined(h http.Header, name string) string {
 	switch values := h[name]; len(values) {
 	case 0:
@@ -367,11 +367,11 @@ func joined(h http.Header, name string) string {
 // maxHeaderLine bounds what is kept of a header.
 const maxHeaderLine = 100
 
-// headerLine is a header as people know it, cut to what can be shown.
+// headerLine formats a header for display, shortened.
 func headerLine(name, value string) string {
 	switch name {
 	case "Cf-Cache-Status":
-		name = "CF-Cache-Status" // as everybody writes it
+		name = "CF-Cache-Status" // the common spelling
 	case "Cdn-Cache-Status", "Cdn-Cache", "Cdn-Cache-Control":
 		name = "CDN" + name[len("Cdn"):]
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// header reads lines as a server sends them.
+// header parses lines as a server sends them.
 func header(lines ...string) http.Header {
 	h := http.Header{}
 	for _, l := range lines {
@@ -18,7 +18,7 @@ func header(lines ...string) http.Header {
 	return h
 }
 
-// TestReadCache has samples of what well-known caches send.
+// TestReadCache has samples from well-known caches.
 func TestReadCache(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, tc := range map[string]struct {
@@ -86,9 +86,8 @@ func TestReadCache(t *testing.T) {
 	}
 }
 
-// TestCacheBarred reads what shared caches may keep, of answers that came from
-// the origin.
-func TestCacheBarred(t *testing.T) {
+// TestUncacheableResponses tests which responses from the origin shared caches may store.
+func TestUncacheableResponses(t *testing.T) {
 	const date = "Date: Sun, 15 Nov 2026 10:00:00 GMT"
 	for name, tc := range map[string]struct {
 		lines []string
@@ -130,8 +129,8 @@ func TestCacheBarred(t *testing.T) {
 	}
 }
 
-// FuzzReadCache reads whatever servers send: a verdict is of the closed set and
-// names its header, and what is kept is short and readable.
+// FuzzReadCache checks for any header that the verdict is in the closed set and names
+// its header, and that the quoted text is short and readable.
 func FuzzReadCache(f *testing.F) {
 	f.Add("Cache-Status", `"a,b"; hit, c; fwd=stale`, "Cache-Control", "s-maxage=0, no-cache=\"x\"")
 	f.Add("X-Cache", "TCP_HIT from x, MISS", "Expires", "0")

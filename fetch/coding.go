@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// maxCodings bounds the codings of one body: more than two never happen by
-	// accident.
+	// maxCodings bounds the codings of one body: no legitimate server uses more than
+	// two.
 	maxCodings = 2
-	// maxWindow bounds how far back a zstd body may refer, as RFC 9659 has it.
+	// maxWindow bounds the zstd window, as RFC 9659 says.
 	maxWindow = 8 << 20
 )
 
-// coding is a content coding that we can undo. Deflate is not among them: what
-// the word means was never agreed on, and we do not ask for it.
+// coding is a content coding that we can decode. Deflate is not supported: servers
+// disagree on its meaning, and we do not request it.
 type coding uint8
 
 const (
@@ -65,19 +65,19 @@ func readCodings(lines []string) ([]coding, error) {
 	return codings, nil
 }
 
-// unfolding is the bound of one body on its way through the decoders.
-type unfolding struct {
+// decodeJob is the decoding of one body, with its limits.
+type decodeJob struct {
 	buffers *buffers
 	limit   int64
-	ratio   bool // limit is that of the ratio, not of the size
-	cut     bool // keep what fits instead of failing
-	wireCut bool // the folded body is only a beginning
-	wasCut  bool // set when the unfolded body is only a beginning
+	ratio   bool // limit comes from MaxRatio, not from the body size
+	cut     bool // truncate at the limit instead of failing
+	wireCut bool // the compressed body was truncated
+	wasCut  bool // set when the decompressed body was truncated
 }
 
-// decoders are the few that unfold at a time, each with the state it needs.
-// They work on bodies that have come whole: none ever waits for a server, so a
-// few are enough, and their windows are a bounded amount of memory.
+// decoders is a small pool of decoders, each with its state. They decode bodies that
+// have arrived completely and never wait for a server, so a few are enough and the
+// memory of their windows is bounded.
 type decoders struct {
 	places  chan struct{}
 	waiting atomic.Int64
@@ -85,12 +85,12 @@ type decoders struct {
 	waited  atomic.Int64
 
 	mu   sync.Mutex
-	free []*decoder // the one used last is the next: a lone user warms only one
+	free []*decoder // LIFO: a single user keeps reusing one decoder
 }
 
 func newDecoders(n int) *decoders { return &decoders{places: make(chan struct{}, n)} }
 
-// take waits for a decoder or for the end of ctx.
+// take waits for a free decoder or the end of ctx.
 func (d *decoders) take(ctx context.Context) (*decoder, error) {
 	select {
 	case d.places <- struct{}{}:
@@ -139,33 +139,33 @@ func (d *decoders) layer() guard.Layer {
 	}
 }
 
-// decoder keeps one of each kind for the next body.
+// decoder holds a reusable decoder of each kind.
 type decoder struct {
 	gzip   *inflate.Reader
-	src    bytes.Reader // of the others
+	src    bytes.Reader // input of brotli and zstd
 	brotli *brotli.Reader
 	zstd   *zstd.Decoder
 
-	from folded // the one in use
+	from compressed // the decoder in use
 }
 
-// folded is a body on its way out of its folds. next appends to dst within its
-// capacity: nil means that dst is full. The last [inflate.Window] bytes of what
-// came before must stand in dst.
-type folded interface {
+// compressed is a compressed body being read. next appends to dst within its capacity; a
+// nil error means that dst is full. dst must end with the last [inflate.Window] bytes
+// of the output so far.
+type compressed interface {
 	next(dst []byte) ([]byte, error)
 }
 
-// keptWindow is the largest body whose decoder is kept with its window.
+// keptWindow is the largest body after which a decoder is reused with its window.
 const keptWindow = 1 << 20
 
-// unfold undoes one coding within the bounds of u. Hostile input may break a
-// decoder: whatever happens is an error of the body, and a decoder that failed
-// is not used again, nor one that may hold a large window.
-func (d *decoder) unfold(c coding, body []byte, u *unfolding) (out *buffer, err error) {
+// decompress removes one coding within the limits of u. Hostile input may break a
+// decoder: a panic becomes an error of the body. A decoder that failed, or that may
+// hold a large window, is not reused.
+func (d *decoder) decompress(c coding, body []byte, u *decodeJob) (out *buffer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			out = nil // nobody knows who else holds it
+			out = nil // the broken decoder may still reference it
 			err = &Error{Reason: BadEncoding, Phase: PhaseDecode, Err: fmt.Errorf("decoder panicked: %v", p)}
 		}
 		if err != nil || len(out.data) > keptWindow {
@@ -175,8 +175,8 @@ func (d *decoder) unfold(c coding, body []byte, u *unfolding) (out *buffer, err 
 	out = u.start(sizeHint(c, body, u.limit) + 1)
 	err = d.fill(c, body, out, u)
 	for errors.Is(err, errFull) {
-		// It does not fit. Where all of it goes is decided when its size is
-		// known: a bomb never gets a large buffer.
+		// It does not fit. Find out the full size before allocating, so that a
+		// decompression bomb never gets a large buffer.
 		var size int64
 		if out.size() < largestClass {
 			out = u.buffers.widen(out, u.limit)
@@ -200,8 +200,8 @@ func (d *decoder) unfold(c coding, body []byte, u *unfolding) (out *buffer, err 
 	return out, &Error{Reason: reason, Phase: PhaseDecode, Err: err}
 }
 
-// open sets the decoder of a kind to the beginning of a body.
-func (d *decoder) open(c coding, body []byte) (folded, error) {
+// open resets the decoder of kind c to the start of a body.
+func (d *decoder) open(c coding, body []byte) (compressed, error) {
 	if c == codingGzip {
 		if d.gzip == nil {
 			d.gzip = new(inflate.Reader)
@@ -228,12 +228,12 @@ func (d *decoder) open(c coding, body []byte) (folded, error) {
 	return streamed{d.zstd}, d.zstd.Reset(&d.src)
 }
 
-// gzipped is folded by our own reader, which needs no window beside the output.
+// gzipped is read by our own reader, which uses the output as its window.
 type gzipped struct{ r *inflate.Reader }
 
 func (g gzipped) next(dst []byte) ([]byte, error) { return g.r.Next(dst) }
 
-// streamed is folded by a decoder that is read like a file.
+// streamed is read by a decoder with the io.Reader interface.
 type streamed struct{ r io.Reader }
 
 func (s streamed) next(dst []byte) ([]byte, error) {
@@ -247,61 +247,61 @@ func (s streamed) next(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// start returns a buffer for a body whose size is known or guessed. It is paid
-// for up to the bound.
-func (u *unfolding) start(size int64) *buffer {
+// start returns a buffer for a body of known or estimated size. Memory up to the
+// limit is already reserved.
+func (u *decodeJob) start(size int64) *buffer {
 	if size > largestClass {
 		return &buffer{data: make([]byte, 0, size)}
 	}
 	return u.buffers.get(bufferSize(size, u.limit))
 }
 
-// errFull says that there is more than fits into the buffer.
+// errFull means that the output does not fit into the buffer.
 var errFull = errors.New("buffer is full")
 
-// fill unfolds from the beginning into out.
-func (d *decoder) fill(c coding, body []byte, out *buffer, u *unfolding) error {
+// fill decompresses from the start into out.
+func (d *decoder) fill(c coding, body []byte, out *buffer, u *decodeJob) error {
 	out.data = out.data[:0]
 	var err error
 	if d.from, err = d.open(c, body); err != nil {
-		return u.end(err)
+		return u.endError(err)
 	}
 	return d.more(out, u)
 }
 
-// more unfolds into out until the end, the bound, or errFull.
-func (d *decoder) more(out *buffer, u *unfolding) error {
+// more decompresses into out until the end, the limit, or errFull.
+func (d *decoder) more(out *buffer, u *decodeJob) error {
 	var err error
 	out.data, err = d.from.next(out.data)
 	if int64(len(out.data)) > u.limit {
 		out.data = out.data[:u.limit]
-		return u.passed()
+		return u.overLimit()
 	}
 	if err == nil {
 		return errFull
 	}
-	return u.end(err)
+	return u.endError(err)
 }
 
-// measure unfolds the rest over the beginning, to learn the size of it all. A
-// body that is cut has the size of its bound.
-func (d *decoder) measure(out *buffer, u *unfolding) (int64, error) {
+// measure decompresses the rest into the same buffer, discarding it, to learn the
+// full size. A body to be cut has the size of its limit.
+func (d *decoder) measure(out *buffer, u *decodeJob) (int64, error) {
 	size := int64(len(out.data))
 	for {
 		kept := copy(out.data, out.data[len(out.data)-inflate.Window:])
 		var err error
 		out.data, err = d.from.next(out.data[:kept])
 		if size += int64(len(out.data) - kept); size > u.limit {
-			return u.limit, u.passed()
+			return u.limit, u.overLimit()
 		}
 		if err != nil {
-			return size, u.end(err)
+			return size, u.endError(err)
 		}
 	}
 }
 
-// passed is the end of a body that is longer than its bound.
-func (u *unfolding) passed() error {
+// overLimit handles a body that exceeds its limit.
+func (u *decodeJob) overLimit() error {
 	switch {
 	case u.cut:
 		u.wasCut = true
@@ -312,9 +312,9 @@ func (u *unfolding) passed() error {
 	return errBodyTooLarge
 }
 
-// end tells the end of a body from an error. A folded body that we cut ends
-// early, and that is all right.
-func (u *unfolding) end(err error) error {
+// endError distinguishes the end of a body from an error. A compressed body that we cut
+// ends early, which is not an error.
+func (u *decodeJob) endError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -325,14 +325,14 @@ func (u *unfolding) end(err error) error {
 	return err
 }
 
-// sizeHint guesses the unfolded size. A gzip body says it at its end: the word
-// of a stranger, but the bound holds whatever it says. Without a plausible word
-// nothing beyond the classes of buffers is assumed.
-func sizeHint(c coding, folded []byte, limit int64) int64 {
-	if c == codingGzip && len(folded) >= 18 {
-		if n := int64(binary.LittleEndian.Uint32(folded[len(folded)-4:])); n <= limit {
+// sizeHint estimates the decompressed size. A gzip body states it in its trailer; the
+// value is not trusted, the limit applies anyway. Without a plausible value nothing
+// larger than the buffer classes is assumed.
+func sizeHint(c coding, compressed []byte, limit int64) int64 {
+	if c == codingGzip && len(compressed) >= 18 {
+		if n := int64(binary.LittleEndian.Uint32(compressed[len(compressed)-4:])); n <= limit {
 			return n
 		}
 	}
-	return min(4*int64(len(folded)), largestClass-1)
+	return min(4*int64(len(compressed)), largestClass-1)
 }

@@ -47,8 +47,8 @@ func toBytes(cs []coding) (b []byte) {
 	return b
 }
 
-// TestDecodersAreReusable mixes good and bad bodies of all kinds: a failure
-// leaves no trace in the next body.
+// TestDecodersAreReusable mixes good and bad bodies of all kinds: a failure does not
+// affect the next body.
 func TestDecodersAreReusable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	names := []string{"gzip", "br", "zstd"}
@@ -56,16 +56,16 @@ func TestDecodersAreReusable(t *testing.T) {
 	for i := range 300 {
 		kind := rng.IntN(3)
 		page := []byte(strings.Repeat("page ", rng.IntN(10_000)))
-		folded := fold(t, names[kind], page)
-		bad := i%3 == 0 && len(folded) > 4
+		compressed := compress(t, names[kind], page)
+		bad := i%3 == 0 && len(compressed) > 4
 		if bad {
-			folded = folded[:len(folded)/2]
+			compressed = compressed[:len(compressed)/2]
 		}
 		dec, err := d.take(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := dec.unfold(coding(kind), folded, &unfolding{buffers: bufs, limit: 10 << 20})
+		out, err := dec.decompress(coding(kind), compressed, &decodeJob{buffers: bufs, limit: 10 << 20})
 		if (err != nil) != bad || err == nil && !bytes.Equal(out.data, page) {
 			t.Errorf("%d: %s: %v", i, names[kind], err)
 		}
@@ -78,33 +78,33 @@ func TestDecodersAreReusable(t *testing.T) {
 
 func TestDecoderPanicIsContained(t *testing.T) {
 	d := &decoder{}
-	_, err := d.unfold(coding(99), []byte("x"), &unfolding{buffers: &buffers{}, limit: -2}) // a negative bound breaks the slicing
+	_, err := d.decompress(coding(99), []byte("x"), &decodeJob{buffers: &buffers{}, limit: -2}) // a negative bound breaks the slicing
 	if e, ok := errors.AsType[*Error](err); !ok || e.Reason != BadEncoding || !strings.Contains(err.Error(), "panicked") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// FuzzDecode throws anything at the decoders: they stay within the bound and
-// agree with plain ones on what is whole.
+// FuzzDecode checks that decoders stay within the limit for any input, and agree with
+// reference decoders on complete bodies.
 func FuzzDecode(f *testing.F) {
 	page := []byte(strings.Repeat("<p>hello, crawler</p>", 50))
 	for i, name := range []string{"gzip", "br", "zstd"} {
-		f.Add(uint8(i), fold(f, name, page))
-		f.Add(uint8(i), fold(f, name, make([]byte, 1<<20)))
-		f.Add(uint8(i), append(fold(f, name, page), fold(f, name, page)...))
-		f.Add(uint8(i), fold(f, name, page)[:20])
+		f.Add(uint8(i), compress(f, name, page))
+		f.Add(uint8(i), compress(f, name, make([]byte, 1<<20)))
+		f.Add(uint8(i), append(compress(f, name, page), compress(f, name, page)...))
+		f.Add(uint8(i), compress(f, name, page)[:20])
 	}
 	const limit = 64 << 10
 	d, bufs := newDecoders(1), &buffers{}
-	f.Fuzz(func(t *testing.T, kind uint8, folded []byte) {
+	f.Fuzz(func(t *testing.T, kind uint8, compressed []byte) {
 		c := coding(kind % 3)
 		dec, err := d.take(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer d.give(dec)
-		u := &unfolding{buffers: bufs, limit: limit}
-		out, err := dec.unfold(c, folded, u)
+		u := &decodeJob{buffers: bufs, limit: limit}
+		out, err := dec.decompress(c, compressed, u)
 		if out == nil {
 			t.Fatalf("a decoder panicked: %v", err)
 		}
@@ -112,7 +112,7 @@ func FuzzDecode(f *testing.F) {
 		if len(out.data) > limit {
 			t.Errorf("%d bytes, beyond the bound", len(out.data))
 		}
-		plain, plainErr := plainDecode(c, folded, limit)
+		plain, plainErr := plainDecode(c, compressed, limit)
 		if err == nil && plainErr == nil && !bytes.Equal(plain, out.data) {
 			t.Errorf("%d bytes, plain %d", len(out.data), len(plain))
 		}
@@ -122,11 +122,11 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// plainDecode decodes with a new decoder, gzip with the one of the standard
-// library, which is stricter about what follows.
-func plainDecode(c coding, folded []byte, limit int64) ([]byte, error) {
+// plainDecode decodes with a new decoder, gzip with the standard library's, which is
+// stricter about trailing data.
+func plainDecode(c coding, compressed []byte, limit int64) ([]byte, error) {
 	var r io.Reader
-	src := bytes.NewReader(folded)
+	src := bytes.NewReader(compressed)
 	switch c {
 	case codingGzip:
 		z, err := stdgzip.NewReader(src)
@@ -151,13 +151,13 @@ func plainDecode(c coding, folded []byte, limit int64) ([]byte, error) {
 	return out, err
 }
 
-// FuzzExchange lets a server say anything at all: no panic, one line of error
-// at most, memory given back, and one request on the wire.
+// FuzzExchange lets a server send anything: no panic, an error of one line at most,
+// all memory released, and one request sent.
 func FuzzExchange(f *testing.F) {
 	f.Add([]byte(response("", []byte("hello"))))
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"))
-	f.Add([]byte(response("Content-Encoding: gzip\r\n", fold(f, "gzip", []byte("hello")))))
-	f.Add([]byte(response("Content-Encoding: br, zstd\r\n", fold(f, "zstd", fold(f, "br", []byte("hello"))))))
+	f.Add([]byte(response("Content-Encoding: gzip\r\n", compress(f, "gzip", []byte("hello")))))
+	f.Add([]byte(response("Content-Encoding: br, zstd\r\n", compress(f, "zstd", compress(f, "br", []byte("hello"))))))
 	f.Add([]byte("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.0 429 No\r\nRetry-After: 5\r\nContent-Length: 3\r\n\r\nno"))
 	f.Add([]byte("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, answer []byte) {
@@ -171,7 +171,7 @@ func FuzzExchange(f *testing.F) {
 		if int64(len(r.Body)) > 1<<20 {
 			t.Errorf("%d bytes", len(r.Body))
 		}
-		ReadRetryAfter(RetryQuestion{Status: r.Status, RetryAfter: r.Header["Retry-After"], Date: r.Header.Get("Date"), Now: r.Timing.Sent})
+		ReadRetryAfter(RetryInput{Status: r.Status, RetryAfter: r.Header["Retry-After"], Date: r.Header.Get("Date"), Now: r.Timing.Sent})
 		r.Close()
 		if use := c.budget.layer().Use; use != 0 || p.dialled() != 1 {
 			t.Errorf("%d KiB in use, %d connections", use, p.dialled())

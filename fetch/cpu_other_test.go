@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cpuTime is not known here.
+// cpuTime is not available on this platform.
 func cpuTime(tb testing.TB) time.Duration {
-	tb.Skip("the time of the CPU is not told here")
+	tb.Skip("CPU time is not available on this platform")
 	return 0
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cpuTime is what this process has used so far.
+// cpuTime returns the CPU time of this process so far.
 func cpuTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var u syscall.Rusage

@@ -15,20 +15,20 @@ import (
 	"headway/fetch/guard"
 )
 
-// Reason says why there is no usable answer. The set is closed and spelled as
-// the reasons of a visit.
+// Reason says why there is no usable response. The set is closed; the names are the
+// reason codes of visits.
 type Reason string
 
 // The reasons. The last two mean that the host was not contacted.
 const (
 	DNS         Reason = "dns"
-	Connect     Reason = "connect"      // no connection, or it ended before an answer
-	TLS         Reason = "tls"          // no trust
-	Timeout     Reason = "timeout"      // one of the time bounds
-	TooLarge    Reason = "too_large"    // header or body, or a body that unfolds too far
-	Truncated   Reason = "truncated"    // the answer ended before it was whole
-	BadEncoding Reason = "bad_encoding" // a coding we cannot or will not undo
-	Protocol    Reason = "protocol"     // not HTTP as we know it
+	Connect     Reason = "connect"      // no connection, or it ended before a response
+	TLS         Reason = "tls"          // certificate or handshake failure
+	Timeout     Reason = "timeout"      // one of the timeouts
+	TooLarge    Reason = "too_large"    // header or body over its limit, as sent or decompressed
+	Truncated   Reason = "truncated"    // the response ended early
+	BadEncoding Reason = "bad_encoding" // an unsupported or broken content coding
+	Protocol    Reason = "protocol"     // invalid HTTP
 
 	PrivateAddress Reason = "private_address"
 	BadPort        Reason = "bad_port"
@@ -37,7 +37,7 @@ const (
 // Skipped reports whether the reason is that the host must not be contacted.
 func (r Reason) Skipped() bool { return r == PrivateAddress || r == BadPort }
 
-// Phase is how far an exchange had come.
+// Phase is how far an exchange got.
 type Phase string
 
 // The phases in their order.
@@ -50,44 +50,44 @@ const (
 	PhaseDecode  Phase = "decoding"
 )
 
-// Error reports an exchange without a usable answer.
+// Error reports an exchange without a usable response.
 type Error struct {
 	Reason Reason
 	Phase  Phase
-	Host   string // as weburl has it: scheme, host, port
-	// Local says that the trouble may be on our side: no route, no descriptor,
-	// no name server that answers.
+	Host   string // in the form of weburl: scheme, host, port
+	// Local says that the cause may be on our side: no route, no file descriptor, no
+	// name server responding.
 	Local bool
-	// Stale says that a kept connection had died when the request was sent on
-	// it. The server has probably not seen the request, but nobody knows.
+	// Stale says that a kept-alive connection was dead when the request was sent on
+	// it. The server has probably not seen the request, but that is not certain.
 	Stale bool
 	Err   error
 }
 
-// Error says what went wrong in one line without control characters.
+// Error describes the failure in one line without control characters.
 func (e *Error) Error() string {
 	return fmt.Sprintf("fetch %s: %s: %s: %s", e.Host, e.Reason, e.Phase, printable(e.Err.Error()))
 }
 
-// Unwrap returns what was behind it.
+// Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// TimeoutError reports which bound of time was reached.
+// TimeoutError reports which timeout expired.
 type TimeoutError struct {
 	What  string
 	Limit time.Duration
 }
 
-// Error names the bound.
+// Error names the timeout.
 func (e *TimeoutError) Error() string { return e.What + " " + e.Limit.String() }
 
-// Timeout is true, as net.Error has it.
+// Timeout is true; it implements net.Error.
 func (e *TimeoutError) Timeout() bool { return true }
 
 // maxErrorText bounds how much of an underlying error is repeated.
 const maxErrorText = 300
 
-// printable makes text from outside safe for a log or a terminal.
+// printable makes untrusted text safe for a log or a terminal.
 func printable(s string) string {
 	if len(s) > maxErrorText {
 		s = s[:maxErrorText] + "…"
@@ -109,19 +109,19 @@ func printable(s string) string {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
 
-// ErrOverBudget is the error behind a [TooLarge] body that only [Request.MaxSent]
-// was too small for.
+// ErrOverBudget is the error behind a [TooLarge] body that exceeded only
+// [Request.MaxSent].
 var ErrOverBudget = fmt.Errorf("%w for the budget", errBodyTooLarge)
 
-// Errors that the reading of an answer ends with.
+// Errors of reading a response.
 var (
 	errBodyTooLarge = errors.New("body too large")
 	errRatio        = errors.New("decompressed size over limit")
 	errNotHTTP      = errors.New("server switched protocols")
 )
 
-// guardError classifies what the guard says before or while it connects, or
-// returns nil if the error is none of the guard's.
+// guardError classifies an error of the guard before or while connecting, or
+// returns nil if the error is not from the guard.
 func guardError(err error) *Error {
 	if _, ok := errors.AsType[*guard.BlockedError](err); ok {
 		return &Error{Reason: PrivateAddress, Phase: PhaseLookup, Err: err}
@@ -135,7 +135,7 @@ func guardError(err error) *Error {
 	return nil
 }
 
-// dialError classifies what happened before a request could be sent.
+// dialError classifies a failure before the request could be sent.
 func dialError(err error, phase Phase) *Error {
 	if e := guardError(err); e != nil {
 		return e
@@ -150,8 +150,8 @@ func dialError(err error, phase Phase) *Error {
 	return e
 }
 
-// headerError classifies what happened between the request and the end of the
-// answer's header. answered tells whether a byte of it had come.
+// headerError classifies a failure between sending the request and the end of the
+// response header. answered reports whether a byte of the response had arrived.
 func headerError(err error, answered, reused bool) *Error {
 	e := &Error{Reason: Protocol, Phase: PhaseHeader, Err: err}
 	text := err.Error()
@@ -166,21 +166,21 @@ func headerError(err error, answered, reused bool) *Error {
 			e.Reason, e.Stale = Connect, reused
 		}
 	case !answered && (strings.Contains(text, "GOAWAY") || strings.Contains(text, "REFUSED_STREAM")):
-		// HTTP/2's way to close a connection that a request was just sent on.
+		// HTTP/2 server closed the connection as the request was sent.
 		e.Reason, e.Stale = Connect, reused
 	}
 	return e
 }
 
-// isHeaderTooLarge knows the bound by its words: net/http has no error values
-// for it, neither for HTTP/1 nor for HTTP/2.
+// isHeaderTooLarge matches the error text: net/http has no error value for this,
+// neither for HTTP/1 nor for HTTP/2.
 func isHeaderTooLarge(text string) bool {
 	return strings.Contains(text, "server response headers exceeded") ||
 		strings.Contains(text, "header list larger than advertised limit") ||
 		strings.Contains(text, "header list too large")
 }
 
-// bodyError classifies what happened while the body was read.
+// bodyError classifies a failure while the body was read.
 func bodyError(err error) *Error {
 	e := &Error{Reason: Protocol, Phase: PhaseBody, Err: err}
 	text := err.Error()
@@ -193,12 +193,12 @@ func bodyError(err error) *Error {
 		e.Reason = Truncated
 	case strings.HasPrefix(text, "stream error") && !strings.Contains(text, "PROTOCOL_ERROR"),
 		strings.Contains(text, "GOAWAY"):
-		e.Reason = Truncated // HTTP/2's way to break off
+		e.Reason = Truncated // an HTTP/2 stream reset
 	}
 	return e
 }
 
-// isCut tells the ways a connection ends early.
+// isCut reports whether a connection ended early.
 func isCut(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNABORTED)
@@ -215,7 +215,7 @@ func isTimeout(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-// isLocal tells errors of this machine from those of the host.
+// isLocal reports whether an error is caused by this machine, not the host.
 func isLocal(err error) bool {
 	for _, local := range []error{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL, syscall.ENOBUFS,

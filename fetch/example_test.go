@@ -15,8 +15,8 @@ import (
 	"headway/weburl"
 )
 
-// One page, from a server of this example's own: being on the loopback, its
-// address has to be allowed, and counts as owned.
+// Fetch one page from a local server. A loopback address must be allowed, and then
+// counts as owned.
 func ExampleClient_Do() {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "<a href=/next>next</a>")
@@ -56,7 +56,7 @@ func ExampleClient_Do() {
 	// Output: 200 HTTP/1.1 <a href=/next>next</a>
 }
 
-// An address inside is not contacted, and the error says so in one word.
+// A private address is not contacted; the error's reason says so.
 func ExampleError() {
 	dialer, err := guard.New(guard.Config{})
 	if err != nil {
@@ -83,10 +83,10 @@ func ExampleError() {
 }
 
 func ExampleReadRetryAfter() {
-	fmt.Println(fetch.ReadRetryAfter(fetch.RetryQuestion{
+	fmt.Println(fetch.ReadRetryAfter(fetch.RetryInput{
 		Status:     http.StatusTooManyRequests,
 		RetryAfter: []string{"Sun, 15 Nov 2026 10:02:00 GMT"},
-		Date:       "Sun, 15 Nov 2026 10:00:00 GMT", // the server's clock decides
+		Date:       "Sun, 15 Nov 2026 10:00:00 GMT", // the wait counts from the server's clock
 		Now:        time.Date(2026, 11, 15, 9, 0, 0, 0, time.UTC),
 		Budget:     time.Hour,
 	}))

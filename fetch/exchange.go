@@ -13,51 +13,51 @@ import (
 	"headway/fetch/guard"
 )
 
-// exchange is one request on its way. Its steps run in the caller's goroutine;
-// what is guarded by mu is also used by those of the connection.
+// exchange is one request in progress. Its steps run in the caller's goroutine;
+// fields guarded by mu are also used by the goroutines of the connection.
 type exchange struct {
 	client  *Client
 	req     Request
 	result  *Result
 	target  guard.Target
 	watch   *watch
-	pulse   *pulse
-	heads   *heads   // if the exchange is archived
+	stall   *stallDetector
+	heads   *heads   // set if the exchange is archived
 	codings []coding // of the body, in the order they were applied
 
 	mu      sync.Mutex
-	over    bool      // no byte of the request may leave any more
-	started bool      // one may have left
-	refused error     // why none may
-	begun   time.Time // the writing
+	over    bool      // no more bytes of the request may be sent
+	started bool      // bytes may have been sent
+	refused error     // why nothing may be sent
+	begun   time.Time // when writing started
 	sent    time.Time
-	first   time.Time // of the first byte of the answer
+	first   time.Time // of the first byte of the response
 }
 
-// run makes the exchange and fills the result.
+// run performs the exchange and fills the result.
 func (x *exchange) run(ctx context.Context) error {
 	if err := x.req.validate(); err != nil {
 		return err
 	}
-	ctx, x.pulse = newPulse(ctx, x.req.Slow)
-	defer x.pulse.end()
+	ctx, x.stall = newStallDetector(ctx, x.req.Slow)
+	defer x.stall.end()
 	if err := x.admit(ctx); err != nil {
 		return err
 	}
-	x.pulse.beat()
+	x.stall.progress()
 	x.result.hold = x.client.budget.open()
-	// Most bodies never need more, so that most waiting is done here, where no
-	// server waits with us.
-	if err := x.result.hold.grow(ctx, leastBuffer, x.pulse.pause, x.pulse.resume); err != nil {
+	// Most bodies never need more, so most waiting for memory happens here, before
+	// a server is involved.
+	if err := x.result.hold.grow(ctx, leastBuffer, x.stall.pause, x.stall.resume); err != nil {
 		return x.stopped(err)
 	}
 	if x.req.Wire != nil {
 		x.heads = newHeads(x.client.cfg.MaxHeader)
 	}
-	err := x.talk(ctx)
-	x.pulse.stop()
+	err := x.roundTrip(ctx)
+	x.stall.stop()
 	if x.heads != nil {
-		x.hand(err)
+		x.archive(err)
 	}
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (x *exchange) run(ctx context.Context) error {
 	return nil
 }
 
-// admit decides whether the host may be asked at all.
+// admit decides whether the host may be contacted at all.
 func (x *exchange) admit(ctx context.Context) error {
 	u, c := x.req.URL, x.client
 	if x.req.Looking != nil {
@@ -94,13 +94,13 @@ func (x *exchange) admit(ctx context.Context) error {
 	return nil
 }
 
-// stopped is the error of an exchange that the caller ended.
+// stopped returns the error of an exchange that the caller cancelled.
 func (x *exchange) stopped(err error) error {
 	return fmt.Errorf("fetch %s: %w", x.req.URL.Host(), err)
 }
 
-// failed completes an *Error, unless the caller ended the exchange meanwhile.
-// Other errors are the caller's own.
+// failed completes an *Error, unless the caller has cancelled the exchange. Other
+// errors are returned as they are.
 func (x *exchange) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return x.stopped(context.Cause(ctx))
@@ -111,7 +111,7 @@ func (x *exchange) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// maxBody is the bound of this exchange's body.
+// maxBody is the body size limit of this exchange.
 func (x *exchange) maxBody() int64 {
 	if x.req.MaxBody > 0 {
 		return x.req.MaxBody
@@ -119,30 +119,29 @@ func (x *exchange) maxBody() int64 {
 	return x.client.cfg.MaxBody
 }
 
-// talk sends the request and reads the body as it was sent, on a connection
-// that works.
-func (x *exchange) talk(ctx context.Context) error {
-	var scarce guard.Scarce
+// roundTrip sends the request and reads the undecoded body, on a connection that works.
+func (x *exchange) roundTrip(ctx context.Context) error {
+	var scarce guard.DescriptorWait
 	for {
-		x.pulse.pause()
+		x.stall.pause()
 		conn, err := x.client.pool.take(ctx, x.req.URL.Host())
-		x.pulse.resume()
+		x.stall.resume()
 		if err != nil {
 			return x.stopped(err)
 		}
-		err = x.talkOn(ctx, conn)
+		err = x.roundTripOn(ctx, conn)
 		if err == nil {
 			return nil
 		}
-		if scarce.Again(ctx, err) { // nothing was sent: there was no socket
-			x.client.pool.relieve()
+		if scarce.Again(ctx, err) { // no socket available; nothing was sent
+			x.client.pool.closeOldestIdle()
 			continue
 		}
 		if why := conn.shared.refusal(); why != nil {
 			return x.stopped(why)
 		}
-		// A kept connection that died before a byte was written is nobody's
-		// fault and nobody's request; each try uses one such connection up.
+		// A kept-alive connection died before a byte was written, so nothing was sent:
+		// retry. Each try removes one dead connection from the pool.
 		e, ok := errors.AsType[*Error](err)
 		if !ok || !x.result.Timing.Reused || !x.result.Timing.Sent.IsZero() || e.Reason == Timeout || ctx.Err() != nil {
 			return x.failed(ctx, err)
@@ -150,8 +149,8 @@ func (x *exchange) talk(ctx context.Context) error {
 	}
 }
 
-// talkOn uses one connection, which it gives back.
-func (x *exchange) talkOn(ctx context.Context, conn *conn) error {
+// roundTripOn performs the exchange on one connection, which it returns to the pool.
+func (x *exchange) roundTripOn(ctx context.Context, conn *conn) error {
 	pool, timing := x.client.pool, &x.result.Timing
 	reusable := false
 	defer func() { pool.give(conn, reusable) }()
@@ -176,7 +175,7 @@ func (x *exchange) talkOn(ctx context.Context, conn *conn) error {
 		conn.shared.fence.Store(&x.req.Fence)
 	}
 
-	if ctx.Err() != nil { // net/http would look only after it has sent
+	if ctx.Err() != nil { // net/http checks only after sending
 		conn.cc.Release()
 		return &Error{Reason: Timeout, Phase: PhaseConnect, Err: context.Cause(ctx)}
 	}
@@ -187,19 +186,19 @@ func (x *exchange) talkOn(ctx context.Context, conn *conn) error {
 			return x.notSent(err)
 		}
 	}
-	x.expect(conn.wire == nil)
+	x.prepareSend(conn.wire == nil)
 	if conn.wire != nil {
 		conn.wire.seen.Store(x)
 		defer conn.wire.seen.Store(nil)
 	}
-	resp, err := x.ask(ctx, conn)
+	resp, err := x.sendRequest(ctx, conn)
 	if err != nil {
 		return err
 	}
-	// Reading the body to its end frees the connection; without that, closing
-	// the body closes the connection too.
+	// Reading the body to its end frees the connection; otherwise closing the body
+	// closes the connection too.
 	defer resp.Body.Close()
-	err = x.answer(ctx, resp)
+	err = x.readResponse(ctx, resp)
 	timing.Total = timing.Send + time.Since(timing.Sent)
 	if err != nil && !x.statusDecides(err) {
 		return err
@@ -209,21 +208,21 @@ func (x *exchange) talkOn(ctx context.Context, conn *conn) error {
 	return nil
 }
 
-// ask sends the request and waits for the header of the answer.
-func (x *exchange) ask(ctx context.Context, conn *conn) (*http.Response, error) {
+// sendRequest sends the request and waits for the response header.
+func (x *exchange) sendRequest(ctx context.Context, conn *conn) (*http.Response, error) {
 	http2 := conn.wire == nil
 	if http2 {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-			WroteHeaderField:     func(string, []string) { x.mark(&x.begun) }, // the first is encoded right before all are written
-			WroteHeaders:         x.left,
+			WroteHeaderField:     func(string, []string) { x.mark(&x.begun) }, // the first field is encoded right before everything is written
+			WroteHeaders:         x.requestSent,
 			GotFirstResponseByte: x.answered,
 		})
 	}
 	x.watch.enter(PhaseHeader)
-	x.pulse.beat()
+	x.stall.progress()
 	req := x.client.httpRequest(ctx, &x.req)
 	resp, err := conn.cc.RoundTrip(req)
-	answered, refused := x.asked()
+	answered, refused := x.endSending()
 	if refused != nil {
 		return nil, x.notSent(refused)
 	}
@@ -239,8 +238,8 @@ func (x *exchange) ask(ctx context.Context, conn *conn) (*http.Response, error) 
 	return resp, nil
 }
 
-// answer takes the header into the result and reads the body.
-func (x *exchange) answer(ctx context.Context, resp *http.Response) error {
+// readResponse copies the header into the result and reads the body.
+func (x *exchange) readResponse(ctx context.Context, resp *http.Response) error {
 	r := x.result
 	r.Status, r.Proto, r.Header = resp.StatusCode, resp.Proto, resp.Header
 	if resp.StatusCode == http.StatusSwitchingProtocols {
@@ -256,7 +255,7 @@ func (x *exchange) answer(ctx context.Context, resp *http.Response) error {
 		return &Error{Reason: BadEncoding, Phase: PhaseHeader, Err: err}
 	}
 	x.watch.enter(PhaseBody)
-	x.pulse.beat()
+	x.stall.progress()
 	err = x.readBody(ctx, resp)
 	r.WireBytes = int64(len(r.buf.data))
 	if err == nil {
@@ -268,16 +267,16 @@ func (x *exchange) answer(ctx context.Context, resp *http.Response) error {
 	return bodyError(err)
 }
 
-// errorPage bounds the body of an answer whose status alone decides.
+// errorPage limits the body of a response whose status alone decides.
 const errorPage = 256 << 10
 
-// decisive reports whether the status says it all, so that a body too long or
-// broken does not hide it: a refusal is a refusal.
+// decisive reports whether the status alone decides. An oversized or broken body
+// must not hide it: a 429 stays a refusal.
 func (r *Result) decisive() bool {
 	return r.Status >= 300 && r.Status != http.StatusSwitchingProtocols
 }
 
-// statusDecides keeps the error beside an answer whose status says it all.
+// statusDecides stores a body error in the result if the status alone decides.
 func (x *exchange) statusDecides(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || !x.result.decisive() {
@@ -289,9 +288,9 @@ func (x *exchange) statusDecides(err error) bool {
 	return true
 }
 
-// expect makes the exchange ready to send. HTTP/2 does not ask begin: what
-// goes wrong there may always have been sent.
-func (x *exchange) expect(http2 bool) {
+// prepareSend prepares the exchange for sending. HTTP/2 does not call mayWrite: after a
+// failure there, the request may always have been sent.
+func (x *exchange) prepareSend(http2 bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.over, x.started, x.refused, x.begun = false, http2, nil, time.Time{}
@@ -300,10 +299,10 @@ func (x *exchange) expect(http2 bool) {
 	}
 }
 
-// notSent is the error of a request that its caller called back.
+// notSent is the error of a request that BeforeSend stopped.
 func (x *exchange) notSent(err error) error { return x.stopped(fmt.Errorf("not sent: %w", err)) }
 
-// confirm asks the caller for the last time, before the first byte on an HTTP/1
+// confirm calls BeforeSend again, right before the first byte on an HTTP/1
 // connection.
 func (x *exchange) confirm() {
 	x.mu.Lock()
@@ -319,8 +318,8 @@ func (x *exchange) confirm() {
 	}
 }
 
-// begin is asked before bytes leave on an HTTP/1 connection.
-func (x *exchange) begin(p []byte) bool {
+// mayWrite reports whether bytes may be written to an HTTP/1 connection.
+func (x *exchange) mayWrite(p []byte) bool {
 	x.confirm()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -328,12 +327,12 @@ func (x *exchange) begin(p []byte) bool {
 		x.started, x.begun = true, time.Now()
 	}
 	if !x.over && x.heads != nil {
-		x.heads.write(p) // now, because the answer may overtake the word that they left
+		x.heads.write(p) // now: the response may arrive before the write is recorded
 	}
 	return !x.over
 }
 
-// read is told what has come on an HTTP/1 connection.
+// read is called with bytes received on an HTTP/1 connection.
 func (x *exchange) read(p []byte) {
 	x.answered()
 	if x.heads != nil {
@@ -341,21 +340,21 @@ func (x *exchange) read(p []byte) {
 	}
 }
 
-// left notes that the request has left, and tells whoever asked to know.
-func (x *exchange) left() {
+// requestSent records that the request was sent, and calls Sent.
+func (x *exchange) requestSent() {
 	if at, first := x.mark(&x.sent); first && x.req.Sent != nil {
 		x.req.Sent(at)
 	}
 }
 
-// answered notes that an answer has begun.
+// answered records the first byte of the response.
 func (x *exchange) answered() {
 	if at, first := x.mark(&x.first); first && x.req.Answered != nil {
 		x.req.Answered(at)
 	}
 }
 
-// mark sets a time if it is not set yet.
+// mark sets t to now if it is not set yet.
 func (x *exchange) mark(t *time.Time) (at time.Time, first bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -365,10 +364,10 @@ func (x *exchange) mark(t *time.Time) (at time.Time, first bool) {
 	return *t, first
 }
 
-// asked ends the sending, takes the marks into the result and tells whether a
-// byte of the answer has come, and whether the caller called the request back. The
-// answer, or the end, may have overtaken the word that the request has left.
-func (x *exchange) asked() (answered bool, refused error) {
+// endSending ends the sending phase and copies the times into the result. It reports
+// whether a byte of the response has arrived, and why the request was stopped. The
+// response or an error may have arrived before the sending was recorded.
+func (x *exchange) endSending() (answered bool, refused error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.over = true

@@ -15,8 +15,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// fold compresses with the writer that a coding needs.
-func fold(t testing.TB, name string, data []byte) []byte {
+// compress compresses with the writer that a coding needs.
+func compress(t testing.TB, name string, data []byte) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	var w interface {
@@ -46,13 +46,13 @@ func fold(t testing.TB, name string, data []byte) []byte {
 	return buf.Bytes()
 }
 
-// response writes an answer with a length.
+// response writes a response with a length.
 func response(fields string, body []byte) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n%s", fields, len(body), body)
 }
 
-// TestFaults is what a server may do wrong, and what we make of it. Each
-// answer is followed by the server closing the connection.
+// TestFaults lists server faults and how we classify them. The server closes the
+// connection after each response.
 func TestFaults(t *testing.T) {
 	page := []byte(strings.Repeat("<p>hello, crawler</p>\n", 100))
 	zeros := make([]byte, 12<<20)
@@ -97,16 +97,16 @@ func TestFaults(t *testing.T) {
 		{name: "longer than allowed, announced", say: "HTTP/1.1 200 OK\r\nContent-Length: 268435456\r\n\r\n", reason: TooLarge, phase: PhaseBody, status: 200},
 		{name: "longer than allowed, not announced", say: "HTTP/1.0 200 OK\r\n\r\n" + string(zeros[:11<<20]), reason: TooLarge, phase: PhaseBody, status: 200},
 
-		{name: "gzip", say: response("Content-Encoding: gzip\r\n", fold(t, "gzip", page)), status: 200, body: string(page)},
-		{name: "gzip by its old name", say: response("Content-Encoding: X-GZIP\r\n", fold(t, "gzip", page)), status: 200, body: string(page)},
-		{name: "brotli", say: response("Content-Encoding: br\r\n", fold(t, "br", page)), status: 200, body: string(page)},
-		{name: "zstd", say: response("Content-Encoding: zstd\r\n", fold(t, "zstd", page)), status: 200, body: string(page)},
+		{name: "gzip", say: response("Content-Encoding: gzip\r\n", compress(t, "gzip", page)), status: 200, body: string(page)},
+		{name: "gzip by its old name", say: response("Content-Encoding: X-GZIP\r\n", compress(t, "gzip", page)), status: 200, body: string(page)},
+		{name: "brotli", say: response("Content-Encoding: br\r\n", compress(t, "br", page)), status: 200, body: string(page)},
+		{name: "zstd", say: response("Content-Encoding: zstd\r\n", compress(t, "zstd", page)), status: 200, body: string(page)},
 		{name: "identity", say: response("Content-Encoding: identity\r\n", page), status: 200, body: string(page)},
-		{name: "two codings", say: response("Content-Encoding: gzip, br\r\n", fold(t, "br", fold(t, "gzip", page))), status: 200, body: string(page)},
-		{name: "two codings in two lines", say: response("Content-Encoding: zstd\r\nContent-Encoding: gzip\r\n", fold(t, "gzip", fold(t, "zstd", page))), status: 200, body: string(page)},
+		{name: "two codings", say: response("Content-Encoding: gzip, br\r\n", compress(t, "br", compress(t, "gzip", page))), status: 200, body: string(page)},
+		{name: "two codings in two lines", say: response("Content-Encoding: zstd\r\nContent-Encoding: gzip\r\n", compress(t, "gzip", compress(t, "zstd", page))), status: 200, body: string(page)},
 		{name: "nothing, gzipped", say: response("Content-Encoding: gzip\r\n", nil), status: 200},
-		{name: "gzip with garbage behind", say: response("Content-Encoding: gzip\r\n", append(fold(t, "gzip", page), "garbage"...)), status: 200, body: string(page)},
-		{name: "gzip in two members", say: response("Content-Encoding: gzip\r\n", append(fold(t, "gzip", page), fold(t, "gzip", page)...)), status: 200, body: string(page) + string(page)},
+		{name: "gzip with garbage behind", say: response("Content-Encoding: gzip\r\n", append(compress(t, "gzip", page), "garbage"...)), status: 200, body: string(page)},
+		{name: "gzip in two members", say: response("Content-Encoding: gzip\r\n", append(compress(t, "gzip", page), compress(t, "gzip", page)...)), status: 200, body: string(page) + string(page)},
 
 		{name: "three codings", say: response("Content-Encoding: gzip, gzip, gzip\r\n", page), reason: BadEncoding, phase: PhaseHeader, status: 200},
 		{name: "a thousand codings", say: response("Content-Encoding: "+strings.Repeat("gzip,", 1000)+"\r\n", page), reason: BadEncoding, phase: PhaseHeader, status: 200},
@@ -117,17 +117,17 @@ func TestFaults(t *testing.T) {
 		{name: "plain text called gzip", say: response("Content-Encoding: gzip\r\n", page), reason: BadEncoding, phase: PhaseDecode, status: 200},
 		{name: "plain text called brotli", say: response("Content-Encoding: br\r\n", page), reason: BadEncoding, phase: PhaseDecode, status: 200},
 		{name: "plain text called zstd", say: response("Content-Encoding: zstd\r\n", page), reason: BadEncoding, phase: PhaseDecode, status: 200},
-		{name: "gzip cut inside", say: response("Content-Encoding: gzip\r\n", fold(t, "gzip", page)[:60]), reason: BadEncoding, phase: PhaseDecode, status: 200},
-		{name: "gzip with a wrong checksum", say: response("Content-Encoding: gzip\r\n", flip(fold(t, "gzip", page), -8)), reason: BadEncoding, phase: PhaseDecode, status: 200},
-		{name: "gzip in too many members", say: response("Content-Encoding: gzip\r\n", bytes.Repeat(fold(t, "gzip", nil), 5000)), reason: BadEncoding, phase: PhaseDecode, status: 200},
+		{name: "gzip cut inside", say: response("Content-Encoding: gzip\r\n", compress(t, "gzip", page)[:60]), reason: BadEncoding, phase: PhaseDecode, status: 200},
+		{name: "gzip with a wrong checksum", say: response("Content-Encoding: gzip\r\n", flip(compress(t, "gzip", page), -8)), reason: BadEncoding, phase: PhaseDecode, status: 200},
+		{name: "gzip in too many members", say: response("Content-Encoding: gzip\r\n", bytes.Repeat(compress(t, "gzip", nil), 5000)), reason: BadEncoding, phase: PhaseDecode, status: 200},
 		{name: "zstd with a huge window", say: response("Content-Encoding: zstd\r\n", []byte("\x28\xb5\x2f\xfd\x00\xa0\x01\x00\x00")), reason: BadEncoding, phase: PhaseDecode, status: 200},
 
-		{name: "a gzip bomb", say: response("Content-Encoding: gzip\r\n", fold(t, "gzip", zeros)), reason: TooLarge, phase: PhaseDecode, status: 200},
-		{name: "a brotli bomb", say: response("Content-Encoding: br\r\n", fold(t, "br", zeros)), reason: TooLarge, phase: PhaseDecode, status: 200},
-		{name: "a zstd bomb", say: response("Content-Encoding: zstd\r\n", fold(t, "zstd", zeros)), reason: TooLarge, phase: PhaseDecode, status: 200},
-		{name: "a bomb in a bomb", say: response("Content-Encoding: gzip, gzip\r\n", fold(t, "gzip", fold(t, "gzip", zeros))), reason: TooLarge, phase: PhaseDecode, status: 200},
-		{name: "large within the ratio", say: response("Content-Encoding: gzip\r\n", fold(t, "gzip", zeros[:1<<20])), status: 200, body: string(zeros[:1<<20])},
-		{name: "small beyond the ratio", say: response("Content-Encoding: gzip\r\n", fold(t, "gzip", zeros[:2<<20])), reason: TooLarge, phase: PhaseDecode, status: 200},
+		{name: "a gzip bomb", say: response("Content-Encoding: gzip\r\n", compress(t, "gzip", zeros)), reason: TooLarge, phase: PhaseDecode, status: 200},
+		{name: "a brotli bomb", say: response("Content-Encoding: br\r\n", compress(t, "br", zeros)), reason: TooLarge, phase: PhaseDecode, status: 200},
+		{name: "a zstd bomb", say: response("Content-Encoding: zstd\r\n", compress(t, "zstd", zeros)), reason: TooLarge, phase: PhaseDecode, status: 200},
+		{name: "a bomb in a bomb", say: response("Content-Encoding: gzip, gzip\r\n", compress(t, "gzip", compress(t, "gzip", zeros))), reason: TooLarge, phase: PhaseDecode, status: 200},
+		{name: "large within the ratio", say: response("Content-Encoding: gzip\r\n", compress(t, "gzip", zeros[:1<<20])), status: 200, body: string(zeros[:1<<20])},
+		{name: "small beyond the ratio", say: response("Content-Encoding: gzip\r\n", compress(t, "gzip", zeros[:2<<20])), reason: TooLarge, phase: PhaseDecode, status: 200},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// flip changes one byte; negative places count from the end.
+// flip changes one byte; negative positions count from the end.
 func flip(p []byte, at int) []byte {
 	if at < 0 {
 		at += len(p)
@@ -167,8 +167,7 @@ func flip(p []byte, at int) []byte {
 	return p
 }
 
-// TestBrokenConnectionIsNotReused sends a second request after a first one
-// that did not end well.
+// TestBrokenConnectionIsNotReused sends a second request after a failed one.
 func TestBrokenConnectionIsNotReused(t *testing.T) {
 	good := response("", []byte("hello"))
 	tests := []struct {
@@ -179,7 +178,7 @@ func TestBrokenConnectionIsNotReused(t *testing.T) {
 		{"whole", good, Request{}, true},
 		{"whole, chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", Request{}, true},
 		{"no body", "HTTP/1.1 304 Not Modified\r\n\r\n", Request{}, true},
-		{"only the header was asked for", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", Request{Method: http.MethodHead}, true},
+		{"HEAD request", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", Request{Method: http.MethodHead}, true},
 		{"server closes", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello", Request{}, false},
 		{"old version", "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello", Request{}, false},
 		{"too large", "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\nhello", Request{}, false},
@@ -207,7 +206,7 @@ func TestBrokenConnectionIsNotReused(t *testing.T) {
 	}
 }
 
-// TestStatusDecides keeps a broken body from hiding what the status says.
+// TestStatusDecides checks that a broken body does not hide the status.
 func TestStatusDecides(t *testing.T) {
 	bodies := map[string]string{
 		"truncated":     "Content-Length: 5000\r\n\r\n<p>short",
@@ -215,8 +214,8 @@ func TestStatusDecides(t *testing.T) {
 		"odd coding":    "Content-Encoding: sdch\r\nContent-Length: 5\r\n\r\nhello",
 		"too large":     "Content-Length: 99999999\r\n\r\n" + strings.Repeat("x", 300<<10),
 		"bad chunks":    "Transfer-Encoding: chunked\r\n\r\nzz\r\n",
-		"a gzip bomb":   "Content-Encoding: gzip\r\n\r\n" + string(fold(t, "gzip", make([]byte, 2<<20))),
-		"broken inside": "Content-Encoding: gzip\r\n\r\n" + string(fold(t, "gzip", make([]byte, 2<<20))[:100]),
+		"a gzip bomb":   "Content-Encoding: gzip\r\n\r\n" + string(compress(t, "gzip", make([]byte, 2<<20))),
+		"broken inside": "Content-Encoding: gzip\r\n\r\n" + string(compress(t, "gzip", make([]byte, 2<<20))[:100]),
 	}
 	for name, rest := range bodies {
 		for _, status := range []int{200, 301, 404, 429, 503} {
@@ -237,8 +236,8 @@ func TestStatusDecides(t *testing.T) {
 	}
 }
 
-// TestErrorsAreOneCleanLine feeds control characters through every error that
-// repeats what a server said.
+// TestErrorsAreOneCleanLine sends control characters through every error that quotes
+// the server.
 func TestErrorsAreOneCleanLine(t *testing.T) {
 	evil := "\x1b[2J\x1b]0;owned\x07\u202e\x9b31m"
 	for name, text := range map[string]string{

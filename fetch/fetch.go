@@ -1,23 +1,21 @@
-// Package fetch makes one HTTP exchange: a request to one address and no
-// other, and its answer within every bound.
+// Package fetch performs one HTTP exchange: one request to one host, and its
+// response within limits.
 //
-// It is the fifth stop of a URL's journey. The caller has decided that a host
-// may be asked now; [Client.Do] asks, once, and reports what came back, when
-// the request left and how long everything took. It never follows a redirect:
-// the target is a link and begins its own journey. Only [Client.Robots] follows
-// up to five, each guarded like the first.
+// The caller has decided that a host may be contacted now. [Client.Do] sends one
+// request and reports the response, when the request was sent and how long each
+// phase took. It never follows a redirect: the caller treats the target as a link.
+// Only [Client.Robots] follows up to five redirects, each checked like the first.
 //
-// Promises: connections go through [headway/fetch/guard] and nowhere else; one
-// call of Do puts at most one request on the wire, also when a kept connection
-// turns out to be dead; time, header size, body size (as sent and unfolded),
-// open connections and the memory of all bodies together are bounded by named
-// settings; a body that was cut short is an error, and its connection is not
-// used again; whatever fails is an [*Error] with a reason from a closed set;
-// text from the web is quoted before it stands in an error.
+// Guarantees: all connections go through [headway/fetch/guard]; one call of Do sends
+// at most one request, even if a kept-alive connection turns out to be dead; settings
+// limit time, header size, body size (as sent and decompressed), open connections and
+// the memory of all bodies together; a truncated body is an error, and its connection
+// is not reused; every failure is an [*Error] with a reason from a closed set; text
+// from the web is quoted in errors.
 //
-// Refusals: no cookies are kept, no proxy is used, the User-Agent names us and
-// a contact and cannot be replaced, public hosts are not asked without that
-// contact, and secrets go to the one owned host they are for.
+// Not done: cookies are not stored, proxies are not used, the User-Agent always names
+// us and a contact, public hosts are not contacted without a contact, and secrets are
+// sent only to the one owned host they belong to.
 package fetch
 
 import (
@@ -33,56 +31,55 @@ import (
 	"headway/fetch/guard"
 )
 
-// Config sets up a [Client]. Every zero setting has the default named beside
-// it. The timeout for connecting is the guard's.
+// Config configures a [Client]. Zero settings have the default stated with each
+// field. The connect timeout is a setting of the guard.
 type Config struct {
 	// Dialer opens the connections. It is required.
 	Dialer *guard.Dialer
-	// Identity is who we say we are.
+	// Identity is what the User-Agent says.
 	Identity Identity
 
-	// TLSTimeout bounds the handshake; 10 s.
+	// TLSTimeout limits the handshake; 10 s.
 	TLSTimeout time.Duration
-	// HeaderTimeout bounds the wait for the answer's header, from the request
-	// on; 30 s.
+	// HeaderTimeout limits the time from the request to the response header; 30 s.
 	HeaderTimeout time.Duration
-	// IdleTimeout bounds the wait for the next piece of a body; 15 s.
+	// IdleTimeout limits the wait for the next part of a body; 15 s.
 	IdleTimeout time.Duration
-	// Timeout bounds the whole exchange from dialling to the body's end; 60 s.
+	// Timeout limits the whole exchange, from dialling to the end of the body; 60 s.
 	Timeout time.Duration
-	// LeastRate is the slowest body in bytes per second that is read for
-	// longer than LeastRateAfter; 1 KiB and 10 s.
+	// LeastRate is the minimum rate of a body in bytes per second, enforced after
+	// LeastRateAfter; 1 KiB and 10 s.
 	LeastRate      int64
 	LeastRateAfter time.Duration
 
-	// MaxHeader bounds the answer's header in bytes, interim answers (1xx)
+	// MaxHeader limits the response header in bytes, interim responses (1xx)
 	// included; 256 KiB.
 	MaxHeader int64
-	// MaxBody bounds a body in bytes, as sent and unfolded; 10 MiB.
+	// MaxBody limits a body in bytes, as sent and decompressed; 10 MiB.
 	MaxBody int64
-	// MaxRatio bounds how far a body may unfold, once it has unfolded to
-	// RatioAfter bytes; 200 and 1 MiB.
+	// MaxRatio limits the compression ratio of a body, once RatioAfter bytes are
+	// decompressed; 200 and 1 MiB.
 	MaxRatio   int64
 	RatioAfter int64
-	// BodyMemory bounds the bodies of all exchanges together, until their
-	// results are closed; further ones wait; 256 MiB.
+	// BodyMemory limits the memory of all bodies until their results are closed;
+	// further exchanges wait; 256 MiB.
 	BodyMemory int64
-	// Decoders is how many bodies may be unfolded at once; the number of CPUs.
+	// Decoders is how many bodies may be decompressed at once; the number of CPUs.
 	Decoders int
 
-	// MaxConns bounds open connections, idle ones included, over all hosts;
-	// the one that idles longest makes room, plain http first. 8,192, or as many
-	// as there are descriptors for.
+	// MaxConns limits open connections over all hosts, idle ones included. The
+	// connection idle for longest is closed first, plain http before https. 8,192, or
+	// fewer if file descriptors are short.
 	MaxConns int
-	// IdleMemory bounds what idle connections hold, each taken at what its kind
-	// is known to need. TLS sessions follow it. 128 MiB.
+	// IdleMemory limits the estimated memory of idle connections. The TLS session
+	// cache scales with it. 128 MiB.
 	IdleMemory int64
-	// MaxConnsPerHost bounds them for one host; 256.
+	// MaxConnsPerHost limits connections per host; 256.
 	MaxConnsPerHost int
 	// KeepAlive is how long an idle connection is kept; 60 s.
 	KeepAlive time.Duration
 
-	// DisableHTTP2 keeps to HTTP/1.1.
+	// DisableHTTP2 restricts the client to HTTP/1.1.
 	DisableHTTP2 bool
 	// RootCAs are the authorities that certificates are checked against; nil
 	// means the system's.
@@ -111,7 +108,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate joins all problems and names their fields.
+// validate joins all problems, each with its field name.
 func (c Config) validate() error {
 	var errs []error
 	if c.Dialer == nil {
@@ -133,10 +130,10 @@ func (c Config) validate() error {
 	return errors.Join(errs...)
 }
 
-// Client makes exchanges. It is safe for concurrent use; close it when done.
+// Client performs exchanges. It is safe for concurrent use; close it when done.
 type Client struct {
 	cfg      Config
-	header   http.Header // what every request says; never changed
+	header   http.Header // of every request; read-only
 	pool     *pool
 	budget   *budget
 	buffers  *buffers
@@ -160,21 +157,21 @@ func New(cfg Config) (*Client, error) {
 	}, nil
 }
 
-// Close closes the idle connections. Exchanges under way end by their context.
+// Close closes idle connections. Running exchanges end with their context.
 func (c *Client) Close() { c.pool.close() }
 
-// Sever closes all connections at once, also those in use: whatever was about to
-// leave on one of them does not. New exchanges dial anew.
+// Sever closes all connections at once, including those in use, so that nothing
+// more is sent on them. New exchanges open new connections.
 func (c *Client) Sever() { c.pool.sever() }
 
-// Do makes one exchange. The Result is never nil: without an error it must be
-// closed, beside one it is closed already and holds what was learned before.
-// The error is an [*Error], a refusal ([*NoContactError], [*NotOwnedError]), or
-// the cause of ctx's end.
+// Do performs one exchange. The Result is never nil: without an error the caller
+// must close it; with an error it is already closed and holds what is known. The
+// error is an [*Error], a refusal ([*NoContactError], [*NotOwnedError]), or the cause
+// of the end of ctx.
 //
-// Do may wait for a place before it dials: for a lookup, for body memory, for
-// a connection, for a descriptor. Such waits end with ctx and count against no
-// timeout; that for a descriptor ends after a minute.
+// Do may wait before it dials: for a lookup, body memory, a connection or a file
+// descriptor. Such waits end with ctx and do not count towards timeouts; the wait for
+// a descriptor ends after a minute.
 func (c *Client) Do(ctx context.Context, req Request) (*Result, error) {
 	x := &exchange{client: c, req: req, result: &Result{URL: req.URL}}
 	err := x.run(ctx)

@@ -17,20 +17,20 @@ import (
 	"headway/lab"
 )
 
-// worstMix is what 512 exchanges meet at once: bombs, floods, drips, hangs and
-// good pages in between.
+// worstMix is the load of 512 concurrent exchanges: decompression bombs, endless bodies,
+// slow bodies, hangs, and good pages in between.
 var worstMix = []string{
 	"/fault/drip", "/fault/hang", "/fault/huge", "/fault/bomb", "/fault/badchunk", "/fault/truncated", "/fault/badgzip", "/fault/reset",
 	"/fault/manyheaders", "/fault/deep", "/exhibit/bomb/br", "/exhibit/bomb/zstd", "/exhibit/bomb/twice", "/exhibit/codings/1000",
 	"/exhibit/header/hints", "/exhibit/header/cookies", "/exhibit/header/endless", "/", "/s1/p1.html", "/s1/p2.html", "/robots.txt",
 }
 
-// TestFlatUnderWorstMix keeps 512 exchanges in the worst mix of the lab under
-// way and samples memory, goroutines and descriptors: they stay below their
-// ceilings and, in the long form, flat.
+// TestFlatUnderWorstMix keeps 512 exchanges of the lab's worst mix running and samples
+// memory, goroutines and descriptors: they stay below their limits and, in the long
+// run, do not grow.
 //
-// It runs for ten seconds with short bounds of time, too short to settle; with
-// HEADWAY_FULL=1 for ten minutes with the real ones:
+// By default it runs for ten seconds with short timeouts; with HEADWAY_FULL=1 for ten
+// minutes with the real ones:
 //
 //	HEADWAY_FULL=1 go test -run TestFlatUnderWorstMix -timeout 20m ./fetch
 func TestFlatUnderWorstMix(t *testing.T) {
@@ -47,7 +47,7 @@ func TestFlatUnderWorstMix(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
-	var ended [2]atomic.Int64 // well, and with an *Error
+	var ended [2]atomic.Int64 // successful, and with an *Error
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
@@ -111,8 +111,8 @@ func watchUsage(t *testing.T, ctx context.Context, every time.Duration) *usage {
 	}
 }
 
-// check holds the samples against ceilings. A long run has settled by its
-// second third, so the last is compared with it too: what leaks grows.
+// check compares the samples with the limits. A long run is stable from its second
+// third on, so the last third is compared with it to find leaks.
 func (u *usage) check(t *testing.T, long bool) {
 	t.Helper()
 	for name, series := range map[string][]int64{"memory": u.memory, "goroutines": u.goroutines, "descriptors": u.descriptors} {
@@ -125,11 +125,11 @@ func (u *usage) check(t *testing.T, long bool) {
 			t.Errorf("%s grew from %d to %d", name, middle, end)
 		}
 	}
-	// 512 exchanges, the bodies' budget, the decoders and the collector's slack.
+	// 512 exchanges, the body budget, the decoders and the collector's slack.
 	if most := slices.Max(u.memory); most > 768<<20 {
 		t.Errorf("%d MiB of memory", most>>20)
 	}
-	// An exchange has its caller and at most three for its connection.
+	// An exchange has its caller's goroutine and at most three for its connection.
 	if most := slices.Max(u.goroutines); most > 4*512+200 {
 		t.Errorf("%d goroutines", most)
 	}

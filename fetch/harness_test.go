@@ -37,10 +37,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// discardLog keeps what servers say about broken clients out of the output.
+// discardLog hides what servers log about broken clients.
 var discardLog = log.New(io.Discard, "", 0)
 
-// contact lets clients of tests ask public hosts.
+// contact lets clients of tests contact public hosts.
 var contact = Identity{Version: "test", Contact: "ops@example.com"}
 
 // parseURL fails the test on a bad URL.
@@ -53,20 +53,20 @@ func parseURL(t testing.TB, raw string) weburl.URL {
 	return u
 }
 
-// piped is a network without sockets: every name is public, and every
-// connection is a pipe to serve. It works in real and in virtual time.
+// piped is a network without sockets: every name is public, and every connection is a
+// pipe to serve. It works in real and in virtual time.
 type piped struct {
 	serve func(net.Conn)
-	wrap  func(net.Conn) net.Conn // our end; nil for nothing
+	wrap  func(net.Conn) net.Conn // wraps our end; nil for none
 	wg    sync.WaitGroup
 
 	mu    sync.Mutex
-	conns []net.Conn // ends of the server
+	conns []net.Conn // server ends
 	dials int
 }
 
-// newPiped returns a client on such a network. Both end with the test, so it
-// must be called inside a bubble to be used there.
+// newPiped returns a client on such a network. Both end with the test, so it must be
+// called inside a synctest bubble to be used there.
 func newPiped(t testing.TB, cfg Config, serve func(net.Conn)) (*Client, *piped) {
 	t.Helper()
 	p := &piped{serve: serve}
@@ -121,8 +121,8 @@ func (p *piped) dialled() int {
 	return p.dials
 }
 
-// say answers each request on a connection with the same bytes, and closes it
-// after the last if they say so or cannot be framed.
+// say answers each request on a connection with the same bytes, and closes it if the
+// response says so or has no framing.
 func say(response string) func(net.Conn) {
 	return func(c net.Conn) {
 		r := bufio.NewReader(c)
@@ -143,7 +143,7 @@ func say(response string) func(net.Conn) {
 	}
 }
 
-// once reads one request, says the bytes, and closes.
+// once reads one request, writes the response, and closes.
 func once(response string) func(net.Conn) {
 	return func(c net.Conn) {
 		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
@@ -152,7 +152,7 @@ func once(response string) func(net.Conn) {
 	}
 }
 
-// newLocal returns a client that may speak to the servers of a test.
+// newLocal returns a client that may connect to the servers of a test.
 func newLocal(t testing.TB, cfg Config, servers ...*httptest.Server) *Client {
 	t.Helper()
 	gc := guard.Config{}
@@ -207,7 +207,7 @@ func reasonOf(err error) Reason {
 	return Reason(err.Error())
 }
 
-// certificate makes a certificate for names, good in virtual time as well.
+// certificate creates a certificate for names, also valid in virtual time.
 func certificate(t testing.TB, names ...string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -90,8 +90,8 @@ func TestHTTP2SharesAConnection(t *testing.T) {
 	}
 }
 
-// rawHTTP2 serves one connection frame by frame. The first request has been
-// read when serve is called.
+// rawHTTP2 serves one connection frame by frame. serve is called after the first
+// request was read.
 func rawHTTP2(t *testing.T, serve func(f *http2.Framer, stream uint32)) (*Client, weburl.URL) {
 	t.Helper()
 	cert, pool := certificate(t, "site.test")
@@ -106,7 +106,7 @@ func rawHTTP2(t *testing.T, serve func(f *http2.Framer, stream uint32)) (*Client
 		done := make(chan struct{})
 		defer func() { conn.Close(); <-done }()
 		streams := make(chan uint32, 10)
-		go func() { // the client's frames must be read, or it cannot write
+		go func() { // keep reading the client's frames, or it cannot write
 			defer close(done)
 			defer close(streams)
 			for {
@@ -275,8 +275,8 @@ func TestTLSErrors(t *testing.T) {
 	}
 }
 
-// TestFence: on a connection that requests share nothing leaves any more once the
-// fence says so, and that is not put down to the host. A request before it is fine.
+// TestFence: on a shared connection nothing is sent once the fence forbids it, and that
+// is not counted as a failure of the host. An earlier request succeeds.
 func TestFence(t *testing.T) {
 	var asked atomic.Int64
 	srv := newTLS(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -303,7 +303,7 @@ func TestFence(t *testing.T) {
 		r.Close()
 	}
 	before := asked.Load()
-	req.BeforeSend = func() error { // the last word of the request itself
+	req.BeforeSend = func() error { // the last check of the request itself
 		stopped.Store(true)
 		return nil
 	}
@@ -323,8 +323,8 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestSever closes connections that idle and that are in use, of both kinds. The
-// next requests have new ones.
+// TestSever closes idle and used connections of both kinds. The next requests get new
+// ones.
 func TestSever(t *testing.T) {
 	for name, change := range map[string]Config{"HTTP/1": {DisableHTTP2: true}, "HTTP/2": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -342,7 +342,7 @@ func TestSever(t *testing.T) {
 				io.WriteString(w, "here")
 			})
 			c := newLocal(t, change, srv)
-			for range 2 { // in use, and idle
+			for range 2 { // used, and idle
 				ended := make(chan error, 1)
 				go func() {
 					r, err := c.Do(t.Context(), Request{URL: mustURL(srv.URL + "/slow")})

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Identity is who we say we are in every request.
+// Identity is how requests identify us.
 type Identity struct {
 	// Product is the token that robots.txt groups name; "headway".
 	Product string
 	// Version of the product, or "".
 	Version string
-	// Contact is where the people behind a crawl can be reached: a mail
-	// address or a web page. Without one only owned hosts are asked.
+	// Contact is where site owners can reach the operator: an email address or a URL.
+	// Without one only owned hosts are contacted.
 	Contact string
 }
 
@@ -50,7 +50,7 @@ func (id Identity) validate() error {
 	return errors.Join(errs...)
 }
 
-// isContact accepts what a webmaster can use: something with an @, or a URL.
+// isContact accepts an email address or a URL.
 func isContact(s string) bool {
 	for _, r := range s {
 		if r <= ' ' || r >= 0x7f || strings.ContainsRune(`()\"<>`, r) {
@@ -68,7 +68,7 @@ func isContact(s string) bool {
 	return ok && rest != ""
 }
 
-// isToken is the token of RFC 9110.
+// isToken reports whether s is a token of RFC 9110.
 func isToken(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -79,10 +79,10 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// acceptCodings are the content codings that decoders can undo.
+// acceptCodings are the content codings we can decode.
 const acceptCodings = "gzip, br, zstd"
 
-// baseHeader is what every request says, shared by all and never changed.
+// baseHeader returns the header of every request; it is shared and read-only.
 func baseHeader(id Identity) http.Header {
 	return http.Header{
 		"User-Agent":      {id.UserAgent()},
@@ -91,7 +91,7 @@ func baseHeader(id Identity) http.Header {
 	}
 }
 
-// NoContactError refuses to ask a public host without a contact.
+// NoContactError reports a public host that is not contacted without a contact.
 type NoContactError struct{ Host string }
 
 // Error names the host.

@@ -23,23 +23,22 @@ import (
 	"headway/lab"
 )
 
-// labChild in the environment makes this test binary serve the lab instead of
-// running tests: so the lab's memory and CPU time are not ours.
+// labChild in the environment makes this test binary serve the lab instead of running
+// tests, so that the lab's memory and CPU time are not measured.
 const labChild = "HEADWAY_FETCH_TEST_LAB"
 
-// fullRun in the environment makes tests use the bounds and the length of the
-// real thing: minutes instead of seconds.
+// fullRun in the environment makes tests use the real limits and duration: minutes
+// instead of seconds.
 const fullRun = "HEADWAY_FULL"
 
-// labAddress is what the child tells its parent.
+// labAddress is what the child reports to its parent.
 type labAddress struct {
 	Web, DNS string // IP:PORT
-	PEM      []byte // its authority, if it speaks TLS
+	PEM      []byte // its CA, if it serves TLS
 	Seeds    []string
 }
 
-// runLab serves the lab that the environment asks for until standard input
-// ends.
+// runLab serves the lab described by the environment until standard input ends.
 func runLab() {
 	if err := serveLab(); err != nil {
 		fmt.Fprintln(os.Stderr, "lab:", err)
@@ -79,7 +78,7 @@ func serveLab() error {
 	return l.Run(ctx)
 }
 
-// startLab runs a lab in a process of its own until the test ends.
+// startLab runs a lab in a separate process until the test ends.
 func startLab(t testing.TB, cfg lab.Config) labAddress {
 	t.Helper()
 	cfg.Listen = "0.0.0.0:0"
@@ -123,7 +122,7 @@ func startLab(t testing.TB, cfg lab.Config) labAddress {
 	return said
 }
 
-// port of the lab's web server.
+// port returns the port of the lab's web server.
 func (a labAddress) port(t testing.TB) uint16 {
 	t.Helper()
 	_, port, err := net.SplitHostPort(a.Web)
@@ -137,7 +136,7 @@ func (a labAddress) port(t testing.TB) uint16 {
 	return uint16(n)
 }
 
-// client for the lab.
+// client returns a client for the lab.
 func (a labAddress) client(t testing.TB, cfg Config) *Client {
 	t.Helper()
 	d, err := guard.New(guard.Config{
@@ -160,7 +159,7 @@ func (a labAddress) client(t testing.TB, cfg Config) *Client {
 	return c
 }
 
-// labBounds are those of a quick run; HEADWAY_FULL=1 keeps the defaults.
+// labBounds are the limits of a quick run; HEADWAY_FULL=1 keeps the defaults.
 func labBounds() Config {
 	if os.Getenv(fullRun) != "" {
 		return Config{}.withDefaults()
@@ -170,15 +169,15 @@ func labBounds() Config {
 	}.withDefaults()
 }
 
-// ending is how an exhibit ends: a reason, or a status.
+// ending is how an exhibit ends: with a reason or a status.
 type ending struct {
 	reason Reason
 	status int
-	bound  func(Config) time.Duration // nil: none but the total's
+	bound  func(Config) time.Duration // nil: only the total timeout
 }
 
-// labEndings are the exhibits whose ending is fixed, over HTTP/1.1. What is not
-// listed ends with a status and no error, whatever it is.
+// labEndings are the exhibits with a fixed ending over HTTP/1.1. Any other exhibit ends
+// with some status and no error.
 var labEndings = map[string]ending{
 	"/fault/503":         {status: 503},
 	"/fault/429":         {status: 429},
@@ -214,18 +213,18 @@ var labEndings = map[string]ending{
 	"/exhibit/header/goaway":    {status: 200},
 	"/exhibit/redirect/nowhere": {status: 302},
 
-	"/exhibit/sitemap/million.xml": {reason: TooLarge, status: 200}, // for a page; sitemaps ask for more
+	"/exhibit/sitemap/million.xml": {reason: TooLarge, status: 200}, // for a page; sitemaps have a higher limit
 }
 
-// broken are the exhibits whose ending over HTTP/2 may have another reason:
-// what cannot be said there, the lab says by breaking the stream off.
+// broken are the exhibits that may end for another reason over HTTP/2, where the lab
+// can only reset the stream.
 var broken = map[string]bool{
 	"/fault/badchunk": true, "/fault/truncated": true, "/fault/reset": true, "/exhibit/header/lengths": true, "/exhibit/header/endless": true,
 	"/exhibit/header/cookies": true,
 }
 
-// TestLabFaults visits every exhibit of the lab: each ends within its bound and
-// two seconds, with the right outcome, and memory stays where it was.
+// TestLabFaults visits every exhibit of the lab: each ends within its timeout plus two
+// seconds, with the right outcome, and memory does not grow.
 func TestLabFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -234,8 +233,8 @@ func TestLabFaults(t *testing.T) {
 	for _, tls := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TLS %v", tls), func(t *testing.T) {
 			at := startLab(t, lab.Config{TLS: tls, Hosts: lab.Uniform(1, lab.Plain())})
-			// The lab makes its bombs when they are first asked for, which takes
-			// longer than the short bounds.
+			// The lab builds its bombs at the first request, which takes longer than the
+			// short timeouts.
 			warm := at.client(t, Config{})
 			for path := range labEndings {
 				if strings.Contains(path, "bomb") || strings.Contains(path, "codings") {
@@ -286,11 +285,10 @@ func TestLabFaults(t *testing.T) {
 	}
 }
 
-// checkRetryAfter reads what the exhibits ask for: two seconds, where they ask
-// for anything.
+// checkRetryAfter checks what the exhibits request: two seconds, if anything.
 func checkRetryAfter(t *testing.T, path string, r *Result) {
 	t.Helper()
-	a := ReadRetryAfter(RetryQuestion{
+	a := ReadRetryAfter(RetryInput{
 		Status: r.Status, RetryAfter: r.Header["Retry-After"], Date: r.Header.Get("Date"),
 		Now: r.Timing.Sent, Budget: time.Hour,
 	})
@@ -314,7 +312,7 @@ func checkRetryAfter(t *testing.T, path string, r *Result) {
 	}
 }
 
-// TestLabNames asks for the odd names of the lab's own name server.
+// TestLabNames resolves the unusual names of the lab's own name server.
 func TestLabNames(t *testing.T) {
 	at := startLab(t, lab.Config{Hosts: lab.Uniform(1, lab.Plain()), DNS: lab.DNS{Listen: "127.0.0.1:0"}})
 	want := map[string]Reason{
@@ -344,7 +342,7 @@ func TestLabNames(t *testing.T) {
 				if _, err := get(t, c, url); reasonOf(err) != PrivateAddress {
 					t.Errorf("second answer: %v", err)
 				}
-			case "late": // a failure of the name server was not taken for the name's
+			case "late": // a name server failure was not attributed to the name
 				if _, err := get(t, c, url); err != nil {
 					t.Errorf("asked again: %v", err)
 				}
@@ -353,7 +351,7 @@ func TestLabNames(t *testing.T) {
 	}
 }
 
-// TestLabCertificates trusts the lab's authority and nobody else.
+// TestLabCertificates trusts only the lab's CA.
 func TestLabCertificates(t *testing.T) {
 	for _, cert := range []lab.Cert{lab.GoodCert, lab.ExpiredCert, lab.FutureCert, lab.WrongNameCert, lab.SelfSigned} {
 		t.Run(string(cert), func(t *testing.T) {
@@ -368,19 +366,19 @@ func TestLabCertificates(t *testing.T) {
 	}
 }
 
-// residentMemory is what this process has in memory now, after a cleaning, and
-// begins to watch for the peak. Tests that need it are skipped where the
-// system does not tell.
+// residentMemory returns the resident memory after a garbage collection, and starts
+// measuring the peak. Tests that need it are skipped where the system does not report
+// it.
 func residentMemory(t testing.TB) int64 {
 	t.Helper()
 	cleanMemory()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
-		t.Skipf("the peak of memory cannot be watched here: %v", err)
+		t.Skipf("peak memory cannot be measured here: %v", err)
 	}
 	return procStatus(t, "VmRSS:")
 }
 
-// peakMemory is the most since residentMemory.
+// peakMemory returns the peak since residentMemory.
 func peakMemory(t testing.TB) int64 {
 	t.Helper()
 	return procStatus(t, "VmHWM:")

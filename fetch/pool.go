@@ -13,11 +13,10 @@ import (
 	"headway/weburl"
 )
 
-// pool keeps connections for the next request to the same host, and bounds how
-// many are open. It stands in for the pool inside http.Transport because that
-// one sends a request again, unasked, when a kept connection turns out to be
-// dead: the server would see two requests where one was due. It also knows no
-// bound over all hosts.
+// pool keeps connections for the next request to the same host, and limits how many
+// are open. It replaces the pool of http.Transport, which resends a request when a
+// kept-alive connection turns out to be dead (the server would see two requests) and
+// which has no limit over all hosts.
 type pool struct {
 	transport *http.Transport
 	maxOpen   int
@@ -28,8 +27,8 @@ type pool struct {
 	mu    sync.Mutex
 	open  int
 	hosts map[string]*hostConns
-	// Idle connections, of *conn, the one that idles longest at the front. A
-	// handshake is dear on both sides, so the plain ones go first.
+	// Idle connections (*conn), the one idle for longest first. A TLS handshake is
+	// expensive for both sides, so plain connections are closed first.
 	plain, secure list.List
 	waiters       list.List // of *connWaiter
 	closed        bool
@@ -37,26 +36,25 @@ type pool struct {
 	waited        time.Duration
 }
 
-// hostConns are the connections of one host, those being dialled included.
+// hostConns are the connections of one host, including those being dialled.
 type hostConns struct {
 	open  int
 	conns []*conn
 }
 
-// What an idle connection is taken to hold in memory: its buffers, two
-// goroutines, of a secure one its keys, certificates and, for HTTP/2, tables.
+// Estimated memory of an idle connection: buffers and two goroutines; with TLS also
+// keys and certificates, with HTTP/2 also tables.
 const (
 	idlePlainBytes  = 24 << 10
 	idleSecureBytes = 64 << 10
-	// maxIdlePlain is how many plain ones are kept at most: all that is lost with
-	// one is the time of a dial.
+	// maxIdlePlain limits idle plain connections: losing one costs only a dial.
 	maxIdlePlain = 1024
 )
 
-// maxStreams bounds how many exchanges share one HTTP/2 connection.
+// maxStreams limits the concurrent exchanges on one HTTP/2 connection.
 const maxStreams = 100
 
-// conn is an open connection, or a place for one that is being dialled.
+// conn is an open connection, or a reservation for one that is being dialled.
 type conn struct {
 	host   string
 	secure bool
@@ -64,16 +62,16 @@ type conn struct {
 	wire   *wireConn        // nil for HTTP/2
 	shared *sharedConn      // only for HTTP/2
 	info   dialled
-	active int  // exchanges under way
-	gone   bool // is not handed out any more
-	over   bool // somebody is closing it
+	active int  // running exchanges
+	gone   bool // no longer handed out
+	over   bool // being closed
 	place  *list.Element
 	timer  *time.Timer
 }
 
 type connWaiter struct {
 	host  string
-	ready chan struct{} // closed when it is worth another try
+	ready chan struct{} // closed when a retry may succeed
 }
 
 func newPool(cfg Config) *pool {
@@ -87,9 +85,9 @@ func newPool(cfg Config) *pool {
 	}
 }
 
-// take returns a kept connection to a host, reserved for one exchange, or a
-// place to dial a new one into, in which case its cc is nil. It waits while
-// there is neither.
+// take returns a kept-alive connection to a host, reserved for one exchange, or a
+// reservation to dial a new one, in which case cc is nil. It waits while there is
+// neither.
 func (p *pool) take(ctx context.Context, host string) (*conn, error) {
 	for {
 		c, victim, wait := p.tryTake(host)
@@ -109,8 +107,8 @@ func (p *pool) take(ctx context.Context, host string) (*conn, error) {
 	}
 }
 
-// tryTake takes a connection or a place, or queues for one. A connection of
-// another host may have to go for the place; the caller closes it first.
+// tryTake takes a connection or a reservation, or queues for one. It may have to
+// evict an idle connection of another host; the caller closes that one first.
 func (p *pool) tryTake(host string) (c, victim *conn, wait *list.Element) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +117,7 @@ func (p *pool) tryTake(host string) (c, victim *conn, wait *list.Element) {
 		h = &hostConns{}
 		p.hosts[host] = h
 	}
-	for i := len(h.conns) - 1; i >= 0; i-- { // the one used last is the freshest
+	for i := len(h.conns) - 1; i >= 0; i-- { // most recently used first
 		c := h.conns[i]
 		if c.active == 0 || c.wire == nil && c.active < maxStreams && c.cc.Available() > 0 {
 			p.busy(c)
@@ -143,7 +141,7 @@ func (p *pool) tryTake(host string) (c, victim *conn, wait *list.Element) {
 	return nil, victim, p.waiters.PushBack(&connWaiter{host: host, ready: make(chan struct{})})
 }
 
-// await waits until another try is worth it.
+// await waits until a retry may succeed.
 func (p *pool) await(ctx context.Context, place *list.Element) error {
 	w := place.Value.(*connWaiter)
 	start := time.Now()
@@ -161,16 +159,16 @@ func (p *pool) await(ctx context.Context, place *list.Element) error {
 	}
 	select {
 	case <-w.ready:
-		p.wake(w.host) // it was our turn; the next one takes it
+		p.wake(w.host) // we were woken but give up: pass it on
 	default:
 		p.waiters.Remove(place)
-		p.tidy(w.host)
+		p.dropEmptyHost(w.host)
 	}
 	return err
 }
 
 // usable reports whether a connection taken from the pool is still alive, and
-// reserves a stream of HTTP/2.
+// reserves an HTTP/2 stream.
 func (c *conn) usable() bool {
 	if c.wire == nil {
 		return c.cc.Reserve() == nil
@@ -178,7 +176,7 @@ func (c *conn) usable() bool {
 	return c.cc.Err() == nil
 }
 
-// dial fills the place c with a connection to the host of u.
+// dial connects the reservation c to the host of u.
 func (p *pool) dial(ctx context.Context, c *conn, u weburl.URL, t guard.Target) *Error {
 	info := &dialled{phase: PhaseConnect}
 	ctx = context.WithValue(t.Pin(ctx), dialledKey{}, info)
@@ -192,7 +190,7 @@ func (p *pool) dial(ctx context.Context, c *conn, u weburl.URL, t guard.Target) 
 	}
 	c.cc, c.wire, c.shared = cc, info.wire, info.shared
 	if c.wire == nil {
-		// Like a kept one: a stream is reserved, or the server allows none.
+		// Reserve a stream; the server may allow none.
 		if err := cc.Reserve(); err != nil {
 			return &Error{Reason: Protocol, Phase: PhaseConnect, Err: err}
 		}
@@ -204,14 +202,14 @@ func (p *pool) dial(ctx context.Context, c *conn, u weburl.URL, t guard.Target) 
 	p.mu.Unlock()
 	cc.SetStateHook(func(cc *http.ClientConn) {
 		if cc.Err() != nil {
-			p.died(c)
+			p.onClosed(c)
 		}
 	})
 	return nil
 }
 
-// give returns a connection after an exchange. What cannot be used again, or
-// was never dialled, is closed.
+// give returns a connection after an exchange. One that cannot be reused, or was
+// never dialled, is closed.
 func (p *pool) give(c *conn, reusable bool) {
 	p.mu.Lock()
 	c.active--
@@ -227,7 +225,7 @@ func (p *pool) give(c *conn, reusable bool) {
 		} else {
 			c.timer.Reset(p.keepAlive)
 		}
-		over = p.tooMany()
+		over = p.trimIdle()
 	}
 	if !last {
 		p.wake(c.host)
@@ -241,9 +239,9 @@ func (p *pool) give(c *conn, reusable bool) {
 	}
 }
 
-// relieve closes the connections that have idled longest, an eighth of them: this
-// process has no descriptor left, whoever holds them.
-func (p *pool) relieve() {
+// closeOldestIdle closes the eighth of the connections idle for longest: the process is out
+// of file descriptors.
+func (p *pool) closeOldestIdle() {
 	p.mu.Lock()
 	var list []*conn
 	for range (p.plain.Len() + p.secure.Len() + 7) / 8 {
@@ -257,7 +255,7 @@ func (p *pool) relieve() {
 	}
 }
 
-// expire closes a connection that has idled its time.
+// expire closes a connection that was idle for too long.
 func (p *pool) expire(c *conn) {
 	p.mu.Lock()
 	last := c.place != nil && p.retire(c)
@@ -267,8 +265,8 @@ func (p *pool) expire(c *conn) {
 	}
 }
 
-// died forgets a connection that has closed by itself.
-func (p *pool) died(c *conn) {
+// onClosed removes a connection that the other side closed.
+func (p *pool) onClosed(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.retire(c) {
@@ -277,8 +275,8 @@ func (p *pool) died(c *conn) {
 	}
 }
 
-// shut closes a connection that retire was the last to use, and only then
-// frees its place: there are never more than places.
+// shut closes a connection after retire reported true, and only then frees its
+// reservation, so that the limit always holds.
 func (p *pool) shut(c *conn) {
 	c.close()
 	p.mu.Lock()
@@ -287,15 +285,15 @@ func (p *pool) shut(c *conn) {
 	p.wake(c.host)
 }
 
-// close closes the connection if there is one. It calls back into the pool, so
-// p.mu must not be held.
+// close closes the connection if there is one. It calls back into the pool, so p.mu
+// must not be held.
 func (c *conn) close() {
 	if c.cc != nil {
 		c.cc.Close()
 	}
 }
 
-// idle is the list a connection idles in. p.mu is held, here and below.
+// idle returns the idle list for a connection. p.mu is held, here and below.
 func (p *pool) idle(c *conn) *list.List {
 	if c.secure {
 		return &p.secure
@@ -303,7 +301,7 @@ func (p *pool) idle(c *conn) *list.List {
 	return &p.plain
 }
 
-// oldest is the idle connection that is missed least, or nil.
+// oldest returns the idle connection to close first, or nil.
 func (p *pool) oldest() *conn {
 	for _, l := range []*list.List{&p.plain, &p.secure} {
 		if e := l.Front(); e != nil {
@@ -313,8 +311,8 @@ func (p *pool) oldest() *conn {
 	return nil
 }
 
-// tooMany retires idle connections that are too many, for the caller to shut.
-func (p *pool) tooMany() (over []*conn) {
+// trimIdle retires idle connections over the limit, for the caller to shut.
+func (p *pool) trimIdle() (over []*conn) {
 	for p.plain.Len() > maxIdlePlain || int64(p.plain.Len())*idlePlainBytes+int64(p.secure.Len())*idleSecureBytes > p.maxIdle {
 		c := p.oldest()
 		p.retire(c)
@@ -323,7 +321,7 @@ func (p *pool) tooMany() (over []*conn) {
 	return over
 }
 
-// busy marks an exchange on a kept connection.
+// busy marks the start of an exchange on a kept-alive connection.
 func (p *pool) busy(c *conn) {
 	c.active++
 	if c.place != nil {
@@ -333,8 +331,8 @@ func (p *pool) busy(c *conn) {
 	}
 }
 
-// retire hands a connection out no more. It reports true once, when nobody
-// uses the connection any longer: the caller then closes it and frees its place.
+// retire takes a connection out of use. It reports true once, when no exchange uses
+// the connection any more: the caller then shuts it.
 func (p *pool) retire(c *conn) (last bool) {
 	if !c.gone {
 		c.gone = true
@@ -355,14 +353,14 @@ func (p *pool) retire(c *conn) (last bool) {
 	return true
 }
 
-// free gives the place of a retired connection away.
+// free frees the reservation of a retired connection.
 func (p *pool) free(c *conn) {
 	p.hosts[c.host].open--
 	p.open--
-	p.tidy(c.host)
+	p.dropEmptyHost(c.host)
 }
 
-// wake lets the first waiter try again that a change at host can help.
+// wake wakes the first waiter that a change at host may help.
 func (p *pool) wake(host string) {
 	for e := p.waiters.Front(); e != nil; e = e.Next() {
 		w := e.Value.(*connWaiter)
@@ -374,14 +372,14 @@ func (p *pool) wake(host string) {
 	}
 }
 
-// tidy forgets a host without connections.
-func (p *pool) tidy(host string) {
+// dropEmptyHost removes a host without connections.
+func (p *pool) dropEmptyHost(host string) {
 	if h := p.hosts[host]; h != nil && h.open == 0 {
 		delete(p.hosts, host)
 	}
 }
 
-// close closes idle connections now and the others when they are given back.
+// close closes idle connections now and the others when they are returned.
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true
@@ -396,8 +394,8 @@ func (p *pool) close() {
 	}
 }
 
-// sever closes all connections, also those in use. Their places are free once the
-// exchanges on them have ended.
+// sever closes all connections, including those in use. Their reservations are freed
+// when the exchanges on them end.
 func (p *pool) sever() {
 	p.mu.Lock()
 	var all, idle []*conn

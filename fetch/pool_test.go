@@ -20,10 +20,9 @@ import (
 	"headway/weburl"
 )
 
-// TestStaleConnectionIsNotAskedTwice kills a kept connection in the moment the
-// second request arrives on it: the server has seen that request, so it must
-// not come again.
-func TestStaleConnectionIsNotAskedTwice(t *testing.T) {
+// TestRequestIsNotResentOnStaleConnection closes a kept-alive connection when the second
+// request arrives on it: the server has seen that request, so it must not be resent.
+func TestRequestIsNotResentOnStaleConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var requests atomic.Int64
 		c, p := newPiped(t, Config{}, func(c net.Conn) {
@@ -55,8 +54,8 @@ func TestStaleConnectionIsNotAskedTwice(t *testing.T) {
 	})
 }
 
-// TestDeadConnectionIsReplaced lets the server close while the connection
-// idles: nothing is sent on it, and the next request gets a new one.
+// TestDeadConnectionIsReplaced lets the server close an idle connection: nothing is
+// sent on it, and the next request gets a new one.
 func TestDeadConnectionIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPiped(t, Config{}, once(response("", []byte("hello"))))
@@ -75,7 +74,7 @@ func TestDeadConnectionIsReplaced(t *testing.T) {
 	})
 }
 
-func TestIdleConnectionsEnd(t *testing.T) {
+func TestIdleConnectionsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPiped(t, Config{KeepAlive: 10 * time.Second}, say(response("", []byte("hello"))))
 		for range 3 {
@@ -95,14 +94,14 @@ func TestIdleConnectionsEnd(t *testing.T) {
 	})
 }
 
-// TestTenThousandHosts fetches from more hosts than there are descriptors. The
-// bound holds at every moment, and no host waits for a connection that idles.
+// TestTenThousandHosts fetches from more hosts than there are descriptors. The limit
+// always holds, and no host waits because of an idle connection.
 func TestTenThousandHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const workers, limit = 512, 600
 		hosts := 10_000
 		if race.Short() {
-			hosts = 2000 // as many as it takes; the detector is ten times as slow
+			hosts = 2000 // enough to exceed the limit; the race detector is ten times slower
 		}
 		var open, most atomic.Int64
 		c, p := newPiped(t, Config{MaxConns: limit}, say(response("", []byte("hello"))))
@@ -155,7 +154,7 @@ func TestTenThousandHosts(t *testing.T) {
 	})
 }
 
-// closing tells when it is closed.
+// closing signals when it is closed.
 type closing struct {
 	net.Conn
 	once   sync.Once
@@ -175,7 +174,7 @@ func mustURL(raw string) weburl.URL {
 	return u
 }
 
-// TestConnectionsPerHost lets many ask one host with few connections.
+// TestConnectionsPerHost sends many requests to one host with few connections.
 func TestConnectionsPerHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPiped(t, Config{MaxConnsPerHost: 3}, func(c net.Conn) {
@@ -204,7 +203,7 @@ func TestConnectionsPerHost(t *testing.T) {
 		if layer, _ := c.pool.stats(); layer.Use != 3 || layer.Waiting != 9 {
 			t.Errorf("layer %+v, want 3 in use and 9 waiting", layer)
 		}
-		// One that waits leaves; another host is not held up.
+		// A waiting exchange can be cancelled; another host is not delayed.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if _, err := c.Do(ctx, Request{URL: mustURL("http://site.test/")}); !errors.Is(err, context.DeadlineExceeded) {
@@ -217,9 +216,9 @@ func TestConnectionsPerHost(t *testing.T) {
 	})
 }
 
-// TestFullPoolServesEveryone has more exchanges than connections, all over
+// TestMoreExchangesThanConnections has more exchanges than connections, all over
 // different hosts.
-func TestFullPoolServesEveryone(t *testing.T) {
+func TestMoreExchangesThanConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := newPiped(t, Config{MaxConns: 2}, func(c net.Conn) {
 			r := bufio.NewReader(c)
@@ -249,7 +248,7 @@ func TestFullPoolServesEveryone(t *testing.T) {
 	})
 }
 
-// TestSentHook tells of the sending while the answer is still out.
+// TestSentHook checks that Sent is called before the response arrives.
 func TestSentHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := make(chan time.Time, 2)
@@ -259,7 +258,7 @@ func TestSentHook(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			if len(told) != 1 {
-				t.Errorf("told %d times before the answer", len(told))
+				t.Errorf("Sent called %d times before the response", len(told))
 			}
 			io.WriteString(c, response("", []byte("late")))
 		})
@@ -268,7 +267,7 @@ func TestSentHook(t *testing.T) {
 			t.Fatal(err)
 		}
 		if at := <-told; len(told) != 0 || !at.Equal(r.Timing.Sent) {
-			t.Errorf("told %v, the request left at %v", at, r.Timing.Sent)
+			t.Errorf("Sent called with %v, the request was sent at %v", at, r.Timing.Sent)
 		}
 	})
 }
@@ -301,8 +300,8 @@ func TestBeforeSend(t *testing.T) {
 	})
 }
 
-// TestBeforeFirstByte stops a request that the connection has already, between the
-// last question before it was handed over and its first byte.
+// TestBeforeFirstByte stops a request already passed to its connection, before its
+// first byte is written.
 func TestBeforeFirstByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fenced := errors.New("lease lost")
@@ -330,9 +329,9 @@ func TestBeforeFirstByte(t *testing.T) {
 	})
 }
 
-// TestNothingIsSentAfterTheEnd: a kept connection is at hand, the caller has
-// ended.
-func TestNothingIsSentAfterTheEnd(t *testing.T) {
+// TestNothingIsSentAfterCancel: nothing is sent on a kept-alive connection after the
+// caller cancelled.
+func TestNothingIsSentAfterCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var requests atomic.Int64
 		c, _ := newPiped(t, Config{}, func(c net.Conn) {
@@ -364,12 +363,12 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	})
 }
 
-// TestSentIsNeverEarly compares with the moment the server has the request.
+// TestSentIsNeverEarly compares Sent with the time the server receives the request.
 func TestSentIsNeverEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var arrived time.Time
 		c, _ := newPiped(t, Config{}, func(c net.Conn) {
-			time.Sleep(3 * time.Second) // the request cannot leave before it is read
+			time.Sleep(3 * time.Second) // the request cannot be sent before it is read
 			http.ReadRequest(bufio.NewReader(c))
 			arrived = time.Now()
 			time.Sleep(2 * time.Second)
@@ -388,8 +387,8 @@ func TestSentIsNeverEarly(t *testing.T) {
 	})
 }
 
-// lateWriter is a connection whose writes return long after the bytes have left,
-// as on a machine whose cores are busy elsewhere.
+// lateWriter is a connection whose writes return long after the bytes were sent, as on
+// a busy machine.
 type lateWriter struct {
 	net.Conn
 	late time.Duration
@@ -401,8 +400,8 @@ func (c lateWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestTimings measures exchanges whose answer is there before the writer knows that
-// the request has left, and others: each counts from the beginning of the writing.
+// TestTimings measures exchanges, including some whose response arrives before the
+// write returns: times count from the start of the writing.
 func TestTimings(t *testing.T) {
 	for _, late := range []time.Duration{0, 500 * time.Millisecond, 1500 * time.Millisecond} {
 		t.Run(late.String(), func(t *testing.T) {
@@ -423,7 +422,7 @@ func TestTimings(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer time.Sleep(late) // until the writer is done
-				// What cannot be known is never early, and never after the answer.
+				// The reported time is never early, and never after the response.
 				if send := min(late, time.Second); r.Timing.Send != send || !r.Timing.Sent.Equal(began.Add(send)) {
 					t.Errorf("sent %v after the beginning, send %v, want %v", r.Timing.Sent.Sub(began), r.Timing.Send, send)
 				}

@@ -15,69 +15,69 @@ import (
 	"headway/weburl"
 )
 
-// Request is what to ask for.
+// Request describes one request.
 type Request struct {
 	URL weburl.URL
 	// Method is GET or HEAD; empty means GET.
 	Method string
 
-	// ETag and LastModified are those of a copy we have, as the server gave
-	// them; the answer may then be 304.
+	// ETag and LastModified are the validators of a stored copy, as the server sent
+	// them; the response may then be 304.
 	ETag, LastModified string
 
-	// Owned says that the operator vouches for the host. Hosts inside the
-	// guard's allowed ranges count as owned without it.
+	// Owned says that the operator declared the host as owned. Hosts in the guard's
+	// allowed ranges count as owned without it.
 	Owned bool
-	// Secrets are sent if URL is on the host they are for. Having them for a
-	// host that is not owned is an error.
+	// Secrets are sent if URL is on the host they belong to. Secrets for a host that
+	// is not owned are an error.
 	Secrets Secrets
 
-	// MaxBody replaces the client's bound if it is not 0.
+	// MaxBody replaces the client's limit if it is not 0.
 	MaxBody int64
-	// MaxSent bounds a body as it is sent, where that is less than MaxBody and not
-	// 0: what is left of a budget. A longer body fails with [ErrOverBudget].
+	// MaxSent limits the body as sent, if it is less than MaxBody and not 0; it is
+	// the rest of a byte budget. A longer body fails with [ErrOverBudget].
 	MaxSent int64
-	// CutBody keeps the first MaxBody bytes of a longer body instead of
-	// failing; [Result.Cut] tells.
+	// CutBody keeps the first MaxBody bytes of a longer body instead of failing and
+	// sets [Result.Cut].
 	CutBody bool
-	// Timeout replaces the client's bound of the whole exchange if it is not 0.
+	// Timeout replaces the client's timeout for the whole exchange if it is not 0.
 	Timeout time.Duration
 
-	// BeforeSend is called last before the request is handed to a connection, and
-	// on HTTP/1 once more right before its first byte: the process may have been
-	// stopped in between. It must not block. An error ends the exchange with nothing
+	// BeforeSend is called right before the request is passed to a connection, and
+	// on HTTP/1 again right before its first byte, because the process may have been
+	// suspended in between. It must not block. An error ends the exchange with nothing
 	// sent, and is returned wrapped.
 	BeforeSend func() error
-	// Fence is asked before bytes leave on a connection that requests share, as
-	// HTTP/2 does, that of the request which came there last, whosever the bytes are:
-	// there the last word before the first byte of a request cannot be its own. It
-	// must not block. An error closes the connection and ends all exchanges on it;
-	// they may have been sent, and return it wrapped.
+	// Fence is called before bytes are written to a shared (HTTP/2) connection. The
+	// Fence of the latest request on the connection is called for all bytes, because
+	// bytes there cannot be attributed to one request. It must not block. An error
+	// closes the connection and ends all exchanges on it; their requests may have been
+	// sent, and they return the error wrapped.
 	Fence func() error
-	// Sent is called once, at the moment that becomes [Timing.Sent], while the
-	// exchange goes on; it must not block. It may be overtaken by the end of
-	// [Client.Do], and is not called for a request that was never seen to leave.
+	// Sent is called once, at the time that becomes [Timing.Sent], while the exchange
+	// continues; it must not block. It may be called after [Client.Do] returns, and is
+	// not called for a request that was not seen to be sent.
 	Sent func(at time.Time)
-	// Answered is called once per exchange, when the first byte of its answer has
-	// come; it must not block.
+	// Answered is called once per exchange, when the first byte of the response
+	// arrives; it must not block.
 	Answered func(at time.Time)
-	// Slow is called when the exchange has made no progress for a second: no
-	// address, no connection, no header, hardly any body. It is called at most once
-	// per exchange, which goes on meanwhile; it may block. An error ends the
-	// exchange, and is returned wrapped.
+	// Slow is called when the exchange has made no progress for a second: no address,
+	// no connection, no header, hardly any body. It is called at most once per
+	// exchange, which continues meanwhile; it may block. An error ends the exchange,
+	// and is returned wrapped.
 	Slow func() error
-	// Looking is called with true when the host's name must be looked up first,
-	// and with false when that has ended. The exchange waits for it to return.
+	// Looking is called with true before a DNS lookup of the host and with false after
+	// it. The exchange waits for it to return.
 	Looking func(looking bool)
-	// Wire is called with each exchange that brought the head of an answer, after
-	// the body was read and before it is unfolded, also when the exchange failed
-	// there; not when the caller ended it. The result holds what is known so far.
-	// Neither it nor what the Wire holds may be used after the call, for which
-	// the exchange waits; the connection is free by then.
+	// Wire is called with each exchange that received a response header, after the
+	// body was read and before it is decompressed, also if the exchange failed there,
+	// but not if the caller cancelled it. The result holds what is known so far. The
+	// exchange waits for the call; the result and the Wire must not be used after it.
+	// The connection is already free.
 	Wire func(r *Result, w *Wire)
 }
 
-// validate refuses what no caller should ask.
+// validate rejects invalid requests.
 func (r *Request) validate() error {
 	if r.URL.IsZero() {
 		return errors.New("fetch: request without a URL")
@@ -91,26 +91,26 @@ func (r *Request) validate() error {
 	return nil
 }
 
-// dialAddr is the host and port to connect to.
+// dialAddr returns the host:port to connect to.
 func dialAddr(u weburl.URL) string {
 	return net.JoinHostPort(u.Hostname(), strconv.Itoa(int(u.Port())))
 }
 
-// httpRequest builds the request in the form of net/http. The path goes out
-// byte for byte: weburl has decided how it is written.
+// httpRequest builds the net/http request. The path is sent byte for byte as weburl
+// wrote it.
 func (c *Client) httpRequest(ctx context.Context, r *Request) *http.Request {
 	u := r.URL
 	host := strings.TrimPrefix(u.Host(), u.Scheme()+"://")
 	target := &url.URL{Scheme: u.Scheme(), Host: dialAddr(u), Opaque: u.Path(), RawQuery: u.Query()}
 	if strings.HasPrefix(target.Opaque, "//") {
-		// net/http would take the path for a host; the absolute form says the same.
+		// net/http would read this path as a host; the absolute form avoids that.
 		target.Opaque = "//" + host + target.Opaque
 	}
 	header := c.header
 	if r.ETag != "" || r.LastModified != "" || r.Secrets.isFor(u) {
 		header = maps.Clone(header)
 	}
-	// Validators come from servers: one that cannot be sent back is not sent.
+	// Validators come from servers: omit one that is not a valid field value.
 	if r.ETag != "" && isFieldValue(r.ETag) {
 		header["If-None-Match"] = []string{r.ETag}
 	}

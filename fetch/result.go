@@ -8,25 +8,25 @@ import (
 	"headway/weburl"
 )
 
-// Result is what came of a request. It holds memory until it is closed.
+// Result is the outcome of a request. It holds memory until it is closed.
 type Result struct {
 	URL    weburl.URL
-	Status int // 0 without an answer
+	Status int // 0 without a response
 	Proto  string
 	Header http.Header
 	// Remote is the address that was connected to.
 	Remote netip.AddrPort
-	// Owned tells whether the host counts as owned.
+	// Owned reports whether the host counts as owned.
 	Owned  bool
 	Timing Timing
 
-	// Body is the unfolded body. It is valid until Close.
+	// Body is the decompressed body. It is valid until Close.
 	Body []byte
-	// Cut tells that Body is only the beginning; see [Request.CutBody].
+	// Cut says that Body was truncated; see [Request.CutBody].
 	Cut bool
-	// WireBytes counts the body as it was sent: folded, without framing.
+	// WireBytes counts the body as sent: compressed, without framing.
 	WireBytes int64
-	// BodyErr says what was wrong with the body of an answer whose status alone
+	// BodyErr says what was wrong with the body of a response whose status alone
 	// decides, such as 404 or 429; Body is then empty.
 	BodyErr error
 
@@ -37,23 +37,23 @@ type Result struct {
 
 // Timing says when things happened.
 type Timing struct {
-	// Sent is when the request left: never before its first byte did, so that
-	// an interval counted from here is kept on the server's side too. Zero
-	// means that nothing was sent.
+	// Sent is when the request was sent, never earlier than its first byte, so that
+	// an interval counted from here also holds on the server's side. Zero means that
+	// nothing was sent.
 	Sent    time.Time
-	DNS     time.Duration // asking name servers
+	DNS     time.Duration // lookup
 	Connect time.Duration // dialling
 	TLS     time.Duration // handshake
-	// Send is how long before Sent the writing began. On a busy machine the
-	// answer may be there before the writer knows that it is done, so what follows
-	// counts from that beginning.
+	// Send is how long before Sent the writing started. On a busy machine the
+	// response may arrive before the write returns, so the times below count from
+	// the start of the writing.
 	Send      time.Duration
-	FirstByte time.Duration // from the beginning of the writing to the first byte of the answer
-	Total     time.Duration // from the beginning of the writing to the end of the body
-	Reused    bool          // the connection was open already
+	FirstByte time.Duration // from the start of the writing to the first byte of the response
+	Total     time.Duration // from the start of the writing to the end of the body
+	Reused    bool          // on a kept-alive connection
 }
 
-// Location returns where a redirect leads, as the server wrote it, or "".
+// Location returns the redirect target as the server wrote it, or "".
 func (r *Result) Location() string {
 	if !isRedirect(r.Status) {
 		return ""
@@ -61,7 +61,7 @@ func (r *Result) Location() string {
 	return r.Header.Get("Location")
 }
 
-// isRedirect tells the statuses whose Location is another URL for the same thing.
+// isRedirect reports whether the status has a Location to the same resource.
 func isRedirect(status int) bool {
 	switch status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -71,8 +71,8 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// Close gives the memory of the body back. Body must not be used afterwards.
-// Closing twice does no harm.
+// Close releases the memory of the body; Body must not be used afterwards. Closing
+// twice is allowed.
 func (r *Result) Close() {
 	r.Body = nil
 	if r.buf != nil {

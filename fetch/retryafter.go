@@ -8,95 +8,93 @@ import (
 	"time"
 )
 
-// Action is what an answer asks us to do about coming back.
+// Action is what a response requires before the next request.
 type Action string
 
 // The actions.
 const (
-	ActionNone    Action = "none"    // nothing is asked; the field, if any, means nothing here
-	ActionWait    Action = "wait"    // not before a time; the own interval still applies
-	ActionBackoff Action = "backoff" // no usable time is given: own backoff, after any hold
-	ActionGiveUp  Action = "give_up" // longer than the job may wait: the URL ends deferred, never earlier
+	ActionNone    Action = "none"    // no wait required; Retry-After, if any, has no meaning here
+	ActionWait    Action = "wait"    // wait until a time; the pace still applies
+	ActionBackoff Action = "backoff" // no usable time: use our own backoff, after any hold
+	ActionGiveUp  Action = "give_up" // longer than the job may wait: the URL ends as deferred
 )
 
-// WaitScope is what a wait holds back.
+// WaitScope is what a wait applies to.
 type WaitScope string
 
 // The scopes.
 const (
 	ScopeNone WaitScope = "none"
 	ScopeHost WaitScope = "host" // everything on the host
-	ScopeURL  WaitScope = "url"  // the follow-up of this URL only
+	ScopeURL  WaitScope = "url"  // only the retry of this URL
 )
 
-// RetryQuestion is an answer to read Retry-After from, and what is known
-// beside it.
-type RetryQuestion struct {
+// RetryInput is the input of [ReadRetryAfter]: a response with Retry-After and
+// its context.
+type RetryInput struct {
 	Status int
-	// RetryAfter and Date are the field lines; Date may be empty.
+	// RetryAfter and Date are the header values; Date may be empty.
 	RetryAfter []string
 	Date       string
-	// Now is our clock when the answer came.
+	// Now is our clock when the response arrived.
 	Now time.Time
-	// Budget is how long the job may still wait. [NoBudget] waits for ever.
+	// Budget is how long the job may still wait. [NoBudget] means no limit.
 	Budget time.Duration
-	// Hold is how long the host is held already.
+	// Hold is the remaining hold of the host.
 	Hold time.Duration
 }
 
-// NoBudget is a [RetryQuestion.Budget] that only a saturated wait exceeds.
+// NoBudget is a [RetryInput.Budget] that only an overflowing wait exceeds.
 const NoBudget time.Duration = math.MaxInt64
 
-// RetryAnswer says what to do. Wait counts from RetryQuestion.Now.
-type RetryAnswer struct {
+// RetryDecision is the decision. Wait counts from RetryInput.Now.
+type RetryDecision struct {
 	Action Action
 	Wait   time.Duration
 	Scope  WaitScope
 }
 
-// ReadRetryAfter decides what an answer makes us do. It is pure: the same
-// question has the same answer.
+// ReadRetryAfter decides how long to wait after a response. It is a pure function.
 //
-// The longest usable value counts, a running hold is never shortened, and a
-// date is measured against the server's own Date, so that a clock that is off
-// does no harm.
-func ReadRetryAfter(q RetryQuestion) RetryAnswer {
+// The longest usable value counts, a current hold is never shortened, and a date is
+// compared with the server's own Date, so that a wrong server clock does no harm.
+func ReadRetryAfter(q RetryInput) RetryDecision {
 	scope, must := retryScope(q.Status)
 	if scope == ScopeNone {
-		return RetryAnswer{Action: ActionNone, Scope: ScopeNone}
+		return RetryDecision{Action: ActionNone, Scope: ScopeNone}
 	}
 	wait, ok := longestWait(q)
 	if !ok {
 		if must {
-			return RetryAnswer{Action: ActionBackoff, Scope: scope}
+			return RetryDecision{Action: ActionBackoff, Scope: scope}
 		}
-		return RetryAnswer{Action: ActionNone, Scope: ScopeNone}
+		return RetryDecision{Action: ActionNone, Scope: ScopeNone}
 	}
 	if scope == ScopeHost {
 		wait = max(wait, q.Hold)
 	}
 	if wait > q.Budget || wait == math.MaxInt64 {
-		return RetryAnswer{Action: ActionGiveUp, Scope: scope}
+		return RetryDecision{Action: ActionGiveUp, Scope: scope}
 	}
-	return RetryAnswer{Action: ActionWait, Wait: wait, Scope: scope}
+	return RetryDecision{Action: ActionWait, Wait: wait, Scope: scope}
 }
 
-// retryScope says what Retry-After holds back with a status, and whether we
-// must slow down also without it.
+// retryScope says what Retry-After applies to for a status, and whether we must slow
+// down even without it.
 func retryScope(status int) (scope WaitScope, must bool) {
 	switch {
 	case status == http.StatusTooManyRequests || status >= 500 && status <= 599:
 		return ScopeHost, true
 	case status == http.StatusForbidden:
-		return ScopeHost, false // some front ends throttle with it
+		return ScopeHost, false // some front ends throttle with 403
 	case isRedirect(status) || status == http.StatusRequestEntityTooLarge:
 		return ScopeURL, false
 	}
 	return ScopeNone, false
 }
 
-// longestWait returns the longest of the values that can be read.
-func longestWait(q RetryQuestion) (longest time.Duration, ok bool) {
+// longestWait returns the longest valid value.
+func longestWait(q RetryInput) (longest time.Duration, ok bool) {
 	since := q.Now
 	if date, ok := parseDate(strings.Trim(q.Date, " \t"), q.Now); ok {
 		since = date
@@ -113,8 +111,8 @@ func longestWait(q RetryQuestion) (longest time.Duration, ok bool) {
 	return longest, ok
 }
 
-// nextValue cuts the first value from a line that may be several joined by
-// commas. The dates with a weekday hold a comma themselves.
+// nextValue cuts the first value from a line of values joined by commas. Dates with
+// a weekday contain a comma themselves.
 func nextValue(line string) (value, rest string) {
 	first, rest, found := strings.Cut(line, ",")
 	if found && isWeekday(strings.Trim(first, " \t")) {
@@ -148,7 +146,7 @@ var (
 
 func isWeekday(s string) bool { return index(weekdays, s) > 0 || index(longDays, s) > 0 }
 
-// index is the place of s in a list, from 1; 0 means not there.
+// index returns the position of s in a list, from 1; 0 if not found.
 func index(list []string, s string) int {
 	for i, item := range list {
 		if item == s {
@@ -158,9 +156,8 @@ func index(list []string, s string) int {
 	return 0
 }
 
-// parseDate reads the three forms of an HTTP date (RFC 9110, 5.6.7) and
-// nothing else: package time would also take other zones and cases. A wrong
-// day of the week does not matter.
+// parseDate reads the three HTTP date formats (RFC 9110, 5.6.7). Package time would
+// also accept other zones and cases. A wrong weekday is ignored.
 func parseDate(s string, now time.Time) (time.Time, bool) {
 	day, rest, ok := strings.Cut(s, " ")
 	if !ok {
@@ -178,9 +175,9 @@ func parseDate(s string, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// dateParts reads s by a pattern of the same length: letters stand for digits
-// of a part, MMM for the name of a month, _ for a blank or a digit, and
-// anything else, GMT included, for itself.
+// dateParts parses s with a pattern of the same length: letters match the digits of
+// a part, MMM a month name, _ a space or a digit; anything else, GMT included,
+// matches itself.
 func dateParts(s, pattern string, now time.Time) (time.Time, bool) {
 	if len(s) != len(pattern) {
 		return time.Time{}, false
@@ -220,12 +217,11 @@ func dateParts(s, pattern string, now time.Time) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	t := time.Date(year, time.Month(part['M']), part['D'], part['h'], part['m'], part['s'], 0, time.UTC)
-	// Package time would make 1 March of 29 February 2025.
+	// Package time would turn 29 February 2025 into 1 March.
 	return t, part['D'] > 0 && time.Date(year, time.Month(part['M']), part['D'], 0, 0, 0, 0, time.UTC).Day() == part['D']
 }
 
-// fullYear reads a year of two digits: one that seems more than 50 years ahead
-// is in the past.
+// fullYear reads a two-digit year; one more than 50 years ahead is in the past.
 func fullYear(yy int, now time.Time) int {
 	year := now.Year() - now.Year()%100 + yy
 	if year > now.Year()+50 {

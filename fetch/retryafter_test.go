@@ -31,14 +31,14 @@ func TestRetryAfterVectors(t *testing.T) {
 	passed := 0
 	for _, r := range rows {
 		ok := t.Run(r.Name, func(t *testing.T) {
-			q := RetryQuestion{
+			q := RetryInput{
 				Status: r.Status, RetryAfter: r.RetryAfter, Now: r.Now,
 				Budget: time.Duration(r.Budget) * time.Second, Hold: time.Duration(r.Hold) * time.Second,
 			}
 			if r.Date != nil {
 				q.Date = *r.Date
 			}
-			want := RetryAnswer{Action: r.Expect.Action, Scope: r.Expect.Scope}
+			want := RetryDecision{Action: r.Expect.Action, Scope: r.Expect.Scope}
 			if r.Expect.Wait != nil {
 				want.Wait = time.Duration(*r.Expect.Wait) * time.Second
 			}
@@ -94,18 +94,18 @@ func TestRetryAfterBeyondVectors(t *testing.T) {
 	now := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 	tests := []struct {
 		name string
-		q    RetryQuestion
-		want RetryAnswer
+		q    RetryInput
+		want RetryDecision
 	}{
-		{"no budget waits long", RetryQuestion{Status: 503, RetryAfter: []string{"31536000"}, Budget: NoBudget}, RetryAnswer{ActionWait, 365 * 24 * time.Hour, ScopeHost}},
-		{"no budget does not wait for ever", RetryQuestion{Status: 503, RetryAfter: []string{strings.Repeat("9", 30)}, Budget: NoBudget}, RetryAnswer{ActionGiveUp, 0, ScopeHost}},
-		{"two dates in a line", RetryQuestion{
+		{"no budget waits long", RetryInput{Status: 503, RetryAfter: []string{"31536000"}, Budget: NoBudget}, RetryDecision{ActionWait, 365 * 24 * time.Hour, ScopeHost}},
+		{"no budget does not wait for ever", RetryInput{Status: 503, RetryAfter: []string{strings.Repeat("9", 30)}, Budget: NoBudget}, RetryDecision{ActionGiveUp, 0, ScopeHost}},
+		{"two dates in a line", RetryInput{
 			Status: 503, Budget: time.Hour,
 			RetryAfter: []string{"Sun, 15 Nov 2026 10:01:00 GMT, Sunday, 15-Nov-26 10:02:00 GMT, Sun Nov 15 10:00:30 2026, 5"},
-		}, RetryAnswer{ActionWait, 2 * time.Minute, ScopeHost}},
-		{"a weekday alone", RetryQuestion{Status: 503, Budget: time.Hour, RetryAfter: []string{"Sun,"}}, RetryAnswer{Action: ActionBackoff, Scope: ScopeHost}},
-		{"a server error backs off", RetryQuestion{Status: 500, Budget: time.Hour}, RetryAnswer{Action: ActionBackoff, Scope: ScopeHost}},
-		{"a hold does not delay a follow-up", RetryQuestion{Status: 302, Hold: time.Hour, Budget: time.Hour, RetryAfter: []string{"1"}}, RetryAnswer{ActionWait, time.Second, ScopeURL}},
+		}, RetryDecision{ActionWait, 2 * time.Minute, ScopeHost}},
+		{"a weekday alone", RetryInput{Status: 503, Budget: time.Hour, RetryAfter: []string{"Sun,"}}, RetryDecision{Action: ActionBackoff, Scope: ScopeHost}},
+		{"a server error backs off", RetryInput{Status: 500, Budget: time.Hour}, RetryDecision{Action: ActionBackoff, Scope: ScopeHost}},
+		{"a hold does not delay a follow-up", RetryInput{Status: 302, Hold: time.Hour, Budget: time.Hour, RetryAfter: []string{"1"}}, RetryDecision{ActionWait, time.Second, ScopeURL}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestRetryAfterBeyondVectors(t *testing.T) {
 	}
 }
 
-// FuzzRetryAfter: no input panics, waits are never negative, and what net/http
-// reads as a date we do not read as another one.
+// FuzzRetryAfter: no input panics, waits are never negative, and a date that net/http
+// accepts is not read as another one.
 func FuzzRetryAfter(f *testing.F) {
 	f.Add(429, "120", "Sun, 15 Nov 2026 10:00:00 GMT")
 	f.Add(503, "Sun, 15 Nov 2026 10:02:00 GMT, 5", "")
@@ -126,7 +126,7 @@ func FuzzRetryAfter(f *testing.F) {
 	f.Add(301, "99999999999999999999", "x")
 	now := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, status int, value, date string) {
-		q := RetryQuestion{Status: status, RetryAfter: []string{value}, Date: date, Now: now, Budget: 24 * time.Hour}
+		q := RetryInput{Status: status, RetryAfter: []string{value}, Date: date, Now: now, Budget: 24 * time.Hour}
 		a := ReadRetryAfter(q)
 		if a.Wait < 0 || a.Wait > q.Budget || a.Action != ActionWait && a.Wait != 0 {
 			t.Errorf("%+v for %+v", a, q)

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// maxRobotsHops is how many redirects of robots.txt are followed.
+	// maxRobotsHops limits the redirects of a robots.txt.
 	maxRobotsHops = 5
-	// robotsBody is how much of a robots.txt is kept: one byte more than
-	// counts, so that its reader sees that a line may have been cut.
+	// robotsBody is how much of a robots.txt is kept: one byte more than is used, so
+	// that its reader sees that a line may have been cut.
 	robotsBody = 512_000 + 1
-	// robotsTimeout bounds each exchange for a robots.txt.
+	// robotsTimeout limits each exchange for a robots.txt.
 	robotsTimeout = 10 * time.Second
 )
 
-// RefusedHopError reports a robots.txt that redirects to where we do not go: a
-// private address, or a port that is not open.
+// RefusedHopError reports a robots.txt that redirects to a forbidden target: a
+// private address or a port that is not allowed.
 type RefusedHopError struct {
 	From, To weburl.URL
 	Err      error // why not
@@ -31,22 +31,21 @@ func (e *RefusedHopError) Error() string {
 	return fmt.Sprintf("fetch %s: robots.txt redirects to %s, which is not allowed: %s", e.From.Host(), e.To.Host(), printable(e.Err.Error()))
 }
 
-// The ways a chain of redirects ends without an answer.
+// Errors of a redirect chain without a final response.
 var (
 	ErrTooManyRedirects = errors.New("too many redirects")
 	ErrNoLocation       = errors.New("redirect without a location")
 )
 
-// Robots fetches a robots.txt. It is the one fetch that follows redirects: up
-// to five, also to other hosts, each guarded and each a request of its own. The
-// result is that of the last hop, as [Client.Do] returns it; hops lists the URLs
-// asked, the first included. Secrets stay with their host, and so does Owned.
+// Robots fetches a robots.txt. It is the only fetch that follows redirects: up to
+// five, also to other hosts, each checked and each a separate request. The result is
+// that of the last hop, as [Client.Do] returns it; hops lists the requested URLs, the
+// first included. Secrets and Owned apply only to the original host.
 //
-// Body and time are bounded as robots.txt has it: a longer body is cut, not
-// refused. A chain that leads nowhere ends with [ErrTooManyRedirects] or
-// [ErrNoLocation]; a Location that no URL can be read from is an [*Error]. One that
-// leads to where we do not go is a [*RefusedHopError], beside the result of the hop
-// before, which is the last that was sent.
+// Body and time have the limits for robots.txt: a longer body is cut, not an error. A
+// broken chain ends with [ErrTooManyRedirects] or [ErrNoLocation]; an invalid Location
+// is an [*Error]. A redirect to a forbidden target is a [*RefusedHopError], returned
+// with the result of the hop before it.
 func (c *Client) Robots(ctx context.Context, req Request) (last *Result, hops []weburl.URL, err error) {
 	req.MaxBody, req.CutBody = robotsBody, true
 	if req.Timeout == 0 {
@@ -63,7 +62,7 @@ func (c *Client) Robots(ctx context.Context, req Request) (last *Result, hops []
 			return r, hops, err
 		}
 		last = r
-		r.Close() // its header says it all
+		r.Close() // the header is enough
 		if len(hops) > maxRobotsHops {
 			return r, hops, fmt.Errorf("fetch %s: %w", hops[0].Host(), ErrTooManyRedirects)
 		}
@@ -75,8 +74,7 @@ func (c *Client) Robots(ctx context.Context, req Request) (last *Result, hops []
 		if err != nil {
 			return r, hops, &Error{Reason: Protocol, Phase: PhaseHeader, Host: req.URL.Host(), Err: fmt.Errorf("redirect: %w", err)}
 		}
-		// What was said of the host was said of this host; validators are those
-		// of this URL.
+		// Owned and Secrets apply to the original host, validators to the original URL.
 		if next.Host() != req.URL.Host() {
 			req.Owned = false
 		}

@@ -18,7 +18,7 @@ import (
 func TestRobots(t *testing.T) {
 	rules := "User-agent: *\nDisallow: /private/\n"
 	long := strings.Repeat("Disallow: /a\n", 60_000)
-	bomb := fold(t, "gzip", append([]byte(rules), bytes.Repeat([]byte(" "), 4<<20)...))
+	bomb := compress(t, "gzip", append([]byte(rules), bytes.Repeat([]byte(" "), 4<<20)...))
 	other := newServer(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "Disallow: /other") })
 	srv := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		n, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/down/"))
@@ -106,7 +106,7 @@ func TestRobots(t *testing.T) {
 	}
 }
 
-// TestRefusedHop names the hop that we do not take; the request before it was sent.
+// TestRefusedHop checks that the refused hop is named; the one before it was sent.
 func TestRefusedHop(t *testing.T) {
 	for to, why := range map[string]string{"http://10.0.0.1/robots.txt": "10.0.0.1 is private", "http://127.0.0.1:9/robots.txt": `port "9" not allowed`} {
 		srv := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -136,7 +136,7 @@ func TestRobotsTakesTenSeconds(t *testing.T) {
 	})
 }
 
-// TestPageRedirectIsNotFollowed: the target is a link.
+// TestPageRedirectIsNotFollowed: the target is treated as a link.
 func TestPageRedirectIsNotFollowed(t *testing.T) {
 	srv, seen := recorder(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/next", http.StatusMovedPermanently)
@@ -171,7 +171,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestRequestLine: the path goes out as weburl wrote it.
+// TestRequestLine: the path is sent as weburl wrote it.
 func TestRequestLine(t *testing.T) {
 	got := make(chan string, 1)
 	c, _ := newPiped(t, Config{}, func(conn net.Conn) {

@@ -17,9 +17,8 @@ import (
 	"headway/fetch/guard"
 )
 
-// TestNoDescriptors has no socket for a while: the exchange waits, gives up what
-// idles, and is made then. Only where there is none for minutes it fails, by our
-// own fault.
+// TestNoDescriptors runs out of sockets for a while: the exchange closes idle
+// connections, waits, and succeeds. Only after a minute it fails, as a local error.
 func TestNoDescriptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPiped(t, Config{Timeout: 5 * time.Second}, say(response("", []byte("hello"))))
@@ -57,7 +56,7 @@ func TestNoDescriptors(t *testing.T) {
 		}
 		again = time.Now().Add(30 * time.Second)
 		until.Store(&again)
-		c.pool.relieve()
+		c.pool.closeOldestIdle()
 		before := time.Now()
 		r, err = get(t, c, "http://h0.test/") // its dial waits
 		if err != nil || time.Now().Before(again) || r.Timing.Sent.Before(again) {
@@ -80,8 +79,8 @@ func TestNoDescriptors(t *testing.T) {
 	})
 }
 
-// TestIdleConnectionsAreBounded keeps no more connections than fit, and secure ones
-// rather than plain ones.
+// TestIdleConnectionsAreBounded keeps only as many idle connections as allowed, and
+// prefers secure ones.
 func TestIdleConnectionsAreBounded(t *testing.T) {
 	d, err := guard.New(guard.Config{})
 	if err != nil {
@@ -127,7 +126,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	if n := tlsSessions(Config{MaxConns: 10_000, IdleMemory: 100 * idleSecureBytes}); n != 400 {
 		t.Errorf("%d sessions", n)
 	}
-	// However much memory there is, plain ones do not profit.
+	// Plain ones have their own limit, however much memory there is.
 	p.maxIdle = 1 << 40
 	for i := range 2 * maxIdlePlain {
 		p.give(use(fmt.Sprintf("http://h%d.test", i)), true)

@@ -12,18 +12,18 @@ import (
 	"headway/weburl"
 )
 
-// Secrets are request fields for one owned host: extra headers and basic
-// authentication. A request to another host does not carry them, whatever it
-// was redirected from. They never stand in an error, a log or a [Wire].
+// Secrets are request headers for one owned host: extra headers and basic
+// authentication. They are never sent to another host, not even after a redirect, and
+// never appear in an error, a log or a [Wire].
 type Secrets struct {
 	host  string
 	names []string // field names, in canonical form
-	// add puts the values into a header. They live in the closure and nowhere
-	// else, so that no way of printing the struct can show them.
+	// add sets the values in a header. They exist only in this closure, so that
+	// printing the struct cannot show them.
 	add func(http.Header)
 }
 
-// reservedFields belong to the exchange, or say who we are.
+// reservedFields are set by the exchange itself, or identify us.
 var reservedFields = []string{
 	"User-Agent", "Host", "Accept-Encoding", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer", "Expect",
 }
@@ -77,7 +77,7 @@ func (s Secrets) String() string {
 // MarshalText hides the values from encoders.
 func (s Secrets) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// isFieldValue accepts what may stand in a field line.
+// isFieldValue reports whether s is a valid header value.
 func isFieldValue(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
@@ -87,7 +87,7 @@ func isFieldValue(s string) bool {
 	return true
 }
 
-// NotOwnedError refuses to send secrets to a host that is not owned.
+// NotOwnedError reports secrets for a host that is not owned.
 type NotOwnedError struct{ Host string }
 
 // Error names the host.

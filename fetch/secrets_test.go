@@ -29,13 +29,13 @@ func secretsFor(t testing.TB, url string) Secrets {
 	return s
 }
 
-// leaks reports whether a text holds a secret, plain or in the form of basic
+// leaks reports whether a text contains a secret, plain or in base64 as in basic
 // authentication.
 func leaks(s string) bool {
 	return strings.Contains(s, password) || strings.Contains(s, token) || strings.Contains(s, "dXNlcjpwNHNz")
 }
 
-// recorder is a server that remembers what it was sent.
+// recorder is a server that records request headers.
 func recorder(t *testing.T, answer http.HandlerFunc) (*httptest.Server, func() []http.Header) {
 	t.Helper()
 	var mu sync.Mutex
@@ -66,8 +66,8 @@ func TestSecretsGoToTheirHostOnly(t *testing.T) {
 	c := newLocal(t, Config{}, own, other)
 	secrets := secretsFor(t, own.URL)
 
-	// A page on the host, a page elsewhere with the same secrets in hand, and
-	// robots.txt that leads elsewhere.
+	// A page on the host, a page elsewhere with the same secrets, and a robots.txt
+	// that redirects elsewhere.
 	for _, url := range []string{own.URL + "/page", other.URL + "/page"} {
 		if _, err := do(t, c, Request{URL: parseURL(t, url), Secrets: secrets}); err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestSecretsNeedAnOwnedHost(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNeverShown prints them in every way there is.
+// TestSecretsAreNeverShown prints them in every way.
 func TestSecretsAreNeverShown(t *testing.T) {
 	s := secretsFor(t, "https://site.test/")
 	req := Request{URL: parseURL(t, "https://site.test/"), Secrets: s}
@@ -232,7 +232,7 @@ func TestConditional(t *testing.T) {
 	if got := seen()[0].Get("If-Modified-Since"); got != "Sun, 15 Nov 2026 10:00:00 GMT" {
 		t.Errorf("If-Modified-Since %q", got)
 	}
-	// A validator that would break the request is left out.
+	// An invalid validator is omitted.
 	r, err = do(t, c, Request{URL: u, ETag: "\"v1\"\r\nX-Evil: 1"})
 	if err != nil || r.Status != http.StatusOK || seen()[1].Get("X-Evil") != "" {
 		t.Errorf("%d, %v, %v", r.Status, seen()[1], err)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMaxSent: a body that does not fit into what is left of a budget is told
-// from one that is too large for anybody.
+// TestMaxSent: a body over the remaining budget is distinguished from one over the
+// general limit.
 func TestMaxSent(t *testing.T) {
 	body := strings.Repeat("x", 3000)
 	open := "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + body
@@ -27,7 +27,7 @@ func TestMaxSent(t *testing.T) {
 			c, _ := newPiped(t, Config{}, once(tt.say))
 			tt.req.URL = parseURL(t, "http://site.test/")
 			res, err := c.Do(t.Context(), tt.req)
-			defer res.Close() //nolint:staticcheck // a result is there beside an error too, and must be closed
+			defer res.Close() //nolint:staticcheck // a result is returned with an error too, and must be closed
 			e, ok := errors.AsType[*Error](err)
 			if errors.Is(err, ErrOverBudget) != tt.over || (err != nil) != tt.fail || ok && e.Reason != TooLarge {
 				t.Errorf("%v", err)

@@ -32,10 +32,10 @@ type ssrfRow struct {
 	Hops          []string
 }
 
-// inside is a web to attack: a name server that says what a row says, one
-// public address with a web server behind it, and a trap on the loopback that
-// stands for everything inside. Any connection that is neither to the public
-// address nor refused is really made, to the trap if it is local.
+// inside is the environment of an SSRF attack: a scripted name server, one public
+// address with a web server, and a trap on loopback that represents all internal
+// addresses. Every connection that is not refused is really made, to the trap if it is
+// local.
 type inside struct {
 	names *guardtest.Names
 	trap  *guardtest.Trap
@@ -55,8 +55,8 @@ func newInside(t *testing.T, page http.HandlerFunc) *inside {
 	return in
 }
 
-// client has no allow list. The port of the trap counts as a web port, so that
-// a way in would be found.
+// client has no allowed ranges. The port of the trap is allowed, so that a missing
+// check would be noticed.
 func (in *inside) client(t *testing.T) *Client {
 	t.Helper()
 	d, err := guard.New(guard.Config{
@@ -86,18 +86,18 @@ func (in *inside) client(t *testing.T) *Client {
 	return c
 }
 
-// plain turns https into http: the vectors are about addresses, and the server
-// of the test speaks for every name.
+// plain turns https into http: the vectors are about addresses, and the test server
+// serves every name.
 func plain(raw string) string { return strings.Replace(raw, "https:", "http:", 1) }
 
-// fetch asks as the crawler does: parse, guard, connect.
+// fetch does what the crawler does: parse, check, connect.
 func (in *inside) fetch(ctx context.Context, c *Client, raw string) error {
 	u, err := weburl.Parse(plain(raw))
 	if err != nil {
 		return err
 	}
 	if u.Port() == 443 {
-		// The rows about the default port of https keep it for the guard.
+		// Rows about the https default port check it with the guard only.
 		if _, err := c.cfg.Dialer.Resolve(ctx, u.Hostname(), 443); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (in *inside) fetch(ctx context.Context, c *Client, raw string) error {
 	return err
 }
 
-// TestVectors runs every row of ssrf.json from the outside in.
+// TestVectors runs every row of ssrf.json end to end.
 func TestVectors(t *testing.T) {
 	var next atomic.Pointer[map[string]string] // redirects by host and path
 	in := newInside(t, func(w http.ResponseWriter, r *http.Request) {
@@ -138,7 +138,7 @@ func TestVectors(t *testing.T) {
 				}
 				err = in.fetch(t.Context(), c, "http://"+host+"/")
 				if !row.Blocked {
-					// Not our public address: that it would be dialled is all we can see.
+					// Not our public address: we only see that it would be dialled.
 					if dials := in.holes.Load() - holes + in.sites.Load() - sites; dials != 1 {
 						t.Errorf("dialled %d times: %v", dials, err)
 					}
@@ -177,7 +177,7 @@ func TestVectors(t *testing.T) {
 	vectors.Count(t, "ssrf.json", passed, 147)
 }
 
-// script sets the answers for site.test from a row that has a list, or none.
+// script sets the DNS answers for site.test from a row that has a list, or none.
 func (in *inside) script(t *testing.T, answers json.RawMessage) {
 	t.Helper()
 	addrs := []string{publicAddr}
@@ -189,15 +189,15 @@ func (in *inside) script(t *testing.T, answers json.RawMessage) {
 	for _, name := range []string{"site.test", "127.0.0.1.site.test", "localhost.site.test"} {
 		in.names.Set(name, guardtest.Reply{Addrs: addrs, TTL: 60})
 	}
-	// Names inside exist and lead inside, should anybody ask.
+	// Internal names exist and resolve to internal addresses, if anyone looks.
 	for _, name := range []string{"localhost", "a.localhost", "printer.local", "metadata.google.internal", "wiki"} {
 		in.names.Set(name, guardtest.Reply{Addrs: []string{"127.0.0.1"}, TTL: 60})
 	}
 }
 
-// host runs a row with answers. Where a second lookup answers otherwise, a
-// first request is made while the first answer holds; the row is about the
-// second one, or, if pinned, about the first.
+// host runs a row with DNS answers. Where a second lookup answers differently, a first
+// request is made while the first answer is cached; the row is about the second
+// request, or, if pinned, about the first.
 func (in *inside) host(t *testing.T, c *Client, row ssrfRow) error {
 	t.Helper()
 	var addrs []string
@@ -214,14 +214,14 @@ func (in *inside) host(t *testing.T, c *Client, row ssrfRow) error {
 		if err := in.fetch(t.Context(), c, u); err != nil {
 			t.Fatalf("first request: %v", err)
 		}
-		// The connection to the public address is still open and must not be
-		// used: every request is checked.
+		// The connection to the public address is still open but must not be used:
+		// every request is checked.
 	}
 	return in.fetch(t.Context(), c, u)
 }
 
-// chain serves the hops of a row as redirects and follows them in the two ways
-// the crawler does: robots.txt by itself, everything else as new requests.
+// chain serves the hops of a row as redirects and follows them in both ways of the
+// crawler: for robots.txt automatically, otherwise as new requests.
 func (in *inside) chain(t *testing.T, c *Client, row ssrfRow, next *atomic.Pointer[map[string]string]) error {
 	t.Helper()
 	var answers map[string][]string
@@ -279,8 +279,8 @@ func (in *inside) chain(t *testing.T, c *Client, row ssrfRow, next *atomic.Point
 	}
 }
 
-// TestRebindingAcrossAKeptConnection is the same attack with a name whose
-// answer changes while a connection idles.
+// TestRebindingAcrossAKeptConnection is the same attack with a name whose DNS answer
+// changes while a connection is idle.
 func TestRebindingAcrossAKeptConnection(t *testing.T) {
 	in := newInside(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
 	c := in.client(t)

@@ -7,28 +7,28 @@ import (
 	"headway/fetch/guard"
 )
 
-// Stats is what a Client has done and is doing.
+// Stats are the counters and the current state of a Client.
 type Stats struct {
 	Conns    guard.Layer // open connections, idle ones included
-	Idle     int         // of those
+	Idle     int         // of these
 	Bodies   guard.Layer // memory of bodies; Limit and Use are in KiB
-	Decoders guard.Layer // bodies being unfolded
+	Decoders guard.Layer // bodies being decompressed
 
-	Requests uint64 // requests that left
-	Answers  uint64 // with a status
+	Requests uint64 // requests sent
+	Answers  uint64 // responses with a status
 	Failures uint64 // exchanges that ended in an *Error
-	Reused   uint64 // requests on a kept connection
-	Stale    uint64 // of those, on a dead one
-	Wire     uint64 // bytes of bodies as sent
-	Decoded  uint64 // bytes of bodies as read
+	Reused   uint64 // requests on a kept-alive connection
+	Stale    uint64 // of these, on a dead connection
+	Wire     uint64 // body bytes as sent
+	Decoded  uint64 // body bytes decompressed
 }
 
-// counters are the running sums behind Stats.
+// counters are the totals behind Stats.
 type counters struct {
 	requests, answers, failures, reused, stale, wire, decoded atomic.Uint64
 }
 
-// count takes one exchange into the sums.
+// count adds one exchange to the totals.
 func (c *counters) count(r *Result, err error) {
 	if !r.Timing.Sent.IsZero() {
 		c.requests.Add(1)

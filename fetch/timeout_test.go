@@ -27,7 +27,7 @@ func drip(c net.Conn, pause time.Duration, pieces ...string) {
 	}
 }
 
-// TestTimeouts runs every bound of time, in virtual time and to the instant.
+// TestTimeouts tests every timeout, in virtual time and to the instant.
 func TestTimeouts(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
 	hang := func(net.Conn) { time.Sleep(time.Hour) } // virtual time
@@ -68,7 +68,7 @@ func TestTimeouts(t *testing.T) {
 			drip(c, time.Second, strings.Split(strings.Repeat("x", 100), "")...)
 		}, phase: PhaseBody, took: 10 * time.Second, reason: Timeout},
 		{name: "body below the least rate after a fast start", serve: func(c net.Conn) {
-			drip(c, 0, head, strings.Repeat("x", 20<<10)) // good for 20 s
+			drip(c, 0, head, strings.Repeat("x", 20<<10)) // enough for 20 s
 			drip(c, time.Second, strings.Split(strings.Repeat("x", 100), "")...)
 		}, phase: PhaseBody, took: 20*time.Second + 20*time.Second/1024, reason: Timeout},
 		{name: "body just above the least rate ends with the total", serve: func(c net.Conn) {
@@ -148,7 +148,7 @@ func TestDialTimeout(t *testing.T) {
 	})
 }
 
-// TestCallerStops tells the caller's end from the host's fault.
+// TestCallerStops distinguishes cancellation by the caller from a host failure.
 func TestCallerStops(t *testing.T) {
 	why := errors.New("page limit")
 	for _, phase := range []string{"header", "body"} {
@@ -175,8 +175,8 @@ func TestCallerStops(t *testing.T) {
 	}
 }
 
-// TestWaitingForMemoryIsNotTheServersFault keeps a server waiting for longer
-// than every timeout.
+// TestWaitingForMemoryIsNotTheServersFault makes a server wait longer than every
+// timeout.
 func TestWaitingForMemoryIsNotTheServersFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 200 << 10
@@ -185,7 +185,7 @@ func TestWaitingForMemoryIsNotTheServersFault(t *testing.T) {
 		if err := other.grow(t.Context(), 1<<20-leastBuffer, nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		// Somebody else is in front and goes beyond the limit, so that we wait.
+		// Another exchange may exceed the limit, so that we wait.
 		express := c.budget.open()
 		c.budget.mu.Lock()
 		c.budget.express = express

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// streamBuffer bounds what an HTTP/2 server may send ahead of our reading,
-	// on one stream and on one connection.
+	// streamBuffer limits how far an HTTP/2 server may send ahead of our reading, on
+	// one stream and on one connection.
 	streamBuffer = 256 << 10
 	connBuffer   = 1 << 20
-	// sessionsPerConn is how many hosts a handshake can be resumed with for each
-	// connection that may idle: a session is a small part of one, and outlives it.
+	// sessionsPerConn is the number of TLS sessions kept per connection that may be
+	// idle: a session needs little memory, and outlives its connection.
 	sessionsPerConn = 4
 )
 
-// newTransport returns what makes connections of dialled ones. Its own pool,
-// which would send a request twice when a kept connection has died, is not
-// used: see pool.
+// newTransport returns the http.Transport that creates connections. Its own pool is
+// not used, because it resends a request when a kept-alive connection has died; see
+// pool.
 func newTransport(cfg Config) *http.Transport {
 	t := cfg.Dialer.Transport()
-	t.DisableCompression = true // we undo codings ourselves, within bounds
+	t.DisableCompression = true // we decompress ourselves, within limits
 	t.MaxResponseHeaderBytes = cfg.MaxHeader
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
@@ -51,20 +51,20 @@ func newTransport(cfg Config) *http.Transport {
 	return t
 }
 
-// tlsSessions is how many hosts a handshake can be resumed with.
+// tlsSessions is the size of the TLS session cache.
 func tlsSessions(cfg Config) int {
 	return int(max(sessionsPerConn*min(cfg.IdleMemory/idleSecureBytes, int64(cfg.MaxConns)), 1))
 }
 
-// dialling makes the connections of a transport.
+// dialling opens the connections of a transport.
 type dialling struct {
 	dialer     *guard.Dialer
 	tls        *tls.Config
 	tlsTimeout time.Duration
 }
 
-// dialled is what is learned about a connection on the way. It travels in the
-// context, because http.Transport passes nothing else on to its dial functions.
+// dialled collects facts about a connection while it is opened. It is passed in the
+// context, because http.Transport passes nothing else to its dial functions.
 type dialled struct {
 	phase   Phase
 	wire    *wireConn   // nil for HTTP/2
@@ -103,7 +103,7 @@ func (d *dialling) dial(ctx context.Context, network, addr string) (*dialled, ne
 	return info, conn, nil
 }
 
-// secure dials for https and shakes hands.
+// secure dials for https and does the TLS handshake.
 func (d *dialling) secure(ctx context.Context, network, addr string) (net.Conn, error) {
 	info, raw, err := d.dial(ctx, network, addr)
 	if err != nil {
@@ -132,28 +132,28 @@ func (d *dialling) secure(ctx context.Context, network, addr string) (net.Conn, 
 	info.tls = time.Since(start)
 	if conn.ConnectionState().NegotiatedProtocol == "h2" {
 		info.shared = shared
-		return conn, nil // net/http must see the type to speak HTTP/2
+		return conn, nil // net/http needs this type for HTTP/2
 	}
 	info.wire = &wireConn{Conn: conn}
 	return info.wire, nil
 }
 
-// wireConn lets the exchange under way on an HTTP/1 connection see its bytes,
-// and lets nothing out without one.
+// wireConn passes the bytes of an HTTP/1 connection to the current exchange, and
+// allows no write without one.
 type wireConn struct {
 	net.Conn
 	seen atomic.Pointer[exchange]
 }
 
-// sharedConn is what lies below a connection that requests share. It lets nothing
-// out that the fence of the request which came last forbids.
+// sharedConn is the connection below HTTP/2. It allows no write that the Fence of the
+// latest request forbids.
 type sharedConn struct {
 	net.Conn
 	fence   atomic.Pointer[func() error]
 	refused atomic.Pointer[error]
 }
 
-// Write passes on what may leave.
+// Write writes p if the fence allows it.
 func (c *sharedConn) Write(p []byte) (int, error) {
 	if f := c.fence.Load(); f != nil && *f != nil {
 		if err := (*f)(); err != nil {
@@ -164,7 +164,7 @@ func (c *sharedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// refusal is why nothing may leave any more, or nil.
+// refusal returns why nothing may be written any more, or nil.
 func (c *sharedConn) refusal() error {
 	if c == nil {
 		return nil
@@ -175,23 +175,23 @@ func (c *sharedConn) refusal() error {
 	return nil
 }
 
-// errOver stops a request whose exchange has ended meanwhile.
+// errOver stops a request whose exchange has ended.
 var errOver = errors.New("exchange is over")
 
-// Write passes on what the exchange still wants to send.
+// Write writes p if the exchange may still send.
 func (c *wireConn) Write(p []byte) (int, error) {
 	x := c.seen.Load()
-	if x == nil || !x.begin(p) {
+	if x == nil || !x.mayWrite(p) {
 		return 0, errOver
 	}
 	n, err := c.Conn.Write(p)
 	if n > 0 {
-		x.left()
+		x.requestSent()
 	}
 	return n, err
 }
 
-// Read passes on and reports what has come.
+// Read reads and passes the bytes to the exchange.
 func (c *wireConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if x := c.seen.Load(); x != nil && n > 0 {

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// watch ends an exchange that reaches one of its time bounds. It needs one
-// timer: whenever that fires, the bounds of the present phase are looked at,
-// and the timer is set to the next of them. Most exchanges are over before it
-// fires once.
+// watch ends an exchange when one of its timeouts expires. It uses one timer: when it
+// fires, the timeouts of the current phase are checked, and the timer is set to the
+// next one. Most exchanges end before it fires once.
 type watch struct {
 	cfg    *Config
 	cancel context.CancelCauseFunc
@@ -17,16 +16,16 @@ type watch struct {
 	mu     sync.Mutex
 	timer  *time.Timer
 	phase  Phase
-	limit  time.Duration // of the whole exchange
-	start  time.Time     // of the exchange
-	since  time.Time     // of the phase
-	last   time.Time     // when a piece of the body last came
+	limit  time.Duration // timeout of the whole exchange
+	start  time.Time     // start of the exchange
+	since  time.Time     // start of the phase
+	last   time.Time     // last arrival of body bytes
 	wire   int64         // bytes of the body so far
-	paused time.Time     // not zero while we keep the server waiting
+	paused time.Time     // set while the server waits for us
 }
 
-// newWatch begins to count. The returned context ends with a *TimeoutError as
-// its cause when a bound is reached; stop must be called.
+// newWatch starts the timeouts. The returned context ends with a *TimeoutError as its
+// cause when one expires; stop must be called.
 func newWatch(ctx context.Context, cfg *Config, limit time.Duration) (context.Context, *watch) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	now := time.Now()
@@ -37,13 +36,13 @@ func newWatch(ctx context.Context, cfg *Config, limit time.Duration) (context.Co
 	return ctx, w
 }
 
-// stop ends the watching and the context.
+// stop stops the timer and cancels the context.
 func (w *watch) stop() {
 	w.timer.Stop()
 	w.cancel(context.Canceled)
 }
 
-// enter begins a phase.
+// enter starts a phase.
 func (w *watch) enter(p Phase) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,14 +60,14 @@ func (w *watch) progress(n int) {
 	w.mu.Unlock()
 }
 
-// pause stops the clocks: from here on the server waits for us.
+// pause stops the timeouts: from now on the server waits for us.
 func (w *watch) pause() {
 	w.mu.Lock()
 	w.paused = time.Now()
 	w.mu.Unlock()
 }
 
-// resume moves all clocks on by the time of the pause.
+// resume extends all timeouts by the length of the pause.
 func (w *watch) resume() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,7 +78,7 @@ func (w *watch) resume() {
 	w.arm(now)
 }
 
-// fire looks at the bounds.
+// fire checks the timeouts.
 func (w *watch) fire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,8 +87,8 @@ func (w *watch) fire() {
 	}
 }
 
-// arm cancels if a bound is reached, or sets the timer to the next one. w.mu
-// is held.
+// arm cancels if a timeout has expired, or sets the timer for the next one. Callers
+// hold w.mu.
 func (w *watch) arm(now time.Time) {
 	at, what := w.next()
 	if now.Before(at) {
@@ -99,7 +98,7 @@ func (w *watch) arm(now time.Time) {
 	w.cancel(what)
 }
 
-// next returns the bound that will be reached first.
+// next returns the timeout that expires first.
 func (w *watch) next() (time.Time, *TimeoutError) {
 	at := w.start.Add(w.limit)
 	what := &TimeoutError{"not finished within", w.limit}
@@ -113,7 +112,7 @@ func (w *watch) next() (time.Time, *TimeoutError) {
 		sooner(w.since.Add(w.cfg.HeaderTimeout), "no header within", w.cfg.HeaderTimeout)
 	case PhaseBody:
 		sooner(w.last.Add(w.cfg.IdleTimeout), "no data received for", w.cfg.IdleTimeout)
-		// Until when what has come so far is enough for the least rate.
+		// Until then, the bytes so far satisfy the minimum rate.
 		enough := time.Duration(float64(w.wire) / float64(w.cfg.LeastRate) * float64(time.Second))
 		sooner(w.since.Add(max(w.cfg.LeastRateAfter, enough)), "data rate too low over", max(w.cfg.LeastRateAfter, enough))
 	}

@@ -10,50 +10,49 @@ import (
 	"sync"
 )
 
-// Wire is an exchange as it was on the wire, for those who archive it.
+// Wire is an exchange as sent over the network, for archiving.
 type Wire struct {
-	// Request and Response are the heads, each with its empty line. Over HTTP/1
-	// they are the very bytes of the connection; interim responses (1xx) are left
-	// out. HTTP/2 has no such bytes: there they are written as HTTP/1.1 would
-	// have them.
+	// Request and Response are the headers, each with its final empty line. Over
+	// HTTP/1 they are the exact bytes of the connection, without interim responses
+	// (1xx). Over HTTP/2 they are written as HTTP/1.1 equivalents.
 	Request, Response []byte
 	// Body is the body as it was sent, with its content codings and without
 	// transfer framing.
 	Body []byte
-	// Cut tells that Body is only the beginning because it was long enough; Err,
-	// that it is for another reason.
+	// Cut says that Body was truncated at a limit; Err, that it is incomplete for
+	// another reason.
 	Cut bool
 	Err error
-	// Hidden names the fields that were left out of the heads: secrets, and
-	// cookies that a host gave to someone who had shown them.
+	// Hidden names the fields that were removed from the headers: secrets, and
+	// cookies set by a host that received secrets.
 	Hidden []string
 }
 
-// cookieFields may hold what a host gives for our secrets.
+// cookieFields may contain what a host returns for our secrets.
 var cookieFields = []string{"Set-Cookie", "Set-Cookie2"}
 
-// heads takes down the heads of an exchange while it happens. Those of answers
-// that are longer than net/http takes are not kept.
+// heads records the request and response headers of an exchange. Response headers
+// larger than net/http accepts are not kept.
 type heads struct {
 	mu                sync.Mutex
 	request, response []byte
-	asked, answered   bool // the head is whole
+	asked, answered   bool // the header is complete
 	max               int
 	closed            bool
 }
 
-// newHeads returns heads for answers whose head is bounded by max. What is read
-// at once may hold more than the head.
+// newHeads returns heads for response headers of up to maxHeader bytes. One read may
+// contain more than the header.
 func newHeads(maxHeader int64) *heads { return &heads{max: 2 * int(maxHeader)} }
 
-// reset begins anew, on another connection.
+// reset starts over, on another connection.
 func (h *heads) reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.request, h.asked, h.response, h.answered = h.request[:0], false, h.response[:0], false
 }
 
-// write takes bytes that go out on an HTTP/1 connection.
+// write records bytes sent on an HTTP/1 connection.
 func (h *heads) write(p []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +66,7 @@ func (h *heads) write(p []byte) {
 	}
 }
 
-// read takes bytes that came in on an HTTP/1 connection.
+// read records bytes received on an HTTP/1 connection.
 func (h *heads) read(p []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -85,7 +84,7 @@ func (h *heads) read(p []byte) {
 	}
 }
 
-// exchange takes the heads of an HTTP/2 exchange.
+// exchange records the headers of an HTTP/2 exchange.
 func (h *heads) exchange(req *http.Request, resp *http.Response) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,8 +104,8 @@ func (h *heads) exchange(req *http.Request, resp *http.Response) {
 	h.response, h.answered = b.Bytes(), true
 }
 
-// close ends the taking down and returns what there is, without secrets. It is
-// not ok unless both heads are whole.
+// close stops recording and returns the result without secrets. ok is false unless
+// both headers are complete.
 func (h *heads) close(secrets []string) (w Wire, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,9 +118,9 @@ func (h *heads) close(secrets []string) (w Wire, ok bool) {
 	return w, h.asked && h.answered
 }
 
-// hand gives the exchange to whoever archives it, before its body is unfolded.
-// One that the caller ended is left out.
-func (x *exchange) hand(err error) {
+// archive passes the exchange to Request.Wire before the body is decompressed. An
+// exchange that the caller cancelled is left out.
+func (x *exchange) archive(err error) {
 	r := x.result
 	var secrets []string
 	if x.req.Secrets.isFor(x.req.URL) {
@@ -141,8 +140,8 @@ func (x *exchange) hand(err error) {
 	x.req.Wire(r, &w)
 }
 
-// headEnd returns the length of the head at the beginning of p, with its empty
-// line, or 0 if it is not whole. Lines may end without CR, as net/http has it.
+// headEnd returns the length of the header at the start of p, with its empty line, or
+// 0 if it is incomplete. Lines may end without CR, as net/http allows.
 func headEnd(p []byte) int {
 	for i := 0; ; {
 		n := bytes.IndexByte(p[i:], '\n')
@@ -159,14 +158,14 @@ func headEnd(p []byte) int {
 	}
 }
 
-// isInterim tells 1xx answers, of which 101 is final.
+// isInterim reports whether a head is a 1xx response; 101 is final.
 func isInterim(head []byte) bool {
 	_, status, ok := bytes.Cut(head, []byte(" "))
 	return ok && len(status) >= 3 && status[0] == '1' && string(status[:3]) != "101"
 }
 
-// without returns a head without the named fields, with the lines that go on
-// with them, and notes those that were there.
+// without returns a header without the named fields, including their continuation
+// lines, and records those that were removed.
 func (w *Wire) without(head []byte, names []string) []byte {
 	var kept []byte
 	dropping := false

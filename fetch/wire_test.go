@@ -11,17 +11,16 @@ import (
 	"time"
 )
 
-// tapped makes an exchange and returns it as it was on the wire, nil if that was
-// not told.
+// tapped performs an exchange and returns what Wire was called with, or nil.
 func tapped(t *testing.T, c *Client, req Request) (*Wire, *Result, error) {
 	t.Helper()
 	var got *Wire
 	req.Wire = func(r *Result, w *Wire) {
 		if got != nil {
-			t.Error("told twice")
+			t.Error("Wire called twice")
 		}
 		if r.Status == 0 || r.Timing.Sent.IsZero() || r.Header == nil {
-			t.Errorf("told of %+v", r)
+			t.Errorf("Wire called with %+v", r)
 		}
 		got = &Wire{bytes.Clone(w.Request), bytes.Clone(w.Response), bytes.Clone(w.Body), w.Cut, w.Err, w.Hidden}
 	}
@@ -31,7 +30,7 @@ func tapped(t *testing.T, c *Client, req Request) (*Wire, *Result, error) {
 }
 
 func TestWireHTTP1(t *testing.T) {
-	body := fold(t, "gzip", []byte("hello"))
+	body := compress(t, "gzip", []byte("hello"))
 	head := "HTTP/1.1 200 Fine\r\nX-odd-Case:  1\r\ncontent-encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
 	chunked := fmt.Sprintf("%s%x;ext=1\r\n%s\r\n0\r\nX-Trailer: 1\r\n\r\n", head, len(body), body)
 	plain := response("X: y\r\n", []byte("hello"))
@@ -46,7 +45,7 @@ func TestWireHTTP1(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _ := newPiped(t, Config{}, say(tt.say))
-			for range 2 { // on a fresh and on a kept connection
+			for range 2 { // on a new and on a kept-alive connection
 				w, r, err := tapped(t, c, Request{URL: parseURL(t, "http://site.test/a?b=c")})
 				if err != nil || w == nil {
 					t.Fatal(err)
@@ -67,7 +66,7 @@ func TestWireHTTP1(t *testing.T) {
 }
 
 func TestWireHTTP2(t *testing.T) {
-	body := fold(t, "gzip", bytes.Repeat([]byte("hello "), 50_000))
+	body := compress(t, "gzip", bytes.Repeat([]byte("hello "), 50_000))
 	srv := newTLS(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		w.Header().Set("Set-Cookie", "session=1")
@@ -109,8 +108,8 @@ func TestWireHidesSecrets(t *testing.T) {
 	}
 }
 
-// TestWireOfFailures: what came of an answer is told, also when it is not whole;
-// without an answer, or when the caller ended it, nothing is.
+// TestWireOfFailures: Wire is called with a partial response too, but not without a
+// response or when the caller cancelled.
 func TestWireOfFailures(t *testing.T) {
 	large := strings.Repeat("x", 3000)
 	tests := []struct {
@@ -137,7 +136,7 @@ func TestWireOfFailures(t *testing.T) {
 			tt.req.URL = parseURL(t, "http://site.test/")
 			w, _, err := tapped(t, c, tt.req)
 			if (w != nil) != tt.told {
-				t.Fatalf("told %v, %v", w != nil, err)
+				t.Fatalf("Wire called: %v, %v", w != nil, err)
 			}
 			if w == nil {
 				return
@@ -150,7 +149,7 @@ func TestWireOfFailures(t *testing.T) {
 	}
 }
 
-// TestWireOfRobots tells of each hop.
+// TestWireOfRobots checks that Wire is called for each hop.
 func TestWireOfRobots(t *testing.T) {
 	srv := newTLS(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -177,6 +176,6 @@ func TestHeadsAreBounded(t *testing.T) {
 		t.Errorf("%d bytes of head", len(h.response))
 	}
 	if _, ok := h.close(nil); ok {
-		t.Error("half a head is told")
+		t.Error("Wire called with half a header")
 	}
 }

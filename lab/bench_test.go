@@ -33,7 +33,7 @@ func benchmarkRender(b *testing.B, gzip bool) {
 	b.SetBytes(int64(sent / b.N))
 }
 
-// BenchmarkGunzip compares what clients pay for joined blocks and for a page
+// BenchmarkGunzip compares the cost for clients of joined blocks and of a page
 // compressed as a whole.
 func BenchmarkGunzip(b *testing.B) {
 	l := mustNew(b, Config{Seed: 1, Hosts: Uniform(1, Plain())})
@@ -66,8 +66,8 @@ func BenchmarkGunzip(b *testing.B) {
 	}
 }
 
-// bare serves the pages of a host from memory with nothing around them: what
-// net/http can do at best with the same bytes.
+// bare serves the pages of a host from memory: the best net/http can do with the same
+// bytes.
 func bare(b *testing.B, l *Lab) string {
 	b.Helper()
 	type answer struct{ length, body []byte }
@@ -130,7 +130,7 @@ var (
 	wrkCount = regexp.MustCompile(`([0-9]+) requests in`)
 )
 
-// wrkRun is what one run of wrk showed.
+// wrkRun is the result of one run of wrk.
 type wrkRun struct {
 	rate float64 // requests per second
 	cpu  float64 // microseconds of this process per request: steadier than a rate on a busy machine
@@ -155,9 +155,8 @@ func runWrk(b *testing.B, wrk, base string) wrkRun {
 	return wrkRun{perSecond, used * 1e6 / requests}
 }
 
-// BenchmarkWrk measures the promise that the lab serves at least half of what
-// a bare handler does with the same bytes: wrk, the two in turn, three times,
-// medians. Run it alone:
+// BenchmarkWrk checks that the lab serves at least half as fast as a bare handler with
+// the same bytes: wrk, the two in turn, three times, medians. Run it alone:
 //
 //	go test ./lab -run '^$' -bench Wrk -benchtime 1x
 func BenchmarkWrk(b *testing.B) {

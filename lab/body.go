@@ -9,12 +9,12 @@ import (
 	"sync"
 )
 
-// A page is mostly filler, written once and compressed once, when it is first
-// asked for in that form. Only the head and the links differ between pages. In gzip form filler blocks are copied in
-// their compressed form, and what is unique goes in as stored blocks; the
-// result is one ordinary gzip stream that costs a few copies.
+// A page is mostly filler, which is written and compressed once, when first needed in
+// that form. Only the head and the links differ between pages. In a gzip body, filler
+// blocks are copied in their compressed form, and unique text is added as stored blocks;
+// the result is an ordinary gzip stream that costs a few copies.
 
-// block is a piece of filler HTML and its deflate form, cut at a byte border.
+// block is a piece of filler HTML and its deflate form, ending at a byte boundary.
 type block struct {
 	plain    []byte
 	deflated func() []byte
@@ -29,7 +29,7 @@ var gzipHeader = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}
 // deflateEnd is an empty, final stored block.
 var deflateEnd = []byte{1, 0, 0, 0xff, 0xff}
 
-// body collects one response, plain or gzipped.
+// body builds one response body, plain or gzipped.
 type body struct {
 	out    []byte
 	lit    []byte // unique text not yet flushed (gzip only)
@@ -37,7 +37,7 @@ type body struct {
 	crc    uint32
 	length uint32
 
-	anchors anchors // scratch of the page being rendered
+	anchors anchors // scratch space of the page being rendered
 }
 
 func (b *body) reset(gzip bool) {
@@ -76,7 +76,7 @@ func (b *body) num(n int) {
 	}
 }
 
-// filler appends a prepared block.
+// filler appends a filler block.
 func (b *body) filler(f *block) {
 	if !b.gzip {
 		b.out = append(b.out, f.plain...)
@@ -119,8 +119,8 @@ func (b *body) finish() []byte {
 	return b.out
 }
 
-// deflateBlock compresses text on its own and ends at a byte border, without
-// the final-block mark, so that it can be joined with others.
+// deflateBlock compresses text separately and ends at a byte boundary, without the
+// final-block mark, so that blocks can be joined.
 func deflateBlock(text []byte) []byte {
 	var buf bytes.Buffer
 	w, err := flate.NewWriter(&buf, flate.BestCompression)

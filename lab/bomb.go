@@ -12,11 +12,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A bomb compresses one block and repeats its compressed form, so that it
-// costs the lab next to nothing. Each is made when it is first asked for.
+// A bomb compresses one block and repeats its compressed form, so that it costs the lab
+// almost nothing. Each is made at the first request.
 const (
 	bombBlock  = 1 << 20
-	bombBlocks = 1 << 10 // a bomb unfolds to 1 GiB
+	bombBlocks = 1 << 10 // a bomb decompresses to 1 GiB
 )
 
 var (
@@ -30,7 +30,7 @@ var (
 	})
 )
 
-// bombExhibits are answers that unfold to far more than was sent.
+// bombExhibits are responses that decompress to far more than was sent.
 var bombExhibits = []Exhibit{
 	{Path: "/exhibit/bomb/br", About: "13 KB of brotli that decompress to one gigabyte", serve: func(x *exchange) { x.encoded(htmlType, "br", brBomb()) }},
 	{Path: "/exhibit/bomb/zstd", About: "118 KB of zstd that decompress to one gigabyte", serve: func(x *exchange) { x.encoded(htmlType, "zstd", zstdBomb()) }},
@@ -53,7 +53,7 @@ var bombExhibits = []Exhibit{
 
 const nestedCodings = 1000
 
-// gzipBomb is head followed by so many blocks of one byte.
+// gzipBomb is head followed by this many blocks of one byte.
 func gzipBomb(head string, fill byte, blocks int) []byte {
 	plain := bytes.Repeat([]byte{fill}, bombBlock)
 	packed := deflateBlock(plain)
@@ -71,9 +71,9 @@ func gzipBomb(head string, fill byte, blocks int) []byte {
 	return binary.LittleEndian.AppendUint32(b.out, uint32(len(head)+blocks*bombBlock))
 }
 
-// brotliBomb is so many blocks of zero bytes, at least two. The encoder ends
-// each flush at a byte border, and from the second block on it has the same
-// history and so writes the same bytes; a test unfolds it.
+// brotliBomb is this many blocks of zero bytes, at least two. The encoder ends each flush
+// at a byte boundary, and from the second block on it has the same history and so writes
+// the same bytes; a test decompresses it.
 func brotliBomb(blocks int) []byte {
 	var buf bytes.Buffer
 	w := brotli.NewWriterLevel(&buf, brotli.DefaultCompression)
@@ -91,7 +91,7 @@ func brotliBomb(blocks int) []byte {
 	return append(out, all[cut[1]:]...)
 }
 
-// zstdFrame is one whole zstd frame; frames may follow each other.
+// zstdFrame is one complete zstd frame; frames may be concatenated.
 func zstdFrame(plain []byte) []byte {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	must(0, err)
@@ -101,7 +101,7 @@ func zstdFrame(plain []byte) []byte {
 
 func gzipOnce(plain []byte) []byte { return gzipNested(plain, 1, gzip.DefaultCompression) }
 
-// gzipNested wraps text in so many layers of gzip.
+// gzipNested wraps text in this many layers of gzip.
 func gzipNested(plain []byte, layers, level int) []byte {
 	w, err := gzip.NewWriterLevel(nil, level)
 	must(0, err)

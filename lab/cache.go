@@ -6,32 +6,32 @@ import (
 )
 
 const (
-	cacheTTL   = 5 * time.Minute        // how long the cache in front keeps a page
-	cacheCold  = 150 * time.Millisecond // what a page costs that the cache has not
-	cacheShare = 16                     // one page in so many is never kept,
-	// and of those every other one because it sets a cookie.
+	cacheTTL   = 5 * time.Minute        // how long the cache keeps a page
+	cacheCold  = 150 * time.Millisecond // origin time of an uncached page
+	cacheShare = 16                     // one page in this many is never cached,
+	// and every other one of these because it sets a cookie.
 	cacheCookie = 2 * cacheShare
 )
 
-// cacheResult is what the cache in front of a host did for a page.
+// cacheResult is what the cache in front of a host did.
 type cacheResult uint8
 
 const (
-	cacheOff     cacheResult = iota // there is none
-	cacheHit                        // the page was there
+	cacheOff     cacheResult = iota // there is no cache
+	cacheHit                        // the page was cached
 	cacheMiss                       // it was not
-	cacheExpired                    // it was, too old
-	cacheBypass                     // it is never kept
+	cacheExpired                    // it was, but expired
+	cacheBypass                     // it is never cached
 )
 
-// neverKept tells whether a cache never keeps a page.
+// neverKept reports whether a page is never cached.
 func neverKept(page int) bool { return page%cacheShare == cacheShare-1 }
 
-// cacheState is what a cache holds: when each page was last filled in.
+// cacheState is the content of a cache: when each page was last stored.
 type cacheState map[int]time.Time
 
-// look asks for a page at an instant and fills it in if it was not there. age
-// is how long a hit has been kept, ttl how long one is.
+// look looks a page up and stores it if it was not cached. age is the age of a hit, ttl
+// the lifetime of a page.
 func (s *cacheState) look(page int, now time.Time, ttl time.Duration) (r cacheResult, age time.Duration) {
 	if neverKept(page) {
 		return cacheBypass, 0
@@ -50,7 +50,7 @@ func (s *cacheState) look(page int, now time.Time, ttl time.Duration) (r cacheRe
 	return cacheMiss, 0
 }
 
-// cacheStyle is how one kind of cache reports in headers, by result.
+// cacheStyle is the response headers of one kind of cache, by result.
 type cacheStyle struct {
 	Choice
 	header string
@@ -80,7 +80,7 @@ var cacheStyles = []cacheStyle{
 	},
 }
 
-// CacheStyles lists what [Site.Cache] may be.
+// CacheStyles lists the values of [Site.Cache].
 func CacheStyles() []Choice {
 	list := make([]Choice, len(cacheStyles))
 	for i := range cacheStyles {
@@ -89,9 +89,9 @@ func CacheStyles() []Choice {
 	return list
 }
 
-// throughCache passes a page request through the cache in front of the host:
-// cold pages cost time, and headers say what happened. It reports whether there
-// is nothing left to say: the client left meanwhile, or the origin refused.
+// throughCache passes a page request through the cache in front of the host: uncached
+// pages take time, and headers report the result. done means that no response is needed:
+// the client disconnected, or the origin refused.
 func (x *exchange) throughCache() (done bool) {
 	ttl := x.host.site.CacheTTL
 	if ttl == 0 {
@@ -101,7 +101,7 @@ func (x *exchange) throughCache() (done bool) {
 	result, age := x.tally.cache.look(x.page, time.Now(), ttl)
 	x.tally.mu.Unlock()
 	x.cached = result
-	if result != cacheHit && x.askOrigin() {
+	if result != cacheHit && x.generatePage() {
 		x.tally.mu.Lock()
 		delete(x.tally.cache, x.page)
 		x.tally.mu.Unlock()
@@ -126,7 +126,7 @@ func (x *exchange) throughCache() (done bool) {
 	return false
 }
 
-// countCache counts what the cache did for a page that was delivered.
+// countCache counts the cache result of a delivered page.
 func (c *HostStats) countCache(r cacheResult) {
 	switch r {
 	case cacheHit:

@@ -9,56 +9,54 @@ import (
 	"strings"
 )
 
-// Config describes a lab. The zero value is the lab of one host of every
-// temper on the loopback; the same Config always serves the same web.
+// Config describes a lab. The zero value has one host of every profile on loopback; the
+// same Config always serves the same web.
 type Config struct {
-	// Seed is the seed of everything.
+	// Seed seeds all random choices.
 	Seed uint64
 
 	// Hosts are the hosts to serve; nil means [Mixed].
 	Hosts []HostSpec
 
-	// Listen is the address to listen on, by default all addresses of this
-	// machine at port 8780: only so does the lab own the whole of 127.0.0.0/8.
+	// Listen is the address to listen on; by default all addresses of this machine at
+	// port 8780, because only then the lab has all of 127.0.0.0/8.
 	Listen string
 
-	// TLS serves https instead of http on Listen, and links say so.
+	// TLS serves https instead of http on Listen; links use it.
 	TLS bool
 
-	// ListenTLS is where hosts with a certificate of their own serve https
-	// while the others serve http; it is used only when there are such hosts
-	// and TLS is off. By default port 8743.
+	// ListenTLS is where hosts with their own certificate serve https while the others
+	// serve http; it is used only if there are such hosts and TLS is off. By default
+	// port 8743.
 	ListenTLS string
 
 	// NoHTTP2 offers only HTTP/1.1 to https clients.
 	NoHTTP2 bool
 
-	// PublicPort is the port that links name; zero means the port listened on.
+	// PublicPort is the port in links; zero means the listening port.
 	PublicPort int
 
-	// Address says how links name hosts. Both ways are always understood.
+	// Address says how links name hosts. Requests may always use both ways.
 	Address Address
 
-	// Domain is the domain of all hosts; of their names only the first label
-	// stays. By default hosts keep their own domains, and those without one
-	// live in lab.test. With the domain "test" each host is a registrable
-	// domain of its own.
+	// Domain is the domain of all hosts; only the first label of their names is kept.
+	// By default hosts keep their own domains, and those without one are in lab.test.
+	// With the domain "test" each host is its own registrable domain.
 	Domain string
 
-	// Addr is the address that the built-in DNS gives for every host; by
-	// default each host's own address 127.1.x.y. Set it to 127.0.0.1 where
-	// only that address is routed (macOS), or to the address that network
-	// namespaces see.
+	// Addr is the address that the built-in DNS returns for every host; by default
+	// each host's own address 127.1.x.y. Set it to 127.0.0.1 where only that address
+	// is routed (macOS), or to the address visible in network namespaces.
 	Addr netip.Addr
 
-	// Clients may use the lab besides this machine itself.
+	// Clients may use the lab, in addition to this machine.
 	Clients []netip.Prefix
 
 	// DNS is the built-in resolver.
 	DNS DNS
 
-	// Log is how many requests the log keeps: zero means 10,000, a negative
-	// number none.
+	// Log is how many requests the log keeps: zero means 10,000, a negative number
+	// none.
 	Log int
 }
 
@@ -77,7 +75,7 @@ const (
 	defaultLog       = 10_000
 )
 
-// withDefaults returns a copy in which every choice is made.
+// withDefaults returns a copy with all defaults set.
 func (c Config) withDefaults() Config {
 	if c.Hosts == nil {
 		c.Hosts = Mixed()
@@ -111,7 +109,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate reports every setting that makes no sense, by field.
+// Validate reports every invalid setting, by field.
 func (c Config) Validate() error { return c.withDefaults().validate() }
 
 func (c Config) validate() error {
@@ -148,11 +146,11 @@ func (c Config) validate() error {
 	return errors.Join(problems...)
 }
 
-// validateHosts checks the hosts, a temper that many share only once.
+// validateHosts checks the hosts; a profile shared by many is checked once.
 func (c Config) validateHosts() []error {
 	var problems []error
 	names := make(map[string]int, len(c.Hosts))
-	var sound *Site // of a host whose temper was found sound
+	var sound *Site // of a host whose profile was found valid
 	for i := range c.Hosts {
 		h := &c.Hosts[i]
 		where := fmt.Sprintf("Hosts[%d] %q", i, h.Name)
@@ -187,7 +185,7 @@ func (c Config) validateHosts() []error {
 	return problems
 }
 
-// isHostName tells what a Host header and a DNS question can both carry.
+// isHostName reports whether s is valid in a Host header and a DNS query.
 func isHostName(s string) bool {
 	if len(s) > 253 {
 		return false
@@ -206,7 +204,7 @@ func isHostName(s string) bool {
 	return err != nil // an address is not a name
 }
 
-// port is the port links name for what listens on addr.
+// port is the port in links for what listens on addr.
 func (c *Config) port(addr string) int {
 	if c.PublicPort != 0 {
 		return c.PublicPort
@@ -222,7 +220,7 @@ func (c *Config) port(addr string) int {
 	return n
 }
 
-// admits says whether a client may use the lab.
+// admits reports whether a client may use the lab.
 func (c *Config) admits(client netip.Addr) bool {
 	client = client.Unmap()
 	if client.IsLoopback() {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// controlPrefix begins the control paths. They answer on any host, known or
-// not, and are never counted.
+// controlPrefix is the prefix of control paths. They work on any host, known or not, and
+// are never counted.
 const controlPrefix = "/__lab/"
 
 func isControl(path string) bool { return strings.HasPrefix(path, controlPrefix) }
@@ -33,7 +33,7 @@ func (l *Lab) control(w http.ResponseWriter, r *http.Request) {
 	case "reset":
 		l.Reset()
 		fmt.Fprintln(w, "ok")
-	case "epoch": // let a share of the pages change
+	case "epoch": // change a share of the pages
 		fmt.Fprintln(w, l.NextEpoch())
 	case "ca.pem":
 		pem, err := l.CertificatePEM()
@@ -52,6 +52,6 @@ func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", " ")
-	// What is encoded is ours; a client that has gone away is no concern.
+	// Our own data always encodes; a client that disconnected does not matter.
 	_ = enc.Encode(v)
 }

@@ -2,6 +2,5 @@
 
 package lab
 
-// cpuSeconds is the processor time this process has used; it is not known
-// here.
+// cpuSeconds is the CPU time of this process; it is not known on this platform.
 func cpuSeconds() float64 { return 0 }

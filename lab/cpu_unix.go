@@ -4,7 +4,7 @@ package lab
 
 import "syscall"
 
-// cpuSeconds is the processor time this process has used, or 0 if unknown.
+// cpuSeconds is the CPU time of this process, or 0 if unknown.
 func cpuSeconds() float64 {
 	var ru syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) != nil {

@@ -14,43 +14,41 @@ import (
 	"time"
 )
 
-// DNS is the resolver inside the lab. It answers for the hosts, for the names
-// of [DNSExhibits] and for Names, over UDP and TCP, and says NXDOMAIN to the
-// rest. Give it to a crawler where 127.x.y.z is not routed, or to test what a
-// crawler makes of hostile answers.
+// DNS configures the built-in name server. It answers for the hosts, for the names of
+// [DNSExhibits] and for Names, over UDP and TCP, and with NXDOMAIN for the rest. Use it
+// where 127.x.y.z is not routed, or to test a crawler with hostile answers.
 type DNS struct {
 	Listen   string            // address for UDP and TCP; "" means off
-	TTL      time.Duration     // of every answer; zero means 5 minutes
-	Wildcard bool              // every name there is resolves to the lab, and is served by host 0
-	Delay    time.Duration     // before every answer
+	TTL      time.Duration     // of every response; zero means 5 minutes
+	Wildcard bool              // every name resolves to the lab, and is served by host 0
+	Delay    time.Duration     // before every response
 	Names    map[string]Script // further names; their requests are served by host 0
 }
 
-// Script is what a name answers: the first query of a type gets the first
-// step, the second the second, and the last step all that follow.
+// Script is a sequence of answers for a name: the first query of a type gets the first
+// step, the second the second, and the last step is repeated.
 type Script []Step
 
-// Step is one answer. An A query gets the IPv4 addresses, an AAAA query the
-// others.
+// Step is one answer. An A query gets the IPv4 addresses, an AAAA query the others.
 type Step struct {
 	Addrs    []netip.Addr  // a zero Addr is the address of the lab
 	CNAME    string        // the name is an alias of this one; a host's addresses follow
 	RCode    RCode         // anything but NoError comes alone
-	TTL      time.Duration // zero means that of the DNS, less means 0
-	Delay    time.Duration // before the answer
-	Drop     bool          // no answer at all
-	Truncate bool          // over UDP say only: ask again over TCP
+	TTL      time.Duration // zero means that of the DNS, negative means 0
+	Delay    time.Duration // before the response
+	Drop     bool          // no response at all
+	Truncate bool          // over UDP reply only: retry over TCP
 }
 
-// DNSStats counts queries since the lab was made or reset.
+// DNSStats counts queries since the lab started or was reset.
 type DNSStats struct {
 	Queries  int64 `json:"queries"`
-	TCP      int64 `json:"tcp"`      // of those, over TCP
-	NXDomain int64 `json:"nxdomain"` // answered so
-	Dropped  int64 `json:"dropped"`  // not answered on purpose
+	TCP      int64 `json:"tcp"`      // of these, over TCP
+	NXDomain int64 `json:"nxdomain"` // answered with NXDOMAIN
+	Dropped  int64 `json:"dropped"`  // not answered, on purpose
 }
 
-// dnsTally counts queries and remembers how far each script is.
+// dnsTally counts queries and the position in each script.
 type dnsTally struct {
 	queries, tcp, nxdomain, dropped atomic.Int64
 
@@ -67,7 +65,7 @@ func (t *dnsTally) stats() DNSStats {
 	return DNSStats{Queries: t.queries.Load(), TCP: t.tcp.Load(), NXDomain: t.nxdomain.Load(), Dropped: t.dropped.Load()}
 }
 
-// step gives the step of a script that is due for one more query.
+// step returns the step of a script for one more query.
 func (t *dnsTally) step(s Script, name string, qtype uint16) Step {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,7 +83,7 @@ func (t *dnsTally) step(s Script, name string, qtype uint16) Step {
 const (
 	defaultTTL = 5 * time.Minute
 
-	maxDNSWaiting = 1024             // answers that may be delayed at once; more queries are dropped
+	maxDNSWaiting = 1024             // concurrently delayed answers; more queries are dropped
 	maxDNSConns   = 64               // TCP connections at once; more wait
 	dnsIdle       = 10 * time.Second // for the next query on a TCP connection
 )
@@ -127,7 +125,7 @@ func (d *DNS) validate() error {
 	return errors.Join(problems...)
 }
 
-// resolve decides about one question; drop means that no answer is given.
+// resolve answers one question; drop means that no reply is sent.
 func (l *Lab) resolve(q question, tcp bool) (r reply, delay time.Duration, drop bool) {
 	t := &l.rec.Load().dns
 	t.queries.Add(1)
@@ -173,7 +171,7 @@ func (l *Lab) reply(step Step, tcp bool) reply {
 	return r
 }
 
-// address is what the DNS gives for host n.
+// address is the address of host n in the DNS.
 func (l *Lab) address(n int) netip.Addr {
 	if l.cfg.Addr.IsValid() {
 		return l.cfg.Addr
@@ -181,7 +179,7 @@ func (l *Lab) address(n int) netip.Addr {
 	return hostAddr(n)
 }
 
-// dnsReply answers one message, or gives nil if there is nothing to say.
+// dnsReply replies to one message; nil means no reply.
 func (l *Lab) dnsReply(query []byte, tcp bool) (out []byte, delay time.Duration) {
 	q, ok := parseQuery(query)
 	if !ok {
@@ -198,7 +196,7 @@ func (l *Lab) dnsReply(query []byte, tcp bool) (out []byte, delay time.Duration)
 	return appendReply(nil, query, q, r, limit), delay
 }
 
-// serveDNS answers over UDP until pc is closed.
+// serveDNS serves UDP until pc is closed.
 func (l *Lab) serveDNS(ctx context.Context, pc net.PacketConn) error {
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
@@ -235,7 +233,7 @@ func (l *Lab) serveDNS(ctx context.Context, pc net.PacketConn) error {
 	}
 }
 
-// serveDNSTCP answers over TCP until ln is closed.
+// serveDNSTCP serves TCP until ln is closed.
 func (l *Lab) serveDNSTCP(ctx context.Context, ln net.Listener) error {
 	var conns sync.WaitGroup
 	defer conns.Wait()
@@ -260,8 +258,8 @@ func (l *Lab) serveDNSTCP(ctx context.Context, ln net.Listener) error {
 	}
 }
 
-// serveDNSConn answers the queries of one connection until it ends, falls
-// silent, or a script says to drop a query.
+// serveDNSConn serves one connection until it ends, is idle for too long, or a script
+// drops a query.
 func (l *Lab) serveDNSConn(ctx context.Context, conn net.Conn) {
 	for {
 		if conn.SetDeadline(time.Now().Add(dnsIdle+l.cfg.DNS.Delay)) != nil {
@@ -285,7 +283,7 @@ func (l *Lab) serveDNSConn(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// sleep waits, and says whether ctx ended meanwhile.
+// sleep waits, and reports whether ctx ended meanwhile.
 func sleep(ctx context.Context, d time.Duration) (ended bool) {
 	if d == 0 {
 		return ctx.Err() != nil
@@ -300,8 +298,8 @@ func sleep(ctx context.Context, d time.Duration) (ended bool) {
 	}
 }
 
-// listenDNS opens one port for UDP and TCP. A port of 0 may be free for one
-// and taken for the other, so that is tried a few times.
+// listenDNS opens one port for UDP and TCP. A random port may be free for one and taken
+// for the other, so it retries a few times.
 func listenDNS(ctx context.Context, addr string) (net.PacketConn, net.Listener, error) {
 	const tries = 8
 	var lc net.ListenConfig

@@ -15,8 +15,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// resolver asks the lab's DNS the way Go programs do, over UDP and, when told
-// to, TCP.
+// resolver queries the lab's DNS as Go programs do, over UDP and, if truncated, TCP.
 func resolver(l *Lab) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		var d net.Dialer
@@ -71,8 +70,8 @@ func TestDNSWildcard(t *testing.T) {
 	}
 }
 
-// dnsShows is what each odd name answers to A queries, one per query, and to
-// an AAAA query.
+// dnsShows are the answers of each unusual name to A queries, one per query, and to an
+// AAAA query.
 var dnsShows = map[string]struct {
 	a    []string
 	aaaa string
@@ -95,7 +94,7 @@ var dnsShows = map[string]struct {
 	"cname-loop.dns.test": {[]string{"cname-loop.dns.test."}, "cname-loop.dns.test."},
 }
 
-// query builds a question with an independent implementation.
+// query builds a query with an independent implementation.
 func query(t testing.TB, name string, qtype dnsmessage.Type) []byte {
 	t.Helper()
 	b := dnsmessage.NewBuilder(nil, dnsmessage.Header{ID: 4711, RecursionDesired: true})
@@ -112,8 +111,8 @@ func query(t testing.TB, name string, qtype dnsmessage.Type) []byte {
 	return msg
 }
 
-// describe asks the lab without a socket and reads the answer with an
-// independent implementation.
+// describe queries the lab without a socket and parses the reply with an independent
+// implementation.
 func describe(t testing.TB, l *Lab, name string, qtype dnsmessage.Type, tcp bool) string {
 	t.Helper()
 	out, delay := l.dnsReply(query(t, name, qtype), tcp)
@@ -183,7 +182,7 @@ func TestDNSExhibits(t *testing.T) {
 	if len(dnsShows) != len(DNSExhibits()) {
 		t.Errorf("%d names, %d cases", len(DNSExhibits()), len(dnsShows))
 	}
-	// A script of one's own, and an alias of a host.
+	// A script from the Config, and an alias of a host.
 	for _, want := range []string{"h1.lab.test. 127.1.0.2", "RCodeNameError", "RCodeNameError"} {
 		if got := describe(t, l, "alias.test", dnsmessage.TypeA, false); got != want {
 			t.Errorf("alias: %q, want %q", got, want)
@@ -198,7 +197,7 @@ func TestDNSExhibits(t *testing.T) {
 	}
 }
 
-// TestDNSOverSockets asks for odd names over real sockets.
+// TestDNSOverSockets queries unusual names over real sockets.
 func TestDNSOverSockets(t *testing.T) {
 	l, _ := start(t, Config{Hosts: Uniform(2, Plain()), DNS: DNS{
 		Listen: "127.0.0.1:0", TTL: time.Minute, Delay: 5 * time.Millisecond,
@@ -213,7 +212,7 @@ func TestDNSOverSockets(t *testing.T) {
 		t.Errorf("many.dns.test: %d addresses, %v", len(addrs), err)
 	}
 	if l.Stats().DNS.TCP == 0 {
-		t.Error("nobody asked over TCP")
+		t.Error("no query over TCP")
 	}
 	// Several queries on one connection, the last one dropped.
 	conn, err := net.Dial("tcp", l.DNSAddr().String())

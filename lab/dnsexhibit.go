@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// DNSExhibit is a name of the built-in DNS with an odd answer.
+// DNSExhibit is a name of the built-in DNS with an unusual answer.
 type DNSExhibit struct {
 	Name   string
 	About  string
 	script Script
 }
 
-// DNSExhibits lists the odd names. Each also has an AAAA answer: an empty one
-// unless the line says otherwise.
+// DNSExhibits lists the unusual names. Each also has an AAAA answer, empty unless stated
+// otherwise.
 func DNSExhibits() []DNSExhibit { return append([]DNSExhibit(nil), dnsExhibits...) }
 
 var (
-	labAddr  = netip.Addr{}                                 // stands for the lab itself
-	afar     = netip.AddrFrom4([4]byte{203, 0, 113, 7})     // looks public; documentation range, routed nowhere
-	private  = netip.AddrFrom4([4]byte{10, 0, 0, 5})        //
-	metadata = netip.AddrFrom4([4]byte{169, 254, 169, 254}) // where clouds keep secrets
+	labAddr           = netip.Addr{}                                 // the lab itself
+	documentationAddr = netip.AddrFrom4([4]byte{203, 0, 113, 7})     // looks public; documentation range, not routed
+	private           = netip.AddrFrom4([4]byte{10, 0, 0, 5})        //
+	metadata          = netip.AddrFrom4([4]byte{169, 254, 169, 254}) // cloud metadata service
 )
 
 const slowDNS = 3 * time.Second
@@ -30,9 +30,9 @@ var dnsExhibits = []DNSExhibit{
 		{Addrs: []netip.Addr{labAddr}, TTL: -1}, {Addrs: []netip.Addr{private}, TTL: -1},
 	}},
 	{"rebind-in.dns.test", "203.0.113.7 on the first query, the lab afterwards, TTL 0", Script{
-		{Addrs: []netip.Addr{afar}, TTL: -1}, {Addrs: []netip.Addr{labAddr}, TTL: -1},
+		{Addrs: []netip.Addr{documentationAddr}, TTL: -1}, {Addrs: []netip.Addr{labAddr}, TTL: -1},
 	}},
-	{"mixed.dns.test", "203.0.113.7 and 10.0.0.5 in one answer", Script{{Addrs: []netip.Addr{afar, private}}}},
+	{"mixed.dns.test", "203.0.113.7 and 10.0.0.5 in one answer", Script{{Addrs: []netip.Addr{documentationAddr, private}}}},
 	{"mixed-lab.dns.test", "the lab and 169.254.169.254 in one answer", Script{{Addrs: []netip.Addr{labAddr, metadata}}}},
 	{"mixed-v6.dns.test", "A is the lab, AAAA is the mapped ::ffff:10.0.0.5", Script{
 		{Addrs: []netip.Addr{labAddr, netip.AddrFrom16(private.As16())}},

@@ -10,10 +10,10 @@ import (
 const (
 	dnsHeader   = 12
 	dnsClassIN  = 1
-	dnsUDPBytes = 512 // a longer reply over UDP is cut, and says so
+	dnsUDPBytes = 512 // a longer reply over UDP is truncated
 )
 
-// Record types the lab knows.
+// Supported record types.
 const (
 	typeA     = 1
 	typeCNAME = 5
@@ -23,7 +23,7 @@ const (
 // RCode is the outcome of a DNS query.
 type RCode uint8
 
-// The outcomes the lab can give.
+// The outcomes the lab supports.
 const (
 	NoError  RCode = 0
 	ServFail RCode = 2
@@ -48,7 +48,7 @@ func parseQuery(q []byte) (question, bool) {
 	for i < len(q) && q[i] != 0 {
 		end := i + 1 + int(q[i])
 		if q[i] > 63 || end >= len(q) || bytes.IndexByte(q[i+1:end], '.') >= 0 {
-			return question{}, false // a dot inside a label would read as two
+			return question{}, false // a dot inside a label would look like two labels
 		}
 		if name.Len() > 0 {
 			name.WriteByte('.')
@@ -63,22 +63,22 @@ func parseQuery(q []byte) (question, bool) {
 	return question{name: strings.ToLower(name.String()), qtype: binary.BigEndian.Uint16(q[i-4:]), end: i}, true
 }
 
-// reply is what to answer.
+// reply is the reply to send.
 type reply struct {
 	rcode     RCode
-	cname     string       // the name asked for is an alias of this one
+	cname     string       // the queried name is an alias of this one
 	addrs     []netip.Addr // of the name, or of the alias
 	ttl       uint32       // seconds
 	truncated bool
 }
 
-// appendReply writes the answer to a query whose question has been read. A
-// limit above zero cuts a reply that is longer.
+// appendReply writes the reply to a parsed query. A limit above zero truncates a longer
+// reply.
 func appendReply(dst, query []byte, q question, r reply, limit int) []byte {
 	start := len(dst)
 	dst = append(dst, query[:q.end]...)
 	head := dst[start:]
-	head[2], head[3] = 0x84|query[2]&1, byte(r.rcode) // answer, authoritative, keep RD
+	head[2], head[3] = 0x84|query[2]&1, byte(r.rcode) // reply, authoritative, keep RD
 	clear(head[6:dnsHeader])
 	if r.truncated {
 		head[2] |= 0x02

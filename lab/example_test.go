@@ -10,8 +10,8 @@ import (
 	"headway/lab/temper"
 )
 
-// A farm of equal hosts that answer 429 above two requests a second, asked
-// three times without any network.
+// Create equal hosts that respond 429 above two requests per second, and send three
+// requests without a network.
 func ExampleNew() {
 	t := lab.Plain()
 	t.Site.Pages = 50
@@ -34,7 +34,7 @@ func ExampleNew() {
 	// refusals: 1
 }
 
-// The same tempers without a lab, in a time of one's own.
+// Use a profile without a lab, in virtual time.
 func ExampleFindTemper() {
 	shop, _ := lab.FindTemper("shop")
 	state := temper.NewState(1, 0)

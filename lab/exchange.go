@@ -10,8 +10,8 @@ import (
 	"headway/lab/temper"
 )
 
-// exchange is one request and its answer. It is the ResponseWriter of all
-// handlers, so that every status and every byte is counted in one place.
+// exchange is one request and its response. It is the ResponseWriter of all handlers, so
+// that every status and every byte is counted in one place.
 type exchange struct {
 	http.ResponseWriter
 	lab  *Lab
@@ -25,17 +25,17 @@ type exchange struct {
 	tally     *tally // of the host
 	started   time.Time
 	verdict   temper.Verdict
-	status    int           // of the final answer; 0 until there is one
-	announced time.Duration // how long a Retry-After asks to stay away
+	status    int           // of the final response; 0 until there is one
+	announced time.Duration // duration of the announced Retry-After
 	left      bool          // no longer counted as in flight
 	gaveUp    bool          // counted as unanswered
-	challenge bool          // the answer is a challenge, whatever the path holds
+	challenge bool          // the response is a challenge, whatever the path
 	cached    cacheResult
 
 	body body
 }
 
-// begin takes in a request, counts it and asks the host's temper about it.
+// begin starts a request, counts it and applies the host's profile.
 func (x *exchange) begin(l *Lab, w http.ResponseWriter, r *http.Request, h *vhost) {
 	scratch := x.body
 	*x = exchange{ResponseWriter: w, lab: l, req: r, host: h, path: r.URL.Path, rec: l.rec.Load(), body: scratch}
@@ -44,7 +44,7 @@ func (x *exchange) begin(l *Lab, w http.ResponseWriter, r *http.Request, h *vhos
 	x.rec.begin(x)
 }
 
-// end notes that the exchange is over and drops what it refers to.
+// end ends the exchange and drops its references.
 func (x *exchange) end() {
 	x.leave()
 	x.giveUp()
@@ -52,7 +52,7 @@ func (x *exchange) end() {
 	*x = exchange{body: scratch}
 }
 
-// giveUp counts a request that has no answer and will get none.
+// giveUp counts a request that will get no response.
 func (x *exchange) giveUp() {
 	if x.status == 0 && !x.gaveUp {
 		x.gaveUp = true
@@ -60,26 +60,26 @@ func (x *exchange) giveUp() {
 	}
 }
 
-// Unwrap lets a ResponseController reach the connection.
+// Unwrap gives a ResponseController access to the connection.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-// WriteHeader counts the answer before the client can see it, so that counts
-// are exact for a client that asks for them next.
+// WriteHeader counts the response before the client can see it, so that counts are exact
+// for a client that reads them next.
 func (x *exchange) WriteHeader(status int) {
 	if status >= http.StatusOK && x.status == 0 {
 		x.status = status
-		x.rec.answered(x)
+		x.rec.countResponse(x)
 	}
 	x.ResponseWriter.WriteHeader(status)
 }
 
-// Write counts the bytes, again before the client can see them.
+// Write counts the bytes, also before the client can see them.
 func (x *exchange) Write(p []byte) (int, error) {
 	if x.status == 0 {
 		x.WriteHeader(http.StatusOK)
 	}
 	if x.req.Method == http.MethodHead {
-		return x.ResponseWriter.Write(p) // which drops it
+		return x.ResponseWriter.Write(p) // drops it
 	}
 	x.tally.bytes.Add(int64(len(p)))
 	n, err := x.ResponseWriter.Write(p)
@@ -89,10 +89,10 @@ func (x *exchange) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// put writes bytes to a client that may have gone away, which is no concern.
+// put writes bytes; a client that disconnected does not matter.
 func (x *exchange) put(p []byte) { _, _ = x.Write(p) }
 
-// answer does as the temper says, and serves the path if it has nothing to say.
+// answer does what the profile decided, by default serving the path.
 func (x *exchange) answer() {
 	if x.verdict.Wait > 0 && x.pause(x.verdict.Wait) {
 		return
@@ -114,7 +114,7 @@ func (x *exchange) answer() {
 	}
 }
 
-// serve writes what the path holds.
+// serve writes the content of the path.
 func (x *exchange) serve() {
 	switch x.kind {
 	case kindPage:
@@ -139,7 +139,7 @@ func (x *exchange) serve() {
 	}
 }
 
-// born is when all pages were written; each change makes one an hour younger.
+// born is the date of all unchanged pages; each change adds an hour.
 var born = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func (x *exchange) servePage() {
@@ -161,7 +161,7 @@ func (x *exchange) servePage() {
 	x.send(htmlType)
 }
 
-// bornDate is the header of all pages that have never changed: most of them.
+// bornDate is the Last-Modified of unchanged pages: most of them.
 var bornDate = []string{born.Format(http.TimeFormat)}
 
 func lastModified(version int, modified time.Time) []string {
@@ -183,7 +183,7 @@ func notModified(r *http.Request, etag string, modified time.Time) bool {
 	return err == nil && !modified.After(since)
 }
 
-// serveSide writes a page beside the linked ones; in a trap it leads on.
+// serveSide writes a page that is not a linked one; in a trap it links further.
 func (x *exchange) serveSide() {
 	if t := trapOf(x.path); t != nil {
 		x.small(t.name, t.next(x.path, x.req.URL.RawQuery)...)
@@ -194,7 +194,7 @@ func (x *exchange) serveSide() {
 
 const htmlType = "text/html; charset=utf-8"
 
-// Header values that every page shares.
+// Header values shared by all pages.
 var (
 	typeHTML     = []string{htmlType}
 	codingGzip   = []string{"gzip"}
@@ -223,14 +223,13 @@ func (x *exchange) send(contentType string) {
 	x.put(out)
 }
 
-// tailBytes is the part of a body that is sent after the request has stopped
-// counting as in flight. A client that has read an answer to its end may send
-// the next request before the handler of the first returns; it must not look
-// as if it had sent two at once.
+// tailBytes is the part of a body that is sent after the request has stopped counting as
+// in flight. A client that has read a response to its end may send the next request
+// before the handler of the first returns; that must not count as two concurrent
+// requests.
 const tailBytes = 64 << 10
 
-// leave ends the request as far as the host's temper and the count of
-// concurrent requests go.
+// leave ends the request for the host's profile and the count of concurrent requests.
 func (x *exchange) leave() {
 	if !x.left {
 		x.left = true
@@ -244,14 +243,14 @@ func (x *exchange) small(title string, hrefs ...string) {
 	x.send(htmlType)
 }
 
-// refuse sends a bare status and, in one form or none, when to come back.
+// refuse sends a status without a body and, depending on form, a Retry-After.
 func (x *exchange) refuse(status int, form temper.Form, wait time.Duration) {
 	x.announce(time.Now().Add(x.host.rules.Skew), form, wait)
 	x.WriteHeader(status)
 }
 
-// announce sets Retry-After by a clock that shows now. A date is read against
-// the Date header, so that one comes from the same instant.
+// announce sets Retry-After according to a clock that shows now. A client compares a date
+// with the Date header, so both come from the same time.
 func (x *exchange) announce(now time.Time, form temper.Form, wait time.Duration) {
 	value := form.Value(now, wait)
 	if value == "" {
@@ -269,7 +268,7 @@ func (x *exchange) fail503() { x.refuse(http.StatusServiceUnavailable, temper.Se
 
 func (x *exchange) notFound() { x.WriteHeader(http.StatusNotFound) }
 
-// pause waits, and says whether the client left or the lab closed meanwhile.
+// pause waits, and reports whether the client disconnected or the lab closed.
 func (x *exchange) pause(d time.Duration) (gone bool) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -287,25 +286,25 @@ func (x *exchange) reset() {
 	x.giveUp()
 	x.hijack(func(c net.Conn) {
 		if tcp, ok := c.(*net.TCPConn); ok {
-			// Makes Close send RST; if it cannot, the close is cut enough.
+			// Makes Close send RST; without it a plain close has to do.
 			_ = tcp.SetLinger(0)
 		}
 	})
 }
 
-// raw sends bytes that are no valid answer and closes the connection.
+// raw sends bytes that are not a valid response and closes the connection.
 func (x *exchange) raw(status int, bytes string) {
 	x.status = status
-	x.rec.answered(x)
+	x.rec.countResponse(x)
 	x.leave()
 	x.hijack(func(c net.Conn) {
-		n, _ := c.Write([]byte(bytes)) // a client that has gone away is no concern
+		n, _ := c.Write([]byte(bytes)) // a client that disconnected does not matter
 		x.tally.bytes.Add(int64(n))
 	})
 }
 
-// hijack takes the connection from net/http, lets do act on it, closes it.
-// Over HTTP/2 there is no connection to take; the stream is aborted instead.
+// hijack takes the connection from net/http, calls do with it and closes it. Over HTTP/2
+// the stream is aborted instead.
 func (x *exchange) hijack(do func(net.Conn)) {
 	conn, _, err := http.NewResponseController(x.ResponseWriter).Hijack()
 	if err != nil {

@@ -13,21 +13,21 @@ import (
 type Exhibit struct {
 	Path   string
 	About  string
-	Hidden bool // linked from nowhere
+	Hidden bool // not linked
 
 	serve func(x *exchange)
 }
 
-// hidden makes an exhibit that no page links to.
+// hidden returns the exhibit as one that no page links to.
 func (e Exhibit) hidden() Exhibit {
 	e.Hidden = true
 	return e
 }
 
-// Exhibits lists the exhibits in the order in which a front page links them.
+// Exhibits lists the exhibits in the order of their links on a front page.
 func Exhibits() []Exhibit { return append([]Exhibit(nil), exhibits...) }
 
-// exhibits is every exhibit: those below /fault/ first.
+// exhibits are all exhibits: those below /fault/ first.
 var exhibits = concat(faults, bombExhibits, headerExhibits, retryExhibits, redirectExhibits, tagExhibits, titleExhibits, wafExhibits, sitemapExhibits, spaceExhibits)
 
 func concat(lists ...[]Exhibit) (all []Exhibit) {
@@ -37,8 +37,8 @@ func concat(lists ...[]Exhibit) (all []Exhibit) {
 	return all
 }
 
-// faults are the exhibits that [Site.Faults] links to. Their order is part of
-// the bytes of front pages.
+// faults are the exhibits that [Site.Faults] links to. Their order determines the bytes
+// of front pages.
 var faults = []Exhibit{
 	{Path: "/fault/503", About: "503 with Retry-After: 1", serve: (*exchange).fail503},
 	{Path: "/fault/429", About: "429 with Retry-After as a date two seconds ahead", serve: func(x *exchange) {
@@ -93,7 +93,7 @@ var faults = []Exhibit{
 	{Path: "/fault/deep", About: "200,000 nested elements", serve: func(x *exchange) { x.page200(htmlType, strings.Repeat("<div>", 200_000)) }},
 }
 
-// addExhibits links a front page to the exhibits its site asks for.
+// addExhibits adds links to the exhibits of the site to a front page.
 func addExhibits(a *anchors, s *Site) {
 	switch {
 	case s.Exhibits:
@@ -139,26 +139,26 @@ const (
 
 var zeros = make([]byte, 1<<16)
 
-// page200 sends a body as it is.
+// page200 sends a body unchanged.
 func (x *exchange) page200(contentType, body string) {
 	x.Header().Set("Content-Type", contentType)
 	x.put([]byte(body))
 }
 
-// encoded sends bytes that are said to be in an encoding.
+// encoded sends bytes labelled with a content encoding.
 func (x *exchange) encoded(contentType, encoding string, bytes []byte) {
 	x.Header().Set("Content-Type", contentType)
 	x.Header().Set("Content-Encoding", encoding)
 	x.put(bytes)
 }
 
-// redirect sends a Location as it is, valid or not.
+// redirect sends a Location unchanged, valid or not.
 func (x *exchange) redirect(status int, location string) {
 	x.Header()["Location"] = []string{location}
 	x.WriteHeader(status)
 }
 
-// countdown is a chain of redirects that ends at the front page.
+// countdown is a redirect chain that ends at the front page.
 func (x *exchange) countdown() {
 	next := "/"
 	if n, err := strconv.Atoi(strings.TrimPrefix(x.path, "/fault/redirect/")); err == nil && n > 0 {
@@ -167,7 +167,7 @@ func (x *exchange) countdown() {
 	http.Redirect(x, x.req, next, http.StatusFound)
 }
 
-// drip sends a byte a second until the client or the lab has had enough.
+// drip sends a byte per second until the client disconnects or the lab stops.
 func (x *exchange) drip(contentType string) {
 	x.Header().Set("Content-Type", contentType)
 	for range int(hangFor / dripEvery) {

@@ -10,9 +10,8 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-// shows is what an exhibit must answer: a status, pieces of the header in the
-// form "Key: value", and a piece of the body. Where that is not enough, check
-// looks for itself.
+// shows is the expected response of an exhibit: a status, parts of the header as "Key:
+// value", and a part of the body. check is for further checks.
 type shows struct {
 	status int
 	header []string
@@ -40,7 +39,7 @@ func tag(kind, name string, follow bool, header ...string) shows {
 
 func titleOf(text string) shows { return page("<title>" + text + "</title>") }
 
-// exhibitShows has a line for each exhibit.
+// exhibitShows has an entry for each exhibit.
 var exhibitShows = map[string]shows{
 	"/fault/503":         {status: 503, header: []string{"Retry-After: 1"}},
 	"/fault/429":         {check: checkDate(0, http.TimeFormat)},
@@ -208,12 +207,12 @@ func TestExhibits(t *testing.T) {
 	if len(seen) != len(exhibitShows) {
 		t.Errorf("%d exhibits, %d cases", len(seen), len(exhibitShows))
 	}
-	if n := l.Stats().Total.ExhibitHits; n < int64(len(seen))-1 { // one is looked at in virtual time
+	if n := l.Stats().Total.ExhibitHits; n < int64(len(seen))-1 { // one is tested in virtual time
 		t.Errorf("%d hits counted", n)
 	}
 }
 
-// verbatim hides redirects from the client, which would read their Location.
+// verbatim hides redirects from the client, which would parse their Location.
 type verbatim struct{ http.RoundTripper }
 
 func (v verbatim) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -224,7 +223,7 @@ func (v verbatim) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-const redirectOffset = 600 // makes a 3xx a status no client acts on
+const redirectOffset = 600 // turns a 3xx into a status that clients do not act on
 
 // TestMuseum follows the links of the front page of the museum.
 func TestMuseum(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// checkBroken wants an error by the end of the body.
+// checkBroken expects an error before the end of the body.
 func checkBroken(t *testing.T, _ *Lab, c *http.Client, u string) {
 	resp, err := c.Get(u)
 	if err != nil {
@@ -116,9 +116,8 @@ func unzstd(r io.Reader) (io.Reader, error) {
 	return d.IOReadCloser(), nil
 }
 
-// unfolds is how much of a bomb the tests unfold; unfolding it all takes
-// seconds.
-const unfolds = 16 << 20
+// bombBytes is how much of a bomb the tests decompress; all of it would take seconds.
+const bombBytes = 16 << 20
 
 func checkBomb(open func(io.Reader) (io.Reader, error), most int) func(*testing.T, *Lab, *http.Client, string) {
 	return func(t *testing.T, _ *Lab, c *http.Client, u string) {
@@ -133,13 +132,13 @@ func checkBomb(open func(io.Reader) (io.Reader, error), most int) func(*testing.
 		if c, ok := r.(io.Closer); ok {
 			defer c.Close()
 		}
-		if n, err := io.CopyN(io.Discard, r, unfolds); err != nil {
+		if n, err := io.CopyN(io.Discard, r, bombBytes); err != nil {
 			t.Errorf("only %d bytes unfold: %v", n, err)
 		}
 	}
 }
 
-// TestBombsAreWhole unfolds small bombs to their end.
+// TestBombsAreWhole decompresses small bombs to their end.
 func TestBombsAreWhole(t *testing.T) {
 	plain, err := io.ReadAll(brotli.NewReader(bytes.NewReader(brotliBomb(5))))
 	if err != nil || len(plain) != 5*bombBlock || bytes.Trim(plain, "\x00") != nil && len(bytes.Trim(plain, "\x00")) != 0 {
@@ -220,7 +219,7 @@ func checkHints(t *testing.T, _ *Lab, c *http.Client, u string) {
 	}
 }
 
-// informed counts informational answers.
+// informed counts informational responses.
 type informed struct {
 	http.ResponseWriter
 	n *int

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// fillerSizes are the sizes blocks come in, about. Mostly large ones: an
-// ordinary server's gzip has few blocks too, and each costs the client a table.
+// fillerSizes are the approximate block sizes. Mostly large ones: the gzip of an ordinary
+// server has few blocks too, and each costs the client a table.
 var fillerSizes = [...]int{16 << 10, 4 << 10, 1 << 10}
 
 const fillerPerSize = 24
@@ -15,7 +15,7 @@ const fillerPerSize = 24
 // filler is the shared text of a lab's pages, by size class.
 type filler [len(fillerSizes)][]block
 
-// prepare compresses everything, so that no request has to wait for it.
+// prepare compresses everything in advance, so that no request waits for it.
 func (f *filler) prepare() {
 	for _, blocks := range f {
 		for _, b := range blocks {
@@ -24,7 +24,7 @@ func (f *filler) prepare() {
 	}
 }
 
-// small is the block that the short side pages share.
+// small is the block used by short side pages.
 func (f *filler) small() *block { return &f[len(fillerSizes)-1][0] }
 
 var words = strings.Fields(`river market signal harbour quiet engine paper window garden
@@ -33,8 +33,8 @@ var words = strings.Fields(`river market signal harbour quiet engine paper windo
 	people record system public water between light after before under measure several
 	the of and to in a is that for it as was with be by on not he his but at are this`)
 
-// lastFiller remembers the filler that was made last: programs that make many
-// labs, as tests do, mostly give them one seed, and filler never changes.
+// lastFiller caches the latest filler: programs with many labs, such as tests, mostly use
+// one seed, and filler never changes.
 var lastFiller atomic.Pointer[seededFiller]
 
 type seededFiller struct {
@@ -42,7 +42,7 @@ type seededFiller struct {
 	*filler
 }
 
-// fillerOf gives the filler of a seed.
+// fillerOf returns the filler of a seed.
 func fillerOf(seed uint64) *filler {
 	if last := lastFiller.Load(); last != nil && last.seed == seed {
 		return last.filler
@@ -52,8 +52,8 @@ func fillerOf(seed uint64) *filler {
 	return f
 }
 
-// makeFiller writes the filler of a lab: paragraphs, lists, tables, images,
-// inline script, comments, entities, attributes.
+// makeFiller generates the filler of a lab: paragraphs, lists, tables, images, inline
+// script, comments, entities, attributes.
 func makeFiller(seed uint64) *filler {
 	f := new(filler)
 	for class, size := range fillerSizes {

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	hintsFlood   = 1000     // informational answers before the real one
+	hintsFlood   = 1000     // informational responses before the real one
 	cookieFlood  = 3000     // Set-Cookie headers of about 200 bytes
-	endlessBytes = 64 << 20 // of headers, before even the lab gives up
+	endlessBytes = 64 << 20 // of headers, before the lab gives up
 )
 
-// headerExhibits are answers whose trouble is in the header.
+// headerExhibits are responses with an unusual header.
 var headerExhibits = []Exhibit{
 	{Path: "/exhibit/header/hints", About: "1,000 responses of 103 Early Hints before the final one", serve: func(x *exchange) {
 		x.Header().Set("Link", "</style.css>; rel=preload")
@@ -46,10 +46,10 @@ var headerExhibits = []Exhibit{
 	}},
 }
 
-// endlessHeader sends header lines until the client has had enough.
+// endlessHeader sends header lines until the client disconnects.
 func (x *exchange) endlessHeader() {
 	x.status = http.StatusOK
-	x.rec.answered(x)
+	x.rec.countResponse(x)
 	x.hijack(func(c net.Conn) {
 		out := []byte("HTTP/1.1 200 OK\r\n")
 		for sent := 0; sent < endlessBytes; sent += len(out) {
@@ -66,9 +66,9 @@ func (x *exchange) endlessHeader() {
 	})
 }
 
-const exhibitWait = 2 * time.Second // what the Retry-After exhibits ask for
+const exhibitWait = 2 * time.Second // of the Retry-After exhibits
 
-// retryExhibits refuse with 429 and say in many ways when to come back.
+// retryExhibits respond 429 with Retry-After in many forms.
 var retryExhibits = []Exhibit{
 	retryAfter("seconds", "Retry-After: 2", temper.Seconds, 0),
 	retryAfter("imf", "a date two seconds ahead, in the current format (RFC 9110)", temper.IMFDate, 0),

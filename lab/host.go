@@ -9,13 +9,13 @@ import (
 	"headway/lab/temper"
 )
 
-// HostSpec asks for one host.
+// HostSpec specifies one host.
 type HostSpec struct {
 	Name   string // a label such as "shop", or a whole name such as "shop.alder.test"
-	Temper Temper // how it behaves and what it holds
+	Temper Temper // its behaviour and content
 }
 
-// Uniform asks for n hosts of one temper, named h0, h1 and so on.
+// Uniform specifies n hosts with one profile, named h0, h1 and so on.
 func Uniform(n int, t Temper) []HostSpec {
 	specs := make([]HostSpec, n)
 	for i := range specs {
@@ -26,11 +26,11 @@ func Uniform(n int, t Temper) []HostSpec {
 
 // Host describes a host that the lab serves.
 type Host struct {
-	Name   string `json:"name"`   // the name the built-in DNS knows
-	Addr   string `json:"addr"`   // the loopback address that is the same host
-	URL    string `json:"url"`    // the front page, as links name it
-	Temper string `json:"temper"` // a name from [Tempers], or "" for one of your own
-	About  string `json:"about"`  // a line about the temper
+	Name   string `json:"name"`   // the name in the built-in DNS
+	Addr   string `json:"addr"`   // its loopback address
+	URL    string `json:"url"`    // the front page, as in links
+	Temper string `json:"temper"` // a name from [Tempers], or "" for a custom one
+	About  string `json:"about"`  // description of the profile
 	Pages  int    `json:"pages"`  // linked pages
 }
 
@@ -40,11 +40,11 @@ const MaxHosts = hostsPerByte * hostsPerByte
 
 const hostsPerByte = 250
 
-// vhost is a virtual host: what it was asked to be, and what follows.
+// vhost is a virtual host: its specification, and what is derived from it.
 type vhost struct {
 	index  int
 	name   string // lower case, without a final dot
-	base   string // scheme://host[:port], as links name it
+	base   string // scheme://host[:port], as in links
 	site   *Site
 	rules  *temper.Rules
 	temper *Temper
@@ -56,7 +56,7 @@ func hostAddr(i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, 1, byte(i / hostsPerByte), byte(1 + i%hostsPerByte)})
 }
 
-// addrHost finds the host that has a loopback address.
+// addrHost finds the host with a loopback address.
 func addrHost(a netip.Addr) (int, bool) {
 	if a = a.Unmap(); !a.Is4() {
 		return 0, false
@@ -75,7 +75,7 @@ type directory struct {
 	wildcard bool // unknown names are host 0
 }
 
-// find reads a Host header, with or without a port.
+// find finds the host of a Host header, with or without a port.
 func (d *directory) find(host string) (int, bool) {
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 		host = host[:i]
@@ -95,8 +95,8 @@ func (d *directory) findName(name string) (int, bool) {
 	return n, ok || d.wildcard && name != ""
 }
 
-// hostName is the whole name of a host: in a given domain only the first
-// label of what was asked for stays.
+// hostName is the full name of a host: with a given domain, only the first label of asked
+// is kept.
 func hostName(asked, domain string) string {
 	asked = strings.ToLower(asked)
 	label, _, dotted := strings.Cut(asked, ".")
@@ -110,10 +110,10 @@ func hostName(asked, domain string) string {
 	}
 }
 
-// defaultDomain is where hosts live that were given no domain.
+// defaultDomain is the domain of hosts without one.
 const defaultDomain = "lab.test"
 
-// makeWeb lays out the hosts of a lab; setBases must follow.
+// makeWeb creates the hosts of a lab; call setBases afterwards.
 func makeWeb(cfg *Config) (*web, *directory) {
 	w := &web{seed: cfg.Seed, hosts: make([]vhost, len(cfg.Hosts))}
 	d := &directory{names: make(map[string]int, len(cfg.Hosts)), hosts: len(cfg.Hosts), wildcard: cfg.DNS.Wildcard}
@@ -144,7 +144,7 @@ func makeWeb(cfg *Config) (*web, *directory) {
 	return w, d
 }
 
-// setBases writes the base URL of each host once the ports are known.
+// setBases sets the base URL of each host once the ports are known.
 func (w *web) setBases(cfg *Config, port, portTLS int) {
 	for i := range w.hosts {
 		h := &w.hosts[i]

@@ -62,7 +62,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// FuzzHostLookup checks that whatever is found is the host that was named.
+// FuzzHostLookup checks that a host that is found has the requested name.
 func FuzzHostLookup(f *testing.F) {
 	l := mustNew(f, Config{Hosts: append(Uniform(500, Plain()), HostSpec{Name: "shop.alder.test"})})
 	for _, seed := range []string{"h7.lab.test:80", "127.1.1.9", "SHOP.alder.TEST.", "127.1.1.9:", "[::1]:80", "::", "h7.lab.test:80:80"} {

@@ -1,16 +1,14 @@
-// Package lab is a synthetic web: many hosts of every temper, served from one
-// process on the loopback, that counts from the server's side what a crawler
-// did. `headway lab` runs it, tests crawl it and benchmarks measure against it.
+// Package lab is a synthetic web: many hosts with different behaviour (profiles, see
+// [Temper]), served by one process on loopback, which counts on the server's side what a
+// crawler did. `headway lab` runs it, tests crawl it and benchmarks measure against it.
 //
-// A host has a name, an address of its own (127.1.x.y), a [Site] that says
-// what it holds and [temper.Rules] that say how it treats requests. A farm of
-// a thousand equal hosts and the default lab of one host of every temper are
-// the same mechanism with different lists of hosts.
+// A host has a name, its own address (127.1.x.y), a [Site] that defines its content and
+// [temper.Rules] that define how it treats requests. A thousand equal hosts and the
+// default lab with one host of every profile differ only in the list of hosts.
 //
-// It promises that the same [Config] serves the same bytes, that its counts
-// are exact, and that a page costs microseconds to make, so that a measurement
-// measures the crawler. It refuses clients that are neither on this machine
-// nor in [Config.Clients].
+// The same [Config] serves the same bytes, counts are exact, and a page takes microseconds
+// to generate, so that a measurement measures the crawler. Clients must be on this
+// machine or in [Config.Clients].
 package lab
 
 import (
@@ -20,8 +18,8 @@ import (
 	"sync/atomic"
 )
 
-// Lab is a synthetic web. Make one with [New]; its methods may be called
-// concurrently, except that [Lab.Listen] must come before serving.
+// Lab is a synthetic web. Create it with [New]; its methods are safe for concurrent use,
+// except that [Lab.Listen] must be called before serving.
 type Lab struct {
 	cfg       Config
 	web       *web
@@ -29,12 +27,12 @@ type Lab struct {
 	rec       atomic.Pointer[recorder]
 	epoch     atomic.Int64
 	exchanges sync.Pool
-	authority func() (*authority, error) // made when the first certificate is asked for
+	authority func() (*authority, error) // created with the first certificate
 	sockets   *sockets                   // nil until Listen
 }
 
-// New builds a lab. Nothing listens before [Lab.Listen] or [Lab.Run]; until
-// then links name the ports that the Config asks for.
+// New creates a lab. Nothing listens before [Lab.Listen] or [Lab.Run]; until then links
+// contain the ports of the Config.
 func New(cfg Config) (*Lab, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -50,8 +48,8 @@ func New(cfg Config) (*Lab, error) {
 	return l, nil
 }
 
-// Handler serves the lab over any transport. Links name the hosts as
-// Config.Address says, with Config.PublicPort or the port of Config.Listen.
+// Handler serves the lab over any transport. Links name the hosts as Config.Address says,
+// with Config.PublicPort or the port of Config.Listen.
 func (l *Lab) Handler() http.Handler { return http.HandlerFunc(l.serve) }
 
 // Hosts describes the hosts in order.
@@ -67,8 +65,8 @@ func (l *Lab) Hosts() []Host {
 	return list
 }
 
-// Seeds gives the front page of each host. Every page of the lab can be
-// reached from the first of them alone.
+// Seeds returns the front page of each host. Every page of the lab is reachable from the
+// first one.
 func (l *Lab) Seeds() []string {
 	list := make([]string, len(l.web.hosts))
 	for i := range list {
@@ -77,29 +75,28 @@ func (l *Lab) Seeds() []string {
 	return list
 }
 
-// Stats counts what was asked for since the lab was made or reset.
+// Stats returns the counts since the lab was created or reset.
 func (l *Lab) Stats() Stats {
 	st := l.rec.Load().report(l.web)
 	st.Epoch = l.Epoch()
 	return st
 }
 
-// Log is the last requests that were answered, oldest first, at most
-// Config.Log of them.
+// Log returns the last completed requests, oldest first, at most Config.Log.
 func (l *Lab) Log() []Request { return l.rec.Load().log.list() }
 
-// Reset forgets all counts and what the hosts remember of their clients.
-// Requests in flight are counted in neither the old nor the new numbers.
+// Reset clears all counts and the state of the hosts. Requests in flight are counted
+// neither before nor after.
 func (l *Lab) Reset() { l.rec.Store(newRecorder(&l.cfg)) }
 
-// NextEpoch lets a share of the pages change, as Site.ChangeRate says, and
-// gives the number of the epoch.
+// NextEpoch changes a share of the pages, see Site.ChangeRate, and returns the number of
+// the epoch.
 func (l *Lab) NextEpoch() int { return int(l.epoch.Add(1)) }
 
-// Epoch is how often the pages had a chance to change.
+// Epoch is the current epoch: how often pages had a chance to change.
 func (l *Lab) Epoch() int { return int(l.epoch.Load()) }
 
-// serve answers one request of any host.
+// serve handles one request to any host.
 func (l *Lab) serve(w http.ResponseWriter, r *http.Request) {
 	if isControl(r.URL.Path) {
 		l.control(w, r)

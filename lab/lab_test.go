@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// small is a site that tests can afford to crawl.
+// small is a site that is quick to crawl.
 func small(change func(*Temper)) Temper {
 	t := Plain()
 	t.Site.Pages = 40
@@ -87,7 +87,7 @@ func get(t testing.TB, c *http.Client, u string, header ...string) (*http.Respon
 	return resp, string(text)
 }
 
-// ask calls the handler without any transport.
+// ask calls the handler without a transport.
 func ask(l *Lab, target string, header ...string) *httptest.ResponseRecorder {
 	req := httptest.NewRequest(http.MethodGet, target, nil)
 	for i := 0; i < len(header); i += 2 {
@@ -112,7 +112,7 @@ var (
 	baseRE = regexp.MustCompile(`<base href="([^"]*)"`)
 )
 
-// follow lists the absolute links of a page that an obedient crawler may use.
+// follow lists the absolute links of a page that a polite crawler may follow.
 func follow(t testing.TB, page, text string) []string {
 	t.Helper()
 	base, err := url.Parse(page)
@@ -139,7 +139,7 @@ func follow(t testing.TB, page, text string) []string {
 	return out
 }
 
-// TestCrawlReachesEverything follows links the way an obedient crawler does.
+// TestCrawlReachesEverything follows links as a polite crawler does.
 func TestCrawlReachesEverything(t *testing.T) {
 	l := mustNew(t, Config{Hosts: Uniform(3, small(func(t *Temper) {
 		t.Site.RedirectRate = 0.2
@@ -210,7 +210,7 @@ func testSameConfigSameBytes(t *testing.T) {
 				paths = append(paths, a.web.paths[n])
 			}
 			for _, path := range paths {
-				// Rendering only: what a temper refuses is not a matter of bytes.
+				// Compare rendering only: refusals do not affect the bytes.
 				x, y := render(a, i, path), render(b, i, path)
 				if x != y {
 					t.Fatalf("%s%s differs between two labs of one Config", base, path)
@@ -227,10 +227,10 @@ func testSameConfigSameBytes(t *testing.T) {
 	}
 }
 
-// render asks for a path of host i as if its temper were the best.
+// render renders a path of host i, ignoring its profile.
 func render(l *Lab, i int, target string) string {
 	if l.web.hosts[i].site.Sitemap == "million" && target == "/sitemap.xml" {
-		return "" // has a test of its own
+		return "" // tested separately
 	}
 	w := httptest.NewRecorder()
 	req := httptest.NewRequest(http.MethodGet, target, nil)
@@ -266,7 +266,7 @@ func TestConditionalAndEpoch(t *testing.T) {
 
 func TestControl(t *testing.T) {
 	l, c := start(t, Config{Hosts: Uniform(3, small(nil))})
-	base := "http://" + l.Addr().String() // an unknown Host header will do
+	base := "http://" + l.Addr().String() // an unknown Host header works
 	base = strings.Replace(base, "0.0.0.0", "127.0.0.1", 1)
 	if _, text := get(t, c, base+"/__lab/seeds"); text != strings.Join(l.Seeds(), "\n")+"\n" {
 		t.Errorf("seeds: %q", text)
@@ -330,14 +330,14 @@ func TestConfigNamesEveryProblem(t *testing.T) {
 	}
 }
 
-// TestRunEnds stops a lab while a client hangs.
-func TestRunEnds(t *testing.T) {
+// TestRunStops stops a lab while a client hangs.
+func TestRunStops(t *testing.T) {
 	l := mustNew(t, Config{Listen: "127.0.0.1:0", Hosts: Uniform(1, small(nil))})
 	if err := l.Listen(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if l.Listen(t.Context()) == nil {
-		t.Error("listening twice is no error")
+		t.Error("listening twice succeeded")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -364,7 +364,7 @@ func TestRunEnds(t *testing.T) {
 	<-client
 	other := mustNew(t, Config{Listen: "256.0.0.1:80", Hosts: Uniform(1, small(nil))})
 	if other.Run(t.Context()) == nil {
-		t.Error("an address that does not exist is no error")
+		t.Error("listening on a nonexistent address succeeded")
 	}
 }
 

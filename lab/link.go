@@ -2,13 +2,13 @@ package lab
 
 import "strconv"
 
-// anchors holds the links of one page, ready to copy between filler blocks.
+// anchors are the links of one page, ready to be copied between filler blocks.
 type anchors struct {
 	buf  []byte
 	ends []int
 }
 
-// add writes one anchor whose href is the parts joined.
+// add writes one anchor whose href is the joined parts.
 func (a *anchors) add(word, attr string, href ...string) {
 	a.buf = append(a.buf, "<a href=\""...)
 	for _, h := range href {
@@ -22,7 +22,7 @@ func (a *anchors) add(word, attr string, href ...string) {
 	a.ends = append(a.ends, len(a.buf))
 }
 
-// slice gives the anchors from number first up to, not including, last.
+// slice returns the anchors from first up to, not including, last.
 func (a *anchors) slice(first, last int) []byte {
 	from, to := 0, 0
 	if first > 0 {
@@ -40,8 +40,8 @@ var queryForms = [...]string{"?a=1&amp;b=2", "?b=2&amp;a=1", "?utm_source=farm&a
 
 var sectionNames = [...]string{"#sec-1", "#sec-2", "#top", "#", "#notes"}
 
-// writeLinks writes the anchors of a page. Every page below Site.Pages can be
-// reached from page 0 through the first ones.
+// writeLinks writes the anchors of a page. Every page below Site.Pages is reachable from
+// page 0 through the first ones.
 func (w *web) writeLinks(a *anchors, r *rng, h *vhost, n int) {
 	a.buf, a.ends = a.buf[:0], a.ends[:0]
 	s := h.site
@@ -99,7 +99,7 @@ func (w *web) writeLinks(a *anchors, r *rng, h *vhost, n int) {
 	}
 }
 
-// deadLink is the link of page n to a page that is not there.
+// deadLink is the link of page n to a missing page.
 func (w *web) deadLink(h *vhost, n int) string {
 	path := gonePrefix + "h" + strconv.Itoa(h.index) + "-" + strconv.Itoa(n) + ".html"
 	if n%2 == 0 || len(w.hosts) == 1 {
@@ -108,10 +108,10 @@ func (w *web) deadLink(h *vhost, n int) string {
 	return w.hosts[(h.index+1+n/2%(len(w.hosts)-1))%len(w.hosts)].base + path
 }
 
-// gonePrefix is where pages were that no longer are.
+// gonePrefix is the prefix of pages that no longer exist.
 const gonePrefix = "/gone/"
 
-// hop is the prefix of a link to a page that goes through a redirect, or "".
+// hop is the prefix of a link that goes through a redirect, or "".
 func (s *Site) hop(r *rng) string {
 	if s.RedirectRate > 0 && r.float() < s.RedirectRate {
 		return "/go"

@@ -9,11 +9,11 @@ import (
 // Request is one line of the lab's log.
 type Request struct {
 	Start  time.Time `json:"start"`  // when the request arrived
-	Answer time.Time `json:"answer"` // when its answer began, or it ended without one
+	Answer time.Time `json:"answer"` // when its response began, or it ended without one
 	Host   string    `json:"host"`   // base URL
 	Method string    `json:"method"`
 	Target string    `json:"target"` // path and query
-	Status int       `json:"status"` // 0: no answer
+	Status int       `json:"status"` // 0: no response
 }
 
 // requestLog keeps the last requests.
@@ -22,7 +22,7 @@ type requestLog struct {
 
 	mu   sync.Mutex
 	ring []Request
-	next int // where the oldest stands in a full ring
+	next int // position of the oldest in a full ring
 }
 
 func (l *requestLog) add(x *exchange, now time.Time) {
@@ -33,7 +33,7 @@ func (l *requestLog) add(x *exchange, now time.Time) {
 		Start: x.started, Answer: now, Host: x.host.base,
 		Method: x.req.Method, Target: x.req.RequestURI, Status: x.status,
 	}
-	if !strings.HasPrefix(line.Target, "/") { // a proxy request names the whole URL
+	if !strings.HasPrefix(line.Target, "/") { // a proxy request contains the full URL
 		line.Target = x.req.URL.RequestURI()
 	}
 	l.mu.Lock()

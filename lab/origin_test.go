@@ -13,8 +13,8 @@ func TestOrigin(t *testing.T) {
 	behind := func(rules temper.Rules) func(*Temper) {
 		return func(t *Temper) { t.Site.Cache, t.Origin = "cloudflare", &rules }
 	}
-	// Rounds of requests at the same instant for the first pages, in number as
-	// given, each once the round before was answered; then what the origin saw.
+	// Rounds of concurrent requests for the first pages, in the given numbers, each
+	// after the round before was answered; then what the origin counted.
 	for name, tc := range map[string]struct {
 		rules  temper.Rules
 		rounds []int
@@ -25,7 +25,7 @@ func TestOrigin(t *testing.T) {
 			[]int{1, 1, 1},
 			OriginStats{Requests: 1, MostPage: 1, IdleP95MS: 200, P95MS: 200, WorstMS: 200},
 		},
-		"what is kept is not asked for again": {
+		"cached pages are not generated again": {
 			temper.Rules{Latency: temper.Constant(200 * ms)},
 			[]int{16, 16},
 			OriginStats{Requests: 17, MostPage: 2, MostNever: 2, IdleP95MS: 200, P95MS: 200, WorstMS: 200},
@@ -56,21 +56,20 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// TestOriginOver wants the longest time over twice the idle one, and a rest in
-// between to end it.
-func TestOriginOver(t *testing.T) {
+// TestOriginOverloadTime expects the longest time over twice the idle one, ended by a pause.
+func TestOriginOverloadTime(t *testing.T) {
 	at := func(s float64) time.Time { return born.Add(time.Duration(s * float64(time.Second))) }
 	slow, fast := 3*time.Second, time.Second
 	for name, tc := range map[string]struct {
-		made []making
+		made []generation
 		want time.Duration
 	}{
-		"never":                 {[]making{{at(0), fast, fast}, {at(2), fast, fast}}, 0},
-		"one":                   {[]making{{at(0), slow, fast}, {at(9), fast, fast}}, 3 * time.Second},
-		"one after the other":   {[]making{{at(0), slow, fast}, {at(3), slow, fast}}, 6 * time.Second},
-		"with a rest":           {[]making{{at(0), slow, fast}, {at(5), slow, fast}}, 3 * time.Second},
-		"with a good second":    {[]making{{at(0), slow, fast}, {at(3), fast, fast}, {at(4), slow, fast}}, 3 * time.Second},
-		"told in another order": {[]making{{at(3), slow, fast}, {at(0), slow, fast}}, 6 * time.Second},
+		"never":                     {[]generation{{at(0), fast, fast}, {at(2), fast, fast}}, 0},
+		"one":                       {[]generation{{at(0), slow, fast}, {at(9), fast, fast}}, 3 * time.Second},
+		"one after the other":       {[]generation{{at(0), slow, fast}, {at(3), slow, fast}}, 6 * time.Second},
+		"with a rest":               {[]generation{{at(0), slow, fast}, {at(5), slow, fast}}, 3 * time.Second},
+		"with a good second":        {[]generation{{at(0), slow, fast}, {at(3), fast, fast}, {at(4), slow, fast}}, 3 * time.Second},
+		"recorded in another order": {[]generation{{at(3), slow, fast}, {at(0), slow, fast}}, 6 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := originState{made: tc.made}

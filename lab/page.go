@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// web knows what every URL of the lab holds. It keeps no state: the same
-// Config gives the same pages.
+// web defines the content of every URL of the lab. It has no state: the same Config gives
+// the same pages.
 //
 // Paths of a host:
 //
@@ -23,7 +23,7 @@ import (
 //	/fault/ /exhibit/    see exhibit.go
 type web struct {
 	seed   uint64
-	filler func() *filler // made when the first page is asked for
+	filler func() *filler // created with the first page
 	hosts  []vhost
 	paths  []string // path per page, the same on every host
 }
@@ -33,7 +33,7 @@ const (
 	fanout   = 8 // page N links to pages N*fanout+1 .. N*fanout+fanout
 )
 
-// pathKind says which part of a site a path belongs to.
+// pathKind is the part of a site a path belongs to.
 type pathKind uint8
 
 const (
@@ -41,7 +41,7 @@ const (
 	kindPage
 	kindOrphan
 	kindPrivate
-	kindOpen // below /private/open/: the Allow rule wins
+	kindOpen // below /private/open/: the Allow rule applies
 	kindNofollow
 	kindRedirect
 	kindTrap
@@ -103,7 +103,7 @@ func (w *web) classify(h *vhost, path string) (pathKind, int) {
 	return kindOther, 0
 }
 
-// pageNumber reads the path of a linked page.
+// pageNumber parses the path of a linked page.
 func (w *web) pageNumber(h *vhost, path string) (int, bool) {
 	if path == "/" {
 		return 0, true
@@ -116,7 +116,7 @@ func (w *web) pageNumber(h *vhost, path string) (int, bool) {
 	return n, err == nil && n > 0 && n < h.site.Pages && w.paths[n] == path
 }
 
-// version counts how often a page has changed up to epoch.
+// version counts how often a page changed up to epoch.
 func (w *web) version(h *vhost, page, epoch int) int {
 	v := 0
 	for e := 1; e <= epoch; e++ {
@@ -146,7 +146,7 @@ func (w *web) renderPage(b *body, h *vhost, n, version int) {
 	b.num(version)
 	b.text("\">\n")
 	switch {
-	case n%10 == 7: // relative links start elsewhere
+	case n%10 == 7: // relative links with another base
 		b.text("<base href=\"/archive/\">\n")
 	case leaf && n%16 == 5:
 		b.text("<meta name=\"robots\" content=\"noindex, nofollow\">\n")
@@ -175,7 +175,7 @@ func (w *web) renderPage(b *body, h *vhost, n, version int) {
 	b.text("</body></html>\n")
 }
 
-// renderSmall writes a short page for the side paths, with given links.
+// renderSmall writes a short side page with the given links.
 func (w *web) renderSmall(b *body, title string, hrefs ...string) {
 	b.text("<!DOCTYPE html>\n<html><head><title>", title, "</title></head><body>\n")
 	b.filler(w.filler().small())

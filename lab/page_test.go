@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestGzipEqualsPlain joins prepared deflate blocks and must get the same page.
+// TestGzipEqualsPlain checks that joined deflate blocks give the same page.
 func TestGzipEqualsPlain(t *testing.T) {
 	l := mustNew(t, Config{Seed: 1, Hosts: Uniform(1, Plain())})
 	var plain, packed body
@@ -36,8 +36,8 @@ func TestGzipEqualsPlain(t *testing.T) {
 	}
 }
 
-// TestBytesNeverChange holds the pages against digests that were taken when
-// the lab was made: figures measured over different bytes cannot be compared.
+// TestBytesNeverChange compares the pages with recorded digests: measurements over
+// different bytes are not comparable.
 func TestBytesNeverChange(t *testing.T) {
 	site := DefaultSite()
 	site.Pages, site.Orphans, site.QueryLinks, site.RedirectRate = 90, 7, 4, 0.3

@@ -19,7 +19,7 @@ func choiceTable(choices []Choice) string {
 	return b.String()
 }
 
-// readmeTables are the parts of README.md that come from the code.
+// readmeTables are the parts of README.md generated from the code.
 func readmeTables() map[string]string {
 	tables := map[string]string{
 		"traps": choiceTable(TrapChoices()), "robots": choiceTable(RobotsKinds()), "sitemaps": choiceTable(SitemapKinds()),
@@ -45,7 +45,7 @@ func readmeTables() map[string]string {
 	return tables
 }
 
-// TestReadme holds the tables of README.md against the code. After a change:
+// TestReadme compares the tables of README.md with the code. After a change:
 //
 //	go test ./lab -run TestReadme -update
 func TestReadme(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"headway/lab/temper"
 )
 
-// recorder is what the lab remembers since it was made or reset: counts, and
-// the state of each host's temper and cache.
+// recorder is the state of the lab since it was created or reset: counts, and the state
+// of each host's profile and cache.
 type recorder struct {
 	start       time.Time
 	hosts       []tally
@@ -22,7 +22,7 @@ type recorder struct {
 	dns         dnsTally
 }
 
-// tally is what the lab remembers of one host.
+// tally is the state of one host.
 type tally struct {
 	bytes atomic.Int64
 
@@ -31,19 +31,19 @@ type tally struct {
 	temper   temper.State
 	cache    cacheState
 	origin   originState
-	held     time.Time // when the latest announced Retry-After is over
+	held     time.Time // when the latest announced Retry-After ends
 	lastPage time.Time
 	lastAny  time.Time
 	gaps     []int32 // microseconds between starts of content requests
 	minPage  time.Duration
 	minAny   time.Duration
-	pages    []uint64 // bitmap of linked pages answered 200 or 304
+	pages    []uint64 // bitmap of linked pages responded with 200 or 304
 	orphans  []uint64
 
 	firstRefusal, lastRefusal time.Duration // since start; 0 = none
 }
 
-// maxGaps bounds the gaps kept for the median; the smallest is exact beyond.
+// maxGaps limits the gaps kept for the median; the smallest gap is always exact.
 const maxGaps = 1 << 18
 
 func newRecorder(cfg *Config) *recorder {
@@ -59,7 +59,7 @@ func newRecorder(cfg *Config) *recorder {
 	return rec
 }
 
-// begin counts the start of a request and asks the host's temper about it.
+// begin counts the start of a request and applies the host's profile.
 func (rec *recorder) begin(x *exchange) {
 	h := x.tally
 	content := x.kind != kindRobots && x.kind != kindSitemap
@@ -85,10 +85,10 @@ func (rec *recorder) begin(x *exchange) {
 	if content && h.c.RobotsFetches == 0 {
 		h.c.BeforeRobots++
 	}
-	h.asked(x)
+	h.countRequest(x)
 }
 
-// gap notes the time since the request before.
+// gap records the time since the previous request.
 func (h *tally) gap(now time.Time, content bool) {
 	if !h.lastAny.IsZero() {
 		h.minAny = shorter(h.minAny, now.Sub(h.lastAny))
@@ -107,8 +107,8 @@ func (h *tally) gap(now time.Time, content bool) {
 	h.lastPage = now
 }
 
-// shorter takes the smaller of two gaps, where 0 means none yet; no gap is
-// less than a nanosecond.
+// shorter returns the smaller of two gaps, where 0 means none; no gap is shorter than a
+// nanosecond.
 func shorter(a, b time.Duration) time.Duration {
 	if b = max(1, b); a == 0 {
 		return b
@@ -116,8 +116,8 @@ func shorter(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// asked counts what a request is for, before it is answered.
-func (h *tally) asked(x *exchange) {
+// countRequest counts what a request is for, before it is answered.
+func (h *tally) countRequest(x *exchange) {
 	switch x.kind {
 	case kindPage:
 		h.c.PageRequests++
@@ -150,8 +150,8 @@ func (h *tally) asked(x *exchange) {
 	}
 }
 
-// answered counts an answer whose status is about to be sent.
-func (rec *recorder) answered(x *exchange) {
+// countResponse counts a response whose status is about to be sent.
+func (rec *recorder) countResponse(x *exchange) {
 	h := x.tally
 	h.mu.Lock()
 	now := time.Now()
@@ -181,7 +181,7 @@ func (rec *recorder) answered(x *exchange) {
 	rec.log.add(x, now)
 }
 
-// delivered marks what the client got.
+// delivered records what the client received.
 func (h *tally) delivered(x *exchange) {
 	ok := x.status == http.StatusOK || x.status == http.StatusNotModified
 	switch {
@@ -199,7 +199,7 @@ func (h *tally) delivered(x *exchange) {
 	}
 }
 
-// leave notes that a request is no longer in flight.
+// leave records that a request is no longer in flight.
 func (rec *recorder) leave(x *exchange) {
 	x.tally.mu.Lock()
 	x.tally.temper.Leave()
@@ -207,7 +207,7 @@ func (rec *recorder) leave(x *exchange) {
 	rec.last.Store(int64(time.Since(rec.start)) + 1)
 }
 
-// unanswered notes that a request ended without an answer.
+// unanswered records that a request ended without a response.
 func (rec *recorder) unanswered(x *exchange) {
 	x.tally.mu.Lock()
 	x.tally.c.Unanswered++
@@ -215,8 +215,8 @@ func (rec *recorder) unanswered(x *exchange) {
 	rec.log.add(x, time.Now())
 }
 
-// snapshot copies the counts, works out the derived ones and gives the gaps in
-// order. none is what a host without requests reports.
+// snapshot copies the counts, computes the derived ones and returns the sorted gaps. none
+// is the report of a host without requests.
 func (h *tally) snapshot(none HostStats) (HostStats, []int32) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

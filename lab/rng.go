@@ -1,7 +1,7 @@
 package lab
 
-// rng is splitmix64: tiny, seedable, good enough for synthetic pages. What a
-// seed gives must never change, or every recorded crawl of the lab changes.
+// rng is splitmix64: tiny, seedable, good enough for synthetic pages. The output for a
+// seed must never change, or every recorded crawl of the lab changes.
 type rng uint64
 
 // newRNG mixes its parts into one independent stream.

@@ -9,18 +9,18 @@ import (
 	"headway/lab/temper"
 )
 
-// robotsMeans is what RFC 9309 makes of a robots.txt, and so what counts as a
-// violation on its host.
+// robotsMeans is the meaning of a robots.txt response under RFC 9309, which defines the
+// violations on its host.
 type robotsMeans uint8
 
 const (
-	meansRules       robotsMeans = iota // the rules hold
+	meansRules       robotsMeans = iota // the rules apply
 	meansOpen                           // everything may be fetched
 	meansDeny                           // nothing may be fetched
-	meansUnreachable                    // nothing may be fetched until it answers
+	meansUnreachable                    // nothing may be fetched until it responds
 )
 
-// robotsKind is one way for robots.txt to answer.
+// robotsKind is one kind of robots.txt response.
 type robotsKind struct {
 	Choice
 	means robotsMeans
@@ -67,10 +67,10 @@ var robotsKinds = []robotsKind{
 	{Choice{"reset", "resets the connection: nothing may be fetched"}, meansUnreachable, (*exchange).reset},
 }
 
-// robotsRules is the part of robots.txt that forbids.
+// robotsRules are the rules of robots.txt.
 const robotsRules = "User-agent: *\nDisallow: /private/\nAllow: /private/open/\nDisallow: /*.cgi$\n"
 
-// RobotsKinds lists what [Site.Robots] may be.
+// RobotsKinds lists the values of [Site.Robots].
 func RobotsKinds() []Choice {
 	list := make([]Choice, len(robotsKinds))
 	for i := range robotsKinds {
@@ -79,7 +79,7 @@ func RobotsKinds() []Choice {
 	return list
 }
 
-// findRobots gives a kind by name, or nil.
+// findRobots returns a kind by name, or nil.
 func findRobots(name string) *robotsKind {
 	for i := range robotsKinds {
 		if robotsKinds[i].Name == name {
@@ -89,8 +89,7 @@ func findRobots(name string) *robotsKind {
 	return nil
 }
 
-// disallows says whether the host's robots.txt, as RFC 9309 reads it, forbids
-// a path.
+// disallows reports whether the host's robots.txt, under RFC 9309, disallows a path.
 func (k *robotsKind) disallows(path string) bool {
 	switch k.means {
 	case meansDeny:
@@ -103,7 +102,7 @@ func (k *robotsKind) disallows(path string) bool {
 	}
 }
 
-// robots answers for robots.txt and for the hops that some kinds put in front.
+// robots serves robots.txt and the redirects that some kinds put before it.
 func (x *exchange) robots() {
 	hop, isHop := strings.CutPrefix(x.path, "/robots-hop/")
 	if !isHop {
@@ -153,7 +152,7 @@ func (x *exchange) robotsText() {
 
 const robotsBigBytes = 600 << 10
 
-// robotsBig writes a robots.txt whose middle is comments.
+// robotsBig writes a robots.txt padded with comments in the middle.
 func (x *exchange) robotsBig(head, tail string) {
 	x.body.text(head)
 	for x.body.plainLen() < robotsBigBytes-len(tail) {

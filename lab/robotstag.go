@@ -2,16 +2,15 @@ package lab
 
 import "strings"
 
-// A page under a robots tag links to one page. If the tag forbids to follow,
-// that page lies below /nf/, so that disobedience shows in nofollow_hits; if
-// it does not, below /exhibit/reached/, where an obedient crawler arrives.
+// A page with a robots tag links to one page. If the tag is nofollow, that page is below
+// /nf/, so that violations count as nofollow_hits; otherwise below /exhibit/reached/.
 const reachedPrefix = "/exhibit/reached/"
 
-// tagged is one way to write a robots tag.
+// tagged is one form of a robots tag.
 type tagged struct {
 	name   string
 	values []string // of X-Robots-Tag headers, or of meta content
-	follow bool     // whether it lets a crawler called headway follow links
+	follow bool     // whether a crawler named headway may follow links
 }
 
 // tagExhibits show robots tags in headers and in pages.
@@ -87,7 +86,7 @@ func (v *tagged) verdict() string {
 	return ": links may not be followed"
 }
 
-// clean shows header values in one line of text.
+// clean formats header values as one line of text.
 func clean(values []string) string {
 	return "`" + strings.Join(strings.Fields(strings.Join(values, " | ")), " ") + "`"
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// spaceExhibits are pages that lead into spaces a crawler should not waste itself
-// on. They are linked from nowhere, so that no other crawl meets them.
+// spaceExhibits are pages that lead into large URL spaces without value. They are not
+// linked, so that other crawls do not find them.
 var spaceExhibits = []Exhibit{
 	Exhibit{Path: samePrefix + "0", About: "60 pages that link to each other and have the same text; not linked", serve: (*exchange).same}.hidden(),
 	Exhibit{Path: "/exhibit/links", About: "links to an image, into repeating folders, to a rel=nofollow page and to other hosts; not linked", serve: func(x *exchange) {

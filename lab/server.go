@@ -15,11 +15,11 @@ import (
 
 const (
 	idleTimeout   = 2 * time.Minute
-	headerTimeout = time.Minute // for a client to send its request line and headers
-	shutdownGrace = time.Second // for answers under way when the lab ends
+	headerTimeout = time.Minute // for receiving the request line and headers
+	shutdownGrace = time.Second // for responses in progress when the lab stops
 )
 
-// sockets are what a lab listens on; those it does not need are nil.
+// sockets are the listeners of a lab; unused ones are nil.
 type sockets struct {
 	web, webTLS, dnsTCP net.Listener
 	dnsUDP              net.PacketConn
@@ -36,9 +36,9 @@ func (s *sockets) close() {
 	}
 }
 
-// Listen opens the sockets, after which [Lab.Hosts] and all links name the
-// true ports. [Lab.Run] does it if nobody has; whoever calls it first, to
-// print addresses say, must call Run afterwards, which closes the sockets.
+// Listen opens the sockets, after which [Lab.Hosts] and all links contain the real ports.
+// [Lab.Run] calls it if needed. If you call it first, for example to print addresses, call
+// Run afterwards, which closes the sockets.
 func (l *Lab) Listen(ctx context.Context) error {
 	if l.sockets != nil {
 		return errors.New("lab: already listening")
@@ -77,8 +77,7 @@ func (l *Lab) open(ctx context.Context, s *sockets) (err error) {
 	return nil
 }
 
-// Addr is the address of the web server once [Lab.Listen] has been called,
-// else nil.
+// Addr is the address of the web server after [Lab.Listen], otherwise nil.
 func (l *Lab) Addr() net.Addr {
 	if l.sockets == nil {
 		return nil
@@ -86,8 +85,8 @@ func (l *Lab) Addr() net.Addr {
 	return l.sockets.web.Addr()
 }
 
-// DNSAddr is the address of the built-in DNS, for UDP and TCP alike, once
-// [Lab.Listen] has been called; nil if there is none.
+// DNSAddr is the UDP and TCP address of the built-in DNS after [Lab.Listen]; nil if there
+// is none.
 func (l *Lab) DNSAddr() net.Addr {
 	if l.sockets == nil || l.sockets.dnsUDP == nil {
 		return nil
@@ -95,8 +94,8 @@ func (l *Lab) DNSAddr() net.Addr {
 	return l.sockets.dnsUDP.LocalAddr()
 }
 
-// Run serves until ctx ends, then gives answers under way a second and returns
-// nil. Any other ending is an error. A lab runs once.
+// Run serves until ctx ends, then lets responses in progress finish for a second and
+// returns nil. Any other end is an error. A lab runs once.
 func (l *Lab) Run(ctx context.Context) error {
 	if l.sockets == nil {
 		if err := l.Listen(ctx); err != nil {
@@ -145,7 +144,7 @@ func (l *Lab) Run(ctx context.Context) error {
 	return nil
 }
 
-// serveError is why a lab ended by itself.
+// serveError is why a lab stopped by itself.
 type serveError struct {
 	what string
 	err  error
@@ -154,7 +153,7 @@ type serveError struct {
 func (e *serveError) Error() string { return fmt.Sprintf("lab: serve %s: %v", e.what, e.err) }
 func (e *serveError) Unwrap() error { return e.err }
 
-// shutdown lets answers under way finish, then cuts those that hang.
+// shutdown lets responses in progress finish, then cancels those that hang.
 func shutdown(ctx context.Context, srv *http.Server, cut context.CancelFunc) {
 	wait := func() error {
 		ctx, cancel := context.WithTimeout(ctx, shutdownGrace)
@@ -176,7 +175,7 @@ func (l *Lab) httpServer(handlers context.Context) *http.Server {
 		BaseContext:       func(net.Listener) context.Context { return handlers },
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
-		ErrorLog:          log.New(io.Discard, "", 0), // clients that give up are expected
+		ErrorLog:          log.New(io.Discard, "", 0), // clients that disconnect are expected
 		ConnState:         l.countConnections,
 		TLSConfig:         l.tlsConfig(),
 		Protocols:         new(http.Protocols),
@@ -186,8 +185,8 @@ func (l *Lab) httpServer(handlers context.Context) *http.Server {
 	return srv
 }
 
-// guarded refuses clients from other machines: the lab listens on the wildcard
-// address only to own the whole of 127.0.0.0/8.
+// guarded refuses clients from other machines: the lab listens on the wildcard address
+// only to have all of 127.0.0.0/8.
 type guarded struct {
 	net.Listener
 	cfg *Config
@@ -208,7 +207,7 @@ func (g guarded) Accept() (net.Conn, error) {
 	}
 }
 
-// addrOf is the IP address in a network address, or the zero Addr.
+// addrOf returns the IP address of a network address, or the zero Addr.
 func addrOf(a net.Addr) netip.Addr {
 	switch a := a.(type) {
 	case *net.TCPAddr:

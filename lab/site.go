@@ -8,40 +8,40 @@ import (
 	"time"
 )
 
-// Site is what a host holds. The zero Site means [DefaultSite]; to change a
-// detail, start from there.
+// Site is the content of a host. The zero Site means [DefaultSite]; start from that to
+// change a detail.
 type Site struct {
 	Pages   int // linked pages
-	Orphans int // pages that only the sitemap names
+	Orphans int // pages listed only in the sitemap
 
 	MinKB, MaxKB  int // page size, log-uniform between the two
-	Links         int // links per page, about
-	CrossLinks    int // of those: to other hosts
-	QueryLinks    int // of those: query permutations and tracking parameters
-	PrivateLinks  int // of those: forbidden by robots.txt
-	NofollowLinks int // of those: rel=nofollow, to pages nothing else links to
-	DeadLinks     int // so many pages, the first ones, have a link beside those to a page that is not there: every other one on another host
+	Links         int // links per page, approximately
+	CrossLinks    int // of these, to other hosts
+	QueryLinks    int // of these, query permutations and tracking parameters
+	PrivateLinks  int // of these, disallowed by robots.txt
+	NofollowLinks int // of these, rel=nofollow, to pages without other links
+	DeadLinks     int // this many pages, the first ones, have an additional link to a missing page, alternating between this and another host
 
-	Traps    Traps // endless spaces every page links into
+	Traps    Traps // endless URL spaces linked from every page
 	Faults   bool  // the front page links to every exhibit below /fault/
-	Exhibits bool  // the front page links to every exhibit there is
+	Exhibits bool  // the front page links to all exhibits
 
-	Robots     string        // what robots.txt answers, a name from [RobotsKinds]
+	Robots     string        // response of robots.txt, a name from [RobotsKinds]
 	CrawlDelay time.Duration // in robots.txt; zero means none
-	Robots5xx  float64       // share of the hosts with this site whose robots.txt answers 503 instead
+	Robots5xx  float64       // share of hosts with this site whose robots.txt responds 503 instead
 
-	Sitemap string // what /sitemap.xml is, a name from [SitemapKinds]
+	Sitemap string // type of /sitemap.xml, a name from [SitemapKinds]
 	Gzip    bool   // compress for clients that accept gzip
 
 	RedirectRate float64 // share of internal links that go through a redirect
 	ChangeRate   float64 // share of pages that change at each epoch
 
-	Cache     string        // headers of a cache in front, a name from [CacheStyles]; "" means none
-	CacheTTL  time.Duration // how long that cache keeps a page; zero means five minutes
+	Cache     string        // headers of the cache in front, a name from [CacheStyles]; "" means none
+	CacheTTL  time.Duration // lifetime in that cache; zero means five minutes
 	Challenge string        // the page of a [temper.Challenge], a name from [Challenges]; "" means the first
 }
 
-// DefaultSite is a thousand pages of ordinary size with clean links.
+// DefaultSite has a thousand pages of ordinary size with clean links.
 func DefaultSite() Site {
 	return Site{
 		Pages: 1000, MinKB: 10, MaxKB: 60, Links: 60, CrossLinks: 6, PrivateLinks: 2, NofollowLinks: 2,
@@ -62,8 +62,7 @@ func (s Site) withDefaults() Site {
 	return s
 }
 
-// maxPages bounds the pages of one host: each costs a bit of memory per host
-// and a path per lab.
+// maxPages limits the pages of one host: each costs a bit per host and a path per lab.
 const maxPages = 10_000_000
 
 func (s *Site) validate() error {
@@ -108,7 +107,7 @@ func (s *Site) validate() error {
 	return errors.Join(problems...)
 }
 
-// Choice is one value of a setting that takes a name, with a line about it.
+// Choice is one value of a named setting, with a description.
 type Choice struct {
 	Name  string `json:"name"`
 	About string `json:"about"`

@@ -15,7 +15,7 @@ import (
 
 var locRE = regexp.MustCompile(`<loc>([^<]*)</loc>`)
 
-// TestDeadLinks follows the links to pages that are not there.
+// TestDeadLinks follows the links to missing pages.
 func TestDeadLinks(t *testing.T) {
 	s := DefaultSite()
 	s.Pages, s.DeadLinks, s.CrossLinks = 30, 20, 0
@@ -100,7 +100,7 @@ func TestSitemapKinds(t *testing.T) {
 				t.Errorf("parts: %s", text)
 			}
 		case "million":
-			// An exhibit test counts them all; here the client has enough.
+			// An exhibit test counts all of them; here the client stops early.
 			if n := strings.Count(text, "<sitemap>"); n < 10_000 || n > 30_000 {
 				t.Errorf("million: %d entries before the lab gave up", n)
 			}
@@ -117,7 +117,7 @@ func TestSitemapKinds(t *testing.T) {
 	}
 }
 
-// full is a client that has had enough after most bytes.
+// full is a client that disconnects after most bytes.
 type full struct {
 	*httptest.ResponseRecorder
 	most int
@@ -130,14 +130,14 @@ func (w *full) Write(p []byte) (int, error) {
 	return w.ResponseRecorder.Write(p)
 }
 
-// TestRobotsKinds asks each host for its robots.txt as an obedient crawler
-// would, and holds what it got against what counts as a violation.
+// TestRobotsKinds fetches the robots.txt of each host as a polite crawler would, and
+// compares the result with what counts as a violation.
 func TestRobotsKinds(t *testing.T) {
 	const rules, open, deny, unreachable = meansRules, meansOpen, meansDeny, meansUnreachable
 	want := map[string]struct {
 		means robotsMeans
 		codes string // of each hop
-		text  string // in the last answer
+		text  string // in the last response
 	}{
 		"rules":            {rules, "200", "Disallow: /private/\nAllow: /private/open/\n"},
 		"open":             {open, "200", "Disallow:\n"},
@@ -256,7 +256,7 @@ func TestRobotsCrawlDelayAndShare(t *testing.T) {
 	}
 }
 
-// TestTraps walks into each trap and counts from the server's side.
+// TestTraps enters each trap and compares with the server's counts.
 func TestTraps(t *testing.T) {
 	all := Calendar | Facets | Sessions | Maze
 	l := mustNew(t, Config{Hosts: Uniform(1, small(func(t *Temper) { t.Site.Traps = all }))})
@@ -274,7 +274,7 @@ func TestTraps(t *testing.T) {
 		if !strings.Contains(front, `<a href="`+trap.entry+`"`) {
 			t.Errorf("%s: no link leads in", trap.name)
 		}
-		// However far one goes, every step finds URLs never seen before.
+		// Every step finds new URLs, however deep.
 		seen := map[string]bool{}
 		at := base + trap.entry
 		for step := range 12 {
@@ -291,7 +291,7 @@ func TestTraps(t *testing.T) {
 			}
 			if fresh == "" {
 				if trap.bit == Facets && step >= len(facetKeys) {
-					break // all filters chosen; other orders remain
+					break // all filters are set; other orders remain
 				}
 				t.Fatalf("%s: nothing new at step %d", trap.name, step)
 			}
@@ -337,7 +337,7 @@ func TestForbiddenAndRedirects(t *testing.T) {
 	}
 }
 
-func TestChallengeIsNoPage(t *testing.T) {
+func TestChallengeIsNotCountedAsPage(t *testing.T) {
 	l := only(t, "waf-soft")
 	for n := range 10 {
 		ask(l, l.web.hosts[0].base+l.web.paths[n])

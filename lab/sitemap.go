@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// sitemap layout: /sitemap.xml is an index, /sitemap-N.xml the even parts and
+// Sitemap layout: /sitemap.xml is an index, /sitemap-N.xml are the even parts and
 // /sitemap-N.xml.gz the odd ones.
 const (
 	sitemapPart    = 1000      // URLs in a part
@@ -18,7 +18,7 @@ const (
 	sitemapNS   = " xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
 )
 
-// SitemapKinds lists what [Site.Sitemap] may be.
+// SitemapKinds lists the values of [Site.Sitemap].
 func SitemapKinds() []Choice {
 	return []Choice{
 		{"none", "no sitemap, and robots.txt lists none"},
@@ -28,7 +28,7 @@ func SitemapKinds() []Choice {
 	}
 }
 
-// sitemapExhibits are sitemaps that no robots.txt names.
+// sitemapExhibits are sitemaps that no robots.txt lists.
 var sitemapExhibits = []Exhibit{
 	{Path: "/exhibit/sitemap/laughs.xml", About: "a sitemap of entities that expand to a billion words", serve: func(x *exchange) {
 		x.page200("application/xml", billionLaughs(x.host.base+"/"))
@@ -45,7 +45,7 @@ var sitemapExhibits = []Exhibit{
 	}},
 }
 
-// sitemapParts is how many parts the index of a site names.
+// sitemapParts is the number of parts in the index of a site.
 func (s *Site) sitemapParts() int {
 	if s.Sitemap == "million" {
 		return sitemapMillion
@@ -60,14 +60,14 @@ func sitemapName(part int) string {
 	return fmt.Sprintf("/sitemap-%d.xml", part)
 }
 
-// sitemapNumber reads the path of a part.
+// sitemapNumber parses the path of a part.
 func (s *Site) sitemapNumber(path string) (int, bool) {
 	digits, _, _ := strings.Cut(strings.TrimPrefix(path, "/sitemap-"), ".")
 	n, err := strconv.Atoi(digits)
 	return n, err == nil && n >= 0 && n < s.sitemapParts() && sitemapName(n) == path
 }
 
-// sitemap answers for the index and its parts.
+// sitemap serves the index and its parts.
 func (x *exchange) sitemap() {
 	site := x.host.site
 	part, isPart := site.sitemapNumber(x.path)
@@ -118,10 +118,10 @@ func (w *web) renderSitemap(b *body, h *vhost, part int) {
 	b.text("</urlset>\n")
 }
 
-// streamChunk is how much of an endless answer is made before it is sent.
+// streamChunk is how much of an endless response is generated at a time.
 const streamChunk = 64 << 10
 
-// streamIndex writes an index of n parts without ever holding it.
+// streamIndex writes an index of n parts in chunks.
 func (x *exchange) streamIndex(n int) {
 	x.Header().Set("Content-Type", "application/xml")
 	buf := make([]byte, 0, streamChunk+1024)
@@ -138,7 +138,7 @@ func (x *exchange) streamIndex(n int) {
 		buf = append(buf, "</loc></sitemap>\n"...)
 		if len(buf) >= streamChunk {
 			if _, err := x.Write(buf); err != nil {
-				return // the client has had enough
+				return // the client disconnected
 			}
 			buf = buf[:0]
 		}

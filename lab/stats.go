@@ -70,7 +70,7 @@ type Stats struct {
 	PerHost         []HostStats `json:"per_host,omitempty"` // the hosts that got requests
 }
 
-// report gathers everything.
+// report collects all counts.
 func (rec *recorder) report(w *web) Stats {
 	st := Stats{
 		Hosts: len(rec.hosts), Connections: rec.connections.Load(), LabCPUSeconds: cpuSeconds(),
@@ -102,8 +102,8 @@ func (rec *recorder) report(w *web) Stats {
 	return st
 }
 
-// quantiles gives the first percentile and the median of sorted microseconds
-// in milliseconds, or -1.
+// quantiles returns the first percentile and the median of sorted microseconds, in
+// milliseconds, or -1.
 func quantiles(gaps []int32) (p01, median float64) {
 	if len(gaps) == 0 {
 		return -1, -1
@@ -151,7 +151,7 @@ func (c *HostStats) add(o *HostStats) {
 	c.MinGapAnyMS = lowest(c.MinGapAnyMS, o.MinGapAnyMS)
 }
 
-// lowest takes the smaller of two values, where -1 means none.
+// lowest returns the smaller of two values, where -1 means none.
 func lowest(a, b float64) float64 {
 	if a < 0 || b >= 0 && b < a {
 		return b

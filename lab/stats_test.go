@@ -45,20 +45,20 @@ func TestRateLimitAndStats(t *testing.T) {
 		if h.MinGapMS != 100 || h.MedianGapMS != 100 || h.GapP01MS != 100 || h.MinGapAnyMS != 100 {
 			t.Errorf("gaps: %+v", h)
 		}
-		// The third request, at 0.2 s, was the first to be refused; those at
-		// 0.3, 0.4 and 0.5 s came inside its Retry-After.
+		// The third request, at 0.2 s, was the first to be refused; those at 0.3, 0.4
+		// and 0.5 s arrived within its Retry-After.
 		if h.Refusals != 4 || h.FirstRefusalMS != 1200 || h.LastRefusalMS != 1500 || h.InsideRetryAfter != 3 {
 			t.Errorf("refusals: %+v", h)
 		}
-		time.Sleep(time.Second) // the last refusal asked for one second
+		time.Sleep(time.Second) // the Retry-After of the last refusal is one second
 		if w := ask(l, seed); w.Code != http.StatusOK || l.Stats().Total.InsideRetryAfter != 3 {
 			t.Errorf("after the wait: %d, %d inside", w.Code, l.Stats().Total.InsideRetryAfter)
 		}
 	})
 }
 
-// TestRetryAfterCountsFromTheAnswer: requests that came before a refusal was
-// sent cannot have known of it.
+// TestRetryAfterCountsFromTheAnswer: requests that arrived before a refusal was sent do
+// not count as violations.
 func TestRetryAfterCountsFromTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := mustNew(t, Config{Hosts: Uniform(1, small(func(t *Temper) {
@@ -101,7 +101,7 @@ func TestDateRetryAfterAgreesWithDate(t *testing.T) {
 	}
 }
 
-func TestConcurrencySeen(t *testing.T) {
+func TestMaxConcurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := mustNew(t, Config{Hosts: Uniform(3, small(func(t *Temper) { t.Rules.Latency = temper.Constant(50 * time.Millisecond) }))})
 		var wg sync.WaitGroup
@@ -119,7 +119,7 @@ func TestConcurrencySeen(t *testing.T) {
 	})
 }
 
-// TestCountsAreExact has many clients ask at once, over TCP, and adds up.
+// TestCountsAreExact sends many concurrent requests over TCP, and adds up.
 func TestCountsAreExact(t *testing.T) {
 	const clients, each, hosts = 16, 150, 4
 	l, c := start(t, Config{Log: clients * each * 2, Hosts: Uniform(hosts, small(func(t *Temper) {
@@ -196,8 +196,8 @@ func TestLogKeepsTheLast(t *testing.T) {
 	}
 }
 
-// TestClientThatLeaves is counted, and leaves nothing in flight.
-func TestClientThatLeaves(t *testing.T) {
+// TestClientDisconnects: a client that disconnects is counted, and not in flight.
+func TestClientDisconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := mustNew(t, Config{Hosts: Uniform(1, small(func(t *Temper) { t.Rules.Latency = temper.Constant(time.Minute) }))})
 		ctx, cancel := contextWithTimeout(t, time.Second)
@@ -226,8 +226,8 @@ func TestHeadHasNoBytes(t *testing.T) {
 	}
 }
 
-// reader is a client that looks at the lab when it has read an answer to its
-// end, which may be before the handler returns.
+// reader is a client that checks the lab when it has read a response to its end, which
+// may be before the handler returns.
 type reader struct {
 	*httptest.ResponseRecorder
 	done func()
@@ -241,8 +241,8 @@ func (r reader) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestAnsweredIsNotInFlight: a client that has an answer may send the next
-// request at once and must not look as if it had sent two.
+// TestAnsweredIsNotInFlight: a client that has a response may send the next request at
+// once, which must not count as two concurrent requests.
 func TestAnsweredIsNotInFlight(t *testing.T) {
 	for _, kb := range []int{1, 40, 300} {
 		l := mustNew(t, Config{Hosts: Uniform(1, small(func(t *Temper) { t.Site.MinKB, t.Site.MaxKB = kb, kb }))})

@@ -8,26 +8,24 @@ import (
 	"headway/lab/temper"
 )
 
-// Temper is a character of a host: what it holds and how it treats requests.
+// Temper is the profile of a host: its content and how it treats requests.
 type Temper struct {
-	Name  string // of one in the table; "" for one of your own
-	About string // a line for people
+	Name  string // a name from the table; "" for a custom one
+	About string // description
 	Site  Site
 	Rules temper.Rules
-	// Origin is the temper of what stands behind the cache in front of a host
-	// ([Site.Cache]) and makes the pages that the cache has not; nil means that
-	// each takes 150 ms.
+	// Origin is the profile of the origin behind the cache of a host ([Site.Cache]),
+	// which generates uncached pages; nil means 150 ms each.
 	Origin *temper.Rules
-	Cert   Cert // what its certificate is, if it serves https on its own
+	Cert   Cert // its kind of certificate, if it serves https by itself
 }
 
-// Plain is the temper of a fast host with clean links: the one to start from
-// for a farm of equal hosts.
+// Plain is a fast host with clean links: the starting point for many equal hosts.
 func Plain() Temper {
 	return Temper{Name: "plain", About: "responds immediately", Site: DefaultSite()}
 }
 
-// Tempers lists every temper that has a name, in the order of [Mixed].
+// Tempers lists all named profiles, in the order of [Mixed].
 func Tempers() []Temper {
 	list := make([]Temper, 0, len(tempers)+len(robotsKinds))
 	for _, row := range tempers {
@@ -38,7 +36,7 @@ func Tempers() []Temper {
 	}
 	for _, kind := range robotsKinds {
 		if kind.Name == "rules" {
-			continue // what all others have
+			continue // common to all others
 		}
 		t := Temper{Name: "robots-" + kind.Name, About: "robots.txt: " + kind.About, Site: DefaultSite()}
 		t.Site.Pages, t.Site.Robots = robotsPages, kind.Name
@@ -47,9 +45,9 @@ func Tempers() []Temper {
 	return list
 }
 
-const robotsPages = 10 // of a host that exists for its robots.txt
+const robotsPages = 10 // for hosts that only test robots.txt
 
-// FindTemper gives a temper of the table by name.
+// FindTemper returns a profile by name.
 func FindTemper(name string) (Temper, bool) {
 	for _, t := range Tempers() {
 		if t.Name == name {
@@ -59,9 +57,9 @@ func FindTemper(name string) (Temper, bool) {
 	return Temper{}, false
 }
 
-// Mixed asks for one host of every temper: the default lab. Each is called
-// after its temper and is a registrable domain of its own (flapping.test),
-// except that plain, shop, docs and blog share one (shop.alder.test).
+// Mixed specifies one host of every profile: the default lab. Each is named after its
+// profile and is its own registrable domain (flapping.test), except that plain, shop,
+// docs and blog share one (shop.alder.test).
 func Mixed() []HostSpec {
 	var specs []HostSpec
 	for i, t := range Tempers() {
@@ -74,9 +72,9 @@ func Mixed() []HostSpec {
 	return specs
 }
 
-const sharingDomain = 4 // so many hosts of the table share a domain
+const sharingDomain = 4 // number of hosts that share a domain
 
-// Select asks for one host of each temper named, as [Mixed] would call it.
+// Select specifies one host of each named profile, with the names of [Mixed].
 func Select(names ...string) ([]HostSpec, error) {
 	mixed := Mixed()
 	var specs []HostSpec
@@ -97,7 +95,7 @@ next:
 	return specs, nil
 }
 
-// row is a line of the table of tempers.
+// row is a row of the table of profiles.
 type row struct {
 	name  string
 	about string
@@ -182,7 +180,7 @@ var tempers = []row{
 
 	{"museum", "the front page links to every exhibit", 5, site(func(s *Site) { s.Exhibits = true })},
 
-	// Appended, so that the others keep their addresses.
+	// Last, so that the others keep their addresses.
 	{"noisy", "a random 1 % of requests get 503, without Retry-After", 400, func(t *Temper) {
 		t.Rules.ErrorRate, t.Rules.ErrorForm = 0.01, temper.None
 	}},
@@ -200,11 +198,11 @@ func challengeAfter(requests int, name string) func(*Temper) {
 	}
 }
 
-// mustLatency reads a latency of the table.
+// mustLatency parses a latency of the table.
 func mustLatency(s string) temper.Latency {
 	l, err := temper.ParseLatency(s)
 	if err != nil {
-		panic(err) // the table is ours, and every test reads it
+		panic(err) // the table is constant and covered by every test
 	}
 	return l
 }

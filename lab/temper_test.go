@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// TestTempers drives each temper through its host as served, in virtual time,
-// and looks at the answers. A temper without a case fails.
+// TestTempers drives each profile through its served host, in virtual time, and checks
+// the responses. A profile without a case fails.
 func TestTempers(t *testing.T) {
 	const s = time.Second
-	// visits is a run of page requests at a fixed interval, drawn as the first
+	// visits is a series of page requests at a fixed interval, shown as the first
 	// digit of each status: 2 page, 4 refused, 5 failed.
 	type visits struct {
 		every time.Duration
@@ -43,7 +43,7 @@ func TestTempers(t *testing.T) {
 		"calendar":    {0, "222"}, "facets": {0, "222"}, "sessions": {0, "222"}, "maze": {0, "222"},
 		"redirects": {0, "222"}, "forbidden": {0, "222"}, "orphans": {0, "222"}, "million": {0, "222"}, "laughs": {0, "222"},
 		"expired": {0, "222"}, "wrong-name": {0, "222"}, "self-signed": {0, "222"}, "museum": {0, "222"},
-		// Looked at more closely below.
+		// Tested in detail below.
 		"slow": {0, "2"}, "flaky": {0, ""}, "noisy": {0, ""}, "noisy-429": {0, ""}, "fragile": {0, "2"}, "strained": {0, "2"}, "queue": {0, "2"}, "cdn": {0, "2"}, "varnish": {0, "2"},
 	}
 	for _, kind := range RobotsKinds() {
@@ -72,8 +72,8 @@ func TestTempers(t *testing.T) {
 	}
 }
 
-// atOnce sends n requests at the same instant and counts statuses; took is
-// when the last answer came.
+// atOnce sends n requests at the same time and counts statuses; took is when the last
+// response arrived.
 func atOnce(t *testing.T, l *Lab, n int) (codes map[int]int, took time.Duration) {
 	t.Helper()
 	answers := make(chan int, n)
@@ -142,8 +142,8 @@ func TestSlowAndFlaky(t *testing.T) {
 	})
 }
 
-// TestNoise asks hosts that refuse at random: as many as they say, in the way they say,
-// and after a reset the same ones.
+// TestNoise sends requests to hosts that refuse at random: the share and form are as
+// configured, and the same after a reset.
 func TestNoise(t *testing.T) {
 	for name, want := range map[string]struct {
 		status int
@@ -173,7 +173,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestResetOverTCP needs a real connection to cut.
+// TestResetOverTCP needs a real connection to reset.
 func TestResetOverTCP(t *testing.T) {
 	specs, err := Select("dropping")
 	if err != nil {
@@ -189,7 +189,7 @@ func TestResetOverTCP(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
-	// A client may retry a cut connection by itself, so only the server knows.
+	// A client may retry a reset connection by itself, so use the server's count.
 	st := l.Stats().Total
 	if cut == 0 || st.Unanswered < int64(cut) || st.PageAnswers != 5 {
 		t.Errorf("%d connections were cut, counted %+v", cut, st)

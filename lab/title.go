@@ -2,8 +2,8 @@ package lab
 
 import "strings"
 
-// titleExhibits have titles that hurt those who print them unguarded: on a
-// terminal, in a spreadsheet, in a report.
+// titleExhibits have titles that do harm if printed unescaped: on a terminal, in a
+// spreadsheet, in a report.
 var titleExhibits = []Exhibit{
 	titled("markup", "markup that a title keeps as text", `<b>bold</b><script>alert(1)</script>`),
 	titled("entities", "markup written as entities", `&lt;img src=x onerror=alert(1)&gt; &amp;amp; &#x22;`),

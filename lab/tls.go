@@ -16,18 +16,17 @@ import (
 	"time"
 )
 
-// Cert is what is right or wrong with a host's certificate. A host with one
-// serves https even where the lab as a whole serves http.
+// Cert is the kind of a host's certificate. A host with one serves https even if the rest
+// of the lab serves http.
 type Cert string
 
-// The certificates. All but SelfSigned are signed by the lab's authority, see
-// [Lab.CertificatePEM].
+// The kinds. All but SelfSigned are signed by the lab's CA, see [Lab.CertificatePEM].
 const (
 	GoodCert      Cert = "good"
-	ExpiredCert   Cert = "expired"     // ended a day ago
-	FutureCert    Cert = "future"      // begins in a year
-	WrongNameCert Cert = "wrong-name"  // is for another host
-	SelfSigned    Cert = "self-signed" // by a key nobody knows
+	ExpiredCert   Cert = "expired"     // expired a day ago
+	FutureCert    Cert = "future"      // valid in a year
+	WrongNameCert Cert = "wrong-name"  // for another host
+	SelfSigned    Cert = "self-signed" // by an unknown key
 )
 
 func (c Cert) validate() error {
@@ -39,8 +38,8 @@ func (c Cert) validate() error {
 	}
 }
 
-// CertificatePEM is the certificate of the authority that signs for all hosts
-// with a good certificate: a client that trusts it trusts them.
+// CertificatePEM is the certificate of the CA that signs for all hosts: a client that
+// trusts it trusts the good certificates.
 func (l *Lab) CertificatePEM() ([]byte, error) {
 	a, err := l.authority()
 	if err != nil {
@@ -49,8 +48,7 @@ func (l *Lab) CertificatePEM() ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}), nil
 }
 
-// authority signs certificates, one per host when it is first asked for. All
-// hosts share one key.
+// authority signs certificates, one per host when first needed. All hosts share one key.
 type authority struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
@@ -80,7 +78,7 @@ func newAuthority() (*authority, error) {
 	return &authority{key: key, cert: cert, leaves: map[int]*tls.Certificate{}}, nil
 }
 
-// leaf gives the certificate of a host.
+// leaf returns the certificate of a host.
 func (a *authority) leaf(h *vhost, extra netip.Addr) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -124,8 +122,8 @@ func (a *authority) leaf(h *vhost, extra netip.Addr) (*tls.Certificate, error) {
 	return c, nil
 }
 
-// tlsConfig chooses a certificate by the name the client asks for or, as
-// clients name no addresses, by the address it came to.
+// tlsConfig selects a certificate by the server name of the client or, since clients send
+// no addresses, by the address connected to.
 func (l *Lab) tlsConfig() *tls.Config {
 	choose := func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		n, ok := l.dir.find(hello.ServerName)
@@ -133,7 +131,7 @@ func (l *Lab) tlsConfig() *tls.Config {
 			n, ok = l.dir.find(hello.Conn.LocalAddr().String())
 		}
 		if !ok {
-			n = 0 // strangers get the certificate of the first host
+			n = 0 // unknown names get the certificate of the first host
 		}
 		a, err := l.authority()
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// trusting makes a client trust the lab's authority.
+// trusting makes a client trust the lab's CA.
 func trusting(t *testing.T, l *Lab, c *http.Client, http2 bool) {
 	t.Helper()
 	pem, err := l.CertificatePEM()
@@ -81,7 +81,7 @@ func TestTLSForAll(t *testing.T) {
 				t.Errorf("%s: %s %s", seed, resp.Proto, resp.Status)
 			}
 		}
-		// Over HTTP/2 there is no connection to reset: the stream is.
+		// Over HTTP/2 the stream is reset instead of the connection.
 		if resp, err := c.Get(l.Seeds()[0] + "fault/reset"); err == nil {
 			resp.Body.Close()
 			t.Error("a reset was answered")

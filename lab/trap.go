@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Traps is a set of endless spaces that every page of a site links into.
+// Traps is a set of endless URL spaces that every page of a site links into.
 type Traps uint8
 
-// The traps. An obedient crawler may enter all but the maze, whose every
-// entrance is marked nofollow; a good one notices and leaves.
+// The traps. A polite crawler may enter all but the maze, whose entrances are all
+// nofollow; a good one notices and stops.
 const (
-	Calendar Traps = 1 << iota // a month links to the next one, for ever
+	Calendar Traps = 1 << iota // a month links to the next one, forever
 	Facets                     // a catalogue whose filters combine in any order
-	Sessions                   // each answer hands out new session ids
+	Sessions                   // each response contains new session IDs
 	Maze                       // entered only through rel=nofollow
 )
 
-// trap is one endless space.
+// trap is one endless URL space.
 type trap struct {
 	bit    Traps
 	name   string
 	about  string
-	prefix string // the paths it owns
+	prefix string // prefix of its paths
 	entry  string // the link into it
 	next   func(path, query string) []string
 }
@@ -44,7 +44,7 @@ func TrapChoices() []Choice {
 	return list
 }
 
-// ParseTraps reads a list of trap names separated by commas; "" is no trap.
+// ParseTraps parses a comma-separated list of trap names; "" means none.
 func ParseTraps(list string) (Traps, error) {
 	var set Traps
 	for name := range strings.SplitSeq(list, ",") {
@@ -75,7 +75,7 @@ func (s Traps) String() string {
 	return strings.Join(names, ",")
 }
 
-// Set parses a list of names; with String and Type it makes a set a flag.
+// Set parses a list of names; with String and Type, Traps is a flag value.
 func (s *Traps) Set(list string) error {
 	next, err := ParseTraps(list)
 	if err == nil {
@@ -84,10 +84,10 @@ func (s *Traps) Set(list string) error {
 	return err
 }
 
-// Type names the value in the help of a command line.
+// Type names the value in command help.
 func (s *Traps) Type() string { return "traps" }
 
-// trapOf finds the trap a path lies in, or nil.
+// trapOf returns the trap of a path, or nil.
 func trapOf(path string) *trap {
 	for i := range traps {
 		if strings.HasPrefix(path, traps[i].prefix) {
@@ -97,7 +97,7 @@ func trapOf(path string) *trap {
 	return nil
 }
 
-// addTraps links a page into the traps of its site.
+// addTraps adds links into the traps of its site to a page.
 func addTraps(a *anchors, set Traps) {
 	for i := range traps {
 		t := &traps[i]
@@ -111,7 +111,7 @@ func addTraps(a *anchors, set Traps) {
 	}
 }
 
-// calendar names the month after the one in path, and one two years on.
+// calendar links to the month after the one in path, and to one two years later.
 func calendar(path, _ string) []string {
 	y, m := 2026, 1
 	// A path without numbers is the first month.
@@ -126,8 +126,8 @@ var facetKeys = [...]string{"colour", "size", "brand", "price", "material", "sea
 
 var facetValues = [...]string{"a", "b", "c", "d"}
 
-// facets names every filter that could be added to the query, behind those
-// already chosen, so that each order of clicks is a different URL.
+// facets links to every filter that could be added to the query, after those already
+// chosen, so that each order of clicks is a different URL.
 func facets(path, query string) []string {
 	chosen, err := url.ParseQuery(query)
 	if err != nil {
@@ -151,8 +151,8 @@ func facets(path, query string) []string {
 
 const sessionPages = 6
 
-// sessions links the six pages to each other, each time under a new id that
-// follows from the one in the query.
+// sessions links the six pages to each other, each time with a new ID derived from the
+// one in the query.
 func sessions(path, query string) []string {
 	r := newRNG(hashString(path), hashString(query))
 	out := make([]string, sessionPages)

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// challenge is a page that a web application firewall puts in place of the one
-// asked for. The texts are ours; the marks that tell such pages apart (status,
-// headers, script paths, phrases) are those seen in public.
+// challenge is a page that a web application firewall serves instead of the requested
+// one. The texts are ours; the identifying marks (status, headers, script paths, phrases)
+// are those seen in public.
 type challenge struct {
 	Choice
 	status int
@@ -83,7 +83,7 @@ var wafExhibits = func() (list []Exhibit) {
 	return list
 }()
 
-// Challenges lists what [Site.Challenge] may be.
+// Challenges lists the values of [Site.Challenge].
 func Challenges() []Choice {
 	list := make([]Choice, len(challenges))
 	for i := range challenges {
@@ -92,7 +92,7 @@ func Challenges() []Choice {
 	return list
 }
 
-// findChallenge gives a challenge by name; "" is the first.
+// findChallenge returns a challenge by name; "" is the first.
 func findChallenge(name string) *challenge {
 	for i := range challenges {
 		if challenges[i].Name == name {
@@ -102,7 +102,7 @@ func findChallenge(name string) *challenge {
 	return &challenges[0]
 }
 
-// challenged answers with a challenge instead of what the path holds.
+// challenged responds with a challenge instead of the content of the path.
 func (x *exchange) challenged(c *challenge) {
 	x.challenge = true
 	head := x.Header()

@@ -11,30 +11,28 @@ import (
 	"headway/visit"
 )
 
-// Draft is a file, or several that belong together, in a format that is made in
-// one go: it cannot be appended to, or is not worth it. It is used by one
-// goroutine.
+// Draft is a file, or a group of files, in a format that is written in one go because it
+// cannot be appended to, or need not be. It is used by one goroutine.
 type Draft interface {
-	// Begin starts a new one, beside a finished one of the same name, which
-	// stays. What somebody began and did not publish is forgotten.
+	// Begin starts a new draft next to a finished one of the same name, which stays.
+	// An earlier unpublished draft is discarded.
 	Begin() error
-	// Add takes one URL that ended. It does not keep v.
+	// Add adds a URL that ended. It does not keep v.
 	Add(v *visit.Visit) error
-	// Publish makes what was added durable and gives it its name, in place of
-	// what had it before.
+	// Publish makes the draft durable and renames it to its final name, replacing an
+	// earlier one.
 	Publish() error
-	// Drop removes what was begun and not published, if there is such a thing.
+	// Drop removes an unpublished draft, if there is one.
 	Drop() error
-	// Withdraw removes the finished one, if there is one: it is no longer true.
+	// Withdraw removes the published file, if there is one, because it is outdated.
 	Withdraw() error
 }
 
-// AtEnd writes drafts from the ledger when the crawl has ended, all of them in
-// one reading of it. Until then nothing is kept: whatever happens to the
-// process, there is nothing to continue and nothing to be found twice.
+// AtEnd writes drafts from the ledger when the crawl has ended, all of them in one pass.
+// Nothing is written before, so a killed process leaves nothing to continue or duplicate.
 type AtEnd struct {
 	drafts []Draft
-	stale  bool // a finished file may be there, of what the crawl did before
+	stale  bool // a finished file of an earlier run may exist
 	broken error
 }
 
@@ -44,14 +42,14 @@ var (
 	_ Finisher = (*AtEnd)(nil)
 )
 
-// NewAtEnd returns a writer of drafts. If the crawl is resumed, a finished file
-// is withdrawn as soon as the crawl has more to say; otherwise it is of another
-// crawl and stays until it is replaced.
+// NewAtEnd returns a writer of drafts. If the crawl is resumed, a finished file is
+// withdrawn as soon as the crawl has new results; otherwise it belongs to another crawl and
+// stays until it is replaced.
 func NewAtEnd(resumed bool, drafts ...Draft) *AtEnd {
 	return &AtEnd{drafts: drafts, stale: resumed}
 }
 
-// Write takes notice that there is something new.
+// Write records that there are new results.
 func (a *AtEnd) Write(_ context.Context, v *visit.Visit) error {
 	if a.broken != nil {
 		return a.broken
@@ -72,10 +70,10 @@ func (a *AtEnd) Write(_ context.Context, v *visit.Visit) error {
 	return nil
 }
 
-// Flush has nothing to do.
+// Flush does nothing.
 func (a *AtEnd) Flush() error { return a.broken }
 
-// Close ends the use of the writer.
+// Close closes the writer.
 func (a *AtEnd) Close() error {
 	if a.broken == nil {
 		a.broken = errors.New("write output: already closed")
@@ -88,7 +86,7 @@ func (a *AtEnd) Finish(ctx context.Context, l Ledger) error {
 	if a.broken != nil {
 		return a.broken
 	}
-	err := a.draw(ctx, l)
+	err := a.addAll(ctx, l)
 	for _, d := range a.drafts {
 		if err == nil {
 			err = d.Publish()
@@ -104,8 +102,8 @@ func (a *AtEnd) Finish(ctx context.Context, l Ledger) error {
 	return nil
 }
 
-// draw adds every URL of the ledger to every draft.
-func (a *AtEnd) draw(ctx context.Context, l Ledger) error {
+// addAll adds every URL of the ledger to every draft.
+func (a *AtEnd) addAll(ctx context.Context, l Ledger) error {
 	for _, d := range a.drafts {
 		if err := d.Begin(); err != nil {
 			return err

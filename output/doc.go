@@ -1,19 +1,17 @@
-// Package output is the last stop of the journey: the files people asked for.
+// Package output defines how results are written to files.
 //
-// Here is only the contract. A format is a folder of its own (output/jsonl and
-// its siblings) and a [Writer]; output/outputtest is the suite each format that
-// writes files passes. The crawl hands every visit that ended a URL to its
-// writers through [Run], after the commit of it was acknowledged, so a file
-// never holds what the store does not.
+// It contains only the interfaces. Each format has its own folder (output/jsonl and others)
+// and implements [Writer]; output/outputtest is the test suite for formats that write files.
+// The crawl passes every visit that ended a URL to its writers through [Run], after its
+// commit was acknowledged, so a file never contains what the store does not.
 //
-// The other direction is not kept all the time, and need not be: a process that
-// is killed loses the lines it had not written, and some URLs end without a
-// visit (skipped when found, given up with their host). Therefore the store is
-// the truth, and a [Finisher] holds its file against it once, at the end of the
-// crawl, by counting: only what differs is looked at.
+// The reverse is not always true: a killed process loses unwritten lines, and some URLs end
+// without a visit (skipped when found, given up with their host). The store is
+// authoritative, and a [Finisher] compares its file with it once, at the end of the crawl,
+// by counting: only differences are read.
 //
-// Promises: a finished file holds every URL of the crawl that ended, exactly
-// once, however often the crawl was killed and resumed; it appears whole or not
-// at all; memory does not grow with the crawl. Not in it are URLs that still
-// wait and those out of scope, which are kept as counts.
+// Guarantees: a finished file contains every URL of the crawl that ended, exactly once,
+// however often the crawl was killed and resumed; it appears complete or not at all; memory
+// does not grow with the crawl. Pending URLs are left out, and so are out-of-scope URLs,
+// which are only counted.
 package output

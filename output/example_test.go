@@ -9,7 +9,7 @@ import (
 	"headway/visit"
 )
 
-// tally is an output of one's own: it counts outcomes.
+// tally is a custom output: it counts outcomes.
 type tally map[visit.Outcome]int
 
 func (t tally) Write(_ context.Context, v *visit.Visit) error {
@@ -19,7 +19,7 @@ func (t tally) Write(_ context.Context, v *visit.Visit) error {
 
 func (tally) Close() error { return nil }
 
-// A crawl hands batches of visits to its outputs, in the order of their commits.
+// A crawl passes batches of visits to its outputs, in commit order.
 func ExampleRun() {
 	batches := make(chan []visit.Visit, 1)
 	batches <- []visit.Visit{*outputtest.Visit(7), *outputtest.Visit(8), *outputtest.Visit(4)}

@@ -7,42 +7,41 @@ import (
 	"headway/visit"
 )
 
-// Writer takes the visits of one crawl. It is used by one goroutine.
+// Writer writes the visits of one crawl. It is used by one goroutine.
 type Writer interface {
-	// Write takes a visit that ended its URL, once per URL and after its commit
-	// was acknowledged. It may keep the visit's bytes in a buffer, but not v. It
-	// may block on the disk or the network. After an error the writer is
-	// broken: it answers every further call with it.
+	// Write writes a visit that ended its URL, once per URL and after its commit was
+	// acknowledged. It may buffer the visit's bytes, but not keep v. It may block on
+	// the disk or the network. After an error the writer is broken: every further
+	// call returns that error.
 	Write(ctx context.Context, v *visit.Visit) error
-	// Close ends the use of the writer and leaves what it wrote in a state in
-	// which the crawl can be resumed. After Finish it does nothing.
+	// Close closes the writer and leaves its files in a state in which the crawl can
+	// be resumed. After Finish it does nothing.
 	Close() error
 }
 
-// Flusher is a Writer that keeps a buffer.
+// Flusher is a Writer with a buffer.
 type Flusher interface {
-	// Flush gives everything written so far to the operating system, where it
+	// Flush passes everything written so far to the operating system, where it
 	// survives the end of the process.
 	Flush() error
 }
 
 // Finisher is a Writer of files, which appear when the crawl has ended.
 type Finisher interface {
-	// Finish adds what the ledger has and the file has not, makes the file
-	// durable and gives it its name. It may take long. Interrupted or killed, it
-	// is done again by a writer that resumes. After it only Close is called.
+	// Finish adds what is missing in the file from the ledger, makes the file durable
+	// and renames it to its final name. It may take long. If it is interrupted or
+	// killed, a resuming writer repeats it. Only Close may follow.
 	Finish(ctx context.Context, l Ledger) error
 }
 
-// Ledger is the truth a file is held against: all URLs of a crawl that ended,
-// except those out of scope. It must not change while it is asked.
+// Ledger is the authoritative list a file is compared with: all URLs of a crawl that ended,
+// except out-of-scope ones. It must not change while it is read.
 type Ledger interface {
 	// Ended counts the URLs by how they ended.
 	Ended(ctx context.Context) (map[Ending]int64, error)
-	// Each calls yield once for each URL that ended this way, in any order,
-	// until it returns an error, and returns that error. A URL that ended
-	// without a visit is given as one with nothing but its item and ending;
-	// links are not given.
+	// Each calls yield once for each URL that ended this way, in any order, until it
+	// returns an error, and returns that error. A URL that ended without a visit is
+	// passed as one with only its item and ending; links are not included.
 	Each(ctx context.Context, e Ending, yield func(*visit.Visit) error) error
 }
 
@@ -55,20 +54,18 @@ type Ending struct {
 // EndingOf returns how the URL of a visit ended.
 func EndingOf(v *visit.Visit) Ending { return Ending{v.Outcome, v.Reason} }
 
-// Settled tells endings that stay from those that a later link or an extended
-// job may turn back to waiting. Only settled URLs are written while the crawl
-// runs.
+// Settled reports whether an ending is final; a later link or an extended job may turn the
+// others back to pending. Only settled URLs are written while the crawl runs.
 func (e Ending) Settled() bool {
 	return e.Outcome != visit.Pending && e.Outcome != visit.Deferred && !e.Reason.Provisional()
 }
 
-// FlushEvery is how long a line waits in a buffer at most.
+// FlushEvery is the maximum time a line stays in a buffer.
 const FlushEvery = time.Second
 
-// Run hands visits to the writers in order until in is closed, and flushes them
-// every FlushEvery and at the end. It returns the first error, or the cause of
-// ctx: then nobody reads from in any more, and whoever sends must heed ctx,
-// too. It closes no writer.
+// Run passes visits to the writers in order until in is closed, and flushes them every
+// FlushEvery and at the end. It returns the first error, or the cause of ctx; after that
+// nothing reads from in, so senders must stop when ctx ends. It closes no writer.
 func Run(ctx context.Context, in <-chan []visit.Visit, writers ...Writer) error {
 	tick := time.NewTicker(FlushEvery)
 	defer tick.Stop()

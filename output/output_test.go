@@ -12,7 +12,7 @@ import (
 	"headway/weburl"
 )
 
-// recorder is a writer that notes what is asked of it and when.
+// recorder is a writer that records its calls and their times.
 type recorder struct {
 	began time.Time
 	log   []string
@@ -42,7 +42,7 @@ func visits(t *testing.T, paths ...string) []visit.Visit {
 	return list
 }
 
-// TestRun hands on in order and flushes every second, also while nothing comes.
+// TestRun checks the order, and that it flushes every second, even when idle.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{began: time.Now()}

@@ -1,6 +1,6 @@
 package parse
 
-// attrKey is one of the attributes this package has a use for.
+// attrKey is one of the attributes this package uses.
 type attrKey uint8
 
 const (
@@ -31,24 +31,24 @@ const (
 	keyType     packed = 't'<<24 | 'y'<<16 | 'p'<<8 | 'e'
 )
 
-// attrs holds the known attributes of one tag. Of an attribute that is written
-// twice the first counts.
+// attrs holds the known attributes of one tag. Of a duplicate attribute the first
+// counts.
 type attrs struct {
-	have uint16 // bit set of the attributes that are there
+	have uint16 // bit set of the attributes present
 	at   [attrCount]span
 }
 
 // has reports whether the tag has the attribute.
 func (a *attrs) has(n attrKey) bool { return a.have>>n&1 != 0 }
 
-// Classes of bytes inside of a tag.
+// Classes of bytes inside a tag.
 const (
 	isSpace    = 1 << iota
 	isSlash    // "/"
 	isClose    // ">"
 	isEquals   // "="
 	endsKey    = isSpace | isSlash | isClose | isEquals
-	endsBare   = isSpace | isClose // what ends a value without quotes
+	endsBare   = isSpace | isClose // ends an unquoted value
 	betweenKey = isSpace | isSlash
 )
 
@@ -60,9 +60,9 @@ var tagByte = func() (t [256]byte) {
 	return t
 }()
 
-// read reads the attributes of a tag from the end of its name at i. It returns
-// the place behind the ">" that ends the tag, or -1 when the input ends first.
-// Values are noted only if keep is set.
+// read reads the attributes of a tag from the end of its name at i. It returns the
+// position after the ">" that ends the tag, or -1 if the input ends first. Values are
+// stored only if keep is set.
 func (a *attrs) read(src []byte, i int, keep bool) int {
 	for {
 		for i < len(src) && tagByte[src[i]]&betweenKey != 0 {
@@ -98,7 +98,7 @@ func (a *attrs) read(src []byte, i int, keep bool) int {
 				}
 				value = span{i + 1, end}
 				i = end + 1
-			default: // an empty value when the tag ends here
+			default: // an empty value if the tag ends here
 				value.start = i
 				for i < len(src) && tagByte[src[i]]&endsBare == 0 {
 					i++
@@ -115,7 +115,7 @@ func (a *attrs) read(src []byte, i int, keep bool) int {
 	}
 }
 
-// note keeps the value of a known attribute that is not there yet.
+// note stores the value of a known attribute that is not set yet.
 func (a *attrs) note(name []byte, key packed, value span) {
 	var n attrKey
 	if len(name) > 8 {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// bareLinks is the loop of the bare crawler that Headway is measured against:
-// the x/net/html tokenizer and net/url.
+// bareLinks is the loop of the minimal crawler that Headway is compared with: the
+// x/net/html tokenizer and net/url.
 func bareLinks(body []byte, page string, found func(*url.URL)) {
 	base, err := url.Parse(page)
 	if err != nil {
@@ -61,7 +61,7 @@ func bareLinks(body []byte, page string, found func(*url.URL)) {
 	}
 }
 
-// pageLinks is what bareLinks finds, from a page of ours.
+// pageLinks returns what bareLinks finds, from one of our pages.
 func pageLinks(p Page) []string {
 	var out []string
 	for _, l := range p.Links {
@@ -92,7 +92,7 @@ func TestSameLinksAsBare(t *testing.T) {
 	}
 }
 
-// benchmark reads the pages of the lab over and over.
+// benchmark reads the pages of the lab repeatedly.
 func benchmark(b *testing.B, read func(labPage) int) {
 	pages := labPages()
 	size := 0
@@ -113,7 +113,7 @@ func benchmark(b *testing.B, read func(labPage) int) {
 	b.ReportMetric(float64((cpuTime()-start).Microseconds())/float64(b.N)/float64(len(pages)), "cpu-µs/page")
 }
 
-// BenchmarkLinksBare is the yardstick: links as strings, and nothing else.
+// BenchmarkLinksBare is the yardstick: links as strings only.
 func BenchmarkLinksBare(b *testing.B) {
 	benchmark(b, func(p labPage) int {
 		n := 0
@@ -143,8 +143,8 @@ func BenchmarkLinksOurs(b *testing.B) {
 	})
 }
 
-// BenchmarkLinksOnly is Read without the text: what BenchmarkLinksBare does and
-// the facts that are in tags.
+// BenchmarkLinksOnly is Read without the text: what BenchmarkLinksBare does plus the
+// facts in tags.
 func BenchmarkLinksOnly(b *testing.B) {
 	var d document
 	benchmark(b, func(p labPage) int {
@@ -190,7 +190,7 @@ func BenchmarkTokenizer(b *testing.B) {
 	})
 }
 
-// BenchmarkLexer is a fast lexer that resolves nothing and decodes nothing.
+// BenchmarkLexer is a fast lexer that neither resolves nor decodes.
 func BenchmarkLexer(b *testing.B) {
 	benchmark(b, func(p labPage) int {
 		l := lexhtml.NewLexer(lex.NewInputBytes(p.body))

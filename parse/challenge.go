@@ -7,31 +7,30 @@ import (
 	"strings"
 )
 
-// Challenge names the firewall behind an answer that is not the page asked
-// for: a test whether the visitor is human, or a refusal. A URL with such an
-// answer ends "blocked", whatever its status says, and the two fields are its
-// evidence. Headway takes no for an answer: nothing here helps to pass one.
+// Challenge identifies a firewall's response that replaces the requested page: a test
+// whether the visitor is human, or a refusal. Such a URL ends as "blocked", whatever its
+// status, with the two fields as evidence. Headway accepts the refusal: nothing here
+// helps to pass a challenge.
 type Challenge struct {
-	Vendor string // such as "cloudflare"; "captcha" if no vendor shows
-	Marker string // what gave it away, for people
+	Vendor string // such as "cloudflare"; "captcha" if the vendor is unknown
+	Marker string // what identified it, for people
 }
 
-// IsZero reports whether the answer is no challenge.
+// IsZero reports whether the response is not a challenge.
 func (c Challenge) IsZero() bool { return c == Challenge{} }
 
 const (
-	// challengeWords and challengeLinks are the most visible words and links
-	// that a challenge sent with a good status has. They keep articles about
-	// firewalls, and all ordinary pages, from being searched at all.
+	// challengeWords and challengeLinks are the most visible words and links of a
+	// challenge with a success status. They exclude articles about firewalls, and
+	// ordinary pages, from the search.
 	challengeWords = 250
 	challengeLinks = 10
 	// challengeBytes is how much of a body is searched.
 	challengeBytes = 64 << 10
 )
 
-// challengeOf recognises a challenge. A header that only challenges have is
-// enough. For the rest, the answer must be of the kind challenges are, and then
-// carry the marks of one vendor.
+// challengeOf recognises a challenge. A header that only challenges have is enough.
+// Otherwise the response must look like a challenge and contain the marks of one vendor.
 func challengeOf(a Answer, p *Page) Challenge {
 	for i := range headerFingerprints {
 		if f := &headerFingerprints[i]; f.inHeader(a.Header) {
@@ -50,8 +49,8 @@ func challengeOf(a Answer, p *Page) Challenge {
 	return genericCaptcha(p, body)
 }
 
-// couldBeChallenge reports whether an answer with this status and text is
-// worth a search. A missing page is missing, and a redirect has no page.
+// couldBeChallenge reports whether a response with this status and text is worth
+// searching. 404 and redirects are not.
 func couldBeChallenge(status int, p *Page) bool {
 	switch {
 	case status < http.StatusMultipleChoices:
@@ -62,7 +61,7 @@ func couldBeChallenge(status int, p *Page) bool {
 	return true
 }
 
-// inHeader reports whether the header has the field f asks for.
+// inHeader reports whether the header has the field of f.
 func (f *fingerprint) inHeader(h http.Header) bool {
 	for _, value := range h[f.field] {
 		if f.value == "" || containsFold(value, f.value) {
@@ -72,7 +71,7 @@ func (f *fingerprint) inHeader(h http.Header) bool {
 	return false
 }
 
-// matches reports whether an answer carries every mark of f.
+// matches reports whether a response has every mark of f.
 func (f *fingerprint) matches(a Answer, p *Page, body []byte) bool {
 	if f.field != "" && !f.inHeader(a.Header) {
 		return false
@@ -112,19 +111,19 @@ func (f *fingerprint) marker() string {
 	return strings.Join(parts, ", ")
 }
 
-// captchaWidgets load or hold the captchas in common use. Many a contact form
-// has one, so that they prove nothing alone.
+// captchaWidgets are marks of common captchas. Many contact forms have one, so they
+// prove nothing alone.
 var captchaWidgets = []string{"g-recaptcha", "grecaptcha", "h-captcha", "hcaptcha", "cf-turnstile", "friendlycaptcha", "geetest"}
 
-// captchaTitles are in the titles of pages that are nothing but a captcha.
+// captchaTitles are in the titles of pages that are only a captcha.
 var captchaTitles = []string{
 	"are you a robot", "are you human", "not a robot", "robot check", "bot check", "bot verification", "captcha",
 	"human verification", "security check", "security verification", "verify you are human", "verifying you are human",
 	"access denied", "attention required", "one more step",
 }
 
-// genericCaptcha recognises a page with a captcha, a title that says so and
-// next to nothing else.
+// genericCaptcha recognises a page with a captcha, a matching title and almost nothing
+// else.
 func genericCaptcha(p *Page, body []byte) Challenge {
 	if p.Type != TypeHTML || p.Words > challengeWords || len(p.Links) > challengeLinks {
 		return Challenge{}
@@ -141,7 +140,7 @@ func genericCaptcha(p *Page, body []byte) Challenge {
 	return Challenge{}
 }
 
-// containsFold reports whether s contains substr, in any case of letters.
+// containsFold reports whether s contains substr, ignoring case.
 func containsFold(s, substr string) bool {
 	return strings.Contains(strings.ToLower(s), strings.ToLower(substr))
 }

@@ -10,8 +10,8 @@ import (
 	"headway/lab/temper"
 )
 
-// article is a page about firewalls: long, with a menu, and full of the words
-// that are on challenges.
+// article is a page about firewalls: long, with a menu, and full of words found on
+// challenges.
 var article = `<title>Just a moment... how Cloudflare, Akamai and Imperva say no</title>` +
 	strings.Repeat(`<a href="/menu">menu</a> `, challengeLinks+1) +
 	strings.Repeat(`<p>Sites behind Cloudflare answer "Just a moment..." with <code>_cf_chl_opt</code> and
@@ -20,7 +20,7 @@ DataDome loads captcha-delivery.com with var dd={}; Anubis has id="anubis_challe
 from awswaf.com, or "The requested URL was rejected. Please consult with your administrator." and a support ID is given.</p>`, 20)
 
 func TestChallenge(t *testing.T) {
-	// The frame of a page: few words, but more than a challenge with links has.
+	// The frame of a page: few words, but more links than a challenge has.
 	menu := strings.Repeat(`<a href="/m">m</a>`, challengeLinks+1)
 	tests := []struct {
 		name   string
@@ -95,8 +95,8 @@ func TestChallenge(t *testing.T) {
 	})
 }
 
-// TestFingerprints checks that every fingerprint can be found at all: fields
-// are spelled as net/http spells them, and none is empty.
+// TestFingerprints checks that every fingerprint can match: fields are in canonical
+// form, and none is empty.
 func TestFingerprints(t *testing.T) {
 	for _, f := range slices.Concat(headerFingerprints, bodyFingerprints) {
 		if f.vendor == "" || f.marker() == "" || f.field != http.CanonicalHeaderKey(f.field) {
@@ -105,8 +105,8 @@ func TestFingerprints(t *testing.T) {
 	}
 }
 
-// TestLabChallenges recognises every challenge the lab can send, and none on
-// its ordinary pages.
+// TestLabChallenges recognises every challenge of the lab, and none on its ordinary
+// pages.
 func TestLabChallenges(t *testing.T) {
 	for _, choice := range lab.Challenges() {
 		t.Run(choice.Name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestLabChallenges(t *testing.T) {
 				t.Fatal(err)
 			}
 			var p Page
-			for range 2 { // the challenge begins with the second request
+			for range 2 { // the challenge starts with the second request
 				if p, err = Read(labGet(t, l.Handler(), l.Hosts()[0].URL).answer(), Options{}); err != nil {
 					t.Fatal(err)
 				}

@@ -12,21 +12,21 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Charset is the character encoding a body was read with, and what decided it.
+// Charset is the character encoding used to decode a body, and its source.
 type Charset struct {
 	Name string // as in the Encoding Standard, lower case
 	From CharsetSource
 }
 
-// CharsetSource says what decided the encoding.
+// CharsetSource is the source of the encoding.
 type CharsetSource string
 
-// What decides the encoding, the strongest first.
+// The sources of the encoding, the strongest first.
 const (
 	FromBOM    CharsetSource = "bom"    // a byte order mark
 	FromHeader CharsetSource = "header" // the Content-Type field
 	FromMeta   CharsetSource = "meta"   // a meta element or XML declaration in the first 1,024 bytes
-	FromGuess  CharsetSource = "guess"  // UTF-8 if the bytes are valid as such, else windows-1252
+	FromGuess  CharsetSource = "guess"  // UTF-8 if valid, otherwise windows-1252
 )
 
 // prescanLength is how much of a body is searched for its encoding.
@@ -39,12 +39,12 @@ type decoded struct {
 	text    []byte
 	charset Charset
 	legacy  encoding.Encoding // the encoding for queries, nil for UTF-8
-	cut     bool              // the decoded form went beyond MaxBytes
+	cut     bool              // the decoded form exceeds MaxBytes
 }
 
-// decode brings a body into UTF-8. The body itself is returned if it needs no
-// change, which is nearly always: what says it is UTF-8, right or wrong, and
-// whatever has only ASCII in it.
+// decode converts a body to UTF-8. The body itself is returned if it needs no change,
+// which is nearly always the case: anything declared as UTF-8, valid or not, and
+// anything with only ASCII.
 func decode(body []byte, contentType string) decoded {
 	enc, charset, mark := encodingOf(body, contentType)
 	body = body[mark:]
@@ -62,8 +62,7 @@ func decode(body []byte, contentType string) decoded {
 	return d
 }
 
-// encodingOf determines the encoding of a body and the length of its byte
-// order mark.
+// encodingOf determines the encoding of a body and the length of its byte order mark.
 func encodingOf(body []byte, contentType string) (enc encoding.Encoding, c Charset, mark int) {
 	switch {
 	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
@@ -79,7 +78,7 @@ func encodingOf(body []byte, contentType string) (enc encoding.Encoding, c Chars
 		}
 	}
 	if label := prescan(body[:min(len(body), prescanLength)]); label != "" {
-		// A page that can be read this far is not in UTF-16, whatever it says.
+		// A page that is readable so far is not UTF-16, whatever it declares.
 		if enc, name := lookup(label); strings.HasPrefix(name, "utf-16") {
 			return unicode.UTF8, Charset{utf8Name, FromMeta}, 0
 		} else if enc != nil {
@@ -97,9 +96,9 @@ var (
 	utf16LE = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
 )
 
-// lookup finds an encoding by one of its labels; nil if no browser knows it.
+// lookup finds an encoding by a label; nil if browsers do not know it.
 func lookup(label string) (encoding.Encoding, string) {
-	if strings.EqualFold(label, utf8Name) { // saves the search for nearly every page
+	if strings.EqualFold(label, utf8Name) { // avoids the search for nearly every page
 		return unicode.UTF8, utf8Name
 	}
 	enc, err := htmlindex.Get(label)
@@ -197,11 +196,10 @@ func xmlEncoding(head []byte) string {
 	return string(head[1 : end+1])
 }
 
-// transcode decodes src to UTF-8, up to MaxBytes. What cannot be decoded
-// becomes U+FFFD.
+// transcode decodes src to UTF-8, up to MaxBytes. Invalid bytes become U+FFFD.
 func transcode(enc encoding.Encoding, src []byte) (dst []byte, cut bool) {
 	t := enc.NewDecoder()
-	// Text of one byte a character grows by half at most in the usual case.
+	// Single-byte text usually grows by half at most.
 	dst = make([]byte, 0, min(len(src)+len(src)/2+utf8.UTFMax, MaxBytes))
 	for {
 		nDst, nSrc, err := t.Transform(dst[len(dst):cap(dst)], src, true)
@@ -218,8 +216,8 @@ func transcode(enc encoding.Encoding, src []byte) (dst []byte, cut bool) {
 	}
 }
 
-// isASCII reports whether b is the same text in every encoding that contains
-// ASCII: no byte above 0x7f, and no escape, with which some change the set.
+// isASCII reports whether b is the same text in every encoding that contains ASCII: no
+// byte above 0x7f, and no escape, which some encodings use to switch character sets.
 func isASCII(b []byte) bool {
 	for _, c := range b {
 		if c >= utf8.RuneSelf || c == 0x1b {
@@ -229,11 +227,10 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// encodeQuery appends ref, a reference from a document in a legacy encoding, in
-// the form that its server expects: characters beyond ASCII in the query are
-// escaped in the encoding of the document, as browsers do, while those of the
-// path are left to be escaped in UTF-8. A character the encoding does not have
-// is written as a numeric character reference.
+// encodeQuery appends ref, a reference from a document in a legacy encoding, as its
+// server expects: as in browsers, non-ASCII characters in the query are escaped in the
+// encoding of the document, while those of the path are left to be escaped in UTF-8. A
+// character the encoding does not have becomes a numeric character reference.
 func encodeQuery(dst, ref []byte, enc encoding.Encoding) []byte {
 	start := bytes.IndexByte(ref, '?')
 	if hash := bytes.IndexByte(ref, '#'); start < 0 || hash >= 0 && hash < start {

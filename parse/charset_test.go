@@ -112,7 +112,7 @@ func TestDecodedBodyIsBounded(t *testing.T) {
 	if race.Short() {
 		t.Skip("reads a body of the largest size")
 	}
-	// Every byte becomes three, so that the decoded form passes the bound.
+	// Every byte becomes three, so that the decoded form exceeds the limit.
 	body := "<a href=/x>" + strings.Repeat("\x80", MaxBytes/3)
 	p, err := Read(Answer{URL: pageURL, Header: http.Header{"Content-Type": {"text/html; charset=windows-1252"}}, Body: []byte(body)}, Options{})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cpuTime is the processor time this process has used. On a machine with other
-// work it says more than a clock.
+// cpuTime is the CPU time of this process. On a busy machine it is more reliable than a
+// clock.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Digest identifies the visible text of a page, whatever its markup: the
-// XXH3-128 of its words with one space between them, in UTF-8, character
-// references decoded. The digest of a page without text is zero. It finds
-// equal pages; it is no defence against someone who wants two to collide.
+// Digest identifies the visible text of a page independently of its markup: the XXH3-128
+// of its words with single spaces, in UTF-8, character references decoded. The digest of
+// a page without text is zero. It finds equal pages; it is not secure against
+// deliberate collisions.
 type Digest [16]byte
 
 // String returns the digest in hexadecimal.
@@ -21,19 +21,18 @@ func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 func (d Digest) IsZero() bool { return d == Digest{} }
 
 const (
-	// textBlock is how much text is collected before it is hashed. Most pages
-	// fit, so that hashing is one pass over memory that is still in the cache.
+	// textBlock is how much text is collected before it is hashed. Most pages fit, so
+	// that hashing is one pass over memory still in the CPU cache.
 	textBlock = 64 << 10
-	// textPiece is how much text is taken at once; no piece grows beyond its
-	// own length and one character reference.
+	// textPiece is how much text is processed at once; no piece grows beyond its
+	// length and one character reference.
 	textPiece = 4 << 10
 )
 
-// visibleText reduces the text of a page to a digest, a simhash and a number
-// of words, in memory that does not grow with the page. Words end at white
-// space and at every tag.
+// visibleText reduces the text of a page to a digest, a simhash and a word count, in
+// bounded memory. Words end at white space and at every tag.
 type visibleText struct {
-	buf    []byte // words not hashed yet, each with a space behind it
+	buf    []byte // words not hashed yet, each followed by a space
 	hasher xxh3.Hasher
 	words  shingles
 }
@@ -52,7 +51,7 @@ func (t *visibleText) reset() {
 const (
 	textPlain byte = iota
 	textSpace
-	textOdd // needs a look: "&", NUL, and the first byte of a no-break space
+	textOdd // special: "&", NUL, and the first byte of a no-break space
 )
 
 var textByte = func() (t [256]byte) {
@@ -66,8 +65,7 @@ var textByte = func() (t [256]byte) {
 // nbsp is a no-break space, which separates words like any other.
 const nbsp = "\u00a0"
 
-// write adds the text between two tags. With decode set, character references
-// are decoded.
+// write adds the text between two tags. With decode, character references are decoded.
 func (t *visibleText) write(run []byte, decode bool) {
 	for len(run) > textPiece {
 		n := pieceEnd(run)
@@ -80,8 +78,8 @@ func (t *visibleText) write(run []byte, decode bool) {
 	t.buf = appendWords(t.buf, run, decode)
 }
 
-// pieceEnd returns where to cut a long run: behind the last white space of a
-// piece, or at its end if it has none.
+// pieceEnd returns where to cut a long run: after the last white space of a piece, or at
+// its end if there is none.
 func pieceEnd(run []byte) int {
 	for n := textPiece; n > textPiece/2; n-- {
 		if textByte[run[n-1]] == textSpace {
@@ -91,7 +89,7 @@ func pieceEnd(run []byte) int {
 	return textPiece
 }
 
-// appendWords appends the words of run, each with one space behind it.
+// appendWords appends the words of run, each followed by one space.
 func appendWords(dst, run []byte, decode bool) []byte {
 	for i := 0; i < len(run); {
 		for i < len(run) && textByte[run[i]] == textSpace {
@@ -125,10 +123,10 @@ func appendWords(dst, run []byte, decode bool) []byte {
 	return dst
 }
 
-// appendInOrder appends the beginning of run that is in order already: words
-// with single spaces between them. It returns the length of that beginning, not
-// always the longest possible. Eight bytes at a time are looked at and copied,
-// which is what keeps the digest cheap. run must not begin with a space.
+// appendInOrder appends a prefix of run that is already normalised: words with single
+// spaces. It returns the length of that prefix, which may not be the longest possible.
+// It compares and copies eight bytes at a time, which keeps the digest cheap. run must
+// not start with a space.
 func appendInOrder(dst, run []byte) ([]byte, int) {
 	const (
 		low  = 0x0101010101010101
@@ -136,13 +134,13 @@ func appendInOrder(dst, run []byte) ([]byte, int) {
 	)
 	dst = slices.Grow(dst, len(run)+8)
 	out := dst[len(dst):cap(dst)]
-	i, last := 0, uint64(0) // last has the top bit set if a space came before
+	i, last := 0, uint64(0) // last has the top bit set after a space
 	for i < len(run) {
 		if cap(run)-i < 8 {
 			break
 		}
 		v := binary.LittleEndian.Uint64(run[i : i+8])
-		if left := len(run) - i; left < 8 { // what lies behind counts as letters
+		if left := len(run) - i; left < 8 { // missing bytes count as letters
 			mask := uint64(1)<<(8*left) - 1
 			v = v&mask | 'a'*low&^mask
 		}
@@ -165,13 +163,13 @@ func appendInOrder(dst, run []byte) ([]byte, int) {
 		return dst[:len(dst)+len(run)], len(run)
 	}
 	if last>>63 != 0 {
-		i-- // what follows decides what becomes of the space
+		i-- // the next call decides about the space
 	}
 	return dst[:len(dst)+i], i
 }
 
-// appendOdd appends what the odd byte at the start of run stands for, and
-// returns how much of run it took.
+// appendOdd appends the meaning of the special byte at the start of run, and returns how
+// much of run it consumed.
 func appendOdd(dst, run []byte, decode bool) ([]byte, int) {
 	switch c := run[0]; {
 	case c == '&' && decode:
@@ -196,8 +194,8 @@ func (t *visibleText) flush() {
 	if n == 0 {
 		return
 	}
-	// The space behind the last word is hashed only if another word follows. A
-	// hash takes everything, so there are no errors to look at.
+	// The space after the last word is hashed only if another word follows. Writing
+	// to a hash never fails.
 	if t.words.n > 0 {
 		_, _ = t.hasher.WriteString(" ")
 	}
@@ -206,7 +204,7 @@ func (t *visibleText) flush() {
 	t.buf = t.buf[:0]
 }
 
-// sum returns what became of the text written since the last reset.
+// sum returns the results for the text since the last reset.
 func (t *visibleText) sum() (d Digest, s SimHash, words int) {
 	if t.words.n == 0 && len(t.buf) > 0 { // all in one block: no need to stream
 		d = xxh3.Hash128(t.buf[:len(t.buf)-1]).Bytes()

@@ -52,14 +52,14 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestWords compares the words, which are found eight bytes at a time, with
-// what the strings package makes of the same text.
+// TestWords compares the words, which are found eight bytes at a time, with those of
+// package strings.
 func TestWords(t *testing.T) {
 	pieces := []string{"a", "word", "sevenxx", "eightxxx", "ninexxxxx", " ", "  ", "\n", "\t", "é", "\u00a0", "Â", "&amp;", "&", "&nbsp;", "\x00", "日本語", "\xc2", "\x7f", "\x80"}
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 40).Draw(t, "parts")
 		text := strings.Join(parts, "")
-		// A slice with room behind it, and one without, are read differently.
+		// A slice with and one without extra capacity are read differently.
 		tight := []byte(text)
 		got := string(appendWords(nil, tight[:len(tight):len(tight)], true))
 		roomy := append([]byte(text), "  &amp; more"...)[:len(text)]
@@ -96,7 +96,7 @@ func TestDigestOfLongText(t *testing.T) {
 	}
 }
 
-// words returns n words that depend on seed.
+// someWords returns n words that depend on seed.
 func someWords(seed uint64, n int) []string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	out := make([]string, n)
@@ -142,15 +142,15 @@ func TestSimHash(t *testing.T) {
 	}
 }
 
-// TestSimHashStays holds the fingerprints that stores already have.
-func TestSimHashStays(t *testing.T) {
+// TestSimHashIsStable checks fingerprints that are already in stores.
+func TestSimHashIsStable(t *testing.T) {
 	_, s, _ := digestOf("the quick brown fox jumps over the lazy dog and runs away from considerably longer words")
 	if want := "01148a2233522016"; s.String() != want {
 		t.Errorf("%s, want %s", s, want)
 	}
 }
 
-// TestBitCounts compares the counters side by side with plain ones.
+// TestBitCounts compares the parallel counters with simple ones.
 func TestBitCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c bitCounts
@@ -174,8 +174,8 @@ func TestBitCounts(t *testing.T) {
 	})
 }
 
-// TestReferences decodes every named reference in text and in an attribute, in
-// front of what matters, and compares with x/net.
+// TestReferences decodes every named reference in text and in an attribute, before
+// different characters, and compares with x/net.
 func TestReferences(t *testing.T) {
 	data, err := os.ReadFile("testdata/references.txt")
 	if err != nil {

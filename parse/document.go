@@ -12,20 +12,20 @@ import (
 	"headway/weburl"
 )
 
-// document reads one HTML body: first the tags are gone through and references
-// noted, then these are resolved, because the base may stand behind them.
+// document reads one HTML body: it first scans the tags and records references, then
+// resolves them, because the base element may come later.
 type document struct {
 	z      tokenizer
 	page   *Page
 	agent  string // product token, lower case
-	all    bool   // resources too
+	all    bool   // including resources
 	legacy encoding.Encoding
 	hasNUL bool
 
 	text   visibleText
 	refs   []reference
-	values []byte // decoded attribute values that references point into
-	line   []byte // memory for clean
+	values []byte // decoded attribute values used by references
+	line   []byte // buffer for clean
 	base   []byte // the first base element's address
 	svg    int    // open svg elements, whose titles are not the page's
 	inBody bool
@@ -40,11 +40,11 @@ type reference struct {
 	kind Kind
 }
 
-// maxKept is the most memory, in bytes, that a document keeps for the next one
-// in each of its buffers.
+// maxKept limits the memory, in bytes, that a document keeps for the next one in each of
+// its buffers.
 const maxKept = 1 << 20
 
-// release gives d back for another page, without what points to this one.
+// release returns d to the pool, without references to this page.
 func (d *document) release() {
 	clear(d.refs)
 	refs, values, line, text := d.refs[:0], d.values[:0], d.line[:0], d.text
@@ -58,14 +58,13 @@ func (d *document) release() {
 	documents.Put(d)
 }
 
-// pageTags are the elements with attributes of use when only links to pages
-// are wanted.
+// pageTags are the elements with useful attributes if only links to pages are needed.
 var (
 	pageTags     = tags(tagA, tagArea, tagBase, tagFrame, tagHTML, tagIframe, tagLink, tagMeta)
 	resourceTags = pageTags | tags(tagImg, tagSource)
 )
 
-// read takes what the body of an HTML page says.
+// read reads the body of an HTML page.
 func (d *document) read(a Answer, o Options, contentType string) {
 	page, body := d.page, a.Body
 	if len(body) > MaxBytes {
@@ -90,8 +89,7 @@ func (d *document) read(a Answer, o Options, contentType string) {
 	d.useBase()
 }
 
-// useBase makes the address of the base element, if there is one, the page's
-// base. One that is no crawlable URL counts as none.
+// useBase sets the page's base from the base element, if there is a valid one.
 func (d *document) useBase() {
 	if d.base == nil {
 		return
@@ -101,7 +99,7 @@ func (d *document) useBase() {
 	}
 }
 
-// scan goes through the tags.
+// scan processes the tags.
 func (d *document) scan() {
 	z := &d.z
 	for {
@@ -110,7 +108,7 @@ func (d *document) scan() {
 			d.rawText()
 			continue
 		}
-		if text := trimLeft(z.bytes(z.text)); len(text) > 0 { // between most tags is only white space
+		if text := trimLeft(z.bytes(z.text)); len(text) > 0 { // usually there is only white space between tags
 			d.text.write(text, true)
 		}
 		switch token {
@@ -128,7 +126,7 @@ func (d *document) scan() {
 	}
 }
 
-// rawText takes the content of a raw text element.
+// rawText handles the content of a raw text element.
 func (d *document) rawText() {
 	content := d.z.bytes(d.z.text)
 	switch {
@@ -140,7 +138,7 @@ func (d *document) rawText() {
 	}
 }
 
-// start takes a start tag with a known name.
+// start handles a start tag with a known name.
 func (d *document) start() {
 	switch d.z.tag {
 	case tagA:
@@ -175,7 +173,7 @@ func (d *document) start() {
 	}
 }
 
-// hyperlink takes an a or area element.
+// hyperlink handles an a or area element.
 func (d *document) hyperlink(kind Kind) {
 	var rel Rel
 	if d.z.attrs.has(attrRel) {
@@ -184,11 +182,11 @@ func (d *document) hyperlink(kind Kind) {
 	d.reference(attrHref, reference{kind: kind, rel: rel})
 }
 
-// linkElement takes a link element.
+// linkElement handles a link element.
 func (d *document) linkElement() {
 	ref := reference{kind: Element, rel: relOf(d.value(attrRel))}
 	if d.inBody {
-		ref.rel &^= RelCanonical // not the author's place for it; perhaps a user's
+		ref.rel &^= RelCanonical // only valid in the head; elsewhere it may be user content
 	}
 	mime := string(trimSpace(d.value(attrType)))
 	if d.wants(&ref, mime) {
@@ -199,8 +197,8 @@ func (d *document) linkElement() {
 	}
 }
 
-// wants reports whether a link element or header field leads to something that
-// is looked for, and marks feeds.
+// wants reports whether a link element or header field is one we look for, and marks
+// feeds.
 func (d *document) wants(ref *reference, mime string) bool {
 	if ref.rel.Has(RelAlternate) && isFeed(mime) {
 		ref.rel |= RelFeed
@@ -216,7 +214,7 @@ func isFeed(mime string) bool {
 	return strings.EqualFold(mime, "application/rss+xml") || strings.EqualFold(mime, "application/atom+xml")
 }
 
-// imageSet takes the candidates of a srcset attribute.
+// imageSet handles the candidates of a srcset attribute.
 func (d *document) imageSet() {
 	if !d.z.attrs.has(attrSrcset) {
 		return
@@ -226,7 +224,7 @@ func (d *document) imageSet() {
 	})
 }
 
-// meta takes a meta element.
+// meta handles a meta element.
 func (d *document) meta() {
 	z := &d.z
 	if z.attrs.has(attrHTTPEquiv) && equalFold(d.value(attrHTTPEquiv), "refresh") {
@@ -249,7 +247,7 @@ func (d *document) meta() {
 	}
 }
 
-// directive keeps a robots directive.
+// directive stores a robots directive.
 func (d *document) directive(agent string) {
 	if len(d.page.Robots) == MaxDirectives {
 		d.page.Cut |= BoundFacts
@@ -259,11 +257,11 @@ func (d *document) directive(agent string) {
 	d.page.Robots = append(d.page.Robots, Directive{Agent: agent, Content: content})
 }
 
-// header takes the references in header fields.
+// header handles the references in header fields.
 func (d *document) header(a Answer) {
 	for _, field := range a.Header["Link"] {
 		linkHeader(field, func(l headerLink) bool {
-			if l.anchored { // about another page than this one
+			if l.anchored { // about another page
 				return true
 			}
 			ref := reference{text: []byte(l.target), kind: Field, rel: relOf([]byte(l.rel))}
@@ -281,7 +279,7 @@ func (d *document) header(a Answer) {
 	}
 }
 
-// reference notes the address in an attribute, if the tag has it.
+// reference records the URL in an attribute, if the tag has it.
 func (d *document) reference(attr attrKey, ref reference) {
 	if d.z.attrs.has(attr) {
 		ref.text = d.value(attr)
@@ -289,8 +287,7 @@ func (d *document) reference(attr attrKey, ref reference) {
 	}
 }
 
-// note keeps a reference to be resolved. It reports whether there is room for
-// another.
+// note records a reference to be resolved. It reports whether there is room for another.
 func (d *document) note(ref reference) bool {
 	if len(d.refs) == MaxReferences {
 		d.page.Cut |= BoundLinks
@@ -348,8 +345,8 @@ func (d *document) resolve() {
 	}
 }
 
-// inCharset escapes the query of a reference in the encoding of the document.
-// One that is too long for a URL anyway is left alone.
+// inCharset escapes the query of a reference in the encoding of the document. One that is
+// too long for a URL is left alone.
 func (d *document) inCharset(ref []byte) []byte {
 	if len(ref) > weburl.MaxLength || isASCII(ref) {
 		return ref
@@ -357,14 +354,14 @@ func (d *document) inCharset(ref []byte) []byte {
 	return encodeQuery(nil, ref, d.legacy)
 }
 
-// view returns b as a string without a copy. It is only for functions that do
-// not keep it, such as [weburl.URL.Resolve].
+// view returns b as a string without a copy, for functions that do not keep it, such as
+// [weburl.URL.Resolve].
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// clean returns text fit to be shown in a line: white space in one piece,
-// without control characters and bytes that are no UTF-8, cut to a bound.
+// clean returns text for display in one line: white space collapsed, without control
+// characters and invalid UTF-8, cut to a limit.
 func (d *document) clean(raw []byte, bound int, references bool) string {
-	// White space and references make the raw form longer, within reason.
+	// White space and references make the raw form longer, within limits.
 	if most := 8 * bound; len(raw) > most {
 		raw = raw[:most]
 		d.page.Cut |= BoundFacts

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// Where a character reference stands decides how it is read: in an attribute
-// "&copy=1" and "&copy2" are kept as they are, because old links are full of
-// them, while in text both begin with a copyright sign.
+// The context of a character reference decides how it is read: in an attribute "&copy=1"
+// and "&copy2" are kept as they are, because old links contain them, while in text both
+// start with a copyright sign.
 const (
 	inText      = false
 	inAttribute = true
 )
 
-// maxReference bounds the search for the end of a named character reference.
-// The longest is &CounterClockwiseContourIntegral; with 33 bytes.
+// maxReference limits the search for the end of a named character reference. The longest
+// is &CounterClockwiseContourIntegral; with 33 bytes.
 const maxReference = 33
 
 // appendDecoded appends src to dst with its character references decoded.
@@ -32,9 +32,9 @@ func appendDecoded(dst, src []byte, attribute bool) []byte {
 	}
 }
 
-// appendReference appends what the character reference at the start of src
-// stands for; src begins with "&". It returns how many bytes of src it took: 1,
-// for the "&" itself, when there is no reference.
+// appendReference appends the meaning of the character reference at the start of src,
+// which starts with "&". It returns how many bytes of src it consumed: 1, for the "&"
+// itself, if there is no reference.
 func appendReference(dst, src []byte, attribute bool) ([]byte, int) {
 	if len(src) > 1 && src[1] == '#' {
 		if r, n := numericReference(src); n > 0 {
@@ -58,9 +58,8 @@ func appendReference(dst, src []byte, attribute bool) ([]byte, int) {
 	} else if attribute && end < len(src) && (src[end] == '=' || isAlphanumeric(src[end])) {
 		return append(dst, '&'), 1
 	}
-	// The standard library has the table of all names. It reads every reference
-	// as text, where the known beginning of a name is enough; an attribute needs
-	// the whole name.
+	// The standard library has the table of names. It reads every reference as text,
+	// where a known prefix of a name is enough; an attribute needs the full name.
 	out := html.UnescapeString(string(src[:end]))
 	if attribute && !isWhole(out, closed) {
 		return append(dst, '&'), 1
@@ -68,9 +67,8 @@ func appendReference(dst, src []byte, attribute bool) ([]byte, int) {
 	return append(dst, out...), end
 }
 
-// isWhole reports whether out is what a whole named reference stands for, and
-// not the remains of one that was known in part or not at all. Names that need
-// no ";" stand for one character each.
+// isWhole reports whether out is the value of a complete named reference, and not of one
+// known in part or not at all. Names that need no ";" are one character each.
 func isWhole(out string, closed bool) bool {
 	if closed {
 		return out[len(out)-1] != ';' || out == ";"
@@ -78,9 +76,8 @@ func isWhole(out string, closed bool) bool {
 	return utf8.RuneCountInString(out) == 1
 }
 
-// commonReference knows the references that make up nearly all of those in
-// pages, so that the others may be slow, and the two that are missing from the
-// standard library. It returns "" for the rest.
+// commonReference has the most frequent references, so that the others may be slow, and
+// the two missing from the standard library. It returns "" for the rest.
 func commonReference(name []byte) string {
 	switch string(name) {
 	case "amp;":
@@ -145,14 +142,14 @@ func commonReference(name []byte) string {
 	return ""
 }
 
-// windows1252 is what numeric references from 0x80 to 0x9f stand for.
+// windows1252 has the values of numeric references from 0x80 to 0x9f.
 var windows1252 = [32]rune{
 	'€', 0x81, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', 0x8d, 'Ž', 0x8f,
 	0x90, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', 0x9d, 'ž', 'Ÿ',
 }
 
-// numericReference reads "&#123;" or "&#x7b;", with or without the ";", and
-// returns its length, 0 if there is none.
+// numericReference reads "&#123;" or "&#x7b;", with or without the ";", and returns its
+// length, or 0 if there is none.
 func numericReference(src []byte) (rune, int) {
 	i, base := len("&#"), rune(10)
 	if i < len(src) && src[i]|0x20 == 'x' {
@@ -165,7 +162,7 @@ func numericReference(src []byte) (rune, int) {
 		if d >= base {
 			break
 		}
-		if r <= utf8.MaxRune { // beyond it the number only has to stay large
+		if r <= utf8.MaxRune { // larger values only have to stay large
 			r = r*base + d
 		}
 	}

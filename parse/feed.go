@@ -13,7 +13,7 @@ type sitemapElements struct {
 	form  SitemapForm
 	root  string
 	item  string // the element around one entry
-	depth int    // how deep items stand; the root is at 1
+	depth int    // depth of items; the root is at 1
 }
 
 var sitemapForms = []sitemapElements{
@@ -24,7 +24,7 @@ var sitemapForms = []sitemapElements{
 	{FormAtom, "feed", "entry", 2},
 }
 
-// itemPart is an element inside of an item.
+// itemPart is a kind of element inside an item.
 type itemPart uint8
 
 const (
@@ -34,7 +34,7 @@ const (
 	partPriority
 )
 
-// partOf tells what an element inside of an item is.
+// partOf returns the kind of an element inside an item.
 func (e *sitemapElements) partOf(name []byte) itemPart {
 	switch string(name) {
 	case "loc":
@@ -56,18 +56,18 @@ func (e *sitemapElements) partOf(name []byte) itemPart {
 // sitemapItem is the entry being read.
 type sitemapItem struct {
 	open     bool
-	prefix   []byte // namespace prefix of the item's element; that of its parts must be the same
+	prefix   []byte // namespace prefix of the item's element; its parts must have the same
 	part     itemPart
 	loc      []byte
 	date     time.Time
 	priority float64
 }
 
-// nextItem reads on to the end of an item in XML.
+// nextItem reads to the end of an item in XML.
 func (s *Sitemap) nextItem() (Entry, bool, error) {
 	for {
 		token, err := s.xml.next()
-		if isEnd(err) { // the end of the root would have been the end
+		if isEnd(err) { // without the end of the root
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
@@ -93,7 +93,7 @@ func (s *Sitemap) nextItem() (Entry, bool, error) {
 	}
 }
 
-// startElement takes the start of the element at s.depth.
+// startElement handles the start of the element at s.depth.
 func (s *Sitemap) startElement() error {
 	x, item := &s.xml, &s.item
 	switch {
@@ -121,8 +121,8 @@ func (s *Sitemap) startElement() error {
 	return nil
 }
 
-// atomLink returns where the last tag, a link element of Atom, leads, or "" if
-// not to the page of an entry.
+// atomLink returns the target of the last tag, an Atom link element, or "" if it is not
+// the page of an entry.
 func (x *xmlScanner) atomLink() string {
 	if rel, ok := x.attribute(attrRel); ok && rel != "alternate" {
 		return ""
@@ -131,8 +131,8 @@ func (x *xmlScanner) atomLink() string {
 	return href
 }
 
-// endElement takes the end of the element at s.depth and reports whether it
-// was an item.
+// endElement handles the end of the element at s.depth and reports whether it was an
+// item.
 func (s *Sitemap) endElement() bool {
 	x, item := &s.xml, &s.item
 	if !item.open {
@@ -162,8 +162,8 @@ func (s *Sitemap) endElement() bool {
 	return false
 }
 
-// dateLayouts are the forms of the W3C profile of ISO 8601, for sitemaps and
-// Atom, and of RFC 822 with four-digit years, for RSS.
+// dateLayouts are the W3C profile of ISO 8601, for sitemaps and Atom, and RFC 822 with
+// four-digit years, for RSS.
 var dateLayouts = []string{
 	time.DateOnly, time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01", "2006", time.DateTime,
 	"Mon, _2 Jan 2006 15:04:05 -0700", "Mon, _2 Jan 2006 15:04:05 MST", "_2 Jan 2006 15:04:05 -0700", "Mon, _2 Jan 2006 15:04 -0700",
@@ -172,8 +172,7 @@ var dateLayouts = []string{
 // maxDate is longer than any date.
 const maxDate = 40
 
-// parseDate reads a date in any of the forms in use. A date without a zone is
-// taken as UTC.
+// parseDate reads a date in any of these forms. A date without a zone is UTC.
 func parseDate(text []byte) (time.Time, bool) {
 	if len(text) == 0 || len(text) > maxDate {
 		return time.Time{}, false

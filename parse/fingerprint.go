@@ -1,24 +1,22 @@
 package parse
 
-// fingerprint is what gives one kind of challenge away. Every mark that is set
-// must be there.
+// fingerprint identifies one kind of challenge. Every mark that is set must be present.
 //
-// A mark must not be on the ordinary pages of the vendor's customers. Many of
-// those load the vendor's script on every page: /cdn-cgi/challenge-platform/
-// (Cloudflare), _Incapsula_Resource (Imperva), tags.js (DataDome), _pxAppId
-// (HUMAN) and challenge.js (AWS) prove nothing.
+// A mark must not occur on ordinary pages of the vendor's customers. Many of those load
+// the vendor's script on every page: /cdn-cgi/challenge-platform/ (Cloudflare),
+// _Incapsula_Resource (Imperva), tags.js (DataDome), _pxAppId (HUMAN) and challenge.js
+// (AWS) prove nothing.
 type fingerprint struct {
 	vendor string
 	field  string   // header field, canonical spelling
-	value  string   // what it contains, in any case of letters; "" for anything
+	value  string   // substring, ignoring case; "" for any value
 	status int      // 0 for any
-	title  string   // what the title contains, in any case of letters
-	all    []string // marks in the body, all of them
-	any    []string // marks in the body, one of them
+	title  string   // substring, ignoring case
+	all    []string // all of these in the body
+	any    []string // one of these in the body
 }
 
-// headerFingerprints are fields that only challenges and refusals carry. One is
-// enough, whatever the rest of the answer looks like.
+// headerFingerprints are fields that only challenges and refusals have. One is enough.
 var headerFingerprints = []fingerprint{
 	{vendor: "cloudflare", field: "Cf-Mitigated", value: "challenge"},
 	{vendor: "aws", field: "X-Amzn-Waf-Action", value: "challenge"},
@@ -29,8 +27,7 @@ var headerFingerprints = []fingerprint{
 	{vendor: "siteground", field: "Sg-Captcha", value: "challenge"},
 }
 
-// bodyFingerprints are looked for, in this order, only in answers that could be
-// challenges.
+// bodyFingerprints are searched, in this order, only in responses that may be challenges.
 var bodyFingerprints = []fingerprint{
 	// Cloudflare: managed challenge, older browser check, block page, plain refusal.
 	{vendor: "cloudflare", title: "Just a moment...", any: []string{"_cf_chl_opt", "__cf_chl_", "cf-browser-verification", "challenge-error-text"}},
@@ -39,7 +36,7 @@ var bodyFingerprints = []fingerprint{
 	{vendor: "cloudflare", title: "used Cloudflare to restrict access"},
 	{vendor: "cloudflare", field: "Server", value: "cloudflare", status: 403, all: []string{"error code: 10"}},
 
-	// Akamai: the refusal of the edge, and two forms of the bot manager's test.
+	// Akamai: edge refusal, and two forms of the bot manager's test.
 	{vendor: "akamai", title: "Access Denied", all: []string{"You don't have permission to access", "Reference&#32;&#35;"}},
 	{vendor: "akamai", all: []string{"errors.edgesuite.net", "You don't have permission to access"}},
 	{vendor: "akamai", any: []string{`id="sec-if-cpt-container"`, "/_sec/cp_challenge/"}},

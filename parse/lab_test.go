@@ -12,7 +12,7 @@ import (
 	"headway/weburl"
 )
 
-// labPage is a page of the lab as a crawler gets it.
+// labPage is a page of the lab as a crawler receives it.
 type labPage struct {
 	url    weburl.URL
 	status int
@@ -24,7 +24,7 @@ func (p labPage) answer() Answer {
 	return Answer{URL: p.url, Status: p.status, Header: p.header, Body: p.body}
 }
 
-// labGet asks a lab for a page without a network.
+// labGet requests a page of a lab without a network.
 func labGet(t testing.TB, h http.Handler, address string) labPage {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, address, nil)
@@ -37,7 +37,7 @@ func labGet(t testing.TB, h http.Handler, address string) labPage {
 // labPages is 200 pages of one host, found by following its links.
 var labPages = sync.OnceValue(func() []labPage {
 	const want = 200
-	t := new(testing.B) // labGet fails only by panicking on an address of the lab itself
+	t := new(testing.B) // labGet cannot fail for a URL of the lab
 	l, err := lab.New(lab.Config{Seed: 1, Hosts: lab.Uniform(2, lab.Plain())})
 	if err != nil {
 		panic(err)

@@ -6,7 +6,7 @@ import (
 	"headway/weburl"
 )
 
-// Link is a reference to another address, resolved.
+// Link is a resolved reference to another URL.
 type Link struct {
 	URL  weburl.URL
 	Rel  Rel
@@ -16,7 +16,7 @@ type Link struct {
 // Kind says where a link was found.
 type Kind uint8
 
-// The places links are found in.
+// The kinds of links.
 const (
 	Anchor  Kind = iota + 1 // <a href>
 	Area                    // <area href>
@@ -49,17 +49,17 @@ const (
 	RelUGC                        // written by users, not by the author
 	RelSponsored                  // paid for
 	RelExternal                   // not part of the same site, says the author
-	RelCanonical                  // the preferred address of this page
+	RelCanonical                  // the preferred URL of this page
 	RelAlternate                  // this page in another language or form
 	RelFeed                       // an alternate of type RSS or Atom
 	RelNext                       // the following page of a series
-	RelPrev                       // the one before
+	RelPrev                       // the previous page of a series
 	RelSeries                     // first, last or up in a series
 	RelAMP                        // the same page in AMP
 	RelStylesheet                 // a style sheet
 	RelIcon                       // an icon
-	RelPreload                    // something this page needs soon
-	RelHint                       // names a host to warm up to, not something to fetch
+	RelPreload                    // needed soon by this page
+	RelHint                       // names a host to connect to, not something to fetch
 )
 
 var relNames = [...]string{
@@ -67,15 +67,14 @@ var relNames = [...]string{
 	"stylesheet", "icon", "preload", "preconnect",
 }
 
-// pageRels are the relations of <link> and of the Link header field that lead
-// to pages; the others lead to what pages are made of.
+// pageRels are the relations of <link> and of the Link header that lead to pages; the
+// others lead to resources.
 const pageRels = RelCanonical | RelAlternate | RelNext | RelPrev | RelSeries | RelAMP
 
 // Has reports whether all relations in other are in r.
 func (r Rel) Has(other Rel) bool { return r&other == other }
 
-// String returns the relations as they stand in a rel attribute, separated by
-// spaces.
+// String returns the relations as in a rel attribute, separated by spaces.
 func (r Rel) String() string {
 	var names []string
 	for i, name := range relNames {
@@ -86,10 +85,10 @@ func (r Rel) String() string {
 	return strings.Join(names, " ")
 }
 
-// maxRelWord is longer than every relation with a meaning here.
+// maxRelWord is longer than every known relation.
 const maxRelWord = 16
 
-// relOf reads a rel attribute; words it does not know mean nothing.
+// relOf reads a rel attribute; unknown words are ignored.
 func relOf(value []byte) Rel {
 	var r Rel
 	for len(value) > 0 {

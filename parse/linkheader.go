@@ -8,12 +8,11 @@ type headerLink struct {
 	rel      string // the first rel parameter
 	hreflang string // the first hreflang parameter
 	mime     string // the first type parameter
-	anchored bool   // an anchor parameter: the link starts at another address
+	anchored bool   // an anchor parameter: the link belongs to another URL
 }
 
-// linkHeader calls found with each link of a Link header field, until found
-// returns false. What does not follow the grammar ends at the next comma that
-// could start another link.
+// linkHeader calls found with each link of a Link header, until found returns false.
+// Invalid input ends at the next comma that could start another link.
 func linkHeader(field string, found func(headerLink) bool) {
 	for {
 		field = strings.TrimLeft(field, " \t,")
@@ -40,15 +39,14 @@ func linkHeader(field string, found func(headerLink) bool) {
 	}
 }
 
-// parameters reads ";name=value" as often as it stands at the start of s and
-// returns what follows.
+// parameters reads all ";name=value" at the start of s and returns the rest.
 func (l *headerLink) parameters(s string) string {
 	for {
 		s = strings.TrimLeft(s, " \t")
 		if s == "" || s[0] == ',' {
 			return s
 		}
-		if s[0] != ';' { // not in the grammar; the next ";" or "," may be
+		if s[0] != ';' { // invalid; continue at the next ";" or ","
 			i := strings.IndexAny(s, ";,")
 			if i < 0 {
 				return ""
@@ -80,7 +78,7 @@ func parameterValue(s string) (value, rest string) {
 		}
 		return s[:end], s[end:]
 	}
-	var unescaped []byte // in use after the first backslash
+	var unescaped []byte // used after the first backslash
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
 		case '"':
@@ -101,10 +99,10 @@ func parameterValue(s string) (value, rest string) {
 			}
 		}
 	}
-	return "", "" // the quote never ends
+	return "", "" // unterminated quote
 }
 
-// set notes a parameter. The first of each name counts.
+// set stores a parameter. The first of each name counts.
 func (l *headerLink) set(name, value string) {
 	var field *string
 	switch strings.ToLower(name) {

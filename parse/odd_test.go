@@ -11,8 +11,8 @@ import (
 	"headway/weburl"
 )
 
-// oddRow is a row of testdata/html.json: a piece of HTML that is easy to get
-// wrong, and what a browser finds in it.
+// oddRow is a row of testdata/html.json: HTML that is easy to get wrong, and what a
+// browser finds in it.
 type oddRow struct {
 	Name  string   `json:"name"`
 	HTML  string   `json:"html"`
@@ -36,7 +36,7 @@ func oddRows(t testing.TB) []oddRow {
 	return rows
 }
 
-// pageURL is where the pages of tests come from.
+// pageURL is the URL of test pages.
 var pageURL = mustParse("http://site.test/dir/page.html")
 
 func mustParse(raw string) weburl.URL {
@@ -62,7 +62,7 @@ func readHTML(t testing.TB, src string, o Options) Page {
 	return p
 }
 
-// lines writes links in the form of the rows.
+// lines formats links as in the rows.
 func lines(links []Link) []string {
 	out := []string{}
 	for _, l := range links {

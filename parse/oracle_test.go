@@ -9,10 +9,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// facts is what is compared between a page read by this package and one read
-// with the tokenizer of x/net: the links of a, area, iframe and frame elements
-// in order with their rel marks, the base, the title, the description and the
-// robots directives, all after decoding and resolving.
+// facts are what is compared between this package and the tokenizer of x/net: the links
+// of a, area, iframe and frame elements in order with their rel marks, the base, the
+// title, the description and the robots directives, all decoded and resolved.
 type facts struct {
 	Links              []string
 	Base               string
@@ -42,7 +41,7 @@ func oracleFacts(src []byte) facts {
 		rel  string
 		href string
 	}
-	d := document{page: new(Page)} // for clean, which is not what is compared
+	d := document{page: new(Page)} // for clean, which is not compared
 	var f facts
 	var refs []ref
 	base := pageURL
@@ -128,7 +127,7 @@ func comparePage(t *testing.T, src []byte) {
 		return
 	}
 	want, have := oracleFacts(src), factsOf(got)
-	if bytes.IndexByte(src, 0) >= 0 { // in a title the standard replaces NUL; here it is dropped, as in text
+	if bytes.IndexByte(src, 0) >= 0 { // in a title the standard replaces NUL; we drop it, as in text
 		want.Title, have.Title = "", ""
 	}
 	if diff := cmp.Diff(want, have); diff != "" {

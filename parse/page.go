@@ -11,16 +11,15 @@ import (
 	"headway/weburl"
 )
 
-// Bounds of one page. Time is bounded through them and not by a clock, so that
-// the same body always gives the same page: reading is linear in MaxBytes, and
-// what is dear, resolving an address, happens at most MaxReferences times.
-// Nesting needs no bound, as no tree is built. The slowest body of 10 MiB that
-// was found, 40,000 links to host names that are almost valid, takes a second;
-// an ordinary page of 30 KiB a ten-thousandth of one.
+// Limits of one page. Time is limited by them and not by a clock, so that the same body
+// always gives the same page: reading is linear in MaxBytes, and resolving a URL, which is
+// expensive, happens at most MaxReferences times. Nesting needs no limit, as no tree is
+// built. The slowest known body of 10 MiB, 40,000 links to almost valid host names, takes
+// a second; an ordinary page of 30 KiB 0.1 ms.
 const (
-	MaxBytes       = 32 << 20     // bytes of a body that are read, as sent and as UTF-8
+	MaxBytes       = 32 << 20     // bytes of a body, as sent and as UTF-8
 	MaxLinks       = 20_000       // links of one page
-	MaxReferences  = 2 * MaxLinks // references looked at for them, good or bad
+	MaxReferences  = 2 * MaxLinks // references, valid or not
 	MaxTitle       = 1 << 10      // bytes of a title
 	MaxDescription = 2 << 10      // bytes of a description
 	MaxDirectives  = 16           // robots directives
@@ -32,9 +31,9 @@ const (
 	maxLanguage  = 64      // bytes of a language tag
 )
 
-// Answer is what a server sent, as far as it is needed to understand the body.
+// Answer is the part of a response needed to read its body.
 type Answer struct {
-	URL    weburl.URL // the address the body came from
+	URL    weburl.URL // the URL of the body
 	Status int
 	Header http.Header
 	Body   []byte // content codings removed
@@ -42,34 +41,33 @@ type Answer struct {
 
 // Options say what to look for beyond links to pages and facts.
 type Options struct {
-	// Agent is the crawler's product token. Robots directives under this name
-	// are kept beside those under "robots".
+	// Agent is the crawler's product token. Robots directives for this name are kept
+	// in addition to those for "robots".
 	Agent string
-	// Resources also lists what a page is made of and does not lead to a page:
-	// images, style sheets, icons and the like.
+	// Resources also lists links that do not lead to pages: images, style sheets,
+	// icons and the like.
 	Resources bool
 }
 
-// Page is what one body says. Its strings and slices are its own: nothing in
-// it keeps the body alive.
+// Page is the content of one body. It keeps no reference to the body.
 type Page struct {
 	Type    Type
 	Charset Charset
 
-	// Links are resolved against Base, in the order of the document; those of
-	// the header come last, and are the only ones of a body that is no HTML.
-	// The same address may be in it more than once.
+	// Links are resolved against Base, in document order; those of the header come
+	// last, and are the only ones of a body that is not HTML. URLs may occur more
+	// than once.
 	Links []Link
-	// Bad counts the references that are no crawlable URL, by reason.
+	// Bad counts invalid references, by reason.
 	Bad map[weburl.Code]int
-	// Base is the address relative references start from: that of the page, or
-	// what its first base element says.
+	// Base is the base of relative references: the URL of the page, or that of its
+	// first base element.
 	Base weburl.URL
 
 	Title       string
 	Description string
 	Lang        string      // of the html element
-	Canonical   weburl.URL  // zero if the page names none
+	Canonical   weburl.URL  // zero if there is none
 	Alternates  []Alternate // versions in other languages (hreflang)
 	Robots      []Directive // meta robots, as written
 
@@ -77,9 +75,9 @@ type Page struct {
 	SimHash SimHash // of the visible text
 	Words   int     // in the visible text
 
-	// Challenge is not zero if this is no page but a firewall's answer.
+	// Challenge is set if this is a firewall's response instead of a page.
 	Challenge Challenge
-	// Cut names the bounds that were reached; what lay beyond is missing.
+	// Cut lists the limits that were reached; what exceeds them is missing.
 	Cut Bounds
 }
 
@@ -89,17 +87,16 @@ type Alternate struct {
 	URL  weburl.URL
 }
 
-// Directive is a meta element for robots. What it asks for is for package
-// robots to say.
+// Directive is a meta element for robots. Package robots interprets it.
 type Directive struct {
 	Agent   string // "robots", or the product token it is for, in lower case
 	Content string // such as "noindex, nofollow"
 }
 
-// Bounds is a set of bounds that were reached.
+// Bounds is a set of limits that were reached.
 type Bounds uint8
 
-// The bounds a page can reach.
+// The limits a page can reach.
 const (
 	BoundBytes      Bounds = 1 << iota // MaxBytes
 	BoundLinks                         // MaxLinks or MaxReferences
@@ -109,7 +106,7 @@ const (
 
 var boundNames = [...]string{"bytes", "links", "facts", "alternates"}
 
-// String names the bounds, separated by spaces.
+// String names the limits, separated by spaces.
 func (b Bounds) String() string {
 	var names []string
 	for i, name := range boundNames {
@@ -120,8 +117,8 @@ func (b Bounds) String() string {
 	return strings.Join(names, " ")
 }
 
-// PanicError reports a body that made this package fail. It is a defect of the
-// package, contained to the page; the URL ends "failed: parse".
+// PanicError reports a body that made this package panic. It is a bug of the package,
+// limited to the page; the URL ends as "failed: parse".
 type PanicError struct {
 	URL   weburl.URL
 	Value any    // what was panicked with
@@ -131,9 +128,8 @@ type PanicError struct {
 // Error names the page.
 func (e *PanicError) Error() string { return fmt.Sprintf("parse %s: panic: %v", e.URL, e.Value) }
 
-// Read understands one answer. Everything the web may send has a Page; the
-// error is always a [*PanicError]. Read keeps no reference to the body and may
-// be called from many goroutines.
+// Read reads one response. It returns a Page for any input; the error is always a
+// [*PanicError]. Read keeps no reference to the body and is safe for concurrent use.
 func Read(a Answer, o Options) (page Page, err error) {
 	defer func() {
 		if err != nil {
@@ -163,8 +159,7 @@ func contain(u weburl.URL, err *error) {
 	}
 }
 
-// documents keeps the memory a document is read with. One that panicked is
-// not returned to it.
+// documents is a pool of documents. One that panicked is not returned to it.
 var documents = sync.Pool{New: func() any { return new(document) }}
 
 // countBad counts a reference that weburl refused.
@@ -179,7 +174,7 @@ func countBad(counts *map[weburl.Code]int, err error) {
 	(*counts)[code]++
 }
 
-// addAlternate keeps a version in another language.
+// addAlternate stores a version in another language.
 func (p *Page) addAlternate(a Alternate) {
 	if len(p.Alternates) == MaxAlternates {
 		p.Cut |= BoundAlternates
@@ -188,6 +183,6 @@ func (p *Page) addAlternate(a Alternate) {
 	p.Alternates = append(p.Alternates, a)
 }
 
-// equalFold reports whether b is the lower-case name, in any case of letters
-// and with white space around it.
+// equalFold reports whether b is the lower-case name, ignoring case and white space
+// around it.
 func equalFold(b []byte, name string) bool { return isName(trimSpace(b), name) }

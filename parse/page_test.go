@@ -61,7 +61,7 @@ func TestFacts(t *testing.T) {
 		},
 		Words: 5,
 	}
-	want.Digest, want.SimHash = p.Digest, p.SimHash // have their own tests
+	want.Digest, want.SimHash = p.Digest, p.SimHash // tested separately
 	if diff := cmp.Diff(want, p, cmp.Comparer(func(a, b weburl.URL) bool { return a == b })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -129,7 +129,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// checkBounds fails if anything in p is larger than promised or not clean.
+// checkBounds fails if anything in p is larger than allowed or not clean.
 func checkBounds(t *testing.T, p Page) {
 	t.Helper()
 	if len(p.Links) > MaxLinks || len(p.Alternates) > MaxAlternates || len(p.Robots) > MaxDirectives {
@@ -143,7 +143,7 @@ func checkBounds(t *testing.T, p Page) {
 		texts[d.Content] = maxDirective
 	}
 	for text, bound := range texts {
-		// Bytes that are no UTF-8 become three, after the cut.
+		// Invalid bytes become three, after the cut.
 		if len(text) > 3*bound || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
 			t.Errorf("text %q, bound %d", text, bound)
 		}
@@ -204,9 +204,8 @@ func TestReadConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// TestTimeIsLinear reads inputs made to be slow, at one and at eight times a
-// length. It counts processor time and is generous: a quadratic step would
-// need 64 times as long.
+// TestTimeIsLinear reads inputs designed to be slow, at one and at eight times a length.
+// It measures CPU time and is generous: a quadratic step would take 64 times as long.
 func TestTimeIsLinear(t *testing.T) {
 	if cpuTime() == 0 {
 		t.Skip("processor time is not known on this system")
@@ -238,8 +237,8 @@ func TestTimeIsLinear(t *testing.T) {
 	}
 }
 
-// FuzzHTML reads anything as a page with any header and checks what is
-// promised of every page; the events are compared by FuzzTokenizer.
+// FuzzHTML reads any input as a page with any header and checks the guarantees for every
+// page; FuzzTokenizer compares the events.
 func FuzzHTML(f *testing.F) {
 	for _, row := range oddRows(f) {
 		f.Add([]byte(row.HTML), "text/html; charset=utf-8")

@@ -2,9 +2,9 @@ package parse
 
 import "bytes"
 
-// scriptState is where the content of a script stands with regard to HTML
-// comments in it, which can hide its end tag: inside of "<!--" a further
-// "<script" makes the next "</script>" part of the content.
+// scriptState is the state of a script's content with regard to HTML comments in it, which
+// can hide its end tag: inside "<!--" a further "<script" makes the next "</script>" part
+// of the content.
 type scriptState uint8
 
 const (
@@ -40,8 +40,7 @@ func (z *tokenizer) readRaw() bool {
 	return end > start
 }
 
-// scriptEnd returns where the end tag of the script whose content begins at i
-// starts.
+// scriptEnd returns the start of the end tag of the script whose content starts at i.
 func (z *tokenizer) scriptEnd(i int) int {
 	const name = "script"
 	src, state := z.src, scriptData
@@ -80,13 +79,13 @@ func (z *tokenizer) scriptEnd(i int) int {
 	return len(src)
 }
 
-// closes reports whether an end tag of the named element stands at i.
+// closes reports whether an end tag of the named element is at i.
 func closes(src []byte, i int, name string) bool {
 	return i+1 < len(src) && src[i+1] == '/' && startsName(src, i+2, name)
 }
 
-// startsName reports whether at i the lower-case name stands in any case of
-// letters, followed by a byte that ends a tag name.
+// startsName reports whether the lower-case name is at i, ignoring case, followed by a
+// byte that ends a tag name.
 func startsName(src []byte, i int, name string) bool {
 	end := i + len(name)
 	return end < len(src) && fold[src[end]] == 0 && isName(src[i:end], name)

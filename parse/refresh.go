@@ -2,10 +2,9 @@ package parse
 
 import "bytes"
 
-// refresh reads the value of a meta refresh or of a Refresh header field, as
-// in "5; url=/next", after the shared declarative refresh steps of the HTML
-// Standard. It returns the address to go to, or nil if the value is none or
-// names none: then the page itself is meant, which is no link.
+// refresh reads a meta refresh or a Refresh header, as in "5; url=/next", following the
+// shared declarative refresh steps of the HTML Standard. It returns the target, or nil if
+// the value is invalid or has none: then the page itself is meant, which is no link.
 func refresh(value []byte) []byte {
 	value = trimLeft(value)
 	if len(value) == 0 || value[0] != '.' && !isDigit(value[0]) {
@@ -27,7 +26,7 @@ func refresh(value []byte) []byte {
 	return value
 }
 
-// refreshTarget takes "url=" and quotes away, where they are.
+// refreshTarget removes "url=" and quotes, if present.
 func refreshTarget(value []byte) []byte {
 	if len(value) >= 3 && isName(value[:3], "url") {
 		if rest := trimLeft(value[3:]); len(rest) > 0 && rest[0] == '=' {

@@ -6,21 +6,20 @@ import (
 	"math/bits"
 )
 
-// SimHash is a fingerprint of visible text in which similar texts differ in
-// few bits (Charikar 2002). Its features are the runs of three words; a text
-// of fewer words is one feature. The fingerprint of a page without text is 0.
-// It is the same on every machine and is kept in stores: a change of any
-// constant here would make old and new fingerprints incomparable.
+// SimHash is a fingerprint of visible text in which similar texts differ in few bits
+// (Charikar 2002). Its features are runs of three words; a shorter text is one feature.
+// The fingerprint of a page without text is 0. It is the same on every machine and is
+// stored: a change of any constant here would make old and new fingerprints incomparable.
 type SimHash uint64
 
-// Distance returns in how many of 64 bits two fingerprints differ. Pages with
-// the same text and small changes are a few bits apart; unrelated ones about 32.
+// Distance returns in how many of 64 bits two fingerprints differ. Pages with the same
+// text and small changes differ in a few bits, unrelated ones in about 32.
 func (s SimHash) Distance(other SimHash) int { return bits.OnesCount64(uint64(s ^ other)) }
 
 // String returns the fingerprint as 16 hexadecimal digits.
 func (s SimHash) String() string { return fmt.Sprintf("%016x", uint64(s)) }
 
-// Odd numbers without a pattern; others would do as well, but not later.
+// Arbitrary odd numbers, which must not change.
 const (
 	mixA = 0x9e3779b97f4a7c15
 	mixB = 0xd6e8feb86659fd93
@@ -32,17 +31,17 @@ func mix(x uint64) uint64 {
 	return hi ^ lo
 }
 
-// shingles turns words into three-word features and counts, for each of 64
-// bits, in how many of them it is set.
+// shingles turns words into three-word features and counts, for each of 64 bits, in how
+// many of them it is set.
 type shingles struct {
 	n            int // words so far
 	last, before uint64
-	batch        [8]uint64 // features not counted yet; those of words 8k to 8k+7
+	batch        [8]uint64 // features not counted yet, of words 8k to 8k+7
 	counts       bitCounts
 }
 
-// add takes words that each have one space behind them. The capacity of text
-// must leave eight bytes to read behind its end.
+// add takes words, each followed by one space. The capacity of text must allow reading
+// eight bytes after its end.
 func (s *shingles) add(text []byte) {
 	const spaces = 0x2020202020202020
 	end := len(text)
@@ -84,11 +83,11 @@ func (s *shingles) sum() SimHash {
 	case 1, 2:
 		return SimHash(mix(s.last ^ bits.RotateLeft64(s.before, 21)))
 	}
-	s.counts.add(&s.batch) // places without a feature have no bits, and count for nothing
+	s.counts.add(&s.batch) // unused places have no bits set
 	s.batch = [8]uint64{}
 	var f SimHash
 	s.counts.settle()
-	used := bits.Len(uint(features))/3 + 1 // levels; no counter is higher
+	used := bits.Len(uint(features))/3 + 1 // number of levels needed
 	for bit := range 64 {
 		if 2*s.counts.count(bit, used) > features {
 			f |= 1 << bit
@@ -97,9 +96,9 @@ func (s *shingles) sum() SimHash {
 	return f
 }
 
-// bitCounts holds 64 counters side by side in octal: plane 0 of level k has
-// bit 3k of all of them, so that one operation on words works on all counters
-// at once. What overflows a level waits until eight of it have come together.
+// bitCounts holds 64 parallel counters in octal: plane 0 of level k has bit 3k of all of
+// them, so that one operation on words updates all counters. The overflow of a level
+// waits until there are eight words.
 type bitCounts struct {
 	levels [9]bitLevel // enough for a text of 64 MiB in words of one letter
 }
@@ -124,7 +123,7 @@ func (c *bitCounts) add(x *[8]uint64) {
 	}
 }
 
-// settle counts all that wait.
+// settle counts everything that waits.
 func (c *bitCounts) settle() {
 	for k := range c.levels[:len(c.levels)-1] {
 		l, up := &c.levels[k], &c.levels[k+1]
@@ -137,7 +136,7 @@ func (c *bitCounts) settle() {
 	}
 }
 
-// add counts eight words with carry-save adders and returns what overflows.
+// add counts eight words with carry-save adders and returns the overflow.
 func (l *bitLevel) add(x *[8]uint64) (eights uint64) {
 	ones, twos, fours := l.planes[0], l.planes[1], l.planes[2]
 	var twosA, twosB, foursA, foursB uint64
@@ -152,14 +151,13 @@ func (l *bitLevel) add(x *[8]uint64) (eights uint64) {
 	return eights
 }
 
-// carrySave adds three bits in each of 64 places.
+// carrySave adds three bits in each of 64 positions.
 func carrySave(a, b, c uint64) (sum, carry uint64) {
 	u := a ^ b
 	return u ^ c, a&b | u&c
 }
 
-// count returns the counter of one bit from the first levels, once all is
-// settled.
+// count returns the counter of one bit from the first levels, after settle.
 func (c *bitCounts) count(bit, used int) int {
 	n := 0
 	for k := range c.levels[:used] {

@@ -13,14 +13,13 @@ import (
 	"headway/weburl"
 )
 
-// The limits of the sitemaps protocol for one file. What lies beyond is left
-// out, and the report says so.
+// The limits of the sitemaps protocol for one file. The rest is left out and reported.
 const (
 	MaxSitemapURLs  = 50_000
 	MaxSitemapBytes = 50 << 20 // uncompressed
 )
 
-// ErrNotSitemap reports a body that is no sitemap, index, feed or list of URLs.
+// ErrNotSitemap reports a body that is not a sitemap, index, feed or list of URLs.
 var ErrNotSitemap = errors.New("not a sitemap")
 
 // SitemapForm is the form a sitemap comes in.
@@ -32,57 +31,56 @@ const (
 	FormIndex  SitemapForm = "index"  // other sitemaps
 	FormRSS    SitemapForm = "rss"    // RSS 2.0 and 1.0
 	FormAtom   SitemapForm = "atom"
-	FormText   SitemapForm = "text" // one URL in a line
+	FormText   SitemapForm = "text" // one URL per line
 )
 
-// Entry is one address in a sitemap.
+// Entry is one URL in a sitemap.
 type Entry struct {
 	URL weburl.URL
-	// Sitemap marks the address of a further sitemap, from an index.
+	// Sitemap marks the URL of another sitemap, from an index.
 	Sitemap bool
-	// LastMod is when the page last changed, zero if not said or not readable.
+	// LastMod is when the page last changed; zero if missing or invalid.
 	LastMod time.Time
-	// Priority is from 0 to 1; where nothing is said it is 0.5.
+	// Priority is from 0 to 1; 0.5 if missing.
 	Priority float64
 }
 
-// SitemapOptions bound the reading of a sitemap and widen what it may name.
+// SitemapOptions limit the reading of a sitemap and extend the allowed hosts.
 type SitemapOptions struct {
-	// Named has an address on each host whose robots.txt names this sitemap.
-	// The sitemap may list the pages of these hosts besides its own.
+	// Named has a URL on each host whose robots.txt lists this sitemap. The sitemap
+	// may list pages of these hosts in addition to its own.
 	Named []weburl.URL
-	// MaxURLs is how many entries are read; 0 means MaxSitemapURLs.
+	// MaxURLs limits the entries read; 0 means MaxSitemapURLs.
 	MaxURLs int
-	// MaxBytes is how much of the file is read, as sent and as uncompressed; 0
-	// means MaxSitemapBytes.
+	// MaxBytes limits the file, as sent and uncompressed; 0 means MaxSitemapBytes.
 	MaxBytes int64
 }
 
-// SitemapReport says what was in a sitemap besides the entries handed out.
+// SitemapReport says what else was in a sitemap.
 type SitemapReport struct {
 	Form    SitemapForm
 	Gzipped bool
-	Entries int                 // read, good or not
-	Foreign int                 // of these: on a host the sitemap may not speak for
-	Bad     map[weburl.Code]int // of these: no crawlable URL, by reason
+	Entries int                 // read, valid or not
+	Foreign int                 // of these, on a host the sitemap may not list
+	Bad     map[weburl.Code]int // of these, invalid, by reason
 	Cut     Bounds              // BoundLinks and BoundBytes, if reached
 }
 
-// Sitemap reads a sitemap, a sitemap index, an RSS or Atom feed or a plain
-// list of URLs while it streams in, with a bounded part of it in memory.
+// Sitemap reads a sitemap, a sitemap index, an RSS or Atom feed or a plain list of URLs as
+// a stream, with a bounded part in memory.
 //
-// A sitemap may list addresses of its own host, and of hosts whose robots.txt
-// names it; others are counted and left out. http and https, and a host with
-// and without "www.", count as one. The rule of the protocol that a sitemap
-// speaks only for its own directory is not applied, as hardly any site knows it.
+// A sitemap may list URLs of its own host, and of hosts whose robots.txt lists it; others
+// are counted and left out. http and https, and a host with and without "www.", count as
+// one. The protocol's rule that a sitemap may only list URLs below its own directory is not
+// applied, as hardly any site follows it.
 type Sitemap struct {
 	r       *bufio.Reader
-	limits  []*limitedReader // as sent, and as uncompressed
+	limits  []*limitedReader // as sent, and uncompressed
 	at      weburl.URL
 	sites   []site
 	maxURLs int
 
-	next   func() (Entry, bool, error) // reads one entry of the form found; false if it is to be left out
+	next   func() (Entry, bool, error) // reads one entry of the detected form; false to leave it out
 	xml    xmlScanner
 	item   sitemapItem
 	depth  int // open elements
@@ -92,7 +90,7 @@ type Sitemap struct {
 	done   bool
 }
 
-// NewSitemap prepares to read the sitemap that was found at the address at.
+// NewSitemap prepares to read the sitemap found at the URL at.
 func NewSitemap(r io.Reader, at weburl.URL, o SitemapOptions) *Sitemap {
 	if o.MaxURLs == 0 {
 		o.MaxURLs = MaxSitemapURLs
@@ -108,8 +106,8 @@ func NewSitemap(r io.Reader, at weburl.URL, o SitemapOptions) *Sitemap {
 	return s
 }
 
-// Entries returns the entries as they are read. After a loop over them, ask
-// [Sitemap.Err] and [Sitemap.Report]; a second loop goes on where one stopped.
+// Entries returns the entries as they are read. After the loop, check [Sitemap.Err] and
+// [Sitemap.Report]; a second loop continues where the first stopped.
 func (s *Sitemap) Entries() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		for !s.done {
@@ -120,9 +118,8 @@ func (s *Sitemap) Entries() iter.Seq[Entry] {
 	}
 }
 
-// Err returns why reading ended early, or nil. The entries before it stand.
-// It wraps [ErrNotSitemap], [ErrDoctype], or an error of the reader, or is a
-// [*PanicError].
+// Err returns why reading ended early, or nil. The entries before it are valid. It wraps
+// [ErrNotSitemap], [ErrDoctype], or an error of the reader, or is a [*PanicError].
 func (s *Sitemap) Err() error { return s.err }
 
 // Report returns what was read so far.
@@ -132,7 +129,7 @@ func (s *Sitemap) Report() SitemapReport {
 	return r
 }
 
-// step reads one entry. It reports whether it is to be handed out.
+// step reads one entry. ok reports whether to return it.
 func (s *Sitemap) step() (e Entry, ok bool) {
 	var err error
 	defer func() {
@@ -151,11 +148,11 @@ func (s *Sitemap) step() (e Entry, ok bool) {
 	return e, ok
 }
 
-// finish notes the end of reading and its reason.
+// finish records the end of reading and its reason.
 func (s *Sitemap) finish(err error) {
 	s.done = true
 	for _, l := range s.limits {
-		if l.reached { // what is broken off at a bound looks malformed
+		if l.reached { // input cut at a limit looks malformed
 			s.report.Cut |= BoundBytes
 			return
 		}
@@ -167,8 +164,8 @@ func (s *Sitemap) finish(err error) {
 	}
 }
 
-// entry makes an entry of an address that was parsed, or could not be. It
-// reports whether it is to be handed out; io.EOF means that enough were read.
+// entry makes an entry of a URL that was parsed, or could not be. It reports whether to
+// return it; io.EOF means that enough were read.
 func (s *Sitemap) entry(u weburl.URL, err error) (Entry, bool, error) {
 	if s.report.Entries == s.maxURLs {
 		s.report.Cut |= BoundLinks
@@ -186,11 +183,11 @@ func (s *Sitemap) entry(u weburl.URL, err error) (Entry, bool, error) {
 	return Entry{URL: u, Sitemap: s.report.Form == FormIndex, Priority: defaultPriority}, true, nil
 }
 
-// defaultPriority is what the protocol gives pages without a priority.
+// defaultPriority is the protocol's default.
 const defaultPriority = 0.5
 
-// maxBadLines is how many lines of a text may be no URL, with none before them
-// that is one, until the text is taken for something else.
+// maxBadLines is how many lines of a text may be invalid, with no valid URL before them,
+// until it is rejected.
 const maxBadLines = 100
 
 // nextLine reads an entry of a plain list.

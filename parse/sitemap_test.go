@@ -23,7 +23,7 @@ import (
 
 var sitemapURL = mustParse("https://site.test/sitemap.xml")
 
-// readSitemap reads a sitemap and writes its entries as lines.
+// readSitemap reads a sitemap and returns its entries as lines.
 func readSitemap(r io.Reader, o SitemapOptions) ([]string, *Sitemap) {
 	s := NewSitemap(r, sitemapURL, o)
 	got := []string{}
@@ -247,7 +247,7 @@ func TestSitemapErrors(t *testing.T) {
 	})
 }
 
-func TestSitemapSpeaksFor(t *testing.T) {
+func TestSitemapHosts(t *testing.T) {
 	const in = `<urlset><url><loc>https://site.test/a</loc></url><url><loc>https://shop.test/b</loc></url>
 		<url><loc>https://site.test:8443/c</loc></url><url><loc>https://sub.site.test/d</loc></url><url><loc>ftp://site.test/e</loc></url></urlset>`
 	got, s := readSitemap(strings.NewReader(in), SitemapOptions{})
@@ -264,10 +264,10 @@ func TestSitemapSpeaksFor(t *testing.T) {
 	}
 }
 
-// generated writes entries as they are read, without keeping them.
+// generated writes entries as they are read, without storing them.
 type generated struct {
 	head, tail string
-	before     string // what stands before the number of an item
+	before     string // text before the number of an item
 	behind     string
 	count, i   int
 	buf        []byte
@@ -361,8 +361,7 @@ func TestSitemapBounds(t *testing.T) {
 	})
 }
 
-// TestSitemapStreams reads an index of a million sitemaps and looks at how
-// much memory stays in use.
+// TestSitemapStreams reads an index of a million sitemaps and checks the memory in use.
 func TestSitemapStreams(t *testing.T) {
 	count := 1_000_000
 	if race.Short() {

@@ -6,24 +6,23 @@ import (
 	"strings"
 )
 
-// Type says what a body is, by its header and its first bytes.
+// Type is the type of a body, by its header and its first bytes.
 type Type string
 
 // The types of bodies.
 const (
 	TypeHTML  Type = "html"  // read for links and facts
-	TypeXML   Type = "xml"   // perhaps a sitemap or a feed; see [NewSitemap]
-	TypeText  Type = "text"  // plain text; perhaps a list of sitemap URLs
+	TypeXML   Type = "xml"   // maybe a sitemap or a feed; see [NewSitemap]
+	TypeText  Type = "text"  // plain text; maybe a list of sitemap URLs
 	TypeOther Type = "other" // not a document: image, PDF, archive, script, …
 )
 
-// sniffLength is how much of a body is looked at to tell its type.
+// sniffLength is how much of a body is used to detect its type.
 const sniffLength = 512
 
-// sniff tells the type of a body. The header is believed, with two exceptions:
-// a body that begins like an image, a PDF or an archive is one whatever the
-// header says, and where the header is missing or says nothing the body
-// decides. HTML is never found in what was sent as plain text.
+// sniff detects the type of a body. The header decides, with two exceptions: a body that
+// starts like an image, a PDF or an archive is one whatever the header says, and if the
+// header is missing or unspecific the body decides. Plain text is never read as HTML.
 func sniff(contentType string, body []byte) Type {
 	mime, _ := mediaType(contentType)
 	declared := typeOf(mime)
@@ -32,7 +31,7 @@ func sniff(contentType string, body []byte) Type {
 	}
 	head := body[:min(len(body), sniffLength)]
 	text := trimLeft(trimBOM(head))
-	if len(text) > 0 && text[0] == '<' { // no binary format begins like this
+	if len(text) > 0 && text[0] == '<' { // no binary format starts like this
 		if declared != "" {
 			return declared
 		}
@@ -45,7 +44,7 @@ func sniff(contentType string, body []byte) Type {
 	case strings.HasPrefix(found, "text/") && declared != "":
 		return declared
 	case found == "application/octet-stream" && declared != "":
-		return declared // bytes that are in no text, but of no known format
+		return declared // binary bytes of no known format
 	}
 	if t := typeOf(found); t != "" {
 		return t
@@ -53,7 +52,7 @@ func sniff(contentType string, body []byte) Type {
 	return TypeOther
 }
 
-// typeOf tells the type a media type declares, "" if it declares none.
+// typeOf returns the type of a media type, or "".
 func typeOf(mime string) Type {
 	switch mime {
 	case "", "application/octet-stream", "unknown/unknown", "application/unknown", "*/*":
@@ -71,8 +70,8 @@ func typeOf(mime string) Type {
 	return TypeOther
 }
 
-// xmlType tells what XML is that comes without a header: XHTML is HTML. It
-// returns "" for what is not XML, as far as its start shows.
+// xmlType returns the type of XML without a header: XHTML is HTML. It returns "" if the
+// start is not XML.
 func xmlType(text []byte) Type {
 	if bytes.HasPrefix(text, []byte("<?xml")) {
 		if bytes.Contains(text, []byte("<html")) || bytes.Contains(text, []byte("<!DOCTYPE html")) {
@@ -88,15 +87,15 @@ func xmlType(text []byte) Type {
 	return ""
 }
 
-// mediaType splits a Content-Type field into its lower-case media type and
-// its charset parameter. Other parameters, and what is malformed, are ignored.
+// mediaType splits a Content-Type header into its lower-case media type and its charset
+// parameter. Other parameters and invalid parts are ignored.
 func mediaType(field string) (mime, charset string) {
 	mime, params, _ := strings.Cut(field, ";")
 	mime = strings.ToLower(strings.TrimSpace(mime))
 	for params != "" {
 		var name, value string
 		name, params, _ = strings.Cut(params, "=")
-		name = name[strings.LastIndexByte(name, ';')+1:] // behind parameters without value
+		name = name[strings.LastIndexByte(name, ';')+1:] // after parameters without value
 		value, params = parameterValue(strings.TrimLeft(params, " \t"))
 		if strings.EqualFold(strings.TrimSpace(name), "charset") {
 			return mime, value

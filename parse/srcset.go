@@ -2,9 +2,8 @@ package parse
 
 import "bytes"
 
-// srcset calls found with the address of each candidate in a srcset attribute,
-// until found returns false. Descriptors such as "2x" are passed over, commas
-// inside of their brackets included.
+// srcset calls found with the URL of each candidate in a srcset attribute, until found
+// returns false. Descriptors such as "2x" are skipped, including commas in brackets.
 func srcset(value []byte, found func(ref []byte) bool) {
 	for {
 		for len(value) > 0 && (value[0] == ',' || tagByte[value[0]] == isSpace) {
@@ -20,7 +19,7 @@ func srcset(value []byte, found func(ref []byte) bool) {
 		ref := value[:n]
 		value = value[n:]
 		if trimmed := bytes.TrimRight(ref, ","); len(trimmed) < len(ref) {
-			ref = trimmed // the comma ends the candidate: no descriptors
+			ref = trimmed // the comma ends the candidate
 		} else {
 			value = value[descriptors(value):]
 		}
@@ -30,8 +29,8 @@ func srcset(value []byte, found func(ref []byte) bool) {
 	}
 }
 
-// descriptors returns the length of the descriptors at the start of value,
-// which end at a comma outside of brackets.
+// descriptors returns the length of the descriptors at the start of value, which end at a
+// comma outside brackets.
 func descriptors(value []byte) int {
 	open := false
 	for i, c := range value {

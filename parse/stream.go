@@ -11,8 +11,8 @@ import (
 	"headway/weburl"
 )
 
-// open gets a sitemap ready to be read as UTF-8 and finds its form: gzip is
-// undone, and an encoding that a byte order mark or XML declaration names.
+// open prepares a sitemap to be read as UTF-8 and detects its form: it decompresses gzip
+// and decodes the encoding of a byte order mark or XML declaration.
 func (s *Sitemap) open() error {
 	sent, plain := s.limits[0], s.limits[1]
 	raw := bufio.NewReader(sent)
@@ -40,7 +40,7 @@ func (s *Sitemap) open() error {
 	return s.findForm()
 }
 
-// findForm tells XML from plain text by the first byte that is not white space.
+// findForm distinguishes XML from plain text by the first non-space byte.
 func (s *Sitemap) findForm() error {
 	for {
 		c, err := s.r.ReadByte()
@@ -65,9 +65,9 @@ func (s *Sitemap) findForm() error {
 	}
 }
 
-// limitedReader ends the input at a bound and remembers whether more followed.
-// An error of the reader below stays: whoever peeked ahead may have taken note
-// of it already, and still wants what came before.
+// limitedReader ends the input at a limit and records whether more followed. An error of
+// the underlying reader is repeated, because a caller that peeked ahead may have seen it
+// already.
 type limitedReader struct {
 	r       io.Reader
 	left    int64
@@ -92,8 +92,7 @@ func (l *limitedReader) Read(p []byte) (n int, err error) {
 	return 0, l.err
 }
 
-// site is what a sitemap speaks for: a host in either scheme, with or without
-// "www.".
+// site is what a sitemap may list: a host in either scheme, with or without "www.".
 type site struct {
 	name string
 	port uint16 // 0 for the default of the scheme

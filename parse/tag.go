@@ -1,6 +1,6 @@
 package parse
 
-// tagName is one of the element names this package has a use for.
+// tagName is one of the element names this package uses.
 type tagName uint8
 
 const (
@@ -40,8 +40,8 @@ func tags(names ...tagName) tagSet {
 
 func (s tagSet) has(n tagName) bool { return s>>n&1 != 0 }
 
-// rawTags are the elements whose content is not markup. For title and textarea
-// it may hold character references; for the others it is taken as it stands.
+// rawTags are the elements whose content is not markup. For title and textarea it may
+// contain character references; for the others it is literal.
 var rawTags = tags(tagIframe, tagNoembed, tagNoframes, tagPlaintext, tagScript, tagStyle, tagTextarea, tagTitle, tagXMP)
 
 // rawNames spells the raw text elements, to find their end tags.
@@ -50,8 +50,8 @@ var rawNames = [...]string{
 	tagScript: "script", tagStyle: "style", tagTextarea: "textarea", tagTitle: "title", tagXMP: "xmp",
 }
 
-// packed is a lower-case ASCII name of at most eight bytes as a number, the
-// last byte lowest. Comparing numbers is what makes looking at every tag cheap.
+// packed is a lower-case ASCII name of at most eight bytes as a number, the last byte
+// lowest. Comparing numbers makes checking every tag cheap.
 type packed uint64
 
 const (
@@ -76,8 +76,8 @@ const (
 	nameXMP      packed = 'x'<<16 | 'm'<<8 | 'p'
 )
 
-// fold maps the bytes of a tag name to lower case, and those that end it to 0.
-// NUL, which the standard replaces, becomes a byte no known name has.
+// fold maps the bytes of a tag name to lower case, and those that end it to 0. NUL, which
+// the standard replaces, becomes a byte no known name has.
 var fold = func() (t [256]byte) {
 	for c := range t {
 		t[c] = byte(c)
@@ -92,8 +92,8 @@ var fold = func() (t [256]byte) {
 	return t
 }()
 
-// readName reads the tag name at i and returns it with the place of the byte
-// that ended it, len(src) if none did.
+// readName reads the tag name at i and returns it with the position of the byte that ended
+// it, or len(src).
 func readName(src []byte, i int) (tagName, int) {
 	start := i
 	var p packed
@@ -153,7 +153,7 @@ func readName(src []byte, i int) (tagName, int) {
 	return tagOther, i
 }
 
-// isName reports whether b is the lower-case name in any case of letters.
+// isName reports whether b is the lower-case name, ignoring case.
 func isName(b []byte, name string) bool {
 	if len(b) != len(name) {
 		return false

@@ -6,30 +6,26 @@ import (
 	"math/bits"
 )
 
-// token says what the tokenizer stopped at. Every token may carry the text
-// that stood before it.
+// token is what the tokenizer stopped at. Every token may have text before it.
 type token uint8
 
 const (
-	tokenEnd   token = iota // the input ended; what is left is text
-	tokenGap                // a comment, doctype or other markup without meaning here
+	tokenEnd   token = iota // end of the input; the rest is text
+	tokenGap                // a comment, doctype or other irrelevant markup
 	tokenStart              // a start tag, with or without a closing slash
 	tokenClose              // an end tag
 	tokenRaw                // the content of a raw text element, such as script
 )
 
-// tokenizer cuts HTML into tags and text, after section 13.2.5 of the HTML
-// Standard. It works on a byte slice in place: it builds no tree, copies
-// nothing and keeps only offsets. It needs an encoding in which the bytes of
-// ASCII stand for themselves; UTF-8 in practice.
+// tokenizer splits HTML into tags and text, following section 13.2.5 of the HTML Standard.
+// It works in place on a byte slice: it builds no tree, copies nothing and keeps only
+// offsets. The encoding must contain ASCII; in practice it is UTF-8.
 //
-// What it leaves out, because no link depends on it: comments and doctypes are
-// passed over, and of the attributes only those in attr.go are kept. CDATA
-// sections are bogus comments, as they are everywhere outside of SVG and
-// MathML. noscript is markup, since nothing here runs scripts.
+// Left out, because no link depends on it: comments and doctypes are skipped, and only the
+// attributes in attr.go are kept. CDATA sections are bogus comments, as they are
+// everywhere outside SVG and MathML. noscript is markup, since no scripts run here.
 //
-// Each byte is looked at a bounded number of times, so the time is linear in
-// the input however odd it is.
+// Each byte is read a bounded number of times, so the time is linear for any input.
 type tokenizer struct {
 	src []byte
 	pos int
@@ -38,7 +34,7 @@ type tokenizer struct {
 	tag   tagName // name of a start or end tag, or of the raw text element
 	want  tagSet  // tags whose attributes are kept
 	attrs attrs   // kept attributes of a start tag
-	raw   tagName // raw text element the next token begins inside of
+	raw   tagName // raw text element in which the next token starts
 }
 
 // span is a part of the tokenizer's input.
@@ -87,11 +83,11 @@ func (z *tokenizer) next() token {
 			kind, end = tokenGap, skipDeclaration(src, i+2)
 		case c == '?':
 			kind, end = tokenGap, skipTo(src, i+2, '>')
-		default: // a lone "<" is text
+		default: // a single "<" is text
 			i++
 			continue
 		}
-		if end < 0 { // the input ends inside of markup, which is then dropped
+		if end < 0 { // the input ends inside markup, which is dropped
 			z.pos = len(src)
 			return tokenEnd
 		}
@@ -120,8 +116,8 @@ func (z *tokenizer) startTag(i int) int {
 	return i
 }
 
-// endTag reads an end tag whose name begins at i. It may have attributes, of
-// no use, whose quotes can hide a ">".
+// endTag reads an end tag whose name starts at i. It may have attributes, which are
+// ignored, but whose quotes can hide a ">".
 func (z *tokenizer) endTag(i int) int {
 	name, i := readName(z.src, i)
 	if i >= len(z.src) {
@@ -135,7 +131,7 @@ func (z *tokenizer) endTag(i int) int {
 	return unused.read(z.src, i, false)
 }
 
-// skipTo returns the place behind the next c at or after i, or -1.
+// skipTo returns the position after the next c at or after i, or -1.
 func skipTo(src []byte, i int, c byte) int {
 	if i = find(src, i, c); i < 0 {
 		return -1
@@ -143,9 +139,8 @@ func skipTo(src []byte, i int, c byte) int {
 	return i + 1
 }
 
-// find returns the place of the next c at or after i, or -1. What is looked for
-// is mostly near, so the first eight bytes are tried at once before the search
-// for longer distances is started.
+// find returns the position of the next c at or after i, or -1. It is mostly near, so the
+// first eight bytes are tried before the general search.
 func find(src []byte, i int, c byte) int {
 	const (
 		low  = 0x0101010101010101
@@ -165,8 +160,8 @@ func find(src []byte, i int, c byte) int {
 	return i + j
 }
 
-// skipDeclaration passes over what begins with "<!" before i: a comment, or
-// anything else up to the next ">".
+// skipDeclaration skips what starts with "<!" before i: a comment, or anything else up to
+// the next ">".
 func skipDeclaration(src []byte, i int) int {
 	if i+2 > len(src) || src[i] != '-' || src[i+1] != '-' {
 		return skipTo(src, i, '>')

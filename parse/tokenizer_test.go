@@ -15,12 +15,12 @@ import (
 // event: the text between tags, byte for byte; the content of raw text
 // elements; the start tags with the known attributes, decoded; the end tags.
 //
-// Two differences are meant:
-//   - noscript: x/net takes its content as raw text, as a browser with scripts
-//     does; here it is markup. The oracle is told so for each one.
-//   - inside of a script, after "<!--", a "<" that starts no tag ends the
-//     comment for x/net and not for the HTML Standard (13.2.5.23), which is
-//     followed here. Such inputs are left out of the comparison.
+// Two differences are intended:
+//   - noscript: x/net reads its content as raw text, as a browser with scripts does; here
+//     it is markup. The oracle is configured for each one.
+//   - inside a script, after "<!--", a "<" that starts no tag ends the comment for x/net,
+//     but not in the HTML Standard (13.2.5.23), which is followed here. Such inputs are
+//     excluded.
 
 var tagNames = map[string]tagName{
 	"a": tagA, "area": tagArea, "base": tagBase, "body": tagBody, "frame": tagFrame, "html": tagHTML,
@@ -35,7 +35,7 @@ var attrNames = map[string]attrKey{
 	"srcset": attrSrcset, "type": attrType,
 }
 
-// events lists what our tokenizer makes of src.
+// events lists the events of our tokenizer for src.
 func events(src []byte) []string {
 	var z tokenizer
 	z.reset(src, ^tagSet(0))
@@ -67,17 +67,17 @@ func events(src []byte) []string {
 	}
 }
 
-// lineEnds makes values comparable. x/net brings the line ends of the source into
-// one form and keeps a carriage return that a character reference stands for;
-// ours leaves both to weburl, which drops them.
+// lineEnds makes values comparable. x/net normalises the line ends of the source and keeps
+// a carriage return from a character reference; ours leaves both to weburl, which drops
+// them.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// oracleEvents lists what x/net makes of src.
+// oracleEvents lists the events of x/net for src.
 func oracleEvents(src []byte) []string {
 	z := html.NewTokenizer(bytes.NewReader(src))
 	var out []string
 	raw := tagOther
-	var text []byte // x/net may cut text in two at the end of the input
+	var text []byte // x/net may split text at the end of the input
 	for {
 		kind := z.Next()
 		if kind != html.TextToken && len(text) > 0 {
@@ -124,7 +124,7 @@ func oracleEvents(src []byte) []string {
 	}
 }
 
-// hiddenScript finds scripts in which x/net and the standard part ways.
+// hiddenScript finds scripts in which x/net and the standard differ.
 var hiddenScript = regexp.MustCompile(`(?is)<script.*<!--.*<`)
 
 // compareEvents fails unless both tokenizers agree on src.
@@ -148,7 +148,7 @@ func compareEvents(t *testing.T, src []byte) {
 	}
 }
 
-// oddPieces are where the rules of the tokenizer meet.
+// oddPieces are inputs at the boundaries of the tokenizer's rules.
 var oddPieces = []string{
 	"<", ">", "/", "!", "-", "=", "a", " ", "'", "\"", "<a href=", "<!--", "-->", "</script", "<script>", "<title>",
 	"&amp;", "&copy", ";", "\x00", "<?", "<![CDATA[", "]]>", "</",

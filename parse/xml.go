@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// ErrDoctype reports XML with a document type. Sitemaps and feeds need none,
-// and entities declared in one can grow without bound.
+// ErrDoctype reports XML with a DOCTYPE. Sitemaps and feeds need none, and its entities can
+// grow without limit.
 var ErrDoctype = errors.New("xml has a DOCTYPE")
 
 const (
 	xmlBuffer  = 64 << 10 // bytes of XML in memory at a time
-	maxXMLTag  = 16 << 10 // bytes of a tag that are kept
-	maxXMLText = 16 << 10 // bytes of an element's text that are kept
+	maxXMLTag  = 16 << 10 // bytes kept of a tag
+	maxXMLText = 16 << 10 // bytes kept of an element's text
 )
 
 // xmlToken is a start or an end tag.
@@ -23,26 +23,24 @@ type xmlToken uint8
 
 const (
 	xmlStart xmlToken = iota + 1
-	xmlEmpty          // a start tag that is its own end
+	xmlEmpty          // a self-closing tag
 	xmlEnd
 )
 
-// xmlScanner goes through the tags of an XML document as it streams by. It is
-// lenient where files in the wild are wrong (bare ampersands, end tags of the
-// wrong name) and strict where leniency costs: it knows no entities of the
-// document's own, and keeps no stack.
+// xmlScanner reads the tags of an XML document as a stream. It is lenient where real files
+// are wrong (bare ampersands, mismatched end tags) and strict where leniency is costly: it
+// ignores entities of the document, and keeps no stack.
 type xmlScanner struct {
 	r       *bufio.Reader
 	capture bool   // collect text
-	text    []byte // text and CDATA since it was last emptied, decoded
+	text    []byte // decoded text and CDATA since it was last emptied
 
 	prefix, name []byte // of the last tag
 	attributes   []byte // of the last tag, as written
-	kept         []byte // memory for tags that do not fit the buffer
+	kept         []byte // buffer for tags that span several reads
 }
 
-// next reads up to the end of the next tag. The slices it sets are valid until
-// it is called again.
+// next reads to the end of the next tag. The slices it sets are valid until the next call.
 func (x *xmlScanner) next() (xmlToken, error) {
 	for {
 		if err := x.readText(); err != nil {
@@ -79,7 +77,7 @@ func (x *xmlScanner) readText() error {
 	}
 }
 
-// keepText adds to the text, up to its bound.
+// keepText appends to the text, up to its limit.
 func (x *xmlScanner) keepText(piece []byte, decode bool) {
 	if len(x.text) >= maxXMLText {
 		return
@@ -92,8 +90,8 @@ func (x *xmlScanner) keepText(piece []byte, decode bool) {
 	}
 }
 
-// declaration passes over a comment, takes a CDATA section, and refuses what
-// only stands in document types.
+// declaration skips a comment, reads a CDATA section, and refuses what only occurs in a
+// DOCTYPE.
 func (x *xmlScanner) declaration() error {
 	const cdata = "![CDATA["
 	head, err := x.r.Peek(len(cdata))
@@ -132,8 +130,7 @@ func (x *xmlScanner) readCDATA() error {
 	return err
 }
 
-// pieces calls each with what is read up to and including end, whose last byte
-// is ">".
+// pieces calls each with the input up to and including end, whose last byte is ">".
 func (x *xmlScanner) pieces(end string, each func([]byte)) error {
 	var tail []byte // the last bytes before the piece
 	for {
@@ -177,8 +174,8 @@ func (x *xmlScanner) readTag() (xmlToken, error) {
 	}
 }
 
-// openQuote returns the quote that is open behind piece, 0 for none, given the
-// one open before it.
+// openQuote returns the quote that is open after piece, 0 for none, given the one open
+// before it.
 func openQuote(piece []byte, quote byte) byte {
 	if quote == 0 && bytes.IndexByte(piece, '"') < 0 && bytes.IndexByte(piece, '\'') < 0 {
 		return 0
@@ -194,7 +191,7 @@ func openQuote(piece []byte, quote byte) byte {
 	return quote
 }
 
-// splitTag takes a tag without its brackets apart.
+// splitTag splits a tag without its brackets.
 func (x *xmlScanner) splitTag(tag []byte, empty bool) xmlToken {
 	kind := xmlStart
 	if len(tag) > 0 && tag[0] == '/' {
@@ -223,8 +220,8 @@ func (x *xmlScanner) attribute(key attrKey) (string, bool) {
 	return string(appendXMLText(nil, src[a.at[key].start:a.at[key].end])), true
 }
 
-// appendXMLText appends text with the references XML knows without a document
-// type decoded. Others, and bare ampersands, are left as they are.
+// appendXMLText appends text with the predefined XML references decoded. Others, and bare
+// ampersands, are left as they are.
 func appendXMLText(dst, src []byte) []byte {
 	for {
 		i := bytes.IndexByte(src, '&')
@@ -261,12 +258,11 @@ var xmlEntities = []struct {
 	char byte
 }{{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}}
 
-// isEnd reports whether a reader came to the end of its input. A wrapped io.EOF
-// is something else: a transport saying that the input was cut off.
+// isEnd reports whether a reader reached the end of its input. A wrapped io.EOF is
+// different: a transport reports that the input was truncated.
 func isEnd(err error) bool {
 	return err == io.EOF //nolint:errorlint // see above
 }
 
-// isFull reports whether a piece of input fills the buffer without what was
-// looked for.
+// isFull reports whether a piece of input fills the buffer before the end was found.
 func isFull(err error) bool { return errors.Is(err, bufio.ErrBufferFull) }

@@ -12,9 +12,9 @@ import (
 
 const ourAgent = "headwaybot"
 
-// shop returns a robots.txt as larger shops have them: groups for other bots,
-// one group for everyone with n rules (one in five with stars, one in ten an
-// Allow, some anchored), sitemaps and comments.
+// shop returns a robots.txt typical of large shops: groups for other bots, one group
+// for everyone with n rules (one in five with stars, one in ten an Allow, some
+// anchored), sitemaps and comments.
 func shop(n int) string {
 	sections := []string{"cart", "checkout", "account", "search", "wishlist", "compare", "api", "admin", "internal", "print", "feed", "tag", "author", "static", "media", "blog"}
 	leaves := []string{"", "/", "/index.php", "/edit", "/view/", "?session=", "/ajax/", "/2019/", "/draft-", ".json"}
@@ -41,7 +41,7 @@ func shop(n int) string {
 	return b.String()
 }
 
-// shopURLs are addresses such a shop has; about a third meets a rule.
+// shopURLs are typical URLs of such a shop; about a third match a rule.
 func shopURLs(t testing.TB) []weburl.URL {
 	raw := []string{
 		"/", "/products/red-shoes-42", "/products/red-shoes-42?colour=red&size=42", "/category/women/shoes/", "/category/women/shoes/?page=3",
@@ -61,9 +61,8 @@ var (
 	sinkFile     *File
 )
 
-// BenchmarkDecide200 decides URLs one after the other against 200 rules. The
-// p50 is over single decisions timed in batches of the same URL, because one
-// alone is near the resolution of the clock.
+// BenchmarkDecide200 decides URLs against 200 rules. The p50 is over decisions timed
+// in batches of the same URL, because a single one is near the clock's resolution.
 func BenchmarkDecide200(b *testing.B) {
 	rules := Parse([]byte(shop(200))).For(ourAgent)
 	urls := shopURLs(b)
@@ -117,8 +116,8 @@ func BenchmarkParse200(b *testing.B) {
 	b.ReportMetric(float64(sinkFile.Size()), "file-bytes")
 }
 
-// BenchmarkDecideWorst meets the slowest file there can be: as many rules as
-// fit, all of which must be looked at, and the longest URL.
+// BenchmarkDecideWorst uses the slowest possible file: as many rules as fit, all of
+// which must be compared, and the longest URL.
 func BenchmarkDecideWorst(b *testing.B) {
 	for name, pattern := range map[string]string{
 		"short": "*ab\n", "long": "*aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\n", "stars": "*a*a*a*a*a*a*a*a*a*a*a*a*a*a*ab\n",

@@ -9,45 +9,41 @@ import (
 	"sync"
 )
 
-// DefaultCacheBytes is how much memory the compiled files of one process take
-// by default.
+// DefaultCacheBytes is the default memory limit for the compiled files of a process.
 const DefaultCacheBytes = 256 << 20
 
-// emptySum names the empty robots.txt.
+// emptySum is the sum of an empty robots.txt.
 var emptySum = Sum(sha256.Sum256(nil))
 
-// ErrNotStored is returned, wrapped or not, by a [Source] that does not have a
-// body. The host's robots.txt has to be fetched again: see [State.Forget].
+// ErrNotStored is returned, wrapped or not, by a [Source] without the body. The
+// robots.txt then has to be fetched again: see [State.Forget].
 var ErrNotStored = errors.New("robots.txt is not stored")
 
-// Source is where bodies are kept: the store. Load returns the body that has a
-// sum, or [ErrNotStored]. It may block and is called concurrently, but never
-// twice at once for the same sum.
+// Source loads stored bodies. Load returns the body with a sum, or [ErrNotStored]. It
+// may block and is called concurrently, but never twice at once for the same sum.
 type Source interface {
 	LoadRobots(ctx context.Context, sum Sum) ([]byte, error)
 }
 
-// Cache keeps compiled files by their sum within a bound of bytes, the least
-// recently used going first. Hosts hold sums, not files, so any number of
-// hosts with the same robots.txt share one compiled form.
+// Cache is an LRU cache of compiled files by sum, limited in bytes. Hosts hold sums,
+// not files, so any number of hosts with the same robots.txt share one compiled form.
 //
-// Nothing is lost by an eviction: the body is in the store and comes back on
-// the next question, and a file handed out stays valid for whoever holds it. A
-// miss makes its caller wait for the store; there is no queue, so waiting
-// callers are the only back-pressure and the only bound needed.
+// An eviction loses nothing: the body is in the store and is loaded again when needed,
+// and a file already returned stays valid. A miss makes its caller wait for the store;
+// there is no queue, so waiting callers are the only back-pressure.
 //
-// All methods may be called concurrently.
+// All methods are safe for concurrent use.
 type Cache struct {
 	source Source
 
 	mu      sync.Mutex
 	files   map[Sum]*list.Element // of *File
-	recent  *list.List            // most recently used in front
+	recent  *list.List            // most recently used first
 	loading map[Sum]*load
 	stats   CacheStats
 }
 
-// load is a question to the source that several callers may wait for.
+// load is a running load that several callers may wait for.
 type load struct {
 	done chan struct{}
 	file *File
@@ -60,13 +56,13 @@ type CacheStats struct {
 	Bytes     int64  // bytes it holds
 	Entries   int    // files it holds
 	Loading   int    // files being loaded now
-	Hits      uint64 // answered from memory
-	Misses    uint64 // had to wait for the source
-	Evictions uint64 // files dropped to stay within the limit
+	Hits      uint64 // served from memory
+	Misses    uint64 // waited for the source
+	Evictions uint64 // files evicted to stay within the limit
 }
 
-// NewCache returns an empty cache of at most limit bytes, [DefaultCacheBytes]
-// where limit is zero or less.
+// NewCache returns an empty cache of at most limit bytes; [DefaultCacheBytes] if limit
+// is zero or less.
 func NewCache(limit int64, source Source) *Cache {
 	if limit <= 0 {
 		limit = DefaultCacheBytes
@@ -78,8 +74,8 @@ func NewCache(limit int64, source Source) *Cache {
 	}
 }
 
-// Put compiles a freshly fetched body and returns the one form shared by all
-// who have that body. Store the body ([Cut]) before the sum is relied on.
+// Put compiles a fetched body and returns the compiled form shared by all hosts with
+// that body. Store the body ([Cut]) before relying on the sum.
 func (c *Cache) Put(body []byte) *File {
 	body = Cut(body)
 	sum := Sum(sha256.Sum256(body))
@@ -95,16 +91,16 @@ func (c *Cache) Put(body []byte) *File {
 	return c.insert(f)
 }
 
-// Peek returns the file with a sum if it is in memory, else nil.
+// Peek returns the file with a sum if it is in memory, otherwise nil.
 func (c *Cache) Peek(sum Sum) *File {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lookup(sum)
 }
 
-// Get returns the file with a sum, from memory or from the source. The error
-// is the source's: with [ErrNotStored] the host has to be asked again, any
-// other one means that the store could not answer.
+// Get returns the file with a sum, from memory or from the source. The error is the
+// source's: [ErrNotStored] means that robots.txt must be fetched again, any other that
+// the store failed.
 func (c *Cache) Get(ctx context.Context, sum Sum) (*File, error) {
 	for missed := false; ; missed = true {
 		c.mu.Lock()
@@ -133,17 +129,17 @@ func (c *Cache) Get(ctx context.Context, sum Sum) (*File, error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		// A caller that gave up must not make others fail: ask again.
+		// Another caller's cancellation must not make this one fail: retry.
 		if l.err == nil || !errors.Is(l.err, context.Canceled) && !errors.Is(l.err, context.DeadlineExceeded) {
 			return l.file, l.err
 		}
 	}
 }
 
-// load asks the source and tells those who wait.
+// load loads the file from the source and wakes the waiters.
 func (c *Cache) load(ctx context.Context, sum Sum, l *load) {
 	defer func() {
-		if l.file == nil && l.err == nil { // the source panicked: do not leave others waiting for ever
+		if l.file == nil && l.err == nil { // the source panicked: release the waiters
 			l.err = fmt.Errorf("load robots.txt %s: interrupted", sum)
 		}
 		c.mu.Lock()
@@ -155,7 +151,7 @@ func (c *Cache) load(ctx context.Context, sum Sum, l *load) {
 		close(l.done)
 	}()
 	body := []byte(nil)
-	if sum != emptySum { // an empty file needs no storing
+	if sum != emptySum { // an empty file is not stored
 		var err error
 		if body, err = c.source.LoadRobots(ctx, sum); err != nil {
 			l.err = fmt.Errorf("load robots.txt %s: %w", sum, err)
@@ -170,7 +166,7 @@ func (c *Cache) load(ctx context.Context, sum Sum, l *load) {
 	l.file = f
 }
 
-// lookup returns a held file and marks it as used. Callers hold the lock.
+// lookup returns a cached file and marks it as used. Callers hold the lock.
 func (c *Cache) lookup(sum Sum) *File {
 	e, ok := c.files[sum]
 	if !ok {
@@ -180,9 +176,9 @@ func (c *Cache) lookup(sum Sum) *File {
 	return e.Value.(*File)
 }
 
-// insert adds a file, or returns the one that is there already, and drops what
-// goes beyond the limit. A file that alone is larger is not kept: it would
-// only drive out the others. Callers hold the lock.
+// insert adds a file, or returns the one already there, and evicts what exceeds the
+// limit. A file larger than the limit is not kept: it would evict all others. Callers
+// hold the lock.
 func (c *Cache) insert(f *File) *File {
 	if held := c.lookup(f.Sum()); held != nil {
 		return held
@@ -201,13 +197,13 @@ func (c *Cache) insert(f *File) *File {
 	return f
 }
 
-// cost is what holding a file takes, with its places in map and list.
+// cost is the memory of a cached file, with its map and list entries.
 func cost(f *File) int64 {
 	const places = 160
 	return f.Size() + places
 }
 
-// Stats returns the counters as they stand.
+// Stats returns the current counters.
 func (c *Cache) Stats() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()

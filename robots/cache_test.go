@@ -11,15 +11,15 @@ import (
 	"testing/synctest"
 )
 
-// shelf is a store of bodies for tests.
-type shelf struct {
+// memSource is a store of bodies for tests.
+type memSource struct {
 	mu     sync.Mutex
 	bodies map[Sum][]byte
 	loads  atomic.Int64
-	gate   chan struct{} // where set, a load waits for it or for its context
+	gate   chan struct{} // if set, a load waits for it or for its context
 }
 
-func (s *shelf) put(body string) Sum {
+func (s *memSource) put(body string) Sum {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bodies == nil {
@@ -30,7 +30,7 @@ func (s *shelf) put(body string) Sum {
 	return sum
 }
 
-func (s *shelf) LoadRobots(ctx context.Context, sum Sum) ([]byte, error) {
+func (s *memSource) LoadRobots(ctx context.Context, sum Sum) ([]byte, error) {
 	s.loads.Add(1)
 	if s.gate != nil {
 		select {
@@ -49,7 +49,7 @@ func (s *shelf) LoadRobots(ctx context.Context, sum Sum) ([]byte, error) {
 }
 
 func TestCacheShares(t *testing.T) {
-	src := &shelf{}
+	src := &memSource{}
 	c := NewCache(0, src)
 	if got := c.Stats().Limit; got != DefaultCacheBytes {
 		t.Errorf("limit %d", got)
@@ -64,7 +64,7 @@ func TestCacheShares(t *testing.T) {
 	if err != nil || f != first {
 		t.Errorf("Get: %v, %v", f, err)
 	}
-	// Bodies that differ only behind the limit are one file.
+	// Bodies that differ only after the limit are one file.
 	long := append([]byte(someRules), make([]byte, MaxBytes)...)
 	if c.Put(long) != first {
 		t.Error("what lies behind the limit makes another file")
@@ -76,7 +76,7 @@ func TestCacheShares(t *testing.T) {
 }
 
 func TestCacheBound(t *testing.T) {
-	src := &shelf{}
+	src := &memSource{}
 	bodies := make([]Sum, 20)
 	for i := range bodies {
 		bodies[i] = src.put(fmt.Sprintf("User-agent: *\nDisallow: /%02d\n", i))
@@ -101,8 +101,8 @@ func TestCacheBound(t *testing.T) {
 	if s.Entries != 4 || s.Evictions != 16 || s.Misses != 20 || s.Hits != 20 {
 		t.Errorf("stats %+v", s)
 	}
-	// The one in use stayed; an evicted one comes back from the store, and who
-	// held it lost nothing.
+	// The one in use stayed; an evicted one is loaded again, and its holder is not
+	// affected.
 	if f, err := c.Get(t.Context(), bodies[0]); err != nil || f != held[0] {
 		t.Errorf("the most used file was dropped: %v", err)
 	}
@@ -115,9 +115,9 @@ func TestCacheBound(t *testing.T) {
 	}
 }
 
-func TestCacheKeepsOutWhatIsTooLarge(t *testing.T) {
+func TestCacheSkipsTooLargeFiles(t *testing.T) {
 	small := Parse([]byte(someRules))
-	c := NewCache(2*cost(small), &shelf{})
+	c := NewCache(2*cost(small), &memSource{})
 	c.Put([]byte(someRules))
 	if f := c.Put([]byte(shop(200))); !f.Binding() {
 		t.Error("the large file was not compiled")
@@ -128,7 +128,7 @@ func TestCacheKeepsOutWhatIsTooLarge(t *testing.T) {
 }
 
 func TestCacheErrors(t *testing.T) {
-	src := &shelf{}
+	src := &memSource{}
 	c := NewCache(0, src)
 	if _, err := c.Get(t.Context(), Sum{1}); !errors.Is(err, ErrNotStored) {
 		t.Errorf("unknown sum: %v", err)
@@ -149,7 +149,7 @@ func TestCacheErrors(t *testing.T) {
 
 func TestCacheLoadsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src := &shelf{gate: make(chan struct{})}
+		src := &memSource{gate: make(chan struct{})}
 		sum := src.put(someRules)
 		c := NewCache(0, src)
 		files := make([]*File, 50)
@@ -180,11 +180,11 @@ func TestCacheLoadsOnce(t *testing.T) {
 	})
 }
 
-// TestCacheCallerGivesUp: whoever asked first may leave; the others still get
-// their file, and one that leaves does not wait for the store.
+// TestCacheCallerGivesUp: when the first caller is cancelled, the others still get
+// their file, and a cancelled caller does not wait for the store.
 func TestCacheCallerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src := &shelf{gate: make(chan struct{})}
+		src := &memSource{gate: make(chan struct{})}
 		sum := src.put(someRules)
 		c := NewCache(0, src)
 		first, leave := context.WithCancel(t.Context())
@@ -219,7 +219,7 @@ func TestCacheCallerGivesUp(t *testing.T) {
 	})
 }
 
-// panicking is a source with a fault of its own.
+// panicking is a source that panics.
 type panicking struct{}
 
 func (panicking) LoadRobots(context.Context, Sum) ([]byte, error) { panic("broken source") }
@@ -240,7 +240,7 @@ func TestCacheSourcePanics(t *testing.T) {
 }
 
 func TestCacheConcurrently(t *testing.T) {
-	src := &shelf{}
+	src := &memSource{}
 	var sums []Sum
 	for i := range 40 {
 		sums = append(sums, src.put(shop(i)))

@@ -14,13 +14,12 @@ import (
 
 const oracleAgent = "KestrelBot"
 
-// maxOracleLine is where the oracle cuts lines; we do not.
+// maxOracleLine is where the oracle cuts lines; we do not cut.
 const maxOracleLine = 16_000
 
-// difference names why the oracle, a translation of Google's parser, may
-// answer otherwise for a file and a path, or "" where both must agree. The
-// classes of the vectors that say DIFFERS come first; each is as narrow as it
-// can be, so that everything beside it is compared.
+// difference names why the oracle, a port of Google's parser, may decide differently
+// for a file and a path, or returns "" if both must agree. The classes marked DIFFERS
+// in the vectors come first; each is as narrow as possible.
 func difference(body, path string) string {
 	if path == robotsPath {
 		return "robots-file-is-free" // section 2.2.2: "The /robots.txt URI is implicitly allowed."
@@ -28,7 +27,7 @@ func difference(body, path string) string {
 	if len(body) > maxOracleLine {
 		return "long-line"
 	}
-	rest := trimMark([]byte(body))
+	rest := trimBOM([]byte(body))
 	for len(rest) > 0 {
 		var line []byte
 		line, rest = cutLine(rest)
@@ -48,20 +47,20 @@ func lineDifference(line, path string) string {
 	key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
 	ours, oursValue, _ := splitLine([]byte(line))
 	if len(ours) > 0 && readKey(ours) != keyUnknown && string(oursValue) != value {
-		return "blank-for-colon" // no such line in the grammar of section 2.2; the oracle takes a colon inside the value
+		return "blank-for-colon" // not in the grammar of section 2.2; the oracle takes a colon inside the value
 	}
 	switch {
 	case strings.HasPrefix(key, "allow"):
 		if key != "allow" {
-			return "longer-allow" // section 2.2: the name is "allow"; we accept longer names only where they tighten
+			return "longer-allow" // section 2.2: the name is "allow"; we accept longer names only for restrictions
 		}
 		if strings.Contains(value, "/index.htm") {
-			return "index-page-is-not-dir" // section 2.2.2 knows no such name
+			return "index-page-is-not-dir" // not in section 2.2.2
 		}
 		return valueDifference(value, path)
 	case strings.HasPrefix(key, "user"):
 		// Section 2.2.1: identifier = 1*(%x2D / %x41-5A / %x5F / %x61-7A). The
-		// oracle lets digits and more into a token.
+		// oracle also accepts digits and other characters.
 		end := strings.IndexFunc(value, func(r rune) bool {
 			return !(r < 0x80 && (isLetter(byte(r)) || '0' <= r && r <= '9' || strings.ContainsRune("~#$%'*+-.^_`|", r)))
 		})
@@ -73,15 +72,15 @@ func lineDifference(line, path string) string {
 			return "token-characters"
 		}
 		if len(value) > 1 && value[0] == '*' && (value[1] == 0x85 || value[1] == 0xA0) {
-			return "star-and-stray-byte" // half a UTF-8 sequence is no blank
+			return "star-and-stray-byte" // half a UTF-8 sequence is not a space
 		}
 		return ""
 	}
 	return valueDifference(value, path)
 }
 
-// valueDifference finds the bytes of a rule that the oracle compares as they
-// stand and we bring into the spelling of the URL first.
+// valueDifference finds the bytes of a rule that the oracle compares literally and we
+// normalise first.
 func valueDifference(value, path string) string {
 	rawSpecial, escapedSpecial, escapes, rewritten := false, false, false, false
 	for i := 0; i < len(value); i++ {
@@ -102,20 +101,20 @@ func valueDifference(value, path string) string {
 		case c >= 0x80:
 			rewritten = true
 		case c <= ' ' || c == 0x7F || c == '"' || c == '<' || c == '>':
-			// A URL never holds these bytes unescaped: the oracle cannot match.
+			// A URL never contains these bytes unescaped: the oracle cannot match.
 			if strings.Contains(path, "%") {
 				return "space-in-rule"
 			}
 		}
 	}
-	// A fault of the translation, not of Google's parser: where it rewrites a
-	// value to upper-case hex it clears a bit of the decimal digits, too.
+	// A bug of the port, not of Google's parser: when it rewrites a value to
+	// upper-case hex it also clears a bit of decimal digits.
 	if escapes && rewritten {
 		return "oracle-hex-digits"
 	}
-	// Section 2.2.3 lets %2A and %24 stand for the bytes themselves, and
-	// section 2.2.2 asks for reserved octets to be percent-encoded before
-	// comparing: the two spellings are one.
+	// Section 2.2.3 lets %2A and %24 mean the bytes themselves, and section 2.2.2
+	// requires reserved octets to be percent-encoded before comparison: the two
+	// spellings are one.
 	if rawSpecial && escapeData(path) == path && strings.Contains(path, "%") {
 		return "special-bytes"
 	}
@@ -125,15 +124,15 @@ func valueDifference(value, path string) string {
 	return ""
 }
 
-// differ compares one case with the oracle. It reports which class, if any,
-// kept it from being compared.
+// differ compares one case with the oracle. It returns the class of difference, if any,
+// that excluded the comparison.
 func differ(t interface{ Fatalf(string, ...any) }, body, rawPath string) string {
 	u, err := weburl.Parse("https://site.test/" + strings.TrimPrefix(rawPath, "/"))
 	if err != nil {
 		return "no-url"
 	}
 	if plain, err := url.Parse(u.String()); err != nil || plain.String() != u.String() {
-		return "respelt" // the oracle brings URLs into the spelling of net/url
+		return "respelt" // the oracle normalises URLs like net/url
 	}
 	if class := difference(body, u.PathQuery()); class != "" {
 		return class
@@ -149,8 +148,8 @@ func differ(t interface{ Fatalf(string, ...any) }, body, rawPath string) string 
 	return ""
 }
 
-// TestDifferential compares generated files with the oracle and insists that
-// most of them are really compared.
+// TestDifferential compares generated files with the oracle and checks that most of them
+// are really compared.
 func TestDifferential(t *testing.T) {
 	agent := rapid.SampledFrom([]string{"KestrelBot", "kestrelbot", "*", "OtherBot", "KestrelBot/2.0", "Kestrel", "KestrelBot-x", "* all", "", "KestrelBot the bot", "*Bot"})
 	piece := rapid.SampledFrom([]string{"/", "a", "b", "ab", "aa", "*", "**", "?", "=", "&", "x.php", ".", "%2F", "%2f", "é", "/a", "/b", "//", "A", "index.html", "~", ";", ",", "%zz", "%", "+"})
@@ -206,8 +205,8 @@ func FuzzDifferential(f *testing.F) {
 	})
 }
 
-// TestOracleVectors checks that the rows marked DIFFERS are the ones where the
-// oracle differs, and no others but those its digit fault touches.
+// TestOracleVectors checks that the oracle differs exactly in the rows marked DIFFERS, and
+// in those affected by its digit bug.
 func TestOracleVectors(t *testing.T) {
 	digitFault := map[string]bool{"hex-case-folded": true, "reserved-slash-equal": true}
 	marked := 0

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// Directives are what a page says about itself in meta robots elements and
-// X-Robots-Tag headers. The zero value says nothing. NoFollow keeps the
-// crawler from following the page's links; the rest is for those who use the
-// page and is recorded.
+// Directives are a page's meta robots elements and X-Robots-Tag headers. The zero value
+// has none. NoFollow stops the crawler from following the page's links; the others are
+// recorded for users of the page.
 type Directives struct {
 	NoIndex          bool
 	NoFollow         bool
@@ -25,7 +24,7 @@ type Directives struct {
 	UnavailableAfter time.Time
 }
 
-// Limit is an upper bound that may be absent.
+// Limit is an upper limit that may be absent.
 type Limit struct {
 	Set bool
 	Max int
@@ -59,7 +58,7 @@ func (p ImagePreview) strictest(o ImagePreview) ImagePreview {
 	return ""
 }
 
-// Merge returns the strictest reading of both.
+// Merge returns the strictest combination of both.
 func (d Directives) Merge(o Directives) Directives {
 	d.NoIndex = d.NoIndex || o.NoIndex
 	d.NoFollow = d.NoFollow || o.NoFollow
@@ -83,11 +82,10 @@ func (d Directives) Indexable(now time.Time) bool {
 	return !d.NoIndex && (d.UnavailableAfter.IsZero() || now.Before(d.UnavailableAfter))
 }
 
-// ParseMeta reads a meta element for an agent. Elements that are neither named
-// "robots" nor after our product token say nothing to us. Several elements are
-// put together with [Directives.Merge].
+// ParseMeta reads a meta element for an agent. Elements not named "robots" or after our
+// product token are ignored. Combine several elements with [Directives.Merge].
 func ParseMeta(agent, name, content string) Directives {
-	if !speaksTo(agent, strings.TrimSpace(name)) {
+	if !appliesTo(agent, strings.TrimSpace(name)) {
 		return Directives{}
 	}
 	var d Directives
@@ -98,9 +96,9 @@ func ParseMeta(agent, name, content string) Directives {
 	return d
 }
 
-// ParseHeader reads the X-Robots-Tag field lines of a response for an agent
-// and merges them. A bot's name and a colon limit what follows in that line to
-// that bot, up to the next such name.
+// ParseHeader reads the X-Robots-Tag header lines of a response for an agent and merges
+// them. A bot's name and a colon limit the rest of the line to that bot, up to the next
+// such name.
 func ParseHeader(agent string, lines ...string) Directives {
 	var d Directives
 	for _, line := range lines {
@@ -108,7 +106,7 @@ func ParseHeader(agent string, lines ...string) Directives {
 		items := splitItems(line)
 		for i := 0; i < len(items); i++ {
 			if bot, rest, ok := cutBot(items[i]); ok {
-				ours = speaksTo(agent, bot)
+				ours = appliesTo(agent, bot)
 				items[i] = rest
 			}
 			var item Directives
@@ -121,7 +119,7 @@ func ParseHeader(agent string, lines ...string) Directives {
 	return d
 }
 
-// splitItems splits at commas. A date holds commas too; see read.
+// splitItems splits at commas. A date contains commas too; see read.
 func splitItems(s string) []string {
 	items := strings.Split(s, ",")
 	for i := range items {
@@ -130,8 +128,8 @@ func splitItems(s string) []string {
 	return items
 }
 
-// cutBot splits "bot: rest". Directives with a value look alike and are told
-// by their names.
+// cutBot splits "bot: rest". Directives with a value have the same form and are
+// recognised by name.
 func cutBot(item string) (bot, rest string, ok bool) {
 	bot, rest, ok = strings.Cut(item, ":")
 	bot = strings.TrimSpace(bot)
@@ -145,8 +143,8 @@ func cutBot(item string) (bot, rest string, ok bool) {
 	return bot, strings.TrimSpace(rest), true
 }
 
-// speaksTo reports whether a name addresses the agent: everyone or its token.
-func speaksTo(agent, name string) bool {
+// appliesTo reports whether a name means the agent: "robots", "*" or its token.
+func appliesTo(agent, name string) bool {
 	if strings.EqualFold(name, "robots") || name == everyone {
 		return true
 	}
@@ -154,11 +152,11 @@ func speaksTo(agent, name string) bool {
 	return token != "" && compareFold(productToken(name), token) == 0
 }
 
-// read takes in the first of items and returns how many more belong to it.
+// read reads the first item and returns how many more belong to it.
 func (d *Directives) read(items []string) (more int) {
 	name, value, ok := strings.Cut(items[0], ":")
 	if !ok {
-		for word := range strings.FieldsFuncSeq(items[0], isBetweenWords) {
+		for word := range strings.FieldsFuncSeq(items[0], isSeparator) {
 			d.readWord(word)
 		}
 		return 0
@@ -181,8 +179,8 @@ func (d *Directives) read(items []string) (more int) {
 	return 0
 }
 
-// isBetweenWords lets blanks and semicolons pass for forgotten commas.
-func isBetweenWords(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == ';' }
+// isSeparator accepts spaces and semicolons for missing commas.
+func isSeparator(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == ';' }
 
 func (d *Directives) readWord(word string) {
 	switch strings.ToLower(word) {
@@ -207,7 +205,7 @@ func (d *Directives) readWord(word string) {
 	}
 }
 
-// readLimit reads a count; -1 means no limit, and so does what is no count.
+// readLimit reads a count; -1 or an invalid count means no limit.
 func readLimit(value string) Limit {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 0 {
@@ -216,7 +214,7 @@ func readLimit(value string) Limit {
 	return Limit{Set: true, Max: n}
 }
 
-// dateForms are the spellings met in unavailable_after: RFC 822 with its
+// dateForms are the date formats found in unavailable_after: RFC 822 with its
 // successors, RFC 850, and ISO 8601.
 var dateForms = []string{
 	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02",
@@ -225,7 +223,7 @@ var dateForms = []string{
 	"Jan 2, 2006 15:04:05 MST", "Jan 2, 2006", time.ANSIC,
 }
 
-// usZones are the zone names RFC 822 defines besides UT and GMT.
+// usZones are the zone names of RFC 822 other than UT and GMT.
 var usZones = map[string]time.Duration{
 	"EST": -5 * time.Hour, "EDT": -4 * time.Hour, "CST": -6 * time.Hour, "CDT": -5 * time.Hour,
 	"MST": -7 * time.Hour, "MDT": -6 * time.Hour, "PST": -8 * time.Hour, "PDT": -7 * time.Hour,
@@ -234,8 +232,8 @@ var usZones = map[string]time.Duration{
 // maxDateCommas is how many commas a date may hold.
 const maxDateCommas = 2
 
-// readDate reads a date that the commas inside it may have split, taking as
-// few of the following items as make one.
+// readDate reads a date that may have been split at its commas, using as few of the
+// following items as possible.
 func readDate(value string, following []string) (at time.Time, more int, ok bool) {
 	for more = 0; ; more++ {
 		for _, form := range dateForms {

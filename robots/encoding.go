@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// stateVersion is the first byte of an encoded State. A new layout takes the
-// next number and keeps reading the older ones.
+// stateVersion is the first byte of an encoded State. A new layout gets the next
+// number and must still read the older ones.
 const stateVersion = 1
 
 var errShort = errors.New("it ends too early")
@@ -46,7 +46,7 @@ func (s State) AppendBinary(b []byte) ([]byte, error) {
 // MarshalBinary returns what AppendBinary appends.
 func (s State) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary reads an encoded State. On an error s is left as it was.
+// UnmarshalBinary reads an encoded State. On an error s is unchanged.
 func (s *State) UnmarshalBinary(data []byte) error {
 	d := stateDecoder{rest: data}
 	if v := d.byte(); d.err == nil && v != stateVersion {
@@ -88,7 +88,7 @@ type stateDecoder struct {
 	err  error
 }
 
-// take returns the next n bytes, or nil where there are fewer.
+// take returns the next n bytes, or nil if there are fewer.
 func (d *stateDecoder) take(n int) []byte {
 	if d.err != nil || n > len(d.rest) {
 		d.err = errShort

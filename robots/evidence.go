@@ -2,7 +2,7 @@ package robots
 
 import "time"
 
-// EvidenceKind says which way a decision went.
+// EvidenceKind says whether the URL was allowed.
 type EvidenceKind string
 
 // The kinds of evidence.
@@ -11,9 +11,9 @@ const (
 	EvidenceBlocked EvidenceKind = "blocked_by_robots"
 )
 
-// Evidence is the record of the decision that let a URL through or held it
-// back. It names the robots.txt by its sum: the text of a version is stored
-// once, and Sum and Line are enough to find the rule again ([File.RuleAt]).
+// Evidence records the decision that allowed or refused a URL. It names the robots.txt
+// by its sum: the text of a version is stored once, and Sum and Line are enough to find
+// the rule again ([File.RuleAt]).
 type Evidence struct {
 	Kind       EvidenceKind
 	Reason     Reason
@@ -22,8 +22,8 @@ type Evidence struct {
 	Group      string        // the group that was chosen, or ""
 	Delay      time.Duration // Crawl-delay of that group
 	Delayed    bool          // whether it has one
-	Sum        Sum           // the robots.txt that was used; zero where none was
-	FetchedAt  time.Time     // when the host last sent or confirmed it, or said there is none
+	Sum        Sum           // the robots.txt that was used; zero if none
+	FetchedAt  time.Time     // when the host last sent or confirmed it, or reported that there is none
 	Confidence Confidence
 	At         time.Time // when the decision was made
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestEvidence follows a host from its first question to an outage.
+// TestEvidence follows a host from the first request to an outage.
 func TestEvidence(t *testing.T) {
 	var p Policy
 	file := Parse([]byte("User-agent: *\nCrawl-delay: 2\nDisallow: /cart # no\nAllow: /cart/help\n"))

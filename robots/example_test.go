@@ -44,7 +44,7 @@ func ExampleFile_Decide() {
 
 func ExamplePolicy_Verdict() {
 	var policy robots.Policy
-	var state robots.State // a host never asked
+	var state robots.State // a host never contacted
 	now := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 	fmt.Println(policy.Verdict(state, now).Access)
 

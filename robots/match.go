@@ -10,14 +10,13 @@ import (
 	"headway/weburl"
 )
 
-// Rules are the merged rules of a file for one agent, indexed by the literal
-// text before their first star. They do not change and may be used by any
-// number of goroutines.
+// Rules are the merged rules of a file for one agent, indexed by the literal text
+// before their first star. They are immutable and safe for concurrent use.
 //
-// A rule can only match a URL that begins with its literal text. The distinct
-// texts are sorted, and each knows the longest other one it begins with. One
-// binary search then finds the end of the chain that holds every rule worth
-// looking at: usually one to three out of hundreds.
+// A rule can only match a URL that starts with its literal text. The distinct texts
+// are sorted, and each is linked to its longest proper prefix among them. One binary
+// search then finds the end of the chain with all candidate rules: usually one to three
+// out of hundreds.
 type Rules struct {
 	file    *File
 	agent   string // as given to For
@@ -29,17 +28,17 @@ type Rules struct {
 	groups  []uint32 // the chosen groups, ascending
 }
 
-// node is one distinct literal beginning.
+// node is one distinct literal prefix.
 type node struct {
 	prefix     span
-	parent     int32 // the longest other node that this one begins with, or -1
+	parent     int32 // the longest other node that is a prefix of this one, or -1
 	first, end uint32
-	octets     uint32 // the most any rule has here or at an ancestor
+	octets     uint32 // the maximum of any rule here or at an ancestor
 }
 
 // entry is one rule of a node.
 type entry struct {
-	need   uint64 // bytes the rest of the pattern asks for, see byteSet
+	need   uint64 // bytes that the rest of the pattern requires, see byteSet
 	rule   uint32
 	octets uint32
 }
@@ -99,14 +98,14 @@ func compareAllow(a, b bool) int {
 	return 1
 }
 
-// prefix returns the literal beginning of a rule.
+// prefix returns the literal prefix of a rule.
 func (f *File) prefix(i uint32) span {
 	r := &f.rules[i]
 	return span{r.pattern.off, r.literal}
 }
 
-// literal returns how much of a pattern stands before its first star, or
-// before the first byte that the escaped spelling of a URL may change.
+// literal returns how much of a pattern precedes its first star, or the first byte
+// that the escaped spelling of a URL may change.
 func literal(pattern []byte, kind patternKind) int {
 	stop := "*"
 	if kind&escaped != 0 {
@@ -118,11 +117,11 @@ func literal(pattern []byte, kind patternKind) int {
 	return len(pattern)
 }
 
-// index groups the sorted entries by prefix and links each prefix to the
-// longest one it begins with.
+// index groups the sorted entries by prefix and links each prefix to its longest proper
+// prefix.
 func (r *Rules) index() {
 	f := r.file
-	var open []int32 // chain of nodes that may be ancestors of what follows
+	var open []int32 // chain of possible ancestors
 	nodes := make([]node, 0, len(r.entries))
 	for i := 0; i < len(r.entries); {
 		prefix := f.prefix(r.entries[i].rule)
@@ -145,20 +144,20 @@ func (r *Rules) index() {
 	r.nodes = slices.Clone(nodes)
 }
 
-// Delay returns the Crawl-delay of the group and whether it has one. The
-// longest counts; a delay of zero is one.
+// Delay returns the Crawl-delay of the group and whether it has one, which may be 0.
+// The longest counts.
 func (r *Rules) Delay() (time.Duration, bool) { return max(r.delay, 0), r.delay != noDelay }
 
-// TooSlow reports whether the group asks for a longer delay than [MaxDelay]:
-// the host is left out.
+// TooSlow reports whether the Crawl-delay is above [MaxDelay], so that the host is not
+// crawled.
 func (r *Rules) TooSlow() bool { return r.delay > MaxDelay }
 
-// Group returns the token of the chosen groups as the file writes it: ours,
-// "*", or "" where the file has neither.
+// Group returns the token of the chosen groups as the file writes it: ours, "*", or ""
+// if the file has neither.
 func (r *Rules) Group() string { return r.group }
 
-// Decide answers for one URL. It allocates nothing, except for a URL and a
-// rule that both hold one of the bytes * $ ' ` { } ^ as data.
+// Decide decides one URL. It allocates nothing, except for a URL and a rule that both
+// contain one of the bytes * $ ' ` { } ^ as data.
 func (r *Rules) Decide(u weburl.URL) Decision {
 	return r.decide(u.PathQuery())
 }
@@ -191,20 +190,19 @@ func (r *Rules) decide(path string) Decision {
 	return d
 }
 
-// starCost is what starting to compare a rule with a star counts for, in
-// bytes of maxWork.
+// starCost is the cost of starting to compare a rule with a star, in bytes of maxWork.
 const starCost = 64
 
 // robotsPath is always allowed (RFC 9309 section 2.2.2).
 const robotsPath = "/robots.txt"
 
-// match returns the rule that decides: the one with the most octets, Allow on
-// a tie. The second spelling is path with its special bytes escaped.
+// match returns the deciding rule: the one with the most octets, Allow on a tie. spelt
+// is path with its special bytes escaped.
 func (r *Rules) match(path, spelt string) (best uint32, ok bool) {
 	f := r.file
 	var bestOctets uint32
 	var bestAllow bool
-	var has uint64 // bytes of path, once a rule with a star asks
+	var has uint64 // bytes of path, computed for the first rule with a star
 	work := 0
 	for n := r.last(path); n >= 0; {
 		node := &r.nodes[n]
@@ -218,7 +216,7 @@ func (r *Rules) match(path, spelt string) (best uint32, ok bool) {
 		for i := node.first; i < node.end; i++ {
 			e := &r.entries[i]
 			if ok && e.octets < bestOctets {
-				break // the rest is shorter still
+				break // the rest has fewer octets
 			}
 			if e.need != 0 {
 				if has == 0 {
@@ -240,8 +238,8 @@ func (r *Rules) match(path, spelt string) (best uint32, ok bool) {
 	return best, ok
 }
 
-// last returns the last node whose prefix sorts at or before path: all
-// prefixes of path are that node or its ancestors.
+// last returns the last node whose prefix sorts at or before path: all prefixes of
+// path are that node or its ancestors.
 func (r *Rules) last(path string) int32 {
 	lo, hi := 0, len(r.nodes)
 	for lo < hi {
@@ -255,8 +253,8 @@ func (r *Rules) last(path string) int32 {
 	return int32(lo) - 1
 }
 
-// matches compares a rule with a URL that begins with its literal, and adds
-// what that costs to work; see maxWork.
+// matches compares a rule with a URL that starts with its literal, and adds the cost
+// to work; see maxWork.
 func (f *File) matches(r *rule, path, spelt string, work *int) bool {
 	pattern, toEnd := f.at(r.pattern), r.kind&anchored != 0
 	rest := pattern[r.literal:]
@@ -285,8 +283,8 @@ func matchPattern(pattern, s string, toEnd bool) bool {
 	return matchStars(after, s[len(before):], toEnd)
 }
 
-// matchStars compares what follows a star. Taking the first place where a
-// literal fits is always right, so no step is ever taken back.
+// matchStars compares what follows a star. Taking the first match of a literal is
+// always right, so no backtracking is needed.
 func matchStars(pattern, s string, toEnd bool) bool {
 	for {
 		star := strings.IndexByte(pattern, '*')
@@ -305,8 +303,8 @@ func matchStars(pattern, s string, toEnd bool) bool {
 	return strings.Contains(s, pattern)
 }
 
-// byteSet returns a set that holds every byte of s. Bytes share bits, so it
-// can only tell what is certainly missing.
+// byteSet returns a set that contains every byte of s. Bytes share bits, so it can only
+// show which bytes are certainly missing.
 func byteSet(s string) (set uint64) {
 	for i := range len(s) {
 		set |= 1 << (s[i] & 63)
@@ -314,10 +312,9 @@ func byteSet(s string) (set uint64) {
 	return set
 }
 
-// normalise appends the compared form of a rule's value to dst: the spelling
-// that [weburl.URL] gives the same text, so that URLs need no work at all when
-// they are matched. It returns the octets that decide between rules, and ok is
-// false for a value that can match no URL.
+// normalise appends the compared form of a rule's value to dst: the same spelling that
+// [weburl.URL] uses, so that URLs need no conversion when matched. It returns the octets
+// that decide between rules; ok is false for a value that can match no URL.
 //
 //   - Escaped letters, digits and "-._~" are decoded, other escapes are written
 //     in upper case; a broken escape stays as it is.
@@ -345,7 +342,7 @@ func normalise(dst, value []byte) (pattern []byte, octets int, kind patternKind,
 		case c == '%' && i+2 < len(value) && isHex(value[i+1]) && isHex(value[i+2]):
 			c = unhex(value[i+1])<<4 | unhex(value[i+2])
 			i += 2
-			if isUnreserved(c) && (!isHex(c) || !endsStray(dst)) {
+			if isUnreserved(c) && (!isHex(c) || !endsPartialEscape(dst)) {
 				dst = append(dst, c)
 				octets++
 				continue
@@ -380,9 +377,9 @@ func normalise(dst, value []byte) (pattern []byte, octets int, kind patternKind,
 	return dst, octets, kind, len(dst) > 0 && (dst[0] == '/' || dst[0] == '*')
 }
 
-// endsStray reports whether a hex digit behind s would complete an escape that
-// was not one before; weburl leaves such digits escaped, too.
-func endsStray(s []byte) bool {
+// endsPartialEscape reports whether a hex digit after s would complete an escape that was not
+// one before; weburl leaves such digits escaped, too.
+func endsPartialEscape(s []byte) bool {
 	n := len(s)
 	return n >= 1 && s[n-1] == '%' || n >= 2 && s[n-2] == '%' && isHex(s[n-1])
 }
@@ -407,8 +404,8 @@ func escapeData(s string) string {
 	return string(b)
 }
 
-// isSpecial names the bytes that stand in URLs both escaped and as they are,
-// with the same meaning to a rule.
+// isSpecial reports whether c occurs in URLs both escaped and unescaped, with the same
+// meaning to a rule.
 func isSpecial(c byte) bool {
 	switch c {
 	case '*', '$', '\'', '`', '{', '}', '^':

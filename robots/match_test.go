@@ -13,9 +13,8 @@ func parseFuzzURL(path string) (weburl.URL, error) {
 	return weburl.Parse("https://site.test/" + strings.TrimPrefix(path, "/"))
 }
 
-// scan is the plain form of match: every rule of the group, one after the
-// other, compared by dynamic programming. It returns the index of the rule
-// that decides, or -1.
+// scan is the simple form of match: every rule of the group in turn, compared by
+// dynamic programming. It returns the index of the deciding rule, or -1.
 func (r *Rules) scan(path string) int {
 	best := -1
 	spelt := escapeData(path)
@@ -147,7 +146,7 @@ func TestDecideAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestForRemembers(t *testing.T) {
+func TestForCachesRules(t *testing.T) {
 	f := Parse([]byte("User-agent: a\nDisallow: /a\n\nUser-agent: b\nDisallow: /b\n"))
 	a := f.For("a")
 	if f.For("a") != a {
@@ -161,8 +160,8 @@ func TestForRemembers(t *testing.T) {
 	}
 }
 
-// TestWorkIsBounded uses up what a decision may cost, with rules that never
-// match, before it comes to those that would.
+// TestWorkIsBounded uses up the work limit of a decision with rules that never match,
+// before it reaches those that would.
 func TestWorkIsBounded(t *testing.T) {
 	long := strings.Repeat("a", 4000)
 	costly := strings.Repeat("Disallow: /c*"+strings.Repeat("a", 40)+"b\n", 4000) + strings.Repeat("Allow: /c*"+strings.Repeat("a", 40)+"b\n", 4000)
@@ -186,9 +185,9 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// TestWorkNeverLoosens: with the work used up an Allow with a star counts for
-// nothing, and rules without one count as ever.
-func TestWorkNeverLoosens(t *testing.T) {
+// TestWorkLimitNeverAllows: once the work limit is used up, an Allow with a star has no
+// effect, and rules without a star still apply.
+func TestWorkLimitNeverAllows(t *testing.T) {
 	f := Parse([]byte("User-agent: *\nAllow: /a*\nAllow: /a*b\nDisallow: /a*b\nAllow: /a$\n"))
 	for i, want := range []bool{true, false, true, false} {
 		work := maxWork + 1

@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// Parse compiles a robots.txt. Every body is a robots.txt: a line that cannot
-// be read is skipped and does not spoil the next one, so there is no error.
+// Parse compiles a robots.txt. It never fails: a line that cannot be read is skipped.
 //
-// Only the first [MaxBytes] bytes count, see [Cut]. Hand over at least one
-// byte more where there is more, so that a cut line can be told from a whole
-// one. The file keeps no reference to body.
+// Only the first [MaxBytes] bytes count, see [Cut]. Pass at least one byte more if
+// there is more, so that a cut line can be recognised. The file keeps no reference to
+// body.
 func Parse(body []byte) *File {
 	body = Cut(body)
 	p := parser{file: &File{sum: sha256.Sum256(body)}, text: make([]byte, 0, len(body))}
-	// Most lines are rules; room for all of them spares growing. The second
-	// bound is for bodies of empty lines.
+	// Most lines are rules; room for all of them avoids growing. The second
+	// limit is for bodies of empty lines.
 	p.file.rules = make([]rule, 0, min(bytes.Count(body, []byte("\n"))+1, maxRules))
-	rest := trimMark(body)
+	rest := trimBOM(body)
 	for n := uint32(1); len(rest) > 0; n++ {
 		var text []byte
 		text, rest = cutLine(rest)
@@ -31,15 +30,15 @@ func Parse(body []byte) *File {
 	return p.finish()
 }
 
-// Cut returns the part of a body that counts: all of it, or what stands in the
-// first [MaxBytes] bytes without the line that the limit cuts through. To keep
-// a body means to keep this part: Parse(Cut(body)) equals Parse(body).
+// Cut returns the part of a body that counts: all of it, or the first [MaxBytes] bytes
+// without the line that the limit cuts. Store this part: Parse(Cut(body)) equals
+// Parse(body).
 func Cut(body []byte) []byte {
 	if len(body) <= MaxBytes {
 		return body
 	}
 	if isEnd(body[MaxBytes]) {
-		return body[:MaxBytes] // the limit falls on the end of a line
+		return body[:MaxBytes] // the limit is at the end of a line
 	}
 	end := MaxBytes
 	for end > 0 && !isEnd(body[end-1]) {
@@ -48,8 +47,8 @@ func Cut(body []byte) []byte {
 	return body[:end]
 }
 
-// trimMark drops a leading byte order mark, also one that lost its tail.
-func trimMark(body []byte) []byte {
+// trimBOM drops a leading byte order mark, also a partial one.
+func trimBOM(body []byte) []byte {
 	const mark = "\xEF\xBB\xBF"
 	for i := 0; i < len(mark) && len(body) > 0 && body[0] == mark[i]; i++ {
 		body = body[1:]
@@ -86,14 +85,13 @@ type parser struct {
 	delays    []groupDelay
 }
 
-// groupDelay is a Crawl-delay line of the open group: it is meant for the
-// names above it.
+// groupDelay is a Crawl-delay line of the open group; it applies to the names above it.
 type groupDelay struct {
 	names int // names of the file so far
 	delay time.Duration
 }
 
-// readLine takes one line in.
+// readLine reads one line.
 func (p *parser) readLine(n uint32, text []byte) {
 	if i := bytes.IndexByte(text, '#'); i >= 0 {
 		text = text[:i]
@@ -125,8 +123,8 @@ func (p *parser) readLine(n uint32, text []byte) {
 	}
 }
 
-// splitLine splits a trimmed line into name and value. A blank may stand in
-// for a forgotten colon when the line has exactly two words.
+// splitLine splits a trimmed line into name and value. A space may replace a missing
+// colon if the line has exactly two words.
 func splitLine(text []byte) (key, value []byte, ok bool) {
 	const blanks = " \t"
 	colon := bytes.IndexByte(text, ':')
@@ -135,8 +133,8 @@ func splitLine(text []byte) (key, value []byte, ok bool) {
 	if blank >= 0 && (colon < 0 || blank < colon) {
 		tail := bytes.TrimSpace(text[blank:])
 		two := !bytes.ContainsAny(tail, blanks)
-		// With a colon further on ("Sitemap https://…", "Disallow /a:b") the
-		// blank is the separator only where a value clearly begins behind it.
+		// With a colon further on ("Sitemap https://…", "Disallow /a:b") the space is
+		// the separator only if a value clearly starts after it.
 		if two && (colon < 0 || startsValue(tail)) {
 			sep = blank
 		} else if colon < 0 {
@@ -150,13 +148,13 @@ func splitLine(text []byte) (key, value []byte, ok bool) {
 	return key, bytes.TrimSpace(text[sep+1:]), len(key) > 0
 }
 
-// startsValue reports whether s looks like a path or an address rather than
-// the rest of a name.
+// startsValue reports whether s looks like a path or URL rather than the rest of a
+// name.
 func startsValue(s []byte) bool {
 	return s[0] == '/' || s[0] == '*' || hasPrefixFold(s, "http")
 }
 
-// key is the meaning of a line's name.
+// key is the kind of a line.
 type key uint8
 
 const (
@@ -170,9 +168,8 @@ const (
 	keySignal
 )
 
-// readKey recognises a name without case. Misspellings and longer forms are
-// accepted where they tighten: "Disalow" is a ban, "Alow" and "Allowed" are
-// nothing.
+// readKey recognises a name, ignoring case. Misspellings and longer forms are accepted
+// only if they restrict: "Disalow" disallows, "Alow" and "Allowed" are ignored.
 func readKey(s []byte) key {
 	switch lower(s[0]) {
 	case 'u':
@@ -215,26 +212,26 @@ func (p *parser) readAgent(value []byte) {
 		token = value[:1]
 	}
 	if len(token) == 0 {
-		return // a group for nobody we could be
+		return // cannot be our token
 	}
 	p.file.names = append(p.file.names, name{token: p.keep(token), group: uint32(len(p.file.groups)), delay: noDelay})
 }
 
-// isEveryone reports whether an agent value is the star, alone or followed by
-// a remark. A star glued to a word is no wildcard.
+// isEveryone reports whether an agent value is a star, alone or followed by a remark. A
+// star attached to a word is not a wildcard.
 func isEveryone(value []byte) bool {
 	return len(value) > 0 && value[0] == '*' && (len(value) == 1 || value[1] == ' ' || '\t' <= value[1] && value[1] <= '\r')
 }
 
-// readRule adds a rule to the open group. A rule outside every group is
-// dropped; one without value closes the agent list and says nothing.
+// readRule adds a rule to the open group. A rule outside every group is dropped; one
+// without value closes the agent list and has no other effect.
 func (p *parser) readRule(n uint32, text, value []byte, allow bool) {
 	if !p.inGroup {
 		return
 	}
 	p.closed = true
 	if len(p.file.names) == p.firstName {
-		return // nobody could ever ask for it
+		return // matches no URL
 	}
 	pattern, octets, kind, ok := normalise(p.scratch[:0], value)
 	p.scratch = pattern
@@ -244,7 +241,7 @@ func (p *parser) readRule(n uint32, text, value []byte, allow bool) {
 	kept := p.keep(text[:min(len(text), maxRuleText)])
 	r := rule{textOff: kept.off, textLen: uint16(kept.len), line: n, octets: uint32(octets), allow: allow, kind: kind}
 	r.literal = uint32(literal(pattern, kind))
-	// Nearly every pattern stands in the kept text as it is.
+	// Nearly every pattern is a part of the kept text.
 	valueOff := len(text) - len(value)
 	if bytes.HasPrefix(value, pattern) && valueOff+len(pattern) <= int(kept.len) {
 		r.pattern = span{kept.off + uint32(valueOff), uint32(len(pattern))}
@@ -254,8 +251,8 @@ func (p *parser) readRule(n uint32, text, value []byte, allow bool) {
 	p.file.rules = append(p.file.rules, r)
 }
 
-// readDelay reads the seconds of a Crawl-delay: a finite decimal number that
-// is not negative. Anything else is no delay.
+// readDelay reads the seconds of a Crawl-delay: a finite decimal number that is not
+// negative. Anything else is ignored.
 func readDelay(value []byte) (time.Duration, bool) {
 	for _, c := range value {
 		if !('0' <= c && c <= '9') && c != '.' && c != 'e' && c != 'E' && c != '+' && c != '-' {
@@ -272,11 +269,10 @@ func readDelay(value []byte) (time.Duration, bool) {
 	return time.Duration(math.Round(seconds * float64(time.Second))), true
 }
 
-// endGroup closes the open group and gives its names their delays.
+// endGroup closes the open group and assigns delays to its names.
 //
-// A delay is meant for the names above it. The rules of RFC 9309 make one
-// group of "A, delay 10, B, Disallow /x", since Crawl-delay is no rule, but
-// its author did not ask B to wait.
+// A delay applies to the names above it. RFC 9309 makes one group of "A, delay 10, B,
+// Disallow /x", since Crawl-delay is not a rule, but its author did not mean B to wait.
 func (p *parser) endGroup() {
 	names := p.file.names[p.firstName:]
 	longest := noDelay
@@ -295,7 +291,7 @@ func (p *parser) endGroup() {
 	p.firstName, p.delays, p.closed, p.inGroup = len(p.file.names), p.delays[:0], false, false
 }
 
-// finish returns the file, with everything at its final size.
+// finish returns the file, with all slices at their final size.
 func (p *parser) finish() *File {
 	if p.inGroup {
 		p.endGroup()
@@ -305,7 +301,7 @@ func (p *parser) finish() *File {
 	slices.SortFunc(f.names, func(a, b name) int {
 		return cmp.Or(compareFold(f.at(a.token), f.at(b.token)), cmp.Compare(a.group, b.group), cmp.Compare(b.delay, a.delay))
 	})
-	// The same name twice in one group is one name; the longest delay stays.
+	// The same name twice in one group is merged; the longest delay counts.
 	f.names = slices.CompactFunc(f.names, func(a, b name) bool {
 		return a.group == b.group && compareFold(f.at(a.token), f.at(b.token)) == 0
 	})
@@ -330,7 +326,7 @@ func hasAnyPrefixFold(s []byte, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return hasPrefixFold(s, p) })
 }
 
-// hasPrefixFold compares with a lower-case ASCII prefix.
+// hasPrefixFold tests for a lower-case ASCII prefix, ignoring case.
 func hasPrefixFold(s []byte, prefix string) bool {
 	if len(s) < len(prefix) {
 		return false

@@ -36,8 +36,8 @@ func TestParseLines(t *testing.T) {
 		{"longer name for a permission", "User-agent: *\nDisallow: /\nAllowed: /x\n", "/x", false, 2, "Disallow: /", "*"},
 		{"digits end a token", "User-agent: KestrelBot2\nDisallow: /x\n", "/x", false, 2, "Disallow: /x", "KestrelBot"},
 		{"underscore belongs to a token", "User-agent: KestrelBot_x\nDisallow: /x\n", "/x", true, 0, "", ""},
-		{"token that is no token", "User-agent: 360Spider\nDisallow: /\n\nUser-agent: *\nDisallow: /x\n", "/y", true, 0, "", "*"},
-		{"agent line without value opens a group for nobody", "User-agent:\nDisallow: /\n", "/x", true, 0, "", ""},
+		{"invalid token", "User-agent: 360Spider\nDisallow: /\n\nUser-agent: *\nDisallow: /x\n", "/y", true, 0, "", "*"},
+		{"agent line without value opens a group without agents", "User-agent:\nDisallow: /\n", "/x", true, 0, "", ""},
 		{"named twice in one group", "User-agent: KestrelBot\nUser-agent: kestrelbot\nDisallow: /x\n", "/x", false, 3, "Disallow: /x", "KestrelBot"},
 		{"first of equal bans", "User-agent: *\nDisallow: /x\nDisallow: /x\n", "/x", false, 2, "Disallow: /x", "*"},
 		{"star only", "User-agent: *\nDisallow: *\n", "/x", false, 2, "Disallow: *", "*"},
@@ -163,7 +163,7 @@ func TestSitemaps(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for range f.Sitemaps() {
-		break // must be allowed to stop early
+		break // stopping early must work
 	}
 }
 
@@ -189,8 +189,8 @@ func TestBinding(t *testing.T) {
 	}
 }
 
-// TestSize holds the counted size against the memory really taken, since the
-// cache relies on it.
+// TestSize compares the computed size with the memory really used, since the cache
+// relies on it.
 func TestSize(t *testing.T) {
 	const files = 500
 	body := shop(200)
@@ -218,7 +218,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// hostile bodies look for steps that are not linear.
+// hostile returns bodies meant to trigger non-linear time.
 func hostile() map[string]string {
 	fill := func(line string) string { return strings.Repeat(line, MaxBytes/len(line)) }
 	return map[string]string{
@@ -306,13 +306,13 @@ func FuzzParse(f *testing.F) {
 			}
 			rules.Signals()
 		}
-		// A ban that names the URL itself bans it, whatever its bytes.
+		// A Disallow of the URL itself applies, whatever its bytes.
 		rule := strings.NewReplacer("*", "%2A", "$", "%24").Replace(u.PathQuery())
 		ban := Parse([]byte("User-agent: *\nDisallow: " + rule + "\n"))
 		if d := ban.Decide(ourAgent, u); d.Allowed && d.Reason != RobotsFile {
 			t.Fatalf("%q does not ban %s", rule, u)
 		}
-		// So does one that pins it down to its end.
+		// So does one that is anchored at its end.
 		ban = Parse([]byte("User-agent: *\nDisallow: " + rule + "$\n"))
 		if d := ban.Decide(ourAgent, u); d.Allowed && d.Reason != RobotsFile {
 			t.Fatalf("%q does not ban %s", rule+"$", u)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// SignalKind is the vocabulary a signal is written in.
+// SignalKind is the vocabulary of a signal.
 type SignalKind string
 
 // The vocabularies that are read, in robots.txt lines and in response headers.
@@ -14,21 +14,21 @@ const (
 	ContentSignal SignalKind = "content-signal" // contentsignals.org: "search=yes, ai-train=no"
 )
 
-// maxSignalText is how much of one signal is kept; a longer one is cut at the
-// last comma before.
+// maxSignalText limits the kept text of a signal; a longer one is cut at the last comma
+// before.
 const maxSignalText = 1024
 
-// Signal is a statement about what fetched content may be used for. It is
-// recorded with what it was found on and never changes what is fetched.
+// Signal is a statement on what fetched content may be used for. It is recorded and
+// never changes what is fetched.
 type Signal struct {
 	Kind        SignalKind
 	Text        string // the value as written
-	Path        string // what the statement is limited to; "" means everything
+	Path        string // the path it is limited to; "" means everything
 	Line        int    // in robots.txt; 0 for a header
 	Preferences []Preference
 }
 
-// Preference is one use and what was said about it.
+// Preference is one use and its value.
 type Preference struct {
 	Use    string // lower case, such as "train-ai" or "search"
 	Value  string // as written, such as "n"
@@ -38,15 +38,14 @@ type Preference struct {
 // Stance is the meaning of a preference.
 type Stance string
 
-// The stances. An unknown value states nothing, as the drafts ask.
+// The stances. An unknown value has none, as the drafts require.
 const (
 	Unstated Stance = "unstated"
 	Permits  Stance = "permits"
 	Refuses  Stance = "refuses"
 )
 
-// Says returns the stance on a use. Where a signal contradicts itself the
-// refusal counts.
+// Says returns the stance on a use. If a signal contradicts itself, the refusal counts.
 func (s Signal) Says(use string) Stance {
 	stance := Unstated
 	for _, p := range s.Preferences {
@@ -60,15 +59,15 @@ func (s Signal) Says(use string) Stance {
 	return stance
 }
 
-// ParseSignal reads the value of a Content-Usage or Content-Signal response
-// header. What cannot be read is kept in Text and states nothing.
+// ParseSignal reads the value of a Content-Usage or Content-Signal response header. What
+// cannot be parsed is kept in Text only.
 func ParseSignal(kind SignalKind, value string) Signal {
 	s := Signal{Kind: kind, Text: cutSignal(strings.TrimSpace(value))}
 	s.Preferences = readPreferences(s.Text)
 	return s
 }
 
-// cutSignal bounds a value.
+// cutSignal shortens a value to maxSignalText.
 func cutSignal[T string | []byte](value T) T {
 	if len(value) <= maxSignalText {
 		return value
@@ -77,8 +76,8 @@ func cutSignal[T string | []byte](value T) T {
 	return value[:max(strings.LastIndexByte(string(value), ','), 0)]
 }
 
-// readPreferences reads "use=value" pairs between commas. Parameters behind a
-// semicolon are extensions that the drafts tell readers to skip.
+// readPreferences reads "use=value" pairs separated by commas. Parameters after a
+// semicolon are extensions, which the drafts say to skip.
 func readPreferences(text string) []Preference {
 	var prefs []Preference
 	for item := range strings.SplitSeq(text, ",") {
@@ -100,7 +99,7 @@ func readPreferences(text string) []Preference {
 	return prefs
 }
 
-// signal is a signal line of a file; it is read in full only when asked for.
+// signal is a signal line of a file; it is parsed only when needed.
 type signal struct {
 	value span
 	line  uint32
@@ -108,7 +107,7 @@ type signal struct {
 	usage bool // Content-Usage rather than Content-Signal
 }
 
-// noGroup marks a signal above every group: it speaks to everyone.
+// noGroup marks a signal above every group, which applies to everyone.
 const noGroup = ^uint32(0)
 
 func (p *parser) readSignal(n uint32, kind SignalKind, value []byte) {
@@ -122,8 +121,8 @@ func (p *parser) readSignal(n uint32, kind SignalKind, value []byte) {
 	p.file.signals = append(p.file.signals, s)
 }
 
-// Signals returns the AI-use signals of the chosen groups and those that stand
-// above every group, in file order.
+// Signals returns the AI-use signals of the chosen groups and those above every group,
+// in file order.
 func (r *Rules) Signals() []Signal {
 	var out []Signal
 	for _, s := range r.file.signals {
@@ -144,7 +143,7 @@ func (r *Rules) Signals() []Signal {
 	return out
 }
 
-// cutWord splits s behind its first word.
+// cutWord splits s after its first word.
 func cutWord(s string) (word, rest string) {
 	if i := strings.IndexAny(s, " \t"); i >= 0 {
 		return s[:i], strings.TrimSpace(s[i:])

@@ -8,9 +8,8 @@ import (
 	"headway/weburl"
 )
 
-// TestSourceDocumentsDiscovery is the example of the document on politeness:
-// /admin and /api are forbidden to everybody, and the agent has no group of its
-// own.
+// TestSourceDocumentsDiscovery is the example of the politeness document: /admin and
+// /api are disallowed for everyone, and the agent has no group of its own.
 func TestSourceDocumentsDiscovery(t *testing.T) {
 	file := robots.Parse([]byte("User-agent: *\nDisallow: /admin\nDisallow: /api\nAllow: /public\nCrawl-delay: 2\n"))
 	for raw, rule := range map[string]string{
@@ -31,8 +30,8 @@ func TestSourceDocumentsDiscovery(t *testing.T) {
 	}
 }
 
-// TestSourceDocumentsPartialNames reads groups whose name contains ours, or is
-// part of it. The document takes them for ours; RFC 9309 does not.
+// TestSourceDocumentsPartialNames reads groups whose name contains ours, or is part of
+// it. The document treats them as ours; RFC 9309 does not.
 func TestSourceDocumentsPartialNames(t *testing.T) {
 	u, err := weburl.Parse("https://example.com/x")
 	if err != nil {

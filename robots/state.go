@@ -10,36 +10,36 @@ import (
 
 // The times of the fetch policy.
 const (
-	// MaxFresh is how long an answer is trusted without asking again (RFC 9309
+	// MaxFresh is how long a response is used without fetching again (RFC 9309
 	// section 2.4); Cache-Control may shorten it to MinFresh.
 	MaxFresh = 24 * time.Hour
-	// MinFresh is how long an answer is trusted at least.
+	// MinFresh is the minimum time a response is used.
 	MinFresh = time.Hour
 
-	// MaxSilence is how long nothing is fetched from a host whose robots.txt
-	// cannot be read, before its last good copy is used.
+	// MaxSilence is how long nothing is fetched from a host whose robots.txt cannot
+	// be read, before its last good copy is used.
 	MaxSilence = 12 * time.Hour
 	// MaxStale is the age at which the last good copy is no longer used.
 	MaxStale = 30 * 24 * time.Hour
 
-	// MinRetry is the first wait before a robots.txt that could not be read is
-	// asked for again; it doubles up to MaxRetry.
+	// MinRetry is the first wait before an unreadable robots.txt is fetched again;
+	// it doubles up to MaxRetry.
 	MinRetry = 10 * time.Second
-	// MaxRetry is the longest such wait of our own. A longer one that the host
-	// asked for is kept.
+	// MaxRetry is our longest such wait. A longer Retry-After of the host is
+	// honoured.
 	MaxRetry = time.Hour
 )
 
-// maxValidator is the longest ETag or Last-Modified that is kept. Without one
-// the next fetch is unconditional, which costs bytes and changes nothing.
+// maxValidator is the longest ETag or Last-Modified that is kept. Without one the next
+// fetch is unconditional, which only costs bytes.
 const maxValidator = 256
 
-// Answer is how one fetch of robots.txt ended, redirects included: the last
-// status decides, and its rules bind the host that was asked first.
+// Answer is the result of one fetch of robots.txt, redirects included: the last status
+// decides, and its rules apply to the host that was requested first.
 type Answer struct {
-	// Status is the final HTTP status, 0 where there was none.
+	// Status is the final HTTP status; 0 without a response.
 	Status int
-	// Fault says why there is no whole answer; NoFault where there is.
+	// Fault says why there is no complete response; NoFault if there is one.
 	Fault Fault
 	// File is the parsed body of a successful answer.
 	File *File
@@ -47,78 +47,78 @@ type Answer struct {
 	ETag         string
 	LastModified string
 	CacheControl string
-	// NotBefore is the moment before which the host asked not to be contacted,
-	// from Retry-After; zero if it did not.
+	// NotBefore is the earliest time for the next request, from Retry-After; zero if
+	// there was none.
 	NotBefore time.Time
 }
 
-// Fault is why a fetch of robots.txt has no whole answer.
+// Fault is why a fetch of robots.txt has no complete response.
 type Fault uint8
 
 // The faults.
 const (
 	NoFault    Fault = iota
 	Network          // DNS, connect, TLS, timeout, an address the guard refuses
-	Incomplete       // the body was cut short, too slow or could not be decoded
-	Redirects        // more than a fetch follows, a loop, or nowhere to go
+	Incomplete       // the body was truncated, too slow or could not be decoded
+	Redirects        // too many redirects, a loop, or no target
 )
 
-// Known is what a host has said about its robots.txt.
+// Known is what is known about a host's robots.txt.
 type Known uint8
 
 // What can be known.
 const (
-	Nothing Known = iota // no answer yet
-	Copy                 // there is a file, and it has been read
+	Nothing Known = iota // no response yet
+	Copy                 // there is a file, and it was read
 	Missing              // there is none
-	Closed               // it answers 401 or 403: none, or no entry, as the policy says
+	Closed               // it responds 401 or 403: the policy says whether that means no file or no access
 )
 
-// State is what is remembered of a host's robots.txt. It is plain data: the
-// zero State is a host never asked. Change it only with [Policy.Observe] and
-// [State.Forget]. All times are UTC in whole milliseconds, as they are stored.
+// State is what is stored about a host's robots.txt. It is plain data: the zero State
+// is a host never contacted. Change it only with [Policy.Observe] and [State.Forget].
+// All times are UTC in whole milliseconds, as they are stored.
 type State struct {
 	Known   Known
 	Sum     Sum  // the last good copy; zero unless Known is Copy
-	Binding bool // the copy asks something of someone, see [File.Binding]
+	Binding bool // the copy has rules or delays, see [File.Binding]
 
-	AnsweredAt   time.Time // when the host last said what is Known
-	FreshUntil   time.Time // until when that is trusted without asking
+	AnsweredAt   time.Time // when the host last confirmed what is Known
+	FreshUntil   time.Time // until when that is used without fetching again
 	ETag         string    // validators of the copy
 	LastModified string
 
 	Status       int       // status of the last fetch; 0 for none
 	TriedAt      time.Time // when it ended
-	FailingSince time.Time // when the present outage was first noticed; zero without one
-	Failures     int       // failed fetches in it
-	RetryAt      time.Time // the host is not asked again before
+	FailingSince time.Time // when the current outage was first noticed; zero if there is none
+	Failures     int       // failed fetches in this outage
+	RetryAt      time.Time // no fetch before this time
 }
 
-// Forget returns the state without its copy, for a body that storage no longer
-// has: the next fetch is due at once and unconditional.
+// Forget returns the state without its copy, for a body that is no longer stored: the
+// next fetch is due at once and unconditional.
 func (s State) Forget() State {
 	s.Known, s.Sum, s.Binding, s.ETag, s.LastModified = Nothing, Sum{}, false, "", ""
 	s.AnsweredAt, s.FreshUntil = time.Time{}, time.Time{}
 	return s
 }
 
-// fresh reports whether what is known is trusted without asking. A clock that
-// was set back by more than MinFresh ends the trust, too.
+// fresh reports whether what is known can be used without fetching again. It is false
+// after the clock was set back by more than MinFresh.
 func (s State) fresh(now time.Time) bool {
 	return s.Known != Nothing && now.Before(s.FreshUntil) && s.FreshUntil.Sub(now) <= MaxFresh+MinFresh
 }
 
 func (s State) failing() bool { return !s.FailingSince.IsZero() }
 
-// Policy says what holds when robots.txt cannot be read. It is pure: no clock,
-// no lock, no I/O. The zero Policy is the polite one.
+// Policy says what applies when robots.txt cannot be read. It is pure: no clock, no
+// lock, no I/O. The zero Policy is the polite one.
 type Policy struct {
-	// AllowUnreachable goes on where robots.txt cannot be read: with the last
-	// good copy at once, and without one as if there were no file. The
-	// evidence has low confidence. (robots.on_unreachable: allow)
+	// AllowUnreachable continues if robots.txt cannot be read: with the last good
+	// copy at once, and without one as if there were no file. The evidence has low
+	// confidence. (robots.on_unreachable: allow)
 	AllowUnreachable bool
-	// DenyForbidden keeps away from a host whose robots.txt answers 401 or
-	// 403, which otherwise counts as having none.
+	// DenyForbidden blocks a host whose robots.txt responds 401 or 403, which
+	// otherwise counts as having none.
 	DenyForbidden bool
 }
 
@@ -158,20 +158,20 @@ func (p Policy) Observe(s State, now time.Time, a Answer) State {
 	return s
 }
 
-// answered ends an outage: the host has said what holds.
+// answered ends an outage: the host has sent a definite response.
 func (s State) answered(now time.Time, fresh time.Duration) State {
 	s.AnsweredAt, s.FreshUntil = now, now.Add(fresh)
 	s.FailingSince, s.Failures, s.RetryAt = time.Time{}, 0, time.Time{}
 	return s
 }
 
-// outcome is what an answer amounts to.
+// outcome classifies a response.
 type outcome uint8
 
 const (
 	gotNothing outcome = iota // unreachable
 	gotFile
-	gotSame // the copy is still good
+	gotSame // the copy is unchanged
 	gotNone // there is no file
 )
 
@@ -184,19 +184,19 @@ func (a Answer) outcome(s State) outcome {
 	case a.Status == 204:
 		return gotFile
 	case a.Status == 206:
-		return gotNothing // a part of a file nobody asked a part of
+		return gotNothing // a partial response that was not requested
 	case a.Status < 300:
 		if a.File == nil {
-			return gotNothing // a success that nobody read says nothing
+			return gotNothing // a success without a parsed body
 		}
 		return gotFile
 	case a.Status == 304:
 		if s.Known == Copy {
 			return gotSame
 		}
-		return gotNothing // nothing it could confirm
+		return gotNothing // a 304 without a copy
 	}
-	return gotNone // a redirect to nowhere, or a client error
+	return gotNone // a redirect without target, or a client error
 }
 
 // retryAfter doubles from MinRetry to MaxRetry.
@@ -208,8 +208,8 @@ func retryAfter(failures int) time.Duration {
 	return min(d, MaxRetry)
 }
 
-// freshness reads how long Cache-Control lets an answer be trusted, held
-// between MinFresh and MaxFresh.
+// freshness reads how long a response may be used from Cache-Control, limited to
+// MinFresh and MaxFresh.
 func freshness(cacheControl string) time.Duration {
 	fresh := MaxFresh
 	for item := range strings.SplitSeq(cacheControl, ",") {
@@ -234,7 +234,7 @@ func validator(s string) string {
 	return s
 }
 
-// stored returns a time as it comes back from storage.
+// stored returns a time as it is read back from storage.
 func stored(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -242,8 +242,8 @@ func stored(t time.Time) time.Time {
 	return time.UnixMilli(t.UnixMilli()).UTC()
 }
 
-// Due returns when robots.txt should be fetched next; a time that is not after
-// now means at once. Pages may go on meanwhile as [Policy.Verdict] says.
+// Due returns when robots.txt should be fetched next; a time not after now means at
+// once. Pages may be fetched meanwhile as [Policy.Verdict] says.
 func (p Policy) Due(s State, now time.Time) time.Time {
 	var due time.Time
 	if s.fresh(now) {
@@ -255,37 +255,37 @@ func (p Policy) Due(s State, now time.Time) time.Time {
 	return due
 }
 
-// Access is what a host's robots.txt permits at a moment.
+// Access is what a host's robots.txt permits at a given time.
 type Access string
 
 // The kinds of access.
 const (
-	AccessUnknown Access = "unknown"      // nothing before robots.txt has been fetched
+	AccessUnknown Access = "unknown"      // nothing until robots.txt was fetched
 	AccessRules   Access = "rules"        // as the file says
 	AccessCached  Access = "rules_cached" // as the last good copy says; the file cannot be read now
-	AccessAll     Access = "allow_all"    // no rule stands in the way
+	AccessAll     Access = "allow_all"    // no rule applies
 	AccessNone    Access = "deny_all"     // nothing
 )
 
-// Confidence is how sure the ground of a verdict is.
+// Confidence is how certain a verdict is.
 type Confidence string
 
 // The degrees of confidence.
 const (
-	High   Confidence = "high"   // the host said so within the last day
-	Medium Confidence = "medium" // the host said so within the last 30 days
-	Low    Confidence = "low"    // the host has not said so; the policy goes on regardless
+	High   Confidence = "high"   // confirmed by the host within the last day
+	Medium Confidence = "medium" // confirmed by the host within the last 30 days
+	Low    Confidence = "low"    // not confirmed by the host; allowed by policy
 )
 
-// Verdict is what a state permits at a moment.
+// Verdict is what a state permits at a given time.
 type Verdict struct {
 	Access     Access
 	Confidence Confidence
-	Reason     Reason    // why, where no file is to be asked
-	Sum        Sum       // the file that speaks: with rules, and with allow_all where it asks nothing
-	AnsweredAt time.Time // when the host last sent or confirmed that file, or said there is none
-	// Until is when the verdict may change by itself or robots.txt is due
-	// again. A time that is not after the moment asked for means: fetch now.
+	Reason     Reason    // why, if no file decides
+	Sum        Sum       // the file that decides; also with allow_all if it has no rules
+	AnsweredAt time.Time // when the host last sent or confirmed that file, or reported that there is none
+	// Until is when the verdict may change or robots.txt is due again. A time not
+	// after the current one means: fetch now.
 	Until time.Time
 }
 
@@ -294,14 +294,14 @@ func (p Policy) Verdict(s State, now time.Time) Verdict {
 	v := Verdict{Confidence: High, Sum: s.Sum, AnsweredAt: s.AnsweredAt, Until: p.Due(s, now)}
 	switch {
 	case s.fresh(now):
-		v.Access, v.Reason = p.standing(s)
+		v.Access, v.Reason = p.lastAccess(s)
 		return v
 	case !s.failing():
 		return Verdict{Access: AccessUnknown, Confidence: High, Reason: Unknown, Until: v.Until}
 	}
 	usable := s.Known == Copy && now.Sub(s.AnsweredAt) <= MaxStale
 	if usable && (p.AllowUnreachable || !now.Before(s.silentUntil())) {
-		if v.Access, v.Reason = p.standing(s); v.Access == AccessRules {
+		if v.Access, v.Reason = p.lastAccess(s); v.Access == AccessRules {
 			v.Access = AccessCached
 		}
 		v.Confidence = Medium
@@ -319,8 +319,8 @@ func (p Policy) Verdict(s State, now time.Time) Verdict {
 	return Verdict{Access: AccessNone, Confidence: High, Reason: Unreachable, Until: v.Until}
 }
 
-// standing is what the last answer of the host permits.
-func (p Policy) standing(s State) (Access, Reason) {
+// lastAccess is what the last response of the host permits.
+func (p Policy) lastAccess(s State) (Access, Reason) {
 	switch {
 	case s.Known == Copy && s.Binding:
 		return AccessRules, ""
@@ -332,9 +332,8 @@ func (p Policy) standing(s State) (Access, Reason) {
 	return AccessAll, NoFile
 }
 
-// silentUntil is when the last good copy may speak again: MaxSilence after the
-// silence began, which is when the outage was noticed and the copy no longer
-// fresh.
+// silentUntil is when the last good copy may be used: MaxSilence after the outage was
+// noticed and the copy was no longer fresh.
 func (s State) silentUntil() time.Time {
 	from := s.FailingSince
 	if s.FreshUntil.After(from) {
@@ -343,8 +342,8 @@ func (s State) silentUntil() time.Time {
 	return from.Add(MaxSilence)
 }
 
-// Decide answers for one URL under the verdict. The rules are those of the
-// file that v.Sum names, and nil where it names none.
+// Decide decides one URL under the verdict. r are the rules of the file v.Sum, and nil
+// if v.Sum is zero.
 func (v Verdict) Decide(r *Rules, u weburl.URL) Decision {
 	switch v.Access {
 	case AccessRules, AccessCached:

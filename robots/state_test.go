@@ -11,7 +11,7 @@ import (
 
 var day0 = time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 
-// after is a moment of a history.
+// after is a time in a history.
 type after struct {
 	at     time.Duration
 	answer Answer
@@ -39,9 +39,9 @@ func TestPolicy(t *testing.T) {
 		{"no file", Policy{}, []after{{0, Answer{Status: 404}}}, h, AccessAll, High, NoFile, d},
 		{"file that asks nothing", Policy{}, []after{{0, rules("Sitemap: /s.xml")}}, h, AccessAll, High, NoRule, d},
 		{"unreachable", Policy{}, []after{{0, Answer{Status: 503}}}, time.Second, AccessNone, High, Unreachable, MinRetry},
-		{"unreachable, told to wait", Policy{}, []after{{0, Answer{Status: 503, NotBefore: day0.Add(7200 * time.Second)}}}, h, AccessNone, High, Unreachable, 2 * h},
-		{"told to wait less than our own wait", Policy{}, []after{{0, Answer{Status: 429, NotBefore: day0.Add(time.Second)}}}, time.Second, AccessNone, High, Unreachable, MinRetry},
-		{"a success nobody read", Policy{}, []after{{0, Answer{Status: 200}}}, time.Second, AccessNone, High, Unreachable, MinRetry},
+		{"unreachable, Retry-After", Policy{}, []after{{0, Answer{Status: 503, NotBefore: day0.Add(7200 * time.Second)}}}, h, AccessNone, High, Unreachable, 2 * h},
+		{"Retry-After shorter than our own wait", Policy{}, []after{{0, Answer{Status: 429, NotBefore: day0.Add(time.Second)}}}, time.Second, AccessNone, High, Unreachable, MinRetry},
+		{"a success without a parsed body", Policy{}, []after{{0, Answer{Status: 200}}}, time.Second, AccessNone, High, Unreachable, MinRetry},
 		{"part of a file", Policy{}, []after{{0, Answer{Status: 206, File: Parse(nil)}}}, time.Second, AccessNone, High, Unreachable, MinRetry},
 		{"304 that confirms nothing", Policy{}, []after{{0, Answer{Status: 304}}}, time.Second, AccessNone, High, Unreachable, MinRetry},
 		{"304 ends an outage", Policy{}, []after{{0, rules(someRules)}, {25 * h, Answer{Status: 503}}, {26 * h, Answer{Status: 304}}}, 30 * h, AccessRules, High, "", 26*h + d},
@@ -52,7 +52,7 @@ func TestPolicy(t *testing.T) {
 		{"copy of exactly 30 days", Policy{}, []after{{0, rules(someRules)}, {25 * h, Answer{Fault: Network}}}, 30 * d, AccessCached, Medium, "", 25*h + MinRetry},
 		{"copy a moment older", Policy{}, []after{{0, rules(someRules)}, {25 * h, Answer{Fault: Network}}}, 30*d + time.Millisecond, AccessNone, High, Unreachable, 25*h + MinRetry},
 		{"copy that asks nothing, cached", Policy{}, []after{{0, rules("")}, {25 * h, Answer{Fault: Network}}}, 40 * h, AccessAll, Medium, NoRule, 25*h + MinRetry},
-		{"absence is no copy", Policy{}, []after{{0, Answer{Status: 404}}, {25 * h, Answer{Status: 500}}}, 40 * h, AccessNone, High, Unreachable, 25*h + MinRetry},
+		{"404 is not a copy", Policy{}, []after{{0, Answer{Status: 404}}, {25 * h, Answer{Status: 500}}}, 40 * h, AccessNone, High, Unreachable, 25*h + MinRetry},
 		{"clock set back by minutes", Policy{}, []after{{0, rules(someRules)}}, -30 * time.Minute, AccessRules, High, "", d},
 		{"clock set back by days", Policy{}, []after{{0, rules(someRules)}}, -3 * d, AccessUnknown, High, Unknown, -1},
 
@@ -64,7 +64,7 @@ func TestPolicy(t *testing.T) {
 
 		{"deny forbidden: 403", Policy{DenyForbidden: true}, []after{{0, Answer{Status: 403}}}, h, AccessNone, High, Forbidden, d},
 		{"deny forbidden: 401", Policy{DenyForbidden: true}, []after{{0, Answer{Status: 401}}}, h, AccessNone, High, Forbidden, d},
-		{"deny forbidden: 404 is no file", Policy{DenyForbidden: true}, []after{{0, Answer{Status: 404}}}, h, AccessAll, High, NoFile, d},
+		{"deny forbidden: 404 means no file", Policy{DenyForbidden: true}, []after{{0, Answer{Status: 404}}}, h, AccessAll, High, NoFile, d},
 		{"deny forbidden: holds through a failure", Policy{DenyForbidden: true}, []after{{0, Answer{Status: 403}}, {h, Answer{Status: 500}}}, 2 * h, AccessNone, High, Forbidden, d},
 	}
 	for _, tt := range tests {
@@ -139,7 +139,7 @@ func TestForget(t *testing.T) {
 	if v := p.Verdict(lost, day0); v.Access != AccessUnknown {
 		t.Errorf("access %s, want unknown", v.Access)
 	}
-	// In an outage the retry time stands, and the host is left alone.
+	// In an outage the retry time is kept, and the host is not contacted.
 	s = p.Observe(s, day0.Add(25*time.Hour), Answer{Status: 503})
 	lost = s.Forget()
 	if v := p.Verdict(lost, day0.Add(40*time.Hour)); v.Access != AccessNone || !p.Due(lost, day0).Equal(s.RetryAt) {
@@ -179,7 +179,7 @@ func TestStateEncoding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The stored form is a promise to every database written so far.
+	// The stored form must stay readable: databases contain it.
 	const want = "01010138ee13a89fd0de18fe5f1f192cb4179a600acc093eefb277f5a7f77660033e8f8084b2eabb6880f4e4bcbc6880ae9cc0bc6880ae9cc0bc68a0ca9dc0bc68ee070208572f2235663361221d53756e2c203135204e6f7620323032362031303a30303a303020474d54"
 	if got := hex.EncodeToString(data); got != want {
 		t.Errorf("encoded as\n%s, want\n%s", got, want)

@@ -92,7 +92,7 @@ func TestVectorsDelay(t *testing.T) {
 	vectors.Count(t, "crawl-delay.json", passed, len(rows))
 }
 
-// Bodies of the fetch histories.
+// Bodies used in the fetch histories.
 const (
 	someRules  = "User-agent: *\nDisallow: /private\n"
 	newerRules = "User-agent: *\nDisallow: /newer\n"
@@ -101,9 +101,8 @@ const (
 	htmlRules  = "<html><body>\nUser-agent: *\nDisallow: /private\n</body></html>\n"
 )
 
-// answers turns the outcome of a vector row into what the fetcher reports,
-// through the real parser. The fetcher's own part (following redirects,
-// stopping at limits) is its tests' business; here stand its findings.
+// answers turns the outcome of a vector row into what the fetcher reports, through the
+// real parser. The fetcher itself (redirects, limits) has its own tests.
 func answers(t *testing.T, outcome string) map[string]Answer {
 	t.Helper()
 	ok := func(body string) Answer { return Answer{Status: 200, File: Parse([]byte(body))} }
@@ -137,7 +136,7 @@ func answers(t *testing.T, outcome string) map[string]Answer {
 	case "200 600 KiB, only ban after byte 512000":
 		return one(ok(padding + banAll + strings.Repeat("# more\n", 14_000)))
 	case "200 gzip of 1 GiB blanks after two rules":
-		return one(ok(someRules + strings.Repeat(" ", MaxBytes))) // what a bounded reader hands over
+		return one(ok(someRules + strings.Repeat(" ", MaxBytes))) // what a limited reader returns
 	case "404", "410", "401", "403", "429", "500", "503", "520", "304":
 		var status int
 		if _, err := fmt.Sscan(outcome, &status); err != nil {
@@ -167,7 +166,7 @@ func answers(t *testing.T, outcome string) map[string]Answer {
 	return nil
 }
 
-// asked names the host a scope row asks about.
+// asked names the host a scope row is about.
 var asked = map[string]string{
 	"scope-scheme":    "https://site.test/page",
 	"scope-port":      "https://site.test:8443/page",
@@ -193,8 +192,8 @@ func TestVectorsFetch(t *testing.T) {
 	passed := 0
 	for _, r := range rows {
 		ok := t.Run(r.Name, func(t *testing.T) {
-			// Once as a crawler does it, fetching only when it is due, and once
-			// taking in every answer: the verdict must not depend on it.
+			// Once as a crawler does it, fetching only when due, and once observing every
+			// response: the verdict must be the same.
 			for _, always := range []bool{false, true} {
 				var p Policy
 				states := map[string]State{}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// pathDate finds a date in a path, such as 2026/5, 2026/may/12 or 2026-05-12,
-// and what stands before it. It is bare when nothing follows it, as in a
-// calendar; an article has its name there.
+// pathDate finds a date in a path, such as 2026/5, 2026/may/12 or 2026-05-12, and what
+// comes before it. bare means that nothing follows, as in a calendar; an article has its
+// name there.
 func pathDate(path string) (date time.Time, before string, bare bool) {
 	path = strings.TrimSuffix(path, "/")
 	for rest := path; rest != ""; {
@@ -33,7 +33,7 @@ func pathDate(path string) (date time.Time, before string, bare bool) {
 	return time.Time{}, "", false
 }
 
-// writtenDate reads 2026-05 and 2026-05-12.
+// writtenDate parses 2026-05 and 2026-05-12.
 func writtenDate(s string) time.Time {
 	if len(s) < len("2026-5") || len(s) > len("2026-05-12") || s[4] != '-' {
 		return time.Time{}
@@ -42,11 +42,11 @@ func writtenDate(s string) time.Time {
 	return dateOf(s[:4], month, day)
 }
 
-// firstYear is the first of four digits.
+// firstYear is the first four-digit year.
 const firstYear = 1000
 
-// dateOf makes a date of a year of four digits, a month by number or English
-// name, and perhaps a day; zero if it is none.
+// dateOf returns the date of a four-digit year, a month by number or English name, and
+// optionally a day; zero if it is invalid.
 func dateOf(year, month, day string) time.Time {
 	if len(year) != 4 || !allDigits(year) || len(month) == 0 {
 		return time.Time{}
@@ -70,7 +70,7 @@ func dateOf(year, month, day string) time.Time {
 	return time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
 }
 
-// small reads a number from 1 to max of one or two digits.
+// small parses a number from 1 to max of one or two digits.
 func small(s string, max int) (int, bool) {
 	if len(s) > 2 || s == "" || !allDigits(s) {
 		return 0, false
@@ -79,7 +79,7 @@ func small(s string, max int) (int, bool) {
 	return n, err == nil && n >= 1 && n <= max
 }
 
-// monthNamed reads jan or january.
+// monthNamed parses jan or january.
 func monthNamed(s string) int {
 	for m := time.January; m <= time.December; m++ {
 		if name := m.String(); strings.EqualFold(s, name) || strings.EqualFold(s, name[:3]) {

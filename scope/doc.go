@@ -1,63 +1,53 @@
-// Package scope decides which discovered URLs belong to a crawl, and names the
-// rule that said so.
+// Package scope decides which discovered URLs belong to a crawl, and names the deciding
+// rule.
 //
-// It is the second stop of the journey: whoever finds a link asks here before
-// the link goes anywhere else, so that a URL out of scope is counted once and
-// never sent to another owner. [Rules] holds what the person asked for: hosts,
-// patterns, depth. [Traps] recognises URL spaces without end by the look of
-// their URLs, [Duplicates] by the sameness of the pages behind them.
+// Every discovered link is checked here first, so that an out-of-scope URL is counted once
+// and never sent to another owner. [Rules] holds the configuration: hosts, patterns, depth.
+// [Traps] recognises endless URL spaces by their URLs, [Duplicates] by identical pages.
 //
-// It promises that the same calls give the same decisions, that a decision
-// costs time linear in the URL whatever the patterns are, and that everything
-// it remembers is bounded by named constants. A refusal carries a reason
-// spelled as in the closed set of outcomes, and a sentence for people.
+// The same calls give the same decisions, a decision takes time linear in the URL whatever
+// the patterns are, and all state is bounded by named constants. A refusal has a reason
+// code of the outcomes, and a sentence for people.
 //
-// It refuses to look anything up, to fetch, to keep a clock and to know which
-// URLs were seen before: these belong to its callers.
+// The package looks up nothing, fetches nothing, has no clock and does not know which URLs
+// were seen before: that is up to its callers.
 //
 // # Modes
 //
-//   - [Host], the default: the hosts of the seeds. http and https are one, and
-//     so are example.com and www.example.com unless different people own them
-//     (www.github.io is somebody's page). The ports 80 and 443 are one; any
-//     other port is a host of its own.
+//   - [Host], the default: the hosts of the seeds. http and https are one, and so are
+//     example.com and www.example.com unless they have different owners (www.github.io
+//     is a user's page). The ports 80 and 443 are one; any other port is a separate host.
 //   - [Domain]: every host of the registrable domains of the seeds.
 //   - [Prefix]: the host of a seed, as in Host, and its path up to the last slash.
-//   - [List]: the hosts of the seeds and of Config.Hosts to the letter; www is
-//     another host.
+//   - [List]: exactly the hosts of the seeds and of Config.Hosts; www is another host.
 //   - [Any]: every host.
 //
 // # Patterns
 //
-// Config.Include and Config.Exclude take globs, and regular expressions behind
-// "re:". A glob must match all of what it is held against, which follows from
-// how it begins:
+// Config.Include and Config.Exclude take globs, and regular expressions after "re:". A glob
+// must match completely. What it is compared with depends on how it starts:
 //
-//   - "/docs/**" or "**/print/**" begins with a slash or with "**": the path;
-//   - "https://*.example.com/**" names a scheme: the whole URL;
+//   - "/docs/**" or "**/print/**" starts with a slash or with "**": the path;
+//   - "https://*.example.com/**" has a scheme: the whole URL;
 //   - "*.pdf" has no slash: the last segment of the path.
 //
-// "*" stands for any run of characters without a slash, "**" for any run at
-// all, "?" for one character that is no slash, and "\" takes the meaning from
-// what follows it. A glob that has a "?" in it is held against path and query,
-// one without against the path alone: "/cart" also means /cart?add=7, and
-// "/search?q=*" means what it looks like. Letters match in their own case, and
-// characters outside ASCII may be written as they are or escaped.
+// "*" matches any run of characters without a slash, "**" any run at all, "?" one character
+// that is not a slash, and "\" escapes the next character. A glob that contains a "?" is
+// compared with path and query, any other with the path alone: "/cart" also matches
+// /cart?add=7, and "/search?q=*" means what it looks like. Matching is case-sensitive, and
+// non-ASCII characters may be written as they are or escaped.
 //
-// "re:" takes RE2 syntax and looks for a match anywhere in the whole canonical
-// URL, query included.
+// "re:" takes RE2 syntax and searches the whole canonical URL, query included.
 //
-// Exclude is stronger than Include. With any Include, a URL must match one of
-// them; seeds and what they redirect to need not ([Rules.DecideSeed]).
+// Exclude overrides Include. With any Include, a URL must match one of them; seeds and
+// their redirect targets need not ([Rules.DecideSeed]).
 //
-// # What is no page
+// # Non-HTML files
 //
-// A link to an image, a font, an archive or a film is no page and would eat
-// the budget of pages, so links whose path ends like one are refused with
-// [NonDocument]. Documents made for readers, such as PDF, are refused too: no
-// link of theirs is followed, and a few of them outweigh a site. An Include
-// that names the ending, such as "*.pdf", lets them in; Config.Files lets all
-// of them in. An ending that is not in the table is a page: the server has the
-// last word. So is everything below a folder called wiki, blob or blame, where
-// a page is often named after the file it is about.
+// Images, fonts, archives and videos are not pages and would use up the page limit, so
+// links with such a file extension are refused with [NonDocument]. Documents such as PDF
+// are refused too: their links are not followed, and a few of them can be larger than a
+// site. An Include with the extension, such as "*.pdf", includes them; Config.Files
+// includes all files. An unknown extension is a page: the server decides. So is everything
+// below a folder named wiki, blob or blame, where pages are often named after files.
 package scope

@@ -8,48 +8,45 @@ import (
 	"headway/weburl"
 )
 
-// The numbers of [Duplicates].
+// The parameters of [Duplicates].
 const (
-	// SameInARow is after how many pages of one template in a row with the
-	// same text the template is left alone.
+	// SameInARow is after how many consecutive pages of one template with the same
+	// text the template is skipped.
 	SameInARow = 8
-	// ProbeEvery is of how many URLs of such a template one is let through,
-	// to see whether there is something new: a host may have been down with a
-	// friendly face.
+	// ProbeEvery is how often a URL of a skipped template is fetched anyway, to check
+	// for new content: the host may have served an error page with status 200.
 	ProbeEvery = 16
-	// MaxTemplates is how many templates are remembered; the one not heard of
-	// for longest is forgotten.
+	// MaxTemplates limits the templates in memory; the least recently used is
+	// forgotten.
 	MaxTemplates = 100_000
 )
 
-// Duplicates notices templates whose pages all say the same, so that the rest
-// of them need not be fetched. URLs have the same template when they differ in
-// nothing but digits, hexadecimal names, and the values of their parameters. It
-// belongs to one crawl and one goroutine; the zero value is ready.
+// Duplicates detects templates whose pages all have the same text, so that the rest of them
+// need not be fetched. URLs have the same template if they differ only in digits,
+// hexadecimal names, and parameter values. Use one per crawl, in one goroutine; the zero
+// value is ready.
 //
-// The same means the same visible text, or the same SimHash of it. Being merely
-// close does not count: measured with package parse, two articles of ten words
-// among five hundred words of boilerplate are 2 bits apart in the median, while
-// months of an empty calendar are 6. A bound that finds the one skips the other.
-// Pages without text say nothing.
+// Same means the same visible text, or the same SimHash of it. Similar is not enough:
+// measured with package parse, two articles of ten words among five hundred words of
+// boilerplate differ by 2 bits in the median, while months of an empty calendar differ by
+// 6. A threshold that finds the one would skip the other. Pages without text are ignored.
 type Duplicates struct {
 	templates map[uint64]*list.Element // of *template
-	lru       list.List                // most recently heard of first
+	lru       list.List                // most recently used first
 }
 
-// template is what is known of the pages of one template.
+// template is the state of one template.
 type template struct {
 	key     uint64
 	simhash uint64
 	digest  string
-	run     int // pages in a row that said this
-	asked   int // URLs looked at since it was left alone
+	run     int // consecutive pages with this text
+	asked   int // URLs since it was skipped
 }
 
-// Observe is told of a page that was fetched: the SimHash of its visible text,
-// 0 without any, and a digest of it, "" if there is none. Only success counts.
-// That a page is gone, or that there was a fault, is news about each URL, however
-// alike the answers are.
+// Observe records a fetched page: the SimHash of its visible text, 0 without text, and its
+// digest, "" if there is none. Only successful responses count: that a page is gone or
+// failed is specific to each URL, however similar the responses are.
 func (d *Duplicates) Observe(u weburl.URL, simhash uint64, digest string) {
 	if simhash == 0 {
 		return
@@ -62,7 +59,7 @@ func (d *Duplicates) Observe(u weburl.URL, simhash uint64, digest string) {
 	t.simhash, t.digest, t.run, t.asked = simhash, strings.Clone(digest), 1, 0
 }
 
-// Look decides about a URL that waits, right before it would be fetched.
+// Look decides about a pending URL right before it is fetched.
 func (d *Duplicates) Look(u weburl.URL) Decision {
 	e := d.templates[templateOf(u)]
 	if e == nil {
@@ -78,7 +75,7 @@ func (d *Duplicates) Look(u weburl.URL) Decision {
 	return Decision{Reason: DuplicateContent, Rule: fmt.Sprintf("the last %d similar pages had the same text", t.run)}
 }
 
-// template finds or makes the record of a template.
+// template returns or creates the state of a template.
 func (d *Duplicates) template(key uint64) *template {
 	if e := d.templates[key]; e != nil {
 		d.lru.MoveToFront(e)
@@ -96,7 +93,7 @@ func (d *Duplicates) template(key uint64) *template {
 	return t
 }
 
-// minHex is how long a name of hexadecimal digits must be to be no word.
+// minHex is the minimum length of a hexadecimal name; shorter ones may be words.
 const minHex = 8
 
 // templateOf hashes the template of u.
@@ -116,7 +113,7 @@ func templateOf(u weburl.URL) uint64 {
 	return h ^ keys
 }
 
-// mixSegment hashes a segment with its variable parts left out.
+// mixSegment hashes a segment without its variable parts.
 func mixSegment(h uint64, segment string) uint64 {
 	if len(segment) >= minHex && strings.Trim(segment, "0123456789abcdefABCDEF-") == "" {
 		return mixString(h, "#")

@@ -44,13 +44,13 @@ func TestDuplicates(t *testing.T) {
 			t.Errorf("%s has another template", same)
 		}
 	}
-	d.Observe(mustURL(t, page(0)), 0xdef, "other") // what was let through has something new
+	d.Observe(mustURL(t, page(0)), 0xdef, "other") // the probe found new content
 	if !d.Look(mustURL(t, page(1))).In {
 		t.Error("the template is not looked at again")
 	}
 }
 
-func TestDuplicatesWantARow(t *testing.T) {
+func TestDuplicatesNeedConsecutivePages(t *testing.T) {
 	var d Duplicates
 	u := mustURL(t, "https://a.example/item/1")
 	for i := range 10 * SameInARow {
@@ -59,7 +59,7 @@ func TestDuplicatesWantARow(t *testing.T) {
 		case i%SameInARow == 0:
 			simhash, digest = 0xdef, "new"
 		case i%3 == 0:
-			simhash = 0 // no text: says nothing
+			simhash = 0 // no text: ignored
 		}
 		d.Observe(u, simhash, digest)
 		if got := d.Look(u); !got.In {
@@ -68,7 +68,7 @@ func TestDuplicatesWantARow(t *testing.T) {
 	}
 }
 
-func TestPagesWithoutTextSayNothing(t *testing.T) {
+func TestPagesWithoutTextAreIgnored(t *testing.T) {
 	var d Duplicates
 	u := mustURL(t, "https://a.example/app/1")
 	for range 10 * SameInARow {
@@ -89,8 +89,8 @@ func TestDuplicatesAreBounded(t *testing.T) {
 	}
 }
 
-// TestArticlesAreNoDuplicates reads articles that have little text of their own
-// among much that all of them share, and pages of the lab: none is skipped.
+// TestArticlesAreNoDuplicates reads articles with little text of their own among much
+// shared text, and pages of the lab: none is skipped.
 func TestArticlesAreNoDuplicates(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	words := strings.Fields(`river market signal harbour quiet engine paper window garden silver border copper winter letter

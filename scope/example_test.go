@@ -47,7 +47,7 @@ func ExampleRules_Widen() {
 		fmt.Println(err)
 		return
 	}
-	// The seed answers 301 with this target.
+	// The seed redirects (301) to this target.
 	target := parse("https://web.example.com/start")
 	fmt.Println(rules.Decide(target, 0).In)
 	fmt.Println(rules.Widen(parse("https://example.com/"), target))
@@ -83,7 +83,7 @@ func ExampleNewTraps() {
 func ExampleDuplicates() {
 	var same scope.Duplicates
 	for id := range 8 {
-		// Eight products, and each page says that there is no such product.
+		// Eight product pages that all say that there is no such product.
 		same.Observe(parse(fmt.Sprintf("https://example.com/product/%d", id)), 0x5ca1ab1e, "0f3c")
 	}
 	d := same.Look(parse("https://example.com/product/8"))

@@ -2,19 +2,18 @@ package scope
 
 import "strings"
 
-// file is an ending of paths behind which there is no page.
+// file is a file extension that is not a page.
 type file struct {
 	dotted string // ".jpg"
-	rule   string // what it is, for people
-	// program marks endings that are as often names of things: a page about
-	// node.js is a page. They count where the path looks like a program's.
+	rule   string // description for people
+	// program marks extensions that are often part of names: a page about node.js
+	// is a page. They count only if the path looks like that of a program.
 	program bool
 }
 
-// files is the table of endings. Those that are also top-level domains or
-// words people end titles with (.ai .app .com .io .net .ps) are not in it unless
-// they are far more often files, and neither is text that a reader may have been
-// given on purpose (.xml .json .txt .md).
+// files is the table of extensions. Those that are also top-level domains or common last
+// words of titles (.ai .app .com .io .net .ps) are left out unless they are far more often
+// files, and so is text that may be meant for readers (.xml .json .txt .md).
 var files = table(
 	kind{"an image", "jpg jpeg jpe jfif png apng gif webp avif bmp tif tiff svg svgz ico heic heif jxl psd eps"},
 	kind{"a font", "woff woff2 ttf otf eot"},
@@ -26,7 +25,7 @@ var files = table(
 	kind{"a document", "pdf doc docx dot dotx xls xlsx xlsm ppt pptx pps ppsx odt ods odp rtf epub mobi azw3 djvu csv tsv ics vcf"},
 )
 
-// kind is one line of the table.
+// kind is one row of the table.
 type kind struct{ about, endings string }
 
 func table(kinds ...kind) map[string]*file {
@@ -39,10 +38,10 @@ func table(kinds ...kind) map[string]*file {
 	return all
 }
 
-// maxEnding is the longest ending of the table.
+// maxEnding is the longest extension of the table.
 const maxEnding = 5
 
-// fileOf finds the ending of a path in the table, or nil.
+// fileOf finds the extension of a path in the table, or nil.
 func fileOf(path string) *file {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	if i := strings.IndexByte(name, ';'); i >= 0 {
@@ -60,22 +59,21 @@ func fileOf(path string) *file {
 		}
 	}
 	f := files[string(ending)]
-	if f == nil || pageAbout(path) || f.program && !likeProgram(path, name[:dot]) {
+	if f == nil || isPageAboutFile(path) || f.program && !looksLikeProgram(path, name[:dot]) {
 		return nil
 	}
 	return f
 }
 
-// pageAbout reports whether a path lies in a folder whose pages are named
-// after the files they are about: wikis and browsers of source code.
-func pageAbout(path string) bool {
+// isPageAboutFile reports whether a path is in a folder whose pages are named after files: wikis
+// and source code browsers.
+func isPageAboutFile(path string) bool {
 	return strings.Contains(path, "/wiki/") || strings.Contains(path, "/blob/") || strings.Contains(path, "/blame/")
 }
 
-// likeProgram reports whether a path is that of a program rather than a page
-// about one: it has another dot in its name, as in app.min.js, or lies in a
-// folder where programs are kept.
-func likeProgram(path, stem string) bool {
+// looksLikeProgram reports whether a path is that of a program rather than a page about one: it
+// has another dot in its name, as in app.min.js, or is in a typical program folder.
+func looksLikeProgram(path, stem string) bool {
 	if strings.Contains(stem, ".") {
 		return true
 	}

@@ -2,23 +2,22 @@ package scope
 
 import "math/bits"
 
-// glob is a compiled glob: a small automaton whose states are bits. State i
-// means that the first i tokens of the pattern have been matched; each byte of
-// the text moves all states at once. So the time is that of reading the text
-// once for every 64 tokens, and no pattern makes it go back.
+// glob is a compiled glob: a small automaton whose states are bits. State i means that the
+// first i tokens of the pattern have matched; each byte of the text moves all states at
+// once. So the text is read once for every 64 tokens, without backtracking.
 type glob struct {
 	words int // of 64 states
 	last  int // the state in which all tokens are matched
-	// accepts has, for each byte of text, the words of tokens that match it.
+	// accepts has, for each byte of text, the bits of the tokens that match it.
 	accepts []uint64
-	// Stars are no tokens but states that stay.
+	// Stars are not tokens but states that loop.
 	anyLoop, nameLoop []uint64 // for a slash: at "**"; for all else: at any star
 }
 
 const maxWords = MaxPattern/64 + 1
 
-// compileGlob compiles a pattern of at most [MaxPattern] bytes. It reports a
-// backslash that has nothing behind it.
+// compileGlob compiles a pattern of at most [MaxPattern] bytes. ok is false for a trailing
+// backslash.
 func compileGlob(pattern string) (*glob, bool) {
 	tokens := 0
 	for i := 0; i < len(pattern); i++ {
@@ -93,7 +92,7 @@ func (g *glob) match(text string) bool {
 	return states[g.last/64]>>(g.last%64)&1 == 1
 }
 
-// match64 is match for patterns of up to 63 tokens, which most are.
+// match64 is match for patterns of up to 63 tokens, the usual case.
 func (g *glob) match64(text string) bool {
 	states := uint64(1)
 	anyLoop, nameLoop, accepts := g.anyLoop[0], g.nameLoop[0], g.accepts[:256]

@@ -51,7 +51,7 @@ func FuzzGlob(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {
-		// The oracle thinks in runes, URLs are ASCII.
+		// The oracle works on runes, URLs are ASCII.
 		if len(pattern) > MaxPattern || strings.ContainsFunc(pattern+text, func(r rune) bool { return r >= 0x80 }) {
 			return
 		}
@@ -68,7 +68,7 @@ func FuzzGlob(f *testing.F) {
 	})
 }
 
-// TestGlobIsLinear gives the matcher what makes others go back for ever.
+// TestGlobIsLinear uses input that makes backtracking matchers exponential.
 func TestGlobIsLinear(t *testing.T) {
 	pattern := strings.Repeat("**a*", MaxPattern/4-1) + "b"
 	g, ok := compileGlob(pattern)
@@ -82,7 +82,7 @@ func TestGlobIsLinear(t *testing.T) {
 			t.Fatal("matches")
 		}
 	}
-	// About 4096 bytes x 4 words each; a matcher that goes back would need years.
+	// About 4096 bytes x 4 words each; with backtracking it would take years.
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("10 matches took %v", took)
 	}

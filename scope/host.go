@@ -7,14 +7,14 @@ import (
 	"headway/weburl"
 )
 
-// place is what of a host is in scope.
+// place is the part of a host that is in scope.
 type place struct {
-	www     bool     // the host with www in front is meant too
-	folders []string // sorted, none below another; nil is the whole host
+	www     bool     // the host with www is included
+	folders []string // sorted, none below another; nil means the whole host
 }
 
-// A whole host, alone and with its www; shared, since a crawl may have
-// millions of seeds.
+// A whole host, alone and with its www; shared, since a crawl may have millions of
+// seeds.
 var (
 	alone = &place{}
 	twins = &place{www: true}
@@ -22,8 +22,7 @@ var (
 
 const www = "www."
 
-// hostKey is what u's host is called here: without scheme, and without a port
-// that is the default of either scheme.
+// hostKey identifies u's host without scheme, and without a default port of either scheme.
 func hostKey(u weburl.URL) string {
 	host := u.Host()
 	name := host[strings.IndexByte(host, '/')+1:]
@@ -35,7 +34,7 @@ func hostKey(u weburl.URL) string {
 	return strings.TrimSuffix(name, ":80")
 }
 
-// seeded finds what the seeds put into scope of a host, or nil.
+// seeded returns what the seeds put in scope of a host, or nil.
 func (r *Rules) seeded(key string) *place {
 	if p := r.places[key]; p != nil {
 		return p
@@ -48,8 +47,7 @@ func (r *Rules) seeded(key string) *place {
 	return nil
 }
 
-// hosts reports whether the host of u, and in mode Prefix its folder, is in
-// scope.
+// hosts reports whether the host of u, and in mode Prefix its folder, is in scope.
 func (r *Rules) hosts(u weburl.URL) bool {
 	if u.IsZero() {
 		return false
@@ -77,8 +75,8 @@ func (p *place) has(path string) bool {
 	if p.folders == nil {
 		return true
 	}
-	// No folder lies below another, so the only candidate is the last one
-	// that does not sort behind the path.
+	// No folder is below another, so the only candidate is the last one that does
+	// not sort after the path.
 	i, found := slices.BinarySearch(p.folders, path)
 	return found || i > 0 && strings.HasPrefix(path, p.folders[i-1])
 }
@@ -98,7 +96,7 @@ func (p *place) settle() {
 	p.folders = slices.Clip(kept)
 }
 
-// addSeed puts the host of a seed into scope, as the mode says.
+// addSeed puts the host of a seed in scope, according to the mode.
 func (r *Rules) addSeed(seed weburl.URL) {
 	key, paired := hostKey(seed), false
 	switch r.mode {
@@ -110,7 +108,7 @@ func (r *Rules) addSeed(seed weburl.URL) {
 		}
 		r.domains[strings.Clone(seed.Domain())] = struct{}{}
 	case Host, Prefix:
-		if paired = hasTwin(seed); paired {
+		if paired = wwwHasSameOwner(seed); paired {
 			key = strings.TrimPrefix(key, www)
 		}
 	}
@@ -121,17 +119,16 @@ func (r *Rules) addSeed(seed weburl.URL) {
 	put(r.places, key, paired, folder)
 }
 
-// folderOf is a path up to its last slash.
+// folderOf returns a path up to its last slash.
 func folderOf(path string) string { return path[:strings.LastIndexByte(path, '/')+1] }
 
-// put adds a host, or with a folder that part of it. Whether a key is paired
-// follows from the key. Keys and folders are cloned: the URL they are cut from
-// need not stay.
+// put adds a host, or with a folder that part of it. paired depends only on the key. Keys
+// and folders are cloned, so that the URL is not kept in memory.
 func put(places map[string]*place, key string, paired bool, folder string) {
 	old := places[key]
 	switch {
 	case old != nil && old.folders == nil:
-		// All of it is in already.
+		// The whole host is already included.
 	case folder == "" || folder == "/":
 		p := alone
 		if paired {
@@ -145,9 +142,9 @@ func put(places map[string]*place, key string, paired bool, folder string) {
 	}
 }
 
-// hasTwin reports whether u's host with or without www in front belongs to the
-// same people, as far as the public suffix list knows.
-func hasTwin(u weburl.URL) bool {
+// wwwHasSameOwner reports whether u's host with and without www have the same owner, according to
+// the public suffix list.
+func wwwHasSameOwner(u weburl.URL) bool {
 	name := u.Hostname()
 	if strings.HasPrefix(name, www) {
 		return u.Domain() != name
@@ -156,7 +153,7 @@ func hasTwin(u weburl.URL) bool {
 	return err == nil && other.Domain() == u.Domain()
 }
 
-// HostError reports an entry of Config.Hosts that is no host.
+// HostError reports an invalid entry of Config.Hosts.
 type HostError struct {
 	Entry   string
 	Problem string
@@ -190,12 +187,11 @@ func (r *Rules) addEntry(entry string) error {
 	return nil
 }
 
-// Widen is told of a redirect of a seed, or of what a seed redirected to, and
-// adds the host of its target where that belongs to the same domain: example.com
-// that answers from www2.example.com would otherwise be a crawl of one page. It
-// reports whether something was added, which is then in [Rules.Hosts] and must be
-// kept for a resumed crawl. Modes Domain and Any have nothing to add, mode List
-// means its hosts to the letter, and beyond [MaxAdded] hosts nothing is added.
+// Widen is called for a redirect of a seed, or of a seed's redirect target, and adds the
+// host of the target if it is in the same domain: a crawl of example.com that redirects to
+// www2.example.com would otherwise be one page. It reports whether something was added,
+// which is then in [Rules.Hosts] and must be stored for a resumed crawl. Modes Domain and
+// Any have nothing to add, mode List is literal, and at most [MaxAdded] hosts are added.
 func (r *Rules) Widen(from, to weburl.URL) bool {
 	if r.mode != Host && r.mode != Prefix || !r.hosts(from) || r.hosts(to) || to.Domain() != from.Domain() {
 		return false
@@ -206,18 +202,17 @@ func (r *Rules) Widen(from, to weburl.URL) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.addings >= MaxAdded {
+	if r.addedCount >= MaxAdded {
 		return false
 	}
-	r.addings++
+	r.addedCount++
 	put(r.added, hostKey(to), false, folder)
 	r.added[hostKey(to)].settle()
 	return true
 }
 
-// Hosts lists what is in scope besides what follows from mode and seeds, sorted:
-// Config.Hosts and what Widen added. As Config.Hosts of the same Config it makes
-// the same Rules.
+// Hosts lists, sorted, what is in scope in addition to mode and seeds: Config.Hosts and
+// what Widen added. As Config.Hosts of the same Config it gives the same Rules.
 func (r *Rules) Hosts() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

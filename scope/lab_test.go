@@ -13,10 +13,10 @@ import (
 	"headway/weburl"
 )
 
-// realPage is what the lab's sites hold outside their traps.
+// realPage matches the lab's pages outside its traps.
 var realPage = regexp.MustCompile(`^/(s\d+/p\d+\.html)?$`)
 
-// labCrawl is what a crawl of one lab host came to.
+// labCrawl is the result of crawling one lab host.
 type labCrawl struct {
 	fetched, real int
 	refused       map[Reason]int
@@ -25,8 +25,8 @@ type labCrawl struct {
 
 func (c labCrawl) share() float64 { return float64(c.real) / float64(c.fetched) }
 
-// crawlLab goes through a host of the lab breadth first, as an obedient crawler
-// with a budget of pages would, in memory.
+// crawlLab crawls a host of the lab breadth first in memory, as a polite crawler with a
+// page limit would.
 func crawlLab(t *testing.T, l *lab.Lab, seed string, budget int, brakes bool) labCrawl {
 	t.Helper()
 	start := mustURL(t, seed)
@@ -81,9 +81,8 @@ func get(l *lab.Lab, u weburl.URL) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestLabTraps holds the brakes against every trap the lab has: with a budget
-// of 200 pages at least half of what is fetched is real, and nothing real is
-// refused.
+// TestLabTraps tests Traps and Duplicates against every trap of the lab: with a limit of
+// 200 pages at least half of the fetched pages are real, and no real page is refused.
 func TestLabTraps(t *testing.T) {
 	const budget = 200
 	kinds := map[string]lab.Traps{}
@@ -108,18 +107,18 @@ func TestLabTraps(t *testing.T) {
 				}
 				crawl := crawlLab(t, l, l.Seeds()[0], budget, true)
 				t.Logf("real pages: %d of %d (%.0f %%); refused %v", crawl.real, crawl.fetched, 100*crawl.share(), crawl.refused)
-				// On larger sites the budget ends before the traps bite, and the
-				// maze is only for the disobedient.
+				// On larger sites the limit ends the crawl before the traps matter, and a
+				// polite crawler does not enter the maze.
 				if pages < budget/2 && set != lab.Maze {
 					if bare := crawlLab(t, l, l.Seeds()[0], budget, false); bare.share() >= 0.5 {
-						t.Errorf("without brakes %d of %d pages are real: this is no trap", bare.real, bare.fetched)
+						t.Errorf("without trap detection %d of %d pages are real: this is not a trap", bare.real, bare.fetched)
 					}
 				}
 				if len(crawl.refusedReal) > 0 {
 					t.Errorf("real pages were refused: %v", crawl.refusedReal)
 				}
 				if pages < budget/2 && set == all {
-					return // three traps on a site of 60 pages: nothing real is lost, but the share is theirs
+					return // three traps on a site of 60 pages: nothing real is lost, but most pages are traps
 				}
 				if crawl.share() < 0.5 {
 					t.Errorf("%.0f %% of the pages fetched are real, want half", 100*crawl.share())

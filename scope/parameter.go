@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// query is what the parameters of a URL mean to the traps.
+// query is the classification of a URL's parameters for Traps.
 type query struct {
-	filters  []parameter // narrow, arrange or name what is at the path
-	parts    []parameter // the filters with lists such as colour=red,blue taken apart
-	neutral  []parameter // numbers of pages, and languages
-	noise    bool        // a session id or tracking code was left out
-	arranged bool        // a filter only puts things in order
+	filters []parameter // narrow, sort or identify the content
+	parts   []parameter // the filters with lists such as colour=red,blue split
+	neutral []parameter // page numbers and languages
+	noise   bool        // a session ID or tracking code was dropped
+	sorted  bool        // a filter only sorts
 }
 
 // parameter is one key and value as written.
@@ -19,7 +19,7 @@ type parameter struct{ key, value string }
 
 func (p *parameter) numeric() bool { return p.value != "" && allDigits(p.value) }
 
-// hash is that of a parameter, for sums that do not depend on order.
+// hash hashes a parameter, for sums independent of order.
 func (p *parameter) hash() uint64 { return mixString(mixString(0, p.key), p.value) }
 
 // verdict on a query.
@@ -27,7 +27,7 @@ type verdict bool
 
 const tooMany verdict = true
 
-// read takes a query apart. It keeps at most max parameters and reports more.
+// read parses a query. It keeps at most max parameters and reports if there are more.
 func (q *query) read(raw string, max int) verdict {
 	*q = query{filters: q.filters[:0], parts: q.parts[:0], neutral: q.neutral[:0]}
 	n := 0
@@ -46,7 +46,7 @@ func (q *query) read(raw string, max int) verdict {
 		case isNeutral(p):
 			q.neutral = append(q.neutral, p)
 		default:
-			q.arranged = q.arranged || isArrangement(p.key)
+			q.sorted = q.sorted || isSortKey(p.key)
 			q.filters = append(q.filters, p)
 			q.split(p)
 		}
@@ -54,11 +54,11 @@ func (q *query) read(raw string, max int) verdict {
 	return !tooMany
 }
 
-// maxParts bounds the parts of a query; what is left is one more part.
+// maxParts limits the parts of a query; the rest is one more part.
 const maxParts = 64
 
-// split adds a filter to the parts, the values of a list one by one: a filter
-// that takes several values at once multiplies as several filters do.
+// split adds a filter to the parts, the values of a list one by one: a filter with several
+// values multiplies like several filters.
 func (q *query) split(p parameter) {
 	for {
 		end := strings.IndexAny(p.value, ",|")
@@ -75,7 +75,7 @@ func (q *query) split(p parameter) {
 	}
 }
 
-// escapedComma finds a comma or bar that is escaped.
+// escapedComma finds an escaped comma or bar.
 func escapedComma(s string) int {
 	comma, bar := strings.Index(s, "%2C"), strings.Index(s, "%7C")
 	if comma < 0 || bar >= 0 && bar < comma {
@@ -84,8 +84,8 @@ func escapedComma(s string) int {
 	return comma
 }
 
-// repeated finds a parameter that stands there again and again, as pages make
-// that add to their own address.
+// repeated finds a parameter that occurs several times, as on pages that append to their
+// own URL.
 func (q *query) repeated() string {
 	for i, p := range q.filters {
 		same := 1
@@ -101,7 +101,7 @@ func (q *query) repeated() string {
 	return ""
 }
 
-// sum is a hash of all parameters but noise, in any order.
+// sum is a hash of all parameters except noise, independent of order.
 func (q *query) sum() uint64 {
 	sum := q.filterSum()
 	for i := range q.neutral {
@@ -110,7 +110,7 @@ func (q *query) sum() uint64 {
 	return sum
 }
 
-// filterSum is a hash of the filters, in any order.
+// filterSum is a hash of the filters, independent of order.
 func (q *query) filterSum() uint64 {
 	var sum uint64
 	for i := range q.parts {
@@ -119,8 +119,8 @@ func (q *query) filterSum() uint64 {
 	return sum
 }
 
-// date finds a date among the filters: a whole one under any key, or a year
-// and a month under keys that say so.
+// date finds a date among the filters: a complete one under any key, or a year and a month
+// under matching keys.
 func (q *query) date() time.Time {
 	year, month := "", ""
 	for i := range q.filters {
@@ -138,8 +138,8 @@ func (q *query) date() time.Time {
 	return dateOf(year, month, "")
 }
 
-// sessionKeys name sessions whatever their value, maybeSession only with a
-// value that looks drawn by lot: sid may also be a story.
+// sessionKeys are names of session IDs whatever their value, maybeSession only with a value
+// that looks random: sid may also be a story ID.
 var (
 	sessionKeys  = []string{"jsessionid", "phpsessid", "aspsessionid", "asp.net_sessionid", "cfid", "cftoken", "oscsid", "zenid", "xtcsid", "sessionid", "session_id"}
 	maybeSession = []string{"sid", "sess", "session", "s", "ssid", "psid", "token", "csrf", "nonce", "_"}
@@ -151,30 +151,30 @@ var (
 	languageKeys = []string{"lang", "language", "locale", "hl", "l", "lng", "setlang", "sprache"}
 )
 
-// minSession is how long a value that was drawn by lot is.
+// minSession is the minimum length of a random value.
 const minSession = 16
 
-// isNoise reports whether a parameter says nothing about the page.
+// isNoise reports whether a parameter does not affect the page.
 func isNoise(p parameter) bool {
 	return fold(p.key, sessionKeys...) || fold(p.key, trackingKeys...) ||
 		len(p.key) > 4 && strings.EqualFold(p.key[:4], "utm_") ||
-		fold(p.key, maybeSession...) && byLot(p.value)
+		fold(p.key, maybeSession...) && looksRandom(p.value)
 }
 
-// isNeutral reports whether a parameter is the number of a page, or a language.
+// isNeutral reports whether a parameter is a page number or a language.
 func isNeutral(p parameter) bool {
 	return p.numeric() && fold(p.key, neutralKeys...) ||
 		len(p.value) <= len("zh-Hant-TW") && fold(p.key, languageKeys...)
 }
 
-// isArrangement reports whether a key only says in which order things stand.
-func isArrangement(key string) bool {
+// isSortKey reports whether a key only sorts.
+func isSortKey(key string) bool {
 	return len(key) >= 4 && strings.EqualFold(key[:4], "sort") || fold(key, "order", "orderby", "order_by", "dir", "direction")
 }
 
-// byLot reports whether a value has the length of a session id and nothing but
-// letters and digits, some of each.
-func byLot(value string) bool {
+// looksRandom reports whether a value looks random: the length of a session ID, and only letters
+// and digits, some of each.
+func looksRandom(value string) bool {
 	if len(value) < minSession {
 		return false
 	}
@@ -191,7 +191,7 @@ func byLot(value string) bool {
 	return digits >= 2
 }
 
-// fold reports whether a key is one of the names, in any case.
+// fold reports whether a key is one of the names, ignoring case.
 func fold(key string, names ...string) bool {
 	for _, name := range names {
 		if len(name) == len(key) && strings.EqualFold(name, key) {
@@ -203,8 +203,8 @@ func fold(key string, names ...string) bool {
 
 func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// cleanPath leaves out what a path has of a session: ";jsessionid=…" behind a
-// segment and "(S(…))" as one.
+// cleanPath removes session IDs from a path: ";jsessionid=…" after a segment and "(S(…))"
+// as one.
 func cleanPath(path string) (clean string, noise bool) {
 	if strings.IndexByte(path, ';') < 0 && !strings.Contains(path, "/(S(") {
 		return path, false

@@ -9,17 +9,17 @@ import (
 	"headway/weburl"
 )
 
-// pattern is a compiled include or exclude.
+// pattern is a compiled include or exclude pattern.
 type pattern struct {
 	rule  string // "exclude /cart/**"
 	lower string // as written, in lower case
 	part  part
-	query bool // the query counts
+	query bool // compare with the query, too
 	glob  *glob
 	re    *regexp.Regexp // instead of glob
 }
 
-// part is what of a URL a pattern is held against.
+// part is the part of a URL a pattern is compared with.
 type part uint8
 
 const (
@@ -61,7 +61,7 @@ func matching(list []pattern, u weburl.URL) *pattern {
 	return nil
 }
 
-// PatternError reports an include or exclude that cannot be used.
+// PatternError reports an invalid include or exclude pattern.
 type PatternError struct {
 	Kind    string // "include" or "exclude"
 	Pattern string
@@ -77,7 +77,7 @@ func (e *PatternError) Error() string {
 // Hint says what to do about it; it may be empty.
 func (e *PatternError) Hint() string { return e.hint }
 
-// maxQuoted bounds how much of a refused text an error repeats.
+// maxQuoted limits how much of an invalid pattern an error repeats.
 const maxQuoted = 120
 
 func quote(s string) string {
@@ -87,7 +87,7 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// compileAll compiles a list and adds what is wrong to problems.
+// compileAll compiles a list and appends errors to problems.
 func compileAll(kind string, list []string, problems []error) ([]pattern, []error) {
 	compiled := make([]pattern, 0, len(list))
 	for _, text := range list {
@@ -102,7 +102,7 @@ func compileAll(kind string, list []string, problems []error) ([]pattern, []erro
 	return compiled, problems
 }
 
-// compile reads a pattern, or says what is wrong and what to do about it.
+// compile compiles a pattern, or returns what is wrong and a hint.
 func compile(text string) (p pattern, problem, hint string) {
 	switch {
 	case text == "":
@@ -151,7 +151,7 @@ func compile(text string) (p pattern, problem, hint string) {
 	return p, "", ""
 }
 
-// compileRE reads a regular expression.
+// compileRE compiles a regular expression.
 func compileRE(expr string) (p pattern, problem, hint string) {
 	if strings.HasPrefix(expr, "^/") {
 		return p, "can never match, because regular expressions match the whole URL",
@@ -165,9 +165,8 @@ func compileRE(expr string) (p pattern, problem, hint string) {
 	return p, "", ""
 }
 
-// escape writes a pattern as a canonical URL is written: characters outside
-// ASCII and blanks escaped, escapes in upper case, and none where none is
-// needed.
+// escape writes a pattern in the form of a canonical URL: non-ASCII characters and spaces
+// escaped, escapes in upper case, and no unnecessary ones.
 func escape(text string) string {
 	const hex = "0123456789ABCDEF"
 	b := make([]byte, 0, len(text))

@@ -25,61 +25,60 @@ const (
 // Modes lists the modes, the default first.
 var Modes = []Mode{Host, Domain, Prefix, List, Any}
 
-// Reason says why a URL is not crawled, in the words of the outcome "skipped".
+// Reason is a reason code of the outcome "skipped".
 type Reason string
 
 // The reasons this package gives.
 const (
 	OutOfScope       Reason = "out_of_scope"      // another host or folder, or no include matches
 	Excluded         Reason = "excluded"          // an exclude matches
-	NonDocument      Reason = "non_document"      // its ending says that it is no page
+	NonDocument      Reason = "non_document"      // file extension of a non-HTML file
 	Depth            Reason = "depth"             // too many links away from a seed
 	TrapPath         Reason = "trap_path"         // its path looks endless
 	TrapQuery        Reason = "trap_query"        // its query looks endless
-	DuplicateContent Reason = "duplicate_content" // pages like it had nothing new
+	DuplicateContent Reason = "duplicate_content" // similar pages had the same text
 )
 
 // Decision is whether a URL is crawled, and the rule that decided.
 type Decision struct {
 	In     bool
 	Reason Reason // why not; "" when In
-	Leaf   bool   // it is asked for, but none of its links are followed; see [Config.Leaves]
+	Leaf   bool   // it is fetched, but its links are not followed; see [Config.Leaves]
 	Rule   string // what decided, for people, such as "exclude /cart/**"
 }
 
-// The bounds of a Config and of what a crawl may add to it.
+// The limits of a Config and of what a crawl may add to it.
 const (
 	MaxPatterns = 1000    // includes and excludes together
 	MaxPattern  = 512     // bytes of one of them
 	MaxAdded    = 100_000 // hosts and folders added by Widen
 )
 
-// Config is what a person asks a crawl to be. The zero Config has no host in
-// it.
+// Config configures the scope of a crawl. The zero Config has no host in scope.
 type Config struct {
-	Mode  Mode // "" is Host
+	Mode  Mode // "" means Host
 	Seeds []weburl.URL
-	// Hosts are in scope besides what follows from Mode and Seeds: the list of
-	// mode List, and what [Rules.Hosts] gave before a crawl was resumed. They
-	// are written "example.com" or "example.com:8080", and in mode Prefix also
-	// "example.com/docs/"; they stand for themselves, with www as another host.
+	// Hosts are in scope in addition to Mode and Seeds: the list of mode List, and
+	// what [Rules.Hosts] returned before a crawl was resumed. They are written
+	// "example.com" or "example.com:8080", and in mode Prefix also "example.com/docs/".
+	// They are literal: www is another host.
 	Hosts   []string
 	Include []string // patterns; with any, a URL must match one
-	Exclude []string // patterns; stronger than Include
-	// MaxDepth is how many links from a seed a URL may be; 0 is no limit.
+	Exclude []string // patterns; override Include
+	// MaxDepth is the maximum number of links from a seed; 0 means no limit.
 	MaxDepth int
-	// Files lets in what has the ending of an image, an archive and the like.
+	// Files also includes non-HTML files, judged by extension.
 	Files bool
-	// Leaves lets in what would be refused as [OutOfScope] or [NonDocument], as
-	// leaves: a check of links asks once for what pages link to and goes no
-	// further. Exclude holds for them, MaxDepth does not.
+	// Leaves includes what would be refused as [OutOfScope] or [NonDocument], as
+	// leaves: a link check fetches link targets once, without following their links.
+	// Exclude applies to them, MaxDepth does not.
 	Leaves bool
 }
 
-// Rules decides about URLs. It may be used by several goroutines at once.
+// Rules decides which URLs are in scope. It is safe for concurrent use.
 type Rules struct {
 	mode     Mode
-	places   map[string]*place   // of the seeds, by host key; never changed after New
+	places   map[string]*place   // of the seeds, by host key; immutable
 	domains  map[string]struct{} // of the seeds, in mode Domain
 	include  []pattern
 	exclude  []pattern
@@ -87,15 +86,15 @@ type Rules struct {
 	leaves   bool
 	maxDepth int
 
-	outside string // the rules that refuse, said once
+	outside string // the rule text of a refusal
 	tooDeep string
 
-	mu      sync.RWMutex
-	added   map[string]*place // by host key, to the letter: Config.Hosts, and by Widen
-	addings int               // how often Widen did
+	mu         sync.RWMutex
+	added      map[string]*place // by host key, literal: Config.Hosts, and from Widen
+	addedCount int               // number added by Widen
 }
 
-// New makes rules. Its error joins all problems of the Config; each is a
+// New returns rules. Its error joins all problems of the Config; each is a
 // [*PatternError], a [*HostError] or names its field, and most have a hint.
 func New(c Config) (*Rules, error) {
 	r := &Rules{
@@ -158,8 +157,8 @@ func modeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Decide decides about a URL that was found depth links away from a seed.
-// Reasons that another link cannot change come before [Depth], which it can.
+// Decide decides about a URL found depth links away from a seed. Final reasons come before
+// [Depth], which another link may change.
 func (r *Rules) Decide(u weburl.URL, depth int) Decision { return r.asLeaf(u, r.decide(u, depth)) }
 
 func (r *Rules) decide(u weburl.URL, depth int) Decision {
@@ -188,8 +187,8 @@ func (r *Rules) decide(u weburl.URL, depth int) Decision {
 	return Decision{In: true, Rule: rule}
 }
 
-// DecideSeed decides about a seed, or the target of a seed's redirect: someone
-// asked for it by name, so neither Include nor the table of endings applies.
+// DecideSeed decides about a seed, or the target of a seed's redirect: it was requested
+// explicitly, so neither Include nor file extensions apply.
 func (r *Rules) DecideSeed(u weburl.URL) Decision { return r.asLeaf(u, r.decideSeed(u)) }
 
 func (r *Rules) decideSeed(u weburl.URL) Decision {
@@ -202,7 +201,7 @@ func (r *Rules) decideSeed(u weburl.URL) Decision {
 	return Decision{In: true, Rule: "seed"}
 }
 
-// asLeaf turns a refusal into a leaf, where leaves are wanted.
+// asLeaf turns a refusal into a leaf, if Leaves is set.
 func (r *Rules) asLeaf(u weburl.URL, d Decision) Decision {
 	if !r.leaves || u.IsZero() || d.Reason != OutOfScope && d.Reason != NonDocument {
 		return d
@@ -213,7 +212,7 @@ func (r *Rules) asLeaf(u weburl.URL, d Decision) Decision {
 	return Decision{In: true, Leaf: true, Rule: "leaf: " + d.Rule}
 }
 
-// Foreign reports whether nothing of u's host is in scope, whatever the path.
+// Foreign reports whether no path of u's host is in scope.
 func (r *Rules) Foreign(u weburl.URL) bool {
 	if r.mode == Any || r.hosts(u) {
 		return false
@@ -227,7 +226,7 @@ func (r *Rules) Foreign(u weburl.URL) bool {
 	return r.added[key] == nil
 }
 
-// names reports whether an include that matches u also names the ending f.
+// names reports whether an include that matches u also has the extension f.
 func (r *Rules) names(f *file, u weburl.URL) bool {
 	for i := range r.include {
 		if p := &r.include[i]; strings.Contains(p.lower, f.dotted) && p.match(u) {

@@ -12,8 +12,7 @@ import (
 	"headway/weburl"
 )
 
-// TestLeaves lets in what would be refused for its place or its ending, and says
-// that it is a leaf.
+// TestLeaves includes URLs that would be refused for their host or extension, as leaves.
 func TestLeaves(t *testing.T) {
 	seed := mustURL(t, "https://example.com/docs/")
 	r, err := New(Config{Mode: Prefix, Seeds: []weburl.URL{seed}, Exclude: []string{"https://tracker.example/**", "/docs/old/**"}, MaxDepth: 2, Leaves: true})
@@ -205,7 +204,7 @@ func TestRuleText(t *testing.T) {
 			t.Errorf("%s: %q, want %q", raw, d.Rule, want)
 		}
 	}
-	// Depth is provisional; what is final comes first.
+	// Depth is provisional; final reasons come first.
 	if d := r.Decide(mustURL(t, "https://example.com/a"), 3); d != (Decision{Reason: Depth, Rule: "more than 2 links from a seed"}) {
 		t.Errorf("%+v", d)
 	}
@@ -221,7 +220,7 @@ func TestSeedsPass(t *testing.T) {
 	}
 	for raw, want := range map[string]Reason{
 		"https://example.com/":          "",
-		"https://www.example.com/de.gz": "", // asked for, or what was asked for redirects there
+		"https://www.example.com/de.gz": "", // requested, or a redirect target of a seed
 		"https://example.com/private/a": Excluded,
 		"https://example.org/":          OutOfScope,
 	} {
@@ -234,8 +233,8 @@ func TestSeedsPass(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		config Config
-		want   string // in the error
-		hint   string // in the hint
+		want   string // substring of the error
+		hint   string // substring of the hint
 	}{
 		"mode":             {Config{Mode: "planet"}, `invalid scope mode "planet"; choose one of host, domain, prefix, list, any`, ""},
 		"depth":            {Config{MaxDepth: -1}, "max depth -1", ""},
@@ -333,7 +332,7 @@ func TestWidenIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.addings = MaxAdded
+	r.addedCount = MaxAdded
 	if r.Widen(mustURL(t, "https://example.com/"), mustURL(t, "https://a.example.com/")) {
 		t.Error("one host too many was added")
 	}
@@ -360,7 +359,7 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-// TestFolders holds the search for a folder against looking at each of them.
+// TestFolders compares the search for a folder with a linear scan.
 func TestFolders(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	path := func() string {
@@ -453,7 +452,7 @@ func TestPatterns(t *testing.T) {
 func TestReasonsAreThoseOfOutcomes(t *testing.T) {
 	for _, r := range []Reason{OutOfScope, Excluded, NonDocument, Depth, TrapPath, TrapQuery, DuplicateContent} {
 		if !slices.Contains(visit.Reasons[visit.Skipped], visit.Reason(r)) {
-			t.Errorf("%s is no reason to skip a URL", r)
+			t.Errorf("%s is not a reason of skipped URLs", r)
 		}
 	}
 	if !visit.Reason(Depth).Provisional() {

@@ -9,23 +9,23 @@ import (
 	"headway/weburl"
 )
 
-// TrapConfig has the numbers of [Traps]. Each that is zero has its default.
+// TrapConfig has the parameters of [Traps]. Zero means the default.
 type TrapConfig struct {
-	MaxSegments  int // folders a path may be deep
-	MaxParams    int // parameters a query may have
-	MaxSpellings int // session ids and tracking codes one page may be asked for under
-	// Grace is how many suspicious URLs a host may have before it has shown
-	// any ordinary ones; each four ordinary ones allow one more.
+	MaxSegments  int // maximum number of segments of a path
+	MaxParams    int // maximum number of parameters of a query
+	MaxSpellings int // session IDs and tracking codes one page may be requested with
+	// Grace is how many suspicious URLs a host may have before it has shown any
+	// ordinary ones; every four ordinary ones allow one more.
 	Grace int
-	// DateGrace is how many months of the past a host may have a page for
-	// before it has shown any ordinary URL. A day counts as four months, and
-	// each ordinary URL allows one day more: an archive that is real has at
-	// least an article for each of its pages.
+	// DateGrace is how many months in the past a host may have calendar pages for
+	// before it has shown any ordinary URL. A day counts as four months, and each
+	// ordinary URL allows one more day: a real archive has at least one article per
+	// page.
 	DateGrace int
 
-	MaxHosts     int // hosts remembered; the one not asked about for longest is forgotten
-	MaxMarks     int // facts remembered of all hosts; beyond it hosts are forgotten
-	MaxHostMarks int // facts remembered of one host; beyond it they start anew
+	MaxHosts     int // hosts in memory; the least recently used is forgotten
+	MaxMarks     int // facts in memory for all hosts; beyond it hosts are forgotten
+	MaxHostMarks int // facts in memory for one host; beyond it they are cleared
 }
 
 // The defaults of [TrapConfig].
@@ -40,19 +40,19 @@ const (
 	DefaultHostMarks    = 100_000
 )
 
-// What is fixed in the rules.
+// Fixed parameters of the rules.
 const (
 	ordinaryPerSuspicious = 4
-	sameSegment           = 4                    // times in a row that one segment may not stand
-	sameCycle             = 3                    // times in a row that several may not
-	sameParam             = 3                    // times that one parameter may not stand
-	maxAhead              = 400 * 24 * time.Hour // of a date with an article behind it
-	maxYearsAhead         = 50                   // beyond it a number of four digits is no year
+	sameSegment           = 4                    // consecutive repetitions of one segment that are a trap
+	sameCycle             = 3                    // consecutive repetitions of several segments that are a trap
+	sameParam             = 3                    // repetitions of one parameter that are a trap
+	maxAhead              = 400 * 24 * time.Hour // for a date followed by an article name
+	maxYearsAhead         = 50                   // larger numbers are not years
 	monthsPerDay          = 4                    // see TrapConfig.DateGrace
 	nearDates             = 14                   // dates within maxAhead that any calendar may have
-	numericIDs            = 12                   // numbers under one key, from which on it names things and filters nothing
+	numericIDs            = 12                   // from this many numbers on, a key identifies things instead of filtering
 	textIDs               = 64                   // the same for words
-	viewsOfID             = 4                    // combinations allowed for each thing named
+	viewsOfID             = 4                    // combinations allowed per identified thing
 )
 
 func (c TrapConfig) withDefaults() TrapConfig {
@@ -73,52 +73,49 @@ func (c TrapConfig) withDefaults() TrapConfig {
 	return c
 }
 
-// Traps refuses URLs of spaces that have no end, by the look of the URLs alone:
-// so that on a host full of traps at least half of the pages fetched are real,
-// and on an ordinary one nothing real is refused. It belongs to one crawl and
-// one goroutine.
+// Traps refuses URLs of endless URL spaces by the URLs alone. The aim: on a host full of
+// traps at least half of the fetched pages are real, and on an ordinary one nothing real is
+// refused. Use one per crawl, in one goroutine.
 //
-// Some things no ordinary URL does, and they are refused at once: a path that
-// repeats itself, one that is absurdly deep, a query of very many parameters,
-// the parameters of a known URL in another order, and a further session id for
-// a page that was asked for under some already.
+// Some patterns never occur in ordinary URLs and are refused at once: a path that repeats
+// itself, a very deep path, a query with very many parameters, the parameters of a known
+// URL in another order, and further session IDs for a page already requested with some.
 //
-// Others are suspicious only in numbers: filters and orders of a list combined
-// again and again, and calendar pages that lie ahead. Of these a host may have
-// a few ([TrapConfig.Grace]), and the more the more ordinary URLs it has shown.
-// A combination is only counted when each of its parameters has been seen at
-// that path before: what is new in a catalogue, such as the number of an
-// article, is never refused. Numbers of pages and languages do not count.
+// Others are suspicious only in numbers: repeated combinations of filters and sort orders,
+// and calendar pages in the future. A host may have a few of these ([TrapConfig.Grace]), and
+// more with each ordinary URL. A combination counts only if each of its parameters was seen
+// at that path before: new values in a catalogue, such as an article number, are never
+// refused. Page numbers and languages do not count.
 //
-// What it knows of a host is lost when the host was not asked about for long
-// and when a crawl is resumed; a trap then has its grace once more.
+// The state of a host is lost when the host was not used for long and when a crawl is
+// resumed; a trap then gets its grace again.
 type Traps struct {
 	cfg   TrapConfig
 	hosts map[string]*list.Element // of *trapHost
-	lru   list.List                // most recently asked about first
+	lru   list.List                // most recently used first
 	marks int                      // of all hosts
 
-	query query // of the URL looked at
+	query query // of the current URL
 }
 
-// trapHost is what is known of a host.
+// trapHost is the state of a host.
 type trapHost struct {
 	key        string
 	ordinary   int
 	suspicious int
-	dates      int               // calendar pages of the past, in months
-	datePages  int               // the same in pages
+	dates      int               // calendar pages in the past, in months
+	datePages  int               // the same, in pages
 	marks      map[uint64]uint32 // facts by hash, with a count
 }
 
-// NewTraps makes the traps of one crawl.
+// NewTraps returns the traps of one crawl.
 func NewTraps(c TrapConfig) *Traps {
 	return &Traps{cfg: c.withDefaults(), hosts: map[string]*list.Element{}}
 }
 
-// Look decides about a URL that is in scope and has not been seen before, and
-// learns from it. Each URL is to be looked at once: a second look takes it for
-// another spelling of the first. Seeds are not looked at.
+// Look decides about a URL that is in scope and has not been seen before, and learns from
+// it. Call it once per URL: a second call would count as another spelling. Do not call it
+// for seeds.
 func (t *Traps) Look(u weburl.URL, now time.Time) Decision {
 	path, noise := cleanPath(u.Path())
 	if rule := t.shape(path); rule != "" {
@@ -140,7 +137,7 @@ func (t *Traps) Look(u weburl.URL, now time.Time) Decision {
 	return d
 }
 
-// look decides about what can only be told with the host's other URLs in mind.
+// look makes the decisions that depend on the host's other URLs.
 func (t *Traps) look(h *trapHost, path string, noise bool, now time.Time) Decision {
 	q := &t.query
 	at := mixString(0, path)
@@ -165,7 +162,7 @@ func (t *Traps) look(h *trapHost, path string, noise bool, now time.Time) Decisi
 	return t.filtered(h, path, at)
 }
 
-// dated decides about calendar pages; ok is false for anything else.
+// dated decides about calendar pages; ok is false for other URLs.
 func (t *Traps) dated(h *trapHost, path string, now time.Time) (d Decision, ok bool) {
 	reason := TrapPath
 	date, before, bare := pathDate(path)
@@ -183,7 +180,7 @@ func (t *Traps) dated(h *trapHost, path string, now time.Time) (d Decision, ok b
 	case !bare && !far:
 		return Decision{}, false // an article with its date
 	case !far && date.After(now) && t.count(h, mixString(saltDates, before)) <= nearDates:
-		// What is on in the next days.
+		// Events in the next days.
 	case date.After(now):
 		if max := t.allowance(h); h.suspicious >= max {
 			return Decision{Reason: reason, Rule: fmt.Sprintf("more than %d future dates or parameter combinations on this host", max)}, true
@@ -199,19 +196,19 @@ func (t *Traps) dated(h *trapHost, path string, now time.Time) (d Decision, ok b
 			h.dates += monthsPerDay - 1
 		}
 	}
-	// The other parameters of a calendar page are views of it, and count with
-	// its date.
+	// The other parameters of a calendar page are views of it, and count with its
+	// date.
 	return Decision{In: true}, true
 }
 
-// filtered decides about a query that narrows or arranges what is at its path.
+// filtered decides about a query that narrows or sorts the content of its path.
 func (t *Traps) filtered(h *trapHost, path string, at uint64) Decision {
 	q := &t.query
 	full := at ^ q.sum() ^ saltFull
 	if len(q.parts)+len(q.neutral) > 1 && t.count(h, full) > 1 {
 		return Decision{Reason: TrapQuery, Rule: "has the same parameters as another URL in a different order"}
 	}
-	// How many things the keys name, and whether all of them are known here.
+	// How many things the keys identify, and whether all parameters are known here.
 	known, things := true, 0
 	for i := range q.parts {
 		p := &q.parts[i]
@@ -220,21 +217,21 @@ func (t *Traps) filtered(h *trapHost, path string, at uint64) Decision {
 			known = false
 			t.count(h, key)
 		}
-		if isArrangement(p.key) {
-			continue // names nothing
+		if isSortKey(p.key) {
+			continue // identifies nothing
 		}
 		if n := int(h.marks[key]); n >= textIDs || n >= numericIDs && p.numeric() {
 			things = max(things, n)
 		}
 	}
 	if things > 0 && !known {
-		h.ordinary++ // one thing more, as good as a path of its own
+		h.ordinary++ // one more thing, as good as a separate path
 	}
 	base := at ^ q.filterSum() ^ saltBase
 	if t.has(h, base) {
 		return Decision{In: true} // another page or language of it
 	}
-	if q.arranged || known && len(q.parts) > 1 {
+	if q.sorted || known && len(q.parts) > 1 {
 		combined := at ^ saltCombined
 		switch max := t.allowance(h); {
 		case things > 0 && int(h.marks[combined]) < viewsOfID*things:
@@ -252,7 +249,7 @@ func (t *Traps) filtered(h *trapHost, path string, at uint64) Decision {
 // allowance is how many suspicious URLs a host may have.
 func (t *Traps) allowance(h *trapHost) int { return t.cfg.Grace + h.ordinary/ordinaryPerSuspicious }
 
-// shape says what no ordinary path looks like, or "".
+// shape says what is suspicious about the form of a path, or "".
 func (t *Traps) shape(path string) string {
 	depth := strings.Count(path, "/")
 	if depth > t.cfg.MaxSegments {
@@ -267,8 +264,8 @@ func (t *Traps) shape(path string) string {
 	return ""
 }
 
-// repeatedCycle finds segments that stand in a path several times in a row.
-// Short numbers may: they are dates and pages.
+// repeatedCycle finds segments that repeat several times in a row. Short numbers may: they
+// are dates and page numbers.
 func repeatedCycle(path string) string {
 	var store [DefaultMaxSegments + 2]string
 	segments := store[:0]
@@ -280,7 +277,7 @@ func repeatedCycle(path string) string {
 		if length == 1 {
 			times = sameSegment
 		}
-		run := 0 // segments that equal the one a cycle before them
+		run := 0 // segments equal to the one a cycle earlier
 		for i := length; i < len(segments); i++ {
 			if segments[i] != segments[i-length] {
 				run = 0
@@ -307,7 +304,7 @@ func allShortNumbers(segments []string) bool {
 	return true
 }
 
-// maxShown bounds how much of a path or parameter a rule repeats.
+// maxShown limits how much of a path or parameter a rule repeats.
 const maxShown = 60
 
 func short(s string) string {
@@ -317,7 +314,7 @@ func short(s string) string {
 	return s
 }
 
-// host finds or makes the record of a host and forgets others for it.
+// host returns or creates the state of a host, and may forget others.
 func (t *Traps) host(key string) *trapHost {
 	if e := t.hosts[key]; e != nil {
 		t.lru.MoveToFront(e)
@@ -331,14 +328,14 @@ func (t *Traps) host(key string) *trapHost {
 	return h
 }
 
-// forget drops the host that was not asked about for longest.
+// forget drops the least recently used host.
 func (t *Traps) forget() {
 	h := t.lru.Remove(t.lru.Back()).(*trapHost)
 	delete(t.hosts, h.key)
 	t.marks -= len(h.marks)
 }
 
-// count counts a fact about a host, and returns how often it was counted.
+// count counts a fact about a host, and returns its count.
 func (t *Traps) count(h *trapHost, mark uint64) int {
 	if h.marks == nil {
 		h.marks = map[uint64]uint32{}
@@ -357,7 +354,7 @@ func (t *Traps) count(h *trapHost, mark uint64) int {
 // has reports whether a fact was counted.
 func (t *Traps) has(h *trapHost, mark uint64) bool { return h.marks[mark] > 0 }
 
-// Different facts about the same text.
+// Kinds of facts about the same text.
 const (
 	saltSpelling = 0x9e3779b97f4a7c15
 	saltFull     = 0xbf58476d1ce4e5b9
@@ -367,10 +364,9 @@ const (
 	saltDates    = 0xe7037ed1a0b428db
 )
 
-// mixString hashes s into h: FNV-1a, and a round of mixing so that sums of
-// hashes are as good as hashes. It need not withstand anybody: a host that
-// makes its own URLs collide only gets them refused or let in as it likes,
-// within the bounds of what it may have anyway.
+// mixString hashes s into h: FNV-1a, and a round of mixing so that sums of hashes are good
+// hashes. It need not resist attacks: a host that makes its own URLs collide only affects
+// which of its URLs are refused, within its allowance.
 func mixString(h uint64, s string) uint64 {
 	h ^= 0xcbf29ce484222325
 	for i := range len(s) {

@@ -51,9 +51,9 @@ func params(n int) string {
 	return strings.Join(list, "&")
 }
 
-func TestSpellings(t *testing.T) {
+func TestSessionIDs(t *testing.T) {
 	for name, tc := range map[string]struct {
-		url    string // with %s where the id stands
+		url    string // with %s for the ID
 		reason Reason
 	}{
 		"query":             {"https://a.example/item?sid=%s", TrapQuery},
@@ -84,8 +84,8 @@ func TestSpellings(t *testing.T) {
 	traps := NewTraps(TrapConfig{})
 	for i := range 100 {
 		for _, raw := range []string{
-			fmt.Sprintf("https://a.example/article?sid=%d", i),                                       // a story is no session
-			"https://a.example/?s=how-to-write-a-" + string(rune('a'+i/10)) + string(rune('a'+i%10)), // and neither is a search
+			fmt.Sprintf("https://a.example/article?sid=%d", i),                                       // a story ID is not a session
+			"https://a.example/?s=how-to-write-a-" + string(rune('a'+i/10)) + string(rune('a'+i%10)), // neither is a search
 		} {
 			if d := traps.Look(mustURL(t, raw), today); !d.In {
 				t.Errorf("%s: %+v", raw, d)
@@ -104,7 +104,7 @@ func TestPathDate(t *testing.T) {
 		got := ""
 		if d, before, bare := pathDate(path); !d.IsZero() {
 			if !strings.HasPrefix(path, before) {
-				t.Errorf("%s: %q stands before the date", path, before)
+				t.Errorf("%s: %q is before the date", path, before)
 			}
 			got = d.Format(time.DateOnly)
 			if bare {
@@ -123,7 +123,7 @@ func TestCalendars(t *testing.T) {
 	for name, tc := range map[string]struct {
 		url    func(time.Time) string
 		step   int // months
-		want   int // of 1000 that are in
+		want   int // of 1000, accepted
 		reason Reason
 	}{
 		"months ahead": {func(d time.Time) string { return d.Format("/calendar/2006/1") }, 1, nearMonths + DefaultGrace, TrapPath},
@@ -140,7 +140,7 @@ func TestCalendars(t *testing.T) {
 			traps, in := NewTraps(TrapConfig{}), 0
 			for i := range 1000 {
 				if tc.step > 0 && i >= 12*(maxYearsAhead-3) {
-					break // beyond it are no dates
+					break // later ones are not dates
 				}
 				u := mustURL(t, "https://a.example"+tc.url(today.AddDate(0, tc.step*(i+1), 0)))
 				if d := traps.Look(u, today); d.In {
@@ -214,9 +214,9 @@ func TestCombinations(t *testing.T) {
 	}
 }
 
-// TestThings has queries that name things and show them in several ways. The
-// things are found first; then the ways may be combined with them.
-func TestThings(t *testing.T) {
+// TestQueriesThatIdentifyThings has queries that identify things and show them in several ways. The things are
+// found first; then the ways may be combined with them.
+func TestQueriesThatIdentifyThings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		things int
 		format string // of a thing and a way
@@ -241,7 +241,7 @@ func TestThings(t *testing.T) {
 			}
 		})
 	}
-	// Things are ordinary, and let a host have more of what is suspicious.
+	// Things are ordinary, and allow a host more suspicious URLs.
 	traps, in := NewTraps(TrapConfig{}), 0
 	for i := range 100 {
 		traps.Look(mustURL(t, fmt.Sprintf("https://a.example/item?id=%d", i)), today)
@@ -256,8 +256,7 @@ func TestThings(t *testing.T) {
 	}
 }
 
-// ordinarySites are URLs as real sites have them. Nothing of them may be
-// refused, in whatever order they are found.
+// ordinarySites are URLs of real sites. None may be refused, in any order.
 func ordinarySites() map[string][]string {
 	sites := map[string][]string{}
 	add := func(site, format string, args ...any) {
@@ -354,8 +353,8 @@ func TestOrdinarySites(t *testing.T) {
 	}
 }
 
-// TestTrapSites mixes ordinary URLs with those of a trap of more kinds than the
-// lab has, as a crawler finds them: a few of the one, many of the other.
+// TestTrapSites mixes ordinary URLs with more kinds of traps than the lab has, as a crawler
+// finds them: a few ordinary ones, many of the trap.
 func TestTrapSites(t *testing.T) {
 	pick := func(r *rand.Rand, list ...string) string { return list[r.IntN(len(list))] }
 	for name, trap := range map[string]func(r *rand.Rand) string{
@@ -414,7 +413,7 @@ func TestTrapsAreBounded(t *testing.T) {
 	const slack = 2*maxParts + 8 // facts of a single URL
 	for name, tc := range map[string]struct {
 		config TrapConfig
-		hosts  int // that take turns
+		hosts  int // used in turn
 	}{
 		"many hosts": {TrapConfig{MaxHosts: 50, MaxMarks: 100_000}, 70},
 		"many facts": {TrapConfig{MaxMarks: 1000, MaxHostMarks: 400}, 7},

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// rewriteAddress writes an IP address the one way it is written: four decimal
-// numbers, or lower-case compressed IPv6 in brackets. A name whose last label
-// is a number must be an IPv4 address, for that is what a resolver would take
-// it for.
+// rewriteAddress writes an IP address in canonical form: four decimal numbers, or
+// lower-case compressed IPv6 in brackets. A name whose last label is a number must be
+// an IPv4 address, because a resolver would read it as one.
 func rewriteAddress(p *parts) (string, *refusal) {
 	var address, reason string
 	switch {
@@ -35,8 +34,8 @@ func rewriteAddress(p *parts) (string, *refusal) {
 	return reason, nil
 }
 
-// parseIPv6 reads an address in brackets. Zones are refused: they mean
-// something on one machine only.
+// parseIPv6 reads an address in brackets. Zones are refused: they are only meaningful
+// on one machine.
 func parseIPv6(host string) (string, bool) {
 	inner, ok := strings.CutSuffix(host[1:], "]")
 	if !ok || strings.IndexByte(inner, '%') >= 0 {
@@ -53,8 +52,8 @@ func parseIPv6(host string) (string, bool) {
 	return "[" + addr.String() + "]", true
 }
 
-// endsInNumber reports whether the last label of a name is a number, so that
-// the name can only be an address.
+// endsInNumber reports whether the last label of a name is a number, so that the name
+// must be an address.
 func endsInNumber(name string) bool {
 	name = strings.TrimSuffix(name, ".")
 	last := name[strings.LastIndexByte(name, '.')+1:]
@@ -68,8 +67,7 @@ func endsInNumber(name string) bool {
 	return ok
 }
 
-// parseIPv4 reads one to four numbers; the last one fills the bytes that are
-// left.
+// parseIPv4 reads one to four numbers; the last one fills the remaining bytes.
 func parseIPv4(name string) (string, bool) {
 	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
 	if len(labels) > 4 {
@@ -97,8 +95,8 @@ func parseIPv4(name string) (string, bool) {
 	return addr.String(), true
 }
 
-// ipv4Number reads a decimal, octal (0…) or hexadecimal (0x…) number. Values
-// above 32 bits are all the same to the caller and stay at that mark.
+// ipv4Number reads a decimal, octal (0…) or hexadecimal (0x…) number. Values above 32
+// bits saturate.
 func ipv4Number(label string) (n uint64, ok bool) {
 	if label == "" {
 		return 0, false

@@ -6,8 +6,8 @@ import (
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
-// typical are links as pages carry them: mostly clean and absolute, some with
-// queries, fragments, escapes, blanks or capitals.
+// typical are links as found in pages: mostly clean and absolute, some with queries,
+// fragments, escapes, spaces or capitals.
 var typical = []string{
 	"https://www.example.com/",
 	"https://www.example.com/about",
@@ -61,7 +61,7 @@ var typical = []string{
 	"https://www.example.com/?p=1234",
 }
 
-// relative are links as they stand in pages, to be read against relativeBase.
+// relative are relative links as found in pages, with base relativeBase.
 var relative = []string{
 	"/",
 	"/about",

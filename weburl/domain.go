@@ -6,17 +6,15 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Domain returns the registrable domain: the public suffix and one label more,
-// where the public suffix list counts with its private section, so that
-// a.github.io and b.github.io are two domains. It decides which worker owns
-// the URL.
+// Domain returns the registrable domain: the public suffix and one more label, using
+// the public suffix list with its private section, so that a.github.io and b.github.io
+// are two domains. It decides which worker owns the URL.
 //
-// An IP address is its own domain. So is a host that is itself a public
-// suffix, such as github.io or localhost: it answers requests, and nobody
-// above it could own it.
+// An IP address is its own domain. So is a host that is itself a public suffix, such as
+// github.io or localhost.
 //
-// The lookup takes some 300 ns, several times a Resolve, and depends on the
-// host name only. Code that sees many URLs of one [URL.Host] should ask once.
+// The lookup takes about 300 ns, several times a Resolve, and depends only on the host
+// name. Code that sees many URLs of one [URL.Host] should cache it.
 func (u URL) Domain() string {
 	name := u.Hostname()
 	if u.isAddress() {
@@ -30,9 +28,8 @@ func (u URL) Domain() string {
 	return name[strings.LastIndexByte(name[:end], '.')+1:]
 }
 
-// isAddress reports whether the host is an IP address. In canonical form a
-// last label that begins with a digit can still be a name (1a), an all-digit
-// one cannot.
+// isAddress reports whether the host is an IP address. In canonical form a last label
+// that starts with a digit can still be a name (1a), an all-digit one cannot.
 func (u URL) isAddress() bool {
 	if u.s == "" {
 		return false

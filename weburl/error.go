@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// Code says why a text is not a crawlable URL. The codes are part of the
-// vectors, the API and the store, and never change their spelling.
+// Code says why a text is not a crawlable URL. The codes are part of the vectors, the
+// API and the store, and never change.
 type Code string
 
 // The reasons of an [Error].
 const (
 	NoBase    Code = "no_base"    // a relative reference without a base
-	BadHost   Code = "bad_host"   // no host, or one that no name or address can have
-	BadPort   Code = "bad_port"   // a port that is no number up to 65535
+	BadHost   Code = "bad_host"   // no host, or an invalid one
+	BadPort   Code = "bad_port"   // a port that is not a number up to 65535
 	BadScheme Code = "bad_scheme" // neither http nor https
 	TooLong   Code = "too_long"   // above MaxLength as a canonical URL
 )
 
-// maxQuoted bounds how much of a refused text an error repeats.
+// maxQuoted limits how much of a refused text an error repeats.
 const maxQuoted = 120
 
 // Error reports a text that is not a crawlable URL.
 type Error struct {
 	Code   Code
-	Detail string // what exactly is wrong, in plain words
-	Raw    string // the refused text, without credentials and shortened to a bound
+	Detail string // what is wrong, in plain words
+	Raw    string // the refused text, without credentials and shortened
 }
 
 // Error says what is wrong and with which text.
@@ -38,13 +38,13 @@ func refuse(code Code, detail, raw string) *Error {
 	return &Error{Code: code, Detail: detail, Raw: quotable(raw)}
 }
 
-// quotable returns a copy of raw that may be shown and kept: without what
-// could be credentials, and of bounded length.
+// quotable returns a copy of raw that is safe to show and store: without possible
+// credentials, and of limited length.
 func quotable(raw string) string {
 	// Where an authority ends depends on slashes, backslashes and tabs, and
-	// people forget to escape passwords. So everything goes that stands
-	// between the first colon or slash and the last "@", wherever that is.
-	// Texts that are too long to be looked through keep their scheme only.
+	// passwords are often not escaped. So everything between the first colon or
+	// slash and the last "@" is removed. Of very long texts only the scheme is
+	// kept.
 	end, rest := len(raw), ""
 	if len(raw) > maxInput {
 		end, rest = maxQuoted, "…"

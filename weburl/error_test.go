@@ -42,8 +42,8 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// TestErrorHidesCredentials reads broken links with a password, as people and
-// scripts write them, and looks for it in the error.
+// TestErrorHidesCredentials parses broken links with a password, as people and scripts
+// write them, and checks that the error does not contain it.
 func TestErrorHidesCredentials(t *testing.T) {
 	for _, raw := range []string{
 		"https://ann:secret@/",
@@ -78,7 +78,7 @@ func TestInputBound(t *testing.T) {
 	long := strings.Repeat("a", 3*maxInput)
 	tests := []struct {
 		name, raw string
-		code      Code // "" for a good link
+		code      Code // "" for a valid link
 	}{
 		{"long path", "https://site.test/" + long, TooLong},
 		{"long relative", long, TooLong},

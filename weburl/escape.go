@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// class tells for each byte where it may stand unchanged.
+// class says for each byte where it may appear unescaped.
 var class = makeClass()
 
 // The bits of class.
@@ -18,8 +18,8 @@ const (
 	hexDigit               // 0-9, a-f, A-F
 	unreserved             // needs no escape anywhere (RFC 3986)
 	forbidden              // never in a domain name
-	plainPath              // inPath and of no further meaning: not "%", "/" or "\"
-	plainQuery             // inQuery and of no further meaning: not "%"
+	plainPath              // inPath and not special: not "%", "/" or "\"
+	plainQuery             // inQuery and not special: not "%"
 )
 
 func makeClass() (table [256]uint8) {
@@ -62,7 +62,7 @@ func makeClass() (table [256]uint8) {
 // is reports whether a byte has a bit of class.
 func is(c byte, bit uint8) bool { return class[c]&bit != 0 }
 
-// maxExamples bounds how many examples the reason of a change names.
+// maxExamples limits the examples in the reason of a change.
 const maxExamples = 3
 
 // examples collects what a rule changed, for its reason.
@@ -71,7 +71,7 @@ type examples struct {
 	n    int
 }
 
-// add notes one change unless it is noted already.
+// add records one change unless it is already recorded.
 func (e *examples) add(from, to string) {
 	if e.n > maxExamples {
 		return
@@ -90,8 +90,8 @@ func (e *examples) add(from, to string) {
 	e.n++
 }
 
-// escapeBytes escapes what may not stand in a path or query. Bytes that are
-// not UTF-8 become U+FFFD, as in a browser.
+// escapeBytes escapes bytes that are not allowed in a path or query. Invalid UTF-8 becomes
+// U+FFFD, as in a browser.
 func escapeBytes(p *parts) (string, *refusal) {
 	var ex examples
 	p.path = escapeText(p.path, inPath, &ex)
@@ -104,7 +104,7 @@ func escapeBytes(p *parts) (string, *refusal) {
 	return "invalid bytes percent-encoded: " + ex.text, nil
 }
 
-// escapeText escapes every byte that lacks the bit of its place.
+// escapeText escapes every byte without the class bit.
 func escapeText(s string, bit uint8, ex *examples) string {
 	b := make([]byte, 0, len(s)+16)
 	for _, r := range s {
@@ -121,7 +121,7 @@ func escapeText(s string, bit uint8, ex *examples) string {
 	return string(b)
 }
 
-// printable returns a character as it can be shown in one line.
+// printable formats a character for display in one line.
 func printable(r rune) string {
 	if r == ' ' {
 		return "space"
@@ -143,12 +143,12 @@ func upperEscapes(p *parts) (string, *refusal) {
 	return "percent-encoding written in upper case: " + ex, nil
 }
 
-// decodeUnreserved decodes the escapes of bytes that need none, except where
-// the decoded byte would become part of another escape: "%%34%31" must not
-// turn into "%41", which would be decoded the next time.
+// decodeUnreserved decodes the escapes of unreserved bytes, except where the decoded byte
+// would become part of another escape: "%%34%31" must not become "%41", which would be
+// decoded the next time.
 func decodeUnreserved(p *parts) (string, *refusal) {
 	ex := rewriteEscapes(p, func(before []byte, escape string, c byte) string {
-		if !is(c, unreserved) || is(c, hexDigit) && endsInStray(before) {
+		if !is(c, unreserved) || is(c, hexDigit) && endsInPartialEscape(before) {
 			return escape
 		}
 		return string(c)
@@ -159,18 +159,16 @@ func decodeUnreserved(p *parts) (string, *refusal) {
 	return "unnecessary percent-encoding decoded: " + ex, nil
 }
 
-// endsInStray reports whether text ends in a percent sign that begins no
-// escape, or in such a sign and one hex digit: one or two hex digits more
-// would make it one. Complete escapes are always written whole, so a percent
-// sign this close to the end is a stray one.
-func endsInStray(text []byte) bool {
+// endsInPartialEscape reports whether text ends in a percent sign without an escape, or in such a
+// sign and one hex digit: one or two more hex digits would complete it. Escapes are always
+// written completely, so a percent sign this close to the end is not part of one.
+func endsInPartialEscape(text []byte) bool {
 	n := len(text)
 	return n >= 1 && text[n-1] == '%' || n >= 2 && text[n-2] == '%' && is(text[n-1], hexDigit)
 }
 
-// rewriteEscapes replaces each valid escape in path and query and returns
-// examples of the changes. The function also gets what stands before the
-// escape, in its new form, and the byte that the escape means.
+// rewriteEscapes replaces each valid escape in path and query and returns examples of the
+// changes. replace also gets the rewritten text before the escape, and the decoded byte.
 func rewriteEscapes(p *parts, replace func(before []byte, escape string, c byte) string) string {
 	var ex examples
 	for _, part := range []*string{&p.path, &p.query} {
@@ -198,7 +196,7 @@ func rewriteEscapes(p *parts, replace func(before []byte, escape string, c byte)
 	return ex.text
 }
 
-// unescape returns the byte that s begins with in escaped form.
+// unescape returns the escaped byte at the start of s.
 func unescape(s string) (c byte, ok bool) {
 	if len(s) < 3 || s[0] != '%' || !is(s[1], hexDigit) || !is(s[2], hexDigit) {
 		return 0, false

@@ -7,35 +7,34 @@ type Step struct {
 	After  string // the whole link after it
 }
 
-// Explain does what [Parse] does, or [URL.Resolve] when base is not zero, and
-// says step by step what was changed and why. The first step begins with raw,
-// each further one with the result of the one before, and the last ends in the
-// canonical form; a link that is canonical already has no steps. Beside an
-// error stand the steps that were made before it.
+// Explain does what [Parse] does, or [URL.Resolve] if base is not zero, and lists each
+// change with its reason. The first step starts with raw, each further one with the
+// result of the one before, and the last one ends in the canonical form; a canonical
+// link has no steps. With an error, the steps before it are returned.
 //
-// The steps repeat raw as it was given, credentials included: they are for the
-// person who typed it, not for a log.
+// The steps repeat raw as given, credentials included: show them to the person who
+// typed it, do not log them.
 func Explain(raw string, base URL) (URL, []Step, error) {
 	t := &trace{text: raw}
 	u, err := read(raw, base, t)
 	return u, t.steps, err
 }
 
-// trace records the steps of one link. A nil trace records nothing, which is
-// how links are read when nobody asked why.
+// trace records the steps for one link. A nil trace records nothing; that is the normal
+// case.
 type trace struct {
 	text  string // after the last step
 	steps []Step
 }
 
-// note records a change whose result is expensive to write down.
+// note records a change whose result is expensive to format.
 func (t *trace) note(reason string, text func() string) {
 	if t != nil {
 		t.noteText(reason, text())
 	}
 }
 
-// noteText records a change, unless text is what it was before.
+// noteText records a change, unless text is unchanged.
 func (t *trace) noteText(reason, text string) {
 	if t == nil || text == t.text {
 		return

@@ -9,8 +9,8 @@ import (
 	"headway/internal/vectors"
 )
 
-// checkExplain proves that the steps lead from raw to what Parse and Resolve
-// return, without a gap, and that every text on the way is the same link.
+// checkExplain checks that the steps lead from raw to the result of Parse and Resolve
+// without a gap, and that every intermediate text is the same link.
 func checkExplain(t *testing.T, raw string, base URL) {
 	t.Helper()
 	want, wantErr := base.Resolve(raw)
@@ -103,7 +103,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainError keeps the steps that were made before a link was refused.
+// TestExplainError checks that the steps before an error are returned.
 func TestExplainError(t *testing.T) {
 	u, steps, err := Explain(" HTTPS://site..test/", URL{})
 	if err == nil || !u.IsZero() || len(steps) != 2 {

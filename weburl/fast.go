@@ -5,17 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// The fast path. Nearly all links on real pages are http or https URLs with a
-// plain lower-case host, or relative references, and a page has dozens of
-// them. The functions here read such a link in one pass and give up on
-// anything else, errors included; read then decides. They must never decide
-// differently: the fuzz tests compare the two.
+// The fast path. Nearly all links on real pages are http or https URLs with a plain
+// lower-case host, or relative references, and a page has dozens of them. The functions
+// here parse such a link in one pass and give up on anything else, errors included;
+// read then decides. Both must give the same result: fuzz tests compare them.
 
-// stackBuffer is the length up to which a URL is put together on the stack.
+// stackBuffer is the length up to which a URL is assembled on the stack.
 const stackBuffer = 512
 
-// parseFast reads an absolute URL. It reports false if the link is too odd, or
-// wrong, for the fast path. The URL may share memory with raw.
+// parseFast parses an absolute URL. ok is false if the link is invalid or too unusual
+// for the fast path. The URL may share memory with raw.
 func parseFast(raw string) (u URL, ok bool) {
 	var start int
 	switch {
@@ -55,8 +54,8 @@ func parseFast(raw string) (u URL, ok bool) {
 	return assemble(u, raw[:pathStart], trimBlanks(raw[pathStart:]))
 }
 
-// resolveFast reads a link in a document at base. It reports false if the link
-// is not one for the fast path. The URL shares no memory with ref.
+// resolveFast resolves a link in a document at base. ok is false if the fast path
+// cannot handle it. The URL shares no memory with ref.
 func resolveFast(base URL, ref string) (URL, bool) {
 	ref = trimBlanks(ref)
 	switch {
@@ -81,7 +80,7 @@ func resolveFast(base URL, ref string) (URL, bool) {
 	}
 	if _, _, hasScheme := cutScheme(ref); hasScheme {
 		if tail, ok := strings.CutPrefix(ref, base.Host()); ok && startsPath(tail) {
-			// The same host in its canonical form: nothing to check again.
+			// The same host is already canonical.
 			return extend(base, base.Host(), tail)
 		}
 		u, ok := parseFast(ref)
@@ -91,9 +90,9 @@ func resolveFast(base URL, ref string) (URL, bool) {
 	return extend(base, base.s[:dir], ref)
 }
 
-// extend makes a URL with the host of u. head is the part of u that is kept:
-// its host, its path up to a slash, or its whole path if tail is a query. tail
-// is the rest of the link.
+// extend makes a URL with the host of u. head is the part of u that is kept: its host,
+// its path up to a slash, or its whole path if tail is a query. tail is the rest of
+// the link.
 func extend(u URL, head, tail string) (URL, bool) {
 	var pathEnd, end int
 	ok := false
@@ -113,14 +112,14 @@ func extend(u URL, head, tail string) (URL, bool) {
 	return u, true
 }
 
-// startsPath reports whether a text behind a host begins a path, a query or a
-// fragment, or is empty: whether the host really ends there.
+// startsPath reports whether the text after a host starts a path, a query or a
+// fragment, or is empty, so that the host ends there.
 func startsPath(s string) bool {
 	return s == "" || s[0] == '/' || s[0] == '?' || s[0] == '#'
 }
 
-// scanHost returns where the host ends that begins at i, if it is a canonical
-// name or IPv4 address.
+// scanHost returns where the host that starts at i ends, if it is a canonical name or
+// IPv4 address.
 func scanHost(s string, i int) (end int, ok bool) {
 	start, label := i, i
 	for {
@@ -169,7 +168,7 @@ func isDottedQuad(host string) bool {
 	}
 }
 
-// scanPort reads a port without leading zeros that begins at i.
+// scanPort reads a port without leading zeros that starts at i.
 func scanPort(s string, i int) (port uint16, end int, ok bool) {
 	start, n := i, 0
 	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
@@ -185,13 +184,12 @@ func scanPort(s string, i int) (port uint16, end int, ok bool) {
 	return uint16(n), i, true
 }
 
-// scanClean reports whether the rest of a path, of which a segment begins at
-// i, and the query behind it are canonical as they stand. If so, it returns
-// where the path ends, and where the URL ends: at the fragment or at the end
-// of s.
+// scanClean reports whether the rest of a path, from the segment that starts at i, and
+// the query after it are already canonical. If so, it returns where the path ends and
+// where the URL ends: at the fragment or at the end of s.
 func scanClean(s string, i int) (pathEnd, end int, ok bool) {
 	if i < len(s) && s[i] == '.' {
-		return 0, 0, false // it may be a dot segment
+		return 0, 0, false // may be a dot segment
 	}
 	for {
 		for i < len(s) && is(s[i], plainPath) {
@@ -219,8 +217,8 @@ func scanClean(s string, i int) (pathEnd, end int, ok bool) {
 	}
 }
 
-// scanCleanQuery does for the query, whose "?" stands at mark, what scanClean
-// does for the path. An empty query is not canonical.
+// scanCleanQuery does the same as scanClean for the query, whose "?" is at mark. An
+// empty query is not canonical.
 func scanCleanQuery(s string, mark int) (pathEnd, end int, ok bool) {
 	i := mark + 1
 	for {
@@ -237,7 +235,7 @@ func scanCleanQuery(s string, mark int) (pathEnd, end int, ok bool) {
 	}
 }
 
-// cleanEscape reports whether s begins with an escape that stays as it is.
+// cleanEscape reports whether s starts with an escape that is kept as it is.
 func cleanEscape(s string) bool {
 	c, ok := unescape(s)
 	return ok && !is(c, unreserved) && !isLowerHex(s[1]) && !isLowerHex(s[2])
@@ -246,7 +244,7 @@ func cleanEscape(s string) bool {
 // isLowerHex reports whether a hex digit is a lower-case letter.
 func isLowerHex(c byte) bool { return c >= 'a' }
 
-// assemble does what extend does for a tail that needs work.
+// assemble does the same as extend for a tail that is not canonical.
 func assemble(u URL, head, tail string) (URL, bool) {
 	var stack [stackBuffer]byte
 	b := append(stack[:0], head...)
@@ -280,9 +278,9 @@ func assemble(u URL, head, tail string) (URL, bool) {
 	return u, true
 }
 
-// appendPath appends the path that s begins with, up to a "?" or "#" or the
-// end, and returns how much of s that was. The path in b begins at root, and b
-// ends in a slash. It gives up on line breaks and on what is not UTF-8.
+// appendPath appends the path at the start of s, up to a "?" or "#" or the end, and
+// returns its length in s. The path in b starts at root, and b ends in a slash. It
+// gives up on line breaks and invalid UTF-8.
 func appendPath(b []byte, root int, s string) (_ []byte, n int, ok bool) {
 	segment := len(b)
 	i := 0
@@ -313,8 +311,8 @@ func appendPath(b []byte, root int, s string) (_ []byte, n int, ok bool) {
 	}
 }
 
-// closeSegment resolves the segment of b that begins at segment if it is a dot
-// segment, and reports whether it was. b then ends in a slash.
+// closeSegment resolves the segment of b that starts at segment if it is a dot segment,
+// and reports whether it was. b then ends in a slash.
 func closeSegment(b []byte, root, segment int) (_ []byte, dots bool) {
 	switch n := len(b) - segment; {
 	case n == 1 && b[segment] == '.':
@@ -329,8 +327,7 @@ func closeSegment(b []byte, root, segment int) (_ []byte, dots bool) {
 	return b, false
 }
 
-// appendQuery appends "?" and the query that s is, up to a "#". An empty one
-// is left out.
+// appendQuery appends "?" and the query s, up to a "#". An empty query is omitted.
 func appendQuery(b []byte, s string) ([]byte, bool) {
 	mark := len(b)
 	b = append(b, '?')
@@ -355,8 +352,8 @@ func appendQuery(b []byte, s string) ([]byte, bool) {
 	return b, true
 }
 
-// appendOdd appends the canonical form of what s begins with: an escape, or a
-// character that needs one. It returns the width read, or 0 to give up.
+// appendOdd appends the canonical form of the start of s: an escape, or a character
+// that needs one. It returns the width read, or 0 to give up.
 func appendOdd(b []byte, s string) (_ []byte, width int) {
 	switch c := s[0]; {
 	case c == '%':
@@ -364,7 +361,7 @@ func appendOdd(b []byte, s string) (_ []byte, width int) {
 		switch {
 		case !ok:
 			return append(b, '%'), 1
-		case is(d, unreserved) && !(is(d, hexDigit) && endsInStray(b)):
+		case is(d, unreserved) && !(is(d, hexDigit) && endsInPartialEscape(b)):
 			return append(b, d), 3
 		}
 		return appendEscape(b, d), 3

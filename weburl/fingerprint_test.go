@@ -53,7 +53,7 @@ func TestSipHash(t *testing.T) {
 	}
 }
 
-// TestFingerprintKey proves that fingerprints follow URL and key.
+// TestFingerprintKey checks that fingerprints depend on URL and key.
 func TestFingerprintKey(t *testing.T) {
 	u, v := mustParse(t, "https://example.com/a"), mustParse(t, "https://example.com/b")
 	same := mustParse(t, "HTTPS://example.com:443/a#x")

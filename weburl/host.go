@@ -8,17 +8,16 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// The limits of DNS, and the longest decoded host that is looked at. The
-// conversion to ASCII is quadratic in the length of a label, and no name of
-// maxName bytes needs more to be written down.
+// The limits of DNS, and the longest decoded host that is processed. The conversion to
+// ASCII is quadratic in the length of a label, and no name of maxName bytes needs more.
 const (
 	maxName     = 253 // without the root dot
 	maxLabel    = 63
 	maxHostText = 4 * maxName
 )
 
-// domainToASCII is UTS #46 as the URL Standard asks for it: mapped for lookup,
-// not transitional, with hyphens and ASCII punctuation left to our own checks.
+// domainToASCII is UTS #46 as the URL Standard requires: mapped for lookup, not
+// transitional, with our own checks for hyphens and ASCII punctuation.
 var domainToASCII = idna.New(
 	idna.MapForLookup(),
 	idna.Transitional(false),
@@ -57,7 +56,7 @@ func decodeHost(p *parts) (string, *refusal) {
 	return "percent-encoding in the host decoded", nil
 }
 
-// hostToASCII brings a host name into lower-case ASCII.
+// hostToASCII converts a host name to lower-case ASCII.
 func hostToASCII(p *parts) (string, *refusal) {
 	if p.host[0] == '[' {
 		return "", nil
@@ -88,8 +87,7 @@ func hostToASCII(p *parts) (string, *refusal) {
 	return reason, nil
 }
 
-// needsIDNA reports whether a name has non-ASCII characters or labels that
-// claim to stand for some.
+// needsIDNA reports whether a name has non-ASCII characters or labels in Punycode.
 func needsIDNA(name string) bool {
 	if !isASCII(name) {
 		return true
@@ -111,14 +109,14 @@ func isASCII(s string) bool {
 	return true
 }
 
-// hasACE reports whether a label begins with "xn--" in any case.
+// hasACE reports whether a label starts with "xn--", ignoring case.
 func hasACE(label string) bool {
 	return len(label) >= 4 && strings.EqualFold(label[:4], "xn--")
 }
 
-// toASCII converts an international name, and refuses where the library is too
-// kind: labels that are half encoded, a last label "xn--" that it turns into
-// nothing, and names that would convert to yet another name the next time.
+// toASCII converts an international name, and refuses what the library wrongly accepts:
+// half encoded labels, a last label "xn--" that it drops, and names that would convert
+// to yet another name the next time.
 func toASCII(name string) (string, error) {
 	for label := range strings.SplitSeq(name, ".") {
 		if hasACE(label) && !isASCII(label) {
@@ -130,7 +128,7 @@ func toASCII(name string) (string, error) {
 		return "", err
 	}
 	if strings.HasSuffix(ascii, ".") {
-		// Behind a true root dot one more letter is a label of its own.
+		// After a true root dot one more letter is a separate label.
 		if longer, err := domainToASCII.ToASCII(name + "a"); err != nil || longer != ascii+"a" {
 			return "", errUnstable
 		}
@@ -145,7 +143,7 @@ func toASCII(name string) (string, error) {
 	return ascii, nil
 }
 
-// errUnstable says that a converted name does not stand for the same host.
+// errUnstable means that a converted name decodes to a different host.
 var errUnstable = errors.New("the Punycode form decodes to a different name")
 
 // hasForbidden reports whether a name has a byte that no domain name may
@@ -159,8 +157,8 @@ func hasForbidden(name string) bool {
 	return false
 }
 
-// dropRootDot removes one dot behind the name: with and without it, a name is
-// the same host and must have the same pace.
+// dropRootDot removes one trailing dot: with and without it, a name is the same host
+// and must have the same pace.
 func dropRootDot(p *parts) (string, *refusal) {
 	name, ok := strings.CutSuffix(p.host, ".")
 	if !ok {
@@ -170,7 +168,7 @@ func dropRootDot(p *parts) (string, *refusal) {
 	return "trailing dot removed from the host", nil
 }
 
-// checkName holds a host name to the limits of DNS.
+// checkName checks a host name against the limits of DNS.
 func checkName(p *parts) (string, *refusal) {
 	if p.host != "" && p.host[0] == '[' {
 		return "", nil

@@ -12,12 +12,11 @@ import (
 	"headway/internal/vectors"
 )
 
-// oracle is an independent reading of the URL Standard. "^" joined the path
+// oracle is an independent implementation of the URL Standard. "^" joined the path
 // percent-encode set after the library was written.
 var oracle = whatwg.NewParser(whatwg.WithPathPercentEncodeSet(whatwg.PathPercentEncodeSet.Set('^')))
 
-// ask returns the canonical form by way of the oracle, or "" if the link is
-// refused.
+// ask returns the canonical form according to the oracle, or "" if the link is refused.
 func ask(raw string, base URL) string {
 	var w *whatwg.Url
 	var err error
@@ -54,12 +53,11 @@ func ask(raw string, base URL) string {
 	return s
 }
 
-// oracleErrs reports whether raw may have a host that the oracle is known to
-// read wrongly: it takes brackets in brackets for an address, reads signs
-// before the numbers of one, takes a label for a number that only begins with
-// more digits than 64 bits hold, and treats punctuation next to international
-// labels, and half encoded or empty "xn--" labels, in its own way. TestCorners
-// says what is right.
+// oracleErrs reports whether raw may have a host that the oracle is known to read
+// wrongly: it accepts nested brackets as an address, and signs before its numbers; it
+// reads a label as a number that only starts with more digits than 64 bits hold; and it
+// handles punctuation next to international labels, and half encoded or empty "xn--"
+// labels, differently. TestCorners says what is right.
 func oracleErrs(raw string) bool {
 	raw = dropBreaks(raw)
 	lower := strings.ToLower(raw)
@@ -71,8 +69,7 @@ func oracleErrs(raw string) bool {
 	return !isASCII(raw) || manyDigits.MatchString(raw) || highEscape.MatchString(raw) || len(raw) > maxHostText
 }
 
-// highEscape finds escaped bytes that are not ASCII, manyDigits what may be
-// above 64 bits.
+// highEscape finds escaped non-ASCII bytes, manyDigits numbers that may exceed 64 bits.
 var (
 	highEscape = regexp.MustCompile(`%[89a-fA-F][0-9a-fA-F]`)
 	manyDigits = regexp.MustCompile(`[0-9a-fA-F]{16}`)
@@ -98,7 +95,7 @@ func hostOf(s string) string {
 	return s[:start+strings.IndexByte(s[start:], '/')]
 }
 
-// fuzzSeeds adds the inputs of the vectors and some corners beside them.
+// fuzzSeeds adds the inputs of the vectors and further corner cases.
 func fuzzSeeds(f *testing.F) {
 	for _, r := range vectors.Rows[row](f, "urls.json") {
 		base := ""
@@ -119,7 +116,7 @@ func fuzzSeeds(f *testing.F) {
 	}
 }
 
-// corners are inputs that some parser gets wrong.
+// corners are inputs that some parsers get wrong.
 var corners = []string{
 	"/a/%2%65", "/%%34%31", "/%%341", "/%2%", "?%2%65", "/a^b", "/a%5eb",
 	"http://1.2.3/", "http://0x7f.1/", "http://256/", "http://1.2.3.-4/", "http://a.+4/", "http://0x/",
@@ -146,14 +143,13 @@ func FuzzOracle(f *testing.F) {
 			return
 		}
 		if !base.IsZero() && ask(base.String(), URL{}) != base.String() {
-			return // the oracle errs on the base already
+			return // the oracle is already wrong about the base
 		}
 		sameAsOracle(t, raw, base)
 	})
 }
 
-// FuzzFastEqualsSlow holds the fast path to what read decides, for absolute
-// and relative links.
+// FuzzFastEqualsSlow compares the fast path with read, for absolute and relative links.
 func FuzzFastEqualsSlow(f *testing.F) {
 	fuzzSeeds(f)
 	f.Fuzz(func(t *testing.T, raw, rawBase string) {
@@ -174,7 +170,7 @@ func FuzzFastEqualsSlow(f *testing.F) {
 	})
 }
 
-// FuzzRoundTrip holds every URL to the promises of the type.
+// FuzzRoundTrip checks the guarantees of the type for every URL.
 func FuzzRoundTrip(f *testing.F) {
 	fuzzSeeds(f)
 	f.Fuzz(func(t *testing.T, raw, rawBase string) {

@@ -6,15 +6,14 @@ import (
 	"unsafe"
 )
 
-// maxInput bounds the text that is worked on, without its fragment. It leaves
-// room for a canonical URL of MaxLength bytes written entirely in escapes.
+// maxInput limits the input, without its fragment. It leaves room for a canonical URL of
+// MaxLength bytes written entirely in escapes.
 const maxInput = 4 * MaxLength
 
 // Parse reads an absolute URL and returns its canonical form, or an [*Error].
 //
-// A text that is canonical already is kept as it is, without a copy. A URL
-// that outlives a larger text it was cut out of should be kept as its
-// [URL.Clone].
+// A canonical text is not copied. Use [URL.Clone] for a URL that outlives a larger text
+// it was cut out of.
 func Parse(raw string) (URL, error) {
 	if u, ok := parseFast(raw); ok {
 		return u, nil
@@ -22,9 +21,9 @@ func Parse(raw string) (URL, error) {
 	return read(raw, URL{}, nil)
 }
 
-// Resolve reads ref as it stands in a document at u: an absolute or a relative
-// link. On the zero URL it reads absolute links only. The result, be it URL or
-// error, never shares memory with ref; it may share u's.
+// Resolve reads ref, an absolute or relative link in a document at u. On the zero URL it
+// reads only absolute links. The result, URL or error, never shares memory with ref; it
+// may share u's.
 func (u URL) Resolve(ref string) (URL, error) {
 	if r, ok := resolveFast(u, ref); ok {
 		return r, nil
@@ -32,15 +31,14 @@ func (u URL) Resolve(ref string) (URL, error) {
 	return read(ref, u, nil)
 }
 
-// ResolveBytes is [URL.Resolve] for a link that still lies in a buffer; the
-// buffer may be reused as soon as it returns.
+// ResolveBytes is [URL.Resolve] for a link in a buffer; the buffer may be reused as soon
+// as it returns.
 func (u URL) ResolveBytes(ref []byte) (URL, error) {
 	return u.Resolve(unsafe.String(unsafe.SliceData(ref), len(ref)))
 }
 
-// read brings any text into canonical form, one rule at a time. It is the
-// meaning of Parse, Resolve and Explain; the fast path is only quicker. The
-// result shares no memory with raw.
+// read normalises any text, one rule at a time. It defines Parse, Resolve and Explain;
+// the fast path is only faster. The result shares no memory with raw.
 func read(raw string, base URL, t *trace) (URL, error) {
 	text, err := absolute(raw, base, t)
 	if err != nil {
@@ -59,15 +57,14 @@ func read(raw string, base URL, t *trace) (URL, error) {
 	return p.url(raw)
 }
 
-// absolute returns the text of a link that begins with "http://" or "https://"
-// and has everything else that a base lends it. What follows the scheme is not
-// looked into yet.
+// absolute returns the text of a link that starts with "http://" or "https://", completed
+// from base where needed. What follows the scheme is not checked yet.
 func absolute(raw string, base URL, t *trace) (string, error) {
 	text := trimBlanks(raw)
 	t.noteText("surrounding whitespace removed", text)
 
 	if hash := strings.IndexByte(text, '#'); hash > maxInput || hash < 0 && len(text) > maxInput {
-		// The scheme of a long text is worth a look: an embedded image is a
+		// Check the scheme even of a text that is too long: an embedded image is a
 		// data: link, not a long URL.
 		if scheme, _, ok := cutScheme(dropBreaks(text[:maxInput])); ok && !isWeb(scheme) {
 			return "", refuseScheme(scheme, raw)
@@ -109,16 +106,16 @@ func absolute(raw string, base URL, t *trace) (string, error) {
 		text = scheme + "://" + strings.TrimLeft(rest, "/") + tail
 		t.noteText("slashes after the scheme normalised to two", text)
 	default:
-		// A relative link, or the old form "https:next" which a base of the
-		// same scheme turns into one.
+		// A relative link, or the old form "https:next", which is relative to a base of
+		// the same scheme.
 		text = base.Host() + relativePath(rest, tail, base) + tail
 		t.noteText("resolved against the base", text)
 	}
 	return text, nil
 }
 
-// relativePath returns the path, and where the link has neither path nor query
-// the query too, of a relative link.
+// relativePath returns the path of a relative link, and also the query if the link has
+// neither.
 func relativePath(path, tail string, base URL) string {
 	switch {
 	case strings.HasPrefix(path, "/"):
@@ -144,8 +141,7 @@ func trimBlanks(text string) string {
 	return text
 }
 
-// dropBreaks removes tabs and line breaks, which documents put into long
-// links to wrap them.
+// dropBreaks removes tabs and line breaks, which documents use to wrap long links.
 func dropBreaks(text string) string {
 	if !strings.ContainsAny(text, "\t\n\r") {
 		return text
@@ -170,12 +166,12 @@ func cutScheme(text string) (scheme, rest string, ok bool) {
 	return "", text, false
 }
 
-// isWeb reports whether a scheme is one that is crawled.
+// isWeb reports whether a scheme is crawled.
 func isWeb(scheme string) bool {
 	return strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
 }
 
-// refuseScheme makes the error for a scheme that is not crawled.
+// refuseScheme returns the error for a scheme that is not crawled.
 func refuseScheme(scheme, raw string) *Error {
 	return refuse(BadScheme, "scheme "+scheme[:min(len(scheme), maxQuoted)]+" is not http or https", raw)
 }

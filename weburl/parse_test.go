@@ -5,16 +5,16 @@ import (
 	"testing"
 )
 
-// TestCorners holds what the vectors leave open and other parsers get wrong.
-// Where the rule is the standard's, Node's URL parser agrees, except for labels
-// that encode only ASCII, which UTS #46 has refused since version 15.1.
+// TestCorners tests what the vectors leave open and other parsers get wrong. Where the
+// rule comes from the standard, Node's URL parser agrees, except for labels that encode
+// only ASCII, which UTS #46 has refused since version 15.1.
 func TestCorners(t *testing.T) {
 	const base = "https://site.test/docs/guide/page?x=1"
 	tests := []struct {
 		name, raw, base, want string
 		code                  Code
 	}{
-		// Decoding must not build new escapes or dot segments.
+		// Decoding must not create new escapes or dot segments.
 		{name: "decoded digit would complete an escape", raw: "https://a.test/x/%2%65", want: "https://a.test/x/%2%65"},
 		{name: "decoded digits behind a stray percent sign", raw: "https://a.test/%%34%31", want: "https://a.test/%%341"},
 		{name: "decoded digit before a literal one", raw: "https://a.test/%%341", want: "https://a.test/%%341"},

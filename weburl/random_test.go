@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// tokens are what links, good and odd ones, are made of.
+// tokens are the parts of random links, valid and unusual.
 var tokens = []string{
 	"http", "https", "HTTP", "hTTps", "ftp", "mailto:", "javascript:", "data:", "://", "://",
 	":", ":", "/", "/", "//", "//", "///", `\`, `\\`, "?", "?", "#", "@", "|", "|",
@@ -20,7 +20,7 @@ var tokens = []string{
 	"b\u00fccher", "\u00df", "\u00e9", "\u3002", "\uff0e", "\uff11", "\u00ad", "\u200d", "\U0001f989", "\ufffd", "\u0338", "\u2260", "\xff",
 }
 
-// randomLink puts tokens together so that about half of the links are valid.
+// randomLink combines tokens so that about half of the links are valid.
 func randomLink(rng *rand.Rand) string {
 	var b strings.Builder
 	add := func(most int) {
@@ -42,8 +42,8 @@ func randomLink(rng *rand.Rand) string {
 	return b.String()
 }
 
-// TestRandomLinks holds all readings of a link to each other: fast path,
-// reference, explanation, and the oracle where the link is valid UTF-8.
+// TestRandomLinks compares all ways to read a link: fast path, reference, explanation, and
+// the oracle if the link is valid UTF-8.
 func TestRandomLinks(t *testing.T) {
 	const links, seed = 20_000, 1
 	rng := rand.New(rand.NewPCG(seed, seed))

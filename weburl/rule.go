@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// parts is an absolute http or https link, cut where the URL Standard cuts it.
-// A part keeps its mark, because an empty query and none are different links
-// until a rule says otherwise.
+// parts is an absolute http or https link, split as in the URL Standard. A part keeps
+// its delimiter, because an empty query and none are different links until a rule
+// changes that.
 type parts struct {
 	scheme      string
 	credentials string // with the "@"
@@ -18,7 +18,7 @@ type parts struct {
 	fragment    string // with the "#"
 }
 
-// cut takes apart the text that absolute returns.
+// cut splits the text that absolute returns.
 func cut(text string) (p parts) {
 	p.scheme, text, _ = strings.Cut(text, "://")
 	if i := strings.IndexByte(text, '#'); i >= 0 {
@@ -40,7 +40,7 @@ func cut(text string) (p parts) {
 	return p
 }
 
-// portMark returns where the first colon outside brackets stands, or -1.
+// portMark returns the position of the first colon outside brackets, or -1.
 func portMark(authority string) int {
 	inside := false
 	for i := range len(authority) {
@@ -63,7 +63,7 @@ func (p *parts) join() string {
 	return p.scheme + "://" + p.credentials + p.host + p.port + p.path + p.query + p.fragment
 }
 
-// url makes the URL once all rules have been applied. raw is for the error.
+// url returns the URL after all rules were applied. raw is for the error.
 func (p *parts) url(raw string) (URL, error) {
 	var b strings.Builder
 	n := len(p.scheme) + len("://") + len(p.host) + len(p.port) + len(p.path) + len(p.query)
@@ -86,17 +86,17 @@ func (p *parts) url(raw string) (URL, error) {
 	return u, nil
 }
 
-// refusal is why a rule rejects a link.
+// refusal is why a rule refuses a link.
 type refusal struct {
 	code   Code
 	detail string
 }
 
-// rules bring an absolute link into canonical form. The order matters: each
-// rule sees what the earlier ones left, hosts are judged before ports, and the
-// fragment goes last, so that every text in between is still the same link.
+// rules normalise an absolute link. The order matters: each rule sees the result of the
+// earlier ones, hosts are checked before ports, and the fragment is removed last, so
+// that every intermediate text is still the same link.
 //
-// A rule returns the reason of the change it made, or "" if it made none.
+// A rule returns the reason for its change, or "" if it changed nothing.
 var rules = []func(*parts) (reason string, _ *refusal){
 	dropCredentials,
 	decodeHost,
@@ -190,7 +190,7 @@ func dropFragment(p *parts) (string, *refusal) {
 	return "fragment removed: it is not sent to servers", nil
 }
 
-// defaultPort returns the port of a scheme.
+// defaultPort returns the default port of a scheme.
 func defaultPort(scheme string) uint16 {
 	if scheme == "http" {
 		return portHTTP
@@ -207,9 +207,9 @@ func portNumber(digits string) uint16 {
 	return n
 }
 
-// removeDots resolves "." and ".." segments, escaped dots included, in a path
-// that begins with a slash. It never climbs above the root, and a dot segment
-// at the end leaves a slash.
+// removeDots resolves "." and ".." segments, including escaped dots, in a path that
+// starts with a slash. It never goes above the root, and a dot segment at the end leaves
+// a slash.
 func removeDots(path string) string {
 	var kept []string
 	segments := strings.Split(path[1:], "/")

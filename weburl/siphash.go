@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// SipHash-2-4 (Aumasson and Bernstein, 2012), written here because a few lines
-// of arithmetic are not worth a dependency. The four words of state are passed
-// one by one: as a struct they would not stay in registers.
+// SipHash-2-4 (Aumasson and Bernstein, 2012), implemented here because a few lines of
+// arithmetic are not worth a dependency. The four words of state are passed separately:
+// in a struct they would not stay in registers.
 
 // sipHash64 returns the 64-bit hash of s.
 func sipHash64(k Key, s string) uint64 {
@@ -27,7 +27,7 @@ func sipHash128(k Key, s string) (lo, hi uint64) {
 	return lo, v0 ^ v1 ^ v2 ^ v3
 }
 
-// sipInit returns the state that a key begins with.
+// sipInit returns the initial state for a key.
 func sipInit(k Key) (v0, v1, v2, v3 uint64) {
 	k0, k1 := binary.LittleEndian.Uint64(k[:8]), binary.LittleEndian.Uint64(k[8:])
 	return k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573
@@ -53,7 +53,7 @@ func sipAbsorb(v0, v1, v2, v3 uint64, s string) (_, _, _, _ uint64) {
 	return v0 ^ last, v1, v2, v3
 }
 
-// sipFinish makes the state ready for output.
+// sipFinish finalises the state.
 func sipFinish(v0, v1, v2, v3 uint64) (_, _, _, _ uint64) {
 	for range 4 {
 		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)

@@ -12,18 +12,17 @@ const (
 	portHTTPS = 443
 )
 
-// URL is an absolute http or https URL in canonical form. It is a value: copy
-// it, compare it with ==, use it as a map key. The zero URL is invalid and all
-// its methods answer with zero values.
+// URL is an absolute http or https URL in canonical form. It is a value: copy it,
+// compare it with ==, use it as a map key. The zero URL is invalid and all its methods
+// return zero values.
 //
-// The numbers are derived from the string, so equal strings mean equal URLs;
-// they are kept because host, path and query are asked for far more often than
-// a URL is parsed.
+// The numbers are derived from the string, so equal strings mean equal URLs; they are
+// kept because host, path and query are needed far more often than a URL is parsed.
 type URL struct {
 	s string
-	// hostEnd is where the host name ends (an IPv6 address with its bracket),
-	// pathStart where scheme, host and port end and the path begins, and
-	// pathEnd where the path ends: at the "?" or at the end of s.
+	// hostEnd is the end of the host name (an IPv6 address with its bracket), pathStart
+	// the end of scheme, host and port, and pathEnd the end of the path: the "?" or the
+	// end of s.
 	hostEnd, pathStart, pathEnd uint16
 	port                        uint16 // effective port
 }
@@ -31,7 +30,7 @@ type URL struct {
 // String returns the canonical form, or "" for the zero URL.
 func (u URL) String() string { return u.s }
 
-// IsZero reports whether u is the zero URL, which is not a URL.
+// IsZero reports whether u is the zero URL, which is invalid.
 func (u URL) IsZero() bool { return u.s == "" }
 
 // Scheme returns "http" or "https".
@@ -50,15 +49,14 @@ func (u URL) Hostname() string {
 	return name
 }
 
-// Port returns the port a connection goes to: the one written in the URL, or
-// 80 and 443 by scheme.
+// Port returns the effective port: the one in the URL, or 80 or 443 by scheme.
 func (u URL) Port() uint16 { return u.port }
 
 // Host returns scheme, host and port as in "https://example.com" or
 // "http://example.com:8080": the key of pace, hold and robots.txt.
 func (u URL) Host() string { return u.s[:u.pathStart] }
 
-// Path returns the path as sent to the server; it begins with "/".
+// Path returns the path as sent to the server; it starts with "/".
 func (u URL) Path() string { return u.s[u.pathStart:u.pathEnd] }
 
 // Query returns what follows the "?" as sent to the server, or "".
@@ -69,11 +67,11 @@ func (u URL) Query() string {
 	return u.s[u.pathEnd+1:]
 }
 
-// PathQuery returns path and query as they stand in the request line.
+// PathQuery returns path and query as in the request line.
 func (u URL) PathQuery() string { return u.s[u.pathStart:] }
 
-// Clone returns u with its own copy of the string, for a URL that outlives the
-// larger text it was parsed from; see [Parse].
+// Clone returns u with its own copy of the string, for a URL that outlives the larger
+// text it was parsed from; see [Parse].
 func (u URL) Clone() URL {
 	u.s = strings.Clone(u.s)
 	return u
@@ -109,5 +107,5 @@ func (u URL) schemeLen() int {
 	}
 }
 
-// hostStart returns where the host name begins in a URL that is not zero.
+// hostStart returns where the host name starts in a URL that is not zero.
 func (u URL) hostStart() int { return u.schemeLen() + len("://") }

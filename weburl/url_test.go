@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// checkURL holds a valid URL to the promises of the type.
+// checkURL checks the guarantees of the type for a valid URL.
 func checkURL(t *testing.T, u URL) {
 	t.Helper()
 	s := u.String()
@@ -52,8 +52,8 @@ func checkURL(t *testing.T, u URL) {
 	}
 }
 
-// resolvable returns path and query in a form that is a relative reference
-// even where the path begins with two slashes.
+// resolvable returns path and query in a form that is a relative reference even if the
+// path starts with two slashes.
 func (u URL) resolvable() string {
 	if strings.HasPrefix(u.Path(), "//") {
 		return "/." + u.PathQuery()
@@ -143,8 +143,8 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// TestValue holds URL to being a small comparable value: its size is part of
-// what a waiting URL costs.
+// TestValue checks that URL is a small comparable value: its size is part of the cost
+// of a waiting URL.
 func TestValue(t *testing.T) {
 	if size := unsafe.Sizeof(URL{}); size > 24 {
 		t.Errorf("a URL takes %d bytes, want at most 24", size)
@@ -160,8 +160,8 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// TestMemory proves that a resolved URL does not hold on to the link it was
-// made of, so that callers may reuse their buffers.
+// TestMemory checks that a resolved URL does not keep its link in memory, so that
+// callers may reuse their buffers.
 func TestMemory(t *testing.T) {
 	base := mustParse(t, relativeBase)
 	for _, ref := range append(append([]string{}, typical...), relative...) {

@@ -15,24 +15,24 @@ import (
 	"headway/lab"
 )
 
-// crawlTime bounds one crawl.
+// crawlTime limits one crawl.
 const crawlTime = 5 * time.Minute
 
 // lookEvery is how often a crawler's open files are counted.
 const lookEvery = 50 * time.Millisecond
 
-// result is what one crawl cost and what the lab saw of it.
+// result is the cost of one crawl and what the lab counted.
 type result struct {
 	wall  time.Duration // from start to exit of the process
 	cpu   time.Duration // user and system
 	rss   int64         // peak, bytes
-	files int           // peak of open descriptors
+	files int           // peak of open file descriptors
 	stats lab.Stats
-	fault string // how it ended, unless well
+	fault string // how it failed, "" if it did not
 }
 
-// crawl runs one crawler against a lab that counts from zero. A crawler that
-// fails or takes too long is a result, too.
+// crawl runs one crawler against a lab with reset counters. A crawler that fails or takes
+// too long is a result, too.
 func (b *bench) crawl(ctx context.Context, l *webLab, c crawler, state string, args []string) (result, error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return result{}, err
@@ -42,11 +42,11 @@ func (b *bench) crawl(ctx context.Context, l *webLab, c crawler, state string, a
 	}
 	limited, cancel := context.WithTimeout(ctx, crawlTime)
 	defer cancel()
-	cmd := exec.CommandContext(limited, b.binary(c.name), args...) //nolint:gosec // what we built
+	cmd := exec.CommandContext(limited, b.binary(c.name), args...) //nolint:gosec // our own binary
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Dir = state
-	// Nothing of this machine's: no settings, no saved contact, and what was
-	// learned of hosts begins empty in each round.
+	// Isolated from this machine: no settings, no saved contact, and what was learned
+	// about hosts is empty at the start of each round.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + state, "XDG_STATE_HOME=" + state, "XDG_CONFIG_HOME=" + state}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -84,8 +84,8 @@ func tail(s string) string {
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
-// watchFiles counts the open files of a process until the function it returns
-// is called, which gives the most there were.
+// watchFiles counts the open files of a process until the returned function is called,
+// which returns the maximum.
 func watchFiles(pid int) func() int {
 	stop, most := make(chan struct{}), make(chan int)
 	go func() {
@@ -93,7 +93,7 @@ func watchFiles(pid int) func() int {
 		defer tick.Stop()
 		peak := 0
 		for {
-			if entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)); err == nil { // else it has just ended
+			if entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)); err == nil { // otherwise the process has just ended
 				peak = max(peak, len(entries))
 			}
 			select {

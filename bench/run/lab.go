@@ -18,20 +18,20 @@ import (
 	"headway/lab"
 )
 
-// labStart bounds how long a lab may take to answer.
+// labStart limits how long a lab may take to start.
 const labStart = 20 * time.Second
 
-// labStop bounds how long it may take to end.
+// labStop limits how long it may take to stop.
 const labStop = 5 * time.Second
 
-// webLab is a lab that runs as a process of its own, as crawled sites do.
+// webLab is a lab in a separate process, as crawled sites are.
 type webLab struct {
 	cmd  *exec.Cmd
 	done chan error
 	port int
 }
 
-// startLab starts a lab on a free port and waits until it answers.
+// startLab starts a lab on a free port and waits until it responds.
 func startLab(ctx context.Context, binary string, flags []string, stderr io.Writer) (*webLab, error) {
 	port, err := freePort(ctx)
 	if err != nil {
@@ -46,13 +46,13 @@ func startLab(ctx context.Context, binary string, flags []string, stderr io.Writ
 	}
 	go func() { l.done <- l.cmd.Wait() }()
 	if err := l.ready(ctx); err != nil {
-		_ = l.stop() // the reason counts
+		_ = l.stop() // report the reason, not this error
 		return nil, fmt.Errorf("start lab: %w", err)
 	}
 	return l, nil
 }
 
-// freePort asks the system for a port that is free on all of the loopback.
+// freePort returns a port that is free on all loopback addresses.
 func freePort(ctx context.Context) (int, error) {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp4", "0.0.0.0:0")
 	if err != nil {
@@ -62,7 +62,7 @@ func freePort(ctx context.Context) (int, error) {
 	return ln.Addr().(*net.TCPAddr).Port, nil
 }
 
-// ready waits until the lab answers.
+// ready waits until the lab responds.
 func (l *webLab) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, labStart)
 	defer cancel()
@@ -84,7 +84,7 @@ func (l *webLab) ready(ctx context.Context) error {
 	}
 }
 
-// stop ends the lab and waits for it.
+// stop stops the lab and waits for it.
 func (l *webLab) stop() error {
 	if err := l.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("stop lab: %w", err)
@@ -101,7 +101,7 @@ func (l *webLab) stop() error {
 	}
 }
 
-// ask asks the lab over a control path and hands the answer to read.
+// ask requests a control path of the lab and passes the response to read.
 func (l *webLab) ask(ctx context.Context, question string, read func(io.Reader) error) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/__lab/%s", l.port, question), nil)
 	if err != nil {
@@ -133,7 +133,7 @@ func (l *webLab) writeSeeds(ctx context.Context, name string) error {
 	})
 }
 
-// stats reads what the lab counted since the last reset.
+// stats reads the lab's counters since the last reset.
 func (l *webLab) stats(ctx context.Context) (s lab.Stats, err error) {
 	err = l.ask(ctx, "stats?summary=1", func(r io.Reader) error { return json.NewDecoder(r).Decode(&s) })
 	return s, err

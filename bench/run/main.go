@@ -1,17 +1,16 @@
 //go:build linux
 
-// Command run measures Headway beside its yardsticks: the same lab, the same
-// machine, one after the other in turn, medians, and what the web servers saw.
+// Command run compares Headway with its yardsticks: the same lab and machine, in turn,
+// with medians, and what the web servers counted.
 //
-// A rate says more about the machine than about a crawler; a ratio to a
-// yardstick that ran a moment before and after does not. bare is the least a Go
-// crawler can do and the denominator of S1 and S2; in S3 and S4 it is the ideal
-// schedule, which no machine changes. reference is the least that schedules
-// politely, colly a peer.
+// A rate says more about the machine than about a crawler; a ratio to a yardstick that
+// ran just before and after does not. bare is a minimal Go crawler and the denominator of
+// S1 and S2; in S3 and S4 the denominator is the ideal schedule, which does not depend on
+// the machine. reference is a minimal polite scheduler, colly a peer.
 //
 //	go run ./bench/run -scenarios S1,S3 -rounds 3
 //
-// Everything it starts is on the loopback and ends with it.
+// Everything it starts runs on loopback and ends with it.
 package main
 
 import (
@@ -31,8 +30,8 @@ import (
 )
 
 func main() {
-	// Children are told to die with the thread that started them, so that
-	// thread has to live as long as we do.
+	// Children die with the thread that started them, so that thread has to live
+	// as long as we do.
 	runtime.LockOSThread()
 	var b bench
 	flag.StringVar(&b.headway, "headway", "bin/headway", "the `binary` that crawls and serves the lab")
@@ -95,7 +94,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		if len(b.scenarios) > 0 && !slices.Contains(b.scenarios, s.name) {
 			continue
 		}
-		if err := b.measure(ctx, b.beside(&s)); err != nil {
+		if err := b.measure(ctx, b.withBefore(&s)); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
@@ -118,7 +117,7 @@ func (b *bench) build(ctx context.Context) error {
 	return nil
 }
 
-// binary is where a crawler's program is.
+// binary returns the path of a crawler's program.
 func (b *bench) binary(crawler string) string {
 	switch {
 	case strings.HasPrefix(crawler, before):
@@ -129,12 +128,12 @@ func (b *bench) binary(crawler string) string {
 	return filepath.Join(b.temp, crawler)
 }
 
-// before begins the names of crawlers of the other binary.
+// before is the name prefix of crawlers run with the other binary.
 const before = "before: "
 
-// beside is the scenario with each crawl of Headway also by the other binary, if there is
-// one.
-func (b *bench) beside(s *scenario) *scenario {
+// withBefore returns the scenario with each Headway crawl also run with the other binary, if
+// there is one.
+func (b *bench) withBefore(s *scenario) *scenario {
 	if b.before == "" {
 		return s
 	}
@@ -150,7 +149,7 @@ func (b *bench) beside(s *scenario) *scenario {
 	return &both
 }
 
-// wants tells whether a crawler was asked for.
+// wants reports whether a crawler was selected.
 func (b *bench) wants(c crawler) bool {
 	if len(b.crawlers) > 0 {
 		return slices.Contains(b.crawlers, strings.TrimPrefix(c.name, before))

@@ -12,7 +12,7 @@ import (
 	"headway/lab"
 )
 
-// seen is a crawl of 100 pages in so many seconds.
+// seen is a result of 100 pages in this many seconds.
 func seen(seconds float64) result {
 	r := result{wall: time.Duration(seconds * float64(time.Second)), cpu: 50 * time.Millisecond, rss: 20 << 20, files: 12}
 	r.stats = lab.Stats{Pages: 101, GapP01MS: 3, Total: lab.HostStats{UniquePages: 100, PageAnswers: 102, TooMany: 4, MaxConcurrent: 2, BeforeRobots: 5, NofollowHits: 1}}
@@ -47,7 +47,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestScenarios keeps the crawlers of each scenario apart and the names known.
+// TestScenarios checks that crawlers of a scenario have distinct, known names.
 func TestScenarios(t *testing.T) {
 	for _, s := range scenarios {
 		names := map[string]bool{}
@@ -64,12 +64,12 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestBeside runs each crawl of Headway by the other binary, too, right after it.
-func TestBeside(t *testing.T) {
+// TestWithBefore checks that each Headway crawl is also run with the other binary.
+func TestWithBefore(t *testing.T) {
 	s := &scenario{name: "S0", crawlers: []crawler{{name: "bare"}, {name: "headway"}, {name: "headway again"}}}
 	b := bench{headway: "new", before: "old"}
 	var runs []string
-	for _, c := range b.beside(s).crawlers {
+	for _, c := range b.withBefore(s).crawlers {
 		if c.name != "bare" {
 			runs = append(runs, c.name+" by "+b.binary(c.name))
 		}
@@ -78,7 +78,7 @@ func TestBeside(t *testing.T) {
 	if !slices.Equal(runs, want) {
 		t.Errorf("runs %q", runs)
 	}
-	if alone := (&bench{headway: "new"}).beside(s); len(alone.crawlers) != len(s.crawlers) {
+	if alone := (&bench{headway: "new"}).withBefore(s); len(alone.crawlers) != len(s.crawlers) {
 		t.Errorf("%d crawlers without another binary", len(alone.crawlers))
 	}
 }

@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// scenario is one web and the crawlers that are sent there, in turn.
+// scenario is one lab and the crawlers run against it, in turn.
 type scenario struct {
 	name     string
 	about    string
 	lab      []string      // flags of `headway lab up`
-	ideal    time.Duration // the shortest time any polite crawler needs; 0: as fast as bare
+	ideal    time.Duration // the shortest time of any polite crawler; 0 means: compare with bare
 	crawlers []crawler
 }
 
-// crawler is one program and how it is asked to crawl.
+// crawler is one program and its arguments.
 type crawler struct {
 	name string
 	peer bool
 	args func(place) []string
 }
 
-// place is where a crawler finds its work and leaves its results.
+// place is where a crawler finds its input and writes its results.
 type place struct {
 	seeds string // file
 	port  int    // of the lab
 	dir   string // of the crawl
 }
 
-// farm is a lab of equal hosts. Every part of a page is named, so that figures
-// stay comparable when the lab's defaults change.
+// farm is a lab of equal hosts. All page settings are explicit, so that results stay
+// comparable when the lab's defaults change.
 func farm(hosts, pages, minKB, maxKB int, more ...string) []string {
 	return append([]string{
 		"--hosts", strconv.Itoa(hosts), "--pages", strconv.Itoa(pages), "--min-kb", strconv.Itoa(minKB), "--max-kb", strconv.Itoa(maxKB),
@@ -41,21 +41,21 @@ func farm(hosts, pages, minKB, maxKB int, more ...string) []string {
 	}, more...)
 }
 
-// yardstick is a crawler that takes a file of seeds and flags of its own.
+// yardstick is a crawler that takes a file of seeds and its own flags.
 func yardstick(name string, flags ...string) crawler {
 	return crawler{name: name, args: func(p place) []string { return append([]string{"-seeds", p.seeds}, flags...) }}
 }
 
-// peer is a crawler that others wrote. Some take many times longer than all
-// yardsticks together, so they run only when asked for.
+// peer is a third-party crawler. Some take many times longer than all yardsticks
+// together, so they run only when selected.
 func peer(name string, flags ...string) crawler {
 	c := yardstick(name, flags...)
 	c.peer = true
 	return c
 }
 
-// headway crawls the seeds into a folder of its own. Several crawlers of this
-// kind in one scenario share what was learned of hosts, and nothing else.
+// headway crawls the seeds into its own folder. Headway crawls of one scenario share
+// only what was learned about hosts.
 func headway(name string, flags ...string) crawler {
 	return crawler{name: name, args: func(p place) []string {
 		return append([]string{

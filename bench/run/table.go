@@ -52,7 +52,7 @@ func printTable(w io.Writer, s *scenario, results map[string][]result) error {
 	return printFaults(w, s, results)
 }
 
-// printFaults names the runs that did not end well: their figures mean little.
+// printFaults lists the runs that failed: their numbers mean little.
 func printFaults(w io.Writer, s *scenario, results map[string][]result) error {
 	for _, c := range s.crawlers {
 		for i, r := range results[c.name] {
@@ -67,7 +67,7 @@ func printFaults(w io.Writer, s *scenario, results map[string][]result) error {
 	return nil
 }
 
-// ratioName says what the ratio of a scenario is to.
+// ratioName names the denominator of a scenario's ratio.
 func ratioName(s *scenario) string {
 	if s.ideal > 0 {
 		return "of ideal"
@@ -95,10 +95,10 @@ func rudeness(r result) float64 {
 	return float64(t.RobotsViolations + t.BeforeRobots + t.Robots5xxIgnored + t.NofollowHits + t.InsideRetryAfter)
 }
 
-// cpuPerPage is in seconds per 1,000 pages.
+// cpuPerPage returns CPU seconds per 1,000 pages.
 func cpuPerPage(r result) float64 { return 1000 * r.cpu.Seconds() / max(1, pages(r)) }
 
-// all lists what of returns for each result, so that the spread can be seen.
+// all lists the values of all results, to show the spread.
 func all(list []result, of func(result) float64) string {
 	values := make([]string, len(list))
 	for i, r := range list {
@@ -107,7 +107,7 @@ func all(list []result, of func(result) float64) string {
 	return strings.Join(values, ", ")
 }
 
-// median is the middle of what of returns for each result.
+// median returns the median of the values.
 func median(list []result, of func(result) float64) float64 {
 	values := make([]float64, len(list))
 	for i, r := range list {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// special is a block of addresses that no public web server lives on.
+// special is a block of addresses that no public web server uses.
 type special struct {
 	prefix netip.Prefix
 	why    string
 }
 
-// specials is the table: the IANA special-purpose registries, multicast and
-// reserved space, and single addresses that cloud hosts answer on. IPv6 outside
-// globalUnicast is closed anyway; the blocks there are listed for their reason.
-// Transition forms are closed whole, whatever IPv4 address they carry.
+// specials are the non-public blocks: the IANA special-purpose registries, multicast
+// and reserved space, and single addresses used by cloud hosts. IPv6 outside
+// globalUnicast is refused anyway; its blocks are listed for their reason. Transition
+// addresses are refused entirely, whatever IPv4 address they embed.
 var specials = []special{
 	{netip.MustParsePrefix("0.0.0.0/8"), "this network"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private"},
@@ -61,9 +61,9 @@ var specials = []special{
 	{netip.MustParsePrefix("ff00::/8"), "multicast"},
 }
 
-// exacts are addresses that give whoever reaches them the keys of a machine or of
-// an account: link-local ones, and those where clouds serve metadata. They open
-// only by their exact address.
+// exacts are addresses that can expose the credentials of a machine or an account:
+// link-local ones, and cloud metadata services. They can only be allowed by their
+// exact address.
 var exacts = []special{
 	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"},
 	{netip.MustParsePrefix("fe80::/10"), "link-local"},
@@ -74,15 +74,15 @@ var exacts = []special{
 	{netip.MustParsePrefix("fd20:ce::254/128"), "cloud metadata"},
 }
 
-// exactOnly says why an address opens only by itself, or "". An IPv4 address that an
-// IPv6 address carries counts as well.
+// exactOnly says why an address can only be allowed by its exact address, or "". IPv4
+// addresses embedded in an IPv6 address are checked as well.
 func exactOnly(a netip.Addr) string {
 	for _, s := range exacts {
 		if s.prefix.Contains(a) {
 			return s.why
 		}
 	}
-	for _, inner := range carried(a) {
+	for _, inner := range embeddedIPv4s(a) {
 		if why := exactOnly(inner); why != "" {
 			return why + " inside"
 		}
@@ -90,9 +90,9 @@ func exactOnly(a netip.Addr) string {
 	return ""
 }
 
-// carried are the IPv4 addresses that an IPv6 address may stand for: in its last
-// four bytes, plain or as Teredo writes them, or behind the prefix of 6to4.
-func carried(a netip.Addr) []netip.Addr {
+// embeddedIPv4s returns the IPv4 addresses that an IPv6 address may embed: in its last four
+// bytes, plain or inverted (Teredo), or after the 6to4 prefix.
+func embeddedIPv4s(a netip.Addr) []netip.Addr {
 	if a.Is4() {
 		return nil
 	}
@@ -112,10 +112,10 @@ var (
 	nat64         = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// Public reports whether an address is one of the public internet.
+// Public reports whether an address belongs to the public internet.
 func Public(a netip.Addr) bool { return notPublic(a) == "" }
 
-// notPublic says why an address is not one of the public web, or "".
+// notPublic says why an address is not public, or "".
 func notPublic(a netip.Addr) string {
 	if !a.IsValid() {
 		return "not an address"
@@ -124,8 +124,8 @@ func notPublic(a netip.Addr) string {
 		return "address with a zone"
 	}
 	for _, s := range specials {
-		// Contains compares within a family only, and takes an IPv4-mapped
-		// address for the IPv6 address it is.
+		// Contains compares within one family, and treats an IPv4-mapped address as
+		// IPv6.
 		if s.prefix.Contains(a) {
 			return s.why
 		}
@@ -142,8 +142,8 @@ func notPublic(a netip.Addr) string {
 	return ""
 }
 
-// isatap returns the IPv4 address in an interface identifier of RFC 5214,
-// which routers that still speak it would send the packet on to.
+// isatap returns the IPv4 address in an ISATAP interface identifier (RFC 5214), to
+// which routers that support it would forward the packet.
 func isatap(a netip.Addr) (netip.Addr, bool) {
 	b := a.As16()
 	if (b[8] == 0 || b[8] == 2) && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe {
@@ -152,16 +152,16 @@ func isatap(a netip.Addr) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// Range is a block of addresses that may be dialled although it is not public.
+// Range is a block of non-public addresses that may be dialled.
 type Range struct {
 	Prefix netip.Prefix
 	// Ports are the only ports allowed in the block; none means 80 and 443.
 	Ports []uint16
 }
 
-// ParseRange reads CIDR[:PORT,…] as it stands on the command line:
-// "10.0.0.0/8", "127.0.0.0/8:8080,8443", "fd00::/8:8080". A single address
-// stands for itself: "127.0.0.1:8080", "[::1]:8080".
+// ParseRange reads CIDR[:PORT,…], the form of the command line: "10.0.0.0/8",
+// "127.0.0.0/8:8080,8443", "fd00::/8:8080". A single address is its own range:
+// "127.0.0.1:8080", "[::1]:8080".
 func ParseRange(s string) (Range, error) {
 	block, ports := splitRange(s)
 	r := Range{}
@@ -194,8 +194,8 @@ func ParseRange(s string) (Range, error) {
 	return r, nil
 }
 
-// Check refuses a range that is wider than the private block it lies in, and one
-// of addresses that open only one by one.
+// Check refuses a range that is wider than its private block, and a range of
+// addresses that can only be allowed one by one.
 func (r Range) Check() error {
 	within := func(s special) bool { return s.prefix.Bits() <= r.Prefix.Bits() && s.prefix.Contains(r.Prefix.Addr()) }
 	if !slices.ContainsFunc(specials, within) {
@@ -210,8 +210,8 @@ func (r Range) Check() error {
 	return nil
 }
 
-// splitRange cuts the port list, with its colon, from a range. IPv6 colons
-// stand before the slash or between brackets.
+// splitRange cuts the port list, with its colon, from a range. IPv6 colons are before
+// the slash or in brackets.
 func splitRange(s string) (block, ports string) {
 	cut := -1
 	if slash := strings.IndexByte(s, '/'); slash >= 0 {
@@ -247,13 +247,13 @@ func (r Range) String() string {
 	return b.String()
 }
 
-// Allows reports whether the block opens this address and port.
+// Allows reports whether the range allows this address and port.
 func (r Range) Allows(a netip.Addr, port uint16) bool {
 	return r.Opens(a) && r.hasPort(port)
 }
 
-// Opens reports whether the block opens this address at some port. Link-local and
-// cloud metadata addresses are opened only by a range of that one address.
+// Opens reports whether the range allows this address on some port. Link-local and
+// cloud metadata addresses need a range of exactly that address.
 func (r Range) Opens(a netip.Addr) bool {
 	return r.Prefix.Contains(a) && (r.Prefix.IsSingleIP() || exactOnly(a) == "")
 }
@@ -271,21 +271,21 @@ func parsePort(s string) (uint16, bool) {
 	return uint16(n), err == nil && n > 0
 }
 
-// verdict is the answer to "may we connect to this address and port?"
+// verdict says whether we may connect to an address and port.
 type verdict struct {
 	why     string // why not; "" when allowed
 	badPort bool   // the address is fine, the port is not
 	private bool   // allowed because the operator named its range
 }
 
-// judge applies the table, the allowed ranges and the ports.
+// judge checks the address table, the allowed ranges and the ports.
 func (d *Dialer) judge(a netip.Addr, port uint16) verdict {
 	why := notPublic(a)
 	if why == "" {
 		return verdict{badPort: !d.publicPort(port)}
 	}
-	// An opened NAT64 prefix opens what is behind it, not the machines inside:
-	// the address it carries is judged by its own right.
+	// An allowed NAT64 prefix allows what is behind it, not internal machines: the
+	// embedded address is checked on its own.
 	if nat64.Contains(a) {
 		if inner := embedded(a); d.inRange(a) && d.judge(inner, port).why != "" {
 			return verdict{why: "NAT64 with " + notPublic(inner) + " inside"}
@@ -302,7 +302,7 @@ func (d *Dialer) judge(a netip.Addr, port uint16) verdict {
 	return verdict{badPort: true}
 }
 
-// embedded is the IPv4 address in the last four bytes.
+// embedded returns the IPv4 address in the last four bytes.
 func embedded(a netip.Addr) netip.Addr {
 	b := a.As16()
 	return netip.AddrFrom4([4]byte(b[12:]))
@@ -316,9 +316,9 @@ func (d *Dialer) publicPort(port uint16) bool {
 	return port == 80 || port == 443 || slices.Contains(d.cfg.ExtraPorts, port)
 }
 
-// portSomewhere reports whether any address could be dialled on the port, so
-// that a hopeless port is refused without asking a name server.
-func (d *Dialer) portSomewhere(port uint16) bool {
+// portAllowedAnywhere reports whether any address could be dialled on the port, so that a
+// forbidden port is refused without a lookup.
+func (d *Dialer) portAllowedAnywhere(port uint16) bool {
 	return d.publicPort(port) ||
 		slices.ContainsFunc(d.cfg.AllowPrivate, func(r Range) bool { return r.hasPort(port) })
 }

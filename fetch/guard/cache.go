@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// cacheShards keeps lookups of different names from meeting at one lock.
+	// cacheShards reduces lock contention between lookups of different names.
 	cacheShards = 64
-	// evictionSample is how many entries are looked at to make room for one.
+	// evictionSample is how many entries are compared to evict one.
 	evictionSample = 5
-	// maxTTL bounds how long an answer is believed, whatever its record says.
+	// maxTTL limits how long a DNS answer is cached, whatever its TTL.
 	maxTTL = 24 * time.Hour
-	// maxAddrs bounds how many addresses of one answer are kept.
+	// maxAddrs limits how many addresses of one answer are kept.
 	maxAddrs = 64
 )
 
-// cache remembers answers until their lifetime ends. It is bounded: a full
-// shard drops the entry that ends first among a few picked by chance, which
-// needs no list and no extra memory per entry.
+// cache keeps DNS answers until their TTL expires. It is bounded: a full shard evicts
+// the entry that expires first among a random sample, which needs no list and no
+// extra memory per entry.
 type cache struct {
 	seed   maphash.Seed
-	start  time.Time // entries count monotonic time from here
+	start  time.Time // expiry times count from here, in monotonic time
 	shards [cacheShards]shard
 }
 
@@ -34,7 +34,7 @@ type shard struct {
 	evicted uint64
 }
 
-// entry is one answer in as few bytes and pointers as a million of them need.
+// entry is one DNS answer, compact because there may be a million.
 type entry struct {
 	addrs string        // packed addresses; empty for a negative answer
 	ends  time.Duration // since cache.start
@@ -53,8 +53,8 @@ func (c *cache) shard(host string) *shard {
 	return &c.shards[maphash.String(c.seed, host)%cacheShards]
 }
 
-// get returns what is known about a host: addresses, or a *DNSError with one
-// of the definite kinds.
+// get returns what is cached for a host: addresses, or a *DNSError with one of the
+// definite kinds.
 func (c *cache) get(host string) (addrs []netip.Addr, err error, ok bool) {
 	now := time.Since(c.start)
 	s := c.shard(host)
@@ -74,7 +74,7 @@ func (c *cache) get(host string) (addrs []netip.Addr, err error, ok bool) {
 	return unpackAddrs(e.addrs), nil, true
 }
 
-// put remembers an answer for ttl; no lifetime, no entry.
+// put caches an answer for ttl; a zero ttl is not cached.
 func (c *cache) put(host string, addrs []netip.Addr, kind DNSKind, ttl time.Duration) {
 	if ttl <= 0 {
 		return
@@ -90,8 +90,8 @@ func (c *cache) put(host string, addrs []netip.Addr, kind DNSKind, ttl time.Dura
 	s.entries[host] = e
 }
 
-// evict drops the entry that ends first among a few. Go starts to walk a map
-// at a random place.
+// evict drops the entry that expires first among a few. Go starts a map iteration at
+// a random place.
 func (s *shard) evict() {
 	var victim string
 	var ends time.Duration
@@ -108,7 +108,7 @@ func (s *shard) evict() {
 	s.evicted++
 }
 
-// size counts entries, expired ones included until someone asks for them.
+// size counts entries, including expired ones that were not looked up since.
 func (c *cache) size() (entries int, evicted uint64) {
 	for i := range c.shards {
 		s := &c.shards[i]

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// attemptDelay is the head start of each address over the next (RFC 8305).
+	// attemptDelay is the delay before the next address is tried in parallel (RFC 8305).
 	attemptDelay = 250 * time.Millisecond
-	// maxAttempts bounds how many addresses of a name are tried.
+	// maxAttempts limits how many addresses of a name are tried.
 	maxAttempts = 6
 )
 
@@ -47,9 +47,9 @@ func (d *Dialer) DialContext(ctx context.Context, network, addr string) (net.Con
 	return conn, nil
 }
 
-// dial tries the addresses one after the other, each with a head start over
-// the next, and keeps the first connection. The error is that of the first
-// address that failed.
+// dial tries the addresses one after the other, each started attemptDelay after the
+// one before, and keeps the first connection. The error is that of the first address
+// that failed.
 func (d *Dialer) dial(ctx context.Context, t Target) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.DialTimeout)
 	defer cancel()
@@ -94,10 +94,10 @@ func (d *Dialer) dial(ctx context.Context, t Target) (net.Conn, error) {
 				if firstErr == nil {
 					firstErr = r.err
 				}
-				next.Reset(0) // a failed address needs no head start
+				next.Reset(0) // after a failure try the next address at once
 			case won == nil:
 				won = r.conn
-				cancel() // the others end at once, and are waited for
+				cancel() // stop the other attempts and wait for them
 			default:
 				r.conn.Close() // lost the race
 			}
@@ -109,13 +109,13 @@ func (d *Dialer) dial(ctx context.Context, t Target) (net.Conn, error) {
 	return nil, firstErr
 }
 
-// newConnect returns the function that opens real connections; control is
-// asked before each of them.
+// newConnect returns the function that opens real connections; control is called
+// before each connect.
 func newConnect(control func(network, address string, _ syscall.RawConn) error) func(context.Context, netip.AddrPort) (net.Conn, error) {
 	dialer := &net.Dialer{
 		Control: control,
-		// A pool closes idle connections long before a probe would find out
-		// that they are dead.
+		// The pool closes idle connections long before a keep-alive probe would find
+		// a dead one.
 		KeepAlive: -1,
 	}
 	dialer.SetMultipathTCP(false)
@@ -128,8 +128,8 @@ func newConnect(control func(network, address string, _ syscall.RawConn) error) 
 	}
 }
 
-// control is asked by the operating system's dialler what it is about to
-// connect to, after all decisions have been made: the last word.
+// control checks the address that the operating system is about to connect to. It is
+// the last check.
 func (d *Dialer) control(network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return &BlockedError{Host: address, Why: "network " + network}

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 )
 
-// ErrBadPort is what a [PortError] is: the port is not on the list.
+// ErrBadPort is wrapped by every [PortError].
 var ErrBadPort = errors.New("port not allowed")
 
 // BlockedError reports a host that must not be contacted.
@@ -25,8 +25,7 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("host %q is blocked: %s is %s", e.Host, e.Addr, e.Why)
 }
 
-// PortError reports a port that is not on the list; errors.Is finds
-// [ErrBadPort] in it.
+// PortError reports a port that is not allowed; errors.Is finds [ErrBadPort] in it.
 type PortError struct {
 	Host string
 	Port string // as given: it may not be a number
@@ -43,7 +42,7 @@ func (e *PortError) Unwrap() error { return ErrBadPort }
 // DNSKind says how a lookup failed.
 type DNSKind string
 
-// The ways a lookup fails. The first two are answers and are remembered; the
+// The ways a lookup fails. The first two are definite answers and are cached; the
 // others say nothing about the name and are not.
 const (
 	NXDomain    DNSKind = "no such name"
@@ -57,7 +56,7 @@ const (
 type DNSError struct {
 	Host string
 	Kind DNSKind
-	Err  error // what was behind it, or nil
+	Err  error // the underlying error, or nil
 }
 
 // Error names the host and the kind of failure.
@@ -68,12 +67,12 @@ func (e *DNSError) Error() string {
 	return fmt.Sprintf("look up %q: %s: %v", e.Host, e.Kind, e.Err)
 }
 
-// Unwrap returns what was behind the failure.
+// Unwrap returns the underlying error.
 func (e *DNSError) Unwrap() error { return e.Err }
 
-// Timeout reports whether no answer came in time.
+// Timeout reports whether the lookup timed out.
 func (e *DNSError) Timeout() bool { return e.Kind == Timeout }
 
-// Definite reports whether a name server answered that there is nothing, as
-// opposed to not answering properly.
+// Definite reports whether a name server answered that there is no address, as
+// opposed to a failed lookup.
 func (e *DNSError) Definite() bool { return e.Kind == NXDomain || e.Kind == NoAddress }

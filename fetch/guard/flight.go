@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// flight joins callers that want the same name into one lookup. The lookup
-// belongs to all of them: it is cancelled when the last one has left, not when
-// the first one does.
+// flight merges concurrent lookups of one name (single flight). The lookup is
+// cancelled when the last caller has left, not when the first one does.
 type flight struct {
 	mu    sync.Mutex
 	calls map[string]*call
@@ -24,9 +23,9 @@ type call struct {
 
 func newFlight() *flight { return &flight{calls: map[string]*call{}} }
 
-// do returns the result of the one lookup of host that is under way, and
-// starts it with look if there is none. The lookup keeps the values of the
-// first caller's ctx, not its end.
+// do returns the result of the running lookup of host, and starts one with look if
+// there is none. The lookup keeps the context values of its first caller, but not its
+// cancellation.
 func (f *flight) do(ctx context.Context, host string, look func(context.Context) ([]netip.Addr, error)) ([]netip.Addr, error) {
 	f.mu.Lock()
 	c, ok := f.calls[host]
@@ -54,7 +53,7 @@ func (f *flight) do(ctx context.Context, host string, look func(context.Context)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if c.waiters--; c.waiters == 0 {
-		// Whoever comes next must not join a lookup that is being given up.
+		// The next caller must not join a lookup that is being cancelled.
 		f.forget(host, c)
 		c.cancel()
 	}

@@ -1,22 +1,21 @@
 // Package guard is the only place in Headway that opens a connection.
 //
-// Everything that speaks to a host goes through a [Dialer]: page fetches,
-// robots.txt, sitemaps, webhooks and object storage. A name is resolved once
-// through a cache that respects the record's lifetime, every address of the
-// answer is checked, and the connection goes to one of the checked addresses,
-// never to a name, so that a later answer cannot move it. The operating system
-// is asked once more, just before it connects, what it is about to connect to.
+// All traffic goes through a [Dialer]: page fetches, robots.txt, sitemaps, webhooks and
+// object storage. A name is resolved once, through a cache that respects TTLs; every
+// address of the answer is checked; and the connection goes to one of the checked
+// addresses, never to a name, so that a later DNS answer cannot redirect it. The
+// address is checked once more just before the operating system connects.
 //
-// Promises: no connection to an address that is not public unless the operator
-// named its range ([Config.AllowPrivate]), which must lie within a private block;
-// none to a link-local or cloud metadata address unless it was named by itself; an answer with one forbidden address
-// is refused as a whole; only ports 80 and 443 unless listed; lookups, cache
-// entries and waiting are bounded and counted ([Dialer.Stats]); any string is
-// safe as a host.
+// Guarantees: no connection to a non-public address unless the operator allowed its
+// range ([Config.AllowPrivate]), which must lie within a private block; none to a
+// link-local or cloud metadata address unless exactly that address was allowed; an
+// answer with one forbidden address is refused as a whole; only ports 80 and 443 unless
+// listed; lookups, cache entries and waits are bounded and counted ([Dialer.Stats]);
+// any string is safe as a host.
 //
-// Refusals: proxies from the environment (they would dial for us), the hosts
-// file and the search list (they name machines inside), zone identifiers, and
-// odd spellings of addresses, which [headway/weburl] turns into plain ones.
+// Not supported: proxies from the environment (they would dial for us), the hosts file
+// and the search list (they name internal machines), zone identifiers, and unusual
+// spellings of addresses, which [headway/weburl] normalises.
 package guard
 
 import (
@@ -34,7 +33,7 @@ type Family string
 
 // The families of [Config.IP].
 const (
-	Auto Family = "auto" // both; IPv6 first, IPv4 a moment later
+	Auto Family = "auto" // both; IPv6 first, IPv4 after attemptDelay
 	IPv4 Family = "4"
 	IPv6 Family = "6"
 )
@@ -48,45 +47,43 @@ const (
 	DefaultNegativeMax   = 5 * time.Minute
 )
 
-// Config sets up a [Dialer]. Its zero value is strict: public addresses only,
-// ports 80 and 443, the system's resolver.
+// Config configures a [Dialer]. Its zero value is strict: public addresses only, ports
+// 80 and 443, the system's resolver.
 type Config struct {
-	// Resolver is the name server to ask, as IP:PORT. Empty means the ones in
-	// /etc/resolv.conf, or the system's own resolver where there is no such file.
+	// Resolver is the name server, as IP:PORT. Empty means those in /etc/resolv.conf,
+	// or the system's own resolver where there is no such file.
 	Resolver string
 	// IP chooses the address family; empty means Auto.
 	IP Family
-	// AllowPrivate names the ranges that may be dialled although they are not
-	// public. It is the only way to them.
+	// AllowPrivate lists the ranges that may be dialled although they are not public.
 	AllowPrivate []Range
-	// ExtraPorts are allowed on public addresses besides 80 and 443.
+	// ExtraPorts are allowed on public addresses in addition to 80 and 443.
 	ExtraPorts []uint16
-	// DialTimeout bounds one connection attempt over all addresses of a name.
+	// DialTimeout limits one connection attempt over all addresses of a name.
 	DialTimeout time.Duration
-	// LookupTimeout bounds one lookup over all tries and name servers, not
-	// counting the wait for a place among MaxLookups.
+	// LookupTimeout limits one lookup over all tries and name servers, not counting
+	// the wait for MaxLookups.
 	LookupTimeout time.Duration
-	// MaxLookups is how many lookups may be under way; further ones wait. One that
-	// takes longer than a second no longer counts, so that name servers that do not
-	// answer keep nobody else waiting: how many there are is bounded by the callers.
+	// MaxLookups limits concurrent lookups; further ones wait. A lookup that takes
+	// longer than a second no longer counts, so that unresponsive name servers do not
+	// block other lookups; the callers bound how many there are.
 	MaxLookups int
-	// MaxEntries bounds the cache of answers.
+	// MaxEntries limits the DNS cache.
 	MaxEntries int
-	// NegativeMax bounds how long "no such name" is believed.
+	// NegativeMax limits how long "no such name" is cached.
 	NegativeMax time.Duration
-	// Lookup and Connect replace name servers and sockets, for simulations and
-	// tests; nil means the real ones. Both must obey ctx, and are called
-	// concurrently. Every check of this package still applies to what Lookup
-	// returns, and Connect only sees addresses that passed. A [*DNSError] from
-	// Lookup tells how it failed.
+	// Lookup and Connect replace name servers and sockets, for simulations and tests;
+	// nil means the real ones. Both must respect ctx and be safe for concurrent use.
+	// All checks of this package still apply: to what Lookup returns, and before
+	// Connect is called. A [*DNSError] from Lookup says how it failed.
 	Lookup  func(ctx context.Context, host string) (Answer, error)
 	Connect func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 }
 
-// Answer is what a name server said about a name.
+// Answer is the answer of a name server.
 type Answer struct {
 	Addrs []netip.Addr
-	TTL   time.Duration // how long it may be believed; 0 means only now
+	TTL   time.Duration // 0 means that it is not cached
 }
 
 // withDefaults returns a copy in which every zero setting has its default.
@@ -112,7 +109,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate joins all problems and names their fields.
+// validate joins all problems, each with its field name.
 func (c Config) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

@@ -27,8 +27,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errNoNetwork = errors.New("no network in this test")
 
-// newDialer fails the test on a bad config. Without a Connect of its own
-// nothing can be dialled.
+// newDialer fails the test on a bad config. Without a Connect in cfg nothing can be
+// dialled.
 func newDialer(t testing.TB, cfg Config) *Dialer {
 	t.Helper()
 	d, err := New(cfg)
@@ -38,7 +38,7 @@ func newDialer(t testing.TB, cfg Config) *Dialer {
 	return d
 }
 
-// ranges parses ranges that are right.
+// ranges parses valid ranges.
 func ranges(t testing.TB, texts ...string) (rs []Range) {
 	t.Helper()
 	for _, text := range texts {
@@ -71,7 +71,7 @@ func TestCacheFollowsLifetimes(t *testing.T) {
 		{"no such name", Answer{TTL: time.Minute}, nxdomain, 59 * time.Second, 1},
 		{"no such name, at most five minutes", Answer{TTL: time.Hour}, nxdomain, 5 * time.Minute, 2},
 		{"no address", Answer{TTL: time.Minute}, &DNSError{Host: "site.test", Kind: NoAddress}, time.Second, 1},
-		{"an empty answer is no address", Answer{TTL: time.Minute}, nil, time.Second, 1},
+		{"an empty answer has no address", Answer{TTL: time.Minute}, nil, time.Second, 1},
 		{"server failure is not remembered", Answer{TTL: time.Hour}, &DNSError{Host: "site.test", Kind: ServFail}, 0, 2},
 		{"timeout is not remembered", Answer{TTL: time.Hour}, &DNSError{Host: "site.test", Kind: Timeout}, 0, 2},
 	}
@@ -108,7 +108,7 @@ func TestSingleFlight(t *testing.T) {
 			time.Sleep(time.Second)
 			return public(0), nil
 		}})
-		// The first caller leaves early; the lookup goes on for the others.
+		// The first caller leaves early; the lookup continues for the others.
 		first, leave := context.WithTimeout(t.Context(), time.Millisecond)
 		defer leave()
 		var wg sync.WaitGroup
@@ -132,7 +132,7 @@ func TestSingleFlight(t *testing.T) {
 	})
 }
 
-func TestLookupIsGivenUpWithItsLastCaller(t *testing.T) {
+func TestLookupIsCancelledWithLastCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled := make(chan struct{})
 		d := newDialer(t, Config{Lookup: func(ctx context.Context, _ string) (Answer, error) {
@@ -155,7 +155,7 @@ func TestLookupsAreBounded(t *testing.T) {
 		d := newDialer(t, Config{Lookup: func(context.Context, string) (Answer, error) {
 			most.Store(max(most.Load(), now.Add(1)))
 			defer now.Add(-1)
-			time.Sleep(900 * time.Millisecond) // in time, so that each keeps its place
+			time.Sleep(900 * time.Millisecond) // fast enough to count towards MaxLookups
 			return public(time.Hour), nil
 		}})
 		var wg sync.WaitGroup
@@ -181,8 +181,8 @@ func TestLookupsAreBounded(t *testing.T) {
 	})
 }
 
-// TestSlowLookups looks 1,000 names up that no name server answers for, and then one
-// that is answered at once: it waits for the others as long as they keep their places.
+// TestSlowLookups looks up 1,000 names that no name server answers, then one that is
+// answered at once: it waits only as long as the others count towards MaxLookups.
 func TestSlowLookups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now atomic.Int64
@@ -199,7 +199,7 @@ func TestSlowLookups(t *testing.T) {
 		for i := range 1000 {
 			wg.Go(func() {
 				if _, err := d.Resolve(t.Context(), fmt.Sprintf("h%d.test", i), 80); err == nil {
-					t.Error("an address of nobody")
+					t.Error("an address for an unanswered name")
 				}
 			})
 		}
@@ -209,7 +209,7 @@ func TestSlowLookups(t *testing.T) {
 			t.Error(err)
 		}
 		if took := time.Since(began); took > 3*slowLookup {
-			t.Errorf("a name behind 1,000 that nobody answers for took %v", took)
+			t.Errorf("a name after 1,000 unanswered ones took %v", took)
 		}
 		if got := d.Stats().Lookups; got.Use > got.Limit {
 			t.Errorf("layer %+v", got)
@@ -282,7 +282,7 @@ func TestHappyEyeballs(t *testing.T) {
 		name     string
 		family   Family
 		behave   map[string]func(context.Context) error
-		won      string // "" when none
+		won      string // "" if none connected
 		attempts []string
 		took     time.Duration
 	}{
@@ -375,8 +375,8 @@ func TestHappyEyeballs(t *testing.T) {
 	}
 }
 
-// TestLoserIsClosed lets two addresses connect at the same instant.
-func TestLoserIsClosed(t *testing.T) {
+// TestSlowerConnectionIsClosed lets two addresses connect at the same instant.
+func TestSlowerConnectionIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var far []net.Conn
 		var mu sync.Mutex
@@ -385,7 +385,7 @@ func TestLoserIsClosed(t *testing.T) {
 				return Answer{Addrs: []netip.Addr{netip.MustParseAddr("93.184.215.14"), netip.MustParseAddr("93.184.215.15")}}, nil
 			},
 			Connect: func(context.Context, netip.AddrPort) (net.Conn, error) {
-				time.Sleep(attemptDelay * 2) // deaf to ctx: both come through
+				time.Sleep(attemptDelay * 2) // ignores ctx: both connect
 				near, f := net.Pipe()
 				mu.Lock()
 				far = append(far, f)
@@ -412,8 +412,8 @@ func TestLoserIsClosed(t *testing.T) {
 	})
 }
 
-// TestControl is the second check: what the operating system is about to
-// connect to, whatever decided it.
+// TestControl tests the second check: the address that the operating system is about
+// to connect to.
 func TestControl(t *testing.T) {
 	d := newDialer(t, Config{AllowPrivate: ranges(t, "10.1.0.0/16:8080")})
 	tests := []struct {
@@ -444,9 +444,9 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestControlIsAsked shows that the real dialler obeys: a Dialer made to hand
-// out an unchecked address still cannot reach it.
-func TestControlIsAsked(t *testing.T) {
+// TestControlIsCalled: a Dialer that is made to return an unchecked address still cannot
+// connect to it.
+func TestControlIsCalled(t *testing.T) {
 	trap := guardtest.SetTrap(t, "127.0.0.1")
 	d := newDialer(t, Config{ExtraPorts: []uint16{trap.Addr.Port()}})
 	unchecked := Target{dialer: d, host: "site.test", port: trap.Addr.Port(), addrs: []netip.Addr{trap.Addr.Addr()}}
@@ -506,7 +506,7 @@ func TestPrivateCountsAsOwned(t *testing.T) {
 	if target, err := d.Resolve(t.Context(), "hole.test", 80); err != nil || target.Private() {
 		t.Errorf("NAT64 to an opened range: %v, private %v", err, target.Private())
 	}
-	answers["hole.test"] = "64:ff9b::a00:101" // 10.0.1.1, not opened
+	answers["hole.test"] = "64:ff9b::a00:101" // 10.0.1.1, not allowed
 	if _, err := d.Resolve(t.Context(), "hole.test", 80); err == nil {
 		t.Error("NAT64 reached an address that was not opened")
 	}
@@ -544,7 +544,7 @@ func TestParseRange(t *testing.T) {
 		{"172.0.0.0/8", ""},
 		{"93.184.215.0/24", ""},
 		{"93.184.215.14", ""},
-		// What opens only by its exact address.
+		// Allowed only by exact address.
 		{"169.254.0.0/16", ""},
 		{"169.254.169.254/31", ""},
 		{"fe80::/10", ""},
@@ -570,8 +570,8 @@ func TestParseRange(t *testing.T) {
 	}
 }
 
-// TestExactOnly keeps link-local and metadata addresses shut under the widest range
-// that can be named. Nothing is dialled.
+// TestExactOnly checks that link-local and metadata addresses stay blocked under the
+// widest possible range. Nothing is dialled.
 func TestExactOnly(t *testing.T) {
 	wide := newDialer(t, Config{AllowPrivate: ranges(t, "100.64.0.0/10", "192.0.0.0/24", "fc00::/7", "64:ff9b::/96", "2002::/16", "::ffff:0:0/96", "::/96", "2001::/32")})
 	for _, text := range []string{
@@ -583,7 +583,7 @@ func TestExactOnly(t *testing.T) {
 			t.Errorf("%s is open under wide ranges", text)
 		}
 		if nat64.Contains(a) {
-			continue // what it carries is judged by its own right
+			continue // the embedded address is checked on its own
 		}
 		exact := newDialer(t, Config{AllowPrivate: ranges(t, text)})
 		if v := exact.judge(a, 80); v.why != "" {
@@ -600,7 +600,7 @@ func TestExactOnly(t *testing.T) {
 	}
 }
 
-// TestTableCoversAnotherTable compares with an independent table: what it
+// TestTableCoversAnotherTable compares with an independent table: whatever that one
 // refuses, we refuse.
 func TestTableCoversAnotherTable(t *testing.T) {
 	other := ssrf.New(ssrf.WithAnyPort())
@@ -625,7 +625,7 @@ func TestTableCoversAnotherTable(t *testing.T) {
 func TestOddHosts(t *testing.T) {
 	d := newDialer(t, Config{
 		Lookup: func(_ context.Context, host string) (Answer, error) {
-			t.Errorf("asked for %q", host)
+			t.Errorf("looked up %q", host)
 			return public(0), nil
 		},
 		Connect: func(_ context.Context, a netip.AddrPort) (net.Conn, error) {
@@ -664,7 +664,7 @@ func TestOddHosts(t *testing.T) {
 	}
 }
 
-// FuzzHost feeds any string as a host: whatever is dialled is public.
+// FuzzHost uses any string as a host: whatever is dialled is public.
 func FuzzHost(f *testing.F) {
 	for _, s := range []string{"site.test", "127.0.0.1", "[::1]", "0x7f.1", "a.localhost.", "１.2.3.4", "fe80::1%1", "1.1.1.1"} {
 		f.Add(s, "80")
@@ -673,7 +673,7 @@ func FuzzHost(f *testing.F) {
 		d := newDialer(t, Config{
 			Lookup: func(_ context.Context, name string) (Answer, error) {
 				if len(name) > maxHost || strings.ToLower(name) != name || !strings.Contains(name, ".") {
-					t.Errorf("asked for %q", name)
+					t.Errorf("looked up %q", name)
 				}
 				return public(0), nil
 			},

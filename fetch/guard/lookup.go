@@ -15,27 +15,27 @@ import (
 
 const (
 	resolvConf = "/etc/resolv.conf"
-	// resolvConfAge is how long a reading of resolvConf is trusted: machines
-	// change networks while a crawl runs.
+	// resolvConfAge is how long a parsed resolv.conf is used: machines change
+	// networks during a crawl.
 	resolvConfAge = 5 * time.Second
-	// tryTimeout bounds one question to one name server.
+	// tryTimeout limits one question to one name server.
 	tryTimeout = 2 * time.Second
-	// tryRounds is how often the whole list of name servers is asked.
+	// tryRounds is how often the list of name servers is tried.
 	tryRounds = 2
-	// familyGrace is how long the answer for one address family waits for the
-	// other (RFC 8305 would wait 50 ms; a crawler has time for a full answer).
+	// familyGrace is how long the answer for one address family waits for the other
+	// (RFC 8305 says 50 ms; a crawler has time for the complete answer).
 	familyGrace = 250 * time.Millisecond
-	// systemTTL is the lifetime of answers from the system's resolver, which
-	// does not tell.
+	// systemTTL is the TTL assumed for answers of the system's resolver, which does
+	// not report one.
 	systemTTL = time.Minute
-	// udpSize is the largest answer that crosses the net unbroken.
+	// udpSize is the largest answer that is not fragmented.
 	udpSize = 1232
 )
 
-// resolver asks name servers over UDP and TCP.
+// resolver queries name servers over UDP and TCP.
 type resolver struct {
 	family Family
-	fixed  string // the one name server to ask, or "" for those of the system
+	fixed  string // the configured name server, or "" for those of the system
 
 	mu      sync.Mutex
 	servers []string
@@ -46,8 +46,8 @@ func newResolver(cfg Config) *resolver {
 	return &resolver{family: cfg.IP, fixed: cfg.Resolver}
 }
 
-// lookup asks each name server in turn until one gives an answer that says
-// something about the name: addresses, or that there are none.
+// lookup queries each name server in turn until one gives a definite answer:
+// addresses, or that there are none.
 func (r *resolver) lookup(ctx context.Context, host string) (Answer, error) {
 	servers, err := r.nameServers()
 	if err != nil {
@@ -72,8 +72,8 @@ func (r *resolver) lookup(ctx context.Context, host string) (Answer, error) {
 	return Answer{}, last
 }
 
-// nameServers returns who to ask, as IP:PORT. The error is that there is no
-// descriptor to read it with.
+// nameServers returns the name servers, as IP:PORT. It fails only when there is no
+// file descriptor to read resolv.conf.
 func (r *resolver) nameServers() ([]string, error) {
 	if r.fixed != "" {
 		return []string{r.fixed}, nil
@@ -81,8 +81,8 @@ func (r *resolver) nameServers() ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.read.IsZero() || time.Since(r.read) > resolvConfAge {
-		// A file that cannot be read now, or is empty while the network
-		// changes, is not a reason to forget the last one.
+		// Keep the last list if the file cannot be read now, or is empty while the
+		// network changes.
 		servers, err := readResolvConf(resolvConf)
 		if NoDescriptor(err) && len(r.servers) == 0 {
 			return nil, err
@@ -129,8 +129,8 @@ func (r *resolver) systemLookup(ctx context.Context, host string) (Answer, error
 	return Answer{TTL: systemTTL}, failure
 }
 
-// ask puts the questions of the configured families to one name server, over
-// one socket, and joins the answers.
+// ask queries one name server for the configured families over one socket, and
+// merges the answers.
 func (r *resolver) ask(ctx context.Context, server, host string) (Answer, *DNSError) {
 	types := map[Family][]uint16{
 		Auto: {dns.TypeA, dns.TypeAAAA}, IPv4: {dns.TypeA}, IPv6: {dns.TypeAAAA},
@@ -198,8 +198,8 @@ func exchange(ctx context.Context, server, host string, types []uint16) ([]*dns.
 			return replies, err
 		}
 		reply := new(dns.Msg)
-		// What does not parse or answers another question did not come from
-		// our server, or is not worth believing; the right reply may follow.
+		// Ignore a reply that does not parse or answers another question: it may be
+		// forged, and the right reply may follow.
 		if reply.Unpack(buf[:size]) != nil || len(reply.Question) != 1 {
 			continue
 		}
@@ -223,7 +223,7 @@ func exchange(ctx context.Context, server, host string, types []uint16) ([]*dns.
 	return replies, nil
 }
 
-// exchangeTCP asks again where an answer has room.
+// exchangeTCP repeats a truncated query over TCP.
 func exchangeTCP(ctx context.Context, server string, q *dns.Msg) (*dns.Msg, error) {
 	client := dns.Client{Net: "tcp", Timeout: tryTimeout}
 	reply, _, err := client.ExchangeContext(ctx, q, server)
@@ -261,10 +261,10 @@ func hasAddress(m *dns.Msg) bool {
 type joined struct {
 	addrs    []netip.Addr
 	nxdomain bool
-	failed   string // a reply that says nothing about the name
-	least    uint32 // smallest lifetime seen
+	failed   string // a reply without a definite answer
+	least    uint32 // smallest TTL
 	seen     bool   // least is set
-	negative uint32 // lifetime of "nothing there", from the zone
+	negative uint32 // TTL of a negative answer, from the SOA record
 	hasSOA   bool
 }
 
@@ -287,7 +287,7 @@ func (j *joined) add(m *dns.Msg) {
 				j.addrs = append(j.addrs, a)
 			}
 		case *dns.AAAA:
-			// A mapped address stays one: no honest record holds it.
+			// A mapped address is kept as it is: no legitimate record contains one.
 			if a, ok := netip.AddrFromSlice(rr.AAAA); ok {
 				j.addrs = append(j.addrs, a)
 			}
@@ -308,13 +308,12 @@ func (j *joined) add(m *dns.Msg) {
 
 func (j *joined) ttl() time.Duration { return time.Duration(j.least) * time.Second }
 
-// headlessNegative is how long a negative answer without a zone's word for it
-// is believed.
-const headlessNegative = 30 * time.Second
+// defaultNegativeTTL is the TTL of a negative answer without a SOA record.
+const defaultNegativeTTL = 30 * time.Second
 
 func (j *joined) negativeTTL() time.Duration {
 	if !j.hasSOA {
-		return headlessNegative
+		return defaultNegativeTTL
 	}
 	return time.Duration(j.negative) * time.Second
 }

@@ -14,7 +14,7 @@ import (
 	"headway/fetch/guard/guardtest"
 )
 
-// TestLookup asks a real name server over real sockets.
+// TestLookup queries a real name server over real sockets.
 func TestLookup(t *testing.T) {
 	names := guardtest.Serve(t)
 	const v4, v6 = "93.184.215.14", "2606:4700:4700::1111"
@@ -34,7 +34,7 @@ func TestLookup(t *testing.T) {
 		{"a forged answer first", guardtest.Reply{Addrs: []string{v4}, Forged: true, TTL: 60}, Auto, []string{v4}, "", time.Minute},
 		{"no answer for the other family", guardtest.Reply{Addrs: []string{v4}, Skip6: true, TTL: 60}, Auto, []string{v4}, "", time.Minute},
 		{"no such name", guardtest.Reply{Code: dns.RcodeNameError, SOA: 600}, Auto, nil, NXDomain, 10 * time.Minute},
-		{"no such name, no zone", guardtest.Reply{Code: dns.RcodeNameError}, Auto, nil, NXDomain, headlessNegative},
+		{"no such name, no zone", guardtest.Reply{Code: dns.RcodeNameError}, Auto, nil, NXDomain, defaultNegativeTTL},
 		{"no address", guardtest.Reply{SOA: 600}, Auto, nil, NoAddress, 10 * time.Minute},
 		{"an alias to nothing", guardtest.Reply{Alias: "other.test", SOA: 600}, Auto, nil, NoAddress, 10 * time.Minute},
 		{"server failure", guardtest.Reply{Code: dns.RcodeServerFailure}, Auto, nil, ServFail, 0},
@@ -77,7 +77,7 @@ func TestSilentNameServer(t *testing.T) {
 	if failure, ok := errors.AsType[*DNSError](err); !ok || !failure.Timeout() || failure.Definite() {
 		t.Errorf("error %v, want a timeout", err)
 	}
-	// It comes back: nothing was remembered against the name.
+	// Once it responds, lookups succeed: the failure was not cached.
 	names.Set("site.test", guardtest.Reply{Addrs: []string{"93.184.215.14"}})
 	if _, err := d.Resolve(t.Context(), "site.test", 80); err != nil {
 		t.Error(err)
@@ -108,7 +108,7 @@ func TestSecondNameServer(t *testing.T) {
 	}
 }
 
-// TestSystemResolver asks the platform for a name that cannot exist.
+// TestSystemResolver looks up a name that cannot exist with the platform's resolver.
 func TestSystemResolver(t *testing.T) {
 	r := newResolver(Config{IP: Auto})
 	answer, err := r.systemLookup(t.Context(), "headway.invalid")

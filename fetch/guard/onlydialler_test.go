@@ -20,14 +20,14 @@ var mayDial = map[string]string{
 	"fetch/guard":           "the guard itself",
 	"fetch/guard/guardtest": "a name server for tests",
 	"bench/run":             "a driver of measurements that is not shipped; speaks to the lab on the loopback",
-	"client":                "for programs of others; speaks to the one server it was told",
+	"client":                "for other programs; connects to the one configured server",
 	"lab":                   "a server; speaks to itself on the loopback",
 	"internal/ownnet":       "switches the loopback of a test's own network; sends nothing, and is not shipped",
 }
 
-// side doors: what opens a connection or looks a name up, by import path. A
-// name ending in * stands for all names that begin so. "type" marks types that
-// dial when used as a value; a pointer to one made by the guard is fine.
+// Side doors: whatever opens a connection or looks up a name, by import path. A name
+// ending in * is a prefix. "type" marks types that dial when used as a value; a pointer
+// to one created by the guard is fine.
 var (
 	dialFuncs = map[string][]string{
 		"net":                   {"Dial*", "Lookup*", "DefaultResolver"},
@@ -51,8 +51,8 @@ var (
 	}
 )
 
-// TestOnlyDialler reads the source of the whole module: outside the guard
-// nobody dials, looks names up, or makes an HTTP client or transport.
+// TestOnlyDialler reads the source of the whole module: only the guard may dial, look
+// up names, or create an HTTP client or transport.
 func TestOnlyDialler(t *testing.T) {
 	root := moduleRoot(t)
 	files := 0
@@ -96,7 +96,7 @@ func TestOnlyDialler(t *testing.T) {
 	}
 }
 
-// TestSideDoorsAreFound shows that the search sees what it looks for.
+// TestSideDoorsAreFound checks that the search finds what it should.
 func TestSideDoorsAreFound(t *testing.T) {
 	tests := []struct {
 		name, imports, code string
@@ -114,9 +114,9 @@ func TestSideDoorsAreFound(t *testing.T) {
 		{"default client", `"net/http"`, `var c = http.DefaultClient`, 1},
 		{"tls", `"crypto/tls"`, `var _, _ = tls.Dial("tcp", "x:1", nil)`, 1},
 		{"a package that dials", `_ "github.com/miekg/dns"`, ``, 1},
-		{"a listener is no dialler", `"net"`, `var _, _ = net.Listen("tcp", "x:1")`, 0},
+		{"a listener is not a dialler", `"net"`, `var _, _ = net.Listen("tcp", "x:1")`, 0},
 		{"a pointer is somebody else's", `"net/http"`, `type s struct{ c *http.Client; t []*http.Transport }`, 0},
-		{"a header is no client", `"net/http"`, `var h = http.Header{}`, 0},
+		{"a header is not a client", `"net/http"`, `var h = http.Header{}`, 0},
 		{"another package of that name", `http "example.com/http"`, `var _, _ = http.Get("x")`, 0},
 	}
 	for _, tt := range tests {
@@ -161,7 +161,7 @@ func exempt(dir string) bool {
 	return false
 }
 
-// sideDoors returns where a file could open a connection of its own.
+// sideDoors returns the places where a file could open its own connection.
 func sideDoors(name string, src []byte) ([]string, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
@@ -190,7 +190,7 @@ func sideDoors(name string, src []byte) ([]string, error) {
 		}
 		imported[local] = imp
 	}
-	// A pointer to a client or transport that somebody else made is no door.
+	// A pointer to a client or transport created elsewhere is fine.
 	pointed := map[*ast.SelectorExpr]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		if star, ok := n.(*ast.StarExpr); ok {

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// Target is a destination that has been checked: a host, a port and the
-// addresses a connection may go to. Only [Dialer.Resolve] makes one.
+// Target is a checked destination: a host, a port and the addresses that may be
+// connected to. Only [Dialer.Resolve] creates one.
 type Target struct {
 	dialer  *Dialer
 	host    string
@@ -26,33 +26,32 @@ type Target struct {
 // Addrs returns the checked addresses in the order they are tried.
 func (t Target) Addrs() []netip.Addr { return slices.Clone(t.addrs) }
 
-// Private reports whether every address is open only because the operator
-// named its range; such hosts count as owned.
+// Private reports whether all addresses are allowed only through an allowed private
+// range; such hosts count as owned.
 func (t Target) Private() bool { return t.private }
 
-// Lookup is how long the name servers took; 0 when nobody had to be asked.
+// Lookup is how long the DNS lookup took; 0 if there was none.
 func (t Target) Lookup() time.Duration { return t.lookup }
 
 type pinnedKey struct{}
 
-// Pin returns a context in which [Dialer.DialContext] goes to the addresses of
-// t without another lookup, for the same host, port and Dialer.
+// Pin returns a context in which [Dialer.DialContext] uses the addresses of t without
+// another lookup, for the same host, port and Dialer.
 func (t Target) Pin(ctx context.Context) context.Context {
 	return context.WithValue(ctx, pinnedKey{}, t)
 }
 
 type lookupKey struct{}
 
-// WatchLookup returns a context in which [Dialer.Resolve] tells when a name
-// must be asked for, and when that has ended: told is called with true, then
-// with false, and not at all where nobody has to be asked.
+// WatchLookup returns a context in which [Dialer.Resolve] calls told(true) before a DNS
+// lookup and told(false) after it, and neither if no lookup is needed.
 func WatchLookup(ctx context.Context, told func(looking bool)) context.Context {
 	return context.WithValue(ctx, lookupKey{}, told)
 }
 
-// Resolve finds the addresses of host and checks each of them for port. One
-// forbidden address refuses the host as a whole. The error is a
-// [*BlockedError], a [*PortError], a [*DNSError], or the end of ctx.
+// Resolve looks up host and checks each address for port. One forbidden address
+// refuses the host as a whole. The error is a [*BlockedError], a [*PortError], a
+// [*DNSError], or the end of ctx.
 func (d *Dialer) Resolve(ctx context.Context, host string, port uint16) (Target, error) {
 	t, err := d.resolve(ctx, host, port)
 	if err == nil {
@@ -65,7 +64,7 @@ func (d *Dialer) Resolve(ctx context.Context, host string, port uint16) (Target,
 }
 
 func (d *Dialer) resolve(ctx context.Context, host string, port uint16) (Target, error) {
-	if port == 0 || !d.portSomewhere(port) {
+	if port == 0 || !d.portAllowedAnywhere(port) {
 		return Target{}, &PortError{Host: host, Port: strconv.Itoa(int(port))}
 	}
 	t := Target{dialer: d, host: host, port: port}
@@ -75,7 +74,7 @@ func (d *Dialer) resolve(ctx context.Context, host string, port uint16) (Target,
 		t.addrs = []netip.Addr{addr}
 		return t.checked()
 	case why == "" || why == reservedName && len(d.cfg.AllowPrivate) > 0:
-		// The operator who opened a range inside may use names from inside.
+		// An operator who allowed a private range may use internal names.
 	default:
 		return Target{}, &BlockedError{Host: host, Why: why}
 	}
@@ -107,7 +106,7 @@ func (d *Dialer) resolve(ctx context.Context, host string, port uint16) (Target,
 	return t.checked()
 }
 
-// checked returns t when all its addresses and its port are allowed.
+// checked returns t if all its addresses and its port are allowed.
 func (t Target) checked() (Target, error) {
 	t.private = true
 	for _, a := range t.addrs {
@@ -127,8 +126,8 @@ func (t Target) checked() (Target, error) {
 	return t, nil
 }
 
-// local is "localhost", which is never asked of a name server (RFC 6761): the
-// loopback addresses the operator opened.
+// local resolves "localhost", which is never looked up (RFC 6761), to the loopback
+// addresses that the operator allowed.
 func (t Target) local() (Target, error) {
 	for _, a := range []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()} {
 		if t.dialer.judge(a, t.port) == (verdict{private: true}) {
@@ -141,8 +140,8 @@ func (t Target) local() (Target, error) {
 	return t.checked()
 }
 
-// ordered drops the families that were not asked for and lets the two
-// alternate, IPv6 first, as RFC 8305 has it.
+// ordered drops the families that are not configured and alternates the two, IPv6
+// first (RFC 8305).
 func (d *Dialer) ordered(addrs []netip.Addr) []netip.Addr {
 	var v4, v6 []netip.Addr
 	for _, a := range addrs {
@@ -170,18 +169,17 @@ func (d *Dialer) ordered(addrs []netip.Addr) []netip.Addr {
 	return mixed
 }
 
-// slowLookup is how long a lookup keeps its place among those under way.
+// slowLookup is how long a lookup counts towards MaxLookups.
 const slowLookup = time.Second
 
-// look asks for a name within its bounds and remembers what it
-// said. An answer without a verdict on the name, such as a server failure, is
-// not remembered: the next caller may have better luck.
+// look looks a name up within the limits and caches the answer. An answer that is not
+// definite, such as a server failure, is not cached.
 func (d *Dialer) look(ctx context.Context, name string) ([]netip.Addr, error) {
 	if err := d.lookups.enter(ctx); err != nil {
 		return nil, err
 	}
-	// One that takes long lets others in: those who wait for it are bounded where
-	// they come from.
+	// A slow lookup stops counting, so that others can start: its callers are
+	// limited elsewhere.
 	leave := sync.OnceFunc(d.lookups.leave)
 	defer leave()
 	defer time.AfterFunc(slowLookup, leave).Stop()
@@ -201,9 +199,9 @@ func (d *Dialer) look(ctx context.Context, name string) ([]netip.Addr, error) {
 	return addrs, nil
 }
 
-// ask asks for a name, and again as long as there is no descriptor to ask with.
+// ask looks a name up, and retries while there is no file descriptor.
 func (d *Dialer) ask(ctx context.Context, name string) (Answer, error) {
-	var scarce Scarce
+	var scarce DescriptorWait
 	for {
 		once, cancel := context.WithTimeout(ctx, d.cfg.LookupTimeout)
 		answer, err := d.cfg.Lookup(once, name)
@@ -214,8 +212,8 @@ func (d *Dialer) ask(ctx context.Context, name string) (Answer, error) {
 	}
 }
 
-// keepAddrs bounds an answer. Addresses that are not public come first, so
-// that cutting a long answer never turns a refused one into an accepted one.
+// keepAddrs limits the addresses of an answer. Non-public addresses come first, so that
+// truncation never turns a refused answer into an accepted one.
 func keepAddrs(addrs []netip.Addr) []netip.Addr {
 	if len(addrs) <= maxAddrs {
 		return addrs
@@ -234,10 +232,10 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// reservedName is why a name is refused that means something only inside.
+// reservedName is the reason for refusing names reserved for local networks.
 const reservedName = "name reserved for local networks"
 
-// reservedZones are never delegated in the public DNS, or not to the public.
+// reservedZones are not delegated in the public DNS.
 var reservedZones = []string{"localhost", "local", "internal", "home.arpa", "onion", "alt"}
 
 const (
@@ -245,12 +243,12 @@ const (
 	maxLabel = 63
 )
 
-// readHost tells an address from a name. A name comes back in lower case and
-// without its root dot; why says what is wrong with anything else. Hosts that
-// arrive through weburl are canonical already; others must be safe as well.
+// readHost distinguishes an address from a name. A name is returned in lower case
+// without its root dot; why says what is wrong with anything else. Hosts from weburl
+// are already canonical; any other string must be safe too.
 func readHost(host string) (name string, addr netip.Addr, why string) {
 	if strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return "", netip.Addr{}, "not a host name" // before lower case makes ASCII of it
+		return "", netip.Addr{}, "not a host name" // check before lower-casing turns it into ASCII
 	}
 	name = strings.ToLower(strings.TrimSuffix(host, "."))
 	if strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]") {
@@ -297,8 +295,8 @@ func isLabel(s string) bool {
 	return true
 }
 
-// looksNumeric reports whether a last label makes other software read the
-// host as an IPv4 address: all digits, or hexadecimal behind 0x.
+// looksNumeric reports whether a last label makes other software read the host as an
+// IPv4 address: all digits, or hexadecimal after 0x.
 func looksNumeric(label string) bool {
 	if rest, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(rest, "0123456789abcdef") == ""

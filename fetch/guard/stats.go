@@ -11,27 +11,27 @@ type Layer struct {
 	Limit   int
 	Use     int
 	Waiting int
-	Waits   uint64        // how often something had to wait
-	Waited  time.Duration // how long in all
+	Waits   uint64        // number of waits
+	Waited  time.Duration // total time waited
 }
 
-// Stats is what a Dialer has done and is doing.
+// Stats are the counters and the current state of a Dialer.
 type Stats struct {
 	Lookups Layer // lookups under way
 
-	Entries int    // answers in the cache
+	Entries int    // answers in the DNS cache
 	Limit   int    // of Entries
-	Hits    uint64 // answers given from the cache
-	Misses  uint64 // answers that had to be looked up or waited for
-	Evicted uint64 // answers dropped to stay within the limit
+	Hits    uint64 // cache hits
+	Misses  uint64 // cache misses, including joined lookups
+	Evicted uint64 // answers evicted to stay within the limit
 
-	LookupFailures uint64 // lookups that brought no address
+	LookupFailures uint64 // lookups without an address
 	Blocked        uint64 // destinations refused by name, address or port
-	Dials          uint64 // connections tried
-	DialFailures   uint64 // connections that did not come about
+	Dials          uint64 // connection attempts
+	DialFailures   uint64 // failed connection attempts
 }
 
-// counters are the running sums behind Stats.
+// counters are the totals behind Stats.
 type counters struct {
 	hits, misses, lookupFailures, blocked, dials, dialFailures atomic.Uint64
 }
@@ -53,7 +53,7 @@ func (d *Dialer) Stats() Stats {
 	}
 }
 
-// gate lets a bounded number through and counts who waits.
+// gate is a semaphore that counts waits.
 type gate struct {
 	places  chan struct{}
 	waiting atomic.Int64
@@ -63,7 +63,7 @@ type gate struct {
 
 func newGate(limit int) *gate { return &gate{places: make(chan struct{}, limit)} }
 
-// enter waits for a place or for the end of ctx.
+// enter waits for a place or the end of ctx.
 func (g *gate) enter(ctx context.Context) error {
 	select {
 	case g.places <- struct{}{}:

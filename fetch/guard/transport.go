@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Transport returns an HTTP transport whose connections all go through d. It
-// knows no proxy. Callers may set its other fields before the first use, but
-// not its dial functions.
+// Transport returns an HTTP transport whose connections all go through d, without a
+// proxy. Callers may set its other fields before first use, but not its dial
+// functions.
 func (d *Dialer) Transport() *http.Transport {
 	return &http.Transport{
 		Proxy:               nil, // a proxy would dial for us, unguarded
@@ -20,9 +20,9 @@ func (d *Dialer) Transport() *http.Transport {
 	}
 }
 
-// Client returns an HTTP client over [Dialer.Transport] for services that are
-// not crawled, such as webhooks and object storage. It follows no redirect:
-// whoever is told where to send something decides that once.
+// Client returns an HTTP client over [Dialer.Transport] for services that are not
+// crawled, such as webhooks and object storage. It follows no redirects, so that the
+// configured destination is final.
 func (d *Dialer) Client(timeout time.Duration) *http.Client {
 	return &http.Client{
 		Transport: d.Transport(),
@@ -33,12 +33,11 @@ func (d *Dialer) Client(timeout time.Duration) *http.Client {
 	}
 }
 
-// proxyVariables are the environment variables other programs take a proxy from.
+// proxyVariables are the environment variables that configure a proxy elsewhere.
 var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
 
-// ProxyWarning returns the sentence to show when getenv, such as os.Getenv,
-// knows of a proxy, and "" when it does not. The value is not repeated: it may
-// hold a password.
+// ProxyWarning returns a warning if getenv, such as os.Getenv, has a proxy setting, and
+// "" otherwise. The value is not repeated: it may contain a password.
 func ProxyWarning(getenv func(string) string) string {
 	var set []string
 	for _, name := range proxyVariables {

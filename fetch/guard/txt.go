@@ -9,12 +9,12 @@ import (
 	"github.com/miekg/dns"
 )
 
-// maxTexts bounds the text records that are read of a name.
-const maxTexts = 100
+// maxTXT limits the TXT records read for a name.
+const maxTXT = 100
 
-// Texts returns the text records of a name, which prove whose it is. Like lookups
-// of addresses they are bounded; they are not remembered.
-func (d *Dialer) Texts(ctx context.Context, name string) ([]string, error) {
+// LookupTXT returns the TXT records of a name, used to prove ownership. They count towards
+// the lookup limits and are not cached.
+func (d *Dialer) LookupTXT(ctx context.Context, name string) ([]string, error) {
 	host, addr, why := readHost(name)
 	if why != "" || addr.IsValid() {
 		return nil, &DNSError{Host: name, Kind: NXDomain}
@@ -25,11 +25,11 @@ func (d *Dialer) Texts(ctx context.Context, name string) ([]string, error) {
 	defer d.lookups.leave()
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.LookupTimeout)
 	defer cancel()
-	return d.resolver.lookupTexts(ctx, host)
+	return d.resolver.lookupTXT(ctx, host)
 }
 
-// lookupTexts asks each name server in turn until one answers.
-func (r *resolver) lookupTexts(ctx context.Context, name string) ([]string, error) {
+// lookupTXT queries each name server in turn until one answers.
+func (r *resolver) lookupTXT(ctx context.Context, name string) ([]string, error) {
 	servers, err := r.nameServers()
 	if err != nil {
 		return nil, &DNSError{Host: name, Kind: Unreachable, Err: err}
@@ -39,7 +39,7 @@ func (r *resolver) lookupTexts(ctx context.Context, name string) ([]string, erro
 	}
 	var last error
 	for _, server := range servers {
-		texts, err := askTexts(ctx, server, name)
+		texts, err := queryTXT(ctx, server, name)
 		if err == nil {
 			return texts, nil
 		}
@@ -48,8 +48,8 @@ func (r *resolver) lookupTexts(ctx context.Context, name string) ([]string, erro
 	return nil, last
 }
 
-// askTexts asks one name server.
-func askTexts(ctx context.Context, server, name string) (texts []string, err error) {
+// queryTXT queries one name server.
+func queryTXT(ctx context.Context, server, name string) (texts []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	replies, err := exchange(ctx, server, name, []uint16{dns.TypeTXT})
@@ -65,7 +65,7 @@ func askTexts(ctx context.Context, server, name string) (texts []string, err err
 			return nil, &DNSError{Host: name, Kind: ServFail, Err: errors.New(dns.RcodeToString[m.Rcode])}
 		}
 		for _, rr := range m.Answer {
-			if t, ok := rr.(*dns.TXT); ok && len(texts) < maxTexts {
+			if t, ok := rr.(*dns.TXT); ok && len(texts) < maxTXT {
 				texts = append(texts, strings.Join(t.Txt, ""))
 			}
 		}

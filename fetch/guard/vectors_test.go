@@ -29,9 +29,8 @@ type ssrfRow struct {
 	Hops          []string
 }
 
-// TestVectorsAddressesAndHosts runs the rows of ssrf.json that need no URL
-// parser. The rows with URLs and chains run where URLs are read, in
-// headway/fetch, and there all of them are counted.
+// TestVectorsAddressesAndHosts runs the rows of ssrf.json that need no URL parser. The
+// rows with URLs and chains run in headway/fetch, which also counts all rows.
 func TestVectorsAddressesAndHosts(t *testing.T) {
 	names := guardtest.Serve(t)
 	trap4 := guardtest.SetTrap(t, "127.0.0.1")
@@ -43,7 +42,7 @@ func TestVectorsAddressesAndHosts(t *testing.T) {
 			var connected atomic.Int64
 			d, err := guard.New(guard.Config{
 				Resolver:   names.Addr,
-				ExtraPorts: []uint16{trap4.Addr.Port()}, // so that a hole would be found
+				ExtraPorts: []uint16{trap4.Addr.Port()}, // so that a missing check would be noticed
 				Connect: func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
 					connected.Add(1)
 					if addr.Addr().IsLoopback() {
@@ -68,7 +67,7 @@ func TestVectorsAddressesAndHosts(t *testing.T) {
 					names.Set(row.Target, guardtest.Reply{Addrs: first, Alias: "alias.test"})
 				}
 				if row.SecondAnswers != nil && !row.Pinned {
-					// A check long before the connection, as a caller might do it.
+					// An early check, as a caller might do it.
 					if _, err := d.Resolve(t.Context(), row.Target, trap4.Addr.Port()); err != nil {
 						t.Fatalf("first answer: %v", err)
 					}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestWatchLookup hears of names that must be asked for, and of no others.
+// TestWatchLookup checks that only real lookups are reported.
 func TestWatchLookup(t *testing.T) {
 	d, err := New(Config{Lookup: func(_ context.Context, host string) (Answer, error) {
 		if host == "none.example" {
@@ -26,14 +26,14 @@ func TestWatchLookup(t *testing.T) {
 		host string
 		want []bool
 	}{
-		{"asked for", "a.example", []bool{true, false}},
+		{"looked up", "a.example", []bool{true, false}},
 		{"known", "a.example", nil},
 		{"does not exist", "none.example", []bool{true, false}},
 		{"known not to exist", "none.example", nil},
 		{"an address", "203.0.113.7", nil},
 	} {
 		heard = nil
-		_, _ = d.Resolve(ctx, tc.host, 80) // how it ends is tested elsewhere
+		_, _ = d.Resolve(ctx, tc.host, 80) // the result is tested elsewhere
 		if !slices.Equal(heard, tc.want) {
 			t.Errorf("%s: heard %v, want %v", tc.name, heard, tc.want)
 		}

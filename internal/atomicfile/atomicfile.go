@@ -1,10 +1,9 @@
 // Package atomicfile writes files atomically: a file appears complete or not at all.
 //
-// It is what all files have in common that are made in one go: the bytes go to a
-// file with a suffix, which takes its name after they are on the disk. Whoever
-// is killed meanwhile leaves the suffixed file behind. A File begins it anew the
-// next time, and promises nothing about a name that several write at once; Write
-// is for those.
+// The content is written to a file with a suffix, which is renamed after it was synced to
+// disk. A killed process leaves the suffixed file behind; the next File of that name
+// overwrites it. A File must not be written concurrently under one name; use Write for
+// that.
 package atomicfile
 
 import (
@@ -17,20 +16,20 @@ import (
 	"runtime"
 )
 
-// PartSuffix is what the name of a file ends with until it is published.
+// PartSuffix is the suffix of a file until it is published.
 const PartSuffix = ".part"
 
-// bufferSize is how much is written to the operating system at once.
+// bufferSize is the size of a write to the operating system.
 const bufferSize = 256 << 10
 
-// File is a file that is being made. It is used by one goroutine.
+// File is a file being written. It must be used by one goroutine.
 type File struct {
 	*bufio.Writer
 	path string
 	file *os.File // nil after Publish and Drop
 }
 
-// Create begins a file. One of this name stays until Publish.
+// Create starts a file. An existing file of this name stays until Publish.
 func Create(path string) (*File, error) {
 	f, err := os.OpenFile(path+PartSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -39,8 +38,7 @@ func Create(path string) (*File, error) {
 	return &File{Writer: bufio.NewWriterSize(f, bufferSize), path: path, file: f}, nil
 }
 
-// Publish makes the file durable and gives it its name, in place of any file
-// that had it.
+// Publish syncs the file and renames it to its final name, replacing any existing file.
 func (f *File) Publish() error {
 	err := f.Flush()
 	if err == nil {
@@ -55,7 +53,7 @@ func (f *File) Publish() error {
 	return SyncDir(filepath.Dir(f.path))
 }
 
-// Drop removes what was written, unless it was published. A nil File has nothing.
+// Drop removes the file, unless it was published. Drop of a nil File does nothing.
 func (f *File) Drop() error {
 	if f == nil || f.file == nil {
 		return nil
@@ -69,7 +67,7 @@ func (f *File) close() error {
 	return err
 }
 
-// Remove removes a file that may not be there.
+// Remove removes a file if it exists.
 func Remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -77,7 +75,7 @@ func Remove(path string) error {
 	return nil
 }
 
-// Exists tells whether there is something of this name.
+// Exists reports whether a file of this name exists.
 func Exists(path string) (bool, error) {
 	_, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +87,7 @@ func Exists(path string) (bool, error) {
 // SyncDir makes the names in a folder durable.
 func SyncDir(name string) error {
 	if runtime.GOOS == "windows" {
-		return nil // has no such call; NTFS keeps a journal of names
+		return nil // Windows has no such call; NTFS journals names
 	}
 	dir, err := os.Open(name)
 	if err != nil {
@@ -99,8 +97,8 @@ func SyncDir(name string) error {
 	return dir.Sync()
 }
 
-// Write makes a file of what a function writes. Several may write one name at
-// once: each file is whole, and the last one stays.
+// Write creates a file with the content that write writes. It is safe concurrently: each
+// file is complete, and the last one wins.
 func Write(path string, write func(w io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*"+PartSuffix)
 	if err != nil {

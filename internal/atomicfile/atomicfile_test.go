@@ -13,7 +13,7 @@ import (
 	"headway/internal/atomicfile"
 )
 
-// TestWrite leaves one whole file, whoever writes at once and whoever fails.
+// TestWrite leaves one complete file after concurrent and failing writes.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "list.txt")

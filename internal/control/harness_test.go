@@ -245,7 +245,7 @@ func (d *harness) kept(name string) (s politeness.State) {
 // post is a mailbox in memory, and the log of orders.
 type post struct {
 	harness *harness
-	waiting []ask.Letter
+	waiting []ask.Message
 	bodies  []store.Letter // messages to workers of a fleet
 	replies map[string]ask.Answer
 	size    int // of the last answer
@@ -257,11 +257,11 @@ type post struct {
 func (p *post) put(id string, q ask.Question) {
 	p.harness.mu.Lock()
 	defer p.harness.mu.Unlock()
-	p.waiting = append(p.waiting, ask.Letter{ID: id, Question: q})
+	p.waiting = append(p.waiting, ask.Message{ID: id, Question: q})
 }
 
 // Receive implements [ask.Mail].
-func (p *post) Receive(context.Context) ([]ask.Letter, error) {
+func (p *post) Receive(context.Context) ([]ask.Message, error) {
 	p.harness.mu.Lock()
 	defer p.harness.mu.Unlock()
 	p.reads++

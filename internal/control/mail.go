@@ -21,14 +21,14 @@ type messages struct {
 }
 
 // Receive implements [ask.Mail]. A message that cannot be parsed is answered here.
-func (l *messages) Receive(ctx context.Context) ([]ask.Letter, error) {
+func (l *messages) Receive(ctx context.Context) ([]ask.Message, error) {
 	list, err := l.store.Letters(ctx, l.now(), l.worker)
 	if err != nil {
 		return nil, err
 	}
-	var read []ask.Letter
+	var read []ask.Message
 	for _, x := range list {
-		a := ask.Letter{ID: strconv.FormatInt(int64(x.ID), 10)}
+		a := ask.Message{ID: strconv.FormatInt(int64(x.ID), 10)}
 		if err := json.Unmarshal(x.Body, &a.Question); err != nil {
 			if err := l.Reply(ctx, a.ID, ask.Answer{Error: fmt.Sprintf("invalid request: %v", err)}); err != nil {
 				return read, err

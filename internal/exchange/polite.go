@@ -48,7 +48,7 @@ const tooLong = 10 * 365 * 24 * time.Hour
 
 // retryAfter reads the Retry-After header, without regard to a job's time limit.
 func retryAfter(res *fetch.Result, now time.Time) (wait time.Duration, ok bool) {
-	answer := fetch.ReadRetryAfter(fetch.RetryQuestion{
+	answer := fetch.ReadRetryAfter(fetch.RetryInput{
 		Status: res.Status, RetryAfter: res.Header.Values("Retry-After"), Date: res.Header.Get("Date"),
 		Now: now, Budget: fetch.NoBudget,
 	})

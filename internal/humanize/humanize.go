@@ -1,9 +1,8 @@
 // Package humanize formats the numbers of a crawl for people.
 //
-// The live view, the summary at the end and the report show the same counts,
-// spans and sums; here is the one way each is written, so that two of them side
-// by side never differ. It formats and adds up, and knows nothing of terminals or
-// pages.
+// The live view, the final summary and the report show the same counts, durations and
+// sums; each is formatted here, so that they never differ. The package formats and adds
+// up, and knows nothing of terminals or pages.
 package humanize
 
 import (
@@ -18,7 +17,7 @@ import (
 	"headway/visit"
 )
 
-// Count writes a number: 1,930.
+// Count formats a number: 1,930.
 func Count(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	first := 0
@@ -31,7 +30,7 @@ func Count(n int64) string {
 	return digits
 }
 
-// Plural counts things: 1 host, 2 hosts.
+// Plural formats a count of things: 1 host, 2 hosts.
 func Plural(n int64, what string) string {
 	if n != 1 {
 		what += "s"
@@ -39,7 +38,7 @@ func Plural(n int64, what string) string {
 	return Count(n) + " " + what
 }
 
-// Clock is a span in minutes and seconds, or hours too: 00:42, 3:00:42.
+// Clock formats a duration in minutes and seconds, with hours if needed: 00:42, 3:00:42.
 func Clock(d time.Duration) string {
 	s := int(max(d, 0).Seconds())
 	if s < 3600 {
@@ -48,7 +47,7 @@ func Clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// Size is a number of bytes: 3.4 MB.
+// Size formats a number of bytes: 3.4 MB.
 func Size(bytes int64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB"}
 	v, u := float64(bytes), 0
@@ -61,22 +60,21 @@ func Size(bytes int64) string {
 	return fmt.Sprintf("%.1f %s", v, units[u])
 }
 
-// Sum is how many URLs have an outcome, and why.
+// Sum is the number of URLs with an outcome, by reason.
 type Sum struct {
 	Outcome visit.Outcome
 	N       int64
 	Reasons []ReasonSum // the most frequent first; none for outcomes without reasons
 }
 
-// ReasonSum is how many URLs of an outcome have a reason.
+// ReasonSum is the number of URLs of an outcome with one reason.
 type ReasonSum struct {
 	Reason visit.Reason
 	N      int64
 }
 
-// Sums adds up how URLs ended, with those that wait as pending, in the order of
-// [visit.Outcomes]. What did not happen is left out; the rest adds up to
-// [store.Counts.Seen].
+// Sums adds up how URLs ended, with waiting ones as pending, in the order of
+// [visit.Outcomes]. Zero counts are omitted; the rest adds up to [store.Counts.Seen].
 func Sums(c store.Counts) []Sum {
 	all := map[visit.Outcome]int64{visit.Pending: c.Waiting}
 	reasons := map[visit.Outcome]map[visit.Reason]int64{}

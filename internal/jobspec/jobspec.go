@@ -82,17 +82,17 @@ func (r *Request) Job(set *config.Settings) (store.Job, error) {
 
 // Asked is what the job was asked for as package answer explains it, under the
 // settings that were read with those of the spec.
-func (s *Spec) Asked(set *config.Settings, j *store.Job) (answer.Asked, error) {
+func (s *Spec) Asked(set *config.Settings, j *store.Job) (answer.CrawlSpec, error) {
 	policy, err := set.Policy()
 	if err != nil {
-		return answer.Asked{}, err
+		return answer.CrawlSpec{}, err
 	}
 	from, err := ReadSeeds(s.Seeds)
 	if err != nil {
-		return answer.Asked{}, err
+		return answer.CrawlSpec{}, err
 	}
 	who := Who(set)
-	asked := answer.Asked{
+	asked := answer.CrawlSpec{
 		Scope: set.Scope, ScopeHosts: set.ScopeHosts, Include: set.Include, Exclude: set.Exclude, Files: set.Files, Preset: set.Preset, Sitemaps: set.Sitemaps,
 		MaxWaiting: set.Frontier.MaxWaiting, UserAgent: who.UserAgent, Contact: who.Contact, Token: who.Token, Policy: policy, Owned: set.Owned, AllowPrivate: set.AllowPrivate,
 	}

@@ -47,7 +47,7 @@ func (l *Loop) During(ctx context.Context) { l.workCtx = ctx }
 // Retry calls do until it succeeds, fails for good, or either ctx or the context of
 // [Loop.During] ends. It may be called from any goroutine but the loop's.
 func (l *Loop) Retry(ctx context.Context, do func() error) error {
-	var scarce guard.Scarce
+	var scarce guard.DescriptorWait
 	for wait := RetryFirst; ; wait = min(2*wait, RetryLast) {
 		err := do()
 		l.cfg.OnAttempt(ctx, err)

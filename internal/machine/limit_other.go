@@ -2,6 +2,6 @@
 
 package machine
 
-// descriptors is how many handles a process may have: so many that other things
-// end first.
+// descriptors is the number of handles a process may open; other limits are reached
+// first.
 func descriptors() (n int64, by string) { return 1 << 16, "no system limit" }

@@ -4,11 +4,11 @@ package machine
 
 import "syscall"
 
-// leastDescriptors is what is assumed where the system does not say.
+// leastDescriptors is assumed if the system does not report a limit.
 const leastDescriptors = 256
 
-// descriptors is how many this process may have open. Go has raised the soft limit
-// to the hard one when the process began.
+// descriptors is how many this process may open. Go raised the soft limit to the hard
+// one at startup.
 func descriptors() (n int64, by string) {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {

@@ -1,9 +1,8 @@
-// Package machine reads what the machine allows this process, descriptors and
-// memory, and divides it among those who need it.
+// Package machine reads the file descriptors and memory available to this process, and
+// divides them among their users.
 //
-// It promises that the shares of a [Division] together are no more than what was
-// divided, unless that is less than the least anything works with; and that less
-// to divide makes shares smaller, never larger.
+// The shares of a [Division] add up to no more than what was divided, unless that is less
+// than the minimum; and less to divide makes shares smaller, never larger.
 package machine
 
 import (
@@ -20,12 +19,12 @@ import (
 // Machine is what this process may use.
 type Machine struct {
 	Descriptors   int64
-	DescriptorsBy string // who says so, for people
-	Memory        int64  // bytes; 0 if nobody knows
+	DescriptorsBy string // source of the limit, for people
+	Memory        int64  // bytes; 0 if not known
 	MemoryBy      string
 }
 
-// Read looks at the machine. What cannot be found out has a careful value.
+// Read reads the limits of the machine. Unknown limits get a conservative value.
 func Read() Machine {
 	var m Machine
 	m.Descriptors, m.DescriptorsBy = descriptors()
@@ -35,10 +34,10 @@ func Read() Machine {
 	return m
 }
 
-// manyDescriptors is what is taken for no limit at all.
+// manyDescriptors is treated as unlimited.
 const manyDescriptors = 1 << 20
 
-// memory is the least of what the machine has and what its control groups allow.
+// memory is the minimum of the machine's memory and the limits of its control groups.
 func memory(root fs.FS) (bytes int64, by string) {
 	bytes = math.MaxInt64
 	if n := total(root); n > 0 {
@@ -49,7 +48,7 @@ func memory(root fs.FS) (bytes int64, by string) {
 		if err != nil {
 			continue
 		}
-		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // "max" is none
+		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // "max" means no limit
 		if err == nil && n > 0 && n < bytes {
 			bytes, by = n, "/"+name
 		}
@@ -77,14 +76,14 @@ func total(root fs.FS) int64 {
 	return 0
 }
 
-// Where control groups of the two versions are.
+// Paths of control groups, versions 1 and 2.
 const (
 	groups    = "sys/fs/cgroup"
 	oldGroups = groups + "/memory"
 )
 
-// groupFiles are the files with the limits of the groups this process is in, from
-// its own up to the outermost. A container sees its own group as the outermost.
+// groupFiles are the files with the memory limits of the process's control groups, from
+// its own up to the root. A container sees its own group as the root.
 func groupFiles(root fs.FS) (names []string) {
 	text, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -114,15 +113,15 @@ func groupFiles(root fs.FS) (names []string) {
 	return names
 }
 
-// Shares that are the same however much there is. The store's come first: it
-// opens its files before anything is fetched, and nothing goes on without it.
+// Fixed shares. The store's comes first: it opens its files before anything is fetched,
+// and nothing works without it.
 const (
-	ownShare   = 12 // standard streams, what the runtime waits with, random bytes
-	storeShare = 32 // two for each connection, logs, locks, and what a large commit spills
-	filesShare = 12 // results, archives, questions that are asked of a crawl
+	ownShare   = 12 // standard streams, runtime polling, random bytes
+	storeShare = 32 // two for each connection, logs, locks, and spills of large commits
+	filesShare = 12 // results, archives, mailbox
 )
 
-// Ceilings of shares, which more to divide does not raise.
+// Maximums of shares, however much there is to divide.
 const (
 	MostWorkers = 512
 	MostRobots  = 64
@@ -136,27 +135,27 @@ const (
 	mostHosts  = 500_000
 )
 
-// hostBytes is what a host that is scheduled in memory takes.
+// hostBytes is the memory of a host scheduled in memory.
 const hostBytes = 540
 
-// slowBytes is what an exchange that waits takes: its connection, what HTTP/2 may
-// have sent ahead, and a goroutine or two.
+// slowBytes is the memory of a waiting exchange: its connection, HTTP/2 data sent ahead,
+// and a goroutine or two.
 const slowBytes = 256 << 10
 
-// Division is how much each gets of what there is.
+// Division is the share of each user.
 type Division struct {
 	// Descriptors.
 	Store   int64
 	Files   int64
 	Lookups int64
-	Conns   int64 // of Workers, Robots and Slow together, and idle ones
+	Conns   int64 // for Workers, Robots and Slow together, and idle ones
 
-	// Places among the connections.
+	// Connections by use.
 	Workers int64
 	Robots  int64
 	Slow    int64
 
-	// Memory, in bytes but for the hosts.
+	// Memory, in bytes, except Hosts.
 	Bodies      int64
 	RobotsCache int64
 	Seen        int64
@@ -164,7 +163,7 @@ type Division struct {
 	Hosts       int64
 }
 
-// Divide divides what a machine allows.
+// Divide divides the resources of a machine.
 func Divide(m Machine) Division {
 	d := Division{Store: storeShare, Files: filesShare}
 	rest := max(m.Descriptors-ownShare-storeShare-filesShare, 0)
@@ -190,7 +189,7 @@ func Divide(m Machine) Division {
 
 func within(n, least, most int64) int64 { return min(max(n, least), most) }
 
-// String says what there is to divide, for people.
+// String describes the resources, for people.
 func (m Machine) String() string {
 	if m.Memory == 0 {
 		return fmt.Sprintf("%d descriptors", m.Descriptors)

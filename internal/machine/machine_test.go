@@ -7,8 +7,8 @@ import (
 	"testing/fstest"
 )
 
-// TestDivision divides every number of descriptors up to many, and some sizes of
-// memory: shares fit, and never shrink when there is more.
+// TestDivision divides many numbers of descriptors and sizes of memory: the shares fit,
+// and never shrink when there is more.
 func TestDivision(t *testing.T) {
 	for _, memory := range []int64{0, 64 << 20, 512 << 20, 4 << 30, 1 << 40} {
 		var before Division
@@ -36,14 +36,14 @@ func TestDivision(t *testing.T) {
 			t.Errorf("of %d bytes: %+v", memory, before)
 		}
 	}
-	// What was always so where there is enough.
+	// The usual values where there is enough.
 	d := Divide(Machine{Descriptors: 20_000, Memory: 8 << 30})
 	if d.Workers != MostWorkers || d.Robots != MostRobots || d.Lookups != MostLookups || d.Bodies != mostBodies || d.Seen != mostSeen || d.Hosts != mostHosts || d.Idle != mostIdle {
 		t.Errorf("%+v", d)
 	}
 }
 
-// TestMachine reads the limits of machines of many kinds.
+// TestMachine reads the limits of different kinds of machines.
 func TestMachine(t *testing.T) {
 	const meminfo = "MemTotal:        8000000 kB\nMemFree:  1 kB\n"
 	for name, c := range map[string]struct {

@@ -1,11 +1,9 @@
-// Package vectors gives tests the data files that decide arguments: which URL
-// is canonical, what a robots.txt allows, what a Retry-After asks for, which
-// address may be dialled.
+// Package vectors provides tests with the shared test vectors: which URL is canonical,
+// what a robots.txt allows, what a Retry-After means, which address may be dialled.
 //
-// The files in testdata are kept byte for byte as they were agreed; Rows
-// checks their SHA-256 before every use, so an edited row fails the test that
-// reads it. Another implementation can run the same files: each is a JSON
-// array with one object per line.
+// The files in testdata are fixed byte for byte; Rows checks their SHA-256 before every
+// use, so an edited row fails its test. Other implementations can run the same files:
+// each is a JSON array with one object per line.
 package vectors
 
 import (
@@ -22,8 +20,8 @@ import (
 //go:embed testdata/*.json testdata/SHA256SUMS
 var files embed.FS
 
-// Rows reads the rows of one file, such as "urls.json". An unknown field or a
-// changed file ends the test.
+// Rows reads the rows of one file, such as "urls.json". An unknown field or a changed
+// file fails the test.
 func Rows[T any](t testing.TB, name string) []T {
 	t.Helper()
 	data, err := read(name)
@@ -39,8 +37,8 @@ func Rows[T any](t testing.TB, name string) []T {
 	return rows
 }
 
-// Count reports how many rows of a file a test found right, in the form that
-// `make vectors` collects, and fails the test unless it was all of want rows.
+// Count reports how many rows of a file passed, in the form that `make vectors` collects,
+// and fails the test unless all want rows did.
 func Count(t testing.TB, name string, passed, want int) {
 	t.Helper()
 	line := fmt.Sprintf("vectors: %s %d of %d", name, passed, want)
@@ -51,7 +49,7 @@ func Count(t testing.TB, name string, passed, want int) {
 	t.Log(line)
 }
 
-// read returns a file whose checksum is the agreed one.
+// read returns a file after checking its checksum.
 func read(name string) ([]byte, error) {
 	data, err := files.ReadFile("testdata/" + name)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"headway/weburl"
 )
 
-// Serve serves a lab on free ports, with TLS and without, until the test ends.
+// Serve serves a lab on free ports, with and without TLS, until the test ends.
 func Serve(t testing.TB, cfg lab.Config) *lab.Lab {
 	t.Helper()
 	l, stop, err := start(cfg)
@@ -25,8 +25,8 @@ func Serve(t testing.TB, cfg lab.Config) *lab.Lab {
 	return l
 }
 
-// ServeSite serves a site of so many pages until it is stopped, to an example: it panics
-// where a test would fail.
+// ServeSite serves a site with this many pages until stop is called, for examples: it
+// panics where a test would fail.
 func ServeSite(pages int) (seeds []weburl.URL, stop func()) {
 	site := lab.Plain()
 	site.Site.Pages = pages
@@ -48,7 +48,7 @@ func ServeSite(pages int) (seeds []weburl.URL, stop func()) {
 	}
 }
 
-// start serves a lab on free ports until it is stopped.
+// start serves a lab on free ports until stop is called.
 func start(cfg lab.Config) (l *lab.Lab, stop func() error, err error) {
 	cfg.Listen, cfg.ListenTLS = "0.0.0.0:0", "0.0.0.0:0"
 	if l, err = lab.New(cfg); err != nil {

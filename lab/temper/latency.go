@@ -10,17 +10,16 @@ import (
 	"time"
 )
 
-// Latency is a distribution of waits; its zero value waits not at all. Its
-// text forms are "none", "const:20ms", "uniform:5ms-50ms" and
-// "lognormal:20ms,0.8" (median and sigma).
+// Latency is a distribution of delays; the zero value has none. Its text forms are
+// "none", "const:20ms", "uniform:5ms-50ms" and "lognormal:20ms,0.8" (median and sigma).
 type Latency struct {
 	text  string
 	low   time.Duration // constant, lower bound or median
-	high  time.Duration // upper bound of a uniform one
-	sigma float64       // of a lognormal one
+	high  time.Duration // upper bound if uniform
+	sigma float64       // if lognormal
 }
 
-// ParseLatency reads the text form of a latency.
+// ParseLatency parses the text form of a latency.
 func ParseLatency(s string) (Latency, error) {
 	kind, arg, _ := strings.Cut(s, ":")
 	l := Latency{text: s}
@@ -62,8 +61,8 @@ func ParseLatency(s string) (Latency, error) {
 	return l, nil
 }
 
-// maxSigma bounds the spread of a lognormal latency: beyond it a draw may
-// overflow a duration.
+// maxSigma limits the spread of a lognormal latency: beyond it a value may overflow a
+// duration.
 const maxSigma = 3
 
 func parseWait(s string) (time.Duration, error) {
@@ -74,12 +73,12 @@ func parseWait(s string) (time.Duration, error) {
 	return d, err
 }
 
-// Constant always waits d.
+// Constant returns a constant latency.
 func Constant(d time.Duration) Latency {
 	return Latency{text: "const:" + d.String(), low: d, high: d}
 }
 
-// String gives the text form.
+// String returns the text form.
 func (l Latency) String() string {
 	if l.text == "" {
 		return "none"
@@ -87,7 +86,7 @@ func (l Latency) String() string {
 	return l.text
 }
 
-// Set parses the text form; with String and Type it makes a latency a flag.
+// Set parses the text form; with String and Type, Latency is a flag value.
 func (l *Latency) Set(s string) error {
 	next, err := ParseLatency(s)
 	if err == nil {
@@ -96,10 +95,10 @@ func (l *Latency) Set(s string) error {
 	return err
 }
 
-// Type names the value in the help of a command line.
+// Type names the value in command help.
 func (l *Latency) Type() string { return "latency" }
 
-// draw takes one wait.
+// draw returns one random delay.
 func (l *Latency) draw(pcg *rand.PCG) time.Duration {
 	switch {
 	case l.sigma > 0:

@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// Limit refuses requests that come too often. With Rate it is a token bucket,
-// with Max a sliding window; with neither it lets everything pass, which is
-// how a list of limits lifts one.
+// Limit is a rate limit. With Rate it is a token bucket, with Max a sliding window; with
+// neither it passes everything, which ends an earlier limit of a list.
 type Limit struct {
-	Rate  float64 // requests per second that the bucket gains
+	Rate  float64 // tokens per second
 	Burst int     // size of the bucket
 
 	Max    int           // requests served within any Window
@@ -18,12 +17,12 @@ type Limit struct {
 	Status int  // of the refusal; 429 when zero
 	Form   Form // how the refusal announces the wait
 
-	// The limit begins when the host's first request is After old and
-	// AfterRequests requests have come before.
+	// The limit starts After the host's first request and after AfterRequests
+	// requests.
 	After         time.Duration
 	AfterRequests int
 
-	Pages Pages // what it holds for; others pass and do not count
+	Pages Pages // what it applies to; other requests pass uncounted
 }
 
 func (l *Limit) validate() error {
@@ -40,8 +39,7 @@ func (l *Limit) validate() error {
 	return l.Pages.validate()
 }
 
-// limited asks the limit in force. A limit that takes over starts with an
-// empty memory.
+// limited applies the current limit. A limit that takes over starts with fresh state.
 func (s *State) limited(limits []Limit, now time.Time, kind Kind, page int) (Verdict, bool) {
 	force := -1
 	for i := range limits {
@@ -70,15 +68,15 @@ func (s *State) limited(limits []Limit, now time.Time, kind Kind, page int) (Ver
 	return Verdict{Action: Refuse, Status: status, RetryAfter: wholeSeconds(wait), Form: l.Form}, true
 }
 
-// meter is the memory of one limit.
+// meter is the state of one limit.
 type meter struct {
 	tokens float64
 	filled time.Time // zero: the bucket is full
 	served window
 }
 
-// take asks to serve one request now. Zero means yes; otherwise it is the
-// time until the answer would be yes.
+// take asks to serve one request now. It returns zero, or how long to wait until the
+// request would be served.
 func (m *meter) take(l *Limit, now time.Time) time.Duration {
 	if l.Max > 0 {
 		wait := m.served.wait(l.Max, l.Window, now)
@@ -103,19 +101,18 @@ func (m *meter) take(l *Limit, now time.Time) time.Duration {
 	return max(1, time.Duration((1-m.tokens)/l.Rate*float64(time.Second)))
 }
 
-// tokenSlack forgives what binary fractions lose, so that a client that waits
-// exactly as long as it was told is served.
+// tokenSlack allows for rounding, so that a client that waits exactly as long as
+// required is served.
 const tokenSlack = 1e-6
 
-// window remembers the last instants it was told, as many as wait was asked
-// about.
+// window is a ring of the latest times, as many as the limit allows.
 type window struct {
 	at   []time.Time // a ring once it is full
-	next int         // where the oldest stands in a full ring
+	next int         // position of the oldest in a full ring
 }
 
-// wait is how long until fewer than most of the instants noted lie within the
-// last span. The same window must always be asked with the same most.
+// wait is how long until fewer than most of the recorded times are within the last span.
+// A window must always be used with the same most.
 func (w *window) wait(most int, span time.Duration, now time.Time) time.Duration {
 	if w.at == nil {
 		w.at = make([]time.Time, 0, most)
@@ -126,7 +123,7 @@ func (w *window) wait(most int, span time.Duration, now time.Time) time.Duration
 	return max(0, span-now.Sub(w.at[w.next]))
 }
 
-// note adds an instant and forgets the oldest when the window is full.
+// note adds a time and drops the oldest if the window is full.
 func (w *window) note(now time.Time) {
 	if len(w.at) < cap(w.at) {
 		w.at = append(w.at, now)

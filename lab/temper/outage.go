@@ -7,24 +7,24 @@ import (
 
 // Outage is a time in which a host serves nothing, or not some of its pages.
 type Outage struct {
-	// The outage begins when the host's first request is After old and
-	// AfterRequests requests have come before.
+	// The outage starts After the host's first request and after AfterRequests
+	// requests.
 	After         time.Duration
 	AfterRequests int
 
-	For   time.Duration // its length; zero means for ever
-	Every time.Duration // it begins again with this period; zero means once
+	For   time.Duration // duration; zero means forever
+	Every time.Duration // repeats with this period; zero means once
 
-	Action Action // Refuse when zero
-	Status int    // of a refusal; 503 when zero
+	Action Action // default Refuse
+	Status int    // of a refusal; default 503
 
-	// RetryAfter is what a refusal asks for; zero means the rest of the
-	// outage, and nothing in one that never ends.
+	// RetryAfter is that of a refusal; zero means the rest of the outage, and none if
+	// it never ends.
 	RetryAfter time.Duration
 	Form       Form
 
-	Robots bool  // robots.txt is struck too
-	Pages  Pages // what is struck
+	Robots bool  // robots.txt is affected too
+	Pages  Pages // affected pages
 }
 
 func (o *Outage) validate() error {
@@ -37,7 +37,7 @@ func (o *Outage) validate() error {
 	return o.Pages.validate()
 }
 
-// outage says whether outage i of n strikes a request, and how.
+// outage reports whether outage i of n affects a request, and how.
 func (s *State) outage(o *Outage, i, n int, now time.Time, kind Kind) (Verdict, bool) {
 	if kind == Robots && !o.Robots {
 		return Verdict{}, false
@@ -62,7 +62,7 @@ func (s *State) outage(o *Outage, i, n int, now time.Time, kind Kind) (Verdict, 
 	return v, true
 }
 
-// begin is when outage i of n began, or a zero time if it has not.
+// begin is when outage i of n started, or the zero time if it has not.
 func (s *State) begin(o *Outage, i, n int, now time.Time) time.Time {
 	if o.AfterRequests == 0 {
 		return s.first.Add(o.After)
@@ -76,7 +76,7 @@ func (s *State) begin(o *Outage, i, n int, now time.Time) time.Time {
 	return s.outages[i]
 }
 
-// left is how long an outage that began at begin still lasts, if it does.
+// left is how long an outage that started at begin still lasts.
 func (o *Outage) left(begin, now time.Time) (time.Duration, bool) {
 	if begin.IsZero() || now.Before(begin) {
 		return 0, false

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Form is how a refusal writes its Retry-After.
+// Form is the format of a Retry-After.
 type Form uint8
 
-// The forms: whole seconds, the three date forms of RFC 9110, or no header.
+// The formats: whole seconds, the three date formats of RFC 9110, or no header.
 const (
 	Seconds Form = iota
 	IMFDate
@@ -17,8 +17,8 @@ const (
 	None
 )
 
-// Value is the header's value for a wait of whole seconds that is announced
-// now, by the clock the server believes in. The form None gives "".
+// Value is the header value for a wait announced now, by the server's clock. The form
+// None gives "".
 func (f Form) Value(now time.Time, wait time.Duration) string {
 	at := now.UTC().Add(wait)
 	switch f {
@@ -35,7 +35,7 @@ func (f Form) Value(now time.Time, wait time.Duration) string {
 	}
 }
 
-// wholeSeconds rounds a wait up, as Retry-After has no fractions.
+// wholeSeconds rounds up, because Retry-After has no fractions.
 func wholeSeconds(d time.Duration) time.Duration {
 	whole := d.Truncate(time.Second)
 	if whole < d {

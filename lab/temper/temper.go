@@ -1,15 +1,13 @@
-// Package temper says how a host of the lab treats a request: at once or
-// late, with a page or with a refusal, and how long it asks the client to
-// stay away.
+// Package temper models how a host of the lab treats a request (its profile): with or
+// without delay, with a page or a refusal, and with which Retry-After.
 //
-// The rules are plain data and the decision is pure: it takes the memory of
-// one host and the present instant, and touches no clock, socket or lock. The
-// lab asks it with real time over TCP; a simulation asks it with virtual time
-// over pipes. Both get one model of a refusing, failing or tiring server.
+// The rules are plain data and the decision is pure: it depends on the state of one host
+// and the current time, and uses no clock, socket or lock. The lab uses it in real time
+// over TCP, simulations in virtual time over pipes, so both have the same model of a
+// refusing, failing or overloaded server.
 //
-// It promises that the same calls on a fresh [State] of the same seed give the
-// same verdicts. It does not know pages, headers or robots.txt rules: what a
-// host holds is the business of the lab.
+// The same calls on a new [State] with the same seed give the same verdicts. Pages,
+// headers and robots.txt rules are not modelled here but in package lab.
 package temper
 
 import (
@@ -20,9 +18,9 @@ import (
 	"time"
 )
 
-// Rules is the temper of one host. The zero value answers everything at once.
+// Rules is the profile of one host. The zero value serves everything at once.
 type Rules struct {
-	// Latency is the wait before any answer.
+	// Latency is the delay before any response.
 	Latency Latency
 
 	// Slope is added to the latency for each other request in flight.
@@ -31,54 +29,52 @@ type Rules struct {
 	// Crowd is added to the latency for each other request of the last second.
 	Crowd time.Duration
 
-	// Queue makes requests wait for each other, as behind one busy worker.
+	// Queue makes requests wait for each other, as with one busy worker.
 	Queue Queue
 
-	// Limits refuse what comes too often. The last one that has begun is in
-	// force, so that a list describes a limit that changes.
+	// Limits are rate limits. The last one that has started applies, so that a list
+	// describes a limit that changes over time.
 	Limits []Limit
 
-	// Outages are the times in which nothing is served.
+	// Outages are times in which nothing is served.
 	Outages []Outage
 
 	// Overload fails requests while too many are in flight or arrive.
 	Overload Overload
 
-	// ErrorRate is the share of page requests, drawn at random, that are
-	// refused whatever the rate: with ErrorStatus, 503 when zero, and a
-	// Retry-After of one second in ErrorForm.
+	// ErrorRate is the random share of page requests that are refused at any rate,
+	// with ErrorStatus (default 503) and a Retry-After of one second in ErrorForm.
 	ErrorRate   float64
 	ErrorStatus int
 	ErrorForm   Form
 
-	// Skew is how far the host's own clock, as its Date header and its
-	// Retry-After dates show it, is ahead of the real one.
+	// Skew is how far the host's clock, as in Date and Retry-After dates, is ahead of
+	// the real one.
 	Skew time.Duration
 }
 
-// Queue is one worker behind the host: each request takes Service of its time,
-// one after the other. Below one request per Service nobody waits; above it
-// the wait grows with every request.
+// Queue is a single worker behind the host: each request takes Service, one after the
+// other. Below one request per Service there is no wait; above it the wait grows with
+// every request.
 type Queue struct {
 	Service time.Duration // zero means no queue
-	Longest time.Duration // a request that would wait longer is answered 502; zero means it waits
+	Longest time.Duration // a request that would wait longer gets 502; zero means no limit
 }
 
-// Overload is the point from which a host fails without saying why. Requests
-// that fail count towards it like all others.
+// Overload is the load at which a host fails without explanation. Failed requests count
+// towards it like all others.
 type Overload struct {
-	InFlight int           // more than this many at once; zero means any number
-	Max      int           // more than Max arrivals within Window; zero means any number
+	InFlight int           // more than this many at once; zero means no limit
+	Max      int           // more than Max arrivals within Window; zero means no limit
 	Window   time.Duration //
-	Reset    bool          // reset the connection instead of answering 502
+	Reset    bool          // reset the connection instead of responding 502
 }
 
-// Pages picks some of a host's pages by number: page From, and each Every-th
-// after it unless Every is zero. The zero value is all requests, whatever they
-// are for.
+// Pages selects pages of a host by number: page From, and each Every-th after it unless
+// Every is zero. The zero value selects all requests of any kind.
 type Pages struct{ From, Every int }
 
-// has tells whether a request is one of those picked.
+// has reports whether a request is selected.
 func (p Pages) has(kind Kind, page int) bool {
 	if p == (Pages{}) {
 		return true
@@ -94,67 +90,67 @@ func (p Pages) validate() error {
 	return nil
 }
 
-// Kind is what a request is for, as far as tempers care.
+// Kind is what a request is for.
 type Kind uint8
 
 // The kinds of request.
 const (
-	Page   Kind = iota // a linked page: the only kind ErrorRate strikes
+	Page   Kind = iota // a linked page: the only kind affected by ErrorRate
 	Other              // any other path
-	Robots             // robots.txt: limits never count it
+	Robots             // robots.txt: never counted by limits
 )
 
-// Action is what becomes of a request.
+// Action is what happens to a request.
 type Action uint8
 
 // The actions.
 const (
-	Serve     Action = iota // answer what the path holds
-	Refuse                  // answer with the verdict's status and nothing else
-	Reset                   // cut the connection
-	Challenge               // answer with a page that asks for proof of being human
+	Serve     Action = iota // serve the content of the path
+	Refuse                  // respond with the verdict's status only
+	Reset                   // reset the connection
+	Challenge               // respond with a page that asks for proof of being human
 )
 
 // Verdict is the treatment of one request.
 type Verdict struct {
 	Action Action
 	Status int           // of a refusal
-	Wait   time.Duration // before the answer, whatever it is
-	Idle   time.Duration // of that wait, what it would be with nothing else to do
+	Wait   time.Duration // before any response
+	Idle   time.Duration // the part of Wait that is not caused by other requests
 
-	// RetryAfter is how long a refusal asks the client to stay away, in whole
-	// seconds, and Form how it says so; with the form None it says nothing.
+	// RetryAfter is the announced wait of a refusal, in whole seconds, and Form its
+	// format; None means no header.
 	RetryAfter time.Duration
 	Form       Form
 }
 
-// State is what a host remembers of the requests it has had. It is not safe
-// for concurrent use. The zero value is ready; [NewState] seeds its draws.
+// State is the state of a host. It is not safe for concurrent use. The zero value is
+// ready; [NewState] seeds its random choices.
 type State struct {
 	pcg      rand.PCG
-	first    time.Time // the first arrival; what changes with time counts from here
+	first    time.Time // the first arrival, from which times count
 	requests int
 	inFlight int
-	free     time.Time // when the worker behind the queue is idle
+	free     time.Time // when the worker of the queue is idle
 	limit    int       // the limit that meter belongs to
 	meter    meter
 	arrivals window
-	second   []time.Time // the arrivals of the last second, if they matter
-	outages  []time.Time // when each outage that waits for a number of requests began
+	second   []time.Time // the arrivals of the last second, if needed
+	outages  []time.Time // start of each outage that waits for a number of requests
 }
 
-// NewState gives the memory of a host that has had no request. Two states of
-// the same seed draw the same latencies and errors.
+// NewState returns the state of a host without requests. Two states of the same seed draw
+// the same latencies and errors.
 func NewState(seed, host uint64) State {
 	return State{pcg: *rand.NewPCG(seed, host)}
 }
 
-// InFlight is how many requests have arrived and not left.
+// InFlight is the number of requests in flight.
 func (s *State) InFlight() int { return s.inFlight }
 
-// Arrive decides about a request that starts now and counts it as in flight
-// until [State.Leave]. page is the number of a linked page, and nothing for
-// other kinds. Instants must not go backwards.
+// Arrive decides about a request that starts now and counts it as in flight until
+// [State.Leave]. page is the number of a linked page, and ignored for other kinds. Times
+// must not go backwards.
 func (s *State) Arrive(r *Rules, now time.Time, kind Kind, page int) Verdict {
 	if s.first.IsZero() {
 		s.first = now
@@ -167,15 +163,15 @@ func (s *State) Arrive(r *Rules, now time.Time, kind Kind, page int) Verdict {
 	return v
 }
 
-// Leave notes that a request has been answered or given up.
+// Leave records that a request was answered or cancelled.
 func (s *State) Leave() { s.inFlight-- }
 
-// latency draws the wait, and what of it is not due to other requests; full
-// says that the queue is too long to join.
+// latency draws the delay, and the part of it that is not caused by other requests; full
+// means that the queue is too long.
 func (s *State) latency(r *Rules, now time.Time) (wait, idle time.Duration, full bool) {
 	wait = r.Latency.draw(&s.pcg)
 	idle = wait + r.Queue.Service
-	wait += r.Slope*time.Duration(s.inFlight-1) + r.Crowd*time.Duration(s.crowd(r, now))
+	wait += r.Slope*time.Duration(s.inFlight-1) + r.Crowd*time.Duration(s.recentRequests(r, now))
 	if r.Queue.Service == 0 {
 		return wait, idle, false
 	}
@@ -190,8 +186,8 @@ func (s *State) latency(r *Rules, now time.Time) (wait, idle time.Duration, full
 	return wait + queued + r.Queue.Service, idle, false
 }
 
-// crowd counts the other requests of the last second, if that matters.
-func (s *State) crowd(r *Rules, now time.Time) int {
+// recentRequests counts the other requests of the last second, if needed.
+func (s *State) recentRequests(r *Rules, now time.Time) int {
 	if r.Crowd == 0 {
 		return 0
 	}
@@ -199,17 +195,17 @@ func (s *State) crowd(r *Rules, now time.Time) int {
 		s.second = s.second[1:]
 	}
 	others := len(s.second)
-	if others < maxCrowd {
+	if others < maxRecent {
 		s.second = append(s.second, now)
 	}
 	return others
 }
 
-// maxCrowd bounds how many requests of a second are told apart.
-const maxCrowd = 10_000
+// maxRecent limits how many requests of a second are counted.
+const maxRecent = 10_000
 
-// decide asks the rules in the order in which a real site would: what is
-// overloaded cannot refuse politely, and what is down does not count.
+// decide applies the rules in the order of a real site: an overloaded host cannot refuse
+// politely, and requests during an outage do not count.
 func (s *State) decide(r *Rules, now time.Time, kind Kind, page int, full bool) Verdict {
 	if full || s.overloaded(&r.Overload, now) {
 		if r.Overload.Reset {
@@ -248,7 +244,7 @@ func (s *State) overloaded(o *Overload, now time.Time) bool {
 	return over
 }
 
-// Validate reports every rule that makes no sense, by field.
+// Validate reports every invalid rule, by field.
 func (r *Rules) Validate() error {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }

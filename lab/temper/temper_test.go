@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// epoch is the virtual instant at which every test begins.
+// epoch is the virtual time at which every test starts.
 var epoch = time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 
-// paced sends n requests of one kind, one each interval, and returns the
-// verdicts. Each leaves at once.
+// paced sends n requests of one kind, one per interval, and returns the verdicts. Each
+// leaves at once.
 func paced(s *State, r *Rules, from time.Time, n int, interval time.Duration, kind Kind) []Verdict {
 	out := make([]Verdict, n)
 	for i := range out {
@@ -30,7 +30,7 @@ func picture(vs []Verdict) string {
 	return b.String()
 }
 
-func TestPictures(t *testing.T) {
+func TestVerdicts(t *testing.T) {
 	const (
 		ms = time.Millisecond
 		s  = time.Second
@@ -70,7 +70,7 @@ func TestPictures(t *testing.T) {
 		{"one page is out", Rules{Outages: []Outage{{Pages: Pages{From: 3}}}}, Page, 0, "...x...."},
 		{"pages from one on", Rules{Outages: []Outage{{Pages: Pages{From: 2, Every: 1}}}}, Page, 0, "..xxxx"},
 		{"limit of every third page", Rules{Limits: []Limit{{Rate: 1, Burst: 1, Pages: Pages{From: 1, Every: 3}}}}, Page, 0, "....x..x..x"},
-		{"what is no page has no number", Rules{Outages: []Outage{{Pages: Pages{From: 1, Every: 1}}}, Limits: []Limit{{Rate: 1, Burst: 1, Pages: Pages{Every: 1}}}}, Other, 0, "....."},
+		{"only pages have numbers", Rules{Outages: []Outage{{Pages: Pages{From: 1, Every: 1}}}, Limits: []Limit{{Rate: 1, Burst: 1, Pages: Pages{Every: 1}}}}, Other, 0, "....."},
 		{"queue too long", Rules{Queue: Queue{Service: s, Longest: 2 * s}}, Page, 0, "...xxx"},
 	}
 	for _, test := range tests {
@@ -87,11 +87,11 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-func TestRefusalSaysWhenToReturn(t *testing.T) {
+func TestRefusalRetryAfter(t *testing.T) {
 	tests := []struct {
 		name   string
 		rules  Rules
-		warm   int // requests before the one that is looked at
+		warm   int // requests before the tested one
 		status int
 		wait   time.Duration
 		form   Form
@@ -121,9 +121,9 @@ func TestRefusalSaysWhenToReturn(t *testing.T) {
 	}
 }
 
-// TestObedienceIsServed waits as long as each refusal asks for and must then
-// be served, whatever the rate: the bars of the pace rule are measured so.
-func TestObedienceIsServed(t *testing.T) {
+// TestPoliteClientIsServed waits as long as each refusal requires and must then be served,
+// whatever the rate: the limits of the pace rule rely on it.
+func TestPoliteClientIsServed(t *testing.T) {
 	limits := map[string]Limit{
 		"2/s":        {Rate: 2, Burst: 2},
 		"one per 7s": {Rate: 1.0 / 7, Burst: 2},
@@ -146,7 +146,7 @@ func TestObedienceIsServed(t *testing.T) {
 					continue
 				}
 				if refused++; refused > 1 {
-					t.Fatalf("refused again after waiting as told, at %v", now.Sub(epoch))
+					t.Fatalf("refused again after waiting for Retry-After, at %v", now.Sub(epoch))
 				}
 				now = now.Add(v.RetryAfter)
 			}
@@ -154,8 +154,8 @@ func TestObedienceIsServed(t *testing.T) {
 	}
 }
 
-// TestLimitsHold sends at random times and checks the promise of each limit
-// over every stretch of what was served.
+// TestLimitsHold sends at random times and checks each limit over every window of the
+// served requests.
 func TestLimitsHold(t *testing.T) {
 	for name, limit := range map[string]Limit{
 		"bucket": {Rate: 3, Burst: 5}, "slow bucket": {Rate: 0.25, Burst: 1},
@@ -309,9 +309,9 @@ func BenchmarkArrive(b *testing.B) {
 	}
 }
 
-// TestCrowd wants a request to take longer for each other one of the last
-// second, and to know what it would take alone.
-func TestCrowd(t *testing.T) {
+// TestLatencyGrowsWithRecentRequests checks that a request takes longer for each other one of the last second, and
+// that the time without them is known.
+func TestLatencyGrowsWithRecentRequests(t *testing.T) {
 	r := Rules{Latency: Constant(100 * time.Millisecond), Crowd: 10 * time.Millisecond, Queue: Queue{Service: time.Millisecond}}
 	var s State
 	var got []time.Duration

@@ -40,10 +40,10 @@ func (d *Draft) Add(v *visit.Visit) error {
 	return err
 }
 
-// Publish gives the file its name.
+// Publish renames the file to its final name.
 func (d *Draft) Publish() error { return d.file.Publish() }
 
-// Drop removes what was not published.
+// Drop removes an unpublished file.
 func (d *Draft) Drop() error {
 	err := d.file.Drop()
 	d.file = nil

@@ -23,8 +23,8 @@ import (
 
 var format = outputtest.Drafts(New, readRows)
 
-// readCells reads a file with the reader of the standard library, which shares
-// nothing with our writer.
+// readCells reads a file with the reader of the standard library, which is independent of
+// our writer.
 func readCells(path string) ([][]string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -49,15 +49,15 @@ func TestConformance(t *testing.T) { outputtest.Run(t, format) }
 
 func TestKill(t *testing.T) { outputtest.Kill(t, format) }
 
-// full is a visit with every field set that a row shows.
+// full is a visit with every field of a row set.
 func full(t testing.TB) *visit.Visit {
 	v := outputtest.Full(t)
 	v.Answer.RetryAfter, v.Page.Title, v.Detail = "-5", `=HYPERLINK("http://evil.example")`, "odd\x00\x7f\xff"
-	v.Links, v.Evidence = nil, nil // lists are in no cell
+	v.Links, v.Evidence = nil, nil // lists are not in the file
 	return v
 }
 
-// TestRow pins the row: people's scripts read it.
+// TestRow pins the row, because scripts depend on it.
 func TestRow(t *testing.T) {
 	want := `"https://example.com/b?a,b",failed,parse,200,2,https://example.com/a,redirect,1,1,` +
 		`2026-11-15T09:00:00.123Z,1.235,1000,10,20,` +
@@ -74,7 +74,7 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// TestColumns are those of a line of JSON, except for lists.
+// TestColumns compares the columns with the JSONL fields, except lists.
 func TestColumns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pages.jsonl")
 	w, err := jsonl.Create(jsonl.Config{Path: path})
@@ -95,7 +95,7 @@ func TestColumns(t *testing.T) {
 	}
 	for name := range line {
 		if name != "evidence" && !slices.Contains(Columns, name) {
-			t.Errorf("there is no column %s", name)
+			t.Errorf("missing column %s", name)
 		}
 	}
 	if len(line) != len(Columns) {
@@ -103,7 +103,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestFormulas names what a spreadsheet would compute.
+// TestFormulas lists what a spreadsheet would evaluate.
 func TestFormulas(t *testing.T) {
 	for name, tc := range map[string]struct{ in, want string }{
 		"text":                {"a", "a"},
@@ -132,8 +132,8 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// FuzzCell reads every cell back by another reader, finds it harmless, and
-// knows what it was.
+// FuzzCell reads every cell with another reader, checks that it is harmless, and recovers
+// the original text.
 func FuzzCell(f *testing.F) {
 	for _, s := range []string{"", "a", "=1", "''=1", "'", "\"", "a\r\nb", ",", " ", "\xff\x00", "＝", "\ufffd"} {
 		f.Add(s)
@@ -148,7 +148,7 @@ func FuzzCell(f *testing.F) {
 			t.Fatalf("%q is a formula", got)
 		}
 		want := strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
-		want = strings.ReplaceAll(want, "\r\n", "\n") // what encoding/csv makes of it
+		want = strings.ReplaceAll(want, "\r\n", "\n") // as encoding/csv reads it
 		if got := Plain(cells[1]); got != want {
 			t.Fatalf("%q became %q", want, got)
 		}
@@ -169,7 +169,7 @@ func write(t testing.TB, n int) string {
 	return path
 }
 
-// tool finds a program that reads CSV; CI has them all.
+// tool finds a program that reads CSV; CI has all of them.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -182,8 +182,8 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// TestOtherReaders reads a file with the sqlite3 tool and with Python: as many
-// rows, and a title with all that is odd in it.
+// TestOtherReaders reads a file with the sqlite3 tool and with Python: all rows, and a title
+// with special characters.
 func TestOtherReaders(t *testing.T) {
 	const rows = 1000
 	path := write(t, rows)

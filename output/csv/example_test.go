@@ -12,8 +12,8 @@ import (
 	"headway/output/outputtest"
 )
 
-// A file is made from the ledger when the crawl has ended. The ledger is the
-// store; here it knows of one URL, which robots.txt forbade.
+// A file is written from the ledger when the crawl has ended. The ledger is the store; here
+// it has one URL, which robots.txt disallows.
 func Example() {
 	dir, err := os.MkdirTemp("", "csv")
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"headway/visit"
 )
 
-// Columns are the columns in their order. Times are RFC 3339 in UTC, durations
-// are milliseconds, sizes are bytes; a cell without a value is empty. What each
-// one means is said by the fields of the same name of output/jsonl.Line.
+// Columns are the columns in their order. Times are RFC 3339 in UTC, durations are
+// milliseconds, sizes are bytes; a cell without a value is empty. The fields of the same
+// name of output/jsonl.Line document their meaning.
 var Columns = []string{
 	"url", "outcome", "reason", "status", "depth", "via", "found", "hops", "attempt",
 	"sent", "first_byte_ms", "total_ms", "wire_bytes", "bytes",
@@ -82,7 +82,7 @@ func (r *row) text(s string) {
 	r.b = appendCell(r.b, s)
 }
 
-// number leaves the cell empty for zero, which means not known here.
+// number leaves the cell empty for zero, which means unknown here.
 func (r *row) number(n int64) {
 	r.next()
 	if n != 0 {
@@ -119,10 +119,10 @@ func (r *row) hash(n uint64) {
 	}
 }
 
-// appendCell appends s, neutralised and quoted where that is needed.
+// appendCell appends s, escaped and quoted where needed.
 func appendCell(b []byte, s string) []byte {
 	if !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 {
-		s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd") // many readers stop at a zero
+		s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd") // many readers stop at a NUL
 	}
 	risky := isFormula(s)
 	if !risky && !strings.ContainsAny(s, ",\"\r\n") && strings.TrimSpace(s) == s {
@@ -143,15 +143,15 @@ func appendCell(b []byte, s string) []byte {
 	}
 }
 
-// isFormula tells whether a spreadsheet may compute the cell. Apostrophes before
-// it are looked through, so that one more can be told from those that were there.
+// isFormula reports whether a spreadsheet may evaluate the cell. Leading apostrophes are
+// skipped, so that ours can be distinguished from original ones.
 func isFormula(s string) bool {
 	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, "'"))
 	return r != utf8.RuneError && strings.ContainsRune("=+-@\t\r\n＝＋－＠", r)
 }
 
-// Plain returns what a cell meant: it takes the apostrophe away that keeps a
-// spreadsheet from computing it.
+// Plain returns the original text of a cell: it removes the apostrophe that prevents
+// evaluation.
 func Plain(cell string) string {
 	if rest, ok := strings.CutPrefix(cell, "'"); ok && isFormula(rest) {
 		return rest

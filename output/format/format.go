@@ -1,14 +1,14 @@
-// Package format is the registry of output formats: one entry each, with its name,
-// its files and how it is opened.
+// Package format is the registry of output formats: one entry each, with its name, its files
+// and how it is opened.
 //
 // Everything that lists formats reads them here: the setting and its message, the
 // flags of `headway crawl` and `headway export`, the enum of the API, media types in
 // S3, what `headway rm` removes and the table of docs/guide/outputs.md. A new format
-// is a folder beside this one and an entry in [All].
+// is a folder next to this one and an entry in [All].
 //
-// Promises: names and files are unique, so any combination of formats can be
-// written to one folder. It writes nothing itself; what a file holds and when it
-// appears is the contract of package output.
+// Names and files are unique, so any combination of formats can be written to one folder.
+// The package writes nothing itself; package output defines what a file contains and when it
+// appears.
 package format
 
 import (
@@ -18,26 +18,26 @@ import (
 	"headway/output/csv"
 )
 
-// Format is a way to write what a crawl recorded.
+// Format is an output format.
 type Format struct {
 	Name  string   // in settings, flags and the API
 	Title string   // in a sentence
-	Files []string // files and folders it writes, below the folder of the crawl
-	// Archives are patterns of its files where their number is not known before.
+	Files []string // files and folders it writes, relative to the crawl's folder
+	// Archives are patterns of its files if their number is not fixed.
 	Archives []string
-	// MediaTypes are those of its files, by the ends of their names.
+	// MediaTypes are those of its files, by name suffix.
 	MediaTypes map[string]string
-	// CrawlOnly says that it needs what only a running crawl sees, so it cannot be
-	// exported from a store.
+	// CrawlOnly says that it needs data that is only available during the crawl, so
+	// it cannot be exported from a store.
 	CrawlOnly bool
-	// Shown and Use are its cells in the guide: the files as people see them (empty
-	// for Files), and who reads them.
+	// Shown and Use are its cells in the guide: the files as shown to people (empty
+	// means Files), and who reads them.
 	Shown, Use string
 
 	open opener
 }
 
-// All are the formats there are, in the order in which they are listed.
+// All are the formats, in listing order.
 var All = []Format{
 	{
 		Name: "jsonl", Title: "JSONL", Files: []string{"pages.jsonl"}, MediaTypes: map[string]string{".jsonl": "application/x-ndjson"}, open: openJSONL,
@@ -61,13 +61,13 @@ var All = []Format{
 	},
 }
 
-// Default is the format of a crawl that names none.
+// Default is the default format of a crawl.
 const Default = "jsonl"
 
 // Names are the names of all formats.
 func Names() []string { return names(func(*Format) bool { return true }) }
 
-// Exportable are the names of those that need nothing but the store.
+// Exportable are the names of formats that need only the store.
 func Exportable() []string { return names(func(f *Format) bool { return !f.CrawlOnly }) }
 
 func names(is func(*Format) bool) (list []string) {
@@ -79,8 +79,7 @@ func names(is func(*Format) bool) (list []string) {
 	return list
 }
 
-// Files are the files and folders of formats, in the order in which those are
-// named. Archives are not among them.
+// Files are the files and folders of formats, in the given order, without archives.
 func Files(formats ...string) (list []string) {
 	for _, name := range formats {
 		if i := slices.IndexFunc(All, func(f Format) bool { return f.Name == name }); i >= 0 {
@@ -90,7 +89,7 @@ func Files(formats ...string) (list []string) {
 	return list
 }
 
-// Archives are the patterns of files of which there may be many, of all formats.
+// Archives are the file patterns of all formats.
 func Archives() (patterns []string) {
 	for i := range All {
 		patterns = append(patterns, All[i].Archives...)
@@ -98,7 +97,7 @@ func Archives() (patterns []string) {
 	return patterns
 }
 
-// MediaType is the type of a file that a format wrote, by its name; empty for others.
+// MediaType is the media type of a format's file, by its name; empty for other files.
 func MediaType(file string) (is string) {
 	longest := ""
 	for i := range All {

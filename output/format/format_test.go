@@ -13,12 +13,12 @@ import (
 	"headway/output/warc"
 )
 
-// TestRegistry wants every entry whole, and no two that write the same file.
+// TestRegistry checks that every entry is complete, and that files are unique.
 func TestRegistry(t *testing.T) {
 	names, files := map[string]bool{}, map[string]bool{}
 	for _, f := range All {
 		if f.Name == "" || names[f.Name] || strings.ToLower(f.Name) != f.Name || strings.ContainsAny(f.Name, ", ") {
-			t.Errorf("%q is no name of its own", f.Name)
+			t.Errorf("%q is not a unique name", f.Name)
 		}
 		names[f.Name] = true
 		if f.Title == "" || f.Use == "" || len(f.MediaTypes) == 0 || f.open == nil {
@@ -38,7 +38,7 @@ func TestRegistry(t *testing.T) {
 		}
 	}
 	if !names[Default] {
-		t.Errorf("the default %s is no format", Default)
+		t.Errorf("the default %s is not a format", Default)
 	}
 }
 
@@ -54,8 +54,8 @@ func TestMediaType(t *testing.T) {
 	}
 }
 
-// TestOpen writes each format alone, and all together, as a crawl, as one that is
-// resumed and as an export: the files are those that the registry names.
+// TestOpen writes each format alone, and all together, as a crawl, as a resumed crawl and as
+// an export: the files are those of the registry.
 func TestOpen(t *testing.T) {
 	sets := map[string][]string{"all": Names(), "exportable": Exportable(), "none": nil}
 	for _, name := range Names() {
@@ -112,8 +112,8 @@ func testOpen(t *testing.T, formats []string, o *Options) {
 	}
 }
 
-// TestOpenFails closes what was opened before a format that cannot be, and leaves
-// nothing that looks finished.
+// TestOpenFails: if a format cannot be opened, the ones before it are closed, and no file
+// looks finished.
 func TestOpenFails(t *testing.T) {
 	o := &Options{Dir: filepath.Join(t.TempDir(), "nowhere"), Log: slog.New(slog.DiscardHandler)}
 	if list, err := Open(Names(), o); err == nil || list != nil {

@@ -14,35 +14,35 @@ import (
 	"headway/output/warc"
 )
 
-// Options say where and of what files are written.
+// Options say where and from what files are written.
 type Options struct {
-	Dir string // they go to
+	Dir string // target folder
 	Log *slog.Logger
-	// Export is set where the files are made of nothing but the store.
+	// Export is set if the files are written from the store only.
 	Export bool
-	// Resumed is set for a crawl that goes on with what an earlier run left.
+	// Resumed is set for a crawl that continues an earlier run.
 	Resumed bool
-	// Links are also written to JSONL.
+	// Links says that links are also written to JSONL.
 	Links bool
-	// Archive says who crawls, in archives. Its folder is Dir.
+	// Archive identifies the crawler in archives. Its folder is Dir.
 	Archive warc.Config
 }
 
-// opened is what a format consists of: drafts that are made at the end, and perhaps
-// a writer that grows while the crawl runs.
+// opened is an opened format: drafts that are written at the end, and optionally a writer
+// that writes during the crawl.
 type opened struct {
 	drafts []output.Draft
 	writer output.Writer
 }
 
-// opener opens a format. Paths are those of its files.
+// opener opens a format. paths are those of its files.
 type opener func(o *Options, paths []string) (opened, error)
 
-// Open opens formats by their names. Drafts share one writer, so that the store is
-// read once for all of them. After an error nothing is open.
+// Open opens formats by name. Drafts share one writer, so that the store is read once for
+// all of them. After an error nothing is open.
 func Open(formats []string, o *Options) (list []output.Writer, err error) {
 	var drafts []output.Draft
-	at := 0 // where their writer goes
+	at := 0 // index of their writer
 	for i := range All {
 		f := &All[i]
 		if !slices.Contains(formats, f.Name) {
@@ -80,14 +80,14 @@ func (f *Format) openIn(o *Options) (opened, error) {
 	return f.open(o, paths)
 }
 
-// draft opens a format of one file that is made in one go.
+// draft opens a format of one file that is written at the end.
 func draft[D output.Draft](open func(path string) D) opener {
 	return func(_ *Options, paths []string) (opened, error) {
 		return opened{drafts: []output.Draft{open(paths[0])}}, nil
 	}
 }
 
-// grow opens a writer, anew or where an earlier run left off.
+// grow opens a writer, from scratch or continuing an earlier run.
 func grow[W output.Writer, C any](o *Options, create, resume func(C) (W, error), with C) (opened, error) {
 	open := create
 	if o.Resumed {
@@ -104,8 +104,8 @@ func openJSONL(o *Options, paths []string) (opened, error) {
 	return grow(o, jsonl.Create, jsonl.Resume, jsonl.Config{Path: paths[0], Links: o.Links})
 }
 
-// openParquet gathers links while the crawl runs; a store has only those by which
-// URLs were found first.
+// openParquet collects links during the crawl; a store only has the links by which URLs
+// were found first.
 func openParquet(o *Options, paths []string) (opened, error) {
 	pages, links := parquet.NewPages(paths[0]), paths[1]
 	if o.Export {
@@ -126,7 +126,7 @@ func openSitemaps(o *Options, paths []string) (opened, error) {
 	return opened{drafts: []output.Draft{sitemaps{sitemapxml.New(paths[0]), o.Log}}}, nil
 }
 
-// sitemaps says what it leaves out.
+// sitemaps logs what it leaves out.
 type sitemaps struct {
 	*sitemapxml.Draft
 	log *slog.Logger

@@ -13,8 +13,8 @@ import (
 	"headway/weburl"
 )
 
-// A crawl writes what it visits and finishes the file when it has ended. The
-// ledger is the store; here it knows of one URL more, which robots.txt forbade.
+// A crawl writes its visits and finishes the file when it has ended. The ledger is the store;
+// here it has one more URL, which robots.txt disallows.
 func Example() {
 	dir, err := os.MkdirTemp("", "jsonl")
 	if err != nil {

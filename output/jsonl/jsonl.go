@@ -16,28 +16,27 @@ import (
 	"headway/visit"
 )
 
-// PartSuffix is what the name of a file ends with until it is finished.
+// PartSuffix is the suffix of a file until it is finished.
 const PartSuffix = ".part"
 
-// bufferSize is how much is written to the operating system at once.
+// bufferSize is the size of a write to the operating system.
 const bufferSize = 256 << 10
 
 // Config says where to write and what.
 type Config struct {
 	Path  string // of the finished file
-	Links bool   // also write the links of each page: most of the bytes of a crawl
+	Links bool   // also write the links of each page, most of the bytes of a crawl
 }
 
 // Writer writes one file. It is used by one goroutine.
 type Writer struct {
 	cfg    Config
-	file   *os.File // the part; nil once finished or closed
+	file   *os.File // the unfinished file; nil once finished or closed
 	buffer *bufio.Writer
 	line   []byte
-	lines  map[output.Ending]int64 // in the file and the buffer
+	lines  map[output.Ending]int64 // number of lines, in the file and the buffer
 	broken error
-	// finished says that the finished file of the crawl is still in its place,
-	// untouched.
+	// finished says that the finished file of the crawl is still in place, unchanged.
 	finished bool
 }
 
@@ -47,8 +46,7 @@ var (
 	_ output.Finisher = (*Writer)(nil)
 )
 
-// Create begins a file anew. What a finished file of this name holds stays until
-// Finish replaces it.
+// Create starts a new file. A finished file of this name stays until Finish replaces it.
 func Create(cfg Config) (*Writer, error) {
 	f, err := os.OpenFile(cfg.Path+PartSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -57,11 +55,10 @@ func Create(cfg Config) (*Writer, error) {
 	return newWriter(cfg, f), nil
 }
 
-// Resume continues what an earlier writer of the same crawl left behind: a part,
-// or a finished file if the crawl was extended, which becomes a part again with
-// the first line that is written. It reads the file once, and cuts it at the
-// first line that is not whole or may have changed since; whatever is missing
-// then comes back with Finish.
+// Resume continues the file of an earlier writer of the same crawl: an unfinished file, or,
+// if the crawl was extended, a finished file, which becomes unfinished with the first new
+// line. It reads the file once, and cuts it at the first line that is incomplete or may
+// have changed since; Finish adds what is then missing.
 func Resume(cfg Config) (*Writer, error) {
 	w := newWriter(cfg, nil)
 	if _, err := os.Lstat(cfg.Path + PartSuffix); errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +77,7 @@ func newWriter(cfg Config, f *os.File) *Writer {
 	return &Writer{cfg: cfg, file: f, buffer: bufio.NewWriterSize(f, bufferSize), lines: map[output.Ending]int64{}}
 }
 
-// unfinish makes a finished file a part again, if that was not done yet.
+// unfinish makes a finished file unfinished again, if not yet done.
 func (w *Writer) unfinish() error {
 	if !w.finished {
 		return nil
@@ -95,7 +92,7 @@ func (w *Writer) unfinish() error {
 	return nil
 }
 
-// reopen opens the part and recovers what it holds.
+// reopen opens the unfinished file and recovers its content.
 func (w *Writer) reopen() error {
 	part := w.cfg.Path + PartSuffix
 	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
@@ -112,7 +109,7 @@ func (w *Writer) reopen() error {
 	return nil
 }
 
-// recover counts the lines of the file and cuts it where they end.
+// recover counts the lines of the file and cuts it after the last valid one.
 func (w *Writer) recover() error {
 	end, err := scan(w.file, func(l head) bool {
 		if !l.ending.Settled() {
@@ -131,8 +128,7 @@ func (w *Writer) recover() error {
 	return err
 }
 
-// Write adds the line of a visit. One whose ending may yet change is left to
-// Finish.
+// Write writes the line of a visit. Visits whose ending may still change are left to Finish.
 func (w *Writer) Write(_ context.Context, v *visit.Visit) error {
 	if w.broken != nil {
 		return w.broken
@@ -163,13 +159,13 @@ func (w *Writer) add(v *visit.Visit) error {
 	return nil
 }
 
-// fail breaks the writer: nobody knows how much of the buffer was written.
+// fail breaks the writer: it is unknown how much of the buffer was written.
 func (w *Writer) fail(err error) error {
 	w.broken = fmt.Errorf("write output: %w", err)
 	return w.broken
 }
 
-// Flush gives the lines written so far to the operating system.
+// Flush passes the lines written so far to the operating system.
 func (w *Writer) Flush() error {
 	if w.broken != nil || w.finished {
 		return w.broken
@@ -180,7 +176,7 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Close ends the use of the writer. Unless it was finished, the part stays.
+// Close closes the writer. Unless it was finished, the part file stays.
 func (w *Writer) Close() error {
 	if w.file == nil {
 		return w.end(nil)
@@ -193,7 +189,7 @@ func (w *Writer) Close() error {
 	return w.end(err)
 }
 
-// end makes sure that nothing more is written.
+// end prevents further writes.
 func (w *Writer) end(err error) error {
 	if w.broken == nil {
 		w.broken = errors.New("write output: already closed")
@@ -201,13 +197,13 @@ func (w *Writer) end(err error) error {
 	return err
 }
 
-// Finish holds the file against the ledger, ending by ending, and gives it its
+// Finish compares the file with the ledger, ending by ending, and renames it to its final
 // name.
 //
-// As a line is only ever written for a URL that had ended, equal counts mean
-// that no line is missing; that is so for all settled endings of a crawl that
-// was not killed. Endings without a line are written from the ledger. Only for
-// one with some lines missing is the file read again, to see which.
+// Lines are only written for URLs that have ended, so equal counts mean that no line is
+// missing; that is the case for all settled endings of a crawl that was not killed. Endings
+// without any line are written from the ledger. Only if some lines of an ending are missing,
+// the file is read again to see which.
 func (w *Writer) Finish(ctx context.Context, l output.Ledger) error {
 	if w.broken != nil {
 		return w.broken
@@ -234,11 +230,11 @@ func (w *Writer) Finish(ctx context.Context, l output.Ledger) error {
 	return nil
 }
 
-// settle adds the lines that are missing.
+// settle adds the missing lines.
 func (w *Writer) settle(ctx context.Context, l output.Ledger, want map[output.Ending]int64) error {
 	for e, n := range w.lines {
 		if n > want[e] {
-			// The file cannot be of this crawl, and the ledger is the truth.
+			// The file cannot belong to this crawl; the ledger is authoritative.
 			if err := w.empty(); err != nil {
 				return err
 			}
@@ -265,7 +261,7 @@ func (w *Writer) settle(ctx context.Context, l output.Ledger, want map[output.En
 	return nil
 }
 
-// empty takes all lines back.
+// empty removes all lines.
 func (w *Writer) empty() error {
 	clear(w.lines)
 	if err := w.file.Truncate(0); err != nil {
@@ -277,8 +273,8 @@ func (w *Writer) empty() error {
 	return nil
 }
 
-// inOrder returns the endings by name, those that may yet change last: a writer
-// that resumes cuts the file there.
+// inOrder returns the endings by name, those that may still change last: a resuming writer
+// cuts the file there.
 func inOrder(ended map[output.Ending]int64) []output.Ending {
 	var list []output.Ending
 	for e, n := range ended {
@@ -298,7 +294,7 @@ func inOrder(ended map[output.Ending]int64) []output.Ending {
 	return list
 }
 
-// publish makes the file durable and gives it its name.
+// publish makes the file durable and renames it to its final name.
 func (w *Writer) publish() error {
 	if err := w.file.Sync(); err != nil {
 		return err

@@ -43,8 +43,8 @@ func readRows(path string) ([]outputtest.Row, error) {
 
 func TestConformance(t *testing.T) { outputtest.Run(t, format) }
 
-// TestConformanceInRounds holds the file against the ledger in many rounds, as
-// a crawl does that is too large for memory.
+// TestConformanceInRounds compares the file with the ledger in many rounds, as for a crawl
+// too large for memory.
 func TestConformanceInRounds(t *testing.T) {
 	defer func(was int) { maxKeys = was }(maxKeys)
 	maxKeys = 3
@@ -53,7 +53,7 @@ func TestConformanceInRounds(t *testing.T) {
 
 func TestKill(t *testing.T) { outputtest.Kill(t, format) }
 
-// full is a visit with every field set that a line shows.
+// full is a visit with every field of a line set.
 func full(t testing.TB) *visit.Visit {
 	v := outputtest.Full(t)
 	v.Item.URL = outputtest.URL(t, `https://example.com/b?token=x&q=\`)
@@ -61,7 +61,7 @@ func full(t testing.TB) *visit.Visit {
 	return v
 }
 
-// TestLine pins the line: people's scripts read it.
+// TestLine pins the line, because scripts depend on it.
 func TestLine(t *testing.T) {
 	got, err := appendLine(nil, full(t), true)
 	if err != nil {
@@ -82,7 +82,7 @@ func TestLine(t *testing.T) {
 		t.Error(diff)
 	}
 	dec := json.NewDecoder(strings.NewReader(string(got)))
-	dec.DisallowUnknownFields() // every field is documented
+	dec.DisallowUnknownFields() // every field must be documented
 	var l Line
 	if err := dec.Decode(&l); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// keys lists the names of an object's members in their order.
+// keys lists the member names of an object in order.
 func keys(t *testing.T, object []byte) string {
 	dec := json.NewDecoder(strings.NewReader(string(object)))
 	var names []string
@@ -125,7 +125,7 @@ func keys(t *testing.T, object []byte) string {
 	}
 }
 
-// TestLinksOnlyOnRequest keeps the largest part of a page out of the file.
+// TestLinksOnlyOnRequest checks that links are left out by default.
 func TestLinksOnlyOnRequest(t *testing.T) {
 	got, err := appendLine(nil, full(t), false)
 	if err != nil || strings.Contains(string(got), `"links"`) {
@@ -177,7 +177,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestScanStops names what ends the part of a file that can be trusted.
+// TestScanStops lists what ends the valid part of a file.
 func TestScanStops(t *testing.T) {
 	const good = `{"url":"https://example.com/","outcome":"fetched","depth":0}` + "\n"
 	for name, tc := range map[string]struct {
@@ -207,7 +207,7 @@ func TestScanStops(t *testing.T) {
 	}
 }
 
-// FuzzString holds the encoder of strings against the standard library's.
+// FuzzString compares the string encoder with the standard library's.
 func FuzzString(f *testing.F) {
 	f.Add("plain")
 	f.Add("\"\\\n\x00\x7f\xff\u2028\u0085é漢\U0001F600\ufffd")
@@ -231,7 +231,7 @@ func FuzzString(f *testing.F) {
 	})
 }
 
-// FuzzHead reads heads of anything without taking more than a line is.
+// FuzzHead parses any line start without reading beyond the line.
 func FuzzHead(f *testing.F) {
 	line, err := appendLine(nil, full(f), true)
 	if err != nil {

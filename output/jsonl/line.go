@@ -9,38 +9,37 @@ import (
 	"headway/visit"
 )
 
-// Line documents one line: its fields, in the order in which they are written.
-// A field without a value is left out, except url, outcome and depth. Fields may
-// be added.
+// Line documents one line: its fields, in the order they are written. A field without a
+// value is omitted, except url, outcome and depth. Fields may be added.
 type Line struct {
 	URL     string `json:"url"`
 	Outcome string `json:"outcome"`          // fetched, redirected, dead, skipped …
 	Reason  string `json:"reason,omitempty"` // of skipped and failed
-	Status  int    `json:"status,omitempty"` // of HTTP
+	Status  int    `json:"status,omitempty"` // HTTP status
 	Depth   int    `json:"depth"`            // links from a seed
-	Via     string `json:"via,omitempty"`    // the page, sitemap or redirect that named it first
+	Via     string `json:"via,omitempty"`    // the page, sitemap or redirect where it was found first
 	Found   string `json:"found,omitempty"`  // seed, link, sitemap or redirect
-	Hops    int    `json:"hops,omitempty"`   // redirects in a row that led here
+	Hops    int    `json:"hops,omitempty"`   // consecutive redirects that led here
 	Attempt int    `json:"attempt,omitempty"`
 
 	Sent        string  `json:"sent,omitempty"`          // RFC 3339, UTC, milliseconds
 	FirstByteMS float64 `json:"first_byte_ms,omitempty"` // from the first byte sent
 	TotalMS     float64 `json:"total_ms,omitempty"`      // from the first byte sent to the end of the body
-	WireBytes   int64   `json:"wire_bytes,omitempty"`    // body as sent
-	Bytes       int64   `json:"bytes,omitempty"`         // body as read
+	WireBytes   int64   `json:"wire_bytes,omitempty"`    // body size as transferred
+	Bytes       int64   `json:"bytes,omitempty"`         // body size decompressed
 
 	ContentType  string `json:"content_type,omitempty"`
-	Location     string `json:"location,omitempty"` // where a redirect leads
+	Location     string `json:"location,omitempty"` // redirect target
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
 	RetryAfter   string `json:"retry_after,omitempty"`
 	Protocol     string `json:"protocol,omitempty"`
-	Remote       string `json:"remote,omitempty"` // address and port that answered
+	Remote       string `json:"remote,omitempty"` // address and port of the server
 
 	Cache       string `json:"cache,omitempty"`        // hit, stale, revalidated, expired, miss, bypass or dynamic
 	CacheBy     string `json:"cache_by,omitempty"`     // the header that says so
-	CacheAge    int64  `json:"cache_age,omitempty"`    // seconds the copy had been kept
-	CacheBarred string `json:"cache_barred,omitempty"` // the header that keeps shared caches from serving it again
+	CacheAge    int64  `json:"cache_age,omitempty"`    // age of the cached copy in seconds
+	CacheBarred string `json:"cache_barred,omitempty"` // the header that prevents shared caches from reusing the response
 
 	Title       string   `json:"title,omitempty"`
 	Description string   `json:"description,omitempty"`
@@ -56,8 +55,8 @@ type Line struct {
 	Links    []visit.Link     `json:"links,omitempty"` // only with Config.Links
 }
 
-// appendLine appends v as one line. It is done by hand because it is done for
-// every page: a third of the time of encoding/json, and no garbage.
+// appendLine appends v as one line. It is hand-written because it runs for every page: a
+// third of the time of encoding/json, and no garbage.
 func appendLine(b []byte, v *visit.Visit, links bool) ([]byte, error) {
 	o := object{b: append(b, '{')}
 	o.text("url", v.Item.URL.String())
@@ -109,7 +108,7 @@ func appendLine(b []byte, v *visit.Visit, links bool) ([]byte, error) {
 	return append(o.b, "}\n"...), nil
 }
 
-// object appends the members of a JSON object, leaving out empty ones.
+// object appends the members of a JSON object, omitting empty ones.
 type object struct {
 	b    []byte
 	some bool // a member was written
@@ -217,8 +216,8 @@ func (o *object) links(list []visit.Link) error {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString appends s as a JSON string on one line, also for readers that
-// take other characters than the line feed for the end of a line.
+// appendString appends s as a JSON string on one line, also for readers that treat other
+// characters than the line feed as the end of a line.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

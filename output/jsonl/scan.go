@@ -16,17 +16,17 @@ import (
 	"headway/weburl"
 )
 
-// head is what a line begins with.
+// head is the start of a line.
 type head struct {
 	url    []byte // as a JSON string; valid until the next line
 	ending output.Ending
 }
 
-// scan reads lines until one is not whole, yield returns false or the reader
-// ends, and returns the offset up to which yield returned true.
+// scan reads lines until one is incomplete, yield returns false or the reader ends, and
+// returns the offset up to which yield returned true.
 //
-// A line that was torn by a crash is not whole, nor is one in which the file
-// system left zeros when the power failed.
+// A line truncated by a crash is incomplete, and so is one in which the file system left
+// zeros after a power failure.
 func scan(from io.Reader, yield func(head) bool) (end int64, err error) {
 	r := bufio.NewReaderSize(from, bufferSize)
 	for {
@@ -43,12 +43,12 @@ func scan(from io.Reader, yield func(head) bool) (end int64, err error) {
 
 var errTorn = errors.New("incomplete line")
 
-// readHead reads one line of any length. The head of it fits the buffer.
+// readHead reads one line of any length. Its head fits the buffer.
 func readHead(r *bufio.Reader) (h head, size int64, err error) {
 	line, err := r.ReadSlice('\n')
 	h, whole := parseHead(line)
 	if errors.Is(err, bufio.ErrBufferFull) {
-		h.url = bytes.Clone(h.url) // what follows overwrites the buffer
+		h.url = bytes.Clone(h.url) // the next read overwrites the buffer
 	}
 	var last byte // before the line feed
 	for {
@@ -70,7 +70,7 @@ func readHead(r *bufio.Reader) (h head, size int64, err error) {
 	return h, size, err
 }
 
-// parseHead reads what appendLine writes first.
+// parseHead reads the start of a line written by appendLine.
 func parseHead(line []byte) (h head, ok bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"url":`))
 	if !ok {
@@ -100,16 +100,16 @@ func parseHead(line []byte) (h head, ok bool) {
 	return h, ok && h.ending.Outcome != visit.Pending && visit.Check(h.ending.Outcome, h.ending.Reason, "") == nil
 }
 
-// maxKeys is how many URLs are held in memory at a time while the file is held
-// against the ledger: 64 MiB. A crawl with more lines of one ending is compared
-// in several rounds. It is a variable for tests.
+// maxKeys limits the URLs in memory while the file is compared with the ledger: 64 MiB. A
+// crawl with more lines of one ending is compared in several rounds. It is a variable for
+// tests.
 var maxKeys = 4 << 20
 
-// fill adds the lines of an ending of which the file has some.
+// fill adds the missing lines of an ending of which the file has some.
 //
-// Both sides are too large for memory and in no common order, so they are cut
-// into parts by a fingerprint of the URL, and compared part by part. The
-// fingerprint is wide and secret: no two URLs share one.
+// Both sides are too large for memory and in no common order, so they are partitioned by a
+// fingerprint of the URL, and compared part by part. The fingerprint is wide and keyed, so
+// that collisions do not occur.
 func (w *Writer) fill(ctx context.Context, l output.Ledger, e output.Ending) error {
 	if err := w.Flush(); err != nil {
 		return err
@@ -148,8 +148,8 @@ func (w *Writer) fill(ctx context.Context, l output.Ledger, e output.Ending) err
 
 func compareKeys(a, b weburl.Fingerprint128) int { return bytes.Compare(a[:], b[:]) }
 
-// keys returns the fingerprints of the URLs in the first size bytes of the file
-// that ended this way and are mine, in order.
+// keys returns the sorted fingerprints of the URLs in the first size bytes of the file with
+// this ending for which mine is true.
 func (w *Writer) keys(size int64, e output.Ending, secret weburl.Key, mine func(weburl.Fingerprint128) bool) ([]weburl.Fingerprint128, error) {
 	var keys []weburl.Fingerprint128
 	var bad error

@@ -18,25 +18,25 @@ import (
 	"headway/output"
 )
 
-// Variables of the environment of [Kill]: how often it kills, and the folder the
-// killed process works in.
+// Environment variables of [Kill]: how often it kills, and the folder of the killed
+// process.
 const (
 	killsEnv = "HEADWAY_KILLS"
 	placeEnv = "HEADWAY_KILL_PLACE"
 )
 
-// defaultKills is for every day; the long form sets HEADWAY_KILLS=200.
+// defaultKills is the normal number; the long form sets HEADWAY_KILLS=200.
 const defaultKills = 20
 
-// shortKills is for the short form: each kill starts a process.
+// shortKills is for -short: each kill starts a process.
 const shortKills = 3
 
-// Kill starts a process that commits visits, writes and from time to time
-// finishes, kills it with SIGKILL at random moments and looks at what a writer
-// that resumes makes of it: each URL that was committed is there exactly once.
+// Kill starts a process that commits visits, writes and sometimes finishes, kills it with
+// SIGKILL at random times and checks a resuming writer: each committed URL is there exactly
+// once.
 //
-// It runs the test binary anew with the name of the calling test, which then
-// does nothing but call Kill, too.
+// It runs the test binary again with the name of the calling test, which must only call
+// Kill.
 func Kill(t *testing.T, f Format) {
 	t.Helper()
 	if place := Place(); place != "" {
@@ -50,7 +50,7 @@ func Kill(t *testing.T, f Format) {
 	for i := range kills {
 		RunAndKill(t, place)
 		if rand.IntN(3) > 0 && i < kills-1 {
-			continue // it has to survive several kills in a row, too
+			continue // it must survive several kills in a row, too
 		}
 		l, err := committed(place)
 		s.check(err)
@@ -61,11 +61,10 @@ func Kill(t *testing.T, f Format) {
 	t.Logf("%d kills, looked at %d times, %d URLs in the end", kills, looked, urls)
 }
 
-// Place is the folder a process works in that is going to be killed, empty in
-// others.
+// Place is the folder of a process that will be killed; empty in other processes.
 func Place() string { return os.Getenv(placeEnv) }
 
-// Kills is how often to kill.
+// Kills returns how often to kill.
 func Kills(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv(killsEnv)
@@ -82,9 +81,8 @@ func Kills(t *testing.T) int {
 	return kills
 }
 
-// RunAndKill runs the calling test anew in a process of its own, which finds the
-// folder it is to work in by [Place], and kills it with SIGKILL at a random moment
-// after it has said that it is ready.
+// RunAndKill runs the calling test in a separate process, which finds its folder with
+// [Place], and kills it with SIGKILL at a random time after it reported ready.
 func RunAndKill(t *testing.T, place string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
@@ -116,8 +114,8 @@ func RunAndKill(t *testing.T, place string) {
 	}
 }
 
-// ledgerFile is the store of the killed process: the numbers of the URLs that
-// ended, each on a line, written in one call per commit.
+// ledgerFile is the store of the killed process: the numbers of the URLs that ended, one per
+// line, written in one call per commit.
 const ledgerFile = "ledger"
 
 // committed reads the ledger.
@@ -143,7 +141,7 @@ func writeUntilKilled(t *testing.T, f Format, place string) {
 	s.check(err)
 	log, err := os.OpenFile(filepath.Join(place, ledgerFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	s.check(err)
-	_, err = log.WriteString("\n") // ends what a torn commit may have left
+	_, err = log.WriteString("\n") // ends a line that may have been truncated
 	s.check(err)
 	fmt.Fprintln(os.Stdout, "ready")
 	w := s.open(f.Resume)
@@ -157,7 +155,7 @@ func writeUntilKilled(t *testing.T, f Format, place string) {
 		_, err := log.Write(commit)
 		s.check(err)
 		for _, v := range l[first:] {
-			if output.EndingOf(v).Outcome != "skipped" { // nobody visits those
+			if output.EndingOf(v).Outcome != "skipped" { // these have no visit
 				s.check(w.Write(t.Context(), v))
 			}
 		}

@@ -1,10 +1,8 @@
-// Package outputtest is the suite that every output format which writes files
-// passes.
+// Package outputtest is the test suite for output formats that write files.
 //
-// It promises the author of a format that one which passes keeps what package
-// output says: a finished file holds each URL that ended exactly once, however
-// the crawl was interrupted, cut off, killed, extended or resumed, and there is
-// no file before it is whole.
+// A format that passes fulfils the contract of package output: a finished file contains each
+// URL that ended exactly once, however the crawl was interrupted, truncated, killed, extended
+// or resumed, and there is no file before it is complete.
 package outputtest
 
 import (
@@ -29,7 +27,7 @@ import (
 	"headway/weburl"
 )
 
-// Writer is what a format's writer does.
+// Writer is the interface of a format's writer.
 type Writer interface {
 	output.Writer
 	output.Flusher
@@ -40,16 +38,16 @@ type Writer interface {
 type Format struct {
 	Create func(path string) (Writer, error)
 	Resume func(path string) (Writer, error)
-	// Part is where a file is kept until it is finished. A format that is made
-	// at the end has none before.
+	// Part returns the path of the unfinished file. A format that is written at the
+	// end has none.
 	Part func(path string) string
-	// Keeps tells which URLs a finished file holds; nil for all.
+	// Keeps reports which URLs a finished file contains; nil means all.
 	Keeps func(*visit.Visit) bool
-	// Read reads the rows of a finished file in their order.
+	// Read reads the rows of a finished file in order.
 	Read func(path string) ([]Row, error)
 }
 
-// Drafts is the format of a draft, which is made at the end.
+// Drafts returns the format of a draft, which is written at the end.
 func Drafts[D output.Draft](draft func(path string) D, read func(path string) ([]Row, error)) Format {
 	open := func(resumed bool) func(string) (Writer, error) {
 		return func(path string) (Writer, error) { return output.NewAtEnd(resumed, draft(path)), nil }
@@ -57,13 +55,13 @@ func Drafts[D output.Draft](draft func(path string) D, read func(path string) ([
 	return Format{Create: open(false), Resume: open(true), Part: func(path string) string { return path + atomicfile.PartSuffix }, Read: read}
 }
 
-// Row is what the suite looks at of one row of a file.
+// Row is the part of a file's row that the suite checks.
 type Row struct {
 	URL    string
 	Ending output.Ending
 }
 
-// Run runs the suite, except for [Kill].
+// Run runs the suite, except [Kill].
 func Run(t *testing.T, f Format) {
 	for _, part := range []struct {
 		name string
@@ -96,8 +94,7 @@ type suite struct {
 	path   string
 }
 
-// Visit is how URL number n of the suite's web ended: all kinds of endings take
-// turns.
+// Visit is how URL number n of the suite's web ended: all kinds of endings alternate.
 func Visit(n int) *visit.Visit {
 	at := time.Date(2026, 11, 15, 10, 0, n%60, 123456789, time.UTC)
 	v := &visit.Visit{
@@ -132,7 +129,7 @@ func address(n int) weburl.URL {
 	return u
 }
 
-// Ledger is a ledger in memory, in the order in which URLs ended.
+// Ledger is an in-memory ledger, in the order in which URLs ended.
 type Ledger []*visit.Visit
 
 // Ended counts the URLs by ending.
@@ -144,7 +141,7 @@ func (l Ledger) Ended(context.Context) (map[output.Ending]int64, error) {
 	return ended, nil
 }
 
-// Each gives the URLs of an ending, last ended first.
+// Each yields the URLs of an ending, last ended first.
 func (l Ledger) Each(ctx context.Context, e output.Ending, yield func(*visit.Visit) error) error {
 	for _, v := range slices.Backward(l) {
 		if output.EndingOf(v) != e {
@@ -175,7 +172,7 @@ func (s *suite) open(open func(string) (Writer, error)) Writer {
 	return w
 }
 
-// write ends the URLs from number a up to b, and writes those.
+// write ends the URLs from number a up to b, and writes their visits.
 func (s *suite) write(w Writer, l *Ledger, a, b int) {
 	s.Helper()
 	for n := a; n < b; n++ {
@@ -192,7 +189,7 @@ func (s *suite) finish(w Writer, l Ledger) {
 	s.whole(l)
 }
 
-// absent wants no file.
+// absent checks that there is no file.
 func (s *suite) absent() {
 	s.Helper()
 	if _, err := os.Lstat(s.path); !errors.Is(err, fs.ErrNotExist) {
@@ -200,7 +197,7 @@ func (s *suite) absent() {
 	}
 }
 
-// whole wants a file with exactly the URLs of the ledger, and no part of one.
+// whole checks for a file with exactly the URLs of the ledger, and no unfinished one.
 func (s *suite) whole(l Ledger) {
 	s.Helper()
 	rows, err := s.format.Read(s.path)
@@ -250,7 +247,7 @@ func (s *suite) anew() {
 	s.finish(w, l)
 }
 
-// stays wants the rows of the ledger in a file while another is being written.
+// stays checks that a file has the rows of the ledger while another is being written.
 func (s *suite) stays(l Ledger) {
 	s.Helper()
 	rows, err := s.format.Read(s.path)
@@ -262,7 +259,7 @@ func (s *suite) stays(l Ledger) {
 
 func (s *suite) resumed() {
 	var l Ledger
-	w := s.open(s.format.Resume) // nothing there yet
+	w := s.open(s.format.Resume) // nothing exists yet
 	for n := range 10 {
 		s.write(w, &l, n*10, n*10+10)
 		s.check(w.Close())
@@ -272,7 +269,7 @@ func (s *suite) resumed() {
 	s.finish(w, l)
 }
 
-// part reads what an unfinished writer left, if anything.
+// part reads the file of an unfinished writer, if there is one.
 func (s *suite) part() (path string, text []byte) {
 	s.Helper()
 	path = s.format.Part(s.path)
@@ -283,16 +280,16 @@ func (s *suite) part() (path string, text []byte) {
 	return path, text
 }
 
-// every is the distance between two places that a file is damaged at: n bytes, and in the
-// short form 20 times as many, since a file is written and synced for each.
+// every is the distance between two positions at which a file is damaged: n bytes, with
+// -short 20 times as many, since a file is written and synced for each.
 func (s *suite) every(n int) int {
 	if race.Short() {
-		return 20*n + 1 // odd places, too
+		return 20*n + 1 // odd positions, too
 	}
 	return n
 }
 
-// torn cuts the part at any byte, as a crash may.
+// torn truncates the unfinished file at every byte, as a crash may.
 func (s *suite) torn() {
 	var l Ledger
 	w := s.open(s.format.Create)
@@ -309,7 +306,7 @@ func (s *suite) torn() {
 	}
 }
 
-// zeros are what a file system may leave of what was not yet on the disk.
+// zeros are left by file systems for unsynced data after a power failure.
 func (s *suite) zeros() {
 	var l Ledger
 	w := s.open(s.format.Create)
@@ -325,7 +322,7 @@ func (s *suite) zeros() {
 	}
 }
 
-// lost are visits that were committed and never written.
+// lost are visits that were committed but never written.
 func (s *suite) lost() {
 	var l Ledger
 	w := s.open(s.format.Create)
@@ -339,8 +336,8 @@ func (s *suite) lost() {
 	s.finish(w, l)
 }
 
-// extended goes on after a file was finished: what was put off is done, and
-// what was skipped because of one link is found by another.
+// extended continues after a file was finished: deferred URLs are fetched, and a skipped URL
+// is found through another link.
 func (s *suite) extended() {
 	var l Ledger
 	w := s.open(s.format.Create)
@@ -362,8 +359,7 @@ func (s *suite) extended() {
 	s.finish(w, kept)
 }
 
-// untouched is a finished file that a writer resumed and had nothing to add to:
-// it stays what it is.
+// untouched resumes a finished file without adding anything: it stays as it is.
 func (s *suite) untouched() {
 	var l Ledger
 	w := s.open(s.format.Create)
@@ -384,8 +380,8 @@ func (s *suite) untouched() {
 	s.finish(w, append(l, Visit(100)))
 }
 
-// waiting is a file that was finished, of a crawl that was extended and stopped
-// again before it did what it had put off.
+// waiting is a finished file of a crawl that was extended and stopped again before it
+// fetched its deferred URLs.
 func (s *suite) waiting() {
 	var l, kept Ledger
 	w := s.open(s.format.Create)
@@ -399,7 +395,7 @@ func (s *suite) waiting() {
 	s.finish(s.open(s.format.Resume), kept)
 }
 
-// foreign is a part that was left by something else.
+// foreign is an unfinished file of something else.
 func (s *suite) foreign() {
 	var other, l Ledger
 	w := s.open(s.format.Create)
@@ -432,7 +428,7 @@ func (s *suite) interrupted() {
 			s.Fatalf("stopped at row %d: %v", stop, err)
 		}
 		s.absent()
-		if stop%2 == 0 { // the same writer may try again, or another one
+		if stop%2 == 0 { // the same writer may retry, or another one
 			s.check(w.Close())
 			w = s.open(s.format.Resume)
 		}
@@ -442,7 +438,7 @@ func (s *suite) interrupted() {
 
 var errStop = errors.New("stopped")
 
-// stopping is a ledger that stops after some rows.
+// stopping is a ledger that fails after some rows.
 type stopping struct {
 	Ledger
 	after int
@@ -457,8 +453,8 @@ func (s *stopping) Each(ctx context.Context, e output.Ending, yield func(*visit.
 	})
 }
 
-// contradiction is a ledger that lists less than it counts: no file is better
-// than a wrong one.
+// contradiction is a ledger that lists less than it counts: no file is better than a wrong
+// one.
 func (s *suite) contradiction() {
 	w := s.open(s.format.Create)
 	l := Ledger{Visit(0), Visit(7), Visit(8)}

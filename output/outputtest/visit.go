@@ -9,7 +9,7 @@ import (
 	"headway/weburl"
 )
 
-// URL reads a URL that is one.
+// URL parses a valid URL.
 func URL(t testing.TB, raw string) weburl.URL {
 	t.Helper()
 	u, err := weburl.Parse(raw)
@@ -19,8 +19,8 @@ func URL(t testing.TB, raw string) weburl.URL {
 	return u
 }
 
-// Full is a visit with every field set that a format may show. A test changes
-// what is odd to its format.
+// Full is a visit with every field set that a format may write. Tests change what is
+// special to their format.
 func Full(t testing.TB) *visit.Visit {
 	t.Helper()
 	at := time.Date(2026, 11, 15, 10, 0, 0, 123456789, time.FixedZone("", 3600))

@@ -18,12 +18,11 @@ import (
 	"headway/output/outputtest"
 )
 
-// The reader of Apache Arrow shares nothing with the writer. It takes long to
-// build, and nothing here runs at the same time, so that the race detector goes
-// without it.
+// The reader of Apache Arrow is independent of the writer. It takes long to build, and
+// nothing here is concurrent, so it is left out with the race detector.
 
-// arrowFile is a file as Apache Arrow reads it: all values of each column as text,
-// "null" where there is none.
+// arrowFile is a file as read by Apache Arrow: all values of each column as text, "null" for
+// nulls.
 func arrowFile(t *testing.T, path string) (columns map[string][]string, groups int) {
 	t.Helper()
 	r, err := file.OpenParquetFile(path, false)
@@ -77,7 +76,7 @@ func values(t *testing.T, col file.ColumnChunkReader, rows int64) []string {
 
 func batches[T any](t *testing.T, col file.ColumnChunkReader, rows int64, read func(int64, []T, []int16, []int16) (int64, int, error), show func(T) string) []string {
 	t.Helper()
-	const room = 64 // of values in lists
+	const room = 64 // for values in lists
 	buffer, defined, repeated := make([]T, rows+room), make([]int16, rows+room), make([]int16, rows+room)
 	var list []string
 	for col.HasNext() {
@@ -101,7 +100,7 @@ func batches[T any](t *testing.T, col file.ColumnChunkReader, rows int64, read f
 	return list
 }
 
-// TestArrow reads all columns of a row with everything in it.
+// TestArrow reads all columns of a row with every field set.
 func TestArrow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pages.parquet")
 	if err := output.NewAtEnd(false, NewPages(path)).Finish(t.Context(), outputtest.Ledger{outputtest.Full(t)}); err != nil {
@@ -122,8 +121,8 @@ func TestArrow(t *testing.T) {
 	}
 }
 
-// TestArrowCounts reads as many rows as were written, in many row groups, each
-// URL once, with nulls where there is nothing to say.
+// TestArrowCounts reads as many rows as were written, in many row groups, each URL once,
+// with nulls for missing values.
 func TestArrowCounts(t *testing.T) {
 	defer func(was int) { groupRows = was }(groupRows)
 	groupRows = 700

@@ -5,12 +5,12 @@ import (
 	codecs "github.com/parquet-go/parquet-go/compress/zstd"
 )
 
-// pageSize is how large a page of a column becomes, more or less, before it is
-// compressed, and how far back compression looks: pages are compressed one by
-// one, and the 4 MB that the library looks back cost 16 MB of memory a file.
+// pageSize is the approximate size of a column's page before compression, and the
+// compression window: pages are compressed separately, and the library's default window of
+// 4 MB costs 16 MB of memory per file.
 const pageSize = 256 << 10
 
-// codec compresses pages in little memory. What it writes, any zstd reads.
+// codec compresses pages in little memory. Its output is standard zstd.
 type codec struct {
 	codecs.Codec
 	pages *zstd.Encoder
@@ -25,7 +25,7 @@ func newCodec() (*codec, error) {
 	return &codec{pages: e}, nil
 }
 
-// Encode compresses a page. It may be called by many goroutines at once.
+// Encode compresses a page. It is safe for concurrent use.
 func (c *codec) Encode(dst, src []byte) ([]byte, error) {
 	return c.pages.EncodeAll(src, dst[:0]), nil
 }

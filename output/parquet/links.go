@@ -16,33 +16,33 @@ import (
 	"headway/visit"
 )
 
-// Keys of what a file of links says of itself.
+// Metadata keys of a file of links.
 const (
 	LinksKey   = "headway.links"         // AllLinks or FirstLinks
-	PagesKey   = "headway.links.pages"   // how many fetched pages it has all links of
-	MissingKey = "headway.links.missing" // how many fetched pages it has no links of, or not all
-	spoolKey   = "headway.links.spool"   // the last spool that is in it
+	PagesKey   = "headway.links.pages"   // number of fetched pages with all links in the file
+	MissingKey = "headway.links.missing" // number of fetched pages with missing links
+	spoolKey   = "headway.links.spool"   // the last spool included
 )
 
-// What a file of links holds.
+// The values of LinksKey.
 const (
 	AllLinks   = "all"   // each link of each page
 	FirstLinks = "first" // the link by which each URL was found first
 )
 
-// What lies beside a file of links while the crawl runs: the spool, and the file
-// as it was before the crawl was extended.
+// Files next to a file of links while the crawl runs: the spool, and the file from before
+// the crawl was extended.
 const (
 	spoolSuffix  = ".spool"
 	beforeSuffix = ".before"
 )
 
-// Links gathers the links of the pages of a crawl. It is used by one goroutine.
+// Links collects the links of the pages of a crawl. It is used by one goroutine.
 type Links struct {
 	path   string
 	spool  *spool // nil while the file is finished, and once closed
 	name   string // of the spool
-	before bool   // there is a file as it was before
+	before bool   // the file from before the extension exists
 	broken error
 }
 
@@ -52,8 +52,7 @@ var (
 	_ output.Finisher = (*Links)(nil)
 )
 
-// CreateLinks begins anew. A finished file of this name stays until Finish
-// replaces it.
+// CreateLinks starts over. A finished file of this name stays until Finish replaces it.
 func CreateLinks(path string) (*Links, error) {
 	if err := errors.Join(atomicfile.Remove(path+spoolSuffix), atomicfile.Remove(path+beforeSuffix)); err != nil {
 		return nil, fmt.Errorf("create links: %w", err)
@@ -62,9 +61,8 @@ func CreateLinks(path string) (*Links, error) {
 	return l, l.open()
 }
 
-// ResumeLinks continues what an earlier writer of the same crawl left behind. It
-// reads the spool once. A finished file is continued with the first page that is
-// written.
+// ResumeLinks continues the files of an earlier writer of the same crawl. It reads the spool
+// once. A finished file is continued with the first page that is written.
 func ResumeLinks(path string) (*Links, error) {
 	l := &Links{path: path}
 	if err := l.resume(); err != nil {
@@ -91,11 +89,11 @@ func (l *Links) resume() error {
 	if err := l.open(); err != nil || !finished {
 		return err
 	}
-	// Either the file is of an earlier crawl, or Finish was killed after it had
-	// made it.
+	// Either the file belongs to an earlier crawl, or Finish was killed after
+	// writing it.
 	has, err := metaOf(l.path)
 	if err != nil || has[spoolKey] != l.name {
-		return nil //nolint:nilerr // a file that cannot be read is none of ours, and will be replaced
+		return nil //nolint:nilerr // an unreadable file is not ours, and will be replaced
 	}
 	return errors.Join(l.spool.close(), l.clean())
 }
@@ -106,14 +104,13 @@ func (l *Links) open() (err error) {
 	return err
 }
 
-// clean removes what a finished file needs no longer.
+// clean removes what is no longer needed once the file is finished.
 func (l *Links) clean() error {
 	l.spool, l.before = nil, false
 	return errors.Join(atomicfile.Remove(l.path+beforeSuffix), atomicfile.Remove(l.path+spoolSuffix))
 }
 
-// Write gathers the links of a page. Asked for again, it has those that it has
-// now.
+// Write collects the links of a page. A page that is fetched again gets its new links.
 func (l *Links) Write(_ context.Context, v *visit.Visit) error {
 	if l.broken != nil {
 		return l.broken
@@ -123,8 +120,7 @@ func (l *Links) Write(_ context.Context, v *visit.Visit) error {
 	}
 	add := (*spool).add
 	if v.Outcome != visit.Fetched {
-		// One that did not change has the links it had; one that nobody asked for
-		// never had any.
+		// An unchanged page keeps its links; one that was never requested has none.
 		if v.Outcome == visit.NotModified || v.Timing.Sent.IsZero() {
 			return nil
 		}
@@ -141,7 +137,7 @@ func (l *Links) Write(_ context.Context, v *visit.Visit) error {
 	return nil
 }
 
-// unfinish sets the finished file aside and begins a spool of what is added.
+// unfinish moves the finished file aside and starts a spool for additions.
 func (l *Links) unfinish() error {
 	if err := os.Rename(l.path, l.path+beforeSuffix); err != nil {
 		return err
@@ -155,7 +151,7 @@ func (l *Links) fail(err error) error {
 	return l.broken
 }
 
-// Flush gives what was gathered to the operating system.
+// Flush passes what was collected to the operating system.
 func (l *Links) Flush() error {
 	if l.broken != nil || l.spool == nil {
 		return l.broken
@@ -166,7 +162,7 @@ func (l *Links) Flush() error {
 	return nil
 }
 
-// Close ends the use of the writer. Unless it was finished, the spool stays.
+// Close closes the writer. Unless it was finished, the spool stays.
 func (l *Links) Close() error {
 	var err error
 	if l.spool != nil {
@@ -179,7 +175,7 @@ func (l *Links) Close() error {
 	return err
 }
 
-// Finish makes a Parquet file of the spool, and of the file before it.
+// Finish writes a Parquet file from the spool and the earlier file.
 func (l *Links) Finish(ctx context.Context, ledger output.Ledger) error {
 	if l.broken != nil {
 		return l.broken
@@ -211,7 +207,7 @@ func (l *Links) Finish(ctx context.Context, ledger output.Ledger) error {
 	return nil
 }
 
-// fill writes all links, and how many pages they are of.
+// fill writes all links, and the number of their pages.
 func (l *Links) fill(ctx context.Context, t *table[Link], fetched int64) error {
 	pages := l.spool.pages
 	if l.before {
@@ -226,13 +222,13 @@ func (l *Links) fill(ctx context.Context, t *table[Link], fetched int64) error {
 		return err
 	}
 	err = l.walk(ctx, walker{
-		link: func(s *stretch, row Link) error {
+		link: func(s *linkRun, row Link) error {
 			if old[s.at] {
 				return nil
 			}
 			return t.add(row, row.size())
 		},
-		end: func(s *stretch, whole bool) error {
+		end: func(s *linkRun, whole bool) error {
 			if whole && !s.gone && old[s.at] {
 				pages--
 			}
@@ -242,10 +238,10 @@ func (l *Links) fill(ctx context.Context, t *table[Link], fetched int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := l.spool.file.Seek(0, io.SeekEnd); err != nil { // where more would be added if this fails
+	if _, err := l.spool.file.Seek(0, io.SeekEnd); err != nil { // position for appending if this fails
 		return err
 	}
-	pages = min(pages, fetched) // a page without links is in no file that could tell whether it came again
+	pages = min(pages, fetched) // pages without links are in no file that shows whether they were fetched again
 	t.w.SetKeyValueMetadata(LinksKey, AllLinks)
 	t.w.SetKeyValueMetadata(spoolKey, l.name)
 	t.w.SetKeyValueMetadata(PagesKey, strconv.FormatInt(pages, 10))
@@ -253,7 +249,7 @@ func (l *Links) fill(ctx context.Context, t *table[Link], fetched int64) error {
 	return nil
 }
 
-// pagesBefore is how many pages the file before has all links of.
+// pagesBefore is the number of pages with all links in the earlier file.
 func (l *Links) pagesBefore() (int64, error) {
 	meta, err := metaOf(l.path + beforeSuffix)
 	if err != nil {
@@ -266,7 +262,7 @@ func (l *Links) pagesBefore() (int64, error) {
 	return pages, nil
 }
 
-// metaOf reads what a file says of itself.
+// metaOf reads the metadata of a file.
 func metaOf(path string) (map[string]string, error) {
 	f, err := os.Open(path)
 	if err != nil {

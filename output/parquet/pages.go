@@ -6,7 +6,7 @@ import (
 	"headway/visit"
 )
 
-// Draft is a file that is made from the ledger. It is used by one goroutine.
+// Draft is a file written from the ledger. It is used by one goroutine.
 type Draft[T any] struct {
 	path  string
 	table *table[T]
@@ -27,9 +27,9 @@ func NewPages(path string) *Draft[Page] {
 	}}
 }
 
-// NewFirstLinks returns the draft of a file of [Link] at path that holds, for each
-// URL that ended, the link by which it was found first. The kind of a link is
-// how the URL was found: link, sitemap or redirect.
+// NewFirstLinks returns the draft of a file of [Link] at path that contains, for each URL
+// that ended, the link by which it was found first. The kind of a link is how the URL was
+// found: link, sitemap or redirect.
 func NewFirstLinks(path string) *Draft[Link] {
 	return &Draft[Link]{path: path, meta: [2]string{LinksKey, FirstLinks}, add: func(t *table[Link], v *visit.Visit) error {
 		if v.Item.Via.IsZero() {
@@ -55,10 +55,10 @@ func (d *Draft[T]) Begin() error {
 // Add writes the row of a URL.
 func (d *Draft[T]) Add(v *visit.Visit) error { return d.add(d.table, v) }
 
-// Publish gives the file its name.
+// Publish renames the file to its final name.
 func (d *Draft[T]) Publish() error { return d.table.publish() }
 
-// Drop removes what was not published.
+// Drop removes an unpublished file.
 func (d *Draft[T]) Drop() error {
 	err := d.table.drop()
 	d.table = nil

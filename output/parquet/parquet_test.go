@@ -79,7 +79,7 @@ func linked(t testing.TB, n int) *visit.Visit {
 	return v
 }
 
-// crawl is a crawl whose links are gathered.
+// crawl is a crawl whose links are collected.
 type crawl struct {
 	t      *testing.T
 	path   string
@@ -104,7 +104,7 @@ func (c *crawl) write(w output.Writer, a, b int) {
 	}
 }
 
-// reopen forgets what was known of a page and expects what it says now.
+// reopen drops what was expected for a page and expects its new links.
 func (c *crawl) reopen(v *visit.Visit) {
 	c.ledger = slices.DeleteFunc(c.ledger, func(w *visit.Visit) bool { return w.Item.URL == v.Item.URL })
 	c.ledger = append(c.ledger, v)
@@ -139,7 +139,7 @@ func (c *crawl) finish(w *Links, missing string) {
 	c.check(missing)
 }
 
-// check wants the file to hold what was written, and nothing beside it.
+// check compares the file with what was written.
 func (c *crawl) check(missing string) {
 	c.t.Helper()
 	got, err := parquet.ReadFile[Link](c.path)
@@ -166,7 +166,7 @@ func (c *crawl) absent() {
 	}
 }
 
-// TestLinks gathers over several runs, finishes, goes on, and finishes again.
+// TestLinks collects over several runs, finishes, continues, and finishes again.
 func TestLinks(t *testing.T) {
 	c := newCrawl(t)
 	w := c.open(CreateLinks)
@@ -203,9 +203,9 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLinksTorn cuts the spool at any byte, or leaves zeros there: what was
-// whole before is kept, and the file says how much is missing.
-func TestLinksTorn(t *testing.T) {
+// TestLinksTruncated truncates the spool at any byte, or leaves zeros there: what was complete is
+// kept, and the file says how much is missing.
+func TestLinksTruncated(t *testing.T) {
 	c := newCrawl(t)
 	w := c.open(CreateLinks)
 	for n := range 6 {
@@ -259,8 +259,8 @@ func TestLinksTorn(t *testing.T) {
 	}
 }
 
-// TestLinksKilledInFinish leaves what a kill leaves between any two steps of
-// Finish: nothing is there twice.
+// TestLinksKilledInFinish simulates a kill between any two steps of Finish: nothing is
+// duplicated.
 func TestLinksKilledInFinish(t *testing.T) {
 	for name, kill := range map[string]func(c *crawl, before, spool, done []byte) map[string][]byte{
 		"before the file has its name": func(_ *crawl, before, spool, _ []byte) map[string][]byte {
@@ -309,7 +309,7 @@ func TestLinksKilledInFinish(t *testing.T) {
 	}
 }
 
-// TestLinksStopped stops Finish and does it again, with more in between.
+// TestLinksStopped stops Finish and repeats it, with additions in between.
 func TestLinksStopped(t *testing.T) {
 	c := newCrawl(t)
 	w := c.open(CreateLinks)
@@ -324,8 +324,8 @@ func TestLinksStopped(t *testing.T) {
 	c.finish(w, "0")
 }
 
-// TestLinksReopened asks for pages again, once within a run and once after the
-// file was finished: what they link to now counts, once.
+// TestLinksReopened fetches pages again, once within a run and once after the file was
+// finished: their new links count, once.
 func TestLinksReopened(t *testing.T) {
 	for name, between := range map[string]func(c *crawl, w *Links) *Links{
 		"in one run": func(_ *crawl, w *Links) *Links { return w },
@@ -342,7 +342,7 @@ func TestLinksReopened(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func(most int) { mostPages = most }(mostPages)
-			mostPages = 3 // looked at together
+			mostPages = 3 // processed together
 			c := newCrawl(t)
 			w := c.open(CreateLinks)
 			c.write(w, 0, 10)
@@ -363,7 +363,7 @@ func TestLinksReopened(t *testing.T) {
 			gone := linked(t, 7)
 			gone.Outcome, gone.Answer.Status, gone.Links = visit.Dead, 404, nil
 			again(gone)
-			same := linked(t, 9) // did not change: its links are those it had
+			same := linked(t, 9) // unchanged: it keeps its links
 			same.Outcome, same.Answer.Status, same.Links = visit.NotModified, 304, nil
 			if err := w.Write(t.Context(), same); err != nil {
 				t.Fatal(err)
@@ -375,9 +375,9 @@ func TestLinksReopened(t *testing.T) {
 	}
 }
 
-// TestLinksTornAndReopened cuts the spool within the links of a page that was
-// asked for again: those it had, all of them, are better than some of the new.
-func TestLinksTornAndReopened(t *testing.T) {
+// TestLinksTruncatedAndRefetched truncates the spool within the links of a page that was fetched
+// again: all of its old links are better than some of the new.
+func TestLinksTruncatedAndRefetched(t *testing.T) {
 	c := newCrawl(t)
 	w := c.open(CreateLinks)
 	c.write(w, 0, 4)
@@ -419,7 +419,7 @@ func TestLinksOfOnePage(t *testing.T) {
 	c.finish(w, "0")
 }
 
-// TestFirstLinks are what the store knows of links.
+// TestFirstLinks reads the links known to the store.
 func TestFirstLinks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "links.parquet")
 	seed := outputtest.Visit(0)
@@ -453,7 +453,7 @@ func BenchmarkPage(b *testing.B) {
 	outputtest.BenchmarkAdd(b, NewPages(filepath.Join(b.TempDir(), "pages.parquet")))
 }
 
-// BenchmarkLinks gathers the links of a page with 50.
+// BenchmarkLinks collects the links of a page with 50.
 func BenchmarkLinks(b *testing.B) {
 	w, err := CreateLinks(filepath.Join(b.TempDir(), "links.parquet"))
 	if err != nil {

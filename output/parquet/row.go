@@ -7,9 +7,9 @@ import (
 	"headway/visit"
 )
 
-// Page is one URL that ended. A column without a value is null. Columns keep
-// their names and types; new ones are added at the end. What each one means is
-// said by the fields of the same name of output/jsonl.Line.
+// Page is one URL that ended. A column without a value is null. Columns keep their names and
+// types; new ones are added at the end. The fields of the same name of output/jsonl.Line
+// document their meaning.
 type Page struct {
 	URL     string `parquet:"url"`
 	Outcome string `parquet:"outcome,dict"`
@@ -52,12 +52,11 @@ type Page struct {
 	Detail string `parquet:"detail,optional"`
 }
 
-// Link is one link from a page to a URL, in the order in which they stand on the
-// page.
+// Link is one link from a page to a URL, in page order.
 type Link struct {
 	From     string `parquet:"from,dict"`
 	To       string `parquet:"to"`
-	Kind     string `parquet:"kind,dict"` // the element or header it stood in
+	Kind     string `parquet:"kind,dict"` // the element or header it was in
 	Nofollow bool   `parquet:"nofollow"`
 }
 
@@ -82,7 +81,7 @@ func pageOf(v *visit.Visit) Page {
 	return p
 }
 
-// size is about how many bytes the row takes before it is compressed.
+// size is the approximate size of the row before compression.
 func (p *Page) size() int64 {
 	const fixed = 200 // numbers, lengths and short words
 	n := fixed + len(p.URL) + len(p.Via) + len(p.Location) + len(p.ETag) + len(p.CacheBy) + len(p.CacheBarred) +
@@ -98,7 +97,7 @@ func (l *Link) size() int64 {
 	return int64(fixed + len(l.From) + len(l.To))
 }
 
-// text is a string as Parquet wants it: UTF-8.
+// text returns s as valid UTF-8, which Parquet requires.
 func text(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
 func millis(d time.Duration) float64 {

@@ -15,10 +15,9 @@ import (
 	"headway/visit"
 )
 
-// A spool is a file that links are gathered in: frames that each stand alone, so
-// that it can be cut off behind any of them. A frame is the length of its
-// content and a checksum, four bytes each, then the content: lines of text,
-// compressed with zstd.
+// A spool is a file in which links are collected: independent frames, so that it can be
+// truncated after any of them. A frame is the length of its content and a checksum, four
+// bytes each, then the content: lines of text, compressed with zstd.
 //
 //	>https://example.com/          the links of this page follow
 //	https://example.com/a 1 anchor a link; 1 says nofollow
@@ -34,8 +33,8 @@ const (
 
 const (
 	frameHead = 8
-	frameSize = 64 << 10 // of text, from which on a frame is written: what a kill may cost
-	frameMost = 16 << 20 // more than this is no frame of ours
+	frameSize = 64 << 10 // of text, after which a frame is written: what a kill may lose
+	frameMost = 16 << 20 // a larger frame is not ours
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -46,11 +45,11 @@ type spool struct {
 	text  []byte
 	frame []byte
 	zip   *zstd.Encoder
-	pages int64 // whole, in the file and the buffer
+	pages int64 // complete pages, in the file and the buffer
 }
 
-// openSpool opens a spool, cuts it off where it is no longer whole and counts
-// what it holds. The first line of a spool is its name.
+// openSpool opens a spool, truncates it where it is incomplete and counts its content. The
+// first line of a spool is its name.
 func openSpool(path, name string) (s *spool, is string, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -117,7 +116,7 @@ func (s *spool) add(v *visit.Visit) error {
 	return nil
 }
 
-// forget notes that a page is none any more.
+// forget records that a page has no links any more.
 func (s *spool) forget(v *visit.Visit) error {
 	s.text = fmt.Appendf(s.text, "%s%s\n", pageGone, v.Item.URL)
 	if len(s.text) >= frameSize {
@@ -143,8 +142,7 @@ func (s *spool) close() error {
 	return errors.Join(s.flush(), s.file.Close(), s.zip.Close())
 }
 
-// readSpool calls yield for each line of the frames that are whole, and returns
-// where they end.
+// readSpool calls yield for each line of the complete frames, and returns where they end.
 func readSpool(from io.ReadSeeker, yield func(line string) error) (end int64, err error) {
 	if _, err := from.Seek(0, io.SeekStart); err != nil {
 		return 0, err
@@ -173,7 +171,7 @@ func readSpool(from io.ReadSeeker, yield func(line string) error) (end int64, er
 			return end, nil
 		}
 		if text, err = unzip.DecodeAll(frame, text[:0]); err != nil {
-			return end, nil // such a frame is not ours, and what follows is not read
+			return end, nil // not one of our frames; stop here
 		}
 		for line := range strings.Lines(string(text)) {
 			if err := yield(strings.TrimSuffix(line, "\n")); err != nil {
@@ -184,7 +182,7 @@ func readSpool(from io.ReadSeeker, yield func(line string) error) (end int64, er
 	}
 }
 
-// torn takes the end of a file for what it is.
+// torn treats the end of a file as a truncated frame.
 func torn(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil

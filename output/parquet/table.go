@@ -6,23 +6,23 @@ import (
 	"headway/internal/atomicfile"
 )
 
-// The bounds of a row group, which is made in memory: whichever comes first. They
-// are variables for tests.
+// The limits of a row group, which is built in memory: whichever is reached first. They are
+// variables for tests.
 var (
 	groupRows        = 50_000
 	groupBytes int64 = 16 << 20
 )
 
-// batchRows is how many rows are turned into columns at a time.
+// batchRows is how many rows are converted to columns at a time.
 const batchRows = 512
 
-// table is a Parquet file of rows that is being made.
+// table is a Parquet file being written.
 type table[T any] struct {
 	file  *atomicfile.File
 	w     *parquet.GenericWriter[T]
 	batch []T
 	rows  int   // in the row group
-	bytes int64 // about, in the row group
+	bytes int64 // approximate
 }
 
 func newTable[T any](path string) (*table[T], error) {
@@ -60,12 +60,12 @@ func (t *table[T]) add(row T, size int64) error {
 
 func (t *table[T]) flush() error {
 	_, err := t.w.Write(t.batch)
-	clear(t.batch) // lets go of the strings
+	clear(t.batch) // releases the strings
 	t.batch = t.batch[:0]
 	return err
 }
 
-// publish ends the file and gives it its name.
+// publish completes the file and renames it to its final name.
 func (t *table[T]) publish() error {
 	if err := t.flush(); err != nil {
 		return err

@@ -12,21 +12,21 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// stretch is the links of one page where they stand together, in the file before
-// or in the spool. A page that was asked for again has several.
-type stretch struct {
-	at   int64 // how many come before it
+// linkRun is a run of consecutive links of one page, in the earlier file or in the spool. A
+// page that was fetched again has several.
+type linkRun struct {
+	at   int64 // number of link runs before it
 	from string
-	gone bool // the page is no longer one, and has no links
+	gone bool // no longer a page with links
 }
 
-// walker is told of stretches in their order: of each link, and of the end, which
-// is not whole where the process was killed meanwhile.
+// walker is called for link runs in order: for each link, and for the end, which is
+// incomplete if the process was killed.
 type walker struct {
-	link func(s *stretch, row Link) error
-	end  func(s *stretch, whole bool) error
+	link func(s *linkRun, row Link) error
+	end  func(s *linkRun, whole bool) error
 
-	now  stretch
+	now  linkRun
 	open bool
 	next int64
 }
@@ -35,12 +35,12 @@ func (w *walker) begin(from string, gone bool) error {
 	if err := w.close(false); err != nil {
 		return err
 	}
-	w.now, w.open = stretch{at: w.next, from: from, gone: gone}, true
+	w.now, w.open = linkRun{at: w.next, from: from, gone: gone}, true
 	w.next++
 	return nil
 }
 
-// close ends the stretch, if there is one.
+// close ends the linkRun, if there is one.
 func (w *walker) close(whole bool) error {
 	if !w.open {
 		return nil
@@ -49,7 +49,7 @@ func (w *walker) close(whole bool) error {
 	return w.end(&w.now, whole)
 }
 
-// walk goes through the file before and the spool.
+// walk reads the earlier file and the spool.
 func (l *Links) walk(ctx context.Context, w walker) error {
 	if l.before {
 		if err := w.file(ctx, l.path+beforeSuffix); err != nil {
@@ -62,7 +62,7 @@ func (l *Links) walk(ctx context.Context, w walker) error {
 	return w.close(false)
 }
 
-// file goes through a finished file.
+// file reads a finished file.
 func (w *walker) file(ctx context.Context, path string) (err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -93,7 +93,7 @@ func (w *walker) file(ctx context.Context, path string) (err error) {
 	}
 }
 
-// line takes one line of a spool.
+// line handles one line of a spool.
 func (w *walker) line(ctx context.Context, line string) error {
 	if line == "" {
 		return nil
@@ -116,27 +116,26 @@ func (w *walker) line(ctx context.Context, line string) error {
 	return w.link(&w.now, Link{From: w.now.from, To: to, Kind: kind, Nofollow: nofollow == "1"})
 }
 
-// mostPages is how many pages are looked at together for some that come twice:
-// 32 MB. Larger crawls take several rounds. It is a variable for tests.
+// mostPages limits how many pages are checked for duplicates together: 32 MB. Larger crawls
+// take several rounds. It is a variable for tests.
 var mostPages = 4 << 20
 
-// outdated finds the stretches of pages that were asked for again later: of each
-// page the last one counts that is whole, or else the last. Memory grows with the
-// number of such pages only. Two pages are taken for one if their hashes of 64
-// bits, which nobody outside can choose, are the same.
+// outdated finds the link runs of pages that were fetched again later: of each page the last
+// complete one counts, or else the last. Memory grows only with the number of such pages.
+// Pages are identified by keyed 64-bit hashes.
 func (l *Links) outdated(ctx context.Context, pages int64) (map[int64]bool, error) {
 	seed := maphash.MakeSeed()
 	type best struct {
 		at    int64
 		whole bool
 	}
-	again := map[uint64]best{} // those that come twice
+	again := map[uint64]best{} // those that occur twice
 	rounds := uint64(pages)/uint64(mostPages) + 1
-	noLink := func(*stretch, Link) error { return nil }
+	noLink := func(*linkRun, Link) error { return nil }
 	var hashes []uint64
 	for round := range rounds {
 		hashes = hashes[:0]
-		err := l.walk(ctx, walker{link: noLink, end: func(s *stretch, _ bool) error {
+		err := l.walk(ctx, walker{link: noLink, end: func(s *linkRun, _ bool) error {
 			if h := maphash.String(seed, s.from); h%rounds == round {
 				hashes = append(hashes, h)
 			}
@@ -156,7 +155,7 @@ func (l *Links) outdated(ctx context.Context, pages int64) (map[int64]bool, erro
 		return nil, nil
 	}
 	old := map[int64]bool{}
-	err := l.walk(ctx, walker{link: noLink, end: func(s *stretch, whole bool) error {
+	err := l.walk(ctx, walker{link: noLink, end: func(s *linkRun, whole bool) error {
 		h := maphash.String(seed, s.from)
 		before, twice := again[h]
 		switch {

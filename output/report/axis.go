@@ -11,30 +11,30 @@ import (
 	"headway/store"
 )
 
-// axis is the time of a crawl as plots show it: the time that it ran. What it
-// stood still between two runs takes no room, and is marked.
+// axis is the time axis of the plots: the running time of the crawl. Pauses between two runs
+// take no room and are marked.
 type axis struct {
 	bins  []bin
 	pause []pause
 	end   float64 // seconds
 }
 
-// bin is a point of the series at its place on the axis, in seconds.
+// bin is a point of the series with its position on the axis, in seconds.
 type bin struct {
 	from, to float64
-	at       time.Time // of its beginning
+	at       time.Time // its start
 	store.Point
 }
 
 func (b *bin) seconds() float64 { return b.to - b.from }
 
-// pause is a time the crawl did not run in.
+// pause is a time in which the crawl did not run.
 type pause struct {
-	at   float64 // where it is on the axis
+	at   float64 // position on the axis
 	took time.Duration
 }
 
-// newAxis lines points up.
+// newAxis arranges points.
 func newAxis(points []store.Point) *axis {
 	a := &axis{}
 	var last time.Time
@@ -49,7 +49,7 @@ func newAxis(points []store.Point) *axis {
 	return a
 }
 
-// maxPauses is how many pauses are marked.
+// maxPauses limits the marked pauses.
 const maxPauses = 12
 
 // longest are the pauses that are marked.
@@ -59,7 +59,7 @@ func (a *axis) longest() []pause {
 	return list[:min(len(list), maxPauses)]
 }
 
-// about adds to the words below a title what the marks are.
+// about adds an explanation of the marks to the text below a title.
 func (a *axis) about(text string) string {
 	if len(a.pause) > 0 {
 		text += " Dotted lines: the crawl was not running between two runs."
@@ -84,7 +84,7 @@ func (a *axis) merged(most int) []bin {
 	return bins
 }
 
-// seconds is where a moment is on the axis.
+// seconds is the position of a time on the axis.
 func (a *axis) seconds(t time.Time) float64 {
 	i, _ := slices.BinarySearchFunc(a.bins, t, func(b bin, t time.Time) int { return b.at.Compare(t) })
 	if i < len(a.bins) && a.bins[i].at.Equal(t) {
@@ -97,11 +97,10 @@ func (a *axis) seconds(t time.Time) float64 {
 	return min(b.from+t.Sub(b.at).Seconds(), b.to)
 }
 
-// timeSteps are how far apart marks of time may be, in seconds.
+// timeSteps are the possible distances of time marks, in seconds.
 var timeSteps = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 432_000, 864_000, 1_728_000, 4_320_000}
 
-// times are the marks of an axis that ends after so many seconds, about n of
-// them, and how they are written.
+// times returns about n marks for an axis of end seconds, and their format.
 func times(end float64, n int) (marks []float64, text func(float64) string) {
 	step := timeSteps[len(timeSteps)-1]
 	for _, s := range timeSteps {
@@ -128,7 +127,7 @@ func times(end float64, n int) (marks []float64, text func(float64) string) {
 	}
 }
 
-// clock is a time from the start.
+// clock formats a time since the start.
 func clock(seconds float64) string {
 	return humanize.Clock(time.Duration(math.Round(seconds) * float64(time.Second)))
 }

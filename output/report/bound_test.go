@@ -17,8 +17,8 @@ func newCollector() *collector {
 	return &collector{random: rand.New(rand.NewPCG(1, 1)), buckets: buckets{of: map[bucket]*sum{}}} //nolint:gosec // the same each time
 }
 
-// TestTableWeight keeps a table light, however long its texts are.
-func TestTableWeight(t *testing.T) {
+// TestTableSize checks that a table stays small, however long its texts are.
+func TestTableSize(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		c := newCollector()
 		table := &Table{ID: "t", Columns: []Column{{Name: "URL", Link: true}, {Name: "text"}}, first: first}
@@ -45,7 +45,7 @@ func TestTableWeight(t *testing.T) {
 	}
 }
 
-// TestRepeats finds exactly what occurs twice.
+// TestRepeats checks that exactly the repeated texts are found.
 func TestRepeats(t *testing.T) {
 	var r repeats
 	for i := range 3000 {
@@ -62,7 +62,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestBuckets keeps a fair part of too many moments.
+// TestBuckets checks that a fair sample of too many buckets is kept.
 func TestBuckets(t *testing.T) {
 	c := newCollector()
 	const all = 4 * maxBuckets
@@ -80,7 +80,7 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// TestAxis leaves out the time a crawl stood still.
+// TestAxis leaves out the time in which a crawl did not run.
 func TestAxis(t *testing.T) {
 	begin := time.Date(2026, 11, 15, 9, 0, 0, 0, time.UTC)
 	point := func(after, span time.Duration, n int64) store.Point {
@@ -124,8 +124,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestFairly gives each kind of change room.
-func TestFairly(t *testing.T) {
+// TestRowsPerKind checks that each kind of change gets room.
+func TestRowsPerKind(t *testing.T) {
 	kinds := func(sizes ...int) []answer.Change {
 		list := make([]answer.Change, len(sizes))
 		for i, n := range sizes {
@@ -143,7 +143,7 @@ func TestFairly(t *testing.T) {
 		{"two are large", []int{5000, 200, 5000}, (maxRows - 200) / 2},
 		{"none", nil, maxRows},
 	} {
-		if got := fairly(kinds(c.sizes...)); got != c.want {
+		if got := rowsPerKind(kinds(c.sizes...)); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}

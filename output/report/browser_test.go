@@ -20,7 +20,7 @@ import (
 	"headway/weburl"
 )
 
-// large is a crawl of so many pages that is made up as it is read.
+// large is a generated crawl of this many pages.
 type large struct {
 	*crawl
 	pages int
@@ -73,7 +73,7 @@ func mustURL(raw string) weburl.URL {
 	return u
 }
 
-// file makes the report of a large crawl.
+// file writes the report of a large crawl.
 func file(t *testing.T, pages int) (path string, r *report.Report) {
 	t.Helper()
 	r, err := report.Collect(t.Context(), &large{everything(), pages}, 1, report.Options{Title: "a large crawl", Version: "test", Now: begin})
@@ -91,7 +91,7 @@ func file(t *testing.T, pages int) (path string, r *report.Report) {
 	return path, r
 }
 
-// browser runs Chromium without a window and returns what it printed.
+// browser runs headless Chromium and returns its output.
 func browser(t *testing.T, args ...string) string {
 	t.Helper()
 	name, err := exec.LookPath("chromium")
@@ -117,12 +117,12 @@ func browser(t *testing.T, args ...string) string {
 	return string(b)
 }
 
-// watch tells, in the title, when the page was there and laid out, in milliseconds
-// from the moment it was asked for.
+// watch writes into the title when the page was loaded and laid out, in milliseconds since
+// the request.
 const watch = `addEventListener("load", () => { document.body.getBoundingClientRect(); document.title = "opened " + performance.now(); });`
 
-// opened opens a page that has [watch] and returns what it became and after how many
-// milliseconds it was there.
+// opened opens a page that has [watch] and returns its DOM and the milliseconds until it was
+// laid out.
 func opened(t *testing.T, path string) (dom string, ms float64) {
 	t.Helper()
 	dom = browser(t, "--dump-dom", "file://"+path)
@@ -132,10 +132,9 @@ func opened(t *testing.T, path string) (dom string, ms float64) {
 	return dom, ms
 }
 
-// TestBrowser opens the report of 20,000 pages in a real browser: it is small, the
-// script runs under the page's own policy and shows the beginning of each table,
-// and all of it is there within a second; where the machine is too busy to tell, within
-// ten times of what an empty page takes there.
+// TestBrowser opens the report of 20,000 pages in a real browser: it is small, the script
+// runs under the page's own policy and shows the start of each table, and everything is
+// there within a second; on a busy machine, within ten times what an empty page takes.
 func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser on a report of 20,000 pages")
@@ -153,7 +152,7 @@ func TestBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	var dom string
-	best, within := math.Inf(1), 1000.0 // what else the machine does can only make it slower
+	best, within := math.Inf(1), 1000.0 // other load can only make it slower
 	for n := 0; n < 5 && best > within; n++ {
 		var ms float64
 		dom, ms = opened(t, path)
@@ -170,7 +169,7 @@ func TestBrowser(t *testing.T) {
 	want := 0
 	for _, table := range r.Tables {
 		if n := len(table.Rows); n > 0 {
-			want += 1 + min(n, 25) // and a row of names
+			want += 1 + min(n, 25) // and a header row
 			if says := fmt.Sprintf("%d of %s rows</output>", min(n, 25), humanize.Count(int64(n))); !strings.Contains(dom, says) {
 				t.Errorf("%s does not say %q", table.ID, says)
 			}

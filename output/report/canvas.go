@@ -11,19 +11,19 @@ import (
 	"headway/internal/humanize"
 )
 
-// frame is the size of a drawing in its own units, which are about as large as
-// pixels where it is shown.
+// frame is the size of a drawing in its own units, which are about the size of pixels where
+// it is shown.
 type frame struct {
 	width, height            float64
 	left, right, top, bottom float64
-	rows, columns            int  // marks on the axes, about
-	bins                     int  // parts that time is cut into, at most
-	name                     int  // characters of the name of a bar
-	titles                   bool // a text for each part, where there is a pointer
+	rows, columns            int  // approximate number of marks on the axes
+	bins                     int  // maximum number of time bins
+	name                     int  // characters of a bar's name
+	titles                   bool // tooltips
 }
 
-// Every plot is drawn twice: for a screen with room, and for a telephone, where
-// the same drawing made smaller could not be read. The page shows one of them.
+// Every plot is drawn twice: for a large screen, and for a phone, where the same drawing
+// scaled down would be unreadable. The page shows one of them.
 var (
 	wide   = frame{width: 680, height: 240, left: 62, right: 22, top: 10, bottom: 43, rows: 4, columns: 7, bins: 160, name: 34, titles: true}
 	narrow = frame{width: 350, height: 210, left: 54, right: 20, top: 10, bottom: 43, rows: 4, columns: 4, bins: 64, name: 20}
@@ -43,7 +43,7 @@ func (f frame) canvas(label string, x0, x1, y0, y1 float64) *canvas {
 	return c
 }
 
-// scale places a value between two ends.
+// scale maps a value to its position between two ends.
 func scale(v, v0, v1 float64, logarithmic bool) float64 {
 	if logarithmic {
 		v, v0, v1 = math.Log10(v), math.Log10(v0), math.Log10(v1)
@@ -66,7 +66,7 @@ func (c *canvas) text(x, y float64, anchor, text string) {
 	fmt.Fprintf(&c.b, `<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, x, y, anchor, html.EscapeString(text))
 }
 
-// across draws the lines across, with what they mean.
+// across draws the horizontal grid lines with labels.
 func (c *canvas) across(text func(float64) string) {
 	for _, v := range ticks(c.y0, c.y1, c.frame.rows, c.logY) {
 		y := c.y(v)
@@ -75,7 +75,7 @@ func (c *canvas) across(text func(float64) string) {
 	}
 }
 
-// below writes what is below the plot, and what it is.
+// below writes the labels of the horizontal axis, and its title.
 func (c *canvas) below(marks []float64, text func(float64) string, about string) {
 	for _, v := range marks {
 		c.text(c.x(v), c.height-c.bottom+19, "middle", text(v))
@@ -83,7 +83,7 @@ func (c *canvas) below(marks []float64, text func(float64) string, about string)
 	c.text(c.left+(c.width-c.left-c.right)/2, c.height-6, "middle", about)
 }
 
-// time writes the axis of time, and marks where the crawl stood still.
+// time writes the time axis, and marks where the crawl did not run.
 func (c *canvas) time(a *axis) {
 	marks, text := times(c.x1, c.frame.columns)
 	c.below(marks, text, "running time of the crawl")
@@ -93,7 +93,7 @@ func (c *canvas) time(a *axis) {
 	}
 }
 
-// titled ends an element, with what it means where that can be asked for.
+// titled ends an element, with a tooltip where the frame has them.
 func (c *canvas) titled(name, title string) {
 	if c.titles {
 		fmt.Fprintf(&c.b, `><title>%s</title></%s>`, html.EscapeString(title), name)
@@ -140,10 +140,10 @@ type bar struct {
 const (
 	barStep = 23.0
 	barHigh = 15.0
-	letter  = 6.6 // of a name or number, about
+	letter  = 6.6 // approximate width of a character
 )
 
-// bars draws numbers below each other, with what they are and their share.
+// bars draws horizontal bars, with names, numbers and shares.
 func (f frame) bars(label string, list []bar) *canvas {
 	var most, all int64
 	for _, b := range list {
@@ -172,7 +172,7 @@ func (f frame) bars(label string, list []bar) *canvas {
 	return c
 }
 
-// percent is a share that is never nothing while there is something.
+// percent formats a share; it is never 0 % for a count above zero.
 func percent(n, all int64) string {
 	if share := 100 * float64(n) / float64(all); share >= 0.1 {
 		return trim(fmt.Sprintf("%.1f", share)) + " %"
@@ -188,7 +188,7 @@ func clip(name string, most int) string {
 	return name
 }
 
-// ticks are round values between two ends, about n of them.
+// ticks returns about n round values between two ends.
 func ticks(lo, hi float64, n int, logarithmic bool) []float64 {
 	if logarithmic {
 		return decades(lo, hi, n)
@@ -210,8 +210,7 @@ func ticks(lo, hi float64, n int, logarithmic bool) []float64 {
 	return list
 }
 
-// decades are round values on a scale of powers: of each ten as many as there is
-// room for.
+// decades returns round values on a logarithmic scale: as many per decade as fit.
 func decades(lo, hi float64, n int) []float64 {
 	var list []float64
 	for _, multiples := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
@@ -232,7 +231,7 @@ func decades(lo, hi float64, n int) []float64 {
 	return slices.DeleteFunc(list, func(float64) bool { i++; return (i-1)%every != 0 })
 }
 
-// number is a value in few characters.
+// number formats a value in few characters.
 func number(v float64) string {
 	switch a := math.Abs(v); {
 	case a >= 1e9:

@@ -17,7 +17,7 @@ var changeClasses = map[answer.ChangeKind]string{
 	answer.PageExcluded: "c6", answer.PageIncluded: "c8",
 }
 
-// changes is the table of what differs from an earlier crawl.
+// changes is the table of differences from an earlier crawl.
 func changes(s *answer.Comparison) *Table {
 	t := &Table{
 		ID: "changes", Title: "Changed URLs",
@@ -25,7 +25,7 @@ func changes(s *answer.Comparison) *Table {
 		first:   true,
 	}
 	order := map[string]int{}
-	most := fairly(s.Changes)
+	most := rowsPerKind(s.Changes)
 	for i, ch := range s.Changes {
 		word := s.Words(ch.Kind)
 		order[word] = i
@@ -48,13 +48,13 @@ func changes(s *answer.Comparison) *Table {
 	return t
 }
 
-// MostChanges is how many URLs of a kind a comparison may name for a report: more
-// are not shown.
+// MostChanges limits the URLs per kind that a comparison lists for a report; more are not
+// shown.
 const MostChanges = maxRows
 
-// fairly is how many URLs of each kind a table has room for, so that one kind
-// does not crowd out the others.
-func fairly(list []answer.Change) int {
+// rowsPerKind returns how many URLs of each kind fit into a table, so that one kind does not
+// displace the others.
+func rowsPerKind(list []answer.Change) int {
 	sizes := make([]int, len(list))
 	for i := range list {
 		sizes[i] = len(list[i].URLs)
@@ -83,7 +83,7 @@ func sinceLine(s *answer.Comparison) string {
 	return line
 }
 
-// since draws how many URLs differ in which way.
+// since draws how many URLs differ, by kind.
 func since(s *answer.Comparison) Plot {
 	p := Plot{ID: "since", Title: "Changes by type", About: "Pages of both crawls by type of change. A slower page may have changed too."}
 	bars := []bar{{"unchanged", s.Same, "c12"}}

@@ -17,7 +17,7 @@ import (
 	"headway/weburl"
 )
 
-// Source is where a report comes from. [store.Reader] is one.
+// Source provides the data of a report. [store.Reader] implements it.
 type Source interface {
 	Job(ctx context.Context, id job.ID) (store.Job, error)
 	Counts(ctx context.Context, id job.ID) (store.Counts, error)
@@ -34,12 +34,12 @@ type Options struct {
 	Version string // of this program
 	Now     time.Time
 	Since   *answer.Comparison // with an earlier crawl; nil for none
-	// Interrupted says that nobody works on the crawl, though its job still runs.
+	// Interrupted says that no process works on the crawl although its job is running.
 	Interrupted bool
-	Progress    func(read, of int64) // told while rows are read; nil for nobody
+	Progress    func(read, of int64) // called while rows are read; may be nil
 }
 
-// Report is what is shown.
+// Report is the content of the page.
 type Report struct {
 	Title, Version string
 	Made           time.Time
@@ -55,7 +55,7 @@ type Report struct {
 	DotsSampled    bool
 }
 
-// Count is how often something was.
+// Count is a name with its count.
 type Count struct {
 	Name string
 	N    int64
@@ -68,12 +68,12 @@ type collector struct {
 	opt    Options
 	report *Report
 	random *rand.Rand
-	passes int64 // times that all URLs are read
+	passes int64 // how often all URLs are read
 	read   int64
 
 	dead, redirected, throttled, blocked, failed, deferred, slow, titles, canonicals *Table
 
-	status  map[int]int64 // 0: asked for without an answer
+	status  map[int]int64 // 0: requested without a response
 	skipped map[place]int64
 	texts   repeats
 	named   repeats
@@ -86,7 +86,7 @@ func Collect(ctx context.Context, src Source, id job.ID, opt Options) (*Report, 
 	c := &collector{
 		src: src, id: id, opt: opt, passes: 2,
 		report: &Report{Title: opt.Title, Version: opt.Version, Made: opt.Now, Since: opt.Since},
-		random: rand.New(rand.NewPCG(uint64(id), 0)), //nolint:gosec // a sample, the same each time
+		random: rand.New(rand.NewPCG(uint64(id), 0)), //nolint:gosec // a reproducible sample
 		status: map[int]int64{}, skipped: map[place]int64{}, hosts: map[string]*hostRow{}, buckets: buckets{of: map[bucket]*sum{}},
 	}
 	if err := c.collect(ctx); err != nil {
@@ -145,10 +145,10 @@ func (c *collector) collect(ctx context.Context) (err error) {
 	return nil
 }
 
-// maxSlow is how many of the slowest pages are shown: the rest is not slow.
+// maxSlow limits the slowest pages shown.
 const maxSlow = 250
 
-// makeTables sets up the tables that are filled from single URLs.
+// makeTables creates the tables that are filled from single URLs.
 func (c *collector) makeTables() {
 	url, found := Column{Name: "URL", Link: true}, Column{Name: "found on", Link: true}
 	status := Column{Name: "status", Number: true, None: true}
@@ -184,7 +184,7 @@ func (c *collector) makeTables() {
 	}
 }
 
-// readURLs hands each URL of the job to a function.
+// readURLs calls take for each URL of the job.
 func (c *collector) readURLs(ctx context.Context, take func(*store.Entry)) error {
 	q := store.Query{Job: c.id, Max: pageSize}
 	for {
@@ -209,7 +209,7 @@ func (c *collector) readURLs(ctx context.Context, take func(*store.Entry)) error
 // pageSize is how many URLs are read at a time.
 const pageSize = 1000
 
-// take looks at one URL.
+// take processes one URL.
 func (c *collector) take(e *store.Entry) {
 	v := e.Visit
 	if v == nil {
@@ -250,7 +250,7 @@ func (c *collector) take(e *store.Entry) {
 	}
 }
 
-// page looks at a page that was fetched.
+// page processes a fetched page.
 func (c *collector) page(at weburl.URL, u string, v *visit.Visit) {
 	c.top(c.slow, u, v.Timing.Total.Milliseconds(), v.Timing.FirstByte.Milliseconds(), v.Answer.DecodedBytes)
 	if v.Page.Digest != "" {
@@ -277,14 +277,14 @@ func (c *collector) page(at weburl.URL, u string, v *visit.Visit) {
 	}
 }
 
-// longTitle is where search engines begin to cut.
+// longTitle is the length at which search engines start to cut.
 const longTitle = 70
 
-// targetColumn is where a table has the URL that a row leads to; how that one
-// ended stands beside it.
+// targetColumn is the column with the URL that a row leads to; how that one ended is in the
+// next column.
 const targetColumn = 2
 
-// follow finds out what the targets of a table's rows are.
+// follow looks up the targets of a table's rows.
 func (c *collector) follow(ctx context.Context, t *Table) error {
 	for _, row := range t.Rows {
 		to := row[targetColumn].(weburl.URL)
@@ -303,8 +303,7 @@ func (c *collector) follow(ctx context.Context, t *Table) error {
 
 const notCrawled = "not in this crawl"
 
-// byTarget puts rows first whose target is no page, then those where it may be
-// one.
+// byTarget sorts rows whose target is not a page first, then those where it may be one.
 func byTarget(a, b []any) int {
 	rank := func(row []any) int {
 		switch o := visit.Outcome(row[targetColumn+1].(string)); o {
@@ -321,7 +320,7 @@ func byTarget(a, b []any) int {
 	return cmp.Compare(rank(a), rank(b))
 }
 
-// statuses lists answers by status, and what had none at the end.
+// statuses lists responses by status, and requests without a response last.
 func (c *collector) statuses() {
 	none := c.status[0]
 	delete(c.status, 0)

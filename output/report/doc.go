@@ -1,12 +1,10 @@
-// Package report makes one HTML file of a crawl: plots of how it went and tables
-// of what needs attention.
+// Package report writes one HTML file about a crawl: plots of its progress and tables of what
+// needs attention.
 //
-// It reads a store once, in bounded memory, and writes a page that needs nothing
-// else: no network, no script but its own, which the page's security policy
-// names by its hash. Whatever pages said about themselves is data on it, never
-// markup. Where there are more rows than a page can hold it takes a sample and
-// says so.
+// It reads a store in bounded memory, and writes a self-contained page: no network, and only
+// its own script, which the page's security policy allows by its hash. Text from crawled
+// pages is data on it, never markup. If there are more rows than a page can hold, it takes a
+// sample and says so.
 //
-// It judges nothing that the crawl has not recorded, and draws no conclusion
-// that a reader could not draw from the rows.
+// It reports only what the crawl recorded, and draws no conclusions beyond the rows.
 package report

@@ -13,38 +13,38 @@ import (
 	"headway/visit"
 )
 
-// Bounds of what is kept of hosts.
+// Limits for hosts.
 const (
-	maxHosts   = 100_000 // that are looked at
+	maxHosts   = 100_000 // read
 	maxLines   = 8       // in the plot of intervals
-	maxBuckets = 50_000  // behind the plot of latency
+	maxBuckets = 50_000  // for the latency plot
 	maxDots    = 1500    // drawn there
 )
 
-// bucketSpan is how long a dot of the plot of latency looks at a host.
+// bucketSpan is the time span of a dot of the latency plot.
 const bucketSpan = 10 * time.Second
 
-// Line is the interval of a host over time.
+// Line is the pace of a host over time.
 type Line struct {
 	Host    string
 	Floor   time.Duration
 	Changes []store.PaceChange
 }
 
-// Dot is a host in a moment: how often it was asked and how soon it answered.
+// Dot is a host in a span of time: its request rate and response time.
 type Dot struct {
 	Host  string
-	Rate  float64 // requests a second
+	Rate  float64 // requests per second
 	Delay time.Duration
 }
 
-// hostRow is what a host was asked and how it answered.
+// hostRow counts the requests and responses of a host.
 type hostRow struct {
 	pages, requests, refused, failed int64
 	total, slowest                   time.Duration
 }
 
-// host counts what a host was asked and how it answered.
+// host counts a request and its response for its host.
 func (c *collector) host(e *store.Entry, v *visit.Visit) {
 	if v.Timing.Sent.IsZero() {
 		return
@@ -86,16 +86,15 @@ type sum struct {
 	total time.Duration
 }
 
-// buckets are answers by host and time. When there are too many, half of them are
-// forgotten, by their hash, and all their like that come later: what stays is a
-// fair sample.
+// buckets are responses by host and time. If there are too many, half of them are dropped by
+// hash, together with all later ones of the same hashes, so that a fair sample remains.
 type buckets struct {
 	of     map[bucket]*sum
 	halved int
 }
 
 func (b *buckets) kept(k bucket) bool {
-	seed := uint64(k.at) //nolint:gosec // any number does
+	seed := uint64(k.at) //nolint:gosec // any number works
 	return xxh3.HashStringSeed(k.host, seed)>>(64-b.halved) == 0
 }
 
@@ -119,7 +118,7 @@ func (b *buckets) add(k bucket, took time.Duration) {
 	s.total += took
 }
 
-// dots picks the dots of the plot of latency.
+// dots selects the dots of the latency plot.
 func (c *collector) dots() {
 	r := c.report
 	r.DotsSampled = c.buckets.halved > 0
@@ -135,7 +134,7 @@ func (c *collector) dots() {
 	}
 }
 
-// hostTable lists the hosts, and picks those whose intervals are drawn.
+// hostTable lists the hosts, and selects those whose pace is drawn.
 func (c *collector) hostTable(ctx context.Context) (*Table, error) {
 	number := func(name string) Column { return Column{Name: name, Number: true} }
 	t := &Table{
@@ -182,7 +181,7 @@ func (c *collector) hostTable(ctx context.Context) (*Table, error) {
 	return t, nil
 }
 
-// slower puts hosts first that pushed back, the slowest of them before others.
+// slower sorts hosts that refused first, the slowest of them before others.
 func slower(a, b store.HostEntry) int {
 	calm := func(e store.HostEntry) int {
 		if e.Incidents > 0 {

@@ -28,13 +28,13 @@ var pageJS string
 
 var page = template.Must(template.New("report").Funcs(template.FuncMap{"count": humanize.Count}).Parse(pageHTML))
 
-// hash is how a security policy names what it allows.
+// hash is the form in which a security policy names a script or style.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// view is what the page is made of.
+// view is the data of the page template.
 type view struct {
 	*Report
 	Policy    string
@@ -52,16 +52,16 @@ type view struct {
 	Empty     string   // the names of those without
 }
 
-// Tile is a number that is read first.
+// Tile is a key number at the top.
 type Tile struct {
 	Name, Value string
 	Alarm       bool
 }
 
-// minute is how moments are written.
+// minute is the time format.
 const minute = "2006-01-02 15:04 UTC"
 
-// Write makes the page.
+// Write writes the page.
 func (r *Report) Write(w io.Writer) error {
 	v := view{
 		Report: r, Plots: r.Plots(), Tiles: r.tiles(), Sum: sumLine(r), State: stateWords[r.Job.State], When: r.when(),
@@ -92,7 +92,7 @@ func (r *Report) Write(w io.Writer) error {
 	return nil
 }
 
-// stateWords say what a state means for who reads the page.
+// stateWords say what a state means for the reader.
 var stateWords = map[job.State]string{
 	job.Queued: "not started", job.Running: "still running when this report was created", answer.Interrupted: "interrupted; run the same command to resume", job.Paused: "paused when this report was created",
 	job.Draining: "stopping when this report was created", job.Complete: "crawl finished", job.Partial: "stopped by a limit with URLs left",
@@ -108,7 +108,7 @@ func (r *Report) ran() time.Duration {
 	return ran
 }
 
-// when says when it was and how long it took.
+// when says when the crawl was and how long it took.
 func (r *Report) when() string {
 	text := "started " + r.Job.CreatedAt.UTC().Format(minute)
 	if ran := r.ran(); ran > 0 {
@@ -117,7 +117,7 @@ func (r *Report) when() string {
 	return text
 }
 
-// tiles are the numbers that are read first.
+// tiles are the key numbers at the top.
 func (r *Report) tiles() []Tile {
 	by := map[visit.Outcome]int64{}
 	for _, s := range humanize.Sums(r.Counts) {
@@ -157,8 +157,8 @@ func sumLine(r *Report) string {
 	return humanize.Plural(r.Counts.Seen(), "URL") + " seen = " + strings.Join(parts, " + ")
 }
 
-// rowsOf are the tables as the script reads them. The encoder writes <, > and &
-// as escapes, so that nothing a page said can end the element it stands in.
+// rowsOf are the tables as read by the script. The encoder escapes <, > and &, so that text
+// from pages cannot end the script element.
 func rowsOf(list []*Table) (template.JS, error) {
 	type table struct {
 		Columns []Column `json:"columns"`

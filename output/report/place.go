@@ -7,10 +7,10 @@ import (
 	"headway/store"
 )
 
-// maxPlaces is how many places are told apart that URLs were skipped in.
+// maxPlaces limits the places counted for skipped URLs.
 const maxPlaces = 20_000
 
-// place is a part of a site, and why something in it was not asked for.
+// place is a part of a site, and why URLs in it were skipped.
 type place struct {
 	reason, at string
 }
@@ -34,7 +34,7 @@ func firstFolder(path string) string {
 	return "/" + first + "/"
 }
 
-// skips is the table of what was not fetched.
+// skips is the table of skipped URLs.
 func (c *collector) skips() *Table {
 	t := &Table{
 		ID: "skipped", Title: "Skipped, by reason and place", About: "URLs that were not requested. headway why URL shows the rule for each.",

@@ -20,7 +20,7 @@ type Plot struct {
 	ID, Title, About string
 	Legend           []Key
 	Notes            []string
-	Wide, Narrow     template.HTML // made here of numbers and escaped text
+	Wide, Narrow     template.HTML // built here from numbers and escaped text
 }
 
 // Key is an entry of a legend.
@@ -34,7 +34,7 @@ func (p *Plot) draw(in func(frame) *canvas) {
 	p.Wide, p.Narrow = in(wide).svg(), in(narrow).svg()
 }
 
-// Plots draws what there is to draw.
+// Plots draws all plots that have data.
 func (r *Report) Plots() []Plot {
 	sums := humanize.Sums(r.Counts)
 	a := newAxis(r.Points)
@@ -45,7 +45,7 @@ func (r *Report) Plots() []Plot {
 	return slices.DeleteFunc(plots, func(p Plot) bool { return p.Wide == "" })
 }
 
-// outcomeClasses keep an outcome's colour the same on every report.
+// outcomeClasses give an outcome the same colour on every report.
 var outcomeClasses = map[visit.Outcome]string{
 	visit.Fetched: "c2", visit.NotModified: "c9", visit.Redirected: "c5", visit.Dead: "c10", visit.ServerError: "c1", visit.Throttled: "c4",
 	visit.Blocked: "c3", visit.Skipped: "c7", visit.Deferred: "c6", visit.Failed: "c8", visit.Pending: "c0",
@@ -70,7 +70,7 @@ func outcomes(sums []humanize.Sum) Plot {
 	return p
 }
 
-// maxStatuses is how many statuses have a bar of their own.
+// maxStatuses limits the statuses with their own bar.
 const maxStatuses = 14
 
 // statusClass is the colour of a status: that of the outcome it leads to.
@@ -116,13 +116,13 @@ func statuses(list []Count) Plot {
 	return p
 }
 
-// part is one of the parts that are drawn on each other.
+// part is one of the parts of a stacked plot.
 type part struct {
 	name, class string
 	of          func(*bin) float64
 }
 
-// stack draws parts on each other for every bin.
+// stack draws stacked parts for every bin.
 func (c *canvas) stack(bins []bin, parts []part, unit string) {
 	for i := range bins {
 		b := &bins[i]
@@ -179,7 +179,7 @@ func throughput(a *axis) Plot {
 	return p
 }
 
-// waitClasses keep the colour of what was waited for the same on every report.
+// waitClasses give a wait reason the same colour on every report.
 var waitClasses = map[visit.Wait]string{
 	visit.WaitPace: "c0", visit.WaitCrawlDelay: "c5", visit.WaitHold: "c4", visit.WaitInFlight: "c1", visit.WaitDomainInterval: "c8",
 	visit.WaitAddressInterval: "c3", visit.WaitRobots: "c11", visit.WaitDNS: "c6", visit.WaitWorkers: "c10", visit.WaitParse: "c9",
@@ -222,7 +222,7 @@ func waits(a *axis) Plot {
 	return p
 }
 
-// levels draws how a number stood over time.
+// levels draws a number over time.
 func (c *canvas) levels(bins []bin, class, title string, start, of func(*bin) float64) {
 	var points [][2]float64
 	for i := range bins {
@@ -237,7 +237,7 @@ func (c *canvas) levels(bins []bin, class, title string, start, of func(*bin) fl
 func progress(a *axis) Plot {
 	p := Plot{ID: "frontier", Title: "Frontier over time", About: "Waiting and finished URLs. A frontier that grows as fast as it is processed may be a crawler trap."}
 	highest := 0.0
-	done := map[float64]float64{} // by the end of a bin
+	done := map[float64]float64{} // by end of a bin
 	var sum float64
 	for i := range a.bins {
 		for _, n := range a.bins[i].Ended {
@@ -323,7 +323,7 @@ func intervals(list []store.PaceChange) []time.Duration {
 	return all
 }
 
-// pace draws one host.
+// pace draws the line of one host.
 func (c *canvas) pace(a *axis, l Line, class string, least float64) {
 	var steps [][2]float64
 	for i, ch := range l.Changes {

@@ -14,17 +14,17 @@ import (
 	"headway/visit"
 )
 
-// Bounds of what is looked at to find what several pages share.
+// Limits of the search for content shared by several pages.
 const (
 	maxHashes   = 4_000_000 // texts, and titles: eight bytes each
-	maxExamples = 5         // pages named beside the first
+	maxExamples = 5         // pages listed after the first
 )
 
-// repeats finds texts that occur more than once, in eight bytes for each that was
-// met. Two texts with one hash are not told apart; among millions that is rare.
+// repeats finds texts that occur more than once, with eight bytes per distinct text. Texts
+// with the same hash are not distinguished; among millions that is rare.
 type repeats struct {
 	hashes []uint64
-	more   bool // there were more than are looked at
+	more   bool // there were more than maxHashes
 	found  []repeat
 }
 
@@ -43,7 +43,7 @@ func (r *repeats) add(text string) {
 	r.hashes = append(r.hashes, xxh3.HashString(text))
 }
 
-// settle forgets what occurs once.
+// settle drops what occurs once.
 func (r *repeats) settle() {
 	slices.Sort(r.hashes)
 	for i := 0; i < len(r.hashes); {
@@ -59,7 +59,7 @@ func (r *repeats) settle() {
 	r.hashes = nil
 }
 
-// of is how often a text occurs, 0 if it is once.
+// of returns how often a text occurs; 0 if once.
 func (r *repeats) of(text string) (hash uint64, n int64) {
 	hash = xxh3.HashString(text)
 	if i, ok := slices.BinarySearchFunc(r.found, hash, func(x repeat, h uint64) int { return cmp.Compare(x.hash, h) }); ok {
@@ -68,8 +68,8 @@ func (r *repeats) of(text string) (hash uint64, n int64) {
 	return hash, 0
 }
 
-// repeated reads the URLs again, if there are texts or titles on several of them:
-// it fills the table of the one, and adds to that of the other.
+// repeated reads the URLs again if several share a text or title: it fills the table of
+// duplicate texts, and adds to that of titles.
 func (c *collector) repeated(ctx context.Context) (*Table, error) {
 	t := &Table{
 		ID: "duplicates", Title: "Duplicate content", About: "Pages with exactly the same visible text.",

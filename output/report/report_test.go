@@ -29,7 +29,7 @@ import (
 
 var begin = time.Date(2026, 11, 15, 9, 0, 0, 0, time.UTC)
 
-// crawl is a crawl as a report reads it.
+// crawl is an in-memory crawl for reports.
 type crawl struct {
 	entries []store.Entry
 	points  []store.Point
@@ -93,7 +93,7 @@ func (c *crawl) PaceChanges(_ context.Context, host string) ([]store.PaceChange,
 
 func (c *crawl) Points(context.Context, job.ID) ([]store.Point, error) { return c.points, nil }
 
-// add puts a URL into the crawl.
+// add adds a URL to the crawl.
 func (c *crawl) add(raw string, o visit.Outcome, r visit.Reason, change ...func(*visit.Visit)) {
 	u, err := weburl.Parse(raw)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *crawl) add(raw string, o visit.Outcome, r visit.Reason, change ...func(
 
 const hostile = `</script><script>alert(1)</script><img src=x onerror=alert(1)>"'&`
 
-// everything is a crawl with something for each plot and table.
+// everything is a crawl with data for each plot and table.
 func everything() *crawl {
 	c := &crawl{}
 	site := "https://shop.example"
@@ -147,7 +147,7 @@ func everything() *crawl {
 	return c
 }
 
-// write makes the page of a crawl.
+// write writes the page of a crawl.
 func write(t *testing.T, c *crawl) (*report.Report, string) {
 	t.Helper()
 	r, err := report.Collect(t.Context(), c, 1, report.Options{Title: "shop.example " + hostile, Version: "test", Now: begin, Since: c.since})
@@ -183,7 +183,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestTargets tells what redirects and canonicals lead to, the worst first.
+// TestTargets checks where redirects and canonicals lead, the worst first.
 func TestTargets(t *testing.T) {
 	c := &crawl{}
 	to := func(name string) func(*visit.Visit) {
@@ -216,7 +216,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestSince shows what differs from an earlier crawl, each kind in its order.
+// TestSince shows the differences from an earlier crawl, each kind in its order.
 func TestSince(t *testing.T) {
 	c := shop()
 	c.since = lastWeek(c)
@@ -278,7 +278,7 @@ func TestPlots(t *testing.T) {
 	}
 }
 
-// TestHostile wants what pages say to be text, and secrets to be left out.
+// TestHostile checks that text from pages stays text, and that secrets are left out.
 func TestHostile(t *testing.T) {
 	c := everything()
 	c.since = &answer.Comparison{Certain: true, Changes: []answer.Change{
@@ -319,8 +319,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestPolicy wants a policy that allows the page's own style and script, and
-// nothing else.
+// TestPolicy checks that the policy allows only the page's own style and script.
 func TestPolicy(t *testing.T) {
 	_, page := write(t, everything())
 	policy := strings.ReplaceAll(regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page)[1], "&#39;", "'")
@@ -343,7 +342,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestSampled shows a part of a large crawl, and says so.
+// TestSampled shows a sample of a large crawl, and says so.
 func TestSampled(t *testing.T) {
 	c := &crawl{}
 	const pages = 30_000
@@ -358,7 +357,7 @@ func TestSampled(t *testing.T) {
 	if !strings.Contains(page, "Showing 2,000 of 30,000 rows, a random sample") {
 		t.Error("the page does not say so")
 	}
-	// A sample is of all of it, not of the beginning.
+	// The sample is from the whole crawl, not from its start.
 	late := 0
 	for _, row := range dead.Rows {
 		var n int

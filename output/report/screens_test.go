@@ -22,15 +22,15 @@ import (
 	"headway/visit"
 )
 
-var update = flag.Bool("update", false, "take the screens of the docs anew")
+var update = flag.Bool("update", false, "take new screenshots for the docs")
 
-// screenFolder is where the docs keep what people see.
+// screenFolder has the screenshots of the docs.
 const screenFolder = "../../docs/screens"
 
-// maxScreen is how heavy a screen of the docs may be.
+// maxScreen limits the size of a screenshot in bytes.
 const maxScreen = 300_000
 
-// screens are the sizes a report is looked at in.
+// screens are the tested window sizes.
 var screens = []struct {
 	name          string
 	width, height int
@@ -49,7 +49,7 @@ func shopPage(t *testing.T, change func(page string) string) string {
 	return pageOf(t, c, "https://shop.example/", change)
 }
 
-// monsters is a crawl of all that is longer than anybody expects.
+// monsters is a crawl with extremely long texts of every kind.
 func monsters() *crawl {
 	c := everything()
 	long := strings.Repeat("unbroken", 250)
@@ -96,9 +96,8 @@ func pageOf(t *testing.T, c *crawl, title string, change func(page string) strin
 	return path
 }
 
-// probe looks from inside the page for what does not fit: a page wider than the
-// window, texts that leave their plot or lie on each other, a policy that forbids
-// what the page does. It tells who framed the page.
+// probe checks from inside the page for layout faults: a page wider than the window, texts
+// that leave their plot or overlap, a policy violation. It reports to the framing page.
 const probe = `
 const bad = [];
 addEventListener("securitypolicyviolation", (e) => bad.push("policy: " + e.violatedDirective + " " + e.blockedURI));
@@ -127,8 +126,8 @@ addEventListener("load", () => {
 });
 `
 
-// with puts a script in front of the page's own, and its hash into the policy,
-// which stays as strict as it is.
+// with adds a script before the page's own, and its hash to the policy, which stays as
+// strict.
 func with(page, script string) string {
 	sum := sha256.Sum256([]byte(script))
 	page = strings.Replace(page, "script-src ", "script-src &#39;sha256-"+html.EscapeString(base64.StdEncoding.EncodeToString(sum[:]))+"&#39; ", 1)
@@ -151,8 +150,8 @@ type layout struct {
 	width      int
 }
 
-// lay opens pages in frames of one page, which can be as narrow as no window of
-// the browser, and returns what the probe in each found.
+// lay opens pages in frames, which can be narrower than any browser window, and returns what
+// the probe in each found.
 func lay(t *testing.T, dark bool, list []layout) map[string]string {
 	t.Helper()
 	const height = 900
@@ -179,9 +178,9 @@ addEventListener("message", (e) => {
 	return found
 }
 
-// TestLayout lays reports out in a real browser, for a telephone, a tablet and a
-// desk, in light and dark: nothing sticks out, no text lies on another, nothing is
-// complained of. One is as usual, one of all that is too long.
+// TestLayout lays reports out in a real browser, for phone, tablet and desktop, in light and
+// dark: nothing overflows, no texts overlap, no errors are logged. One report is typical, one
+// has extremely long texts.
 func TestLayout(t *testing.T) {
 	if testing.Short() {
 		t.Skip("lays twelve pages out in a browser")
@@ -212,7 +211,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// window is how the browser is opened.
+// window returns the browser's window flags.
 func window(width, height int, dark bool) []string {
 	scheme := 1
 	if dark {
@@ -221,8 +220,8 @@ func window(width, height int, dark bool) []string {
 	return []string{fmt.Sprintf("--window-size=%d,%d", width, height), fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme)}
 }
 
-// TestScreens keeps the screens of the docs: with -update it takes them. Two
-// machines draw letters differently, so that only their sizes are compared.
+// TestScreens checks the screenshots of the docs; with -update it takes them. Machines render
+// fonts differently, so only sizes are compared.
 func TestScreens(t *testing.T) {
 	path := shopPage(t, func(page string) string { return page })
 	for _, s := range screens {
@@ -249,7 +248,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// smaller writes a picture again, packed as well as it can be.
+// smaller writes a picture again with better compression.
 func smaller(t *testing.T, from, to string) {
 	t.Helper()
 	in, err := os.ReadFile(from)
@@ -264,7 +263,7 @@ func smaller(t *testing.T, from, to string) {
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, picture); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(to, b.Bytes(), 0o644); err != nil { //nolint:gosec // a page of the docs
+	if err := os.WriteFile(to, b.Bytes(), 0o644); err != nil { //nolint:gosec // a file of the docs
 		t.Fatal(err)
 	}
 }

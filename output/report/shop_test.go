@@ -13,8 +13,8 @@ import (
 	"headway/visit"
 )
 
-// shop is a crawl as people make them, always the same: three hosts of a shop, of
-// which one pushed back, over forty minutes in two runs.
+// shop is a typical crawl, always the same: three hosts of a shop, one of which refused
+// requests, over forty minutes in two runs.
 func shop() *crawl {
 	c := &crawl{}
 	random := rand.New(rand.NewPCG(7, 7)) //nolint:gosec // the same each time
@@ -70,8 +70,8 @@ func shop() *crawl {
 	return c
 }
 
-// shopSeries is how the shop's crawl went: a run of half an hour, a night, and ten
-// minutes more.
+// shopSeries is the series of the shop's crawl: a run of half an hour, a night's pause, and
+// ten more minutes.
 func shopSeries(random *rand.Rand) []store.Point {
 	var list []store.Point
 	for i := range 240 {
@@ -98,7 +98,7 @@ func shopSeries(random *rand.Rand) []store.Point {
 	return list
 }
 
-// shopPaces are three hosts that are asked as often as they like.
+// shopPaces are the pace changes of three hosts.
 func shopPaces(hosts []string) []store.PaceChange {
 	var list []store.PaceChange
 	step := func(host string, second, from, to int, cause string) {

@@ -9,38 +9,38 @@ import (
 	"headway/internal/humanize"
 )
 
-// Bounds of a table, whatever the crawl: what it shows, and how heavy that is.
+// Limits of a table: its rows and its size.
 const (
 	maxRows  = 2000
-	maxBytes = 1 << 20 // of its rows as the script reads them
-	maxText  = 300     // characters of a cell that is no URL
+	maxBytes = 1 << 20 // of its rows as JSON
+	maxText  = 300     // characters of a cell that is not a URL
 )
 
 // Table is a list of what needs attention.
 type Table struct {
 	ID, Title, About string
 	Columns          []Column
-	Rows             [][]any // for each column a text, a whole number or a list of URLs
-	Total            int64   // rows there would be
-	URLs             int64   // that they stand for, where it is not one each
+	Rows             [][]any // per column a text, a whole number or a list of URLs
+	Total            int64   // total number of rows
+	URLs             int64   // URLs in total, if not one per row
 
-	less  func(a, b []any) int // nil for the order of the first column
-	first bool                 // too many rows: the first of the order, not a sample
+	less  func(a, b []any) int // nil sorts by the first column
+	first bool                 // keep the first rows in sort order instead of a sample
 }
 
 // Column is a column of a table.
 type Column struct {
 	Name   string `json:"name"`
 	Number bool   `json:"number,omitempty"`
-	None   bool   `json:"none,omitempty"` // a number that is missing where it is 0
-	Word   bool   `json:"word,omitempty"` // of a closed set
+	None   bool   `json:"none,omitempty"` // a number that is omitted if it is 0
+	Word   bool   `json:"word,omitempty"` // from a closed set
 	Link   bool   `json:"link,omitempty"` // a URL, or several
 }
 
-// Count is what stands beside the title.
+// Count is the number next to the title.
 func (t *Table) Count() int64 { return cmp.Or(t.URLs, t.Total) }
 
-// Missing says which rows are not there; nothing where all are.
+// Missing says which rows are left out; empty if none.
 func (t *Table) Missing() string {
 	if t.Total <= int64(len(t.Rows)) {
 		return ""
@@ -52,7 +52,7 @@ func (t *Table) Missing() string {
 	return fmt.Sprintf("Showing %s of %s rows, %s; the crawl folder contains all.", humanize.Count(int64(len(t.Rows))), humanize.Count(t.Total), which)
 }
 
-// keep adds a row; beyond the bound each row is as likely to stay as any other.
+// keep adds a row; over the limit it keeps a uniform sample.
 func (c *collector) keep(t *Table, row ...any) {
 	t.Total++
 	if len(t.Rows) < maxRows {
@@ -64,7 +64,7 @@ func (c *collector) keep(t *Table, row ...any) {
 	}
 }
 
-// top adds a row to a table that shows the first of an order.
+// top adds a row to a table that keeps the first rows in sort order.
 func (c *collector) top(t *Table, row ...any) {
 	t.Total++
 	t.Rows = append(t.Rows, row)
@@ -74,7 +74,7 @@ func (c *collector) top(t *Table, row ...any) {
 	}
 }
 
-// settle puts a table in order and cuts it to its bounds.
+// settle sorts a table and cuts it to its limits.
 func (c *collector) settle(t *Table) error {
 	for _, row := range t.Rows {
 		for i, cell := range row {
@@ -109,7 +109,7 @@ func (c *collector) settle(t *Table) error {
 	return nil
 }
 
-// shorten cuts what pages say at length.
+// shorten shortens text from pages.
 func shorten(text string) string {
 	if len(text) <= maxText {
 		return text

@@ -22,8 +22,8 @@ import (
 	"headway/visit"
 )
 
-// reportOf names, for a process of its own whose memory is measured, the folder
-// of a crawl that it makes a report of.
+// reportOf names, for a separate process whose memory is measured, the folder of the crawl to
+// report on.
 const reportOf = "HEADWAY_TEST_REPORT_OF"
 
 func TestMain(m *testing.M) {
@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// makeReport writes the report of a crawl beside it, and prints the most memory
-// that the process has held.
+// makeReport writes the report of a crawl next to it, and prints the peak memory of the
+// process.
 func makeReport(ctx context.Context, dir string) error {
 	view, err := sqlite.OpenView(ctx, dir)
 	if err != nil {
@@ -64,8 +64,7 @@ func makeReport(ctx context.Context, dir string) error {
 	return err
 }
 
-// fill makes a folder of a crawl with so many URLs that have ended, as a crawl
-// would have written them.
+// fill creates the folder of a crawl with this many ended URLs, as a crawl would write it.
 func fill(t *testing.T, dir string, urls int) {
 	t.Helper()
 	ctx := t.Context()
@@ -113,10 +112,9 @@ func fill(t *testing.T, dir string, urls int) {
 	check(s.SetState(ctx, begin.Add(time.Hour), id, job.Running, job.Complete, "all URLs processed"))
 }
 
-// TestWeight keeps the page light and the memory that it takes to make it low,
-// however large the crawl: of a million URLs, and of few in the ordinary run,
-// which are too many for a table, too.
-func TestWeight(t *testing.T) {
+// TestReportSizeAndMemory checks that the page is small and takes little memory to make, however large the
+// crawl: a million URLs, and in the ordinary run fewer, but also too many for a table.
+func TestReportSizeAndMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("memory is read from /proc")
 	}

@@ -20,50 +20,49 @@ import (
 	"headway/fetch/guard"
 )
 
-// attemptTime bounds one request with its answer: 16 MiB at 27 KiB/s.
+// attemptTime limits one request and response: 16 MiB at 27 KiB/s.
 const attemptTime = 10 * time.Minute
 
-// hearFirst is how long a server may take to refuse before a part is sent. One that
-// refuses meanwhile could not be heard.
-const hearFirst = time.Second
+// continueTimeout is how long a server may take to refuse before a part is sent (Expect:
+// 100-continue). A refusal during the upload might not be received.
+const continueTimeout = time.Second
 
-// abortTime bounds giving an upload up, which is done after an interrupt, too.
+// abortTime limits aborting an upload, which also happens after an interrupt.
 const abortTime = 15 * time.Second
 
-// defaultRegion is where a server lies that was named without a region: most
-// that are not of AWS do not care.
+// defaultRegion is used for a server without a region: most servers other than AWS ignore
+// it.
 const defaultRegion = "us-east-1"
 
-// Config says where files go and how they get there.
+// Config says where files go and how.
 type Config struct {
 	Place Place
-	// Guard is the door to the network. The port of an endpoint that the
-	// environment names is opened on public addresses; private ones need their
-	// range in AllowPrivate.
+	// Guard configures network access. The port of an endpoint from the environment is
+	// allowed on public addresses; private ones need their range in AllowPrivate.
 	Guard guard.Config
-	// Roots are who may vouch for the server; nil for those of the system. They
-	// stand in for AWS_CA_BUNDLE, which must not be set: the SDK adds it only to
-	// clients that it makes itself, and those would not be guarded.
+	// Roots are the CAs for the server; nil means the system's. They replace
+	// AWS_CA_BUNDLE, which must not be set: the SDK adds it only to clients that it
+	// creates itself, and those would not be guarded.
 	Roots *x509.CertPool
-	// MediaType is the type of a file by its name. Nil, and an empty one, stand for
+	// MediaType returns the media type of a file by name. nil, and an empty type, mean
 	// application/octet-stream.
 	MediaType func(name string) string
-	// Log is told of what was left behind; nil for nobody.
+	// Log logs what was left behind; may be nil.
 	Log *slog.Logger
-	// Sent is told of bytes that arrived; nil for nobody.
+	// Sent is called with the number of bytes that arrived; may be nil.
 	Sent func(bytes int64)
 }
 
-// Bucket takes files. It is used by one goroutine.
+// Bucket stores files. It is used by one goroutine.
 type Bucket struct {
-	cfg    Config
-	client *s3.Client
-	port   uint16 // of the server, 0 where its name does not say
-	doors  []door
+	cfg     Config
+	client  *s3.Client
+	port    uint16 // of the server, 0 if its URL has none
+	clients []guardedClient
 }
 
-// Open finds the server and who we are to it, and proves that we may write
-// there by an upload that it begins and gives up at once. Nothing is left of it.
+// Open resolves the server and credentials, and checks write access with an upload that it
+// starts and aborts at once.
 func Open(ctx context.Context, cfg Config) (*Bucket, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -82,17 +81,17 @@ func Open(ctx context.Context, cfg Config) (*Bucket, error) {
 	return b, nil
 }
 
-// Close ends the use of the bucket.
+// Close closes the bucket.
 func (b *Bucket) Close() {
-	for _, d := range b.doors {
+	for _, d := range b.clients {
 		d.client.CloseIdleConnections()
 	}
 }
 
-// connect makes the client. Its connections, and those that fetch credentials,
-// go through the guard.
+// connect creates the client. Its connections, including those for credentials, go through
+// the guard.
 func (b *Bucket) connect(ctx context.Context) error {
-	out, err := b.door(b.cfg.Guard)
+	out, err := b.newGuardedClient(b.cfg.Guard)
 	if err != nil {
 		return err
 	}
@@ -104,8 +103,7 @@ func (b *Bucket) connect(ctx context.Context) error {
 		if o.BaseEndpoint == nil {
 			return
 		}
-		// A server that was named answers by its own name; few others serve
-		// names below it.
+		// Custom endpoints need path-style addresses; few serve bucket subdomains.
 		o.UsePathStyle = true
 		if o.Region == "" {
 			o.Region = defaultRegion
@@ -114,7 +112,7 @@ func (b *Bucket) connect(ctx context.Context) error {
 		if b.port = portOf(*o.BaseEndpoint); b.port != 0 {
 			own.ExtraPorts = append(slices.Clone(own.ExtraPorts), b.port)
 		}
-		if out, err = b.door(own); err == nil {
+		if out, err = b.newGuardedClient(own); err == nil {
 			o.HTTPClient = out
 		}
 	})
@@ -133,27 +131,27 @@ func (b *Bucket) connect(ctx context.Context) error {
 	return nil
 }
 
-// door is a client whose connections are guarded. It follows no redirect.
-type door struct{ client *http.Client }
+// guardedClient is an HTTP client whose connections are guarded. It follows no redirects.
+type guardedClient struct{ client *http.Client }
 
-func (b *Bucket) door(cfg guard.Config) (door, error) {
+func (b *Bucket) newGuardedClient(cfg guard.Config) (guardedClient, error) {
 	dialer, err := guard.New(cfg)
 	if err != nil {
-		return door{}, err
+		return guardedClient{}, err
 	}
 	c := dialer.Client(attemptTime)
 	if t, ok := c.Transport.(*http.Transport); ok {
-		t.ExpectContinueTimeout = hearFirst
+		t.ExpectContinueTimeout = continueTimeout
 		if b.cfg.Roots != nil {
 			t.TLSClientConfig = &tls.Config{RootCAs: b.cfg.Roots, MinVersion: tls.VersionTLS12}
 		}
 	}
-	b.doors = append(b.doors, door{c})
-	return door{c}, nil
+	b.clients = append(b.clients, guardedClient{c})
+	return guardedClient{c}, nil
 }
 
 // Do sends a request.
-func (d door) Do(r *http.Request) (*http.Response, error) {
+func (d guardedClient) Do(r *http.Request) (*http.Response, error) {
 	answer, err := d.client.Do(r)
 	if isRefusal(err) {
 		err = final{err}
@@ -161,18 +159,18 @@ func (d door) Do(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// final is an error that another attempt would not change. The SDK asks for it.
+// final is an error that is not retried. The SDK checks for it.
 type final struct{ error }
 
 func (final) RetryableError() bool { return false }
 
 func (f final) Unwrap() error { return f.error }
 
-// portOf is the port that an endpoint names, 0 for none.
+// portOf is the port of an endpoint; 0 if it has none.
 func portOf(endpoint string) uint16 {
 	u, err := url.Parse(endpoint)
 	if err != nil {
-		return 0 // the client says so itself
+		return 0 // the client reports this itself
 	}
 	port, err := strconv.ParseUint(u.Port(), 10, 16)
 	if err != nil {
@@ -181,7 +179,7 @@ func portOf(endpoint string) uint16 {
 	return uint16(port)
 }
 
-// probe begins an upload and gives it up.
+// probe starts an upload and aborts it.
 func (b *Bucket) probe(ctx context.Context) error {
 	const name = ".headway"
 	id, err := b.begin(ctx, name, "application/octet-stream")

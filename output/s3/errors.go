@@ -16,23 +16,23 @@ var (
 	errNoCredentials = errors.New("no credentials found")
 )
 
-// Error is a failure with what to do about it.
+// Error is a failure with a hint.
 type Error struct {
-	What string // what was tried, on what
+	What string // the operation and its object
 	Err  error
 	hint string
 }
 
-// Error says what was tried and what was answered.
+// Error says what failed and why.
 func (e *Error) Error() string { return e.What + ": " + e.Err.Error() }
 
-// Unwrap returns what was answered.
+// Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint is what to do next, one sentence.
+// Hint says what to do, in one sentence.
 func (e *Error) Hint() string { return e.hint }
 
-// isRefusal tells whether we refused to connect, for good.
+// isRefusal reports whether our guard refused to connect.
 func isRefusal(err error) bool {
 	if dns, ok := errors.AsType[*guard.DNSError](err); ok {
 		return dns.Definite()
@@ -44,7 +44,7 @@ func isRefusal(err error) bool {
 	return blocked || errors.Is(err, guard.ErrBadPort)
 }
 
-// codeOf is what the server called a failure, empty if it was not the server.
+// codeOf is the server's error code; empty if the error is not from the server.
 func codeOf(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return api.ErrorCode()
@@ -52,8 +52,8 @@ func codeOf(err error) string {
 	return ""
 }
 
-// answers are what servers say, in words, with what to do.
-var answers = map[string]struct{ says, hint string }{
+// serverErrors are the server's error codes in words, with hints.
+var serverErrors = map[string]struct{ says, hint string }{
 	"NoSuchBucket":          {"bucket not found", "create it first, or check its name"},
 	"PermanentRedirect":     {"the bucket is in another region", "set AWS_REGION to its region"},
 	"InvalidAccessKeyId":    {"unknown access key", "check AWS_ACCESS_KEY_ID, or the profile in AWS_PROFILE"},
@@ -65,16 +65,15 @@ var answers = map[string]struct{ says, hint string }{
 	"RequestTimeTooSkewed":  {"the clock of this machine is wrong", "set the clock"},
 }
 
-// explain turns a failure into an [Error]. The name of an object is empty for the
-// place as a whole. What the SDK says of its own inner steps is left out where the
-// reason is known.
+// explain turns a failure into an [Error]. name is empty for the bucket as a whole. Internal
+// steps of the SDK are left out if the reason is known.
 func (b *Bucket) explain(did, name string, err error) error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
 	what := did + " " + b.cfg.Place.at(name)
 	is := func(err error, hint string) error { return &Error{What: what, Err: err, hint: hint} }
-	if a, ok := answers[codeOf(err)]; ok {
+	if a, ok := serverErrors[codeOf(err)]; ok {
 		return is(errors.New(a.says), a.hint)
 	}
 	if errors.Is(err, errNoCredentials) {
@@ -101,7 +100,7 @@ func (b *Bucket) explain(did, name string, err error) error {
 	return is(err, "the files are on disk; run the same command to upload again")
 }
 
-// rangeOf is what opens one address for the server.
+// rangeOf is the range that allows one address for the server.
 func (b *Bucket) rangeOf(a netip.Addr) guard.Range {
 	r := guard.Range{Prefix: netip.PrefixFrom(a, a.BitLen())}
 	if b.port != 0 {

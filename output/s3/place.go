@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// scheme is what a place begins with.
+// scheme is the prefix of a place.
 const scheme = "s3://"
 
-// Place is where files go: a bucket, and what their names in it begin with.
+// Place is where files go: a bucket, and a prefix for their names.
 type Place struct {
 	Bucket string
-	Prefix string // without slashes around it; empty for none
+	Prefix string // without leading and trailing slashes; empty for none
 }
 
-// IsPlace tells a place from a folder.
+// IsPlace distinguishes an S3 URL from a folder.
 func IsPlace(text string) bool { return strings.HasPrefix(text, scheme) }
 
 // ParsePlace reads s3://BUCKET or s3://BUCKET/PREFIX.
@@ -35,7 +35,7 @@ func ParsePlace(text string) (Place, error) {
 // String returns the form that ParsePlace reads.
 func (p Place) String() string { return scheme + path.Join(p.Bucket, p.Prefix) }
 
-// key is the name of an object.
+// key is the key of an object.
 func (p Place) key(name string) string { return path.Join(p.Prefix, name) }
 
 // at names an object for people.

@@ -16,16 +16,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
-// The parts of an upload. The smallest size is a variable for tests.
+// partSize is the minimum size of an upload's parts. It is a variable for tests.
 var partSize int64 = 16 << 20
 
-// maxParts is how many parts an object may have, by the protocol: beyond 160 GB
-// parts are larger.
+// maxParts is the protocol's limit of parts per object: beyond 160 GB parts are larger.
 const maxParts = 10_000
 
-// Put copies a file, or all files of a folder, and returns how many objects it
-// made. In a folder the files go in the order of their names, so that an index
-// that comes last is never there without what it names.
+// Put copies a file, or all files of a folder, and returns the number of objects. Files of a
+// folder are copied in name order, so that an index that sorts last never appears before the
+// files it names.
 func (b *Bucket) Put(ctx context.Context, from, name string) (objects int, err error) {
 	err = filepath.WalkDir(from, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -77,10 +76,10 @@ func (b *Bucket) putAtOnce(ctx context.Context, f io.ReaderAt, size int64, name 
 	return err
 }
 
-// putInParts sends a file in parts, which become an object in one step after the
-// last. If any fails all are given up.
+// putInParts uploads a file in parts, which become an object in one step after the last. If
+// any part fails, the upload is aborted.
 func (b *Bucket) putInParts(ctx context.Context, f io.ReaderAt, size int64, name string) error {
-	if err := b.tidy(ctx, name); err != nil {
+	if err := b.abortLeftovers(ctx, name); err != nil {
 		return err
 	}
 	id, err := b.begin(ctx, name, b.mediaType(name))
@@ -98,9 +97,9 @@ func (b *Bucket) putInParts(ctx context.Context, f io.ReaderAt, size int64, name
 	if err == nil {
 		return nil
 	}
-	gone, left := b.giveUp(ctx, name, id)
+	gone, left := b.abortUpload(ctx, name, id)
 	if gone && !sent && codeOf(err) == "" && ctx.Err() == nil {
-		// Servers say so and hang up, and what they said may be lost with the line.
+		// Some servers report this and close the connection, and the message may be lost.
 		err = &types.NoSuchUpload{}
 	}
 	return errors.Join(err, left)
@@ -127,8 +126,8 @@ func (b *Bucket) sendParts(ctx context.Context, f io.ReaderAt, size int64, name 
 	return parts, nil
 }
 
-// checksum is what the server is to compare what arrived by. For servers that know
-// none there is AWS_REQUEST_CHECKSUM_CALCULATION=when_required.
+// checksum is the algorithm with which the server verifies uploads. For servers without one,
+// set AWS_REQUEST_CHECKSUM_CALCULATION=when_required.
 func (b *Bucket) checksum() types.ChecksumAlgorithm {
 	if b.client.Options().RequestChecksumCalculation == aws.RequestChecksumCalculationWhenRequired {
 		return ""
@@ -136,7 +135,7 @@ func (b *Bucket) checksum() types.ChecksumAlgorithm {
 	return types.ChecksumAlgorithmCrc32
 }
 
-// begin starts an upload and returns its id.
+// begin starts an upload and returns its ID.
 func (b *Bucket) begin(ctx context.Context, name, contentType string) (*string, error) {
 	begun, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
 		Bucket: &b.cfg.Place.Bucket, Key: aws.String(b.cfg.Place.key(name)), ContentType: &contentType,
@@ -155,9 +154,8 @@ func (b *Bucket) abort(ctx context.Context, name string, id *string) error {
 	return err
 }
 
-// giveUp removes the parts of an upload, also after an interrupt, and tells whether
-// they were gone.
-func (b *Bucket) giveUp(ctx context.Context, name string, id *string) (gone bool, err error) {
+// abortUpload aborts an upload, also after an interrupt, and reports whether it was already gone.
+func (b *Bucket) abortUpload(ctx context.Context, name string, id *string) (gone bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 	defer cancel()
 	err = b.abort(ctx, name, id)
@@ -170,16 +168,16 @@ func (b *Bucket) giveUp(ctx context.Context, name string, id *string) (gone bool
 	return false, nil
 }
 
-// maxLeft bounds how many uploads of one file are given up: each is left by a
-// process that was killed.
-const maxLeft = 1000
+// maxLeftovers limits how many incomplete uploads of one file are aborted; each was left by a
+// killed process.
+const maxLeftovers = 1000
 
-// tidy gives up what killed processes left of the same object. Where we may not
-// look, it is left to the rules of the bucket.
-func (b *Bucket) tidy(ctx context.Context, name string) error {
+// abortLeftovers aborts incomplete uploads of the same object from killed processes. Without
+// permission to list them, they are left to the lifecycle rules of the bucket.
+func (b *Bucket) abortLeftovers(ctx context.Context, name string) error {
 	key := b.cfg.Place.key(name)
 	left, err := b.client.ListMultipartUploads(ctx, &s3.ListMultipartUploadsInput{
-		Bucket: &b.cfg.Place.Bucket, Prefix: &key, MaxUploads: aws.Int32(maxLeft),
+		Bucket: &b.cfg.Place.Bucket, Prefix: &key, MaxUploads: aws.Int32(maxLeftovers),
 	})
 	if code := codeOf(err); code == "AccessDenied" || code == "NotImplemented" {
 		b.cfg.Log.Warn("cannot list incomplete uploads", "object", b.cfg.Place.at(name), "err", code)

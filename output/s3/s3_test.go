@@ -31,10 +31,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// smallestPart is what a server takes, except for the last.
+// smallestPart is the minimum part size of servers, except for the last part.
 const smallestPart = 5 << 20
 
-// inSmallParts makes files of a few megabytes large ones.
+// inSmallParts makes files of a few megabytes count as large.
 func inSmallParts(t *testing.T) {
 	t.Helper()
 	before := partSize
@@ -64,7 +64,7 @@ func settings(t *testing.T, s *s3test.Server, change ...func(*Config)) Config {
 	return cfg
 }
 
-// file makes a file of random bytes.
+// file creates a file of random bytes.
 func file(t *testing.T, path string, size int) []byte {
 	t.Helper()
 	text := make([]byte, size)
@@ -100,7 +100,7 @@ func TestParsePlace(t *testing.T) {
 	}
 }
 
-// TestPut copies files of all sizes and folders, and leaves nothing but them.
+// TestPut copies files of all sizes and folders, and leaves nothing else.
 func TestPut(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) *s3test.Server{"plain": s3test.Start, "TLS": s3test.StartTLS} {
 		t.Run(name, func(t *testing.T) { testPut(t, start(t)) })
@@ -140,13 +140,13 @@ func testPut(t *testing.T, s *s3test.Server) {
 	if len(got) != len(want) || sent != size {
 		t.Errorf("%d objects of %d; %d bytes were sent, %d are there", len(got), len(want), sent, size)
 	}
-	if left := halfSent(t, b); len(left) != 0 {
+	if left := incompleteUploads(t, b); len(left) != 0 {
 		t.Errorf("%v are left half sent", left)
 	}
 }
 
-// halfSent are the uploads that were begun and neither completed nor given up.
-func halfSent(t *testing.T, b *Bucket) []string {
+// incompleteUploads are the uploads that were neither completed nor aborted.
+func incompleteUploads(t *testing.T, b *Bucket) []string {
 	t.Helper()
 	left, err := b.client.ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: &b.cfg.Place.Bucket})
 	if err != nil {
@@ -159,7 +159,7 @@ func halfSent(t *testing.T, b *Bucket) []string {
 	return keys
 }
 
-// TestOverwrite leaves the old object until the new one is whole.
+// TestOverwrite keeps the old object until the new one is complete.
 func TestOverwrite(t *testing.T) {
 	s := s3test.Start(t)
 	inSmallParts(t)
@@ -174,7 +174,7 @@ func TestOverwrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := file(t, path, 3*smallestPart)
-	for stop := range 3 { // after so many parts
+	for stop := range 3 { // after this many parts
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
 		b.cfg.Sent = func(int64) {
@@ -190,7 +190,7 @@ func TestOverwrite(t *testing.T) {
 		if !bytes.Equal(s.Read(t, "2026/november/pages.csv"), old) {
 			t.Errorf("stopped after %d parts: the object is not what it was", n)
 		}
-		if left := halfSent(t, b); len(left) != 0 {
+		if left := incompleteUploads(t, b); len(left) != 0 {
 			t.Errorf("stopped after %d parts: %v are left half sent", n, left)
 		}
 	}
@@ -200,8 +200,8 @@ func TestOverwrite(t *testing.T) {
 	}
 }
 
-// TestTwoAtOnce sends two files to one object at once: the one that began last
-// is there, whole, and the other is told.
+// TestTwoAtOnce uploads two files to one object concurrently: the one that started last is
+// stored completely, and the other gets an error.
 func TestTwoAtOnce(t *testing.T) {
 	s := s3test.Start(t)
 	inSmallParts(t)
@@ -223,13 +223,13 @@ func TestTwoAtOnce(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "another process is uploading the same file") {
 		t.Errorf("it says %v", err)
 	}
-	if !bytes.Equal(s.Read(t, "2026/november/pages.csv"), want) || len(halfSent(t, first)) != 0 {
+	if !bytes.Equal(s.Read(t, "2026/november/pages.csv"), want) || len(incompleteUploads(t, first)) != 0 {
 		t.Error("the object is not the second file")
 	}
 }
 
-// TestKill kills the process at random moments while it sends. Each object is
-// whole or not there, and the next run leaves nothing half sent.
+// TestKill kills the process at random times during uploads. Each object is complete or
+// missing, and the next run leaves no incomplete upload.
 func TestKill(t *testing.T) {
 	inSmallParts(t)
 	if place := outputtest.Place(); place != "" {
@@ -245,16 +245,15 @@ func TestKill(t *testing.T) {
 	left := 0
 	for range outputtest.Kills(t) {
 		outputtest.RunAndKill(t, place)
-		left = max(left, len(halfSent(t, b)))
+		left = max(left, len(incompleteUploads(t, b)))
 		for name, size := range s.Objects(t) {
 			if size != int64(len(want)) {
 				t.Fatalf("%s has %d bytes of %d", name, size, len(want))
 			}
 		}
 	}
-	// The server may carry out what the last process asked for after that was killed,
-	// and after the next one has looked what is left: then it is the one after that
-	// which clears up.
+	// The server may carry out the last request of the killed process after the next
+	// one has listed incomplete uploads: then the run after that cleans up.
 	for run := 1; ; run++ {
 		if _, err := b.Put(t.Context(), filepath.Join(place, "large.parquet"), "large.parquet"); err != nil {
 			t.Fatal(err)
@@ -262,7 +261,7 @@ func TestKill(t *testing.T) {
 		if !bytes.Equal(s.Read(t, "2026/november/large.parquet"), want) {
 			t.Error("the object is not the file")
 		}
-		late := halfSent(t, b)
+		late := incompleteUploads(t, b)
 		if len(late) == 0 {
 			break
 		}
@@ -273,7 +272,7 @@ func TestKill(t *testing.T) {
 	t.Logf("up to %d uploads were left half sent by kills", left)
 }
 
-// serverEnv is where the process that is killed finds the server.
+// serverEnv tells the killed process where the server is.
 const serverEnv = "HEADWAY_TEST_S3"
 
 func sendUntilKilled(t *testing.T, place string) {
@@ -293,7 +292,7 @@ func sendUntilKilled(t *testing.T, place string) {
 	}
 }
 
-// TestRefused says what is wrong, and what to do, before anything is sent.
+// TestRefused checks error and hint before anything is sent.
 func TestRefused(t *testing.T) {
 	s, tls := s3test.Start(t), s3test.StartTLS(t)
 	for _, tt := range []struct {
@@ -308,7 +307,7 @@ func TestRefused(t *testing.T) {
 		{name: "no credentials", env: []string{"AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY="}, err: "no credentials found", hint: "set AWS_ACCESS_KEY_ID and"},
 		{name: "no region", env: []string{"AWS_ENDPOINT_URL="}, err: "no region configured", hint: "AWS_REGION"},
 		{name: "a private address", change: func(c *Config) { c.Guard.AllowPrivate = nil }, err: "127.0.0.1 is", hint: "--to-private 127.0.0.1/32:" + portText(s.Addr)},
-		{name: "a server that nobody vouches for", env: []string{"AWS_ENDPOINT_URL=https://" + tls.Addr}, change: func(c *Config) { c.Guard.AllowPrivate[0] = tls.Range(t) }, err: "certificate", hint: "AWS_CA_BUNDLE"},
+		{name: "a server with an untrusted certificate", env: []string{"AWS_ENDPOINT_URL=https://" + tls.Addr}, change: func(c *Config) { c.Guard.AllowPrivate[0] = tls.Range(t) }, err: "certificate", hint: "AWS_CA_BUNDLE"},
 		{name: "another port", change: func(c *Config) { c.Guard.AllowPrivate[0].Ports = []uint16{1} }, err: "not allowed", hint: "--to-private"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -319,7 +318,7 @@ func TestRefused(t *testing.T) {
 			for _, v := range tt.env {
 				name, value, _ := strings.Cut(v, "=")
 				if value == "" {
-					os.Unsetenv(name) // put back by what set it
+					os.Unsetenv(name) // restored by t.Setenv
 					continue
 				}
 				t.Setenv(name, value)
@@ -333,7 +332,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%v; %s", known, known.Hint())
 			}
 			if strings.Contains(known.Error()+known.Hint(), s3test.SecretKey) {
-				t.Error("the secret is told")
+				t.Error("the error contains the secret")
 			}
 		})
 	}
@@ -347,7 +346,7 @@ func portText(addr string) string {
 	return port
 }
 
-// TestDials lists every address that is dialled: nothing but the server.
+// TestDials checks that only the server is dialled.
 func TestDials(t *testing.T) {
 	s := s3test.Start(t)
 	var mu sync.Mutex
@@ -371,7 +370,7 @@ func TestDials(t *testing.T) {
 	}
 }
 
-// TestRetries are bounded: a server that is not there is asked a few times.
+// TestRetries checks that an unreachable server is tried a few times.
 func TestRetries(t *testing.T) {
 	(&s3test.Server{Addr: "127.0.0.1:9"}).Setenv(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -395,7 +394,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// TestNotListed goes on where what was left cannot be looked for.
+// TestNotListed continues if incomplete uploads cannot be listed.
 func TestNotListed(t *testing.T) {
 	inSmallParts(t)
 	s := s3test.Start(t)

@@ -10,17 +10,16 @@ import (
 	"headway/visit"
 )
 
-// maxURL is how long an address in a sitemap may be, by the protocol.
+// maxURL is the protocol's limit for the length of a URL.
 const maxURL = 2047
 
-// documents are the types of what people read.
+// documents are the media types of documents.
 var documents = []string{"text/html", "application/xhtml+xml", "application/pdf"}
 
-// Belongs tells whether a URL belongs in a sitemap: it answered 200 with a
-// document, now or, unchanged since, in an earlier crawl, names no other address as
-// its canonical one, and asks nobody to keep it out of an index. Of what did not
-// change the visit tells what the earlier crawl knew; where that is nothing, the
-// page is left out.
+// Belongs reports whether a URL belongs in a sitemap: it responded 200 with a document, now
+// or, if unchanged since, in an earlier crawl; it is its own canonical URL; and it is not
+// noindex. The visit of an unchanged page has the facts of the earlier crawl; if there are
+// none, the page is left out.
 func Belongs(v *visit.Visit) bool {
 	there := v.Outcome == visit.Fetched && v.Answer.Status == http.StatusOK || v.Outcome == visit.NotModified
 	if !there || len(v.Item.URL.String()) > maxURL {
@@ -37,8 +36,8 @@ func Belongs(v *visit.Visit) bool {
 	})
 }
 
-// lastMod is when the page changed last, as far as the server says and can know:
-// a time after its own answer is none.
+// lastMod is when the page last changed according to the server; a time after its own
+// response is ignored.
 func lastMod(v *visit.Visit) (time.Time, bool) {
 	said := v.Answer.Validators.LastModified
 	if v.Outcome == visit.NotModified {

@@ -11,8 +11,8 @@ import (
 	"headway/output/sitemapxml"
 )
 
-// The folder is made from the ledger when the crawl has ended. Of three URLs one
-// is a page; one redirects and one is dead.
+// The folder is written from the ledger when the crawl has ended. Of three URLs one is a
+// page; one redirects and one is dead.
 func Example() {
 	dir, err := os.MkdirTemp("", "sitemaps")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"headway/internal/atomicfile"
 )
 
-// The bounds of one sitemap, by the protocol. They are variables for tests.
+// The protocol's limits of one sitemap. They are variables for tests.
 var (
 	maxURLs        = 50_000
 	maxBytes int64 = 50 << 20 // not compressed
@@ -30,24 +30,24 @@ const (
 	indexName = "sitemap.xml"
 )
 
-// escaper writes an address as text in XML, as the protocol wants it.
+// escaper escapes a URL for XML as the protocol requires.
 var escaper = strings.NewReplacer("&", "&amp;", "'", "&apos;", `"`, "&quot;", "<", "&lt;", ">", "&gt;")
 
-// site is the sitemaps of one host. The one that is written to is kept as plain
-// text until it is full, so that it can be closed and appended to again.
+// site is the sitemaps of one host. The current file is plain text until it is full, so that
+// it can be closed and appended to again.
 type site struct {
 	host   string // as [weburl.URL.Host] writes it
 	folder string
-	files  int   // begun
+	files  int   // started
 	urls   int   // in the last one
 	bytes  int64 // of the last one
-	used   int64 // when it was last written to, in additions
+	used   int64 // last use, counted in additions
 
-	file   *os.File // the last one, nil while closed
+	file   *os.File // the current one, nil while closed
 	buffer *bufio.Writer
 }
 
-// folderName is a name for a host that any file system takes.
+// folderName is a folder name for a host that is valid on any file system.
 func folderName(host string) string {
 	name := strings.TrimPrefix(host, "https://")
 	return strings.NewReplacer("://", "_", ":", "_", "[", "", "]", "").Replace(name)
@@ -57,7 +57,7 @@ func newSite(dir, host string) (*site, error) {
 	folder := filepath.Join(dir, folderName(host))
 	s := &site{host: host, folder: folder}
 	err := os.Mkdir(s.folder, 0o755)
-	for n := 2; n <= MaxSites && errors.Is(err, fs.ErrExist); n++ { // two hosts may have one name, such as http_a and http://a
+	for n := 2; n <= MaxSites && errors.Is(err, fs.ErrExist); n++ { // two hosts may get the same name, such as http_a and http://a
 		s.folder = fmt.Sprintf("%s-%d", folder, n)
 		err = os.Mkdir(s.folder, 0o755)
 	}
@@ -82,7 +82,7 @@ func (s *site) add(url string, changed time.Time, known bool) error {
 	return s.write(entry)
 }
 
-// next ends a file and begins another.
+// next completes the current file and starts another.
 func (s *site) next() error {
 	if err := s.complete(); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (s *site) write(text string) error {
 	return err
 }
 
-// close gives the file that is open back.
+// close closes the open file.
 func (s *site) close() error {
 	if s.file == nil {
 		return nil
@@ -115,7 +115,7 @@ func (s *site) close() error {
 	return err
 }
 
-// complete ends the last file and compresses it.
+// complete completes the current file and compresses it.
 func (s *site) complete() error {
 	if s.files == 0 {
 		return nil
@@ -133,7 +133,7 @@ func (s *site) complete() error {
 	return os.Remove(name)
 }
 
-// compress writes name.gz beside a file.
+// compress writes name.gz next to a file.
 func compress(name string) (err error) {
 	from, err := os.Open(name)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *site) finish() error {
 	return atomicfile.SyncDir(s.folder)
 }
 
-// create writes a file that is on the disk afterwards.
+// create writes a file and syncs it to disk.
 func create(name string, write func(io.Writer) error) error {
 	f, err := os.Create(name)
 	if err != nil {

@@ -10,15 +10,14 @@ import (
 	"headway/visit"
 )
 
-// MaxSites is how many hosts get a sitemap. Pages of further ones are left out,
-// see [Draft.LeftOut].
+// MaxSites limits the hosts with a sitemap. Pages of further hosts are left out, see
+// [Draft.LeftOut].
 const MaxSites = 1000
 
-// maxOpen is how many files are open at a time.
+// maxOpen limits the open files.
 const maxOpen = 16
 
-// oldSuffix is what the folder before is called while the new one takes its
-// place.
+// oldSuffix is the suffix of the previous folder while the new one replaces it.
 const oldSuffix = ".old"
 
 // Draft is the folder of sitemaps. It is used by one goroutine.
@@ -36,8 +35,7 @@ var _ output.Draft = (*Draft)(nil)
 // New returns the draft of a folder.
 func New(dir string) *Draft { return &Draft{dir: dir} }
 
-// LeftOut is how many pages are in no sitemap because there are more than
-// MaxSites hosts.
+// LeftOut is the number of pages in no sitemap because there are more than MaxSites hosts.
 func (d *Draft) LeftOut() int64 { return d.leftOut }
 
 func (d *Draft) part() string { return d.dir + atomicfile.PartSuffix }
@@ -54,7 +52,7 @@ func (d *Draft) Begin() error {
 	return os.Mkdir(d.part(), 0o755)
 }
 
-// Add takes a page that belongs in a sitemap, and leaves out others.
+// Add adds a page if it belongs in a sitemap.
 func (d *Draft) Add(v *visit.Visit) error {
 	if !Belongs(v) {
 		return nil
@@ -84,7 +82,7 @@ func (d *Draft) Add(v *visit.Visit) error {
 	return s.add(v.Item.URL.String(), changed, known)
 }
 
-// makeRoom closes the file that was not used for longest, if too many are open.
+// makeRoom closes the least recently used file if too many are open.
 func (d *Draft) makeRoom() error {
 	if len(d.open) < maxOpen {
 		return nil
@@ -100,7 +98,7 @@ func (d *Draft) makeRoom() error {
 	return err
 }
 
-// Publish writes the indexes and gives the folder its name.
+// Publish writes the indexes and renames the folder to its final name.
 func (d *Draft) Publish() error {
 	for _, s := range d.sites {
 		if err := s.finish(); err != nil {
@@ -114,7 +112,7 @@ func (d *Draft) Publish() error {
 	if err != nil {
 		return err
 	}
-	if there { // a folder that is not empty cannot be replaced in one step
+	if there { // a non-empty folder cannot be replaced atomically
 		if err := os.Rename(d.dir, d.dir+oldSuffix); err != nil {
 			return err
 		}
@@ -129,7 +127,7 @@ func (d *Draft) Publish() error {
 	return os.RemoveAll(d.dir + oldSuffix)
 }
 
-// Drop removes what was not published.
+// Drop removes an unpublished folder.
 func (d *Draft) Drop() error {
 	var errs []error
 	for _, s := range d.open {

@@ -40,8 +40,8 @@ func TestConformanceSplit(t *testing.T) {
 
 func TestKill(t *testing.T) { outputtest.Kill(t, format) }
 
-// readRows reads all sitemaps by two readers that must agree: the one crawls
-// use, and that of the standard library under the rules of the protocol.
+// readRows reads all sitemaps with two readers that must agree: the crawler's own, and the
+// standard library's under the rules of the protocol.
 func readRows(dir string) ([]outputtest.Row, error) {
 	hosts, err := os.ReadDir(dir)
 	if err != nil {
@@ -131,9 +131,8 @@ func read(packed []byte, at weburl.URL) ([]string, error) {
 
 var w3cTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
 
-// validate holds a file against the schema of the protocol: one root of its
-// namespace, entries of loc and then perhaps lastmod, and nothing else. It
-// returns the addresses.
+// validate checks a file against the protocol's schema: one root of its namespace, entries of
+// loc and optionally lastmod, and nothing else. It returns the URLs.
 func validate(text []byte, root, entry string) ([]string, error) {
 	const space = "http://www.sitemaps.org/schemas/sitemap/0.9"
 	d := xml.NewDecoder(bytes.NewReader(text))
@@ -193,7 +192,7 @@ func page(t testing.TB, raw string) *visit.Visit {
 	}
 }
 
-// TestBelongs names what is no page to be shown to a search engine.
+// TestBelongs lists what does not belong in a sitemap.
 func TestBelongs(t *testing.T) {
 	unchanged := func(v *visit.Visit) { v.Outcome, v.Answer.Status = visit.NotModified, 304 }
 	for name, tc := range map[string]struct {
@@ -227,8 +226,7 @@ func TestBelongs(t *testing.T) {
 	}
 }
 
-// TestLastModUnchanged is that of the earlier crawl where the server does not
-// repeat it.
+// TestLastModUnchanged: an unchanged page keeps the lastmod of the earlier crawl.
 func TestLastModUnchanged(t *testing.T) {
 	v := page(t, "https://example.com/a")
 	v.Outcome, v.Answer.Status = visit.NotModified, 304
@@ -258,8 +256,8 @@ func TestLastMod(t *testing.T) {
 	}
 }
 
-// TestHosts writes pages of many hosts in turns: each has its own sitemap, and
-// what is odd in addresses is escaped.
+// TestHosts writes pages of many hosts in turn: each has its own sitemap, and URLs are
+// escaped.
 func TestHosts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sitemaps")
 	var l outputtest.Ledger
@@ -293,7 +291,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestLimit splits where the protocol wants it.
+// TestLimit splits files at the protocol's limits.
 func TestLimit(t *testing.T) {
 	if race.Short() {
 		t.Skip("writes 50,001 URLs")
@@ -322,7 +320,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestMaxSites leaves hosts out rather than memory run.
+// TestMaxSites checks that hosts over the limit are left out.
 func TestMaxSites(t *testing.T) {
 	d := New(filepath.Join(t.TempDir(), "sitemaps"))
 	if err := d.Begin(); err != nil {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// BenchmarkExchange archives pages of 30 KB: as they mostly come, folded, and
-// plain.
+// BenchmarkExchange archives pages of 30 KB: compressed, as usual, and plain.
 func BenchmarkExchange(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var page bytes.Buffer
@@ -30,7 +29,7 @@ func BenchmarkExchange(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
-				copy(x.Body, fmt.Sprintf("%08d", n)) // another payload each time
+				copy(x.Body, fmt.Sprintf("%08d", n)) // a different payload each time
 				if err := w.Exchange(b.Context(), x); err != nil {
 					b.Fatal(err)
 				}

@@ -14,14 +14,14 @@ import (
 	"headway/weburl"
 )
 
-// FuzzRecords: whatever a server sends and whoever we say we are, an exchange is
-// its three records, which hold what was sent and nothing else.
+// FuzzRecords: whatever a server sends and whatever our identity, an exchange becomes its
+// three records with exactly the sent bytes.
 func FuzzRecords(f *testing.F) {
 	f.Add("https://example.com/a b", "X: y\r\n\r\nWARC/1.1\r\nWARC-Type: response\r\n\r\n", "body", "agent", 200)
 	f.Add("https://example.com/\r\nWARC-Type: request", "Content-Type: a\rb\nc\r\n", "\r\n\r\nWARC/1.1\r\n", "a\r\nrobots: ignore", 304)
 	f.Add("http://example.com/", "Content-Encoding: gzip\r\n", strings.Repeat("folded", 20_000), "", 200)
 	f.Add("http://[::1]/", "transfer-encoding: chunked\n folded\nContent-Length: 7\n\n", "\x1f\x8b\x08\x00", "\xff\x00", 999)
-	f.Add("https://exa\"`{}.example/{?{", "", "", "", 304) // a wildcard of DNS answers for it
+	f.Add("https://exa\"`{}.example/{?{", "", "", "", 304) // such a host exists with wildcard DNS
 	f.Fuzz(func(t *testing.T, raw, head, body, agent string, status int) {
 		u, err := weburl.Parse(raw)
 		if err != nil {
@@ -32,11 +32,11 @@ func FuzzRecords(f *testing.F) {
 		x.Response = []byte("HTTP/1.1 200 OK\r\n" + head + "\r\n\r\n")
 		x.Hidden = []string{agent}
 		w := &Writer{cfg: Config{Operator: agent, UserAgent: agent, Software: agent}, seen: newSeen()}
-		p := newPress()
+		p := newRecordBuilder()
 		if err := p.info(&w.cfg, agent, agent+"x", x.Timing.Sent); err != nil {
 			t.Fatal(err)
 		}
-		made, err := w.press(p, x)
+		made, err := w.buildRecords(p, x)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// checkFrames reads what was pressed by the grammar.
+// checkFrames parses the built records by the grammar.
 func checkFrames(t *testing.T, out []byte, x *output.Exchange) {
 	t.Helper()
 	for _, text := range members(t, out) {
@@ -88,17 +88,16 @@ func checkFrames(t *testing.T, out []byte, x *output.Exchange) {
 	}
 }
 
-// FuzzScan: what a disk may hold never makes a writer fail or read beyond what is
-// whole.
+// FuzzScan: no content on disk makes a writer fail or read beyond the last complete record.
 func FuzzScan(f *testing.F) {
-	p := newPress()
+	p := newRecordBuilder()
 	at := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 	var more fields
 	more.add("WARC-Target-URI", "https://example.com/")
 	for i, r := range []struct{ kind, block string }{
 		{typeInfo, "software: headway\r\n"}, {typeResponse, "HTTP/1.1 200 OK\r\n\r\nhello"}, {typeRequest, "GET / HTTP/1.1\r\n\r\n"}, {typeMetadata, "depth: 1\r\n"},
 	} {
-		// The same in every process that fuzzes.
+		// The same in every fuzzing process.
 		if err := p.record(r.kind, fmt.Sprintf("<urn:uuid:%d>", i), at, typeFields, &more, block{head: []byte(r.block)}); err != nil {
 			f.Fatal(err)
 		}

@@ -12,13 +12,13 @@ import (
 
 const (
 	indexSuffix = ".cdxj"
-	// maxIndex is how many bytes of index a file has at most: it is sorted in
-	// memory. Only a file of very many small answers ends because of it.
+	// maxIndex limits the index of a file in bytes: it is sorted in memory. Only a file
+	// with very many small responses ends because of it.
 	maxIndex = 32 << 20
 )
 
-// indexLine is what the index says of a record. The names are those that readers of
-// CDXJ know; numbers are strings there.
+// indexLine is the JSON of an index line, with the usual CDXJ names; numbers are strings
+// there.
 type indexLine struct {
 	URL      string `json:"url"`
 	Media    string `json:"mime,omitempty"`
@@ -41,7 +41,7 @@ type capture struct {
 
 // line writes the index line of a capture.
 func (c *capture) line(file string) (string, error) {
-	_, sum, _ := strings.Cut(c.payload, ":") // without the algorithm, as other indexers have it
+	_, sum, _ := strings.Cut(c.payload, ":") // without the algorithm, as other indexers write it
 	l := indexLine{
 		URL: c.url, Media: c.media, Digest: sum,
 		Length: strconv.FormatInt(c.length, 10), Offset: strconv.FormatInt(c.offset, 10), Filename: file,
@@ -54,14 +54,14 @@ func (c *capture) line(file string) (string, error) {
 	text.WriteString(c.at.UTC().Format(" 20060102150405 "))
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(l); err != nil { // ends the line, too
+	if err := e.Encode(l); err != nil { // also ends the line
 		return "", err
 	}
 	return text.String(), nil
 }
 
-// surt is the key by which archives find a URL: the parts of the host from the
-// right, without www and in lower case, then path and sorted query.
+// surt is the sort key of a URL in archives: the reversed host without www and in lower case,
+// then path and sorted query.
 func surt(u string) string {
 	rest := strings.ToLower(u)
 	if _, after, ok := strings.Cut(rest, "://"); ok {
@@ -87,7 +87,7 @@ func surt(u string) string {
 		slices.Sort(pairs)
 		path += "?" + strings.Join(pairs, "&")
 	}
-	// Only a URL that is none could have one, and lines are split at it.
+	// Only an invalid URL contains a space, at which lines are split.
 	return strings.ReplaceAll(oneLine(host+")"+path), " ", "%20")
 }
 
@@ -100,7 +100,7 @@ func splitPort(host string) (name, port string) {
 	return host[:i], host[i+1:]
 }
 
-// withoutWWW takes www., www2. and so on away.
+// withoutWWW removes www., www2. and so on.
 func withoutWWW(host string) string {
 	rest, ok := strings.CutPrefix(host, "www")
 	if !ok {
@@ -112,7 +112,7 @@ func withoutWWW(host string) string {
 	return host
 }
 
-// writeIndex writes the lines in order. The file appears whole.
+// writeIndex writes the sorted lines. The file appears atomically.
 func writeIndex(path string, lines []string) error {
 	slices.Sort(lines)
 	f, err := atomicfile.Create(path)

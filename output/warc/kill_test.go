@@ -16,12 +16,11 @@ import (
 	"headway/output/outputtest"
 )
 
-// killBatch is how many exchanges are in flight at most in the killed process.
+// killBatch is the maximum number of exchanges in flight in the killed process.
 const killBatch = 20
 
-// TestKill kills a process that archives, syncs and then commits, as a crawl
-// does. In the end every URL that was committed is archived; twice is only what
-// was in flight at a kill.
+// TestKill kills a process that archives, syncs and then commits, as a crawl does. In the end
+// every committed URL is archived; only what was in flight at a kill is archived twice.
 func TestKill(t *testing.T) {
 	if place := outputtest.Place(); place != "" {
 		archiveUntilKilled(t, place)
@@ -57,7 +56,7 @@ func TestKill(t *testing.T) {
 
 func address(n int) string { return fmt.Sprintf("https://example.com/%d", n) }
 
-// readLedger counts what was committed: a line for each URL, in order.
+// readLedger counts the committed URLs: one line each, in order.
 func readLedger(t *testing.T, place string) (committed int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(place, "ledger"))
@@ -77,7 +76,7 @@ func archiveUntilKilled(t *testing.T, place string) {
 	next := readLedger(t, place)
 	ledger, err := os.OpenFile(filepath.Join(place, "ledger"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	check(t, err)
-	_, err = ledger.WriteString("\n") // ends what a torn commit may have left
+	_, err = ledger.WriteString("\n") // ends a line that may have been truncated
 	check(t, err)
 	fmt.Fprintln(os.Stdout, "ready")
 	w := open(t, Config{Dir: place, MaxSize: 100 << 10}, Resume)

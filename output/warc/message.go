@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// message returns the head of a response as it is archived: as it came, except
-// for what speaks of the framing, which is undone. A body that was framed gets
-// the length it has, unless it is not whole.
+// message returns the header of a response as it is archived: unchanged, except that framing
+// fields are removed. A framed body gets a Content-Length, unless it is incomplete.
 func message(head []byte, size int, whole bool) []byte {
 	framed := false
 	eachField(head, func(name string, _ []byte) { framed = framed || strings.EqualFold(name, "Transfer-Encoding") })
@@ -24,7 +23,7 @@ func message(head []byte, size int, whole bool) []byte {
 		}
 		name, _, _ := bytes.Cut(line, []byte(":"))
 		name = bytes.TrimSpace(name)
-		// Beside framing a length is a lie or an attack.
+		// With chunked framing, a Content-Length is wrong or an attack.
 		dropping = framed && (bytes.EqualFold(name, []byte("Transfer-Encoding")) || bytes.EqualFold(name, []byte("Content-Length")))
 		if !dropping {
 			out = append(append(out, line...), "\r\n"...)
@@ -36,7 +35,7 @@ func message(head []byte, size int, whole bool) []byte {
 	return append(out, "\r\n"...)
 }
 
-// eachField calls f with the fields of a head, without lines that go on with one.
+// eachField calls f with the fields of a header, without continuation lines.
 func eachField(head []byte, f func(name string, value []byte)) {
 	first := true
 	for line := range bytes.Lines(head) {
@@ -50,7 +49,7 @@ func eachField(head []byte, f func(name string, value []byte)) {
 	}
 }
 
-// statusOf reads the status of a response's head, 0 if there is none.
+// statusOf reads the status of a response header; 0 if there is none.
 func statusOf(head []byte) int {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	parts := bytes.Fields(line)
@@ -64,7 +63,7 @@ func statusOf(head []byte) int {
 	return status
 }
 
-// mediaOf reads the media type of a response's head, without parameters.
+// mediaOf reads the media type of a response header, without parameters.
 func mediaOf(head []byte) string {
 	media := ""
 	eachField(head, func(name string, value []byte) {
@@ -76,9 +75,9 @@ func mediaOf(head []byte) string {
 	return media
 }
 
-// isFolded tells whether the body of a response is compressed already, as far as
-// its head says.
-func isFolded(head []byte) bool {
+// isCompressed reports whether the body of a response is already compressed, according to its
+// header.
+func isCompressed(head []byte) bool {
 	media := mediaOf(head)
 	for _, kind := range []string{"image/", "video/", "audio/", "font/woff", "application/zip", "application/gzip"} {
 		if strings.HasPrefix(media, kind) && media != "image/svg+xml" {

@@ -34,21 +34,21 @@ const (
 )
 
 const (
-	version      = "WARC/1.1\r\n"
-	typeHTTPIn   = "application/http;msgtype=response"
-	typeHTTPOut  = "application/http;msgtype=request"
-	typeFields   = "application/warc-fields"
-	dateLayout   = "2006-01-02T15:04:05.000000Z"
-	maxKeptPress = 1 << 20 // of the memory of a press, between two exchanges
+	version        = "WARC/1.1\r\n"
+	typeHTTPIn     = "application/http;msgtype=response"
+	typeHTTPOut    = "application/http;msgtype=request"
+	typeFields     = "application/warc-fields"
+	dateLayout     = "2006-01-02T15:04:05.000000Z"
+	maxKeptBuilder = 1 << 20 // memory a builder keeps between two exchanges
 )
 
 // digest is the SHA-256 of bytes, by which payloads are compared.
 type digest [sha256.Size]byte
 
-// String writes it as the standard has it.
+// String formats it as the standard does.
 func (d digest) String() string { return "sha256:" + base32.StdEncoding.EncodeToString(d[:]) }
 
-// digestOf hashes the parts as if they were one.
+// digestOf hashes the concatenated parts.
 func digestOf(parts ...[]byte) (d digest) {
 	h := sha256.New()
 	for _, p := range parts {
@@ -58,7 +58,7 @@ func digestOf(parts ...[]byte) (d digest) {
 	return d
 }
 
-// newID names a record, for ever and everywhere: a random UUID.
+// newID returns a globally unique record ID: a random UUID.
 func newID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
@@ -67,14 +67,14 @@ func newID() string {
 	return "<urn:uuid:" + h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:] + ">"
 }
 
-// date writes a moment.
+// date formats a time.
 func date(t time.Time) string { return t.UTC().Format(dateLayout) }
 
-// fields are named fields, in their order.
+// fields are named fields in order.
 type fields struct{ text []byte }
 
-// add writes a field on one line, whatever its value holds: a value that came
-// from elsewhere cannot begin another field. Empty ones are left out.
+// add writes a field on one line, whatever its value: an untrusted value cannot start another
+// field. Empty values are omitted.
 func (f *fields) add(name, value string) {
 	if value = oneLine(value); value == "" {
 		return
@@ -85,8 +85,7 @@ func (f *fields) add(name, value string) {
 	f.text = append(f.text, "\r\n"...)
 }
 
-// oneLine replaces what may not stand in a field: controls, and bytes that are
-// no UTF-8.
+// oneLine replaces what is not allowed in a field: control characters and invalid UTF-8.
 func oneLine(s string) string {
 	clean := true
 	for i := range len(s) {
@@ -106,16 +105,16 @@ func oneLine(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// press makes records. It is used by one goroutine.
-type press struct {
+// recordBuilder builds records. It is used by one goroutine.
+type recordBuilder struct {
 	deflate *flate.Writer
-	out     bytes.Buffer // the records made, one gzip member after the other
+	out     bytes.Buffer // the finished records, one gzip member each
 	header  fields
 	heads   []byte
 }
 
-func newPress() *press {
-	p := &press{}
+func newRecordBuilder() *recordBuilder {
+	p := &recordBuilder{}
 	var err error
 	if p.deflate, err = flate.NewWriter(&p.out, flate.DefaultCompression); err != nil {
 		panic(err) // the level is a constant
@@ -123,21 +122,21 @@ func newPress() *press {
 	return p
 }
 
-// reset makes the press empty.
-func (p *press) reset() {
-	if p.out.Reset(); p.out.Cap() > maxKeptPress {
+// reset empties the builder.
+func (p *recordBuilder) reset() {
+	if p.out.Reset(); p.out.Cap() > maxKeptBuilder {
 		p.out = bytes.Buffer{}
 	}
 }
 
-// block is what a record holds: a head, and a body that may be folded already.
+// block is the content of a record: a header, and a body that may already be compressed.
 type block struct {
 	head, body []byte
-	folded     bool
+	compressed bool
 }
 
 // record adds one record with these fields.
-func (p *press) record(kind, id string, at time.Time, contentType string, more *fields, b block) error {
+func (p *recordBuilder) record(kind, id string, at time.Time, contentType string, more *fields, b block) error {
 	h := &p.header
 	h.text = append(h.text[:0], version...)
 	h.add("WARC-Type", kind)
@@ -154,20 +153,19 @@ func (p *press) record(kind, id string, at time.Time, contentType string, more *
 	return nil
 }
 
-// recordEnd is what a record ends with.
+// recordEnd ends a record.
 const recordEnd = "\r\n\r\n"
 
-// gzipHeader begins a member: deflated, without a name or a time.
+// gzipHeader starts a member: deflate, without a name or a time.
 const gzipHeader = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 
-// member adds the gzip member of a record. A body that is folded already is
-// stored in it as it is: to deflate it would cost more CPU than everything else
-// here, for nothing. What is small is deflated without the large tables that a
-// body is worth.
-func (p *press) member(header []byte, b block) error {
+// member adds the gzip member of a record. A body that is already compressed is stored: to
+// deflate it again would take more CPU than everything else here, without benefit. Small
+// parts are deflated without the large tables used for a body.
+func (p *recordBuilder) member(header []byte, b block) error {
 	p.out.WriteString(gzipHeader)
 	parts := [][]byte{header, b.head, b.body, []byte(recordEnd)}
-	if len(b.body) > 0 && !b.folded {
+	if len(b.body) > 0 && !b.compressed {
 		p.deflate.Reset(&p.out)
 		for _, part := range parts {
 			if _, err := p.deflate.Write(part); err != nil {
@@ -179,7 +177,7 @@ func (p *press) member(header []byte, b block) error {
 		}
 	} else {
 		p.heads = append(append(p.heads[:0], header...), b.head...)
-		if err := flate.StatelessDeflate(&p.out, p.heads, false, nil); err != nil { // up to a whole byte
+		if err := flate.StatelessDeflate(&p.out, p.heads, false, nil); err != nil { // to a byte boundary
 			return err
 		}
 		for piece := range slices.Chunk(b.body, math.MaxUint16) {
@@ -197,8 +195,8 @@ func (p *press) member(header []byte, b block) error {
 	return nil
 }
 
-// store adds a block of deflate that is not compressed; final is 1 for the last.
-func (p *press) store(final byte, data []byte) {
+// store adds an uncompressed deflate block; final is 1 for the last.
+func (p *recordBuilder) store(final byte, data []byte) {
 	head := append(p.out.AvailableBuffer(), final)
 	head = binary.LittleEndian.AppendUint16(head, uint16(len(data)))
 	head = binary.LittleEndian.AppendUint16(head, ^uint16(len(data)))

@@ -18,9 +18,8 @@ import (
 	"headway/internal/atomicfile"
 )
 
-// reopen finds the part that was left behind, if there is one, and recovers it.
-// There are several only if somebody put them there: all but the last are files
-// then.
+// reopen finds the part file of an earlier writer, if there is one, and recovers it. Several
+// exist only if someone put them there: all but the last are then published.
 func (w *Writer) reopen() error {
 	entries, err := os.ReadDir(w.cfg.Dir)
 	if err != nil {
@@ -50,8 +49,8 @@ func (w *Writer) reopen() error {
 	return nil
 }
 
-// recover makes a part the current one, up to where it is whole. One without a
-// whole exchange is dropped.
+// recover makes a part file the current one, up to its last complete exchange. One without a
+// complete exchange is removed.
 func (w *Writer) recover(name string) error {
 	path := w.path(name) + atomicfile.PartSuffix
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -76,12 +75,12 @@ func (w *Writer) recover(name string) error {
 	return nil
 }
 
-// scan reads a part and takes its exchanges into the index. w.size is where the
-// last whole one ends: behind its metadata record, which is written last.
+// scan reads a part file and adds its exchanges to the index. w.size is the end of the last
+// complete one: after its metadata record, which is written last.
 func (w *Writer) scan(f io.Reader) error {
 	r := &reader{in: &countingReader{r: bufio.NewReaderSize(f, bufferSize)}}
 	w.size = 0
-	var open *pressed // an exchange whose metadata record did not come yet
+	var open *builtRecords // an exchange without its metadata record so far
 	for {
 		h, err := r.next()
 		if err != nil {
@@ -94,10 +93,10 @@ func (w *Writer) scan(f io.Reader) error {
 		case typeInfo:
 			w.size = r.in.n
 		case typeResponse, typeRevisit:
-			open = h.pressed()
+			open = h.builtRecords()
 		case typeMetadata:
 			if open == nil {
-				return nil // not of ours
+				return nil // not written by us
 			}
 			if err := w.note(open); err != nil {
 				return err
@@ -107,10 +106,10 @@ func (w *Writer) scan(f io.Reader) error {
 	}
 }
 
-// errTorn says that a record is not whole.
+// errTorn means that a record is incomplete.
 var errTorn = errors.New("incomplete record")
 
-// header is what is read of a record.
+// header is the part of a record that is read.
 type header struct {
 	kind, id, url  string
 	at             time.Time
@@ -120,9 +119,9 @@ type header struct {
 	offset, length int64
 }
 
-// pressed returns an exchange by its first record.
-func (h *header) pressed() *pressed {
-	p := &pressed{
+// builtRecords returns an exchange from its first record.
+func (h *header) builtRecords() *builtRecords {
+	p := &builtRecords{
 		capture: capture{
 			url: h.url, at: h.at, media: mediaOf(h.head), status: statusOf(h.head), payload: h.payload, offset: h.offset, length: h.length,
 		},
@@ -140,17 +139,17 @@ func (h *header) pressed() *pressed {
 	return p
 }
 
-// reader reads the records that this package wrote, one gzip member each.
+// reader reads the records written by this package, one gzip member each.
 type reader struct {
 	in *countingReader
 	gz *gzip.Reader
 }
 
-// maxHead bounds the fields of a record, and the head of a response, that are
-// read. Those that are longer are cut there.
+// maxHead limits how much of a record's fields, and of a response header, is read. Longer
+// ones are cut.
 const maxHead = 1 << 20
 
-// next reads a record to its end, where its checksum is.
+// next reads a record to its end, including its checksum.
 func (r *reader) next() (h header, err error) {
 	h.offset = r.in.n
 	if _, err := r.in.r.Peek(1); err != nil {
@@ -187,7 +186,7 @@ func (r *reader) next() (h header, err error) {
 	return h, nil
 }
 
-// torn tells a record that is not whole from a file that cannot be read.
+// torn distinguishes an incomplete record from a read error.
 func (r *reader) torn(err error) error {
 	if r.in.err != nil && !errors.Is(r.in.err, io.EOF) {
 		return r.in.err
@@ -195,7 +194,7 @@ func (r *reader) torn(err error) error {
 	return fmt.Errorf("%w: %w", errTorn, cmp.Or(err, io.ErrUnexpectedEOF))
 }
 
-// read reads the fields of a record and returns how long its block is.
+// read reads the fields of a record and returns the length of its block.
 func (h *header) read(text *bufio.Reader) (size int64, err error) {
 	fields, err := readLines(text)
 	if err != nil {
@@ -232,7 +231,7 @@ func (h *header) read(text *bufio.Reader) (size int64, err error) {
 	return size, err
 }
 
-// readLines reads up to an empty line, or the end.
+// readLines reads up to an empty line or the end.
 func readLines(r *bufio.Reader) (text []byte, err error) {
 	for len(text) < maxHead {
 		l, err := r.ReadSlice('\n')
@@ -250,8 +249,8 @@ func readLines(r *bufio.Reader) (text []byte, err error) {
 	return text, nil
 }
 
-// countingReader counts what was taken from it, byte for byte: a gzip reader
-// takes no more from an io.ByteReader than belongs to it.
+// countingReader counts the bytes read: a gzip reader reads from an io.ByteReader exactly
+// what belongs to its member.
 type countingReader struct {
 	r   *bufio.Reader
 	n   int64

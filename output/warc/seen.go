@@ -1,18 +1,18 @@
 package warc
 
-// maxSeen bounds the memory of payloads, in bytes. The oldest are forgotten
-// first; what comes back after that is archived once more.
+// maxSeen limits the memory for known payloads, in bytes. The oldest are forgotten first; such
+// a payload is then archived again.
 const maxSeen = 32 << 20
 
-// original is a record that holds a payload.
+// original is the first record of a payload.
 type original struct {
 	id, url, date string
 }
 
-// cost is about what it takes to remember it.
+// cost is its approximate memory.
 func (o *original) cost() int { return 256 + len(o.url) }
 
-// seen remembers which payloads are archived.
+// seen is the set of archived payloads.
 type seen struct {
 	byDigest map[digest]original
 	order    []digest // oldest first

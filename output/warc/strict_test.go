@@ -20,8 +20,7 @@ import (
 	"time"
 )
 
-// strictRecord is a record as the standard's grammar has it, read by nothing
-// that wrote it.
+// strictRecord is a record parsed by the standard's grammar, independently of the writer.
 type strictRecord struct {
 	fields         map[string]string
 	block          []byte
@@ -31,8 +30,8 @@ type strictRecord struct {
 func (r *strictRecord) kind() string { return r.fields["WARC-Type"] }
 func (r *strictRecord) uri() string  { return r.fields["WARC-Target-URI"] }
 
-// readStrict reads a file of one gzip member per record and refuses whatever the
-// standard does not say.
+// readStrict reads a file of one gzip member per record and refuses whatever the standard
+// does not allow.
 func readStrict(t testing.TB, path string) []strictRecord {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -62,7 +61,7 @@ func readStrict(t testing.TB, path string) []strictRecord {
 	return list
 }
 
-// members yields the gzip members that the data is, with where they begin.
+// members yields the gzip members of the data, with their positions.
 func members(t testing.TB, data []byte) iter.Seq2[int64, []byte] {
 	return func(yield func(int64, []byte) bool) {
 		in := bytes.NewReader(data)
@@ -87,14 +86,14 @@ func members(t testing.TB, data []byte) iter.Seq2[int64, []byte] {
 var (
 	tokenPattern = regexp.MustCompile(`^[!#$%&'*+\-.^_` + "`" + `|~0-9A-Za-z]+$`)
 	idPattern    = regexp.MustCompile(`^<urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}>$`)
-	// uriPattern has scheme, host and port as RFC 3986 does. Behind them stands what
-	// was asked for, and servers are asked for more than that RFC allows.
+	// uriPattern has scheme, host and port of RFC 3986, followed by the request
+	// target, which may contain more than that RFC allows.
 	uriPattern  = regexp.MustCompile(`^https?://(\[[0-9a-f:.]+\]|([0-9A-Za-z\-._~!$&'()*+,;=]|%[0-9A-F]{2})+)(:[0-9]+)?/[!$-;=?-~]*$`)
 	datePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$`)
 )
 
-// allowed are the fields of each type, beside those that all have. Capital ones
-// must be there.
+// allowed are the fields of each type, in addition to the common ones. Capitalised ones are
+// required.
 var allowed = map[string]string{
 	"warcinfo": "WARC-FILENAME!",
 	"response": "WARC-TARGET-URI! WARC-IP-Address WARC-PAYLOAD-DIGEST! WARC-Truncated X-Headway-Omitted",
@@ -103,8 +102,7 @@ var allowed = map[string]string{
 	"metadata": "WARC-TARGET-URI! WARC-CONCURRENT-TO!",
 }
 
-// parseStrict reads one record from the bytes that are to hold it and nothing
-// else.
+// parseStrict parses one record from text, which must contain nothing else.
 func parseStrict(text []byte) (r strictRecord, err error) {
 	if r, err = frameStrict(text); err != nil {
 		return r, err
@@ -112,7 +110,7 @@ func parseStrict(text []byte) (r strictRecord, err error) {
 	return r, r.checkBlock()
 }
 
-// frameStrict is parseStrict without a look into the block.
+// frameStrict is parseStrict without checking the block.
 func frameStrict(text []byte) (r strictRecord, err error) {
 	r.fields = map[string]string{}
 	head, rest, ok := bytes.Cut(text, []byte("\r\n\r\n"))
@@ -157,7 +155,7 @@ func strictDigest(p []byte) string {
 	return "sha256:" + base32.StdEncoding.EncodeToString(sum[:])
 }
 
-// checkFields holds the fields against the type.
+// checkFields checks the fields against the record type.
 func (r *strictRecord) checkFields() error {
 	more, ok := allowed[r.kind()]
 	if !ok {
@@ -213,7 +211,7 @@ func (r *strictRecord) checkFields() error {
 	}
 }
 
-// checkBlock reads the block as what it says it is.
+// checkBlock parses the block according to its type.
 func (r *strictRecord) checkBlock() error {
 	switch r.kind() {
 	case "warcinfo", "metadata":

@@ -20,37 +20,36 @@ import (
 )
 
 const (
-	// fileSize is at which size a file ends, after the exchange that reaches it.
+	// fileSize is the size at which a file ends, after the exchange that reaches it.
 	fileSize = 1 << 30
-	// bufferSize is how much is written to the operating system at once.
+	// bufferSize is the size of a write to the operating system.
 	bufferSize = 256 << 10
 )
 
-// Config says where to write and what the files say of the crawl.
+// Config says where to write and what the files say about the crawl.
 type Config struct {
 	Dir       string // of the files
 	Software  string // name and version of the crawler
-	UserAgent string // that every request bears
-	Operator  string // who to ask about the crawl
-	Robots    string // how robots.txt is treated; "obey"
-	MaxSize   int64  // of a file, about; 1 GiB
+	UserAgent string // of every request
+	Operator  string // contact of the operator
+	Robots    string // robots.txt policy; "obey"
+	MaxSize   int64  // approximate size of a file; 1 GiB
 }
 
-// Writer writes the archive of one crawl. Its methods may be called from many
-// goroutines.
+// Writer writes the archive of one crawl. It is safe for concurrent use.
 type Writer struct {
-	cfg     Config
-	host    string
-	presses chan *press // bounds how many exchanges are pressed at once, and their memory
+	cfg      Config
+	host     string
+	builders chan *recordBuilder // limits how many exchanges are processed at once, and their memory
 
 	mu     sync.Mutex
-	file   *os.File // the part; nil while there is none
-	name   string   // it will have
+	file   *os.File // the part file; nil if there is none
+	name   string   // its final name
 	buffer *bufio.Writer
-	size   int64 // of the part with what is in the buffer
-	dirty  bool  // something is not yet durable
+	size   int64 // of the part file, including the buffer
+	dirty  bool  // something is not synced yet
 	lines  []string
-	index  int // bytes of the lines
+	index  int // size of the lines in bytes
 	serial int // of the next file
 	seen   *seen
 	broken error
@@ -62,8 +61,8 @@ var (
 	_ output.Finisher       = (*Writer)(nil)
 )
 
-// Create begins an archive anew. What an earlier crawl archived in the folder
-// stays there; a part that it left becomes a file.
+// Create starts a new archive. Files of an earlier crawl in the folder stay there; a part
+// file is published.
 func Create(cfg Config) (*Writer, error) {
 	w, err := Resume(cfg)
 	if err != nil {
@@ -76,21 +75,21 @@ func Create(cfg Config) (*Writer, error) {
 	return w, nil
 }
 
-// Resume continues what an earlier writer of the same crawl left behind. It reads
-// the part once, and cuts it after the last exchange that is whole.
+// Resume continues the archive of an earlier writer of the same crawl. It reads the part file
+// once, and truncates it after the last complete exchange.
 func Resume(cfg Config) (*Writer, error) {
 	cfg.MaxSize = cmp.Or(cfg.MaxSize, fileSize)
 	cfg.Robots = cmp.Or(cfg.Robots, "obey")
 	host, err := os.Hostname()
 	if err != nil {
-		host = "localhost" // the name is for people
+		host = "localhost" // the name is only for people
 	}
 	w := &Writer{
-		cfg: cfg, host: plainName(host), presses: make(chan *press, runtime.GOMAXPROCS(0)),
+		cfg: cfg, host: plainName(host), builders: make(chan *recordBuilder, runtime.GOMAXPROCS(0)),
 		buffer: bufio.NewWriterSize(nil, bufferSize), seen: newSeen(),
 	}
-	for range cap(w.presses) {
-		w.presses <- newPress()
+	for range cap(w.builders) {
+		w.builders <- newRecordBuilder()
 	}
 	if err := w.reopen(); err != nil {
 		return nil, fmt.Errorf("resume archive in %s: %w", cfg.Dir, err)
@@ -100,17 +99,17 @@ func Resume(cfg Config) (*Writer, error) {
 
 // Exchange archives one exchange.
 func (w *Writer) Exchange(ctx context.Context, x *output.Exchange) error {
-	var p *press
+	var p *recordBuilder
 	select {
-	case p = <-w.presses:
+	case p = <-w.builders:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	defer func() {
 		p.reset()
-		w.presses <- p
+		w.builders <- p
 	}()
-	made, err := w.press(p, x)
+	made, err := w.buildRecords(p, x)
 	if err != nil {
 		return fmt.Errorf("archive %s: %w", x.Item.URL, err)
 	}
@@ -125,8 +124,8 @@ func (w *Writer) Exchange(ctx context.Context, x *output.Exchange) error {
 	return nil
 }
 
-// add appends the records of an exchange to a file that has room. w.mu is held.
-func (w *Writer) add(records []byte, made *pressed) error {
+// add appends the records of an exchange to a file with room. w.mu is held.
+func (w *Writer) add(records []byte, made *builtRecords) error {
 	if w.file != nil && (w.size >= w.cfg.MaxSize || w.index >= maxIndex) {
 		if err := w.publish(); err != nil {
 			return err
@@ -144,8 +143,8 @@ func (w *Writer) add(records []byte, made *pressed) error {
 	return w.note(made)
 }
 
-// note takes a capture into the index and remembers its payload. w.mu is held.
-func (w *Writer) note(made *pressed) error {
+// note adds a capture to the index and remembers its payload. w.mu is held.
+func (w *Writer) note(made *builtRecords) error {
 	l, err := made.capture.line(w.name)
 	if err != nil {
 		return err
@@ -158,7 +157,7 @@ func (w *Writer) note(made *pressed) error {
 	return nil
 }
 
-// write appends to the part. w.mu is held.
+// write appends to the part file. w.mu is held.
 func (w *Writer) write(p []byte) error {
 	w.dirty = true
 	w.size += int64(len(p))
@@ -166,20 +165,20 @@ func (w *Writer) write(p []byte) error {
 	return err
 }
 
-// fail breaks the writer: nobody knows how much was written. w.mu is held.
+// fail breaks the writer: it is unknown how much was written. w.mu is held.
 func (w *Writer) fail(err error) error {
 	w.broken = fmt.Errorf("write archive: %w", err)
 	return w.broken
 }
 
-// Write does nothing: what a visit says is archived with its exchange.
+// Write does nothing: the facts of a visit are archived with its exchange.
 func (w *Writer) Write(context.Context, *visit.Visit) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.broken
 }
 
-// Flush gives what was archived so far to the operating system.
+// Flush passes everything archived so far to the operating system.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -192,7 +191,7 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Sync makes durable what was archived so far. Others go on meanwhile.
+// Sync makes everything archived so far durable. Other calls continue meanwhile.
 func (w *Writer) Sync() error {
 	if err := w.Flush(); err != nil {
 		return err
@@ -207,7 +206,7 @@ func (w *Writer) Sync() error {
 	if file == nil {
 		return nil
 	}
-	// One that was closed meanwhile has been published, and is durable.
+	// A file closed in the meantime was published, and is durable.
 	if err := file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -216,8 +215,7 @@ func (w *Writer) Sync() error {
 	return nil
 }
 
-// Finish gives the last file its name. The ledger has nothing to add: it does
-// not have the bytes.
+// Finish publishes the last file. The ledger is not used: it does not contain the bytes.
 func (w *Writer) Finish(context.Context, output.Ledger) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -231,7 +229,7 @@ func (w *Writer) Finish(context.Context, output.Ledger) error {
 	return nil
 }
 
-// Close ends the use of the writer. Unless it was finished, the part stays.
+// Close closes the writer. Unless it was finished, the part file stays.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -260,15 +258,15 @@ func (w *Writer) begin() error {
 	w.serial++
 	w.file, w.name, w.size = f, name, 0
 	w.buffer.Reset(f)
-	p := newPress()
+	p := newRecordBuilder()
 	if err := p.info(&w.cfg, w.host, name, now); err != nil {
 		return err
 	}
 	return w.write(p.out.Bytes())
 }
 
-// publish makes the part durable and gives it its name, the index first: a file
-// that has its name has an index. w.mu is held.
+// publish makes the part file durable and renames it to its final name, the index first:
+// every published file has an index. w.mu is held.
 func (w *Writer) publish() error {
 	if w.file == nil {
 		return nil
@@ -304,7 +302,7 @@ func fileName(at time.Time, serial int, host string) string {
 	return fmt.Sprintf("%s-%s-%05d-%s%s", prefix, at.UTC().Format("20060102150405"), serial, host, suffix)
 }
 
-// serialOf reads the serial number from the name of one of our files.
+// serialOf parses the serial number from the name of one of our files.
 func serialOf(name string) (serial int, ok bool) {
 	parts := strings.SplitN(name, "-", 4)
 	if len(parts) < 4 || parts[0] != prefix || len(parts[1]) != 14 || !strings.HasSuffix(name, suffix) {
@@ -314,7 +312,7 @@ func serialOf(name string) (serial int, ok bool) {
 	return serial, err == nil && serial >= 0
 }
 
-// plainName keeps of a host's name what can stand in the name of a file.
+// plainName keeps the characters of a host name that are valid in a file name.
 func plainName(host string) string {
 	host = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' {

@@ -23,7 +23,7 @@ import (
 	"headway/visit"
 )
 
-// exchange is an exchange for a URL that brought a body.
+// exchange is an exchange for a URL with a response body.
 func exchange(t testing.TB, raw, body string) *output.Exchange {
 	t.Helper()
 	return &output.Exchange{
@@ -56,8 +56,8 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// files lists a folder's finished WARC files and reads them strictly; each index
-// must name exactly the captures of its file, in order.
+// files lists the finished WARC files of a folder and reads them strictly; each index must
+// list exactly the captures of its file, in order.
 func files(t testing.TB, dir string) (names []string, records []strictRecord) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
@@ -71,7 +71,7 @@ func files(t testing.TB, dir string) (names []string, records []strictRecord) {
 	return names, records
 }
 
-// checkIndex holds the index of a file against its records.
+// checkIndex compares the index of a file with its records.
 func checkIndex(t testing.TB, name string, list []strictRecord) {
 	t.Helper()
 	text, err := os.ReadFile(strings.TrimSuffix(name, ".warc.gz") + ".cdxj")
@@ -109,7 +109,7 @@ func checkIndex(t testing.TB, name string, list []strictRecord) {
 	}
 }
 
-// readGowarc reads a file with all of gowarc's checks on, which must see the same
+// readGowarc reads a file with all of gowarc's checks enabled, which must find the same
 // records.
 func readGowarc(t testing.TB, name string, want []strictRecord) {
 	t.Helper()
@@ -187,7 +187,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestKinds is what becomes of an exchange.
+// TestKinds checks which records an exchange becomes.
 func TestKinds(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Config{Dir: dir}, Create)
@@ -216,7 +216,7 @@ func TestKinds(t *testing.T) {
 	put("https://[2001:db8::1]:8443/9", "secret", func(x *output.Exchange) {
 		x.Remote, x.Hidden = netip.MustParseAddr("2001:db8::1%eth0"), []string{"Authorization", "X-Token"}
 	})
-	large := make([]byte, 200_000) // several blocks of deflate
+	large := make([]byte, 200_000) // several deflate blocks
 	for i := range large {
 		large[i] = byte(i * i >> 7)
 	}
@@ -264,8 +264,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestRolls ends files at their size, between exchanges.
-func TestRolls(t *testing.T) {
+// TestFileRotation ends files at their size, between exchanges.
+func TestFileRotation(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Config{Dir: dir, MaxSize: 20 << 10}, Create)
 	for i := range 200 {
@@ -319,8 +319,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestTorn cuts the part at any byte: exchanges that were whole stay, the others
-// are gone, and the file goes on.
+// TestTorn truncates the part file at any byte: complete exchanges stay, the others are gone,
+// and the file is continued.
 func TestTorn(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Config{Dir: dir}, Create)
@@ -347,7 +347,7 @@ func TestTorn(t *testing.T) {
 			check(t, w.Finish(t.Context(), nil))
 			keep := 0
 			for _, end := range ends {
-				if int(end) <= len(left) && bytes.Equal(left[:end], text[:end]) { // a zero may be what was there
+				if int(end) <= len(left) && bytes.Equal(left[:end], text[:end]) { // a zero may be an original byte
 					keep++
 				}
 			}
@@ -362,7 +362,7 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// TestResumed goes on in the same file, and after a finished one in the next.
+// TestResumed continues in the same file, and after a finished one in the next.
 func TestResumed(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 6 {
@@ -383,8 +383,8 @@ func TestResumed(t *testing.T) {
 	}
 }
 
-// TestAnew keeps what an earlier crawl archived.
-func TestAnew(t *testing.T) {
+// TestCreateKeepsEarlierFiles keeps the files of an earlier crawl.
+func TestCreateKeepsEarlierFiles(t *testing.T) {
 	dir := t.TempDir()
 	check(t, os.WriteFile(filepath.Join(dir, "other.warc.gz.part"), []byte("not ours"), 0o600))
 	w := open(t, Config{Dir: dir}, Create)
@@ -419,21 +419,21 @@ func TestClosed(t *testing.T) {
 		t.Error("a closed writer takes more")
 	}
 	if _, err := Resume(Config{Dir: filepath.Join(t.TempDir(), "missing")}); err == nil {
-		t.Error("there is no such folder")
+		t.Error("a missing folder was accepted")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w = open(t, Config{Dir: t.TempDir()}, Create)
-	for range cap(w.presses) {
-		<-w.presses
+	for range cap(w.builders) {
+		<-w.builders
 	}
 	if err := w.Exchange(ctx, x); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the cause", err)
 	}
 }
 
-// TestBroken is a writer whose disk fails: it takes nothing more, and what was
-// written before is found again.
+// TestBroken is a writer whose disk fails: it accepts nothing more, and what was written
+// before is recovered.
 func TestBroken(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Config{Dir: dir}, Create)

@@ -19,11 +19,11 @@ import (
 	"headway/output"
 )
 
-// warcioDir is where `npm ci` puts the reader that the players of archives use.
+// warcioDir is where `npm ci` installs the reader used by archive players.
 const warcioDir = "../../tools/warcio"
 
-// warcioScript reads a file and prints what each record is to a player of
-// archives: its type, URL, status and payload, as it was before its codings.
+// warcioScript reads a file and prints each record as an archive player sees it: its type,
+// URL, status and decoded payload.
 const warcioScript = `
 import { createReadStream } from "node:fs";
 import { WARCParser } from "warcio";
@@ -32,12 +32,12 @@ for await (const r of new WARCParser(createReadStream(process.argv[2]))) {
   console.log(r.warcType, r.warcTargetURI ?? "", r.httpHeaders?.statusCode || 0, r.warcType === "response" ? payload : "");
 }`
 
-// TestWarcio has another reader read an archive and index it: it must see the
-// payloads and write the very same index.
+// TestWarcio reads and indexes an archive with another reader: it must find the same payloads
+// and write the same index.
 func TestWarcio(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("there is no node")
+		t.Skip("node is not installed")
 	}
 	cli := filepath.Join(warcioDir, "node_modules", "warcio", "dist", "cli.js")
 	if _, err := os.Stat(cli); err != nil {
@@ -90,7 +90,7 @@ func TestWarcio(t *testing.T) {
 		t.Errorf("indexes differ (-warcio +ours):\n%s", diff)
 	}
 
-	script := filepath.Join(warcioDir, "node_modules", "read.mjs") // modules are found from where a script lies
+	script := filepath.Join(warcioDir, "node_modules", "read.mjs") // modules are resolved relative to the script
 	check(t, os.WriteFile(script, []byte(warcioScript), 0o600))
 	t.Cleanup(func() { os.Remove(script) })
 	var want []string
@@ -113,7 +113,7 @@ func TestWarcio(t *testing.T) {
 	}
 }
 
-// indexed reads index lines, whose JSON may be spelled differently.
+// indexed parses index lines, whose JSON may be spelled differently.
 func indexed(t *testing.T, text string) []map[string]string {
 	t.Helper()
 	var list []map[string]string

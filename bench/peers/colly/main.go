@@ -1,8 +1,7 @@
-// Command colly crawls the lab with gocolly, set up as well as its interface
-// allows: robots.txt obeyed and nofollow links left alone; without a delay its
-// queue with a fixed number of consumers, since asynchronous collectors parse
-// without bound; with a delay one rule per host, since a rule for all hosts
-// would make them share one interval.
+// Command colly crawls the lab with gocolly, configured as well as its API allows:
+// robots.txt honoured and nofollow links ignored; without a delay its queue with a fixed
+// number of consumers, since asynchronous collectors parse without limit; with a delay
+// one rule per host, since one rule for all hosts would make them share an interval.
 package main
 
 import (
@@ -85,10 +84,10 @@ func follow(c *colly.Collector, found func(e *colly.HTMLElement, u string)) {
 
 func crawlAsync(c *colly.Collector, seeds []string) error {
 	follow(c, func(e *colly.HTMLElement, u string) {
-		_ = e.Request.Visit(u) // an error says that it is known, forbidden or elsewhere
+		_ = e.Request.Visit(u) // the error means: known, forbidden or elsewhere
 	})
 	for _, s := range seeds {
-		var known *colly.AlreadyVisitedError // a page of another host may have named it
+		var known *colly.AlreadyVisitedError // a page of another host may have linked to it
 		if err := c.Visit(s); err != nil && !errors.As(err, &known) {
 			return err
 		}

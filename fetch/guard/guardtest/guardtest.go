@@ -1,5 +1,5 @@
-// Package guardtest gives tests a name server that says what they want, and a
-// trap that nobody may step into. Both live on the loopback.
+// Package guardtest provides a scripted name server, and a listener that fails the
+// test when anything connects. Both listen on loopback.
 package guardtest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Reply is what the name server says about a name.
+// Reply is the scripted answer for a name.
 type Reply struct {
 	Addrs  []string // A and AAAA records
 	Texts  []string // TXT records
@@ -22,10 +22,10 @@ type Reply struct {
 	TTL    uint32   // of all records
 	Code   int      // such as dns.RcodeNameError
 	SOA    uint32   // lifetime of a negative answer; 0 means no SOA record
-	Silent bool     // no answer at all
+	Silent bool     // no response at all
 	Cut    bool     // over UDP only a truncated answer, over TCP the whole one
-	Skip6  bool     // no answer to AAAA questions
-	Forged bool     // preceded by an answer with the wrong ID
+	Skip6  bool     // no response to AAAA questions
+	Forged bool     // preceded by a response with the wrong ID
 }
 
 // Names is a scripted name server.
@@ -37,14 +37,14 @@ type Names struct {
 	asked   map[asked]int
 }
 
-// asked counts questions.
+// asked is the key for counting questions.
 type asked struct {
 	name string
 	kind uint16
 }
 
-// Serve starts a name server that ends with the test. Names without a script
-// do not exist.
+// Serve starts a name server that stops at the end of the test. Names without a
+// script do not exist.
 func Serve(t testing.TB) *Names {
 	t.Helper()
 	pc, ln := listen(t)
@@ -67,8 +67,8 @@ func Serve(t testing.TB) *Names {
 	return n
 }
 
-// listen opens one port for UDP and TCP. The system chooses one that is free for
-// UDP; something else may have it for TCP, so it is asked again.
+// listen opens one port for UDP and TCP. The system picks a free UDP port; if it is
+// taken for TCP, another one is tried.
 func listen(t testing.TB) (net.PacketConn, net.Listener) {
 	t.Helper()
 	const tries = 20
@@ -89,8 +89,8 @@ func listen(t testing.TB) (net.PacketConn, net.Listener) {
 	}
 }
 
-// Set scripts a name: the first lookup gets the first reply and so on; the
-// last reply stays.
+// Set scripts a name: the first lookup gets the first reply, and so on; the last reply
+// is repeated.
 func (n *Names) Set(name string, replies ...Reply) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -100,7 +100,7 @@ func (n *Names) Set(name string, replies ...Reply) {
 	delete(n.asked, asked{name, dns.TypeAAAA})
 }
 
-// Asked returns how many A questions came for a name.
+// Asked returns the number of A questions for a name.
 func (n *Names) Asked(name string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -123,7 +123,7 @@ func (n *Names) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	m.Rcode = reply.Code
 	if reply.Cut && udp {
 		m.Truncated = true
-		_ = w.WriteMsg(m) // a client that left is its own business, here and below
+		_ = w.WriteMsg(m) // a client that went away is not our problem, here and below
 		return
 	}
 	owner := q.Question[0].Name
@@ -162,8 +162,8 @@ func (n *Names) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	_ = w.WriteMsg(m)
 }
 
-// next finds the reply to a question. A truncated one over UDP does not count:
-// the same question comes again.
+// next returns the reply to a question. A truncated reply over UDP is not consumed:
+// the client repeats the question over TCP.
 func (n *Names) next(name string, kind uint16, udp bool) Reply {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -179,7 +179,7 @@ func (n *Names) next(name string, kind uint16, udp bool) Reply {
 	return r
 }
 
-// Trap is a listener that remembers who connected.
+// Trap is a listener that records connections.
 type Trap struct {
 	Addr netip.AddrPort
 
@@ -188,8 +188,8 @@ type Trap struct {
 	from []string
 }
 
-// SetTrap listens on ip with any port until the test ends, which fails if
-// somebody came.
+// SetTrap listens on ip and any port until the test ends, and fails the test if
+// anything connected.
 func SetTrap(t testing.TB, ip string) *Trap {
 	t.Helper()
 	var lc net.ListenConfig
@@ -216,7 +216,7 @@ func SetTrap(t testing.TB, ip string) *Trap {
 	}()
 	t.Cleanup(func() {
 		if n := trap.Hits(t); n > 0 {
-			t.Errorf("%d connections to %s, where nobody may go", n, trap.Addr)
+			t.Errorf("%d connections to %s, which must not be contacted", n, trap.Addr)
 		}
 		ln.Close()
 		<-done
@@ -224,12 +224,12 @@ func SetTrap(t testing.TB, ip string) *Trap {
 	return trap
 }
 
-// Hits returns how many connections came so far. The listener hands them out
-// in order, so when it hands out our own, all earlier ones have been counted.
+// Hits returns how many connections arrived. It connects itself: the listener accepts
+// in order, so once that connection is accepted, all earlier ones are counted.
 func (p *Trap) Hits(t testing.TB) int {
 	t.Helper()
 	var dialer net.Dialer
-	// Not the test's context: it has ended when this is asked for the last time.
+	// Not the test's context: it has ended at the last call.
 	c, err := dialer.DialContext(context.Background(), "tcp", p.Addr.String())
 	if err != nil {
 		t.Fatal(err)

@@ -7,14 +7,14 @@ import (
 
 const (
 	maxMatch = 258
-	// spare is the room that lets a match be written eight bytes at a time, and
-	// two literals before it, without looking.
+	// spare is the output room that lets the fast loop write two literals and a match,
+	// eight bytes at a time, without bounds checks.
 	spare = maxMatch + 8 + 2
 )
 
-// codes unfolds the symbols of a block until its end or until dst is full.
+// codes decodes the symbols of a block until its end or until dst is full.
 func (r *Reader) codes(dst []byte) ([]byte, error) {
-	// How far back a match may go: not into the member before this one.
+	// A match must not reach back into the previous member.
 	low := max(0, len(dst)-int(min(r.produced, Window)))
 	out, o := dst[:cap(dst)], len(dst)
 	if r.pending > 0 {
@@ -27,7 +27,7 @@ func (r *Reader) codes(dst []byte) ([]byte, error) {
 	return out[:o], err
 }
 
-// match writes what fits of the pending match.
+// match writes as much of the pending match as fits.
 func (r *Reader) match(out []byte, o int) int {
 	n := min(r.pending, len(out)-o)
 	for i := range n {
@@ -37,14 +37,14 @@ func (r *Reader) match(out []byte, o int) int {
 	return o + n
 }
 
-// fast unfolds while there are bytes to spare on both sides.
+// fast decodes while there are spare bytes in input and output.
 func (r *Reader) fast(out []byte, o, low int) (int, error) {
 	src, pos, bits, nbits := r.src, r.pos, r.bits, r.nbits
 	lit, offset := &r.lit, &r.offset
 	lastIn, lastOut := len(src)-16, len(out)-spare // two refills in a round
 	var err error
 	for pos <= lastIn && o <= lastOut {
-		// At least 56 bits. Those above nbits are set already, to the same.
+		// At least 56 bits. Those above nbits are already set to the same value.
 		bits |= binary.LittleEndian.Uint64(src[pos:]) << (nbits & 63)
 		pos += int((63 - nbits) >> 3)
 		nbits |= 56
@@ -141,7 +141,7 @@ func (r *Reader) fast(out []byte, o, low int) (int, error) {
 	return o, err
 }
 
-// careful unfolds to the last bit of the input and the last byte of the room.
+// careful decodes to the last bit of the input and the last byte of the output.
 func (r *Reader) careful(out []byte, o, low int) (int, error) {
 	for o < len(out) {
 		r.fill()
@@ -179,7 +179,7 @@ func (r *Reader) careful(out []byte, o, low int) (int, error) {
 	return o, nil
 }
 
-// fill takes in whole bytes as long as they fit.
+// fill reads whole bytes while they fit.
 func (r *Reader) fill() {
 	for r.nbits <= 56 && r.pos < len(r.src) {
 		r.bits |= uint64(r.src[r.pos]) << r.nbits
@@ -188,8 +188,7 @@ func (r *Reader) fill() {
 	}
 }
 
-// symbol takes the bits of an entry and returns the length or distance it
-// stands for.
+// symbol consumes the bits of an entry and returns its length or distance.
 func (r *Reader) symbol(e entry) (int, error) {
 	n := uint(e & 63)
 	if e&literal == 0 && e&special != 0 && e&blockUp == 0 {

@@ -1,16 +1,14 @@
-// Package inflate undoes gzip for bodies that lie in memory as a whole.
+// Package inflate decompresses gzip bodies that are completely in memory.
 //
-// Decoders that read from a stream pay for it with every byte: they ask a
-// reader, and they keep a window beside what they hand out. A body that has
-// come whole needs neither. The output is its own window, the input is read
-// eight bytes at a time, and two tables turn bits into symbols. That makes
-// unfolding a page, the largest part of fetching it, two to three times as fast.
+// A streaming decoder calls a reader and keeps a window next to its output. A body in
+// memory needs neither: the output is the window, the input is read eight bytes at a
+// time, and two tables map bits to symbols. That makes decompressing a page, the
+// largest part of fetching it, two to three times as fast.
 //
-// Promises: [Reader.Next] writes into the capacity it is given and nowhere
-// else; any input ends in output or an error, never in a panic; checksums and
-// lengths are verified; what follows the last gzip member and is none is left
-// alone, as browsers do. It agrees with compress/gzip on everything else, which
-// a fuzz test holds it to.
+// Guarantees: [Reader.Next] writes only into the capacity it is given; any input ends
+// in output or an error, never in a panic; checksums and lengths are verified; trailing
+// data that is not a gzip member is ignored, as browsers do. A fuzz test checks that
+// it agrees with compress/gzip on everything else.
 package inflate
 
 import (
@@ -20,32 +18,32 @@ import (
 	"io"
 )
 
-// Window is how many of the last bytes of the output must stand in front of the
-// room when a body is continued in another buffer.
+// Window is how many of the last output bytes must precede the free room when a body
+// is continued in another buffer.
 const Window = 32 << 10
 
 // MaxMembers bounds the gzip members of one body.
 const MaxMembers = 1024
 
-// The errors of a body that is not what it says.
+// The errors of an invalid body.
 var (
 	ErrCorrupt  = errors.New("corrupt gzip body")
 	ErrChecksum = errors.New("gzip checksum differs")
 	ErrMembers  = errors.New("too many gzip members")
 )
 
-// Reader unfolds one gzip body. The zero Reader is ready for Reset and may be
+// Reader decompresses one gzip body. The zero Reader is ready for Reset and may be
 // used for any number of bodies, one after the other.
 type Reader struct {
 	src []byte
 	pos int
-	// bits holds the next nbits bits of the input in its low end; above them it
-	// may hold more of the input that does not count yet.
+	// bits holds the next nbits bits of the input in its low end; the bits above may
+	// already hold more input, which does not count yet.
 	bits  uint64
 	nbits uint
 
 	state   state
-	final   bool // the block under way is the last of its member
+	final   bool // the current block is the last of its member
 	stored  int  // bytes left of a stored block
 	pending int  // bytes left of a match that did not fit
 	dist    int  // of that match
@@ -56,11 +54,11 @@ type Reader struct {
 
 	lit     [litSize]entry
 	offset  [distSize]entry
-	fixed   bool // the tables are those of the fixed code
+	fixed   bool // the tables are the fixed ones
 	lengths [maxSymbols]uint8
 }
 
-// state is where in the body the reader is.
+// state is the position in the gzip structure.
 type state uint8
 
 const (
@@ -72,17 +70,16 @@ const (
 	atEnd
 )
 
-// Reset begins a new body.
+// Reset starts a new body.
 func (r *Reader) Reset(src []byte) {
 	r.src, r.pos, r.bits, r.nbits = src, 0, 0, 0
 	r.state, r.final, r.members, r.pending = atMember, false, 0, 0
 }
 
-// Next appends to dst what comes next, within its capacity. The error is nil
-// when dst is full, io.EOF when the body has ended, io.ErrUnexpectedEOF when it
-// breaks off, or says what is wrong with it. To go on, call Next again with a
-// slice that ends with the last [Window] bytes of the output so far, or all of
-// it if it is shorter.
+// Next appends output to dst within its capacity. The error is nil when dst is full,
+// io.EOF at the end of the body, io.ErrUnexpectedEOF when it is truncated, or
+// describes what is invalid. To continue, call Next with a slice that ends with the
+// last [Window] bytes of the output so far, or all of it if it is shorter.
 func (r *Reader) Next(dst []byte) ([]byte, error) {
 	for {
 		start := len(dst)
@@ -164,8 +161,8 @@ func (r *Reader) member() error {
 	return nil
 }
 
-// trailer checks a member against its checksum and length, and looks for
-// another member behind it.
+// trailer checks the checksum and length of a member, and looks for another member
+// after it.
 func (r *Reader) trailer() error {
 	r.unread()
 	p := r.src[r.pos:]
@@ -186,14 +183,13 @@ func (r *Reader) trailer() error {
 	return nil
 }
 
-// unread gives the whole bytes that were taken in advance back, and drops the
-// bits up to the next byte.
+// unread puts prefetched whole bytes back, and drops the bits up to the next byte.
 func (r *Reader) unread() {
 	r.pos -= int(r.nbits / 8)
 	r.bits, r.nbits = 0, 0
 }
 
-// need makes sure of n bits, at most 32.
+// need ensures that n bits are available, at most 32.
 func (r *Reader) need(n uint) error {
 	for r.nbits < n {
 		if r.pos >= len(r.src) {
@@ -206,7 +202,7 @@ func (r *Reader) need(n uint) error {
 	return nil
 }
 
-// take returns n bits that need has made sure of.
+// take returns n bits that need has made available.
 func (r *Reader) take(n uint) uint64 {
 	v := r.bits & (1<<n - 1)
 	r.bits >>= n
@@ -257,7 +253,7 @@ func (r *Reader) beginStored() error {
 	return nil
 }
 
-// copyStored copies what is left of a stored block.
+// copyStored copies the rest of a stored block.
 func (r *Reader) copyStored(dst []byte) ([]byte, error) {
 	n := min(r.stored, cap(dst)-len(dst), len(r.src)-r.pos)
 	dst = append(dst, r.src[r.pos:r.pos+n]...)

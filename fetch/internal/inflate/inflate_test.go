@@ -15,8 +15,8 @@ import (
 	kgzip "github.com/klauspost/compress/gzip"
 )
 
-// fold compresses with the standard library.
-func fold(t testing.TB, data []byte, level int) []byte {
+// compress compresses with the standard library.
+func compress(t testing.TB, data []byte, level int) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, level)
@@ -32,8 +32,8 @@ func fold(t testing.TB, data []byte, level int) []byte {
 	return b.Bytes()
 }
 
-// unfold reads a body through rooms of the given size, sliding the window.
-func unfold(r *Reader, src []byte, room int) ([]byte, error) {
+// decompress decompresses a body through buffers of the given size, sliding the window.
+func decompress(r *Reader, src []byte, room int) ([]byte, error) {
 	var all []byte
 	buf := make([]byte, 0, Window+room)
 	r.Reset(src)
@@ -57,14 +57,14 @@ func unfold(r *Reader, src []byte, room int) ([]byte, error) {
 	}
 }
 
-// texts are inputs of every kind.
+// texts returns inputs of every kind.
 func texts() map[string][]byte {
 	rng := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 60_000)
 	for i := range noise {
 		noise[i] = byte(rng.Uint32())
 	}
-	skewed := make([]byte, 60_000) // long codes: rare symbols beside frequent ones
+	skewed := make([]byte, 60_000) // long codes: rare symbols next to frequent ones
 	for i := range skewed {
 		v := 0
 		for v < 255 && rng.IntN(2) == 0 {
@@ -76,8 +76,8 @@ func texts() map[string][]byte {
 	for page.Len() < 60_000 {
 		fmt.Fprintf(&page, "<p id=\"b%d\" class=\"para\">%x <em>text</em> &amp; %d.</p>\n", page.Len(), rng.Uint32(), rng.IntN(100))
 	}
-	// Long codes for literals in front of long matches from far away: the most
-	// bits a round of the fast loop can need.
+	// Long literal codes before long matches from far away: the most bits an
+	// iteration of the fast loop can need.
 	var woven []byte
 	for len(woven) < 60_000 {
 		for range 1 + rng.IntN(30) {
@@ -99,12 +99,12 @@ func TestAgreesWithTheStandardLibrary(t *testing.T) {
 	var r Reader
 	for name, text := range texts() {
 		for _, level := range []int{flate.NoCompression, flate.BestSpeed, flate.DefaultCompression, flate.HuffmanOnly} {
-			folded := fold(t, text, level)
+			compressed := compress(t, text, level)
 			for _, room := range []int{1 << 21, 20_000, 300, 1} {
 				if len(text)/room > 1000 {
-					continue // as slow as it is thorough
+					continue // too slow
 				}
-				got, err := unfold(&r, folded, room)
+				got, err := decompress(&r, compressed, room)
 				if err != nil || !bytes.Equal(got, text) {
 					t.Errorf("%s, level %d, room %d: %d of %d bytes, %v", name, level, room, len(got), len(text), err)
 				}
@@ -115,10 +115,10 @@ func TestAgreesWithTheStandardLibrary(t *testing.T) {
 
 func TestMembers(t *testing.T) {
 	var r Reader
-	one := fold(t, []byte("hello, "), 6)
-	two := fold(t, []byte("world"), 6)
+	one := compress(t, []byte("hello, "), 6)
+	two := compress(t, []byte("world"), 6)
 	both := append(append([]byte{}, one...), two...)
-	// The second member must not see the first: std has an empty window there.
+	// The second member must not see the first: std starts with an empty window.
 	tests := []struct {
 		name string
 		src  []byte
@@ -129,17 +129,17 @@ func TestMembers(t *testing.T) {
 		{"garbage behind", append(both[:len(both):len(both)], "garbage"...), "hello, world", nil},
 		{"one byte behind", append(both[:len(both):len(both)], 0x1f), "hello, world", nil},
 		{"a broken member behind", append(both[:len(both):len(both)], 0x1f, 0x8b, 8), "hello, world", io.ErrUnexpectedEOF},
-		{"too many", bytes.Repeat(fold(t, nil, 6), MaxMembers+1), "", ErrMembers},
+		{"too many", bytes.Repeat(compress(t, nil, 6), MaxMembers+1), "", ErrMembers},
 		{"empty", nil, "", io.ErrUnexpectedEOF},
 		{"not gzip", []byte("hello, hello, hello"), "", ErrCorrupt},
 		{"cut in the trailer", one[:len(one)-1], "hello, ", io.ErrUnexpectedEOF},
-		{"cut in the middle", fold(t, texts()["page"], 6)[:1000], "", io.ErrUnexpectedEOF},
+		{"cut in the middle", compress(t, texts()["page"], 6)[:1000], "", io.ErrUnexpectedEOF},
 		{"checksum", flip(one, len(one)-8), "hello, ", ErrChecksum},
 		{"length", flip(one, len(one)-1), "hello, ", ErrChecksum},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := unfold(&r, tt.src, 1<<20)
+			got, err := decompress(&r, tt.src, 1<<20)
 			if !errors.Is(err, tt.err) || tt.name != "cut in the middle" && string(got) != tt.want {
 				t.Errorf("%q, %v, want %q, %v", got, err, tt.want, tt.err)
 			}
@@ -147,8 +147,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestBrokenBodies changes bits of good bodies: where the standard library
-// finds an error there is one, and what it reads we read.
+// TestBrokenBodies changes bits of good bodies: errors and output match those of the
+// standard library.
 func TestBrokenBodies(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var r Reader
@@ -156,7 +156,7 @@ func TestBrokenBodies(t *testing.T) {
 	for _, name := range []string{"page", "skewed", "noise", "woven", "short"} {
 		text := all[name][:min(len(all[name]), 10_000)]
 		for _, level := range []int{0, 1, 6, flate.HuffmanOnly} {
-			good := fold(t, text, level)
+			good := compress(t, text, level)
 			for range 50 {
 				bad := bytes.Clone(good)
 				for range 1 + rng.IntN(3) {
@@ -171,7 +171,7 @@ func TestBrokenBodies(t *testing.T) {
 				if len(want) > fuzzBound {
 					continue
 				}
-				got, err := unfold(&r, bad, 1<<18)
+				got, err := decompress(&r, bad, 1<<18)
 				if (err == nil) != (wantErr == nil) || err == nil && !bytes.Equal(got, want) {
 					t.Fatalf("%s, level %d: %d bytes and %v, want %d and %v", name, level, len(got), err, len(want), wantErr)
 				}
@@ -180,18 +180,18 @@ func TestBrokenBodies(t *testing.T) {
 	}
 }
 
-// TestHeaderChecksum reads the one part of a header that writers leave out.
+// TestHeaderChecksum tests the header checksum, which common writers omit.
 func TestHeaderChecksum(t *testing.T) {
-	plain := fold(t, []byte("hello"), 6)
+	plain := compress(t, []byte("hello"), 6)
 	head := bytes.Clone(plain[:10])
 	head[3] = 2
 	sum := crc32.ChecksumIEEE(head)
 	body := append(append(head, byte(sum), byte(sum>>8)), plain[10:]...)
 	var r Reader
-	if got, err := unfold(&r, body, 100); err != nil || string(got) != "hello" {
+	if got, err := decompress(&r, body, 100); err != nil || string(got) != "hello" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := unfold(&r, flip(body, 10), 100); !errors.Is(err, ErrCorrupt) {
+	if _, err := decompress(&r, flip(body, 10), 100); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a wrong checksum: %v", err)
 	}
 }
@@ -208,11 +208,11 @@ func TestHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r Reader
-	if got, err := unfold(&r, b.Bytes(), 100); err != nil || string(got) != "hello" {
+	if got, err := decompress(&r, b.Bytes(), 100); err != nil || string(got) != "hello" {
 		t.Errorf("%q, %v", got, err)
 	}
 	for n := range b.Len() {
-		if _, err := unfold(&r, b.Bytes()[:n], 100); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := decompress(&r, b.Bytes()[:n], 100); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("cut at %d: %v", n, err)
 		}
 	}
@@ -224,26 +224,25 @@ func flip(p []byte, at int) []byte {
 	return p
 }
 
-// FuzzGzip holds the reader to compress/gzip: the same output for the same
-// input, and an error where there is one. What follows the last member is the
-// one difference.
+// FuzzGzip compares the reader with compress/gzip: the same output for the same input,
+// and an error where there is one. Trailing data is the one difference.
 func FuzzGzip(f *testing.F) {
 	for _, text := range texts() {
 		for _, level := range []int{0, 1, 6, flate.HuffmanOnly} {
-			f.Add(fold(f, text[:min(len(text), 5000)], level), uint16(300))
+			f.Add(compress(f, text[:min(len(text), 5000)], level), uint16(300))
 		}
 	}
-	f.Add(append(fold(f, []byte("hello, "), 6), fold(f, []byte("world"), 6)...), uint16(5))
+	f.Add(append(compress(f, []byte("hello, "), 6), compress(f, []byte("world"), 6)...), uint16(5))
 	var r Reader
 	f.Fuzz(func(t *testing.T, src []byte, room uint16) {
-		// Most random changes die at the checksum: mend it, so that what is
-		// behind it is compared too.
+		// Most random changes fail at the checksum: repair it, so that what follows is
+		// compared too.
 		src = mend(src)
 		want, wantErr := std(src)
 		if len(want) > fuzzBound {
 			return // larger is only slower
 		}
-		got, err := unfold(&r, src, int(room)+64)
+		got, err := decompress(&r, src, int(room)+64)
 		if wantErr == nil {
 			if err != nil || !bytes.Equal(got, want) {
 				t.Fatalf("%d bytes, %v, want %d", len(got), err, len(want))
@@ -251,7 +250,7 @@ func FuzzGzip(f *testing.F) {
 			return
 		}
 		if err == nil {
-			// Fine only if std stumbled over what follows a whole member.
+			// Fine only if std failed on data after a complete member.
 			if !bytes.HasPrefix(want, got) && !bytes.Equal(want, got) {
 				t.Fatalf("no error after %d bytes; std has %d and %v", len(got), len(want), wantErr)
 			}
@@ -263,7 +262,7 @@ func FuzzGzip(f *testing.F) {
 	})
 }
 
-// fuzzBound is the largest output that fuzzing looks at.
+// fuzzBound is the largest output that fuzzing compares.
 const fuzzBound = 128 << 10
 
 // std reads with the standard library, up to a bound.
@@ -275,7 +274,7 @@ func std(src []byte) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(z, fuzzBound+1))
 }
 
-// stdMembers reads member by member and stops where no further one begins.
+// stdMembers reads member by member and stops where no further one starts.
 func stdMembers(src []byte) (all []byte, err error) {
 	in := bytes.NewReader(src)
 	z, err := gzip.NewReader(in)
@@ -299,8 +298,8 @@ func stdMembers(src []byte) (all []byte, err error) {
 	}
 }
 
-// mend sets the trailer of a single member to what it should be, if the
-// deflate part is whole.
+// mend sets the trailer of a single member to the right values, if the deflate part is
+// complete.
 func mend(src []byte) []byte {
 	if len(src) < 18 || src[0] != 0x1f || src[1] != 0x8b || src[3] != 0 {
 		return src
@@ -320,13 +319,13 @@ func mend(src []byte) []byte {
 
 func BenchmarkGzip(b *testing.B) {
 	text := texts()["page"][:40_000]
-	folded := fold(b, text, 6)
+	compressed := compress(b, text, 6)
 	out := make([]byte, 0, len(text)+1)
 	b.Run("inflate", func(b *testing.B) {
 		var r Reader
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
-			r.Reset(folded)
+			r.Reset(compressed)
 			if got, err := r.Next(out); !errors.Is(err, io.EOF) || len(got) != len(text) {
 				b.Fatal(err)
 			}
@@ -337,7 +336,7 @@ func BenchmarkGzip(b *testing.B) {
 		src := bytes.NewReader(nil)
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
-			src.Reset(folded)
+			src.Reset(compressed)
 			if err := z.Reset(src); err != nil {
 				b.Fatal(err)
 			}
@@ -351,7 +350,7 @@ func BenchmarkGzip(b *testing.B) {
 		src := bytes.NewReader(nil)
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
-			src.Reset(folded)
+			src.Reset(compressed)
 			if err := z.Reset(src); err != nil {
 				b.Fatal(err)
 			}

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// entry is what a table says about the next bits: a symbol and how many bits
-// it takes, its extra bits included.
+// entry is a table entry for the next bits: a symbol and the number of bits it takes,
+// including its extra bits.
 //
 //	bit  31     a literal; its byte is in bits 16 to 23
 //	bits 16-30  otherwise the base of the length or distance, or, for a link,
@@ -42,7 +42,7 @@ const (
 	maxSymbols = maxLit + maxDist
 )
 
-// litEntries and distEntries are the symbols without the bits of their codes.
+// litEntries and distEntries are the symbols without their code bits.
 var litEntries, distEntries = symbolEntries()
 
 func symbolEntries() (lit [maxLit]entry, dist [maxDist]entry) {
@@ -50,8 +50,8 @@ func symbolEntries() (lit [maxLit]entry, dist [maxDist]entry) {
 		lit[i] = literal | entry(i)<<16
 	}
 	lit[256] = special | blockUp
-	// Lengths from 3 to 257 in groups of four with growing extra bits; 258 by
-	// itself; 286 and 287 mean nothing.
+	// Lengths from 3 to 257 in groups of four with growing extra bits; 258 is
+	// special; 286 and 287 are invalid.
 	base := 3
 	for i := 257; i < 285; i++ {
 		extra := max(0, (i-261)/4)
@@ -60,7 +60,7 @@ func symbolEntries() (lit [maxLit]entry, dist [maxDist]entry) {
 	}
 	lit[285] = entry(258) << 16
 	lit[286], lit[287] = special, special
-	// Distances from 1 to 32,768 in groups of two; 30 and 31 mean nothing.
+	// Distances from 1 to 32,768 in groups of two; 30 and 31 are invalid.
 	base = 1
 	for i := range 30 {
 		extra := max(0, (i-2)/2)
@@ -71,7 +71,7 @@ func symbolEntries() (lit [maxLit]entry, dist [maxDist]entry) {
 	return lit, dist
 }
 
-// codeOrder is the order in which the lengths of the code for code lengths come.
+// codeOrder is the order of the lengths of the code length code.
 var codeOrder = [19]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
 // fixedTables are the tables of RFC 1951, 3.2.6.
@@ -117,15 +117,15 @@ func (r *Reader) dynamicTables() error {
 		}
 		lengths[codeOrder[i]] = uint8(r.take(3))
 	}
-	// The table of distances is not in use yet; a code for code lengths has at
-	// most 7 bits and needs no second table.
+	// The distance table is not in use yet; the code length code has at most 7 bits
+	// and needs no second table.
 	if !build(r.offset[:], distBits, lengths[:], codeEntries[:]) {
 		return ErrCorrupt
 	}
 	if err := r.readLengths(lits + dists); err != nil {
 		return err
 	}
-	if r.lengths[256] == 0 { // no end
+	if r.lengths[256] == 0 { // no end-of-block code
 		return ErrCorrupt
 	}
 	if !build(r.lit[:], litBits, r.lengths[:lits], litEntries[:]) ||
@@ -135,7 +135,7 @@ func (r *Reader) dynamicTables() error {
 	return nil
 }
 
-// codeEntries are the symbols of the code for code lengths.
+// codeEntries are the symbols of the code length code.
 var codeEntries = func() (e [19]entry) {
 	for i := range e {
 		e[i] = entry(i) << 16
@@ -143,10 +143,10 @@ var codeEntries = func() (e [19]entry) {
 	return e
 }()
 
-// readLengths reads n code lengths in their own code.
+// readLengths reads n code lengths, which are coded themselves.
 func (r *Reader) readLengths(n int) error {
 	for i := 0; i < n; {
-		// Enough bits for a code and its repetition, or what is left.
+		// Enough bits for a code and its repeat count, or the rest of the input.
 		if err := r.need(maxCode); err != nil && r.nbits == 0 {
 			return err
 		}
@@ -194,9 +194,9 @@ func (r *Reader) readLengths(n int) error {
 	return nil
 }
 
-// build fills a table for the codes of the given lengths. It reports false for
-// lengths that no code has. As zlib and Go have it, a code of one symbol may be
-// incomplete, and one without symbols is fine as long as none is used.
+// build fills a table for codes of the given lengths. It reports false for lengths
+// that form no valid code. As in zlib and Go, a code with one symbol may be
+// incomplete, and one without symbols is valid as long as it is not used.
 func build(table []entry, first uint, lengths []uint8, symbols []entry) bool {
 	var count, place [maxCode + 2]int
 	for _, n := range lengths {
@@ -227,13 +227,13 @@ func build(table []entry, first uint, lengths []uint8, symbols []entry) bool {
 		}
 	}
 	var (
-		code   uint32    // the next one, as RFC 1951 counts
-		length = uint(0) // of the codes so far
+		code   uint32    // the next code, as RFC 1951 counts
+		length = uint(0) // length of the current codes
 		mask   = uint32(1)<<first - 1
-		prefix = ^uint32(0) // of the second table under way
-		begin  uint32       // where it begins
-		size   uint         // its bits
-		end    = 1 << first // where the one after it goes
+		prefix = ^uint32(0) // prefix of the current second table
+		begin  uint32       // its start
+		size   uint         // its size in bits
+		end    = 1 << first // start of the next second table
 	)
 	for _, symbol := range sorted[:used] {
 		n := uint(lengths[symbol])
@@ -250,7 +250,7 @@ func build(table []entry, first uint, lengths []uint8, symbols []entry) bool {
 			continue
 		}
 		if reversed&mask != prefix {
-			// As many bits as it takes until all codes with this prefix fit.
+			// As many bits as all codes with this prefix need.
 			prefix = reversed & mask
 			size = n - first
 			for room := 1<<size - count[n]; room > 0 && first+size < maxCode; {
@@ -264,7 +264,7 @@ func build(table []entry, first uint, lengths []uint8, symbols []entry) bool {
 			}
 			table[prefix] = special | link | entry(begin)<<16 | entry(size)<<8 | entry(first)
 		}
-		count[n]-- // what is left of this length goes to later second tables
+		count[n]-- // the remaining codes of this length go to later second tables
 		for i := reversed >> first; i < 1<<size; i += 1 << (n - first) {
 			table[begin+i] = e
 		}

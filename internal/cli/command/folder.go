@@ -175,7 +175,7 @@ func AskCrawl(ctx context.Context, dir string, q ask.Question) (ask.Answer, erro
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	a, err := ask.NewMailbox(dir).Ask(ctx, q)
-	if errors.Is(err, ask.ErrNobody) {
+	if errors.Is(err, ask.ErrNoAnswer) {
 		return a, Usage(fmt.Errorf("no crawl is running in %s", dir), "this needs a running crawl: start it with headway crawl --dir "+dir+
 			" and repeat this command while it runs; earlier instructions apply from its start")
 	}

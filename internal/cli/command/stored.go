@@ -39,8 +39,8 @@ type StoredCrawl struct {
 	View    store.Reader
 	Asker   ask.Asker // answers while it runs
 	Job     store.Job
-	Asked   answer.Asked
-	First   answer.Asked // of the first run
+	Asked   answer.CrawlSpec
+	First   answer.CrawlSpec // of the first run
 	Running bool
 }
 
@@ -63,7 +63,7 @@ func OpenStored(ctx context.Context, dir string) (*StoredCrawl, error) {
 
 // load reads the settings of the first and of the last run.
 func (p *StoredCrawl) load() (err error) {
-	if p.First, err = answer.AskedOf(p.Job); err != nil {
+	if p.First, err = answer.CrawlSpecOf(p.Job); err != nil {
 		return err
 	}
 	if p.Asked, err = LastAsked(p.Dir, p.Job); err != nil {
@@ -75,22 +75,22 @@ func (p *StoredCrawl) load() (err error) {
 // Crawl is the crawl for package answer. Warnings about incomplete answers go to errs.
 func (p *StoredCrawl) Crawl(errs io.Writer) *answer.Crawl {
 	return &answer.Crawl{
-		Store: p.View, Job: p.Job, Asked: p.Asked, Fleet: p.Dir == "", Running: p.Running, Asker: p.Asker,
+		Store: p.View, Job: p.Job, Spec: p.Asked, Fleet: p.Dir == "", Running: p.Running, Asker: p.Asker,
 		Warn: func(text string) { fmt.Fprintln(errs, "headway: warning: "+text) },
 	}
 }
 
 // LastAsked is the settings of the last run in a folder; the job has those of the
 // first.
-func LastAsked(dir string, j store.Job) (answer.Asked, error) {
+func LastAsked(dir string, j store.Job) (answer.CrawlSpec, error) {
 	text, err := os.ReadFile(filepath.Join(dir, AskedFile))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !json.Valid(text) {
-		return answer.AskedOf(j)
+		return answer.CrawlSpecOf(j)
 	}
 	if err != nil {
-		return answer.Asked{}, fmt.Errorf("read saved settings: %w", err)
+		return answer.CrawlSpec{}, fmt.Errorf("read saved settings: %w", err)
 	}
-	return answer.ReadAsked(text)
+	return answer.ReadCrawlSpec(text)
 }
 
 // AskedFile has the settings of the last run of a crawl.
@@ -132,7 +132,7 @@ func CompleteSide(side *answer.Side, dir string, j store.Job) error {
 		return err
 	}
 	asked, err := LastAsked(dir, j)
-	side.Asked, side.Interrupted = &asked, !running && !j.State.Ended()
+	side.Spec, side.Interrupted = &asked, !running && !j.State.Ended()
 	return err
 }
 

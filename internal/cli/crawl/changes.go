@@ -10,7 +10,7 @@ import (
 )
 
 // changes names what was asked for differently last time.
-func changes(before, now *answer.Asked) []string {
+func changes(before, now *answer.CrawlSpec) []string {
 	var list []string
 	add := func(what string, before, after []string) {
 		if !slices.Equal(before, after) {
@@ -37,8 +37,8 @@ func changes(before, now *answer.Asked) []string {
 }
 
 // otherScope tells whether what belongs to the crawl may differ from last time.
-func otherScope(before, now *answer.Asked) bool {
-	depth := func(a *answer.Asked) (n int64) {
+func otherScope(before, now *answer.CrawlSpec) bool {
+	depth := func(a *answer.CrawlSpec) (n int64) {
 		for _, c := range a.Ceilings {
 			if c.Limit == limit.Depth {
 				n = c.Max

@@ -73,7 +73,7 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (crawlConfig, err
 			c.limits = append(c.limits, l.String())
 		}
 	}
-	asked := answer.Asked{
+	asked := answer.CrawlSpec{
 		Scope: s.Scope, ScopeHosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files, Preset: s.Preset, Sitemaps: s.Sitemaps,
 		IgnoreRobots: s.IgnoreRobots, MaxWaiting: s.Frontier.MaxWaiting,
 		UserAgent: c.Identity.UserAgent(), Contact: c.Identity.Contact, Token: cfg.Agent, Policy: cfg.Policy, Owned: s.Owned, AllowPrivate: s.AllowPrivate,

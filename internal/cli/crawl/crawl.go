@@ -269,7 +269,7 @@ func (c *crawlRun) watched(ctx context.Context, crawl *headway.Crawl) (headway.R
 
 // more are the words that going on needs beside the folder: what is not kept there.
 func (c *crawlRun) more() string {
-	var asked answer.Asked
+	var asked answer.CrawlSpec
 	keepFlags(c.flags, &asked)
 	asked.SetSeeds(c.seeds.URLs)
 	var words []string

@@ -26,7 +26,7 @@ const maxFlagBytes = 64 << 10
 
 // keepFlags keeps the flags of a call with what was asked for, so that the folder
 // alone is enough to go on. Secrets are never written down.
-func keepFlags(flags *pflag.FlagSet, asked *answer.Asked) {
+func keepFlags(flags *pflag.FlagSet, asked *answer.CrawlSpec) {
 	size := 0
 	flags.Visit(func(f *pflag.Flag) {
 		if slices.Contains(callFlags, f.Name) {
@@ -54,7 +54,7 @@ func (p *purpose) recall(flags *pflag.FlagSet, dir string) ([]string, error) {
 	if err != nil {
 		return nil, command.Failed(fmt.Errorf("read saved settings: %w", err), "give the seeds again")
 	}
-	asked, err := answer.ReadAsked(text)
+	asked, err := answer.ReadCrawlSpec(text)
 	if err != nil {
 		return nil, command.Failed(err, "give the seeds again")
 	}

@@ -19,7 +19,7 @@ import (
 
 // resume looks at what the folder holds: a crawl to go on with, one that has
 // ended, or nothing. What was asked for differently last time is named.
-func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *crawlConfig, asked *answer.Asked) (begun, ended bool, err error) {
+func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *crawlConfig, asked *answer.CrawlSpec) (begun, ended bool, err error) {
 	jobs, err := st.JobList(ctx, 0, store.MaxPage)
 	if err != nil {
 		return false, false, command.Failed(err, "")

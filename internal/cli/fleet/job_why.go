@@ -59,7 +59,7 @@ func whyJob(ctx context.Context, p *command.StoredCrawl, list store.OptOuts, tex
 	if err != nil {
 		return nil, command.Failed(err, "")
 	}
-	q := answer.WhyQuestion{Store: p.View, Job: p.Job, Asked: p.Asked}
+	q := answer.WhyQuestion{Store: p.View, Job: p.Job, Spec: p.Asked}
 	q.OptedOut = func(u weburl.URL) string { return cmp.Or(byList, byFile(u)) }
 	if p.Running {
 		q.Running = inspect.RunningURL(p.Asker, p.Job.ID)

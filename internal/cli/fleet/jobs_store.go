@@ -220,14 +220,14 @@ func (f *jobsOfStore) plan(ctx context.Context, id job.ID, errs io.Writer) (*ans
 
 // jobAsked is what a job of a fleet was asked for, with the settings of this
 // process where the job says nothing, as its workers take theirs.
-func jobAsked(cmd *cobra.Command, j store.Job) (answer.Asked, error) {
+func jobAsked(cmd *cobra.Command, j store.Job) (answer.CrawlSpec, error) {
 	spec, err := jobspec.Read(j.Spec)
 	if err != nil {
-		return answer.Asked{}, err
+		return answer.CrawlSpec{}, err
 	}
 	s, err := config.LoadJob(cmd.Flags(), os.Environ(), spec.Settings)
 	if err != nil {
-		return answer.Asked{}, err
+		return answer.CrawlSpec{}, err
 	}
 	return spec.Asked(s, &j)
 }

@@ -37,7 +37,7 @@ func askFleet(ctx context.Context, st *postgres.Store, q ask.Question, within ti
 	defer cancel()
 	a, err := ask.NewFleet(st).Ask(ctx, q)
 	switch {
-	case errors.Is(err, ask.ErrNobody):
+	case errors.Is(err, ask.ErrNoAnswer):
 		return a, command.Failed(errors.New("no worker answers"),
 			"headway admin workers lists the workers; hosts of a dead worker move to another one when its lease expires (--lease)")
 	case err != nil:

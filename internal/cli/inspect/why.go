@@ -68,7 +68,7 @@ func explainWhy(ctx context.Context, dir, text string) (*answer.Why, error) {
 	if q.OptedOut, err = command.OptOutRule(); err != nil {
 		return nil, err
 	}
-	if q.Asked, err = command.LastAsked(found, q.Job); err != nil {
+	if q.Spec, err = command.LastAsked(found, q.Job); err != nil {
 		return nil, command.Failed(err, "")
 	}
 	running, err := sqlite.Running(found)
@@ -126,7 +126,7 @@ func RunningURL(asker ask.Asker, id job.ID) func(context.Context, weburl.URL) (*
 		ctx, cancel := context.WithTimeout(ctx, whyPatience)
 		defer cancel()
 		a, err := asker.Ask(ctx, ask.Question{Kind: ask.KindURL, Job: id, URL: u.String()})
-		if errors.Is(err, ask.ErrNobody) || errors.Is(err, context.DeadlineExceeded) {
+		if errors.Is(err, ask.ErrNoAnswer) || errors.Is(err, context.DeadlineExceeded) {
 			return nil, nil //nolint:nilnil // it is just starting or ending: what is stored has to do
 		}
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// certificate makes one for the loopback that vouches for itself.
+// certificate creates a self-signed certificate for loopback.
 func certificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
 	t.Helper()
 	check := func(err error) {

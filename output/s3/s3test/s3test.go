@@ -1,10 +1,9 @@
-// Package s3test starts a real S3 server for tests: versitygw, on the loopback,
-// over a folder.
+// Package s3test starts a real S3 server for tests: versitygw, on loopback, with a folder as
+// storage.
 //
-// It promises the author of a test a server of its own that is gone when the test
-// ends, and that what the test reads of the folder is what the server would give.
-// The server is built from the module in tools/s3, which pins it; the first build
-// takes a minute or two.
+// Each test gets its own server, which stops when the test ends; the folder contains what the
+// server would return. The server is built from the module in tools/s3, which pins its
+// version; the first build takes a minute or two.
 package s3test
 
 import (
@@ -24,29 +23,29 @@ import (
 	"headway/fetch/guard"
 )
 
-// The one user there is.
+// The only user.
 const (
 	AccessKey = "headway-test"
 	SecretKey = "not-a-secret"
 )
 
-// Bucket is the bucket that is there.
+// Bucket is the existing bucket.
 const Bucket = "crawls"
 
-// Server is a server that runs.
+// Server is a running server.
 type Server struct {
-	Addr  string         // on the loopback
-	Roots *x509.CertPool // who vouches for it, nil without TLS
+	Addr  string         // on loopback
+	Roots *x509.CertPool // its CA, nil without TLS
 	root  string
 }
 
-// Start runs a server with one bucket. It is ended with the test.
+// Start starts a server with one bucket. It stops when the test ends.
 func Start(t *testing.T) *Server {
 	t.Helper()
 	return start(t, &Server{})
 }
 
-// StartTLS is the same behind TLS.
+// StartTLS is Start with TLS.
 func StartTLS(t *testing.T) *Server {
 	t.Helper()
 	cert, key, roots := certificate(t)
@@ -85,7 +84,7 @@ func start(t *testing.T, s *Server, more ...string) *Server {
 	return s
 }
 
-// await waits until the server answers.
+// await waits until the server responds.
 func (s *Server) await(t *testing.T, ended <-chan struct{}, said fmt.Stringer) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -104,12 +103,12 @@ func (s *Server) await(t *testing.T, ended <-chan struct{}, said fmt.Stringer) {
 			t.Fatalf("the S3 server ended: %s", said)
 		case <-ctx.Done():
 			t.Fatal("the S3 server does not answer")
-		case <-time.After(20 * time.Millisecond): // another process, asked until it answers
+		case <-time.After(20 * time.Millisecond): // poll another process until it responds
 		}
 	}
 }
 
-// Range opens the guard for the server.
+// Range is the guard range that allows the server.
 func (s *Server) Range(t *testing.T) guard.Range {
 	t.Helper()
 	r, err := guard.ParseRange(s.Addr)
@@ -119,7 +118,7 @@ func (s *Server) Range(t *testing.T) guard.Range {
 	return r
 }
 
-// Environ is what a program needs to use the server, as the environment has it.
+// Environ is the environment for using the server.
 func (s *Server) Environ() []string {
 	scheme := "http"
 	if s.Roots != nil {
@@ -127,13 +126,13 @@ func (s *Server) Environ() []string {
 	}
 	return []string{
 		"AWS_ENDPOINT_URL=" + scheme + "://" + s.Addr, "AWS_ACCESS_KEY_ID=" + AccessKey, "AWS_SECRET_ACCESS_KEY=" + SecretKey,
-		// Nothing of whoever runs the test.
+		// Nothing from the user who runs the test.
 		"AWS_CONFIG_FILE=" + os.DevNull, "AWS_SHARED_CREDENTIALS_FILE=" + os.DevNull,
 		"AWS_PROFILE=", "AWS_SESSION_TOKEN=", "AWS_REGION=", "AWS_DEFAULT_REGION=", "AWS_CA_BUNDLE=",
 	}
 }
 
-// Setenv gives the test the environment.
+// Setenv sets the environment of the test.
 func (s *Server) Setenv(t *testing.T) {
 	t.Helper()
 	for _, v := range s.Environ() {
@@ -147,10 +146,10 @@ func (s *Server) Setenv(t *testing.T) {
 	}
 }
 
-// uploads is where the server keeps what is half sent.
+// uploads is where the server stores incomplete uploads.
 const uploads = ".sgwtmp"
 
-// Objects are the names and sizes of what is in the bucket.
+// Objects returns the names and sizes of the objects in the bucket.
 func (s *Server) Objects(t *testing.T) map[string]int64 {
 	t.Helper()
 	objects := map[string]int64{}
@@ -179,7 +178,7 @@ func (s *Server) Objects(t *testing.T) map[string]int64 {
 	return objects
 }
 
-// Read is what an object holds.
+// Read returns the content of an object.
 func (s *Server) Read(t *testing.T, key string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.root, Bucket, filepath.FromSlash(key)))
@@ -189,7 +188,7 @@ func (s *Server) Read(t *testing.T, key string) []byte {
 	return text
 }
 
-// freeAddr is an address nobody listens at.
+// freeAddr returns an unused address.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	var c net.ListenConfig
@@ -201,8 +200,8 @@ func freeAddr(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// build makes the server once per process. It lies in the cache of builds, so
-// that other processes have it at once.
+// build builds the server once per process. It is in the build cache, so that other processes
+// get it at once.
 var build = func() func(*testing.T) string {
 	var once sync.Once
 	var bin string
@@ -217,7 +216,7 @@ var build = func() func(*testing.T) string {
 	}
 }()
 
-// buildTime is for a slow machine that has nothing built yet.
+// buildTime is for a slow machine without a build cache.
 const buildTime = 8 * time.Minute
 
 func goBuild() (string, error) {

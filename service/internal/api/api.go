@@ -42,7 +42,7 @@ type Store interface {
 	store.Schedules
 	store.OptOuts
 	store.OwnedHosts
-	ask.Office
+	ask.MessageStore
 
 	CreateJob(ctx context.Context, j store.Job) (id jobID, err error)
 	SetState(ctx context.Context, now time.Time, id jobID, from, to jobState, reason string) error

@@ -52,7 +52,7 @@ func (a *API) getJobCourtesy(ctx context.Context, in *courtesyInput) (*struct{ B
 	if err != nil {
 		return nil, err
 	}
-	q := answer.ReceiptQuestion{Host: in.Host, Since: j.CreatedAt, Own: true, Who: answer.Who{UserAgent: c.Asked.UserAgent, Contact: c.Asked.Contact, Token: c.Asked.Token}}
+	q := answer.ReceiptQuestion{Host: in.Host, Since: j.CreatedAt, Own: true, Who: answer.Who{UserAgent: c.Spec.UserAgent, Contact: c.Spec.Contact, Token: c.Spec.Token}}
 	return a.receipt(ctx, q, c)
 }
 

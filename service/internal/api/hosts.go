@@ -201,7 +201,7 @@ func (a *API) askFleet(ctx context.Context, within time.Duration, q ask.Question
 	defer cancel()
 	answered, err := ask.NewFleet(a.store).Ask(bounded, q)
 	switch {
-	case errors.Is(err, ask.ErrNobody), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, ask.ErrNoAnswer), errors.Is(err, context.DeadlineExceeded):
 		return answered, problem(http.StatusConflict, "no worker answered", "list the workers with headway admin workers; another worker takes over a dead worker's hosts when its lease expires")
 	case err != nil:
 		return answered, err

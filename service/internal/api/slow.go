@@ -42,6 +42,6 @@ func (a *API) crawlOf(j *store.Job) (*answer.Crawl, error) {
 		return nil, err
 	}
 	return &answer.Crawl{
-		Store: a.store, Job: *j, Asked: asked, Fleet: true, Running: store.Active(j.State), Asker: ask.NewFleet(a.store), MaxHosts: maxLookedHosts,
+		Store: a.store, Job: *j, Spec: asked, Fleet: true, Running: store.Active(j.State), Asker: ask.NewFleet(a.store), MaxHosts: maxLookedHosts,
 	}, nil
 }

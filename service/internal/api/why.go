@@ -43,7 +43,7 @@ func (a *API) explainURL(ctx context.Context, in *whyInput) (*struct{ Body answe
 		return nil, badURL(err)
 	}
 	q := answer.WhyQuestion{Text: in.URL, URL: u, Steps: steps, Store: a.store, Job: j, Now: time.Now().UTC()}
-	if q.Asked, err = a.askedOf(&j); err != nil {
+	if q.Spec, err = a.askedOf(&j); err != nil {
 		return nil, err
 	}
 	out, err := a.store.CoveringOptOut(ctx, u.Hostname())
@@ -63,14 +63,14 @@ func (a *API) explainURL(ctx context.Context, in *whyInput) (*struct{ Body answe
 
 // askedOf is the request of a job, with the settings of the server where it
 // says nothing.
-func (a *API) askedOf(j *store.Job) (answer.Asked, error) {
+func (a *API) askedOf(j *store.Job) (answer.CrawlSpec, error) {
 	spec, err := jobspec.Read(j.Spec)
 	if err != nil {
-		return answer.Asked{}, err
+		return answer.CrawlSpec{}, err
 	}
 	set, err := a.settings(spec.Settings)
 	if err != nil {
-		return answer.Asked{}, err
+		return answer.CrawlSpec{}, err
 	}
 	return spec.Asked(set, j)
 }
@@ -81,7 +81,7 @@ func (a *API) runningURL(id job.ID) func(context.Context, weburl.URL) (*ask.URL,
 		ctx, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
 		answered, err := ask.NewFleet(a.store).Ask(ctx, ask.Question{Kind: ask.KindURL, Job: id, URL: u.String()})
-		if errors.Is(err, ask.ErrNobody) || errors.Is(err, context.DeadlineExceeded) {
+		if errors.Is(err, ask.ErrNoAnswer) || errors.Is(err, context.DeadlineExceeded) {
 			return nil, nil //nolint:nilnil // no owner at the moment: the stored state is used
 		}
 		return answered.URL, err

@@ -80,7 +80,7 @@ func (c *Checker) ByRecord(ctx context.Context, home weburl.URL, token string) (
 	if record == "" {
 		return store.NoProof, errors.New("an IP address has no DNS record")
 	}
-	texts, err := c.dialer.Texts(ctx, record)
+	texts, err := c.dialer.LookupTXT(ctx, record)
 	switch {
 	case err != nil:
 		return store.NoProof, fmt.Errorf("cannot read TXT record %s: %w", record, err)

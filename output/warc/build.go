@@ -9,24 +9,23 @@ import (
 	"headway/output"
 )
 
-// The fields that are not of the standard.
+// Names that are not part of the standard.
 const (
-	// hiddenField names the header fields that were left out of a record.
+	// hiddenField lists the header fields that were left out of a record.
 	hiddenField = "X-Headway-Omitted"
 	revisitType = "warc/revisit" // of a revisit record in an index
 )
 
-// pressed is an exchange whose records are made.
-type pressed struct {
+// builtRecords is an exchange with its finished records.
+type builtRecords struct {
 	capture  capture
 	payload  digest
 	original original
-	fresh    bool // the payload is to be remembered
+	fresh    bool // the payload is new and will be remembered
 }
 
-// press makes the records of an exchange: what was answered, what was asked, and
-// what is known beside.
-func (w *Writer) press(p *press, x *output.Exchange) (made pressed, err error) {
+// buildRecords builds the records of an exchange: response, request and metadata.
+func (w *Writer) buildRecords(p *recordBuilder, x *output.Exchange) (made builtRecords, err error) {
 	head := message(x.Response, len(x.Body), x.Cut == "")
 	id, target := newID(), targetURI(x)
 	made.original = original{id: id, url: target, date: date(x.Timing.Sent)}
@@ -61,7 +60,7 @@ func (w *Writer) press(p *press, x *output.Exchange) (made pressed, err error) {
 		made.capture.payload = made.payload.String()
 		more.add("WARC-Payload-Digest", made.capture.payload)
 	}
-	if err := p.record(kind, id, x.Timing.Sent, typeHTTPIn, &more, block{head: head, body: body, folded: isFolded(head)}); err != nil {
+	if err := p.record(kind, id, x.Timing.Sent, typeHTTPIn, &more, block{head: head, body: body, compressed: isCompressed(head)}); err != nil {
 		return made, err
 	}
 	made.capture.length = int64(p.out.Len())
@@ -80,7 +79,7 @@ func (w *Writer) press(p *press, x *output.Exchange) (made pressed, err error) {
 	return made, p.record(typeMetadata, newID(), x.Timing.Sent, typeFields, &more, block{head: about(x).text})
 }
 
-// common adds what response and request records both say.
+// common adds the fields that response and request records share.
 func common(more *fields, x *output.Exchange) {
 	more.add("WARC-Target-URI", targetURI(x))
 	if x.Remote.IsValid() {
@@ -88,13 +87,13 @@ func common(more *fields, x *output.Exchange) {
 	}
 }
 
-// notInNames spells what the URL standard lets stand in a host and RFC 3986, the
-// grammar of a WARC-Target-URI, does not. Whoever reads a URL by the standard
-// gets the same host from both.
+// notInNames escapes characters that the URL standard allows in a host, but RFC 3986, the
+// grammar of WARC-Target-URI, does not. URL parsers of the standard read the same host from
+// both.
 var notInNames = strings.NewReplacer(`"`, "%22", "`", "%60", "{", "%7B", "}", "%7D")
 
-// targetURI is how records name the URL of an exchange. Its query stays as it was
-// asked for: there, a character and its escape are two URLs.
+// targetURI is the URL of an exchange as written in records. Its query is unchanged: there, a
+// character and its escape are different URLs.
 func targetURI(x *output.Exchange) string {
 	u := x.Item.URL
 	if host := u.Host(); strings.ContainsAny(host, "\"`{}") {
@@ -103,8 +102,7 @@ func targetURI(x *output.Exchange) string {
 	return u.String()
 }
 
-// about is the block of a metadata record. Names that others use, too, are
-// spelled as there.
+// about is the block of a metadata record. Names that other tools use are spelled as there.
 func about(x *output.Exchange) *fields {
 	var f fields
 	f.add("purpose", string(x.Purpose))
@@ -122,7 +120,7 @@ func about(x *output.Exchange) *fields {
 	return &f
 }
 
-// known returns the record that holds a payload already.
+// known returns the record that already holds a payload.
 func (w *Writer) known(d digest) (original, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,8 +128,8 @@ func (w *Writer) known(d digest) (original, bool) {
 	return o, ok
 }
 
-// info makes the record a file begins with.
-func (p *press) info(cfg *Config, host, name string, now time.Time) error {
+// info builds the first record of a file.
+func (p *recordBuilder) info(cfg *Config, host, name string, now time.Time) error {
 	var f fields
 	f.add("software", cfg.Software)
 	f.add("format", "WARC File Format 1.1")

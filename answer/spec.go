@@ -16,9 +16,9 @@ import (
 	"headway/weburl"
 )
 
-// Asked is what a crawl was asked for, as it is kept with its job: enough to ask
+// CrawlSpec is the specification of a crawl, as stored with its job. It is enough to decide
 // again what the crawl would do with a URL.
-type Asked struct {
+type CrawlSpec struct {
 	// Seeds are the first of SeedCount seeds, as many as fit.
 	Seeds     []string `json:"seeds,omitempty"`
 	SeedCount int      `json:"seed_count,omitempty"`
@@ -27,34 +27,34 @@ type Asked struct {
 	ScopeHosts []string `json:"scope_hosts,omitempty"`
 	Include    []string `json:"include,omitempty"`
 	Exclude    []string `json:"exclude,omitempty"`
-	Files      bool     `json:"files,omitempty"`  // also what has the ending of a file
-	Leaves     bool     `json:"leaves,omitempty"` // links out of scope are asked once
+	Files      bool     `json:"files,omitempty"`  // also fetch non-HTML files, judged by extension
+	Leaves     bool     `json:"leaves,omitempty"` // request out-of-scope links once, to check them
 	Preset     string   `json:"preset"`
 	Limits     []string `json:"limits,omitempty"` // for people
 
 	Ceilings     []Ceiling `json:"ceilings,omitempty"`
 	Sitemaps     string    `json:"sitemaps,omitempty"`
-	IgnoreRobots bool      `json:"ignore_robots,omitempty"` // of owned hosts
-	MaxWaiting   int64     `json:"max_waiting,omitempty"`   // beyond it new URLs are deferred
+	IgnoreRobots bool      `json:"ignore_robots,omitempty"` // for owned hosts
+	MaxWaiting   int64     `json:"max_waiting,omitempty"`   // more pending URLs than this are deferred
 
-	Purpose string `json:"purpose,omitempty"` // the command, where that is not crawl
+	Purpose string `json:"purpose,omitempty"` // the command, if it is not crawl
 
-	// Flags are those of the last call, as name=value, without those that are
-	// about one call alone; Withheld are the names of others that were not kept:
-	// secrets.
+	// Flags are those of the last command line, as name=value, without those that
+	// concern one run only; Withheld are the names of flags not stored because they
+	// are secrets.
 	Flags    []string `json:"flags,omitempty"`
 	Withheld []string `json:"withheld,omitempty"`
 
-	// Who asked, and how hosts were treated, for those who look back.
+	// Identity and treatment of hosts, for later inspection.
 	UserAgent    string            `json:"user_agent,omitempty"`
 	Contact      string            `json:"contact,omitempty"`
 	Token        string            `json:"token,omitempty"` // the name in robots.txt
-	Policy       politeness.Policy `json:"policy,omitzero"` // of owned hosts, and of others where it is fit for them
+	Policy       politeness.Policy `json:"policy,omitzero"` // for owned hosts, and for others if it is allowed for them
 	Owned        []string          `json:"owned,omitempty"`
 	AllowPrivate []string          `json:"allow_private,omitempty"`
 }
 
-// Ceiling is a limit that was in force.
+// Ceiling is a limit in force.
 type Ceiling struct {
 	Limit limit.Name  `json:"limit"`
 	Layer limit.Level `json:"layer"`
@@ -62,11 +62,11 @@ type Ceiling struct {
 	Text  string      `json:"text"`
 }
 
-// maxSeedBytes is how much of the seeds is kept.
+// maxSeedBytes limits how much of the seeds is stored.
 const maxSeedBytes = 256 << 10
 
-// SetSeeds keeps the seeds, or the first of very many.
-func (a *Asked) SetSeeds(seeds []weburl.URL) {
+// SetSeeds stores the seeds, or the first of very many.
+func (a *CrawlSpec) SetSeeds(seeds []weburl.URL) {
 	a.Seeds, a.SeedCount = nil, len(seeds)
 	size := 0
 	for _, u := range seeds {
@@ -77,8 +77,8 @@ func (a *Asked) SetSeeds(seeds []weburl.URL) {
 	}
 }
 
-// SetLimits keeps the limits in force.
-func (a *Asked) SetLimits(e limit.Effective) {
+// SetLimits stores the limits in force.
+func (a *CrawlSpec) SetLimits(e limit.Effective) {
 	a.Limits, a.Ceilings = nil, nil
 	for _, c := range e.Ceilings() {
 		a.Limits = append(a.Limits, c.String())
@@ -86,27 +86,26 @@ func (a *Asked) SetLimits(e limit.Effective) {
 	}
 }
 
-// AskedOf reads what a job was asked for.
-func AskedOf(j store.Job) (Asked, error) { return ReadAsked(j.Spec) }
+// CrawlSpecOf reads the specification of a job.
+func CrawlSpecOf(j store.Job) (CrawlSpec, error) { return ReadCrawlSpec(j.Spec) }
 
-// ReadAsked reads what was asked for. An empty text asks for nothing in
-// particular.
-func ReadAsked(text []byte) (Asked, error) {
-	var a Asked
+// ReadCrawlSpec reads a stored specification. An empty text is an empty specification.
+func ReadCrawlSpec(text []byte) (CrawlSpec, error) {
+	var a CrawlSpec
 	if len(text) == 0 {
 		return a, nil
 	}
 	if err := json.Unmarshal(text, &a); err != nil {
-		return Asked{}, fmt.Errorf("read saved settings: %w", err)
+		return CrawlSpec{}, fmt.Errorf("read saved settings: %w", err)
 	}
 	return a, nil
 }
 
-// agent is the name that robots.txt is read for.
-func (a *Asked) agent() string { return cmp.Or(a.Token, "headway") }
+// agent is the product token that robots.txt is read for.
+func (a *CrawlSpec) agent() string { return cmp.Or(a.Token, "headway") }
 
-// of returns the ceiling of a kind; one of 0 where there is none.
-func (a *Asked) of(n limit.Name) Ceiling {
+// limit returns the limit with a name; 0 if there is none.
+func (a *CrawlSpec) limit(n limit.Name) Ceiling {
 	for _, c := range a.Ceilings {
 		if c.Limit == n {
 			return c
@@ -115,23 +114,23 @@ func (a *Asked) of(n limit.Name) Ceiling {
 	return Ceiling{Limit: n}
 }
 
-// patience is how long a host was waited for.
-func (a *Asked) patience() time.Duration { return time.Duration(a.of(limit.Patience).Max) }
+// patience is how long the crawl waits for a host.
+func (a *CrawlSpec) patience() time.Duration { return time.Duration(a.limit(limit.Patience).Max) }
 
-// whole tells whether all seeds are known.
-func (a *Asked) whole() bool { return a.SeedCount > 0 && len(a.Seeds) == a.SeedCount }
+// hasAllSeeds reports whether all seeds are stored.
+func (a *CrawlSpec) hasAllSeeds() bool { return a.SeedCount > 0 && len(a.Seeds) == a.SeedCount }
 
-// Check reports a scope that cannot be, such as a pattern that is none.
-func (a *Asked) Check() error {
+// Check reports an invalid scope, such as a malformed pattern.
+func (a *CrawlSpec) Check() error {
 	_, _, err := a.rules()
 	return err
 }
 
-// rules rebuilds the scope; nil where the seeds are not known.
-func (a *Asked) rules() (*scope.Rules, []weburl.URL, error) {
+// rules rebuilds the scope; nil if not all seeds are stored.
+func (a *CrawlSpec) rules() (*scope.Rules, []weburl.URL, error) {
 	c := scope.Config{
 		Mode: scope.Mode(a.Scope), Hosts: a.ScopeHosts, Include: a.Include, Exclude: a.Exclude, Files: a.Files, Leaves: a.Leaves,
-		MaxDepth: int(a.of(limit.Depth).Max),
+		MaxDepth: int(a.limit(limit.Depth).Max),
 	}
 	for _, raw := range a.Seeds {
 		u, err := weburl.Parse(raw)
@@ -150,9 +149,9 @@ func (a *Asked) rules() (*scope.Rules, []weburl.URL, error) {
 	return r, c.Seeds, nil
 }
 
-// Differences names the settings of two crawls that differ and decide what is
-// crawled, for people: what the later one has, and what the earlier one had.
-func Differences(before, now *Asked) []string {
+// Differences lists, for people, the settings of two crawls that differ and affect what
+// is crawled: the later value and the earlier one.
+func Differences(before, now *CrawlSpec) []string {
 	var list []string
 	add := func(what string, before, now []string) {
 		if !slices.Equal(before, now) {
@@ -173,7 +172,7 @@ func Differences(before, now *Asked) []string {
 	add("ignore_robots", yes(before.IgnoreRobots), yes(now.IgnoreRobots))
 	for i := range limit.Rules {
 		n := limit.Rules[i].Name
-		if was, is := before.of(n), now.of(n); limit.Rules[i].Extent && was.Max != is.Max {
+		if was, is := before.limit(n), now.limit(n); limit.Rules[i].Extent && was.Max != is.Max {
 			add("limit", one(cmp.Or(was.Text, string(n)+" none")), one(cmp.Or(is.Text, string(n)+" none")))
 		}
 	}
