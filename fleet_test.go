@@ -104,11 +104,11 @@ func (l *line) Commit(ctx context.Context, c store.Commit) (store.Receipt, error
 	return l.Store.Commit(ctx, c)
 }
 
-func (l *line) Stretch(ctx context.Context, now time.Time, wants []store.Stretch) ([]time.Duration, error) {
+func (l *line) ReserveRate(ctx context.Context, now time.Time, wants []store.RateWindow) ([]time.Duration, error) {
 	if err := l.err(); err != nil {
 		return nil, err
 	}
-	return l.Store.Stretch(ctx, now, wants)
+	return l.Store.ReserveRate(ctx, now, wants)
 }
 
 func (l *line) Heads(ctx context.Context, now time.Time, wants []store.Want) ([]visit.Item, error) {

@@ -237,7 +237,7 @@ func TestFleetOwnerGone(t *testing.T) {
 			t.Errorf("%d of %d answered: %+v", part.Answered, part.Asked, part.Workers)
 		}
 		began := time.Now()
-		f.must(ask.Question{Kind: ask.KindPause, Host: host(2)}, store.LetterLife)
+		f.must(ask.Question{Kind: ask.KindPause, Host: host(2)}, store.MessageTTL)
 		if took := time.Since(began); took > store.DefaultTerms.TakeOver+5*time.Second { // those of the store count
 			t.Errorf("answered by the next owner after %v", took)
 		}

@@ -50,7 +50,7 @@ func (c *Crawl) Policy(host string) politeness.Policy {
 			return preset
 		}
 	}
-	if policy.ForStrangers() || c.owned(host) {
+	if policy.ForPublicHosts() || c.owned(host) {
 		return policy
 	}
 	return preset

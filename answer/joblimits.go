@@ -53,8 +53,8 @@ func jobLimits(e limit.Effective) []JobLimit {
 			continue
 		}
 		l := JobLimit{Name: c.Limit, Layer: c.Layer, Text: c.String()}
-		l.Max, l.Unit = c.Limit.Told(c.Max)
-		l.Requested, _ = c.Limit.Told(c.Requested)
+		l.Max, l.Unit = c.Limit.InUnits(c.Max)
+		l.Requested, _ = c.Limit.InUnits(c.Requested)
 		list = append(list, l)
 	}
 	return list

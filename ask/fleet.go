@@ -81,7 +81,7 @@ func (f *Fleet) Ask(ctx context.Context, q Question) (Answer, error) {
 }
 
 // address says who a question is for.
-func (f *Fleet) address(q *Question) (store.Letter, error) {
+func (f *Fleet) address(q *Question) (store.Message, error) {
 	var u weburl.URL
 	var err error
 	switch {
@@ -90,12 +90,12 @@ func (f *Fleet) address(q *Question) (store.Letter, error) {
 	case q.Host != "":
 		u, err = store.ParseHost(q.Host)
 	default:
-		return store.Letter{All: true}, nil
+		return store.Message{All: true}, nil
 	}
 	if err != nil {
-		return store.Letter{}, err
+		return store.Message{}, err
 	}
-	return store.Letter{Slot: store.SlotOf(f.messages.Key(), u.Domain())}, nil
+	return store.Message{Slot: store.SlotOf(f.messages.Key(), u.Domain())}, nil
 }
 
 // expected returns the workers whose answers are needed; nil means any one worker.
@@ -119,7 +119,7 @@ func expected(workers []store.Worker, q *Question, all bool) (map[store.WorkerID
 }
 
 // collect waits for answers. Only those of awaited workers count.
-func (f *Fleet) collect(ctx context.Context, id store.LetterID, awaited map[store.WorkerID]bool) (replies []store.Reply, err error) {
+func (f *Fleet) collect(ctx context.Context, id store.MessageID, awaited map[store.WorkerID]bool) (replies []store.Reply, err error) {
 	tick := time.NewTicker(fleetEvery)
 	defer tick.Stop()
 	for {

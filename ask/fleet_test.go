@@ -40,7 +40,7 @@ func newScriptedFleet(t *testing.T, n int) *scriptedFleet {
 // say answers all messages to a worker.
 func (o *scriptedFleet) say(w store.WorkerID, a ask.Answer) (n int) {
 	o.Helper()
-	list, err := o.Letters(o.Context(), time.Now(), w)
+	list, err := o.Messages(o.Context(), time.Now(), w)
 	if err != nil {
 		o.Fatal(err)
 	}

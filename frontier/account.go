@@ -7,18 +7,18 @@ import (
 	"headway/visit"
 )
 
-// State is what a host with work is doing: fetching, or waiting for one thing.
-// The zero State is a host without work, which costs no time.
+// State is what a host with work is doing: fetching, or waiting for one reason.
+// The zero State is a host without work, which is charged no time.
 type State uint8
 
-// The states that are no wait.
+// The states that are not waits.
 const (
-	NoWork   State = iota // no work: not accounted
-	Fetching              // at least one request is under way
+	NoWork   State = iota // no work: no time is charged
+	Fetching              // at least one request is in flight
 	firstWait
 )
 
-// numStates bounds the states: the two above and one for each wait reason.
+// numStates is the number of states: the two above and one per wait reason.
 var numStates = int(firstWait) + len(visit.Waits)
 
 // Waiting is the state of a host that waits for w.
@@ -31,7 +31,7 @@ func Waiting(w visit.Wait) State {
 	panic(fmt.Sprintf("frontier: unknown wait reason %q", w))
 }
 
-// String names a state as shares do: "fetching" or the wait reason.
+// String names a state as [Share] does: "fetching" or the wait reason.
 func (s State) String() string {
 	switch {
 	case s == NoWork:
@@ -45,23 +45,23 @@ func (s State) String() string {
 	}
 }
 
-// Account charges host-seconds to states. A host is in one state at a time
-// because each change names the state it leaves; the account keeps only how
-// many hosts are in each, so a change costs the same for ten hosts or ten
-// million, and nothing is kept per host.
+// Account charges host-seconds to states. Each change names the state it leaves,
+// so a host is in exactly one state. The account keeps only the number of hosts
+// per state: a change costs the same for any number of hosts, and memory does not
+// grow with them.
 type Account struct {
 	at    time.Time
 	hosts []int
 	spent []time.Duration // host-seconds per state
 }
 
-// NewAccount starts an account at now, with no host.
+// NewAccount starts an empty account at now.
 func NewAccount(now time.Time) *Account {
 	return &Account{at: now, hosts: make([]int, numStates), spent: make([]time.Duration, numStates)}
 }
 
-// Move changes the state of one host at now. Instants must not go backwards;
-// one that does is taken as no time having passed.
+// Move changes the state of one host at now. If now is earlier than the last
+// change, no time is charged.
 func (a *Account) Move(now time.Time, from, to State) {
 	if from == to {
 		return
@@ -95,11 +95,11 @@ type Share struct {
 	State State
 	Hosts int           // hosts in it now
 	Spent time.Duration // host-seconds
-	Part  float64       // of the whole; all parts add up to 1 once time has passed
+	Part  float64       // fraction of the total; all parts add up to 1 once time has passed
 }
 
-// Shares returns one entry for each state that has a host now or has cost time,
-// in the order of the states, as of now.
+// Shares returns the time spent up to now, one entry for each state that has a
+// host now or has been charged time, in the order of the states.
 func (a *Account) Shares(now time.Time) []Share {
 	a.advance(now)
 	var total time.Duration

@@ -53,9 +53,9 @@ func TestEveryWaitHasAState(t *testing.T) {
 	}
 }
 
-// TestSharesAddUp lets random hosts change state at random instants: at every
-// instant the parts add up to one, and the host-seconds equal the time that
-// hosts had work, counted apart.
+// TestSharesAddUp changes the states of random hosts at random times: the parts always
+// add up to one, and the host-seconds equal an independent count of the time that
+// hosts had work.
 func TestSharesAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, now := NewAccount(start), start

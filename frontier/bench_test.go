@@ -18,29 +18,29 @@ import (
 	"headway/weburl"
 )
 
-// crowd is a frontier with many hosts, for measurements. Its store has URLs
-// without end and makes them when asked.
-type crowd struct {
+// manyHosts is a frontier with many hosts, for measurements. Its store generates
+// any number of URLs on demand.
+type manyHosts struct {
 	f     *Frontier
 	now   time.Time
 	ended int
 }
 
-// hostURL is the n-th URL of the i-th host, about as long as URLs are.
+// hostURL is the n-th URL of the i-th host, of a typical length.
 func hostURL(i, n int) weburl.URL {
 	return mustURL(fmt.Sprintf("https://www.host-%d.example/articles/of-some-length/%d.html", i, n))
 }
 
-func newCrowd(cfg Config, jobs int) *crowd {
-	c := &crowd{f: New(cfg, start), now: start}
+func newManyHosts(cfg Config, jobs int) *manyHosts {
+	c := &manyHosts{f: New(cfg, start), now: start}
 	for id := range jobs {
 		c.f.AddJob(plainJob(job.ID(id + 1)))
 	}
 	return c
 }
 
-// fill takes in hosts, each with some URLs in memory, and loads them.
-func (c *crowd) fill(hosts, items int) {
+// fill adds hosts, each with some URLs in memory, and loads them.
+func (c *manyHosts) fill(hosts, items int) {
 	for i := range hosts {
 		c.f.Warm(c.now, hostURL(i, 0), []job.ID{1})
 		list := make([]visit.Item, 0, items)
@@ -62,21 +62,21 @@ func (c *crowd) fill(hosts, items int) {
 	}
 }
 
-// serve answers a request at once; the page names another of its host.
-func (c *crowd) serve(r Request) {
+// serve answers a request at once; the page links to another page of its host.
+func (c *manyHosts) serve(r Request) {
 	c.f.Sent(c.now, r)
 	var a Answer
 	a.Status, a.Latency = http.StatusOK, 50*time.Millisecond
 	c.f.Settle(c.now, r, a, &visit.Visit{Item: r.Item, Outcome: visit.Fetched})
 }
 
-// BenchmarkNext measures one turn of a schedule of half a million hosts: the
-// call of Next that hands out one request, and the whole turn with what is told
-// of it. Half the hosts are waiting for their interval, the others for a worker.
+// BenchmarkNext measures one step of a schedule of half a million hosts: the call of
+// Next that hands out one request, and the whole step including the reported result.
+// Half the hosts wait for their interval, the others for a worker.
 func BenchmarkNext(b *testing.B) {
 	for _, hosts := range []int{1000, 500_000} {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
-			c := newCrowd(Config{MaxItems: 2 * hosts}, 1)
+			c := newManyHosts(Config{MaxItems: 2 * hosts}, 1)
 			c.fill(hosts, 1)
 			step := 2 * time.Second / time.Duration(hosts)
 			took := make([]time.Duration, 0, b.N)
@@ -115,16 +115,16 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// What a host takes at most whose URLs are in the store, the first URL of it in
-// memory, and each of the others; a tenth above what is measured.
+// The maximum memory of a host whose URLs are in the store, of its first URL in memory,
+// and of each further one; a tenth above what was measured.
 const mostHost, mostFirst, mostOther = 665, 265, 140
 
-// TestMemoryOfHosts measures what a host and a URL take, all in.
+// TestMemoryOfHosts measures the memory of a host and of a URL, everything included.
 func TestMemoryOfHosts(t *testing.T) {
 	const hosts = 20_000
 	measure := func(items int) int {
 		before := heapInUse()
-		c := newCrowd(Config{MaxItems: 100 * hosts}, 1)
+		c := newManyHosts(Config{MaxItems: 100 * hosts}, 1)
 		c.fill(hosts, items)
 		used := int(heapInUse()) - int(before)
 		runtime.KeepAlive(c)
@@ -139,9 +139,9 @@ func TestMemoryOfHosts(t *testing.T) {
 	}
 }
 
-// TestManyHosts crawls far more hosts and URLs than memory has room for, in
-// virtual time: each of them is asked for once, and memory stays within its
-// bounds. HEADWAY_FULL=1 takes a million hosts and twenty million URLs:
+// TestManyHosts crawls far more hosts and URLs than fit in memory, in virtual time:
+// each URL is requested once, and memory stays within its bounds. HEADWAY_FULL=1 runs a
+// million hosts and twenty million URLs:
 //
 //	HEADWAY_FULL=1 go test -run TestManyHosts -timeout 60m -v ./frontier
 func TestManyHosts(t *testing.T) {
@@ -155,7 +155,7 @@ func TestManyHosts(t *testing.T) {
 	case race.Enabled:
 		hosts, cfg.HotHosts = 4000, 1000
 	}
-	w := &wideWeb{crowd: newCrowd(cfg, 1), hosts: hosts, each: each, left: make([]uint8, hosts), resting: make([]bool, hosts)}
+	w := &wideWeb{manyHosts: newManyHosts(cfg, 1), hosts: hosts, each: each, left: make([]uint8, hosts), resting: make([]bool, hosts)}
 	for i := range w.left {
 		w.left[i] = uint8(each)
 		w.resting[i] = true
@@ -185,16 +185,16 @@ func TestManyHosts(t *testing.T) {
 	}
 }
 
-// wideWeb is a crowd whose hosts come and go.
+// wideWeb is a manyHosts whose hosts move between memory and store.
 type wideWeb struct {
-	*crowd
+	*manyHosts
 	hosts, each int
-	left        []uint8 // URLs of a host that wait
+	left        []uint8 // waiting URLs of each host
 	resting     []bool  // hosts that are only in the store
-	next        int     // where the store is read on
+	next        int     // where reading the store continues
 }
 
-// number is which host a name belongs to.
+// number is the index of the host with a name.
 func (w *wideWeb) number(host string) int {
 	n, err := strconv.Atoi(host[len("https://www.host-") : len(host)-len(".example")])
 	if err != nil {
@@ -222,7 +222,7 @@ func (w *wideWeb) warm() {
 	w.f.Warmed()
 }
 
-// turn serves what may be asked for and moves the clock.
+// turn serves what may be requested and advances the clock.
 func (w *wideWeb) turn(t *testing.T) {
 	b := w.f.Next(w.now, 2000, visit.WaitWorkers)
 	requests, wants, loads, rest, cold, wake := slices.Clone(b.Requests), slices.Clone(b.Refill), slices.Clone(b.Load), slices.Clone(b.Rest), b.Cold, b.Wake
@@ -261,8 +261,7 @@ func (w *wideWeb) turn(t *testing.T) {
 	}
 }
 
-// residentBytes is what the operating system has given to the process, where
-// that can be read.
+// residentBytes is the resident memory of the process, if it can be read.
 func residentBytes() uint64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

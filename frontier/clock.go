@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// moment is an instant in Unix milliseconds, rounded up; zero is none. There are
-// many hosts, and a time.Time takes three times as much.
+// moment is a time in Unix milliseconds, rounded up; zero means none. It takes a
+// third of the memory of a time.Time, and there are many hosts.
 type moment int64
 
 func at(t time.Time) moment {
@@ -23,19 +23,19 @@ func (m moment) time() time.Time {
 	return time.UnixMilli(int64(m)).UTC()
 }
 
-// past tells whether the moment has come.
+// past reports whether the moment has come.
 func (m moment) past(now time.Time) bool { return int64(m) <= now.UnixMilli() }
 
-// tick is an instant in Unix milliseconds, rounded up, of which only the last 49
-// days can be told apart: enough for how long ago something was, where a wrong
-// answer about a host that rested for weeks does no harm. Zero is none.
+// tick is a time in Unix milliseconds, rounded up and wrapping every 49 days. It
+// says how long ago something was; a wrong result for a host unused for weeks does
+// no harm. Zero means none.
 type tick uint32
 
 func tickAt(t time.Time) tick { return max(tick(at(t)), 1) }
 
-// since is how long ago it was.
+// since is the time from the tick until now.
 func (k tick) since(now time.Time) time.Duration {
-	const setBack = 60_000 // a clock that was set back by less says that it was just now
+	const setBack = 60_000 // if the clock was set back by less, the result is 0
 	ms := uint32(now.UnixMilli()) - uint32(k)
 	switch {
 	case k == 0:
@@ -47,11 +47,11 @@ func (k tick) since(now time.Time) time.Duration {
 	}
 }
 
-// clock is a heap of the hosts that wait for an instant, the earliest first. A
-// host knows its place, so that it can leave before its time.
+// clock is a heap of hosts by the time they wait for, earliest first. Each host
+// stores its index, so that it can be removed early.
 type clock []*host
 
-// next is the earliest instant, or zero.
+// next is the earliest time, or zero.
 func (c clock) next() time.Time {
 	if len(c) == 0 {
 		return time.Time{}
@@ -59,7 +59,7 @@ func (c clock) next() time.Time {
 	return c[0].until.time()
 }
 
-// set puts a host in, or moves it to its changed instant.
+// set inserts a host, or moves it after its time has changed.
 func (c *clock) set(h *host) {
 	if h.place < 0 {
 		h.place = int32(len(*c))
@@ -68,7 +68,7 @@ func (c *clock) set(h *host) {
 	c.down(c.up(int(h.place)))
 }
 
-// remove takes a host out, if it is in.
+// remove removes a host, if it is in the heap.
 func (c *clock) remove(h *host) {
 	i, last := int(h.place), len(*c)-1
 	if i < 0 {
@@ -85,9 +85,8 @@ func (c *clock) remove(h *host) {
 	}
 }
 
-// sooner orders hosts by instant. Where instants are the same, as they are for
-// hosts that share an interval, the one goes first whose last turn was longest
-// ago.
+// sooner orders hosts by time. Equal times, common among hosts that share an
+// interval, are ordered by the last turn, oldest first.
 func (c clock) sooner(i, j int) bool {
 	a, b := c[i], c[j]
 	return a.until < b.until || a.until == b.until && a.number < b.number
@@ -122,7 +121,7 @@ func (c clock) down(i int) {
 	}
 }
 
-// later is the later of two instants.
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -130,7 +129,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// earlier returns the earlier of two instants, where zero is none.
+// earlier returns the earlier of two times, where zero means none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -1,14 +1,14 @@
 package frontier
 
-// blockHosts is how many hosts of a line are kept together.
+// blockHosts is how many hosts one block of a deque holds.
 const blockHosts = 512
 
-// deque is a line of hosts, served from the front. Hosts that have left it by
-// other ways are skipped when they come up. It is kept in blocks, so that it
-// takes no more memory than it is long, and nobody waits while it grows.
+// deque is a FIFO queue of hosts. Hosts that no longer wait in it are skipped when
+// they reach the front. It is stored in blocks, so that memory follows its length
+// and growing never copies it.
 type deque struct {
 	blocks []*[blockHosts]*host
-	first  int // in the first block
+	first  int // index in the first block
 	n      int
 }
 
@@ -27,10 +27,10 @@ func (d *deque) push(h *host) {
 	*d.place(d.n - 1) = h
 }
 
-// at is the i-th host from the front.
+// at returns the i-th host from the front.
 func (d *deque) at(i int) *host { return *d.place(i) }
 
-// pop takes the i-th host out; those before it stay in order.
+// pop removes the i-th host; those before it stay in order.
 func (d *deque) pop(i int) *host {
 	h := d.at(i)
 	for ; i > 0; i-- {

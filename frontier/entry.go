@@ -10,30 +10,30 @@ import (
 	"headway/weburl"
 )
 
-// entry is one URL of a head. There are many, so it holds what most items have,
-// and points to what few have or many share.
+// entry is one URL in the head of a queue. There are many, so it holds only what
+// most items have, and points to what is rare or shared.
 type entry struct {
 	url      weburl.URL
 	order    uint64  // place in the queue, smallest first
-	beyond   *beyond // nil for an item without
+	beyond   *beyond // nil for most items
 	depth    uint16
 	tries    politeness.Tries
-	again    uint8 // how often it was put back, at most mostAgain
+	again    uint8 // times it was put back, at most mostAgain
 	attempt  uint8
-	found    uint8 // in foundBy
+	found    uint8 // index into foundBy
 	priority int8
 }
 
-// beyond is what an item has beyond its entry.
+// beyond holds the fields of an item that do not fit its entry.
 type beyond struct {
 	via  weburl.URL
-	item *visit.Item // the whole of it, where an entry cannot hold it
+	item *visit.Item // the complete item, if an entry cannot represent it
 }
 
-// foundBy are the ways of finding that an entry can hold.
+// foundBy are the values of visit.FoundBy that an entry can represent.
 var foundBy = [...]visit.FoundBy{"", visit.FoundSeed, visit.FoundLink, visit.FoundSitemap, visit.FoundRedirect}
 
-// newEntry returns the entry of an item that comes last of its rank.
+// newEntry returns the entry of an item that comes last within its rank.
 func (f *Frontier) newEntry(it *visit.Item, again int) *entry {
 	e := &entry{again: uint8(min(again, mostAgain))}
 	f.pack(e, it)
@@ -42,8 +42,8 @@ func (f *Frontier) newEntry(it *visit.Item, again int) *entry {
 	return e
 }
 
-// pack makes an entry hold an item. URLs that were found on one page come
-// together, and share what they have in common.
+// pack stores an item in an entry. URLs found on one page arrive together and share
+// their common fields.
 func (f *Frontier) pack(e *entry, it *visit.Item) {
 	found := slices.Index(foundBy[:], it.Found)
 	e.url, e.beyond = it.URL, nil
@@ -63,7 +63,7 @@ func (f *Frontier) pack(e *entry, it *visit.Item) {
 	e.found, e.depth, e.attempt, e.priority = uint8(found), uint16(it.Depth), uint8(it.Attempt), int8(it.Priority)
 }
 
-// item is the item of the entry, which is of a job.
+// item returns the item of the entry, which belongs to job id.
 func (e *entry) item(id job.ID) visit.Item {
 	it := visit.Item{Job: id, URL: e.url, Found: foundBy[e.found], Depth: int(e.depth), Priority: int(e.priority), Attempt: int(e.attempt)}
 	if b := e.beyond; b != nil {
@@ -75,7 +75,7 @@ func (e *entry) item(id job.ID) visit.Item {
 	return it
 }
 
-// notBefore is when the entry may be tried, zero for at once.
+// notBefore is the earliest time of the next attempt; zero means now.
 func (e *entry) notBefore() time.Time {
 	if b := e.beyond; b != nil && b.item != nil {
 		return b.item.NotBefore
@@ -83,8 +83,7 @@ func (e *entry) notBefore() time.Time {
 	return time.Time{}
 }
 
-// recount makes the item say how many attempts were charged to it, and returns
-// it.
+// recount sets the item's number of charged attempts and returns the item.
 func (f *Frontier) recount(e *entry, id job.ID) visit.Item {
 	it := e.item(id)
 	it.Attempt = int(e.tries.Refusals) + int(e.tries.Failures)
@@ -92,12 +91,11 @@ func (f *Frontier) recount(e *entry, id job.ID) visit.Item {
 	return it
 }
 
-// mostAgain is up to how many times put back are told apart.
+// mostAgain is the maximum of entry.again.
 const mostAgain = 31
 
-// order is the place of a URL in its queue: those that were put back come after
-// all others, so that another URL speaks for a host that refuses; then by rank,
-// then by age.
+// order is the sort key of a URL in its queue. URLs that were put back come last, so
+// that another URL is tried next on a refusing host; then by rank, then by age.
 func order(it *visit.Item, again uint8, number uint64) uint64 {
 	const ageBits, rankBits = 34, 25
 	return uint64(again)<<(ageBits+rankBits) | uint64(it.Rank())<<ageBits | number&(1<<ageBits-1)

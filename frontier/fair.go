@@ -5,41 +5,40 @@ import (
 	"time"
 )
 
-// Places among the fetches are few where there are many hosts. Whoever holds the
-// fewest of them is served first, tenants before jobs: a deficit counted in
-// places, not in requests, because a place is held for as long as a host takes to
-// answer, and that nobody knows beforehand. Of equals the one goes first whose
-// last turn was longest ago. Which job has its turn on a host is the host's
-// affair; see [host.rotate].
+// Fairness. Places in the worker pool are scarce when there are many hosts. The
+// tenant that holds the fewest places is served first, and within it the job that
+// holds the fewest. Places are counted, not requests, because a place is held for
+// as long as a host takes to respond, which is unknown in advance. Ties go to the
+// one served longest ago. Which job is next on a host is decided by [host.rotate].
 
-// claim is what somebody has of the places, and where it stands among those who
-// want more.
+// claim is the places a tenant or job holds, and its position in the contest for
+// more.
 type claim struct {
-	held  int    // places in use
+	held  int    // places held
 	turn  uint64 // when it was last served
-	place int    // in the contest, -1 outside it
+	place int    // index in the contest; -1 when not in it
 }
 
 func (c *claim) claimed() *claim { return c }
 
-// tenant is whoever asked for jobs.
+// tenant is the owner of jobs.
 type tenant struct {
 	claim
 	name string
-	all  []*jobState // those that are known
+	all  []*jobState // all its known jobs
 	jobs contest[*jobState]
 
-	rate     int64 // requests a second; 0 is any
+	rate     int64 // requests a second; 0 means no limit
 	window   window
-	free     int  // turns that may be used
-	lined    int  // hosts that stand in line for a place, those that have left it included
-	turnless int  // hosts that wait for turns, for all jobs
-	passed   bool // a host was asked for others, because it had no turn
-	waking   bool // one of its hosts looks again, for which there is a turn
-	asking   bool // for turns
+	free     int  // usable turns; see rate.go
+	lined    int  // hosts queued for a place, including stale entries
+	turnless int  // hosts of all its jobs that wait for turns
+	passed   bool // a host was used by other tenants because this one had no turn
+	waking   bool // one of its hosts is being re-evaluated, and a turn is available for it
+	asking   bool // turns were requested
 }
 
-// contest is those who want places, the one to be served next in front.
+// contest is a heap of those that want places, the next one first.
 type contest[T interface{ claimed() *claim }] []T
 
 // Len implements [heap.Interface].
@@ -74,7 +73,7 @@ func (c *contest[T]) Pop() any {
 	return last
 }
 
-// set lets somebody in or out, or moves it to where it belongs now.
+// set inserts, removes or moves x.
 func (c *contest[T]) set(x T, wants bool) {
 	switch in := x.claimed().place >= 0; {
 	case in && wants:
@@ -86,18 +85,18 @@ func (c *contest[T]) set(x T, wants bool) {
 	}
 }
 
-// contend puts a job and its tenant where they belong among those who want places.
+// contend updates the positions of a job and its tenant in the contest.
 func (f *Frontier) contend(j *jobState) {
 	j.tenant.jobs.set(j, j.ready.len() > 0)
 	f.tenants.set(j.tenant, len(j.tenant.jobs) > 0)
 }
 
-// lineUp puts a host that could be asked at the end of the line of the job whose
-// turn it is there, or in that for turns of its tenant where there is none.
+// lineUp appends a ready host to the queue of the job whose turn it is there, or to
+// the queue for rate-limit turns if the tenant has none.
 func (f *Frontier) lineUp(h *host, now time.Time) {
 	if h.standing[inReady] {
 		h.line = inReady
-		return // one that left the line for a moment has kept its place
+		return // still in the queue from before
 	}
 	_, _, j := f.turn(h, now)
 	if len(f.rated) > 0 {
@@ -115,7 +114,7 @@ func (f *Frontier) lineUp(h *host, now time.Time) {
 	f.contend(j)
 }
 
-// served counts a place that a job was given.
+// served counts a place given to a job.
 func (f *Frontier) served(j *jobState) {
 	f.number++
 	j.held++
@@ -124,14 +123,14 @@ func (f *Frontier) served(j *jobState) {
 	f.contend(j)
 }
 
-// returned counts a place that a job has given back. It may have been dropped.
+// returned counts a place that a job has released. The job may have been dropped.
 func (f *Frontier) returned(j *jobState) {
 	j.held--
 	j.tenant.held--
 	f.contend(j)
 }
 
-// readyHosts is how many stand in line, those that have left it included.
+// readyHosts is the number of queued hosts, including stale entries.
 func (f *Frontier) readyHosts() int {
 	n := 0
 	for _, j := range f.jobList {

@@ -11,8 +11,8 @@ import (
 	"headway/politeness"
 )
 
-// contestOf lets jobs with many hosts each contend for a few places, and returns
-// for how long each held them. Answers of a job take as long as takes says.
+// contestOf lets jobs with many hosts contend for a few places, and returns for how
+// long each held them. Responses of a job take takes steps.
 func contestOf(t *testing.T, places int, jobs []Job, hosts, takes map[job.ID]int) map[job.ID]time.Duration {
 	t.Helper()
 	const step = 100 * time.Millisecond
@@ -55,7 +55,7 @@ func contestOf(t *testing.T, places int, jobs []Job, hosts, takes map[job.ID]int
 	return held
 }
 
-// of is a job of a tenant on hosts that may be asked one page at a time.
+// of is a job of a tenant that sends one request at a time to each host.
 func of(tenant string, id job.ID) Job {
 	j := plainJob(id)
 	j.Tenant = tenant
@@ -63,9 +63,9 @@ func of(tenant string, id job.ID) Job {
 	return j
 }
 
-// TestPlacesAreShared lets a tenant with four jobs, one of them on slow hosts, and
-// one with a single job contend: each has half of the places, and the four have
-// an eighth each, however long answers take and however many hosts there are.
+// TestPlacesAreShared lets a tenant with four jobs, one of them on slow hosts, contend
+// with a tenant with a single job: each tenant has half of the places, and the four jobs
+// have an eighth each, however long responses take and however many hosts there are.
 func TestPlacesAreShared(t *testing.T) {
 	jobs := []Job{of("a", 1), of("a", 2), of("a", 3), of("a", 4), of("b", 5)}
 	held := contestOf(t, 16, jobs, map[job.ID]int{1: 60, 2: 20, 3: 20, 4: 20, 5: 20}, map[job.ID]int{1: 10, 2: 1, 3: 1, 4: 2, 5: 1})
@@ -83,7 +83,7 @@ func TestPlacesAreShared(t *testing.T) {
 	}
 }
 
-// TestPlacesAreNotKeptFree gives what one does not need to others.
+// TestPlacesAreNotKeptFree: places that one job does not need go to others.
 func TestPlacesAreNotKeptFree(t *testing.T) {
 	held := contestOf(t, 10, []Job{of("a", 1), of("b", 2)}, map[job.ID]int{1: 40, 2: 2}, map[job.ID]int{1: 1, 2: 1})
 	if got := held[1].Seconds() / (3 * time.Minute).Seconds(); got < 7.9 {
@@ -94,7 +94,7 @@ func TestPlacesAreNotKeptFree(t *testing.T) {
 	}
 }
 
-// TestTurnsAmongEqual serves tenants in turn where nobody holds a place for long.
+// TestTurnsAmongEqual serves tenants in turn if none holds a place for long.
 func TestTurnsAmongEqual(t *testing.T) {
 	r := newRig(t, Config{}, of("a", 1), of("a", 2), of("b", 3))
 	for i := range 20 {
@@ -114,14 +114,14 @@ func TestTurnsAmongEqual(t *testing.T) {
 	}
 }
 
-// TestDroppedJobLeavesItsHosts drops a job that has its turn on a host: the host
-// goes on with the others.
+// TestDroppedJobLeavesItsHosts drops a job that is next on a host: the host continues
+// with the other jobs.
 func TestDroppedJobLeavesItsHosts(t *testing.T) {
 	r := newRig(t, Config{}, of("a", 1), of("b", 2))
 	r.add(1, pages("a.example", 3)...)
 	r.add(2, pages("a.example", 3)...)
 	r.limit = 0
-	r.next() // it stands in line for job 1
+	r.next() // it is queued for job 1
 	r.f.StopJob(r.now, 1)
 	if !r.f.DropJob(r.now, 1) {
 		t.Fatal("the job was not dropped")
@@ -132,9 +132,8 @@ func TestDroppedJobLeavesItsHosts(t *testing.T) {
 	}
 }
 
-// TestTurnWaitsForItsToken lets a job with a page limit share hosts with one that
-// has none. A token comes a moment after it was asked for, one at a time: the jobs
-// have every other turn of each host all the same.
+// TestTurnWaitsForItsToken lets a job with a page limit share hosts with one without.
+// Tokens come late and one at a time: still, each job has every other turn of each host.
 func TestTurnWaitsForItsToken(t *testing.T) {
 	for name, store := range map[string]struct{ late, hosts, head int }{
 		"at once":           {0, 1, 0},
@@ -154,7 +153,7 @@ func TestTurnWaitsForItsToken(t *testing.T) {
 				}
 			}
 			turns := map[string]string{}
-			asked := -1 // how many steps ago, or not at all
+			asked := -1 // steps since the request, or -1
 			for r.now.Before(start.Add(2 * each * 2 * time.Second)) {
 				for _, req := range r.next() {
 					turns[req.Host] += fmt.Sprint(req.Job)
@@ -186,9 +185,9 @@ func TestTurnWaitsForItsToken(t *testing.T) {
 	}
 }
 
-// TestTurnIsNotKeptForNobody lets a job go on with a host that it shares with one
-// that has used up its pages.
-func TestTurnIsNotKeptForNobody(t *testing.T) {
+// TestTurnIsNotKeptForExhaustedJob: a job continues on a host that it shares with one that
+// has used up its pages.
+func TestTurnIsNotKeptForExhaustedJob(t *testing.T) {
 	limited := of("b", 2)
 	limited.Limited = true
 	r := newRig(t, Config{}, of("a", 1), limited)

@@ -8,12 +8,12 @@ import (
 	"headway/visit"
 )
 
-// maxForbidden bounds the URLs that end without a turn and are not committed yet;
-// beyond it they stay in the store until there is room.
+// maxForbidden bounds the URLs that ended without a request and are not committed
+// yet; more stay in the store until there is room.
 const maxForbidden = 10_000
 
-// Sift asks for the URLs of a queue that wait in the store to be judged, because
-// [Config.Forbidden] was not asked about them since its rules changed; answer with
+// Sift requests a check of the URLs of a queue in the store against
+// [Config.Forbidden], because the rules changed since they were checked; answer with
 // [Frontier.Forbid] and, at the end, [Frontier.Sifted].
 type Sift struct {
 	Host string
@@ -22,7 +22,7 @@ type Sift struct {
 	queue *queue
 }
 
-// forbidden ends a URL of a queue without a turn, if it is forbidden.
+// forbidden ends a URL of a queue without a request, if it is forbidden.
 func (q *queue) forbidden(e *entry, f *Frontier) bool {
 	if f.cfg.Forbidden == nil || q.host.robots != robotsKnown || q.host.stage != live || q.job.stopped || f.forbidding >= maxForbidden {
 		return false
@@ -35,8 +35,8 @@ func (q *queue) forbidden(e *entry, f *Frontier) bool {
 	return v != nil
 }
 
-// forbid ends a URL that waits without a turn: it is settled, and under way until it is
-// committed.
+// forbid ends a waiting URL without a request: it is settled, and in flight until it
+// is committed.
 func (q *queue) forbid(e *entry, v *visit.Visit, f *Frontier) {
 	fl := &flight{host: q.host, queue: q, entry: e, job: q.job, kind: Page, settled: true, forbidden: true}
 	held := q.own()
@@ -47,7 +47,7 @@ func (q *queue) forbid(e *entry, v *visit.Visit, f *Frontier) {
 	f.batch.Resolved = append(f.batch.Resolved, Resolved{Request: Request{Kind: Page, Host: q.host.name, Item: v.Item, Job: q.job.ID, flight: fl}, Visit: v, Forbidden: true})
 }
 
-// Judge looks again at what waits on a host: what its robots.txt forbids has changed.
+// Judge checks the waiting URLs of a host again, because its robots.txt changed.
 func (f *Frontier) Judge(now time.Time, name string) {
 	h := f.hosts.find(name)
 	if h == nil || h.stage != live || h.robots != robotsKnown {
@@ -72,8 +72,8 @@ func (f *Frontier) Judge(now time.Time, name string) {
 	f.look(h, now)
 }
 
-// sift asks for what waits in the store beyond the head to be judged. A queue that was
-// never filled up may have nothing there: it is asked again then.
+// sift requests a check of what waits in the store beyond the head. A queue that was
+// never filled up may have nothing there; the check is then requested on the next refill.
 func (f *Frontier) sift(q *queue) {
 	if f.cfg.Forbidden == nil || q.judged || q.complete || q.sifting || q.parking || q.closing || q.job.stopped || q.refilledAt == 0 || q.host.robots != robotsKnown || q.host.stage != live {
 		return
@@ -82,9 +82,8 @@ func (f *Frontier) sift(q *queue) {
 	f.batch.Sift = append(f.batch.Sift, Sift{Host: q.host.name, Job: q.job.ID, queue: q})
 }
 
-// Forbid ends URLs that were read from the store since a sift was asked for and are
-// forbidden, and tells whether to go on. Those that have come into memory meanwhile, or
-// ended, are passed over.
+// Forbid ends forbidden URLs that were read from the store for a sift, and reports
+// whether to continue. URLs that are in memory by now, or ended, are ignored.
 func (f *Frontier) Forbid(now time.Time, s Sift, list []*visit.Visit) (more bool) {
 	q := s.queue
 	if q.host.stage != live || q.job.stopped {
@@ -94,7 +93,7 @@ func (f *Frontier) Forbid(now time.Time, s Sift, list []*visit.Visit) (more bool
 		switch u := v.Item.URL; {
 		case q.has(u) || f.suspended(q, u):
 		case f.forbidding >= maxForbidden:
-			q.judged = false // the rest is judged when it comes into memory
+			q.judged = false // the rest is checked when it is read into memory
 			return false
 		default:
 			q.forbid(f.newEntry(&v.Item, v.Item.Attempt), v, f)
@@ -104,8 +103,8 @@ func (f *Frontier) Forbid(now time.Time, s Sift, list []*visit.Visit) (more bool
 	return true
 }
 
-// Spare tells that URLs which end without a turn will not be committed: they wait in
-// the store, and whoever has the host next judges them.
+// Spare reports that URLs which ended without a request will not be committed: they
+// stay in the store, and the next owner of the host checks them.
 func (f *Frontier) Spare(now time.Time, requests []Request) {
 	for i := range requests {
 		fl := requests[i].flight
@@ -120,7 +119,7 @@ func (f *Frontier) Spare(now time.Time, requests []Request) {
 	}
 }
 
-// Sifted tells that a sift has ended.
+// Sifted reports that a sift has ended.
 func (f *Frontier) Sifted(now time.Time, s Sift) {
 	q := s.queue
 	if q.sifting = false; q.asked == 0 && q.ended != nil {

@@ -10,7 +10,7 @@ import (
 	"headway/visit"
 )
 
-// forbidding is a frontier on hosts whose robots.txt forbids /no.
+// forbidding is a frontier with hosts whose robots.txt forbids /no.
 func forbidding(t *testing.T) *rig {
 	return newRig(t, Config{Forbidden: func(it *visit.Item) *visit.Visit {
 		if !strings.Contains(it.URL.String(), "/no/") {
@@ -20,7 +20,7 @@ func forbidding(t *testing.T) *rig {
 	}})
 }
 
-// mixed returns n addresses on a host, every other one forbidden.
+// mixed returns n URLs on a host, every other one forbidden.
 func mixed(host string, n int) []string {
 	list := make([]string, n)
 	for i := range list {
@@ -29,7 +29,7 @@ func mixed(host string, n int) []string {
 	return list
 }
 
-// resolved ends what the last batch resolved, each once.
+// resolved ends the resolved visits of the last batch, each once.
 func (r *rig) resolved() (requests []Request) {
 	r.t.Helper()
 	for _, x := range r.batch.Resolved {
@@ -45,7 +45,7 @@ func (r *rig) resolved() (requests []Request) {
 
 // forbiddenWaits is how many forbidden URLs wait in the store.
 func (r *rig) forbiddenWaits() (n int) {
-	for _, list := range r.shelf.waiting {
+	for _, list := range r.urlStore.waiting {
 		for _, it := range list {
 			if strings.Contains(it.URL.String(), "/no/") {
 				n++
@@ -55,8 +55,8 @@ func (r *rig) forbiddenWaits() (n int) {
 	return n
 }
 
-// TestForbiddenEndsWithoutTurn ends what a robots.txt forbids when it arrives, and what
-// is found later when it is found, while the host waits for its pace.
+// TestForbiddenEndsWithoutTurn: forbidden URLs end when robots.txt arrives, and later
+// ones when they are found, while the host waits for its pace.
 func TestForbiddenEndsWithoutTurn(t *testing.T) {
 	r := forbidding(t)
 	r.robots = RobotsState{}
@@ -87,9 +87,9 @@ func TestForbiddenEndsWithoutTurn(t *testing.T) {
 	}
 }
 
-// sift judges a queue as the store has it now.
+// sift checks a queue as it is in the store now.
 func (r *rig) sift(s Sift) (list []*visit.Visit) {
-	for _, it := range r.shelf.waiting[queueKey{s.Host, s.Job}] {
+	for _, it := range r.urlStore.waiting[queueKey{s.Host, s.Job}] {
 		if v := r.f.cfg.Forbidden(&it); v != nil {
 			list = append(list, v)
 		}
@@ -97,8 +97,8 @@ func (r *rig) sift(s Sift) (list []*visit.Visit) {
 	return list
 }
 
-// TestForbiddenEndsOnce judges what waits beyond the head, while some of it comes into
-// memory and ends there.
+// TestForbiddenEndsOnce checks what waits beyond the head, while some of it is read
+// into memory and ends there.
 func TestForbiddenEndsOnce(t *testing.T) {
 	r := forbidding(t)
 	r.put(1, mixed("a.example", 1000)...)
@@ -132,8 +132,8 @@ func TestForbiddenEndsOnce(t *testing.T) {
 	r.f.Sifted(r.now, sift)
 }
 
-// TestForbiddenEndsOnceDespiteRefill has a refill under way that was read before URLs
-// ended which it brings back.
+// TestForbiddenEndsOnceDespiteRefill: URLs end while a refill is in progress that read
+// them before.
 func TestForbiddenEndsOnceDespiteRefill(t *testing.T) {
 	r := forbidding(t)
 	r.manual = true
@@ -145,9 +145,9 @@ func TestForbiddenEndsOnceDespiteRefill(t *testing.T) {
 	}
 	r.next()
 	wants := r.batch.Refill
-	items := r.shelf.heads(r.now, wants[0])
-	r.add(1, "https://a.example/no/new") // comes into memory meanwhile
-	items = append(items, r.shelf.heads(r.now, Want{Host: wants[0].Host, Job: 1, Max: 100})[40:]...)
+	items := r.urlStore.heads(r.now, wants[0])
+	r.add(1, "https://a.example/no/new") // enters memory meanwhile
+	items = append(items, r.urlStore.heads(r.now, Want{Host: wants[0].Host, Job: 1, Max: 100})[40:]...)
 	r.next()
 	r.commit(r.resolved()...)
 	r.f.Refilled(r.now, wants, items)

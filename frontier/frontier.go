@@ -20,113 +20,112 @@ const (
 	DefaultSlow     = 4096
 )
 
-// Bounds that nobody needs to turn.
+// Bounds that need no setting.
 const (
 	maxRefills  = 2048             // queues that are being refilled at once
 	maxLoads    = 4096             // hosts whose state is being read at once
-	maxBypassed = 16               // how often a host is passed over for one with an open connection
-	warmFor     = 30 * time.Second // how long after an answer a connection is taken to be open
-	sweepEvery  = 10 * time.Second // how often memory is tidied
-	sweepHosts  = 4096             // how many hosts are looked at in one go
-	maxCharged  = 10_000           // failures that may be taken back
+	maxBypassed = 16               // times a host is passed over for one with an open connection
+	warmFor     = 30 * time.Second // how long after a response a connection is assumed to be open
+	sweepEvery  = 10 * time.Second // how often all hosts are swept from memory
+	sweepHosts  = 4096             // hosts examined in one sweep
+	maxCharged  = 10_000           // failures that may be refunded
 	restAfter   = 30 * time.Second // hosts that wait longer than this make room for others
-	doubtFor    = 20 * time.Second // how long a failure may turn out to be our own network's
-	maxCanaries = 256              // hosts that are looked at in one go for one that can be asked while our network is down
-	canaryAgain = time.Second      // how long until others are looked at where none could
+	doubtFor    = 20 * time.Second // how long a failure may still be attributed to our own network
+	maxCanaries = 256              // hosts examined at a time for a canary while our network is down
+	canaryAgain = time.Second      // how long until others are examined when none qualified
 )
 
 // Config sets up a Frontier; zero fields have the defaults.
 type Config struct {
 	// Head is how many URLs of a queue are kept in memory.
 	Head int
-	// MaxItems is how many are kept in all.
+	// MaxItems is how many URLs are kept in memory in total.
 	MaxItems int
-	// HotHosts is how many hosts are kept; colder ones rest in the store.
+	// HotHosts is how many hosts are kept in memory; the others stay in the store.
 	HotHosts int
-	// Robots is how many robots.txt are asked for at once.
+	// Robots is how many robots.txt are requested at once.
 	Robots int
-	// Slow is how many requests without progress may be under way; see
-	// [Frontier.Slow].
+	// Slow is how many stalled requests may be in flight; see [Frontier.Slow].
 	Slow int
-	// Addresses tells whether the interval per address applies to an address.
-	// Nil means to none.
+	// Addresses reports whether the interval per address applies to an address. Nil
+	// means to none.
 	Addresses func(netip.Addr) bool
-	// Forbidden is asked about URLs that wait on hosts whose robots.txt is known. It
-	// returns how one ends that is forbidden there, without a turn: see
-	// [Batch.Resolved]. Nil means that none is.
+	// Forbidden is called for URLs that wait on hosts whose robots.txt is known. For a
+	// forbidden URL it returns the visit that ends it without a request; see
+	// [Batch.Resolved]. Nil means that no URL is forbidden.
 	Forbidden func(it *visit.Item) *visit.Visit
-	// Suspects are URLs that were in flight at a crash: one at a time.
+	// Suspects are URLs that were in flight at a crash. They are fetched one at a time.
 	Suspects []weburl.URL
-	// Trace watches.
+	// Trace observes the schedule.
 	Trace Trace
 }
 
-// Frontier is the schedule. Make one with [New].
+// Frontier is the scheduler. Make one with [New].
 type Frontier struct {
 	cfg    Config
-	number uint64 // of hosts and URLs, for age
+	number uint64 // the last number given to a host or URL, for age
 
 	hosts     table[host, *host]
-	list      []*host // the same, in an order that does not depend on the map
+	list      []*host // the same hosts in a deterministic order
 	domains   table[domain, *domain]
 	addresses map[netip.Addr]*address
-	crowded   map[*address]struct{} // those that other workers ask, too
+	shared    map[*address]struct{} // those on which other workers have hosts, too
 	jobs      map[job.ID]*jobState
 	jobList   []*jobState // by number
 	byTenant  map[string]*tenant
 
 	clock   clock
-	tenants contest[*tenant] // those with hosts that could be asked
+	tenants contest[*tenant] // those with ready hosts
 
 	rated    []*tenant // those with a rate
-	unrated  []*tenant // those that have none any more, until their hosts look again
+	unrated  []*tenant // those that lost their rate, until their hosts are re-evaluated
 	turnsDue bool      // something happened since turns were last given
 	turnAt   time.Time // when the next turn comes; zero: after something happened
 
-	hungry deque // hosts that could be asked if their URLs were here
+	hungry deque // hosts that would be ready if their URLs were in memory
 	short  visit.Wait
 
-	items   int     // in all heads
-	page    *beyond // of the last URL that was found on one
-	refills int     // under way
-	loads   int     // under way
+	items   int     // URLs in all heads
+	page    *beyond // of the page of the last URL
+	refills int     // in progress
+	loads   int     // in progress
 	loading deque
 	flights int
 	working int // hosts with work
 
 	outage   politeness.Outage
 	stalled  []*host   // hosts that wait for our network
-	canary   *host     // the one of them that may go
-	canaryAt time.Time // when to look for one again that can
-	upAt     time.Time // when it last ceased to be down: what was sent before says nothing of hosts
-	readers  int       // requests for robots.txt under way
-	toRead   deque     // hosts that wait to ask for theirs
-	charged  []charged // failures that may turn out to be our network's
+	canary   *host     // the one of them that may send a request
+	canaryAt time.Time // when to look for a canary again
+	upAt     time.Time // when our network last came back: results of earlier requests say nothing about hosts
+	readers  int       // robots.txt requests in flight
+	toRead   deque     // hosts that wait to request theirs
+	charged  []charged // failures that our network may have caused
 	doubts   []doubt
 
 	slow slowness
 
-	forbidding int // URLs that end without a turn, not committed
+	forbidding int // URLs ended without a request, not committed
 
 	suspects map[weburl.URL]struct{}
-	suspect  *flight    // the one under way
+	suspect  *flight    // the one in flight
 	aside    []setAside // those that wait for it
 
 	account *Account
 	sweepAt time.Time
-	swept   int // where in the list sweeping goes on
+	swept   int // index in list at which sweeping continues
 	cold    coldness
-	batch   Batch // what has come up since the last one
-	out     Batch // the last one
+	batch   Batch // collected since the last Next
+	out     Batch // the last one returned
 }
 
-// setAside is a suspect that waits for another one.
+// setAside is a suspect that waits for another suspect.
 type setAside struct {
 	entry *entry
 	queue *queue
 }
 
-// Kind is what a request asks for.
+// Kind is what a request is for.
 type Kind uint8
 
 // The kinds.
@@ -140,25 +139,25 @@ const (
 type Request struct {
 	Kind Kind
 	Host string
-	Item visit.Item // of Page
-	URL  weburl.URL // of Sitemap
-	Job  job.ID     // of Page and Sitemap
+	Item visit.Item // for Page
+	URL  weburl.URL // for Sitemap
+	Job  job.ID     // for Page and Sitemap
 
 	*flight
 }
 
-// flight is a request under way, until it is committed.
+// flight is a request in flight, until it is committed.
 type flight struct {
 	host    *host
 	queue   *queue // nil unless it is a page
 	entry   *entry
 	job     *jobState // nil for robots.txt
-	payer   *jobState // who holds the place
+	payer   *jobState // the job that holds the place
 	turn    tick      // when it was handed out, where the tenant has a rate
 	takenAt time.Time // when it was handed out
 	kind    Kind
 
-	forbidden bool // it had no turn
+	forbidden bool // ended without a request
 
 	sent    bool
 	sentAt  time.Time
@@ -166,64 +165,64 @@ type flight struct {
 	again   bool
 	token   bool
 	spaced  bool // counted in its domain's spaced
-	looking bool // counted in its host's lookups
-	apart   bool // has a place among slow requests, and no other
-	dragged bool // made no progress for a while
+	looking bool // counted in its host's lookups (DNS)
+	apart   bool // holds a slow place instead of an ordinary one
+	dragged bool // has stalled
 }
 
-// Batch is what to do now.
+// Batch is what the caller has to do now.
 type Batch struct {
 	// Requests may be made now, in this order.
 	Requests []Request
 	// Refill are queues whose head runs low; answer with [Frontier.Refilled].
 	Refill []Want
-	// Load are hosts whose state is wanted; answer with [Frontier.Loaded].
+	// Load are hosts whose state is needed; answer with [Frontier.Loaded].
 	Load []string
 	// Tokens are jobs that need page tokens; answer with [Frontier.Grant].
 	Tokens []Tokens
-	// Take are hosts that jobs want to take up; answer with [Frontier.Took].
+	// Take are hosts that jobs want to reserve; answer with [Frontier.Took].
 	Take []Taking
 	// Turns are wanted for tenants with a rate; answer with [Frontier.Given].
 	Turns []Turns
-	// Sift are queues whose URLs in the store are to be judged; see [Sift].
+	// Sift are queues whose URLs in the store are to be checked; see [Sift].
 	Sift []Sift
-	// Parks end what waits of a job on a host; answer with [Frontier.Parked].
+	// Parks end what waits for a job on a host; answer with [Frontier.Parked].
 	Parks []Park
-	// Resolved are visits that were in doubt, and those of URLs that end without a
-	// turn.
+	// Resolved are visits that were in doubt, and visits that end URLs without a
+	// request.
 	Resolved []Resolved
-	// Rest are hosts that are no longer kept here. The caller stores those with
-	// work under the time at which they will be ready.
+	// Rest are hosts removed from memory. The caller stores those with work, with the
+	// time at which they will be ready.
 	Rest []Rest
-	// Quiet are domains to be yielded that have nothing under way any more.
+	// Quiet are domains to be yielded that have nothing in flight any more.
 	Quiet []string
-	// Cold says that there is room for hosts that rest in the store, and that
-	// there may be some; answer with [Frontier.Warm].
+	// Cold says that there is room in memory and that the store may have more hosts
+	// with work; answer with [Frontier.Warm].
 	Cold bool
-	// Wake is when to ask again at the latest; zero: after something happened.
+	// Wake is when to call Next again at the latest; zero: after the next event.
 	Wake time.Time
 }
 
-// Want asks for the head of a queue.
+// Want requests the head of a queue.
 type Want struct {
 	Host string
 	Job  job.ID
 	Max  int
 }
 
-// Tokens asks for page tokens.
+// Tokens requests page tokens.
 type Tokens struct {
 	Job job.ID
 	N   int
 }
 
-// Taking asks whether a job may take a host up.
+// Taking requests the reservation of a host for a job.
 type Taking struct {
 	Host string
 	Job  job.ID
 }
 
-// Park ends what waits of a job on a host.
+// Park ends what waits for a job on a host.
 type Park struct {
 	Job     job.ID
 	Host    string
@@ -231,19 +230,19 @@ type Park struct {
 	Reason  visit.Reason
 }
 
-// Rest is a host that left memory.
+// Rest is a host removed from memory.
 type Rest struct {
 	Host  string
 	Until time.Time // when it will be ready; zero when it has no work
 	State politeness.State
 }
 
-// Resolved is a visit that was in doubt and is so no more.
+// Resolved is a visit that is no longer in doubt.
 type Resolved struct {
 	Request Request
 	Visit   *visit.Visit
 	Settled Settled
-	// Forbidden says that it had no turn, and no doubt: see [Config.Forbidden].
+	// Forbidden says that the URL ended without a request; see [Config.Forbidden].
 	Forbidden bool
 }
 
@@ -265,7 +264,7 @@ func New(cfg Config, now time.Time) *Frontier {
 		cfg.Slow = DefaultSlow
 	}
 	f := &Frontier{
-		cfg: cfg, hosts: newTable[host](), domains: newTable[domain](), addresses: map[netip.Addr]*address{}, crowded: map[*address]struct{}{},
+		cfg: cfg, hosts: newTable[host](), domains: newTable[domain](), addresses: map[netip.Addr]*address{}, shared: map[*address]struct{}{},
 		jobs: map[job.ID]*jobState{}, byTenant: map[string]*tenant{}, short: visit.WaitWorkers, account: NewAccount(now), sweepAt: now.Add(sweepEvery),
 		suspects: map[weburl.URL]struct{}{},
 	}
@@ -275,7 +274,7 @@ func New(cfg Config, now time.Time) *Frontier {
 	return f
 }
 
-// AddJob makes a job known, or changes one that is.
+// AddJob adds a job, or changes a known one.
 func (f *Frontier) AddJob(j Job) {
 	if known := f.jobs[j.ID]; known != nil {
 		changed := known.Rate != j.Rate
@@ -298,7 +297,7 @@ func (f *Frontier) AddJob(j Job) {
 	f.jobList = slices.Insert(f.jobList, i, added)
 }
 
-// StopJob hands out no more requests for a job; those under way go on.
+// StopJob hands out no more requests for a job; requests in flight continue.
 func (f *Frontier) StopJob(now time.Time, id job.ID) {
 	j := f.jobs[id]
 	if j == nil || j.stopped {
@@ -320,8 +319,8 @@ func (f *Frontier) StopJob(now time.Time, id job.ID) {
 	}
 }
 
-// DropJob forgets a job that was stopped, and tells whether that could be done:
-// not while anything of it is under way.
+// DropJob forgets a stopped job. It reports false while anything of the job is in
+// flight.
 func (f *Frontier) DropJob(now time.Time, id job.ID) bool {
 	j := f.jobs[id]
 	if j == nil {
@@ -365,9 +364,9 @@ func (f *Frontier) DropJob(now time.Time, id job.ID) bool {
 	return true
 }
 
-// Next returns what to do now: at most limit requests, and what must be read or
-// written meanwhile. Hosts that could go and get no place wait for short. The
-// batch is valid until the next call.
+// Next returns what to do now: at most limit requests, and the reads and writes that
+// are due. Ready hosts that get no place wait for short. The batch is valid until
+// the next call.
 func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 	b := &f.batch
 	f.shortOf(now, short)
@@ -389,7 +388,7 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 		if h := f.pick(t.jobs[0], now); h != nil {
 			r := f.take(h, now)
 			if b.Requests = append(b.Requests, r); !r.Apart() || short == visit.WaitBudget {
-				limit-- // a budget counts slow ones, too
+				limit-- // a budget counts slow requests, too
 			}
 		}
 		t.waking = false
@@ -419,7 +418,7 @@ func (f *Frontier) Next(now time.Time, limit int, short visit.Wait) *Batch {
 	return &f.out
 }
 
-// shortOf changes what hosts wait for that could go.
+// shortOf changes the wait reason of ready hosts.
 func (f *Frontier) shortOf(now time.Time, short visit.Wait) {
 	if short == f.short {
 		return
@@ -435,10 +434,10 @@ func (f *Frontier) shortOf(now time.Time, short visit.Wait) {
 	}
 }
 
-// pick takes the next host out of the line of a job, preferring one whose
-// connection is probably open, but passing over nobody for long, and nobody for
-// another host of its domain: then it would have to wait again. It is nil for one
-// that has left the line, or cannot be asked for this job now.
+// pick takes the next host out of the queue of a job, preferring one whose connection
+// is probably open. No host is passed over for long, nor for another host of its
+// domain, because it would have to wait for the domain's interval again. It returns
+// nil if the host left the queue, or cannot be contacted for this job now.
 func (f *Frontier) pick(j *jobState, now time.Time) *host {
 	if j.tenant.rate > 0 && f.lapsed(j.tenant, now) {
 		return nil
@@ -459,23 +458,23 @@ func (f *Frontier) pick(j *jobState, now time.Time) *host {
 	j.tenant.lined--
 	f.contend(j)
 	h.standing[inReady] = false
-	f.turnsDue = f.turnsDue || j.tenant.turnless > 0 // the turn that it stood for may be another's
+	f.turnsDue = f.turnsDue || j.tenant.turnless > 0 // the turn it waited with may go to another host
 	if h.line != inReady {
 		return nil
 	}
 	h.line = noLine
-	if _, reason := f.admit(h, now); reason != "" || f.hungryFor(h) {
+	if _, reason := f.admit(h, now); reason != "" || f.needsRefill(h) {
 		f.look(h, now)
 		return nil
 	}
 	if _, _, turn := f.turn(h, now); turn != j {
-		f.lineUp(h, now) // it stands behind those of the job whose turn it has become
+		f.lineUp(h, now) // to the end of the queue of the job that is next on it now
 		return nil
 	}
 	return h
 }
 
-// take hands out the next request of a host that may be asked.
+// take hands out the next request of a ready host.
 func (f *Frontier) take(h *host, now time.Time) Request {
 	kind, q, j := f.turn(h, now)
 	fl := &flight{host: h, kind: kind, payer: j, takenAt: now, apart: h.slow}
@@ -526,8 +525,8 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 	return r
 }
 
-// turn tells what comes next on a host that may be asked: which kind of request,
-// of which queue if it is for a page, and for which job.
+// turn returns what comes next on a ready host: the kind of request, the queue if it
+// is a page, and the job.
 func (f *Frontier) turn(h *host, now time.Time) (Kind, *queue, *jobState) {
 	q := f.nextPage(h)
 	switch {
@@ -540,7 +539,7 @@ func (f *Frontier) turn(h *host, now time.Time) (Kind, *queue, *jobState) {
 	}
 }
 
-// errandNext tells whether an errand comes before a page: every other time, unless
+// errandNext reports whether an errand comes before a page: every other time, unless
 // the tenant of one of them has no turn.
 func (f *Frontier) errandNext(h *host, page *queue) bool {
 	if page == nil {
@@ -552,8 +551,8 @@ func (f *Frontier) errandNext(h *host, page *queue) bool {
 	return h.turn
 }
 
-// reader is the job for which robots.txt is read: the one that needs it next, of those
-// whose tenants have turns if there is any.
+// reader is the job for which robots.txt is fetched: the next one that needs it,
+// preferably of a tenant that has turns.
 func (h *host) reader(f *Frontier, page *queue) *jobState {
 	if page != nil {
 		return page.job
@@ -591,25 +590,24 @@ func (f *Frontier) takePage(q *queue, fl *flight) {
 	}
 }
 
-// may tells whether the queue may have another page, as far as its job goes.
+// may reports whether the job's limits allow another page of the queue.
 func (q *queue) may() bool { return q.job.may() && q.open() }
 
-// hopes tells whether it may once its job is given a token.
+// hopes reports whether they would after the job got a token.
 func (q *queue) hopes() bool { return q.job.hopes() && q.open() }
 
-// open tells whether the job wants another page of the host.
+// open reports whether the job wants another page of the host.
 func (q *queue) open() bool {
 	return !q.parking && !q.closing && !q.undecided() && (q.job.MaxPagesPerHost == 0 || int(q.pages)+len(q.busy) < q.job.MaxPagesPerHost)
 }
 
-// undecided tells whether it is not known yet that the job may take the host up.
-func (q *queue) undecided() bool { return q.job.Choosy && q.choice != taken }
+// undecided reports whether the job has not reserved the host yet.
+func (q *queue) undecided() bool { return q.job.HostLimited && q.choice != taken }
 
-// nextPage is the queue of the job whose turn it is for a page, or nil where no URL in
-// memory may be asked for, or not before a token has come: near its limit a job is
-// given single ones, and would never have its turn on a host that others keep busy.
-// Those whose tenants have no turn are passed over for others, which shall not wait for
-// them; they keep their place in front.
+// nextPage returns the queue of the job that is next for a page. It is nil if no URL
+// in memory may be requested, or only after a token has come: near its limit a job
+// gets single tokens, and would never have its turn on a host that others keep busy.
+// Tenants without a turn are passed over but keep their place in front.
 func (f *Frontier) nextPage(h *host) *queue {
 	var first *queue
 	for q := h.queues; q != nil; q = q.next {
@@ -628,8 +626,8 @@ func (f *Frontier) nextPage(h *host) *queue {
 	return first
 }
 
-// peel sets suspects at the front of a head aside while another is under way,
-// and tells whether a URL is left.
+// peel sets aside suspects at the front of a head while another is in flight, and
+// reports whether a URL is left.
 func (f *Frontier) peel(q *queue) bool {
 	for n := len(q.head); n > 0; n = len(q.head) {
 		u := q.head[n-1].url
@@ -642,7 +640,7 @@ func (f *Frontier) peel(q *queue) bool {
 	return false
 }
 
-// robotsWanted tells whether robots.txt comes next.
+// robotsWanted reports whether robots.txt comes next.
 func (f *Frontier) robotsWanted(h *host, now time.Time) bool {
 	switch h.robots {
 	case robotsUnknown:
@@ -656,8 +654,8 @@ func (f *Frontier) robotsWanted(h *host, now time.Time) bool {
 	}
 }
 
-// hungryFor tells whether nothing that may be asked for is in memory.
-func (f *Frontier) hungryFor(h *host) bool {
+// needsRefill reports whether no URL in memory may be requested.
+func (f *Frontier) needsRefill(h *host) bool {
 	switch {
 	case len(h.errands) > 0:
 		return false
@@ -673,7 +671,7 @@ func (f *Frontier) hungryFor(h *host) bool {
 	}
 }
 
-// feed asks for URLs: for hosts that have none, then for heads that run low.
+// feed requests URLs: for hosts that have none, then for heads that run low.
 func (f *Frontier) feed(now time.Time) {
 	for f.hungry.len() > 0 && f.refills < maxRefills {
 		h := f.hungry.pop(0)
@@ -690,18 +688,18 @@ func (f *Frontier) feed(now time.Time) {
 			}
 		}
 		if !asked {
-			f.look(h, now) // the job has lost its last token since
+			f.look(h, now) // the job used its last token meanwhile
 		}
 	}
 }
 
-// refill asks for the head of a queue.
+// refill requests the head of a queue.
 func (f *Frontier) refill(q *queue, now time.Time) {
 	f.refills++
 	f.batch.Refill = append(f.batch.Refill, Want{Host: q.host.name, Job: q.job.ID, Max: q.want(now, f)})
 }
 
-// load asks for the states of hosts.
+// load requests the states of hosts.
 func (f *Frontier) load() {
 	for f.loading.len() > 0 && f.loads < maxLoads {
 		if h := f.loading.pop(0); h.stage == loading {
@@ -712,7 +710,7 @@ func (f *Frontier) load() {
 	}
 }
 
-// ask asks for tokens: when half of those kept ahead are used, and at the latest
+// ask requests tokens: when half of those kept in advance are used, and at the latest
 // when a host waits for one.
 func (f *Frontier) ask() {
 	for _, j := range f.jobList {
@@ -727,9 +725,8 @@ func (f *Frontier) ask() {
 	}
 }
 
-// spend lets hosts that stand in line for tokens look again while there are
-// some: whoever was woken for them may have had no use for them. It tells
-// whether one could go.
+// spend re-evaluates hosts that wait for tokens while there are some, because hosts
+// woken before may not have used theirs. It reports whether one became ready.
 func (f *Frontier) spend(now time.Time) bool {
 	woke := false
 	for _, j := range f.jobList {

@@ -10,75 +10,74 @@ import (
 	"headway/weburl"
 )
 
-// stage is how far a host is known.
+// stage is the life cycle of a host in memory.
 type stage uint8
 
 const (
-	loading  stage = iota // its state is wanted from the store
+	loading  stage = iota // its state is being read from the store
 	live                  // it is scheduled
-	yielding              // another process has asked for its domain: nothing new is sent
-	gone                  // it is no longer kept here
+	yielding              // another process wants its domain: nothing new is sent
+	gone                  // removed from memory
 )
 
-// robotsStage is what is known of a host's robots.txt.
+// robotsStage is what is known about a host's robots.txt.
 type robotsStage uint8
 
 const (
 	robotsUnknown robotsStage = iota
 	robotsAsked
-	robotsKnown  // and pages may go until it is due again
-	robotsClosed // it could not be read: nothing goes until it is due again
+	robotsKnown  // pages may be requested until it is due again
+	robotsClosed // it could not be read: no pages until it is due again
 )
 
-// line is in which line a host stands that could be asked.
+// line is the queue in which a ready host waits.
 type line uint8
 
 const (
 	noLine   line = iota
-	inReady       // for a place among the fetches
+	inReady       // for a place in the worker pool
 	inHungry      // for URLs from the store
 )
 
-// host is a host with work, or one that had some a moment ago. There are many:
-// its fields are in an order that leaves no gaps, and what few hosts have is
-// kept apart.
+// host is a host with work, or one that recently had some. There are many: its fields
+// are ordered to avoid padding, and rare fields are kept in rarity.
 type host struct {
 	name    string
-	next    *host  // in its chain of the table
-	number  uint64 // when it last had its turn, or came: the smallest goes first
+	next    *host  // in its chain of the hash table
+	number  uint64 // sequence number of its last turn, or of its creation: the smallest goes first
 	domain  *domain
-	address *address           // nil before the first answer, and where none applies
-	policy  *politeness.Policy // of all jobs that have work here
-	queues  *queue             // of jobs, the one to be served next in front
+	address *address           // nil before the first response, and where no address interval applies
+	policy  *politeness.Policy // the strictest of all jobs with work here
+	queues  *queue             // one per job, the next to be served first
 	*rarity
 	state politeness.State
 
-	robotsDue moment // when robots.txt is asked for again
-	until     moment // when to look again; none: after something happened
+	robotsDue moment // when robots.txt is fetched again
+	until     moment // when to re-evaluate it; none: after an event
 	idleAt    tick   // when it last had work
-	lastAt    tick   // when it last answered: its connection may be open
+	lastAt    tick   // when it last responded: its connection may be open
 
-	index   int32 // in the list of all
-	sibling int32 // in the list of its domain
-	place   int32 // in the clock, -1 outside it
+	index   int32 // index in Frontier.list
+	sibling int32 // index in its domain
+	place   int32 // index in the clock; -1 when not in it
 	leaving int32 // handed out, not known to have been sent
-	flights int32 // handed out, not answered
-	settled int32 // answered, not committed
+	flights int32 // handed out, no response yet
+	settled int32 // settled, not committed
 
 	stage      stage
-	asked      bool // a load is under way
-	stale      bool // the load under way was asked for before the domain was given up
+	asked      bool // a load is in progress
+	stale      bool // the load in progress was requested before the domain was yielded
 	robots     robotsStage
-	robotsEver bool // it has answered once
+	robotsEver bool // its robots.txt was received once
 	turn       bool // an errand comes before a page next
-	stalled    bool // in the list of those that wait for our network
-	behind     bool // in the list of those that wait for another host of the domain
-	reading    bool // in the line for a place among those that ask for robots.txt
-	slow       bool // its last request made no progress for a while
-	lingering  bool // in the line for a place among requests without progress
+	stalled    bool // in Frontier.stalled
+	behind     bool // waits for a request of another host of the domain to be sent
+	reading    bool // queued to request robots.txt
+	slow       bool // its last request stalled
+	lingering  bool // queued for a slow place
 	line       line
-	passed     uint8   // how often it was passed over for one with an open connection
-	standing   [3]bool // where it stands, though it may have left the line
+	passed     uint8   // times it was passed over for one with an open connection
+	standing   [3]bool // queues that contain it, including stale entries
 	wait       State   // what it waits for; NoWork is nothing
 	booked     State
 }
@@ -86,17 +85,17 @@ type host struct {
 func (h *host) key() string   { return h.name }
 func (h *host) chain() **host { return &h.next }
 
-// rarity is what few hosts have. Those without share noRarity, which nobody
-// changes: what is to be changed is asked for with rare.
+// rarity holds fields that few hosts need. Hosts without share noRarity, which is
+// never changed; rare returns one that may be changed.
 type rarity struct {
 	pages   map[job.ID]int // of jobs with a limit per host that have no queue
 	errands []Errand       // in order
-	lookups int32          // flights whose name is being looked up
+	lookups int32          // flights in DNS lookup
 }
 
 var noRarity rarity
 
-// rare returns what few hosts have, to be changed.
+// rare returns the rarely used fields, for changes.
 func (h *host) rare() *rarity {
 	if h.rarity == &noRarity {
 		h.rarity = &rarity{}
@@ -104,8 +103,8 @@ func (h *host) rare() *rarity {
 	return h.rarity
 }
 
-// Errand is a request that is no page: a sitemap. It takes its turn on the
-// host's clock, alternating with pages, and is not stored.
+// Errand is a request that is not a page: a sitemap. It shares the host's interval,
+// alternates with pages, and is not stored.
 type Errand struct {
 	URL weburl.URL
 	Job job.ID
@@ -114,31 +113,31 @@ type Errand struct {
 // domain is what the hosts of a registrable domain share.
 type domain struct {
 	name  string
-	next  *domain // in its chain of the table
-	first *host   // most have one host; nil: none
+	next  *domain // in its chain of the hash table
+	first *host   // most domains have one host; nil: none
 	*company
 	interval politeness.Interval
-	leaving  int32 // requests of it that are not known to have been sent
-	spaced   int32 // those of them that keep an interval
-	under    int32 // requests and parks of it that are under way or not committed
-	giving   bool  // another process has asked for it, and it is not given up yet
-	quiet    bool  // that nothing is under way any more was said
-	yielding bool  // it was given up
+	leaving  int32 // requests handed out, not known to have been sent
+	spaced   int32 // those of them that count for the domain's interval
+	under    int32 // requests and parks in flight or not committed
+	giving   bool  // another process wants it, and it is not yielded yet
+	quiet    bool  // it was reported that nothing is in flight any more
+	yielding bool  // it was yielded
 }
 
 func (d *domain) key() string     { return d.name }
 func (d *domain) chain() **domain { return &d.next }
 
-// company is what a domain with more than one host has. Those without share
-// noCompany, which nobody changes: what is to be changed is asked for with shared.
+// company holds fields of domains with more than one host. The others share
+// noCompany, which is never changed; shared returns one that may be changed.
 type company struct {
 	others  []*host // after the first
-	waiters []*host // hosts that wait for requests that are leaving
+	waiters []*host // hosts that wait until a request of the domain is sent
 }
 
 var noCompany company
 
-// shared returns what a domain with more than one host has, to be changed.
+// shared returns the fields of a domain with more than one host, for changes.
 func (d *domain) shared() *company {
 	if d.company == &noCompany {
 		d.company = &company{}
@@ -146,7 +145,7 @@ func (d *domain) shared() *company {
 	return d.company
 }
 
-// hosts is how many there are.
+// hosts is the number of hosts.
 func (d *domain) hosts() int {
 	if d.first == nil {
 		return 0
@@ -154,7 +153,7 @@ func (d *domain) hosts() int {
 	return 1 + len(d.others)
 }
 
-// host is the i-th of them.
+// host returns the i-th host.
 func (d *domain) host(i int) *host {
 	if i == 0 {
 		return d.first
@@ -162,7 +161,7 @@ func (d *domain) host(i int) *host {
 	return d.others[i-1]
 }
 
-// join puts a host in.
+// join adds a host.
 func (d *domain) join(h *host) {
 	h.domain, h.sibling = d, int32(d.hosts())
 	if d.first == nil {
@@ -173,7 +172,7 @@ func (d *domain) join(h *host) {
 	c.others = append(c.others, h)
 }
 
-// leave takes a host out; the last one takes its place.
+// leave removes a host; the last one takes its index.
 func (d *domain) leave(h *host) {
 	n := d.hosts() - 1
 	last := d.host(n)
@@ -192,16 +191,16 @@ func (d *domain) leave(h *host) {
 	}
 }
 
-// address is what the hosts on one address share.
+// address is what the hosts on one IP address share.
 type address struct {
 	addr     netip.Addr
 	hosts    int // with work
 	others   int // with work, of other workers
-	known    int // that answer there
+	known    int // that are known to be on it
 	interval politeness.Interval
 }
 
-// queue returns what a job wants of the host, or nil.
+// queue returns the queue of a job on the host, or nil.
 func (h *host) queue(id job.ID) *queue {
 	for q := h.queues; q != nil; q = q.next {
 		if q.job.ID == id {
@@ -211,7 +210,7 @@ func (h *host) queue(id job.ID) *queue {
 	return nil
 }
 
-// push puts a queue behind all others.
+// push appends a queue.
 func (h *host) push(q *queue) {
 	end := &h.queues
 	for *end != nil {
@@ -220,7 +219,7 @@ func (h *host) push(q *queue) {
 	*end, q.next = q, nil
 }
 
-// rotate puts a queue that was served behind all others.
+// rotate moves a queue that was served to the end.
 func (h *host) rotate(q *queue) {
 	if h.queues == q && q.next == nil {
 		return
@@ -229,7 +228,7 @@ func (h *host) rotate(q *queue) {
 	h.push(q)
 }
 
-// unlink takes a queue out.
+// unlink removes a queue from the list.
 func (h *host) unlink(q *queue) {
 	for at := &h.queues; ; at = &(*at).next {
 		if *at == q {
@@ -239,7 +238,7 @@ func (h *host) unlink(q *queue) {
 	}
 }
 
-// remove takes the queue of a job out that is no more.
+// remove removes the queue of a dropped job.
 func (h *host) remove(q *queue) {
 	h.unlink(q)
 	if h.rarity != &noRarity {
@@ -248,7 +247,7 @@ func (h *host) remove(q *queue) {
 	h.merge()
 }
 
-// hasWork tells whether anything of the host waits or is under way.
+// hasWork reports whether anything of the host waits or is in flight.
 func (h *host) hasWork() bool {
 	if h.flights > 0 || h.settled > 0 || len(h.errands) > 0 {
 		return true
@@ -261,7 +260,7 @@ func (h *host) hasWork() bool {
 	return false
 }
 
-// merge makes the policy the most careful of the jobs that have work here.
+// merge sets the policy to the strictest of the jobs that have work here.
 func (h *host) merge() {
 	for q := h.queues; q != nil; q = q.next {
 		p := q.policy
@@ -275,7 +274,7 @@ func (h *host) merge() {
 	}
 }
 
-// forgetErrands drops the errands of a job, and tells whether there were any.
+// forgetErrands drops the errands of a job, and reports whether there were any.
 func (h *host) forgetErrands(id job.ID) bool {
 	n := len(h.errands)
 	if n > 0 {
@@ -284,13 +283,13 @@ func (h *host) forgetErrands(id job.ID) bool {
 	return len(h.errands) < n
 }
 
-// hasErrand tells whether a job has errands on the host.
+// hasErrand reports whether a job has errands on the host.
 func (h *host) hasErrand(id job.ID) bool {
 	return slices.ContainsFunc(h.errands, func(e Errand) bool { return e.Job == id })
 }
 
-// tidy lets go of what is empty, and of the queues of jobs that have no more
-// work here.
+// tidy frees what is empty, and removes the queues of jobs that have no more work
+// here.
 func (h *host) tidy() {
 	if h.rarity != &noRarity && len(h.errands) == 0 && len(h.pages) == 0 && h.lookups == 0 {
 		h.rarity = &noRarity
@@ -300,7 +299,7 @@ func (h *host) tidy() {
 		if only != nil {
 			only.tidy()
 		}
-		return // the last one is kept: links to the host will come
+		return // the last one is kept: more links to the host are likely
 	}
 	dropped := false
 	for at := &h.queues; *at != nil; {
@@ -325,16 +324,15 @@ func (h *host) tidy() {
 	}
 }
 
-// States that doing asks for often.
+// States that doing returns often.
 var (
 	waitingInFlight = Waiting(visit.WaitInFlight)
 	waitingDNS      = Waiting(visit.WaitDNS)
 	waitingNetwork  = Waiting(visit.WaitNetwork)
 )
 
-// doing is the one state the host is in. A host with requests under way is
-// fetching, unless all of them wait for an address, or more would be under way
-// if it were allowed more.
+// doing returns the state of the host. A host with requests in flight is fetching,
+// unless all of them wait for DNS, or a higher limit would allow more of them.
 func (h *host) doing() State {
 	switch {
 	case !h.hasWork():
@@ -348,7 +346,7 @@ func (h *host) doing() State {
 	case h.flights > 0:
 		return Fetching
 	case h.wait == NoWork:
-		return Waiting(visit.WaitStorage) // for the commit of what was answered
+		return Waiting(visit.WaitStorage) // for the commit of settled requests
 	default:
 		return h.wait
 	}

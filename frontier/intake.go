@@ -13,15 +13,15 @@ import (
 	"headway/weburl"
 )
 
-// HostState is what the store knows of a host.
+// HostState is what the store knows about a host.
 type HostState struct {
 	Host  string
 	State politeness.State
-	// Unclean says that requests may have left which nobody recorded: the host
-	// waits its full pace from now.
+	// Unclean says that unrecorded requests may have been sent: the host waits its
+	// full pace from now.
 	Unclean bool
-	// DomainAsked is when a host of its domain was last asked, as far as the
-	// store knows; those that are not in memory count too.
+	// DomainAsked is when a host of its domain last got a request, as far as the store
+	// knows; hosts that are not in memory count, too.
 	DomainAsked time.Time
 	Robots      RobotsState
 	// Pages are the pages each job has had of the host, for jobs with a limit
@@ -29,21 +29,21 @@ type HostState struct {
 	Pages map[job.ID]int
 }
 
-// RobotsState is what is known of a host's robots.txt, as far as the schedule
-// is concerned. The zero value wants it fetched.
+// RobotsState is what the schedule needs to know about a host's robots.txt. With the
+// zero value it is fetched.
 type RobotsState struct {
-	Known  bool // there is a verdict
-	Closed bool // the verdict is that nothing goes until Due
-	// Due is when robots.txt is asked for again; zero means never.
+	Known  bool // it was evaluated
+	Closed bool // no page may be requested until Due
+	// Due is when robots.txt is fetched again; zero means never.
 	Due time.Time
-	// Ever says that robots.txt has answered once.
+	// Ever says that robots.txt was received once.
 	Ever bool
-	// Delay is what it asks for between requests.
+	// Delay is its Crawl-delay.
 	Delay time.Duration
 }
 
-// Added takes in URLs that were put to waiting in the store. Those for which
-// there is no room stay there.
+// Added takes URLs that were added to the store as waiting. Those for which there is
+// no room stay there.
 func (f *Frontier) Added(now time.Time, items []visit.Item) {
 	for i := range items {
 		it := &items[i]
@@ -62,8 +62,8 @@ func (f *Frontier) Added(now time.Time, items []visit.Item) {
 	}
 }
 
-// Warm takes in hosts that have URLs waiting in the store, and tells whether
-// there is room for more.
+// Warm takes a host that has URLs waiting in the store, and reports whether there is
+// room for more.
 func (f *Frontier) Warm(now time.Time, u weburl.URL, jobs []job.ID) (more bool) {
 	for _, id := range jobs {
 		if j := f.jobs[id]; j == nil || j.stopped {
@@ -73,50 +73,49 @@ func (f *Frontier) Warm(now time.Time, u weburl.URL, jobs []job.ID) (more bool) 
 		if q == nil {
 			return false
 		}
-		q.spill() // it may have come after what a refill under way has read
+		q.spill() // the refill in progress may have read before it was stored
 		f.look(q.host, now)
 	}
 	if f.hosts.len() >= f.cfg.HotHosts {
-		f.cold.rest() // there may be more where the caller stops reading
+		f.cold.rest() // there may be more after the point where the caller stops reading
 		return false
 	}
 	return true
 }
 
-// Warmed tells that the store was read to its end, from when [Batch.Cold] asked
-// for it.
+// Warmed reports that the store was read to its end since [Batch.Cold] requested it.
 func (f *Frontier) Warmed() { f.cold.read() }
 
-// coldness is whether hosts with work are only in the store. What came to rest
-// after the store was asked for such hosts may have been missed by the reading.
+// coldness tracks whether hosts with work are only in the store. A host stored after
+// the read began may have been missed by it.
 type coldness struct {
-	rested uint64 // how often a host was left in the store
-	asked  uint64 // the same when the store was asked
+	rested uint64 // times a host was left in the store
+	asked  uint64 // the same when the read began
 	asking bool
 	some   bool
 }
 
-// rest notes that a host with work is only in the store.
+// rest records that a host with work is only in the store.
 func (c *coldness) rest() {
 	c.rested++
 	c.some = true
 }
 
-// ask notes that the store is asked.
+// ask records that a read of the store begins.
 func (c *coldness) ask() {
 	if !c.asking {
 		c.asking, c.asked = true, c.rested
 	}
 }
 
-// read notes that the store was read to its end.
+// read records that the store was read to its end.
 func (c *coldness) read() {
 	c.some = c.asked != c.rested
 	c.asking = false
 }
 
-// queueFor returns the queue of a URL, and makes it if there is room for its
-// host.
+// queueFor returns the queue of a URL. It creates one if there is room for its host,
+// else it returns nil.
 func (f *Frontier) queueFor(u weburl.URL, id job.ID, now time.Time) *queue {
 	j := f.jobs[id]
 	if j == nil {
@@ -149,7 +148,7 @@ func (f *Frontier) queueFor(u weburl.URL, id job.ID, now time.Time) *queue {
 }
 
 func (f *Frontier) newHost(u weburl.URL) *host {
-	// The URL goes before its host does: the name must not keep the rest of it.
+	// Clone, so that the host's name does not keep the memory of the whole URL.
 	name, domain := strings.Clone(u.Host()), u.Domain()
 	domain = name[strings.LastIndex(name, domain):][:len(domain)]
 	f.number++
@@ -161,7 +160,7 @@ func (f *Frontier) newHost(u weburl.URL) *host {
 	return h
 }
 
-// domain returns a domain, and makes it if need be.
+// domain returns a domain, and creates it if needed.
 func (f *Frontier) domain(name string) *domain {
 	d := f.domains.find(name)
 	if d == nil {
@@ -171,7 +170,7 @@ func (f *Frontier) domain(name string) *domain {
 	return d
 }
 
-// Loaded tells what is known of a host; see [Batch.Load].
+// Loaded reports the stored state of a host; see [Batch.Load].
 func (f *Frontier) Loaded(now time.Time, s HostState) {
 	f.loads--
 	h := f.hosts.find(s.Host)
@@ -189,7 +188,7 @@ func (f *Frontier) Loaded(now time.Time, s HostState) {
 		h.stage = yielding
 	}
 	h.domain.yielding = false
-	// What was under way when the state was stored is over.
+	// What was in flight when the state was stored is over.
 	for h.state.InFlight() > 0 {
 		h.state, _ = h.policy.Observe(h.state, now, politeness.Answer{Fault: politeness.Ours})
 	}
@@ -214,7 +213,7 @@ func (f *Frontier) Loaded(now time.Time, s HostState) {
 	f.look(h, now)
 }
 
-// LeaseWait tells that a host to be loaded waits for another process.
+// LeaseWait reports that a host to be loaded is leased by another process.
 func (f *Frontier) LeaseWait(now time.Time, name string) {
 	if h := f.hosts.find(name); h != nil && h.stage == loading {
 		h.domain.yielding = true
@@ -222,7 +221,7 @@ func (f *Frontier) LeaseWait(now time.Time, name string) {
 	}
 }
 
-// SetRobots tells what was read from robots.txt. Pages go by it from now on.
+// SetRobots reports a newly read robots.txt. It applies to pages from now on.
 func (f *Frontier) SetRobots(now time.Time, name string, r RobotsState) {
 	if h := f.hosts.find(name); h != nil {
 		f.setRobots(h, r)
@@ -244,7 +243,7 @@ func (f *Frontier) setRobots(h *host, r RobotsState) {
 	h.state = h.state.WithCrawlDelay(r.Delay)
 }
 
-// Refilled takes in the URLs that a refill found.
+// Refilled takes the URLs that a refill returned.
 func (f *Frontier) Refilled(now time.Time, wants []Want, items []visit.Item) {
 	type key struct {
 		host string
@@ -268,9 +267,8 @@ func (f *Frontier) Refilled(now time.Time, wants []Want, items []visit.Item) {
 	}
 }
 
-// Parked tells that a park was written, and how many URLs it left waiting. It
-// comes after [Frontier.Added] of the same commit, whose URLs the park may have
-// ended.
+// Parked reports that a park was written, and how many URLs it left waiting. Call it
+// after [Frontier.Added] of the same commit, whose URLs the park may have ended.
 func (f *Frontier) Parked(now time.Time, p Park, left int) {
 	h := f.hosts.find(p.Host)
 	if h == nil {
@@ -293,8 +291,8 @@ func (f *Frontier) Parked(now time.Time, p Park, left int) {
 	f.look(h, now)
 }
 
-// Took tells whether a job may take a host up; see [Batch.Take]. What waits on one
-// that it may not ends as deferred, now and whenever more comes.
+// Took reports whether a job may use a host; see [Batch.Take]. If not, what waits
+// there ends as deferred, now and whenever more is added.
 func (f *Frontier) Took(now time.Time, t Taking, ok bool) {
 	h := f.hosts.find(t.Host)
 	if h == nil {
@@ -310,8 +308,8 @@ func (f *Frontier) Took(now time.Time, t Taking, ok bool) {
 	f.look(h, now)
 }
 
-// Run queues an errand, of a choosy job on a host it has taken up. At most maxErrands of a host wait; it tells whether
-// there was room.
+// Run queues an errand. The host must be reserved if the job is host-limited. At most
+// maxErrands wait per host; it reports whether there was room.
 func (f *Frontier) Run(now time.Time, e Errand) bool {
 	q := f.queueFor(e.URL, e.Job, now)
 	if q == nil || q.job.stopped || len(q.host.errands) >= maxErrands {
@@ -323,10 +321,10 @@ func (f *Frontier) Run(now time.Time, e Errand) bool {
 	return true
 }
 
-// maxErrands bounds the errands of a host that wait.
+// maxErrands bounds the waiting errands of a host.
 const maxErrands = 1000
 
-// addressOf notes at which address a host answers.
+// addressOf records the IP address of a host.
 func (f *Frontier) addressOf(h *host, addr netip.Addr) {
 	if !addr.IsValid() || f.cfg.Addresses == nil || !f.cfg.Addresses(addr) || h.address != nil && h.address.addr == addr {
 		return
@@ -344,7 +342,7 @@ func (f *Frontier) addressOf(h *host, addr netip.Addr) {
 	}
 }
 
-// leaveAddress notes that a host is no longer at its address.
+// leaveAddress records that a host is no longer on its address.
 func (f *Frontier) leaveAddress(h *host) {
 	a := h.address
 	if a == nil {
@@ -360,8 +358,8 @@ func (f *Frontier) leaveAddress(h *host) {
 	}
 }
 
-// Yield stops sending to the hosts of a domain that another process has asked
-// for; see [Batch.Quiet].
+// Yield stops sending to the hosts of a domain that another process wants; see
+// [Batch.Quiet].
 func (f *Frontier) Yield(now time.Time, name string) {
 	d := f.domain(name)
 	if d.giving {
@@ -379,7 +377,7 @@ func (f *Frontier) Yield(now time.Time, name string) {
 	f.quiet(d)
 }
 
-// quiet notes when a domain that is to be yielded has nothing under way.
+// quiet reports a domain to be yielded once it has nothing in flight.
 func (f *Frontier) quiet(d *domain) {
 	if d.giving && !d.quiet && d.under == 0 {
 		d.quiet = true
@@ -387,8 +385,8 @@ func (f *Frontier) quiet(d *domain) {
 	}
 }
 
-// Yielded tells that a domain was given up. Its hosts wait until they are
-// loaded again.
+// Yielded reports that a domain was yielded. Its hosts wait until they are loaded
+// again.
 func (f *Frontier) Yielded(now time.Time, name string) {
 	d := f.domains.find(name)
 	if d == nil {
@@ -409,7 +407,7 @@ func (f *Frontier) Yielded(now time.Time, name string) {
 	f.forgetDomain(d)
 }
 
-// forgetDomain lets go of a domain without hosts.
+// forgetDomain removes a domain without hosts.
 func (f *Frontier) forgetDomain(d *domain) {
 	if d.first == nil && !d.giving {
 		f.domains.remove(d)
@@ -431,10 +429,10 @@ func (f *Frontier) Hosts(name string) []string {
 	return names
 }
 
-// sweep lets go of hosts without work, of the heads of hosts that wait long
-// when memory is short of room for URLs, and of such hosts altogether when
-// others rest in the store. It looks at a part of the hosts at a time, so that
-// nobody waits for it, and at all of them within sweepEvery.
+// sweep removes hosts without work, the heads of hosts that wait long if there is
+// little room for URLs, and such hosts altogether if the store has others with work.
+// It examines a part of the hosts at a time, to stay short, and all of them within
+// sweepEvery.
 func (f *Frontier) sweep(now time.Time) {
 	crowded := f.cold.some && f.hosts.len() >= f.cfg.HotHosts
 	full := f.items > f.cfg.MaxItems*3/4
@@ -442,7 +440,7 @@ func (f *Frontier) sweep(now time.Time) {
 	if f.swept == 0 {
 		f.swept = len(f.list)
 	}
-	// From the end, because the last host takes the place of one that leaves.
+	// From the end, because the last host takes the index of a removed one.
 	for end := max(f.swept-sweepHosts, 0); f.swept > end; {
 		f.swept--
 		f.sweepHost(f.list[f.swept], now, crowded, full)
@@ -466,7 +464,7 @@ func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
 		stopped = stopped && q.job.stopped
 	}
 	if now.Sub(h.state.LastSent()) < restAfter {
-		return // what was learned may not be stored yet, and others of the domain must know of it
+		return // its state may not be stored yet, and other hosts of the domain need it
 	}
 	switch {
 	case h.booked == NoWork:
@@ -485,7 +483,7 @@ func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
 	}
 }
 
-// rest lets go of a host.
+// rest removes a host from memory.
 func (f *Frontier) rest(h *host, now, until time.Time) {
 	f.remove(h, now)
 	if !until.IsZero() {
@@ -494,7 +492,7 @@ func (f *Frontier) rest(h *host, now, until time.Time) {
 	f.batch.Rest = append(f.batch.Rest, Rest{Host: h.name, Until: until, State: h.state})
 }
 
-// remove takes a host out of everything that leads to hosts with work.
+// remove removes a host from all structures.
 func (f *Frontier) remove(h *host, now time.Time) {
 	for q := h.queues; q != nil; q = q.next {
 		q.drop(f)
@@ -513,9 +511,9 @@ func (f *Frontier) remove(h *host, now time.Time) {
 	f.forgetDomain(h.domain)
 }
 
-// Release lets go of a domain that is quiet; see [Batch.Quiet]. Its hosts are
-// somebody else's from now on. No load and no refill may be under way: what was
-// read before must not be taken for news when the domain comes back.
+// Release removes a quiet domain from memory; see [Batch.Quiet]. Its hosts now belong
+// to another owner. No load or refill may be in progress: its result would be stale
+// when the domain comes back.
 func (f *Frontier) Release(now time.Time, name string) {
 	d := f.domains.find(name)
 	if d == nil {
@@ -526,17 +524,17 @@ func (f *Frontier) Release(now time.Time, name string) {
 		f.forgetDomain(d)
 		return
 	}
-	for d.first != nil { // the domain goes with its last host
+	for d.first != nil { // the domain is removed with its last host
 		h := d.host(d.hosts() - 1)
 		for q := h.queues; q != nil; q = q.next {
 			q.dropAside(f)
 		}
 		f.remove(h, now)
-		h.stage, h.line = gone, noLine // lines it stands in pass it over
+		h.stage, h.line = gone, noLine // queues that contain it skip it
 	}
 }
 
-// GiveUp ends what waits on a host, for all jobs: it cannot be asked at all.
+// GiveUp ends what waits on a host, for all jobs: it cannot be contacted at all.
 func (f *Frontier) GiveUp(now time.Time, name string, o visit.Outcome, r visit.Reason) {
 	h := f.hosts.find(name)
 	if h == nil {
@@ -553,8 +551,8 @@ func (f *Frontier) GiveUp(now time.Time, name string, o visit.Outcome, r visit.R
 	f.look(h, now)
 }
 
-// Reconsider asks the jobs anew how they treat a host: something was learned of
-// it.
+// Reconsider re-evaluates the policies of all jobs for a host, because something was
+// learned about it.
 func (f *Frontier) Reconsider(now time.Time, name string) {
 	h := f.hosts.find(name)
 	if h == nil {
@@ -571,8 +569,8 @@ func (f *Frontier) reconsider(now time.Time, h *host, name string) {
 	f.look(h, now)
 }
 
-// ReconsiderJob asks the jobs anew how they treat the hosts of one of them: what it
-// wants has changed.
+// ReconsiderJob re-evaluates the policies for all hosts of a job, because the job has
+// changed.
 func (f *Frontier) ReconsiderJob(now time.Time, id job.ID) {
 	for _, h := range f.list {
 		if h.queue(id) != nil {
@@ -581,7 +579,7 @@ func (f *Frontier) ReconsiderJob(now time.Time, id job.ID) {
 	}
 }
 
-// Wake looks at all hosts of a job again: what it may do has changed.
+// Wake re-evaluates all hosts of a job, because its limits have changed.
 func (f *Frontier) Wake(now time.Time, id job.ID) {
 	for _, h := range f.list {
 		if h.queue(id) != nil {

@@ -7,29 +7,29 @@ import (
 	"headway/politeness"
 )
 
-// tokensAtOnce is how many page tokens are asked for at a time; the store gives
-// single ones near the limit.
+// tokensAtOnce is how many page tokens are requested at a time; near the limit the
+// store grants single ones.
 const tokensAtOnce = 256
 
 // Job is a crawl whose URLs are scheduled.
 type Job struct {
 	ID job.ID
-	// Tenant is who asked for it: tenants share the places among the fetches.
+	// Tenant is the owner of the job: tenants share the places in the worker pool.
 	Tenant string
-	// Policy is how the job treats a host. It must return the same pointer for
+	// Policy returns how the job treats a host. It must return the same pointer for
 	// hosts that are treated alike, and what it points to must not change.
 	Policy func(host string) *politeness.Policy
 	// Patience is how long it waits for a host that is held or fails.
 	Patience time.Duration
 	// Limited says that each page needs a token; see [Batch.Tokens].
 	Limited bool
-	// MaxPagesPerHost ends what waits on a host after so many pages; 0 is no
+	// MaxPagesPerHost ends what waits on a host after that many pages; 0 means no
 	// limit.
 	MaxPagesPerHost int
-	// Choosy says that each host must be taken up first; see [Batch.Take].
-	Choosy bool
-	// Rate is how many requests a second its tenant may make with all its jobs, the
-	// lowest of them all; 0 is any number. See [Batch.Turns].
+	// HostLimited says that each host must be reserved first; see [Batch.Take].
+	HostLimited bool
+	// Rate is the maximum of requests per second for all jobs of its tenant; the lowest
+	// of its jobs applies. 0 means no limit. See [Batch.Turns].
 	Rate int64
 }
 
@@ -38,26 +38,26 @@ type jobState struct {
 	Job
 	claim
 	tenant  *tenant
-	ready   deque // hosts that could be asked and on which it has its turn
+	ready   deque // ready hosts on which it is this job's turn
 	stopped bool
 
-	tokens    int    // reserved and not in use
-	stock     int    // how many are kept ahead, so that no host waits for one
-	wanted    int    // how many were last asked for
+	tokens    int    // granted and not in use
+	stock     int    // how many are kept in advance, so that no host waits for one
+	wanted    int    // size of the last token request
 	scarce    bool   // fewer were given: the limit is near, and others may need them
-	out       int    // with requests under way
-	looked    uint64 // the turn at which it was last looked whether tokens are used
+	out       int    // used by requests in flight
+	looked    uint64 // the turn at the last check for unused tokens
 	asking    bool
 	exhausted bool
 	starved   deque // hosts that wait for a token
 	turnless  deque // hosts that wait for a turn of the tenant
 }
 
-// may tells whether the job may have another page.
+// may reports whether the job may have another page.
 func (j *jobState) may() bool { return !j.stopped && !j.short() }
 
-// short tells whether the job needs a token first.
+// short reports whether the job needs a token first.
 func (j *jobState) short() bool { return j.Limited && j.tokens == 0 }
 
-// hopes tells whether the job needs a token first that it may be given.
+// hopes reports whether the job waits for a token that it may still be given.
 func (j *jobState) hopes() bool { return !j.stopped && j.short() && !j.exhausted }

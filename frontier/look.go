@@ -7,8 +7,8 @@ import (
 	"headway/visit"
 )
 
-// look works out what a host waits for and puts it where that is noticed: into
-// the clock, into a line, or nowhere when only an event can help.
+// look determines what a host waits for and puts it where that is noticed: into the
+// clock, into a queue, or nowhere if only an event can end the wait.
 func (f *Frontier) look(h *host, now time.Time) {
 	if h.stage == gone {
 		return
@@ -38,17 +38,17 @@ func (f *Frontier) look(h *host, now time.Time) {
 	f.move(h, now)
 }
 
-// choose asks whether choosy jobs with work on a host may take it up.
+// choose requests the reservation of a host for host-limited jobs with work there.
 func (f *Frontier) choose(h *host) {
 	for q := h.queues; q != nil; q = q.next {
-		if q.job.Choosy && q.choice == unchosen && !q.job.stopped && q.waits() {
+		if q.job.HostLimited && q.choice == unchosen && !q.job.stopped && q.waits() {
 			q.choice = choosing
 			f.batch.Take = append(f.batch.Take, Taking{Host: h.name, Job: q.job.ID})
 		}
 	}
 }
 
-// wants tells whether there is anything to ask the host for.
+// wants reports whether there is anything to request from the host.
 func (f *Frontier) wants(h *host) bool {
 	if h.stage != live || len(h.errands) > 0 {
 		return true
@@ -61,24 +61,23 @@ func (f *Frontier) wants(h *host) bool {
 	return false
 }
 
-// stand puts a host in line that may be asked: for a place among the fetches,
-// or for its URLs.
+// stand queues a ready host: for a place in the worker pool, or for its URLs.
 func (f *Frontier) stand(h *host, now time.Time) {
 	var soonest time.Time
 	for q := h.queues; q != nil; q = q.next {
 		soonest = earlier(soonest, q.ripen(now, f))
 	}
-	if !f.hungryFor(h) {
+	if !f.needsRefill(h) {
 		h.wait = Waiting(f.short)
 		f.lineUp(h, now)
 		for q := h.queues; q != nil; q = q.next {
 			if q.low(f) && (q.may() || q.hopes()) && f.refills < maxRefills {
-				f.refill(q, now) // before the turn of its job, token or not
+				f.refill(q, now) // before the turn of its job, with or without a token
 			}
 		}
 		return
 	}
-	// Nothing in memory may be asked for now.
+	// No URL in memory may be requested now.
 	short, refilling, hungry := false, false, false
 	for q := h.queues; q != nil; q = q.next {
 		switch {
@@ -95,7 +94,7 @@ func (f *Frontier) stand(h *host, now time.Time) {
 			hungry = true
 		}
 	}
-	h.wait = Waiting(visit.WaitStorage) // where nothing below says more, a park is being written
+	h.wait = Waiting(visit.WaitStorage) // the default: a park is being written
 	switch {
 	case hungry:
 		if h.line = inHungry; !h.standing[inHungry] {
@@ -110,7 +109,7 @@ func (f *Frontier) stand(h *host, now time.Time) {
 	}
 }
 
-// admit asks one clock after the other. Without a reason the host may be asked;
+// admit checks each limit in order. Without a reason the host may be contacted now;
 // without a time only an event ends the wait.
 func (f *Frontier) admit(h *host, now time.Time) (time.Time, visit.Wait) {
 	switch {
@@ -142,8 +141,8 @@ func (f *Frontier) admit(h *host, now time.Time) (time.Time, visit.Wait) {
 	}
 	gap := f.gap(h)
 	if d := h.domain; d.spaced > 0 || gap > 0 && d.leaving > 0 {
-		// The interval counts from when that one leaves, and this one must not
-		// leave just before it.
+		// The interval starts when that request is sent, and this one must not be sent
+		// just before it.
 		if !h.behind {
 			h.behind = true
 			c := d.shared()
@@ -175,7 +174,7 @@ func (f *Frontier) admit(h *host, now time.Time) (time.Time, visit.Wait) {
 	return time.Time{}, ""
 }
 
-// gap is how far apart requests to the hosts of a domain start.
+// gap is the interval between requests to the hosts of a domain.
 func (f *Frontier) gap(h *host) time.Duration {
 	if h.policy == nil {
 		return 0
@@ -183,9 +182,9 @@ func (f *Frontier) gap(h *host) time.Duration {
 	return h.policy.DomainGap(h.state)
 }
 
-// park gives up what jobs no longer wait for, or have had enough of. A park
-// ends all that waits in the store, so it is asked for when nothing of the
-// queue is under way.
+// park ends the URLs of jobs that ran out of patience or reached a limit on this
+// host. A park ends all that waits in the store, so it is requested when nothing of
+// the queue is in flight.
 func (f *Frontier) park(h *host, now time.Time) {
 	if h.stage != live {
 		return
@@ -211,14 +210,14 @@ func (f *Frontier) park(h *host, now time.Time) {
 	}
 }
 
-// over tells whether the job gives up on the host, and how its URLs there end.
+// over reports whether the job gives up on the host, and how its URLs there end.
 func (q *queue) over(now time.Time, outage politeness.Outage) (Park, bool) {
 	if q.given != nil {
 		return *q.given, true
 	}
 	h := q.host
 	p := Park{Job: q.job.ID, Host: h.name}
-	if q.job.Choosy && q.choice == refused {
+	if q.job.HostLimited && q.choice == refused {
 		p.Outcome = visit.Deferred
 		return p, true
 	}
@@ -236,7 +235,7 @@ func (q *queue) over(now time.Time, outage politeness.Outage) (Park, bool) {
 		return p, true
 	case politeness.ParkedByPatience:
 		if !s.HeldUntil().After(now) {
-			break // it waits for us, not we for it
+			break // the delay is ours, not the host's
 		}
 		p.Outcome, p.Reason = h.unheard()
 		return p, true
@@ -246,7 +245,7 @@ func (q *queue) over(now time.Time, outage politeness.Outage) (Park, bool) {
 	return p, q.job.MaxPagesPerHost > 0 && int(q.pages) >= q.job.MaxPagesPerHost
 }
 
-// unheard is how URLs end on a host that was waited for long enough.
+// unheard is how URLs end on a host when patience ran out.
 func (h *host) unheard() (visit.Outcome, visit.Reason) {
 	if !h.robotsEver {
 		return visit.Skipped, visit.RobotsUnreachable
@@ -254,8 +253,8 @@ func (h *host) unheard() (visit.Outcome, visit.Reason) {
 	return visit.Deferred, ""
 }
 
-// patientUntil is when the first job has waited long enough for our own network,
-// which is down since a moment.
+// patientUntil is when the first job runs out of patience with our own network, down
+// since since.
 func (h *host) patientUntil(since time.Time) (first time.Time) {
 	for q := h.queues; q != nil; q = q.next {
 		if (q.waits() || h.hasErrand(q.job.ID)) && !q.parking && !q.closing {
@@ -265,7 +264,7 @@ func (h *host) patientUntil(since time.Time) (first time.Time) {
 	return first
 }
 
-// move tells the account what a host does now.
+// move records in the account what a host does now.
 func (f *Frontier) move(h *host, now time.Time) {
 	to := h.doing()
 	if to == h.booked {

@@ -14,7 +14,7 @@ import (
 	"headway/weburl"
 )
 
-// TestEntryHoldsItem packs items and compares what comes out.
+// TestEntryHoldsItem packs items and compares what is unpacked.
 func TestEntryHoldsItem(t *testing.T) {
 	plain := visit.Item{
 		Job: 7, URL: mustURL("https://a.example/1?q"), Via: mustURL("https://a.example/"), Found: visit.FoundLink, Depth: 3, Priority: 4, Attempt: 2,
@@ -22,7 +22,7 @@ func TestEntryHoldsItem(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*visit.Item)
-		whole  bool // kept as it is
+		whole  bool // kept as a complete item
 	}{
 		{"a link", func(*visit.Item) {}, false},
 		{"a seed", func(it *visit.Item) { it.Via, it.Found, it.Depth = weburl.URL{}, visit.FoundSeed, 0 }, false},
@@ -57,7 +57,7 @@ func TestEntryHoldsItem(t *testing.T) {
 	}
 }
 
-// TestEntriesOfAPageShare looks at the URLs of one page and of the next.
+// TestEntriesOfAPageShare compares the entries of URLs of one page and of the next.
 func TestEntriesOfAPageShare(t *testing.T) {
 	f := New(Config{}, start)
 	pack := func(raw, via string) *entry {
@@ -105,7 +105,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestDeque compares a line with a slice, and looks at what it keeps.
+// TestDeque compares a deque with a slice, and checks the memory it keeps.
 func TestDeque(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var line deque
@@ -134,7 +134,7 @@ func TestDeque(t *testing.T) {
 	}
 }
 
-// TestTick asks ticks how long ago they were.
+// TestTick checks how long ago ticks were.
 func TestTick(t *testing.T) {
 	tests := []struct {
 		name string

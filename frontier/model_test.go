@@ -21,18 +21,18 @@ import (
 	"headway/weburl"
 )
 
-// model drives a frontier as the crawl does, against a store and hosts that
-// answer when they like, and knows on its own what may not happen.
+// model drives a frontier as a crawl does, against a store and hosts that respond at
+// random times, and checks the rules with its own bookkeeping.
 type model struct {
-	t      *testing.T
-	seed   uint64
-	rng    *rand.Rand
-	f      *Frontier
-	shelf  *shelf
-	now    time.Time
-	events events
-	seq    int
-	trace  interface {
+	t        *testing.T
+	seed     uint64
+	rng      *rand.Rand
+	f        *Frontier
+	urlStore *urlStore
+	now      time.Time
+	events   events
+	seq      int
+	trace    interface {
 		Write([]byte) (int, error)
 		Sum64() uint64
 	}
@@ -46,28 +46,28 @@ type model struct {
 	found   int
 
 	rates store.Timeline
-	asked map[string][]time.Time // of tenants with a rate, in the last second
+	asked map[string][]time.Time // requests of tenants with a rate, in the last second
 
 	under   map[jobURL]bool // handed out and not committed
 	inDoubt map[jobURL]bool
-	sentAt  map[string]time.Time // of a domain
-	owned   map[string]bool      // domains, by the store
-	yields  map[string]bool      // domains being given up
+	sentAt  map[string]time.Time // by domain
+	owned   map[string]bool      // domains owned according to the store
+	yields  map[string]bool      // domains being yielded
 	stored  map[string]politeness.State
-	reads   int // loads and refills under way
+	reads   int // loads and refills in progress
 
 	downAt     time.Time // when our own network fails for a while
 	pending    []pendingEntry
 	committing bool
 	warming    bool
-	progress   time.Time // when something last happened that was no sweep
+	progress   time.Time // last event other than a sweep
 	requests   int
 	steps      int
 }
 
 type modelHost struct {
 	name, domain string
-	temper       int // how often it misbehaves, in per cent
+	temper       int // how often it misbehaves, in percent
 	dead         bool
 	sent         time.Time
 	under        int
@@ -76,16 +76,16 @@ type modelHost struct {
 
 type modelJob struct {
 	Job
-	budget  int // tokens that the store still gives
+	budget  int // tokens left in the store
 	granted int
 	pages   int
 	stopped bool
-	hosts   int             // that it may take up, if it is choosy
-	taken   map[string]bool // those it has
+	hosts   int             // that it may reserve, if it is host-limited
+	taken   map[string]bool // those it has reserved
 }
 
-// may tells whether the job may ask a host for anything.
-func (j *modelJob) may(host string) bool { return !j.Choosy || j.taken[host] }
+// may reports whether the job may send requests to a host.
+func (j *modelJob) may(host string) bool { return !j.HostLimited || j.taken[host] }
 
 type pendingEntry struct {
 	request Request
@@ -120,7 +120,7 @@ func (e *events) Pop() any {
 func newModel(t *testing.T, seed uint64) *model {
 	rng := rand.New(rand.NewPCG(seed, 17))
 	m := &model{
-		t: t, seed: seed, rng: rng, shelf: newShelf(), now: start, trace: fnv.New64a(), byName: map[string]*modelHost{},
+		t: t, seed: seed, rng: rng, urlStore: newURLStore(), now: start, trace: fnv.New64a(), byName: map[string]*modelHost{},
 		rates: store.Timeline{}, asked: map[string][]time.Time{}, under: map[jobURL]bool{}, inDoubt: map[jobURL]bool{}, sentAt: map[string]time.Time{},
 		owned: map[string]bool{}, stored: map[string]politeness.State{}, yields: map[string]bool{}, progress: start,
 		workers: 1 + rng.IntN(16), maxURLs: 20 + rng.IntN(150),
@@ -154,7 +154,7 @@ func newModel(t *testing.T, seed uint64) *model {
 			j.MaxPagesPerHost = 1 + rng.IntN(15)
 		}
 		if rng.IntN(3) == 0 {
-			j.Choosy, j.hosts, j.taken = true, 1+rng.IntN(4), map[string]bool{}
+			j.HostLimited, j.hosts, j.taken = true, 1+rng.IntN(4), map[string]bool{}
 		}
 		if j.Tenant = []string{"a", "b"}[rng.IntN(2)]; rates[j.Tenant] > 0 {
 			j.Rate = rates[j.Tenant]
@@ -182,11 +182,11 @@ func (m *model) randomItem() visit.Item {
 	return it
 }
 
-// fresh stores items and returns those that were not seen.
+// fresh stores items and returns the new ones.
 func (m *model) fresh(items []visit.Item) []visit.Item {
 	var list []visit.Item
 	for _, it := range items {
-		if m.found < m.maxURLs && m.shelf.add(it) {
+		if m.found < m.maxURLs && m.urlStore.add(it) {
 			m.found++
 			list = append(list, it)
 		}
@@ -198,7 +198,7 @@ func (m *model) delay(most time.Duration) time.Duration {
 	return time.Duration(1+m.rng.Int64N(int64(most/time.Millisecond))) * time.Millisecond
 }
 
-// after does something later.
+// after does something later in virtual time.
 func (m *model) after(d time.Duration, do func()) {
 	m.seq++
 	heap.Push(&m.events, event{m.now.Add(d), m.seq, do})
@@ -231,9 +231,9 @@ func (m *model) run() {
 	m.final()
 }
 
-// done tells whether no job has anything left.
+// done reports whether no job has anything left.
 func (m *model) done() bool {
-	// A crawl is over when nothing is under way either.
+	// A crawl is over only when nothing is in flight either.
 	if m.busy > 0 || len(m.pending) > 0 || m.committing || len(m.under) > 0 || len(m.events) > 0 {
 		return false
 	}
@@ -252,7 +252,7 @@ func (m *model) done() bool {
 }
 
 func (m *model) waiting(id job.ID) (n int) {
-	for k, list := range m.shelf.waiting {
+	for k, list := range m.urlStore.waiting {
 		if k.job == id {
 			n += len(list)
 		}
@@ -260,7 +260,7 @@ func (m *model) waiting(id job.ID) (n int) {
 	return n
 }
 
-// turn asks the frontier and does what it says.
+// turn calls Next and does what the batch says.
 func (m *model) turn() time.Time {
 	limit := m.workers - m.busy
 	b := m.f.Next(m.now, limit, visit.WaitWorkers)
@@ -312,7 +312,7 @@ func (m *model) refill(wants []Want) {
 	m.reads++
 	m.after(m.delay(50*time.Millisecond), func() {
 		for _, w := range wants {
-			items = append(items, m.shelf.heads(m.now, w)...)
+			items = append(items, m.urlStore.heads(m.now, w)...)
 		}
 		m.after(m.delay(50*time.Millisecond), func() { m.reads--; m.f.Refilled(m.now, wants, items) })
 	})
@@ -337,18 +337,18 @@ func (m *model) load(name string) {
 	})
 }
 
-// answered is how long the store takes at most to give turns.
+// answered is the longest time the store takes to give turns.
 const answered = 20 * time.Millisecond
 
 func (m *model) turns(t Turns) {
 	m.after(m.delay(answered/2), func() {
-		wait := m.rates.Take(m.now, store.Stretch{Tenant: t.Tenant, Length: t.Length()})
+		wait := m.rates.Take(m.now, store.RateWindow{Tenant: t.Tenant, Length: t.Length()})
 		m.after(m.delay(answered/2), func() { m.f.Given(t, m.now.Add(wait)) })
 	})
 }
 
-// keepsRate looks whether a tenant with a rate has had more requests within a second
-// than it may: those of the second, what may be late, and a last turn that was kept.
+// keepsRate checks that a tenant with a rate had no more requests within a second than
+// allowed: those of the second, what may be late, and a last turn that was kept.
 func (m *model) keepsRate(r Request) {
 	j := r.payer
 	if j.Rate == 0 {
@@ -366,7 +366,7 @@ func (m *model) keepsRate(r Request) {
 	}
 }
 
-// calledOff takes a request out that was not sent: its turn is another's.
+// calledOff removes a request that was not sent: its turn may be used by another.
 func (m *model) calledOff(r Request, taken time.Time) {
 	list := m.asked[r.payer.Tenant]
 	if i := slices.IndexFunc(list, taken.Equal); i >= 0 {
@@ -384,7 +384,7 @@ func (m *model) tokens(t Tokens) {
 	})
 }
 
-// take lets a job take a host up while there is room.
+// take reserves a host for a job while its limit allows.
 func (m *model) take(t Taking) {
 	j := m.jobs[t.Job-1]
 	m.after(m.delay(20*time.Millisecond), func() {
@@ -414,7 +414,7 @@ func (m *model) yield(domain string) {
 	})
 }
 
-// release hands a domain to another worker, which gives it back after a while.
+// release hands a domain to another worker, which returns it after a while.
 func (m *model) release(domain string) {
 	for _, h := range m.hosts {
 		if v, ok := m.f.View(h.name); ok && h.domain == domain {
@@ -429,7 +429,7 @@ func (m *model) release(domain string) {
 		for _, h := range m.hosts {
 			var jobs []job.ID
 			for _, j := range m.jobs {
-				if h.domain == domain && len(m.shelf.waiting[queueKey{h.name, j.ID}]) > 0 {
+				if h.domain == domain && len(m.urlStore.waiting[queueKey{h.name, j.ID}]) > 0 {
 					jobs = append(jobs, j.ID)
 				}
 			}
@@ -449,7 +449,7 @@ func (m *model) warm() {
 		work := map[string][]job.ID{}
 		for _, h := range m.hosts {
 			for _, j := range m.jobs {
-				if len(m.shelf.waiting[queueKey{h.name, j.ID}]) > 0 {
+				if len(m.urlStore.waiting[queueKey{h.name, j.ID}]) > 0 {
 					work[h.name] = append(work[h.name], j.ID)
 				}
 			}
@@ -466,7 +466,7 @@ func (m *model) warm() {
 	})
 }
 
-// start makes a request, if it may be made.
+// start sends a request, if it is allowed.
 func (m *model) start(r Request) {
 	h := m.byName[r.Host]
 	m.requests++
@@ -517,7 +517,7 @@ func (m *model) start(r Request) {
 			m.settled(r, &visit.Visit{Item: r.Item, Outcome: visit.Skipped, Reason: visit.RobotsDisallow}, Settled{})
 		case n < 9:
 			h.sent, m.sentAt[h.domain] = m.now, m.now
-			m.answer(r) // it never left
+			m.answer(r) // it was never sent
 		default:
 			left()
 		}
@@ -534,9 +534,9 @@ func (m *model) startPage(r Request, h *modelHost) {
 		m.bad("%s handed out before robots.txt is known", r.Item.URL)
 	case m.under[k]:
 		m.bad("%s handed out twice", r.Item.URL)
-	case m.shelf.ended[k] != "":
-		m.bad("%s handed out after it ended %s", r.Item.URL, m.shelf.ended[k])
-	case m.shelf.find(queueKey{r.Host, r.Job}, r.Item.URL) < 0:
+	case m.urlStore.ended[k] != "":
+		m.bad("%s handed out after it ended %s", r.Item.URL, m.urlStore.ended[k])
+	case m.urlStore.find(queueKey{r.Host, r.Job}, r.Item.URL) < 0:
 		m.bad("%s handed out and does not wait", r.Item.URL)
 	case r.Item.NotBefore.After(m.now):
 		m.bad("%s handed out before its time", r.Item.URL)
@@ -564,7 +564,7 @@ func (m *model) landed(r Request) {
 	m.byName[r.Host].under--
 }
 
-// answer lets a host say something.
+// answer generates the response of a host.
 func (m *model) answer(r Request) {
 	m.landed(r)
 	h := m.byName[r.Host]
@@ -628,7 +628,7 @@ func (m *model) tookRobots(h *modelHost, a Answer) {
 	}
 }
 
-// settled hands a visit to the next commit.
+// settled adds a visit to the next commit.
 func (m *model) settled(r Request, v *visit.Visit, s Settled) {
 	e := pendingEntry{request: r, visit: v, again: s.Verdict == Again, attempt: s.Attempt}
 	if s.Verdict == InDoubt {
@@ -666,8 +666,8 @@ func (m *model) commit() {
 					delete(m.under, jobURL{e.request.Job, e.request.Item.URL})
 				}
 			}
-			// A link that a park of the same commit has ended must not be kept,
-			// so parks are told last of the two.
+			// A link ended by a park of the same commit must not be kept, so parks are
+			// reported after Added.
 			m.f.Added(m.now, fresh)
 			for _, e := range batch {
 				if e.park != nil {
@@ -689,13 +689,13 @@ func (m *model) apply(batch []pendingEntry) []visit.Item {
 		case e.park != nil:
 		case e.again:
 			k := queueKey{e.request.Host, e.request.Job}
-			i := m.shelf.find(k, e.request.Item.URL)
+			i := m.urlStore.find(k, e.request.Item.URL)
 			if i < 0 {
 				m.bad("a retry of %s, which does not wait", e.request.Item.URL)
 			}
-			m.shelf.waiting[k][i].Attempt = e.attempt
+			m.urlStore.waiting[k][i].Attempt = e.attempt
 		default:
-			if !m.shelf.end(e.request.Job, e.request.Item.URL, e.visit.Outcome) {
+			if !m.urlStore.end(e.request.Job, e.request.Item.URL, e.visit.Outcome) {
 				m.bad("a visit of %s, which does not wait", e.request.Item.URL)
 			}
 		}
@@ -712,15 +712,15 @@ func (m *model) apply(batch []pendingEntry) []visit.Item {
 
 func (m *model) applyPark(p *Park) {
 	k := queueKey{p.Host, p.Job}
-	for _, it := range slices.Clone(m.shelf.waiting[k]) {
+	for _, it := range slices.Clone(m.urlStore.waiting[k]) {
 		if m.under[jobURL{p.Job, it.URL}] {
 			m.bad("a park ends %s, which is under way", it.URL)
 		}
-		m.shelf.end(p.Job, it.URL, p.Outcome)
+		m.urlStore.end(p.Job, it.URL, p.Outcome)
 	}
 }
 
-// mayYield lets another process ask for a domain now and then.
+// mayYield sometimes lets another process claim a domain.
 func (m *model) mayYield() {
 	if m.rng.IntN(20) > 0 {
 		return
@@ -732,8 +732,7 @@ func (m *model) mayYield() {
 	}
 }
 
-// idle looks for hosts that could be asked and were not, while workers were
-// free.
+// idle looks for ready hosts that got no request although workers were free.
 func (m *model) idle() {
 	for _, h := range m.f.list {
 		if h.line == inReady {
@@ -747,7 +746,7 @@ func (m *model) idle() {
 	}
 }
 
-// check holds the frontier against itself.
+// check verifies the invariants of the frontier.
 func (m *model) check() {
 	items, working, flights := 0, 0, 0
 	bound := m.f.cfg.MaxItems
@@ -809,7 +808,7 @@ func (m *model) check() {
 	}
 }
 
-// checkWait looks for a host that waits for nothing.
+// checkWait looks for a host that waits for something that cannot happen.
 func (m *model) checkWait(h *host) {
 	if h.booked == NoWork || h.flights > 0 || h.settled > 0 || h.until != 0 || h.line != noLine || h.stage != live || h.behind || h.lingering {
 		return
@@ -835,7 +834,7 @@ func (m *model) final() {
 	if m.f.refills != len(m.f.batch.Refill) || m.f.loads != 0 || m.f.suspect != nil || len(m.f.doubts) != 0 {
 		m.bad("%d refills, %d loads, %d doubts are left", m.f.refills, m.f.loads, len(m.f.doubts))
 	}
-	parks := map[string]int32{} // that nobody has been told of yet
+	parks := map[string]int32{} // not reported yet
 	for _, p := range m.f.batch.Parks {
 		parks[m.byName[p.Host].domain]++
 	}
@@ -849,7 +848,7 @@ func (m *model) final() {
 	for _, j := range m.jobs {
 		m.f.StopJob(m.now, j.ID)
 	}
-	for range 3 { // what was not asked for yet, and what comes of it
+	for range 3 { // what was not requested yet, and its results
 		b := m.f.Next(m.now, 0, visit.WaitWorkers)
 		m.f.Refilled(m.now, slices.Clone(b.Refill), nil)
 		for _, p := range b.Parks {
@@ -874,10 +873,10 @@ func (m *model) final() {
 	}
 }
 
-// found are seeds of crawls that went wrong once.
+// found are seeds of crawls that failed once.
 var found = []uint64{
-	22780, // a turn that a host gave up was nobody's
-	32956, // a host was given away while a park of it was under way
+	22780, // a turn that a host gave up was lost
+	32956, // a host was released while a park of it was in progress
 }
 
 // TestModel runs crawls of random shape to their end.
@@ -907,15 +906,15 @@ func TestModel(t *testing.T) {
 	t.Logf("%d steps, %d requests", steps, requests)
 }
 
-// TestSameScheduleTwice runs crawls twice, both at once, and compares every
-// request. Two frontiers have nothing in common that either changes.
-func TestSameScheduleTwice(t *testing.T) {
+// TestScheduleIsDeterministic runs each crawl twice, concurrently, and compares
+// every request: frontiers share no mutable state.
+func TestScheduleIsDeterministic(t *testing.T) {
 	type outcome struct {
 		trace    uint64
 		requests int
 	}
 	var runs [2][10]outcome
-	t.Run("at once", func(t *testing.T) {
+	t.Run("concurrently", func(t *testing.T) {
 		for i := range runs {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"headway/weburl"
 )
 
-// Order changes the state of a host as an operator says, and returns the state
-// before and after. It is not ok for a host whose state is not in memory.
+// Order changes the state of a host as ordered by an operator, and returns the state
+// before and after. ok is false if the host's state is not in memory.
 func (f *Frontier) Order(now time.Time, name string, change func(politeness.State) politeness.State) (before, after politeness.State, ok bool) {
 	h := f.hosts.find(name)
 	if h == nil || h.stage != live && h.stage != yielding {
@@ -21,8 +21,8 @@ func (f *Frontier) Order(now time.Time, name string, change func(politeness.Stat
 	return before, h.state, true
 }
 
-// Find tells where a URL of a job is that waits in the store: sent for, since
-// when, or not. It is not ok for one whose host is not in memory.
+// Find reports whether a waiting URL of a job is in flight, and since when. ok is
+// false if its host is not in memory.
 func (f *Frontier) Find(id job.ID, u weburl.URL) (sent bool, since time.Time, ok bool) {
 	h := f.hosts.find(u.Host())
 	if h == nil {

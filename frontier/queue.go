@@ -14,70 +14,68 @@ import (
 const (
 	// DefaultHead is how many URLs of a queue are kept in memory.
 	DefaultHead = 64
-	// maxHead is up to how many are kept of a queue that is served so fast that
-	// it would have to be refilled again within refillGap.
+	// maxHead is the maximum for a queue that is served so fast that it would have to
+	// be refilled again within refillGap.
 	maxHead = 4096
-	// fewURLs is up to how many are searched one after the other; beyond it there
-	// is a map.
+	// fewURLs is up to how many URLs are searched linearly; beyond it there is a map.
 	fewURLs = 64
-	// refillGap is what "so fast" means.
+	// refillGap is the minimum time between two refills that maxHead aims at.
 	refillGap = time.Second
 )
 
-// queue is what one job wants of one host: the head of it, and what is under
-// way. The rest waits in the store. There is one for nearly every host, and most
-// of them are waiting with nothing in memory: what they then do without is kept
-// apart.
+// queue is the work of one job on one host: its head, and what is in flight. The rest
+// waits in the store. There is one for nearly every host, and most have nothing in
+// memory, so the fields that only active queues need are kept in held.
 type queue struct {
 	job    *jobState
-	policy *politeness.Policy // of the job for the host
+	policy *politeness.Policy // the job's policy for the host
 	host   *host
-	next   *queue // of the host
+	next   *queue // in the list of the host
 	*held
 	tenure politeness.Tenure
 
 	refilledAt tick
 	limit      int32 // of the head
-	asked      int32 // URLs a refill under way was asked for; 0 without one
+	asked      int32 // URLs requested by the refill in progress; 0 without one
 	pages      int32 // of the job on this host, for its limit per host
 
 	complete bool // the store holds nothing beyond head, later and busy
-	spilled  bool // since a refill was asked, a URL found no room in the head
-	dry      bool // what the store holds beyond may not be tried before what is in later
-	starving bool // in the line for page tokens
-	turnless bool // in the line for turns of the tenant
-	judged   bool // what waits in the store was judged, or is being
-	sifting  bool // it is being judged
+	spilled  bool // a URL found no room in the head since the refill was requested
+	dry      bool // the rest in the store is not due before what is in later
+	starving bool // queued for page tokens
+	turnless bool // queued for turns of the tenant
+	judged   bool // what waits in the store was checked against Config.Forbidden, or is being checked
+	sifting  bool // the check is in progress
 	closing  bool // the job gives up on the host: nothing more is handed out
-	parking  bool // and a park is under way
+	parking  bool // and a park is being written
 	choice   choice
 }
 
-// choice is whether a choosy job has taken the host up.
+// choice is whether a host-limited job has reserved the host.
 type choice uint8
 
 const (
 	unchosen choice = iota
-	choosing        // it was asked whether it may
+	choosing        // the reservation was requested
 	taken
 	refused
 )
 
-// held is what a queue has in memory. Those without share nothing, which nobody
-// changes: what is to be changed is asked for with own.
+// held is what a queue has in memory. Queues without anything share an empty one that
+// is never changed; own returns one that may be changed.
 type held struct {
-	head  []*entry                // the next one last, so that taking it is cheap
+	head  []*entry                // the next one is last, so that taking it is cheap
 	later []*entry                // those with a NotBefore in the future, the soonest last
 	known map[weburl.URL]struct{} // URLs of head and later; nil while they are few
 	busy  []*flight               // handed out and not yet committed
-	ended map[weburl.URL]struct{} // committed since a refill or a sift was asked for: it may bring them back
-	given *Park                   // how URLs end on a host that cannot be asked at all
-	aside int                     // suspects that wait for another one
+	ended map[weburl.URL]struct{} // committed since a refill or a sift was requested, whose result may still contain them
+	given *Park                   // how URLs end on a host that cannot be contacted at all
+	aside int                     // suspects that wait for another suspect
 }
 
 var nothing held
 
-// own returns what the queue has in memory, to be changed.
+// own returns what the queue has in memory, for changes.
 func (q *queue) own() *held {
 	if q.held == &nothing {
 		q.held = &held{}
@@ -85,21 +83,21 @@ func (q *queue) own() *held {
 	return q.held
 }
 
-// tidy lets go of what holds nothing.
+// tidy frees what is empty.
 func (q *queue) tidy() {
 	if h := q.held; h != &nothing && len(h.head)+len(h.later)+len(h.busy)+len(h.ended)+h.aside == 0 && h.given == nil {
 		q.held = &nothing
 	}
 }
 
-// keep puts a URL into the head, if there is room for one of its rank.
+// keep adds a URL to the head, if there is room for one of its rank.
 func (q *queue) keep(e *entry, f *Frontier) {
 	if f.items >= f.cfg.MaxItems && len(q.head) > 0 || len(q.head) >= int(q.limit) {
 		if len(q.head) == 0 || e.order >= q.head[0].order {
 			q.spill()
 			return
 		}
-		q.forget(q.head[0], f) // the last in line waits in the store
+		q.forget(q.head[0], f) // the last one stays only in the store
 		q.head = slices.Delete(q.head, 0, 1)
 		q.spill()
 	}
@@ -130,7 +128,7 @@ func (q *queue) forget(e *entry, f *Frontier) {
 	}
 }
 
-// keepLater keeps a URL that may not be tried yet.
+// keepLater keeps a URL that is not due yet.
 func (q *queue) keepLater(e *entry, f *Frontier) {
 	if len(q.later) >= int(q.limit) || f.items >= f.cfg.MaxItems && len(q.later) > 0 {
 		q.complete, q.spilled = false, true
@@ -146,11 +144,10 @@ func (q *queue) keepLater(e *entry, f *Frontier) {
 	q.remember(e, f)
 }
 
-// spill notes that the store holds more than the head.
+// spill records that the store holds more than the head.
 func (q *queue) spill() { q.complete, q.spilled, q.dry = false, true, false }
 
-// ripen moves URLs whose time has come into the head, and returns when the next
-// one's does.
+// ripen moves URLs that are due into the head, and returns when the next one is due.
 func (q *queue) ripen(now time.Time, f *Frontier) time.Time {
 	for n := len(q.later); n > 0; n-- {
 		e := q.later[n-1]
@@ -158,7 +155,7 @@ func (q *queue) ripen(now time.Time, f *Frontier) time.Time {
 			return due
 		}
 		q.later = q.later[:n-1]
-		q.dry = false // the store may hold others whose time has come
+		q.dry = false // the store may hold others that are due
 		q.forget(e, f)
 		q.keep(e, f)
 	}
@@ -175,7 +172,7 @@ func (q *queue) take(f *Frontier) *entry {
 	return e
 }
 
-// drop empties the head: what was in it waits in the store.
+// drop empties the head: its URLs stay in the store.
 func (q *queue) drop(f *Frontier) {
 	f.items -= len(q.head) + len(q.later)
 	if len(q.head)+len(q.later) > 0 {
@@ -185,7 +182,7 @@ func (q *queue) drop(f *Frontier) {
 	}
 }
 
-// has tells whether a URL of it is in memory, or was until a moment ago.
+// has reports whether a URL of the queue is in memory, or was until recently.
 func (q *queue) has(u weburl.URL) bool {
 	if _, ended := q.ended[u]; ended {
 		return true
@@ -201,31 +198,31 @@ func (q *queue) has(u weburl.URL) bool {
 	return slices.ContainsFunc(q.head, same) || slices.ContainsFunc(q.later, same)
 }
 
-// finish takes out a request that is committed or was called off.
+// finish removes a request that was committed or cancelled.
 func (q *queue) finish(fl *flight) {
 	i := slices.Index(q.busy, fl)
 	q.busy = slices.Delete(q.busy, i, i+1)
 }
 
-// waits tells whether URLs of it wait, here or in the store.
+// waits reports whether URLs of it wait, here or in the store.
 func (q *queue) waits() bool {
 	return len(q.head) > 0 || len(q.later) > 0 || q.aside > 0 || !q.complete
 }
 
-// idle tells whether the job has no more work on the host.
+// idle reports whether the job has no more work on the host.
 func (q *queue) idle() bool { return !q.waits() && len(q.busy) == 0 && q.asked == 0 && !q.sifting }
 
-// low tells whether the head should be filled up.
+// low reports whether the head should be refilled.
 func (q *queue) low(f *Frontier) bool {
 	few := int(q.limit) / 4
 	if f.items >= f.cfg.MaxItems {
-		few = 0 // there is room for one where there is none
+		few = 0 // an empty head always has room for one
 	}
 	return !q.complete && q.asked == 0 && !q.parking && !q.closing && !q.dry && len(q.head) <= few
 }
 
-// want starts a refill and says how many URLs to ask for: those under way are
-// returned too, because they still wait.
+// want starts a refill and returns how many URLs to request. The store also returns
+// the URLs in flight, because they still wait there.
 func (q *queue) want(now time.Time, f *Frontier) int {
 	if q.refilledAt.since(now) < refillGap {
 		q.limit = min(q.limit*2, maxHead)
@@ -242,7 +239,7 @@ func (q *queue) want(now time.Time, f *Frontier) int {
 	return want
 }
 
-// refill takes in what the store returned.
+// refill takes the URLs that the store returned.
 func (q *queue) refill(now time.Time, items []visit.Item, f *Frontier) {
 	q.complete = len(items) < int(q.asked) && !q.spilled
 	q.dry = !q.spilled && len(items) > 0 && items[len(items)-1].NotBefore.After(now)
@@ -259,11 +256,11 @@ func (q *queue) refill(now time.Time, items []visit.Item, f *Frontier) {
 	f.sift(q)
 }
 
-// add takes in one URL that waits in the store and is not in memory.
+// add takes one URL that waits in the store and is not in memory.
 func (q *queue) add(now time.Time, it *visit.Item, f *Frontier) {
 	e := f.newEntry(it, it.Attempt)
-	// How many attempts were charged is stored, not what for: as many as are
-	// allowed are taken to be refusals, the rest failures.
+	// The number of charged attempts is stored, but not their kind: they count as
+	// refusals up to the allowed number, the rest as failures.
 	refusals := min(it.Attempt, q.policy.RefusalRetries)
 	e.tries = politeness.Tries{Refusals: uint8(refusals), Failures: uint8(min(it.Attempt-refusals, q.policy.FailureRetries))}
 	switch {

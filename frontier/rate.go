@@ -7,48 +7,48 @@ import (
 	"headway/visit"
 )
 
-// A tenant whose plan allows so many requests a second has turns: moments at each of
-// which one request of it may start, whichever worker makes it. They come in windows,
-// which the caller brings: a stretch of time in which nobody else asks for this
-// tenant. A host whose next request has no turn waits in the line of its job
-// (budget); jobs of the tenant are served in turn. A tenant without a rate has no part
-// in any of this.
+// Rate limits of tenants. A tenant whose plan limits its requests per second has
+// turns: times at which one of its requests may start, on whichever worker. Turns come
+// in windows that the caller reserves; during a window no other worker sends requests
+// for this tenant. A host whose next request has no turn waits in the queue of its job
+// (budget); jobs of the tenant are served in turn. Tenants without a rate are not
+// affected.
 
 const (
-	// windowFor is how long a window is at most, so that little is lost with a worker
-	// that dies and others are not kept waiting; a single turn may be as long.
+	// windowFor is the maximum length of a window, so that little is lost when a worker
+	// dies and others do not wait long; a single turn may be as long.
 	windowFor = time.Second
-	// maxTurns is how many turns are asked for at a time.
+	// maxTurns is how many turns are requested at a time.
 	maxTurns = 10_000
-	// maxRate is what a rate beyond which is as good as none counts as.
+	// maxRate is the largest rate; a higher one is treated as this.
 	maxRate = 1_000_000
 	// turnLate is how late a turn may be used. After that it is lost, except the last
 	// of a window: else a host that others keep busy would never be ready in time.
 	turnLate = 100 * time.Millisecond
 )
 
-// Turns asks for a window of turns; answer with [Frontier.Given].
+// Turns requests a window of turns; answer with [Frontier.Given].
 type Turns struct {
 	Tenant string
-	Rate   int64 // a second
+	Rate   int64 // per second
 	N      int
 }
 
-// Length is how long the window is.
+// Length is the length of the window.
 func (t Turns) Length() time.Duration {
 	return (time.Duration(t.N)*time.Second + time.Duration(t.Rate) - 1) / time.Duration(t.Rate)
 }
 
-// window is turns that were given to us, one every 1/rate from its beginning.
+// window is a reserved window of turns, one every 1/rate from its start.
 type window struct {
 	from    time.Time
 	rate    int64
-	n, next int // how many there are, and the first that is neither used nor lost
+	n, next int // number of turns, and the first that is neither used nor lost
 }
 
-// come is how many turns have come by now and may be used.
+// come is how many turns have come by now and are usable.
 func (w *window) come(now time.Time) int {
-	passed := min(now.Sub(w.from), 2*windowFor) // beyond it all are past
+	passed := min(now.Sub(w.from), 2*windowFor) // beyond this all turns have passed
 	if w.n == 0 || passed < 0 {
 		return 0
 	}
@@ -59,7 +59,7 @@ func (w *window) come(now time.Time) int {
 	return w.due(passed) - w.next
 }
 
-// due is how many turns have come, used and lost ones included.
+// due is how many turns have come, including used and lost ones.
 func (w *window) due(passed time.Duration) int {
 	if passed < 0 {
 		return 0
@@ -67,7 +67,7 @@ func (w *window) due(passed time.Duration) int {
 	return min(int(passed*time.Duration(w.rate)/time.Second)+1, w.n)
 }
 
-// after is when the next turn comes; zero when there is none to come.
+// after is when the next turn comes; zero if there is none.
 func (w *window) after(now time.Time) time.Time {
 	k := w.due(min(now.Sub(w.from), 2*windowFor))
 	if k >= w.n {
@@ -76,20 +76,20 @@ func (w *window) after(now time.Time) time.Time {
 	return w.from.Add((time.Duration(k)*time.Second + time.Duration(w.rate) - 1) / time.Duration(w.rate))
 }
 
-// refresh counts the turns that may be used now.
+// refresh counts the turns that are usable now.
 func (t *tenant) refresh(now time.Time) {
 	if t.rate > 0 {
 		t.free = t.window.come(now)
 	}
 }
 
-// shut tells whether every turn that may be used is spoken for: by hosts that stand
-// in line for a place, or by those that wait for turns, unless one of these looks again.
+// shut reports whether every usable turn is taken: by hosts that wait for a place, or
+// by those that wait for turns, unless one of these is being re-evaluated.
 func (t *tenant) shut() bool {
 	return t.rate > 0 && (t.free <= t.lined || t.turnless > 0 && !t.waking)
 }
 
-// setRate makes the rate of a tenant the lowest of its jobs'.
+// setRate sets the rate of a tenant to the lowest of its jobs.
 func (f *Frontier) setRate(t *tenant) {
 	before := t.rate
 	t.rate = 0
@@ -108,7 +108,7 @@ func (f *Frontier) setRate(t *tenant) {
 	f.turnsDue = true
 }
 
-// refreshTurns counts the turns of the tenants that have a part in a host.
+// refreshTurns counts the turns of the tenants with work on a host.
 func (f *Frontier) refreshTurns(h *host, now time.Time) {
 	for q := h.queues; q != nil; q = q.next {
 		q.job.tenant.refresh(now)
@@ -118,9 +118,9 @@ func (f *Frontier) refreshTurns(h *host, now time.Time) {
 	}
 }
 
-// wantTurns puts a host in line for turns, for all whose tenants have none: whoever gets
-// one first asks the host. Where a job with a turn goes before, the others are noted: the
-// turn that they get is kept for when the host is ready.
+// wantTurns queues a host for turns, for all its tenants without one: the first to get
+// a turn uses the host. If a job with a turn goes first, the others are recorded, and
+// the turn they get is kept until the host is ready.
 func (f *Frontier) wantTurns(h *host, j *jobState) {
 	shut := j.tenant.shut()
 	for q := h.queues; q != nil; q = q.next {
@@ -139,7 +139,7 @@ func (f *Frontier) wantTurns(h *host, j *jobState) {
 	}
 }
 
-// turnless tells whether the host waits for a turn of the tenant, for any of its jobs.
+// turnless reports whether the host waits for a turn of the tenant, for any of its jobs.
 func (h *host) turnless(t *tenant) bool {
 	for q := h.queues; q != nil; q = q.next {
 		if q.turnless && q.job.tenant == t {
@@ -149,7 +149,7 @@ func (h *host) turnless(t *tenant) bool {
 	return false
 }
 
-// useTurn counts a request for which a job has its turn.
+// useTurn uses a turn for a request.
 func (f *Frontier) useTurn(fl *flight, t *tenant, now time.Time) {
 	if t.rate == 0 {
 		return
@@ -160,8 +160,7 @@ func (f *Frontier) useTurn(fl *flight, t *tenant, now time.Time) {
 	f.turnsDue = true
 }
 
-// returnTurn takes back the turn of a request that has not left, unless it is too late
-// for that.
+// returnTurn returns the turn of a request that was not sent, unless it has expired.
 func (f *Frontier) returnTurn(fl *flight, now time.Time) {
 	if t := fl.payer.tenant; t.rate > 0 && fl.turn.since(now) <= turnLate && t.window.next > 0 {
 		t.window.next--
@@ -171,14 +170,14 @@ func (f *Frontier) returnTurn(fl *flight, now time.Time) {
 	fl.turn = 0
 }
 
-// giveTurns lets hosts look again that wait for turns which have come, and asks for
-// more where all are used. It tells whether a host could go.
+// giveTurns re-evaluates hosts that wait for turns which have come, and requests more
+// where all are used. It reports whether a host became ready.
 func (f *Frontier) giveTurns(now time.Time) (woke bool) {
 	if !f.turnsDue && (f.turnAt.IsZero() || now.Before(f.turnAt)) {
 		return false
 	}
 	f.turnsDue, f.turnAt = false, time.Time{}
-	for _, t := range f.unrated { // their hosts wait for nothing any more
+	for _, t := range f.unrated { // their hosts need no turns any more
 		for t.rate == 0 && f.wakeTurnless(t, now) {
 			woke = true
 		}
@@ -206,8 +205,8 @@ func (f *Frontier) giveTurns(now time.Time) (woke bool) {
 	return woke
 }
 
-// wakeTurnless lets the next host in line for a turn of the tenant look again, and
-// tells whether there was one.
+// wakeTurnless re-evaluates the next host that waits for a turn of the tenant, and
+// reports whether there was one.
 func (f *Frontier) wakeTurnless(t *tenant, now time.Time) bool {
 	var next *jobState
 	for _, j := range t.all {
@@ -229,8 +228,8 @@ func (f *Frontier) wakeTurnless(t *tenant, now time.Time) bool {
 	return true
 }
 
-// lapsed tells whether the turns of a tenant are gone for which its hosts stand in
-// line, because they got no place in time. The hosts wait for others then.
+// lapsed reports whether the turns of a tenant expired while its hosts waited for a
+// place. The hosts then wait for new turns.
 func (f *Frontier) lapsed(t *tenant, now time.Time) bool {
 	t.refresh(now)
 	if t.rate == 0 || t.free > 0 {
@@ -250,7 +249,7 @@ func (f *Frontier) lapsed(t *tenant, now time.Time) bool {
 	return true
 }
 
-// Given tells from when on we have the turns that were asked for; see [Batch.Turns].
+// Given reports when the requested turns start; see [Batch.Turns].
 func (f *Frontier) Given(turns Turns, from time.Time) {
 	if t := f.byTenant[turns.Tenant]; t != nil {
 		t.asking = false
@@ -259,7 +258,7 @@ func (f *Frontier) Given(turns Turns, from time.Time) {
 	}
 }
 
-// forgetTurns takes a job out of the line for turns that wants none any more.
+// forgetTurns removes a job from the queue for turns.
 func (f *Frontier) forgetTurns(j *jobState) {
 	j.tenant.turnless -= j.turnless.len()
 	j.turnless = deque{}

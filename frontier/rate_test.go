@@ -10,15 +10,15 @@ import (
 	"headway/visit"
 )
 
-// atRate is a job of a tenant that may make so many requests a second.
+// atRate is a job of a tenant with a limit of requests per second.
 func atRate(tenant string, id job.ID, rate int64) Job {
 	j := of(tenant, id)
 	j.Rate = rate
 	return j
 }
 
-// serve answers every request after a moment, until a time, and returns when those of
-// each job were handed out.
+// serve answers every request after a moment, until a time, and returns when the
+// requests of each job were handed out.
 func (r *rig) serve(until time.Duration) map[job.ID][]time.Time {
 	r.t.Helper()
 	taken := map[job.ID][]time.Time{}
@@ -42,7 +42,7 @@ func (r *rig) serve(until time.Duration) map[job.ID][]time.Time {
 	return taken
 }
 
-// most is the largest number of moments within a second.
+// most is the largest number of times within one second.
 func most(lists ...[]time.Time) (n int) {
 	var all []time.Time
 	for _, list := range lists {
@@ -60,7 +60,7 @@ func most(lists ...[]time.Time) (n int) {
 	return n
 }
 
-// farms gives jobs hosts of their own.
+// farms gives each job its own hosts.
 func (r *rig) farms(hosts int, jobs ...job.ID) {
 	for _, id := range jobs {
 		for i := range hosts {
@@ -69,9 +69,8 @@ func (r *rig) farms(hosts int, jobs ...job.ID) {
 	}
 }
 
-// TestRate holds the requests of all jobs of a tenant to its rate, which its hosts
-// would bear to be passed, and lets them have all of it, in turn. Another tenant is as
-// fast as it is without.
+// TestRate: all jobs of a tenant together keep its rate, though their hosts would allow
+// more, use all of it, and share it evenly. Another tenant is not slowed down.
 func TestRate(t *testing.T) {
 	const lasts, rate = 20 * time.Second, 5
 	r := newRig(t, Config{}, atRate("a", 1, rate), atRate("a", 2, 50), of("b", 3))
@@ -93,9 +92,9 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestRateIsToldAsBudget charges what hosts wait for the rate to budget; all shares
-// add up.
-func TestRateIsToldAsBudget(t *testing.T) {
+// TestRateWaitIsChargedAsBudget charges the time hosts wait for the rate to budget; all
+// shares add up.
+func TestRateWaitIsChargedAsBudget(t *testing.T) {
 	r := newRig(t, Config{}, atRate("a", 1, 2))
 	r.farms(10, 1)
 	r.serve(10 * time.Second)
@@ -104,7 +103,7 @@ func TestRateIsToldAsBudget(t *testing.T) {
 		sum += s.Part
 		parts[s.State] = s.Part
 	}
-	// Of ten hosts two are asked each second, and wait for their pace for the next.
+	// Each second two of ten hosts are contacted, and then wait one second for their pace.
 	if math.Abs(sum-1) > 1e-9 || math.Abs(parts[Waiting(visit.WaitBudget)]-0.8) > 0.02 {
 		t.Errorf("shares %v, in all %v", parts, sum)
 	}
@@ -114,8 +113,8 @@ func TestRateIsToldAsBudget(t *testing.T) {
 	}
 }
 
-// TestRateWithoutPlaces charges hosts to the places they lack where turns come faster
-// than these.
+// TestRateWithoutPlaces: if turns come faster than places in the worker pool, hosts are
+// charged with waiting for places.
 func TestRateWithoutPlaces(t *testing.T) {
 	r := newRig(t, Config{}, atRate("a", 1, 1000))
 	r.farms(4, 1)
@@ -124,7 +123,7 @@ func TestRateWithoutPlaces(t *testing.T) {
 	r.pass(50 * time.Millisecond)
 	r.next()
 	r.waits("h3-of1.example", visit.WaitWorkers)
-	// Turns that nobody could use are lost, but for one.
+	// Unused turns are lost, except one.
 	r.pass(time.Second)
 	r.limit, r.manual = 4, true
 	if n := len(r.next()); n != 1 {
@@ -160,7 +159,7 @@ func TestRateOnSharedHosts(t *testing.T) {
 	}
 }
 
-// TestRateOfRobotsAndSitemaps counts every request, whatever it asks for.
+// TestRateOfRobotsAndSitemaps counts every kind of request.
 func TestRateOfRobotsAndSitemaps(t *testing.T) {
 	r := newRig(t, Config{}, atRate("a", 1, 2))
 	r.robots = RobotsState{}
@@ -186,9 +185,8 @@ func TestRateOfRobotsAndSitemaps(t *testing.T) {
 	}
 }
 
-// TestRateOfWhatIsNotAsked costs no turn: pages that robots.txt forbids are gone
-// through at once.
-func TestRateOfWhatIsNotAsked(t *testing.T) {
+// TestForbiddenPagesUseNoTurn: pages that robots.txt forbids end at once and use no turn.
+func TestForbiddenPagesUseNoTurn(t *testing.T) {
 	r := newRig(t, Config{}, atRate("a", 1, 1))
 	r.farms(1, 1)
 	for range 50 {
@@ -202,9 +200,9 @@ func TestRateOfWhatIsNotAsked(t *testing.T) {
 	r.one()
 }
 
-// TestRateGoesWithItsJobs: a tenant has the lowest rate of its jobs, and none when
-// these have gone. What waited for turns goes on.
-func TestRateGoesWithItsJobs(t *testing.T) {
+// TestRateIsLowestOfJobs: a tenant has the lowest rate of its jobs, and none when these
+// are gone. Hosts that waited for turns continue.
+func TestRateIsLowestOfJobs(t *testing.T) {
 	r := newRig(t, Config{}, atRate("a", 1, 1), of("a", 2))
 	r.farms(5, 1, 2)
 	r.ok(r.one())
@@ -232,7 +230,7 @@ func TestRateGoesWithItsJobs(t *testing.T) {
 	}
 }
 
-// TestLength rounds up, so that no rate is passed.
+// TestLength: lengths are rounded up, so that no rate is exceeded.
 func TestLength(t *testing.T) {
 	for want, turns := range map[time.Duration]Turns{
 		time.Second: {Rate: 5, N: 5}, 333_333_334: {Rate: 3, N: 1}, 1000: {Rate: maxRate, N: 1},

@@ -10,8 +10,8 @@ import (
 	"headway/weburl"
 )
 
-// TestReaders asks for so many robots.txt at once, and lets nobody wait for ever.
-func TestReaders(t *testing.T) {
+// TestConcurrentRobots limits the robots.txt requests in flight, and no host waits forever.
+func TestConcurrentRobots(t *testing.T) {
 	const hosts, most = 9, 2
 	now := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 	policy, _ := politeness.Preset("polite")

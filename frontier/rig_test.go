@@ -16,15 +16,15 @@ import (
 	"headway/weburl"
 )
 
-// queueKey names what one job wants of one host.
+// queueKey identifies the queue of one job on one host.
 type queueKey struct {
 	host string
 	job  job.ID
 }
 
-// shelf is a store of waiting URLs that answers as the contract of package
-// store asks, and nothing else.
-type shelf struct {
+// urlStore is a store of waiting URLs that fulfils the contract of store.URLs, and
+// nothing more.
+type urlStore struct {
 	waiting map[queueKey][]visit.Item // in order of age
 	ended   map[jobURL]visit.Outcome
 }
@@ -34,14 +34,14 @@ type jobURL struct {
 	url weburl.URL
 }
 
-func newShelf() *shelf {
-	return &shelf{waiting: map[queueKey][]visit.Item{}, ended: map[jobURL]visit.Outcome{}}
+func newURLStore() *urlStore {
+	return &urlStore{waiting: map[queueKey][]visit.Item{}, ended: map[jobURL]visit.Outcome{}}
 }
 
 func keyOf(it *visit.Item) queueKey { return queueKey{it.URL.Host(), it.Job} }
 
-// add puts an item to waiting, unless it was seen.
-func (s *shelf) add(it visit.Item) bool {
+// add adds a waiting item, unless it was seen.
+func (s *urlStore) add(it visit.Item) bool {
 	k := keyOf(&it)
 	if _, ended := s.ended[jobURL{it.Job, it.URL}]; ended || s.find(k, it.URL) >= 0 {
 		return false
@@ -50,12 +50,12 @@ func (s *shelf) add(it visit.Item) bool {
 	return true
 }
 
-func (s *shelf) find(k queueKey, u weburl.URL) int {
+func (s *urlStore) find(k queueKey, u weburl.URL) int {
 	return slices.IndexFunc(s.waiting[k], func(it visit.Item) bool { return it.URL == u })
 }
 
-// end ends a waiting item, and tells whether it waited.
-func (s *shelf) end(id job.ID, u weburl.URL, o visit.Outcome) bool {
+// end ends a waiting item, and reports whether it waited.
+func (s *urlStore) end(id job.ID, u weburl.URL, o visit.Outcome) bool {
 	k := queueKey{u.Host(), id}
 	i := s.find(k, u)
 	if i < 0 {
@@ -67,7 +67,7 @@ func (s *shelf) end(id job.ID, u weburl.URL, o visit.Outcome) bool {
 }
 
 // heads is store.URLs.Heads for one want.
-func (s *shelf) heads(now time.Time, w Want) []visit.Item {
+func (s *urlStore) heads(now time.Time, w Want) []visit.Item {
 	list := slices.Clone(s.waiting[queueKey{w.Host, w.Job}])
 	slices.SortStableFunc(list, func(a, b visit.Item) int {
 		aLater, bLater := a.NotBefore.After(now), b.NotBefore.After(now)
@@ -85,24 +85,24 @@ func (s *shelf) heads(now time.Time, w Want) []visit.Item {
 	return list[:min(len(list), w.Max)]
 }
 
-// rig is a frontier with a shelf, and a clock that the test moves.
+// rig is a frontier with a urlStore, and a clock that the test controls.
 type rig struct {
-	t     *testing.T
-	f     *Frontier
-	shelf *shelf
-	now   time.Time
+	t        *testing.T
+	f        *Frontier
+	urlStore *urlStore
+	now      time.Time
 
 	robots RobotsState // of hosts that are loaded
 	states map[string]HostState
-	tokens map[job.ID]int // that the store still gives
-	refuse bool           // choosy jobs may take up no more hosts
+	tokens map[job.ID]int // tokens left in the store
+	refuse bool           // host-limited jobs may reserve no more hosts
 	turns  store.Timeline // of tenants with a rate
-	manual bool           // the test answers what a batch asks for
-	batch  Batch          // what the last next brought
+	manual bool           // the test answers the requests of a batch
+	batch  Batch          // returned by the last next
 	limit  int
 }
 
-// quick is a policy without randomness: one request a second, two at a time.
+// quick is a policy without randomness: one request per second, two in flight.
 var quick = func() *politeness.Policy {
 	p, _ := politeness.Preset("polite")
 	p.Jitter = 0
@@ -124,7 +124,7 @@ func plainJob(id job.ID) Job {
 func newRig(t *testing.T, cfg Config, jobs ...Job) *rig {
 	t.Helper()
 	r := &rig{
-		t: t, f: New(cfg, start), shelf: newShelf(), now: start, robots: RobotsState{Known: true, Ever: true},
+		t: t, f: New(cfg, start), urlStore: newURLStore(), now: start, robots: RobotsState{Known: true, Ever: true},
 		states: map[string]HostState{}, tokens: map[job.ID]int{}, turns: store.Timeline{}, limit: 1000,
 	}
 	if len(jobs) == 0 {
@@ -144,28 +144,28 @@ func mustURL(raw string) weburl.URL {
 	return u
 }
 
-// at moves the clock to so long after the start.
+// at sets the clock to d after the start.
 func (r *rig) at(d time.Duration) { r.now = start.Add(d) }
 
-// pass moves the clock on.
+// pass advances the clock.
 func (r *rig) pass(d time.Duration) { r.now = r.now.Add(d) }
 
-// put stores URLs of a job without telling the frontier.
+// put stores URLs of a job without reporting them to the frontier.
 func (r *rig) put(id job.ID, urls ...string) []visit.Item {
 	var items []visit.Item
 	for _, raw := range urls {
 		it := visit.Item{Job: id, URL: mustURL(raw), Found: visit.FoundLink}
-		if r.shelf.add(it) {
+		if r.urlStore.add(it) {
 			items = append(items, it)
 		}
 	}
 	return items
 }
 
-// add stores URLs of a job and tells the frontier.
+// add stores URLs of a job and reports them to the frontier.
 func (r *rig) add(id job.ID, urls ...string) { r.f.Added(r.now, r.put(id, urls...)) }
 
-// pages returns n addresses on a host.
+// pages returns n URLs on a host.
 func pages(host string, n int) []string {
 	list := make([]string, n)
 	for i := range list {
@@ -174,8 +174,8 @@ func pages(host string, n int) []string {
 	return list
 }
 
-// next asks the frontier and answers at once what it asks of the store, unless
-// the test does. It returns the requests.
+// next calls Next and answers its requests to the store at once, unless the test does.
+// It returns the requests to hosts.
 func (r *rig) next() []Request {
 	r.t.Helper()
 	r.batch = Batch{}
@@ -202,13 +202,12 @@ func (r *rig) next() []Request {
 	return nil
 }
 
-// answer does what a batch asks of the store, and tells whether that was
-// anything.
+// answer does the reads and writes of a batch, and reports whether there were any.
 func (r *rig) answer(b *Batch) bool {
 	loads, refills, tokens, parks, takings := slices.Clone(b.Load), slices.Clone(b.Refill), slices.Clone(b.Tokens), slices.Clone(b.Parks), slices.Clone(b.Take)
 	turns := slices.Clone(b.Turns)
 	for _, w := range turns {
-		r.f.Given(w, r.now.Add(r.turns.Take(r.now, store.Stretch{Tenant: w.Tenant, Length: w.Length()})))
+		r.f.Given(w, r.now.Add(r.turns.Take(r.now, store.RateWindow{Tenant: w.Tenant, Length: w.Length()})))
 	}
 	for _, name := range loads {
 		r.load(name)
@@ -239,11 +238,11 @@ func (r *rig) load(name string) {
 	r.f.Loaded(r.now, s)
 }
 
-// refill answers wants from the shelf as it is now.
+// refill answers wants from the urlStore as it is now.
 func (r *rig) refill(wants []Want) {
 	var items []visit.Item
 	for _, w := range wants {
-		items = append(items, r.shelf.heads(r.now, w)...)
+		items = append(items, r.urlStore.heads(r.now, w)...)
 	}
 	r.f.Refilled(r.now, wants, items)
 }
@@ -251,16 +250,16 @@ func (r *rig) refill(wants []Want) {
 func (r *rig) park(p Park) {
 	r.t.Helper()
 	k := queueKey{p.Host, p.Job}
-	for _, it := range slices.Clone(r.shelf.waiting[k]) {
+	for _, it := range slices.Clone(r.urlStore.waiting[k]) {
 		if q := r.f.hosts.find(p.Host).queue(p.Job); q != nil && slices.ContainsFunc(q.busy, func(fl *flight) bool { return fl.entry.url == it.URL }) {
 			r.t.Errorf("a park ends %s, which is under way", it.URL)
 		}
-		r.shelf.end(p.Job, it.URL, p.Outcome)
+		r.urlStore.end(p.Job, it.URL, p.Outcome)
 	}
 	r.f.Parked(r.now, p, 0)
 }
 
-// one asks the frontier and expects one request.
+// one expects exactly one request.
 func (r *rig) one() Request {
 	r.t.Helper()
 	list := r.next()
@@ -270,7 +269,7 @@ func (r *rig) one() Request {
 	return list[0]
 }
 
-// none expects that nothing may be asked for, and returns when to ask again.
+// none expects no request, and returns when to call Next again.
 func (r *rig) none() time.Time {
 	r.t.Helper()
 	if list := r.next(); len(list) > 0 {
@@ -287,10 +286,10 @@ func (r *rig) describe() string {
 	return s
 }
 
-// sent tells that a request left now.
+// sent reports that a request was sent now.
 func (r *rig) sent(req Request) { r.f.Sent(r.now, req) }
 
-// reply is an answer of a host.
+// reply is a response of a host.
 type reply struct {
 	status     int
 	fault      politeness.Fault
@@ -301,7 +300,7 @@ type reply struct {
 
 func status(code int) reply { return reply{status: code} }
 
-// settle tells what came of a request, without a commit.
+// settle reports the result of a request, without a commit.
 func (r *rig) settle(req Request, a reply) Settled {
 	answer := Answer{Answered: a.answered, Local: a.local}
 	answer.Status, answer.Fault = a.status, a.fault
@@ -325,7 +324,7 @@ func (r *rig) settle(req Request, a reply) Settled {
 
 func (r *rig) end(req Request, o visit.Outcome) {
 	r.t.Helper()
-	if !r.shelf.end(req.Job, req.Item.URL, o) {
+	if !r.urlStore.end(req.Job, req.Item.URL, o) {
 		r.t.Errorf("%s ended and was not waiting", req.Item.URL)
 	}
 }
@@ -346,19 +345,19 @@ func (r *rig) do(req Request, a reply) Settled {
 // ok serves a request.
 func (r *rig) ok(req Request) { r.do(req, status(http.StatusOK)) }
 
-// warm offers the hosts of the shelf that have work, by name.
+// warm offers the hosts of the urlStore that have work, by name.
 func (r *rig) warm() {
-	for _, k := range slices.SortedFunc(maps.Keys(r.shelf.waiting), func(a, b queueKey) int {
+	for _, k := range slices.SortedFunc(maps.Keys(r.urlStore.waiting), func(a, b queueKey) int {
 		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.job, b.job))
 	}) {
-		if len(r.shelf.waiting[k]) > 0 && !r.f.Warm(r.now, mustURL(k.host+"/"), []job.ID{k.job}) {
+		if len(r.urlStore.waiting[k]) > 0 && !r.f.Warm(r.now, mustURL(k.host+"/"), []job.ID{k.job}) {
 			return
 		}
 	}
 	r.f.Warmed()
 }
 
-// waits expects that a host waits for something.
+// waits expects that a host waits for a reason.
 func (r *rig) waits(host string, w visit.Wait) {
 	r.t.Helper()
 	v, ok := r.f.View("https://" + host)
@@ -370,7 +369,7 @@ func (r *rig) waits(host string, w visit.Wait) {
 	}
 }
 
-// drain serves everything until nothing is left, at most so many requests.
+// drain serves everything until nothing is left, up to most requests.
 func (r *rig) drain(most int) (order []string) {
 	r.t.Helper()
 	for range most {

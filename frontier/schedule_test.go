@@ -20,9 +20,9 @@ func TestPaceCountsFromSent(t *testing.T) {
 	first := r.one()
 	r.at(3 * time.Second) // it took long to get a connection
 	r.none()
-	r.waits("a.example", visit.WaitInFlight) // it may have one
+	r.waits("a.example", visit.WaitInFlight) // one request at a time
 	r.sent(first)
-	r.waitsFetching("a.example") // its interval has not passed
+	r.waitsFetching("a.example") // its interval has not elapsed
 	r.settle(first, status(http.StatusOK))
 	r.commit(first)
 	if wake := r.none(); !wake.Equal(start.Add(4 * time.Second)) {
@@ -35,8 +35,8 @@ func TestPaceCountsFromSent(t *testing.T) {
 	r.one()
 }
 
-// TestTraceGoesForward tells of moves in the order of time, as the account books them, when
-// it is heard late that a request left.
+// TestTraceGoesForward: moves are traced in the order of time, as the account records
+// them, even if it is reported late that a request was sent.
 func TestTraceGoesForward(t *testing.T) {
 	var moved []time.Time
 	r := newRig(t, Config{Trace: Trace{Moved: func(now time.Time, _ string, _, _ State) { moved = append(moved, now) }}})
@@ -80,7 +80,7 @@ func TestAddressInterval(t *testing.T) {
 				a := Answer{Remote: netip.MustParseAddr("192.0.2.1")}
 				a.Status = http.StatusOK
 				r.f.Settle(r.now, req, a, &visit.Visit{Item: req.Item, Outcome: visit.Fetched})
-				r.shelf.end(1, req.Item.URL, visit.Fetched)
+				r.urlStore.end(1, req.Item.URL, visit.Fetched)
 				r.commit(req)
 			}
 			r.at(time.Second)
@@ -109,7 +109,7 @@ func TestInFlightCap(t *testing.T) {
 	j.Policy = policyWith(func(p *politeness.Policy) { p.Base, p.InFlight = 0, 4 })
 	r := newRig(t, Config{}, j)
 	r.add(1, pages("a.example", 60)...)
-	for range 10 { // the cap grows with clean answers
+	for range 10 { // the cap grows with clean responses
 		for _, req := range r.next() {
 			r.ok(req)
 		}
@@ -120,14 +120,14 @@ func TestInFlightCap(t *testing.T) {
 	}
 	r.sent(list[0])
 	r.sent(list[1])
-	r.none() // two have left, two are leaving
+	r.none() // two were sent, two are about to be
 	r.waits("a.example", visit.WaitInFlight)
 	r.settle(list[0], status(http.StatusOK))
-	r.waitsFetching("a.example") // a further one may go
+	r.waitsFetching("a.example") // one more is allowed
 	r.one()
 }
 
-func TestLooking(t *testing.T) {
+func TestDNSLookup(t *testing.T) {
 	j := plainJob(1)
 	j.Policy = policyWith(func(p *politeness.Policy) { p.Base, p.InFlight = 0, 4 })
 	r := newRig(t, Config{}, j)
@@ -138,13 +138,13 @@ func TestLooking(t *testing.T) {
 		t.Fatalf("%d handed out at once, want 2", len(list))
 	}
 	r.f.Looking(r.now, list[0], true)
-	r.waitsFetching("a.example") // the other one is on its way
+	r.waitsFetching("a.example") // the other one is in flight
 	r.f.Looking(r.now, list[1], true)
 	r.waits("a.example", visit.WaitDNS)
 	r.f.Looking(r.now, list[0], false)
 	r.waitsFetching("a.example")
 	r.f.Looking(r.now, list[0], true)
-	r.settle(list[0], status(http.StatusOK)) // what has ended looks for nothing
+	r.settle(list[0], status(http.StatusOK)) // a settled request is in no lookup
 	r.waits("a.example", visit.WaitDNS)
 	r.f.Looking(r.now, list[0], false)
 	r.f.Looking(r.now, list[1], false)
@@ -266,10 +266,10 @@ func TestRetries(t *testing.T) {
 }
 
 func TestStoredAttemptsCount(t *testing.T) {
-	for attempts, want := range []int{3, 3, 3, 3, 2, 1} { // failures until it ends: as many as are not used up
+	for attempts, want := range []int{3, 3, 3, 3, 2, 1} { // failures until it ends: those not used up yet
 		r := newRig(t, Config{})
 		it := visit.Item{Job: 1, URL: mustURL("https://a.example/1"), Attempt: attempts}
-		r.shelf.add(it)
+		r.urlStore.add(it)
 		r.f.Added(r.now, []visit.Item{it})
 		n := 0
 		for !r.f.Idle() {
@@ -309,7 +309,7 @@ func TestParks(t *testing.T) {
 			map[visit.Outcome]int{visit.Deferred: 9},
 		},
 		{"robots.txt never answered", func(*Job) {}, RobotsState{}, reply{fault: politeness.Connect, answered: true}, map[visit.Outcome]int{visit.Skipped: 9}},
-		{"a host too many", func(j *Job) { j.Choosy = true }, RobotsState{}, status(200), map[visit.Outcome]int{visit.Deferred: 9}},
+		{"a host too many", func(j *Job) { j.HostLimited = true }, RobotsState{}, status(200), map[visit.Outcome]int{visit.Deferred: 9}},
 		{"pages per host", func(j *Job) { j.MaxPagesPerHost = 3 }, RobotsState{Known: true, Ever: true}, status(200), map[visit.Outcome]int{visit.Fetched: 3, visit.Skipped: 6}},
 	}
 	for _, c := range cases {
@@ -317,7 +317,7 @@ func TestParks(t *testing.T) {
 			j := plainJob(1)
 			c.job(&j)
 			r := newRig(t, Config{}, j)
-			r.robots, r.refuse = c.robots, j.Choosy
+			r.robots, r.refuse = c.robots, j.HostLimited
 			r.add(1, pages("a.example", 9)...)
 			for range 200 {
 				if r.f.Idle() {
@@ -332,7 +332,7 @@ func TestParks(t *testing.T) {
 				}
 			}
 			got := map[visit.Outcome]int{}
-			for _, o := range r.shelf.ended {
+			for _, o := range r.urlStore.ended {
 				got[o]++
 			}
 			if fmt.Sprint(got) != fmt.Sprint(c.want) {
@@ -342,13 +342,13 @@ func TestParks(t *testing.T) {
 	}
 }
 
-// TestTake lets a choosy job ask whether it may take hosts up: nobody is asked for
-// anything before the answer, what waits on a host too many ends as deferred however
-// often more comes, and other jobs do not notice.
-func TestTake(t *testing.T) {
-	choosy := plainJob(1)
-	choosy.Choosy = true
-	r := newRig(t, Config{}, choosy, plainJob(2))
+// TestReserveHosts: a host-limited job requests the reservation of hosts. Nothing is sent to a
+// host before the answer, URLs on a refused host end as deferred whenever they come, and
+// other jobs are not affected.
+func TestReserveHosts(t *testing.T) {
+	limited := plainJob(1)
+	limited.HostLimited = true
+	r := newRig(t, Config{}, limited, plainJob(2))
 	r.robots, r.manual = RobotsState{}, true
 	r.add(1, pages("a.example", 2)...)
 	r.add(1, pages("b.example", 2)...)
@@ -367,11 +367,11 @@ func TestTake(t *testing.T) {
 	if list := r.next(); len(list) != 1 || list[0].Host != "https://a.example" || list[0].Kind != Robots || len(r.batch.Parks) != 1 || r.batch.Parks[0].Outcome != visit.Deferred {
 		t.Fatalf("%v, parked %v", list, r.batch.Parks)
 	}
-	// More comes while the park is under way.
+	// More URLs are added while the park is being written.
 	park := r.batch.Parks[0]
 	late := r.put(1, "https://b.example/3")
 	r.park(park)
-	r.shelf.waiting[keyOf(&late[0])], r.shelf.ended = late, map[jobURL]visit.Outcome{}
+	r.urlStore.waiting[keyOf(&late[0])], r.urlStore.ended = late, map[jobURL]visit.Outcome{}
 	r.f.Warm(r.now, late[0].URL, []job.ID{1})
 	if list := r.next(); len(list) > 0 || len(r.batch.Parks) != 1 {
 		t.Fatalf("%v, parked %v", list, r.batch.Parks)
@@ -422,7 +422,7 @@ func TestOpenConnectionsArePreferred(t *testing.T) {
 	}
 }
 
-func TestNobodyIsPassedOverForLong(t *testing.T) {
+func TestHostIsNotPassedOverForLong(t *testing.T) {
 	j := plainJob(1)
 	j.Policy = policyWith(func(p *politeness.Policy) { p.Base = 0 })
 	r := newRig(t, Config{}, j)
@@ -431,7 +431,7 @@ func TestNobodyIsPassedOverForLong(t *testing.T) {
 	r.add(1, "https://cold.example/1")
 	r.limit = 1
 	r.ok(r.one())
-	r.ok(r.one()) // cold.example comes into line, and first in it
+	r.ok(r.one()) // cold.example is queued, and first
 	for range maxBypassed + 1 {
 		req := r.one()
 		r.ok(req)
@@ -453,7 +453,7 @@ func TestOrderInAQueue(t *testing.T) {
 		{URL: mustURL("https://a.example/"), Depth: 2},
 	} {
 		it.Job = 1
-		r.shelf.add(it)
+		r.urlStore.add(it)
 		items = append(items, it)
 	}
 	r.f.Added(r.now, items)
@@ -464,7 +464,7 @@ func TestOrderInAQueue(t *testing.T) {
 }
 
 func TestRefill(t *testing.T) {
-	// The test answers refills itself, as late as it likes.
+	// The test answers refills itself, late.
 	late := func(t *testing.T) (*rig, []Want, []visit.Item, Request) {
 		r := newRig(t, Config{Head: 8})
 		r.manual = true
@@ -475,9 +475,9 @@ func TestRefill(t *testing.T) {
 		if len(r.batch.Refill) != 1 {
 			t.Fatalf("refills %v", r.batch.Refill)
 		}
-		return r, slices.Clone(r.batch.Refill), r.shelf.heads(r.now, r.batch.Refill[0]), req
+		return r, slices.Clone(r.batch.Refill), r.urlStore.heads(r.now, r.batch.Refill[0]), req
 	}
-	t.Run("brings back what was committed meanwhile", func(t *testing.T) {
+	t.Run("ignores URLs committed meanwhile", func(t *testing.T) {
 		r, wants, items, req := late(t)
 		r.ok(req)
 		r.f.Refilled(r.now, wants, items)
@@ -486,7 +486,7 @@ func TestRefill(t *testing.T) {
 			t.Errorf("asked for %v after %s", order, req.Item.URL)
 		}
 	})
-	t.Run("does not know what came meanwhile", func(t *testing.T) {
+	t.Run("keeps URLs added meanwhile", func(t *testing.T) {
 		r, wants, items, req := late(t)
 		r.add(1, "https://a.example/fresh")
 		r.f.Refilled(r.now, wants, items)
@@ -496,7 +496,7 @@ func TestRefill(t *testing.T) {
 			t.Errorf("asked for %v", order)
 		}
 	})
-	t.Run("does not know what found no room meanwhile", func(t *testing.T) {
+	t.Run("remembers that URLs found no room meanwhile", func(t *testing.T) {
 		r, wants, items, req := late(t)
 		r.add(1, pages("a.example", 12)...)
 		r.f.Refilled(r.now, wants, items)
@@ -506,7 +506,7 @@ func TestRefill(t *testing.T) {
 			t.Errorf("asked for %d, want 11", len(order))
 		}
 	})
-	t.Run("as many as asked for is not all", func(t *testing.T) {
+	t.Run("a full refill does not mean all", func(t *testing.T) {
 		r := newRig(t, Config{Head: 4})
 		r.put(1, pages("a.example", 30)...)
 		r.f.Warm(r.now, mustURL("https://a.example/"), []job.ID{1})
@@ -560,11 +560,11 @@ func TestTokens(t *testing.T) {
 	if r.f.Exhausted(1) {
 		t.Error("exhausted while tokens may come back")
 	}
-	r.f.PutBack(r.now, list[0]) // not asked after all
+	r.f.PutBack(r.now, list[0]) // not sent after all
 	again := r.one()
 	r.do(again, status(http.StatusFound)) // no page
 	r.f.Skip(r.now, list[1])
-	r.shelf.end(1, list[1].Item.URL, visit.Skipped)
+	r.urlStore.end(1, list[1].Item.URL, visit.Skipped)
 	r.commit(list[1])
 	pages := 0
 	for range 10 {
@@ -651,7 +651,7 @@ func TestYield(t *testing.T) {
 	s := quick.Sent(politeness.New("https://a.example.com"), r.now)
 	r.f.Loaded(r.now, HostState{Host: "https://a.example.com", State: s, Robots: r.robots})
 	r.manual = false
-	r.none() // the other process has just asked it
+	r.none() // the other process has just sent a request
 	r.pass(time.Second)
 	r.one()
 	r.f.Yield(r.now, "nobody.example")
@@ -679,7 +679,7 @@ func TestOutageTakesFailuresBack(t *testing.T) {
 		r.add(1, fmt.Sprintf("https://h%d.example/0", i), fmt.Sprintf("https://h%d.example/1", i))
 	}
 	for i, req := range r.next() {
-		r.pass(time.Duration(i) * time.Millisecond) // the last of them is the last to answer
+		r.pass(time.Duration(i) * time.Millisecond) // the last of them responds last
 		r.ok(req)
 	}
 	answered := r.now
@@ -773,7 +773,7 @@ func TestSuspectsOneAtATime(t *testing.T) {
 		r.add(1, fmt.Sprintf("https://h%d.example/1", i))
 	}
 	under := r.next()
-	if len(under) != 3 { // one suspect and the two that are none
+	if len(under) != 3 { // one suspect and the two others
 		t.Fatalf("%d handed out, want 3", len(under))
 	}
 	ended := 0
@@ -798,7 +798,7 @@ func TestSuspectsOneAtATime(t *testing.T) {
 	}
 }
 
-// TestHostSeconds holds the account against a count of its own.
+// TestHostSeconds compares the account with its own count.
 func TestHostSeconds(t *testing.T) {
 	r := newRig(t, Config{})
 	for i := range 5 {
@@ -829,7 +829,7 @@ func TestHostSeconds(t *testing.T) {
 	}
 }
 
-// waitsFetching expects that a host has requests under way.
+// waitsFetching expects that a host has requests in flight.
 func (r *rig) waitsFetching(host string) {
 	r.t.Helper()
 	if v, _ := r.f.View("https://" + host); v.Doing != Fetching {
@@ -838,8 +838,8 @@ func (r *rig) waitsFetching(host string) {
 }
 
 // TestFarPageLimit crawls one host quickly under a page limit that is far away. The
-// store takes its time to hand out page tokens; they are asked for before they are
-// needed, so the host hardly ever waits for them, and few are held where it is slow.
+// store grants page tokens slowly; they are requested in advance, so the host hardly ever
+// waits for them, and few are held where it is slow.
 func TestFarPageLimit(t *testing.T) {
 	const step, late = time.Millisecond, 5 // steps that the store takes
 	for _, host := range []struct {
@@ -857,7 +857,7 @@ func TestFarPageLimit(t *testing.T) {
 			var asked []Tokens
 			since, held := 0, 0
 			for done := 0; done < host.pages; r.pass(step) {
-				for _, req := range under { // answered and committed one step after they left
+				for _, req := range under { // settled and committed one step after they were sent
 					r.settle(req, status(http.StatusOK))
 					r.commit(req)
 					done++

@@ -8,7 +8,7 @@ import (
 	"headway/weburl"
 )
 
-// mark is a fingerprint that stands for n.
+// mark is the fingerprint for n.
 func mark(n uint64) (m weburl.Fingerprint128) {
 	// splitmix64, twice: as uniform as fingerprints are.
 	for i := range 2 {
@@ -50,8 +50,8 @@ func TestSeenTellsJobsApart(t *testing.T) {
 	}
 }
 
-// TestSeenHitRate lets links repeat as they do on the web: few URLs are named
-// very often. The cache holds an eighth of the URLs.
+// TestSeenHitRate repeats links as on the web, where few URLs are linked very often. The
+// cache holds an eighth of the URLs.
 func TestSeenHitRate(t *testing.T) {
 	const urls, places = 1 << 17, 1 << 14
 	s := NewSeen(places * 16)

@@ -13,33 +13,33 @@ import (
 	"headway/weburl"
 )
 
-// Answer is what came of a request.
+// Answer is the result of a request.
 type Answer struct {
 	politeness.Answer
 	Answered  bool // see [politeness.Attempt]
 	Local     bool
-	FirstByte time.Time  // of an answer that was not finished
-	Remote    netip.Addr // who was asked; invalid without a connection
+	FirstByte time.Time  // of a response that was not complete
+	Remote    netip.Addr // the address it was sent to; invalid without a connection
 }
 
-// Verdict says what a settled page becomes.
+// Verdict says what happens to a settled page.
 type Verdict uint8
 
 // The verdicts.
 const (
-	Ended   Verdict = iota // its outcome stands
-	Again                  // it waits for another turn
-	InDoubt                // it may be our own network's fault: see [Batch.Resolved]
+	Ended   Verdict = iota // its outcome is final
+	Again                  // it is tried again
+	InDoubt                // our own network may be the cause; see [Batch.Resolved]
 )
 
-// Settled is what an answer meant.
+// Settled is what an answer led to.
 type Settled struct {
 	Verdict Verdict
-	Attempt int // charged so far, of Again
+	Attempt int // attempts charged so far, for Again
 	Effect  politeness.Effect
 }
 
-// charged is a failure that was put down to a host, as it was before.
+// charged is a failure that was charged to a host, with the state before it.
 type charged struct {
 	at     time.Time
 	flight *flight
@@ -47,7 +47,7 @@ type charged struct {
 	tenure politeness.Tenure
 }
 
-// doubt is a page that failed for good, unless our network turns out to be down.
+// doubt is a page that has failed, unless our network turns out to be down.
 type doubt struct {
 	at      time.Time
 	request Request
@@ -55,7 +55,7 @@ type doubt struct {
 	settled Settled
 }
 
-// Sent tells that a request left at now. The host's interval counts from here.
+// Sent reports that a request was sent at now. The host's interval counts from here.
 func (f *Frontier) Sent(now time.Time, r Request) {
 	fl := r.flight
 	if fl.sent || fl.settled {
@@ -69,8 +69,7 @@ func (f *Frontier) Sent(now time.Time, r Request) {
 	f.look(h, now)
 }
 
-// Looking tells that the name of a request's host is being looked up, or waits
-// for that, or does no longer.
+// Looking reports that the DNS lookup for a request started (or is queued), or ended.
 func (f *Frontier) Looking(now time.Time, r Request, looking bool) {
 	fl := r.flight
 	if fl.looking == looking || fl.settled {
@@ -85,8 +84,8 @@ func (f *Frontier) Looking(now time.Time, r Request, looking bool) {
 	f.look(fl.host, now)
 }
 
-// left notes that a request is no longer about to leave, and lets those that
-// waited for it look again.
+// left records that a request is no longer about to be sent, and re-evaluates the
+// hosts that waited for that.
 func (f *Frontier) left(fl *flight, now time.Time) {
 	h := fl.host
 	h.leaving--
@@ -107,8 +106,8 @@ func (f *Frontier) left(fl *flight, now time.Time) {
 	}
 }
 
-// Skip tells that a page was not asked for: its visit has an outcome without a
-// request. A sitemap that is skipped is forgotten.
+// Skip reports that no request was sent for a page: its visit has an outcome without
+// one. A skipped sitemap is forgotten.
 func (f *Frontier) Skip(now time.Time, r Request) {
 	fl := r.flight
 	f.callOff(fl, now)
@@ -120,9 +119,8 @@ func (f *Frontier) Skip(now time.Time, r Request) {
 	f.look(fl.host, now)
 }
 
-// PutBack tells that a page was not asked for and waits again, as if it had not
-// been handed out. It tells whether the request had left after all: then the state of
-// the host has changed.
+// PutBack returns a page to its queue, as if it had not been handed out. left reports
+// whether the request had been sent after all, and so changed the state of the host.
 func (f *Frontier) PutBack(now time.Time, r Request) (left bool) {
 	fl := r.flight
 	f.callOff(fl, now)
@@ -135,7 +133,7 @@ func (f *Frontier) PutBack(now time.Time, r Request) (left bool) {
 		fl.host.robots = robotsUnknown
 	case Sitemap:
 		if !fl.job.stopped {
-			f.queueFor(r.URL, r.Job, now) // it may have gone meanwhile
+			f.queueFor(r.URL, r.Job, now) // it may have been removed meanwhile
 			rare := fl.host.rare()
 			rare.errands = append(rare.errands, Errand{URL: r.URL, Job: r.Job})
 		}
@@ -144,8 +142,7 @@ func (f *Frontier) PutBack(now time.Time, r Request) (left bool) {
 	return fl.sent
 }
 
-// callOff ends a request without an answer. One that had left after all says
-// nothing about the host.
+// callOff cancels a request. If it was sent after all, it says nothing about the host.
 func (f *Frontier) callOff(fl *flight, now time.Time) {
 	fl.settled = true
 	if !fl.sent {
@@ -160,7 +157,7 @@ func (f *Frontier) callOff(fl *flight, now time.Time) {
 	f.giveBack(fl, now)
 }
 
-// landed notes that a request is no longer under way.
+// landed records that a request is no longer in flight.
 func (f *Frontier) landed(fl *flight, now time.Time) {
 	fl.host.flights--
 	if !fl.apart {
@@ -181,9 +178,9 @@ func (f *Frontier) landed(fl *flight, now time.Time) {
 	}
 }
 
-// read notes that a robots.txt is no longer under way, and lets hosts look again
-// that wait to ask for theirs: one for the place, a few when half of the places are
-// free, and all when nobody is left whose end would let others look.
+// read records that a robots.txt request has ended, and re-evaluates hosts that wait
+// to request theirs: one for the freed place, a few when half of the places are free,
+// and all when no request is left whose end would wake others.
 func (f *Frontier) read(now time.Time) {
 	f.readers--
 	n := min(f.toRead.len(), 1)
@@ -200,7 +197,7 @@ func (f *Frontier) read(now time.Time) {
 	}
 }
 
-// giveBack returns the page token of a request that brought no page.
+// giveBack returns the page token of a request that fetched no page.
 func (f *Frontier) giveBack(fl *flight, now time.Time) {
 	if !fl.token {
 		return
@@ -211,13 +208,13 @@ func (f *Frontier) giveBack(fl *flight, now time.Time) {
 	f.wakeStarved(fl.job, now)
 }
 
-// Settle tells what came of a request. The visit of a page has the outcome that
-// holds unless it is tried again; it is nil for others.
+// Settle reports the result of a request. The visit of a page has the outcome that
+// applies if it is not tried again; it is nil for other kinds.
 func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Settled {
 	fl := r.flight
 	h := fl.host
 	if !fl.sent {
-		// It never left. The host is treated as if it had just been asked.
+		// It was never sent. The host is treated as if it just got a request.
 		h.state = h.policy.Sent(h.state, now)
 		h.domain.interval = h.domain.interval.Sent(now)
 		fl.sent, fl.sentAt = true, now
@@ -256,7 +253,7 @@ func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Se
 		s = f.settlePage(now, r, a, v, e, doubtful)
 	case Robots:
 		if h.robots == robotsAsked {
-			h.robots = robotsUnknown // until the caller says what it read
+			h.robots = robotsUnknown // until the caller reports what it read
 		}
 	case Sitemap:
 	}
@@ -292,7 +289,7 @@ func (f *Frontier) settlePage(now time.Time, r Request, a Answer, v *visit.Visit
 	return s
 }
 
-// Committed tells that the visits of requests are durable.
+// Committed reports that the visits of requests are durable.
 func (f *Frontier) Committed(now time.Time, requests []Request) {
 	for i := range requests {
 		fl := requests[i].flight
@@ -325,9 +322,9 @@ func (f *Frontier) Committed(now time.Time, requests []Request) {
 	}
 }
 
-// notice tells the outage of an attempt. When it thereby sees that our own
-// network is down, the failures it saw it by are taken back: those of the last
-// seconds, and all since something last got through.
+// notice reports an attempt to the outage detector. When that detects that our own
+// network is down, the failures it is based on are refunded: those of the last
+// seconds, and all since the last success.
 func (f *Frontier) notice(now time.Time, fl *flight, a Answer) {
 	h := fl.host
 	_, before := f.outage.Down()
@@ -359,7 +356,7 @@ func (f *Frontier) notice(now time.Time, fl *flight, a Answer) {
 	}
 }
 
-// Heard tells that something answered at a moment, though the exchange goes on.
+// Heard reports that a response arrived at a time, though the exchange continues.
 func (f *Frontier) Heard(now, at time.Time) {
 	_, before := f.outage.Down()
 	f.outage = f.outage.Heard(at)
@@ -368,7 +365,7 @@ func (f *Frontier) Heard(now, at time.Time) {
 	}
 }
 
-// networkUp lets the hosts go that waited for our own network.
+// networkUp re-evaluates the hosts that waited for our own network.
 func (f *Frontier) networkUp(now time.Time) {
 	stalled := f.stalled
 	f.stalled, f.canary, f.canaryAt, f.upAt = nil, nil, time.Time{}, now
@@ -378,8 +375,8 @@ func (f *Frontier) networkUp(now time.Time) {
 	}
 }
 
-// chooseCanary lets one host go while our own network is down: of those that
-// wait for it and can be asked, the one that answered last.
+// chooseCanary lets one host send a request while our own network is down: of those
+// that wait for the network and are otherwise ready, the one that responded last.
 func (f *Frontier) chooseCanary(now time.Time) {
 	if _, down := f.outage.Down(); !down || !f.outage.Admit(now).Go() || now.Before(f.canaryAt) || f.canary != nil && f.canary.line == inReady {
 		return
@@ -400,8 +397,8 @@ func (f *Frontier) chooseCanary(now time.Time) {
 	})
 }
 
-// canaryDue is when a canary may be sent; zero while our own network is up, or
-// nobody waits for it.
+// canaryDue is when a canary may be sent; zero while our own network is up, or if no
+// host waits for it.
 func (f *Frontier) canaryDue() time.Time {
 	if _, down := f.outage.Down(); !down || len(f.stalled) == 0 || f.canary != nil && f.canary.line == inReady {
 		return time.Time{}
@@ -409,18 +406,18 @@ func (f *Frontier) canaryDue() time.Time {
 	return later(f.outage.Admit(time.Time{}).Until, f.canaryAt)
 }
 
-// refund takes back the failures that were put down to hosts.
+// refund takes back the failures that were charged to hosts.
 func (f *Frontier) refund(now time.Time) {
 	for _, c := range slices.Backward(f.charged) {
 		h := c.flight.host
-		h.state = h.policy.Pardon(h.state)
+		h.state = h.policy.ClearFailures(h.state)
 		switch c.flight.kind {
 		case Page:
 			c.flight.queue.tenure, c.flight.entry.tries = c.tenure, c.tries
 			f.recount(c.flight.entry, c.flight.job.ID)
 		case Robots:
 			if h.robots == robotsClosed {
-				h.robotsDue = at(now) // it was not the host that kept it from us
+				h.robotsDue = at(now) // the failure was not the host's
 			}
 		case Sitemap:
 		}
@@ -436,7 +433,7 @@ func (f *Frontier) refund(now time.Time) {
 	}
 }
 
-// charge keeps a failure that is about to be put down to a host.
+// charge remembers a failure that is about to be charged to a host.
 func (f *Frontier) charge(fl *flight, now time.Time) {
 	if len(f.charged) >= maxCharged {
 		f.charged = slices.Delete(f.charged, 0, maxCharged/2)
@@ -448,7 +445,7 @@ func (f *Frontier) charge(fl *flight, now time.Time) {
 	f.charged = append(f.charged, c)
 }
 
-// resolve hands out the visits that are no longer in doubt.
+// resolve returns the visits that are no longer in doubt.
 func (f *Frontier) resolve(now time.Time) {
 	f.doubts = slices.DeleteFunc(f.doubts, func(d doubt) bool {
 		if now.Sub(d.at) < doubtFor {
@@ -462,14 +459,14 @@ func (f *Frontier) resolve(now time.Time) {
 	})
 }
 
-// suspended tells whether a URL of a queue is set aside because another suspect
-// is under way.
+// suspended reports whether a URL of a queue is set aside because another suspect is
+// in flight.
 func (f *Frontier) suspended(q *queue, u weburl.URL) bool {
 	return q.aside > 0 && slices.ContainsFunc(f.aside, func(a setAside) bool { return a.queue == q && a.entry.url == u })
 }
 
-// dropAside forgets the suspects of a queue that were set aside: they wait in
-// the store.
+// dropAside forgets the suspects of a queue that were set aside: they are still in the
+// store.
 func (q *queue) dropAside(f *Frontier) {
 	if q.aside > 0 {
 		f.aside = slices.DeleteFunc(f.aside, func(a setAside) bool { return a.queue == q })
@@ -478,7 +475,7 @@ func (q *queue) dropAside(f *Frontier) {
 	}
 }
 
-// recall puts the suspects that were set aside back in line.
+// recall puts the suspects that were set aside back into their queues.
 func (f *Frontier) recall(now time.Time) {
 	for _, a := range f.aside {
 		a.queue.aside--
@@ -488,14 +485,14 @@ func (f *Frontier) recall(now time.Time) {
 	f.aside = nil
 }
 
-// Grant tells how many page tokens a job was given. With none the job waits
-// until some come back.
+// Grant reports how many page tokens a job was given. With none the job waits until
+// some are returned.
 func (f *Frontier) Grant(now time.Time, id job.ID, n int) {
 	j := f.jobs[id]
 	j.asking = false
 	j.exhausted = n == 0
 	j.scarce = n < j.wanted
-	if j.starved.len() > 0 { // too few were asked for, or too late
+	if j.starved.len() > 0 { // too few were requested, or too late
 		j.stock = min(tokensAtOnce, max(4*j.stock, j.starved.len()))
 	}
 	j.tokens += n
@@ -506,14 +503,14 @@ func (f *Frontier) Grant(now time.Time, id job.ID, n int) {
 	}
 	for i := range j.starved.len() {
 		if h := j.starved.at(i); h.queues != nil && h.queues.next != nil {
-			f.look(h, now) // others need not wait for its turn
+			f.look(h, now) // other jobs need not wait for its turn
 		}
 	}
 }
 
-// wakeStarved lets hosts look again until as many can go as there are tokens,
-// and tells whether any can. Those that must be given URLs first may be late for
-// the tokens; only a few of them are woken at a time.
+// wakeStarved re-evaluates hosts until as many are ready as there are tokens, and
+// reports whether any is. Hosts that must get URLs first may be late for the tokens;
+// only a few of them are woken at a time.
 func (f *Frontier) wakeStarved(j *jobState, now time.Time) (woke bool) {
 	for n, hungry := j.tokens, 0; n > 0 && hungry < wokenHungry && j.starved.len() > 0; {
 		h := j.starved.pop(0)
@@ -536,23 +533,23 @@ func (f *Frontier) wakeStarved(j *jobState, now time.Time) (woke bool) {
 // wokenHungry is how many hosts without URLs are woken for tokens at a time.
 const wokenHungry = 64
 
-// Again lets a job ask for page tokens again that was given none: others may have
-// returned some.
+// Again lets a job that was given no page tokens request them again: other workers may
+// have returned some.
 func (f *Frontier) Again(id job.ID) {
 	if j := f.jobs[id]; j != nil {
 		j.exhausted = false
 	}
 }
 
-// Exhausted tells whether the job has used up its page limit: no token is left,
-// and none will come back.
+// Exhausted reports whether the job has used up its page limit: no token is left, and
+// none can be returned.
 func (f *Frontier) Exhausted(id job.ID) bool {
 	j := f.jobs[id]
 	return j.exhausted && j.tokens == 0 && j.out == 0
 }
 
-// Unspent takes the tokens of a job if nothing was sent for it since the last call,
-// nor any given to it, to be returned: others may have hosts to ask.
+// Unspent takes back the tokens of a job if none was used or granted since the last
+// call, to be returned: other workers may have hosts for them.
 func (f *Frontier) Unspent(id job.ID) int {
 	j := f.jobs[id]
 	if turn := j.claim.turn + 1; turn != j.looked {
@@ -562,7 +559,7 @@ func (f *Frontier) Unspent(id job.ID) int {
 	return f.Unused(id)
 }
 
-// Unused takes the tokens of a job that are not in use, to be returned.
+// Unused takes back the tokens of a job that are not in use, to be returned.
 func (f *Frontier) Unused(id job.ID) int {
 	j := f.jobs[id]
 	n := j.tokens

@@ -2,22 +2,21 @@ package frontier
 
 import "time"
 
-// A request without progress gives its ordinary place back and has one of a bound of
-// its own, [Config.Slow]. A host that was slow last time gets such a place from the
-// beginning: where none is left it waits, and nobody else does.
+// A stalled request releases its ordinary place in the worker pool and takes one of a
+// separate pool, [Config.Slow]. A host that stalled last time gets a slow place from
+// the start: if none is left, only that host waits.
 
-// slowness is those places.
+// slowness is the pool of slow places.
 type slowness struct {
 	use    int
-	line   deque // hosts that wait for one
+	line   deque // hosts that wait for a place
 	waited time.Duration
-	since  time.Time // when waited was last brought up to date
+	since  time.Time // when waited was last updated
 }
 
-// Slow tells that a request has made no progress for a while. It gives its place among
-// the fetches back, and that among those that ask for robots.txt. If there is no place
-// for it among the slow ones, it tells so: then the request is to be called off, and
-// its host waits for one.
+// Slow reports that a request has stalled. It releases its place in the worker pool,
+// and that among robots.txt requests. It returns false if there is no slow place: the
+// caller must then cancel the request, and its host waits for a slow place.
 func (f *Frontier) Slow(now time.Time, r Request) bool {
 	fl := r.flight
 	if fl.settled || fl.dragged {
@@ -39,10 +38,10 @@ func (f *Frontier) Slow(now time.Time, r Request) bool {
 	return true
 }
 
-// Apart tells whether a request has a place among the slow ones from the beginning.
+// Apart reports whether a request has a slow place from the start.
 func (r *Request) Apart() bool { return r.apart }
 
-// linger puts a host in the line for a place among slow requests.
+// linger queues a host for a slow place.
 func (f *Frontier) linger(h *host, now time.Time) {
 	if !h.lingering {
 		f.slow.count(now)
@@ -51,9 +50,9 @@ func (f *Frontier) linger(h *host, now time.Time) {
 	}
 }
 
-// freeSlow returns the place of a request among the slow ones, if it has one, and lets
-// hosts look again that wait for one: as many as are free, and all when nobody is left
-// whose end would let others look.
+// freeSlow releases the slow place of a request, if it has one, and re-evaluates hosts
+// that wait for one: as many as are free, and all when no request is left whose end
+// would wake others.
 func (f *Frontier) freeSlow(fl *flight, now time.Time) {
 	if !fl.apart {
 		return

@@ -5,16 +5,16 @@ import (
 	"math/bits"
 )
 
-// chained is something with a name that hangs in one chain of a [table].
+// chained is a named element in a chain of a [table].
 type chained[T any] interface {
 	*T
 	key() string
 	chain() **T
 }
 
-// table finds hosts and domains by name. It takes a third of the memory of a
-// map, because names and links are kept in what it finds, and it grows by one
-// chain at a time, so that no call waits until all are moved.
+// table is a hash table of hosts or domains by name. It takes a third of the memory of
+// a map, because names and links are stored in the elements, and it grows by one chain
+// at a time, so that no call waits for a rehash.
 type table[T any, P chained[T]] struct {
 	seed   maphash.Seed
 	chains []P // about one for each name
@@ -27,8 +27,8 @@ func newTable[T any, P chained[T]]() table[T, P] {
 
 func (t *table[T, P]) len() int { return t.n }
 
-// place is the chain of a name. The number of chains is between two powers of
-// two: chains beyond it are still one with those of half their number.
+// place is the index of the chain of a name. The number of chains is between two powers
+// of two: a chain beyond it is not yet split from that at half its number.
 func (t *table[T, P]) place(name string) uint64 {
 	n := uint64(len(t.chains))
 	full := uint64(1) << bits.Len64(n-1)
@@ -39,7 +39,7 @@ func (t *table[T, P]) place(name string) uint64 {
 	return i
 }
 
-// find returns what has the name, or nil.
+// find returns the element with the name, or nil.
 func (t *table[T, P]) find(name string) P {
 	p := t.chains[t.place(name)]
 	for p != nil && p.key() != name {
@@ -48,7 +48,7 @@ func (t *table[T, P]) find(name string) P {
 	return p
 }
 
-// insert puts in something whose name is not in the table.
+// insert adds an element whose name is not in the table.
 func (t *table[T, P]) insert(p P) {
 	if t.n++; t.n > len(t.chains) {
 		t.split()
@@ -62,7 +62,7 @@ func (t *table[T, P]) hang(p P) {
 	t.chains[i] = p
 }
 
-// split adds a chain and moves what belongs there.
+// split adds a chain and moves the elements that belong there.
 func (t *table[T, P]) split() {
 	n := len(t.chains)
 	old := n - 1<<(bits.Len(uint(n))-1)
@@ -76,7 +76,7 @@ func (t *table[T, P]) split() {
 	}
 }
 
-// remove takes out what is in the table.
+// remove removes an element that is in the table.
 func (t *table[T, P]) remove(p P) {
 	t.n--
 	i := t.place(p.key())

@@ -10,23 +10,22 @@ import (
 	"headway/visit"
 )
 
-// View is how a host stands, for people.
+// View is the state of a host, for people.
 type View struct {
 	Host     string
 	Domain   string
 	State    politeness.State
-	Policy   *politeness.Policy // nil before the host is met
+	Policy   *politeness.Policy // nil before the host is loaded
 	Pace     time.Duration
 	Doing    State
 	Reason   visit.Wait
-	Until    time.Time // when it is looked at again; zero: after something happened
+	Until    time.Time // when it is re-evaluated; zero: after an event
 	InFlight int
 	Queued   int  // URLs in memory
 	More     bool // there are more in the store
 }
 
-// Jobs lists the jobs that have a part in a host, the one to be served next in
-// front.
+// Jobs lists the jobs with work on a host, the next to be served first.
 func (f *Frontier) Jobs(name string) []job.ID {
 	var list []job.ID
 	if h := f.hosts.find(name); h != nil {
@@ -37,7 +36,7 @@ func (f *Frontier) Jobs(name string) []job.ID {
 	return list
 }
 
-// View returns how a host stands, and whether it is in memory.
+// View returns the state of a host, and whether it is in memory.
 func (f *Frontier) View(name string) (View, bool) {
 	h := f.hosts.find(name)
 	if h == nil {
@@ -94,34 +93,34 @@ func (f *Frontier) Slowest(n int) []View {
 	return list
 }
 
-// Stats is how much the frontier holds.
+// Stats are the sizes of the frontier.
 type Stats struct {
 	Hosts     int // in memory
 	Working   int // of those, with work
-	Ready     int // hosts that could be asked now
+	Ready     int // hosts ready to be contacted
 	Items     int // URLs in memory
 	InFlight  int
 	Robots    int           // of those, for robots.txt and not slow
-	Slow      int           // places among requests without progress that are taken
-	Lingering int           // hosts that wait for such a place
-	Lingered  time.Duration // by all of them, so far
-	Down      bool          // our own network is taken to be down
+	Slow      int           // slow places in use
+	Lingering int           // hosts that wait for a slow place
+	Lingered  time.Duration // total time they waited so far
+	Down      bool          // our own network is considered down
 }
 
-// Stats counts.
+// Stats returns the current sizes.
 func (f *Frontier) Stats() Stats {
 	_, down := f.outage.Down()
 	return Stats{Hosts: f.hosts.len(), Working: f.working, Ready: f.readyHosts(), Items: f.items, InFlight: f.flights, Robots: f.readers, Slow: f.slow.use, Lingering: f.slow.line.len(), Lingered: f.slow.waited, Down: down}
 }
 
-// Idle tells whether nothing waits or is under way, here or, as far as is known,
+// Idle reports whether nothing waits or is in flight, in memory or, as far as is known,
 // in the store.
 func (f *Frontier) Idle() bool { return f.working == 0 && !f.cold.some && len(f.doubts) == 0 }
 
-// Account is where host-seconds went.
+// Account returns the account of host-seconds.
 func (f *Frontier) Account() *Account { return f.account }
 
-// Pages is how many pages a job has had of a host.
+// Pages is how many pages of a host a job has fetched.
 func (f *Frontier) Pages(name string, id job.ID) int {
 	if h := f.hosts.find(name); h != nil {
 		if q := h.queue(id); q != nil {

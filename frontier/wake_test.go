@@ -12,8 +12,8 @@ import (
 	"headway/weburl"
 )
 
-// The tests of this file are of waits that nothing would end, and of URLs that
-// would be asked for after they ended.
+// The tests of this file cover waits that would never end, and URLs requested again
+// after they ended.
 
 func limited(id job.ID) Job {
 	j := plainJob(id)
@@ -21,8 +21,8 @@ func limited(id job.ID) Job {
 	return j
 }
 
-// A host in line for URLs whose job lost its last token meanwhile must be woken
-// by the next one.
+// A host that waits for URLs while its job uses the last token must be woken by the
+// next token.
 func TestHungryHostWithoutTokens(t *testing.T) {
 	r := newRig(t, Config{Head: 1}, limited(1))
 	r.manual = true
@@ -33,7 +33,7 @@ func TestHungryHostWithoutTokens(t *testing.T) {
 	r.refill(r.batch.Refill)
 	r.next()
 	r.f.Grant(r.now, 1, 1)
-	// b.example stands in line for URLs while a.example takes the token.
+	// b.example waits for URLs while a.example takes the token.
 	r.put(1, "https://b.example/1")
 	r.f.Warm(r.now, mustURL("https://b.example/"), []job.ID{1})
 	r.f.loading.pop(0)
@@ -55,8 +55,8 @@ func TestHungryHostWithoutTokens(t *testing.T) {
 	}
 }
 
-// A token that comes back goes to a host that can use it, though others stood
-// in line before and have no more use for it.
+// A returned token goes to a host that can use it, though others queued before it and
+// no longer need one.
 func TestTokenPassesHostsWithoutUseForIt(t *testing.T) {
 	r := newRig(t, Config{}, limited(1))
 	r.tokens[1] = 1
@@ -71,14 +71,14 @@ func TestTokenPassesHostsWithoutUseForIt(t *testing.T) {
 		r.f.GiveUp(r.now, name, visit.Skipped, visit.CrawlDelayTooLong)
 	}
 	r.none()
-	r.settle(a, status(http.StatusFound)) // no page: the token comes back
+	r.settle(a, status(http.StatusFound)) // no page: the token is returned
 	r.commit(a)
 	if d := r.one(); d.Host != "https://d.example" {
 		t.Errorf("%s got the token", d.Host)
 	}
 }
 
-// What a job that has been stopped would need is not asked for either.
+// Nothing is requested for a stopped job.
 func TestStoppedJobAsksForNothing(t *testing.T) {
 	r := newRig(t, Config{})
 	r.robots = RobotsState{}
@@ -94,8 +94,7 @@ func TestStoppedJobAsksForNothing(t *testing.T) {
 	r.none()
 }
 
-// A closed robots.txt without a time is asked for again, and lets no page
-// through.
+// A closed robots.txt without a time is fetched again, and allows no page.
 func TestClosedWithoutTime(t *testing.T) {
 	r := newRig(t, Config{})
 	r.robots = RobotsState{Known: true, Closed: true}
@@ -105,8 +104,7 @@ func TestClosedWithoutTime(t *testing.T) {
 	}
 }
 
-// A job does not wait longer than its patience for a robots.txt that is not
-// asked for before.
+// A job does not wait longer than its patience for a robots.txt that is due later.
 func TestPatienceWithClosedRobots(t *testing.T) {
 	r := newRig(t, Config{})
 	r.robots = RobotsState{}
@@ -115,13 +113,13 @@ func TestPatienceWithClosedRobots(t *testing.T) {
 	r.do(req, status(http.StatusInternalServerError))
 	r.f.SetRobots(r.now, req.Host, RobotsState{Known: true, Closed: true, Due: r.now.Add(12 * time.Hour)})
 	r.drain(10)
-	if got := r.shelf.ended[jobURL{1, mustURL("https://a.example/1")}]; got != visit.Skipped || r.now.Sub(start) > 11*time.Minute {
+	if got := r.urlStore.ended[jobURL{1, mustURL("https://a.example/1")}]; got != visit.Skipped || r.now.Sub(start) > 11*time.Minute {
 		t.Errorf("ended %q after %v", got, r.now.Sub(start))
 	}
 }
 
-// The limit of pages per host outlives the queue of a job, which is dropped
-// while others are there.
+// The count of pages per host survives the queue of a job, which is dropped while other
+// jobs use the host.
 func TestPagesPerHostOutliveTheQueue(t *testing.T) {
 	few := plainJob(1)
 	few.MaxPagesPerHost = 2
@@ -133,7 +131,7 @@ func TestPagesPerHostOutliveTheQueue(t *testing.T) {
 	r.add(1, pages("a.example", 5)...)
 	r.drain(100)
 	fetched := 0
-	for u, o := range r.shelf.ended {
+	for u, o := range r.urlStore.ended {
 		if u.job == 1 && o == visit.Fetched {
 			fetched++
 		}
@@ -159,7 +157,7 @@ func TestParkLeavesOtherErrands(t *testing.T) {
 	}
 }
 
-// An errand is no reason to wait for a host longer than the job's patience.
+// An errand does not extend the wait for a host beyond the job's patience.
 func TestPatienceWithErrand(t *testing.T) {
 	r := newRig(t, Config{})
 	r.add(1, "https://a.example/1")
@@ -178,7 +176,7 @@ func TestPatienceWithErrand(t *testing.T) {
 	}
 }
 
-// A park ends all that waits, so nothing of it may be under way.
+// A park ends all that waits, so nothing of the queue may be in flight.
 func TestParkWaitsForWhatIsUnderWay(t *testing.T) {
 	p := plainJob(1)
 	p.Policy = policyWith(func(p *politeness.Policy) { p.Base, p.InFlight, p.FailureThreshold = 0, 8, 3 })
@@ -206,7 +204,7 @@ func TestParkWaitsForWhatIsUnderWay(t *testing.T) {
 		r.pass(time.Millisecond)
 		r.settle(req, reply{fault: politeness.Connect, answered: true})
 	}
-	r.next() // r.park complains
+	r.next() // r.park fails the test
 	r.commit(under[:3]...)
 	r.next()
 	for _, req := range under[3:] {
@@ -214,12 +212,12 @@ func TestParkWaitsForWhatIsUnderWay(t *testing.T) {
 	}
 	r.commit(under[3:]...)
 	r.next()
-	if n := len(r.shelf.waiting[queueKey{"https://a.example", 1}]); n != 0 || !r.f.Idle() {
+	if n := len(r.urlStore.waiting[queueKey{"https://a.example", 1}]); n != 0 || !r.f.Idle() {
 		t.Errorf("%d URLs wait after the park%s", n, r.describe())
 	}
 }
 
-// URLs that a refill brings while they are being parked are not kept.
+// URLs that a refill returns while they are being parked are not kept.
 func TestRefillDuringPark(t *testing.T) {
 	r := newRig(t, Config{Head: 4})
 	r.manual = true
@@ -240,7 +238,7 @@ func TestRefillDuringPark(t *testing.T) {
 		r.ok(r.one())
 		wants = r.batch.Refill
 	}
-	items := r.shelf.heads(r.now, wants[0])
+	items := r.urlStore.heads(r.now, wants[0])
 	r.f.GiveUp(r.now, "https://a.example", visit.Skipped, visit.CrawlDelayTooLong)
 	r.next()
 	parks := r.batch.Parks
@@ -257,7 +255,7 @@ func TestRefillDuringPark(t *testing.T) {
 	}
 }
 
-// Suspects that were set aside are parked with the others.
+// Suspects that were set aside are parked, too.
 func TestParkTakesSuspectsThatWait(t *testing.T) {
 	r := newRig(t, Config{Suspects: []weburl.URL{mustURL("https://a.example/1"), mustURL("https://b.example/1")}})
 	r.add(1, "https://a.example/1", "https://b.example/1")
@@ -290,7 +288,7 @@ func TestSuspectOfTwoJobs(t *testing.T) {
 	r.settle(first, status(http.StatusOK))
 	r.commit(first)
 	r.drain(20)
-	if n := len(r.shelf.ended); n != 3 {
+	if n := len(r.urlStore.ended); n != 3 {
 		t.Errorf("%d URLs ended, want 3", n)
 	}
 }
@@ -307,11 +305,11 @@ func TestSuspectsBeforeOthers(t *testing.T) {
 	r.put(1, pages("a.example", 22)...)
 	r.f.Warm(r.now, mustURL("https://a.example/"), []job.ID{1})
 	if req := r.one(); req.Item.URL != mustURL("https://a.example/21") {
-		t.Errorf("%s handed out, want the first that is no suspect", req.Item.URL)
+		t.Errorf("%s handed out, want the first that is not a suspect", req.Item.URL)
 	}
 }
 
-// A notice of new URLs that overtakes a refill is not forgotten.
+// Warm during a refill is not forgotten.
 func TestWarmDuringRefill(t *testing.T) {
 	r := newRig(t, Config{})
 	r.manual = true
@@ -320,19 +318,19 @@ func TestWarmDuringRefill(t *testing.T) {
 	r.load("https://a.example")
 	reqs := r.next()
 	wants := r.batch.Refill
-	items := r.shelf.heads(r.now, wants[0])
+	items := r.urlStore.heads(r.now, wants[0])
 	r.put(1, "https://a.example/2")
 	r.f.Warm(r.now, mustURL("https://a.example/"), []job.ID{1})
 	r.f.Refilled(r.now, wants, items)
 	r.manual = false
 	r.ok(reqs[0])
 	r.drain(10)
-	if n := len(r.shelf.ended); n != 2 {
+	if n := len(r.urlStore.ended); n != 2 {
 		t.Errorf("%d URLs ended, want 2", n)
 	}
 }
 
-// A job that is not known is no reason to say that there is no room.
+// Warm with an unknown job does not report that there is no room.
 func TestWarmUnknownJob(t *testing.T) {
 	r := newRig(t, Config{})
 	if !r.f.Warm(r.now, mustURL("https://a.example/"), []job.ID{7, 1}) {
@@ -343,8 +341,8 @@ func TestWarmUnknownJob(t *testing.T) {
 	}
 }
 
-// A host that comes to rest while the store is read for others is not
-// forgotten when the reading ends.
+// A host that is moved to the store while the store is read for others is not forgotten
+// when the read ends.
 func TestColdWhileWarming(t *testing.T) {
 	r := newRig(t, Config{HotHosts: 1})
 	r.add(1, "https://a.example/1", "https://b.example/1")
@@ -353,7 +351,7 @@ func TestColdWhileWarming(t *testing.T) {
 		r.pass(10 * time.Second)
 		r.none()
 	}
-	// The caller has read the store to its end and found b; c comes meanwhile.
+	// The caller has read the store to its end and found b; c is added meanwhile.
 	r.f.Warm(r.now, mustURL("https://b.example/"), []job.ID{1})
 	r.add(1, "https://c.example/1")
 	r.f.Warmed()
@@ -367,17 +365,17 @@ func TestColdWhileWarming(t *testing.T) {
 	r.f.Warm(r.now, mustURL("https://c.example/"), []job.ID{1})
 	r.f.Warmed()
 	r.drain(20)
-	if n := len(r.shelf.ended); n != 3 {
+	if n := len(r.urlStore.ended); n != 3 {
 		t.Errorf("%d URLs ended, want 3", n)
 	}
 }
 
-// URLs of a queue that all have to wait are not asked for again and again.
+// URLs that are not due are not requested from the store over and over.
 func TestMoreLaterThanRoom(t *testing.T) {
 	r := newRig(t, Config{Head: 4})
 	for i := range 20 {
 		it := visit.Item{Job: 1, URL: mustURL(fmt.Sprintf("https://a.example/%d", i)), NotBefore: start.Add(time.Duration(30-i) * time.Minute)}
-		r.shelf.add(it)
+		r.urlStore.add(it)
 	}
 	r.f.Warm(r.now, mustURL("https://a.example/"), []job.ID{1})
 	if wake := r.none(); wake.IsZero() {
@@ -388,7 +386,7 @@ func TestMoreLaterThanRoom(t *testing.T) {
 	}
 }
 
-// A queue is not refilled again and again while there is no room for more.
+// A queue is not refilled over and over while there is no room.
 func TestNoRoomForMore(t *testing.T) {
 	r := newRig(t, Config{Head: 64, MaxItems: 4})
 	for i := range 6 {
@@ -396,14 +394,14 @@ func TestNoRoomForMore(t *testing.T) {
 		r.f.Warm(r.now, mustURL(fmt.Sprintf("https://h%d.example/", i)), []job.ID{1})
 	}
 	r.limit = 0
-	r.next() // fails when it gets nowhere
+	r.next() // fails if it makes no progress
 	r.limit = 10
 	if order := r.drain(500); len(order) != 36 {
 		t.Errorf("%d URLs handed out, want 36", len(order))
 	}
 }
 
-// A state that was stored while requests were under way is loaded without them.
+// A state that was stored with requests in flight is loaded without them.
 func TestLoadedWithRequestsUnderWay(t *testing.T) {
 	r := newRig(t, Config{})
 	s := quick.Sent(politeness.New("https://a.example"), start.Add(-time.Hour))
@@ -412,8 +410,8 @@ func TestLoadedWithRequestsUnderWay(t *testing.T) {
 	r.ok(r.one())
 }
 
-// The interval of a domain counts from the last request to any of its hosts,
-// also when that was before the host was loaded.
+// The interval of a domain counts from the last request to any of its hosts, even if
+// that was before the host was loaded.
 func TestDomainIntervalIsLoaded(t *testing.T) {
 	r := newRig(t, Config{})
 	s := quick.Sent(politeness.New("https://a.example.com"), start)
@@ -429,7 +427,7 @@ func TestDomainIntervalIsLoaded(t *testing.T) {
 	}
 }
 
-// A host that waits for us is not given up on because it failed long ago.
+// A host that waits only for us is not given up because it failed long ago.
 func TestPatienceIsWithTheHost(t *testing.T) {
 	r := newRig(t, Config{})
 	r.add(1, pages("a.example", 3)...)
@@ -443,14 +441,14 @@ func TestPatienceIsWithTheHost(t *testing.T) {
 	}
 	r.ok(r.one())
 	r.drain(20)
-	for u, o := range r.shelf.ended {
+	for u, o := range r.urlStore.ended {
 		if o != visit.Fetched {
 			t.Errorf("%s ended %s", u.url, o)
 		}
 	}
 }
 
-// When our own network was down, robots.txt is not what failed either.
+// An outage of our own network is not charged to robots.txt either.
 func TestOutageAtTheStart(t *testing.T) {
 	r := newRig(t, Config{})
 	r.robots = RobotsState{}
@@ -474,8 +472,8 @@ func TestOutageAtTheStart(t *testing.T) {
 		}
 		r.now = r.batch.Wake
 	}
-	if len(r.shelf.ended) > 0 {
-		t.Errorf("%d URLs ended while our network was down", len(r.shelf.ended))
+	if len(r.urlStore.ended) > 0 {
+		t.Errorf("%d URLs ended while our network was down", len(r.urlStore.ended))
 	}
 	for range 100 {
 		for _, req := range r.next() {
@@ -489,13 +487,13 @@ func TestOutageAtTheStart(t *testing.T) {
 		}
 		r.now = r.batch.Wake
 	}
-	if n := len(r.shelf.ended); n != 30 {
+	if n := len(r.urlStore.ended); n != 30 {
 		t.Errorf("%d URLs ended, want 30%s", n, r.describe())
 	}
 }
 
-// Hosts that share an interval are served in turn: nobody is passed over for a
-// host of its domain, though that one has an open connection.
+// Hosts that share an interval are served in turn: none is passed over for a host of its
+// domain with an open connection.
 func TestSharedIntervalInTurn(t *testing.T) {
 	r := newRig(t, Config{})
 	for _, host := range []string{"a", "b", "c", "d"} {
@@ -522,8 +520,7 @@ func TestSharedIntervalInTurn(t *testing.T) {
 	}
 }
 
-// A domain that is being given up is announced once, and hosts that come
-// meanwhile send nothing.
+// A domain to be yielded is reported once, and hosts added meanwhile send nothing.
 func TestYieldWhileLoading(t *testing.T) {
 	r := newRig(t, Config{})
 	r.add(1, "https://a.example.com/1")
@@ -540,8 +537,7 @@ func TestYieldWhileLoading(t *testing.T) {
 	if len(r.batch.Quiet) != 0 {
 		t.Errorf("announced again: %v", r.batch.Quiet)
 	}
-	// The state of c was asked for before the domain was given up, and comes
-	// after.
+	// The state of c was requested before the domain was yielded, and arrives after.
 	r.manual = true
 	r.add(1, "https://c.example.com/1")
 	r.next()
@@ -557,7 +553,7 @@ func TestYieldWhileLoading(t *testing.T) {
 		r.load(name)
 	}
 	r.drain(20)
-	if n := len(r.shelf.ended); n != 4 {
+	if n := len(r.urlStore.ended); n != 4 {
 		t.Errorf("%d URLs ended, want 4", n)
 	}
 }

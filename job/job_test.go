@@ -33,8 +33,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestEndedIsFinal: a cancelled job leads nowhere, any other that has ended only
-// back to the queue; a state that is not ended leads somewhere.
+// TestEndedIsFinal: a cancelled job has no next state, any other ended job only queued; every other
+// state has a next one.
 func TestEndedIsFinal(t *testing.T) {
 	for _, s := range States {
 		switch leads := next[s]; {

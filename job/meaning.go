@@ -1,7 +1,7 @@
 package job
 
-// Meaning says in one sentence, without its full stop, what the state stands
-// for. The reference page is made from it.
+// Meaning describes the state in one sentence, without its full stop. The reference page is
+// generated from it.
 func (s State) Meaning() string { return meanings[s] }
 
 var meanings = map[State]string{

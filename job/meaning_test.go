@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMeanings wants a sentence for every state.
+// TestMeanings expects a sentence for every state.
 func TestMeanings(t *testing.T) {
 	for _, s := range States {
 		if m := s.Meaning(); m == "" || strings.HasSuffix(m, ".") || strings.ContainsAny(m, "|\n") {

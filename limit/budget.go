@@ -17,15 +17,14 @@ type Budget struct {
 // line is one ceiling that is counted.
 type line struct {
 	Ceiling
-	warned int // the highest mark told so far, in percent
+	warned int // the highest mark warned of so far, in percent
 }
 
 // marks are the shares of a ceiling, in percent, at which to warn.
 var marks = []int{80, 95}
 
-// NewBudget returns the budget of a crawl that runs from start and has spent
-// something before, if it is a resumed one. What was told before it stopped is
-// not told again: marks that spent has passed are silent.
+// NewBudget returns the budget of a crawl that runs from start and, if it is resumed, has used spent
+// before. Marks that spent has passed are not warned of again.
 func NewBudget(e Effective, start time.Time, spent Use) *Budget {
 	b := &Budget{start: start}
 	for _, n := range Counted {
@@ -38,9 +37,8 @@ func NewBudget(e Effective, start time.Time, spent Use) *Budget {
 	return b
 }
 
-// Observe adds what was spent since the last observation, and notes that it is
-// now. Use.Time is for runs before this one; the time of this one is now less
-// start, and never runs backwards.
+// Observe adds what was used since the last observation, and sets the time to now. Use.Time is for
+// previous runs; the time of this run is now minus start, and never decreases.
 func (b *Budget) Observe(now time.Time, more Use) {
 	b.spent.Add(more)
 	if d := now.Sub(b.start); d > 0 {
@@ -52,7 +50,7 @@ func (b *Budget) Observe(now time.Time, more Use) {
 	}
 }
 
-// observe holds one ceiling against what was spent.
+// observe compares one ceiling with what was used.
 func (l *line) observe(b *Budget) {
 	amount := b.spent.Of(l.Limit)
 	passed := 0
@@ -65,24 +63,23 @@ func (l *line) observe(b *Budget) {
 		l.warned = passed
 		b.warnings = append(b.warnings, Warning{l.Ceiling, passed, amount})
 	}
-	// With as many hosts as it may have a crawl goes on: it takes up no more.
+	// A crawl that has reached its host limit continues: it just adds no more hosts.
 	if b.exceeded == nil && l.Reached(amount) && l.Limit != Hosts {
 		b.exceeded = l.Exceeded(amount)
 	}
 }
 
-// mark is the smallest amount that is at least percent of limit, computed so
-// that no limit is too large.
+// mark is the smallest amount that is at least percent of limit, computed without overflow.
 func mark(limit int64, percent int) int64 {
 	rest := int64(100 - percent)
 	return limit - (limit/100*rest + limit%100*rest/100)
 }
 
-// Spent is what was spent so far, the time of this run included.
+// Spent is what was used so far, including the time of this run.
 func (b *Budget) Spent() Use { return b.spent }
 
-// Deadline is when the time runs out, if there is a limit to it and nothing
-// else stops the crawl before.
+// Deadline is when the time limit is reached, if there is one and nothing else stops the crawl
+// before.
 func (b *Budget) Deadline() (at time.Time, ok bool) {
 	for _, l := range b.lines {
 		if l.Limit == Time {
@@ -92,28 +89,27 @@ func (b *Budget) Deadline() (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// Exceeded returns the ceiling that was met first, or nil. Nothing new may be
-// dispatched then; what is in flight finishes. Whether the crawl is partial
-// depends on whether anything is left to do.
+// Exceeded returns the ceiling that was reached first, or nil. Nothing new may be dispatched then;
+// what is in flight finishes. The crawl is partial if anything is left to do.
 func (b *Budget) Exceeded() *ExceededError { return b.exceeded }
 
-// Warnings returns what should be told since it was last asked: each mark of
-// each ceiling once, and of two marks passed at once the higher.
+// Warnings returns the warnings since the last call: each mark of each ceiling once, and of two marks
+// passed at once the higher.
 func (b *Budget) Warnings() []Warning {
 	w := b.warnings
 	b.warnings = nil
 	return w
 }
 
-// Warning says that a ceiling comes near.
+// Warning says that a ceiling is nearly reached.
 type Warning struct {
 	Ceiling
 	Percent  int // the mark that was passed
 	Observed int64
 }
 
-// Passed are the warnings of this mark and of those below it, which may have been
-// passed at once. Whoever waits for one of them need not know that.
+// Passed returns the warnings of this mark and of those below it, which may have been passed at the
+// same time, for callers that wait for one of them.
 func (w Warning) Passed() []Warning {
 	var list []Warning
 	for _, m := range marks {
@@ -124,7 +120,7 @@ func (w Warning) Passed() []Warning {
 	return list
 }
 
-// String tells the warning as in `max_pages: 80 % used, 40 of 50 (safety)`.
+// String formats the warning as in `max_pages: 80 % used, 40 of 50 (safety)`.
 func (w Warning) String() string {
 	if w.Observed >= w.Max && w.Percent == marks[len(marks)-1] {
 		return fmt.Sprintf("%s: reached, %s of %s (%s)", w.Limit, w.Limit.format(w.Observed), w.Limit.format(w.Max), w.Layer)

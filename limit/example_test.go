@@ -7,8 +7,8 @@ import (
 	"headway/limit"
 )
 
-// A job that asks for more than the operator allows is capped, and told so
-// before it begins and when the cap stops it.
+// A job that requests more than the operator allows is capped. This is reported before it begins and
+// when the cap stops it.
 func Example() {
 	start := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 	effective := limit.Resolve(

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// ExceededError is a ceiling that stopped a crawl, or part of one. Its message
-// is the entry in the list of errors of the crawl's result.
+// ExceededError is a ceiling that stopped a crawl, or part of one. Its message is an entry in the list
+// of errors of the crawl's result.
 type ExceededError struct {
 	Limit     Name
 	Layer     Level
 	Max       int64 // durations in nanoseconds
-	Observed  int64 // where the count stood
-	Requested int64 // what the job asked for; 0 when it asked for no limit
+	Observed  int64 // the count when it stopped
+	Requested int64 // what the job requested; 0 if no limit
 }
 
-// Exceeded returns the error of a ceiling that was met at observed.
+// Exceeded returns the error of a ceiling that was reached at observed.
 func (c Ceiling) Exceeded(observed int64) *ExceededError {
 	return &ExceededError{Limit: c.Limit, Layer: c.Layer, Max: c.Max, Observed: observed, Requested: c.Requested}
 }
 
-// UsedUp returns the error of a crawl that had had so much when the quota of its
-// tenant was used up, by it or by others.
+// UsedUp returns the error of a crawl that had used had when the quota of its tenant was used up, by
+// it or by others.
 func (e Effective) UsedUp(n Name, had int64) *ExceededError {
 	c := e.Of(n)
 	c.Layer, c.Max = Usage, had
 	return c.Exceeded(had)
 }
 
-// Error tells the ceiling as in
+// Error formats the ceiling as in
 // `Safety limit: Maximum 50 pages per crawl (requested: 100)` and
 // `Safety limit: Crawl timeout exceeded (60000ms)`.
 func (e *ExceededError) Error() string {
@@ -42,7 +42,7 @@ func (e *ExceededError) Error() string {
 	return s
 }
 
-// ceiling is the limit in words: "50 pages per crawl".
+// ceiling describes the limit: "50 pages per crawl".
 func (e *ExceededError) ceiling() string {
 	r := e.Limit.Rule()
 	switch {
@@ -55,7 +55,7 @@ func (e *ExceededError) ceiling() string {
 	}
 }
 
-// count is a number of things.
+// count formats a number of things.
 func count(n int64, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -63,6 +63,6 @@ func count(n int64, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// Timeout tells whether time ran out: such a crawl is partial, and its result
-// says success: false.
+// Timeout reports whether the time limit was reached: such a crawl is partial, and its result says
+// success: false.
 func (e *ExceededError) Timeout() bool { return e.Limit == Time }

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// MarshalJSON writes limits by their names, durations in milliseconds, those that
-// are not set left out.
+// MarshalJSON encodes limits by name, durations in milliseconds, without those that are not set.
 func (l Limits) MarshalJSON() ([]byte, error) {
 	text := []byte{'{'}
 	for i := range Rules {
@@ -29,7 +28,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 	return append(text, '}'), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. Fields that are none are not read.
+// UnmarshalJSON decodes what MarshalJSON wrote. Unknown fields are ignored.
 func (l *Limits) UnmarshalJSON(data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -54,7 +53,7 @@ func (l *Limits) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// milliseconds rounds away from zero, which would be no limit.
+// milliseconds rounds away from zero, which would mean no limit.
 func milliseconds(d time.Duration) int64 {
 	switch {
 	case d < 0:

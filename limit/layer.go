@@ -2,8 +2,8 @@ package limit
 
 import "time"
 
-// Level says whose limit it is. The levels are asked in this order, and of two
-// equal limits the outer one is named: raising the inner one would not help.
+// Level says whose limit it is. The levels are checked in this order, and of two equal limits the outer
+// one is reported: raising the inner one would not help.
 type Level string
 
 // The levels, outermost first.
@@ -11,10 +11,10 @@ const (
 	Safety Level = "safety" // the operator's; nothing raises it
 	Plan   Level = "plan"   // the tenant's
 	Usage  Level = "usage"  // what is left of the month's quota
-	Job    Level = "job"    // what was asked for
+	Job    Level = "job"    // the job's own
 )
 
-// Levels lists the closed set, outermost first.
+// Levels lists all levels, outermost first.
 var Levels = []Level{Safety, Plan, Usage, Job}
 
 // title is the level at the beginning of a sentence.
@@ -37,20 +37,20 @@ type Layer struct {
 	Limits Limits `json:"limits"`
 }
 
-// NewService is the safety layer a new service starts with, until its operator
-// decides otherwise. The command line has none unless a config file sets one.
+// NewService is the default safety layer of a new service. The command line has none unless a config
+// file sets one.
 func NewService() Layer {
 	return Layer{Safety, Limits{Pages: 50, ConcurrentCrawls: 1, Time: time.Minute}}
 }
 
-// How long a job waits for a host by default.
+// The default patience: how long a job waits for a host.
 const (
-	CommandPatience = 10 * time.Minute // somebody watches
+	CommandPatience = 10 * time.Minute // a user is watching
 	ServicePatience = 24 * time.Hour
 )
 
-// Preset returns the limits that a preset of politeness brings along: they
-// stand in for what the job does not ask for itself. Most bring none.
+// Preset returns the limits that a politeness preset includes: they apply to what the job does not set
+// itself. Most presets include none.
 func Preset(name string) Limits {
 	if name == "audit" {
 		return Limits{Pages: 200, Time: time.Hour}
@@ -58,21 +58,21 @@ func Preset(name string) Limits {
 	return Limits{}
 }
 
-// Quota is what a tenant may use in a month and has used. A zero quota is none.
+// Quota is what a tenant may use in a month and has used. A zero quota means none.
 type Quota struct {
 	Pages, UsedPages int64
 	Bytes, UsedBytes int64
 
-	// What the crawl in question has had before: its own, in whichever month.
+	// What this crawl has used before, in any month.
 	HadPages, HadBytes int64
 }
 
-// Layer is what the quota leaves for a crawl, with what it has had.
+// Layer is what the quota leaves for a crawl, including what it has used.
 func (q Quota) Layer() Layer {
 	return Layer{Usage, Limits{Pages: left(q.Pages, q.UsedPages, q.HadPages), Bytes: left(q.Bytes, q.UsedBytes, q.HadBytes)}}
 }
 
-// left is quota less used and what was had, in the form of [Limits].
+// left is quota minus used plus had, in the form of [Limits].
 func left(quota, used, had int64) int64 {
 	if quota == 0 {
 		return 0
@@ -83,9 +83,8 @@ func left(quota, used, had int64) int64 {
 	return -1
 }
 
-// Month holds what was used against the quota as a whole: how near the tenant is
-// to it, whichever crawls brought it there, and which part of it is used up, if
-// one is.
+// Month compares the tenant's total usage with the quota: warnings for what is nearly used up, by
+// whichever crawls, and the limit that is used up, if one is.
 func (q Quota) Month() (near []Warning, met Name) {
 	b := NewBudget(Resolve(Layer{Usage, Limits{Pages: q.Pages, Bytes: q.Bytes}}), time.Time{}, Use{})
 	b.Observe(time.Time{}, Use{Pages: q.UsedPages, Bytes: q.UsedBytes})

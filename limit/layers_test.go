@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write the golden file anew")
+var update = flag.Bool("update", false, "rewrite the golden file")
 
-// combination is one way in which the layers can set one limit: 0 is absent, -1
-// a quota that is used up.
+// combination is one way in which the layers can set one limit: 0 means not set, -1 a quota that is
+// used up.
 type combination struct{ safety, plan, usage, job int64 }
 
-// combinations lists all ways in which each layer sets nothing, something strict,
-// something looser or the same as another does.
+// combinations lists all ways in which each layer sets nothing, something strict, something looser or
+// the same as another.
 func combinations(n Name) []combination {
 	const strict, loose = 50, 100
 	amounts, quotas := []int64{0, strict, loose}, []int64{0, -1, strict, loose}
@@ -58,8 +58,8 @@ func (c combination) layers(n Name) []Layer {
 	return list
 }
 
-// TestCombinations compares what comes of every combination of layers with a list
-// that can be read: the limit in force, and the message when it stops a crawl.
+// TestCombinations compares the result of every combination of layers with a readable list: the limit
+// in force, and the message when it stops a crawl.
 func TestCombinations(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintln(&b, "limit\tsafety\tplan\tusage\tjob\tin force\twhen met")
@@ -104,14 +104,14 @@ func TestCombinations(t *testing.T) {
 	}
 }
 
-// TestUpgrade raises the plan, and the quota, of every combination: what safety
-// sets is never lifted, and nothing gets stricter.
+// TestUpgrade raises the plan and the quota of every combination: safety limits are never lifted, and
+// nothing becomes stricter.
 func TestUpgrade(t *testing.T) {
 	for _, c := range combinations(Pages) {
 		before := Resolve(c.layers(Pages)...).Of(Pages)
 		for _, better := range []combination{{c.safety, 0, c.usage, c.job}, {c.safety, 1000, c.usage, c.job}, {c.safety, 1000, 1000, c.job}} {
 			if better.plan == 1000 && c.plan == 0 || better.usage == 1000 && c.usage == 0 {
-				continue // no upgrade: there was no limit
+				continue // not an upgrade: there was no limit
 			}
 			after := Resolve(better.layers(Pages)...).Of(Pages)
 			if c.safety > 0 && (!after.Limited() || after.Max > c.safety) {
@@ -162,8 +162,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// TestJSON writes limits and reads them again. A limit below what is written is
-// not none.
+// TestJSON encodes and decodes limits. A limit below one millisecond must not become no limit.
 func TestJSON(t *testing.T) {
 	all := Limits{
 		Pages: 1, Requests: 2, Time: 3 * time.Second, Depth: 4, Bytes: 5, PagesPerHost: 6, Patience: 7 * time.Minute,
@@ -190,7 +189,7 @@ func TestJSON(t *testing.T) {
 			}
 		})
 	}
-	for _, n := range Names { // a limit that is added must be written, too
+	for _, n := range Names { // a new limit must be encoded, too
 		if all.Of(n) == 0 {
 			t.Errorf("%s is not among all limits", n)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Name is a limit as flags, config, API and summary call it.
+// Name is the name of a limit in flags, config, API and summary.
 type Name string
 
 // The limits of a job, then those that only a service has.
@@ -25,8 +25,8 @@ const (
 	Retention         Name = "retention"
 )
 
-// Limits is what one layer allows. A zero field sets no limit; a negative one
-// allows nothing, which is how a used-up quota looks.
+// Limits is what one layer allows. A zero field sets no limit; a negative one allows nothing, as for a
+// used-up quota.
 type Limits struct {
 	Pages        int64
 	Requests     int64
@@ -42,16 +42,16 @@ type Limits struct {
 	Retention         time.Duration
 }
 
-// Use is what a crawl has spent of the limits that are counted.
+// Use is what a crawl has used of the limits that are counted.
 type Use struct {
 	Pages    int64
 	Requests int64
 	Bytes    int64
-	Time     time.Duration // spent running, in runs before this one
-	Hosts    int64         // taken up
+	Time     time.Duration // running time of previous runs
+	Hosts    int64         // reserved
 }
 
-// Kind is what a limit is measured in.
+// Kind is the unit of a limit.
 type Kind int
 
 // The kinds of limits.
@@ -61,34 +61,31 @@ const (
 	Span       // a time.Duration
 )
 
-// Rule is what is known of one limit. Settings, flags, the fields of the API, JSON
-// and messages are made from it.
+// Rule describes one limit. Settings, flags, API fields, JSON and messages are generated from it.
 type Rule struct {
 	Name Name
 	Kind Kind
 	// Doc says what is limited, without a full stop.
 	Doc string
-	// Asked tells that a job can ask for it: there are a setting, a flag and a field
-	// of the API.
+	// Asked says that a job can set it: there are a setting, a flag and an API field.
 	Asked bool
-	// Extent tells that it bounds how much of a crawl there is: with a higher one
-	// there may be more.
+	// Extent says that it bounds the size of a crawl: raising it may add work.
 	Extent bool
-	// Safety tells that the operator can set it in the configuration.
+	// Safety says that the operator can set it in the configuration.
 	Safety bool
-	// Preset tells that presets of politeness may bring it along.
+	// Preset says that politeness presets may include it.
 	Preset bool
-	// Least and Most bound what can be asked for; a Most of 0 is none.
+	// Least and Most bound the allowed values; a Most of 0 means no bound.
 	Least, Most int64
 
-	// thing and per tell a count in a message: "50 pages per crawl"; timeout is what
-	// a span ends: "Crawl timeout exceeded (60000ms)".
+	// thing and per describe a count in a message: "50 pages per crawl"; timeout is what a span ends:
+	// "Crawl timeout exceeded (60000ms)".
 	thing, per, timeout string
 	at                  func(*Limits) *int64
-	used                func(*Use) *int64 // nil where it is not counted; see Counted
+	used                func(*Use) *int64 // nil if it is not counted; see Counted
 }
 
-// Rules are all limits, in the order in which they are told.
+// Rules are all limits, in display order.
 var Rules = []Rule{
 	{
 		Name: Pages, Doc: "maximum pages per crawl", Asked: true, Extent: true, Safety: true, Preset: true, thing: "page", per: perCrawl,
@@ -136,15 +133,14 @@ var Rules = []Rule{
 	},
 }
 
-// perCrawl is of a crawl as a whole, or of what a month's quota leaves for it.
+// perCrawl marks limits of a whole crawl, or of what a month's quota leaves for it.
 const perCrawl = "per crawl"
 
-// Counted are the limits that a [Budget] counts, in the order in which they are
-// looked at. The others are asked where they apply: depth and pages per host of a
-// URL, patience of a host.
+// Counted are the limits that a [Budget] counts, in the order in which they are checked. The others are
+// checked where they apply: depth and pages per host for a URL, patience for a host.
 var Counted = []Name{Pages, Requests, Bytes, Time, Hosts}
 
-// Names lists the closed set in the order in which limits are told.
+// Names lists all limits in display order.
 var Names = names()
 
 func names() []Name {
@@ -155,7 +151,7 @@ func names() []Name {
 	return list
 }
 
-// Rule is what is known of the limit; nil for a name that is not in the set.
+// Rule returns the rule of the limit; nil for an unknown name.
 func (n Name) Rule() *Rule {
 	for i := range Rules {
 		if Rules[i].Name == n {
@@ -173,11 +169,10 @@ func (r *Rule) Field() string {
 	return string(r.Name)
 }
 
-// At is where limits keep it, durations in nanoseconds.
+// At points to the limit in l, durations in nanoseconds.
 func (r *Rule) At(l *Limits) *int64 { return r.at(l) }
 
-// Of returns the limit with this name, durations in nanoseconds; 0 for a name
-// that is not in the set.
+// Of returns the limit with this name, durations in nanoseconds; 0 for an unknown name.
 func (l *Limits) Of(n Name) int64 {
 	if r := n.Rule(); r != nil {
 		return *r.at(l)
@@ -185,8 +180,7 @@ func (l *Limits) Of(n Name) int64 {
 	return 0
 }
 
-// Of returns what was spent of a limit, durations in nanoseconds; 0 for one that is
-// not counted.
+// Of returns what was used of a limit, durations in nanoseconds; 0 for one that is not counted.
 func (u Use) Of(n Name) int64 {
 	if r := n.Rule(); r != nil && r.used != nil {
 		return *r.used(&u)
@@ -194,7 +188,7 @@ func (u Use) Of(n Name) int64 {
 	return 0
 }
 
-// Add adds what else was spent.
+// Add adds further use.
 func (u *Use) Add(more Use) {
 	for i := range Rules {
 		if used := Rules[i].used; used != nil {
@@ -203,15 +197,15 @@ func (u *Use) Add(more Use) {
 	}
 }
 
-// span tells limits that are durations from those that are numbers.
+// span reports whether the limit is a duration.
 func (n Name) span() bool {
 	r := n.Rule()
 	return r != nil && r.Kind == Span
 }
 
-// Told is an amount of the limit as programs are told it, and its unit: durations
-// in milliseconds (ms), bodies in bytes, the rest is a count and has none.
-func (n Name) Told(amount int64) (value int64, unit string) {
+// InUnits is an amount of the limit and its unit for machine-readable output: durations in milliseconds
+// (ms), sizes in bytes, counts without a unit.
+func (n Name) InUnits(amount int64) (value int64, unit string) {
 	r := n.Rule()
 	switch {
 	case r != nil && r.Kind == Span:
@@ -223,8 +217,8 @@ func (n Name) Told(amount int64) (value int64, unit string) {
 	}
 }
 
-// format writes an amount of the limit for people: numbers as they are, durations to
-// the millisecond and without empty units.
+// format formats an amount of the limit for people: numbers as they are, durations to the millisecond
+// and without empty units.
 func (n Name) format(amount int64) string {
 	if !n.span() {
 		return strconv.FormatInt(amount, 10)

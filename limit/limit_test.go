@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNames holds the table of names against the fields: a field without a name
-// would be a limit that nobody enforces.
+// TestNames compares the table of names with the fields: a field without a name would be a limit that is
+// never enforced.
 func TestNames(t *testing.T) {
 	typ := reflect.TypeFor[Limits]()
 	if typ.NumField() != len(Names) {
@@ -67,8 +67,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestStrictest asks the question in another way: whatever the layers, the
-// ceiling is the smallest that any sets, and the layer it names did set it.
+// TestStrictest: whatever the layers, the ceiling is the smallest limit of any layer, and the layer it
+// names did set it.
 func TestStrictest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var layers []Layer
@@ -227,7 +227,7 @@ func TestBudget(t *testing.T) {
 			{time.Second, Use{Hosts: 2}, "max_hosts: reached, 10 of 10 (plan)", ""},
 		}},
 		"resumed": {spent: Use{Pages: 41, Time: 50 * time.Second}, steps: []step{
-			{0, Use{}, "", ""}, // 80 % was told before
+			{0, Use{}, "", ""}, // 80 % was reported before
 			{7 * time.Second, Use{Pages: 1}, "max_time: 95 % used, 57s of 1m (safety)", ""},
 			{10 * time.Second, Use{}, "", "Safety limit: Crawl timeout exceeded (60000ms)"},
 		}},
@@ -281,7 +281,7 @@ func TestBudgetDeadline(t *testing.T) {
 	}
 }
 
-// TestMark keeps the marks exact for limits of any size.
+// TestMark: the marks are exact for limits of any size.
 func TestMark(t *testing.T) {
 	for _, limit := range []int64{0, 1, 2, 5, 20, 50, 99, 101, 1000, 12345, math.MaxInt64 / 100} {
 		for _, percent := range marks {
@@ -296,8 +296,8 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestRules wants a rule for each field of Limits and of Use, each of its own, and
-// everything that is counted in the list of what is.
+// TestRules expects one rule for each field of Limits and of Use, and that everything counted is in
+// Counted.
 func TestRules(t *testing.T) {
 	var l Limits
 	var u Use

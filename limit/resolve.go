@@ -8,24 +8,24 @@ import (
 // Ceiling is one limit in force. The zero Ceiling limits nothing.
 type Ceiling struct {
 	Limit     Name
-	Layer     Level // whose it is; empty where there is none
+	Layer     Level // the layer that set it; empty if there is none
 	Max       int64 // durations in nanoseconds
-	Requested int64 // what the job asked for; 0 when it asked for no limit
+	Requested int64 // what the job requested; 0 if no limit
 }
 
-// Limited tells whether there is a ceiling at all.
+// Limited reports whether there is a ceiling.
 func (c Ceiling) Limited() bool { return c.Layer != "" }
 
-// Allows tells whether amount is within the ceiling.
+// Allows reports whether amount is within the ceiling.
 func (c Ceiling) Allows(amount int64) bool { return !c.Limited() || amount <= c.Max }
 
-// Reached tells whether nothing is left: amount has met the ceiling.
+// Reached reports whether nothing is left: amount has reached the ceiling.
 func (c Ceiling) Reached(amount int64) bool { return c.Limited() && amount >= c.Max }
 
-// Capped tells whether the job asked for more than it got.
+// Capped reports whether the job requested more than it got.
 func (c Ceiling) Capped() bool { return c.Limited() && c.Requested > c.Max }
 
-// String tells the ceiling as in `max_pages 50 (safety; requested 100)`.
+// String formats the ceiling as in `max_pages 50 (safety; requested 100)`.
 func (c Ceiling) String() string {
 	switch {
 	case !c.Limited():
@@ -37,16 +37,15 @@ func (c Ceiling) String() string {
 	}
 }
 
-// Effective is what holds after all layers were asked. It is a value and may be
-// copied; the zero Effective limits nothing.
+// Effective is the combined limits of all layers. It is a value and may be copied; the zero Effective
+// limits nothing.
 type Effective struct {
 	ceilings []Ceiling // limited ones, in the order of Names; never changed
 }
 
-// Resolve asks the layers and keeps the strictest limit of each kind with the
-// layer that set it. The order of the arguments does not matter; a layer named
-// twice counts as its stricter half. A level outside the closed set is a fault
-// of the program.
+// Resolve combines the layers and keeps the strictest limit of each kind with the layer that set it. The
+// order of the arguments does not matter; of a layer given twice the stricter limits apply. An unknown
+// level is a bug in the caller and panics.
 func Resolve(layers ...Layer) Effective {
 	var e Effective
 	for _, n := range Names {
@@ -76,8 +75,7 @@ func Resolve(layers ...Layer) Effective {
 	return e
 }
 
-// Of returns the ceiling of this kind; one that is not limited where there is
-// none.
+// Of returns the ceiling of this kind; an unlimited one if there is none.
 func (e Effective) Of(n Name) Ceiling {
 	for _, c := range e.ceilings {
 		if c.Limit == n {
@@ -87,15 +85,14 @@ func (e Effective) Of(n Name) Ceiling {
 	return Ceiling{Limit: n}
 }
 
-// Max returns the number behind a ceiling, durations in nanoseconds; 0 where
-// there is none. Where 0 itself is the limit, see [Ceiling.Limited].
+// Max returns the value of a ceiling, durations in nanoseconds; 0 if there is none. If 0 itself is the
+// limit, see [Ceiling.Limited].
 func (e Effective) Max(n Name) int64 { return e.Of(n).Max }
 
 // Ceilings returns those in force, in the order of [Names].
 func (e Effective) Ceilings() []Ceiling { return slices.Clone(e.ceilings) }
 
-// Capped returns those where the job asked for more than it got: what a person
-// should be told before the crawl begins.
+// Capped returns the ceilings below what the job requested, to report before the crawl begins.
 func (e Effective) Capped() []Ceiling {
 	var capped []Ceiling
 	for _, c := range e.ceilings {

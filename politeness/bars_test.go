@@ -15,8 +15,8 @@ import (
 	"headway/politeness/internal/sim"
 )
 
-// bar is a row of the table in section 7 of the specification: a server, and
-// what the rule must achieve with it.
+// bar is a row of the table in section 7 of the specification: a server, and what the rules
+// must achieve with it.
 type bar struct {
 	limit func() sim.Limit
 	base  time.Duration
@@ -24,12 +24,12 @@ type bar struct {
 
 	refusals int     // at most
 	time     float64 // at most, of the ideal time; 0 is no bar
-	pace     float64 // at most this far from the limit; 0 is no bar
+	pace     float64 // maximum distance from the limit; 0 is no bar
 	noLate   bool    // no refusal in the second half
 
 	headerless bool // the server sends no Retry-After
 
-	reference string // what the specification's own small simulation reached
+	reference string // result of the specification's own small simulation
 }
 
 func bucket(every time.Duration, burst int) func() sim.Limit {
@@ -82,7 +82,7 @@ func (b bar) wanted() string {
 	return strings.Join(w, ", ")
 }
 
-// outcome is what a bar was held against.
+// outcome is what was measured for a bar.
 type outcome struct {
 	sim.Result
 	ratio   float64 // of the ideal time
@@ -117,8 +117,8 @@ func (b bar) run(p politeness.Policy, latency time.Duration) outcome {
 	o.settled = p.Pace(o.State)
 	o.off = float64(o.settled)/float64(max(b.base, b.limit().Every())) - 1
 
-	// Again with what was learned: at once, on the server as it is now, and
-	// after an hour in which it forgot everything.
+	// Again with what was learned: at once, on the server as it is now, and after an hour
+	// in which the server forgot everything.
 	crawl.State, crawl.Start = o.State, o.End
 	atOnce := crawl.Run()
 	crawl.Start = o.End.Add(time.Hour)
@@ -144,8 +144,8 @@ func (b bar) failures(o outcome) (missed []string) {
 	return missed
 }
 
-// TestBars holds the rule against every server of the bar table and prints the
-// table. Latency is 50 ms, the preset is polite with the base of the row.
+// TestBars runs the rules against every server of the bar table and prints the table. Latency
+// is 50 ms, the preset is polite with the base of the row.
 func TestBars(t *testing.T) {
 	var table strings.Builder
 	row := func(cells ...any) {
@@ -171,8 +171,8 @@ func TestBars(t *testing.T) {
 	t.Logf("the bars of section 7:\n%s", table.String())
 }
 
-// skipUnlessLong leaves the surveys to ordinary runs: the rule has no
-// goroutines, so the race detector only makes them slow.
+// skipUnlessLong skips the surveys under the race detector: the rules have no goroutines, so it
+// only makes them slow.
 func skipUnlessLong(t *testing.T) {
 	t.Helper()
 	if race.Short() {
@@ -180,10 +180,9 @@ func skipUnlessLong(t *testing.T) {
 	}
 }
 
-// TestBarsElsewhere holds the rule against the same bars with the backoffs and
-// in-flight caps of other presets, without latency and with more of it, with
-// and without jitter.
-func TestBarsElsewhere(t *testing.T) {
+// TestBarsWithOtherPresets checks the same bars with the backoffs and in-flight caps of other presets,
+// without latency and with more of it, with and without jitter.
+func TestBarsWithOtherPresets(t *testing.T) {
 	skipUnlessLong(t)
 	for _, name := range []string{"polite", "audit", "map", "owned"} {
 		for _, latency := range []time.Duration{0, 150 * time.Millisecond} {
@@ -202,9 +201,9 @@ func TestBarsElsewhere(t *testing.T) {
 	}
 }
 
-// TestSlowServersAreLearnedToo is for servers slower than their own limit, where
-// the in-flight cap sets the rate as much as the pace does and several requests
-// are refused at once. The bars do not apply, but what was learned must last.
+// TestSlowServersAreLearnedToo is for servers slower than their own limit, where the in-flight
+// cap sets the rate as much as the pace does and several requests are refused at once. The bars
+// do not apply, but what was learned must last.
 func TestSlowServersAreLearnedToo(t *testing.T) {
 	skipUnlessLong(t)
 	for _, name := range []string{"polite", "owned"} {
@@ -220,8 +219,8 @@ func TestSlowServersAreLearnedToo(t *testing.T) {
 	}
 }
 
-// TestEverlane is the failure that began it all: 500 URLs of a shop that takes
-// two requests a second. All are fetched, and none of the last 80 % is refused.
+// TestEverlane is the original failure: 500 URLs of a shop that allows two requests per second.
+// All are fetched, and none of the last 80 % is refused.
 func TestEverlane(t *testing.T) {
 	p := steady(t, "polite")
 	p.Base = 100 * time.Millisecond
@@ -240,8 +239,7 @@ func TestEverlane(t *testing.T) {
 	}
 }
 
-// TestRandomLimits looks at the rule from further away: limits drawn at random,
-// most of them unlike those of the bars.
+// TestRandomLimits tests the rules with random limits, most of them unlike those of the bars.
 func TestRandomLimits(t *testing.T) {
 	skipUnlessLong(t)
 	for _, retryAfter := range []bool{true, false} {
@@ -280,8 +278,8 @@ func TestRandomLimits(t *testing.T) {
 	}
 }
 
-// TestOwnedFindsTheLimit is the preset that starts with no pace at all, against
-// the same limits: the search is from 0, with many requests in flight.
+// TestOwnedFindsTheLimit tests the preset that starts without a pace against the same limits:
+// the search starts at 0, with many requests in flight.
 func TestOwnedFindsTheLimit(t *testing.T) {
 	const ms = time.Millisecond
 	for _, limit := range []func() sim.Limit{bucket(500*ms, 2), bucket(200*ms, 50), bucket(2000*ms, 2), window(60, time.Minute)} {
@@ -310,8 +308,8 @@ func TestOwnedFindsTheLimit(t *testing.T) {
 	}
 }
 
-// recovery returns how long a host that learned 21 s needs until two requests
-// leave 10 s apart or less.
+// recovery returns how long a host that learned 21 s needs until two requests are sent 10 s
+// apart or less.
 func recovery(t *testing.T) time.Duration {
 	t.Helper()
 	var last time.Time

@@ -9,8 +9,8 @@ import (
 	"headway/politeness/internal/sim"
 )
 
-// BenchmarkExchange is what one request costs the rule: Admit, Sent and
-// Observe of an ordinary answer, on a host that has learned a pace.
+// BenchmarkExchange is the cost of the rules per request: Admit, Sent and Observe of an ordinary
+// answer, on a host that has learned a pace.
 func BenchmarkExchange(b *testing.B) {
 	for name, every := range map[string]int{"clean": 0, "one refusal in 20": 20} {
 		b.Run(name, func(b *testing.B) {
@@ -22,7 +22,7 @@ func BenchmarkExchange(b *testing.B) {
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {
-				now = now.Add(2 * time.Hour) // beyond every clock
+				now = now.Add(2 * time.Hour) // after every hold and interval
 				if !p.Admit(s, now).Go() {
 					b.Fatal("not admitted")
 				}
@@ -39,7 +39,7 @@ func BenchmarkExchange(b *testing.B) {
 	}
 }
 
-// BenchmarkAdmitWaiting is the question a scheduler asks most: not yet.
+// BenchmarkAdmitWaiting is the most frequent result for a scheduler: not yet.
 func BenchmarkAdmitWaiting(b *testing.B) {
 	p := preset(b, "polite")
 	s := p.Sent(politeness.New("http://host.example"), sim.Epoch)

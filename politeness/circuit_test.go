@@ -57,9 +57,9 @@ func TestRefusalsAndClientErrorsNeverCountAsFailures(t *testing.T) {
 	}
 }
 
-// TestBrokenConnectionIsOneStory is a connection that carried 100 requests and
-// broke: the backoff starts, it does not explode, and no job gives the host up.
-func TestBrokenConnectionIsOneStory(t *testing.T) {
+// TestBrokenConnectionIsOneFailure breaks a connection with 100 requests: the backoff starts once
+// and does not multiply, and no job gives the host up.
+func TestBrokenConnectionIsOneFailure(t *testing.T) {
 	h, sent := flight(t, 100)
 	job := politeness.NewTenure(h.now)
 	for _, at := range sent {
@@ -102,18 +102,18 @@ func TestRetryAfterOfAServerErrorHoldsTheHost(t *testing.T) {
 	h.wantPace(time.Second)
 }
 
-func TestPardon(t *testing.T) {
+func TestClearFailures(t *testing.T) {
 	h := newHost(t, steady(t, "polite"))
 	h.clean(3)
 	for range 12 {
 		h.ask(fault(politeness.Timeout))
 	}
-	h.s = h.p.Pardon(h.s)
+	h.s = h.p.ClearFailures(h.s)
 	if h.s.Failures() != 0 || h.s.CircuitOpen() || h.held() != 0 {
 		t.Error("failures remain after a pardon")
 	}
 	h.ask(after(time.Minute))
-	h.s = h.p.Pardon(h.s)
+	h.s = h.p.ClearFailures(h.s)
 	if h.held() != time.Minute {
 		t.Error("a pardon lifts a hold the host asked for")
 	}
@@ -123,8 +123,8 @@ func TestPatience(t *testing.T) {
 	const patience = 10 * time.Minute
 	for name, c := range map[string]struct {
 		answers []politeness.Answer
-		after   time.Duration // the job comes so long after the answers
-		later   time.Duration // and asks so long after that
+		after   time.Duration // the job starts this long after the answers
+		later   time.Duration // and checks this long after that
 		want    politeness.Parking
 	}{
 		"a host that serves":                    {nil, 0, time.Hour, politeness.NotParked},

@@ -2,10 +2,10 @@ package politeness
 
 import "time"
 
-// lostPer is the learned pace over base that costs one request in flight.
+// lostPer is how much learned pace above the base reduces the cap by one request.
 const lostPer = int64(5 * time.Second / time.Millisecond)
 
-// Cap is how many requests the host takes at once at present.
+// Cap is how many requests may be in flight to the host now.
 func (p Policy) Cap(s State) int { return p.cap(&s) }
 
 func (p *Policy) cap(s *State) int {
@@ -19,12 +19,12 @@ func (p *Policy) cap(s *State) int {
 	return max(n, 1)
 }
 
-// growInFlight counts a clean answer. As many as the cap make a round; after a
-// round the cap doubles until the first incident or latency rise, then it grows
-// by one. A round with a latency rise does not grow it, and where response times
-// are watched closely neither does one without a median of its own: at twice as
-// many requests under way a host that makes one page after the other takes twice
-// as long, and that is seen before it takes four times as long.
+// growInFlight counts a clean response. A round is as many as the cap; after a round the cap
+// doubles until the first incident or latency rise, then it grows by one. A round with a
+// latency rise does not grow it. Where response times are watched closely, neither does a
+// round without its own median: with twice the requests in flight, a host that processes
+// one at a time takes twice as long, and that must be seen before it takes four times as
+// long.
 func (p *Policy) growInFlight(s *State, slow, measured bool) {
 	n := min(max(int(s.grown), 1), p.InFlight)
 	if slow {
@@ -32,7 +32,7 @@ func (p *Policy) growInFlight(s *State, slow, measured bool) {
 		s.round = 0
 		return
 	}
-	s.round += min(1, ^s.round) // stops at the largest value
+	s.round += min(1, ^s.round) // saturates
 	if int(s.round) < n || p.watchful() && !(measured && s.gauged()) {
 		return
 	}
@@ -55,10 +55,10 @@ func (p *Policy) cutInFlight(s *State) {
 	s.flags |= settled
 }
 
-// gaugeAnew takes the cap back to one request under way, from where it grows
-// with what is measured at the new pace. A cap that grew at a slower pace was
-// never used there: at a pace the host cannot keep it would fill with requests
-// that wait, long before the first late answer says so.
-func (s *State) gaugeAnew() {
+// resetInFlight resets the cap to one request in flight, from where it grows with what is
+// measured at the new pace. A cap that grew at a slower pace was never used there: at a pace
+// the host cannot keep, it would fill with waiting requests long before the first late
+// response shows it.
+func (s *State) resetInFlight() {
 	s.grown, s.round, s.latencies = 1, 0, 0
 }

@@ -65,7 +65,7 @@ func TestInFlightNeverExceedsTheStricterPolicy(t *testing.T) {
 	}
 }
 
-// respond has n requests answered with a response time.
+// respond answers n requests with a response time.
 func respond(h *host, n int, latency time.Duration) (e politeness.Effect) {
 	for range n {
 		a := ok()
@@ -141,8 +141,8 @@ func TestRisingResponseTimesAreAnIncident(t *testing.T) {
 	}
 }
 
-// TestWarmingSlowsWithTheOrigin is a warmer and an origin whose response time
-// follows the rate: the warmer must find a pace that leaves it at ease.
+// TestWarmingSlowsWithTheOrigin warms an origin whose response time follows the rate: the
+// crawl must find a pace that does not overload it.
 func TestWarmingSlowsWithTheOrigin(t *testing.T) {
 	p := steady(t, "warm")
 	h := newHost(t, p)
@@ -172,8 +172,8 @@ func TestWarmingSlowsWithTheOrigin(t *testing.T) {
 	}
 }
 
-// TestHostThatIsSlowByItself is one whose response time has nothing to do with
-// us: slowing down does not cure it, so it must not slow us for ever.
+// TestHostThatIsSlowByItself has a host whose response time does not depend on us: slowing down
+// does not help, so it must not slow us forever.
 func TestHostThatIsSlowByItself(t *testing.T) {
 	h := newHost(t, steady(t, "polite"))
 	respond(h, 10, 100*time.Millisecond)
@@ -201,7 +201,7 @@ func TestRefusalsDoNotLowerTheBaseline(t *testing.T) {
 	h := newHost(t, steady(t, "polite"))
 	for range 10 {
 		a := answer(http.StatusTooManyRequests)
-		a.Latency = time.Millisecond // a refusal is quickly said
+		a.Latency = time.Millisecond // refusals are fast
 		h.ask(a)
 	}
 	if e := respond(h, 10, 200*time.Millisecond); e.Has(politeness.Incident) {
@@ -215,7 +215,7 @@ func TestBaselineIsForgottenByHalves(t *testing.T) {
 	h.pass(13 * time.Hour)
 	respond(h, 10, 200*time.Millisecond) // twice the baseline is no incident
 	h.pass(11*time.Hour + 50*time.Minute)
-	// The first half is a day old and gone: 200 ms is the baseline.
+	// The first half is a day old and dropped: 200 ms is the baseline.
 	if e := respond(h, 5, 350*time.Millisecond); e.Has(politeness.Incident) {
 		t.Errorf("compared with what is a day old: %q", e)
 	}

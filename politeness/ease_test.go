@@ -7,9 +7,9 @@ import (
 	"headway/politeness"
 )
 
-// TestLatencyWithoutPace lets the response times of an owned host rise. Where no
-// pace sets the rate, fewer requests at once are the answer: the host gets no
-// pace, no floor, and its cap grows again.
+// TestLatencyWithoutPace lets the response times of an owned host rise. Where no pace sets the
+// rate, fewer requests are sent at once: the host gets no pace and no floor, and its cap grows
+// again.
 func TestLatencyWithoutPace(t *testing.T) {
 	p, _ := politeness.Preset("owned")
 	p.Jitter = 0

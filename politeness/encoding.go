@@ -6,24 +6,21 @@ import (
 	"fmt"
 )
 
-// stateVersion is the first byte of an encoded State. A change of the fields
-// or of what one means takes a new version; old ones are then read as they
-// were meant.
+// stateVersion is the first byte of an encoded State. A change of the fields or of their
+// meaning needs a new version; old versions can still be read.
 const stateVersion = 3
 
-// ErrVersion is returned when a State was written by a version of this package
-// that is not known here. The host is then unknown, not free: treat it as after
-// an unclean end.
+// ErrVersion is returned when a State was written by an unknown version of this package. The
+// host is then unknown: treat it as after an unclean end.
 var ErrVersion = errors.New("unknown version of host state")
 
 var errCorrupt = errors.New("corrupt host state")
 
-// maxInstant is the last instant a State holds: the end of the year 9999, in
-// milliseconds.
+// maxInstant is the latest time of a State: the end of the year 9999, in milliseconds.
 const maxInstant = 253402300799999
 
-// AppendBinary appends the encoded state to b. A host of which little is known
-// takes few bytes.
+// AppendBinary appends the encoded state to b. A host about which little is known takes few
+// bytes.
 func (s State) AppendBinary(b []byte) ([]byte, error) {
 	w := wire{buf: append(b, stateVersion), version: stateVersion}
 	s.wire(&w)
@@ -33,8 +30,7 @@ func (s State) AppendBinary(b []byte) ([]byte, error) {
 // MarshalBinary encodes the state.
 func (s State) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes a state and checks that every field is one the rule
-// could have written.
+// UnmarshalBinary decodes a state and checks that every field has a possible value.
 func (s *State) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {
 		return fmt.Errorf("decode host state: %w: no bytes", errCorrupt)
@@ -55,8 +51,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// wire goes over the fields once for both directions, so that they cannot
-// drift apart.
+// wire encodes or decodes the fields; one list for both directions keeps them consistent.
 func (s *State) wire(w *wire) {
 	w.fixed(&s.key)
 	for _, moment := range []*int64{
@@ -85,7 +80,7 @@ func (s *State) wire(w *wire) {
 	number(w, &s.round, maxInFlight)
 	number(w, &s.congested, lastTen)
 	number(w, &s.answered, lastTen)
-	number(w, &s.strained, congestionAt)
+	number(w, &s.overloads, congestionAt)
 	number(w, &s.steps, maxStepping)
 	number(w, &s.backoffs, maxDoublings)
 	number(w, &s.failures, maxDoublings)
@@ -122,7 +117,7 @@ func (w *wire) fail(format string, args ...any) {
 	}
 }
 
-// fixed passes eight bytes: a hash does not gain from a variable length.
+// fixed encodes eight bytes: a hash does not benefit from a variable length.
 func (w *wire) fixed(v *uint64) {
 	switch {
 	case !w.reading:
@@ -135,7 +130,7 @@ func (w *wire) fixed(v *uint64) {
 	}
 }
 
-// number passes an integer from 0 to limit.
+// number encodes an integer from 0 to limit.
 func number[T ~int64 | ~uint32 | ~uint16 | ~uint8](w *wire, v *T, limit T) {
 	if !w.reading {
 		w.buf = binary.AppendUvarint(w.buf, uint64(*v))

@@ -10,7 +10,7 @@ import (
 	"headway/politeness"
 )
 
-// maxStateSize is what half a million hosts in memory allow each.
+// maxStateSize is the memory per host that allows half a million hosts.
 const maxStateSize = 256
 
 func TestStateIsSmall(t *testing.T) {
@@ -56,8 +56,8 @@ func TestStateRoundTrips(t *testing.T) {
 	}
 }
 
-// TestOlderStates reads a state as it was stored before operators could ask for an
-// interval, and before trials.
+// TestOlderStates decodes a state stored before operators could set an interval, and before
+// trials.
 func TestOlderStates(t *testing.T) {
 	want := politeness.New("host").WithCrawlDelay(3 * time.Second)
 	b, err := want.MarshalBinary()

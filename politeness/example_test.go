@@ -7,8 +7,7 @@ import (
 	"headway/politeness"
 )
 
-// A host serves one request, refuses the next and asks for half a minute of
-// peace.
+// A host serves one request, refuses the next and sends Retry-After: 30.
 func ExamplePolicy_Observe() {
 	policy, _ := politeness.Preset("polite")
 	policy.Jitter = 0 // for a readable example
@@ -23,7 +22,7 @@ func ExamplePolicy_Observe() {
 	for _, answer := range answers {
 		for wait := policy.Admit(host, now); !wait.Go(); wait = policy.Admit(host, now) {
 			fmt.Printf("%s  waits for %s\n", now.Format("15:04:05"), wait.Reason)
-			now = wait.Until // a scheduler would turn to another host
+			now = wait.Until // a scheduler would serve another host
 		}
 		host = policy.Sent(host, now)
 		answer.SentAt = now

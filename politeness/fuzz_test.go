@@ -7,8 +7,8 @@ import (
 	"headway/politeness"
 )
 
-// FuzzStateDecoding feeds stored bytes that nobody vouches for: they are
-// refused, or they are a state that the rule can work with.
+// FuzzStateDecoding decodes arbitrary bytes: they are rejected, or are a state with which the
+// rules work.
 func FuzzStateDecoding(f *testing.F) {
 	add := func(s politeness.State) {
 		b, err := s.MarshalBinary()
@@ -34,17 +34,17 @@ func FuzzStateDecoding(f *testing.F) {
 		w := watch(preset(t, "polite"), t.Fatalf)
 		w.s, w.delay = s, s.CrawlDelay()
 		w.reload()
-		w.asked = w.s.HeldUntil() // whatever it holds is kept
+		w.asked = w.s.HeldUntil() // its hold applies
 		w.crash()
 		if w.s.Paused() {
 			w.admit()
-			w.s = w.s.WithPaused(false) // or it would wait for ever
+			w.s = w.s.WithPaused(false) // else it would wait forever
 		}
 		for i := range 20 {
 			wait := w.admit()
 			for !wait.Go() {
 				if wait.Until.Sub(w.now) > 10*365*24*time.Hour {
-					return // held for ever
+					return // held forever
 				}
 				w.now = wait.Until
 				wait = w.admit()
@@ -56,15 +56,15 @@ func FuzzStateDecoding(f *testing.F) {
 	})
 }
 
-// FuzzObserve reads its input as a script of sends, answers, pauses, crashes
-// and changes of Crawl-delay, in any order that Admit permits.
+// FuzzObserve reads its input as a script of sends, answers, pauses, crashes and changes of
+// Crawl-delay, in any order that Admit permits.
 func FuzzObserve(f *testing.F) {
 	f.Add(uint8(0), []byte{0, 1, 0, 1, 0, 2, 8, 0, 1, 4, 0, 3})
 	f.Add(uint8(4), []byte("\x00\x00\x00\x00\x12\x11\x21\x31\x05\x00\x42\x01"))
-	f.Add(uint8(101), []byte("2812800280028\xf9028\xe50028")) // the Crawl-delay shrinks under a learned pace
+	f.Add(uint8(101), []byte("2812800280028\xf9028\xe50028")) // the Crawl-delay becomes shorter than a learned pace
 	f.Add(uint8(2), []byte{0, 6, 8, 0, 6, 8, 0, 6, 8, 0, 1, 7, 9, 200})
 	f.Fuzz(func(t *testing.T, which uint8, script []byte) {
-		const longest = 500 // steps; a longer script only says the same again
+		const longest = 500 // steps; a longer script finds nothing new
 		script = script[:min(len(script), longest)]
 		names := politeness.PresetNames()
 		w := watch(preset(t, names[int(which)%len(names)]), t.Fatalf)
@@ -98,7 +98,7 @@ func FuzzObserve(f *testing.F) {
 	})
 }
 
-// scripted is an answer of a kind, with details that vary.
+// scripted is an answer of a kind, with varying details.
 func scripted(kind, detail byte) politeness.Answer {
 	switch kind {
 	case 1:

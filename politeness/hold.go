@@ -3,8 +3,7 @@ package politeness
 // maxDoublings is more than any backoff needs to reach its maximum.
 const maxDoublings = 30
 
-// hold keeps the host from being contacted for some milliseconds from now. It
-// never shortens a hold.
+// hold sets a hold of some milliseconds from now. It never shortens a hold.
 func (s *State) hold(at, ms int64, e *Effect) {
 	until := min(at+ms, maxInstant)
 	if ms <= 0 || until <= s.holdUntil {
@@ -15,10 +14,9 @@ func (s *State) hold(at, ms int64, e *Effect) {
 	e.hold = ms
 }
 
-// backOff holds a host that refuses. The refusal that opens an incident is
-// taken at its word when it names a time; one that names none, or none ahead,
-// and every refusal of a canary, gets a backoff as well. The later of the two
-// counts.
+// backOff holds a refusing host. For the refusal that opens an incident its Retry-After
+// applies if it is in the future; without one, and for every refusal of a canary, there is a
+// backoff as well. The later of the two counts.
 func (p *Policy) backOff(s *State, at int64, canary bool, e *Effect) (own bool) {
 	if !canary {
 		s.backoffs = 0

@@ -44,8 +44,8 @@ func TestHoldAfterARefusal(t *testing.T) {
 	}
 }
 
-// TestRetryAfterVectors holds the rule against the agreed rows: who waits, and
-// for how long, once the field has been read.
+// TestRetryAfterVectors checks the rules against the shared test vectors: how long the host is
+// held for each Retry-After.
 func TestRetryAfterVectors(t *testing.T) {
 	type row struct {
 		Name                string
@@ -140,7 +140,7 @@ func TestBackoffDoublesAndIsForgottenAfterSuccess(t *testing.T) {
 	}
 }
 
-func TestCanarySpeaksForTheHost(t *testing.T) {
+func TestOneCanaryAtATime(t *testing.T) {
 	h, sent := flight(t, 8)
 	h.observe(sent[0], after(time.Second))
 	h.pass(10 * time.Second)
@@ -167,8 +167,8 @@ func TestCanarySpeaksForTheHost(t *testing.T) {
 	}
 }
 
-// TestServerThatRefusesEverything is the operator's complaint that the crawler
-// sped up when told 429: the rate must fall, and stay down.
+// TestServerThatRefusesEverything: a crawler must not speed up on 429. The rate must fall, and
+// stay low.
 func TestServerThatRefusesEverything(t *testing.T) {
 	for _, name := range politeness.PresetNames() {
 		for _, retryAfter := range []string{"absent", "0"} {
@@ -229,7 +229,7 @@ func TestRestartInsideAHoldKeepsIt(t *testing.T) {
 func TestUncleanEndWaitsTheFullPace(t *testing.T) {
 	h := newHost(t, steady(t, "polite"))
 	h.s = h.s.WithCrawlDelay(10 * time.Second)
-	h.send() // its answer is still to come when everything stops
+	h.send() // no answer yet when the process stops
 	h.pass(time.Hour)
 	h.s = h.p.Resume(h.s, h.now)
 	loaded := h.now

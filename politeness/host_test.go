@@ -9,8 +9,7 @@ import (
 	"headway/politeness/internal/sim"
 )
 
-// host is one host under test: a policy, a state and a clock that only the
-// test moves.
+// host is one host under test: a policy, a state and a clock that the test controls.
 type host struct {
 	t testing.TB
 	p politeness.Policy
@@ -29,7 +28,7 @@ func newHost(t testing.TB, p politeness.Policy) *host {
 
 func (h *host) pass(d time.Duration) { h.now = h.now.Add(d) }
 
-// wait moves the clock to when a request may be sent.
+// wait advances the clock to when a request may be sent.
 func (h *host) wait() {
 	h.t.Helper()
 	for {
@@ -44,7 +43,7 @@ func (h *host) wait() {
 	}
 }
 
-// send waits its turn, sends a request and returns when it left.
+// send waits until a request may be sent, sends it and returns the time.
 func (h *host) send() time.Time {
 	h.t.Helper()
 	h.wait()
@@ -52,7 +51,7 @@ func (h *host) send() time.Time {
 	return h.now
 }
 
-// observe tells the rule an answer to the request that left at sent.
+// observe reports an answer to the request sent at sent.
 func (h *host) observe(sent time.Time, a politeness.Answer) politeness.Effect {
 	a.SentAt = sent
 	var e politeness.Effect
@@ -60,7 +59,7 @@ func (h *host) observe(sent time.Time, a politeness.Answer) politeness.Effect {
 	return e
 }
 
-// ask sends a request and has it answered 50 ms later.
+// ask sends a request that is answered 50 ms later.
 func (h *host) ask(a politeness.Answer) politeness.Effect {
 	h.t.Helper()
 	sent := h.send()
@@ -68,7 +67,7 @@ func (h *host) ask(a politeness.Answer) politeness.Effect {
 	return h.observe(sent, a)
 }
 
-// clean has n requests answered well, and returns the effect of the last.
+// clean sends n requests with clean responses, and returns the effect of the last.
 func (h *host) clean(n int) (e politeness.Effect) {
 	h.t.Helper()
 	for range n {

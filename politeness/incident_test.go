@@ -9,7 +9,7 @@ import (
 	"headway/politeness/internal/sim"
 )
 
-// flight puts n requests under way at once: base 0, and a cap that has grown.
+// flight puts n requests in flight: base 0, and a cap that has grown.
 func flight(t *testing.T, n int) (h *host, sent []time.Time) {
 	t.Helper()
 	p := steady(t, "owned")
@@ -209,8 +209,8 @@ func TestOverloadNeedsLoad(t *testing.T) {
 	}
 }
 
-// TestGatewayUnderRateSlows is a server that never says 429: above two
-// requests a second its gateway gives up.
+// TestGatewayUnderRateSlows has a server that never sends 429: above two requests per second its
+// gateway fails.
 func TestGatewayUnderRateSlows(t *testing.T) {
 	p := steady(t, "polite")
 	p.Base = 100 * time.Millisecond

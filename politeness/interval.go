@@ -3,20 +3,20 @@ package politeness
 import "time"
 
 const (
-	// addressGap is the least time between two requests to one address when
-	// many hosts share it.
+	// addressGap is the minimum time between two requests to one address that many hosts
+	// share.
 	addressGap = 100 * time.Millisecond
 
-	// addressHosts is how many active hosts make an address crowded.
+	// addressHosts is from how many active hosts on an address addressGap applies.
 	addressHosts = 8
 )
 
-// Interval is a second clock that several hosts share: those of one domain, or
-// those on one address. The zero Interval is ready.
+// Interval is a second interval that several hosts share: those of one domain, or those on
+// one address. The zero Interval is ready for use.
 type Interval struct{ last int64 }
 
-// Admit says whether a request may start now, gap after the one before; the
-// reason is [DomainInterval] or [AddressInterval].
+// Admit reports whether a request may start now, gap after the previous one; the reason is
+// [DomainInterval] or [AddressInterval].
 func (i Interval) Admit(now time.Time, gap time.Duration, reason Reason) Wait {
 	if i.last == 0 || gap <= 0 {
 		return Wait{}
@@ -27,24 +27,23 @@ func (i Interval) Admit(now time.Time, gap time.Duration, reason Reason) Wait {
 	return Wait{}
 }
 
-// Sent records that a request started at now. After an unclean end, when the
-// last start is not known, call it with the time of loading.
+// Sent records that a request started at now. After an unclean end, when the last start is
+// unknown, call it with the time of loading.
 func (i Interval) Sent(now time.Time) Interval { return Interval{last: ceilMilli(now)} }
 
 // Last is when the last request started, the zero time before the first.
 func (i Interval) Last() time.Time { return instant(i.last) }
 
-// DomainGap is how far apart requests to the hosts of one domain start: half
-// the pace of the host that is about to be asked, without jitter.
+// DomainGap is the interval between requests to the hosts of one domain: half the pace of
+// the host that is contacted next, without jitter.
 func (p Policy) DomainGap(s State) time.Duration {
 	return time.Duration((p.pace(&s)+1)/2) * time.Millisecond
 }
 
-// AddressGap is how far apart requests to the hosts on one address start: 0
-// while fewer than eight of them are active or the policy is free of it. In a
-// fleet the address is shared by workers that do not talk to each other before
-// each request; each takes the share of its own active hosts among all, so that
-// together they keep the rate, though not the gap.
+// AddressGap is the interval between requests to the hosts on one address: 0 while fewer
+// than eight of them are active or if it is off in the policy. Workers of a fleet do not
+// coordinate each request to a shared address; each takes the share of its own active hosts,
+// so that together they keep the rate, though not the interval.
 func (p Policy) AddressGap(ownActive, allActive int) time.Duration {
 	if !p.SharesAddress || allActive < addressHosts || ownActive < 1 {
 		return 0

@@ -21,7 +21,7 @@ func TestDomainInterval(t *testing.T) {
 		t.Errorf("the first request of a domain waits for %q", w.Reason)
 	}
 	domain = domain.Sent(now)
-	// The gap is that of the host about to be asked, not of the one before.
+	// The gap is that of the host contacted next, not of the one before.
 	for _, c := range []struct {
 		s   politeness.State
 		gap time.Duration

@@ -5,52 +5,49 @@ import "time"
 const (
 	medianOf = 5
 
-	// growthRise is the median, in per cent of the baseline, beyond which the
-	// in-flight cap does not grow.
+	// growthRise is the median, in percent of the baseline, above which the in-flight cap
+	// does not grow.
 	growthRise = 150
 
-	// closeRise is the same where response times are watched closely: before
-	// the rise that is an incident.
+	// closeRise is the same where response times are watched closely: below the rise that
+	// is an incident.
 	closeRise = 125
 
-	// minBaseline is the least that counts as a baseline, in microseconds.
-	// When a host that answers within 2 ms takes 6 it is a scheduler or a radio
-	// link that wavers, here or there; no host is blamed for that.
+	// minBaseline is the smallest baseline, in microseconds. When a host that responds
+	// within 2 ms takes 6, the cause is scheduling or a wireless link; it does not count.
 	minBaseline = uint32(50 * time.Millisecond / time.Microsecond)
 
-	// maxUncured is how many latency incidents in a row may pass without the
-	// slower pace bringing the response time down. Then the host is slow by
-	// itself, and its response time is the new baseline.
+	// maxUncured is how many latency incidents in a row may pass without the slower pace
+	// reducing the response time. Then the host is slow by itself, and its response time
+	// becomes the new baseline.
 	maxUncured = 3
 
-	// typicalOver is over how many medians the typical one is taken, and
-	// typicalFrom how many it needs before it counts as a low of the day. The
-	// lowest of many single medians would be a matter of luck: a host whose
-	// response times merely vary would be twice its own baseline half of the
-	// time.
+	// typicalOver is over how many medians the typical one is averaged, and typicalFrom how
+	// many it needs before it counts as a low of the day. The lowest of many single medians
+	// would be a matter of luck: a host with merely varying response times would exceed
+	// twice its baseline half of the time.
 	typicalOver = 16
 	typicalFrom = 20
 
-	// gaugeGap is how far apart requests start until the response time of a
-	// host is known, where that is watched closely: what it takes with nothing
-	// else to do can only be seen while it has nothing else to do.
-	// gaugeFrom is the typicalFrom of such a host, and gaugeAnswers how many
-	// answers that takes: what comes later may be our own load.
+	// gaugeGap is the interval between requests until the response time of a closely
+	// watched host is known: its idle response time can only be measured while it is idle.
+	// gaugeFrom is the typicalFrom of such a host, and gaugeAnswers how many responses that
+	// takes: later ones may show our own load.
 	gaugeGap     = int64(time.Second / time.Millisecond)
 	gaugeFrom    = 6
 	gaugeAnswers = gaugeFrom + medianOf - 1
 
-	// The baseline is the lowest typical median of the last 24 hours, kept as
-	// two halves of 12.
+	// The baseline is the lowest typical median of the last 24 hours, kept as two halves of
+	// 12.
 	baselineHalf = int64(12 * time.Hour / time.Millisecond)
 )
 
-// watchful tells whether a host is slowed down before its response times reach
-// what would only keep more requests from being under way elsewhere. Then no
-// step up is taken before the last one has been measured.
+// watchful reports whether response times are watched closely: the host is slowed down at a
+// rise that would otherwise only stop the growth of the in-flight cap. Then no step up is
+// taken before the last one has been measured.
 func (p *Policy) watchful() bool { return p.LatencyRise <= growthRise }
 
-// growthRise is the rise beyond which the in-flight cap does not grow.
+// growthRise is the rise above which the in-flight cap does not grow.
 func (p *Policy) growthRise() uint64 {
 	if p.watchful() {
 		return closeRise
@@ -58,18 +55,18 @@ func (p *Policy) growthRise() uint64 {
 	return growthRise
 }
 
-// gauging tells whether the response time of a host that is watched closely is
-// still to be measured. A host of which it cannot be, since a cache answers for
-// it, is not waited for.
+// gauging reports whether the response time of a closely watched host is still to be
+// measured. If it cannot be measured, because a cache responds for the host, this ends
+// without it.
 func (p *Policy) gauging(s *State) bool {
 	return p.watchful() && s.calm < gaugeAnswers && !s.gauged()
 }
 
-// gauged tells whether a low of the day is known.
+// gauged reports whether a low of the day is known.
 func (s *State) gauged() bool { return s.low != [2]uint32{} }
 
-// respond adds the response time of a clean answer and returns the median of
-// the last five, once there are five.
+// respond adds the response time of a clean response and returns the median of the last
+// five, once there are five.
 func (s *State) respond(at int64, d time.Duration) (median uint32, ok bool) {
 	if d <= 0 {
 		return 0, false
@@ -91,8 +88,8 @@ func (s *State) respond(at int64, d time.Duration) (median uint32, ok bool) {
 	return v[medianOf/2], true
 }
 
-// judgeLatency compares a median with the baseline: whether it is an incident,
-// and whether it is too slow for more requests in flight.
+// judgeLatency compares a median with the baseline: whether it is an incident, and whether
+// it is too slow for more requests in flight.
 func (p *Policy) judgeLatency(s *State, at int64, median uint32) (incident, slow bool) {
 	base := s.baseline()
 	if s.typical == 0 || percentOf(median, s.typical) <= growthRise {
@@ -121,13 +118,13 @@ func (p *Policy) judgeLatency(s *State, at int64, median uint32) (incident, slow
 	return true, true
 }
 
-// percentOf compares a median with a baseline.
+// percentOf is a median in percent of a baseline.
 func percentOf(median, base uint32) uint64 {
 	return uint64(median) * 100 / uint64(max(base, minBaseline))
 }
 
-// ordinary counts a median that is near what is typical towards it: the mean of
-// the first few, then one that moves slowly.
+// ordinary includes a median close to the typical one in it: the mean of the first few, then
+// a slow moving average.
 func (s *State) ordinary(median uint32, from uint8) {
 	s.medians = min(s.medians+1, typicalFrom)
 	over := int64(min(s.medians, typicalOver))
@@ -137,7 +134,7 @@ func (s *State) ordinary(median uint32, from uint8) {
 	}
 }
 
-// ageBaseline starts a new half when it is time, with response times of its own.
+// ageBaseline starts a new half when it is due, with its own response times.
 func (s *State) ageBaseline(at int64) {
 	age := at - s.lowAt
 	if age < baselineHalf {
@@ -154,8 +151,8 @@ func (s *State) ageBaseline(at int64) {
 	}
 }
 
-// baseline is the lowest typical median of the window; before there is one it
-// is what is typical so far, and 0 when nothing is known.
+// baseline is the lowest typical median of the window; before there is one, what is typical
+// so far; 0 if nothing is known.
 func (s *State) baseline() uint32 {
 	switch {
 	case s.low[0] == 0 && s.low[1] == 0:

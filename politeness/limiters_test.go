@@ -14,15 +14,15 @@ import (
 	"headway/politeness/internal/sim"
 )
 
-// limiter is a server that refuses only what is too fast.
+// limiter is a server that refuses only requests that are too fast.
 type limiter struct {
 	bar
 	preset  string
 	latency time.Duration
 }
 
-// limiters draws real limiters: buckets and sliding windows, most of them unlike
-// those of the bars.
+// limiters draws real rate limiters: buckets and sliding windows, most of them unlike those of
+// the bars.
 func limiters(seed1, seed2 uint64, n int) (list []limiter) {
 	rng := rand.New(rand.NewPCG(seed1, seed2))
 	between := func(low, high float64) float64 { return low * math.Exp(rng.Float64()*math.Log(high/low)) }
@@ -41,7 +41,7 @@ func limiters(seed1, seed2 uint64, n int) (list []limiter) {
 	return list
 }
 
-// drawn is what came of one draw of limiters of one kind.
+// drawn is the result of one draw of limiters of one kind.
 type drawn struct {
 	status     int
 	headerless bool
@@ -51,9 +51,9 @@ type drawn struct {
 	noise          []int   // limiters taken for noise
 }
 
-// draws are seeds, and the figures of the rule of ADR 0010 over what they give. A rule
-// that asks whether a refusal was about our pace may not exceed them. The first draw
-// was there while the rule was made, the second was not.
+// draws are seeds, and the results of the rules of ADR 0010 for them. Rules that check whether a
+// refusal depends on our pace must not exceed them. The first draw was used to develop the rules,
+// the second was not.
 var draws = []struct {
 	seed1, seed2 uint64
 	before       map[bool]drawn // by headerless
@@ -86,9 +86,8 @@ func draw(t testing.TB, seed1, seed2 uint64, status int, headerless bool) drawn 
 	return d
 }
 
-// TestRealLimiters wants manners kept where refusals are about our pace: over a
-// draw of real limiters of each kind no more of them than with the rule before,
-// and none taken for noise.
+// TestRealLimiters: where refusals depend on our pace, there are no more of them than with the
+// rules before, and no limiter is taken for noise.
 func TestRealLimiters(t *testing.T) {
 	skipUnlessLong(t)
 	var table strings.Builder

@@ -9,8 +9,7 @@ import (
 	"headway/politeness"
 )
 
-// scheduled is a host as a scheduler keeps it: found by name, ordered by the
-// time it is ready.
+// scheduled is a host as a scheduler keeps it: in a map by name, in a heap by ready time.
 type scheduled struct {
 	name  string
 	state politeness.State
@@ -31,8 +30,8 @@ func (h *readyHeap) Pop() any {
 	return x
 }
 
-// TestHostInAScheduler measures all that one of many hosts takes: its name, its
-// state, its place in a map and in a heap.
+// TestHostInAScheduler measures the memory of one of many hosts: its name, its state, its entry
+// in a map and in a heap.
 func TestHostInAScheduler(t *testing.T) {
 	const hosts, most = 100_000, 400
 	used := func() uint64 {

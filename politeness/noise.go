@@ -7,78 +7,76 @@ import (
 )
 
 const (
-	// trialFrom is the gap, in clean answers, from which slowing is an
-	// experiment: what refuses sooner is met by a step. What follows a refusal of
-	// a trial belongs to it however soon it comes.
+	// trialFrom is the gap, in clean responses, from which slowing down is an experiment
+	// (trial): an earlier refusal causes a step. Further refusals of a trial belong to it,
+	// however soon they come.
 	trialFrom = 8
 
-	// doubtFrom is the least gap that can be a doubt, and maxDoubts how many doubts
-	// make it noise.
+	// doubtFrom is the smallest gap that can be a doubt, and maxDoubts how many doubts make
+	// it noise.
 	doubtFrom, maxDoubts = 3, 3
 
-	// heldGaps is for how many mean gaps a pace has to hold to be taken for the
-	// cure.
+	// heldGaps is for how many mean gaps a pace must hold to be accepted as the cure.
 	heldGaps = 3
 
-	// overEven is the part of the even pace that a trial goes beyond it.
+	// overEven is the fraction (1/50) by which a trial exceeds the even pace.
 	overEven = 50
 
-	// ownHold is how many requests a hold of our own choice counts for at most,
-	// until the same even pace has come out twice.
+	// ownHold is how many requests a hold chosen by us counts for at most, until the same
+	// even pace has resulted twice.
 	ownHold = 6
 
-	// roundedUp is by how much a Retry-After is rounded up on average, and a
-	// little for the way there, in milliseconds.
+	// roundedUp is by how much a Retry-After is rounded up on average, plus a little for the
+	// network, in milliseconds.
 	roundedUp = 520
 
-	// quota is the Retry-After from which it is about something else than pace.
+	// quota is the Retry-After from which a refusal is not about the pace.
 	quota = 30 * time.Minute
 
-	// noiseKept is for how long noise is remembered.
+	// noiseKept is how long noise is remembered.
 	noiseKept = int64(7 * 24 * time.Hour / time.Millisecond)
 
-	// A refusal that is noise costs one credit. Each clean answer earns earned
-	// times the share of the noise, up to maxCredit.
+	// A refusal that is noise costs one credit. Each clean response earns earned times the
+	// share of the noise, up to maxCredit.
 	credit    = 1 << 16
 	earned    = 2
 	maxCredit = 4 * credit
 	maxShare  = credit / 4
 )
 
-// trial is an experiment: do refusals become fewer at a slower pace? The gap of a
-// refusal is the number of clean answers since the one before it. The zero trial is
-// none.
+// trial is an experiment: do refusals become fewer at a slower pace? The gap of a refusal is
+// the number of clean responses since the previous one. The zero trial means none.
 type trial struct {
-	from     uint32 // learned when it began, to return to
-	began    uint32 // the pace then
-	actual   uint32 // the interval that was really kept before the last refusal
-	even     uint32 // the pace at which the last gap and the hold after it are spread evenly
-	low      uint32 // as much of that as is beyond doubt
-	held     uint32 // how long the host is known to have refused since it last served
-	own      uint32 // how long it is held beyond that, by our own choice
-	answers  uint32 // clean answers in all gaps
+	from     uint32 // the learned pace when it began, to return to
+	began    uint32 // the pace when it began
+	actual   uint32 // the actual interval before the last refusal
+	even     uint32 // the pace that spreads the last gap and the hold after it evenly
+	low      uint32 // the part of that which is certain
+	held     uint32 // how long the host certainly refused since it last served
+	own      uint32 // how long it was held beyond that, by our choice
+	answers  uint32 // clean responses in all gaps
 	gap      uint16 // the last gap
-	first    uint16 // the first, which a burst may have made longer
+	first    uint16 // the first gap, which a burst may have lengthened
 	refusals uint8
-	doubts   uint8 // refusals that came back at a slower pace after no longer a gap
+	doubts   uint8 // refusals at a slower pace after a gap that was not longer
 }
 
-// noise is what is known of refusals that do not depend on our pace.
+// noise is what is known about refusals that do not depend on our pace.
 type noise struct {
-	at       int64  // when it was found; 0 is not
+	at       int64  // when it was found; 0 means not found
 	from, to uint32 // the paces between which it was found
-	credit   uint32 // refusals that are no incident, in parts of credit
-	share    uint16 // of answers, in parts of credit
+	credit   uint32 // refusals that will not count as incidents, in units of 1/credit
+	share    uint16 // of responses, in units of 1/credit
 }
 
-// Noise is the share of requests that a host refuses whatever our pace is, and two
-// paces at which it was the same. It is 0 where nothing of the sort is known.
+// Noise is the share of requests that a host refuses whatever our pace, and two paces at
+// which it was the same. It is 0 if none is known.
 func (s State) Noise() (share float64, from, to time.Duration) {
 	return float64(s.noise.share) / credit, millis(s.noise.from), millis(s.noise.to)
 }
 
-// NoiseSentence says what Noise is, such as "refusals do not depend on our pace:
-// 1.1 % at 1.0 s and at 1.9 s", and nothing where nothing is known.
+// NoiseSentence describes Noise, such as "refusals do not depend on our pace: 1.1 % at 1.0 s
+// and at 1.9 s"; empty if none is known.
 func (s State) NoiseSentence() string {
 	if s.noise.at == 0 {
 		return ""
@@ -90,8 +88,8 @@ func (s State) NoiseSentence() string {
 // mean is the mean gap so far.
 func (t *trial) mean() uint32 { return t.answers / uint32(max(t.refusals, 1)) }
 
-// usual is the gap that a slower pace should make longer: the last one, or the mean
-// of all but the first.
+// usual is the gap that a slower pace should lengthen: the last one, or the mean of all but
+// the first.
 func (t *trial) usual() uint32 {
 	if t.refusals < 2 {
 		return uint32(t.gap)
@@ -99,7 +97,7 @@ func (t *trial) usual() uint32 {
 	return max(uint32(t.gap), (t.answers-uint32(t.first))/uint32(t.refusals-1))
 }
 
-// hold notes that a hold begins: for all the time before it the host has refused.
+// hold records that a hold begins: the host refused for all the time before it.
 func (t *trial) hold(ms int64, own bool) {
 	t.held, t.own = saturate(int64(t.held)+int64(t.own)), 0
 	if own {
@@ -114,18 +112,18 @@ func (s *State) endTrial() {
 	s.flags &^= trying
 }
 
-// spoken tells whether a refusal says in so many words that it is about our pace.
+// spoken reports whether a refusal states that it is about our pace.
 func (a *Answer) spoken() bool {
 	return a.Status == http.StatusTooManyRequests && a.HasRetryAfter && a.RetryAfter > 0
 }
 
-// isTrial tells whether a refusal is met by an experiment.
+// isTrial reports whether a refusal starts or continues a trial.
 func (s *State) isTrial() bool {
 	return s.calm >= trialFrom || s.calm > 0 && (s.trial.refusals > 0 || s.noise.at != 0)
 }
 
-// try handles a refusal by an experiment. Its pace is set when the host serves
-// again: only then is it known for how long it did not.
+// try handles a refusal by a trial. Its pace is set when the host serves again: only then is
+// it known how long the host refused.
 func (p *Policy) try(s *State, at, sent int64, e *Effect) {
 	t, n := &s.trial, s.calm
 	if t.refusals == 0 {
@@ -138,12 +136,12 @@ func (p *Policy) try(s *State, at, sent int64, e *Effect) {
 		s.flags |= not429
 	}
 	t.answers += uint32(n)
-	t.refusals += min(1, ^t.refusals) // stops at the largest value
+	t.refusals += min(1, ^t.refusals) // saturates
 	t.gap, t.actual = n, p.actual(s, at)
 	s.flags |= trying
 	if s.flags.has(probing) && s.noise.at == 0 {
-		// The faster pace has failed, and is the floor. Soon after the probe the
-		// pace before it applies again; later it is the trial that says.
+		// The faster pace has failed, and is the floor. Soon after the probe the pace before
+		// it applies again; later the trial decides.
 		learned := s.learned
 		late := s.clean >= trialFrom
 		p.failProbe(s, at, sent, e)
@@ -164,8 +162,7 @@ func (p *Policy) try(s *State, at, sent int64, e *Effect) {
 	}
 }
 
-// actual is the interval that was really kept: the pace, or what an answer takes
-// where that is longer.
+// actual is the actual interval: the pace, or the response time if that is longer.
 func (p *Policy) actual(s *State, at int64) uint32 {
 	d := p.pace(s)
 	if s.clean > 0 && s.cleanSince > 0 {
@@ -174,8 +171,8 @@ func (p *Policy) actual(s *State, at int64) uint32 {
 	return saturate(max(d, 1))
 }
 
-// findNoise concludes that refusals do not depend on our pace. It is again what it
-// was before them, and what they taught about others is forgotten.
+// findNoise concludes that refusals do not depend on our pace. The pace from before them is
+// restored, and what they taught about other paces is forgotten.
 func (p *Policy) findNoise(s *State, at int64, e *Effect) {
 	t := &s.trial
 	share := credit * uint64(t.refusals) / (uint64(t.answers) + uint64(t.refusals))
@@ -193,8 +190,8 @@ func (p *Policy) findNoise(s *State, at int64, e *Effect) {
 	e.changes |= Noise
 }
 
-// judge sets the pace of a trial when the host serves again: a little beyond the
-// even one. At a limit that costs no time, and where there is none not much.
+// judge sets the pace of a trial when the host serves again: slightly above the even pace.
+// At a limit that costs no time, and without one not much.
 func (p *Policy) judge(s *State, e *Effect) {
 	if !s.flags.has(trying) {
 		return
@@ -206,12 +203,11 @@ func (p *Policy) judge(s *State, e *Effect) {
 	e.changes |= Slowed
 }
 
-// even is the pace at which the answers of the last gap and the hold after it are
-// spread evenly. A Retry-After is rounded up by half a second on average, by one at
-// most. A hold that we chose ourselves says little until the same pace has come out
-// twice; until then, and for good where noise is known, the trial goes to twice the
-// pace at which it began at most, and beyond only for as long as the host was seen to
-// refuse.
+// even is the pace that spreads the responses of the last gap and the hold after it evenly.
+// A Retry-After is rounded up by half a second on average, by one at most. A hold chosen by
+// us says little until the same pace has resulted twice; until then, and always where noise
+// is known, the trial at most doubles the pace at which it began, and goes beyond only as
+// far as the host was seen to refuse.
 func (p *Policy) even(s *State) int64 {
 	const one = 1000
 	t := &s.trial
@@ -221,7 +217,7 @@ func (p *Policy) even(s *State) int64 {
 	if own == 0 {
 		t.low = max(t.low, t.actual+1)
 		if gap < trialFrom && 2*held < pace {
-			return pace + held/2/gap // so little was asked for that it is exact
+			return pace + held/2/gap // so short that it is exact
 		}
 		return pace + max(held-roundedUp, pace)/gap
 	}
@@ -238,12 +234,12 @@ func (p *Policy) even(s *State) int64 {
 	}
 }
 
-// alike tells whether two paces differ by a part of them at most.
+// alike reports whether two paces differ by at most 1/part.
 func alike(a, b, part int64) bool { return (part+1)*min(a, b) >= part*max(a, b) }
 
-// conclude ends a trial whose pace has held for long enough. It tells whether there
-// is none any more. What the host was seen to refuse is the floor; a single refusal
-// that we only made something of ourselves leaves none, and the pace is probed.
+// conclude ends a trial whose pace has held for long enough, and reports whether there is
+// none any more. The pace that the host was seen to refuse is the floor; a single refusal
+// followed only by a hold of our choice sets none, and the pace is probed.
 func (s *State) conclude(at int64) bool {
 	t := &s.trial
 	if t.refusals == 0 {
@@ -251,7 +247,7 @@ func (s *State) conclude(at int64) bool {
 	}
 	gaps := uint32(heldGaps)
 	if t.refusals == 1 && t.own == 0 {
-		gaps = 1 // the host said when it would serve again, and it did
+		gaps = 1 // the host served again when it said
 	}
 	if uint32(s.calm) <= min(gaps*t.mean(), 1<<15) {
 		return false
@@ -265,7 +261,7 @@ func (s *State) conclude(at int64) bool {
 	return true
 }
 
-// spend pays for a refusal with the credit of noise, and tells whether it could.
+// spend pays for a refusal with noise credit, and reports whether there was enough.
 func (s *State) spend(at int64, a *Answer) bool {
 	if s.noise.at == 0 || s.noise.credit < credit || a.spoken() || a.Status == http.StatusTooManyRequests && !s.flags.has(noise429) {
 		return false
@@ -276,7 +272,7 @@ func (s *State) spend(at int64, a *Answer) bool {
 	return true
 }
 
-// earn adds to the credit for a clean answer.
+// earn adds noise credit for a clean response.
 func (s *State) earn() {
 	if s.noise.at != 0 {
 		s.noise.credit = min(s.noise.credit+earned*uint32(s.noise.share), maxCredit)
@@ -290,8 +286,8 @@ func (s *State) ageNoise(at int64) {
 	}
 }
 
-// isURLTrouble tells whether a refusal is the trouble of its URL alone: it was refused before,
-// and others are served, or others were and it is the only one asked for since.
+// isURLTrouble reports whether a refusal concerns only its URL: it was refused before, and
+// others are served, or others were served and it is the only one requested since.
 func (s *State) isURLTrouble(a *Answer, canary bool) bool {
 	if a.Tries.Refusals == 0 || a.HasRetryAfter {
 		return false
@@ -302,9 +298,9 @@ func (s *State) isURLTrouble(a *Answer, canary bool) bool {
 	return s.calm > 0
 }
 
-// chargeURL handles a refusal that is the trouble of its URL. What its refusals before
-// have taught is taken back. A canary that speaks only for itself waits as long as the
-// first refusal did; after its last try nobody waits.
+// chargeURL handles a refusal that concerns only its URL. What its earlier refusals taught is
+// undone. A canary for a single URL waits as long as after the first refusal; after its last
+// try there is no wait.
 func (p *Policy) chargeURL(s *State, at int64, canary bool, e *Effect) {
 	e.charge = ChargeRefusal
 	s.incidentAt = at

@@ -7,15 +7,15 @@ import (
 	"headway/politeness"
 )
 
-// refused is a refusal of a URL that was refused so many times before.
+// refused is a refusal of a URL that was refused before times before.
 func refused(before int) politeness.Answer {
 	a := answer(503)
 	a.Tries.Refusals = uint8(before)
 	return a
 }
 
-// TestNoiseIsFound refuses by chance: after three doubts the pace is what it was,
-// the finding is said in a sentence, and what follows costs a hold and no pace.
+// TestNoiseIsFound refuses at random: after three doubts the pace is restored, a sentence reports
+// it, and further refusals cause a hold but do not slow the pace.
 func TestNoiseIsFound(t *testing.T) {
 	h := newHost(t, steady(t, "polite"))
 	var e politeness.Effect
@@ -34,7 +34,7 @@ func TestNoiseIsFound(t *testing.T) {
 	}
 	h.wantPace(time.Second)
 	h.clean(1)
-	wantChange(t, h.ask(after(time.Second)), politeness.Incident) // 429 was not among the noise
+	wantChange(t, h.ask(after(time.Second)), politeness.Incident) // the noise did not include 429
 	h.pass(8 * 24 * time.Hour)
 	h.clean(1)
 	if h.s.NoiseSentence() != "" {
@@ -42,9 +42,8 @@ func TestNoiseIsFound(t *testing.T) {
 	}
 }
 
-// TestOwnHoldSaysLittle wants a hold that we chose ourselves to count for few
-// requests: 5 s are much at 50 ms.
-func TestOwnHoldSaysLittle(t *testing.T) {
+// TestOwnHoldCountsLittle: a hold chosen by us counts for few requests: 5 s is long at 50 ms.
+func TestOwnHoldCountsLittle(t *testing.T) {
 	p := steady(t, "polite")
 	p.Base = 50 * time.Millisecond
 	for _, gap := range []int{1, 4, 7, 8, 20} {
@@ -58,9 +57,9 @@ func TestOwnHoldSaysLittle(t *testing.T) {
 	}
 }
 
-// TestURLRefusedAgainPaysItself wants the pace to be what it was when the URL that
-// was refused is refused again while others are served.
-func TestURLRefusedAgainPaysItself(t *testing.T) {
+// TestURLRefusedAgainRestoresThePace: the pace is restored when the refused URL is refused again while
+// others are served.
+func TestURLRefusedAgainRestoresThePace(t *testing.T) {
 	h := newHost(t, steady(t, "polite"))
 	h.clean(20)
 	h.ask(refused(0))
@@ -75,9 +74,9 @@ func TestURLRefusedAgainPaysItself(t *testing.T) {
 	h.wantPace(time.Second)
 }
 
-// TestLastURLEnds wants a URL that can only speak for itself to pay for it, with no
-// step and the shortest hold, and with none after its last try.
-func TestLastURLEnds(t *testing.T) {
+// TestLastURLHoldsTheHostBriefly: a URL that concerns only itself is charged, with no step and the shortest hold,
+// and with none after its last try.
+func TestLastURLHoldsTheHostBriefly(t *testing.T) {
 	h := newHost(t, steady(t, "polite"))
 	h.clean(20)
 	h.ask(refused(0))
@@ -95,7 +94,7 @@ func TestLastURLEnds(t *testing.T) {
 	}
 	h.wantPace(time.Second)
 
-	// Where another URL was refused too, it is the host that refuses.
+	// If another URL was refused too, the host refuses.
 	h = newHost(t, steady(t, "polite"))
 	h.clean(20)
 	h.ask(refused(0))
@@ -105,9 +104,9 @@ func TestLastURLEnds(t *testing.T) {
 	}
 }
 
-// TestFirstURLIsTheHost wants a host that has served next to nothing to be waited for:
-// its only URL does not pay for that.
-func TestFirstURLIsTheHost(t *testing.T) {
+// TestOnlyURLOfANewHostIsNotCharged: a host that has served next to nothing is waited for; its only URL is not
+// charged.
+func TestOnlyURLOfANewHostIsNotCharged(t *testing.T) {
 	h := newHost(t, steady(t, "polite"))
 	h.clean(2)
 	h.ask(refused(0))
@@ -118,8 +117,8 @@ func TestFirstURLIsTheHost(t *testing.T) {
 	}
 }
 
-// TestQuotaTeachesNothing wants a Retry-After of half an hour to hold, and no more.
-func TestQuotaTeachesNothing(t *testing.T) {
+// TestQuotaOnlySetsAHold: a Retry-After of half an hour only sets a hold.
+func TestQuotaOnlySetsAHold(t *testing.T) {
 	h := newHost(t, steady(t, "polite"))
 	h.clean(3)
 	h.ask(after(30 * time.Minute))

@@ -11,25 +11,25 @@ import (
 	"headway/politeness/internal/sim"
 )
 
-// noiseLatency is what every server of these bars takes to answer.
+// noiseLatency is the response time of every server of these bars.
 const noiseLatency = 50 * time.Millisecond
 
-// noisy is a row of the table in section 7 about refusals that are not about our
-// pace: a server for each of some seeds, and what the rule must achieve.
+// noisy is a row of the table in section 7 about refusals that do not depend on our pace: a server
+// for each of some seeds, and what the rules must achieve.
 type noisy struct {
 	name   string
 	preset string
 	base   time.Duration
 	pages  int
-	seeds  int // from 1; what a seed means is the server's business
+	seeds  int // from 1; their meaning depends on the server
 	server func(seed int) (sim.Server, *sim.Noisy)
 
 	mean, worst float64                              // at most, of the ideal time; 0 is no bar
-	next        float64                              // the same for a crawl of as many pages that meets none of it; 0 is no bar
+	next        float64                              // the same for a later crawl of as many pages without noise; 0 is no bar
 	took        time.Duration                        // at most, the mean; 0 is no bar
 	refusals    func(r sim.Result, n *sim.Noisy) int // at most, for one seed; nil is no bar
 	ideal       time.Duration                        // of the pages and the base if zero
-	down        bool                                 // the time in which the server was down does not count
+	down        bool                                 // the time in which the server was down is not counted
 }
 
 func seeded(seed int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), 16)) }
@@ -45,8 +45,8 @@ func atRandom(share float64, status int, behind func() sim.Server) func(int) (si
 	}
 }
 
-// down is a server that is down for a part of each period, from another moment on
-// with each of ten seeds.
+// down is a server that is down for a part of each period, starting at another time with each of
+// ten seeds.
 func down(d, every time.Duration, retryAfter bool) func(int) (sim.Server, *sim.Noisy) {
 	return func(seed int) (sim.Server, *sim.Noisy) {
 		n := &sim.Noisy{Down: d, Every: every, Phase: every * time.Duration(seed-1) / 10, RetryAfter: retryAfter, Latency: noiseLatency}
@@ -110,7 +110,7 @@ func noisyRows() []noisy {
 			worst: 2.5, ideal: 1000 * s, refusals: func(sim.Result, *sim.Noisy) int { return 60 },
 		},
 		{
-			// The bar of 2.5 is missed here: what is refused comes in clusters.
+			// The bar of 2.5 is missed here: refusals come in clusters.
 			name: "a fifth of the URLs, at random, limited so", base: 100 * ms, pages: 5000, seeds: 40, server: anyFifth,
 			mean: 2.75, ideal: 1000 * s, refusals: func(sim.Result, *sim.Noisy) int { return 60 },
 		},
@@ -136,7 +136,7 @@ func (n noisy) wanted() string {
 	return strings.Join(w, ", ")
 }
 
-// noisyOutcome is what came of all seeds of a row.
+// noisyOutcome is the result for all seeds of a row.
 type noisyOutcome struct {
 	mean, worst, next float64
 	worstSeed         int
@@ -198,7 +198,7 @@ func (n noisy) run(p politeness.Policy) (o noisyOutcome) {
 	return o
 }
 
-// downTime is how much of the time since its first request a server was down.
+// downTime is how long a server was down since its first request.
 func downTime(n *sim.Noisy, took time.Duration) (sum time.Duration) {
 	for at := -n.Phase; at < took; at += n.Every {
 		sum += max(0, min(at+n.Down, took)-max(at, 0))
@@ -221,8 +221,8 @@ func (n noisy) failures(o noisyOutcome) (missed []string) {
 	return missed
 }
 
-// TestNoiseBars holds the rule against servers that refuse for reasons of their
-// own, and prints the table.
+// TestNoiseBars runs the rules against servers whose refusals do not depend on our pace, and
+// prints the table.
 func TestNoiseBars(t *testing.T) {
 	skipUnlessLong(t)
 	var table strings.Builder

@@ -11,14 +11,14 @@ import (
 	"headway/politeness/internal/sim"
 )
 
-// origin is a server whose response time rises with load and that never says
-// no: the cold side of a cache.
+// origin is a server whose response time rises with load and that never refuses: the origin behind
+// a cold cache.
 type origin struct {
-	idle    time.Duration // of a page with nothing else to do
+	idle    time.Duration // response time when idle
 	spread  float64       // idle varies by up to this share, upward
-	workers int           // pages made at once; more wait in a queue; 0 is any number
-	slope   time.Duration // for each other request under way
-	crowd   time.Duration // for each other request of the last second
+	workers int           // pages generated at once; more wait in a queue; 0 is no limit
+	slope   time.Duration // added for each other request in flight
+	crowd   time.Duration // added for each other request of the last second
 
 	rng  *rand.Rand
 	free []time.Time // when each worker is idle
@@ -69,8 +69,8 @@ func p95(list []time.Duration) time.Duration {
 	return list[len(list)*95/100]
 }
 
-// over is the longest time without a break in which the 95th percentile of the
-// requests under way, second by second, is above twice what it is when idle.
+// over is the longest uninterrupted time in which the 95th percentile of the requests in flight,
+// second by second, is above twice the idle response time.
 func (o *origin) over() (longest time.Duration) {
 	var idle []time.Duration
 	end := o.log[0].at
@@ -99,9 +99,8 @@ func (o *origin) over() (longest time.Duration) {
 	return longest
 }
 
-// TestWarmSparesTheOrigin warms origins that bear load in different ways, at the
-// preset's pace and at faster ones: none may be more than twice as slow as when
-// idle for more than ten seconds.
+// TestWarmSparesTheOrigin warms origins with different load behaviour, at the preset's pace and at
+// faster ones: none may be more than twice as slow as when idle for more than ten seconds.
 func TestWarmSparesTheOrigin(t *testing.T) {
 	const ms, pages = time.Millisecond, 600
 	origins := map[string]origin{
@@ -136,8 +135,8 @@ func TestWarmSparesTheOrigin(t *testing.T) {
 				if longest := o.over(); longest > 10*time.Second {
 					t.Errorf("over twice its idle time for %v", longest)
 				}
-				// A worker that is never idle would take this long; sparing it may
-				// not cost more than as much again.
+				// A worker that is never idle would take this long; being careful may at most
+				// double it.
 				ideal := max(base, o.idle/time.Duration(max(1, o.workers)))
 				if most := 2*pages*max(ideal, 250*ms) + time.Minute; o.crowd == 0 && o.spread == 0 && r.Took > most {
 					t.Errorf("took %v, want at most %v", r.Took.Round(time.Second), most)
@@ -147,9 +146,8 @@ func TestWarmSparesTheOrigin(t *testing.T) {
 	}
 }
 
-// TestGauge wants the response time of a host that is warmed to be measured
-// before anything is asked of it.
-func TestGauge(t *testing.T) {
+// TestIdleResponseTimeIsMeasuredFirst: the idle response time of a host that is warmed is measured first.
+func TestIdleResponseTimeIsMeasuredFirst(t *testing.T) {
 	gaps := func(name string, latency time.Duration) (list []time.Duration, caps []int) {
 		p := preset(t, name)
 		p.Base, p.Jitter = 200*time.Millisecond, 0
@@ -180,7 +178,7 @@ func TestGauge(t *testing.T) {
 		}
 	}
 	for i, n := range caps {
-		// Ten answers for the first step, five for each that follows.
+		// Ten responses for the first step, five for each that follows.
 		if want := map[bool]int{true: 1, false: min(2<<max(0, (i-10)/5), 10)}[i < 10]; n > want {
 			t.Errorf("%d may be under way at request %d, want at most %d", n, i+1, want)
 		}
@@ -191,7 +189,7 @@ func TestGauge(t *testing.T) {
 	if list, _ := gaps("polite", 50*time.Millisecond); list[0] != 200*time.Millisecond {
 		t.Errorf("%v between the first requests to a host that is not watched closely", list[0])
 	}
-	// Answers that a cache gave have no response time: there is nothing to wait for.
+	// Responses from a cache have no response time: there is nothing to wait for.
 	if list, caps := gaps("warm", 0); list[8] != time.Second || list[9] != 200*time.Millisecond || caps[39] != 1 {
 		t.Errorf("%v and %v between requests, %d under way, to a host behind a cache", list[8], list[9], caps[39])
 	}

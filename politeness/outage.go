@@ -3,66 +3,65 @@ package politeness
 import "time"
 
 const (
-	outageSilence = 10_000 // milliseconds without any answer before our own network is suspected
+	outageSilence = 10_000 // milliseconds without any response before our own network is suspected
 	outageRecent  = 300_000
-	outageVoters  = 3 // domains that must have answered within outageRecent and fail now
-	outageTries   = 2 // attempts that must meet local trouble where voters are fewer
+	outageVoters  = 3 // domains that must have responded within outageRecent and fail now
+	outageTries   = 2 // attempts with local errors that are needed if there are fewer voters
 
 	canaryFirst = int64(time.Second / time.Millisecond)
 	canaryLast  = int64(4 * time.Second / time.Millisecond)
 )
 
-// Outage tells our own network's trouble from that of hosts. There is one for
-// a process, fed with every attempt; while it is down, dispatch pauses but for
-// a canary now and then, and failures are reported to [Policy.Observe] as [Ours].
+// Outage distinguishes an outage of our own network from failures of hosts. There is one per
+// process, which sees every attempt; while the network is down, requests pause except for an
+// occasional canary, and failures are reported to [Policy.Observe] as [Ours].
 //
-// The network is taken to be down when nothing has answered for 10 seconds and,
-// since the last answer, hosts of 3 domains failed that had answered within the 5
-// minutes before. Hosts that never answered have no vote, however many they are.
-// Where fewer hosts could vote, the local side has to say so itself: everything
-// tried in those 10 seconds found no route, or no name server that answers. One
-// answer ends it.
+// The network is considered down when nothing has responded for 10 seconds and, since the
+// last response, hosts of 3 domains failed that had responded within the 5 minutes before.
+// Hosts that never responded have no vote, however many they are. If too few hosts could
+// vote, local errors are required: everything tried in those 10 seconds found no route, or no
+// name server that responds. One response ends the outage.
 //
 // The zero Outage is up.
 type Outage struct {
-	answered int64                    // when something last answered
+	answered int64                    // when something last responded
 	votes    [outageVoters]domainVote // the latest of each domain
-	local    [outageTries]int64       // when the local side last reported trouble, the latest first
-	other    int64                    // when an attempt of the last seconds last failed otherwise
+	local    [outageTries]int64       // when local errors last occurred, the latest first
+	other    int64                    // when an attempt last failed without a local error
 	since    int64                    // when it went down; 0 is up
-	ask      int64                    // when the next canary may go
-	canary   int64                    // how long until the one after it
+	ask      int64                    // when the next canary may be sent
+	canary   int64                    // interval until the one after it
 }
 
-// domainVote is a failure of a host that had answered before.
+// domainVote is a failure of a host that had responded before.
 type domainVote struct {
 	key uint64
 	at  int64
 }
 
-// Attempt is one try to reach a host.
+// Attempt is one attempt to reach a host.
 type Attempt struct {
 	Domain string
 	Fault  Fault
 	Sent   time.Time // when it began
 
-	// Answered is set when something beyond our own network spoke, though the
-	// attempt failed: a resolver that says there is no such name, a host that
-	// refuses the connection.
+	// Answered is set when something outside our own network responded, though the attempt
+	// failed: a resolver that says there is no such name, a host that refuses the
+	// connection.
 	Answered bool
 
-	// FirstByte is when an answer began that was not finished; zero: none did.
+	// FirstByte is when an incomplete response began; zero: none did.
 	FirstByte time.Time
 
-	// Heard is when the host last answered before; zero: never.
+	// Heard is when the host last responded before; zero: never.
 	Heard time.Time
 
-	// Local is set when the trouble is on our side for certain: the resolver
-	// does not answer, or there is no route.
+	// Local is set when the cause is certainly local: the resolver does not respond, or
+	// there is no route.
 	Local bool
 }
 
-// failed reports whether the attempt could be our own network's fault.
+// failed reports whether our own network could be the cause.
 func (a *Attempt) failed() bool {
 	return !a.Answered && (a.Local || a.Fault == DNS || a.Fault == Connect || a.Fault == Timeout)
 }
@@ -76,7 +75,7 @@ func (o Outage) Observe(now time.Time, a Attempt) Outage {
 	case !a.FirstByte.IsZero():
 		return o.Heard(a.FirstByte)
 	case o.since != 0:
-		if ceilMilli(a.Sent) >= o.since { // what was under way before is no canary
+		if ceilMilli(a.Sent) >= o.since { // requests sent before are not canaries
 			o.canary = min(2*o.canary, canaryLast)
 		}
 		return o
@@ -97,8 +96,7 @@ func (o Outage) Observe(now time.Time, a Attempt) Outage {
 	return o
 }
 
-// Heard returns the outage after something answered at a moment, be it the
-// beginning of an answer.
+// Heard returns the outage after a response, or the beginning of one, arrived at a time.
 func (o Outage) Heard(at time.Time) Outage {
 	ms := ceilMilli(at)
 	if o.since != 0 && ms < o.since {
@@ -114,7 +112,7 @@ func (o Outage) Heard(at time.Time) Outage {
 // Down reports whether the network is down, and since when.
 func (o Outage) Down() (since time.Time, down bool) { return instant(o.since), o.since != 0 }
 
-// Admit says whether a request may be sent as far as the network is concerned.
+// Admit reports whether a request may be sent as far as our network is concerned.
 func (o Outage) Admit(now time.Time) Wait {
 	if o.since == 0 || now.UnixMilli() >= o.ask {
 		return Wait{}
@@ -122,8 +120,8 @@ func (o Outage) Admit(now time.Time) Wait {
 	return Wait{time.UnixMilli(o.ask), Network}
 }
 
-// Sent records that a request left. While the network is down it is the
-// canary, and the next one has to wait.
+// Sent records that a request was sent. While the network is down it is the canary, and the
+// next one has to wait.
 func (o Outage) Sent(now time.Time) Outage {
 	if o.since != 0 {
 		o.ask = ceilMilli(now) + o.canary
@@ -131,8 +129,7 @@ func (o Outage) Sent(now time.Time) Outage {
 	return o
 }
 
-// vote counts a failure of a host that had answered. Of more domains than are
-// needed the latest are kept.
+// vote counts a failure of a host that had responded. Only the latest votes are kept.
 func (o *Outage) vote(key uint64, at int64) {
 	oldest := 0
 	for i, v := range o.votes {
@@ -147,7 +144,7 @@ func (o *Outage) vote(key uint64, at int64) {
 	o.votes[oldest] = domainVote{key, at}
 }
 
-// down decides from what happened since something last answered.
+// down decides from what happened since the last response.
 func (o *Outage) down(at int64) bool {
 	if at-o.answered < outageSilence {
 		return false
@@ -161,6 +158,6 @@ func (o *Outage) down(at int64) bool {
 	if voters == outageVoters {
 		return true
 	}
-	// One that was under way when the way was lost ends without a word.
+	// A request in flight when the route was lost may end without an error.
 	return at-o.local[outageTries-1] < outageSilence && at-o.other >= outageSilence
 }

@@ -9,18 +9,18 @@ import (
 	"headway/politeness/internal/sim"
 )
 
-// TestOutageByItsDefinition goes through the definition word by word.
+// TestOutageByItsDefinition tests each part of the definition.
 func TestOutageByItsDefinition(t *testing.T) {
 	type step struct {
 		pass    time.Duration
-		domains int // one attempt at each of so many domains
+		domains int // number of domains, one attempt each
 		attempt politeness.Attempt
-		heard   time.Duration // how long ago these hosts answered; 0: never
+		heard   time.Duration // how long ago these hosts responded; 0: never
 		sent    time.Duration // how long ago it was sent
-		first   time.Duration // how long ago an answer began; 0: none did
+		first   time.Duration // how long ago a response began; 0: none did
 	}
 	const s = time.Second
-	const late = 31 * s // as long as a header is waited for
+	const late = 31 * s // the response header timeout
 	dns := politeness.Attempt{Fault: politeness.DNS}
 	connect := politeness.Attempt{Fault: politeness.Connect}
 	timeout := politeness.Attempt{Fault: politeness.Timeout}
@@ -121,7 +121,7 @@ func downNow(t *testing.T) (politeness.Outage, time.Time) {
 
 func TestOutageSendsCanariesAndEnds(t *testing.T) {
 	o, now := downNow(t)
-	for i := range 50 { // what was under way ends, and is no canary
+	for i := range 50 { // requests in flight end, and are not canaries
 		o = o.Observe(now, politeness.Attempt{Domain: fmt.Sprint("late", i), Fault: politeness.Timeout, Sent: now.Add(-time.Minute)})
 	}
 	var gaps []time.Duration
@@ -153,8 +153,8 @@ func TestOutageSendsCanariesAndEnds(t *testing.T) {
 	}
 }
 
-// TestOutageEndsWithAHeader is an answer that has only begun: one from before it
-// went down changes nothing.
+// TestOutageEndsWithAHeader: the beginning of a response ends an outage, unless it came before the
+// outage began.
 func TestOutageEndsWithAHeader(t *testing.T) {
 	o, now := downNow(t)
 	if _, down := o.Heard(now.Add(-time.Second)).Down(); !down {
@@ -165,8 +165,8 @@ func TestOutageEndsWithAHeader(t *testing.T) {
 	}
 }
 
-// TestOutageOfDeadHosts is a list of old domains of which most are gone, or
-// accept and never answer: that is news about them, not about our network.
+// TestOutageOfDeadHosts has a list of old domains of which most are gone, or accept connections and
+// never respond: that says something about them, not about our network.
 func TestOutageOfDeadHosts(t *testing.T) {
 	for name, a := range map[string]politeness.Attempt{
 		"gone":   {Fault: politeness.DNS, Answered: true},

@@ -2,11 +2,11 @@ package politeness
 
 import "time"
 
-// Wait says how long a host must be left alone, and why. The zero Wait means
-// go.
+// Wait says how long a host must not be contacted, and why. The zero Wait means that a
+// request may be sent.
 type Wait struct {
-	// Until is when to ask again. It is the zero time when no clock ends the
-	// wait but an answer ([InFlight]) or an operator.
+	// Until is when to check again. It is the zero time if not time but a response
+	// ([InFlight]) or an operator ends the wait.
 	Until  time.Time
 	Reason Reason
 }
@@ -14,19 +14,18 @@ type Wait struct {
 // Go reports whether a request may be sent.
 func (w Wait) Go() bool { return w.Reason == Ready }
 
-// Reason names what a host waits for. The names are those of the closed set
-// of wait reasons that users see.
+// Reason is what a host waits for. The names are the wait reasons that users see.
 type Reason uint8
 
 // The reasons this package gives.
 const (
 	Ready           Reason = iota
 	Pace                   // the interval between two requests
-	CrawlDelay             // the same, as robots.txt asks
+	CrawlDelay             // the same, set by robots.txt
 	Hold                   // Retry-After or a backoff
-	InFlight               // as many requests under way as the host takes
-	DomainInterval         // another host of the domain was asked a moment ago
-	AddressInterval        // another host on the address was asked a moment ago
+	InFlight               // as many requests in flight as allowed
+	DomainInterval         // another host of the domain just got a request
+	AddressInterval        // another host on the address just got a request
 	Network                // our own network seems to be down
 )
 
@@ -40,9 +39,8 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// Admit says whether a request may be sent to the host now. Of several clocks
-// that are running it names one at a time, the hold before the pace: ask again
-// at Until.
+// Admit reports whether a request may be sent to the host now. If several limits apply it
+// returns one at a time, the hold before the pace: check again at Until.
 func (p Policy) Admit(s State, now time.Time) Wait {
 	if s.flags.has(paused) {
 		return Wait{Reason: Hold}
@@ -64,18 +62,17 @@ func (p Policy) Admit(s State, now time.Time) Wait {
 	return Wait{}
 }
 
-// Sent records that a request left at now. The interval counts from here.
+// Sent records that a request was sent at now. The interval counts from here.
 func (p Policy) Sent(s State, now time.Time) State {
 	s.lastSent = ceilMilli(now)
 	s.sends++
-	s.inFlight += min(1, ^s.inFlight) // stops at the largest value
+	s.inFlight += min(1, ^s.inFlight) // saturates
 	return s
 }
 
-// Resume prepares a state that was loaded after an unclean end, when requests
-// may have left that nobody recorded: the host waits its full pace from now,
-// and what was in flight is gone. Holds stay. Moments that lie ahead of now,
-// because the clock was set back, are pulled back to it.
+// Resume prepares a state that was loaded after an unclean end, when unrecorded requests may
+// have been sent: the host waits its full pace from now, and nothing is in flight. Holds
+// stay. Times after now, because the clock was set back, are set to now.
 func (p Policy) Resume(s State, now time.Time) State {
 	at := ceilMilli(now)
 	s.lastSent = at
@@ -94,13 +91,13 @@ func (p Policy) Pace(s State) time.Duration {
 	return time.Duration(p.pace(&s)) * time.Millisecond
 }
 
-// pace is the largest of the base, the robots.txt delay and what was learned.
+// pace is the longest of the base, the Crawl-delay and what was learned.
 func (p *Policy) pace(s *State) int64 {
 	return max(p.base(s), int64(s.learned))
 }
 
-// interval is the pace of the next request with its random parts. They depend
-// on the host and the number of the request alone.
+// interval is the pace of the next request with its random parts, which depend only on the
+// host and the number of the request.
 func (p *Policy) interval(s *State) int64 {
 	d := p.pace(s)
 	if p.Spread > 0 {
@@ -112,15 +109,14 @@ func (p *Policy) interval(s *State) int64 {
 	return d + portion(d*int64(p.Jitter)/100, s.draw(saltJitter))
 }
 
-// Each random part has a salt of its own, so that they do not move together.
+// Each random part has its own salt, so that they are independent.
 const (
 	saltJitter = iota + 1
 	saltSpread
 	saltBackoff
 )
 
-// draw returns 32 random-looking bits for the next request of the host
-// (splitmix64).
+// draw returns 32 pseudo-random bits for the next request of the host (splitmix64).
 func (s *State) draw(salt uint64) uint32 {
 	z := s.key + uint64(s.sends)*0x9e3779b97f4a7c15 + salt*0xd1b54a32d192ed03
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -128,11 +124,11 @@ func (s *State) draw(salt uint64) uint32 {
 	return uint32((z ^ z>>31) >> 32)
 }
 
-// portion returns between nothing and all of d.
+// portion returns a part of d, from none to all of it.
 func portion(d int64, draw uint32) int64 { return int64(uint64(d) * uint64(draw) >> 32) }
 
-// maxPace is the slowest pace that refusals can teach: 60 s, twice the
-// robots.txt delay, or twice the base where someone chose a base beyond 30 s.
+// maxPace is the slowest pace that refusals can teach: 60 s, twice the Crawl-delay, or twice
+// a base above 30 s.
 func (p *Policy) maxPace(s *State) int64 {
 	const ceiling = int64(time.Minute / time.Millisecond)
 	return min(max(ceiling, 2*p.base(s)), maxInterval)

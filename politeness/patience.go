@@ -2,9 +2,9 @@ package politeness
 
 import "time"
 
-// Tenure is what one job knows of one host: since when it has wanted
-// something there, and how many of the host's failures in a row it has seen. The
-// host's [State] is shared by all jobs; giving up on a host is not.
+// Tenure is what one job knows about one host: since when it has wanted URLs there, and how
+// many failures in a row it has seen. The host's [State] is shared by all jobs; giving up on
+// a host is not.
 type Tenure struct {
 	since  int64
 	failed uint8
@@ -17,14 +17,14 @@ func NewTenure(now time.Time) Tenure { return Tenure{since: now.UnixMilli()} }
 func (t Tenure) Observe(e Effect) Tenure {
 	switch {
 	case e.failed:
-		t.failed += min(1, ^t.failed) // stops at the largest value
+		t.failed += min(1, ^t.failed) // saturates
 	case e.clean:
 		t.failed = 0
 	}
 	return t
 }
 
-// Until is when the job has waited for its patience, if it has since a moment.
+// Until is when the job's patience ends, counted from since or from when it first wanted the host.
 func (t Tenure) Until(since time.Time, patience time.Duration) time.Time {
 	return instant(max(since.UnixMilli(), t.since) + ceilMillis(patience))
 }
@@ -39,10 +39,10 @@ const (
 	ParkedByPatience         // the wait exceeds the job's patience: its URLs end deferred
 )
 
-// Park decides whether the job still waits for the host. Patience counts from
-// when the host began to be held or to fail, or from when the job came to it if
-// that was later; a hold that ends beyond it is not waited for at all, since
-// nothing can be tried sooner. A pause is waited out.
+// Park decides whether the job still waits for the host. Patience counts from when the host
+// was first held or failing, or from when the job first wanted it if that was later. A hold
+// that ends after it is not waited for at all, since nothing can be tried sooner. An
+// operator's pause is waited out.
 func (p Policy) Park(s State, t Tenure, now time.Time, patience time.Duration) Parking {
 	if int(t.failed) >= p.FailureThreshold {
 		return ParkedByFailures

@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// Policy says how to treat a host. Take one from [Preset], change the fields
-// that need changing, and join those of several jobs with [Merge]. A Policy is
-// a plain value and holds nothing that was learned.
+// Policy says how to treat a host. Take one from [Preset], change fields as needed, and
+// combine those of several jobs with [Merge]. A Policy is a plain value and holds nothing
+// that was learned.
 type Policy struct {
 	Name string // the preset it came from, for people
 
-	Base   time.Duration // the pace of a host that has never complained
-	Spread time.Duration // random part on top of Base, drawn anew for each request
-	Jitter int           // per cent added at most to every pace and backoff, never subtracted
+	Base   time.Duration // the pace of a host that has never pushed back
+	Spread time.Duration // random part on top of Base, drawn for each request
+	Jitter int           // percent added at most to every pace and backoff, never subtracted
 
-	InFlight int // requests under way at once, at most; the cap grows towards it
+	InFlight int // maximum of requests in flight; the cap grows towards it
 
 	Refusing   Backoff // hold after a refusal without a usable Retry-After
 	Failing    Backoff // hold after a server error or a network error
 	Refuses403 bool    // whether 403 is a refusal, as 429 and 503 always are
 
-	Need        int  // clean answers before the first probe, and before steps start small again
+	Need        int  // clean responses before the first probe, and before steps are small again
 	StepDoubles bool // whether incidents that follow closely take larger steps
-	LatencyRise int  // per cent of the baseline at which a median response time is an incident
+	LatencyRise int  // percent of the baseline at which a median response time is an incident
 
-	RefusalRetries   int // how often a URL is tried again after refusals charged to it
-	FailureRetries   int // how often after server and network errors
+	RefusalRetries   int // retries of a URL after refusals charged to it
+	FailureRetries   int // retries after server and network errors
 	FailureThreshold int // failures in a row that park a host for a job
 	CancelAfter      int // 429s in a row at the maximum pace that cancel a job; 0 is never
 
@@ -38,15 +38,15 @@ type Policy struct {
 // Backoff is a hold that doubles from Start to Max.
 type Backoff struct{ Start, Max time.Duration }
 
-// maxPolicyDuration bounds every duration of a policy. It keeps sums of
-// milliseconds far from overflow; nobody waits a week between two requests.
+// maxPolicyDuration bounds every duration of a policy. It keeps sums of milliseconds far from
+// overflow.
 const maxPolicyDuration = 7 * 24 * time.Hour
 
 // maxInFlight bounds Policy.InFlight; beyond it a single host would exhaust
 // the ports of one machine.
 const maxInFlight = 10_000
 
-// Validate reports every field that cannot be meant.
+// Validate reports every field that is out of range.
 func (p Policy) Validate() error {
 	var errs []error
 	check := func(ok bool, field string, value any) {
@@ -74,12 +74,11 @@ func (p Policy) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Merge returns the policy for a host on which jobs of both policies have
-// work: of each field the more careful value, so that no job makes a host be
-// treated worse than another job asked for. It is commutative and associative
-// but for Name, which keeps the order of first mention. What belongs to a URL or
-// to a job (retries, FailureThreshold, CancelAfter) is asked of the job's own
-// policy, not of the merged one.
+// Merge returns the policy for a host on which jobs of both policies have work: of each field
+// the more careful value, so that no job makes a host be treated worse than another job
+// allows. It is commutative and associative except for Name, which keeps the order of first
+// mention. For what belongs to a URL or a job (retries, FailureThreshold, CancelAfter) use
+// the job's own policy, not the merged one.
 func Merge(p, q Policy) Policy {
 	m := Policy{
 		Name:                   p.Name,
@@ -121,7 +120,7 @@ func sooner(a, b int) int {
 	return min(a, b)
 }
 
-// base is the lowest pace the policy, the host's robots.txt and operators allow, in
+// base is the shortest pace that the policy, the host's robots.txt and operators allow, in
 // milliseconds.
 func (p *Policy) base(s *State) int64 {
 	return max(ceilMillis(p.Base), int64(s.crawlDelay), int64(s.asked))

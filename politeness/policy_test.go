@@ -11,7 +11,7 @@ import (
 	"headway/politeness/internal/sim"
 )
 
-// TestPresets is the table of section 7, row by row.
+// TestPresets checks the table of section 7, row by row.
 func TestPresets(t *testing.T) {
 	const ms = time.Millisecond
 	want := []struct {
@@ -85,7 +85,7 @@ func TestSlowerBaseWins(t *testing.T) {
 			t.Errorf("%s is not the more careful of both: %+v", p.Name, p)
 		}
 	}
-	// When the polite job is done, the host is back at what warm alone asks.
+	// When the polite job is done, only the warm policy applies.
 	h := newHost(t, politeness.Merge(polite, warm))
 	h.clean(3)
 	h.p = warm
@@ -122,8 +122,8 @@ func TestMergeIsCarefulInAnyOrder(t *testing.T) {
 	})
 }
 
-// TestManyJobsKeepOnePace has 22 jobs ask for one host every few milliseconds:
-// the server must see one crawler.
+// TestManyJobsKeepOnePace lets 22 jobs use one host every few milliseconds: the server must see one
+// crawler.
 func TestManyJobsKeepOnePace(t *testing.T) {
 	p := steady(t, "polite")
 	for range 21 {
@@ -252,16 +252,16 @@ func TestAdmitNamesOneReasonAtATime(t *testing.T) {
 	check(politeness.Ready, "", time.Time{})
 }
 
-// TestForStrangers keeps the presets and paces of owned hosts from others.
-func TestForStrangers(t *testing.T) {
+// TestForPublicHosts rejects the presets and paces of owned hosts for other hosts.
+func TestForPublicHosts(t *testing.T) {
 	want := map[string]bool{"polite": true, "audit": true, "warm": false, "map": true, "owned": false}
 	for _, name := range politeness.PresetNames() {
 		p, _ := politeness.Preset(name)
-		if p.ForStrangers() != want[name] {
-			t.Errorf("%s: %v", name, p.ForStrangers())
+		if p.ForPublicHosts() != want[name] {
+			t.Errorf("%s: %v", name, p.ForPublicHosts())
 		}
 		p.Base = politeness.MinPublic - time.Millisecond
-		if p.ForStrangers() {
+		if p.ForPublicHosts() {
 			t.Errorf("%s at %v", name, p.Base)
 		}
 	}

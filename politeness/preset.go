@@ -5,10 +5,9 @@ import "time"
 // DefaultPreset is the preset for any public site.
 const DefaultPreset = "polite"
 
-// presets is the one home of the numbers that differ between presets. Each
-// value names where it comes from: "table" is the preset table of the product's
-// specification, section 7; "text" is its prose, section 4, 5 or 7; the rest are
-// the documents the product grew out of.
+// presets are the numbers that differ between presets. Each value names its source: "table"
+// is the preset table of the product's specification, section 7; "text" is its prose, section
+// 4, 5 or 7; the others are the product's source documents.
 var presets = [...]Policy{
 	common(Policy{
 		Name:          "polite",
@@ -71,7 +70,7 @@ const (
 	hour   = time.Hour
 )
 
-// common fills in what every preset has alike.
+// common sets what all presets have in common.
 func common(p Policy) Policy {
 	p.Jitter = 5                               // text: Pace, 5 % upward
 	p.Failing = Backoff{2 * time.Second, hour} // text: layer 6; "Concurrency Architecture Deep Dive": 2 s, doubling, at most 3600 s
@@ -101,11 +100,11 @@ func PresetNames() []string {
 	return names
 }
 
-// MinPublic is the shortest base for hosts that nobody vouches for.
+// MinPublic is the shortest base for hosts that are not owned.
 const MinPublic = 200 * time.Millisecond
 
-// ForStrangers tells whether hosts that nobody vouches for may be treated so: the
+// ForPublicHosts reports whether the policy may be used for hosts that are not owned: the
 // presets owned and warm, and any base below [MinPublic], are for owned hosts.
-func (p *Policy) ForStrangers() bool {
+func (p *Policy) ForPublicHosts() bool {
 	return p.Base >= MinPublic && p.Name != "owned" && p.Name != "warm"
 }

@@ -3,26 +3,24 @@ package politeness
 import "time"
 
 const (
-	// maxNeed is where the number of clean answers before a probe stops
-	// growing.
+	// maxNeed is the maximum of clean responses before a probe.
 	maxNeed = 5120
 
-	// A failed probe doubles the need. One that was refused only after twice
-	// the need in clean answers has met a host with a long memory, a window of
-	// minutes or a large bucket: four times, or each doubling would be paid
-	// for with a refusal.
+	// A failed probe doubles the need. If it was refused only after twice the need in clean
+	// responses, the host has a long window or a large bucket: the need is quadrupled, to
+	// save the refusals of further doublings.
 	failedGrowth, lateGrowth = 2, 4
 
-	// While no probe has failed a host recovers by time as well: after so
-	// long, with at least so many clean answers.
+	// While no probe has failed a host also recovers by time: after this long, with at least
+	// this many clean responses.
 	recoverAfter = int64(30 * time.Second / time.Millisecond)
 	recoverWith  = 3
 
-	// aloneAfterProbe is how many requests go one at a time after a probe.
+	// aloneAfterProbe is how many requests are sent one at a time after a probe.
 	aloneAfterProbe = 3
 
-	// A floor is trusted in full for a day; then one probe a day may test it;
-	// it is forgotten after a week.
+	// A floor is fully trusted for a day; then one probe a day may test it; it is forgotten
+	// after a week.
 	floorTrusted = int64(24 * time.Hour / time.Millisecond)
 	floorKept    = 7 * floorTrusted
 )
@@ -30,12 +28,12 @@ const (
 // margin is how close to a floor is close enough: 50 ms or a tenth of it.
 func margin(floor int64) int64 { return max(50, floor/10) }
 
-// probe tries a faster pace when the host has been content for long enough.
+// probe tries a faster pace after enough clean responses.
 func (p *Policy) probe(s *State, at int64, e *Effect) {
 	s.ageFloor(at)
 	s.ageNoise(at)
 	if !s.conclude(at) {
-		return // no other pace while one is on trial
+		return // no other pace while a trial is running
 	}
 	p.confirm(s)
 	target := p.probeTarget(s, at)
@@ -47,20 +45,19 @@ func (p *Policy) probe(s *State, at int64, e *Effect) {
 		s.testedAt = at
 	}
 	s.flags |= probing
-	s.probeAt = at - 1 // at was rounded up, and what leaves in this very millisecond leaves at the new pace
+	s.probeAt = at - 1 // at was rounded up; a request sent in this millisecond uses the new pace
 	s.held = s.learned
 	s.learned = uint32(target)
 	s.clean, s.cleanSince = 0, at
 	s.single = aloneAfterProbe
-	s.strained = 0
+	s.overloads = 0
 	if p.watchful() {
-		s.gaugeAnew()
+		s.resetInFlight()
 	}
 	e.changes |= Probed
 }
 
-// confirm draws conclusions from a pace that has held for as many answers as a
-// first probe takes.
+// confirm concludes from a pace that has held for as many responses as a first probe needs.
 func (p *Policy) confirm(s *State) {
 	if int(s.clean) < p.Need {
 		return
@@ -69,14 +66,13 @@ func (p *Policy) confirm(s *State) {
 		s.held = uint32(min(p.pace(s), maxInterval))
 	}
 	if s.flags.has(testing) {
-		// The test below the floor held: that is the floor until tomorrow's.
+		// The test below the floor held: this is the floor until tomorrow's test.
 		s.floor = s.learned
 		s.flags &^= testing
 	}
 }
 
-// probeTarget returns the pace to try next, which is the present one while it
-// is not time to try another.
+// probeTarget returns the pace to try next; the current one if no probe is due.
 func (p *Policy) probeTarget(s *State, at int64) int64 {
 	base, learned, floor := p.base(s), int64(s.learned), int64(s.floor)
 	stay := learned
@@ -84,8 +80,8 @@ func (p *Policy) probeTarget(s *State, at int64) int64 {
 	case learned <= base:
 		return stay
 	case floor == 0 || floor < base:
-		// Nothing above the base is known to be refused: halfway there, and
-		// the whole way when little is left.
+		// No pace above the base is known to be refused: go halfway there, or all the way if
+		// little is left.
 		if !p.due(s, at) {
 			return stay
 		}
@@ -103,7 +99,7 @@ func (p *Policy) probeTarget(s *State, at int64) int64 {
 	}
 }
 
-// due reports whether enough clean answers have come for a probe.
+// due reports whether there were enough clean responses for a probe.
 func (p *Policy) due(s *State, at int64) bool {
 	if s.clean >= p.need(s) {
 		return true
@@ -115,10 +111,9 @@ func (p *Policy) need(s *State) uint32 {
 	return max(uint32(s.need), uint32(p.Need))
 }
 
-// failProbe handles the first refusal since the last probe, however late: the
-// pace that was tried is the floor, and the last one that held applies again.
-// If the request had left before the probe, it is that last one which did not
-// hold.
+// failProbe handles the first refusal since the last probe, however late: the pace that was
+// tried is the floor, and the last one that held applies again. If the request was sent before
+// the probe, that last one did not hold.
 func (p *Policy) failProbe(s *State, at, sent int64, e *Effect) {
 	switch {
 	case sent < s.probeAt:

@@ -39,7 +39,7 @@ func TestProbeGoesHalfway(t *testing.T) {
 	h.clean(5)
 	h.wantPace(1125 * time.Millisecond)
 	h.clean(5)
-	h.wantPace(time.Second) // what is left is little: the whole way
+	h.wantPace(time.Second) // little is left: all the way
 	if e := h.clean(100); e.Has(politeness.Probed) || h.pace() != time.Second {
 		t.Errorf("probed below the base: %v", h.pace())
 	}
@@ -54,7 +54,7 @@ func TestProbeByTimeWhileNoneHasFailed(t *testing.T) {
 	h.ask(after(time.Second)) // fails the probe
 	h.wantPace(20 * time.Second)
 	h.clean(9)
-	h.wantPace(20 * time.Second) // from now on only the number counts: 10
+	h.wantPace(20 * time.Second) // from now on only the number of clean responses counts: 10
 	h.clean(1)
 	h.wantPace(15250 * time.Millisecond)
 }
@@ -69,7 +69,7 @@ func TestFailedProbeRevertsAndSetsTheFloor(t *testing.T) {
 		t.Errorf("floor is %v, want 2.5 s", got)
 	}
 
-	// A refusal at the pace that was reverted to is no failed probe: it steps.
+	// A refusal at the restored pace is not a failed probe: it steps.
 	wantChange(t, h.ask(after(time.Second)), politeness.Slowed)
 	h.wantPace(5 * time.Second)
 }
@@ -78,7 +78,7 @@ func TestFailedProbeStaysClearOfTheFloor(t *testing.T) {
 	p := steady(t, "owned")
 	h := newHost(t, p)
 	h.s = h.s.WithLearned(90 * time.Millisecond)
-	wantChange(t, h.clean(5), politeness.Probed) // little is left: the whole way to 0
+	wantChange(t, h.clean(5), politeness.Probed) // little is left: all the way to 0
 	h.wantPace(0)
 	h.ask(after(time.Second))
 	h.wantPace(90 * time.Millisecond) // clear of the floor already
@@ -89,7 +89,7 @@ func TestFailedProbeStaysClearOfTheFloor(t *testing.T) {
 	h.clean(5)
 	h.wantPace(time.Second)
 	h.ask(after(time.Second))
-	h.wantPace(1100 * time.Millisecond) // 1.04 s had held, but is too close to be told apart
+	h.wantPace(1100 * time.Millisecond) // 1.04 s had held, but is too close to distinguish
 }
 
 func TestProbeFailsHoweverLate(t *testing.T) {
@@ -99,7 +99,7 @@ func TestProbeFailsHoweverLate(t *testing.T) {
 	h.clean(700)
 	wantChange(t, h.ask(after(time.Second)), politeness.Incident)
 	h.clean(1)
-	h.wantPace(1021 * time.Millisecond) // an experiment: the pace before the probe is more than 705 answers speak for
+	h.wantPace(1021 * time.Millisecond) // a trial: the pace before the probe is slower than 705 clean responses justify
 	if got := h.s.Floor(); got != time.Second {
 		t.Errorf("floor is %v, want 1 s", got)
 	}
@@ -144,12 +144,12 @@ func TestNeedDoubles(t *testing.T) {
 func TestLateRefusalQuadruplesTheNeed(t *testing.T) {
 	for name, c := range map[string]struct{ held, need int }{
 		"refused at once":                  {0, 10},
-		"refused after less than 10 clean": {9, 3*14 + 1}, // the end of the experiment
+		"refused after less than 10 clean": {9, 3*14 + 1}, // the end of the trial
 		"refused after 10 clean":           {10, 3*15 + 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := slowed(t, "polite", 1200*time.Millisecond)
-			h.clean(5) // tries the base, below which there is nothing
+			h.clean(5) // tries the base, the shortest pace
 			h.clean(c.held)
 			h.ask(after(time.Second))
 			h.ask(after(time.Second)) // steps: room for a probe
@@ -283,7 +283,7 @@ func TestFloorIsGoneAfterAWeek(t *testing.T) {
 		t.Fatalf("floor is still %v", h.s.Floor())
 	}
 	h.clean(40)
-	h.wantPace(time.Second) // five clean answers a probe, as at first
+	h.wantPace(time.Second) // five clean responses per probe, as at first
 }
 
 func TestSlowPaceOfAPoisonedHostDecays(t *testing.T) {

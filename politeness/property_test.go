@@ -16,17 +16,17 @@ import (
 	"headway/politeness/internal/sim"
 )
 
-// watched is a host whose every request is held against what the server could
-// see and what it had asked for, kept apart from the rule's own state.
+// watched checks every request of a host against what the server could see and had requested, kept
+// separately from the rules' own state.
 type watched struct {
 	fail   func(format string, args ...any)
 	p      politeness.Policy
 	s      politeness.State
 	now    time.Time
 	delay  time.Duration // the Crawl-delay in force
-	flight []time.Time   // when the requests under way left
-	last   time.Time     // when the last request left
-	asked  time.Time     // until when the host asked to be left alone
+	flight []time.Time   // when the requests in flight were sent
+	last   time.Time     // when the last request was sent
+	asked  time.Time     // end of the host's Retry-After
 	sends  int
 }
 
@@ -34,8 +34,7 @@ func watch(p politeness.Policy, fail func(format string, args ...any)) *watched 
 	return &watched{fail: fail, p: p, s: politeness.New("http://watched.example"), now: sim.Epoch}
 }
 
-// admit checks that a wait can end, and that a request which may go breaks no
-// promise.
+// admit checks that a wait can end, and that an admitted request breaks no guarantee.
 func (w *watched) admit() politeness.Wait {
 	wait := w.p.Admit(w.s, w.now)
 	switch {
@@ -79,7 +78,7 @@ func (w *watched) send() {
 	w.sends++
 }
 
-// observe answers the i-th request under way.
+// observe answers the i-th request in flight.
 func (w *watched) observe(i int, a politeness.Answer) politeness.Effect {
 	a.SentAt = w.flight[i]
 	w.flight = append(w.flight[:i], w.flight[i+1:]...)
@@ -96,7 +95,7 @@ func (w *watched) observe(i int, a politeness.Answer) politeness.Effect {
 	return e
 }
 
-// check holds after every answer.
+// check checks the invariants after every answer.
 func (w *watched) check(before politeness.State, e politeness.Effect) {
 	limit := max(time.Minute, 2*w.delay, 2*w.p.Base, 2*w.s.Asked())
 	if w.s.Learned() < 0 || w.s.Learned() > limit {
@@ -136,12 +135,12 @@ func (w *watched) reload() {
 	w.s = loaded
 }
 
-// crash loses what is under way and loads the state again.
+// crash loses what is in flight and loads the state again.
 func (w *watched) crash() {
 	w.reload()
 	w.flight = nil
 	w.s = w.p.Resume(w.s, w.now)
-	w.last = w.now // from load time the full pace
+	w.last = w.now // the full pace from load time
 }
 
 // temper is a random server.
@@ -156,8 +155,8 @@ type temper struct {
 	RetryAfter int
 	Latency    int // milliseconds
 	PerLoad    int // milliseconds more for each request in flight
-	FailEvery  int // one in so many fails; 0 is never
-	RefuseRun  int // refuses everything for so many requests now and then
+	FailEvery  int // one in FailEvery fails; 0 is never
+	RefuseRun  int // sometimes refuses everything for this many requests
 	Delay      int // Crawl-delay in milliseconds
 	CrashEvery int
 	Requests   int
@@ -238,7 +237,7 @@ func (tm temper) serve(rng *rand.Rand, limit sim.Limit, r sim.Request) politenes
 	return a
 }
 
-// run crawls the server and returns a fingerprint of all that happened.
+// run crawls the server and returns a fingerprint of everything that happened.
 func (tm temper) run(fail func(format string, args ...any)) string {
 	rng := rand.New(rand.NewPCG(tm.Seed, 1))
 	var limit sim.Limit
@@ -256,7 +255,7 @@ func (tm temper) run(fail func(format string, args ...any)) string {
 		due time.Time
 		a   politeness.Answer
 	}
-	var replies []reply // beside w.flight
+	var replies []reply // parallel to w.flight
 	var gaps int64
 	for steps := 0; w.sends < tm.Requests; steps++ {
 		if steps > 20*tm.Requests+1000 {
@@ -298,8 +297,8 @@ func (tm temper) run(fail func(format string, args ...any)) string {
 	return fmt.Sprintf("%d %x", gaps, b)
 }
 
-// randomServers is how many servers TestRandomServers meets; -short and the
-// race detector, which makes it ten times slower, meet fewer.
+// randomServers is the number of servers in TestRandomServers; fewer with -short and under the race
+// detector, which makes it ten times slower.
 func randomServers() int {
 	if race.Short() {
 		return 1000
@@ -307,8 +306,8 @@ func randomServers() int {
 	return 10_000
 }
 
-// TestRandomServers is the rule against thousands of servers nobody thought of.
-// It prints its seed; -rapid.seed=N repeats a run.
+// TestRandomServers runs the rules against thousands of random servers. It prints its seed;
+// -rapid.seed=N repeats a run.
 func TestRandomServers(t *testing.T) {
 	setFlag(t, "rapid.checks", strconv.Itoa(randomServers()))
 	seed := flag.Lookup("rapid.seed").Value.String()

@@ -2,12 +2,12 @@ package politeness
 
 import "net/http"
 
-// Charge says which of a URL's retries an answer uses up.
+// Charge says which of a URL's retries an answer uses.
 type Charge uint8
 
 // The charges.
 const (
-	ChargeNothing Charge = iota // the URL goes back to wait as if it had not been tried
+	ChargeNothing Charge = iota // the URL waits again as if it had not been tried
 	ChargeRefusal
 	ChargeFailure
 )
@@ -27,14 +27,13 @@ func (t Tries) Add(c Charge) Tries {
 	return t
 }
 
-// Retries reports whether a URL with these tries may be tried again. It waits
-// for its turn on the host's clocks like any other.
+// Retries reports whether a URL with these tries may be retried. It waits for its turn on the
+// host like any other.
 func (p Policy) Retries(t Tries) bool {
 	return int(t.Refusals) <= p.RefusalRetries && int(t.Failures) <= p.FailureRetries
 }
 
-// countAtMax counts 429s in a row at the maximum pace, for those who want a job
-// cancelled then.
+// countAtMax counts 429s in a row at the maximum pace, for policies with CancelAfter.
 func (p *Policy) countAtMax(s *State, e *Effect) {
 	if e.answer.Status != http.StatusTooManyRequests || p.pace(s) < p.maxPace(s) {
 		s.atMax = 0

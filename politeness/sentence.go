@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Effect is what one answer did to a host and means for its URL. It is a plain
-// value; nothing is put into words until [Effect.String] is asked.
+// Effect is what one answer changed for a host and means for its URL. It is a plain value;
+// the text is made only by [Effect.String].
 type Effect struct {
 	changes Change
 	charge  Charge
@@ -20,26 +20,26 @@ type Effect struct {
 	hold    int64 // how long the host is held, with Held
 }
 
-// Change is a set of things an answer did to a host.
+// Change is a set of changes that an answer made to a host.
 type Change uint16
 
 // The changes.
 const (
 	Incident      Change = 1 << iota // the host pushed back; counted once
-	Joined                           // a refusal that belongs to the incident before it
+	Joined                           // a refusal that belongs to the previous incident
 	Slowed                           // the pace took a step
 	Probed                           // a faster pace is being tried
 	ProbeFailed                      // the faster pace was refused; back to the last that held
-	Held                             // the hold is longer than it was
+	Held                             // the hold was lengthened
 	Welcomed                         // the canary was served: the host no longer refuses
 	CircuitOpened                    // too many failures in a row: one request per backoff
 	CircuitClosed                    // the half-open request was served
-	Cancelled                        // so many 429s at the maximum pace that jobs which asked for it end
-	Noise                            // refusals do not depend on our pace, which is again what it was before them
-	Relieved                         // refusals were one URL's own, and the pace is again what it was before them
+	Cancelled                        // so many 429s at the maximum pace that jobs with CancelAfter end
+	Noise                            // refusals do not depend on our pace; the pace from before them is restored
+	Relieved                         // refusals concerned a single URL; the pace from before them is restored
 )
 
-// cause tells incidents apart that no refusal announced.
+// cause distinguishes incidents without a refusal.
 type cause uint8
 
 const (
@@ -51,10 +51,10 @@ const (
 // Has reports whether all of the given changes happened.
 func (e Effect) Has(c Change) bool { return e.changes&c == c }
 
-// Charge says which retry the URL of the request pays with.
+// Charge says which retry the URL of the request is charged with.
 func (e Effect) Charge() Charge { return e.charge }
 
-// Clean reports whether the answer counts as a success of the host.
+// Clean reports whether it was a clean response.
 func (e Effect) Clean() bool { return e.clean }
 
 // Pace returns the host's pace before and after the answer, without jitter.
@@ -62,13 +62,12 @@ func (e Effect) Pace() (before, after time.Duration) {
 	return time.Duration(e.from) * time.Millisecond, time.Duration(e.to) * time.Millisecond
 }
 
-// Urgent reports whether the new state must be durable before it is relied on:
-// the host pushed back or asked to be left alone.
+// Urgent reports whether the new state must be durable before it is relied on: the host
+// pushed back or was put on hold.
 func (e Effect) Urgent() bool { return e.changes&(Incident|Held) != 0 }
 
-// String says in a sentence what changed and why, such as "slowed to 2.0 s:
-// 429 with Retry-After 30". It is empty when nothing changed that people would
-// want to hear of.
+// String says in a sentence what changed and why, such as "slowed to 2.0 s: 429 with
+// Retry-After 30". It is empty if nothing changed that matters to people.
 func (e Effect) String() string {
 	var b []byte
 	part := func(words ...string) {
@@ -120,7 +119,7 @@ func (e Effect) String() string {
 	return string(b)
 }
 
-// why names the answer behind a change.
+// why describes the answer behind a change.
 func (e Effect) why() string {
 	switch {
 	case e.cause == causeLatency:
@@ -144,7 +143,7 @@ func (e Effect) answerName() string {
 	return strconv.Itoa(e.answer.Status)
 }
 
-// seconds writes milliseconds for people: 0.35 s, 2.0 s, 30 s, 9 min, 1.5 h.
+// seconds formats milliseconds for people: 0.35 s, 2.0 s, 30 s, 9 min, 1.5 h.
 func seconds(ms int64) string {
 	const s, m, h = 1000, 60_000, 3_600_000
 	switch {

@@ -8,8 +8,8 @@ import (
 	"headway/politeness"
 )
 
-// The behaviours of the documents the product grew out of, in preset `warm`
-// unless a name says otherwise.
+// The behaviours required by the product's source documents, in preset `warm` unless a name says
+// otherwise.
 
 func TestSourceDocumentsOneSecondPerIncidentUpToSixty(t *testing.T) {
 	h := newHost(t, steady(t, "warm"))
@@ -166,7 +166,7 @@ func TestSourceDocumentsFailureThreshold(t *testing.T) {
 		if got := h.p.Park(h.s, job, h.now, 1000*time.Hour); got != politeness.ParkedByFailures {
 			t.Errorf("%s: not parked after 20 failures in a row", name)
 		}
-		// Another job has seen none of them.
+		// Another job has seen none of these failures.
 		if got := h.p.Park(h.s, politeness.NewTenure(h.now), h.now, 1000*time.Hour); got != politeness.NotParked {
 			t.Errorf("%s: a job that has just come is parked as well", name)
 		}

@@ -8,25 +8,25 @@ import (
 	"headway/weburl"
 )
 
-// MaxAside is of how many URLs out of scope a job keeps the address, so that a wider
-// scope can take them in; of others only the host. An engine may keep more.
+// MaxAside is for how many out-of-scope URLs a job keeps the full URL, so that a wider
+// scope can include them; for others only the host is kept. An engine may keep more.
 const MaxAside = 100_000
 
-// Aside is a URL out of scope; see [Found].
+// Aside is an out-of-scope URL; see [Found].
 type Aside struct {
-	Slot Slot                  // it was found in
+	Slot Slot                  // in which it was found
 	Mark weburl.Fingerprint128 // of the URL
-	Item visit.Item            // as it was found; with the zero URL where the address is not kept
+	Item visit.Item            // as it was found; with the zero URL if only the host was kept
 }
 
-// AsidePage is one page of the URLs out of scope, in an order that does not change
+// AsidePage is one page of the out-of-scope URLs, in an order that does not change
 // while URLs are added.
 type AsidePage struct {
 	URLs []Aside
 	Next Cursor // empty after the last page
 }
 
-// asideItem is what is stored of the item of a URL out of scope, beside its address.
+// asideItem is what is stored about an out-of-scope item in addition to its URL.
 type asideItem struct {
 	Via      weburl.URL    `json:"via,omitzero"`
 	Found    visit.FoundBy `json:"found"`
@@ -36,7 +36,7 @@ type asideItem struct {
 	Priority int           `json:"priority,omitempty"`
 }
 
-// EncodeAside writes what is stored of an item out of scope beside its address.
+// EncodeAside encodes what is stored about an out-of-scope item in addition to its URL.
 func EncodeAside(it *visit.Item) (string, error) {
 	text, err := json.Marshal(asideItem{it.Via, it.Found, it.Depth, it.Hops, it.Chain, it.Priority})
 	if err != nil {
@@ -45,9 +45,9 @@ func EncodeAside(it *visit.Item) (string, error) {
 	return string(text), nil
 }
 
-// DecodeAside reads an item out of scope. Without a text, as older programs left it,
-// the URL is taken to be one link away from a seed; an address that is only a host is no
-// URL.
+// DecodeAside decodes an out-of-scope item. Without a text, as older versions stored it,
+// the URL is assumed to be one link away from a seed; for an address that is only a host
+// the item has no URL.
 func DecodeAside(address, text string) (visit.Item, error) {
 	u, err := weburl.Parse(address)
 	if err != nil || u.String() != address {

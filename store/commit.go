@@ -12,45 +12,44 @@ import (
 	"headway/weburl"
 )
 
-// MaxVisits is how many visits and retries one commit takes.
+// MaxVisits is the maximum of visits and retries in one commit.
 const MaxVisits = 1000
 
-// MaxPark is how many waiting URLs one Park ends.
+// MaxPark is the maximum of waiting URLs that one Park ends.
 const MaxPark = 10_000
 
-// MaxHosts is how many hosts one commit takes, and how many changes of pace and
-// parks.
+// MaxHosts is the maximum of hosts, pace changes and parks in one commit.
 const MaxHosts = 10_000
 
-// Commit is what an owner did since its last commit. It is applied as one:
-// wholly or, on any error, not at all. An owner has one commit under way at a
-// time; several owners commit at the same time.
+// Commit is what an owner did since its last commit. It is atomic: on any error nothing
+// is applied. An owner sends one commit at a time; several owners may commit
+// concurrently.
 type Commit struct {
 	Worker WorkerID
-	// Number counts the commits of the worker, from 1. A number that was
-	// applied is acknowledged with Receipt.Repeated and not applied again, so a
-	// commit whose answer was lost can be sent once more.
+	// Number counts the commits of the worker, from 1. A number that was already
+	// applied is acknowledged with Receipt.Repeated and not applied again, so a commit
+	// whose response was lost can be sent again.
 	Number int64
-	// Leases are those of all slots that visits, retries, parks, hosts and errands
-	// that were run belong to. One that is no longer valid refuses the commit with
+	// Leases are those of all slots that the visits, retries, parks, hosts and finished
+	// errands belong to. If one is no longer valid, the commit is rejected with
 	// ErrFenced.
 	Leases []Lease
 	At     time.Time
 
-	// Visits end their URLs, which must be waiting, or ErrNotWaiting.
+	// Visits end their URLs, which must be waiting, else ErrNotWaiting.
 	Visits []visit.Visit
 	// Retries are attempts that did not end their URLs, which must be waiting.
 	Retries []Retry
-	// Found are the links of the pages, and any other URLs. They may be of
-	// slots the worker does not own.
+	// Found are the links of the pages, and any other URLs. They may belong to slots the
+	// worker does not own.
 	Found []Found
-	// Parks end what waits of a job on a host.
+	// Parks end what waits for a job on a host.
 	Parks []Park
-	// Errands are to be run. They may be of slots the worker does not own; see
+	// Errands are new errands. They may belong to slots the worker does not own; see
 	// [Receipt.Errands].
 	Errands []Errand
-	// Ran are errands that were run, however they ended. One that does not wait
-	// is passed over.
+	// Ran are finished errands, whatever their result. One that does not wait is
+	// ignored.
 	Ran []Errand
 
 	Hosts   []Host
@@ -61,14 +60,14 @@ type Commit struct {
 
 // Retry is an attempt that did not end its URL.
 type Retry struct {
-	Visit     visit.Visit // with outcome pending and what is waited for
-	Attempt   int         // attempts that count against the limit, from now on
-	NotBefore time.Time   // when the next one may be made
+	Visit     visit.Visit // with outcome pending and the wait reason
+	Attempt   int         // attempts that count against the limit, including this one
+	NotBefore time.Time   // the earliest time of the next attempt
 }
 
-// Park ends all URLs of a job that wait on a host, up to MaxPark of them, with
-// one outcome, and its errands there: the job has given up on the host. What is
-// added later waits as usual, and the owner parks it again.
+// Park ends the URLs of a job that wait on a host, up to MaxPark of them, with one
+// outcome, and its errands there: the job has given up on the host. URLs added later
+// wait as usual, and the owner parks them again.
 type Park struct {
 	Job     job.ID
 	Host    string
@@ -76,14 +75,14 @@ type Park struct {
 	Reason  visit.Reason
 }
 
-// Return gives page tokens back that were reserved and not spent.
+// Return returns page tokens that were reserved and not used.
 type Return struct {
 	Job    job.ID
 	Tokens int
 }
 
-// Check reports what makes a commit impossible to record, whatever the store
-// holds. An engine calls it first.
+// Check reports why a commit is invalid, whatever the store holds. An engine calls it
+// first.
 func (c *Commit) Check() error {
 	if c.Number <= 0 {
 		return errors.New("commit without a number")
@@ -135,7 +134,7 @@ func (c *Commit) Check() error {
 	return c.checkRest()
 }
 
-// checkRest checks what is not about single URLs.
+// checkRest checks what does not concern single URLs.
 func (c *Commit) checkRest() error {
 	if n := max(len(c.Hosts), len(c.Paces), len(c.Parks)); n > MaxHosts {
 		return fmt.Errorf("commit %d: %d hosts, at most %d", c.Number, n, MaxHosts)
@@ -178,7 +177,7 @@ func (c *Commit) checkRest() error {
 	return nil
 }
 
-// checkParks checks how jobs give up on hosts.
+// checkParks checks the parks.
 func (c *Commit) checkParks() error {
 	for _, p := range c.Parks {
 		if _, err := ParseHost(p.Host); err != nil {
@@ -194,16 +193,16 @@ func (c *Commit) checkParks() error {
 	return nil
 }
 
-// jobURL is what is unique: one URL of one run.
+// jobURL is the unique key: one URL of one job.
 type jobURL struct {
 	job job.ID
 	url weburl.URL
 }
 
-// RequiredJobs lists the jobs that must exist, each once, or the commit is refused
-// with ErrNotFound: those of found URLs, parks, errands and returns. A visit or retry
-// of a job that does not exist is one of a URL that does not wait, and an errand
-// of one that was run is passed over.
+// RequiredJobs lists the jobs that must exist, each once, else the commit is rejected
+// with ErrNotFound: those of found URLs, parks, new errands and returns. A visit or retry
+// of a missing job is one of a URL that does not wait, and a finished errand of a missing
+// job is ignored.
 func (c *Commit) RequiredJobs() []job.ID {
 	ids := map[job.ID]bool{}
 	for i := range c.Found {
@@ -221,8 +220,7 @@ func (c *Commit) RequiredJobs() []job.ID {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// HostNames is the set of hosts that the parts of a commit name. A URL that is
-// kept aside names none.
+// HostNames is the set of hosts named in a commit. Out-of-scope URLs are not included.
 func (c *Commit) HostNames() map[string]bool {
 	hosts := map[string]bool{}
 	for i := range c.Visits {
@@ -253,8 +251,7 @@ func (c *Commit) HostNames() map[string]bool {
 	return hosts
 }
 
-// Slots returns the slots a commit touches, in order, each once: those whose
-// leases it must name.
+// Slots returns the slots whose leases a commit must name, in order, each once.
 func (c *Commit) Slots(k weburl.Key) []Slot {
 	domains := make(map[string]bool, len(c.Visits))
 	for i := range c.Visits {
@@ -285,8 +282,8 @@ func (c *Commit) Slots(k weburl.Key) []Slot {
 	return slices.Compact(slots)
 }
 
-// CheckLeases reports the first slot of the commit for which it names no lease.
-// An engine calls it before it compares the fences with what it holds.
+// CheckLeases reports the first slot of the commit without a lease. An engine calls it
+// before it compares the fences with its own.
 func (c *Commit) CheckLeases(k weburl.Key) error {
 	named := make(map[Slot]bool, len(c.Leases))
 	for _, l := range c.Leases {

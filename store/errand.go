@@ -9,27 +9,27 @@ import (
 	"headway/weburl"
 )
 
-// MaxErrands is how many errands of a job a host has, waiting and ended. What is
-// added beyond that is left out: a sitemap is a hint, and pages are found without.
+// MaxErrands is how many errands a job has on a host, waiting and ended. More are
+// ignored: a sitemap is a hint, and pages are also found by links.
 const MaxErrands = 500
 
-// Errand is a request for something that is no page: a sitemap that a job is to
-// read. It is in no count of URLs, but a job is not complete while one waits.
+// Errand is a request for something that is not a page: a sitemap to be read for a job.
+// It is not counted as a URL, but a job is not complete while one waits.
 //
-// An errand belongs to the slot of its host, whoever adds it, and is ended by
-// the owner. It is known by its job and URL for as long as the job lives: added
-// again it stays what it is, waiting or ended.
+// An errand belongs to the slot of its host, whichever worker adds it, and is ended by the owner.
+// It is identified by its job and URL until the job is dropped: adding it again changes
+// nothing, whether it waits or has ended.
 type Errand struct {
 	Job    job.ID
 	URL    weburl.URL
-	Nested int // how many indexes led to it
+	Nested int // number of sitemap indexes that led to it
 }
 
-// Check reports what makes an errand impossible to store.
+// Check reports why an errand is invalid.
 func (e *Errand) Check() error {
 	switch {
 	case e.URL.IsZero():
-		return errors.New("an errand to nowhere: the URL is empty")
+		return errors.New("errand without a URL")
 	case e.Job <= 0:
 		return fmt.Errorf("errand %s: no job", e.URL)
 	case e.Nested < 0 || e.Nested > math.MaxInt16:

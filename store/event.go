@@ -7,21 +7,20 @@ import (
 	"headway/job"
 )
 
-// Events is a further ability of stores behind a service: what happened, in an
-// order that never changes, for those who follow it.
+// Events is an optional interface of stores behind a service: the sequence of events,
+// whose order never changes, for clients that follow it.
 //
-// An event is stored with the change that it tells of, in one transaction: there
-// is never one without the other. It is numbered when it is first read. Whoever
-// has read up to a number has missed none below it, and goes on there, however
-// long it was away within EventLife.
+// An event is stored in the same transaction as the change it describes: there is never
+// one without the other. It is numbered when it is first read. A client that has read up
+// to a number has missed none below it, and can continue from there within EventLife.
 type Events interface {
-	// Events returns events in order, from the first after q.After.
+	// Events returns events in order, starting after q.After.
 	Events(ctx context.Context, now time.Time, q EventQuery) ([]Event, error)
-	// LastEvent is the number of the latest event, 0 before the first.
+	// LastEvent is the number of the latest event; 0 before the first.
 	LastEvent(ctx context.Context, now time.Time) (EventNumber, error)
-	// AwaitEvents calls look once it listens and then whenever there may be new
-	// events, until ctx ends or its connection is lost. As with [Fleet.Await], a
-	// notice is only a reason to look sooner.
+	// AwaitEvents calls look once it listens and then whenever there may be new events,
+	// until ctx ends or its connection is lost. As with [Fleet.Await], a notification
+	// is only a reason to look sooner.
 	AwaitEvents(ctx context.Context, look func()) error
 }
 
@@ -31,22 +30,22 @@ const (
 	MaxEvents = 1000 // returned at a time
 )
 
-// EventNumber is the place of an event among all. It only grows.
+// EventNumber is the position of an event in the sequence. It only grows.
 type EventNumber int64
 
-// EventKind is what an event tells of. Those of jobs are "job." and the state the
-// job came into, or one of the words below.
+// EventKind is what an event describes. Those of jobs are "job." followed by the new
+// state, or one of the constants below.
 type EventKind string
 
-// The kinds that are no state.
+// The kinds that are not states.
 const (
 	JobCreated   EventKind = "job.created"
 	JobExtended  EventKind = "job.extended"
-	LimitNear    EventKind = "limit.near"    // a mark of a limit was passed, see [Notice]
+	LimitNear    EventKind = "limit.near"    // a limit is nearly reached, see [Notice]
 	LimitReached EventKind = "limit.reached" // a limit stopped the job
 )
 
-// EventKinds lists the closed set.
+// EventKinds lists all kinds.
 func EventKinds() []EventKind {
 	kinds := []EventKind{JobCreated, JobExtended, LimitNear, LimitReached}
 	for _, s := range job.States {
@@ -65,10 +64,10 @@ type Event struct {
 	Body   []byte // JSON
 }
 
-// EventQuery asks for events.
+// EventQuery selects events.
 type EventQuery struct {
 	All    bool   // of all tenants
-	Tenant string // else of this one
+	Tenant string // otherwise of this one
 	Job    job.ID // and this job; 0 for all
 	After  EventNumber
 	Max    int // at most MaxEvents

@@ -10,29 +10,28 @@ import (
 	"headway/weburl"
 )
 
-// MaxState bounds an encoded state of a host.
+// MaxState bounds the encoded state of a host.
 const MaxState = 4096
 
-// Host is what is kept of a host. The states of politeness and robots are
-// encoded by their packages and mean nothing to the store; the few facts that
-// people and queries ask for stand beside them.
+// Host is what is stored about a host. The politeness and robots states are encoded by
+// their packages and opaque to the store; the few facts that people and queries need are
+// separate fields.
 type Host struct {
 	Host       string // as [weburl.URL.Host] writes it
 	Politeness []byte // encoded politeness.State
 	Robots     []byte // encoded robots.State
 
-	Pace      time.Duration // learned; 0 when nothing was
+	Pace      time.Duration // learned; 0 if nothing was learned
 	Floor     time.Duration
 	HoldUntil time.Time
 	LastSent  time.Time
 
-	// Change says how the state differs from the one stored before. A slower
-	// one is stored before anything relies on it, a faster one after
-	// everything that led to it.
+	// Change says how the state differs from the one stored before. A slower one is
+	// stored before anything relies on it, a faster one after everything that led to it.
 	Change Change
-	// Rest, when not zero, says that the owner no longer keeps the host in
-	// memory, and when it will be ready. The order of Hosts goes by it; for
-	// hosts in memory it is not kept up, because they are scheduled there.
+	// Rest, when not zero, says that the owner no longer keeps the host in memory, and
+	// when it will be ready. Hosts are listed in this order; for hosts in memory it is
+	// not updated, because the owner schedules them.
 	Rest time.Time
 }
 
@@ -46,7 +45,7 @@ const (
 	Faster               // the pace or the floor fell
 )
 
-// Check reports what makes a host impossible to store.
+// Check reports why a host is invalid.
 func (h *Host) Check() error {
 	if _, err := ParseHost(h.Host); err != nil {
 		return err
@@ -60,8 +59,8 @@ func (h *Host) Check() error {
 	return nil
 }
 
-// ParseHost reads a host as [weburl.URL.Host] writes it and returns its home
-// page.
+// ParseHost parses a host as [weburl.URL.Host] writes it and returns the URL of its
+// home page.
 func ParseHost(host string) (weburl.URL, error) {
 	u, err := weburl.Parse(host + "/")
 	if err != nil {
@@ -79,24 +78,21 @@ type JobHost struct {
 	Host string
 }
 
-// HostQuery asks for hosts of slots on which URLs or errands wait.
+// HostQuery selects hosts of slots on which URLs or errands wait.
 type HostQuery struct {
 	Slots []Slot
-	// Job, whatever its state, is the one whose work is asked for; zero for all
-	// that are running, paused or draining. What is left of a job that has ended
-	// is no work.
+	// Job selects the work of one job, whatever its state; zero selects all jobs that are
+	// running, paused or draining. What an ended job left waiting is not work.
 	Job   job.ID
-	After HostCursor // where the page before ended
+	After HostCursor // the Next of the previous page
 	Max   int        // at most MaxPage
 }
 
-// HostCursor is a place in the order of hosts. Its value means something to the
-// engine alone.
+// HostCursor is a position in the order of hosts. Its value is opaque.
 type HostCursor string
 
-// HostPage is one page of hosts, earliest ready first. A host that rests
-// while pages are read may be missed or returned twice; it is found by reading
-// again from the start.
+// HostPage is one page of hosts, earliest ready first. A host whose Rest changes while
+// pages are read may be missed or returned twice; reading again from the start finds it.
 type HostPage struct {
 	Hosts []HostWork
 	Next  HostCursor // empty after the last page
@@ -114,21 +110,21 @@ type PaceChange struct {
 	At    time.Time
 	From  time.Duration
 	To    time.Duration
-	Cause string // a word of politeness, such as incident or probe
+	Cause string // as package politeness names it, such as incident or probe
 }
 
-// MaxPaceChanges is how many changes of a host's pace are kept: the latest.
+// MaxPaceChanges is how many pace changes of a host are kept: the latest.
 const MaxPaceChanges = 1000
 
-// RobotsVersion is the text of a robots.txt, stored once for all hosts and
-// times at which it was seen.
+// RobotsVersion is the text of a robots.txt, stored once for all hosts and times at which
+// it was seen.
 type RobotsVersion struct {
 	Sum       [sha256.Size]byte
 	Body      []byte
 	FetchedAt time.Time // when it was first seen
 }
 
-// MaxRobots bounds the text of a robots.txt, as RFC 9309 lets a crawler do.
+// MaxRobots bounds the text of a robots.txt, as RFC 9309 allows.
 const MaxRobots = 512_000
 
 // Check reports a text that is too long or does not match its sum.
@@ -142,25 +138,25 @@ func (r *RobotsVersion) Check() error {
 	return nil
 }
 
-// ClaimAgain is how long a request for a domain stands. Whoever still waits asks
-// again before that, several times in HandOver to lose no time.
+// ClaimAgain is how long a claim for a domain is valid. A process that still waits renews
+// it before, several times within HandOver to lose no time.
 const ClaimAgain = 10 * time.Second
 
-// HandOver is how soon the owner of a domain yields it when asked.
+// HandOver is how soon the owner of a domain must yield it when another process claims it.
 const HandOver = 2 * time.Second
 
-// Claim is the answer to a claim of domains.
+// Claim is the result of a claim for domains.
 type Claim struct {
 	Granted []string
 	Hosts   []Host // of the granted domains
-	// Unclean are the granted domains whose owner before died or was stopped: their
+	// Unclean are the granted domains whose previous owner died or was stopped: their
 	// hosts wait their full pace from now.
 	Unclean []string
-	Held    []Possession // domains that were not granted because another process has them
-	Taken   []Possession // granted domains that were taken from a process that has stopped
+	Held    []Possession // domains not granted because another process holds them
+	Taken   []Possession // granted domains taken over from a process that has stopped
 }
 
-// Possession is a domain and who has it, or had it.
+// Possession is a domain and the process that holds or held it.
 type Possession struct {
 	Domain string
 	Holder

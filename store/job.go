@@ -13,35 +13,35 @@ import (
 	"headway/visit"
 )
 
-// SingleTokens is how many page tokens must be left for more than one to be
-// reserved at a time. Near the limit nobody sits on tokens another could use.
+// SingleTokens is how many page tokens must be left for more than one to be reserved at
+// a time. Near the limit no worker holds tokens that another could use.
 const SingleTokens = 1000
 
-// MaxSpec bounds the stored text of what was asked for.
+// MaxSpec bounds the stored specification of a job.
 const MaxSpec = 1 << 20
 
 // Job is a requested crawl as it is stored.
 type Job struct {
 	ID       job.ID
-	Tenant   string // who asked for it; empty on the command line
+	Tenant   string // its owner; empty on the command line
 	Name     string // for people
 	State    job.State
 	Reason   string // why it is in this state, for people
 	MaxPages int64  // 0: no limit
-	Spec     []byte // seeds, scope, limits as they were asked for; JSON, opaque to the store
-	// Layers are those of its limits: what was asked for and, where there is a
-	// [Queue], what the layers above allowed when it last got a place.
+	Spec     []byte // seeds, scope and limits as requested; JSON, opaque to the store
+	// Layers are the layers of its limits: what was requested and, with a [Queue], what
+	// the layers above allowed when the job was last admitted.
 	Layers []limit.Layer
-	// Pace is the least interval between two requests to a host, by an order that
-	// came later; see [Queue.SetPace]. 0: none.
+	// Pace is the minimum interval between requests to a host, by a later order; see
+	// [Queue.SetPace]. 0: none.
 	Pace time.Duration
 
 	CreatedAt time.Time
 	StartedAt time.Time // when it last began to run
-	EndedAt   time.Time // zero while it lives
+	EndedAt   time.Time // zero before it ended
 }
 
-// Check reports what makes a job impossible to create.
+// Check reports why a job cannot be created.
 func (j *Job) Check() error {
 	if j.State != job.Queued && j.State != job.Running {
 		return fmt.Errorf("create job %q: invalid initial state %q", j.Name, j.State)
@@ -55,7 +55,7 @@ func (j *Job) Check() error {
 	return nil
 }
 
-// asked is what the job is known to ask for, with a number of pages.
+// asked is the layer of the job's own limits, with a number of pages.
 func (j *Job) asked(pages int64) limit.Layer {
 	l := limit.Layer{Level: limit.Job}
 	for i := range j.Layers {
@@ -67,8 +67,8 @@ func (j *Job) asked(pages int64) limit.Layer {
 	return l
 }
 
-// AskedPages is the page limit that was asked for, at first or to extend the job;
-// 0: none.
+// AskedPages is the page limit that was requested, at first or by an extension; 0:
+// none.
 func (j *Job) AskedPages() int64 {
 	for i := range j.Layers {
 		if j.Layers[i].Level == limit.Job {
@@ -78,33 +78,31 @@ func (j *Job) AskedPages() int64 {
 	return j.MaxPages
 }
 
-// Limits are those in force: of the layers around the job, what it asks for, and
+// Limits are the limits in force: of the layers around the job, of the job itself, and of
 // more.
 func (j *Job) Limits(more ...limit.Layer) limit.Effective {
 	return limit.Resolve(slices.Concat(j.Layers, []limit.Layer{j.asked(j.AskedPages())}, more)...)
 }
 
-// Active tells whether a job in this state has a place among the running: it has
-// begun and not ended.
+// Active reports whether a job in this state counts as running: it has begun and not
+// ended.
 func Active(s job.State) bool { return s != job.Queued && !s.Ended() }
 
-// Ending is how a URL can stand: an outcome and, where the outcome has them, a
-// reason.
+// Ending is how a URL ended: an outcome and, where the outcome has them, a reason.
 type Ending struct {
 	Outcome visit.Outcome
 	Reason  visit.Reason
 }
 
-// Counts says how the URLs of a job stand.
+// Counts are the numbers of a job's URLs by state.
 type Counts struct {
-	// Ended counts those that ended, by ending. URLs out of scope are among
-	// them, once for each slot they were found in.
+	// Ended counts the URLs that ended, by ending. Out-of-scope URLs are included, once
+	// for each slot they were found in.
 	Ended   map[Ending]int64
 	Waiting int64
-	// Errands are those that wait. They are not URLs of the run.
+	// Errands are the waiting errands. They are not counted as URLs.
 	Errands int64
-	// Admitted counts how often a URL or an errand was put to waiting. It only
-	// grows.
+	// Admitted counts how often a URL or an errand was set to waiting. It only grows.
 	Admitted int64
 	// Tokens are page tokens that workers hold.
 	Tokens int64
@@ -119,7 +117,7 @@ func (c Counts) Finished() int64 {
 	return n
 }
 
-// Seen is the number of URLs of the run: those that wait and those that ended.
+// Seen is the number of URLs of the job: those that wait and those that ended.
 func (c Counts) Seen() int64 { return c.Waiting + c.Finished() }
 
 // Pages is the number of URLs that count against page limits.
@@ -133,8 +131,8 @@ func (c Counts) Pages() int64 {
 	return n
 }
 
-// Equal tells whether two counts say the same. Endings that nobody met and
-// endings that are not listed are the same.
+// Equal reports whether two counts are the same. An ending with count zero equals one
+// that is not listed.
 func (c Counts) Equal(d Counts) bool {
 	if c.Waiting != d.Waiting || c.Errands != d.Errands || c.Admitted != d.Admitted || c.Tokens != d.Tokens {
 		return false
@@ -148,22 +146,20 @@ func withoutZeros(m map[Ending]int64) map[Ending]int64 {
 	return m
 }
 
-// Idle is one reading of whether a job has work.
+// Idle is one observation of whether a job has work.
 type Idle struct {
 	None     bool  // neither a URL nor an errand of it waits
 	Admitted int64 // see [Counts.Admitted]
 }
 
-// Complete tells whether nothing of the job, URL or errand, waits in any of the
-// stores.
+// Complete reports whether nothing of the job, URL or errand, waits in any of the stores.
 //
-// A link may move from store to store while they are read one after the other, so
-// they are read twice: only when nothing waited in either reading and nothing
-// was put to waiting between them was there a moment, the one between the
-// readings, at which nothing waited anywhere. A URL in flight waits until its
-// commit, and links are stored before or with the page that carries them, entries
-// of a sitemap before or with the end of its errand, so after such a moment
-// nothing can come up any more.
+// A link may move from store to store while they are read in sequence, so they are read
+// twice. If nothing waited in either reading and nothing was set to waiting between them,
+// then nothing waited anywhere at the time between the readings. A URL in flight waits
+// until its commit; links are stored before or with the page that contains them, and
+// entries of a sitemap before or with the end of its errand. So after such a moment no
+// new work can appear.
 func Complete(ctx context.Context, id job.ID, stores ...Jobs) (bool, error) {
 	if len(stores) == 0 {
 		return false, errors.New("complete: no store to ask")
@@ -185,8 +181,7 @@ func Complete(ctx context.Context, id job.ID, stores ...Jobs) (bool, error) {
 	return true, nil
 }
 
-// Grant is how many tokens to give to someone who asks for n when left are
-// left: see SingleTokens.
+// Grant is how many of n requested tokens to give when left are left; see SingleTokens.
 func Grant(left int64, n int) int {
 	switch {
 	case left <= 0 || n <= 0:
@@ -198,9 +193,9 @@ func Grant(left int64, n int) int {
 	}
 }
 
-// CheckExtend reports an invalid new page limit: one below what
-// was used or is reserved, any limit for a job that had none, because
-// its tokens were not counted, and any for a cancelled job.
+// CheckExtend reports an invalid new page limit: one below what was used or is reserved,
+// any limit for a job that had none, because its tokens were not counted, and any for a
+// cancelled job.
 func CheckExtend(j Job, c Counts, maxPages int64) error {
 	switch {
 	case j.State == job.Cancelled:

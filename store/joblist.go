@@ -6,17 +6,17 @@ import (
 	"headway/job"
 )
 
-// JobLists is a further ability of stores behind a service: the jobs of one
-// tenant among those of many.
+// JobLists is an optional interface of stores behind a service: the jobs of one tenant
+// among those of many.
 type JobLists interface {
-	// FindJobs returns jobs, the newest first. It leaves their layers out.
+	// FindJobs returns jobs, the newest first, without their layers.
 	FindJobs(ctx context.Context, q JobQuery) ([]Job, error)
-	// CountJobs returns the counts of jobs, at most MaxPage, as of one moment; a
-	// job that is not there has none.
+	// CountJobs returns the counts of jobs, at most MaxPage, from one snapshot; missing
+	// jobs are left out.
 	CountJobs(ctx context.Context, ids []job.ID) (map[job.ID]Counts, error)
 }
 
-// JobQuery asks for the jobs of a tenant, or of all.
+// JobQuery selects the jobs of a tenant, or of all.
 type JobQuery struct {
 	Tenant string
 	All    bool      // those of all tenants

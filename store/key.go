@@ -9,23 +9,22 @@ import (
 	"time"
 )
 
-// Keys is a further ability of stores behind a service: who may use its API.
+// Keys is an optional interface of stores behind a service: who may use its API.
 type Keys interface {
 	// CreateKey stores a key. ErrConflict says that its tenant has MaxKeys in
 	// use.
 	CreateKey(ctx context.Context, now time.Time, k APIKey) error
 	// APIKey returns one key, in use or not, or ErrNotFound.
 	APIKey(ctx context.Context, id string) (APIKey, error)
-	// APIKeys returns the keys of a tenant, or of all, by tenant and then age,
-	// those that are no longer in use included.
+	// APIKeys returns the keys of a tenant, or of all, by tenant and then age, including
+	// those no longer in use.
 	APIKeys(ctx context.Context, q KeyQuery) ([]APIKey, error)
-	// RevokeKey ends a key for good. One that was revoked before stays as it is.
+	// RevokeKey revokes a key permanently. One that is revoked already stays as it is.
 	RevokeKey(ctx context.Context, now time.Time, id string) error
-	// RotateKey stores the successor of a key and lets the old one expire at
-	// ends, if it does not sooner. ErrConflict says that the old one is no
-	// longer in use.
+	// RotateKey stores the successor of a key and lets the old one expire at ends, if not
+	// sooner. ErrConflict says that the old one is no longer in use.
 	RotateKey(ctx context.Context, now time.Time, old string, ends time.Time, k APIKey) error
-	// UseKey notes that a key was used; see KeyUseStep.
+	// UseKey records that a key was used; see KeyUseStep.
 	UseKey(ctx context.Context, now time.Time, id string) error
 }
 
@@ -33,24 +32,24 @@ type Keys interface {
 const (
 	MaxKeys    = 1000                // of a tenant, in use
 	MaxKeyName = 200                 // bytes
-	KeyKeep    = 90 * 24 * time.Hour // how long a key is listed that is no longer in use
-	KeyUseStep = time.Hour           // how exactly the last use of a key is known
+	KeyKeep    = 90 * 24 * time.Hour // how long a key that is no longer in use is listed
+	KeyUseStep = time.Hour           // precision of the last use of a key
 )
 
-// Scope is what a key opens.
+// Scope is what a key allows.
 type Scope string
 
 // The scopes. Each includes those before it.
 const (
-	ScopeRead     Scope = "read"     // look at what is the tenant's
-	ScopeWrite    Scope = "write"    // ask for jobs and change them
+	ScopeRead     Scope = "read"     // read what belongs to the tenant
+	ScopeWrite    Scope = "write"    // create and change jobs
 	ScopeOperator Scope = "operator" // change what all tenants share
 )
 
-// Scopes lists the closed set, the weakest first.
+// Scopes lists all scopes, the weakest first.
 var Scopes = []Scope{ScopeRead, ScopeWrite, ScopeOperator}
 
-// APIKey is a key to the API as it is stored: the key itself is not.
+// APIKey is an API key as stored, without the key itself.
 type APIKey struct {
 	ID     string // its public part
 	Tenant string
@@ -61,21 +60,21 @@ type APIKey struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero for never
 	UsedAt    time.Time // last, to within KeyUseStep; zero for never
-	RevokedAt time.Time // zero while it is not
+	RevokedAt time.Time // zero if not revoked
 }
 
-// Valid tells whether the key opens anything.
+// Valid reports whether the key is in use at now.
 func (k *APIKey) Valid(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
-// Opens tells whether the key includes a scope.
+// Opens reports whether the key includes a scope.
 func (k *APIKey) Opens(s Scope) bool {
 	has, asked := slices.Index(Scopes, k.Scope), slices.Index(Scopes, s)
 	return asked >= 0 && has >= asked
 }
 
-// Check reports what makes a key impossible to store.
+// Check reports why a key is invalid.
 func (k *APIKey) Check() error {
 	switch {
 	case k.ID == "":
@@ -89,8 +88,8 @@ func (k *APIKey) Check() error {
 	}
 }
 
-// KeyQuery asks for keys.
+// KeyQuery selects keys.
 type KeyQuery struct {
 	All    bool   // of all tenants
-	Tenant string // else of this one
+	Tenant string // otherwise of this one
 }

@@ -8,17 +8,17 @@ import (
 	"headway/limit"
 )
 
-// Notices is what is told of the limits of jobs, once and for later readers.
+// Notices stores notices about the limits of jobs.
 type Notices interface {
-	// Note keeps a notice and tells whether it is new: of the same ceiling and
-	// mark only the first is kept. One that stopped the job counts each time, the
+	// Note stores a notice and reports whether it is new: for the same limit and mark
+	// only the first is kept. One that stopped the job always counts as new, and the
 	// latest is kept.
 	Note(ctx context.Context, n Notice) (first bool, err error)
 	// Notices returns those of a job, oldest first.
 	Notices(ctx context.Context, id job.ID) ([]Notice, error)
 }
 
-// Notice is a limit of a job that came near, or stopped it.
+// Notice says that a limit of a job was nearly reached, or stopped it.
 type Notice struct {
 	Job      job.ID
 	At       time.Time
@@ -26,14 +26,14 @@ type Notice struct {
 	Layer    limit.Level
 	Max      int64 // durations in nanoseconds
 	Observed int64
-	Percent  int    // the mark that was passed, or StoppedBy
+	Percent  int    // the mark that was reached, or StoppedBy
 	Text     string // for people
 }
 
 // StoppedBy is the mark of a limit that stopped a job.
 const StoppedBy = 100
 
-// NoticeOf is the notice of a limit that comes near.
+// NoticeOf is the notice of a limit that is nearly reached.
 func NoticeOf(id job.ID, now time.Time, w limit.Warning) Notice {
 	return Notice{id, now, w.Limit, w.Layer, w.Max, w.Observed, w.Percent, w.String()}
 }

@@ -10,36 +10,36 @@ import (
 	"headway/weburl"
 )
 
-// OptOuts is a further ability of stores that many processes share: who asked not
-// to be crawled. Workers hear of a change by [NewOptOuts].
+// OptOuts is an optional interface of stores that many processes share: the hosts and
+// domains that opted out. Workers are notified of a change by [NewOptOuts].
 type OptOuts interface {
-	// AddOptOut puts a name on the list, and returns its entry: one that is there
-	// already stays as it is. ErrConflict says that there are MaxOptOuts.
+	// AddOptOut adds a name to the list, and returns its entry; an existing one stays as it
+	// is. ErrConflict says that there are MaxOptOuts.
 	AddOptOut(ctx context.Context, o OptOut) (entry OptOut, added bool, err error)
-	// DropOptOut takes a name off the list, or says ErrNotFound.
+	// DropOptOut removes a name from the list; ErrNotFound if it is not there.
 	DropOptOut(ctx context.Context, name string) error
-	// OptOuts returns the list by name, from after a name on, not more than most.
+	// OptOuts returns the list sorted by name, starting after a name, up to most.
 	OptOuts(ctx context.Context, after string, most int) ([]OptOut, error)
-	// CoveringOptOut is the name on the list that speaks for a host, the host's own
-	// or the nearest above it; empty for none.
+	// CoveringOptOut is the name on the list that covers a host: the host itself or its
+	// nearest parent domain; empty for none.
 	CoveringOptOut(ctx context.Context, hostname string) (string, error)
-	// OptOutNames returns all names and a mark of the list as it is now. Whoever
-	// has read the list with that mark is told no names.
+	// OptOutNames returns all names and a mark of the current list. If mark is that of
+	// the current list, no names are returned.
 	OptOutNames(ctx context.Context, mark string) (names []string, now string, err error)
 }
 
 // MaxOptOuts is how many names the list holds: every worker has it in memory.
 const MaxOptOuts = 100_000
 
-// OptOut is a host or domain whose owner asked not to be crawled. It stands for
-// itself and all names below it.
+// OptOut is a host or domain whose owner asked not to be crawled. It covers all its
+// subdomains.
 type OptOut struct {
 	Name string // as [weburl.URL.Hostname] writes it
 	At   time.Time
-	By   string // who put it on the list
+	By   string // who added it
 }
 
-// Check reports what makes an entry impossible to store.
+// Check reports why an entry is invalid.
 func (o *OptOut) Check() error {
 	u, err := weburl.Parse("http://" + o.Name + "/")
 	if err != nil || u.Hostname() != o.Name {
@@ -60,8 +60,7 @@ func NewNames(list []string) Names {
 	return n
 }
 
-// Covering is the host, or the nearest name above it, that is in the set; empty for
-// none.
+// Covering is the host, or its nearest parent domain, that is in the set; empty for none.
 func (n Names) Covering(host string) string {
 	for name := range Above(host) {
 		if _, ok := n[name]; ok {
@@ -71,7 +70,7 @@ func (n Names) Covering(host string) string {
 	return ""
 }
 
-// Above are a host and the names above it, the nearest first.
+// Above iterates over a host and its parent domains, the nearest first.
 func Above(host string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for host != "" && yield(host) {

@@ -7,23 +7,21 @@ import (
 	"time"
 )
 
-// OwnedHosts is a further ability of stores that many processes share: which hosts
-// are a tenant's own. That a tenant says so is not enough: a host is owned once its
-// proof was noted. Several tenants may own one host.
+// OwnedHosts is an optional interface of stores that many processes share: which hosts
+// belong to a tenant. A claim alone is not enough: a host is owned once its proof is
+// recorded. Several tenants may own one host.
 type OwnedHosts interface {
-	// ClaimHost notes that a tenant says that a host is its own, and returns what
-	// is stored then: a claim that is there already stays as it is. ErrConflict
-	// says that the tenant has MaxOwnedHosts.
+	// ClaimHost records a tenant's claim to own a host, and returns what is stored: an
+	// existing claim stays as it is. ErrConflict says that the tenant has MaxOwnedHosts.
 	ClaimHost(ctx context.Context, h OwnedHost) (OwnedHost, error)
-	// ProveHost notes why a claim is true, or says ErrNotFound.
+	// ProveHost records the proof of a claim; ErrNotFound if there is no claim.
 	ProveHost(ctx context.Context, now time.Time, tenant, host string, p Proof, by string) error
 	// OwnedHosts returns the claims of a tenant, by host.
 	OwnedHosts(ctx context.Context, tenant string) ([]OwnedHost, error)
-	// DropHost forgets a claim, or says ErrNotFound.
+	// DropHost deletes a claim; ErrNotFound if there is none.
 	DropHost(ctx context.Context, tenant, host string) error
-	// BeginCheck notes that a host of a domain is about to be asked for a token.
-	// It may not be while less than CheckEvery has passed since one was, for
-	// whomever.
+	// BeginCheck records that a host of a domain is about to be checked for a token. It is
+	// not ok within CheckEvery of the last check of the domain by any tenant.
 	BeginCheck(ctx context.Context, now time.Time, domain string) (ok bool, err error)
 }
 
@@ -33,25 +31,25 @@ const (
 	CheckEvery    = 10 * time.Second
 )
 
-// Proof is why a host is known to be a tenant's.
+// Proof is how the ownership of a host was proved.
 type Proof string
 
 // The proofs.
 const (
-	NoProof    Proof = ""         // it is not
+	NoProof    Proof = ""         // not proved
 	ByFile     Proof = "file"     // the token was in a file of the host
 	ByDNS      Proof = "dns"      // the token was in a record of the name
 	ByOperator Proof = "operator" // an operator said so
 )
 
-// Proofs lists the closed set.
+// Proofs lists all proofs.
 var Proofs = []Proof{ByFile, ByDNS, ByOperator}
 
-// OwnedHost is a host that a tenant says is its own.
+// OwnedHost is a tenant's claim to own a host.
 type OwnedHost struct {
-	Tenant  string // empty for jobs that are nobody's
+	Tenant  string // empty for jobs without a tenant
 	Host    string // as [ParseHost] reads it
-	Token   string // what proves it, where it is found
+	Token   string // proves ownership when it is found on the host
 	AskedAt time.Time
 
 	OwnedAt time.Time // zero while it is not proven
@@ -59,10 +57,10 @@ type OwnedHost struct {
 	By      string // who proved it
 }
 
-// Owned tells whether the host is the tenant's.
+// Owned reports whether the ownership is proved.
 func (h *OwnedHost) Owned() bool { return h.Proof != NoProof }
 
-// Check reports what makes a claim impossible to store.
+// Check reports why a claim is invalid.
 func (h *OwnedHost) Check() error {
 	if _, err := ParseHost(h.Host); err != nil {
 		return err

@@ -9,54 +9,49 @@ import (
 	"headway/limit"
 )
 
-// Queue is a further ability of stores that many workers share: jobs that wait
-// for a place among the running, and the limits of the layers above them. A job
-// has a place from when it is set running until it has ended, while it is paused
-// or draining, too, and whatever becomes of the workers.
+// Queue is an optional interface of stores that many workers share: jobs that wait for
+// admission, and the limits of the layers above them. A job occupies a place from when it
+// is set running until it has ended, also while it is paused or draining, whatever
+// happens to the workers.
 type Queue interface {
 	Notices
 
-	// Admit sets queued jobs running, in order, while there are places, and
-	// returns them without their Spec and Layers. Safety is the operator's
-	// layer: its ConcurrentCrawls are the places of the fleet, those of the plan
-	// of a tenant the places of its jobs.
+	// Admit sets queued jobs running, in order, while there are places, and returns them
+	// without their Spec and Layers. safety is the operator's layer: its ConcurrentCrawls
+	// is the number of places of the fleet; that of a tenant's plan is the number of
+	// places for its jobs.
 	//
-	// Tenants take turns: next is the one whose first queued job has been first
-	// of its tenant for longest, so between that moment and its own turn no
-	// other tenant is served twice, however many come. A tenant that has all the
-	// places of its plan lets others pass and keeps its turn. So does one that has
-	// a place where no more are free than are [Kept]. Within a tenant jobs go in
-	// the order they were queued. All workers may call it at the same
-	// time; each job is returned to one of them.
+	// Tenants take turns: next is the tenant whose first queued job has been first of its
+	// tenant for longest, so until then no other tenant is served twice, however many
+	// arrive. A tenant that uses all the places of its plan is passed over and keeps its
+	// turn. So is one that already has a place if no more than [Kept] places are free.
+	// Within a tenant jobs are admitted in the order they were queued. All workers may
+	// call it concurrently; each job is returned to one of them.
 	//
-	// With its place a job gets the limits of the layers above it: see
-	// [Surroundings.Admit]. A job for which nothing is left in this month gets no
-	// place and ends as partial.
+	// On admission a job gets the limits of the layers above it: see [Surroundings.Admit].
+	// A job whose quota for this month is used up is not admitted and ends as partial.
 	Admit(ctx context.Context, now time.Time, safety limit.Limits) ([]Job, error)
-	// ActiveJobs returns the jobs that have a place, by number, without their
-	// Spec and Layers.
+	// ActiveJobs returns the admitted jobs, by number, without their Spec and Layers.
 	ActiveJobs(ctx context.Context) ([]Job, error)
-	// SetPace slows a job that has not ended: its hosts are asked at least so far
-	// apart from now on, or as it was asked for, whichever is slower. 0 takes it
-	// back.
+	// SetPace slows down a job that has not ended: requests to a host are at least pace
+	// apart from now on, or as the job requested if that is slower. 0 removes the order.
 	SetPace(ctx context.Context, now time.Time, id job.ID, pace time.Duration) error
-	// Quota returns what the plan of a tenant allows in the month of now and
-	// what was used of it; zero for a tenant without.
+	// Quota returns what the plan of a tenant allows in the month of now and what was
+	// used of it; zero for a tenant without a plan.
 	Quota(ctx context.Context, now time.Time, tenant string) (limit.Quota, error)
 }
 
-// keptPart is the part of the places that is kept.
+// keptPart: one in keptPart places is kept free.
 const keptPart = 10
 
-// Kept is how many of so many places are kept for tenants that have none, which need
-// not wait then until a job of somebody else ends.
+// Kept is how many of the places are kept free for tenants that have none, so that these
+// need not wait until another tenant's job ends.
 func Kept(places int64) int64 { return places / keptPart }
 
 // MaxPace bounds the pace that a job can be slowed to.
 const MaxPace = 7 * 24 * time.Hour
 
-// CheckPace reports a pace that a job cannot be slowed to: one out of bounds, and
-// any for one that has ended.
+// CheckPace reports an invalid pace: one out of bounds, or any for a job that has ended.
 func CheckPace(j *Job, pace time.Duration) error {
 	switch {
 	case pace < 0 || pace > MaxPace:
@@ -68,25 +63,24 @@ func CheckPace(j *Job, pace time.Duration) error {
 	}
 }
 
-// Surroundings are the layers above a job, as an engine finds them when the job
-// gets its place or is extended.
+// Surroundings are the layers above a job, as an engine finds them when the job is
+// admitted or extended.
 type Surroundings struct {
 	Safety limit.Limits
 	Plan   limit.Limits // of its tenant
 	Quota  limit.Quota  // likewise
 }
 
-// layers are the layers around a job that asks for so many pages.
+// layers are the layers around a job that requests a number of pages.
 func (s *Surroundings) layers(j *Job, pages int64) []limit.Layer {
 	return []limit.Layer{{Level: limit.Safety, Limits: s.Safety}, {Level: limit.Plan, Limits: s.Plan}, s.Quota.Layer(), j.asked(pages)}
 }
 
-// Admit writes down with a job that gets a place which layers it has around it,
-// and makes the strictest page limit its own. A limit of nothing at all keeps it
-// from its place, and is returned.
+// Admit records the layers around a job that is being admitted, and makes the strictest
+// page limit its own. If a limit is zero, it is returned and the job is not admitted.
 //
-// A job that has run without a page limit, of whose pages nobody has kept
-// account, gets none: it is held by those who work on it.
+// A job that has already run without a page limit gets none, because its pages were not
+// counted: the workers enforce its limits.
 func (s *Surroundings) Admit(j *Job) (over *limit.ExceededError) {
 	asked := j.AskedPages()
 	first := j.StartedAt.IsZero()
@@ -103,9 +97,9 @@ func (s *Surroundings) Admit(j *Job) (over *limit.ExceededError) {
 	return nil
 }
 
-// Extend gives a job a new page limit, as far as the layers around it allow: its
-// safety is what it got with its place. One that has never had a place gets what is
-// asked for, and the layers are asked when it gets one.
+// Extend gives a job a new page limit, as far as the layers around it allow; its safety
+// layer is the one of its admission. A job never admitted gets what is requested, and the
+// layers apply on admission.
 func (s *Surroundings) Extend(j *Job, c Counts, maxPages int64) error {
 	if err := CheckExtend(*j, c, maxPages); err != nil {
 		return err

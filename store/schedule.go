@@ -10,8 +10,7 @@ import (
 	"headway/limit"
 )
 
-// Schedules is a further ability of stores behind a service: crawls that are asked
-// for again and again.
+// Schedules is an optional interface of stores behind a service: recurring crawls.
 type Schedules interface {
 	// CreateSchedule stores a schedule. ErrConflict says that its tenant has
 	// MaxSchedules.
@@ -21,29 +20,28 @@ type Schedules interface {
 	// Schedules returns the schedules of a tenant, or of all, by tenant and then
 	// age.
 	Schedules(ctx context.Context, q ScheduleQuery) ([]Schedule, error)
-	// SetSchedule changes when a schedule makes jobs, which, and whether it is
-	// paused: its Name, what is between it and Spec, MaxPages, Layers, DueAt and
-	// PausedAt. The jobs it made go on. ErrConflict says that it has made another
-	// job since it was read as s.
+	// SetSchedule changes a schedule: its Name, the fields between it and Spec, MaxPages,
+	// Layers, DueAt and PausedAt. The jobs it created continue. ErrConflict says that it
+	// has created another job since it was read as s.
 	SetSchedule(ctx context.Context, s Schedule) error
-	// PauseSchedule keeps a schedule from making jobs.
+	// PauseSchedule stops a schedule from creating jobs.
 	PauseSchedule(ctx context.Context, now time.Time, id string) error
-	// DropSchedule forgets a schedule. The jobs it made stay.
+	// DropSchedule deletes a schedule. The jobs it created stay.
 	DropSchedule(ctx context.Context, id string) error
 
 	// DueSchedules returns schedules that are due and whose last job has ended,
 	// the longest overdue first.
 	DueSchedules(ctx context.Context, now time.Time, most int) ([]Schedule, error)
-	// RunSchedule creates the job of a schedule that was read as s, and sets when
-	// it is due again, in one change. If somebody else has done so since, or the
-	// schedule was changed, paused or dropped, nothing is created and the job is 0.
+	// RunSchedule creates the job of a schedule that was read as s, and sets when it is
+	// due again, in one transaction. If another process did so since, or the schedule was
+	// changed, paused or dropped, nothing is created and the job is 0.
 	RunSchedule(ctx context.Context, now time.Time, s Schedule, next time.Time) (job.ID, error)
-	// FreshSchedules returns schedules without a cron expression whose last job
-	// has ended and was not yet held against the one before.
+	// FreshSchedules returns schedules without a cron expression whose last job has ended
+	// and was not compared with the previous one yet.
 	FreshSchedules(ctx context.Context, most int) ([]Schedule, error)
-	// MeasureSchedule stores what share of pages changed in the last run of a
-	// schedule that was read as s, and the interval that follows from it. If it
-	// has made another job since, nothing is stored.
+	// MeasureSchedule stores the share of pages that changed in the last run of a
+	// schedule that was read as s, and the resulting interval. If it has created another
+	// job since, nothing is stored.
 	MeasureSchedule(ctx context.Context, s Schedule, share float64, every time.Duration) error
 }
 
@@ -56,39 +54,38 @@ const (
 	MaxEvery        = 366 * 24 * time.Hour
 )
 
-// Schedule is a crawl that is asked for again and again.
+// Schedule is a recurring crawl.
 type Schedule struct {
 	ID     string
 	Tenant string
 	Name   string // of its jobs, for people
 
 	// When: a cron expression or, without one, an interval between two bounds that
-	// follows what changes.
+	// adapts to how much changes.
 	Cron               string
 	Every, Least, Most time.Duration
 
-	// What its jobs ask for; see [Job].
+	// What its jobs request; see [Job].
 	Spec     []byte
 	MaxPages int64
 	Layers   []limit.Layer
 
 	CreatedAt time.Time
 	DueAt     time.Time
-	PausedAt  time.Time // zero while it is not
+	PausedAt  time.Time // zero if not paused
 
-	Turn         int64     // how many jobs it has made
+	Turn         int64     // how many jobs it has created
 	Last, Before job.ID    // the latest two, 0 for none
-	BegunAt      time.Time // when it made the last one
-	Share        float64   // of the pages of the last two runs that were compared, those that changed
+	BegunAt      time.Time // when it created the last one
+	Share        float64   // share of pages that changed, of those compared in the last two runs
 }
 
-// Job is the job that is created now.
+// Job returns the job to be created now.
 func (s *Schedule) Job(now time.Time) Job {
 	return Job{Tenant: s.Tenant, Name: s.Name, State: job.Queued, MaxPages: s.MaxPages, Spec: s.Spec, Layers: s.Layers, CreatedAt: now}
 }
 
-// Check reports what makes a schedule impossible to store. Whether its expression
-// can be read is the business of whoever runs it.
+// Check reports why a schedule is invalid. The caller checks its cron expression.
 func (s *Schedule) Check() error {
 	switch {
 	case s.ID == "" || s.Tenant == "":
@@ -108,8 +105,8 @@ func (s *Schedule) Check() error {
 	return j.Check()
 }
 
-// ScheduleQuery asks for schedules.
+// ScheduleQuery selects schedules.
 type ScheduleQuery struct {
 	All    bool   // of all tenants
-	Tenant string // else of this one
+	Tenant string // otherwise of this one
 }

@@ -9,14 +9,14 @@ import (
 	"headway/visit"
 )
 
-// MinSpan is the time one point of a series covers at first.
+// MinSpan is the initial span of one point of a series.
 const MinSpan = 10 * time.Second
 
 // MaxPoints is how many points a job keeps. When there are more, neighbours are
 // merged, old ones first; see [Thin].
 const MaxPoints = 10_000
 
-// Point is what happened in one span of time, and the state at its end.
+// Point is what happened in one span of time, and the levels at its end.
 type Point struct {
 	Job  job.ID        `json:"-"`
 	At   time.Time     `json:"-"` // the beginning: a multiple of Span since 1970
@@ -30,14 +30,14 @@ type Point struct {
 	Requests int64                        `json:"requests,omitempty"`
 	Bytes    int64                        `json:"bytes,omitempty"` // bytes received
 
-	// How things stood.
+	// Levels at the end.
 	Waiting  int64 `json:"waiting,omitempty"` // pending URLs
 	Hosts    int64 `json:"hosts,omitempty"`   // hosts in memory
 	InFlight int64 `json:"in_flight,omitempty"`
 	Memory   int64 `json:"memory,omitempty"` // memory of the process, in bytes
 }
 
-// Check reports what makes a point impossible to store.
+// Check reports why a point is invalid.
 func (p *Point) Check() error {
 	if p.Job <= 0 || p.Span != MinSpan || p.At.UnixMilli()%MinSpan.Milliseconds() != 0 {
 		return fmt.Errorf("point of job %d at %s over %s: not on a mark of %s", p.Job, p.At, p.Span, MinSpan)
@@ -45,8 +45,7 @@ func (p *Point) Check() error {
 	return nil
 }
 
-// Plus returns the sum of two points of the same span: the shares of two
-// workers.
+// Plus returns the sum of two points of the same span, from two workers.
 func (p Point) Plus(q Point) Point {
 	p = p.plusEvents(q)
 	p.Waiting += q.Waiting
@@ -56,8 +55,8 @@ func (p Point) Plus(q Point) Point {
 	return p
 }
 
-// Then returns one point for two spans in a row: events add up, levels are
-// those at the end, except memory, of which the highest is kept.
+// Then merges two consecutive points: events add up, levels are those of the second,
+// except memory, of which the maximum is kept.
 func (p Point) Then(q Point) Point {
 	high := max(p.Memory, q.Memory)
 	p = p.plusEvents(q)
@@ -65,7 +64,7 @@ func (p Point) Then(q Point) Point {
 	return p
 }
 
-// plusEvents adds what happened, leaving the maps of both alone.
+// plusEvents adds the events, without changing the maps of either.
 func (p Point) plusEvents(q Point) Point {
 	ended := make(map[visit.Outcome]int64, len(p.Ended))
 	for _, m := range []map[visit.Outcome]int64{p.Ended, q.Ended} {
@@ -87,7 +86,7 @@ func (p Point) plusEvents(q Point) Point {
 	return p
 }
 
-// SpanStart is where the span begins in which an instant lies.
+// SpanStart is the start of the span that contains a time.
 func SpanStart(at time.Time, span time.Duration) time.Time {
 	ms, s := at.UnixMilli(), span.Milliseconds()
 	return time.UnixMilli(ms - ((ms%s)+s)%s).UTC()
@@ -97,8 +96,8 @@ func SpanStart(at time.Time, span time.Duration) time.Time {
 const fineTail = 360
 
 // Thin merges points, which must be ordered by time, until there are fewer than
-// MaxPoints: neighbours of the shortest span first, but none of the last hour. A
-// series that is not too long is returned as it is.
+// MaxPoints: neighbours of the shortest span first, but none of the last hour. A shorter
+// series is returned as it is.
 func Thin(points []Point) []Point {
 	if len(points) <= MaxPoints {
 		return points
@@ -114,7 +113,7 @@ func Thin(points []Point) []Point {
 	return out
 }
 
-// coarser merges the points of the shortest span to twice that span.
+// coarser merges the points of the shortest span into points of twice that span.
 func coarser(points []Point) []Point {
 	shortest := points[0].Span
 	for _, p := range points {
@@ -131,8 +130,7 @@ func coarser(points []Point) []Point {
 	return out
 }
 
-// appendPoint appends a point, or merges it into the last one if it lies within
-// the span of that.
+// appendPoint appends a point, or merges it into the last one if it lies within its span.
 func appendPoint(points []Point, p Point) []Point {
 	if n := len(points); n > 0 && p.At.Before(points[n-1].At.Add(points[n-1].Span)) {
 		points[n-1] = points[n-1].Then(p)

@@ -9,16 +9,16 @@ import (
 	"headway/weburl"
 )
 
-// SlotCount is into how many slots the domains of the web are cut, for ever:
-// every stored URL and host carries its slot.
+// SlotCount is the number of slots. It never changes: every stored URL and host has its
+// slot.
 const SlotCount = 1024
 
 // Slot is one part of the domain space, 0 to SlotCount-1: the unit of
 // ownership and of placement.
 type Slot uint16
 
-// SlotOf returns the slot of a registrable domain: a keyed hash, so that nobody
-// outside can choose who shares a slot with whom.
+// SlotOf returns the slot of a registrable domain. The hash is keyed, so that outsiders
+// cannot choose which domains share a slot.
 func SlotOf(k weburl.Key, domain string) Slot {
 	b := make([]byte, 0, 128)
 	b = append(b, k[:]...)
@@ -27,8 +27,7 @@ func SlotOf(k weburl.Key, domain string) Slot {
 	return Slot(binary.BigEndian.Uint16(sum[:2]) % SlotCount)
 }
 
-// WorkerID is one start of one process that owns slots. A store never gives a
-// number twice.
+// WorkerID identifies one start of a process that owns slots. Numbers are never reused.
 type WorkerID int64
 
 // Worker is a process that owns slots.
@@ -36,25 +35,25 @@ type Worker struct {
 	ID        WorkerID
 	Name      string // host name and process, for people
 	JoinedAt  time.Time
-	Heartbeat int64 // moved by Renew; nothing else is read from it
+	Heartbeat int64 // changed by Renew; its value means nothing else
 	Slots     int   // leases held
 }
 
-// Lease is the right to a slot. The fence is larger with every change of
-// owner: whoever has an older one has been replaced.
+// Lease is the ownership of a slot. The fence grows with every change of owner: an owner
+// with an older one has been replaced.
 type Lease struct {
 	Slot  Slot
 	Fence int64
-	// Clean is true when the owner before gave the slot back, or there was
-	// none. After any other end it is not known what was sent last, and every
-	// host of the slot waits its full pace from load time.
+	// Clean is true if the previous owner released the slot, or there was none.
+	// Otherwise it is unknown what was sent last, and every host of the slot waits its
+	// full pace from load time.
 	Clean bool
 }
 
-// Terms are the times of a lease, seen from both sides. The owner counts from
-// before it sent the renewal, a candidate from when it first saw a heartbeat
-// that has not moved since; so the owner is silent before it can be replaced,
-// whatever their clocks say.
+// Terms are the timeouts of a lease, seen from both sides. The owner counts from before
+// it sent the renewal, a candidate from when it first saw a heartbeat that has not
+// changed since; so the owner stops sending before it can be replaced, whatever their
+// clocks say.
 type Terms struct {
 	Renew    time.Duration // how often the owner renews
 	Start    time.Duration // after this without a renewal the owner starts no request
@@ -81,46 +80,45 @@ func (t Terms) Check() error {
 	return errTerms
 }
 
-// Tenure is how long an owner may still act, by the time since it last sent a
-// renewal that succeeded. The zero Tenure may do nothing.
+// Tenure is how long an owner may still act, by the time since it sent its last
+// successful renewal. The zero Tenure allows nothing.
 type Tenure struct {
 	terms Terms
 	sent  time.Time
 }
 
-// NewTenure starts counting at sent: the moment before the renewal left, not
-// the one at which its answer came.
+// NewTenure starts counting at sent: the time just before the renewal was sent, not when
+// its response arrived.
 func NewTenure(t Terms, sent time.Time) Tenure { return Tenure{t.WithDefaults(), sent} }
 
-// MayStart reports whether a request may still be sent at now. Ask again right
-// before the first byte.
+// MayStart reports whether a request may still be sent at now. Check again right before
+// the first byte.
 func (t Tenure) MayStart(now time.Time) bool {
 	return !t.sent.IsZero() && t.elapsed(now) < t.terms.Start
 }
 
-// MustCancel reports whether requests in flight must be given up at now.
+// MustCancel reports whether requests in flight must be cancelled at now.
 func (t Tenure) MustCancel(now time.Time) bool {
 	return t.sent.IsZero() || t.elapsed(now) >= t.terms.Cancel
 }
 
-// CancelIn is how long it is until requests in flight must be given up, as long as
-// no clock is set.
+// CancelIn is the time until requests in flight must be cancelled, unless a clock is set
+// meanwhile.
 func (t Tenure) CancelIn(now time.Time) time.Duration { return t.terms.Cancel - t.elapsed(now) }
 
 // Age is how long ago the renewal was sent, for people.
 func (t Tenure) Age(now time.Time) time.Duration { return t.elapsed(now) }
 
-// elapsed is the time since the renewal, by the clock that says more. The
-// monotonic one stands still while a machine sleeps, the clock on the wall does
-// not; when that one is set forward, the owner pauses until its next renewal,
-// and when it is set back, the other one counts.
+// elapsed is the time since the renewal, by the monotonic or the wall clock, whichever
+// says more. The monotonic clock stops while a machine sleeps, the wall clock does not.
+// If the wall clock is set forward, the owner pauses until its next renewal; if it is set
+// back, the monotonic clock counts.
 func (t Tenure) elapsed(now time.Time) time.Duration {
 	return max(now.Sub(t.sent), now.Round(0).Sub(t.sent.Round(0)))
 }
 
-// Watch notices workers whose heartbeat stands still, by the watcher's own time
-// alone: clocks of other machines have no say. The zero Watch has seen nobody.
-// It is not safe for use by several goroutines.
+// Watch finds workers whose heartbeat does not change, by the watcher's own clock only.
+// The zero Watch has seen none. It is not safe for concurrent use.
 type Watch struct {
 	seen map[WorkerID]sighting
 }
@@ -131,9 +129,8 @@ type sighting struct {
 	since time.Time
 }
 
-// Observe takes all heartbeats as read at now and returns the workers that have
-// shown the same one for at least the time d. What is kept is bounded by the
-// workers there are.
+// Observe records all heartbeats as read at now and returns the workers whose heartbeat
+// has not changed for at least d. It keeps only the workers that exist.
 func (w *Watch) Observe(now time.Time, d time.Duration, workers []Worker) []WorkerID {
 	next := make(map[WorkerID]sighting, len(workers))
 	var still []WorkerID
@@ -151,5 +148,5 @@ func (w *Watch) Observe(now time.Time, d time.Duration, workers []Worker) []Work
 	return still
 }
 
-// Clone returns a Watch that has seen the same.
+// Clone returns a copy.
 func (w *Watch) Clone() Watch { return Watch{maps.Clone(w.seen)} }

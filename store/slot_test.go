@@ -9,7 +9,7 @@ import (
 )
 
 func TestSlotOf(t *testing.T) {
-	// A slot is stored with every URL for ever: the numbers must not change.
+	// A slot is stored permanently with every URL: the numbers must not change.
 	for domain, want := range map[string]Slot{"example.com": 840, "github.io": 846, "": 739} {
 		if got := SlotOf(weburl.Key{1, 2, 3}, domain); got != want {
 			t.Errorf("%q is in slot %d, want %d", domain, got, want)
@@ -103,10 +103,10 @@ func TestWatch(t *testing.T) {
 		{20 * time.Second, []int64{5, 8}, "[]"},
 		{29 * time.Second, []int64{5, 8, 1}, "[]"},
 		{30 * time.Second, []int64{5, 8, 1}, "[0]"},
-		{49 * time.Second, []int64{6, 8, 1}, "[]"}, // moved at last
+		{49 * time.Second, []int64{6, 8, 1}, "[]"}, // changed at last
 		{50 * time.Second, []int64{6, 8, 1}, "[1]"},
 		{55 * time.Second, []int64{6, -1, 1}, "[]"}, // gone
-		{90 * time.Second, []int64{6, 8, 2}, "[0]"}, // back: seen anew
+		{90 * time.Second, []int64{6, 8, 2}, "[0]"}, // back: counted as new
 	} {
 		if got := still(step.after, step.beats...); got != step.want {
 			t.Errorf("at %v: %s stand still, want %s", step.after, got, step.want)
@@ -115,7 +115,7 @@ func TestWatch(t *testing.T) {
 	if len(w.seen) != 3 {
 		t.Errorf("%d workers are remembered", len(w.seen))
 	}
-	// A copy goes its own way.
+	// A copy is independent.
 	c := w.Clone()
 	c.Observe(start.Add(100*time.Second), time.Second, nil)
 	if len(w.seen) != 3 {

@@ -111,7 +111,7 @@ func TestCommitNamesItsLeases(t *testing.T) {
 	}
 }
 
-// TestCommitParts gives each part of a commit a job and a host of its own.
+// TestCommitParts gives each part of a commit its own job and host.
 func TestCommitParts(t *testing.T) {
 	item := func(id job.ID, raw string) visit.Item { return visit.Item{Job: id, URL: mustURL(t, raw)} }
 	c := Commit{
@@ -181,7 +181,7 @@ func TestCommitCheck(t *testing.T) {
 	}
 }
 
-// scripted answers Idle from a script.
+// scripted returns Idle values from a script.
 type scripted struct {
 	Jobs
 	answers []Idle

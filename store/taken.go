@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Taken is which hosts a job with a limit of them has taken up.
+// Taken are the hosts that a host-limited job has reserved.
 type Taken struct {
-	N int64 // how many in all
-	// Hosts are those of them that were asked about; all of them where there is no
-	// room for more, so that nobody has to ask again. They are sorted.
+	N int64 // total
+	// Hosts are those of the given hosts that are reserved; all reserved hosts if the
+	// limit is reached, so that no further call is needed. They are sorted.
 	Hosts []string
 }
 
-// CheckTake reports hosts that cannot be taken up. An engine calls it first.
+// CheckTake reports an invalid reservation of hosts. An engine calls it first.
 func CheckTake(most int64, hosts []string) error {
 	if most <= 0 {
 		return fmt.Errorf("take hosts: a limit of %d", most)
@@ -29,7 +29,7 @@ func CheckTake(most int64, hosts []string) error {
 	return nil
 }
 
-// Has tells whether a host is among them.
+// Has reports whether a host is reserved.
 func (t *Taken) Has(host string) bool {
 	_, ok := slices.BinarySearch(t.Hosts, host)
 	return ok

@@ -9,37 +9,37 @@ import (
 	"headway/limit"
 )
 
-// Tenants is a further ability of stores that many workers share: who may ask for
-// how much. A job whose tenant is not among them has no plan and no usage.
+// Tenants is an optional interface of stores that many workers share: tenants, their
+// plans and usage. A job whose tenant is not stored has no plan and no usage.
 //
-// Pages and bytes are counted in the commits that bring them, so that what was
-// used is what was recorded, whatever becomes of workers: pages as page limits
-// count them, bytes of bodies as sent, of every attempt at a page.
+// Pages and bytes are counted in the commits that record them, so usage is what was
+// recorded, whatever happens to workers: pages as page limits count them, and body bytes
+// as transferred, of every attempt at a page.
 type Tenants interface {
-	// SetPlan stores a plan, in place of one of the same name. Jobs that have a
-	// place keep the limits they got with it.
+	// SetPlan stores a plan and replaces one of the same name. Admitted jobs keep the
+	// limits they were admitted with.
 	SetPlan(ctx context.Context, p Plan) error
 	// Plans returns the plans, by name.
 	Plans(ctx context.Context) ([]Plan, error)
-	// SetTenant stores a tenant, in place of one of the same name. ErrNotFound:
-	// there is no such plan.
+	// SetTenant stores a tenant and replaces one of the same name. ErrNotFound: there is
+	// no such plan.
 	SetTenant(ctx context.Context, t Tenant) error
 	// Tenants returns the tenants, by name.
 	Tenants(ctx context.Context) ([]Tenant, error)
-	// Usage returns what tenants used in a month, by name; those that used
-	// nothing are left out.
+	// Usage returns what tenants used in a month, by name, without those that used
+	// nothing.
 	Usage(ctx context.Context, m Month) ([]Usage, error)
 }
 
-// Plan is what tenants may ask for.
+// Plan is the limits of tenants.
 type Plan struct {
 	Name   string
-	Limits limit.Limits // of a crawl; ConcurrentCrawls are of the tenant
-	// In a month; 0 is no limit.
+	Limits limit.Limits // of a crawl; ConcurrentCrawls is for the whole tenant
+	// Per month; 0 means no limit.
 	MonthPages, MonthBytes int64
 }
 
-// Check reports what makes a plan impossible to store.
+// Check reports why a plan is invalid.
 func (p *Plan) Check() error {
 	if p.Name == "" {
 		return errors.New("plan without a name")
@@ -55,14 +55,14 @@ func (p *Plan) Check() error {
 	return nil
 }
 
-// Tenant is somebody who asks for jobs.
+// Tenant is a customer of the service, who owns jobs.
 type Tenant struct {
 	Name string
 	Plan string // empty for none
 }
 
-// Check reports what makes a tenant impossible to store. Jobs without a tenant are
-// nobody's.
+// Check reports why a tenant is invalid. The empty name is not a tenant: it means jobs
+// without one.
 func (t *Tenant) Check() error {
 	if t.Name == "" {
 		return errors.New("tenant without a name")
@@ -77,19 +77,19 @@ type Usage struct {
 	Pages, Bytes int64
 }
 
-// Month is a month of the calendar, in UTC: 202611 is November 2026.
+// Month is a calendar month in UTC: 202611 is November 2026.
 type Month int32
 
-// MonthOf returns the month of an instant.
+// MonthOf returns the month of a time.
 func MonthOf(t time.Time) Month {
 	t = t.UTC()
 	return Month(t.Year()*100 + int(t.Month()))
 }
 
-// String is the month as in 2026-11.
+// String formats the month as in 2026-11.
 func (m Month) String() string { return fmt.Sprintf("%04d-%02d", m/100, m%100) }
 
-// ParseMonth reads what [Month.String] writes.
+// ParseMonth parses what [Month.String] writes.
 func ParseMonth(s string) (Month, error) {
 	t, err := time.Parse("2006-01", s)
 	if err != nil {

@@ -8,28 +8,27 @@ import (
 	"time"
 )
 
-// Endpoints is a further ability of stores behind a service: where tenants want
-// their events sent.
+// Endpoints is an optional interface of stores behind a service: the webhooks of tenants.
 type Endpoints interface {
-	// CreateEndpoint stores an endpoint. It is sent what happens from now on.
-	// ErrConflict says that its tenant has MaxEndpoints.
+	// CreateEndpoint stores an endpoint. It gets events from now on. ErrConflict says that
+	// its tenant has MaxEndpoints.
 	CreateEndpoint(ctx context.Context, now time.Time, e Endpoint) error
 	// Endpoint returns one endpoint, or ErrNotFound.
 	Endpoint(ctx context.Context, id string) (Endpoint, error)
 	// Endpoints returns the endpoints of a tenant, or of all, by tenant and then
 	// age.
 	Endpoints(ctx context.Context, q EndpointQuery) ([]Endpoint, error)
-	// SetEndpoint changes the address and the kinds of an endpoint.
+	// SetEndpoint changes the URL and the kinds of an endpoint.
 	SetEndpoint(ctx context.Context, id, url string, kinds []EventKind) error
-	// EnableEndpoint turns an endpoint on, which is sent what happens from now
-	// on. One that is on stays as it is.
+	// EnableEndpoint enables an endpoint, which gets events from now on. One that is
+	// enabled already stays as it is.
 	EnableEndpoint(ctx context.Context, now time.Time, id string) error
-	// DisableEndpoint turns an endpoint off. One that is off keeps its reason.
+	// DisableEndpoint disables an endpoint. One that is disabled already keeps its reason.
 	DisableEndpoint(ctx context.Context, now time.Time, id, reason string) error
-	// RotateEndpoint gives an endpoint a new secret. What is sent until ends is
-	// signed with the old one, too, and no longer with the one before that.
+	// RotateEndpoint gives an endpoint a new secret. Until ends, events are also signed
+	// with the old one, but no longer with the one before that.
 	RotateEndpoint(ctx context.Context, id string, secret []byte, ends time.Time) error
-	// DropEndpoint forgets an endpoint and what was not sent to it.
+	// DropEndpoint deletes an endpoint and its unsent events.
 	DropEndpoint(ctx context.Context, id string) error
 }
 
@@ -37,7 +36,7 @@ type Endpoints interface {
 const (
 	MaxEndpoints   = 50   // of a tenant
 	MaxEndpointURL = 2048 // bytes
-	MinSecret      = 24   // bytes, by the standard
+	MinSecret      = 24   // bytes, by the Standard Webhooks specification
 	MaxSecret      = 64   // likewise
 	MaxDisabled    = 200  // bytes of a reason
 )
@@ -47,27 +46,27 @@ type Endpoint struct {
 	ID     string
 	Tenant string
 	URL    string
-	Kinds  []EventKind // none for all
-	After  EventNumber // it is sent what came after this
+	Kinds  []EventKind // empty for all
+	After  EventNumber // it gets events after this one
 
 	Secret    []byte
-	OldSecret []byte // before it was rotated
+	OldSecret []byte // before the last rotation
 	OldEnds   time.Time
 
 	CreatedAt  time.Time
-	DisabledAt time.Time // zero while it is on
-	Disabled   string    // why it is off
+	DisabledAt time.Time // zero while it is enabled
+	Disabled   string    // why it is disabled
 }
 
-// Enabled tells whether events are sent.
+// Enabled reports whether events are sent.
 func (e *Endpoint) Enabled() bool { return e.DisabledAt.IsZero() }
 
-// Wants tells whether an event is for this endpoint.
+// Wants reports whether an event is for this endpoint.
 func (e *Endpoint) Wants(v *Event) bool {
 	return e.Enabled() && v.Tenant == e.Tenant && v.Number > e.After && (len(e.Kinds) == 0 || slices.Contains(e.Kinds, v.Kind))
 }
 
-// Secrets are those that sign now, the newest first.
+// Secrets are the signing secrets valid now, the newest first.
 func (e *Endpoint) Secrets(now time.Time) [][]byte {
 	if len(e.OldSecret) > 0 && now.Before(e.OldEnds) {
 		return [][]byte{e.Secret, e.OldSecret}
@@ -75,8 +74,8 @@ func (e *Endpoint) Secrets(now time.Time) [][]byte {
 	return [][]byte{e.Secret}
 }
 
-// Check reports what makes an endpoint impossible to store. Whether its address
-// may be sent to is the business of whoever sends.
+// Check reports why an endpoint is invalid. The sender checks whether its address is
+// allowed.
 func (e *Endpoint) Check() error {
 	switch {
 	case e.ID == "":
@@ -90,7 +89,7 @@ func (e *Endpoint) Check() error {
 	return CheckEndpoint(e.URL, e.Kinds)
 }
 
-// CheckEndpoint reports an address or kinds that cannot be stored.
+// CheckEndpoint reports an invalid URL or kind.
 func CheckEndpoint(url string, kinds []EventKind) error {
 	if url == "" || len(url) > MaxEndpointURL {
 		return fmt.Errorf("webhook URL too long: %d bytes, the maximum is %d", len(url), MaxEndpointURL)
@@ -104,7 +103,7 @@ func CheckEndpoint(url string, kinds []EventKind) error {
 	return nil
 }
 
-// CheckSecret reports a secret that the standard does not allow.
+// CheckSecret reports a secret of invalid length.
 func CheckSecret(secret []byte) error {
 	if n := len(secret); n < MinSecret || n > MaxSecret {
 		return fmt.Errorf("invalid secret length: %d bytes, must be %d to %d", n, MinSecret, MaxSecret)
@@ -112,8 +111,8 @@ func CheckSecret(secret []byte) error {
 	return nil
 }
 
-// EndpointQuery asks for endpoints.
+// EndpointQuery selects endpoints.
 type EndpointQuery struct {
 	All    bool   // of all tenants
-	Tenant string // else of this one
+	Tenant string // otherwise of this one
 }

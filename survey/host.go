@@ -62,7 +62,7 @@ func (l *hostSurvey) begin(d *borrow.Domain) {
 // choosePolicy chooses the policy.
 func (l *hostSurvey) choosePolicy() {
 	l.Policy = l.cfg.Strangers
-	if p := l.cfg.Policy; p.ForStrangers() || l.Owned {
+	if p := l.cfg.Policy; p.ForPublicHosts() || l.Owned {
 		l.Policy = p
 	}
 }

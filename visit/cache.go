@@ -6,39 +6,38 @@ import (
 	"time"
 )
 
-// Cache is what the caches between us and the origin said about an answer.
+// Cache is what the caches between us and the origin said about a response.
 type Cache struct {
-	Verdict CacheVerdict  `json:"verdict,omitempty"` // empty where none spoke
+	Verdict CacheVerdict  `json:"verdict,omitempty"` // empty if none said anything
 	By      string        `json:"by,omitempty"`      // the header that says so
-	Age     time.Duration `json:"age,omitempty"`     // how long the copy had been kept
-	Barred  string        `json:"barred,omitempty"`  // the header that keeps shared caches from serving it again
+	Age     time.Duration `json:"age,omitempty"`     // age of the copy
+	Barred  string        `json:"barred,omitempty"`  // the header that prevents shared caches from reusing it
 }
 
-// CacheVerdict says what a cache did for a request. The set is closed, as that
-// of outcomes is.
+// CacheVerdict says what a cache did for a request. Like the outcomes, the set is closed.
 type CacheVerdict string
 
-// What caches do. The empty verdict means that none said anything.
+// Cache verdicts. The empty verdict means that no cache said anything.
 const (
 	CacheHit         CacheVerdict = "hit"         // served from a copy
-	CacheStale       CacheVerdict = "stale"       // served from a copy that was too old; a newer one may be on its way
-	CacheRevalidated CacheVerdict = "revalidated" // the origin said that the copy is still good
-	CacheExpired     CacheVerdict = "expired"     // the copy was too old: the origin made the page
-	CacheMiss        CacheVerdict = "miss"        // there was no copy: the origin made the page
-	CacheBypass      CacheVerdict = "bypass"      // passed on: this answer is not kept
-	CacheDynamic     CacheVerdict = "dynamic"     // passed on: answers of this kind are never kept
+	CacheStale       CacheVerdict = "stale"       // served from an expired copy; it may be being refreshed
+	CacheRevalidated CacheVerdict = "revalidated" // the origin confirmed the copy
+	CacheExpired     CacheVerdict = "expired"     // the copy had expired: served by the origin
+	CacheMiss        CacheVerdict = "miss"        // there was no copy: served by the origin
+	CacheBypass      CacheVerdict = "bypass"      // passed to the origin: this response is not cached
+	CacheDynamic     CacheVerdict = "dynamic"     // passed to the origin: such responses are never cached
 )
 
-// CacheVerdicts lists the closed set in the order of tables.
+// CacheVerdicts lists all verdicts in display order.
 var CacheVerdicts = []CacheVerdict{
 	CacheHit, CacheStale, CacheRevalidated, CacheExpired, CacheMiss, CacheBypass, CacheDynamic,
 }
 
-// Cold tells whether the origin had to make the page though a cache would keep
-// it: what asking once may change.
+// Cold reports whether the origin served a cacheable page: a request like this may have warmed the
+// cache.
 func (c CacheVerdict) Cold() bool { return c == CacheMiss || c == CacheExpired }
 
-// Check reports a verdict outside the closed set.
+// Check reports an unknown verdict.
 func (c Cache) Check() error {
 	if c.Verdict != "" && !slices.Contains(CacheVerdicts, c.Verdict) {
 		return fmt.Errorf("unknown cache verdict %q", c.Verdict)

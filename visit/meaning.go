@@ -1,25 +1,24 @@
 package visit
 
-// Meaning describes a word of a closed set. The
-// reference page is generated from it.
+// Meaning describes a value of a closed set. The reference page is generated from it.
 type Meaning struct {
 	Text string // one sentence, without its full stop
 	By   string // the package that decides it
 }
 
-// Meaning says what the outcome stands for.
+// Meaning describes the outcome.
 func (o Outcome) Meaning() Meaning { return outcomeMeanings[o] }
 
-// Meaning says why such a URL was skipped or failed.
+// Meaning describes why a URL was skipped or failed.
 func (r Reason) Meaning() Meaning { return reasonMeanings[r] }
 
-// Meaning says what is waited for.
+// Meaning describes what is waited for.
 func (w Wait) Meaning() Meaning { return waitMeanings[w] }
 
-// Meaning says what such evidence is about.
+// Meaning describes what the evidence is about.
 func (k EvidenceKind) Meaning() Meaning { return evidenceMeanings[k] }
 
-// Meaning says what the cache did.
+// Meaning describes what the cache did.
 func (c CacheVerdict) Meaning() Meaning { return cacheMeanings[c] }
 
 var outcomeMeanings = map[Outcome]Meaning{

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestMeanings wants a sentence for every word of every closed set, and no
-// sentence for a word that is in none.
+// TestMeanings expects a sentence for every value of every closed set, and none for other values.
 func TestMeanings(t *testing.T) {
 	texts := map[string]string{}
 	words := 0

@@ -5,32 +5,32 @@ import (
 	"slices"
 )
 
-// Outcome says how a URL ended, or that it has not ended yet. The set is
-// closed: adding one is a change of the API, the tables and every reader.
+// Outcome says how a URL ended, or that it has not ended yet. The set is closed: a new outcome changes the
+// API, the tables and every reader.
 type Outcome string
 
-// The outcomes. `seen` is the sum of URLs over all of them, always.
+// The outcomes. `seen` is always the sum of URLs over all of them.
 const (
-	Fetched     Outcome = "fetched"      // a final answer with a page
-	NotModified Outcome = "not_modified" // the copy we know is still good
-	Redirected  Outcome = "redirected"   // a 3xx; its target is a link of its own
+	Fetched     Outcome = "fetched"      // a final response with a page
+	NotModified Outcome = "not_modified" // 304: the known copy is still valid
+	Redirected  Outcome = "redirected"   // a 3xx; its target is a separate URL
 	Dead        Outcome = "dead"         // the server says there is no such page
-	ServerError Outcome = "server_error" // the server failed, also when asked again
-	Throttled   Outcome = "throttled"    // refused for now, also when asked again; never dead
+	ServerError Outcome = "server_error" // the server failed, also on retries
+	Throttled   Outcome = "throttled"    // refused for now, also on retries; never dead
 	Blocked     Outcome = "blocked"      // forbidden, or a challenge page instead of content
-	Skipped     Outcome = "skipped"      // not asked for; Reason says why
+	Skipped     Outcome = "skipped"      // not requested; Reason says why
 	Deferred    Outcome = "deferred"     // put off beyond this crawl
-	Failed      Outcome = "failed"       // no usable answer; Reason says why
-	Pending     Outcome = "pending"      // waits; Wait says what for
+	Failed      Outcome = "failed"       // no usable response; Reason says why
+	Pending     Outcome = "pending"      // waits; Wait says for what
 )
 
-// Outcomes lists the closed set in the order of the summary.
+// Outcomes lists all outcomes in the order of the summary.
 var Outcomes = []Outcome{
 	Fetched, NotModified, Redirected, Dead, ServerError, Throttled, Blocked, Skipped, Deferred, Failed, Pending,
 }
 
-// Page tells whether the outcome counts against page limits: a final answer
-// other than a refusal or a redirect.
+// Page reports whether the outcome counts against page limits: a final response other than a refusal or a
+// redirect.
 func (o Outcome) Page() bool {
 	switch o {
 	case Fetched, NotModified, Dead, ServerError, Blocked:
@@ -79,7 +79,7 @@ const (
 	Quarantined  Reason = "quarantined"
 )
 
-// Reasons lists the closed sets by the outcome they belong to.
+// Reasons lists all reasons by outcome.
 var Reasons = map[Outcome][]Reason{
 	Skipped: {
 		RobotsDisallow, RobotsUnreachable, CrawlDelayTooLong, OutOfScope, Excluded, DuplicateContent, Depth, TrapPath,
@@ -90,8 +90,8 @@ var Reasons = map[Outcome][]Reason{
 	},
 }
 
-// Provisional tells whether a later link may turn a skipped URL back to
-// waiting: it was skipped because of the link that led there, not for itself.
+// Provisional reports whether a later link may turn a skipped URL back to waiting: it was skipped because of
+// the link that led there, not because of the URL itself.
 func (r Reason) Provisional() bool { return r == Nofollow || r == Depth }
 
 // Wait says what a pending URL, or a host with work, waits for.
@@ -100,32 +100,31 @@ type Wait string
 // The wait reasons.
 const (
 	WaitPace            Wait = "pace"             // the host's interval
-	WaitCrawlDelay      Wait = "crawl_delay"      // the interval its robots.txt asks for
+	WaitCrawlDelay      Wait = "crawl_delay"      // the Crawl-delay of its robots.txt
 	WaitHold            Wait = "hold"             // Retry-After or backoff
-	WaitInFlight        Wait = "in_flight"        // its requests under way: as many as it may have
-	WaitDomainInterval  Wait = "domain_interval"  // another host of the domain was just asked
-	WaitAddressInterval Wait = "address_interval" // another host at the address was just asked
+	WaitInFlight        Wait = "in_flight"        // as many requests in flight as allowed
+	WaitDomainInterval  Wait = "domain_interval"  // another host of the domain just got a request
+	WaitAddressInterval Wait = "address_interval" // another host on the address just got a request
 	WaitRobots          Wait = "robots"           // robots.txt is not known yet
-	WaitDNS             Wait = "dns"              // the addresses of its name
-	WaitWorkers         Wait = "workers"          // a place among the fetches
-	WaitParse           Wait = "parse"            // a place among the parsers
+	WaitDNS             Wait = "dns"              // the DNS lookup of its name
+	WaitWorkers         Wait = "workers"          // a place in the worker pool
+	WaitParse           Wait = "parse"            // a free parser
 	WaitStorage         Wait = "storage"          // the store, or free disk
 	WaitBudget          Wait = "budget"           // a limit of the job
 	WaitNetwork         Wait = "network"          // our own network is down
 	WaitLease           Wait = "lease"            // another process owns the domain
-	WaitIdle            Wait = "idle"             // nothing in the way; not picked yet
+	WaitIdle            Wait = "idle"             // ready, but not picked yet
 )
 
-// Waits lists the closed set.
+// Waits lists all wait reasons.
 var Waits = []Wait{
 	WaitPace, WaitCrawlDelay, WaitHold, WaitInFlight, WaitDomainInterval, WaitAddressInterval, WaitRobots, WaitDNS,
 	WaitWorkers, WaitParse, WaitStorage, WaitBudget, WaitNetwork, WaitLease, WaitIdle,
 }
 
-// OfStatus reads the outcome of an HTTP status that is final: nothing asks
-// again. A 2xx is fetched until its body says otherwise. A 304 to a question
-// without validators, a 3xx that names no target and a status outside HTTP are
-// protocol errors, which the caller knows better; OfStatus answers by number.
+// OfStatus returns the outcome of a final HTTP status, without further retries. A 2xx is fetched until its
+// body says otherwise. A 304 to an unconditional request, a 3xx without a target and an invalid status are
+// protocol errors, which the caller must detect; OfStatus only looks at the number.
 func OfStatus(status int) (Outcome, Reason) {
 	switch {
 	case status >= 200 && status < 300:
@@ -137,11 +136,10 @@ func OfStatus(status int) (Outcome, Reason) {
 	case status == 429, status == 503:
 		return Throttled, ""
 	case status == 401, status == 402, status == 403, status == 407, status == 451:
-		// The page may well exist; we are not the one who may see it. Calling
-		// it dead would break a build over a login.
+		// The page may exist, but we may not see it. Calling it dead would break a build over a login page.
 		return Blocked, ""
 	case status == 408, status == 425:
-		return ServerError, "" // about the connection, not about the page
+		return ServerError, "" // says something about the connection, not the page
 	case status >= 400 && status < 500:
 		return Dead, ""
 	case status >= 500 && status < 600:
@@ -151,7 +149,7 @@ func OfStatus(status int) (Outcome, Reason) {
 	}
 }
 
-// Check tells whether an outcome, reason and wait belong together.
+// Check reports whether an outcome, reason and wait belong together.
 func Check(o Outcome, r Reason, w Wait) error {
 	if !slices.Contains(Outcomes, o) {
 		return fmt.Errorf("unknown outcome %q", o)

@@ -7,20 +7,18 @@ import (
 	"headway/weburl"
 )
 
-// secretKeys are words that, in the name of a query parameter, make its value a
-// secret. A name matches when one of its parts is such a word: access_token,
-// X-Amz-Signature and apiKey do, tokenizer does not.
+// secretKeys are words that, in the name of a query parameter, make its value a secret. A name matches if one
+// of its parts is such a word: access_token, X-Amz-Signature and apiKey do, tokenizer does not.
 var secretKeys = []string{
 	"token", "secret", "password", "passwd", "pwd", "auth", "authorization", "apikey", "signature", "sig",
 	"session", "sessionid", "sid", "jwt", "credential", "credentials", "otp", "code",
 }
 
-// redacted stands for a value that is not shown.
+// redacted replaces a value that is not shown.
 const redacted = "REDACTED"
 
-// Redact returns u as it may be shown in logs, evidence and receipts: values of
-// query parameters whose name speaks of a secret are replaced. Credentials
-// before the host never get this far: weburl drops them.
+// Redact returns u as it may be shown in logs, evidence and receipts: values of query parameters whose name
+// indicates a secret are replaced. Credentials before the host are dropped earlier, by weburl.
 func Redact(u weburl.URL) string {
 	query := u.Query()
 	if query == "" {
@@ -45,8 +43,8 @@ func Redact(u weburl.URL) string {
 	return b.String()
 }
 
-// secretName splits a parameter's name at punctuation and at changes to upper
-// case and looks for a secret word, also one written in two parts (api_key).
+// secretName splits a parameter's name at punctuation and at changes to upper case and looks for a secret word,
+// also one written in two parts (api_key).
 func secretName(name string) bool {
 	var parts []string
 	start := 0

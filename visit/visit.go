@@ -8,14 +8,13 @@ import (
 	"headway/weburl"
 )
 
-// Visit is one attempt at one URL and what came of it. A URL that was never
-// asked for (skipped, deferred) has a Visit too: its Timing and Answer are
-// empty.
+// Visit is one attempt at one URL and its result. A URL that was never requested (skipped, deferred) has a
+// Visit too: its Timing and Answer are empty.
 type Visit struct {
 	Item    Item    `json:"item"`
 	Outcome Outcome `json:"outcome"`
-	Reason  Reason  `json:"reason,omitempty"` // of skipped and failed
-	Wait    Wait    `json:"wait,omitempty"`   // of pending
+	Reason  Reason  `json:"reason,omitempty"` // for skipped and failed
+	Wait    Wait    `json:"wait,omitempty"`   // for pending
 	Detail  string  `json:"detail,omitempty"` // one sentence for people, such as the error
 
 	Answer   Answer     `json:"answer,omitzero"`
@@ -25,39 +24,39 @@ type Visit struct {
 	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
-// Answer is what the server said, apart from the body.
+// Answer is the response of the server, without the body.
 type Answer struct {
 	Status       int        `json:"status,omitempty"`
 	Protocol     string     `json:"protocol,omitempty"` // HTTP/1.1, HTTP/2.0
-	Remote       string     `json:"remote,omitempty"`   // address and port that answered
+	Remote       string     `json:"remote,omitempty"`   // address and port of the server
 	ContentType  string     `json:"content_type,omitempty"`
 	Location     weburl.URL `json:"location,omitzero"` // where a redirect leads
 	RetryAfter   string     `json:"retry_after,omitempty"`
 	Validators   Validators `json:"validators,omitzero"`
-	WireBytes    int64      `json:"wire_bytes,omitempty"`    // body as sent
-	DecodedBytes int64      `json:"decoded_bytes,omitempty"` // body as read
-	Cache        Cache      `json:"cache,omitzero"`          // what caches in between said
+	WireBytes    int64      `json:"wire_bytes,omitempty"`    // body as transferred
+	DecodedBytes int64      `json:"decoded_bytes,omitempty"` // body after decompression
+	Cache        Cache      `json:"cache,omitzero"`          // what caches reported
 }
 
 // Timing says when things happened. The interval of a host counts from Sent.
 type Timing struct {
-	Sent      time.Time     `json:"sent,omitzero"`        // the request left
-	DNS       time.Duration `json:"dns,omitempty"`        // looking up the name
+	Sent      time.Time     `json:"sent,omitzero"`        // when the request was sent
+	DNS       time.Duration `json:"dns,omitempty"`        // DNS lookup
 	Connect   time.Duration `json:"connect,omitempty"`    // dialling
 	TLS       time.Duration `json:"tls,omitempty"`        // handshake
-	Send      time.Duration `json:"send,omitempty"`       // how long before Sent its writing began
-	FirstByte time.Duration `json:"first_byte,omitempty"` // from the beginning of the writing to the first byte of the answer
-	Total     time.Duration `json:"total,omitempty"`      // from the beginning of the writing to the end of the body
+	Send      time.Duration `json:"send,omitempty"`       // time from the start of writing to Sent
+	FirstByte time.Duration `json:"first_byte,omitempty"` // from the start of writing to the first byte of the response
+	Total     time.Duration `json:"total,omitempty"`      // from the start of writing to the end of the body
 	Reused    bool          `json:"reused,omitempty"`     // the connection was open already
 }
 
-// Begun is when the writing of the request began.
+// Begun is when the writing of the request started.
 func (t Timing) Begun() time.Time { return t.Sent.Add(-t.Send) }
 
-// End is when the answer had ended.
+// End is when the response ended.
 func (t Timing) End() time.Time { return t.Begun().Add(t.Total) }
 
-// Page is what was read from the body.
+// Page is what was parsed from the body.
 type Page struct {
 	Title       string     `json:"title,omitempty"`
 	Description string     `json:"description,omitempty"`
@@ -66,26 +65,26 @@ type Page struct {
 	Charset     string     `json:"charset,omitempty"`
 	Robots      []string   `json:"robots,omitempty"`  // directives of the page and its headers that apply to us
 	Digest      string     `json:"digest,omitempty"`  // of the visible text
-	SimHash     uint64     `json:"simhash,omitempty"` // near duplicates have near values
+	SimHash     uint64     `json:"simhash,omitempty"` // near duplicates have similar values
 }
 
 // Link is a URL found on a page.
 type Link struct {
 	URL      weburl.URL `json:"url"`
-	Kind     string     `json:"kind"` // the element or header it stood in
+	Kind     string     `json:"kind"` // the element or header that contained it
 	Nofollow bool       `json:"nofollow,omitempty"`
 }
 
-// Evidence is one fact behind a decision. Large things are named by reference:
-// a robots.txt by the SHA-256 of its version.
+// Evidence is one fact behind a decision. Large things are referenced: a robots.txt by the SHA-256 of its
+// version.
 type Evidence struct {
 	Kind         EvidenceKind `json:"kind"`
 	At           time.Time    `json:"at"`
-	Rule         string       `json:"rule,omitempty"` // the words that decided
+	Rule         string       `json:"rule,omitempty"` // the text that decided
 	Line         int          `json:"line,omitempty"`
 	Group        string       `json:"group,omitempty"`          // the group of robots.txt
-	CrawlDelayMS int64        `json:"crawl_delay_ms,omitempty"` // that the group asks for, in milliseconds
-	Source       string       `json:"source,omitempty"`         // reference to the whole, such as a SHA-256
+	CrawlDelayMS int64        `json:"crawl_delay_ms,omitempty"` // of the group, in milliseconds
+	Source       string       `json:"source,omitempty"`         // reference to the complete source, such as a SHA-256
 	SourceAt     time.Time    `json:"source_at,omitzero"`
 	Confidence   Confidence   `json:"confidence,omitempty"`
 	Note         string       `json:"note,omitempty"`
@@ -100,14 +99,14 @@ const (
 	BlockedByRobots EvidenceKind = "blocked_by_robots"
 	ChallengePage   EvidenceKind = "challenge_page"
 	AddressRefused  EvidenceKind = "address_refused"
-	Override        EvidenceKind = "override" // a rule was set aside on an owner's word
+	Override        EvidenceKind = "override" // a rule was overridden by the owner
 )
 
-// EvidenceKinds lists the closed set.
+// EvidenceKinds lists all kinds.
 var EvidenceKinds = []EvidenceKind{RobotsAllowed, BlockedByRobots, ChallengePage, AddressRefused, Override}
 
-// Confidence says how sure a verdict is: high on what the host said lately, low
-// on an assumption.
+// Confidence says how certain a decision is: high if based on a recent response of the host, low if based on an
+// assumption.
 type Confidence string
 
 // The degrees of confidence.
@@ -117,7 +116,7 @@ const (
 	Low    Confidence = "low"
 )
 
-// Check reports what makes a visit impossible to record.
+// Check reports why a visit is invalid.
 func (v *Visit) Check() error {
 	var problems []error
 	if v.Item.URL.IsZero() {
@@ -133,7 +132,7 @@ func (v *Visit) Check() error {
 		problems = append(problems, err)
 	}
 	if v.Outcome == Redirected && v.Answer.Location.IsZero() {
-		problems = append(problems, errors.New("redirected to nowhere"))
+		problems = append(problems, errors.New("redirected without a target"))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return fmt.Errorf("visit %s: %w", v.Item.URL, err)

@@ -20,8 +20,7 @@ func mustURL(t testing.TB, raw string) weburl.URL {
 	return u
 }
 
-// whole is a visit with every field set, so that a field the encoding forgets
-// is missed by the round trip.
+// whole is a visit with every field set, so that the round trip fails if the encoding misses a field.
 func whole(t testing.TB) *Visit {
 	at := time.Date(2026, 11, 15, 10, 0, 0, 123456789, time.UTC)
 	return &Visit{
@@ -48,7 +47,7 @@ func whole(t testing.TB) *Visit {
 	}
 }
 
-// TestJSON writes and reads a visit as stores and programs do.
+// TestJSON encodes and decodes a visit as stores and programs do.
 func TestJSON(t *testing.T) {
 	in := whole(t)
 	data, err := json.Marshal(in)
@@ -106,7 +105,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestClosedSets pins the words: they are stored, shown and matched by others.
+// TestClosedSets pins the values: they are stored, shown and matched by others.
 func TestClosedSets(t *testing.T) {
 	join := func(n int, at func(int) string) string {
 		var words []string

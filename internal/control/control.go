@@ -132,7 +132,7 @@ func (c *Control) answerMail(ctx context.Context) (again bool) {
 			return false // the loop has ended and answers no more
 		}
 	}
-	again = len(messages) >= store.MaxMail
+	again = len(messages) >= store.MaxMessageBatch
 	for i, a := range list {
 		if a == nil {
 			again = true

@@ -243,7 +243,7 @@ func TestLargeAnswer(t *testing.T) {
 		d.mail.order(4, ask.Question{Kind: ask.KindHosts, Job: open})
 		d.run(poll + time.Second)
 		list := d.mail.replies["4"].Hosts
-		if n := len(list); n < hosts/4 || n > hosts/2+1 || d.mail.size > store.MaxLetter || d.mail.size < store.MaxLetter/3 {
+		if n := len(list); n < hosts/4 || n > hosts/2+1 || d.mail.size > store.MaxMessageBytes || d.mail.size < store.MaxMessageBytes/3 {
 			t.Fatalf("%d hosts in %d bytes", n, d.mail.size)
 		}
 		if h := list[0]; h.Host != shop || !h.Paused || h.Pace.Duration() != time.Minute {

@@ -246,7 +246,7 @@ func (d *harness) kept(name string) (s politeness.State) {
 type post struct {
 	harness *harness
 	waiting []ask.Message
-	bodies  []store.Letter // messages to workers of a fleet
+	bodies  []store.Message // messages to workers of a fleet
 	replies map[string]ask.Answer
 	size    int // of the last answer
 	reads   int
@@ -293,7 +293,7 @@ type inStore struct {
 func (p *post) send(id int, body string) {
 	p.harness.mu.Lock()
 	defer p.harness.mu.Unlock()
-	p.bodies = append(p.bodies, store.Letter{ID: store.LetterID(id), Body: []byte(body)})
+	p.bodies = append(p.bodies, store.Message{ID: store.MessageID(id), Body: []byte(body)})
 }
 
 // order sends a question to the worker.
@@ -305,7 +305,7 @@ func (p *post) order(id int, q ask.Question) {
 	p.send(id, string(body))
 }
 
-func (s inStore) Letters(_ context.Context, _ time.Time, w store.WorkerID) ([]store.Letter, error) {
+func (s inStore) Messages(_ context.Context, _ time.Time, w store.WorkerID) ([]store.Message, error) {
 	s.harness.mu.Lock()
 	defer s.harness.mu.Unlock()
 	if s.reads++; w != self {
@@ -314,12 +314,12 @@ func (s inStore) Letters(_ context.Context, _ time.Time, w store.WorkerID) ([]st
 	return slices.Clone(s.bodies), nil
 }
 
-func (s inStore) Reply(ctx context.Context, _ time.Time, w store.WorkerID, id store.LetterID, body []byte) error {
+func (s inStore) Reply(ctx context.Context, _ time.Time, w store.WorkerID, id store.MessageID, body []byte) error {
 	if w != self {
 		s.harness.Errorf("worker %d replies", w)
 	}
 	s.harness.mu.Lock()
-	s.bodies = slices.DeleteFunc(s.bodies, func(l store.Letter) bool { return l.ID == id })
+	s.bodies = slices.DeleteFunc(s.bodies, func(l store.Message) bool { return l.ID == id })
 	s.size = len(body)
 	s.harness.mu.Unlock()
 	var a ask.Answer

@@ -22,7 +22,7 @@ type messages struct {
 
 // Receive implements [ask.Mail]. A message that cannot be parsed is answered here.
 func (l *messages) Receive(ctx context.Context) ([]ask.Message, error) {
-	list, err := l.store.Letters(ctx, l.now(), l.worker)
+	list, err := l.store.Messages(ctx, l.now(), l.worker)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (l *messages) Reply(ctx context.Context, id string, a ask.Answer) error {
 	if err != nil {
 		return err
 	}
-	err = l.store.Reply(ctx, l.now(), l.worker, store.LetterID(n), body)
+	err = l.store.Reply(ctx, l.now(), l.worker, store.MessageID(n), body)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrFenced) {
 		return nil
 	}
@@ -72,7 +72,7 @@ func encode(a ask.Answer) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("write response: %w", err)
 		}
-		if len(body) <= store.MaxLetter || len(a.Hosts) == 0 {
+		if len(body) <= store.MaxMessageBytes || len(a.Hosts) == 0 {
 			return body, nil
 		}
 		a.Hosts = a.Hosts[:len(a.Hosts)/2]

@@ -69,8 +69,8 @@ func outcomesOf(counts store.Counts) (list []ask.Count) {
 func limitsOf(s *JobStatus) (list []ask.Limit) {
 	for _, c := range s.Ceilings {
 		l := ask.Limit{Name: string(c.Limit), Layer: string(c.Layer)}
-		l.Max, l.Unit = c.Limit.Told(c.Max)
-		l.Used, _ = c.Limit.Told(s.Spent.Of(c.Limit))
+		l.Max, l.Unit = c.Limit.InUnits(c.Max)
+		l.Used, _ = c.Limit.InUnits(s.Spent.Of(c.Limit))
 		list = append(list, l)
 	}
 	return list

@@ -221,7 +221,7 @@ func (c *crawler) newLease(sent time.Time) *ownership.Lease {
 // begin adds the only job of a crawl to the schedule.
 func (c *crawler) begin(ctx context.Context, now time.Time, r *run) error {
 	for _, s := range c.suspects {
-		if s.Job == r.ID && s.Guilty() {
+		if s.Job == r.ID && s.Quarantined() {
 			r.quarantined[s.URL] = true
 		}
 	}

@@ -68,7 +68,7 @@ func TestErrandsRunOnce(t *testing.T) {
 					r.hosts = jobrun.NewHosts(1)
 				}
 				policy, _ := politeness.Preset(politeness.DefaultPreset)
-				c.f.AddJob(frontier.Job{ID: 1, Patience: time.Hour, Choosy: r.hosts != nil, Policy: func(string) *politeness.Policy { return &policy }})
+				c.f.AddJob(frontier.Job{ID: 1, Patience: time.Hour, HostLimited: r.hosts != nil, Policy: func(string) *politeness.Policy { return &policy }})
 				deliver(c, r.hosts, now)
 				read := 0
 				for range 10 {

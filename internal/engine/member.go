@@ -211,7 +211,7 @@ func (m *member) onNotification(now time.Time, n store.News) {
 	if n&store.NewJobs != 0 {
 		m.follow.at = now
 	}
-	if n&store.NewLetters != 0 {
+	if n&store.NewMessages != 0 {
 		m.control.ReadNow(now)
 	}
 	if n&store.NewOptOuts != 0 {

@@ -18,11 +18,11 @@ func (qs *queues) reserveRate(ctx context.Context, now time.Time, wants []fronti
 		return
 	}
 	turns := slices.Clone(wants)
-	list := make([]store.Stretch, len(turns))
+	list := make([]store.RateWindow, len(turns))
 	for i, t := range turns {
-		list[i] = store.Stretch{Tenant: t.Tenant, Length: t.Length()}
+		list[i] = store.RateWindow{Tenant: t.Tenant, Length: t.Length()}
 	}
-	shared, ok := qs.st.(store.Stretches)
+	shared, ok := qs.st.(store.RateWindows)
 	if !ok || qs.solo {
 		for i, t := range turns {
 			qs.f.Given(t, now.Add(qs.rates.Take(now, list[i])))
@@ -34,7 +34,7 @@ func (qs *queues) reserveRate(ctx context.Context, now time.Time, wants []fronti
 		at    time.Time // start of the waits; a late start never exceeds the rate
 	}
 	loop.Ask(ctx, qs.loop, func(ctx context.Context) (s reserved, err error) {
-		s.waits, err = shared.Stretch(ctx, qs.loop.Now(), list)
+		s.waits, err = shared.ReserveRate(ctx, qs.loop.Now(), list)
 		s.at = qs.loop.Now()
 		return s, err
 	}, func(_ time.Time, s reserved, err error) {

@@ -96,7 +96,7 @@ func newRun(b *base, optedOut func(weburl.URL) bool, cfg Job) (*run, error) {
 // frontierJob returns the job as the schedule needs it.
 func (r *run) frontierJob() frontier.Job {
 	policy, strangers := r.cfg.Policy, r.cfg.Strangers
-	fit := policy.ForStrangers()
+	fit := policy.ForPublicHosts()
 	policy.Base, strangers.Base = max(policy.Base, r.pace), max(strangers.Base, r.pace)
 	patience := time.Duration(r.cfg.Limits.Max(limit.Patience))
 	if patience == 0 {
@@ -104,7 +104,7 @@ func (r *run) frontierJob() frontier.Job {
 	}
 	j := frontier.Job{
 		ID: r.ID, Tenant: r.Tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited() && !r.probing,
-		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)), Choosy: r.cfg.Limits.Of(limit.Hosts).Limited(),
+		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)), HostLimited: r.cfg.Limits.Of(limit.Hosts).Limited(),
 		Rate: r.cfg.Limits.Max(limit.RequestsPerSecond),
 		Policy: func(host string) *politeness.Policy {
 			if s := r.sites[host]; fit || s != nil && s.owned || r.owned[host] {
@@ -122,7 +122,7 @@ func (r *run) frontierJob() frontier.Job {
 // readOwned reads which hosts the tenant owns. The job itself has no say in that.
 func (r *run) readOwned(ctx context.Context) error {
 	st, ok := r.st.(store.OwnedHosts)
-	if !ok || r.cfg.Policy.ForStrangers() {
+	if !ok || r.cfg.Policy.ForPublicHosts() {
 		return nil
 	}
 	list, err := st.OwnedHosts(ctx, r.Tenant)

@@ -9,8 +9,7 @@ import (
 	"headway/weburl"
 )
 
-// A process dies with two requests under way; the next one treats them with
-// care.
+// A process dies with two requests in flight; the next one treats them as suspects.
 func Example() {
 	dir, err := os.MkdirTemp("", "journal")
 	if err != nil {
@@ -36,7 +35,7 @@ func Example() {
 			return
 		}
 	}
-	// No Done, no Close: the process is gone.
+	// No Done, no Close: the process died.
 
 	_, suspects, err := journal.Open(path)
 	if err != nil {
@@ -44,9 +43,9 @@ func Example() {
 		return
 	}
 	for _, s := range suspects {
-		fmt.Println(s.URL, "guilty:", s.Guilty())
+		fmt.Println(s.URL, "quarantined:", s.Quarantined())
 	}
 	// Output:
-	// https://example.com/a guilty: false
-	// https://example.com/b guilty: false
+	// https://example.com/a quarantined: false
+	// https://example.com/b quarantined: false
 }

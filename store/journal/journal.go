@@ -1,16 +1,15 @@
-// Package journal finds URLs that kill the crawler.
+// Package journal finds URLs that crash the crawler.
 //
-// A page can bring a process down: by a fault in a parser, by using all memory.
-// Fetched again after the restart it does so again, for ever. The journal is a
-// small file beside the store in which the owner notes what is in flight. It is
-// written without waiting for the disk, so it costs a microsecond a note and
-// still survives the end of the process, whatever ended it; a loss of power may
-// cost it, which costs nothing but the suspicion.
+// A page can crash a process: by a bug in a parser, or by using all memory. Fetched again
+// after the restart it would do so again, forever. The journal is a small file next to the
+// store in which the owner records what is in flight. It is written without fsync: a write
+// takes about a microsecond and survives any end of the process. A power loss may lose it,
+// which loses only the suspicion.
 //
-// After a crash [Open] returns the URLs that were in flight as suspects. The
-// owner fetches at most one suspect at a time. One that is the only suspect in
-// flight at two further crashes is guilty ([Suspect.Guilty]) and should end as
-// failed: quarantined. A suspect that comes back is cleared.
+// After a crash [Open] returns the URLs that were in flight as suspects. The owner fetches
+// at most one suspect at a time. If it is the only suspect in flight at two further
+// crashes, it is quarantined ([Suspect.Quarantined]) and should end as failed: quarantined.
+// A suspect that completes is cleared.
 package journal
 
 import (
@@ -30,13 +29,12 @@ import (
 )
 
 const (
-	// maxSize is how large the file grows before it is written anew with what
-	// still matters.
+	// maxSize is how large the file grows before it is rewritten with what still matters.
 	maxSize = 4 << 20
 	// maxSuspects is how many suspects are kept: the latest.
 	maxSuspects = 10_000
-	// guilty is at how many crashes a suspect may be the only one in flight.
-	guilty = 2
+	// quarantineAt is at how many further crashes a suspect may be the only one in flight.
+	quarantineAt = 2
 )
 
 // Suspect is a URL that was in flight at a crash.
@@ -46,24 +44,24 @@ type Suspect struct {
 	Alone int // further crashes at which it was the only suspect in flight
 }
 
-// Guilty tells whether the URL should not be fetched again.
-func (s Suspect) Guilty() bool { return s.Alone >= guilty }
+// Quarantined reports whether the URL should not be fetched again.
+func (s Suspect) Quarantined() bool { return s.Alone >= quarantineAt }
 
-// note is what the journal keeps of a URL.
+// note is what the journal keeps about a URL.
 type note struct {
 	suspect  bool
 	inFlight bool
 	alone    int
-	order    int // of becoming a suspect
+	order    int // sequence number of becoming a suspect
 }
 
-// id is one URL of one run.
+// id identifies one URL of one job.
 type id struct {
 	job job.ID
 	url weburl.URL
 }
 
-// Journal is an open journal. Its methods may be called from many goroutines.
+// Journal is an open journal. Its methods are safe for concurrent use.
 type Journal struct {
 	mu    sync.Mutex
 	path  string
@@ -73,10 +71,9 @@ type Journal struct {
 	next  int
 }
 
-// Open opens the journal at a path, and makes it if there is none. It returns
-// the suspects, oldest first: those of the crash before, if the journal was not
-// closed, and those that were not cleared since earlier ones. A journal that
-// cannot be read in parts is read in the others.
+// Open opens the journal at a path, and creates it if there is none. It returns the
+// suspects, oldest first: those of the last crash, if the journal was not closed, and
+// those of earlier ones that were not cleared. Damaged lines are ignored.
 func Open(path string) (*Journal, []Suspect, error) {
 	j := &Journal{path: path, notes: map[id]*note{}}
 	data, err := os.ReadFile(path)
@@ -84,7 +81,7 @@ func Open(path string) (*Journal, []Suspect, error) {
 		return nil, nil, fmt.Errorf("open journal: %w", err)
 	}
 	j.replay(data)
-	j.convict()
+	j.findSuspects()
 	if err := j.rewrite(); err != nil {
 		return nil, nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
@@ -98,7 +95,7 @@ const (
 	markDone    = "-"
 )
 
-// replay reads the file. A line that was cut off by the crash is no line.
+// replay reads the file. A line that was cut off by the crash is ignored.
 func (j *Journal) replay(data []byte) {
 	for line := range bytes.Lines(data) {
 		if !bytes.HasSuffix(line, []byte("\n")) {
@@ -136,9 +133,10 @@ func (j *Journal) note(k id) *note {
 	return n
 }
 
-// convict draws the conclusion of a crash: what was in flight is suspect, and
-// the only suspect among it more so. After a clean end nothing was in flight.
-func (j *Journal) convict() {
+// findSuspects evaluates a crash: URLs in flight become suspects, and if exactly one of
+// them was a suspect before, its count is increased. After a clean end nothing was in
+// flight.
+func (j *Journal) findSuspects() {
 	var known []*note
 	for _, n := range j.notes {
 		if n.inFlight && n.suspect {
@@ -188,8 +186,8 @@ func (j *Journal) suspects() []Suspect {
 	return list
 }
 
-// rewrite replaces the file by one with what still matters. Files are closed
-// before one takes the place of another: not every system allows it otherwise.
+// rewrite replaces the file by one with what still matters. Files are closed before one
+// replaces another, because some systems require it.
 func (j *Journal) rewrite() error {
 	var b strings.Builder
 	for _, k := range j.byAge() {
@@ -222,8 +220,8 @@ func line(mark string, k id, alone int) string {
 	return fmt.Sprintf("%s %d %d %s\n", mark, k.job, alone, k.url)
 }
 
-// Start notes that a URL is about to be asked for. The request must not leave
-// before it returns.
+// Start records that a URL is about to be requested. The request must not be sent before
+// Start returns.
 func (j *Journal) Start(run job.ID, u weburl.URL) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -232,8 +230,7 @@ func (j *Journal) Start(run job.ID, u weburl.URL) error {
 	return j.write(markStart, k)
 }
 
-// Done notes that a URL has come back and did no harm. If it was a suspect, it
-// is none any more.
+// Done records that a URL completed without a crash. If it was a suspect, it is cleared.
 func (j *Journal) Done(run job.ID, u weburl.URL) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -242,8 +239,8 @@ func (j *Journal) Done(run job.ID, u weburl.URL) error {
 	return j.write(markDone, k)
 }
 
-// write appends a line in one system call: what was written is the kernel's and
-// outlives the process.
+// write appends a line in one system call: it is then held by the kernel and survives the
+// process.
 func (j *Journal) write(mark string, k id) error {
 	if j.f == nil {
 		return fmt.Errorf("journal %s: %w", j.path, fs.ErrClosed)
@@ -258,8 +255,8 @@ func (j *Journal) write(mark string, k id) error {
 	return nil
 }
 
-// Close ends the journal cleanly: what is still in flight was given up and is
-// not suspect.
+// Close ends the journal cleanly: what is still in flight was cancelled and is not
+// suspect.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -19,7 +19,7 @@ func mustURL(t testing.TB, raw string) weburl.URL {
 	return u
 }
 
-// life is one life of a process: it opens the journal and does as told.
+// life is one run of a process: it opens the journal and follows the test's script.
 type life struct {
 	t *testing.T
 	j *Journal
@@ -35,7 +35,7 @@ func begin(t *testing.T, path, want string) life {
 	var list []string
 	for _, s := range suspects {
 		text := fmt.Sprintf("%s %d", s.URL.Path(), s.Alone)
-		if s.Guilty() {
+		if s.Quarantined() {
 			text += " guilty"
 		}
 		list = append(list, text)
@@ -66,13 +66,13 @@ func (l life) done(paths ...string) life {
 	return l
 }
 
-// crash ends the process without a word.
+// crash ends the process without closing the journal.
 func (l life) crash() { l.j.f.Close() }
 
 func TestQuarantine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	begin(t, path, "").start("/ok", "/bad", "/other").done("/ok").crash()
-	// Two suspects; taken one at a time, the harmless one is cleared.
+	// Two suspects, fetched one at a time: the harmless one is cleared.
 	begin(t, path, "/bad 0, /other 0").start("/other", "/new1").done("/other").start("/bad").crash()
 	// The first further crash; what else was in flight is now suspect, too.
 	begin(t, path, "/bad 1, /new1 0").start("/new1").done("/new1").start("/new2", "/bad").crash()

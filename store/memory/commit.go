@@ -10,8 +10,8 @@ import (
 	"headway/visit"
 )
 
-// Commit implements [store.URLs]. Everything that can refuse the commit is
-// looked at before anything is changed.
+// Commit implements [store.URLs]. Everything that can reject the commit is checked before
+// anything is changed.
 func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
 	if err := c.Check(); err != nil {
 		return store.Receipt{}, err
@@ -38,7 +38,7 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Receipt, erro
 	return s.apply(&c), nil
 }
 
-// mayCommit reports what refuses a commit of a worker that may make one.
+// mayCommit reports why a commit of a valid worker is rejected.
 func (s *Store) mayCommit(c *store.Commit) error {
 	for _, id := range c.RequiredJobs() {
 		if s.jobs[id] == nil {
@@ -65,7 +65,7 @@ func (s *Store) mayCommit(c *store.Commit) error {
 	return nil
 }
 
-// apply does what was found to be possible.
+// apply applies a checked commit.
 func (s *Store) apply(c *store.Commit) store.Receipt {
 	for i := range c.Visits {
 		v := withoutLinks(c.Visits[i])
@@ -97,7 +97,7 @@ func (s *Store) apply(c *store.Commit) store.Receipt {
 	return receipt
 }
 
-// keep adds an attempt to those that are kept.
+// keep adds an attempt to the row.
 func (x *row) keep(v visit.Visit) {
 	x.attempts = append(x.attempts, v)
 	x.attempts = x.attempts[max(0, len(x.attempts)-store.MaxAttempts):]
@@ -109,13 +109,13 @@ func (x *row) end(o visit.Outcome, r visit.Reason, at time.Time) {
 	x.item.NotBefore = time.Time{}
 }
 
-// withoutLinks is a visit as it is stored.
+// withoutLinks returns a visit as it is stored.
 func withoutLinks(v visit.Visit) visit.Visit {
 	v.Links = nil
 	return v
 }
 
-// learn stores what a commit says of hosts.
+// learn stores what a commit says about hosts.
 func (s *Store) learn(c *store.Commit) {
 	for _, h := range c.Hosts {
 		rest := store.Stored(h.Rest)

@@ -9,8 +9,8 @@ import (
 	"headway/weburl"
 )
 
-// errands adds the errands of a commit, then ends those that were run or parked.
-// It returns the places of those that were added.
+// errands adds the errands of a commit, then ends those that were run or parked. It
+// returns the indexes of those that were added.
 func (s *Store) errands(c *store.Commit) (fresh []int) {
 	for i, e := range c.Errands {
 		r, host := s.jobs[e.Job], e.URL.Host()
@@ -39,7 +39,7 @@ func (s *Store) errands(c *store.Commit) (fresh []int) {
 	return fresh
 }
 
-// errand finds an errand of a run, nil for none.
+// errand finds an errand of a run; nil for none.
 func (r *run) errand(u weburl.URL) *errand {
 	if at := slices.IndexFunc(r.errands, func(e *errand) bool { return e.URL == u }); at >= 0 {
 		return r.errands[at]

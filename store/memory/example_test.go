@@ -12,7 +12,7 @@ import (
 	"headway/weburl"
 )
 
-// A crawl of one page that links to another, as the owner of all slots does it.
+// A crawl of one page that links to another, by a worker that owns all slots.
 func Example() {
 	ctx, now := context.Background(), time.Now()
 	s := memory.Open(memory.Config{})
@@ -29,7 +29,7 @@ func Example() {
 		return
 	}
 
-	// Somebody asks for a crawl.
+	// A client creates a crawl.
 	id, err := s.CreateJob(ctx, store.Job{Name: "example", State: job.Running, CreatedAt: now})
 	if err != nil {
 		fmt.Println(err)
@@ -41,7 +41,7 @@ func Example() {
 		return
 	}
 
-	// A worker takes over and asks what waits.
+	// A worker joins and reads what waits.
 	w, err := s.Join(ctx, now, "example")
 	if err != nil {
 		fmt.Println(err)
@@ -59,7 +59,7 @@ func Example() {
 	}
 	fmt.Println("to fetch:", items[0].URL)
 
-	// What came of it goes in as one.
+	// The results are committed at once.
 	receipt, err := s.Commit(ctx, store.Commit{
 		Worker: w, Number: 1, Leases: leases, At: now,
 		Visits: []visit.Visit{{Item: items[0], Outcome: visit.Fetched, Answer: visit.Answer{Status: 200}}},

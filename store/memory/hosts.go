@@ -58,7 +58,7 @@ func (r *run) hostsWithWork() []string {
 	return slices.Collect(maps.Keys(hosts))
 }
 
-// work is a host without jobs.
+// work returns a host without jobs.
 func (s *Store) work(host string) *store.HostWork {
 	h, ok := s.hosts[host]
 	if !ok {
@@ -67,8 +67,8 @@ func (s *Store) work(host string) *store.HostWork {
 	return &store.HostWork{Host: h}
 }
 
-// pageOf cuts one page. The cursor is when the last host of the page before is
-// ready, and its name.
+// pageOf returns one page. The cursor is the ready time of the last host of the previous
+// page, and its name.
 func pageOf(list []store.HostWork, q store.HostQuery) store.HostPage {
 	from := 0
 	if q.After != "" {
@@ -85,7 +85,7 @@ func pageOf(list []store.HostWork, q store.HostQuery) store.HostPage {
 	return page
 }
 
-// cursorOf orders hosts as the list does.
+// cursorOf is the position of a host in the list.
 func cursorOf(w store.HostWork) store.HostCursor {
 	ms := int64(0)
 	if !w.Host.Rest.IsZero() {

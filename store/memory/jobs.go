@@ -36,7 +36,7 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	return j.ID, nil
 }
 
-// run finds a job; the store is locked.
+// run finds a job. The store must be locked.
 func (s *Store) run(id job.ID) (*run, error) {
 	r := s.jobs[id]
 	if r == nil {
@@ -167,8 +167,8 @@ func (s *Store) Reopen(ctx context.Context, _ time.Time, id job.ID, urls []webur
 	return n, nil
 }
 
-// arrive notes something that the owner's receipt does not tell of. Of a job that was
-// cancelled nobody has to hear.
+// arrive records an arrival that is not in the owner's receipt, unless the job was
+// cancelled.
 func (s *Store) arrive(id job.ID, host string) {
 	if s.ledger.Slots[s.slotOf(host)].Owner != 0 && s.jobs[id].State != job.Cancelled {
 		s.arrivals[store.Arrival{Host: host, Job: id}] = true
@@ -178,7 +178,7 @@ func (s *Store) arrive(id job.ID, host string) {
 // count counts the rows of a run.
 func (s *Store) count(r *run) store.Counts {
 	c := store.Counts{Ended: map[store.Ending]int64{}, Admitted: r.admitted}
-	var ending store.Ending // of the last so many: most are like the one before
+	var ending store.Ending // of the current run of equal endings: most equal the one before
 	var alike int64
 	for _, x := range r.order {
 		if x.outcome == visit.Pending {
@@ -221,7 +221,7 @@ func (s *Store) Counts(ctx context.Context, id job.ID) (store.Counts, error) {
 	return s.count(r), nil
 }
 
-// Audit implements [store.Jobs]. In memory nothing but the rows is counted.
+// Audit implements [store.Jobs]. In memory only the rows are counted anyway.
 func (s *Store) Audit(ctx context.Context, id job.ID) (store.Counts, error) { return s.Counts(ctx, id) }
 
 // Idle implements [store.Jobs].

@@ -10,14 +10,14 @@ import (
 
 var _ store.Mail = (*Store)(nil)
 
-// letter is a letter and its answers.
-type letter struct {
-	store.Letter
+// message is a message and its replies.
+type message struct {
+	store.Message
 	replies []store.Reply
 }
 
 // Post implements [store.Mail].
-func (s *Store) Post(ctx context.Context, now time.Time, l store.Letter) (store.LetterID, error) {
+func (s *Store) Post(ctx context.Context, now time.Time, l store.Message) (store.MessageID, error) {
 	if err := l.Check(); err != nil {
 		return 0, err
 	}
@@ -25,35 +25,35 @@ func (s *Store) Post(ctx context.Context, now time.Time, l store.Letter) (store.
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	s.letters = slices.DeleteFunc(s.letters, func(old *letter) bool { return old.At.Before(now.Add(-store.LetterLife)) })
-	if n := len(s.letters) - store.MaxLetters + 1; n > 0 {
-		s.letters = slices.Delete(s.letters, 0, n)
+	s.messages = slices.DeleteFunc(s.messages, func(old *message) bool { return old.At.Before(now.Add(-store.MessageTTL)) })
+	if n := len(s.messages) - store.MaxMessages + 1; n > 0 {
+		s.messages = slices.Delete(s.messages, 0, n)
 	}
-	s.lastLetter++
-	l.ID, l.At, l.Body = s.lastLetter, store.Stored(now), slices.Clone(l.Body)
-	s.letters = append(s.letters, &letter{Letter: l})
+	s.lastMessage++
+	l.ID, l.At, l.Body = s.lastMessage, store.Stored(now), slices.Clone(l.Body)
+	s.messages = append(s.messages, &message{Message: l})
 	return l.ID, nil
 }
 
-// Letters implements [store.Mail].
-func (s *Store) Letters(ctx context.Context, now time.Time, w store.WorkerID) ([]store.Letter, error) {
-	if err := s.begin(ctx, "letters"); err != nil {
+// Messages implements [store.Mail].
+func (s *Store) Messages(ctx context.Context, now time.Time, w store.WorkerID) ([]store.Message, error) {
+	if err := s.begin(ctx, "messages"); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	var list []store.Letter
-	for _, l := range s.letters {
+	var list []store.Message
+	for _, l := range s.messages {
 		answered := slices.ContainsFunc(l.replies, func(r store.Reply) bool { return !l.All || r.Worker == w })
-		if len(list) < store.MaxMail && !answered && !l.At.Before(now.Add(-store.LetterLife)) && (l.All || s.ledger.Slots[l.Slot].Owner == w) {
-			list = append(list, l.Letter)
+		if len(list) < store.MaxMessageBatch && !answered && !l.At.Before(now.Add(-store.MessageTTL)) && (l.All || s.ledger.Slots[l.Slot].Owner == w) {
+			list = append(list, l.Message)
 		}
 	}
 	return list, nil
 }
 
-// find returns a letter, nil if it is gone.
-func (s *Store) find(id store.LetterID) *letter {
-	for _, l := range s.letters {
+// find returns a message; nil if it does not exist.
+func (s *Store) find(id store.MessageID) *message {
+	for _, l := range s.messages {
 		if l.ID == id {
 			return l
 		}
@@ -62,7 +62,7 @@ func (s *Store) find(id store.LetterID) *letter {
 }
 
 // Reply implements [store.Mail].
-func (s *Store) Reply(ctx context.Context, now time.Time, w store.WorkerID, id store.LetterID, body []byte) error {
+func (s *Store) Reply(ctx context.Context, now time.Time, w store.WorkerID, id store.MessageID, body []byte) error {
 	if err := store.CheckBody(body); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (s *Store) Reply(ctx context.Context, now time.Time, w store.WorkerID, id s
 }
 
 // Replies implements [store.Mail].
-func (s *Store) Replies(ctx context.Context, id store.LetterID) ([]store.Reply, error) {
+func (s *Store) Replies(ctx context.Context, id store.MessageID) ([]store.Reply, error) {
 	if err := s.begin(ctx, "replies"); err != nil {
 		return nil, err
 	}
@@ -98,11 +98,11 @@ func (s *Store) Replies(ctx context.Context, id store.LetterID) ([]store.Reply, 
 }
 
 // Withdraw implements [store.Mail].
-func (s *Store) Withdraw(ctx context.Context, id store.LetterID) error {
+func (s *Store) Withdraw(ctx context.Context, id store.MessageID) error {
 	if err := s.begin(ctx, "withdraw"); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
-	s.letters = slices.DeleteFunc(s.letters, func(l *letter) bool { return l.ID == id })
+	s.messages = slices.DeleteFunc(s.messages, func(l *message) bool { return l.ID == id })
 	return nil
 }

@@ -1,10 +1,9 @@
-// Package memory keeps a crawl's state in memory: for tests, for examples, and
-// as the model the engines that keep files are compared with.
+// Package memory keeps a crawl's state in memory: for tests, for examples, and as the
+// model with which the durable engines are compared.
 //
-// It fulfils the whole contract of package store except that nothing survives
-// the process and that memory grows with what is stored. Every method takes one
-// lock for its whole length, so all of them are atomic and none blocks on
-// anything else.
+// It implements the whole contract of package store except that nothing survives the
+// process and that memory grows with what is stored. Every method holds one lock, so all
+// of them are atomic and none blocks on anything else.
 package memory
 
 import (
@@ -27,23 +26,23 @@ type Store struct {
 	key   weburl.Key
 	fault store.Fault
 
-	mu       sync.Mutex
-	ledger   *ledger.Ledger
-	jobs     map[job.ID]*run
-	lastJob  job.ID
-	hosts    map[string]store.Host
-	paces    map[string][]store.PaceChange
-	robots   map[[32]byte]store.RobotsVersion
-	arrivals map[store.Arrival]bool
-	crowds   map[store.WorkerID][]store.Crowd
-	rates    store.Timeline
-	queue    queue
-	tenants  tenants
-	optOuts  optOuts
-	owned    owned
+	mu           sync.Mutex
+	ledger       *ledger.Ledger
+	jobs         map[job.ID]*run
+	lastJob      job.ID
+	hosts        map[string]store.Host
+	paces        map[string][]store.PaceChange
+	robots       map[[32]byte]store.RobotsVersion
+	arrivals     map[store.Arrival]bool
+	addressLoads map[store.WorkerID][]store.AddressLoad
+	rates        store.Timeline
+	queue        queue
+	tenants      tenants
+	optOuts      optOuts
+	owned        owned
 
-	letters    []*letter // by age
-	lastLetter store.LetterID
+	messages    []*message // by age
+	lastMessage store.MessageID
 }
 
 // run is a job and all its URLs.
@@ -66,7 +65,7 @@ type errand struct {
 	ended bool
 }
 
-// row is one URL of one run.
+// row is one URL of a run.
 type row struct {
 	seq      int
 	item     visit.Item
@@ -78,7 +77,7 @@ type row struct {
 	attempts []visit.Visit
 }
 
-// aside is a URL out of scope: unique by the slot it was found in.
+// aside is an out-of-scope URL: unique per slot in which it was found.
 type aside struct {
 	slot store.Slot
 	url  weburl.URL
@@ -89,7 +88,7 @@ var (
 	_ store.Queue = (*Store)(nil)
 )
 
-// Config is how a Store is opened. The zero Config is useful.
+// Config configures a Store. The zero Config is valid.
 type Config struct {
 	Terms store.Terms // of leases; zero means store.DefaultTerms
 	Key   weburl.Key  // the secret of the store; zero means a random one
@@ -105,16 +104,16 @@ func Open(c Config) *Store {
 		rates: store.Timeline{}, optOuts: optOuts{names: map[string]store.OptOut{}}, owned: owned{map[string]map[string]store.OwnedHost{}, map[string]time.Time{}},
 	}
 	if s.key = c.Key; s.key == (weburl.Key{}) {
-		// crypto/rand does not fail: it ends the process where it would have to.
+		// crypto/rand never returns an error: it crashes the process instead.
 		_, _ = rand.Read(s.key[:])
 	}
 	return s
 }
 
-// Key returns the secret of the store.
+// Key returns the secret key of the store.
 func (s *Store) Key() weburl.Key { return s.key }
 
-// Close ends all leases uncleanly and keeps the rest, as a file would.
+// Close ends all leases uncleanly and keeps the data, as a file would.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +135,7 @@ func (s *Store) begin(ctx context.Context, statement string) error {
 	return nil
 }
 
-// slotOf is the slot of a host that was checked before.
+// slotOf is the slot of a valid host.
 func (s *Store) slotOf(host string) store.Slot {
 	u, err := store.ParseHost(host)
 	if err != nil {
@@ -145,13 +144,13 @@ func (s *Store) slotOf(host string) store.Slot {
 	return store.SlotOf(s.key, u.Domain())
 }
 
-// byQueue orders waiting rows of one queue.
+// byQueue is the order of waiting rows in a queue.
 func byQueue(a, b *row) int {
 	return cmp.Or(cmp.Compare(store.Rank(&a.item), store.Rank(&b.item)), cmp.Compare(a.seq, b.seq))
 }
 
-// waiting returns the waiting rows of a run on a host, in order; an empty host
-// means all.
+// waiting returns the waiting rows of a run on a host, in order; an empty host means all
+// hosts.
 func (r *run) waiting(host string) []*row {
 	var rows []*row
 	for _, x := range r.order {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	places := map[string]*memory.Store{} // what a disk is to the others
+	places := map[string]*memory.Store{} // stands for the disk of other engines
 	storetest.Run(t, func(_ testing.TB, place string, fault store.Fault) store.Store {
 		if places[place] == nil {
 			places[place] = memory.Open(memory.Config{Fault: fault})

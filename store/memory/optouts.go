@@ -9,10 +9,10 @@ import (
 	"headway/store"
 )
 
-// optOuts is who asked not to be crawled.
+// optOuts is the list of opt-outs.
 type optOuts struct {
 	names  map[string]store.OptOut
-	number int64 // of changes
+	number int64 // number of changes
 }
 
 var _ store.OptOuts = (*Store)(nil)

@@ -9,7 +9,7 @@ import (
 	"headway/store"
 )
 
-// owned is which hosts are whose.
+// owned are the claimed hosts of tenants.
 type owned struct {
 	tenants map[string]map[string]store.OwnedHost // by tenant and host
 	checks  map[string]time.Time                  // by domain

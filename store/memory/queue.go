@@ -12,14 +12,13 @@ import (
 	"headway/store"
 )
 
-// queue is whose turn it is among the queued jobs. One counter numbers both the
-// arrivals and the turns.
+// queue decides which queued job is next. One counter numbers both arrivals and turns.
 type queue struct {
 	last   int64
 	served map[string]int64 // the last turn of tenants that have queued jobs
 }
 
-// next counts on.
+// next increments the counter.
 func (q *queue) next() int64 {
 	q.last++
 	return q.last
@@ -54,7 +53,7 @@ func (s *Store) Admit(ctx context.Context, now time.Time, safety limit.Limits) (
 	return list, nil
 }
 
-// firstQueued returns the job each tenant queued first.
+// firstQueued returns the oldest queued job of each tenant.
 func (s *Store) firstQueued() map[string]*run {
 	first := map[string]*run{}
 	for _, r := range s.jobs {
@@ -65,7 +64,7 @@ func (s *Store) firstQueued() map[string]*run {
 	return first
 }
 
-// nextQueued is the job whose turn it is, nil for none or where there is no place.
+// nextQueued is the next job to admit; nil for none or if there is no place.
 func (s *Store) nextQueued(safety limit.Limits) *run {
 	busy := map[string]int64{}
 	for _, r := range s.active() {
@@ -88,12 +87,12 @@ func (s *Store) nextQueued(safety limit.Limits) *run {
 	return list[0]
 }
 
-// full tells whether there is no place left beside those that are taken.
+// full reports whether all places are taken.
 func full(l limit.Limits, taken int64) bool {
 	return l.ConcurrentCrawls != 0 && taken >= max(l.ConcurrentCrawls, 0)
 }
 
-// active lists the jobs that have a place, in no order.
+// active lists the admitted jobs, unordered.
 func (s *Store) active() []*run {
 	var list []*run
 	for _, r := range s.jobs {

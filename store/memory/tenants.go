@@ -14,14 +14,14 @@ import (
 	"headway/visit"
 )
 
-// tenants is who may ask for how much, and what was used.
+// tenants is the plans, the tenants and their usage.
 type tenants struct {
 	plans map[string]store.Plan
 	names map[string]store.Tenant
 	used  map[month]store.Usage
 }
 
-// month is a month of a tenant.
+// month is one month of one tenant.
 type month struct {
 	tenant string
 	month  store.Month
@@ -112,7 +112,7 @@ func (s *Store) quota(now time.Time, tenant string) limit.Quota {
 	return limit.Quota{Pages: p.MonthPages, UsedPages: u.Pages, Bytes: p.MonthBytes, UsedBytes: u.Bytes}
 }
 
-// around is what is around a job, but for safety.
+// around returns the layers around a job, except safety.
 func (s *Store) around(now time.Time, r *run) store.Surroundings {
 	around := store.Surroundings{Plan: s.planOf(r.Tenant).Limits, Quota: s.quota(now, r.Tenant)}
 	around.Quota.HadPages = s.count(r).Pages()
@@ -131,7 +131,7 @@ func (s *Store) Quota(ctx context.Context, now time.Time, tenant string) (limit.
 	return s.quota(now, tenant), nil
 }
 
-// meter counts what a commit brings to tenants.
+// meter adds a commit to the usage of its tenants.
 func (s *Store) meter(c *store.Commit) {
 	add := func(v *visit.Visit, page bool) {
 		tenant := s.jobs[v.Item.Job].Tenant
@@ -166,7 +166,7 @@ func (s *Store) Note(ctx context.Context, n store.Notice) (bool, error) {
 	return r != nil && r.note(n), nil
 }
 
-// note keeps a notice and tells whether it is new.
+// note keeps a notice and reports whether it is new.
 func (r *run) note(n store.Notice) bool {
 	n.At = store.Stored(n.At)
 	at := slices.IndexFunc(r.notices, func(x store.Notice) bool { return x.Limit == n.Limit && x.Percent == n.Percent && x.Max == n.Max })

@@ -44,7 +44,7 @@ func (s *Store) known(found []store.Found) error {
 	return nil
 }
 
-// add stores found URLs, which are checked, on behalf of a worker, or of nobody.
+// add stores checked found URLs, for a worker or, with 0, for none.
 func (s *Store) add(now time.Time, w store.WorkerID, found []store.Found) store.Receipt {
 	var receipt store.Receipt
 	for i := range found {
@@ -154,7 +154,7 @@ func (x *row) entry() store.Entry {
 	return e
 }
 
-// as is a visit with the item of its row.
+// as returns a visit with the item of its row.
 func (x *row) as(v visit.Visit) visit.Visit {
 	attempt := v.Item.Attempt
 	v.Item = x.item

@@ -14,7 +14,7 @@ import (
 	"headway/weburl"
 )
 
-// Statements on URLs out of scope.
+// Statements on out-of-scope URLs.
 const (
 	listAside = `select a.slot, a.fp, a.url, coalesce(i.item, '') from aside_{s} a left join aside_item i on i.job = a.job and i.slot = a.slot and i.fp = a.fp
 		where a.job = $1 and (a.slot, a.fp) > ($2, $3) order by a.slot, a.fp limit $4`
@@ -24,7 +24,7 @@ const (
 
 // ListAside implements [store.URLs].
 func (s *Store) ListAside(ctx context.Context, id job.ID, after store.Cursor, most int) (store.AsidePage, error) {
-	sh, err := s.shelfOf(ctx, id)
+	jt, err := s.tablesOf(ctx, id)
 	if err != nil {
 		return store.AsidePage{}, fmt.Errorf("list URLs out of scope of job %d: %w", id, err)
 	}
@@ -42,7 +42,7 @@ func (s *Store) ListAside(ctx context.Context, id job.ID, after store.Cursor, mo
 	most = min(max(most, 1), store.MaxPage)
 	var page store.AsidePage
 	err = s.read(ctx, func(tx pgx.Tx) error {
-		r, err := tx.Query(ctx, forShelf(listAside, sh.id), int32(id), slot, [16]byte(mark), most)
+		r, err := tx.Query(ctx, forTables(listAside, jt.id), int32(id), slot, [16]byte(mark), most)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (s *Store) Readmit(ctx context.Context, now time.Time, id job.ID, rows []st
 	if err := s.resolve(ctx, n); err != nil {
 		return 0, fmt.Errorf("readmit %d URLs of job %d: %w", len(rows), id, err)
 	}
-	if n.shelves[id] == nil {
+	if n.tables[id] == nil {
 		return 0, fmt.Errorf("readmit %d URLs of job %d: %w", len(rows), id, store.ErrNotFound)
 	}
 	var b *batch
@@ -109,7 +109,7 @@ func (s *Store) Readmit(ctx context.Context, now time.Time, id job.ID, rows []st
 	return len(b.receipt.Fresh), nil
 }
 
-// takeAside takes URLs out of those out of scope, and returns those that were there.
+// takeAside removes URLs from those out of scope, and returns those that were there.
 func (b *batch) takeAside(ctx context.Context, id job.ID, list []store.Aside) ([]store.Found, error) {
 	type key struct {
 		slot int16
@@ -121,10 +121,10 @@ func (b *batch) takeAside(ctx context.Context, id job.ID, list []store.Aside) ([
 		slots[i], marks[i] = int16(list[i].Slot), list[i].Mark
 		items[key{slots[i], marks[i]}] = &list[i].Item
 	}
-	sh := b.shelves[id]
+	jt := b.tables[id]
 	var k key
 	var found []store.Found
-	b.queue(forShelf(takeAside, sh.id), int32(id), slots, marks).Query(rows([]any{&k.slot, &k.mark}, func() error {
+	b.queue(forTables(takeAside, jt.id), int32(id), slots, marks).Query(rows([]any{&k.slot, &k.mark}, func() error {
 		found = append(found, store.Found{Item: *items[k]})
 		return nil
 	}))

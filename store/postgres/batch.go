@@ -18,22 +18,22 @@ import (
 	"headway/weburl"
 )
 
-// batch is one Add or Commit under way. It is made anew for each try.
+// batch is one Add or Commit in progress. Each retry makes a new one.
 type batch struct {
 	*change
-	at      int64
-	worker  store.WorkerID      // on whose behalf; 0 for nobody's
-	owned   map[store.Slot]bool // slots the worker is sure to own
-	shelves map[job.ID]*shelf   // of all jobs of the batch
-	refs    map[string]hostRef  // of all hosts of the batch
-	limited map[job.ID]bool     // jobs with a page limit that keep account of it
-	exists  map[job.ID]bool     // jobs there are, as of this transaction
-	tenants map[job.ID]string   // whose they are; nobody's are left out
-	tally   map[tallyKey]int64  // changes of the counts
-	arrived map[arrivalKey]bool // queues that others may own
-	told    []store.WorkerID    // who has to hear of them
-	learned map[factID]string   // facts that are stored with it
-	receipt store.Receipt
+	at       int64
+	worker   store.WorkerID        // the worker that makes it; 0 for none
+	owned    map[store.Slot]bool   // slots the worker certainly owns
+	tables   map[job.ID]*jobTables // of all jobs of the batch
+	refs     map[string]hostRef    // of all hosts of the batch
+	limited  map[job.ID]bool       // jobs with a page limit and an account
+	exists   map[job.ID]bool       // jobs that exist in this transaction
+	tenants  map[job.ID]string     // their tenants; jobs without one are left out
+	tally    map[tallyKey]int64    // changes of the counts
+	arrived  map[arrivalKey]bool   // queues that other workers may own
+	notified []store.WorkerID      // workers to notify of them
+	learned  map[factID]string     // facts stored with it
+	receipt  store.Receipt
 }
 
 type tallyKey struct {
@@ -47,23 +47,23 @@ type arrivalKey struct {
 	job  int32
 }
 
-// The rows of table tally that are no ending.
+// The rows of table tally that are not endings.
 const (
 	tallyWaiting  = 0
 	tallyAdmitted = -1
-	tallyErrands  = -2 // that wait
+	tallyErrands  = -2 // waiting errands
 )
 
 func (b *batch) count(id job.ID, ending int16, n int64) { b.tally[tallyKey{int32(id), ending}] += n }
 
-// admit counts a URL put to waiting, and notes its queue.
+// admit counts a URL set to waiting, and records its queue.
 func (b *batch) admit(id job.ID, ref hostRef) {
 	b.count(id, tallyWaiting, 1)
 	b.count(id, tallyAdmitted, 1)
 	b.arrive(id, ref)
 }
 
-// arrive notes a queue that somebody else may have to hear of.
+// arrive records a queue whose owner may have to be notified.
 func (b *batch) arrive(id job.ID, ref hostRef) {
 	if !b.owned[ref.slot] {
 		b.arrived[arrivalKey{int16(ref.slot), ref.id, int32(id)}] = true
@@ -72,33 +72,33 @@ func (b *batch) arrive(id job.ID, ref hostRef) {
 
 // needs are the jobs and hosts of a batch, which are looked up before it begins.
 type needs struct {
-	jobs    map[job.ID]bool
-	hosts   map[string]bool
-	shelves map[job.ID]*shelf
-	refs    map[string]hostRef
+	jobs   map[job.ID]bool
+	hosts  map[string]bool
+	tables map[job.ID]*jobTables
+	refs   map[string]hostRef
 }
 
 func newNeeds() *needs { return &needs{jobs: map[job.ID]bool{}, hosts: map[string]bool{}} }
 
-// resolve looks the needs up. Hosts nobody has heard of are stored, in a change
-// of their own: a host without URLs is no harm.
+// resolve looks the needs up. Unknown hosts are stored in a separate transaction: a host
+// without URLs does no harm.
 func (s *Store) resolve(ctx context.Context, n *needs) (err error) {
-	if n.shelves, err = s.shelvesOf(ctx, slices.Collect(maps.Keys(n.jobs))); err != nil {
+	if n.tables, err = s.tablesOfJobs(ctx, slices.Collect(maps.Keys(n.jobs))); err != nil {
 		return err
 	}
 	n.refs, err = s.hostRefs(ctx, n.hosts, true)
 	return err
 }
 
-// newBatch begins a batch within a transaction: it makes sure that its jobs are
-// there and stay there.
+// newBatch begins a batch within a transaction: it ensures that its jobs exist and are not
+// dropped meanwhile.
 func newBatch(c *change, at time.Time, w store.WorkerID, n *needs) *batch {
 	b := &batch{
-		change: c, at: milli(at), worker: w, owned: map[store.Slot]bool{}, shelves: n.shelves, refs: n.refs,
+		change: c, at: milli(at), worker: w, owned: map[store.Slot]bool{}, tables: n.tables, refs: n.refs,
 		limited: map[job.ID]bool{}, exists: map[job.ID]bool{}, tenants: map[job.ID]string{}, tally: map[tallyKey]int64{}, arrived: map[arrivalKey]bool{}, learned: map[factID]string{},
 	}
 	var ids []int32
-	for id := range n.shelves {
+	for id := range n.tables {
 		ids = append(ids, int32(id))
 	}
 	slices.Sort(ids)
@@ -117,8 +117,8 @@ func newBatch(c *change, at time.Time, w store.WorkerID, n *needs) *batch {
 	return b
 }
 
-// must reports a job of the batch that does not exist. It is known when the
-// first statements were sent.
+// must reports a job of the batch that does not exist. This is known after the first
+// statements were sent.
 func (b *batch) must(id job.ID) error {
 	if !b.exists[id] {
 		return fmt.Errorf("job %d: %w", id, store.ErrNotFound)
@@ -126,20 +126,20 @@ func (b *batch) must(id job.ID) error {
 	return nil
 }
 
-// byShelf groups places of a list by the shelf of their job. What has no shelf
-// has no job.
-func (b *batch) byShelf(n int, jobOf func(i int) job.ID) map[*shelf][]int {
-	groups := map[*shelf][]int{}
+// byTables groups the indexes of a list by the tables of their job. Missing jobs have no
+// tables.
+func (b *batch) byTables(n int, jobOf func(i int) job.ID) map[*jobTables][]int {
+	groups := map[*jobTables][]int{}
 	for i := range n {
-		if sh := b.shelves[jobOf(i)]; sh != nil {
-			groups[sh] = append(groups[sh], i)
+		if jt := b.tables[jobOf(i)]; jt != nil {
+			groups[jt] = append(groups[jt], i)
 		}
 	}
 	return groups
 }
 
-// finish writes facts, notices and counts, in an order that is the same for all
-// batches, so that two of them never wait for each other.
+// finish writes facts, notices and counts, in an order that is the same for all batches, to
+// avoid deadlocks.
 func (b *batch) finish() {
 	b.storeFacts()
 	b.storeArrivals()
@@ -161,9 +161,9 @@ func (b *batch) storeFacts() {
 	b.exec("insert into evidence (id, fact) select * from unnest($1::uuid[], $2::text[]) on conflict do nothing", keys, texts)
 }
 
-// storeArrivals leaves notices for the owners of queues. A slot without an owner
-// gets them too: whoever acquires it may read its hosts before this is visible. Of a
-// job that was cancelled nobody has to hear.
+// storeArrivals writes arrival notices for the owners of queues. A slot without an owner
+// gets them, too: its next owner may read the hosts before this is visible. A cancelled job
+// gets none.
 func (b *batch) storeArrivals() {
 	if len(b.arrived) == 0 {
 		return
@@ -179,7 +179,7 @@ func (b *batch) storeArrivals() {
 	b.queue(`with a as (insert into arrival (slot, host, job) select w.slot, w.host, w.job from unnest($2::smallint[], $3::bigint[], $4::int[]) as w (slot, host, job)
 			join slot s on s.id = w.slot join job j on j.id = w.job where s.owner <> $1 and j.state <> 'cancelled' on conflict do nothing returning slot)
 		select distinct s.owner from a join slot s on s.id = a.slot where s.owner <> 0`, b.worker, slots, hosts, jobs).Query(rows([]any{&owner}, func() error {
-		b.told = append(b.told, owner)
+		b.notified = append(b.notified, owner)
 		return nil
 	}))
 }
@@ -200,7 +200,7 @@ func (b *batch) storeTally() {
 		on conflict (job, shard, ending) do update set n = tally.n + excluded.n`, b.shard(), jobs, endings, numbers)
 }
 
-// shard is the part of counts that this batch adds to.
+// shard is the part of the counts that this batch adds to.
 func (b *batch) shard() int16 {
 	if b.worker != 0 {
 		return int16(b.worker % shards)
@@ -208,7 +208,7 @@ func (b *batch) shard() int16 {
 	return b.s.shard
 }
 
-// committed remembers what is stored now and tells who has to hear of it.
+// committed caches what is stored now and notifies the workers concerned.
 func (b *batch) committed() {
 	b.s.cacheMu.Lock()
 	for id := range b.learned {
@@ -218,11 +218,10 @@ func (b *batch) committed() {
 		b.s.facts[id] = true
 	}
 	b.s.cacheMu.Unlock()
-	b.s.notifier.tell(store.NewArrivals, b.told...)
+	b.s.notifier.notify(store.NewArrivals, b.notified...)
 }
 
-// gone turns the error of a batch on a job that was dropped while it was under
-// way into the answer for a job that does not exist.
+// gone turns the error of a batch whose job was dropped meanwhile into ErrNotFound.
 func (s *Store) gone(ctx context.Context, n *needs, err error) error {
 	if code(err) != codeNoTable {
 		return err
@@ -230,14 +229,14 @@ func (s *Store) gone(ctx context.Context, n *needs, err error) error {
 	for id := range n.jobs {
 		s.forgetJob(id)
 	}
-	found, again := s.shelvesOf(ctx, slices.Collect(maps.Keys(n.jobs)))
+	found, again := s.tablesOfJobs(ctx, slices.Collect(maps.Keys(n.jobs)))
 	if again != nil || len(found) == len(n.jobs) {
 		return err
 	}
 	return fmt.Errorf("a job was dropped: %w: %w", store.ErrNotFound, err)
 }
 
-// urlKey is what is unique: one URL of one run.
+// urlKey is the unique key: one URL of one job.
 type urlKey struct {
 	job  int32
 	slot int16
@@ -245,7 +244,7 @@ type urlKey struct {
 	fp   weburl.Fingerprint128
 }
 
-// compareKeys orders as the index of a large job does.
+// compareKeys is the order of the index of a large job.
 func compareKeys(x, y *urlKey) int {
 	return cmp.Or(cmp.Compare(x.host, y.host), bytes.Compare(x.fp[:], y.fp[:]), cmp.Compare(x.job, y.job), cmp.Compare(x.slot, y.slot))
 }
@@ -255,11 +254,11 @@ func (b *batch) keyOf(it *visit.Item) urlKey {
 	return urlKey{int32(it.Job), int16(ref.slot), ref.id, it.URL.Fingerprint128(b.s.key)}
 }
 
-// fits keeps a number within what a column holds.
+// fits clamps a number to the range of a column.
 func fits(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
 
-// hostRefs finds the numbers of hosts, and gives new ones to those that have
-// none, if create is set. Others are left out.
+// hostRefs finds the row ids of hosts, and creates missing hosts if create is set.
+// Otherwise these are left out.
 func (s *Store) hostRefs(ctx context.Context, names map[string]bool, create bool) (map[string]hostRef, error) {
 	refs := make(map[string]hostRef, len(names))
 	var missing []string
@@ -307,7 +306,7 @@ func (s *Store) hostRefs(ctx context.Context, names map[string]bool, create bool
 			return nil, err
 		}
 		err := find("insert into host (name, slot) select w.name, w.slot from unnest($1::text[], $2::smallint[]) as w (name, slot) on conflict (name) do nothing returning id, slot, name", missing, slots)
-		if err == nil && len(missing) > 0 { // somebody else was faster
+		if err == nil && len(missing) > 0 { // another process was faster
 			err = find(findHosts, missing)
 		}
 		if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// rollbackTime is how long taking a transaction back may last before the
-// connection is given up, which has the same effect.
+// rollbackTime is how long a rollback may take before the connection is closed, which has
+// the same effect.
 const rollbackTime = 5 * time.Second
 
-// change is a transaction under way. Statements are put into a queue and sent
-// together: beginning and ending cost no round trip of their own.
+// change is a transaction in progress. Statements are queued and sent together: begin and
+// commit cost no extra round trip.
 type change struct {
 	s     *Store
 	conn  *pgxpool.Conn
@@ -24,9 +24,9 @@ type change struct {
 	err   error // of the fault
 }
 
-// change runs a transaction. What do returns is returned; on any error nothing
-// of it stays. After a deadlock do is run again, so it must begin anew each
-// time. What it has put into the queue last is sent with the commit.
+// change runs a transaction and returns the error of do; on any error it is rolled back.
+// After a deadlock do is run again, so it must not keep state. What it queued last is sent
+// with the commit.
 //
 // Within [Store.Together] it is a part of that transaction.
 func (s *Store) change(ctx context.Context, do func(ctx context.Context, c *change) error) error {
@@ -42,7 +42,7 @@ func (s *Store) change(ctx context.Context, do func(ctx context.Context, c *chan
 	}
 }
 
-// single runs a change that is one statement and needs no transaction around it.
+// single runs a change of one statement without an explicit transaction.
 func (s *Store) single(ctx context.Context, sql string, args []any, take func(pgx.Rows) error) error {
 	for try := 1; ; try++ {
 		err := s.fault.Stop(sql)
@@ -76,15 +76,15 @@ func (s *Store) tryChange(ctx context.Context, do func(ctx context.Context, c *c
 	if conn.Conn().PgConn().TxStatus() != 'I' {
 		whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
 		defer cancel()
-		// A connection on which this fails is thrown away, and the server
-		// takes the transaction back by itself.
+		// If this fails, the connection is closed, and the server rolls the transaction
+		// back.
 		_, _ = conn.Exec(whole, "rollback")
 	}
 	return err
 }
 
-// queue adds a statement. What it answers is given to the function set on the
-// result, when the queue is sent.
+// queue adds a statement. Its result is passed to the function set on the returned value
+// when the queue is sent.
 func (c *change) queue(sql string, args ...any) *pgx.QueuedQuery {
 	if c.err == nil {
 		c.err = c.s.fault.Stop(sql)
@@ -92,10 +92,10 @@ func (c *change) queue(sql string, args ...any) *pgx.QueuedQuery {
 	return c.batch.Queue(sql, args...)
 }
 
-// exec adds a statement of which nothing is expected.
+// exec adds a statement whose result is ignored.
 func (c *change) exec(sql string, args ...any) { c.queue(sql, args...) }
 
-// send sends what is in the queue and hands out the answers.
+// send sends the queued statements and passes on the results.
 func (c *change) send(ctx context.Context) error {
 	if c.err != nil {
 		return c.err
@@ -108,7 +108,7 @@ func (c *change) send(ctx context.Context) error {
 	return c.conn.SendBatch(ctx, &batch).Close()
 }
 
-// rows is a function for the rows of a statement: scan is called for each.
+// rows returns a function that scans the rows of a statement and calls each for every row.
 func rows(targets []any, each func() error) func(pgx.Rows) error {
 	return func(r pgx.Rows) error {
 		_, err := pgx.ForEachRow(r, targets, each)
@@ -116,8 +116,8 @@ func rows(targets []any, each func() error) func(pgx.Rows) error {
 	}
 }
 
-// affected is a function for a statement that must change n rows; otherwise it
-// makes err the answer.
+// affected returns a function for a statement that must change n rows; otherwise err is the
+// result.
 func affected(n int, err func(got int64) error) func(pgconn.CommandTag) error {
 	return func(tag pgconn.CommandTag) error {
 		if got := tag.RowsAffected(); got != int64(n) {
@@ -127,29 +127,29 @@ func affected(n int, err func(got int64) error) func(pgconn.CommandTag) error {
 	}
 }
 
-// read answers a question that takes several statements as of one moment.
+// read runs a query of several statements in one snapshot.
 func (s *Store) read(ctx context.Context, do func(tx pgx.Tx) error) error {
 	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, do)
 	return wrap(err)
 }
 
-// noRows tells an answer without rows.
+// noRows reports whether a result has no rows.
 func noRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
 
-// lockJobs makes a change wait for the end of a drop or an extension of its
-// jobs, and the other way round.
+// lockJobs takes shared locks of jobs: the change waits for a drop or an extension of them,
+// and vice versa.
 func (c *change) lockJobs(jobs []int32) {
 	c.exec("select pg_advisory_xact_lock_shared($1, j) from unnest($2::int[]) as j", lockOfJob, jobs)
 }
 
-// lockJob makes a change the only one of its job.
+// lockJob takes the exclusive lock of a job.
 func (c *change) lockJob(id int32) { c.exec("select pg_advisory_xact_lock($1, $2)", lockOfJob, id) }
 
 // Classes of advisory locks.
 const (
 	lockOfJob        int32 = 0x48576a
 	lockOfSeries     int32 = 0x485773
-	lockOfShelf      int32 = 0x485768
+	lockOfTables     int32 = 0x485768
 	lockOfQueue      int32 = 0x485771
 	lockOfKeys       int32 = 0x48576b
 	lockOfEvents     int32 = 0x485765

@@ -21,9 +21,9 @@ var errRepeated = errors.New("the commit was applied before")
 
 // Commit implements [store.URLs].
 //
-// It is two round trips. The first brings everything that may refuse the commit
-// and most of what it writes; all of it is taken back if a fence has moved. The
-// second brings the rest and ends the transaction.
+// It takes two round trips. The first sends everything that may reject the commit and most
+// of what it writes; all of it is rolled back if a fence has changed. The second sends the
+// rest and commits.
 func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
 	if err := c.Check(); err != nil {
 		return store.Receipt{}, err
@@ -86,7 +86,7 @@ func needsOf(c *store.Commit) *needs {
 	return n
 }
 
-// visitTexts are the visits and retries of a commit as they are stored.
+// visitTexts are the encoded visits and retries of a commit.
 type visitTexts struct{ visits, retries []string }
 
 func (e *encoder) all(c *store.Commit) (visitTexts, error) {
@@ -108,9 +108,9 @@ func (e *encoder) all(c *store.Commit) (visitTexts, error) {
 	return t, nil
 }
 
-// begin queues what checks the right to a commit. The row of the worker's
-// progress is changed first: it is gone if the worker is dead, and stays as it
-// is until the end of this transaction otherwise. The fences are read after that.
+// begin queues the checks of the right to commit. The row of the worker's progress is
+// updated first: it is gone if the worker was declared dead, and otherwise locked until the
+// end of this transaction. The fences are read after that.
 func (c *change) begin(x *store.Commit) {
 	var number int64
 	moved := false
@@ -163,8 +163,8 @@ func (b *batch) commit(ctx context.Context, c *store.Commit, texts visitTexts) e
 		return err
 	}
 	slices.Sort(b.receipt.Errands)
-	for sh, urls := range tried {
-		b.exec(sh.trimAttempts, *urls)
+	for jt, urls := range tried {
+		b.exec(jt.trimAttempts, *urls)
 	}
 	if err := b.parks(ctx, c.Parks); err != nil {
 		return err
@@ -175,8 +175,8 @@ func (b *batch) commit(ctx context.Context, c *store.Commit, texts visitTexts) e
 	return nil
 }
 
-// checkJobs reports a job that does not exist. A visit of one is a URL that
-// does not wait, which is noticed elsewhere.
+// checkJobs reports a job that does not exist. A visit of a missing job is a URL that does
+// not wait, which is noticed elsewhere.
 func (b *batch) checkJobs(c *store.Commit) error {
 	for _, id := range c.RequiredJobs() {
 		if err := b.must(id); err != nil {
@@ -186,9 +186,9 @@ func (b *batch) checkJobs(c *store.Commit) error {
 	return nil
 }
 
-// queueTokens takes what a commit spends and returns out of its worker's tokens.
-// Jobs without a limit keep no account: nothing is found to be changed. It
-// returns how many tokens each job needs and, once sent, which had them.
+// queueTokens takes what a commit uses and returns from its worker's tokens. Jobs without a
+// limit have no account, so nothing is changed for them. It returns how many tokens each job
+// needs and, once sent, which jobs had them.
 func (b *batch) queueTokens(c *store.Commit) (spent map[job.ID]int64, had map[job.ID]bool) {
 	spent, had = map[job.ID]int64{}, map[job.ID]bool{}
 	back := map[job.ID]int64{}
@@ -217,7 +217,7 @@ func (b *batch) queueTokens(c *store.Commit) (spent map[job.ID]int64, had map[jo
 	return spent, had
 }
 
-// jobColumns are numbers by job as columns, in the order of jobs.
+// jobColumns returns numbers by job as columns, in the order of jobs.
 func jobColumns(m map[job.ID]int64) (jobs []int32, numbers []int64) {
 	for _, id := range slices.Sorted(maps.Keys(m)) {
 		jobs, numbers = append(jobs, int32(id)), append(numbers, m[id])
@@ -227,9 +227,9 @@ func jobColumns(m map[job.ID]int64) (jobs []int32, numbers []int64) {
 
 // queueVisits ends URLs, which must be waiting.
 func (b *batch) queueVisits(visits []visit.Visit, texts []string) {
-	groups := b.byShelf(len(visits), func(i int) job.ID { return visits[i].Item.Job })
+	groups := b.byTables(len(visits), func(i int) job.ID { return visits[i].Item.Job })
 	n := 0
-	for sh, places := range groups {
+	for jt, places := range groups {
 		n += len(places)
 		keys := make(map[int]urlKey, len(places))
 		for _, i := range places {
@@ -248,24 +248,24 @@ func (b *batch) queueVisits(visits []visit.Visit, texts []string) {
 			b.count(v.Item.Job, endings[at], 1)
 			b.count(v.Item.Job, tallyWaiting, -1)
 		}
-		b.queue(sh.end, b.at, hosts, fps, jobs, slots, endings, status, records).Exec(affected(len(places), func(got int64) error {
+		b.queue(jt.end, b.at, hosts, fps, jobs, slots, endings, status, records).Exec(affected(len(places), func(got int64) error {
 			return fmt.Errorf("%d of %d visits: %w", int64(len(places))-got, len(places), store.ErrNotWaiting)
 		}))
 	}
 	if n < len(visits) {
-		// The job of one is not there. The right to commit comes first, though.
+		// The job of one does not exist. The right to commit is checked first, though.
 		b.queue("select 1").Exec(func(pgconn.CommandTag) error {
 			return fmt.Errorf("%d of %d visits are of no job: %w", len(visits)-n, len(visits), store.ErrNotWaiting)
 		})
 	}
 }
 
-// queueRetries puts URLs back to waiting after an attempt. It returns where the
-// numbers of those URLs will be, by shelf.
-func (b *batch) queueRetries(retries []store.Retry, texts []string) map[*shelf]*[]int64 {
-	tried := map[*shelf]*[]int64{}
+// queueRetries sets URLs back to waiting after an attempt. It returns where the row ids of
+// those URLs will be, by tables.
+func (b *batch) queueRetries(retries []store.Retry, texts []string) map[*jobTables]*[]int64 {
+	tried := map[*jobTables]*[]int64{}
 	n := 0
-	for sh, places := range b.byShelf(len(retries), func(i int) job.ID { return retries[i].Visit.Item.Job }) {
+	for jt, places := range b.byTables(len(retries), func(i int) job.ID { return retries[i].Visit.Item.Job }) {
 		n += len(places)
 		var hosts, notBefore []int64
 		var fps [][16]byte
@@ -279,9 +279,9 @@ func (b *batch) queueRetries(retries []store.Retry, texts []string) map[*shelf]*
 			attempts, notBefore, records = append(attempts, fits(r.Attempt)), append(notBefore, milli(r.NotBefore)), append(records, texts[i])
 		}
 		urls := new([]int64)
-		tried[sh] = urls
+		tried[jt] = urls
 		var id int64
-		b.queue(sh.retry, hosts, fps, jobs, slots, attempts, notBefore, records).Query(func(r pgx.Rows) error {
+		b.queue(jt.retry, hosts, fps, jobs, slots, attempts, notBefore, records).Query(func(r pgx.Rows) error {
 			if _, err := pgx.ForEachRow(r, []any{&id}, func() error {
 				*urls = append(*urls, id)
 				return nil
@@ -302,13 +302,13 @@ func (b *batch) queueRetries(retries []store.Retry, texts []string) map[*shelf]*
 	return tried
 }
 
-// parks ends what waits of jobs on hosts.
+// parks ends what waits for jobs on hosts.
 func (b *batch) parks(ctx context.Context, parks []store.Park) error {
 	if len(parks) == 0 {
 		return nil
 	}
 	var full []int
-	for sh, places := range b.byShelf(len(parks), func(i int) job.ID { return parks[i].Job }) {
+	for jt, places := range b.byTables(len(parks), func(i int) job.ID { return parks[i].Job }) {
 		var ords, jobs []int32
 		var hosts []int64
 		var slots, endings []int16
@@ -318,9 +318,9 @@ func (b *batch) parks(ctx context.Context, parks []store.Park) error {
 			ords, jobs, hosts = append(ords, int32(i)), append(jobs, int32(p.Job)), append(hosts, ref.id)
 			slots, endings = append(slots, int16(ref.slot)), append(endings, b.s.endings[store.Ending{Outcome: p.Outcome, Reason: p.Reason}])
 		}
-		b.queue(sh.parkErrands, hosts, jobs).Query(b.endErrands())
+		b.queue(jt.parkErrands, hosts, jobs).Query(b.endErrands())
 		var at, n int64
-		b.queue(sh.park, b.at, store.MaxPark, ords, hosts, jobs, slots, endings).Query(rows([]any{&at, &n}, func() error {
+		b.queue(jt.park, b.at, store.MaxPark, ords, hosts, jobs, slots, endings).Query(rows([]any{&at, &n}, func() error {
 			p := &parks[at]
 			b.count(p.Job, b.s.endings[store.Ending{Outcome: p.Outcome, Reason: p.Reason}], n)
 			b.count(p.Job, tallyWaiting, -n)
@@ -336,7 +336,7 @@ func (b *batch) parks(ctx context.Context, parks []store.Park) error {
 	for _, i := range full {
 		p := &parks[i]
 		ref := b.refs[p.Host]
-		b.queue(b.shelves[p.Job].parkLeft, ref.id, p.Job, int16(ref.slot)).QueryRow(func(row pgx.Row) error {
+		b.queue(b.tables[p.Job].parkLeft, ref.id, p.Job, int16(ref.slot)).QueryRow(func(row pgx.Row) error {
 			var left int
 			err := row.Scan(&left)
 			b.receipt.Left += left
@@ -346,7 +346,7 @@ func (b *batch) parks(ctx context.Context, parks []store.Park) error {
 	return b.send(ctx)
 }
 
-// learn stores what a commit says of hosts.
+// learn stores what a commit says about hosts.
 func (b *batch) learn(c *store.Commit) {
 	b.learnHosts(c.Hosts)
 	b.learnPaces(c.Paces)
@@ -377,7 +377,7 @@ func (b *batch) learnHosts(hosts []store.Host) {
 		where h.id = w.id`, ids, politeness, robots, pace, floor, hold, sent, rest)
 }
 
-// learnPaces keeps the latest changes of pace of each host.
+// learnPaces stores pace changes and keeps the latest of each host.
 func (b *batch) learnPaces(paces []store.PaceChange) {
 	if len(paces) == 0 {
 		return
@@ -411,8 +411,7 @@ func (b *batch) learnRobots(versions []store.RobotsVersion) {
 	b.exec("insert into robots (sum, fetched_at, body) select * from unnest($1::bytea[], $2::bigint[], $3::bytea[]) on conflict do nothing", sums, at, bodies)
 }
 
-// notNil stores no bytes as an empty value: null would mean that nothing was
-// ever stored.
+// notNil stores no bytes as an empty value: null would mean that nothing was ever stored.
 func notNil(b []byte) []byte {
 	if b == nil {
 		return []byte{}

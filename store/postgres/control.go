@@ -32,7 +32,7 @@ func (s *Store) Orders(ctx context.Context, q store.OrderQuery) ([]store.Order, 
 		args = append(args, value)
 		which += fmt.Sprintf(" and o.%s = $%d", column, len(args))
 	}
-	// The conditions beside the values are those of the indexes.
+	// The additional conditions are those of the indexes.
 	if !q.All {
 		only("tenant", clean(q.Tenant))
 		which += " and o.tenant <> ''"

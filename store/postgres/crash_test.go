@@ -27,11 +27,11 @@ import (
 	"headway/visit"
 )
 
-// full tells whether the long forms are wanted.
+// full reports whether the long tests were requested.
 var full = os.Getenv("HEADWAY_FULL") != ""
 
-// durable starts a server that waits for the disk, and makes it known to
-// processes that the test starts.
+// durable starts a server with durable writes, and passes it to processes that the test
+// starts.
 func durable(t *testing.T, settings ...string) *pgtest.Cluster {
 	t.Helper()
 	if testing.Short() {
@@ -55,7 +55,7 @@ func openKilled(t testing.TB, place string, fault store.Fault) store.Store {
 	return openAt(t, os.Getenv(killServerEnv), place, fault)
 }
 
-// setKills says how often to kill, unless the environment does.
+// setKills sets the number of kills, unless the environment does.
 func setKills(t *testing.T, short, long int) {
 	if os.Getenv("HEADWAY_KILLS") == "" {
 		t.Setenv("HEADWAY_KILLS", strconv.Itoa(map[bool]int{false: short, true: long}[full]))
@@ -75,15 +75,15 @@ func TestKillClient(t *testing.T) {
 	})
 }
 
-// awaitIdle waits until the server has noticed that a process is gone: until
-// then a commit of it may still be under way.
+// awaitIdle waits until the server has noticed that a process is gone: until then a commit
+// of it may still be in progress.
 func awaitIdle(ctx context.Context, c *pgtest.Cluster) error {
 	conn, err := pgx.Connect(ctx, c.DSN("postgres"))
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
-	// PostgreSQL reports the end of a session to nobody, so it is polled.
+	// PostgreSQL does not report the end of a session, so it is polled.
 	for tick := time.NewTicker(2 * time.Millisecond); ; <-tick.C {
 		var n int
 		if err := conn.QueryRow(ctx, "select count(*) from pg_stat_activity where application_name = 'headway'").Scan(&n); err != nil || n == 0 {
@@ -112,9 +112,8 @@ func TestKillServer(t *testing.T) {
 	})
 }
 
-// TestZombie stops an owner that has a page in hand, for longer than its lease
-// lasts, while another takes over and records the page. Woken up, it may start
-// nothing and its commit is refused.
+// TestZombie stops an owner with a page in flight, for longer than its lease, while another
+// takes over and records the page. Resumed, it may start nothing and its commit is rejected.
 func TestZombie(t *testing.T) {
 	if os.Getenv(killServerEnv) != "" {
 		zombie(t)
@@ -154,7 +153,7 @@ func TestZombie(t *testing.T) {
 	expect("in hand; may start: true")
 	fatal(t, cmd.Process.Signal(syscall.SIGSTOP))
 
-	// Another worker watches, by its own time.
+	// Another worker watches, by its own clock.
 	w, err := s.Join(ctx, time.Now(), "next")
 	fatal(t, err)
 	begin := time.Now()
@@ -201,7 +200,7 @@ func openZombie(t testing.TB) *Store {
 	return s
 }
 
-// zombie owns all slots, has a page in hand and is then stopped.
+// zombie owns all slots, has a page in flight and is then stopped.
 func zombie(t *testing.T) {
 	say := func(format string, args ...any) { fmt.Fprintf(os.Stdout, "zombie: "+format+"\n", args...) }
 	s := openZombie(t)
@@ -226,9 +225,8 @@ func zombie(t *testing.T) {
 	say("renewal refused: %v", errors.Is(s.Renew(ctx, w), store.ErrFenced))
 }
 
-// TestFailover kills a primary with a synchronous standby under load and
-// promotes the standby. Nothing that was acknowledged is lost, and the workers go
-// on by themselves.
+// TestFailover kills a primary with a synchronous standby under load and promotes the
+// standby. Nothing acknowledged is lost, and the workers resume by themselves.
 func TestFailover(t *testing.T) {
 	primary := durable(t)
 	standby, err := pgtest.Start(t.Context(), pgtest.Config{Durable: true, From: primary})
@@ -271,8 +269,8 @@ func TestFailover(t *testing.T) {
 	t.Logf("%d pages acknowledged, %d there", f.pages.Load(), c.Pages())
 }
 
-// failover is a load of commits, one page each, that are sent again until they
-// are acknowledged.
+// failover is a load of commits, one page each, that are resent until they are
+// acknowledged.
 type failover struct {
 	t       *testing.T
 	s       *Store
@@ -292,7 +290,7 @@ func (f *failover) awaitCommits(n int64) {
 	}
 }
 
-// work adds a page and finishes it, again and again.
+// work adds and finishes pages in a loop.
 func (f *failover) work(ctx context.Context, i int) {
 	again := func(what string, do func() error) bool {
 		// A server that is down is retried until it is back.

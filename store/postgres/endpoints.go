@@ -55,7 +55,7 @@ func (s *Store) CreateEndpoint(ctx context.Context, now time.Time, e store.Endpo
 	return nil
 }
 
-// kindNames are kinds as they are stored.
+// kindNames returns kinds as they are stored.
 func kindNames(kinds []store.EventKind) []string {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
@@ -130,7 +130,7 @@ func (s *Store) DropEndpoint(ctx context.Context, id string) error {
 	return s.changeEndpoint(ctx, "drop", id, "delete from endpoint where id = $1")
 }
 
-// changeEndpoint changes one endpoint, or says that it is not there.
+// changeEndpoint changes one endpoint, or returns ErrNotFound.
 func (s *Store) changeEndpoint(ctx context.Context, did, id, sql string, args ...any) error {
 	err := s.change(ctx, func(_ context.Context, c *change) error {
 		c.queue(sql, append([]any{clean(id)}, args...)...).Exec(affected(1, func(int64) error { return store.ErrNotFound }))

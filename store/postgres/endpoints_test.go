@@ -22,8 +22,7 @@ func endpointOf(id, tenant string) store.Endpoint {
 	return store.Endpoint{ID: id, Tenant: tenant, URL: "https://example.com/hook", Secret: bytes.Repeat([]byte("s"), store.MinSecret)}
 }
 
-// TestEndpoints lets endpoints live their lives: made, changed, off and on,
-// rotated, dropped.
+// TestEndpoints creates, changes, disables, enables, rotates and drops endpoints.
 func TestEndpoints(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -91,7 +90,7 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestEndpointsRefused names what is not stored.
+// TestEndpointsRefused lists invalid endpoints.
 func TestEndpointsRefused(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -120,9 +119,9 @@ func TestEndpointsRefused(t *testing.T) {
 	fatal(t, s.CreateEndpoint(ctx, now, endpointOf("more", "other")))
 }
 
-// TestFollow lets several followers of one name take events at the same time,
-// every other of them failing. Each event is had once, in order, and a follower of
-// another name has them all again.
+// TestFollow lets several followers of one name read events concurrently, every other of
+// them failing. Each event is delivered once, in order, and a follower of another name gets
+// them all again.
 func TestFollow(t *testing.T) {
 	place := t.TempDir()
 	s := openTest(t, place, nil)

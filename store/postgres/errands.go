@@ -11,7 +11,7 @@ import (
 	"headway/weburl"
 )
 
-// errandLists are the columns of errands on one shelf, each named once.
+// errandLists are the columns of errands in one set of tables, each errand once.
 type errandLists struct {
 	ord, job []int32
 	host     []int64
@@ -37,12 +37,12 @@ func (b *batch) errandLists(list []store.Errand, places []int) *errandLists {
 	return l
 }
 
-// queueErrands adds errands that are new.
+// queueErrands adds new errands.
 func (b *batch) queueErrands(list []store.Errand) {
-	for sh, places := range b.byShelf(len(list), func(i int) job.ID { return list[i].Job }) {
+	for jt, places := range b.byTables(len(list), func(i int) job.ID { return list[i].Job }) {
 		l := b.errandLists(list, places)
 		var place int32
-		b.queue(sh.addErrands, l.ord, l.host, l.job, l.fp, l.nested, l.path).Query(rows([]any{&place}, func() error {
+		b.queue(jt.addErrands, l.ord, l.host, l.job, l.fp, l.nested, l.path).Query(rows([]any{&place}, func() error {
 			e := &list[place]
 			b.receipt.Errands = append(b.receipt.Errands, int(place))
 			b.count(e.Job, tallyErrands, 1)
@@ -53,11 +53,11 @@ func (b *batch) queueErrands(list []store.Errand) {
 	}
 }
 
-// queueRan ends errands. Those that do not wait are passed over.
+// queueRan ends errands. Those that do not wait are ignored.
 func (b *batch) queueRan(list []store.Errand) {
-	for sh, places := range b.byShelf(len(list), func(i int) job.ID { return list[i].Job }) {
+	for jt, places := range b.byTables(len(list), func(i int) job.ID { return list[i].Job }) {
 		l := b.errandLists(list, places)
-		b.queue(sh.endErrands, l.host, l.job, l.fp).Query(b.endErrands())
+		b.queue(jt.endErrands, l.host, l.job, l.fp).Query(b.endErrands())
 	}
 }
 
@@ -80,14 +80,14 @@ func (s *Store) Errands(ctx context.Context, wants []store.Want) ([]store.Errand
 		return nil, fmt.Errorf("errands of %d queues: %w", len(wants), err)
 	}
 	found := make([][]store.Errand, len(wants))
-	for sh, places := range groups {
+	for jt, places := range groups {
 		var ords, jobs, most []int32
 		var hosts []int64
 		for _, i := range places {
 			w := &wants[i]
 			ords, jobs, most, hosts = append(ords, int32(i)), append(jobs, int32(w.Job)), append(most, fits(max(w.Max, 0))), append(hosts, refs[w.Host].id)
 		}
-		r, err := s.pool.Query(ctx, sh.errands, ords, hosts, jobs, most)
+		r, err := s.pool.Query(ctx, jt.errands, ords, hosts, jobs, most)
 		if err == nil {
 			var ord int32
 			var path string
@@ -102,7 +102,7 @@ func (s *Store) Errands(ctx context.Context, wants []store.Want) ([]store.Errand
 				return nil
 			})
 		}
-		if err != nil && code(err) != codeNoTable { // of a job that was dropped
+		if err != nil && code(err) != codeNoTable { // the job was dropped
 			return nil, fmt.Errorf("errands of %d queues: %w", len(wants), wrap(err))
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 var errOldServer = errors.New("the server is too old")
 
-// Codes of the server's errors that mean something here.
+// SQLSTATE codes that are handled here.
 const (
 	codeDiskFull       = "53100"
 	codeDeadlock       = "40P01"
@@ -21,7 +21,7 @@ const (
 	codeIndexCorrupted = "XX002"
 )
 
-// wrap puts the contract's word to an error of the server.
+// wrap maps an error of the server to the errors of the contract.
 func wrap(err error) error {
 	switch code(err) {
 	case codeDiskFull:
@@ -33,7 +33,7 @@ func wrap(err error) error {
 	}
 }
 
-// code is the SQLSTATE of an error, empty if it is not the server's.
+// code is the SQLSTATE of an error; empty if it is not the server's.
 func code(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
@@ -41,7 +41,7 @@ func code(err error) string {
 	return ""
 }
 
-// isRetriable tells a change that was taken back for the sake of another one.
+// isRetriable reports whether a change was rolled back because of another one.
 func isRetriable(err error) bool {
 	c := code(err)
 	return c == codeDeadlock || c == codeSerialization

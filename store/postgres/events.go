@@ -14,22 +14,21 @@ import (
 
 var _ store.Events = (*Store)(nil)
 
-// numberEvents gives numbers to events that have none, in the order they were
-// written. Changes of one job are written one after the other, so its events
-// never change places.
+// numberEvents numbers events that have no number, in the order they were written. Changes
+// of one job are written one after the other, so its events keep their order.
 const numberEvents = `with fresh as materialized (select e.id from event e where e.number is null order by e.id limit $1),
 	numbered as materialized (select f.id, nextval('event_number') as number from fresh f)
 	update event e set number = n.number from numbered n where e.id = n.id`
 
-// forgetEvents forgets those of the first $2 events that are from before $1.
+// forgetEvents deletes those of the first $2 events that are from before $1.
 const forgetEvents = "delete from event e where e.at < $1 and e.number in (select o.number from event o where o.number is not null order by o.number limit $2)"
 
-// numbering lets those who want events numbered share the work: one of a process
-// does it at a time, and those who came before it began need not do it again.
+// numbering lets concurrent readers share the numbering of events: one per process does it
+// at a time, and those that waited before it began need not repeat it.
 type numbering struct {
 	begun  atomic.Int64  // passes that have begun
-	turn   chan struct{} // holds one entry while somebody is at it
-	passed int64         // the last pass that went well; guarded by turn
+	turn   chan struct{} // holds one entry while numbering is in progress
+	passed int64         // the last successful pass; guarded by turn
 }
 
 func newNumbering() *numbering { return &numbering{turn: make(chan struct{}, 1)} }
@@ -50,7 +49,7 @@ func (s *Store) events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 	return readEvents(ctx, s.pool, q)
 }
 
-// readEvents reads events that have their numbers.
+// readEvents reads numbered events.
 func readEvents(ctx context.Context, db querier, q store.EventQuery) ([]store.Event, error) {
 	which, args := "", []any{int64(q.After), min(max(q.Max, 0), store.MaxEvents)}
 	if !q.All {
@@ -77,11 +76,11 @@ func readEvents(ctx context.Context, db querier, q store.EventQuery) ([]store.Ev
 	return list, wrap(err)
 }
 
-// numberEvents numbers all that was there when it was called. Most of the time that
-// is nothing, which is found out without a lock.
+// numberEvents numbers all events that exist when it is called. Usually there are none
+// without a number, which is checked without a lock.
 func (s *Store) numberEvents(ctx context.Context) error {
 	n := s.numbering
-	before := n.begun.Load() // what begins later finds all that is there now
+	before := n.begun.Load() // a pass that begins later sees all current events
 	var fresh bool
 	if err := s.pool.QueryRow(ctx, "select exists (select from event e where e.number is null)").Scan(&fresh); err != nil || !fresh {
 		return wrap(err)
@@ -106,8 +105,8 @@ func (s *Store) numberEvents(ctx context.Context) error {
 	return nil
 }
 
-// numberSome numbers some events, and tells whether there may be more. One process
-// does it at a time, and its numbers are seen before those of the next.
+// numberSome numbers some events, and reports whether there may be more. One process does it
+// at a time, and its numbers are visible before those of the next.
 func (s *Store) numberSome(ctx context.Context) (more bool, err error) {
 	err = s.change(apart(ctx), func(_ context.Context, c *change) error {
 		c.exec("select pg_advisory_xact_lock($1, 0)", lockOfEvents)
@@ -133,8 +132,8 @@ func (s *Store) LastEvent(ctx context.Context, _ time.Time) (store.EventNumber, 
 	return last, nil
 }
 
-// AwaitEvents implements [store.Events]. Whatever makes an event of a job is news
-// to all workers, too.
+// AwaitEvents implements [store.Events]. Every change that makes an event of a job also
+// notifies all workers.
 func (s *Store) AwaitEvents(ctx context.Context, look func()) error {
 	err := s.await(ctx, everybody, func(what store.News) {
 		if what&store.NewJobs != 0 {

@@ -26,8 +26,8 @@ func joined(t *testing.T, s *Store, most int) (store.WorkerID, []store.Lease) {
 	return w, leases
 }
 
-// TestAwait hears by notification, on one connection, of everything that another
-// process does and that concerns a worker, and of nothing else.
+// TestAwait expects a notification, on one connection, of everything that another process
+// does and that concerns a worker, and of nothing else.
 func TestAwait(t *testing.T) {
 	place := t.TempDir()
 	s, other := openTest(t, place, nil), openTest(t, place, nil)
@@ -42,7 +42,7 @@ func TestAwait(t *testing.T) {
 		do   func(ctx context.Context) error
 		want store.News
 	}{
-		{"a job is made", func(ctx context.Context) (err error) {
+		{"a job is created", func(ctx context.Context) (err error) {
 			id, err = other.CreateJob(ctx, store.Job{State: job.Queued, MaxPages: 3})
 			return err
 		}, store.NewJobs},
@@ -59,19 +59,19 @@ func TestAwait(t *testing.T) {
 			_, err := other.Add(ctx, now, []store.Found{{Item: pageItem(t, id, 1)}})
 			return err
 		}, store.NewArrivals},
-		{"a letter to the owner", func(ctx context.Context) error {
-			_, err := other.Post(ctx, now, store.Letter{Slot: slot})
+		{"a message to the owner", func(ctx context.Context) error {
+			_, err := other.Post(ctx, now, store.Message{Slot: slot})
 			return err
-		}, store.NewLetters},
-		{"a letter to all", func(ctx context.Context) error {
-			_, err := other.Post(ctx, now, store.Letter{All: true})
+		}, store.NewMessages},
+		{"a message to all", func(ctx context.Context) error {
+			_, err := other.Post(ctx, now, store.Message{All: true})
 			return err
-		}, store.NewLetters},
+		}, store.NewMessages},
 		{"an opt-out", func(ctx context.Context) error {
 			_, _, err := other.AddOptOut(ctx, store.OptOut{Name: "a.example", At: now})
 			return err
 		}, store.NewOptOuts},
-		{"none any more", func(ctx context.Context) error { return other.DropOptOut(ctx, "a.example") }, store.NewOptOuts},
+		{"opt-out removed", func(ctx context.Context) error { return other.DropOptOut(ctx, "a.example") }, store.NewOptOuts},
 	}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -98,9 +98,9 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// TestToldAtTheEnd makes a job and closes the store at once, as a command does:
-// the workers hear of it all the same.
-func TestToldAtTheEnd(t *testing.T) {
+// TestNotifiedOnClose creates a job and closes the store at once, as a command does: the
+// workers are still notified.
+func TestNotifiedOnClose(t *testing.T) {
 	place := t.TempDir()
 	s := openTest(t, place, nil)
 	defer s.Close()
@@ -126,7 +126,7 @@ func TestToldAtTheEnd(t *testing.T) {
 	}
 }
 
-// counter counts statements, those of transactions among them.
+// counter counts statements, including those of transactions.
 type counter struct{ n atomic.Int64 }
 
 func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -141,8 +141,8 @@ func (c *counter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceB
 func (c *counter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) { c.n.Add(1) }
 func (c *counter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// TestIdleFleet counts what a worker asks that has nothing to do: every call is
-// one statement, so that twenty workers ask fewer than twenty times a second.
+// TestIdleFleet counts the statements of an idle worker: every call is one statement, so that
+// twenty workers send fewer than twenty per second.
 func TestIdleFleet(t *testing.T) {
 	const workers, most = 20, 20
 	place := t.TempDir()
@@ -168,11 +168,11 @@ func TestIdleFleet(t *testing.T) {
 		{"arrivals", store.PollEvery, func() error { return second(s.Arrivals(ctx, w, 10)) }},
 		{"admit", store.PollEvery, func() error { return second(s.Admit(ctx, now, limit.Limits{ConcurrentCrawls: 1})) }},
 		{"active jobs", store.PollEvery, func() error { return second(s.ActiveJobs(ctx)) }},
-		{"letters", store.PollEvery, func() error { return second(s.Letters(ctx, now, w)) }},
+		{"messages", store.PollEvery, func() error { return second(s.Messages(ctx, now, w)) }},
 		{"is a job idle", store.PollEvery, func() error { return second(s.Idle(ctx, busy)) }},
 	}
-	// The first try prepares the statements. A pool that opens another connection, which
-	// it does when the machine is busy, sends a statement of its own: the fewest count.
+	// The first try prepares the statements. If the machine is busy, the pool may open another
+	// connection, which sends a statement of its own: so the minimum counts.
 	const tries = 5
 	fewest := make([]int64, len(calls))
 	for try := range tries {
@@ -199,7 +199,7 @@ func TestIdleFleet(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// slowly answers so much later.
+// slowly delays responses.
 type slowly struct {
 	counter
 	by atomic.Int64
@@ -210,9 +210,9 @@ func (s *slowly) TraceQueryStart(ctx context.Context, c *pgx.Conn, d pgx.TraceQu
 	return s.counter.TraceQueryStart(ctx, c, d)
 }
 
-// TestSlowWatch watches a worker that stands still over a line on which an answer takes
-// long: it is declared dead all the same, and no sooner than a take-over after the
-// answer in which it was first seen.
+// TestSlowWatch watches a worker without heartbeat over a connection with slow responses: it
+// is still declared dead, and no sooner than a take-over after the response in which it was
+// first seen.
 func TestSlowWatch(t *testing.T) {
 	place := t.TempDir()
 	made := openTest(t, place, nil)
@@ -223,7 +223,7 @@ func TestSlowWatch(t *testing.T) {
 	s, err := Open(ctx, Config{DSN: cluster.DSN(nameOf(place)), partitions: 2, tracer: line, Terms: terms})
 	fatal(t, err)
 	defer s.Close()
-	joined(t, s, store.SlotCount) // and stands still
+	joined(t, s, store.SlotCount) // and sends no heartbeat
 	w, err := s.Join(ctx, now, "watches")
 	fatal(t, err)
 	acquire := func(after, delay time.Duration, want int) {
@@ -235,23 +235,23 @@ func TestSlowWatch(t *testing.T) {
 			t.Errorf("%d slots after %v, want %d", len(leases), after, want)
 		}
 	}
-	const late = time.Second // answers on that line
+	const late = time.Second // delay of responses
 	acquire(0, late, 0)
 	acquire(terms.TakeOver, 0, 0)
 	acquire(terms.TakeOver+2*late, late, 10)
 }
 
-// TestNewsOf reads notifications, also of a program that says more.
+// TestNewsOf parses notifications, also of a newer version.
 func TestNewsOf(t *testing.T) {
-	for payload, want := range map[string]store.News{"1": store.NewArrivals, "6": store.NewJobs | store.NewLetters, "": store.AllNews, "what": store.AllNews, "999": store.AllNews} {
+	for payload, want := range map[string]store.News{"1": store.NewArrivals, "6": store.NewJobs | store.NewMessages, "": store.AllNews, "what": store.AllNews, "999": store.AllNews} {
 		if got := newsOf(payload); got != want {
 			t.Errorf("%q: %b, want %b", payload, got, want)
 		}
 	}
 }
 
-// TestCancelUnderLoad cancels a job while workers reserve and commit its pages:
-// nobody's commit is refused, and no token, account or notice of it stays.
+// TestCancelUnderLoad cancels a job while workers reserve and commit its pages: no commit is
+// rejected, and no token, account or notice of it remains.
 func TestCancelUnderLoad(t *testing.T) {
 	const workers, pages = 3, 300
 	s := openTest(t, t.TempDir(), nil)

@@ -11,12 +11,11 @@ import (
 	"headway/store"
 )
 
-// Follow gives a follower events that it has not had, at most store.MaxEvents, in
-// order, with all endpoints. What take makes of them in the transaction it is given
-// is committed with how far the follower has come, or not at all: no event is lost
-// to a follower or had by it twice, however many processes follow by the same name
-// and wherever they are killed. One of them is at it at a time; to the others there
-// is nothing new. A name that is new begins with the first event that is kept.
+// Follow passes a follower its next events, at most store.MaxEvents, in order, with all
+// endpoints. What take does in the transaction it is given is committed together with the
+// follower's position: no event is lost or delivered twice, however many processes follow
+// under the same name and whenever they are killed. One process at a time does it; for the
+// others there is nothing new. A new name starts with the oldest event that is kept.
 func (s *Store) Follow(ctx context.Context, now time.Time, name string, take func(context.Context, pgx.Tx, []store.Event, []store.Endpoint) error) (had int, err error) {
 	if err := s.numberEvents(ctx); err != nil {
 		return 0, fmt.Errorf("follow events as %s: %w", name, err)
@@ -42,7 +41,7 @@ func (s *Store) follow(ctx context.Context, tx pgx.Tx, name string, take func(co
 	var after store.EventNumber
 	err := tx.QueryRow(ctx, "select after from follower where name = $1 for update skip locked", name).Scan(&after)
 	if noRows(err) {
-		return 0, nil // another process is at it
+		return 0, nil // another process is doing it
 	}
 	if err != nil {
 		return 0, err
@@ -65,9 +64,8 @@ func (s *Store) follow(ctx context.Context, tx pgx.Tx, name string, take func(co
 	return len(list), err
 }
 
-// Connect opens further connections to the same tables, for those who bring
-// statements of their own, such as a job queue: the planner is as the server has
-// it. They are to be closed before the store.
+// Connect opens a separate pool for callers with their own statements, such as a job queue:
+// it uses the server's planner settings. Close it before the store.
 func (s *Store) Connect(ctx context.Context) (*pgxpool.Pool, error) {
 	config := s.pool.Config()
 	for _, way := range plainSessions {
@@ -82,10 +80,9 @@ func (s *Store) Connect(ctx context.Context) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// fewestConns is how many connections a queue needs at least: one hears of work
-// and some hold locks while others work.
+// fewestConns is the minimum of connections for a job queue: one listens and some hold locks
+// while others work.
 const fewestConns = 6
 
-// plainSessions are the settings of our sessions that only our own statements
-// want.
+// plainSessions are session settings that only our own statements need.
 var plainSessions = []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "plan_cache_mode", "idle_in_transaction_session_timeout"}

@@ -60,28 +60,28 @@ func (b *batch) add(ctx context.Context, found []store.Found) error {
 	return nil
 }
 
-// group is one URL of a batch of found ones, however often it was found.
+// group is one URL of a batch of found URLs, however often it was found.
 type group struct {
 	key   urlKey
 	ref   hostRef
-	use   int   // the place in the list that decides if the URL is new
-	wait  int   // the first place that waits, -1 for none
-	url   int64 // number of the row, where it is known
+	use   int   // the index in the list that counts if the URL is new
+	wait  int   // the first index that waits; -1 for none
+	url   int64 // row id, if known
 	isNew bool
 }
 
-// shelfGroups are the URLs of one shelf.
-type shelfGroups struct {
-	shelf *shelf
-	list  []group // sorted by key
+// tableGroups are the URLs of one set of tables.
+type tableGroups struct {
+	jobTables *jobTables
+	list      []group // sorted by key
 }
 
-// groupFound puts together what is said of the same URL. If the run has not
-// seen it, the first word counts, except that a provisional skip gives way to a
-// later wait. The order by key keeps two batches from waiting for each other.
-func (b *batch) groupFound(found []store.Found) []shelfGroups {
-	var all []shelfGroups
-	for sh, places := range b.byShelf(len(found), func(i int) job.ID { return found[i].Item.Job }) {
+// groupFound merges the entries of the same URL. If the run has not seen it, the first entry
+// counts, except that a provisional skip yields to a later wait. They are sorted by key to
+// avoid deadlocks.
+func (b *batch) groupFound(found []store.Found) []tableGroups {
+	var all []tableGroups
+	for jt, places := range b.byTables(len(found), func(i int) job.ID { return found[i].Item.Job }) {
 		list := make([]group, 0, len(places))
 		byKey := make(map[urlKey]int, len(places))
 		for _, i := range places {
@@ -104,13 +104,13 @@ func (b *batch) groupFound(found []store.Found) []shelfGroups {
 			}
 		}
 		slices.SortFunc(list, func(x, y group) int { return compareKeys(&x.key, &y.key) })
-		all = append(all, shelfGroups{sh, list})
+		all = append(all, tableGroups{jt, list})
 	}
-	slices.SortFunc(all, func(x, y shelfGroups) int { return int(x.shelf.id - y.shelf.id) })
+	slices.SortFunc(all, func(x, y tableGroups) int { return int(x.jobTables.id - y.jobTables.id) })
 	return all
 }
 
-// foundColumnsOf are the arguments for foundColumns.
+// foundLists are the arguments for foundColumns.
 type foundLists struct {
 	ord, job, rank, depth, priority []int32
 	host                            []int64
@@ -119,7 +119,7 @@ type foundLists struct {
 	path, via, extra                []string
 }
 
-// newFoundLists writes the columns of URLs, each as found at the place given.
+// newFoundLists returns the columns of URLs, each as found at the given index.
 func newFoundLists(found []store.Found, groups []*group, place func(g *group) int) (*foundLists, error) {
 	n := len(groups)
 	l := &foundLists{
@@ -146,7 +146,7 @@ func (l *foundLists) args(first any) []any {
 }
 
 // queueFound queues the statements that store found URLs which are new.
-func (b *batch) queueFound(found []store.Found) ([]shelfGroups, error) {
+func (b *batch) queueFound(found []store.Found) ([]tableGroups, error) {
 	groups := b.groupFound(found)
 	for _, sg := range groups {
 		var plain, other []*group
@@ -160,10 +160,10 @@ func (b *batch) queueFound(found []store.Found) ([]shelfGroups, error) {
 				other = append(other, g)
 			}
 		}
-		if err := b.queuePlain(sg.shelf, found, plain, byPlace); err != nil {
+		if err := b.queuePlain(sg.jobTables, found, plain, byPlace); err != nil {
 			return nil, err
 		}
-		if err := b.queueOther(sg.shelf, found, other, byPlace); err != nil {
+		if err := b.queueOther(sg.jobTables, found, other, byPlace); err != nil {
 			return nil, err
 		}
 	}
@@ -174,7 +174,7 @@ func useOf(g *group) int  { return g.use }
 func waitOf(g *group) int { return g.wait }
 
 // queuePlain stores URLs that wait and were never tried.
-func (b *batch) queuePlain(sh *shelf, found []store.Found, groups []*group, byPlace map[int32]*group) error {
+func (b *batch) queuePlain(jt *jobTables, found []store.Found, groups []*group, byPlace map[int32]*group) error {
 	if len(groups) == 0 {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (b *batch) queuePlain(sh *shelf, found []store.Found, groups []*group, byPl
 		return err
 	}
 	var place int32
-	b.queue(sh.addWaiting, l.args(b.at)...).Query(rows([]any{&place}, func() error {
+	b.queue(jt.addWaiting, l.args(b.at)...).Query(rows([]any{&place}, func() error {
 		g := byPlace[place]
 		g.isNew = true
 		b.receipt.Seen++
@@ -194,9 +194,9 @@ func (b *batch) queuePlain(sh *shelf, found []store.Found, groups []*group, byPl
 	return nil
 }
 
-// queueOther stores URLs that end at once, or wait in another way than most.
-// Where they go is written once it is known which of them are new.
-func (b *batch) queueOther(sh *shelf, found []store.Found, groups []*group, byPlace map[int32]*group) error {
+// queueOther stores URLs that end at once or are not plain. Their queue entries and outcomes
+// are written once it is known which of them are new.
+func (b *batch) queueOther(jt *jobTables, found []store.Found, groups []*group, byPlace map[int32]*group) error {
 	if len(groups) == 0 {
 		return nil
 	}
@@ -206,7 +206,7 @@ func (b *batch) queueOther(sh *shelf, found []store.Found, groups []*group, byPl
 	}
 	var place int32
 	var id int64
-	b.queue(sh.addOther, l.args(b.at)...).Query(rows([]any{&place, &id}, func() error {
+	b.queue(jt.addOther, l.args(b.at)...).Query(rows([]any{&place, &id}, func() error {
 		g := byPlace[place]
 		g.isNew, g.url = true, id
 		b.receipt.Seen++
@@ -215,10 +215,10 @@ func (b *batch) queueOther(sh *shelf, found []store.Found, groups []*group, byPl
 	return nil
 }
 
-// queueAside stores URLs out of scope.
+// queueAside stores out-of-scope URLs.
 func (b *batch) queueAside(found []store.Found) error {
 	ending := b.s.endings[store.Ending{Outcome: visit.Skipped, Reason: visit.OutOfScope}]
-	for sh, places := range b.byShelf(len(found), func(i int) job.ID { return found[i].Item.Job }) {
+	for jt, places := range b.byTables(len(found), func(i int) job.ID { return found[i].Item.Job }) {
 		type row struct {
 			key urlKey // without the host
 			it  *visit.Item
@@ -246,7 +246,7 @@ func (b *batch) queueAside(found []store.Found) error {
 			}
 		}
 		var id job.ID
-		b.queue(sh.setAside, fps, jobs, slots, urls, hosts, slices.Collect(maps.Keys(which)), ending, store.MaxAside, items).Query(rows([]any{&id}, func() error {
+		b.queue(jt.setAside, fps, jobs, slots, urls, hosts, slices.Collect(maps.Keys(which)), ending, store.MaxAside, items).Query(rows([]any{&id}, func() error {
 			b.receipt.Seen++
 			b.count(id, ending, 1)
 			return nil
@@ -255,14 +255,14 @@ func (b *batch) queueAside(found []store.Found) error {
 	return nil
 }
 
-// settleFound writes what follows from which URLs were new: how those ended
-// that do not wait, and provisional skips that are taken back.
-func (b *batch) settleFound(ctx context.Context, found []store.Found, groups []shelfGroups) error {
+// settleFound writes what depends on which URLs were new: outcomes of those that do not
+// wait, and provisional skips that are taken back.
+func (b *batch) settleFound(ctx context.Context, found []store.Found, groups []tableGroups) error {
 	type back struct {
 		g      *group
 		ending int16
 	}
-	taken := map[*shelf][]back{}
+	taken := map[*jobTables][]back{}
 	for _, sg := range groups {
 		var known []*group
 		byPlace := map[int32]*group{}
@@ -282,10 +282,10 @@ func (b *batch) settleFound(ctx context.Context, found []store.Found, groups []s
 		var place int32
 		var id int64
 		var ending int16
-		b.queue(sg.shelf.readmit, l.ord, l.host, l.fp, l.job, l.slot).Query(rows([]any{&place, &id, &ending}, func() error {
+		b.queue(sg.jobTables.readmit, l.ord, l.host, l.fp, l.job, l.slot).Query(rows([]any{&place, &id, &ending}, func() error {
 			g := byPlace[place]
 			g.url = id
-			taken[sg.shelf] = append(taken[sg.shelf], back{g, ending})
+			taken[sg.jobTables] = append(taken[sg.jobTables], back{g, ending})
 			return nil
 		}))
 	}
@@ -303,26 +303,26 @@ func (b *batch) settleFound(ctx context.Context, found []store.Found, groups []s
 				ended = append(ended, g)
 			}
 		}
-		for _, t := range taken[sg.shelf] {
+		for _, t := range taken[sg.jobTables] {
 			b.count(job.ID(t.g.key.job), t.ending, -1)
 			again = append(again, t.g)
 		}
-		b.endFound(sg.shelf, found, ended)
+		b.endFound(sg.jobTables, found, ended)
 		if len(again) > 0 {
 			l, err := newFoundLists(found, again, waitOf)
 			if err != nil {
 				return err
 			}
-			b.exec(sg.shelf.readmitURL, l.args(l.extra)[:13]...)
+			b.exec(sg.jobTables.readmitURL, l.args(l.extra)[:13]...)
 		}
-		b.enqueue(sg.shelf, found, append(waiting, again...))
+		b.enqueue(sg.jobTables, found, append(waiting, again...))
 	}
 	slices.Sort(b.receipt.Fresh)
 	return nil
 }
 
-// endFound writes how URLs ended that were not asked for.
-func (b *batch) endFound(sh *shelf, found []store.Found, groups []*group) {
+// endFound writes the outcomes of URLs that end without a request.
+func (b *batch) endFound(jt *jobTables, found []store.Found, groups []*group) {
 	if len(groups) == 0 {
 		return
 	}
@@ -335,11 +335,11 @@ func (b *batch) endFound(sh *shelf, found []store.Found, groups []*group) {
 		attempts[i], slots[i], endings[i] = fits(f.Item.Attempt), g.key.slot, b.s.endings[store.Ending{Outcome: f.Outcome, Reason: f.Reason}]
 		b.count(f.Item.Job, endings[i], 1)
 	}
-	b.exec(sh.addEnded, b.at, ids, hosts, fps, jobs, attempts, slots, endings)
+	b.exec(jt.addEnded, b.at, ids, hosts, fps, jobs, attempts, slots, endings)
 }
 
-// enqueue puts URLs to waiting whose rows are there.
-func (b *batch) enqueue(sh *shelf, found []store.Found, groups []*group) {
+// enqueue sets existing URLs to waiting.
+func (b *batch) enqueue(jt *jobTables, found []store.Found, groups []*group) {
 	if len(groups) == 0 {
 		return
 	}
@@ -353,5 +353,5 @@ func (b *batch) enqueue(sh *shelf, found []store.Found, groups []*group) {
 		b.receipt.Fresh = append(b.receipt.Fresh, g.wait)
 		b.admit(it.Job, g.ref)
 	}
-	b.exec(sh.enqueue, ids, hosts, notBefore, fps, jobs, ranks, attempts, slots)
+	b.exec(jt.enqueue, ids, hosts, notBefore, fps, jobs, ranks, attempts, slots)
 }

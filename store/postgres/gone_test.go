@@ -8,14 +8,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// TestGone ends the sessions of a store while nobody uses them. That is noticed before
-// they are used again: whoever comes next is served.
+// TestGone ends idle sessions of a store. That is noticed before they are used again: the
+// next call succeeds.
 func TestGone(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
 	const idle = 3
 	var conns []*pgxpool.Conn
-	for range idle { // at the same time, so that there are as many
+	for range idle { // concurrently, so that idle connections are opened
 		conn, err := s.pool.Acquire(t.Context())
 		fatal(t, err)
 		conns = append(conns, conn)

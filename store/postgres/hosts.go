@@ -14,7 +14,7 @@ import (
 	"headway/store"
 )
 
-// hostColumns are scanned to a hostRow.
+// hostColumns are the columns of a hostRow.
 const hostColumns = `h.id, h.name, h.politeness, h.robots, coalesce(h.pace_ms, 0), coalesce(h.floor_ms, 0), coalesce(h.hold_until, 0), coalesce(h.last_sent, 0), h.rest`
 
 type hostRow struct {
@@ -35,7 +35,7 @@ func (r *hostRow) host() store.Host {
 	}
 }
 
-// orNil is a value in which no bytes and null are the same.
+// orNil returns nil for both an empty value and null.
 func orNil(b []byte) []byte {
 	if len(b) == 0 {
 		return nil
@@ -55,7 +55,7 @@ func (s *Store) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, e
 			return err
 		})
 		if code(err) == codeNoTable {
-			continue // a job was dropped while it was asked about
+			continue // a job was dropped meanwhile
 		}
 		if err != nil {
 			return store.HostPage{}, fmt.Errorf("hosts: %w", err)
@@ -64,24 +64,24 @@ func (s *Store) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, e
 	}
 }
 
-// hostPage reads one page of the hosts that have work. Which tables are asked
-// depends on the jobs there are.
+// hostPage reads one page of the hosts that have work. Which tables are queried depends on
+// the existing jobs.
 func (s *Store) hostPage(ctx context.Context, tx pgx.Tx, q store.HostQuery) (store.HostPage, error) {
 	var page store.HostPage
-	shelves, err := s.shelvesWithWork(ctx, tx, q.Job)
-	if err != nil || len(shelves) == 0 {
+	tables, err := s.tablesWithWork(ctx, tx, q.Job)
+	if err != nil || len(tables) == 0 {
 		return page, err
 	}
 	rest, id := int64(math.MinInt64), int64(0)
 	if q.After != "" {
 		if _, err := fmt.Sscanf(string(q.After), "%d %d", &rest, &id); err != nil {
-			return page, fmt.Errorf("cursor %q is none of this list", q.After)
+			return page, fmt.Errorf("cursor %q does not belong to this list", q.After)
 		}
 	}
 	limit := min(max(q.Max, 1), store.MaxPage)
 	var work []string
-	for _, sh := range shelves {
-		work = append(work, sh.hostWork)
+	for _, jt := range tables {
+		work = append(work, jt.hostWork)
 	}
 	args := []any{rest, id, limit + 1}
 	only, where := " where exists (select from job j where j.id = x.job and "+active+")", ""
@@ -97,7 +97,7 @@ func (s *Store) hostPage(ctx context.Context, tx pgx.Tx, q store.HostQuery) (sto
 		args = append(args, slots)
 		where = fmt.Sprintf(" and h.slot = any($%d::smallint[])", len(args))
 	}
-	// The text differs from call to call: it is not worth keeping.
+	// The text differs from call to call, so it is not prepared.
 	query := `select ` + hostColumns + `, w.jobs from host h cross join lateral (select array_agg(x.job order by x.job) as jobs from (` + strings.Join(work, " union all ") + `) as x` + only + `) as w
 		where w.jobs is not null and (h.rest, h.id) > ($1, $2)` + where + ` order by h.rest, h.id limit $3`
 	r, err := tx.Query(ctx, query, append([]any{pgx.QueryExecModeExec}, args...)...)
@@ -122,12 +122,12 @@ func (s *Store) hostPage(ctx context.Context, tx pgx.Tx, q store.HostQuery) (sto
 	return page, err
 }
 
-// active is [store.Active] of a row j of table job.
+// active is [store.Active] for a row j of table job.
 const active = "j.state in ('running', 'paused', 'draining')"
 
-// shelvesWithWork finds the shelves on which something waits, of one job or of
-// all that are active.
-func (s *Store) shelvesWithWork(ctx context.Context, tx pgx.Tx, only job.ID) ([]*shelf, error) {
+// tablesWithWork finds the tables in which something waits, of one job or of all active
+// ones.
+func (s *Store) tablesWithWork(ctx context.Context, tx pgx.Tx, only job.ID) ([]*jobTables, error) {
 	which, args := active, []any(nil)
 	if only != 0 {
 		which, args = "j.id = $1", []any{number(only)}
@@ -136,17 +136,17 @@ func (s *Store) shelvesWithWork(ctx context.Context, tx pgx.Tx, only job.ID) ([]
 	if err != nil {
 		return nil, err
 	}
-	var shelves []*shelf
+	var tables []*jobTables
 	var id int32
 	_, err = pgx.ForEachRow(r, []any{&id}, func() error {
 		if id == 0 {
-			shelves = append(shelves, &sharedShelf)
+			tables = append(tables, &sharedTables)
 		} else {
-			shelves = append(shelves, s.rememberShelf(job.ID(id), id))
+			tables = append(tables, s.rememberTables(job.ID(id), id))
 		}
 		return nil
 	})
-	return shelves, err
+	return tables, err
 }
 
 // Host implements [store.Hosts].

@@ -17,7 +17,7 @@ func (s *Store) FindJobs(ctx context.Context, q store.JobQuery) ([]store.Job, er
 	if q.Before > 0 {
 		before = int32(min(q.Before, math.MaxInt32))
 	}
-	whose := "j.tenant = $1" // by its index
+	whose := "j.tenant = $1" // uses its index
 	if q.All {
 		whose = "$1::text is not null"
 	}

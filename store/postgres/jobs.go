@@ -46,12 +46,12 @@ func (c *change) createJob(ctx context.Context, j *store.Job) (job.ID, error) {
 		c.exec("insert into account (job, free) values ($1, $2)", id, j.MaxPages)
 	}
 	if j.State == job.Queued {
-		return job.ID(id), nil // how large it may become is known when it gets a place
+		return job.ID(id), nil // its size limit is known when it is admitted
 	}
-	return job.ID(id), c.giveShelf(ctx, id, j.MaxPages)
+	return job.ID(id), c.giveTables(ctx, id, j.MaxPages)
 }
 
-// number is a job as it is stored; one that cannot be there is none.
+// number is the stored number of a job; 0 for one that cannot exist.
 func number(id job.ID) int32 {
 	if id < 1 || id > math.MaxInt32 {
 		return -1
@@ -105,7 +105,7 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	err := s.change(ctx, func(ctx context.Context, c *change) error {
 		var n int64
 		if to == job.Cancelled {
-			c.lockJob(number(id)) // commits see all of it or nothing
+			c.lockJob(number(id)) // commits see all of it or none
 		}
 		c.queue("update job set state = $3, reason = $4, started_at = coalesce($5, started_at), ended_at = $6, changed_at = $7, turn = "+turnOf(to)+" where id = $1 and state = $2", number(id), from, to, clean(reason), started, ended, milli(now)).
 			Exec(func(tag pgconn.CommandTag) error {
@@ -139,15 +139,15 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	return nil
 }
 
-// Extend implements [store.Jobs]. Each part of the deferred URLs is a
-// transaction of its own.
+// Extend implements [store.Jobs]. The deferred URLs are readmitted in several
+// transactions.
 func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages int64) error {
 	n := newNeeds()
 	n.jobs[id] = true
 	if err := s.resolve(ctx, n); err != nil {
 		return fmt.Errorf("extend job %d: %w", id, err)
 	}
-	if n.shelves[id] == nil {
+	if n.tables[id] == nil {
 		return fmt.Errorf("extend job %d: %w", id, store.ErrNotFound)
 	}
 	if err := s.change(ctx, func(ctx context.Context, c *change) error { return c.setLimit(ctx, now, id, maxPages) }); err != nil {
@@ -165,13 +165,12 @@ func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages i
 		}
 		b.committed()
 	}
-	s.notifier.tell(store.NewJobs, everybody)
+	s.notifier.notify(store.NewJobs, everybody)
 	return nil
 }
 
-// setLimit gives a job a new page limit. No commit of the job is under way
-// meanwhile, and the account is locked: what is spent, held and free is seen as
-// of one moment.
+// setLimit gives a job a new page limit. No commit of the job runs meanwhile, and the
+// account is locked: used, held and free tokens are consistent.
 func (c *change) setLimit(ctx context.Context, now time.Time, id job.ID, maxPages int64) error {
 	c.lockJob(int32(id))
 	c.exec("select 1 from account where job = $1 for update", id)
@@ -208,12 +207,12 @@ func (c *change) setLimit(ctx context.Context, now time.Time, id job.ID, maxPage
 	return nil
 }
 
-// readmitDeferred puts up to MaxPark deferred URLs back to waiting, and tells
-// whether there may be more.
+// readmitDeferred sets up to MaxPark deferred URLs back to waiting, and reports whether
+// there may be more.
 func (b *batch) readmitDeferred(ctx context.Context, id job.ID) (more bool, err error) {
 	var ref hostRef
 	n := 0
-	b.queue(b.shelves[id].extend, int32(id), store.MaxPark).Query(rows([]any{&ref.id, &ref.slot}, func() error {
+	b.queue(b.tables[id].extend, int32(id), store.MaxPark).Query(rows([]any{&ref.id, &ref.slot}, func() error {
 		n++
 		b.admit(id, ref)
 		return nil
@@ -229,13 +228,13 @@ func (b *batch) readmitDeferred(ctx context.Context, id job.ID) (more bool, err 
 	return n == store.MaxPark, nil
 }
 
-// Rows of counts that are no ending.
+// Rows of counts that are not endings.
 const (
 	countTokens = -3
 	countJob    = -4
 )
 
-// counts reads the tally of a job and its tokens as of one moment.
+// counts reads the tally of a job and its tokens in one snapshot.
 func (s *Store) counts(ctx context.Context, q querier, id job.ID) (store.Counts, error) {
 	all, err := s.countJobs(ctx, q, id)
 	c, known := all[id]
@@ -245,7 +244,7 @@ func (s *Store) counts(ctx context.Context, q querier, id job.ID) (store.Counts,
 	return c, err
 }
 
-// countJobs is counts for several jobs; one that is not there has none.
+// countJobs is counts for several jobs; missing jobs are left out.
 func (s *Store) countJobs(ctx context.Context, q querier, ids ...job.ID) (map[job.ID]store.Counts, error) {
 	numbers := make([]int32, len(ids))
 	for i, id := range ids {
@@ -273,10 +272,10 @@ func (s *Store) countJobs(ctx context.Context, q querier, ids ...job.ID) (map[jo
 	return all, err
 }
 
-// count takes in one row of counts.
+// count adds one row of counts.
 func (s *Store) count(c *store.Counts, ending int16, n int64) {
 	switch ending {
-	case countJob: // it is there
+	case countJob: // the job exists
 	case countTokens:
 		c.Tokens = n
 	case tallyWaiting:
@@ -301,20 +300,20 @@ func (s *Store) Counts(ctx context.Context, id job.ID) (store.Counts, error) {
 
 // Audit implements [store.Jobs].
 func (s *Store) Audit(ctx context.Context, id job.ID) (store.Counts, error) {
-	sh, err := s.shelfOf(ctx, id)
+	jt, err := s.tablesOf(ctx, id)
 	if err != nil {
 		return store.Counts{}, fmt.Errorf("audit of job %d: %w", id, err)
 	}
 	c := store.Counts{Ended: map[store.Ending]int64{}}
-	err = s.read(ctx, func(tx pgx.Tx) error { return s.audit(ctx, tx, sh, id, &c) })
+	err = s.read(ctx, func(tx pgx.Tx) error { return s.audit(ctx, tx, jt, id, &c) })
 	if err != nil {
 		return store.Counts{}, fmt.Errorf("audit of job %d: %w", id, s.goneJob(ctx, id, err))
 	}
 	return c, nil
 }
 
-// audit counts rows. It reads whole tables, so the planner may do as it likes.
-func (s *Store) audit(ctx context.Context, tx pgx.Tx, sh *shelf, id job.ID, c *store.Counts) error {
+// audit counts rows. It reads whole tables, so the planner is not restricted.
+func (s *Store) audit(ctx context.Context, tx pgx.Tx, jt *jobTables, id job.ID, c *store.Counts) error {
 	if _, err := tx.Exec(ctx, "select set_config(way, 'on', true) from unnest(array['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) as way"); err != nil {
 		return err
 	}
@@ -323,7 +322,7 @@ func (s *Store) audit(ctx context.Context, tx pgx.Tx, sh *shelf, id job.ID, c *s
 		return err
 	}
 	c.Admitted, c.Tokens = tallied.Admitted, tallied.Tokens
-	// Plans made here are of no use elsewhere.
+	// Statements used only here are not prepared.
 	ask := func(query string, each func() error, targets ...any) error {
 		r, err := tx.Query(ctx, query, pgx.QueryExecModeExec, int32(id))
 		if err != nil {
@@ -335,22 +334,22 @@ func (s *Store) audit(ctx context.Context, tx pgx.Tx, sh *shelf, id job.ID, c *s
 	once := func() error { return nil }
 	var ending int16
 	var n, aside, seen, both, neither int64
-	if err := ask(sh.auditEnded, func() error {
+	if err := ask(jt.auditEnded, func() error {
 		c.Ended[s.ending[ending]] += n
 		return nil
 	}, &ending, &n); err != nil {
 		return err
 	}
-	if err := ask(sh.auditWaiting, once, &c.Waiting); err != nil {
+	if err := ask(jt.auditWaiting, once, &c.Waiting); err != nil {
 		return err
 	}
-	if err := ask(sh.auditAside, once, &aside); err != nil {
+	if err := ask(jt.auditAside, once, &aside); err != nil {
 		return err
 	}
-	if err := ask(sh.auditErrands, once, &c.Errands); err != nil {
+	if err := ask(jt.auditErrands, once, &c.Errands); err != nil {
 		return err
 	}
-	if err := ask(sh.auditSeen, once, &seen, &both, &neither); err != nil {
+	if err := ask(jt.auditSeen, once, &seen, &both, &neither); err != nil {
 		return err
 	}
 	if rows := c.Seen(); seen != rows || both != 0 || neither != 0 {
@@ -371,15 +370,15 @@ func (s *Store) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
 	return store.Idle{None: c.Waiting == 0 && c.Errands == 0, Admitted: c.Admitted}, nil
 }
 
-// Drop implements [store.Jobs]. The shelf of a large job goes as it is; a small
-// one leaves its rows on the shared shelf to a few statements.
+// Drop implements [store.Jobs]. The tables of a large job are dropped; the rows of a small
+// one are deleted from the shared tables by a few statements.
 func (s *Store) Drop(ctx context.Context, id job.ID) error {
 	err := s.change(ctx, func(ctx context.Context, c *change) error {
 		var state job.State
-		var shelf int32
+		var tables int32
 		c.lockJob(number(id))
 		c.queue("select state, shelf from job where id = $1", number(id)).QueryRow(func(row pgx.Row) error {
-			err := row.Scan(&state, &shelf)
+			err := row.Scan(&state, &tables)
 			if noRows(err) {
 				return store.ErrNotFound
 			}
@@ -397,10 +396,10 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 		} {
 			c.exec(text, number(id))
 		}
-		if shelf == 0 {
-			c.clearShelf(number(id))
+		if tables == 0 {
+			c.clearTables(number(id))
 		} else {
-			c.dropShelf(shelf)
+			c.dropTables(tables)
 		}
 		return nil
 	})

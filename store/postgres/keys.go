@@ -14,7 +14,7 @@ import (
 
 var _ store.Keys = (*Store)(nil)
 
-// inUse is the statement's term for a key that opens something at $1.
+// inUse is the SQL condition for a key that is valid at $1.
 const inUse = "k.revoked_at is null and coalesce(k.expires_at > $1, true)"
 
 // keyFacts are the columns of a key, as scanKeys reads them.
@@ -32,7 +32,7 @@ func (s *Store) CreateKey(ctx context.Context, now time.Time, k store.APIKey) er
 	return nil
 }
 
-// createKey counts the keys of the tenant and adds one, a tenant at a time.
+// createKey counts the keys of the tenant and adds one. A lock serialises calls per tenant.
 func (c *change) createKey(ctx context.Context, now time.Time, k *store.APIKey) error {
 	var has int
 	c.exec("select pg_advisory_xact_lock($1, hashtext($2))", lockOfKeys, k.Tenant)

@@ -12,34 +12,33 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// minSilence is the least time after which a server that owes an answer is taken
-// for lost.
+// minSilence is the minimum time after which a server that owes a response is considered
+// lost.
 const minSilence = 10 * time.Second
 
-// keepAlive is how a connection on which nothing is asked is tried, so that one
-// without another end is noticed after half a minute.
+// keepAlive checks idle connections, so that a dead one is noticed after half a minute.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
 
-// line is a connection whose other end may be lost without a word: behind a broken
-// router, or stopped. Whoever waits for an answer reads, so a read that takes too
-// long fails and takes the connection with it.
+// line is a connection whose other end may disappear silently: behind a broken router, or
+// stopped. While a response is expected, a read that takes too long fails and closes the
+// connection.
 type line struct {
 	net.Conn
 	silence time.Duration
 
 	mu        sync.Mutex
-	deadline  time.Time // that was set from outside
-	listening bool      // nothing is owed: somebody waits for news
+	deadline  time.Time // set by the driver
+	listening bool      // no response is expected: it waits for notifications
 }
 
-// lines makes lines of the connections that the driver opens.
+// lines wraps the connections that the driver opens.
 func (s *Store) lines(dial pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		if tcp, ok := conn.(*net.TCPConn); ok { // else it is a socket of this machine
+		if tcp, ok := conn.(*net.TCPConn); ok { // otherwise it is a Unix socket
 			if err := tcp.SetKeepAliveConfig(keepAlive); err != nil {
 				return nil, errors.Join(err, conn.Close())
 			}
@@ -56,7 +55,7 @@ func (l *line) Read(p []byte) (int, error) {
 	return l.Conn.Read(p)
 }
 
-// limit sets the time that the next read may take.
+// limit sets the deadline of the next read.
 func (l *line) limit() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +83,7 @@ func lineOf(c net.Conn) *line {
 	return l
 }
 
-// listen says that nothing is owed on a connection from now on.
+// listen says that no response is expected on a connection from now on.
 func listen(c net.Conn) {
 	if l := lineOf(c); l != nil {
 		l.mu.Lock()
@@ -93,9 +92,9 @@ func listen(c net.Conn) {
 	}
 }
 
-// spoken tells whether something has come on a connection on which nothing is owed,
-// which mostly is the last word of a server that went away. It does not wait. Where
-// the system does not say, something may have come.
+// spoken reports whether unrequested data has arrived on an idle connection, usually the
+// goodbye of a server that shut down. It does not wait. If the system cannot tell, it
+// reports true.
 func spoken(c net.Conn) bool {
 	l := lineOf(c)
 	if l == nil {

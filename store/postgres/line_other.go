@@ -2,5 +2,5 @@
 
 package postgres
 
-// readable does not know, so the server is asked.
+// readable is unknown on this system, so the server is pinged.
 func readable(uintptr) bool { return true }

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// TestLine reads from a server that says nothing.
+// TestLine reads from a server that does not respond.
 func TestLine(t *testing.T) {
 	const silence = time.Minute
 	for name, c := range map[string]struct {
-		deadline time.Duration // from outside; zero for none
+		deadline time.Duration // set by the driver; zero for none
 		listen   bool
-		want     time.Duration // zero: it waits for as long as it takes
+		want     time.Duration // zero: no timeout
 	}{
 		"an answer is owed":                       {want: silence},
 		"it is wanted sooner":                     {deadline: time.Second, want: time.Second},
@@ -41,7 +41,7 @@ func TestLine(t *testing.T) {
 				if c.want == 0 {
 					go func() {
 						time.Sleep(24 * time.Hour)
-						_, _ = server.Write([]byte{1}) // the read tells whether it came
+						_, _ = server.Write([]byte{1}) // the read shows whether it arrived
 					}()
 				}
 				n, err := l.Read(make([]byte, 1))
@@ -57,14 +57,14 @@ func TestLine(t *testing.T) {
 			})
 		})
 	}
-	t.Run("a wait under way is called off", func(t *testing.T) {
+	t.Run("a waiting read is cancelled", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			client, server := net.Pipe()
 			defer server.Close()
 			l := &line{Conn: client, silence: silence}
 			defer l.Close()
 			began := time.Now()
-			time.AfterFunc(time.Second, func() { _ = l.SetDeadline(time.Now()) }) // the read tells
+			time.AfterFunc(time.Second, func() { _ = l.SetDeadline(time.Now()) }) // the read shows
 			if _, err := l.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != time.Second {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}

@@ -4,7 +4,7 @@ package postgres
 
 import "syscall"
 
-// readable tells whether a read would return at once, be it with the end. Sockets of
+// readable reports whether a read would return at once, possibly with an error. Sockets of
 // package net do not block.
 func readable(fd uintptr) bool {
 	var next [1]byte

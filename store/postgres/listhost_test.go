@@ -12,17 +12,17 @@ import (
 	"headway/weburl"
 )
 
-// planNode is a part of a plan that was carried out.
+// planNode is a node of an executed plan.
 type planNode struct {
 	Type  string  `json:"Node Type"`
 	Rows  float64 `json:"Actual Rows"`
 	Loops float64 `json:"Actual Loops"`
-	// Rows that were read and thrown away.
+	// Rows that were read and discarded.
 	Removed float64 `json:"Rows Removed by Filter"`
 	Plans   []planNode
 }
 
-// read counts the rows that scans looked at.
+// read counts the rows that scans read.
 func (n *planNode) read() float64 {
 	sum := 0.0
 	if len(n.Plans) == 0 {
@@ -34,8 +34,8 @@ func (n *planNode) read() float64 {
 	return sum
 }
 
-// TestListHostReadsAPage lists a page of a host that has many URLs, in a job that
-// has many more: as many rows are read as are listed, whatever the page.
+// TestListHostReadsAPage lists a page of a host that has many URLs, in a job that has many
+// more: no more rows are read than are listed, whatever the page.
 func TestListHostReadsAPage(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -55,14 +55,14 @@ func TestListHostReadsAPage(t *testing.T) {
 	}
 	_, err = s.pool.Exec(t.Context(), "analyze")
 	fatal(t, err)
-	sh, err := s.shelfOf(t.Context(), id)
+	jt, err := s.tablesOf(t.Context(), id)
 	fatal(t, err)
 	refs, err := s.hostRefs(t.Context(), map[string]bool{"http://host1.example": true}, false)
 	fatal(t, err)
 	ref := refs["http://host1.example"]
 	for _, after := range []byte{0x00, 0x80} {
 		var text []byte
-		err = s.pool.QueryRow(t.Context(), "explain (analyze, format json) "+sh.listHost, int32(id), int16(ref.slot), ref.id, [16]byte{after}, []int16{tallyWaiting, 1}, 10).Scan(&text)
+		err = s.pool.QueryRow(t.Context(), "explain (analyze, format json) "+jt.listHost, int32(id), int16(ref.slot), ref.id, [16]byte{after}, []int16{tallyWaiting, 1}, 10).Scan(&text)
 		fatal(t, err)
 		var plans []struct{ Plan planNode }
 		fatal(t, json.Unmarshal(text, &plans))

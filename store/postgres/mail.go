@@ -13,7 +13,7 @@ import (
 var _ store.Fleet = (*Store)(nil)
 
 // Post implements [store.Mail].
-func (s *Store) Post(ctx context.Context, now time.Time, l store.Letter) (store.LetterID, error) {
+func (s *Store) Post(ctx context.Context, now time.Time, l store.Message) (store.MessageID, error) {
 	if err := l.Check(); err != nil {
 		return 0, err
 	}
@@ -22,36 +22,36 @@ func (s *Store) Post(ctx context.Context, now time.Time, l store.Letter) (store.
 		n := int16(l.Slot)
 		slot = &n
 	}
-	var id store.LetterID
+	var id store.MessageID
 	var owner store.WorkerID
 	err := s.change(ctx, func(_ context.Context, c *change) error {
 		owner = 0
-		c.exec("delete from letter where at < $1", milli(now.Add(-store.LetterLife)))
-		c.exec("delete from letter where id <= (select id from letter order by id desc offset $1 limit 1)", store.MaxLetters-1)
+		c.exec("delete from letter where at < $1", milli(now.Add(-store.MessageTTL)))
+		c.exec("delete from letter where id <= (select id from letter order by id desc offset $1 limit 1)", store.MaxMessages-1)
 		c.queue("insert into letter (at, slot, body) values ($1, $2, $3) returning id", milli(now), slot, notNil(l.Body)).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 		c.queue("select owner from slot where id = $1", slot).Query(rows([]any{&owner}, func() error { return nil }))
 		return nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("post a letter: %w", err)
+		return 0, fmt.Errorf("post a message: %w", err)
 	}
 	switch {
 	case l.All:
-		s.notifier.tell(store.NewLetters, everybody)
+		s.notifier.notify(store.NewMessages, everybody)
 	case owner != 0:
-		s.notifier.tell(store.NewLetters, owner)
+		s.notifier.notify(store.NewMessages, owner)
 	}
 	return id, nil
 }
 
-// Letters implements [store.Mail].
-func (s *Store) Letters(ctx context.Context, now time.Time, w store.WorkerID) ([]store.Letter, error) {
-	var list []store.Letter
+// Messages implements [store.Mail].
+func (s *Store) Messages(ctx context.Context, now time.Time, w store.WorkerID) ([]store.Message, error) {
+	var list []store.Message
 	r, err := s.pool.Query(ctx, `select l.id, l.slot is null, coalesce(l.slot, 0), l.at, l.body from letter l
 		where l.at >= $2 and (l.slot is null or exists (select from slot s where s.id = l.slot and s.owner = $1))
-		and not exists (select from reply r where r.letter = l.id and (r.worker = $1 or l.slot is not null)) order by l.id limit $3`, w, milli(now.Add(-store.LetterLife)), store.MaxMail)
+		and not exists (select from reply r where r.letter = l.id and (r.worker = $1 or l.slot is not null)) order by l.id limit $3`, w, milli(now.Add(-store.MessageTTL)), store.MaxMessageBatch)
 	if err == nil {
-		var l store.Letter
+		var l store.Message
 		var at int64
 		_, err = pgx.ForEachRow(r, []any{&l.ID, &l.All, &l.Slot, &at, &l.Body}, func() error {
 			l.At = instant(at)
@@ -61,13 +61,13 @@ func (s *Store) Letters(ctx context.Context, now time.Time, w store.WorkerID) ([
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("letters to worker %d: %w", w, wrap(err))
+		return nil, fmt.Errorf("messages to worker %d: %w", w, wrap(err))
 	}
 	return list, nil
 }
 
 // Reply implements [store.Mail].
-func (s *Store) Reply(ctx context.Context, now time.Time, w store.WorkerID, id store.LetterID, body []byte) error {
+func (s *Store) Reply(ctx context.Context, now time.Time, w store.WorkerID, id store.MessageID, body []byte) error {
 	if err := store.CheckBody(body); err != nil {
 		return err
 	}
@@ -93,13 +93,13 @@ func (s *Store) Reply(ctx context.Context, now time.Time, w store.WorkerID, id s
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("worker %d answers letter %d: %w", w, id, err)
+		return fmt.Errorf("worker %d replies to message %d: %w", w, id, err)
 	}
 	return nil
 }
 
 // Replies implements [store.Mail].
-func (s *Store) Replies(ctx context.Context, id store.LetterID) ([]store.Reply, error) {
+func (s *Store) Replies(ctx context.Context, id store.MessageID) ([]store.Reply, error) {
 	var list []store.Reply
 	r, err := s.pool.Query(ctx, "select worker, at, body from reply where letter = $1 order by worker", id)
 	if err == nil {
@@ -113,19 +113,19 @@ func (s *Store) Replies(ctx context.Context, id store.LetterID) ([]store.Reply, 
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("answers to letter %d: %w", id, wrap(err))
+		return nil, fmt.Errorf("replies to message %d: %w", id, wrap(err))
 	}
 	return list, nil
 }
 
 // Withdraw implements [store.Mail].
-func (s *Store) Withdraw(ctx context.Context, id store.LetterID) error {
+func (s *Store) Withdraw(ctx context.Context, id store.MessageID) error {
 	err := s.change(ctx, func(_ context.Context, c *change) error {
 		c.exec("delete from letter where id = $1", id)
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("take letter %d back: %w", id, err)
+		return fmt.Errorf("withdraw message %d: %w", id, err)
 	}
 	return nil
 }

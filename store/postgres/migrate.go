@@ -24,10 +24,9 @@ const (
 	migrateTries = 300
 )
 
-// migrate brings the schema to what this program knows. Most of the time that
-// is what is there, and one question settles it. Tables that are ahead, because a
-// newer program has migrated them, are left as they are: they say whether this one
-// may work on them.
+// migrate migrates the schema to the version of this program. Usually it is current, which
+// one query shows. Tables migrated by a newer program are not changed: they say whether
+// this one may use them.
 func (s *Store) migrate(ctx context.Context, config *pgx.ConnConfig) error {
 	want, err := latest()
 	if err != nil {
@@ -52,10 +51,10 @@ func latest() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return goose.NumericComponent(files[len(files)-1]) // they are sorted, and there is one
+	return goose.NumericComponent(files[len(files)-1]) // they are sorted, and there is at least one
 }
 
-// version is the number of the last migration that was made, 0 for none.
+// version is the number of the last migration that was applied; 0 for none.
 func (s *Store) version(ctx context.Context) (int64, error) {
 	var server int
 	var name string
@@ -75,8 +74,8 @@ func (s *Store) version(ctx context.Context) (int64, error) {
 	return has, err
 }
 
-// admit asks tables of a newer format whether a program that knows formats up to
-// knows may work on them.
+// admit checks whether tables of a newer format may be used by a program that knows formats
+// up to knows.
 func (s *Store) admit(ctx context.Context, has, knows int64) error {
 	var oldest int64
 	if err := s.pool.QueryRow(ctx, "select oldest from format").Scan(&oldest); err != nil {
@@ -89,21 +88,21 @@ func (s *Store) admit(ctx context.Context, has, knows int64) error {
 	return nil
 }
 
-// upgrade makes the migrations that are missing. Several processes may try at
-// the same time: one of them does it, and the others wait for it.
+// upgrade applies the missing migrations. Several processes may try at the same time: one of
+// them does it, and the others wait.
 func (s *Store) upgrade(ctx context.Context, config *pgx.ConnConfig) (err error) {
 	fsys, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
 	}
 	config = config.Copy()
-	// Migrations want the planner as it is.
+	// Migrations need the default planner settings.
 	for _, way := range plainSessions {
 		delete(config.RuntimeParams, way)
 	}
-	// Two that make the same schema at once would fail each other.
+	// Two processes creating the same schema concurrently would both fail.
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1, 0)", lockOfShelf); err != nil {
+		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1, 0)", lockOfTables); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, "create schema if not exists "+s.schemaName())
@@ -129,18 +128,18 @@ func (s *Store) upgrade(ctx context.Context, config *pgx.ConnConfig) (err error)
 // schemaName is the schema as it is written in a statement.
 func (s *Store) schemaName() string { return pgx.Identifier{s.schema}.Sanitize() }
 
-// prepare makes the shared shelf, if nobody has.
+// prepare creates the shared tables, if they do not exist.
 func (s *Store) prepare(ctx context.Context) error {
 	var made bool
 	if err := s.pool.QueryRow(ctx, "select exists (select from shelf where id = 0)").Scan(&made); err != nil || made {
 		return err
 	}
 	return s.change(ctx, func(ctx context.Context, c *change) error {
-		c.exec("select pg_advisory_xact_lock($1, 0)", lockOfShelf)
+		c.exec("select pg_advisory_xact_lock($1, 0)", lockOfTables)
 		c.queue("select exists (select from shelf where id = 0)").QueryRow(func(row pgx.Row) error { return row.Scan(&made) })
 		if err := c.send(ctx); err != nil || made {
 			return err
 		}
-		return c.createShelf(ctx, 0)
+		return c.createTables(ctx, 0)
 	})
 }

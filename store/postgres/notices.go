@@ -24,12 +24,12 @@ func (s *Store) Note(ctx context.Context, n store.Notice) (first bool, err error
 		return false, fmt.Errorf("note of job %d: %w", n.Job, err)
 	}
 	if first {
-		s.notifier.tell(store.NewJobs, everybody) // it is an event, too
+		s.notifier.notify(store.NewJobs, everybody) // it is also an event
 	}
 	return first, nil
 }
 
-// queueNote keeps a notice of a job that is there.
+// queueNote stores a notice of an existing job.
 func (c *change) queueNote(n store.Notice) *pgx.QueuedQuery {
 	return c.queue(`insert into notice (job, name, percent, max, layer, observed, at, text) select j.id, $2, $3, $4, $5, $6, $7, $8 from job j where j.id = $1
 		on conflict (job, name, percent, max) do update set layer = excluded.layer, observed = excluded.observed, at = excluded.at, text = excluded.text where notice.percent = $9`,

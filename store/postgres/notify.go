@@ -14,20 +14,20 @@ import (
 	"headway/store"
 )
 
-// What happens is in rows; a notification is only a reason to look for them
-// sooner. So it is not part of the change that brings them: PostgreSQL would let
-// such changes pass one at a time. It follows shortly after, one for many.
+// All information is in rows; a notification only makes others read them sooner. So it is
+// not part of the transaction that writes them: PostgreSQL would serialise such
+// transactions. It is sent shortly after, one for many.
 
-// notifyEvery is how long news are gathered before they are told.
+// notifyEvery is how long notifications are collected before they are sent.
 const notifyEvery = 50 * time.Millisecond
 
-// notifyTime is how long telling them may take.
+// notifyTime is the timeout for sending them.
 const notifyTime = 5 * time.Second
 
-// everybody stands for all workers.
+// everybody means all workers.
 const everybody store.WorkerID = 0
 
-// notifier tells workers that there is something to look at.
+// notifier notifies workers that there is something to read.
 type notifier struct {
 	pool *pgxpool.Pool
 	log  *slog.Logger
@@ -36,7 +36,7 @@ type notifier struct {
 	done sync.WaitGroup
 
 	mu   sync.Mutex
-	news map[store.WorkerID]store.News // bounded by the workers there are
+	news map[store.WorkerID]store.News // bounded by the number of workers
 }
 
 func newNotifier(pool *pgxpool.Pool, log *slog.Logger) *notifier {
@@ -46,14 +46,14 @@ func newNotifier(pool *pgxpool.Pool, log *slog.Logger) *notifier {
 	return n
 }
 
-// close tells what is still to be told and waits for the end of the notifier.
+// close sends the remaining notifications and waits for the end of the notifier.
 func (n *notifier) close() {
 	n.stop()
 	n.done.Wait()
 }
 
-// tell notes news for workers.
-func (n *notifier) tell(what store.News, workers ...store.WorkerID) {
+// notify queues notifications for workers.
+func (n *notifier) notify(what store.News, workers ...store.WorkerID) {
 	if len(workers) == 0 {
 		return
 	}
@@ -78,8 +78,8 @@ func (n *notifier) run(ctx context.Context) {
 			case <-time.After(notifyEvery):
 			}
 		}
-		// What is left at the end is told at once: a command that submits a job
-		// and ends is heard of.
+		// What is left at the end is sent at once, so that workers are notified even by a
+		// command that submits a job and exits.
 		if err := n.send(context.WithoutCancel(ctx)); err != nil {
 			n.log.WarnContext(ctx, "cannot notify workers", "err", err)
 		}
@@ -111,8 +111,7 @@ func channelOf(w store.WorkerID) string {
 	return "worker_" + strconv.FormatInt(int64(w), 10)
 }
 
-// newsOf reads what a notification says. A word that is not understood may mean
-// anything.
+// newsOf parses a notification. If it is not understood, it may mean anything.
 func newsOf(payload string) store.News {
 	if n, err := strconv.ParseUint(payload, 10, 8); err == nil {
 		return store.News(n)
@@ -131,8 +130,8 @@ func (s *Store) await(ctx context.Context, w store.WorkerID, look func(store.New
 	if err != nil {
 		return err
 	}
-	c := conn.Hijack()                                         // it listens from now on and is no use to anybody else
-	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }() // nothing is under way on it
+	c := conn.Hijack()                                         // from now on it only listens
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }() // nothing is in progress on it
 	var schema string
 	if err := c.QueryRow(ctx, "select current_schema()").Scan(&schema); err != nil {
 		return err

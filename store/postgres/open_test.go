@@ -46,7 +46,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// ahead makes tables and adds to them what a newer program would have added.
+// ahead creates tables and adds what a newer version would have added.
 func ahead(t *testing.T) (schema string, knows int64) {
 	t.Helper()
 	ctx := t.Context()
@@ -63,9 +63,8 @@ func ahead(t *testing.T) (schema string, knows int64) {
 	return schema, knows
 }
 
-// TestOpenBehind starts a program on tables that a newer one has migrated. It works
-// on them as before, down to the oldest that the tables name, and leaves them as they
-// are.
+// TestOpenBehind starts a program on tables that a newer one has migrated. It works on them
+// as before, down to the oldest version that the tables name, and does not change them.
 func TestOpenBehind(t *testing.T) {
 	schema, knows := ahead(t)
 	ctx, now := t.Context(), time.Now()
@@ -139,8 +138,8 @@ func TestOpenedByManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestStoppedInACommit holds a process up in the middle of a transaction for
-// longer than its lease lasts. Whoever takes over does not wait for it.
+// TestStoppedInACommit stops a process in the middle of a transaction for longer than its
+// lease. The worker that takes over does not wait for it.
 func TestStoppedInACommit(t *testing.T) {
 	ctx := t.Context()
 	stopped, goOn := make(chan struct{}), make(chan struct{})
@@ -204,7 +203,7 @@ func TestStoppedInACommit(t *testing.T) {
 	}
 }
 
-// firstFormat takes away whatever the first migration has not made.
+// firstFormat removes what the first migration did not create.
 const firstFormat = `do $$
 declare
 	x record;
@@ -229,8 +228,8 @@ begin
 	delete from goose_db_version where version_id > 1;
 end $$`
 
-// TestFirstFormat opens tables of the first format, which know no errands, with
-// shelves of jobs on them.
+// TestFirstFormat opens tables of the first format, which have no errands, with tables of
+// large jobs.
 func TestFirstFormat(t *testing.T) {
 	place := t.TempDir()
 	s := openTest(t, place, nil)

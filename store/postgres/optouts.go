@@ -36,7 +36,7 @@ func (s *Store) AddOptOut(ctx context.Context, o store.OptOut) (entry store.OptO
 			return fmt.Errorf("there are %d: %w", has, store.ErrConflict)
 		default:
 			c.exec("insert into opt_out (name, at, who) values ($1, $2, $3)", o.Name, milli(o.At), clean(o.By))
-			c.tellOptOuts()
+			c.notifyOptOuts()
 		}
 		return nil
 	})
@@ -57,10 +57,9 @@ func scanOptOuts(list *[]store.OptOut) func(pgx.Rows) error {
 	})
 }
 
-// tellOptOuts tells all workers that the list changed. They are rare, and whoever
-// was promised not to be asked again must not wait until somebody looks: so it is
-// part of the change.
-func (c *change) tellOptOuts() {
+// notifyOptOuts notifies all workers that the list changed. This is rare, and an opt-out must
+// take effect without waiting for a poll: so it is part of the transaction.
+func (c *change) notifyOptOuts() {
 	c.exec("select pg_notify(current_schema() || '_' || $1, $2)", channelOf(everybody), strconv.FormatUint(uint64(store.NewOptOuts), 10))
 }
 
@@ -68,7 +67,7 @@ func (c *change) tellOptOuts() {
 func (s *Store) DropOptOut(ctx context.Context, name string) error {
 	err := s.change(ctx, func(_ context.Context, c *change) error {
 		c.queue("delete from opt_out where name = $1", clean(name)).Exec(affected(1, func(int64) error { return store.ErrNotFound }))
-		c.tellOptOuts()
+		c.notifyOptOuts()
 		return nil
 	})
 	if err != nil {
@@ -90,9 +89,9 @@ func (s *Store) OptOuts(ctx context.Context, after string, most int) ([]store.Op
 	return list, nil
 }
 
-// OptOutNames implements [store.OptOuts]. A list with the same count and the same
-// last number is the same: what is added has a larger number, and what was not
-// added since can only have become fewer.
+// OptOutNames implements [store.OptOuts]. A list with the same count and the same last
+// number is the same: additions have larger numbers, and without additions the list can only
+// have become shorter.
 func (s *Store) OptOutNames(ctx context.Context, mark string) (names []string, now string, err error) {
 	err = s.read(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, "select count(*) || ' ' || coalesce(max(number), 0) from opt_out").Scan(&now); err != nil || now == mark {

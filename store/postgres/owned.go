@@ -69,7 +69,7 @@ func (s *Store) DropHost(ctx context.Context, tenant, host string) error {
 	return s.changeOwned(ctx, "drop", tenant, host, "delete from owned_host where tenant = $1 and host = $2")
 }
 
-// changeOwned changes one claim, or says that it is not there.
+// changeOwned changes one claim, or returns ErrNotFound.
 func (s *Store) changeOwned(ctx context.Context, did, tenant, host, sql string, args ...any) error {
 	err := s.change(ctx, func(_ context.Context, c *change) error {
 		c.queue(sql, append([]any{clean(tenant), clean(host)}, args...)...).Exec(affected(1, func(int64) error { return store.ErrNotFound }))

@@ -1,20 +1,17 @@
-// Package postgres keeps crawls in PostgreSQL 15 or newer: the engine for a
-// fleet.
+// Package postgres keeps crawls in PostgreSQL 15 or newer: the engine for a fleet.
 //
-// Any number of processes open the same database. What a worker owns it owns by
-// fenced lease, so nothing is locked per URL: a commit is one transaction of a
-// few set-based statements, sent in two round trips, in which the only rows two
-// workers may wait for are a URL or a notice that both found at the same moment.
-// The URLs of a job lie on a shelf, a set of tables cut into hash partitions by
-// slot: small jobs share one, a large job has its own, and forgetting it is DROP
-// TABLE.
+// Any number of processes open the same database. A worker owns slots by fenced lease, so
+// nothing is locked per URL: a commit is one transaction of a few set-based statements, sent
+// in two round trips. The only rows for which two workers may wait are a URL or a notice
+// that both found at the same time. The URLs of a job are in a set of tables with hash
+// partitions by slot (a "shelf" in the schema): small jobs share one set, a large job has
+// its own, and deleting it is DROP TABLE.
 //
-// It promises what package store does. An acknowledged commit is on the
-// server's disk, and on that of its synchronous standby where there is one; no
-// clock of the server decides about a lease; and after a failover a
-// connection string with several hosts finds the new primary by itself. It
-// refuses a server that is too old, and tables of a newer version that are no
-// longer for this one, each with a hint.
+// It fulfils the contract of package store. An acknowledged commit is on the server's disk,
+// and on that of its synchronous standby if there is one; leases do not depend on the
+// server's clock; and after a failover a connection string with several hosts finds the new
+// primary. A server that is too old, and tables of a newer version that this one cannot use,
+// are rejected with a hint.
 package postgres
 
 import (
@@ -38,41 +35,41 @@ import (
 	"headway/weburl"
 )
 
-// DefaultSchema is the schema the tables lie in unless the Config names another.
+// DefaultSchema is the schema of the tables unless Config.Schema is set.
 const DefaultSchema = "headway"
 
 // Bounds.
 const (
 	oldest     = 150_000 // server_version_num
-	hostCache  = 1 << 17 // hosts whose numbers are remembered
+	hostCache  = 1 << 17 // hosts whose row ids are cached
 	factCache  = 1 << 16 // facts known to be stored
-	jobCache   = 1 << 12 // jobs whose shelves are remembered
+	jobCache   = 1 << 12 // jobs whose tables are cached
 	statements = 512     // prepared statements a connection keeps: those of about 60 jobs
-	tries      = 5       // of a change that got into a deadlock
-	shards     = 64      // parts of the counts of a job
+	tries      = 5       // attempts of a change after deadlocks
+	shards     = 64      // parts of the counts of a job, to avoid contention
 )
 
-// partitions is into how many parts a shelf is cut. More of them cost small
-// commits, fewer make larger indexes; see ADR 0024.
+// partitions is the number of hash partitions of a set of tables. More make small commits
+// slower, fewer make larger indexes; see ADR 0024.
 const partitions = 8
 
-// smallJob is the page limit up to which a job lies on the shared shelf.
+// smallJob is the page limit up to which a job uses the shared tables.
 const smallJob = 10_000
 
-// Config is how a store is opened.
+// Config configures a store.
 type Config struct {
-	// DSN is a connection string as libpq and pgx read it. Name the primary and
-	// its standbys and target_session_attrs=read-write to follow a failover;
-	// pool_max_conns bounds the connections.
+	// DSN is a connection string as libpq and pgx read it. Name the primary and its standbys
+	// and target_session_attrs=read-write to follow a failover; pool_max_conns limits the
+	// connections.
 	DSN string
-	// Schema is where the tables lie; empty means DefaultSchema.
+	// Schema is the schema of the tables; empty means DefaultSchema.
 	Schema string
 
 	Terms store.Terms  // of leases; zero means store.DefaultTerms
 	Log   *slog.Logger // nil for none
 	Fault store.Fault  // for tests
 
-	partitions int             // for tests: fewer are made faster
+	partitions int             // for tests: fewer are created faster
 	tracer     pgx.QueryTracer // for tests that count statements
 }
 
@@ -85,12 +82,12 @@ type Store struct {
 	fault    store.Fault
 	key      weburl.Key
 	parts    int
-	shard    int16 // of counts changed for nobody in particular
+	shard    int16 // of counts changed without a worker
 	notifier *notifier
 	pulse    pulse
 
 	numbering *numbering
-	joint     chan struct{} // holds an entry for each Together under way
+	joint     chan struct{} // holds an entry for each Together in progress
 
 	endings map[store.Ending]int16
 	ending  map[int16]store.Ending
@@ -98,13 +95,13 @@ type Store struct {
 	watchMu sync.Mutex
 	watch   store.Watch
 
-	cacheMu sync.Mutex // guards the caches; all they hold is committed
+	cacheMu sync.Mutex // guards the caches, which hold only committed data
 	hosts   map[string]hostRef
 	facts   map[[16]byte]bool
-	shelves map[job.ID]*shelf
+	tables  map[job.ID]*jobTables
 }
 
-// hostRef is what must be known of a host to store a URL of it.
+// hostRef is what is needed about a host to store a URL of it.
 type hostRef struct {
 	id   int64
 	slot store.Slot
@@ -112,8 +109,8 @@ type hostRef struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects to a database, makes or upgrades its tables, and returns it as
-// a store. An error that a person can do something about is a [*store.OpenError].
+// Open connects to a database, creates or migrates its tables, and returns it as a store. An
+// error that the user can fix is a [*store.OpenError].
 func Open(ctx context.Context, c Config) (*Store, error) {
 	terms := c.Terms.WithDefaults()
 	if err := terms.Check(); err != nil {
@@ -122,7 +119,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		schema: cmp.Or(c.Schema, DefaultSchema), terms: terms, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), fault: c.Fault,
 		parts: cmp.Or(c.partitions, partitions), endings: map[store.Ending]int16{}, ending: map[int16]store.Ending{},
-		hosts: map[string]hostRef{}, facts: map[[16]byte]bool{}, shelves: map[job.ID]*shelf{}, numbering: newNumbering(),
+		hosts: map[string]hostRef{}, facts: map[[16]byte]bool{}, tables: map[job.ID]*jobTables{}, numbering: newNumbering(),
 	}
 	config, err := s.poolConfig(c.DSN)
 	if err != nil {
@@ -140,7 +137,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// poolConfig reads the connection string and adds what our sessions need.
+// poolConfig parses the connection string and adds the settings of our sessions.
 func (s *Store) poolConfig(dsn string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -151,27 +148,27 @@ func (s *Store) poolConfig(dsn string) (*pgxpool.Config, error) {
 	session := config.ConnConfig.RuntimeParams
 	session["search_path"] = pgx.Identifier{s.schema}.Sanitize()
 	session["application_name"] = cmp.Or(session["application_name"], "headway")
-	// Compiling a plan over partitions takes longer than running it.
+	// JIT compilation of a plan over partitions takes longer than running it.
 	session["jit"] = "off"
-	// All our changes are short lists joined with an index. Plans are made
-	// once, and never from what a table looked like when it was empty.
+	// All our changes join short lists with an index. Plans are made once, and never from
+	// the statistics of an empty table.
 	session["plan_cache_mode"] = "force_generic_plan"
 	for _, way := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
 		session[way] = "off"
 	}
-	// A process that was stopped in the middle of a commit must not hold up
-	// whoever takes over from it. That is not before a lease has passed, and a
-	// commit on its way over a thin line looks the same until it is here.
+	// A process stopped in the middle of a commit must not block the worker that takes
+	// over. The timeout is a whole lease, because a commit over a slow connection looks the
+	// same until it arrives.
 	session["idle_in_transaction_session_timeout"] = strconv.FormatInt(max(1000, s.terms.TakeOver.Milliseconds()), 10)
 	session["tcp_keepalives_idle"], session["tcp_keepalives_interval"], session["tcp_keepalives_count"] = "10", "5", "2"
-	// A connection that was used a moment ago need not be tried before its use. An
-	// idle worker uses each of its own that often. One on which the server has said
-	// something since, unasked, is probably at its end.
+	// A connection that was just used need not be pinged before its use. An idle worker
+	// uses each of its connections often enough. One on which the server has sent something
+	// unrequested is probably closing.
 	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
 		return p.IdleDuration > max(time.Second, 4*s.terms.Renew) || spoken(p.Conn.PgConn().Conn())
 	}
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		// Whatever the server's default is, acknowledged means on disk.
+		// Whatever the server's default, acknowledged means on disk.
 		_, err := c.Exec(ctx, "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') in ('off', 'local')")
 		return err
 	}
@@ -181,7 +178,7 @@ func (s *Store) poolConfig(dsn string) (*pgxpool.Config, error) {
 // open does what can fail after the configuration was read.
 func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
 	var err error
-	patient := config.ConnConfig.Copy() // a migration takes as long as it takes
+	patient := config.ConnConfig.Copy() // no read timeout: a migration may take long
 	config.ConnConfig.DialFunc = s.lines(config.ConnConfig.DialFunc)
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return err
@@ -209,11 +206,11 @@ func (s *Store) open(ctx context.Context, config *pgxpool.Config) error {
 	return s.loadKey(ctx)
 }
 
-// loadKey reads the secret, which whoever came first has made.
+// loadKey reads the secret key, which the first process created.
 func (s *Store) loadKey(ctx context.Context) error {
 	var key, fresh []byte
 	var random weburl.Key
-	// crypto/rand does not fail: it ends the process where it would have to.
+	// crypto/rand never returns an error: it crashes the process instead.
 	_, _ = rand.Read(random[:])
 	fresh = random[:]
 	if _, err := s.pool.Exec(ctx, "insert into identity (id, key) values (1, $1) on conflict do nothing", fresh); err != nil {
@@ -230,15 +227,15 @@ func (s *Store) loadKey(ctx context.Context) error {
 	return nil
 }
 
-// Key returns the secret of the store.
+// Key returns the secret key of the store.
 func (s *Store) Key() weburl.Key { return s.key }
 
-// closeTime is what the server gets to take its leave.
+// closeTime is how long the server has to close its connections.
 const closeTime = 3 * time.Second
 
-// Close waits for calls under way and closes the connections. Leases that are
-// still held end when their worker is found dead. A server that says nothing does
-// not hold us up: what is left of its connections ends by itself.
+// Close waits for running calls and closes the connections. Leases that are still held end
+// when their worker is declared dead. A server that does not respond does not block it: the
+// rest of its connections end by themselves.
 func (s *Store) Close() error {
 	s.notifier.close()
 	s.pulse.mu.Lock()
@@ -257,7 +254,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// openError adds what a person can do about it.
+// openError adds a hint for the user.
 func openError(c *pgx.ConnConfig, err error) error {
 	where := fmt.Sprintf("%s:%d/%s", c.Host, c.Port, c.Database)
 	err = wrap(err)
@@ -275,7 +272,7 @@ func openError(c *pgx.ConnConfig, err error) error {
 	return &store.OpenError{Path: where, Err: err, Hint: hint}
 }
 
-// milli and instant are an instant as it is stored; 0 is none.
+// milli and instant convert a time to and from its stored form; 0 is none.
 func milli(t time.Time) int64    { return record.Milli(t) }
 func instant(ms int64) time.Time { return record.Instant(ms) }
 

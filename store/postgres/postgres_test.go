@@ -20,8 +20,8 @@ import (
 	"headway/weburl"
 )
 
-// cluster is the server of this test binary. It syncs nothing: tests of what
-// survives a crash start their own.
+// cluster is the server of this test binary. It runs without fsync: tests of crashes start
+// their own.
 var cluster *pgtest.Cluster
 
 // killServerEnv names the server to a process that a test starts and kills.
@@ -29,10 +29,10 @@ const killServerEnv = "HEADWAY_TEST_DSN"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(killServerEnv) != "" {
-		os.Exit(m.Run()) // a helper of a test: the server is there
+		os.Exit(m.Run()) // a helper process of a test: the server is running
 	}
-	// Random histories cost hundreds of round trips each: fewer of them than
-	// where the engine lives in the process, unless somebody asks for more.
+	// Random histories cost hundreds of round trips each: fewer of them than for the
+	// in-process engines, unless more are requested.
 	if os.Getenv("HEADWAY_FULL") == "" {
 		if err := flag.Set("rapid.checks", "20"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -45,8 +45,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// template is a database with an empty store. Copying it is faster than making
-// the tables anew for each of the hundreds of stores the suite opens.
+// template is a database with an empty store. Copying it is faster than creating the tables
+// for each of the hundreds of stores the suite opens.
 const template = "empty"
 
 func makeTemplate(c *pgtest.Cluster) error {
@@ -61,7 +61,7 @@ func makeTemplate(c *pgtest.Cluster) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	return execOn(ctx, c.DSN(template), "delete from "+DefaultSchema+".identity") // every store has a secret of its own
+	return execOn(ctx, c.DSN(template), "delete from "+DefaultSchema+".identity") // every store has its own key
 }
 
 func execOn(ctx context.Context, dsn, sql string) error {
@@ -73,14 +73,14 @@ func execOn(ctx context.Context, dsn, sql string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// nameOf is the database or schema of a place of a test.
+// nameOf is the database or schema for a place of a test.
 func nameOf(place string) string {
 	h := fnv.New64a()
 	h.Write([]byte(place))
 	return fmt.Sprintf("t%x", h.Sum64())
 }
 
-// openAt opens the store of a place in a schema of its own on any server.
+// openAt opens the store of a place in its own schema on any server.
 func openAt(t testing.TB, dsn, place string, fault store.Fault) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{DSN: dsn, Schema: nameOf(place), Fault: fault, partitions: 2})
@@ -96,7 +96,7 @@ func openTest(t testing.TB, place string, fault store.Fault) *Store {
 	name := nameOf(place)
 	err := execOn(t.Context(), cluster.DSN("postgres"), "create database "+name+" template "+template)
 	switch {
-	case code(err) == "42P04": // it is there already
+	case code(err) == "42P04": // it exists already
 	case err != nil:
 		t.Fatal(err)
 	default:
@@ -123,7 +123,7 @@ func fatal(t testing.TB, err error) {
 	}
 }
 
-// pageItem is page n of a job; every page has a host of its own.
+// pageItem is page n of a job; every page has its own host.
 func pageItem(t testing.TB, id job.ID, n int) visit.Item {
 	t.Helper()
 	u, err := weburl.Parse(fmt.Sprintf("http://host%d.example/page", n))

@@ -10,18 +10,18 @@ import (
 	"headway/store"
 )
 
-// pulse is the connection that heartbeats go over. It is used for nothing else: a
-// renewal that waited for a commit, or for a connection to be opened and its
-// statement to be compiled, would be late on a slow line.
+// pulse is the connection for heartbeats. It is used for nothing else: a renewal that waits
+// for a commit, or for a connection to be opened and its statement prepared, would be late
+// on a slow network.
 type pulse struct {
 	mu   sync.Mutex
 	conn *pgxpool.Conn // nil while there is none
 }
 
-// beatSQL moves the heartbeat of a worker.
+// beatSQL increments the heartbeat of a worker.
 const beatSQL = "update worker set heartbeat = heartbeat + 1 where id = $1"
 
-// open makes the connection ready. The caller holds the lock.
+// open prepares the connection. The caller holds the lock.
 func (p *pulse) open(ctx context.Context, pool *pgxpool.Pool) error {
 	if p.conn != nil {
 		return nil
@@ -38,7 +38,7 @@ func (p *pulse) open(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// drop gives the connection back. The caller holds the lock.
+// drop releases the connection. The caller holds the lock.
 func (p *pulse) drop() {
 	if p.conn != nil {
 		p.conn.Release()
@@ -46,7 +46,7 @@ func (p *pulse) drop() {
 	}
 }
 
-// readyPulse opens the line for heartbeats before time counts.
+// readyPulse opens the heartbeat connection before time counts.
 func (s *Store) readyPulse(ctx context.Context) error {
 	s.pulse.mu.Lock()
 	defer s.pulse.mu.Unlock()

@@ -14,11 +14,10 @@ import (
 	"headway/store"
 )
 
-// pickQueued chooses jobs to fill places: those of the fleet, of which there are
-// $1, and those of the plans of tenants; $3 of the fleet's are kept for the first
-// job of tenants that have none. It steps from tenant to tenant and reads
-// no more of a queue than could be admitted. In the first round tenants go by how
-// long they have waited, and in the same order in those that follow.
+// pickQueued selects jobs for the free places: of the fleet, which has $1, and of the plans
+// of tenants; $3 of the fleet's places are kept for the first job of tenants that have none.
+// It steps from tenant to tenant and reads no more of a queue than could be admitted. In the
+// first round tenants are ordered by how long they have waited, and then in the same order.
 const pickQueued = `with recursive busy as materialized (select j.tenant, count(*) as n from job j where ` + active + ` group by j.tenant),
 	place as (select greatest($1 - coalesce(sum(busy.n), 0), 0)::bigint as n from busy),
 	t as ((select j.tenant from job j where j.state = 'queued' order by j.tenant limit 1)
@@ -40,10 +39,9 @@ func pickArgs(safety limit.Limits) []any {
 	return []any{n, maxAdmit, store.Kept(n)}
 }
 
-// Admit implements [store.Queue]. One caller at a time counts places and fills
-// them; the others wait for it. Most of the time there is nothing to do, which is
-// found out without a lock. So is which job needs a shelf of its own, and it gets it
-// before: tables take a while to make.
+// Admit implements [store.Queue]. One caller at a time counts and fills places; the others
+// wait. Usually there is nothing to do, which is checked without a lock. So is which job
+// needs its own tables; these are created before, because that takes a while.
 func (s *Store) Admit(ctx context.Context, now time.Time, safety limit.Limits) ([]store.Job, error) {
 	var list []store.Job
 	for more := true; more; {
@@ -66,7 +64,7 @@ func (s *Store) fill(ctx context.Context, now time.Time, safety limit.Limits) (l
 	if err != nil || len(next) == 0 {
 		return nil, false, err
 	}
-	err = s.change(ctx, func(ctx context.Context, c *change) error { return c.makeShelf(ctx, now, safety, next) })
+	err = s.change(ctx, func(ctx context.Context, c *change) error { return c.makeTables(ctx, now, safety, next) })
 	if err != nil {
 		return nil, false, err
 	}
@@ -75,12 +73,12 @@ func (s *Store) fill(ctx context.Context, now time.Time, safety limit.Limits) (l
 		return err
 	})
 	if err == nil {
-		s.notifier.tell(store.NewJobs, everybody)
+		s.notifier.notify(store.NewJobs, everybody)
 	}
 	return list, more, err
 }
 
-// maxAdmit is how many jobs get a place in one transaction.
+// maxAdmit is how many jobs are admitted in one transaction.
 const maxAdmit = 100
 
 // picked is a job that is next.
@@ -89,7 +87,7 @@ type picked struct {
 	tenant string
 }
 
-// scanPicked reads what pickQueued chose.
+// scanPicked reads the result of pickQueued.
 func scanPicked(list *[]picked) func(pgx.Rows) error {
 	var p picked
 	return rows([]any{&p.id, &p.tenant}, func() error {
@@ -98,22 +96,22 @@ func scanPicked(list *[]picked) func(pgx.Rows) error {
 	})
 }
 
-// candidate is a queued job whose turn it is.
+// candidate is a queued job that is next.
 type candidate struct {
 	store.Job
 	around store.Surroundings
-	shelf  int32
-	filled bool // it has URLs already, on the shelf it has
+	tables int32
+	filled bool // it has URLs already, in its current tables
 }
 
-// needsShelf tells whether a job must get a shelf of its own before its place: it
-// may become large, and none of it lies on the shared one.
-func (j *candidate) needsShelf() bool {
+// needsTables reports whether a job must get its own tables before it is admitted: it may
+// become large, and has no rows in the shared ones.
+func (j *candidate) needsTables() bool {
 	large := j.MaxPages == 0 || j.MaxPages > smallJob
-	return large && j.shelf == 0 && !j.filled && j.StartedAt.IsZero()
+	return large && j.tables == 0 && !j.filled && j.StartedAt.IsZero()
 }
 
-// limited is the job as it will be with its place.
+// limited is the job as it will be once admitted.
 func (j *candidate) limited() (with candidate, over bool) {
 	with = *j
 	return with, with.around.Admit(&with.Job) != nil
@@ -127,12 +125,12 @@ func (c *change) candidates(ctx context.Context, now time.Time, safety limit.Lim
 	}
 	var jobs []store.Job
 	around := map[string]store.Surroundings{}
-	shelves, filled := map[int32]int32{}, map[int32]bool{}
-	var id, shelf int32
+	tables, filled := map[int32]int32{}, map[int32]bool{}
+	var id, set int32
 	var has bool
 	c.queue("select "+jobFacts+", j.layers from job j where j.id = any($1::int[]) and j.state = 'queued'", ids).Query(scanJobs(&jobs, layersOf))
-	c.queue("select j.id, j.shelf, exists (select from tally t where t.job = j.id) from job j where j.id = any($1::int[])", ids).Query(rows([]any{&id, &shelf, &has}, func() error {
-		shelves[id], filled[id] = shelf, has
+	c.queue("select j.id, j.shelf, exists (select from tally t where t.job = j.id) from job j where j.id = any($1::int[])", ids).Query(rows([]any{&id, &set, &has}, func() error {
+		tables[id], filled[id] = set, has
 		return nil
 	}))
 	c.queue(aroundTenants, tenants, store.MonthOf(now)).Query(scanAround(around))
@@ -143,38 +141,38 @@ func (c *change) candidates(ctx context.Context, now time.Time, safety limit.Lim
 	list := make([]candidate, len(jobs))
 	for i := range jobs {
 		id := int32(jobs[i].ID)
-		list[i] = candidate{jobs[i], around[jobs[i].Tenant], shelves[id], filled[id]}
+		list[i] = candidate{jobs[i], around[jobs[i].Tenant], tables[id], filled[id]}
 		list[i].around.Safety = safety
 	}
 	return list, nil
 }
 
-// makeShelf makes the first shelf that one of the next jobs needs. The others wait
-// for another round: each takes a while.
-func (c *change) makeShelf(ctx context.Context, now time.Time, safety limit.Limits, next []picked) error {
+// makeTables creates the tables of the first of the next jobs that needs its own. The others
+// wait for another round, because each takes a while.
+func (c *change) makeTables(ctx context.Context, now time.Time, safety limit.Limits, next []picked) error {
 	list, err := c.candidates(ctx, now, safety, next)
 	if err != nil {
 		return err
 	}
 	for i := range list {
 		with, over := list[i].limited()
-		if over || !with.needsShelf() {
+		if over || !with.needsTables() {
 			continue
 		}
 		var free bool
 		id := int32(with.ID)
-		c.lockJob(id) // nobody adds URLs of it meanwhile
+		c.lockJob(id) // prevents that URLs of it are added meanwhile
 		c.queue("select exists (select from job j where j.id = $1 and j.state = 'queued' and j.shelf = 0)", id).QueryRow(func(row pgx.Row) error { return row.Scan(&free) })
 		if err := c.send(ctx); err != nil || !free {
 			return err
 		}
-		return c.giveShelf(ctx, id, with.MaxPages)
+		return c.giveTables(ctx, id, with.MaxPages)
 	}
 	return nil
 }
 
-// admit fills places. There may be more to do if a job was turned away, whose place
-// is still free, if one has no shelf yet, or if there were many.
+// admit fills places. There may be more to do if a job was rejected and its place is still
+// free, if one has no tables yet, or if there were many.
 func (c *change) admit(ctx context.Context, now time.Time, safety limit.Limits) (list []store.Job, more bool, err error) {
 	var next []picked
 	c.exec("select pg_advisory_xact_lock($1, 0)", lockOfQueue)
@@ -183,7 +181,7 @@ func (c *change) admit(ctx context.Context, now time.Time, safety limit.Limits) 
 		return nil, false, err
 	}
 	for _, p := range slices.SortedFunc(slices.Values(next), func(a, b picked) int { return int(a.id - b.id) }) {
-		c.lockJob(p.id) // nobody commits for it, extends or cancels it meanwhile
+		c.lockJob(p.id) // prevents commits, extension and cancelling meanwhile
 	}
 	jobs, err := c.candidates(ctx, now, safety, next)
 	if err != nil {
@@ -192,8 +190,8 @@ func (c *change) admit(ctx context.Context, now time.Time, safety limit.Limits) 
 	var tenants []string // in the order of their last turn
 	for i := range jobs {
 		j := &jobs[i]
-		if with, over := j.limited(); !over && with.needsShelf() {
-			break // its turn comes with its shelf
+		if with, over := j.limited(); !over && with.needsTables() {
+			break // it is admitted once it has its tables
 		}
 		placed, err := c.place(ctx, now, &j.Job, &j.around)
 		if err != nil {
@@ -210,8 +208,7 @@ func (c *change) admit(ctx context.Context, now time.Time, safety limit.Limits) 
 	return list, len(list) < len(next) || len(next) == maxAdmit, nil
 }
 
-// place gives a job a place and the limits that go with it, or ends it where they
-// leave it nothing.
+// place admits a job with its limits, or ends it if they allow nothing.
 func (c *change) place(ctx context.Context, now time.Time, j *store.Job, s *store.Surroundings) (placed bool, err error) {
 	var counts store.Counts
 	if !j.StartedAt.IsZero() {
@@ -233,8 +230,7 @@ func (c *change) place(ctx context.Context, now time.Time, j *store.Job, s *stor
 	return over == nil, nil
 }
 
-// had notes in the surroundings of a job what it has had, and returns how it
-// stands.
+// had records in the surroundings of a job what it has used, and returns its counts.
 func (c *change) had(ctx context.Context, id job.ID, s *store.Surroundings) (store.Counts, error) {
 	counts, err := c.s.counts(ctx, c.conn, id)
 	if err != nil {
@@ -293,7 +289,7 @@ func (s *Store) SetPace(ctx context.Context, now time.Time, id job.ID, pace time
 	return nil
 }
 
-// jobFacts are the columns of a job but its spec and layers, as scanJobs reads them.
+// jobFacts are the columns of a job without its spec and layers, as scanJobs reads them.
 const jobFacts = `j.id, j.tenant, j.name, j.state, j.reason, j.max_pages, j.created_at, coalesce(j.started_at, 0), coalesce(j.ended_at, 0), j.pace`
 
 // scanJobs reads jobs into a list.
@@ -324,7 +320,7 @@ func notNone(layers []limit.Layer) []limit.Layer {
 	return layers
 }
 
-// turnOf is the statement's term for the turn of a job that comes into a state.
+// turnOf is the SQL expression for the turn of a job that enters a state.
 func turnOf(s job.State) string {
 	if s == job.Queued {
 		return "nextval('turn')"

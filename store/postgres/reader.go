@@ -15,12 +15,10 @@ import (
 	"headway/weburl"
 )
 
-// A store is also read by those who look back. What they ask for is asked too
-// rarely for its statements to be kept.
+// The queries of [store.Reader] are too rare for their statements to be prepared.
 var _ store.Reader = (*Store)(nil)
 
-// listAttempts reads attempts of a host. They are few: all of the job are looked
-// at.
+// listAttempts reads attempts of a host. They are few, so all of the job are read.
 const listAttempts = `select a.url, a.n, a.visit, ` + itemColumns + ` from attempt_{s} a join url_{s} u on u.id = a.url and u.job = a.job join host h on h.id = u.host
 	where a.job = $1 and u.host = $2 and u.slot = $3 and (a.url, a.n) > ($4, $5) order by a.url, a.n limit $6`
 
@@ -38,10 +36,10 @@ func (s *Store) attemptPage(ctx context.Context, q store.AttemptQuery) (store.At
 	var url, n int64
 	if q.After != "" {
 		if _, err := fmt.Sscanf(string(q.After), "%d %d", &url, &n); err != nil {
-			return page, fmt.Errorf("cursor %q is none of this list", q.After)
+			return page, fmt.Errorf("cursor %q does not belong to this list", q.After)
 		}
 	}
-	sh, err := s.shelfOf(ctx, q.Job)
+	jt, err := s.tablesOf(ctx, q.Job)
 	if err != nil {
 		return page, err
 	}
@@ -51,11 +49,11 @@ func (s *Store) attemptPage(ctx context.Context, q store.AttemptQuery) (store.At
 	}
 	ref, ok := refs[q.Host]
 	if !ok {
-		return page, nil // nothing was seen there
+		return page, nil // no URL of it was seen
 	}
 	most := min(max(q.Max, 1), store.MaxPage)
 	err = s.read(ctx, func(tx pgx.Tx) error {
-		r, err := tx.Query(ctx, forShelf(listAttempts, sh.id), int32(q.Job), ref.id, int16(ref.slot), url, n, most+1)
+		r, err := tx.Query(ctx, forTables(listAttempts, jt.id), int32(q.Job), ref.id, int16(ref.slot), url, n, most+1)
 		if err != nil {
 			return err
 		}
@@ -106,19 +104,19 @@ func unfinished(ctx context.Context, tx pgx.Tx, items []visit.Item, texts []stri
 	return list, nil
 }
 
-// aside looks into each slot: where a URL was found is a part of the key.
+// aside searches each slot: the slot in which a URL was found is part of the key.
 const aside = `select exists (select from unnest($3::smallint[]) as w (slot) join aside_{s} a on a.job = $1 and a.slot = w.slot and a.fp = $2)`
 
 // Aside implements [store.Reader].
 func (s *Store) Aside(ctx context.Context, id job.ID, u weburl.URL) (bool, error) {
 	var found bool
-	sh, err := s.shelfOf(ctx, id)
+	jt, err := s.tablesOf(ctx, id)
 	if err == nil {
 		slots := make([]int16, store.SlotCount)
 		for i := range slots {
 			slots[i] = int16(i)
 		}
-		err = wrap(s.pool.QueryRow(ctx, forShelf(aside, sh.id), int32(id), [16]byte(u.Fingerprint128(s.key)), slots).Scan(&found))
+		err = wrap(s.pool.QueryRow(ctx, forTables(aside, jt.id), int32(id), [16]byte(u.Fingerprint128(s.key)), slots).Scan(&found))
 	}
 	if err != nil {
 		return false, fmt.Errorf("look up %s aside in job %d: %w", u, id, s.goneJob(ctx, id, err))
@@ -126,8 +124,8 @@ func (s *Store) Aside(ctx context.Context, id job.ID, u weburl.URL) (bool, error
 	return found, nil
 }
 
-// listHosts steps from host to host, however many URLs each has: all jobs share
-// the table of hosts.
+// listHosts steps from host to host, however many URLs each has, because all jobs share the
+// table of hosts.
 const listHosts = `with recursive step as ((select u.host from url_{s} u where u.job = $1 and u.host > $2 order by u.host limit 1)
 		union all select (select u.host from url_{s} u where u.job = $1 and u.host > step.host order by u.host limit 1) from step where step.host is not null),
 	listed as materialized (select host from step where host is not null limit $3)
@@ -150,10 +148,10 @@ func (s *Store) hostListPage(ctx context.Context, q store.HostListQuery) (store.
 	if q.After != "" {
 		var err error
 		if after, err = strconv.ParseInt(string(q.After), 10, 64); err != nil {
-			return page, fmt.Errorf("cursor %q is none of this list", q.After)
+			return page, fmt.Errorf("cursor %q does not belong to this list", q.After)
 		}
 	}
-	sh, err := s.shelfOf(ctx, q.Job)
+	jt, err := s.tablesOf(ctx, q.Job)
 	if err != nil {
 		return page, err
 	}
@@ -164,9 +162,9 @@ func (s *Store) hostListPage(ctx context.Context, q store.HostListQuery) (store.
 		if err != nil || !ok || ref.id <= after {
 			return page, err
 		}
-		after, most = ref.id-1, 1 // it is the next, or has no part in the job
+		after, most = ref.id-1, 1 // it is the next one, or the job has no URL of it
 	}
-	r, err := s.pool.Query(ctx, forShelf(listHosts, sh.id), int32(q.Job), after, most+1)
+	r, err := s.pool.Query(ctx, forTables(listHosts, jt.id), int32(q.Job), after, most+1)
 	if err != nil {
 		return page, wrap(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"headway/weburl"
 )
 
-// TestReader reads what only those ask for who look back: of a small job, which
-// shares its tables, and of a large one. Hosts of other jobs are not among theirs.
+// TestReader runs the queries of store.Reader on a small job, which shares its tables, and
+// on a large one. Hosts of other jobs are not included.
 func TestReader(t *testing.T) {
 	for name, pages := range map[string]int64{"shared": 10, "own": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestControl keeps orders in the order they came, and knows who owns what.
+// TestControl stores orders in the order they came, and lists owners.
 func TestControl(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()

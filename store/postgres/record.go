@@ -18,8 +18,8 @@ import (
 	"headway/weburl"
 )
 
-// factID is the digest of a fact: whoever meets it first stores it, and nobody
-// has to ask for its number.
+// factID is the digest of a fact: the first process that meets it stores it, and no lookup
+// is needed.
 type factID [16]byte
 
 // MarshalText writes the digest as hexadecimal digits.
@@ -34,7 +34,7 @@ func (f *factID) UnmarshalText(text []byte) error {
 	return err
 }
 
-// encoder writes visits and gathers the facts behind them.
+// encoder encodes visits and collects the facts behind them.
 type encoder struct {
 	buf   bytes.Buffer
 	facts map[factID]string
@@ -58,14 +58,14 @@ func (e *encoder) encode(v *visit.Visit) (string, error) {
 	return r.Text(&e.buf)
 }
 
-// clean takes out what PostgreSQL cannot store in a text. JSON never contains
-// it, but words of people may.
+// clean removes what PostgreSQL cannot store in a text. JSON never contains it, but user
+// input may.
 func clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "")
 }
 
-// viaOf returns the column via of an item: a path where the page is on the same
-// host, which it mostly is.
+// viaOf returns the column via of an item: only a path if the page is on the same host, as
+// is usual.
 func viaOf(it *visit.Item) string {
 	if it.Via.IsZero() {
 		return ""
@@ -84,12 +84,12 @@ type itemRow struct {
 	notBefore                    int64
 }
 
-// targets are the places for itemColumns without the host.
+// targets are the scan targets for itemColumns without the host.
 func (r *itemRow) targets() []any {
 	return []any{&r.path, &r.via, &r.found, &r.depth, &r.hops, &r.priority, &r.extra}
 }
 
-// item makes an item of a row.
+// item returns the item of a row.
 func (r *itemRow) item(id job.ID) (visit.Item, error) {
 	u, err := weburl.Parse(r.host + r.path)
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *entryRow) targets() []any {
 	return append(list, &r.tries, &r.notBefore, &r.seenAt, &r.ending, &r.endedAt, &r.visit, &r.id, &r.slot, &r.host, &r.fp, &r.rank)
 }
 
-// entries makes entries of rows, with the facts behind their visits.
+// entries returns the entries of rows, with the facts behind their visits.
 func (s *Store) entries(ctx context.Context, q querier, id job.ID, rows []entryRow) ([]store.Entry, error) {
 	list := make([]store.Entry, len(rows))
 	records := make([]record.Record[factID], len(rows))
@@ -168,7 +168,7 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// readRecord reads what encode wrote and notes the facts it names.
+// readRecord decodes what encode wrote and collects the facts it references.
 func readRecord(data string, it *visit.Item, r *record.Record[factID], facts map[factID]string) error {
 	if err := record.Read(data, r); err != nil {
 		return fmt.Errorf("visit of %s: %w", it.URL, err)
@@ -179,12 +179,12 @@ func readRecord(data string, it *visit.Item, r *record.Record[factID], facts map
 	return nil
 }
 
-// known are facts that were read.
+// known returns a function that looks up facts that were read.
 func known(facts map[factID]string) func(factID) (string, error) {
 	return func(id factID) (string, error) { return facts[id], nil }
 }
 
-// readFacts fills in the texts of facts.
+// readFacts reads the texts of facts.
 func readFacts(ctx context.Context, q querier, facts map[factID]string) error {
 	if len(facts) == 0 {
 		return nil

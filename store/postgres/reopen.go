@@ -12,8 +12,8 @@ import (
 	"headway/weburl"
 )
 
-// Reopen implements [store.Jobs]. No commit of the job is under way meanwhile,
-// so what is spent and what is free change together.
+// Reopen implements [store.Jobs]. No commit of the job runs meanwhile, so used and free
+// tokens change together.
 func (s *Store) Reopen(ctx context.Context, now time.Time, id job.ID, urls []weburl.URL) (int, error) {
 	if len(urls) > store.MaxFound {
 		return 0, fmt.Errorf("reopen %d URLs, at most %d", len(urls), store.MaxFound)
@@ -23,7 +23,7 @@ func (s *Store) Reopen(ctx context.Context, now time.Time, id job.ID, urls []web
 	if err := s.resolve(ctx, n); err != nil {
 		return 0, fmt.Errorf("reopen URLs of job %d: %w", id, err)
 	}
-	if n.shelves[id] == nil {
+	if n.tables[id] == nil {
 		return 0, fmt.Errorf("reopen URLs of job %d: %w", id, store.ErrNotFound)
 	}
 	names := map[string]bool{}
@@ -49,9 +49,9 @@ func (s *Store) Reopen(ctx context.Context, now time.Time, id job.ID, urls []web
 	return count, nil
 }
 
-// reopen puts URLs back to waiting and keeps the visits that had ended them.
+// reopen sets URLs back to waiting and keeps the visits that had ended them.
 func (b *batch) reopen(ctx context.Context, id job.ID, urls []weburl.URL) (int, error) {
-	sh := b.shelves[id]
+	jt := b.tables[id]
 	var hosts []int64
 	var fps [][16]byte
 	var slots []int16
@@ -70,7 +70,7 @@ func (b *batch) reopen(ctx context.Context, id job.ID, urls []weburl.URL) (int, 
 		texts      []string
 		buf        bytes.Buffer
 	)
-	b.queue(sh.reopen, int32(id), hosts, fps, slots).Query(rows([]any{&url, &ref.id, &ref.slot, &ending, &visit}, func() error {
+	b.queue(jt.reopen, int32(id), hosts, fps, slots).Query(rows([]any{&url, &ref.id, &ref.slot, &ending, &visit}, func() error {
 		n++
 		b.count(id, ending, -1)
 		b.admit(id, ref)
@@ -92,8 +92,8 @@ func (b *batch) reopen(ctx context.Context, id job.ID, urls []weburl.URL) (int, 
 		return 0, err
 	}
 	if len(kept) > 0 {
-		b.exec(sh.keepEnded, int32(id), kept, texts)
-		b.exec(sh.trimAttempts, kept)
+		b.exec(jt.keepEnded, int32(id), kept, texts)
+		b.exec(jt.trimAttempts, kept)
 	}
 	if pages > 0 { // a job without a limit has no account
 		b.exec("update account set free = free + $2 where job = $1", int32(id), pages)

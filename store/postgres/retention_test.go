@@ -10,7 +10,7 @@ import (
 	"headway/store"
 )
 
-// TestExpired asks for jobs of tenants with all kinds of plans, as days go by.
+// TestExpired lists expired jobs of tenants with all kinds of plans, as days pass.
 func TestExpired(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -75,7 +75,7 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// TestForgetEvents forgets what is old, some at a time.
+// TestForgetEvents deletes old events, some at a time.
 func TestForgetEvents(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()

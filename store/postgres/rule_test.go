@@ -18,13 +18,13 @@ import (
 	"headway/visit"
 )
 
-// TestServerClockIsNotRead looks for SQL that asks the server for the time: a
-// clock that jumps there must not move a lease, nor anything else. Only the time of
-// tenants with a rate is given by it, where workers have no other clock in common.
+// TestServerClockIsNotRead looks for SQL that reads the server's clock: a jump there must not
+// affect a lease, nor anything else. Only rate windows use it, because workers have no other
+// common clock.
 func TestServerClockIsNotRead(t *testing.T) {
 	clock := regexp.MustCompile(`\b(now|NOW)\(\)|(?i)current_(timestamp|time|date)|localtime|(clock|statement|transaction)_timestamp|timeofday|'now'`)
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") || path == "stretch.go" {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") || path == "ratewindow.go" {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -38,7 +38,7 @@ func TestServerClockIsNotRead(t *testing.T) {
 	}
 }
 
-// TestEndings compares the numbers of the table with the closed sets.
+// TestEndings compares the numbers of the table with the outcomes and reasons.
 func TestEndings(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -63,7 +63,7 @@ func TestEndings(t *testing.T) {
 			if (o == visit.Deferred) != (id == deferred) || (o == visit.Fetched) != (id == 1) {
 				t.Errorf("%s has number %d", o, id)
 			}
-			// The constraint of the tables knows it.
+			// The constraint of the tables allows it.
 			if _, err := s.pool.Exec(t.Context(), "insert into outcome_0 (id, host, ended_at, fp, job, attempt, slot, ending) values ($1, 1, 1, gen_random_uuid(), 1, 0, 0, $2)", int64(id), id); err != nil {
 				t.Error(err)
 			}
@@ -77,8 +77,8 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// TestLargeJobHasItsOwnShelf looks at where jobs lie and what is left of them.
-func TestLargeJobHasItsOwnShelf(t *testing.T) {
+// TestLargeJobHasItsOwnTables checks where jobs are stored and what is left after a drop.
+func TestLargeJobHasItsOwnTables(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
 	ctx := t.Context()
@@ -110,8 +110,7 @@ func TestLargeJobHasItsOwnShelf(t *testing.T) {
 	}
 }
 
-// TestJobDroppedElsewhere asks a store about a job that another process has
-// dropped.
+// TestJobDroppedElsewhere queries a job that another process has dropped.
 func TestJobDroppedElsewhere(t *testing.T) {
 	place := t.TempDir()
 	s, other := openTest(t, place, nil), openTest(t, place, nil)
@@ -154,8 +153,8 @@ func TestJobDroppedElsewhere(t *testing.T) {
 	}
 }
 
-// TestPlans asks for the plan of every statement of a shelf: none may read a
-// whole table.
+// TestPlans checks the plan of every statement on job tables: none may read a whole
+// table.
 func TestPlans(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -165,14 +164,14 @@ func TestPlans(t *testing.T) {
 	defer conn.Release()
 	_, err = conn.Exec(ctx, "select nextval('batch')")
 	fatal(t, err)
-	sh := &sharedShelf
+	jt := &sharedTables
 	for name, sql := range map[string]string{
-		"addWaiting": sh.addWaiting, "addOther": sh.addOther, "setAside": sh.setAside, "readmit": sh.readmit, "readmitURL": sh.readmitURL, "extend": sh.extend,
-		"reopen": sh.reopen, "keepEnded": sh.keepEnded,
-		"end": sh.end, "retry": sh.retry, "trimAttempts": sh.trimAttempts, "park": sh.park, "parkLeft": sh.parkLeft, "head": sh.head, "headLater": sh.headLater,
-		"lookup": sh.lookup, "attempts": sh.attempts, "listKeys": sh.listKeys, "listHost": sh.listHost, "listQueue": sh.listQueue,
-		"listEnding": sh.listEnding, "listFetched": sh.listFetched,
-		"addErrands": sh.addErrands, "endErrands": sh.endErrands, "parkErrands": sh.parkErrands, "errands": sh.errands,
+		"addWaiting": jt.addWaiting, "addOther": jt.addOther, "setAside": jt.setAside, "readmit": jt.readmit, "readmitURL": jt.readmitURL, "extend": jt.extend,
+		"reopen": jt.reopen, "keepEnded": jt.keepEnded,
+		"end": jt.end, "retry": jt.retry, "trimAttempts": jt.trimAttempts, "park": jt.park, "parkLeft": jt.parkLeft, "head": jt.head, "headLater": jt.headLater,
+		"lookup": jt.lookup, "attempts": jt.attempts, "listKeys": jt.listKeys, "listHost": jt.listHost, "listQueue": jt.listQueue,
+		"listEnding": jt.listEnding, "listFetched": jt.listFetched,
+		"addErrands": jt.addErrands, "endErrands": jt.endErrands, "parkErrands": jt.parkErrands, "errands": jt.errands,
 		"pickQueued": pickQueued, "aroundTenants": aroundTenants,
 	} {
 		d, err := conn.Conn().Prepare(ctx, name, sql)
@@ -197,8 +196,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestManyProcesses lets stores of the same database, as several processes have
-// them, crawl pages that all link to each other: every page is recorded once.
+// TestManyProcesses lets several stores of the same database, as in several processes, crawl
+// pages that all link to each other: every page is recorded once.
 func TestManyProcesses(t *testing.T) {
 	const processes, hosts = 3, 90
 	place := t.TempDir()
@@ -221,7 +220,7 @@ func TestManyProcesses(t *testing.T) {
 	for i, s := range stores {
 		w, err := s.Join(ctx, now, "w")
 		fatal(t, err)
-		leases, err := s.Acquire(ctx, now, w, store.SlotCount/processes+i) // 1,024 is no multiple of 3
+		leases, err := s.Acquire(ctx, now, w, store.SlotCount/processes+i) // 1,024 is not a multiple of 3
 		fatal(t, err)
 		go func() { errs <- crawlAll(ctx, s, w, id, leases, links) }()
 	}
@@ -235,8 +234,8 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-// crawlAll fetches what waits in the slots of a worker, a page per commit, until
-// nothing waits anywhere.
+// crawlAll fetches what waits in the slots of a worker, a page per commit, until nothing
+// waits anywhere.
 func crawlAll(ctx context.Context, s *Store, w store.WorkerID, id job.ID, leases []store.Lease, links []store.Found) error {
 	mine := map[store.Slot]bool{}
 	for _, l := range leases {
@@ -271,8 +270,8 @@ func crawlAll(ctx context.Context, s *Store, w store.WorkerID, id job.ID, leases
 	}
 }
 
-// TestJobThatCannotBe asks for a number that no table could hold.
-func TestJobThatCannotBe(t *testing.T) {
+// TestJobNumberOutOfRange queries a job number that no table could hold.
+func TestJobNumberOutOfRange(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
 	const id = 1<<32 + 1

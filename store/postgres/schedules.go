@@ -17,8 +17,7 @@ var _ store.Schedules = (*Store)(nil)
 const scheduleFacts = `s.id, s.tenant, s.name, s.cron, s.every, s.least, s.most, s.spec, s.max_pages, s.layers, s.created_at, s.due_at, coalesce(s.paused_at, 0),
 	s.turn, s.last, s.before, coalesce(s.begun_at, 0), s.share`
 
-// lastEnded is the statement's term for a schedule whose last job has ended, or is
-// gone.
+// lastEnded is the SQL condition for a schedule whose last job has ended, or was dropped.
 const lastEnded = "not exists (select from job j where j.id = s.last and j.ended_at is null)"
 
 // scanSchedules reads schedules into a list.
@@ -92,8 +91,8 @@ func (s *Store) Schedules(ctx context.Context, q store.ScheduleQuery) ([]store.S
 	return list, nil
 }
 
-// SetSchedule implements [store.Schedules]. What was not held against the run
-// before is not with times of an expression.
+// SetSchedule implements [store.Schedules]. With a cron expression, a pending comparison
+// with the previous run is cancelled.
 func (s *Store) SetSchedule(ctx context.Context, n store.Schedule) error {
 	if err := n.Check(); err != nil {
 		return err
@@ -132,7 +131,7 @@ func (s *Store) DropSchedule(ctx context.Context, id string) error {
 	return s.changeSchedule(ctx, "drop", id, "delete from schedule where id = $1")
 }
 
-// changeSchedule changes one schedule, or says that it is not there.
+// changeSchedule changes one schedule, or returns ErrNotFound.
 func (s *Store) changeSchedule(ctx context.Context, did, id, sql string, args ...any) error {
 	err := s.change(ctx, func(_ context.Context, c *change) error {
 		c.queue(sql, append([]any{clean(id)}, args...)...).Exec(affected(1, func(int64) error { return store.ErrNotFound }))
@@ -153,8 +152,8 @@ func (s *Store) DueSchedules(ctx context.Context, now time.Time, most int) ([]st
 	return list, nil
 }
 
-// RunSchedule implements [store.Schedules]. The row is locked before the job is
-// made, and its turn says whether it is what was read.
+// RunSchedule implements [store.Schedules]. The row is locked before the job is created, and
+// its turn shows whether it is as it was read.
 func (s *Store) RunSchedule(ctx context.Context, now time.Time, n store.Schedule, next time.Time) (job.ID, error) {
 	var id job.ID
 	err := s.change(ctx, func(ctx context.Context, c *change) (err error) {
@@ -176,7 +175,7 @@ func (s *Store) RunSchedule(ctx context.Context, now time.Time, n store.Schedule
 		return 0, fmt.Errorf("run schedule %s: %w", n.ID, err)
 	}
 	if id != 0 {
-		s.notifier.tell(store.NewJobs, everybody)
+		s.notifier.notify(store.NewJobs, everybody)
 	}
 	return id, nil
 }

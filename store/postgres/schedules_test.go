@@ -23,7 +23,7 @@ func scheduleOf(id string, due time.Time) store.Schedule {
 	}
 }
 
-// TestSchedules lets schedules live their lives.
+// TestSchedules creates, changes, pauses and drops schedules.
 func TestSchedules(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -75,7 +75,7 @@ func TestSchedules(t *testing.T) {
 	}
 	got, err = s.Schedule(ctx, "a")
 	fatal(t, err)
-	changed.Layers = got.Layers // none, however it is written
+	changed.Layers = got.Layers // none, however it is encoded
 	if diff := cmp.Diff(changed, got); diff != "" || len(got.Layers) > 0 {
 		t.Error(diff)
 	}
@@ -111,7 +111,7 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestSchedulesRefused names what is not stored.
+// TestSchedulesRefused lists invalid schedules.
 func TestSchedulesRefused(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -137,8 +137,8 @@ func TestSchedulesRefused(t *testing.T) {
 	}
 }
 
-// TestRunSchedule lets many run the same schedules at once. Each time makes one
-// job, none while the last has not ended, and what was read before is too old.
+// TestRunSchedule runs the same schedules concurrently. Each due time creates one job, none
+// while the last has not ended, and a stale schedule creates none.
 func TestRunSchedule(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -216,7 +216,7 @@ func TestRunSchedule(t *testing.T) {
 	old.Turn--
 	fatal(t, s.MeasureSchedule(ctx, old, 1, time.Hour))
 	fatal(t, s.MeasureSchedule(ctx, fresh[0], 0.01, 2*time.Hour))
-	fatal(t, s.MeasureSchedule(ctx, fresh[0], 1, time.Hour)) // it was
+	fatal(t, s.MeasureSchedule(ctx, fresh[0], 1, time.Hour)) // it was measured
 	if n, err = s.Schedule(ctx, "s0"); err != nil || n.Share != 0.01 || n.Every != 2*time.Hour || !n.DueAt.Equal(now.Add(7*time.Hour)) {
 		t.Errorf("measured: %+v, %v", n, err)
 	}

@@ -59,7 +59,7 @@ func (s *Store) Record(ctx context.Context, points []store.Point) error {
 	return nil
 }
 
-// record adds points to those there are, and keeps the series within its bound.
+// record adds points to the existing ones, and keeps the series within its bound.
 func (c *change) record(ctx context.Context, id job.ID, points map[int64]store.Point) error {
 	var at []int64
 	for ms := range points {
@@ -69,7 +69,7 @@ func (c *change) record(ctx context.Context, id job.ID, points map[int64]store.P
 	if err != nil {
 		return err
 	}
-	points = maps.Clone(points) // what is tried again begins anew
+	points = maps.Clone(points) // a retry starts from the original
 	sums := make([]store.Point, 0, len(points))
 	for _, old := range there {
 		ms := milli(old.At)
@@ -115,7 +115,7 @@ func (s *Store) Points(ctx context.Context, id job.ID) ([]store.Point, error) {
 	var points []store.Point
 	err := s.read(ctx, func(tx pgx.Tx) (err error) {
 		if points, err = readPoints(ctx, tx, id, ""); err == nil && len(points) == 0 {
-			_, err = s.counts(ctx, tx, id) // says if there is no such job
+			_, err = s.counts(ctx, tx, id) // returns ErrNotFound if the job does not exist
 		}
 		return err
 	})

@@ -20,7 +20,7 @@ import (
 	"headway/store"
 )
 
-// TestKeys lets keys live their lives: made, used, replaced, revoked.
+// TestKeys creates, uses, rotates and revokes keys.
 func TestKeys(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -71,8 +71,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestEventsOfJob tells every state of a job, once and in order, to its tenant
-// alone.
+// TestEventsOfJob: every state of a job is an event, once and in order, for its tenant only.
 func TestEventsOfJob(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -122,7 +121,7 @@ func TestEventsOfJob(t *testing.T) {
 		t.Errorf("last event %d, %v", last, err)
 	}
 
-	// All are forgotten after their life.
+	// All are deleted after EventLife.
 	if n, err := s.ForgetEvents(ctx, now.Add(store.EventLife+time.Hour)); err != nil || n == 0 {
 		t.Errorf("%d events forgotten, %v", n, err)
 	}
@@ -133,9 +132,9 @@ func TestEventsOfJob(t *testing.T) {
 	}
 }
 
-// TestReadersShareTheNumbering lets many read events while another process numbers
-// them: one of this process waits for it, the others for that one, and those that
-// find all numbered for nobody.
+// TestReadersShareTheNumbering lets many read events while another process numbers them: one
+// reader of this process waits for it, the others wait for that one, and those that find all
+// numbered do not wait.
 func TestReadersShareTheNumbering(t *testing.T) {
 	var passes atomic.Int64
 	s := openTest(t, t.TempDir(), func(statement string) error {
@@ -167,14 +166,14 @@ func TestReadersShareTheNumbering(t *testing.T) {
 		fatal(t, err)
 		return n
 	}
-	for range 50 { // every question goes through the connections that readers wait for, too
+	for range 50 { // every query uses the connections that readers wait for, too
 		if n := waiting(); n > 1 {
 			t.Fatalf("%d readers wait for the lock", n)
 		}
 	}
 	fatal(t, other.Commit(ctx))
 	wg.Wait()
-	// Those that came while the first pass was under way share the second.
+	// Those that came during the first pass share the second.
 	if n := passes.Load(); n > 2 {
 		t.Errorf("%d readers numbered %d times", readers, n)
 	}
@@ -185,8 +184,8 @@ func TestReadersShareTheNumbering(t *testing.T) {
 	}
 }
 
-// TestEventsAreNeverPassed follows events while many transactions of different
-// length write them: what a follower has gone past never turns up behind it.
+// TestEventsAreNeverPassed follows events while many transactions of different length write
+// them: no event appears behind a follower's position.
 func TestEventsAreNeverPassed(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -236,7 +235,7 @@ func TestEventsAreNeverPassed(t *testing.T) {
 	}
 }
 
-// TestAwaitEvents hears of a change of a job that another process makes.
+// TestAwaitEvents is notified of a change of a job that another process makes.
 func TestAwaitEvents(t *testing.T) {
 	place := t.TempDir()
 	s, other := openTest(t, place, nil), openTest(t, place, nil)
@@ -248,14 +247,14 @@ func TestAwaitEvents(t *testing.T) {
 	wg.Go(func() { _ = s.AwaitEvents(ctx, func() { looks <- struct{}{} }) }) // ends with ctx
 	defer wg.Wait()
 	defer cancel()
-	<-looks // it listens
+	<-looks // it is listening
 	_, err := other.CreateJob(ctx, store.Job{State: job.Queued})
 	fatal(t, err)
 	<-looks
 }
 
-// TestSubmit creates one job for one submission, however often and at once it is
-// sent, and says the same each time.
+// TestSubmit creates one job for one submission, however often and concurrently it is sent,
+// and returns the same each time.
 func TestSubmit(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -297,7 +296,7 @@ func TestSubmit(t *testing.T) {
 	if text, repeated, err := submit("acme", "k", "another", now.Add(store.SubmissionLife+time.Second)); err != nil || repeated || answers[text] != 0 {
 		t.Errorf("after its life: %q, %v, %v", text, repeated, err)
 	}
-	// What cannot be answered was not done, and the key is free.
+	// If do fails, nothing is stored, and the key is free.
 	fails := errors.New("no answer")
 	_, _, err := s.Once(ctx, now, "acme", store.Submission{Key: "new"}, func(ctx context.Context) ([]byte, error) {
 		_, err := s.CreateJob(ctx, store.Job{Tenant: "acme", Name: "lost", State: job.Queued, CreatedAt: now})
@@ -316,8 +315,8 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// TestTogether keeps an order and its entry in the log, or neither, and tells
-// workers of it when it is there.
+// TestTogether stores an order and its entry in the log, or neither, and notifies workers
+// when it is committed.
 func TestTogether(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
@@ -335,7 +334,7 @@ func TestTogether(t *testing.T) {
 			return s.LogOrder(ctx, o)
 		})
 	}
-	if err := pause(store.Order{At: now, What: "pause", Job: -1 << 40}); err == nil { // no number of the table
+	if err := pause(store.Order{At: now, What: "pause", Job: -1 << 40}); err == nil { // out of the range of the table
 		t.Error("an order that cannot be logged was carried out")
 	}
 	if j, err := s.Job(ctx, id); err != nil || j.State != job.Running {

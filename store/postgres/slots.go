@@ -29,7 +29,7 @@ func (s *Store) Join(ctx context.Context, now time.Time, name string) (store.Wor
 	return id, nil
 }
 
-// beat is a worker as a candidate sees it.
+// beat is a worker and its heartbeat, as a candidate sees it.
 type beat struct {
 	id    store.WorkerID
 	count int64
@@ -42,10 +42,10 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, w store.WorkerID, mo
 		return nil, fmt.Errorf("acquire slots for worker %d: %w", w, err)
 	}
 	if len(dead) == 0 && (free == 0 || most <= 0) {
-		return nil, nil // as nearly always
+		return nil, nil // the usual case
 	}
 	for _, b := range dead {
-		if err := s.bury(ctx, b); err != nil {
+		if err := s.declareDead(ctx, b); err != nil {
 			return nil, fmt.Errorf("acquire slots for worker %d: %w", w, err)
 		}
 	}
@@ -54,7 +54,7 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, w store.WorkerID, mo
 		leases = nil
 		var l store.Lease
 		c.queue(lockWorker, w).Exec(affected(1, errf("%w", store.ErrFenced)))
-		// Who else acquires takes other slots instead of waiting for these.
+		// Other callers take other slots instead of waiting for these.
 		c.queue(`with f as (select id, unclean from slot where owner = 0 order by id limit $2 for update skip locked)
 			update slot set owner = $1, fence = fence + 1, unclean = false, since = $3 from f where slot.id = f.id returning slot.id, slot.fence, not f.unclean`, w, max(most, 0), milli(now)).
 			Query(rows([]any{&l.Slot, &l.Fence, &l.Clean}, func() error {
@@ -74,19 +74,19 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, w store.WorkerID, mo
 	return leases, nil
 }
 
-// lockWorker makes sure that a worker lives until the end of the transaction.
-// It does not wait for a commit of the worker, nor for its heartbeat.
+// lockWorker keeps a worker from being declared dead until the end of the transaction. It
+// does not wait for a commit or heartbeat of the worker.
 const lockWorker = "select 1 from progress where worker = $1 for key share"
 
-// observe returns the workers that have stood still for too long, by the time of
-// the caller alone, and how many slots nobody owns. A heartbeat counts from when the
-// answer was here, however long that took: its owner counts from before that, and who
-// has moved since it was read is not buried.
+// observe returns the workers whose heartbeat has not changed for too long, by the caller's
+// clock only, and the number of free slots. A heartbeat counts from when the result arrived,
+// however long that took: its owner counts from before, and a worker whose heartbeat changed
+// since is not declared dead.
 func (s *Store) observe(ctx context.Context, now time.Time, w store.WorkerID) (dead []beat, free int, err error) {
 	begin := time.Now()
 	s.watchMu.Lock()
 	defer s.watchMu.Unlock()
-	workers, free, err := s.census(ctx)
+	workers, free, err := s.workersAndFree(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -95,7 +95,7 @@ func (s *Store) observe(ctx context.Context, now time.Time, w store.WorkerID) (d
 		counts[x.ID] = x.Heartbeat
 	}
 	if _, alive := counts[w]; !alive {
-		return nil, 0, store.ErrFenced // the dead declare nobody dead
+		return nil, 0, store.ErrFenced // a dead worker must not declare others dead
 	}
 	for _, id := range s.watch.Observe(now.Add(time.Since(begin)), s.terms.TakeOver, workers) {
 		if id != w {
@@ -105,9 +105,9 @@ func (s *Store) observe(ctx context.Context, now time.Time, w store.WorkerID) (d
 	return dead, free, nil
 }
 
-// bury declares a worker dead, unless it has moved since it was seen. It waits
-// for a commit of it that is under way; none can follow.
-func (s *Store) bury(ctx context.Context, b beat) error {
+// declareDead declares a worker dead, unless its heartbeat has changed since it was read. It waits
+// for a commit of the worker in progress; none can follow.
+func (s *Store) declareDead(ctx context.Context, b beat) error {
 	err := s.change(ctx, func(ctx context.Context, c *change) error {
 		var n int64
 		c.queue("delete from worker where id = $1 and heartbeat = $2", b.id, b.count).Exec(func(tag pgconn.CommandTag) error {
@@ -126,8 +126,9 @@ func (s *Store) bury(ctx context.Context, b beat) error {
 	return nil
 }
 
-// end frees the slots and tokens of a worker. The fence rises here, at the loss
-// and not at the next gain, so that nothing the worker still sends is taken.
+// end frees the slots and tokens of a worker. The fence is increased here, when the worker
+// loses the slot, not when the next one gets it, so that nothing the worker still sends is
+// accepted.
 func (c *change) end(w store.WorkerID, unclean bool) {
 	c.exec("delete from progress where worker = $1", w)
 	c.exec("delete from worker where id = $1", w)
@@ -139,7 +140,7 @@ func (c *change) end(w store.WorkerID, unclean bool) {
 func (s *Store) Release(ctx context.Context, w store.WorkerID, leases ...store.Lease) error {
 	ids, fences := leaseColumns(leases)
 	err := s.change(ctx, func(_ context.Context, c *change) error {
-		c.exec("select 1 from progress where worker = $1 for update", w) // waits for a commit under way
+		c.exec("select 1 from progress where worker = $1 for update", w) // waits for a commit in progress
 		c.exec(`update slot set owner = 0, fence = slot.fence + 1 from unnest($2::smallint[], $3::bigint[]) as l (id, fence)
 			where slot.id = l.id and slot.fence = l.fence and slot.owner = $1`, w, ids, fences)
 		return nil
@@ -181,12 +182,12 @@ func (s *Store) endWorker(ctx context.Context, w store.WorkerID, unclean bool) e
 
 // Workers implements [store.Slots].
 func (s *Store) Workers(ctx context.Context) ([]store.Worker, error) {
-	list, _, err := s.census(ctx)
+	list, _, err := s.workersAndFree(ctx)
 	return list, err
 }
 
-// census lists the workers and counts the slots that nobody owns.
-func (s *Store) census(ctx context.Context) (list []store.Worker, free int, err error) {
+// workersAndFree lists the workers and counts the free slots.
+func (s *Store) workersAndFree(ctx context.Context) (list []store.Worker, free int, err error) {
 	r, err := s.pool.Query(ctx, `with held as materialized (select owner, count(*) as n from slot group by owner)
 		select w.id, w.name, w.joined_at, w.heartbeat, coalesce(h.n, 0) from worker w left join held h on h.owner = w.id
 		union all select 0, '', 0, 0, h.n from held h where h.owner = 0 order by 1`)
@@ -240,7 +241,7 @@ func (s *Store) Reserve(ctx context.Context, w store.WorkerID, id job.ID, n int)
 			limited = true
 			return nil
 		}))
-		// After the account: a job that was cancelled has none.
+		// After the account: a cancelled job has none.
 		c.queue("select state from job where id = $1", number(id)).QueryRow(func(row pgx.Row) error {
 			err := row.Scan(&state)
 			if noRows(err) {

@@ -11,7 +11,7 @@ import (
 
 var _ store.Submissions = (*Store)(nil)
 
-// forgottenAtOnce bounds the old submissions that one new one clears away.
+// forgottenAtOnce bounds the old submissions that a new one deletes.
 const forgottenAtOnce = 100
 
 // Once implements [store.Submissions].
@@ -34,8 +34,8 @@ func (s *Store) Once(ctx context.Context, now time.Time, tenant string, m store.
 	return text, repeated, nil
 }
 
-// submitted looks whether a submission was sent before, and keeps others of its key
-// waiting until the end of the transaction.
+// submitted looks up an earlier submission, and blocks others with its key until the end of
+// the transaction.
 func (s *Store) submitted(ctx context.Context, now time.Time, tenant string, m store.Submission) (text []byte, repeated bool, err error) {
 	tenant, key := clean(tenant), clean(m.Key)
 	old := milli(now.Add(-store.SubmissionLife))

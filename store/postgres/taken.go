@@ -10,8 +10,8 @@ import (
 	"headway/store"
 )
 
-// TakeHosts implements [store.Budget]. Who takes hosts of a job waits for others who
-// do, so what each of them counts is all there is; commits wait for nobody here.
+// TakeHosts implements [store.Budget]. Callers for the same job are serialised, so each
+// counts all hosts; commits do not wait for them.
 func (s *Store) TakeHosts(ctx context.Context, id job.ID, most int64, hosts []string) (store.Taken, error) {
 	if err := store.CheckTake(most, hosts); err != nil {
 		return store.Taken{}, err

@@ -10,8 +10,8 @@ import (
 	"headway/store"
 )
 
-// TestTakeHostsOfTwo lets two processes race for the hosts of a job, round after
-// round, until there is room for one: one of them gets it, and both say which.
+// TestTakeHostsOfTwo lets two processes race for the hosts of a job, round after round, with
+// room for one: one of them gets it, and both return the same.
 func TestTakeHostsOfTwo(t *testing.T) {
 	const most = 25
 	place := t.TempDir()
@@ -28,7 +28,7 @@ func TestTakeHostsOfTwo(t *testing.T) {
 		var group sync.WaitGroup
 		for i, s := range stores {
 			group.Go(func() {
-				// One more in each round, whoever comes first.
+				// One more in each round, for the first caller.
 				got[i], errs[i] = s.TakeHosts(t.Context(), id, before+1, []string{fmt.Sprintf("https://h%d.round%d.example", i, round)})
 			})
 		}

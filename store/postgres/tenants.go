@@ -31,7 +31,7 @@ func (s *Store) SetPlan(ctx context.Context, p store.Plan) error {
 	if err != nil {
 		return fmt.Errorf("set plan %q: %w", p.Name, err)
 	}
-	s.notifier.tell(store.NewJobs, everybody) // there may be more places
+	s.notifier.notify(store.NewJobs, everybody) // there may be more places
 	return nil
 }
 
@@ -60,7 +60,7 @@ func (s *Store) SetTenant(ctx context.Context, t store.Tenant) error {
 	if err != nil {
 		return fmt.Errorf("set tenant %q: %w", t.Name, err)
 	}
-	s.notifier.tell(store.NewJobs, everybody) // there may be more places
+	s.notifier.notify(store.NewJobs, everybody) // there may be more places
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (s *Store) Usage(ctx context.Context, m store.Month) ([]store.Usage, error)
 	return list, nil
 }
 
-// all reads every row of an answer.
+// all reads all rows of a query.
 func (s *Store) all(ctx context.Context, targets []any, each func(), query string, args ...any) error {
 	r, err := s.pool.Query(ctx, query, args...)
 	if err == nil {
@@ -96,13 +96,13 @@ func (s *Store) all(ctx context.Context, targets []any, each func(), query strin
 	return wrap(err)
 }
 
-// aroundTenants reads the plans of tenants and what they used in a month. Those
-// that are not in the table have neither.
+// aroundTenants reads the plans of tenants and their usage in a month. Unknown tenants have
+// neither.
 const aroundTenants = `select x.name, coalesce(p.limits, '{}'), coalesce(p.month_pages, 0), coalesce(p.month_bytes, 0), u.pages, u.bytes
 	from unnest($1::text[]) as w (name) join tenant x on x.name = w.name left join plan p on p.name = x.plan
 	cross join lateral (select coalesce(sum(u.pages), 0)::bigint as pages, coalesce(sum(u.bytes), 0)::bigint as bytes from usage u where u.tenant = x.name and u.month = $2) as u`
 
-// scanAround reads what is around the jobs of tenants.
+// scanAround reads the surroundings of the jobs of tenants.
 func scanAround(around map[string]store.Surroundings) func(pgx.Rows) error {
 	var name string
 	var s store.Surroundings
@@ -125,7 +125,7 @@ func (s *Store) Quota(ctx context.Context, now time.Time, tenant string) (limit.
 	return around[tenant].Quota, nil
 }
 
-// meter counts what a commit brings to tenants. Jobs of nobody cost nothing here.
+// meter adds a commit to the usage of its tenants. Jobs without a tenant are not counted.
 func (b *batch) meter(c *store.Commit) {
 	type use struct{ pages, bytes int64 }
 	used := map[string]use{}

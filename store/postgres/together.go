@@ -6,21 +6,21 @@ import (
 	"headway/store"
 )
 
-// together is a transaction that several changes have in common.
+// together is a transaction shared by several changes.
 type together struct {
 	c     *change
-	after []func() // what is to be done once it is committed
+	after []func() // called after the commit
 }
 
 type togetherKey struct{}
 
-// togetherOf is the transaction that the changes of a context belong to, nil for none.
+// togetherOf is the shared transaction of a context; nil for none.
 func togetherOf(ctx context.Context) *together {
 	t, _ := ctx.Value(togetherKey{}).(*together)
 	return t
 }
 
-// apart is a context whose changes are transactions of their own.
+// apart is a context whose changes are separate transactions.
 func apart(ctx context.Context) context.Context {
 	return context.WithValue(ctx, togetherKey{}, (*together)(nil))
 }
@@ -30,7 +30,7 @@ func (s *Store) Together(ctx context.Context, do func(context.Context) error) er
 	if togetherOf(ctx) != nil {
 		return do(ctx)
 	}
-	// Each holds a connection, and may need another to look something up.
+	// Each holds a connection, and may need another for lookups.
 	select {
 	case s.joint <- struct{}{}:
 	case <-ctx.Done():
@@ -45,13 +45,13 @@ func (s *Store) Together(ctx context.Context, do func(context.Context) error) er
 	if err != nil {
 		return err
 	}
-	for _, told := range t.after {
-		told()
+	for _, do := range t.after {
+		do()
 	}
 	return nil
 }
 
-// join makes a change part of the transaction of others.
+// join makes a change part of the shared transaction.
 func (t *together) join(ctx context.Context, do func(context.Context, *change) error) error {
 	if err := do(ctx, t.c); err != nil {
 		return err
@@ -59,12 +59,12 @@ func (t *together) join(ctx context.Context, do func(context.Context, *change) e
 	return wrap(t.c.send(ctx))
 }
 
-// news tells all workers of what a change made, once it is there.
+// news notifies all workers of a change, after it is committed.
 func (s *Store) news(ctx context.Context, what store.News) {
-	tell := func() { s.notifier.tell(what, everybody) }
+	notify := func() { s.notifier.notify(what, everybody) }
 	if t := togetherOf(ctx); t != nil {
-		t.after = append(t.after, tell)
+		t.after = append(t.after, notify)
 		return
 	}
-	tell()
+	notify()
 }

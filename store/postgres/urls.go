@@ -16,7 +16,7 @@ import (
 	"headway/weburl"
 )
 
-// headItem is one item of a queue's head, with its place.
+// headItem is one item of a queue's head, with its position.
 type headItem struct {
 	visit.Item
 	want     int32
@@ -56,10 +56,10 @@ func compareBool(x, y bool) int {
 	}
 }
 
-// heads reads the heads in no order: those that are ready, and where there are
-// not enough, later ones.
+// heads reads the heads, unordered: items that are due, and later ones if these are too
+// few.
 func (s *Store) heads(ctx context.Context, now time.Time, wants []store.Want) ([]headItem, error) {
-	byShelf, refs, err := s.wanted(ctx, wants)
+	byTables, refs, err := s.wanted(ctx, wants)
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +68,10 @@ func (s *Store) heads(ctx context.Context, now time.Time, wants []store.Want) ([
 		left[i] = max(w.Max, 0)
 	}
 	var all []headItem
-	for sh, places := range byShelf {
+	for jt, places := range byTables {
 		for _, later := range []bool{false, true} {
 			places = slices.DeleteFunc(places, func(i int) bool { return left[i] == 0 })
-			items, err := s.headsOf(ctx, sh, now, wants, refs, left, places, later)
+			items, err := s.headsOf(ctx, jt, now, wants, refs, left, places, later)
 			if code(err) == codeNoTable {
 				break // the job was dropped: nothing of it waits any more
 			}
@@ -84,9 +84,9 @@ func (s *Store) heads(ctx context.Context, now time.Time, wants []store.Want) ([
 	return all, nil
 }
 
-// wanted finds the shelves and hosts of wants, by their place in the list. Those
-// whose job or host is not known are left out.
-func (s *Store) wanted(ctx context.Context, wants []store.Want) (map[*shelf][]int, map[string]hostRef, error) {
+// wanted finds the tables and hosts of wants, by their index in the list. Those with an
+// unknown job or host are left out.
+func (s *Store) wanted(ctx context.Context, wants []store.Want) (map[*jobTables][]int, map[string]hostRef, error) {
 	names, jobs := make(map[string]bool, len(wants)), map[job.ID]bool{}
 	for _, w := range wants {
 		names[w.Host], jobs[w.Job] = true, true
@@ -95,17 +95,17 @@ func (s *Store) wanted(ctx context.Context, wants []store.Want) (map[*shelf][]in
 	if err != nil {
 		return nil, nil, err
 	}
-	shelves, err := s.shelvesOf(ctx, keys(jobs))
+	tables, err := s.tablesOfJobs(ctx, keys(jobs))
 	if err != nil {
 		return nil, nil, err
 	}
-	byShelf := map[*shelf][]int{}
+	byTables := map[*jobTables][]int{}
 	for i, w := range wants {
-		if sh := shelves[w.Job]; sh != nil && refs[w.Host].id != 0 {
-			byShelf[sh] = append(byShelf[sh], i)
+		if jt := tables[w.Job]; jt != nil && refs[w.Host].id != 0 {
+			byTables[jt] = append(byTables[jt], i)
 		}
 	}
-	return byShelf, refs, nil
+	return byTables, refs, nil
 }
 
 func keys[K comparable](m map[K]bool) []K {
@@ -116,9 +116,9 @@ func keys[K comparable](m map[K]bool) []K {
 	return list
 }
 
-// headsOf reads the heads of queues on one shelf, and counts down what is left
-// to be read of each.
-func (s *Store) headsOf(ctx context.Context, sh *shelf, now time.Time, wants []store.Want, refs map[string]hostRef, left, places []int, later bool) ([]headItem, error) {
+// headsOf reads the heads of queues in one set of tables, and decreases left by what was
+// read of each.
+func (s *Store) headsOf(ctx context.Context, jt *jobTables, now time.Time, wants []store.Want, refs map[string]hostRef, left, places []int, later bool) ([]headItem, error) {
 	n := len(places)
 	if n == 0 {
 		return nil, nil
@@ -128,9 +128,9 @@ func (s *Store) headsOf(ctx context.Context, sh *shelf, now time.Time, wants []s
 		ref := refs[wants[i].Host]
 		ords[at], hosts[at], jobs[at], slots[at], most[at] = int32(i), ref.id, int32(wants[i].Job), int16(ref.slot), int32(left[i])
 	}
-	query := sh.head
+	query := jt.head
 	if later {
-		query = sh.headLater
+		query = jt.headLater
 	}
 	r, err := s.pool.Query(ctx, query, now.UnixMilli(), ords, hosts, jobs, slots, most)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Store) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entr
 }
 
 func (s *Store) lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entry, error) {
-	sh, err := s.shelfOf(ctx, id)
+	jt, err := s.tablesOf(ctx, id)
 	if err != nil {
 		return store.Entry{}, err
 	}
@@ -178,7 +178,7 @@ func (s *Store) lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entr
 	var entry store.Entry
 	err = s.read(ctx, func(tx pgx.Tx) error {
 		var row entryRow
-		err := tx.QueryRow(ctx, sh.lookup, int32(id), int16(ref.slot), ref.id, [16]byte(u.Fingerprint128(s.key))).Scan(row.targets()...)
+		err := tx.QueryRow(ctx, jt.lookup, int32(id), int16(ref.slot), ref.id, [16]byte(u.Fingerprint128(s.key))).Scan(row.targets()...)
 		if noRows(err) {
 			return store.ErrNotFound
 		}
@@ -190,13 +190,13 @@ func (s *Store) lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entr
 			return err
 		}
 		entry = list[0]
-		entry.Attempts, err = s.attempts(ctx, tx, sh, row.id, &entry.Item)
+		entry.Attempts, err = s.attempts(ctx, tx, jt, row.id, &entry.Item)
 		return err
 	})
 	return entry, err
 }
 
-// ensureJob answers ErrNotFound when there is no such job.
+// ensureJob returns ErrNotFound if there is no such job.
 func ensureJob(ctx context.Context, tx pgx.Tx, id job.ID) error {
 	var one int
 	err := tx.QueryRow(ctx, "select 1 from job where id = $1", number(id)).Scan(&one)
@@ -206,9 +206,9 @@ func ensureJob(ctx context.Context, tx pgx.Tx, id job.ID) error {
 	return err
 }
 
-// attempts reads the attempts of a URL that did not end it.
-func (s *Store) attempts(ctx context.Context, tx pgx.Tx, sh *shelf, url int64, it *visit.Item) ([]visit.Visit, error) {
-	r, err := tx.Query(ctx, sh.attempts, url)
+// attempts reads the attempts at a URL that did not end it.
+func (s *Store) attempts(ctx context.Context, tx pgx.Tx, jt *jobTables, url int64, it *visit.Item) ([]visit.Visit, error) {
+	r, err := tx.Query(ctx, jt.attempts, url)
 	if err != nil {
 		return nil, err
 	}
@@ -223,22 +223,21 @@ func (s *Store) attempts(ctx context.Context, tx pgx.Tx, sh *shelf, url int64, i
 	return unfinished(ctx, tx, items, texts)
 }
 
-// goneJob turns the error of a question about a job that was dropped meanwhile
-// into the answer for one that does not exist.
+// goneJob turns the error of a query whose job was dropped meanwhile into ErrNotFound.
 func (s *Store) goneJob(ctx context.Context, id job.ID, err error) error {
 	return s.gone(ctx, &needs{jobs: map[job.ID]bool{id: true}}, err)
 }
 
-// List implements [store.URLs]. The order depends on what is asked for: by
+// List implements [store.URLs]. The order depends on the query: by
 // host and fingerprint, by queue for what waits, by age for what ended.
 func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
-	sh, err := s.shelfOf(ctx, q.Job)
+	jt, err := s.tablesOf(ctx, q.Job)
 	if err != nil {
 		return store.Page{}, fmt.Errorf("list job %d: %w", q.Job, err)
 	}
 	var page store.Page
 	err = s.read(ctx, func(tx pgx.Tx) error {
-		l := lister{Store: s, tx: tx, sh: sh, q: q, max: min(max(q.Max, 1), store.MaxPage)}
+		l := lister{Store: s, tx: tx, jt: jt, q: q, max: min(max(q.Max, 1), store.MaxPage)}
 		if err := l.list(ctx); err != nil {
 			return err
 		}
@@ -259,7 +258,7 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 type lister struct {
 	*Store
 	tx   pgx.Tx
-	sh   *shelf
+	jt   *jobTables
 	q    store.Query
 	max  int
 	rows []entryRow
@@ -268,7 +267,7 @@ type lister struct {
 
 func (l *lister) list(ctx context.Context) error {
 	endings := l.endingsOf(l.q)
-	shared := l.sh.id == 0
+	shared := l.jt.id == 0
 	switch {
 	case l.q.Host != "":
 		return l.host(ctx, endings)
@@ -281,8 +280,8 @@ func (l *lister) list(ctx context.Context) error {
 	}
 }
 
-// endingsOf returns the numbers of the endings a query asks for, in order; 0
-// stands for waiting.
+// endingsOf returns the numbers of the endings that a query selects, in order; 0 means
+// waiting.
 func (s *Store) endingsOf(q store.Query) []int16 {
 	list := []int16{}
 	if (q.Outcome == "" || q.Outcome == visit.Pending) && q.Reason == "" {
@@ -297,8 +296,8 @@ func (s *Store) endingsOf(q store.Query) []int16 {
 	return list
 }
 
-// fetch adds rows to the page, one more than fits to see whether there is a
-// next one; place makes a cursor of the last.
+// fetch adds rows to the page, one more than fits to see whether there is a next page; place
+// makes a cursor from the last.
 func (l *lister) fetch(ctx context.Context, place func(r *entryRow) string, query string, args ...any) error {
 	room := l.max - len(l.rows)
 	r, err := l.tx.Query(ctx, query, append(args, room+1)...)
@@ -320,7 +319,9 @@ func (l *lister) fetch(ctx context.Context, place func(r *entryRow) string, quer
 	return err
 }
 
-func (l *lister) badCursor() error { return fmt.Errorf("cursor %q is none of this list", l.q.After) }
+func (l *lister) badCursor() error {
+	return fmt.Errorf("cursor %q does not belong to this list", l.q.After)
+}
 
 // lowest is the smallest fingerprint.
 const lowest = "00000000000000000000000000000000"
@@ -338,7 +339,7 @@ func (l *lister) keys(ctx context.Context, endings []int16) error {
 		return l.badCursor()
 	}
 	place := func(r *entryRow) string { return fmt.Sprintf("%d %x", r.host, r.fp) }
-	return l.fetch(ctx, place, l.sh.listKeys, int32(l.q.Job), host, raw, endings)
+	return l.fetch(ctx, place, l.jt.listKeys, int32(l.q.Job), host, raw, endings)
 }
 
 func fingerprint(text string) (fp [16]byte, err error) {
@@ -358,17 +359,17 @@ func (l *lister) host(ctx context.Context, endings []int16) error {
 	}
 	ref, ok := refs[l.q.Host]
 	if !ok {
-		return nil // nothing was seen there
+		return nil // no URL of it was seen
 	}
 	raw, err := fingerprint(cmp.Or(string(l.q.After), lowest))
 	if err != nil {
 		return l.badCursor()
 	}
 	place := func(r *entryRow) string { return hex.EncodeToString(r.fp[:]) }
-	return l.fetch(ctx, place, l.sh.listHost, int32(l.q.Job), int16(ref.slot), ref.id, raw, endings)
+	return l.fetch(ctx, place, l.jt.listHost, int32(l.q.Job), int16(ref.slot), ref.id, raw, endings)
 }
 
-// waiting lists the queues of a shelf that holds one job.
+// waiting lists the queues of a set of tables with a single job.
 func (l *lister) waiting(ctx context.Context) error {
 	if l.q.Reason != "" {
 		return nil // what waits has none
@@ -381,7 +382,7 @@ func (l *lister) waiting(ctx context.Context) error {
 		}
 	}
 	place := func(r *entryRow) string { return fmt.Sprintf("%d %d %d", r.host, r.rank, r.id) }
-	return l.fetch(ctx, place, l.sh.listQueue, int32(l.q.Job), host, rank, id)
+	return l.fetch(ctx, place, l.jt.listQueue, int32(l.q.Job), host, rank, id)
 }
 
 // ended lists one ending after the other, each by age.
@@ -400,9 +401,9 @@ func (l *lister) ended(ctx context.Context, endings []int16) error {
 		if e > ending {
 			after = 0
 		}
-		query := l.sh.listEnding
+		query := l.jt.listEnding
 		if e == 1 {
-			query = l.sh.listFetched // too many for an index to be worth its room
+			query = l.jt.listFetched // too many for an index to be worth its size
 		}
 		place := func(r *entryRow) string { return fmt.Sprintf("%d %d", e, r.id) }
 		if err := l.fetch(ctx, place, query, int32(l.q.Job), e, after); err != nil {
@@ -412,7 +413,7 @@ func (l *lister) ended(ctx context.Context, endings []int16) error {
 			break
 		}
 		if len(l.rows) == l.max {
-			// Full to the brim: the next page begins behind this ending.
+			// The page is full: the next page begins after this ending.
 			l.next = store.Cursor(fmt.Sprintf("%d 0", e+1))
 			break
 		}

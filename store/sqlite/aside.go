@@ -74,13 +74,13 @@ func (s *Store) Readmit(ctx context.Context, now time.Time, id job.ID, rows []st
 	return n, nil
 }
 
-// asideKey is what is unique among the URLs out of scope of a job.
+// asideKey is the unique key of the out-of-scope URLs of a job.
 type asideKey struct {
 	slot store.Slot
 	mark weburl.Fingerprint128
 }
 
-// takeAside takes URLs out of those out of scope, and returns those that were there.
+// takeAside removes URLs from those out of scope, and returns those that were there.
 func (b *batch) takeAside(ctx context.Context, id job.ID, rows []store.Aside) ([]store.Found, error) {
 	t, err := b.tables(id)
 	if err != nil {
@@ -110,8 +110,8 @@ func (b *batch) takeAside(ctx context.Context, id job.ID, rows []store.Aside) ([
 	return found, nil
 }
 
-// keepAsideItems keeps how URLs out of scope were found; of one that is known, as it
-// was found first.
+// keepAsideItems stores how out-of-scope URLs were found; for a known one, how it was
+// found first.
 func (b *batch) keepAsideItems(ctx context.Context, t *jobTables, found []store.Found, places []int) error {
 	texts := make([]string, len(places))
 	for i, at := range places {

@@ -17,7 +17,7 @@ func (s *reader) Attempts(ctx context.Context, q store.AttemptQuery) (store.Atte
 		var url, n int64
 		if q.After != "" {
 			if _, err := fmt.Sscanf(string(q.After), "%d %d", &url, &n); err != nil {
-				return fmt.Errorf("cursor %q is none of this list", q.After)
+				return fmt.Errorf("cursor %q does not belong to this list", q.After)
 			}
 		}
 		type row struct {

@@ -11,7 +11,7 @@ import (
 	"headway/visit"
 )
 
-// TestAttemptsOfHost wants all attempts of one host, in order, page by page.
+// TestAttemptsOfHost expects all attempts of one host, in order, page by page.
 func TestAttemptsOfHost(t *testing.T) {
 	dir := t.TempDir()
 	s := openTest(t, dir, nil)
@@ -66,7 +66,7 @@ func TestAttemptsOfHost(t *testing.T) {
 	}
 }
 
-// TestHostListCountsIncidents wants those changes of pace that were reactions.
+// TestHostListCountsIncidents counts only pace changes caused by incidents.
 func TestHostListCountsIncidents(t *testing.T) {
 	dir := t.TempDir()
 	s := openTest(t, dir, nil)

@@ -17,10 +17,9 @@ import (
 	"headway/weburl"
 )
 
-// The cost of a page in the store, as an owner sees it: heads read, links
-// looked up in the cache of known ones, the rest committed; one page per host
-// and commit, 60 links a page of which 3 are new and 1 of them foreign, URLs of
-// 66 bytes. Run with
+// The cost of a page in the store, for an owner: heads read, links looked up in the cache
+// of known ones, the rest committed; one page per host and commit, 60 links a page of which
+// 3 are new and 1 of them leads to another host, URLs of 66 bytes. Run with
 //
 //	go test ./store/sqlite -run - -bench Commit -benchtime 20000x -bench-urls 1000000
 //
@@ -73,7 +72,7 @@ type crawl struct {
 	heads  map[string][]visit.Item
 	known  map[weburl.Fingerprint128]bool
 	number int64
-	next   int // of new URLs
+	next   int // number of the next new URL
 	pools  [][]weburl.URL
 	hosts  []string
 	slots  []store.Slot
@@ -108,7 +107,7 @@ func newCrawl(b *testing.B) *crawl {
 		c.hosts = append(c.hosts, u.Host())
 		c.slots = append(c.slots, store.SlotOf(s.Key(), u.Domain()))
 	}
-	// Written in one go and unsynced: this is not what is measured.
+	// Written at once and unsynced: this is not measured.
 	c.check(s.w.script(c.ctx, "pragma synchronous = off"))
 	var found []store.Found
 	flush := func() {
@@ -118,7 +117,7 @@ func newCrawl(b *testing.B) *crawl {
 	}
 	for i := range *benchURLs {
 		u := c.newURL(i % *benchHosts)
-		if pool := &c.pools[i%*benchHosts]; len(*pool) < 19 { // what the pages of the host link to again and again
+		if pool := &c.pools[i%*benchHosts]; len(*pool) < 19 { // URLs that the pages of the host link to repeatedly
 			*pool = append(*pool, u)
 			c.known[u.Fingerprint128(s.key)] = true
 		}
@@ -133,8 +132,8 @@ func newCrawl(b *testing.B) *crawl {
 	return c
 }
 
-// fill gives each host a head of another length, as after hours of crawling, so
-// that a page costs the reading of one item of a head from the first one on.
+// fill gives each host a head of another length, as after hours of crawling, so that each
+// page costs the reading of one item from the start.
 func (c *crawl) fill() {
 	for i, host := range c.hosts {
 		items, err := c.s.Heads(c.ctx, c.now, []store.Want{{Host: host, Job: c.job, Max: i%headSize + 1}})
@@ -165,7 +164,7 @@ func (c *crawl) found(u, via weburl.URL) store.Found {
 	return store.Found{Item: visit.Item{Job: c.job, URL: u, Via: via, Found: visit.FoundLink, Depth: 2}}
 }
 
-// bytes is the size of the file with nothing left in the log.
+// bytes is the size of the file after the log was moved into it.
 func (c *crawl) bytes() int64 {
 	c.check(c.s.w.query(c.ctx, "pragma wal_checkpoint(truncate)", nil, func([]driver.Value) error { return nil }))
 	info, err := os.Stat(c.s.path)
@@ -173,13 +172,13 @@ func (c *crawl) bytes() int64 {
 	return info.Size()
 }
 
-// page is what a fetch brought.
+// page is the result of a fetch.
 type page struct {
 	host  int
 	links []weburl.URL
 }
 
-// load makes up the next pages and their links: what fetch and parse would do.
+// load generates the next pages and their links: what fetch and parse would do.
 func (c *crawl) load(from, n, foreign int) []page {
 	pages := make([]page, n)
 	for i := range pages {

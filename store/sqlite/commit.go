@@ -13,9 +13,9 @@ import (
 
 // Commit implements [store.URLs].
 //
-// What was learned of hosts goes to the shared file in two parts: what makes a
-// host slower before the crawl file is written, what makes it faster after. A
-// crash between leaves it slower, never faster.
+// What was learned about hosts is written to the shared file in two parts: what makes a
+// host slower before the crawl file is written, what makes it faster after. A crash between
+// leaves it slower, never faster.
 func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
 	if err := c.Check(); err != nil {
 		return store.Receipt{}, err
@@ -50,13 +50,13 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Receipt, erro
 	}
 	s.ledger.Done(&c, spend)
 	if err := s.share(context.WithoutCancel(ctx), c.At, c.Hosts, store.Faster); err != nil {
-		// The commit stands: the next crawl finds the host slower than it need be.
+		// The commit is valid: the next crawl finds the host slower than necessary.
 		s.log.WarnContext(ctx, "cannot share a shorter pace with other crawls", "err", err)
 	}
 	return receipt, nil
 }
 
-// commit writes all parts of a commit that the ledger has passed.
+// commit writes all parts of a commit that the ledger accepted.
 func (b *batch) commit(ctx context.Context, c *store.Commit) error {
 	if err := b.checkJobs(c); err != nil {
 		return err
@@ -88,8 +88,7 @@ func (b *batch) commit(ctx context.Context, c *store.Commit) error {
 	return b.finish(ctx)
 }
 
-// checkJobs reports a job that does not exist. A visit of one is a URL that
-// does not wait.
+// checkJobs reports a job that does not exist. A visit of one is a URL that does not wait.
 func (b *batch) checkJobs(c *store.Commit) error {
 	for _, id := range c.RequiredJobs() {
 		if _, err := b.tables(id); err != nil {
@@ -115,7 +114,7 @@ func (b *batch) checkJobs(c *store.Commit) error {
 	return nil
 }
 
-// waiter is a URL that is about to be finished or tried again.
+// waiter is a URL that is about to be finished or retried.
 type waiter struct {
 	visit    *visit.Visit
 	host     int64
@@ -123,8 +122,8 @@ type waiter struct {
 	attempt  int64
 }
 
-// waiters finds the rows of URLs that must be waiting, by job. Whether they are
-// is seen when they are taken out of the queue.
+// waiters finds the rows of URLs that must be waiting, by job. Whether they wait is
+// checked when they are removed from the queue.
 func (b *batch) waiters(ctx context.Context, visits []*visit.Visit) (map[*jobTables][]waiter, error) {
 	byJob := map[*jobTables][]waiter{}
 	for _, v := range visits {
@@ -223,7 +222,7 @@ func (b *batch) endVisits(ctx context.Context, t *jobTables, list []waiter) erro
 	return err
 }
 
-// retries puts URLs back to waiting after an attempt.
+// retries sets URLs back to waiting after an attempt.
 func (b *batch) retries(ctx context.Context, retries []store.Retry) error {
 	visits := make([]*visit.Visit, len(retries))
 	byVisit := make(map[*visit.Visit]*store.Retry, len(retries))
@@ -253,7 +252,7 @@ func (b *batch) retries(ctx context.Context, retries []store.Retry) error {
 	return nil
 }
 
-// attempts keeps what happened when URLs were tried in vain.
+// attempts stores attempts that did not end their URLs.
 func (b *batch) attempts(ctx context.Context, t *jobTables, list []waiter) error {
 	ids, texts := make([]int64, len(list)), make([]string, len(list))
 	var buf bytes.Buffer
@@ -267,7 +266,7 @@ func (b *batch) attempts(ctx context.Context, t *jobTables, list []waiter) error
 	return b.addAttempts(ctx, t, ids, texts)
 }
 
-// addAttempts stores attempts of URLs, and keeps the latest of each.
+// addAttempts stores attempts at URLs, and keeps only the latest of each.
 func (b *batch) addAttempts(ctx context.Context, t *jobTables, ids []int64, texts []string) error {
 	_, err := b.w.bulk(ctx, &t.addAttempt, len(ids), func(i int, args []driver.NamedValue) {
 		args[0].Value, args[1].Value = ids[i], texts[i]
@@ -279,7 +278,7 @@ func (b *batch) addAttempts(ctx context.Context, t *jobTables, ids []int64, text
 	return err
 }
 
-// parks ends what waits of jobs on hosts.
+// parks ends what waits for jobs on hosts.
 func (b *batch) parks(ctx context.Context, parks []store.Park) error {
 	for _, p := range parks {
 		t, err := b.tables(p.Job)
@@ -312,7 +311,7 @@ func (b *batch) parks(ctx context.Context, parks []store.Park) error {
 	return nil
 }
 
-// Statements on what was learned.
+// Statements on what was learned about hosts.
 var (
 	setHosts = newBulk(`with w (id, politeness, robots, pace_ms, floor_ms, hold_until, last_sent, rest) as (values `, `(?,?,?,?,?,?,?,?)`,
 		`) update host set politeness = w.politeness, robots = w.robots, pace_ms = w.pace_ms, floor_ms = w.floor_ms, hold_until = w.hold_until, last_sent = w.last_sent, rest = coalesce(w.rest, host.rest) from w where host.id = w.id`)
@@ -322,7 +321,7 @@ var (
 
 const trimPaces = `delete from pace_change where host = ?1 and id <= (select id from pace_change where host = ?1 order by id desc limit 1 offset ?2)`
 
-// learn stores what a commit says of hosts.
+// learn stores what a commit says about hosts.
 func (b *batch) learn(ctx context.Context, c *store.Commit) error {
 	_, err := b.w.bulk(ctx, &setHosts, len(c.Hosts), func(i int, args []driver.NamedValue) {
 		h := &c.Hosts[i]
@@ -342,7 +341,7 @@ func (b *batch) learn(ctx context.Context, c *store.Commit) error {
 	return err
 }
 
-// paces keeps the latest changes of pace of each host.
+// paces stores pace changes and keeps the latest of each host.
 func (b *batch) paces(ctx context.Context, paces []store.PaceChange) error {
 	hosts := map[int64]bool{}
 	_, err := b.w.bulk(ctx, &addPaces, len(paces), func(i int, args []driver.NamedValue) {
@@ -362,8 +361,7 @@ func (b *batch) paces(ctx context.Context, paces []store.PaceChange) error {
 	return nil
 }
 
-// notNil stores no bytes as an empty blob: null would mean that nothing was
-// ever stored.
+// notNil stores no bytes as an empty blob: null would mean that nothing was ever stored.
 func notNil(b []byte) []byte {
 	if b == nil {
 		return []byte{}

@@ -16,13 +16,13 @@ import (
 	"headway/store"
 )
 
-// maxStatements is how many prepared statements a connection keeps. A job
-// needs about fifty; when there are too many all are prepared anew.
+// maxStatements is how many prepared statements a connection keeps. A job needs about
+// fifty; when there are too many, all are closed.
 const maxStatements = 1000
 
-// conn is one connection with its prepared statements, used by one goroutine
-// at a time. It speaks to the driver directly: what database/sql adds to it,
-// pooling and the conversion of arguments, costs a quarter of a commit.
+// conn is one connection with its prepared statements, used by one goroutine at a time. It
+// uses the driver directly: database/sql, with pooling and conversion of arguments, would
+// add a quarter to the cost of a commit.
 type conn struct {
 	c     driver.Conn
 	stmts map[string]driver.Stmt
@@ -31,13 +31,13 @@ type conn struct {
 	row   []driver.Value
 }
 
-// openConn opens a file, which is made if need be, and runs the pragmas.
+// openConn opens a file, creating it if needed, and runs the pragmas.
 func openConn(path string, pragmas ...string) (*conn, error) {
 	return openURI(fileURI(path), pragmas...)
 }
 
-// openURI opens what a URI of SQLite names and runs the pragmas. The first is how
-// long to wait for others: some that follow read the file.
+// openURI opens an SQLite URI and runs the pragmas. It sets the busy timeout first,
+// because some pragmas read the file.
 func openURI(uri string, pragmas ...string) (*conn, error) {
 	d, err := (&sqlite.Driver{}).Open(uri)
 	if err != nil {
@@ -52,7 +52,7 @@ func openURI(uri string, pragmas ...string) (*conn, error) {
 	return c, nil
 }
 
-// fileURI names a file whatever characters its path has.
+// fileURI is the URI of a file, whatever characters its path has.
 func fileURI(path string) string {
 	slashed := filepath.ToSlash(path)
 	if filepath.VolumeName(path) != "" {
@@ -89,7 +89,7 @@ func (c *conn) prepare(ctx context.Context, query string) (driver.Stmt, error) {
 	return s, nil
 }
 
-// brief is a statement as errors name it.
+// brief is a statement shortened for error messages.
 func brief(query string) string {
 	query = strings.Join(strings.Fields(query), " ")
 	if len(query) > 60 {
@@ -142,8 +142,8 @@ func (c *conn) script(ctx context.Context, text string) error {
 	return nil
 }
 
-// query runs a statement and calls scan for each row. The row is valid until
-// scan returns; its strings and blobs are its own.
+// query runs a statement and calls scan for each row. The row is valid until scan
+// returns; its strings and blobs may be kept.
 func (c *conn) query(ctx context.Context, query string, args []driver.Value, scan func(row []driver.Value) error) error {
 	named := c.values(len(args))
 	for i, a := range args {
@@ -183,7 +183,7 @@ func (c *conn) rows(ctx context.Context, query string, args []driver.NamedValue,
 	}
 }
 
-// one reads a single row; found is false when there is none.
+// one reads a single row; found is false if there is none.
 func (c *conn) one(ctx context.Context, query string, args []driver.Value, dest ...any) (found bool, err error) {
 	err = c.query(ctx, query, args, func(row []driver.Value) error {
 		if found {
@@ -223,8 +223,8 @@ func blob(v driver.Value) []byte {
 	return b
 }
 
-// bulkSizes are the numbers of rows for which a bulk statement is prepared,
-// largest first: few statements to prepare, few rows left over.
+// bulkSizes are the numbers of rows for which a bulk statement is prepared, largest first:
+// few statements to prepare, few rows left over.
 var bulkSizes = [...]int{64, 16, 4, 1}
 
 // bulk is a statement over many rows of values.
@@ -233,8 +233,8 @@ type bulk struct {
 	queries [len(bulkSizes)]string
 }
 
-// newBulk makes a bulk statement out of what stands before, for each row, and
-// after the rows.
+// newBulk makes a bulk statement from the text before the rows, of each row, and after
+// them.
 func newBulk(before, row, after string) bulk {
 	b := bulk{width: strings.Count(row, "?")}
 	for i, n := range bulkSizes {
@@ -243,9 +243,9 @@ func newBulk(before, row, after string) bulk {
 	return b
 }
 
-// bulk runs a statement over n rows, as many at a time as fit. bind sets the
-// arguments of row i; scan, which may be nil, gets what the statement returns.
-// It returns how many rows were changed when scan is nil.
+// bulk runs a statement over n rows, as many at a time as fit. bind sets the arguments of
+// row i; scan, which may be nil, gets what the statement returns. Without scan, bulk
+// returns how many rows were changed.
 func (c *conn) bulk(ctx context.Context, b *bulk, n int, bind func(i int, args []driver.NamedValue), scan func(row []driver.Value) error) (changed int64, err error) {
 	for done := 0; done < n; {
 		at := 0
@@ -273,7 +273,7 @@ func (c *conn) bulk(ctx context.Context, b *bulk, n int, bind func(i int, args [
 	return changed, nil
 }
 
-// wrap gives an error of the driver the meaning that callers branch on.
+// wrap maps an error of the driver to the errors that callers check for.
 func wrap(err error) error {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {

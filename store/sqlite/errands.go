@@ -9,7 +9,7 @@ import (
 	"headway/weburl"
 )
 
-// Statements on errands, of which there are few: they go one by one.
+// Statements on errands. There are few, so they are run one by one.
 const (
 	addErrand = `insert into errand (job, host, path, nested) select ?1, ?2, ?3, ?4
 		where (select count(*) from errand where job = ?1 and host = ?2) < ?5 on conflict (job, host, path) do nothing`

@@ -43,16 +43,16 @@ func (s *Store) Add(ctx context.Context, now time.Time, found []store.Found) (st
 	return receipt, nil
 }
 
-// batch is one change under way.
+// batch is one change in progress.
 type batch struct {
 	*Store
 	at      int64
-	worker  store.WorkerID // on whose behalf; 0 for nobody's
+	worker  store.WorkerID // the worker that makes it; 0 for none
 	receipt store.Receipt
 	refs    map[string]hostRef              // hosts of the batch
-	pages   map[job.ID]map[weburl.URL]int64 // numbers of URLs that are known already
+	pages   map[job.ID]map[weburl.URL]int64 // row ids of known URLs
 	tally   map[job.ID]map[int64]int64      // changes of the counts
-	arrived map[int64]map[job.ID]bool       // queues that others own
+	arrived map[int64]map[job.ID]bool       // queues owned by other workers
 }
 
 func newBatch(s *Store, at time.Time, w store.WorkerID) *batch {
@@ -62,11 +62,11 @@ func newBatch(s *Store, at time.Time, w store.WorkerID) *batch {
 	}
 }
 
-// The rows of table tally that are no ending.
+// The rows of table tally that are not endings.
 const (
 	tallyWaiting  = 0
 	tallyAdmitted = -1
-	tallyErrands  = -2 // that wait
+	tallyErrands  = -2 // waiting errands
 )
 
 func (b *batch) count(id job.ID, ending, n int64) {
@@ -76,13 +76,13 @@ func (b *batch) count(id job.ID, ending, n int64) {
 	b.tally[id][ending] += n
 }
 
-// admit counts URLs put to waiting.
+// admit counts URLs set to waiting.
 func (b *batch) admit(id job.ID, n int64) {
 	b.count(id, tallyWaiting, n)
 	b.count(id, tallyAdmitted, n)
 }
 
-// tables returns the statements of a job, or ErrNotFound. The caller holds mu.
+// tables returns the statements of a job, or ErrNotFound. The caller must hold mu.
 func (s *Store) tables(id job.ID) (*jobTables, error) {
 	if t := s.jobs[id]; t != nil {
 		return t, nil
@@ -90,22 +90,22 @@ func (s *Store) tables(id job.ID) (*jobTables, error) {
 	return nil, fmt.Errorf("job %d: %w", id, store.ErrNotFound)
 }
 
-// group is one URL of a batch of found ones, however often it was found.
+// group is one URL of a batch of found URLs, however often it was found.
 type group struct {
 	ref  hostRef
 	fp   weburl.Fingerprint128
-	use  int   // the place in the list that decides if the URL is new
-	wait int   // the first place that waits, -1 for none
-	url  int64 // number of the row
+	use  int   // the index in the list that counts if the URL is new
+	wait int   // the first index that waits; -1 for none
+	url  int64 // row id
 }
 
-// urlKey is what is unique within a job.
+// urlKey is the unique key within a job.
 type urlKey struct {
 	host int64
 	fp   weburl.Fingerprint128
 }
 
-// add stores found URLs, which are checked.
+// add stores checked found URLs.
 func (b *batch) add(ctx context.Context, found []store.Found) error {
 	byJob := map[job.ID][]int{}
 	var aside []int
@@ -167,13 +167,13 @@ func (b *batch) addToJob(ctx context.Context, t *jobTables, found []store.Found,
 		})
 		return err
 	}
-	// Numbers go by the order in which URLs were found, rows by the order in
-	// which the table has them.
+	// Row ids follow the order in which URLs were found; the inserts follow the order of
+	// the table.
 	for i := range groups {
 		groups[i].url = first + int64(i)
 	}
 	sorted := make([]*group, len(groups))
-	var late []*group // a URL that is skipped and, further down the list, waits: if known, it may be taken back
+	var late []*group // skipped URLs that wait further down the list: a known provisional skip may be taken back
 	for i := range groups {
 		g := &groups[i]
 		sorted[i] = g
@@ -200,9 +200,8 @@ func (b *batch) addToJob(ctx context.Context, t *jobTables, found []store.Found,
 	return b.readmit(ctx, t, found, again)
 }
 
-// group puts together what is said of the same URL. If the run has not seen it,
-// the first word counts, except that a provisional skip gives way to a later
-// wait.
+// group merges the entries of the same URL. If the run has not seen it, the first entry
+// counts, except that a provisional skip yields to a later wait.
 func (b *batch) group(found []store.Found, places []int) ([]group, map[urlKey]*group) {
 	groups := make([]group, 0, len(places))
 	byKey := make(map[urlKey]*group, len(places))
@@ -212,7 +211,7 @@ func (b *batch) group(found []store.Found, places []int) ([]group, map[urlKey]*g
 		k := urlKey{ref.id, f.Item.URL.Fingerprint128(b.key)}
 		g := byKey[k]
 		if g == nil {
-			groups = append(groups, group{ref: ref, fp: k.fp, use: i, wait: -1}) // never beyond its capacity: pointers stay good
+			groups = append(groups, group{ref: ref, fp: k.fp, use: i, wait: -1}) // within its capacity: pointers stay valid
 			g = &groups[len(groups)-1]
 			byKey[k] = g
 		}
@@ -226,7 +225,7 @@ func (b *batch) group(found []store.Found, places []int) ([]group, map[urlKey]*g
 	return groups, byKey
 }
 
-// insert stores the rows of URLs that were not seen before.
+// insert stores the rows of new URLs.
 func (b *batch) insert(ctx context.Context, t *jobTables, found []store.Found, groups []*group) error {
 	if len(groups) == 0 {
 		return nil
@@ -268,7 +267,7 @@ func (b *batch) insert(ctx context.Context, t *jobTables, found []store.Found, g
 	return b.enqueue(ctx, t, found, waiting)
 }
 
-// enqueue puts URLs to waiting.
+// enqueue sets URLs to waiting.
 func (b *batch) enqueue(ctx context.Context, t *jobTables, found []store.Found, groups []*group) error {
 	slices.SortFunc(groups, func(x, y *group) int { return cmp.Compare(x.ref.id, y.ref.id) })
 	_, err := b.w.bulk(ctx, &t.enqueue, len(groups), func(i int, args []driver.NamedValue) {
@@ -282,7 +281,7 @@ func (b *batch) enqueue(ctx context.Context, t *jobTables, found []store.Found, 
 	return err
 }
 
-// arrive notes a queue that somebody else has to hear of.
+// arrive records a queue whose owner, another worker, must be notified.
 func (b *batch) arrive(id job.ID, ref hostRef) {
 	if owner := b.ledger.Slots[ref.slot].Owner; owner == 0 || owner == b.worker {
 		return
@@ -328,8 +327,8 @@ func (b *batch) readmit(ctx context.Context, t *jobTables, found []store.Found, 
 	return b.enqueue(ctx, t, found, groups)
 }
 
-// vias returns the column via for each group: the number of the page that named
-// the URL, its address if the page is no URL of the run, null for a seed.
+// vias returns the column via for each group: the row id of the page with the link, its
+// address if the page is not a URL of the run, null for a seed.
 func (b *batch) vias(ctx context.Context, t *jobTables, found []store.Found, groups []*group) ([]driver.Value, error) {
 	known := b.pages[t.id]
 	if known == nil {
@@ -365,8 +364,8 @@ func (b *batch) vias(ctx context.Context, t *jobTables, found []store.Found, gro
 	return vias, err
 }
 
-// find looks URLs up whose hosts are resolved, and gives the number and rank of
-// those there are.
+// find looks up URLs whose hosts are resolved, and calls got with the row id and rank of
+// those that exist.
 func (b *batch) find(ctx context.Context, t *jobTables, urls []weburl.URL, got func(i int, id, rank int64)) error {
 	_, err := b.w.bulk(ctx, &t.find, len(urls), func(i int, args []driver.NamedValue) {
 		fp := urls[i].Fingerprint128(b.key)
@@ -378,7 +377,7 @@ func (b *batch) find(ctx context.Context, t *jobTables, urls []weburl.URL, got f
 	return err
 }
 
-// setAside stores URLs out of scope.
+// setAside stores out-of-scope URLs.
 func (b *batch) setAside(ctx context.Context, found []store.Found, places []int) error {
 	ending := b.endings[store.Ending{Outcome: visit.Skipped, Reason: visit.OutOfScope}]
 	byJob := map[job.ID][]int{}
@@ -420,8 +419,8 @@ var (
 	addHosts  = newBulk(`insert into host (id, host, slot) values `, `(?,?,?)`, ``)
 )
 
-// resolve fills in the numbers of the batch's hosts, and gives new ones to those
-// that have none, if create is set.
+// resolve reads the row ids of the batch's hosts, and creates missing hosts if create is
+// set.
 func (b *batch) resolve(ctx context.Context, create bool) error {
 	var missing []string
 	for name, ref := range b.refs {
@@ -461,7 +460,7 @@ func (b *batch) resolve(ctx context.Context, create bool) error {
 	return err
 }
 
-// remember keeps the number of a host for this batch and later ones.
+// remember caches the row id of a host for this batch and later ones.
 func (b *batch) remember(name string, ref hostRef) {
 	b.refs[name] = ref
 	if len(b.hosts) >= hostCache {
@@ -476,7 +475,7 @@ var (
 	addArrival = newBulk(`insert into arrival (host, job) values `, `(?,?)`, ` on conflict do nothing`)
 )
 
-// finish writes the counts and notices of a batch.
+// finish writes the counts and arrival notices of a batch.
 func (b *batch) finish(ctx context.Context) error {
 	type entry struct{ job, ending, n int64 }
 	var up, down []entry
@@ -496,8 +495,8 @@ func (b *batch) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A row that shrinks is there: inserting a negative number would not pass
-	// the check of the table before the conflict is found.
+	// A count that decreases has a row: inserting a negative number would fail the check
+	// of the table before the conflict is found.
 	for _, e := range down {
 		if _, err := b.w.exec(ctx, "update tally set n = n + ? where job = ? and ending = ?", e.n, e.job, e.ending); err != nil {
 			return err
@@ -512,7 +511,7 @@ func (b *batch) finish(ctx context.Context) error {
 	_, err = b.w.bulk(ctx, &addArrival, len(arrived), func(i int, args []driver.NamedValue) {
 		args[0].Value, args[1].Value = arrived[i].job, arrived[i].ending
 	}, nil)
-	if err == nil && len(arrived) > 0 { // of a job that was cancelled nobody has to hear
+	if err == nil && len(arrived) > 0 { // none for a cancelled job
 		_, err = b.w.exec(ctx, "delete from arrival where job in (select id from job where state = 'cancelled')")
 	}
 	return err

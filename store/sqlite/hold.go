@@ -12,17 +12,16 @@ import (
 	"headway/store"
 )
 
-// ErrStrange says that a file has the name of a crawl but is none of headway's.
+// ErrStrange says that a file is named like a crawl but was not written by headway.
 var ErrStrange = errors.New("the file was not written by headway")
 
-// Held is a crawl directory that nobody else may work in.
+// Held is a locked crawl directory.
 type Held struct{ lock *os.File }
 
-// Hold keeps other processes out of a crawl directory without opening what is in
-// it, for whoever moves or removes it. It answers [store.ErrInUse] where a crawl
-// runs, [store.ErrNotFound] where there is none, and [ErrStrange] where the file
-// is somebody else's. A crawl that is damaged or of another version can be held
-// all the same.
+// Hold locks a crawl directory against other processes without opening the crawl, to move
+// or remove it. It returns [store.ErrInUse] if a crawl runs there, [store.ErrNotFound] if
+// there is none, and [ErrStrange] if the file was not written by headway. A damaged crawl
+// or one of another version can be locked, too.
 func Hold(dir string) (*Held, error) {
 	path := filepath.Join(dir, crawlFile)
 	info, err := os.Stat(path)
@@ -42,14 +41,14 @@ func Hold(dir string) (*Held, error) {
 	return &Held{lock}, nil
 }
 
-// Where a file of SQLite says what it is, and whose.
+// Offsets and marks in the header of an SQLite file.
 const (
 	fileMark   = "SQLite format 3\x00"
 	markOffset = 68
 	markEnd    = markOffset + 4
 )
 
-// checkMark refuses a file that is none of ours. An empty one is a crawl that
+// checkMark rejects a file that was not written by headway. An empty one is a crawl that
 // was stopped at once.
 func checkMark(path string) error {
 	f, err := os.Open(path)
@@ -72,10 +71,10 @@ func checkMark(path string) error {
 	return nil
 }
 
-// Release lets others in again.
+// Release unlocks the directory.
 func (h *Held) Release() error { return h.lock.Close() }
 
-// Running tells whether a process works in a crawl directory at this moment.
+// Running reports whether a process is using a crawl directory.
 func Running(dir string) (bool, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {

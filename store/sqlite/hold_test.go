@@ -39,8 +39,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestHoldKeepsOut: whoever holds a crawl keeps others out, and the other way
-// round.
+// TestHoldKeepsOut: a held crawl cannot be opened, and an open crawl cannot be held.
 func TestHoldKeepsOut(t *testing.T) {
 	dir := t.TempDir()
 	running := func(want bool) {

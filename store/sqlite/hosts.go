@@ -14,7 +14,7 @@ import (
 	"headway/store"
 )
 
-// hostColumns are read by scanHost.
+// hostColumns are the columns that scanHost reads.
 const hostColumns = `h.host, h.politeness, h.robots, h.pace_ms, h.floor_ms, h.hold_until, h.last_sent, h.rest`
 
 const hostWidth = 8
@@ -28,7 +28,7 @@ func scanHost(row []driver.Value) store.Host {
 
 func millis(v driver.Value) time.Duration { return time.Duration(integer(v)) * time.Millisecond }
 
-// orNil is a blob in which no bytes and null are the same.
+// orNil returns a blob, nil for both an empty one and null.
 func orNil(v driver.Value) []byte {
 	if b := blob(v); len(b) > 0 {
 		return b
@@ -49,7 +49,7 @@ func (s *Store) Hosts(ctx context.Context, q store.HostQuery) (store.HostPage, e
 		}
 		if now, again := s.jobsWithWork(ctx, q.Job); again != nil || slices.Equal(now, jobs) {
 			return store.HostPage{}, fmt.Errorf("hosts: %w", err)
-		} // else a job was dropped while it was asked about
+		} // else a job was dropped meanwhile
 	}
 }
 
@@ -63,7 +63,7 @@ func (s *Store) hostPage(ctx context.Context, q store.HostQuery, jobs []*jobTabl
 	var rest, id int64
 	if q.After != "" {
 		if _, err := fmt.Sscanf(string(q.After), "%d %d", &rest, &id); err != nil {
-			return page, fmt.Errorf("cursor %q is none of this list", q.After)
+			return page, fmt.Errorf("cursor %q does not belong to this list", q.After)
 		}
 	}
 	has := make([]string, len(jobs))
@@ -72,7 +72,7 @@ func (s *Store) hostPage(ctx context.Context, q store.HostQuery, jobs []*jobTabl
 	}
 	columns := slices.Clone(has)
 	if len(jobs) == 1 {
-		columns[0] = "1" // the condition says so
+		columns[0] = "1" // implied by the condition
 	}
 	where := "(h.rest, h.id) > (?1, ?2)"
 	args := []driver.Value{rest, id, int64(limit + 1)}
@@ -105,7 +105,7 @@ func (s *Store) hostPage(ctx context.Context, q store.HostQuery, jobs []*jobTabl
 	return page, err
 }
 
-// jobsWithWork lists the jobs a question about hosts is about, by number.
+// jobsWithWork lists the jobs that a query for hosts selects, by number.
 func (s *Store) jobsWithWork(ctx context.Context, only job.ID) ([]*jobTables, error) {
 	ids := []job.ID{only}
 	if only == 0 {
@@ -160,7 +160,7 @@ func (s *reader) HostList(ctx context.Context, q store.HostListQuery) (store.Hos
 		if q.After != "" {
 			var err error
 			if after, err = strconv.ParseInt(string(q.After), 10, 64); err != nil {
-				return fmt.Errorf("cursor %q is none of this list", q.After)
+				return fmt.Errorf("cursor %q does not belong to this list", q.After)
 			}
 		}
 		return c.query(ctx, t.listHosts, []driver.Value{after, int64(limit + 1), q.Host}, func(row []driver.Value) error {

@@ -14,7 +14,7 @@ import (
 	"headway/weburl"
 )
 
-// loadJobs reads which jobs there are and how many of their tokens are spent.
+// loadJobs reads the jobs and how many of their tokens are used.
 func (s *Store) loadJobs(ctx context.Context) error {
 	limits, states := map[job.ID]int64{}, map[job.ID]job.State{}
 	err := s.w.query(ctx, "select id, max_pages, state from job", nil, func(row []driver.Value) error {
@@ -70,7 +70,7 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	return id, nil
 }
 
-// jobNumbers lists the jobs there are, in order.
+// jobNumbers lists the jobs, in order.
 func (s *Store) jobNumbers() []job.ID {
 	ids := make([]job.ID, 0, len(s.jobs)+1)
 	for id := range s.jobs {
@@ -147,8 +147,8 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	return nil
 }
 
-// Extend implements [store.Jobs]. Each part of the deferred URLs is a
-// transaction of its own.
+// Extend implements [store.Jobs]. The deferred URLs are readmitted in several
+// transactions.
 func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages int64) error {
 	j, err := s.Job(ctx, id)
 	if err != nil {
@@ -190,8 +190,8 @@ func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages i
 	return nil
 }
 
-// readmitDeferred puts up to MaxPark deferred URLs back to waiting, and tells
-// whether there may be more.
+// readmitDeferred sets up to MaxPark deferred URLs back to waiting, and reports whether
+// there may be more.
 func (b *batch) readmitDeferred(ctx context.Context, t *jobTables) (more bool, err error) {
 	type row struct {
 		id, host, rank, attempt int64
@@ -296,7 +296,7 @@ func (s *Store) Audit(ctx context.Context, id job.ID) (store.Counts, error) {
 	return counts, nil
 }
 
-// audit counts rows, all as of one moment.
+// audit counts rows, in one snapshot.
 func (s *Store) audit(ctx context.Context, c *conn, t *jobTables, counts *store.Counts) error {
 	err := c.query(ctx, t.auditEnded, nil, func(row []driver.Value) error {
 		counts.Ended[s.ending[integer(row[0])]] += integer(row[1])
@@ -343,8 +343,8 @@ func (s *Store) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
 	return store.Idle{None: none != 0, Admitted: admitted}, nil
 }
 
-// Drop implements [store.Jobs]: the tables of the job go as they are. They are
-// unknown before they are gone, so that nobody asks for them.
+// Drop implements [store.Jobs]: the tables of the job are dropped. They are removed from
+// memory before, so that no query uses them.
 func (s *Store) Drop(ctx context.Context, id job.ID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

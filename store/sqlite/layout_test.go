@@ -19,8 +19,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// The layouts compared in docs/adr/0020: how a URL that waits and one that has
-// ended are laid out in tables. Run with
+// The layouts compared in docs/adr/0020: how waiting and ended URLs are stored in tables.
+// Run with
 //
 //	go test ./store/sqlite -run TestLayouts -layouts -v
 var (
@@ -159,7 +159,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// bench is a file with one layout.
+// layoutBench is a file with one layout.
 type layoutBench struct {
 	t     *testing.T
 	l     layout
@@ -208,7 +208,7 @@ func (b *layoutBench) exec(query string) {
 	}
 }
 
-// size is that of the file with nothing left in the log.
+// size is the size of the file after the log was moved into it.
 func (b *layoutBench) size(path string) int64 {
 	b.exec("pragma wal_checkpoint(truncate)")
 	info, err := os.Stat(path)
@@ -352,7 +352,7 @@ func (b *layoutBench) bulk(x layoutBulk, rows []benchURL) {
 	}
 }
 
-// cpuTime is what this process has used.
+// cpuTime is the CPU time of this process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

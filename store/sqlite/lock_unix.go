@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// tryLock takes the exclusive lock of an open file, or reports that another
-// process has it. The system gives it back when the process ends, however it
-// ends.
+// tryLock takes the exclusive lock of an open file, or reports that another process has
+// it. The system releases it when the process ends, however it ends.
 func tryLock(f *os.File) (bool, error) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {

@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes the exclusive lock of an open file, or reports that another
-// process has it. The system gives it back when the process ends, however it
-// ends.
+// tryLock takes the exclusive lock of an open file, or reports that another process has
+// it. The system releases it when the process ends, however it ends.
 func tryLock(f *os.File) (bool, error) {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	switch err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped)); {

@@ -18,13 +18,13 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// schema is one kind of file: its mark and the migrations that lead to it.
+// schema is one kind of file: its mark and its migrations.
 type schema struct {
 	name string // for people
 	mark int64  // application_id of the file
 	fsys fs.FS  // migrations
-	// since is the oldest format in which everything that is only read stands
-	// as it does now: such a file is read as it is.
+	// since is the oldest format that can be read without migration: what is only read has
+	// not changed since.
 	since int64
 }
 
@@ -34,7 +34,7 @@ var (
 	hostsSchema = schema{"hosts file", 0x48576831, sub("hosts"), 1}
 )
 
-// sub is one folder of migrations, which is there because it is embedded.
+// sub is one folder of the embedded migrations.
 func sub(dir string) fs.FS {
 	f, err := fs.Sub(migrations, "migrations/"+dir)
 	if err != nil {
@@ -43,13 +43,11 @@ func sub(dir string) fs.FS {
 	return f
 }
 
-// errEmpty is a file without anything in it. Files appear whole, so somebody else
-// has emptied it.
+// errEmpty is an empty file. Files are created complete, so something else has emptied it.
 var errEmpty = fmt.Errorf("it is empty: %w", store.ErrCorrupt)
 
-// migrate brings a file to the schema this program knows, and makes it if there is
-// none. A file that is older is copied first; a newer, strange or empty one is
-// refused and left as it is.
+// migrate migrates a file to the current schema, and creates it if there is none. An older
+// file is copied first; a newer, foreign or empty one is rejected and not changed.
 func (k schema) migrate(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -63,10 +61,10 @@ func (k schema) migrate(ctx context.Context, path string) error {
 	return k.upgrade(ctx, path, info.Size())
 }
 
-// create makes a file, under another name until it is whole.
+// create creates a file, under another name until it is complete.
 func (k schema) create(ctx context.Context, path string) error {
 	part := path + ".part"
-	// What a file that is gone has left behind would be taken for this one's.
+	// Files left behind by a deleted one would be taken for this one's.
 	for _, old := range []string{part, part + "-journal", path + "-journal", path + "-wal", path + "-shm"} {
 		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -81,7 +79,7 @@ func (k schema) create(ctx context.Context, path string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir makes a new name last. Some systems cannot, and need not.
+// syncDir makes a new file name durable. Some systems cannot, and need not.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -91,7 +89,7 @@ func syncDir(dir string) error {
 	return d.Close()
 }
 
-// upgrade brings a file of this size to the schema; of none, if it is new.
+// upgrade migrates a file of this size to the schema; size 0 means a new file.
 func (k schema) upgrade(ctx context.Context, path string, size int64) (err error) {
 	isNew := size == 0
 	db, err := sql.Open("sqlite", fileURI(path)+"?_pragma=busy_timeout(5000)")
@@ -134,7 +132,7 @@ func (k schema) upgrade(ctx context.Context, path string, size int64) (err error
 	return wrap(err)
 }
 
-// checkMark refuses a file that is no database or somebody else's.
+// checkMark rejects a file that is not a database or not ours.
 func (k schema) checkMark(ctx context.Context, db *sql.DB) error {
 	var mark, tables int64
 	if err := db.QueryRowContext(ctx, "select application_id, (select count(*) from sqlite_schema) from pragma_application_id").Scan(&mark, &tables); err != nil {
@@ -154,8 +152,8 @@ func (k schema) checkMark(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// inspect looks for damage: everywhere in a small file, in the length of a
-// large one. Damage further inside is found when it is read.
+// inspect checks for damage: everywhere in a small file, only the length of a large one.
+// Other damage is found when it is read.
 func inspect(ctx context.Context, db *sql.DB, path string, size int64) error {
 	if size > checkBelow {
 		return inspectLength(ctx, db, path, size)
@@ -170,8 +168,8 @@ func inspect(ctx context.Context, db *sql.DB, path string, size int64) error {
 	return nil
 }
 
-// inspectLength refuses a file that was cut off. While there is a log, pages at
-// the end may be there alone.
+// inspectLength rejects a truncated file. While there is a log, pages at the end may exist
+// only there.
 func inspectLength(ctx context.Context, db *sql.DB, path string, size int64) error {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return nil
@@ -186,8 +184,7 @@ func inspectLength(ctx context.Context, db *sql.DB, path string, size int64) err
 	return nil
 }
 
-// backup writes a copy of the file as it is, under its final name once it is
-// whole.
+// backup writes a copy of the file, under its final name once it is complete.
 func backup(ctx context.Context, db *sql.DB, path string) error {
 	part := path + ".part"
 	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -14,7 +14,7 @@ import (
 	"headway/store"
 )
 
-// made returns a closed store's directory with one job of a few URLs.
+// made returns the directory of a closed store with one job of a few URLs.
 func made(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -107,7 +107,7 @@ func TestForeignDatabaseIsRefused(t *testing.T) {
 			refused(t, dir, store.ErrCorrupt)
 		})
 	}
-	t.Run("nothing in it", func(t *testing.T) {
+	t.Run("empty", func(t *testing.T) {
 		dir := made(t)
 		path := filepath.Join(dir, crawlFile)
 		if err := os.Truncate(path, 0); err != nil {
@@ -122,7 +122,7 @@ func TestForeignDatabaseIsRefused(t *testing.T) {
 	})
 }
 
-// foreign makes a database of somebody else.
+// foreign makes a database that headway did not write.
 func foreign(t *testing.T, path, script string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -137,8 +137,7 @@ func foreign(t *testing.T, path, script string) {
 	}
 }
 
-// TestEmptyHostsFile refuses a file of hosts that somebody has emptied, and one that
-// is not ours.
+// TestEmptyHostsFile: a hosts file that was emptied or is not ours is rejected.
 func TestEmptyHostsFile(t *testing.T) {
 	hosts := filepath.Join(t.TempDir(), "hosts.db")
 	for _, write := range []func() error{
@@ -163,10 +162,10 @@ func TestEmptyHostsFile(t *testing.T) {
 	}
 }
 
-// TestHostsFileIsMadeWhole leaves behind what a process leaves that is killed while
-// it makes the file of hosts, or after somebody removed the file alone: the next one
-// makes it, and takes nothing of that for its own.
-func TestHostsFileIsMadeWhole(t *testing.T) {
+// TestHostsFileIsCreatedAtomically simulates a process killed while it creates the hosts file, and a
+// hosts file deleted without its log: the next process creates the file and ignores the
+// remains.
+func TestHostsFileIsCreatedAtomically(t *testing.T) {
 	hosts := filepath.Join(t.TempDir(), "hosts.db")
 	for range 2 {
 		for _, name := range []string{hosts + ".part", hosts + ".part-journal", hosts + "-wal"} {
@@ -193,8 +192,8 @@ func TestHostsFileIsMadeWhole(t *testing.T) {
 	}
 }
 
-// TestUpgrade opens a file with a program that knows one migration more, and
-// then with the older one again.
+// TestUpgrade opens a file with a version that has one more migration, and then with the
+// older one again.
 func TestUpgrade(t *testing.T) {
 	dir := made(t)
 	next := fstest.MapFS{"00004_more.sql": {Data: []byte("-- +goose Up\nalter table job add column colour text;\n")}}
@@ -218,7 +217,7 @@ func TestUpgrade(t *testing.T) {
 	if !strings.Contains(e.Hint, "upgrade") {
 		t.Errorf("hint: %s", e.Hint)
 	}
-	// The copy made before is what the older program can read.
+	// The backup made before can be read by the older version.
 	if err := os.Rename(path+".v3.bak", path); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +238,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestFull fills the file up to a limit and goes on when there is room again.
+// TestFull fills the file up to a limit and continues when there is room again.
 func TestFull(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	w := newOwner(t, s, 0)
@@ -271,7 +270,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestDamagedLargeFile is about files that are too large to be checked wholly.
+// TestDamagedLargeFile is about files that are too large to be checked completely.
 func TestDamagedLargeFile(t *testing.T) {
 	large := func(t *testing.T) (dir string, size int64) {
 		dir = t.TempDir()
@@ -319,8 +318,8 @@ func TestDamagedLargeFile(t *testing.T) {
 	})
 }
 
-// tinyEnv names a directory on a file system of a few megabytes, for a disk
-// that is really full:
+// tinyEnv names a directory on a file system of a few megabytes, for a disk that is really
+// full:
 //
 //	mount -t tmpfs -o size=3m tmpfs /mnt/tiny && HEADWAY_TINY_DIR=/mnt/tiny go test ./store/sqlite -run TestDiskFull
 const tinyEnv = "HEADWAY_TINY_DIR"
@@ -385,8 +384,8 @@ func TestDiskFull(t *testing.T) {
 	t.Logf("%d URLs until the disk was full", acknowledged)
 }
 
-// TestFirstFormat opens a file of the first format, which knows no errands: it is
-// read as it is, and brought up to date where it is written to.
+// TestFirstFormat opens a file of the first format, which has no errands: it is read as it
+// is, and migrated when it is opened for writing.
 func TestFirstFormat(t *testing.T) {
 	dir := made(t)
 	path := filepath.Join(dir, crawlFile)

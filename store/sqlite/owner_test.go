@@ -12,7 +12,7 @@ import (
 	"headway/weburl"
 )
 
-// owner is a worker with all slots and a job, for tests of this engine alone.
+// owner is a worker with all slots and a job, for tests of this engine only.
 type owner struct {
 	t      testing.TB
 	s      *Store
@@ -61,7 +61,7 @@ func (o *owner) add(urls ...string) {
 	o.check(err)
 }
 
-// found makes n links to numbered pages.
+// found returns n links to numbered pages.
 func (o *owner) found(n int, format string) []store.Found {
 	o.t.Helper()
 	var found []store.Found

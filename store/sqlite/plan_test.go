@@ -16,8 +16,8 @@ var mayScan = map[string]bool{
 	"auditWaiting": true, "auditEnded": true, "auditAside": true, "auditSeen": true,
 }
 
-// TestPlans holds every statement on the tables of a job to an index: a planner
-// that changes its mind costs a full scan per commit.
+// TestPlans checks that every statement on the tables of a job uses an index: a changed
+// query plan would cost a full scan per commit.
 func TestPlans(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	o := newOwner(t, s, 0)
@@ -61,7 +61,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// bounded tells scans that stop at the first row.
+// bounded reports whether a scan stops at the first row.
 func bounded(step, name string) bool {
 	return name == "idle" && strings.HasPrefix(step, "SCAN queue_")
 }
@@ -82,7 +82,7 @@ func plan(t *testing.T, c *conn, query string) []string {
 	return steps
 }
 
-// TestRankSQL compares the two ways to say where a URL stands in its queue.
+// TestRankSQL compares the rank in SQL with that in Go.
 func TestRankSQL(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	for _, path := range []string{"/", "/?", "/x", "/?q=1"} {

@@ -13,11 +13,10 @@ import (
 	"headway/store/storetest"
 )
 
-// TestPower pulls the plug: the crawl works on a file system of its own, in an
-// image on a loop device. At a random moment the process is stopped and the
-// image copied as it is: with what the file system has written to the device,
-// and without what it only has in memory. The copy is mounted in its place, and
-// every commit that was acknowledged must be there. It needs root:
+// TestPower simulates a power loss: the crawl works on its own file system, in an image on a
+// loop device. At a random time the process is stopped and the image copied: with what the
+// file system has written to the device, and without what it only has in memory. The copy is
+// mounted in its place, and every acknowledged commit must be there. It needs root:
 //
 //	HEADWAY_POWER=1 HEADWAY_KILLS=50 go test ./store/sqlite -run TestPower -v -timeout 30m
 func TestPower(t *testing.T) {
@@ -56,7 +55,7 @@ func (d *device) run(name string, args ...string) {
 	}
 }
 
-// cut copies the device while nobody writes, and ends the process.
+// cut copies the device while nothing is written, and kills the process.
 func (d *device) cut(p *os.Process) error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -65,7 +64,7 @@ func (d *device) cut(p *os.Process) error {
 	return p.Kill()
 }
 
-// restore puts the copy in the place of the device.
+// restore replaces the device by the copy.
 func (d *device) restore() error {
 	d.run("umount", d.mount)
 	d.run("mv", d.image+".cut", d.image)

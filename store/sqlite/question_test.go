@@ -14,8 +14,7 @@ import (
 	"headway/visit"
 )
 
-// The questions people put to a crawl file, each a line. They are in the guide,
-// too.
+// Queries that people run on a crawl file, each in one line. They are also in the guide.
 var questions = []struct{ question, query, answer string }{
 	{
 		"How did it go?",
@@ -49,8 +48,7 @@ var questions = []struct{ question, query, answer string }{
 	},
 }
 
-// TestQuestions asks them with the sqlite3 tool, and with our own driver where
-// there is none.
+// TestQuestions runs them with the sqlite3 tool, or with our own driver if there is none.
 func TestQuestions(t *testing.T) {
 	dir := t.TempDir()
 	askable(t, dir)
@@ -122,8 +120,8 @@ func answerByDriver(t *testing.T, path, query string) string {
 	return strings.Join(lines, "\n")
 }
 
-// askable makes a small crawl. The file stays open while it is asked, as that
-// of a running crawl is.
+// askable makes a small crawl. The file stays open while it is queried, like that of a
+// running crawl.
 func askable(t *testing.T, dir string) *Store {
 	t.Helper()
 	s := openTest(t, dir, nil)

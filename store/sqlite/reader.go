@@ -13,21 +13,20 @@ import (
 	"headway/weburl"
 )
 
-// reader answers questions about a crawl file: the half that [Store] and [View]
-// have in common.
+// reader runs queries on a crawl file: the common part of [Store] and [View].
 type reader struct {
 	path string
 	key  weburl.Key
 
-	// foreign says that another process may make and drop jobs, so that what
-	// is known of them is looked at again with each question.
+	// foreign says that another process may create and drop jobs, so what is known about
+	// them is checked with each query.
 	foreign bool
 
 	endings map[store.Ending]int64
 	ending  map[int64]store.Ending
 
 	read   chan *conn // connections, when idle
-	opened int        // how many of them there are
+	opened int        // their number
 
 	tablesMu sync.RWMutex // guards jobs
 	jobs     map[job.ID]*jobTables
@@ -58,7 +57,7 @@ func (s *reader) connect(uri string) error {
 	return nil
 }
 
-// disconnect waits for questions under way and closes the connections.
+// disconnect waits for running queries and closes the connections.
 func (s *reader) disconnect() error {
 	var errs []error
 	for range s.opened {
@@ -69,10 +68,10 @@ func (s *reader) disconnect() error {
 	return errors.Join(errs...)
 }
 
-// Key returns the secret of the store.
+// Key returns the secret key of the store.
 func (s *reader) Key() weburl.Key { return s.key }
 
-// loadEndings reads the numbers of the closed sets.
+// loadEndings reads the numbers of the endings.
 func (s *reader) loadEndings(ctx context.Context, c *conn) error {
 	return c.query(ctx, "select id, outcome, reason from ending", nil, func(row []driver.Value) error {
 		e := store.Ending{Outcome: visit.Outcome(text(row[1])), Reason: visit.Reason(text(row[2]))}
@@ -81,7 +80,7 @@ func (s *reader) loadEndings(ctx context.Context, c *conn) error {
 	})
 }
 
-// loadKey reads the secret, if the file has one.
+// loadKey reads the secret key, if the file has one.
 func (s *reader) loadKey(ctx context.Context, c *conn) (found bool, err error) {
 	var key []byte
 	if found, err = c.one(ctx, "select key from identity", nil, &key); err != nil || !found {
@@ -93,8 +92,8 @@ func (s *reader) loadKey(ctx context.Context, c *conn) (found bool, err error) {
 	return true, nil
 }
 
-// tablesOf returns the statements of a job, or ErrNotFound. A view asks the
-// file, so it must not be called within ask there.
+// tablesOf returns the statements of a job, or ErrNotFound. A view queries the file, so
+// it must not be called within ask there.
 func (s *reader) tablesOf(ctx context.Context, id job.ID) (*jobTables, error) {
 	s.tablesMu.RLock()
 	t := s.jobs[id]
@@ -114,7 +113,7 @@ func (s *reader) tablesOf(ctx context.Context, id job.ID) (*jobTables, error) {
 	return t, nil
 }
 
-// setTables makes the tables of a job known, or unknown if t is nil.
+// setTables adds the tables of a job, or removes them if t is nil.
 func (s *reader) setTables(id job.ID, t *jobTables) {
 	s.tablesMu.Lock()
 	defer s.tablesMu.Unlock()
@@ -125,7 +124,7 @@ func (s *reader) setTables(id job.ID, t *jobTables) {
 	}
 }
 
-// askJob answers a question about one job.
+// askJob runs a query about one job.
 func (s *reader) askJob(ctx context.Context, id job.ID, do func(c *conn, t *jobTables) error) error {
 	t, err := s.tablesOf(ctx, id)
 	if err != nil {
@@ -134,13 +133,13 @@ func (s *reader) askJob(ctx context.Context, id job.ID, do func(c *conn, t *jobT
 	err = s.ask(ctx, func(c *conn) error { return do(c, t) })
 	if err != nil {
 		if _, dropped := s.tablesOf(ctx, id); errors.Is(dropped, store.ErrNotFound) {
-			return dropped // while it was asked about
+			return dropped // during the query
 		}
 	}
 	return err
 }
 
-// ask answers a question on a connection of its own.
+// ask runs a query on a connection of its own.
 func (s *reader) ask(ctx context.Context, do func(c *conn) error) error {
 	select {
 	case c, ok := <-s.read:

@@ -15,7 +15,7 @@ import (
 	"headway/weburl"
 )
 
-// encode writes a visit. Facts behind it are stored once each, under a number.
+// encode encodes a visit. Facts behind it are stored once each, with a number.
 func (s *Store) encode(ctx context.Context, v *visit.Visit, b *bytes.Buffer) (string, error) {
 	r, err := record.Of(v, func(e visit.Evidence) (int64, error) { return s.fact(ctx, e) })
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Store) encode(ctx context.Context, v *visit.Visit, b *bytes.Buffer) (st
 	return r.Text(b)
 }
 
-// fact returns the number of a fact, which is stored if it is new.
+// fact returns the number of a fact, storing it if it is new.
 func (s *Store) fact(ctx context.Context, e visit.Evidence) (int64, error) {
 	if id, ok := s.facts[e]; ok {
 		return id, nil
@@ -52,7 +52,7 @@ func (s *Store) fact(ctx context.Context, e visit.Evidence) (int64, error) {
 	return id, nil
 }
 
-// decode reads what encode wrote into a visit of an item.
+// decode decodes what encode wrote into a visit of an item.
 func decode(ctx context.Context, c *conn, data string, it visit.Item, e store.Ending) (*visit.Visit, error) {
 	var r record.Record[int64]
 	if err := record.Read(data, &r); err != nil {
@@ -67,7 +67,7 @@ func decode(ctx context.Context, c *conn, data string, it visit.Item, e store.En
 	})
 }
 
-// extraOf returns the column extra of an item, nil for most.
+// extraOf returns the column extra of an item; nil for most.
 func extraOf(it *visit.Item) (driver.Value, error) {
 	text, err := record.Extra(it)
 	if text == "" {
@@ -97,8 +97,8 @@ func scanItem(id job.ID, row []driver.Value) (visit.Item, error) {
 	return it, record.ReadExtra(text(row[6]), &it)
 }
 
-// stored is an entry before its visit is decoded: that needs the connection,
-// which is busy while rows are read.
+// stored is an entry before its visit is decoded, which needs the connection that is busy
+// while rows are read.
 type stored struct {
 	store.Entry
 	visit string
@@ -132,7 +132,7 @@ func (e *stored) entry(ctx context.Context, c *conn) (store.Entry, error) {
 	return e.Entry, nil
 }
 
-// milli and instant are an instant as it is stored; 0 is none.
+// milli and instant convert a time to and from its stored form; 0 is none.
 func milli(t time.Time) int64    { return record.Milli(t) }
 func instant(ms int64) time.Time { return record.Instant(ms) }
 

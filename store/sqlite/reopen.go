@@ -40,15 +40,15 @@ func (s *Store) Reopen(ctx context.Context, now time.Time, id job.ID, urls []web
 	return n, nil
 }
 
-// reopened is a URL that has ended and is about to wait again.
+// reopened is an ended URL that is about to wait again.
 type reopened struct {
 	url      weburl.URL
 	id, rank int64
 	ending   int64
-	visit    string // empty where it ended without
+	visit    string // empty if it ended without a visit
 }
 
-// reopen puts URLs back to waiting, and tells how many of how many were pages.
+// reopen sets URLs back to waiting, and returns how many, and how many of them were pages.
 func (b *batch) reopen(ctx context.Context, t *jobTables, urls []weburl.URL) (n, pages int, err error) {
 	for _, u := range urls {
 		b.refs[u.Host()] = hostRef{}
@@ -115,8 +115,8 @@ func (b *batch) ended(ctx context.Context, t *jobTables, urls []weburl.URL) ([]r
 	return list, err
 }
 
-// keepEnded makes the visits that ended URLs the latest of their attempts. The
-// row that said how they ended goes, so the record says it.
+// keepEnded makes the visits that ended URLs the latest of their attempts. The row with
+// the ending is deleted, so the record stores it.
 func (b *batch) keepEnded(ctx context.Context, t *jobTables, list []reopened) error {
 	var ids []int64
 	var texts []string

@@ -14,7 +14,7 @@ import (
 	"headway/weburl"
 )
 
-// What a large file costs to open, and that memory does not grow with it:
+// The time to open a large file, and that memory does not grow with it:
 //
 //	go test ./store/sqlite -run TestScale -scale-hosts 1000000 -scale-urls 20000000 -v -timeout 2h
 var (

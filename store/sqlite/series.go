@@ -42,8 +42,8 @@ func (s *Store) Record(ctx context.Context, points []store.Point) error {
 	return nil
 }
 
-// record adds one point to the one at its instant, if there is one. There is
-// a point every ten seconds, so a statement each will do.
+// record adds a point to the one at its time, if there is one. There is a point every ten
+// seconds, so one statement each is fast enough.
 func (s *Store) record(ctx context.Context, p store.Point) error {
 	sum := p
 	err := s.w.query(ctx, "select at, span, data from point where job = ? and at = ?", []driver.Value{int64(p.Job), milli(p.At)}, func(row []driver.Value) error {

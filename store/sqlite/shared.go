@@ -17,38 +17,38 @@ import (
 	"headway/store"
 )
 
-// keepHosts is how long a host is remembered that no crawl came back to.
+// keepHosts is how long a host is remembered after its last crawl.
 const keepHosts = 30 * 24 * time.Hour
 
-// pruneAtOnce bounds what one start spends on forgetting.
+// pruneAtOnce bounds the hosts that one start prunes.
 const pruneAtOnce = 10_000
 
-// sharedHosts is the file that all crawls of a user share: who owns a domain
-// and what was learned of its hosts.
+// sharedHosts is the file that all crawls of a user share: who owns a domain and what was
+// learned about its hosts.
 //
-// A process owns domains as long as it runs. It holds the lock of a file named
-// after its number, and whoever gets that lock knows that it is gone. One that is
-// stopped keeps its lock but not its beat: whoever waits for a domain and sees the
-// beat of its owner stand still for the time of a lease takes the domain, and
-// leaves word of it. A beat is looked at by the clock of the one who waits alone.
+// A process owns domains while it runs. It holds the lock of a file named after its number;
+// if another process gets that lock, the owner is gone. A stopped process keeps its lock but
+// not its heartbeat: a process that waits for a domain and sees the owner's heartbeat
+// unchanged for the time of a lease takes the domain over, and records that. Only the clock
+// of the waiting process counts.
 //
-// The beat is a number in a file of its own, because whoever is stopped while it
-// changes the shared file keeps all others from changing it.
+// The heartbeat is a number in a separate file, because a process stopped during a change of
+// the shared file would block all others from changing it.
 type sharedHosts struct {
-	dir   string // of the lock files and the beats
+	dir   string // directory of the lock files and heartbeats
 	terms store.Terms
 	me    int64
 	lock  *os.File
 
 	mu    sync.Mutex
 	c     *conn
-	watch store.Watch // the beats of other processes
-	pulse *os.File    // of the beat; nil before the first
+	watch store.Watch // the heartbeats of other processes
+	pulse *os.File    // heartbeat file; nil before the first heartbeat
 	beat  int64
-	kept  store.Tenure // by the last beat
+	kept  store.Tenure // since the last heartbeat
 }
 
-// openShared opens the file and enters this process, which crawls into a folder.
+// openShared opens the file and registers this process, which crawls into a folder.
 func openShared(ctx context.Context, path, crawl string, terms store.Terms, fault store.Fault) (_ *sharedHosts, err error) {
 	s := &sharedHosts{dir: filepath.Join(filepath.Dir(path), "locks"), terms: terms.WithDefaults()}
 	defer func() {
@@ -59,8 +59,8 @@ func openShared(ctx context.Context, path, crawl string, terms store.Terms, faul
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return nil, err
 	}
-	// Crawls may be started at the same moment: one at a time makes the file,
-	// upgrades it and turns its log on.
+	// Crawls may be started at the same time: only one at a time creates the file,
+	// migrates it and turns its log on.
 	opening, err := waitLock(ctx, filepath.Join(s.dir, "opening.lock"))
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func openShared(ctx context.Context, path, crawl string, terms store.Terms, faul
 	return s, nil
 }
 
-// waitLock takes the lock of a file as soon as nobody else has it.
+// waitLock takes the lock of a file as soon as it is free.
 func waitLock(ctx context.Context, path string) (*os.File, error) {
 	const again = 10 * time.Millisecond
 	for until := time.Now().Add(busyTimeout); ; {
@@ -99,8 +99,8 @@ func waitLock(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// enter adds this process, and forgets those that are gone and hosts nobody
-// came back to. The lock is taken before anybody can see the number.
+// enter registers this process, and removes processes that are gone and old hosts. The lock
+// is taken before others can see the number.
 func (s *sharedHosts) enter(ctx context.Context, crawl string) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *sharedHosts) lockFile(id int64) string {
 	return filepath.Join(s.dir, fmt.Sprintf("process-%d.lock", id))
 }
 
-// alive tells whether a process still holds its lock.
+// alive reports whether a process still holds its lock.
 func (s *sharedHosts) alive(id int64) (bool, error) {
 	if id == s.me {
 		return true, nil
@@ -170,7 +170,7 @@ func (s *sharedHosts) alive(id int64) (bool, error) {
 	return !free, err
 }
 
-// close leaves domains that were not yielded to whoever finds the lock free.
+// close leaves domains that were not yielded to the process that finds the lock free.
 func (s *sharedHosts) close() error {
 	var errs []error
 	if s.c != nil {
@@ -239,14 +239,15 @@ func (s *Store) Keep(ctx context.Context) ([]string, error) {
 	return lost, nil
 }
 
-// keep moves the beat and tells what was lost. Nothing can have been lost while the
-// beat was in time. After a gap somebody may be taking domains just now, by the beat
-// as it was: the question is a change of the file, which comes before that or after.
+// keep writes the heartbeat and returns the lost domains. Nothing can be lost while the
+// heartbeat was in time. After a gap another process may be taking domains right now, based
+// on the old heartbeat: so the query is a write transaction, which is ordered before or
+// after that.
 func (s *sharedHosts) keep(ctx context.Context) (lost []string, err error) {
 	s.mu.Lock()
 	now := time.Now()
 	inTime := s.kept.MayStart(now)
-	err = s.strike()
+	err = s.writeHeartbeat()
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -267,8 +268,9 @@ func (s *sharedHosts) keep(ctx context.Context) (lost []string, err error) {
 	return lost, err
 }
 
-// strike moves the beat. It is as long as before, so that nobody finds half of it.
-func (s *sharedHosts) strike() (err error) {
+// writeHeartbeat writes the next heartbeat. Its length never changes, so that no reader sees a part
+// of it.
+func (s *sharedHosts) writeHeartbeat() (err error) {
 	if s.pulse == nil {
 		if s.pulse, err = os.OpenFile(s.beatFile(s.me), os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
 			return err
@@ -283,8 +285,8 @@ func (s *sharedHosts) beatFile(id int64) string {
 	return filepath.Join(s.dir, fmt.Sprintf("process-%d.beat", id))
 }
 
-// beatOf reads the beat of a process; it is none for one that shows none.
-func (s *sharedHosts) beatOf(id int64) (beat int64, ok bool) {
+// heartbeatOf reads the heartbeat of a process; ok is false if it has none.
+func (s *sharedHosts) heartbeatOf(id int64) (beat int64, ok bool) {
 	b, err := os.ReadFile(s.beatFile(id))
 	if err != nil {
 		return 0, false
@@ -303,24 +305,24 @@ var (
 	readHosts   = newBulk(`with w (domain) as (values `, `(?)`, `) select h.host, h.politeness, h.robots, h.pace_ms, h.floor_ms, h.hold_until, h.last_sent from w cross join host h on h.domain = w.domain`)
 )
 
-// domainState is what stands in the way of a claim.
+// domainState is who owns a domain and who waits for it.
 type domainState struct {
 	owner int64
-	queue []int64 // processes that wait, in order, their requests fresh
-	asked int64   // when this one asked last
+	queue []int64 // processes with valid claims, in order
+	asked int64   // when this process last claimed it
 }
 
-// deal is what a claim comes to.
+// deal is the result of a claim.
 type deal struct {
 	store.Claim
 	take []string
-	from map[string]int64 // processes that have stopped, by the domain taken from them
-	ask  []string         // requests to be noted, or renewed
+	from map[string]int64 // stopped processes, by the domain taken from them
+	ask  []string         // claims to be recorded or renewed
 }
 
-// claim takes the domains that are free, or whose owner is gone or has stopped,
-// unless somebody asked before; for the others it leaves a request. Nothing is
-// written as long as there is nothing to do but wait.
+// claim takes the domains that are free, or whose owner is gone or stopped, unless another
+// process claimed them before; for the others it records a claim. Nothing is written while
+// there is nothing to do but wait.
 func (s *sharedHosts) claim(ctx context.Context, now time.Time, domains []string) (store.Claim, error) {
 	domains = slices.Compact(slices.Sorted(slices.Values(domains)))
 	began := time.Now()
@@ -339,14 +341,14 @@ func (s *sharedHosts) claim(ctx context.Context, now time.Time, domains []string
 	return d.Claim, err
 }
 
-// consider looks what a claim comes to that was made at now, at the moment began.
+// consider computes the result of a claim made at now; it began at began.
 func (s *sharedHosts) consider(ctx context.Context, now, began time.Time, domains []string) (deal, error) {
 	d := deal{from: map[string]int64{}}
 	states, err := s.states(ctx, now, domains)
 	if err != nil {
 		return d, err
 	}
-	others, stopped, err := s.beats(ctx, now, began)
+	others, stopped, err := s.heartbeats(ctx, now, began)
 	if err != nil {
 		return d, err
 	}
@@ -363,7 +365,7 @@ func (s *sharedHosts) consider(ctx context.Context, now, began time.Time, domain
 		first := slices.IndexFunc(x.queue, func(id int64) bool { return living[id] })
 		next := first < 0 || x.queue[first] == s.me
 		switch {
-		case x.owner == s.me: // handed over, or asked for twice
+		case x.owner == s.me: // handed over, or claimed twice
 			d.Granted = append(d.Granted, name)
 		case next && (!living[x.owner] || stopped[x.owner]):
 			d.Granted = append(d.Granted, name)
@@ -407,16 +409,16 @@ func (s *sharedHosts) states(ctx context.Context, now time.Time, domains []strin
 	return states, err
 }
 
-// beats reads who the other processes are, and which of them have shown the same
-// beat for the time of a lease. The time counts from after a beat was read, so that
-// a question that waited does not make it look older than it is.
-func (s *sharedHosts) beats(ctx context.Context, now, began time.Time) (others map[int64]store.Holder, stopped map[int64]bool, err error) {
+// heartbeats reads the other processes, and which of them have shown the same heartbeat for the
+// time of a lease. The time counts from after the heartbeat was read, so that a slow query
+// does not make it look older.
+func (s *sharedHosts) heartbeats(ctx context.Context, now, began time.Time) (others map[int64]store.Holder, stopped map[int64]bool, err error) {
 	others, stopped = map[int64]store.Holder{}, map[int64]bool{}
 	var beating []store.Worker
 	err = s.c.query(ctx, "select id, pid, dir from process where id <> ?", []driver.Value{s.me}, func(row []driver.Value) error {
 		id := integer(row[0])
 		others[id] = store.Holder{PID: int(integer(row[1])), Dir: text(row[2])}
-		if beat, ok := s.beatOf(id); ok {
+		if beat, ok := s.heartbeatOf(id); ok {
 			beating = append(beating, store.Worker{ID: store.WorkerID(id), Heartbeat: beat})
 		}
 		return nil
@@ -430,7 +432,7 @@ func (s *sharedHosts) beats(ctx context.Context, now, began time.Time) (others m
 	return others, stopped, nil
 }
 
-// settle writes down a claim and reads what is known of the granted hosts.
+// settle writes the result of a claim and reads what is known about the granted hosts.
 func (s *sharedHosts) settle(ctx context.Context, now time.Time, d *deal) error {
 	claim := &d.Claim
 	_, err := s.c.bulk(ctx, &takeDomains, len(d.take), func(i int, args []driver.NamedValue) { args[0].Value, args[1].Value = d.take[i], s.me }, nil)
@@ -508,8 +510,8 @@ func (s *Store) Yield(ctx context.Context, now time.Time, domains []string, host
 	return nil
 }
 
-// handOver gives domains of this process to whoever asked first and still
-// lives, or to nobody.
+// handOver gives domains of this process to the first claimant that is still alive, or
+// frees them.
 func (s *sharedHosts) handOver(ctx context.Context, now time.Time, domains []string) error {
 	states, err := s.states(ctx, now, domains)
 	if err != nil {
@@ -543,8 +545,8 @@ func (s *sharedHosts) handOver(ctx context.Context, now time.Time, domains []str
 var putHosts = newBulk(`insert into host (host, domain, pace_ms, floor_ms, hold_until, last_sent, politeness, robots, changed_at) values `, `(?,?,?,?,?,?,?,?,?)`,
 	` on conflict (host) do update set pace_ms = excluded.pace_ms, floor_ms = excluded.floor_ms, hold_until = max(hold_until, excluded.hold_until), last_sent = max(last_sent, excluded.last_sent), politeness = excluded.politeness, robots = excluded.robots, changed_at = excluded.changed_at`)
 
-// putHosts writes what was learned of hosts of domains this process owns. Those of
-// domains that were taken from it are passed over: whoever has them knows better.
+// putHosts writes what was learned about hosts of domains this process owns. Those of
+// domains that were taken over are ignored: the new owner knows better.
 func (s *sharedHosts) putHosts(ctx context.Context, hosts []store.Host, now time.Time) error {
 	domains := make([]string, len(hosts))
 	for i := range hosts {
@@ -593,7 +595,7 @@ func (s *sharedHosts) losses(ctx context.Context) (map[string]bool, error) {
 	return lost, err
 }
 
-// share writes the hosts of a commit that changed in one way.
+// share writes the hosts of a commit with one kind of change.
 func (s *Store) share(ctx context.Context, at time.Time, hosts []store.Host, c store.Change) error {
 	if s.shared == nil {
 		return nil

@@ -68,7 +68,7 @@ func TestDomainsGoFromCrawlToCrawl(t *testing.T) {
 		t.Fatalf("third crawl: %+v", got)
 	}
 
-	// Handed over with pace, hold and last send, to whoever asked first.
+	// Handed over with pace, hold and last request, to the first claimant.
 	state := host("http://www.a.example", 3*time.Second, store.Slower)
 	state.HoldUntil, state.LastSent, state.Robots = a.now.Add(time.Hour), a.now, []byte("r")
 	a.check(a.s.Yield(t.Context(), a.now, []string{"a.example"}, []store.Host{state}))
@@ -96,7 +96,7 @@ func TestDomainsGoFromCrawlToCrawl(t *testing.T) {
 	}
 }
 
-func TestRequestsGrowOld(t *testing.T) {
+func TestClaimsExpire(t *testing.T) {
 	ts := terminals(t, 2)
 	a, b := ts[0], ts[1]
 	a.claim("a.example")
@@ -140,8 +140,8 @@ func TestCommitNeedsTheDomain(t *testing.T) {
 	}
 }
 
-// TestSlowerFirst stops between the two files and looks at what the next crawl
-// would do: it is slower, or as fast as before, never faster.
+// TestSlowerFirst stops between the two files and checks what the next crawl would do: it is
+// slower, or as fast as before, never faster.
 func TestSlowerFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before, after time.Duration
@@ -199,8 +199,8 @@ func TestWithoutSharedHosts(t *testing.T) {
 	o.check(o.s.Yield(t.Context(), o.now, []string{"a.example"}, nil))
 }
 
-// TestOpenSharedAtOnce lets several crawls make the file of hosts at the same
-// moment, as two terminals do on the first day.
+// TestOpenSharedAtOnce lets several crawls create the hosts file at the same time, as two
+// terminals may do on first use.
 func TestOpenSharedAtOnce(t *testing.T) {
 	hosts := filepath.Join(t.TempDir(), "state", "hosts.db")
 	errs := make(chan error)
@@ -222,9 +222,9 @@ func TestOpenSharedAtOnce(t *testing.T) {
 	}
 }
 
-// TestStoppedProcess lets a process stop that owns domains, its lock held: it shows
-// no beat any more. Whoever has waited for the time of a lease takes what it waits
-// for, and no more.
+// TestStoppedProcess stops a process that owns domains and holds its lock: its heartbeat
+// does not change any more. A process that has waited for the time of a lease takes what it
+// waits for, and no more.
 func TestStoppedProcess(t *testing.T) {
 	ts := terminals(t, 3)
 	a, b, c := ts[0], ts[1], ts[2]
@@ -253,10 +253,10 @@ func TestStoppedProcess(t *testing.T) {
 		t.Errorf("who waits is not told for whom: %s", diff)
 	}
 	wait(lease - time.Second)
-	keep(a) // late, and in time
+	keep(a) // late, but in time
 	b.claim("a.example")
 	c.claim("a.example")
-	wait(lease - store.ClaimAgain/2) // the questions take some time of their own
+	wait(lease - store.ClaimAgain/2) // the queries take some time
 	if got := b.claim("a.example"); len(got.Granted) != 0 {
 		t.Fatalf("taken from a process that runs: %+v", got)
 	}
@@ -272,7 +272,7 @@ func TestStoppedProcess(t *testing.T) {
 		t.Error(diff)
 	}
 
-	// It goes on. What it says of the host is its own affair until it has it again.
+	// It continues. What it writes about the host is ignored until it owns it again.
 	stale := []store.Host{host("http://a.example", time.Second, store.Faster), host("http://b.example", 2*time.Second, store.Slower)}
 	if _, err := a.commit(store.Commit{Hosts: stale}); err != nil {
 		t.Fatal(err)
@@ -305,9 +305,9 @@ func TestStoppedProcess(t *testing.T) {
 	}
 }
 
-// TestWithoutBeat keeps off a process that has never shown a beat: it may be one
-// that shows none, as those of older versions do.
-func TestWithoutBeat(t *testing.T) {
+// TestWithoutHeartbeat: a process that never wrote a heartbeat is not replaced: it may be of an
+// older version without heartbeats.
+func TestWithoutHeartbeat(t *testing.T) {
 	ts := terminals(t, 2)
 	a, b := ts[0], ts[1]
 	a.claim("a.example")
@@ -319,8 +319,8 @@ func TestWithoutBeat(t *testing.T) {
 	}
 }
 
-// TestWaitingWritesNothing asks again and again for a domain that another process
-// has: many times a second are no burden for the disk.
+// TestWaitingWritesNothing repeatedly claims a domain that another process has: this must
+// not write to the disk.
 func TestWaitingWritesNothing(t *testing.T) {
 	hosts := filepath.Join(t.TempDir(), "hosts.db")
 	a := newOwner(t, openShares(t, hosts, nil), 0)

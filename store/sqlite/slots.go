@@ -12,12 +12,10 @@ import (
 	"headway/store/internal/ledger"
 )
 
-// Workers and tokens live in memory and die with the process, as its lock
-// does. Slots are stored, so that fences grow over restarts and an owner that
-// did not give its slots back is noticed.
+// Workers and tokens are in memory and end with the process, as its lock does. Slots are
+// stored, so that fences grow over restarts and an unclean end is noticed.
 
-// loadSlots reads the slots. Whoever owned one is gone: this process has the
-// lock.
+// loadSlots reads the slots. Their previous owner is gone: this process has the lock.
 func (s *Store) loadSlots(ctx context.Context) error {
 	var last int64
 	if _, err := s.w.one(ctx, "select last_worker from identity", nil, &last); err != nil {
@@ -32,8 +30,7 @@ func (s *Store) loadSlots(ctx context.Context) error {
 
 var setSlots = newBulk(`insert into slot (id, owner, fence, unclean) values `, `(?,?,?,?)`, ` on conflict (id) do update set owner = excluded.owner, fence = excluded.fence, unclean = excluded.unclean`)
 
-// changeSlots does something to the ledger and stores the slots that changed
-// by it, or takes it back.
+// changeSlots changes the ledger and stores the slots that changed, or rolls back.
 func (s *Store) changeSlots(ctx context.Context, what string, do func(l *ledger.Ledger) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +89,8 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, w store.WorkerID, li
 	return leases, s.forgetArrivals(ctx, leases)
 }
 
-// forgetArrivals drops notices of slots whose new owner reads all hosts anyway.
-// Until that is done they are only told what they know.
+// forgetArrivals deletes arrival notices of slots whose new owner reads all hosts anyway.
+// Until then the notices are only redundant.
 func (s *Store) forgetArrivals(ctx context.Context, leases []store.Lease) error {
 	return s.change(ctx, func(ctx context.Context) error {
 		_, err := s.w.bulk(ctx, &forgetSlots, len(leases), func(i int, args []driver.NamedValue) { args[0].Value = int64(leases[i].Slot) }, nil)
@@ -139,8 +136,8 @@ func (s *Store) Workers(ctx context.Context) ([]store.Worker, error) {
 	return s.ledger.Workers(), ctx.Err()
 }
 
-// Reserve implements [store.Budget]. Tokens die with the process, and pages are
-// counted from the rows when it starts again, so nothing is stored.
+// Reserve implements [store.Budget]. Tokens end with the process, and pages are counted
+// from the rows at the next start, so nothing is stored.
 func (s *Store) Reserve(ctx context.Context, w store.WorkerID, id job.ID, n int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,21 +1,19 @@
-// Package sqlite keeps a crawl in one file that any SQL tool can read: the
-// engine for one machine.
+// Package sqlite keeps a crawl in one file that any SQL tool can read: the engine for one
+// machine.
 //
-// A crawl directory holds crawl.db with every URL ever seen, and a lock that
-// makes one process its owner. The view urls has a row for each URL, with its
-// outcome in words. What was learned of hosts also goes to a file that all
-// crawls of a user share (see [Config.Hosts]), so that two crawls in two
-// terminals keep one pace.
+// A crawl directory holds crawl.db with every URL ever seen, and a lock that makes one
+// process its owner. The view urls has a row for each URL, with its outcome in words. What
+// was learned about hosts is also written to a file that all crawls of a user share (see
+// [Config.Hosts]), so that two crawls in two terminals keep one pace.
 //
-// All changes go through one connection, one set-based transaction for each
-// call, on disk before it is acknowledged (write-ahead log, synchronous=FULL).
-// Questions are answered by other connections and wait for nobody. A commit
-// that fails, also for want of disk space, leaves the file as it was.
+// All changes use one connection, one set-based transaction per call, on disk before it is
+// acknowledged (write-ahead log, synchronous=FULL). Queries use other connections and do not
+// wait for writes. A commit that fails, also because the disk is full, leaves the file
+// unchanged.
 //
-// It promises that memory stays bounded whatever the number of URLs: caches have
-// fixed sizes, and nothing is kept per URL or host. It refuses a directory that
-// another process uses, a file that is damaged, and one written by a newer
-// version, each with a hint.
+// Memory stays bounded whatever the number of URLs: caches have fixed sizes, and nothing is
+// kept per URL or host. A directory that another process uses, a damaged file, and one
+// written by a newer version are rejected, each with a hint.
 package sqlite
 
 import (
@@ -46,37 +44,37 @@ const (
 // Bounds, in bytes unless said otherwise.
 const (
 	writeCache   = 32 << 20 // pages the writing connection keeps in memory
-	readCache    = 4 << 20  // the same of each reading connection
+	readCache    = 4 << 20  // the same for each reading connection
 	readers      = 4        // reading connections
-	checkpoint   = 8192     // pages in the log before they are moved into the file
-	checkBelow   = 4 << 20  // a smaller file is checked wholly when it is opened
+	checkpoint   = 8192     // pages in the log before a checkpoint
+	checkBelow   = 4 << 20  // a smaller file is checked completely when it is opened
 	busyTimeout  = 10 * time.Second
 	hostCache    = 1 << 16 // hosts whose numbers are remembered
 	factCache    = 1 << 14 // facts whose numbers are remembered
 	maxViewTerms = 100     // latest jobs in the view urls
 )
 
-// Config is how a store is opened.
+// Config configures a store.
 type Config struct {
-	Dir   string // the crawl directory; made if need be
+	Dir   string // the crawl directory; created if needed
 	Hosts string // the file of hosts shared with other crawls; empty for none
 
 	Terms store.Terms  // of leases; zero means store.DefaultTerms
 	Log   *slog.Logger // nil for none
 	Fault store.Fault  // for tests
 
-	unsynced bool // for tests of thousands of commits that nobody pulls the plug on
+	unsynced bool // for tests with thousands of commits that need no durability
 }
 
 // Store is an open crawl directory. Make one with [Open].
 type Store struct {
-	reader // answers questions; mu, too, guards its jobs against change
+	reader // runs queries; mu also guards changes of its jobs
 
 	log    *slog.Logger
 	lock   *os.File
 	shared *sharedHosts // nil without a shared file
 
-	// mu guards the writing connection and what is known of the file besides.
+	// mu guards the writing connection and the cached state of the file.
 	mu     sync.Mutex
 	w      *conn
 	ledger *ledger.Ledger
@@ -86,7 +84,7 @@ type Store struct {
 	closed bool
 }
 
-// hostRef is what must be known of a host to store a URL of it.
+// hostRef is what is needed about a host to store a URL of it.
 type hostRef struct {
 	id   int64
 	slot store.Slot
@@ -97,11 +95,11 @@ var (
 	_ store.Domains = (*Store)(nil)
 )
 
-// errClosed is the answer to everything after Close.
+// errClosed is returned by all calls after Close.
 var errClosed = errors.New("the store is closed")
 
-// Open opens a crawl directory, and makes it if there is none. An error that a
-// person can do something about is a [*store.OpenError].
+// Open opens a crawl directory, and creates it if there is none. An error that the user can
+// fix is a [*store.OpenError].
 func Open(ctx context.Context, c Config) (*Store, error) {
 	path := filepath.Join(c.Dir, crawlFile)
 	if err := c.Terms.WithDefaults().Check(); err != nil {
@@ -124,7 +122,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// lockPath takes the lock of a file, which stays open as long as it is held.
+// lockPath takes the lock of a file, which stays open while it is held.
 func lockPath(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -140,7 +138,7 @@ func lockPath(path string) (*os.File, error) {
 	return f, nil
 }
 
-// openError adds what a person can do about it.
+// openError adds a hint for the user.
 func openError(path string, err error) error {
 	if e, ok := errors.AsType[*store.OpenError](err); ok {
 		return e // of another file
@@ -195,7 +193,7 @@ func (s *Store) open(ctx context.Context, c Config) error {
 	return nil
 }
 
-// load reads what is kept in memory, and ends leases of a process that is gone.
+// load reads what is cached in memory, and ends the leases of a process that is gone.
 func (s *Store) load(ctx context.Context) error {
 	if err := s.loadEndings(ctx, s.w); err != nil {
 		return err
@@ -212,20 +210,20 @@ func (s *Store) load(ctx context.Context) error {
 	return s.loadIDs(ctx)
 }
 
-// makeKey reads the secret, and makes it with a new file.
+// makeKey reads the secret key, and creates it for a new file.
 func (s *Store) makeKey(ctx context.Context) error {
 	found, err := s.loadKey(ctx, s.w)
 	if err != nil || found {
 		return err
 	}
-	// crypto/rand does not fail: it ends the process where it would have to.
+	// crypto/rand never returns an error: it crashes the process instead.
 	_, _ = rand.Read(s.key[:])
 	_, err = s.w.exec(ctx, "insert into identity (id, key, created_at, last_worker) values (1, ?, unixepoch() * 1000, 0)", s.key[:])
 	return err
 }
 
-// loadIDs reads which numbers come next. The caches go with them: after a
-// change that failed they may name what is not there.
+// loadIDs reads the next numbers and clears the caches: after a failed change they may
+// contain what is not stored.
 func (s *Store) loadIDs(ctx context.Context) error {
 	clear(s.hosts)
 	clear(s.facts)
@@ -240,7 +238,7 @@ func (s *Store) loadIDs(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for calls under way and closes the files.
+// Close waits for running calls and closes the files.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,17 +256,15 @@ func (s *Store) Close() error {
 	return errors.Join(append(errs, s.lock.Close())...)
 }
 
-// change runs a transaction. What do returns is returned; on any error nothing
-// of it stays.
+// change runs a transaction and returns the error of do; on any error it is rolled back.
 func (s *Store) change(ctx context.Context, do func(ctx context.Context) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changeLocked(ctx, do)
 }
 
-// changeLocked is change for a caller that holds the lock. A statement is not
-// interrupted half way: ctx is looked at before the first one and before the
-// last.
+// changeLocked is change for a caller that holds the lock. A statement is not interrupted:
+// ctx is checked before the first one and before the last.
 func (s *Store) changeLocked(ctx context.Context, do func(ctx context.Context) error) error {
 	if s.closed {
 		return errClosed
@@ -292,20 +288,20 @@ func (s *Store) changeLocked(ctx context.Context, do func(ctx context.Context) e
 	return errors.Join(err, s.undo(whole))
 }
 
-// undo takes a transaction back and forgets what it may have put into caches.
+// undo rolls a transaction back and clears the caches it may have changed.
 func (s *Store) undo(ctx context.Context) error {
 	fault := s.w.fault
 	s.w.fault = nil
 	defer func() { s.w.fault = fault }()
-	// SQLite takes some transactions back by itself, as when the disk is full.
+	// SQLite rolls some transactions back by itself, such as when the disk is full.
 	if err := s.w.script(ctx, "rollback"); err != nil && !isNoTransaction(err) {
 		return err
 	}
 	return s.loadIDs(ctx)
 }
 
-// isNoTransaction recognises the one error of a rollback that is none. SQLite
-// gives it no code of its own.
+// isNoTransaction recognises the one error of a rollback that is harmless. SQLite has no
+// separate code for it.
 func isNoTransaction(err error) bool {
 	return strings.Contains(err.Error(), "no transaction is active")
 }

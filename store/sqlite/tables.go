@@ -37,7 +37,7 @@ type jobTables struct {
 	parkEnd, parkDequeue      string
 	countQueue                string
 
-	// Questions.
+	// Queries.
 	head, headLater, lookup, attempts          string
 	deferred, hasWork                          string
 	idle, auditWaiting, auditEnded, auditAside string
@@ -48,7 +48,7 @@ type jobTables struct {
 	listAside                                  string
 }
 
-// newJobTables writes the statements for a job.
+// newJobTables returns the statements for a job.
 func newJobTables(id job.ID) *jobTables {
 	j := func(text string) string { return forJob(text, id) }
 	b := func(before, row, after string) bulk { return newBulk(j(before), j(row), j(after)) }
@@ -56,8 +56,8 @@ func newJobTables(id job.ID) *jobTables {
 		id:      id,
 		lastURL: j(`select max(id) from url_{j}`),
 
-		// A row comes back when it is new, or when a provisional skip is taken
-		// back by a URL that waits.
+		// A row is returned if it is new, or if a provisional skip is taken back by a URL
+		// that waits.
 		see: b(`insert into seen_{j} (host, fp, id, rank, skip) values `, `(?,?,?,?,?)`,
 			` on conflict (host, fp) do update set skip = null, rank = excluded.rank where seen_{j}.skip is not null and excluded.rank is not null returning id, host, fp`),
 		addURL:        b(`insert into url_{j} (id, host, path, via, found, depth, hops, priority, seen_at, extra) values `, `(?,?,?,?,?,?,?,?,?,?)`, ``),
@@ -97,7 +97,7 @@ func newJobTables(id job.ID) *jobTables {
 		auditEnded:   j(`select ending, count(*) from outcome_{j} group by ending`),
 		auditAside:   j(`select count(*) from aside_{j}`),
 		listAside:    j(`select a.slot, a.fp, a.url, i.item from aside_{j} a left join aside_item i on i.job = {j} and i.slot = a.slot and i.fp = a.fp where (a.slot, a.fp) > (?, ?) order by a.slot, a.fp limit ?`),
-		// Every seen URL has its one row, and waits or has ended, not both.
+		// Every seen URL has exactly one row, and waits or has ended, not both.
 		auditSeen: j(`select (select count(*) from seen_{j}), (select count(*) from url_{j}), (select count(*) from seen_{j} s join url_{j} u on u.id = s.id and u.host = s.host),
 			(select count(*) from queue_{j} q join outcome_{j} o on o.id = q.id)`),
 
@@ -107,7 +107,7 @@ func newJobTables(id job.ID) *jobTables {
 		listEnding:  j(`select ` + entryColumns + `, u.id from outcome_{j} x join url_{j} u on u.id = x.id join host h on h.id = u.host` + entryJoins + ` where x.ending = ?3 and x.ending > 1 and x.id > ?1 order by x.id limit ?2`),
 		listHosts:   j(`select ` + hostColumns + `, h.id, (select count(*) from queue_{j} q where q.host = h.id), (select count(*) from pace_change p where p.host = h.id and p.cause in ('incident', 'probe_failed')) from host h where h.id > ?1 and (?3 = '' or h.host = ?3) order by h.id limit ?2`),
 		aside:       b(`with w (slot, fp) as (values `, `(?,?)`, `) select a.slot from w cross join aside_{j} a on a.slot = w.slot and a.fp = w.fp`),
-		// Attempts are few: all of the job are looked at for those of a host.
+		// Attempts are few: to find those of a host, all of the job are read.
 		listAttempts: j(`select ` + itemColumns + `, 0, 0, a.visit, a.url, a.n from attempt_{j} a join url_{j} u on u.id = a.url join host h on h.id = u.host` + viaJoins + ` where h.host = ?1 and (a.url, a.n) > (?2, ?3) order by a.url, a.n limit ?4`),
 		listFetched:  j(`select ` + entryColumns + `, u.id from outcome_{j} x join url_{j} u on u.id = x.id join host h on h.id = u.host` + entryJoins + ` where x.ending = ?3 and x.id > ?1 order by x.id limit ?2`),
 	}
@@ -118,13 +118,13 @@ const itemColumns = `h.host || u.path, ` + itemRest
 
 const itemRest = `case typeof(u.via) when 'integer' then vh.host || v.path else u.via end, u.found, u.depth, u.hops, u.priority, u.extra`
 
-// The page that named a URL.
+// The page with the link to a URL.
 const viaJoins = ` left join url_{j} v on v.id = u.via left join host vh on vh.id = v.host`
 
-// headQuery reads itemColumns with the host left out: whoever asks knows it.
+// headQuery reads itemColumns without the host, which the caller knows.
 const headQuery = `select u.path, ` + itemRest + `, q.attempt, q.not_before from queue_{j} q join url_{j} u on u.id = q.id` + viaJoins
 
-// rankSQL is [store.Rank] of a row of url; a test compares the two.
+// rankSQL is [store.Rank] for a row of url; a test compares the two.
 const rankSQL = `(case when u.path = '/' then 0 else 16777216 end + min(u.depth, 65535) * 256 + 127 - min(max(u.priority, -127), 127))`
 
 // The columns of an entry: see scanEntry.
@@ -134,14 +134,14 @@ const entryQuery = `select ` + entryColumns + `, u.id
 	from seen_{j} s join url_{j} u on u.id = s.id join host h on h.id = u.host` + viaJoins + `
 	left join outcome_{j} o on o.id = u.id left join queue_{j} q on q.host = s.host and q.rank = s.rank and q.id = s.id`
 
-// How a URL stands, where a list does not begin with that.
+// The state of a URL, for lists that are not ordered by it.
 const entryJoins = viaJoins + ` left join outcome_{j} o on o.id = u.id left join queue_{j} q on q.host = u.host and q.rank = ` + rankSQL + ` and q.id = u.id`
 
 func forJob(text string, id job.ID) string {
 	return strings.ReplaceAll(text, "{j}", strconv.FormatInt(int64(id), 10))
 }
 
-// dropTables forgets all URLs of a job.
+// dropTables drops the tables of a job.
 func dropTables(id job.ID) string {
 	var b strings.Builder
 	for _, t := range []string{"seen", "url", "queue", "outcome", "attempt", "aside", "tenure"} {
@@ -151,7 +151,7 @@ func dropTables(id job.ID) string {
 	return b.String()
 }
 
-// createView is what people query: one row for each URL of the latest jobs.
+// createView creates the view for people: one row for each URL of the latest jobs.
 func createView(ids []job.ID) string {
 	if len(ids) > maxViewTerms {
 		ids = ids[len(ids)-maxViewTerms:]

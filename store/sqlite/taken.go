@@ -9,8 +9,8 @@ import (
 	"headway/store"
 )
 
-// takenSchema is made for a job when its first host is asked about: few jobs have a
-// limit of hosts.
+// takenSchema is created for a job with its first reservation: few jobs have a limit of
+// hosts.
 const takenSchema = `create table if not exists taken_{j} (host text primary key) without rowid, strict`
 
 // TakeHosts implements [store.Budget].

@@ -88,8 +88,8 @@ func (s *reader) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Ent
 	return entry, nil
 }
 
-// Aside implements [store.Reader]. Where a URL was found is half of the key, so
-// each slot is looked at.
+// Aside implements [store.Reader]. The slot in which a URL was found is part of the key, so
+// each slot is searched.
 func (s *reader) Aside(ctx context.Context, id job.ID, u weburl.URL) (bool, error) {
 	found := false
 	fp := u.Fingerprint128(s.key)
@@ -108,7 +108,7 @@ func (s *reader) Aside(ctx context.Context, id job.ID, u weburl.URL) (bool, erro
 	return found, nil
 }
 
-// attempts reads the attempts of a URL that did not end it.
+// attempts reads the attempts at a URL that did not end it.
 func attempts(ctx context.Context, c *conn, t *jobTables, id int64, it visit.Item) ([]visit.Visit, error) {
 	var texts []string
 	err := c.query(ctx, t.attempts, []driver.Value{id}, func(row []driver.Value) error {
@@ -126,8 +126,8 @@ func attempts(ctx context.Context, c *conn, t *jobTables, id int64, it visit.Ite
 	return list, err
 }
 
-// List implements [store.URLs]. The order depends on what is asked for: by age,
-// by fingerprint on one host, by queue for what waits.
+// List implements [store.URLs]. The order depends on the query: by age, by fingerprint on
+// one host, by queue for what waits.
 func (s *reader) List(ctx context.Context, q store.Query) (store.Page, error) {
 	var page store.Page
 	err := s.askJob(ctx, q.Job, func(c *conn, t *jobTables) error {
@@ -152,8 +152,8 @@ func (s *reader) List(ctx context.Context, q store.Query) (store.Page, error) {
 	return page, nil
 }
 
-// endingsOf returns the numbers of the endings a query asks for, in order; 0
-// stands for waiting.
+// endingsOf returns the numbers of the endings that a query selects, in order; 0 means
+// waiting.
 func (s *reader) endingsOf(q store.Query) []int64 {
 	var list []int64
 	if (q.Outcome == "" || q.Outcome == visit.Pending) && q.Reason == "" {
@@ -178,8 +178,8 @@ type lister struct {
 	page store.Page
 }
 
-// fetch adds entries to the page, one more than fits to see whether there is a
-// next one; place makes a cursor of the last column.
+// fetch adds entries to the page, one more than fits to see whether there is a next page;
+// place makes a cursor from the last column.
 func (l *lister) fetch(ctx context.Context, query string, args []driver.Value, place func(last driver.Value) string) error {
 	room := l.max - len(l.page.Entries)
 	args[1] = int64(room + 1)
@@ -206,7 +206,9 @@ func (l *lister) fetch(ctx context.Context, query string, args []driver.Value, p
 	return nil
 }
 
-func (l *lister) badCursor() error { return fmt.Errorf("cursor %q is none of this list", l.q.After) }
+func (l *lister) badCursor() error {
+	return fmt.Errorf("cursor %q does not belong to this list", l.q.After)
+}
 
 func number(v driver.Value) string { return strconv.FormatInt(integer(v), 10) }
 
@@ -270,7 +272,7 @@ func (l *lister) ended(ctx context.Context, endings []int64) error {
 		}
 		query := l.t.listEnding
 		if e == 1 {
-			query = l.t.listFetched // too many for an index to be worth its room
+			query = l.t.listFetched // too many for an index to be worth its size
 		}
 		place := func(last driver.Value) string { return fmt.Sprintf("%d %d", e, integer(last)) }
 		if err := l.fetch(ctx, query, []driver.Value{after, nil, e}, place); err != nil {
@@ -280,7 +282,7 @@ func (l *lister) ended(ctx context.Context, endings []int64) error {
 			break
 		}
 		if len(l.page.Entries) == l.max {
-			// Full to the brim: the next page begins behind this ending.
+			// The page is full: the next page begins after this ending.
 			l.page.Next = store.Cursor(fmt.Sprintf("%d 0", e+1))
 			break
 		}

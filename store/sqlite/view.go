@@ -21,15 +21,14 @@ import (
 type View struct {
 	reader
 	closing sync.Once
-	err     error // of closing
+	err     error // result of Close
 }
 
 var _ store.Reader = (*View)(nil)
 
-// OpenView opens the crawl file of a directory for reading, also while another
-// process crawls there. It takes no lock, makes no file that stays and hinders
-// nobody. An error that a person can do something about is a
-// [*store.OpenError].
+// OpenView opens the crawl file of a directory for reading, also while another process
+// crawls there. It takes no lock, leaves no file behind and blocks no other process. An
+// error that the user can fix is a [*store.OpenError].
 func OpenView(ctx context.Context, dir string) (*View, error) {
 	path := filepath.Join(dir, crawlFile)
 	v := &View{reader: newReader(path)}
@@ -56,19 +55,19 @@ func OpenView(ctx context.Context, dir string) (*View, error) {
 	return v, nil
 }
 
-// Close waits for questions under way and closes the file.
+// Close waits for running queries and closes the file.
 func (v *View) Close() error {
 	v.closing.Do(func() { v.err = v.disconnect() })
 	return v.err
 }
 
-// What can be wrong with a file that is only read.
+// Why a file cannot be read.
 var (
 	errUnfinished = errors.New("nothing has been written yet")
 	errOlder      = errors.New("written by an older version")
 )
 
-// viewError adds what a person can do about it.
+// viewError adds a hint for the user.
 func viewError(path string, err error) error {
 	var hint string
 	switch {
@@ -87,13 +86,11 @@ func viewError(path string, err error) error {
 	return &store.OpenError{Path: path, Err: err, Hint: hint}
 }
 
-// readableURI finds how a file that must be there, and be of a kind, can be read,
-// and returns the URI for it.
+// readableURI finds how an existing file of a kind can be read, and returns the URI for it.
 //
-// SQLite keeps an index of the log beside the file, which readers share: so a
-// reader, too, wants to write into the directory. Where it cannot, the file is
-// read as one that nobody changes, provided that its log is empty: whoever
-// changed it would write into the same directory.
+// SQLite keeps an index of the log next to the file, which readers share: so a reader also
+// needs to write into the directory. Where it cannot, the file is opened as immutable,
+// provided that its log is empty: a writer would have to write into the same directory.
 func (k schema) readableURI(ctx context.Context, path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -116,7 +113,7 @@ func (k schema) readableURI(ctx context.Context, path string) (string, error) {
 	return uri, err
 }
 
-// checkReadable refuses a file of another kind and one of another format.
+// checkReadable rejects a file of another kind or format.
 func (k schema) checkReadable(ctx context.Context, uri string) (err error) {
 	c, err := openReading(uri)
 	if err != nil {
@@ -148,7 +145,7 @@ func (k schema) checkReadable(ctx context.Context, uri string) (err error) {
 	return nil
 }
 
-// version is the format that the migrations lead to.
+// version is the latest format of the migrations.
 func (k schema) version() (int64, error) {
 	names, err := fs.Glob(k.fsys, "*.sql")
 	if err != nil {
@@ -165,7 +162,7 @@ func (k schema) version() (int64, error) {
 	return last, nil
 }
 
-// isCode tells whether an error is one of SQLite with one of these codes.
+// isCode reports whether an error is an SQLite error with one of these codes.
 func isCode(err error, codes ...int) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && slices.Contains(codes, e.Code()&0xff)

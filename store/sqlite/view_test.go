@@ -45,7 +45,7 @@ func names(t *testing.T, dir string) []string {
 	return list
 }
 
-// TestViewAgreesWithStore asks a view and the store the same questions.
+// TestViewAgreesWithStore runs the same queries on a view and on the store.
 func TestViewAgreesWithStore(t *testing.T) {
 	dir := t.TempDir()
 	s := askable(t, dir)
@@ -63,7 +63,7 @@ func TestViewAgreesWithStore(t *testing.T) {
 		jobs, err := r.JobList(ctx, 0, 10)
 		put("jobs", jobs, err)
 		counts, err := r.Counts(ctx, 1)
-		counts.Tokens = 0 // the process that crawls knows them alone
+		counts.Tokens = 0 // known only to the process that crawls
 		put("counts", counts, err)
 		for _, q := range []store.Query{{Job: 1}, {Job: 1, Outcome: visit.Pending}, {Job: 1, Outcome: visit.Skipped}, {Job: 1, Host: "http://a.example"}} {
 			q.Max = 100
@@ -165,8 +165,8 @@ func TestAside(t *testing.T) {
 	}
 }
 
-// TestViewWhileCommitting reads from views while a store commits: what a view
-// sees only grows, and adds up.
+// TestViewWhileCommitting reads from views while a store commits: what a view sees only
+// grows, and adds up.
 func TestViewWhileCommitting(t *testing.T) {
 	dir := t.TempDir()
 	s := openTest(t, dir, nil)
@@ -210,7 +210,7 @@ func TestViewWhileCommitting(t *testing.T) {
 	if c, err := v.Counts(t.Context(), w.job); err != nil || c.Seen() != rounds {
 		t.Errorf("%d seen, %v", c.Seen(), err)
 	}
-	// The store does not wait for views to go, and is whole without them.
+	// The store does not wait for views to close, and is complete without them.
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -219,8 +219,7 @@ func TestViewWhileCommitting(t *testing.T) {
 	}
 }
 
-// TestViewFollowsJobs sees jobs come and go that another process makes and
-// drops.
+// TestViewFollowsJobs sees jobs that another process creates and drops.
 func TestViewFollowsJobs(t *testing.T) {
 	dir := t.TempDir()
 	s := openTest(t, dir, nil)
@@ -245,8 +244,7 @@ func TestViewFollowsJobs(t *testing.T) {
 	}
 }
 
-// TestViewOfReadOnlyDirectory reads a copy that cannot be written to: one of a
-// crawl that has ended.
+// TestViewOfReadOnlyDirectory reads a finished crawl in a read-only directory.
 func TestViewOfReadOnlyDirectory(t *testing.T) {
 	dir := made(t)
 	if err := os.Chmod(dir, 0o555); err != nil {
@@ -266,8 +264,8 @@ func TestViewOfReadOnlyDirectory(t *testing.T) {
 	}
 }
 
-// TestViewWaits opens a view while another process has the file for itself, as one
-// does that mends what a killed crawl left.
+// TestViewWaits opens a view while another process locks the file exclusively, as during
+// recovery after a kill.
 func TestViewWaits(t *testing.T) {
 	dir := made(t)
 	other, err := openConn(filepath.Join(dir, crawlFile), "locking_mode = exclusive")
@@ -278,7 +276,7 @@ func TestViewWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed := make(chan error, 1)
-	// A lock of the file system: whoever does not wait for it fails at once.
+	// A lock of the file system: without a busy timeout opening would fail at once.
 	time.AfterFunc(100*time.Millisecond, func() { closed <- other.close() })
 	v := openView(t, dir)
 	if err := <-closed; err != nil {
@@ -289,8 +287,8 @@ func TestViewWaits(t *testing.T) {
 	}
 }
 
-// TestImmutableView reads a file the way that is taken where a directory cannot
-// be written to, which the owner of a machine always can.
+// TestImmutableView reads a file in the way used for read-only directories. As root every
+// directory is writable, so this tests it directly.
 func TestImmutableView(t *testing.T) {
 	path := filepath.Join(made(t), crawlFile)
 	uri := fileURI(path) + "?immutable=1"

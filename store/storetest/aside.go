@@ -10,7 +10,7 @@ import (
 	"headway/weburl"
 )
 
-// testAside keeps URLs out of scope, and takes them in when the scope is wider.
+// testAside stores out-of-scope URLs, and readmits them when the scope is wider.
 func testAside(t *testing.T, open Open) {
 	w := newWorld(t, open, 0)
 	one, other := twoSlots(t, w.store.Key())
@@ -53,7 +53,7 @@ func testAside(t *testing.T, open Open) {
 		t.Errorf("%q, want %q", got, want)
 	}
 
-	// One that is also seen in scope leaves those out of scope and changes nothing else.
+	// A URL also seen in scope is removed from those out of scope; nothing else changes.
 	w.add("http://near.example/")
 	in := slices.DeleteFunc(slices.Clone(all), func(x store.Aside) bool { return x.Item.URL.String() == "http://far.example/2" })
 	n, err := w.store.Readmit(w.ctx, w.now, w.job, in)

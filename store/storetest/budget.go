@@ -47,7 +47,7 @@ func testBudget(t *testing.T, open Open) {
 			t.Errorf("counts say %d", c.Tokens)
 		}
 	})
-	t.Run("pages spend tokens, other endings keep them", func(t *testing.T) {
+	t.Run("pages use tokens, other outcomes keep them", func(t *testing.T) {
 		w := newWorld(t, open, 3)
 		w.add("http://a.example/1", "http://a.example/2", "http://a.example/3", "http://a.example/4")
 		if _, err := w.w.commit(store.Commit{Visits: visits(w.visited("http://a.example/1"))}); !errors.Is(err, store.ErrTokens) {
@@ -68,7 +68,7 @@ func testBudget(t *testing.T, open Open) {
 		}
 		w.expect("waiting 1, fetched 1, redirected 1, skipped:robots_disallow 1")
 	})
-	t.Run("tokens of a worker that leaves or dies are there again", func(t *testing.T) {
+	t.Run("tokens of a worker that leaves or dies are returned", func(t *testing.T) {
 		w := newWorld(t, open, 2)
 		other := w.newOwner(0)
 		reserve(w.w, 1)
@@ -83,7 +83,7 @@ func testBudget(t *testing.T, open Open) {
 		}
 		w.now = w.now.Add(overdue)
 		w.check(w.store.Renew(w.ctx, third.id))
-		third.acquire(0) // finds the first worker dead
+		third.acquire(0) // declares the first worker dead
 		if n := reserve(third, 1); n != 1 {
 			t.Fatal("the token of a dead worker is lost")
 		}
@@ -94,7 +94,7 @@ func testBudget(t *testing.T, open Open) {
 			t.Errorf("tokens %d", c.Tokens)
 		}
 	})
-	t.Run("a job without a limit keeps no account", func(t *testing.T) {
+	t.Run("a job without a limit has no account", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		if n := reserve(w.w, 100_000); n != 100_000 {
 			t.Errorf("got %d", n)
@@ -131,7 +131,7 @@ func testBudget(t *testing.T, open Open) {
 }
 
 func testJobs(t *testing.T, open Open) {
-	t.Run("a job comes back as it was stored", func(t *testing.T) {
+	t.Run("a job is read as it was stored", func(t *testing.T) {
 		w := newWorld(t, open, 5)
 		j, err := w.store.Job(w.ctx, w.job)
 		w.check(err)
@@ -185,7 +185,7 @@ func testJobs(t *testing.T, open Open) {
 			t.Errorf("no such job: %v", err)
 		}
 	})
-	t.Run("complete is announced when nothing waits, never before", func(t *testing.T) {
+	t.Run("complete only when nothing waits", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		complete := func() bool {
 			t.Helper()
@@ -211,7 +211,7 @@ func testJobs(t *testing.T, open Open) {
 			t.Error("not complete at the end")
 		}
 	})
-	t.Run("dropping forgets one job and nothing else", func(t *testing.T) {
+	t.Run("dropping deletes one job and nothing else", func(t *testing.T) {
 		w := newWorld(t, open, 5)
 		w.add("http://a.example/1", "http://a.example/2")
 		_, err := w.store.Reserve(w.ctx, w.w.id, w.job, 1)

@@ -17,7 +17,7 @@ func testCancel(t *testing.T, open Open) {
 		o.check(err)
 		return got
 	}
-	// newCancelled is a job with two pages under way, one link told to another
+	// newCancelled is a job with two pages in flight and one link reported to another
 	// owner, and then cancelled.
 	newCancelled := func(t *testing.T, limit int64) (w *world, next *owner) {
 		w = newWorld(t, open, limit)
@@ -47,7 +47,7 @@ func testCancel(t *testing.T, open Open) {
 			if n := reserve(w.w, 1) + reserve(next, 1); n != 0 {
 				t.Errorf("%d tokens of a cancelled job", n)
 			}
-			// What was under way is recorded, beside the pages of another job.
+			// What was in flight is recorded, together with the pages of another job.
 			cancelled := w.job
 			w.job = w.newJob(0)
 			w.add("http://a.example/1")
@@ -73,7 +73,7 @@ func testCancel(t *testing.T, open Open) {
 			w.expect("fetched 1")
 		})
 	}
-	t.Run("stopped between two statements it is done wholly or not at all", func(t *testing.T) {
+	t.Run("stopped between two statements it is atomic", func(t *testing.T) {
 		for n := 0; ; n = nextStop(n) {
 			if n > 100 {
 				t.Fatal("a change of more than a hundred statements")
@@ -100,7 +100,7 @@ func testCancel(t *testing.T, open Open) {
 			}
 		}
 	})
-	t.Run("other ends keep what is reserved, and give no more", func(t *testing.T) {
+	t.Run("other end states keep reserved tokens and give no more", func(t *testing.T) {
 		w := newWorld(t, open, 5)
 		w.add("http://a.example/1", "http://a.example/2")
 		reserve(w.w, 1)

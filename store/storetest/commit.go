@@ -19,11 +19,11 @@ func testCommit(t *testing.T, open Open) {
 		{"a retry waits behind what is ready", testRetryWaits},
 		{"only the latest attempts are kept", testLatestAttempts},
 		{"nothing is finished twice", testFinishedOnce},
-		{"a commit without the lease, or with an old one, is refused whole", testCommitFenced},
-		{"a zombie's late commit is refused and recorded by the next owner once", testZombieCommit},
+		{"a commit without the lease, or with an old one, is rejected as a whole", testCommitFenced},
+		{"the late commit of a dead worker is rejected, and recorded by the next owner once", testZombieCommit},
 		{"a commit sent again is applied once", testCommitRepeated},
-		{"parking ends what waits of a job on a host", testParks},
-		{"parking many goes in parts", testParksInParts},
+		{"parking ends what waits for a job on a host", testParks},
+		{"parking many URLs takes several commits", testParksInParts},
 		{"a commit of the largest size", testLargestCommit},
 	})
 }

@@ -14,9 +14,9 @@ func emptyRobots(at time.Time) store.RobotsVersion {
 	return store.RobotsVersion{Sum: sha256.Sum256(nil), FetchedAt: at}
 }
 
-// testConcurrent lets owners work at the same time on a graph whose pages link
-// to each other: the same link is found by several at once, foreign links go
-// everywhere, tokens are short. At the end every page was fetched once.
+// testConcurrent lets owners work concurrently on a graph whose pages link to each other:
+// the same link is found by several at once, links lead to slots of other owners, tokens
+// are scarce. At the end every page was fetched once.
 func testConcurrent(t *testing.T, open Open) {
 	const owners, hosts, pages = 4, 12, 20
 	w := newWorld(t, open, 0)
@@ -59,8 +59,8 @@ func testConcurrent(t *testing.T, open Open) {
 	}
 }
 
-// crawl works until the job is complete: takes the heads of its hosts, visits
-// them and commits, with links to the next pages of all hosts.
+// crawl works until the job is complete: it reads the heads of its hosts, visits and
+// commits them, with links to the next pages of all hosts.
 func (o *owner) crawl(hosts, pages int, url func(host, page int) string) (fetched int, err error) {
 	for {
 		var wants []store.Want

@@ -13,11 +13,10 @@ import (
 	"headway/weburl"
 )
 
-// errStop is what a test stops an engine with.
+// errStop is the error with which a test stops an engine.
 var errStop = errors.New("stopped by the test")
 
-// stopAt returns a fault that stops at the n-th statement after it is armed,
-// and one that tells how many there were.
+// stopper stops at the n-th statement after it is armed, and counts the statements.
 type stopper struct {
 	armed bool
 	left  int
@@ -36,8 +35,8 @@ func (s *stopper) fault(string) error {
 	return nil
 }
 
-// testCrash stops changes before each of their statements in turn, opens the
-// store again and looks at what is there: all or nothing of it.
+// testCrash stops changes before each of their statements in turn, reopens the store and
+// checks that all or nothing of the change is there.
 func testCrash(t *testing.T, open Open) {
 	for name, change := range map[string]struct {
 		do            func(w *world) error
@@ -75,11 +74,11 @@ func testCrash(t *testing.T, open Open) {
 	}
 }
 
-// crashWorld are the counts before each change.
+// crashWorld is the counts before each change.
 const crashWorld = "waiting 4, skipped:nofollow 1, deferred 1"
 
-// stopEverywhere stops a change before its first statement, in another store
-// before its second, and so on until it is done without a stop.
+// stopEverywhere stops a change before its first statement, in another store before its
+// second, and so on until it completes without a stop.
 func stopEverywhere(t *testing.T, open Open, do func(w *world) error, before, after string) {
 	for n := 0; ; n = nextStop(n) {
 		if n > 1000 {
@@ -105,8 +104,8 @@ func stopEverywhere(t *testing.T, open Open, do func(w *world) error, before, af
 	}
 }
 
-// nextStop is the statement to stop before after the n-th: the next. The short form leaves
-// gaps that triple, since a store is opened twice for each.
+// nextStop is the statement to stop at after the n-th: the next. With -short the gaps
+// triple, since a store is opened twice for each.
 func nextStop(n int) int {
 	if race.Short() {
 		return 3*n + 2
@@ -137,7 +136,7 @@ func newCrashWorld(t *testing.T, s store.Store) *world {
 	return w
 }
 
-// inspectCrash looks at a store that was stopped at statement n.
+// inspectCrash checks a store that was stopped at statement n.
 func (w *world) inspectCrash(n int, acknowledged bool, before, after string) {
 	w.t.Helper()
 	got := describe(w.counts())
@@ -156,7 +155,7 @@ func (w *world) inspectCrash(n int, acknowledged bool, before, after string) {
 	if (err == nil) != (pages > 0) || err == nil && host.Pace != time.Second {
 		w.t.Fatalf("stopped at statement %d: host %+v, %v", n, host, err)
 	}
-	// The next owner can go on, and tokens are all there.
+	// The next owner can continue, and no tokens are lost.
 	w.w = w.newOwner(store.SlotCount)
 	w.now = w.now.Add(2 * store.DefaultTerms.TakeOver)
 	w.w.acquire(store.SlotCount)

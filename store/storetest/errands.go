@@ -11,7 +11,7 @@ import (
 	"headway/visit"
 )
 
-// errand makes an errand of the world's job.
+// errand returns an errand of the world's job.
 func (w *world) errand(raw string) store.Errand {
 	w.t.Helper()
 	return store.Errand{Job: w.job, URL: mustURL(w.t, raw)}
@@ -26,7 +26,7 @@ func (w *world) errands(raw ...string) []store.Errand {
 	return list
 }
 
-// waitingErrands reads what waits on a host.
+// waitingErrands reads the errands that wait on a host.
 func (w *world) waitingErrands(host string, most int) []string {
 	w.t.Helper()
 	list, err := w.store.Errands(w.ctx, []store.Want{{Host: host, Job: w.job, Max: most}})
@@ -58,7 +58,7 @@ func testErrands(t *testing.T, open Open) {
 		if c := w.counts(); c.Errands != 3 || c.Waiting != 0 || c.Seen() != 0 || c.Admitted != 3 {
 			t.Errorf("%+v", c)
 		}
-		for range 2 { // ended twice is ended once
+		for range 2 { // ending it twice has no further effect
 			w.w.must(store.Commit{Ran: w.errands("http://a.example/1.xml", "http://a.example/never.xml")})
 		}
 		if r := w.w.must(store.Commit{Errands: w.errands("http://a.example/2.xml", "http://a.example/1.xml")}); len(r.Errands) != 0 {
@@ -89,7 +89,7 @@ func testErrands(t *testing.T, open Open) {
 	})
 	t.Run("a host with nothing but an errand has work", func(t *testing.T) {
 		w := newWorld(t, open, 0)
-		small := w.newJob(5) // such jobs may lie elsewhere
+		small := w.newJob(5) // small jobs may be stored in other tables
 		w.add("http://both.example/")
 		other := w.errand("http://both.example/s.xml")
 		other.Job = small
@@ -119,7 +119,7 @@ func testErrands(t *testing.T, open Open) {
 		if got := hosts(store.HostQuery{}); !slices.Equal(got, []string{"http://both.example true"}) {
 			t.Errorf("hosts after it %q", got)
 		}
-		// What is left of a job that has ended is no work, unless it is asked for.
+		// What an ended job left waiting is not work, unless that job is selected.
 		w.check(w.store.SetState(w.ctx, w.now, w.job, job.Running, job.Partial, ""))
 		if got := hosts(store.HostQuery{}); len(got) != 0 {
 			t.Errorf("hosts of nobody %q", got)
@@ -128,7 +128,7 @@ func testErrands(t *testing.T, open Open) {
 			t.Errorf("hosts of the job that has ended %q", got)
 		}
 	})
-	t.Run("the owner hears of an errand and it alone ends it", func(t *testing.T) {
+	t.Run("the owner is notified of an errand, and only the owner ends it", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		slot := store.SlotOf(w.store.Key(), "a.example")
 		w.check(w.store.Release(w.ctx, w.w.id, w.w.leases[slot]))
@@ -179,7 +179,7 @@ func testErrands(t *testing.T, open Open) {
 			t.Errorf("%d wait, from %s on", len(got), got[0])
 		}
 	})
-	t.Run("dropping a job forgets them", func(t *testing.T) {
+	t.Run("dropping a job deletes them", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		for _, limit := range []int64{0, 5} {
 			w.job = w.newJob(limit)
@@ -193,10 +193,10 @@ func testErrands(t *testing.T, open Open) {
 			if _, err := w.w.commit(store.Commit{Errands: e}); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("added to a job that is gone: %v", err)
 			}
-			w.w.must(store.Commit{Ran: e}) // it ran when the job was dropped
+			w.w.must(store.Commit{Ran: e}) // it was in flight when the job was dropped
 		}
 	})
-	t.Run("what cannot be is refused", func(t *testing.T) {
+	t.Run("invalid errands are rejected", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		deep := w.errand("http://a.example/1.xml")
 		deep.Nested = -1

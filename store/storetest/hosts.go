@@ -23,7 +23,7 @@ func allSlots() []store.Slot {
 }
 
 func testHosts(t *testing.T, open Open) {
-	t.Run("a host comes back as it was stored", func(t *testing.T) {
+	t.Run("a host is read as it was stored", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		h := store.Host{
 			Host: "https://a.example:8443", Politeness: []byte{1, 2, 0}, Robots: []byte{9}, Pace: 1500 * time.Millisecond, Floor: time.Second,
@@ -37,7 +37,7 @@ func testHosts(t *testing.T, open Open) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		// A later state replaces it; where it rests stays.
+		// A later state replaces it; its Rest stays.
 		h = store.Host{Host: h.Host, Politeness: []byte{7}, Change: store.Faster}
 		w.w.must(store.Commit{Hosts: []store.Host{h}})
 		h.Rest, h.Change = want.Rest, store.Same
@@ -67,7 +67,7 @@ func testHosts(t *testing.T, open Open) {
 		for i := range 20 {
 			host := fmt.Sprintf("http://h%02d.example", i)
 			w.add(host+"/1", host+"/2")
-			if i >= 5 { // the first five are new: nothing is known of them
+			if i >= 5 { // the first five are new: nothing is known about them
 				hosts = append(hosts, store.Host{Host: host, Rest: start.Add(time.Duration(100-i) * time.Second), Pace: time.Duration(i) * time.Second})
 			}
 		}
@@ -132,7 +132,7 @@ func testHosts(t *testing.T, open Open) {
 			t.Errorf("%d hosts of no slot", len(none))
 		}
 	})
-	t.Run("changes of pace are kept with their cause, the latest of them", func(t *testing.T) {
+	t.Run("the latest pace changes are kept with their cause", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		change := func(i int) store.PaceChange {
 			return store.PaceChange{Host: "http://a.example", At: start.Add(time.Duration(i) * time.Second), From: time.Duration(i) * time.Millisecond, To: time.Duration(i+1) * time.Millisecond, Cause: "incident"}
@@ -184,7 +184,7 @@ func testHosts(t *testing.T, open Open) {
 }
 
 func testSeries(t *testing.T, open Open) {
-	t.Run("points come back, shares of workers added up", func(t *testing.T) {
+	t.Run("points are read, shares of workers added up", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		p := store.Point{
 			Job: w.job, At: start, Span: store.MinSpan, Ended: map[visit.Outcome]int64{visit.Fetched: 3}, Waits: map[visit.Wait]time.Duration{visit.WaitPace: time.Second},

@@ -11,7 +11,7 @@ import (
 )
 
 func testJobLists(t *testing.T, open Open) {
-	newQueueWorld(t, open, t.TempDir(), nil) // skips where there is none
+	newQueueWorld(t, open, t.TempDir(), nil) // skips the test if the engine has no queue
 	w := newWorld(t, open, 5)
 	lists := w.store.(store.JobLists)
 	ids := []job.ID{w.job}
@@ -42,7 +42,7 @@ func testJobLists(t *testing.T, open Open) {
 		}
 	}
 
-	// What is counted at once is what each job counts itself.
+	// The counts of several jobs equal those of each job.
 	for i, id := range ids[:4] {
 		w.job = id
 		w.add("http://a.example/1", "http://a.example/2", "http://b.example/3")

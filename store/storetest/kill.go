@@ -18,26 +18,25 @@ import (
 	"headway/visit"
 )
 
-// Variables of the environment of [Kill]: how often it kills, and the place the
-// killed process works at.
+// Environment variables of [Kill]: the number of kills, and the place where the killed
+// process works.
 const (
 	killsEnv = "HEADWAY_KILLS"
 	placeEnv = "HEADWAY_KILL_PLACE"
 )
 
-// defaultKills is for every day; the long form sets HEADWAY_KILLS=200.
+// defaultKills is the default; long runs set HEADWAY_KILLS=200.
 const defaultKills = 10
 
-// shortKills is for the short form: each kill starts a process.
+// shortKills is for -short: each kill starts a process.
 const shortKills = 2
 
-// Kill starts a process that commits, kills it with SIGKILL at random moments
-// and opens the store again: every commit that was acknowledged is there, the
-// one under way wholly or not at all, every URL waits or has ended once, and
-// there is something to fetch within a second.
+// Kill starts a process that commits, kills it with SIGKILL at random times and reopens
+// the store: every acknowledged commit is there, the one in progress completely or not at
+// all, every URL waits or has ended once, and there is something to fetch within a second.
 //
-// It runs the test binary anew with the name of the calling test, which then
-// does nothing but call Kill, too: open must not depend on the process.
+// It runs the test binary again with the name of the calling test, which then only calls
+// Kill, too: open must not depend on the process.
 func Kill(t *testing.T, open Open) {
 	t.Helper()
 	KillBy(t, open, t.TempDir(), Crash{Cut: func(p *os.Process) error { return p.Kill() }})
@@ -45,10 +44,10 @@ func Kill(t *testing.T, open Open) {
 
 // Crash is a way for a process to end without warning.
 type Crash struct {
-	// Cut ends the process, or the world around it.
+	// Cut ends the process, or its machine.
 	Cut func(p *os.Process) error
-	// Restore, which may be nil, is called after the process has ended and
-	// leaves at the place what a crash would have left there.
+	// Restore, which may be nil, is called after the process has ended, and leaves at the
+	// place what a crash would have left there.
 	Restore func() error
 }
 
@@ -75,7 +74,7 @@ func KillBy(t *testing.T, open Open, place string, crash Crash) {
 	w.check(w.store.Close())
 	pages := 0
 	stalls := stall.Start(t)
-	var starts []time.Duration // but for what the machine stood still
+	var starts []time.Duration // without the time the machine stood still
 	for i := range kills {
 		acknowledged, tried := runAndKill(t, place, pages, crash)
 		begin := time.Now()
@@ -92,7 +91,7 @@ func KillBy(t *testing.T, open Open, place string, crash Crash) {
 	slices.Sort(starts)
 	median, slowest := starts[len(starts)/2], starts[len(starts)-1]
 	t.Logf("%d kills, %d pages; from the start until there was something to fetch: median %v, slowest %v", kills, pages, median.Round(time.Millisecond), slowest.Round(time.Millisecond))
-	if median > time.Second { // the slowest says more about the machine
+	if median > time.Second { // the maximum depends too much on the machine
 		t.Errorf("it takes %v until there is something to fetch", median)
 	}
 }
@@ -100,8 +99,8 @@ func KillBy(t *testing.T, open Open, place string, crash Crash) {
 // chainURL is page n of a web in which every page links to the next ones.
 func chainURL(n int) string { return fmt.Sprintf("http://host%d.example/page/%d", n%50, n) }
 
-// runAndKill starts the process, kills it after a random time and returns how
-// many pages it acknowledged and how many it was about to.
+// runAndKill starts the process, kills it after a random time and returns how many pages
+// it acknowledged and how many it had tried.
 func runAndKill(t *testing.T, place string, before int, crash Crash) (acknowledged, tried int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
@@ -141,8 +140,8 @@ func runAndKill(t *testing.T, place string, before int, crash Crash) (acknowledg
 	return acknowledged, tried
 }
 
-// commitUntilKilled finishes pages in order, some in each commit, and says
-// before and after each how many are finished. It never returns.
+// commitUntilKilled finishes pages in order, some in each commit, and prints before and
+// after each how many are finished. It never returns.
 func commitUntilKilled(t *testing.T, s store.Store) {
 	w := &world{t: t, ctx: t.Context(), store: s, now: start}
 	jobs, err := s.JobList(w.ctx, 0, 1)
@@ -150,7 +149,7 @@ func commitUntilKilled(t *testing.T, s store.Store) {
 	w.job = jobs[0].ID
 	o := w.newOwner(store.SlotCount)
 	w.now = w.now.Add(overdue)
-	o.acquire(store.SlotCount) // what the killed process before still holds
+	o.acquire(store.SlotCount) // also what the killed process still holds
 	c, err := s.Counts(w.ctx, w.job)
 	w.check(err)
 	next, seen := int(c.Pages()), int(c.Seen())
@@ -179,7 +178,7 @@ func commitUntilKilled(t *testing.T, s store.Store) {
 	}
 }
 
-// mustHaveWork does what a process does first: look for something to fetch.
+// mustHaveWork does what a process does first: it looks for something to fetch.
 func (w *world) mustHaveWork() {
 	w.t.Helper()
 	page, err := w.store.Hosts(w.ctx, store.HostQuery{Slots: allSlots(), Max: 10})
@@ -195,8 +194,7 @@ func (w *world) mustHaveWork() {
 	}
 }
 
-// inspect looks at what a killed process left behind and returns how many pages
-// that is.
+// inspect checks what a killed process left behind and returns the number of pages.
 func (w *world) inspect(acknowledged, tried int) int {
 	w.t.Helper()
 	c := w.counts()
@@ -212,7 +210,7 @@ func (w *world) inspect(acknowledged, tried int) int {
 	}
 	for n := range int(c.Seen()) {
 		if (n < pages-50 || n > pages+50) && n%197 != 0 {
-			continue // those around the end, and a sample of the others
+			continue // only those near the end, and a sample of the others
 		}
 		if n < pages {
 			expectOutcome(n, visit.Fetched)

@@ -11,8 +11,7 @@ import (
 	"headway/store"
 )
 
-// mailWorld is a store with letters, and two workers that own half of the slots
-// each.
+// mailWorld is a store with messages, and two workers that own half of the slots each.
 type mailWorld struct {
 	*world
 	mail          store.Mail
@@ -25,22 +24,22 @@ func newMailWorld(t *testing.T, open Open) *mailWorld {
 	t.Cleanup(func() { w.store.Close() })
 	mail, ok := w.store.(store.Mail)
 	if !ok {
-		t.Skip("not shared by workers: no letters")
+		t.Skip("not shared by workers: no messages")
 	}
 	return &mailWorld{w, mail, w.newOwner(store.SlotCount / 2), w.newOwner(store.SlotCount)}
 }
 
-func (w *mailWorld) post(l store.Letter) store.LetterID {
+func (w *mailWorld) post(l store.Message) store.MessageID {
 	w.t.Helper()
 	id, err := w.mail.Post(w.ctx, w.now, l)
 	w.check(err)
 	return id
 }
 
-// read writes the bodies of a worker's letters.
+// read returns the bodies of a worker's messages.
 func (w *mailWorld) read(id store.WorkerID, at time.Time) string {
 	w.t.Helper()
-	list, err := w.mail.Letters(w.ctx, at, id)
+	list, err := w.mail.Messages(w.ctx, at, id)
 	w.check(err)
 	var text []string
 	for _, l := range list {
@@ -49,7 +48,7 @@ func (w *mailWorld) read(id store.WorkerID, at time.Time) string {
 	return strings.Join(text, " ")
 }
 
-func (w *mailWorld) reply(id store.WorkerID, l store.LetterID, body string) error {
+func (w *mailWorld) reply(id store.WorkerID, l store.MessageID, body string) error {
 	return w.mail.Reply(w.ctx, w.now, id, l, []byte(body))
 }
 
@@ -61,18 +60,18 @@ func testMail(t *testing.T, open Open) {
 		for _, lease = range w.first.leases {
 			break
 		}
-		id := w.post(store.Letter{Slot: lease.Slot, Body: []byte("why")})
+		id := w.post(store.Message{Slot: lease.Slot, Body: []byte("why")})
 		if got := w.read(second, w.now); got != "" {
 			t.Errorf("another reads %q", got)
 		}
-		list, err := w.mail.Letters(w.ctx, w.now, first)
+		list, err := w.mail.Messages(w.ctx, w.now, first)
 		if err != nil || len(list) != 1 || list[0].ID != id || list[0].All || list[0].Slot != lease.Slot || !list[0].At.Equal(w.now) {
 			t.Fatalf("%+v, %v", list, err)
 		}
 		if err := w.reply(second, id, "no"); !errors.Is(err, store.ErrFenced) {
 			t.Errorf("answered by another: %v", err)
 		}
-		// The slot changes hands before it is answered.
+		// The slot changes owner before the message is answered.
 		w.check(w.store.Release(w.ctx, first, lease))
 		_, err = w.store.Acquire(w.ctx, w.now, second, 1)
 		w.check(err)
@@ -82,7 +81,7 @@ func testMail(t *testing.T, open Open) {
 		if got := w.read(second, w.now); got != "why" {
 			t.Errorf("the next owner reads %q", got)
 		}
-		for _, body := range []string{"because", "again"} { // the first answer stands
+		for _, body := range []string{"because", "again"} { // the first reply is kept
 			w.check(w.reply(second, id, body))
 		}
 		replies, err := w.mail.Replies(w.ctx, id)
@@ -96,12 +95,12 @@ func testMail(t *testing.T, open Open) {
 			t.Errorf("asked again: %q", got)
 		}
 	})
-	t.Run("to all", func(t *testing.T) {
+	t.Run("to all workers", func(t *testing.T) {
 		w := newMailWorld(t, open)
 		first, second := w.first.id, w.second.id
-		one, two := w.post(store.Letter{All: true, Body: []byte("slow")}), w.post(store.Letter{All: true, Body: []byte("hosts")})
+		one, two := w.post(store.Message{All: true, Body: []byte("slow")}), w.post(store.Message{All: true, Body: []byte("hosts")})
 		if one >= two {
-			t.Errorf("letters %d and %d", one, two)
+			t.Errorf("messages %d and %d", one, two)
 		}
 		w.check(w.reply(second, one, ""))
 		w.check(w.reply(first, one, "1"))
@@ -118,38 +117,38 @@ func testMail(t *testing.T, open Open) {
 			t.Errorf("answered by nobody: %v", err)
 		}
 	})
-	t.Run("letters grow old", func(t *testing.T) {
+	t.Run("messages expire", func(t *testing.T) {
 		w := newMailWorld(t, open)
-		id := w.post(store.Letter{All: true, Body: []byte("old")})
+		id := w.post(store.Message{All: true, Body: []byte("old")})
 		w.check(w.reply(w.first.id, id, "x"))
-		later := w.now.Add(store.LetterLife + time.Second)
+		later := w.now.Add(store.MessageTTL + time.Second)
 		if got := w.read(w.second.id, later); got != "" {
 			t.Errorf("read after its life: %q", got)
 		}
-		_, err := w.mail.Post(w.ctx, later, store.Letter{All: true})
+		_, err := w.mail.Post(w.ctx, later, store.Message{All: true})
 		w.check(err)
 		w.gone(id)
 	})
-	t.Run("and few", func(t *testing.T) {
+	t.Run("old messages are deleted", func(t *testing.T) {
 		w := newMailWorld(t, open)
-		for i := range store.MaxLetters + 20 {
-			w.post(store.Letter{All: true, Body: fmt.Append(nil, i)})
+		for i := range store.MaxMessages + 20 {
+			w.post(store.Message{All: true, Body: fmt.Append(nil, i)})
 		}
-		if got := strings.Fields(w.read(w.first.id, w.now)); len(got) != store.MaxMail || got[0] != "20" {
-			t.Errorf("%d letters are read, from %s on", len(got), got[0])
+		if got := strings.Fields(w.read(w.first.id, w.now)); len(got) != store.MaxMessageBatch || got[0] != "20" {
+			t.Errorf("%d messages are read, from %s on", len(got), got[0])
 		}
-		for name, l := range map[string]store.Letter{"too long": {All: true, Body: make([]byte, store.MaxLetter+1)}, "no such slot": {Slot: store.SlotCount}} {
+		for name, l := range map[string]store.Message{"too long": {All: true, Body: make([]byte, store.MaxMessageBytes+1)}, "no such slot": {Slot: store.SlotCount}} {
 			if _, err := w.mail.Post(w.ctx, w.now, l); err == nil {
 				t.Errorf("%s: posted", name)
 			}
 		}
-		if err := w.mail.Reply(w.ctx, w.now, w.first.id, 1, make([]byte, store.MaxLetter+1)); err == nil || errors.Is(err, store.ErrNotFound) {
+		if err := w.mail.Reply(w.ctx, w.now, w.first.id, 1, make([]byte, store.MaxMessageBytes+1)); err == nil || errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a long answer: %v", err)
 		}
 	})
-	t.Run("taken back", func(t *testing.T) {
+	t.Run("withdrawn", func(t *testing.T) {
 		w := newMailWorld(t, open)
-		id := w.post(store.Letter{All: true, Body: []byte("never mind")})
+		id := w.post(store.Message{All: true, Body: []byte("never mind")})
 		w.check(w.reply(w.first.id, id, "x"))
 		for range 2 {
 			w.check(w.mail.Withdraw(w.ctx, id))
@@ -161,8 +160,8 @@ func testMail(t *testing.T, open Open) {
 	})
 }
 
-// gone holds that a letter cannot be answered any more, and has no answers.
-func (w *mailWorld) gone(id store.LetterID) {
+// gone expects that a message cannot be answered any more, and has no replies.
+func (w *mailWorld) gone(id store.MessageID) {
 	w.t.Helper()
 	if err := w.reply(w.first.id, id, ""); !errors.Is(err, store.ErrNotFound) {
 		w.t.Errorf("answered after it is gone: %v", err)

@@ -19,11 +19,11 @@ import (
 	"headway/weburl"
 )
 
-// testModel does the same random things to the engine and to the model and
-// compares every answer.
+// testModel applies the same random operations to the engine and to the model and compares
+// every result.
 //
-// Keys differ between stores and with them the slots of domains, so one worker
-// owns all slots or none: what is compared does not depend on the key.
+// Keys differ between stores and with them the slots of domains, so one worker owns all
+// slots or none: what is compared does not depend on the key.
 func testModel(t *testing.T, open Open) {
 	dir, n := t.TempDir(), 0
 	checkRandom(t, func(r *rapid.T) {
@@ -49,7 +49,7 @@ func testModel(t *testing.T, open Open) {
 	})
 }
 
-// model is two stores that are treated alike.
+// model is two stores that get the same calls.
 type model struct {
 	t     testing.TB
 	r     *rapid.T
@@ -59,8 +59,8 @@ type model struct {
 	sides [2]*side
 }
 
-// side is one of the two. Jobs and workers are known by their place in the
-// lists, because the numbers may differ.
+// side is one of the two stores. Jobs and workers are identified by their index in the
+// lists, because their numbers may differ.
 type side struct {
 	store   store.Store
 	jobs    []job.ID
@@ -73,7 +73,7 @@ type modelWorker struct {
 	number int64
 }
 
-// both does something to both stores and compares what it answers.
+// both applies an operation to both stores and compares the results.
 func (m *model) both(r *rapid.T, what string, do func(ctx context.Context, s *side) (string, error)) {
 	r.Helper()
 	var answers [2]string
@@ -89,7 +89,7 @@ func (m *model) both(r *rapid.T, what string, do func(ctx context.Context, s *si
 	}
 }
 
-// class names an error by what one branches on.
+// class maps an error to the sentinel that callers check for.
 func class(err error) string {
 	if err == nil {
 		return "ok"
@@ -104,7 +104,7 @@ func class(err error) string {
 
 func (s *side) job(i int) job.ID { return s.jobs[i] }
 
-// index is the place of a job in the list.
+// index is the index of a job in the list.
 func (s *side) index(id job.ID) int { return slices.Index(s.jobs, id) }
 
 func (m *model) anyJob(r *rapid.T) int {
@@ -127,7 +127,7 @@ func anyURL(r *rapid.T) weburl.URL {
 	return u
 }
 
-// anyItem draws an item; the job is its place in the list.
+// anyItem draws an item; its job is an index in the list.
 func (m *model) anyItem(r *rapid.T) visit.Item {
 	it := visit.Item{
 		Job: job.ID(m.anyJob(r)), URL: anyURL(r), Found: visit.FoundLink, Depth: rapid.IntRange(0, 2).Draw(r, "depth"),
@@ -152,7 +152,7 @@ func (m *model) anyFound(r *rapid.T) store.Found {
 		f.Outcome = visit.Deferred
 	case 4:
 		f.Outcome, f.Reason = visit.Skipped, visit.OutOfScope
-		f.Item.Via = weburl.URL{} // found in its own slot, whatever the key
+		f.Item.Via = weburl.URL{} // found in its own slot, independent of the key
 	}
 	return f
 }
@@ -211,7 +211,7 @@ func (m *model) commit(r *rapid.T) {
 	m.both(r, "commit", func(ctx context.Context, s *side) (string, error) {
 		receipt, err := s.store.Commit(ctx, s.placeCommit(c, found, worker, number, stale, m.now))
 		if err != nil && !strings.HasPrefix(class(err), "unexpected") {
-			return "refused", nil // for one of its faults: which is found first is the engine's business
+			return "refused", nil // it has several faults: which is found first depends on the engine
 		}
 		return fmt.Sprintf("%+v", receipt), err
 	})
@@ -257,7 +257,7 @@ func (s *side) placeCommit(c store.Commit, found []store.Found, worker, number i
 	return c
 }
 
-// anyErrand draws an errand; the job is its place in the list.
+// anyErrand draws an errand; its job is an index in the list.
 func (m *model) anyErrand(r *rapid.T) store.Errand {
 	return store.Errand{Job: job.ID(m.anyJob(r)), URL: anyURL(r), Nested: rapid.IntRange(0, 2).Draw(r, "nested")}
 }
@@ -352,8 +352,8 @@ func (m *model) renew(r *rapid.T) {
 	})
 }
 
-// pass lets time pass, in steps of which no sum is near the 30 s of a take-over: an engine
-// counts those from when it has read a heartbeat, the model from when it was asked.
+// pass advances the time, in steps of which no sum is close to the 30 s of a take-over: an
+// engine counts from when it has read a heartbeat, the model from when it was called.
 func (m *model) pass(r *rapid.T) {
 	m.now = m.now.Add(rapid.SampledFrom([]time.Duration{overdue / 2, overdue}).Draw(r, "time"))
 }
@@ -494,7 +494,7 @@ func (m *model) reopen(r *rapid.T) {
 	m.join(r)
 }
 
-// look compares all that can be read of every job and URL.
+// look compares all that can be read about every job and URL.
 func (m *model) look(r *rapid.T) {
 	for i := range m.sides[0].jobs {
 		m.both(r, "look", func(ctx context.Context, s *side) (string, error) {

@@ -12,7 +12,7 @@ import (
 	"headway/store"
 )
 
-// names are the names of a list.
+// names returns the names of a list.
 func names(list []store.OptOut) (names []string) {
 	for i := range list {
 		names = append(names, list[i].Name)
@@ -27,7 +27,7 @@ func testOptOuts(t *testing.T, open Open) {
 		t.Helper()
 		o := store.OptOut{Name: name, At: w.now, By: "key one"}
 		if !want {
-			o.By = "key two" // the first stays
+			o.By = "key two" // the first entry stays
 		}
 		entry, added, err := outs.AddOptOut(w.ctx, o)
 		w.check(err)
@@ -67,7 +67,7 @@ func testOptOuts(t *testing.T, open Open) {
 			t.Errorf("%q is covered by %q in the set, want %q", host, got, want)
 		}
 	}
-	// One less and one more is another list.
+	// A list with one name removed and one added has another mark.
 	w.check(outs.DropOptOut(w.ctx, "b.example"))
 	add("c.example", true)
 	mark = read(mark, "192.0.2.1", "a-b.example", "c.example")
@@ -107,7 +107,7 @@ func testOwnedHosts(t *testing.T, open Open) {
 	}
 	const shop, blog = "https://shop.example", "http://blog.example:8080"
 	mine := store.OwnedHost{Tenant: "acme", Host: shop, Token: "one", AskedAt: w.now}
-	for _, token := range []string{"one", "two"} { // the first stays
+	for _, token := range []string{"one", "two"} { // the first token stays
 		if got := claim("acme", shop, token); got != mine {
 			t.Errorf("claimed %+v", got)
 		}

@@ -25,8 +25,7 @@ type queueWorld struct {
 	q store.Queue
 }
 
-// newQueueWorld opens a fresh store without jobs. Engines that one process has to
-// itself have no queue.
+// newQueueWorld opens an empty store. Engines for a single process have no queue.
 func newQueueWorld(t testing.TB, open Open, place string, fault store.Fault) *queueWorld {
 	t.Helper()
 	w := &world{t: t, ctx: t.Context(), store: open(t, place, fault), now: start}
@@ -38,7 +37,7 @@ func newQueueWorld(t testing.TB, open Open, place string, fault store.Fault) *qu
 	return &queueWorld{w, q}
 }
 
-// submit queues a job, whose name says whose it is and which.
+// submit queues a job, whose name contains its tenant and number.
 func (w *queueWorld) submit(tenant, name string) job.ID {
 	w.t.Helper()
 	id, err := w.store.CreateJob(w.ctx, store.Job{Tenant: tenant, Name: name, State: job.Queued, MaxPages: 1, CreatedAt: w.now, Spec: []byte("{}")})
@@ -46,7 +45,7 @@ func (w *queueWorld) submit(tenant, name string) job.ID {
 	return id
 }
 
-// places is a layer with so many of them; none is none.
+// places is a layer that allows most crawls at once; 0 allows none.
 func places(most int) limit.Limits {
 	if most == 0 {
 		most = -1
@@ -98,7 +97,7 @@ func testQueue(t *testing.T, open Open) {
 			}
 		}
 	})
-	t.Run("a job is slowed and let go", func(t *testing.T) {
+	t.Run("a job is slowed down and released", func(t *testing.T) {
 		w := newQueueWorld(t, open, t.TempDir(), nil)
 		id := w.submit("a", "a1")
 		w.check(w.q.SetPace(w.ctx, w.now, id, 3*time.Second))
@@ -133,8 +132,8 @@ func testQueue(t *testing.T, open Open) {
 		}
 		w.submit("d", "d1")
 		w.submit("c", "c2")
-		// b has waited since its first job was admitted, before a's second; d and c
-		// came last.
+		// b has waited since its first job was admitted, before a's second; d and c came
+		// last.
 		if got := fmt.Sprint(w.admit(99)); got != "[b2 a3 d1 c2]" {
 			t.Errorf("the rest: %s", got)
 		}
@@ -162,7 +161,7 @@ func testQueue(t *testing.T, open Open) {
 		if got := w.admit(1); !slices.Equal(got, []string{"a2"}) {
 			t.Errorf("after its end: %v", got)
 		}
-		// Extended, it queues again, behind what waits.
+		// After an extension it queues again, behind the others.
 		third := w.submit("a", "a3")
 		w.set(first, job.Partial, job.Queued)
 		w.set(second, job.Running, job.Complete)
@@ -173,7 +172,7 @@ func testQueue(t *testing.T, open Open) {
 			t.Errorf("active: %+v", list)
 		}
 	})
-	t.Run("nobody is overtaken by newcomers for ever", func(t *testing.T) {
+	t.Run("newcomers do not starve a tenant", func(t *testing.T) {
 		w := newQueueWorld(t, open, t.TempDir(), nil)
 		w.submit("old", "old1")
 		w.submit("old", "old2")
@@ -197,11 +196,11 @@ func testQueue(t *testing.T, open Open) {
 	})
 	t.Run("places are kept for tenants that have none", func(t *testing.T) { testQueueKept(t, open) })
 	t.Run("random histories with faults", func(t *testing.T) { testQueueHistory(t, open) })
-	t.Run("many callers at once", func(t *testing.T) { testQueueCallers(t, open) })
+	t.Run("concurrent callers", func(t *testing.T) { testQueueCallers(t, open) })
 }
 
-// testQueueKept lets a tenant fill all places that it may have. Those that come get
-// the rest at once, one each, and the tenant goes on when enough are free again.
+// testQueueKept lets a tenant take all places that it may have. Tenants that come later
+// get the rest at once, one each, and the first continues when enough are free again.
 func testQueueKept(t *testing.T, open Open) {
 	w := newQueueWorld(t, open, t.TempDir(), nil)
 	const most = 20
@@ -241,7 +240,7 @@ func testQueueKept(t *testing.T, open Open) {
 	}
 }
 
-// queueModel is what a test of random histories remembers.
+// queueModel is the model of a test of random histories.
 type queueModel struct {
 	*queueWorld
 	most    int
@@ -250,12 +249,12 @@ type queueModel struct {
 	running []job.ID
 }
 
-// testQueueHistory queues, admits, ends and cancels jobs of some tenants at
-// random, and stops some admissions between two statements. There are never more
-// than most, the order within a tenant is kept, and while a tenant's first job
-// waits no other tenant is served twice.
+// testQueueHistory queues, admits, ends and cancels jobs of some tenants at random, and
+// stops some admissions between two statements. There are never more than most, the order
+// within a tenant is kept, and while a tenant's first job waits no other tenant is served
+// twice.
 func testQueueHistory(t *testing.T, open Open) {
-	newQueueWorld(t, open, t.TempDir(), nil) // skips where there is none
+	newQueueWorld(t, open, t.TempDir(), nil) // skips the test if the engine has no queue
 	dir, n := t.TempDir(), 0
 	checkRandom(t, func(r *rapid.T) {
 		n++
@@ -309,12 +308,12 @@ func testQueueHistory(t *testing.T, open Open) {
 	})
 }
 
-// queue notes a job that was queued.
+// queue records a queued job.
 func (m *queueModel) queue(tenant string, id job.ID) {
 	m.queued[tenant] = append(m.queued[tenant], id)
 }
 
-// admitted checks and notes an admission.
+// admitted checks and records an admission.
 func (m *queueModel) admitted(r *rapid.T, j store.Job) {
 	list := m.queued[j.Tenant]
 	if len(list) == 0 || list[0] != j.ID {
@@ -336,7 +335,7 @@ func (m *queueModel) admitted(r *rapid.T, j store.Job) {
 	}
 }
 
-// testQueueCallers lets workers admit and end jobs at the same time, with faults.
+// testQueueCallers lets workers admit and end jobs concurrently, with faults.
 func testQueueCallers(t *testing.T, open Open) {
 	const workers, tenants, jobs, most = 6, 3, 8, 2
 	var armed atomic.Bool

@@ -13,7 +13,7 @@ import (
 	"headway/weburl"
 )
 
-// testReopen is about URLs that have ended and are asked again.
+// testReopen reopens URLs that have ended.
 func testReopen(t *testing.T, open Open) {
 	reopen := func(w *world, urls ...string) int {
 		w.t.Helper()
@@ -25,7 +25,7 @@ func testReopen(t *testing.T, open Open) {
 		w.check(err)
 		return n
 	}
-	t.Run("however they ended, once", func(t *testing.T) {
+	t.Run("whatever the outcome, once", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		const a = "http://a.example/"
 		w.add(a+"fetched", a+"dead", a+"throttled", a+"depth", a+"parked", a+"waiting")
@@ -55,7 +55,7 @@ func testReopen(t *testing.T, open Open) {
 		if want := []string{a + "dead", a + "depth", a + "fetched", a + "nofollow", a + "parked", a + "throttled", a + "trap", a + "waiting"}; !slices.Equal(got, want) {
 			t.Errorf("heads %q", got)
 		}
-		// A skip that was reopened is no skip that a link takes back.
+		// A link does not take back a skip that was reopened.
 		if r := w.add(a+"nofollow", a+"depth"); len(r.Fresh) != 0 || r.Seen != 0 {
 			t.Errorf("found again: %+v", r)
 		}
@@ -66,7 +66,7 @@ func testReopen(t *testing.T, open Open) {
 		}
 		w.expect("waiting 5, fetched 3, skipped:out_of_scope 1")
 	})
-	t.Run("the visit before is kept as an attempt", func(t *testing.T) {
+	t.Run("the previous visit is kept as an attempt", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		w.add("http://a.example/1", "http://a.example/2")
 		w.w.must(store.Commit{Retries: []store.Retry{{Visit: visit.Visit{Item: w.item("http://a.example/1"), Outcome: visit.Pending, Wait: visit.WaitHold, Detail: "first"}, Attempt: 1, NotBefore: w.now.Add(time.Minute)}}})
@@ -110,7 +110,7 @@ func testReopen(t *testing.T, open Open) {
 		reserve(1)
 		w.w.must(store.Commit{Visits: visits(w.visited("http://a.example/1"), w.ended("http://a.example/2", visit.Dead, ""), w.ended("http://a.example/3", visit.Throttled, ""))})
 		reserve(0)
-		reopen(w, "http://a.example/3") // it had spent nothing
+		reopen(w, "http://a.example/3") // it had used no token
 		reserve(0)
 		reopen(w, "http://a.example/1", "http://a.example/1")
 		if c := w.counts(); c.Pages() != 1 {
@@ -127,7 +127,7 @@ func testReopen(t *testing.T, open Open) {
 		reserve(1)
 		reserve(0)
 	})
-	t.Run("whoever owns the queue hears of it", func(t *testing.T) {
+	t.Run("the owner of the queue is notified", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		w.add("http://a.example/1")
 		take := func() []store.Arrival {
@@ -157,7 +157,7 @@ func testReopen(t *testing.T, open Open) {
 			w.expect("fetched 1")
 		}
 	})
-	t.Run("many at once, and none of a job that is not there", func(t *testing.T) {
+	t.Run("many at once, and none of a missing job", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		var raw []string
 		for i := range 1500 {

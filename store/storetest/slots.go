@@ -33,7 +33,7 @@ func testSlots(t *testing.T, open Open) {
 				t.Errorf("slot %d: %+v after %+v", was.Slot, is, was)
 			}
 		}
-		w.check(w.store.Release(w.ctx, w.w.id, old...)) // not ours any more: ignored
+		w.check(w.store.Release(w.ctx, w.w.id, old...)) // no longer owned: ignored
 		if third := w.newOwner(10); len(third.leases) != 0 {
 			t.Error("an old owner released slots of the new one")
 		}
@@ -63,7 +63,7 @@ func testSlots(t *testing.T, open Open) {
 			}
 		})
 	}
-	t.Run("a worker is dead when its heartbeat stood still for the whole time", func(t *testing.T) {
+	t.Run("a worker is declared dead when its heartbeat has stopped long enough", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		other := w.newOwner(1)
 		at := func(d time.Duration) int {
@@ -99,7 +99,7 @@ func testSlots(t *testing.T, open Open) {
 			t.Errorf("workers: %+v", workers)
 		}
 	})
-	t.Run("a death frees all slots at once", func(t *testing.T) {
+	t.Run("a declared death frees all slots", func(t *testing.T) {
 		w := newWorld(t, open, 0)
 		w.add("http://a.example/")
 		other := w.newOwner(1)
@@ -108,7 +108,7 @@ func testSlots(t *testing.T, open Open) {
 		if n := len(other.acquire(1)); n != 1 {
 			t.Fatalf("acquired %d slots", n)
 		}
-		// The zombie still believes in all its slots, also those not taken yet.
+		// The dead worker still uses all its leases, also those not taken over yet.
 		_, err := w.w.commit(store.Commit{Visits: visits(w.visited("http://a.example/"))})
 		if !errors.Is(err, store.ErrFenced) {
 			t.Errorf("commit of a dead worker: %v", err)

@@ -1,11 +1,9 @@
-// Package storetest is the suite every engine of package store passes.
+// Package storetest is the test suite that every engine of package store passes.
 //
-// It promises an engine's author that an engine which passes keeps what the
-// contract says: ownership and fences, one row and one outcome per URL, exact
-// counts and page tokens, commits that happen wholly, once and durably, whatever
-// statement they are stopped at, and the same answers as the model in
-// store/memory to any order of questions. Nothing in it sleeps; the time is given
-// to the store.
+// An engine that passes fulfils the contract: ownership and fences, one row and one outcome
+// per URL, exact counts and page tokens, commits that are atomic, applied once and durable,
+// whatever statement they are stopped at, and the same results as the model in store/memory
+// for any sequence of calls. No test sleeps; the time is an argument.
 package storetest
 
 import (
@@ -20,9 +18,8 @@ import (
 	"headway/store"
 )
 
-// Open opens the store kept at a place: a directory of the test for engines
-// that keep files, a name for others. Opening the same place again, after Close,
-// must show what was acknowledged.
+// Open opens the store at a place: a directory for engines that use files, a name for
+// others. Opening the same place again, after Close, must show what was acknowledged.
 type Open func(t testing.TB, place string, fault store.Fault) store.Store
 
 // Run runs the whole suite as subtests of t.
@@ -41,8 +38,8 @@ func Run(t *testing.T, open Open) {
 		{"Taken", testTaken},
 		{"Reopen", testReopen},
 		{"Hosts", testHosts},
-		{"Crowds", testCrowds},
-		{"Stretches", testStretches},
+		{"AddressLoads", testAddressLoads},
+		{"RateWindows", testRateWindows},
 		{"Jobs", testJobs},
 		{"JobLists", testJobLists},
 		{"Queue", testQueue},
@@ -60,7 +57,7 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// checkRandom has rapid draw cases: a fifth of them under the race detector, as with -short.
+// checkRandom lets rapid draw cases: a fifth of them under the race detector, as with -short.
 func checkRandom(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
 	if race.Enabled && !testing.Short() {

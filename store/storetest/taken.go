@@ -11,7 +11,7 @@ import (
 	"headway/store"
 )
 
-// testTaken takes hosts up: in order, for good, and never one too many.
+// testTaken reserves hosts: in order, permanently, and never more than the limit.
 func testTaken(t *testing.T, open Open) {
 	place := t.TempDir()
 	w := &world{t: t, ctx: t.Context(), store: open(t, place, nil), now: start}
@@ -31,15 +31,15 @@ func testTaken(t *testing.T, open Open) {
 	take(5, 2, []string{host(3), host(9)}, host(9), host(3), host(9))
 	take(5, 2, nil)
 	take(5, 3, []string{host(7), host(9)}, host(9), host(7))
-	// The order given decides who is left out; all are told where there is no room.
+	// Hosts are reserved in the order given; when the limit is reached, all are returned.
 	all := append([]string{host(1)}, first...)
 	take(4, 4, all, host(9), host(1), host(2))
 	take(4, 4, all, host(2))
 	take(4, 4, all)
-	// A lower limit takes nothing back, a higher one makes room.
+	// A lower limit removes nothing, a higher one makes room.
 	take(2, 4, all, host(2))
 	take(5, 5, append([]string{host(0)}, all...), host(0), host(2))
-	// Another job has its own.
+	// Another job has its own reservations.
 	first = []string{host(2)}
 	one := w.job
 	w.job = w.newJob(0)
@@ -70,7 +70,8 @@ func testTaken(t *testing.T, open Open) {
 	}
 }
 
-// race lets many take different hosts of a job at once: all hear of the same ones.
+// race lets many callers reserve different hosts of a job concurrently: all see the same
+// result.
 func (w *world) race(t *testing.T, host func(int) string) {
 	const takers, each, most = 8, 4, 10
 	id := w.newJob(0)
@@ -80,7 +81,7 @@ func (w *world) race(t *testing.T, host func(int) string) {
 	for i := range takers {
 		group.Go(func() {
 			for k := range each {
-				// Neighbours want some of the same.
+				// Adjacent callers want some of the same hosts.
 				if answers[i], errs[i] = w.store.TakeHosts(w.ctx, id, most, []string{host(3*i + k), host(3*i + k + 1)}); errs[i] != nil {
 					return
 				}

@@ -33,14 +33,14 @@ func newTenantWorld(t testing.TB, open Open, place string, fault store.Fault) *t
 	return &tenantWorld{w, tenants}
 }
 
-// plan makes a plan, and a tenant of the same name that has it.
+// plan stores a plan, and a tenant of the same name with this plan.
 func (w *tenantWorld) plan(p store.Plan) {
 	w.t.Helper()
 	w.check(w.tenants.SetPlan(w.ctx, p))
 	w.check(w.tenants.SetTenant(w.ctx, store.Tenant{Name: p.Name, Plan: p.Name}))
 }
 
-// ask queues a job of a tenant that asks for a number of pages.
+// ask queues a job of a tenant with a page limit.
 func (w *tenantWorld) ask(tenant string, pages int64) job.ID {
 	w.t.Helper()
 	id, err := w.store.CreateJob(w.ctx, store.Job{Tenant: tenant, State: job.Queued, MaxPages: pages, CreatedAt: w.now})
@@ -48,7 +48,7 @@ func (w *tenantWorld) ask(tenant string, pages int64) job.ID {
 	return id
 }
 
-// admit gives places to all under a safety layer, and returns one of the jobs.
+// admit admits all jobs under a safety layer, and returns one of them.
 func (w *tenantWorld) admit(safety limit.Limits, id job.ID) store.Job {
 	w.t.Helper()
 	_, err := w.q.Admit(w.ctx, w.now, safety)
@@ -95,12 +95,12 @@ func (w *tenantWorld) used(tenant string) (pages, bytes int64) {
 }
 
 func testTenants(t *testing.T, open Open) {
-	newTenantWorld(t, open, t.TempDir(), nil) // skips where there is none
+	newTenantWorld(t, open, t.TempDir(), nil) // skips the test if the engine has no tenants
 	t.Run("plans and tenants", func(t *testing.T) {
 		w := newTenantWorld(t, open, t.TempDir(), nil)
 		small := store.Plan{Name: "small", Limits: limit.Limits{Pages: 10, Time: time.Minute}, MonthPages: 100}
 		large := store.Plan{Name: "large", Limits: limit.Limits{ConcurrentCrawls: 3}, MonthBytes: 1 << 40}
-		for _, p := range []store.Plan{small, {Name: "large"}, large} { // the last one counts
+		for _, p := range []store.Plan{small, {Name: "large"}, large} { // the last one replaces the second
 			w.check(w.tenants.SetPlan(w.ctx, p))
 		}
 		plans, err := w.tenants.Plans(w.ctx)
@@ -129,10 +129,10 @@ func testTenants(t *testing.T, open Open) {
 			}
 		}
 	})
-	t.Run("usage is what was recorded", func(t *testing.T) { testUsage(t, open) })
+	t.Run("usage equals what was recorded", func(t *testing.T) { testUsage(t, open) })
 	t.Run("usage under faults", func(t *testing.T) { testUsageFaults(t, open) })
-	t.Run("a job gets the strictest limit with its place", func(t *testing.T) { testAdmission(t, open) })
-	t.Run("a job that goes on", func(t *testing.T) { testExtension(t, open) })
+	t.Run("a job is admitted with the strictest limit", func(t *testing.T) { testAdmission(t, open) })
+	t.Run("extended jobs", func(t *testing.T) { testExtension(t, open) })
 	t.Run("places of a plan", func(t *testing.T) { testPlanPlaces(t, open) })
 	t.Run("random histories with plans and faults", func(t *testing.T) { testPlanHistory(t, open) })
 	t.Run("notices", func(t *testing.T) { testNotices(t, open) })
@@ -147,8 +147,8 @@ func testUsage(t *testing.T, open Open) {
 	for _, id := range jobs {
 		w.fetch(o, id, 0, 3)
 	}
-	// A retry has bytes and is no page; nor is a redirect. A commit that is sent
-	// twice counts once, one that is refused not at all.
+	// A retry has bytes but is no page; nor is a redirect. A commit that is sent twice
+	// counts once, a rejected one not at all.
 	w.job = jobs["acme"]
 	w.add("http://a.example/x", "http://a.example/y", "http://a.example/z")
 	_, err := w.store.Reserve(w.ctx, o.id, w.job, 1)
@@ -189,8 +189,8 @@ func testUsage(t *testing.T, open Open) {
 	}
 }
 
-// testUsageFaults stops commits before each of their statements in turn: what was
-// used is what was recorded.
+// testUsageFaults stops commits before each of their statements in turn: usage equals what
+// was recorded.
 func testUsageFaults(t *testing.T, open Open) {
 	stop := &stopper{}
 	w := newTenantWorld(t, open, t.TempDir(), stop.fault)
@@ -216,15 +216,15 @@ func testUsageFaults(t *testing.T, open Open) {
 	}
 }
 
-// testAdmission gives places to jobs under every mix of layers. The page limit of a
-// job is the strictest, exactly, and what it asked for is remembered.
+// testAdmission admits jobs under every combination of layers. The page limit of a job is
+// exactly the strictest, and what it requested is remembered.
 func testAdmission(t *testing.T, open Open) {
 	for _, tc := range []struct {
 		name                      string
 		safety, plan, quota, used int64
 		asked                     int64
 		want                      string
-		pages                     int // it can have
+		pages                     int // that it can fetch
 	}{
 		{"nothing is set", 0, 0, 0, 0, 0, "max_pages none", 12},
 		{"the job alone", 0, 0, 0, 0, 5, "max_pages 5 (job)", 5},
@@ -287,7 +287,7 @@ func testExtension(t *testing.T, open Open) {
 			t.Errorf("extended to %d: %s, want %s", to, got, want)
 		}
 	}
-	extend(3, "max_pages 3 (job)") // it has no place yet: the layers are asked later
+	extend(3, "max_pages 3 (job)") // not admitted yet: the layers apply later
 	w.admit(safety, id)
 	if n := w.fetch(o, id, 0, 10); n != 3 {
 		t.Fatalf("%d pages", n)
@@ -296,12 +296,12 @@ func testExtension(t *testing.T, open Open) {
 	if n := w.fetch(o, id, 3, 10); n != 1 {
 		t.Fatalf("%d more pages, want 1", n)
 	}
-	w.plan(store.Plan{Name: "acme", Limits: limit.Limits{Pages: 1000}, MonthPages: 20}) // a plan upgrade lifts no safety
+	w.plan(store.Plan{Name: "acme", Limits: limit.Limits{Pages: 1000}, MonthPages: 20}) // a plan upgrade does not lift the safety limit
 	extend(100, "max_pages 6 (safety; requested 100)")
 	extend(0, "max_pages 6 (safety)")
 	w.set(id, job.Running, job.Partial)
 	w.set(id, job.Partial, job.Queued)
-	w.admit(limit.Limits{Pages: 50}, id) // the operator allows more; the month has 16 left
+	w.admit(limit.Limits{Pages: 50}, id) // the operator allows more; 16 pages are left this month
 	if got := w.read(id); got.MaxPages != 20 || got.State != job.Running {
 		t.Errorf("%s with %d pages, want 4 that it has had and 16", got.State, got.MaxPages)
 	}
@@ -316,7 +316,7 @@ func testExtension(t *testing.T, open Open) {
 	if j := w.admit(limit.Limits{Pages: 7}, id); j.State != job.Running || w.fetch(o, id, 40, 50) != 0 {
 		t.Errorf("%s: it has had more than it may now", j.State)
 	}
-	// One that ran without a limit keeps no account, and gets none later.
+	// A job that ran without a limit is not counted, and gets none later.
 	w.set(id, job.Running, job.Complete)
 	free := w.ask("", 0)
 	w.admit(limit.Limits{}, free)
@@ -339,14 +339,14 @@ func testPlanPlaces(t *testing.T, open Open) {
 		t.Errorf("at first: %s", got)
 	}
 	for _, j := range w.active() {
-		w.set(j.ID, job.Running, job.Paused) // which keeps its place
+		w.set(j.ID, job.Running, job.Paused) // a paused job keeps its place
 	}
 	if got := w.queueWorld.admit(99); len(got) != 0 {
 		t.Errorf("without a place: %v", got)
 	}
 	w.submit("c", "c3")
 	w.set(w.active()[0].ID, job.Paused, job.Cancelled)
-	// a has waited longest, and has a place now; one of the fleet is left for c.
+	// a has waited longest, and has a place now; one place of the fleet is left for c.
 	if got := fmt.Sprint(w.queueWorld.admit(6)); got != "[a2 c3]" {
 		t.Errorf("after an end: %s", got)
 	}
@@ -356,10 +356,9 @@ func testPlanPlaces(t *testing.T, open Open) {
 	}
 }
 
-// testPlanHistory queues, admits and ends jobs of tenants with and without plans,
-// and stops some admissions between two statements: no plan and no fleet ever has
-// more than its places, the order within a tenant is kept, and at the end nobody
-// waits who could have a place.
+// testPlanHistory queues, admits and ends jobs of tenants with and without plans, and stops
+// some admissions between two statements: no plan and no fleet ever exceeds its places, the
+// order within a tenant is kept, and at the end no job waits that could be admitted.
 func testPlanHistory(t *testing.T, open Open) {
 	dir, n := t.TempDir(), 0
 	checkRandom(t, func(r *rapid.T) {

@@ -22,17 +22,17 @@ func visits(list ...visit.Visit) []visit.Visit { return list }
 func testURLs(t *testing.T, open Open) {
 	inWorlds(t, open, []scene{
 		{"adding is idempotent, also within one call", testAddTwice},
-		{"two runs see the same URL each for itself", testRunsApart},
-		{"every field of an item comes back", testItemFields},
-		{"a head goes by home page, depth, priority and age", testHeadOrder},
-		{"heads of several queues come in the order asked for", testHeadsOfQueues},
+		{"two jobs see the same URL independently", testRunsApart},
+		{"every field of an item is read back", testItemFields},
+		{"a head is ordered by home page, depth, priority and age", testHeadOrder},
+		{"heads of several queues are in the requested order", testHeadsOfQueues},
 		{"a skip is counted once and a provisional one is taken back", testProvisionalSkip},
 		{"a provisional skip within the batch that takes it back", testSkipWithinBatch},
 		{"out of scope is counted once for each slot it was found in", testOutOfScope},
-		{"what cannot be is refused and changes nothing", testImpossibleURLs},
+		{"invalid URLs are rejected and change nothing", testImpossibleURLs},
 		{"lists page through all URLs in a steady order", testListPages},
-		{"an owner hears of what others add to its slots, once", testArrivals},
-		{"looking up what is not there", testLookupNothing},
+		{"an owner is notified once of what others add to its slots", testArrivals},
+		{"lookup of a missing URL", testLookupNothing},
 	})
 }
 

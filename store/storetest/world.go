@@ -12,7 +12,7 @@ import (
 	"headway/weburl"
 )
 
-// start is when every test begins.
+// start is the start time of every test.
 var start = time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 
 // world is a store under test with one job and one worker that owns all slots.
@@ -25,11 +25,11 @@ type world struct {
 	w     *owner
 }
 
-// reading is more than it takes a store to read heartbeats, on a busy machine, too. It may
-// count them from when it had read them, by a clock of its own on top of the caller's.
+// reading is longer than a store takes to read heartbeats, even on a busy machine. A store
+// may count from when it had read them, by its own clock in addition to the caller's.
 const reading = 10 * time.Second
 
-// overdue is after how long a worker that stood still is surely found dead.
+// overdue is after how long a worker without heartbeat is certainly declared dead.
 var overdue = store.DefaultTerms.TakeOver + reading
 
 // owner is a worker with its leases and the number of its last commit.
@@ -44,7 +44,7 @@ type owner struct {
 func newWorld(t testing.TB, open Open, maxPages int64) *world {
 	t.Helper()
 	w := &world{t: t, ctx: t.Context(), store: open(t, t.TempDir(), nil), now: start}
-	for !w.apart("a.example", "b.example", "c.example") { // one key in some hundreds
+	for !w.apart("a.example", "b.example", "c.example") { // needed for one key in some hundreds
 		w.check(w.store.Close())
 		w.store = open(t, t.TempDir(), nil)
 	}
@@ -54,7 +54,7 @@ func newWorld(t testing.TB, open Open, maxPages int64) *world {
 	return w
 }
 
-// scene is a test in a world of its own.
+// scene is a test with its own world.
 type scene struct {
 	name string
 	play func(*testing.T, *world)
@@ -67,7 +67,7 @@ func inWorlds(t *testing.T, open Open, scenes []scene) {
 	}
 }
 
-// apart tells whether domains have slots of their own, by the key of the store.
+// apart reports whether domains are in different slots, by the key of the store.
 func (w *world) apart(domains ...string) bool {
 	slots := map[store.Slot]bool{}
 	for _, d := range domains {
@@ -137,7 +137,7 @@ func (w *world) check(err error) {
 	}
 }
 
-// add adds URLs that wait.
+// add adds waiting URLs.
 func (w *world) add(urls ...string) store.Receipt {
 	w.t.Helper()
 	r, err := w.store.Add(w.ctx, w.now, w.found(urls...))
@@ -145,7 +145,7 @@ func (w *world) add(urls ...string) store.Receipt {
 	return r
 }
 
-// found makes links to URLs, found on the first page of a.example.
+// found returns links to URLs, found on the first page of a.example.
 func (w *world) found(urls ...string) []store.Found {
 	w.t.Helper()
 	var list []store.Found
@@ -160,7 +160,7 @@ func (w *world) item(raw string) visit.Item {
 	return visit.Item{Job: w.job, URL: mustURL(w.t, raw), Via: mustURL(w.t, "http://a.example/"), Found: visit.FoundLink, Depth: 1}
 }
 
-// visited makes a visit that fetched a page.
+// visited returns a visit that fetched a page.
 func (w *world) visited(raw string) visit.Visit {
 	w.t.Helper()
 	it := w.item(raw)
@@ -222,7 +222,7 @@ func (w *world) expect(want string) {
 	}
 }
 
-// describe writes counts in a fixed order, leaving out zeros.
+// describe formats counts in a fixed order, without zeros.
 func describe(c store.Counts) string {
 	text := ""
 	part := func(name string, n int64) {

@@ -71,8 +71,8 @@ func (c *crawlRun) result(r headway.Report) crawlAnswer {
 	}
 	if l := r.Limit; l != nil {
 		a.Limit = &limitJSON{Limit: l.Limit, Layer: l.Layer}
-		a.Limit.Max, a.Limit.Unit = l.Limit.Told(l.Max)
-		a.Limit.Requested, _ = l.Limit.Told(l.Requested)
+		a.Limit.Max, a.Limit.Unit = l.Limit.InUnits(l.Max)
+		a.Limit.Requested, _ = l.Limit.InUnits(l.Requested)
 	}
 	for _, s := range humanize.Sums(r.Counts) {
 		e := endedJSON{Outcome: s.Outcome, URLs: s.N}

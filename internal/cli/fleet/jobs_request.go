@@ -49,7 +49,7 @@ func jobRequest(r *jobspec.Request, s *config.Settings) (*client.JobRequest, err
 	ceilings := map[string]int64{}
 	for _, key := range slices.Sorted(maps.Keys(r.Settings)) {
 		if l := limit.Name(key).Rule(); l != nil && l.Asked {
-			ceilings[l.Field()], _ = l.Name.Told(s.Limits.Of(l.Name))
+			ceilings[l.Field()], _ = l.Name.InUnits(s.Limits.Of(l.Name))
 			continue
 		}
 		if set[key] == nil {

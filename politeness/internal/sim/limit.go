@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Limit is what a server allows. Asked at increasing times, Take returns 0 and
-// counts the request if it is within the limit, and otherwise how long until
-// one would be. A request beyond the limit uses nothing up.
+// Limit is the rate limit of a server. Called with increasing times, Take returns 0 and
+// counts the request if it is within the limit, and otherwise the time until one would be. A
+// request beyond the limit is not counted.
 type Limit interface {
 	Take(at time.Time) time.Duration
 	Every() time.Duration // the interval it allows in the long run
 	String() string
 }
 
-// Bucket is a token bucket: one request per Interval, saved up to Burst.
+// Bucket is a token bucket: one request per Interval, with bursts up to Burst.
 type Bucket struct {
 	Interval time.Duration
 	Burst    int
@@ -52,7 +52,7 @@ type Window struct {
 	Per time.Duration
 
 	taken []time.Time // a ring of Max
-	next  int         // the oldest in it
+	next  int         // index of the oldest
 }
 
 // Take implements [Limit].
@@ -76,8 +76,8 @@ func (w *Window) String() string {
 	return fmt.Sprintf("sliding %d per %v", w.Max, w.Per)
 }
 
-// Ideal is how long the pages take a client that knows the limit: it asks the
-// moment it would be served, never faster than base, and is never refused.
+// Ideal is how long the pages take a client that knows the limit: it sends each request at
+// the earliest allowed time, never faster than base, and is never refused.
 func Ideal(l Limit, base time.Duration, pages int) time.Duration {
 	at := Epoch
 	for i := range pages {

@@ -8,19 +8,18 @@ import (
 	"headway/politeness"
 )
 
-// Noisy refuses for reasons that have nothing to do with how fast it is asked,
-// before anything else it does.
+// Noisy refuses for reasons that do not depend on the request rate.
 type Noisy struct {
-	Server Server // what answers the rest
+	Server Server // serves the rest
 
-	Share  float64    // of requests that are refused at random
+	Share  float64    // share of requests refused at random
 	Status int        // of a refusal; 503 when zero
 	Random *rand.Rand // draws them
 
 	Bad func(url int) bool // URLs that are always refused
 
-	// Down refuses everything for a part of each period, and with RetryAfter
-	// says until when. Phase is how far into a period the first request comes.
+	// Down refuses everything for a part of each period; with RetryAfter it says until
+	// when. Phase is how far into a period the first request comes.
 	Down, Every, Phase time.Duration
 	RetryAfter         bool
 

@@ -10,12 +10,12 @@ import (
 // Request is what a server sees of us.
 type Request struct {
 	At       time.Time
-	InFlight int // requests under way with this one
+	InFlight int // requests in flight, including this one
 	Number   int // of the request, from 0
 	URL      int // which of the URLs it is for, from 0
 }
 
-// Server answers requests. The Latency of an answer says when it arrives.
+// Server serves requests. The Latency of an answer says when it arrives.
 type Server interface {
 	Serve(r Request) politeness.Answer
 }
@@ -51,7 +51,7 @@ func (s *Limited) Serve(r Request) politeness.Answer {
 	return a
 }
 
-// OK is the answer of a server that did its work.
+// OK is the answer of a working server.
 func OK(latency time.Duration) politeness.Answer {
 	return politeness.Answer{Status: http.StatusOK, Latency: latency}
 }

@@ -1,12 +1,12 @@
-// Package sim crawls one simulated host in virtual time, driving the real
-// rule of package politeness.
+// Package sim crawls one simulated host in virtual time, with the real rules of package
+// politeness.
 //
-// It is how the rule's constants are chosen and its bars are checked: a
-// deterministic loop without goroutines or clocks that asks Admit, sends to a
-// [Server], and observes the answers when they arrive. Hours pass in
-// milliseconds, and the same crawl always gives the same [Result].
+// It is used to choose the constants of the rules and to check their bars: a deterministic
+// loop without goroutines or clocks that calls Admit, sends to a [Server], and observes the
+// answers when they arrive. Hours pass in milliseconds, and the same crawl always gives the
+// same [Result].
 //
-// It knows nothing of HTTP, robots.txt or several hosts.
+// It does not model HTTP, robots.txt or several hosts.
 package sim
 
 import (
@@ -15,10 +15,10 @@ import (
 	"headway/politeness"
 )
 
-// Epoch is when simulated time begins: a fixed instant, so that results repeat.
+// Epoch is the start of simulated time: fixed, so that results repeat.
 var Epoch = time.Date(2026, time.November, 15, 10, 0, 0, 0, time.UTC)
 
-// Crawl is one host and what is wanted from it.
+// Crawl is one host and the pages to fetch from it.
 type Crawl struct {
 	Policy politeness.Policy
 	State  politeness.State
@@ -27,21 +27,21 @@ type Crawl struct {
 	Start  time.Time     // when it begins; Epoch if zero
 	For    time.Duration // when to stop at the latest; no limit if zero
 
-	// Trace, if set, is told of every request and every answer.
+	// Trace, if set, is called for every request and every answer.
 	Trace func(Event)
 }
 
-// Event is one thing that happened between us and the host.
+// Event is a request or an answer.
 type Event struct {
 	At     time.Time
-	Sent   bool              // a request left; otherwise an answer arrived
+	Sent   bool              // a request was sent; otherwise an answer arrived
 	Answer politeness.Answer // of an answer
 	Effect politeness.Effect // of an answer
 	State  politeness.State  // after it
 	Pages  int               // fetched so far
 }
 
-// Result is how a crawl went.
+// Result is the result of a crawl.
 type Result struct {
 	Pages        int // fetched
 	GivenUp      int // URLs that used up their retries
@@ -53,20 +53,20 @@ type Result struct {
 	State        politeness.State
 }
 
-// underWay is a request whose answer is still to come.
+// underWay is a request in flight.
 type underWay struct {
 	due    time.Time
 	answer politeness.Answer
 	item   item
 }
 
-// item is a URL that waits, and what it was charged with.
+// item is a waiting URL, and what it was charged with.
 type item struct {
 	url   int
 	tries politeness.Tries
 }
 
-// Run crawls until every URL is fetched or given up, or time is over.
+// Run crawls until every URL is fetched or given up, or until the time limit.
 func (c Crawl) Run() Result {
 	if c.Start.IsZero() {
 		c.Start = Epoch
@@ -93,7 +93,7 @@ type run struct {
 	pages, givenUp, requests, refusals, late int
 }
 
-// step does the next thing there is to do, and reports whether there was one.
+// step processes the next event, and reports whether there was one.
 func (r *run) step() bool {
 	if len(r.underWay) > 0 && !r.underWay[0].due.After(r.now) {
 		r.observe()
@@ -160,8 +160,7 @@ func (r *run) observe() {
 	r.trace(Event{Answer: u.answer, Effect: e})
 }
 
-// again puts a URL at the end of the queue, so that a canary is a different one
-// each time.
+// again puts a URL at the end of the queue, so that each canary is a different one.
 func (r *run) again(it item, e politeness.Effect) {
 	it.tries = it.tries.Add(e.Charge())
 	if !r.Policy.Retries(it.tries) {

@@ -1,10 +1,10 @@
-// Package ledger is who owns what within one process: slots, workers and page
-// tokens, for engines that have a store to themselves.
+// Package ledger tracks ownership within one process: slots, workers and page tokens, for
+// engines whose store is used by a single process.
 //
-// It is pure data in memory, shared by store/memory and store/sqlite, so that
-// both follow one rule; a fleet keeps the same facts in PostgreSQL. The caller
-// holds a lock around it and writes to disk what must outlive the process: the
-// slots. Workers and tokens die with it.
+// It is pure data in memory, shared by store/memory and store/sqlite, so that both follow
+// the same rules; a fleet keeps the same facts in PostgreSQL. The caller locks it and
+// writes to disk what must survive the process: the slots. Workers and tokens do not
+// survive it.
 package ledger
 
 import (
@@ -18,8 +18,7 @@ import (
 	"headway/store"
 )
 
-// Ledger is the state. Make one with [New]. It is not safe for use by several
-// goroutines.
+// Ledger is the state. Make one with [New]. It is not safe for concurrent use.
 type Ledger struct {
 	Slots [store.SlotCount]Slot
 
@@ -30,11 +29,11 @@ type Ledger struct {
 	accounts map[job.ID]*account
 }
 
-// Slot is who owns a slot. An owner of 0 is nobody.
+// Slot is the owner of a slot; 0 means none.
 type Slot struct {
 	Owner   store.WorkerID
 	Fence   int64
-	Unclean bool // the last owner did not give it back
+	Unclean bool // the last owner did not release it
 }
 
 // worker is a process, or a part of one in tests, that has joined.
@@ -47,12 +46,11 @@ type worker struct {
 // account is the page tokens of one job.
 type account struct {
 	limited bool
-	left    int64 // tokens nobody holds
-	ended   bool  // gives none
+	left    int64 // tokens that no worker holds
+	ended   bool  // the job has ended and gives no tokens
 }
 
-// New returns a ledger in which nobody owns anything. Numbers of workers go on
-// after last.
+// New returns a ledger in which all slots are free. Worker numbers continue after last.
 func New(t store.Terms, last store.WorkerID) *Ledger {
 	return &Ledger{takeOver: t.WithDefaults().TakeOver, workers: map[store.WorkerID]*worker{}, last: last, accounts: map[job.ID]*account{}}
 }
@@ -67,7 +65,7 @@ func (l *Ledger) Join(now time.Time, name string) store.WorkerID {
 // Last is the largest number given to a worker.
 func (l *Ledger) Last() store.WorkerID { return l.last }
 
-// Acquire buries workers that stood still and leases up to n free slots.
+// Acquire removes workers whose heartbeat stopped and leases up to n free slots.
 func (l *Ledger) Acquire(now time.Time, w store.WorkerID, n int) ([]store.Lease, error) {
 	if l.workers[w] == nil {
 		return nil, fmt.Errorf("acquire slots for worker %d: %w", w, store.ErrFenced)
@@ -91,7 +89,7 @@ func (l *Ledger) Acquire(now time.Time, w store.WorkerID, n int) ([]store.Lease,
 	return leases, nil
 }
 
-// Renew moves a heartbeat.
+// Renew changes a heartbeat.
 func (l *Ledger) Renew(w store.WorkerID) error {
 	x := l.workers[w]
 	if x == nil {
@@ -115,9 +113,9 @@ func (l *Ledger) holds(w store.WorkerID, lease store.Lease) bool {
 	return lease.Slot < store.SlotCount && l.Slots[lease.Slot].Owner == w && l.Slots[lease.Slot].Fence == lease.Fence
 }
 
-// End frees the slots and tokens of a worker and forgets it. The fence rises
-// here, at the loss and not at the next gain, so that nothing the worker still
-// sends is taken.
+// End frees the slots and tokens of a worker and removes it. The fence is increased here,
+// when the worker loses the slot, not when the next one gets it, so that nothing the
+// worker still sends is accepted.
 func (l *Ledger) End(w store.WorkerID, unclean bool) {
 	x := l.workers[w]
 	if x == nil {
@@ -152,8 +150,8 @@ func (l *Ledger) Workers() []store.Worker {
 	return list
 }
 
-// Begin checks the right to a commit: the worker lives, the fences hold.
-// Repeated is true when a commit with this number was done before.
+// Begin checks the right to commit: the worker is registered, and the fences are valid.
+// repeated is true if a commit with this number was applied before.
 func (l *Ledger) Begin(c *store.Commit) (repeated bool, err error) {
 	w := l.workers[c.Worker]
 	if w == nil {
@@ -170,15 +168,15 @@ func (l *Ledger) Begin(c *store.Commit) (repeated bool, err error) {
 	return false, nil
 }
 
-// Spend is what a commit takes out of its worker's tokens.
+// Spend is the tokens that a commit uses.
 type Spend struct {
 	worker *worker
 	pages  map[job.ID]int64
 	back   map[job.ID]int64
 }
 
-// Spend works out the tokens of a commit that passed Begin, and refuses it if
-// the worker does not hold enough. Nothing is changed yet.
+// Spend computes the tokens of a commit that passed Begin, and rejects it if the worker
+// does not hold enough. Nothing is changed yet.
 func (l *Ledger) Spend(c *store.Commit) (Spend, error) {
 	s := Spend{worker: l.workers[c.Worker], pages: map[job.ID]int64{}, back: map[job.ID]int64{}}
 	for i := range c.Visits {
@@ -222,11 +220,11 @@ func (l *Ledger) Done(c *store.Commit, s Spend) {
 
 func (l *Ledger) limited(id job.ID) bool { return l.accounts[id] != nil && l.accounts[id].limited }
 
-// Known tells whether a job has an account.
+// Known reports whether a job has an account.
 func (l *Ledger) Known(id job.ID) bool { return l.accounts[id] != nil }
 
-// SetLimit opens the account of a job or gives it a new page limit, 0 for none,
-// when pages of it are spent.
+// SetLimit creates the account of a job or gives it a new page limit, 0 for none, with the
+// pages used so far.
 func (l *Ledger) SetLimit(id job.ID, limit, pages int64) {
 	ended := l.accounts[id] != nil && l.accounts[id].ended
 	if limit == 0 {
@@ -235,8 +233,8 @@ func (l *Ledger) SetLimit(id job.ID, limit, pages int64) {
 	l.accounts[id] = &account{limited: limit > 0, left: max(0, limit-pages-l.Held(id)), ended: ended}
 }
 
-// SetState notes that a job with an account has come into a state. One that was
-// cancelled keeps no account any more.
+// SetState records the new state of a job with an account. The account of a cancelled job
+// is removed.
 func (l *Ledger) SetState(id job.ID, s job.State) {
 	if s == job.Cancelled {
 		l.CloseJob(id)
@@ -245,7 +243,7 @@ func (l *Ledger) SetState(id job.ID, s job.State) {
 	l.accounts[id].ended = s.Ended()
 }
 
-// CloseJob forgets the account of a job and all tokens held of it.
+// CloseJob removes the account of a job and all tokens held for it.
 func (l *Ledger) CloseJob(id job.ID) {
 	delete(l.accounts, id)
 	for _, w := range l.workers {
@@ -253,14 +251,14 @@ func (l *Ledger) CloseJob(id job.ID) {
 	}
 }
 
-// Restore gives tokens back that pages had spent which are asked again.
+// Restore returns the tokens of pages that are fetched again.
 func (l *Ledger) Restore(id job.ID, pages int64) {
 	if l.limited(id) {
 		l.accounts[id].left += pages
 	}
 }
 
-// Held is how many tokens of a job workers hold.
+// Held is how many tokens of a job are held by workers.
 func (l *Ledger) Held(id job.ID) int64 {
 	var n int64
 	for _, w := range l.workers {
@@ -292,7 +290,7 @@ func (l *Ledger) Reserve(w store.WorkerID, id job.ID, n int) (int, error) {
 	return got, nil
 }
 
-// StartAfter makes numbers of workers go on after last.
+// StartAfter makes worker numbers continue after last.
 func (l *Ledger) StartAfter(last store.WorkerID) { l.last = max(l.last, last) }
 
 // Clone returns a copy that can be changed without changing l.

@@ -9,10 +9,10 @@ import (
 	"headway/visit"
 )
 
-// found are the ways a URL is found, by their stored number.
+// found are the values of visit.FoundBy, by their stored number.
 var found = [...]visit.FoundBy{"", visit.FoundSeed, visit.FoundLink, visit.FoundSitemap, visit.FoundRedirect}
 
-// FoundNumber is the stored number of a way of finding, 0 for one that has none.
+// FoundNumber is the stored number of f; 0 if it has none.
 func FoundNumber(f visit.FoundBy) int64 {
 	for n, word := range found {
 		if word == f {
@@ -22,7 +22,7 @@ func FoundNumber(f visit.FoundBy) int64 {
 	return 0
 }
 
-// FoundBy is the way of finding with a stored number.
+// FoundBy is the value with a stored number.
 func FoundBy(n int64) visit.FoundBy {
 	if n < 0 || n >= int64(len(found)) {
 		return ""
@@ -30,14 +30,14 @@ func FoundBy(n int64) visit.FoundBy {
 	return found[n]
 }
 
-// extra are the parts of an item that most have not.
+// extra are the fields of an item that are usually empty.
 type extra struct {
 	Chain        []uint64 `json:"chain,omitempty"`
 	ETag         string   `json:"etag,omitempty"`
 	LastModified string   `json:"last_modified,omitempty"`
 }
 
-// Extra is the text of the parts of an item that most have not, empty for most.
+// Extra encodes the fields of an item that are usually empty; the result is empty for most.
 func Extra(it *visit.Item) (string, error) {
 	if len(it.Chain) == 0 && it.Validators == (visit.Validators{}) {
 		return "", nil
@@ -46,7 +46,7 @@ func Extra(it *visit.Item) (string, error) {
 	return string(data), err
 }
 
-// ReadExtra reads what Extra wrote into an item.
+// ReadExtra decodes what Extra wrote into an item.
 func ReadExtra(text string, it *visit.Item) error {
 	if text == "" {
 		return nil
@@ -59,7 +59,7 @@ func ReadExtra(text string, it *visit.Item) error {
 	return nil
 }
 
-// Milli is an instant as it is stored: Unix milliseconds, 0 for none.
+// Milli is a time as it is stored: Unix milliseconds, 0 for none.
 func Milli(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -67,7 +67,7 @@ func Milli(t time.Time) int64 {
 	return store.Stored(t).UnixMilli()
 }
 
-// Instant is the instant that Milli wrote.
+// Instant is the time that Milli wrote.
 func Instant(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

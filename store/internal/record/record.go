@@ -1,6 +1,6 @@
-// Package record is how visits and items are written into the columns of a
-// database, the same in every engine: what is a row of its own is left out, and
-// facts that many visits share are named, not repeated.
+// Package record encodes visits and items for the columns of a database, the same in every
+// engine. What has its own row is left out, and facts that many visits share are
+// referenced.
 package record
 
 import (
@@ -13,12 +13,11 @@ import (
 	"headway/visit"
 )
 
-// version is that of the text of a record. A field may be added without raising
-// it.
+// version is the version of the encoding. A field may be added without a new version.
 const version = 1
 
-// Record is a visit as it is stored: without its item, which is a row of its own,
-// and its links, which are URLs of their own. F is how the engine names a fact.
+// Record is a visit as it is stored: without its item and its links, which have rows of
+// their own. F is the engine's reference to a fact.
 type Record[F any] struct {
 	Version  int          `json:"v"`
 	Wait     visit.Wait   `json:"wait,omitempty"`
@@ -29,21 +28,20 @@ type Record[F any] struct {
 	Page     *visit.Page  `json:"page,omitempty"`
 	Evidence []Ref[F]     `json:"evidence,omitempty"`
 
-	// How an attempt ended its URL that was reopened since. For other visits
-	// the row says it.
+	// How an attempt ended its URL, which was reopened since. For other visits the row
+	// says it.
 	Outcome visit.Outcome `json:"outcome,omitempty"`
 	Reason  visit.Reason  `json:"reason,omitempty"`
 }
 
-// Ref names a fact and when it was relied on.
+// Ref references a fact and says when it was relied on.
 type Ref[F any] struct {
 	Fact F     `json:"fact"`
 	At   int64 `json:"at"` // Unix milliseconds
 }
 
-// Of returns the record of a visit. The facts behind it are given to name, as
-// evidence without the moment it was relied on, which returns what the engine
-// calls them.
+// Of returns the record of a visit. It calls name for each fact behind the visit, as
+// evidence without its time, and stores the reference that name returns.
 func Of[F any](v *visit.Visit, name func(visit.Evidence) (F, error)) (Record[F], error) {
 	r := Record[F]{Version: version, Wait: v.Wait, Detail: v.Detail, Attempt: v.Item.Attempt, Answer: v.Answer, Timing: v.Timing}
 	if !isZeroPage(&v.Page) {
@@ -65,16 +63,16 @@ func isZeroPage(p *visit.Page) bool {
 	return p.Title == "" && p.Description == "" && p.Canonical.IsZero() && p.Language == "" && p.Charset == "" && len(p.Robots) == 0 && p.Digest == "" && p.SimHash == 0
 }
 
-// Text writes the record, by way of a buffer that may be used again.
+// Text encodes the record, using a buffer that can be reused.
 func (r *Record[F]) Text(b *bytes.Buffer) (string, error) {
 	b.Reset()
 	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false) // the reader is no browser, and URLs stay readable
+	enc.SetEscapeHTML(false) // not for browsers, and URLs stay readable
 	err := enc.Encode(r)
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), err
 }
 
-// Read reads what Text wrote.
+// Read decodes what Text wrote.
 func Read[F any](text string, r *Record[F]) error {
 	if err := json.Unmarshal([]byte(text), r); err != nil {
 		return fmt.Errorf("stored visit: %w: %w", store.ErrCorrupt, err)
@@ -85,8 +83,8 @@ func Read[F any](text string, r *Record[F]) error {
 	return nil
 }
 
-// Visit makes a visit of the record: to this item, ended as its row says. The
-// texts of facts are asked for by name.
+// Visit returns the visit of the record, for this item and with the ending of its row. It
+// reads the texts of facts with fact.
 func (r *Record[F]) Visit(it visit.Item, e store.Ending, fact func(F) (string, error)) (*visit.Visit, error) {
 	v := &visit.Visit{Item: it, Outcome: e.Outcome, Reason: e.Reason, Wait: r.Wait, Detail: r.Detail, Answer: r.Answer, Timing: r.Timing}
 	v.Item.Attempt = r.Attempt
@@ -111,8 +109,8 @@ func (r *Record[F]) Visit(it visit.Item, e store.Ending, fact func(F) (string, e
 	return v, nil
 }
 
-// Ended is the text of a visit that had ended its URL, which was then reopened:
-// the row that said how goes, so the record says it.
+// Ended is the text of a visit whose URL was reopened: the row with its ending is removed,
+// so the record stores the ending.
 func Ended[F any](text string, e store.Ending, b *bytes.Buffer) (string, error) {
 	var r Record[F]
 	if err := Read(text, &r); err != nil {

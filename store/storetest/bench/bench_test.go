@@ -1,11 +1,11 @@
 //go:build linux
 
-// Package bench measures what a page costs in the store: one page per host and
-// commit, 60 links a page of which 3 are new and 1 of them leads to another
-// host, URLs of 66 bytes, everything acknowledged on disk.
+// Package bench measures the cost of a page in the store: one page per host and commit, 60
+// links a page of which 3 are new and 1 of them leads to another host, URLs of 66 bytes,
+// everything acknowledged on disk.
 //
-// `make bench-store` runs it in full and fails when a bar is missed; without
-// that only the harness is tried, on a small web, and judged by ratios.
+// `make bench-store` runs it in full and fails when a bar is missed; otherwise only the
+// harness is tested, on a small web, and judged by ratios.
 package bench
 
 import (
@@ -34,7 +34,7 @@ type size struct {
 	hosts, urls, pages, rounds int
 }
 
-// full tells whether the real figures are wanted.
+// full reports whether the full measurement was requested.
 var full = os.Getenv("HEADWAY_BENCH_STORE") != ""
 
 func sizeOf() size {
@@ -44,15 +44,15 @@ func sizeOf() size {
 	return size{hosts: 1000, urls: 20_000, pages: 1000, rounds: 1}
 }
 
-// settings are those of a small dedicated server: a share of memory as the
-// manual advises, and checkpoints that are not forced by the log.
+// settings are those of a small dedicated server: a share of memory as the manual
+// recommends, and checkpoints that are not forced by the log.
 var settings = []string{"shared_buffers=2GB", "max_wal_size=8GB", "checkpoint_timeout=15min", "wal_compression=lz4"}
 
 // server is a PostgreSQL with a store on it.
 type server struct {
 	t       *testing.T
 	cluster *pgtest.Cluster
-	conn    *pgx.Conn // for questions about the server itself
+	conn    *pgx.Conn // for statistics of the server itself
 	s       *postgres.Store
 }
 
@@ -104,15 +104,15 @@ func (p *server) cpu() time.Duration {
 	return d
 }
 
-// serverCost is a cost with that of the server: all its processes, vacuum and
-// checkpoints among them.
+// serverCost is a cost including the server: all its processes, with vacuum and
+// checkpoints.
 type serverCost struct {
 	cost
 	cpu time.Duration
 	wal float64 // bytes
 }
 
-// measure does work by a function and reads the server's meters around it.
+// measure runs a function and reads the server's counters around it.
 func (p *server) measure(do func() (cost, error)) serverCost {
 	p.t.Helper()
 	cpu, wal := p.cpu(), p.number("select pg_current_wal_insert_lsn() - '0/0'")
@@ -158,8 +158,8 @@ func TestPostgres(t *testing.T) {
 	t.Logf("%.0f bytes per waiting URL, %.0f per finished one", perURL, perEnded)
 	p.exact(c)
 	if !full {
-		// The clock of /proc is too coarse for so short a run; the work of
-		// the client is not.
+		// The clock of /proc is too coarse for such a short run; the client's CPU time is
+		// not.
 		if large, small := at["100"], at["4"]; large.perPage(large.client) > small.perPage(small.client) {
 			t.Errorf("a page in a large commit costs more than in a small one: %.0f and %.0f µs", large.perPage(large.client), small.perPage(small.client))
 		}
@@ -174,7 +174,7 @@ func TestPostgres(t *testing.T) {
 	atMost("30", 300)
 }
 
-// sizeQuery adds up the bytes of tables on the shelf of job 1, with indexes.
+// sizeQuery sums the bytes of tables of job 1, with indexes.
 func sizeQuery(tables ...string) string {
 	query := "select 0"
 	for _, table := range tables {
@@ -199,27 +199,25 @@ func (p *server) exact(c *crawl) {
 	}
 }
 
-// rowsPerPage are the rows that a page with 3 new links writes at least: 3 URLs
-// and 3 places in a queue are inserted, one is deleted, an outcome is inserted,
-// a host is updated. Notices to other owners come on top.
+// rowsPerPage are the rows that a page with 3 new links writes at least: 3 URLs and 3 queue
+// entries are inserted, one is deleted, an outcome is inserted, a host is updated. Notices
+// to other owners are extra.
 const rowsPerPage = 9
 
-// clients is how many owners, and how many clients of pgbench, work at once: one
-// waits for the disk while the other computes.
+// clients is how many owners, and how many clients of pgbench, work concurrently: one waits
+// for the disk while the other computes.
 const clients = 2
 
-// TestRowsBesidePgbench compares rows written per second, 500 pages a commit, with
-// those of pgbench, which writes 1,000 plain rows without an index a commit, with
-// as many clients as there are owners. Commits of 125 pages, which are about
-// 1,000 rows, are reported.
+// TestRowsBesidePgbench compares rows written per second, at 500 pages a commit, with those
+// of pgbench, which writes 1,000 plain rows without an index per commit, with as many
+// clients as there are owners. Commits of 125 pages, about 1,000 rows, are only reported.
 func TestRowsBesidePgbench(t *testing.T) {
 	z := sizeOf()
 	p := startServer(t)
 	c := newCrawl(t, p.s, z.hosts, z.urls/2, clients)
 	p.exec("create table plain (a bigint, b bigint, c text)")
 	p.measure(func() (cost, error) { return c.runAll(work{pages: z.pages / 2, each: 125, foreign: 1}) })
-	// In turns, because the machine may have other work at one time and not
-	// at another.
+	// Alternating, because the load of the machine may vary.
 	var ratios []float64
 	for range z.rounds {
 		rows := map[int]float64{}

@@ -33,11 +33,11 @@ type crawl struct {
 	now    time.Time
 	hosts  []string
 	slots  []store.Slot
-	pools  [][]weburl.URL // what the pages of a host link to again and again
+	pools  [][]weburl.URL // URLs that the pages of a host link to repeatedly
 	owners []*owner
 
 	mu   sync.Mutex
-	next int // of new URLs
+	next int // number of the next new URL
 }
 
 // owner is a worker with its hosts, their heads and its cache of known links.
@@ -52,8 +52,7 @@ type owner struct {
 	number int64
 }
 
-// newCrawl makes a job with hosts and URLs that wait, and workers that share
-// the slots.
+// newCrawl creates a job with hosts and waiting URLs, and workers that share the slots.
 func newCrawl(t testing.TB, s store.Store, hosts, urls, workers int) *crawl {
 	t.Helper()
 	c := &crawl{t: t, ctx: t.Context(), s: s, now: time.UnixMilli(1763200000000), pools: make([][]weburl.URL, hosts)}
@@ -88,7 +87,7 @@ func newCrawl(t testing.TB, s store.Store, hosts, urls, workers int) *crawl {
 	return c
 }
 
-// join adds an owner of so many slots.
+// join adds an owner with a number of slots.
 func (c *crawl) join(slots int) {
 	o := &owner{crawl: c, leases: map[store.Slot]store.Lease{}, heads: map[string][]visit.Item{}, known: map[weburl.Fingerprint128]bool{}}
 	var err error
@@ -103,8 +102,8 @@ func (c *crawl) join(slots int) {
 		if _, ok := o.leases[slot]; !ok {
 			continue
 		}
-		// Heads of all lengths, as after hours of crawling, so that a page
-		// costs the reading of one item from the first one on.
+		// Heads of all lengths, as after hours of crawling, so that each page costs the
+		// reading of one item from the start.
 		o.mine = append(o.mine, i)
 		items, err := c.s.Heads(c.ctx, c.now, []store.Want{{Host: c.hosts[i], Job: c.job, Max: i%headSize + 1}})
 		c.check(err)
@@ -123,7 +122,7 @@ func (c *crawl) check(err error) {
 	}
 }
 
-// url is an address of 66 bytes.
+// url is a URL of 66 bytes.
 func (c *crawl) url(host, n int) weburl.URL {
 	u, err := weburl.Parse(fmt.Sprintf("https://www.host%06d.example/section/%07d/article-%06d.html", host, n/7, n%1_000_000))
 	c.check(err)
@@ -141,13 +140,13 @@ func (c *crawl) found(u, via weburl.URL) store.Found {
 	return store.Found{Item: visit.Item{Job: c.job, URL: u, Via: via, Found: visit.FoundLink, Depth: 2}}
 }
 
-// page is what a fetch brought.
+// page is the result of a fetch.
 type page struct {
 	host  int
 	links []weburl.URL
 }
 
-// load makes up the next pages and their links: what fetch and parse would do.
+// load generates the next pages and their links: what fetch and parse would do.
 func (o *owner) load(n, foreign int) []page {
 	pages := make([]page, n)
 	for i := range pages {
@@ -168,8 +167,8 @@ func (o *owner) load(n, foreign int) []page {
 	return pages
 }
 
-// commit is the work of the owner: refill heads, drop known links, commit. It
-// returns how many pages it could commit.
+// commit is the work of the owner: refill heads, drop known links, commit. It returns how
+// many pages it could commit.
 func (o *owner) commit(pages []page, filter bool) (int, error) {
 	if err := o.refill(pages); err != nil {
 		return 0, err
@@ -201,7 +200,7 @@ func (o *owner) commit(pages []page, filter bool) (int, error) {
 	return len(c.Visits), err
 }
 
-// refill reads the heads of queues that ran dry.
+// refill reads the heads of queues that are empty.
 func (o *owner) refill(pages []page) error {
 	var wants []store.Want
 	for _, p := range pages {
@@ -219,7 +218,7 @@ func (o *owner) refill(pages []page) error {
 	return err
 }
 
-// isKnown asks the cache of known links, and makes the link known.
+// isKnown looks up a link in the cache of known links, and adds it.
 func (o *owner) isKnown(u weburl.URL) bool {
 	fp := u.Fingerprint128(o.s.Key())
 	if o.known[fp] {
@@ -232,7 +231,7 @@ func (o *owner) isKnown(u weburl.URL) bool {
 	return false
 }
 
-// visited is a page of about 330 bytes of facts.
+// visited is a page with about 330 bytes of facts.
 func (o *owner) visited(it visit.Item) visit.Visit {
 	return visit.Visit{
 		Item: it, Outcome: visit.Fetched,
@@ -245,21 +244,20 @@ func (o *owner) visited(it visit.Item) visit.Visit {
 	}
 }
 
-// work is one measurement: so many pages in all, in commits of so many.
+// work is one measurement: the number of pages, and pages per commit.
 type work struct {
 	pages, each, foreign int
-	unfiltered           bool // known links are not dropped before the store
+	unfiltered           bool // known links are not dropped before the commit
 }
 
-// cost is what a measurement found.
+// cost is the result of a measurement.
 type cost struct {
 	pages  int
-	client time.Duration // CPU of this process in commits, with what the driver does in them
-	wall   time.Duration // spent in commits, or of the whole when owners work at once
+	client time.Duration // CPU of this process in commits, including the driver
+	wall   time.Duration // in commits, or in total when owners work concurrently
 }
 
-// run lets one owner do the work and measures it. What makes up pages is left
-// out.
+// run lets one owner do the work and measures it, without the generation of pages.
 func (o *owner) run(w work) (cost, error) {
 	var sum cost
 	for sum.pages < w.pages {
@@ -279,8 +277,7 @@ func (o *owner) run(w work) (cost, error) {
 	return sum, nil
 }
 
-// runAll lets all owners work at once, each its share, on pages that are made
-// up before.
+// runAll lets all owners work concurrently, each its share, on pages generated before.
 func (c *crawl) runAll(w work) (cost, error) {
 	loads := make([][][]page, len(c.owners))
 	for i, o := range c.owners {
@@ -311,7 +308,7 @@ func (c *crawl) runAll(w work) (cost, error) {
 	return sum, errors.Join(errs...)
 }
 
-// clientCPU is what this process has used.
+// clientCPU is the CPU time of this process.
 func clientCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -16,11 +16,10 @@ import (
 	"headway/weburl"
 )
 
-// long tells whether the long forms are wanted.
+// long reports whether the long tests were requested.
 var long = os.Getenv("HEADWAY_FULL") != ""
 
-// steadyTime is how long the steady load lasts; HEADWAY_STEADY sets another
-// time, such as 10m.
+// steadyTime is the duration of the steady load; HEADWAY_STEADY sets another, such as 10m.
 func steadyTime(t *testing.T) time.Duration {
 	if text := os.Getenv("HEADWAY_STEADY"); text != "" {
 		d, err := time.ParseDuration(text)
@@ -35,8 +34,8 @@ func steadyTime(t *testing.T) time.Duration {
 	return 3 * time.Second
 }
 
-// TestSteady commits at an even pace for a long time: a page must not cost more
-// at the end than at the beginning, nor may the tables fill up with dead rows.
+// TestSteady commits at a steady rate for a long time: a page must not cost more at the end
+// than at the beginning, and the tables must not fill up with dead rows.
 func TestSteady(t *testing.T) {
 	const each, windows = 100, 30
 	const every = 100 * time.Millisecond // 1,000 pages a second
@@ -106,9 +105,9 @@ func (p *server) live(table string) float64 {
 	return p.number("select coalesce(sum(n_live_tup), 0) from pg_stat_user_tables where relname ~ '^" + table + "(_|$)'")
 }
 
-// TestScale fills a store with a million hosts and 20 million URLs and lets one
-// worker take over a quarter of it from another that died. HEADWAY_SCALE_URLS
-// sets another number; there are 20 URLs to a host.
+// TestScale fills a store with a million hosts and 20 million URLs and lets one worker take
+// over a quarter of it from another that died. HEADWAY_SCALE_URLS sets another number; there
+// are 20 URLs per host.
 func TestScale(t *testing.T) {
 	const perHost, goal = 20, 5 * time.Second
 	urls := 20_000
@@ -138,10 +137,10 @@ func TestScale(t *testing.T) {
 	c.check(err)
 	next, err := p.s.Join(c.ctx, c.now, "next")
 	c.check(err)
-	_, err = p.s.Acquire(c.ctx, c.now, next, 0) // sees the first one for the first time
+	_, err = p.s.Acquire(c.ctx, c.now, next, 0) // sees the first worker's heartbeat for the first time
 	c.check(err)
 	began = time.Now()
-	leases, err := p.s.Acquire(c.ctx, c.now.Add(store.DefaultTerms.TakeOver+10*time.Second), next, store.SlotCount/4) // ten for the reading
+	leases, err := p.s.Acquire(c.ctx, c.now.Add(store.DefaultTerms.TakeOver+10*time.Second), next, store.SlotCount/4) // plus ten for reading heartbeats
 	c.check(err)
 	if len(leases) != store.SlotCount/4 || leases[0].Clean {
 		t.Fatalf("took over %d slots, the first cleanly: %v", len(leases), leases[0].Clean)
@@ -175,7 +174,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// fill adds URLs, so many to a host, from two processes' worth of goroutines.
+// fill adds URLs, perHost to each host, from several goroutines.
 func (c *crawl) fill(hosts, perHost int) {
 	const batch = 2000 // hosts
 	next := make(chan int)
@@ -213,7 +212,7 @@ func (c *crawl) fill(hosts, perHost int) {
 	}
 }
 
-// held is the memory this process has from the system.
+// held is the memory this process has from the operating system.
 func held() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -8,24 +8,23 @@ import (
 	"headway/store"
 )
 
-var _ store.Stretches = (*Store)(nil)
+var _ store.RateWindows = (*Store)(nil)
 
-// stretchSQL gives stretches. A row is locked before its new value is worked out, so
-// the clock is read when nobody else can give any; in the order of tenants nobody waits
-// for another who waits for him. A clock that was set back does not keep a tenant waiting
-// for longer than maxAhead.
-const stretchSQL = `insert into stretch as s (tenant, until, lasts)
+// rateWindowSQL reserves rate windows. A row is locked before its new value is computed, so
+// that the clock is read when no other can reserve; the order by tenant avoids deadlocks. If
+// the clock was set back, a tenant waits at most maxAhead.
+const rateWindowSQL = `insert into stretch as s (tenant, until, lasts)
 	select tenant, clock_timestamp() + lasts, lasts from (select tenant, micros * interval '1 microsecond' as lasts from unnest($1::text[], $2::bigint[]) as w (tenant, micros)) as w
 	order by tenant
 	on conflict (tenant) do update set until = greatest(least(s.until, clock_timestamp() + ` + maxAhead + `), clock_timestamp()) + excluded.lasts, lasts = excluded.lasts
 	returning tenant, extract(epoch from until - lasts - clock_timestamp())::float8`
 
-// maxAhead is how far ahead the time of a tenant is given, far more than workers ask for.
+// maxAhead is how far ahead a tenant's time can be reserved, far more than workers request.
 const maxAhead = "interval '10 minutes'"
 
-// Stretch implements [store.Stretches].
-func (s *Store) Stretch(ctx context.Context, _ time.Time, wants []store.Stretch) ([]time.Duration, error) {
-	if err := store.CheckStretches(wants); err != nil {
+// ReserveRate implements [store.RateWindows].
+func (s *Store) ReserveRate(ctx context.Context, _ time.Time, wants []store.RateWindow) ([]time.Duration, error) {
+	if err := store.CheckRateWindows(wants); err != nil {
 		return nil, err
 	}
 	tenants, micros := make([]string, len(wants)), make([]int64, len(wants))
@@ -35,13 +34,13 @@ func (s *Store) Stretch(ctx context.Context, _ time.Time, wants []store.Stretch)
 	given := make(map[string]time.Duration, len(wants))
 	var tenant string
 	var seconds float64
-	err := s.single(ctx, stretchSQL, []any{tenants, micros}, rows([]any{&tenant, &seconds}, func() error {
-		// It began a moment ago where the tenant had nobody before us.
+	err := s.single(ctx, rateWindowSQL, []any{tenants, micros}, rows([]any{&tenant, &seconds}, func() error {
+		// Negative if the tenant's window began just before the result arrived.
 		given[tenant] = max(time.Duration(seconds*float64(time.Second)), 0)
 		return nil
 	}))
 	if err != nil {
-		return nil, fmt.Errorf("give stretches: %w", err)
+		return nil, fmt.Errorf("reserve rate windows: %w", err)
 	}
 	waits := make([]time.Duration, len(wants))
 	for i, w := range wants {

@@ -10,14 +10,13 @@ import (
 	"headway/store"
 )
 
-// TestShelves makes tables for a job when it gets a place, if it may become large
-// then: what waits in the queue has none, and what a limit keeps small lies with
-// the others.
-func TestShelves(t *testing.T) {
+// TestJobTables creates tables for a job when it is admitted, if it may become large then:
+// queued jobs have none, and jobs with a low limit share tables.
+func TestJobTables(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
 	ctx, now := t.Context(), time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
-	shelves := func() (n int) {
+	tables := func() (n int) {
 		t.Helper()
 		if err := s.pool.QueryRow(ctx, "select count(*) from shelf where id > 0").Scan(&n); err != nil {
 			t.Fatal(err)
@@ -35,18 +34,18 @@ func TestShelves(t *testing.T) {
 		}
 		ids = append(ids, id)
 	}
-	if n := shelves(); n > 0 {
-		t.Errorf("%d shelves for queued jobs", n)
+	if n := tables(); n > 0 {
+		t.Errorf("%d sets of tables for queued jobs", n)
 	}
 	list, err := s.Admit(ctx, now, limit.Limits{ConcurrentCrawls: 2, Pages: 50})
-	if err != nil || len(list) != 2 || shelves() > 0 {
-		t.Errorf("%d jobs of at most 50 pages, %d shelves, %v", len(list), shelves(), err)
+	if err != nil || len(list) != 2 || tables() > 0 {
+		t.Errorf("%d jobs of at most 50 pages, %d sets of tables, %v", len(list), tables(), err)
 	}
 	list, err = s.Admit(ctx, now, limit.Limits{ConcurrentCrawls: 5})
-	if err != nil || len(list) != 3 || shelves() != 3 {
-		t.Errorf("%d jobs without a limit, %d shelves, %v", len(list), shelves(), err)
+	if err != nil || len(list) != 3 || tables() != 3 {
+		t.Errorf("%d jobs without a limit, %d sets of tables, %v", len(list), tables(), err)
 	}
-	for i, j := range list { // tenants in turn, though each shelf is a transaction
+	for i, j := range list { // tenants in turn, though each set of tables is a transaction
 		if want := ids[2+i]; j.ID != want {
 			t.Errorf("place %d went to job %d, want %d", i, j.ID, want)
 		}
@@ -56,21 +55,21 @@ func TestShelves(t *testing.T) {
 	}
 }
 
-// TestShelvesAreMadeOutsideTheQueue looks who holds the queue while the tables of a
-// job are made: nobody, so that other jobs get their places meanwhile.
-func TestShelvesAreMadeOutsideTheQueue(t *testing.T) {
+// TestTablesAreCreatedOutsideTheQueue checks that the queue is not locked while the tables of
+// a job are created, so that other jobs are admitted meanwhile.
+func TestTablesAreCreatedOutsideTheQueue(t *testing.T) {
 	var s *Store
 	made := 0
 	ctx, now := t.Context(), time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	s = openTest(t, t.TempDir(), func(statement string) error {
-		if statement != "create shelf" || s == nil {
+		if statement != "create job tables" || s == nil {
 			return nil
 		}
 		made++
 		var held int
 		err := s.pool.QueryRow(ctx, "select count(*) from pg_locks where locktype = 'advisory' and classid = $1", uint32(lockOfQueue)).Scan(&held)
 		if err != nil || held > 0 {
-			t.Errorf("the queue is held %d times while a shelf is made, %v", held, err)
+			t.Errorf("the queue is held %d times while tables are created, %v", held, err)
 		}
 		return nil
 	})
@@ -81,6 +80,6 @@ func TestShelvesAreMadeOutsideTheQueue(t *testing.T) {
 	}
 	list, err := s.Admit(ctx, now, limit.Limits{})
 	if err != nil || len(list) != 2 || made != 2 {
-		t.Errorf("%d jobs got places, %d shelves were made, %v", len(list), made, err)
+		t.Errorf("%d jobs got places, %d sets of tables were made, %v", len(list), made, err)
 	}
 }

@@ -15,14 +15,14 @@ import (
 )
 
 //go:embed shelf.sql
-var shelfSchema string
+var tablesSchema string
 
 //go:embed shelf_part.sql
-var shelfPart string
+var tablesPart string
 
-// shelf is the statements on the tables of one shelf. The shared one has
-// number 0, the others that of their job.
-type shelf struct {
+// jobTables are the statements on one set of tables (a "shelf" in the schema). The shared
+// set has number 0, the others that of their job.
+type jobTables struct {
 	id int32
 
 	// Found URLs.
@@ -35,18 +35,18 @@ type shelf struct {
 	// Errands.
 	addErrands, endErrands, parkErrands, errands, auditErrands string
 
-	// Questions.
+	// Queries.
 	head, headLater, lookup, attempts                         string
 	listKeys, listHost, listQueue, listEnding, listFetched    string
 	auditWaiting, auditEnded, auditAside, auditSeen, hostWork string
 }
 
-// forShelf fills in the number of a shelf.
-func forShelf(text string, id int32) string {
+// forTables inserts the number of a set of tables.
+func forTables(text string, id int32) string {
 	return strings.ReplaceAll(text, "{s}", strconv.FormatInt(int64(id), 10))
 }
 
-// A URL's number leaves this much room for its place in the list.
+// A URL's number has this much room for its index in the list.
 const _ = uint(1<<17 - store.MaxFound)
 
 // provisional are the endings that a later link may take back; a test compares
@@ -56,11 +56,11 @@ const provisional = "26, 30"
 // deferred is the ending that an extension takes back.
 const deferred = 8
 
-// The columns of a found URL, all at the same place of lists.
+// The columns of a found URL, as parallel arrays.
 const foundColumns = `unnest($2::int[], $3::bigint[], $4::uuid[], $5::int[], $6::int[], $7::int[], $8::int[], $9::smallint[], $10::smallint[], $11::smallint[], $12::text[], $13::text[], $14::text[])
 	as w (ord, host, fp, job, rank, depth, priority, slot, hops, found, path, via, extra)`
 
-// insertURL stores URLs of foundColumns that the run has not seen.
+// insertURL stores those URLs of foundColumns that the run has not seen.
 const insertURL = `insert into url_{s} (id, host, seen_at, fp, job, rank, depth, priority, slot, hops, found, path, via, extra)
 	select (select currval('batch') << 17) + w.ord, w.host, $1, w.fp, w.job, w.rank, w.depth, w.priority, w.slot, w.hops, w.found, w.path, w.via, nullif(w.extra, '') from ` + foundColumns + `
 	on conflict (job, slot, host, fp) do nothing`
@@ -76,21 +76,21 @@ const (
 		left join queue_{s} q on q.host = u.host and q.job = u.job and q.rank = u.rank and q.id = u.id and q.slot = u.slot`
 )
 
-// newShelf writes the statements for a shelf.
-func newShelf(id int32) *shelf {
-	f := func(text string) string { return forShelf(text, id) }
-	// What is said of a queue: where the wants are, and how its head is read.
+// newJobTables returns the statements for a set of tables.
+func newJobTables(id int32) *jobTables {
+	f := func(text string) string { return forTables(text, id) }
+	// Reads the heads of queues: which of their URLs, and in which order.
 	head := func(which, order string) string {
 		return f(`select w.ord, q.rank, q.id, q.attempt, q.not_before, ` + strings.TrimPrefix(itemColumns, "h.name, ") + `
 			from unnest($2::int[], $3::bigint[], $4::int[], $5::smallint[], $6::int[]) as w (ord, host, job, slot, most)
 			cross join lateral (select q.* from queue_{s} q where q.host = w.host and q.job = w.job and q.slot = w.slot and q.not_before ` + which + ` $1 order by ` + order + ` limit w.most) q
 			join url_{s} u on u.job = q.job and u.slot = q.slot and u.host = q.host and u.fp = q.fp`)
 	}
-	return &shelf{
+	return &jobTables{
 		id: id,
 
-		// Most found URLs wait and were never tried: they go to their queue at
-		// once. Those that are new come back.
+		// Most found URLs wait and were never tried: they are queued at once. New ones are
+		// returned.
 		addWaiting: f(`with new as (` + insertURL + ` returning id, host, fp, job, rank, slot),
 			q as (insert into queue_{s} (id, host, not_before, fp, job, rank, attempt, slot) select id, host, 0, fp, job, rank, 0, slot from new)
 			select (id & 131071)::int from new`),
@@ -122,11 +122,10 @@ func newShelf(id int32) *shelf {
 			select id, host, slot, ending, coalesce(visit, '') from o`),
 		keepEnded: f(`insert into attempt_{s} (url, n, job, visit) select w.url, coalesce((select max(a.n) from attempt_{s} a where a.url = w.url), 0) + 1, $1, w.visit from unnest($2::bigint[], $3::text[]) as w (url, visit)`),
 
-		// A URL that does not wait is in no queue, so fewer rows come out
-		// than went in.
+		// A URL that does not wait is not in the queue, so fewer rows come out than went in.
 		//
-		// The URLs are looked up first, as a step of its own: a planner that knows
-		// nothing of new tables reads the whole queue of a host for each of them.
+		// The URLs are looked up first, in a materialized step: for new tables without
+		// statistics the planner would read the whole queue of a host for each of them.
 		end: f(`with known as materialized (select u.id, u.rank, w.host, w.fp, w.job, w.slot, w.ending, w.status, w.visit
 				from unnest($2::bigint[], $3::uuid[], $4::int[], $5::smallint[], $6::smallint[], $7::smallint[], $8::text[]) as w (host, fp, job, slot, ending, status, visit)
 				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp),
@@ -140,7 +139,7 @@ func newShelf(id int32) *shelf {
 				where q.host = w.host and q.job = w.job and q.rank = w.rank and q.id = w.id and q.slot = w.slot returning w.id, w.job, w.visit)
 			insert into attempt_{s} (url, n, job, visit) select t.id, coalesce((select max(a.n) from attempt_{s} a where a.url = t.id), 0) + 1, t.job, t.visit from tried t returning url`),
 		trimAttempts: f(`delete from attempt_{s} a using unnest($1::bigint[]) as w (url) where a.url = w.url and a.n <= (select max(b.n) from attempt_{s} b where b.url = w.url) - ` + strconv.Itoa(store.MaxAttempts)),
-		// The last of those that are ended marks where to stop.
+		// The last of the ended URLs marks where to stop.
 		park: f(`with w as materialized (select w.ord, w.host, w.job, w.slot, w.ending, coalesce(last.rank, 2147483647) as rank, coalesce(last.id, 9223372036854775807) as id
 				from unnest($3::int[], $4::bigint[], $5::int[], $6::smallint[], $7::smallint[]) as w (ord, host, job, slot, ending)
 				left join lateral (select p.rank, p.id from queue_{s} p where p.host = w.host and p.job = w.job and p.slot = w.slot order by p.rank, p.id offset $2 - 1 limit 1) last on true),
@@ -150,7 +149,7 @@ func newShelf(id int32) *shelf {
 			select ord, count(*) from gone group by ord`),
 		parkLeft: f(`select count(*) from queue_{s} where host = $1 and job = $2 and slot = $3`),
 
-		// A host gets as many errands of a job as it has room for.
+		// A host gets as many errands of a job as the limit allows.
 		addErrands: f(`with w as materialized (select w.* from unnest($1::int[], $2::bigint[], $3::int[], $4::uuid[], $5::smallint[], $6::text[]) as w (ord, host, job, fp, nested, path)
 				where not exists (select from errand_{s} e where e.job = w.job and e.host = w.host and e.fp = w.fp)),
 			has as materialized (select p.job, p.host, (select count(*) from errand_{s} e where e.job = p.job and e.host = p.host) as n from (select distinct job, host from w) as p),
@@ -178,7 +177,7 @@ func newShelf(id int32) *shelf {
 		auditWaiting: f(`select count(*) from queue_{s} where job = $1`),
 		auditEnded:   f(`select ending, count(*) from outcome_{s} where job = $1 group by ending`),
 		auditAside:   f(`select count(*) from aside_{s} where job = $1`),
-		// Every seen URL has its one row, and waits or has ended, not both.
+		// Every seen URL has exactly one row, and waits or has ended, not both.
 		auditSeen: f(`select count(*), count(*) filter (where q.id is not null and o.id is not null), count(*) filter (where q.id is null and o.id is null)
 			from url_{s} u left join queue_{s} q on q.id = u.id and q.slot = u.slot and q.host = u.host and q.job = u.job and q.rank = u.rank and q.fp = u.fp
 			left join outcome_{s} o on o.id = u.id and o.slot = u.slot and o.host = u.host and o.job = u.job and o.fp = u.fp where u.job = $1`),
@@ -186,8 +185,8 @@ func newShelf(id int32) *shelf {
 	}
 }
 
-// hostWork selects the jobs that have waiting URLs or errands on host h. On the
-// shared shelf it steps from job to job, whatever the length of their queues.
+// hostWork selects the jobs that have waiting URLs or errands on host h. In the shared
+// tables it steps from job to job, whatever the length of their queues.
 func hostWork(id int32) string {
 	if id != 0 {
 		return `select {s} as job where exists (select from queue_{s} q where q.slot = h.slot and q.host = h.id) or exists (select from errand_{s} e where e.host = h.id and not e.ended)`
@@ -197,8 +196,8 @@ func hostWork(id int32) string {
 		select job from step where job is not null union select e.job from errand_{s} e where e.host = h.id and not e.ended) as j`
 }
 
-// createShelf makes the tables of a shelf.
-func (c *change) createShelf(ctx context.Context, id int32) error {
+// createTables creates a set of tables.
+func (c *change) createTables(ctx context.Context, id int32) error {
 	if err := c.send(ctx); err != nil {
 		return err
 	}
@@ -207,15 +206,15 @@ func (c *change) createShelf(ctx context.Context, id int32) error {
 	if id == 0 {
 		key = "job, host, fp, slot"
 	}
-	text.WriteString(strings.ReplaceAll(forShelf(shelfSchema, id), "{key}", key))
+	text.WriteString(strings.ReplaceAll(forTables(tablesSchema, id), "{key}", key))
 	for p := range c.s.parts {
-		part := strings.NewReplacer("{p}", strconv.Itoa(p), "{n}", strconv.Itoa(c.s.parts)).Replace(shelfPart)
-		text.WriteString(forShelf(part, id))
+		part := strings.NewReplacer("{p}", strconv.Itoa(p), "{n}", strconv.Itoa(c.s.parts)).Replace(tablesPart)
+		text.WriteString(forTables(part, id))
 	}
-	if err := c.s.fault.Stop("create shelf"); err != nil {
+	if err := c.s.fault.Stop("create job tables"); err != nil {
 		return err
 	}
-	// Many statements in one message, of which none has arguments.
+	// Many statements without arguments in one message.
 	if _, err := c.conn.Conn().PgConn().Exec(ctx, text.String()).ReadAll(); err != nil {
 		return err
 	}
@@ -223,16 +222,16 @@ func (c *change) createShelf(ctx context.Context, id int32) error {
 	return nil
 }
 
-// dropShelf takes the tables of a shelf away.
-func (c *change) dropShelf(id int32) {
-	c.exec(forShelf("drop view urls_{s}", id))
-	c.exec(forShelf("drop table url_{s}, queue_{s}, outcome_{s}, attempt_{s}, aside_{s}, errand_{s}, tenure_{s}", id))
+// dropTables drops a set of tables.
+func (c *change) dropTables(id int32) {
+	c.exec(forTables("drop view urls_{s}", id))
+	c.exec(forTables("drop table url_{s}, queue_{s}, outcome_{s}, attempt_{s}, aside_{s}, errand_{s}, tenure_{s}", id))
 	c.exec("delete from shelf where id = $1", id)
 }
 
-// clearShelf deletes the rows of one job from the shared shelf, which holds
-// small jobs only.
-func (c *change) clearShelf(id int32) {
+// clearTables deletes the rows of one job from the shared tables, which hold only small
+// jobs.
+func (c *change) clearTables(id int32) {
 	for _, text := range []string{
 		`delete from queue_0 q using url_0 u where u.job = $1 and q.host = u.host and q.job = u.job and q.rank = u.rank and q.id = u.id and q.slot = u.slot`,
 		`delete from outcome_0 o using url_0 u where u.job = $1 and o.id = u.id and o.slot = u.slot`,
@@ -245,9 +244,9 @@ func (c *change) clearShelf(id int32) {
 	}
 }
 
-// giveShelf makes a shelf for a job that has none of its own: one that may become
-// large gets one, unless it has begun to fill the shared one.
-func (c *change) giveShelf(ctx context.Context, id int32, maxPages int64) error {
+// giveTables creates tables for a job that has none of its own: one that may become large
+// gets them, unless it already has rows in the shared ones.
+func (c *change) giveTables(ctx context.Context, id int32, maxPages int64) error {
 	if maxPages > 0 && maxPages <= smallJob {
 		return nil
 	}
@@ -257,30 +256,30 @@ func (c *change) giveShelf(ctx context.Context, id int32, maxPages int64) error 
 		return err
 	}
 	c.exec("update job set shelf = $1 where id = $1", id)
-	return c.createShelf(ctx, id)
+	return c.createTables(ctx, id)
 }
 
-// shelfOf finds the shelf of a job, or ErrNotFound.
-func (s *Store) shelfOf(ctx context.Context, id job.ID) (*shelf, error) {
-	found, err := s.shelvesOf(ctx, []job.ID{id})
+// tablesOf finds the tables of a job, or ErrNotFound.
+func (s *Store) tablesOf(ctx context.Context, id job.ID) (*jobTables, error) {
+	found, err := s.tablesOfJobs(ctx, []job.ID{id})
 	if err != nil {
 		return nil, err
 	}
-	if sh := found[id]; sh != nil {
-		return sh, nil
+	if jt := found[id]; jt != nil {
+		return jt, nil
 	}
 	return nil, fmt.Errorf("job %d: %w", id, store.ErrNotFound)
 }
 
-// shelvesOf finds the shelves of jobs; those that do not exist are left out. A
-// job in the cache may have been dropped: whoever relies on it looks again.
-func (s *Store) shelvesOf(ctx context.Context, ids []job.ID) (map[job.ID]*shelf, error) {
-	found := make(map[job.ID]*shelf, len(ids))
+// tablesOfJobs finds the tables of jobs; missing jobs are left out. A cached job may have
+// been dropped: callers that rely on it must check.
+func (s *Store) tablesOfJobs(ctx context.Context, ids []job.ID) (map[job.ID]*jobTables, error) {
+	found := make(map[job.ID]*jobTables, len(ids))
 	var unknown []int32
 	s.cacheMu.Lock()
 	for _, id := range ids {
-		if sh := s.shelves[id]; sh != nil {
-			found[id] = sh
+		if jt := s.tables[id]; jt != nil {
+			found[id] = jt
 		} else if id > 0 && id <= math.MaxInt32 {
 			unknown = append(unknown, int32(id))
 		}
@@ -297,37 +296,37 @@ func (s *Store) shelvesOf(ctx context.Context, ids []job.ID) (map[job.ID]*shelf,
 	var number int32
 	var started bool
 	_, err = pgx.ForEachRow(r, []any{&id, &number, &started}, func() error {
-		found[id] = &sharedShelf
-		if started || number > 0 { // else it may still get one of its own
-			found[id] = s.rememberShelf(id, number)
+		found[id] = &sharedTables
+		if started || number > 0 { // otherwise it may still get its own
+			found[id] = s.rememberTables(id, number)
 		}
 		return nil
 	})
 	return found, wrap(err)
 }
 
-// rememberShelf keeps the shelf of a job for later.
-func (s *Store) rememberShelf(id job.ID, number int32) *shelf {
+// rememberTables caches the tables of a job.
+func (s *Store) rememberTables(id job.ID, number int32) *jobTables {
 	s.cacheMu.Lock()
 	defer s.cacheMu.Unlock()
-	if len(s.shelves) >= jobCache {
-		clear(s.shelves)
+	if len(s.tables) >= jobCache {
+		clear(s.tables)
 	}
-	var sh *shelf
+	var jt *jobTables
 	if number == 0 {
-		sh = &sharedShelf
+		jt = &sharedTables
 	} else {
-		sh = newShelf(number)
+		jt = newJobTables(number)
 	}
-	s.shelves[id] = sh
-	return sh
+	s.tables[id] = jt
+	return jt
 }
 
-// forgetJob drops a job from the cache.
+// forgetJob removes a job from the cache.
 func (s *Store) forgetJob(id job.ID) {
 	s.cacheMu.Lock()
 	defer s.cacheMu.Unlock()
-	delete(s.shelves, id)
+	delete(s.tables, id)
 }
 
-var sharedShelf = *newShelf(0)
+var sharedTables = *newJobTables(0)

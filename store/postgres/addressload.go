@@ -10,18 +10,18 @@ import (
 	"headway/store"
 )
 
-var _ store.Crowds = (*Store)(nil)
+var _ store.AddressLoads = (*Store)(nil)
 
-// Crowds implements [store.Crowds].
-func (s *Store) Crowds(ctx context.Context, w store.WorkerID, mine []store.Crowd) ([]store.Crowd, error) {
-	if err := store.CheckCrowds(mine); err != nil {
+// ShareAddressLoad implements [store.AddressLoads].
+func (s *Store) ShareAddressLoad(ctx context.Context, w store.WorkerID, mine []store.AddressLoad) ([]store.AddressLoad, error) {
+	if err := store.CheckAddressLoads(mine); err != nil {
 		return nil, err
 	}
 	addresses, hosts := make([]netip.Addr, len(mine)), make([]int32, len(mine))
 	for i, m := range mine {
 		addresses[i], hosts[i] = m.Address, int32(m.Hosts)
 	}
-	var others []store.Crowd
+	var others []store.AddressLoad
 	err := s.change(ctx, func(ctx context.Context, c *change) error {
 		others = nil
 		c.queue("select from worker where id = $1 for key share", w).QueryRow(func(row pgx.Row) error {
@@ -38,13 +38,13 @@ func (s *Store) Crowds(ctx context.Context, w store.WorkerID, mine []store.Crowd
 		c.exec("delete from crowd where worker = $1 and not address = any($2)", w, addresses)
 		c.exec(`insert into crowd (worker, address, hosts) select $1, * from unnest($2::inet[], $3::integer[])
 			on conflict (address, worker) do update set hosts = excluded.hosts where crowd.hosts <> excluded.hosts`, w, addresses, hosts)
-		var sum store.Crowd
+		var sum store.AddressLoad
 		c.queue("select address, sum(hosts) from crowd where address = any($2) and worker <> $1 group by address order by address", w, addresses).
 			Query(rows([]any{&sum.Address, &sum.Hosts}, func() error { others = append(others, sum); return nil }))
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("worker %d tells its crowds: %w", w, err)
+		return nil, fmt.Errorf("worker %d shares its address load: %w", w, err)
 	}
 	return others, nil
 }
