@@ -1,4 +1,4 @@
-# Headway. `make help` lists what there is; `make check` is exactly what CI runs.
+# Headway. `make help` lists the targets; `make check` is exactly what CI runs.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -14,18 +14,18 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 # `make full`, there on all cores.
 FUZZTIME ?= 6s
 
-# What takes longest begins first, and three packages run at once: these wait for
-# the pace of a crawl or for the disk more than they compute. Fleets of processes have
-# the machine to themselves: what they are asked within a time is their own doing then.
+# The longest packages start first, and three run at once: they mostly wait for the
+# pace of a crawl or for the disk. internal/fleettest runs alone, because its tests
+# have time limits.
 LONGEST := ./internal/e2e ./store/sqlite ./internal/cli ./store/postgres
 
-# The race detector. SQLite is C translated to Go: it has no data of ours to race for,
-# and under the detector costs five times the rest of its tests. Only this package may
-# be left out: others share generic code with ours, and then races are reported that are none.
+# The race detector. SQLite is C translated to Go: it shares no data with our code, and
+# under the detector it costs five times the rest of its tests. Only this package may be
+# left out: others share generic code with ours, which would give false reports.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 
-# The stages of `make check`, cheapest verdict first. Everything runs under the
-# race detector, and once more without it what is then another test.
+# The stages of `make check`, the cheapest first. Every test runs under the race
+# detector; those that do less there run again without it.
 STAGES := lint cross verify vectors race plain fuzz
 
 .PHONY: help
@@ -57,7 +57,7 @@ race: ## Run all tests under the race detector, in random order
 	go test $(RACE) -shuffle=on -timeout 30m ./internal/fleettest
 
 .PHONY: plain
-plain: ## Run without the race detector the tests that do less under it
+plain: ## Run, without the race detector, the tests that do less under it
 	scripts/plain
 
 .PHONY: fuzz
@@ -65,11 +65,11 @@ fuzz: ## Fuzz each target for FUZZTIME (default 6s)
 	scripts/fuzz $(FUZZTIME)
 
 .PHONY: sim
-sim: ## Hold the rule of politeness against the servers of its bar table, in virtual time
+sim: ## Measure the politeness rule against simulated servers, in virtual time
 	@go test -count=1 -run '^(TestBars|TestNoiseBars|TestRealLimiters|TestRandomServers)$$' -v ./politeness | sed -n 's/^        |/|/p; /random servers/p; /FAIL/p; /^ok/p'
 
 .PHONY: vectors
-vectors: ## Run the agreed vectors and print a count per file
+vectors: ## Run the test vectors and print a count per file
 	scripts/vectors
 
 .PHONY: lint
@@ -90,41 +90,41 @@ vuln: ## Look for known vulnerabilities (needs the public database: not part of 
 	$(TOOL) govulncheck ./...
 
 .PHONY: bench
-bench: build ## Crawl the lab beside the yardsticks: scenarios S1 to S4 in turns, medians of three
+bench: build ## Benchmark crawls of the lab against other programs: scenarios S1 to S4, medians of three
 	go run ./bench/run
 
 .PHONY: bench-parts
-bench-parts: ## The benchmarks of single packages that carry figures in docs/benchmarks.md
+bench-parts: ## Run the package benchmarks whose numbers are in docs/benchmarks.md
 	scripts/bench
 
 .PHONY: bench-store
-bench-store: ## What a page costs in each store, beside pgbench; fails when a bar is missed
+bench-store: ## Measure the cost of a page in each store, compared with pgbench; fails above a bound
 	HEADWAY_BENCH_STORE=1 go test -count=1 -timeout 60m -v ./store/storetest/bench
 
 .PHONY: check
-check: ## Everything CI runs, with the time of each stage
+check: ## Run everything that CI runs, with the time of each stage
 	@scripts/stages $(STAGES)
 
 .PHONY: e2e-messy
-e2e-messy: ## The messy web at its real size: dead, slow and refusing hosts, our own outages, few descriptors; one test after the other
+e2e-messy: ## Full size: dead, slow and refusing hosts, network outages, few file descriptors; one test at a time
 	HEADWAY_FULL=1 go test -count=1 -timeout 60m -parallel 1 -run '^TestMessy' -v ./internal/e2e
 	HEADWAY_FULL=1 go test -count=1 -timeout 20m -run '^TestDeadSeeds$$' -v ./internal/fleettest
 
 .PHONY: e2e-fleet
-e2e-fleet: ## The fleet under faults at its real size: 500 hosts, a worker killed every 20 s; one test after the other
+e2e-fleet: ## Full size: a fleet under faults, 500 hosts, a worker killed every 20 s; one test at a time
 	HEADWAY_FULL=1 go test -count=1 -timeout 120m -parallel 1 -skip '^TestService' -v ./internal/fleettest
 
 .PHONY: e2e-service
-e2e-service: ## The service at its real size: tenants, load, usage, restarts and outages; one test after the other
+e2e-service: ## Full size: the service with tenants, load, usage, restarts and outages; one test at a time
 	HEADWAY_FULL=1 go test -count=1 -timeout 60m -parallel 1 -run '^TestService' -v ./internal/fleettest
 
 .PHONY: e2e-messy-long
-e2e-messy-long: ## What takes longest of it: a stop of ten minutes, and two terminals 50 times under the race detector
+e2e-messy-long: ## The longest of these: a stop of ten minutes, and two terminals 50 times under the race detector
 	HEADWAY_FULL=1 HEADWAY_LONG=1 go test -count=1 -timeout 60m -run '^TestMessyStop$$' -v ./internal/e2e
 	HEADWAY_FULL=1 HEADWAY_LONG=1 go test $(RACE) -count=1 -timeout 60m -run '^TestMessyTerminals$$' -v ./internal/e2e
 
 .PHONY: full
-full: ## The long forms of all that has one: fuzzing, memory, kills, a million pages, PostgreSQL, benchmarks; takes hours
+full: ## Run all long forms: fuzzing, memory, kills, a million pages, PostgreSQL, benchmarks; takes hours
 	@$(MAKE) --no-print-directory check
 	FUZZ_AT_ONCE=1 $(MAKE) --no-print-directory fuzz FUZZTIME=10m
 	HEADWAY_FULL=1 go test -count=1 -timeout 60m -run 'TestFlatUnderWorstMix|TestLabFaults' -v ./fetch
@@ -149,5 +149,5 @@ full: ## The long forms of all that has one: fuzzing, memory, kills, a million p
 	@$(MAKE) --no-print-directory bench
 
 .PHONY: clean
-clean: ## Remove what was built
+clean: ## Remove build output
 	rm -rf bin dist

@@ -21,7 +21,7 @@ import (
 	"headway/weburl"
 )
 
-var update = flag.Bool("update", false, "write testdata/golden anew")
+var update = flag.Bool("update", false, "rewrite testdata/golden")
 
 // goldenKey is the key of stores in goldens: slots and jitter derive from it.
 var goldenKey = weburl.Key{'g', 'o', 'l', 'd', 'e', 'n'}

@@ -16,7 +16,7 @@ import (
 	"headway/client"
 )
 
-// handle is a server without a network: its answers take no time but what they wait.
+// handle is a server without a network, so that it works in virtual time.
 type handle func(w http.ResponseWriter, r *http.Request)
 
 // RoundTrip implements [http.RoundTripper].
@@ -28,7 +28,7 @@ func (h handle) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a, nil
 }
 
-// open makes a client of a server.
+// open makes a client for a server.
 func open(t *testing.T, answers http.RoundTripper) *client.Client {
 	t.Helper()
 	c, err := client.New(client.Config{Server: "https://headway.example/", Key: "hw_key\n", HTTP: &http.Client{Transport: answers}})
@@ -48,7 +48,7 @@ func refuse(w http.ResponseWriter, status int, header ...string) {
 	fmt.Fprintf(w, `{"type":"about:blank","title":%q,"status":%d,"code":"some_code","detail":"it is so","hint":"do this"}`, http.StatusText(status), status)
 }
 
-// TestRequest sends what was asked for and reads what is answered.
+// TestRequest checks what is sent and how the response is read.
 func TestRequest(t *testing.T) {
 	c := open(t, handle(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -65,9 +65,9 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestWaits comes again when a server asks for that: when it says, so often and no
-// more, and not with what must not be sent twice.
-func TestWaits(t *testing.T) {
+// TestRetries: a request is retried when the server asks for that, at the time it
+// says, a bounded number of times, and only if it is safe to repeat.
+func TestRetries(t *testing.T) {
 	pause := func(ctx context.Context, c *client.Client) error { _, err := c.PauseJob(ctx, 7); return err }
 	create := func(ctx context.Context, c *client.Client) error {
 		_, err := c.CreateJob(ctx, client.JobRequest{Seeds: []string{"example.com"}}, client.CreateJobParams{})
@@ -112,9 +112,9 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestStrangers makes problems of answers that are none of Headway's, and goes
-// nowhere else.
-func TestStrangers(t *testing.T) {
+// TestForeignResponses returns problems for responses that are not from Headway, and
+// follows no redirects.
+func TestForeignResponses(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		answer handle
@@ -138,7 +138,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestAddresses refuses what is no address.
+// TestAddresses rejects invalid server URLs.
 func TestAddresses(t *testing.T) {
 	for _, bad := range []string{"", "headway.example:8788", "ftp://headway.example", "http://", "http://me:secret@headway.example", "http://headway.example/?x=1"} {
 		if _, err := client.New(client.Config{Server: bad}); err == nil || strings.Contains(err.Error(), "secret") {
@@ -147,7 +147,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestPages goes through a list to its end, over pages that are empty, and again.
+// TestPages reads a list to its end, across empty pages, twice.
 func TestPages(t *testing.T) {
 	answers := map[string]string{
 		"limit=2":          `{"jobs":[{"job":3},{"job":2}],"next_cursor":"b"}`,
@@ -194,7 +194,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestExport streams, and tells an end from a break.
+// TestExport tells a complete stream from a truncated one.
 func TestExport(t *testing.T) {
 	whole := true
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

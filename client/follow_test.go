@@ -14,13 +14,13 @@ import (
 	"headway/client"
 )
 
-// streams answers one attempt after the other.
+// streams answers each attempt with the next of its responses.
 type streams struct {
 	t        *testing.T
-	after    string // what the first attempt asks for
+	after    string // Last-Event-ID of the first attempt
 	attempts []func(r *http.Request) (*http.Response, error)
 	began    time.Time
-	log      []string // when which attempt came, and after which event
+	log      []string // time and Last-Event-ID of each attempt
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -30,24 +30,24 @@ func (s *streams) RoundTrip(r *http.Request) (*http.Response, error) {
 	return next(r)
 }
 
-// says is a stream that says something and ends.
+// says is a stream with some text that ends.
 func says(text string) func(*http.Request) (*http.Response, error) {
 	return func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
 	}
 }
 
-// down is a server that is not there.
+// down is a server that refuses connections.
 func down(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
 
-// mute is a server that answers and says nothing more.
+// mute is a server that sends a header and nothing more.
 func mute(r *http.Request) (*http.Response, error) {
 	body, w := io.Pipe()
 	context.AfterFunc(r.Context(), func() { w.CloseWithError(r.Context().Err()) })
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: body, Request: r}, nil
 }
 
-// follow collects events until the stream ends or there were enough.
+// follow collects events until the stream ends or there are enough.
 func (s *streams) follow(enough int, attempts ...func(*http.Request) (*http.Response, error)) ([]int64, error) {
 	s.attempts, s.began, s.log = attempts, time.Now(), nil
 	var got []int64
@@ -62,7 +62,7 @@ func (s *streams) follow(enough int, attempts ...func(*http.Request) (*http.Resp
 	return got, nil
 }
 
-// TestFollow goes on after the last event whatever becomes of the server, and gives
+// TestFollow continues after the last event, whatever happens to the server, and gives
 // up after a while.
 func TestFollow(t *testing.T) {
 	event := func(id int) string { return fmt.Sprintf("id: %d\nevent: job.running\ndata: {\"id\":%d}\n\n", id, id) }

@@ -2,8 +2,8 @@ package client
 
 import "iter"
 
-// pages goes through a list that is read in pages. Each page says where the next one
-// begins; one that names no other place is the last.
+// pages iterates over a list that is read in pages. Each page says where the next one
+// begins; one that says nothing new is the last.
 func pages[T any, P comparable](first P, read func(P) ([]T, P, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none P

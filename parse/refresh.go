@@ -4,7 +4,7 @@ import "bytes"
 
 // refresh reads a meta refresh or a Refresh header, as in "5; url=/next", following the
 // shared declarative refresh steps of the HTML Standard. It returns the target, or nil if
-// the value is invalid or has none: then the page itself is meant, which is no link.
+// the value is invalid or has none: then the page itself is meant, which is not a link.
 func refresh(value []byte) []byte {
 	value = trimLeft(value)
 	if len(value) == 0 || value[0] != '.' && !isDigit(value[0]) {

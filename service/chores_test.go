@@ -24,8 +24,8 @@ import (
 	"headway/store"
 )
 
-// receiver is somebody who is sent events. It takes what the library of the
-// standard verifies with one of its secrets.
+// receiver is a webhook receiver. It accepts what the reference library of Standard
+// Webhooks verifies with one of its secrets.
 type receiver struct {
 	*httptest.Server
 
@@ -42,7 +42,7 @@ func newReceiver(t testing.TB) *receiver {
 	return v
 }
 
-// door lets webhooks reach the receiver.
+// door allows webhooks to reach the receiver.
 func (v *receiver) door(t testing.TB) guard.Config {
 	t.Helper()
 	r, err := guard.ParseRange(fmt.Sprintf("127.0.0.0/8:%d", v.Listener.Addr().(*net.TCPAddr).Port))
@@ -74,14 +74,14 @@ func (v *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.took[r.Header.Get(standardwebhooks.HeaderWebhookID)] = fmt.Sprintf("%s %d", said.Type, said.Data.Job)
 }
 
-// trust sets the secrets that are believed.
+// trust sets the accepted secrets.
 func (v *receiver) trust(secrets ...string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.secrets = secrets
 }
 
-// has tells whether an event has arrived, and how many have been refused.
+// has reports whether an event has arrived, and how many were rejected.
 func (v *receiver) has(event string) (arrived bool, refused int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -91,7 +91,7 @@ func (v *receiver) has(event string) (arrived bool, refused int) {
 	return arrived, v.refused
 }
 
-// until waits for something to be so. What never comes true fails the test.
+// until polls a condition, and fails the test after a minute.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	// River and PostgreSQL work in real time and report nothing here, so it is polled.
@@ -102,7 +102,7 @@ func until(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// webhook is what tests look at in a webhook.
+// webhook is the part of a webhook that tests read.
 type webhook struct {
 	ID, URL, Secret string
 	Enabled         bool
@@ -111,8 +111,9 @@ type webhook struct {
 	OldEnds         time.Time `json:"old_secret_ends"`
 }
 
-// TestWebhooks makes a webhook by the API. It is sent signed events, also those of
-// a time when no server ran, and by its new secret after a rotation.
+// TestWebhooks creates a webhook with the API. It receives signed events, including
+// those that happened while no server ran, and events signed with its new secret after
+// a rotation.
 func TestWebhooks(t *testing.T) {
 	st, v := openStore(t), newReceiver(t)
 	s := start(t, service.Config{Store: st, Webhooks: v.door(t)})
@@ -197,7 +198,7 @@ func TestWebhooks(t *testing.T) {
 	s.ask("GET", path, k, nil).read(t, http.StatusNotFound, nil)
 }
 
-// TestSchedules makes schedules by the API, which make jobs.
+// TestSchedules creates schedules with the API, and they create jobs.
 func TestSchedules(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
@@ -254,7 +255,7 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestExports has files of a job written, where there is a place for them.
+// TestExports writes files of a job if there is an export location.
 func TestExports(t *testing.T) {
 	st := openStore(t)
 	s := start(t, service.Config{Store: st})
@@ -286,15 +287,15 @@ func TestExports(t *testing.T) {
 	}
 }
 
-// TestNobody refuses webhooks and schedules to those who speak for no tenant.
-func TestNobody(t *testing.T) {
+// TestCallersWithoutTenant refuses webhooks and schedules to callers without a tenant.
+func TestCallersWithoutTenant(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t), NoKeys: true})
 	s.ask("POST", "/v1/webhooks", "", map[string]any{"url": "https://example.com/"}).read(t, http.StatusForbidden, nil)
 	s.ask("POST", "/v1/schedules", "", map[string]any{"cron": "@daily", "job": map[string]any{"seeds": []string{"example.com"}}}).read(t, http.StatusForbidden, nil)
 }
 
-// TestCrewThatFails ends the service with what went wrong behind the API.
-func TestCrewThatFails(t *testing.T) {
+// TestFailingChores: if the background jobs fail, the service ends with their error.
+func TestFailingChores(t *testing.T) {
 	var from net.ListenConfig
 	l, err := from.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -306,6 +307,6 @@ func TestCrewThatFails(t *testing.T) {
 		t.Errorf("the service ended with %v", err)
 	}
 	if err := service.Run(t.Context(), service.Config{Store: c.Store, Listen: "127.0.0.1:0", Exports: service.Exports{To: "s3://"}}); err == nil {
-		t.Error("a place without a bucket was taken")
+		t.Error("a place without a bucket was accepted")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"headway/store"
 )
 
-// client is the client that users have, with a key.
+// client is the Go client with a key.
 func (s *server) client(key string) *client.Client {
 	s.t.Helper()
 	c, err := client.New(client.Config{Server: s.base, Key: key})
@@ -25,8 +25,7 @@ func (s *server) client(key string) *client.Client {
 	return c
 }
 
-// TestClient leads a job through its life by the client: what it sends is understood,
-// and what is answered arrives.
+// TestClient runs a job from creation to its end with the Go client.
 func TestClient(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	c, ctx := s.client(key(t, s.st, "acme", store.ScopeWrite)), t.Context()
@@ -71,8 +70,8 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// TestClientLists reads pages, exports and events of a job: by pages, by a stream,
-// and over a server that stops.
+// TestClientLists reads the URLs and events of a job: in pages, as a stream, and
+// across a restart of the server.
 func TestClientLists(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	id := int64(fill(t, s, "acme"))

@@ -15,7 +15,7 @@ import (
 	"headway/store"
 )
 
-// documentFile is the OpenAPI document as it is published.
+// documentFile is the published OpenAPI document.
 const documentFile = "../docs/reference/openapi.json"
 
 // schema is the part of a JSON schema that tests make values from.
@@ -66,7 +66,7 @@ func (o *operation) scope(t testing.TB) store.Scope {
 	return store.Scope(o.Security[0]["key"][0])
 }
 
-// streams tells whether the answer does not end by itself.
+// streams reports whether the response is an endless stream.
 func (o *operation) streams() bool { return o.Responses["200"].Content["text/event-stream"] != nil }
 
 // body is the schema of the body, if there is one.
@@ -117,8 +117,7 @@ func (d *document) resolve(s *schema) *schema {
 	return s
 }
 
-// newValidator reads the document with an implementation of the standard that is
-// not ours.
+// newValidator reads the document with an independent implementation of OpenAPI.
 func newValidator(t testing.TB) validator.Validator {
 	t.Helper()
 	text, err := os.ReadFile(documentFile)

@@ -18,7 +18,7 @@ import (
 	"headway/store"
 )
 
-// Requests that the schemas make: some in CI, many in full.
+// Numbers of generated requests: fewer in CI, more in full.
 const (
 	someRequests = 400
 	allRequests  = 10_000
@@ -30,17 +30,17 @@ var odd = []string{
 	"' or 1=1 --", "<script>", "𝕳𝖊𝖆𝖉𝖜𝖆𝖞", "\u202e", strings.Repeat("a", 3000), "http://[::1", "https://user:pass@example.com/", "re:(", "re:" + strings.Repeat("(a*)*", 50),
 }
 
-// maker makes requests of schemas, by chance.
+// maker generates random requests from schemas.
 type maker struct {
 	*rand.Rand
 	d   *document
-	ids []map[string]string // of what is there, by the parameters that name it
+	ids []map[string]string // of existing objects, by the parameters that name them
 }
 
-// often is true so many times in a hundred.
+// often is true with a probability in percent.
 func (m *maker) often(percent int) bool { return m.IntN(100) < percent }
 
-// text is a value of a parameter, one that fits or one that does not.
+// text is a value for a parameter, valid or invalid.
 func (m *maker) text(s *schema) string {
 	if m.often(30) {
 		return odd[m.IntN(len(odd))]
@@ -52,7 +52,7 @@ func (m *maker) text(s *schema) string {
 	return fmt.Sprint(v)
 }
 
-// value is a value of a schema, or sometimes of none.
+// value is a value for a schema, sometimes an invalid one.
 func (m *maker) value(s *schema, deep int) any {
 	s = m.d.resolve(s)
 	if s == nil || m.often(8) || deep > 6 {
@@ -178,10 +178,9 @@ func (m *maker) request(o *operation, base string) (*http.Request, error) {
 	return r, err
 }
 
-// TestRequestsOfSchemas sends requests that the schemas of the document make, valid
-// and invalid: none is a fault of the server, and every answer is as the document
-// says.
-func TestRequestsOfSchemas(t *testing.T) {
+// TestGeneratedRequests sends valid and invalid requests generated from the document's
+// schemas: none causes a server error, and every response matches the document.
+func TestGeneratedRequests(t *testing.T) {
 	n := someRequests
 	if os.Getenv("HEADWAY_FULL") != "" {
 		n = allRequests

@@ -23,7 +23,7 @@ import (
 	"headway/weburl"
 )
 
-// TestOptOuts puts names on the list and takes them off again, and logs who did.
+// TestOptOuts adds and removes opt-outs. The control log says who did.
 func TestOptOuts(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "", store.ScopeOperator)
@@ -47,7 +47,7 @@ func TestOptOuts(t *testing.T) {
 	for _, host := range []string{"Shop.example", "shop.example/page", "a b", "ftp://shop.example"} {
 		s.ask("POST", "/v1/opt-outs", k, map[string]any{"host": host}).read(t, http.StatusUnprocessableEntity, nil)
 	}
-	// A URL there would not pass, and why says so.
+	// A URL there would be skipped, and why says so.
 	fill(t, s, "")
 	s.ask("POST", "/v1/opt-outs", k, map[string]any{"host": marker + ".example"}).read(t, http.StatusOK, nil)
 	if a := s.ask("GET", "/v1/jobs/1/why?url=https://"+marker+".example/"+marker, k, nil); !strings.Contains(string(a.body), marker+".example is on the opt-out list") {
@@ -72,9 +72,9 @@ func TestOptOuts(t *testing.T) {
 	}
 }
 
-// TestAgain: a request about opt-outs or owned hosts that is sent again, by several at
-// once, changes nothing, is answered the same and adds nothing to the log.
-func TestAgain(t *testing.T) {
+// TestRepeatedOrders: a repeated or concurrent request about opt-outs or owned hosts
+// changes nothing, gets the same response and adds nothing to the log.
+func TestRepeatedOrders(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	operator, k := key(t, s.st, "", store.ScopeOperator), key(t, s.st, "acme", store.ScopeWrite)
 	lines := 0
@@ -121,7 +121,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestOwnedHostsOfOthers: an operator names the tenant; nobody else may.
+// TestOwnedHostsOfOthers: only an operator may name another tenant.
 func TestOwnedHostsOfOthers(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	operator, k, other := key(t, s.st, "", store.ScopeOperator), key(t, s.st, "acme", store.ScopeWrite), key(t, s.st, "other", store.ScopeWrite)
@@ -141,7 +141,7 @@ func TestOwnedHostsOfOthers(t *testing.T) {
 	s.ask("DELETE", "/v1/owned-hosts/mine.example?tenant=acme", operator, nil).read(t, http.StatusNoContent, nil)
 }
 
-// site is a host at a loopback address, which is a domain of its own.
+// site is a host at a loopback address, which is its own domain.
 func site(t *testing.T, addr string, serve http.HandlerFunc) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr+":0")
@@ -154,14 +154,14 @@ func site(t *testing.T, addr string, serve http.HandlerFunc) string {
 	return s.URL
 }
 
-// ownedHost is what tests look at in a claim.
+// ownedHost is the part of a claim that tests read.
 type ownedHost struct {
 	Host, Token, File, Record, Proof string
 	Owned                            bool
 }
 
-// TestOwnedHosts: a tenant asks, is told where to put what, and may treat the host
-// as its own once it was found there. Nothing else proves it.
+// TestOwnedHosts: a tenant claims a host, is told where to publish the token, and owns
+// the host once the token was found there. Nothing else proves it.
 func TestOwnedHosts(t *testing.T) {
 	names := guardtest.Serve(t)
 	trap := guardtest.SetTrap(t, "127.0.0.77")
@@ -171,7 +171,7 @@ func TestOwnedHosts(t *testing.T) {
 	file := site(t, "127.0.0.2", func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		if r.URL.Path != "/.well-known/headway.txt" || r.Header.Get("Authorization") != "" {
-			t.Errorf("%s was asked for", r.URL)
+			t.Errorf("%s was requested", r.URL)
 		}
 		fmt.Fprintf(w, "# ours\n%v\r\n", token.Load())
 	})
@@ -220,7 +220,7 @@ func TestOwnedHosts(t *testing.T) {
 		t.Error("a redirect was followed")
 	}
 	check(k, file).read(t, http.StatusOK, &h)
-	check(k, file).read(t, http.StatusOK, nil) // is not asked again
+	check(k, file).read(t, http.StatusOK, nil) // without another request
 	if !h.Owned || h.Proof != "file" || asked.Load() != 1 {
 		t.Errorf("checked %+v, %d requests", h, asked.Load())
 	}
@@ -231,7 +231,7 @@ func TestOwnedHosts(t *testing.T) {
 	job(other, file, http.StatusUnprocessableEntity)
 	s.ask("POST", "/v1/schedules", other, map[string]any{"cron": "@daily", "job": map[string]any{"seeds": []string{file + "/"}, "preset": "owned"}}).read(t, http.StatusUnprocessableEntity, nil)
 
-	// By a record, of the name itself.
+	// Proved by a DNS record of the name itself.
 	h = claim(k, "shop.example")
 	if h.Host != "https://shop.example" || h.Record != "_headway.shop.example" {
 		t.Errorf("claimed %+v", h)
@@ -244,7 +244,7 @@ func TestOwnedHosts(t *testing.T) {
 	job(k, "https://shop.example", http.StatusCreated)
 	job(k, "http://shop.example", http.StatusUnprocessableEntity)
 
-	// Nobody inside is asked, whatever a name says.
+	// Private addresses get no request, whatever a name resolves to.
 	names.Set("inside.example", guardtest.Reply{Addrs: []string{"127.0.0.77"}})
 	for _, host := range []string{fmt.Sprintf("http://inside.example:%d", trap.Addr.Port()), "http://" + trap.Addr.String()} {
 		claim(k, host)
@@ -254,7 +254,7 @@ func TestOwnedHosts(t *testing.T) {
 		t.Errorf("%d connections to a private address", n)
 	}
 
-	// An operator may say so; nobody else may.
+	// Only an operator may grant a host without proof.
 	granted := map[string]any{"host": "https://granted.example", "tenant": "acme"}
 	s.ask("POST", "/v1/owned-hosts", other, granted).read(t, http.StatusForbidden, nil)
 	s.ask("POST", "/v1/owned-hosts", key(t, s.st, "", store.ScopeOperator), granted).read(t, http.StatusOK, &h)

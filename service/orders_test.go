@@ -14,8 +14,8 @@ import (
 	"headway/store"
 )
 
-// TestOnce creates each kind of thing twice with the same key: there is one, and
-// the same answer, its secret included while it is the same.
+// TestOnce creates each kind of object twice with the same idempotency key: only one
+// is created, and the response is the same, including its secret unless that changed.
 func TestOnce(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t), Exports: service.Exports{To: t.TempDir()}})
 	k := key(t, s.st, "acme", store.ScopeWrite)
@@ -64,7 +64,7 @@ func TestOnce(t *testing.T) {
 				}
 			}
 		}
-		// The key is taken for whatever is created.
+		// A key cannot be reused for another kind of object.
 		s.ask("POST", "/v1/webhooks", k, map[string]any{"url": "https://example.com/another"}, header...).read(t, http.StatusConflict, nil)
 	}
 
@@ -80,13 +80,13 @@ func TestOnce(t *testing.T) {
 	}
 	s.ask("DELETE", "/v1/webhooks/"+secret.ID, k, nil).read(t, http.StatusNoContent, nil)
 	send().read(t, http.StatusCreated, nil)
-	// What was refused was not remembered.
+	// A rejected request is not remembered.
 	s.ask("POST", "/v1/webhooks", k, map[string]any{"url": "http://example.com/hook"}, "Idempotency-Key", "refused").read(t, http.StatusUnprocessableEntity, nil)
 	s.ask("POST", "/v1/webhooks", k, hook, "Idempotency-Key", "refused").read(t, http.StatusCreated, nil)
 }
 
-// TestOrders logs every order, which a tenant reads as far as it is about what is
-// its own, and an operator all of it.
+// TestOrders logs every order. A tenant reads the orders about its own objects, an
+// operator reads all.
 func TestOrders(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k, other, operator := key(t, s.st, "acme", store.ScopeWrite), key(t, s.st, "other", store.ScopeWrite), key(t, s.st, "ops", store.ScopeOperator)
@@ -103,7 +103,7 @@ func TestOrders(t *testing.T) {
 	s.ask("POST", "/v1/jobs/1/set-pace", other, map[string]any{"delay_ms": 1}).read(t, http.StatusNotFound, nil)
 	s.ask("POST", "/v1/jobs/1/extend", k, map[string]any{"max_pages": 20}).read(t, http.StatusOK, nil)
 	s.ask("POST", "/v1/jobs/1/cancel", k, nil).read(t, http.StatusOK, nil)
-	s.ask("POST", "/v1/jobs/1/cancel", k, nil).read(t, http.StatusOK, nil) // it is so already
+	s.ask("POST", "/v1/jobs/1/cancel", k, nil).read(t, http.StatusOK, nil) // cancelled already
 	s.ask("POST", "/v1/jobs/1/set-pace", k, map[string]any{"delay_ms": 1}).read(t, http.StatusConflict, nil)
 	var made struct{ ID string }
 	s.ask("POST", "/v1/webhooks", k, map[string]any{"url": "https://example.com/hook"}).read(t, http.StatusCreated, &made)
@@ -161,11 +161,11 @@ func TestOrders(t *testing.T) {
 	want(read(k, "&job=1"), jobs)
 	want(read(other, ""), schedules)
 	s.ask("GET", "/v1/orders?job=1", other, nil).read(t, http.StatusNotFound, nil)
-	s.ask("GET", "/v1/orders?host=%00", other, nil).read(t, http.StatusOK, nil) // no host is called so
+	s.ask("GET", "/v1/orders?host=%00", other, nil).read(t, http.StatusOK, nil) // not a valid host
 	want(read(operator, ""), jobs, hooks, schedules)
 }
 
-// TestChangeSchedule changes when and what a schedule crawls.
+// TestChangeSchedule changes the times and the request of a schedule.
 func TestChangeSchedule(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)

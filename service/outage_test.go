@@ -13,9 +13,9 @@ import (
 	"headway/store/postgres"
 )
 
-// TestOutage stops PostgreSQL under two servers, one of which asks for no keys and so
-// gets further with every request. Every operation of the document says that it is to
-// be tried again, and is well once PostgreSQL is back; a stream goes on where it was.
+// TestOutage stops PostgreSQL under two servers, one of which requires no keys, so its
+// requests get further. Every operation of the document responds that it should be
+// retried, and works once PostgreSQL is back; a stream continues where it was.
 func TestOutage(t *testing.T) {
 	db, err := pgtest.Start(t.Context(), pgtest.Config{})
 	if err != nil {
@@ -71,7 +71,7 @@ func TestOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, server := range []*server{s, free} {
-		// Another process, PostgreSQL, starts, so the health check is polled.
+		// PostgreSQL is another process, so the health check is polled.
 		for began := time.Now(); server.ask("GET", "/readyz", "", nil).status != http.StatusOK; time.Sleep(50 * time.Millisecond) {
 			if time.Since(began) > time.Minute {
 				t.Fatal("not ready")
@@ -85,7 +85,7 @@ func TestOutage(t *testing.T) {
 	}
 	<-done
 	if len(f.got) != before+after {
-		t.Errorf("the stream told of %v", f.got)
+		t.Errorf("the stream had %v", f.got)
 	}
 	for _, o := range d.operations() {
 		path, body, _ := o.fill(t, d, ids)

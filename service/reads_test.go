@@ -17,8 +17,8 @@ import (
 	"headway/visit"
 )
 
-// crawled is a job of one host of which a page was fetched, another one forbidden
-// and a third waits.
+// crawled adds a job of one host with a fetched page, a disallowed one and one that
+// waits.
 func crawled(t *testing.T, s *server, tenant, host string) job.ID {
 	t.Helper()
 	now := store.Stored(time.Now())
@@ -61,7 +61,7 @@ func crawled(t *testing.T, s *server, tenant, host string) job.ID {
 	return id
 }
 
-// TestJobListCounts: a list tells of each job what its own answer does.
+// TestJobListCounts: a list shows the same counts for each job as the job itself.
 func TestJobListCounts(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeRead)
@@ -88,8 +88,8 @@ func TestJobListCounts(t *testing.T) {
 	}
 }
 
-// TestReads asks where time goes, for evidence, for one host and for receipts. What
-// a tenant is told of a host is of its own jobs.
+// TestReads reads slow, evidence, one host and receipts. A tenant sees only what its
+// own jobs know of a host.
 func TestReads(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	const host = "https://shop.example"
@@ -192,7 +192,7 @@ func TestReads(t *testing.T) {
 }
 
 // TestReceiptOfManyJobs: a receipt of a host counts the newest thousand jobs, and says
-// so where there are older ones.
+// if there are older ones.
 func TestReceiptOfManyJobs(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "", store.ScopeOperator)

@@ -103,8 +103,8 @@ func Run(ctx context.Context, c Config) error {
 	return serve(ctx, c, l, workers)
 }
 
-// crew runs the background jobs.
-type crew interface {
+// choreRunner runs the background jobs.
+type choreRunner interface {
 	api.Chores
 	Run(ctx context.Context) error
 }
@@ -130,19 +130,19 @@ var ErrOpen = errors.New("only a loopback address is allowed")
 
 // serve answers on a listener while the background jobs run. If one of the two ends by
 // itself, so does the other: a service that does half of its work would look healthy.
-func serve(ctx context.Context, c Config, l net.Listener, behind crew) error {
+func serve(ctx context.Context, c Config, l net.Listener, chores choreRunner) error {
 	rate := cmp.Or(c.Rate, DefaultRate)
 	prover, err := proof.New(c.Webhooks, c.Exports.Roots)
 	if err != nil {
 		return err
 	}
 	a := api.New(api.Config{
-		Store: c.Store, Chores: behind, Prover: prover, Private: c.Webhooks.AllowPrivate, Settings: c.Settings, Anonymous: c.NoKeys,
+		Store: c.Store, Chores: chores, Prover: prover, Private: c.Webhooks.AllowPrivate, Settings: c.Settings, Anonymous: c.NoKeys,
 		Rate: api.Rate{PerSecond: rate, Burst: max(1, int(rate*burst))}, Observe: c.Observe, Log: c.Log,
 	})
 	h := &health{store: c.Store}
 	server := &http.Server{
-		Handler:           h.beside(a.Handler()),
+		Handler:           h.withHealth(a.Handler()),
 		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 	}
@@ -155,8 +155,8 @@ func serve(ctx context.Context, c Config, l net.Listener, behind crew) error {
 			c.Log.ErrorContext(ctx, "event listener failed", "err", err)
 		}
 	})
-	crewed := make(chan error, 1)
-	wg.Go(func() { crewed <- behind.Run(working) })
+	choresEnded := make(chan error, 1)
+	wg.Go(func() { choresEnded <- chores.Run(working) })
 	defer wg.Wait()
 	defer stop()
 	ended := make(chan error, 1)
@@ -168,7 +168,7 @@ func serve(ctx context.Context, c Config, l net.Listener, behind crew) error {
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve at %s: %w", l.Addr(), err)
-	case err := <-crewed:
+	case err := <-choresEnded:
 		if ctx.Err() == nil {
 			failed = fmt.Errorf("background jobs (webhooks, schedules, exports) stopped: %w", err)
 			stop()
@@ -192,8 +192,8 @@ type health struct {
 	stopping atomic.Bool
 }
 
-// beside answers /livez and /readyz, without a key, and leaves the rest to next.
-func (h *health) beside(next http.Handler) http.Handler {
+// withHealth answers /livez and /readyz, without a key, and passes the rest to next.
+func (h *health) withHealth(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {

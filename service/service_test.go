@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 // schemas numbers the schemas of tests.
 var schemas atomic.Int64
 
-// openStore opens a store of the test's own.
+// openStore opens an empty store for the test.
 func openStore(t testing.TB) *postgres.Store {
 	t.Helper()
 	return openSchema(t, fmt.Sprintf("s%d", schemas.Add(1)))
@@ -55,7 +55,7 @@ func openSchema(t testing.TB, schema string) *postgres.Store {
 	return st
 }
 
-// settings reads what a job asks for under no settings at all.
+// settings applies a job's settings on top of the defaults.
 func settings(asked config.Asked) (*config.Settings, error) {
 	return config.LoadJob(pflag.NewFlagSet("test", pflag.ContinueOnError), nil, asked)
 }
@@ -78,7 +78,7 @@ func start(t testing.TB, c service.Config) *server {
 		c.Rate = 1e6
 	}
 	c.Settings = settings
-	c.Webhooks.Resolver = cmp.Or(c.Webhooks.Resolver, "127.0.0.1:1") // no name leads anywhere
+	c.Webhooks.Resolver = cmp.Or(c.Webhooks.Resolver, "127.0.0.1:1") // no name resolves
 	ctx, cancel := context.WithCancel(context.Background())
 	at, ended := make(chan net.Addr, 1), make(chan error, 1)
 	c.Listening = func(a net.Addr) { at <- a }
@@ -124,18 +124,18 @@ func key(t testing.TB, st *postgres.Store, tenant string, scope store.Scope, cha
 	return made.Text
 }
 
-// answered is an answer that was read.
+// answered is a response that was read.
 type answered struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// web speaks to the servers of tests.
+// web sends requests to the servers of tests.
 var web = &http.Transport{MaxIdleConnsPerHost: 16}
 
-// ask sends a request and reads the answer. Body is sent as JSON, or as it is where
-// it is bytes.
+// ask sends a request and reads the response. Body is sent as JSON, or unchanged if it
+// is bytes.
 func (s *server) ask(method, path, key string, body any, header ...string) answered {
 	s.t.Helper()
 	var in []byte
@@ -175,7 +175,7 @@ func (s *server) send(method, path, key string, body []byte, header ...string) *
 	return a
 }
 
-// finish reads an answer.
+// finish reads a response.
 func (s *server) finish(a *http.Response) answered {
 	s.t.Helper()
 	defer a.Body.Close()
@@ -186,7 +186,7 @@ func (s *server) finish(a *http.Response) answered {
 	return answered{a.StatusCode, a.Header, text}
 }
 
-// read reads the body of an answer that must have a status.
+// read decodes the body of a response, which must have the given status.
 func (a answered) read(t testing.TB, status int, into any) {
 	t.Helper()
 	if a.status != status {
@@ -199,7 +199,7 @@ func (a answered) read(t testing.TB, status int, into any) {
 	}
 }
 
-// jobView is what tests look at in a job.
+// jobView is the part of a job that tests read.
 type jobView struct {
 	Job      int64
 	State    string
@@ -209,7 +209,7 @@ type jobView struct {
 	Seeds    []string
 }
 
-// TestJobs leads a job through its life.
+// TestJobs runs a job from creation to its end.
 func TestJobs(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
@@ -265,8 +265,8 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// TestScopeThatCannotBe refuses a job that nobody could work on or explain.
-func TestScopeThatCannotBe(t *testing.T) {
+// TestInvalidScope refuses a job with an invalid scope.
+func TestInvalidScope(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	for name, scope := range map[string]map[string]any{
@@ -288,7 +288,7 @@ func TestScopeThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestSimulatedLimits are those that a job would get, with the layer of each.
+// TestSimulatedLimits returns the limits that a job would get, with the layer of each.
 func TestSimulatedLimits(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	for _, p := range []store.Plan{{Name: "small", Limits: limit.Limits{Pages: 100}, MonthPages: 60}, {Name: "large", Limits: limit.Limits{Pages: 1000, Time: time.Hour, Hosts: 20}}} {
@@ -336,7 +336,7 @@ func TestSimulatedLimits(t *testing.T) {
 	s.ask("POST", "/v1/limits/simulate", operator, wish("plan", "none")).read(t, http.StatusUnprocessableEntity, nil)
 }
 
-// TestIdempotency creates one job for one key, and says the same each time.
+// TestIdempotency creates one job per key, and returns the same response each time.
 func TestIdempotency(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
@@ -353,7 +353,8 @@ func TestIdempotency(t *testing.T) {
 	s.ask("POST", "/v1/jobs", key(t, s.st, "other", store.ScopeWrite), body, "Idempotency-Key", "one").read(t, http.StatusCreated, nil)
 }
 
-// TestBounds refuses what is too large, too often, or for nobody.
+// TestBounds refuses requests that are too large, too frequent, of an unknown path,
+// method or content type.
 func TestBounds(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t), Rate: 2})
 	k := key(t, s.st, "acme", store.ScopeWrite)
@@ -379,7 +380,7 @@ func TestBounds(t *testing.T) {
 	s.ask("GET", "/readyz", "", nil).read(t, http.StatusOK, nil)
 }
 
-// TestNoKeys answers anonymous requests on loopback alone, and not for a web page.
+// TestNoKeys answers anonymous requests on loopback only, and none sent by a web page.
 func TestNoKeys(t *testing.T) {
 	st := openStore(t)
 	if err := service.Run(t.Context(), service.Config{Store: st, Listen: "0.0.0.0:0", NoKeys: true}); err == nil {
@@ -405,8 +406,7 @@ func TestNoKeys(t *testing.T) {
 	}
 }
 
-// TestAnswers tells why a URL waits, what limits a job, what was used and who
-// ordered what.
+// TestAnswers reads why a URL waits, what limits a job, the usage and the control log.
 func TestAnswers(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	id := fill(t, s, "acme")

@@ -15,14 +15,14 @@ import (
 	"headway/store"
 )
 
-// follower reads a stream of events and comes again where it ended, as browsers do.
+// follower reads an event stream and reconnects after the last event, as browsers do.
 type follower struct {
 	url, key string
 	last     string
 	got      []string // kind and job of each event
 }
 
-// follow reads until it has seen so many events or ctx ends.
+// follow reads until it has seen a number of events or ctx ends.
 func (f *follower) follow(ctx context.Context, t testing.TB, most int) {
 	for len(f.got) < most && ctx.Err() == nil {
 		f.once(ctx, t, most)
@@ -44,7 +44,7 @@ func (f *follower) once(ctx context.Context, t testing.TB, most int) {
 	}
 	a, err := web.RoundTrip(r)
 	if err != nil {
-		return // the server is between two lives
+		return // the server is restarting
 	}
 	defer a.Body.Close()
 	if a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != "text/event-stream" {
@@ -73,8 +73,8 @@ func (f *follower) once(ctx context.Context, t testing.TB, most int) {
 	}
 }
 
-// TestStreamThroughRestarts follows jobs while servers come and go under the same
-// address: every event arrives, once and in order.
+// TestStreamThroughRestarts follows jobs while servers restart at the same address:
+// every event arrives, once and in order.
 func TestStreamThroughRestarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a follower waits seconds after each of four restarts")
@@ -118,8 +118,8 @@ func TestStreamThroughRestarts(t *testing.T) {
 	}
 }
 
-// TestStreamOfJob follows one job, from a client that has seen no event yet: what
-// happens between two of its streams is in the second.
+// TestStreamOfJob follows one job, with a client that has seen no event yet: events
+// between two of its streams are in the second.
 func TestStreamOfJob(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	now := time.Now()
@@ -159,8 +159,8 @@ func TestStreamOfJob(t *testing.T) {
 	}
 }
 
-// TestHeadOfStream answers a question for the head of a stream at once, and leaves
-// its connection free for the next request.
+// TestHeadOfStream answers a HEAD request for a stream at once, and keeps its
+// connection usable.
 func TestHeadOfStream(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeRead)

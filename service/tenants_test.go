@@ -19,11 +19,11 @@ import (
 	"headway/weburl"
 )
 
-// marker is in everything that is the first tenant's.
+// marker is part of everything that belongs to the first tenant.
 const marker = "zanzibar"
 
-// fill makes a request for an operation: ids for parameters that name something,
-// and a body that fits.
+// fill makes a valid request for an operation: ids for parameters that name an object,
+// and a body.
 func (o *operation) fill(t testing.TB, d *document, ids map[string]string) (path string, body []byte, used int) {
 	t.Helper()
 	path = o.path
@@ -32,7 +32,7 @@ func (o *operation) fill(t testing.TB, d *document, ids map[string]string) (path
 		id, known := ids[p.Name]
 		switch {
 		case p.In == "path" && !known:
-			t.Fatalf("%s: the path has a parameter %q: tell this test an id of it", o.OperationID, p.Name)
+			t.Fatalf("%s: the path has a parameter %q: add its id to this test", o.OperationID, p.Name)
 		case p.In == "path":
 			path = strings.Replace(path, "{"+p.Name+"}", url.PathEscape(id), 1)
 			used++
@@ -89,8 +89,8 @@ func (d *document) example(s *schema) any {
 	}
 }
 
-// TestKeysOfEveryRoute asks every route without a key, with keys that open nothing
-// any more, and with one that opens less.
+// TestKeysOfEveryRoute sends a request to every route without a key, with expired and
+// revoked keys, and with one of too narrow a scope.
 func TestKeysOfEveryRoute(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	d := readDocument(t)
@@ -127,7 +127,7 @@ func TestKeysOfEveryRoute(t *testing.T) {
 	t.Logf("%d requests to %d routes, all refused", n, len(d.operations()))
 }
 
-// fill gives a tenant a job with a URL, both marked: a dry run, which has a plan.
+// fill adds a job with a URL for a tenant, both marked: a dry run, which has a plan.
 func fill(t testing.TB, s *server, tenant string) job.ID {
 	t.Helper()
 	now := time.Now()
@@ -153,7 +153,7 @@ func mustURL(t testing.TB, raw string) weburl.URL {
 	return u
 }
 
-// things are the ids of what a tenant has, by the parameters that name them.
+// things are the ids of a tenant's objects, by the parameters that name them.
 func things(t testing.TB, s *server, tenant string) map[string]string {
 	t.Helper()
 	id := fmt.Sprint(fill(t, s, tenant))
@@ -167,7 +167,7 @@ func things(t testing.TB, s *server, tenant string) map[string]string {
 	return map[string]string{"owned_host": "http://" + marker + ".example:8080", "job": id, "with": id, "webhook": hook.ID, "schedule": plan.ID, "export": fmt.Sprint(files.ID)}
 }
 
-// problem checks that an error is told as RFC 9457 asks.
+// problem checks that an error response follows RFC 9457.
 func (a answered) problem(t testing.TB) {
 	t.Helper()
 	var p struct {
@@ -183,9 +183,8 @@ func (a answered) problem(t testing.TB) {
 	}
 }
 
-// TestTenantsApart asks every route, with the widest key of one tenant, for
-// everything of another that has an id: it is not there. What is asked for without
-// an id has nothing of the other in it.
+// TestTenantsApart requests every route, with the widest key of one tenant, for every
+// object of another: it is not found. Lists contain nothing of the other tenant.
 func TestTenantsApart(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t), Exports: service.Exports{To: t.TempDir()}})
 	d := readDocument(t)
@@ -212,7 +211,7 @@ func TestTenantsApart(t *testing.T) {
 			a.problem(t)
 		}
 		if strings.Contains(string(a.body), marker) || strings.Contains(string(a.body), "7777") {
-			t.Errorf("%s tells of another tenant: %s", o.OperationID, a.body)
+			t.Errorf("%s contains data of another tenant: %s", o.OperationID, a.body)
 		}
 		if o.method == http.MethodGet && used > 0 {
 			if a := s.askHead(o, path, own, body); a.status != http.StatusOK {
@@ -234,7 +233,7 @@ func TestTenantsApart(t *testing.T) {
 	}
 }
 
-// askHead is ask, but of a stream that goes on it reads nothing but the head.
+// askHead is ask, but reads only the header of an endless stream.
 func (s *server) askHead(o *operation, path, key string, body []byte) answered {
 	s.t.Helper()
 	if !o.streams() {

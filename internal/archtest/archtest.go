@@ -1,9 +1,8 @@
-// Package archtest keeps the picture of who imports whom true.
+// Package archtest checks which package imports which.
 //
-// The map below is the architecture in one place: a package may import only
-// what its line names, and a package without a line fails the test, so the
-// import map is changed on purpose and in review, never by accident. Test
-// files are free to import what they need.
+// The map below is the architecture in one place: a package may import only what its
+// line lists, and a package without a line fails the test, so that the map is changed
+// on purpose and in review. Test files may import anything.
 package archtest
 
 import (
@@ -18,10 +17,11 @@ import (
 	"strings"
 )
 
-// Map says what each package may import besides the standard library, one
-// package a line: its path below the module, then our packages by path and
-// other modules by import path. A line that ends in /* is of all folders right below
-// that have none of their own, and what it allows so is any of those folders.
+// Map says what each package may import in addition to the standard library, one
+// package per line: its path in the module, then our packages by path and other
+// modules by import path. A line that ends in /* is for all folders directly below
+// that have no line of their own, and what it allows in this way is any of those
+// folders.
 const Map = `
 # the journey of one URL; only the engine joins its stops
 .                        weburl scope frontier robots politeness fetch fetch/guard visit store output limit job ask gauge survey internal/control internal/engine internal/jobrun
@@ -136,7 +136,7 @@ internal/atomicfile
 // Rules is a parsed import map: package path to what it may import.
 type Rules map[string][]string
 
-// ParseMap reads the form of [Map].
+// ParseMap parses the format of [Map].
 func ParseMap(text string) (Rules, error) {
 	rules := Rules{}
 	for line := range strings.Lines(text) {
@@ -152,8 +152,8 @@ func ParseMap(text string) (Rules, error) {
 	return rules, nil
 }
 
-// Check returns one sentence for each import the map does not allow, each
-// package it does not name and each line it no longer needs.
+// Check returns one sentence for each import that the map does not allow, each package
+// it does not list and each line that is not needed.
 func (r Rules) Check(module string, imports map[string][]string) []string {
 	var problems []string
 	used := map[string]bool{}
@@ -196,15 +196,15 @@ func (r Rules) Check(module string, imports map[string][]string) []string {
 	return problems
 }
 
-// isStandard tells the standard library, whose first element has no dot.
+// isStandard reports whether an import is of the standard library: its first element
+// has no dot.
 func isStandard(imp string) bool {
 	first, _, _ := strings.Cut(imp, "/")
 	return !strings.Contains(first, ".")
 }
 
-// Imports reads the imports of every package below root from its non-test
-// files. Folders with a go.mod of their own, testdata and hidden folders are
-// other worlds.
+// Imports reads the imports of every package below root from its non-test files.
+// Folders with their own go.mod, testdata and hidden folders are skipped.
 func Imports(root fs.FS) (map[string][]string, error) {
 	imports := map[string][]string{}
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
@@ -231,7 +231,7 @@ func Imports(root fs.FS) (map[string][]string, error) {
 	return imports, err
 }
 
-// addImports adds what one file imports to its package.
+// addImports adds the imports of one file to its package.
 func addImports(imports map[string][]string, root fs.FS, name string) error {
 	src, err := fs.ReadFile(root, name)
 	if err != nil {

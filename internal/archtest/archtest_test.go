@@ -11,7 +11,7 @@ import (
 
 const moduleRoot = "../.."
 
-// TestImportMap holds the module's packages against the map.
+// TestImportMap compares the imports of the module with the map.
 func TestImportMap(t *testing.T) {
 	rules, err := ParseMap(Map)
 	if err != nil {
@@ -26,7 +26,7 @@ func TestImportMap(t *testing.T) {
 	}
 }
 
-// TestCheckFinds makes sure that the check can fail.
+// TestCheckFinds: the check reports mistakes.
 func TestCheckFinds(t *testing.T) {
 	tree := fstest.MapFS{
 		"a/a.go":          {Data: []byte("package a\nimport (\n\"fmt\"\n\"m/b\"\n\"x.org/y/z\"\n)\nvar _ = fmt.Sprint")},
@@ -67,8 +67,8 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// TestDependenciesDocumented wants a line in docs/dependencies.md for every
-// module that go.mod requires directly.
+// TestDependenciesDocumented: docs/dependencies.md has a line for every module that
+// go.mod requires directly.
 func TestDependenciesDocumented(t *testing.T) {
 	doc, err := os.ReadFile(moduleRoot + "/docs/dependencies.md")
 	if err != nil {

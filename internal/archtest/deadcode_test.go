@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// TestDeadcodeScript runs scripts/deadcode with a tool that names what it is told to:
-// the real one takes a minute and is part of make lint.
+// TestDeadcodeScript runs scripts/deadcode with a fake tool: the real one takes a
+// minute and is part of make lint.
 func TestDeadcodeScript(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a script for bash")
 	}
 	const program = "m/lab.Serve\nm/lab.Host.Close\nm.Run\n"
 	for name, tc := range map[string]struct {
-		program, tests string // what is not called: by the program, by anything
+		program, tests string // uncalled functions: by the program, by anything
 		list           string
-		want           string // of stderr; empty where it passes
+		want           string // in stderr; empty if it passes
 	}{
 		"nothing dead":              {"", "", "# nothing", ""},
 		"a package and a function":  {program, "", "m/lab  for tests\nm.Run  for libraries", ""},

@@ -75,7 +75,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 	for _, m := range names {
 		if !strings.Contains(sources.String(), "\nfunc "+m[1]+"(") {
-			t.Errorf("SECURITY.md names %s, which is no test", m[1])
+			t.Errorf("SECURITY.md names %s, which is not a test", m[1])
 		}
 	}
 }

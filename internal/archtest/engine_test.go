@@ -12,13 +12,14 @@ import (
 	"testing"
 )
 
-// floors are the rooms of the engine from below: one imports only those before it.
+// floors are the packages of the engine from low to high: each imports only those
+// before it.
 var floors = []string{
 	"internal/loop", "internal/result", "internal/pace", "internal/borrow", "internal/exchange", "internal/discovery", "internal/redirects", "internal/ownership",
 	"internal/committer", "internal/jobrun", "internal/fetchpool", "internal/control", "internal/engine", ".",
 }
 
-// TestFloors lets arrows between the rooms run downward only.
+// TestFloors: imports between the packages of the engine go downward only.
 func TestFloors(t *testing.T) {
 	imports, err := Imports(os.DirFS(moduleRoot))
 	if err != nil {
@@ -33,10 +34,11 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// maxRoot is how many lines the root package may have, tests left out: it is a face.
+// maxRoot is how many lines the root package may have, without tests: it is only the
+// API.
 const maxRoot = 900
 
-// TestRootIsSmall counts them.
+// TestRootIsSmall counts the lines of the root package.
 func TestRootIsSmall(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(moduleRoot, "*.go"))
 	if err != nil {
@@ -58,7 +60,7 @@ func TestRootIsSmall(t *testing.T) {
 	}
 }
 
-// engineFiles are the files of the engine, tests left out.
+// engineFiles are the files of the engine, without tests.
 func engineFiles(t *testing.T) []*ast.File {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(moduleRoot, "internal/engine/*.go"))
@@ -82,12 +84,12 @@ func engineFiles(t *testing.T) []*ast.File {
 	return files
 }
 
-// TestNoBackPointer lets no part of the engine hold the whole of it.
+// TestNoBackPointer: no part of the engine holds a pointer to the engine.
 func TestNoBackPointer(t *testing.T) {
 	for _, file := range engineFiles(t) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.TypeSpec)
-			if !ok || spec.Name.Name == "Crawl" { // which is what the root has of it
+			if !ok || spec.Name.Name == "Crawl" { // the root package's handle
 				return true
 			}
 			ast.Inspect(spec.Type, func(n ast.Node) bool {
@@ -103,9 +105,9 @@ func TestNoBackPointer(t *testing.T) {
 	}
 }
 
-// TestBackground keeps what belongs to the loop out of the background: what is handed to
-// loop.Ask, Once, Do or Go as work does not mention a part of the engine, but for the
-// methods of its loop, which are for everybody. It is given what it needs.
+// TestBackground: functions that run in the background (arguments of loop.Ask, Once,
+// Do or Go) do not use a part of the engine, except the methods of its loop, which are
+// safe for concurrent use.
 func TestBackground(t *testing.T) {
 	checked := 0
 	for _, file := range engineFiles(t) {
@@ -135,7 +137,7 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// background is what a call hands over to be done in the background, nil for other calls.
+// background is the function that a call runs in the background, nil for other calls.
 func background(call *ast.CallExpr) ast.Expr {
 	fun := call.Fun
 	if x, ok := fun.(*ast.IndexExpr); ok {
@@ -154,8 +156,8 @@ func background(call *ast.CallExpr) ast.Expr {
 	return nil
 }
 
-// mentions tells whether work uses a part other than by its loop. What the loop is given
-// to do runs there.
+// mentions reports whether a function uses a part other than through its loop. What is
+// passed to the loop runs there.
 func mentions(work ast.Expr, part string) (found bool) {
 	ast.Inspect(work, func(n ast.Node) bool {
 		switch n := n.(type) {

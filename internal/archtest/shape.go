@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Shape is how large a type is.
+// Shape is the size of a type.
 type Shape struct {
 	Fields  int // of a struct; an embedded one counts as one
 	Methods int
 }
 
-// Shapes counts the fields and methods of the types of a package, tests left out.
+// Shapes counts the fields and methods of the types of a package, without tests.
 func Shapes(fsys fs.FS, dir string) (map[string]Shape, error) {
 	files, err := fs.Glob(fsys, path.Join(dir, "*.go"))
 	if err != nil {
@@ -42,7 +42,7 @@ func Shapes(fsys fs.FS, dir string) (map[string]Shape, error) {
 	return shapes, nil
 }
 
-// count adds what a declaration says of types.
+// count adds the types and methods of a declaration.
 func count(shapes map[string]Shape, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:

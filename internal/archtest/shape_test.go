@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// The engine's rooms, and how large a type there may be.
+// The packages of the engine, and the maximum size of a type there.
 var rooms = []string{
 	".", "gauge", "survey", "visitor", "internal/borrow", "internal/committer", "internal/control", "internal/discovery", "internal/exchange", "internal/fetchpool", "internal/jobrun", "internal/loop", "internal/ownership",
 	"internal/engine", "internal/pace", "internal/redirects", "internal/result",
@@ -17,7 +17,7 @@ const (
 	maxMethods = 40
 )
 
-// TestShapes keeps the types of the engine small enough to be read.
+// TestShapes: the types of the engine stay small enough to read.
 func TestShapes(t *testing.T) {
 	for _, dir := range rooms {
 		shapes, err := Shapes(os.DirFS(moduleRoot), dir)
@@ -35,7 +35,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestShapesCounts makes sure that the count is one.
+// TestShapesCounts checks the counting.
 func TestShapesCounts(t *testing.T) {
 	tree := fstest.MapFS{
 		"a/a.go":      {Data: []byte("package a\ntype T[X any] struct {\n\ta, b int\n\tc string\n\tU\n}\ntype U int\nfunc (t *T[X]) m() {}\nfunc (T[X]) n() {}\nfunc f() {}")},

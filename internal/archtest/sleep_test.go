@@ -15,7 +15,8 @@ import (
 	"testing/fstest"
 )
 
-// TestSleepsGiveReasons refuses a sleep in real time in a test without its reason beside it.
+// TestSleepsGiveReasons: each sleep in real time in a test has a comment with the
+// reason.
 func TestSleepsGiveReasons(t *testing.T) {
 	problems, err := unexplainedSleeps(os.DirFS(moduleRoot))
 	if err != nil {
@@ -26,7 +27,7 @@ func TestSleepsGiveReasons(t *testing.T) {
 	}
 }
 
-// TestSleepsFound makes sure that the check can fail.
+// TestSleepsFound: the check reports missing reasons.
 func TestSleepsFound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		body string
@@ -66,21 +67,23 @@ func TestSleepsFound(t *testing.T) {
 // from time.After counts too; in a select it is mostly a bound.
 var waits = []string{"Sleep", "Tick", "NewTicker"}
 
-// testCode is what the test files of one folder say.
+// testCode is the test files of one folder.
 type testCode struct {
 	sleeps []use            // without a comment
-	calls  map[string][]use // where each function or method is named
+	calls  map[string][]use // uses of each function or method
 }
 
-// use is where something is named: in which function, and whether in a literal that runs in a bubble.
+// use is where something is used: in which function, and whether in a literal that
+// runs in a bubble.
 type use struct {
 	at, in string
 	bubble bool
 }
 
-// unexplainedSleeps returns the places in test files that sleep without a comment on their line or
-// the one above, and that may run outside a bubble. A function runs in a bubble if all of its folder's
-// tests that name it do so there; one that they never name may run anywhere.
+// unexplainedSleeps returns the sleeps in test files without a comment on their line
+// or the one above that may run outside a bubble. A function runs in a bubble if all
+// tests of its folder that use it do so there; one that they never use may run
+// anywhere.
 func unexplainedSleeps(tree fs.FS) ([]string, error) {
 	folders := map[string]*testCode{}
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -104,7 +107,7 @@ func unexplainedSleeps(tree fs.FS) ([]string, error) {
 	return found, err
 }
 
-// read adds a file's sleeps and what it names.
+// read adds a file's sleeps and the names it uses.
 func (c *testCode) read(name string, text []byte) error {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, text, parser.ParseComments)
@@ -117,7 +120,7 @@ func (c *testCode) read(name string, text []byte) error {
 		for _, comment := range group.List {
 			last := line(comment.End())
 			commented[last] = true
-			if strings.HasPrefix(strings.TrimSpace(code[last-1]), "//") { // alone on its line: it speaks of the next
+			if strings.HasPrefix(strings.TrimSpace(code[last-1]), "//") { // alone on its line: it is about the next one
 				commented[last+1] = true
 			}
 		}
@@ -180,9 +183,9 @@ func (c *testCode) read(name string, text []byte) error {
 	return nil
 }
 
-// unexplained returns where the sleeps are that may run outside a bubble.
+// unexplained returns the sleeps that may run outside a bubble.
 func (c *testCode) unexplained() []string {
-	outside := map[string]bool{} // what is known to run there
+	outside := map[string]bool{} // functions known to run there
 	free := func(u use) bool { return !u.bubble && (outside[u.in] || len(c.calls[u.in]) == 0) }
 	for grown := true; grown; {
 		grown = false
@@ -201,13 +204,13 @@ func (c *testCode) unexplained() []string {
 	return at
 }
 
-// isCall tells whether an expression calls a function of a package.
+// isCall reports whether an expression calls a function of a package.
 func isCall(n ast.Expr, pkg, name string) bool {
 	call, ok := n.(*ast.CallExpr)
 	return ok && isName(call.Fun, pkg, name)
 }
 
-// isName tells whether an expression names a function of a package.
+// isName reports whether an expression names a function of a package.
 func isName(n ast.Expr, pkg, name string) bool {
 	s, ok := n.(*ast.SelectorExpr)
 	if !ok || s.Sel.Name != name {

@@ -62,7 +62,7 @@ func Take(ctx context.Context, st store.Store, name string, careful politeness.P
 func resume(h *store.Host, careful politeness.Policy) error {
 	var state politeness.State
 	if state.UnmarshalBinary(h.Politeness) != nil {
-		state = politeness.New(h.Host) // what cannot be read is met anew
+		state = politeness.New(h.Host) // unreadable state starts over
 	}
 	before := pace.Of(h)
 	return pace.Write(h, careful.Resume(state, time.Now()), before)

@@ -11,26 +11,26 @@ import (
 	"headway/weburl"
 )
 
-// Again is what a check that has ended asks once more.
-type Again struct {
+// Rerun selects what a finished check requests once more.
+type Rerun struct {
 	Store   store.Store
 	Job     job.ID
-	Log     string        // the file of what pages link to
-	Recheck time.Duration // what was ok on other sites longer ago is asked again
-	// Own tells whether a URL is one of the site that is checked: its pages are
-	// always read again, because only they say which links there are.
+	Log     string        // path of the link log
+	Recheck time.Duration // links to other sites that were ok longer ago are checked again
+	// Own reports whether a URL belongs to the checked site: its pages are always read
+	// again, because only they say which links there are.
 	Own func(u weburl.URL) bool
-	// Nameless tells whether a name server still says that the host of a URL
-	// does not exist; nil never does. There is nobody to ask then, and waiting
-	// for such a host, as for one that fails, would take longer each time.
-	Nameless func(ctx context.Context, u weburl.URL) bool
+	// NoSuchHost reports whether the host of a URL still does not exist in DNS; nil
+	// never does. Such a host gets no retries: waiting for it, as for one that fails,
+	// would take longer each time.
+	NoSuchHost func(ctx context.Context, u weburl.URL) bool
 }
 
-// Reopen puts back to waiting what was not ok, the pages that carry dead and
-// broken links, because only they can say whether the link is still there, all of
-// the site itself, and what was ok elsewhere but is too old. It tells how many URLs
-// these are.
-func (a *Again) Reopen(ctx context.Context, now time.Time) (int, error) {
+// Reopen puts back in the queue the links that were not ok, the pages with dead and
+// broken links, because only they can say whether the link is still there, all URLs of
+// the site itself, and links that were ok elsewhere but too long ago. It returns how
+// many URLs these are.
+func (a *Rerun) Reopen(ctx context.Context, now time.Time) (int, error) {
 	entries, err := a.notOK(ctx)
 	if err != nil {
 		return 0, err
@@ -39,7 +39,7 @@ func (a *Again) Reopen(ctx context.Context, now time.Time) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// What is read is not changed meanwhile.
+	// Nothing is changed while it is read.
 	urls, err := a.stale(ctx, now)
 	if err != nil {
 		return 0, err
@@ -51,9 +51,9 @@ func (a *Again) Reopen(ctx context.Context, now time.Time) (int, error) {
 			continue
 		}
 		v := Of(e)
-		if host := e.Item.URL.Host(); v == Dead && e.Reason == visit.DNS && a.Nameless != nil {
+		if host := e.Item.URL.Host(); v == Dead && e.Reason == visit.DNS && a.NoSuchHost != nil {
 			if _, known := nameless[host]; !known {
-				nameless[host] = a.Nameless(ctx, e.Item.URL)
+				nameless[host] = a.NoSuchHost(ctx, e.Item.URL)
 			}
 			if !nameless[host] {
 				urls = append(urls, e.Item.URL)
@@ -65,7 +65,7 @@ func (a *Again) Reopen(ctx context.Context, now time.Time) (int, error) {
 			continue
 		}
 		for _, raw := range slices.Concat(src.Pages, src.Redirects) {
-			if u, err := weburl.Parse(raw); err == nil { // what is none of ours cannot be asked again
+			if u, err := weburl.Parse(raw); err == nil { // a URL that cannot be parsed cannot be requested
 				urls = append(urls, u)
 			}
 		}
@@ -82,7 +82,7 @@ func (a *Again) Reopen(ctx context.Context, now time.Time) (int, error) {
 }
 
 // notOK reads the entries of links that were not ok.
-func (a *Again) notOK(ctx context.Context) (list []*store.Entry, err error) {
+func (a *Rerun) notOK(ctx context.Context) (list []*store.Entry, err error) {
 	err = each(ctx, a.Store, a.Job, notOK, func(e *store.Entry) error {
 		entry := *e
 		list = append(list, &entry)
@@ -91,8 +91,8 @@ func (a *Again) notOK(ctx context.Context) (list []*store.Entry, err error) {
 	return list, err
 }
 
-// stale reads which URLs were ok, on the site itself or too long ago.
-func (a *Again) stale(ctx context.Context, now time.Time) (list []weburl.URL, err error) {
+// stale reads the URLs that were ok, on the site itself or too long ago.
+func (a *Rerun) stale(ctx context.Context, now time.Time) (list []weburl.URL, err error) {
 	ok := []store.Ending{{Outcome: visit.Fetched}, {Outcome: visit.NotModified}, {Outcome: visit.Redirected}}
 	err = each(ctx, a.Store, a.Job, ok, func(e *store.Entry) error {
 		if now.Sub(e.EndedAt) >= a.Recheck || a.Own != nil && a.Own(e.Item.URL) {

@@ -18,7 +18,7 @@ import (
 	"headway/weburl"
 )
 
-// TestOf holds the verdicts against every way a URL can end.
+// TestOf checks the verdict for every way a URL can end.
 func TestOf(t *testing.T) {
 	want := map[visit.Outcome]Verdict{
 		visit.Fetched: OK, visit.NotModified: OK, visit.Redirected: OK, visit.Dead: Dead, visit.ServerError: Unknown, visit.Throttled: Throttled,
@@ -99,8 +99,8 @@ func write(t testing.TB, path string, visits ...*visit.Visit) {
 	}
 }
 
-// TestSources asks what leads to a link, through changes of pages, redirects and
-// a line that was cut short.
+// TestSources finds what leads to a link, with changed pages, redirects and a
+// truncated line.
 func TestSources(t *testing.T) {
 	const a = "http://a.example/"
 	path := filepath.Join(t.TempDir(), "links.jsonl")
@@ -150,7 +150,7 @@ func TestSources(t *testing.T) {
 	if s := of(visit.FoundRedirect, a+"y", a+"r"); !s.Gone {
 		t.Errorf("nothing links to the redirect any more: %+v", s)
 	}
-	// What is out of date goes when the file is opened next.
+	// Outdated lines are removed when the file is opened next.
 	for range 5 {
 		write(t, path, page(t, visit.Fetched, a+"1", a+"x"))
 	}
@@ -167,7 +167,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestReport reads a small job, twice: the verdicts, and what is asked again.
+// TestReport reads a small job twice: the verdicts, and the URLs to check again.
 func TestReport(t *testing.T) {
 	const a = "http://a.example/"
 	ctx, now := t.Context(), time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
@@ -227,15 +227,15 @@ func TestReport(t *testing.T) {
 		t.Errorf("it says:\n%s", &text)
 	}
 
-	again := Again{Store: st, Job: id, Log: path, Recheck: time.Hour, Nameless: func(_ context.Context, u weburl.URL) bool { return u.Hostname() == "gone.example" }}
+	again := Rerun{Store: st, Job: id, Log: path, Recheck: time.Hour, NoSuchHost: func(_ context.Context, u weburl.URL) bool { return u.Hostname() == "gone.example" }}
 	n, err := again.Reopen(ctx, now.Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// dead, busy, login, loop, slow, and the page that carries them; not the
-	// name that is still gone, and not what nothing links to.
+	// dead, busy, login, loop, slow, and the page with these links; not the host that
+	// still does not exist, and not URLs that nothing links to.
 	if n != 6 {
-		t.Errorf("%d are asked again", n)
+		t.Errorf("%d are requested again", n)
 	}
 	counts, err := st.Counts(ctx, id)
 	if err != nil {
@@ -249,7 +249,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestWorkflow reads the example of the guide as the runner would.
+// TestWorkflow parses the CI example of the guide.
 func TestWorkflow(t *testing.T) {
 	data, err := os.ReadFile("../../docs/guide/check.md")
 	if err != nil {
@@ -298,7 +298,7 @@ func TestWorkflow(t *testing.T) {
 	}
 }
 
-// TestWord says for people what became of a link, and what keeps us from asking.
+// TestWord checks the words for results, and for links that were not checked.
 func TestWord(t *testing.T) {
 	for _, test := range []struct {
 		link Link

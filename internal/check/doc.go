@@ -1,13 +1,14 @@
-// Package check judges links: which are dead, which only could not be asked, and
-// which pages carry them.
+// Package check judges links: which are dead, which could not be checked, and which
+// pages contain them.
 //
-// A check is a crawl whose links out of scope are leaves. This package reads how
-// it ended from the store, and from a [Log] which page links to what, because a
-// store keeps only the page that named a URL first. It says which URLs the next
-// run asks again ([Again.Reopen]) and renders the verdicts as text, JSON and JUnit.
+// A check is a crawl in which out-of-scope links are requested but not followed. This
+// package reads the results from the store, and from a [Log] which page links to what,
+// because a store keeps only the page that named a URL first. It selects the URLs to
+// check again in the next run ([Rerun.Reopen]) and renders the verdicts as text, JSON
+// and JUnit.
 //
-// It promises that only what is surely gone is called dead: throttled, blocked
-// and unknown links stand apart, and the counts add up to the URLs the crawl has
-// seen. It refuses to fetch, to decide exit codes beyond that, and to judge a
-// link by more than its own answer.
+// Promises: only links that are certainly gone are called dead; throttled, blocked and
+// unknown links are listed separately; the counts add up to the URLs the crawl has
+// seen. It sends no requests, decides no exit codes beyond that, and judges a link
+// only by its own response.
 package check

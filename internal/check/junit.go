@@ -11,7 +11,7 @@ import (
 	"headway/internal/atomicfile"
 )
 
-// The parts of a JUnit file that readers of it agree on.
+// The parts of JUnit XML that all readers agree on.
 type (
 	junitSuites struct {
 		XMLName xml.Name   `xml:"testsuites"`
@@ -40,10 +40,10 @@ type (
 	}
 )
 
-// WriteJUnit writes the verdicts to a file as a suite of tests, whole or not at
-// all: one that passed for all links that are ok, one for each link that is not.
-// Only what fails the check is a failure, the rest is skipped; links that were
-// not asked for want of time are an error.
+// WriteJUnit writes the verdicts to a file as a test suite, atomically: one passed
+// test for all links that are ok, one test for each link that is not. Only links that
+// fail the check are failures, the rest is skipped; links that were not checked for
+// lack of time are an error.
 func (r *Report) WriteJUnit(path string, now time.Time, took time.Duration) error {
 	s := junitSuite{Name: "headway check", Time: fmt.Sprintf("%.3f", took.Seconds()), Timestamp: now.UTC().Format("2006-01-02T15:04:05")}
 	if n := r.Counts[OK]; n > 0 {
@@ -82,7 +82,7 @@ func (r *Report) WriteJUnit(path string, now time.Time, took time.Duration) erro
 	})
 }
 
-// valid leaves out what XML cannot say, and keeps the ends of lines.
+// valid removes characters that XML cannot contain, and keeps line ends.
 func valid(s string) string {
 	lines := strings.Split(strings.ToValidUTF8(s, "\ufffd"), "\n")
 	for i := range lines {

@@ -11,9 +11,8 @@ import (
 	"headway/weburl"
 )
 
-// Known tells what the last run of a check read of a URL, for the Known of a job:
-// the visit that was put back to be made again, nil where it has none that a
-// server could compare with.
+// Known returns the last visit of a URL in the previous run, for conditional requests;
+// nil if there is none or it read no page.
 func Known(st store.Store, id job.ID) func(context.Context, weburl.URL) (*visit.Visit, error) {
 	return func(ctx context.Context, u weburl.URL) (*visit.Visit, error) {
 		e, err := st.Lookup(ctx, id, u)
@@ -27,9 +26,8 @@ func Known(st store.Store, id job.ID) func(context.Context, weburl.URL) (*visit.
 	}
 }
 
-// lastRead is the last of some attempts if it read the page, or was told that it
-// had not changed since it was read. A server need not repeat then what to compare
-// with: it is what it said before.
+// lastRead is the last attempt if it read the page, or got 304. A 304 need not repeat
+// the validators: those of the earlier response are used.
 func lastRead(attempts []visit.Visit) *visit.Visit {
 	var last *visit.Visit
 	for i := len(attempts) - 1; i >= 0; i-- {
@@ -62,8 +60,8 @@ func Widen(ctx context.Context, st store.Store, id job.ID, rules *scope.Rules) e
 // errFound ends a search.
 var errFound = errors.New("found")
 
-// AnyRead tells whether a page of the site that is checked was read: without one
-// nothing is known of its links.
+// AnyRead reports whether any page of the checked site was read: without one nothing
+// is known about its links.
 func AnyRead(ctx context.Context, st store.Store, id job.ID, own func(weburl.URL) bool) (bool, error) {
 	err := each(ctx, st, id, []store.Ending{{Outcome: visit.Fetched}, {Outcome: visit.NotModified}}, func(e *store.Entry) error {
 		if own(e.Item.URL) {

@@ -17,17 +17,17 @@ import (
 	"headway/visit"
 )
 
-// line is what a page links to, as of its latest visit.
+// line is the links of a page, as of its latest visit.
 type line struct {
 	Page     string   `json:"page"`
 	Redirect bool     `json:"redirect,omitempty"` // the one link is where it redirects to
 	Links    []string `json:"links"`
 }
 
-// Log is a file of what each page links to, one line for each visit; of two
-// lines about a page the later one counts. It is an [output.Writer], written
-// while the crawl runs: a process that is killed may have stored a page and not
-// its line, and then the page that named a link first is all that is known.
+// Log is a file of the links of each page, one line for each visit; the last line
+// about a page counts. It is an [output.Writer], written while the crawl runs: a
+// process that is killed may have stored a page but not its line, and then only the
+// page that named a link first is known.
 type Log struct {
 	f     *os.File
 	w     *bufio.Writer
@@ -46,8 +46,8 @@ var seed = maphash.MakeSeed()
 
 func hash(page string) uint64 { return maphash.String(seed, page) }
 
-// OpenLog opens the file at path, or makes it; fresh forgets what it holds. A
-// file of which more than half is out of date is written anew.
+// OpenLog opens the file at path, or creates it; fresh discards its content. A file of
+// which more than half is outdated is rewritten.
 func OpenLog(path string, fresh bool) (*Log, error) {
 	if fresh {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +73,7 @@ func OpenLog(path string, fresh bool) (*Log, error) {
 	l.w = bufio.NewWriter(l.f)
 	l.enc = json.NewEncoder(l.w)
 	l.enc.SetEscapeHTML(false)
-	// A line that a kill cut short must not swallow the next one.
+	// A truncated line must not swallow the next one.
 	if info, err := l.f.Stat(); err == nil && info.Size() > 0 {
 		last := make([]byte, 1)
 		if _, err := l.f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {
@@ -89,12 +89,12 @@ func (l *Log) Write(_ context.Context, v *visit.Visit) error {
 		return l.err
 	}
 	if v.Outcome == visit.NotModified {
-		return nil // it links to what it did
+		return nil // 304: the links are the same
 	}
 	page := v.Item.URL.String()
 	_, before := l.known[hash(page)]
 	if len(v.Links) == 0 && !before {
-		return nil // most leaves
+		return nil // most out-of-scope links
 	}
 	x := line{Page: page, Redirect: v.Outcome == visit.Redirected, Links: []string{}}
 	once := make(map[string]bool, len(v.Links))
@@ -126,8 +126,8 @@ func (l *Log) Close() error {
 	return err
 }
 
-// eachLine reads a log in order. A line that cannot be read was cut short by a
-// kill, and says nothing; a file that is not there has no lines.
+// eachLine reads a log in order. A line that cannot be read was truncated by a kill
+// and is skipped; a missing file has no lines.
 func eachLine(path string, do func(n int, x *line) error) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -167,7 +167,7 @@ func latest(path string) (map[uint64]int, error) {
 	return last, err
 }
 
-// compact writes a log anew with nothing in it that is out of date.
+// compact rewrites a log without outdated lines.
 func compact(path string) error {
 	last, err := latest(path)
 	if err != nil {

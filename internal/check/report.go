@@ -36,14 +36,14 @@ type Report struct {
 	Reason string            `json:"reason"`
 	FailOn FailOn            `json:"fail_on"`
 	Failed bool              `json:"failed"`
-	Seen   int64             `json:"links"`  // all of them
-	Counts map[Verdict]int64 `json:"counts"` // which add up to it
+	Seen   int64             `json:"links"`  // all links
+	Counts map[Verdict]int64 `json:"counts"` // add up to it
 	Links  []Link            `json:"not_ok"` // by verdict, then URL
 	// Left is how many links of a verdict are not among Links.
 	Left map[Verdict]int64 `json:"left_out,omitempty"`
 }
 
-// notOK are the endings whose URLs are looked at one by one.
+// notOK are the endings whose URLs are read one by one.
 var notOK = []store.Ending{
 	{Outcome: visit.Dead},
 	{Outcome: visit.Failed},
@@ -81,8 +81,9 @@ func each(ctx context.Context, st store.Store, id job.ID, endings []store.Ending
 	return nil
 }
 
-// refusing finds the hosts that were given up on while they refused: what waited
-// there was put off and has no answer of its own, but one of them was tried.
+// refusing finds the hosts that were given up on while they refused: the URLs that
+// waited there were deferred without a response of their own, but one of them was
+// tried.
 func refusing(ctx context.Context, st store.Store, id job.ID) (map[string]bool, error) {
 	hosts := map[string]bool{}
 	err := each(ctx, st, id, []store.Ending{{Outcome: visit.Deferred}}, func(e *store.Entry) error {
@@ -103,8 +104,8 @@ func refusing(ctx context.Context, st store.Store, id job.ID) (map[string]bool, 
 	return hosts, err
 }
 
-// lookup finds entries of a job. One that cannot be read is as good as none: it
-// only would have said where a redirect was linked.
+// lookup finds entries of a job. One that cannot be read is treated as missing: it
+// would only have said where a redirect was linked.
 func lookup(ctx context.Context, st store.Store, id job.ID) func(string) *store.Entry {
 	return func(raw string) *store.Entry {
 		u, err := weburl.Parse(raw)
@@ -193,7 +194,7 @@ func (r *Report) add(e *store.Entry, v Verdict, src Source) {
 	r.Links = append(r.Links, l)
 }
 
-// redacted takes out of URLs what is nobody's business.
+// redacted removes secrets from URLs.
 func redacted(list []string) []string {
 	out := make([]string, 0, len(list))
 	for _, raw := range list {

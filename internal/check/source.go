@@ -15,10 +15,10 @@ type Source struct {
 	Pages     []string // that carry it, sorted, at most maxPages
 	More      int      // others
 	Redirects []string // that led from those links to it, if any
-	Gone      bool     // nothing leads to it any more, as far as is known
+	Gone      bool     // nothing known leads to it any more
 }
 
-// sources knows what leads to some links.
+// sources finds what leads to links.
 type sources struct {
 	known     map[uint64]int      // pages that have a line
 	redirects map[string][]string // by target
@@ -91,7 +91,7 @@ func (s *sources) chain(u string) []string {
 	return list
 }
 
-// of tells what leads to the URL of an entry.
+// of returns what leads to the URL of an entry.
 func (s *sources) of(e *store.Entry) Source {
 	u := e.Item.URL.String()
 	src := Source{Redirects: s.chain(u)}
@@ -107,8 +107,8 @@ func (s *sources) of(e *store.Entry) Source {
 	if len(src.Pages) > 0 {
 		return src
 	}
-	// Nothing in the log: whoever named it, or a redirect to it, first, unless
-	// that page was read since and no longer does.
+	// Nothing in the log: use the page or redirect that named the URL first, unless
+	// that page was read since and no longer links to it.
 	src.Gone = true
 	for _, first := range append([]*store.Entry{e}, s.entries(src.Redirects)...) {
 		via := first.Item.Via.String()

@@ -8,14 +8,14 @@ import (
 	"headway/visit"
 )
 
-// maxShown is how many links of a verdict that fails nothing are printed for
-// people; of a page that carries a link, maxShownPages.
+// maxShown is how many links are printed of a verdict that does not fail the check;
+// maxShownPages how many pages with a link.
 const (
 	maxShown      = 20
 	maxShownPages = 3
 )
 
-// about says what a verdict means, for people.
+// about describes a verdict for people.
 var about = map[Verdict]string{
 	Dead:      "",
 	Broken:    " (redirect loop or too many redirects)",
@@ -24,8 +24,7 @@ var about = map[Verdict]string{
 	Unknown:   " (no conclusive response, or not checked)",
 }
 
-// notChecked says why a link was not asked for although somebody wants to know of
-// it, for people: its host keeps us from asking, or a setting does.
+// notChecked says why a link was not requested: because of its host, or of a setting.
 var notChecked = map[visit.Reason]string{
 	visit.RobotsDisallow:    "disallowed by robots.txt",
 	visit.RobotsUnreachable: "robots.txt unreachable",
@@ -72,7 +71,7 @@ func (r *Report) printLinks(b *strings.Builder, v Verdict) {
 	}
 }
 
-// Word is what became of a link, in a word or two.
+// Word is the result for a link, in a word or two.
 func (l *Link) Word() string {
 	switch {
 	case l.Reason == "dns" && l.Verdict == Dead:
@@ -108,7 +107,7 @@ func (l *Link) where() string {
 	return oneLine(text)
 }
 
-// Sum is the line that adds up.
+// Sum is the line with the counts.
 func (r *Report) Sum() string {
 	var parts []string
 	for _, v := range Verdicts {
@@ -119,7 +118,7 @@ func (r *Report) Sum() string {
 	return fmt.Sprintf("links %d = %s", r.Seen, strings.Join(parts, " + "))
 }
 
-// oneLine keeps what a page said from moving the cursor of whoever reads it.
+// oneLine removes line breaks and control characters from a text of a page.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {

@@ -8,18 +8,18 @@ import (
 	"headway/visit"
 )
 
-// Verdict is what a check says of a link.
+// Verdict is the result for a link.
 type Verdict string
 
 // The verdicts.
 const (
-	OK        Verdict = "ok"        // it answered, or redirects to what is judged by itself
-	Dead      Verdict = "dead"      // somebody who must know says that it is not there
-	Broken    Verdict = "broken"    // it redirects in a circle, or too far
-	Throttled Verdict = "throttled" // refused for now, also when asked again, or its host was given up on while it refused
+	OK        Verdict = "ok"        // successful, or a redirect, whose target is judged by itself
+	Dead      Verdict = "dead"      // its server or name server says that it does not exist
+	Broken    Verdict = "broken"    // redirect loop or too many redirects
+	Throttled Verdict = "throttled" // refused for now, also when retried, or its host was given up on while it refused
 	Blocked   Verdict = "blocked"   // forbidden to us, or a challenge instead of a page
-	Unknown   Verdict = "unknown"   // no answer that says anything about the page
-	NotAsked  Verdict = "not_asked" // left out on purpose; the reason says whose
+	Unknown   Verdict = "unknown"   // no response that says anything about the page
+	NotAsked  Verdict = "not_asked" // skipped on purpose; the reason says why
 	Waiting   Verdict = "waiting"   // the check was stopped before its turn
 	Unlinked  Verdict = "unlinked"  // was not ok, and no page links to it any more
 )
@@ -32,9 +32,9 @@ var Listed = []Verdict{Dead, Broken, Throttled, Blocked, Unknown}
 
 // Of is the verdict on a URL.
 //
-// A 404, a 410 and their like are the server's word, and a name that does not
-// exist is that of its name server: dead. A refused connection, a timeout, a bad
-// certificate or a server error may be over in an hour: unknown.
+// A 404, a 410 and the like come from the server, and a name that does not exist from
+// its name server: dead. A refused connection, a timeout, a bad certificate or a
+// server error may be over in an hour: unknown.
 func Of(e *store.Entry) Verdict {
 	switch e.Outcome {
 	case visit.Failed:
@@ -50,8 +50,7 @@ func Of(e *store.Entry) Verdict {
 	}
 }
 
-// ofEnding is the verdict on all URLs that ended in a way that says enough by
-// itself.
+// ofEnding is the verdict on all URLs with an ending that decides it alone.
 func ofEnding(e store.Ending) Verdict {
 	switch e.Outcome {
 	case visit.Fetched, visit.NotModified, visit.Redirected:
@@ -76,9 +75,9 @@ func ofEnding(e store.Ending) Verdict {
 	}
 }
 
-// noSuchName tells whether a name server said that there is no such name. A host
-// is given up on without a visit of its URLs only after such an answer, several
-// times; a visit has it in its detail.
+// noSuchName reports whether the host does not exist in DNS. A host is given up on
+// without a visit of its URLs only after several such answers; a visit has it in its
+// detail.
 func noSuchName(e *store.Entry) bool {
 	if e.Visit == nil {
 		return true
@@ -97,7 +96,7 @@ const (
 	FailOnNone   FailOn = "none"
 )
 
-// Fails tells whether a link with this verdict fails the check.
+// Fails reports whether a link with this verdict fails the check.
 func (f FailOn) Fails(v Verdict) bool {
 	return v == Dead && f != FailOnNone || v == Broken && f == FailOnBroken
 }

@@ -145,7 +145,7 @@ func TestFetchMistakes(t *testing.T) {
 	}{
 		"reserved address":   {"fetch http://192.0.2.1:80/", command.ExitFailed, ""},
 		"public host":        {"fetch http://93.184.216.34/", command.ExitUsage, "--contact"},
-		"nobody's contact":   {"fetch http://93.184.216.34/ --contact me", command.ExitUsage, "not an email address or a web page URL"},
+		"invalid contact":    {"fetch http://93.184.216.34/ --contact me", command.ExitUsage, "not an email address or a web page URL"},
 		"contact in quotes":  {"fetch http://93.184.216.34/ --contact a@b(c)", command.ExitUsage, "spaces, brackets and control characters are not allowed"},
 		"private address":    {"fetch http://10.0.0.1/", command.ExitFailed, ""},
 		"ignore robots":      {"fetch http://93.184.216.34/ --contact a@b.example --ignore-robots", command.ExitUsage, "add --owned"},

@@ -12,8 +12,7 @@ import (
 	"headway/weburl"
 )
 
-// checkURL wants something a crawl can begin with: a URL, or a host that stands
-// for its home page.
+// checkURL accepts a URL, or a host, which means its home page.
 func checkURL(s string) error {
 	raw := s
 	if !strings.Contains(s, "://") {
@@ -25,7 +24,7 @@ func checkURL(s string) error {
 	return nil
 }
 
-// checkHost wants a host, with a port or not, and nothing else.
+// checkHost accepts a host with or without a port.
 func checkHost(s string) error {
 	u, err := weburl.Parse("http://" + s + "/")
 	if err != nil || strings.ContainsAny(s, "/?#@") || u.PathQuery() != "/" {
@@ -34,7 +33,7 @@ func checkHost(s string) error {
 	return nil
 }
 
-// checkRange wants a range of addresses, with ports or not.
+// checkRange accepts a range of addresses, with or without ports.
 func checkRange(s string) error {
 	if _, err := guard.ParseRange(s); err != nil {
 		return &valueError{kind: "address range", text: s, hint: "write CIDR[:PORT,…] within a private block, for example 127.0.0.0/8:8780", cause: errors.New(strings.TrimPrefix(err.Error(), fmt.Sprintf("range %q: ", s)))}
@@ -42,7 +41,7 @@ func checkRange(s string) error {
 	return nil
 }
 
-// checkPrefix wants a block of addresses, or the word for all public ones.
+// checkPrefix accepts a block of addresses, or [PublicAddresses].
 func checkPrefix(s string) error {
 	if s == PublicAddresses {
 		return nil
@@ -53,7 +52,7 @@ func checkPrefix(s string) error {
 	return nil
 }
 
-// checkServer wants the address of a name server.
+// checkServer accepts the address of a name server.
 func checkServer(s string) error {
 	if _, err := netip.ParseAddrPort(s); err != nil {
 		return &valueError{kind: "address", text: s, hint: "write IP:PORT, for example 127.0.0.1:53"}
@@ -61,7 +60,7 @@ func checkServer(s string) error {
 	return nil
 }
 
-// checkListen wants an address to listen at.
+// checkListen accepts an address to listen on.
 func checkListen(s string) error {
 	if _, err := netip.ParseAddrPort(s); err != nil {
 		return &valueError{kind: "address", text: s, hint: "write IP:PORT, for example 127.0.0.1:9464"}
@@ -69,7 +68,7 @@ func checkListen(s string) error {
 	return nil
 }
 
-// checkEndpoint wants the URL of a service that something is sent to.
+// checkEndpoint accepts the URL of a service.
 func checkEndpoint(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -78,8 +77,8 @@ func checkEndpoint(s string) error {
 	return nil
 }
 
-// checkHeader wants a field of a request. The value may be a secret and is not
-// repeated.
+// checkHeader accepts a header field of a request. Errors do not contain the value,
+// which may be secret.
 func checkHeader(s string) error {
 	if name, _, ok := strings.Cut(s, ":"); !ok || strings.TrimSpace(name) == "" {
 		return &valueError{kind: "header", hint: "write it as Name: value"}
@@ -87,7 +86,7 @@ func checkHeader(s string) error {
 	return nil
 }
 
-// checkUserInfo wants a name and a password, which are not repeated.
+// checkUserInfo accepts a name and a password. Errors do not contain them.
 func checkUserInfo(s string) error {
 	if !strings.Contains(s, ":") {
 		return &valueError{kind: "credentials", hint: "write them as user:password"}
@@ -95,14 +94,14 @@ func checkUserInfo(s string) error {
 	return nil
 }
 
-// taken are product tokens of browsers, tools and crawlers that we are not.
-// Headway does not disguise itself.
-var taken = []string{
+// otherAgents are product tokens of browsers, tools and other crawlers. Headway does
+// not disguise itself.
+var otherAgents = []string{
 	"applebot", "baiduspider", "bingbot", "chrome", "curl", "duckduckbot", "edge", "facebookexternalhit", "firefox", "gecko", "googlebot",
 	"gptbot", "mozilla", "msie", "opera", "safari", "scrapy", "slurp", "wget", "yandexbot",
 }
 
-// checkAgent wants a product token, which robots.txt can name, and perhaps a
+// checkAgent accepts a product token, which robots.txt can name, with or without a
 // version.
 func checkAgent(s string) error {
 	product, version, versioned := strings.Cut(s, "/")
@@ -114,7 +113,7 @@ func checkAgent(s string) error {
 	if !letters(product, "-_") || versioned && !letters(version, "0123456789.-_+") {
 		return &valueError{kind: "product name", text: s, hint: "use letters, - and _, with an optional version, for example examplebot/1.2"}
 	}
-	if slices.Contains(taken, strings.ToLower(product)) {
+	if slices.Contains(otherAgents, strings.ToLower(product)) {
 		return &valueError{kind: "product name", text: s, hint: "choose a name of your own", cause: errors.New("it belongs to another program, and headway does not disguise itself")}
 	}
 	return nil

@@ -24,7 +24,7 @@ import (
 	"headway/scope"
 )
 
-// TestTable holds every row to the form of the table.
+// TestTable checks the form of every row of the table.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{"--" + fileFlag: true, "--json": true, "--help": true}
 	once := func(name string) {
@@ -61,7 +61,7 @@ func TestTable(t *testing.T) {
 		}
 		fields[place] = s.Key
 	}
-	ofService := 0 // limits that only safety has
+	ofService := 0 // limits that only exist as safety limits
 	for i := range limit.Rules {
 		if r := &limit.Rules[i]; r.Safety && !r.Asked {
 			ofService++
@@ -72,8 +72,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// countFields counts what can be set, except the limits that only a service
-// has.
+// countFields counts the settings, except the limits that only a service has.
 func countFields(typ reflect.Type) int {
 	n := 0
 	if typ == reflect.TypeFor[limit.Limits]() {
@@ -93,7 +92,7 @@ func countFields(typ reflect.Type) int {
 	return n
 }
 
-// TestDefaults holds defaults and bounds against the packages that use them.
+// TestDefaults compares defaults and bounds with the packages that use them.
 func TestDefaults(t *testing.T) {
 	s := mustLoad(t, nil, nil, "")
 	for name, pair := range map[string][2]any{
@@ -122,7 +121,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestPresets wants from each preset exactly its policy.
+// TestPresets: each preset sets exactly its policy.
 func TestPresets(t *testing.T) {
 	for _, name := range politeness.PresetNames() {
 		s := mustLoad(t, []string{"--preset", name}, nil, "")
@@ -149,7 +148,7 @@ func flagSet(t *testing.T, args []string) *pflag.FlagSet {
 	return fs
 }
 
-// load writes the file to a folder of its own and works there.
+// load writes the file to a new folder and works there.
 func load(t *testing.T, args, environ []string, file string) (*Settings, []Origin, error) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -170,7 +169,7 @@ func mustLoad(t *testing.T, args, environ []string, file string) *Settings {
 	return s
 }
 
-// TestPrecedence takes the layers away one by one, the strongest first.
+// TestPrecedence removes the layers one by one, the strongest first.
 func TestPrecedence(t *testing.T) {
 	args := []string{"--delay", "1m", "--max-pages=7"}
 	environ := []string{"PATH=/bin", "HEADWAY_PACE_DELAY=2m", "HEADWAY_MAX_PAGES=8", "HEADWAY_PACE_JITTER="}
@@ -226,7 +225,7 @@ func TestLists(t *testing.T) {
 	if s := mustLoad(t, nil, nil, "exclude: /one\nscope_hosts: []\n"); !slices.Equal(s.Exclude, []string{"/one"}) || s.ScopeHosts != nil {
 		t.Errorf("%q, %q", s.Exclude, s.ScopeHosts)
 	}
-	// Words have no commas in them.
+	// Values of a closed set contain no commas.
 	formats := []string{"csv", "parquet", "jsonl"}
 	for name, s := range map[string]*Settings{
 		"commas": mustLoad(t, []string{"--format", "csv, parquet,csv,jsonl"}, nil, ""), "flags": mustLoad(t, []string{"--format=csv", "--format=parquet,jsonl"}, nil, ""),
@@ -288,7 +287,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestFile names a file, which must then be there, and has a size.
+// TestFile: a named file must exist, and has a maximum size.
 func TestFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if _, _, err := Load(flagSet(t, []string{"--config", "other.yaml"}), nil); !errors.Is(err, os.ErrNotExist) {
@@ -399,7 +398,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// TestGiven hands out what a flag was given so that it can be given again.
+// TestGiven returns the value of a flag in a form that can be set again.
 func TestGiven(t *testing.T) {
 	fs := pflag.NewFlagSet("t", pflag.ContinueOnError)
 	Register(fs)
@@ -418,8 +417,7 @@ func TestGiven(t *testing.T) {
 	}
 }
 
-// TestPatienceOfJobs: a job of a fleet waits for a day, unless somebody said
-// otherwise.
+// TestPatienceOfJobs: the default patience of a fleet job is a day.
 func TestPatienceOfJobs(t *testing.T) {
 	for _, test := range []struct {
 		name    string

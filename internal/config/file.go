@@ -12,13 +12,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// DefaultFile is read from the working directory when no other file is named.
+// DefaultFile is read from the working directory if no other file is named.
 const DefaultFile = "headway.yaml"
 
-// maxFile bounds a file of settings.
+// maxFile bounds the size of a settings file.
 const maxFile = 1 << 20
 
-// readFile reads a file of settings; none where the default one is not there.
+// readFile reads a settings file; a missing default file is empty.
 func readFile(name string) (map[string]given, error) {
 	chosen := name != ""
 	if !chosen {
@@ -128,7 +128,7 @@ func (p *fileParser) texts(key string, at, n *yaml.Node) ([]string, error) {
 	}
 }
 
-// isSection tells whether settings begin with this word and a dot.
+// isSection reports whether any setting begins with this word and a dot.
 func isSection(word string) bool {
 	for s := range all {
 		if len(s.Key) > len(word) && s.Key[:len(word)] == word && s.Key[len(word)] == '.' {

@@ -8,10 +8,10 @@ import (
 	"headway/limit"
 )
 
-// many bounds numbers that have no bound of their own.
+// many is the maximum of numbers without a bound of their own.
 const many = math.MaxInt64
 
-// limitSettings are the limits that a job can ask for.
+// limitSettings are the limits that a job can request.
 func limitSettings() (list []Setting) {
 	for i := range limit.Rules {
 		r := &limit.Rules[i]
@@ -30,7 +30,7 @@ func limitSettings() (list []Setting) {
 	return list
 }
 
-// safetySettings are the ceilings of the operator. The last is no extent of a crawl.
+// safetySettings are the operator's limits. The last one does not limit a crawl.
 func safetySettings() (list []Setting) {
 	var last []Setting
 	for i := range limit.Rules {
@@ -54,7 +54,7 @@ func safetySettings() (list []Setting) {
 	return append(list, last...)
 }
 
-// none is no limit, as it would be written.
+// none is the text for no limit.
 func none(r *limit.Rule) string {
 	if r.Kind == limit.Span {
 		return "0s"

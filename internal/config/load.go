@@ -14,7 +14,7 @@ import (
 	"headway/limit"
 )
 
-// Layer is who can set a value, the strongest first.
+// Layer is a source of values, the strongest first.
 type Layer string
 
 // The layers.
@@ -28,7 +28,7 @@ const (
 	ByDefault     Layer = "default"
 )
 
-// Origin is who set a value.
+// Origin says which layer set a value.
 type Origin struct {
 	Setting *Setting
 	Values  []string // as they would be written; several for lists
@@ -44,15 +44,15 @@ func (o Origin) String() string {
 	return string(o.Layer) + " " + o.Source
 }
 
-// Error is something that was set wrongly.
+// Error is an invalid value or an unknown setting.
 type Error struct {
-	Key    string // the setting, as far as it is one
-	Source string // who set it, as in [Origin]
+	Key    string // the setting; empty if it is unknown
+	Source string // where it was set, as in [Origin]
 	Err    error
 	hint   string
 }
 
-// Error names who set what, and what is wrong with it.
+// Error names where it was set, the setting, and what is wrong.
 func (e *Error) Error() string {
 	if bad, ok := errors.AsType[*valueError](e.Err); ok {
 		if strings.HasPrefix(e.Source, "--") || strings.HasPrefix(e.Source, EnvPrefix) {
@@ -72,69 +72,69 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s %v", e.Source, e.Key, e.Err)
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint says what to do about it.
+// Hint says what to do.
 func (e *Error) Hint() string { return e.hint }
 
 // fileFlag is the flag that names the file.
 const fileFlag = "config"
 
-// patienceKey is the setting whose default is another for a job.
+// patienceKey is the setting with a different default for jobs.
 const patienceKey = "patience"
 
 // Register adds a flag for each setting that has one, and the flag that names
 // the file.
 func Register(fs *pflag.FlagSet) { register(fs, func(s *Setting) bool { return !s.Fleet }) }
 
-// RegisterWorker adds the flags of a worker of a fleet: those that are not a
-// job's.
+// RegisterWorker adds the flags of a fleet worker: those that do not belong to a job.
 func RegisterWorker(fs *pflag.FlagSet) {
 	register(fs, func(s *Setting) bool {
 		return s.Fleet && !slices.Contains(clientFlags, s.Key) || slices.Contains(workerFlags, s.Key)
 	})
 }
 
-// workerFlags are the settings that have a flag of a worker.
+// workerFlags are the settings with a worker flag.
 var workerFlags = []string{"owned", "contact", "user_agent", "timeout", "allow_private", "ports", "resolver", "ip", "workers"}
 
-// RegisterNetwork adds the flags that say who asks, and where requests may go.
+// RegisterNetwork adds the flags for the contact and the network.
 func RegisterNetwork(fs *pflag.FlagSet) {
 	register(fs, func(s *Setting) bool { return slices.Contains(networkFlags, s.Key) })
 }
 
-// networkFlags are the settings that every command which goes out has a flag of.
+// networkFlags are the settings for which every command that sends requests has a
+// flag.
 var networkFlags = []string{"contact", "allow_private", "ports", "resolver", "ip"}
 
-// RegisterJob adds the flags by which somebody asks for a job of a fleet.
+// RegisterJob adds the flags to request a fleet job.
 func RegisterJob(fs *pflag.FlagSet) {
 	register(fs, func(s *Setting) bool {
 		return s.OfJob() || s.Key == "seeds_file" || isClient(s)
 	})
 }
 
-// RegisterClient adds the flags that say where the fleet is, to one who may speak to
-// a server of it.
+// RegisterClient adds the flags that say where the fleet is: its server or its
+// database.
 func RegisterClient(fs *pflag.FlagSet) { register(fs, isClient) }
 
-// clientFlags are the settings by which a server is spoken to.
+// clientFlags are the settings of an API client.
 var clientFlags = []string{"server", "key_file"}
 
-// isClient tells the settings of those who may speak to a server or to the store.
+// isClient reports whether a setting says where the fleet is.
 func isClient(s *Setting) bool {
 	return slices.Contains(clientFlags, s.Key) || s.Key == "fleet.store" || s.Key == "fleet.schema"
 }
 
-// RegisterServer adds the flags of a server of a fleet's API.
+// RegisterServer adds the flags of an API server.
 func RegisterServer(fs *pflag.FlagSet) {
 	register(fs, func(s *Setting) bool { return slices.Contains(serverFlags, s.Key) })
 }
 
-// serverFlags are the settings that have a flag of a server.
+// serverFlags are the settings with a flag of an API server.
 var serverFlags = []string{"fleet.store", "fleet.schema", "allow_private", "resolver", "ip", "log.format"}
 
-// RegisterStore adds the flags that say where the fleet is.
+// RegisterStore adds the flags that say where the fleet's database is.
 func RegisterStore(fs *pflag.FlagSet) {
 	register(fs, func(s *Setting) bool { return s.Key == "fleet.store" || s.Key == "fleet.schema" })
 }
@@ -154,17 +154,17 @@ func register(fs *pflag.FlagSet, which func(*Setting) bool) {
 	fs.String(fileFlag, "", "settings `file` (default "+DefaultFile+", if it exists)")
 }
 
-// choices lists the words of a setting that has only a few.
+// choices lists the values of a setting with a closed set.
 func choices(s *Setting) string {
 	w, ok := s.at(new(Settings)).(word)
-	if !ok || s.Key == "sitemaps" || s.Key == "log.format" { // whose words stand in their sentence
+	if !ok || s.Key == "sitemaps" || s.Key == "log.format" { // their sentence lists the values
 		return ""
 	}
 	return ": " + strings.Join(w.words, ", ")
 }
 
-// flagValue collects what stands behind a flag. It is read in Load with all
-// other layers, so that a bad value is told in the same words.
+// flagValue collects the values of a flag. They are parsed in Load with all other
+// layers, so that an invalid value gives the same message.
 type flagValue struct {
 	setting *Setting
 	given   []string
@@ -174,7 +174,7 @@ func (f *flagValue) String() string { return strings.Join(f.given, " ") }
 
 func (f *flagValue) Set(s string) error {
 	if !f.setting.List() {
-		f.given = nil // the last one counts
+		f.given = nil // the last value counts
 	}
 	f.given = append(f.given, s)
 	return nil
@@ -195,8 +195,8 @@ func (f *flagValue) Type() string {
 	}
 }
 
-// Given returns what a flag was given, so that setting it to each again gives the
-// same, and whether that is a secret.
+// Given returns the values of a flag, in a form that can be set again, and whether
+// they are secret.
 func Given(f *pflag.Flag) (texts []string, secret bool) {
 	switch v := f.Value.(type) {
 	case *flagValue:
@@ -208,24 +208,23 @@ func Given(f *pflag.Flag) (texts []string, secret bool) {
 	}
 }
 
-// given is what a layer says about a setting.
+// given is the value of a setting in one layer.
 type given struct {
 	texts  []string
 	source string
 }
 
-// Load asks the layers: the flags of a set that [Register] was called on and
-// that was parsed, the environment as [os.Environ] gives it, the file and the
-// rest. The origins are in the order of the table. Errors are *[Error], or
-// about reading the file.
+// Load reads the layers: the flags of a parsed set that [Register] was called on, the
+// environment as [os.Environ] gives it, the file and the rest. The origins are in the
+// order of the table. Errors are *[Error], or about reading the file.
 func Load(flags *pflag.FlagSet, environ []string) (*Settings, []Origin, error) {
 	return loadWith(flags, environ, nil)
 }
 
-// Asked is what a job of a fleet asks for: settings by key, as they were written.
+// Asked is the requested settings of a fleet job, by key, as they were written.
 type Asked map[string][]string
 
-// AskedBy collects what flags that [RegisterJob] was called for ask of a job.
+// AskedBy collects the settings requested by flags of [RegisterJob].
 func AskedBy(flags *pflag.FlagSet) Asked {
 	asked := Asked{}
 	flags.Visit(func(f *pflag.Flag) {
@@ -236,9 +235,9 @@ func AskedBy(flags *pflag.FlagSet) Asked {
 	return asked
 }
 
-// LoadJob is [Load] for a job: what it asks for is stronger than the worker's own
-// settings, as far as it is a job's to ask. Nobody watches it, so it has more patience
-// than a crawl by hand unless somebody said otherwise.
+// LoadJob is [Load] for a job: its requested settings are stronger than the worker's
+// own, as far as a job may set them. Nobody watches it, so its default patience is
+// longer than that of a crawl on the command line.
 func LoadJob(flags *pflag.FlagSet, environ []string, asked Asked) (*Settings, error) {
 	for key := range asked {
 		if s := find(key); s == nil || !s.OfJob() {
@@ -290,7 +289,7 @@ func loadWith(flags *pflag.FlagSet, environ []string, asked Asked) (*Settings, [
 	return l.load()
 }
 
-// fromEnviron picks our variables. An empty one is not set.
+// fromEnviron selects our variables. An empty one counts as not set.
 func fromEnviron(environ []string) (map[string]given, error) {
 	byEnv := map[string]given{}
 	names := map[string]*Setting{}
@@ -330,11 +329,12 @@ type loader struct {
 	shares  machine.Division
 }
 
-// readMachine looks at the machine once: what it allows does not change while a
-// process runs.
+// readMachine inspects the machine once: its limits do not change while a process
+// runs.
 var readMachine = sync.OnceValue(machine.Read)
 
-// divide reads how much there is to divide, before what are shares of it.
+// divide reads the totals (memory, descriptors), before the settings that are shares
+// of them.
 func (l *loader) divide() error {
 	l.machine = readMachine()
 	for _, key := range []string{machineDescriptors, machineMemory} {
@@ -347,7 +347,7 @@ func (l *loader) divide() error {
 }
 
 func (l *loader) load() (*Settings, []Origin, error) {
-	// Others follow from the preset, so it comes first.
+	// Other values depend on the preset, so it comes first.
 	preset := find("preset")
 	if _, err := l.set(preset, nil); err != nil {
 		return nil, nil, err
@@ -379,7 +379,7 @@ func (l *loader) set(s *Setting, preset *Settings) (Origin, error) {
 			return Origin{}, s.refuse(g.source, err)
 		}
 		if m := &l.settings.Machine; s.Key == machineDescriptors && m.Descriptors > l.machine.Descriptors {
-			break // nobody can have more than there are
+			break // no more than the machine has
 		}
 		return Origin{s, at.texts(), layer.layer, g.source}, nil
 	}
@@ -398,8 +398,8 @@ func (l *loader) set(s *Setting, preset *Settings) (Origin, error) {
 	return Origin{s, []string{s.Default}, ByDefault, ""}, at.set([]string{s.Default})
 }
 
-// allowed gives a setting what the machine allows, where that decides: it is no
-// more than the default, or there is none.
+// allowed gives a setting its share of the machine, if that is less than the default,
+// or there is no default.
 func (l *loader) allowed(s *Setting, at value) (Origin, bool) {
 	var n int64
 	var by string
@@ -426,7 +426,7 @@ func (l *loader) allowed(s *Setting, at value) (Origin, bool) {
 	return Origin{s, at.texts(), ByMachine, by}, true
 }
 
-// refuse says that what was set cannot be, and what to write instead.
+// refuse returns the error for an invalid value, with a hint.
 func (s *Setting) refuse(source string, err error) *Error {
 	hint := s.Key + ": " + s.plainDoc()
 	if bad, ok := errors.AsType[*valueError](err); ok {
@@ -435,5 +435,5 @@ func (s *Setting) refuse(source string, err error) *Error {
 	return &Error{Key: s.Key, Source: source, Err: err, hint: hint}
 }
 
-// plainDoc is the sentence of a setting without the marks for flags.
+// plainDoc is the sentence of a setting without backquotes.
 func (s *Setting) plainDoc() string { return strings.ReplaceAll(s.Doc, "`", "") }

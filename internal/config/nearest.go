@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// didYouMean names the nearest of the known names, for a hint.
+// didYouMean suggests the nearest of the known names.
 func didYouMean(name string, known []string) string {
 	return "did you mean " + nearest(name, known) + "? headway config lists every setting"
 }
 
-// nearest returns the known name that takes the fewest changes of a letter to
-// get to. Where a name ends right and only its section is wrong or missing,
-// that is one change.
+// nearest returns the known name with the smallest edit distance. A name with a wrong
+// or missing section counts as one edit.
 func nearest(name string, known []string) string {
-	known = slices.Sorted(slices.Values(known)) // of two equally near the first by name
+	known = slices.Sorted(slices.Values(known)) // the first by name wins a tie
 	best, least := "", 0
 	for _, k := range known {
 		d := distance(strings.ToLower(name), strings.ToLower(k))
@@ -28,9 +27,8 @@ func nearest(name string, known []string) string {
 	return best
 }
 
-// Near returns the known name that somebody may have meant: one that begins or
-// ends with what was typed, else one that takes a few changes of a letter to get
-// to. It is empty where none is near.
+// Near returns the known name that was probably meant: one that begins or ends with
+// what was typed, else one with a small edit distance. It is empty if none is near.
 func Near(name string, known []string) string {
 	best := nearest(name, known)
 	if best == "" || name == "" {
@@ -46,10 +44,10 @@ func Near(name string, known []string) string {
 	return known[i]
 }
 
-// distance counts the letters to be added, dropped, changed or swapped with
-// their neighbour to make b of a.
+// distance is the edit distance between a and b: letters added, dropped, changed or
+// swapped with their neighbour.
 func distance(a, b string) int {
-	const longest = 100 // beyond it nobody meant anything
+	const longest = 100 // longer input is not compared
 	a, b = a[:min(len(a), longest)], b[:min(len(b), longest)]
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

@@ -6,22 +6,21 @@ import (
 	"headway/limit"
 )
 
-// ofPlan tells the limits of a job that a plan can set, too.
+// ofPlan reports whether a limit of a job can also be set by a plan.
 func ofPlan(s *Setting) bool {
 	r := limit.Name(s.Key).Rule()
 	return r != nil && r.Asked && r.Extent
 }
 
-// RegisterPlan adds the flags of the limits of a plan, and those that say where
-// the fleet is.
+// RegisterPlan adds the flags of the limits of a plan, and those that say where the
+// fleet is.
 func RegisterPlan(fs *pflag.FlagSet) {
 	register(fs, func(s *Setting) bool {
 		return ofPlan(s) || s.Key == "fleet.store" || s.Key == "fleet.schema"
 	})
 }
 
-// ChangeLimits changes the limits for which flags that [RegisterPlan] was called for
-// were given, and no others.
+// ChangeLimits changes only the limits whose [RegisterPlan] flags were given.
 func ChangeLimits(flags *pflag.FlagSet, l *limit.Limits) (err error) {
 	s := Settings{Limits: *l}
 	flags.Visit(func(f *pflag.Flag) {

@@ -5,8 +5,8 @@ import (
 	"headway/politeness"
 )
 
-// presetValues returns what a preset says about the settings marked so. A limit
-// it does not bring is left to the default.
+// presetValues returns the settings of a preset. Limits it does not set have their
+// defaults.
 func presetValues(name string) *Settings {
 	p, _ := politeness.Preset(name) // the name was checked before
 	s := &Settings{

@@ -9,23 +9,23 @@ import (
 	"headway/politeness"
 )
 
-// PublicAddresses stands for all public addresses in pace.address_ranges.
+// PublicAddresses means all public addresses in pace.address_ranges.
 const PublicAddresses = "public"
 
-// What sitemaps are for.
+// The values of sitemaps.
 const (
-	SitemapsAuto = "auto" // read beside links
+	SitemapsAuto = "auto" // read in addition to links
 	SitemapsOnly = "only" // read instead of links
 	SitemapsOff  = "off"
 )
 
-// What to do while robots.txt cannot be read.
+// The values of robots.unreachable: what to do while robots.txt cannot be read.
 const (
 	UnreachableHold  = "hold"
 	UnreachableAllow = "allow"
 )
 
-// Settings is what was set for a crawl. Each field is one row of [Table].
+// Settings is the values of all settings. Each field is one row of [Table].
 type Settings struct {
 	Seeds      []string
 	SeedsFile  string
@@ -52,8 +52,8 @@ type Settings struct {
 	FailureThreshold int64
 	CancelAfter      int64
 
-	Limits limit.Limits // what the crawl asks for
-	Safety limit.Limits // what it may not ask for
+	Limits limit.Limits // requested by the crawl
+	Safety limit.Limits // the operator's limits
 
 	Contact      string
 	UserAgent    string
@@ -82,10 +82,10 @@ type Settings struct {
 	Log      Log
 }
 
-// JSONL is what a line of JSON holds.
+// JSONL is the content of a line of JSON.
 type JSONL struct{ Links bool }
 
-// Pace is how often a host is asked.
+// Pace is how often requests are sent to a host.
 type Pace struct {
 	Delay         time.Duration
 	Spread        time.Duration
@@ -94,7 +94,7 @@ type Pace struct {
 	AddressRanges []string
 }
 
-// Backoff is how long a host that refuses or fails is left alone.
+// Backoff is how long a host that refuses or fails gets no requests.
 type Backoff struct {
 	RefusingStart time.Duration
 	RefusingMax   time.Duration
@@ -110,13 +110,13 @@ type Robots struct {
 	Cache         int64 // bytes
 }
 
-// Machine is what there is to divide.
+// Machine is the resources to divide.
 type Machine struct {
 	Descriptors int64
-	Memory      int64 // bytes; 0 if nobody knows
+	Memory      int64 // bytes; 0 if unknown
 }
 
-// Shares divides what the machine allows.
+// Shares divides the resources of the machine.
 func (s *Settings) Shares() machine.Division {
 	return machine.Divide(machine.Machine{Descriptors: s.Machine.Descriptors, Memory: s.Machine.Memory})
 }
@@ -136,10 +136,10 @@ type DNS struct {
 	Negative time.Duration
 }
 
-// Parse bounds reading.
+// Parse bounds the parser.
 type Parse struct{ Workers int64 }
 
-// Frontier bounds what waits.
+// Frontier bounds the waiting URLs.
 type Frontier struct {
 	Head       int64
 	HotHosts   int64
@@ -153,10 +153,11 @@ type Store struct {
 	MinFree   int64 // bytes
 }
 
-// Governor is the brake on ourselves.
+// Governor is back-pressure: fewer fetches while the store, the parser or memory falls
+// behind.
 type Governor struct{ Enabled bool }
 
-// Fleet is what workers of a fleet share.
+// Fleet is the settings shared by the workers of a fleet.
 type Fleet struct {
 	Store      string
 	Schema     string
@@ -164,17 +165,17 @@ type Fleet struct {
 	MaxRunning int64
 }
 
-// Worker is what each worker of a fleet has for itself.
+// Worker is the settings of each worker of a fleet.
 type Worker struct {
 	Listen string
 }
 
-// Trace is who is told of single visits.
+// Trace is where traces are sent.
 type Trace struct {
 	Endpoint string
 }
 
-// Log is how a program that runs for long tells what happens.
+// Log is how a long-running process logs.
 type Log struct {
 	Format string
 }
@@ -185,8 +186,7 @@ const (
 	LogJSON = "json"
 )
 
-// Product returns the product token and version to be named by, if any were
-// set.
+// Product returns the product token and version of the user agent, if set.
 func (s *Settings) Product() (token, version string) {
 	token, version, _ = strings.Cut(s.UserAgent, "/")
 	return token, version
@@ -197,15 +197,14 @@ func (s *Settings) Layers() []limit.Layer {
 	return []limit.Layer{{Level: limit.Safety, Limits: s.Safety}, {Level: limit.Job, Limits: s.Limits}}
 }
 
-// FleetSafety returns the layer of limits that the workers of a fleet put around
-// every job.
+// FleetSafety returns the operator's limits for every job of a fleet.
 func (s *Settings) FleetSafety() limit.Limits {
 	l := s.Safety
 	l.ConcurrentCrawls = s.Fleet.MaxRunning
 	return l
 }
 
-// Policy returns the preset with what was set in place of it.
+// Policy returns the preset with the values that override it.
 func (s *Settings) Policy() (politeness.Policy, error) {
 	p, _ := politeness.Preset(s.Preset) // the zero Policy is refused below
 	p.Base, p.Spread = s.Pace.Delay, s.Pace.Spread
@@ -217,8 +216,7 @@ func (s *Settings) Policy() (politeness.Policy, error) {
 	return p, p.Validate()
 }
 
-// OwnedOnly names what was set that only owned hosts may be treated with, for
-// people; nothing where any host may be crawled like this.
+// OwnedOnly lists, for people, the values that are allowed for owned hosts only.
 func (s *Settings) OwnedOnly() []string {
 	var list []string
 	if s.Preset == "owned" || s.Preset == "warm" {

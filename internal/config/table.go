@@ -10,34 +10,34 @@ import (
 	"headway/politeness"
 )
 
-// Setting is one thing that can be set.
+// Setting is one setting.
 type Setting struct {
 	Key     string // in headway.yaml; see [Setting.Env]
 	Flag    string // of `headway crawl`, without dashes; empty if there is none
 	Default string // as it would be written; empty: none, or the preset's
 	Preset  bool   // the preset decides unless a stronger layer does
 	Secret  bool   // never printed
-	Fleet   bool   // of the workers of a fleet; a crawl on one machine has no use for it
+	Fleet   bool   // used by fleet workers only
 	Doc     string // one sentence without a full stop; `word` names the flag's argument
 
 	at func(*Settings) value
-	// share is what the machine gives it unless a stronger layer than the default
-	// decides; a Default is the most it gives.
+	// share is its part of the machine's resources, used unless a stronger layer than
+	// the default sets a value; Default is the maximum.
 	share func(*machine.Division) int64
 }
 
-// Env is the variable of the environment that sets it.
+// Env is its environment variable.
 func (s *Setting) Env() string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_"))
 }
 
-// EnvPrefix is what the names of our variables begin with.
+// EnvPrefix is the prefix of our environment variables.
 const EnvPrefix = "HEADWAY_"
 
-// Kind says what the value is, for people.
+// Kind describes the type of the value for people.
 func (s *Setting) Kind() string { return s.at(new(Settings)).kind() }
 
-// List tells whether it has any number of values.
+// List reports whether it can have several values.
 func (s *Setting) List() bool {
 	switch s.at(new(Settings)).(type) {
 	case list, words, ports:
@@ -47,7 +47,7 @@ func (s *Setting) List() bool {
 	}
 }
 
-// Section is a part of the table for people.
+// Section is a group of settings.
 type Section struct {
 	Title    string
 	Settings []Setting
@@ -143,14 +143,14 @@ var Table = []Section{
 	}},
 }
 
-// ofJob are the sections whose settings are a job's own, and what of them is the
-// worker's all the same.
+// ofJob are the sections whose settings belong to a job, and the exceptions that
+// belong to the worker.
 var (
 	ofJob    = []string{"What to crawl", "Politeness", "Limits"}
 	ofWorker = []string{"seeds", "seeds_file", "owned", "ignore_robots", "pace.address_ranges", "robots.on_unreachable"}
 )
 
-// OfJob tells whether a job of a fleet may ask for it. The rest is the operator's.
+// OfJob reports whether a fleet job may set it. The rest is up to the operator.
 func (s *Setting) OfJob() bool {
 	for i := range Table {
 		if slices.Contains(ofJob, Table[i].Title) && slices.ContainsFunc(Table[i].Settings, func(x Setting) bool { return x.Key == s.Key }) {
@@ -160,16 +160,16 @@ func (s *Setting) OfJob() bool {
 	return false
 }
 
-// maxPolicySpan is the longest duration politeness takes.
+// maxPolicySpan is the longest duration that package politeness accepts.
 const maxPolicySpan = 7 * 24 * time.Hour
 
-// The settings that others are shares of.
+// Settings that others are shares of.
 const (
 	machineDescriptors = "machine.descriptors"
 	machineMemory      = "machine.memory"
 )
 
-// all goes through the table.
+// all iterates over the table.
 func all(yield func(*Setting) bool) {
 	for i := range Table {
 		for j := range Table[i].Settings {

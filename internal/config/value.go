@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// value is a place in [Settings] with its text form.
+// value is a field of [Settings] with its text form.
 type value interface {
-	// set reads the texts of one layer: one for most settings, any number for
-	// lists. The error is a *valueError, or completes the sentence "KEY …".
+	// set parses the texts of one layer: one for most settings, any number for lists.
+	// The error is a *valueError, or completes the sentence "KEY …".
 	set(texts []string) error
-	// texts are the value as it would be written; none where it is empty.
+	// texts is the value in text form; nil if it is empty.
 	texts() []string
-	// kind says what the value is, for people: "number from 1 to 100".
+	// kind describes the type for people: "number from 1 to 100".
 	kind() string
 }
 
-// valueError is a value that a setting does not take.
+// valueError is an invalid value of a setting.
 type valueError struct {
-	kind  string // of value that was expected: duration
+	kind  string // the expected type: duration
 	text  string // what was given; empty for a secret
 	hint  string // what to write instead
-	cause error  // nil where the hint says it all
+	cause error  // nil if the hint is enough
 }
 
 func (e *valueError) Error() string { return e.about("") }
 
 func (e *valueError) Unwrap() error { return e.cause }
 
-// about names the setting, or the flag, that was given the value.
+// about is the message with the name of the setting or flag.
 func (e *valueError) about(name string) string {
 	s := "invalid " + e.kind
 	if e.text != "" {
@@ -48,10 +48,10 @@ func (e *valueError) about(name string) string {
 	return s
 }
 
-// chooseOne is the hint for a value that is none of a few.
+// chooseOne is the hint for a value outside a closed set.
 func chooseOne(words []string) string { return "choose one of " + strings.Join(words, ", ") }
 
-// single returns the one text of a setting that is no list.
+// single returns the text of a setting that is not a list.
 func single(texts []string) (string, error) {
 	if len(texts) != 1 {
 		return "", errors.New("takes one value, not a list")
@@ -122,7 +122,7 @@ func (s span) kind() string {
 	return fmt.Sprintf("duration from %s to %s", short(s.min), short(s.max))
 }
 
-// short writes a duration without empty units.
+// short formats a duration without empty units.
 func short(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -189,7 +189,7 @@ func (s size) kind() string {
 	return fmt.Sprintf("size of at least %s, in bytes or with a unit, for example 64KiB, 256MiB or 1GiB", formatSize(s.min))
 }
 
-// amount is what a number or a size is set to.
+// amount is the value of a number or a size.
 func amount(v value) int64 {
 	switch v := v.(type) {
 	case number:
@@ -224,7 +224,7 @@ func (y yes) texts() []string { return []string{strconv.FormatBool(*y.to)} }
 
 func (y yes) kind() string { return "true or false" }
 
-// word is one of a few.
+// word is one value of a closed set.
 type word struct {
 	to    *string
 	words []string
@@ -246,7 +246,7 @@ func (w word) texts() []string { return []string{*w.to} }
 
 func (w word) kind() string { return strings.Join(w.words, ", ") }
 
-// words are some of a few, each given apart or several with commas between.
+// words are values of a closed set, given one by one or separated by commas.
 type words struct {
 	to    *[]string
 	words []string
@@ -274,11 +274,11 @@ func (w words) texts() []string { return slices.Clone(*w.to) }
 
 func (w words) kind() string { return "any of " + strings.Join(w.words, ", ") }
 
-// text is anything that passes a check.
+// text is a text that passes a check.
 type text struct {
 	to    *string
 	what  string
-	check func(string) error // nil takes anything; not asked about ""
+	check func(string) error // nil accepts anything; not called for ""
 }
 
 func (t text) set(texts []string) error {
@@ -308,7 +308,7 @@ func (t text) kind() string { return t.what }
 type list struct {
 	to    *[]string
 	what  string
-	check func(string) error // nil takes anything
+	check func(string) error // nil accepts anything
 }
 
 func (l list) set(texts []string) error {
@@ -333,11 +333,10 @@ func (l list) texts() []string { return slices.Clone(*l.to) }
 
 func (l list) kind() string { return "list of " + l.what }
 
-// ports are numbers of ports, each given apart or several with commas between.
+// ports are port numbers, given one by one or separated by commas.
 type ports struct{ to *[]uint16 }
 
-// maxPorts bounds the ports that are open beside those of the web: more are no
-// list any more but a scan.
+// maxPorts bounds the additional ports: more would be a port scan.
 const maxPorts = 100
 
 func (p ports) set(texts []string) error {

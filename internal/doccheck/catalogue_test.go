@@ -20,15 +20,15 @@ import (
 	"headway/politeness"
 )
 
-// catalogue is what a page may name.
+// catalogue is the names that exist in the code: what a page may refer to.
 type catalogue struct {
-	root     fs.FS           // of the module
+	root     fs.FS           // the module
 	settings map[string]bool // keys, variables of the environment, names of limits, presets
 	flags    map[string]bool // "crawl --workers"
 	tests    map[string]bool // "limit.TestMessages"; the root package is headway
 }
 
-// newCatalogue reads what there is to name.
+// newCatalogue collects the names.
 func newCatalogue(root fs.FS) (*catalogue, error) {
 	c := &catalogue{root: root, settings: map[string]bool{}, flags: map[string]bool{}, tests: map[string]bool{}}
 	for _, section := range config.Table {
@@ -47,7 +47,7 @@ func newCatalogue(root fs.FS) (*catalogue, error) {
 	return c, c.readTests()
 }
 
-// readFlags takes the flags of a command and of those below it.
+// readFlags collects the flags of a command and its subcommands.
 func (c *catalogue) readFlags(cmd *cobra.Command) {
 	name := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "headway"), " ")
 	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) { c.flags[name+" --"+f.Name] = true })
@@ -92,11 +92,11 @@ func (c *catalogue) readTests() error {
 	})
 }
 
-// testSpan is a test as pages name it: its package, its function, and perhaps a
-// script or scenario below the package's testdata.
+// testSpan is a reference to a test: its package, its function, and optionally a
+// script or scenario in the package's testdata.
 var testSpan = regexp.MustCompile(`^([a-z0-9/]+)\.((?:Test|Fuzz|Example|Benchmark)[A-Za-z0-9_]*)(?:\(([a-z0-9-]+)\))?$`)
 
-// checkTest says what is wrong with the name of a test.
+// checkTest returns an error for a test that does not exist.
 func (c *catalogue) checkTest(name string) error {
 	m := testSpan.FindStringSubmatch(name)
 	if m == nil {
@@ -118,8 +118,8 @@ func (c *catalogue) checkTest(name string) error {
 	return nil
 }
 
-// checkSetting says what is wrong with the name of a setting or flag. A flag
-// without a command is one of crawl.
+// checkSetting returns an error for a setting or flag that does not exist. A flag
+// without a command belongs to crawl.
 func (c *catalogue) checkSetting(name string) error {
 	if cmd, flag, ok := strings.Cut(name, "--"); ok {
 		full := strings.TrimSpace(cmd)
@@ -137,7 +137,7 @@ func (c *catalogue) checkSetting(name string) error {
 	return nil
 }
 
-// checkDecision says what is wrong with a link to a decision.
+// checkDecision returns an error for a wrong link to a decision.
 func (c *catalogue) checkDecision(number, link string) error {
 	if _, err := fs.Stat(c.root, path.Join("docs", link)); err != nil {
 		return fmt.Errorf("there is no decision %s", link)
@@ -154,10 +154,10 @@ type row struct {
 	says, here, set, shown string
 }
 
-// columns are the heads of the tables on the page.
+// columns are the headings of the tables on the page.
 var columns = []string{"it says", "Headway", "set by", "shown by"}
 
-// readRows reads the tables of a page. A table with other heads is a mistake.
+// readRows reads the tables of a page. Other headings are an error.
 func readRows(page string) (rows []row, problems []string) {
 	head := false
 	for i, text := range strings.Split(page, "\n") {
@@ -190,16 +190,16 @@ var (
 	decisionLink = regexp.MustCompile(`^\[(\d{4})\]\((adr/[^)]+)\)$`)
 )
 
-// What a cell may say instead of naming something.
+// Special contents of a cell.
 const (
-	setFixed   = "fixed"   // a constant of the rule that nobody turns
+	setFixed   = "fixed"   // a constant without a setting
 	setNothing = "nothing" // there is nothing to set
 )
 
-// later is where something is shown that is not there yet.
+// later marks features that do not exist yet.
 var later = []string{"comes with the fleet", "comes with the service"}
 
-// check says what is wrong with a row.
+// check returns the errors in a row.
 func (c *catalogue) check(r row) []string {
 	var problems []string
 	bad := func(err error) {

@@ -1,6 +1,6 @@
-// Package doccheck holds pages of docs/ against the code: what they name must
-// exist, and what they show must be so.
+// Package doccheck compares pages of docs/ with the code: the names they use must
+// exist, and the examples they show must be true. It also checks the words of all
+// files against a list of phrases to avoid.
 //
-// It is made of tests alone. Pages that are generated need none here:
-// scripts/verify compares them with their source.
+// It consists of tests only. Generated pages are checked by scripts/verify.
 package doccheck

@@ -12,10 +12,10 @@ import (
 	"headway/internal/cli/command"
 )
 
-// example is a robots.txt of a page and what the command prints about it.
+// example is a robots.txt on a page and the output of the command below it.
 var example = regexp.MustCompile("(?ms)^```robots\n(.*?)^```\n```verdicts\n\\$ headway (.*?)\n(.*?)^```$")
 
-// shownBy is where a page names tests.
+// shownBy is a list of tests on a page.
 var shownBy = regexp.MustCompile(`(?m)^Shown by ((?:.+\n)+)`)
 
 var codeSpans = regexp.MustCompile("`([^`]+)`")
@@ -52,7 +52,7 @@ func TestRobotsAndYou(t *testing.T) {
 	}
 }
 
-// checkExample types the command beside the robots.txt.
+// checkExample runs the command next to the robots.txt.
 func checkExample(t *testing.T, robots, line, want string) {
 	t.Helper()
 	t.Chdir(t.TempDir())

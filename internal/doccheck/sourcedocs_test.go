@@ -12,12 +12,12 @@ import (
 
 const moduleRoot = "../.."
 
-// ours is the catalogue of the module: parsing all of its tests takes a while.
+// ours is the catalogue of the module, read once: parsing all tests takes a while.
 var ours = sync.OnceValues(func() (*catalogue, error) { return newCatalogue(os.DirFS(moduleRoot)) })
 
-// TestSourceDocuments reads the page that says what became of the documents the
-// product grew out of: each setting, flag, test and decision it names exists, no
-// row is without, and nothing that the documents name is missing.
+// TestSourceDocuments checks the page that maps the source documents to the product:
+// each setting, flag, test and decision it names exists, no row is without one, and
+// nothing that the documents name is missing.
 func TestSourceDocuments(t *testing.T) {
 	c, err := ours()
 	if err != nil {
@@ -52,8 +52,8 @@ func TestSourceDocuments(t *testing.T) {
 // quoted finds references into the documents or into the code they were about.
 var quoted = regexp.MustCompile(`(?i)session #\d+|\w+\.(rs|ts|go):\d+|\blines? ~?\d+`)
 
-// named is every constant, variable, flag and message that the documents name.
-// It keeps a row from being lost.
+// named is every constant, variable, flag and message that the documents name, so that
+// no row gets lost.
 var named = []string{
 	// Global safety limits
 	"MAX_PAGES_PER_CRAWL", "MAX_CONCURRENT_CRAWLS", "CRAWL_TIMEOUT_MS", "applySafetyCaps", "acquireCrawlSlot",
@@ -82,7 +82,7 @@ var named = []string{
 	"RecordSuccess", "Record429", "Persist",
 }
 
-// TestCheckFinds makes sure that the check can fail.
+// TestCheckFinds: the check reports mistakes.
 func TestCheckFinds(t *testing.T) {
 	c, err := newCatalogue(fstest.MapFS{
 		"a/a_test.go":              {Data: []byte("package a\nfunc TestReal() {}\nfunc (x T) TestMethod() {}\n")},

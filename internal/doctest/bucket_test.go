@@ -8,16 +8,16 @@ import (
 	"net/http"
 )
 
-// bucketName is where a reader's bucket is, and bucketAddr a server of their own
-// with another.
+// bucketName is the example bucket of the guides, and bucketAddr an S3 server with
+// another one.
 const (
 	bucketName = "s3.example"
 	bucketAddr = "10.0.0.5"
 	bucketPort = "9000"
 )
 
-// bucket answers as S3 does to someone who copies files there. What it keeps is
-// nothing: a real server is asked by the tests of output/s3.
+// bucket responds as S3 does to uploads, but stores nothing: the tests of output/s3
+// use a real server.
 func bucket(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return // the client is gone
@@ -38,7 +38,7 @@ func bucket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// bucketEnv is the profile of someone who has a bucket.
+// bucketEnv is the environment of a user with a bucket.
 func bucketEnv() []string {
 	return []string{"AWS_ENDPOINT_URL=https://" + bucketName, "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=doctest", "AWS_SECRET_ACCESS_KEY=not-a-secret"}
 }

@@ -16,7 +16,7 @@ const (
 	readme = "README.md"
 )
 
-// documents are the pages that are kept true.
+// documents are the pages whose commands are run.
 func documents(t *testing.T) []string {
 	t.Helper()
 	guides, err := filepath.Glob(filepath.Join(root, "docs/guide/*.md"))
@@ -34,7 +34,7 @@ func documents(t *testing.T) []string {
 	return list
 }
 
-// elsewhere names documents that another test makes and runs, and where it is.
+// elsewhere lists documents that other tests run, and where.
 var elsewhere = map[string]struct{ test, file string }{
 	"docs/guide/api.md":      {"TestAPIGuide", "internal/fleettest/api_test.go"},
 	"docs/guide/fetch.md":    {"TestFetchTour", "internal/cli/fetch_test.go"},
@@ -43,18 +43,18 @@ var elsewhere = map[string]struct{ test, file string }{
 	"docs/guide/webhooks.md": {"TestGuide", "service/internal/webhook/guide_test.go"},
 }
 
-// notRunHere counts the blocks that the tests cannot run: one more is a choice
-// that a reviewer sees.
+// notRunHere counts the blocks that the tests cannot run, so that a reviewer sees a
+// new one.
 var notRunHere = map[string]int{
 	"docs/guide/corpus.md":  1,
 	"docs/guide/outputs.md": 1,
 }
 
-// silent are the documents that ask for no command.
+// silent are the documents without commands.
 var silent = []string{"docs/guide/politeness.md"}
 
 // TestCommands counts the commands of each document, so that none is left out
-// without a word.
+// unnoticed.
 func TestCommands(t *testing.T) {
 	skipped := map[string]int{}
 	for _, name := range documents(t) {
@@ -166,7 +166,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestNotRunIsSorted keeps the list of exceptions to documents that exist.
+// TestNotRunIsKnown: the list of exceptions names only documents that exist.
 func TestNotRunIsKnown(t *testing.T) {
 	known := documents(t)
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(notRunHere)), slices.Sorted(maps.Keys(elsewhere)), silent) {

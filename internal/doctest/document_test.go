@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// command is a line to type, and what the document says is printed.
+// command is a line to type and its documented output.
 type command struct {
 	line   int // in the document
 	text   string
-	output []string // nil where it is not shown
+	output []string // nil if it is not shown
 	stays  bool
 }
 
@@ -20,13 +20,13 @@ type notRun struct {
 	reason string
 }
 
-// document is what a page asks its reader to type.
+// document is the commands of a page.
 type document struct {
 	commands []command
 	notRun   []notRun
 }
 
-// block is a piece of code in a page.
+// block is a code block of a page.
 type block struct {
 	line     int // of its first line
 	language string
@@ -41,10 +41,10 @@ var (
 	typed = regexp.MustCompile(`^(\$ |(bin/)?headway [a-z]|make( |$)|duckdb |sqlite3 |jq |curl |go (test|run|build) )`)
 )
 
-// indent is what makes a block without fences.
+// indent marks a block without fences.
 const indent = "    "
 
-// blocks finds the code of a page.
+// blocks finds the code blocks of a page.
 func blocks(page string) []block {
 	var list []block
 	var b *block
@@ -83,8 +83,8 @@ func blocks(page string) []block {
 	return list
 }
 
-// blank tells whether the line before line i is empty: in a paragraph or a list,
-// an indented line is text.
+// blank reports whether the line before line i is empty: in a paragraph or a list, an
+// indented line is text.
 func blank(page string, i int) bool {
 	lines := strings.SplitN(page, "\n", i+1)
 	return i > 0 && lines[i-1] == ""
@@ -115,7 +115,7 @@ func read(page string) (document, error) {
 	return d, nil
 }
 
-// commands are those of one block.
+// commands are the commands of one block.
 func (b block) commands() ([]command, error) {
 	switch {
 	case b.language == "sh":
@@ -131,7 +131,7 @@ func (b block) commands() ([]command, error) {
 	return nil, nil
 }
 
-// script reads a block of which every line is a command. One goes on behind a
+// script reads a block of commands without output. A command continues after a
 // backslash, and to the end of a here-document.
 func (b block) script() ([]command, error) {
 	var list []command
@@ -162,7 +162,7 @@ func (b block) script() ([]command, error) {
 
 var hereDocument = regexp.MustCompile(`<<'?([A-Z]+)'?$`)
 
-// session reads a block of commands and what they print.
+// session reads a block of commands with their output.
 func (b block) session() ([]command, error) {
 	var list []command
 	for i, line := range b.lines {

@@ -19,11 +19,11 @@ const (
 	fontSize   = 14
 	margin     = 16
 	barHeight  = 28
-	lastScreen = 5 * time.Second // how long the end stays before it begins anew
+	lastScreen = 5 * time.Second // how long the last screen stays before the loop restarts
 )
 
-// drawFilm draws a film as one SVG that moves by itself: a strip of screens behind
-// a window, and each row that occurs is drawn once.
+// drawFilm draws the frames as one animated SVG: a strip of screens behind a window.
+// Each different row is drawn once.
 func drawFilm(film []frame) []byte {
 	width, height := columns*cellWidth+2*margin, float64(rows*rowHeight+barHeight+margin)
 	end := film[len(film)-1].at + lastScreen
@@ -76,14 +76,14 @@ type style struct {
 	dim    bool
 }
 
-// drawLine draws one row: each piece of one style is stretched to its cells, so
-// that columns stand below each other in any font.
+// drawLine draws one row: each piece of one style is stretched to its cells, so that
+// columns are aligned in any font.
 func drawLine(b *bytes.Buffer, line string) {
 	var s style
 	x := 0
 	piece := func(text string) {
 		cells := utf8.RuneCountInString(text)
-		// Blanks in front need no ink.
+		// Leading blanks are not drawn.
 		trimmed := strings.TrimLeft(text, " ")
 		at := x + cells - utf8.RuneCountInString(trimmed)
 		trimmed = strings.TrimRight(trimmed, " ")
@@ -103,7 +103,7 @@ func drawLine(b *bytes.Buffer, line string) {
 		}
 		b.WriteByte('>')
 		if err := xml.EscapeText(b, []byte(trimmed)); err != nil {
-			panic(err) // a buffer takes everything
+			panic(err) // a buffer cannot fail
 		}
 		b.WriteString("</text>")
 	}
@@ -131,7 +131,7 @@ var palette = []string{
 	"#6e7681", "#ffa198", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#f0f6fc",
 }
 
-// change takes up the codes of one escape.
+// change applies the codes of one escape sequence.
 func (s *style) change(codes []string) {
 	for i := 0; i < len(codes); i++ {
 		n, err := strconv.Atoi(codes[i])

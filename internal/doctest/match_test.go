@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// volatile is what differs from run to run, and what stands for it.
+// volatile matches what differs from run to run, with its replacement.
 var volatile = []struct {
 	pattern *regexp.Regexp
 	name    string
@@ -22,7 +22,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`\s+`), " "},
 }
 
-// steady takes out of a line what differs from run to run.
+// steady replaces what differs from run to run.
 func steady(line string) string {
 	for _, v := range volatile {
 		line = v.pattern.ReplaceAllString(line, v.name)
@@ -33,7 +33,7 @@ func steady(line string) string {
 // gap stands for any text, alone on a line for any number of lines.
 const gap = "…"
 
-// pattern is a regular expression for lines as a document prints them.
+// pattern is a regular expression for the documented lines.
 func pattern(lines []string) *regexp.Regexp {
 	var p strings.Builder
 	p.WriteString(`\A`)
@@ -51,7 +51,7 @@ func pattern(lines []string) *regexp.Regexp {
 	return regexp.MustCompile(p.String())
 }
 
-// steadyLines are lines without what differs, each with its end.
+// steadyLines is steady for each line.
 func steadyLines(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -60,7 +60,7 @@ func steadyLines(text string) string {
 	return b.String()
 }
 
-// split parts the lines that go to the standard error from those of the output.
+// split separates the lines of standard error from those of standard output.
 func split(lines []string) (stdout, stderr []string) {
 	for _, line := range lines {
 		if strings.HasPrefix(line, "headway: ") {
@@ -72,12 +72,12 @@ func split(lines []string) (stdout, stderr []string) {
 	return trim(stdout), stderr
 }
 
-// begins tells whether a screen begins with the lines of a document.
+// begins reports whether a screen begins with the documented lines.
 func begins(lines []string, screen string) bool {
 	return pattern(trim(lines)).MatchString(steadyLines(screen))
 }
 
-// trim takes empty lines from the end.
+// trim removes empty lines from the end.
 func trim(lines []string) []string {
 	for len(lines) > 0 && lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
@@ -85,7 +85,7 @@ func trim(lines []string) []string {
 	return lines
 }
 
-// matches says where the output is not what the document prints.
+// matches returns where the output differs from the document.
 func matches(lines []string, stdout, stderr string) error {
 	out, diag := split(lines)
 	got := steadyLines(strings.TrimRight(stdout, "\n") + "\n")

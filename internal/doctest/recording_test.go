@@ -24,7 +24,7 @@ import (
 	"headway/internal/ownnet"
 )
 
-var update = flag.Bool("update", false, "record docs/recording.cast and docs/recording.svg anew; then look at them")
+var update = flag.Bool("update", false, "record docs/recording.cast and docs/recording.svg again; then look at them")
 
 const (
 	castFile = "docs/recording.cast"
@@ -32,21 +32,21 @@ const (
 
 	columns, rows = 100, 26
 
-	// maxSVG is what a page that shows the recording has to load.
+	// maxSVG is the maximum size of the recording in bytes.
 	maxSVG = 300_000
 )
 
-// scene is something that is typed, and when the next may be.
+// scene is typed input, and when the next may follow.
 type scene struct {
 	text  string
-	until *regexp.Regexp // seen on the screen
-	hold  time.Duration  // for someone who reads it
+	until *regexp.Regexp // awaited on the screen
+	hold  time.Duration  // time to read it
 }
 
 // prompt is the last line of a screen where the next command may be typed.
 var prompt = regexp.MustCompile(`(^|\n)\$$`)
 
-// scenes are what the recording shows: the path of the README.
+// scenes are what the recording shows: the steps of the README.
 var scenes = []scene{
 	{"timeout --foreground -s KILL 4 headway crawl http://127.1.0.{1..6}:8780/ --preset audit --dir lab --plain", prompt, 1500 * time.Millisecond},
 	{"headway crawl http://127.1.0.{1..6}:8780/ --preset audit --dir lab", regexp.MustCompile(`(?s)\nfolder: lab\n.*\n\$$`), 4 * time.Second},
@@ -56,8 +56,8 @@ var scenes = []scene{
 	{"headway slow", prompt, 6 * time.Second},
 }
 
-// TestRecording holds the recording to what it promises. With -update it is made,
-// from a crawl in a terminal.
+// TestRecording checks the recording. With -update it is recorded again, from a crawl
+// in a terminal.
 func TestRecording(t *testing.T) {
 	if *update {
 		goEnv(t)
@@ -88,8 +88,7 @@ func TestRecording(t *testing.T) {
 	checkSVG(t)
 }
 
-// readCast is what each event of the recording prints, without what moves the
-// cursor.
+// readCast is the text of each event of the recording, without cursor movements.
 func readCast(t *testing.T) []string {
 	file, err := os.Open(filepath.Join(root, castFile))
 	if err != nil {
@@ -127,8 +126,8 @@ func readCast(t *testing.T) []string {
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
-// checkSVG reads the picture as a browser would: it must be whole, small, and ask
-// for nothing.
+// checkSVG parses the picture as a browser would: it must be complete, small, and load
+// nothing else.
 func checkSVG(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, svgFile))
 	if err != nil {
@@ -168,14 +167,14 @@ func checkSVG(t *testing.T) {
 	}
 }
 
-// frame is what a person sees from a moment on.
+// frame is a screen and when it appeared.
 type frame struct {
 	at    time.Duration
 	lines []string // with the escapes that colour them
 	x, y  int      // of the cursor, -1 where it is hidden
 }
 
-// film is a terminal that is watched.
+// film records a terminal.
 type film struct {
 	ctx    context.Context //nolint:containedctx // it lives as long as one recording
 	socket string
@@ -183,7 +182,7 @@ type film struct {
 	frames []frame
 }
 
-// shoot plays the scenes and writes what was to be seen.
+// shoot plays the scenes and writes the recording.
 func shoot() error {
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
@@ -230,7 +229,7 @@ func (f *film) tmux(args ...string) (string, error) {
 	return string(out), nil
 }
 
-// look keeps what is to be seen now.
+// look records the current screen.
 func (f *film) look() (string, error) {
 	out, err := f.tmux("capture-pane", "-p", "-e", ";", "display-message", "-p", "#{cursor_flag} #{cursor_x} #{cursor_y}")
 	if err != nil {
@@ -249,7 +248,7 @@ func (f *film) look() (string, error) {
 	return escapes.ReplaceAllString(strings.Join(now.lines, "\n"), ""), nil
 }
 
-// await watches until something is to be seen.
+// await records until the screen matches.
 func (f *film) await(what *regexp.Regexp) error {
 	for {
 		f.pause(2 * blink)
@@ -275,13 +274,13 @@ func (f *film) pause(d time.Duration) {
 	}
 }
 
-// Someone types keysAtOnce characters in a blink.
+// Typing speed: keysAtOnce characters per frame.
 const (
 	blink      = 100 * time.Millisecond
 	keysAtOnce = 4
 )
 
-// play types what a scene says and waits for what is to be seen then.
+// play types the input of a scene and waits for its result.
 func (f *film) play(s scene) error {
 	if s.text == "clear" { // not to be read
 		if _, err := f.tmux("send-keys", "C-l"); err != nil {
@@ -314,14 +313,14 @@ func (f *film) play(s scene) error {
 	return err
 }
 
-// How long a recording stands still at most: nobody watches a crawl wait, and
-// somebody reads what is about to be cleared.
+// The longest still picture: short while a crawl waits, longer before the screen is
+// cleared, so that it can be read.
 const (
 	still     = 700 * time.Millisecond
 	readStill = 6 * time.Second
 )
 
-// cutFilm leaves out screens that are as before, and shortens what stands still.
+// cutFilm removes repeated screens and shortens still pictures.
 func cutFilm(all []frame) []frame {
 	var cut []frame
 	var now, before time.Duration
@@ -343,13 +342,13 @@ func cutFilm(all []frame) []frame {
 	return cut
 }
 
-// cleared tells whether a screen has only a prompt.
+// cleared reports whether a screen has only a prompt.
 func cleared(f frame) bool {
 	return strings.TrimSpace(escapes.ReplaceAllString(strings.Join(f.lines, "\n"), "")) == "$"
 }
 
-// cast writes a film in the format of asciinema, version 2: of each screen the
-// rows that are others than before.
+// cast writes frames in the format of asciinema, version 2: of each screen the changed
+// rows.
 func cast(film []frame) []byte {
 	var b bytes.Buffer
 	write := func(v any) {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		stage(shoot)
 	}
 	flag.Parse()
-	// Documents wait most of their time: all may run at once on a few processors.
+	// Documents mostly wait: all may run at once on a few processors.
 	if err := flag.Set("test.parallel", "32"); err != nil {
 		panic(err) // the flag is there
 	}
@@ -64,7 +64,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// onStage runs a document in a process of its own.
+// onStage runs a document in its own process.
 func onStage(t *testing.T, name, bin string, own bool) ([]byte, error) {
 	dir, home := t.TempDir(), t.TempDir()
 	if name == readme {
@@ -84,7 +84,7 @@ func onStage(t *testing.T, name, bin string, own bool) ([]byte, error) {
 	return cmd.CombinedOutput()
 }
 
-// needsShop tells whether a document speaks of example.com.
+// needsShop reports whether a document uses example.com.
 func needsShop(t *testing.T, name string) bool {
 	page, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
@@ -93,8 +93,7 @@ func needsShop(t *testing.T, name string) bool {
 	return strings.Contains(string(page), "https://"+shopName)
 }
 
-// goEnv passes on where Go keeps what it has built: with an empty HOME it would
-// begin anew.
+// goEnv keeps Go's build cache: with an empty HOME everything would be rebuilt.
 func goEnv(t *testing.T) {
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS"} {
 		out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
@@ -105,7 +104,7 @@ func goEnv(t *testing.T) {
 	}
 }
 
-// build makes the command once and returns its folder.
+// build builds the command once and returns its folder.
 func build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -117,7 +116,7 @@ func build(t *testing.T) string {
 	return dir
 }
 
-// copyTree makes a copy of the tree as someone has it who just fetched it.
+// copyTree copies the tree as a fresh clone would have it.
 func copyTree(to string) error {
 	from := os.DirFS(root)
 	return fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {

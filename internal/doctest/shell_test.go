@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// record collects what a process prints.
+// record collects the output of a process.
 type record struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	more chan struct{} // has a value when something came
+	more chan struct{} // signals new output
 }
 
 func newRecord() *record { return &record{more: make(chan struct{}, 1)} }
@@ -38,14 +38,14 @@ func (r *record) Write(p []byte) (int, error) {
 	return r.text.Write(p)
 }
 
-// String is what came so far.
+// String is the output so far.
 func (r *record) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.text.String()
 }
 
-// take is what came up to a mark, which is taken out.
+// take removes and returns the output up to a mark.
 func (r *record) take(end *regexp.Regexp) (before, mark string, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +59,7 @@ func (r *record) take(end *regexp.Regexp) (before, mark string, ok bool) {
 	return all[:at[0]], all[at[2]:at[3]], true
 }
 
-// wait blocks until something came.
+// wait blocks until there is new output.
 func (r *record) wait(ctx context.Context) error {
 	select {
 	case <-r.more:
@@ -78,12 +78,12 @@ type reader struct {
 	stdout      *record
 	stderr      *record
 	terminals   []*terminal
-	lastCommand *command // ended with an error that the next command has to explain
+	lastCommand *command // failed: the next command must be "echo $?"
 	lastCode    int
 	lastOutput  string
 }
 
-// terminal is where a command stays, and what is to be seen there.
+// terminal is a command that keeps running, and its output.
 type terminal struct {
 	command command
 	cmd     *exec.Cmd
@@ -91,8 +91,8 @@ type terminal struct {
 	done    chan error
 }
 
-// process is a command in a group of its own, so that it can be ended with all
-// it started.
+// process is a command in its own process group, so that it can be killed with all its
+// children.
 func (r *reader) process(args ...string) (*exec.Cmd, *record, *record) {
 	cmd := exec.Command(args[0], args[1:]...) // ended by stop
 	cmd.Dir, cmd.Env = r.dir, r.env
@@ -112,7 +112,7 @@ func (r *reader) start() (err error) {
 	return r.shell.Start()
 }
 
-// ended is what the shell prints behind a command: its exit code.
+// ended is what the shell prints after a command: its exit code.
 var ended = regexp.MustCompile("\x1e([0-9]+)\x1e")
 
 // run types one command and returns what it printed.
@@ -146,12 +146,12 @@ func (r *reader) run(ctx context.Context, c command) (string, error) {
 	return stdout + stderr, nil
 }
 
-// failed tells of a command that ended with an error nobody explains.
+// failed returns an error if the last command failed without "echo $?".
 func (r *reader) failed() error {
 	return fmt.Errorf("line %d: $ %s\n%sexit code %d", r.lastCommand.line, r.lastCommand.text, r.lastOutput, r.lastCode)
 }
 
-// until reads what a command prints, and its exit code.
+// until reads the output of a command and its exit code.
 func until(ctx context.Context, r *record) (text string, code int, err error) {
 	for {
 		if text, mark, ok := r.take(ended); ok {
@@ -164,8 +164,8 @@ func until(ctx context.Context, r *record) (text string, code int, err error) {
 	}
 }
 
-// stay runs a command on in a terminal of its own, and waits until it has printed
-// what the document says, or anything.
+// stay keeps a command running in its own terminal, and waits until it has printed the
+// documented output, or anything.
 func (r *reader) stay(ctx context.Context, c command) error {
 	t := &terminal{command: c, done: make(chan error, 1)}
 	t.cmd, t.screen, _ = r.process("bash", "-c", "exec "+c.text)
@@ -193,11 +193,10 @@ func (r *reader) stay(ctx context.Context, c command) error {
 	}
 }
 
-// patience is how long a command may take to begin in a terminal of its own, and
-// to end when it is told to.
+// patience is how long a command may take to start in its own terminal, and to stop.
 const patience = 20 * time.Second
 
-// stop closes the shell and the terminals, as a reader would.
+// stop closes the shell and the terminals, as a person would.
 func (r *reader) stop() error {
 	var errs []error
 	if r.lastCommand != nil {
@@ -218,7 +217,7 @@ func (r *reader) stop() error {
 // close presses Ctrl-C.
 func (t *terminal) close() error {
 	select {
-	case err := <-t.done: // it was asked to stop
+	case err := <-t.done: // it stopped after Ctrl-C
 		t.done <- err
 	default:
 		if err := syscall.Kill(-t.cmd.Process.Pid, syscall.SIGINT); err != nil {
@@ -237,10 +236,10 @@ func (t *terminal) close() error {
 	return nil
 }
 
-// interrupted is the exit code behind Ctrl-C.
+// interrupted is the exit code after Ctrl-C.
 const interrupted = 130
 
-// kill ends everything that was started.
+// kill kills all processes that were started.
 func (r *reader) kill() {
 	for _, t := range r.terminals {
 		_ = syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL) // gone is fine
@@ -248,8 +247,8 @@ func (r *reader) kill() {
 	_ = syscall.Kill(-r.shell.Process.Pid, syscall.SIGKILL) // gone is fine
 }
 
-// readerEnv is the environment of someone who has just installed what is needed:
-// nothing of whoever runs the tests, except where Go keeps what it has built.
+// readerEnv is the environment of a new user: nothing of the environment of the tests,
+// except Go's caches.
 func readerEnv(home, path string, more ...string) []string {
 	env := []string{"HOME=" + home, "PATH=" + path, "TERM=dumb", "LANG=C.UTF-8", "TMPDIR=" + os.TempDir()}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOTOOLCHAIN", "GOPROXY"} {

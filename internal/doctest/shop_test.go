@@ -30,31 +30,31 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// The names that exist on a stage. All others do not.
+// The names that resolve on a stage. No others do.
 const (
 	shopName   = "example.com"
 	socialName = "social.example"
 )
 
-// shop is example.com as the guides tell of it, and what is around it.
+// shop is example.com as in the guides, with its name server.
 type shop struct {
 	server *http.Server // the shop
 	bucket *http.Server // without TLS
 	names  net.PacketConn
-	roots  string // the file with its authority
+	roots  string // file with its root certificate
 	done   sync.WaitGroup
 
 	mu     sync.Mutex
-	cached map[string]bool // pages that the cache in front has
+	cached map[string]bool // pages in the cache
 }
 
-// page is one of the shop: its title, and where it leads to.
+// page is a page of the shop: its title and links.
 type page struct {
 	title string
 	links []string
 }
 
-// pages of the shop. What is linked and not here is dead.
+// pages of the shop. Links to anything else are dead.
 var pages = map[string]page{
 	"/":                     {"Example: tools for small gardens", []string{"/shop/", "/about", "/docs/", "/blog/", "/cart", "/start"}},
 	"/shop/":                {"Shop", []string{"/", "/shop/spade", "/shop/rake", "/shop/watering-can", "/old-price-list"}},
@@ -93,8 +93,8 @@ func openShop(ctx context.Context, dir string) (*shop, error) {
 		Handler: s, ReadHeaderTimeout: 10 * time.Second, ErrorLog: quiet,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
 	}
-	// A server of its own: one that serves without TLS first offers HTTP/2 with it
-	// and does not speak it.
+	// A separate server: one that serves without TLS first would offer HTTP/2 with TLS
+	// but not support it.
 	s.bucket = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ErrorLog: quiet}
 	plain, err := lc.Listen(ctx, "tcp", net.JoinHostPort(bucketAddr, bucketPort))
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *shop) close() {
 	s.done.Wait()
 }
 
-// env is how a reader's machine knows of the shop.
+// env makes a document's commands use the shop.
 func (s *shop) env() []string {
 	return append(bucketEnv(), "SSL_CERT_FILE="+s.roots, "HEADWAY_RESOLVER="+netip.AddrPortFrom(shopAddr, 53).String())
 }
@@ -148,10 +148,10 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// originTime is what a page takes that the cache has not.
+// originTime is the response time of a cache miss.
 const originTime = 60 * time.Millisecond
 
-// page answers as a shop behind a cache does.
+// page responds as a shop behind a cache does.
 func (s *shop) page(w http.ResponseWriter, r *http.Request, p page) {
 	var body bytes.Buffer
 	fmt.Fprintf(&body, "<!doctype html><html lang=en><title>%s</title><h1>%[1]s</h1>\n", p.title)
@@ -193,7 +193,7 @@ func (s *shop) sitemap(w http.ResponseWriter) {
 	fmt.Fprint(w, "</urlset>")
 }
 
-// name answers questions for names until it is closed.
+// name answers DNS queries until it is closed.
 func (s *shop) name() {
 	buf := make([]byte, 512)
 	for {
@@ -203,9 +203,9 @@ func (s *shop) name() {
 		}
 		answer, err := nameAnswer(buf[:n])
 		if err != nil {
-			continue // not a question
+			continue // not a query
 		}
-		_, _ = s.names.WriteTo(answer, from) // asked again if it is lost
+		_, _ = s.names.WriteTo(answer, from) // the client retries if it is lost
 	}
 }
 
@@ -230,7 +230,7 @@ func nameAnswer(query []byte) ([]byte, error) {
 	return m.Pack()
 }
 
-// certificate is one for the names of the stage, and the authority behind it.
+// certificate makes a certificate for the names of the stage, and its root.
 func certificate() (cert tls.Certificate, authority []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

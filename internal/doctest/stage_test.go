@@ -15,21 +15,21 @@ import (
 	"headway/internal/ownnet"
 )
 
-// A stage is a process in a network of its own in which one document is run. It
-// is this test binary once more, told by the environment what to do.
+// A stage is a process in its own network in which one document is run. It is this
+// test binary, started with environment variables that say what to do.
 const (
 	stageDocument  = "DOCTEST_DOCUMENT"  // the page to run
 	stageRecording = "DOCTEST_RECORDING" // the tree to write a recording to, instead
-	stageDir       = "DOCTEST_DIR"       // where its reader sits
+	stageDir       = "DOCTEST_DIR"       // its working directory
 	stageHome      = "DOCTEST_HOME"
 	stagePath      = "DOCTEST_PATH"
-	stageAlone     = "DOCTEST_ALONE" // whether the network is its own
+	stageAlone     = "DOCTEST_ALONE" // whether it has its own network
 )
 
 // longest is how long a document may take.
 const longest = 3 * time.Minute
 
-// stage does what it is for and ends the process.
+// stage calls play and ends the process.
 func stage(play func() error) {
 	if err := play(); err != nil {
 		fmt.Println(err)
@@ -81,12 +81,12 @@ func play() error {
 	return r.stop()
 }
 
-// shopAddr is the address of example.com on a stage: a public one, so that the
-// crawler needs no leave to go there.
+// shopAddr is the address of example.com on a stage: a public one, so that the crawler
+// needs no permission for it.
 var shopAddr = netip.MustParseAddr("93.184.215.14")
 
-// bringUp switches the loopback of this network on and gives it the addresses of
-// those who play there.
+// bringUp enables the loopback of this network and adds the addresses of the servers
+// on the stage.
 func bringUp() error {
 	if err := ownnet.Up(); err != nil {
 		return err
@@ -99,11 +99,12 @@ func bringUp() error {
 	return nil
 }
 
-// nameServers are those that programs on this machine ask: here that is the shop.
+// nameServers are the name servers of this machine: on a stage these addresses belong
+// to the shop.
 func nameServers() []netip.Addr {
 	text, err := os.ReadFile("/etc/resolv.conf")
 	if err != nil {
-		return nil // then they ask the loopback
+		return nil // programs then use the loopback
 	}
 	var list []netip.Addr
 	for line := range strings.Lines(string(text)) {

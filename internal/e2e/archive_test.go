@@ -20,15 +20,15 @@ import (
 	"headway/lab"
 )
 
-// archived is what the archive of a crawl holds.
+// archived is the content of a crawl's archive.
 type archived struct {
 	answers map[string][]int // statuses by URL
 	records map[string]int   // by type
-	text    strings.Builder  // of all records, unfolded
+	text    strings.Builder  // of all records, decompressed
 }
 
-// readArchive reads all files of a crawl with gowarc, all checks on, and holds
-// the indexes against them.
+// readArchive reads all WARC files of a crawl with gowarc, all checks on, and compares
+// the indexes with them.
 func (w *world) readArchive(dir string) *archived {
 	w.Helper()
 	a := &archived{answers: map[string][]int{}, records: map[string]int{}}
@@ -109,7 +109,7 @@ func (w *world) statusOf(record gowarc.WarcRecord) int {
 	return status
 }
 
-// statuses are those of the URLs in pages.jsonl that were answered.
+// statuses are the statuses of the URLs in pages.jsonl that got a response.
 func (w *world) statuses(dir string) map[string]int {
 	w.Helper()
 	text, err := os.ReadFile(filepath.Join(w.dir, dir, "pages.jsonl"))
@@ -132,8 +132,8 @@ func (w *world) statuses(dir string) map[string]int {
 	return list
 }
 
-// TestArchive holds an archive against the ledger: an answer each, and besides
-// only robots.txt and sitemaps. Nothing secret is in it.
+// TestArchive compares an archive with the store: one response for each page, in
+// addition only robots.txt and sitemaps, and no secrets.
 func TestArchive(t *testing.T) {
 	const hosts, pages = 10, 20
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(hosts, site(pages, func(t *lab.Temper) { t.Site.RedirectRate = 0.2 }))})
@@ -177,8 +177,8 @@ func TestArchive(t *testing.T) {
 	t.Logf("%d pages, %d robots.txt, %d sitemaps: %v", len(want), robots, sitemaps, a.records)
 }
 
-// TestArchiveKilled kills a crawl that archives. In the end every answer of the
-// ledger is archived, and twice at most what was in flight.
+// TestArchiveKilled kills a crawl that archives. In the end every stored response is
+// archived, and twice at most those that were in flight.
 func TestArchiveKilled(t *testing.T) {
 	t.Parallel()
 	hosts, pages, kills, delay := 20, 20, 3, 100*time.Millisecond
@@ -192,7 +192,7 @@ func TestArchiveKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(pages) * delay / time.Duration(kills+1)) // the moments of the kills, spread over the crawl
+		time.Sleep(time.Duration(pages) * delay / time.Duration(kills+1)) // kills are spread over the crawl
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}

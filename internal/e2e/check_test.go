@@ -21,7 +21,7 @@ import (
 	"headway/lab/temper"
 )
 
-// verdicts is what headway check --json says.
+// verdicts is the output of headway check --json.
 type verdicts struct {
 	check.Report
 	Requests int64 `json:"requests"`
@@ -56,14 +56,14 @@ func (v *verdicts) of(which check.Verdict) []string {
 	return list
 }
 
-// TestCheckThrottled checks a site that refuses above 2 requests a second, with
-// links to hosts that do and hosts that do not. Only links to pages that are not
-// there are dead, by the lab's own log, and of other hosts a second run asks only for
-// what was not ok.
+// TestCheckThrottled checks a site that refuses more than 2 requests a second, with
+// links to hosts that do and hosts that do not. Only links to missing pages are dead,
+// according to the lab's log, and a second run requests from other hosts only what was
+// not ok.
 func TestCheckThrottled(t *testing.T) {
 	t.Parallel()
 	pages, dead, rate, redirects := 260, 20, 25.0, 0.05
-	if full { // about 45 minutes on a machine with nothing else to do
+	if full { // about 45 minutes on an idle machine
 		pages, dead, rate, redirects = 4800, 100, 2, 0
 	}
 	limited := func(t *lab.Temper) { t.Rules.Limits = []temper.Limit{{Rate: rate, Burst: 2}} }
@@ -77,10 +77,10 @@ func TestCheckThrottled(t *testing.T) {
 	args := []string{"check", seed, "--dir", "checked", "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", w.port), "--preset", "owned", "--sitemaps", "off", "--json", "--quiet"}
 
 	first := w.checked(w.command(args...), 1)
-	w.heeded("checked")
+	w.honouredRefusals("checked")
 	s := w.lab.Stats()
 	if s.PerHost[0].UniquePages != int64(pages) {
-		t.Errorf("%d of %d pages of the site were asked for", s.PerHost[0].UniquePages, pages)
+		t.Errorf("%d of %d pages of the site were requested", s.PerHost[0].UniquePages, pages)
 	}
 	log := w.lab.Log()
 	gone, last := map[string]bool{}, map[string]int{}
@@ -95,7 +95,7 @@ func TestCheckThrottled(t *testing.T) {
 	}
 	for _, l := range first.Links {
 		if l.Verdict == check.Dead && len(l.Pages) == 0 {
-			t.Errorf("%s is dead, and nobody knows where it is linked", l.URL)
+			t.Errorf("%s is dead, and it is not known where it is linked", l.URL)
 		}
 	}
 	for _, u := range first.of(check.Dead) {
@@ -127,22 +127,22 @@ func TestCheckThrottled(t *testing.T) {
 	}
 	for u := range asked {
 		if !want[u] && !strings.HasPrefix(u, strings.TrimSuffix(seed, "/")) {
-			t.Errorf("%s is on another site, was ok and is asked again", u)
+			t.Errorf("%s is on another site, was ok and is requested again", u)
 		}
 	}
 	for _, u := range second.of(check.Dead) {
 		if !asked[u] {
-			t.Errorf("%s was dead and is not asked again", u)
+			t.Errorf("%s was dead and is not requested again", u)
 		}
 	}
 	if !slices.Equal(second.of(check.Dead), first.of(check.Dead)) || second.Kept == 0 {
 		t.Errorf("the second time %v, %d verdicts kept; the first time %v", second.Counts, second.Kept, first.Counts)
 	}
-	t.Logf("the second run asked for %d URLs of %d", len(asked), first.Seen)
-	w.heeded("checked")
+	t.Logf("the second run requested %d URLs of %d", len(asked), first.Seen)
+	w.honouredRefusals("checked")
 }
 
-// mutable is a small site whose answers a test changes.
+// mutable is a small site whose responses a test changes.
 type mutable struct {
 	mu    sync.Mutex
 	pages map[string]string
@@ -171,7 +171,7 @@ func (m *mutable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// set changes what a path answers.
+// set changes the response of a path.
 func (m *mutable) set(path, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,7 +179,7 @@ func (m *mutable) set(path, text string) {
 	clear(m.hits)
 }
 
-// asked lists what was asked for since the last change.
+// asked lists the requests since the last change.
 func (m *mutable) asked() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -187,7 +187,7 @@ func (m *mutable) asked() []string {
 	return slices.Sorted(maps.Keys(m.hits))
 }
 
-// TestCheckVerdicts looks at every verdict, and at what a mended link does.
+// TestCheckVerdicts checks every verdict, and a link that is repaired.
 func TestCheckVerdicts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(1)), DNS: lab.DNS{Listen: "127.0.0.1:0"}}) // for its name server
@@ -223,7 +223,7 @@ func TestCheckVerdicts(t *testing.T) {
 		"--resolver", w.lab.DNSAddr().String(), "--patience", "15s",
 		"--json", "--quiet", "--junit", junit,
 	}
-	// A host that fails on purpose is not worth waiting for.
+	// A short patience: the host fails on purpose.
 	command := func(more ...string) *exec.Cmd {
 		cmd := w.command(slices.Concat(args, more)...)
 		cmd.Env = append(cmd.Env, "HEADWAY_BACKOFF_FAILING_START=100ms")
@@ -261,12 +261,12 @@ func TestCheckVerdicts(t *testing.T) {
 	}
 	w.junit(junit, 3)
 
-	// One page that links to it is mended. All of the site is asked again.
+	// One page with the link is repaired. All pages of the site are requested again.
 	m.set("/a", link("/"))
 	second := w.checked(command(), 1)
 	is(second, check.Dead, "/also-gone", "/gone", "http://no-such-host.invalid/")
 	if got := m.asked(); !slices.Contains(got, "/b") || !slices.Contains(got, "/file.zip") || !slices.Contains(got, "/a") || !slices.Contains(got, "/gone") {
-		t.Errorf("asked again: %q", got)
+		t.Errorf("requested again: %q", got)
 	}
 	m.set("/moved", "to /b")
 	m.set("/loop/b", "here after all")
@@ -289,8 +289,8 @@ func TestCheckVerdicts(t *testing.T) {
 	}
 }
 
-// TestCheckRefused checks a site that links to a host which refuses for good, and
-// to nothing dead: that is no failure.
+// TestCheckRefused checks a site that links to a host which always refuses, and to
+// nothing dead: the check passes.
 func TestCheckRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: []lab.HostSpec{
@@ -308,7 +308,7 @@ func TestCheckRefused(t *testing.T) {
 	}
 }
 
-// junit reads a file of results and wants so many failures.
+// junit reads a JUnit file and checks the number of failures.
 func (w *world) junit(path string, failures int) {
 	w.Helper()
 	var suites struct {

@@ -13,8 +13,8 @@ import (
 	"headway/lab"
 )
 
-// TestSinceAndCompare crawls a site twice, the second time asking by what the
-// first one learned, and wants to be told exactly what changed in between.
+// TestSinceAndCompare crawls a site twice, the second time incrementally, and expects
+// exactly the changes in between.
 func TestSinceAndCompare(t *testing.T) {
 	const hosts, pages = 2, 60
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(hosts, site(pages, func(t *lab.Temper) { t.Site.ChangeRate = 0.2 }))})
@@ -26,8 +26,7 @@ func TestSinceAndCompare(t *testing.T) {
 	if same.Same != hosts*pages || !same.Certain {
 		t.Errorf("nothing changed, and it says %+v", same)
 	}
-	// What did not change is what it was, also to a crawl that asks by one that
-	// was told so.
+	// Unchanged pages stay unchanged, also for a crawl based on one that got 304s.
 	w.run(w.crawl("again", append(args, "--since", "same")...), 0)
 	for _, dir := range []string{"same", "again"} {
 		if a, b := w.sitemaps("monday"), w.sitemaps(dir); len(a) == 0 || !slices.Equal(a, b) {
@@ -44,7 +43,7 @@ func TestSinceAndCompare(t *testing.T) {
 		switch ch.Kind {
 		case answer.PageChanged:
 			changed = ch.Total
-		case answer.PageSlower: // the machine's business
+		case answer.PageSlower: // depends on the machine
 		default:
 			if ch.Total > 0 {
 				t.Errorf("%d pages are %s", ch.Total, ch.Kind)

@@ -12,14 +12,14 @@ import (
 	"headway/lab"
 )
 
-// deadline is when what has not come is not coming. How soon it has to come is
-// nowhere judged by it: a machine that others use is as slow as it likes.
+// deadline is when a test gives up waiting. It judges no speed: a busy machine may be
+// slow.
 const deadline = 2 * time.Minute
 
-// eventually waits until something is so, and fails when it never is.
+// eventually waits for a condition, and fails if it never holds.
 func (w *world) eventually(so func() bool) {
 	w.Helper()
-	// Other processes bring it about and report nothing here, so it is polled.
+	// It depends on other processes, which report nothing here, so it is polled.
 	for began := time.Now(); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Since(began) > deadline {
 			w.Fatalf("not so after %v", deadline)
@@ -28,7 +28,7 @@ func (w *world) eventually(so func() bool) {
 }
 
 // TestControl pauses, resumes and slows a host of a running crawl from another
-// terminal. The host feels it, and the log says who did what.
+// terminal. The lab sees the effect, and the log says who did what.
 func TestControl(t *testing.T) {
 	t.Parallel()
 	const hosts, pages = 2, 30
@@ -63,7 +63,7 @@ func TestControl(t *testing.T) {
 	list := w.exchanges("run")[name]
 	for i := range list[1:] {
 		want := 200 * time.Millisecond
-		if list[i].sent.After(slowed) { // before, the next may have been on its way when the order came
+		if list[i].sent.After(slowed) { // a request may have been in flight when the order came
 			want = 800 * time.Millisecond
 		}
 		if gap := list[i+1].sent.Sub(list[i].sent); gap < want {
@@ -73,10 +73,10 @@ func TestControl(t *testing.T) {
 	if last := list[len(list)-1]; !last.sent.After(slowed.Add(2 * 800 * time.Millisecond)) {
 		t.Errorf("the last request left %v after the host was slowed: this shows nothing", last.sent.Sub(slowed))
 	}
-	// Nobody is there any more: what is kept of the host changes.
+	// The crawl has ended: the order changes the stored state of the host.
 	w.run(w.command("host", "pause", name, "--dir", dir), 0)
 	w.run(w.command("host", "resume", name, "--dir", dir), 0)
-	// The same command follows what was put off.
+	// The same command crawls the deferred URLs.
 	w.run(w.crawl("run", "--preset", "owned", "--delay", "200ms", "--jitter", "0", "--sitemaps", "off"), 0)
 	w.complete()
 	w.clean()

@@ -14,25 +14,24 @@ import (
 	"headway/lab/temper"
 )
 
-// mostLag is how far apart both stamps of a request may usually be, beside the time in
-// which the machine stood still: in the median of a host. Of single requests nothing can
-// be said on a machine that others use.
-// Under the race detector at a load of 8 to 25 on two cores the medians were 0.1
-// to 0.3 ms and the longest 3 to 73 ms.
+// mostLag is the bound for the median difference between both timestamps of a request
+// on a host, without the time in which the machine stalled. Single requests may differ
+// more on a busy machine. Under the race detector at a load of 8 to 25 on two cores
+// the medians were 0.1 to 0.3 ms and the longest 3 to 73 ms.
 const mostLag = 10 * time.Millisecond
 
-// agrees holds a receipt to the exchanges of its host. A gap between two stamps
-// of the lab differs from that between the crawl's by the difference of two lags,
-// either way, so that gaps are compared on one clock; how many were under way at
-// once is at least what both sides agree on, and the lab cannot have seen more
-// than either side did.
+// agrees compares a receipt with the requests of its host. A gap between two
+// timestamps of the lab differs from that between the crawl's by the difference of two
+// lags, in either direction, so gaps are compared on one clock. The concurrency is at
+// least what both sides agree on, and the lab cannot have seen more than either side
+// did.
 func (w *world) agrees(host string, r *answer.Receipt, list []exchange, seen int) {
 	w.Helper()
 	var sent []time.Time
 	var lags []time.Duration
 	var both, either, crawl []moments
 	for _, x := range list {
-		early, late := x.sent, x.start // of the two beginnings
+		early, late := x.sent, x.start // of the two timestamps
 		if early.After(late) {
 			early, late = late, early
 		}
@@ -57,8 +56,8 @@ func (w *world) agrees(host string, r *answer.Receipt, list []exchange, seen int
 	}
 }
 
-// TestCourtesyAgreesWithServer compares receipts with what the hosts counted
-// themselves: one that is fast and answers slowly, one that refuses.
+// TestCourtesyAgreesWithServer compares receipts with the lab's own counters: of a
+// fast host that responds slowly, and of one that refuses.
 func TestCourtesyAgreesWithServer(t *testing.T) {
 	t.Parallel()
 	slow := site(60, func(t *lab.Temper) { t.Rules.Latency = temper.Constant(120 * time.Millisecond) })
@@ -110,7 +109,7 @@ func TestCourtesyAgreesWithServer(t *testing.T) {
 	}
 }
 
-// TestHostsAndCourtesyWhileItRuns asks a crawl that runs.
+// TestHostsAndCourtesyWhileItRuns queries a running crawl.
 func TestHostsAndCourtesyWhileItRuns(t *testing.T) {
 	t.Parallel()
 	const delay = time.Second

@@ -22,10 +22,10 @@ import (
 	"headway/store"
 )
 
-// atOnce is how many tests run at once, whatever the number of cores. Most wait
-// for the pace of a crawl and need hardly any of a core. What measures memory or
-// the first second, or keeps both cores busy, is not parallel: such tests come
-// before all others, one at a time.
+// atOnce is how many tests run in parallel, whatever the number of cores. Most wait
+// for the pace of a crawl and need little CPU. Tests that measure memory or the first
+// second, or keep both cores busy, are not parallel: they run before all others, one
+// at a time.
 const atOnce = "8"
 
 func TestMain(m *testing.M) {
@@ -33,32 +33,31 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){
-		"headway":         func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-		"headway-crash":   crash,
-		"headway-shortly": shortly,
+		"headway":              func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"headway-crash":        crash,
+		"headway-short-leases": shortLeases,
 	})
 }
 
 // shortLease is how much shorter leases are in the short forms.
 const shortLease = 10
 
-// shortly is the command with leases that are ten times shorter.
-func shortly() {
+// shortLeases runs the command with leases that are ten times shorter.
+func shortLeases() {
 	t := &store.DefaultTerms
 	t.Renew, t.Start, t.Cancel, t.TakeOver = t.Renew/shortLease, t.Start/shortLease, t.Cancel/shortLease, t.TakeOver/shortLease
 	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// full tells whether tests run at their real size.
+// full reports whether tests run at full size.
 var full = os.Getenv("HEADWAY_FULL") != ""
 
-// serverShare is how much of a gap must be left by the lab's clock. The lab
-// stamps a request when it comes to it; on a machine that is busy with other
-// tests it stalls for tens of milliseconds, and so short forms judge the gap
-// itself by the stamps of the sender.
+// serverShare is how much of a gap must be left by the lab's clock. The lab stamps a
+// request when it handles it; on a busy machine that is late by tens of milliseconds,
+// so short forms judge the gap itself by the timestamps of the sender.
 var serverShare = map[bool]float64{false: 0.5, true: 0.93}[full]
 
-// world is a lab, and a place to run the command in.
+// world is a lab, and a folder to run the command in.
 type world struct {
 	*testing.T
 	lab   *lab.Lab
@@ -69,7 +68,7 @@ type world struct {
 	stalls *stall.Watch
 }
 
-// newWorld serves a lab until the test ends.
+// newWorld starts a lab until the test ends.
 func newWorld(t *testing.T, cfg lab.Config) *world {
 	t.Helper()
 	cfg.Log = 1 << 20
@@ -82,21 +81,21 @@ func newWorld(t *testing.T, cfg lab.Config) *world {
 	return w
 }
 
-// in is the same world as a test within the test sees it.
+// in is the same world for a subtest.
 func (w *world) in(t *testing.T) *world {
 	sub := *w
 	sub.T = t
 	return &sub
 }
 
-// command is headway with these words, in the test's own folder.
+// command is headway with these arguments, in the test's folder.
 func (w *world) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(w.Context(), "headway", args...)
 	cmd.Dir = w.dir
-	// A setting in the environment would be one of the crawl, and a name that is
-	// no setting an error.
+	// Our environment variables would be settings of the crawl, and unknown ones an
+	// error.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEADWAY_") })
-	// The race detector would hold each process for a second at its end.
+	// The race detector would delay the exit of each process by a second.
 	cmd.Env = append(cmd.Env, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+filepath.Join(w.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(w.dir, "config"), "HOME="+w.dir)
 	return cmd
@@ -107,8 +106,8 @@ func (w *world) crawl(dir string, args ...string) *exec.Cmd {
 	return w.command(append([]string{"crawl", "--seeds", w.seeds, "--dir", dir, "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", w.port)}, args...)...)
 }
 
-// run waits for a command and returns what it printed; any exit code but those
-// wanted fails the test.
+// run waits for a command and returns its output; an unexpected exit code fails the
+// test.
 func (w *world) run(cmd *exec.Cmd, codes ...int) string {
 	w.Helper()
 	var out, errs bytes.Buffer
@@ -124,8 +123,8 @@ func (w *world) run(cmd *exec.Cmd, codes ...int) string {
 	return ""
 }
 
-// clean wants what holds for every crawl whose requests do not cross refusals on
-// their way; see heeded.
+// clean checks what holds for every crawl whose requests do not cross refusals in
+// flight; see honouredRefusals.
 func (w *world) clean() {
 	w.Helper()
 	w.obedient()
@@ -134,7 +133,7 @@ func (w *world) clean() {
 	}
 }
 
-// obedient wants robots.txt obeyed.
+// obedient checks that robots.txt was obeyed.
 func (w *world) obedient() {
 	w.Helper()
 	t := w.lab.Stats().Total
@@ -144,7 +143,7 @@ func (w *world) obedient() {
 	}
 }
 
-// complete wants every linked page to have been fetched.
+// complete checks that every linked page was fetched.
 func (w *world) complete() {
 	w.Helper()
 	if s := w.lab.Stats(); s.Complete != 1 {
@@ -152,7 +151,7 @@ func (w *world) complete() {
 	}
 }
 
-// site is a host of so many small pages.
+// site is a host of small pages.
 func site(pages int, change ...func(*lab.Temper)) lab.Temper {
 	s := lab.DefaultSite()
 	s.Pages, s.MinKB, s.MaxKB = pages, 2, 6
@@ -163,8 +162,8 @@ func site(pages int, change ...func(*lab.Temper)) lab.Temper {
 	return t
 }
 
-// atLeast fails unless a gap is what it should be, with a little leave for the
-// clock of the lab, which stamps a request when it comes to it.
+// atLeast fails unless a gap is long enough, with some tolerance for the clock of the
+// lab, which stamps a request when it handles it.
 func (w *world) atLeast(what string, ms float64, want time.Duration, share float64) {
 	w.Helper()
 	if least := want.Seconds() * 1000 * share; ms < least {

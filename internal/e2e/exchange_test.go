@@ -14,23 +14,23 @@ import (
 	"headway/visit"
 )
 
-// exchange is a request as both sides saw it, by one clock. Of these moments
-// only some are in an order that no busy machine can change: the lab stamps a
-// request when it comes to it and an answer before it writes it, the crawl stamps
-// a request when it has written it and the end of an answer when it has read it.
+// exchange is a request as both sides saw it, by one clock. On a busy machine only
+// some of these times have a certain order: the lab stamps a request when it handles
+// it and a response before it writes it; the crawl stamps a request when it has
+// written it and the end of a response when it has read it.
 type exchange struct {
 	url           string
 	status        int
-	after         time.Duration // what a refusal asks for
+	after         time.Duration // Retry-After of a refusal
 	start, answer time.Time     // by the lab
 	sent, end     time.Time     // by the crawl
 }
 
-// lag is how much later the lab came to a request than the crawl knew that it had
-// left; below zero, the lab was first.
+// lag is how much later the lab handled a request than the crawl had sent it; negative
+// if the lab was first.
 func (x *exchange) lag() time.Duration { return x.start.Sub(x.sent) }
 
-// left is a moment at which the request had left for certain.
+// left is a time at which the request had certainly been sent.
 func (x *exchange) left() time.Time {
 	if x.start.Before(x.sent) {
 		return x.start
@@ -38,9 +38,8 @@ func (x *exchange) left() time.Time {
 	return x.sent
 }
 
-// exchanges holds what crawls recorded of their hosts against the log of the lab:
-// each request for a page stands in both, once. They are listed by host, in the
-// lab's order.
+// exchanges matches the records of crawls with the log of the lab: each page request
+// is in both, once. They are listed by host, in the lab's order.
 func (w *world) exchanges(dirs ...string) map[string][]exchange {
 	w.Helper()
 	recorded := map[string][]*visit.Visit{}
@@ -55,17 +54,17 @@ func (w *world) exchanges(dirs ...string) map[string][]exchange {
 	all := map[string][]exchange{}
 	for _, r := range log {
 		if r.Target == "/robots.txt" || strings.HasPrefix(r.Target, "/sitemap") {
-			continue // these have no record each
+			continue // not recorded one by one
 		}
 		url := r.Host + r.Target
 		if len(recorded[url]) == 0 {
-			w.Errorf("%s was asked for at %v, and the crawl has no record of it", url, r.Start)
+			w.Errorf("%s was requested at %v, and the crawl has no record of it", url, r.Start)
 			continue
 		}
 		v := recorded[url][0]
 		recorded[url] = recorded[url][1:]
 		x := exchange{url: url, status: r.Status, start: r.Start, answer: r.Answer, sent: v.Timing.Sent, end: v.Timing.Sent.Add(v.Timing.Total)}
-		// What failed may have been given up while the lab was still about to answer.
+		// A failed request may have been given up while the lab was about to respond.
 		if v.Outcome != visit.Failed && (v.Answer.Status != r.Status || x.end.Before(x.answer)) {
 			w.Errorf("%s answered %d at %v; the crawl read %d until %v", url, r.Status, x.answer, v.Answer.Status, x.end)
 		}
@@ -76,7 +75,7 @@ func (w *world) exchanges(dirs ...string) map[string][]exchange {
 	}
 	for url, left := range recorded {
 		if len(left) > 0 {
-			w.Errorf("%s was asked for %d times more than the lab has seen", url, len(left))
+			w.Errorf("%s was requested %d times more than the lab has seen", url, len(left))
 		}
 	}
 	return all
@@ -134,18 +133,16 @@ func (w *world) attemptsOf(view *sqlite.View, id job.ID, host string, add func(*
 	}
 }
 
-// crossing is how long a machine that others use may hold up a thread between two
-// steps that follow each other, if nothing longer was measured. Of a request it is
-// not known when it was let go, only when it had left: of some 20 that crossed a
-// refusal at a load of 20 on two cores, one had left 0.4 ms after the refusal was
-// read.
+// crossing is how long a busy machine may delay a thread between two consecutive
+// steps, if nothing longer was measured. When a request was released is unknown, only
+// when it had been sent: of some 20 that crossed a refusal at a load of 20 on two
+// cores, one was sent 0.4 ms after the refusal was read.
 const crossing = 20 * time.Millisecond
 
-// heeded wants what clean wants, except that a request may cross a refusal on its
-// way, which it cannot be called back from: each one that the lab counts inside a
-// Retry-After had left when the crawl had read that it should not, give or take
-// the longest lag of all requests.
-func (w *world) heeded(dir string) {
+// honouredRefusals checks the same as clean, except that a request in flight may cross
+// a refusal: each one that the lab counts inside a Retry-After had been sent before
+// the crawl had read the refusal, with a tolerance of the longest lag of all requests.
+func (w *world) honouredRefusals(dir string) {
 	w.Helper()
 	w.obedient()
 	if w.lab.Stats().Total.InsideRetryAfter == 0 {
@@ -167,7 +164,7 @@ func (w *world) heeded(dir string) {
 				}
 				counted = true
 				if x.left().After(r.end.Add(leave)) {
-					w.Errorf("%s was asked %v after %s had asked to be left alone for %v", x.url, x.left().Sub(r.end), r.url, r.after)
+					w.Errorf("%s got a request %v after %s had sent a Retry-After of %v", x.url, x.left().Sub(r.end), r.url, r.after)
 				}
 			}
 			if counted {
@@ -186,8 +183,8 @@ func (w *world) heeded(dir string) {
 	w.Logf("%d requests crossed a refusal on their way", inside)
 }
 
-// apart wants the requests to each host to have left at least an interval apart,
-// whichever crawl they are of.
+// apart checks that the requests to each host were sent at least an interval apart, by
+// whichever crawl.
 func (w *world) apart(interval time.Duration, dirs ...string) {
 	w.Helper()
 	for host, list := range w.exchanges(dirs...) {
@@ -200,11 +197,11 @@ func (w *world) apart(interval time.Duration, dirs ...string) {
 	}
 }
 
-// moments are a beginning and an end.
+// moments are a start and an end.
 type moments struct{ from, to time.Time }
 
-// atMost is how many of these are under way at once. One that ends when another
-// begins is over.
+// atMost is the maximum of these that overlap. One that ends when another begins does
+// not.
 func atMost(list []moments) int {
 	type edge struct {
 		at   time.Time

@@ -32,10 +32,10 @@ import (
 	"headway/weburl"
 )
 
-// allFormats are those that are made of pages.
+// allFormats are the formats written from pages.
 const allFormats = "jsonl,csv,sitemap,parquet"
 
-// endings are URLs by how they ended.
+// endings are the outcomes of URLs.
 type endings map[string]string
 
 // count counts endings.
@@ -47,7 +47,7 @@ func (e endings) count() map[string]int64 {
 	return counts
 }
 
-// add takes a row, which must be the only one of its URL.
+// add adds a row, which must be the only one of its URL.
 func (w *world) add(e endings, file, url, outcome, reason string) {
 	w.Helper()
 	if _, twice := e[url]; twice {
@@ -56,9 +56,9 @@ func (w *world) add(e endings, file, url, outcome, reason string) {
 	e[url] = strings.TrimSpace(outcome + " " + reason)
 }
 
-// TestFormats writes all formats in one run that is killed several times. Each
-// file holds each URL that ended once, as the store counts them; an export holds
-// the same, and one made while the crawl runs holds what had ended.
+// TestFormats writes all formats in one crawl that is killed several times. Each file
+// has each finished URL once, as counted by the store; an export has the same, and one
+// made while the crawl runs has what was finished by then.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	const hosts, pages, kills = 10, 40, 3
@@ -110,8 +110,8 @@ func TestFormats(t *testing.T) {
 	w.links("run", int64(hosts*pages), int64(kills)*int64(hosts)*int64(2*time.Second/delay))
 }
 
-// holdAt stops a crawl that comes so far before it is released: on a busy machine it
-// could end before what is done beside it.
+// holdAt stops a crawl at a number of pages until it is released: on a busy machine it
+// could end before the test has done its work.
 func (w *world) holdAt(crawl *exec.Cmd, pages int64) (release func()) {
 	released := make(chan struct{})
 	var wg sync.WaitGroup
@@ -120,7 +120,7 @@ func (w *world) holdAt(crawl *exec.Cmd, pages int64) (release func()) {
 			select {
 			case <-released:
 				return
-			case <-time.After(5 * time.Millisecond): // the lab counts pages and reports none
+			case <-time.After(5 * time.Millisecond): // the lab counts pages but does not report them
 			}
 		}
 		if err := crawl.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -145,7 +145,7 @@ func (w *world) read(name string) []byte {
 	return text
 }
 
-// ledger is how many URLs ended how by the store.
+// ledger is the number of URLs by outcome, from the store.
 func (w *world) ledger(dir string) map[string]int64 {
 	w.Helper()
 	view, err := sqlite.OpenView(w.Context(), filepath.Join(w.dir, dir))
@@ -170,8 +170,7 @@ func (w *world) ledger(dir string) map[string]int64 {
 	return ended
 }
 
-// holds wants these endings in each file of a folder, and what belongs there in
-// the sitemaps.
+// holds checks the outcomes in each file of a folder, and the sitemaps.
 func (w *world) holds(dir string, want map[string]int64) {
 	w.Helper()
 	for name, rows := range map[string]endings{"pages.jsonl": w.jsonlRows(dir), "pages.csv": w.csvRows(dir), "pages.parquet": w.parquetRows(dir)} {
@@ -275,8 +274,8 @@ func (w *world) sitemaps(dir string) []string {
 	return urls
 }
 
-// links wants the links of each page that was fetched once, and of no more pages
-// to be missing than were at stake.
+// links checks that the links of each fetched page are there once, and that no more
+// pages are missing than were at stake.
 func (w *world) links(dir string, fetched, atStake int64) {
 	w.Helper()
 	path := filepath.Join(w.dir, dir, "links.parquet")
@@ -316,15 +315,15 @@ func (w *world) links(dir string, fetched, atStake int64) {
 	}
 	text, _ = file.Lookup(parquet.PagesKey)
 	complete, err := strconv.ParseInt(text, 10, 64)
-	// Each page of the lab has links; of one that is missing some may be there.
+	// Each page of the lab has links; a page that is missing may have some of them.
 	if n := int64(len(from)); err != nil || complete+missing != fetched || n < complete || n > fetched {
 		w.Errorf("links of %d pages, all of %q, %d are missing, %d were fetched", n, text, missing, fetched)
 	}
 	w.Logf("%d links of %d pages, those of %d are missing after the kills", len(rows), len(from), missing)
 }
 
-// TestExportFlat exports a large crawl to each format in memory that does not
-// depend on its size.
+// TestExportFlat exports a large crawl to each format with memory that does not depend
+// on its size.
 func TestExportFlat(t *testing.T) {
 	pages := 20_000
 	if full {
@@ -360,7 +359,7 @@ func TestExportFlat(t *testing.T) {
 	}
 }
 
-// record makes a crawl that has fetched so many pages and ended.
+// record makes a finished crawl with a number of pages.
 func (w *world) record(dir string, pages int) {
 	w.Helper()
 	check := func(err error) {

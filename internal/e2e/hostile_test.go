@@ -10,8 +10,8 @@ import (
 	"headway/lab/temper"
 )
 
-// TestHostile crawls good hosts among hostile ones: hosts that refuse, stall,
-// cut, lie and never end. The crawl ends within its budget, the good hosts are
+// TestHostile crawls good hosts among hostile ones: hosts that refuse, stall, cut
+// connections, lie and never end. The crawl ends within its limits, the good hosts are
 // complete, and hardly later than without the others.
 func TestHostile(t *testing.T) {
 	t.Parallel()
@@ -25,15 +25,15 @@ func TestHostile(t *testing.T) {
 	}
 	alone := newWorld(t, lab.Config{Hosts: lab.Uniform(good, site(pages))})
 	w := newWorld(t, lab.Config{Hosts: append(lab.Uniform(good, site(pages)), hostile(good)...)})
-	// The short form is for machines that others use too: at the same time they
-	// are as busy for the one as for the other.
+	// The short form runs both crawls at the same time, so that a busy machine slows
+	// both.
 	beside := alone.crawl("run", args...)
 	if err := beside.Start(); err != nil {
 		t.Fatal(err)
 	}
 	ended := sync.OnceValue(beside.Wait)
 	if full {
-		_ = ended() // looked at below
+		_ = ended() // checked below
 	}
 	began := time.Now()
 	t.Log(w.run(w.crawl("run", args...), 0, 3))
@@ -45,7 +45,7 @@ func TestHostile(t *testing.T) {
 	}
 	alone.complete()
 	without := finish(alone, good)
-	w.heeded("run")
+	w.honouredRefusals("run")
 	for _, h := range w.lab.Hosts()[:good] {
 		if s := w.host(h); s.UniquePages != int64(pages) {
 			t.Errorf("%s: %d of %d pages", h.Name, s.UniquePages, pages)
@@ -62,7 +62,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// hostile is at least n hosts of every bad temper.
+// hostile is at least n hosts of every hostile profile.
 func hostile(n int) []lab.HostSpec {
 	bad := []lab.Temper{
 		site(20, func(t *lab.Temper) { t.Rules.ErrorRate = 0.5 }),
@@ -81,7 +81,7 @@ func hostile(n int) []lab.HostSpec {
 	return list
 }
 
-// host is what a host of the lab counted.
+// host is the lab's counters of a host.
 func (w *world) host(h lab.Host) lab.HostStats {
 	for _, s := range w.lab.Stats().PerHost {
 		if s.Host+"/" == h.URL {
@@ -91,8 +91,8 @@ func (w *world) host(h lab.Host) lab.HostStats {
 	return lab.HostStats{}
 }
 
-// finish is how long after the first request the last page of the first n hosts
-// was answered.
+// finish is how long after the first request the last page of the first n hosts was
+// answered.
 func finish(w *world, n int) time.Duration {
 	good := map[string]bool{}
 	for _, h := range w.lab.Hosts()[:n] {

@@ -15,9 +15,9 @@ import (
 	"headway/lab"
 )
 
-// TestKill kills a crawl at random moments, with the same command each time. In
-// the end all is there, nothing was lost, and what was repeated is no more than
-// what was in flight.
+// TestKill kills a crawl at random times and runs the same command again. In the end
+// it is complete, nothing is lost, and only requests that were in flight were
+// repeated.
 func TestKill(t *testing.T) {
 	hosts, pages, kills, delay := 40, 30, 5, 100*time.Millisecond
 	if full {
@@ -30,9 +30,9 @@ func TestKill(t *testing.T) {
 	ideal := time.Duration(pages) * delay
 	args := []string{"--preset", "owned", "--jitter", "0", "--sitemaps", "off"}
 
-	// What was in flight, or answered and not committed, is asked again: a commit
-	// takes a quarter of a second at most when the store keeps up, and neither the machine
-	// nor its disk stand still.
+	// Requests that were in flight, or answered and not committed, are repeated: a
+	// commit takes at most a quarter of a second when the store keeps up and neither
+	// the machine nor its disk stalls.
 	disk := stall.StartDisk(t, w.dir)
 	var inFlight int64
 	for range kills {
@@ -43,8 +43,9 @@ func TestKill(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		// Each host is asked first for what was under way before. What still is at
-		// the third kill in a row is quarantined, so that is answered first.
+		// Each host first gets the requests that were in flight before. Those in
+		// flight at the third kill in a row are quarantined, so the test waits for
+		// their responses.
 		w.eventually(func() bool { return w.lab.Stats().Total.PageAnswers >= before+int64(hosts) || len(ended) > 0 })
 		select {
 		case <-ended:
@@ -75,9 +76,8 @@ func TestKill(t *testing.T) {
 	w.each(filepath.Join(w.dir, "run", "pages.jsonl"), int64(hosts*pages), delay)
 }
 
-// TestKillKeepsHold kills a crawl whose host has answered nothing but that its
-// robots.txt is out of order. The next one leaves the host alone as long as the
-// first would have.
+// TestKillKeepsHold kills a crawl whose host has only responded that its robots.txt is
+// unavailable. The next crawl keeps the hold of the first.
 func TestKillKeepsHold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(5, func(t *lab.Temper) { t.Site.Robots = "500" }))})
@@ -87,20 +87,20 @@ func TestKillKeepsHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.eventually(func() bool { return w.lab.Stats().Total.RobotsFetches > 0 })
-		time.Sleep(1500 * time.Millisecond) // beyond the pace, which each run waits for first
+		time.Sleep(1500 * time.Millisecond) // longer than the pace, which each run waits for first
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // it was killed
 	}
 	if n := w.lab.Stats().Total.RobotsFetches; n != 1 {
-		t.Errorf("robots.txt was asked for %d times within seconds", n)
+		t.Errorf("robots.txt was requested %d times within seconds", n)
 	}
 }
 
-// gaps wants but one gap in a hundred between requests for pages to be shorter than the
-// delay by the lab's clock, as far as can be told by it. A request that the lab came to
-// late, because the machine stood still, looks closer to the next than it was.
+// gaps allows only one gap in a hundred between page requests to be shorter than the
+// delay by the lab's clock. A request that the lab handled late, because the machine
+// stalled, looks closer to the next than it was.
 func (w *world) gaps(delay time.Duration) {
 	w.Helper()
 	list := w.gapsByLab(delay)
@@ -110,8 +110,8 @@ func (w *world) gaps(delay time.Duration) {
 	w.atLeast("one gap in a hundred", float64(list[len(list)/100])/float64(time.Millisecond), delay, serverShare)
 }
 
-// gapsByLab are the gaps by the lab's clock, the shortest first, each with the time that
-// the machine stood still before it.
+// gapsByLab are the gaps by the lab's clock, the shortest first, each with the time
+// that the machine stalled before it.
 func (w *world) gapsByLab(delay time.Duration) []time.Duration {
 	arrived := map[string][]time.Time{}
 	for _, r := range w.lab.Log() {
@@ -130,8 +130,8 @@ func (w *world) gapsByLab(delay time.Duration) []time.Duration {
 	return list
 }
 
-// each wants a line for each page, none twice, and the moments at which requests
-// left at least the delay apart on each host.
+// each checks that there is one line for each page, and that requests were sent at
+// least the delay apart on each host.
 func (w *world) each(path string, pages int64, delay time.Duration) {
 	w.Helper()
 	f, err := os.Open(path)

@@ -22,7 +22,7 @@ import (
 	"headway/weburl"
 )
 
-// TestFlat crawls many hosts to the end and wants memory to stay where it was
+// TestFlat crawls many hosts to the end and checks that memory stays where it was
 // after the first third.
 func TestFlat(t *testing.T) {
 	hosts, pages, leave := 200, 60, 1.5
@@ -65,8 +65,8 @@ func TestFlat(t *testing.T) {
 	}
 }
 
-// TestManyWaiting goes on with a crawl in which millions of URLs wait, and wants
-// memory that does not depend on them.
+// TestManyWaiting resumes a crawl with millions of waiting URLs, and checks that
+// memory does not depend on them.
 func TestManyWaiting(t *testing.T) {
 	hosts, each, most := 500, 200, int64(400<<20)
 	if full {
@@ -86,12 +86,12 @@ func TestManyWaiting(t *testing.T) {
 		t.Errorf("resident %d MB, want at most %d", peak>>20, most>>20)
 	}
 	if s.HostsTouched != hosts {
-		t.Errorf("%d of %d hosts were asked", s.HostsTouched, hosts)
+		t.Errorf("%d of %d hosts got requests", s.HostsTouched, hosts)
 	}
 	w.clean()
 }
 
-// fill makes a crawl in which so many URLs of each host of the lab wait.
+// fill makes a crawl in which a number of URLs of each host of the lab wait.
 func (w *world) fill(dir string, each int) {
 	w.Helper()
 	st, err := sqlite.Open(w.Context(), sqlite.Config{Dir: dir})
@@ -173,7 +173,7 @@ func (w *world) measurable() {
 	}
 }
 
-// resident is the memory of a process, or 0 when it is gone.
+// resident is the memory of a process, or 0 if it has ended.
 func resident(pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

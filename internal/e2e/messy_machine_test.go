@@ -16,14 +16,14 @@ import (
 	"headway/lab"
 )
 
-// limited runs a command with so many descriptors and no way to get more.
+// limited runs a command with a hard limit on file descriptors.
 func limited(cmd *exec.Cmd, descriptors int) *exec.Cmd {
 	shell := exec.Command("/bin/sh", append([]string{"-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, descriptors)}, cmd.Args...)...)
 	shell.Dir, shell.Env = cmd.Dir, cmd.Env
 	return shell
 }
 
-// TestMessyDescriptors crawls more hosts than there are descriptors: it takes
+// TestMessyDescriptors crawls more hosts than there are file descriptors: it takes
 // longer, and is complete.
 func TestMessyDescriptors(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -49,9 +49,8 @@ func TestMessyDescriptors(t *testing.T) {
 	}
 }
 
-// TestMessyFullDisk crawls onto a disk that is full before the crawl is over: it ends
-// as partial, whatever found no room, keeps what was stored, and goes on when there
-// is room.
+// TestMessyFullDisk crawls onto a disk that fills up: the crawl ends as partial,
+// whichever write failed, keeps what was stored, and resumes when there is room.
 func TestMessyFullDisk(t *testing.T) {
 	disk := smallDisk(t, "3m")
 	hosts, pages := 10, 60
@@ -79,11 +78,11 @@ func TestMessyFullDisk(t *testing.T) {
 	w.clean()
 	s := w.lab.Stats().Total
 	if repeats := s.PageAnswers - s.UniquePages; repeats > before {
-		t.Errorf("%d pages were asked for twice, %d at all before", repeats, before)
+		t.Errorf("%d pages were requested twice, %d at all before", repeats, before)
 	}
 }
 
-// smallDisk mounts a file system of so much room until the test ends.
+// smallDisk mounts a file system of this size until the test ends.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
@@ -104,8 +103,8 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// TestMessyDamagedWhileRunning damages the file of a crawl that runs: it ends with
-// what happened and what to do, and not as if all were well.
+// TestMessyDamagedWhileRunning damages the file of a running crawl: it ends with an
+// error that says what happened and what to do.
 func TestMessyDamagedWhileRunning(t *testing.T) {
 	rows := map[string]func(t *testing.T, path string){
 		"rows are missing": func(t *testing.T, path string) {
@@ -184,9 +183,9 @@ func TestMessyDamagedWhileRunning(t *testing.T) {
 	}
 }
 
-// TestMessyConnections crawls more https hosts than there used to be places for
-// connections, slowly: each is shaken hands with about once, and a page costs as much
-// time as with places for all of them.
+// TestMessyConnections crawls more https hosts than the former limit of connections,
+// slowly: each gets about one TLS handshake, and a page takes as long as with
+// connections for all of them.
 func TestMessyConnections(t *testing.T) {
 	hosts, pages, delay := 60, 5, time.Second
 	if full {
@@ -219,7 +218,7 @@ func TestMessyConnections(t *testing.T) {
 	}
 	r := run(t)
 	if !full {
-		return // what so few pages cost is that of the start
+		return // with so few pages, starting dominates the cost
 	}
 	if places := run(t, "HEADWAY_FETCH_MAX_CONNS=8192"); r.cpu > 1.1*places.cpu {
 		t.Errorf("a page takes %.0f µs, with 8,192 places %.0f", r.cpu, places.cpu)

@@ -16,13 +16,13 @@ import (
 	"headway/visit"
 )
 
-// timing is how a crawl ended, and after which time.
+// timing is how a crawl ended, and after how long.
 type timing struct {
 	took time.Duration
 	err  error // of a crawl that did not end by itself
 }
 
-// timed starts a crawl, and returns what waits for its end.
+// timed starts a crawl, and returns a function that waits for its end.
 func (w *world) timed(cmd *exec.Cmd) func() timing {
 	w.Helper()
 	var text strings.Builder
@@ -43,10 +43,10 @@ func (w *world) timed(cmd *exec.Cmd) func() timing {
 	return func() timing { return <-ended }
 }
 
-// undisturbed tries up to three times, until the time that a crawl takes could be judged.
-// It cannot where the machine is so busy that crawls slow down for the response times of
-// the lab; all else is judged each time. At its real size a test that never could has
-// failed: it is for a machine that is not busy.
+// undisturbed tries up to three times, until the duration of a crawl can be judged. It
+// cannot if the machine is so busy that crawls slow down because of the response times
+// of the lab; everything else is judged each time. At full size a test that never
+// could has failed: it needs an idle machine.
 func undisturbed(t *testing.T, try func() (timed bool)) {
 	t.Helper()
 	for range 3 {
@@ -61,9 +61,10 @@ func undisturbed(t *testing.T, try func() (timed bool)) {
 	t.Log(busy)
 }
 
-// sluggish tells whether the machine was so busy that a crawl had to take the lab, which
-// answers at once, for strained. That is so when the median of five response times of a
-// host is 150 ms; here it is less, since their order is not quite known.
+// sluggish reports whether the machine was so busy that a crawl had to consider the
+// lab, which responds at once, overloaded. That is so when the median of five response
+// times of a host is 150 ms; the bound here is lower, because their order is not quite
+// known.
 func (w *world) sluggish(dir string) bool {
 	w.Helper()
 	const of, most = 5, 100 * time.Millisecond
@@ -91,16 +92,16 @@ func (w *world) sluggish(dir string) bool {
 	return false
 }
 
-// noiseSeed is one with which no host of the short form is spared.
+// noiseSeed is a seed with which every host of the short form refuses something.
 const noiseSeed = 10
 
-// TestMessyNoise crawls hosts that refuse one request in a hundred whatever the pace is,
-// and beside them, at the same time, hosts that do not: it may cost a hold for each
-// refusal, and not the pace.
+// TestMessyNoise crawls hosts that refuse one request in a hundred at any pace, and at
+// the same time hosts that do not: each refusal may cost a hold, but not the pace.
 func TestMessyNoise(t *testing.T) {
 	t.Parallel()
 	const pace, each = 50 * time.Millisecond, 6 * time.Second
-	// Two refusals find no noise: in the short form a slower pace is still on trial at the end.
+	// Two refusals are too few to detect noise: in the short form a slower pace is
+	// still on trial at the end.
 	hosts, pages, trial := 3, 100, 3*time.Second
 	if full {
 		hosts, pages, trial = 5, 400, 0
@@ -139,13 +140,13 @@ func TestMessyNoise(t *testing.T) {
 	})
 }
 
-// TestMessyBadURL crawls a host one of whose pages is always refused: that page is asked
-// for a few times and told apart, and neither this crawl nor the next one of the host
-// is slower for it.
+// TestMessyBadURL crawls a host one of whose pages is always refused: that page is
+// requested a few times and recognised, and neither this crawl nor the next one of the
+// host is slower for it.
 func TestMessyBadURL(t *testing.T) {
 	t.Parallel()
 	const pages, bad = 200, 150
-	const tries, canaries = 4, 2 // a canary may be refused for nothing: once, or again
+	const tries, canaries = 4, 2 // a canary may be refused without effect: once, or again
 	args := []string{"--preset", "owned", "--sitemaps", "off", "--max-time", "5m"}
 	undisturbed(t, func() bool {
 		clean := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(pages))})
@@ -166,7 +167,7 @@ func TestMessyBadURL(t *testing.T) {
 		clean.clean()
 		path, asked := w.badPage(pages - 1)
 		if asked < tries || asked > tries+canaries {
-			t.Errorf("%s was asked for %d times, want %d and at most %d canaries", path, asked, tries, canaries)
+			t.Errorf("%s was requested %d times, want %d and at most %d canaries", path, asked, tries, canaries)
 		}
 		url := strings.TrimSuffix(w.lab.Seeds()[0], "/") + path
 		if list := w.run(w.command("urls", "--dir", "first", "--outcome", "throttled"), 0); strings.Count(list, "\n") != 1 || !strings.Contains(list, url) {
@@ -184,8 +185,8 @@ func TestMessyBadURL(t *testing.T) {
 	})
 }
 
-// nextCrawls holds the next crawl of a host against that of one which never refused. A
-// machine that others use may hold up any crawl, not each of several.
+// nextCrawls compares the next crawl of a host with that of one which never refused. A
+// busy machine may delay any crawl, but not each of several.
 func (w *world) nextCrawls(clean *world, args []string) {
 	w.Helper()
 	without, with := time.Hour, time.Hour
@@ -204,8 +205,8 @@ func (w *world) nextCrawls(clean *world, args []string) {
 	}
 }
 
-// badPage is the path of the one page that the lab refused, and how often it was asked
-// for. All others, so many, must have been served.
+// badPage is the path of the one page that the lab refused, and how often it was
+// requested. All others must have been served.
 func (w *world) badPage(others int) (path string, asked int) {
 	w.Helper()
 	for _, r := range w.lab.Log() {
@@ -222,8 +223,7 @@ func (w *world) badPage(others int) (path string, asked int) {
 	return path, asked
 }
 
-// next is another crawl into a folder of its own, with what is remembered of hosts
-// since the first.
+// next is another crawl into its own folder, with the host state of the first.
 func (w *world) next(i int, args []string) *exec.Cmd {
 	w.Helper()
 	state := filepath.Join(w.dir, fmt.Sprint("state", i))

@@ -15,21 +15,20 @@ import (
 	"headway/lab"
 )
 
-// outageNetwork tells a test binary that it has a network of its own.
+// outageNetwork tells a test binary that it has its own network.
 const outageNetwork = "E2E_OWN_NETWORK"
 
-// nameServer is where the lab answers for names: an address that can go away while
-// those of its hosts stay.
+// nameServer is the address of the lab's name server: it can go down while those of
+// its hosts stay.
 var nameServer = netip.MustParseAddr("192.0.2.53")
 
-// TestMessyOutage takes the route to everything away from a crawl, or only its name
-// server, in a network of its own. The crawl pauses, holds it against nobody, and goes
-// on soon after.
+// TestMessyOutage removes the route to everything, or only the name server, in the
+// network of a crawl. The crawl pauses, blames no host, and resumes soon after.
 func TestMessyOutage(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		off, on func() error
-		pauses  bool // whether the short form lasts for long enough that the crawl can tell
+		pauses  bool // whether the short form is long enough for the crawl to notice
 	}{
 		{"route", ownnet.Down, ownnet.Up, false}, // first its connections have to time out
 		{"dns", func() error { return ownnet.Remove(0) }, func() error { return ownnet.Add(0, nameServer) }, true},
@@ -51,7 +50,7 @@ func TestMessyOutage(t *testing.T) {
 	}
 }
 
-// inOwnNetwork runs this test once more, in a network of its own.
+// inOwnNetwork runs this test once more, in its own network.
 func inOwnNetwork(t *testing.T) {
 	t.Helper()
 	if !ownnet.Allowed(t.Context()) {
@@ -114,9 +113,9 @@ func outage(t *testing.T, off, on func() error, pauses bool) {
 			}
 		}
 		wait := next.Sub(ended) - w.stalls.Between(ended, next)
-		t.Logf("%s: last asked %v into the outage, next %v after it", h.Name, last.Sub(began), wait)
+		t.Logf("%s: last request %v into the outage, next %v after it", h.Name, last.Sub(began), wait)
 		if next.IsZero() || wait > within {
-			t.Errorf("%s was asked %v after the outage, want at most %v", h.Name, wait, within)
+			t.Errorf("%s got a request %v after the outage, want at most %v", h.Name, wait, within)
 		}
 	}
 	if out := w.run(w.command("hosts", "--dir", "run", "--filter", "learned", "--json"), 0); !strings.Contains(out, `"hosts": []`) {

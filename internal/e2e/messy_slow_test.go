@@ -17,12 +17,12 @@ import (
 	"headway/lab/temper"
 )
 
-// silent is a host that accepts and never answers.
+// silent is a host that accepts connections and never responds.
 func silent() lab.Temper {
 	return site(1, func(t *lab.Temper) { t.Rules.Latency = temper.Constant(time.Hour) })
 }
 
-// order writes the seeds anew: the first n hosts of the lab are good, and come last,
+// order rewrites the seeds: the first n hosts of the lab are good, and come last,
 // first or evenly among the others.
 func (w *world) order(good int, where string) {
 	w.Helper()
@@ -43,9 +43,9 @@ func (w *world) order(good int, where string) {
 	}
 }
 
-// TestMessyDeadHosts crawls good hosts at the default pace beside hosts that accept and
-// never answer: these end by patience, for their own reason, and the good ones are done
-// as if they were alone.
+// TestMessyDeadHosts crawls good hosts at the default pace together with hosts that
+// accept connections and never respond: these end when patience does, with their own
+// reason, and the good ones finish as if they were alone.
 func TestMessyDeadHosts(t *testing.T) {
 	t.Parallel()
 	good, pages, dead, patience := 3, 4, 100, "4s"
@@ -98,14 +98,14 @@ func TestMessyDeadHosts(t *testing.T) {
 	}
 }
 
-// TestMessySlowHosts crawls good hosts beside many that drip and stall, mazes and bombs,
-// with fewer workers than those: the good hosts keep their rate, and memory and
-// descriptors stay bounded.
+// TestMessySlowHosts crawls good hosts together with many that drip, stall, are mazes
+// or decompression bombs, with fewer workers than those: the good hosts keep their
+// rate, and memory and descriptors stay bounded.
 func TestMessySlowHosts(t *testing.T) {
 	t.Parallel()
 	good, bad, workers, delay, length := 4, 80, 16, 250*time.Millisecond, 12*time.Second
-	share := 0.6 // two loaded cores; without places given back it is near 0
-	conns := 100 // fewer than the slow hosts would have under way
+	share := 0.6 // two loaded cores; near 0 if stalled requests kept their workers
+	conns := 100 // fewer than the slow hosts would use
 	if full {
 		good, bad, workers, delay, length = 20, 1000, 512, 500*time.Millisecond, 5*time.Minute
 		share, conns = 0.95, 2000
@@ -127,8 +127,8 @@ func TestMessySlowHosts(t *testing.T) {
 	alone := newWorld(t, lab.Config{Hosts: lab.Uniform(good, site(pages))})
 	w := newWorld(t, lab.Config{Hosts: hosts})
 	w.order(good, "mixed")
-	// The short form is for machines that others use too: at the same time they are as
-	// busy for the one as for the other.
+	// The short form runs both crawls at the same time, so that a busy machine slows
+	// both.
 	crawl := func(w *world) func() usage {
 		cmd := w.crawl("run", args...)
 		cmd.Env = append(cmd.Env, fmt.Sprintf("HEADWAY_FETCH_MAX_CONNS=%d", conns))
@@ -142,7 +142,7 @@ func TestMessySlowHosts(t *testing.T) {
 	first()
 	from := time.Duration(0)
 	if !full {
-		from = length / 2 // a short crawl: each slow host has had a place for a second by then
+		from = length / 2 // a short crawl: each slow host has had a worker for a second by then
 	}
 	got, want := goodRequests(w, good, from, length), goodRequests(alone, good, from, length)
 	t.Logf("%d requests to good hosts until %v, alone %d: %.2f; memory %d MB, %d descriptors", got, length, want, float64(got)/float64(want), use.memory>>20, use.descriptors)
@@ -157,21 +157,21 @@ func TestMessySlowHosts(t *testing.T) {
 	}
 }
 
-// dragging is one of several ways to be slow.
+// dragging is one of several kinds of slow hosts.
 func dragging(i int) lab.Temper {
 	return site(20, func(t *lab.Temper) {
 		switch i % 3 {
 		case 0:
 			t.Site.Robots = "drip"
 		case 1:
-			t.Rules.Latency = temper.Constant(8 * time.Second) // within the time that robots.txt gets
+			t.Rules.Latency = temper.Constant(8 * time.Second) // within the timeout of robots.txt
 		case 2:
 			t.Rules.Latency = temper.Constant(time.Hour)
 		}
 	})
 }
 
-// goodRequests is how many requests the first n hosts had in a stretch of a crawl.
+// goodRequests is how many requests the first n hosts got in a part of a crawl.
 func goodRequests(w *world, n int, from, to time.Duration) (count int) {
 	good := map[string]bool{}
 	for _, h := range w.lab.Hosts()[:n] {
@@ -191,14 +191,14 @@ func goodRequests(w *world, n int, from, to time.Duration) (count int) {
 	return count
 }
 
-// usage is the most that a process had of something.
+// usage is the maximum resource use of a process.
 type usage struct {
 	memory      int64 // bytes
 	descriptors int
 }
 
-// watched starts a crawl that ends with its time, and returns what waits for its end
-// and tells what it used.
+// watched starts a crawl with a time limit, and returns a function that waits for its
+// end and returns its resource use.
 func watched(w *world, cmd *exec.Cmd) func() usage {
 	w.Helper()
 	var text strings.Builder
@@ -233,7 +233,7 @@ func watched(w *world, cmd *exec.Cmd) func() usage {
 	})
 }
 
-// used reads what a process has; nothing where the system does not tell.
+// used reads the resource use of a process; zero if the system does not report it.
 func used(pid int) (u usage) {
 	proc := filepath.Join("/proc", strconv.Itoa(pid))
 	if list, err := os.ReadDir(filepath.Join(proc, "fd")); err == nil {

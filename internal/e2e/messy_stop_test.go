@@ -19,12 +19,10 @@ import (
 	"headway/visit"
 )
 
-// long tells whether tests run at the size that does not fit between two meals: a
-// stop of ten minutes, 50 runs.
+// long reports whether tests run at their longest: a stop of ten minutes, 50 runs.
 var long = os.Getenv("HEADWAY_LONG") != ""
 
-// lease is that of the crawls here, and a time of the real size is as long as it is
-// with that lease.
+// lease is the lease of the crawls here; durations scale with it.
 var lease = scaled(store.DefaultTerms.TakeOver)
 
 func scaled(d time.Duration) time.Duration {
@@ -34,17 +32,17 @@ func scaled(d time.Duration) time.Duration {
 	return d / shortLease
 }
 
-// leased is a crawl of all hosts of the lab with that lease; what it says goes to a
-// file beside its folder.
+// leased is a crawl of all hosts of the lab with that lease; its output goes to a file
+// next to its folder.
 func (w *world) leased(dir string, args ...string) *exec.Cmd {
 	w.Helper()
 	cmd := w.crawl(dir, append([]string{"--preset", "owned", "--jitter", "0", "--sitemaps", "off"}, args...)...)
 	if !full {
-		path, err := exec.LookPath("headway-shortly")
+		path, err := exec.LookPath("headway-short-leases")
 		if err != nil {
 			w.Fatal(err)
 		}
-		cmd.Path, cmd.Args[0] = path, "headway-shortly"
+		cmd.Path, cmd.Args[0] = path, "headway-short-leases"
 	}
 	out, err := os.Create(filepath.Join(w.dir, dir+".txt"))
 	if err != nil {
@@ -66,7 +64,7 @@ func (w *world) signal(cmd *exec.Cmd, s syscall.Signal) {
 	}
 }
 
-// ends waits for a crawl that must have done all it was to do.
+// ends waits for a crawl, which must be complete.
 func (w *world) ends(cmd *exec.Cmd, dir string) string {
 	w.Helper()
 	err := cmd.Wait()
@@ -77,13 +75,13 @@ func (w *world) ends(cmd *exec.Cmd, dir string) string {
 	return said
 }
 
-// requests is how many the lab has seen.
+// requests is how many requests the lab has seen.
 func (w *world) requests() int64 { return w.lab.Stats().Total.Requests }
 
-// paced wants the requests of all crawls to have left a pace apart and, at the real
-// size, to have come so: the lab is as late as the machine is busy. A crawl that was
-// stopped has the moment at which it went on; a request that it had written and not
-// stamped yet has that stamp, and only the lab knows when it left.
+// paced checks that the requests of all crawls were sent a pace apart and, at full
+// size, that the lab saw them so: the lab is late on a busy machine. For a crawl that
+// was stopped, the time at which it continued is given: a request that it had written
+// but not stamped yet gets that timestamp, and only the lab knows when it was sent.
 func (w *world) paced(pace time.Duration, stopped map[string]time.Time, dirs ...string) {
 	w.Helper()
 	left := map[string][]time.Time{}
@@ -123,8 +121,8 @@ func (w *world) paced(pace time.Duration, stopped map[string]time.Time, dirs ...
 	}
 }
 
-// TestMessyStop stops a crawl for longer than its lease and lets it go on, as Ctrl-Z
-// and fg do. Nobody wanted its hosts: it goes on as if nothing had been.
+// TestMessyStop stops a crawl for longer than its lease and continues it, as Ctrl-Z
+// and fg do. No other crawl wanted its hosts: it continues as before.
 func TestMessyStop(t *testing.T) {
 	t.Parallel()
 	stop := scaled(45 * time.Second)
@@ -139,7 +137,7 @@ func TestMessyStop(t *testing.T) {
 	cmd := w.leased("run")
 	w.eventually(func() bool { return w.requests() > 3*hosts })
 	w.signal(cmd, syscall.SIGSTOP)
-	time.Sleep(stop / 10) // what was in flight arrives
+	time.Sleep(stop / 10) // requests in flight arrive
 	before := w.requests()
 	time.Sleep(stop - stop/10) // the length of the stop, in which no request may arrive
 	if n := w.requests() - before; n > 0 {
@@ -159,9 +157,9 @@ func TestMessyStop(t *testing.T) {
 	}
 }
 
-// TestMessyStopRival stops a crawl whose host another one wants. That one is told for
-// whom it waits, takes the host over when the lease is over, and shares it with the
-// first when that goes on.
+// TestMessyStopRival stops a crawl whose host another one wants. The other one says
+// for whom it waits, takes the host over when the lease expires, and shares it with
+// the first when that continues.
 func TestMessyStopRival(t *testing.T) {
 	t.Parallel()
 	pages, pace := 8, 250*time.Millisecond
@@ -173,13 +171,13 @@ func TestMessyStopRival(t *testing.T) {
 	w.eventually(func() bool { return w.requests() > 3 })
 	w.signal(first, syscall.SIGSTOP)
 	stopped := time.Now()
-	time.Sleep(pace / 5) // what was in flight arrives
+	time.Sleep(pace / 5) // requests in flight arrive
 	before := w.requests()
 	second := w.leased("two")
 	w.eventually(func() bool { return w.requests() > before })
 	took := time.Since(stopped)
 	t.Logf("taken over %.1f s after the stop, the lease is %v", took.Seconds(), lease)
-	if took < lease-store.DefaultTerms.Renew { // the beat may be as old as that
+	if took < lease-store.DefaultTerms.Renew { // the last heartbeat may be as old as that
 		t.Errorf("taken over %v after the stop, the lease is %v", took, lease)
 	}
 	if full && took > lease+pace+5*time.Second {
@@ -201,7 +199,7 @@ func TestMessyStopRival(t *testing.T) {
 }
 
 // TestMessyTerminals runs two crawls of one host at once. They take turns, and lose
-// little of its pace between them.
+// little of its pace.
 func TestMessyTerminals(t *testing.T) {
 	runs, paces := 1, []time.Duration{100 * time.Millisecond}
 	switch {
@@ -241,7 +239,7 @@ func terminals(t *testing.T, pace time.Duration) {
 	used := float64(s.Total.Requests-1) * pace.Seconds() / s.SpanSeconds
 	log := w.lab.Log()
 	still := w.stalls.Between(log[0].Start, log[len(log)-1].Start)
-	t.Logf("%.3f of the pace of %v used; the machine stood still for %v of %.1f s", used, pace, still, s.SpanSeconds)
+	t.Logf("%.3f of the pace of %v used; the machine stalled for %v of %.1f s", used, pace, still, s.SpanSeconds)
 	used *= s.SpanSeconds / max(s.SpanSeconds-still.Seconds(), 1)
 	if full && used < 0.9 {
 		t.Errorf("%.3f of the pace was used by both together, want 0.9", used)

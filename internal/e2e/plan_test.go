@@ -15,7 +15,7 @@ import (
 	labtemper "headway/lab/temper"
 )
 
-// plan is what headway plan says of a crawl of all hosts of the lab.
+// plan is the output of headway plan for a crawl of all hosts of the lab.
 func (w *world) plan(code int, args ...string) answer.Plan {
 	w.Helper()
 	args = append([]string{"plan", "--seeds", w.seeds, "--json", "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", w.port)}, args...)
@@ -26,10 +26,10 @@ func (w *world) plan(code int, args ...string) answer.Plan {
 	return p
 }
 
-// planTolerance is how far a plan may be from what comes.
+// planTolerance is how far a plan may be off.
 const planTolerance = 0.3
 
-// near wants a guess to be within the tolerance.
+// near checks that an estimate is within the tolerance.
 func (w *world) near(what string, guess, came float64) {
 	w.Helper()
 	if off := math.Abs(guess-came) / came; off > planTolerance {
@@ -37,8 +37,8 @@ func (w *world) near(what string, guess, came float64) {
 	}
 }
 
-// lasted is the time from the first request to the last answer, by the servers'
-// clock: how long a process takes to start is not what is planned.
+// lasted is the time from the first request to the last response, by the servers'
+// clock: the start of a process is not part of the plan.
 func lasted(log []lab.Request) time.Duration {
 	first, last := log[0].Start, log[0].Answer
 	for _, r := range log {
@@ -52,8 +52,7 @@ func lasted(log []lab.Request) time.Duration {
 	return last.Sub(first)
 }
 
-// TestPlan plans the crawl of ten sites with sitemaps, then crawls them, and
-// compares.
+// TestPlan plans the crawl of ten sites with sitemaps, then crawls them, and compares.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	latency := func(l time.Duration) func(*lab.Temper) {
@@ -63,7 +62,7 @@ func TestPlan(t *testing.T) {
 		name  string
 		hosts []lab.HostSpec
 		args  []string
-		first bool // crawled once before, so that something is known
+		first bool // crawled once before, so that host state is known
 		codes []int
 	}{
 		{name: "one pace", hosts: lab.Uniform(1, site(60)), args: []string{"--preset", "owned", "--delay", "100ms"}},
@@ -87,7 +86,7 @@ func TestPlan(t *testing.T) {
 			w := newWorld(t, lab.Config{Hosts: tc.hosts})
 			if tc.first {
 				w.run(w.crawl("first", tc.args...), tc.codes...)
-				w.heeded("first")
+				w.honouredRefusals("first")
 				w.lab.Reset()
 			}
 			p := w.plan(0, tc.args...)
@@ -100,7 +99,7 @@ func TestPlan(t *testing.T) {
 			took, pages := lasted(w.lab.Log()), w.lab.Stats().Total.PageAnswers
 			t.Logf("%s planned %d pages and %s, came to %d and %s", p.Sentence, p.Pages, p.Takes.Duration(), pages, took)
 			w.near("pages", float64(p.Pages), float64(pages))
-			if full { // a machine that is busy with other tests takes longer; virtual time is judged in package cli
+			if full { // a busy machine takes longer; package cli checks it in virtual time
 				w.near("seconds", p.Takes.Duration().Seconds(), took.Seconds())
 			}
 			if !p.SizeKnown {
@@ -112,12 +111,12 @@ func TestPlan(t *testing.T) {
 			if known := p.Hosts[0].Remembered; known != tc.first || tc.first && p.Hosts[0].Source != "learned" {
 				t.Errorf("known before: %v, the pace set by %s", known, p.Hosts[0].Source)
 			}
-			w.heeded("run")
+			w.honouredRefusals("run")
 		})
 	}
 }
 
-// TestPlanWithoutSitemap says what nobody can know, and what is there at least.
+// TestPlanWithoutSitemap lists what is unknown, and minimums.
 func TestPlanWithoutSitemap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(100, func(t *lab.Temper) { t.Site.Sitemap = "none" }))})
@@ -134,13 +133,13 @@ func TestPlanWithoutSitemap(t *testing.T) {
 	w.clean()
 }
 
-// TestPlanStopped says what would keep a crawl from fetching anything, and has
-// asked for no page that it may not.
+// TestPlanStopped says what would prevent a crawl from fetching anything, and requests
+// no page that it may not.
 func TestPlanStopped(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		temper lab.Temper
-		want   string // a part of why
+		want   string // part of the reason
 		ends   string
 		code   int
 	}{
@@ -163,7 +162,7 @@ func TestPlanStopped(t *testing.T) {
 	}
 }
 
-// TestPlanKeepsNothing leaves no folder behind, and no crawl to be resumed.
+// TestPlanKeepsNothing leaves no folder behind, and no crawl to resume.
 func TestPlanKeepsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(5))})

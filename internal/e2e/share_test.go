@@ -36,13 +36,13 @@ func TestTwoTerminals(t *testing.T) {
 		t.Errorf("%d requests at once", s.Total.MaxConcurrent)
 	}
 	w.apart(delay, "one", "two")
-	if full { // the lab is as late as the machine is busy
+	if full { // the lab is late on a busy machine
 		w.atLeast("the smallest gap", s.Total.MinGapMS, delay, serverShare)
 	}
 }
 
-// TestInterruptedBeforeItsTurn interrupts a crawl that waits for a host another
-// one holds. It has nothing to give back, and says that it can go on.
+// TestInterruptedBeforeItsTurn interrupts a crawl that waits for a host another one
+// holds. It has nothing to release, and says that it can be resumed.
 func TestInterruptedBeforeItsTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(5, func(t *lab.Temper) { t.Rules.Latency = temper.Constant(3 * time.Second) }))})

@@ -11,8 +11,8 @@ import (
 	"headway/lab"
 )
 
-// TestSitemapStreams wants the first page soon though the sitemaps list a
-// hundred thousand, and exactly as many pages as were asked for.
+// TestSitemapStreams: the first page comes soon though the sitemaps list a hundred
+// thousand, and exactly as many pages as requested are fetched.
 func TestSitemapStreams(t *testing.T) {
 	entries, most := 20_000, int64(500)
 	if full {
@@ -32,24 +32,24 @@ func TestSitemapStreams(t *testing.T) {
 	if total.SitemapFetches < 2 {
 		t.Errorf("%d sitemaps were read", total.SitemapFetches)
 	}
-	// A busy machine may be late, not always.
+	// A busy machine may be late, but not always.
 	took := []time.Duration{w.firstPage(began)}
 	for try := 2; took[len(took)-1] > 2*time.Second; try++ {
 		if try > 5 {
-			t.Errorf("the first page was asked for after %v", took)
+			t.Errorf("the first page was requested after %v", took)
 			break
 		}
 		began := time.Now()
 		w.run(w.crawl(fmt.Sprintf("run%d", try), "--preset", "owned", "--max-pages", "1"), 3)
 		took = append(took, w.firstPage(began))
 	}
-	t.Logf("the first page was asked for after %v", took)
+	t.Logf("the first page was requested after %v", took)
 	if !strings.Contains(out, "max_pages") || !strings.Contains(out, "pending") {
 		t.Errorf("the summary does not say that the page limit stopped it with work left")
 	}
 }
 
-// firstPage is how long after a moment the home page was asked for.
+// firstPage is how long after a time the home page was requested.
 func (w *world) firstPage(began time.Time) time.Duration {
 	w.Helper()
 	for _, r := range w.lab.Log() {
@@ -57,12 +57,11 @@ func (w *world) firstPage(began time.Time) time.Duration {
 			return r.Start.Sub(began)
 		}
 	}
-	w.Fatal("the home page was not asked for")
+	w.Fatal("the home page was not requested")
 	return 0
 }
 
-// TestSitemapMoved follows a sitemap to where it has moved, as many sites have
-// theirs, and does not run in a circle.
+// TestSitemapMoved follows redirects of a sitemap, and detects redirect loops.
 func TestSitemapMoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(1))})

@@ -11,8 +11,7 @@ import (
 	"headway/lab"
 )
 
-// TestSlow asks a crawl where its time goes, while it runs and after it has
-// ended.
+// TestSlow reads where the time of a crawl goes, while it runs and after its end.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(2, site(12, func(t *lab.Temper) { t.Site.CrawlDelay = 500 * time.Millisecond }))})
@@ -22,11 +21,11 @@ func TestSlow(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- crawl.Wait() }()
-	w.eventually(func() bool { // until it has taken up its work
+	w.eventually(func() bool { // until it has started fetching
 		_, err := os.Stat(w.dir + "/run/ask")
 		return err == nil && w.lab.Stats().Total.PageAnswers > 2
 	})
-	// For a moment it may be the store: that of a busy machine is slow.
+	// For a moment it may be the store, which is slow on a busy machine.
 	var running answer.Slow
 	w.eventually(func() bool {
 		running = w.slow()
@@ -64,7 +63,7 @@ func total(s answer.Slow) (sum float64) {
 	return sum
 }
 
-// slow is what headway slow says of the crawl.
+// slow is the output of headway slow.
 func (w *world) slow() answer.Slow {
 	w.Helper()
 	var s answer.Slow

@@ -23,15 +23,15 @@ import (
 
 var update = flag.Bool("update", false, "write the screens under docs/screens; then look at them")
 
-// terminal is a pseudo-terminal in which a command runs, by tmux.
+// terminal is a pseudo-terminal in which a command runs, in tmux.
 type terminal struct {
 	*testing.T
 	socket string
 	began  time.Time
 }
 
-// terminal runs a command on a screen of this size. When it has ended, its exit
-// code and the modes of the terminal are printed.
+// terminal runs a command on a screen of this size. When it has ended, its exit code
+// and the modes of the terminal are printed.
 func (w *world) terminal(t *testing.T, cmd *exec.Cmd, width, height int) *terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -75,7 +75,7 @@ func (w *world) terminal(t *testing.T, cmd *exec.Cmd, width, height int) *termin
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// tmux asks the terminal for something.
+// tmux runs a tmux command.
 func (s *terminal) tmux(args ...string) string {
 	s.Helper()
 	out, err := exec.CommandContext(s.Context(), "tmux", append([]string{"-u", "-S", s.socket}, args...)...).CombinedOutput()
@@ -85,7 +85,7 @@ func (s *terminal) tmux(args ...string) string {
 	return string(out)
 }
 
-// screen is what a person sees.
+// screen is the visible screen.
 func (s *terminal) screen() string {
 	s.Helper()
 	return strings.TrimRight(s.tmux("capture-pane", "-p"), "\n") + "\n"
@@ -114,8 +114,8 @@ func (s *terminal) see(lines ...string) string {
 	}
 }
 
-// missing is the first pattern that no line matches from where the one before it
-// was found on: columns are beside each other. A line that was too long for the
+// missing is the first pattern that no line matches, searched from where the one
+// before was found: columns are side by side. A line that was too long for the
 // terminal is one line.
 func missing(screen string, patterns []string) string {
 	lines := strings.Split(screen, "\n")
@@ -135,8 +135,7 @@ func missing(screen string, patterns []string) string {
 	return ""
 }
 
-// unbroken is the first line with the rows that follow because a word more would
-// not have fitted; they are indented.
+// unbroken is the first line together with its continuation rows, which are indented.
 func unbroken(lines []string, width int) string {
 	whole, last := lines[0], lines[0]
 	for _, row := range lines[1:] {
@@ -150,7 +149,7 @@ func unbroken(lines []string, width int) string {
 	return whole
 }
 
-// Rows that every view has, between which others come.
+// Rows of every view; others come between them.
 const (
 	rowTitle  = `^headway  http://127\.1\.0\.1:[0-9]+/.* (running|stopping)  [0-9]+:[0-9][0-9]$`
 	rowCounts = `^[0-9,]+ done  [0-9.,]+ pages/(s|min)  [0-9,]+ waiting  [0-9]+ in flight  [0-9]+ hosts?, [0-9]+ ready`
@@ -162,15 +161,15 @@ const (
 	rowSane   = ` (echo|icanon|isig) (echo|icanon|isig) (echo|icanon|isig) *$`
 )
 
-// sight is a moment of a crawl in a terminal.
+// sight is a state of a crawl in a terminal.
 type sight struct {
 	hosts  func() []lab.HostSpec
 	args   []string
-	before func(t *testing.T, w *world) // what happened earlier in the same folder
-	during func(s *terminal)            // until the moment has come
-	rows   []string                     // what must be seen then
+	before func(t *testing.T, w *world) // earlier steps in the same folder
+	during func(s *terminal)            // steps until the state is reached
+	rows   []string                     // what must be visible then
 	end    func(s *terminal)
-	then   []string // what must be seen in the end
+	then   []string // what must be visible at the end
 }
 
 func uniform(hosts, pages int, change ...func(*lab.Temper)) func() []lab.HostSpec {
@@ -191,7 +190,7 @@ func crawlDelay(d time.Duration) func(*lab.Temper) {
 	return func(t *lab.Temper) { t.Site.CrawlDelay = d }
 }
 
-// stopNow ends what would go on for long.
+// stopNow ends a long crawl.
 func stopNow(s *terminal) { s.press("C-c", "C-c") }
 
 var interruptedRows = []string{`^interrupted: run the same command to resume$`, `^seen [0-9]+ = `, `^next: headway crawl --dir crawl +# resumes the crawl$`, `^exit 130` + rowSane}
@@ -270,8 +269,8 @@ var sights = map[string]sight{
 	},
 }
 
-// TestScreens looks at crawls in a real terminal of two sizes. The screens under
-// docs/screens are what a person saw once; they must show what is seen today.
+// TestScreens checks crawls in a real terminal of two sizes. The screens under
+// docs/screens were captured once; they must show what is visible today.
 func TestScreens(t *testing.T) {
 	t.Parallel()
 	for name, look := range sights {
@@ -297,7 +296,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// interrupted runs a crawl until so many pages were fetched.
+// interrupted runs a crawl until a number of pages was fetched.
 func (w *world) interrupted(cmd *exec.Cmd, pages int64) {
 	w.Helper()
 	if err := cmd.Start(); err != nil {
@@ -312,8 +311,8 @@ func (w *world) interrupted(cmd *exec.Cmd, pages int64) {
 	}
 }
 
-// committed holds a screen of the documentation to the rows a crawl shows today,
-// and to the size it was seen in.
+// committed compares a screen of the documentation with the rows that a crawl shows
+// today, and with its size.
 func committed(t *testing.T, name string, size [2]int, screen string, rows []string) {
 	t.Helper()
 	path := filepath.Join("..", "..", "docs", "screens", name+".txt")
@@ -343,8 +342,8 @@ func committed(t *testing.T, name string, size [2]int, screen string, rows []str
 	}
 }
 
-// TestViewWithinASecond looks when a person first sees something, while a sitemap
-// without end is read. A busy machine may be late, not always.
+// TestViewWithinASecond measures when a person first sees something, while an endless
+// sitemap is read. A busy machine may be late, but not always.
 func TestViewWithinASecond(t *testing.T) {
 	most := time.Second
 	if race.Enabled {
@@ -366,8 +365,8 @@ func TestViewWithinASecond(t *testing.T) {
 	t.Errorf("a person saw something after %v", took)
 }
 
-// TestViewResizes makes a terminal wider, narrower and tiny under a running
-// crawl: what is seen is always one whole view.
+// TestViewResizes makes a terminal wider, narrower and tiny under a running crawl:
+// there is always one whole view.
 func TestViewResizes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(3, site(100, crawlDelay(200*time.Millisecond)))})
@@ -378,7 +377,7 @@ func TestViewResizes(t *testing.T) {
 		whole := func() string {
 			return s.see(fmt.Sprintf(`^headway  .{%d}(running)  00:[0-9][0-9]$`, size[0]-len("headway  running  00:00")), `^[0-9,]+ done  `, rowGuess)
 		}
-		// Between the terminal's change and the next picture both may be seen.
+		// Between the resize and the next drawing both views may be visible.
 		screen := whole()
 		for began := time.Now(); strings.Count(screen, "share of host time") > 1 && time.Since(began) < 3*time.Second; screen = whole() {
 			time.Sleep(100 * time.Millisecond) // tmux reports no redraw
@@ -393,7 +392,7 @@ func TestViewResizes(t *testing.T) {
 	s.see(`exit 130`)
 }
 
-// TestViewWithoutColour looks for colours where nobody wants them.
+// TestViewWithoutColour: there are no colours if they are turned off.
 func TestViewWithoutColour(t *testing.T) {
 	t.Parallel()
 	colour := regexp.MustCompile(`\x1b\[[0-9;]*(3[0-7]|9[0-7])[0-9;]*m`)
@@ -432,8 +431,8 @@ func TestViewWithoutColour(t *testing.T) {
 	}
 }
 
-// TestViewSuspends stops a crawl with Ctrl-Z in a shell that knows jobs, and lets
-// it go on behind and before the eyes of the person.
+// TestViewSuspends stops a crawl with Ctrl-Z in a shell with job control, and
+// continues it in the background and in the foreground.
 func TestViewSuspends(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(100, crawlDelay(200*time.Millisecond)))})
@@ -447,8 +446,8 @@ func TestViewSuspends(t *testing.T) {
 	s.see(`^exit`)
 }
 
-// TestViewKeepsWarnings prints a warning above the view, and a second Ctrl-C
-// ends what a first one would wait for.
+// TestViewKeepsWarnings prints a warning above the view, and a second Ctrl-C quits
+// without waiting.
 func TestViewKeepsWarnings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(100, crawlDelay(time.Second)))})
@@ -458,7 +457,7 @@ func TestViewKeepsWarnings(t *testing.T) {
 	s.see(`^headway: warning: limit usage`, `^exit`)
 }
 
-// crash shows a view as a crawl does, and panics under it.
+// crash shows a view as a crawl does, and then panics.
 func crash() {
 	screen := view.NewScreen(view.Config{Title: "a crash", Out: os.Stderr, In: os.Stdin, Progress: func() *headway.Progress { return nil }, Interrupt: func() {}})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -476,7 +475,7 @@ func crash() {
 	panic("the crawl is out of order")
 }
 
-// TestViewAfterPanic looks at the terminal after a crash.
+// TestViewAfterPanic checks the terminal after a crash.
 func TestViewAfterPanic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: named("plain")()})

@@ -12,8 +12,8 @@ import (
 	"headway/visit"
 )
 
-// warmed is a site behind a cache that keeps pages for a day. Its origin makes
-// one page after the other.
+// warmed is a site behind a cache that keeps pages for a day. Its origin serves one
+// page at a time.
 func warmed(pages int, service time.Duration) lab.Temper {
 	return site(pages, func(t *lab.Temper) {
 		t.Site.Cache, t.Site.CacheTTL = "cloudflare", 24*time.Hour
@@ -21,7 +21,7 @@ func warmed(pages int, service time.Duration) lab.Temper {
 	})
 }
 
-// warmReport is what headway warm --json says, as far as it is looked at.
+// warmReport is the part of headway warm --json that tests read.
 type warmReport struct {
 	State  string `json:"state"`
 	Seen   int64  `json:"seen"`
@@ -46,7 +46,7 @@ type warmReading struct {
 	} `json:"barred"`
 }
 
-// pages counts those of a verdict.
+// pages counts the pages of a verdict.
 func (r warmReading) pages(verdict string) int64 {
 	for _, row := range r.Rows {
 		if row.Verdict == verdict {
@@ -70,10 +70,9 @@ func (w *world) readWarm(out string) warmReport {
 	return r
 }
 
-// TestWarmSparesTheOrigin warms a cache in front of an origin that cannot keep
-// up with the pace it is asked at. As the origin sees it: its 95th percentile is
-// above twice what it is when idle for no more than ten seconds, and what cannot
-// be kept is asked for once.
+// TestWarmSparesTheOrigin warms a cache in front of an origin that cannot keep up with
+// the pace. Measured at the origin, the 95th percentile is above twice its idle value
+// for at most ten seconds, and uncacheable pages are requested once.
 func TestWarmSparesTheOrigin(t *testing.T) {
 	t.Parallel()
 	pages, service, pace := int64(32), 250*time.Millisecond, []string{"--delay", "100ms"}
@@ -115,7 +114,7 @@ func TestWarmSparesTheOrigin(t *testing.T) {
 	}
 }
 
-// TestWarmWithoutSitemap follows links where there is no sitemap, and says so.
+// TestWarmWithoutSitemap follows links if there is no sitemap, and says so.
 func TestWarmWithoutSitemap(t *testing.T) {
 	t.Parallel()
 	const pages = 20
@@ -139,8 +138,8 @@ func TestWarmWithoutSitemap(t *testing.T) {
 	}
 }
 
-// TestWarmKilled kills the second pass. The same command goes on with it, and
-// knows what the first pass found.
+// TestWarmKilled kills the second pass. The same command resumes it, with the results
+// of the first pass.
 func TestWarmKilled(t *testing.T) {
 	t.Parallel()
 	const pages = 32
@@ -157,7 +156,7 @@ func TestWarmKilled(t *testing.T) {
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("it ended before it was killed")
 	}
-	// What was answered and is not recorded is asked once more.
+	// Responses that were not recorded are requested once more.
 	w.eventually(func() bool { return w.lab.Stats().Total.InFlight == 0 })
 	again, recorded := w.lab.Stats().Total.CacheHits, map[string][]*visit.Visit{}
 	w.attempts("warm", recorded)
@@ -174,11 +173,11 @@ func TestWarmKilled(t *testing.T) {
 	if host.Origin.MostNever != 1 || host.Origin.Requests != pages {
 		t.Errorf("the origin made %d pages, one that is never kept %d times", host.Origin.Requests, host.Origin.MostNever)
 	}
-	// One may have been on its way to the lab when all were counted.
+	// One may have been in flight when all were counted.
 	if kept := int64(pages - pages/16); host.CacheHits < kept+again || host.CacheHits > kept+again+1 {
 		t.Errorf("%d pages came from the cache, want each of %d once, and %d once more", host.CacheHits, kept, again)
 	}
-	t.Logf("%d pages were asked once more", again)
+	t.Logf("%d pages were requested once more", again)
 	if r.State != "complete" || r.Before.pages("miss") != pages-pages/16 || r.After.pages("hit") != pages-pages/16 {
 		t.Errorf("%+v", r)
 	}

@@ -26,8 +26,8 @@ import (
 	"headway/weburl"
 )
 
-// whyHosts is one host of every temper, and some that stand for one exhibit each,
-// so that what one does to its host does not hide another.
+// whyHosts is one host of every profile, and some hosts for one exhibit each, so that
+// the effects of one do not hide another.
 func whyHosts() []lab.HostSpec {
 	specs := lab.Mixed()
 	for i := range specs {
@@ -48,8 +48,8 @@ func whyHosts() []lab.HostSpec {
 	return specs
 }
 
-// TestWhy asks, for every way in which a URL can end, about one that ended so:
-// what `headway why` names is exactly that, with the rule or the evidence.
+// TestWhy queries, for every way in which a URL can end, one that ended so: `headway
+// why` names exactly that, with the rule or the evidence.
 func TestWhy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: whyHosts(), DNS: lab.DNS{Listen: "127.0.0.1:0"}})
@@ -89,8 +89,8 @@ func TestWhy(t *testing.T) {
 		w.run(cmd, 0, 3, 4, 5)
 	}
 
-	// One crawl of what is asked about below, with what is wrong with single hosts,
-	// and one of all other tempers, some of which never end.
+	// One crawl of the URLs that are queried below, with the faults of single hosts,
+	// and one of all other profiles, some of which never end.
 	every := []string{
 		at("gone", "/fault/404"), at("broken", "/fault/500"), at("moved", "/fault/redirect/1"), at("loop", "/fault/loop/a"),
 		at("huge", "/fault/bomb"), at("short", "/fault/truncated"), at("garbled", "/fault/badgzip"), at("nowhere", "/fault/badlocation"),
@@ -107,17 +107,17 @@ func TestWhy(t *testing.T) {
 	}
 	crawls := map[string]func(w *world, dir string){
 		"every": func(w *world, dir string) {
-			// A host is asked three times before it is given up as one that cannot be
-			// asked, and that must be over before patience is.
+			// A host gets three requests before it is given up as unreachable, which
+			// must happen before patience ends.
 			run(w, dir, every, "HEADWAY_BACKOFF_FAILING_START=100ms", "--patience", "15s", "--exclude", "/s1/**")
 		},
 		"others": func(w *world, dir string) { run(w, dir, others, "--max-time", "20s") },
-		// Those who cannot or may not be asked.
+		// Hosts that cannot be reached or may not be contacted.
 		"strange": func(w *world, dir string) {
 			run(w, dir, []string{"http://10.0.0.5/", nobody, "http://127.0.0.1:22/", "http://nosuchname.test/"},
 				"--preset", "polite", "--contact", "me@example.test", "--resolver", w.lab.DNSAddr().String())
 		},
-		// What needs a limit, or a host, of its own.
+		// Cases that need their own limit or host.
 		"refused": func(w *world, dir string) { w.refused(dir, at("throttled", "/fault/429")) },
 		"hang": func(w *world, dir string) {
 			run(w, dir, []string{at("hang", "/fault/hang")}, "HEADWAY_BACKOFF_FAILING_START=100ms", "--timeout", "2s", "--sitemaps", "off")
@@ -219,7 +219,7 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestWhyWhileItRuns asks a crawl that runs where a page is.
+// TestWhyWhileItRuns queries a running crawl for the state of a page.
 func TestWhyWhileItRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(30, func(t *lab.Temper) { t.Site.CrawlDelay = 2 * time.Second }))})
@@ -259,8 +259,7 @@ func (w *world) why(dir, url string) answer.Why {
 	return why
 }
 
-// quarantine crawls a page that brings the crawler down each time it is in
-// flight.
+// quarantine crawls a page that crashes the crawler each time it is in flight.
 func (w *world) quarantine(dir, url string) {
 	w.Helper()
 	words := []string{"crawl", url, "--dir", dir, "--preset", "owned", "--quiet", "--sitemaps", "off", "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", w.port)}
@@ -270,7 +269,7 @@ func (w *world) quarantine(dir, url string) {
 			w.Fatal(err)
 		}
 		w.eventually(func() bool {
-			// A question may go to the crawl that was killed: nobody answers it.
+			// A question may go to the killed crawl, which never answers.
 			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 			defer cancel()
 			a, err := ask.NewMailbox(filepath.Join(w.dir, dir)).Ask(ctx, ask.Question{Kind: ask.KindURL, URL: url})
@@ -284,9 +283,8 @@ func (w *world) quarantine(dir, url string) {
 	w.run(w.command(words...), 0, 3, 5)
 }
 
-// refused crawls a page that is refused, with the patience of a program that asks
-// once: a crawl of the command line asks again as long as others of its host are
-// answered.
+// refused crawls a refused page without retries: by default a crawl retries it as long
+// as other pages of its host are served.
 func (w *world) refused(dir, url string) {
 	w.Helper()
 	seed, err := weburl.Parse(url)
@@ -323,7 +321,7 @@ func (w *world) refused(dir, url string) {
 	}
 }
 
-// tlsPort is where hosts with a certificate of their own are.
+// tlsPort is the port of hosts with their own certificate.
 func (w *world) tlsPort() int {
 	for _, h := range w.lab.Hosts() {
 		if rest, ok := strings.CutPrefix(h.URL, "https://"); ok {
@@ -341,7 +339,7 @@ func (w *world) tlsPort() int {
 	return w.port
 }
 
-// closedPort is one that nobody listens on.
+// closedPort is a port that nobody listens on.
 func closedPort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

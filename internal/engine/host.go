@@ -20,7 +20,7 @@ import (
 	"headway/weburl"
 )
 
-// site is what the crawl keeps about a host besides its schedule.
+// site is what the crawl keeps about a host in addition to its schedule.
 type site struct {
 	home    weburl.URL
 	domain  string
@@ -50,7 +50,7 @@ type sitemap struct {
 	queued bool // it is or was scheduled; until then it is being stored
 }
 
-// hosts keeps what is known about hosts besides their schedule.
+// hosts keeps what is known about hosts in addition to their schedule.
 type hosts struct {
 	*base
 	versions map[robots.Sum]bool // of robots.txt that are stored

@@ -11,19 +11,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// promptly is how long a question to a fleet may take, one of whose workers may be
-// dead, and starting the command that puts it: a race detector on two busy cores takes
-// its part.
+// promptly is how long a query to a fleet may take if one of its workers is dead,
+// including the start of the command under a race detector on two busy cores.
 const promptly = 2*time.Second + 2*time.Second
 
-// question runs a command, which must be over in time, and reads what it says.
+// question runs a command, which must end in time, and reads its output.
 func (f *fleet) question(into any, args ...string) {
 	f.Helper()
 	began := time.Now()
 	out := f.run(append(args, "--json")...)
 	took := time.Since(began)
 	stood := f.stalls.Between(began, began.Add(took))
-	f.Logf("%v took %v, in which the machine stood still for %v", args, took, stood)
+	f.Logf("%v took %v, in which the machine stalled for %v", args, took, stood)
 	if took-stood > promptly {
 		f.Errorf("%v took longer than %v", args, promptly)
 	}
@@ -32,7 +31,7 @@ func (f *fleet) question(into any, args ...string) {
 	}
 }
 
-// member is what `headway admin workers --json` says of one.
+// member is a worker in `headway admin workers --json`.
 type member struct {
 	Worker int64 `json:"worker"`
 	Slots  int   `json:"slots"`
@@ -50,9 +49,8 @@ func (f *fleet) members() []member {
 	return a.Workers
 }
 
-// until waits for something that a fleet does by itself: other processes, which tell
-// nobody here, so it looks again and again. What takes a minute is never so; time in
-// which the machine stands still is none.
+// until waits at most a minute for a condition that other processes bring about, not
+// counting stalls of the machine.
 func (f *fleet) until(what string, is func() bool) {
 	f.Helper()
 	// Other processes report nothing here, so it is polled.
@@ -63,12 +61,12 @@ func (f *fleet) until(what string, is func() bool) {
 	}
 }
 
-// TestAnswers asks a fleet of two why, slow and hosts, slows a host down, kills its
-// owner, and lets the other leave by order.
+// TestAnswers runs why, slow and hosts on a fleet of two workers, slows a host, kills
+// its owner, and drains the other worker.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, setup{hosts: 6, pages: 400}) // more than are asked for meanwhile
-	f.list()                                      // makes the tables, which is no question
+	f := newFleet(t, setup{hosts: 6, pages: 400}) // more than are fetched meanwhile
+	f.list()                                      // creates the tables, which takes longer than a query
 	owner := f.start()
 	var first int64
 	f.until("a worker", func() bool {
@@ -155,7 +153,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("why: %+v", why)
 	}
 
-	// A host of the worker that came first is slowed, and the worker killed.
+	// A host of the first worker is slowed, and the worker killed.
 	var change struct {
 		Worker int64  `json:"worker"`
 		Host   string `json:"host"`
@@ -181,7 +179,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("the next owner of %s says %+v", change.Host, h)
 	}
 	before := f.requestsTo(change.Host)
-	time.Sleep(9 * time.Second) // the host's own time
+	time.Sleep(9 * time.Second) // longer than the pace of the host
 	if n := f.requestsTo(change.Host) - before; n < 1 || n > 3 {
 		t.Errorf("%d requests in 9 s at an interval of 4 s", n)
 	}
@@ -205,8 +203,8 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("slots: %+v", slots)
 	}
 
-	// The other leaves by order. Of a job that nobody works on any more it is told
-	// what is stored.
+	// The other worker is drained. The state of a job without workers is read from the
+	// store.
 	last := f.workers[0]
 	f.run("job", "cancel", id)
 	f.run("admin", "drain", fmt.Sprint(f.members()[0].Worker))
@@ -233,7 +231,7 @@ func TestAnswers(t *testing.T) {
 	f.paced()
 }
 
-// requestsTo counts what the lab saw of a host.
+// requestsTo counts the requests to a host that the lab saw.
 func (f *fleet) requestsTo(host string) (n int) {
 	f.Helper()
 	for _, r := range f.arrivals() {

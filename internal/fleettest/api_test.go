@@ -5,5 +5,5 @@ import "testing"
 // TestAPIGuide runs docs/guide/api.md.
 func TestAPIGuide(t *testing.T) {
 	t.Parallel()
-	follow(t, "../../docs/guide/api.md", nil, "8780", "8788")
+	runGuide(t, "../../docs/guide/api.md", nil, "8780", "8788")
 }

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listen opens a socket whose connections the kernel stamps: what arrives has the
-// time at which it did, however late this process comes to read it.
+// listen opens a socket whose connections have kernel timestamps: the time at which
+// data arrived, however late this process reads it.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
 		if failed := c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) }); failed != nil {
@@ -32,8 +32,8 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 
 type stampedListener struct{ *net.TCPListener }
 
-// Accept waits for a client on this machine. Others are turned away: the socket is
-// open to them only because it owns the whole of 127.0.0.0/8.
+// Accept waits for a client on this machine. Others are refused: the socket is only
+// open to them because it covers all of 127.0.0.0/8.
 func (l stampedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.AcceptTCP()
@@ -54,16 +54,15 @@ func (l stampedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// stampedConn is a connection on which requests follow each other, each after the
-// answer to the one before.
+// stampedConn is a connection with one request at a time.
 type stampedConn struct {
 	*net.TCPConn
 	raw    syscall.RawConn
 	awaits atomic.Bool  // the next byte is the first of a request
-	first  atomic.Int64 // when the kernel got the first byte of the last one; 0 if it did not say
+	first  atomic.Int64 // when the kernel got the first byte of the last one; 0 if unknown
 }
 
-// Read takes the first byte of a request alone, so that its stamp is not that of a
+// Read reads the first byte of a request alone, so that its timestamp is not that of a
 // later segment.
 func (c *stampedConn) Read(p []byte) (n int, err error) {
 	if len(p) == 0 {
@@ -98,13 +97,13 @@ func (c *stampedConn) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Write is how an answer begins: what is read after it is another request.
+// Write begins a response: what is read after it is the next request.
 func (c *stampedConn) Write(p []byte) (int, error) {
 	c.awaits.Store(true)
 	return c.TCPConn.Write(p)
 }
 
-// arrived is when the first byte of the request that is being answered did.
+// arrived is when the first byte of the current request arrived.
 func (c *stampedConn) arrived() time.Time {
 	at := c.first.Load()
 	if at == 0 {
@@ -113,7 +112,7 @@ func (c *stampedConn) arrived() time.Time {
 	return time.Unix(0, at)
 }
 
-// stampIn finds the time in what the kernel says of a read; 0 if there is none.
+// stampIn finds the timestamp in the control messages of a read; 0 if there is none.
 func stampIn(control []byte) int64 {
 	list, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
@@ -131,8 +130,8 @@ func stampIn(control []byte) int64 {
 	return 0
 }
 
-// TestArrival holds that a request is stamped by its first byte, when that arrives
-// and not when somebody reads it, one after the other on a connection.
+// TestArrival: a request has the time at which its first byte arrived, not that at
+// which it was read, also for consecutive requests on a connection.
 func TestArrival(t *testing.T) {
 	ln, err := listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
@@ -152,7 +151,7 @@ func TestArrival(t *testing.T) {
 	server := accepted.(*stampedConn)
 	send := func(to io.Writer, text string) (before, after time.Time) {
 		t.Helper()
-		before = time.Now().Round(0) // by the wall, as the kernel's are
+		before = time.Now().Round(0) // wall clock, as the kernel's
 		if _, err := io.WriteString(to, text); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +164,7 @@ func TestArrival(t *testing.T) {
 			t.Fatalf("%q, %v, want %q", got, err, want)
 		}
 	}
-	// The kernel begins a moment after the first socket has asked it to.
+	// The kernel starts stamping a moment after the first socket has requested it.
 	for range 1000 {
 		send(client, "?")
 		read("?")
@@ -173,7 +172,7 @@ func TestArrival(t *testing.T) {
 		if !server.arrived().IsZero() {
 			break
 		}
-		time.Sleep(time.Millisecond) // the kernel does not report when it begins
+		time.Sleep(time.Millisecond) // the kernel does not report when it starts
 	}
 	for _, parts := range [][]string{{"GET /", " HTTP/1.1\r\n\r\n"}, {"GET /b HTTP/1.1\r\n\r\n"}, {"G", "ET /c HTTP/1.1\r\n\r\n"}} {
 		before, after := send(client, parts[0])

@@ -11,10 +11,10 @@ import (
 	"headway/client"
 )
 
-// TestServiceChain asks for crawls of the lab and follows what becomes of them, as a
-// stream and by webhook, while the server is killed and stopped in turn, PostgreSQL
-// restarts and the receiver is down for a time: the stream tells each event once and in
-// order, and each is delivered, signed, under an id of its own.
+// TestServiceChain creates crawls of the lab and follows their events, as a stream and
+// by webhook, while the server is killed and stopped in turn, PostgreSQL restarts and
+// the receiver is down for a time: the stream has each event once and in order, and
+// each is delivered, signed, with a unique id.
 func TestServiceChain(t *testing.T) {
 	t.Parallel()
 	restarts := 3
@@ -39,7 +39,7 @@ func TestServiceChain(t *testing.T) {
 	for i := range restarts {
 		switch i {
 		case restarts / 3:
-			in.setDown(true) // for an hour, which is made to pass
+			in.setDown(true) // for an hour of River's time, see pass
 		case 2 * restarts / 3:
 			in.awaitRefused(f)
 			in.setDown(false)
@@ -91,7 +91,7 @@ type watcher struct {
 	got []client.Event
 }
 
-// watch follows until ctx ends. The client comes again where a stream ended.
+// watch follows until ctx ends. The client reconnects.
 func (w *watcher) watch(ctx context.Context) {
 	for e, err := range w.FollowEvents(ctx, client.FollowEventsParams{After: "0"}) {
 		if err != nil {
@@ -106,14 +106,14 @@ func (w *watcher) watch(ctx context.Context) {
 	}
 }
 
-// seen is what was told so far.
+// seen returns the events so far.
 func (w *watcher) seen() []client.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.got)
 }
 
-// await waits until something is told of a job.
+// await waits for an event of a job.
 func (w *watcher) await(kind string, id int64) {
 	w.Helper()
 	w.until(fmt.Sprintf("%s of job %d is told", kind, id), func() bool {

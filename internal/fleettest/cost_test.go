@@ -10,12 +10,12 @@ import (
 	"headway/internal/pgtest"
 )
 
-// TestCost counts what a page costs PostgreSQL when nothing but the workers holds
-// the crawl back, and how that grows with their number.
+// TestCost measures the cost of a page for PostgreSQL when only the workers limit the
+// crawl, and how it grows with their number.
 func TestCost(t *testing.T) {
 	t.Parallel()
-	// Of processor time a page. In CI there are too few pages for what comes once,
-	// but a statement that reads a whole queue for each is noticed.
+	// Processor time per page. CI has too few pages to amortise one-time costs, but a
+	// statement that reads a whole queue each time is noticed.
 	most := 2 * time.Millisecond
 	web, fleets := setup{hosts: 5, pages: 300}, []int{2}
 	if full {
@@ -59,7 +59,7 @@ func (f *fleet) cpu() time.Duration {
 	return d
 }
 
-// commits is how many transactions workers have stored pages with so far.
+// commits is how many transactions with pages workers have committed so far.
 func (f *fleet) commits() (n int64) {
 	f.Helper()
 	f.sql(func(conn *pgx.Conn) error {
@@ -68,19 +68,19 @@ func (f *fleet) commits() (n int64) {
 	return n
 }
 
-// TestIdle counts what workers ask of PostgreSQL that have nothing to do.
+// TestIdle counts the queries of idle workers.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	workers, rest, kinds := 3, 10*time.Second, 6.0
 	if full {
 		workers, rest, kinds = 20, time.Minute, 0
 	}
-	// The server cleans up in transactions of its own, which nobody asked for.
+	// Autovacuum would add its own transactions.
 	f := newFleet(t, setup{hosts: 1, pages: 1, db: pgtest.Config{Settings: []string{"autovacuum=off"}}})
-	f.list() // makes the tables
+	f.list() // creates the tables
 	rate := func() float64 {
 		before := f.transactions()
-		time.Sleep(rest) // what happens in it is counted
+		time.Sleep(rest) // transactions are counted over this time
 		return float64(f.transactions()-before) / rest.Seconds()
 	}
 	alone := rate() // the server itself, and this test
@@ -91,15 +91,15 @@ func TestIdle(t *testing.T) {
 	time.Sleep(rest) // they settle
 	asked := rate() - alone
 	t.Logf("%d idle workers: %.1f transactions a second", workers, asked)
-	// In so short a time each kind of question may be asked once more than its share.
+	// In so short a time each kind of query may run once more than its share.
 	if most := float64(workers) * (1 + kinds/rest.Seconds()); asked > most {
 		t.Errorf("%d idle workers: %.1f transactions a second, at most %.0f", workers, asked, most)
 	}
 	f.leaveAll()
 }
 
-// transactions is how many there were in the database; each statement of a worker
-// that has nothing to do is one.
+// transactions is the number of transactions in the database; each statement of an
+// idle worker is one.
 func (f *fleet) transactions() (n int64) {
 	f.Helper()
 	f.sql(func(conn *pgx.Conn) error {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestDeadSeeds lets one tenant crawl hosts that accept and never answer, while another
-// crawls good ones: the other's rate is what it is alone.
+// TestDeadSeeds: one tenant crawls hosts that accept connections and never respond,
+// another crawls good ones: the other's rate is the same as alone.
 func TestDeadSeeds(t *testing.T) {
 	t.Parallel()
 	dead, web, share := 100, setup{hosts: 4, pages: 12}, 0.5 // two loaded cores
@@ -19,25 +19,26 @@ func TestDeadSeeds(t *testing.T) {
 	}
 	alone := goodRate(newFleet(t, web), 0)
 	with := goodRate(newFleet(t, web), dead)
-	t.Logf("%.2f requests a second beside %d dead hosts, alone %.2f: %.2f", with, dead, alone, with/alone)
+	t.Logf("%.2f requests a second with %d dead hosts, alone %.2f: %.2f", with, dead, alone, with/alone)
 	if with < share*alone {
 		t.Errorf("the other tenant has %.2f requests a second, alone %.2f: want at least %.2f of it", with, alone, share)
 	}
 }
 
-// goodRate is how many requests a second a tenant's job has, beside another's with so
-// many dead hosts that were asked before.
+// goodRate is the request rate of a tenant's job, while another's job with a number of
+// dead hosts runs.
 func goodRate(f *fleet, dead int) float64 {
 	f.Helper()
-	port, accepted := abyss(f)
+	port, accepted := silentHost(f)
 	var args []string
 	if dead > 0 {
 		args = []string{"--allow-private", fmt.Sprintf("127.0.0.0/8:%d", port)}
 	}
 	f.start(args...)
 	f.start(args...)
-	// Before anything is asked: a slot changes hands once its requests are over, and a dead
-	// host's take their full time, for which the good hosts of that slot wait.
+	// Before the first request: a slot changes its owner once its requests have ended,
+	// and requests to dead hosts take their full timeout, for which the good hosts of
+	// that slot would wait.
 	f.awaitWorkers(2)
 	f.until("each owns half of the slots", func() bool {
 		list := f.members()
@@ -53,7 +54,7 @@ func goodRate(f *fleet, dead int) float64 {
 			time.Sleep(100 * time.Millisecond) // dead hosts answer nothing, so their counter is polled
 		}
 		if accepted.Load() < int64(dead)/2 {
-			f.Errorf("%d of %d dead hosts were asked", accepted.Load(), dead)
+			f.Errorf("%d of %d dead hosts got requests", accepted.Load(), dead)
 		}
 	}
 	id := f.submit("--tenant", "other")
@@ -80,8 +81,8 @@ func goodRate(f *fleet, dead int) float64 {
 	return float64(n) / last.Sub(first).Seconds()
 }
 
-// abyss accepts connections and never answers.
-func abyss(f *fleet) (port int, accepted *atomic.Int64) {
+// silentHost accepts connections and never responds.
+func silentHost(f *fleet) (port int, accepted *atomic.Int64) {
 	f.Helper()
 	var lc net.ListenConfig
 	ln, err := lc.Listen(f.Context(), "tcp4", "0.0.0.0:0")

@@ -11,8 +11,8 @@ import (
 	"headway/client"
 )
 
-// TestDryRun asks for a plan: no page is requested, as the lab counts, and a crawl
-// afterwards has the pages that were planned.
+// TestDryRun requests a plan: no page is requested, by the lab's counters, and a crawl
+// afterwards has the planned pages.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, setup{hosts: 2, pages: 5, pace: 200 * time.Millisecond})
@@ -55,7 +55,7 @@ func TestDryRun(t *testing.T) {
 	f.paced()
 }
 
-// planned holds a plan against the lab, and counts its pages.
+// planned compares a plan with the lab, and counts its pages.
 func (f *fleet) planned(p *client.PlanView) (pages int64) {
 	f.Helper()
 	if len(p.Hosts) != f.hosts {
@@ -66,7 +66,7 @@ func (f *fleet) planned(p *client.PlanView) (pages int64) {
 		limited = limited || l.Name == "max_pages" && l.Layer == "job" && l.Max == 3
 	}
 	if !limited {
-		f.Errorf("the limit of pages is not told: %+v", p.Limits)
+		f.Errorf("the limit of pages is not reported: %+v", p.Limits)
 	}
 	for _, h := range p.Hosts {
 		pages += h.Pages
@@ -77,7 +77,7 @@ func (f *fleet) planned(p *client.PlanView) (pages int64) {
 		for _, x := range h.Prefixes {
 			by += x.URLs
 		}
-		if listed != int64(f.pages)-1 || // beside the seed
+		if listed != int64(f.pages)-1 || // in addition to the seed
 			by != h.Pages || h.PaceMS != f.pace.Milliseconds() || h.TakesMS <= 0 || !h.Robots.SeedAllowed || h.Robots.Access != "rules" || len(h.Robots.Sitemaps) != 1 {
 			f.Errorf("a host of the plan: %+v", h)
 		}

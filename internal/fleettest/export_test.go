@@ -16,7 +16,7 @@ import (
 	"headway/output/s3/s3test"
 )
 
-// order has files of a job written.
+// order requests files of a job.
 func (c *tenant) order(id int64, formats ...string) *client.Export {
 	c.Helper()
 	e, err := c.OrderExport(c.Context(), id, client.ExportRequest{Formats: formats}, client.OrderExportParams{})
@@ -26,7 +26,7 @@ func (c *tenant) order(id int64, formats ...string) *client.Export {
 	return e
 }
 
-// export tells how an export stands.
+// export returns the status of an export.
 func (c *tenant) export(id int64) *client.Export {
 	c.Helper()
 	e, err := c.GetExport(c.Context(), id)
@@ -36,7 +36,7 @@ func (c *tenant) export(id int64) *client.Export {
 	return e
 }
 
-// crawled is a tenant with a job that has ended.
+// crawled is a tenant with a finished job.
 func (s *service) crawled() (c *tenant, id, urls int64) {
 	s.Helper()
 	s.start()
@@ -51,8 +51,8 @@ func (s *service) crawled() (c *tenant, id, urls int64) {
 	return c, id, urls
 }
 
-// TestExportKilled kills the server while it writes an export: its next life makes
-// the file, whole, and nobody has seen a part of it.
+// TestExportKilled kills the server while it writes an export: the next server writes
+// the complete file, and a part of it was never visible.
 func TestExportKilled(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, setup{hosts: 1, pages: 5, pace: 200 * time.Millisecond})
@@ -72,8 +72,7 @@ func TestExportKilled(t *testing.T) {
 	}
 	var ordered *client.Export
 	f.sql(func(conn *pgx.Conn) error {
-		// Nobody reads what was recorded while this holds: the export has begun and
-		// cannot end.
+		// This lock blocks readers of visits: the export has begun and cannot end.
 		tx, err := conn.Begin(t.Context())
 		if err != nil {
 			return err
@@ -117,7 +116,7 @@ func TestExportKilled(t *testing.T) {
 	}
 }
 
-// TestExportToS3 has a server write an export to a bucket.
+// TestExportToS3 writes an export to a bucket.
 func TestExportToS3(t *testing.T) {
 	bucket := s3test.Start(t)
 	bucket.Setenv(t)

@@ -11,11 +11,11 @@ import (
 	"headway/lab/temper"
 )
 
-// maxReconnects is how often a worker may try its database in a second.
+// maxReconnects is how often a worker may connect to its database in a second.
 const maxReconnects = 5
 
-// TestKill kills a worker every so often and adds others: nothing is lost, nothing
-// is recorded twice, and no host notices.
+// TestKill kills workers repeatedly and adds others: nothing is lost, nothing is
+// recorded twice, and hosts see no difference.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	hosts, pages, every := 40, 12, 4*time.Second
@@ -45,7 +45,7 @@ func TestKill(t *testing.T) {
 	t.Logf("%d workers were killed", len(deaths))
 	f.judge(j)
 	for _, d := range deaths {
-		// In CI the next is killed before the first is replaced.
+		// In CI the next worker is killed before the first is replaced.
 		if full && d.at.Add(takeOver).Before(j.Ended) {
 			f.takenOver(d.hosts, d.at, 0)
 		}
@@ -53,7 +53,7 @@ func TestKill(t *testing.T) {
 	f.leaveAll()
 }
 
-// TestTerm lets workers leave in order, one after the other, while others come.
+// TestTerm stops workers gracefully, one after the other, while others start.
 func TestTerm(t *testing.T) {
 	t.Parallel()
 	f := newFaultFleet(t, pgtest.Config{})
@@ -70,16 +70,16 @@ func TestTerm(t *testing.T) {
 	}))
 }
 
-// TestTermTwice tells a worker to leave that has answers to wait for, and then to
-// leave at once.
+// TestTermTwice stops a worker with requests in flight, and then again to quit at
+// once.
 func TestTermTwice(t *testing.T) {
 	t.Parallel()
 	latency, err := temper.ParseLatency("const:4s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFleet(t, setup{hosts: 16, pages: 4, rules: temper.Rules{Latency: latency}}) // of eight a worker may own none
-	f.suffer(func(f *fleet) func() {
+	f := newFleet(t, setup{hosts: 16, pages: 4, rules: temper.Rules{Latency: latency}}) // with eight hosts a worker might own none
+	f.inject(func(f *fleet) func() {
 		w, hosts := f.victim()
 		f.until("it waits for an answer that is seconds away", func() bool {
 			return slices.ContainsFunc(f.arrivals(), func(r request) bool {
@@ -87,7 +87,7 @@ func TestTermTwice(t *testing.T) {
 			})
 		})
 		f.signal(w, syscall.SIGTERM)
-		time.Sleep(100*time.Millisecond + f.chance(400*time.Millisecond)) // it waits for its answers
+		time.Sleep(100*time.Millisecond + f.chance(400*time.Millisecond)) // it waits for its responses
 		select {
 		case <-w.exited:
 			f.Errorf("a worker left before its answers had come:\n%s", w.errs)
@@ -98,15 +98,15 @@ func TestTermTwice(t *testing.T) {
 		f.awaitExit(w, 20*time.Second)
 		took := time.Since(at)
 		stood := f.stalls.Between(at, at.Add(took))
-		f.Logf("ended %v after the second signal, in which the machine stood still for %v: %v", took, stood, w.err)
+		f.Logf("ended %v after the second signal, in which the machine stalled for %v: %v", took, stood, w.err)
 		if took-stood > 2*time.Second {
-			f.Errorf("a worker that was told twice to leave ended after %v", took)
+			f.Errorf("a worker that was stopped twice ended after %v", took)
 		}
 		return func() { f.takenOver(hosts, at, 0) }
 	})
 }
 
-// newFaultFleet is a fleet of the size that faults are done to.
+// newFaultFleet is a fleet for fault injection.
 func newFaultFleet(t *testing.T, c pgtest.Config) *fleet {
 	t.Helper()
 	if full {
@@ -115,13 +115,13 @@ func newFaultFleet(t *testing.T, c pgtest.Config) *fleet {
 	return newFleet(t, setup{hosts: 16, pages: 12, db: c})
 }
 
-// fault is done to a fleet of two in the middle of its work. It returns what must
-// hold once the work is done, if that is more than always.
+// fault is done to a fleet of two workers in the middle of a crawl. It returns an
+// additional check for the end, or nil.
 type fault func(f *fleet) (after func())
 
-// suffer does a fault at a moment that is left to chance. Whatever it is, nothing
-// is lost and no host notices.
-func (f *fleet) suffer(do fault) {
+// inject does a fault at a random time. Whatever it is, nothing is lost and hosts see
+// no difference.
+func (f *fleet) inject(do fault) {
 	f.Helper()
 	f.start()
 	f.start()
@@ -137,8 +137,8 @@ func (f *fleet) suffer(do fault) {
 	f.leaveAll()
 }
 
-// awaitWork waits until every worker owns hosts and a number of pages was answered that
-// is left to chance: at least one for each host, at most a third of all.
+// awaitWork waits until every worker owns hosts and a random number of pages was
+// served: at least one for each host, at most a third of all.
 func (f *fleet) awaitWork() {
 	f.Helper()
 	f.until("every worker owns hosts", func() bool {
@@ -151,7 +151,7 @@ func (f *fleet) awaitWork() {
 }
 
 // reconnects starts to count the connections of all workers; the function it returns
-// wants few of them.
+// checks that there were few.
 func (f *fleet) reconnects() (stop func()) {
 	began, before := time.Now(), map[*proxy]int64{}
 	for _, w := range f.workers {
@@ -171,8 +171,8 @@ func (f *fleet) reconnects() (stop func()) {
 	}
 }
 
-// cutOff parts workers from the database for a while, and returns when that began.
-// By half a lease later they have stopped to send requests.
+// cutOff disconnects workers from the database for a while, and returns when that
+// began. Half a lease later they must have stopped sending requests.
 func (f *fleet) cutOff(d time.Duration, list ...*worker) (at time.Time) {
 	f.Helper()
 	var hosts []string
@@ -189,16 +189,16 @@ func (f *fleet) cutOff(d time.Duration, list ...*worker) (at time.Time) {
 		w.lines[0].cut.Store(false)
 	}
 	stop()
-	f.silent(hosts, at.Add(lease/2), at.Add(lease)) // nobody else may begin before
+	f.silent(hosts, at.Add(lease/2), at.Add(lease)) // no other worker may start before
 	return at
 }
 
-// silent wants no request to hosts between two moments.
+// silent checks that hosts got no request between two times.
 func (f *fleet) silent(hosts []string, from, to time.Time) {
 	f.Helper()
 	for _, r := range f.arrivals() {
 		if r.at.Before(to) && r.at.After(from) && slices.Contains(hosts, r.host) {
-			f.Errorf("%s%s was asked for %v too late", r.host, r.target, r.at.Sub(from))
+			f.Errorf("%s%s was requested %v too late", r.host, r.target, r.at.Sub(from))
 		}
 	}
 }
@@ -211,7 +211,7 @@ func (f *fleet) allHosts() (hosts []string) {
 	return hosts
 }
 
-// TestFaults does each fault to a fleet of its own.
+// TestFaults injects each fault into its own fleet.
 func TestFaults(t *testing.T) {
 	for name, do := range map[string]fault{
 		"a worker killed": func(f *fleet) func() {
@@ -228,8 +228,8 @@ func TestFaults(t *testing.T) {
 			f.start()
 			return nil
 		},
-		// It knows by its own clock that it was replaced, and takes part again. That a
-		// commit of it would be refused is tested with the store.
+		// It knows by its own clock that its lease has expired, and joins again. Tests
+		// of the store check that its commits would be refused.
 		"a worker stopped for three leases": func(f *fleet) func() {
 			w, hosts := f.victim()
 			f.signal(w, syscall.SIGSTOP)
@@ -255,7 +255,7 @@ func TestFaults(t *testing.T) {
 			}
 			return nil
 		},
-		// What was sent before it ends arrives after it.
+		// What was sent before the cut ends arrives after it.
 		"a worker cut off": func(f *fleet) func() {
 			w, hosts := f.victim()
 			at := f.cutOff(3*lease, w)
@@ -286,13 +286,13 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			newFaultFleet(t, pgtest.Config{Durable: true}).suffer(do)
+			newFaultFleet(t, pgtest.Config{Durable: true}).inject(do)
 		})
 	}
 }
 
-// TestFailover kills the database and promotes its standby, which had to confirm
-// every commit: workers find it by themselves.
+// TestFailover kills the database and promotes its synchronous standby: workers find
+// it by themselves.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	f := newFaultFleet(t, pgtest.Config{Durable: true})
@@ -300,7 +300,7 @@ func TestFailover(t *testing.T) {
 	if err := f.db.MakeSynchronous(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f.suffer(func(f *fleet) func() {
+	f.inject(func(f *fleet) func() {
 		stop := f.reconnects()
 		if err := f.db.Kill(); err != nil {
 			f.Fatal(err)

@@ -28,8 +28,8 @@ import (
 	"headway/lab/temper"
 )
 
-// atOnce is how many tests run at once in CI. They wait for the pace of a crawl far
-// more than they compute.
+// atOnce is how many tests run in parallel in CI. They mostly wait for the pace of a
+// crawl.
 const atOnce = 4
 
 func TestMain(m *testing.M) {
@@ -43,18 +43,19 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// full tells whether tests run at their real size.
+// full reports whether tests run at full size.
 var full = os.Getenv("HEADWAY_FULL") != ""
 
 // Times of the fleet.
 const (
-	lease = 5 * time.Second // a busy machine stands still for seconds
+	lease = 5 * time.Second // a busy machine stalls for seconds
 	pace  = time.Second
-	// takeOver is how long after its end a worker's hosts are asked by another.
+	// takeOver is how long after the end of a worker another one sends requests to its
+	// hosts.
 	takeOver = lease + 5*time.Second
 )
 
-// fleet is workers, their database and the web they crawl.
+// fleet is workers, their database and the hosts they crawl.
 type fleet struct {
 	*testing.T
 	lab     *origin
@@ -64,14 +65,14 @@ type fleet struct {
 	db      *pgtest.Cluster
 	standby *pgtest.Cluster // nil without one
 	dir     string
-	program string    // that is run; empty means this version's
-	workers []*worker // that live
-	started []*worker // all there ever were
+	program string    // path of the program; empty means this version's
+	workers []*worker // running
+	started []*worker // all, including those that have ended
 	stalls  *stall.Watch
 	random  *rand.Rand
 }
 
-// worker is one process: of a worker, or of a server.
+// worker is one process: a worker or a server.
 type worker struct {
 	cmd    *exec.Cmd
 	lines  []*proxy // to the database, and its standby
@@ -80,7 +81,7 @@ type worker struct {
 	err    error
 }
 
-// journal is what a worker says. It is read while it is written.
+// journal is the output of a worker. It is read while it is written.
 type journal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -98,7 +99,7 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-// setup is what a fleet is to crawl, and on which database.
+// setup is what a fleet crawls, and on which database.
 type setup struct {
 	hosts, pages int
 	pace         time.Duration // zero means the usual one
@@ -106,13 +107,13 @@ type setup struct {
 	db           pgtest.Config
 }
 
-// newFleet starts a database and a lab. What is left to chance follows from a seed,
-// which HEADWAY_SEED repeats.
+// newFleet starts a database and a lab. Random choices follow from a seed, which
+// HEADWAY_SEED repeats.
 func newFleet(t *testing.T, s setup) *fleet {
 	t.Helper()
 	site := lab.DefaultSite()
 	site.Pages = s.pages
-	if !full { // nobody looks at what is in them
+	if !full { // their content is not used
 		site.MinKB, site.MaxKB = 2, 6
 	}
 	o := serveOrigin(t, lab.Uniform(s.hosts, lab.Temper{Site: site, Rules: s.rules}))
@@ -130,13 +131,13 @@ func newFleet(t *testing.T, s setup) *fleet {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			f.tell()
+			f.printLogs()
 		}
 	})
 	return f
 }
 
-// startDB starts a database until the test ends.
+// startDB runs a database until the test ends.
 func startDB(t *testing.T, c pgtest.Config) *pgtest.Cluster {
 	t.Helper()
 	db, err := pgtest.Start(t.Context(), c)
@@ -159,30 +160,30 @@ func (f *fleet) servers() []*pgtest.Cluster {
 	return []*pgtest.Cluster{f.db, f.standby}
 }
 
-// command is headway with these words, for a database behind these ports.
+// command is headway with these arguments, for a database at these ports.
 func (f *fleet) command(ports []int, args ...string) *exec.Cmd {
 	cmd := exec.Command(cmp.Or(f.program, "headway"), args...)
 	cmd.Dir = f.dir
-	cmd.Env = outside()
+	cmd.Env = cleanEnv()
 	dsn := "dbname=postgres user=postgres sslmode=disable target_session_attrs=read-write"
 	var hosts, numbers []string
 	for _, p := range ports {
 		hosts, numbers = append(hosts, "127.0.0.1"), append(numbers, strconv.Itoa(p))
 	}
 	dsn += " host=" + strings.Join(hosts, ",") + " port=" + strings.Join(numbers, ",")
-	// The race detector would hold each process for a second at its end.
+	// The race detector would delay the exit of each process by a second.
 	cmd.Env = append(cmd.Env, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+filepath.Join(f.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(f.dir, "config"), "HOME="+f.dir, "HEADWAY_FLEET_STORE="+dsn)
 	return cmd
 }
 
-// outside is the environment without what is meant for the tests: a process would take it
-// for a setting, and refuse it.
-func outside() []string {
+// cleanEnv is the environment without the variables of the tests, which a process
+// would reject as unknown settings.
+func cleanEnv() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEADWAY_") })
 }
 
-// start starts a worker on lines of its own.
+// start starts a worker with its own proxies.
 func (f *fleet) start(args ...string) *worker {
 	f.Helper()
 	w := f.spawn(append([]string{"worker", "--lease", lease.String(), "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", f.lab.port), "--workers", "64"}, args...)...)
@@ -190,7 +191,7 @@ func (f *fleet) start(args ...string) *worker {
 	return w
 }
 
-// spawn starts a process of the fleet on lines of its own.
+// spawn starts a process of the fleet with its own proxies.
 func (f *fleet) spawn(args ...string) *worker {
 	f.Helper()
 	w := new(worker)
@@ -223,13 +224,13 @@ func (f *fleet) launch(w *worker) {
 	f.started = append(f.started, w)
 }
 
-// victim is a worker that owns hosts, chosen by chance, and which they are.
+// victim is a random worker that owns hosts, and these hosts.
 func (f *fleet) victim() (w *worker, hosts []string) {
 	f.Helper()
 	return f.victimOf(f.workers)
 }
 
-// victimOf is one of some workers.
+// victimOf is victim among some workers.
 func (f *fleet) victimOf(list []*worker) (w *worker, hosts []string) {
 	f.Helper()
 	for _, i := range f.random.Perm(len(list)) {
@@ -242,12 +243,12 @@ func (f *fleet) victimOf(list []*worker) (w *worker, hosts []string) {
 	return nil, nil
 }
 
-// chance is a time of at most d.
+// chance is a random duration of at most d.
 func (f *fleet) chance(d time.Duration) time.Duration {
 	return time.Duration(f.random.Int64N(int64(d)))
 }
 
-// signal sends a signal to a worker that lives.
+// signal sends a signal to a running worker.
 func (f *fleet) signal(w *worker, s syscall.Signal) {
 	f.Helper()
 	if err := w.cmd.Process.Signal(s); err != nil {
@@ -255,12 +256,12 @@ func (f *fleet) signal(w *worker, s syscall.Signal) {
 	}
 }
 
-// ended takes a worker that has ended off the list of those that live.
+// ended removes a worker that has ended from the list of running ones.
 func (f *fleet) ended(w *worker) {
 	f.workers = slices.DeleteFunc(f.workers, func(x *worker) bool { return x == w })
 }
 
-// kill ends a worker as the machine would.
+// kill kills a worker.
 func (f *fleet) kill(w *worker) {
 	f.Helper()
 	f.signal(w, syscall.SIGKILL)
@@ -268,13 +269,13 @@ func (f *fleet) kill(w *worker) {
 	f.ended(w)
 }
 
-// leave lets a worker go, which must be over in time and in order.
+// leave stops a worker gracefully, which must succeed in time.
 func (f *fleet) leave(w *worker) {
 	f.Helper()
 	f.signal(w, syscall.SIGTERM)
 	f.awaitExit(w, 20*time.Second)
 	if w.err != nil {
-		f.Errorf("a worker that was told to leave: %v\n%s", w.err, w.errs)
+		f.Errorf("a worker that was stopped: %v\n%s", w.err, w.errs)
 	}
 }
 
@@ -289,7 +290,7 @@ func (f *fleet) awaitExit(w *worker, within time.Duration) {
 	f.ended(w)
 }
 
-// leaveAll lets all workers go.
+// leaveAll stops all workers.
 func (f *fleet) leaveAll() {
 	f.Helper()
 	for len(f.workers) > 0 {
@@ -297,16 +298,16 @@ func (f *fleet) leaveAll() {
 	}
 }
 
-// tell prints what workers said, those that are gone among them.
-func (f *fleet) tell() {
+// printLogs prints the output of all workers, including those that have ended.
+func (f *fleet) printLogs() {
 	f.Helper()
 	for _, w := range f.started {
 		f.Logf("%s %d:\n%s", w.cmd.Args[1], w.cmd.Process.Pid, w.errs)
 	}
 }
 
-// lost is how many answers workers may have had that they could not store, because
-// their place was taken: one on each host each time.
+// lost is how many responses workers may have been unable to store because they lost
+// their slots: one on each host each time.
 func (f *fleet) lost() (n int64) {
 	for _, w := range f.started {
 		n += int64(f.hosts * strings.Count(w.errs.String(), "lost its place"))
@@ -314,7 +315,7 @@ func (f *fleet) lost() (n int64) {
 	return n
 }
 
-// run waits for a command and returns what it printed.
+// run runs a command and returns its output.
 func (f *fleet) run(args ...string) []byte {
 	f.Helper()
 	var ports []int
@@ -330,7 +331,7 @@ func (f *fleet) run(args ...string) []byte {
 	return out.Bytes()
 }
 
-// job is what `headway job show --json` says.
+// job is the output of `headway job show --json`.
 type job struct {
 	Job      int64            `json:"job"`
 	State    string           `json:"state"`
@@ -341,7 +342,7 @@ type job struct {
 	Ended    time.Time        `json:"ended"`
 }
 
-// submit asks for a crawl of the whole lab.
+// submit requests a crawl of the whole lab.
 func (f *fleet) submit(args ...string) int64 {
 	f.Helper()
 	return f.submitFor(f.lab.Seeds(), args...)
@@ -365,7 +366,7 @@ func (f *fleet) show(id int64) (j job) {
 	return j
 }
 
-// list is what `headway job list --json` says.
+// list is the output of `headway job list --json`.
 func (f *fleet) list() []job {
 	f.Helper()
 	var answer struct {
@@ -377,8 +378,8 @@ func (f *fleet) list() []job {
 	return answer.Jobs
 }
 
-// hasEnded tells whether a job has. It asks the database, since a command each time would
-// cost more than the fleet.
+// hasEnded reports whether a job has ended. It queries the database, because a command
+// each time would cost more than the fleet.
 func (f *fleet) hasEnded(id int64) (ended bool) {
 	f.Helper()
 	f.sql(func(conn *pgx.Conn) error {
@@ -387,8 +388,7 @@ func (f *fleet) hasEnded(id int64) (ended bool) {
 	return ended
 }
 
-// await waits for the end of a job, which other processes bring about, and lets disturb
-// do something meanwhile.
+// await waits for the end of a job, and calls disturb meanwhile.
 func (f *fleet) await(id int64, within time.Duration, disturb func()) job {
 	f.Helper()
 	// Other processes report nothing here, so it is polled.
@@ -405,5 +405,5 @@ func (f *fleet) await(id int64, within time.Duration, disturb func()) job {
 	}
 }
 
-// long is what a job may take.
+// long is how long a job may take.
 func (f *fleet) long() time.Duration { return 5*time.Duration(f.pages)*f.pace + 2*time.Minute }

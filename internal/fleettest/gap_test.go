@@ -4,19 +4,19 @@ import (
 	"time"
 )
 
-// slack is by how much the kernel may see a gap shorter than the pace: a request
-// leaves a moment before it is noted that it has, never after, and times are stored
-// by the millisecond.
+// slack is by how much the kernel may see a gap shorter than the pace: a request is
+// sent a moment before it is recorded, never after, and times are stored in
+// milliseconds.
 const slack = 5 * time.Millisecond
 
-// gap is the time between two requests that followed each other on a host.
+// gap is the time between two consecutive requests to a host.
 type gap struct {
 	host  string
 	after time.Time // the first of them
 	time  time.Duration
 }
 
-// gaps are those between all requests but for robots.txt.
+// gaps are those between all requests except robots.txt.
 func (f *fleet) gaps() (list []gap) {
 	f.Helper()
 	last := map[string]time.Time{}
@@ -32,7 +32,7 @@ func (f *fleet) gaps() (list []gap) {
 	return list
 }
 
-// paced holds every gap between requests against the pace.
+// paced checks every gap between requests.
 func (f *fleet) paced() {
 	f.Helper()
 	all := f.gaps()
@@ -49,8 +49,7 @@ func (f *fleet) paced() {
 	f.Logf("%d gaps, the smallest %v", len(all), smallest)
 }
 
-// stamped holds the times at which workers sent requests against the pace, over
-// all hand-overs from one to another.
+// stamped checks the times at which workers sent requests, across changes of owners.
 func (f *fleet) stamped() {
 	f.Helper()
 	smallest := time.Duration(1 << 62)
@@ -59,7 +58,7 @@ func (f *fleet) stamped() {
 			d := list[i].sent.Sub(list[i-1].sent)
 			smallest = min(smallest, d)
 			if d < f.pace {
-				f.Errorf("%s was asked %v after it was asked at %s", host, d, list[i-1].sent.Format(time.StampMilli))
+				f.Errorf("%s got a request %v after the one at %s", host, d, list[i-1].sent.Format(time.StampMilli))
 			}
 		}
 	}

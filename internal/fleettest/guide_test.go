@@ -19,20 +19,20 @@ import (
 // TestGuide runs docs/guide/fleet.md.
 func TestGuide(t *testing.T) {
 	t.Parallel()
-	follow(t, "../../docs/guide/fleet.md", nil, "8780", "9464")
+	runGuide(t, "../../docs/guide/fleet.md", nil, "8780", "9464")
 }
 
-// follow runs the commands of a guide as printed, on a database of its own and with
-// settings besides, and compares what they say comes out. The guide prints the usual
-// ports, which another test may have, so they are replaced; the first is the lab's.
-func follow(t *testing.T, guide string, settings []string, ports ...string) {
+// runGuide runs the commands of a guide as printed, on its own database and with
+// additional settings, and compares their output. The guide uses the default ports,
+// which another test may use, so they are replaced; the first is the lab's.
+func runGuide(t *testing.T, guide string, settings []string, ports ...string) {
 	t.Helper()
 	db := startDB(t, pgtest.Config{})
 	text, err := os.ReadFile(guide)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var free []string // the port that is printed, and the one instead of it
+	var free []string // each printed port, and its replacement
 	for _, p := range ports {
 		free = append(free, p, fmt.Sprint(freePort(t)))
 	}
@@ -41,13 +41,13 @@ func follow(t *testing.T, guide string, settings []string, ports ...string) {
 		t.Fatalf("%d commands found in the guide", len(steps))
 	}
 	dir := t.TempDir()
-	env := append(outside(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"),
+	env := append(cleanEnv(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"),
 		fmt.Sprintf("HEADWAY_FLEET_STORE=postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", db.Port))
 	env = append(env, settings...)
 	for _, s := range steps {
 		words := s.command
 		if strings.HasPrefix(words, "headway lab up") {
-			// Without the hosts that serve https, on a port that another lab may have.
+			// Without the https hosts, whose port another lab may use.
 			words += " --temper plain,shop,docs,blog,slow --listen 0.0.0.0:" + free[1]
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -61,7 +61,7 @@ func follow(t *testing.T, guide string, settings []string, ports ...string) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() {
-				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it started, too
+				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // with its children
 				_ = cmd.Wait()                                      // it was killed
 				cancel()
 				if t.Failed() {
@@ -79,7 +79,7 @@ func follow(t *testing.T, guide string, settings []string, ports ...string) {
 	}
 }
 
-// freePort is a port that nobody has.
+// freePort is an unused port.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -90,7 +90,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// step is a command of the guide and what it prints.
+// step is a command of the guide and its output.
 type step struct {
 	command string
 	stays   bool
@@ -119,8 +119,7 @@ func commands(text string) (steps []step) {
 	return steps
 }
 
-// compare looks for the lines that are printed in the guide, in order; "…" stands
-// for anything.
+// compare looks for the lines printed in the guide, in order; "…" matches anything.
 func (s *step) compare(t *testing.T, out string) {
 	t.Helper()
 	for _, want := range s.prints {

@@ -17,8 +17,8 @@ import (
 	"headway/client"
 )
 
-// inbox receives webhooks. It believes only what the library of the standard has
-// verified.
+// inbox receives webhooks. It accepts only what the reference library of Standard
+// Webhooks verifies.
 type inbox struct {
 	*testing.T
 	server *httptest.Server
@@ -38,12 +38,12 @@ func newInbox(t *testing.T) *inbox {
 	return in
 }
 
-// door is the address that a server must be let to.
+// door is the address that a server must be allowed to reach.
 func (in *inbox) door() string {
 	return fmt.Sprintf("127.0.0.1/32:%d", in.server.Listener.Addr().(*net.TCPAddr).Port)
 }
 
-// endpoint has everything that happens to a tenant sent here.
+// endpoint subscribes to all events of a tenant.
 func (in *inbox) endpoint(f *fleet, c *client.Client) {
 	in.Helper()
 	made, err := c.CreateWebhook(f.Context(), client.WebhookRequest{URL: in.server.URL + "/hook"}, client.CreateWebhookParams{})
@@ -55,7 +55,7 @@ func (in *inbox) endpoint(f *fleet, c *client.Client) {
 	in.secret = made.Secret
 }
 
-// setDown lets it answer nothing but 503, or again.
+// setDown makes it answer only 503, or work again.
 func (in *inbox) setDown(down bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -101,7 +101,8 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	in.received[id] = append(in.received[id], e)
 }
 
-// events are what was told, each once; none came under two ids, and no id had two.
+// events are the received events, each once; checks that ids and events match one to
+// one.
 func (in *inbox) events() map[int64]client.Event {
 	in.Helper()
 	in.mu.Lock()
@@ -110,7 +111,7 @@ func (in *inbox) events() map[int64]client.Event {
 	for id, list := range in.received {
 		for _, e := range list {
 			if e != list[0] {
-				in.Errorf("%s told of %+v and %+v", id, list[0], e)
+				in.Errorf("%s was for %+v and %+v", id, list[0], e)
 			}
 		}
 		if other, ok := all[list[0].ID]; ok {
@@ -121,7 +122,7 @@ func (in *inbox) events() map[int64]client.Event {
 	return all
 }
 
-// again is how many deliveries came once more.
+// again is how many deliveries were repeated.
 func (in *inbox) again() (n int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -131,7 +132,7 @@ func (in *inbox) again() (n int) {
 	return n
 }
 
-// missing are those of these events that have not come.
+// missing are those of these events that were not received.
 func (in *inbox) missing(events []client.Event) (list []client.Event) {
 	in.Helper()
 	got := in.events()
@@ -148,11 +149,10 @@ func (in *inbox) missing(events []client.Event) (list []client.Event) {
 	return list
 }
 
-// passEvery is how often time is let pass for deliveries.
+// passEvery is how often time is made to pass for deliveries.
 const passEvery = 5 * time.Second
 
-// until lets time pass for deliveries until something has happened, of which nobody
-// here is told.
+// until makes time pass for deliveries until a condition holds.
 func (in *inbox) until(f *fleet, what string, happened func() bool) {
 	in.Helper()
 	var passed time.Time
@@ -168,13 +168,13 @@ func (in *inbox) until(f *fleet, what string, happened func() bool) {
 	}
 }
 
-// await waits until each of these events has come, and no other.
+// await waits until each of these events was received, and no other.
 func (in *inbox) await(f *fleet, events []client.Event) {
 	in.Helper()
 	in.until(f, "all is delivered", func() bool { return len(in.missing(events)) == 0 })
 }
 
-// awaitRefused waits until something was sent while it was down.
+// awaitRefused waits until a delivery came while it was down.
 func (in *inbox) awaitRefused(f *fleet) {
 	in.Helper()
 	in.until(f, "something is sent", func() bool {
@@ -184,9 +184,8 @@ func (in *inbox) awaitRefused(f *fleet) {
 	})
 }
 
-// pass lets the time pass that deliveries wait for: those to be tried again, and those
-// that were under way in a server that was killed, which another takes for lost after
-// an hour.
+// pass makes the time pass that deliveries wait for: retries become due, and those in
+// progress in a killed server count as lost, as after an hour.
 func (f *fleet) pass() {
 	f.Helper()
 	f.sql(func(conn *pgx.Conn) error {

@@ -13,12 +13,12 @@ import (
 	"headway/lab/temper"
 )
 
-// TestShares lets jobs of three tenants crawl the same hosts: the hosts see one
-// pace, and each job gets its share.
+// TestShares: jobs of three tenants crawl the same hosts: the hosts see one pace, and
+// each job gets its share.
 func TestShares(t *testing.T) {
 	t.Parallel()
 	jobs, tenants := 4, []string{"a", "b", "c"}
-	web := setup{hosts: 6, pages: 20, pace: pace / 4} // many turns, so that one at the edges does not decide
+	web := setup{hosts: 6, pages: 20, pace: pace / 4} // many turns, so that a single one does not decide
 	if full {
 		jobs, web = 10, setup{hosts: 20, pages: 20}
 	}
@@ -37,7 +37,8 @@ func TestShares(t *testing.T) {
 			t.Errorf("job %d: %s with %d pages, want %d", j.Job, j.State, j.Outcomes["fetched"], want)
 		}
 	}
-	// Who is taken for dead on a busy machine had a request on each host at most.
+	// A worker that loses its lease on a busy machine had at most one request on each
+	// host.
 	if n, most := f.lab.Stats().Total.PageAnswers, want*int64(jobs)+f.lost(); n > most {
 		t.Errorf("%d pages answered, want at most %d", n, most)
 	}
@@ -45,9 +46,9 @@ func TestShares(t *testing.T) {
 	f.polite()
 }
 
-// fair holds the shares of jobs against each other, on each host for as long as
-// all of them had work there: after the second page of the last to begin, which is
-// the first one found by a link, and before the last page of the first to end.
+// fair compares the shares of jobs, on each host for as long as all of them had work
+// there: after the second page of the last to begin, which is the first one found by a
+// link, and before the last page of the first to end.
 func (f *fleet) fair(jobs int) {
 	f.Helper()
 	shares, sum := map[int64]int{}, 0
@@ -88,7 +89,7 @@ func (f *fleet) fair(jobs int) {
 	}
 }
 
-// TestQueue lets one job run at a time, while a worker is killed: never two, none
+// TestQueue runs one job at a time, while a worker is killed: never two, none
 // forgotten, in order.
 func TestQueue(t *testing.T) {
 	t.Parallel()
@@ -104,7 +105,7 @@ func TestQueue(t *testing.T) {
 	f.start("--max-running", "1")
 	f.start("--max-running", "1")
 	killed := false
-	// How many run is looked at again and again: more than one may be for a moment only.
+	// The number of running jobs is polled: two may run for a moment only.
 	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		list := f.list()
 		ended, running := 0, 0
@@ -135,7 +136,7 @@ func TestQueue(t *testing.T) {
 		}
 	}
 	if !killed {
-		t.Error("nobody was killed")
+		t.Error("no worker was killed")
 	}
 	for _, j := range f.list() {
 		if j.State != "complete" || j.Outcomes["fetched"] != int64(f.pages) {
@@ -168,7 +169,7 @@ func TestBudget(t *testing.T) {
 		for _, seeds := range groups {
 			ids = append(ids, f.submitFor(seeds, "--max-pages", strconv.Itoa(most)))
 		}
-		var dead []string // hosts whose owner was killed, once for each time
+		var dead []string // hosts whose owner was killed, once for each kill
 		next, kills := time.Now().Add(f.chance(2*time.Second)), 0
 		for i, id := range ids {
 			j := f.await(id, f.long(), func() {
@@ -184,8 +185,8 @@ func TestBudget(t *testing.T) {
 			if j.State != "partial" || j.Reason != "max_pages" || j.Pages != most || f.recorded(id) != most {
 				t.Errorf("job %d: %s (%s) with %d pages, %d stored, want partial (max_pages) with %d", id, j.State, j.Reason, j.Pages, f.recorded(id), most)
 			}
-			// A worker that was killed had at most one request under way or not
-			// committed on each of its hosts.
+			// A killed worker had at most one request in flight or not committed on
+			// each of its hosts.
 			asked, flying := int64(0), int64(0)
 			for _, h := range f.lab.Stats().PerHost {
 				if slices.Contains(groups[i], h.Host+"/") {
@@ -197,9 +198,9 @@ func TestBudget(t *testing.T) {
 					flying++
 				}
 			}
-			t.Logf("job %d: %d pages asked for, at most %d of them twice", id, asked, flying)
+			t.Logf("job %d: %d pages requested, at most %d of them twice", id, asked, flying)
 			if asked > most+flying+f.lost() {
-				t.Errorf("job %d: %d pages asked for, at most %d", id, asked, most+flying)
+				t.Errorf("job %d: %d pages requested, at most %d", id, asked, most+flying)
 			}
 		}
 		t.Logf("%d kills", kills)
@@ -208,10 +209,10 @@ func TestBudget(t *testing.T) {
 	f.leaveAll()
 }
 
-// awaitWorkers waits until so many workers own slots.
+// awaitWorkers waits until a number of workers own slots.
 func (f *fleet) awaitWorkers(n int) {
 	f.Helper()
-	f.list() // whoever comes first makes the tables
+	f.list() // creates the tables
 	f.until(fmt.Sprintf("%d workers own slots", n), func() bool {
 		var have int
 		f.sql(func(conn *pgx.Conn) error {
@@ -221,9 +222,9 @@ func (f *fleet) awaitWorkers(n int) {
 	})
 }
 
-// cancelled asks for a crawl, cancels it when its hosts were asked a number of times or
-// half as often again, and returns when it began: no request of it follows, and
-// nothing of it is held.
+// cancelled requests a crawl, cancels it when its hosts got a number of requests, up
+// to half as many more, and returns when it began: no request of it follows, and it
+// leaves no holds.
 func (f *fleet) cancelled(each int) (from time.Time) {
 	f.Helper()
 	from = time.Now()
@@ -232,10 +233,10 @@ func (f *fleet) cancelled(each int) (from time.Time) {
 	f.until("it is in the middle of its work", func() bool { return len(f.gapsSince(from)) >= n })
 	f.run("job", "cancel", strconv.FormatInt(id, 10))
 	at := time.Now()
-	time.Sleep(4 * time.Second) // in which nothing happens
+	time.Sleep(4 * time.Second) // no request may be sent in this time
 	for _, r := range f.arrivals() {
 		if late := r.at.Sub(at); late > 2*time.Second {
-			f.Errorf("%s%s was asked for %v after the job was cancelled", r.host, r.target, late)
+			f.Errorf("%s%s was requested %v after the job was cancelled", r.host, r.target, late)
 		}
 	}
 	for _, table := range []string{"token", "account", "arrival"} {
@@ -249,13 +250,13 @@ func (f *fleet) cancelled(each int) (from time.Time) {
 	return from
 }
 
-// gapsSince are those between requests that came after a moment.
+// gapsSince are the gaps between requests after a time.
 func (f *fleet) gapsSince(from time.Time) []gap {
 	f.Helper()
 	return slices.DeleteFunc(f.gaps(), func(g gap) bool { return !g.after.After(from) })
 }
 
-// TestCancel cancels a job and asks for the same again, which goes on at the same
+// TestCancel cancels a job and requests the same again, which continues at the same
 // pace.
 func TestCancel(t *testing.T) {
 	t.Parallel()
@@ -282,9 +283,8 @@ func TestCancel(t *testing.T) {
 	f.leaveAll()
 }
 
-// TestCancelLearned cancels a job whose hosts refuse what comes faster than twice a
-// second: the next begins at what was learned of them, not at the pace it was asked
-// for.
+// TestCancelLearned cancels a job whose hosts refuse more than two requests a second:
+// the next job starts at the learned pace, not at the requested one.
 func TestCancelLearned(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, setup{hosts: 8, pages: 100, pace: 300 * time.Millisecond, rules: temper.Rules{Limits: []temper.Limit{{Rate: 2, Burst: 1}}}})
@@ -299,15 +299,15 @@ func TestCancelLearned(t *testing.T) {
 	known := map[string]bool{}
 	for _, g := range f.gapsSince(f.cancelled(each)) {
 		if !known[g.host] && g.time < f.pace*3/2 {
-			t.Errorf("%s was asked again after %v by the second run", g.host, g.time)
+			t.Errorf("%s got another request after %v by the second run", g.host, g.time)
 		}
 		known[g.host] = true
 	}
 	f.leaveAll()
 }
 
-// TestForeignLinks follows links from host to host, over as many as there are, of
-// which each belongs to one of the workers.
+// TestForeignLinks follows links from host to host, each of which belongs to one of
+// the workers.
 func TestForeignLinks(t *testing.T) {
 	t.Parallel()
 	web := setup{hosts: 300, pages: 3, pace: 200 * time.Millisecond}

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// judge holds what the lab saw and what is stored against the promises, for a job
-// that had the lab to itself.
+// judge checks what the lab saw and what is stored, for a job that had the lab to
+// itself.
 func (f *fleet) judge(j job) {
 	f.Helper()
 	want := int64(f.hosts * f.pages)
@@ -30,13 +30,13 @@ func (f *fleet) judge(j job) {
 	f.polite()
 }
 
-// over holds the end of the last job against what was done after it: nothing, and
-// nothing is left to do.
+// over checks that nothing happened after the end of the last job, and that no work is
+// left.
 func (f *fleet) over(j job) {
 	f.Helper()
 	for _, r := range f.arrivals() {
 		if r.at.After(j.Ended) {
-			f.Errorf("%s%s was asked for at %s, after the job had ended at %s", r.host, r.target, r.at.Format(time.StampMilli), j.Ended.Format(time.StampMilli))
+			f.Errorf("%s%s was requested at %s, after the job had ended at %s", r.host, r.target, r.at.Format(time.StampMilli), j.Ended.Format(time.StampMilli))
 		}
 	}
 	for _, table := range []string{"queue_%d", "errand_%d", "arrival", "token"} {
@@ -63,8 +63,7 @@ func (f *fleet) left(table string, id int64) (n int64) {
 	return n
 }
 
-// recorded counts the pages of a job that were fetched, each of which is stored
-// once.
+// recorded counts the fetched pages of a job, each of which is stored once.
 func (f *fleet) recorded(id int64) (n int64) {
 	f.Helper()
 	f.sql(func(conn *pgx.Conn) error {
@@ -82,7 +81,7 @@ func (f *fleet) recorded(id int64) (n int64) {
 	return n
 }
 
-// polite holds what was sent, and what the lab saw of it, against the rules.
+// polite checks the requests that were sent and what the lab saw.
 func (f *fleet) polite() {
 	f.Helper()
 	total := f.lab.Stats().Total
@@ -96,7 +95,7 @@ func (f *fleet) polite() {
 	f.paced()
 }
 
-// owned are the hosts that a worker owns.
+// owned are the hosts of a worker.
 func (f *fleet) owned(w *worker) (hosts []string) {
 	f.Helper()
 	f.sql(func(conn *pgx.Conn) (err error) {
@@ -109,9 +108,8 @@ func (f *fleet) owned(w *worker) (hosts []string) {
 	return hosts
 }
 
-// takenOver wants the hosts of a worker that ended at a moment to be asked again in
-// time, which does not go on while the machine stands still. What is asked within quiet
-// of that moment was asked by itself.
+// takenOver checks that the hosts of a worker that ended get requests again in time,
+// not counting stalls of the machine. Requests within quiet of the end were its own.
 func (f *fleet) takenOver(hosts []string, since time.Time, quiet time.Duration) {
 	f.Helper()
 	next := map[string]time.Duration{}
@@ -122,23 +120,23 @@ func (f *fleet) takenOver(hosts []string, since time.Time, quiet time.Duration) 
 		}
 	}
 	if len(next) == 0 {
-		f.Error("none of the hosts was asked again")
+		f.Error("none of the hosts got another request")
 		return
 	}
 	times := slices.Sorted(maps.Values(next))
 	last := times[len(times)-1]
 	stood := f.stalls.Between(since, since.Add(last))
-	f.Logf("%d of %d hosts were asked again, the first after %v, the last after %v, in which the machine stood still for %v", len(times), len(hosts), times[0], last, stood)
+	f.Logf("%d of %d hosts got another request, the first after %v, the last after %v, in which the machine stalled for %v", len(times), len(hosts), times[0], last, stood)
 	if last-stood > takeOver {
-		f.Errorf("a host was asked again after %v, want at most %v besides the %v in which the machine stood still", last, takeOver, stood)
+		f.Errorf("a host got another request after %v, want at most %v in addition to the %v in which the machine stalled", last, takeOver, stood)
 	}
 }
 
-// growth is by how much a worker's largest use of memory may grow after the middle
-// of a run.
+// growth is by how much the peak memory of a worker may grow after the middle of a
+// run.
 const growth = 64 << 20
 
-// peaks are the largest uses of memory of the workers so far, in bytes.
+// peaks are the peak memory of the workers so far, in bytes.
 func (f *fleet) peaks() map[*worker]int64 {
 	f.Helper()
 	peaks := map[*worker]int64{}
@@ -157,7 +155,7 @@ func (f *fleet) peaks() map[*worker]int64 {
 	return peaks
 }
 
-// flat wants the memory of workers to have grown little since.
+// flat checks that the memory of workers has grown little since.
 func (f *fleet) flat(before map[*worker]int64) {
 	f.Helper()
 	var most, grown int64

@@ -12,14 +12,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// limited is what `headway job show --json` says of limits.
+// limited is the limits in `headway job show --json`.
 type limited struct {
 	Success bool       `json:"success"`
 	Limits  []limitRow `json:"limits"`
 	Errors  []string   `json:"errors"`
 }
 
-// limitRow is one of them.
+// limitRow is one limit.
 type limitRow struct {
 	Name      string `json:"name"`
 	Layer     string `json:"layer"`
@@ -50,7 +50,7 @@ func (f *fleet) used(tenant string) int64 {
 	return answer.Usage[0].Pages
 }
 
-// TestLimits lets safety, a plan and the month's quota each stop a job that asks for
+// TestLimits: a safety limit, a plan and a monthly quota each stop a job that requests
 // more, while workers are killed: each has exactly its pages, usage is what was
 // recorded, and the messages name the layer.
 func TestLimits(t *testing.T) {
@@ -109,9 +109,9 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	if kills == 0 {
-		t.Error("nobody was killed")
+		t.Error("no worker was killed")
 	}
-	// Nothing is left of the month: the job ends without a request.
+	// The quota is used up: the job ends without a request.
 	before := f.lab.Stats().Total.Requests
 	late := f.submitFor(seeds[0], "--tenant", "cent", "--max-pages", "5")
 	if j := f.await(late, time.Minute, nil); j.State != "partial" || j.Pages != 0 || f.lab.Stats().Total.Requests != before {
@@ -120,9 +120,9 @@ func TestLimits(t *testing.T) {
 	f.leaveAll()
 }
 
-// TestLimitsOfHosts lets a plan limit the hosts of a job that could go to all of the
-// lab, while workers are killed: the servers see exactly so many, and what was left out
-// is told.
+// TestLimitsOfHosts: a plan limits the hosts of a job with links to all of the lab,
+// while workers are killed: the lab sees exactly as many, and the job reports what was
+// left out.
 func TestLimitsOfHosts(t *testing.T) {
 	t.Parallel()
 	const most = 5
@@ -140,7 +140,7 @@ func TestLimitsOfHosts(t *testing.T) {
 	id := f.submitFor(f.lab.Seeds()[:2], "--tenant", "acme", "--scope", "any")
 	killed := false
 	j := f.await(id, f.long(), func() {
-		if !killed && f.lab.Stats().HostsTouched > 2 { // it has begun to take up others
+		if !killed && f.lab.Stats().HostsTouched > 2 { // it has begun to reserve others
 			victim, _ := f.victim()
 			f.kill(victim)
 			f.start()
@@ -148,7 +148,7 @@ func TestLimitsOfHosts(t *testing.T) {
 		}
 	})
 	if !killed {
-		t.Error("nobody was killed")
+		t.Error("no worker was killed")
 	}
 	if n := f.lab.Stats().HostsTouched; n != most {
 		t.Errorf("%d hosts were asked, want %d", n, most)
@@ -170,7 +170,7 @@ func TestLimitsOfHosts(t *testing.T) {
 		return err
 	})
 	if !slices.Equal(told, []string{"limit.near 80", "limit.near 95", "limit.reached 100"}) {
-		t.Errorf("events tell %v", told)
+		t.Errorf("events are %v", told)
 	}
 	f.leaveAll()
 }

@@ -14,8 +14,8 @@ import (
 // loadBar is how long one request in a hundred may take at full size.
 const loadBar = 500 * time.Millisecond
 
-// TestServiceLoad asks for jobs and reads, so many a second whether or not the answers
-// keep up: all are answered, and none with an error.
+// TestServiceLoad creates and reads jobs at a fixed rate, whether or not the server
+// keeps up: all requests succeed.
 func TestServiceLoad(t *testing.T) {
 	t.Parallel()
 	creations, reads, lasts := 20, 100, 5*time.Second
@@ -68,10 +68,10 @@ func TestServiceLoad(t *testing.T) {
 	}
 }
 
-// second of two answers is all that matters here.
+// second returns the second of two results.
 func second[T any](_ T, err error) error { return err }
 
-// load is requests that are sent whatever becomes of those before.
+// load is requests sent at a fixed rate, whatever happens to earlier ones.
 type load struct {
 	*tenant
 	ctx  context.Context
@@ -81,7 +81,7 @@ type load struct {
 	took map[string][]time.Duration // by kind, each from when it was due
 }
 
-// send sends so many requests a second for a time, and waits for the answers.
+// send sends requests at a rate for a time, and waits for the responses.
 func (l *load) send(kind string, rate int, lasts time.Duration, request func(i int) error) {
 	var wg sync.WaitGroup
 	defer wg.Wait()

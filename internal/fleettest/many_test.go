@@ -13,8 +13,8 @@ import (
 	"headway/store/postgres"
 )
 
-// TestManyJobs runs as many jobs at once as there are hosts. They are all complete,
-// and the workers do not grow.
+// TestManyJobs runs as many jobs at once as there are hosts. All are complete, and the
+// memory of workers does not grow.
 func TestManyJobs(t *testing.T) {
 	t.Parallel()
 	jobs := 60

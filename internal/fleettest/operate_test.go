@@ -9,19 +9,18 @@ import (
 
 const operateGuide = "../../docs/guide/operate.md"
 
-// notRun is how many blocks of the operator's guide no test can run: one more is a
-// choice that a reviewer sees.
+// notRun is how many blocks of the operator's guide no test can run, so that a
+// reviewer sees a new one.
 const notRun = 7
 
-// TestOperate runs docs/guide/operate.md. Workers that a backup brings back are taken
-// for dead after a lease, which is short here.
+// TestOperate runs docs/guide/operate.md. The leases of workers that a backup brings
+// back expire, which takes little time here.
 func TestOperate(t *testing.T) {
 	t.Parallel()
-	follow(t, operateGuide, []string{"HEADWAY_FLEET_LEASE=" + lease.String()}, "8780", "9464", "9465", "9466", "8788")
+	runGuide(t, operateGuide, []string{"HEADWAY_FLEET_LEASE=" + lease.String()}, "8780", "9464", "9465", "9466", "8788")
 }
 
-// TestOperateNames holds what the operator's guide names, and does not run, against
-// what there is.
+// TestOperateNames checks the names in the operator's guide that are not run.
 func TestOperateNames(t *testing.T) {
 	text, err := os.ReadFile(operateGuide)
 	if err != nil {
@@ -29,7 +28,7 @@ func TestOperateNames(t *testing.T) {
 	}
 	guide := string(text)
 	marked := 0
-	blocks := strings.Split(guide, "\n```") // before, in and behind each block
+	blocks := strings.Split(guide, "\n```") // before, in and after each block
 	for i := 1; i < len(blocks); i += 2 {
 		if strings.HasSuffix(strings.TrimSpace(blocks[i-1]), "-->") && strings.Contains(blocks[i-1], "<!-- not run: ") {
 			marked++

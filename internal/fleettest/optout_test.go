@@ -8,13 +8,13 @@ import (
 	"headway/client"
 )
 
-// optOutBound is how long after the answer to an order a request to a host that
-// opted out may begin.
+// optOutBound is how long after the response to an opt-out a request to its host may
+// still begin.
 const optOutBound = 3 * time.Second
 
-// TestOptOut: a host opts out by the API while workers crawl it. No request to it
-// begins later than a moment after the answer, whoever owns it and whoever starts
-// later, and none of its URLs is left without an outcome.
+// TestOptOut: a host is opted out with the API while workers crawl it. No request to
+// it begins later than a moment after the response, from any worker, and all its URLs
+// get an outcome.
 func TestOptOut(t *testing.T) {
 	t.Parallel()
 	hosts, pages := 4, 10
@@ -40,7 +40,7 @@ func TestOptOut(t *testing.T) {
 	before := f.requestsTo(host)
 	j := f.await(first, f.long(), nil)
 	f.judgeOptOut(j, "complete", host, answered)
-	// The same after a restart, and for whoever asks next.
+	// The same after a restart, and for new jobs.
 	f.kill(f.workers[0])
 	f.leave(f.workers[0])
 	f.start()
@@ -55,7 +55,7 @@ func TestOptOut(t *testing.T) {
 	f.polite()
 }
 
-// judgeOptOut wants a job to have ended in order without what opted out.
+// judgeOptOut checks that a job ended properly without the opted-out host.
 func (f *fleet) judgeOptOut(j job, state, host string, answered time.Time) {
 	f.Helper()
 	if j.State != state || j.Waiting != 0 || j.Outcomes["skipped: opted_out"] == 0 {

@@ -16,22 +16,22 @@ import (
 	"headway/lab"
 )
 
-// request is one that arrived, when its first byte did by the clock of the kernel.
+// request is a request, with the kernel's time of its first byte.
 type request struct {
 	at     time.Time
 	host   string // base URL
 	target string // path and query
 }
 
-// origin serves a lab and keeps when requests arrived. A lab that is late to handle
-// one, because the machine is busy, does not make it look late.
+// origin serves a lab and records when requests arrived. A busy machine, on which the
+// lab handles requests late, does not change these times.
 type origin struct {
 	*lab.Lab
 	port int
 
 	mu       sync.Mutex
 	requests []request
-	unknown  int // requests that the kernel gave no time of
+	unknown  int // requests without a kernel timestamp
 }
 
 // connKey is where a request finds its connection.
@@ -71,7 +71,7 @@ func serveOrigin(t *testing.T, hosts []lab.HostSpec) *origin {
 	return o
 }
 
-// note keeps a request, before it is answered.
+// note records a request before it is answered.
 func (o *origin) note(r *http.Request) {
 	at := r.Context().Value(connKey{}).(*stampedConn).arrived()
 	o.mu.Lock()
@@ -83,8 +83,7 @@ func (o *origin) note(r *http.Request) {
 	o.requests = append(o.requests, request{at, "http://" + r.Host, r.RequestURI})
 }
 
-// arrivals are the requests so far in the order in which they arrived, whichever
-// connection they came by.
+// arrivals are the requests so far in order of arrival, over all connections.
 func (f *fleet) arrivals() []request {
 	f.Helper()
 	o := f.lab
@@ -98,5 +97,5 @@ func (f *fleet) arrivals() []request {
 	return list
 }
 
-// forRobots tells whether a request is for robots.txt, which has no pace.
+// forRobots reports whether a request is for robots.txt, which has no pace.
 func (r request) forRobots() bool { return strings.HasPrefix(r.target, "/robots.txt") }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestSlowedJob slows one of two jobs that crawl hosts of their own: from the next
-// request on the lab sees the new pace, from whoever works on the job later, too,
-// and the old one when the order is lifted. The other job is left alone.
+// TestSlowedJob slows one of two jobs that crawl different hosts: from the next
+// request on the lab sees the new pace, also from later workers, and the old one when
+// the order is lifted. The other job keeps its pace.
 func TestSlowedJob(t *testing.T) {
 	t.Parallel()
 	const slowed = 2 * time.Second
@@ -18,7 +18,7 @@ func TestSlowedJob(t *testing.T) {
 	one, other := f.submitFor(seeds[:2]), f.submitFor(seeds[2:])
 	first := f.start()
 
-	// paces are those of the hosts of a job as their owners say.
+	// paces are the paces of a job's hosts as their owners report them.
 	type pacing struct {
 		Host   string `json:"host"`
 		State  string `json:"state"`
@@ -33,8 +33,8 @@ func TestSlowedJob(t *testing.T) {
 		f.question(&a, "job", "hosts", strconv.FormatInt(id, 10))
 		return a.Hosts
 	}
-	// at tells whether they wait for a pace, all at the same moment: then no request
-	// is on its way.
+	// at reports whether all of them wait for a pace at the same time: then no request
+	// is in flight.
 	at := func(id int64, want time.Duration) func() bool {
 		return func() bool {
 			list := paces(id)
@@ -49,8 +49,8 @@ func TestSlowedJob(t *testing.T) {
 		f.until("the owners know", at(one, holds))
 		return time.Now()
 	}
-	// since counts the requests to hosts of a job after a moment, and holds the gap
-	// before each of them against a pace.
+	// since counts the requests to hosts of a job after a time, and checks the gap
+	// before each of them.
 	since := func(id int64, from time.Time, least time.Duration) (n int) {
 		t.Helper()
 		hosts := map[string]bool{}
@@ -84,7 +84,7 @@ func TestSlowedJob(t *testing.T) {
 	f.until("the next owner knows", at(one, slowed))
 	f.until("slow requests of the next owner", func() bool { return since(one, from, slowed) >= 6 })
 
-	// A pace below its own is its own.
+	// A pace below its own has no effect.
 	from = order(f.pace/2, f.pace)
 	f.until("requests at the old pace", func() bool { return since(one, from, f.pace) >= 8 })
 	f.paced()

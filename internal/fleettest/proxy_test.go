@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// tick is how often a line that is cut looks whether it still is.
+// tick is how often a cut proxy checks whether it still is.
 const tick = 10 * time.Millisecond
 
-// proxy is a line from one worker to a server that can be cut, slowed and left
+// proxy is a connection from one worker to a server that can be cut, slowed and left
 // half open.
 type proxy struct {
 	listener net.Listener
 	to       string
-	cut      atomic.Bool  // what is sent waits, as if it was sent again and again
+	cut      atomic.Bool  // data waits, as with retransmissions
 	delay    atomic.Int64 // of each piece of data, in either direction
 	accepted atomic.Int64
 
@@ -28,13 +28,13 @@ type proxy struct {
 	links map[*link]bool
 }
 
-// link is one connection on a line.
+// link is one connection through a proxy.
 type link struct {
 	client, server net.Conn
-	forgotten      atomic.Bool // what is sent is lost, and nobody says so
+	forgotten      atomic.Bool // data is lost silently
 }
 
-// newProxy opens a line until the test ends.
+// newProxy runs a proxy until the test ends.
 func newProxy(t *testing.T, port int) *proxy {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -64,11 +64,11 @@ func newProxy(t *testing.T, port int) *proxy {
 	return p
 }
 
-// port is where the line begins.
+// port is where the proxy listens.
 func (p *proxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
-// forget leaves all connections half open: neither end hears of the other again.
-// New ones are served.
+// forget leaves all connections half open: neither end gets data from the other again.
+// New ones work.
 func (p *proxy) forget() {
 	p.each(func(l *link) { l.forgotten.Store(true) })
 }
@@ -82,13 +82,13 @@ func (p *proxy) each(do func(*link)) {
 }
 
 func (l *link) close() {
-	_, _ = l.client.Close(), l.server.Close() // it is over, whatever they say
+	_, _ = l.client.Close(), l.server.Close() // errors do not matter
 }
 
 func (p *proxy) serve(client net.Conn) {
 	server, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(context.Background(), "tcp", p.to)
 	if err != nil {
-		_ = client.Close() // nobody is there
+		_ = client.Close() // no server listens
 		return
 	}
 	l := &link{client: client, server: server}
@@ -104,7 +104,7 @@ func (p *proxy) serve(client net.Conn) {
 	p.mu.Unlock()
 }
 
-// pass hands data on until an end closes, and then closes the other.
+// pass copies data until an end closes, and then closes the other.
 func (p *proxy) pass(l *link, from io.Reader, to io.Writer) {
 	defer func() {
 		if !l.forgotten.Load() {
@@ -126,7 +126,7 @@ func (p *proxy) pass(l *link, from io.Reader, to io.Writer) {
 		}
 	}()
 	defer func() {
-		for range under { // until whoever reads has noticed the end
+		for range under { // until the reader has noticed the end
 		}
 	}()
 	for x := range under {
@@ -144,11 +144,11 @@ func (p *proxy) pass(l *link, from io.Reader, to io.Writer) {
 	}
 }
 
-// piece is data on its way: a line that is long is not thin.
+// piece is data in transit: a proxy adds latency but does not limit throughput.
 type piece struct {
 	data []byte
 	due  time.Time
 }
 
-// maxPieces is how many are on their way.
+// maxPieces is how many are in transit.
 const maxPieces = 64

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// TestRate holds a tenant to the rate of its plan on two workers, one of which is killed
-// and replaced: by the stamps of the kernel no second has more requests than the rate, one,
-// and one for each worker, which may have kept a turn of hosts that have gone to another.
-// The pace of the hosts would allow six times as many.
+// TestRate checks the rate limit of a plan on two workers, one of which is killed and
+// replaced: by the kernel's timestamps no second has more requests than the rate, plus
+// one, plus one for each worker, which may have kept a turn of hosts that changed
+// owners. The pace of the hosts would allow six times as many.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	const rate, pages, workers = 5, 24, 2
@@ -49,7 +49,7 @@ func TestRate(t *testing.T) {
 		told = told || l.Name == "max_requests_per_second" && l.Layer == "plan" && l.Max == rate
 	}
 	if !told {
-		t.Errorf("the rate is not told: %+v", f.limits(id))
+		t.Errorf("the rate is not reported: %+v", f.limits(id))
 	}
 	f.stamped()
 	f.leaveAll()

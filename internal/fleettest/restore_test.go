@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// restorePace is longer than a restore of the few rows here takes: workers come back
-// to hosts that were asked just before, by requests of which the backup knows nothing.
-// Where the backup has workers, they are waited for, and any pace will do.
+// restorePace is longer than a restore takes here: workers return to hosts that just
+// got requests of which the backup knows nothing. If the backup has workers, their
+// leases are waited for, and any pace would do.
 const restorePace = 3 * time.Second
 
-// TestRestore backs a fleet up, lets it go on, and puts it back to what it was, by the
-// commands that the guide prints: the job is completed, nothing is lost or recorded
-// twice, and no host is asked too soon.
+// TestRestore backs up a fleet, lets it continue, and restores the backup with the
+// commands of the guide: the job is completed, nothing is lost or recorded twice, and
+// no host gets a request too soon.
 func TestRestore(t *testing.T) {
 	for name, tc := range map[string]struct {
 		atRest bool
@@ -57,7 +57,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// awaitPages waits until a job that other processes work on has so many pages.
+// awaitPages waits until a job has a number of pages.
 func (f *fleet) awaitPages(id, n int64) {
 	f.Helper()
 	// Other processes report nothing here, so it is polled.

@@ -18,10 +18,10 @@ type service struct {
 	web  *http.Client
 }
 
-// maxConns is how many connections there are to a server; more requests wait.
+// maxConns is the maximum number of connections to a server; more requests wait.
 const maxConns = 512
 
-// service starts a server, with these flags besides.
+// service starts a server, with additional flags.
 func (f *fleet) service(args ...string) *service {
 	f.Helper()
 	at := fmt.Sprintf("127.0.0.1:%d", freePort(f.T))
@@ -45,7 +45,7 @@ func (s *service) again() {
 	s.ready()
 }
 
-// ready asks the server, which is another process, until it says that it can work.
+// ready polls the health check of the server until it succeeds.
 func (s *service) ready() {
 	s.Helper()
 	// Another process starts, so its health check is polled.
@@ -68,8 +68,8 @@ func (s *service) ready() {
 	}
 }
 
-// tenant is somebody with a key, who asks by the client for programs in Go. A request is
-// sent once: none is well only because it was tried again.
+// tenant is a client with a key. It sends each request once: none succeeds only
+// because of a retry.
 type tenant struct {
 	*service
 	*client.Client
@@ -81,13 +81,13 @@ func (s *service) tenant(name string) *tenant {
 	return &tenant{s, s.client(s.base, s.web, name)}
 }
 
-// client makes a key of a tenant, and a client of a server that has it; without a name
-// one without a key.
+// client makes a key of a tenant and a client with it; without a name, a client
+// without a key.
 func (f *fleet) client(server string, web *http.Client, name string) *client.Client {
 	f.Helper()
 	var key []byte
 	if name != "" {
-		f.run("admin", "tenant", "set", name) // which leaves it its plan
+		f.run("admin", "tenant", "set", name) // keeps its plan
 		key = f.run("admin", "key", "create", "--tenant", name, "--scope", "write")
 	}
 	c, err := client.New(client.Config{Server: server, Key: string(key), HTTP: web, Tries: 1})
@@ -97,7 +97,7 @@ func (f *fleet) client(server string, web *http.Client, name string) *client.Cli
 	return c
 }
 
-// all is a list that has to be there.
+// all is a list that must be readable.
 func all[T any](f *fleet, list iter.Seq2[T, error]) (whole []T) {
 	f.Helper()
 	for one, err := range list {
@@ -121,7 +121,7 @@ func (f *fleet) crawl(maxPages int64, seeds ...string) client.JobRequest {
 	return r
 }
 
-// create asks for a job and returns its number.
+// create creates a job and returns its number.
 func (c *tenant) create(request client.JobRequest) int64 {
 	c.Helper()
 	j, err := c.CreateJob(c.Context(), request, client.CreateJobParams{})

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// stamp is a page as it is stored: when its request left, by the clock of the
-// worker that sent it.
+// stamp is a stored page: when its request was sent, by the clock of the worker that
+// sent it.
 type stamp struct {
 	host string
 	job  int64
@@ -30,8 +30,8 @@ func (f *fleet) sql(do func(*pgx.Conn) error) {
 	}
 }
 
-// stamps are all requests for pages that were answered and stored, by host and in
-// order, whichever worker sent them.
+// stamps are all page requests with a stored response, by host and in order, from all
+// workers.
 func (f *fleet) stamps() map[string][]stamp {
 	f.Helper()
 	list := map[string][]stamp{}

@@ -9,45 +9,45 @@ import (
 	"time"
 )
 
-// crowdSetup is one tenant that asks for far more than runs at once.
-type crowdSetup struct {
+// manyJobs is a tenant that creates far more jobs than can run at once.
+type manyJobs struct {
 	jobs   int
 	places int
 	hosts  int // that they share
 	pages  int // of each job
 	pace   time.Duration
-	rounds int // of the other tenant, alone and beside it
+	rounds int // of the other tenant, alone and at the same time
 }
 
-// TestServiceTenants lets one tenant ask for many jobs, and another for one at a time:
-// it gets its first page as if it were alone. In CI no job of the many ends meanwhile,
-// so that nobody begins because somebody else has made room.
+// TestServiceTenants: one tenant creates many jobs, and another one at a time: it gets
+// its first page as fast as if it were alone. In CI none of the many jobs ends
+// meanwhile, so that no job starts because another has ended.
 func TestServiceTenants(t *testing.T) {
 	t.Parallel()
-	crowd := crowdSetup{jobs: 60, places: 10, hosts: 20, pages: 3, pace: time.Minute, rounds: 2}
+	size := manyJobs{jobs: 60, places: 10, hosts: 20, pages: 3, pace: time.Minute, rounds: 2}
 	if full {
-		crowd = crowdSetup{jobs: 10_000, places: 100, hosts: 200, pages: 3, pace: pace, rounds: 15}
+		size = manyJobs{jobs: 10_000, places: 100, hosts: 200, pages: 3, pace: pace, rounds: 15}
 	}
-	f := newFleet(t, setup{hosts: crowd.hosts + 2*crowd.rounds, pages: 3})
+	f := newFleet(t, setup{hosts: size.hosts + 2*size.rounds, pages: 3})
 	s := f.service()
-	f.start("--max-running", fmt.Sprint(crowd.places))
+	f.start("--max-running", fmt.Sprint(size.places))
 	f.awaitWorkers(1)
 	seeds := f.lab.Seeds()
-	many, one := seeds[:crowd.hosts], seeds[crowd.hosts:]
+	many, one := seeds[:size.hosts], seeds[size.hosts:]
 	busy, other := s.tenant("busy"), s.tenant("other")
 
-	alone := other.firstPages(one[:crowd.rounds])
+	alone := other.firstPages(one[:size.rounds])
 	began := time.Now()
-	ids := busy.createMany(crowd, many)
-	t.Logf("%d jobs were asked for in %v", len(ids), time.Since(began).Round(time.Millisecond))
-	busy.awaitRunning(crowd.places - crowd.places/10)
-	beside := other.firstPages(one[crowd.rounds:])
-	if running := busy.running(); running < crowd.places/2 {
+	ids := busy.createMany(size, many)
+	t.Logf("%d jobs were requested in %v", len(ids), time.Since(began).Round(time.Millisecond))
+	busy.awaitRunning(size.places - size.places/10)
+	beside := other.firstPages(one[size.rounds:])
+	if running := busy.running(); running < size.places/2 {
 		t.Errorf("%d jobs of the many run at the end, which is too few to judge", running)
 	}
 
 	delay := float64(median(beside))/float64(median(alone)) - 1
-	t.Logf("first page after %v alone (%v), %v beside the many (%v): %+.1f %%", median(alone), alone, median(beside), beside, 100*delay)
+	t.Logf("first page after %v alone (%v), %v with many jobs (%v): %+.1f %%", median(alone), alone, median(beside), beside, 100*delay)
 	if full && delay >= 0.1 {
 		t.Errorf("the first page comes %.1f %% later, want less than 10 %%", 100*delay)
 	}
@@ -58,7 +58,7 @@ func TestServiceTenants(t *testing.T) {
 			}
 		}
 	}
-	f.kill(f.workers[0]) // what is left of the many is nobody's work
+	f.kill(f.workers[0]) // the rest of the many jobs is not needed
 }
 
 // median of some times.
@@ -67,8 +67,8 @@ func median(list []time.Duration) time.Duration {
 	return list[len(list)/2]
 }
 
-// firstPages asks for a page of each of these hosts, one after the other, and returns
-// how long after it was asked for it was sent.
+// firstPages crawls a page of each of these hosts, one after the other, and returns
+// how long after the request for the job each was sent.
 func (c *tenant) firstPages(seeds []string) (took []time.Duration) {
 	c.Helper()
 	for _, seed := range seeds {
@@ -83,7 +83,7 @@ func (c *tenant) firstPages(seeds []string) (took []time.Duration) {
 				break
 			}
 			if time.Since(began) > time.Minute {
-				c.Fatalf("job %d waits beside the many: %+v", id, j)
+				c.Fatalf("job %d waits with many jobs: %+v", id, j)
 			}
 		}
 		for _, r := range c.arrivals() {
@@ -94,16 +94,16 @@ func (c *tenant) firstPages(seeds []string) (took []time.Duration) {
 		}
 	}
 	if len(took) != len(seeds) {
-		c.Fatalf("%d of %d pages were asked for", len(took), len(seeds))
+		c.Fatalf("%d of %d pages were requested", len(took), len(seeds))
 	}
 	return took
 }
 
-// maxAsking is how many requests for jobs are under way at once.
+// maxAsking is how many requests for jobs are in flight at once.
 const maxAsking = 8
 
-// createMany asks for all the jobs of a crowd.
-func (c *tenant) createMany(s crowdSetup, seeds []string) (ids []int64) {
+// createMany creates all the jobs.
+func (c *tenant) createMany(s manyJobs, seeds []string) (ids []int64) {
 	c.Helper()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -128,7 +128,7 @@ func (c *tenant) createMany(s crowdSetup, seeds []string) (ids []int64) {
 	return ids
 }
 
-// running is how many jobs of the tenant have a place.
+// running is how many jobs of the tenant are running.
 func (c *tenant) running() int {
 	c.Helper()
 	n := 0
@@ -140,7 +140,7 @@ func (c *tenant) running() int {
 	return n
 }
 
-// awaitRunning waits until so many jobs have a place.
+// awaitRunning waits until a number of jobs are running.
 func (c *tenant) awaitRunning(n int) {
 	c.Helper()
 	c.until(fmt.Sprintf("%d jobs run", n), func() bool { return c.running() >= n })

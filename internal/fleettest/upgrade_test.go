@@ -17,11 +17,11 @@ import (
 	"headway/client"
 )
 
-// before is the last commit whose program knows tables of format 11.
+// before is the last commit whose program supports tables of format 11.
 const before = "4fb89a5"
 
-// buildBefore makes the program of that commit, once for all tests on this machine.
-// Only where its history is not there can that not be done.
+// buildBefore builds the program of that commit, once for all tests on this machine.
+// It fails only if the history is missing.
 func buildBefore(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -66,8 +66,9 @@ func buildBefore(t *testing.T) string {
 	return program
 }
 
-// TestUpgrade replaces a fleet at work, its tables and its server with those of the
-// new version, one process after the other. One is killed. Nobody outside notices.
+// TestUpgrade replaces a running fleet, its tables and its server with those of the
+// new version, one process after the other. One is killed. Clients and hosts see no
+// difference.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	const workers, tenant = 3, "acme"
@@ -90,7 +91,7 @@ func TestUpgrade(t *testing.T) {
 	id := f.submit("--tenant", tenant)
 	f.awaitPages(id, int64(f.hosts))
 
-	// The new version migrates, and comes beside the old one.
+	// The new version migrates, and runs next to the old one.
 	f.program = ""
 	was := f.format()
 	f.list()
@@ -126,14 +127,14 @@ func TestUpgrade(t *testing.T) {
 		return events[len(events)-1].Kind == "job.complete" && len(heard.missing(events)) == 0
 	})
 	if again := heard.again(); len(events) < 3 || again != 0 {
-		t.Errorf("%d events were told, and %d of them again", len(events), again)
+		t.Errorf("%d events were received, and %d of them again", len(events), again)
 	}
 	f.leave(successor)
 	f.leaveAll()
 }
 
-// refuses wants a program to say that the tables are too new for it, as the guide
-// tells.
+// refuses checks that a program reports that the tables are too new for it, as in the
+// guide.
 func (f *fleet) refuses(program string) {
 	f.Helper()
 	cmd := f.command([]int{f.db.Port}, "job", "list")
@@ -153,11 +154,11 @@ func (f *fleet) format() (n int64) {
 	return n
 }
 
-// serving finds the address of a server in what it says.
+// serving finds the address of a server in its output.
 var serving = regexp.MustCompile(`serving the API at (http://\S+)`)
 
-// serve starts a server that may send to a receiver, waits until it answers and
-// returns where.
+// serve starts a server that may send to a receiver, waits until it is ready and
+// returns its address.
 func (f *fleet) serve(to *inbox) (server *worker, at string) {
 	f.Helper()
 	server = f.spawn("serve", "--listen", "127.0.0.1:0", "--allow-private", to.door())

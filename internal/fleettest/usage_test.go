@@ -10,9 +10,9 @@ import (
 	"headway/client"
 )
 
-// TestServiceUsage meters tenants while workers and servers are killed: what was used
-// is what was recorded, to the page. One of them reaches the quota of its month, which
-// ends its job there, and is told before and then, once each.
+// TestServiceUsage meters tenants while workers and servers are killed: usage is what
+// was recorded, to the page. One of them reaches its monthly quota, which ends its
+// job, and gets one event before and one then.
 func TestServiceUsage(t *testing.T) {
 	t.Parallel()
 	quota, kills, web := 40, 2, setup{hosts: 12, pages: 10, pace: pace / 2}
@@ -86,7 +86,7 @@ func TestServiceUsage(t *testing.T) {
 		want[fmt.Sprintf("%s at %d %% of max_pages %d by usage", kind, percent, quota)] = 1
 	}
 	if !maps.Equal(told, want) {
-		t.Errorf("events tell %v, want %v", told, want)
+		t.Errorf("events are %v, want %v", told, want)
 	}
 	events := acme.events()
 	in.await(f, events)
@@ -97,7 +97,7 @@ func TestServiceUsage(t *testing.T) {
 		}
 	}
 	if got := slices.Sorted(maps.Keys(marks)); !slices.Equal(got, []int64{80, 95, 100}) {
-		t.Errorf("webhooks tell of %v", marks)
+		t.Errorf("webhooks sent %v", marks)
 	}
 	t.Logf("%d kills of a worker and the server; %d deliveries of %d events came again", done, in.again(), len(events))
 	f.leave(s.now)

@@ -1,14 +1,13 @@
-// Package jobspec is what a job of a fleet is asked for and stored with.
+// Package jobspec is the stored request of a fleet job.
 //
-// There are two ways to ask, the command line and the API, and one document: seeds
-// as they were written, and the settings that were asked for, by the keys of
-// package config. Whoever runs the job reads it under its own settings.
+// The command line and the API store the same document: the seeds as they were
+// written, and the requested settings, by the keys of package config. The worker reads
+// it on top of its own settings.
 //
-// Reading promises the same answer to everybody: what the API cannot read, `headway
-// job submit` cannot, with the same words. What a tenant may do is not asked here: the
-// API refuses settings that only owned hosts may be treated with, where it does not
-// know that they are the tenant's; whoever has the database may submit them, and
-// workers treat strangers as strangers all the same.
+// Reading has the same result everywhere: what the API rejects, `headway job submit`
+// rejects with the same message. Permissions are not checked here: the API refuses
+// settings for owned hosts unless the hosts are the tenant's; anyone with access to
+// the database may submit them, and workers still apply them to owned hosts only.
 package jobspec
 
 import (
@@ -31,7 +30,7 @@ type Spec struct {
 	DryRun   bool         `json:"dry_run,omitempty"` // read robots.txt and sitemaps, and fetch no page
 }
 
-// Read reads what a job was stored with.
+// Read parses a stored document.
 func Read(text []byte) (Spec, error) {
 	var s Spec
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -40,15 +39,15 @@ func Read(text []byte) (Spec, error) {
 	return s, nil
 }
 
-// Request is a job that somebody asks for.
+// Request is a requested job.
 type Request struct {
 	Spec
 	Tenant string
 	Name   string // for people; empty for the host of the first seed
 }
 
-// Job makes the job to store, under the settings that [config.LoadJob] read with
-// those of the request.
+// Job makes the job to store, with the settings that [config.LoadJob] read for the
+// request.
 func (r *Request) Job(set *config.Settings) (store.Job, error) {
 	from, err := ReadSeeds(r.Seeds)
 	if err != nil {
@@ -67,7 +66,7 @@ func (r *Request) Job(set *config.Settings) (store.Job, error) {
 	}
 	j := store.Job{
 		Tenant: r.Tenant, Name: name, State: job.Queued, Spec: text,
-		// What the layers above allow is asked when it gets its place.
+		// Limits of the other layers are applied when the job starts.
 		MaxPages: set.Limits.Pages, Layers: []limit.Layer{{Level: limit.Job, Limits: set.Limits}},
 	}
 	asked, err := r.Asked(set, &j)
@@ -80,8 +79,8 @@ func (r *Request) Job(set *config.Settings) (store.Job, error) {
 	return j, nil
 }
 
-// Asked is what the job was asked for as package answer explains it, under the
-// settings that were read with those of the spec.
+// Asked is the request of a job as package answer explains it, with the settings that
+// were read for the spec.
 func (s *Spec) Asked(set *config.Settings, j *store.Job) (answer.CrawlSpec, error) {
 	policy, err := set.Policy()
 	if err != nil {
@@ -101,22 +100,22 @@ func (s *Spec) Asked(set *config.Settings, j *store.Job) (answer.CrawlSpec, erro
 	return asked, nil
 }
 
-// Who is behind the crawls of a server with these settings.
+// Who is the user agent and the contact of the crawls of a server with these settings.
 func Who(set *config.Settings) answer.Who {
 	product, version := set.Product()
-	product = cmp.Or(product, "headway") // as it calls itself unless told otherwise
+	product = cmp.Or(product, "headway") // the default user agent
 	id := fetch.Identity{Product: product, Version: version, Contact: set.Contact}
 	return answer.Who{UserAgent: id.UserAgent(), Contact: id.Contact, Token: product}
 }
 
-// Error is a request that makes no sense, with what to do about it.
+// Error is an invalid request, with a hint.
 type Error struct {
 	Err  error
 	Hint string
 }
 
-// Error says what is wrong.
+// Error implements error.
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -12,7 +12,7 @@ import (
 	"headway/internal/metrics"
 )
 
-// What there is for whoever runs a fleet.
+// Files for operators of a fleet.
 const (
 	configFile = "../../deploy/prometheus/prometheus.yml"
 	rulesFile  = "../../deploy/prometheus/headway.rules.yml"
@@ -108,7 +108,7 @@ func TestBoard(t *testing.T) {
 		for _, name := range measured.FindAllString(quoted.ReplaceAllString(expr, `""`), -1) {
 			own, ok := labels[name]
 			if !ok && !slices.Contains(recorded, name) {
-				t.Errorf("%s asks for %s, which nobody shows", where, name)
+				t.Errorf("%s uses %s, which is not exposed", where, name)
 			}
 			known = append(known, own...)
 			used[strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_count")] = true
@@ -148,7 +148,7 @@ func TestBoard(t *testing.T) {
 		if text := strings.TrimSpace(line); !strings.HasPrefix(text, "description:") && !strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "- name:") {
 			for _, name := range measured.FindAllString(quoted.ReplaceAllString(text, `""`), -1) {
 				if _, ok := labels[name]; !ok && !slices.Contains(recorded, name) {
-					t.Errorf("a rule asks for %s, which nobody shows", name)
+					t.Errorf("a rule uses %s, which is not exposed", name)
 				}
 			}
 		}

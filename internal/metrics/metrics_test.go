@@ -22,7 +22,7 @@ import (
 	"headway/visit"
 )
 
-// busy is a reading in which every number is another one.
+// busy is a reading in which all numbers are different.
 func busy() gauge.Reading {
 	r := gauge.Reading{
 		At: time.Unix(1_700_000_000, 0), Life: 3, Slots: 512, Tenure: store.NewTenure(store.Terms{}, time.Now()),
@@ -99,8 +99,8 @@ headway_retries_total{cause="uncharged"} 0
 	}
 }
 
-// TestEveryMetricIsShown wants each row of the reference in a scrape, and no label
-// beside those it names, from the first scrape on.
+// TestEveryMetricIsShown: each metric of the reference is in the first scrape, with
+// its documented labels only.
 func TestEveryMetricIsShown(t *testing.T) {
 	for name, r := range map[string]gauge.Reading{"before the first reading": {}, "at work": busy()} {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestEveryMetricIsShown(t *testing.T) {
 	}
 }
 
-// TestProbes asks a worker at the turns of its life.
+// TestProbes checks the health of a worker in each phase of its life.
 func TestProbes(t *testing.T) {
 	terms := store.Terms{}.WithDefaults()
 	for name, tc := range map[string]struct {
@@ -176,7 +176,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// TestHandler serves what it was given, once.
+// TestHandler serves each collector once.
 func TestHandler(t *testing.T) {
 	var g gauge.Gauge
 	g.Set(busy())
@@ -211,7 +211,7 @@ func get(h http.Handler, path string) (status int, body string) {
 	return rec.Code, string(b)
 }
 
-// BenchmarkScrape is what a scrape costs, none of it in the loop.
+// BenchmarkScrape measures a scrape, which costs the main loop nothing.
 func BenchmarkScrape(b *testing.B) {
 	var g gauge.Gauge
 	g.Set(busy())

@@ -40,19 +40,18 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// The web of the test. Hosts that refuse every other page are soon asked ever less
-// often: there are many of them, so that refusals stay a large part of all answers.
+// The hosts of the test. Hosts that refuse every other page are soon crawled slowly:
+// there are many of them, so that refusals stay a large part of all responses.
 const (
 	servingHosts  = 4
 	refusingHosts = 20
 	pagesEach     = 200 // more than the test waits for
 )
 
-// patience is how long anything may take to show, on a machine that is busy with
-// other tests.
+// patience is how long to wait for anything, on a busy machine.
 const patience = time.Minute
 
-// scene is a worker at work, and a Prometheus that watches it.
+// scene is a running worker and a Prometheus that scrapes it.
 type scene struct {
 	*testing.T
 	dir    string
@@ -62,10 +61,10 @@ type scene struct {
 	server *exec.Cmd
 	prom   string // its address
 
-	visits, commits atomic.Int64 // spans that a collector was sent
+	visits, commits atomic.Int64 // spans that the collector received
 }
 
-// collect is a collector of OpenTelemetry.
+// collect starts an OpenTelemetry collector.
 func (s *scene) collect() (endpoint string) {
 	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -108,8 +107,7 @@ func (s *scene) startWorker() (address string) {
 	return s.says(s.worker, "metrics at http://")[0]
 }
 
-// startServer starts a server of the API and returns where that and its metrics
-// are.
+// startServer starts an API server and returns its address and that of its metrics.
 func (s *scene) startServer() (api, address string) {
 	s.Helper()
 	s.server = s.headway("serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--no-keys", "--log", "json")
@@ -117,8 +115,8 @@ func (s *scene) startServer() (api, address string) {
 	return found[1], found[0]
 }
 
-// says starts a command and returns what it says after some words. Everything it
-// says must be JSON.
+// says starts a command and returns what it logs after each of the words. Every line
+// must be JSON.
 func (s *scene) says(cmd *exec.Cmd, words ...string) []string {
 	s.Helper()
 	errs, err := cmd.StderrPipe()
@@ -156,7 +154,7 @@ func (s *scene) says(cmd *exec.Cmd, words ...string) []string {
 	return list
 }
 
-// Times of the rules, shortened: what they look back, and what they wait before
+// Durations of the alert rules, shortened: their range, and how long they wait before
 // they fire.
 const (
 	lookBack = 60
@@ -180,7 +178,8 @@ func shortened(rules string) string {
 	return regexp.MustCompile(`for: \d+m`).ReplaceAllStringFunc(rules, divide(waitFor))
 }
 
-// startPrometheus lets a Prometheus scrape a worker and a server by our rules.
+// startPrometheus starts a Prometheus that scrapes a worker and a server with our
+// rules.
 func (s *scene) startPrometheus(worker, server string) {
 	s.Helper()
 	l, err := (&net.ListenConfig{}).Listen(s.Context(), "tcp", "127.0.0.1:0")
@@ -223,7 +222,7 @@ type sample struct {
 	Value  [2]any
 }
 
-// get asks the API of Prometheus.
+// get sends a request to the API of Prometheus.
 func (s *scene) get(path string, into any) error {
 	req, err := http.NewRequestWithContext(s.Context(), http.MethodGet, "http://"+s.prom+path, nil)
 	if err != nil {
@@ -244,7 +243,7 @@ func (s *scene) get(path string, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// query asks Prometheus for the values of an expression.
+// query returns the values of an expression.
 func (s *scene) query(expr string) ([]float64, error) {
 	var answer struct{ Data struct{ Result []sample } }
 	if err := s.get("/api/v1/query?query="+url.QueryEscape(expr), &answer); err != nil {
@@ -262,8 +261,8 @@ func (s *scene) query(expr string) ([]float64, error) {
 	return list, nil
 }
 
-// wait asks for an expression until its values will do: a scrape that was late on a busy
-// machine leaves Prometheus without an answer until the next.
+// wait queries an expression until its values are as expected: a late scrape on a busy
+// machine leaves Prometheus without a value until the next one.
 func (s *scene) wait(expr string, ok func([]float64) bool) []float64 {
 	s.Helper()
 	var last []float64
@@ -278,7 +277,7 @@ func (s *scene) wait(expr string, ok func([]float64) bool) []float64 {
 	return nil
 }
 
-// eventually waits until an expression has a value that will do.
+// eventually waits until an expression has an expected value.
 func (s *scene) eventually(expr string, ok func(float64) bool) {
 	s.Helper()
 	s.wait(expr, func(list []float64) bool { return len(list) == 1 && ok(list[0]) })
@@ -302,11 +301,10 @@ func some(list []float64) bool { return len(list) > 0 }
 
 func is(want float64) func(float64) bool { return func(v float64) bool { return v == want } }
 
-// TestPrometheus lets a Prometheus watch a worker that crawls a lab that mostly
-// refuses: everything it shows is there, adds up and is what the lab saw; every
-// query of the board has an answer; alerts fire for refusals, for a store that is
-// gone (nobody may work, it fails, slots are nobody's, the API fails) and for a worker
-// and a server that were killed.
+// TestPrometheus scrapes a worker that crawls a lab that mostly refuses: all metrics
+// are there, add up and match the lab's counters; every query of the dashboard has a
+// result; alerts fire for refusals, for an unreachable store (no valid lease, failing
+// commits, slots without owner, failing API) and for a killed worker and server.
 func TestPrometheus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts Prometheus, PostgreSQL, a server and workers, and waits for scrapes and alerts")
@@ -362,7 +360,7 @@ func TestPrometheus(t *testing.T) {
 		t.Errorf("%v layers", n)
 	}
 
-	// The lab refuses: one alert fires, and no other.
+	// The lab refuses: only this alert fires.
 	s.fires("HeadwayRefusals")
 	for _, p := range board(t) {
 		for _, q := range p.Targets {
@@ -370,13 +368,13 @@ func TestPrometheus(t *testing.T) {
 			s.wait(expr, some)
 		}
 	}
-	// What is about time is shortened here, so on a busy machine it is right that a
-	// worker is taken to be gone, or it and its store to be slow.
+	// Durations are shortened here, so on a busy machine a worker is rightly taken for
+	// gone, or it and its store for slow.
 	if list, err := s.query(`ALERTS{alertstate="firing", alertname!~"HeadwayRefusals|HeadwayAPIGone|HeadwayWorkerGone|HeadwayNoWorkers|HeadwaySlotsUnowned|HeadwayNoProgress|HeadwayLoopStuck|HeadwayStoreSlow"}`); err != nil || len(list) > 0 {
 		t.Errorf("other alerts fire: %v, %v", list, err)
 	}
 
-	// What was counted is what the lab saw.
+	// The metrics match the lab's counters.
 	if out, err := s.headway("job", "pause", "1").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -392,7 +390,7 @@ func TestPrometheus(t *testing.T) {
 		}
 	}
 
-	// A span for every page that was stored, as far as they are sent by now.
+	// There is a span for each stored page, as far as they were sent by now.
 	for began := time.Now(); s.visits.Load() == 0 || s.commits.Load() == 0; time.Sleep(100 * time.Millisecond) {
 		if time.Since(began) > patience {
 			t.Fatalf("%d visits and %d commits were traced", s.visits.Load(), s.commits.Load())
@@ -402,7 +400,7 @@ func TestPrometheus(t *testing.T) {
 		t.Errorf("%d visits were traced, more than there were", n)
 	}
 
-	// The store goes away: the worker lives and may not work.
+	// The store is stopped: the worker is live but not ready.
 	s.probe(address, metrics.ReadyPath, http.StatusOK)
 	if err := s.db.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -423,7 +421,7 @@ func TestPrometheus(t *testing.T) {
 	s.fires("HeadwayAPIGone")
 }
 
-// useAPI asks a server for its jobs, again and again, until the test ends.
+// useAPI requests the jobs of a server repeatedly until the test ends.
 func (s *scene) useAPI(address string) {
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -435,18 +433,18 @@ func (s *scene) useAPI(address string) {
 				return
 			}
 			if res, err := http.DefaultClient.Do(req); err == nil {
-				_ = res.Body.Close() // what it says is counted where it is said
+				_ = res.Body.Close() // the server counts its status
 			}
 			select {
 			case <-ctx.Done():
-			case <-time.After(100 * time.Millisecond): // a client's own pace
+			case <-time.After(100 * time.Millisecond): // real time: requests of a client
 			}
 		}
 	})
 	s.Cleanup(func() { stop(); wg.Wait() })
 }
 
-// probe asks the worker itself.
+// probe checks the health of the worker.
 func (s *scene) probe(address, path string, want int) {
 	s.Helper()
 	req, err := http.NewRequestWithContext(s.Context(), http.MethodGet, "http://"+address+path, nil)

@@ -7,14 +7,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The metrics of a server of the API.
+// The metrics of an API server.
 var (
 	apiRequests = Metric{Name: "headway_api_requests_total", Kind: "counter", Label: "operation, status", Help: "API requests answered, by operation (none for an unknown path) and class of HTTP status"}
 	apiSeconds  = Metric{Name: "headway_api_seconds", Kind: "histogram", Label: "le", Help: "response time of API requests, except event streams"}
 )
 
-// ServerMetrics lists the metrics of a server of the API, in the order of the
-// reference.
+// ServerMetrics lists the metrics of an API server, in the order of the reference.
 func ServerMetrics() []Metric { return []Metric{apiRequests, apiSeconds} }
 
 // Server counts the requests of an API server. It is a [prometheus.Collector].
@@ -23,7 +22,7 @@ type Server struct {
 	seconds  prometheus.Histogram
 }
 
-// NewServer returns what shows a server.
+// NewServer returns a collector for an API server.
 func NewServer() *Server {
 	return &Server{
 		prometheus.NewCounterVec(prometheus.CounterOpts{Name: apiRequests.Name, Help: apiRequests.Help}, []string{"operation", "status"}),

@@ -22,7 +22,7 @@ type metric struct {
 	read  func(r *gauge.Reading, emit emit)
 }
 
-// emit gives one value, and that of the label if there is one.
+// emit adds one value, with the value of the label if there is one.
 type emit func(value float64, label ...string)
 
 // count and yes read a metric without a label.
@@ -52,7 +52,7 @@ func layer(read func(*gauge.Layer) float64) func(*gauge.Reading, emit) {
 // leased reports whether the lease of the worker is valid.
 func leased(r *gauge.Reading) bool { return !r.Over && r.Tenure.MayStart(time.Now()) }
 
-// refusals are the statuses that can be one.
+// refusals are the statuses that can be refusals.
 var refusals = []int{403, 429, 503}
 
 // commitSeconds is the only histogram.
@@ -148,10 +148,10 @@ var table = []metric{
 	}},
 }
 
-// Metric is what a metric is, for the reference.
+// Metric describes a metric for the reference.
 type Metric struct {
 	Name, Kind, Label, Help string
-	Values                  []string // of the label; none where others say which there are
+	Values                  []string // of the label; empty if the set is defined elsewhere
 }
 
 // Metrics lists the metrics of a worker, in the order of the reference.

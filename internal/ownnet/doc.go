@@ -1,4 +1,4 @@
-// Package ownnet gives a test's process a network of its own: a Linux network
-// namespace with nothing in it but a loopback, which the process may switch on and off
-// and give addresses without anybody else on the machine noticing.
+// Package ownnet gives a test process its own network: a Linux network namespace with
+// only a loopback, which the process may enable, disable and give addresses without
+// effect on the rest of the machine.
 package ownnet

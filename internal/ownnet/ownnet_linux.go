@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Command makes a command start in a network of its own.
+// Command makes a command start in its own network.
 func Command(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	if os.Getuid() != 0 {
@@ -21,20 +21,20 @@ func Command(cmd *exec.Cmd) {
 	}
 }
 
-// Allowed tells whether this machine allows it.
+// Allowed reports whether this machine allows it.
 func Allowed(ctx context.Context) bool {
 	cmd := exec.CommandContext(ctx, "true")
 	Command(cmd)
 	return cmd.Run() == nil
 }
 
-// Up switches the loopback of this network on.
+// Up enables the loopback of this network.
 func Up() error { return set("lo", unix.IFF_UP|unix.IFF_RUNNING) }
 
-// Down switches it off. There is no route to anywhere then.
+// Down disables the loopback, so that no address has a route.
 func Down() error { return set("lo", 0) }
 
-// Add gives the loopback one more address, known by a number.
+// Add adds an address to the loopback, identified by a number.
 func Add(n int, addr netip.Addr) error {
 	alias, err := unix.NewIfreq(alias(n))
 	if err != nil {
@@ -49,7 +49,7 @@ func Add(n int, addr netip.Addr) error {
 	return nil
 }
 
-// Remove takes an address away again.
+// Remove removes an address.
 func Remove(n int) error { return set(alias(n), 0) }
 
 func alias(n int) string { return fmt.Sprintf("lo:%d", n) }

@@ -30,21 +30,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// What to do when there is no server to start.
+// missing says what to install.
 const missing = "PostgreSQL 15 or newer is needed: on Debian, apt-get install postgresql (pg_config or /usr/lib/postgresql/*/bin must be there)"
 
 // How long a server may take to come up or go down.
 const patience = "60"
 
-// Config is how a cluster is started. The zero Config is useful: nothing is
-// synced, because nobody pulls the plug on most tests.
+// Config is how a cluster is started. The zero Config does not sync to disk, which is
+// enough for most tests.
 type Config struct {
-	// Durable makes the server wait for the disk at every commit, as real
-	// ones do.
+	// Durable makes the server wait for the disk at every commit, as in production.
 	Durable bool
 	// Settings are added to the configuration, such as "shared_buffers=1GB".
 	Settings []string
-	// Dir is where the cluster is made; empty for a new temporary directory.
+	// Dir is where the cluster is created; empty for a new temporary directory.
 	Dir string
 	// From, when not nil, makes the cluster a standby of another one.
 	From *Cluster
@@ -59,8 +58,8 @@ type Cluster struct {
 	account *syscall.Credential // nil when the tests run as an ordinary user
 }
 
-// Main runs the tests of a binary with a cluster and returns the code to exit
-// with. use is called before the first test.
+// Main runs the tests of a binary with a cluster and returns the exit code. use is
+// called before the first test.
 func Main(m *testing.M, c Config, use func(*Cluster) error) (code int) {
 	cluster, err := Start(context.Background(), c)
 	if err != nil {
@@ -80,7 +79,7 @@ func Main(m *testing.M, c Config, use func(*Cluster) error) (code int) {
 	return m.Run()
 }
 
-// Start makes a cluster and starts it.
+// Start creates a cluster and starts it.
 func Start(ctx context.Context, c Config) (*Cluster, error) {
 	bin, err := binaries(ctx)
 	if err != nil {
@@ -124,10 +123,10 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// serverAccount is who runs the server: PostgreSQL refuses to be root.
+// serverAccount is the user that runs the server: PostgreSQL refuses to run as root.
 func serverAccount() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
-		return nil, nil // nobody else is needed
+		return nil, nil // not root: run as this user
 	}
 	u, err := user.Lookup("postgres")
 	if err != nil {
@@ -144,7 +143,7 @@ func serverAccount() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// create makes the files of the cluster.
+// create creates the files of the cluster.
 func (p *Cluster) create(ctx context.Context, c Config) error {
 	if p.account != nil {
 		if err := os.Chown(p.Dir, int(p.account.Uid), int(p.account.Gid)); err != nil {
@@ -176,7 +175,7 @@ func (p *Cluster) create(ctx context.Context, c Config) error {
 	return errors.Join(err, conf.Close())
 }
 
-// freePort asks the system for a port that nobody has.
+// freePort returns an unused port.
 func freePort(ctx context.Context) (int, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -193,7 +192,7 @@ func (p *Cluster) run(ctx context.Context, program string, args ...string) error
 	cmd.Dir = p.Dir
 	cmd.Env = append(os.Environ(), "HOME="+p.Dir, "LC_ALL=C")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.account}
-	// Output goes to a file: a server that stays up would hold a pipe open.
+	// Output goes to a file: a running server would keep a pipe open.
 	out, err := os.OpenFile(filepath.Join(p.Dir, "output"), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
 	if err != nil {
 		return err
@@ -201,7 +200,7 @@ func (p *Cluster) run(ctx context.Context, program string, args ...string) error
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Run(); err != nil {
-		said, _ := os.ReadFile(out.Name()) // the error is told in any case
+		said, _ := os.ReadFile(out.Name()) // the command error is reported anyway
 		return fmt.Errorf("%s: %w\n%s", program, err, said)
 	}
 	return nil
@@ -209,19 +208,19 @@ func (p *Cluster) run(ctx context.Context, program string, args ...string) error
 
 func (p *Cluster) data() string { return filepath.Join(p.Dir, "data") }
 
-// StartServer starts the server of a cluster that was stopped or killed, and
-// returns when it takes connections.
+// StartServer starts the server of a stopped or killed cluster, and returns when it
+// accepts connections.
 func (p *Cluster) StartServer(ctx context.Context) error {
 	log := filepath.Join(p.Dir, "log")
 	err := p.run(ctx, "pg_ctl", "start", "-w", "-t", patience, "-D", p.data(), "-l", log)
 	if err != nil {
-		said, _ := os.ReadFile(log) // the error is told in any case
+		said, _ := os.ReadFile(log) // the command error is reported anyway
 		err = fmt.Errorf("%w\n%s", err, said[max(0, len(said)-2000):])
 	}
 	return err
 }
 
-// Stop stops the server in an orderly way.
+// Stop shuts the server down.
 func (p *Cluster) Stop(ctx context.Context) error {
 	return p.run(ctx, "pg_ctl", "stop", "-m", "fast", "-w", "-t", patience, "-D", p.data())
 }
@@ -231,7 +230,7 @@ func (p *Cluster) Promote(ctx context.Context) error {
 	return p.run(ctx, "pg_ctl", "promote", "-w", "-t", patience, "-D", p.data())
 }
 
-// MakeSynchronous makes the commits of a primary wait for its standby, once that is
+// MakeSynchronous makes commits of a primary wait for its standby, once that is
 // connected.
 func (p *Cluster) MakeSynchronous(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, p.DSN("postgres"))
@@ -279,8 +278,8 @@ func (p *Cluster) Kill() error {
 			return err
 		}
 	}
-	// Where nobody asks after dead processes the number is still taken, and
-	// the next server would believe that this one lives.
+	// If nobody reaps the killed process, its number is still in use, and the next
+	// server would take this one for alive.
 	return errors.Join(os.Remove(filepath.Join(p.data(), "postmaster.pid")), os.Remove(filepath.Join(p.Dir, fmt.Sprintf(".s.PGSQL.%d.lock", p.Port))))
 }
 

@@ -28,14 +28,13 @@ func stat(pid int) ([]string, error) {
 	return fields, nil
 }
 
-// isZombie tells a process that has ended and that nobody has asked about.
+// isZombie reports whether a process has ended but was not reaped.
 func isZombie(pid int) bool {
 	fields, err := stat(pid)
 	return err == nil && fields[0] == "Z"
 }
 
-// childrenOf lists the processes a postmaster has started. Where there is no
-// /proc it finds none.
+// childrenOf lists the processes of a postmaster. Without /proc it returns none.
 func childrenOf(pid int) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -55,7 +54,7 @@ func childrenOf(pid int) []int {
 }
 
 // CPU is the processor time of all processes of the cluster since it started,
-// those that have ended among them. It needs Linux.
+// including those that have ended. It needs Linux.
 func (p *Cluster) CPU() (time.Duration, error) {
 	pid, err := p.PID()
 	if err != nil {
@@ -73,7 +72,7 @@ func (p *Cluster) CPU() (time.Duration, error) {
 	for _, child := range childrenOf(pid) {
 		fields, err := stat(child)
 		if err != nil {
-			continue // ended just now: its time has gone to the postmaster's account
+			continue // ended just now: its time counts for the postmaster
 		}
 		n, err := sumTicks(fields[11:13])
 		if err != nil {

@@ -1,15 +1,15 @@
-// Command racefree names the tests that do more without the race detector, so that
+// Command racefree lists the tests that do more without the race detector, so that
 // only these run a second time.
 //
 // Everything runs under the race detector. Some tests do less there: they measure
-// memory, or draw fewer cases. They know by [race.Enabled], or are in a file with the
-// build tag. So it is any test that reaches, through whatever function of its package,
-// the package race, a test helper that imports it, or a name from a file
-// that only the build without the tag has. Names are compared, not what they stand
-// for: it may name a test too many, never one too few.
+// memory, or try fewer cases. They use [race.Enabled], or are in a file with the build
+// tag. A test is listed if it uses, directly or through functions of its package, the
+// package race, a test helper that imports it, or a name from a file that only the
+// build without the tag has. Names are compared, not the objects they refer to: it may
+// list a test too many, never one too few.
 //
-// It prints the packages on one line and a pattern for -run on the next. It refuses
-// other code outside tests that depends on the tag.
+// It prints the packages on one line and a pattern for -run on the next. It fails on
+// code outside tests that depends on the tag.
 package main
 
 import (
@@ -40,7 +40,7 @@ func main() {
 // racePackage is the one package that may differ under the race detector.
 const racePackage = "headway/internal/race"
 
-// pack is a package as go list shows it.
+// pack is a package in the output of go list.
 type pack struct {
 	Dir, ImportPath                    string
 	GoFiles, TestGoFiles, XTestGoFiles []string
@@ -106,7 +106,7 @@ func importers(all map[string]*pack) map[string]bool {
 	return differs
 }
 
-// list asks go list for all packages of the module.
+// list runs go list for all packages of the module.
 func list(ctx context.Context, flags ...string) (map[string]*pack, error) {
 	cmd := exec.CommandContext(ctx, "go", append(append([]string{"list"}, flags...), "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")...)
 	cmd.Stderr = os.Stderr
@@ -133,8 +133,8 @@ func list(ctx context.Context, flags ...string) (map[string]*pack, error) {
 	return all, nil
 }
 
-// touched lists the tests among the sources that reach a package that differs or a name
-// of an own file.
+// touched lists the tests in the sources that use a package that differs or a name of
+// a file of one build only.
 func touched(sources map[string][]byte, differs map[string]bool, own func(name string) bool) ([]string, error) {
 	uses := map[string]map[string]bool{} // a name of the package to all names it uses
 	reached := map[string]bool{}
@@ -204,8 +204,8 @@ func touched(sources map[string][]byte, differs map[string]bool, own func(name s
 	return tests, nil
 }
 
-// declared are the names a declaration gives to the package. A method counts by
-// its own name, whatever it belongs to.
+// declared are the names that a declaration adds to the package. A method counts by
+// its own name, whatever its type.
 func declared(decl ast.Decl) (names []string) {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:

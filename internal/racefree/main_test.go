@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTouched finds the tests that reach what only one build has, whatever is
-// between.
+// TestTouched finds the tests that depend on the build tag, directly or through
+// helpers.
 func TestTouched(t *testing.T) {
 	differs := map[string]bool{racePackage: true, "headway/store/storetest": true}
 	const flag = "package p\nconst raced = false\n"
@@ -38,7 +38,7 @@ func TestTouched(t *testing.T) {
 			}
 		})
 	}
-	// A test that asks the package race, and one that uses a helper which does.
+	// A test that uses the package race, and one that uses a helper which does.
 	got, err := touched(map[string][]byte{
 		"a_test.go": []byte("package p\nimport \"headway/internal/race\"\nfunc TestA() { _ = race.Enabled }\nfunc TestB() {}"),
 		"b_test.go": []byte("package p\nimport suite \"headway/store/storetest\"\nfunc TestC() { suite.Run() }\nfunc TestD() { race := 1; _ = race }"),

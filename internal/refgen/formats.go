@@ -9,8 +9,8 @@ import (
 	"headway/output/format"
 )
 
-// The lines of the guide between which the table of formats stands. The rest of the
-// page is written by hand.
+// The lines of the guide around the table of formats. The rest of the page is written
+// by hand.
 const (
 	formatsBegin = "<!-- formats, from output/format by make generate -->\n"
 	formatsEnd   = "<!-- end of formats -->\n"

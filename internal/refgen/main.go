@@ -69,7 +69,7 @@ func writeMetrics(name, module string) error {
 	return os.WriteFile(name, b.Bytes(), 0o644)
 }
 
-// writeMan replaces all man pages, so that one of a removed command goes too.
+// writeMan replaces all man pages, including those of removed commands.
 func writeMan(dir string, root *cobra.Command) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -104,7 +104,7 @@ func writeSettings(name string) error {
 	return os.WriteFile(name, b.Bytes(), 0o644)
 }
 
-// writeCommand writes one command and those below it.
+// writeCommand writes one command and its subcommands.
 func writeCommand(b *bytes.Buffer, c *cobra.Command) {
 	if c.Hidden || c.Name() == "help" {
 		return

@@ -17,8 +17,7 @@ import (
 	exported "headway/internal/metrics"
 )
 
-// section is a part of the page of metrics: an answer, and the types it is made
-// of.
+// section is a part of the metrics page: an answer, and its types.
 type section struct {
 	title, about string
 	types        []typeName
@@ -27,7 +26,7 @@ type section struct {
 // typeName is a struct: the folder of its package, and its name.
 type typeName struct{ dir, name string }
 
-// sections is where numbers can be read today.
+// sections are the answers with numbers.
 var sections = []section{
 	{
 		"Where the time went", "`headway slow --json`, for a running or finished crawl.",
@@ -63,8 +62,7 @@ var sections = []section{
 	},
 }
 
-// metrics writes the page of what is counted, from the types that carry it. Root
-// is the module's folder.
+// metrics writes the page of metrics from their types. Root is the module's folder.
 func metrics(b *bytes.Buffer, root string) error {
 	src := newSources(root)
 	b.WriteString(`# Metrics
@@ -114,7 +112,7 @@ The limits of a crawl, in the order of ` + "`layers`" + ` below: for each, its c
 	return nil
 }
 
-// forPrometheus writes what a worker shows to be scraped.
+// forPrometheus writes the metrics that can be scraped.
 func forPrometheus(b *bytes.Buffer) {
 	b.WriteString(`
 ## For Prometheus
@@ -151,10 +149,10 @@ type field struct {
 	typ          string // as in Go, without its package
 }
 
-// selfEvident are keys of numbers that need no words.
+// selfEvident are numeric keys that need no description.
 var selfEvident = []string{"requests", "in_flight", "status"}
 
-// number tells whether it is something to be counted or measured.
+// number reports whether it is a count or a measurement.
 func (f field) number() bool {
 	switch strings.TrimPrefix(f.typ, "*") {
 	case "int", "int64", "uint64", "float64", "Millis", "Duration":
@@ -164,7 +162,7 @@ func (f field) number() bool {
 	}
 }
 
-// value says what kind of value it is, for people.
+// value describes the type for people.
 func (f field) value(known map[string]bool) string {
 	typ := strings.TrimPrefix(f.typ, "*")
 	switch {
@@ -204,7 +202,7 @@ type sources struct {
 
 func newSources(root string) *sources { return &sources{root: root, files: map[string][]*ast.File{}} }
 
-// pkg parses a package, tests left out.
+// pkg parses a package without its tests.
 func (s *sources) pkg(dir string) ([]*ast.File, error) {
 	if files, ok := s.files[dir]; ok {
 		return files, nil
@@ -228,8 +226,8 @@ func (s *sources) pkg(dir string) ([]*ast.File, error) {
 	return files, nil
 }
 
-// fields reads the keys of a struct with what its comments say of them, those of
-// structs inside it included.
+// fields reads the keys of a struct with their comments, including those of nested
+// structs.
 func (s *sources) fields(t typeName) (rows []field, about string, err error) {
 	files, err := s.pkg(t.dir)
 	if err != nil {
@@ -293,7 +291,7 @@ func (s *sources) structFields(t typeName, st *ast.StructType) ([]field, error) 
 	return rows, nil
 }
 
-// meaning is the comment beside a field, or else above it.
+// meaning is the comment after a field, or else above it.
 func meaning(f *ast.Field) string {
 	text := f.Comment.Text()
 	if rest, ok := strings.CutPrefix(f.Doc.Text(), f.Names[0].Name+" "); text == "" && ok {
@@ -310,12 +308,12 @@ func sentence(name, doc string) string {
 	text, _, _ := strings.Cut(strings.Join(strings.Fields(doc), " ")+" ", ". ")
 	text = strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(text), "."), name+" is ")
 	if text == "" {
-		return "" // one inside another needs no sentence
+		return "" // a nested struct needs no sentence
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// typeText writes a type without its packages.
+// typeText writes a type without package names.
 func typeText(e ast.Expr) string {
 	switch x := e.(type) {
 	case *ast.Ident:
@@ -333,8 +331,7 @@ func typeText(e ast.Expr) string {
 	}
 }
 
-// layerSettings reads the settings of the layers where they are made, in their
-// order.
+// layerSettings reads the settings of the layers from the source, in order.
 func (s *sources) layerSettings() ([]string, error) {
 	files, err := s.pkg("internal/engine")
 	if err != nil {

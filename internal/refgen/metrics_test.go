@@ -71,7 +71,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestPages holds the pages against what they must name.
+// TestPages checks that the pages contain what they must name.
 func TestPages(t *testing.T) {
 	var b bytes.Buffer
 	outcomes(&b)

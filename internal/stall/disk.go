@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// quick is how long a disk takes at most that others leave alone to keep a few bytes.
+// quick is the longest time that an idle disk takes to sync a few bytes.
 const quick = 10 * time.Millisecond
 
-// StartDisk watches until the test ends for how long the disk below a folder stood still:
-// while a few bytes were not kept though they should have been.
+// StartDisk measures until the test ends how long the disk below a folder stalled: how
+// much longer than quick a sync of a few bytes took.
 func StartDisk(t testing.TB, dir string) *Watch {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, ".disk"))
@@ -52,7 +52,7 @@ func StartDisk(t testing.TB, dir string) *Watch {
 	return w
 }
 
-// kept notes from when to when bytes were kept.
+// kept records when a sync began and ended.
 func (w *Watch) kept(began, ended time.Time) {
 	if ended.Sub(began) <= quick {
 		return

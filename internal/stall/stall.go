@@ -1,6 +1,6 @@
-// Package stall tells a test how long its machine, or the disk of it, stood still. On a
-// machine that is busy with other things everything comes late, and how late is no fault of
-// what is tested: a test takes that off a time before it holds it against a bound.
+// Package stall measures how long the machine, or its disk, stalled during a test. On
+// a busy machine everything is late, which is not the fault of the tested code: a test
+// subtracts stalls from a duration before it compares it with a bound.
 package stall
 
 import (
@@ -10,33 +10,34 @@ import (
 	"time"
 )
 
-// every is how often a watch looks at the clock. One that comes by more than tolerance
-// late was not let: on a machine that is not busy it is late by tenths of a millisecond.
+// every is the interval at which a watch reads the clock. A reading that is late by
+// more than tolerance means that the thread got no processor: on an idle machine it is
+// late by tenths of a millisecond.
 const (
 	every     = 10 * time.Millisecond
 	tolerance = 2 * time.Millisecond
 )
 
-// maxStalls bounds what a watch keeps: nobody stands still more often in a test.
+// maxStalls bounds the memory of a watch.
 const maxStalls = 1 << 20
 
-// Watch knows when a machine stood still.
+// Watch records when the machine stalled.
 type Watch struct {
 	mu     sync.Mutex
 	stalls []stall
 }
 
-// stall is a time in which nothing went on.
+// stall is a period without progress.
 type stall struct{ from, to time.Time }
 
-// Start watches until the test ends.
+// Start measures until the test ends.
 func Start(t testing.TB) *Watch {
 	t.Helper()
 	w := &Watch{}
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // to wait for a core as a process does
+		runtime.LockOSThread() // to be scheduled as a process is
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for last := time.Now(); ; {
@@ -54,7 +55,7 @@ func Start(t testing.TB) *Watch {
 	return w
 }
 
-// looked notes two looks at the clock, one after the other.
+// looked records two consecutive readings of the clock.
 func (w *Watch) looked(last, now time.Time) {
 	if now.Sub(last) < every+tolerance {
 		return
@@ -66,7 +67,7 @@ func (w *Watch) looked(last, now time.Time) {
 	}
 }
 
-// Between is how much of the time between two moments nothing went on.
+// Between is how long the machine stalled between two times.
 func (w *Watch) Between(from, to time.Time) (sum time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,12 +20,12 @@ import (
 // Bounds of an export.
 const (
 	exportTimeout = 10 * time.Second
-	maxAnswer     = 64 << 10 // bytes that are read of what a collector says
+	maxAnswer     = 64 << 10 // bytes read of a response
 	warnEvery     = time.Minute
 )
 
-// exporter sends spans as the JSON of OTLP over HTTP. What is not taken is dropped:
-// spans are not worth memory, and a crawl waits for no collector.
+// exporter sends spans as OTLP JSON over HTTP. Spans that are not accepted are
+// dropped: they are not worth memory, and a crawl must not wait for a collector.
 type exporter struct {
 	url    string
 	client *http.Client
@@ -77,7 +77,7 @@ func (e *exporter) send(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	return errors.Join(err, res.Body.Close())
 }
 
-// The messages of OTLP, as far as they are used.
+// The parts of OTLP messages that are used.
 type (
 	message struct {
 		ResourceSpans []resourceSpans `json:"resourceSpans"`
@@ -127,10 +127,10 @@ type (
 	}
 )
 
-// statusError is how OTLP counts what [codes.Error] is.
+// statusError is the OTLP number of [codes.Error].
 const statusError = 2
 
-// encode writes a message of spans, which are all of one resource and one scope.
+// encode writes a message of spans, all of one resource and one scope.
 func encode(spans []sdk.ReadOnlySpan) ([]byte, error) {
 	if len(spans) == 0 {
 		return nil, errors.New("no spans")

@@ -20,18 +20,18 @@ import (
 	"headway/visit"
 )
 
-// Config says who is told.
+// Config says where traces are sent.
 type Config struct {
 	// Endpoint is the URL of a collector; spans go to /v1/traces below it.
 	Endpoint string
-	// Guard is how the collector is reached. An address that Endpoint names in
-	// figures may be private; a name must lead to where the guard lets us go.
+	// Guard guards the connection to the collector. An IP address in Endpoint may be
+	// private; a name must resolve to an address that the guard allows.
 	Guard   guard.Config
 	Version string // of the program
 	Log     *slog.Logger
 }
 
-// Tracer makes spans. It is an [output.Writer].
+// Tracer makes spans of visits and commits. It is an [output.Writer].
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
@@ -67,15 +67,15 @@ func New(ctx context.Context, cfg Config) (*Tracer, error) {
 	return t, nil
 }
 
-// Shutdown sends what has not been sent yet.
+// Shutdown sends the remaining spans.
 func (t *Tracer) Shutdown(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
-// Close implements [output.Writer]. A worker that begins anew goes on with the
-// same tracer: see [Tracer.Shutdown].
+// Close implements [output.Writer]. A worker that restarts keeps its tracer: see
+// [Tracer.Shutdown].
 func (t *Tracer) Close() error { return nil }
 
-// Write implements [output.Writer]: it makes the span of a visit, from the lookup
-// of the name to the end of the body. A visit for which nothing left has none.
+// Write implements [output.Writer]: it makes the span of a visit, from the DNS lookup
+// to the end of the body. A visit without a request has none.
 func (t *Tracer) Write(ctx context.Context, v *visit.Visit) error {
 	times := &v.Timing
 	if times.Sent.IsZero() {

@@ -21,7 +21,7 @@ import (
 	"headway/weburl"
 )
 
-// collector takes spans, or answers with another status.
+// collector accepts spans, or responds with another status.
 type collector struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -49,7 +49,7 @@ func newCollector(t *testing.T, status int) *collector {
 	return c
 }
 
-// sent is a message as the specification of OTLP writes it.
+// sent is a message as in the OTLP specification.
 type sent struct {
 	ResourceSpans []struct {
 		Resource   struct{ Attributes []attribute }
@@ -109,7 +109,7 @@ func aVisit(t *testing.T) *visit.Visit {
 	}
 }
 
-// TestSpans sends a visit, one that never left, one that failed and a commit.
+// TestSpans sends a visit, one without a request, one that failed and a commit.
 func TestSpans(t *testing.T) {
 	c := newCollector(t, http.StatusOK)
 	tr := newTracer(t, c.URL, slog.New(slog.NewTextHandler(t.Output(), nil)))
@@ -168,9 +168,9 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestTrouble lets collectors refuse, lead elsewhere, and be where nobody may go.
-// A worker is told once, and nothing else happens to it.
-func TestTrouble(t *testing.T) {
+// TestCollectorFails: a collector refuses, redirects, or has an address that is not
+// allowed. There is one warning, and nothing else happens.
+func TestCollectorFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		endpoint func(*testing.T) string
 		want     string

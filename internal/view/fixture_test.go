@@ -17,7 +17,7 @@ var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
 func at(d time.Duration) time.Time { return noon.Add(d) }
 
-// host is a host of the list of the slowest.
+// host is a host in the list of the slowest.
 func host(name string, pace time.Duration, source string, change ...func(*ask.Host)) ask.Host {
 	h := ask.Host{Host: "https://" + name, Pace: ask.Millis(pace), Source: source, Base: ask.Millis(200 * time.Millisecond), State: "pace", Until: at(42*time.Second + pace/2), Queued: 12}
 	for _, c := range change {
@@ -33,7 +33,7 @@ func share(state frontier.State, hosts int, part float64) frontier.Share {
 
 func ended(o visit.Outcome, r visit.Reason) store.Ending { return store.Ending{Outcome: o, Reason: r} }
 
-// running is a crawl in the middle of it.
+// running is a crawl in progress.
 func running() view.Model {
 	return view.Model{
 		Title: "https://shop.example/ and 39 more", Now: at(42 * time.Second), Began: noon,
@@ -75,7 +75,7 @@ func ceilings(l limit.Limits) []limit.Ceiling {
 	return limit.Resolve(limit.Layer{Level: limit.Job, Limits: l}).Ceilings()
 }
 
-// screens are moments of crawls, by name.
+// screens are states of crawls, by name.
 var screens = map[string]func() view.Model{
 	"start": func() view.Model {
 		return with(running(), func(m *view.Model, _ *headway.Progress) { m.Progress, m.Now = nil, at(400*time.Millisecond) })
@@ -112,7 +112,7 @@ var screens = map[string]func() view.Model{
 		})
 	},
 	"draining": func() view.Model {
-		return with(running(), func(m *view.Model, p *headway.Progress) { m.Told, p.Stopping = true, "interrupted" })
+		return with(running(), func(m *view.Model, p *headway.Progress) { m.Interrupted, p.Stopping = true, "interrupted" })
 	},
 	"resumed": func() view.Model {
 		return with(running(), func(_ *view.Model, p *headway.Progress) {
@@ -121,7 +121,7 @@ var screens = map[string]func() view.Model{
 	},
 }
 
-// report is how a crawl ended.
+// report is the result of a crawl.
 func report(state job.State, reason string) headway.Report {
 	p := running().Progress
 	c := p.Counts
@@ -134,7 +134,7 @@ func report(state job.State, reason string) headway.Report {
 	}
 }
 
-// summaries are ends of crawls, by name.
+// summaries are finished crawls, by name.
 var summaries = map[string]func() view.Ended{
 	"complete": func() view.Ended {
 		return view.Ended{Report: report(job.Complete, "all URLs processed"), Dir: "headway-shop.example", Seed: "https://shop.example/"}

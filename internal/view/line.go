@@ -12,11 +12,11 @@ import (
 	"headway/limit"
 )
 
-// slowPace is the pace from which on a line names who is slowest.
+// slowPace is the pace from which on a line names the slowest host.
 const slowPace = 2 * time.Second
 
-// Line is one line about how a crawl stands, for logs and pipes. Where nothing
-// was sent for a while it says why.
+// Line is one line about the state of a crawl, for logs and pipes. If nothing was sent
+// for a while it says why.
 func Line(m Model) string {
 	p := m.Progress
 	if p == nil {
@@ -66,7 +66,7 @@ func waitingOn(p *headway.Progress) string {
 	return strings.Join(words, ", ")
 }
 
-// short is a line for a screen that has room for nothing else.
+// short is a line for a screen with room for only one.
 func short(m Model) string {
 	p := m.Progress
 	if p == nil {

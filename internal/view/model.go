@@ -6,20 +6,20 @@ import (
 	"headway"
 )
 
-// Model is one moment of a crawl, all that is needed to show it.
+// Model is the state of a crawl at one moment, everything needed to show it.
 type Model struct {
-	Title    string            // what is crawled
-	Now      time.Time         // its location is that of all times shown
-	Began    time.Time         // when the view did
-	Progress *headway.Progress // nil while the crawl is being opened
-	Idle     time.Duration     // for so long nothing was sent
-	Growing  bool              // more URLs are found than are done
-	Told     bool              // somebody pressed Ctrl-C
-	Colour   bool
+	Title       string            // what is crawled
+	Now         time.Time         // its time zone is used for all times
+	Began       time.Time         // when the view did
+	Progress    *headway.Progress // nil while the crawl is being opened
+	Idle        time.Duration     // how long nothing was sent
+	Growing     bool              // more URLs are found than are done
+	Interrupted bool              // Ctrl-C was pressed
+	Colour      bool
 }
 
-// Watch sees a crawl go on: what one moment does not tell. The zero Watch is
-// ready to use.
+// Watch follows a crawl over time, for what one moment does not show. The zero Watch
+// is ready to use.
 type Watch struct {
 	started int64     // requests sent so far
 	since   time.Time // when that number last changed
@@ -32,10 +32,11 @@ type waiting struct {
 	n  int64
 }
 
-// growOver is how far back to look whether more is found than done.
+// growOver is the period over which found and finished URLs are compared.
 const growOver = 10 * time.Second
 
-// Look notes how the crawl stands at now, and completes the model with it.
+// Look records the state of the crawl at now, and adds to the model what changed over
+// time.
 func (w *Watch) Look(m *Model) {
 	if w.since.IsZero() {
 		w.since = m.Now
@@ -45,8 +46,8 @@ func (w *Watch) Look(m *Model) {
 		m.Idle = m.Now.Sub(w.since)
 		return
 	}
-	// What was sent is what was answered and what is under way. A request that
-	// comes to nothing moves the number too, which is a sign of life as well.
+	// Requests sent are those answered and those in flight. A request that fails
+	// changes the number, too, which also shows that the crawl is alive.
 	if started := p.Spent.Requests + int64(p.Frontier.InFlight); started != w.started {
 		w.started, w.since = started, m.Now
 	}

@@ -23,7 +23,7 @@ func seconds(d time.Duration) string {
 	}
 }
 
-// rate is how many pages there are in a time that a person can picture.
+// rate formats a rate in pages per second, or per minute if it is low.
 func rate(perSecond float64) string {
 	switch {
 	case perSecond >= 10:
@@ -35,9 +35,9 @@ func rate(perSecond float64) string {
 	}
 }
 
-// whole turns parts into whole numbers that add up to total, each at most one
-// away from its exact share: the largest remainders are rounded up. Parts that
-// are all zero stay so.
+// whole rounds parts to whole numbers that add up to total, each at most one away from
+// its exact share: the largest remainders are rounded up. If all parts are zero, so
+// are the numbers.
 func whole(parts []float64, total int) []int {
 	var sum float64
 	for _, p := range parts {

@@ -23,8 +23,8 @@ const (
 	wideWidth = 120
 )
 
-// Render draws a moment of a crawl for a terminal of this size. The text has no
-// more rows and columns than that, and ends without a newline.
+// Render draws the state of a crawl for a terminal of this size. The text has no more
+// rows and columns than that, and ends without a newline.
 func Render(m Model, width, height int) string {
 	if width < minWidth || height < minHeight {
 		return say(plain, short(m)).cut(max(width, 1)).paint(m.Colour)
@@ -37,7 +37,7 @@ func Render(m Model, width, height int) string {
 	d := detail{shares: 8, hosts: 8, reasons: 8, limits: true, space: true}
 	for {
 		screen := draw(m, width, d)
-		if len(screen) <= rows || !d.less() {
+		if len(screen) <= rows || !d.reduce() {
 			return text(m, width, screen[:min(len(screen), rows)])
 		}
 	}
@@ -58,12 +58,12 @@ func text(m Model, width int, screen []line) string {
 // detail is how much of everything is shown.
 type detail struct {
 	shares, hosts, reasons int
-	limits                 bool // one a row
+	limits                 bool // one per row
 	space                  bool // empty rows between parts
 }
 
-// less takes away what is missed least, and tells whether there was any.
-func (d *detail) less() bool {
+// reduce removes the least important detail left, and reports whether there was any.
+func (d *detail) reduce() bool {
 	switch {
 	case d.hosts > 3:
 		d.hosts--
@@ -102,7 +102,7 @@ func draw(m Model, width int, d detail) []line {
 	if width >= wideWidth {
 		left := width*2/5 - 2
 		right := width - left - 3
-		screen = append(screen, beside(
+		screen = append(screen, sideBySide(
 			slices.Concat(outcomeTable(p, left, d.reasons), space, limitTable(p, left)),
 			slices.Concat(hostTime(p, right, d.shares), space, slowest(m, right, d.hosts)), left)...)
 	} else {
@@ -118,8 +118,8 @@ func draw(m Model, width int, d detail) []line {
 	return slices.Concat(screen, space, []line{hint(m)})
 }
 
-// beside puts two columns next to each other.
-func beside(left, right []line, width int) []line {
+// sideBySide puts two columns next to each other.
+func sideBySide(left, right []line, width int) []line {
 	for len(left) > 0 && len(left[len(left)-1]) == 0 {
 		left = left[:len(left)-1]
 	}
@@ -138,7 +138,7 @@ func beside(left, right []line, width int) []line {
 	return rows
 }
 
-// head says what is crawled, how it stands and for how long it may go on.
+// head shows what is crawled, its state and the remaining time.
 func head(m Model, width int) []line {
 	state, look := "running", good
 	elapsed := m.Now.Sub(m.Began)
@@ -146,7 +146,7 @@ func head(m Model, width int) []line {
 	switch {
 	case p == nil:
 		state, look = "starting", faint
-	case p.Stopping != "" || m.Told:
+	case p.Stopping != "" || m.Interrupted:
 		state, look = "stopping", warn
 	}
 	if p != nil {
@@ -171,10 +171,10 @@ func head(m Model, width int) []line {
 	switch {
 	case p.Stopping != "":
 		rows = append(rows, stopping(p))
-	case m.Told:
+	case m.Interrupted:
 		rows = append(rows, say(warn, "stop requested"))
 	default:
-		rows = append(rows, say(plain, guess(m)))
+		rows = append(rows, say(plain, estimate(m)))
 	}
 	if p.Resumed {
 		rows = append(rows, say(faint, resumed(p)))
@@ -191,7 +191,7 @@ func head(m Model, width int) []line {
 	return rows
 }
 
-// refusing names a host that says not now.
+// refusing names a host that refuses requests.
 func refusing(m Model) line {
 	var first *ask.Host
 	others := 0
@@ -217,10 +217,10 @@ func refusing(m Model) line {
 	return say(warn, text)
 }
 
-// slowCommit is how long storing may take before it is said.
+// slowCommit is how long a commit may take before it is shown.
 const slowCommit = 500 * time.Millisecond
 
-// stopping says why nothing more is sent and what is still waited for.
+// stopping says why no more requests are sent and what the crawl still waits for.
 func stopping(p *headway.Progress) line {
 	left := "storing results"
 	if n := p.Frontier.InFlight; n > 0 {
@@ -229,9 +229,9 @@ func stopping(p *headway.Progress) line {
 	return say(warn, fmt.Sprintf("%s, then stopping: %s", left, clean(p.Stopping)))
 }
 
-// hint says what to press.
+// hint says which key to press.
 func hint(m Model) line {
-	if m.Told || m.Progress != nil && m.Progress.Stopping != "" {
+	if m.Interrupted || m.Progress != nil && m.Progress.Stopping != "" {
 		return say(faint, "press Ctrl-C again to quit now; nothing is lost either way")
 	}
 	return say(faint, "Ctrl-C finishes requests in flight and saves; run the same command to resume")
@@ -283,7 +283,7 @@ func byReason(p *headway.Progress, o visit.Outcome) []ending {
 	return list
 }
 
-// outcomeStyle marks what somebody may want to look at.
+// outcomeStyle highlights outcomes that may need attention.
 func outcomeStyle(name string) style {
 	switch visit.Outcome(name) {
 	case visit.Fetched, visit.NotModified:
@@ -300,7 +300,7 @@ func outcomeStyle(name string) style {
 // labels is how many columns the names of rows take.
 const labels = 10
 
-// outcomes is how URLs ended, in a few rows.
+// outcomes shows how URLs ended, in a few rows.
 func outcomes(p *headway.Progress, width int) []line {
 	label := func(text string) line { return say(faint, fitName(text, labels)) }
 	var items []line
@@ -329,7 +329,8 @@ func outcomes(p *headway.Progress, width int) []line {
 
 func moreOf(left int) string { return fmt.Sprintf("  and %d more", left) }
 
-// outcomeTable is how URLs ended, one a row, with up to so many reasons each.
+// outcomeTable shows how URLs ended, one outcome per row, with up to a number of
+// reasons each.
 func outcomeTable(p *headway.Progress, width, reasons int) []line {
 	const names, numbers = 24, 13
 	row := func(s style, name string, n int64) line {
@@ -363,8 +364,8 @@ type share struct {
 	pct   int
 }
 
-// shares are the largest shares of host time in whole percent; what does not fit
-// is one row, so that all add up to 100.
+// shares are the largest shares of host time in whole percent; the rest is one row, so
+// that all add up to 100.
 func shares(p *headway.Progress, rows int) []share {
 	list := slices.Clone(p.Shares)
 	slices.SortStableFunc(list, func(a, b frontier.Share) int { return cmp.Compare(b.Part, a.Part) })
@@ -388,11 +389,11 @@ func shares(p *headway.Progress, rows int) []share {
 	for i, pct := range whole(parts, 100) {
 		out[i].pct = pct
 	}
-	// What is less than half a percent and concerns nobody now adds nothing.
+	// Shares below half a percent without hosts now add nothing.
 	return slices.DeleteFunc(out, func(s share) bool { return s.pct == 0 && s.hosts == 0 })
 }
 
-// hostTime is where the time of hosts with work went so far.
+// hostTime shows where the time of hosts with work went so far.
 func hostTime(p *headway.Progress, width, rows int) []line {
 	const names, numbers, hosts = 18, 6, 14
 	list := []line{say(strong, fitName("waiting on", names)).add(faint, "share of host time since the start, hosts now")}
@@ -440,7 +441,7 @@ func slowest(m Model, width, rows int) []line {
 	return list
 }
 
-// doing is what a host does at the moment, and more of it where there is room.
+// doing is what a host does at the moment, in more detail if there is room.
 func doing(h *ask.Host, m Model, room int) string {
 	text := h.State
 	switch {
@@ -481,7 +482,7 @@ const (
 	nearly  = 95
 )
 
-// minBar is how long a bar must be able to get to be worth its room.
+// minBar is the least width for which a bar is drawn.
 const minBar = 8
 
 // ceilingRow is a limit that is counted.
@@ -516,7 +517,7 @@ func counted(p *headway.Progress) []ceilingRow {
 	return rows
 }
 
-// limits are the limits in one row, the nearest first.
+// limits shows the limits in one row, the nearest first.
 func limits(p *headway.Progress, width int) []line {
 	list := counted(p)
 	if list == nil {
@@ -530,7 +531,7 @@ func limits(p *headway.Progress, width int) []line {
 	return []line{flow(say(faint, fitName("limits", labels)), items, width, moreOf)}
 }
 
-// limitTable are the limits one a row.
+// limitTable shows the limits, one per row.
 func limitTable(p *headway.Progress, width int) []line {
 	const names, numbers, words = 18, 20, len("  almost reached")
 	var rows []line
@@ -559,7 +560,7 @@ func percent(used, most int64) int {
 	return int(float64(used) / float64(most) * 100)
 }
 
-// amount is so much of a limit.
+// amount formats an amount of a limit.
 func amount(name limit.Name, n int64) string {
 	switch name.Rule().Kind {
 	case limit.Size:

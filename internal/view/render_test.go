@@ -71,7 +71,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// fits wants a screen within its size, and without any control character.
+// fits checks that a screen is within its size, and without control characters.
 func fits(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -111,7 +111,7 @@ func TestEverySize(t *testing.T) {
 	}
 }
 
-// TestColour holds that colour changes nothing but colour.
+// TestColour: colour changes nothing else.
 func TestColour(t *testing.T) {
 	escape := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	for name, model := range screens {
@@ -134,8 +134,7 @@ func TestColour(t *testing.T) {
 
 var percents = regexp.MustCompile(`(?m)^.*?([0-9]+) %  [▇▏]*`)
 
-// TestSharesAddUp draws random shares: what is printed is 100 % in all, at any
-// size.
+// TestSharesAddUp draws random shares: the printed ones add up to 100 % at any size.
 func TestSharesAddUp(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := running()
@@ -220,8 +219,8 @@ func TestSummaryAddsUp(t *testing.T) {
 	})
 }
 
-// TestGuess names what a guess is made from.
-func TestGuess(t *testing.T) {
+// TestEstimate checks what an estimate is based on.
+func TestEstimate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(m *view.Model, p *headway.Progress)
 		want   string
@@ -252,12 +251,12 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// TestIdleNamesEveryWait holds that an idle line has words for each reason.
+// TestIdleNamesEveryWait: an idle line has words for each wait reason.
 func TestIdleNamesEveryWait(t *testing.T) {
 	for _, w := range visit.Waits {
 		m := with(running(), func(m *view.Model, p *headway.Progress) {
 			m.Idle, p.Shares = 12*time.Second, []frontier.Share{share(frontier.Waiting(w), 2, 1)}
-			p.Slowest = nil // nobody is paused
+			p.Slowest = nil // no host is paused
 		})
 		got := view.Line(m)
 		words, ok := strings.CutPrefix(got, "00:42  nothing sent for 12 s: 2 hosts ")
@@ -267,7 +266,7 @@ func TestIdleNamesEveryWait(t *testing.T) {
 	}
 }
 
-// TestPausedIsSaid tells hosts that an operator paused from those that are held.
+// TestPausedIsSaid distinguishes hosts paused by an operator from other holds.
 func TestPausedIsSaid(t *testing.T) {
 	m := with(running(), func(m *view.Model, p *headway.Progress) {
 		m.Idle, p.Shares = 12*time.Second, []frontier.Share{share(frontier.Waiting(visit.WaitHold), 3, 1)}
@@ -290,7 +289,7 @@ func TestPausedIsSaid(t *testing.T) {
 	}
 }
 
-// TestWatch tells a crawl that sends from one that does not.
+// TestWatch distinguishes a crawl that sends requests from one that does not.
 func TestWatch(t *testing.T) {
 	var w view.Watch
 	look := func(second int, requests int64, inFlight int, waiting int64) view.Model {
@@ -321,8 +320,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestForgedNames holds that nothing a seed or a reason says can reach the
-// terminal as a command.
+// TestForgedNames: no seed or reason can send control sequences to the terminal.
 func TestForgedNames(t *testing.T) {
 	m := with(running(), func(m *view.Model, p *headway.Progress) {
 		m.Title, p.Stopping = "https://x.example/\x1b[2J\x9b31m", "because\r\n\x1b]0;title\x07"

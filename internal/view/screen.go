@@ -32,22 +32,22 @@ type Config struct {
 	Title     string
 	Out       *os.File                 // the terminal
 	In        *os.File                 // where keys come from; nil: the terminal of the process
-	Progress  func() *headway.Progress // how the crawl stands; nil while it is being opened
+	Progress  func() *headway.Progress // the state of the crawl; nil while it is being opened
 	Interrupt func()                   // is called each time Ctrl-C is pressed
 	Colour    bool
 	Began     time.Time // when the crawl did; zero: now
 
-	Width, Height int // of an Out that is no terminal
+	Width, Height int // used if Out is not a terminal
 }
 
-// redrawEvery is how often there is something new to draw, and firstAfter how
-// soon the first view appears.
+// redrawEvery is the interval between two drawings, and firstAfter the delay of the
+// first.
 const (
 	redrawEvery = 250 * time.Millisecond
 	firstAfter  = 100 * time.Millisecond
 )
 
-// ErrSuspended says that Ctrl-Z was pressed. The terminal is as it was; call
+// ErrSuspended says that Ctrl-Z was pressed. The terminal was restored; call
 // [Suspend], then run the screen again.
 var ErrSuspended = errors.New("suspended")
 
@@ -59,14 +59,13 @@ func NewScreen(cfg Config) *Screen {
 	return &Screen{cfg: cfg}
 }
 
-// Run shows the crawl until ctx ends, then takes the view off the screen and
-// gives the terminal back as it was. A view that fails gives it back too, and
-// says why.
+// Run shows the crawl until ctx ends, then removes the view and restores the terminal.
+// A view that fails restores it, too, and returns the error.
 func (s *Screen) Run(ctx context.Context) error {
 	options := []tea.ProgramOption{
 		tea.WithOutput(&output{File: s.cfg.Out, drawn: s.hasDrawn}),
-		tea.WithoutSignalHandler(),                 // signals are the crawl's
-		tea.WithFPS(int(time.Second / firstAfter)), // what has not changed is not drawn
+		tea.WithoutSignalHandler(),                 // the crawl handles signals
+		tea.WithFPS(int(time.Second / firstAfter)), // unchanged rows are not drawn
 	}
 	if s.cfg.Width > 0 {
 		options = append(options, tea.WithWindowSize(s.cfg.Width, s.cfg.Height))
@@ -109,8 +108,7 @@ func (s *Screen) Run(ctx context.Context) error {
 	return scene.err
 }
 
-// Print writes lines above the view within a moment, or at once where the cursor
-// is while there is none.
+// Print writes lines above the view, or at the cursor if there is no view.
 func (s *Screen) Print(lines ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,15 +127,15 @@ func (s *Screen) begin(p *tea.Program) {
 	s.program, s.drawn = p, false
 }
 
-// hasDrawn notes that lines can be printed above the view: before that there is
-// no view to print above.
+// hasDrawn records that the view was drawn: from then on lines can be printed above
+// it.
 func (s *Screen) hasDrawn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drawn = true
 }
 
-// takeLines are the lines to print by now.
+// takeLines returns the lines to print now.
 func (s *Screen) takeLines() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +147,7 @@ func (s *Screen) takeLines() []string {
 	return lines
 }
 
-// end prints what the view did not get to.
+// end prints the remaining lines.
 func (s *Screen) end() {
 	s.mu.Lock()
 	s.program = nil
@@ -159,7 +157,7 @@ func (s *Screen) end() {
 	s.Print(lines...)
 }
 
-// mark is on every screen: once it was written, a view is drawn.
+// mark is part of every screen: once it was written, a view is drawn.
 const mark = "headway"
 
 // output is the terminal, which notices when the view is first drawn.
@@ -179,7 +177,7 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// eraseAll clears the screen, not what has scrolled off it, and goes to its top.
+// eraseAll clears the screen but not the scrollback, and moves to its top.
 const eraseAll = "\x1b[2J\x1b[H"
 
 // Messages to the scene.
@@ -194,9 +192,9 @@ type scene struct {
 	watch         Watch
 	model         Model
 	width, height int
-	rows          int // of what is shown
+	rows          int // of the current view
 	suspended     bool
-	err           error // why it cannot go on
+	err           error // why the view ended
 }
 
 // Init implements [tea.Model].
@@ -205,15 +203,15 @@ func (c *scene) Init() tea.Cmd {
 	return nil
 }
 
-// look takes a moment of the crawl.
+// look reads the state of the crawl.
 func (c *scene) look() {
 	defer c.catch()
 	s := c.screen
-	c.model = Model{Title: s.cfg.Title, Now: time.Now(), Began: s.cfg.Began, Progress: s.cfg.Progress(), Told: s.told.Load(), Colour: s.cfg.Colour}
+	c.model = Model{Title: s.cfg.Title, Now: time.Now(), Began: s.cfg.Began, Progress: s.cfg.Progress(), Interrupted: s.told.Load(), Colour: s.cfg.Colour}
 	c.watch.Look(&c.model)
 }
 
-// catch keeps what is shown from ending the crawl: the view ends instead.
+// catch keeps a panic of the view from ending the crawl: only the view ends.
 func (c *scene) catch() {
 	if v := recover(); v != nil {
 		c.err = fmt.Errorf("show the crawl: %v", v)
@@ -242,7 +240,7 @@ func (c *scene) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		switch msg.String() {
 		case "ctrl+c":
 			c.screen.told.Store(true)
-			c.model.Told = true
+			c.model.Interrupted = true
 			c.screen.cfg.Interrupt()
 		case "ctrl+z":
 			if CanSuspend {
@@ -271,7 +269,7 @@ func (c *scene) print(lines []string) tea.Cmd {
 }
 
 // View implements [tea.Model]. A view never has fewer rows than the one before:
-// bubbletea loses count of rows when it does, and leaves the first ones behind.
+// otherwise bubbletea miscounts rows and leaves the first ones behind.
 func (c *scene) View() (v tea.View) {
 	defer c.catch()
 	v.DisableBracketedPasteMode = true // nothing is pasted here
@@ -288,7 +286,7 @@ func (c *scene) View() (v tea.View) {
 	return v
 }
 
-// erase is what takes a view of so many rows off the screen, from its last one.
+// erase is the sequence that removes a view of this many rows, from its last row.
 func erase(rows int) string {
 	if rows > 1 {
 		return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows-1)

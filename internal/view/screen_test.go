@@ -17,7 +17,7 @@ import (
 	"headway/internal/view"
 )
 
-// pipe is a file a screen writes to, and what was written.
+// pipe is a file that a screen writes to, and what was written.
 type pipe struct {
 	out  *os.File
 	mu   sync.Mutex
@@ -61,7 +61,7 @@ func (p *pipe) text() string {
 	return p.buf.String()
 }
 
-// eventually waits until something is so.
+// eventually waits for a condition.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond) // a terminal program runs in real time and reports no redraw
@@ -76,7 +76,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// keys is an input with what was typed.
+// keys is an input with typed keys.
 func keys(t *testing.T) (in, typed *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -87,8 +87,8 @@ func keys(t *testing.T) (in, typed *os.File) {
 	return r, w
 }
 
-// TestScreenLeavesNothing shows a crawl, is typed to, printed above and ended:
-// no goroutine stays, Ctrl-C is passed on each time, and nothing printed is lost.
+// TestScreenLeavesNothing runs a screen with key presses and lines printed above: no
+// goroutine stays, each Ctrl-C is passed on, and no printed line is lost.
 func TestScreenLeavesNothing(t *testing.T) {
 	out := newPipe(t)
 	in, typed := keys(t)
@@ -135,8 +135,8 @@ func TestScreenLeavesNothing(t *testing.T) {
 	goleak.VerifyNone(t, ignore)
 }
 
-// TestScreenSurvivesPanic gives the terminal back when what it shows panics, and
-// says so to whoever runs it.
+// TestScreenSurvivesPanic restores the terminal when drawing panics, and returns an
+// error.
 func TestScreenSurvivesPanic(t *testing.T) {
 	out := newPipe(t)
 	in, _ := keys(t)

@@ -21,9 +21,9 @@ type Ended struct {
 	Dir    string   // the folder of the crawl
 	Named  bool     // the folder was chosen by --dir, so that later commands need it too
 	Seed   string   // the first one
-	More   string   // words, beside the folder, that the command to go on needs; empty for none
+	More   string   // arguments, in addition to the folder, that the command to resume needs; empty for none
 	Paused []string // hosts that an operator has paused
-	Width  int      // of the terminal it is read on; 0: lines are not broken
+	Width  int      // of the terminal; 0: lines are not broken
 }
 
 // Summary says how a crawl ended, in numbers that add up, and what to type next.
@@ -86,10 +86,10 @@ func Summary(e Ended) string {
 	return b.String()
 }
 
-// maxPaused is how many hosts that were paused are named.
+// maxPaused is how many paused hosts are named.
 const maxPaused = 3
 
-// politenessLine says how hosts took it, as far as it was recorded.
+// politenessLine summarises refusals and other reactions of hosts, as far as recorded.
 func politenessLine(r headway.Report) string {
 	if r.Refusals == 0 && r.Incidents == 0 {
 		return "politeness: no host pushed back"
@@ -107,7 +107,7 @@ func politenessLine(r headway.Report) string {
 	return line
 }
 
-// next are commands worth typing now, each with what it does.
+// next returns useful commands, each with what it does.
 func (e Ended) next() []string {
 	r := e.Report
 	in := ""
@@ -121,7 +121,7 @@ func (e Ended) next() []string {
 		if l := r.Limit; l != nil && l.Layer != limit.Job {
 			return []string{fmt.Sprintf("headway config  # shows where %s.%s is set; flags cannot raise it", l.Layer, l.Limit), slow}
 		}
-		return []string{e.goOn(), slow}
+		return []string{e.resumeCommand(), slow}
 	case job.Blocked:
 		return []string{why("shows the blocking rule")}
 	case job.Failed, job.Cancelled:
@@ -139,13 +139,13 @@ func (e Ended) next() []string {
 	}
 }
 
-// command is the crawl's command with more words, and what that does.
+// command is the crawl's command with more arguments, and what it does.
 func (e Ended) command(more, does string) string {
 	return strings.Join(slices.DeleteFunc([]string{"headway crawl --dir", quote(e.Dir), e.More, more}, func(w string) bool { return w == "" }), " ") + "  # " + does
 }
 
-// goOn says how to go on with a crawl that is partial.
-func (e Ended) goOn() string {
+// resumeCommand says how to resume a partial crawl.
+func (e Ended) resumeCommand() string {
 	r := e.Report
 	if r.Reason == headway.DiscoveryStopped {
 		return e.command("", "resumes and follows the deferred links")
@@ -169,7 +169,7 @@ func (e Ended) goOn() string {
 	}
 }
 
-// quote makes one word of a text for a shell, where it needs to.
+// quote quotes a text for a shell if needed.
 func quote(text string) string {
 	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+,=", r))

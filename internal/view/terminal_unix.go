@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CanSuspend tells whether a process can be stopped and go on later.
+// CanSuspend reports whether a process can be suspended and resumed.
 const CanSuspend = true
 
-// Foreground tells whether the process may speak with the terminal: one in the
-// background would be stopped if it tried to.
+// Foreground reports whether the process may use the terminal: one in the background
+// would be stopped if it tried to.
 func Foreground(terminal *os.File) bool {
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
 }
 
-// Suspend stops the process as Ctrl-Z does, and returns when it goes on.
+// Suspend stops the process as Ctrl-Z does, and returns when it is resumed.
 func Suspend() error {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGCONT)

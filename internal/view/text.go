@@ -6,8 +6,8 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// columns is how wide a text is. Most of it is plain or drawn by us, which is
-// known without asking.
+// columns is the width of a text. ASCII and our own symbols are counted without
+// measuring.
 func columns(text string) int {
 	n := 0
 	for _, r := range text {
@@ -49,7 +49,7 @@ type piece struct {
 // line is one row of the screen.
 type line []piece
 
-// say begins a line.
+// say starts a line.
 func say(s style, text string) line { return line{{text, s}} }
 
 // add appends a piece.
@@ -72,7 +72,7 @@ func (l line) pad(width int) line {
 	return l
 }
 
-// cut shortens a line to so many columns, and marks that something is missing.
+// cut shortens a line to a number of columns, and marks the cut.
 func (l line) cut(width int) line {
 	if l.width() <= width {
 		return l
@@ -90,7 +90,7 @@ func (l line) cut(width int) line {
 	return short
 }
 
-// cut is as much of a text as fits into so many columns.
+// cut is as much of a text as fits into a number of columns.
 func cut(text string, width int) string {
 	n := 0
 	for i, r := range text {
@@ -103,7 +103,7 @@ func cut(text string, width int) string {
 	return text
 }
 
-// fitName shortens a name to so many columns and fills it up to them.
+// fitName shortens or pads a name to a number of columns.
 func fitName(name string, width int) string {
 	if columns(name) > width {
 		name = cut(name, width-1) + "…"
@@ -111,8 +111,7 @@ func fitName(name string, width int) string {
 	return name + strings.Repeat(" ", max(width-columns(name), 0))
 }
 
-// paint is the text of a line, with colours or without a single control
-// character.
+// paint is the text of a line, with colours or without any control character.
 func (l line) paint(colour bool) string {
 	var b strings.Builder
 	for _, p := range l {
@@ -128,7 +127,7 @@ func (l line) paint(colour bool) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// bar is a part of a width in blocks.
+// bar draws a share of a width in blocks.
 func bar(part float64, width int) string {
 	n := int(min(max(part, 0), 1)*float64(width) + 0.5)
 	if part > 0 && n == 0 {
@@ -137,8 +136,8 @@ func bar(part float64, width int) string {
 	return strings.Repeat("▇", n)
 }
 
-// flow puts items into one line as far as there is room; how many are left out
-// is told by rest, which may be nil.
+// flow puts items into one line while there is room; rest, which may be nil, says how
+// many are left out.
 func flow(start line, items []line, width int, rest func(left int) string) line {
 	l := start
 	for i, item := range items {

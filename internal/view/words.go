@@ -14,7 +14,7 @@ import (
 	"headway/visit"
 )
 
-// waitWords say what one host does that waits, by reason.
+// waitWords describe what one waiting host does, by wait reason.
 var waitWords = map[visit.Wait]string{
 	visit.WaitPace:            "keeping its pace",
 	visit.WaitCrawlDelay:      "keeping its Crawl-delay",
@@ -33,7 +33,7 @@ var waitWords = map[visit.Wait]string{
 	visit.WaitIdle:            "ready to be fetched",
 }
 
-// stateWords say what hosts in a state do.
+// stateWords describe what hosts in a state do.
 func stateWords(s frontier.State) string {
 	if s == frontier.Fetching {
 		return "waiting for a response"
@@ -41,7 +41,7 @@ func stateWords(s frontier.State) string {
 	return waitWords[visit.Wait(s.String())]
 }
 
-// paused counts the hosts that an operator has paused, of those that are named.
+// paused counts the named hosts that an operator has paused.
 func paused(hosts []ask.Host) int {
 	n := 0
 	for i := range hosts {
@@ -52,8 +52,8 @@ func paused(hosts []ask.Host) int {
 	return n
 }
 
-// waits is what hosts wait for now and how many do, the most first. A host that
-// an operator paused is held by our own order: people are told so.
+// waits is what hosts wait for now and how many do, the most first. A pause by an
+// operator is listed separately from other holds.
 func waits(p *headway.Progress) []waitCount {
 	var list []waitCount
 	for _, s := range p.Shares {
@@ -79,11 +79,11 @@ type waitCount struct {
 // idleNames is how many reasons an idle line names.
 const idleNames = 3
 
-// IdleAfter is how long nothing has to be sent before it is said why, and how
-// often it is said again.
+// IdleAfter is how long nothing is sent before the reason is shown, and how often it
+// is repeated.
 const IdleAfter = 10 * time.Second
 
-// idleLine says for how long nothing was sent, and why.
+// idleLine says how long nothing was sent, and why.
 func idleLine(p *headway.Progress, idle time.Duration, zone *time.Location) string {
 	line := fmt.Sprintf("nothing sent for %d s: ", int(idle.Seconds()))
 	if p == nil {
@@ -115,8 +115,8 @@ func idleLine(p *headway.Progress, idle time.Duration, zone *time.Location) stri
 	return line
 }
 
-// nextAt is when the next request may be sent, where all hosts are known and a
-// clock decides it.
+// nextAt is when the next request may be sent, if all hosts are known and only time
+// decides.
 func nextAt(p *headway.Progress) time.Time {
 	if p.Frontier.Working > len(p.Slowest) {
 		return time.Time{}
@@ -125,7 +125,7 @@ func nextAt(p *headway.Progress) time.Time {
 	for i := range p.Slowest {
 		at := readyAt(&p.Slowest[i])
 		if at.IsZero() {
-			return time.Time{} // it waits for something else
+			return time.Time{} // it does not wait for a time
 		}
 		if first.IsZero() || at.Before(first) {
 			first = at
@@ -134,7 +134,7 @@ func nextAt(p *headway.Progress) time.Time {
 	return first
 }
 
-// readyAt is when a host may be asked again, where a clock decides it.
+// readyAt is when the next request to a host may be sent, if only time decides.
 func readyAt(h *ask.Host) time.Time {
 	switch {
 	case h.Paused:
@@ -146,13 +146,12 @@ func readyAt(h *ask.Host) time.Time {
 	}
 }
 
-// hostName is a host without what all have in common.
+// hostName is a host without its scheme.
 func hostName(host string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(host, "https://"), "http://")
 }
 
-// clean keeps what comes from outside from moving the cursor or colouring the
-// terminal.
+// clean removes control characters from text that comes from outside.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {
@@ -162,7 +161,7 @@ func clean(s string) string {
 	}, s)
 }
 
-// resumed says what was done before this run.
+// resumed says what earlier runs did.
 func resumed(p *headway.Progress) string {
 	requests := humanize.Plural(p.Before.Requests, "request")
 	if p.AtLeast {

@@ -1,13 +1,11 @@
-// Package warm reads what a crawl found out about the caches in front of a site:
-// which pages they had, which the origin had to make, and which they never keep.
+// Package warm reads what a crawl learned about the caches in front of a site: which
+// pages were hits, which were misses, and which are never cached.
 //
-// A warmer asks for every page once and then, for what a cache had not and may
-// keep, once more. [Read] counts the pages of a crawl by what the caches said of
-// the latest answer; [Cold] lists what is worth asking again. Between the two
-// passes a [State] lies in the folder of the crawl, so that a process that goes
-// on knows what another one found.
+// Warming requests every page once, and then once more each cacheable page that was a
+// miss. [Read] counts the pages of a crawl by the cache verdict of the latest
+// response; [Cold] lists the pages worth another request. Between the two passes a
+// [State] is kept in the folder of the crawl, so that a later process can resume.
 //
-// It promises that every page fetched is counted under exactly one verdict, and
-// that nothing that a cache never keeps is listed as cold. It asks no host for
-// anything.
+// Promises: every fetched page is counted under exactly one verdict, and no page that
+// is never cached is listed as cold. It sends no requests.
 package warm

@@ -13,18 +13,18 @@ import (
 	"headway/weburl"
 )
 
-// Unknown stands for the verdict of caches that said nothing.
+// Unknown is the verdict if no cache said anything.
 const Unknown visit.CacheVerdict = "unknown"
 
-// Reading is what a crawl knows of the caches in front of a site.
+// Reading is what a crawl learned about the caches in front of a site.
 type Reading struct {
-	Pages    int64   `json:"pages"` // with a final answer, which the rows add up to
+	Pages    int64   `json:"pages"` // with a final response; the rows add up to it
 	Rows     []Row   `json:"rows"`  // by verdict, in the order of the closed set
 	Latency  Latency `json:"latency"`
-	Cold     Latency `json:"cold"`             // of pages worth asking again
-	Again    Latency `json:"again"`            // of pages asked again
-	Barred   []Bar   `json:"barred,omitempty"` // what is never kept, the most frequent header first
-	Sitemaps int64   `json:"from_sitemaps"`    // pages that a sitemap named
+	Cold     Latency `json:"cold"`             // of pages worth another request
+	Again    Latency `json:"again"`            // of pages requested again
+	Barred   []Bar   `json:"barred,omitempty"` // headers that prevent caching, the most frequent first
+	Sitemaps int64   `json:"from_sitemaps"`    // pages listed in a sitemap
 }
 
 // Row is the pages of one verdict.
@@ -34,29 +34,28 @@ type Row struct {
 	Latency
 }
 
-// Latency is how long the first byte of some pages took.
+// Latency is the time to first byte of some pages.
 type Latency struct {
 	Pages  int64 `json:"pages"`
 	Median int64 `json:"median_ms"`
 	P95    int64 `json:"p95_ms"`
 }
 
-// Bar is a header that keeps caches from keeping pages.
+// Bar is a header that prevents caching.
 type Bar struct {
 	Header  string `json:"header"`
 	Pages   int64  `json:"pages"`
 	Example string `json:"example"` // one of them
 }
 
-// maxBars bounds the different headers that are told apart: some sites put a
-// date into theirs.
+// maxBars bounds the different headers: some sites put a date into theirs.
 const maxBars = 1000
 
-// otherHeaders stands for those beyond maxBars.
+// otherHeaders replaces those beyond maxBars.
 const otherHeaders = "other headers"
 
-// Read counts the pages of a job that were fetched. Those sent at since or later
-// were asked again; the zero time means that none was.
+// Read counts the fetched pages of a job. Those sent at since or later belong to the
+// second pass; the zero time means that there was none.
 func Read(ctx context.Context, st store.URLs, id job.ID, since time.Time) (*Reading, error) {
 	rows := map[visit.CacheVerdict][]time.Duration{}
 	bars := map[string]*Bar{}
@@ -71,7 +70,7 @@ func Read(ctx context.Context, st store.URLs, id job.ID, since time.Time) (*Read
 		verdict := cmp.Or(cache.Verdict, Unknown)
 		rows[verdict] = append(rows[verdict], took)
 		all = append(all, took)
-		if worthAsking(cache) {
+		if worthRefetching(cache) {
 			cold = append(cold, took)
 		}
 		if !since.IsZero() && !e.Visit.Timing.Sent.Before(since) {
@@ -110,9 +109,9 @@ func (r *Reading) Row(v visit.CacheVerdict) Row {
 	return Row{Verdict: v}
 }
 
-// worthAsking tells whether asking for a page again may be answered by a cache:
-// it was not there, and nothing keeps it from being there now.
-func worthAsking(c visit.Cache) bool { return c.Verdict.Cold() && c.Barred == "" }
+// worthRefetching reports whether another request for a page may be a cache hit: it
+// was a miss, and nothing prevents caching.
+func worthRefetching(c visit.Cache) bool { return c.Verdict.Cold() && c.Barred == "" }
 
 func count(bars map[string]*Bar, header string, u weburl.URL) {
 	b := bars[header]
@@ -128,17 +127,17 @@ func count(bars map[string]*Bar, header string, u weburl.URL) {
 	b.Pages++
 }
 
-// Cold calls do with the pages worth asking again, a part at a time.
+// Cold calls do with the pages worth another request, in parts.
 func Cold(ctx context.Context, st store.URLs, id job.ID, do func([]weburl.URL) error) error {
-	return parts(ctx, st, id, worthAsking, do)
+	return parts(ctx, st, id, worthRefetching, do)
 }
 
-// Pages calls do with all pages, a part at a time.
+// Pages calls do with all pages, in parts.
 func Pages(ctx context.Context, st store.URLs, id job.ID, do func([]weburl.URL) error) error {
 	return parts(ctx, st, id, func(visit.Cache) bool { return true }, do)
 }
 
-// parts calls do with the pages of which the caches said what is wanted.
+// parts calls do with the pages whose cache result is wanted.
 func parts(ctx context.Context, st store.URLs, id job.ID, want func(visit.Cache) bool, do func([]weburl.URL) error) error {
 	var list []weburl.URL
 	err := each(ctx, st, id, func(e *store.Entry) error {
@@ -158,7 +157,7 @@ func parts(ctx context.Context, st store.URLs, id job.ID, want func(visit.Cache)
 	return nil
 }
 
-// each calls do with every page of a job that got a page.
+// each calls do with every fetched page of a job.
 func each(ctx context.Context, st store.URLs, id job.ID, do func(e *store.Entry) error) error {
 	for _, o := range []visit.Outcome{visit.Fetched, visit.NotModified} {
 		for q := (store.Query{Job: id, Outcome: o, Max: store.MaxPage}); ; {
@@ -181,7 +180,7 @@ func each(ctx context.Context, st store.URLs, id job.ID, do func(e *store.Entry)
 	return nil
 }
 
-// latency sums some response times up. It sorts them.
+// latency summarises response times. It sorts them.
 func latency(list []time.Duration) Latency {
 	if len(list) == 0 {
 		return Latency{}

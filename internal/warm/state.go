@@ -13,10 +13,10 @@ import (
 	"headway/internal/atomicfile"
 )
 
-// stateFile lies in the folder of the crawl.
+// stateFile is in the folder of the crawl.
 const stateFile = "warm.json"
 
-// State is what one pass leaves to the next.
+// State is what the first pass leaves for the second.
 type State struct {
 	Links   bool      `json:"links,omitempty"`   // there was no sitemap: links are followed
 	AgainAt time.Time `json:"again_at,omitzero"` // when the second pass began
@@ -48,7 +48,7 @@ func Load(dir string) (State, error) {
 	return s, nil
 }
 
-// Save writes the state into a folder, whole or not at all.
+// Save writes the state into a folder, atomically.
 func (s State) Save(dir string) error {
 	text, err := json.Marshal(s)
 	if err != nil {

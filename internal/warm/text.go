@@ -10,16 +10,16 @@ import (
 	"headway/visit"
 )
 
-// shownBars is how many headers that keep pages from being kept are printed.
+// shownBars is how many headers that prevent caching are printed.
 const shownBars = 5
 
-// Print writes what two passes found for people. after is nil where there was
-// only one.
+// Print writes the results of two passes for people. after is nil if there was only
+// one.
 func Print(w io.Writer, before, after *Reading) error {
 	var b strings.Builder
 	b.WriteString(table(before, after))
 	b.WriteString(secondPass(before, after))
-	b.WriteString(never(before))
+	b.WriteString(neverCached(before))
 	if n := before.Row(Unknown).Pages; n > 0 {
 		fmt.Fprintf(&b, "no cache information for %s\n", pages(n))
 	}
@@ -61,7 +61,7 @@ func table(before, after *Reading) string {
 	return b.String()
 }
 
-// cells are a row as it is printed.
+// cells are the cells of a printed row.
 func (r Row) cells() []string {
 	if r.Pages == 0 {
 		return []string{"0", "", "", ""}
@@ -69,7 +69,7 @@ func (r Row) cells() []string {
 	return []string{fmt.Sprint(r.Pages), fmt.Sprintf("%.0f %%", 100*r.Share), millis(r.Median), millis(r.P95)}
 }
 
-// secondPass says what asking again brought.
+// secondPass describes what the second pass changed.
 func secondPass(before, after *Reading) string {
 	if after == nil || after.Again.Pages == 0 {
 		return ""
@@ -78,8 +78,8 @@ func secondPass(before, after *Reading) string {
 		pages(after.Again.Pages), millis(before.Cold.Median), millis(after.Again.Median), millis(before.Cold.P95), millis(after.Again.P95))
 }
 
-// never names what keeps pages from being kept.
-func never(before *Reading) string {
+// neverCached lists the headers that prevent caching.
+func neverCached(before *Reading) string {
 	var n int64
 	for _, bar := range before.Barred {
 		n += bar.Pages
@@ -98,7 +98,7 @@ func never(before *Reading) string {
 	return b.String()
 }
 
-// millis is a time as it is printed.
+// millis formats a time.
 func millis(ms int64) string {
 	if ms == 0 {
 		return "<1 ms"
@@ -113,7 +113,7 @@ func pages(n int64) string {
 	return fmt.Sprintf("%d pages", n)
 }
 
-// clean keeps what a server sent from moving the cursor.
+// clean removes control characters from a text of a server.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {

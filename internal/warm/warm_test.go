@@ -18,14 +18,14 @@ import (
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// shelf is a store that can only be listed, a few entries at a time.
-type shelf struct {
+// fakeStore is a store that can only be listed, a few entries at a time.
+type fakeStore struct {
 	store.URLs
 	entries []store.Entry
 	each    int
 }
 
-func (s shelf) List(_ context.Context, q store.Query) (store.Page, error) {
+func (s fakeStore) List(_ context.Context, q store.Query) (store.Page, error) {
 	var match []store.Entry
 	for _, e := range s.entries {
 		if e.Outcome == q.Outcome {
@@ -46,7 +46,7 @@ func (s shelf) List(_ context.Context, q store.Query) (store.Page, error) {
 }
 
 // put adds a page.
-func (s *shelf) put(t *testing.T, path string, outcome visit.Outcome, c visit.Cache, took time.Duration, sent time.Time) {
+func (s *fakeStore) put(t *testing.T, path string, outcome visit.Outcome, c visit.Cache, took time.Duration, sent time.Time) {
 	t.Helper()
 	u, err := weburl.Parse("https://example.com" + path)
 	if err != nil {
@@ -58,10 +58,10 @@ func (s *shelf) put(t *testing.T, path string, outcome visit.Outcome, c visit.Ca
 	}})
 }
 
-// site is a shop of which some is warm.
-func site(t *testing.T) *shelf {
+// site is a shop of which some pages are cached.
+func site(t *testing.T) *fakeStore {
 	const ms = time.Millisecond
-	s := &shelf{each: 2}
+	s := &fakeStore{each: 2}
 	s.put(t, "/", visit.Fetched, visit.Cache{Verdict: visit.CacheHit, By: "X-Cache: HIT"}, 4*ms, noon)
 	for i := range 5 {
 		s.put(t, fmt.Sprintf("/p%d", i), visit.Fetched, visit.Cache{Verdict: visit.CacheMiss}, time.Duration(200+10*i)*ms, noon)
@@ -122,7 +122,7 @@ func TestPrint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 1; i < 7; i++ { // what was cold is warm now
+	for i := 1; i < 7; i++ { // the misses are hits now
 		v := s.entries[i].Visit
 		v.Answer.Cache, v.Timing = visit.Cache{Verdict: visit.CacheHit}, visit.Timing{Sent: noon.Add(time.Hour), FirstByte: 3 * time.Millisecond}
 	}
@@ -158,9 +158,9 @@ no cache information for 1 page
 	}
 }
 
-// TestManyHeaders bounds what a site can make us keep.
+// TestManyHeaders bounds how many headers are kept.
 func TestManyHeaders(t *testing.T) {
-	s := &shelf{each: 500}
+	s := &fakeStore{each: 500}
 	for i := range maxBars + 50 {
 		s.put(t, fmt.Sprintf("/%d", i), visit.Fetched, visit.Cache{Barred: fmt.Sprintf("Expires: %d", i)}, 1, noon)
 	}

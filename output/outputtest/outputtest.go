@@ -68,7 +68,7 @@ func Run(t *testing.T, f Format) {
 		test func(*suite)
 	}{
 		{"Appears", (*suite).appears},
-		{"Anew", (*suite).anew},
+		{"StartOver", (*suite).startOver},
 		{"Resumed", (*suite).resumed},
 		{"Torn", (*suite).torn},
 		{"Zeros", (*suite).zeros},
@@ -233,7 +233,7 @@ func (s *suite) appears() {
 	}
 }
 
-func (s *suite) anew() {
+func (s *suite) startOver() {
 	w := s.open(s.format.Create)
 	s.finish(w, nil)
 	var l Ledger

@@ -141,7 +141,7 @@ func testPut(t *testing.T, s *s3test.Server) {
 		t.Errorf("%d objects of %d; %d bytes were sent, %d are there", len(got), len(want), sent, size)
 	}
 	if left := incompleteUploads(t, b); len(left) != 0 {
-		t.Errorf("%v are left half sent", left)
+		t.Errorf("incomplete uploads are left: %v", left)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestOverwrite(t *testing.T) {
 			t.Errorf("stopped after %d parts: the object is not what it was", n)
 		}
 		if left := incompleteUploads(t, b); len(left) != 0 {
-			t.Errorf("stopped after %d parts: %v are left half sent", n, left)
+			t.Errorf("stopped after %d parts: incomplete uploads are left: %v", n, left)
 		}
 	}
 	b.cfg.Sent = func(int64) {}
@@ -266,10 +266,10 @@ func TestKill(t *testing.T) {
 			break
 		}
 		if run == 2 {
-			t.Fatalf("%v are left half sent", late)
+			t.Fatalf("incomplete uploads are left: %v", late)
 		}
 	}
-	t.Logf("up to %d uploads were left half sent by kills", left)
+	t.Logf("kills left up to %d incomplete uploads", left)
 }
 
 // serverEnv tells the killed process where the server is.

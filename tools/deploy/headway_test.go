@@ -201,7 +201,7 @@ func TestMistakesAreFound(t *testing.T) {
 	for name, u := range map[string]use{
 		"a flag that does not exist":     {[]string{"worker", "--metrics", "127.0.0.1:9464"}, store},
 		"a variable that does not exist": {[]string{"worker"}, map[string]string{"HEADWAY_STORE": "host=a"}},
-		"a value that makes no sense":    {[]string{"worker", "--log", "xml"}, store},
+		"an invalid value":               {[]string{"worker", "--log", "xml"}, store},
 		"a command that does not exist":  {[]string{"server"}, store},
 	} {
 		t.Run(name, func(t *testing.T) {

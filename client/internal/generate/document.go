@@ -31,7 +31,7 @@ type parameter struct {
 	Schema                *schema
 }
 
-// content is what is sent, by its media type.
+// content is the schemas of a body by media type.
 type content map[string]struct{ Schema *schema }
 
 type schema struct {
@@ -98,8 +98,8 @@ func (d *document) operations() []operation {
 	return list
 }
 
-// good returns what an operation answers when it went well: the media type and its
-// schema, both empty where the answer has no body.
+// good returns the media type and schema of a successful response, both empty if it
+// has no body.
 func (o *operation) good() (media string, s *schema) {
 	for _, status := range slices.Sorted(maps.Keys(o.Responses)) {
 		if !strings.HasPrefix(status, "2") {
@@ -112,7 +112,7 @@ func (o *operation) good() (media string, s *schema) {
 	return "", nil
 }
 
-// body is the schema of what an operation is sent, nil for nothing.
+// body is the schema of the request body, nil for none.
 func (o *operation) body() *schema { return o.Body.Content["application/json"].Schema }
 
 // in lists the parameters of some places.
@@ -174,7 +174,7 @@ func (s *schema) goType() (string, error) {
 	return "", fmt.Errorf("no Go type for the type %q with the format %q", s.Type, s.Format)
 }
 
-// isScalar tells a type whose zero could be meant.
+// isScalar reports whether zero is a meaningful value of the type.
 func (s *schema) isScalar() bool {
 	return s.Ref == "" && slices.Contains([]kinds{"string", "integer", "number", "boolean"}, s.Type)
 }

@@ -48,7 +48,7 @@ func run(name, folder string) error {
 	return nil
 }
 
-// source is a file of package client.
+// source returns a file of package client.
 func source(d *document, write func(*document) (string, error)) ([]byte, error) {
 	text, err := write(d)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestUpToDate holds the client against the document.
+// TestUpToDate compares the client with the document.
 func TestUpToDate(t *testing.T) {
 	folder := t.TempDir()
 	if err := run("../../../docs/reference/openapi.json", folder); err != nil {
@@ -24,7 +24,7 @@ func TestUpToDate(t *testing.T) {
 	}
 }
 
-// TestRefuses what it has no Go for, rather than leaving it out.
+// TestRefuses: a schema that it cannot express in Go is an error, not left out.
 func TestRefuses(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{`{"components": {"schemas": {"A": {"properties": {"b": {"type": "integer", "format": "int32"}}}}}}`, "A.b: no Go type"},

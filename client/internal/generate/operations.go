@@ -44,7 +44,7 @@ func params(b *strings.Builder, _ *document, o *operation) error {
 	return nil
 }
 
-// signature is what a method takes, with types and without.
+// signature is the parameters of a method, with types and without.
 func signature(o *operation) (typed, names []string, err error) {
 	typed, names = []string{"ctx context.Context"}, []string{"ctx"}
 	add := func(name, kind string) {
@@ -107,7 +107,7 @@ func scopeOf(o *operation) string {
 	return ""
 }
 
-// build writes how a request is made.
+// build writes the code that makes the request.
 func build(b *strings.Builder, o *operation) error {
 	path, args := o.path, ""
 	for _, p := range o.in("path") {

@@ -104,7 +104,7 @@ func (k *checkRun) again(ctx context.Context, st store.Store, j store.Job) (bool
 		return false, err
 	}
 	k.cfg.Known = check.Known(st, j.ID)
-	a := check.Again{Store: st, Job: j.ID, Log: k.links(), Recheck: k.recheck, Own: own, Nameless: k.nameless}
+	a := check.Rerun{Store: st, Job: j.ID, Log: k.links(), Recheck: k.recheck, Own: own, NoSuchHost: k.nameless}
 	n, err := a.Reopen(ctx, time.Now())
 	if err != nil {
 		return false, fmt.Errorf("find links to recheck: %w", err)
@@ -207,7 +207,7 @@ func (k *checkRun) print(rep *check.Report, r headway.Report) error {
 
 // exitCode is 1 for what fails the check, whatever else happened but an
 // interruption. Another host that never let us in within the crawl's patience leaves
-// links unknown, which is no failure; a limit that left links unasked is one, and so
+// links unknown, which is not a failure; a limit that left links unasked is one, and so
 // is a site that could not be read itself.
 func (k *checkRun) exitCode(rep *check.Report, r headway.Report) error {
 	switch {

@@ -105,7 +105,7 @@ func loadCrawl(cmd *cobra.Command, seeds []string) (*config.Settings, []string, 
 	return s, seeds, nil
 }
 
-// nothingIn says why a folder alone is not enough to go on with.
+// nothingIn says why a folder alone is not enough to resume.
 func nothingIn(dir string) error {
 	const hint = "headway runs lists the crawls; to start a new one give a seed, for example headway crawl https://example.com --dir "
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +123,7 @@ type crawlRun struct {
 	flags *pflag.FlagSet
 	live  live
 	begun bool // the crawl runs, and has the interrupts
-	over  bool // it had ended before
+	over  bool // it was already finished
 
 	since  string // folder of an earlier crawl
 	json   bool   // the result is for a program

@@ -21,10 +21,10 @@ type purpose struct {
 	// the job back to the queue, because there is more to do.
 	again func(ctx context.Context, st store.Store, j store.Job) (bool, error)
 	// output opens what is written instead of the file of pages; begun tells
-	// that there is a run to go on with.
+	// that there is a run to resume.
 	output func(begun bool) (output.Writer, error)
 	// afresh is told that a run that has ended is forgotten, and the crawl
-	// begins anew; nil where such a run stays until --fresh.
+	// starts over; nil where such a run stays until --fresh.
 	afresh func(cfg *crawlConfig) error
 	// more is asked when a pass has ended, and tells whether it has put the job
 	// back to the queue, for another pass with what it made of the config.

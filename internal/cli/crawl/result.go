@@ -20,7 +20,7 @@ type crawlAnswer struct {
 	Reason  string    `json:"reason"`
 	Success bool      `json:"success"`
 	Resumed bool      `json:"resumed"`
-	// Finished says that it had ended before, and nothing was done.
+	// Finished says that it was already finished, and nothing was done.
 	Finished bool        `json:"already_finished"`
 	Limit    *limitJSON  `json:"limit,omitempty"` // that stopped it with work left
 	Errors   []string    `json:"errors"`

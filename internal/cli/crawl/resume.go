@@ -17,14 +17,14 @@ import (
 	"headway/store"
 )
 
-// resume looks at what the folder holds: a crawl to go on with, one that has
+// resume looks at what the folder holds: a crawl to resume, one that has
 // ended, or nothing. What was asked for differently last time is named.
 func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *crawlConfig, asked *answer.CrawlSpec) (begun, ended bool, err error) {
 	jobs, err := st.JobList(ctx, 0, store.MaxPage)
 	if err != nil {
 		return false, false, command.Failed(err, "")
 	}
-	anew := false // by a purpose that begins anew each time
+	startOver := false // by a purpose that starts over each time
 	for _, j := range jobs {
 		if j.Name != crawlName {
 			continue
@@ -73,7 +73,7 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *crawlConfig,
 			if err := c.purpose.afresh(cfg); err != nil {
 				return false, false, command.Failed(err, "remove the folder")
 			}
-			begun, ended, cfg.Continue, anew = false, false, false, true
+			begun, ended, cfg.Continue, startOver = false, false, false, true
 			continue
 		}
 		if ended {
@@ -83,7 +83,7 @@ func (c *crawlRun) resume(ctx context.Context, st store.Store, cfg *crawlConfig,
 			return begun, ended, nil
 		}
 	}
-	if !begun && !anew && !c.Settings.Fresh {
+	if !begun && !startOver && !c.Settings.Fresh {
 		if err := c.keepResults(); err != nil {
 			return false, false, err
 		}
@@ -117,8 +117,8 @@ func (c *crawlRun) keepResults() error {
 	return nil
 }
 
-// renew takes up what is asked anew of a crawl that has ended, and tells whether it has
-// ended still.
+// renew adds what is newly requested of a crawl that has ended, and reports whether it
+// is still ended.
 func (c *crawlRun) renew(ctx context.Context, st store.Store, cfg *crawlConfig, j *store.Job) (ended bool, err error) {
 	more, err := headway.Renew(ctx, cfg.Worker, cfg.Job, j.ID)
 	if err != nil {

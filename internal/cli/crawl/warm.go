@@ -74,7 +74,7 @@ type warmRun struct {
 	slowed slowedLog
 }
 
-// shape goes on with the pass that was under way.
+// shape resumes the pass that was in progress.
 func (w *warmRun) shape(cfg *crawlConfig) {
 	w.slowed.next = cfg.Log.Handler()
 	cfg.Log = w.slowed.logger()

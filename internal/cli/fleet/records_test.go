@@ -21,7 +21,7 @@ func TestRecords(t *testing.T) {
 		log.Info("slots acquired", "slots", 7)
 		joined(3)
 		log.With("part", "x").Warn("rejoining", "wait", 1500*time.Millisecond)
-		fmt.Fprintln(people, "headway: finishing what is in flight; once more ends at once")
+		fmt.Fprintln(people, "headway: finishing what is in flight; press Ctrl-C again to quit now")
 		return out.String()
 	}
 	var got []string
@@ -37,7 +37,7 @@ func TestRecords(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(r.Level, " ", r.Msg, " ", r.Slots, " ", r.Wait, " ", r.Worker))
 	}
-	want := []string{"WARN may go to private addresses: 10.0.0.0/8 0 0 0", "INFO slots acquired 7 0 0", "WARN rejoining 0 1.5 3", "INFO finishing what is in flight; once more ends at once 0 0 3"}
+	want := []string{"WARN may go to private addresses: 10.0.0.0/8 0 0 0", "INFO slots acquired 7 0 0", "WARN rejoining 0 1.5 3", "INFO finishing what is in flight; press Ctrl-C again to quit now 0 0 3"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

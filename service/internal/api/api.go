@@ -94,7 +94,7 @@ type API struct {
 
 // New makes an API. It follows events while [API.Run] runs.
 func New(c Config) *API {
-	ourErrors()
+	useProblems()
 	a := &API{
 		store: c.Store, chores: c.Chores, prover: c.Prover, private: c.Private, settings: c.Settings, anonymous: c.Anonymous, rates: newRates(c.Rate), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 		followers: newFollowers(), observe: c.Observe, operations: map[string]string{}, mux: http.NewServeMux(),
@@ -111,7 +111,7 @@ func New(c Config) *API {
 	h.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	wordsInSchemas(h.Components.Schemas)
 	a.huma = humago.New(a.mux, h)
-	a.mux.HandleFunc("/", a.nothingThere)
+	a.mux.HandleFunc("/", a.notFound)
 	a.registerMe()
 	a.registerJobs()
 	a.registerSlow()
@@ -134,7 +134,7 @@ func New(c Config) *API {
 
 // Handler answers all requests except health checks.
 func (a *API) Handler() http.Handler {
-	return a.observed(a.recovered(a.fromHere(a.authenticate(a.mux))))
+	return a.observed(a.recovered(a.checkOrigin(a.authenticate(a.mux))))
 }
 
 // Run reads new events and wakes the open streams until ctx ends.
@@ -153,7 +153,7 @@ func (a *API) Document() ([]byte, error) {
 // problems in addition to the ones that every operation has.
 func register[I, O any](a *API, scope store.Scope, op huma.Operation, do func(context.Context, *I) (*O, error), statuses ...int) {
 	op.Security = []map[string][]string{{"key": {string(scope)}}}
-	op.Middlewares = huma.Middlewares{a.demand(scope)}
+	op.Middlewares = huma.Middlewares{a.requireScope(scope)}
 	op.MaxBodyBytes, op.BodyReadTimeout = maxBody, bodyTime
 	a.operations[op.Method+" "+op.Path] = op.OperationID
 	op.Errors = append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusServiceUnavailable}, statuses...)
@@ -169,8 +169,8 @@ func register[I, O any](a *API, scope store.Scope, op huma.Operation, do func(co
 	})
 }
 
-// nothingThere answers requests that match no operation.
-func (a *API) nothingThere(w http.ResponseWriter, r *http.Request) {
+// notFound answers requests that match no operation.
+func (a *API) notFound(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		other := r.Clone(r.Context())

@@ -104,8 +104,8 @@ func refuse(why string) *Problem {
 	return p
 }
 
-// demand accepts requests whose key has a scope.
-func (a *API) demand(s store.Scope) func(huma.Context, func(huma.Context)) {
+// requireScope accepts requests whose key has a scope.
+func (a *API) requireScope(s store.Scope) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		c := callerOf(ctx.Context())
 		if !c.key.Opens(s) {

@@ -46,7 +46,7 @@ func ceilingSchema(rule *limit.Rule) *huma.Schema {
 	return s
 }
 
-// ask adds the limits to what a job asks for.
+// ask adds the limits to the requested settings of a job.
 func (c JobCeilings) ask(asked config.Asked) {
 	for i := range limit.Rules {
 		rule := &limit.Rules[i]

@@ -103,9 +103,9 @@ func (p *Problem) retryAfter(d time.Duration) *Problem {
 	return p
 }
 
-// ourErrors makes huma report its own errors as problems. It can only be set
-// once for the whole process.
-var ourErrors = sync.OnceFunc(func() {
+// useProblems makes huma report its own errors as problems. It is a setting of the
+// whole process.
+var useProblems = sync.OnceFunc(func() {
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
 		p := newProblem(status, msg)
 		for _, err := range errs {

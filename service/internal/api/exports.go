@@ -38,7 +38,7 @@ type Export struct {
 	EndedAt time.Time    `json:"ended_at,omitzero" doc:"When it ended; absent until then."`
 }
 
-func (e Export) place() string { return fmt.Sprintf("/v1/exports/%d", e.ID) }
+func (e Export) location() string { return fmt.Sprintf("/v1/exports/%d", e.ID) }
 
 func (a *API) registerExports() {
 	tags := []string{"exports"}
@@ -58,7 +58,7 @@ type orderExportInput struct {
 	Creating[ExportRequest]
 }
 
-// submitted adds the job to what was asked for.
+// submitted adds the job to the content of the request.
 func (in *orderExportInput) submitted() (key string, asked any) {
 	return in.Key, []any{in.Job, &in.Body}
 }

@@ -14,8 +14,8 @@ import (
 	"headway/limit"
 )
 
-// TestEverySettingOfAJob asks by the API for everything that a job may ask for, and
-// the settings take it.
+// TestEverySettingOfAJob requests every setting that a job may have with the API, and
+// checks that it takes effect.
 func TestEverySettingOfAJob(t *testing.T) {
 	n := func(n int64) *int64 { return &n }
 	yes := true
@@ -33,7 +33,7 @@ func TestEverySettingOfAJob(t *testing.T) {
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() && v.Type().Field(i).Name != "Name" {
-			t.Errorf("%s is not asked for", v.Type().Field(i).Name)
+			t.Errorf("%s is not requested", v.Type().Field(i).Name)
 		}
 	}
 	spec := r.spec()
@@ -58,8 +58,7 @@ func TestEverySettingOfAJob(t *testing.T) {
 	}
 }
 
-// TestRate lets a burst through, then the rate, and remembers a bounded number of
-// keys.
+// TestRate allows a burst, then the rate, and keeps a bounded number of keys.
 func TestRate(t *testing.T) {
 	r := newRates(Rate{PerSecond: 2, Burst: 3})
 	now := time.Unix(1e9, 0)

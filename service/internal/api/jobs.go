@@ -42,7 +42,7 @@ type JobView struct {
 	DryRun   bool                `json:"dry_run,omitempty" doc:"Whether this is a dry run, which fetches no pages."`
 }
 
-func (v JobView) place() string { return pathOf(v.Job.Job) }
+func (v JobView) location() string { return pathOf(v.Job.Job) }
 
 // JobList is a page of jobs, newest first.
 type JobList struct {

@@ -21,18 +21,18 @@ type Creating[R any] struct {
 func (c *Creating[R]) submitted() (key string, asked any) { return c.Key, &c.Body }
 
 // Created is the response to a request that created something.
-type Created[B placed] struct {
+type Created[B located] struct {
 	Location string `header:"Location" doc:"Path of the created object."`
 	Replayed string `header:"Idempotency-Replayed" doc:"true if an earlier request with the same key created the object."`
 	Body     B
 }
 
-// placed is an object with its own path.
-type placed interface{ place() string }
+// located is an object with its own path.
+type located interface{ location() string }
 
-// secretive is an object that holds a secret, which is not stored with the response to
-// a request: it is looked up again for a repeated request.
-type secretive interface {
+// withSecret is an object that holds a secret, which is not stored with the response
+// to a request: it is looked up again for a repeated request.
+type withSecret interface {
 	hide() any
 	reveal(ctx context.Context, a *API) error
 }
@@ -40,7 +40,7 @@ type secretive interface {
 // once adds an idempotency key to an operation that creates something. The name
 // of the operation is stored with the key. What the operation changes in the
 // store is committed with its response, so it must not read what it has just written.
-func once[I any, B placed, P interface {
+func once[I any, B located, P interface {
 	*I
 	submitted() (key string, asked any)
 }](a *API, name string, do func(context.Context, *I) (B, error)) func(context.Context, *I) (*Created[B], error) {
@@ -63,7 +63,7 @@ func once[I any, B placed, P interface {
 		if err != nil {
 			return nil, err
 		}
-		out.Location = out.Body.place()
+		out.Location = out.Body.location()
 		return out, nil
 	}
 }
@@ -74,7 +74,7 @@ func (c *Created[B]) replay(ctx context.Context, a *API, text []byte) error {
 	if err := json.Unmarshal(text, &c.Body); err != nil {
 		return err
 	}
-	if s, ok := any(&c.Body).(secretive); ok {
+	if s, ok := any(&c.Body).(withSecret); ok {
 		return s.reveal(ctx, a)
 	}
 	return nil

@@ -6,10 +6,10 @@ import (
 	"net/netip"
 )
 
-// fromHere keeps web pages from sending requests to the service through the browser of
+// checkOrigin keeps web pages from sending requests to the service through the browser of
 // a visitor. Without keys the requested hostname must also be this
 // machine's: any name can be made to resolve to it.
-func (a *API) fromHere(next http.Handler) http.Handler {
+func (a *API) checkOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		writeProblem(w, problem(http.StatusForbidden, "cross-origin request refused", "send it from a program, or from a page served by this server"))
@@ -27,7 +27,7 @@ func (a *API) fromHere(next http.Handler) http.Handler {
 	})
 }
 
-// isLoopback tells whether the host of a request is this machine.
+// isLoopback reports whether the host of a request is this machine.
 func isLoopback(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {

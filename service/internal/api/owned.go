@@ -30,8 +30,8 @@ type OfTenant struct {
 	Tenant string `query:"tenant" maxLength:"200" doc:"Tenant to list; default: your own. Other tenants are for operators only."`
 }
 
-// whose is the tenant that a request of the caller applies to.
-func (q *OfTenant) whose(c *caller) (string, error) {
+// tenantFor is the tenant that a request of the caller applies to.
+func (q *OfTenant) tenantFor(c *caller) (string, error) {
 	if q.Tenant != "" && q.Tenant != c.tenant() && !c.key.Opens(store.ScopeOperator) {
 		return "", problem(http.StatusForbidden, "only an operator can name another tenant", "omit tenant")
 	}
@@ -76,7 +76,7 @@ func (a *API) registerOwnedHosts() {
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-owned-hosts", Method: http.MethodGet, Path: all, Tags: tags, Summary: "List the hosts you have claimed",
 	}, func(ctx context.Context, in *OfTenant) (*struct{ Body OwnedHostList }, error) {
-		tenant, err := in.whose(callerOf(ctx))
+		tenant, err := in.tenantFor(callerOf(ctx))
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +152,7 @@ type dropHostInput struct {
 
 func (a *API) dropOwnedHost(ctx context.Context, in *dropHostInput) (*struct{}, error) {
 	c := callerOf(ctx)
-	tenant, err := in.whose(c)
+	tenant, err := in.tenantFor(c)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (a *API) findToken(ctx context.Context, home weburl.URL, token string) (sto
 	if inRecord == nil {
 		return p, nil
 	}
-	inFile := a.leftAlone(ctx, home)
+	inFile := a.mayContact(ctx, home)
 	if inFile == nil {
 		if p, inFile = a.prover.ByFile(ctx, home, token); inFile == nil {
 			return p, nil
@@ -220,8 +220,8 @@ func (a *API) findToken(ctx context.Context, home weburl.URL, token string) (sto
 	return store.NoProof, problem(http.StatusConflict, fmt.Sprintf("cannot verify ownership of %s: %v; %v", home.Host(), inRecord, inFile), hint)
 }
 
-// leftAlone reports why no request may be sent to a host now.
-func (a *API) leftAlone(ctx context.Context, home weburl.URL) error {
+// mayContact returns an error if no request may be sent to a host now.
+func (a *API) mayContact(ctx context.Context, home weburl.URL) error {
 	out, err := a.store.CoveringOptOut(ctx, home.Hostname())
 	if err != nil || out != "" {
 		return cmp.Or(err, errors.New(out+" has opted out of crawling"))

@@ -107,9 +107,8 @@ func (a *API) listPages(ctx context.Context, in *pagesInput) (*struct{ Body Page
 	return out, nil
 }
 
-// matching reads a page of the store and returns the rows that match a filter, at
-// most a number. If more match, it reads a shorter page: a page is used whole, so that its cursor
-// loses nothing.
+// matching reads a page of the store and returns the rows that match a filter, at most
+// a number. If more match, it reads a shorter page, so that the cursor skips no row.
 func (a *API) matching(ctx context.Context, q store.Query, which *answer.URLQuery, most int) (page store.Page, rows []answer.URLRow, err error) {
 	for {
 		if page, err = a.store.List(ctx, q); err != nil {

@@ -11,8 +11,8 @@ import (
 	"headway/weburl"
 )
 
-// longList is a store with a job of many URLs, of which one in some is a 404. It
-// counts how often it is asked.
+// longList is a store with a job of many URLs, some of which are 404s. It counts
+// queries.
 type longList struct {
 	Store
 	urls, dead int
@@ -48,8 +48,8 @@ func (l *longList) List(_ context.Context, q store.Query) (page store.Page, err 
 	return page, nil
 }
 
-// TestRarePages finds every URL that a filter lets through, once and in order, and
-// does not ask the store for a few at a time where few are let through.
+// TestRarePages: a filter that few URLs match finds each of them, once and in order,
+// and does not read the store in small pages.
 func TestRarePages(t *testing.T) {
 	ctx := context.WithValue(t.Context(), callerKey{}, &caller{anonymous: true})
 	for _, c := range []struct{ limit, dead, most int }{
@@ -65,7 +65,7 @@ func TestRarePages(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(out.Body.Pages) > c.limit {
-				t.Fatalf("%d rows where %d were asked for", len(out.Body.Pages), c.limit)
+				t.Fatalf("%d rows where %d were requested", len(out.Body.Pages), c.limit)
 			}
 			for _, row := range out.Body.Pages {
 				if want := fmt.Sprintf("https://shop.example/%d", (found+1)*c.dead-1); row.URL != want {
@@ -81,7 +81,7 @@ func TestRarePages(t *testing.T) {
 			t.Errorf("of %+v %d were found, want %d", c, found, want)
 		}
 		if l.asked > c.most {
-			t.Errorf("for %+v the store was asked %d times", c, l.asked)
+			t.Errorf("for %+v the store was queried %d times", c, l.asked)
 		}
 	}
 }

@@ -52,7 +52,7 @@ type Schedule struct {
 	Changed   float64             `json:"changed,omitempty" doc:"Share of pages that changed between the last two compared runs."`
 }
 
-func (s Schedule) place() string { return "/v1/schedules/" + s.ID }
+func (s Schedule) location() string { return "/v1/schedules/" + s.ID }
 
 // ScheduleChange is a partial update. Omitted fields stay unchanged.
 type ScheduleChange struct {

@@ -10,7 +10,7 @@ import (
 	"headway/store"
 )
 
-// LimitWish is the limits a job would request, and its tenant.
+// LimitWish is the limits that a job would request, and its tenant.
 type LimitWish struct {
 	Preset string      `json:"preset,omitempty" enum:"polite,audit,warm,map,owned" doc:"Some presets set limits."`
 	Limits JobCeilings `json:"limits,omitempty" doc:"As in POST /v1/jobs."`

@@ -52,7 +52,7 @@ type WebhookSecret struct {
 	Secret string `json:"secret" doc:"The signing secret, for verifying signatures. It is not shown again." example:"whsec_…"`
 }
 
-func (w WebhookSecret) place() string { return "/v1/webhooks/" + w.ID }
+func (w WebhookSecret) location() string { return "/v1/webhooks/" + w.ID }
 
 // hide removes the secret from the response stored for repeated requests.
 func (w WebhookSecret) hide() any {

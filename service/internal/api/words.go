@@ -20,9 +20,8 @@ type (
 	jobState = job.State
 )
 
-// The closed sets as types with schemas of their own. The packages that own the
-// words know nothing of schemas, so the registry uses these in their
-// place.
+// The closed sets as types with schemas. The packages that define the values know
+// nothing about schemas, so the registry uses these types in their place.
 type (
 	outcomeWord string
 	reasonWord  string
@@ -106,7 +105,7 @@ func schemaName(t reflect.Type, hint string) string {
 	return name
 }
 
-// wordsInSchemas makes the schemas name every word of the closed sets.
+// wordsInSchemas adds the values of the closed sets to the schemas.
 func wordsInSchemas(r huma.Registry) {
 	alias[visit.Outcome, outcomeWord](r)
 	alias[visit.Reason, reasonWord](r)

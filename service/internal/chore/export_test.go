@@ -27,7 +27,7 @@ func (b *bench) recorded(tenant string, pages int) job.ID {
 }
 
 // ended waits for the end of an export.
-func (b *bench) ended(c *Crew, id int64) export.Export {
+func (b *bench) ended(c *Runner, id int64) export.Export {
 	b.Helper()
 	var e export.Export
 	b.until("the export has ended", func() bool {
@@ -39,20 +39,20 @@ func (b *bench) ended(c *Crew, id int64) export.Export {
 	return e
 }
 
-// TestExport writes files of a job to a folder, once however often it is asked
-// for, and anew when it is asked for later.
+// TestExport writes files of a job to a folder, once for concurrent requests, and
+// again for a later one.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ctx, dir := t.Context(), t.TempDir()
 	id := b.recorded("../acme", 20)
-	c := b.crew(Config{Export: export.Config{To: dir}})
+	c := b.runner(Config{Export: export.Config{To: dir}})
 	first, err := c.Export(ctx, id, []string{"jsonl", "csv"})
 	fatal(t, err)
 	again, err := c.Export(ctx, id, []string{"csv", "jsonl", "csv"})
 	fatal(t, err)
 	if first.ID != again.ID || first.State != export.Waiting {
-		t.Errorf("asked for twice: %+v and %+v", first, again)
+		t.Errorf("requested twice: %+v and %+v", first, again)
 	}
 	b.run(c)
 	e := b.ended(c, first.ID)
@@ -69,7 +69,7 @@ func TestExport(t *testing.T) {
 	later, err := c.Export(ctx, id, []string{"jsonl", "csv"})
 	fatal(t, err)
 	if e := b.ended(c, later.ID); later.ID == first.ID || e.State != export.Done {
-		t.Errorf("asked for later: %+v", e)
+		t.Errorf("requested later: %+v", e)
 	}
 	fatal(t, b.store.Drop(ctx, id))
 	if _, err := c.Export(ctx, id, []string{"csv"}); !errors.Is(err, store.ErrNotFound) {
@@ -80,27 +80,28 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestExportRefused says no to what cannot be.
+// TestExportRefused rejects exports without a location, in unknown formats, and an S3
+// location without a bucket.
 func TestExportRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.recorded("acme", 1)
-	nowhere := b.crew(Config{})
+	nowhere := b.runner(Config{})
 	if _, err := nowhere.Export(t.Context(), id, []string{"csv"}); !errors.Is(err, export.ErrNoPlace) {
 		t.Errorf("without a place: %v", err)
 	}
-	c := b.crew(Config{Export: export.Config{To: t.TempDir()}})
+	c := b.runner(Config{Export: export.Config{To: t.TempDir()}})
 	for _, formats := range [][]string{nil, {"warc"}, {"csv", "pdf"}} {
 		if _, err := c.Export(t.Context(), id, formats); err == nil {
-			t.Errorf("formats %q were taken", formats)
+			t.Errorf("formats %q were accepted", formats)
 		}
 	}
 	if _, err := Open(t.Context(), Config{Store: b.store, Export: export.Config{To: "s3://"}}); err == nil {
-		t.Error("a place without a bucket was taken")
+		t.Error("a place without a bucket was accepted")
 	}
 }
 
-// TestExportToS3 copies files to a real server, and says what went wrong where it
+// TestExportToS3 copies files to a real S3 server, and reports what failed if it
 // cannot.
 func TestExportToS3(t *testing.T) {
 	s := s3test.Start(t)
@@ -108,7 +109,7 @@ func TestExportToS3(t *testing.T) {
 	b := newBench(t)
 	id := b.recorded("acme", 20)
 	scratch := t.TempDir()
-	c := b.crew(Config{Export: export.Config{To: "s3://" + s3test.Bucket + "/out", Scratch: scratch, Guard: guard.Config{AllowPrivate: []guard.Range{s.Range(t)}}}})
+	c := b.runner(Config{Export: export.Config{To: "s3://" + s3test.Bucket + "/out", Scratch: scratch, Guard: guard.Config{AllowPrivate: []guard.Range{s.Range(t)}}}})
 	b.run(c)
 	asked, err := c.Export(t.Context(), id, []string{"csv", "parquet"})
 	fatal(t, err)

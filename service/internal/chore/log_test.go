@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestWarnings passes on what somebody should look at, and nothing else.
+// TestWarnings passes on warnings and errors only.
 func TestWarnings(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(warnings{slog.NewTextHandler(&out, nil)}).With("a", 1).WithGroup("g")

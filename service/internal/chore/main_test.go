@@ -28,7 +28,7 @@ var cluster *pgtest.Cluster
 // template is a database with an empty store.
 const template = "empty"
 
-// What a process that a test starts and kills is told.
+// Environment variables of the processes that tests start and kill.
 const (
 	childDSN  = "HEADWAY_TEST_DSN"
 	childPort = "HEADWAY_TEST_PORT"
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childDSN) != "" {
 		os.Exit(m.Run()) // a helper of a test: the server is there
 	}
-	// They wait more than they compute.
+	// Tests mostly wait for the database.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -66,7 +66,7 @@ func execOn(ctx context.Context, dsn, sql string, args ...any) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// bench is a store of a test and those who work on it.
+// bench is a store of a test with its runners.
 type bench struct {
 	testing.TB
 	dsn   string
@@ -80,7 +80,7 @@ func newBench(t testing.TB) *bench {
 	return openBench(t, cluster.DSN(name))
 }
 
-// openBench opens a store that is there.
+// openBench opens an existing store.
 func openBench(t testing.TB, dsn string) *bench {
 	t.Helper()
 	b := &bench{TB: t, dsn: dsn}
@@ -95,15 +95,14 @@ func openBench(t testing.TB, dsn string) *bench {
 	return b
 }
 
-// work lets a crew send webhooks, and what else is to be done, until the test
-// ends.
+// work runs all background jobs until the test ends.
 func (b *bench) work(cfg webhook.Config) {
 	b.Helper()
-	b.run(b.crew(Config{Webhook: cfg}))
+	b.run(b.runner(Config{Webhook: cfg}))
 }
 
-// crew opens a crew, which is closed when the test ends.
-func (b *bench) crew(cfg Config) *Crew {
+// runner opens a runner, which is closed when the test ends.
+func (b *bench) runner(cfg Config) *Runner {
 	b.Helper()
 	cfg.Store, cfg.Log = b.store, quiet
 	c, err := Open(b.Context(), cfg)
@@ -112,14 +111,14 @@ func (b *bench) crew(cfg Config) *Crew {
 	return c
 }
 
-// run lets a crew work until the test ends or the function it returns is called.
-func (b *bench) run(c *Crew) (stop func()) {
+// run runs a runner until the test ends or stop is called.
+func (b *bench) run(c *Runner) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		if err := c.Run(ctx); !errors.Is(err, context.Canceled) {
-			b.Errorf("the crew ended: %v", err)
+			b.Errorf("the runner failed: %v", err)
 		}
 	}()
 	stop = func() {
@@ -130,10 +129,10 @@ func (b *bench) run(c *Crew) (stop func()) {
 	return stop
 }
 
-// quiet says only what somebody should look at.
+// quiet logs errors only.
 var quiet = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 
-// happen makes events of a tenant, one for each job it creates.
+// happen adds events of a tenant by creating as many jobs.
 func (b *bench) happen(tenant string, n int) {
 	b.Helper()
 	for range n {
@@ -142,7 +141,7 @@ func (b *bench) happen(tenant string, n int) {
 	}
 }
 
-// events are what happened to a tenant.
+// events returns all events of a tenant.
 func (b *bench) events(tenant string) []store.Event {
 	b.Helper()
 	list, err := b.store.Events(b.Context(), time.Now(), store.EventQuery{Tenant: tenant, Max: store.MaxEvents})
@@ -150,7 +149,7 @@ func (b *bench) events(tenant string) []store.Event {
 	return list
 }
 
-// one asks the database for one value.
+// one queries one value.
 func (b *bench) one(sql string, args ...any) (n int64) {
 	b.Helper()
 	conn, err := pgx.Connect(b.Context(), b.dsn)
@@ -160,7 +159,7 @@ func (b *bench) one(sql string, args ...any) (n int64) {
 	return n
 }
 
-// until waits for something to be so. What never comes true fails the test.
+// until polls a condition, and fails the test after a minute.
 func (b *bench) until(what string, is func() bool) {
 	b.Helper()
 	// River and PostgreSQL work in real time and report nothing here, so it is polled.
@@ -171,8 +170,8 @@ func (b *bench) until(what string, is func() bool) {
 	}
 }
 
-// pass lets time go by for River: what is under way is an hour older, waits are
-// over and whoever leads has lost its lease.
+// pass makes time pass for River: running jobs become an hour older, waits end, and
+// the leader's lease expires.
 func (b *bench) pass() {
 	b.Helper()
 	for _, sql := range []string{
@@ -183,7 +182,7 @@ func (b *bench) pass() {
 	}
 }
 
-// loopback opens ports of this machine.
+// loopback allows ports of this machine.
 func loopback(ports ...uint16) guard.Config {
 	r, err := guard.ParseRange("127.0.0.0/8")
 	if err != nil {

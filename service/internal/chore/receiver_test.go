@@ -16,15 +16,15 @@ import (
 	"headway/store"
 )
 
-// receiver is somebody who is sent events. It believes only what the library of
-// the standard has verified.
+// receiver is a webhook receiver. It accepts only what the reference library of
+// Standard Webhooks verifies.
 type receiver struct {
 	testing.TB
 	server *httptest.Server
 
 	mu     sync.Mutex
 	secret []byte
-	answer func(w http.ResponseWriter, r *http.Request, id string) // of what was verified
+	answer func(w http.ResponseWriter, r *http.Request, id string) // responds to verified deliveries
 	took   map[string][]store.EventNumber                          // verified and answered with 2xx, by id
 	asked  map[string]int                                          // all attempts, by id
 	busy   int
@@ -43,7 +43,7 @@ func newReceiver(t testing.TB, answer func(w http.ResponseWriter, r *http.Reques
 // port is where it listens.
 func (v *receiver) port() uint16 { return v.server.Listener.Addr().(*net.TCPAddr).AddrPort().Port() }
 
-// endpoint makes an endpoint of a tenant that leads here.
+// endpoint adds an endpoint of a tenant that points here.
 func (v *receiver) endpoint(b *bench, tenant string, kinds ...store.EventKind) store.Endpoint {
 	v.Helper()
 	e := webhook.NewEndpoint(tenant, v.server.URL+"/hook", kinds)
@@ -120,14 +120,14 @@ func (w *watched) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// has is how many different deliveries were taken.
+// has is how many different deliveries were accepted.
 func (v *receiver) has() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return len(v.took)
 }
 
-// attempts are how often it was asked, for how many deliveries.
+// attempts returns the number of requests, and for how many deliveries.
 func (v *receiver) attempts() (all, ids int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -137,8 +137,8 @@ func (v *receiver) attempts() (all, ids int) {
 	return all, len(v.asked)
 }
 
-// judge holds what was taken against what happened: each event at least once,
-// under an id that no other has. It returns how many came more than once.
+// judge compares the accepted deliveries with the events: each at least once, under a
+// unique id. It returns how many came more than once.
 func (v *receiver) judge(events []store.Event) (again int) {
 	v.Helper()
 	v.mu.Lock()

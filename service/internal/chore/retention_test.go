@@ -10,8 +10,8 @@ import (
 	"headway/store"
 )
 
-// TestRetention lets crews forget what a plan says: a large job with its tables, a
-// small one, and neither that of another plan nor one that runs.
+// TestRetention deletes jobs after the retention time of their plan: a large job with
+// its own tables and a small one, but no running job and none of another plan.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -36,16 +36,16 @@ func TestRetention(t *testing.T) {
 	if tables() == 0 {
 		t.Fatal("the large job has no tables of its own")
 	}
-	first, second := b.run(b.crew(Config{})), b.run(b.crew(Config{}))
+	first, second := b.run(b.runner(Config{})), b.run(b.runner(Config{}))
 	b.until("they are forgotten", func() bool { return b.one("select count(*) from headway.job where id in ($1, $2)", large, small) == 0 })
 	if n := b.one("select count(*) from headway.job where id in ($1, $2)", other, runs); n != 2 || tables() != 0 {
 		t.Errorf("%d of those to keep are left, and %d tables of one that is gone", n, tables())
 	}
 
-	// One that starts later in the same hour looks again.
+	// A runner that starts later in the same hour checks again.
 	fatal(t, b.store.SetState(ctx, old, runs, job.Queued, job.Cancelled, ""))
 	first()
 	second()
-	b.run(b.crew(Config{}))
+	b.run(b.runner(Config{}))
 	b.until("what ended since is forgotten, too", func() bool { return b.one("select count(*) from headway.job where id = $1", runs) == 0 })
 }

@@ -13,8 +13,8 @@ import (
 	"headway/weburl"
 )
 
-// record lets a worker crawl a job that is queued: so many pages of a site, of
-// which the first few have a text of their own.
+// record stores a crawl of a queued job: a number of pages, the first few of which
+// have a different text.
 func (b *bench) record(id job.ID, pages, changed int) {
 	b.Helper()
 	ctx, now := b.Context(), time.Now()
@@ -45,8 +45,8 @@ func (b *bench) record(id job.ID, pages, changed int) {
 	fatal(b.TB, b.store.SetState(ctx, now, id, job.Running, job.Complete, ""))
 }
 
-// TestSchedule lets two crews run schedules: one of cron that nobody looked at for
-// a week, and one that follows what changes.
+// TestSchedule has two runners run two schedules: a cron expression that was due
+// several times in the last week, and an adaptive one.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -63,7 +63,7 @@ func TestSchedule(t *testing.T) {
 		fatal(t, err)
 		return s
 	}
-	// due lets the time of a schedule come, and waits for its job.
+	// due makes a schedule due, and waits for its job.
 	due := func(id string) store.Schedule {
 		turn := read(id).Turn
 		fatal(t, execOn(t.Context(), b.dsn, "update headway.schedule set due_at = $2 where id = $1", id, now.UnixMilli()))

@@ -17,13 +17,13 @@ import (
 	"headway/store"
 )
 
-// soon are the waits of a standard whose hours last a moment.
+// soon are the retry delays of the standard, shortened.
 var soon = []time.Duration{
 	20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond,
 	800 * time.Millisecond, 1600 * time.Millisecond, 3200 * time.Millisecond, 4 * time.Second,
 }
 
-// TestDelivered sends events to those who want them and to nobody else.
+// TestDelivered sends events to subscribed endpoints only.
 func TestDelivered(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -87,7 +87,7 @@ func TestGivenUp(t *testing.T) {
 		http.Redirect(w, r, "/elsewhere", http.StatusFound) // not followed, so a failure
 	})
 	e := v.endpoint(b, "acme")
-	c := b.crew(Config{Webhook: webhook.Config{Guard: loopback(v.port()), Retries: soon[:3]}})
+	c := b.runner(Config{Webhook: webhook.Config{Guard: loopback(v.port()), Retries: soon[:3]}})
 	b.run(c)
 	b.happen("acme", 2)
 	var list []webhook.Delivery
@@ -110,7 +110,7 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestGone turns an endpoint off that answers 410, and on again.
+// TestGone disables an endpoint that answers 410, and enables it again.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -142,8 +142,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestStop ends a crew while a receiver hangs. It is over in time, and the attempt
-// that was cut short is not held against the receiver.
+// TestStop stops a runner while a receiver hangs. It stops in time, and the aborted
+// attempt does not count.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -152,7 +152,7 @@ func TestStop(t *testing.T) {
 	open := sync.OnceFunc(func() { close(gate) })
 	t.Cleanup(open)
 	e := v.endpoint(b, "acme")
-	c := b.crew(Config{Webhook: webhook.Config{Guard: loopback(v.port())}}) // with the waits of the standard
+	c := b.runner(Config{Webhook: webhook.Config{Guard: loopback(v.port())}}) // with the standard's delays
 	stop := b.run(c)
 	b.happen("acme", 1)
 	b.until("it is under way", func() bool { all, _ := v.attempts(); return all == 1 })
@@ -172,7 +172,7 @@ func TestStop(t *testing.T) {
 	v.judge(b.events("acme"))
 }
 
-// TestWrongKey is refused by the receiver until both have the same secret again.
+// TestWrongKey is rejected by the receiver until both have the same secret again.
 func TestWrongKey(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -186,15 +186,15 @@ func TestWrongKey(t *testing.T) {
 	b.happen("acme", 3)
 	b.until("it was refused", func() bool { v.mu.Lock(); defer v.mu.Unlock(); return v.wrong >= 3 })
 	if v.has() != 0 {
-		t.Error("the library took a wrong signature")
+		t.Error("the library accepted a wrong signature")
 	}
 	fatal(t, b.store.RotateEndpoint(t.Context(), e.ID, next, time.Now().Add(time.Hour)))
 	b.until("all have arrived", func() bool { return v.has() == 3 })
 	v.judge(b.events("acme"))
 }
 
-// TestSlowReceiver lets one receiver hang on everything it is sent. Others do not
-// wait for it, and it has no more than its share at once.
+// TestSlowReceiver: a receiver that hangs does not delay others, and gets a bounded
+// number of concurrent requests.
 func TestSlowReceiver(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -222,8 +222,8 @@ func TestSlowReceiver(t *testing.T) {
 	}
 }
 
-// TestTwoCrews lets two processes work at once. Each event is delivered once.
-func TestTwoCrews(t *testing.T) {
+// TestTwoRunners runs two processes. Each event is delivered once.
+func TestTwoRunners(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	v := newReceiver(t, nil)
@@ -242,9 +242,9 @@ func TestTwoCrews(t *testing.T) {
 	}
 }
 
-// TestKilledCrew kills processes while they make deliveries and send them. Each
-// event arrives, and twice only if it was under way at a kill.
-func TestKilledCrew(t *testing.T) {
+// TestKilledRunner kills processes while they create and send deliveries. Each event
+// arrives, and twice only if it was being sent at a kill.
+func TestKilledRunner(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	const kills, each = 4, 15
@@ -272,7 +272,7 @@ func TestKilledCrew(t *testing.T) {
 	b.work(webhook.Config{Guard: loopback(v.port()), Retries: soon})
 	const events = 2 * kills * each
 	b.until("all have arrived", func() bool { return v.has() == events })
-	// Whatever was under way at a kill and had been answered comes again.
+	// Deliveries that were answered but not recorded at a kill are repeated.
 	if again := v.judge(b.events("acme")); again > kills*webhook.MaxWorking {
 		t.Errorf("%d came twice", again)
 	}
@@ -281,7 +281,7 @@ func TestKilledCrew(t *testing.T) {
 	}
 }
 
-// child starts a process with a crew, and returns how to kill it.
+// child starts a process with a runner, and returns how to kill it.
 func (b *bench) child(port uint16) (kill func()) {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$")
@@ -302,7 +302,7 @@ func (b *bench) child(port uint16) (kill func()) {
 func TestChild(t *testing.T) {
 	dsn := os.Getenv(childDSN)
 	if dsn == "" {
-		return // it is no test by itself
+		return // only runs as a child process
 	}
 	port, err := strconv.ParseUint(os.Getenv(childPort), 10, 16)
 	fatal(t, err)
@@ -311,7 +311,7 @@ func TestChild(t *testing.T) {
 	time.Sleep(time.Minute) // to be killed meanwhile
 }
 
-// newOwnServer starts a server of the test's own, with a receiver of what happens there.
+// newOwnServer starts a PostgreSQL server for this test alone, with a receiver.
 func newOwnServer(t *testing.T) (*pgtest.Cluster, *bench, *receiver) {
 	t.Helper()
 	server, err := pgtest.Start(t.Context(), pgtest.Config{Durable: true})
@@ -327,7 +327,7 @@ func newOwnServer(t *testing.T) (*pgtest.Cluster, *bench, *receiver) {
 	return server, b, v
 }
 
-// noted is a log that says when something was written.
+// noted is a log that signals each write.
 type noted chan struct{}
 
 func (n noted) Write(p []byte) (int, error) {
@@ -338,11 +338,12 @@ func (n noted) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestServerAway starts a crew while PostgreSQL is away. It works once it is back.
+// TestServerAway starts a runner while PostgreSQL is down. It works once PostgreSQL is
+// back.
 func TestServerAway(t *testing.T) {
 	t.Parallel()
 	server, b, v := newOwnServer(t)
-	c := b.crew(Config{Webhook: webhook.Config{Guard: loopback(v.port()), Retries: soon}})
+	c := b.runner(Config{Webhook: webhook.Config{Guard: loopback(v.port()), Retries: soon}})
 	tried := make(noted, 1)
 	c.log = slog.New(slog.NewTextHandler(tried, nil))
 	fatal(t, server.Kill())
@@ -356,8 +357,8 @@ func TestServerAway(t *testing.T) {
 	b.until("it has arrived", func() bool { return v.has() == 1 })
 }
 
-// TestServerKilled kills PostgreSQL while deliveries are made and sent. The crew
-// goes on when it is back, and nothing that was acknowledged is lost.
+// TestServerKilled kills PostgreSQL while deliveries are created and sent. The runner
+// continues once it is back, and no committed event is lost.
 func TestServerKilled(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -368,7 +369,7 @@ func TestServerKilled(t *testing.T) {
 	b.until("some have arrived", func() bool { return v.has() > 0 })
 	fatal(t, server.Kill())
 	fatal(t, server.StartServer(ctx))
-	// Connections of before are found broken one by one.
+	// Old connections are found broken one by one.
 	for range each {
 		b.until("it answers again", func() bool {
 			_, err := b.store.CreateJob(ctx, store.Job{Tenant: "acme", State: job.Queued, MaxPages: 1, CreatedAt: time.Now()})

@@ -27,8 +27,8 @@ const lockOf = `hashtextextended(current_schema() || ' export ' || %s::text, 0)`
 // errLost says that another process may own the export by now.
 var errLost = errors.New("lost the connection that holds the export lock")
 
-// hold takes the lock of an export. The context ends with the lock, which is given
-// back by free.
+// hold takes the lock of an export. The context ends if the lock is lost; free
+// releases it.
 func (x *Exporter) hold(ctx context.Context, id int64) (_ context.Context, free func(), err error) {
 	conn, err := x.pool.Acquire(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func (x *Exporter) Run(ctx context.Context, _ *river.Client[pgx.Tx]) error {
 	}
 }
 
-// unheld are running exports whose lock is free.
+// unheld returns running exports whose lock is free.
 func (x *Exporter) unheld(ctx context.Context) (lost, error) {
 	rows, err := x.pool.Query(ctx, `with running as materialized (select id, attempt from river_job where kind = $1 and state = 'running' order by id limit $2)
 		select id, attempt from running where pg_try_advisory_xact_lock(`+fmt.Sprintf(lockOf, "id")+`)`, (order{}).Kind(), maxLost)

@@ -113,7 +113,7 @@ func (x *Exporter) write(ctx context.Context, j *store.Job, formats []string, di
 	return w, nil
 }
 
-// send copies what was written to the bucket.
+// send copies the written files to the bucket.
 func (x *Exporter) send(ctx context.Context, w written, below string) (written, error) {
 	place, err := s3.ParsePlace(x.cfg.To)
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 	"headway/store"
 )
 
-// shelf is a store with so many expired jobs and old events.
-type shelf struct {
+// fakeStore is a store with a number of expired jobs and old events.
+type fakeStore struct {
 	jobs   []job.ID
 	events int
 	stuck  map[job.ID]error
 }
 
-func (s *shelf) Expired(_ context.Context, _ time.Time, most int) ([]job.ID, error) {
+func (s *fakeStore) Expired(_ context.Context, _ time.Time, most int) ([]job.ID, error) {
 	return s.jobs[:min(most, len(s.jobs))], nil
 }
 
-func (s *shelf) Drop(_ context.Context, id job.ID) error {
+func (s *fakeStore) Drop(_ context.Context, id job.ID) error {
 	if err := s.stuck[id]; err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *shelf) Drop(_ context.Context, id job.ID) error {
 	return store.ErrNotFound
 }
 
-func (s *shelf) ForgetEvents(context.Context, time.Time) (int, error) {
+func (s *fakeStore) ForgetEvents(context.Context, time.Time) (int, error) {
 	n := min(s.events, store.MaxEvents)
 	s.events -= n
 	return n, nil
@@ -63,7 +63,7 @@ func TestForget(t *testing.T) {
 		}(), 100, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &shelf{events: c.events, stuck: c.stuck}
+			s := &fakeStore{events: c.events, stuck: c.stuck}
 			for i := range c.jobs {
 				s.jobs = append(s.jobs, job.ID(i+1))
 			}

@@ -13,16 +13,15 @@ import (
 	"headway/store"
 )
 
-// The shares of pages that changed from one run to the next from which a schedule
-// is run twice as often, and up to which half as often. Between them its interval
-// is left alone, so that one that fits stays.
+// Shares of pages changed between two runs: from the first a schedule runs twice as
+// often, up to the second half as often. In between the interval stays unchanged.
 const (
 	busy = 0.10
 	calm = 0.02
 )
 
-// looks is how many times of an expression are looked at to see how close they
-// come: those of an hour in which it is due every minute.
+// looks is how many times of an expression are compared to find its shortest gap: as
+// many as in an hour with one each minute.
 const looks = 60
 
 // parse reads a cron expression of five fields, or a shorthand such as @daily. It is in
@@ -146,8 +145,8 @@ var changed = map[answer.ChangeKind]bool{
 	answer.PageNew: true, answer.PageGone: true, answer.PageDead: true, answer.PageRecovered: true, answer.PageChanged: true,
 }
 
-// shareOf is the share of pages that changed, of those that both runs can tell
-// something of. Without any nothing is known.
+// shareOf is the share of pages that changed, among those known in both runs. It is
+// unknown without any.
 func shareOf(c *answer.Comparison) (share float64, known bool) {
 	var n int64
 	for _, k := range c.Changes {

@@ -68,8 +68,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestNext looks at what is due after a run: times that have passed are not made
-// up for one by one.
+// TestNext: after a run, times that were missed are skipped.
 func TestNext(t *testing.T) {
 	for _, c := range []struct {
 		name, cron string
@@ -117,7 +116,7 @@ func TestAdapt(t *testing.T) {
 }
 
 // TestAdaptSettles follows a site of which a fixed share changes each hour, so that
-// longer intervals see more. The interval finds one that it keeps.
+// longer intervals see more changes. The interval settles.
 func TestAdaptSettles(t *testing.T) {
 	for _, hourly := range []float64{0.0005, 0.001, 0.004, 0.01, 0.04} {
 		s := store.Schedule{Every: time.Hour, Least: time.Hour, Most: 30 * 24 * time.Hour}
@@ -163,8 +162,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// FuzzCheck makes sure that no expression does harm, and that one that passes is
-// due again.
+// FuzzCheck: no expression panics or hangs, and a valid one is due again.
 func FuzzCheck(f *testing.F) {
 	for _, s := range []string{"30 4 * * 1", "TZ=0", "@every 1h", "CRON_TZ=UTC */5 0-3 1,15 * ?", "TZ= * * * * *", "@every -1h"} {
 		f.Add(s)

@@ -19,10 +19,10 @@ const Queue = "schedule"
 
 // Bounds of schedules.
 const (
-	MaxComparing = 2               // under way in one process
+	MaxComparing = 2               // concurrent in one process
 	compareTime  = time.Hour       // of one comparison
 	compareTries = 3               // after which the interval stays as it is
-	lookEvery    = 2 * time.Second // for what is due
+	lookEvery    = 2 * time.Second // interval of looking for due schedules
 	retryAfter   = 5 * time.Second
 	atOnce       = 100 // schedules read at a time
 )
@@ -108,7 +108,7 @@ func (r *Runner) run(ctx context.Context, s *store.Schedule, now time.Time) erro
 }
 
 // comparison is the last two runs of a schedule to be compared: the arguments of a
-// job of River. The turn makes it one of its kind.
+// River job. The turn makes it unique.
 type comparison struct {
 	Schedule string `json:"schedule"`
 	Turn     int64  `json:"turn"`

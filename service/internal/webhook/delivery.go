@@ -23,15 +23,15 @@ const Queue = "webhook"
 
 // Bounds of deliveries.
 const (
-	MaxWorking = 1000             // that a process has taken on: under way, or soon
+	MaxWorking = 1000             // jobs that a process has fetched: in progress, or waiting for their lane
 	timeout    = 15 * time.Second // of an attempt
-	spare      = 15 * time.Second // of a job, for what it reads and writes itself
-	maxAnswer  = 64 << 10         // bytes read of an answer
-	storeRetry = 5 * time.Second  // when the store could not be read
-	jitter     = 0.2              // by which a wait is longer at most
+	spare      = 15 * time.Second // extra time of a job for the database
+	maxAnswer  = 64 << 10         // bytes read of a response
+	storeRetry = 5 * time.Second  // after a store error
+	jitter     = 0.2              // maximum random extension of a delay
 )
 
-// Retries are the waits between attempts, those of the standard: about 76 hours.
+// Retries are the delays between attempts as in the standard: about 76 hours in total.
 var Retries = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// guide tells receivers how to verify what they are sent.
+// guide explains to receivers how to verify deliveries.
 const guide = "../../../docs/guide/webhooks.md"
 
-// TestGuide runs the code that docs/guide/webhooks.md prints on what is sent.
+// TestGuide runs the code printed in docs/guide/webhooks.md on a delivery.
 func TestGuide(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -14,27 +14,27 @@ const (
 	firstTook = 20 * time.Millisecond // assumed duration of a delivery before one was measured
 )
 
-// lanes keep the deliveries to one endpoint from blocking those to others.
-// As many wait for their lane as it will soon have room for. The rest are postponed,
-// each a little longer than the one before, as fast as the lane moves.
+// lanes keep the deliveries to one endpoint from blocking those to others. Only as
+// many wait in a lane as it will soon have room for. The rest are postponed, each a
+// little longer than the one before, at the rate of the lane.
 type lanes struct {
 	mu   sync.Mutex
 	lane map[string]*lane // those in use, so no more than there are endpoints
 }
 
-// lane is what is under way to one endpoint.
+// lane is the deliveries in progress to one endpoint.
 type lane struct {
-	places chan struct{} // one for each delivery under way
-	users  int           // concurrent deliveries or waiting
-	took   time.Duration // by deliveries, lately
+	places chan struct{} // one for each delivery in progress
+	users  int           // deliveries in progress or waiting
+	took   time.Duration // recent duration of a delivery
 	left   time.Time     // when the last one ended, or the first came
-	last   time.Time     // when the last that was put off comes back
+	last   time.Time     // when the last postponed delivery comes back
 }
 
 func newLanes() *lanes { return &lanes{lane: map[string]*lane{}} }
 
-// enter takes a place in the lane of an endpoint, or says for how long to put the
-// delivery off.
+// enter takes a place in the lane of an endpoint, or returns how long to postpone the
+// delivery.
 func (l *lanes) enter(ctx context.Context, endpoint string) (turn time.Duration) {
 	n, turn := l.join(endpoint)
 	if n == nil {
@@ -52,12 +52,12 @@ func (l *lanes) enter(ctx context.Context, endpoint string) (turn time.Duration)
 	defer l.mu.Unlock()
 	n.users--
 	if time.Since(n.left) >= maxWait {
-		n.took = max(n.took, maxWait) // those under way hang
+		n.took = max(n.took, maxWait) // the current ones hang
 	}
 	return n.turn(time.Now())
 }
 
-// join counts a delivery to those of a lane, if it will soon have room.
+// join adds a delivery to a lane if it will soon have room.
 func (l *lanes) join(endpoint string) (*lane, time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,14 +78,14 @@ func (n *lane) ahead() time.Duration {
 	return time.Duration(max(n.users-laneWidth+1, 0)) * n.took / laneWidth
 }
 
-// turn is how long to put a delivery off.
+// turn is how long to postpone a delivery.
 func (n *lane) turn(now time.Time) time.Duration {
 	turn := min(max(n.last.Sub(now), n.ahead())+n.took/laneWidth, maxTurn)
 	n.last = now.Add(turn)
 	return turn
 }
 
-// leave gives the place back.
+// leave releases the place.
 func (l *lanes) leave(endpoint string, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

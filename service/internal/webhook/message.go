@@ -17,7 +17,7 @@ type message struct {
 	Data      map[string]json.RawMessage `json:"data"`
 }
 
-// bodyOf is what is sent of an event: what it says, its number and its job.
+// bodyOf is the body for an event: its data, its number and its job.
 func bodyOf(e *store.Event) (json.RawMessage, error) {
 	m := message{Type: e.Kind, Timestamp: e.At.UTC(), Data: map[string]json.RawMessage{}}
 	if err := json.Unmarshal(e.Body, &m.Data); err != nil {
@@ -30,9 +30,9 @@ func bodyOf(e *store.Event) (json.RawMessage, error) {
 	return json.Marshal(m)
 }
 
-// idOf is the id of the delivery of an event to an endpoint: the same whenever it
-// is made, and no other's. Time and kind are in it because numbers are given again
-// after a failover that lost some.
+// idOf is the id of the delivery of an event to an endpoint: unique, and the same for
+// each attempt. It contains time and kind because event numbers can be reused after a
+// failover that lost some.
 func idOf(e *store.Event, endpoint string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%d\n%d\n%s", endpoint, e.Number, e.At.UnixMilli(), e.Job, e.Kind))
 	return "msg_" + hex.EncodeToString(sum[:16])

@@ -26,7 +26,7 @@ import (
 	"headway/store"
 )
 
-// TestSignOfStandard holds a signature against the one that the standard prints.
+// TestSignOfStandard reproduces the signature printed in the standard.
 func TestSignOfStandard(t *testing.T) {
 	secret, err := base64.StdEncoding.DecodeString("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestSignOfStandard(t *testing.T) {
 	}
 }
 
-// verify is what a receiver does, with the library of the standard.
+// verify checks a delivery with the reference library of the standard.
 func verify(t *testing.T, secret []byte, body []byte, h http.Header) error {
 	t.Helper()
 	wh, err := standardwebhooks.NewWebhook(FormatSecret(secret))
@@ -48,8 +48,8 @@ func verify(t *testing.T, secret []byte, body []byte, h http.Header) error {
 	return wh.Verify(body, h)
 }
 
-// TestVerified lets the library of the standard judge what is sent, and what
-// somebody on the way made of it.
+// TestVerified checks deliveries, and deliveries tampered with, with the reference
+// library of the standard.
 func TestVerified(t *testing.T) {
 	now, old, fresh := time.Now(), NewSecret(), NewSecret()
 	body := []byte(`{"type":"job.complete"}`)
@@ -124,7 +124,7 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
-// TestMessage is what a receiver reads.
+// TestMessage checks the body that a receiver reads.
 func TestMessage(t *testing.T) {
 	e := store.Event{Number: 7, At: time.Date(2026, 11, 15, 12, 0, 0, 5e6, time.FixedZone("", 3600)), Job: 3, Kind: "job.partial", Body: []byte(`{"state":"partial","reason":"max_pages"}`)}
 	body, err := bodyOf(&e)
@@ -147,9 +147,9 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestWaits holds the waits against the standard: an attempt at once, the last
-// after three days, each a little later than it says.
-func TestWaits(t *testing.T) {
+// TestRetryDelays compares the retry delays with the standard: the first attempt at
+// once, the last after three days, each with jitter.
+func TestRetryDelays(t *testing.T) {
 	s := &Sender{retries: Retries}
 	var least time.Duration
 	for attempt := 1; attempt <= len(Retries); attempt++ {
@@ -172,9 +172,9 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestLanes lets many deliveries wait for receivers that are quick, slow and very
-// slow. No more than the lane is wide are under way, it is hardly ever empty, few
-// come back in vain, and as soon as it is known to be slow few wait in memory.
+// TestLanes sends many deliveries to fast, slow and very slow receivers. Concurrency
+// stays within the width of the lane, the lane is hardly ever idle, few deliveries
+// come back too early, and few wait in memory once the receiver is known to be slow.
 func TestLanes(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -232,23 +232,23 @@ func testLane(t *testing.T, took time.Duration, deliveries int, waiting int64) {
 	if most.Load() != laneWidth || done.Load() != int64(deliveries) {
 		t.Errorf("%d at once, %d of %d done", most.Load(), done.Load(), deliveries)
 	}
-	// Before its speed is known some are put off for too long.
+	// Before the speed is known, some deliveries are postponed for too long.
 	if end := time.Duration(ended.Load()); end > ideal+ideal/4+maxTurn {
 		t.Errorf("the last was done after %s, at best after %s", end, ideal)
 	}
-	// At worst each is put off for maxTurn until it is its turn.
+	// At worst each is postponed by maxTurn until its turn.
 	if most := int64(deliveries) * int64(4+ideal/maxTurn); asked.Load() > most {
-		t.Errorf("asked %d times, at most %d", asked.Load(), most)
+		t.Errorf("tried %d times, at most %d", asked.Load(), most)
 	}
-	t.Logf("the last was done after %s, at best after %s; asked %d times", time.Duration(ended.Load()), ideal, asked.Load())
+	t.Logf("the last was done after %s, at best after %s; tried %d times", time.Duration(ended.Load()), ideal, asked.Load())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.lane["it"]; ok {
-		t.Error("a lane that nobody uses is kept")
+		t.Error("a lane that is not used is kept")
 	}
 }
 
-// TestPost makes single attempts at receivers of all kinds.
+// TestPost makes single attempts at all kinds of receivers.
 func TestPost(t *testing.T) {
 	var led atomic.Int64
 	handle := func(w http.ResponseWriter, r *http.Request) {
@@ -268,7 +268,7 @@ func TestPost(t *testing.T) {
 				}
 			}
 		case "/silent":
-			_, _ = io.Copy(io.Discard, r.Body) // or the server does not hear us go
+			_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice the disconnect
 			<-r.Context().Done()
 		}
 	}
@@ -324,7 +324,7 @@ func TestPost(t *testing.T) {
 	})
 }
 
-// loopback opens the address of a server of a test.
+// loopback allows the address of a test server.
 func loopback(t *testing.T, s *httptest.Server) guard.Range {
 	t.Helper()
 	a := s.Listener.Addr().(*net.TCPAddr).AddrPort()

@@ -28,14 +28,14 @@ const lockOfRiver int64 = 0x48577200
 
 // Bounds of chores.
 const (
-	rescueAfter = time.Minute           // when a job whose process died is retried, or after its timeout
-	stopWithin  = 10 * time.Second      // graceful shutdown: running jobs are stopped after this
-	fetchGap    = 20 * time.Millisecond // between two polls while there are jobs
-	startAgain  = time.Second           // retry delay if the database does not respond at the start
-	lookRarely  = 10 * time.Second      // poll interval for jobs that are not urgent, if no notification arrives
+	rescueAfter   = time.Minute           // when a job whose process died is retried, or after its timeout
+	stopWithin    = 10 * time.Second      // graceful shutdown: running jobs are stopped after this
+	fetchCooldown = 20 * time.Millisecond // between two polls while there are jobs
+	startRetry    = time.Second           // retry delay if the database does not respond at the start
+	pollInterval  = 10 * time.Second      // poll interval for jobs that are not urgent, if no notification arrives
 )
 
-// Config is what a crew works with.
+// Config is how a runner is set up.
 type Config struct {
 	Store   *postgres.Store
 	Webhook webhook.Config
@@ -43,8 +43,8 @@ type Config struct {
 	Log     *slog.Logger // nil for none
 }
 
-// Crew runs the background jobs of a process. Make one with [Open].
-type Crew struct {
+// Runner runs the background jobs of a process. Make one with [Open].
+type Runner struct {
 	pool   *pgxpool.Pool
 	client *river.Client[pgx.Tx]
 	hooks  *webhook.Sender
@@ -53,9 +53,9 @@ type Crew struct {
 	log    *slog.Logger
 }
 
-// Open connects to the store's database once more and makes the tables of River,
-// if they are not there.
-func Open(ctx context.Context, cfg Config) (*Crew, error) {
+// Open connects to the store's database once more and creates the tables of River
+// if they do not exist.
+func Open(ctx context.Context, cfg Config) (*Runner, error) {
 	log := cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	hooks, err := webhook.New(cfg.Webhook, cfg.Store)
 	if err != nil {
@@ -65,23 +65,23 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Crew{hooks: hooks, runs: schedule.New(cfg.Store, log), out: out, log: log}
-	if c.pool, err = cfg.Store.Connect(ctx); err != nil {
+	r := &Runner{hooks: hooks, runs: schedule.New(cfg.Store, log), out: out, log: log}
+	if r.pool, err = cfg.Store.Connect(ctx); err != nil {
 		return nil, err
 	}
 	workers, warner := river.NewWorkers(), slog.New(warnings{log.Handler()})
 	hooks.Register(workers)
-	c.runs.Register(workers)
-	out.Register(workers, c.pool)
+	r.runs.Register(workers)
+	out.Register(workers, r.pool)
 	keeper := retention.New(cfg.Store, log)
 	keeper.Register(workers)
-	c.client, err = river.NewClient(riverpgxv5.New(c.pool), &river.Config{
+	r.client, err = river.NewClient(riverpgxv5.New(r.pool), &river.Config{
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{
-			webhook.Queue:   {MaxWorkers: webhook.MaxWorking, FetchCooldown: fetchGap},
-			schedule.Queue:  {MaxWorkers: schedule.MaxComparing, FetchPollInterval: lookRarely},
+			webhook.Queue:   {MaxWorkers: webhook.MaxWorking, FetchCooldown: fetchCooldown},
+			schedule.Queue:  {MaxWorkers: schedule.MaxComparing, FetchPollInterval: pollInterval},
 			export.Queue:    {MaxWorkers: export.MaxExporting},
-			retention.Queue: {MaxWorkers: 1, FetchPollInterval: lookRarely},
+			retention.Queue: {MaxWorkers: 1, FetchPollInterval: pollInterval},
 		},
 		PeriodicJobs:         []*river.PeriodicJob{keeper.Periodic()},
 		JobTimeout:           rescueAfter,
@@ -90,67 +90,67 @@ func Open(ctx context.Context, cfg Config) (*Crew, error) {
 		Logger:               warner,
 	})
 	if err == nil {
-		err = migrate(ctx, c.pool, warner)
+		err = migrate(ctx, r.pool, warner)
 	}
 	if err != nil {
-		c.pool.Close()
+		r.pool.Close()
 		return nil, fmt.Errorf("open background jobs: %w", err)
 	}
-	return c, nil
+	return r, nil
 }
 
 // Close closes the connections. It is called after Run has returned.
-func (c *Crew) Close() { c.pool.Close() }
+func (r *Runner) Close() { r.pool.Close() }
 
 // Run runs background jobs until ctx ends and those in progress are done or queued again.
-func (c *Crew) Run(ctx context.Context) error {
+func (r *Runner) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := c.start(ctx); err != nil {
+	if err := r.start(ctx); err != nil {
 		return fmt.Errorf("start background jobs: %w", err)
 	}
 	var group sync.WaitGroup
-	for _, part := range []func(context.Context, *river.Client[pgx.Tx]) error{c.hooks.Run, c.runs.Run, c.out.Run} {
-		group.Go(func() { cancel(part(ctx, c.client)) })
+	for _, part := range []func(context.Context, *river.Client[pgx.Tx]) error{r.hooks.Run, r.runs.Run, r.out.Run} {
+		group.Go(func() { cancel(part(ctx, r.client)) })
 	}
 	group.Wait()
-	<-c.client.Stopped()
+	<-r.client.Stopped()
 	return context.Cause(ctx)
 }
 
 // start starts River. If the database does not respond, it retries, as it does
 // later on.
-func (c *Crew) start(ctx context.Context) error {
+func (r *Runner) start(ctx context.Context) error {
 	for {
-		err := c.client.Start(ctx)
+		err := r.client.Start(ctx)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		c.log.WarnContext(ctx, "cannot start background jobs, retrying", "err", err)
+		r.log.WarnContext(ctx, "cannot start background jobs, retrying", "err", err)
 		select {
 		case <-ctx.Done():
-		case <-time.After(startAgain):
+		case <-time.After(startRetry):
 		}
 	}
 }
 
 // Deliveries returns the latest deliveries to an endpoint; see
 // [webhook.Sender.Recent].
-func (c *Crew) Deliveries(ctx context.Context, endpoint string, most int) ([]webhook.Delivery, error) {
-	return c.hooks.Recent(ctx, c.client, endpoint, most)
+func (r *Runner) Deliveries(ctx context.Context, endpoint string, most int) ([]webhook.Delivery, error) {
+	return r.hooks.Recent(ctx, r.client, endpoint, most)
 }
 
-// Export orders an export of a job; see [export.Exporter.Ask].
-func (c *Crew) Export(ctx context.Context, id job.ID, formats []string) (export.Export, error) {
-	return c.out.Ask(ctx, c.client, id, formats)
+// Export requests an export of a job; see [export.Exporter.Ask].
+func (r *Runner) Export(ctx context.Context, id job.ID, formats []string) (export.Export, error) {
+	return r.out.Ask(ctx, r.client, id, formats)
 }
 
-// ExportOf returns an export that was ordered; see [export.Exporter.Get].
-func (c *Crew) ExportOf(ctx context.Context, id int64) (export.Export, error) {
-	return c.out.Get(ctx, c.client, id)
+// ExportOf returns a requested export; see [export.Exporter.Get].
+func (r *Runner) ExportOf(ctx context.Context, id int64) (export.Export, error) {
+	return r.out.Get(ctx, r.client, id)
 }
 
-// migrate makes the tables of River, one process at a time.
+// migrate creates the tables of River, one process at a time.
 func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) (err error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"headway/limit"
 )
 
-// guess says how long the crawl may still take, and what that is guessed from.
-// It is the longer of two bounds: what waits at the rate of late, and the slowest
-// hosts at their own pace; a limit that is met before makes it shorter.
-func guess(m Model) string {
+// estimate says how long the crawl may still take, and what that is based on. It is
+// the longer of two bounds: the waiting URLs at the recent rate, and the slowest hosts
+// at their own pace; a limit that is reached before makes it shorter.
+func estimate(m Model) string {
 	p := m.Progress
 	left, what, growing := p.Counts.Waiting, "waiting", m.Growing
 	if left == 0 {
@@ -33,7 +33,7 @@ func guess(m Model) string {
 			least = "at least "
 		}
 		if p.Frontier.Working == 1 {
-			queued, least = left, "" // all that waits is there
+			queued, least = left, "" // everything that waits is known
 		}
 		queued = min(queued, left)
 		bound := time.Duration(queued) * h.Pace.Duration()
@@ -59,7 +59,7 @@ func guess(m Model) string {
 	return fmt.Sprintf("%s left (estimate): %s", humanize.Clock(span), basis)
 }
 
-// ceiling is a limit of the crawl and what is used of it.
+// ceiling is a limit of the crawl and how much of it is used.
 func ceiling(p *headway.Progress, name limit.Name) (limit.Ceiling, int64) {
 	for _, c := range p.Ceilings {
 		if c.Limit == name {
