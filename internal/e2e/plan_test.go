@@ -145,7 +145,7 @@ func TestPlanStopped(t *testing.T) {
 	}{
 		"forbidden":  {site(10, func(t *lab.Temper) { t.Site.Robots = "deny" }), "robots.txt disallows the seed, line ", "blocked", 4},
 		"unreadable": {site(10, func(t *lab.Temper) { t.Site.Robots = "500" }), "robots.txt is unreachable", "blocked", 4},
-		"too slow":   {site(10, func(t *lab.Temper) { t.Site.CrawlDelay = 10 * time.Minute }), "more than 5m0s", "blocked", 4},
+		"too slow":   {site(10, func(t *lab.Temper) { t.Site.CrawlDelay = 10 * time.Minute }), "above the maximum of 5m0s", "blocked", 4},
 		"a firewall": {site(10, func(t *lab.Temper) {
 			t.Site.Challenge = "cloudflare-403"
 			t.Rules.Outages = []labtemper.Outage{{AfterRequests: 1, Action: labtemper.Challenge}}

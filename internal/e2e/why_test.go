@@ -178,7 +178,7 @@ func TestWhy(t *testing.T) {
 		{crawl: "every", url: at("links", "/exhibit/reached/a/b/a/b/a/b"), outcome: visit.Skipped, reason: visit.TrapPath, rule: `^repeats /a/b$`},
 		{crawl: "every", url: at("links", "/exhibit/reached/?a=1&a=1&a=1"), outcome: visit.Skipped, reason: visit.TrapQuery, rule: `^repeats the parameter a=1 3 times or more$`},
 		{crawl: "every", url: at("links", "/exhibit/reached/picture.png"), outcome: visit.Skipped, reason: visit.NonDocument, rule: `^\.png is an image; use --files to include it$`},
-		{crawl: "every", url: at("links", "/exhibit/reached/nofollow"), outcome: visit.Skipped, reason: visit.Nofollow, rule: `^rel=nofollow`},
+		{crawl: "every", url: at("links", "/exhibit/reached/nofollow"), outcome: visit.Skipped, reason: visit.Nofollow, rule: `^every link found to it has rel=nofollow`},
 		{crawl: "strange", url: "http://10.0.0.5/", outcome: visit.Skipped, reason: visit.PrivateAddress, rule: `10\.0\.0\.5`},
 		{crawl: "strange", url: "http://127.0.0.1:22/", outcome: visit.Skipped, reason: visit.BadPort, rule: `^port 22 `},
 		{crawl: "few", url: at("few", "/s11/p11.html"), outcome: visit.Skipped, reason: visit.BudgetHost, rule: `^max_pages_per_host 3 \(job\)$`},

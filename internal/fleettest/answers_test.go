@@ -166,7 +166,7 @@ func TestAnswers(t *testing.T) {
 		}
 		f.question(&change, "host", "slow", name, "0")
 	}
-	if change.Worker != first || !strings.Contains(change.After, "interval 4s") {
+	if change.Worker != first || !strings.Contains(change.After, "operator minimum 4s") {
 		t.Fatalf("no host is the first worker's: %+v", change)
 	}
 	f.kill(owner)
