@@ -101,6 +101,9 @@ func (s *State) wire(w *wire) {
 		s.trial.wire(w)
 		s.noise.wire(w)
 	}
+	if w.reading && s.flags.has(trying) && s.trial.refusals == 0 {
+		w.fail("a trial without a refusal")
+	}
 }
 
 // wire is an encoder or a decoder.

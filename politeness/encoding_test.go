@@ -3,6 +3,7 @@ package politeness_test
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 	"unsafe"
@@ -87,6 +88,10 @@ func TestStateDecodingRefuses(t *testing.T) {
 		b[i] = v
 		return b
 	}
+	flags := func(v ...byte) []byte {
+		at := len(good) - 19
+		return slices.Concat(good[:at], v, good[at+1:])
+	}
 	for name, c := range map[string]struct {
 		b       []byte
 		version bool
@@ -99,7 +104,11 @@ func TestStateDecodingRefuses(t *testing.T) {
 		"too much":           {append(append([]byte(nil), good...), 0), false},
 		"only a version":     {good[:1], false},
 		"part of the key":    {good[:5], false},
-		"flags nobody knows": {append(append(append([]byte(nil), good[:len(good)-19]...), 0x80, 0x80, 1), good[len(good)-18:]...), false},
+		"flags nobody knows": {flags(0x80, 0x80, 1), false},
+		"no trial to finish": {flags(0x80, 4), false},
+		"a gap, no refusal":  {changed(len(good)-9, 1), false},
+		"a refusal, no gap":  {changed(len(good)-7, 1), false},
+		"a first gap alone":  {changed(len(good)-8, 1), false},
 	} {
 		before := politeness.New("untouched")
 		s := before

@@ -184,7 +184,7 @@ func (p *Policy) findNoise(s *State, at int64, e *Effect) {
 	if !s.flags.has(not429) {
 		s.flags |= noise429
 	}
-	s.learned = t.from
+	s.learned = min(s.learned, t.from) // never slower, whatever was stored
 	s.forgetFloor()
 	s.endTrial()
 	e.changes |= Noise
@@ -306,7 +306,7 @@ func (p *Policy) chargeURL(s *State, at int64, canary bool, e *Effect) {
 	s.incidentAt = at
 	s.forgetFloor()
 	if s.trial.refusals > 0 {
-		s.learned = s.trial.from
+		s.learned = min(s.learned, s.trial.from)
 		s.endTrial()
 		e.changes |= Relieved
 	}
@@ -324,6 +324,9 @@ func (t *trial) wire(w *wire) {
 	number(w, &t.first, ^uint16(0))
 	number(w, &t.refusals, ^uint8(0))
 	number(w, &t.doubts, maxDoubts)
+	if w.reading && ((t.gap > 0) != (t.refusals > 0) || uint32(t.first) > t.answers) {
+		w.fail("a trial with %d refusals, a gap of %d and a first gap of %d among %d responses", t.refusals, t.gap, t.first, t.answers)
+	}
 }
 
 func (n *noise) wire(w *wire) {
