@@ -11,6 +11,8 @@ import (
 	lex "github.com/tdewolff/parse/v2"
 	lexhtml "github.com/tdewolff/parse/v2/html"
 	"golang.org/x/net/html"
+
+	"headway/internal/htmltoken"
 )
 
 // bareLinks is the loop of the minimal crawler that Headway is compared with: the
@@ -150,12 +152,12 @@ func BenchmarkLinksOnly(b *testing.B) {
 	benchmark(b, func(p labPage) int {
 		page := Page{Base: p.url}
 		d.page, d.refs, d.values, d.base = &page, d.refs[:0], d.values[:0], nil
-		d.z.reset(p.body, pageTags)
+		d.z.Reset(p.body, pageTags)
 		for {
-			token := d.z.next()
-			if token == tokenStart && d.z.tag != tagOther {
+			token := d.z.Next()
+			if token == htmltoken.Start && d.z.Tag != htmltoken.TagOther {
 				d.start()
-			} else if token == tokenEnd {
+			} else if token == htmltoken.End {
 				break
 			}
 		}
@@ -174,15 +176,15 @@ func BenchmarkLinksOnly(b *testing.B) {
 // BenchmarkTokenizer is the tokenizer alone.
 func BenchmarkTokenizer(b *testing.B) {
 	benchmark(b, func(p labPage) int {
-		var z tokenizer
-		z.reset(p.body, pageTags)
+		var z htmltoken.Tokenizer
+		z.Reset(p.body, pageTags)
 		n := 0
 		for {
-			switch z.next() {
-			case tokenEnd:
+			switch z.Next() {
+			case htmltoken.End:
 				return n
-			case tokenStart:
-				if z.tag == tagA && z.attrs.has(attrHref) {
+			case htmltoken.Start:
+				if z.Tag == htmltoken.TagA && z.Attrs.Has(htmltoken.AttrHref) {
 					n++
 				}
 			}

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
+
+	"headway/internal/htmltoken"
 )
 
 // Charset is the character encoding used to decode a body, and its source.
@@ -117,21 +119,21 @@ func prescan(head []byte) string {
 	if label := xmlEncoding(head); label != "" {
 		return label
 	}
-	var z tokenizer
-	z.reset(head, tags(tagMeta))
+	var z htmltoken.Tokenizer
+	z.Reset(head, htmltoken.Tags(htmltoken.TagMeta))
 	for {
-		switch z.next() {
-		case tokenEnd:
+		switch z.Next() {
+		case htmltoken.End:
 			return ""
-		case tokenStart:
-			if z.tag != tagMeta {
+		case htmltoken.Start:
+			if z.Tag != htmltoken.TagMeta {
 				continue
 			}
-			if z.attrs.has(attrCharset) {
-				return string(trimSpace(z.bytes(z.attrs.at[attrCharset])))
+			if z.Attrs.Has(htmltoken.AttrCharset) {
+				return string(htmltoken.TrimSpace(z.Bytes(z.Attrs.At(htmltoken.AttrCharset))))
 			}
-			if z.attrs.has(attrHTTPEquiv) && equalFold(z.bytes(z.attrs.at[attrHTTPEquiv]), "content-type") {
-				if label := charsetOf(z.bytes(z.attrs.at[attrContent])); label != "" {
+			if z.Attrs.Has(htmltoken.AttrHTTPEquiv) && equalFold(z.Bytes(z.Attrs.At(htmltoken.AttrHTTPEquiv)), "content-type") {
+				if label := charsetOf(z.Bytes(z.Attrs.At(htmltoken.AttrContent))); label != "" {
 					return label
 				}
 			}
@@ -148,11 +150,11 @@ func charsetOf(content []byte) string {
 		if i < 0 {
 			return ""
 		}
-		lower = trimLeft(lower[i+len("charset"):])
+		lower = htmltoken.TrimLeft(lower[i+len("charset"):])
 		if len(lower) == 0 || lower[0] != '=' {
 			continue
 		}
-		value := trimLeft(lower[1:])
+		value := htmltoken.TrimLeft(lower[1:])
 		if len(value) > 0 && (value[0] == '"' || value[0] == '\'') {
 			end := bytes.IndexByte(value[1:], value[0])
 			if end < 0 {
@@ -181,11 +183,11 @@ func xmlEncoding(head []byte) string {
 	if i < 0 {
 		return ""
 	}
-	head = trimLeft(head[i+len("encoding"):])
+	head = htmltoken.TrimLeft(head[i+len("encoding"):])
 	if len(head) == 0 || head[0] != '=' {
 		return ""
 	}
-	head = trimLeft(head[1:])
+	head = htmltoken.TrimLeft(head[1:])
 	if len(head) == 0 || head[0] != '"' && head[0] != '\'' {
 		return ""
 	}

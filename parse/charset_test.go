@@ -145,3 +145,21 @@ func FuzzCharset(f *testing.F) {
 		}
 	})
 }
+
+// TestKeepBody: the page's body in UTF-8 is returned on request.
+func TestKeepBody(t *testing.T) {
+	a := Answer{URL: pageURL, Status: 200, Header: http.Header{"Content-Type": {"text/html; charset=windows-1252"}}, Body: []byte("<p>caf\xe9")}
+	for _, keep := range []bool{false, true} {
+		page, err := Read(a, Options{KeepBody: keep})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if keep {
+			want = "<p>café"
+		}
+		if got := string(page.Body); got != want {
+			t.Errorf("KeepBody %v: %q, want %q", keep, got, want)
+		}
+	}
+}

@@ -1,11 +1,14 @@
 package parse
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
 
 	"github.com/zeebo/xxh3"
+
+	"headway/internal/htmltoken"
 )
 
 // Digest identifies the visible text of a page independently of its markup: the XXH3-128
@@ -19,6 +22,19 @@ func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
 // IsZero reports whether the page had no text.
 func (d Digest) IsZero() bool { return d == Digest{} }
+
+// DigestOf returns the digest of a text in UTF-8, its white space collapsed, and how many
+// words it has.
+func DigestOf(text []byte) (Digest, int) {
+	d := documents.Get().(*document)
+	d.text.reset()
+	d.text.noSimHash = true
+	d.text.write(text, false)
+	digest, _, words := d.text.sum()
+	d.text.noSimHash = false
+	documents.Put(d)
+	return digest, words
+}
 
 const (
 	// textBlock is how much text is collected before it is hashed. Most pages fit, so
@@ -35,6 +51,8 @@ type visibleText struct {
 	buf    []byte // words not hashed yet, each followed by a space
 	hasher xxh3.Hasher
 	words  shingles
+
+	noSimHash bool // words are only counted
 }
 
 // reset makes t ready for another page.
@@ -173,7 +191,7 @@ func appendInOrder(dst, run []byte) ([]byte, int) {
 func appendOdd(dst, run []byte, decode bool) ([]byte, int) {
 	switch c := run[0]; {
 	case c == '&' && decode:
-		return appendReference(dst, run, inText)
+		return htmltoken.AppendReference(dst, run, htmltoken.InText)
 	case c == nbsp[0] && len(run) > 1 && run[1] == nbsp[1]:
 		return append(dst, nbsp...), len(nbsp)
 	case c == 0: // NUL is dropped
@@ -200,15 +218,26 @@ func (t *visibleText) flush() {
 		_, _ = t.hasher.WriteString(" ")
 	}
 	_, _ = t.hasher.Write(t.buf[:n-1])
-	t.words.add(t.buf)
+	t.addWords()
 	t.buf = t.buf[:0]
 }
+
+// addWords counts the words that were collected, and adds them to the simhash.
+func (t *visibleText) addWords() {
+	if t.noSimHash {
+		t.words.n += bytes.Count(t.buf, space)
+		return
+	}
+	t.words.add(t.buf)
+}
+
+var space = []byte{' '}
 
 // sum returns the results for the text since the last reset.
 func (t *visibleText) sum() (d Digest, s SimHash, words int) {
 	if t.words.n == 0 && len(t.buf) > 0 { // all in one block: no need to stream
 		d = xxh3.Hash128(t.buf[:len(t.buf)-1]).Bytes()
-		t.words.add(t.buf)
+		t.addWords()
 		return d, t.words.sum(), t.words.n
 	}
 	t.flush()

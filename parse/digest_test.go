@@ -10,6 +10,8 @@ import (
 	"github.com/zeebo/xxh3"
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
+
+	"headway/internal/htmltoken"
 )
 
 // digestOf writes text in one run per element and returns its digest.
@@ -190,14 +192,14 @@ func TestReferences(t *testing.T) {
 	for _, name := range names {
 		for _, behind := range []string{"", " ", "=", "x", ";", "1"} {
 			src := "&" + name + behind
-			if got, want := string(appendDecoded(nil, []byte(src), inText)), html.UnescapeString(src); got != want {
+			if got, want := string(htmltoken.AppendDecoded(nil, []byte(src), htmltoken.InText)), html.UnescapeString(src); got != want {
 				t.Errorf("%s in text: %q, want %q", src, got, want)
 			}
 			z := html.NewTokenizer(strings.NewReader(`<a href="` + src + `">`))
 			z.Next()
 			z.TagName()
 			_, want, _ := z.TagAttr()
-			if got := string(appendDecoded(nil, []byte(src), inAttribute)); got != string(want) {
+			if got := string(htmltoken.AppendDecoded(nil, []byte(src), htmltoken.InAttribute)); got != string(want) {
 				t.Errorf("%s in an attribute: %q, want %q", src, got, want)
 			}
 		}

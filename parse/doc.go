@@ -2,8 +2,8 @@
 // sitemap or feed, and whether the response is a page at all or a firewall's challenge.
 //
 // It comes after fetch and before visit. [Read] determines the type of a response from its
-// header and first bytes, converts it to UTF-8 if needed, and scans its tags with its own
-// tokenizer, in place and without a tree. Links are resolved and marked with where they
+// header and first bytes, converts it to UTF-8 if needed, and scans its tags with our own
+// tokenizer (internal/htmltoken), in place and without a tree. Links are resolved and marked with where they
 // were found and their rel values; what to do with them is decided elsewhere. [NewSitemap]
 // reads sitemaps, sitemap indexes, RSS, Atom and plain lists as a stream.
 //
@@ -13,7 +13,7 @@
 // compare every event with golang.org/x/net/html. The same response always gives the same
 // page. Time is linear in the body, memory is bounded, and every limit is a named constant
 // and reported in the result when reached. A panic affects only its page. Nothing returned
-// points into the body.
+// points into the body, except Page.Body on request.
 //
 // # Where it differs from a browser
 //

@@ -9,13 +9,14 @@ import (
 
 	"golang.org/x/text/encoding"
 
+	"headway/internal/htmltoken"
 	"headway/weburl"
 )
 
 // document reads one HTML body: it first scans the tags and records references, then
 // resolves them, because the base element may come later.
 type document struct {
-	z      tokenizer
+	z      htmltoken.Tokenizer
 	page   *Page
 	agent  string // product token, lower case
 	all    bool   // including resources
@@ -30,6 +31,9 @@ type document struct {
 	svg    int    // open svg elements, whose titles are not the page's
 	inBody bool
 	titled bool // the next raw text is the title
+
+	labelled bool // labels are wanted
+	labels   labels
 }
 
 // reference is a link as written.
@@ -54,14 +58,15 @@ func (d *document) release() {
 	if cap(values) > maxKept {
 		values = nil
 	}
-	*d = document{text: text, refs: refs, values: values, line: line}
+	*d = document{text: text, refs: refs, values: values, line: line, labels: d.labels.reset()}
 	documents.Put(d)
 }
 
 // pageTags are the elements with useful attributes if only links to pages are needed.
 var (
-	pageTags     = tags(tagA, tagArea, tagBase, tagFrame, tagHTML, tagIframe, tagLink, tagMeta)
-	resourceTags = pageTags | tags(tagImg, tagSource)
+	pageTags     = htmltoken.Tags(htmltoken.TagA, htmltoken.TagArea, htmltoken.TagBase, htmltoken.TagFrame, htmltoken.TagHTML, htmltoken.TagIframe, htmltoken.TagLink, htmltoken.TagMeta)
+	resourceTags = pageTags.With(htmltoken.TagImg, htmltoken.TagSource)
+	labelTags    = pageTags.With(htmltoken.TagImg)
 )
 
 // read reads the body of an HTML page.
@@ -76,13 +81,19 @@ func (d *document) read(a Answer, o Options, contentType string) {
 		page.Cut |= BoundBytes
 	}
 	page.Charset = in.charset
+	if o.KeepBody {
+		page.Body = in.text
+	}
 	d.legacy, d.agent = in.legacy, strings.ToLower(o.Agent)
 	d.hasNUL = bytes.IndexByte(in.text, 0) >= 0
 	want := pageTags
-	if d.all {
+	switch {
+	case d.all:
 		want = resourceTags
+	case d.labelled:
+		want = labelTags
 	}
-	d.z.reset(in.text, want)
+	d.z.Reset(in.text, want)
 	d.text.reset()
 	d.scan()
 	page.Digest, page.SimHash, page.Words = d.text.sum()
@@ -103,23 +114,26 @@ func (d *document) useBase() {
 func (d *document) scan() {
 	z := &d.z
 	for {
-		token := z.next()
-		if token == tokenRaw {
+		token := z.Next()
+		if token == htmltoken.Raw {
 			d.rawText()
 			continue
 		}
-		if text := trimLeft(z.bytes(z.text)); len(text) > 0 { // usually there is only white space between tags
+		if text := htmltoken.TrimLeft(z.Bytes(z.Text)); len(text) > 0 { // usually there is only white space between tags
 			d.text.write(text, true)
 		}
+		if d.labels.open != 0 {
+			d.labels.read(z, token)
+		}
 		switch token {
-		case tokenEnd:
+		case htmltoken.End:
 			return
-		case tokenStart:
-			if z.tag != tagOther {
+		case htmltoken.Start:
+			if z.Tag != htmltoken.TagOther {
 				d.start()
 			}
-		case tokenClose:
-			if z.tag == tagSVG && d.svg > 0 {
+		case htmltoken.Close:
+			if z.Tag == htmltoken.TagSVG && d.svg > 0 {
 				d.svg--
 			}
 		}
@@ -128,11 +142,11 @@ func (d *document) scan() {
 
 // rawText handles the content of a raw text element.
 func (d *document) rawText() {
-	content := d.z.bytes(d.z.text)
+	content := d.z.Bytes(d.z.Text)
 	switch {
-	case d.z.tag == tagPlaintext:
+	case d.z.Tag == htmltoken.TagPlaintext:
 		d.text.write(content, false)
-	case d.z.tag == tagTitle && d.titled:
+	case d.z.Tag == htmltoken.TagTitle && d.titled:
 		d.titled = false
 		d.page.Title = d.clean(content, MaxTitle, true)
 	}
@@ -140,35 +154,40 @@ func (d *document) rawText() {
 
 // start handles a start tag with a known name.
 func (d *document) start() {
-	switch d.z.tag {
-	case tagA:
+	switch d.z.Tag {
+	case htmltoken.TagA:
 		d.hyperlink(Anchor)
-	case tagArea:
+	case htmltoken.TagArea:
 		d.hyperlink(Area)
-	case tagIframe, tagFrame:
-		d.reference(attrSrc, reference{kind: Frame})
-	case tagLink:
+	case htmltoken.TagIframe, htmltoken.TagFrame:
+		d.reference(htmltoken.AttrSrc, reference{kind: Frame})
+	case htmltoken.TagLink:
 		d.linkElement()
-	case tagMeta:
+	case htmltoken.TagMeta:
 		d.meta()
-	case tagImg:
-		d.reference(attrSrc, reference{kind: Image})
-		d.imageSet()
-	case tagSource:
-		d.imageSet()
-	case tagBase:
-		if d.base == nil && d.z.attrs.has(attrHref) {
-			d.base = d.value(attrHref)
+	case htmltoken.TagImg:
+		if d.labels.open != 0 && d.z.Attrs.Has(htmltoken.AttrAlt) {
+			d.labels.write(d.z.Bytes(d.z.Attrs.At(htmltoken.AttrAlt)))
 		}
-	case tagHTML:
+		if d.all {
+			d.reference(htmltoken.AttrSrc, reference{kind: Image})
+			d.imageSet()
+		}
+	case htmltoken.TagSource:
+		d.imageSet()
+	case htmltoken.TagBase:
+		if d.base == nil && d.z.Attrs.Has(htmltoken.AttrHref) {
+			d.base = d.value(htmltoken.AttrHref)
+		}
+	case htmltoken.TagHTML:
 		if d.page.Lang == "" {
-			d.page.Lang = d.clean(d.value(attrLang), maxLanguage, false)
+			d.page.Lang = d.clean(d.value(htmltoken.AttrLang), maxLanguage, false)
 		}
-	case tagBody:
+	case htmltoken.TagBody:
 		d.inBody = true
-	case tagSVG:
+	case htmltoken.TagSVG:
 		d.svg++
-	case tagTitle:
+	case htmltoken.TagTitle:
 		d.titled = d.svg == 0 && d.page.Title == ""
 	}
 }
@@ -176,24 +195,37 @@ func (d *document) start() {
 // hyperlink handles an a or area element.
 func (d *document) hyperlink(kind Kind) {
 	var rel Rel
-	if d.z.attrs.has(attrRel) {
-		rel = relOf(d.value(attrRel))
+	if d.z.Attrs.Has(htmltoken.AttrRel) {
+		rel = relOf(d.value(htmltoken.AttrRel))
 	}
-	d.reference(attrHref, reference{kind: kind, rel: rel})
+	before := len(d.refs)
+	d.reference(htmltoken.AttrHref, reference{kind: kind, rel: rel})
+	if !d.labelled {
+		return
+	}
+	d.labels.close()
+	if len(d.refs) == before {
+		return
+	}
+	if kind == Area {
+		d.labels.at(before).anchor = d.labels.add(d.value(htmltoken.AttrAlt), MaxAnchor, false)
+		return
+	}
+	d.labels.begin(before)
 }
 
 // linkElement handles a link element.
 func (d *document) linkElement() {
-	ref := reference{kind: Element, rel: relOf(d.value(attrRel))}
+	ref := reference{kind: Element, rel: relOf(d.value(htmltoken.AttrRel))}
 	if d.inBody {
 		ref.rel &^= RelCanonical // only valid in the head; elsewhere it may be user content
 	}
-	mime := string(trimSpace(d.value(attrType)))
+	mime := string(htmltoken.TrimSpace(d.value(htmltoken.AttrType)))
 	if d.wants(&ref, mime) {
-		if ref.rel.Has(RelAlternate) && d.z.attrs.has(attrHreflang) {
-			ref.lang = d.clean(d.value(attrHreflang), maxLanguage, false)
+		if ref.rel.Has(RelAlternate) && d.z.Attrs.Has(htmltoken.AttrHreflang) {
+			ref.lang = d.clean(d.value(htmltoken.AttrHreflang), maxLanguage, false)
 		}
-		d.reference(attrHref, ref)
+		d.reference(htmltoken.AttrHref, ref)
 	}
 }
 
@@ -216,10 +248,10 @@ func isFeed(mime string) bool {
 
 // imageSet handles the candidates of a srcset attribute.
 func (d *document) imageSet() {
-	if !d.z.attrs.has(attrSrcset) {
+	if !d.z.Attrs.Has(htmltoken.AttrSrcset) {
 		return
 	}
-	srcset(d.value(attrSrcset), func(ref []byte) bool {
+	srcset(d.value(htmltoken.AttrSrcset), func(ref []byte) bool {
 		return d.note(reference{text: ref, kind: Image})
 	})
 }
@@ -227,23 +259,25 @@ func (d *document) imageSet() {
 // meta handles a meta element.
 func (d *document) meta() {
 	z := &d.z
-	if z.attrs.has(attrHTTPEquiv) && equalFold(d.value(attrHTTPEquiv), "refresh") {
-		if ref := refresh(d.value(attrContent)); ref != nil {
+	if z.Attrs.Has(htmltoken.AttrHTTPEquiv) && equalFold(d.value(htmltoken.AttrHTTPEquiv), "refresh") {
+		if ref := refresh(d.value(htmltoken.AttrContent)); ref != nil {
 			d.note(reference{text: ref, kind: Refresh})
 		}
 	}
-	if !z.attrs.has(attrName) {
+	if !z.Attrs.Has(htmltoken.AttrName) {
 		return
 	}
-	switch name := trimSpace(d.value(attrName)); {
+	switch name := htmltoken.TrimSpace(d.value(htmltoken.AttrName)); {
 	case equalFold(name, "description"):
 		if d.page.Description == "" {
-			d.page.Description = d.clean(d.value(attrContent), MaxDescription, false)
+			d.page.Description = d.clean(d.value(htmltoken.AttrContent), MaxDescription, false)
 		}
 	case equalFold(name, "robots"):
 		d.directive("robots")
 	case d.agent != "" && equalFold(name, d.agent):
 		d.directive(d.agent)
+	case d.page.TDM == "" && equalFold(name, "tdm-reservation"):
+		d.page.TDM = d.clean(d.value(htmltoken.AttrContent), maxDirective, false)
 	}
 }
 
@@ -253,7 +287,7 @@ func (d *document) directive(agent string) {
 		d.page.Cut |= BoundFacts
 		return
 	}
-	content := d.clean(d.value(attrContent), maxDirective, false)
+	content := d.clean(d.value(htmltoken.AttrContent), maxDirective, false)
 	d.page.Robots = append(d.page.Robots, Directive{Agent: agent, Content: content})
 }
 
@@ -268,6 +302,9 @@ func (d *document) header(a Answer) {
 			if !d.wants(&ref, l.mime) {
 				return true
 			}
+			if d.labelled {
+				d.labels.at(len(d.refs)).rel = d.labels.add([]byte(l.rel), MaxRel, false)
+			}
 			if ref.rel.Has(RelAlternate) && l.hreflang != "" {
 				ref.lang = d.clean([]byte(l.hreflang), maxLanguage, false)
 			}
@@ -280,8 +317,8 @@ func (d *document) header(a Answer) {
 }
 
 // reference records the URL in an attribute, if the tag has it.
-func (d *document) reference(attr attrKey, ref reference) {
-	if d.z.attrs.has(attr) {
+func (d *document) reference(attr htmltoken.Attr, ref reference) {
+	if d.z.Attrs.Has(attr) {
 		ref.text = d.value(attr)
 		d.note(ref)
 	}
@@ -294,15 +331,18 @@ func (d *document) note(ref reference) bool {
 		return false
 	}
 	d.refs = append(d.refs, ref)
+	if d.labelled && ref.kind != Field && ref.kind != Refresh && ref.kind != Image && d.z.Attrs.Has(htmltoken.AttrRel) {
+		d.labels.at(len(d.refs) - 1).rel = d.labels.add(d.value(htmltoken.AttrRel), MaxRel, false)
+	}
 	return true
 }
 
 // value returns the value of an attribute, decoded; nil if there is none.
-func (d *document) value(attr attrKey) []byte {
-	if !d.z.attrs.has(attr) {
+func (d *document) value(attr htmltoken.Attr) []byte {
+	if !d.z.Attrs.Has(attr) {
 		return nil
 	}
-	raw := d.z.bytes(d.z.attrs.at[attr])
+	raw := d.z.Bytes(d.z.Attrs.At(attr))
 	if bytes.IndexByte(raw, '&') < 0 && !d.hasNUL {
 		return raw
 	}
@@ -310,7 +350,7 @@ func (d *document) value(attr attrKey) []byte {
 		raw = bytes.ReplaceAll(raw, []byte{0}, []byte("\ufffd"))
 	}
 	start := len(d.values)
-	d.values = appendDecoded(d.values, raw, inAttribute)
+	d.values = htmltoken.AppendDecoded(d.values, raw, htmltoken.InAttribute)
 	return d.values[start:len(d.values):len(d.values)]
 }
 
@@ -321,6 +361,11 @@ func (d *document) resolve() {
 		return
 	}
 	page.Links = make([]Link, 0, min(len(d.refs), MaxLinks))
+	var words string
+	if d.labelled {
+		d.labels.close()
+		page.Labels, words = make([]Label, 0, cap(page.Links)), string(d.labels.words)
+	}
 	for i := range d.refs {
 		ref := &d.refs[i]
 		if d.legacy != nil {
@@ -336,6 +381,9 @@ func (d *document) resolve() {
 			return
 		}
 		page.Links = append(page.Links, Link{URL: u, Rel: ref.rel, Kind: ref.kind})
+		if d.labelled {
+			page.Labels = append(page.Labels, d.labels.at(i).in(words))
+		}
 		if ref.rel&RelCanonical != 0 && (ref.kind == Element || ref.kind == Field) && page.Canonical.IsZero() {
 			page.Canonical = u
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"headway/internal/htmltoken"
 )
 
 // sitemapElements names the elements of one form of sitemap.
@@ -124,10 +126,10 @@ func (s *Sitemap) startElement() error {
 // atomLink returns the target of the last tag, an Atom link element, or "" if it is not
 // the page of an entry.
 func (x *xmlScanner) atomLink() string {
-	if rel, ok := x.attribute(attrRel); ok && rel != "alternate" {
+	if rel, ok := x.attribute(htmltoken.AttrRel); ok && rel != "alternate" {
 		return ""
 	}
-	href, _ := x.attribute(attrHref)
+	href, _ := x.attribute(htmltoken.AttrHref)
 	return href
 }
 
@@ -145,7 +147,7 @@ func (s *Sitemap) endElement() bool {
 	if s.depth != s.form.depth+1 || item.part == partNone {
 		return false
 	}
-	text := trimSpace(x.text)
+	text := htmltoken.TrimSpace(x.text)
 	switch item.part {
 	case partLoc:
 		item.loc = append(item.loc[:0], text...)

@@ -3,6 +3,7 @@ package parse
 import (
 	"strings"
 
+	"headway/internal/htmltoken"
 	"headway/weburl"
 )
 
@@ -93,7 +94,7 @@ func relOf(value []byte) Rel {
 	var r Rel
 	for len(value) > 0 {
 		n := 0
-		for n < len(value) && tagByte[value[n]] != isSpace {
+		for n < len(value) && !htmltoken.IsSpace(value[n]) {
 			n++
 		}
 		r |= relOfWord(value[:n])
@@ -108,7 +109,10 @@ func relOfWord(word []byte) Rel {
 		return 0
 	}
 	for i, c := range word {
-		lower[i] = fold[c]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lower[i] = c
 	}
 	switch string(lower[:len(word)]) {
 	case "nofollow":

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"headway/internal/htmltoken"
 	"headway/weburl"
 )
 
@@ -24,6 +25,8 @@ const (
 	MaxDescription = 2 << 10      // bytes of a description
 	MaxDirectives  = 16           // robots directives
 	MaxAlternates  = 500          // versions in other languages
+	MaxAnchor      = 256          // bytes of the text of a link
+	MaxRel         = 64           // bytes of a rel attribute
 )
 
 const (
@@ -47,17 +50,27 @@ type Options struct {
 	// Resources also lists links that do not lead to pages: images, style sheets,
 	// icons and the like.
 	Resources bool
+	// KeepBody sets Page.Body.
+	KeepBody bool
+	// Labels sets Page.Labels.
+	Labels bool
 }
 
-// Page is the content of one body. It keeps no reference to the body.
+// Page is the content of one body. It keeps no reference to the body, unless
+// Options.KeepBody is set.
 type Page struct {
 	Type    Type
 	Charset Charset
+	// Body is an HTML page in UTF-8, as it was read. It may share memory with Answer.Body.
+	// Only set if Options.KeepBody is.
+	Body []byte
 
 	// Links are resolved against Base, in document order; those of the header come
 	// last, and are the only ones of a body that is not HTML. URLs may occur more
 	// than once.
 	Links []Link
+	// Labels are the words of the links, in the same order. Only set if Options.Labels is.
+	Labels []Label
 	// Bad counts invalid references, by reason.
 	Bad map[weburl.Code]int
 	// Base is the base of relative references: the URL of the page, or that of its
@@ -70,6 +83,7 @@ type Page struct {
 	Canonical   weburl.URL  // zero if there is none
 	Alternates  []Alternate // versions in other languages (hreflang)
 	Robots      []Directive // meta robots, as written
+	TDM         string      // the first meta tdm-reservation, as written
 
 	Digest  Digest  // of the visible text
 	SimHash SimHash // of the visible text
@@ -129,7 +143,7 @@ type PanicError struct {
 func (e *PanicError) Error() string { return fmt.Sprintf("parse %s: panic: %v", e.URL, e.Value) }
 
 // Read reads one response. It returns a Page for any input; the error is always a
-// [*PanicError]. Read keeps no reference to the body and is safe for concurrent use.
+// [*PanicError]. Read is safe for concurrent use.
 func Read(a Answer, o Options) (page Page, err error) {
 	defer func() {
 		if err != nil {
@@ -141,7 +155,7 @@ func Read(a Answer, o Options) (page Page, err error) {
 	page.Type = sniff(contentType, a.Body)
 	page.Base = a.URL
 	d := documents.Get().(*document)
-	d.page, d.all = &page, o.Resources
+	d.page, d.all, d.labelled = &page, o.Resources, o.Labels
 	if page.Type == TypeHTML {
 		d.read(a, o, contentType)
 	}
@@ -185,4 +199,4 @@ func (p *Page) addAlternate(a Alternate) {
 
 // equalFold reports whether b is the lower-case name, ignoring case and white space
 // around it.
-func equalFold(b []byte, name string) bool { return isName(trimSpace(b), name) }
+func equalFold(b []byte, name string) bool { return htmltoken.EqualName(htmltoken.TrimSpace(b), name) }

@@ -29,6 +29,7 @@ func TestFacts(t *testing.T) {
 <meta name="Description" content="what &amp; why">
 <meta name="description" content="second">
 <meta name=robots content="noindex, NOFOLLOW">
+<meta name=TDM-Reservation content=" 1 "><meta name=tdm-reservation content=0>
 <meta name="HeadwayBot" content="max-snippet:10">
 <meta name=googlebot content="nosnippet">
 <link rel=canonical href="/canonical?x=1">
@@ -49,6 +50,7 @@ func TestFacts(t *testing.T) {
 			{"x-default", mustParse("http://site.test/")},
 		},
 		Robots: []Directive{{"robots", "noindex, NOFOLLOW"}, {"headwaybot", "max-snippet:10"}},
+		TDM:    "1",
 		Bad:    map[weburl.Code]int{weburl.BadScheme: 1, weburl.BadHost: 1},
 		Links: []Link{
 			{mustParse("http://site.test/canonical?x=1"), RelCanonical, Element},
@@ -211,7 +213,7 @@ func TestTimeIsLinear(t *testing.T) {
 		t.Skip("processor time is not known on this system")
 	}
 	if race.Short() {
-		t.Skip("measures time")
+		t.Skip("measures CPU time, which the race detector multiplies; make plain runs it")
 	}
 	pieces := []string{
 		"<", "<!--", "<!", "</", "<a ", "<a href=", "<a href=\"", "<script>", "<script><!--", "<script><!--<script>", "<title>",

@@ -1,24 +1,28 @@
 package parse
 
-import "bytes"
+import (
+	"bytes"
+
+	"headway/internal/htmltoken"
+)
 
 // refresh reads a meta refresh or a Refresh header, as in "5; url=/next", following the
 // shared declarative refresh steps of the HTML Standard. It returns the target, or nil if
 // the value is invalid or has none: then the page itself is meant, which is not a link.
 func refresh(value []byte) []byte {
-	value = trimLeft(value)
+	value = htmltoken.TrimLeft(value)
 	if len(value) == 0 || value[0] != '.' && !isDigit(value[0]) {
 		return nil
 	}
 	for len(value) > 0 && (value[0] == '.' || isDigit(value[0])) {
 		value = value[1:]
 	}
-	if len(value) == 0 || value[0] != ';' && value[0] != ',' && tagByte[value[0]] != isSpace {
+	if len(value) == 0 || value[0] != ';' && value[0] != ',' && !htmltoken.IsSpace(value[0]) {
 		return nil
 	}
-	value = trimLeft(value)
+	value = htmltoken.TrimLeft(value)
 	if len(value) > 0 && (value[0] == ';' || value[0] == ',') {
-		value = trimLeft(value[1:])
+		value = htmltoken.TrimLeft(value[1:])
 	}
 	if value = refreshTarget(value); len(value) == 0 {
 		return nil
@@ -28,9 +32,9 @@ func refresh(value []byte) []byte {
 
 // refreshTarget removes "url=" and quotes, if present.
 func refreshTarget(value []byte) []byte {
-	if len(value) >= 3 && isName(value[:3], "url") {
-		if rest := trimLeft(value[3:]); len(rest) > 0 && rest[0] == '=' {
-			value = trimLeft(rest[1:])
+	if len(value) >= 3 && htmltoken.EqualName(value[:3], "url") {
+		if rest := htmltoken.TrimLeft(value[3:]); len(rest) > 0 && rest[0] == '=' {
+			value = htmltoken.TrimLeft(rest[1:])
 		}
 	}
 	if len(value) > 0 && (value[0] == '"' || value[0] == '\'') {
@@ -41,24 +45,6 @@ func refreshTarget(value []byte) []byte {
 		}
 	}
 	return value
-}
-
-// trimLeft removes ASCII white space at the start.
-func trimLeft(b []byte) []byte {
-	i := 0
-	for i < len(b) && tagByte[b[i]] == isSpace {
-		i++
-	}
-	return b[i:]
-}
-
-// trimSpace removes ASCII white space at both ends.
-func trimSpace(b []byte) []byte {
-	b = trimLeft(b)
-	for len(b) > 0 && tagByte[b[len(b)-1]] == isSpace {
-		b = b[:len(b)-1]
-	}
-	return b
 }
 
 // isDigit reports whether c is an ASCII digit.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"headway/internal/htmltoken"
 	"headway/weburl"
 )
 
@@ -203,7 +204,7 @@ func (s *Sitemap) nextLine() (Entry, bool, error) {
 	var u weburl.URL
 	if long {
 		err = &weburl.Error{Code: weburl.TooLong}
-	} else if line = trimSpace(line); len(line) == 0 {
+	} else if line = htmltoken.TrimSpace(line); len(line) == 0 {
 		return Entry{}, false, err
 	} else {
 		u, err = weburl.Parse(string(line))

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
+
+	"headway/internal/htmltoken"
 )
 
 // Type is the type of a body, by its header and its first bytes.
@@ -30,7 +32,7 @@ func sniff(contentType string, body []byte) Type {
 		return TypeOther
 	}
 	head := body[:min(len(body), sniffLength)]
-	text := trimLeft(trimBOM(head))
+	text := htmltoken.TrimLeft(trimBOM(head))
 	if len(text) > 0 && text[0] == '<' { // no binary format starts like this
 		if declared != "" {
 			return declared

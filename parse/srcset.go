@@ -1,19 +1,23 @@
 package parse
 
-import "bytes"
+import (
+	"bytes"
+
+	"headway/internal/htmltoken"
+)
 
 // srcset calls found with the URL of each candidate in a srcset attribute, until found
 // returns false. Descriptors such as "2x" are skipped, including commas in brackets.
 func srcset(value []byte, found func(ref []byte) bool) {
 	for {
-		for len(value) > 0 && (value[0] == ',' || tagByte[value[0]] == isSpace) {
+		for len(value) > 0 && (value[0] == ',' || htmltoken.IsSpace(value[0])) {
 			value = value[1:]
 		}
 		if len(value) == 0 {
 			return
 		}
 		n := 0
-		for n < len(value) && tagByte[value[n]] != isSpace {
+		for n < len(value) && !htmltoken.IsSpace(value[n]) {
 			n++
 		}
 		ref := value[:n]

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/text/transform"
 
+	"headway/internal/htmltoken"
 	"headway/weburl"
 )
 
@@ -50,7 +51,7 @@ func (s *Sitemap) findForm() error {
 		if err != nil {
 			return err
 		}
-		if tagByte[c] == isSpace {
+		if htmltoken.IsSpace(c) {
 			continue
 		}
 		if err := s.r.UnreadByte(); err != nil {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"headway/internal/htmltoken"
 )
 
 // The tokenizer is compared with the one of golang.org/x/net/html, event by
@@ -22,47 +24,44 @@ import (
 //     but not in the HTML Standard (13.2.5.23), which is followed here. Such inputs are
 //     excluded.
 
-var tagNames = map[string]tagName{
-	"a": tagA, "area": tagArea, "base": tagBase, "body": tagBody, "frame": tagFrame, "html": tagHTML,
-	"iframe": tagIframe, "img": tagImg, "link": tagLink, "meta": tagMeta, "noembed": tagNoembed,
-	"noframes": tagNoframes, "plaintext": tagPlaintext, "script": tagScript, "source": tagSource,
-	"style": tagStyle, "svg": tagSVG, "textarea": tagTextarea, "title": tagTitle, "xmp": tagXMP,
-}
-
-var attrNames = map[string]attrKey{
-	"charset": attrCharset, "content": attrContent, "href": attrHref, "hreflang": attrHreflang,
-	"http-equiv": attrHTTPEquiv, "lang": attrLang, "name": attrName, "rel": attrRel, "src": attrSrc,
-	"srcset": attrSrcset, "type": attrType,
+var attrNames = map[string]htmltoken.Attr{
+	"alt": htmltoken.AttrAlt, "charset": htmltoken.AttrCharset, "class": htmltoken.AttrClass,
+	"content": htmltoken.AttrContent, "datetime": htmltoken.AttrDatetime, "hidden": htmltoken.AttrHidden,
+	"href": htmltoken.AttrHref, "hreflang": htmltoken.AttrHreflang, "http-equiv": htmltoken.AttrHTTPEquiv,
+	"id": htmltoken.AttrID, "itemprop": htmltoken.AttrItemprop, "lang": htmltoken.AttrLang,
+	"name": htmltoken.AttrName, "open": htmltoken.AttrOpen, "property": htmltoken.AttrProperty, "rel": htmltoken.AttrRel,
+	"role": htmltoken.AttrRole, "src": htmltoken.AttrSrc, "srcset": htmltoken.AttrSrcset,
+	"start": htmltoken.AttrStart, "style": htmltoken.AttrStyle, "type": htmltoken.AttrType,
 }
 
 // events lists the events of our tokenizer for src.
 func events(src []byte) []string {
-	var z tokenizer
-	z.reset(src, ^tagSet(0))
+	var z htmltoken.Tokenizer
+	z.Reset(src, htmltoken.TagSet{^uint64(0), ^uint64(0)})
 	d := document{hasNUL: bytes.IndexByte(src, 0) >= 0}
 	var out []string
 	for {
-		token := z.next()
-		if text := z.bytes(z.text); token == tokenRaw {
-			out = append(out, fmt.Sprintf("raw %d %q", z.tag, text))
+		token := z.Next()
+		if text := z.Bytes(z.Text); token == htmltoken.Raw {
+			out = append(out, fmt.Sprintf("raw %d %q", z.Tag, text))
 			continue
 		} else if len(text) > 0 {
 			out = append(out, fmt.Sprintf("text %q", text))
 		}
 		switch token {
-		case tokenEnd:
+		case htmltoken.End:
 			return out
-		case tokenStart:
-			e := fmt.Sprintf("<%d", z.tag)
-			for key := range attrCount {
-				if z.attrs.has(key) {
+		case htmltoken.Start:
+			e := fmt.Sprintf("<%d", z.Tag)
+			for key := range htmltoken.AttrCount {
+				if z.Attrs.Has(key) {
 					d.z = z
 					e += fmt.Sprintf(" %d=%q", key, lineEnds.Replace(string(d.value(key))))
 				}
 			}
 			out = append(out, e)
-		case tokenClose:
-			out = append(out, fmt.Sprintf("</%d", z.tag))
+		case htmltoken.Close:
+			out = append(out, fmt.Sprintf("</%d", z.Tag))
 		}
 	}
 }
@@ -76,7 +75,7 @@ var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 func oracleEvents(src []byte) []string {
 	z := html.NewTokenizer(bytes.NewReader(src))
 	var out []string
-	raw := tagOther
+	raw := htmltoken.TagOther
 	var text []byte // x/net may split text at the end of the input
 	for {
 		kind := z.Next()
@@ -88,38 +87,38 @@ func oracleEvents(src []byte) []string {
 		case html.ErrorToken:
 			return out
 		case html.TextToken:
-			if raw != tagOther {
+			if raw != htmltoken.TagOther {
 				out = append(out, fmt.Sprintf("raw %d %q", raw, z.Raw()))
 			} else {
 				text = append(text, z.Raw()...)
 			}
-			raw = tagOther
+			raw = htmltoken.TagOther
 		case html.StartTagToken, html.SelfClosingTagToken:
 			token := z.Token()
 			if token.Data == "noscript" {
 				z.NextIsNotRawText()
 			}
-			var at [attrCount]*string
+			var at [htmltoken.AttrCount]*string
 			for _, a := range token.Attr {
 				if key, ok := attrNames[a.Key]; ok && at[key] == nil {
 					at[key] = &a.Val
 				}
 			}
-			e := fmt.Sprintf("<%d", tagNames[token.Data])
+			e := fmt.Sprintf("<%d", htmltoken.TagOf([]byte(token.Data)))
 			for key, val := range at {
 				if val != nil {
 					e += fmt.Sprintf(" %d=%q", key, lineEnds.Replace(*val))
 				}
 			}
 			out = append(out, e)
-			if raw = tagNames[token.Data]; !rawTags.has(raw) {
-				raw = tagOther
+			if raw = htmltoken.TagOf([]byte(token.Data)); !htmltoken.RawTags.Has(raw) {
+				raw = htmltoken.TagOther
 			}
 		case html.EndTagToken:
-			out = append(out, fmt.Sprintf("</%d", tagNames[z.Token().Data]))
-			raw = tagOther
+			out = append(out, fmt.Sprintf("</%d", htmltoken.TagOf([]byte(z.Token().Data))))
+			raw = htmltoken.TagOther
 		default:
-			raw = tagOther
+			raw = htmltoken.TagOther
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"unicode/utf8"
+
+	"headway/internal/htmltoken"
 )
 
 // ErrDoctype reports XML with a DOCTYPE. Sitemaps and feeds need none, and its entities can
@@ -200,7 +202,7 @@ func (x *xmlScanner) splitTag(tag []byte, empty bool) xmlToken {
 		kind, tag = xmlEmpty, bytes.TrimSuffix(tag, []byte{'/'})
 	}
 	end := 0
-	for end < len(tag) && tagByte[tag[end]] != isSpace {
+	for end < len(tag) && !htmltoken.IsSpace(tag[end]) {
 		end++
 	}
 	x.name, x.attributes, x.prefix = tag[:end], tag[end:], nil
@@ -211,13 +213,13 @@ func (x *xmlScanner) splitTag(tag []byte, empty bool) xmlToken {
 }
 
 // attribute returns the value of an attribute of the last tag, decoded.
-func (x *xmlScanner) attribute(key attrKey) (string, bool) {
-	var a attrs
+func (x *xmlScanner) attribute(key htmltoken.Attr) (string, bool) {
+	var a htmltoken.Attrs
 	src := append(bytes.Clone(x.attributes), '>') // attributes are read up to the end of a tag
-	if a.read(src, 0, true) < 0 || !a.has(key) {
+	if a.Read(src, 0, true) < 0 || !a.Has(key) {
 		return "", false
 	}
-	return string(appendXMLText(nil, src[a.at[key].start:a.at[key].end])), true
+	return string(appendXMLText(nil, src[a.At(key).Start:a.At(key).End])), true
 }
 
 // appendXMLText appends text with the predefined XML references decoded. Others, and bare
@@ -233,7 +235,7 @@ func appendXMLText(dst, src []byte) []byte {
 		n := 1
 		switch {
 		case len(src) > 1 && src[1] == '#':
-			if r, length := numericReference(src); length > 0 {
+			if r, length := htmltoken.NumericReference(src); length > 0 {
 				dst, n = utf8.AppendRune(dst, r), length
 			} else {
 				dst = append(dst, '&')

@@ -1,4 +1,4 @@
-package parse
+package htmltoken
 
 import (
 	"bytes"
@@ -10,16 +10,16 @@ import (
 // and "&copy2" are kept as they are, because old links contain them, while in text both
 // start with a copyright sign.
 const (
-	inText      = false
-	inAttribute = true
+	InText      = false
+	InAttribute = true
 )
 
 // maxReference limits the search for the end of a named character reference. The longest
 // is &CounterClockwiseContourIntegral; with 33 bytes.
 const maxReference = 33
 
-// appendDecoded appends src to dst with its character references decoded.
-func appendDecoded(dst, src []byte, attribute bool) []byte {
+// AppendDecoded appends src to dst with its character references decoded.
+func AppendDecoded(dst, src []byte, attribute bool) []byte {
 	for {
 		i := bytes.IndexByte(src, '&')
 		if i < 0 {
@@ -27,17 +27,17 @@ func appendDecoded(dst, src []byte, attribute bool) []byte {
 		}
 		dst = append(dst, src[:i]...)
 		var n int
-		dst, n = appendReference(dst, src[i:], attribute)
+		dst, n = AppendReference(dst, src[i:], attribute)
 		src = src[i+n:]
 	}
 }
 
-// appendReference appends the meaning of the character reference at the start of src,
+// AppendReference appends the meaning of the character reference at the start of src,
 // which starts with "&". It returns how many bytes of src it consumed: 1, for the "&"
 // itself, if there is no reference.
-func appendReference(dst, src []byte, attribute bool) ([]byte, int) {
+func AppendReference(dst, src []byte, attribute bool) ([]byte, int) {
 	if len(src) > 1 && src[1] == '#' {
-		if r, n := numericReference(src); n > 0 {
+		if r, n := NumericReference(src); n > 0 {
 			return utf8.AppendRune(dst, r), n
 		}
 		return append(dst, '&'), 1
@@ -148,9 +148,9 @@ var windows1252 = [32]rune{
 	0x90, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', 0x9d, 'ž', 'Ÿ',
 }
 
-// numericReference reads "&#123;" or "&#x7b;", with or without the ";", and returns its
+// NumericReference reads "&#123;" or "&#x7b;", with or without the ";", and returns its
 // length, or 0 if there is none.
-func numericReference(src []byte) (rune, int) {
+func NumericReference(src []byte) (rune, int) {
 	i, base := len("&#"), rune(10)
 	if i < len(src) && src[i]|0x20 == 'x' {
 		i, base = i+1, 16

@@ -1,4 +1,4 @@
-package parse
+package htmltoken
 
 import (
 	"bytes"
@@ -6,90 +6,91 @@ import (
 	"math/bits"
 )
 
-// token is what the tokenizer stopped at. Every token may have text before it.
-type token uint8
+// Token is what the tokenizer stopped at. Every token may have text before it.
+type Token uint8
 
+// The tokens.
 const (
-	tokenEnd   token = iota // end of the input; the rest is text
-	tokenGap                // a comment, doctype or other irrelevant markup
-	tokenStart              // a start tag, with or without a closing slash
-	tokenClose              // an end tag
-	tokenRaw                // the content of a raw text element, such as script
+	End   Token = iota // end of the input; the rest is text
+	Gap                // a comment, doctype or other irrelevant markup
+	Start              // a start tag, with or without a closing slash
+	Close              // an end tag
+	Raw                // the content of a raw text element, such as script
 )
 
-// tokenizer splits HTML into tags and text, following section 13.2.5 of the HTML Standard.
+// Tokenizer splits HTML into tags and text, following section 13.2.5 of the HTML Standard.
 // It works in place on a byte slice: it builds no tree, copies nothing and keeps only
 // offsets. The encoding must contain ASCII; in practice it is UTF-8.
 //
-// Left out, because no link depends on it: comments and doctypes are skipped, and only the
-// attributes in attr.go are kept. CDATA sections are bogus comments, as they are
+// Comments and doctypes are skipped, and only the
+// known attributes are kept. CDATA sections are bogus comments, as they are
 // everywhere outside SVG and MathML. noscript is markup, since no scripts run here.
 //
 // Each byte is read a bounded number of times, so the time is linear for any input.
-type tokenizer struct {
+type Tokenizer struct {
 	src []byte
 	pos int
 
-	text  span    // text before the token, or the content of a raw text element
-	tag   tagName // name of a start or end tag, or of the raw text element
-	want  tagSet  // tags whose attributes are kept
-	attrs attrs   // kept attributes of a start tag
-	raw   tagName // raw text element in which the next token starts
+	Text  Span   // text before the token, or the content of a raw text element
+	Tag   Tag    // name of a start or end tag, or of the raw text element
+	want  TagSet // tags whose attributes are kept
+	Attrs Attrs  // kept attributes of a start tag
+	raw   Tag    // raw text element in which the next token starts
 }
 
-// span is a part of the tokenizer's input.
-type span struct{ start, end int }
+// Span is a part of the tokenizer's input.
+type Span struct{ Start, End int }
 
-// reset makes z read src from the start, keeping the attributes of the tags in
+// Reset makes z read src from the start, keeping the attributes of the tags in
 // want.
-func (z *tokenizer) reset(src []byte, want tagSet) {
-	*z = tokenizer{src: src, want: want}
+func (z *Tokenizer) Reset(src []byte, want TagSet) {
+	*z = Tokenizer{src: src, want: want}
 }
 
-// bytes returns the input that s covers.
-func (z *tokenizer) bytes(s span) []byte { return z.src[s.start:s.end] }
+// Bytes returns the input that s covers.
+func (z *Tokenizer) Bytes(s Span) []byte { return z.src[s.Start:s.End] }
 
-// next reads up to the next token. After tokenEnd it must not be called again.
-func (z *tokenizer) next() token {
-	if z.raw != tagOther {
-		if z.tag = z.raw; z.readRaw() {
-			return tokenRaw
+// Next reads up to the next token. After End it must not be called again.
+func (z *Tokenizer) Next() Token {
+	if z.raw != TagOther {
+		if z.Tag = z.raw; z.readRaw() {
+			return Raw
 		}
 	}
 	src, start := z.src, z.pos
 	for i := start; ; {
 		i = find(src, i, '<')
 		if i < 0 || i+1 >= len(src) {
-			z.text, z.pos = span{start, len(src)}, len(src)
-			return tokenEnd
+			z.Text, z.pos = Span{start, len(src)}, len(src)
+			return End
 		}
-		z.text = span{start, i}
-		var kind token
+		z.Text = Span{start, i}
+		var kind Token
 		var end int
 		switch c := src[i+1]; {
 		case isLetter(c):
-			kind, end = tokenStart, z.startTag(i+1)
+			kind, end = Start, z.startTag(i+1)
 		case c == '/':
 			if i+2 >= len(src) {
-				z.text, z.pos = span{start, len(src)}, len(src)
-				return tokenEnd
+				z.Text, z.pos = Span{start, len(src)}, len(src)
+				return End
 			}
 			if isLetter(src[i+2]) {
-				kind, end = tokenClose, z.endTag(i+2)
+				kind, end = Close, z.endTag(i+2)
 			} else {
-				kind, end = tokenGap, skipTo(src, i+2, '>')
+				kind, end = Gap, skipTo(src, i+2, '>')
 			}
 		case c == '!':
-			kind, end = tokenGap, skipDeclaration(src, i+2)
+			kind, end = Gap, skipDeclaration(src, i+2)
 		case c == '?':
-			kind, end = tokenGap, skipTo(src, i+2, '>')
+			kind, end = Gap, skipTo(src, i+2, '>')
 		default: // a single "<" is text
 			i++
 			continue
 		}
 		if end < 0 { // the input ends inside markup, which is dropped
 			z.pos = len(src)
-			return tokenEnd
+			return End
 		}
 		z.pos = end
 		return kind
@@ -98,19 +99,19 @@ func (z *tokenizer) next() token {
 
 // startTag reads a start tag whose name begins at i. It returns where the tag
 // ends, or -1 when the input ends first.
-func (z *tokenizer) startTag(i int) int {
+func (z *Tokenizer) startTag(i int) int {
 	name, i := readName(z.src, i)
 	if i >= len(z.src) {
 		return -1
 	}
-	z.tag = name
-	z.attrs.have = 0
+	z.Tag = name
+	z.Attrs.have = 0
 	if z.src[i] == '>' {
 		i++
-	} else if i = z.attrs.read(z.src, i, z.want.has(name)); i < 0 {
+	} else if i = z.Attrs.Read(z.src, i, z.want.Has(name)); i < 0 {
 		return -1
 	}
-	if rawTags.has(name) {
+	if RawTags.Has(name) {
 		z.raw = name
 	}
 	return i
@@ -118,17 +119,17 @@ func (z *tokenizer) startTag(i int) int {
 
 // endTag reads an end tag whose name starts at i. It may have attributes, which are
 // ignored, but whose quotes can hide a ">".
-func (z *tokenizer) endTag(i int) int {
+func (z *Tokenizer) endTag(i int) int {
 	name, i := readName(z.src, i)
 	if i >= len(z.src) {
 		return -1
 	}
-	z.tag = name
+	z.Tag = name
 	if z.src[i] == '>' {
 		return i + 1
 	}
-	var unused attrs
-	return unused.read(z.src, i, false)
+	var unused Attrs
+	return unused.Read(z.src, i, false)
 }
 
 // skipTo returns the position after the next c at or after i, or -1.
@@ -191,6 +192,3 @@ func commentEnds(data []byte) bool {
 	}
 	return false
 }
-
-// isLetter reports whether c is an ASCII letter.
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

@@ -1,4 +1,4 @@
-package parse
+package htmltoken
 
 import "bytes"
 
@@ -15,15 +15,15 @@ const (
 
 // readRaw reads the content of the raw text element z.raw up to its end tag,
 // or to the end of the input. It reports whether there was any.
-func (z *tokenizer) readRaw() bool {
+func (z *Tokenizer) readRaw() bool {
 	start := z.pos
 	end := len(z.src)
 	switch z.raw {
-	case tagPlaintext: // nothing ends it
-	case tagScript:
+	case TagPlaintext: // nothing ends it
+	case TagScript:
 		end = z.scriptEnd(start)
 	default:
-		name := rawNames[z.raw]
+		name := tagNames[z.raw]
 		for i := start; ; {
 			if i = find(z.src, i, '<'); i < 0 {
 				break
@@ -35,13 +35,13 @@ func (z *tokenizer) readRaw() bool {
 			i++
 		}
 	}
-	z.raw = tagOther
-	z.text, z.pos = span{start, end}, end
+	z.raw = TagOther
+	z.Text, z.pos = Span{start, end}, end
 	return end > start
 }
 
 // scriptEnd returns the start of the end tag of the script whose content starts at i.
-func (z *tokenizer) scriptEnd(i int) int {
+func (z *Tokenizer) scriptEnd(i int) int {
 	const name = "script"
 	src, state := z.src, scriptData
 	for i < len(src) {
@@ -88,5 +88,5 @@ func closes(src []byte, i int, name string) bool {
 // byte that ends a tag name.
 func startsName(src []byte, i int, name string) bool {
 	end := i + len(name)
-	return end < len(src) && fold[src[end]] == 0 && isName(src[i:end], name)
+	return end < len(src) && fold[src[end]] == 0 && EqualName(src[i:end], name)
 }

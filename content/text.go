@@ -1,0 +1,204 @@
+package content
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"headway/internal/htmltoken"
+)
+
+// appendText appends the main text as plain text: an empty line between paragraphs, a
+// line per list item and table row, a tab between cells.
+func (s *scanner) appendText(out []byte) []byte {
+	last := int32(-1)
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		if !b.keep || b.chars == 0 {
+			continue
+		}
+		start := len(out)
+		if last >= 0 {
+			out = append(out, s.gap(last, b.node)...)
+		}
+		begin := len(out)
+		if out = s.appendBlock(out, b); len(out) == begin {
+			out = out[:start]
+			continue
+		}
+		last = b.node
+	}
+	return out
+}
+
+// gap returns what separates the texts of two nodes.
+func (s *scanner) gap(a, b int32) string {
+	if row := s.around(b, &rowTags); row > 0 {
+		switch {
+		case s.around(a, &rowTags) == row:
+			return "\t"
+		case s.around(a, &tableTag) == s.around(b, &tableTag):
+			return "\n"
+		}
+	}
+	if s.nodes[a].tag == htmltoken.TagLi && s.nodes[b].tag == htmltoken.TagLi {
+		return "\n"
+	}
+	return "\n\n"
+}
+
+// around returns the innermost node of a set that is n or around it; -1 if there is none.
+func (s *scanner) around(n int32, set *htmltoken.TagSet) int32 {
+	for ; n > 0; n = s.nodes[n].parent {
+		if set.Has(s.nodes[n].tag) {
+			return n
+		}
+	}
+	return -1
+}
+
+// appendBlock appends the text of one block.
+func (s *scanner) appendBlock(out []byte, b *block) []byte {
+	start, literal := len(out), s.isVerbatim(b)
+	for _, r := range s.runs[b.run:b.end] {
+		switch r.kind {
+		case runText, runPlain:
+			if text := s.decode(r); literal {
+				out = append(out, text...)
+			} else {
+				out = appendWords(out, text, start)
+			}
+		case runBreak:
+			out = append(trimRight(out, start), '\n')
+		}
+	}
+	return trimRight(out, start)
+}
+
+// isVerbatim reports whether the white space of a block is kept.
+func (s *scanner) isVerbatim(b *block) bool {
+	tag := s.nodes[b.node].tag
+	return tag == htmltoken.TagPre || tag == htmltoken.TagXMP || s.around(b.node, &verbatimTags) > 0
+}
+
+// decode returns the text of a run, references decoded and without control characters,
+// until the next call.
+func (s *scanner) decode(r run) []byte {
+	text := s.src[r.at.start:r.at.end]
+	decode := r.kind == runText && r.classes&byteReference != 0
+	if !decode && r.classes&byteControl == 0 {
+		return text
+	}
+	s.scratch = s.scratch[:0]
+	if decode {
+		s.scratch = htmltoken.AppendDecoded(s.scratch, text, htmltoken.InText)
+	} else {
+		s.scratch = append(s.scratch, text...)
+	}
+	if r.classes&byteControl != 0 || bytes.Contains(text, numericReference) { // a name never means a control character
+		s.scratch = slices.DeleteFunc(s.scratch, isControl)
+	}
+	return s.scratch
+}
+
+var numericReference = []byte("&#")
+
+// Classes of bytes in text.
+const (
+	byteFirst     = 1 << iota // the first of a character other than white space
+	bytePlain                 // never markup in Markdown; of white space only the space
+	byteControl               // a control character other than white space
+	byteReference             // the start of a character reference
+)
+
+var textByte = func() (t [256]byte) {
+	for i := range t {
+		c := byte(i)
+		if utf8.RuneStart(c) && !htmltoken.IsSpace(c) {
+			t[c] |= byteFirst
+		}
+		if c == '&' {
+			t[c] |= byteReference
+		}
+		switch {
+		case c < ' ' && !htmltoken.IsSpace(c), c == 0x7f, c == '\r':
+			t[c] |= byteControl
+		case htmltoken.IsSpace(c) && c != ' ', c == nbsp[0], strings.IndexByte("\\`*[]<_~&>#=-+.)|", c) >= 0:
+		default:
+			t[c] |= bytePlain
+		}
+	}
+	return t
+}()
+
+// nbsp is a no-break space.
+const nbsp = "\u00a0"
+
+// isControl reports whether c is a control character other than white space.
+func isControl(c byte) bool { return textByte[c]&byteControl != 0 }
+
+// plainLen returns the length of the plain text at the start of b: words with single
+// spaces, without markup. b must not start with a space.
+func plainLen(b []byte) int {
+	i := 0
+	for last := uint64(0); i+8 <= len(b); i += 8 { // eight bytes at once: most texts are long
+		c := b[i : i+8 : i+8]
+		if textByte[c[0]]&textByte[c[1]]&textByte[c[2]]&textByte[c[3]]&textByte[c[4]]&textByte[c[5]]&textByte[c[6]]&textByte[c[7]]&bytePlain == 0 {
+			break
+		}
+		const high = 0x8080808080808080
+		space := binary.LittleEndian.Uint64(c) ^ 0x2020202020202020
+		space = ^((space&^high + ^uint64(high)) | space) & high // the top bit of each space
+		if space&(space<<8|last>>56) != 0 {
+			break // two spaces in a row
+		}
+		last = space
+	}
+	for i < len(b) && textByte[b[i]]&bytePlain != 0 && (b[i] != ' ' || b[i-1] != ' ') {
+		i++
+	}
+	if i > 0 && b[i-1] == ' ' { // what follows decides whether it is written
+		i--
+	}
+	return i
+}
+
+// appendWords appends text with white space collapsed. The text of the block begins at
+// start.
+func appendWords(out, text []byte, start int) []byte {
+	for i := 0; i < len(text); {
+		if n := spaceAt(text[i:]); n > 0 {
+			if end := len(out); end > start && out[end-1] != ' ' && out[end-1] != '\n' {
+				out = append(out, ' ')
+			}
+			i += n
+			continue
+		}
+		n := max(1, plainLen(text[i:]))
+		out = append(out, text[i:i+n]...)
+		i += n
+	}
+	return out
+}
+
+// spaceAt returns the length of the white space character at the start of b, 0 if there is
+// none. A no-break space is one.
+func spaceAt(b []byte) int {
+	switch {
+	case htmltoken.IsSpace(b[0]):
+		return 1
+	case b[0] == nbsp[0] && len(b) > 1 && b[1] == nbsp[1]:
+		return len(nbsp)
+	}
+	return 0
+}
+
+// trimRight removes white space at the end of out, but nothing before start.
+func trimRight(out []byte, start int) []byte {
+	for len(out) > start && htmltoken.IsSpace(out[len(out)-1]) {
+		out = out[:len(out)-1]
+	}
+	return out
+}
