@@ -61,9 +61,9 @@ func matching(list []pattern, u weburl.URL) *pattern {
 	return nil
 }
 
-// PatternError reports an invalid include or exclude pattern.
+// PatternError reports an invalid URL pattern.
 type PatternError struct {
-	Kind    string // "include" or "exclude"
+	Kind    string // "include", "exclude", or the kind given to [CompilePattern]
 	Pattern string
 	Problem string
 	hint    string
@@ -194,3 +194,18 @@ func escape(text string) string {
 func unreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
+
+// Pattern is one URL pattern, as in [Config.Include].
+type Pattern struct{ compiled pattern }
+
+// CompilePattern compiles a pattern. kind names it in an error, which is a [*PatternError].
+func CompilePattern(kind, text string) (*Pattern, error) {
+	p, problem, hint := compile(text)
+	if problem != "" {
+		return nil, &PatternError{kind, text, problem, hint}
+	}
+	return &Pattern{p}, nil
+}
+
+// Match reports whether the pattern matches the URL.
+func (p *Pattern) Match(u weburl.URL) bool { return p.compiled.match(u) }
